@@ -1,0 +1,196 @@
+package resources
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestSchema(t *testing.T) {
+	s := NewSchema("nvidia.com/gpu", "nvidia.com/gpu", "hugepages-2Mi")
+	require.Equal(t, Scalars+2, s.Len(), "a name twice has one column")
+	for c := range s.Len() {
+		got, ok := s.Column(s.Name(c))
+		require.True(t, ok)
+		require.Equal(t, c, got)
+	}
+	_, ok := s.Column("example.com/x")
+	require.False(t, ok, "looking a name up does not intern it")
+
+	clone := s.Clone()
+	require.Equal(t, Scalars+2, clone.Intern("example.com/x"))
+	require.Equal(t, Scalars+2, s.Len(), "a clone grows alone")
+	_, ok = clone.Column("nvidia.com/gpu")
+	require.True(t, ok)
+
+	var zero Schema
+	require.Equal(t, Scalars, zero.Len())
+	require.Equal(t, Scalars, zero.Intern("a.b/c"), "the zero value is ready")
+}
+
+func TestValue(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		resource v1.ResourceName
+		quantity string
+		want     int64
+	}{
+		{"cpu in thousandths", "cpu", "1500m", 1500},
+		{"cpu rounds up", "cpu", "100u", 1},
+		{"bytes", "memory", "1Gi", 1 << 30},
+		{"thousandths of a byte round up", "memory", "1500m", 2},
+		{"scalar rounds up", "example.com/x", "1500m", 2},
+		{"cpu saturates instead of overflowing", "cpu", "9223372036854775807", math.MaxInt64},
+		{"negative cpu saturates", "cpu", "-9223372036854775807", math.MinInt64},
+		{"the largest cpu that is exact", "cpu", "9223372036854775", 9223372036854775000},
+		{"zero", "pods", "0", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, Value(c.resource, resource.MustParse(c.quantity)))
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		name             v1.ResourceName
+		scalar, extended bool
+	}{
+		{"example.com/gpu", true, true},
+		{"hugepages-2Mi", true, false},
+		{"kubernetes.io/x", true, false},
+		{"sub.kubernetes.io/x", true, false},
+		{"attachable-volumes-csi", true, false},
+		{"requests.example.com/x", false, false},
+		{"foo", false, false},
+		{"CPU", false, false},
+		{"storage", false, false},
+		{"cpu", false, false},
+		{"example.com/", false, false},
+		{"example.com/bad name", false, false},
+	} {
+		t.Run(string(c.name), func(t *testing.T) {
+			require.Equal(t, c.scalar, IsScalar(c.name))
+			require.Equal(t, c.extended, IsExtended(c.name))
+		})
+	}
+}
+
+func TestFromList(t *testing.T) {
+	s := NewSchema()
+	v := FromList(s, v1.ResourceList{
+		"cpu": resource.MustParse("2"), "memory": resource.MustParse("1Ki"), "pods": resource.MustParse("110"),
+		"b.com/x": resource.MustParse("1"), "a.com/x": resource.MustParse("3"), "foo": resource.MustParse("9"),
+	})
+	require.Equal(t, Vector{2000, 1024, 0, 110, 3, 1}, v, "scalars by name, unknown names dropped")
+	require.Equal(t, "cpu=2000m memory=1024 pods=110 a.com/x=3 b.com/x=1", v.Describe(s))
+	require.Equal(t, "none", Vector(nil).Describe(s))
+	require.Equal(t, Vector{0, 0, 0, 0, 0, 0}, FromList(s, nil))
+}
+
+func TestFitsIn(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		want, free Vector
+		short      []int
+	}{
+		{"equal fits", Vector{1, 2}, Vector{1, 2}, nil},
+		{"too much of one", Vector{1, 3}, Vector{1, 2}, []int{1}},
+		{"missing columns have nothing", Vector{0, 0, 1}, Vector{1}, []int{2}},
+		{"what is not asked for never fails", Vector{0, 1}, Vector{-5, 1}, nil},
+		{"a negative request asks for nothing", Vector{-1}, Vector{-2}, nil},
+		{"nil asks for nothing", nil, nil, nil},
+		{"two columns, in order", Vector{2, 0, 2}, Vector{1, 0, 1}, []int{0, 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.short == nil, c.want.FitsIn(c.free))
+			require.Equal(t, c.short, c.want.Short(nil, c.free))
+		})
+	}
+}
+
+func TestSaturation(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		a, b      int64
+		sum, diff int64
+		satAdd    bool
+		satSub    bool
+	}{
+		{"plain", 1, 2, 3, -1, false, false},
+		{"over the top", math.MaxInt64, 1, math.MaxInt64, math.MaxInt64 - 1, true, false},
+		{"under the bottom", math.MinInt64, 1, math.MinInt64 + 1, math.MinInt64, false, true},
+		{"both smallest", math.MinInt64, math.MinInt64, math.MinInt64, 0, true, false},
+		{"minus the smallest", 0, math.MinInt64, math.MinInt64, math.MaxInt64, false, true},
+		{"top minus negative", math.MaxInt64, -1, math.MaxInt64 - 1, math.MaxInt64, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := Vector{c.a}
+			require.Equal(t, c.satAdd, v.Add(Vector{c.b}))
+			require.Equal(t, Vector{c.sum}, v)
+			v = Vector{c.a}
+			require.Equal(t, c.satSub, v.Sub(Vector{c.b}))
+			require.Equal(t, Vector{c.diff}, v)
+		})
+	}
+}
+
+// Adding and removing again gives the same amounts unless the sum saturated, whatever the lengths.
+func TestAddSubInverse(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	edges := []int64{0, 1, -1, 1 << 40, math.MaxInt64, math.MinInt64, math.MaxInt64 / 2}
+	for range 10_000 {
+		v, o := make(Vector, 3+r.IntN(3)), make(Vector, r.IntN(4))
+		for c := range v {
+			v[c] = edges[r.IntN(len(edges))]
+		}
+		for c := range o {
+			o[c] = edges[r.IntN(len(edges))]
+		}
+		w := append(Vector(nil), v...)
+		if w.Add(o) {
+			continue
+		}
+		require.False(t, w.Sub(o))
+		require.Equal(t, v, w)
+	}
+}
+
+func TestGrowAndMax(t *testing.T) {
+	v := Vector{1, 2}
+	g := v.Grow(4)
+	require.Equal(t, Vector{1, 2, 0, 0}, g)
+	g[0] = 9
+	require.Equal(t, Vector{1, 2}, v, "a grown vector is a copy")
+	require.True(t, Vector{1, 0}.Equal(Vector{1}))
+	require.False(t, Vector{1}.Equal(Vector{1, 1}))
+	g.Max(Vector{3, 7})
+	require.Equal(t, Vector{9, 7, 0, 0}, g)
+	require.Panics(t, func() { v.Add(Vector{1, 1, 1}) }, "a sum longer than its target is a programming error")
+	require.Panics(t, func() { v.Sub(Vector{1, 1, 1}) })
+	require.Panics(t, func() { v.Max(Vector{1, 1, 1}) })
+}
+
+func TestNoAllocations(t *testing.T) {
+	v, o, short := Vector{5, 5, 5, 5, 5}, Vector{1, 2, 3, 4, 9}, make([]int, 0, 5)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		v.Add(o)
+		v.Sub(o)
+		v.Max(v)
+		_ = o.FitsIn(v)
+		short = o.Short(short[:0], v)
+	}))
+}
+
+func BenchmarkFitsIn(b *testing.B) {
+	v, o := Vector{5, 5, 5, 5, 5}, Vector{1, 2, 3, 4, 5}
+	for b.Loop() {
+		if !o.FitsIn(v) {
+			b.Fatal("must fit")
+		}
+	}
+}
