@@ -1,0 +1,2 @@
+// Package overhead computes what a pod really asks for.
+package overhead

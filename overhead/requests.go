@@ -1,0 +1,214 @@
+package overhead
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Options selects a variant of a pod's requests or limits. The zero value is what filtering asks for an incoming pod: the
+// spec alone, with pod-level resources and with pod overhead.
+type Options struct {
+	// UseStatus counts what a bound pod holds on its node while it is resized in place: per resource the largest of
+	// desired, actuated and allocated, or of the latter two when the resize is infeasible. A pod whose status says nothing
+	// of resources counts by its spec.
+	UseStatus bool
+	// IgnorePodLevel leaves spec.resources out.
+	IgnorePodLevel bool
+	// IgnoreOverhead leaves spec.overhead out.
+	IgnoreOverhead bool
+	// Missing gives each container (init containers and sidecars too) that does not name a resource the amount listed
+	// here. An explicit zero stays zero. Limits never read it.
+	Missing v1.ResourceList
+}
+
+// Requests returns what the pod asks of a node, as a new list:
+//
+//  1. the sum over the containers and sidecars (init containers with restartPolicy Always),
+//  2. raised per resource to the largest need while starting: an init container together with the sidecars declared
+//     before it,
+//  3. replaced by spec.resources.requests for cpu, memory and huge pages named there,
+//  4. plus spec.overhead.
+//
+// Quantities are added exactly, negative ones included, and are not rounded. Ephemeral containers never count. A pod that
+// did not pass API defaulting may ask for less than on a server: see Default. nil is an empty pod. Rules: documentation,
+// "Resource sharing within containers" (sidecar containers), "Pod Overhead", "Pod-level resources".
+func Requests(pod *v1.Pod, o Options) v1.ResourceList {
+	if pod == nil {
+		return v1.ResourceList{}
+	}
+	w := walk{}
+	for i := range pod.Spec.Containers {
+		w.container(effectiveRequests(pod, &pod.Spec.Containers[i], false, o))
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		r := effectiveRequests(pod, c, !IsSidecar(c), o)
+		if IsSidecar(c) {
+			w.sidecar(r)
+		} else {
+			w.init(r)
+		}
+	}
+	total := w.total()
+	if !o.IgnorePodLevel && podLevelRequests(pod) {
+		for name, q := range pod.Spec.Resources.Requests {
+			if PodLevelSupported(name) {
+				total[name] = podLevelRequest(pod, name, q, o)
+			}
+		}
+	}
+	if !o.IgnoreOverhead {
+		add(total, pod.Spec.Overhead)
+	}
+	return total
+}
+
+// IsSidecar reports whether an init container keeps running beside the containers: its restart policy is Always.
+func IsSidecar(c *v1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+}
+
+// PodLevelSupported reports whether spec.resources may name the resource: cpu, memory and huge pages. Other names there
+// are ignored.
+func PodLevelSupported(name v1.ResourceName) bool {
+	return name == v1.ResourceCPU || name == v1.ResourceMemory || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+}
+
+// podLevelRequests reports whether the pod sets requests as a whole.
+func podLevelRequests(pod *v1.Pod) bool {
+	return pod.Spec.Resources != nil && anySupported(pod.Spec.Resources.Requests)
+}
+
+func anySupported(list v1.ResourceList) bool {
+	for name := range list {
+		if PodLevelSupported(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// effectiveRequests returns what one container counts with. The result may be the spec's own map and is only read.
+func effectiveRequests(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) v1.ResourceList {
+	r := c.Resources.Requests
+	if o.UseStatus && !plainInit {
+		if s := statusOf(pod, c.Name); s != nil && s.Resources != nil {
+			if resizeInfeasible(pod) {
+				r = largest(s.Resources.Requests, s.AllocatedResources)
+			} else {
+				r = largest(r, s.Resources.Requests, s.AllocatedResources)
+			}
+		}
+	}
+	if len(o.Missing) == 0 {
+		return r
+	}
+	filled := clone(o.Missing)
+	for name, q := range r {
+		filled[name] = q.DeepCopy()
+	}
+	return filled
+}
+
+// podLevelRequest returns what counts for a resource of spec.resources, whose desired amount is spec.
+func podLevelRequest(pod *v1.Pod, name v1.ResourceName, spec resource.Quantity, o Options) resource.Quantity {
+	status := pod.Status.Resources
+	if !o.UseStatus || status == nil {
+		return spec.DeepCopy()
+	}
+	if resizeInfeasible(pod) {
+		q := largest(status.Requests, pod.Status.AllocatedResources)[name]
+		return q // zero where neither names it
+	}
+	return largest(v1.ResourceList{name: spec}, status.Requests, pod.Status.AllocatedResources)[name]
+}
+
+// statusOf returns the status of the container of that name, nil without. Of several the last one counts, those of init
+// containers after the others.
+func statusOf(pod *v1.Pod, name string) *v1.ContainerStatus {
+	for _, list := range [...][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := len(list) - 1; i >= 0; i-- {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// resizeInfeasible reports whether the node can never grant the desired resources. Only the first PodResizePending
+// condition is looked at, and of it only the reason; the old field status.resize is not read.
+func resizeInfeasible(pod *v1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == v1.PodResizePending {
+			return c.Reason == v1.PodReasonInfeasible
+		}
+	}
+	return false
+}
+
+// walk accumulates the containers of a pod in the order of their declaration.
+type walk struct{ sum, sidecars, peak v1.ResourceList }
+
+func (w *walk) container(r v1.ResourceList) {
+	if w.sum == nil {
+		w.sum, w.sidecars, w.peak = v1.ResourceList{}, v1.ResourceList{}, v1.ResourceList{}
+	}
+	add(w.sum, r)
+}
+
+func (w *walk) sidecar(r v1.ResourceList) {
+	w.container(r)
+	add(w.sidecars, r)
+	raise(w.peak, w.sidecars)
+}
+
+func (w *walk) init(r v1.ResourceList) {
+	w.container(nil)
+	need := clone(w.sidecars)
+	add(need, r)
+	raise(w.peak, need)
+}
+
+func (w *walk) total() v1.ResourceList {
+	w.container(nil)
+	raise(w.sum, w.peak)
+	return w.sum
+}
+
+// add adds r to list, resource by resource.
+func add(list, r v1.ResourceList) {
+	for name, q := range r {
+		if sum, ok := list[name]; ok {
+			sum.Add(q)
+			list[name] = sum
+		} else {
+			list[name] = q.DeepCopy()
+		}
+	}
+}
+
+// raise sets list to the larger amount, resource by resource; one that list lacks is taken over as it is.
+func raise(list, r v1.ResourceList) {
+	for name, q := range r {
+		if old, ok := list[name]; !ok || q.Cmp(old) > 0 {
+			list[name] = q.DeepCopy()
+		}
+	}
+}
+
+func largest(lists ...v1.ResourceList) v1.ResourceList {
+	out := v1.ResourceList{}
+	for _, r := range lists {
+		raise(out, r)
+	}
+	return out
+}
+
+func clone(list v1.ResourceList) v1.ResourceList {
+	out := make(v1.ResourceList, len(list))
+	add(out, list)
+	return out
+}

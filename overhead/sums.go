@@ -1,0 +1,300 @@
+package overhead
+
+import (
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// sums is Requests in integers: the same walk over the counted names only, without allocation. It gives up (pod returns
+// false) where integers would not be exact: an amount that is not whole, an overflow, or more names than it has room for.
+// The caller then goes through Requests.
+type sums struct {
+	n, absent int
+	at        [8]amount
+	defaults  [4]struct {
+		name  v1.ResourceName
+		value int64
+	}
+}
+
+type amount struct {
+	name  v1.ResourceName
+	total int64 // of containers and sidecars; in the end of the pod
+	side  int64 // of the sidecars so far
+	peak  int64 // largest need while starting
+	step  int64 // of the container at hand
+	has   uint8 // which of the four exist: where amounts may be negative, an absent one is not zero
+}
+
+const (
+	hasTotal uint8 = 1 << iota
+	hasSide
+	hasPeak
+	hasStep
+)
+
+func (a *amount) in(bit uint8) bool { return a.has&bit != 0 }
+
+// miss gives containers that do not name the resource the value.
+func (s *sums) miss(name v1.ResourceName, value int64) bool {
+	if s.absent == len(s.defaults) {
+		return false
+	}
+	s.defaults[s.absent].name, s.defaults[s.absent].value = name, value
+	s.absent++
+	return true
+}
+
+func (s *sums) pod(pod *v1.Pod, o Options) bool {
+	if pod == nil {
+		return true
+	}
+	for name, q := range o.Missing {
+		if !counted(name) {
+			continue
+		}
+		if v, ok := whole(name, &q); !ok || !s.miss(name, v) {
+			return false
+		}
+	}
+	infeasible := o.UseStatus && resizeInfeasible(pod)
+	for i := range pod.Spec.Containers {
+		if !s.load(pod, &pod.Spec.Containers[i], o.UseStatus, infeasible) || !s.run(false) {
+			return false
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		sidecar := IsSidecar(c)
+		if !s.load(pod, c, o.UseStatus && sidecar, infeasible) {
+			return false
+		}
+		if sidecar && !s.run(true) || !sidecar && !s.start() {
+			return false
+		}
+	}
+	for i := range s.n {
+		if a := &s.at[i]; a.in(hasPeak) && (!a.in(hasTotal) || a.peak > a.total) {
+			a.total = a.peak
+			a.has |= hasTotal
+		}
+	}
+	if !o.IgnorePodLevel && podLevelRequests(pod) && !s.podLevel(pod, o.UseStatus, infeasible) {
+		return false
+	}
+	return o.IgnoreOverhead || s.put(pod.Spec.Overhead, false) && s.addSteps()
+}
+
+// load makes the container's effective requests the step.
+func (s *sums) load(pod *v1.Pod, c *v1.Container, useStatus, infeasible bool) bool {
+	var status *v1.ContainerStatus
+	if useStatus {
+		status = statusOf(pod, c.Name)
+	}
+	ok := true
+	if status == nil || status.Resources == nil {
+		ok = s.put(c.Resources.Requests, false)
+	} else {
+		ok = (infeasible || s.put(c.Resources.Requests, false)) &&
+			s.put(status.Resources.Requests, false) && s.put(status.AllocatedResources, false)
+	}
+	for i := 0; ok && i < s.absent; i++ {
+		a := s.find(s.defaults[i].name)
+		if ok = a != nil; ok && !a.in(hasStep) {
+			a.step = s.defaults[i].value
+			a.has |= hasStep
+		}
+	}
+	return ok
+}
+
+// put raises the step to list. With supported it reads only the names that a pod as a whole may set.
+func (s *sums) put(list v1.ResourceList, supported bool) bool {
+	seen := 0
+	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} { // most lists end here
+		if q, ok := list[name]; ok {
+			seen++
+			if !s.raise(name, &q) {
+				return false
+			}
+		}
+	}
+	if seen == len(list) {
+		return true
+	}
+	for name, q := range list {
+		if name == v1.ResourceCPU || name == v1.ResourceMemory || supported && !PodLevelSupported(name) {
+			continue
+		}
+		if !s.raise(name, &q) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sums) raise(name v1.ResourceName, q *resource.Quantity) bool {
+	a := s.known(name)
+	if a == nil {
+		if !counted(name) {
+			return true
+		}
+		if a = s.find(name); a == nil {
+			return false
+		}
+	}
+	v, ok := whole(name, q)
+	if ok && (!a.in(hasStep) || v > a.step) {
+		a.step = v
+		a.has |= hasStep
+	}
+	return ok
+}
+
+// run ends the step of a container that keeps running.
+func (s *sums) run(sidecar bool) bool {
+	for i := range s.n {
+		a := &s.at[i]
+		if !a.in(hasStep) {
+			continue
+		}
+		ok := plus(&a.total, a.step)
+		a.has |= hasTotal
+		if sidecar {
+			ok = ok && plus(&a.side, a.step)
+			if !a.in(hasPeak) || a.side > a.peak {
+				a.peak = a.side
+			}
+			a.has |= hasSide | hasPeak
+		}
+		if !ok {
+			return false
+		}
+		a.has &^= hasStep
+	}
+	return true
+}
+
+// start ends the step of an init container that runs to its end.
+func (s *sums) start() bool {
+	for i := range s.n {
+		a := &s.at[i]
+		if !a.in(hasStep) {
+			continue
+		}
+		need := a.side // zero without sidecars
+		if !plus(&need, a.step) {
+			return false
+		}
+		if !a.in(hasPeak) || need > a.peak {
+			a.peak = need
+		}
+		a.has = a.has&^hasStep | hasPeak
+	}
+	return true
+}
+
+// podLevel replaces totals by spec.resources.
+func (s *sums) podLevel(pod *v1.Pod, useStatus, infeasible bool) bool {
+	spec, status := pod.Spec.Resources.Requests, pod.Status.Resources
+	if !s.put(spec, true) {
+		return false
+	}
+	var named [len(s.at)]bool
+	for i := range s.n {
+		a := &s.at[i]
+		if named[i] = a.in(hasStep); named[i] && useStatus && status != nil && infeasible {
+			a.has &^= hasStep // the desired amount does not count
+		}
+	}
+	if useStatus && status != nil && (!s.put(status.Requests, true) || !s.put(pod.Status.AllocatedResources, true)) {
+		return false
+	}
+	for i := range s.n {
+		a := &s.at[i]
+		if i < len(named) && named[i] {
+			if !a.in(hasStep) {
+				a.step = 0
+			}
+			a.total = a.step
+			a.has |= hasTotal
+		}
+		a.has &^= hasStep
+	}
+	return true
+}
+
+func (s *sums) addSteps() bool {
+	for i := range s.n {
+		a := &s.at[i]
+		if !a.in(hasStep) {
+			continue
+		}
+		if !a.in(hasTotal) {
+			a.total = 0
+		}
+		if !plus(&a.total, a.step) {
+			return false
+		}
+		a.has = a.has&^hasStep | hasTotal
+	}
+	return true
+}
+
+// known returns the entry of name, nil without.
+func (s *sums) known(name v1.ResourceName) *amount {
+	for i := range s.n {
+		if s.at[i].name == name {
+			return &s.at[i]
+		}
+	}
+	return nil
+}
+
+// find returns the entry of name and makes one when there is none, nil when there is no room.
+func (s *sums) find(name v1.ResourceName) *amount {
+	if a := s.known(name); a != nil {
+		return a
+	}
+	if s.n == len(s.at) {
+		return nil
+	}
+	a := &s.at[s.n]
+	s.n++
+	a.name = name
+	return a
+}
+
+func (s *sums) sort() {
+	slices.SortFunc(s.at[:s.n], func(a, b amount) int { return compareNames(a.name, b.name) })
+}
+
+// plus adds v to *sum and reports whether the result is exact.
+func plus(sum *int64, v int64) bool {
+	n := *sum + v
+	if (*sum^n)&(v^n) < 0 {
+		return false
+	}
+	*sum = n
+	return true
+}
+
+// whole returns the quantity in the scheduler's units when it is a whole number of them.
+func whole(name v1.ResourceName, q *resource.Quantity) (int64, bool) {
+	v, ok := q.AsInt64()
+	if name != v1.ResourceCPU {
+		if ok {
+			return v, true
+		}
+		v = q.Value()
+		return v, q.CmpInt64(v) == 0
+	}
+	if ok && v <= math.MaxInt64/1000 && v >= math.MinInt64/1000 {
+		return v * 1000, true
+	}
+	v = q.MilliValue()
+	return v, q.Cmp(*resource.NewMilliQuantity(v, resource.DecimalSI)) == 0
+}

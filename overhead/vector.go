@@ -1,0 +1,167 @@
+package overhead
+
+import (
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// What a container without a cpu or memory request counts with when nodes are scored.
+const (
+	DefaultMilliCPU    int64 = 100
+	DefaultMemoryBytes int64 = 200 << 20
+)
+
+// Each calls yield for every resource of Requests that kube-scheduler counts, zero amounts included: cpu in thousandths,
+// memory and ephemeral-storage in bytes, then extended resources, huge pages and the like (resources.IsScalar) by name.
+// Amounts are those of the whole pod, rounded up once and limited to the int64 range. "pods" and names that the scheduler
+// does not know are left out. It does not allocate for amounts that are whole thousandths of cpu or whole units otherwise
+// and at most eight names.
+func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64)) {
+	var s sums
+	if s.pod(pod, o) {
+		s.sort()
+		for i := range s.n {
+			if a := &s.at[i]; a.in(hasTotal) {
+				yield(a.name, a.total)
+			}
+		}
+		return
+	}
+	list := Requests(pod, o)
+	for _, name := range sortedNames(list) {
+		if counted(name) {
+			yield(name, Round(name, list[name]))
+		}
+	}
+}
+
+// AppendRequests appends to dst a row of schema.Len() columns with the amounts of Each, interning names that the schema
+// lacks. Give it buf[:0] to fill a row that is used again. Column resources.Pods stays 0: a caller that counts pods adds 1.
+func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod, o Options) resources.Vector {
+	start := len(dst)
+	for range schema.Len() {
+		dst = append(dst, 0)
+	}
+	Each(pod, o, func(name v1.ResourceName, value int64) {
+		c := schema.Intern(name)
+		for len(dst) < start+schema.Len() {
+			dst = append(dst, 0)
+		}
+		dst[start+c] = value
+	})
+	return dst
+}
+
+// NonZero returns what a pod on a node counts with in NodeResourcesFit's scores: the cpu and memory of Requests with
+// UseStatus, where containers that name none count 100m and 200Mi. When the pod sets spec.resources.requests, only what
+// Requests lacks altogether is filled in; there a pod overhead of 10m, too, counts as having named cpu.
+func NonZero(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
+	o := Options{UseStatus: true}
+	cpu, memory := true, true
+	if pod != nil && podLevelRequests(pod) {
+		Each(pod, o, func(name v1.ResourceName, _ int64) {
+			cpu = cpu && name != v1.ResourceCPU
+			memory = memory && name != v1.ResourceMemory
+		})
+	}
+	return nonZero(pod, o, cpu, memory)
+}
+
+// NonZeroIncoming returns what an incoming pod counts with in NodeResourcesFit's scores: the cpu and memory of Requests,
+// where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.36. For the other
+// resources that a pod is scored by see Each with IgnorePodLevel.
+func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
+	return nonZero(pod, Options{IgnorePodLevel: true}, true, true)
+}
+
+func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes int64) {
+	var s sums
+	if cpu {
+		s.miss(v1.ResourceCPU, DefaultMilliCPU)
+	}
+	if memory {
+		s.miss(v1.ResourceMemory, DefaultMemoryBytes)
+	}
+	if s.pod(pod, o) {
+		for i := range s.n {
+			switch a := &s.at[i]; a.name {
+			case v1.ResourceCPU:
+				cpuMilli = a.total
+			case v1.ResourceMemory:
+				memoryBytes = a.total
+			}
+		}
+		return cpuMilli, memoryBytes
+	}
+	o.Missing = v1.ResourceList{}
+	if cpu {
+		o.Missing[v1.ResourceCPU] = *resource.NewMilliQuantity(DefaultMilliCPU, resource.DecimalSI)
+	}
+	if memory {
+		o.Missing[v1.ResourceMemory] = *resource.NewQuantity(DefaultMemoryBytes, resource.BinarySI)
+	}
+	list := Requests(pod, o)
+	return Round(v1.ResourceCPU, list[v1.ResourceCPU]), Round(v1.ResourceMemory, list[v1.ResourceMemory])
+}
+
+// Round converts a quantity to the integer that the scheduler counts: thousandths for cpu, units otherwise, rounded up,
+// and limited to the int64 range.
+func Round(name v1.ResourceName, q resource.Quantity) int64 {
+	if name != v1.ResourceCPU {
+		if q.CmpInt64(math.MaxInt64) >= 0 {
+			return math.MaxInt64
+		}
+		if q.CmpInt64(math.MinInt64) <= 0 {
+			return math.MinInt64
+		}
+	}
+	return resources.Value(name, q)
+}
+
+func counted(name v1.ResourceName) bool {
+	switch name {
+	case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:
+		return true
+	}
+	return resources.IsScalar(name)
+}
+
+// compareNames orders cpu, memory and ephemeral-storage first, then the others by name.
+func compareNames(a, b v1.ResourceName) int {
+	if ra, rb := rank(a), rank(b); ra != rb {
+		return ra - rb
+	}
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}
+
+func rank(name v1.ResourceName) int {
+	switch name {
+	case v1.ResourceCPU:
+		return 0
+	case v1.ResourceMemory:
+		return 1
+	case v1.ResourceEphemeralStorage:
+		return 2
+	}
+	return 3
+}
+
+func sortedNames(list v1.ResourceList) []v1.ResourceName {
+	names := make([]v1.ResourceName, 0, len(list))
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, compareNames)
+	return names
+}
