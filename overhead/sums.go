@@ -6,12 +6,16 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // sums is Requests in integers: the same walk over the counted names only, without allocation. It gives up (pod returns
 // false) where integers would not be exact: an amount that is not whole, an overflow, or more names than it has room for.
 // The caller then goes through Requests.
 type sums struct {
+	schema    *resources.Schema // nil without
+	basic     bool              // cpu and memory only
 	n, absent int
 	at        [8]amount
 	defaults  [4]struct {
@@ -53,7 +57,7 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 		return true
 	}
 	for name, q := range o.Missing {
-		if !counted(name) {
+		if !s.wants(name) {
 			continue
 		}
 		if v, ok := whole(name, &q); !ok || !s.miss(name, v) {
@@ -122,7 +126,7 @@ func (s *sums) put(list v1.ResourceList, supported bool) bool {
 			}
 		}
 	}
-	if seen == len(list) {
+	if seen == len(list) || s.basic {
 		return true
 	}
 	for name, q := range list {
@@ -139,7 +143,7 @@ func (s *sums) put(list v1.ResourceList, supported bool) bool {
 func (s *sums) raise(name v1.ResourceName, q *resource.Quantity) bool {
 	a := s.known(name)
 	if a == nil {
-		if !counted(name) {
+		if !s.wants(name) {
 			return true
 		}
 		if a = s.find(name); a == nil {
@@ -152,6 +156,13 @@ func (s *sums) raise(name v1.ResourceName, q *resource.Quantity) bool {
 		a.has |= hasStep
 	}
 	return ok
+}
+
+func (s *sums) wants(name v1.ResourceName) bool {
+	if s.basic {
+		return name == v1.ResourceCPU || name == v1.ResourceMemory
+	}
+	return counted(name, s.schema)
 }
 
 // run ends the step of a container that keeps running.

@@ -22,7 +22,11 @@ const (
 // does not know are left out. It does not allocate for amounts that are whole thousandths of cpu or whole units otherwise
 // and at most eight names.
 func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64)) {
-	var s sums
+	each(pod, o, nil, yield)
+}
+
+func each(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.ResourceName, value int64)) {
+	s := sums{schema: schema}
 	if s.pod(pod, o) {
 		s.sort()
 		for i := range s.n {
@@ -34,7 +38,7 @@ func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64))
 	}
 	list := Requests(pod, o)
 	for _, name := range sortedNames(list) {
-		if counted(name) {
+		if counted(name, schema) {
 			yield(name, Round(name, list[name]))
 		}
 	}
@@ -42,12 +46,13 @@ func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64))
 
 // AppendRequests appends to dst a row of schema.Len() columns with the amounts of Each, interning names that the schema
 // lacks. Give it buf[:0] to fill a row that is used again. Column resources.Pods stays 0: a caller that counts pods adds 1.
+// A name that the schema has already is not examined again, so that rows of known names do not allocate.
 func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod, o Options) resources.Vector {
 	start := len(dst)
 	for range schema.Len() {
 		dst = append(dst, 0)
 	}
-	Each(pod, o, func(name v1.ResourceName, value int64) {
+	each(pod, o, schema, func(name v1.ResourceName, value int64) {
 		c := schema.Intern(name)
 		for len(dst) < start+schema.Len() {
 			dst = append(dst, 0)
@@ -80,7 +85,7 @@ func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 }
 
 func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes int64) {
-	var s sums
+	s := sums{basic: true}
 	if cpu {
 		s.miss(v1.ResourceCPU, DefaultMilliCPU)
 	}
@@ -123,10 +128,18 @@ func Round(name v1.ResourceName, q resource.Quantity) int64 {
 	return resources.Value(name, q)
 }
 
-func counted(name v1.ResourceName) bool {
+// counted reports whether the scheduler counts the name in requests. A schema that has the name saves the examination.
+func counted(name v1.ResourceName, schema *resources.Schema) bool {
 	switch name {
 	case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:
 		return true
+	case v1.ResourcePods:
+		return false
+	}
+	if schema != nil {
+		if _, ok := schema.Column(name); ok {
+			return true
+		}
 	}
 	return resources.IsScalar(name)
 }
