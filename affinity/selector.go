@@ -1,0 +1,201 @@
+package affinity
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Selector is a compiled v1.NodeSelector: an OR of terms, each an AND of label and field requirements. It is immutable
+// and safe for concurrent use. The zero value and nil match every node, as an absent selector does.
+type Selector struct {
+	present bool // false: no constraint
+	terms   []nodeTerm
+	err     error
+	reads   []string
+}
+
+// nodeTerm is one v1.NodeSelectorTerm. A term with err set, and one without any requirement, match nothing.
+type nodeTerm struct {
+	exprs  []labels.Requirement
+	fields []fieldRequirement
+	err    error
+}
+
+type fieldRequirement struct {
+	key, value string
+	in         bool
+}
+
+// CompileSelector compiles a node selector by the rules of required node affinity (API reference, NodeSelector): terms
+// are ORed; an empty term and a selector without terms match nothing; nil is no constraint.
+//
+// A term with a requirement that cannot be converted (unknown operator, In without values, Gt with an operand that is
+// not an integer or not a legal label value, matchFields with other than one value) never matches, while the other
+// terms still can. The returned Selector does that; the error, which v1.36.3 ignores in the filter, names what is wrong
+// by its path. The selector is valid whatever the error.
+func CompileSelector(selector *v1.NodeSelector) (*Selector, error) {
+	s := compileSelector(selector, nil)
+	return s, s.err
+}
+
+func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
+	if selector == nil {
+		return &Selector{}
+	}
+	s := &Selector{present: true}
+	path = path.Child("nodeSelectorTerms")
+	var errs []error
+	for i := range selector.NodeSelectorTerms {
+		t := &selector.NodeSelectorTerms[i]
+		if emptyTerm(t) {
+			continue
+		}
+		compiled := compileTerm(t, path.Index(i))
+		if compiled.err != nil {
+			errs = append(errs, compiled.err)
+		}
+		s.terms = append(s.terms, compiled)
+		s.reads = appendReads(s.reads, &compiled)
+	}
+	s.err = aggregate(errs)
+	return s
+}
+
+// Matches reports whether the node satisfies the selector. It looks at the node's labels and name only and allocates
+// nothing. nil and the zero value match.
+func (s *Selector) Matches(node *v1.Node) bool {
+	if s == nil || !s.present {
+		return true
+	}
+	for i := range s.terms {
+		if s.terms[i].matches(node) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reads appends what the selector looks at on a node: "label:KEY" for each label key, "name" when it has matchFields.
+// The order is that of the terms; nothing is named twice by one selector.
+func (s *Selector) Reads(dst []string) []string {
+	if s == nil {
+		return dst
+	}
+	return append(dst, s.reads...)
+}
+
+func emptyTerm(t *v1.NodeSelectorTerm) bool {
+	return len(t.MatchExpressions) == 0 && len(t.MatchFields) == 0
+}
+
+func compileTerm(t *v1.NodeSelectorTerm, path *field.Path) nodeTerm {
+	var c nodeTerm
+	var errs []error
+	for i := range t.MatchExpressions {
+		p := path.Child("matchExpressions").Index(i)
+		e := &t.MatchExpressions[i]
+		op, ok := operators[e.Operator]
+		if !ok {
+			errs = append(errs, field.NotSupported(p.Child("operator"), e.Operator, operatorNames))
+			continue
+		}
+		r, err := labels.NewRequirement(e.Key, op, e.Values, field.WithPath(p))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c.exprs = append(c.exprs, *r)
+	}
+	for i := range t.MatchFields {
+		p := path.Child("matchFields").Index(i)
+		e := &t.MatchFields[i]
+		switch {
+		case e.Operator != v1.NodeSelectorOpIn && e.Operator != v1.NodeSelectorOpNotIn:
+			errs = append(errs, field.NotSupported(p.Child("operator"), e.Operator, fieldOperatorNames))
+		case len(e.Values) != 1:
+			errs = append(errs, field.Invalid(p.Child("values"), e.Values, "must have one element"))
+		default:
+			c.fields = append(c.fields, fieldRequirement{e.Key, e.Values[0], e.Operator == v1.NodeSelectorOpIn})
+		}
+	}
+	c.err = aggregate(errs)
+	return c
+}
+
+func (t *nodeTerm) matches(node *v1.Node) bool {
+	if t.err != nil {
+		return false
+	}
+	for i := range t.exprs {
+		if !t.exprs[i].Matches(labels.Set(node.Labels)) {
+			return false
+		}
+	}
+	if node.Name == "" { // v1.36.3 does not test the fields of a node without a name
+		return true
+	}
+	for i := range t.fields {
+		if !t.fields[i].matches(node) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches treats a field other than metadata.name as empty: the field set of a node has that one entry.
+func (r *fieldRequirement) matches(node *v1.Node) bool {
+	value := ""
+	if r.key == metadataName {
+		value = node.Name
+	}
+	return (value == r.value) == r.in
+}
+
+const metadataName = "metadata.name"
+
+var operators = map[v1.NodeSelectorOperator]selection.Operator{
+	v1.NodeSelectorOpIn:           selection.In,
+	v1.NodeSelectorOpNotIn:        selection.NotIn,
+	v1.NodeSelectorOpExists:       selection.Exists,
+	v1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
+	v1.NodeSelectorOpGt:           selection.GreaterThan,
+	v1.NodeSelectorOpLt:           selection.LessThan,
+}
+
+var (
+	operatorNames = []v1.NodeSelectorOperator{
+		v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn, v1.NodeSelectorOpExists,
+		v1.NodeSelectorOpDoesNotExist, v1.NodeSelectorOpGt, v1.NodeSelectorOpLt,
+	}
+	fieldOperatorNames = []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}
+)
+
+func appendReads(dst []string, t *nodeTerm) []string {
+	for i := range t.exprs {
+		dst = appendNew(dst, "label:"+t.exprs[i].Key())
+	}
+	if len(t.fields) > 0 {
+		dst = appendNew(dst, "name")
+	}
+	return dst
+}
+
+func appendNew(dst []string, s string) []string {
+	if slices.Contains(dst, s) {
+		return dst
+	}
+	return append(dst, s)
+}
+
+// aggregate prints one error as itself and several as [a, b].
+func aggregate(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return utilerrors.NewAggregate(errs)
+}
