@@ -16,11 +16,19 @@ type Options struct {
 	UseStatus bool
 	// IgnorePodLevel leaves spec.resources out.
 	IgnorePodLevel bool
+	// IgnorePodStatus leaves status.resources and status.allocatedResources of the pod as a whole out, as resource quota
+	// does; those of its containers still count when UseStatus is set.
+	IgnorePodStatus bool
 	// IgnoreOverhead leaves spec.overhead out.
 	IgnoreOverhead bool
 	// Missing gives each container (init containers and sidecars too) that does not name a resource the amount listed
 	// here. An explicit zero stays zero. Limits never read it.
 	Missing v1.ResourceList
+}
+
+// usePodStatus reports whether the status of the pod as a whole counts.
+func (o Options) usePodStatus(pod *v1.Pod) bool {
+	return o.UseStatus && !o.IgnorePodStatus && pod.Status.Resources != nil
 }
 
 // Requests returns what the pod asks of a node, as a new list:
@@ -114,10 +122,10 @@ func effectiveRequests(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) 
 
 // podLevelRequest returns what counts for a resource of spec.resources, whose desired amount is spec.
 func podLevelRequest(pod *v1.Pod, name v1.ResourceName, spec resource.Quantity, o Options) resource.Quantity {
-	status := pod.Status.Resources
-	if !o.UseStatus || status == nil {
+	if !o.usePodStatus(pod) {
 		return spec.DeepCopy()
 	}
+	status := pod.Status.Resources
 	if resizeInfeasible(pod) {
 		q := largest(status.Requests, pod.Status.AllocatedResources)[name]
 		return q // zero where neither names it

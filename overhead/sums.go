@@ -86,7 +86,7 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 			a.has |= hasTotal
 		}
 	}
-	if !o.IgnorePodLevel && podLevelRequests(pod) && !s.podLevel(pod, o.UseStatus, infeasible) {
+	if !o.IgnorePodLevel && podLevelRequests(pod) && !s.podLevel(pod, o.usePodStatus(pod), infeasible) {
 		return false
 	}
 	return o.IgnoreOverhead || s.put(pod.Spec.Overhead, false) && s.addSteps()
@@ -210,23 +210,22 @@ func (s *sums) start() bool {
 
 // podLevel replaces totals by spec.resources.
 func (s *sums) podLevel(pod *v1.Pod, useStatus, infeasible bool) bool {
-	spec, status := pod.Spec.Resources.Requests, pod.Status.Resources
-	if !s.put(spec, true) {
+	if !s.put(pod.Spec.Resources.Requests, true) {
 		return false
 	}
 	var named [len(s.at)]bool
 	for i := range s.n {
 		a := &s.at[i]
-		if named[i] = a.in(hasStep); named[i] && useStatus && status != nil && infeasible {
+		if named[i] = a.in(hasStep); named[i] && useStatus && infeasible {
 			a.has &^= hasStep // the desired amount does not count
 		}
 	}
-	if useStatus && status != nil && (!s.put(status.Requests, true) || !s.put(pod.Status.AllocatedResources, true)) {
+	if useStatus && (!s.put(pod.Status.Resources.Requests, true) || !s.put(pod.Status.AllocatedResources, true)) {
 		return false
 	}
 	for i := range s.n {
 		a := &s.at[i]
-		if i < len(named) && named[i] {
+		if named[i] {
 			if !a.in(hasStep) {
 				a.step = 0
 			}

@@ -1,0 +1,85 @@
+package overhead
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Reservations is what a kubelet keeps from pods, as in its configuration.
+type Reservations struct {
+	Kube   v1.ResourceList // kubeReserved
+	System v1.ResourceList // systemReserved
+	// EvictionHard maps signals to a quantity ("500Mi") or a percentage of the capacity ("10%"). memory.available keeps memory
+	// and nodefs.available keeps ephemeral-storage; other signals keep nothing. "0%" and "100%" disable a threshold.
+	EvictionHard map[string]string
+}
+
+// Allocatable returns what a node of that capacity offers to pods, for every resource of the capacity:
+//
+//	allocatable = capacity - kubeReserved - systemReserved - hard eviction threshold, at least 0
+//
+// and memory also minus all huge pages. A reservation of something that the capacity lacks is ignored. A percentage is
+// taken as the kubelet does, in single precision: 10% of 100Gi are 10737418400 bytes. It fails on thresholds that are
+// neither a quantity nor a percentage from 0 to 100, naming the first signal in order. Rule: documentation, "Reserve Compute
+// Resources for System Daemons" (Node Allocatable), and "Manage HugePages".
+func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, error) {
+	reserved := clone(r.Kube)
+	add(reserved, r.System)
+	for _, t := range [...]struct {
+		signal string
+		name   v1.ResourceName
+	}{{"memory.available", v1.ResourceMemory}, {"nodefs.available", v1.ResourceEphemeralStorage}} {
+		if text, ok := r.EvictionHard[t.signal]; ok {
+			q, err := threshold(text, capacity[t.name])
+			if err != nil {
+				return nil, fmt.Errorf("evictionHard[%s]: %w", t.signal, err)
+			}
+			add(reserved, v1.ResourceList{t.name: q})
+		}
+	}
+	out := make(v1.ResourceList, len(capacity))
+	for name, q := range capacity {
+		left := q.DeepCopy()
+		left.Sub(reserved[name])
+		out[name] = atLeastZero(left)
+	}
+	if memory, ok := out[v1.ResourceMemory]; ok {
+		for name, q := range capacity {
+			if strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) {
+				memory.Sub(q)
+			}
+		}
+		out[v1.ResourceMemory] = atLeastZero(memory)
+	}
+	return out, nil
+}
+
+func threshold(text string, capacity resource.Quantity) (resource.Quantity, error) {
+	if text == "0%" || text == "100%" {
+		return resource.Quantity{}, nil
+	}
+	if !strings.HasSuffix(text, "%") {
+		q, err := resource.ParseQuantity(text)
+		if err == nil && q.Sign() < 0 {
+			err = fmt.Errorf("%q: must not be negative", text)
+		}
+		return q, err
+	}
+	percent, err := strconv.ParseFloat(strings.TrimRight(text, "%"), 32)
+	share := float32(percent) / 100
+	if err != nil || !(share >= 0 && share <= 1) { // not a number, too
+		return resource.Quantity{}, fmt.Errorf("%q: must be a percentage from 0%% to 100%%", text)
+	}
+	return *resource.NewQuantity(int64(float64(capacity.Value())*float64(share)), resource.BinarySI), nil
+}
+
+func atLeastZero(q resource.Quantity) resource.Quantity {
+	if q.Sign() < 0 {
+		q.Set(0)
+	}
+	return q
+}

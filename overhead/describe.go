@@ -1,0 +1,92 @@
+package overhead
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Percent returns an amount as "kubectl describe node" prints it beside what the node offers: "2250m (56%)". The percentage
+// is truncated, and 0 where the node offers nothing.
+func Percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
+	percent := int64(0)
+	if whole := Round(name, allocatable); whole != 0 {
+		f := float64(Round(name, q)) / float64(whole) * 100
+		percent = int64(math.Max(math.MinInt64, math.Min(f, math.MaxInt32))) // beyond int64 a conversion has no defined result
+	}
+	return q.String() + " (" + strconv.FormatInt(percent, 10) + "%)"
+}
+
+// DescribeResources returns requests and limits beside what a node offers, as the table "Allocated resources" of "kubectl
+// describe node" has them: cpu, memory and ephemeral-storage, and then the other counted resources that the node offers, by name.
+// Those others are printed without a percentage.
+func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
+	rows := [][]string{{"Resource", "Requests", "Limits"}, {"--------", "--------", "------"}}
+	for _, name := range sortedNames(allocatable) {
+		request, limit := requests[name], limits[name]
+		switch {
+		case rank(name) < 3:
+			rows = append(rows, []string{string(name), Percent(name, request, allocatable[name]), Percent(name, limit, allocatable[name])})
+		case counted(name, nil):
+			rows = append(rows, []string{string(name), request.String(), limit.String()})
+		}
+	}
+	return table(rows)
+}
+
+// DescribePods returns the pods of a node as the table "Non-terminated Pods" of "kubectl describe node" has them: requests
+// and limits of cpu and memory, overhead included, beside what the node offers, and the age at now. Pods are printed in the
+// order given; those that have ended are left out.
+func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, now time.Time) string {
+	rows := [][]string{{"Namespace", "Name", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"},
+		{"---------", "----", "------------", "----------", "---------------", "-------------", "---"}}
+	for _, pod := range pods {
+		if pod == nil || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+			continue
+		}
+		requests, limits := Requests(pod, Options{}), Limits(pod, Options{})
+		row := []string{pod.Namespace, pod.Name}
+		for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+			row = append(row, Percent(name, requests[name], allocatable[name]), Percent(name, limits[name], allocatable[name]))
+		}
+		age := "<unknown>"
+		if !pod.CreationTimestamp.IsZero() {
+			age = duration.HumanDuration(now.Sub(pod.CreationTimestamp.Time))
+		}
+		rows = append(rows, append(row, age))
+	}
+	return table(rows)
+}
+
+// table aligns the columns, two spaces between them and before the first.
+func table(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += "  " + cell + strings.Repeat(" ", widths[i]-len(cell))
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// Total returns the sum of the lists, resource by resource.
+func Total(lists ...v1.ResourceList) v1.ResourceList {
+	total := v1.ResourceList{}
+	for _, list := range lists {
+		add(total, list)
+	}
+	return total
+}
