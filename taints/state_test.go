@@ -1,0 +1,343 @@
+package taints_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
+)
+
+func node(ss ...string) *v1.Node {
+	return &v1.Node{Spec: v1.NodeSpec{Taints: taintList(ss...)}}
+}
+
+func cordoned(n *v1.Node) *v1.Node {
+	n.Spec.Unschedulable = true
+	return n
+}
+
+func tols(ts ...v1.Toleration) []v1.Toleration { return ts }
+
+func TestFilter(t *testing.T) {
+	threeTaints := []string{"key1=value1:NoSchedule", "key1=value1:NoExecute", "key2=value2:NoSchedule"}
+	cases := []struct {
+		name        string
+		node        *v1.Node
+		tolerations []v1.Toleration
+		rejects     string // the reported taint
+		why         string
+	}{
+		{"T-20", node(threeTaints...), tols(tol("key1 Equal value1 NoSchedule"), tol("key1 Equal value1 NoExecute")),
+			"key2=value2:NoSchedule", "no toleration matches the third taint"},
+		{"T-21", node("x=1:Bogus", "y=1"), nil, "", "unknown and empty effects never filter"},
+		{"T-22", node("a:PreferNoSchedule", "b:NoExecute", "c:NoSchedule"), tols(tol("c Exists _ _")),
+			"b:NoExecute", "the first hard taint in node order that is not tolerated"},
+		{"soft only", node("a:PreferNoSchedule"), nil, "", "PreferNoSchedule never filters"},
+		{"no taints", node(), nil, "", "nothing to tolerate"},
+		{"seconds zero", node("a:NoExecute"), tols(tol("a Exists _ NoExecute", 0)), "", "tolerationSeconds does not filter"},
+		{"T-41", node("node.kubernetes.io/unschedulable:NoSchedule"), nil, "node.kubernetes.io/unschedulable:NoSchedule",
+			"the real taint is checked like any other, whatever spec.unschedulable"},
+		{"cordon is another filter", cordoned(node()), nil, "", "spec.unschedulable is not a taint"},
+		{"order of tolerations", node("a=1:NoSchedule", "b=2:NoExecute"), tols(tol("b Exists _ _"), tol("a Exists _ _")), "",
+			"their order does not matter"},
+		{"everything tolerated", node(threeTaints...), tols(tol("_ Exists _ _")), "", "tolerates all"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := taints.Untolerated(c.node, c.tolerations, taints.Options{})
+			ev := taints.Compile(c.tolerations, taints.Options{})
+			if c.rejects == "" {
+				require.Nil(t, got, c.why)
+				require.True(t, ev.Tolerates(c.node), c.why)
+				require.Zero(t, ev.CheckNode(c.node))
+				return
+			}
+			require.NotNil(t, got, c.why)
+			require.Equal(t, c.rejects, taints.Format(*got), c.why)
+			require.False(t, ev.Tolerates(c.node))
+			require.Equal(t, taints.Tainted, ev.CheckNode(c.node))
+		})
+	}
+}
+
+func TestCordon(t *testing.T) {
+	const key = "node.kubernetes.io/unschedulable"
+	cases := []struct {
+		name        string
+		tolerations []v1.Toleration
+		passes      bool
+		why         string
+	}{
+		{"none", nil, false, "nothing tolerates"},
+		{"T-40 exists", tols(tol(key + " Exists _ NoSchedule")), true, "tolerates the synthetic taint"},
+		{"T-40 equal empty", tols(tol(key + " Equal _ _")), true, "the synthetic taint has an empty value"},
+		{"T-40 equal x", tols(tol(key + " Equal x _")), false, "the synthetic taint has an empty value"},
+		{"T-40 other effect", tols(tol(key + " Exists _ NoExecute")), false, "its effect is NoSchedule"},
+		{"T-40 everything", tols(tol("_ Exists _ _")), true, "tolerates all"},
+		{"all fields empty", tols(tol("_ _ _ _")), true, "an empty key matches any key, value empty equals empty"},
+		{"key only", tols(tol(key + " _ _ _")), true, "no operator means Equal"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ev := taints.Compile(c.tolerations, taints.Options{})
+			want := taints.Cordoned
+			if c.passes {
+				want = 0
+			}
+			require.Equal(t, c.passes, ev.ToleratesCordon(), c.why)
+			require.Equal(t, want, ev.CheckCordon(cordoned(node())), c.why)
+			require.Zero(t, ev.CheckCordon(node(key+":NoSchedule")), "without spec.unschedulable the filter is silent")
+		})
+	}
+}
+
+func TestReasons(t *testing.T) {
+	require.Nil(t, taints.Reasons(0))
+	require.Nil(t, taints.Reasons(77))
+	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, taints.Reasons(taints.Tainted))
+	require.Equal(t, []string{"node(s) were unschedulable"}, taints.Reasons(taints.Cordoned))
+	require.NotZero(t, taints.Tainted&taints.UnresolvableBit, "preempting pods does not remove a taint")
+	require.NotZero(t, taints.Cordoned&taints.UnresolvableBit, "preempting pods does not uncordon")
+
+	n := node("a:PreferNoSchedule", "key2=value2:NoSchedule", "key3:NoSchedule")
+	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, taints.Compile(nil, taints.Options{}).Reason(n, taints.Tainted))
+	named := taints.Compile(nil, taints.Options{NamedTaint: true})
+	require.Equal(t, []string{"node(s) had untolerated taint {key2: value2}"}, named.Reason(n, taints.Tainted))
+	require.Equal(t, []string{"node(s) had untolerated taint {key3: }"}, named.Reason(node("key3:NoExecute"), taints.Tainted))
+	require.Equal(t, []string{"node(s) were unschedulable"}, named.Reason(n, taints.Cordoned))
+}
+
+// classed offers classes of equal nodes, by the text of what is read.
+type classed struct {
+	*testkit.Cluster
+	asked []string
+	none  bool
+}
+
+func (c *classed) Classes(reads []string) (ids, reps []int32, ok bool) {
+	c.asked = reads
+	if c.none {
+		return nil, nil, false
+	}
+	seen := map[string]int32{}
+	for i, n := range c.Nodes {
+		if n == nil {
+			ids = append(ids, -1)
+			continue
+		}
+		text := fmt.Sprint(n.Spec.Unschedulable, n.Spec.Taints)
+		id, known := seen[text]
+		if !known {
+			id = int32(len(reps))
+			seen[text] = id
+			reps = append(reps, int32(i))
+		}
+		ids = append(ids, id)
+	}
+	return ids, append(reps, -1), true // a class without a slot at the end
+}
+
+func randomCluster(r *rand.Rand) *testkit.Cluster {
+	nodes := make([]*v1.Node, 1+r.Intn(20))
+	for i := range nodes {
+		switch {
+		case r.Intn(8) == 0:
+		case i > 0 && nodes[i-1] != nil && r.Intn(2) == 0:
+			nodes[i] = nodes[i-1].DeepCopy()
+		default:
+			nodes[i] = &v1.Node{Spec: v1.NodeSpec{Taints: randomTaints(r), Unschedulable: r.Intn(4) == 0}}
+		}
+	}
+	return testkit.NewCluster(nodes, nil)
+}
+
+// The oracle: the rules said again, slowly, on the API objects.
+func oracleRejects(n *v1.Node, ts []v1.Toleration, on bool) string {
+	for _, taint := range n.Spec.Taints {
+		if taint.Effect != "NoSchedule" && taint.Effect != "NoExecute" {
+			continue
+		}
+		if !oracleTolerates(ts, taint, on) {
+			return fmt.Sprint(taint)
+		}
+	}
+	return ""
+}
+
+func oracleTolerates(ts []v1.Toleration, taint v1.Taint, on bool) bool {
+	for _, tl := range ts {
+		if toleratesTaint((*v1.Toleration).ToleratesTaint, &tl, &taint, on) {
+			return true
+		}
+	}
+	return false
+}
+
+func checkState(t *testing.T, r *rand.Rand) {
+	c, ts := randomCluster(r), randomTolerations(r)
+	on := r.Intn(2) == 0
+	ev := taints.Compile(ts, taints.Options{ComparisonOperators: on})
+	fast := &classed{Cluster: c}
+	plain, byClass, refused := ev.Count(c), ev.Count(fast), ev.Count(&classed{Cluster: c, none: true})
+	require.Equal(t, []string{"taints", "unschedulable"}, fast.asked)
+	signatures := map[string]string{}
+	for i, n := range c.Nodes {
+		var reject string
+		var raw int64
+		cordon := false
+		if n != nil {
+			reject = oracleRejects(n, ts, on)
+			cordon = n.Spec.Unschedulable && !oracleTolerates(ts, taint("node.kubernetes.io/unschedulable:NoSchedule"), on)
+			for _, tn := range n.Spec.Taints {
+				if tn.Effect == "PreferNoSchedule" && !oracleTolerates(ts, tn, on) {
+					raw++
+				}
+			}
+		}
+		answers := fmt.Sprint(reject != "", cordon, raw)
+		for name, s := range map[string]*taints.State{"plain": plain, "classes": byClass, "refused": refused} {
+			require.Equal(t, reject != "", s.Check(i) == taints.Tainted, "%s slot %d", name, i)
+			require.Equal(t, cordon, s.CheckCordon(i) == taints.Cordoned, "%s slot %d", name, i)
+			require.Equal(t, raw, s.Raw(i), "%s slot %d", name, i)
+			require.Equal(t, taints.Reasons(s.Check(i)), s.Reasons(i, s.Check(i)))
+			x := s.Explain(i)
+			require.Equal(t, []any{reject != "", cordon, raw}, []any{x.Rejects, x.Cordoned, x.Raw})
+			sig := fmt.Sprint(s.AppendSignature(nil, i))
+			if before, ok := signatures[sig]; ok {
+				require.Equal(t, before, answers, "equal signatures, different answers")
+			}
+			signatures[sig] = answers
+		}
+		if n != nil && reject != "" {
+			require.Equal(t, reject, fmt.Sprint(*ev.Untolerated(n.Spec.Taints)))
+		}
+	}
+	require.False(t, plain.Dynamic())
+}
+
+func TestStateAgainstOracle(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	for range 3000 {
+		checkState(t, r)
+	}
+}
+
+func FuzzState(f *testing.F) {
+	f.Add(int64(1))
+	f.Fuzz(func(t *testing.T, seed int64) { checkState(t, rand.New(rand.NewSource(seed))) })
+}
+
+// FuzzMatches reads a toleration and a taint from bytes: choices among edge values, and free text after them.
+func FuzzMatches(f *testing.F) {
+	f.Add([]byte{1, 4, 2, 0, 1, 3, 0}, "5", "6")
+	f.Add([]byte{0, 5, 0, 0, 0, 0, 2}, "-0", "9223372036854775808")
+	f.Fuzz(func(t *testing.T, b []byte, a, c string) {
+		b = append(b, make([]byte, 8)...)
+		tl := v1.Toleration{Key: someKeys[int(b[0])%len(someKeys)], Operator: someOps[int(b[1])%len(someOps)], Value: a}
+		if b[2]%2 == 0 {
+			tl.Effect = someEffects[int(b[3])%len(someEffects)]
+		}
+		if b[4]%3 == 0 {
+			a = fmt.Sprint(int64(binary.LittleEndian.Uint64(b)))
+			tl.Value = a
+		}
+		tn := v1.Taint{Key: someKeys[int(b[5])%len(someKeys)], Value: c, Effect: someEffects[int(b[6])%len(someEffects)]}
+		for _, o := range []taints.Options{{}, numeric} {
+			want := toleratesTaint((*v1.Toleration).ToleratesTaint, &tl, &tn, o.ComparisonOperators)
+			require.Equal(t, want, taints.Matches(&tl, &tn, o))
+			require.Equal(t, want, taints.Mismatch(&tl, &tn, o) == "", "Mismatch agrees")
+		}
+	})
+}
+
+func TestPermutationChangesNothing(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	for range 2000 {
+		n := &v1.Node{Spec: v1.NodeSpec{Taints: randomTaints(r)}}
+		ts := randomTolerations(r)
+		before := taints.Compile(ts, numeric)
+		verdict, raw := before.CheckNode(n), before.RawNode(n)
+		r.Shuffle(len(n.Spec.Taints), func(i, j int) {
+			n.Spec.Taints[i], n.Spec.Taints[j] = n.Spec.Taints[j], n.Spec.Taints[i]
+		})
+		r.Shuffle(len(ts), func(i, j int) { ts[i], ts[j] = ts[j], ts[i] })
+		after := taints.Compile(ts, numeric)
+		require.Equal(t, verdict, after.CheckNode(n))
+		require.Equal(t, raw, after.RawNode(n))
+	}
+}
+
+func TestNilEvaluator(t *testing.T) {
+	var ev *taints.Evaluator
+	require.False(t, ev.Tolerates(node("a:NoSchedule")))
+	require.True(t, ev.Tolerates(node("a:PreferNoSchedule")))
+	require.False(t, ev.ToleratesCordon())
+	require.EqualValues(t, 1, ev.RawNode(node("a:PreferNoSchedule")))
+	require.Equal(t, taints.Leave, ev.Deadline(taintList("a:NoExecute")).Stay)
+	require.Equal(t, []string{taints.TaintedReason}, ev.Reason(node("a:NoSchedule"), taints.Tainted))
+}
+
+func TestExplain(t *testing.T) {
+	ts := tols(tol("x Exists _ _"), tol("a Exists _ _"))
+	x := taints.Compile(ts, taints.Options{}).ExplainNode(cordoned(node("a=1:NoSchedule", "b:NoExecute", "c:PreferNoSchedule", "d:Bogus")))
+	require.Equal(t, "cordoned; a=1:NoSchedule tolerated by tolerations[1]; b:NoExecute rejects; c:PreferNoSchedule is not preferred; d:Bogus has no meaning", x.String())
+	require.Equal(t, 1, x.Taints[0].By)
+	require.Equal(t, -1, x.Taints[1].By)
+	require.Equal(t, "no taints", taints.Explanation{}.String())
+}
+
+func TestMismatch(t *testing.T) {
+	cases := []struct {
+		name, toleration, taint, want string
+		o                             taints.Options
+	}{
+		{"effect", "k Exists _ NoExecute", "k:NoSchedule", "effect NoSchedule is not NoExecute", numeric},
+		{"key", "k Exists _ _", ":NoSchedule", `key "" is not k`, numeric},
+		{"value", "k Equal v _", "k=w:NoSchedule", `value "w" is not "v"`, numeric},
+		{"operator", "k exists _ _", "k:NoSchedule", `operator "exists" is unknown`, numeric},
+		{"switched off", "k Gt 5 _", "k=6:NoSchedule", "operator Gt is switched off", taints.Options{}},
+		{"toleration's number", "k Gt 05 _", "k=6:NoSchedule", `the toleration's value "05" is not a canonical 64-bit integer`, numeric},
+		{"taint's number", "k Gt 5 _", "k=x:NoSchedule", `the taint's value "x" is not a canonical 64-bit integer`, numeric},
+		{"not greater", "k Gt 5 _", "k=5:NoSchedule", "5 is not greater than 5", numeric},
+		{"not less", "k Lt 5 _", "k=7:NoSchedule", "7 is not less than 5", numeric},
+		{"tolerated", "k Lt 5 _", "k=4:NoSchedule", "", numeric},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			tl, tn := tol(c.toleration), taint(c.taint)
+			require.Equal(t, c.want, taints.Mismatch(&tl, &tn, c.o))
+		})
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	ts := tols(tol("a Exists _ NoSchedule"), tol("b Gt 5 _"), tol("c Equal x NoExecute", 30))
+	n := node("a=1:NoSchedule", "b=7:NoExecute", "b=99999999999999999999:PreferNoSchedule", "c=x:NoExecute")
+	ev := taints.Compile(ts, numeric)
+	c := testkit.NewCluster([]*v1.Node{n, nil}, nil)
+	plain, byClass := ev.Count(c), ev.Count(&classed{Cluster: c})
+	signature := make([]int32, 0, 8)
+	list := make([]int64, 2)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		ev.Tolerates(n)
+		ev.Untolerated(n.Spec.Taints)
+		ev.ToleratesNoExecute(n.Spec.Taints)
+		ev.Deadline(n.Spec.Taints)
+		taints.Matches(&ts[1], &n.Spec.Taints[2], numeric)
+		for _, s := range []*taints.State{plain, byClass} {
+			s.Check(0)
+			s.CheckCordon(0)
+			s.Raw(0)
+			s.Check(1)
+			signature = s.AppendSignature(signature[:0], 0)
+		}
+		list[0], list[1] = 3, 1
+		taints.NormalizeAll(list)
+	}))
+}
