@@ -1,0 +1,161 @@
+package spread
+
+import (
+	"iter"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// DefaultingType says where default constraints come from.
+type DefaultingType string
+
+const (
+	// SystemDefaulting uses the built-in constraints: maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway.
+	SystemDefaulting DefaultingType = "System"
+	// ListDefaulting uses the constraints of the profile; an empty list means no defaults.
+	ListDefaulting DefaultingType = "List"
+)
+
+// Defaults are the default constraints of a scheduler profile (PodTopologySpreadArgs). They are used for pods without
+// any constraint of their own that belong to a service, ReplicationController, ReplicaSet or StatefulSet. The zero value
+// is v1.36's default: SystemDefaulting.
+type Defaults struct {
+	// Type is SystemDefaulting or ListDefaulting; "" is SystemDefaulting, as in the versioned configuration.
+	Type DefaultingType
+	// Constraints are used with ListDefaulting. Their labelSelector must be nil: it is derived for each pod, and their
+	// matchLabelKeys have no effect.
+	Constraints []v1.TopologySpreadConstraint
+}
+
+// constraints returns the constraints of Defaults if one of them has the action, nil otherwise.
+func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.TopologySpreadConstraint {
+	list := d.Constraints
+	if d.system() {
+		list = SystemConstraints()
+	}
+	for i := range list {
+		if list[i].WhenUnsatisfiable == action {
+			return list
+		}
+	}
+	return nil
+}
+
+func (d *Defaults) system() bool { return d.Type == "" || d.Type == SystemDefaulting }
+
+// SystemConstraints returns a new list with the built-in default constraints (documentation of pod topology spread
+// constraints, "Built-in default constraints").
+func SystemConstraints() []v1.TopologySpreadConstraint {
+	return []v1.TopologySpreadConstraint{
+		{MaxSkew: 3, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway},
+		{MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway},
+	}
+}
+
+// Owners finds the objects from which the selector of default constraints is derived. Look-ups return nil for an object
+// that does not exist. Returned objects are only read.
+type Owners interface {
+	// Services yields the services of a namespace, in any order.
+	Services(namespace string) iter.Seq[*v1.Service]
+	ReplicationController(namespace, name string) *v1.ReplicationController
+	ReplicaSet(namespace, name string) *appsv1.ReplicaSet
+	StatefulSet(namespace, name string) *appsv1.StatefulSet
+}
+
+// Workloads is an Owners over plain lists: each look-up is a scan. The zero value has none.
+type Workloads struct {
+	ServiceList               []*v1.Service
+	ReplicationControllerList []*v1.ReplicationController
+	ReplicaSetList            []*appsv1.ReplicaSet
+	StatefulSetList           []*appsv1.StatefulSet
+}
+
+// Services yields the services of the namespace in list order.
+func (w *Workloads) Services(namespace string) iter.Seq[*v1.Service] {
+	return func(yield func(*v1.Service) bool) {
+		for _, s := range w.ServiceList {
+			if s.Namespace == namespace && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// ReplicationController returns the first of that name, nil if there is none.
+func (w *Workloads) ReplicationController(namespace, name string) *v1.ReplicationController {
+	return named(w.ReplicationControllerList, namespace, name)
+}
+
+// ReplicaSet returns the first of that name, nil if there is none.
+func (w *Workloads) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	return named(w.ReplicaSetList, namespace, name)
+}
+
+// StatefulSet returns the first of that name, nil if there is none.
+func (w *Workloads) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	return named(w.StatefulSetList, namespace, name)
+}
+
+func named[P interface {
+	comparable
+	metav1.Object
+}](list []P, namespace, name string) P {
+	for _, o := range list {
+		if o.GetNamespace() == namespace && o.GetName() == name {
+			return o
+		}
+	}
+	var none P
+	return none
+}
+
+// derivedSelector returns the selector that default constraints get for a pod, nil if there is none. It asks for
+//  1. the label pairs of every service of the namespace whose selector matches the pod;
+//  2. the selector of the controlling v1 ReplicationController, apps/v1 ReplicaSet or apps/v1 StatefulSet, looked up by
+//     name. The owner's UID is not compared; other owners and invalid selectors add nothing.
+//
+// A Deployment acts through its ReplicaSet, whose selector has the pod-template-hash: pods spread by revision.
+func derivedSelector(pod *v1.Pod, owners Owners) labels.Selector {
+	if owners == nil {
+		return nil
+	}
+	pairs := labels.Set{}
+	for s := range owners.Services(pod.Namespace) {
+		if s.Spec.Selector != nil && labels.SelectorFromValidatedSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
+			maps.Copy(pairs, s.Spec.Selector)
+		}
+	}
+	var extra *metav1.LabelSelector
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		switch {
+		case owner.APIVersion == "v1" && owner.Kind == "ReplicationController":
+			if o := owners.ReplicationController(pod.Namespace, owner.Name); o != nil {
+				maps.Copy(pairs, o.Spec.Selector)
+			}
+		case owner.APIVersion == "apps/v1" && owner.Kind == "ReplicaSet":
+			if o := owners.ReplicaSet(pod.Namespace, owner.Name); o != nil {
+				extra = o.Spec.Selector
+			}
+		case owner.APIVersion == "apps/v1" && owner.Kind == "StatefulSet":
+			if o := owners.StatefulSet(pod.Namespace, owner.Name); o != nil {
+				extra = o.Spec.Selector
+			}
+		}
+	}
+	out := labels.SelectorFromValidatedSet(pairs)
+	if extra != nil {
+		if s, err := metav1.LabelSelectorAsSelector(extra); err == nil {
+			if requirements, ok := s.Requirements(); ok {
+				out = out.Add(requirements...)
+			}
+		}
+	}
+	if out.Empty() {
+		return nil
+	}
+	return out
+}

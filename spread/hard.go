@@ -1,0 +1,289 @@
+package spread
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Reason numbers of a verdict, as Check returns them.
+const (
+	// MissingLabel: the node lacks a topology key. Preemption cannot help.
+	MissingLabel uint16 = 1 | Unresolvable
+	// SkewExceeded: one more pod would make the skew larger than maxSkew.
+	SkewExceeded uint16 = 2
+	// Unresolvable is the bit of verdicts that preemption cannot change (UnschedulableAndUnresolvable).
+	Unresolvable uint16 = 0x8000
+)
+
+// Reasons returns the text of a verdict as kube-scheduler reports it, nil for 0.
+func Reasons(verdict uint16) []string {
+	switch verdict {
+	case MissingLabel:
+		return []string{"node(s) didn't match pod topology spread constraints (missing required label)"}
+	case SkewExceeded:
+		return []string{"node(s) didn't match pod topology spread constraints"}
+	}
+	return nil
+}
+
+// Hard is a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters: the filter. It is
+// immutable and safe for concurrent use; the zero value allows every node.
+type Hard struct{ Evaluator }
+
+// CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no
+// constraints at all. Constraints with the other action are left out, as those with an unknown one.
+//
+// A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
+// follows `running PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. The pod is kept and must not
+// change afterwards.
+func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
+	e, err := compile(pod, v1.DoNotSchedule, &o)
+	if err != nil {
+		return nil, fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err)
+	}
+	return &Hard{e}, nil
+}
+
+// HardState is the number of matching pods in every domain of a cluster, for the constraints of a Hard. Check and the other
+// reading methods are safe concurrently; Apply, Add and Remove are not.
+//
+// It follows pods through Apply and is then equal to a new Count. It does not follow nodes: when one is added, removed,
+// relabelled or its taints change, count anew.
+type HardState struct {
+	hard    *Hard
+	cluster Cluster
+	slots   int
+	cols    []hardColumn
+}
+
+// hardColumn is the state of one constraint.
+//
+// Invariants: counts[d] is 0 for an absent domain; low is the minimum of the other counts, or 0 with fewer of them than
+// minDomains.
+type hardColumn struct {
+	column
+	self, maxSkew int32
+	low           int32 // global minimum
+	selector      uint8
+	enough        bool // at least minDomains domains exist
+	exist         int  // domains with a counted or planned node
+	counts        []int32
+	absent        []bool // domains whose nodes are all excluded; nil: none
+	smallest      minimum
+}
+
+// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional interfaces of Cluster, O(nodes x keys
+// + pods x selectors) without.
+func (h *Hard) Count(c Cluster) *HardState {
+	s := &HardState{hard: h, cluster: c, slots: c.Len()}
+	if h.Empty() {
+		return s
+	}
+	columns := h.layOut(c, true)
+	s.cols = make([]hardColumn, len(columns))
+	for k := range s.cols {
+		col, x := &s.cols[k], &h.constraints[k]
+		*col = hardColumn{column: columns[k], self: h.selfOf(k), maxSkew: x.maxSkew, selector: x.selector}
+		col.findDomains()
+	}
+	h.addPlanned(s)
+	h.selectors.visit(c, func(mask uint32, slot, n int32) {
+		for k := range s.cols {
+			col := &s.cols[k]
+			if mask>>col.selector&1 != 0 {
+				if d := col.into[slot]; d >= 0 {
+					col.counts[d] += n
+				}
+			}
+		}
+	})
+	for k := range s.cols {
+		s.cols[k].settle(h.constraints[k].minDomains)
+	}
+	return s
+}
+
+// findDomains makes the counts and marks the domains that no counted node has.
+func (col *hardColumn) findDomains() {
+	col.counts = make([]int32, col.domains)
+	col.absent = make([]bool, col.domains)
+	for d := range col.absent {
+		col.absent[d] = true
+	}
+	for _, d := range col.into {
+		if d >= 0 && col.absent[d] {
+			col.absent[d] = false
+			if col.exist++; col.exist == col.domains {
+				col.absent = nil
+				return
+			}
+		}
+	}
+	if col.exist == col.domains {
+		col.absent = nil
+	}
+}
+
+// addPlanned makes the domains of planned nodes exist.
+func (h *Hard) addPlanned(s *HardState) {
+	var known []map[string]int32
+	for _, node := range h.planned {
+		if node == nil || !h.hasKeys(node.Labels) {
+			continue
+		}
+		if known == nil {
+			known = s.domainNumbers()
+		}
+		bits := h.inclusion.exclusion(node)
+		for k := range s.cols {
+			if bits&h.constraints[k].honours != 0 {
+				continue
+			}
+			col, value := &s.cols[k], node.Labels[h.constraints[k].key]
+			d, ok := known[k][value]
+			if !ok {
+				d = int32(len(col.counts))
+				known[k][value] = d
+				col.counts = append(col.counts, 0)
+				if col.absent != nil {
+					col.absent = append(col.absent, false)
+				}
+				col.exist++
+			} else if col.absent != nil && col.absent[d] {
+				col.absent[d] = false
+				col.exist++
+			}
+		}
+	}
+}
+
+// domainNumbers returns for each constraint the domain of each label value of the cluster.
+func (s *HardState) domainNumbers() []map[string]int32 {
+	out := make([]map[string]int32, len(s.cols))
+	for k := range s.cols {
+		out[k] = map[string]int32{}
+		used := make([]bool, s.cols[k].domains)
+		for _, d := range s.cols[k].ids {
+			if d >= 0 {
+				used[d] = true
+			}
+		}
+		for d, value := range s.hard.values(s.cluster, k, &s.cols[k].column) {
+			if used[d] {
+				out[k][value] = int32(d)
+			}
+		}
+	}
+	return out
+}
+
+func (col *hardColumn) settle(minDomains int32) {
+	col.enough = col.exist >= int(minDomains)
+	for d, n := range col.counts {
+		if col.absent == nil || !col.absent[d] {
+			col.smallest.enter(n)
+		}
+	}
+	col.renew()
+}
+
+func (col *hardColumn) renew() {
+	if col.enough {
+		col.low = col.smallest.of(col.counts, col.absent)
+	}
+}
+
+// add moves the count of domain d by n.
+func (col *hardColumn) add(d, n int32) {
+	from := col.counts[d]
+	col.counts[d] = from + n
+	col.smallest.move(from, from+n)
+	col.renew()
+}
+
+// Check returns 0 if the pod may be placed on the node of slot i, MissingLabel or SkewExceeded otherwise. Constraints are
+// tried in order and the first that rejects decides: with the key on the node,
+//
+//	skew = pods matching in the node's domain + (1 if the pod matches itself) - global minimum > maxSkew
+//
+// rejects. A node whose domain does not count is judged with 0 pods. O(constraints), no allocation. With constraints, a
+// free slot lacks the label.
+func (s *HardState) Check(i int) uint16 {
+	for k := range s.cols {
+		col := &s.cols[k]
+		if uint(i) >= uint(len(col.ids)) || col.ids[i] < 0 {
+			return MissingLabel
+		}
+		if int64(col.counts[col.ids[i]])+int64(col.self)-int64(col.low) > int64(col.maxSkew) {
+			return SkewExceeded
+		}
+	}
+	return 0
+}
+
+// Apply adds n pods of one effect to the node of slot i, or takes -n away. The state stays equal to a new Count of the
+// cluster with those pods. O(constraints), amortised; no allocation unless a count grows beyond what it was.
+func (s *HardState) Apply(e Effect, i int, n int32) {
+	if e == 0 || n == 0 {
+		return
+	}
+	for k := range s.cols {
+		col := &s.cols[k]
+		if uint32(e)>>col.selector&1 != 0 && uint(i) < uint(len(col.into)) && col.into[i] >= 0 {
+			col.add(col.into[i], n)
+		}
+	}
+}
+
+// Add is Apply of one pod.
+func (s *HardState) Add(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, 1) }
+
+// Remove takes one pod away that was counted.
+func (s *HardState) Remove(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, -1) }
+
+// Dynamic reports whether events on other nodes can change the verdict of a node.
+func (s *HardState) Dynamic() bool { return s.hard.Dynamic() }
+
+// AppendSignature appends one number for each constraint that changes only by events on slot i: the node's domain, or its
+// count for a key of which every node has its own value, or -1 without the label. Nodes of equal signature have equal
+// verdicts.
+func (s *HardState) AppendSignature(dst []int32, i int) []int32 {
+	for k := range s.cols {
+		col := &s.cols[k]
+		switch d := col.ids[i]; {
+		case d >= 0 && col.unique:
+			dst = append(dst, col.counts[d])
+		default:
+			dst = append(dst, d)
+		}
+	}
+	return dst
+}
+
+// Clone returns a copy that moves on its own. O(domains).
+func (s *HardState) Clone() *HardState {
+	out := *s
+	out.cols = make([]hardColumn, len(s.cols))
+	for k := range s.cols {
+		out.cols[k] = s.cols[k].clone()
+	}
+	return &out
+}
+
+func (col *hardColumn) clone() hardColumn {
+	out := *col
+	out.counts = append([]int32(nil), col.counts...)
+	out.smallest = col.smallest.clone()
+	return out
+}
+
+// Check is the simple question: may the pod be placed on the node of slot i? It compiles and counts for this one answer;
+// use CompileHard and Count for more than one. The error is that of CompileHard.
+func Check(pod *v1.Pod, c Cluster, i int, o Options) (uint16, error) {
+	h, err := CompileHard(pod, o)
+	if err != nil {
+		return 0, err
+	}
+	return h.Count(c).Check(i), nil
+}

@@ -1,0 +1,95 @@
+package spread
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// WouldHelp is the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this package
+// rejected. old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for an addition and new
+// for a deletion. The error is that of CompileHard, or says that the objects are of another kind; the queue takes an error
+// for true.
+func WouldHelp(pod *v1.Pod, old, new any, o Options) (bool, error) {
+	h, err := CompileHard(pod, o)
+	if err != nil {
+		return false, err
+	}
+	return h.WouldHelp(old, new)
+}
+
+// WouldHelp is the hint for the pod that h was compiled from; see the function of that name.
+func (h *Hard) WouldHelp(old, new any) (bool, error) {
+	oldPod, oldIsPod := old.(*v1.Pod)
+	newPod, newIsPod := new.(*v1.Pod)
+	if (oldIsPod || old == nil) && (newIsPod || new == nil) && (oldPod != nil || newPod != nil) {
+		return h.podEvent(oldPod, newPod), nil
+	}
+	oldNode, oldIsNode := old.(*v1.Node)
+	newNode, newIsNode := new.(*v1.Node)
+	if (oldIsNode || old == nil) && (newIsNode || new == nil) && (oldNode != nil || newNode != nil) {
+		return h.nodeEvent(oldNode, newNode), nil
+	}
+	return false, fmt.Errorf("topology spread hint: want two pods or two nodes, one of them may be nil: have %T and %T", old, new)
+}
+
+// podEvent:
+//  1. the event is about the pod itself, or about a pod of its namespace that is assigned or nominated; else false;
+//  2. the pod itself got a toleration, and a constraint honours taints: true;
+//  3. an update: a selector matches the labels after and not before, or before and not after;
+//  4. an addition or deletion: a selector matches. The empty selector matches.
+func (h *Hard) podEvent(old, new *v1.Pod) bool {
+	about := new
+	if about == nil {
+		about = old
+	}
+	itself := about.UID == h.pod.UID
+	placed := about.Spec.NodeName != "" || about.Status.NominatedNodeName != ""
+	if !itself && (!placed || about.Namespace != h.pod.Namespace) {
+		return false
+	}
+	if old == nil || new == nil {
+		return h.selectors.matches(about.Labels) != 0
+	}
+	if itself && len(old.Spec.Tolerations) != len(new.Spec.Tolerations) && h.honoursTaints() {
+		return true
+	}
+	if maps.Equal(old.Labels, new.Labels) {
+		return false
+	}
+	return h.selectors.matches(old.Labels) != h.selectors.matches(new.Labels)
+}
+
+func (h *Hard) honoursTaints() bool {
+	return slices.ContainsFunc(h.constraints, func(c constraint) bool { return c.honours&excludedByTaints != 0 })
+}
+
+// nodeEvent: an update helps if the node gained or lost the set of all topology keys, or has it and a topology value or
+// a taint changed; an addition or deletion helps if the node has all keys.
+func (h *Hard) nodeEvent(old, new *v1.Node) bool {
+	if old == nil {
+		return h.hasKeys(new.Labels)
+	}
+	if new == nil {
+		return h.hasKeys(old.Labels)
+	}
+	had, has := h.hasKeys(old.Labels), h.hasKeys(new.Labels)
+	if had != has {
+		return true
+	}
+	if !has {
+		return false
+	}
+	for k := range h.constraints {
+		if key := h.constraints[k].key; old.Labels[key] != new.Labels[key] {
+			return true
+		}
+	}
+	return !slices.EqualFunc(old.Spec.Taints, new.Spec.Taints, sameTaint)
+}
+
+func sameTaint(a, b v1.Taint) bool {
+	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && a.TimeAdded.Equal(b.TimeAdded)
+}

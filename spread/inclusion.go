@@ -1,0 +1,119 @@
+package spread
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/taints"
+)
+
+// Bits of an exclusion: which rule of the pod keeps a node out of the constraints that honour it.
+const (
+	excludedByAffinity uint8 = 1 << iota
+	excludedByTaints
+)
+
+// inclusion is what nodeAffinityPolicy and nodeTaintsPolicy look at: the pod's nodeSelector and required node affinity,
+// and its tolerations. A profile's addedAffinity and spec.unschedulable have no part in it.
+type inclusion struct {
+	required   *affinity.Required
+	tolerances *taints.Evaluator // nil: no constraint honours taints
+	asks       uint8             // bits that some constraint honours and that can exclude at all
+}
+
+func compileInclusion(pod *v1.Pod, constraints []constraint) inclusion {
+	var in inclusion
+	var honours uint8
+	for k := range constraints {
+		honours |= constraints[k].honours
+	}
+	if honours&excludedByAffinity != 0 && limitsNodes(pod) {
+		// A term that cannot be converted matches nothing, here as in the filter; the error is the filter's to report.
+		in.required, _ = affinity.CompileRequired(pod)
+		in.asks |= excludedByAffinity
+	}
+	if honours&excludedByTaints != 0 {
+		in.tolerances = taints.Compile(pod.Spec.Tolerations, taints.Options{})
+		in.asks |= excludedByTaints
+	}
+	return in
+}
+
+// limitsNodes reports whether the pod's nodeSelector or required node affinity can exclude a node.
+func limitsNodes(pod *v1.Pod) bool {
+	a := pod.Spec.Affinity
+	return len(pod.Spec.NodeSelector) > 0 ||
+		a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
+}
+
+// exclusion returns the rules that exclude the node, as bits.
+func (in *inclusion) exclusion(node *v1.Node) uint8 {
+	var out uint8
+	if in.asks&excludedByAffinity != 0 && !in.required.Matches(node) {
+		out |= excludedByAffinity
+	}
+	if in.asks&excludedByTaints != 0 && !in.tolerances.Tolerates(node) {
+		out |= excludedByTaints
+	}
+	return out
+}
+
+// reads appends what exclusion looks at on a node.
+func (in *inclusion) reads(dst []string) []string {
+	if in.asks&excludedByAffinity != 0 {
+		dst = in.required.Reads(dst)
+	}
+	if in.asks&excludedByTaints != 0 {
+		dst = append(dst, "taints")
+	}
+	return dst
+}
+
+// exclusions returns the bits of every slot, nil when no node is excluded. One evaluation a class of nodes where the
+// cluster offers classes, one a node otherwise.
+func (in *inclusion) exclusions(c Cluster) []uint8 {
+	if in.asks == 0 {
+		return nil
+	}
+	if classes, ok := c.(nodeClasses); ok {
+		if ids, reps, ok := classes.Classes(in.reads(nil)); ok {
+			return in.byClass(c, ids, reps)
+		}
+	}
+	var bits []uint8
+	for i := range c.Len() {
+		if node := c.Node(i); node != nil {
+			if b := in.exclusion(node); b != 0 {
+				if bits == nil {
+					bits = make([]uint8, c.Len())
+				}
+				bits[i] = b
+			}
+		}
+	}
+	return bits
+}
+
+func (in *inclusion) byClass(c Cluster, ids, reps []int32) []uint8 {
+	class := make([]uint8, len(reps))
+	var any uint8
+	for id, rep := range reps {
+		if rep < 0 {
+			continue
+		}
+		if node := c.Node(int(rep)); node != nil {
+			class[id] = in.exclusion(node)
+			any |= class[id]
+		}
+	}
+	if any == 0 {
+		return nil
+	}
+	bits := make([]uint8, c.Len())
+	for i, id := range ids {
+		if id >= 0 {
+			bits[i] = class[id]
+		}
+	}
+	return bits
+}

@@ -1,0 +1,120 @@
+package spread
+
+import "slices"
+
+// column is where the nodes stand for one constraint.
+type column struct {
+	ids     []int32 // domain of each slot's label value, -1 without the label
+	into    []int32 // domain in which the slot's pods are counted, -1 when they are not; the same slice as ids if all are
+	domains int     // all numbers are below it
+	unique  bool    // no two slots share a domain
+}
+
+// layOut returns the column of every constraint. With all, a node without every key is counted in none.
+func (e *Evaluator) layOut(c Cluster, all bool) []column {
+	n := c.Len()
+	cols := make([]column, len(e.constraints))
+	partial := 0 // different keys that some slot lacks
+	for k := range cols {
+		if j := e.firstWithKey(k); j < k {
+			cols[k] = cols[j]
+			continue
+		}
+		var have int
+		cols[k], have = labelColumn(c, e.constraints[k].key)
+		if have < n {
+			partial++
+		}
+	}
+	var out []bool // slots that lack a key
+	if all && partial > 0 && slices.ContainsFunc(e.constraints, func(x constraint) bool { return x.key != e.constraints[0].key }) {
+		out = make([]bool, n)
+		for k := range cols {
+			if e.firstWithKey(k) == k {
+				for i, d := range cols[k].ids {
+					if d < 0 {
+						out[i] = true
+					}
+				}
+			}
+		}
+	}
+	bits := e.inclusion.exclusions(c)
+	for k := range cols {
+		cols[k].into = counted(cols[k].ids, out, bits, e.constraints[k].honours)
+	}
+	return cols
+}
+
+// counted returns ids with -1 for the slots that lack a key or are excluded; ids itself if that changes nothing.
+func counted(ids []int32, out []bool, bits []uint8, honours uint8) []int32 {
+	if honours == 0 {
+		bits = nil
+	}
+	into, own := ids, false
+	for i := range max(len(out), len(bits)) {
+		if ids[i] >= 0 && (out != nil && out[i] || bits != nil && bits[i]&honours != 0) {
+			if !own {
+				into, own = slices.Clone(ids), true
+			}
+			into[i] = -1
+		}
+	}
+	return into
+}
+
+// labelColumn numbers the values of a node label: the cluster's own numbers if it has them.
+func labelColumn(c Cluster, key string) (col column, have int) {
+	n := c.Len()
+	if columns, ok := c.(labelColumns); ok {
+		col.ids, col.domains, have = columns.Domains(key)
+		col.unique = col.domains >= have && distinct(col.ids, col.domains) == have
+		return col, have
+	}
+	col.ids = make([]int32, n)
+	numbers := map[string]int32{}
+	for i := range n {
+		col.ids[i] = -1
+		if node := c.Node(i); node != nil {
+			if value, ok := node.Labels[key]; ok {
+				id, known := numbers[value]
+				if !known {
+					id = int32(len(numbers))
+					numbers[value] = id
+				}
+				col.ids[i] = id
+				have++
+			}
+		}
+	}
+	col.domains = len(numbers)
+	col.unique = col.domains == have
+	return col, have
+}
+
+// distinct returns how many different numbers ids has, -1 aside. The numbers below domains need not all be in use.
+func distinct(ids []int32, domains int) int {
+	seen := make([]bool, domains)
+	n := 0
+	for _, d := range ids {
+		if d >= 0 && !seen[d] {
+			seen[d] = true
+			n++
+		}
+	}
+	return n
+}
+
+// values returns the label value of every domain of a column.
+func (e *Evaluator) values(c Cluster, k int, col *column) []string {
+	out := make([]string, col.domains)
+	known := make([]bool, col.domains)
+	for i, d := range col.ids {
+		if d >= 0 && !known[d] {
+			if node := c.Node(i); node != nil {
+				out[d], known[d] = node.Labels[e.constraints[k].key], true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package spread
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// maxSelectors is how many different selectors the constraints of one pod and one action may have: an Effect has one bit
+// for each.
+const maxSelectors = 32
+
+var errSelectors = errors.New("more than 32 different label selectors in the topology spread constraints of one pod")
+
+// selectors are the different selectors of an evaluator's constraints, one bit each.
+type selectors struct {
+	namespace string
+	list      []labels.Selector
+	texts     []string
+	pairs     []pair
+	counting  uint32 // those that count pods; not the empty selector, which counts none, and not the absent one
+}
+
+// pair is a label pair that every pod matched by a selector has; key "" when there is none.
+type pair struct{ key, value string }
+
+// selector returns the constraint's selector with its matchLabelKeys merged in, as the scheduler does at scheduling time:
+// each key that the pod has adds key = value; an absent selector matches nothing whatever is added.
+func selector(c *v1.TopologySpreadConstraint, pod *v1.Pod) (labels.Selector, error) {
+	s, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+	if err != nil || c.LabelSelector == nil {
+		return s, err
+	}
+	for _, key := range c.MatchLabelKeys {
+		value, ok := pod.Labels[key]
+		if !ok {
+			continue
+		}
+		r, err := labels.NewRequirement(key, selection.Equals, []string{value})
+		if err != nil {
+			return nil, err
+		}
+		s = s.Add(*r)
+	}
+	return s, nil
+}
+
+// add returns the bit number of s.
+func (ss *selectors) add(s labels.Selector) (uint8, error) {
+	requirements, selectable := s.Requirements()
+	text := s.String()
+	if !selectable {
+		text = "!nothing"
+	}
+	for j, t := range ss.texts {
+		if t == text {
+			return uint8(j), nil
+		}
+	}
+	if len(ss.list) == maxSelectors {
+		return 0, errSelectors
+	}
+	if selectable && len(requirements) > 0 {
+		ss.counting |= 1 << len(ss.list)
+	}
+	ss.list = append(ss.list, s)
+	ss.texts = append(ss.texts, text)
+	ss.pairs = append(ss.pairs, requiredPair(requirements))
+	return uint8(len(ss.list) - 1), nil
+}
+
+func requiredPair(requirements labels.Requirements) pair {
+	for _, r := range requirements {
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			if values := r.ValuesUnsorted(); len(values) == 1 {
+				return pair{r.Key(), values[0]}
+			}
+		}
+	}
+	return pair{}
+}
+
+// matches returns the selectors that match the labels, as bits. The empty selector matches, the absent one does not.
+func (ss *selectors) matches(set map[string]string) uint32 {
+	var mask uint32
+	for j, s := range ss.list {
+		if s.Matches(labels.Set(set)) {
+			mask |= 1 << j
+		}
+	}
+	return mask
+}
+
+// effect returns the selectors that count the pod, as bits: it is in the namespace, not being deleted, and matched by
+// a selector that is not empty.
+func (ss *selectors) effect(pod *v1.Pod) uint32 {
+	if ss.counting == 0 || pod.Namespace != ss.namespace || pod.DeletionTimestamp != nil {
+		return 0
+	}
+	return ss.matches(pod.Labels) & ss.counting
+}
+
+// visit calls tally for the pods of the cluster that a selector counts: selectors as bits, slot, number of pods. The
+// cost is that of the matching pod sets where the cluster offers them, of all pods otherwise.
+func (ss *selectors) visit(c Cluster, tally func(mask uint32, slot, n int32)) {
+	if ss.counting == 0 {
+		return
+	}
+	sets, ok := c.(podSets)
+	if !ok {
+		for i := range c.Len() {
+			if c.Node(i) == nil {
+				continue
+			}
+			for pod := range c.Pods(i) {
+				if mask := ss.effect(pod); mask != 0 {
+					tally(mask, int32(i), 1)
+				}
+			}
+		}
+		return
+	}
+	for j, s := range ss.list {
+		mask := uint32(1) << j
+		if ss.counting&mask == 0 {
+			continue
+		}
+		sets.PodSets(ss.namespace, ss.pairs[j].key, ss.pairs[j].value, func(id int32) {
+			rep, nodes, counts := sets.PodSet(id)
+			if rep == nil || rep.DeletionTimestamp != nil || rep.Namespace != ss.namespace || !s.Matches(labels.Set(rep.Labels)) {
+				return
+			}
+			for x, slot := range nodes {
+				tally(mask, slot, counts[x])
+			}
+		})
+	}
+}
+
+// describe returns the selector as text for a reader.
+func (ss *selectors) describe(j uint8) string {
+	switch s := ss.list[j]; {
+	case ss.texts[j] == "!nothing":
+		return "<none>"
+	case s.Empty():
+		return "<empty>"
+	default:
+		return fmt.Sprint(s)
+	}
+}

@@ -1,0 +1,320 @@
+package spread
+
+import (
+	"fmt"
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Soft is a pod's constraints with whenUnsatisfiable ScheduleAnyway, compiled for many clusters: the score. It is
+// immutable and safe for concurrent use; the zero value scores every node 0.
+type Soft struct {
+	Evaluator
+	requireAll bool // nodes without every key are ignored
+}
+
+// CompileSoft compiles the ScheduleAnyway constraints of a pod, or of the profile's defaults when the pod has no
+// constraints at all (a pod with only DoNotSchedule constraints gets no defaults).
+//
+// A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
+// follows `running PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. The pod is kept and must not
+// change afterwards.
+func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
+	e, err := compile(pod, v1.ScheduleAnyway, &o)
+	if err != nil {
+		return nil, fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)
+	}
+	return &Soft{e, len(pod.Spec.TopologySpreadConstraints) > 0 || !o.Defaults.system()}, nil
+}
+
+// SoftState is the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
+// Soft. Scores depend on the feasible nodes: Begin, See of each of them, Weigh, then Raw. Raw is safe concurrently, the
+// others are not. Like HardState it follows pods through Apply, and not nodes.
+type SoftState struct {
+	soft    *Soft
+	cluster Cluster
+	cols    []softColumn
+
+	seen, ignored int64 // feasible nodes; those of them that are ignored
+	pass          uint32
+}
+
+// softColumn is the state of one constraint.
+type softColumn struct {
+	column
+	hostname bool
+	skewBase float64 // maxSkew - 1
+	selector uint8
+	counts   []int32 // by domain; by slot for the hostname
+	lacking  int32   // the domain "" of nodes without the key, where they are not ignored; -1: none
+
+	marks  []uint32 // pass in which a domain was last seen
+	size   int64    // domains among the feasible nodes
+	weight float64
+}
+
+// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional interfaces of Cluster, O(nodes x keys
+// + pods x selectors) without.
+func (p *Soft) Count(c Cluster) *SoftState {
+	s := &SoftState{soft: p, cluster: c}
+	if p.Empty() {
+		return s
+	}
+	columns := p.layOut(c, p.requireAll)
+	s.cols = make([]softColumn, len(columns))
+	for k := range s.cols {
+		col, x := &s.cols[k], &p.constraints[k]
+		*col = softColumn{column: columns[k], hostname: x.key == v1.LabelHostname, skewBase: float64(x.maxSkew - 1), selector: x.selector, lacking: -1}
+		if col.hostname {
+			col.counts = make([]int32, c.Len())
+			continue
+		}
+		if !p.requireAll {
+			p.giveLackingDomain(c, k, col)
+		}
+		col.counts = make([]int32, col.domains)
+		col.marks = make([]uint32, col.domains)
+	}
+	p.selectors.visit(c, func(mask uint32, slot, n int32) { s.tally(mask, int(slot), n) })
+	return s
+}
+
+// giveLackingDomain puts the nodes without the key, which system defaults do not ignore, into the domain of the value "":
+// a missing label reads as "".
+func (p *Soft) giveLackingDomain(c Cluster, k int, col *softColumn) {
+	var into []int32
+	for i, d := range col.ids {
+		if d >= 0 || c.Node(i) == nil {
+			continue
+		}
+		if into == nil {
+			into = append([]int32(nil), col.into...)
+			col.lacking = p.emptyValue(c, k, &col.column)
+			if int(col.lacking) == col.domains {
+				col.domains++
+			}
+			col.unique = false
+		}
+		if p.inclusion.exclusion(c.Node(i))&p.constraints[k].honours == 0 {
+			into[i] = col.lacking
+		}
+	}
+	if into != nil {
+		col.into = into
+	}
+}
+
+// emptyValue returns the domain of the label value "", or the next free number.
+func (p *Soft) emptyValue(c Cluster, k int, col *column) int32 {
+	known := make([]bool, col.domains)
+	for i, d := range col.ids {
+		if d >= 0 && !known[d] {
+			known[d] = true
+			if c.Node(i).Labels[p.constraints[k].key] == "" {
+				return d
+			}
+		}
+	}
+	return int32(col.domains)
+}
+
+func (s *SoftState) tally(mask uint32, i int, n int32) {
+	for k := range s.cols {
+		col := &s.cols[k]
+		if mask>>col.selector&1 == 0 {
+			continue
+		}
+		if col.hostname {
+			col.counts[i] += n
+		} else if d := col.into[i]; d >= 0 {
+			col.counts[d] += n
+		}
+	}
+}
+
+// Apply adds n pods of one effect to the node of slot i, or takes -n away. The state stays equal to a new Count.
+// O(constraints), no allocation.
+func (s *SoftState) Apply(e Effect, i int, n int32) {
+	if e != 0 && len(s.cols) > 0 && uint(i) < uint(len(s.cols[0].ids)) {
+		s.tally(uint32(e), i, n)
+	}
+}
+
+// Add is Apply of one pod.
+func (s *SoftState) Add(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, 1) }
+
+// Remove takes one pod away that was counted.
+func (s *SoftState) Remove(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, -1) }
+
+// Dynamic reports whether events on other nodes can change the raw score of a node.
+func (s *SoftState) Dynamic() bool { return s.soft.Dynamic() }
+
+// Skip reports whether the scorer is skipped: there are no constraints, or no nodes. Every node then gets 0, which is not
+// normalised.
+func (s *SoftState) Skip() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
+
+// Ignored reports whether the node of slot i lacks a topology key that the constraints ask for. Its raw and its normalised
+// score are 0, and it does not enter the smallest and largest raw score. Nodes are never ignored for the system defaults.
+func (s *SoftState) Ignored(i int) bool {
+	if !s.soft.requireAll {
+		return false
+	}
+	for k := range s.cols {
+		if s.cols[k].ids[i] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Begin starts a pass over the feasible nodes.
+func (s *SoftState) Begin() {
+	s.seen, s.ignored = 0, 0
+	if s.pass++; s.pass == 0 { // the marks of 2^32 passes ago would look like new
+		s.pass = 1
+		for k := range s.cols {
+			clear(s.cols[k].marks)
+		}
+	}
+	for k := range s.cols {
+		s.cols[k].size = 0
+	}
+}
+
+// See says that the node of slot i is feasible; n is 1, or the number of feasible nodes with slot i's signature.
+// O(constraints), no allocation.
+func (s *SoftState) See(i int, n int32) {
+	s.seen += int64(n)
+	if s.Ignored(i) {
+		s.ignored += int64(n)
+		return
+	}
+	for k := range s.cols {
+		col := &s.cols[k]
+		if col.hostname {
+			continue
+		}
+		if col.unique {
+			col.size += int64(n)
+			continue
+		}
+		d := col.ids[i]
+		if d < 0 {
+			d = col.lacking
+		}
+		if d >= 0 && col.marks[d] != s.pass {
+			col.marks[d] = s.pass
+			col.size++
+		}
+	}
+}
+
+// Weigh ends the pass and fixes the weights: ln(size + 2), where size is the number of domains among the feasible nodes that
+// are not ignored, and the number of those nodes for the hostname.
+func (s *SoftState) Weigh() {
+	for k := range s.cols {
+		col := &s.cols[k]
+		if col.hostname {
+			col.size = s.seen - s.ignored
+		}
+		col.weight = math.Log(float64(col.size + 2))
+	}
+}
+
+// Raw returns the raw score of a feasible node: the sum over the constraints whose key it has of
+//
+//	matching pods in its domain (on the node, for the hostname) * weight + maxSkew - 1
+//
+// as floating point, rounded half away from zero. Smaller is better. 0 for an ignored node. O(constraints), no allocation.
+func (s *SoftState) Raw(i int) int64 {
+	var sum float64
+	for k := range s.cols {
+		col := &s.cols[k]
+		d := col.ids[i]
+		if d < 0 {
+			if s.soft.requireAll {
+				return 0
+			}
+			continue
+		}
+		if col.hostname {
+			d = int32(i)
+		}
+		sum += float64(col.counts[d])*col.weight + col.skewBase
+	}
+	return int64(math.Round(sum))
+}
+
+// AppendSignature appends one number for each constraint that changes only by events on slot i: the node's domain, or the
+// count for the hostname and for a key of which every node has its own value, or -1 without the label (for all constraints,
+// if the node is ignored). Nodes of equal signature have equal raw scores.
+func (s *SoftState) AppendSignature(dst []int32, i int) []int32 {
+	ignored := s.Ignored(i)
+	for k := range s.cols {
+		col := &s.cols[k]
+		switch d := col.ids[i]; {
+		case ignored || d < 0:
+			dst = append(dst, -1)
+		case col.hostname:
+			dst = append(dst, col.counts[i])
+		case col.unique:
+			dst = append(dst, col.counts[d])
+		default:
+			dst = append(dst, d)
+		}
+	}
+	return dst
+}
+
+// Normalize turns the raw score of a node that is not ignored into 0..100, where more is better; lo and hi are the smallest
+// and largest raw score of those nodes. 100 when hi is 0 or less; otherwise 100 * (hi + lo - raw) / hi in integers: the
+// best node gets 100, and the worst 0 only if lo is 0.
+func Normalize(raw, lo, hi int64) int64 {
+	if hi <= 0 {
+		return 100
+	}
+	return 100 * (hi + lo - raw) / hi
+}
+
+// NormalizeAll replaces the raw scores of slots, which are those of the feasible nodes, by the normalised ones. Nothing
+// changes when the scorer is skipped.
+func (s *SoftState) NormalizeAll(slots []int, raw []int64) {
+	if s.Skip() {
+		return
+	}
+	lo, hi := int64(math.MaxInt64), int64(0)
+	for j, i := range slots {
+		if !s.Ignored(i) {
+			lo, hi = min(lo, raw[j]), max(hi, raw[j])
+		}
+	}
+	for j, i := range slots {
+		if s.Ignored(i) {
+			raw[j] = 0
+		} else {
+			raw[j] = Normalize(raw[j], lo, hi)
+		}
+	}
+}
+
+// Scores is the simple question: the scores 0..100 of feasible slots, in their order, before the plugin's weight. It
+// compiles and counts for this one answer. All are 0 when there is nothing to score. The error is that of CompileSoft.
+func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) {
+	p, err := CompileSoft(pod, o)
+	if err != nil {
+		return nil, err
+	}
+	s := p.Count(c)
+	s.Begin()
+	for _, i := range feasible {
+		s.See(i, 1)
+	}
+	s.Weigh()
+	out := make([]int64, len(feasible))
+	for j, i := range feasible {
+		out[j] = s.Raw(i)
+	}
+	s.NormalizeAll(feasible, out)
+	return out, nil
+}

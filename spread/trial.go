@@ -1,0 +1,71 @@
+package spread
+
+import v1 "k8s.io/api/core/v1"
+
+// Trial is a what-if on a HardState: preemption's victims and nominated pods. It moves exactly as v1.36.3's AddPod and
+// RemovePod do, which repeat the first count but for two exceptions:
+//
+//  1. a pod that is being deleted was not counted, but is subtracted when it is removed, so that a count can become -1 and
+//     the other domains fail;
+//  2. the empty selector, which counted no pod, matches here.
+//
+// HardState.Add and Remove have neither. A node without all keys, or that a constraint's policies exclude, is left alone
+// as in the count. After changes in several domains v1.36.3 may use too large a minimum; a Trial always has the true one.
+//
+// A Trial does not change its HardState, and does not follow it: take a new one when the state has moved. It is not safe
+// for concurrent use; several trials of one state are.
+type Trial struct {
+	state *HardState
+	cols  []hardColumn // own copies; counts shared with the state until copied says otherwise
+	own   []bool
+	log   []trialMove
+}
+
+type trialMove struct{ k, d, n int32 }
+
+// Trial returns a what-if copy. Making it costs O(constraints), the first change of a constraint O(domains), every other
+// change O(1), Reset O(changes).
+func (s *HardState) Trial() *Trial {
+	return &Trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
+}
+
+// Check returns the verdict on slot i as HardState.Check does, with the trial's changes.
+func (t *Trial) Check(i int) uint16 {
+	s := HardState{cols: t.cols}
+	return s.Check(i)
+}
+
+// Add counts the pod on slot i.
+func (t *Trial) Add(pod *v1.Pod, i int) { t.move(pod, i, 1) }
+
+// Remove takes the pod from slot i.
+func (t *Trial) Remove(pod *v1.Pod, i int) { t.move(pod, i, -1) }
+
+func (t *Trial) move(pod *v1.Pod, i int, n int32) {
+	ss := &t.state.hard.selectors
+	if len(t.cols) == 0 || pod.Namespace != ss.namespace {
+		return
+	}
+	mask := ss.matches(pod.Labels)
+	for k := range t.cols {
+		col := &t.cols[k]
+		if mask>>col.selector&1 == 0 || uint(i) >= uint(len(col.into)) || col.into[i] < 0 {
+			continue
+		}
+		if !t.own[k] {
+			*col, t.own[k] = col.clone(), true
+		}
+		d := col.into[i]
+		col.add(d, n)
+		t.log = append(t.log, trialMove{int32(k), d, n})
+	}
+}
+
+// Reset undoes every Add and Remove.
+func (t *Trial) Reset() {
+	for j := len(t.log) - 1; j >= 0; j-- {
+		m := t.log[j]
+		t.cols[m.k].add(m.d, -m.n)
+	}
+	t.log = t.log[:0]
+}
