@@ -1,0 +1,245 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// values numbers what the nodes have of something: the values of a label, or combinations of all that a list of reads
+// names. It is made when first asked for and kept up to date from then on.
+type values struct {
+	own    *owner
+	key    string   // label, for domains
+	reads  []string // for classes
+	ids    []int32  // by slot, -1: none
+	byName layered[string]
+	names  []string // by id, as the two below
+	counts []int32
+	reps   []int32
+	have   int
+	given  atomic.Bool // a caller holds ids and reps: they are copied before they change
+}
+
+// Domains returns, for each slot, the number of the node's value of label key (-1: a free slot or a node without it), how
+// many values there are, and how many nodes have the label. Values are numbered from 0 without gaps; the numbers stay while
+// every value keeps a node (else an event with Node == -1 is logged, except when every node has a value of its own before
+// and after). The slice never changes; it describes the nodes as of now. O(nodes) at the first call for a key, O(1) then.
+func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
+	c := s.values("label:" + key)
+	if c == nil {
+		c = s.addValues("label:"+key, &values{own: s.own, key: key})
+	}
+	c.given.Store(true)
+	return c.ids, len(c.names), c.have
+}
+
+// Classes divides the nodes into classes of nodes equal in all that reads names: "label:KEY" (value, or its absence),
+// "taints" (key, value and effect of spec.taints, in order), "unschedulable", "name", "features" (the set of
+// status.declaredFeatures). ids has the class of each slot, -1 for a free one; reps one slot of each class. ok is false for
+// a list with any other read. The slices never change; the numbers are those of this call, others after nodes changed.
+// O(nodes) at the first call for a list of reads, O(reads) then.
+func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
+	for _, r := range reads {
+		if !known(r) {
+			return nil, nil, false
+		}
+	}
+	name := "class:" + strings.Join(reads, "\x00")
+	c := s.values(name)
+	if c == nil {
+		c = s.addValues(name, &values{own: s.own, reads: slices.Clone(reads)})
+	}
+	c.given.Store(true)
+	return c.ids, c.reps, true
+}
+
+func known(read string) bool {
+	switch read {
+	case "taints", "unschedulable", "name", "features":
+		return true
+	}
+	return strings.HasPrefix(read, "label:")
+}
+
+func (s *Snapshot) values(name string) *values {
+	if m := s.indexes.Load(); m != nil {
+		return (*m)[name]
+	}
+	return nil
+}
+
+// maxClasses bounds the number of class indexes that are kept; beyond it the least needed cannot be told, and all go.
+const maxClasses = 128
+
+// addValues fills an index and publishes it. Reads may run beside each other: the first one to publish wins.
+func (s *Snapshot) addValues(name string, c *values) *values {
+	s.lazy.Lock()
+	defer s.lazy.Unlock()
+	if have := s.values(name); have != nil {
+		return have
+	}
+	c.ids = make([]int32, s.n)
+	for i := range c.ids {
+		c.ids[i] = -1
+	}
+	for i := range s.n {
+		if node := s.Node(i); node != nil {
+			v, ok := c.of(node)
+			c.set(i, v, ok)
+		}
+	}
+	m := map[string]*values{}
+	if old := s.indexes.Load(); old != nil {
+		m = maps.Clone(*old)
+	}
+	if c.reads != nil && len(m) >= maxClasses {
+		maps.DeleteFunc(m, func(_ string, c *values) bool { return c.reads != nil })
+	}
+	m[name] = c
+	s.indexes.Store(&m)
+	return c
+}
+
+// reindexValues brings all indexes up to date with the node that a slot has now (nil: none).
+func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
+	p := s.indexes.Load()
+	if p == nil {
+		return
+	}
+	cloned, lost := false, false
+	for name, c := range *p {
+		var v string
+		ok := false
+		if node != nil {
+			v, ok = c.of(node)
+		}
+		if slot < len(c.ids) && c.has(slot, v, ok) {
+			continue
+		}
+		if c.own != s.own {
+			if !cloned {
+				m := maps.Clone(*p)
+				cloned, p = true, &m
+			}
+			c = c.clone(s.own)
+			(*p)[name] = c
+		} else if c.given.Load() && slot < len(c.ids) {
+			c.ids, c.reps = slices.Clone(c.ids), slices.Clone(c.reps)
+			c.given.Store(false)
+		}
+		for len(c.ids) <= slot {
+			c.ids = append(c.ids, -1)
+		}
+		unique := len(c.names) == c.have
+		if c.set(slot, v, ok) && c.reads == nil && !(unique && len(c.names) == c.have) {
+			lost = true
+		}
+	}
+	if cloned {
+		s.indexes.Store(p)
+	}
+	if lost {
+		s.logAll()
+	}
+}
+
+func (c *values) clone(own *owner) *values {
+	return &values{
+		own: own, key: c.key, reads: c.reads, ids: slices.Clone(c.ids), byName: c.byName, names: slices.Clone(c.names),
+		counts: slices.Clone(c.counts), reps: slices.Clone(c.reps), have: c.have,
+	}
+}
+
+// has reports whether the index has that value for the slot already.
+func (c *values) has(slot int, v string, ok bool) bool {
+	id := c.ids[slot]
+	if !ok {
+		return id < 0
+	}
+	return id >= 0 && c.names[id] == v
+}
+
+// set gives a slot a value (ok false: none) and reports whether a number changed its meaning, because another value lost
+// its last node: the highest number then takes the place of that value's.
+func (c *values) set(slot int, v string, ok bool) (renumbered bool) {
+	old, id := c.ids[slot], int32(-1)
+	if ok {
+		if id = c.byName.get(v); id == gone {
+			id = int32(len(c.names))
+			c.byName.put(c.own, v, id)
+			c.names, c.counts, c.reps = append(c.names, v), append(c.counts, 0), append(c.reps, int32(slot))
+		}
+		c.counts[id]++
+		c.have++
+	}
+	c.ids[slot] = id
+	if old < 0 {
+		return false
+	}
+	c.have--
+	if c.counts[old]--; c.counts[old] > 0 {
+		if c.reps[old] == int32(slot) {
+			c.reps[old] = int32(slices.Index(c.ids, old))
+		}
+		return false
+	}
+	c.byName.delete(c.own, c.names[old])
+	last := int32(len(c.names) - 1)
+	if old != last {
+		c.names[old], c.counts[old], c.reps[old] = c.names[last], c.counts[last], c.reps[last]
+		c.byName.put(c.own, c.names[old], old)
+		for i := range c.ids {
+			if c.ids[i] == last {
+				c.ids[i] = old
+			}
+		}
+	}
+	c.names, c.counts, c.reps = c.names[:last], c.counts[:last], c.reps[:last]
+	return true
+}
+
+// of returns what a node has of it.
+func (c *values) of(node *v1.Node) (string, bool) {
+	if c.reads == nil {
+		v, ok := node.Labels[c.key]
+		return v, ok
+	}
+	var b []byte
+	for _, r := range c.reads {
+		switch r {
+		case "taints":
+			b = binary.AppendUvarint(b, uint64(len(node.Spec.Taints)))
+			for i := range node.Spec.Taints {
+				t := &node.Spec.Taints[i]
+				b = appendString(appendString(appendString(b, t.Key), t.Value), string(t.Effect))
+			}
+		case "unschedulable":
+			if node.Spec.Unschedulable {
+				b = append(b, 1)
+			} else {
+				b = append(b, 0)
+			}
+		case "name":
+			b = appendString(b, node.Name)
+		case "features":
+			features := slices.Compact(slices.Sorted(slices.Values(node.Status.DeclaredFeatures)))
+			b = binary.AppendUvarint(b, uint64(len(features)))
+			for _, f := range features {
+				b = appendString(b, f)
+			}
+		default:
+			v, ok := node.Labels[strings.TrimPrefix(r, "label:")]
+			if !ok {
+				b = append(b, 0)
+				continue
+			}
+			b = appendString(append(b, 1), v)
+		}
+	}
+	return string(b), true
+}

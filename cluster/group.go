@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// identity is what makes a group one: it stays one pointer through copies and forks, so that whoever kept a group's id can
+// see whether the id still means the same.
+type identity struct {
+	key string
+	rep *v1.Pod
+}
+
+// group is a pod set or a term set: the nodes with pods of it, in no particular order, and how many each has.
+type group struct {
+	own    *owner
+	id     *identity // nil: free
+	nodes  []int32
+	counts []int32
+	infos  []*Info // pod sets: the distinct pods seen, so that equal ones share one Info
+}
+
+// place is where a group lists a node.
+type place struct{ group, pos int32 }
+
+// groups is a table of groups with stable ids.
+type groups struct {
+	col  column[*group]
+	keys layered[string]
+	n    int // ids given out
+	live int // groups with nodes
+	free []int32
+	own  *owner // of free
+}
+
+func (g *groups) at(id int32) *group { return g.col.at(int(id)) }
+
+func (g *groups) write(own *owner, id int32) *group {
+	p := g.col.write(own, int(id))
+	if (*p).own != own {
+		c := **p
+		c.own = own
+		c.nodes, c.counts = slices.Clone(c.nodes), slices.Clone(c.counts)
+		c.infos = slices.Clip(c.infos)
+		*p = &c
+	}
+	return *p
+}
+
+// is reports whether id stands for that identity here.
+func (g *groups) is(id int32, who *identity) bool {
+	return int(id) < g.n && g.at(id).id == who
+}
+
+// intern gives key an id; rep shows what the members are like.
+func (g *groups) intern(own *owner, key []byte, rep *v1.Pod) int32 {
+	k := string(key)
+	var id int32
+	if n := len(g.free); n > 0 {
+		if g.own != own {
+			g.free, g.own = slices.Clone(g.free), own
+		}
+		id, g.free = g.free[n-1], g.free[:n-1]
+	} else {
+		id = int32(g.n)
+		g.n++
+		g.col.grow(own, g.n)
+	}
+	*g.col.write(own, int(id)) = &group{own: own, id: &identity{key: k, rep: rep}}
+	g.keys.put(own, k, id)
+	return id
+}
+
+// add counts one more pod of the group on slot. places lists the groups of the slot and is returned as it is then.
+func (g *groups) add(own *owner, id int32, slot int, places []place) []place {
+	c := g.write(own, id)
+	for _, p := range places {
+		if p.group == id {
+			c.counts[p.pos]++
+			return places
+		}
+	}
+	if len(c.nodes) == 0 {
+		g.live++
+	}
+	c.nodes, c.counts = append(c.nodes, int32(slot)), append(c.counts, 1)
+	return append(places, place{id, int32(len(c.nodes) - 1)})
+}
+
+// remove counts one pod less. When the slot was the group's last but not the last listed, another slot takes its place in
+// the list: it is returned, with its new position, otherwise moved is -1.
+func (g *groups) remove(own *owner, id int32, places []place) (rest []place, moved int, pos int32) {
+	c := g.write(own, id)
+	k := slices.IndexFunc(places, func(p place) bool { return p.group == id })
+	pos = places[k].pos
+	if c.counts[pos]--; c.counts[pos] > 0 {
+		return places, -1, 0
+	}
+	last := len(places) - 1
+	places[k] = places[last]
+	places = places[:last]
+	last = len(c.nodes) - 1
+	moved = int(c.nodes[last])
+	c.nodes[pos], c.counts[pos] = c.nodes[last], c.counts[last]
+	c.nodes, c.counts = c.nodes[:last], c.counts[:last]
+	if last == 0 {
+		g.live--
+	}
+	if int(pos) == last {
+		moved = -1
+	}
+	return places, moved, pos
+}
+
+// move writes the new position of a group among the places of a slot.
+func move(places []place, id, pos int32) {
+	for k := range places {
+		if places[k].group == id {
+			places[k].pos = pos
+			return
+		}
+	}
+}
+
+// idle returns the number of groups without nodes that still hold their id.
+func (g *groups) idle() int { return g.n - len(g.free) - g.live }
+
+// sweep frees the ids of all groups without nodes and renews the map of keys. O(groups).
+func (g *groups) sweep(own *owner) {
+	if g.own != own {
+		g.free, g.own = slices.Clone(g.free), own
+	}
+	g.keys.reset(own, g.live)
+	for i := g.n - 1; i >= 0; i-- { // from the end, so that low ids are given out first
+		c := g.at(int32(i))
+		switch {
+		case c.id == nil:
+		case len(c.nodes) == 0:
+			*g.col.write(own, i) = &group{own: own}
+			g.free = append(g.free, int32(i))
+		default:
+			g.keys.put(own, c.id.key, int32(i))
+		}
+	}
+}

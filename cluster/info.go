@@ -1,0 +1,216 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// Info is what a pod counts with on a node: its pod set and term set, its requests, whether it holds host ports. Pods that
+// count the same share one Info. It is immutable; Prepare makes it.
+type Info struct {
+	set, terms     int32
+	setID, termsID *identity
+	schema         *resources.Schema
+	request        resources.Vector // without zeros at the end; column Pods is 1
+	cpu, memory    int64            // non-zero requests
+	ports          bool
+}
+
+// Set returns the id of the pod set (namespace, labels, terminating or not). It is the id on the snapshot that prepared
+// the Info, until an event with Node == -1.
+func (i *Info) Set() int32 { return i.set }
+
+// Terms returns the id of the term set, -1 for a pod without inter-pod terms. See Set for how long it holds.
+func (i *Info) Terms() int32 { return i.terms }
+
+// Requested returns what the pod adds to its node's row, 1 in column resources.Pods included. Read-only.
+func (i *Info) Requested() resources.Vector { return i.request }
+
+// NonZero returns the requests with 100m and 200Mi for containers that name none, as a pod on a node counts in scores.
+func (i *Info) NonZero() (cpuMilli, memoryBytes int64) { return i.cpu, i.memory }
+
+// HostPorts reports whether a container or a sidecar of the pod holds a host port.
+func (i *Info) HostPorts() bool { return i.ports }
+
+// Prepare works out what a pod counts with, to be given to AssumePrepared any number of times. It registers the pod's
+// labels, terms and resource names with the snapshot and therefore is a write: it must not run beside other calls. The Info
+// is meant for this snapshot; used on a fork or after ids were given out anew it is worked out again. Under a microsecond
+// for a pod like one seen before.
+func (s *Snapshot) Prepare(pod *v1.Pod) *Info {
+	set := s.internSet(pod)
+	terms := s.internTerms(pod)
+	s.request = s.requests(s.request[:0], pod)
+	cpu, memory := overhead.NonZero(pod)
+	ports := holdsPorts(pod)
+
+	g := s.sets.at(set)
+	for _, i := range g.infos {
+		if i.terms == terms && i.cpu == cpu && i.memory == memory && i.ports == ports && slices.Equal(i.request, s.request) && s.valid(i) {
+			return i
+		}
+	}
+	i := &Info{
+		set: set, terms: terms, setID: g.id, schema: s.schema,
+		request: slices.Clone(s.request), cpu: cpu, memory: memory, ports: ports,
+	}
+	if terms >= 0 {
+		i.termsID = s.terms.at(terms).id
+	}
+	if len(g.infos) < sharedInfos {
+		w := s.sets.write(s.own, set)
+		w.infos = append(w.infos, i)
+	}
+	return i
+}
+
+// sharedInfos bounds the search for a shared Info; pods of more kinds than that get one each.
+const sharedInfos = 64
+
+// valid reports whether an Info means here what it meant where it was made.
+func (s *Snapshot) valid(i *Info) bool {
+	return i.schema == s.schema && s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
+}
+
+// requests appends what pod adds to a row. A running pod counts with its in-place resize, pod overhead and pod-level
+// resources. The schema is shared with forks until a new name needs a column.
+func (s *Snapshot) requests(dst resources.Vector, pod *v1.Pod) resources.Vector {
+	o := overhead.Options{UseStatus: true}
+	if s.schemaOwn != s.own {
+		overhead.Each(pod, o, func(name v1.ResourceName, _ int64) {
+			if _, ok := s.schema.Column(name); !ok {
+				s.ownSchema()
+			}
+		})
+	}
+	dst = overhead.AppendRequests(dst, s.schema, pod, o)
+	dst[resources.Pods] = 1
+	for len(dst) > resources.Scalars && dst[len(dst)-1] == 0 {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+func (s *Snapshot) ownSchema() {
+	if s.schemaOwn != s.own {
+		s.schema, s.schemaOwn = s.schema.Clone(), s.own
+	}
+}
+
+// holdsPorts reports whether a container or a sidecar has a host port. Plain init containers hold none while the pod runs.
+func holdsPorts(pod *v1.Pod) bool {
+	for i := range pod.Spec.Containers {
+		if hasHostPort(&pod.Spec.Containers[i]) {
+			return true
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; overhead.IsSidecar(c) && hasHostPort(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasHostPort(c *v1.Container) bool {
+	for i := range c.Ports {
+		if c.Ports[i].HostPort > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// internSet returns the id of the pod's set.
+func (s *Snapshot) internSet(pod *v1.Pod) int32 {
+	s.names = s.names[:0]
+	for k := range pod.Labels {
+		s.names = append(s.names, k)
+	}
+	slices.Sort(s.names)
+	key := appendString(s.key[:0], pod.Namespace)
+	for _, k := range s.names {
+		key = appendString(appendString(key, k), pod.Labels[k])
+	}
+	if pod.DeletionTimestamp != nil {
+		key = append(key, 't')
+	}
+	s.key = key
+	if id := find(&s.sets.keys, key); id != gone {
+		return id
+	}
+	s.sweep(&s.sets)
+	id := s.sets.intern(s.own, key, pod)
+	s.postings.add(s.own, pod.Namespace, pod.Labels, id)
+	return id
+}
+
+// internTerms returns the id of the pod's term set, -1 when it has no inter-pod terms.
+func (s *Snapshot) internTerms(pod *v1.Pod) int32 {
+	a := pod.Spec.Affinity
+	if a == nil || !hasTerms(a) {
+		return -1
+	}
+	key := appendString(s.key[:0], pod.Namespace)
+	if a.PodAffinity != nil {
+		n := a.PodAffinity.Size()
+		key = binary.AppendUvarint(key, uint64(n)+1)
+		key = append(key, make([]byte, n)...)
+		if _, err := a.PodAffinity.MarshalToSizedBuffer(key[len(key)-n:]); err != nil {
+			key = append(key[:len(key)-n], a.PodAffinity.String()...) // cannot happen: the buffer has the size asked for
+		}
+	} else {
+		key = append(key, 0)
+	}
+	if a.PodAntiAffinity != nil {
+		n := a.PodAntiAffinity.Size()
+		key = append(key, make([]byte, n)...)
+		if _, err := a.PodAntiAffinity.MarshalToSizedBuffer(key[len(key)-n:]); err != nil {
+			key = append(key[:len(key)-n], a.PodAntiAffinity.String()...)
+		}
+	}
+	s.key = key
+	if id := find(&s.terms.keys, key); id != gone {
+		return id
+	}
+	s.sweep(&s.terms)
+	return s.terms.intern(s.own, key, pod)
+}
+
+func hasTerms(a *v1.Affinity) bool {
+	if p := a.PodAffinity; p != nil && len(p.RequiredDuringSchedulingIgnoredDuringExecution)+len(p.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+		return true
+	}
+	p := a.PodAntiAffinity
+	return p != nil && len(p.RequiredDuringSchedulingIgnoredDuringExecution)+len(p.PreferredDuringSchedulingIgnoredDuringExecution) > 0
+}
+
+// appendString appends the length and the bytes, so that no two lists of strings give the same key.
+func appendString(dst []byte, v string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
+}
+
+// sweepAt is the number of idle ids that are kept for pods to come.
+const sweepAt = 1024
+
+// sweep frees ids of groups that no pod is in once there are more of those than of the others. Readers are told to start
+// anew, since ids they know will mean something else.
+func (s *Snapshot) sweep(g *groups) {
+	if g.idle() < max(sweepAt, g.live) {
+		return
+	}
+	g.sweep(s.own)
+	if g == &s.sets {
+		s.postings.clear(s.own)
+		for id := range s.sets.n {
+			if c := s.sets.at(int32(id)); c.id != nil {
+				s.postings.add(s.own, c.id.rep.Namespace, c.id.rep.Labels, int32(id))
+			}
+		}
+	}
+	s.logAll()
+}

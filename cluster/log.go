@@ -1,0 +1,81 @@
+package cluster
+
+import "slices"
+
+// Event is one entry of the change log.
+//
+//	Set >= 0, N != 0   N pods of pod set Set and term set Terms (-1: none) came to slot Node (negative: left it)
+//	Set >= 0, N == 0   a pod of that set on Node was replaced by a newer object that counts the same
+//	Set == -1, N == 0  the node of slot Node was added, changed or removed
+//	Node == -1         something outside the nodes changed, or set ids or domain ids were given out anew: start anew
+type Event struct {
+	Node, Set, Terms, N int32
+}
+
+const (
+	blockLen  = 256
+	keepMin   = 8192 / blockLen // blocks that stay when old ones are dropped
+	keepTotal = 2 * keepMin     // blocks at which old ones are dropped
+)
+
+// changes is the change log: full blocks and a last one that is being filled.
+type changes struct {
+	own    *owner // of the list and of the last block
+	blocks [][]Event
+	first  uint64 // version before the first event that is kept
+	next   uint64 // version after the last one
+}
+
+func (c *changes) add(own *owner, e Event) {
+	if c.own != own {
+		c.unshare(own)
+	}
+	n := len(c.blocks)
+	if n == 0 || len(c.blocks[n-1]) == blockLen {
+		if n == keepTotal {
+			c.blocks = append(make([][]Event, 0, keepTotal), c.blocks[n-keepMin:]...)
+			c.first += (keepTotal - keepMin) * blockLen
+		}
+		c.blocks = append(c.blocks, make([]Event, 0, blockLen))
+		n = len(c.blocks)
+	}
+	c.blocks[n-1] = append(c.blocks[n-1], e)
+	c.next++
+}
+
+func (c *changes) unshare(own *owner) {
+	c.blocks, c.own = slices.Clone(c.blocks), own
+	if n := len(c.blocks); n > 0 && len(c.blocks[n-1]) < blockLen {
+		c.blocks[n-1] = append(make([]Event, 0, blockLen), c.blocks[n-1]...)
+	}
+}
+
+// Version returns the number of events ever logged. It grows with every change, a Rollback included, and never falls.
+// The versions of a snapshot and its forks count on from the same number but mean different histories.
+func (s *Snapshot) Version() uint64 { return s.changes.next }
+
+// Since yields the events after version, oldest first, in blocks of at most 256, and returns true. The blocks belong to
+// the snapshot. It returns false, and yields nothing, when the log does not reach back to version (it keeps at least the
+// last 8,192 events) or when version lies ahead: the reader starts anew. O(events).
+func (s *Snapshot) Since(version uint64, yield func([]Event)) bool {
+	c := &s.changes
+	if version < c.first || version > c.next {
+		return false
+	}
+	for skip := version - c.first; skip < c.next-c.first; {
+		block := c.blocks[skip/blockLen][skip%blockLen:]
+		yield(block)
+		skip += uint64(len(block))
+	}
+	return true
+}
+
+func (s *Snapshot) logPod(slot int, info *Info, n int32) {
+	s.changes.add(s.own, Event{Node: int32(slot), Set: info.set, Terms: info.terms, N: n})
+}
+
+func (s *Snapshot) logNode(slot int) {
+	s.changes.add(s.own, Event{Node: int32(slot), Set: -1, Terms: -1})
+}
+
+func (s *Snapshot) logAll() { s.changes.add(s.own, Event{Node: -1, Set: -1, Terms: -1}) }

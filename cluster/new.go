@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// Objects is what a snapshot is made from. Every list may be nil. The objects are kept, not copied: they must not be
+// changed while a snapshot or a fork holds them.
+type Objects struct {
+	Nodes                  []*v1.Node
+	Pods                   []*v1.Pod
+	Namespaces             []*v1.Namespace
+	Services               []*v1.Service
+	ReplicationControllers []*v1.ReplicationController
+	ReplicaSets            []*appsv1.ReplicaSet
+	StatefulSets           []*appsv1.StatefulSet
+	Claims                 []*v1.PersistentVolumeClaim
+	PersistentVolumes      []*v1.PersistentVolume
+	StorageClasses         []*storagev1.StorageClass
+	CSINodes               []*storagev1.CSINode
+	CSIDrivers             []*storagev1.CSIDriver
+	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
+	VolumeAttachments      []*storagev1.VolumeAttachment
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
+	PriorityClasses        []*schedulingv1.PriorityClass
+}
+
+// New makes a snapshot. Nodes get the slots 0, 1, 2 … in their order. Pods go by spec.nodeName:
+//
+//   - pods on a node of the list are assigned to it, terminating ones included,
+//   - pods on an unknown node are counted nowhere; Orphans lists them,
+//   - finished pods (Succeeded, Failed) and pods without a node hold nothing and are left out.
+//
+// The error is a list that names every nil object, missing name and second object of one kind, namespace and name by its
+// field path, such as `nodes[3].metadata.name: Duplicate value: "n1"`. Then there is no snapshot. O(objects).
+func New(o Objects) (*Snapshot, error) {
+	s := &Snapshot{core: core{own: &owner{}, schema: resources.NewSchema(), tree: &zoneTree{}}}
+	s.schemaOwn = s.own
+	if errs := s.fill(&o); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	return s, nil
+}
+
+func (s *Snapshot) fill(o *Objects) (errs field.ErrorList) {
+	s.nodeIndex.reset(s.own, len(o.Nodes))
+	s.index.reset(s.own, len(o.Pods))
+	for i, node := range o.Nodes {
+		path := field.NewPath("nodes").Index(i)
+		if node == nil {
+			errs = append(errs, field.Required(path, "a nil node"))
+			continue
+		}
+		if node.Name == "" {
+			errs = append(errs, field.Required(path.Child("metadata", "name"), "a node needs a name"))
+			continue
+		}
+		if s.nodeIndex.get(node.Name) >= 0 {
+			errs = append(errs, field.Duplicate(path.Child("metadata", "name"), node.Name))
+			continue
+		}
+		s.occupy(s.n, node)
+		s.placeInTree(s.n-1, node)
+	}
+	errs = append(errs, s.fillPods(o.Pods)...)
+	t := &s.objects
+	return append(errs, join(
+		load(s, &t.namespaces, "namespaces", o.Namespaces),
+		load(s, &t.services, "services", o.Services),
+		load(s, &t.replicationControllers, "replicationControllers", o.ReplicationControllers),
+		load(s, &t.replicaSets, "replicaSets", o.ReplicaSets),
+		load(s, &t.statefulSets, "statefulSets", o.StatefulSets),
+		load(s, &t.claims, "claims", o.Claims),
+		load(s, &t.persistentVolumes, "persistentVolumes", o.PersistentVolumes),
+		load(s, &t.storageClasses, "storageClasses", o.StorageClasses),
+		load(s, &t.csiNodes, "csiNodes", o.CSINodes),
+		load(s, &t.csiDrivers, "csiDrivers", o.CSIDrivers),
+		load(s, &t.csiStorageCapacities, "csiStorageCapacities", o.CSIStorageCapacities),
+		load(s, &t.volumeAttachments, "volumeAttachments", o.VolumeAttachments),
+		load(s, &t.podDisruptionBudgets, "podDisruptionBudgets", o.PodDisruptionBudgets),
+		load(s, &t.priorityClasses, "priorityClasses", o.PriorityClasses),
+	)...)
+}
+
+// fillPods finds the slot of each pod first, so that every row gets the room it needs at once.
+func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
+	const nowhere, unknown = -1, -2
+	at := make([]int32, len(pods))
+	room := make([]int32, s.n)
+	out := map[podKey]bool{} // pods that are not on a slot
+	for i, pod := range pods {
+		at[i] = nowhere
+		if pod == nil {
+			errs = append(errs, field.Required(field.NewPath("pods").Index(i), "a nil pod"))
+			continue
+		}
+		if pod.Name == "" {
+			errs = append(errs, field.Required(field.NewPath("pods").Index(i).Child("metadata", "name"), "a pod needs a name"))
+			continue
+		}
+		key := keyOf(pod)
+		if s.index.get(key) != gone || out[key] {
+			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), pod.Namespace+"/"+pod.Name))
+			continue
+		}
+		slot := gone
+		if pod.Spec.NodeName != "" && !Finished(pod) {
+			if slot = s.nodeIndex.get(pod.Spec.NodeName); slot < 0 {
+				at[i] = unknown
+			}
+		}
+		if slot < 0 {
+			out[key] = true
+			continue
+		}
+		at[i] = slot
+		room[slot]++
+		s.index.put(s.own, key, slot)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	for slot, n := range room {
+		s.row(slot).pods = make([]entry, 0, n)
+	}
+	for i, pod := range pods {
+		switch slot := at[i]; {
+		case slot >= 0:
+			s.insert(pod, s.Prepare(pod), int(slot), len(s.row(int(slot)).pods))
+		case slot == unknown:
+			s.addOrphan(pod)
+		}
+	}
+	return nil
+}
+
+// load fills the table of one kind.
+func load[T interface {
+	metav1.Object
+	comparable
+}](s *Snapshot, t *table[T], kind string, list []T) (errs field.ErrorList) {
+	var none T
+	for i, obj := range list {
+		if obj == none {
+			errs = append(errs, field.Required(field.NewPath(kind).Index(i), "a nil object"))
+			continue
+		}
+		name := obj.GetName()
+		if name == "" {
+			errs = append(errs, field.Required(field.NewPath(kind).Index(i).Child("metadata", "name"), "an object needs a name"))
+			continue
+		}
+		if _, had := t.put(s.own, obj.GetNamespace(), name, obj); had {
+			if ns := obj.GetNamespace(); ns != "" {
+				name = ns + "/" + name
+			}
+			errs = append(errs, field.Duplicate(field.NewPath(kind).Index(i).Child("metadata", "name"), name))
+		}
+	}
+	return errs
+}
+
+func join(lists ...field.ErrorList) (all field.ErrorList) {
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}

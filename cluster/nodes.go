@@ -1,0 +1,185 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// AddNode gives a node a slot, a freed one if there is, and takes over the orphans that name it. An error says that the
+// node has no name or that one of its name is there.
+func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
+	if node == nil || node.Name == "" {
+		return -1, fmt.Errorf("metadata.name: Required value: a node needs a name")
+	}
+	if s.nodeIndex.get(node.Name) >= 0 {
+		return -1, fmt.Errorf("node %q: is in the snapshot already", node.Name)
+	}
+	slot = s.n
+	if n := len(s.free); n > 0 {
+		slot = int(s.free[n-1])
+	}
+	tree := s.keepTree()
+	s.occupy(slot, node)
+	s.placeInTree(slot, node)
+	s.record(undo{kind: undoOccupy, slot: slot, tree: tree})
+	for _, pod := range slices.Collect(s.orphans.in(node.Name)) {
+		s.removeOrphan(pod)
+		s.insert(pod, s.Prepare(pod), slot, len(s.row(slot).pods))
+	}
+	return slot, nil
+}
+
+// UpdateNode replaces the object of the node of that name; its slot stays. An error says that there is none.
+func (s *Snapshot) UpdateNode(node *v1.Node) error {
+	if node == nil {
+		return fmt.Errorf("metadata.name: Required value: a node needs a name")
+	}
+	slot := int(s.nodeIndex.get(node.Name))
+	if slot < 0 {
+		return fmt.Errorf("node %q: not found", node.Name)
+	}
+	old := s.Node(slot)
+	if old == node {
+		return nil
+	}
+	tree := s.tree
+	s.change(slot, node)
+	if zoneKey(old) != zoneKey(node) {
+		tree = s.keepTree()
+		s.removeFromTree(slot, old)
+		s.placeInTree(slot, node)
+	}
+	s.record(undo{kind: undoChange, slot: slot, node: old, tree: tree})
+	return nil
+}
+
+// RemoveNode frees the slot of a node. Its pods become orphans until they are removed or the node comes back. The slot may
+// be given to another node from then on; the change log names it both times. An error says that there is no such node.
+func (s *Snapshot) RemoveNode(name string) error {
+	slot := int(s.nodeIndex.get(name))
+	if slot < 0 {
+		return fmt.Errorf("node %q: not found", name)
+	}
+	for at := len(s.row(slot).pods) - 1; at >= 0; at-- {
+		pod := s.row(slot).pods[at].pod
+		s.take(slot, at)
+		if pod.Spec.NodeName == name { // a pod that was only assumed here is pending again
+			s.addOrphan(pod)
+		}
+	}
+	node := s.Node(slot)
+	tree := s.keepTree()
+	s.vacate(slot)
+	s.removeFromTree(slot, node)
+	s.record(undo{kind: undoVacate, slot: slot, node: node, tree: tree})
+	return nil
+}
+
+// occupy puts a node into a free slot, the last of the free list or a new one at the end.
+func (s *Snapshot) occupy(slot int, node *v1.Node) {
+	if slot == s.n {
+		s.n++
+		s.nodes.grow(s.own, s.n)
+		s.rows.grow(s.own, s.n)
+		s.allocatable.grow(s.own, s.n)
+		s.requested.grow(s.own, s.n)
+		s.nonZero.grow(s.own, s.n)
+	} else {
+		s.free = s.free[:len(s.free)-1]
+	}
+	*s.nodes.write(s.own, slot) = node
+	*s.rows.write(s.own, slot) = &row{own: s.own}
+	s.nodeIndex.put(s.own, node.Name, int32(slot))
+	s.live++
+	s.setAllocatable(slot, node)
+	s.reindex(slot, nil, node)
+	s.logNode(slot)
+}
+
+// change puts a newer object of the same node into its slot.
+func (s *Snapshot) change(slot int, node *v1.Node) {
+	old := s.Node(slot)
+	*s.nodes.write(s.own, slot) = node
+	s.setAllocatable(slot, node)
+	s.reindex(slot, old, node)
+	s.logNode(slot)
+}
+
+// vacate frees a slot whose pods are gone.
+func (s *Snapshot) vacate(slot int) {
+	old := s.Node(slot)
+	*s.nodes.write(s.own, slot) = nil
+	*s.rows.write(s.own, slot) = nil
+	clear(s.allocatable.write(s.own, slot, 0))
+	clear(s.requested.write(s.own, slot, 0))
+	*s.nonZero.write(s.own, slot) = [2]int64{}
+	s.nodeIndex.delete(s.own, old.Name)
+	s.live--
+	s.free = append(slices.Clip(s.free), int32(slot))
+	s.reindex(slot, old, nil)
+	s.logNode(slot)
+}
+
+func (s *Snapshot) setAllocatable(slot int, node *v1.Node) {
+	for name := range node.Status.Allocatable {
+		if _, ok := s.schema.Column(name); !ok && resources.IsScalar(name) {
+			s.ownSchema()
+			break
+		}
+	}
+	v := resources.FromList(s.schema, node.Status.Allocatable)
+	for len(v) > resources.Scalars && v[len(v)-1] == 0 {
+		v = v[:len(v)-1]
+	}
+	w := s.allocatable.write(s.own, slot, len(v))
+	clear(w)
+	copy(w, v)
+}
+
+// reindex brings the indexes over nodes that exist by now up to date with a change of a slot.
+func (s *Snapshot) reindex(slot int, old, node *v1.Node) {
+	s.reindexValues(slot, node)
+	s.reindexImages(slot, old, node)
+}
+
+// Len returns the number of slots, free ones included. Slots run from 0 to Len()-1.
+func (s *Snapshot) Len() int { return s.n }
+
+// Node returns the node of slot i, nil when the slot is free. It panics when i is not below Len, as all reads of slots do.
+func (s *Snapshot) Node(i int) *v1.Node { return s.nodes.at(i) }
+
+// NodeCount returns the number of nodes.
+func (s *Snapshot) NodeCount() int { return s.live }
+
+// Slot returns the slot of the node of that name, -1 when there is none.
+func (s *Snapshot) Slot(name string) int { return int(s.nodeIndex.get(name)) }
+
+// Schema returns the columns of the rows. It is read-only; columns are added by the snapshot alone, at the end.
+func (s *Snapshot) Schema() *resources.Schema { return s.schema }
+
+// Allocatable returns what slot i offers (status.allocatable), by column of Schema; missing columns are zero. Read-only
+// and valid until the next change.
+func (s *Snapshot) Allocatable(i int) resources.Vector { return s.allocatable.at(i) }
+
+// Requested returns the sum of what the pods of slot i ask for, and their number in column resources.Pods. Each pod's sum is
+// rounded up before it is added. Sums beyond int64 stay at its end. Read-only and valid until the next change.
+func (s *Snapshot) Requested(i int) resources.Vector { return s.requested.at(i) }
+
+// NonZero returns the requests of slot i for scoring, with 100m and 200Mi for containers that name none.
+func (s *Snapshot) NonZero(i int) (cpuMilli, memoryBytes int64) {
+	nz := s.nonZero.at(i)
+	return nz[0], nz[1]
+}
+
+// PortPods returns the assigned pods of slot i that hold host ports, in no particular order. Read-only and valid until the
+// next change.
+func (s *Snapshot) PortPods(i int) []*v1.Pod {
+	if r := s.row(i); r != nil {
+		return r.ports
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package cluster
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// orphan in the index of pods stands for a pod on a node that is not here.
+const orphan int32 = -2
+
+// Finished reports whether a pod has ended (phase Succeeded or Failed): it holds nothing on its node any more.
+func Finished(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
+
+// Assume puts a pod on a slot, whatever its spec.nodeName says: a decision not yet seen by the API server, or a what-if.
+// Forget takes it back; an Update with the bound pod makes it definite. An error says that the slot has no node or that
+// the pod is on a node already; nothing has changed then.
+func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
+	if err := s.assumable(pod, slot); err != nil {
+		return err
+	}
+	s.insert(pod, s.Prepare(pod), slot, len(s.row(slot).pods))
+	return nil
+}
+
+// AssumePrepared is Assume with what Prepare said of the pod or of one that counts the same (equal namespace, labels,
+// inter-pod terms, requests and host ports; both terminating or neither). It does not allocate once the tables have grown.
+func (s *Snapshot) AssumePrepared(info *Info, pod *v1.Pod, slot int) error {
+	if err := s.assumable(pod, slot); err != nil {
+		return err
+	}
+	s.insert(pod, info, slot, len(s.row(slot).pods))
+	return nil
+}
+
+func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
+	if slot < 0 || slot >= s.n || s.Node(slot) == nil {
+		return fmt.Errorf("pod %s/%s: slot %d has no node (slots run from 0 to %d)", pod.Namespace, pod.Name, slot, s.n-1)
+	}
+	switch at := s.index.get(keyOf(pod)); {
+	case at == orphan:
+		return fmt.Errorf("pod %s/%s: is on a node that is not in the snapshot", pod.Namespace, pod.Name)
+	case at >= 0:
+		return fmt.Errorf("pod %s/%s: is on node %q already", pod.Namespace, pod.Name, s.Node(int(at)).Name)
+	}
+	return nil
+}
+
+// Forget takes a pod off its node, in particular one that Assume put there. An error says that the pod, found by namespace
+// and name, is on no node.
+func (s *Snapshot) Forget(pod *v1.Pod) error {
+	slot := s.index.get(keyOf(pod))
+	if slot < 0 {
+		return fmt.Errorf("pod %s/%s: is on no node of the snapshot", pod.Namespace, pod.Name)
+	}
+	s.take(int(slot), s.row(int(slot)).find(pod.Namespace, pod.Name))
+	return nil
+}
+
+// Update takes over a pod as a watch reports it, new or changed:
+//
+//   - a finished pod (Finished) leaves its node,
+//   - a pod with spec.nodeName is put on that node, moved there, or its newer object replaces the one that is there,
+//   - one whose node is not here becomes an orphan,
+//   - a pod without spec.nodeName stays where Assume put it, and is otherwise left out: the snapshot holds no pending pods.
+//
+// Pods are identified by namespace and name. An error says that the pod has no name.
+func (s *Snapshot) Update(pod *v1.Pod) error {
+	if pod == nil || pod.Name == "" {
+		return fmt.Errorf("metadata.name: Required value: a pod needs a name")
+	}
+	at := s.index.get(keyOf(pod))
+	if Finished(pod) {
+		s.drop(pod, at)
+		return nil
+	}
+	if pod.Spec.NodeName == "" {
+		if at >= 0 {
+			s.renew(pod, int(at))
+		}
+		return nil
+	}
+	slot := s.nodeIndex.get(pod.Spec.NodeName)
+	if slot >= 0 && slot == at {
+		s.renew(pod, int(at))
+		return nil
+	}
+	s.drop(pod, at)
+	if slot < 0 {
+		s.addOrphan(pod)
+		return nil
+	}
+	s.insert(pod, s.Prepare(pod), int(slot), len(s.row(int(slot)).pods))
+	return nil
+}
+
+func (s *Snapshot) renew(pod *v1.Pod, slot int) {
+	at := s.row(slot).find(pod.Namespace, pod.Name)
+	if s.row(slot).pods[at].pod != pod {
+		s.replace(pod, s.Prepare(pod), slot, at)
+	}
+}
+
+// drop removes the pod that the index has at a place, if any.
+func (s *Snapshot) drop(pod *v1.Pod, at int32) {
+	switch {
+	case at >= 0:
+		s.take(int(at), s.row(int(at)).find(pod.Namespace, pod.Name))
+	case at == orphan:
+		s.removeOrphan(s.findOrphan(pod))
+	}
+}
+
+// Remove takes a deleted pod out, off its node or from the orphans. An error says that no such pod is here, or one of that
+// name with another UID.
+func (s *Snapshot) Remove(pod *v1.Pod) error {
+	at := s.index.get(keyOf(pod))
+	var have *v1.Pod
+	switch {
+	case at >= 0:
+		r := s.row(int(at))
+		have = r.pods[r.find(pod.Namespace, pod.Name)].pod
+	case at == orphan:
+		have = s.findOrphan(pod)
+	default:
+		return fmt.Errorf("pod %s/%s: not found", pod.Namespace, pod.Name)
+	}
+	if pod.UID != "" && have.UID != "" && pod.UID != have.UID {
+		return fmt.Errorf("pod %s/%s: metadata.uid: Invalid value: %q: the pod that is here has uid %q", pod.Namespace, pod.Name, pod.UID, have.UID)
+	}
+	s.drop(pod, at)
+	return nil
+}
+
+// Orphans returns the pods whose node is not here, sorted by node, namespace and name. They are counted nowhere; AddNode
+// takes those of its node over, and RemoveNode turns the pods of its node into orphans. O(orphans).
+func (s *Snapshot) Orphans() []*v1.Pod {
+	return slices.AppendSeq(make([]*v1.Pod, 0, s.orphans.n), s.orphans.all())
+}
+
+func orphanName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+func (s *Snapshot) addOrphan(pod *v1.Pod) {
+	s.orphans.put(s.own, pod.Spec.NodeName, orphanName(pod), pod)
+	s.index.put(s.own, keyOf(pod), orphan)
+	if s.recording {
+		s.record(undo{kind: undoFunc, call: func() { s.removeOrphan(pod) }})
+	}
+}
+
+func (s *Snapshot) removeOrphan(pod *v1.Pod) {
+	s.orphans.remove(s.own, pod.Spec.NodeName, orphanName(pod))
+	s.index.delete(s.own, keyOf(pod))
+	if s.recording {
+		s.record(undo{kind: undoFunc, call: func() { s.addOrphan(pod) }})
+	}
+}
+
+// findOrphan returns the orphan of the pod's namespace and name.
+func (s *Snapshot) findOrphan(pod *v1.Pod) *v1.Pod {
+	if p, ok := s.orphans.get(pod.Spec.NodeName, orphanName(pod)); ok {
+		return p
+	}
+	for p := range s.orphans.all() {
+		if p.Name == pod.Name && p.Namespace == pod.Namespace {
+			return p
+		}
+	}
+	return nil
+}
+
+// Pods yields the assigned pods of slot i in the order in which they came, terminating ones included; none for a free slot.
+// The snapshot must not change while they are read.
+func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
+	var pods []entry
+	if r := s.row(i); r != nil {
+		pods = r.pods
+	}
+	return func(yield func(*v1.Pod) bool) {
+		for k := range pods {
+			if !yield(pods[k].pod) {
+				return
+			}
+		}
+	}
+}
+
+// PodCount returns the number of pods on slot i.
+func (s *Snapshot) PodCount(i int) int {
+	if r := s.row(i); r != nil {
+		return len(r.pods)
+	}
+	return 0
+}
+
+// TotalPods returns the number of pods on all slots.
+func (s *Snapshot) TotalPods() int { return s.total }
+
+// PodSlot returns the slot that the pod of that namespace and name is on, assumed or bound, and -1 when it is on none.
+func (s *Snapshot) PodSlot(namespace, name string) int {
+	return max(int(s.index.get(podKey{namespace, name})), -1)
+}
+
+// Pod returns the pod of that namespace and name as it stands on its node, nil when it is on none.
+func (s *Snapshot) Pod(namespace, name string) *v1.Pod {
+	slot := s.PodSlot(namespace, name)
+	if slot < 0 {
+		return nil
+	}
+	r := s.row(slot)
+	return r.pods[r.find(namespace, name)].pod
+}
+
+// PodInfo returns what the pod counts with on its node, nil when it is on none.
+func (s *Snapshot) PodInfo(namespace, name string) *Info {
+	slot := s.PodSlot(namespace, name)
+	if slot < 0 {
+		return nil
+	}
+	r := s.row(slot)
+	return r.pods[r.find(namespace, name)].info
+}

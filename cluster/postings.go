@@ -1,0 +1,90 @@
+package cluster
+
+import "slices"
+
+// postings finds pod sets by a label pair: pairs and namespaces have numbers, and each combination of them that occurs has
+// a list of pod sets. Pair 0 stands for every pod set of a namespace.
+type postings struct {
+	namespaces layered[string]
+	pairs      layered[pair]
+	lists      layered[uint64]
+	col        column[*posting]
+	nNS        int32
+	nPairs     int32
+	n          int
+}
+
+type pair struct{ key, value string }
+
+type posting struct {
+	own *owner
+	ids []int32
+}
+
+func (p *postings) add(own *owner, namespace string, labels map[string]string, id int32) {
+	ns := p.namespaces.get(namespace)
+	if ns == gone {
+		ns = p.nNS
+		p.nNS++
+		p.namespaces.put(own, namespace, ns)
+	}
+	p.append(own, ns, 0, id)
+	for k, v := range labels {
+		n := p.pairs.get(pair{k, v})
+		if n == gone {
+			p.nPairs++
+			n = p.nPairs
+			p.pairs.put(own, pair{k, v}, n)
+		}
+		p.append(own, ns, n, id)
+	}
+}
+
+func (p *postings) append(own *owner, ns, pair, id int32) {
+	at := p.lists.get(uint64(ns)<<32 | uint64(pair))
+	if at == gone {
+		at = int32(p.n)
+		p.n++
+		p.col.grow(own, p.n)
+		p.lists.put(own, uint64(ns)<<32|uint64(pair), at)
+		*p.col.write(own, int(at)) = &posting{own: own}
+	}
+	w := p.col.write(own, int(at))
+	if (*w).own != own {
+		*w = &posting{own: own, ids: slices.Clone((*w).ids)}
+	}
+	(*w).ids = append((*w).ids, id)
+}
+
+// each calls yield for the list of pod sets with the pair (key "": all) in the namespace ("": in each of them).
+func (p *postings) each(namespace, key, value string, yield func(ids []int32)) {
+	var n int32
+	if key != "" {
+		if n = p.pairs.get(pair{key, value}); n == gone {
+			return
+		}
+	}
+	if namespace != "" {
+		if ns := p.namespaces.get(namespace); ns != gone {
+			p.list(ns, n, yield)
+		}
+		return
+	}
+	for ns := range p.nNS {
+		p.list(ns, n, yield)
+	}
+}
+
+func (p *postings) list(ns, pair int32, yield func(ids []int32)) {
+	if at := p.lists.get(uint64(ns)<<32 | uint64(pair)); at != gone {
+		yield(p.col.at(int(at)).ids)
+	}
+}
+
+// clear empties the index, to be filled anew.
+func (p *postings) clear(own *owner) {
+	*p = postings{}
+	p.namespaces.reset(own, 0)
+	p.pairs.reset(own, 0)
+	p.lists.reset(own, 0)
+}

@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// row is what a slot holds beside the node and the vectors.
+type row struct {
+	own       *owner
+	pods      []entry
+	sets      []place
+	terms     []place
+	ports     []*v1.Pod // of pods, those with host ports
+	saturated bool      // a sum met the end of int64: it must be computed anew from the pods
+}
+
+type entry struct {
+	pod  *v1.Pod
+	info *Info
+}
+
+// podKey names a pod.
+type podKey struct{ namespace, name string }
+
+func keyOf(pod *v1.Pod) podKey { return podKey{pod.Namespace, pod.Name} }
+
+func (s *Snapshot) row(slot int) *row { return s.rows.at(slot) }
+
+func (s *Snapshot) writeRow(slot int) *row {
+	p := s.rows.write(s.own, slot)
+	if r := *p; r.own != s.own {
+		*p = &row{
+			own: s.own, pods: slices.Clone(r.pods), sets: slices.Clone(r.sets), terms: slices.Clone(r.terms),
+			ports: slices.Clone(r.ports), saturated: r.saturated,
+		}
+	}
+	return *p
+}
+
+// insert puts a pod into a slot, at a position among its pods.
+func (s *Snapshot) insert(pod *v1.Pod, info *Info, slot, at int) {
+	if !s.valid(info) {
+		info = s.Prepare(pod)
+	}
+	r := s.writeRow(slot)
+	if at == len(r.pods) {
+		r.pods = append(r.pods, entry{pod, info})
+	} else {
+		r.pods = slices.Insert(r.pods, at, entry{pod, info})
+	}
+	s.count(r, info, slot)
+	if info.ports {
+		r.ports = append(r.ports, pod)
+	}
+	s.index.put(s.own, keyOf(pod), int32(slot))
+	s.total++
+	s.record(undo{kind: undoInsert, slot: slot, at: at})
+	s.logPod(slot, info, 1)
+}
+
+// take removes the pod at a position of a slot.
+func (s *Snapshot) take(slot, at int) {
+	r := s.writeRow(slot)
+	e := r.pods[at]
+	last := len(r.pods) - 1
+	copy(r.pods[at:], r.pods[at+1:])
+	r.pods[last] = entry{}
+	r.pods = r.pods[:last]
+	s.uncount(r, e.info, slot)
+	if e.info.ports {
+		r.ports = slices.DeleteFunc(r.ports, func(p *v1.Pod) bool { return p == e.pod })
+	}
+	s.index.delete(s.own, keyOf(e.pod))
+	s.total--
+	s.record(undo{kind: undoTake, slot: slot, at: at, pod: e.pod, info: e.info})
+	s.logPod(slot, e.info, -1)
+}
+
+// replace puts a newer object in the place of a pod.
+func (s *Snapshot) replace(pod *v1.Pod, info *Info, slot, at int) {
+	if !s.valid(info) {
+		info = s.Prepare(pod)
+	}
+	r := s.writeRow(slot)
+	e := r.pods[at]
+	r.pods[at] = entry{pod, info}
+	if e.info == info {
+		s.logPod(slot, info, 0)
+	} else {
+		s.uncount(r, e.info, slot)
+		s.count(r, info, slot)
+		s.logPod(slot, e.info, -1)
+		s.logPod(slot, info, 1)
+	}
+	if e.info.ports || info.ports {
+		r.ports = r.ports[:0]
+		for _, e := range r.pods {
+			if e.info.ports {
+				r.ports = append(r.ports, e.pod)
+			}
+		}
+	}
+	s.record(undo{kind: undoReplace, slot: slot, at: at, pod: e.pod, info: e.info})
+}
+
+// count adds what a pod counts with to the sums and groups of its slot.
+func (s *Snapshot) count(r *row, info *Info, slot int) {
+	saturated := s.requested.write(s.own, slot, len(info.request)).Add(info.request)
+	saturated = s.addNonZero(slot, info.cpu, info.memory) || saturated
+	r.sets = s.sets.add(s.own, info.set, slot, r.sets)
+	if info.terms >= 0 {
+		r.terms = s.terms.add(s.own, info.terms, slot, r.terms)
+	}
+	if saturated || r.saturated {
+		s.recount(r, slot)
+	}
+}
+
+func (s *Snapshot) uncount(r *row, info *Info, slot int) {
+	var moved int
+	var pos int32
+	if r.sets, moved, pos = s.sets.remove(s.own, info.set, r.sets); moved >= 0 {
+		move(s.writeRow(moved).sets, info.set, pos)
+	}
+	if info.terms >= 0 {
+		if r.terms, moved, pos = s.terms.remove(s.own, info.terms, r.terms); moved >= 0 {
+			move(s.writeRow(moved).terms, info.terms, pos)
+		}
+	}
+	if r.saturated {
+		s.recount(r, slot)
+		return
+	}
+	saturated := s.requested.write(s.own, slot, len(info.request)).Sub(info.request)
+	if s.addNonZero(slot, -info.cpu, -info.memory) || saturated {
+		s.recount(r, slot)
+	}
+}
+
+// recount computes the sums of a slot from its pods: a sum that saturated cannot be undone by subtraction.
+func (s *Snapshot) recount(r *row, slot int) {
+	r.saturated = false
+	*s.nonZero.write(s.own, slot) = [2]int64{}
+	sum := s.requested.write(s.own, slot, 0)
+	clear(sum)
+	for _, e := range r.pods {
+		if sum.Add(e.info.request) {
+			r.saturated = true
+		}
+		if s.addNonZero(slot, e.info.cpu, e.info.memory) {
+			r.saturated = true
+		}
+	}
+}
+
+// addNonZero adds to the non-zero requests of a slot and reports whether a sum saturated.
+func (s *Snapshot) addNonZero(slot int, cpu, memory int64) bool {
+	add := [2]int64{cpu, memory}
+	return resources.Vector(s.nonZero.write(s.own, slot)[:]).Add(add[:])
+}
+
+// find returns the position of a pod in a slot, -1 when it is not there.
+func (r *row) find(namespace, name string) int {
+	for i := len(r.pods) - 1; i >= 0; i-- { // assumed pods are at the end
+		if p := r.pods[i].pod; p.Name == name && p.Namespace == namespace {
+			return i
+		}
+	}
+	return -1
+}

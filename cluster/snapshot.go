@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"sync"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// Snapshot is a cluster: nodes in slots, the pods on them, the objects that scheduling looks up, and the indexes over them.
+// New makes it; the zero value is not usable, and a Snapshot must not be copied (see Fork). Reads may run beside each other;
+// everything else must not run beside any other call on the same snapshot.
+type Snapshot struct {
+	core
+
+	// The scratch memory and the undo log are not shared with forks.
+	key       []byte
+	names     []string
+	request   resources.Vector
+	recording bool
+	serial    uint64
+	open      []open
+	undo      []undo
+
+	// Indexes made at the first question.
+	lazy    sync.Mutex
+	indexes atomic.Pointer[map[string]*values]
+	images  atomic.Pointer[images]
+	order   atomic.Pointer[[]int32]
+}
+
+// core is what a fork begins with: a copy of these headers, while what they point to belongs to nobody any more.
+type core struct {
+	own         *owner
+	schema      *resources.Schema
+	schemaOwn   *owner
+	n, live     int
+	total       int // pods on slots
+	free        []int32
+	nodes       column[*v1.Node]
+	rows        column[*row]
+	allocatable vectors
+	requested   vectors
+	nonZero     column[[2]int64]
+	nodeIndex   layered[string]
+	index       layered[podKey]
+	orphans     table[*v1.Pod]
+	sets        groups
+	terms       groups
+	postings    postings
+	tree        *zoneTree
+	objects     objects
+	changes     changes
+}
+
+// PodSets calls yield for the id of each pod set that has pods and the label key with that value, in the namespace. Key ""
+// stands for any labels, namespace "" for every namespace. O(sets with that label pair).
+func (s *Snapshot) PodSets(namespace, key, value string, yield func(id int32)) {
+	s.postings.each(namespace, key, value, func(ids []int32) {
+		for _, id := range ids {
+			if len(s.sets.at(id).nodes) > 0 {
+				yield(id)
+			}
+		}
+	})
+}
+
+// PodSet returns a pod set, the running pods equal in namespace, labels and whether they are terminating: one of them (or
+// one that was once), the slots that have some, in no particular order, and how many each has. Read-only and valid until
+// the next change. A set without pods has no nodes; an id that is not in use has a nil rep.
+func (s *Snapshot) PodSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
+	return s.sets.read(id)
+}
+
+// TermSets returns the number of term set ids: they run from 0 to TermSets()-1, free ones included.
+func (s *Snapshot) TermSets() int { return s.terms.n }
+
+// TermSet returns a term set, the running pods equal in namespace and inter-pod affinity and anti-affinity terms, as PodSet
+// does. Pods without such terms are in none. An id without nodes is free.
+func (s *Snapshot) TermSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
+	return s.terms.read(id)
+}
+
+func (g *groups) read(id int32) (rep *v1.Pod, nodes, counts []int32) {
+	c := g.at(id)
+	if c.id == nil {
+		return nil, nil, nil
+	}
+	return c.id.rep, c.nodes, c.counts
+}

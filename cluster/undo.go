@@ -1,0 +1,115 @@
+package cluster
+
+import v1 "k8s.io/api/core/v1"
+
+// Mark is a point to which Rollback returns. It belongs to the snapshot that gave it, not to its forks.
+type Mark struct {
+	depth  int
+	serial uint64
+}
+
+// open is a mark that has not ended.
+type open struct {
+	serial uint64
+	at     int // length of the undo log when it was taken
+}
+
+type undoKind uint8
+
+const (
+	undoInsert undoKind = iota
+	undoTake
+	undoReplace
+	undoOccupy
+	undoChange
+	undoVacate
+	undoFunc
+)
+
+// undo is one step to be taken back.
+type undo struct {
+	kind     undoKind
+	slot, at int
+	pod      *v1.Pod
+	info     *Info
+	node     *v1.Node
+	tree     *zoneTree
+	call     func()
+}
+
+// Mark begins to keep what is needed to undo all changes from here on. Marks nest: each is ended by Rollback or Release of
+// itself or of one before it. O(1).
+func (s *Snapshot) Mark() Mark {
+	s.serial++
+	s.open = append(s.open, open{s.serial, len(s.undo)})
+	s.recording = true
+	return Mark{len(s.open) - 1, s.serial}
+}
+
+// Rollback undoes every change since the mark and ends it, together with the marks taken after it. Nodes, pods, rows,
+// objects and their orders are then what they were, except that slots which came meanwhile remain as free ones, that ids
+// given out meanwhile stay registered, and that the version has grown: readers of the change log see the way back as
+// further events. It returns false, and does nothing, when the mark has ended already. O(changes).
+func (s *Snapshot) Rollback(m Mark) bool {
+	if !s.isOpen(m) {
+		return false
+	}
+	at := s.open[m.depth].at
+	s.open = s.open[:m.depth]
+	s.recording = false // the steps back are not recorded
+	for len(s.undo) > at {
+		n := len(s.undo) - 1
+		u := s.undo[n]
+		s.undo[n] = undo{}
+		s.undo = s.undo[:n]
+		s.back(u)
+	}
+	s.recording = len(s.open) > 0
+	return true
+}
+
+// Release ends the mark and those taken after it and keeps the changes; marks before it can still undo them. It returns
+// false when the mark has ended already.
+func (s *Snapshot) Release(m Mark) bool {
+	if !s.isOpen(m) {
+		return false
+	}
+	s.open = s.open[:m.depth]
+	if len(s.open) == 0 {
+		clear(s.undo)
+		s.undo, s.recording = s.undo[:0], false
+	}
+	return true
+}
+
+func (s *Snapshot) isOpen(m Mark) bool {
+	return m.depth < len(s.open) && s.open[m.depth].serial == m.serial
+}
+
+func (s *Snapshot) record(u undo) {
+	if s.recording {
+		s.undo = append(s.undo, u)
+	}
+}
+
+func (s *Snapshot) back(u undo) {
+	switch u.kind {
+	case undoInsert:
+		s.take(u.slot, u.at)
+	case undoTake:
+		s.insert(u.pod, u.info, u.slot, u.at)
+	case undoReplace:
+		s.replace(u.pod, u.info, u.slot, u.at)
+	case undoOccupy:
+		s.vacate(u.slot)
+		s.restoreTree(u.tree)
+	case undoVacate:
+		s.occupy(u.slot, u.node)
+		s.restoreTree(u.tree)
+	case undoChange:
+		s.change(u.slot, u.node)
+		s.restoreTree(u.tree)
+	case undoFunc:
+		u.call()
+	}
+}
