@@ -1,0 +1,136 @@
+package affinity
+
+import (
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Cluster is what inter-pod affinity needs to know of a cluster.
+//
+// Pods yields the pods assigned to a slot: terminating ones count, Succeeded and Failed ones must be left out. Namespaces
+// yields all known namespaces with their labels; it is asked only when a term has a namespaceSelector.
+//
+// A cluster that also has some of these is counted faster, with the same answers:
+//
+//	Domains(key string) (ids []int32, domains, have int)
+//	PodSets(namespace, key, value string, yield func(id int32))
+//	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+//	TermSets() int
+//	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+//
+// Domains are per slot the interned value of a node label (-1 without), the number of values and of nodes that have one.
+// PodSets yields the sets of running pods equal in namespace and labels that have a label pair (key "": all; namespace "":
+// every namespace), TermSet the running pods equal in namespace and inter-pod terms; both give a representative, the slots
+// its pods run on and how many run on each.
+type Cluster interface {
+	Len() int
+	Node(i int) *v1.Node
+	Pods(i int) iter.Seq[*v1.Pod]
+	Namespaces() iter.Seq2[string, map[string]string]
+}
+
+type domainIndex interface {
+	Domains(key string) (ids []int32, domains, have int)
+}
+
+type podIndex interface {
+	PodSets(namespace, key, value string, yield func(id int32))
+	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+}
+
+type termIndex interface {
+	TermSets() int
+	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+}
+
+// column is one topology key: the domain of each slot and the counts by domain. The count slices are allocated when the
+// first count of their kind comes and may be shorter than the number of domains; what is beyond their end is 0.
+type column struct {
+	key    string
+	ids    []int32 // by slot, -1: the node lacks the key
+	values int     // number of domains
+	unique bool    // no two nodes share a domain, as with kubernetes.io/hostname
+
+	affinity []int32 // pods that match all required affinity terms, once for each term with this key
+	anti     []int32 // pods that match a required anti-affinity term, each term on its own
+	existing []int32 // required anti-affinity terms of running pods that match the incoming pod
+	score    []int64 // sum of weights
+}
+
+func newColumn(cluster Cluster, key string) column {
+	c := column{key: key}
+	var have int
+	if d, ok := cluster.(domainIndex); ok {
+		c.ids, c.values, have = d.Domains(key)
+	} else {
+		c.ids, c.values, have = intern(cluster, key)
+	}
+	c.unique = c.values == have
+	return c
+}
+
+func intern(cluster Cluster, key string) (ids []int32, values, have int) {
+	ids = make([]int32, cluster.Len())
+	seen := map[string]int32{}
+	for i := range ids {
+		ids[i] = -1
+		n := cluster.Node(i)
+		if n == nil {
+			continue
+		}
+		v, ok := n.Labels[key]
+		if !ok {
+			continue
+		}
+		id, ok := seen[v]
+		if !ok {
+			id = int32(len(seen))
+			seen[v] = id
+		}
+		ids[i] = id
+		have++
+	}
+	return ids, len(seen), have
+}
+
+// domain returns the domain of slot i, -1 when the node lacks the key.
+func (c *column) domain(i int) int32 {
+	if uint(i) < uint(len(c.ids)) {
+		return c.ids[i]
+	}
+	return -1
+}
+
+func at[T int32 | int64](counts []T, domain int32) T {
+	if uint(domain) < uint(len(counts)) {
+		return counts[domain]
+	}
+	return 0
+}
+
+// add adds n to a count and returns the change in the number of counts that are not 0: -1, 0 or 1.
+func (c *column) add(counts *[]int32, domain, n int32) int {
+	if int(domain) >= len(*counts) {
+		*counts = append(*counts, make([]int32, max(c.values, int(domain)+1)-len(*counts))...)
+	}
+	p := &(*counts)[domain]
+	before := *p
+	*p += n
+	switch {
+	case n == 0:
+		return 0
+	case before == 0:
+		return 1
+	case *p == 0:
+		return -1
+	}
+	return 0
+}
+
+func (c *column) addScore(domain int32, n int64) {
+	if int(domain) >= len(c.score) {
+		c.score = append(c.score, make([]int64, max(c.values, int(domain)+1)-len(c.score))...)
+	}
+	c.score[domain] += n
+}

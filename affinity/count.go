@@ -1,0 +1,186 @@
+package affinity
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Count applies the evaluator to a cluster: O(nodes) for each topology key that occurs plus, with the optional interfaces
+// of Cluster, the number of pod sets and term sets that matter, or else the number of running pods.
+func (e *PodEvaluator) Count(cluster Cluster) *State {
+	return e.CountWith(cluster, func(_ int32, rep *v1.Pod) *Terms { return CompileTerms(rep) })
+}
+
+// CountWith is Count with a memory for the compiled terms of running pods: terms must return CompileTerms(rep), where id
+// is a term set of the cluster (TermSet). It is not called when the cluster has no term sets. A Memo is one.
+func (e *PodEvaluator) CountWith(cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) *State {
+	s := e.bind(cluster)
+	if e.err != nil {
+		return s
+	}
+	byLabels := len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
+	byTerms := true
+	if p, ok := cluster.(podIndex); ok && byLabels {
+		s.countSets(p)
+		byLabels = false
+	}
+	if t, ok := cluster.(termIndex); ok {
+		s.countTermSets(t, terms)
+		byTerms = false
+	}
+	if byLabels || byTerms {
+		s.countPods(byLabels, byTerms)
+	}
+	return s
+}
+
+// bind makes a state without counts.
+func (e *PodEvaluator) bind(cluster Cluster) *State {
+	s := &State{evaluator: e, cluster: cluster}
+	if e.err != nil {
+		return s
+	}
+	namespaces := cluster.Namespaces()
+	s.affinity = bindAll(e.affinity, namespaces, e.documented)
+	s.anti = bindAll(e.anti, namespaces, e.documented)
+	s.preferred = bindAll(e.preferred, namespaces, e.documented)
+	s.preferredAnti = bindAll(e.preferredAnti, namespaces, e.documented)
+	s.self = allMatch(s.affinity, e.pod)
+	for i := range s.affinity {
+		if k := s.columnIndex(s.affinity[i].key); !slices.Contains(s.affinityCols, k) {
+			s.affinityCols = append(s.affinityCols, k)
+		}
+	}
+	for i := range s.anti {
+		if k := s.columnIndex(s.anti[i].key); !slices.Contains(s.antiCols, k) {
+			s.antiCols = append(s.antiCols, k)
+		}
+	}
+	return s
+}
+
+func (s *State) countPods(byLabels, byTerms bool) {
+	var e Effect
+	for i := range s.cluster.Len() {
+		if s.cluster.Node(i) == nil {
+			continue
+		}
+		for pod := range s.cluster.Pods(i) {
+			e.cells = e.cells[:0]
+			if byLabels {
+				s.labelEffect(&e, pod)
+			}
+			if byTerms && pod.Spec.Affinity != nil {
+				s.termEffect(&e, CompileTerms(pod))
+			}
+			s.Apply(e, i, 1)
+		}
+	}
+}
+
+func (s *State) countTermSets(index termIndex, terms func(id int32, rep *v1.Pod) *Terms) {
+	var e Effect
+	for id := range int32(index.TermSets()) {
+		rep, nodes, counts := index.TermSet(id)
+		if len(nodes) == 0 {
+			continue
+		}
+		e.cells = e.cells[:0]
+		s.termEffect(&e, terms(id, rep))
+		s.applyAll(e, nodes, counts)
+	}
+}
+
+func (s *State) applyAll(e Effect, nodes, counts []int32) {
+	for k := range e.cells {
+		c := &e.cells[k]
+		col := s.column(c.key)
+		for j, i := range nodes {
+			if d := col.domain(int(i)); d >= 0 {
+				s.count(col, c, d, counts[j])
+			}
+		}
+	}
+}
+
+// countSets visits the pod sets that can match one of the pod's terms, each once. Required affinity takes a pod that
+// matches every term, so the sets of one term are enough.
+func (s *State) countSets(index podIndex) {
+	var ids []int32
+	for k, list := range [...][]bound{s.affinity, s.anti, s.preferred, s.preferredAnti} {
+		for i := range list {
+			ids = list[i].appendSets(ids, index)
+			if k == 0 {
+				break
+			}
+		}
+	}
+	slices.Sort(ids)
+	var e Effect
+	for _, id := range slices.Compact(ids) {
+		rep, nodes, counts := index.PodSet(id)
+		if len(nodes) == 0 {
+			continue
+		}
+		e.cells = e.cells[:0]
+		s.labelEffect(&e, rep)
+		s.applyAll(e, nodes, counts)
+	}
+}
+
+// manyNamespaces is the number of namespaces from which on one posting list for all of them is read instead.
+const manyNamespaces = 16
+
+// appendSets appends the sets that the term may match: a superset, found by the label pair that narrows most.
+func (b *bound) appendSets(ids []int32, index podIndex) []int32 {
+	requirements, selectable := b.selector.Requirements()
+	if !selectable { // nil labelSelector: matches no pod
+		return ids
+	}
+	key, values := "", []string{""}
+	for i := range requirements {
+		r := &requirements[i]
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			if v := r.ValuesUnsorted(); key == "" || len(v) < len(values) {
+				key, values = r.Key(), v
+			}
+		}
+	}
+	yield := func(id int32) { ids = append(ids, id) }
+	for _, value := range values {
+		if b.all || len(b.names) > manyNamespaces {
+			index.PodSets("", key, value, yield)
+			continue
+		}
+		for _, namespace := range b.names {
+			index.PodSets(namespace, key, value, yield)
+		}
+	}
+	return ids
+}
+
+// Memo remembers compiled terms by term set, for CountWith. A set whose representative became another pod is compiled
+// anew. The zero value is empty and ready; it is not safe for concurrent use.
+type Memo struct {
+	entries []memoEntry
+}
+
+type memoEntry struct {
+	rep   *v1.Pod
+	terms *Terms
+}
+
+// Terms returns CompileTerms(rep), remembered under id.
+func (m *Memo) Terms(id int32, rep *v1.Pod) *Terms {
+	if int(id) >= len(m.entries) {
+		m.entries = append(m.entries, make([]memoEntry, int(id)+1-len(m.entries))...)
+	}
+	e := &m.entries[id]
+	if e.rep != rep {
+		*e = memoEntry{rep, CompileTerms(rep)}
+	}
+	return e.terms
+}

@@ -1,0 +1,102 @@
+package affinity
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// PodOptions configures inter-pod affinity; the zero value is v1.36.3's default.
+type PodOptions struct {
+	// HardPodAffinityWeight is what each required affinity term of a running pod that matches the incoming pod adds to the
+	// score (InterPodAffinityArgs.hardPodAffinityWeight), 0 to 100. nil is 1; 0 adds nothing.
+	HardPodAffinityWeight *int32
+	// IgnorePreferredTermsOfExistingPods leaves a pod without preferred terms unscored
+	// (InterPodAffinityArgs.ignorePreferredTermsOfExistingPods). It changes nothing for a pod that has one, and where it
+	// applies HardPodAffinityWeight has no effect either.
+	IgnorePreferredTermsOfExistingPods bool
+	// DocumentedNamespaceSelector resolves the namespaceSelector of the incoming pod's terms as documented and as v1.33
+	// did. By default, as in v1.34 to v1.36.3, a selector made of NotIn and DoesNotExist requirements alone matches the
+	// pods of every namespace.
+	DocumentedNamespaceSelector bool
+}
+
+// Validate checks the options as v1.36.3 checks InterPodAffinityArgs.
+func (o PodOptions) Validate(path *field.Path) field.ErrorList {
+	if w := o.HardPodAffinityWeight; w != nil && (*w < 0 || *w > 100) {
+		return field.ErrorList{field.Invalid(path.Child("hardPodAffinityWeight"), *w, "not in valid range [0, 100]")}
+	}
+	return nil
+}
+
+func (o PodOptions) hardWeight() int64 {
+	if o.HardPodAffinityWeight == nil {
+		return 1
+	}
+	return int64(*o.HardPodAffinityWeight)
+}
+
+// PodEvaluator is an incoming pod's compiled inter-pod affinity. It is immutable and safe for concurrent use, as long as
+// the pod, which it refers to, does not change.
+type PodEvaluator struct {
+	pod                                      *v1.Pod
+	affinity, anti, preferred, preferredAnti []term
+	hardWeight                               int64
+	scores                                   bool // false: IgnorePreferredTermsOfExistingPods and no preferred term
+	documented                               bool
+	err                                      error
+}
+
+// CompilePods compiles the inter-pod affinity of an incoming pod. Every pod has to be compiled, also one without terms:
+// running pods' terms may concern it.
+//
+// The error is a *Rejection with verdict Unparsable when a term cannot be converted: v1.36.3 then rejects the pod before
+// it looks at any node, with the error's text. The evaluator rejects every node with Unparsable.
+func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
+	e := &PodEvaluator{pod: pod, hardWeight: options.hardWeight(), documented: options.DocumentedNamespaceSelector}
+	affinity, anti := podAffinity(pod)
+	var errs []error
+	note := func(list string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", list, err))
+		}
+	}
+	var err error
+	hasPreferred := false
+	if affinity != nil {
+		e.affinity, err = newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		note("requiredAffinityTerms", err)
+	}
+	if anti != nil {
+		e.anti, err = newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
+		note("requiredAntiAffinityTerms", err)
+	}
+	if affinity != nil {
+		hasPreferred = len(affinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
+		e.preferred, err = newWeightedTerms(pod, affinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		note("preferredAffinityTerms", err)
+	}
+	if anti != nil {
+		hasPreferred = hasPreferred || len(anti.PreferredDuringSchedulingIgnoredDuringExecution) > 0
+		e.preferredAnti, err = newWeightedTerms(pod, anti.PreferredDuringSchedulingIgnoredDuringExecution)
+		note("preferredAntiAffinityTerms", err)
+	}
+	e.scores = hasPreferred || !options.IgnorePreferredTermsOfExistingPods
+	if len(errs) > 0 {
+		e.err = &Rejection{Verdict: Unparsable, Err: aggregate(errs)}
+	}
+	return e, e.err
+}
+
+// SelfAll reports whether the pod matches all of its own required affinity terms, which lets it be the first of its group
+// when no pod matches them yet. namespaceLabels are the labels of the pod's namespace and known tells whether the cluster
+// has that namespace. It is false for a pod without required affinity terms.
+func (e *PodEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
+	own := func(yield func(string, map[string]string) bool) {
+		if known {
+			yield(e.pod.Namespace, namespaceLabels)
+		}
+	}
+	return allMatch(bindAll(e.affinity, own, e.documented), e.pod)
+}

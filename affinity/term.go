@@ -1,0 +1,146 @@
+package affinity
+
+import (
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// term is a compiled v1.PodAffinityTerm of an owner. It matches a pod when the pod's namespace is in scope and its labels
+// satisfy the selector.
+type term struct {
+	key        string // topologyKey, taken literally
+	weight     int64  // 0 for required terms
+	selector   labels.Selector
+	names      []string        // namespaces in scope by name, sorted: those listed, or the owner's when none is and there is no namespaceSelector
+	nsSelector labels.Selector // nil: none
+}
+
+func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm, weight int32) (term, error) {
+	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+	if err != nil {
+		return term{}, err
+	}
+	c := term{key: t.TopologyKey, weight: int64(weight), selector: selector}
+	if t.NamespaceSelector != nil {
+		if c.nsSelector, err = metav1.LabelSelectorAsSelector(t.NamespaceSelector); err != nil {
+			return term{}, err
+		}
+	}
+	c.names = slices.Clone(t.Namespaces)
+	if len(c.names) == 0 && c.nsSelector == nil {
+		c.names = []string{owner.Namespace}
+	}
+	slices.Sort(c.names)
+	c.names = slices.Compact(c.names)
+	return c, nil
+}
+
+// newTerms compiles a list; the first error empties the whole list, as it does for the terms of running pods.
+func newTerms(owner *v1.Pod, list []v1.PodAffinityTerm) ([]term, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]term, len(list))
+	for i := range list {
+		var err error
+		if out[i], err = newTerm(owner, &list[i], 0); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func newWeightedTerms(owner *v1.Pod, list []v1.WeightedPodAffinityTerm) ([]term, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]term, len(list))
+	for i := range list {
+		var err error
+		if out[i], err = newTerm(owner, &list[i].PodAffinityTerm, list[i].Weight); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// matchesIn reports whether the term of a running pod matches a pod whose namespace has the given labels: the selector is
+// evaluated on the labels, an unknown namespace having none.
+func (t *term) matchesIn(pod *v1.Pod, namespaceLabels func() map[string]string) bool {
+	if _, ok := slices.BinarySearch(t.names, pod.Namespace); !ok {
+		if t.nsSelector == nil || !t.nsSelector.Matches(labels.Set(namespaceLabels())) {
+			return false
+		}
+	}
+	return t.selector.Matches(labels.Set(pod.Labels))
+}
+
+// bound is a term of the incoming pod with its namespaceSelector resolved to names.
+type bound struct {
+	*term
+	names []string // sorted
+	all   bool     // every namespace, known or not
+}
+
+// bind resolves the namespaceSelector against the known namespaces. v1.34 to v1.36.3 evaluate the selector once more, for
+// each pod and on no labels at all, so that one of NotIn and DoesNotExist requirements alone matches every namespace;
+// documented leaves that out, as v1.33 does.
+func (t *term) bind(namespaces iter.Seq2[string, map[string]string], documented bool) bound {
+	b := bound{term: t, names: t.names}
+	if t.nsSelector == nil {
+		return b
+	}
+	if t.nsSelector.Empty() || !documented && t.nsSelector.Matches(labels.Set(nil)) {
+		b.all = true
+		return b
+	}
+	b.names = slices.Clone(t.names)
+	for name, set := range namespaces {
+		if t.nsSelector.Matches(labels.Set(set)) {
+			b.names = append(b.names, name)
+		}
+	}
+	slices.Sort(b.names)
+	b.names = slices.Compact(b.names)
+	return b
+}
+
+func (b *bound) matches(pod *v1.Pod) bool {
+	if !b.all {
+		if _, ok := slices.BinarySearch(b.names, pod.Namespace); !ok {
+			return false
+		}
+	}
+	return b.selector.Matches(labels.Set(pod.Labels))
+}
+
+func bindAll(list []term, namespaces iter.Seq2[string, map[string]string], documented bool) []bound {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]bound, len(list))
+	for i := range list {
+		out[i] = list[i].bind(namespaces, documented)
+	}
+	return out
+}
+
+func allMatch(list []bound, pod *v1.Pod) bool {
+	for i := range list {
+		if !list[i].matches(pod) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+func podAffinity(pod *v1.Pod) (affinity *v1.PodAffinity, anti *v1.PodAntiAffinity) {
+	if a := pod.Spec.Affinity; a != nil {
+		return a.PodAffinity, a.PodAntiAffinity
+	}
+	return nil, nil
+}

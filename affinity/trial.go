@@ -1,0 +1,132 @@
+package affinity
+
+import (
+	v1 "k8s.io/api/core/v1"
+)
+
+// Trial is a State with some running pods added or removed in thought, for preemption and nominated pods. It moves as
+// v1.36.3's AddPod and RemovePod do: when the filter is skipped for the incoming pod (State.Skips at the time of Trial or
+// Reset) it ignores every change; the removal of a pod that was not counted leaves -1; a count that becomes 0 is gone, so
+// that the rule for the first pod of a group may open.
+//
+// It keeps the changes only; the State must not change before the next Reset. A Trial is not safe for concurrent use,
+// several of one State are.
+type Trial struct {
+	state   *State
+	skips   bool
+	extra   []column // of keys that the state does not have
+	changes map[uint64]delta
+	cells   int // change in the number of affinity counts that are not 0
+}
+
+// delta is the change of the counts of one domain.
+type delta struct{ affinity, anti, existing int32 }
+
+// Trial returns a copy of the state for what-if questions, in constant time.
+func (s *State) Trial() *Trial {
+	t := &Trial{state: s, changes: map[uint64]delta{}}
+	t.Reset()
+	return t
+}
+
+// Reset takes back every change and reads the state anew.
+func (t *Trial) Reset() {
+	clear(t.changes)
+	t.extra = t.extra[:0]
+	t.cells = 0
+	t.skips = t.state.Skips()
+}
+
+// Check returns the verdict on slot i with the changes made. It allocates nothing.
+func (t *Trial) Check(i int) uint16 {
+	v := t.state.check(i, t)
+	if v != 0 {
+		return v
+	}
+	for k := range t.extra {
+		if d := t.extra[k].domain(i); d >= 0 && t.change(len(t.state.columns)+k, d).existing > 0 {
+			return ExistingAntiAffinity
+		}
+	}
+	return 0
+}
+
+// Add assumes that a pod runs on slot i as well.
+func (t *Trial) Add(pod *v1.Pod, i int) {
+	if !t.skips {
+		t.Apply(t.state.Effect(pod), i, 1)
+	}
+}
+
+// Remove assumes that a pod does not run on slot i.
+func (t *Trial) Remove(pod *v1.Pod, i int) {
+	if !t.skips {
+		t.Apply(t.state.Effect(pod), i, -1)
+	}
+}
+
+// Apply assumes that n pods with the effect came to slot i, or that -n left. It is Add and Remove with the effect kept.
+func (t *Trial) Apply(effect Effect, i int, n int32) {
+	if t.skips {
+		return
+	}
+	for k := range effect.cells {
+		c := &effect.cells[k]
+		if c.affinity == 0 && c.anti == 0 && c.existing == 0 {
+			continue
+		}
+		index, col := t.column(c.key)
+		d := col.domain(i)
+		if d < 0 {
+			continue
+		}
+		before := t.change(index, d)
+		after := before
+		after.affinity += c.affinity * n
+		after.anti += c.anti * n
+		after.existing += c.existing * n
+		t.changes[place(index, d)] = after
+		base := at(col.affinity, d)
+		t.cells += notZero(base+after.affinity) - notZero(base+before.affinity)
+	}
+}
+
+func (t *Trial) column(key string) (int, *column) {
+	s := t.state
+	for k := range s.columns {
+		if s.columns[k].key == key {
+			return k, &s.columns[k]
+		}
+	}
+	for k := range t.extra {
+		if t.extra[k].key == key {
+			return len(s.columns) + k, &t.extra[k]
+		}
+	}
+	t.extra = append(t.extra, newColumn(s.cluster, key))
+	return len(s.columns) + len(t.extra) - 1, &t.extra[len(t.extra)-1]
+}
+
+// change returns what is assumed of one domain; nothing for a nil Trial.
+func (t *Trial) change(column int, domain int32) delta {
+	if t == nil || len(t.changes) == 0 {
+		return delta{}
+	}
+	return t.changes[place(column, domain)]
+}
+
+func (t *Trial) affinityChange() int {
+	if t == nil {
+		return 0
+	}
+	return t.cells
+}
+
+func place(column int, domain int32) uint64 { return uint64(column)<<32 | uint64(uint32(domain)) }
+
+func notZero(n int32) int {
+	if n == 0 {
+		return 0
+	}
+	return 1
+}
