@@ -1,0 +1,149 @@
+package score_test
+
+import (
+	"errors"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/score"
+)
+
+func TestBest(t *testing.T) {
+	last := func(tied []int) int { return len(tied) - 1 }
+	for _, tc := range []struct {
+		name   string
+		totals []int64
+		tie    func([]int) int
+		want   int
+	}{
+		{"none", nil, nil, -1},
+		{"one", []int64{-7}, nil, 0},
+		{"highest", []int64{1, 5, 3}, nil, 1},
+		{"first of the tied", []int64{1, 9, 9}, nil, 1},
+		{"first of the tied in the second half", []int64{1, 2, 9, 9}, nil, 2},
+		{"a tie function", []int64{1, 9, 2, 9}, last, 3},
+		{"a tie function is not asked without a tie", []int64{1, 9, 2}, func([]int) int { panic("no tie") }, 1},
+		{"a tie function out of range", []int64{9, 9}, func([]int) int { return 2 }, 0},
+		{"lowest name", []int64{9, 1, 9, 9}, score.LowestName([]string{"n3", "n0", "n1", "n2"}), 2},
+		{"lowest name with too few names", []int64{9, 9}, score.LowestName(nil), 0},
+		{"uniform", []int64{9, 1, 9}, score.Uniform(func(n int) int { return n - 1 }), 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, score.Best(tc.totals, tc.tie))
+		})
+	}
+}
+
+// Both ways to draw are uniform over the tied; the numbers are those of a fixed seed.
+func TestUniformTies(t *testing.T) {
+	totals := []int64{3, 7, 7, 2, 7}
+	rng := rand.New(rand.NewSource(1))
+	for name, draw := range map[string]func() int{
+		"uniform":   func() int { return score.Best(totals, score.Uniform(rng.Intn)) },
+		"reservoir": func() int { return score.Reservoir(totals, rng.Intn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			won := map[int]int{}
+			for range 3000 {
+				won[draw()]++
+			}
+			require.Len(t, won, 3)
+			for _, i := range []int{1, 2, 4} {
+				require.InDelta(t, 1000, won[i], 120)
+			}
+		})
+	}
+}
+
+func TestReservoir(t *testing.T) {
+	asked := []int{}
+	never := func(n int) int { asked = append(asked, n); return 1 }
+	require.Equal(t, 0, score.Reservoir([]int64{9, 9, 9}, never))
+	require.Equal(t, []int{2, 3}, asked, "the second of the tied replaces with 1/2, the third with 1/3")
+	asked = asked[:0]
+	require.Equal(t, 3, score.Reservoir([]int64{1, 1, 1, 2}, never))
+	require.Equal(t, []int{2, 3}, asked, "a higher total starts the count anew")
+	require.Equal(t, -1, score.Reservoir(nil, never))
+	require.Equal(t, 0, score.Reservoir([]int64{-4}, never))
+	always := func(int) int { return 0 }
+	require.Equal(t, 2, score.Reservoir([]int64{9, 9, 9}, always), "what the article's loop does without the counting line")
+}
+
+func TestChoose(t *testing.T) {
+	unasked := func() ([]score.Column, []score.ExtenderScores, error) { panic("nobody is asked") }
+	i, err := score.Choose(nil, unasked, nil)
+	require.NoError(t, err)
+	require.Equal(t, -1, i)
+	i, err = score.Choose([]string{"a"}, unasked, nil)
+	require.NoError(t, err)
+	require.Equal(t, 0, i)
+	i, err = score.Choose([]string{"a", "b"}, func() ([]score.Column, []score.ExtenderScores, error) {
+		return []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{1, 2}}}, nil, nil
+	}, nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, i)
+	_, err = score.Choose([]string{"a", "b"}, func() ([]score.Column, []score.ExtenderScores, error) { return nil, nil, errors.New("no") }, nil)
+	require.EqualError(t, err, "no")
+	_, err = score.Choose([]string{"a", "b"}, func() ([]score.Column, []score.ExtenderScores, error) {
+		return []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{-1, 2}}}, nil, nil
+	}, nil)
+	require.ErrorContains(t, err, "invalid score -1")
+}
+
+func TestExplain(t *testing.T) {
+	nodes := []string{"n1", "n2", "n3"}
+	columns := []score.Column{
+		{Plugin: "NodeResourcesFit", Weight: 1, Raw: []int64{75, 81, 10}, Scores: []int64{75, 81, 10}},
+		{Plugin: "TaintToleration", Weight: 3, Raw: []int64{0, 1, 1}, Scores: []int64{100, 90, 90}},
+	}
+	extenders := []score.ExtenderScores{{Name: "ext", Weight: 2, Scores: []score.HostScore{{Host: "n3", Score: 3}}}}
+	x, err := score.Explain(nodes, columns, extenders, 0)
+	require.NoError(t, err)
+	require.Equal(t, "n1", x.Node)
+	require.Equal(t, []int64{375, 351, 24}, []int64{x.Total, x.RunnerUpTotal, x.Lead})
+	require.Equal(t, "n2", x.RunnerUp)
+	require.Equal(t, score.Part{Name: "NodeResourcesFit", Weight: 1, Raw: 75, Score: 75, Weighted: 75, RunnerUp: 81, Share: -0.25,
+		Flip: &score.Flip{Name: "NodeResourcesFit", From: 1, To: 0, Winner: "n3"}}, x.Parts[0])
+	require.Equal(t, score.Part{Name: "TaintToleration", Weight: 3, Score: 100, Weighted: 300, RunnerUp: 270, Share: 1.25,
+		Flip: &score.Flip{Name: "TaintToleration", From: 3, To: 0, Winner: "n2"}}, x.Parts[1])
+	require.Equal(t, score.Part{Name: "ext", Weight: 2, Flip: &score.Flip{Name: "ext", From: 2, To: 4, Winner: "n3"}}, x.Parts[2])
+	require.Equal(t, x.Parts[0].Flip, x.Flip, "the smallest of all")
+	require.Equal(t, `n1 375, runner-up n2 351, lead 24
+plugin                              raw  score weight weighted runner-up  share
+NodeResourcesFit                     75     75      1       75        81   -25%
+TaintToleration                       0    100      3      300       270   125%
+ext                                   0      0      2        0         0     0%
+n3 wins when the weight of NodeResourcesFit goes from 1 to 0
+`, x.String())
+}
+
+func TestExplainEdges(t *testing.T) {
+	one := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{7}}}
+	x, err := score.Explain([]string{"a"}, one, nil, 0)
+	require.NoError(t, err)
+	require.Equal(t, score.Explanation{Node: "a", Total: 7, Parts: []score.Part{{Name: "P", Weight: 1, Score: 7, Weighted: 7}}}, x)
+	require.NotContains(t, x.String(), "runner-up n")
+
+	tie := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{7, 8}}, {Plugin: "Q", Weight: 1, Scores: []int64{8, 7}}, {Plugin: "R", Weight: 1, Scores: []int64{1, 1}}}
+	x, err = score.Explain([]string{"a", "b"}, tie, nil, 0)
+	require.NoError(t, err)
+	require.Zero(t, x.Lead)
+	require.Zero(t, x.Parts[0].Share)
+	require.Equal(t, &score.Flip{Name: "P", From: 1, To: 2, Winner: "b"}, x.Parts[0].Flip)
+	require.Equal(t, &score.Flip{Name: "Q", From: 1, To: 0, Winner: "b"}, x.Parts[1].Flip)
+	require.Nil(t, x.Parts[2].Flip, "it does not tell them apart")
+
+	sure := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{9, 8}}, {Plugin: "Q", Weight: 1, Scores: []int64{9, 8}}}
+	x, err = score.Explain([]string{"a", "b"}, sure, nil, 0)
+	require.NoError(t, err)
+	require.Nil(t, x.Flip, "a leads in every plugin")
+	require.Contains(t, x.String(), "no change of a single weight makes another node win")
+
+	x, err = score.Explain([]string{"a", "b"}, sure, nil, 2)
+	require.NoError(t, err)
+	require.Equal(t, score.Explanation{}, x)
+	_, err = score.Explain([]string{"a"}, []score.Column{{Plugin: "P", Scores: []int64{101}}}, nil, 0)
+	require.Error(t, err)
+}

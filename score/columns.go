@@ -1,0 +1,125 @@
+package score
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// Rows is what the resource scores must see of a cluster: by slot, what the node offers and what its pods ask for. A
+// vector shorter than the schema has zeros at its end; a free slot has no resources.
+type Rows interface {
+	Schema() *resources.Schema
+	Allocatable(i int) resources.Vector
+	Requested(i int) resources.Vector
+	// NonZero returns the requests of the pods of slot i with 100m and 200Mi for containers that name none.
+	NonZero(i int) (cpuMilli, memoryBytes int64)
+}
+
+// DeviceRows is an optional interface of Rows for extended resources that a DeviceClass provides: how many devices of
+// slot i match the resource, and how many of those are allocated. It is asked only where allocatable is 0.
+type DeviceRows interface {
+	Devices(name v1.ResourceName, i int) (devices, allocated int64)
+}
+
+// VolumeRows is an optional interface of Rows for VolumeVariance: how many volumes would be attached to slot i with the
+// pod there, and how many may be; allocatable 0: not known.
+type VolumeRows interface {
+	Volumes(i int) (requested, allocatable int64)
+}
+
+// column is one configured resource with what the pod asks of it.
+type column struct {
+	name    v1.ResourceName
+	weight  int64
+	request int64
+	at      int // column in the rows, -1: the schema had none at Count
+	nonZero bool
+}
+
+// columns prepares the configured resources: those that no node and no pod can have are left out, and scalars that the
+// pod does not ask for. With all, neither is.
+func columns(list []Resource, request func(v1.ResourceName) int64, nonZero, all bool) []column {
+	cols := make([]column, 0, len(list))
+	for _, r := range list {
+		c := column{name: v1.ResourceName(r.Name), weight: r.Weight, at: -1}
+		if known(c.name) {
+			c.request = request(c.name)
+			c.nonZero = nonZero && (c.name == v1.ResourceCPU || c.name == v1.ResourceMemory)
+			if c.request == 0 && resources.IsScalar(c.name) && !all {
+				continue
+			}
+		} else if !all {
+			continue
+		}
+		cols = append(cols, c)
+	}
+	return cols
+}
+
+// view is a list of columns resolved against the rows of a cluster.
+type view struct {
+	rows    Rows
+	devices DeviceRows
+	cols    []column
+	width   int // of the schema at Count
+}
+
+func newView(rows Rows, cols []column) view {
+	v := view{rows: rows, cols: make([]column, len(cols)), width: rows.Schema().Len()}
+	v.devices, _ = rows.(DeviceRows)
+	copy(v.cols, cols)
+	for k := range v.cols {
+		c := &v.cols[k]
+		c.at = -1
+		if at, ok := rows.Schema().Column(c.name); ok && known(c.name) {
+			c.at = at
+		}
+	}
+	return v
+}
+
+// node is what a slot has, read once for all columns.
+type node struct {
+	allocatable, requested resources.Vector
+	cpu, memory            int64 // non-zero requests
+	slot                   int
+}
+
+func (v *view) node(i int) node {
+	n := node{allocatable: v.rows.Allocatable(i), requested: v.rows.Requested(i), slot: i}
+	n.cpu, n.memory = v.rows.NonZero(i)
+	return n
+}
+
+// amounts returns what node n has of column c and how much of it is in use without the pod; alloc 0: left out.
+func (v *view) amounts(n *node, c *column) (alloc, used int64) {
+	at := c.at
+	if at < 0 {
+		if v.rows.Schema().Len() == v.width && v.devices == nil || !known(c.name) {
+			return 0, 0
+		}
+		var ok bool
+		if at, ok = v.rows.Schema().Column(c.name); !ok { // a node that came later may have brought the column
+			return v.device(n, c)
+		}
+	}
+	alloc = n.allocatable.At(at)
+	if alloc == 0 {
+		return v.device(n, c)
+	}
+	if !c.nonZero {
+		return alloc, n.requested.At(at)
+	}
+	if at == resources.CPU {
+		return alloc, n.cpu
+	}
+	return alloc, n.memory
+}
+
+func (v *view) device(n *node, c *column) (alloc, used int64) {
+	if v.devices == nil || !resources.IsExtended(c.name) {
+		return 0, 0
+	}
+	return v.devices.Devices(c.name, n.slot)
+}

@@ -1,0 +1,498 @@
+package score_test
+
+import (
+	"math"
+	"math/big"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/score"
+)
+
+// source deals numbers from fuzz bytes, zeros when they run out.
+type source struct{ data []byte }
+
+func (s *source) next() byte {
+	if len(s.data) == 0 {
+		return 0
+	}
+	b := s.data[0]
+	s.data = s.data[1:]
+	return b
+}
+
+func (s *source) intn(n int) int { return int(s.next()) % n }
+
+// amount reaches zero, small, equal-looking, large and the end of int64.
+func (s *source) amount() int64 {
+	switch s.intn(8) {
+	case 0:
+		return 0
+	case 1:
+		return math.MaxInt64 - int64(s.intn(3))
+	case 2:
+		return int64(s.next()) << 30
+	case 3:
+		return math.MaxInt64/100 + int64(s.intn(3)) - 1
+	}
+	return int64(s.intn(40))
+}
+
+var names = []string{"cpu", "memory", "ephemeral-storage", foo, "hugepages-2Mi", "pods", "CPU", "nobody.has/this"}
+
+func (s *source) list() v1.ResourceList {
+	l := v1.ResourceList{}
+	for range s.intn(5) {
+		name := v1.ResourceName(names[s.intn(len(names))])
+		n := s.amount()
+		if name == "cpu" {
+			l[name] = *resource.NewMilliQuantity(n, resource.DecimalSI)
+		} else {
+			l[name] = *resource.NewQuantity(n, resource.DecimalSI)
+		}
+	}
+	return l
+}
+
+func (s *source) pod() *v1.Pod {
+	p := testkit.Pod("p").Obj()
+	p.Spec.Containers[0].Resources.Requests = s.list()
+	switch s.intn(5) {
+	case 0:
+		p.Spec.Containers = append(p.Spec.Containers, v1.Container{})
+	case 1:
+		p.Spec.Overhead = s.list()
+	case 2:
+		p.Spec.Resources = &v1.ResourceRequirements{Requests: s.list()}
+	}
+	return p
+}
+
+func (s *source) rows() *rows {
+	var nodes []*v1.Node
+	for range 1 + s.intn(3) {
+		n := testkit.Node("n").Obj()
+		n.Status.Allocatable = s.list()
+		if s.intn(4) > 0 {
+			for _, name := range []v1.ResourceName{"cpu", "memory"} {
+				n.Status.Allocatable[name] = *resource.NewQuantity(int64(1+s.intn(40)), resource.DecimalSI)
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	r := newRows(nodes...)
+	for i := range nodes {
+		for range s.intn(3) {
+			r.run(i, s.pod())
+		}
+	}
+	return r
+}
+
+func (s *source) resources() []score.Resource {
+	var list []score.Resource
+	for range s.intn(4) {
+		list = append(list, score.Resource{Name: names[s.intn(len(names))], Weight: int64(s.intn(101))})
+	}
+	return list
+}
+
+func (s *source) strategy() score.Strategy {
+	st := score.Strategy{Type: []score.StrategyType{score.LeastAllocated, score.MostAllocated, score.RequestedToCapacityRatio}[s.intn(3)], Resources: s.resources()}
+	if st.Type == score.RequestedToCapacityRatio {
+		st.RequestedToCapacityRatio = &score.Ratio{Shape: s.shape()}
+	}
+	return st
+}
+
+func (s *source) shape() []score.Point {
+	at := map[int32]bool{}
+	for range 1 + s.intn(4) {
+		at[int32(s.intn(101))] = true
+	}
+	var list []score.Point
+	for u := int32(0); u <= 100; u++ {
+		if at[u] {
+			list = append(list, score.Point{Utilization: u, Score: int32(s.intn(11))})
+		}
+	}
+	return list
+}
+
+// slow is the resource score of one node read from the rules, over maps and big integers.
+func slow(p *v1.Pod, st score.Strategy, r *rows, i int) int64 {
+	if len(st.Resources) == 0 {
+		st.Resources = weighted("cpu", 1, "memory", 1)
+	}
+	type part struct{ score, weight int64 }
+	var parts []part
+	for _, res := range st.Resources {
+		name := v1.ResourceName(res.Name)
+		w := max(res.Weight, 1)
+		q := amountOf(p, name, true)
+		if resources.IsScalar(name) && q.Sign() == 0 {
+			continue
+		}
+		alloc, used := nodeAmounts(r, i, name, true)
+		if alloc == 0 {
+			continue
+		}
+		req := new(big.Int).Add(big.NewInt(used), q)
+		if req.Cmp(big.NewInt(math.MaxInt64)) > 0 {
+			req = big.NewInt(math.MaxInt64)
+		}
+		over := req.Cmp(big.NewInt(alloc)) > 0
+		percent := func(n *big.Int) int64 {
+			n = new(big.Int).Mul(n, big.NewInt(100))
+			return n.Quo(n, big.NewInt(alloc)).Int64()
+		}
+		switch {
+		case st.Type == score.LeastAllocated && over:
+			parts = append(parts, part{0, w})
+		case st.Type == score.LeastAllocated:
+			parts = append(parts, part{percent(new(big.Int).Sub(big.NewInt(alloc), req)), w})
+		case st.Type == score.MostAllocated && over:
+			parts = append(parts, part{100, w})
+		case st.Type == score.MostAllocated:
+			parts = append(parts, part{percent(req), w})
+		default:
+			u := int64(100)
+			if !over {
+				u = percent(req)
+			}
+			if f := slowShape(st.RequestedToCapacityRatio.Shape, u); f > 0 {
+				parts = append(parts, part{f, w})
+			}
+		}
+	}
+	var sum, weights int64
+	for _, p := range parts {
+		sum, weights = sum+p.score*p.weight, weights+p.weight
+	}
+	switch {
+	case weights == 0:
+		return 0
+	case st.Type == score.RequestedToCapacityRatio:
+		half := new(big.Rat).Add(big.NewRat(sum, weights), big.NewRat(1, 2)) // round half away from zero: all are positive
+		return new(big.Int).Quo(half.Num(), half.Denom()).Int64()
+	}
+	return sum / weights
+}
+
+func slowShape(shape []score.Point, u int64) int64 {
+	last := len(shape) - 1
+	if u <= int64(shape[0].Utilization) {
+		return int64(shape[0].Score) * 10
+	}
+	for i := 1; i <= last; i++ {
+		a, b := shape[i-1], shape[i]
+		if u <= int64(b.Utilization) {
+			rise := new(big.Rat).SetFrac64(int64(b.Score-a.Score)*10*(u-int64(a.Utilization)), int64(b.Utilization-a.Utilization))
+			return int64(a.Score)*10 + new(big.Int).Quo(rise.Num(), rise.Denom()).Int64()
+		}
+	}
+	return int64(shape[last].Score) * 10
+}
+
+// amountOf is what the pod counts with, from the exact list.
+func amountOf(p *v1.Pod, name v1.ResourceName, fit bool) *big.Int {
+	switch {
+	case !slices.Contains([]v1.ResourceName{"cpu", "memory", "ephemeral-storage"}, name) && !resources.IsScalar(name):
+		return new(big.Int)
+	case fit:
+		q := overhead.Requests(p, overhead.Options{IgnorePodLevel: true, Missing: v1.ResourceList{
+			"cpu": resource.MustParse("100m"), "memory": resource.MustParse("200Mi")}})[name]
+		return big.NewInt(overhead.Round(name, q))
+	}
+	q := overhead.Requests(p, overhead.Options{})[name]
+	return big.NewInt(overhead.Round(name, q))
+}
+
+func nodeAmounts(r *rows, i int, name v1.ResourceName, nonZero bool) (alloc, used int64) {
+	if name != "cpu" && name != "memory" && name != "ephemeral-storage" && !resources.IsScalar(name) {
+		return 0, 0
+	}
+	q := r.nodes[i].Status.Allocatable[name]
+	alloc = overhead.Round(name, q)
+	switch {
+	case nonZero && name == "cpu":
+		return alloc, r.cpu[i]
+	case nonZero && name == "memory":
+		return alloc, r.mem[i]
+	}
+	if c, ok := r.schema.Column(name); ok {
+		used = r.used[i].At(c)
+	}
+	return alloc, used
+}
+
+// slowBalance is v1.36's formula over a list of fractions.
+func slowBalance(p *v1.Pod, list []score.Resource, r *rows, i int) int64 {
+	var with, without []float64
+	for _, res := range list {
+		name := v1.ResourceName(res.Name)
+		q := amountOf(p, name, false).Int64()
+		alloc, used := nodeAmounts(r, i, name, false)
+		if alloc == 0 || resources.IsScalar(name) && q == 0 {
+			continue
+		}
+		sum := used + q
+		if sum < used {
+			sum = math.MaxInt64
+		}
+		without = append(without, math.Min(1, float64(used)/float64(alloc)))
+		with = append(with, math.Min(1, float64(sum)/float64(alloc)))
+	}
+	b := func(f []float64) int64 {
+		var std float64
+		switch {
+		case len(f) == 2:
+			std = math.Abs((f[0] - f[1]) / 2)
+		case len(f) > 2:
+			var mean, sum float64
+			for _, x := range f {
+				mean += x
+			}
+			mean /= float64(len(f))
+			for _, x := range f {
+				sum += math.Pow(x-mean, 2)
+			}
+			std = math.Sqrt(sum / float64(len(f)))
+		}
+		return int64((1 - std) * 100)
+	}
+	return 50 + (50+b(with)-b(without))/2
+}
+
+func checkResources(t *testing.T, data []byte) {
+	s := &source{data}
+	p, st, r := s.pod(), s.strategy(), s.rows()
+	a := fit(t, p, st, score.Options{}, r)
+	for i := range r.nodes {
+		got := a.Raw(i)
+		require.Equal(t, slow(p, st, r, i), got)
+		require.True(t, got >= 0 && got <= 100)
+	}
+	for _, o := range []score.Arithmetic{score.FreeShare, score.ZeroToTen} {
+		old := fit(t, p, st, score.Options{Arithmetic: o}, r)
+		for i := range r.nodes {
+			got := old.Raw(i)
+			require.True(t, got >= 0 && got <= 100 && (o != score.ZeroToTen || got <= 10))
+		}
+	}
+	seen := map[string]bool{}
+	var list []score.Resource
+	for _, res := range s.resources() {
+		if !seen[res.Name] {
+			list = append(list, score.Resource{Name: res.Name})
+		}
+		seen[res.Name] = true
+	}
+	if len(list) == 0 {
+		list = weighted("cpu", 1, "memory", 1)
+	}
+	for mode := score.Improvement; mode <= score.VolumeVariance; mode++ {
+		e, err := score.CompileBalance(p, score.BalanceArgs{Resources: list, Mode: mode}, score.Options{})
+		require.NoError(t, err)
+		b := e.Count(volumeRows{r, int64(s.intn(20)), int64(s.intn(20))})
+		for i := range r.nodes {
+			got := b.Raw(i)
+			require.True(t, got >= 0 && got <= 100)
+			if mode == score.Improvement {
+				require.Equal(t, slowBalance(p, list, r, i), got)
+				require.GreaterOrEqual(t, got, int64(50))
+			}
+		}
+	}
+}
+
+func FuzzResources(f *testing.F) {
+	f.Add([]byte{3, 0, 5, 1, 9, 2, 200, 4, 4, 4})
+	f.Fuzz(checkResources)
+}
+
+func TestResourcesOracle(t *testing.T) { manySeeds(t, 4000, 160, checkResources) }
+
+func manySeeds(t *testing.T, rounds, size int, check func(*testing.T, []byte)) {
+	rng := rand.New(rand.NewSource(7))
+	for range rounds {
+		data := make([]byte, rng.Intn(size))
+		rng.Read(data)
+		check(t, data)
+	}
+}
+
+// Laws of normalization, totals and choice.
+func checkLaws(t *testing.T, data []byte) {
+	s := &source{data}
+	n := 1 + s.intn(6)
+	scores := make([]int64, n)
+	for i := range scores {
+		scores[i] = s.amount()
+	}
+	lo, hi := score.Range(scores)
+	for _, p := range []score.Proportional{{}, {Reverse: true}, {Max: 10}} {
+		all := slices.Clone(scores)
+		p.NormalizeAll(all)
+		limit := int64(100)
+		if p.Max > 0 {
+			limit = p.Max
+		}
+		for i := range scores {
+			require.Equal(t, p.Normalize(scores[i], lo, hi), all[i], "scalar and slice agree")
+			require.True(t, all[i] >= 0 && all[i] <= limit, "range")
+			for j := range scores {
+				if scores[i] <= scores[j] {
+					require.True(t, all[i] <= all[j] != p.Reverse || all[i] == all[j], "order")
+				}
+			}
+		}
+	}
+
+	nodes := []string{"a", "b", "c", "d", "e", "f"}[:n]
+	columns := []score.Column{}
+	for k := range s.intn(4) {
+		c := score.Column{Plugin: names[k], Weight: int64(s.intn(5)), Scores: make([]int64, n)}
+		for i := range c.Scores {
+			c.Scores[i] = int64(s.intn(101))
+		}
+		columns = append(columns, c)
+	}
+	totals, err := score.Totals(nodes, columns, nil)
+	require.NoError(t, err)
+
+	twice := slices.Clone(columns)
+	for k := range twice {
+		twice[k].Weight *= 2
+	}
+	doubled, err := score.Totals(nodes, twice, nil)
+	require.NoError(t, err)
+	for i := range totals {
+		require.Equal(t, 2*totals[i], doubled[i], "weights scale")
+	}
+	best := score.Best(totals, nil)
+	require.Equal(t, best, score.Best(doubled, nil))
+	require.Equal(t, totals[best], slices.Max(totals))
+
+	turn := s.intn(n) // a rotation of the nodes permutes totals and keeps the winner's name
+	turned := append(slices.Clone(nodes[turn:]), nodes[:turn]...)
+	moved := slices.Clone(columns)
+	for k := range moved {
+		moved[k].Scores = append(slices.Clone(moved[k].Scores[turn:]), moved[k].Scores[:turn]...)
+	}
+	again, err := score.Totals(turned, moved, nil)
+	require.NoError(t, err)
+	require.Equal(t, nodes[score.Best(totals, score.LowestName(nodes))], turned[score.Best(again, score.LowestName(turned))])
+
+	x, err := score.Explain(nodes, columns, nil, best)
+	require.NoError(t, err)
+	require.Equal(t, totals[best], x.Total)
+	var lead int64
+	for k, p := range x.Parts {
+		lead += p.Weighted - p.RunnerUp
+		nearest := bruteFlip(nodes, columns, k, best)
+		if p.Flip == nil {
+			require.Negative(t, nearest, "no weight from 0 to 2000 makes another node win")
+			continue
+		}
+		require.Equal(t, nearest, max(p.Flip.To-p.Flip.From, p.Flip.From-p.Flip.To))
+	}
+	if n > 1 {
+		require.Equal(t, x.Lead, lead, "the parts add up")
+	}
+}
+
+// bruteFlip tries all weights of one column and returns the smallest change after which the best node is beaten, -1
+// without.
+func bruteFlip(nodes []string, columns []score.Column, k, best int) int64 {
+	own := slices.Clone(columns)
+	for change := int64(1); change <= 2000; change++ {
+		for _, w := range []int64{columns[k].Weight - change, columns[k].Weight + change} {
+			if w < 0 {
+				continue
+			}
+			own[k].Weight = w
+			totals, err := score.Totals(nodes, own, nil)
+			if err == nil && slices.Max(totals) > totals[best] {
+				return change
+			}
+		}
+	}
+	return -1
+}
+
+func FuzzLaws(f *testing.F) {
+	f.Add([]byte{3, 4, 5, 5, 5, 2, 1, 50, 60, 70, 2, 90, 1, 30})
+	f.Fuzz(checkLaws)
+}
+
+func TestLaws(t *testing.T) { manySeeds(t, 300, 60, checkLaws) }
+
+// Image scores of a plain cluster and of one with an index agree and do not depend on the order of the images of a node.
+func checkImages(t *testing.T, data []byte) {
+	s := &source{data}
+	var nodes, reversed []*v1.Node
+	image := func() string { return []string{"a", "b:1", "c.io:80/x", "d@sha256:00"}[s.intn(4)] }
+	sizes := map[string]int64{}
+	for range 1 + s.intn(4) {
+		if s.intn(5) == 0 {
+			nodes, reversed = append(nodes, nil), append(reversed, nil)
+			continue
+		}
+		b, c := testkit.Node("n"), testkit.Node("n")
+		for range s.intn(4) {
+			name := score.NormalizeImage(image())
+			if _, ok := sizes[name]; !ok {
+				sizes[name] = int64(s.next()) << 23
+			}
+			b.Image(sizes[name], name)
+		}
+		images := slices.Clone(b.Obj().Status.Images)
+		slices.Reverse(images)
+		c.Obj().Status.Images = images
+		nodes, reversed = append(nodes, b.Obj()), append(reversed, c.Obj())
+	}
+	p := imagePod("", 0)
+	for range 1 + s.intn(3) {
+		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Image: image()})
+	}
+	e := score.CompileImages(p)
+	slow, fast, other := e.Count(testkit.NewCluster(nodes, nil)), e.Count(indexed{testkit.NewCluster(nodes, nil)}), e.Count(testkit.NewCluster(reversed, nil))
+	for i := range nodes {
+		got := slow.Raw(i)
+		require.True(t, got >= 0 && got <= 100)
+		require.Equal(t, got, fast.Raw(i))
+		require.Equal(t, got, other.Raw(i))
+		for j := range nodes {
+			if slices.Equal(slow.AppendSignature(nil, i), slow.AppendSignature(nil, j)) {
+				require.Equal(t, got, slow.Raw(j), "equal signatures score equally")
+			}
+		}
+	}
+}
+
+func FuzzImages(f *testing.F) {
+	f.Add([]byte{2, 1, 2, 0, 100, 1, 30})
+	f.Fuzz(checkImages)
+}
+
+func TestImagesOracle(t *testing.T) { manySeeds(t, 1500, 40, checkImages) }
+
+func TestPure(t *testing.T) {
+	p, r := packing()
+	testkit.Unchanged(t, func() {
+		fit(t, p, ratio(seedWeights, 0, 0, 100, 10), score.Options{}, r).Raw(0)
+		balance(t, p, score.BalanceArgs{}, score.Options{}, r).Raw(0)
+		score.CompileImages(p).Count(r).Raw(0)
+		score.CompileAvoid(p).Count(r).Raw(0)
+	}, p)
+	testkit.Unchanged(t, func() { score.CompileImages(p).Count(r).Raw(1) }, r.nodes...)
+}

@@ -1,0 +1,209 @@
+package score
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Nodes is what image and avoidance scores must see of a cluster: its nodes by slot, nil for a free slot.
+type Nodes interface {
+	Len() int
+	Node(i int) *v1.Node
+}
+
+// ImageNodes is an optional interface of Nodes: the size of an image as the first node that lists it in
+// status.images has it, the number of nodes that list it, and whether slot i does. Without it Count walks the images of
+// every node, with the same result.
+type ImageNodes interface {
+	Image(name string) (sizeBytes int64, nodes int, has func(i int) bool)
+}
+
+const mebibyte = 1 << 20
+
+// An image sum up to minImageBytes is worth 0, from maxImageBytes a container on it is worth 100.
+const (
+	minImageBytes = 23 * mebibyte
+	maxImageBytes = 1000 * mebibyte
+)
+
+// Images is the score of ImageLocality compiled for one pod. It is immutable and safe for concurrent use.
+type Images struct {
+	wanted     []wanted // distinct names in order of appearance
+	containers int64
+}
+
+type wanted struct {
+	name  string
+	times int64
+}
+
+// CompileImages prepares the score of ImageLocality for a pod: the images of its containers, init containers and image
+// volumes. nil is an empty pod.
+func CompileImages(pod *v1.Pod) *Images {
+	e := &Images{}
+	if pod == nil {
+		return e
+	}
+	for i := range pod.Spec.InitContainers {
+		e.want(pod.Spec.InitContainers[i].Image)
+	}
+	for i := range pod.Spec.Containers {
+		e.want(pod.Spec.Containers[i].Image)
+	}
+	for i := range pod.Spec.Volumes {
+		if image := pod.Spec.Volumes[i].Image; image != nil {
+			e.want(image.Reference)
+		}
+	}
+	e.containers = int64(len(pod.Spec.Containers) + len(pod.Spec.InitContainers))
+	return e
+}
+
+func (e *Images) want(image string) {
+	name := NormalizeImage(image)
+	for i := range e.wanted {
+		if e.wanted[i].name == name {
+			e.wanted[i].times++
+			return
+		}
+	}
+	e.wanted = append(e.wanted, wanted{name, 1})
+}
+
+// NormalizeImage returns the name under which nodes list an image: with ":latest" when it has neither tag nor digest.
+// Nothing else is completed.
+func NormalizeImage(name string) string {
+	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
+		return name + ":latest"
+	}
+	return name
+}
+
+// Skip reports whether the plugin leaves the pod out: never.
+func (e *Images) Skip() bool { return false }
+
+// Count looks up the images. O(slots + images) with ImageNodes, O(images of all nodes) without. The state must be counted
+// anew when a node comes, goes or changes: the number of nodes is part of every score.
+func (e *Images) Count(nodes Nodes) *ImageState {
+	s := &ImageState{containers: e.containers}
+	if len(e.wanted) == 0 {
+		return s
+	}
+	found := e.find(nodes)
+	var total int
+	for _, f := range found {
+		if f.nodes > 0 && total == 0 {
+			total = countNodes(nodes)
+		}
+	}
+	for k, f := range found {
+		if f.nodes == 0 {
+			continue
+		}
+		spread := float64(f.nodes) / float64(total)
+		s.images = append(s.images, image{times(int64(float64(f.size)*spread), e.wanted[k].times), f.has})
+	}
+	return s
+}
+
+type found struct {
+	size  int64
+	nodes int
+	has   func(i int) bool
+}
+
+func (e *Images) find(nodes Nodes) []found {
+	list := make([]found, len(e.wanted))
+	if index, ok := nodes.(ImageNodes); ok {
+		for k, w := range e.wanted {
+			f := &list[k]
+			f.size, f.nodes, f.has = index.Image(w.name)
+		}
+		return list
+	}
+	at := make(map[string]int, len(e.wanted))
+	slots := make([][]bool, len(e.wanted))
+	for k, w := range e.wanted {
+		at[w.name] = k
+	}
+	for i := range nodes.Len() {
+		n := nodes.Node(i)
+		if n == nil {
+			continue
+		}
+		for j := range n.Status.Images {
+			for _, name := range n.Status.Images[j].Names {
+				k, ok := at[name]
+				if !ok || slots[k] != nil && slots[k][i] {
+					continue
+				}
+				if slots[k] == nil {
+					slots[k] = make([]bool, nodes.Len())
+					list[k].size = n.Status.Images[j].SizeBytes
+					list[k].has = func(i int) bool { return i < len(slots[k]) && slots[k][i] }
+				}
+				slots[k][i] = true
+				list[k].nodes++
+			}
+		}
+	}
+	return list
+}
+
+func countNodes(nodes Nodes) (n int) {
+	for i := range nodes.Len() {
+		if nodes.Node(i) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// ImageState scores the nodes of one cluster as of Count. Safe for concurrent use while the cluster is not written to.
+type ImageState struct {
+	images     []image // those that some node has
+	containers int64
+}
+
+type image struct {
+	worth int64 // bytes times the share of nodes that have it, as often as the pod names it
+	has   func(i int) bool
+}
+
+// Dynamic reports whether the score of a slot can change by events on others: when some node has an image of the pod.
+func (s *ImageState) Dynamic() bool { return len(s.images) > 0 }
+
+// AppendSignature appends which of the pod's images slot i has.
+func (s *ImageState) AppendSignature(dst []int32, i int) []int32 {
+	var bits int32
+	for k := range s.images {
+		if s.images[k].has(i) {
+			bits |= 1 << (k % 32)
+		}
+		if k%32 == 31 {
+			dst, bits = append(dst, bits), 0
+		}
+	}
+	if len(s.images)%32 != 0 {
+		dst = append(dst, bits)
+	}
+	return dst
+}
+
+// Raw returns the score of slot i, 0 to 100; it needs no normalization. The bytes on the node, each image times the share
+// of nodes that have it, count from 23 MiB to 1000 MiB a container. O(images), no allocation.
+func (s *ImageState) Raw(i int) int64 {
+	if len(s.images) == 0 || s.containers == 0 {
+		return 0
+	}
+	var sum int64
+	for k := range s.images {
+		if s.images[k].has(i) {
+			sum = plus(sum, s.images[k].worth)
+		}
+	}
+	hi := maxImageBytes * s.containers
+	sum = min(max(sum, minImageBytes), hi)
+	return MaxScore * (sum - minImageBytes) / (hi - minImageBytes)
+}

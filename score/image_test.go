@@ -1,0 +1,161 @@
+package score_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/score"
+)
+
+const mib = 1 << 20
+
+func imagePod(volume string, inits int, images ...string) *v1.Pod {
+	p := testkit.Pod("web").Obj()
+	p.Spec.Containers = nil
+	for i, image := range images {
+		c := v1.Container{Image: image}
+		if i < inits {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, c)
+		} else {
+			p.Spec.Containers = append(p.Spec.Containers, c)
+		}
+	}
+	if volume != "" {
+		p.Spec.Volumes = []v1.Volume{{Name: "data"}, {Name: "model", VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: volume}}}}
+	}
+	return p
+}
+
+// indexed adds the image index of a snapshot to a cluster.
+type indexed struct{ *testkit.Cluster }
+
+func (c indexed) Image(name string) (sizeBytes int64, nodes int, has func(i int) bool) {
+	on := map[int]bool{}
+	for i, n := range c.Nodes {
+		if n == nil {
+			continue
+		}
+		for _, image := range n.Status.Images {
+			for _, own := range image.Names {
+				if own != name {
+					continue
+				}
+				if len(on) == 0 {
+					sizeBytes = image.SizeBytes
+				}
+				on[i] = true
+			}
+		}
+	}
+	return sizeBytes, len(on), func(i int) bool { return on[i] }
+}
+
+func TestImages(t *testing.T) {
+	a := testkit.Node("a").Image(40*mib, "gcr.io/40:latest").Image(300*mib, "gcr.io/300:v1", "gcr.io/300@sha256:00").Obj()
+	b := testkit.Node("b").Image(250*mib, "gcr.io/250:latest").Image(300*mib, "gcr.io/300:v1").Image(4000*mib, "gcr.io/4000:latest").Obj()
+	disagree := testkit.Node("c").Image(999*mib, "gcr.io/300:v1").Obj()
+	twice := testkit.Node("d").Image(600*mib, "x:1", "x:1").Image(1*mib, "x:1").Obj()
+	both := []*v1.Node{a, nil, b}
+	for _, tc := range []struct {
+		name   string
+		reason string
+		nodes  []*v1.Node
+		pod    *v1.Pod
+		want   []int64
+	}{
+		{"forty and two hundred fifty", "20 MiB is below 23; 125 MiB of 2000", both, imagePod("", 0, "gcr.io/40", "gcr.io/250"), []int64{0, 0, 5}},
+		{"everywhere", "300 MiB of 1000", both, imagePod("", 0, "gcr.io/300:v1"), []int64{28, 0, 28}},
+		{"latest is another image", "no node has 300:latest", both, imagePod("", 0, "gcr.io/300"), []int64{0, 0, 0}},
+		{"larger than counts", "2000 MiB is cut at 1000", both, imagePod("", 0, "gcr.io/4000"), []int64{0, 0, 100}},
+		{"single node", "share 1", []*v1.Node{b}, imagePod("", 0, "gcr.io/300:v1"), []int64{28}},
+		{"image volume", "counts, but not as a container", both, imagePod("gcr.io/4000", 0, "gcr.io/none"), []int64{0, 0, 100}},
+		{"init container", "counts like a container: 40 and 125 of 2000", both, imagePod("", 1, "gcr.io/250", "gcr.io/none"), []int64{0, 0, 5}},
+		{"named twice", "counts twice: 600 MiB of 2000", both, imagePod("", 0, "gcr.io/300:v1", "gcr.io/300:v1"), []int64{29, 0, 29}},
+		{"digest", "names are not normalised: half of 300 MiB", both, imagePod("", 0, "gcr.io/300@sha256:00"), []int64{12, 0, 0}},
+		{"nodes disagree on the size", "the first node in list order counts: 300 MiB", []*v1.Node{a, disagree}, imagePod("", 0, "gcr.io/300:v1"), []int64{28, 28}},
+		{"nodes disagree the other way", "999 MiB", []*v1.Node{disagree, a}, imagePod("", 0, "gcr.io/300:v1"), []int64{99, 99}},
+		{"a node lists a name twice", "counted once, the first size", []*v1.Node{twice}, imagePod("", 0, "x:1"), []int64{59}},
+		{"no containers", "the API forbids it: 0", both, imagePod("gcr.io/4000", 0), []int64{0, 0, 0}},
+		{"nil pod", "an empty one", both, nil, []int64{0, 0, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cluster := testkit.NewCluster(tc.nodes, nil)
+			e := score.CompileImages(tc.pod)
+			require.False(t, e.Skip())
+			slow, fast := e.Count(cluster), e.Count(indexed{cluster})
+			require.Equal(t, tc.want, raws(len(tc.nodes), slow.Raw), tc.reason)
+			require.Equal(t, tc.want, raws(len(tc.nodes), fast.Raw), "with the index")
+			require.Equal(t, slow.Dynamic(), fast.Dynamic())
+		})
+	}
+}
+
+func TestImageSignature(t *testing.T) {
+	nodes := []*v1.Node{testkit.Node("a").Image(1, "x:1", "y:1").Obj(), testkit.Node("b").Image(1, "y:1").Obj(), testkit.Node("c").Obj()}
+	s := score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1")).Count(testkit.NewCluster(nodes, nil))
+	require.True(t, s.Dynamic())
+	require.Equal(t, []int32{3}, s.AppendSignature(nil, 0))
+	require.Equal(t, []int32{9, 2}, s.AppendSignature([]int32{9}, 1))
+	require.Equal(t, []int32{0}, s.AppendSignature(nil, 2))
+	none := score.CompileImages(imagePod("", 0, "z:1")).Count(testkit.NewCluster(nodes, nil))
+	require.False(t, none.Dynamic(), "no node has an image of the pod")
+	require.Empty(t, none.AppendSignature(nil, 0))
+
+	var many []string
+	wide := testkit.Node("w")
+	for i := range 33 {
+		many = append(many, string(rune('A'+i))+":1")
+		wide.Image(1, many[i])
+	}
+	w := score.CompileImages(imagePod("", 0, many...)).Count(testkit.NewCluster([]*v1.Node{wide.Obj()}, nil))
+	require.Equal(t, []int32{-1, 1}, w.AppendSignature(nil, 0))
+}
+
+func TestNormalizeImage(t *testing.T) {
+	for in, want := range map[string]string{
+		"nginx":             "nginx:latest",
+		"gcr.io:5000/x":     "gcr.io:5000/x:latest",
+		"gcr.io:5000/x:v1":  "gcr.io:5000/x:v1",
+		"x@sha256:abc":      "x@sha256:abc",
+		"library/nginx:1.7": "library/nginx:1.7",
+		"":                  ":latest",
+	} {
+		require.Equal(t, want, score.NormalizeImage(in))
+	}
+}
+
+func TestAvoid(t *testing.T) {
+	node := func(name, annotation string) *v1.Node {
+		n := testkit.Node(name).Obj()
+		n.Annotations = map[string]string{v1.PreferAvoidPodsAnnotationKey: annotation}
+		return n
+	}
+	entry := func(kind, uid string) string {
+		return `{"preferAvoidPods":[{"podSignature":{}},{"podSignature":{"podController":{"apiVersion":"v1","kind":"` + kind + `","name":"c","uid":"` + uid + `","controller":true}}}]}`
+	}
+	nodes := []*v1.Node{node("same", entry("ReplicaSet", "u1")), node("other-uid", entry("ReplicaSet", "u2")), node("other-kind", entry("ReplicationController", "u1")),
+		node("broken", "{"), nil, testkit.Node("plain").Obj()}
+	for _, tc := range []struct {
+		name string
+		pod  *v1.Pod
+		want []int64
+	}{
+		{"replica set", controlled(pod(""), "ReplicaSet", "u1"), []int64{0, 100, 100, 100, 100, 100}},
+		{"replication controller", controlled(pod(""), "ReplicationController", "u1"), []int64{100, 100, 0, 100, 100, 100}},
+		{"other kinds cannot be avoided", controlled(pod(""), "StatefulSet", "u1"), []int64{100, 100, 100, 100, 100, 100}},
+		{"no controller", pod(""), []int64{100, 100, 100, 100, 100, 100}},
+		{"nil pod of avoidance", nil, []int64{100, 100, 100, 100, 100, 100}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := score.CompileAvoid(tc.pod)
+			require.False(t, e.Skip())
+			s := e.Count(testkit.NewCluster(nodes, nil))
+			require.Equal(t, tc.want, raws(len(nodes), s.Raw))
+			require.False(t, s.Dynamic())
+			require.Equal(t, []int32{int32(tc.want[0])}, s.AppendSignature(nil, 0))
+		})
+	}
+}

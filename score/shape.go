@@ -1,0 +1,28 @@
+package score
+
+// shape is a compiled list of points: strictly increasing utilization, scores on the scale of the result.
+type shape []struct{ utilization, score int64 }
+
+func compileShape(points []Point, scale int64) shape {
+	s := make(shape, len(points))
+	for i, p := range points {
+		s[i].utilization, s[i].score = int64(p.Utilization), int64(p.Score)*scale
+	}
+	return s
+}
+
+// at interpolates between the two points around p: one product, one division that truncates toward zero, so that falling
+// slopes round up.
+func (s shape) at(p int64) int64 {
+	for i := range s {
+		if p > s[i].utilization {
+			continue
+		}
+		if i == 0 {
+			return s[0].score
+		}
+		a, b := s[i-1], s[i]
+		return a.score + (b.score-a.score)*(p-a.utilization)/(b.utilization-a.utilization)
+	}
+	return s[len(s)-1].score
+}

@@ -1,0 +1,136 @@
+package score
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// ValidateFitArgs returns what v1.36 finds wrong with the arguments of NodeResourcesFit, in its order: ignored resources,
+// ignored groups, type, weights, ratio parameter. It does not default: call it on the result of DefaultFitArgs. Resource
+// names are not looked at (see CheckNames) and may repeat.
+func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range args.IgnoredResources {
+		errs = append(errs, labelName(name, path.Child("ignoredResources").Index(i))...)
+	}
+	for i, group := range args.IgnoredResourceGroups {
+		p := path.Child("ignoredResourceGroups").Index(i)
+		if strings.Contains(group, "/") {
+			errs = append(errs, field.Invalid(p, group, "resource group name can't contain '/'"))
+		}
+		errs = append(errs, labelName(group, p)...)
+	}
+	p := path.Child("scoringStrategy")
+	s := args.ScoringStrategy
+	if s == nil {
+		return append(errs, field.Required(p, "ScoringStrategy field is required"))
+	}
+	switch s.Type {
+	case LeastAllocated, MostAllocated, RequestedToCapacityRatio:
+	default:
+		errs = append(errs, field.NotSupported(p.Child("type"), s.Type, []StrategyType{LeastAllocated, MostAllocated, RequestedToCapacityRatio}))
+	}
+	for i, r := range s.Resources {
+		errs = append(errs, weight(r, p.Child("resources").Index(i))...)
+	}
+	p = p.Child("requestedToCapacityRatio")
+	switch {
+	case s.Type == RequestedToCapacityRatio && s.RequestedToCapacityRatio == nil:
+		errs = append(errs, field.Required(p, "must be specified when type is RequestedToCapacityRatio"))
+	case s.Type == RequestedToCapacityRatio:
+		errs = append(errs, ValidateShape(s.RequestedToCapacityRatio.Shape, p.Child("shape"))...)
+	case s.RequestedToCapacityRatio != nil:
+		errs = append(errs, field.Forbidden(p, "must be nil when type is not RequestedToCapacityRatio"))
+	}
+	return errs
+}
+
+// ValidateShape returns what v1.36 finds wrong with a shape: it must have a point, utilizations must increase strictly
+// (only the first violation is reported) and lie in 0 to 100, scores in 0 to 10. One point is legal: a constant.
+func ValidateShape(shape []Point, path *field.Path) field.ErrorList {
+	if len(shape) == 0 {
+		return field.ErrorList{field.Required(path, "at least one point must be specified")}
+	}
+	var errs field.ErrorList
+	for i := 1; i < len(shape); i++ {
+		if shape[i-1].Utilization >= shape[i].Utilization {
+			errs = append(errs, field.Invalid(path.Index(i).Child("utilization"), shape[i].Utilization, "values must be sorted in increasing order"))
+			break
+		}
+	}
+	for i, pt := range shape {
+		if pt.Utilization < 0 || pt.Utilization > 100 {
+			errs = append(errs, field.Invalid(path.Index(i).Child("utilization"), pt.Utilization, "not in valid range [0, 100]"))
+		}
+		if pt.Score < 0 || pt.Score > 10 {
+			errs = append(errs, field.Invalid(path.Index(i).Child("score"), pt.Score, "not in valid range [0, 10]"))
+		}
+	}
+	return errs
+}
+
+// ValidateBalanceArgs returns what v1.36 finds wrong with the arguments of NodeResourcesBalancedAllocation: weights other
+// than 1 and names that repeat. It does not default: call it on the result of DefaultBalanceArgs.
+func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, r := range args.Resources {
+		p := path.Child("resources").Index(i)
+		if r.Weight != 1 {
+			errs = append(errs, field.Invalid(p.Child("weight"), r.Weight, "must be 1"))
+		}
+		if seen[r.Name] {
+			errs = append(errs, field.Duplicate(p.Child("name"), r.Name))
+		}
+		seen[r.Name] = true
+	}
+	return errs
+}
+
+// CheckNames refuses resource names that match no resource of any node. v1.36 accepts them silently: such a resource is
+// left out of every average, and a list of nothing else scores every node 0. Documents of v1.16 name "CPU" and "Memory",
+// which are such names: resource names are case-sensitive.
+func CheckNames(list []Resource, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, r := range list {
+		if known(v1.ResourceName(r.Name)) {
+			continue
+		}
+		reason := "matches no resource: must be cpu, memory, ephemeral-storage, an extended resource or hugepages-<size>"
+		if lower := strings.ToLower(r.Name); known(v1.ResourceName(lower)) {
+			reason = fmt.Sprintf("matches no resource: names are case-sensitive, use %q", lower)
+		}
+		errs = append(errs, field.Invalid(path.Index(i).Child("name"), r.Name, reason))
+	}
+	return errs
+}
+
+// known reports whether the resource scores look at a resource of that name at all.
+func known(name v1.ResourceName) bool {
+	switch name {
+	case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:
+		return true
+	}
+	return resources.IsScalar(name)
+}
+
+func weight(r Resource, path *field.Path) field.ErrorList {
+	if r.Weight > 0 && r.Weight <= 100 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("weight"), r.Weight, fmt.Sprintf("resource weight of %s not in valid range (0, 100]", r.Name))}
+}
+
+func labelName(name string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, msg := range validation.IsQualifiedName(name) {
+		errs = append(errs, field.Invalid(path, name, msg))
+	}
+	return errs
+}

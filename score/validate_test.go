@@ -1,0 +1,111 @@
+package score_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/score"
+)
+
+func TestValidateFitArgs(t *testing.T) {
+	with := func(s score.Strategy) score.FitArgs { return score.DefaultFitArgs(score.FitArgs{ScoringStrategy: &s}) }
+	const types = `: supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"`
+	const shape = "scoringStrategy.requestedToCapacityRatio.shape"
+	for _, tc := range []struct {
+		name string
+		args score.FitArgs
+		want []string
+	}{
+		{"default", score.DefaultFitArgs(score.FitArgs{}), nil},
+		{"strategy nil", score.FitArgs{}, []string{"scoringStrategy: Required value: ScoringStrategy field is required"}},
+		{"strategy without type", with(score.Strategy{}), []string{`scoringStrategy.type: Unsupported value: ""` + types}},
+		{"type Foo", with(score.Strategy{Type: "Foo"}), []string{`scoringStrategy.type: Unsupported value: "Foo"` + types}},
+		{"weight -1", with(score.Strategy{Type: score.LeastAllocated, Resources: weighted("cpu", -1)}), []string{"scoringStrategy.resources[0].weight: Invalid value: -1: resource weight of cpu not in valid range (0, 100]"}},
+		{"weight 101", with(score.Strategy{Type: score.MostAllocated, Resources: weighted("cpu", 1, "memory", 101)}), []string{"scoringStrategy.resources[1].weight: Invalid value: 101: resource weight of memory not in valid range (0, 100]"}},
+		{"ratio without parameter", with(score.Strategy{Type: score.RequestedToCapacityRatio}), []string{"scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is RequestedToCapacityRatio"}},
+		{"parameter with another type", with(score.Strategy{Type: score.LeastAllocated, RequestedToCapacityRatio: &score.Ratio{}}), []string{"scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio"}},
+		{"empty shape", with(ratio(nil)), []string{shape + ": Required value: at least one point must be specified"}},
+		{"shape 50 50 20", with(ratio(nil, 50, 1, 50, 2, 20, 3)), []string{shape + "[1].utilization: Invalid value: 50: values must be sorted in increasing order"}},
+		{"utilization -1", with(ratio(nil, -1, 1)), []string{shape + "[0].utilization: Invalid value: -1: not in valid range [0, 100]"}},
+		{"utilization 101", with(ratio(nil, 101, 1)), []string{shape + "[0].utilization: Invalid value: 101: not in valid range [0, 100]"}},
+		{"score 11", with(ratio(nil, 1, 11)), []string{shape + "[0].score: Invalid value: 11: not in valid range [0, 10]"}},
+		{"score -1", with(ratio(nil, 1, -1)), []string{shape + "[0].score: Invalid value: -1: not in valid range [0, 10]"}},
+		{"the oldest document's shape with score 100", with(ratio(nil, 0, 100, 100, 0)), []string{shape + "[0].score: Invalid value: 100: not in valid range [0, 10]"}},
+		{"ignored resource bad name", score.DefaultFitArgs(score.FitArgs{IgnoredResources: []string{"bad name"}}), []string{
+			`ignoredResources[0]: Invalid value: "bad name": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
+		{"ignored group with a slash", score.DefaultFitArgs(score.FitArgs{IgnoredResourceGroups: []string{"example.com/y"}}), []string{`ignoredResourceGroups[0]: Invalid value: "example.com/y": resource group name can't contain '/'`}},
+		{"order of checks", score.FitArgs{IgnoredResourceGroups: []string{"a/b"}, ScoringStrategy: &score.Strategy{Type: "Foo", Resources: weighted("cpu", 0), RequestedToCapacityRatio: &score.Ratio{}}}, []string{
+			`ignoredResourceGroups[0]: Invalid value: "a/b": resource group name can't contain '/'`,
+			`scoringStrategy.type: Unsupported value: "Foo"` + types,
+			"scoringStrategy.resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range (0, 100]",
+			"scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio",
+		}},
+		{"duplicate and unknown resources pass", with(score.Strategy{Type: score.LeastAllocated, Resources: weighted("cpu", 1, "cpu", 100, "CPU", 1)}), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, texts(score.ValidateFitArgs(tc.args, nil)))
+			if tc.args.ScoringStrategy == nil {
+				return
+			}
+			_, err := score.CompileAllocation(pod(""), tc.args, score.Options{})
+			if tc.want == nil {
+				require.NoError(t, err)
+			} else if tc.name != "order of checks" {
+				require.EqualError(t, err, tc.want[0])
+			}
+		})
+	}
+	require.Equal(t, []string{`args.scoringStrategy.type: Unsupported value: ""` + types}, texts(score.ValidateFitArgs(with(score.Strategy{}), field.NewPath("args"))))
+}
+
+func texts(errs field.ErrorList) []string {
+	var list []string
+	for _, e := range errs {
+		list = append(list, e.Error())
+	}
+	return list
+}
+
+func TestDefaultArgs(t *testing.T) {
+	own := score.Strategy{Type: score.MostAllocated, Resources: weighted("cpu", 0, foo, 3)}
+	args := score.FitArgs{ScoringStrategy: &own}
+	require.Equal(t, weighted("cpu", 1, foo, 3), score.DefaultFitArgs(args).ScoringStrategy.Resources)
+	require.Equal(t, weighted("cpu", 0, foo, 3), own.Resources, "the argument is not modified")
+	require.Equal(t, &score.Strategy{Type: score.LeastAllocated, Resources: weighted("cpu", 1, "memory", 1)}, score.DefaultFitArgs(score.FitArgs{}).ScoringStrategy)
+	require.Equal(t, weighted("cpu", 1, "memory", 1), score.DefaultBalanceArgs(score.BalanceArgs{}).Resources)
+}
+
+func TestValidateBalanceArgs(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		list []score.Resource
+		want string
+	}{
+		{"balance weight 2", weighted("cpu", 2), "args.resources[0].weight: Invalid value: 2: must be 1"},
+		{"balance duplicate", weighted("cpu", 1, "cpu", 1), `args.resources[1].name: Duplicate value: "cpu"`},
+		{"balance weight 0 stands for 1", weighted("cpu", 0), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			args := score.DefaultBalanceArgs(score.BalanceArgs{Resources: tc.list})
+			err := score.ValidateBalanceArgs(args, field.NewPath("args")).ToAggregate()
+			_, compiled := score.CompileBalance(pod("cpu=1"), args, score.Options{})
+			if tc.want == "" {
+				require.NoError(t, err)
+				require.NoError(t, compiled)
+				return
+			}
+			require.EqualError(t, err, tc.want)
+			require.Error(t, compiled)
+		})
+	}
+}
+
+func TestCheckNames(t *testing.T) {
+	require.Equal(t, []string{
+		`resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"`,
+		`resources[1].name: Invalid value: "Memory": matches no resource: names are case-sensitive, use "memory"`,
+		`resources[3].name: Invalid value: "pods": matches no resource: must be cpu, memory, ephemeral-storage, an extended resource or hugepages-<size>`,
+	}, texts(score.CheckNames(weighted("CPU", 1, "Memory", 1, foo, 1, "pods", 1, "cpu", 1, "hugepages-2Mi", 1, "ephemeral-storage", 1), field.NewPath("resources"))))
+}
