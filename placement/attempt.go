@@ -1,0 +1,227 @@
+package placement
+
+import (
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/score"
+)
+
+// Attempt is one pod over one cluster, prepared: the steps of which Decide is made, for callers who put something of their
+// own between them. It holds for the cluster as it was at Prepare and belongs to one goroutine.
+type Attempt struct {
+	plan *Plan
+	pod  *v1.Pod
+
+	// Pre is what the plugins said before they saw a node.
+	Pre filter.PreFilters
+	// Predicates are the filters that look at nodes, in plugin order, without those that skip the pod.
+	Predicates filter.Predicates
+
+	scorers []scorer // nil until Scorers
+	scored  bool
+	err     error // of preparing the scorers
+}
+
+// scorer is a prepared score plugin with its optional interfaces looked up.
+type scorer struct {
+	Scorer
+	name      string
+	weight    int64
+	normalize Normalizer
+	weigher   Weigher
+	ignorer   Ignorer
+}
+
+// Prepare runs the part of the filters that comes before any node. O(nodes) for plugins that count pods, otherwise
+// O(specification).
+func (p *Plan) Prepare(pod *v1.Pod) *Attempt {
+	a := &Attempt{plan: p, pod: pod}
+	for _, plugin := range p.profile.Filters {
+		f := plugin.Filter(pod, p.cluster)
+		stop := a.Pre.Add(filter.PreFilterResult{Plugin: plugin.Name(), Code: f.Code, Reasons: f.Reasons, Nodes: f.Nodes})
+		if f.Code == filter.Success && f.Predicate != nil {
+			a.Predicates = append(a.Predicates, f.Predicate)
+		}
+		if stop {
+			break
+		}
+	}
+	return a
+}
+
+// Rejected reports whether the pod is rejected, or failed, before any node is asked.
+func (a *Attempt) Rejected() bool { return a.Pre.Code() != filter.Success }
+
+// Candidates returns the slots to look at in scan order: all nodes, or those that the plugins named. The slice may be the
+// plan's own and must not be changed.
+func (a *Attempt) Candidates() []int {
+	names, narrowed := a.Pre.Nodes()
+	if !narrowed {
+		return a.plan.order()
+	}
+	left := make(map[string]bool, len(names))
+	for _, n := range names {
+		left[n] = true
+	}
+	var out []int
+	for _, i := range a.plan.order() {
+		if left[a.plan.cluster.Node(i).Name] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Trials returns a what-if copy of every predicate, nil for those that do not look at running pods: the argument of
+// filter.Predicates.TwoPass and of preemption.
+func (a *Attempt) Trials() []filter.Trial {
+	trials := make([]filter.Trial, len(a.Predicates))
+	for k, p := range a.Predicates {
+		if t, ok := p.(Trialer); ok {
+			trials[k] = t.NewTrial()
+		}
+	}
+	return trials
+}
+
+// Search looks for feasible nodes. Rejected attempts find none.
+func (a *Attempt) Search(o Options) filter.Found {
+	if a.Rejected() {
+		return filter.Found{Next: o.Next, Err: a.Pre.Err()}
+	}
+	candidates := a.Candidates()
+	sampling := a.plan.profile.Sampling
+	sampling.Unscored = len(a.plan.profile.Scores) == 0 && !o.Scored
+	s := filter.Search{
+		Candidates: candidates, Nodes: len(a.plan.order()), Next: o.Next,
+		Limit: filter.NumToFind(len(candidates), sampling),
+	}
+	if name := a.pod.Status.NominatedNodeName; name != "" {
+		if i, ok := a.plan.Slot(name); ok {
+			s.Nominated = &i
+		}
+	}
+	return s.Run(a.Predicates, a.check(o))
+}
+
+// check returns how one slot is judged: with the nominated pods that count, if there are any.
+func (a *Attempt) check(o Options) func(i int) filter.Rejection {
+	if o.Nominated == nil {
+		return nil
+	}
+	var trials []filter.Trial
+	return func(i int) filter.Rejection {
+		nominated := filter.Nominated(a.pod, o.Nominated(i))
+		if len(nominated) == 0 {
+			return a.Predicates.First(i)
+		}
+		if trials == nil {
+			trials = a.Trials()
+		}
+		return a.Predicates.TwoPass(trials, i, nominated, nil)
+	}
+}
+
+// Verdicts appends the first rejection of every slot, by slot; a slot that is free, or outside the named nodes, gets
+// Outside. With nominated pods as in Search.
+func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection {
+	n := a.plan.cluster.Len()
+	base := len(dst)
+	for range n {
+		dst = append(dst, Outside)
+	}
+	if a.Rejected() {
+		return dst
+	}
+	check := a.check(o)
+	if check == nil {
+		check = a.Predicates.First
+	}
+	for _, i := range a.Candidates() {
+		dst[base+i] = check(i)
+	}
+	return dst
+}
+
+// Outside is the rejection of a slot that no predicate was asked about.
+var Outside = filter.Rejection{Predicate: math.MaxUint16, Verdict: filter.Unresolvable}
+
+// prepareScorers runs the part of the scores that comes before any node.
+func (a *Attempt) prepareScorers() error {
+	if a.scored {
+		return a.err
+	}
+	a.scored = true
+	for _, w := range a.plan.profile.Scores {
+		s, err := w.Plugin.Score(a.pod, a.plan.cluster)
+		if err != nil {
+			a.err = preScoreError(w.Plugin.Name(), err)
+			return a.err
+		}
+		if s == nil {
+			continue
+		}
+		sc := scorer{Scorer: s, name: w.Plugin.Name(), weight: w.weight()}
+		sc.normalize, _ = s.(Normalizer)
+		sc.weigher, _ = s.(Weigher)
+		sc.ignorer, _ = s.(Ignorer)
+		a.scorers = append(a.scorers, sc)
+	}
+	return nil
+}
+
+// Scores returns what each plugin gives the feasible slots, and the totals. It is asked for with at least two slots by
+// Decide; with one it answers all the same. The error is that of a plugin, or of a score out of range.
+func (a *Attempt) Scores(feasible []int) ([]score.Column, []int64, error) {
+	if err := a.prepareScorers(); err != nil {
+		return nil, nil, err
+	}
+	columns := make([]score.Column, len(a.scorers))
+	for k := range a.scorers {
+		columns[k] = a.scorers[k].column(feasible)
+	}
+	totals, err := score.Totals(make([]string, len(feasible)), columnsOf(a.plan, columns), nil)
+	return columns, totals, err
+}
+
+// columnsOf keeps the difference between a profile without scores and scores that all skip.
+func columnsOf(p *Plan, columns []score.Column) []score.Column {
+	if len(p.profile.Scores) == 0 {
+		return nil
+	}
+	return columns
+}
+
+// column asks one scorer about all feasible slots.
+func (s *scorer) column(feasible []int) score.Column {
+	c := score.Column{Plugin: s.name, Weight: s.weight, Raw: make([]int64, len(feasible)), Scores: make([]int64, len(feasible))}
+	if s.weigher != nil {
+		s.weigher.Begin()
+		for _, i := range feasible {
+			s.weigher.See(i, 1)
+		}
+		s.weigher.Weigh()
+	}
+	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+	for j, i := range feasible {
+		c.Raw[j] = s.Raw(i)
+		if !s.ignored(i) {
+			lo, hi = min(lo, c.Raw[j]), max(hi, c.Raw[j])
+		}
+	}
+	for j, i := range feasible {
+		switch {
+		case s.ignored(i):
+		case s.normalize != nil:
+			c.Scores[j] = s.normalize.Normalize(c.Raw[j], lo, hi)
+		default:
+			c.Scores[j] = c.Raw[j]
+		}
+	}
+	return c
+}
+
+func (s *scorer) ignored(i int) bool { return s.ignorer != nil && s.ignorer.Ignored(i) }

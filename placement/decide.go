@@ -1,0 +1,109 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/score"
+)
+
+// Decision is the answer to "where can this pod go, and why not elsewhere?".
+type Decision struct {
+	// Slot and Node are the chosen node; -1 and "" when there is none.
+	Slot int
+	Node string
+	// Total is the weighted sum of the scores of the chosen node; 0 when it was the only feasible one, since nothing is
+	// scored then.
+	Total int64
+	// Nodes is the number of nodes, Evaluated how many were looked at, Feasible how many of those can take the pod.
+	Nodes, Evaluated, Feasible int
+	// Next is where the next search begins (Options.Next).
+	Next int
+	// Failure says why there is no node; nil when there is one.
+	Failure *Failure
+}
+
+// Placed reports whether a node was chosen.
+func (d Decision) Placed() bool { return d.Slot >= 0 }
+
+// Failure is why a pod has no node.
+type Failure struct {
+	// Code is Unschedulable, UnschedulableAndUnresolvable, or Error.
+	Code filter.Code
+	// Message is what kube-scheduler says, without what preemption adds. Its String is the condition's text.
+	Message filter.Message
+	// Rejecters are the plugins whose events may make the pod schedulable, in plugin order.
+	Rejecters []string
+	// Err is the error of an attempt that failed; Message is empty then.
+	Err error
+}
+
+// Text returns the message, or the error.
+func (f *Failure) Text() string {
+	if f.Err != nil {
+		return f.Err.Error()
+	}
+	if f.Message.Nodes == 0 {
+		return filter.NoNodes
+	}
+	return f.Message.String()
+}
+
+// Decide chooses a node for the pod as v1.36 does: the filters in order, the scores, the best total; of several best the
+// first in scan order, or what Options.Tie says. It changes nothing; assume the pod in the cluster to go on with the next.
+func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
+	d := Decision{Slot: -1, Nodes: len(p.order()), Next: o.Next}
+	if d.Nodes == 0 {
+		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
+		return d
+	}
+	return p.Prepare(pod).decide(d, o)
+}
+
+func (a *Attempt) decide(d Decision, o Options) Decision {
+	found := a.Search(o)
+	d.Evaluated, d.Feasible, d.Next = found.Examined, len(found.Feasible), found.Next
+	switch {
+	case found.Err != nil:
+		d.Failure = &Failure{Code: filter.Error, Err: found.Err}
+	case d.Feasible == 0:
+		d.Failure = a.failure(d.Nodes, &found.Rejected)
+	case d.Feasible == 1:
+		d.Slot = found.Feasible[0]
+	default:
+		_, totals, err := a.Scores(found.Feasible)
+		if err != nil {
+			d.Failure = &Failure{Code: filter.Error, Err: err}
+			break
+		}
+		best := score.Best(totals, tie(o))
+		d.Slot, d.Total = found.Feasible[best], totals[best]
+	}
+	if d.Slot >= 0 {
+		d.Node = a.plan.cluster.Node(d.Slot).Name
+	}
+	return d
+}
+
+func tie(o Options) func([]int) int {
+	if o.Tie == nil {
+		return nil
+	}
+	return func(tied []int) int { return o.Tie(len(tied)) }
+}
+
+// failure turns what the predicates said into the message.
+func (a *Attempt) failure(nodes int, rejected *filter.Histogram) *Failure {
+	f := &Failure{Code: filter.Unschedulable, Message: filter.Message{Nodes: nodes}}
+	if a.Rejected() {
+		f.Code, f.Err = a.Pre.Code(), a.Pre.Err()
+		f.Message.PreFilter, f.Rejecters = a.Pre.Message(), a.Pre.Rejecters()
+		return f
+	}
+	f.Message.Reasons = rejected.Counts(a.Predicates)
+	if outside := a.Pre.Outside(); outside != nil {
+		f.Message.Absent, f.Message.AbsentNodes = outside, nodes-rejected.Nodes()
+	}
+	f.Rejecters = append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...)
+	return f
+}

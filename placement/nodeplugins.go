@@ -1,0 +1,140 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/taints"
+)
+
+// This file has the plugins that look at nodes only, not at the pods that run there. They are Signed.
+
+// NodeUnschedulable is the filter of that name: spec.unschedulable, unless tolerated. The zero value is v1.36's.
+type NodeUnschedulable struct{ Options taints.Options }
+
+// Name returns "NodeUnschedulable".
+func (NodeUnschedulable) Name() string { return "NodeUnschedulable" }
+
+// Filter prepares the predicate.
+func (p NodeUnschedulable) Filter(pod *v1.Pod, c Cluster) Filtering {
+	return Filtering{Predicate: cordon{taints.Compile(pod.Spec.Tolerations, p.Options).Count(c)}}
+}
+
+type cordon struct{ *taints.State }
+
+func (cordon) Name() string                { return "NodeUnschedulable" }
+func (s cordon) Check(i int) uint16        { return s.CheckCordon(i) }
+func (s cordon) Reasons(v uint16) []string { return taints.Reasons(v) }
+
+// NodeName is the filter of that name. The zero value is v1.36's.
+type NodeName struct{}
+
+// Name returns "NodeName".
+func (NodeName) Name() string { return "NodeName" }
+
+// Filter prepares the predicate; it allows all nodes for a pod without spec.nodeName.
+func (NodeName) Filter(pod *v1.Pod, c Cluster) Filtering {
+	e := filter.CompileNodeName(pod)
+	if e.Skip() {
+		return Filtering{}
+	}
+	return Filtering{Predicate: e.Count(c)}
+}
+
+// TaintToleration is the filter and score of that name. The zero value is v1.36's.
+type TaintToleration struct{ Options taints.Options }
+
+// Name returns "TaintToleration".
+func (TaintToleration) Name() string { return "TaintToleration" }
+
+// Filter prepares the predicate.
+func (p TaintToleration) Filter(pod *v1.Pod, c Cluster) Filtering {
+	return Filtering{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, p.Options).Count(c), p.Options}}
+}
+
+// Score prepares the count of soft taints.
+func (p TaintToleration) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
+	return taints.Compile(pod.Spec.Tolerations, p.Options).Count(c), nil
+}
+
+type tainted struct {
+	*taints.State
+	options taints.Options
+}
+
+func (tainted) Name() string                { return "TaintToleration" }
+func (s tainted) Reasons(v uint16) []string { return taints.Reasons(v) }
+
+// Partial and ReasonsAt name the taint where the options ask for it.
+func (s tainted) Partial(uint16) bool      { return s.options.NamedTaint }
+func (s tainted) ReasonsAt(i int) []string { return s.State.Reasons(i, s.Check(i)) }
+
+// NodeAffinity is the filter and score of that name. The zero value is v1.36's.
+type NodeAffinity struct{ Options affinity.NodeOptions }
+
+// Name returns "NodeAffinity".
+func (NodeAffinity) Name() string { return "NodeAffinity" }
+
+// Filter prepares the predicate; a pod that is pinned by metadata.name narrows the nodes.
+func (p NodeAffinity) Filter(pod *v1.Pod, c Cluster) Filtering {
+	e, _ := affinity.CompileNode(pod, p.Options) // terms that cannot be converted match nothing, as in v1.36
+	if e.Skips() {
+		return Filtering{Code: filter.Skip}
+	}
+	names, pinned := e.Names()
+	if !pinned {
+		return Filtering{Predicate: nodeAffinity{e.Count(c)}}
+	}
+	if len(names) == 0 {
+		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"pod affinity terms conflict"}}
+	}
+	return Filtering{Nodes: names, Predicate: nodeAffinity{e.Count(c)}}
+}
+
+// Score prepares the weights of preferred terms.
+func (p NodeAffinity) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
+	e, _ := affinity.CompileNode(pod, p.Options)
+	if e.ScoreSkips() {
+		return nil, nil
+	}
+	if err := e.ScoreErr(); err != nil {
+		return nil, err
+	}
+	return e.Count(c), nil
+}
+
+type nodeAffinity struct{ *affinity.NodeState }
+
+func (nodeAffinity) Name() string { return "NodeAffinity" }
+
+// NodeDeclaredFeatures is the filter of that name. The zero value is v1.36's.
+type NodeDeclaredFeatures struct{ Options filter.FeaturesOptions }
+
+// Name returns "NodeDeclaredFeatures".
+func (NodeDeclaredFeatures) Name() string { return "NodeDeclaredFeatures" }
+
+// Filter prepares the predicate; a pod that needs no feature skips it.
+func (p NodeDeclaredFeatures) Filter(pod *v1.Pod, c Cluster) Filtering {
+	e := filter.CompileFeatures(pod, p.Options)
+	if e.Skip() {
+		return Filtering{Code: filter.Skip}
+	}
+	return Filtering{Predicate: e.Count(c)}
+}
+
+// ImageLocality is the score of that name. The zero value is v1.36's.
+type ImageLocality struct{}
+
+// Name returns "ImageLocality".
+func (ImageLocality) Name() string { return "ImageLocality" }
+
+// Score prepares the sizes of the pod's images.
+func (ImageLocality) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
+	e := score.CompileImages(pod)
+	if e.Skip() {
+		return nil, nil
+	}
+	return e.Count(c), nil
+}

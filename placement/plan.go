@@ -1,0 +1,111 @@
+package placement
+
+import (
+	"iter"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/spread"
+)
+
+// Plan answers questions about pods over one cluster under one profile. It follows the cluster: what it keeps is brought
+// up to date by the cluster's change log (cluster.Snapshot has one), or made anew. It belongs to one goroutine; several
+// plans of one cluster may work side by side while the cluster does not change.
+type Plan struct {
+	cluster Cluster
+	profile Profile
+
+	scan    []int   // slots in scan order
+	scanned []int32 // the cluster's own list that scan was made of
+}
+
+// New returns a plan. The error is that of Profile.Validate.
+func New(c Cluster, profile Profile) (*Plan, error) {
+	if errs := profile.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	return &Plan{cluster: c, profile: profile}, nil
+}
+
+// Options are what one question may add. The zero value asks about the cluster as it is.
+type Options struct {
+	// Nominated returns the pods nominated to the node of a slot. Those of at least the pod's priority, but the pod itself,
+	// count as placed there where they stand in the way, and do not where they would help. nil: there are none.
+	Nominated func(i int) []*v1.Pod
+	// Next is where the search begins in scan order: the Next of the decision before. It matters only while the profile's
+	// sampling stops a search early.
+	Next int
+	// Tie chooses among n nodes of equal total, listed in the order in which they were found; nil takes the first.
+	Tie func(n int) int
+	// Scored says that something beside the profile's plugins scores the nodes, so that one feasible node is not enough.
+	Scored bool
+}
+
+// order returns the slots of all nodes in scan order: zone by zone, a node of each in turn. Must not be changed.
+func (p *Plan) order() []int {
+	o, ok := p.cluster.(interface{ Order() []int32 })
+	if !ok {
+		p.scan = filter.ScanOrder(p.cluster)
+		return p.scan
+	}
+	list := o.Order() // a new list whenever nodes changed
+	if len(list) == 0 {
+		return nil
+	}
+	if len(list) == len(p.scanned) && &list[0] == &p.scanned[0] {
+		return p.scan
+	}
+	p.scanned, p.scan = list, make([]int, len(list))
+	for k, i := range list {
+		p.scan[k] = int(i)
+	}
+	return p.scan
+}
+
+// Slot returns the slot of a node by name, and false when there is none.
+func (p *Plan) Slot(name string) (int, bool) {
+	if s, ok := p.cluster.(interface{ Slot(string) int }); ok {
+		i := s.Slot(name)
+		return i, i >= 0
+	}
+	for _, i := range p.order() {
+		if p.cluster.Node(i).Name == name {
+			return i, true
+		}
+	}
+	return -1, false
+}
+
+// owners are the look-ups of a snapshot in the form in which topology spread asks.
+type owners struct{ s *cluster.Snapshot }
+
+func (o owners) Services(namespace string) iter.Seq[*v1.Service] { return o.s.Services().In(namespace) }
+
+func (o owners) ReplicationController(namespace, name string) *v1.ReplicationController {
+	x, _ := o.s.ReplicationControllers().Get(namespace, name)
+	return x
+}
+
+func (o owners) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	x, _ := o.s.ReplicaSets().Get(namespace, name)
+	return x
+}
+
+func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	x, _ := o.s.StatefulSets().Get(namespace, name)
+	return x
+}
+
+// ownersOf finds the services and controllers that a cluster knows, nil when it knows none.
+func ownersOf(c Cluster) spread.Owners {
+	switch c := c.(type) {
+	case *cluster.Snapshot:
+		return owners{c}
+	case spread.Owners:
+		return c
+	}
+	return nil
+}
