@@ -1,0 +1,247 @@
+package dump
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	kjson "sigs.k8s.io/json"
+)
+
+// FieldError says which field of an object cannot be read and why.
+type FieldError struct {
+	Path  string // as in "spec.containers[0].resources.requests[cpu]"
+	Value string // as it stands in the input, JSON
+	Why   string // what is allowed
+}
+
+// Error returns "path: Invalid value: value: why".
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s: Invalid value: %s: %s", e.Path, e.Value, e.Why)
+}
+
+// decode reads data into object. Field names are case-sensitive, as the API server's are.
+func decode(data []byte, object any) error {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(data, object)
+	if err != nil { // the slow road finds the field
+		var raw any
+		if e := kjson.UnmarshalCaseSensitivePreserveInts(data, &raw); e != nil {
+			return e
+		}
+		if found := locate(reflect.TypeOf(object).Elem(), raw, ""); found != nil {
+			return found
+		}
+		return err
+	}
+	if bad := quantities(reflect.ValueOf(object).Elem(), ""); bad != nil {
+		return bad
+	}
+	return nil
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// locate returns the first field of value that does not fit type t, nil when all do.
+func locate(t reflect.Type, value any, path string) *FieldError {
+	if value == nil {
+		return nil
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if !reflect.PointerTo(t).Implements(unmarshaler) {
+		switch v := value.(type) {
+		case map[string]any:
+			if t.Kind() == reflect.Struct || t.Kind() == reflect.Map {
+				return locateIn(t, v, path)
+			}
+		case []any:
+			if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
+				for i, item := range v {
+					if bad := locate(t.Elem(), item, fmt.Sprintf("%s[%d]", path, i)); bad != nil {
+						return bad
+					}
+				}
+				return nil
+			}
+		}
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return &FieldError{path, fmt.Sprint(value), err.Error()}
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(t).Interface()); err != nil {
+		return &FieldError{path, string(data), wanted(t, err)}
+	}
+	return nil
+}
+
+func locateIn(t reflect.Type, value map[string]any, path string) *FieldError {
+	keys := make([]string, 0, len(value))
+	for k := range value {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if t.Kind() == reflect.Map {
+			if bad := locate(t.Elem(), value[k], path+"["+k+"]"); bad != nil {
+				return bad
+			}
+			continue
+		}
+		if f, ok := field(t, k); ok {
+			if bad := locate(f, value[k], join(path, k)); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// field returns the type of the field of struct t that JSON calls name.
+func field(t reflect.Type, name string) (reflect.Type, bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag == name {
+			return f.Type, true
+		}
+		if tag == "" && f.Anonymous {
+			if inner, ok := field(f.Type, name); ok {
+				return inner, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// wanted says what a field of type t may hold.
+func wanted(t reflect.Type, err error) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return "must be a quantity such as 500m, 2 or 1Gi"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "must be a string"
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Int32:
+		return "must be an integer of 32 bits"
+	case reflect.Int, reflect.Int64:
+		return "must be an integer"
+	case reflect.Slice:
+		return "must be a list"
+	case reflect.Struct:
+		if !reflect.PointerTo(t).Implements(unmarshaler) {
+			return "must be an object"
+		}
+	case reflect.Map:
+		return "must be an object"
+	}
+	return err.Error()
+}
+
+var quantityType = reflect.TypeFor[resource.Quantity]()
+
+// bounds of a quantity: what int64 holds, and a thousandth of it for cpu, which is counted in thousandths.
+var (
+	largest    = resource.MustParse("9223372036854775807")
+	largestCPU = resource.MustParse("9223372036854775")
+)
+
+// quantities returns the first quantity of v that is negative or too large, nil without any.
+func quantities(v reflect.Value, path string) *FieldError {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return quantities(v.Elem(), path)
+		}
+	case reflect.Struct:
+		if v.Type() == quantityType {
+			q := v.Interface().(resource.Quantity)
+			return bounded(q, path)
+		}
+		if !holdsQuantity(v.Type()) {
+			return nil
+		}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if bad := quantities(v.Field(i), join(path, tag)); bad != nil {
+				return bad
+			}
+		}
+	case reflect.Slice:
+		if !holdsQuantity(v.Type()) {
+			return nil
+		}
+		for i := range v.Len() {
+			if bad := quantities(v.Index(i), path+"["+strconv.Itoa(i)+"]"); bad != nil {
+				return bad
+			}
+		}
+	case reflect.Map:
+		if !holdsQuantity(v.Type()) || v.Len() == 0 {
+			return nil
+		}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			if bad := quantities(v.MapIndex(k), path+"["+k.String()+"]"); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+func bounded(q resource.Quantity, path string) *FieldError {
+	if q.Sign() < 0 {
+		return &FieldError{path, strconv.Quote(q.String()), "must not be negative"}
+	}
+	top := largest
+	if strings.HasSuffix(path, "[cpu]") {
+		top = largestCPU
+	}
+	if q.Cmp(top) >= 0 {
+		return &FieldError{path, strconv.Quote(q.String()), "must be below " + top.String()}
+	}
+	return nil
+}
+
+// holds remembers which types reach a quantity, so that the walk passes by all others.
+var holds sync.Map
+
+func holdsQuantity(t reflect.Type) bool {
+	if known, ok := holds.Load(t); ok {
+		return known.(bool)
+	}
+	holds.Store(t, false) // a type that holds itself
+	found := t == quantityType
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		found = holdsQuantity(t.Elem())
+	case reflect.Struct:
+		for i := 0; i < t.NumField() && !found; i++ {
+			found = t.Field(i).IsExported() && holdsQuantity(t.Field(i).Type)
+		}
+	}
+	holds.Store(t, found)
+	return found
+}

@@ -1,0 +1,100 @@
+package dump
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Objects are the objects of a dump by kind, in input order. Namespaced objects without a namespace are in "default".
+type Objects struct {
+	Nodes                  []*v1.Node
+	Pods                   []*v1.Pod
+	Namespaces             []*v1.Namespace
+	PriorityClasses        []*schedulingv1.PriorityClass
+	RuntimeClasses         []*nodev1.RuntimeClass
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
+	Services               []*v1.Service
+	ReplicationControllers []*v1.ReplicationController
+	ReplicaSets            []*appsv1.ReplicaSet
+	StatefulSets           []*appsv1.StatefulSet
+	Deployments            []*appsv1.Deployment
+	Jobs                   []*batchv1.Job
+	DaemonSets             []*appsv1.DaemonSet
+	PersistentVolumes      []*v1.PersistentVolume
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim
+	StorageClasses         []*storagev1.StorageClass
+	CSINodes               []*storagev1.CSINode
+	CSIDrivers             []*storagev1.CSIDriver
+	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
+	VolumeAttachments      []*storagev1.VolumeAttachment
+	Evictions              []*policyv1.Eviction
+
+	// Warnings tells what was read but left aside, one line each.
+	Warnings []string
+}
+
+// kind is one kind of object that a dump may hold.
+type kind struct {
+	group      string // without version; any version of the group is read as the type
+	namespaced bool
+	decode     func(o *Objects, data []byte) (metav1.Object, error)
+}
+
+// of makes a kind from the field of Objects that holds it. P is *T.
+func of[T any, P interface {
+	*T
+	metav1.Object
+}](group string, namespaced bool, field func(*Objects) *[]P) kind {
+	return kind{group, namespaced, func(o *Objects, data []byte) (metav1.Object, error) {
+		object := P(new(T))
+		if err := decode(data, object); err != nil {
+			return nil, err
+		}
+		if namespaced && object.GetNamespace() == "" {
+			object.SetNamespace(v1.NamespaceDefault)
+		}
+		*field(o) = append(*field(o), object)
+		return object, nil
+	}}
+}
+
+var kinds = map[string]kind{
+	"Node":                  of("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
+	"Pod":                   of("", true, func(o *Objects) *[]*v1.Pod { return &o.Pods }),
+	"Namespace":             of("", false, func(o *Objects) *[]*v1.Namespace { return &o.Namespaces }),
+	"PriorityClass":         of("scheduling.k8s.io", false, func(o *Objects) *[]*schedulingv1.PriorityClass { return &o.PriorityClasses }),
+	"RuntimeClass":          of("node.k8s.io", false, func(o *Objects) *[]*nodev1.RuntimeClass { return &o.RuntimeClasses }),
+	"PodDisruptionBudget":   of("policy", true, func(o *Objects) *[]*policyv1.PodDisruptionBudget { return &o.PodDisruptionBudgets }),
+	"Service":               of("", true, func(o *Objects) *[]*v1.Service { return &o.Services }),
+	"ReplicationController": of("", true, func(o *Objects) *[]*v1.ReplicationController { return &o.ReplicationControllers }),
+	"ReplicaSet":            of("apps", true, func(o *Objects) *[]*appsv1.ReplicaSet { return &o.ReplicaSets }),
+	"StatefulSet":           of("apps", true, func(o *Objects) *[]*appsv1.StatefulSet { return &o.StatefulSets }),
+	"Deployment":            of("apps", true, func(o *Objects) *[]*appsv1.Deployment { return &o.Deployments }),
+	"Job":                   of("batch", true, func(o *Objects) *[]*batchv1.Job { return &o.Jobs }),
+	"DaemonSet":             of("apps", true, func(o *Objects) *[]*appsv1.DaemonSet { return &o.DaemonSets }),
+	"PersistentVolume":      of("", false, func(o *Objects) *[]*v1.PersistentVolume { return &o.PersistentVolumes }),
+	"PersistentVolumeClaim": of("", true, func(o *Objects) *[]*v1.PersistentVolumeClaim { return &o.PersistentVolumeClaims }),
+	"StorageClass":          of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.StorageClass { return &o.StorageClasses }),
+	"CSINode":               of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSINode { return &o.CSINodes }),
+	"CSIDriver":             of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSIDriver { return &o.CSIDrivers }),
+	"CSIStorageCapacity":    of("storage.k8s.io", true, func(o *Objects) *[]*storagev1.CSIStorageCapacity { return &o.CSIStorageCapacities }),
+	"VolumeAttachment":      of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.VolumeAttachment { return &o.VolumeAttachments }),
+	"Eviction":              of("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
+}
+
+// name is what messages call an object.
+func name(kind string, o metav1.Object) string {
+	if o.GetNamespace() == "" {
+		return kind + " " + o.GetName()
+	}
+	return fmt.Sprintf("%s %s/%s", kind, o.GetNamespace(), o.GetName())
+}
+
