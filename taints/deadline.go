@@ -75,7 +75,7 @@ func (e *Evaluator) Deadline(taints []v1.Taint) Deadline {
 		if taints[i].Effect != v1.TaintEffectNoExecute {
 			continue
 		}
-		t := e.first(&taints[i])
+		t := e.first(&taints[i], noExecute)
 		if t == nil {
 			return Deadline{Stay: Leave, Taint: i, Toleration: -1}
 		}

@@ -29,11 +29,10 @@ const (
 // effect of its key.
 func (e Edit) Validate() error {
 	var conflicts []string
-	for _, r := range e.Remove {
-		for _, a := range e.Add {
+	for _, a := range e.Add {
+		for _, r := range e.Remove {
 			if a.Key == r.Key && (r.Effect == "" || a.Effect == r.Effect) {
 				conflicts = append(conflicts, fmt.Sprintf("%s=%s", r.Key, r.Effect))
-				break
 			}
 		}
 	}

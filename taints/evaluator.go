@@ -34,16 +34,20 @@ func Compile(tolerations []v1.Toleration, o Options) *Evaluator {
 
 // ToleratesTaint reports whether any toleration tolerates the taint, whatever its effect. O(tolerations), no allocation.
 func (e *Evaluator) ToleratesTaint(taint *v1.Taint) bool {
-	return e != nil && (e.every || e.first(taint) != nil)
+	return e.tolerates(taint, kindOf(taint.Effect))
 }
 
-// first returns the first toleration of the list that tolerates the taint, nil if none does.
-func (e *Evaluator) first(taint *v1.Taint) *toleration {
+func (e *Evaluator) tolerates(taint *v1.Taint, k kind) bool {
+	return e != nil && (e.every || e.first(taint, k) != nil)
+}
+
+// first returns the first toleration of the list that tolerates the taint, whose effect is of kind k; nil if none does.
+func (e *Evaluator) first(taint *v1.Taint, k kind) *toleration {
 	if e == nil {
 		return nil
 	}
 	for i := range e.tolerations {
-		if t := &e.tolerations[i]; t.tolerates(taint) {
+		if t := &e.tolerations[i]; t.tolerates(taint, k) {
 			return t
 		}
 	}
@@ -82,7 +86,7 @@ func (e *Evaluator) Untolerated(taints []v1.Taint) *v1.Taint {
 
 func (e *Evaluator) firstUntolerated(taints []v1.Taint) int {
 	for i := range taints {
-		if Hard(taints[i].Effect) && !e.ToleratesTaint(&taints[i]) {
+		if k := kindOf(taints[i].Effect); k.hard() && !e.tolerates(&taints[i], k) {
 			return i
 		}
 	}

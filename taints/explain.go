@@ -35,7 +35,7 @@ func (e *Evaluator) ExplainNode(node *v1.Node) Explanation {
 	}
 	for i := range node.Spec.Taints {
 		t := TaintExplanation{Taint: node.Spec.Taints[i], By: -1}
-		if by := e.first(&node.Spec.Taints[i]); by != nil {
+		if by := e.first(&t.Taint, kindOf(t.Taint.Effect)); by != nil {
 			t.By = by.index
 		}
 		x.Taints = append(x.Taints, t)

@@ -25,10 +25,36 @@ const (
 	less
 )
 
+// kind is an effect as a small number, so that a taint's effect is read once for all tolerations.
+type kind uint8
+
+const (
+	none kind = iota
+	noSchedule
+	preferNoSchedule
+	noExecute
+	unknown
+)
+
+func kindOf(effect v1.TaintEffect) kind {
+	switch effect {
+	case "":
+		return none
+	case v1.TaintEffectNoSchedule:
+		return noSchedule
+	case v1.TaintEffectNoExecute:
+		return noExecute
+	case v1.TaintEffectPreferNoSchedule:
+		return preferNoSchedule
+	}
+	return unknown
+}
+
 // toleration is a toleration that can match something, prepared for comparison.
 type toleration struct {
 	key, value string
 	effect     v1.TaintEffect
+	kind       kind // of the effect
 	op         operator
 	number     int64 // the value as a number, for greater and less
 	index      int   // place in the list it was compiled from
@@ -38,7 +64,7 @@ type toleration struct {
 
 // compile prepares t; ok is false when t cannot match any taint.
 func compile(t *v1.Toleration, index int, o Options) (c toleration, ok bool) {
-	c = toleration{key: t.Key, value: t.Value, effect: t.Effect, index: index}
+	c = toleration{key: t.Key, value: t.Value, effect: t.Effect, kind: kindOf(t.Effect), index: index}
 	if t.TolerationSeconds != nil {
 		c.limited, c.seconds = true, *t.TolerationSeconds
 	}
@@ -64,9 +90,10 @@ func compile(t *v1.Toleration, index int, o Options) (c toleration, ok bool) {
 	return c, true
 }
 
-// tolerates reports whether t tolerates the taint.
-func (t *toleration) tolerates(taint *v1.Taint) bool {
-	if t.effect != "" && t.effect != taint.Effect || t.key != "" && t.key != taint.Key {
+// tolerates reports whether t tolerates the taint, whose effect is of kind k.
+func (t *toleration) tolerates(taint *v1.Taint, k kind) bool {
+	if t.kind != none && (t.kind != k || k == unknown && t.effect != taint.Effect) ||
+		t.key != "" && t.key != taint.Key {
 		return false
 	}
 	switch t.op {
@@ -91,7 +118,7 @@ func (t *toleration) tolerates(taint *v1.Taint) bool {
 // refuse (ValidateTolerations) is matched by the same rules. Mismatch says why the answer is no.
 func Matches(t *v1.Toleration, taint *v1.Taint, o Options) bool {
 	c, ok := compile(t, 0, o)
-	return ok && c.tolerates(taint)
+	return ok && c.tolerates(taint, kindOf(taint.Effect))
 }
 
 // canonicalInt reads a canonical decimal integer: 0, or an optional minus sign and digits of which the first is not 0,
@@ -128,6 +155,6 @@ func Same(a, b *v1.Taint) bool { return a.Key == b.Key && a.Effect == b.Effect }
 
 // Hard reports whether the effect keeps pods from being placed: NoSchedule or NoExecute. PreferNoSchedule, empty and
 // unknown effects never do.
-func Hard(effect v1.TaintEffect) bool {
-	return effect == v1.TaintEffectNoSchedule || effect == v1.TaintEffectNoExecute
-}
+func Hard(effect v1.TaintEffect) bool { return kindOf(effect).hard() }
+
+func (k kind) hard() bool { return k == noSchedule || k == noExecute }

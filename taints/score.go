@@ -17,7 +17,7 @@ const (
 func (e *Evaluator) RawNode(node *v1.Node) int64 {
 	var n int64
 	for i := range node.Spec.Taints {
-		if t := &node.Spec.Taints[i]; t.Effect == v1.TaintEffectPreferNoSchedule && !e.ToleratesTaint(t) {
+		if t := &node.Spec.Taints[i]; kindOf(t.Effect) == preferNoSchedule && !e.tolerates(t, preferNoSchedule) {
 			n++
 		}
 	}

@@ -1,0 +1,164 @@
+package taints_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// withConditions sets conditions written "Type=Status".
+func withConditions(n *v1.Node, conditions ...string) *v1.Node {
+	for _, c := range conditions {
+		kind, status, _ := strings.Cut(c, "=")
+		n.Status.Conditions = append(n.Status.Conditions,
+			v1.NodeCondition{Type: v1.NodeConditionType(kind), Status: v1.ConditionStatus(status)})
+	}
+	return n
+}
+
+func formats(list []v1.Taint) string {
+	var ss []string
+	for _, t := range list {
+		ss = append(ss, taints.Format(t))
+	}
+	return strings.ReplaceAll(strings.Join(ss, " "), "node.kubernetes.io/", "")
+}
+
+func TestConditionKey(t *testing.T) {
+	want := map[string]string{
+		"Ready=False": "not-ready", "Ready=Unknown": "unreachable", "MemoryPressure=True": "memory-pressure",
+		"DiskPressure=True": "disk-pressure", "PIDPressure=True": "pid-pressure", "NetworkUnavailable=True": "network-unavailable",
+	}
+	for _, kind := range []string{"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk"} {
+		for _, status := range []string{"True", "False", "Unknown", ""} {
+			key := want[kind+"="+status]
+			if key != "" {
+				key = "node.kubernetes.io/" + key
+			}
+			require.Equal(t, key, taints.ConditionKey(v1.NodeConditionType(kind), v1.ConditionStatus(status)), "%s=%s", kind, status)
+		}
+	}
+}
+
+func TestConditionTaints(t *testing.T) {
+	const p = "node.kubernetes.io/"
+	cases := []struct {
+		name              string
+		node              *v1.Node
+		add, remove, then string
+		why               string
+	}{
+		{"T-70", withConditions(node(p+"memory-pressure:NoSchedule", "a=b:NoSchedule"), "Ready=Unknown", "MemoryPressure=Unknown", "DiskPressure=True"),
+			"unreachable:NoSchedule disk-pressure:NoSchedule", "memory-pressure:NoSchedule",
+			"a=b:NoSchedule unreachable:NoSchedule disk-pressure:NoSchedule", "pressure Unknown gives no taint, foreign keys stay"},
+		{"T-73", withConditions(node(p+"not-ready=2:NoSchedule", p+"disk-pressure:NoSchedule"), "Ready=False"),
+			"", "disk-pressure:NoSchedule", "not-ready=2:NoSchedule", "key and effect are compared, the value is not"},
+		{"cordon last", cordoned(withConditions(node(), "PIDPressure=True", "NetworkUnavailable=True")),
+			"pid-pressure:NoSchedule network-unavailable:NoSchedule unschedulable:NoSchedule", "",
+			"pid-pressure:NoSchedule network-unavailable:NoSchedule unschedulable:NoSchedule", "conditions in their order, then cordoning"},
+		{"user taint removed", withConditions(node(p+"unschedulable:NoSchedule", p+"not-ready:NoExecute"), "Ready=True"),
+			"", "unschedulable:NoSchedule", "not-ready:NoExecute", "managed keys are removed when nothing asks for them; other effects stay"},
+		{"no condition", node(p + "not-ready:NoSchedule"), "", "not-ready:NoSchedule", "", "nothing asks for the taint"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			testkit.Unchanged(t, func() {
+				add, remove := taints.ConditionChange(c.node)
+				require.Equal(t, c.add, formats(add), c.why)
+				require.Equal(t, c.remove, formats(remove), c.why)
+				after := taints.WithConditionTaints(c.node, noon)
+				require.Equal(t, c.then, formats(after.Spec.Taints), c.why)
+				for _, tn := range after.Spec.Taints {
+					if taints.Has(add, &tn) {
+						require.Equal(t, noon, tn.TimeAdded.Time, "added taints carry the time")
+					}
+				}
+				add, remove = taints.ConditionChange(after)
+				require.Empty(t, append(add, remove...), "a second time there is nothing to do")
+			}, c.node)
+		})
+	}
+}
+
+func TestHealth(t *testing.T) {
+	const p = "node.kubernetes.io/"
+	cases := []struct {
+		name   string
+		node   *v1.Node
+		ready  v1.ConditionStatus
+		queue  bool
+		wants  string
+		result string
+		why    string
+	}{
+		{"false", node(), v1.ConditionFalse, true, "not-ready", "", "waits for its turn"},
+		{"unknown", node(), v1.ConditionUnknown, true, "unreachable", "", "waits for its turn"},
+		{"swap to unreachable", node(p + "not-ready:NoExecute"), v1.ConditionUnknown, false, "unreachable", "unreachable:NoExecute", "the opposite taint is swapped at once"},
+		{"swap to not-ready", node("a:NoExecute", p+"unreachable:NoExecute"), v1.ConditionFalse, false, "not-ready", "a:NoExecute not-ready:NoExecute", "other taints stay"},
+		{"both", node(p+"unreachable:NoExecute", p+"not-ready:NoExecute"), v1.ConditionFalse, false, "not-ready", "not-ready:NoExecute", "only the opposite one goes"},
+		{"there already", node(p + "not-ready:NoExecute"), v1.ConditionFalse, true, "not-ready", "not-ready:NoExecute", "queued all the same"},
+		{"recovered", node(p+"not-ready:NoExecute", p+"unreachable:NoExecute", p+"not-ready:NoSchedule"), v1.ConditionTrue, false, "", "not-ready:NoSchedule", "both NoExecute taints go at once"},
+		{"no status", node(p + "not-ready:NoExecute"), "", false, "", "not-ready:NoExecute", "an unknown status does nothing"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			testkit.Unchanged(t, func() {
+				h := taints.Health(c.node, c.ready)
+				require.Equal(t, c.queue, h.Queue, c.why)
+				require.Equal(t, c.wants, strings.TrimPrefix(h.Wants, p), c.why)
+				require.Equal(t, c.result, formats(taints.WithHealth(c.node, h, noon).Spec.Taints), c.why)
+			}, c.node)
+		})
+	}
+}
+
+func TestReady(t *testing.T) {
+	_, ok := taints.Ready(withConditions(node(), "DiskPressure=True"))
+	require.False(t, ok)
+	status, ok := taints.Ready(withConditions(node(), "DiskPressure=True", "Ready=Unknown"))
+	require.True(t, ok)
+	require.Equal(t, v1.ConditionUnknown, status)
+}
+
+func TestTaintsSetElsewhere(t *testing.T) {
+	fresh := node("a:NoSchedule")
+	testkit.Unchanged(t, func() {
+		created := taints.WithAdmission(fresh)
+		require.Equal(t, "a:NoSchedule not-ready:NoSchedule", formats(created.Spec.Taints))
+		require.Equal(t, created, taints.WithAdmission(created), "not twice")
+	}, fresh)
+	require.Equal(t, "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", taints.Format(taints.Uninitialized()))
+}
+
+func TestSets(t *testing.T) {
+	list := taintList("a=1:NoSchedule", "b:NoExecute")
+	got, changed := taints.AddOrUpdate(list, taint("a=2:NoSchedule"))
+	require.True(t, changed)
+	require.Equal(t, "a=2:NoSchedule b:NoExecute", formats(got), "replaced in place")
+	_, changed = taints.AddOrUpdate(list, taint("a=1:NoSchedule"))
+	require.False(t, changed, "equal in all fields")
+	later := taint("a=1:NoSchedule")
+	later.TimeAdded = &metav1.Time{Time: noon}
+	_, changed = taints.AddOrUpdate(list, later)
+	require.True(t, changed, "TimeAdded is a field")
+	got, changed = taints.AddOrUpdate(list, taint("a:NoExecute"))
+	require.True(t, changed)
+	require.Equal(t, "a=1:NoSchedule b:NoExecute a:NoExecute", formats(got), "another effect is another taint")
+	require.Equal(t, "a=1:NoSchedule b:NoExecute", formats(list), "the argument is untouched")
+
+	got, n := taints.Remove(taintList("a:NoSchedule", "b:NoSchedule", "a:NoExecute"), "a", "")
+	require.Equal(t, 2, n)
+	require.Equal(t, "b:NoSchedule", formats(got))
+	got, n = taints.Remove(got, "b", v1.TaintEffectNoExecute)
+	require.Equal(t, 0, n)
+	require.Equal(t, "b:NoSchedule", formats(got))
+}

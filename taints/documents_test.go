@@ -1,0 +1,117 @@
+package taints_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/taints"
+)
+
+// kubectl runs "kubectl taint nodes node1 ..." on the node.
+func kubectl(t *testing.T, n *v1.Node, specs string) *v1.Node {
+	t.Helper()
+	add, remove, err := taints.Parse(strings.Fields(specs))
+	require.NoError(t, err)
+	after := n.DeepCopy()
+	after.Spec.Taints, _, err = taints.Edit{Add: add, Remove: remove}.Apply(n)
+	require.NoError(t, err)
+	return after
+}
+
+// TestDocuments holds the worked examples of the documentation chapter "Taints and Tolerations".
+func TestDocuments(t *testing.T) {
+	var o taints.Options
+	empty := &v1.Node{}
+	empty.Name = "node1"
+
+	t.Run("two equivalent tolerations", func(t *testing.T) {
+		n := kubectl(t, empty, "key1=value1:NoSchedule")
+		require.NotNil(t, taints.Untolerated(n, nil, o))
+		require.Nil(t, taints.Untolerated(n, tols(tol("key1 Equal value1 NoSchedule")), o))
+		require.Nil(t, taints.Untolerated(n, tols(tol("key1 Exists _ NoSchedule")), o))
+		require.Nil(t, taints.Untolerated(n, tols(tol("key1 _ value1 NoSchedule")), o), "the default operator is Equal")
+	})
+	t.Run("taint removed", func(t *testing.T) {
+		n := kubectl(t, kubectl(t, empty, "key1=value1:NoSchedule"), "key1=value1:NoSchedule-")
+		require.Empty(t, n.Spec.Taints)
+		n = kubectl(t, kubectl(t, empty, "key=value:NoSchedule"), "key:NoSchedule-")
+		require.Empty(t, n.Spec.Taints)
+	})
+	t.Run("example-key", func(t *testing.T) {
+		nginx := tols(tol("example-key Exists _ NoSchedule"))
+		require.Nil(t, taints.Untolerated(kubectl(t, empty, "example-key=anything:NoSchedule"), nginx, o))
+		require.NotNil(t, taints.Untolerated(kubectl(t, empty, "example-key=anything:NoExecute"), nginx, o))
+	})
+	t.Run("three taints of node1", func(t *testing.T) {
+		n := kubectl(t, empty, "key1=value1:NoSchedule")
+		n = kubectl(t, n, "key1=value1:NoExecute")
+		n = kubectl(t, n, "key2=value2:NoSchedule")
+		pod := tols(tol("key1 Equal value1 NoSchedule"), tol("key1 Equal value1 NoExecute"))
+		require.Equal(t, "key2=value2:NoSchedule", taints.Format(*taints.Untolerated(n, pod, o)), "a new pod is not placed")
+		require.Equal(t, taints.Forever, taints.DeadlineOf(n, pod, o).Stay, "a running pod stays")
+	})
+	t.Run("tolerationSeconds 3600", func(t *testing.T) {
+		pod := tols(tol("key1 Equal value1 NoExecute", 3600))
+		d := taints.DeadlineOf(kubectl(t, empty, "key1=value1:NoExecute"), pod, o)
+		require.Equal(t, taints.Limited, d.Stay)
+		require.Equal(t, time.Hour, d.After)
+		require.Equal(t, taints.NoTaint, taints.DeadlineOf(empty, pod, o).Stay, "removed before: not evicted")
+	})
+	t.Run("tolerationSeconds 6000", func(t *testing.T) {
+		pod := tols(tol("node.kubernetes.io/unreachable Exists _ NoExecute", 6000))
+		n := withConditions(empty.DeepCopy(), "Ready=Unknown")
+		n.Spec.Taints = []v1.Taint{{Key: taints.Health(n, v1.ConditionUnknown).Wants, Effect: v1.TaintEffectNoExecute}}
+		require.Equal(t, 6000*time.Second, taints.DeadlineOf(n, pod, o).After)
+	})
+	t.Run("300 seconds by default", func(t *testing.T) {
+		pod := taints.WithDefaultSeconds(podWith(), taints.DefaultSeconds{}).Spec.Tolerations
+		for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"} {
+			require.Equal(t, 5*time.Minute, taints.DeadlineOf(node(key+":NoExecute"), pod, o).After)
+		}
+	})
+	t.Run("DaemonSet pods stay", func(t *testing.T) {
+		pod := taints.WithDefaultSeconds(taints.WithDaemonSet(podWith()), taints.DefaultSeconds{}).Spec.Tolerations
+		n := node("node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/unreachable:NoExecute")
+		require.Equal(t, taints.Forever, taints.DeadlineOf(n, pod, o).Stay)
+	})
+	t.Run("dedicated nodes", func(t *testing.T) {
+		n := kubectl(t, empty, "dedicated=groupName:NoSchedule")
+		group := tols(tol("dedicated Equal groupName NoSchedule"))
+		require.NotNil(t, taints.Untolerated(n, nil, o), "others are kept away")
+		require.NotNil(t, taints.Untolerated(n, tols(tol("dedicated Equal otherGroup NoSchedule")), o))
+		require.Nil(t, taints.Untolerated(n, group, o))
+		require.Nil(t, taints.Untolerated(empty, group, o), "the group may use any other node as well")
+	})
+	t.Run("special hardware", func(t *testing.T) {
+		pod := tols(tol("special Equal true _"))
+		require.NotNil(t, taints.Untolerated(kubectl(t, empty, "special=true:NoSchedule"), nil, o))
+		require.Nil(t, taints.Untolerated(kubectl(t, empty, "special=true:NoSchedule"), pod, o))
+		soft := kubectl(t, empty, "special=true:PreferNoSchedule")
+		require.Nil(t, taints.Untolerated(soft, nil, o))
+		require.Equal(t, []int64{0, 100}, taints.Scores([]*v1.Node{soft, empty}, nil, o), "avoided when possible")
+		require.Equal(t, []int64{100, 100}, taints.Scores([]*v1.Node{soft, empty}, pod, o))
+	})
+	t.Run("special hardware by extended resource", func(t *testing.T) {
+		n := kubectl(t, empty, "example.com/gpu=present:NoSchedule")
+		gpu := podWith()
+		gpu.Spec.Containers = []v1.Container{container("example.com/gpu:1")}
+		require.NotNil(t, taints.Untolerated(n, gpu.Spec.Tolerations, o))
+		require.Nil(t, taints.Untolerated(n, taints.WithExtendedResources(gpu).Spec.Tolerations, o))
+	})
+	t.Run("conditions are mirrored", func(t *testing.T) {
+		n := taints.WithConditionTaints(withConditions(empty.DeepCopy(), "Ready=True", "DiskPressure=True"), noon)
+		require.Equal(t, "disk-pressure:NoSchedule", formats(n.Spec.Taints))
+		require.Equal(t, taints.NoTaint, taints.DeadlineOf(n, nil, o).Stay, "nobody is evicted")
+	})
+	t.Run("memory pressure keeps BestEffort away", func(t *testing.T) {
+		n := taints.WithConditionTaints(withConditions(empty.DeepCopy(), "MemoryPressure=True"), noon)
+		for qos, away := range map[v1.PodQOSClass]bool{v1.PodQOSBestEffort: true, v1.PodQOSBurstable: false, v1.PodQOSGuaranteed: false} {
+			pod := taints.WithMemoryPressure(podWith(), qos)
+			require.Equal(t, away, taints.Untolerated(n, pod.Spec.Tolerations, o) != nil, "%s", qos)
+		}
+	})
+}

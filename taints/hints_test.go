@@ -1,0 +1,62 @@
+package taints_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
+)
+
+func TestWouldHelp(t *testing.T) {
+	pod := podWith(tol("a Exists _ _"))
+	pod.UID = "p"
+	other := pod.DeepCopy()
+	other.UID = "q"
+	updated := podWith(tol("node.kubernetes.io/unschedulable Exists _ _"))
+	updated.UID = "p"
+	var noNode *v1.Node
+	open, soft, bad := node("a:NoSchedule"), node("b:PreferNoSchedule"), node("b:NoExecute")
+	cases := []struct {
+		name          string
+		old, new      any
+		taint, cordon bool
+		why           string
+	}{
+		{"added tolerated", nil, open, true, true, "a node to which the pod can go"},
+		{"added typed nil", noNode, open, true, true, "a nil pointer is no old node"},
+		{"added with soft taint", nil, soft, true, true, "PreferNoSchedule does not matter"},
+		{"added untolerated", nil, bad, false, true, "the taint keeps the pod away; the node is not cordoned"},
+		{"added cordoned", nil, cordoned(node()), true, false, "no taint; cordoned"},
+		{"taint removed", bad, node(), true, false, "not tolerated before, tolerated now"},
+		{"taint added", node(), bad, false, false, "worse than before"},
+		{"tolerated before", node(), open, false, false, "nothing gained"},
+		{"uncordoned", cordoned(node()), node(), false, true, "it was cordoned and is not"},
+		{"still cordoned", cordoned(node()), cordoned(open.DeepCopy()), false, false, "still cordoned"},
+		{"deleted", node(), nil, false, false, "a deletion helps nobody here"},
+		{"deleted typed nil", node(), noNode, false, false, "a deletion helps nobody here"},
+		{"this pod", pod, updated, true, true, "this pod got another toleration, the one for cordoned nodes"},
+		{"this pod still not", pod, pod, true, false, "this pod, without the toleration for cordoned nodes"},
+		{"other pod", pod, other, false, false, "another pod"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			testkit.Unchanged(t, func() {
+				got, err := taints.WouldHelp(pod, c.old, c.new, taints.Options{})
+				require.NoError(t, err)
+				require.Equal(t, c.taint, got, "TaintToleration: %s", c.why)
+				got, err = taints.CordonWouldHelp(pod, c.old, c.new, taints.Options{})
+				require.NoError(t, err)
+				require.Equal(t, c.cordon, got, "NodeUnschedulable: %s", c.why)
+			}, pod)
+		})
+	}
+	for _, pair := range [][2]any{{1, node()}, {nil, "x"}, {pod, node()}, {node(), pod}} {
+		_, err := taints.WouldHelp(pod, pair[0], pair[1], taints.Options{})
+		require.Error(t, err)
+		_, err = taints.CordonWouldHelp(pod, pair[0], pair[1], taints.Options{})
+		require.Error(t, err)
+	}
+}

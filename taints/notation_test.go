@@ -1,0 +1,151 @@
+package taints_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
+)
+
+func TestParse(t *testing.T) {
+	const alphanumeric = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+	cases := []struct {
+		name, specs string
+		add, remove string
+		err         string // the beginning of the error
+		why         string
+	}{
+		{"T-90 add", "key1=value1:NoSchedule", "key1=value1:NoSchedule", "", "", "an addition"},
+		{"T-90 remove", "key1=value1:NoSchedule-", "", "key1:NoSchedule-", "", "the value of a removal is dropped"},
+		{"T-91 effect", "key:NoSchedule-", "", "key:NoSchedule-", "", "one effect of the key"},
+		{"T-91 key", "key-", "", "key-", "", "all effects of the key"},
+		{"T-92", "key:NoSchedule", "key:NoSchedule", "", "", "no value"},
+		{"T-92 empty", "key=:NoSchedule", "key:NoSchedule", "", "", "an empty value"},
+		{"T-93", "key", "", "", "invalid taint spec: key", "an addition needs an effect"},
+		{"T-94", "key=v", "", "", "invalid taint spec: key=v, " + alphanumeric, "without ':' all is the key"},
+		{"T-94 removal", "key=v-", "", "", "invalid taint spec: key=v, " + alphanumeric, "without ':' all is the key"},
+		{"T-95", "key:", "", "", "invalid taint effect: , unsupported taint effect", "an empty effect"},
+		{"T-95 value", "key=v:", "", "", "invalid taint effect: , unsupported taint effect", "an empty effect"},
+		{"T-95 removal", "key:-", "", "", "invalid taint effect: , unsupported taint effect", "an empty effect"},
+		{"T-96 equals", "a=b=c:NoSchedule", "", "", "invalid taint spec: a=b=c:NoSchedule", "two '='"},
+		{"T-96 colons", "a:b:NoSchedule", "", "", "invalid taint spec: a:b:NoSchedule", "two ':'"},
+		{"T-97", "a=b:noschedule", "", "", "invalid taint effect: noschedule, unsupported taint effect", "effects are case-sensitive"},
+		{"T-98 value", "=v:NoSchedule", "", "", "invalid taint spec: =v:NoSchedule, name part must be non-empty; name part must consist of", "no key"},
+		{"T-98 effect", ":NoSchedule", "", "", "invalid taint spec: :NoSchedule, name part must be non-empty; ", "no key"},
+		{"T-98 removal", "-", "", "", "invalid taint spec: , name part must be non-empty; ", "no key"},
+		{"T-99", "a=b:NoSchedule a=c:NoSchedule", "", "", "duplicated taints with the same key and effect: {a c NoSchedule <nil>}", "the second one is named"},
+		{"T-100", "key=v:NoSchedule--", "", "", "invalid taint effect: NoSchedule-, unsupported taint effect", "one '-' is cut"},
+		{"several", "a:NoSchedule b=1:NoExecute- a:NoExecute c- c-", "a:NoSchedule a:NoExecute", "b:NoExecute- c- c-", "", "removals may repeat"},
+		{"bad value", "a=b@:NoSchedule", "", "", "invalid taint spec: a=b@:NoSchedule, a valid label must be an empty string or consist of", "a label value"},
+		{"bad value of removal", "a=b@:NoSchedule-", "", "", "invalid taint spec: a=b@:NoSchedule, a valid label must be", "the value is checked all the same"},
+		{"long name", strings.Repeat("k", 64) + ":NoSchedule", "", "", "invalid taint spec: " + strings.Repeat("k", 64) + ":NoSchedule, name part must be no more than 63 bytes", "63 at most"},
+		{"prefix", "example.com/key=v:PreferNoSchedule", "example.com/key=v:PreferNoSchedule", "", "", "a qualified name"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			add, remove, err := taints.Parse(strings.Fields(c.specs))
+			if c.err != "" {
+				require.Error(t, err)
+				require.True(t, strings.HasPrefix(err.Error(), c.err), "%s: %v", c.why, err)
+				if !strings.HasSuffix(c.err, "part") && !strings.Contains(c.err, ", ") {
+					require.Equal(t, c.err, err.Error(), c.why)
+				}
+				require.Nil(t, add)
+				require.Nil(t, remove)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.add, formats(add), c.why)
+			var removals []string
+			for _, r := range remove {
+				require.Empty(t, r.Value)
+				removals = append(removals, taints.FormatRemoval(r))
+			}
+			require.Equal(t, c.remove, strings.Join(removals, " "), c.why)
+		})
+	}
+	_, _, err := taints.ParseOne("")
+	require.ErrorContains(t, err, "invalid taint spec: , name part must be non-empty", "T-98: an empty token")
+}
+
+func TestFormat(t *testing.T) {
+	for want, in := range map[string]v1.Taint{
+		"k=v:NoSchedule": taint("k=v:NoSchedule"), "k:NoExecute": taint("k:NoExecute"), "k=v:": taint("k=v"), "k": taint("k"),
+	} {
+		require.Equal(t, want, taints.Format(in))
+	}
+	require.Equal(t, "k:NoExecute-", taints.FormatRemoval(taint("k=v:NoExecute")))
+	require.Equal(t, "k-", taints.FormatRemoval(taint("k=v")))
+}
+
+// FuzzParse: what is parsed prints as something that parses to the same, and errors leave nothing behind.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"key1=value1:NoSchedule", "key:NoSchedule-", "key-", "a=b=c:NoSchedule", "k=:NoExecute", "x.io/k=v:PreferNoSchedule-"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		parsed, removal, err := taints.ParseOne(s)
+		if err != nil {
+			require.Zero(t, parsed)
+			return
+		}
+		text := taints.Format(parsed)
+		if removal {
+			text = taints.FormatRemoval(parsed)
+		}
+		again, removalAgain, err := taints.ParseOne(text)
+		require.NoError(t, err)
+		require.Equal(t, parsed, again)
+		require.Equal(t, removal, removalAgain)
+	})
+}
+
+func TestEdit(t *testing.T) {
+	cases := []struct {
+		name, old, specs string
+		overwrite        bool
+		want             string
+		outcome          taints.Outcome
+		err              string
+		why              string
+	}{
+		{"add", "a:NoSchedule", "b=1:NoExecute c:NoSchedule", false, "b=1:NoExecute c:NoSchedule a:NoSchedule", "tainted", "", "additions first, in the given order"},
+		{"remove", "a:NoSchedule b:NoSchedule", "a:NoSchedule-", false, "b:NoSchedule", "untainted", "", "the rest stays"},
+		{"remove key", "a:NoSchedule b:NoSchedule a:NoExecute", "a-", false, "b:NoSchedule", "untainted", "", "all effects of the key"},
+		{"add and remove", "a:NoSchedule", "b:NoSchedule a-", false, "b:NoSchedule", "modified", "", "added and removed"},
+		{"overwrite", "a=1:NoSchedule z:NoExecute", "a=2:NoSchedule", true, "a=2:NoSchedule z:NoExecute", "modified", "", "replaced"},
+		{"overwrite nothing", "", "a:NoSchedule", true, "a:NoSchedule", "modified", "", "the word is modified with overwrite"},
+		{"there already", "a=1:NoSchedule b:NoExecute", "a=2:NoSchedule b:NoExecute c:NoSchedule", false, "", "",
+			"node node1 already has a,b taint(s) with same effect(s) and --overwrite is false", "both are named"},
+		{"conflict", "", "a=1:NoSchedule a:NoSchedule-", false, "", "",
+			"can not both modify and remove the following taint(s) in the same command: a=NoSchedule", "the same key and effect"},
+		{"conflict with key", "", "a=1:NoSchedule a-", false, "", "",
+			"can not both modify and remove the following taint(s) in the same command: a=", "a removal without effect meets any effect"},
+		{"other effect", "a:NoExecute", "a=1:NoSchedule a:NoExecute-", false, "a=1:NoSchedule", "modified", "", "no conflict"},
+		{"not found", "a:NoSchedule", "b:NoSchedule- a- c-", false, "", "", `[taint "b:NoSchedule" not found, taint "c" not found]`, "all are named, nothing changes"},
+		{"one not found", "a:NoSchedule", "b:NoSchedule-", false, "", "", `taint "b:NoSchedule" not found`, "nothing changes"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			n := node(strings.Fields(c.old)...)
+			n.Name = "node1"
+			add, remove, err := taints.Parse(strings.Fields(c.specs))
+			require.NoError(t, err)
+			testkit.Unchanged(t, func() {
+				got, outcome, err := taints.Edit{Add: add, Remove: remove, Overwrite: c.overwrite}.Apply(n)
+				if c.err != "" {
+					require.EqualError(t, err, c.err, c.why)
+					require.Nil(t, got)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, c.want, formats(got), c.why)
+				require.Equal(t, c.outcome, outcome, c.why)
+			}, n)
+		})
+	}
+}
