@@ -1,0 +1,228 @@
+package affinity_test
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+)
+
+// source decodes bytes into choices; an exhausted source chooses 0.
+type source struct{ data []byte }
+
+func (s *source) n(below int) int {
+	if len(s.data) == 0 {
+		return 0
+	}
+	b := s.data[0]
+	s.data = s.data[1:]
+	return int(b) % below
+}
+
+func (s *source) pick(list ...string) string { return list[s.n(len(list))] }
+
+func bytes(seed int64) []byte {
+	r := rand.New(rand.NewSource(seed))
+	b := make([]byte, 600)
+	r.Read(b)
+	return b
+}
+
+func (s *source) world() *world {
+	var nodes []*v1.Node
+	for i := range 1 + s.n(6) {
+		var l []string
+		if s.n(5) > 0 {
+			l = append(l, fmt.Sprint("h=n", i))
+		}
+		if s.n(4) > 0 {
+			l = append(l, "zone="+s.pick("a", "b"))
+		}
+		if s.n(3) > 0 {
+			l = append(l, "rack="+s.pick("r1", "r2", "a"))
+		}
+		nodes = append(nodes, node(fmt.Sprint("n", i), strings.Join(l, ",")))
+	}
+	w := newWorld(nodes...)
+	for _, ns := range []string{"d", "o", "q"} {
+		if s.n(4) > 0 {
+			w.namespace(ns, s.pick("", "env=prod", "env=dev"))
+		}
+	}
+	for range s.n(8) {
+		i := s.n(len(nodes))
+		w.pods[i] = append(w.pods[i], s.pod())
+	}
+	return w
+}
+
+func (s *source) pod() *v1.Pod {
+	var l, t []string
+	if s.n(4) > 0 {
+		l = append(l, "app="+s.pick("x", "y"))
+	}
+	if s.n(2) > 0 {
+		l = append(l, "tier="+s.pick("w", "v"))
+	}
+	for range s.n(4) {
+		t = append(t, s.term())
+	}
+	p := pod(s.pick("d", "d", "o", "q"), strings.Join(l, ","), t...)
+	if s.n(6) == 0 {
+		p = terminating(p)
+	}
+	return p
+}
+
+func (s *source) term() string {
+	kind := s.pick("aff", "anti", "paff", "panti")
+	if strings.HasPrefix(kind, "p") {
+		kind += " " + s.pick("1", "7", "100", "0")
+	}
+	bad := s.n(60) == 0
+	sel := s.pick("app=x", "app=x", "app=y", "app=x|y", "{}", "nil", "app!=x", "tier", "app=x,tier=w", "!tier")
+	if bad {
+		sel = "bogus"
+	}
+	t := kind + " " + s.pick("zone", "zone", "h", "h", "rack", "missing") + " " + sel
+	switch s.n(6) {
+	case 0:
+		t += " ns=" + s.pick("o", "d", "d,o,d")
+	case 1:
+		t += " nssel=" + s.pick("{}", "env=prod", "env!=prod", "!env")
+	case 2:
+		t += " ns=q nssel=" + s.pick("{}", "env=prod", "env!=prod", "env")
+	}
+	return t
+}
+
+func (s *source) options() (o affinity.PodOptions) {
+	switch s.n(4) {
+	case 0:
+		o = weight(int32(s.n(3)))
+	case 1:
+		o.IgnorePreferredTermsOfExistingPods = true
+	case 2:
+		o.DocumentedNamespaceSelector = true
+	}
+	return o
+}
+
+// requireState holds a state against a fresh oracle of the world.
+func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why string) {
+	t.Helper()
+	for i := range w.nodes {
+		require.Equal(t, o.check(i), s.Check(i), "%s: verdict of %s", why, w.nodes[i].Name)
+		if o.parses() {
+			require.Equal(t, o.raw(i), s.Raw(i), "%s: score of %s", why, w.nodes[i].Name)
+		}
+	}
+	if o.parses() {
+		require.Equal(t, o.ignoreMoves, s.Skips(), "%s: skip", why)
+		require.Equal(t, len(o.score) == 0, s.ScoreSkips(), "%s: score skip", why)
+	}
+}
+
+func testRandom(t *testing.T, data []byte) {
+	src := &source{data}
+	w, p, options := src.world(), src.pod(), src.options()
+	e, err := affinity.CompilePods(p, options)
+	o := newOracle(w, p, options)
+	require.Equal(t, o.parses(), err == nil)
+	s := e.Count(w)
+	requireState(t, w, o, s, "plain")
+	var memo affinity.Memo
+	requireState(t, w, o, e.CountWith(index(w), memo.Terms), "indexed")
+	sp := e.Count(sparse(w))
+	for i := range w.nodes {
+		require.Equal(t, s.Check(i), sp.Check(2*i))
+		require.Equal(t, s.Raw(i), sp.Raw(2*i))
+	}
+	requireSignatures(t, w, s)
+	if labels, known := w.namespaces[p.Namespace]; o.parses() {
+		require.Equal(t, s.SelfAll(), e.SelfAll(labels, known))
+		require.Equal(t, o.matchesAll(p), s.SelfAll())
+	}
+
+	// A trial moves as the oracle's maps do; the state itself does not move.
+	trial := s.Trial()
+	if o.parses() {
+		for range 1 + src.n(5) {
+			i, q, n := src.n(len(w.nodes)), src.pod(), 1
+			if src.n(2) == 0 && len(w.pods[i]) > 0 {
+				q, n = w.pods[i][src.n(len(w.pods[i]))], -1
+			}
+			if o.move(q, w.nodes[i], n); n > 0 {
+				trial.Add(q, i)
+			} else {
+				trial.Remove(q, i)
+			}
+			for j := range w.nodes {
+				require.Equal(t, o.check(j), trial.Check(j), "trial")
+			}
+		}
+	}
+	requireState(t, w, newOracle(w, p, options), s, "after a trial")
+	trial.Reset()
+	for i := range w.nodes {
+		require.Equal(t, s.Check(i), trial.Check(i), "reset")
+	}
+
+	// The state follows additions and removals as if counted anew; half of them by the kept effects.
+	for range 1 + src.n(6) {
+		i := src.n(len(w.nodes))
+		q, n := src.pod(), int32(1)
+		if len(w.pods[i]) > 0 && src.n(2) == 0 {
+			k := src.n(len(w.pods[i]))
+			q, n = w.pods[i][k], -1
+			w.pods[i] = append(w.pods[i][:k:k], w.pods[i][k+1:]...)
+		} else {
+			w.pods[i] = append(w.pods[i], q)
+		}
+		switch {
+		case src.n(2) == 0:
+			s.Apply(s.LabelEffect(q), i, n)
+			s.Apply(s.TermEffect(affinity.CompileTerms(q)), i, n)
+		case n > 0:
+			s.Add(q, i)
+		default:
+			s.Remove(q, i)
+		}
+		requireState(t, w, newOracle(w, p, options), s, "moved")
+		requireSignatures(t, w, s)
+	}
+}
+
+// requireSignatures: nodes of equal signature have the same verdict and score.
+func requireSignatures(t *testing.T, w *world, s *affinity.State) {
+	t.Helper()
+	seen := map[string]int{}
+	for i := range w.nodes {
+		sig := fmt.Sprint(s.AppendSignature(nil, i))
+		if j, ok := seen[sig]; ok {
+			require.Equal(t, s.Check(j), s.Check(i))
+			require.Equal(t, s.Raw(j), s.Raw(i))
+		}
+		seen[sig] = i
+	}
+}
+
+func TestRandom(t *testing.T) {
+	for seed := range int64(6000) {
+		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { testRandom(t, bytes(seed)) }) {
+			return
+		}
+	}
+}
+
+func FuzzPods(f *testing.F) {
+	for seed := range int64(5) {
+		f.Add(bytes(seed))
+	}
+	f.Fuzz(testRandom)
+}
