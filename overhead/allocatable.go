@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, err
 		name   v1.ResourceName
 	}{{"memory.available", v1.ResourceMemory}, {"nodefs.available", v1.ResourceEphemeralStorage}} {
 		if text, ok := r.EvictionHard[t.signal]; ok {
-			q, err := threshold(text, capacity[t.name])
+			q, err := threshold(t.signal, text, capacity[t.name])
 			if err != nil {
 				return nil, fmt.Errorf("evictionHard[%s]: %w", t.signal, err)
 			}
@@ -58,21 +59,27 @@ func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, err
 	return out, nil
 }
 
-func threshold(text string, capacity resource.Quantity) (resource.Quantity, error) {
+// threshold returns the amount that a threshold stands for.
+func threshold(signal, text string, capacity resource.Quantity) (resource.Quantity, error) {
 	if text == "0%" || text == "100%" {
 		return resource.Quantity{}, nil
 	}
 	if !strings.HasSuffix(text, "%") {
 		q, err := resource.ParseQuantity(text)
-		if err == nil && q.Sign() < 0 {
-			err = fmt.Errorf("%q: must not be negative", text)
+		if err == nil && q.Sign() <= 0 {
+			err = fmt.Errorf("eviction threshold %s must be positive: %s", signal, q.String())
 		}
 		return q, err
 	}
 	percent, err := strconv.ParseFloat(strings.TrimRight(text, "%"), 32)
 	share := float32(percent) / 100
-	if err != nil || !(share >= 0 && share <= 1) { // not a number, too
-		return resource.Quantity{}, fmt.Errorf("%q: must be a percentage from 0%% to 100%%", text)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return resource.Quantity{}, err
+	case share > 1:
+		return resource.Quantity{}, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", signal, text)
+	case !(share >= 0): // not a number, too
+		return resource.Quantity{}, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", signal, text)
 	}
 	return *resource.NewQuantity(int64(float64(capacity.Value())*float64(share)), resource.BinarySI), nil
 }

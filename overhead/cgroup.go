@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Bounds of cpu.shares and the smallest CFS quota, of the Linux kernel.
@@ -81,13 +83,13 @@ func group(requests, limits v1.ResourceList, o CgroupOptions) Cgroup {
 	if period == 0 {
 		period = DefaultPeriod
 	}
-	quota := Quota(Round(v1.ResourceCPU, limits[v1.ResourceCPU]), period)
+	quota := Quota(resources.Value(v1.ResourceCPU, limits[v1.ResourceCPU]), period)
 	if o.IgnoreCPULimits {
 		quota = UnlimitedMicros
 	}
-	memory := Round(v1.ResourceMemory, limits[v1.ResourceMemory])
+	memory := resources.Value(v1.ResourceMemory, limits[v1.ResourceMemory])
 	g := Cgroup{
-		Shares:      Shares(Round(v1.ResourceCPU, requests[v1.ResourceCPU])),
+		Shares:      Shares(resources.Value(v1.ResourceCPU, requests[v1.ResourceCPU])),
 		QuotaMicros: &quota, PeriodMicros: &period, MemoryBytes: &memory, HugePages: hugePages(requests),
 	}
 	g.Weight = Weight(g.Shares)
@@ -168,7 +170,7 @@ func hugePages(requests v1.ResourceList) map[string]int64 {
 		if out == nil {
 			out = map[string]int64{}
 		}
-		out[size] = Round(name, requests[name])
+		out[size] = resources.Value(name, requests[name])
 	}
 	return out
 }

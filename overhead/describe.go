@@ -9,14 +9,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Percent returns an amount as "kubectl describe node" prints it beside what the node offers: "2250m (56%)". The percentage
 // is truncated, and 0 where the node offers nothing.
 func Percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
 	percent := int64(0)
-	if whole := Round(name, allocatable); whole != 0 {
-		f := float64(Round(name, q)) / float64(whole) * 100
+	if whole := resources.Value(name, allocatable); whole != 0 {
+		f := float64(resources.Value(name, q)) / float64(whole) * 100
 		percent = int64(math.Max(math.MinInt64, math.Min(f, math.MaxInt32))) // beyond int64 a conversion has no defined result
 	}
 	return q.String() + " (" + strconv.FormatInt(percent, 10) + "%)"

@@ -8,29 +8,30 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
-// Values of oom_score_adj. NeverKilled is the kernel's; processes below it do not exist.
+// Values of oom_score_adj. Processes with NeverKilled are safe from the OOM killer; the kubelet and kube-proxy give
+// themselves ServiceOOMScore.
 const (
-	NeverKilled          = -1000
-	GuaranteedOOMScore   = -997
-	BestEffortOOMScore   = 1000
-	minBurstableOOMScore = 3
-	maxBurstableOOMScore = 999
-	// What the kubelet and kube-proxy give themselves.
-	KubeletOOMScore   = -999
-	KubeProxyOOMScore = -999
+	NeverKilled        = -1000
+	ServiceOOMScore    = -999
+	GuaranteedOOMScore = -997
+	BestEffortOOMScore = 1000
+
+	minBurstable = 3
+	maxBurstable = 999
 )
 
-// NodeCriticalClass is the PriorityClass of pods whose containers the OOM killer takes last, and the priority from which
-// such pods count as critical.
+// What makes a pod node-critical: its class together with one of the annotations of pods that do not come from the API
+// server, or with the priority of the class.
 const (
-	NodeCriticalClass          = "system-node-critical"
-	CriticalPriority     int32 = 2000000000
-	sourceAnnotation           = "kubernetes.io/config.source"
-	mirrorAnnotation           = "kubernetes.io/config.mirror"
-	apiSource                  = "api"
-	perMilleOfTheMachine       = 1000
+	nodeCriticalClass = "system-node-critical"
+	criticalPriority  = int32(2000000000)
+	sourceAnnotation  = "kubernetes.io/config.source"
+	mirrorAnnotation  = "kubernetes.io/config.mirror"
+	apiSource         = "api"
 )
 
 // OOMScoreAdj returns the oom_score_adj that the kubelet gives a container of the pod on a machine with that much memory:
@@ -66,23 +67,23 @@ func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int
 	if container != nil && isSidecarOf(pod, container) {
 		adj = min(adj, burstable(smallestRequest(pod)+share, capacityBytes))
 	}
-	if adj < minBurstableOOMScore {
-		return minBurstableOOMScore, nil
+	if adj < minBurstable {
+		return minBurstable, nil
 	}
 	if adj == BestEffortOOMScore {
-		return maxBurstableOOMScore, nil
+		return maxBurstable, nil
 	}
 	return int(adj), nil
 }
 
 // nodeCritical reports whether the pod has the class and comes with the authority for it.
 func nodeCritical(pod *v1.Pod) bool {
-	if pod.Spec.PriorityClassName != NodeCriticalClass {
+	if pod.Spec.PriorityClassName != nodeCriticalClass {
 		return false
 	}
 	source, hasSource := pod.Annotations[sourceAnnotation]
 	_, mirror := pod.Annotations[mirrorAnnotation]
-	return hasSource && source != apiSource || mirror || pod.Spec.Priority != nil && *pod.Spec.Priority >= CriticalPriority
+	return hasSource && source != apiSource || mirror || pod.Spec.Priority != nil && *pod.Spec.Priority >= criticalPriority
 }
 
 // burstable returns 1000 - 1000*memory/capacity, truncated, and at least 0.
@@ -97,7 +98,7 @@ func burstable(memory, capacity int64) int64 {
 }
 
 func quotient(memory, capacity int64) int64 {
-	hi, lo := bits.Mul64(perMilleOfTheMachine, uint64(memory))
+	hi, lo := bits.Mul64(1000, uint64(memory))
 	q := new(big.Int).SetUint64(hi)
 	q.Lsh(q, 64).Or(q, new(big.Int).SetUint64(lo))
 	return q.Quo(q, big.NewInt(capacity)).Int64()
@@ -109,19 +110,19 @@ func podShare(pod *v1.Pod) int64 {
 	if !podLevelRequests(pod) || n == 0 {
 		return 0
 	}
-	whole := Round(v1.ResourceMemory, pod.Spec.Resources.Requests[v1.ResourceMemory])
+	whole := resources.Value(v1.ResourceMemory, pod.Spec.Resources.Requests[v1.ResourceMemory])
 	if whole == 0 {
 		return 0
 	}
 	named := Requests(pod, Options{IgnorePodLevel: true, IgnoreOverhead: true})[v1.ResourceMemory]
-	return (whole - Round(v1.ResourceMemory, named)) / n
+	return (whole - resources.Value(v1.ResourceMemory, named)) / n
 }
 
 func memoryOf(c *v1.Container) int64 {
 	if c == nil {
 		return 0
 	}
-	return Round(v1.ResourceMemory, c.Resources.Requests[v1.ResourceMemory])
+	return resources.Value(v1.ResourceMemory, c.Resources.Requests[v1.ResourceMemory])
 }
 
 func smallestRequest(pod *v1.Pod) int64 {
@@ -165,7 +166,7 @@ func OOMOrder(processes []Process, capacityBytes int64) ([]Process, error) {
 	}
 	capacity := big.NewInt(capacityBytes)
 	score := func(p Process) *big.Int { // in units of 1/1000 of the capacity, times the capacity
-		s := new(big.Int).Mul(big.NewInt(perMilleOfTheMachine), big.NewInt(p.MemoryBytes))
+		s := new(big.Int).Mul(big.NewInt(1000), big.NewInt(p.MemoryBytes))
 		return s.Add(s, new(big.Int).Mul(big.NewInt(int64(p.OOMScoreAdj)), capacity))
 	}
 	order := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.OOMScoreAdj <= NeverKilled })

@@ -1,7 +1,6 @@
 package overhead
 
 import (
-	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,7 +38,7 @@ func each(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.R
 	list := Requests(pod, o)
 	for _, name := range sortedNames(list) {
 		if counted(name, schema) {
-			yield(name, Round(name, list[name]))
+			yield(name, resources.Value(name, list[name]))
 		}
 	}
 }
@@ -111,21 +110,7 @@ func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes in
 		o.Missing[v1.ResourceMemory] = *resource.NewQuantity(DefaultMemoryBytes, resource.BinarySI)
 	}
 	list := Requests(pod, o)
-	return Round(v1.ResourceCPU, list[v1.ResourceCPU]), Round(v1.ResourceMemory, list[v1.ResourceMemory])
-}
-
-// Round converts a quantity to the integer that the scheduler counts: thousandths for cpu, units otherwise, rounded up,
-// and limited to the int64 range.
-func Round(name v1.ResourceName, q resource.Quantity) int64 {
-	if name != v1.ResourceCPU {
-		if q.CmpInt64(math.MaxInt64) >= 0 {
-			return math.MaxInt64
-		}
-		if q.CmpInt64(math.MinInt64) <= 0 {
-			return math.MinInt64
-		}
-	}
-	return resources.Value(name, q)
+	return resources.Value(v1.ResourceCPU, list[v1.ResourceCPU]), resources.Value(v1.ResourceMemory, list[v1.ResourceMemory])
 }
 
 // counted reports whether the scheduler counts the name in requests. A schema that has the name saves the examination.

@@ -10,18 +10,31 @@ import (
 )
 
 // Value converts a quantity of the resource name to the integer that vectors hold: thousandths for cpu, whole units
-// otherwise, rounded up as resource.Quantity rounds. An amount beyond int64 saturates.
+// otherwise, rounded up (a negative one, which the API rejects, down). An amount beyond int64 saturates.
 func Value(name v1.ResourceName, q resource.Quantity) int64 {
-	if name != v1.ResourceCPU {
-		return q.Value()
+	scale, unit := resource.Scale(0), int64(1)
+	if name == v1.ResourceCPU {
+		scale, unit = resource.Milli, 1000
 	}
-	if q.CmpInt64(math.MaxInt64/1000) > 0 { // MilliValue overflows silently
+	if n, ok := q.AsInt64(); ok && n <= math.MaxInt64/unit && n >= math.MinInt64/unit {
+		return n * unit
+	}
+	n := q.ScaledValue(scale) // which overflows silently
+	if q.Cmp(*resource.NewScaledQuantity(n, scale)) == 0 {
+		return n
+	}
+	if q.Cmp(*resource.NewScaledQuantity(math.MaxInt64, scale)) >= 0 {
 		return math.MaxInt64
 	}
-	if q.CmpInt64(math.MinInt64/1000) < 0 {
+	if q.Cmp(*resource.NewScaledQuantity(math.MinInt64, scale)) <= 0 {
 		return math.MinInt64
 	}
-	return q.MilliValue()
+	if q.Sign() < 0 { // of which ScaledValue makes nonsense when it is not held in an int64
+		q = q.DeepCopy()
+		q.Neg()
+		return -q.ScaledValue(scale)
+	}
+	return n
 }
 
 // IsExtended reports whether name is an extended resource: it has a domain other than kubernetes.io, as "example.com/gpu"

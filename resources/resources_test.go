@@ -47,6 +47,10 @@ func TestValue(t *testing.T) {
 		{"cpu saturates instead of overflowing", "cpu", "9223372036854775807", math.MaxInt64},
 		{"negative cpu saturates", "cpu", "-9223372036854775807", math.MinInt64},
 		{"the largest cpu that is exact", "cpu", "9223372036854775", 9223372036854775000},
+		{"a cpu fraction next to the largest", "cpu", "9223372036854775500m", 9223372036854775500},
+		{"memory saturates instead of overflowing", "memory", "10E", math.MaxInt64},
+		{"negative memory saturates", "memory", "-10E", math.MinInt64},
+		{"negative fractions go away from zero", "memory", "-1500m", -2},
 		{"zero", "pods", "0", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,2 @@
+// Package preemption decides which pods give way to a pod of higher priority, and resolves priorities.
+package preemption
