@@ -151,8 +151,10 @@ func (s *PortsState) Reasons(v uint16) []string {
 	if v == 0 {
 		return nil
 	}
-	return []string{"node(s) didn't have free ports for the requested pod ports"}
+	return []string{portsText}
 }
+
+const portsText = "node(s) didn't have free ports for the requested pod ports"
 
 // PortConflict is a port asked for that a pod on the node holds already.
 type PortConflict struct {

@@ -1,0 +1,129 @@
+package filter
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// Admission is the check that a kubelet makes of a pod that names its node: such a pod has passed no scheduler. The two
+// rules that other packages hold are given as functions; the zero value leaves them out.
+type Admission struct {
+	// MatchesAffinity reports whether the node matches the pod's nodeSelector and required node affinity
+	// (affinity.MatchNode). nil: not checked.
+	MatchesAffinity func(pod *v1.Pod, node *v1.Node) bool
+	// ToleratesNoExecute reports whether the pod tolerates every NoExecute taint of the node (package taints). nil: not
+	// checked.
+	ToleratesNoExecute func(pod *v1.Pod, node *v1.Node) bool
+}
+
+// AdmissionFailure is one ground on which a kubelet rejects a pod. The pod's phase becomes Failed, with Reason and Message
+// in its status.
+type AdmissionFailure struct {
+	// Reason is "OutOf<resource>", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration", or the name of an earlier
+	// check.
+	Reason string
+	// Message begins with "Pod was rejected: ".
+	Message string
+	// Lack holds the numbers of an OutOf failure, nil for others. A critical pod (static, mirror, or of priority
+	// 2000000000 and above) whose failures all have one makes room by preemption instead.
+	Lack *Insufficient
+}
+
+// Admit returns the first failure, which is the one the kubelet reports, and false when the pod is admitted. running are
+// the other pods on the node.
+func (a Admission) Admit(pod *v1.Pod, node *v1.Node, running []*v1.Pod) (AdmissionFailure, bool) {
+	if all := a.Failures(pod, node, running); len(all) > 0 {
+		return all[0], true
+	}
+	return AdmissionFailure{}, false
+}
+
+// Failures returns all failures in the kubelet's order:
+//
+//  1. the operating system: the pod's label kubernetes.io/os, then spec.os, against the node's; then
+//     supplementalGroupsPolicy Strict on a node without it. A failure here is the only one.
+//  2. resources, by the requests of the spec: pods, cpu, memory, ephemeral-storage, others by name. An extended resource
+//     that the node's allocatable does not name is not checked.
+//  3. nodeSelector and required node affinity, 4. the node's name, 5. host ports,
+//  6. NoExecute taints that the pod does not tolerate, except for static pods. NoSchedule taints are not checked.
+//
+// Rule: documentation, "Node conditions"/"Assigning Pods to Nodes" (nodeName), and the reasons named there.
+func (a Admission) Failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []AdmissionFailure {
+	if f, failed := beforePredicates(pod, node); failed {
+		return []AdmissionFailure{f}
+	}
+	var out []AdmissionFailure
+	for _, x := range Fits(pod, node, running, FitOptions{IgnoredResources: notOffered(pod, node)}) {
+		out = append(out, AdmissionFailure{
+			Reason: "OutOf" + string(x.Resource),
+			Message: rejected + fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
+				x.Resource, x.Requested, x.Used, x.Capacity),
+			Lack: &x,
+		})
+	}
+	fail := func(predicate, text string) {
+		out = append(out, AdmissionFailure{Reason: predicate, Message: rejected + "Predicate " + predicate + " failed: " + text})
+	}
+	if a.MatchesAffinity != nil && !a.MatchesAffinity(pod, node) {
+		fail("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+	}
+	if pod.Spec.NodeName != "" && pod.Spec.NodeName != node.Name {
+		fail("NodeName", otherNode)
+	}
+	if !PortsFree(pod, running) {
+		fail("NodePorts", portsText)
+	}
+	if a.ToleratesNoExecute != nil && !static(pod) && !a.ToleratesNoExecute(pod, node) {
+		fail("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+	}
+	return out
+}
+
+const rejected = "Pod was rejected: "
+
+// beforePredicates makes the checks in front of the others.
+func beforePredicates(pod *v1.Pod, node *v1.Node) (AdmissionFailure, bool) {
+	os := node.Status.NodeInfo.OperatingSystem
+	if label, ok := pod.Labels[v1.LabelOSStable]; ok && os != "" && label != os {
+		return AdmissionFailure{
+			Reason:  "PodOSSelectorNodeLabelDoesNotMatch",
+			Message: rejected + "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+		}, true
+	}
+	if pod.Spec.OS != nil && os != "" && string(pod.Spec.OS.Name) != os {
+		return AdmissionFailure{
+			Reason:  "PodOSNotSupported",
+			Message: rejected + "Failed to admit pod as the OS field doesn't match node OS",
+		}, true
+	}
+	if c := pod.Spec.SecurityContext; c != nil && c.SupplementalGroupsPolicy != nil && *c.SupplementalGroupsPolicy == v1.SupplementalGroupsPolicyStrict {
+		if f := node.Status.Features; f == nil || f.SupplementalGroupsPolicy == nil || !*f.SupplementalGroupsPolicy {
+			return AdmissionFailure{
+				Reason:  "SupplementalGroupsPolicyNotSupported",
+				Message: rejected + "SupplementalGroupsPolicy=Strict is not supported in this node",
+			}, true
+		}
+	}
+	return AdmissionFailure{}, false
+}
+
+// notOffered returns the extended resources that the pod asks for and the node does not name.
+func notOffered(pod *v1.Pod, node *v1.Node) []string {
+	var out []string
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, _ int64) {
+		if _, ok := node.Status.Allocatable[name]; !ok && resources.IsExtended(name) {
+			out = append(out, string(name))
+		}
+	})
+	return out
+}
+
+// static reports whether the pod comes from the node's own manifests rather than from the API server.
+func static(pod *v1.Pod) bool {
+	source, ok := pod.Annotations["kubernetes.io/config.source"]
+	return ok && source != "api"
+}

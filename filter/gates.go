@@ -1,0 +1,175 @@
+package filter
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Gated reports whether scheduling gates hold the pod back, with the message of the plugin SchedulingGates, whose code is
+// UnschedulableAndUnresolvable: "waiting for scheduling gates: [a b]", names in the order written. Rule: documentation,
+// "Pod Scheduling Readiness".
+func Gated(pod *v1.Pod) (message string, gated bool) {
+	if len(pod.Spec.SchedulingGates) == 0 {
+		return "", false
+	}
+	names := make([]string, len(pod.Spec.SchedulingGates))
+	for i, g := range pod.Spec.SchedulingGates {
+		names[i] = g.Name
+	}
+	return "waiting for scheduling gates: [" + strings.Join(names, " ") + "]", true
+}
+
+// GatedCondition returns the condition that the API server gives a gated pod at its creation, without times; false when
+// the pod is not gated or has a PodScheduled condition already.
+func GatedCondition(pod *v1.Pod) (v1.PodCondition, bool) {
+	if len(pod.Spec.SchedulingGates) == 0 {
+		return v1.PodCondition{}, false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodScheduled {
+			return v1.PodCondition{}, false
+		}
+	}
+	return v1.PodCondition{
+		Type:    v1.PodScheduled,
+		Status:  v1.ConditionFalse,
+		Reason:  v1.PodReasonSchedulingGated,
+		Message: "Scheduling is blocked due to non-empty scheduling gates",
+	}, true
+}
+
+// ValidateGates checks the scheduling gates of a pod at its creation: qualified names, none twice, and no node together
+// with gates. path is that of the pod's spec; nil stands for "spec".
+func ValidateGates(spec *v1.PodSpec, path *field.Path) field.ErrorList {
+	path = orSpec(path)
+	gates := path.Child("schedulingGates")
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, g := range spec.SchedulingGates {
+		for _, text := range validation.IsQualifiedName(g.Name) {
+			errs = append(errs, field.Invalid(gates.Index(i), g.Name, text))
+		}
+		if seen[g.Name] {
+			errs = append(errs, field.Duplicate(gates.Index(i), g.Name))
+		}
+		seen[g.Name] = true
+	}
+	if len(spec.SchedulingGates) > 0 && spec.NodeName != "" {
+		errs = append(errs, field.Forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+	}
+	return errs
+}
+
+// ValidateGatedUpdate checks an update of the fields that scheduling gates rule over:
+//
+//  1. Gates may be removed, in any order, and reordered; every name must have been there before.
+//  2. spec.nodeSelector changes only while the old pod is gated, and only by additions.
+//  3. spec.affinity changes only while the old pod is gated, and only its nodeAffinity: preferred terms freely; required
+//     terms freely when there were none, and else the same number of terms, each with expressions and fields appended to
+//     what it had; a term without any stays so.
+//
+// path is that of the pod's spec; nil stands for "spec". Rule: documentation, "Pod Scheduling Readiness", Mutable pod
+// scheduling directives.
+func ValidateGatedUpdate(updated, old *v1.PodSpec, path *field.Path) field.ErrorList {
+	path = orSpec(path)
+	var errs field.ErrorList
+	had := map[string]bool{}
+	for _, g := range old.SchedulingGates {
+		had[g.Name] = true
+	}
+	for i, g := range updated.SchedulingGates {
+		if !had[g.Name] {
+			errs = append(errs, field.Forbidden(path.Child("schedulingGates").Index(i).Child("name"),
+				"only deletion is allowed, but found new scheduling gate '"+g.Name+"'"))
+		}
+	}
+	gated := len(old.SchedulingGates) > 0
+	errs = append(errs, selectorUpdate(updated.NodeSelector, old.NodeSelector, gated, path.Child("nodeSelector"))...)
+	return append(errs, affinityUpdate(updated.Affinity, old.Affinity, gated, path.Child("affinity"))...)
+}
+
+func selectorUpdate(updated, old map[string]string, gated bool, path *field.Path) field.ErrorList {
+	if apiequality.Semantic.DeepEqual(updated, old) {
+		return nil
+	}
+	if !gated {
+		return field.ErrorList{immutable(path)}
+	}
+	for key, value := range old {
+		if v, ok := updated[key]; !ok || v != value {
+			return field.ErrorList{field.Invalid(path, updated, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")}
+		}
+	}
+	return nil
+}
+
+func affinityUpdate(updated, old *v1.Affinity, gated bool, path *field.Path) field.ErrorList {
+	if apiequality.Semantic.DeepEqual(updated, old) {
+		return nil
+	}
+	if !gated {
+		return field.ErrorList{immutable(path)}
+	}
+	var u, o v1.Affinity
+	if updated != nil {
+		u = *updated
+	}
+	if old != nil {
+		o = *old
+	}
+	var errs field.ErrorList
+	if !apiequality.Semantic.DeepEqual(u.PodAffinity, o.PodAffinity) {
+		errs = append(errs, immutable(path.Child("podAffinity")))
+	}
+	if !apiequality.Semantic.DeepEqual(u.PodAntiAffinity, o.PodAntiAffinity) {
+		errs = append(errs, immutable(path.Child("podAntiAffinity")))
+	}
+	terms := path.Child("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+	return append(errs, termsUpdate(requiredTerms(u), requiredTerms(o), terms)...)
+}
+
+func requiredTerms(a v1.Affinity) []v1.NodeSelectorTerm {
+	if a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+}
+
+func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.ErrorList {
+	if len(old) == 0 {
+		return nil
+	}
+	if len(updated) != len(old) {
+		return field.ErrorList{field.Invalid(path, updated, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
+	}
+	var errs field.ErrorList
+	for i, o := range old {
+		u := updated[i]
+		empty := len(o.MatchExpressions) == 0 && len(o.MatchFields) == 0
+		stays := len(u.MatchExpressions) == 0 && len(u.MatchFields) == 0
+		if empty != stays && empty || !extends(u.MatchExpressions, o.MatchExpressions) || !extends(u.MatchFields, o.MatchFields) {
+			errs = append(errs, field.Invalid(path.Index(i), u, "only additions are allowed (no mutations or deletions)"))
+		}
+	}
+	return errs
+}
+
+// extends reports whether updated begins with all of old.
+func extends(updated, old []v1.NodeSelectorRequirement) bool {
+	return len(updated) >= len(old) && apiequality.Semantic.DeepEqual(updated[:len(old)], old[:len(old):len(old)])
+}
+
+func immutable(path *field.Path) *field.Error {
+	return field.Forbidden(path, "may not change, except as documented for pods with scheduling gates")
+}
+
+func orSpec(path *field.Path) *field.Path {
+	if path == nil {
+		return field.NewPath("spec")
+	}
+	return path
+}

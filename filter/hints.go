@@ -1,0 +1,157 @@
+package filter
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// FitWouldHelp is the queueing hint of NodeResourcesFit: whether an event could make a pod schedulable that the filter
+// rejected. old and new are *v1.Pod, *v1.Node or *resourcev1.DeviceClass; old is nil for an addition, new for a deletion.
+//
+//   - Pod deleted: it had a node or a nominated node.
+//   - Pod updated: it is this pod (equal UID); or it has a node and asks for less of a resource that this pod asks for.
+//   - Node added or updated: the pod fits the empty node, and the node is new, allows more pods than before, or offers
+//     more of a resource that the pod asks for.
+//   - DeviceClass added or updated: it provides an extended resource that the pod asks for, and did not before.
+//
+// Any other type is an error, which a queue treats as yes.
+func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
+	if before, after, ok := event[v1.Pod](old, new); ok {
+		switch {
+		case after == nil:
+			return placed(before), nil
+		case before == nil:
+			return false, nil
+		case after.UID == pod.UID:
+			return true, nil
+		}
+		return after.Spec.NodeName != "" && shrank(pod, before, after), nil
+	}
+	if before, after, ok := event[v1.Node](old, new); ok {
+		if after == nil || len(Fits(pod, after, nil, o)) > 0 {
+			return false, nil
+		}
+		return before == nil || grew(pod, before, after), nil
+	}
+	if before, after, ok := event[resourcev1.DeviceClass](old, new); ok {
+		if after == nil || after.Spec.ExtendedResourceName == nil {
+			return false, nil
+		}
+		name := *after.Spec.ExtendedResourceName
+		known := before != nil && before.Spec.ExtendedResourceName != nil && *before.Spec.ExtendedResourceName == name
+		return !known && asks(pod, v1.ResourceName(name)), nil
+	}
+	return false, unexpected(old, new, "*v1.Pod, *v1.Node or *resourcev1.DeviceClass")
+}
+
+// shrank reports whether a running pod asks for less than before of a resource that pod asks for.
+func shrank(pod, before, after *v1.Pod) bool {
+	schema := resources.NewSchema()
+	was := overhead.AppendRequests(nil, schema, before, overhead.Options{UseStatus: true})
+	is := overhead.AppendRequests(nil, schema, after, overhead.Options{UseStatus: true})
+	less := false
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
+		if c, ok := schema.Column(name); ok && value > 0 {
+			less = less || is.At(c) < was.At(c)
+		}
+	})
+	return less
+}
+
+// grew reports whether a node allows more pods, or offers more of a resource that pod asks for.
+func grew(pod *v1.Pod, before, after *v1.Node) bool {
+	schema := resources.NewSchema()
+	was := resources.FromList(schema, before.Status.Allocatable)
+	is := resources.FromList(schema, after.Status.Allocatable)
+	more := is.At(resources.Pods) > was.At(resources.Pods)
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
+		if c, ok := schema.Column(name); ok && value > 0 {
+			more = more || is.At(c) > was.At(c)
+		}
+	})
+	return more
+}
+
+func asks(pod *v1.Pod, resource v1.ResourceName) bool {
+	found := false
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
+		found = found || name == resource && value > 0
+	})
+	return found
+}
+
+// PortsWouldHelp is the queueing hint of NodePorts. old and new are *v1.Pod or *v1.Node.
+//
+//   - Pod deleted: it had a node or a nominated node, and one of its host ports conflicts with one of this pod's.
+//   - Node added or updated: always.
+//
+// Any other type is an error, which a queue treats as yes.
+func PortsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := event[v1.Pod](old, new); ok {
+		return after == nil && placed(before) && CompilePorts(pod).Effect(before) != 0, nil
+	}
+	if _, after, ok := event[v1.Node](old, new); ok {
+		return after != nil, nil
+	}
+	return false, unexpected(old, new, "*v1.Pod or *v1.Node")
+}
+
+// NodeNameWouldHelp is the queueing hint of NodeName. old and new are *v1.Node; an added or updated node always helps. Any
+// other type is an error, which a queue treats as yes.
+func NodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := event[v1.Node](old, new); ok {
+		return after != nil, nil
+	}
+	return false, unexpected(old, new, "*v1.Node")
+}
+
+// FeaturesWouldHelp is the queueing hint of NodeDeclaredFeatures. old and new are *v1.Node or *v1.Pod.
+//
+//   - Node added; or updated, with another list of declared features.
+//   - Pod updated: it is this pod (equal UID), and it needs other features than before.
+//
+// Any other type is an error, which a queue treats as yes.
+func FeaturesWouldHelp(pod *v1.Pod, old, new any, o FeaturesOptions) (bool, error) {
+	if before, after, ok := event[v1.Node](old, new); ok {
+		return after != nil && (before == nil || !slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)), nil
+	}
+	if before, after, ok := event[v1.Pod](old, new); ok {
+		if before == nil || after == nil || after.UID != pod.UID {
+			return false, nil
+		}
+		return !slices.Equal(o.required(before), o.required(after)), nil
+	}
+	return false, unexpected(old, new, "*v1.Node or *v1.Pod")
+}
+
+// GatesWouldHelp is the queueing hint of SchedulingGates, for the event that a pod's gates are gone. old and new are
+// *v1.Pod: it helps when it is this pod (equal UID). Any other type is an error, which a queue treats as yes.
+func GatesWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := event[v1.Pod](old, new); ok {
+		return after != nil && after.UID == pod.UID, nil
+	}
+	return false, unexpected(old, new, "*v1.Pod")
+}
+
+// placed reports whether the pod has a node or a nominated one.
+func placed(p *v1.Pod) bool { return p.Spec.NodeName != "" || p.Status.NominatedNodeName != "" }
+
+// event returns both objects of an event about a T, nil for one that is absent; false when it is about something else.
+func event[T any](old, new any) (before, after *T, ok bool) {
+	before, wasT := old.(*T)
+	after, isT := new.(*T)
+	if (old != nil && !wasT) || (new != nil && !isT) {
+		return nil, nil, false
+	}
+	return before, after, before != nil || after != nil
+}
+
+func unexpected(old, new any, want string) error {
+	return fmt.Errorf("objects of an event: got %T and %T, want %s", old, new, want)
+}

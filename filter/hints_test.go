@@ -1,0 +1,91 @@
+package filter
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+type hintCase struct {
+	name, why string
+	hint      func(pod *v1.Pod, old, new any) (bool, error)
+	old, new  any
+	want      bool
+}
+
+func (c hintCase) title() (string, string) { return c.name, c.why }
+
+func TestHints(t *testing.T) {
+	fit := func(p *v1.Pod, old, new any) (bool, error) { return FitWouldHelp(p, old, new, FitOptions{}) }
+	features := func(p *v1.Pod, old, new any) (bool, error) { return FeaturesWouldHelp(p, old, new, FeaturesOptions{}) }
+	on := func(p *v1.Pod) *v1.Pod { p.Spec.NodeName = "n"; return p }
+	nominated := func(p *v1.Pod) *v1.Pod { p.Status.NominatedNodeName = "n"; return p }
+	ports := func(p *v1.Pod, n int32) *v1.Pod { return withPorts(p, port("", "", n)) }
+	declares := func(f ...string) *v1.Node { n := node("n"); n.Status.DeclaredFeatures = f; return n }
+	class := func(resource string) *resourcev1.DeviceClass {
+		c := &resourcev1.DeviceClass{}
+		if resource != "" {
+			c.Spec.ExtendedResourceName = &resource
+		}
+		return c
+	}
+	self := func() *v1.Pod { return ports(pod("p", "cpu", "2", "example.com/x", "1"), 80) }
+	big := []string{"cpu", "4", "example.com/x", "1", "pods", "5"}
+	needy := self()
+	needy.Spec.HostNetwork, needy.Spec.HostUsers = true, ptr(false)
+
+	unique(t, []hintCase{
+		{"fit: scheduled pod deleted", "it frees something", fit, on(pod("q")), nil, true},
+		{"fit: nominated pod deleted", "it gives up its room", fit, nominated(pod("q")), nil, true},
+		{"fit: pending pod deleted", "it held nothing", fit, pod("q"), nil, false},
+		{"fit: pod added", "takes, never gives", fit, nil, on(pod("q")), false},
+		{"fit: this pod shrank", "it asks for less itself", fit, self(), self(), true},
+		{"fit: another asks for less cpu", "a resource this pod asks for", fit, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), true},
+		{"fit: another asks for less memory", "not a resource this pod asks for", fit, on(pod("q", "memory", "2")), on(pod("q", "memory", "1")), false},
+		{"fit: a pending pod asks for less", "it holds nothing", fit, pod("q", "cpu", "2"), pod("q", "cpu", "1"), false},
+		{"fit: another asks for more", "takes, never gives", fit, on(pod("q", "cpu", "1")), on(pod("q", "cpu", "2")), false},
+		{"fit: node added", "the pod fits it empty", fit, nil, node("n", big...), true},
+		{"fit: small node added", "the pod does not fit it even empty", fit, nil, node("n", "cpu", "1", "pods", "5"), false},
+		{"fit: node grew", "more of what this pod asks for", fit, node("n", "cpu", "3", "example.com/x", "1", "pods", "5"), node("n", big...), true},
+		{"fit: node allows more pods", "pods count for every pod", fit, node("n", "cpu", "4", "example.com/x", "1", "pods", "4"), node("n", big...), true},
+		{"fit: node got memory", "not asked for", fit, node("n", big...), node("n", append([]string{"memory", "9"}, big...)...), false},
+		{"fit: node unchanged", "nothing new", fit, node("n", big...), node("n", big...), false},
+		{"fit: node deleted", "never helps", fit, node("n", big...), nil, false},
+		{"fit: device class for the resource", "it newly provides what is asked for", fit, nil, class("example.com/x"), true},
+		{"fit: device class renamed", "it newly provides what is asked for", fit, class("example.com/z"), class("example.com/x"), true},
+		{"fit: device class as before", "nothing new", fit, class("example.com/x"), class("example.com/x"), false},
+		{"fit: device class for another", "not asked for", fit, nil, class("example.com/z"), false},
+		{"fit: device class without a resource", "provides none", fit, nil, class(""), false},
+
+		{"ports: holder deleted", "frees the port", PortsWouldHelp, on(ports(pod("q"), 80)), nil, true},
+		{"ports: nominated holder deleted", "gives the port up", PortsWouldHelp, nominated(ports(pod("q"), 80)), nil, true},
+		{"ports: other port", "does not matter", PortsWouldHelp, on(ports(pod("q"), 81)), nil, false},
+		{"ports: pending holder deleted", "held nothing", PortsWouldHelp, ports(pod("q"), 80), nil, false},
+		{"ports: pod without ports deleted", "held nothing", PortsWouldHelp, on(pod("q")), nil, false},
+		{"ports: pod updated", "ports do not change", PortsWouldHelp, on(ports(pod("q"), 80)), on(ports(pod("q"), 80)), false},
+		{"ports: node", "a new node has free ports", PortsWouldHelp, nil, node("n"), true},
+
+		{"name: node", "any node may have the name", NodeNameWouldHelp, nil, node("n"), true},
+		{"name: node deleted", "never helps", NodeNameWouldHelp, node("n"), nil, false},
+
+		{"features: node added", "it may declare them", features, nil, declares(), true},
+		{"features: list differs", "it may declare them now", features, declares("a"), declares("a", "b"), true},
+		{"features: list equal", "nothing new", features, declares("a"), declares("a"), false},
+		{"features: this pod needs others", "an update of its spec", features, self(), needy, true},
+		{"features: this pod as before", "needs what it needed", features, self(), self(), false},
+		{"features: another pod", "does not matter", features, pod("q"), pod("q"), false},
+
+		{"gates: this pod", "its gates are gone", GatesWouldHelp, self(), self(), true},
+		{"gates: another pod", "does not matter", GatesWouldHelp, pod("q"), pod("q"), false},
+	}, func(t *testing.T, c hintCase) {
+		got, err := c.hint(self(), c.old, c.new)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+		_, err = c.hint(self(), nil, "a string")
+		require.Error(t, err)
+		_, err = c.hint(self(), nil, nil)
+		require.Error(t, err)
+	})
+}

@@ -1,0 +1,86 @@
+package filter
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+type portCase struct {
+	name, why  string
+	used, want v1.ContainerPort
+	conflict   bool
+}
+
+func (c portCase) title() (string, string) { return c.name, c.why }
+
+func TestPortConflicts(t *testing.T) {
+	unique(t, []portCase{
+		{"defaults are any address and TCP", "empty fields are filled in", port("", "", 80), port("0.0.0.0", "TCP", 80), true},
+		{"any address used", "0.0.0.0 covers 127.0.0.1", port("0.0.0.0", "TCP", 80), port("127.0.0.1", "TCP", 80), true},
+		{"any address wanted", "and the other way round", port("127.0.0.1", "TCP", 80), port("0.0.0.0", "TCP", 80), true},
+		{"two addresses", "different addresses are free of each other", port("127.0.0.1", "TCP", 80), port("10.0.0.1", "TCP", 80), false},
+		{"two protocols", "different protocols are free of each other", port("127.0.0.1", "TCP", 80), port("127.0.0.1", "UDP", 80), false},
+		{"two ports", "different ports are free of each other", port("127.0.0.1", "TCP", 80), port("127.0.0.1", "TCP", 81), false},
+		{"double colon used", ":: is no wildcard", port("::", "TCP", 80), port("127.0.0.1", "TCP", 80), false},
+		{"double colon wanted", ":: is no wildcard", port("127.0.0.1", "TCP", 80), port("::", "TCP", 80), false},
+		{"double colon against any", "0.0.0.0 covers :: too", port("::", "TCP", 80), port("0.0.0.0", "TCP", 80), true},
+		{"addresses as text", "two spellings of one IPv6 address are two", port("::1", "TCP", 80), port("0:0:0:0:0:0:0:1", "TCP", 80), false},
+		{"protocol case", "the protocol is compared as written", port("", "tcp", 80), port("", "TCP", 80), false},
+		{"same", "equal tuples conflict", port("10.0.0.1", "SCTP", 80), port("10.0.0.1", "SCTP", 80), true},
+		{"no host port", "port 0 holds nothing", port("", "", 0), port("", "", 0), false},
+	}, func(t *testing.T, c portCase) {
+		used, want := withPorts(pod("used"), c.used), withPorts(pod("want"), c.want)
+		w := newWorld(node("n")).put(0, used)
+		s := CompilePorts(want).Count(w)
+		require.Equal(t, c.conflict, s.Check(0) != 0)
+		require.Equal(t, !c.conflict, PortsFree(want, w.pods[0]))
+		require.Equal(t, c.conflict, len(s.Explain(0)) > 0)
+		require.Equal(t, c.conflict, CompilePorts(used).Effect(want) != 0, "conflict is mutual")
+		if c.conflict {
+			ps := Predicates{s}
+			require.Equal(t, Unschedulable, ps.Code(ps.First(0)))
+			require.Equal(t, []string{"node(s) didn't have free ports for the requested pod ports"}, ps.Reasons(ps.First(0), 0))
+		}
+	})
+}
+
+func TestWhosePorts(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	p := withPorts(pod("p"), port("", "", 80))
+	p.Spec.InitContainers = []v1.Container{
+		{Name: "init", Ports: []v1.ContainerPort{port("", "", 1)}},
+		{Name: "sidecar", RestartPolicy: &always, Ports: []v1.ContainerPort{port("", "UDP", 2)}},
+	}
+	require.Equal(t, []HostPort{{"0.0.0.0", "UDP", 2}, {"0.0.0.0", "TCP", 80}}, AppendHostPorts(nil, p))
+	require.True(t, CompilePorts(pod("none")).Skip())
+	twice := withPorts(pod("twice"), port("", "", 80), port("", "", 80))
+	require.True(t, PortsFree(twice, nil), "conflicts inside one pod are not checked")
+	require.Zero(t, CompilePorts(pod("none")).Count(newWorld(node("n")).put(0, p)).Check(0))
+}
+
+// The simulation keeps ports as a set: removing one of two holders of a tuple frees it, which a fresh count does not.
+func TestPortsTrialIsASet(t *testing.T) {
+	a, b := withPorts(pod("a"), port("", "", 80)), withPorts(pod("b"), port("", "", 80))
+	s := CompilePorts(withPorts(pod("p"), port("", "", 80))).Count(newWorld(node("n"), node("m")).put(0, a, b))
+	tr := s.Trial()
+	require.NotZero(t, tr.Check(0))
+	tr.Remove(a, 0)
+	require.Zero(t, tr.Check(0), "the tuple is gone though b holds it")
+	tr.Remove(b, 0)
+	tr.Add(a, 0)
+	require.NotZero(t, tr.Check(0))
+	tr.Add(a, 1)
+	require.NotZero(t, tr.Check(1))
+	tr.Reset()
+	require.NotZero(t, tr.Check(0))
+	require.Zero(t, tr.Check(1))
+
+	s.Remove(a, 0)
+	require.NotZero(t, s.Check(0), "the state knows that b is left")
+	s.Remove(b, 0)
+	require.Zero(t, s.Check(0))
+	s.Add(a, 5)
+	require.NotZero(t, s.Check(5), "a slot that is new since Count")
+}

@@ -1,0 +1,165 @@
+package filter
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestCode(t *testing.T) {
+	for c, want := range map[Code]string{Success: "Success", Error: "Error", Unschedulable: "Unschedulable",
+		UnschedulableAndUnresolvable: "UnschedulableAndUnresolvable", Wait: "Wait", Skip: "Skip", Pending: "Pending", 9: "Code(9)", -1: "Code(-1)"} {
+		require.Equal(t, want, c.String())
+		require.Equal(t, c == Unschedulable || c == UnschedulableAndUnresolvable || c == Pending, c.Rejected(), want)
+	}
+	require.Equal(t, []Code{0, 1, 2, 3, 4, 5, 6}, []Code{Success, Error, Unschedulable, UnschedulableAndUnresolvable, Wait, Skip, Pending})
+}
+
+func TestNodeName(t *testing.T) {
+	w := newWorld(node("a"), node("b"), nil)
+	p := pod("p")
+	require.True(t, CompileNodeName(p).Skip())
+	require.Zero(t, CompileNodeName(p).Count(w).Check(1))
+	require.Empty(t, CompileNodeName(p).Reads(nil))
+	p.Spec.NodeName = "a"
+	ps := Predicates{CompileNodeName(p).Count(w)}
+	require.True(t, ps.First(0).Allowed())
+	for _, i := range []int{1, 2} {
+		require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(i)))
+		require.Equal(t, []string{"node(s) didn't match the requested node name"}, ps.Reasons(ps.First(i), i))
+	}
+	require.Equal(t, []string{"name"}, CompileNodeName(p).Reads(nil))
+}
+
+type featureCase struct {
+	name, why string
+	change    func(*v1.Pod)
+	declared  []string
+	needs     []string
+	fits      bool
+}
+
+func (c featureCase) title() (string, string) { return c.name, c.why }
+
+func TestNodeDeclaredFeatures(t *testing.T) {
+	restart := []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
+	unique(t, []featureCase{
+		{"plain pod", "needs nothing", func(*v1.Pod) {}, nil, nil, true},
+		{"restart all on a plain node", "the node declares nothing",
+			func(p *v1.Pod) { p.Spec.Containers[0].RestartPolicyRules = restart }, nil, []string{"RestartAllContainersOnContainerExits"}, false},
+		{"restart all on a node that declares it", "unknown names beside it are ignored",
+			func(p *v1.Pod) { p.Spec.Containers[0].RestartPolicyRules = restart },
+			[]string{"Bogus", "RestartAllContainersOnContainerExits"}, []string{"RestartAllContainersOnContainerExits"}, true},
+		{"restart all in an init container", "init containers count",
+			func(p *v1.Pod) { p.Spec.InitContainers = []v1.Container{{RestartPolicyRules: restart}} },
+			nil, []string{"RestartAllContainersOnContainerExits"}, false},
+		{"other restart action", "only RestartAllContainers needs a feature",
+			func(p *v1.Pod) {
+				p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}}
+			}, nil, nil, true},
+		{"user namespace with the host's network", "no node declares it by default, whatever the gates",
+			func(p *v1.Pod) { p.Spec.HostNetwork, p.Spec.HostUsers = true, ptr(false) },
+			nil, []string{"UserNamespacesHostNetworkSupport"}, false},
+		{"user namespace alone", "hostNetwork is part of the rule", func(p *v1.Pod) { p.Spec.HostUsers = ptr(false) }, nil, nil, true},
+		{"host users with the host's network", "hostUsers true needs nothing",
+			func(p *v1.Pod) { p.Spec.HostNetwork, p.Spec.HostUsers = true, ptr(true) }, nil, nil, true},
+		{"one of two", "all are needed",
+			func(p *v1.Pod) {
+				p.Spec.HostNetwork, p.Spec.HostUsers = true, ptr(false)
+				p.Spec.Containers[0].RestartPolicyRules = restart
+			}, []string{"UserNamespacesHostNetworkSupport"},
+			[]string{"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}, false},
+	}, func(t *testing.T, c featureCase) {
+		p, n := pod("p"), node("n")
+		c.change(p)
+		n.Status.DeclaredFeatures = c.declared
+		require.Equal(t, c.needs, RequiredFeatures(p))
+		e := CompileFeatures(p, FeaturesOptions{})
+		require.Equal(t, len(c.needs) == 0, e.Skip())
+		s := e.Count(newWorld(n, nil))
+		ps := Predicates{s}
+		require.Equal(t, c.fits, ps.First(0).Allowed())
+		require.Equal(t, c.fits, len(s.Explain(0)) == 0)
+		if !c.fits {
+			require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
+			require.Equal(t, []string{"node(s) didn't match Pod's required features"}, ps.Reasons(ps.First(0), 0))
+			require.False(t, ps.First(1).Allowed(), "a free slot declares nothing")
+		}
+	})
+	own := CompileFeatures(pod("p"), FeaturesOptions{Required: func(*v1.Pod) []string { return []string{"X"} }})
+	require.NotZero(t, own.Count(newWorld(node("n"))).Check(0), "the required set can be the caller's")
+}
+
+func TestClaims(t *testing.T) {
+	w := newWorld(node("plain", "pods", "9"), node("plugin", "pods", "9", "example.com/x", "1")).resolve()
+	require.True(t, CompileClaims(pod("p"), FitOptions{}).Skip())
+	require.NoError(t, CompileClaims(pod("p"), FitOptions{}).Err())
+
+	p := pod("p")
+	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}, {Name: "nic"}}
+	e := CompileClaims(p, FitOptions{})
+	require.False(t, e.Skip())
+	var outside *OutsideError
+	require.ErrorAs(t, e.Err(), &outside)
+	require.Equal(t, []string{"gpu", "nic"}, outside.Claims)
+	require.Equal(t, "spec.resourceClaims [gpu nic]: dynamic resource allocation is outside this library", outside.Error())
+	ps := Predicates{e.Count(w)}
+	require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
+	require.Len(t, ps.Reasons(ps.First(0), 0), 1)
+	require.Equal(t, "DynamicResources", ps[0].Name())
+
+	o := FitOptions{DeviceResources: []string{"example.com/x"}}
+	e = CompileClaims(pod("p", "example.com/x", "1"), o)
+	require.NoError(t, e.Err())
+	ps = Predicates{e.Count(w)}
+	require.False(t, ps.First(0).Allowed(), "no silent verdict on a node that would need the allocator")
+	require.Contains(t, ps.Reasons(ps.First(0), 0)[0], "DeviceClass")
+	require.True(t, ps.First(1).Allowed(), "a node with a device plugin needs no allocator")
+}
+
+func TestOldNames(t *testing.T) {
+	today := map[string]bool{}
+	for _, name := range Order() {
+		today[name] = true
+	}
+	seen := map[string]bool{}
+	for _, o := range OldNames() {
+		require.False(t, seen[o.Old], o.Old)
+		seen[o.Old] = true
+		require.False(t, today[o.Old], "%s is a name of today", o.Old)
+		for _, p := range o.Plugins {
+			require.True(t, today[p], "%s -> %s", o.Old, p)
+		}
+		require.True(t, len(o.Plugins) > 0 || o.Note != "", "%s goes nowhere without a word", o.Old)
+		got, ok := Modern(o.Old)
+		require.True(t, ok)
+		require.Equal(t, o, got)
+	}
+	for old, plugin := range map[string]string{"PodFitsResources": "NodeResourcesFit", "PodFitsHostPorts": "NodePorts", "HostName": "NodeName",
+		"MatchNodeSelector": "NodeAffinity", "NoDiskConflict": "VolumeRestrictions", "NoVolumeZoneConflict": "VolumeZone",
+		"CheckVolumeBinding": "VolumeBinding", "EBSLimits": "NodeVolumeLimits", "EvenPodsSpread": "PodTopologySpread"} {
+		got, ok := Modern(old)
+		require.True(t, ok)
+		require.Equal(t, []string{plugin}, got.Plugins)
+	}
+	_, ok := Modern("NodeResourcesFit")
+	require.False(t, ok)
+}
+
+func TestOrders(t *testing.T) {
+	require.Len(t, Order(), 14)
+	require.Len(t, PreFilterOrder(), 11)
+	Order()[0] = "changed"
+	require.Equal(t, "NodeUnschedulable", Order()[0], "each call returns a slice of its own")
+	position := map[string]int{}
+	for i, name := range Order() {
+		position[name] = i
+	}
+	for i := range len(PreFilterOrder()) - 1 {
+		require.Less(t, position[PreFilterOrder()[i]], position[PreFilterOrder()[i+1]], "both lists agree")
+	}
+	require.Equal(t, []string{"DynamicResources", "DefaultPreemption"}, PostFilterOrder())
+}

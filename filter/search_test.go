@@ -1,0 +1,383 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+type sampleCase struct {
+	name, why string
+	n         int
+	s         Sampling
+	want      int
+}
+
+func (c sampleCase) title() (string, string) { return c.name, c.why }
+
+func TestNumToFind(t *testing.T) {
+	profile := func(p int32) Sampling { return Sampling{Percentage: &p} }
+	unique(t, []sampleCase{
+		{"99 nodes", "below 100 all are looked at", 99, Sampling{}, 99},
+		{"100 nodes", "49% of them, at least 100", 100, Sampling{}, 100},
+		{"150 nodes at 30%", "the minimum of 100", 150, Sampling{Global: 30}, 100},
+		{"249 nodes", "50 - 1 = 49%", 249, Sampling{}, 122},
+		{"250 nodes", "50 - 2 = 48%", 250, Sampling{}, 120},
+		{"500 nodes", "46%", 500, Sampling{}, 230},
+		{"500 nodes at 30%", "a set percentage", 500, Sampling{Global: 30}, 150},
+		{"1000 nodes", "42%", 1000, Sampling{}, 420},
+		{"1000 nodes at 70%", "a set percentage", 1000, Sampling{Global: 70}, 700},
+		{"2000 nodes", "34%", 2000, Sampling{}, 680},
+		{"5000 nodes", "10%", 5000, Sampling{}, 500},
+		{"5000 nodes at 30%", "a set percentage", 5000, Sampling{Global: 30}, 1500},
+		{"6000 nodes", "the floor of 5%", 6000, Sampling{}, 300},
+		{"10000 nodes", "the floor of 5%", 10000, Sampling{}, 500},
+		{"5000 nodes at 1%", "the minimum of 100", 5000, Sampling{Global: 1}, 100},
+		{"profile before global", "the profile's value counts", 1000, Sampling{Percentage: ptr(int32(30)), Global: 70}, 300},
+		{"profile 0 before global", "an explicit 0 asks for the formula", 1000, Sampling{Percentage: ptr(int32(0)), Global: 70}, 420},
+		{"all", "100% is all", 5000, profile(100), 5000},
+		{"above 100", "counts as 100, as the documents say", 5000, profile(150), 5000},
+		{"nothing scores", "the first node will do", 5000, Sampling{Unscored: true}, 1},
+		{"nothing scores, no nodes", "there is none", 0, Sampling{Unscored: true}, 0},
+		{"older minimum", "up to v1.15 it was 50", 5000, Sampling{Global: 1, Minimum: 50}, 50},
+		{"older minimum, few nodes", "below it all are looked at", 49, Sampling{Minimum: 50}, 49},
+		{"older minimum, 60 nodes", "50% of 60 is below it", 60, Sampling{Minimum: 50}, 50},
+	}, func(t *testing.T, c sampleCase) { require.Equal(t, c.want, NumToFind(c.n, c.s)) })
+
+	for n := range 20000 {
+		k := NumToFind(n, Sampling{Global: int32(n % 101)})
+		require.True(t, k <= n && k >= min(n, 100), n)
+	}
+}
+
+// The percentages of the documentation: 50% at 100 nodes, 10% at 5000, never below 5%.
+func TestPercentagesOfTheDocuments(t *testing.T) {
+	percent := func(n int) int { return max(5, 50-n/125) }
+	require.Equal(t, 50, percent(100))
+	require.Equal(t, 10, percent(5000))
+	require.Equal(t, 5, percent(100_000))
+	require.Equal(t, NumToFind(5000, Sampling{Global: 10}), NumToFind(5000, Sampling{}))
+	require.Equal(t, NumToFind(100_000, Sampling{Global: 5}), NumToFind(100_000, Sampling{}))
+}
+
+func TestValidatePercentage(t *testing.T) {
+	path := field.NewPath("percentageOfNodesToScore")
+	require.Empty(t, ValidatePercentage(nil, path))
+	require.Empty(t, ValidatePercentage(ptr(int32(100)), path))
+	require.Empty(t, ValidatePercentage(ptr(int32(0)), path))
+	require.Equal(t, "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]", ValidatePercentage(ptr(int32(101)), path)[0].Error())
+	require.Len(t, ValidatePercentage(ptr(int32(-1)), path), 1)
+}
+
+func zoned(name string, labels ...string) *v1.Node {
+	n := node(name)
+	n.Labels = map[string]string{}
+	for k := 0; k+1 < len(labels); k += 2 {
+		n.Labels[labels[k]] = labels[k+1]
+	}
+	return n
+}
+
+func inZone(name, zone string) *v1.Node { return zoned(name, v1.LabelTopologyZone, zone) }
+
+// names returns the scan order of z over nodes by name.
+func names(z *Zones, nodes []*v1.Node) string {
+	var out []string
+	for _, i := range z.Order() {
+		out = append(out, nodes[i].Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// The documents' example: six nodes in two zones.
+func TestSixNodesInTwoZones(t *testing.T) {
+	w := newWorld(inZone("1", "z1"), inZone("2", "z1"), inZone("3", "z1"), inZone("4", "z1"), inZone("5", "z2"), inZone("6", "z2"))
+	require.Equal(t, []int{0, 4, 1, 5, 2, 3}, ScanOrder(w))
+	require.Equal(t, []int{0, 4, 1, 5, 2, 3}, Interleave([]string{"a", "a", "a", "a", "b", "b"}))
+	found := Search{Candidates: ScanOrder(w), Next: 5}.Run(nil, nil)
+	require.Equal(t, []int{3, 0, 4, 1, 5, 2}, found.Feasible, "after the last node comes the first")
+	require.Equal(t, 5, found.Next)
+}
+
+func TestZones(t *testing.T) {
+	var z Zones
+	var nodes []*v1.Node
+	add := func(n *v1.Node) {
+		nodes = append(nodes, n)
+		z.Add(len(nodes)-1, n)
+	}
+	for _, n := range []string{"a1", "a2", "a3", "b1", "c1", "c2"} {
+		add(inZone(n, n[:1]))
+	}
+	slot := func(name string) int {
+		return slices.IndexFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
+	}
+	require.Equal(t, "a1 b1 c1 a2 c2 a3", names(&z, nodes))
+	add(inZone("b2", "b"))
+	require.Equal(t, "a1 b1 c1 a2 b2 c2 a3", names(&z, nodes))
+	z.Add(slot("b2"), nodes[slot("b2")])
+	require.Equal(t, 7, z.Len(), "a slot that is there already is left alone")
+	z.Remove(slot("a1"))
+	require.Equal(t, "a2 b1 c1 a3 b2 c2", names(&z, nodes))
+	z.Remove(slot("b1"))
+	z.Remove(slot("b2"))
+	require.Equal(t, "a2 c1 a3 c2", names(&z, nodes))
+	z.Remove(slot("b2"))
+	require.Equal(t, 4, z.Len(), "an unknown slot is ignored")
+	add(inZone("b3", "b"))
+	require.Equal(t, "a2 c1 b3 a3 c2", names(&z, nodes), "a zone that comes back stands last")
+}
+
+func TestZoneKeys(t *testing.T) {
+	nodes := []*v1.Node{
+		zoned("x1", v1.LabelTopologyRegion, "r1", v1.LabelTopologyZone, "z"), zoned("x2", v1.LabelTopologyRegion, "r1", v1.LabelTopologyZone, "z"),
+		zoned("y1", v1.LabelTopologyRegion, "r2", v1.LabelTopologyZone, "z"), zoned("y2", v1.LabelTopologyRegion, "r2", v1.LabelTopologyZone, "z"),
+		zoned("u1"), zoned("u2"), zoned("w1", v1.LabelTopologyRegion, "r1"),
+	}
+	var z Zones
+	for i, n := range nodes {
+		z.Add(i, n)
+	}
+	require.Equal(t, "x1 y1 u1 w1 x2 y2 u2", names(&z, nodes), "no labels are a zone like any other; a region alone is one too")
+
+	beta := zoned("n", v1.LabelFailureDomainBetaZone, "B", v1.LabelTopologyZone, "A")
+	require.Equal(t, ZoneKey(inZone("n", "B")), ZoneKey(beta), "the beta label counts first")
+	require.Equal(t, ZoneKey(zoned("n")), ZoneKey(zoned("n", v1.LabelFailureDomainBetaZone, "", v1.LabelTopologyZone, "A")), "even when empty")
+	require.Equal(t, "r:\x00:z", ZoneKey(zoned("n", v1.LabelTopologyRegion, "r", v1.LabelTopologyZone, "z")))
+}
+
+func TestZoneUpdates(t *testing.T) {
+	for _, eager := range []bool{false, true} {
+		z := Zones{Eager: eager}
+		nodes := []*v1.Node{inZone("a1", "a"), inZone("a2", "a"), inZone("b1", "b")}
+		for i, n := range nodes {
+			z.Update(i, n) // an unknown slot is added
+		}
+		require.Equal(t, "a1 b1 a2", names(&z, nodes))
+		z.Update(0, inZone("a1", "b"))
+		if eager {
+			require.Equal(t, "a2 b1 a1", names(&z, nodes), "shown at once")
+		} else {
+			require.Equal(t, "a1 b1 a2", names(&z, nodes), "shown when a node comes or goes")
+		}
+		z.Update(1, zoned("a2", v1.LabelTopologyZone, "a", "other", "label"))
+		z.Add(3, inZone("c1", "c"))
+		require.Equal(t, "a2 b1 c1 a1", names(&z, append(nodes, inZone("c1", "c"))))
+	}
+}
+
+// The maintained structure equals a slow model under random changes.
+func TestZonesModel(t *testing.T) {
+	for seed := range int64(200) {
+		rng := rand.New(rand.NewSource(seed))
+		z := Zones{Eager: true}
+		var seen []string             // zones in first-seen order
+		members := map[string][]int{} // slots in order of insertion
+		where := map[int]string{}
+		drop := func(i int) {
+			zone := where[i]
+			delete(where, i)
+			members[zone] = slices.DeleteFunc(members[zone], func(s int) bool { return s == i })
+			if len(members[zone]) == 0 {
+				seen = slices.DeleteFunc(seen, func(s string) bool { return s == zone })
+			}
+		}
+		put := func(i int, zone string) {
+			if !slices.Contains(seen, zone) {
+				seen = append(seen, zone)
+			}
+			members[zone], where[i] = append(members[zone], i), zone
+		}
+		for range 60 {
+			i, zone := rng.Intn(12), string(rune('a'+rng.Intn(4)))
+			n := inZone(fmt.Sprint(i), zone)
+			switch _, there := where[i]; rng.Intn(3) {
+			case 0:
+				z.Add(i, n)
+				if !there {
+					put(i, zone)
+				}
+			case 1:
+				z.Remove(i)
+				if there {
+					drop(i)
+				}
+			case 2:
+				z.Update(i, n)
+				if there && where[i] != zone {
+					drop(i)
+				}
+				if _, still := where[i]; !still {
+					put(i, zone)
+				}
+			}
+			var want []int
+			for k := 0; len(want) < len(where); k++ {
+				for _, zone := range seen {
+					if k < len(members[zone]) {
+						want = append(want, members[zone][k])
+					}
+				}
+			}
+			require.Equal(t, want, append([]int(nil), z.Order()...))
+		}
+	}
+}
+
+// fixed is a predicate with given verdicts.
+type fixed struct {
+	name     string
+	verdicts []uint16
+	codes    map[uint16]Code
+}
+
+func (p fixed) Name() string       { return p.name }
+func (p fixed) Check(i int) uint16 { return p.verdicts[i] }
+func (p fixed) Reasons(v uint16) []string {
+	return []string{fmt.Sprintf("%s %d", p.name, v&^Unresolvable)}
+}
+func (p fixed) Code(v uint16) Code {
+	if c, ok := p.codes[v]; ok {
+		return c
+	}
+	if v&Unresolvable != 0 {
+		return UnschedulableAndUnresolvable
+	}
+	return Unschedulable
+}
+
+func slots(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// 250 nodes, the first 60 cordoned: 120 feasible ones are found at 61 to 180, and the next search begins behind them.
+func TestSearch250(t *testing.T) {
+	v := make([]uint16, 250)
+	for i := range 60 {
+		v[i] = 1 | Unresolvable
+	}
+	ps := Predicates{fixed{"NodeUnschedulable", v, nil}}
+	found := Search{Candidates: slots(250), Limit: NumToFind(250, Sampling{})}.Run(ps, nil)
+	require.Equal(t, slots(250)[60:180], found.Feasible)
+	require.Equal(t, 180, found.Examined)
+	require.Equal(t, 180, found.Next)
+	require.Equal(t, 60, found.Rejected.Nodes())
+	next := Search{Candidates: slots(250), Limit: 120, Next: found.Next}.Run(ps, nil)
+	require.Equal(t, 180, next.Feasible[0])
+	require.Equal(t, (180+180)%250, next.Next, "70, then 60 cordoned ones, then 50 more")
+}
+
+func TestSearch(t *testing.T) {
+	ps := Predicates{fixed{"A", []uint16{0, 1, 0, 0, 2}, nil}, fixed{"B", []uint16{3, 1, 0, 0, 0}, map[uint16]Code{3: Error, 4: Skip, 5: Pending}}}
+	t.Run("an error ends the search and advances", func(t *testing.T) {
+		f := Search{Candidates: slots(5), Next: 3}.Run(ps, nil)
+		require.EqualError(t, f.Err, `running "B" filter plugin: B 3`)
+		require.Equal(t, []int{3}, f.Feasible)
+		require.Equal(t, 3, f.Examined)
+		require.Equal(t, (3+3)%5, f.Next)
+		var plugin *PluginError
+		require.True(t, errors.As(f.Err, &plugin))
+		require.Equal(t, "B", plugin.Plugin)
+	})
+	t.Run("nominated node alone", func(t *testing.T) {
+		f := Search{Candidates: slots(5), Next: 1, Nominated: ptr(2)}.Run(ps, nil)
+		require.True(t, f.OnNominated)
+		require.Equal(t, []int{2}, f.Feasible)
+		require.Equal(t, 1, f.Next, "the beginning stays")
+		require.Zero(t, f.Examined)
+	})
+	t.Run("nominated node rejects", func(t *testing.T) {
+		f := Search{Candidates: slots(5), Next: 1, Limit: 1, Nominated: ptr(0)}.Run(ps, nil)
+		require.False(t, f.OnNominated, "its error counts as a rejection")
+		require.Equal(t, []int{2}, f.Feasible)
+		require.Equal(t, 3, f.Next)
+		require.NoError(t, f.Err)
+	})
+	t.Run("a narrowed set", func(t *testing.T) {
+		f := Search{Candidates: []int{1, 2, 4}, Nodes: 5, Next: 4}.Run(ps, nil)
+		require.Equal(t, []int{2}, f.Feasible, "begins at 4 modulo 3")
+		require.Equal(t, (4+3)%5, f.Next, "modulo all nodes")
+		require.Equal(t, []Count{{"A 1", 1}, {"A 2", 1}}, f.Rejected.Counts(ps))
+		require.Equal(t, []string{"A"}, f.Rejected.Rejecters(ps))
+	})
+	t.Run("no candidates", func(t *testing.T) {
+		f := Search{Nodes: 5, Next: 4}.Run(ps, nil)
+		require.Empty(t, f.Feasible)
+		require.Equal(t, 4, f.Next)
+	})
+	t.Run("no predicates", func(t *testing.T) {
+		f := Search{Candidates: slots(5), Next: 3, Limit: 3}.Run(nil, nil)
+		require.Equal(t, []int{3, 4, 0}, f.Feasible, "the first ones from the beginning")
+	})
+	t.Run("codes a filter must not use", func(t *testing.T) {
+		require.EqualError(t, ps.Err(Rejection{1, 4}, 0), `running "B" filter plugin: unexpected status Skip`)
+		require.NoError(t, ps.Err(Rejection{1, 5}, 0), "Pending rejects the node")
+		require.NoError(t, ps.Err(Rejection{}, 0))
+		require.Equal(t, Success, ps.Code(Rejection{}))
+		require.Empty(t, ps.Reasons(Rejection{}, 0))
+	})
+	t.Run("all rejections", func(t *testing.T) {
+		require.Equal(t, []Rejection{{0, 1}, {1, 1}}, ps.AppendAll(nil, 1))
+		require.Equal(t, Rejection{0, 1}, ps.First(1))
+		require.Empty(t, ps.AppendAll(nil, 2))
+	})
+}
+
+// Any number of workers that fill a column of verdicts give the same search.
+func TestSearchAtAnyParallelism(t *testing.T) {
+	const n = 1000
+	rng := rand.New(rand.NewSource(7))
+	v := make([]uint16, n)
+	for i := range v {
+		v[i] = uint16(rng.Intn(3))
+	}
+	ps := Predicates{fixed{"A", v, nil}}
+	s := Search{Candidates: rng.Perm(n), Next: 333, Limit: 200}
+	want := s.Run(ps, nil)
+	for workers := 1; workers <= 16; workers *= 2 {
+		column := make([]Rejection, n)
+		var wg sync.WaitGroup
+		for k := range workers {
+			wg.Go(func() {
+				for i := k; i < n; i += workers {
+					column[i] = ps.First(i)
+				}
+			})
+		}
+		wg.Wait()
+		got := s.Run(ps, func(i int) Rejection { return column[i] })
+		require.Equal(t, want.Feasible, got.Feasible)
+		require.Equal(t, want.Next, got.Next)
+		require.Equal(t, want.Rejected.Counts(ps), got.Rejected.Counts(ps))
+	}
+}
+
+// Over attempts that look at k nodes each, the beginning is the sum of the ks modulo the nodes.
+func TestSearchRotation(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	const n = 37
+	next, sum := 0, 0
+	for range 100 {
+		v := make([]uint16, n)
+		for i := range v {
+			v[i] = uint16(rng.Intn(2))
+		}
+		f := Search{Candidates: slots(n), Next: next, Limit: 1 + rng.Intn(n)}.Run(Predicates{fixed{"A", v, nil}}, nil)
+		require.Equal(t, f.Examined, len(f.Feasible)+f.Rejected.Nodes())
+		sum += f.Examined
+		next = f.Next
+		require.Equal(t, sum%n, next)
+	}
+}
