@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PodUpdateEvents returns the events of a change from old to new, in this order: labels differ; a resource of old's
+// requests is smaller in new, or gone; the last scheduling gate went; the number of tolerations differs; the generated
+// resource claims differ. When it is none of these (annotations, status, requests that grow, one gate of two, nothing) it
+// is one general Update. The resource is AssignedPod if new has a node, else UnschedulablePod. Nil pods have no events.
+func PodUpdateEvents(old, new *v1.Pod) []Event {
+	if old == nil || new == nil {
+		return nil
+	}
+	r := UnschedulablePod
+	if new.Spec.NodeName != "" {
+		r = AssignedPod
+	}
+	var events []Event
+	when := func(changed bool, a Action) {
+		if changed {
+			events = append(events, Event{Resource: r, Action: a})
+		}
+	}
+	when(!maps.Equal(old.Labels, new.Labels), UpdatePodLabel)
+	when(scaledDown(old, new), UpdatePodScaleDown)
+	when(len(old.Spec.SchedulingGates) > 0 && len(new.Spec.SchedulingGates) == 0, UpdatePodSchedulingGatesEliminated)
+	when(len(old.Spec.Tolerations) != len(new.Spec.Tolerations), UpdatePodToleration)
+	when(!slices.EqualFunc(old.Status.ResourceClaimStatuses, new.Status.ResourceClaimStatuses, sameClaim), UpdatePodGeneratedResourceClaim)
+	when(len(events) == 0, Update)
+	return events
+}
+
+func sameClaim(a, b v1.PodResourceClaimStatus) bool {
+	if a.Name != b.Name || (a.ResourceClaimName == nil) != (b.ResourceClaimName == nil) {
+		return false
+	}
+	return a.ResourceClaimName == nil || *a.ResourceClaimName == *b.ResourceClaimName
+}
+
+func scaledDown(old, new *v1.Pod) bool {
+	if sameRequests(old, new) {
+		return false
+	}
+	after := requests(new)
+	for name, q := range requests(old) {
+		if now, ok := after[name]; !ok || now.MilliValue() < q.MilliValue() {
+			return true
+		}
+	}
+	return false
+}
+
+// NodeUpdateEvents returns the events of a change from old to new, in this order: uncordoned (UpdateNodeTaint);
+// allocatable, labels, taints, the status of a condition, annotations, declared features differ. Heartbeats, reasons and
+// cordoning are no events, so the list may be empty; uncordoning with a change of taints gives UpdateNodeTaint twice. Nil
+// nodes have no events.
+func NodeUpdateEvents(old, new *v1.Node) []Event {
+	if old == nil || new == nil {
+		return nil
+	}
+	var events []Event
+	when := func(changed bool, a Action) {
+		if changed {
+			events = append(events, Event{Resource: Node, Action: a})
+		}
+	}
+	when(old.Spec.Unschedulable && !new.Spec.Unschedulable, UpdateNodeTaint)
+	when(!sameQuantities(old.Status.Allocatable, new.Status.Allocatable), UpdateNodeAllocatable)
+	when(!maps.Equal(old.Labels, new.Labels), UpdateNodeLabel)
+	when(!slices.EqualFunc(old.Spec.Taints, new.Spec.Taints, sameTaint), UpdateNodeTaint)
+	when(!maps.Equal(conditions(old), conditions(new)), UpdateNodeCondition)
+	when(!maps.Equal(old.Annotations, new.Annotations), UpdateNodeAnnotation)
+	when(!slices.Equal(old.Status.DeclaredFeatures, new.Status.DeclaredFeatures), UpdateNodeDeclaredFeature)
+	return events
+}
+
+func sameQuantities(a, b v1.ResourceList) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, q := range a {
+		if other, ok := b[name]; !ok || q.Cmp(other) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func sameTaint(a, b v1.Taint) bool {
+	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && sameTime(a.TimeAdded, b.TimeAdded)
+}
+
+func sameTime(a, b *metav1.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Time.Equal(b.Time)
+}
+
+func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {
+	m := make(map[v1.NodeConditionType]v1.ConditionStatus, len(n.Status.Conditions))
+	for _, c := range n.Status.Conditions {
+		m[c.Type] = c.Status
+	}
+	return m
+}

@@ -1,0 +1,161 @@
+package queue
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Place is where a pod is.
+type Place uint8
+
+// The places. A known pod is in exactly one of Active, Backoff, ErrorBackoff, Unschedulable and Gated, or in flight.
+// Metrics count ErrorBackoff as backoff.
+const (
+	Nowhere       Place = iota
+	Active              // ready to be tried
+	Backoff             // resting after a failure that an event may have cured
+	ErrorBackoff        // resting after an attempt that no plugin rejected; never popped early
+	Unschedulable       // rejected, waiting for an event
+	Gated               // refused by a PreEnqueue gate
+	InFlight            // popped, the attempt is not finished
+)
+
+var placeNames = [...]string{"nowhere", "active", "backoff", "error backoff", "unschedulable", "gated", "in flight"}
+
+// String returns the name of the place in lower case.
+func (p Place) String() string {
+	if int(p) < len(placeNames) {
+		return placeNames[p]
+	}
+	return "unknown"
+}
+
+// Entry is a pod with its history in the queue. It belongs to the queue: callers read it. An entry that Pop returned is
+// not touched by the queue until it is handed to Return.
+type Entry struct {
+	// Pod is the version last seen by Add, Update or Return.
+	Pod *v1.Pod
+	// Timestamp is when the pod last came from outside: added, or returned after an attempt. Waiting, being moved and
+	// being updated do not change it.
+	Timestamp time.Time
+	// InitialAttemptTimestamp is when the pod first became active; zero while it has only been gated.
+	InitialAttemptTimestamp time.Time
+	// Attempts counts the pops.
+	Attempts int
+	// UnschedulableCount counts the attempts that ended with a rejecting plugin; it is never reset.
+	UnschedulableCount int
+	// ConsecutiveErrorsCount counts the attempts in a row that ended without one.
+	ConsecutiveErrorsCount int
+	// BackoffExpiration is the expiry of the last backoff (BackoffExpiry); zero for a pod that never failed.
+	BackoffExpiration time.Time
+	// UnschedulablePlugins are the plugins that rejected the pod in its last attempt and those that gated it since,
+	// sorted. Neither a pop nor an opened gate clears them.
+	UnschedulablePlugins []string
+	// PendingPlugins are those of them that rejected it with status Pending, sorted.
+	PendingPlugins []string
+	// GatingPlugin is the gate that refuses the pod, "" when it is not gated. GateMessage is what it said.
+	GatingPlugin, GateMessage string
+	// GateErr is the gate's error when it failed instead of refusing.
+	GateErr error
+	// WasFlushed tells that the leftover flush picked the pod and it was not returned since.
+	WasFlushed bool
+	// Signature is Options.Signature of the pod, "" when it has none.
+	Signature string
+
+	place    Place
+	since    time.Time // when it entered place
+	priority int32
+	index    int    // in the heap of its place
+	seq      uint64 // breaks ties; renewed with Timestamp
+	visited  uint64 // last sweep that saw it
+	profile  *profile
+	waits    []wait // one for each rejector
+	loose    int    // place in Queue.loose
+	entered  uint64 // tick of the queue at which it became active
+	group    *group // of equal pods, with ShareFailures
+	member   int    // place in the group's list
+}
+
+// Place tells where the entry is.
+func (e *Entry) Place() Place { return e.place }
+
+// Since returns when the entry came to its place.
+func (e *Entry) Since() time.Time { return e.since }
+
+// Priority returns spec.priority of the pod, 0 when it is not set.
+func (e *Entry) Priority() int32 { return e.priority }
+
+// failures is the count that the backoff goes by.
+func (e *Entry) failures() int {
+	if e.ConsecutiveErrorsCount > 0 {
+		return e.ConsecutiveErrorsCount
+	}
+	return e.UnschedulableCount
+}
+
+// PriorityLess is the default order of active: the larger spec.priority (nil is 0) first, then the earlier Timestamp. Two
+// entries equal in both are ordered by their arrival.
+func PriorityLess(a, b *Entry) bool {
+	if a.priority != b.priority {
+		return a.priority > b.priority
+	}
+	return a.Timestamp.Before(b.Timestamp)
+}
+
+func priorityOf(pod *v1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+func keyOf(pod *v1.Pod) types.NamespacedName {
+	return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+}
+
+// flightKey identifies a pod in flight and its nomination: by UID, or by namespace and name where it has none.
+func flightKey(pod *v1.Pod) types.UID {
+	if pod.UID != "" {
+		return pod.UID
+	}
+	return types.UID(pod.Namespace + "/" + pod.Name)
+}
+
+// entryHeap is a binary heap of entries that know their place in it (container/heap).
+type entryHeap struct {
+	items []*Entry
+	less  func(a, b *Entry) bool
+}
+
+func (h *entryHeap) Len() int           { return len(h.items) }
+func (h *entryHeap) Less(i, j int) bool { return h.less(h.items[i], h.items[j]) }
+
+func (h *entryHeap) Swap(i, j int) {
+	h.items[i], h.items[j] = h.items[j], h.items[i]
+	h.items[i].index, h.items[j].index = i, j
+}
+
+// Push is for container/heap.
+func (h *entryHeap) Push(x any) {
+	e := x.(*Entry)
+	e.index = len(h.items)
+	h.items = append(h.items, e)
+}
+
+// Pop is for container/heap.
+func (h *entryHeap) Pop() any {
+	last := len(h.items) - 1
+	e := h.items[last]
+	h.items[last] = nil
+	h.items = h.items[:last]
+	return e
+}
+
+func (h *entryHeap) head() *Entry {
+	if len(h.items) == 0 {
+		return nil
+	}
+	return h.items[0]
+}

@@ -1,0 +1,245 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Status is a pod's line in an overview.
+type Status struct {
+	Pod       *v1.Pod
+	Place     Place
+	Since     time.Time // when it came to its place
+	Timestamp time.Time // when it last came from outside: the second key of the order
+	Attempts  int
+	// Until is when the pod leaves by time alone: the end of its backoff, or the leftover flush. Zero: never.
+	Until time.Time
+	// Rejectors are the plugins that rejected or gated it, sorted; Gate is the one that holds it now.
+	Rejectors []string
+	Gate      string
+	Nominated string // node, "" for none
+}
+
+// Explanation is everything the queue knows about a pod.
+type Explanation struct {
+	Status
+	// Found is false for a pod that is neither queued nor in flight; everything else is then zero but Status.Pod.
+	Found bool
+	// Ahead is the number of active pods that are popped before an active pod.
+	Ahead int
+	// UnschedulableCount and ConsecutiveErrorsCount are the counts that its backoff goes by, Backoff the rest they earn.
+	UnschedulableCount, ConsecutiveErrorsCount int
+	Backoff                                    time.Duration
+	// Pending are the rejectors that let the pod skip its backoff.
+	Pending     []string
+	GateMessage string
+	GateErr     error
+	WasFlushed  bool
+	// Waits are the events that would move the pod. For a gated pod they are those of its gate: the gate is asked again if
+	// one of its rejectors wants the pod, too.
+	Waits []Wait
+	// AnyEvent tells that every event which anybody registered moves the pod.
+	AnyEvent bool
+	// Logged is the number of events that arrived during the running attempt; Concern are those among them for which the pod
+	// would go to backoff or active if it failed the way it failed last.
+	Logged  int
+	Concern []Event
+}
+
+// Wait is an event that a pod waits for.
+type Wait struct {
+	Plugin string
+	Event  Event
+	// Hinted tells that the plugin's hint decides; without one every such event moves the pod.
+	Hinted bool
+	// Pending tells that the plugin moves the pod to active without backoff.
+	Pending bool
+}
+
+func (q *Queue) status(e *Entry, now time.Time) Status {
+	s := Status{Pod: e.Pod, Place: e.place, Since: e.since, Timestamp: e.Timestamp, Attempts: e.Attempts,
+		Gate: e.GatingPlugin, Nominated: q.nom.Node(e.Pod)}
+	s.Rejectors = rejectors(append(slices.Clone(e.UnschedulablePlugins), e.PendingPlugins...))
+	switch e.place {
+	case Backoff, ErrorBackoff:
+		s.Until = later(q.free(e), now)
+	case Unschedulable:
+		s.Until = later(q.leftoverTime(e), now)
+	case Gated:
+		if q.flushesGate(e) {
+			s.Until = later(q.leftoverTime(e), now)
+		}
+	}
+	return s
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// Explain tells where a pod is, since when, and what would move it. nil and unknown pods are not found. O(1), for active
+// pods O(active), for pods in flight O(events during the attempt).
+func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
+	x := Explanation{}
+	x.Pod = pod
+	if pod == nil {
+		return x
+	}
+	e := q.entries[keyOf(pod)]
+	f := q.flightOf(pod)
+	if e == nil && f != nil {
+		e = f.entry
+	}
+	if e == nil {
+		return x
+	}
+	x = Explanation{Status: q.status(e, now), Found: true, Pending: e.PendingPlugins, GateMessage: e.GateMessage, GateErr: e.GateErr,
+		WasFlushed: e.WasFlushed, UnschedulableCount: e.UnschedulableCount, ConsecutiveErrorsCount: e.ConsecutiveErrorsCount,
+		Backoff: q.duration(e)}
+	switch e.place {
+	case Active:
+		for _, other := range q.heaps[Active].items {
+			if other != e && q.heaps[Active].less(other, e) {
+				x.Ahead++
+			}
+		}
+	case Unschedulable, Gated:
+		x.Waits = waitsOf(e)
+		x.AnyEvent = e.place == Unschedulable && e.wakesAlways()
+	case InFlight:
+		if f != nil {
+			events := q.during(f)
+			x.Logged = len(events)
+			for i := range events {
+				if v, _, _ := q.judge(e, &events[i]); v != skip {
+					x.Concern = append(x.Concern, events[i].Event)
+				}
+			}
+		}
+	}
+	return x
+}
+
+func waitsOf(e *Entry) []Wait {
+	var waits []Wait
+	for i := range e.waits {
+		w := &e.waits[i]
+		if e.place == Gated && w.plugin.name != e.GatingPlugin {
+			continue
+		}
+		for _, r := range w.plugin.rows {
+			waits = append(waits, Wait{Plugin: w.plugin.name, Event: r.Event, Hinted: r.Hint != nil, Pending: w.pending})
+		}
+	}
+	return waits
+}
+
+// String tells it in a few words, one fact a line.
+func (x Explanation) String() string {
+	if x.Pod == nil {
+		return "no pod"
+	}
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if !x.Found {
+		return podName(x.Pod) + " is not in the queue\n"
+	}
+	line("%s is %v since %s, %d attempts", podName(x.Pod), x.Place, x.Since.UTC().Format(time.RFC3339Nano), x.Attempts)
+	if len(x.Rejectors) > 0 {
+		line("rejected by %s", strings.Join(x.Rejectors, ", "))
+	}
+	if x.Gate != "" {
+		line("gated by %s: %s", x.Gate, x.GateMessage)
+	}
+	if x.Nominated != "" {
+		line("nominated for node %s", x.Nominated)
+	}
+	switch x.Place {
+	case Active:
+		line("%d pods are ahead", x.Ahead)
+	case Backoff, ErrorBackoff:
+		line("backoff of %v, free at %s", x.Backoff, x.Until.UTC().Format(time.RFC3339Nano))
+	case InFlight:
+		line("%d events during the attempt, %d of them concern it", x.Logged, len(x.Concern))
+	}
+	if x.AnyEvent {
+		line("moved by any event that is registered")
+	}
+	for _, w := range x.Waits {
+		how := "always"
+		if w.Hinted {
+			how = "if the plugin agrees"
+		}
+		line("moved by %v, %s (%s)", w.Event, how, w.Plugin)
+	}
+	if x.Place == Unschedulable || x.Place == Gated {
+		if x.Until.IsZero() {
+			line("not moved by time")
+		} else {
+			line("tried again at %s in any case", x.Until.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return b.String()
+}
+
+// All returns every known pod: active ones in the order in which they are popped, backing off ones by the end of their
+// rest, unschedulable and gated ones by age, pods in flight by pop. O(n log n).
+func (q *Queue) All(now time.Time) []Status {
+	all := make([]Status, 0, len(q.entries)+q.order.Len())
+	for place := Active; place <= Gated; place++ {
+		items := slices.Clone(q.heaps[place].items)
+		slices.SortFunc(items, func(a, b *Entry) int {
+			if q.heaps[place].less(a, b) {
+				return -1
+			}
+			return 1
+		})
+		for _, e := range items {
+			all = append(all, q.status(e, now))
+		}
+	}
+	for el := q.order.Front(); el != nil; el = el.Next() {
+		all = append(all, q.status(el.Value.(*flight).entry, now))
+	}
+	return all
+}
+
+// Counts is how many pods are where: the metric scheduler_pending_pods, and the pods in flight, which it does not count.
+// Backoff covers both kinds.
+type Counts struct {
+	Active, Backoff, Unschedulable, Gated, InFlight int
+}
+
+// Queued returns the number of pods in all queues.
+func (c Counts) Queued() int { return c.Active + c.Backoff + c.Unschedulable + c.Gated }
+
+// Counts returns how many pods are where. With CycleCounter nothing is known of pods in flight.
+func (q *Queue) Counts() Counts {
+	n := func(p Place) int { return len(q.heaps[p].items) }
+	return Counts{Active: n(Active), Backoff: n(Backoff) + n(ErrorBackoff), Unschedulable: n(Unschedulable), Gated: n(Gated), InFlight: q.order.Len()}
+}
+
+// Rejected returns how many queued pods of a profile record the plugin as a rejector or gate: the metric
+// scheduler_unschedulable_pods.
+func (q *Queue) Rejected(schedulerName, plugin string) int {
+	if p := q.byName[schedulerName]; p != nil && p.plugins[plugin] != nil {
+		return p.plugins[plugin].count
+	}
+	return 0
+}
+
+// Lookup returns the entry of a queued pod, by namespace and name.
+func (q *Queue) Lookup(pod *v1.Pod) (*Entry, bool) {
+	if pod == nil {
+		return nil, false
+	}
+	e, ok := q.entries[keyOf(pod)]
+	return e, ok
+}

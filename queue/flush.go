@@ -1,0 +1,160 @@
+package queue
+
+import "time"
+
+// Advance tells the queue that it is now: backoffs that are over end, and every 30 s (LeftoverPeriod, counted from the
+// first time that the queue was told) leftovers are looked for. Call it at Next, or every second. A clock that jumps back
+// lets pods wait longer and breaks nothing.
+func (q *Queue) Advance(now time.Time) []Move {
+	q.see(now)
+	q.flushBackoff(now)
+	n := q.grid(now)
+	if n > q.lastFlush {
+		q.flushLeftover(now)
+	}
+	q.lastFlush = n
+	return q.moves()
+}
+
+// grid returns the number of the last leftover flush that is due at t; the start of the clock is number 0.
+func (q *Queue) grid(t time.Time) int64 {
+	d := t.Sub(q.anchor)
+	n := int64(d / q.period)
+	if d < 0 && d%q.period != 0 {
+		n--
+	}
+	return n
+}
+
+// FlushBackoff ends the backoffs that are over. Advance does it; callers with their own timers call it every second.
+func (q *Queue) FlushBackoff(now time.Time) []Move {
+	q.see(now)
+	q.flushBackoff(now)
+	return q.moves()
+}
+
+// FlushLeftover moves the unschedulable pods that came to the queue more than Leftover ago as if an event had woken them.
+// Gated pods are marked (WasFlushed) but stay, unless FlushGated. Advance does it; callers with their own timers call it
+// every 30 s.
+func (q *Queue) FlushLeftover(now time.Time) []Move {
+	q.see(now)
+	q.flushLeftover(now)
+	return q.moves()
+}
+
+func (q *Queue) flushBackoff(now time.Time) {
+	for _, place := range []Place{Backoff, ErrorBackoff} {
+		for {
+			e := q.heaps[place].head()
+			if e == nil || q.backingOff(e, now) {
+				break
+			}
+			q.take(e)
+			to, c := Active, cause{reason: BackoffComplete}
+			if q.o.CycleCounter {
+				if refused, by := q.gate(e); refused {
+					to, c.plugin, c.err = Gated, by, e.GateErr
+				}
+			}
+			q.put(e, to, c, now)
+		}
+	}
+}
+
+func (q *Queue) overdue(e *Entry, now time.Time) bool { return now.Sub(e.Timestamp) > q.leftover }
+
+func (q *Queue) flushLeftover(now time.Time) {
+	c := Change{Event: UnschedulableTimeout}
+	reason := cause{reason: c.Event.String()}
+	gated := q.overdueGated(now)
+	before := len(q.out)
+	for {
+		e := q.heaps[Unschedulable].head()
+		if e == nil || !q.overdue(e, now) {
+			break
+		}
+		e.WasFlushed = true
+		q.requeue(e, afterBackoff, reason, now)
+	}
+	for _, e := range gated {
+		if q.flushesGate(e) {
+			q.requeue(e, afterBackoff, reason, now)
+		}
+	}
+	if len(q.out) > before {
+		q.moveCycle = q.cycle
+	}
+}
+
+// overdueGated marks the gated pods that are overdue and returns those that a flush could move.
+func (q *Queue) overdueGated(now time.Time) []*Entry {
+	h := &q.heaps[Gated]
+	for e := h.head(); e != nil && !e.WasFlushed && q.overdue(e, now); e = h.head() {
+		e.WasFlushed = true
+		q.fix(e)
+	}
+	if !q.o.FlushGated && !q.o.CycleCounter && !q.gateHearsWildcard() {
+		return nil
+	}
+	var found []*Entry
+	for _, e := range h.items {
+		if q.overdue(e, now) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// flushesGate reports whether the leftover flush asks the gate of a gated entry again.
+func (q *Queue) flushesGate(e *Entry) bool {
+	return q.o.FlushGated || q.o.CycleCounter || q.hears(e.profile.plugin(e.GatingPlugin), UnschedulableTimeout)
+}
+
+// gateHearsWildcard reports whether a gate registered the wildcard event, so that flushes concern its pods.
+func (q *Queue) gateHearsWildcard() bool {
+	for _, p := range q.profiles {
+		for _, g := range p.gates {
+			if pl := p.plugins[g.Name]; pl != nil && q.hears(pl, UnschedulableTimeout) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Next returns the first time, now or later, at which Advance moves a pod or asks a gate again; false when only events can
+// move any. O(1), but O(gated) with FlushGated.
+func (q *Queue) Next(now time.Time) (time.Time, bool) {
+	var next time.Time
+	found := false
+	at := func(t time.Time) {
+		if t.Before(now) {
+			t = now
+		}
+		if !found || t.Before(next) {
+			next, found = t, true
+		}
+	}
+	for _, place := range []Place{Backoff, ErrorBackoff} {
+		if e := q.heaps[place].head(); e != nil {
+			at(q.free(e))
+		}
+	}
+	if e := q.heaps[Unschedulable].head(); e != nil {
+		at(q.leftoverTime(e))
+	}
+	if q.o.FlushGated || q.o.CycleCounter || q.gateHearsWildcard() {
+		for _, e := range q.heaps[Gated].items {
+			if q.flushesGate(e) {
+				at(q.leftoverTime(e))
+			}
+		}
+	}
+	return next, found
+}
+
+// leftoverTime returns the first flush that takes e, as long as it waits.
+func (q *Queue) leftoverTime(e *Entry) time.Time {
+	n := max(q.grid(e.Timestamp.Add(q.leftover)), q.lastFlush) + 1
+	return q.anchor.Add(time.Duration(n) * q.period)
+}

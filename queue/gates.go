@@ -1,0 +1,52 @@
+package queue
+
+import (
+	"slices"
+)
+
+// gate runs the gates of the entry's profile, the one that holds it first, then the others in their order; it stops at
+// the first refusal and notes who refused. The entry is not enlisted.
+func (q *Queue) gate(e *Entry) (refused bool, by *plugin) {
+	holding := e.GatingPlugin
+	e.GatingPlugin, e.GateMessage, e.GateErr = "", "", nil
+	if holding != "" {
+		for _, g := range e.profile.gates {
+			if g.Name == holding {
+				if p := q.refuses(g, e); p != nil {
+					return true, p
+				}
+			}
+		}
+	}
+	for _, g := range e.profile.gates {
+		if g.Name != holding {
+			if p := q.refuses(g, e); p != nil {
+				return true, p
+			}
+		}
+	}
+	return false, nil
+}
+
+func (q *Queue) refuses(g Gate, e *Entry) *plugin {
+	v := g.Check(e.Pod)
+	if !v.Refuse && v.Err == nil {
+		return nil
+	}
+	e.GatingPlugin, e.GateMessage, e.GateErr = g.Name, v.Message, v.Err
+	if at, found := slices.BinarySearch(e.UnschedulablePlugins, g.Name); !found {
+		e.UnschedulablePlugins = slices.Insert(slices.Clone(e.UnschedulablePlugins), at, g.Name)
+		e.resolve()
+	}
+	return e.profile.plugin(g.Name)
+}
+
+// rejectors returns a sorted copy without repetitions.
+func rejectors(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,167 @@
+package queue
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Move tells the queue that something happened in the cluster. Of the waiting pods it looks only at those that wait for
+// it: unschedulable pods of which a rejecting plugin registered the event, and gated pods whose gate did. A pod that a
+// hint wants goes to active, or to backoff while it rests, or stays gated. Pods in backoff are never looked at; for pods
+// in flight the event is logged. An event that nobody registered does nothing.
+//
+// The additions, updates and deletions of assigned pods are such events: AssignedPodAdd (also when a pod becomes
+// assigned), PodUpdateEvents, AssignedPodDelete (also when a binding fails or a pod with a nomination is deleted).
+// O(pods that wait for it) times the cost of their hints.
+func (q *Queue) Move(c Change, now time.Time) []Move {
+	q.see(now)
+	if q.o.CycleCounter {
+		q.moveCycle = q.cycle
+		c.PreCheck = q.assignedPodCheck(c)
+	}
+	if !q.interesting(c.Event) {
+		return nil
+	}
+	for _, e := range q.concerned(c.Event) {
+		if c.PreCheck != nil && !c.PreCheck(e.Pod) {
+			continue
+		}
+		if v, by, err := q.judge(e, &c); v != skip {
+			q.requeue(e, v, cause{c.Event.String(), by, err}, now)
+		}
+	}
+	q.moveCycle = q.cycle
+	if !q.o.CycleCounter {
+		c.PreCheck = nil
+		q.record(c)
+	}
+	return q.moves()
+}
+
+// concerned returns the waiting pods that the event is about.
+func (q *Queue) concerned(arriving Event) []*Entry {
+	q.sweeps++
+	var found []*Entry
+	see := func(e *Entry) {
+		if e.visited != q.sweeps {
+			e.visited = q.sweeps
+			found = append(found, e)
+		}
+	}
+	wildcard := arriving.IsWildcard()
+	if wildcard {
+		for _, e := range q.heaps[Unschedulable].items {
+			see(e)
+		}
+	} else {
+		for _, e := range q.loose {
+			see(e)
+		}
+	}
+	for _, p := range q.profiles {
+		for _, pl := range p.listed {
+			if len(pl.rejected.slots)+len(pl.gated.slots) == 0 || !q.hears(pl, arriving) {
+				continue
+			}
+			for _, s := range pl.rejected.slots {
+				see(s.entry)
+			}
+			for _, s := range pl.gated.slots {
+				see(s.entry)
+			}
+		}
+	}
+	return found
+}
+
+// requeue sends a waiting entry, or one that returns from its attempt, back towards active.
+func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
+	to := Active
+	if v == afterBackoff && q.backingOff(e, now) {
+		to = Backoff
+	}
+	queued := e.place == Unschedulable || e.place == Gated
+	held := e.GatingPlugin
+	if queued {
+		q.take(e)
+	}
+	if to == Active || !q.o.CycleCounter {
+		if refused, by := q.gate(e); refused {
+			to, c.plugin, c.err = Gated, by, e.GateErr
+		}
+	}
+	if to == Backoff && len(e.waits) == 0 && !q.o.CycleCounter {
+		to = ErrorBackoff
+	}
+	same := e.place == Gated && to == Gated && held == e.GatingPlugin && e.GateErr == nil
+	q.put(e, to, c, now)
+	if same {
+		q.out = q.out[:len(q.out)-1]
+	}
+}
+
+// Update tells the queue of a new version of an unassigned pod. In flight: the change is logged. Active or backing off:
+// the pod is replaced where it is and sorted anew. Waiting: it is replaced, and moved if one of the events of the change
+// (PodUpdateEvents) is worth a retry. Unknown, or old nil: as Add. The error tells of a nil pod or of two names.
+func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
+	if new == nil {
+		return nil, errNoPod
+	}
+	q.see(now)
+	if old == nil {
+		q.add(new, UnschedulablePodUpdate.String(), now)
+		return q.moves(), nil
+	}
+	if keyOf(old) != keyOf(new) {
+		return nil, twoNames(old, new)
+	}
+	if q.o.SplitRecreated && old.UID != new.UID {
+		q.out = q.Delete(old)
+		q.add(new, UnschedulablePodAdd.String(), now)
+		return q.moves(), nil
+	}
+	events := PodUpdateEvents(old, new)
+	if q.flightOf(new) != nil {
+		for _, ev := range events {
+			q.record(Change{Event: ev, Old: old, New: new})
+		}
+		return nil, nil
+	}
+	e := q.entries[keyOf(new)]
+	if e == nil {
+		q.add(new, UnschedulablePodUpdate.String(), now)
+		return q.moves(), nil
+	}
+	q.replace(e, new)
+	q.nom.Update(old, new)
+	if e.place == Unschedulable || e.place == Gated {
+		q.updateWaiting(e, old, new, events, now)
+	}
+	return q.moves(), nil
+}
+
+func (q *Queue) updateWaiting(e *Entry, old, new *v1.Pod, events []Event, now time.Time) {
+	if q.o.CycleCounter {
+		if !sameSpec(old, new) {
+			q.requeue(e, afterBackoff, cause{reason: UnschedulablePodUpdate.String()}, now)
+		}
+		return
+	}
+	for _, ev := range events {
+		v, by, err := q.judge(e, &Change{Event: ev, Old: old, New: new})
+		if v == skip {
+			continue
+		}
+		q.requeue(e, v, cause{ev.String(), by, err}, now)
+		if e.place != Gated {
+			return
+		}
+	}
+}
+
+// PriorityAtMost returns a PreCheck that allows pods of at most that priority. When a pending pod with a nomination is
+// deleted, or its nomination changes, the room it held is free for them: Move it as AssignedPodDelete with this check.
+func PriorityAtMost(priority int32) func(*v1.Pod) bool {
+	return func(pod *v1.Pod) bool { return priorityOf(pod) <= priority }
+}

@@ -1,0 +1,297 @@
+package queue
+
+import (
+	"container/heap"
+	"container/list"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Queue holds the pending pods. Make one with New. It is not safe for concurrent use, not even for reading beside a
+// mutator: a live scheduler puts a lock around it.
+type Queue struct {
+	o            Options
+	initial, max time.Duration
+	leftover     time.Duration
+	period       time.Duration
+
+	byName   map[string]*profile
+	profiles []*profile // the configured ones, by name
+
+	entries map[types.NamespacedName]*Entry // all queued pods
+	heaps   [Gated + 1]entryHeap            // by place; Nowhere is unused
+	loose   []*Entry                        // unschedulable pods that every interesting event concerns
+	groups  map[string]*group
+	nom     *Nominator
+
+	flights   map[types.UID]*list.Element // *flight
+	order     list.List                   // flights, by pop
+	events    []Change                    // since the oldest flight
+	base      int                         // absolute number of events[0]
+	cycle     int64
+	moveCycle int64
+
+	seq, tick, sweeps uint64
+	anchor            time.Time // first time seen: start of the grid of leftover flushes
+	anchored          bool
+	lastFlush         int64 // grid number of the last leftover flush
+	closed            bool
+	out               []Move
+}
+
+// Move tells that a pod changed its place, and why. From and To are equal when a pod was replaced where it was or a
+// gated pod is now held by another gate.
+type Move struct {
+	Pod      *v1.Pod
+	From, To Place
+	// Reason is the label of the event (Event.String) or one of the Reason constants beside BackoffComplete.
+	Reason string
+	// Plugin is the plugin that asked for the move, or the gate that holds the pod; "" when it was nobody's wish.
+	Plugin string
+	// Err is the error of a hint (which counts as a wish) or of a gate (which counts as a refusal).
+	Err error
+}
+
+// String is a line of a log: "default/web-1: unschedulable -> active (NodeAdd, NodeAffinity)".
+func (m Move) String() string {
+	s := fmt.Sprintf("%s: %v -> %v (%s", keyOf(m.Pod), m.From, m.To, m.Reason)
+	if m.Plugin != "" {
+		s += ", " + m.Plugin
+	}
+	if m.Err != nil {
+		s += ": " + m.Err.Error()
+	}
+	return s + ")"
+}
+
+var errNoPod = errors.New("queue: the pod is nil")
+
+// New returns an empty queue, or what Validate says against the options.
+func New(o Options) (*Queue, error) {
+	if errs := o.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	q := &Queue{o: o, leftover: o.Leftover, period: o.LeftoverPeriod, moveCycle: -1,
+		byName: map[string]*profile{}, entries: map[types.NamespacedName]*Entry{}, flights: map[types.UID]*list.Element{}}
+	q.initial, q.max = o.backoff()
+	if q.leftover == 0 {
+		q.leftover = DefaultLeftover
+	}
+	if q.period == 0 {
+		q.period = DefaultLeftoverPeriod
+	}
+	if o.ShareFailures {
+		q.groups = map[string]*group{}
+		if o.Signature == nil {
+			q.o.Signature = EqualPods
+		}
+	}
+	configured := o.Profiles
+	if configured == nil {
+		configured = DefaultProfiles()
+	}
+	for _, name := range sortedKeys(configured) {
+		p := newProfile(name, configured[name], &q.o)
+		q.byName[name] = p
+		q.profiles = append(q.profiles, p)
+	}
+	q.setOrders()
+	q.nom = NewNominator(o.Known)
+	return q, nil
+}
+
+func (q *Queue) setOrders() {
+	less := q.o.Less
+	if less == nil {
+		less = PriorityLess
+	}
+	active := func(a, b *Entry) bool {
+		if less(a, b) {
+			return true
+		}
+		return !less(b, a) && a.seq < b.seq
+	}
+	byExpiry := func(a, b *Entry) bool {
+		if c := a.BackoffExpiration.Compare(b.BackoffExpiration); c != 0 {
+			return c < 0
+		}
+		return active(a, b)
+	}
+	byTimestamp := func(a, b *Entry) bool {
+		if c := a.Timestamp.Compare(b.Timestamp); c != 0 {
+			return c < 0
+		}
+		return a.seq < b.seq
+	}
+	q.heaps[Active].less = active
+	q.heaps[Backoff].less = byExpiry
+	q.heaps[ErrorBackoff].less = byExpiry
+	q.heaps[Unschedulable].less = byTimestamp
+	q.heaps[Gated].less = func(a, b *Entry) bool { // those that a flush has not seen yet stand in front
+		if a.WasFlushed != b.WasFlushed {
+			return b.WasFlushed
+		}
+		return byTimestamp(a, b)
+	}
+}
+
+// see starts the clock of the leftover flushes.
+func (q *Queue) see(now time.Time) {
+	if !q.anchored {
+		q.anchor, q.anchored = now, true
+	}
+}
+
+func (q *Queue) moves() []Move {
+	out := q.out
+	q.out = nil
+	return out
+}
+
+// cause is why a pod is moved.
+type cause struct {
+	reason string
+	plugin *plugin
+	err    error
+}
+
+func (c cause) move(e *Entry, from, to Place) Move {
+	m := Move{Pod: e.Pod, From: from, To: to, Reason: c.reason, Err: c.err}
+	if c.plugin != nil {
+		m.Plugin = c.plugin.name
+	}
+	return m
+}
+
+// setPod gives the entry a (new) version of its pod. It is not enlisted.
+func (q *Queue) setPod(e *Entry, pod *v1.Pod) {
+	e.Pod = pod
+	e.priority = priorityOf(pod)
+	if e.profile == nil || e.profile.name != pod.Spec.SchedulerName {
+		e.profile = q.profileOf(pod.Spec.SchedulerName)
+	}
+	if q.o.Signature != nil {
+		e.Signature = q.o.Signature(pod)
+	}
+}
+
+// take removes a queued entry from its heap and lists; its place and its key stay.
+func (q *Queue) take(e *Entry) {
+	heap.Remove(&q.heaps[e.place], e.index)
+	q.delist(e)
+}
+
+// put places an entry that was taken or is new, and reports it.
+func (q *Queue) put(e *Entry, to Place, c cause, now time.Time) {
+	from := e.place
+	if to == Active {
+		if e.InitialAttemptTimestamp.IsZero() {
+			e.InitialAttemptTimestamp = now
+		}
+		q.tick++
+		e.entered = q.tick
+	}
+	if from != to {
+		e.since = now
+	}
+	e.place = to
+	q.entries[keyOf(e.Pod)] = e
+	heap.Push(&q.heaps[to], e)
+	q.enlist(e)
+	q.out = append(q.out, c.move(e, from, to))
+}
+
+// drop removes a queued entry altogether.
+func (q *Queue) drop(e *Entry, c cause) {
+	q.take(e)
+	delete(q.entries, keyOf(e.Pod))
+	q.out = append(q.out, c.move(e, e.place, Nowhere))
+	e.place = Nowhere
+}
+
+// replace gives a queued entry a new version of its pod, in place.
+func (q *Queue) replace(e *Entry, pod *v1.Pod) {
+	q.delist(e)
+	q.setPod(e, pod)
+	q.enlist(e)
+	heap.Fix(&q.heaps[e.place], e.index)
+}
+
+// Add takes a new pod in: to active, or to gated if a gate of its profile refuses it. An active pod takes its nomination
+// from status.nominatedNodeName. A pod of that name that is queued already loses its place and its history, except that
+// nothing happens when it is active or backing off and the new one is gated; callers should not add twice. The error
+// tells of a nil pod.
+func (q *Queue) Add(pod *v1.Pod, now time.Time) ([]Move, error) {
+	if pod == nil {
+		return nil, errNoPod
+	}
+	q.see(now)
+	q.add(pod, UnschedulablePodAdd.String(), now)
+	return q.moves(), nil
+}
+
+func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
+	if f := q.flightOf(pod); f != nil {
+		f.deleted = false
+	}
+	q.seq++
+	e := &Entry{Timestamp: now, seq: q.seq}
+	q.setPod(e, pod)
+	to, c := Active, cause{reason: reason}
+	if refused, by := q.gate(e); refused {
+		to, c.plugin, c.err = Gated, by, e.GateErr
+	} else if leader := q.sharesWith(e); leader != nil {
+		e.UnschedulablePlugins = leader.UnschedulablePlugins
+		to, c.reason = Unschedulable, SharedFailure
+	}
+	if old := q.entries[keyOf(pod)]; old != nil {
+		if to != Active && (old.place == Active || old.place == Backoff || old.place == ErrorBackoff) {
+			return
+		}
+		q.drop(old, cause{reason: Replaced})
+	}
+	q.put(e, to, c, now)
+	if to == Active {
+		q.nom.Nominate(pod, Nomination{})
+	}
+}
+
+// Delete forgets a pod, by namespace and name, and its nomination. A pod of that UID in flight is marked: Done is still
+// owed for it, and Return will not bring it back. (After Done the queue knows nothing of a pod: look into the store before
+// returning it.) An unknown or nil pod is ignored.
+func (q *Queue) Delete(pod *v1.Pod) []Move {
+	if pod == nil {
+		return nil
+	}
+	q.nom.Remove(pod)
+	if e := q.entries[keyOf(pod)]; e != nil {
+		q.drop(e, cause{reason: PodDeleted})
+	}
+	if f := q.flightOf(pod); f != nil {
+		f.deleted = true
+	}
+	return q.moves()
+}
+
+// Close marks the queue as closed and forgets what is in flight. Pods that are queued, or added later, are still handed
+// out by Pop. Closing again does nothing.
+func (q *Queue) Close() []Move {
+	q.closed = true
+	for el := q.order.Front(); el != nil; el = el.Next() {
+		f := el.Value.(*flight)
+		q.out = append(q.out, cause{reason: QueueClosed}.move(f.entry, InFlight, Nowhere))
+		f.entry.place = Nowhere
+	}
+	clear(q.flights)
+	q.order.Init()
+	q.trim()
+	return q.moves()
+}
+
+// Closed reports whether Close was called: a caller that waits for Pop gives up once the queue is closed and Pop has
+// nothing.
+func (q *Queue) Closed() bool { return q.closed }
