@@ -76,6 +76,12 @@ func (s *Snapshot) valid(i *Info) bool {
 	return i.schema == s.schema && s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
 }
 
+// same reports whether two valid Infos count the same.
+func same(a, b *Info) bool {
+	return a == b || a.set == b.set && a.terms == b.terms && a.cpu == b.cpu && a.memory == b.memory && a.ports == b.ports &&
+		slices.Equal(a.request, b.request)
+}
+
 // requests appends what pod adds to a row. A running pod counts with its in-place resize, pod overhead and pod-level
 // resources. The schema is shared with forks until a new name needs a column.
 func (s *Snapshot) requests(dst resources.Vector, pod *v1.Pod) resources.Vector {

@@ -52,7 +52,8 @@ func (s *Snapshot) insert(pod *v1.Pod, info *Info, slot, at int) {
 	} else {
 		r.pods = slices.Insert(r.pods, at, entry{pod, info})
 	}
-	s.count(r, info, slot)
+	s.join(r, info, slot)
+	s.sum(r, slot, nil, info)
 	if info.ports {
 		r.ports = append(r.ports, pod)
 	}
@@ -70,7 +71,8 @@ func (s *Snapshot) take(slot, at int) {
 	copy(r.pods[at:], r.pods[at+1:])
 	r.pods[last] = entry{}
 	r.pods = r.pods[:last]
-	s.uncount(r, e.info, slot)
+	s.leave(r, e.info)
+	s.sum(r, slot, e.info, nil)
 	if e.info.ports {
 		r.ports = slices.DeleteFunc(r.ports, func(p *v1.Pod) bool { return p == e.pod })
 	}
@@ -88,11 +90,12 @@ func (s *Snapshot) replace(pod *v1.Pod, info *Info, slot, at int) {
 	r := s.writeRow(slot)
 	e := r.pods[at]
 	r.pods[at] = entry{pod, info}
-	if e.info == info {
+	if same(e.info, info) {
 		s.logPod(slot, info, 0)
 	} else {
-		s.uncount(r, e.info, slot)
-		s.count(r, info, slot)
+		s.leave(r, e.info)
+		s.join(r, info, slot)
+		s.sum(r, slot, e.info, info)
 		s.logPod(slot, e.info, -1)
 		s.logPod(slot, info, 1)
 	}
@@ -107,20 +110,16 @@ func (s *Snapshot) replace(pod *v1.Pod, info *Info, slot, at int) {
 	s.record(undo{kind: undoReplace, slot: slot, at: at, pod: e.pod, info: e.info})
 }
 
-// count adds what a pod counts with to the sums and groups of its slot.
-func (s *Snapshot) count(r *row, info *Info, slot int) {
-	saturated := s.requested.write(s.own, slot, len(info.request)).Add(info.request)
-	saturated = s.addNonZero(slot, info.cpu, info.memory) || saturated
+// join counts a pod in the groups of its slot.
+func (s *Snapshot) join(r *row, info *Info, slot int) {
 	r.sets = s.sets.add(s.own, info.set, slot, r.sets)
 	if info.terms >= 0 {
 		r.terms = s.terms.add(s.own, info.terms, slot, r.terms)
 	}
-	if saturated || r.saturated {
-		s.recount(r, slot)
-	}
 }
 
-func (s *Snapshot) uncount(r *row, info *Info, slot int) {
+// leave is the opposite of join.
+func (s *Snapshot) leave(r *row, info *Info) {
 	var moved int
 	var pos int32
 	if r.sets, moved, pos = s.sets.remove(s.own, info.set, r.sets); moved >= 0 {
@@ -131,12 +130,21 @@ func (s *Snapshot) uncount(r *row, info *Info, slot int) {
 			move(s.writeRow(moved).terms, info.terms, pos)
 		}
 	}
-	if r.saturated {
-		s.recount(r, slot)
-		return
+}
+
+// sum takes a pod out of the sums of its slot and puts one in; either may be nil. The pods of the row are those of after the
+// change, since sums that saturate are computed anew from them.
+func (s *Snapshot) sum(r *row, slot int, out, in *Info) {
+	saturated := r.saturated
+	if !saturated && out != nil {
+		saturated = s.requested.write(s.own, slot, len(out.request)).Sub(out.request)
+		saturated = s.addNonZero(slot, -out.cpu, -out.memory) || saturated
 	}
-	saturated := s.requested.write(s.own, slot, len(info.request)).Sub(info.request)
-	if s.addNonZero(slot, -info.cpu, -info.memory) || saturated {
+	if !saturated && in != nil {
+		saturated = s.requested.write(s.own, slot, len(in.request)).Add(in.request)
+		saturated = s.addNonZero(slot, in.cpu, in.memory) || saturated
+	}
+	if saturated {
 		s.recount(r, slot)
 	}
 }
@@ -145,7 +153,11 @@ func (s *Snapshot) uncount(r *row, info *Info, slot int) {
 func (s *Snapshot) recount(r *row, slot int) {
 	r.saturated = false
 	*s.nonZero.write(s.own, slot) = [2]int64{}
-	sum := s.requested.write(s.own, slot, 0)
+	width := 0
+	for _, e := range r.pods {
+		width = max(width, len(e.info.request))
+	}
+	sum := s.requested.write(s.own, slot, width)
 	clear(sum)
 	for _, e := range r.pods {
 		if sum.Add(e.info.request) {
