@@ -9,11 +9,21 @@ import (
 
 // Allocation is the score of NodeResourcesFit compiled for one pod. It is immutable and safe for concurrent use.
 type Allocation struct {
-	kind    StrategyType
-	options Options
-	cols    []column
-	shape   shape
+	kind   kind
+	limit  int64 // the highest score
+	old    Arithmetic
+	cols   []column
+	shape  shape
+	simple bool // v1.36's arithmetic, cpu and memory at most, no shape
 }
+
+type kind uint8
+
+const (
+	least kind = iota
+	most
+	shaped
+)
 
 // CompileAllocation prepares the score of NodeResourcesFit for a pod. args are defaulted (DefaultFitArgs) and checked
 // (ValidateFitArgs); the error is the list of what is wrong, and then the evaluator is nil.
@@ -26,9 +36,17 @@ func CompileAllocation(pod *v1.Pod, args FitArgs, o Options) (*Allocation, error
 		return nil, errs.ToAggregate()
 	}
 	s := args.ScoringStrategy
-	a := &Allocation{kind: s.Type, options: o, cols: columns(s.Resources, fitRequest(pod), true, o.Arithmetic == ZeroToTen)}
-	if s.Type == RequestedToCapacityRatio {
+	a := &Allocation{old: o.Arithmetic, limit: o.max(), cols: columns(s.Resources, fitRequest(pod), true, o.Arithmetic == ZeroToTen)}
+	switch s.Type {
+	case MostAllocated:
+		a.kind = most
+	case RequestedToCapacityRatio:
+		a.kind = shaped
 		a.shape = compileShape(s.RequestedToCapacityRatio.Shape, o.max()/10)
+	}
+	a.simple = a.kind != shaped && o.Arithmetic == Hundred
+	for _, c := range a.cols {
+		a.simple = a.simple && c.nonZero
 	}
 	return a, nil
 }
@@ -60,12 +78,15 @@ func (s *AllocationState) AppendSignature(dst []int32, i int) []int32 {
 // Raw returns the score of slot i, 0 to 100 (0 to 10 under ZeroToTen); it needs no normalization. A resource of which the
 // node has nothing takes no part; a node with none of them, and a free slot, scores 0. O(resources), no allocation.
 func (s *AllocationState) Raw(i int) int64 {
+	if s.simple {
+		return s.basic(i)
+	}
 	n := s.view.node(i)
 	var sum, weights int64
 	for k := range s.view.cols {
 		c := &s.view.cols[k]
 		score, ok := s.resource(&n, c)
-		if !ok || s.kind == RequestedToCapacityRatio && score <= 0 {
+		if !ok || s.kind == shaped && score <= 0 {
 			continue
 		}
 		sum += score * c.weight
@@ -74,8 +95,36 @@ func (s *AllocationState) Raw(i int) int64 {
 	switch {
 	case weights == 0:
 		return 0
-	case s.kind == RequestedToCapacityRatio:
+	case s.kind == shaped:
 		return int64(math.Round(float64(sum) / float64(weights)))
+	}
+	return sum / weights
+}
+
+// basic is Raw for cpu and memory in v1.36's arithmetic: what nearly every profile asks for, without the branches of the
+// general case.
+func (s *AllocationState) basic(i int) int64 {
+	alloc := s.view.rows.Allocatable(i)
+	var used [2]int64
+	used[0], used[1] = s.view.rows.NonZero(i)
+	var sum, weights int64
+	for k := range s.view.cols {
+		c := &s.view.cols[k]
+		a := alloc.At(c.at & 1) // columns 0 and 1 are all that is here
+		if a == 0 {
+			continue
+		}
+		req := plus(used[c.at&1], c.request)
+		weights += c.weight
+		switch {
+		case s.kind == most:
+			sum += c.weight * share(min(req, a), MaxScore, a)
+		case req <= a:
+			sum += c.weight * share(a-req, MaxScore, a)
+		}
+	}
+	if weights == 0 {
+		return 0
 	}
 	return sum / weights
 }
@@ -87,23 +136,22 @@ func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 		return s.absent()
 	}
 	req := plus(used, c.request)
-	limit := s.options.max()
 	switch s.kind {
-	case LeastAllocated:
+	case least:
 		if req > alloc {
 			return 0, true
 		}
-		return share(alloc-req, limit, alloc), true
-	case MostAllocated:
-		if req > alloc && s.options.Arithmetic == ZeroToTen {
+		return share(alloc-req, s.limit, alloc), true
+	case most:
+		if req > alloc && s.old == ZeroToTen {
 			return 0, true
 		}
-		return share(min(req, alloc), limit, alloc), true
+		return share(min(req, alloc), s.limit, alloc), true
 	}
 	if req > alloc {
 		return s.shape.at(100), true
 	}
-	if s.options.Arithmetic == Hundred {
+	if s.old == Hundred {
 		return s.shape.at(share(req, 100, alloc)), true
 	}
 	return s.shape.at(100 - share(alloc-req, 100, alloc)), true
@@ -111,10 +159,10 @@ func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 
 // absent is the score of a resource that the node does not have: none, or under ZeroToTen that of a full one.
 func (s *AllocationState) absent() (int64, bool) {
-	if s.options.Arithmetic != ZeroToTen {
+	if s.old != ZeroToTen {
 		return 0, false
 	}
-	if s.kind == RequestedToCapacityRatio {
+	if s.kind == shaped {
 		return s.shape.at(100), true
 	}
 	return 0, true
@@ -139,7 +187,7 @@ func (s *AllocationState) Explain(i int) []ResourceScore {
 		c := &s.view.cols[k]
 		alloc, used := s.view.amounts(&n, c)
 		score, ok := s.resource(&n, c)
-		ok = ok && (score > 0 || s.kind != RequestedToCapacityRatio)
+		ok = ok && (score > 0 || s.kind != shaped)
 		parts[k] = ResourceScore{string(c.name), c.weight, alloc, plus(used, c.request), score, ok}
 	}
 	return parts

@@ -145,7 +145,7 @@ func TestShape(t *testing.T) {
 		o     score.Options
 		want  map[int64]int64
 	}{
-		{"falling, scaled", points(10, 10, 90, 0), score.Options{}, map[int64]int64{-1: 100, 0: 100, 10: 100, 11: 99, 50: 50, 89: 2, 90: 0, 100: 0}},
+		{"falling", points(10, 10, 90, 0), score.Options{}, map[int64]int64{-1: 100, 0: 100, 10: 100, 11: 99, 50: 50, 89: 2, 90: 0, 100: 0}},
 		{"raw scale", points(0, 0, 3, 10, 50, 10, 100, 7), score.Options{Arithmetic: score.ZeroToTen}, map[int64]int64{1: 3, 2: 6, 3: 10, 60: 10, 67: 9, 99: 8, 100: 7}},
 		{"one point", points(30, 4), score.Options{}, map[int64]int64{0: 40, 30: 40, 100: 40}},
 	} {

@@ -16,6 +16,7 @@ type Balance struct {
 	options Options
 	cols    []column
 	skip    bool
+	pair    bool // cpu and memory in this order, by exact requests: the default
 }
 
 // CompileBalance prepares the score of NodeResourcesBalancedAllocation for a pod. args are defaulted (DefaultBalanceArgs)
@@ -41,6 +42,7 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs, o Options) (*Balance, error) 
 	for _, c := range b.cols {
 		b.skip = b.skip && c.request == 0
 	}
+	b.pair = len(b.cols) == 2 && b.cols[0].name == v1.ResourceCPU && b.cols[1].name == v1.ResourceMemory
 	return b, nil
 }
 
@@ -73,17 +75,43 @@ func (s *BalanceState) AppendSignature(dst []int32, i int) []int32 {
 // Raw returns the score of slot i, 0 to 100; it needs no normalization. When Skip reports true the plugin does not score,
 // and Raw is without meaning. O(resources), no allocation.
 func (s *BalanceState) Raw(i int) int64 {
+	if s.pair && s.mode == Improvement {
+		if alloc := s.view.rows.Allocatable(i); len(alloc) > resources.Memory && alloc[resources.CPU] != 0 && alloc[resources.Memory] != 0 {
+			return s.improvement(alloc, s.view.rows.Requested(i))
+		}
+	}
 	n := s.view.node(i)
 	switch s.mode {
 	case Absolute:
-		return s.balance(&n, true)
+		return s.balance(&n).With
 	case Difference:
 		return s.difference(&n)
 	case VolumeVariance:
 		return s.variance(&n)
 	}
-	return 50 + (50+s.balance(&n, true)-s.balance(&n, false))/2
+	b := s.balance(&n)
+	return 50 + (50+b.With-b.Without)/2
 }
+
+// improvement is Raw for a node that has cpu and memory, the only resources, without the branches of the general case.
+func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
+	cpu, memory := float64(alloc[resources.CPU]), float64(alloc[resources.Memory])
+	c, m := used.At(resources.CPU), used.At(resources.Memory)
+	with := even(part(plus(c, s.view.cols[0].request), cpu), part(plus(m, s.view.cols[1].request), memory))
+	return 50 + (50+with-even(part(c, cpu), part(m, memory)))/2
+}
+
+// part returns the share of a resource in use, at most 1.
+func part(used int64, alloc float64) float64 {
+	f := float64(used) / alloc
+	if f > 1 {
+		return 1
+	}
+	return f
+}
+
+// even returns the balance of two shares.
+func even(a, b float64) int64 { return int64(float64(1-math.Abs((a-b)/2)) * MaxScore) }
 
 // BalanceParts are the numbers behind the score of a node: its balance with the pod and without, 50 to 100.
 type BalanceParts struct {
@@ -94,59 +122,75 @@ type BalanceParts struct {
 // the modes Improvement and Absolute see it.
 func (s *BalanceState) Explain(i int) BalanceParts {
 	n := s.view.node(i)
-	return BalanceParts{s.balance(&n, true), s.balance(&n, false)}
+	return s.balance(&n)
 }
 
 // balance returns 100 minus the standard deviation, in percent, of the shares in use of the resources that the node has.
-func (s *BalanceState) balance(n *node, with bool) int64 {
-	var first, second, sum float64
-	var count int
+func (s *BalanceState) balance(n *node) BalanceParts {
+	var with, without moments
 	for k := range s.view.cols {
-		f, ok := s.fraction(n, &s.view.cols[k], with)
-		if !ok {
-			continue
+		if w, wo, ok := s.fractions(n, &s.view.cols[k]); ok {
+			with.add(w)
+			without.add(wo)
 		}
-		switch count {
-		case 0:
-			first = f
-		case 1:
-			second = f
-		}
-		sum += f
-		count++
 	}
+	if with.count > 2 {
+		with.mean, without.mean = with.sum/float64(with.count), without.sum/float64(with.count)
+		s.squares(n, &with, &without)
+	}
+	return BalanceParts{with.percent(), without.percent()}
+}
+
+// moments gathers fractions for their standard deviation.
+type moments struct {
+	count                              int
+	first, second, sum, mean, variance float64
+}
+
+func (m *moments) add(f float64) {
+	switch m.count {
+	case 0:
+		m.first = f
+	case 1:
+		m.second = f
+	}
+	m.sum += f
+	m.count++
+}
+
+func (m *moments) percent() int64 {
 	var std float64
 	switch {
-	case count == 2:
-		std = math.Abs((first - second) / 2)
-	case count > 2:
-		std = s.deviation(n, with, sum/float64(count), count)
+	case m.count == 2:
+		std = math.Abs((m.first - m.second) / 2)
+	case m.count > 2:
+		std = math.Sqrt(m.variance)
 	}
 	return int64(float64(1-std) * MaxScore)
 }
 
-// deviation is the population standard deviation. The fractions are computed a second time rather than kept: the number
-// of resources has no limit and evaluation must not allocate.
-func (s *BalanceState) deviation(n *node, with bool, mean float64, count int) float64 {
-	var sum float64
+// squares computes the variances. The fractions are computed a second time rather than kept: the number of resources has
+// no limit and evaluation must not allocate.
+func (s *BalanceState) squares(n *node, with, without *moments) {
 	for k := range s.view.cols {
-		if f, ok := s.fraction(n, &s.view.cols[k], with); ok {
-			d := f - mean
-			sum += float64(d * d) // the conversion forbids a fused multiply-add, so that all CPUs agree
+		if w, wo, ok := s.fractions(n, &s.view.cols[k]); ok {
+			d, e := w-with.mean, wo-without.mean
+			with.variance += float64(d * d) // the conversion forbids a fused multiply-add, so that all CPUs agree
+			without.variance += float64(e * e)
 		}
 	}
-	return math.Sqrt(sum / float64(count))
+	with.variance /= float64(with.count)
+	without.variance /= float64(with.count)
 }
 
-func (s *BalanceState) fraction(n *node, c *column, with bool) (float64, bool) {
+// fractions returns the share in use of a resource with the pod and without.
+func (s *BalanceState) fractions(n *node, c *column) (with, without float64, ok bool) {
 	alloc, used := s.view.amounts(n, c)
 	if alloc == 0 {
-		return 0, false
+		return 0, 0, false
 	}
-	if with {
-		used = plus(used, c.request)
-	}
-	return min(1, float64(used)/float64(alloc)), true
+	all := float64(alloc)
+	return part(plus(used, c.request), all), part(used, all), true
 }
 
 // old returns the shares of cpu and memory, 1 for a node without; false when one of them is used up.

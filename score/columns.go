@@ -62,7 +62,9 @@ type view struct {
 	rows    Rows
 	devices DeviceRows
 	cols    []column
-	width   int // of the schema at Count
+	width   int  // of the schema at Count
+	exact   bool // some column counts exact requests
+	nonZero bool // some column counts requests with defaults
 }
 
 func newView(rows Rows, cols []column) view {
@@ -72,6 +74,7 @@ func newView(rows Rows, cols []column) view {
 	for k := range v.cols {
 		c := &v.cols[k]
 		c.at = -1
+		v.exact, v.nonZero = v.exact || !c.nonZero, v.nonZero || c.nonZero
 		if at, ok := rows.Schema().Column(c.name); ok && known(c.name) {
 			c.at = at
 		}
@@ -82,13 +85,19 @@ func newView(rows Rows, cols []column) view {
 // node is what a slot has, read once for all columns.
 type node struct {
 	allocatable, requested resources.Vector
-	cpu, memory            int64 // non-zero requests
+	nonZero                [2]int64 // cpu and memory, by column
 	slot                   int
 }
 
-func (v *view) node(i int) node {
-	n := node{allocatable: v.rows.Allocatable(i), requested: v.rows.Requested(i), slot: i}
-	n.cpu, n.memory = v.rows.NonZero(i)
+func (v *view) node(i int) (n node) {
+	n.slot = i
+	n.allocatable = v.rows.Allocatable(i)
+	if v.exact {
+		n.requested = v.rows.Requested(i)
+	}
+	if v.nonZero {
+		n.nonZero[resources.CPU], n.nonZero[resources.Memory] = v.rows.NonZero(i)
+	}
 	return n
 }
 
@@ -105,16 +114,13 @@ func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 		}
 	}
 	alloc = n.allocatable.At(at)
-	if alloc == 0 {
+	switch {
+	case alloc == 0:
 		return v.device(n, c)
+	case c.nonZero:
+		return alloc, n.nonZero[at&1]
 	}
-	if !c.nonZero {
-		return alloc, n.requested.At(at)
-	}
-	if at == resources.CPU {
-		return alloc, n.cpu
-	}
-	return alloc, n.memory
+	return alloc, n.requested.At(at)
 }
 
 func (v *view) device(n *node, c *column) (alloc, used int64) {
