@@ -97,4 +97,3 @@ func name(kind string, o metav1.Object) string {
 	}
 	return fmt.Sprintf("%s %s/%s", kind, o.GetNamespace(), o.GetName())
 }
-

@@ -1,0 +1,127 @@
+// Command simulate schedules the pending pods of a cluster dump and prints where each went and why not.
+//
+//	go run ./examples/simulate -f examples/simulate/testdata/cluster.yaml
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Exit codes of the programs.
+const (
+	exitOK       = 0
+	exitNo       = 1 // the answer is no, and a flag asked for it
+	exitBadInput = 2
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// options are the command line.
+type options struct {
+	files             []string
+	output            string
+	detail            bool
+	explain           string
+	admit             bool
+	expand            bool
+	strict            bool
+	seed              uint64
+	percentage        int
+	failUnschedulable bool
+}
+
+// run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		fmt.Fprintf(stderr, "simulate: %v\n", err)
+		return exitBadInput
+	}
+	w, err := load(o, stdin, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "simulate: %v\n", err)
+		return exitBadInput
+	}
+	var out bytes.Buffer
+	failed, err := answer(&out, w, o)
+	if err != nil {
+		fmt.Fprintf(stderr, "simulate: %v\n", err)
+		return exitBadInput
+	}
+	if _, err := stdout.Write(out.Bytes()); err != nil {
+		fmt.Fprintf(stderr, "simulate: %v\n", err)
+		return exitBadInput
+	}
+	if failed && o.failUnschedulable {
+		return exitNo
+	}
+	return exitOK
+}
+
+// answer writes what was asked for and reports whether a pod stayed without a node.
+func answer(out io.Writer, w *world, o options) (failed bool, err error) {
+	if o.explain != "" {
+		return explain(out, w, o)
+	}
+	entries, err := w.schedule(o)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		failed = failed || e.Outcome != outcomeScheduled
+	}
+	return failed, write(out, entries, o.output)
+}
+
+var outputs = []string{"table", "wide", "json", "yaml"}
+
+func parseFlags(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("simulate", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintf(stderr, "simulate schedules the pending pods of a cluster dump and prints where each went and why not.\n\nusage: simulate -f PATH [flags]\n\n")
+		f.PrintDefaults()
+	}
+	f.Func("f", "input, repeatable: a file, a folder, or - for standard input", func(s string) error {
+		o.files = append(o.files, s)
+		return nil
+	})
+	f.StringVar(&o.output, "o", "table", "output: "+strings.Join(outputs, ", "))
+	f.BoolVar(&o.detail, "detail", false, "with json and yaml: every plugin's verdict and score of every node")
+	f.StringVar(&o.explain, "explain", "", "explain one pod in words: `NAMESPACE/NAME`")
+	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods")
+	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
+	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the choice among equally good nodes; 0 takes the first in node order")
+	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore, 0 to 100 (100 when not given)")
+	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return o, err
+		}
+		return o, fmt.Errorf("%w; see simulate -h", err)
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see simulate -h", f.Arg(0))
+	case len(o.files) == 0:
+		return o, errors.New("-f: Required value: at least one file, folder or -")
+	case !slices.Contains(outputs, o.output):
+		return o, fmt.Errorf("-o: Unsupported value: %q: supported values: %s", o.output, strings.Join(outputs, ", "))
+	case o.percentage < -1 || o.percentage > 100:
+		return o, fmt.Errorf("-percentage: Invalid value: %d: not in valid range [0-100]", o.percentage)
+	case o.detail && o.output != "json" && o.output != "yaml":
+		return o, errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
+	}
+	return o, nil
+}
