@@ -14,7 +14,8 @@ type Cluster interface {
 	Len() int
 	// Node returns the node of slot i, nil for a free one.
 	Node(i int) *v1.Node
-	// Pods yields the pods assigned to slot i, terminating ones included, Succeeded and Failed ones not.
+	// Pods yields the pods assigned to slot i, terminating ones included, Succeeded and Failed ones not; none for a free
+	// slot.
 	Pods(i int) iter.Seq[*v1.Pod]
 }
 

@@ -116,11 +116,18 @@ func (e *Ports) Count(c Cluster) *PortsState {
 		return s
 	}
 	s.conflicts = make([]int32, c.Len())
-	for i := range s.conflicts {
-		if c.Node(i) == nil {
-			continue
+	if holders, ok := c.(podPorts); ok {
+		for i := range s.conflicts {
+			for _, p := range holders.PortPods(i) {
+				s.conflicts[i] += int32(e.Effect(p))
+			}
 		}
-		s.each(i, func(p *v1.Pod) { s.conflicts[i] += int32(e.Effect(p)) })
+		return s
+	}
+	for i := range s.conflicts {
+		for p := range c.Pods(i) {
+			s.conflicts[i] += int32(e.Effect(p))
+		}
 	}
 	return s
 }

@@ -46,10 +46,10 @@ func TestNumToFind(t *testing.T) {
 		{"all", "100% is all", 5000, profile(100), 5000},
 		{"above 100", "counts as 100, as the documents say", 5000, profile(150), 5000},
 		{"nothing scores", "the first node will do", 5000, Sampling{Unscored: true}, 1},
-		{"nothing scores, no nodes", "there is none", 0, Sampling{Unscored: true}, 0},
+		{"nothing scores and no nodes", "there is none", 0, Sampling{Unscored: true}, 0},
 		{"older minimum", "up to v1.15 it was 50", 5000, Sampling{Global: 1, Minimum: 50}, 50},
-		{"older minimum, few nodes", "below it all are looked at", 49, Sampling{Minimum: 50}, 49},
-		{"older minimum, 60 nodes", "50% of 60 is below it", 60, Sampling{Minimum: 50}, 50},
+		{"older minimum and few nodes", "below it all are looked at", 49, Sampling{Minimum: 50}, 49},
+		{"older minimum and 60 nodes", "50% of 60 is below it", 60, Sampling{Minimum: 50}, 50},
 	}, func(t *testing.T, c sampleCase) { require.Equal(t, c.want, NumToFind(c.n, c.s)) })
 
 	for n := range 20000 {

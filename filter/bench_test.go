@@ -1,0 +1,191 @@
+package filter
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
+
+// rows is a cluster whose vectors are made once, as a snapshot keeps them. Slot i holds one pod; every third holds port 80.
+type rows struct {
+	schema                 *resources.Schema
+	nodes                  []*v1.Node
+	allocatable, requested []resources.Vector
+	holder                 []*v1.Pod
+}
+
+func newRows(n int) *rows {
+	r := &rows{schema: resources.NewSchema("example.com/gpu"), holder: []*v1.Pod{withPorts(pod("h"), port("", "", 80))}}
+	for i := range n {
+		r.nodes = append(r.nodes, inZone(fmt.Sprint("n", i), fmt.Sprint(i%3)))
+		r.allocatable = append(r.allocatable, resources.Vector{4000, 8 << 30, 100 << 30, 110, int64(i % 4)})
+		r.requested = append(r.requested, resources.Vector{int64(i % 5 * 1000), int64(i%3) << 32, 0, int64(i % 112)})
+	}
+	return r
+}
+
+func (r *rows) Len() int                           { return len(r.nodes) }
+func (r *rows) Node(i int) *v1.Node                { return r.nodes[i] }
+func (r *rows) Schema() *resources.Schema          { return r.schema }
+func (r *rows) Allocatable(i int) resources.Vector { return r.allocatable[i] }
+func (r *rows) Requested(i int) resources.Vector   { return r.requested[i] }
+func (r *rows) PortPods(i int) []*v1.Pod           { return r.holder[:(i+2)%3/2] }
+func (r *rows) Pods(i int) iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		for _, p := range r.PortPods(i) {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func busyPod() *v1.Pod {
+	p := withPorts(pod("p", "cpu", "2", "memory", "4Gi", "example.com/gpu", "1"), port("", "", 80))
+	p.Spec.NodeName = "n1"
+	p.Spec.HostNetwork, p.Spec.HostUsers = true, ptr(false)
+	return p
+}
+
+func all(r *rows, p *v1.Pod) Predicates {
+	return Predicates{CompileNodeName(p).Count(r), CompilePorts(p).Count(r), CompileFit(p, FitOptions{}).Count(r),
+		CompileClaims(p, FitOptions{}).Count(r), CompileFeatures(p, FeaturesOptions{}).Count(r)}
+}
+
+func TestChecksDoNotAllocate(t *testing.T) {
+	r := newRows(50)
+	p := busyPod()
+	ps := all(r, p)
+	signature := make([]int32, 0, 8)
+	for _, q := range ps {
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			for i := range 50 {
+				q.Check(i)
+			}
+		}), q.Name())
+		require.False(t, q.(interface{ Dynamic() bool }).Dynamic())
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			signature = q.(interface {
+				AppendSignature([]int32, int) []int32
+			}).AppendSignature(signature[:0], 3)
+		}))
+		require.Len(t, signature, 1)
+	}
+	ports, fit := CompilePorts(p).Count(r), CompileFit(p, FitOptions{}).Count(r)
+	pt, ft := ports.Trial(), fit.Trial()
+	pt.Add(r.holder[0], 7)
+	ft.Add(r.holder[0], 7)
+	require.Zero(t, testing.AllocsPerRun(100, func() { pt.Check(7); ft.Check(7) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		e := ports.ports.Effect(r.holder[0])
+		ports.Apply(e, 3, 1)
+		ports.Apply(e, 3, -1)
+	}))
+	require.Zero(t, testing.AllocsPerRun(100, func() { ps.First(3); ps.Code(Rejection{0, 1}) }))
+}
+
+// A message over 5,000 nodes that all reject costs what one over 50 costs: nothing for a node.
+func TestMessageOverManyNodes(t *testing.T) {
+	cost := func(n int) float64 {
+		r := newRows(n)
+		p := pod("p", "cpu", "9", "memory", "99Gi", "example.com/gpu", "9")
+		ps := Predicates{CompileFit(p, FitOptions{}).Count(r)}
+		s := Search{Candidates: ScanOrder(r)}
+		found := s.Run(ps, nil)
+		require.Equal(t, n, found.Rejected.Nodes())
+		want := Message{Nodes: n, Reasons: found.Rejected.Counts(ps)}.String()
+		return testing.AllocsPerRun(10, func() {
+			f := s.Run(ps, nil)
+			require.Equal(t, want, Message{Nodes: n, Reasons: f.Rejected.Counts(ps)}.String())
+		})
+	}
+	few, many := cost(500), cost(5000)
+	require.LessOrEqual(t, many, few+2, "few %v many %v", few, many)
+}
+
+var sink int
+
+func BenchmarkCheck(b *testing.B) {
+	for _, n := range []int{5000, 50000} {
+		r := newRows(n)
+		p := busyPod()
+		for _, q := range all(r, p) {
+			b.Run(fmt.Sprint(q.Name(), "/", n), func(b *testing.B) {
+				for b.Loop() {
+					for i := range n {
+						sink += int(q.Check(i))
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/node")
+			})
+		}
+		plain := CompileFit(pod("p", "cpu", "1", "memory", "1Gi"), FitOptions{}).Count(r)
+		b.Run(fmt.Sprint("plain pod/", n), func(b *testing.B) {
+			for b.Loop() {
+				for i := range n {
+					sink += int(plain.Check(i))
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/node")
+		})
+	}
+}
+
+func BenchmarkCompileAndCount(b *testing.B) {
+	r := newRows(5000)
+	p := busyPod()
+	b.Run("fit", func(b *testing.B) {
+		for b.Loop() {
+			sink += len(CompileFit(p, FitOptions{}).Count(r).columns)
+		}
+	})
+	b.Run("ports/5000", func(b *testing.B) {
+		for b.Loop() {
+			sink += len(CompilePorts(p).Count(r).conflicts)
+		}
+	})
+}
+
+func BenchmarkTrial(b *testing.B) {
+	r := newRows(100)
+	fit := CompileFit(pod("p", "cpu", "1", "memory", "1Gi"), FitOptions{}).Count(r)
+	q := pod("q", "cpu", "1", "memory", "1Gi")
+	tr := fit.Trial()
+	for b.Loop() {
+		tr.Remove(q, 3)
+		sink += int(tr.Check(3))
+		tr.Reset()
+	}
+}
+
+func BenchmarkFailure(b *testing.B) {
+	for _, n := range []int{5000, 50000} {
+		r := newRows(n)
+		ps := Predicates{CompileFit(pod("p", "cpu", "9", "memory", "99Gi", "example.com/gpu", "9"), FitOptions{}).Count(r)}
+		s := Search{Candidates: ScanOrder(r)}
+		b.Run(fmt.Sprint("search and message/", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f := s.Run(ps, nil)
+				sink += len(Message{Nodes: n, Reasons: f.Rejected.Counts(ps)}.String())
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/node")
+		})
+	}
+}
+
+func BenchmarkZones(b *testing.B) {
+	for _, n := range []int{5000, 50000} {
+		r := newRows(n)
+		b.Run(fmt.Sprint("scan order/", n), func(b *testing.B) {
+			for b.Loop() {
+				sink += len(ScanOrder(r))
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package filter_test
+
+import (
+	"fmt"
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// snapshot is a caller's own node cache with the few methods that the filters read.
+type snapshot struct {
+	nodes  []*v1.Node
+	pods   [][]*v1.Pod
+	schema *resources.Schema
+}
+
+func (s *snapshot) Len() int                  { return len(s.nodes) }
+func (s *snapshot) Node(i int) *v1.Node       { return s.nodes[i] }
+func (s *snapshot) Schema() *resources.Schema { return s.schema }
+func (s *snapshot) Pods(i int) iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		for _, p := range s.pods[i] {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (s *snapshot) Allocatable(i int) resources.Vector {
+	return resources.FromList(s.schema, s.nodes[i].Status.Allocatable)
+}
+
+func (s *snapshot) Requested(i int) resources.Vector {
+	sum := make(resources.Vector, s.schema.Len())
+	for _, p := range s.pods[i] {
+		r := overhead.AppendRequests(nil, s.schema, p, overhead.Options{UseStatus: true})
+		sum = sum.Grow(len(r))
+		sum.Add(r)
+		sum[resources.Pods]++
+	}
+	return sum
+}
+
+func exampleNode(name, zone, cpu, gpus string) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelTopologyZone: zone}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+			"cpu": resource.MustParse(cpu), "memory": resource.MustParse("16Gi"), "pods": resource.MustParse("110"), "nvidia.com/gpu": resource.MustParse(gpus),
+		}},
+	}
+}
+
+func examplePod(name, cpu string, gpus int64) *v1.Pod {
+	requests := v1.ResourceList{"cpu": resource.MustParse(cpu)}
+	if gpus > 0 {
+		requests["nvidia.com/gpu"] = *resource.NewQuantity(gpus, resource.DecimalSI)
+	}
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: requests}}}},
+	}
+}
+
+// cluster has three zones and five nodes; web-1 and db-1 run.
+func cluster() *snapshot {
+	s := &snapshot{
+		nodes: []*v1.Node{
+			exampleNode("a1", "a", "4", "0"), exampleNode("a2", "a", "4", "0"), exampleNode("b1", "b", "4", "0"),
+			exampleNode("b2", "b", "8", "2"), exampleNode("c1", "c", "4", "0"),
+		},
+		pods:   make([][]*v1.Pod, 5),
+		schema: resources.NewSchema("nvidia.com/gpu"),
+	}
+	web := examplePod("web-1", "3", 0)
+	web.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80, ContainerPort: 80}}
+	s.pods[0], s.pods[3] = []*v1.Pod{web}, []*v1.Pod{examplePod("db-1", "2", 1)}
+	return s
+}
+
+// Where can a second web pod go, and why not elsewhere?
+func Example() {
+	c := cluster()
+	web := examplePod("web-2", "2", 0)
+	web.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80, ContainerPort: 80}}
+	ps := filter.Predicates{filter.CompilePorts(web).Count(c), filter.CompileFit(web, filter.FitOptions{}).Count(c)}
+
+	order := filter.ScanOrder(c)
+	found := filter.Search{Candidates: order, Limit: filter.NumToFind(len(order), filter.Sampling{})}.Run(ps, nil)
+	for _, i := range found.Feasible {
+		fmt.Println("fits", c.nodes[i].Name)
+	}
+	for _, count := range found.Rejected.Counts(ps) {
+		fmt.Println(count.Nodes, count.Reason)
+	}
+	// Output:
+	// fits b1
+	// fits c1
+	// fits a2
+	// fits b2
+	// 1 node(s) didn't have free ports for the requested pod ports
+}
+
+// A pod that fits nowhere, and the message of its condition.
+func ExampleMessage() {
+	c := cluster()
+	gpu := examplePod("gpu-1", "5", 2)
+	fit := filter.CompileFit(gpu, filter.FitOptions{}).Count(c)
+	ps := filter.Predicates{fit}
+	found := filter.Search{Candidates: filter.ScanOrder(c)}.Run(ps, nil)
+	fmt.Println(filter.Message{Nodes: 5, Reasons: found.Rejected.Counts(ps), PostFilter: filter.PostFilter{
+		Preemption: "0/5 nodes are available: 1 No preemption victims found for incoming pod, 4 Preemption is not helpful for scheduling.",
+	}.String()})
+	for _, x := range fit.Explain(3) {
+		fmt.Printf("b2: %s (requested %d, used %d, capacity %d)\n", x.Reason, x.Requested, x.Used, x.Capacity)
+	}
+	// Output:
+	// 0/5 nodes are available: 4 Insufficient cpu, 5 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/5 nodes are available: 1 No preemption victims found for incoming pod, 4 Preemption is not helpful for scheduling.
+	// b2: Insufficient nvidia.com/gpu (requested 2, used 1, capacity 2)
+}
+
+// The simple question about one node.
+func ExampleFits() {
+	db := examplePod("db-2", "3", 0)
+	for _, x := range filter.Fits(db, exampleNode("a1", "a", "4", "0"), []*v1.Pod{examplePod("web-1", "3", 0)}, filter.FitOptions{}) {
+		fmt.Println(x.Reason, x.Unresolvable)
+	}
+	// Output: Insufficient cpu false
+}
+
+// What a kubelet says to a pod that was put on its node by name.
+func ExampleAdmission() {
+	db := examplePod("db-2", "3", 0)
+	db.Spec.NodeName = "a1"
+	failure, rejected := filter.Admission{}.Admit(db, exampleNode("a1", "a", "4", "0"), []*v1.Pod{examplePod("web-1", "3", 0)})
+	fmt.Println(rejected, failure.Reason)
+	fmt.Println(failure.Message)
+	// Output:
+	// true OutOfcpu
+	// Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 3000, capacity: 4000
+}
+
+// The order in which nodes are scanned follows the zones.
+func ExampleZones() {
+	var z filter.Zones
+	c := cluster()
+	for i, n := range c.nodes {
+		z.Add(i, n)
+	}
+	for _, i := range z.Order() {
+		fmt.Print(c.nodes[i].Name, " ")
+	}
+	// Output: a1 b1 c1 a2 b2
+}
+
+func ExampleNumToFind() {
+	for _, n := range []int{99, 250, 1000, 5000, 6000} {
+		fmt.Print(filter.NumToFind(n, filter.Sampling{}), " ")
+	}
+	// Output: 99 120 420 500 300
+}
+
+func ExampleGated() {
+	p := examplePod("web-3", "1", 0)
+	p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/quota"}}
+	fmt.Println(filter.Gated(p))
+	// Output: waiting for scheduling gates: [example.com/quota] true
+}
