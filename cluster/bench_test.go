@@ -1,0 +1,238 @@
+package cluster
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// fleet makes a cluster with 3 zones and pods of 200 kinds (20 labels, 10 sizes) on each node; a tenth of the kinds have
+// inter-pod terms.
+func fleet(nodes, perNode int) Objects {
+	o := Objects{}
+	sizes := make([]v1.ResourceList, 10)
+	for i := range sizes {
+		sizes[i] = v1.ResourceList{"cpu": *resource.NewMilliQuantity(int64(50+10*i), resource.DecimalSI), "memory": *resource.NewQuantity(int64(1+i)<<26, resource.BinarySI)}
+	}
+	kinds := make([]*v1.Pod, 200)
+	for i := range kinds {
+		b := testkit.Pod("kind").Labels(fmt.Sprintf("app=a%d,tier=t%d", i%20, i%3))
+		if i%10 == 0 {
+			b = b.RequireApart(v1.LabelHostname, fmt.Sprintf("app=x%d", i%20))
+		}
+		kinds[i] = b.Obj()
+		kinds[i].Spec.Containers[0].Resources.Requests = sizes[i%10]
+	}
+	for i := range nodes {
+		n := testkit.Node(fmt.Sprintf("node-%05d", i)).Zone(fmt.Sprintf("zone-%d", i%3)).Capacity("cpu=32,memory=128Gi,ephemeral-storage=100Gi,pods=110").Obj()
+		o.Nodes = append(o.Nodes, n)
+		for j := range perNode {
+			p := *kinds[(i*perNode+j)%len(kinds)]
+			p.Name = fmt.Sprintf("pod-%d-%d", i, j)
+			p.Spec.NodeName = n.Name
+			o.Pods = append(o.Pods, &p)
+		}
+	}
+	return o
+}
+
+func build(t testing.TB, nodes, perNode int) *Snapshot {
+	t.Helper()
+	s, err := New(fleet(nodes, perNode))
+	require.NoError(t, err)
+	require.Equal(t, nodes*perNode, s.TotalPods())
+	return s
+}
+
+func atSizes(b *testing.B, run func(b *testing.B, nodes int)) {
+	for _, n := range []int{5_000, 50_000} {
+		if n > 5_000 && testing.Short() {
+			continue
+		}
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) { run(b, n) })
+	}
+}
+
+// 30 pods a node.
+func BenchmarkNew(b *testing.B) {
+	atSizes(b, func(b *testing.B, n int) {
+		o := fleet(n, 30)
+		b.ReportAllocs()
+		for b.Loop() {
+			s, err := New(o)
+			if err != nil || s.TotalPods() != len(o.Pods) {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkPrepare(b *testing.B) {
+	s := build(b, 100, 2)
+	pod := testkit.Pod("new").Labels("app=a1,tier=t1,version=v1").Request("cpu=100m,memory=1Gi").Obj()
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Prepare(pod)
+	}
+}
+
+func BenchmarkAssumeForget(b *testing.B) {
+	atSizes(b, func(b *testing.B, n int) {
+		s := build(b, n, 2)
+		pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
+		info := s.Prepare(pod)
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			i = (i + 7919) % n
+			if s.AssumePrepared(info, pod, i) != nil || s.Forget(pod) != nil {
+				b.Fatal("not assumed")
+			}
+		}
+	})
+}
+
+// Assume without Prepare done before: the whole cost of a pod that was never seen.
+func BenchmarkAssumeForgetUnprepared(b *testing.B) {
+	s := build(b, 5_000, 2)
+	pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i = (i + 7919) % 5_000
+		if s.Assume(pod, i) != nil || s.Forget(pod) != nil {
+			b.Fatal("not assumed")
+		}
+	}
+}
+
+func BenchmarkMarkRollback(b *testing.B) {
+	for _, pods := range []int{0, 1, 10} {
+		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
+			s := build(b, 5_000, 2)
+			list := make([]*v1.Pod, pods)
+			for i := range list {
+				list[i] = testkit.Pod(fmt.Sprint("new", i)).Labels("app=a1").Request("cpu=100m").Obj()
+			}
+			var info *Info
+			if pods > 0 {
+				info = s.Prepare(list[0])
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				m := s.Mark()
+				for i, p := range list {
+					if err := s.AssumePrepared(info, p, i*37); err != nil {
+						b.Fatal(err)
+					}
+				}
+				s.Rollback(m)
+			}
+		})
+	}
+}
+
+func BenchmarkFork(b *testing.B) {
+	atSizes(b, func(b *testing.B, n int) {
+		s := build(b, n, 2)
+		s.Domains(v1.LabelTopologyZone)
+		s.Domains(v1.LabelHostname)
+		pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
+		info := s.Prepare(pod)
+		b.Run("alone", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Fork()
+			}
+		})
+		b.Run("and assume one", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Fork().AssumePrepared(info, pod, 17); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
+}
+
+// A pass over the rows: on a snapshot, on a fork, and on a fork that has changed everywhere.
+func BenchmarkRead(b *testing.B) {
+	s := build(b, 5_000, 2)
+	f := s.Fork()
+	g := s.Fork()
+	for i := range g.Len() {
+		if err := g.Assume(testkit.Pod(fmt.Sprint("new", i)).Request("cpu=100m").Obj(), i); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		s    *Snapshot
+	}{{"base", s}, {"fork", f}, {"changed fork", g}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				free := 0
+				for i := range c.s.Len() {
+					a, r := c.s.Allocatable(i), c.s.Requested(i)
+					if a[0]-r[0] >= 100 && a[1]-r[1] >= 1<<30 && c.s.Node(i) != nil {
+						free++
+					}
+				}
+				if free != 5_000 {
+					b.Fatal(free)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5_000, "ns/node")
+		})
+	}
+}
+
+func BenchmarkUpdateNode(b *testing.B) {
+	s := build(b, 5_000, 2)
+	s.Domains(v1.LabelHostname)
+	s.Domains(v1.LabelTopologyZone)
+	s.Classes([]string{"taints", "unschedulable"})
+	s.Image("x")
+	x := s.Node(100).DeepCopy()
+	y := x.DeepCopy()
+	y.Spec.Unschedulable = true
+	b.ReportAllocs()
+	for b.Loop() {
+		if s.UpdateNode(y) != nil || s.UpdateNode(x) != nil {
+			b.Fatal("no such node")
+		}
+	}
+}
+
+// The heap that a snapshot needs beside the API objects.
+func TestHeapPerPod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds 150,000 pods")
+	}
+	o := fleet(5_000, 30)
+	before := heap()
+	s, err := New(o)
+	require.NoError(t, err)
+	used := int64(heap()) - int64(before)
+	perPod := float64(used) / float64(len(o.Pods))
+	t.Logf("%.0f bytes a pod, %d in all", perPod, used)
+	require.Less(t, perPod, 150.0)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(&o)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
