@@ -9,9 +9,9 @@ import (
 // Default returns a copy of the pod with what the API server fills in when a pod is created, as far as scheduling sees it:
 //
 //  1. A container or init container with a limit and no request of a resource requests its limit.
-//  2. With spec.resources: huge pages limits of the containers, summed as Limits does, become limits of the pod unless it
-//     names them. With a limit for the pod, its requests of cpu and memory default to those of the containers and then, as
-//     all others, to its limit.
+//  2. Where spec.resources has any request or limit, huge pages limits of the containers, summed as Limits does, become
+//     limits of the pod unless it names them in either. Where it then has any limit, its requests of cpu and memory default
+//     to those of the containers, and what is still missing of cpu, memory and huge pages to its limits.
 //  3. In the host's network every container port without a host port takes its own number.
 //
 // Pods read from a server have passed this; manifests have not, and ask for less without it. Pod templates are not
@@ -63,7 +63,12 @@ func defaultPodLevel(pod *v1.Pod) {
 			requests[name] = q
 		}
 	}
-	r.Requests = fill(fill(r.Requests, requests), r.Limits)
+	for name, q := range r.Limits {
+		if PodLevelSupported(name) && !has(requests, name) {
+			requests[name] = q
+		}
+	}
+	r.Requests = fill(r.Requests, requests)
 }
 
 // fill adds to list what it lacks of from.

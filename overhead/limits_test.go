@@ -1,0 +1,159 @@
+package overhead
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name, why, pod string
+		o              Options
+		want           string
+	}{
+		{"limits of the kata pod", "overhead is added to limits that exist", kata, Options{}, "cpu=2250m,memory=320Mi"},
+		{"limits walk", "the same maximum as for requests", "sidecar s limits cpu=1\ninit i limits cpu=5\ncontainer a limits cpu=2", Options{}, "cpu=6"},
+		{"no limit stays none", "overhead makes no limit", "container a\noverhead cpu=250m,memory=120Mi", Options{}, ""},
+		{"zero limit stays zero", "overhead is added to positive limits only", "container a limits cpu=0,memory=1Gi\noverhead cpu=250m,memory=120Mi", Options{}, "cpu=0,memory=1144Mi"},
+		{"a container without limit", "it adds nothing", "container c requests cpu=1 limits memory=1Gi\ncontainer d limits memory=1Gi,cpu=2\noverhead cpu=250m,memory=120Mi,ephemeral-storage=1Gi,example.com/x=1", Options{}, "cpu=2250m,memory=2168Mi"},
+		{"pod level limits", "they replace", "container a requests cpu=1,memory=1Gi\nwhole requests cpu=500m limits cpu=2,memory=4Gi", Options{}, "cpu=2,memory=4Gi"},
+		{"pod level requests only", "container limits stay", "container a limits cpu=3\nwhole requests cpu=500m", Options{}, "cpu=3"},
+		{"pod level limit of another name", "unsupported names are ignored", "container a limits example.com/x=1\nwhole limits cpu=1,example.com/x=5", Options{}, "cpu=1,example.com/x=1"},
+		{"resize", "max(spec, actuated); allocated is not consulted", "container a limits cpu=1\nstatus a limits cpu=2 allocated cpu=9", onNode, "cpu=2"},
+		{"resize up of limits", "the desired amount", "container a limits cpu=4\nstatus a limits cpu=2", onNode, "cpu=4"},
+		{"infeasible resize of limits", "actuated alone", "container a limits cpu=4,memory=1\nstatus a limits cpu=2 allocated cpu=3\nresize Infeasible", onNode, "cpu=2"},
+		{"pod level resize of limits", "max(spec, actuated)", "container a\nwhole requests cpu=1 limits cpu=1\nwholestatus requests cpu=2 limits cpu=2 allocated cpu=3", onNode, "cpu=2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podOf(t, c.pod)
+			testkit.Unchanged(t, func() { require.Equal(t, c.want, show(Limits(pod, c.o)), c.why) }, pod)
+			compare(t, pod, c.o)
+		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for _, c := range []struct{ name, why, pod, want string }{
+		{"kata explained", "containers and overhead", kata, "cpu 2250m: the containers 2 + overhead 250m\nmemory 320Mi: the containers 200Mi + overhead 120Mi\n"},
+		{"starting sets the maximum", "of memory only", "init ic1 requests cpu=2,memory=1G\ninit ic2 requests cpu=2,memory=3G\ncontainer c1 requests cpu=2,memory=1G\ncontainer c2 requests cpu=1,memory=1G", "cpu 3: the containers 3\nmemory 3G: init container ic2 needs 3G, the containers 2G\n"},
+		{"a tie", "running is preferred, the first step named", "init i requests cpu=1\ncontainer a requests cpu=1", "cpu 1: the containers 1\n"},
+		{"nothing but overhead", "no phase", "container a\noverhead memory=120Mi", "memory 120Mi: overhead 120Mi\n"},
+		{"pod level explained", "what the pod as a whole asks for", "container a requests cpu=1\nwhole requests cpu=500m\noverhead cpu=1", "cpu 1500m: the pod as a whole 500m + overhead 1\n"},
+		{"sidecars before the step", "the step of i1 needs 1+5", "sidecar s1 requests cpu=1\ninit i1 requests cpu=5\ncontainer a requests cpu=1", "cpu 6: init container i1 needs 6, the containers 2\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := ""
+			for _, p := range Explain(podOf(t, c.pod), Options{}) {
+				text += p.String() + "\n"
+			}
+			require.Equal(t, c.want, text, c.why)
+		})
+	}
+	require.Equal(t, "none running starting pod level unknown", None.String()+" "+Running.String()+" "+Starting.String()+" "+PodLevel.String()+" "+Phase(9).String())
+}
+
+func TestDefault(t *testing.T) {
+	for _, c := range []struct{ name, why, pod, containers, whole string }{
+		{"limits become requests", "of containers and init containers, per name", "container a requests cpu=1 limits cpu=2,memory=1Gi\ninit i limits memory=2Gi", "cpu=1,memory=1Gi;memory=2Gi;", ""},
+		{"no limits", "nothing to default", "container a requests cpu=1", "cpu=1;", ""},
+		{"pod requests from containers", "aggregated cpu and memory first, then the pod's limit", "container a requests cpu=1\ncontainer b requests cpu=1\nwhole limits cpu=4,memory=4Gi", "cpu=1;cpu=1;", "cpu=2,memory=4Gi / cpu=4,memory=4Gi"},
+		{"pod requests that exist", "are kept", "container a requests cpu=1\nwhole requests cpu=3 limits cpu=4", "cpu=1;", "cpu=3 / cpu=4"},
+		{"only pod requests", "nothing is defaulted", "container a requests memory=1Gi limits memory=2Gi\nwhole requests cpu=1", "memory=1Gi;", "cpu=1 / "},
+		{"huge pages of containers", "limits become limits and requests of the pod", "container a requests cpu=1 limits hugepages-2Mi=4Mi\nwhole limits cpu=2", "cpu=1,hugepages-2Mi=4Mi;", "cpu=1,hugepages-2Mi=4Mi / cpu=2,hugepages-2Mi=4Mi"},
+		{"huge pages beside pod requests", "their limit makes the other requests, too", "container a requests memory=1Gi limits hugepages-2Mi=4Mi\nwhole requests cpu=1", "hugepages-2Mi=4Mi,memory=1Gi;", "cpu=1,hugepages-2Mi=4Mi,memory=1Gi / hugepages-2Mi=4Mi"},
+		{"huge pages requested by the pod", "a request of the pod stands, and makes no limit", "container a requests memory=1Gi limits hugepages-2Mi=4Mi\nwhole requests hugepages-2Mi=8Mi", "hugepages-2Mi=4Mi,memory=1Gi;", "hugepages-2Mi=8Mi / "},
+		{"empty pod level", "nothing is defaulted", "container a limits hugepages-2Mi=4Mi\nwhole", "hugepages-2Mi=4Mi;", " / "},
+		{"unsupported pod limit", "is no request", "container a requests cpu=1,ephemeral-storage=1Gi\nwhole limits cpu=2,ephemeral-storage=4Gi", "cpu=1,ephemeral-storage=1Gi;", "cpu=1 / cpu=2,ephemeral-storage=4Gi"},
+		{"huge pages named by the pod", "a request or limit of the pod stands", "container a limits hugepages-2Mi=4Mi\nwhole limits hugepages-2Mi=8Mi", "hugepages-2Mi=4Mi;", "hugepages-2Mi=8Mi / hugepages-2Mi=8Mi"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podOf(t, c.pod)
+			var out *v1.Pod
+			testkit.Unchanged(t, func() { out = Default(pod) }, pod)
+			text := ""
+			for _, list := range [][]v1.Container{out.Spec.Containers, out.Spec.InitContainers} {
+				for _, c := range list {
+					text += show(c.Resources.Requests) + ";"
+				}
+			}
+			require.Equal(t, c.containers, text, c.why)
+			if c.whole != "" {
+				require.Equal(t, c.whole, show(out.Spec.Resources.Requests)+" / "+show(out.Spec.Resources.Limits), c.why)
+			}
+			require.Equal(t, out, Default(out), "defaulting twice is defaulting once")
+		})
+	}
+}
+
+func TestDefaultHostPorts(t *testing.T) {
+	pod := podOf(t, "container a\ninit i")
+	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 81, HostPort: 8081}}
+	pod.Spec.InitContainers[0].Ports = []v1.ContainerPort{{ContainerPort: 82}}
+	require.Zero(t, Default(pod).Spec.Containers[0].Ports[0].HostPort)
+	pod.Spec.HostNetwork = true
+	testkit.Unchanged(t, func() {
+		out := Default(pod)
+		require.EqualValues(t, 80, out.Spec.Containers[0].Ports[0].HostPort)
+		require.EqualValues(t, 8081, out.Spec.Containers[0].Ports[1].HostPort)
+		require.EqualValues(t, 82, out.Spec.InitContainers[0].Ports[0].HostPort)
+	}, pod)
+}
+
+func TestQoS(t *testing.T) {
+	const full = "requests cpu=1,memory=1Gi limits cpu=1,memory=1Gi"
+	for _, c := range []struct {
+		name, why, pod string
+		want           v1.PodQOSClass
+	}{
+		{"nothing asked", "no cpu, no memory", "container a", v1.PodQOSBestEffort},
+		{"zero asked", "zero is unset", "container a requests cpu=0,memory=0 limits cpu=0,memory=0", v1.PodQOSBestEffort},
+		{"other resources only", "only cpu and memory count", "container a requests ephemeral-storage=1Gi,hugepages-2Mi=2Mi limits ephemeral-storage=1Gi,hugepages-2Mi=2Mi", v1.PodQOSBestEffort},
+		{"overhead only", "overhead does not count", "container a\noverhead cpu=250m,memory=120Mi", v1.PodQOSBestEffort},
+		{"all equal", "every container limits both", "container a " + full + "\ncontainer b " + full, v1.PodQOSGuaranteed},
+		{"kata is guaranteed", "the documents' pod", kata, v1.PodQOSGuaranteed},
+		{"sums are compared", "requests and limits differ per container, not in sum", "container a requests cpu=1,memory=1Gi limits cpu=2,memory=1Gi\ncontainer b requests cpu=2,memory=1Gi limits cpu=1,memory=1Gi", v1.PodQOSGuaranteed},
+		{"limit above request", "not equal", "container a requests cpu=1,memory=1Gi limits cpu=2,memory=1Gi", v1.PodQOSBurstable},
+		{"request of one only", "a limit is missing", "container a requests cpu=1", v1.PodQOSBurstable},
+		{"limits before defaulting", "there are no requests yet", "container a limits cpu=1,memory=1Gi", v1.PodQOSBurstable},
+		{"one container without", "all containers must be limited", "container a " + full + "\ncontainer b", v1.PodQOSBurstable},
+		{"one init container without", "init containers, too", "container a " + full + "\ninit i", v1.PodQOSBurstable},
+		{"memory limit missing", "both resources are needed", "container a requests cpu=1 limits cpu=1", v1.PodQOSBurstable},
+		{"pod level decides alone", "containers are not read", "container a\nwhole " + full, v1.PodQOSGuaranteed},
+		{"pod level empty", "an empty struct decides, too", "container a " + full + "\nwhole", v1.PodQOSBestEffort},
+		{"pod level one limit", "cpu alone does not do", "container a " + full + "\nwhole requests cpu=1 limits cpu=1", v1.PodQOSBurstable},
+		{"pod level requests without limits", "burstable", "container a\nwhole requests cpu=1,memory=1Gi", v1.PodQOSBurstable},
+		{"status has the say", "whatever it says", "container a\nclass Guaranteed", v1.PodQOSGuaranteed},
+		{"unknown class", "passed through", "container a\nclass Golden", "Golden"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podOf(t, c.pod)
+			testkit.Unchanged(t, func() { require.Equal(t, c.want, QoS(pod), c.why) }, pod)
+		})
+	}
+	require.Equal(t, v1.PodQOSBestEffort, ComputeQoS(podOf(t, "container a\nclass Golden")), "the spec, not the status")
+}
+
+func TestValidateQuantities(t *testing.T) {
+	pod := podOf(t, "container a requests cpu=-1 limits memory=-1Gi\ninit i requests memory=-1\nwhole requests cpu=-1 limits memory=-2\noverhead cpu=-250m")
+	errs := ValidateQuantities(pod, nil)
+	text := []string{}
+	for _, e := range errs {
+		text = append(text, e.Error())
+	}
+	const must = ": must be greater than or equal to 0"
+	require.Equal(t, []string{
+		`containers[0].resources.limits[memory]: Invalid value: "-1Gi"` + must,
+		`containers[0].resources.requests[cpu]: Invalid value: "-1"` + must,
+		`initContainers[0].resources.requests[memory]: Invalid value: "-1"` + must,
+		`resources.limits[memory]: Invalid value: "-2"` + must,
+		`resources.requests[cpu]: Invalid value: "-1"` + must,
+		`overhead[cpu]: Invalid value: "-250m"` + must,
+	}, text)
+	require.Empty(t, ValidateQuantities(podOf(t, kata), nil))
+	require.Empty(t, ValidateQuantities(podOf(t, "container a requests cpu=2 limits cpu=1"), nil), "a request above its limit is not looked at")
+	require.Empty(t, ValidateQuantities(nil, nil))
+}
