@@ -66,8 +66,9 @@ type hardColumn struct {
 	self, maxSkew int32
 	low           int32 // global minimum
 	selector      uint8
-	enough        bool // at least minDomains domains exist
-	exist         int  // domains with a counted or planned node
+	enough        bool     // at least minDomains domains exist
+	exist         int      // domains with a counted or planned node
+	extra         []string // values of the domains that only planned nodes have, from number domains on
 	counts        []int32
 	absent        []bool // domains whose nodes are all excluded; nil: none
 	smallest      minimum
@@ -146,6 +147,7 @@ func (h *Hard) addPlanned(s *HardState) {
 				d = int32(len(col.counts))
 				known[k][value] = d
 				col.counts = append(col.counts, 0)
+				col.extra = append(col.extra, value)
 				if col.absent != nil {
 					col.absent = append(col.absent, false)
 				}

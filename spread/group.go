@@ -1,0 +1,169 @@
+package spread
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// FindingKind says what CheckGroup found.
+type FindingKind string
+
+const (
+	// MixedConstraints: pods of the group have different constraints. The documentation asks for equal ones ("Consistency").
+	MixedConstraints FindingKind = "MixedConstraints"
+	// MixedNamespaces: pods of the group are in different namespaces, and only pods of a pod's own namespace count.
+	MixedNamespaces FindingKind = "MixedNamespaces"
+	// InvalidSelector: the selector cannot be converted; every attempt to schedule the pod fails.
+	InvalidSelector FindingKind = "InvalidSelector"
+	// NoSelector: the selector is absent or empty and counts no pod; the constraint does nothing.
+	NoSelector FindingKind = "NoSelector"
+	// SelectorMissesPod: the selector does not match the pod itself, so that placing the pod leaves the skew as it is.
+	SelectorMissesPod FindingKind = "SelectorMissesPod"
+	// SelectorMissesGroup: the selector matches the pod itself but not another pod of the group.
+	SelectorMissesGroup FindingKind = "SelectorMissesGroup"
+	// AbsentMatchLabelKey: a key of matchLabelKeys is not on the pod and is ignored.
+	AbsentMatchLabelKey FindingKind = "AbsentMatchLabelKey"
+	// NodesWithoutKey: nodes lack the topology key; DoNotSchedule never places the pod there, and their pods do not count.
+	NodesWithoutKey FindingKind = "NodesWithoutKey"
+	// TooFewDomains: there are fewer domains than minDomains, so that no domain takes more than maxSkew pods.
+	TooFewDomains FindingKind = "TooFewDomains"
+)
+
+// Finding is one likely mistake in the constraints of a group of pods.
+type Finding struct {
+	Kind       FindingKind
+	Constraint int      // place in the pods' list; -1 if it is not about one constraint
+	Pods       []string // "namespace/name", in the order of the group
+	Nodes      []string // by slot; nil if it is not about nodes
+	Message    string
+}
+
+// CheckGroup looks for mistakes in the constraints of pods that belong together, such as the replicas of a Deployment: mixed
+// constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. c may be nil: nodes are
+// not looked at then. Findings about a constraint name every pod that has it at that place and are in the order of the
+// places. None of them stops Kubernetes from accepting the pods. O(pods² x constraints + nodes x constraints).
+func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
+	if len(pods) == 0 {
+		return nil
+	}
+	var out []Finding
+	report := func(kind FindingKind, constraint int, about []*v1.Pod, format string, args ...any) {
+		if len(about) > 0 {
+			out = append(out, Finding{Kind: kind, Constraint: constraint, Pods: podNames(about), Message: fmt.Sprintf(format, args...)})
+		}
+	}
+	first := pods[0]
+	report(MixedConstraints, -1, having(pods, func(p *v1.Pod) bool {
+		return !equalConstraints(p.Spec.TopologySpreadConstraints, first.Spec.TopologySpreadConstraints)
+	}), "constraints differ from those of %s", podName(first))
+	report(MixedNamespaces, -1, having(pods, func(p *v1.Pod) bool { return p.Namespace != first.Namespace }),
+		"only pods of namespace %s count for %s", first.Namespace, podName(first))
+	longest := 0
+	for _, p := range pods {
+		longest = max(longest, len(p.Spec.TopologySpreadConstraints))
+	}
+	for i := range longest {
+		checkSelectors(having(pods, func(p *v1.Pod) bool { return i < len(p.Spec.TopologySpreadConstraints) }), pods, i, report)
+	}
+	if c != nil {
+		out = append(out, checkNodes(first, c)...)
+	}
+	slices.SortStableFunc(out, func(a, b Finding) int { return a.Constraint - b.Constraint })
+	return out
+}
+
+func having(pods []*v1.Pod, f func(*v1.Pod) bool) []*v1.Pod {
+	var out []*v1.Pod
+	for _, p := range pods {
+		if f(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
+
+func podNames(pods []*v1.Pod) []string {
+	out := make([]string, len(pods))
+	for i, p := range pods {
+		out[i] = podName(p)
+	}
+	return out
+}
+
+// checkSelectors reports on constraint i of those pods of the group that have one.
+func checkSelectors(pods, group []*v1.Pod, i int, report func(FindingKind, int, []*v1.Pod, string, ...any)) {
+	constraintOf := func(p *v1.Pod) *v1.TopologySpreadConstraint { return &p.Spec.TopologySpreadConstraints[i] }
+	selectorOf := func(p *v1.Pod) labels.Selector {
+		s, err := selector(constraintOf(p), p)
+		if err != nil {
+			return nil
+		}
+		return s
+	}
+	report(InvalidSelector, i, having(pods, func(p *v1.Pod) bool { return selectorOf(p) == nil }), "labelSelector cannot be converted")
+	pods = having(pods, func(p *v1.Pod) bool { return selectorOf(p) != nil })
+	idle := func(p *v1.Pod) bool { return constraintOf(p).LabelSelector == nil || selectorOf(p).Empty() }
+	report(NoSelector, i, having(pods, idle), "labelSelector is absent or empty: no pod is counted")
+	pods = having(pods, func(p *v1.Pod) bool { return !idle(p) })
+	matchesSelf := func(p *v1.Pod) bool { return selectorOf(p).Matches(labels.Set(p.Labels)) }
+	report(SelectorMissesPod, i, having(pods, func(p *v1.Pod) bool { return !matchesSelf(p) }),
+		"labelSelector does not match the pod's own labels: placing it does not change the skew")
+	report(SelectorMissesGroup, i, having(pods, func(p *v1.Pod) bool {
+		s := selectorOf(p)
+		return matchesSelf(p) && slices.ContainsFunc(group, func(q *v1.Pod) bool { return !s.Matches(labels.Set(q.Labels)) })
+	}), "labelSelector matches the pod itself and not all pods of the group")
+	for _, key := range matchLabelKeysOf(pods, constraintOf) {
+		report(AbsentMatchLabelKey, i, having(pods, func(p *v1.Pod) bool {
+			_, ok := p.Labels[key]
+			return !ok && slices.Contains(constraintOf(p).MatchLabelKeys, key)
+		}), "matchLabelKeys names %s, which the pod does not have: it is ignored", key)
+	}
+}
+
+func matchLabelKeysOf(pods []*v1.Pod, constraintOf func(*v1.Pod) *v1.TopologySpreadConstraint) []string {
+	var out []string
+	for _, p := range pods {
+		for _, key := range constraintOf(p).MatchLabelKeys {
+			if !slices.Contains(out, key) {
+				out = append(out, key)
+			}
+		}
+	}
+	return out
+}
+
+// checkNodes reports on the nodes of a cluster for the constraints of one pod.
+func checkNodes(pod *v1.Pod, c Cluster) (out []Finding) {
+	for i := range pod.Spec.TopologySpreadConstraints {
+		key := pod.Spec.TopologySpreadConstraints[i].TopologyKey
+		var nodes []string
+		for n := range c.Len() {
+			if node := c.Node(n); node != nil {
+				if _, ok := node.Labels[key]; !ok {
+					nodes = append(nodes, node.Name)
+				}
+			}
+		}
+		if len(nodes) > 0 {
+			out = append(out, Finding{Kind: NodesWithoutKey, Constraint: i, Pods: []string{podName(pod)}, Nodes: nodes,
+				Message: fmt.Sprintf("nodes without label %s: %s", key, strings.Join(nodes, ", "))})
+		}
+	}
+	h, err := CompileHard(pod, Options{})
+	if err != nil {
+		return out // reported as InvalidSelector
+	}
+	for _, r := range h.Count(c).Report() {
+		if r.TooFew {
+			out = append(out, Finding{Kind: TooFewDomains, Constraint: r.Constraint, Pods: []string{podName(pod)},
+				Message: fmt.Sprintf("%d domains of %s, fewer than minDomains %d: no domain takes more than %d matching pods", len(r.Domains), r.Key, r.MinDomains, r.MaxSkew)})
+		}
+	}
+	return out
+}

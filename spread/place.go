@@ -1,0 +1,180 @@
+package spread
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// PlaceOptions limit where Place puts replicas. The zero value lets every node take any number.
+type PlaceOptions struct {
+	// Slots are the nodes that may take replicas, those that pass the other filters; nil: all.
+	Slots []int
+	// Room returns how many replicas the node of a slot takes beside the spread (its resources); nil: any number. It is
+	// called once for each slot.
+	Room func(i int) int
+	// Steps bounds the search where constraints conflict; 0: 10,000.
+	Steps int
+}
+
+// Placement is where replicas go.
+type Placement struct {
+	// Slots has the node of each replica, in the order in which they must be placed: every prefix is legal.
+	Slots []int
+	// Proven says that more replicas than len(Slots) are impossible, or not asked for. false: the search was cut short.
+	Proven bool
+}
+
+// Place asks where n more pods like this one can be placed one after the other, and returns as many as it can. Kubernetes
+// decides one pod at a time; Place looks for an order in which none of the first ones gets in the way of the last.
+//
+// Each replica goes to the allowed domains with the smallest counts, in the order of the constraints, and there to the nodes
+// in turn, in the order of Slots. With one constraint that places as many as possible. With several it is tried first, and when it gets
+// stuck other choices are searched, Steps of them at most. The state does not change.
+// O(n x groups of nodes in equal domains) without the search.
+func (s *HardState) Place(n int, o PlaceOptions) Placement {
+	p := &placer{state: s.Clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
+	p.group(s, n, o)
+	for len(p.path) < n {
+		next := p.choices()
+		if len(next) == 0 {
+			break
+		}
+		p.put(next[0])
+	}
+	greedy := slices.Clone(p.path)
+	if len(greedy) >= n || len(s.cols) < 2 {
+		return Placement{greedy, true}
+	}
+	for len(p.path) > 0 {
+		p.take()
+	}
+	p.best, p.seen = greedy, map[string]bool{}
+	if p.search(n) {
+		return Placement{p.path, true}
+	}
+	return Placement{p.best, p.steps > 0}
+}
+
+// placer places replicas on a copy of a state.
+type placer struct {
+	state  *HardState
+	effect Effect
+	groups []placeGroup
+	path   []int // slots
+	taken  []int // group of each
+	best   []int
+	seen   map[string]bool
+	steps  int
+}
+
+// placeGroup are slots in the same domains of every constraint.
+type placeGroup struct {
+	slots []int // one entry for each replica that fits, the nodes in turn; n at most
+	used  int
+}
+
+func (p *placer) group(s *HardState, n int, o PlaceOptions) {
+	slots := o.Slots
+	if slots == nil {
+		for i := range s.slots {
+			if s.cluster.Node(i) != nil {
+				slots = append(slots, i)
+			}
+		}
+	}
+	number := map[string]int{}
+	rooms := make([]int, len(slots))
+	of := make([]int, len(slots))
+	for j, i := range slots {
+		var key []byte
+		for k := range s.cols {
+			key = binary.LittleEndian.AppendUint32(key, uint32(s.cols[k].ids[i]))
+			key = binary.LittleEndian.AppendUint32(key, uint32(s.cols[k].into[i]))
+		}
+		g, ok := number[string(key)]
+		if !ok {
+			g = len(p.groups)
+			number[string(key)] = g
+			p.groups = append(p.groups, placeGroup{})
+		}
+		of[j], rooms[j] = g, n
+		if o.Room != nil {
+			rooms[j] = min(n, o.Room(i))
+		}
+	}
+	for round, more := 0, true; more && round < n; round++ {
+		more = false
+		for j, i := range slots {
+			if group := &p.groups[of[j]]; rooms[j] > round && len(group.slots) < n {
+				group.slots = append(group.slots, i)
+				more = true
+			}
+		}
+	}
+}
+
+// choices returns the groups that take one more replica, the emptiest first.
+func (p *placer) choices() []int {
+	var out []int
+	for g := range p.groups {
+		if x := &p.groups[g]; x.used < len(x.slots) && p.state.Check(x.slots[x.used]) == 0 {
+			out = append(out, g)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		i, j := p.groups[a].slots[0], p.groups[b].slots[0]
+		for k := range p.state.cols {
+			col := &p.state.cols[k]
+			if c := cmp.Compare(col.counts[col.ids[i]], col.counts[col.ids[j]]); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(i, j)
+	})
+	return out
+}
+
+func (p *placer) put(g int) {
+	x := &p.groups[g]
+	i := x.slots[x.used]
+	x.used++
+	p.state.Apply(p.effect, i, 1)
+	p.path, p.taken = append(p.path, i), append(p.taken, g)
+}
+
+func (p *placer) take() {
+	last := len(p.path) - 1
+	p.groups[p.taken[last]].used--
+	p.state.Apply(p.effect, p.path[last], -1)
+	p.path, p.taken = p.path[:last], p.taken[:last]
+}
+
+// search tries every choice, the emptiest first, and never the same numbers of replicas twice.
+func (p *placer) search(n int) bool {
+	if len(p.path) > len(p.best) {
+		p.best = slices.Clone(p.path)
+	}
+	if len(p.path) == n {
+		return true
+	}
+	var key []byte
+	for g := range p.groups {
+		key = binary.AppendUvarint(key, uint64(p.groups[g].used))
+	}
+	if p.seen[string(key)] {
+		return false
+	}
+	p.seen[string(key)] = true
+	for _, g := range p.choices() {
+		if p.steps--; p.steps <= 0 {
+			return false
+		}
+		p.put(g)
+		if p.search(n) {
+			return true
+		}
+		p.take()
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package spread
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Replica is a running pod and the slot of its node.
+type Replica struct {
+	Pod  *v1.Pod
+	Slot int
+}
+
+// Deletion is one step of a scale-down.
+type Deletion struct {
+	Replica
+	// Excess is what is left after the step: over all constraints, by how many pods the fullest domain is above the global
+	// minimum + maxSkew. 0: the spread is legal.
+	Excess int
+}
+
+// ScaleDownOrder returns which n of the replicas to delete, in order, so that the spread stays or becomes legal.
+// Kubernetes has no such rule: a ReplicaSet that is scaled down may leave its domains uneven (documentation of pod topology
+// spread constraints, "Known limitations").
+//
+// Each step deletes the replica that leaves
+//
+//  1. the smallest Excess;
+//  2. the smallest sum of fullest domain - global minimum over the constraints;
+//  3. and was in the fullest domains: the largest sum of their counts;
+//  4. the first by namespace, name and UID.
+//
+// With one constraint no other choice of n replicas has a smaller Excess after the last step; with several a step can turn
+// out to be unlucky later. The state must count the replicas and does not change. Fewer are returned if there are fewer.
+// O(n x (replicas + domains) x constraints).
+func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Deletion {
+	work := s.Clone()
+	left := make([]candidate, len(replicas))
+	for j, r := range replicas {
+		left[j] = candidate{r, s.hard.Effect(r.Pod)}
+	}
+	slices.SortFunc(left, func(a, b candidate) int {
+		return cmp.Or(strings.Compare(a.Pod.Namespace, b.Pod.Namespace), strings.Compare(a.Pod.Name, b.Pod.Name),
+			strings.Compare(string(a.Pod.UID), string(b.Pod.UID)), cmp.Compare(a.Slot, b.Slot))
+	})
+	var out []Deletion
+	for len(out) < n && len(left) > 0 {
+		tops := work.tops()
+		best, bestIs := 0, work.without(left[0], tops)
+		for j := 1; j < len(left); j++ {
+			if is := work.without(left[j], tops); is.compare(bestIs) < 0 {
+				best, bestIs = j, is
+			}
+		}
+		out = append(out, Deletion{left[best].Replica, bestIs.excess})
+		work.Apply(left[best].effect, left[best].Slot, -1)
+		left = slices.Delete(left, best, best+1)
+	}
+	return out
+}
+
+type candidate struct {
+	Replica
+	effect Effect
+}
+
+// outcome is what a deletion leaves.
+type outcome struct{ excess, spread, fullness int }
+
+func (a outcome) compare(b outcome) int {
+	return cmp.Or(cmp.Compare(a.excess, b.excess), cmp.Compare(a.spread, b.spread), cmp.Compare(b.fullness, a.fullness))
+}
+
+// top is the fullest domain of a constraint.
+type top struct {
+	count, second int32 // largest count, and the largest count of another domain
+}
+
+func (s *HardState) tops() []top {
+	out := make([]top, len(s.cols))
+	for k := range s.cols {
+		for _, n := range s.cols[k].counts {
+			if n > out[k].count {
+				out[k] = top{n, out[k].count}
+			} else if n > out[k].second {
+				out[k].second = n
+			}
+		}
+	}
+	return out
+}
+
+// without returns what is left when the candidate is deleted.
+func (s *HardState) without(c candidate, tops []top) outcome {
+	var out outcome
+	for k := range s.cols {
+		col := &s.cols[k]
+		most, low := tops[k].count, col.low
+		if uint32(c.effect)>>col.selector&1 != 0 && uint(c.Slot) < uint(len(col.into)) && col.into[c.Slot] >= 0 {
+			n := col.counts[col.into[c.Slot]]
+			if n == most {
+				most = max(tops[k].second, n-1)
+			}
+			if col.enough {
+				low = min(low, n-1)
+			}
+			out.fullness += int(n)
+		}
+		out.spread += int(most - low)
+		out.excess += max(0, int(most-low)-int(col.maxSkew))
+	}
+	return out
+}
