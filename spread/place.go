@@ -28,8 +28,9 @@ type Placement struct {
 // Place asks where n more pods like this one can be placed one after the other, and returns as many as it can. Kubernetes
 // decides one pod at a time; Place looks for an order in which none of the first ones gets in the way of the last.
 //
-// Each replica goes to the allowed domains with the smallest counts, in the order of the constraints, and there to the nodes
-// in turn, in the order of Slots. With one constraint that places as many as possible. With several it is tried first, and when it gets
+// Each replica goes to an allowed node that does not count, if there is one (Slots leaves out those that the pod's node
+// affinity or tolerations forbid), otherwise to the domains with the smallest counts, in the order of the constraints, and
+// there to the nodes in turn, in the order of Slots. With one constraint that places as many as possible. With several it is tried first, and when it gets
 // stuck other choices are searched, Steps of them at most. The state does not change.
 // O(n x groups of nodes in equal domains) without the search.
 func (s *HardState) Place(n int, o PlaceOptions) Placement {
@@ -124,6 +125,9 @@ func (p *placer) choices() []int {
 	}
 	slices.SortStableFunc(out, func(a, b int) int {
 		i, j := p.groups[a].slots[0], p.groups[b].slots[0]
+		if x, y := p.counted(i), p.counted(j); x != y {
+			return cmp.Compare(x, y)
+		}
 		for k := range p.state.cols {
 			col := &p.state.cols[k]
 			if c := cmp.Compare(col.counts[col.ids[i]], col.counts[col.ids[j]]); c != 0 {
@@ -133,6 +137,16 @@ func (p *placer) choices() []int {
 		return cmp.Compare(i, j)
 	})
 	return out
+}
+
+// counted returns 1 if a replica on slot i moves a count, 0 if not: it is in nobody's way then.
+func (p *placer) counted(i int) int {
+	for k := range p.state.cols {
+		if p.state.cols[k].into[i] >= 0 {
+			return 1
+		}
+	}
+	return 0
 }
 
 func (p *placer) put(g int) {

@@ -59,10 +59,10 @@ func (r Report) String() string {
 	}
 	why := "set by " + strings.Join(r.SetBy, ", ")
 	switch {
-	case r.TooFew:
-		why = fmt.Sprintf("%d of %d domains", len(r.Domains), r.MinDomains)
 	case len(r.Domains) == 0:
 		why = "no domain"
+	case r.TooFew:
+		why = fmt.Sprintf("%d of %d domains", len(r.Domains), r.MinDomains)
 	}
 	fmt.Fprintf(&b, "  minimum %d (%s)\n", r.Minimum, why)
 	for _, e := range r.Excluded {
