@@ -30,9 +30,9 @@ type values struct {
 // every value keeps a node (else an event with Node == -1 is logged, except when every node has a value of its own before
 // and after). The slice never changes; it describes the nodes as of now. O(nodes) at the first call for a key, O(1) then.
 func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
-	c := s.values("label:" + key)
+	c := s.values(indexKey{name: key})
 	if c == nil {
-		c = s.addValues("label:"+key, &values{own: s.own, key: key})
+		c = s.addValues(indexKey{name: key}, &values{own: s.own, key: key})
 	}
 	c.given.Store(true)
 	return c.ids, len(c.names), c.have
@@ -49,10 +49,14 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 			return nil, nil, false
 		}
 	}
-	name := "class:" + strings.Join(reads, "\x00")
+	var list []byte
+	for _, r := range reads {
+		list = appendString(list, r)
+	}
+	name := indexKey{classes: true, name: string(list)}
 	c := s.values(name)
 	if c == nil {
-		c = s.addValues(name, &values{own: s.own, reads: slices.Clone(reads)})
+		c = s.addValues(name, &values{own: s.own, reads: append([]string{}, reads...)})
 	}
 	c.given.Store(true)
 	return c.ids, c.reps, true
@@ -66,7 +70,13 @@ func known(read string) bool {
 	return strings.HasPrefix(read, "label:")
 }
 
-func (s *Snapshot) values(name string) *values {
+// indexKey names an index: a label's, or a list of reads'.
+type indexKey struct {
+	classes bool
+	name    string
+}
+
+func (s *Snapshot) values(name indexKey) *values {
 	if m := s.indexes.Load(); m != nil {
 		return (*m)[name]
 	}
@@ -77,7 +87,7 @@ func (s *Snapshot) values(name string) *values {
 const maxClasses = 128
 
 // addValues fills an index and publishes it. Reads may run beside each other: the first one to publish wins.
-func (s *Snapshot) addValues(name string, c *values) *values {
+func (s *Snapshot) addValues(name indexKey, c *values) *values {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
 	if have := s.values(name); have != nil {
@@ -93,12 +103,12 @@ func (s *Snapshot) addValues(name string, c *values) *values {
 			c.set(i, v, ok)
 		}
 	}
-	m := map[string]*values{}
+	m := map[indexKey]*values{}
 	if old := s.indexes.Load(); old != nil {
 		m = maps.Clone(*old)
 	}
 	if c.reads != nil && len(m) >= maxClasses {
-		maps.DeleteFunc(m, func(_ string, c *values) bool { return c.reads != nil })
+		maps.DeleteFunc(m, func(_ indexKey, c *values) bool { return c.reads != nil })
 	}
 	m[name] = c
 	s.indexes.Store(&m)

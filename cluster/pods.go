@@ -17,8 +17,8 @@ func Finished(pod *v1.Pod) bool {
 }
 
 // Assume puts a pod on a slot, whatever its spec.nodeName says: a decision not yet seen by the API server, or a what-if.
-// Forget takes it back; an Update with the bound pod makes it definite. An error says that the slot has no node or that
-// the pod is on a node already; nothing has changed then.
+// Forget takes it back; an Update with the bound pod makes it definite. An error says that the slot has no node, that the pod
+// is on a node already, or that it has ended; nothing has changed then.
 func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 	if err := s.assumable(pod, slot); err != nil {
 		return err
@@ -40,6 +40,9 @@ func (s *Snapshot) AssumePrepared(info *Info, pod *v1.Pod, slot int) error {
 func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
 	if slot < 0 || slot >= s.n || s.Node(slot) == nil {
 		return fmt.Errorf("pod %s/%s: slot %d has no node (slots run from 0 to %d)", pod.Namespace, pod.Name, slot, s.n-1)
+	}
+	if Finished(pod) {
+		return fmt.Errorf("pod %s/%s: status.phase: Invalid value: %q: a pod that has ended holds nothing on a node", pod.Namespace, pod.Name, pod.Status.Phase)
 	}
 	switch at := s.index.get(keyOf(pod)); {
 	case at == orphan:

@@ -26,7 +26,7 @@ type Snapshot struct {
 
 	// Indexes made at the first question.
 	lazy    sync.Mutex
-	indexes atomic.Pointer[map[string]*values]
+	indexes atomic.Pointer[map[indexKey]*values]
 	images  atomic.Pointer[images]
 	order   atomic.Pointer[[]int32]
 }
