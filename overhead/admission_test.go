@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -156,24 +157,29 @@ func TestMergeTolerations(t *testing.T) {
 }
 
 func TestValidateOverhead(t *testing.T) {
+	const standard, containers, extended = "must be a standard resource type or fully qualified", "must be a standard resource for containers", "doesn't follow extended resource name standard"
 	for _, c := range []struct{ name, why, list, want string }{
-		{"a good overhead", "cpu, memory, whole extended resources", "cpu=250m,memory=120Mi,example.com/x=1,hugepages-2Mi=2Mi", ""},
+		{"a good overhead", "cpu, memory, whole extended resources", "cpu=250m,memory=120Mi,example.com/x=1,hugepages-2Mi=4Mi,kubernetes.io/y=1", ""},
 		{"negative overhead", "not negative", "cpu=-1", `overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
 		{"fraction of an extended resource", "whole", "example.com/x=1500m", `overhead.limits[example.com/x]: Invalid value: "1500m": must be an integer`},
-		{"unknown name", "standard or qualified", "foo=1", `overhead.limits[foo]: Invalid value: "foo": must be a standard resource type or fully qualified`},
+		{"fraction of a byte", "memory may be fractional", "memory=1500m", ""},
+		{"unknown name", "standard or qualified", "foo=1", `overhead.limits[foo]: Invalid value: "foo": ` + standard + "\n" + `overhead.limits[foo]: Invalid value: "foo": ` + containers},
+		{"name of a quota", "known, but not of containers", "pods=1", `overhead.limits[pods]: Invalid value: "pods": ` + containers},
+		{"quota name with a domain", "no extended resource", "requests.example.com/x=1", `overhead.limits[requests.example.com/x]: Invalid value: "requests.example.com/x": ` + extended},
 		{"huge pages alone", "with cpu or memory", "hugepages-2Mi=2Mi", "overhead: Forbidden: HugePages require cpu or memory"},
+		{"part of a huge page", "multiples", "cpu=1,hugepages-2Mi=3Mi", `overhead.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`},
+		{"huge pages of no size", "the name has the size", "cpu=1,hugepages-foo=1", `overhead.limits[hugepages-foo]: Invalid value: "1": 1 is not positive integer multiple of hugepages-foo`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			errs := ValidateOverhead(amountsOf(t, c.list), field.NewPath("overhead"))
-			if c.want == "" {
-				require.Empty(t, errs, c.why)
-				return
+			text := []string{}
+			for _, e := range ValidateOverhead(amountsOf(t, c.list), field.NewPath("overhead")) {
+				text = append(text, e.Error())
 			}
-			require.Len(t, errs, 1)
-			require.Equal(t, c.want, errs[0].Error(), c.why)
+			require.Equal(t, c.want, strings.Join(text, "\n"), c.why)
 		})
 	}
-	require.NotEmpty(t, ValidateOverhead(amountsOf(t, "-x/y=1"), nil), "not a qualified name")
+	require.Len(t, ValidateOverhead(amountsOf(t, "-x/y=1"), nil), 2, "neither a qualified name nor an extended resource")
+	require.NotEmpty(t, ValidateOverhead(amountsOf(t, "cpu=1,hugepages-0=1"), nil), "no division by a size of zero")
 }
 
 func TestQuotaUsage(t *testing.T) {

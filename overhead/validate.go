@@ -1,10 +1,10 @@
 package overhead
 
 import (
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -49,20 +49,16 @@ func negatives(list v1.ResourceList, path *field.Path) field.ErrorList {
 
 // ValidateOverhead returns what the API server finds wrong with the overhead of a RuntimeClass, overhead.podFixed, whose
 // overhead is at path. It is checked like the limits of a container: names are cpu, memory, ephemeral-storage, huge pages or
-// qualified ("example.com/gpu"), amounts not negative, whole for extended resources, and huge pages come with cpu or memory.
+// qualified ("example.com/gpu"), amounts not negative, whole for extended resources, multiples of the size for huge pages,
+// and huge pages come with cpu or memory.
 func ValidateOverhead(podFixed v1.ResourceList, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	huge := false
 	names := sortedNames(podFixed)
 	for _, name := range names {
 		q, at := podFixed[name], path.Child("limits").Key(string(name))
-		isHuge := strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
-		huge = huge || isHuge
-		for _, message := range validation.IsQualifiedName(string(name)) {
+		for _, message := range nameProblems(name) {
 			errs = append(errs, field.Invalid(at, string(name), message))
-		}
-		if !strings.Contains(string(name), "/") && !isHuge && rank(name) == 3 {
-			errs = append(errs, field.Invalid(at, string(name), "must be a standard resource type or fully qualified"))
 		}
 		if q.Sign() < 0 {
 			errs = append(errs, field.Invalid(at, q.String(), notNegative))
@@ -70,9 +66,46 @@ func ValidateOverhead(podFixed v1.ResourceList, path *field.Path) field.ErrorLis
 		if resources.IsExtended(name) && q.CmpInt64(q.Value()) != 0 {
 			errs = append(errs, field.Invalid(at, q.String(), "must be an integer"))
 		}
+		if size, ok := strings.CutPrefix(string(name), v1.ResourceHugePagesPrefix); ok {
+			huge = true
+			page, err := resource.ParseQuantity(size)
+			if err != nil || page.Sign() <= 0 || q.CmpInt64(q.Value()) != 0 || q.Value()%page.Value() != 0 {
+				errs = append(errs, field.Invalid(at, q.String(), q.String()+" is not positive integer multiple of "+string(name)))
+			}
+		}
 	}
-	if huge && !slices.Contains(names, v1.ResourceCPU) && !slices.Contains(names, v1.ResourceMemory) {
+	if huge && !has(podFixed, v1.ResourceCPU) && !has(podFixed, v1.ResourceMemory) {
 		errs = append(errs, field.Forbidden(path, "HugePages require cpu or memory"))
 	}
 	return errs
+}
+
+// nameProblems returns what is wrong with a name as that of a container's resource.
+func nameProblems(name v1.ResourceName) []string {
+	problems := validation.IsQualifiedName(string(name))
+	switch {
+	case strings.Contains(string(name), "/"):
+		if !strings.Contains(string(name), v1.ResourceDefaultNamespacePrefix) && !resources.IsExtended(name) {
+			problems = append(problems, "doesn't follow extended resource name standard")
+		}
+	case rank(name) < 3 || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix):
+	default:
+		if len(problems) == 0 && !quotaName(name) {
+			problems = append(problems, "must be a standard resource type or fully qualified")
+		}
+		problems = append(problems, "must be a standard resource for containers")
+	}
+	return problems
+}
+
+// quotaName reports whether the name, without a domain, is one that resource quotas know beside those of containers.
+func quotaName(name v1.ResourceName) bool {
+	switch name {
+	case v1.ResourcePods, v1.ResourceStorage, v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceRequestsStorage,
+		v1.ResourceRequestsEphemeralStorage, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory, v1.ResourceLimitsEphemeralStorage,
+		v1.ResourceServices, v1.ResourceServicesNodePorts, v1.ResourceServicesLoadBalancers, v1.ResourceReplicationControllers,
+		v1.ResourceQuotas, v1.ResourceSecrets, v1.ResourceConfigMaps, v1.ResourcePersistentVolumeClaims:
+		return true
+	}
+	return strings.HasPrefix(string(name), v1.ResourceRequestsHugePagesPrefix)
 }

@@ -1,0 +1,55 @@
+package overhead
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// The documents' "kubectl describe node | grep test-pod -B2".
+func TestDescribePods(t *testing.T) {
+	pod := podOf(t, kata)
+	pod.CreationTimestamp = metav1.NewTime(testkit.Epoch)
+	ended := podOf(t, kata)
+	ended.Status.Phase = v1.PodSucceeded
+	young := podOf(t, "container a requests cpu=100m")
+	young.Name = "other"
+	require.Equal(t, ""+
+		"  Namespace  Name      CPU Requests  CPU Limits   Memory Requests  Memory Limits  Age\n"+
+		"  ---------  ----      ------------  ----------   ---------------  -------------  ---\n"+
+		"  default    test-pod  2250m (56%)   2250m (56%)  320Mi (1%)       320Mi (1%)     36m\n"+
+		"  default    other     100m (2%)     0 (0%)       0 (0%)           0 (0%)         <unknown>\n",
+		DescribePods([]*v1.Pod{pod, nil, ended, young}, amountsOf(t, "cpu=4,memory=20Gi"), testkit.Epoch.Add(36*time.Minute)))
+}
+
+func TestDescribeResources(t *testing.T) {
+	a, b := podOf(t, kata), podOf(t, "container a requests cpu=1,example.com/gpu=2 limits example.com/gpu=2")
+	require.Equal(t, ""+
+		"  Resource           Requests     Limits\n"+
+		"  --------           --------     ------\n"+
+		"  cpu                3250m (81%)  2250m (56%)\n"+
+		"  memory             320Mi (3%)   320Mi (3%)\n"+
+		"  ephemeral-storage  0 (0%)       0 (0%)\n"+
+		"  example.com/gpu    2            2\n",
+		DescribeResources(Total(Requests(a, Options{}), Requests(b, Options{})), Total(Limits(a, Options{}), Limits(b, Options{})),
+			amountsOf(t, "cpu=4,memory=8Gi,ephemeral-storage=100Gi,pods=110,example.com/gpu=4")))
+}
+
+func TestPercent(t *testing.T) {
+	for _, c := range []struct{ name, why, resource, q, whole, want string }{
+		{"truncated", "2250 of 4000 is 56.25%", "cpu", "2250m", "4", "2250m (56%)"},
+		{"nothing offered", "no share", "cpu", "1", "0", "1 (0%)"},
+		{"more than all", "overcommitted", "memory", "2Gi", "1Gi", "2Gi (200%)"},
+		{"no quotient in sight", "bounded", "memory", "9223372036854775807", "1", "9223372036854775807 (2147483647%)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, Percent(v1.ResourceName(c.resource), resource.MustParse(c.q), resource.MustParse(c.whole)), c.why)
+		})
+	}
+}
