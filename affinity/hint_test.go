@@ -1,0 +1,125 @@
+package affinity_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+)
+
+func TestNodeHint(t *testing.T) {
+	added := &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(exprs(req("profile", "Exists")))}
+	inA := requiring(terms(exprs(req("zone", "In", "a"))))
+	for _, tc := range []struct {
+		name     string
+		pod      *v1.Pod
+		added    *v1.NodeAffinity
+		old, new *v1.Node
+		want     bool
+		err      bool
+	}{
+		{"added and matches", inA, nil, nil, node("n", "zone=a"), true, false},
+		{"added and does not match", inA, nil, nil, node("n", "zone=b"), false, false},
+		{"begins to match", inA, nil, node("n", ""), node("n", "zone=a"), true, false},
+		{"matched before", inA, nil, node("n", "zone=a"), node("n", "zone=a,x=y"), false, false},
+		{"ceases to match", inA, nil, node("n", "zone=a"), node("n", ""), false, false},
+		{"profile does not match", inA, added, nil, node("n", "zone=a"), false, false},
+		{"profile matches", inA, added, nil, node("n", "zone=a,profile=x"), true, false},
+		{"profile begins to match only", inA, added, node("n", "zone=a"), node("n", "zone=a,profile=x"), false, false},
+		{"deleted", inA, nil, node("n", "zone=a"), nil, false, false},
+		{"parse error", requiring(terms(exprs(req("zone", "Bogus")))), nil, nil, node("n", ""), true, true},
+		{"parse error but another term matches", requiring(terms(exprs(req("zone", "Bogus")), exprs(req("zone", "In", "a")))), nil, nil, node("n", "zone=a"), true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := compileNode(t, tc.pod, tc.added).WouldHelp(tc.old, tc.new)
+			require.Equal(t, tc.err, err != nil)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestPodHintNode(t *testing.T) {
+	aff, anti := pod("d", "", "aff zone app=x"), pod("d", "", "anti zone app=x")
+	for _, tc := range []struct {
+		name     string
+		pod      *v1.Pod
+		old, new *v1.Node
+		want     bool
+	}{
+		{"affinity, added with the key", aff, nil, node("n", "zone=a"), true},
+		{"affinity, added without", aff, nil, node("n", "x=a"), false},
+		{"affinity, key appears", aff, node("n", ""), node("n", "zone=a"), true},
+		{"affinity, value changes", aff, node("n", "zone=b"), node("n", "zone=a"), true},
+		{"affinity, other label changes", aff, node("n", "zone=a"), node("n", "zone=a,x=y"), false},
+		{"affinity, key goes", aff, node("n", "zone=a"), node("n", ""), false},
+		{"anti, added", anti, nil, node("n", ""), true},
+		{"anti, key goes", anti, node("n", "zone=a"), node("n", ""), true},
+		{"anti, value changes", anti, node("n", "zone=a"), node("n", "zone=b"), true},
+		{"anti, key appears", anti, node("n", ""), node("n", "zone=a"), false},
+		{"no terms, added", pod("d", ""), nil, node("n", "zone=a"), false},
+		{"deleted", anti, node("n", "zone=a"), nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, err := affinity.CompilePods(tc.pod, affinity.PodOptions{})
+			require.NoError(t, err)
+			got, err := e.WouldHelpNode(tc.old, tc.new)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestPodHintPod(t *testing.T) {
+	on := func(p *v1.Pod) *v1.Pod { p.Spec.NodeName = "n1"; return p }
+	nominated := func(p *v1.Pod) *v1.Pod { p.Status.NominatedNodeName = "n1"; return p }
+	aff := pod("d", "app=me", "aff zone app=x", "aff h tier=w")
+	anti := pod("d", "app=me", "anti zone app=x", "anti h tier=w")
+	self := aff.DeepCopy()
+	self.Labels["rev"] = "2"
+	w := tableWorld()
+	for _, tc := range []struct {
+		name     string
+		pod      *v1.Pod
+		old, new *v1.Pod
+		want     bool
+	}{
+		{"itself relabelled", aff, aff, self, true},
+		{"added, matches all terms", aff, nil, on(pod("d", "app=x,tier=w")), true},
+		{"added, nominated", aff, nil, nominated(pod("d", "app=x,tier=w")), true},
+		{"added, not scheduled", aff, nil, pod("d", "app=x,tier=w"), false},
+		{"added, matches one term", aff, nil, on(pod("d", "app=x")), false},
+		{"added, other namespace", aff, nil, on(pod("o", "app=x,tier=w")), false},
+		{"added, pod without terms", pod("d", ""), nil, on(pod("d", "app=x")), false},
+		{"begins to match", aff, on(pod("d", "app=x")), on(pod("d", "app=x,tier=w")), true},
+		{"matched before", aff, on(pod("d", "app=x,tier=w")), on(pod("d", "app=x,tier=w,z=1")), false},
+		{"ceases to match anti", anti, on(pod("d", "app=x,tier=w")), on(pod("d", "app=x")), true},
+		{"still matches anti", anti, on(pod("d", "app=x,tier=w")), on(pod("d", "app=x,tier=w,z=1")), false},
+		{"matched one anti term only", anti, on(pod("d", "app=x")), on(pod("d", "")), false},
+		{"deleted, matched all anti terms", anti, on(pod("d", "app=x,tier=w")), nil, true},
+		{"deleted, matched one anti term", anti, on(pod("d", "app=x")), nil, false},
+		{"deleted, affinity only", aff, on(pod("d", "app=x,tier=w")), nil, false},
+		{"deleted, all its anti terms match the pod", aff, on(pod("d", "", "anti zone app=me")), nil, true},
+		{"deleted, one of its anti terms does not", aff, on(pod("d", "", "anti zone app=me", "anti zone app=zz")), nil, false},
+		{"deleted, not scheduled", aff, pod("d", "", "anti zone app=me"), nil, false},
+		{"nothing", aff, nil, nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, err := affinity.CompilePods(tc.pod, affinity.PodOptions{})
+			require.NoError(t, err)
+			got, err := e.WouldHelpPod(w, tc.old, tc.new)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got)
+		})
+	}
+	t.Run("parse error", func(t *testing.T) {
+		e, _ := affinity.CompilePods(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
+		got, err := e.WouldHelpPod(w, nil, on(pod("d", "")))
+		require.Error(t, err)
+		require.True(t, got)
+		got, err = e.WouldHelpNode(nil, w.nodes[0])
+		require.Error(t, err)
+		require.True(t, got)
+	})
+}

@@ -1,0 +1,128 @@
+package affinity_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+)
+
+func TestValidatePod(t *testing.T) {
+	const (
+		required  = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+		preferred = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+		podAff    = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+		podPref   = "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]"
+	)
+	one := func(r v1.NodeSelectorRequirement) *v1.Pod { return requiring(terms(exprs(r))) }
+	keys := func(p *v1.Pod, match, mismatch string) *v1.Pod {
+		term := &p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+		term.MatchLabelKeys, term.MismatchLabelKeys = strings.Fields(match), strings.Fields(mismatch)
+		return p
+	}
+	for _, tc := range []struct {
+		name, why string
+		pod       *v1.Pod
+		want      []string // beginnings of the errors
+	}{
+		{"A11.1 no terms", "at least one term", requiring(terms()), []string{required + ": Required value: must have at least one node selector term"}},
+		{"A11.1 empty term", "an empty term is accepted", requiring(terms(v1.NodeSelectorTerm{})), nil},
+		{"A11.2 In", "In needs values", one(req("a", "In")), []string{required + "[0].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"}},
+		{"A11.2 Exists", "Exists takes none", one(req("a", "Exists", "b")), []string{required + "[0].matchExpressions[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"}},
+		{"A11.2 Gt", "Gt takes one", one(req("a", "Gt", "1", "2")), []string{required + "[0].matchExpressions[0].values: Required value: must be specified single value when `operator` is 'Lt' or 'Gt'"}},
+		{"A11.2 Gt word", "a word passes here and never matches", one(req("a", "Gt", "x")), nil},
+		{"A11.2 operator", "six operators", one(req("a", "X", "1")), []string{required + `[0].matchExpressions[0].operator: Invalid value: "X": not a valid selector operator`}},
+		{"A11.2 key", "keys are qualified names", one(req("bad key", "Exists")), []string{required + `[0].matchExpressions[0].key: Invalid value: "bad key"`}},
+		{"A11.2 value", "required values are label values", one(req("a", "In", "bad value!")), []string{required + `[0].matchExpressions[0].values[0]: Invalid value: "bad value!"`}},
+		{"A11.2 preferred value", "preferred ones are not checked", preferring(prefer(1, req("a", "In", "bad value!"))), nil},
+		{"A11.3 key", "metadata.name only", requiring(terms(fields(req("metadata.uid", "In", "x")))), []string{required + `[0].matchFields[0].key: Invalid value: "metadata.uid": not a valid field selector key`}},
+		{"A11.3 values", "one value", requiring(terms(fields(req("metadata.name", "In", "a", "b")))), []string{required + "[0].matchFields[0].values: Required value: must be only one value when `operator` is 'In' or 'NotIn' for node field selector"}},
+		{"A11.3 name", "a node name", requiring(terms(fields(req("metadata.name", "In", "A_")))), []string{required + `[0].matchFields[0].values[0]: Invalid value: "A_"`}},
+		{"A11.3 operator", "In and NotIn", requiring(terms(fields(req("metadata.name", "Exists")))), []string{required + `[0].matchFields[0].operator: Invalid value: "Exists": not a valid selector operator`}},
+		{"A11.4 node weight", "1 to 100", preferring(prefer(0, req("a", "Exists"))), []string{preferred + "[0].weight: Invalid value: 0: must be in the range 1-100"}},
+		{"A11.4 pod weight", "1 to 100", pod("d", "", "paff 101 zone app=x"), []string{podPref + ".weight: Invalid value: 101: must be in the range 1-100"}},
+		{"A11.5 topologyKey", "not a label key", pod("d", "", "aff bad! app=x"), []string{podAff + `.topologyKey: Invalid value: "bad!"`}},
+		{"A11.5 namespaces", "DNS labels", pod("d", "", "aff zone app=x ns=A_"), []string{podAff + `.namespace: Invalid value: "A_"`}},
+		{"A11.5 selector", "no such operator", pod("d", "", "aff zone bogus"), []string{podAff + `.labelSelector.matchExpressions[0].operator: Invalid value: "Bogus"`}},
+		{"A11.5 namespaceSelector", "no such operator", pod("d", "", "aff zone app=x nssel=bogus"), []string{podAff + `.namespaceSelector.matchExpressions[0].operator: Invalid value: "Bogus"`}},
+		{"A11.5 nil selector", "is legal", pod("d", "", "aff zone nil"), nil},
+		{"A11.6 no selector", "keys need a selector", keys(pod("d", "a=1", "aff zone nil"), "a", ""), []string{podAff + ".matchLabelKeys: Forbidden: must not be specified when labelSelector is not set"}},
+		{"A11.6 mismatch without selector", "keys need a selector", keys(pod("d", "a=1", "aff zone nil"), "", "a"), []string{podAff + ".mismatchLabelKeys: Forbidden: must not be specified when labelSelector is not set"}},
+		{"A11.6 both", "in one list only", keys(pod("d", "", "aff zone {}"), "a", "a"), []string{podAff + `.matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and mismatchLabelKeys`}},
+		{"A11.6 merged twice", "the user's selector has it too", keys(pod("d", "a=1", "aff zone a=1"), "a", ""), []string{podAff + `.matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
+		{"A11.6 merged once", "only by the merge", keys(pod("d", "a=1", "aff zone app=x"), "a", ""), nil},
+		{"A11.6 absent", "the pod has no such label: not merged", keys(pod("d", "", "aff zone a=1"), "a", ""), nil},
+		{"A11.7 nodeSelector", "pairs of labels", &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"a": "bad value!"}}}, []string{`spec.nodeSelector: Invalid value: "bad value!"`}},
+		{"fine", "nothing wrong", pod("d", "app=x", "aff zone app=x ns=a nssel={}", "panti 100 kubernetes.io/hostname app"), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			errs := affinity.ValidatePod(tc.pod)
+			require.Len(t, errs, len(tc.want), "%s: %v", tc.why, errs)
+			for i := range errs {
+				require.True(t, strings.HasPrefix(errs[i].Error(), tc.want[i]), "%s: %v", tc.why, errs[i])
+			}
+		})
+	}
+	t.Run("A11.5 empty topologyKey", func(t *testing.T) {
+		p := pod("d", "", "aff zone app=x")
+		p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].TopologyKey = ""
+		errs := affinity.ValidatePod(p)
+		require.Equal(t, podAff+".topologyKey: Required value: can not be empty", errs[0].Error())
+		require.Greater(t, len(errs), 1, "and the errors of a label key")
+	})
+}
+
+func TestValidateGatedUpdate(t *testing.T) {
+	sel := func(kv map[string]string) *v1.Pod { return &v1.Pod{Spec: v1.PodSpec{NodeSelector: kv}} }
+	a, b := req("a", "In", "1"), req("b", "In", "1")
+	const only = "only additions are allowed (no mutations or deletions)"
+	for _, tc := range []struct {
+		name     string
+		old, new *v1.Pod
+		want     string
+	}{
+		{"selector added", sel(nil), sel(map[string]string{"a": "1"}), ""},
+		{"selector changed", sel(map[string]string{"a": "1"}), sel(map[string]string{"a": "2"}), "only additions to spec.nodeSelector are allowed (no mutations or deletions)"},
+		{"selector removed", sel(map[string]string{"a": "1"}), sel(nil), "only additions to spec.nodeSelector are allowed (no mutations or deletions)"},
+		{"terms set", requiring(nil), requiring(terms(exprs(a))), ""},
+		{"terms into none", requiring(terms()), requiring(terms(exprs(a))), ""},
+		{"term added", requiring(terms(exprs(a))), requiring(terms(exprs(a), exprs(b))), "no additions/deletions to non-empty NodeSelectorTerms list are allowed"},
+		{"terms removed", requiring(terms(exprs(a))), requiring(nil), "no additions/deletions to non-empty NodeSelectorTerms list are allowed"},
+		{"term extended", requiring(terms(exprs(a))), requiring(terms(exprs(a, b))), ""},
+		{"term extended in front", requiring(terms(exprs(a))), requiring(terms(exprs(b, a))), only},
+		{"term shortened", requiring(terms(exprs(a, b))), requiring(terms(exprs(a))), only},
+		{"empty term filled", requiring(terms(v1.NodeSelectorTerm{})), requiring(terms(exprs(a))), only},
+		{"preferred free", preferring(prefer(1, a)), preferring(prefer(2, b)), ""},
+		{"pod affinity", pod("d", "", "aff zone app=x"), pod("d", "", "aff zone app=y"), "field is immutable"},
+		{"pod anti-affinity", pod("d", "", "anti zone app=x"), pod("d", "", "anti zone app=y"), "field is immutable"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			errs := affinity.ValidateGatedUpdate(tc.old, tc.new)
+			if tc.want == "" {
+				require.Empty(t, errs)
+				return
+			}
+			require.Len(t, errs, 1)
+			require.Equal(t, tc.want, errs[0].Detail)
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	p := pod("d", "", "aff zone nil", "panti 1 failure-domain.beta.kubernetes.io/zone app=x")
+	p.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux", "node-role.kubernetes.io/master": ""}
+	p.Spec.Affinity.NodeAffinity = requiring(terms(exprs(req("beta.kubernetes.io/arch", "Exists")))).Spec.Affinity.NodeAffinity
+	p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []v1.PreferredSchedulingTerm{prefer(1, req("beta.kubernetes.io/instance-type", "Exists"))}
+	require.Equal(t, []string{
+		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
+		`spec.nodeSelector[node-role.kubernetes.io/master]: deprecated; use "node-role.kubernetes.io/control-plane" instead`,
+		`spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].key: deprecated since v1.14; use "kubernetes.io/arch" instead`,
+		`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key: deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
+		`spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod`,
+		`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.topologyKey: deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+	}, affinity.Warnings(p))
+	require.Empty(t, affinity.Warnings(&v1.Pod{}))
+}
