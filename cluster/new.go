@@ -107,23 +107,25 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 			continue
 		}
 		key := keyOf(pod)
-		if s.index.get(key) != gone || out[key] {
-			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), pod.Namespace+"/"+pod.Name))
-			continue
-		}
 		slot := gone
 		if pod.Spec.NodeName != "" && !Finished(pod) {
 			if slot = s.nodeIndex.get(pod.Spec.NodeName); slot < 0 {
 				at[i] = unknown
 			}
 		}
+		known, elsewhere := s.index.size()+len(out), false
 		if slot < 0 {
+			elsewhere = s.index.get(key) != gone
 			out[key] = true
-			continue
+		} else {
+			elsewhere = len(out) > 0 && out[key]
+			s.index.put(s.own, key, slot)
+			at[i] = slot
+			room[slot]++
 		}
-		at[i] = slot
-		room[slot]++
-		s.index.put(s.own, key, slot)
+		if elsewhere || s.index.size()+len(out) == known { // the key was there
+			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), pod.Namespace+"/"+pod.Name))
+		}
 	}
 	if len(errs) > 0 {
 		return errs
@@ -134,7 +136,7 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 	for i, pod := range pods {
 		switch slot := at[i]; {
 		case slot >= 0:
-			s.insert(pod, s.Prepare(pod), int(slot), len(s.row(int(slot)).pods))
+			s.place(pod, s.Prepare(pod), int(slot), len(s.row(int(slot)).pods))
 		case slot == unknown:
 			s.addOrphan(pod)
 		}

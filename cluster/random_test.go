@@ -240,6 +240,27 @@ func (w *world) counts(a, b *v1.Pod) bool {
 func (w *world) step(t *testing.T) {
 	r := w.rnd
 	version, before := w.s.Version(), w.slots()
+	zones, n, have := w.s.Domains(v1.LabelTopologyZone)
+	unique := n == have
+	if r.Intn(4) == 0 {
+		defer func() { // numbers of domains move only when the log says so
+			now, n, have := w.s.Domains(v1.LabelTopologyZone)
+			if unique && n == have {
+				return
+			}
+			touched := map[int32]bool{}
+			w.s.Since(version, func(list []Event) {
+				for _, e := range list {
+					touched[e.Node] = true
+				}
+			})
+			for i, id := range zones {
+				if !touched[-1] && !touched[int32(i)] {
+					require.Equal(t, id, now[i])
+				}
+			}
+		}()
+	}
 	var want []event
 	anywhere := false // events with Node -1 are allowed
 	name := fmt.Sprintf("n%d/p%d", 1+r.Intn(2), r.Intn(60))
@@ -439,4 +460,28 @@ func TestRandomOperations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Seeds are worlds of their own: a base, a fork of it, and steps on both in turn.
+func FuzzOperations(f *testing.F) {
+	for seed := range int64(4) {
+		f.Add(seed, uint16(150))
+	}
+	f.Fuzz(func(t *testing.T, seed int64, steps uint16) {
+		base := newWorld(t, seed)
+		var fork *world
+		for i := range steps % 1000 {
+			base.step(t)
+			if fork != nil {
+				fork.step(t)
+			}
+			if i%100 == 50 {
+				fork = base.fork()
+			}
+		}
+		base.verify(t)
+		if fork != nil {
+			fork.verify(t)
+		}
+	})
 }

@@ -43,6 +43,12 @@ func (s *Snapshot) writeRow(slot int) *row {
 
 // insert puts a pod into a slot, at a position among its pods.
 func (s *Snapshot) insert(pod *v1.Pod, info *Info, slot, at int) {
+	s.place(pod, info, slot, at)
+	s.index.put(s.own, keyOf(pod), int32(slot))
+}
+
+// place is insert without the index of pods.
+func (s *Snapshot) place(pod *v1.Pod, info *Info, slot, at int) {
 	if !s.valid(info) {
 		info = s.Prepare(pod)
 	}
@@ -57,7 +63,6 @@ func (s *Snapshot) insert(pod *v1.Pod, info *Info, slot, at int) {
 	if info.ports {
 		r.ports = append(r.ports, pod)
 	}
-	s.index.put(s.own, keyOf(pod), int32(slot))
 	s.total++
 	s.record(undo{kind: undoInsert, slot: slot, at: at})
 	s.logPod(slot, info, 1)
