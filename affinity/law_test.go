@@ -1,0 +1,256 @@
+package affinity_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// TestPermutation: the order of nodes, pods, terms and labels changes nothing.
+func TestPermutation(t *testing.T) {
+	for seed := range int64(1500) {
+		src := &source{bytes(seed)}
+		w, p, options := src.world(), src.pod(), src.options()
+		r := rand.New(rand.NewSource(seed))
+		s := count(w, p, options)
+		order := r.Perm(len(w.nodes))
+		shuffled := &world{namespaces: maps.Clone(w.namespaces)}
+		for _, i := range order {
+			n := w.nodes[i].DeepCopy()
+			pods := make([]*v1.Pod, len(w.pods[i]))
+			for j, k := range r.Perm(len(pods)) {
+				pods[j] = shuffleTerms(r, w.pods[i][k])
+			}
+			shuffled.nodes, shuffled.pods = append(shuffled.nodes, n), append(shuffled.pods, pods)
+		}
+		s2 := count(shuffled, shuffleTerms(r, p), options)
+		for j, i := range order {
+			require.Equal(t, s.Check(i), s2.Check(j), "seed %d", seed)
+			require.Equal(t, s.Raw(i), s2.Raw(j), "seed %d", seed)
+		}
+		require.Equal(t, s.Skips(), s2.Skips())
+		require.Equal(t, s.ScoreSkips(), s2.ScoreSkips())
+	}
+}
+
+func shuffleTerms(r *rand.Rand, p *v1.Pod) *v1.Pod {
+	p = p.DeepCopy()
+	a, n, pa, pn := lists(p)
+	r.Shuffle(len(a), func(i, j int) { a[i], a[j] = a[j], a[i] })
+	r.Shuffle(len(n), func(i, j int) { n[i], n[j] = n[j], n[i] })
+	r.Shuffle(len(pa), func(i, j int) { pa[i], pa[j] = pa[j], pa[i] })
+	r.Shuffle(len(pn), func(i, j int) { pn[i], pn[j] = pn[j], pn[i] })
+	return p
+}
+
+// TestSignatureIsLocal: an event on one slot leaves the signatures of the others, and without Dynamic also their verdicts
+// and scores, as long as no key is added.
+func TestSignatureIsLocal(t *testing.T) {
+	static := 0
+	for seed := range int64(3000) {
+		src := &source{bytes(seed)}
+		w, p := src.world(), src.pod()
+		if _, err := affinity.CompilePods(p, affinity.PodOptions{}); err != nil {
+			continue
+		}
+		s := count(w, p, affinity.PodOptions{})
+		type answer struct {
+			signature, verdict string
+		}
+		snapshot := func() (out []answer) {
+			for i := range w.nodes {
+				out = append(out, answer{fmt.Sprint(s.AppendSignature(nil, i)), fmt.Sprint(s.Check(i), s.Raw(i))})
+			}
+			return out
+		}
+		keys, dynamic, before := s.AppendKeys(nil), s.Dynamic(), snapshot()
+		i := src.n(len(w.nodes))
+		s.Add(src.pod(), i)
+		if !slices.Equal(keys, s.AppendKeys(nil)) {
+			continue
+		}
+		for j, after := range snapshot() {
+			if j == i {
+				continue
+			}
+			require.Equal(t, before[j].signature, after.signature, "seed %d", seed)
+			if !dynamic {
+				static++
+				require.Equal(t, before[j].verdict, after.verdict, "seed %d", seed)
+			}
+		}
+	}
+	require.Positive(t, static)
+}
+
+// TestWhich: pods that every running pod's terms treat alike, and that agree in SelfAll, have the same state.
+func TestWhich(t *testing.T) {
+	for seed := range int64(2000) {
+		src := &source{bytes(seed)}
+		w, p := src.world(), src.pod()
+		q := p.DeepCopy()
+		q.Labels = src.pod().Labels
+		same := true
+		for i := range w.nodes {
+			for _, e := range w.pods[i] {
+				terms := affinity.CompileTerms(e)
+				labels := w.namespaces[p.Namespace]
+				if terms.Which(p, labels) != terms.Which(q, labels) {
+					same = false
+				}
+				if terms.Len() > 0 {
+					require.Equal(t, []uint64{terms.Which(p, labels)}, terms.AppendWhich(nil, p, labels))
+				}
+			}
+		}
+		s, s2 := count(w, p, affinity.PodOptions{}), count(w, q, affinity.PodOptions{})
+		if !same || s.SelfAll() != s2.SelfAll() {
+			continue
+		}
+		for i := range w.nodes {
+			require.Equal(t, s.Check(i), s2.Check(i))
+			require.Equal(t, s.Raw(i), s2.Raw(i))
+		}
+	}
+	many := make([]string, 70)
+	for i := range many {
+		many[i] = "panti 1 zone app=x"
+	}
+	terms := affinity.CompileTerms(pod("d", "", many...))
+	require.Equal(t, 70, terms.Len())
+	require.Equal(t, []uint64{1<<64 - 1, 1<<6 - 1}, terms.AppendWhich(nil, pod("d", "app=x"), nil))
+	require.Equal(t, uint64(1<<64-1), terms.Which(pod("d", "app=x"), nil))
+	require.Nil(t, affinity.CompileTerms(pod("d", "")))
+	require.Zero(t, affinity.CompileTerms(pod("d", "")).Which(pod("d", ""), nil))
+}
+
+// TestExplain: the explanation agrees with verdict and score.
+func TestExplain(t *testing.T) {
+	for seed := range int64(2000) {
+		src := &source{bytes(seed)}
+		w, p := src.world(), src.pod()
+		s := count(w, p, affinity.PodOptions{})
+		for i := range w.nodes {
+			x := s.Explain(i)
+			require.Equal(t, s.Check(i), x.Verdict)
+			if x.Verdict == affinity.Unparsable {
+				continue
+			}
+			require.Equal(t, s.Raw(i), x.Raw)
+			var sum int64
+			for _, k := range x.Score {
+				require.Equal(t, w.nodes[i].Labels[k.Key], k.Value)
+				sum += k.Sum
+			}
+			require.Equal(t, x.Raw, sum)
+			affinityHolds, anyKeyMissing := true, false
+			for _, k := range x.Affinity {
+				affinityHolds = affinityHolds && k.Count > 0
+				anyKeyMissing = anyKeyMissing || !k.Has
+			}
+			require.Equal(t, x.Verdict == affinity.PodAffinity, anyKeyMissing || !affinityHolds && !x.First)
+			anti := slices.ContainsFunc(x.Anti, func(k affinity.KeyReport) bool { return k.Count > 0 })
+			if x.Verdict != affinity.PodAffinity {
+				require.Equal(t, x.Verdict == affinity.PodAntiAffinity, anti)
+				if !anti {
+					require.Equal(t, x.Verdict == affinity.ExistingAntiAffinity, len(x.Existing) > 0)
+				}
+			}
+		}
+	}
+	w := tableWorld().run("n1", pod("d", "app=x"), pod("d", "app=x"), pod("d", "", "anti rack app=p", "paff 3 zone app=p"))
+	x := count(w, pod("d", "app=p", "aff zone app=x", "aff zone app", "anti h app=x"), affinity.PodOptions{}).Explain(0)
+	require.Equal(t, affinity.Explanation{
+		Verdict:  affinity.PodAntiAffinity,
+		Affinity: []affinity.KeyReport{{Key: "zone", Value: "a", Has: true, Count: 2}},
+		Anti:     []affinity.KeyReport{{Key: "h", Value: "n1", Has: true, Count: 2}},
+		Existing: []affinity.KeyReport{{Key: "rack", Value: "r1", Has: true, Count: 1}},
+		Score:    []affinity.KeyScore{{Key: "zone", Value: "a", Sum: 3}},
+		Raw:      3,
+	}, x)
+}
+
+// TestPurity: nothing that is passed in changes.
+func TestPurity(t *testing.T) {
+	w := tableWorld().run("n1", pod("d", "app=x", "anti zone app=p", "paff 3 zone app=p nssel=env!=q ns=z,d,z"))
+	p := pod("d", "app=p", "aff zone app=x ns=z,d,z nssel=env", "panti 2 h app=x")
+	p.Spec.NodeSelector = map[string]string{"zone": "a"}
+	p.Spec.Affinity.NodeAffinity = requiring(terms(fields(req("metadata.name", "In", "n2", "n1"), req("metadata.name", "In", "n1")),
+		exprs(req("zone", "In", "b", "a")))).Spec.Affinity.NodeAffinity
+	q := w.pods[0][0]
+	call := func() {
+		s := count(w, p, affinity.PodOptions{})
+		s.Add(q, 1)
+		tr := s.Trial()
+		tr.Remove(q, 0)
+		e, _ := affinity.CompileNode(p, affinity.NodeOptions{})
+		e.Names()
+		ns := e.Count(w)
+		for i := range w.nodes {
+			s.Check(i)
+			tr.Check(i)
+			s.Explain(i)
+			ns.Check(i)
+			ns.Explain(i)
+		}
+		_, _ = affinity.CheckPod(p, w)
+		affinity.ValidatePod(p)
+		affinity.ValidateGatedUpdate(p, q)
+		affinity.Warnings(p)
+		affinity.MergeLabelKeys(p)
+		_ = affinity.RestrictNodeUpdate("n1", w.nodes[0], w.nodes[1])
+	}
+	testkit.Unchanged(t, call, p, q)
+	testkit.Unchanged(t, call, w.nodes...)
+}
+
+// TestNoAllocations: the verbs of hot loops allocate nothing.
+func TestNoAllocations(t *testing.T) {
+	w := tableWorld().run("n1", pod("d", "app=x", "anti zone app=p", "paff 3 zone app=p")).run("n3", pod("d", "app=x"))
+	p := pod("d", "app=p,tier=w", "aff zone app=x", "anti h app=y", "paff 2 rack app=x")
+	p.Spec.Affinity.NodeAffinity = requiring(terms(exprs(req("zone", "In", "a", "b"), req("g", "DoesNotExist")))).Spec.Affinity.NodeAffinity
+	s := count(index(w), p, affinity.PodOptions{})
+	effect := s.Effect(w.pods[0][0])
+	trial := s.Trial()
+	trial.Apply(effect, 0, -1)
+	e, err := affinity.CompileNode(p, affinity.NodeOptions{})
+	require.NoError(t, err)
+	classes, plain := e.Count(index(w)), e.Count(plainNodes{w.nodes})
+	signature := make([]int32, 0, 64)
+	for name, call := range map[string]func(i int){
+		"Check":               func(i int) { s.Check(i) },
+		"Raw":                 func(i int) { s.Raw(i) },
+		"Apply":               func(i int) { s.Apply(effect, i, 1); s.Apply(effect, i, -1) },
+		"AppendSignature":     func(i int) { s.AppendSignature(signature, i) },
+		"Trial.Check":         func(i int) { trial.Check(i) },
+		"Trial.Apply":         func(i int) { trial.Apply(effect, 0, 1); trial.Apply(effect, 0, -1) },
+		"NodeState.Check":     func(i int) { classes.Check(i); plain.Check(i) },
+		"NodeState.Raw":       func(i int) { classes.Raw(i); plain.Raw(i) },
+		"NodeState.Signature": func(i int) { classes.AppendSignature(signature, i) },
+		"NodeEvaluator.Check": func(i int) { e.Check(w.nodes[i]) },
+		"NodeState.Normalize": func(i int) { classes.Normalize(3, 0, 7) },
+		"State.Normalize":     func(i int) { s.Normalize(3, 0, 7) },
+	} {
+		for i := range w.nodes {
+			require.Zero(t, testing.AllocsPerRun(20, func() { call(i) }), "%s on slot %d", name, i)
+		}
+	}
+}
+
+func TestCheckPod(t *testing.T) {
+	w := tableWorld().run("n3", pod("d", "app=x"))
+	got, err := affinity.CheckPod(pod("d", "app=x", "aff zone app=x"), w)
+	require.NoError(t, err)
+	require.Equal(t, []uint16{affinity.PodAffinity, affinity.PodAffinity, 0, affinity.PodAffinity}, got)
+	got, err = affinity.CheckPod(pod("d", "app=x", "aff zone bogus"), w)
+	require.Error(t, err)
+	require.Equal(t, uint16(affinity.Unparsable), got[0])
+}
