@@ -108,6 +108,10 @@ func (h *Hard) Count(c Cluster) *HardState {
 // findDomains makes the counts and marks the domains that no counted node has.
 func (col *hardColumn) findDomains() {
 	col.counts = make([]int32, col.domains)
+	if col.unique && col.domains == col.have && col.whole() {
+		col.exist = col.domains
+		return
+	}
 	col.absent = make([]bool, col.domains)
 	for d := range col.absent {
 		col.absent[d] = true

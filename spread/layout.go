@@ -7,6 +7,7 @@ type column struct {
 	ids     []int32 // domain of each slot's label value, -1 without the label
 	into    []int32 // domain in which the slot's pods are counted, -1 when they are not; the same slice as ids if all are
 	domains int     // all numbers are below it
+	have    int     // slots with the label
 	unique  bool    // no two slots share a domain
 }
 
@@ -20,9 +21,7 @@ func (e *Evaluator) layOut(c Cluster, all bool) []column {
 			cols[k] = cols[j]
 			continue
 		}
-		var have int
-		cols[k], have = labelColumn(c, e.constraints[k].key)
-		if have < n {
+		if cols[k] = labelColumn(c, e.constraints[k].key); cols[k].have < n {
 			partial++
 		}
 	}
@@ -64,12 +63,12 @@ func counted(ids []int32, out []bool, bits []uint8, honours uint8) []int32 {
 }
 
 // labelColumn numbers the values of a node label: the cluster's own numbers if it has them.
-func labelColumn(c Cluster, key string) (col column, have int) {
+func labelColumn(c Cluster, key string) (col column) {
 	n := c.Len()
 	if columns, ok := c.(labelColumns); ok {
-		col.ids, col.domains, have = columns.Domains(key)
-		col.unique = col.domains >= have && distinct(col.ids, col.domains) == have
-		return col, have
+		col.ids, col.domains, col.have = columns.Domains(key)
+		col.unique = col.domains >= col.have && distinct(col.ids, col.domains) == col.have
+		return col
 	}
 	col.ids = make([]int32, n)
 	numbers := map[string]int32{}
@@ -83,14 +82,17 @@ func labelColumn(c Cluster, key string) (col column, have int) {
 					numbers[value] = id
 				}
 				col.ids[i] = id
-				have++
+				col.have++
 			}
 		}
 	}
 	col.domains = len(numbers)
-	col.unique = col.domains == have
-	return col, have
+	col.unique = col.domains == col.have
+	return col
 }
+
+// whole reports whether every slot with the label is counted.
+func (col *column) whole() bool { return len(col.ids) == 0 || &col.ids[0] == &col.into[0] }
 
 // distinct returns how many different numbers ids has, -1 aside. The numbers below domains need not all be in use.
 func distinct(ids []int32, domains int) int {

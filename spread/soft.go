@@ -35,6 +35,7 @@ type SoftState struct {
 	soft    *Soft
 	cluster Cluster
 	cols    []softColumn
+	ignores bool // a slot may lack a key and be ignored for it
 
 	seen, ignored int64 // feasible nodes; those of them that are ignored
 	pass          uint32
@@ -65,6 +66,7 @@ func (p *Soft) Count(c Cluster) *SoftState {
 	s.cols = make([]softColumn, len(columns))
 	for k := range s.cols {
 		col, x := &s.cols[k], &p.constraints[k]
+		s.ignores = s.ignores || p.requireAll && columns[k].have < c.Len()
 		*col = softColumn{column: columns[k], hostname: x.key == v1.LabelHostname, skewBase: float64(x.maxSkew - 1), selector: x.selector, lacking: -1}
 		if col.hostname {
 			col.counts = make([]int32, c.Len())
@@ -157,7 +159,7 @@ func (s *SoftState) Skip() bool { return len(s.cols) == 0 || len(s.cols[0].ids) 
 // Ignored reports whether the node of slot i lacks a topology key that the constraints ask for. Its raw and its normalised
 // score are 0, and it does not enter the smallest and largest raw score. Nodes are never ignored for the system defaults.
 func (s *SoftState) Ignored(i int) bool {
-	if !s.soft.requireAll {
+	if !s.ignores {
 		return false
 	}
 	for k := range s.cols {
