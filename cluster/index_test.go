@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Ids of pod sets that no pod is in are given out anew once there are many; readers are told.
+func TestIdleSetsAreSwept(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	keep := testkit.Pod("keep").Labels("app=keep").RequireApart("k", "app=keep").Obj()
+	info := s.Prepare(keep)
+	require.NoError(t, s.AssumePrepared(info, keep, 1))
+	idle := s.Prepare(testkit.Pod("idle").Labels("app=idle").Obj())
+	told := 0
+	for i := range 5_000 {
+		v := s.Version()
+		p := testkit.Pod("p").Labels(fmt.Sprintf("app=a%d", i)).RequireApart("k", fmt.Sprintf("app=a%d", i)).Obj()
+		require.NoError(t, s.Assume(p, 0))
+		require.NoError(t, s.Forget(p))
+		require.True(t, s.Since(v, func(list []Event) {
+			for _, e := range list {
+				if e.Node == -1 {
+					told++
+				}
+			}
+		}))
+	}
+	require.Less(t, s.TermSets(), 1100, "ids are reused")
+	require.Less(t, s.sets.n, 1100)
+	require.Positive(t, told)
+	require.Equal(t, info.Set(), s.Prepare(keep).Set(), "sets with pods keep their id")
+	require.Equal(t, info.Terms(), s.Prepare(keep).Terms())
+
+	pod := testkit.Pod("idle").Labels("app=idle").Obj()
+	require.NoError(t, s.AssumePrepared(idle, pod, 0), "a stale Info is worked out again")
+	found := 0
+	s.PodSets("default", "app", "idle", func(id int32) {
+		rep, nodes, counts := s.PodSet(id)
+		require.Equal(t, pod.Labels, rep.Labels)
+		require.Equal(t, []int32{0}, nodes)
+		require.Equal(t, []int32{1}, counts)
+		found++
+	})
+	require.Equal(t, 1, found)
+	check(t, s)
+}
+
+func TestDomainsKeepTheirNumbers(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: []*v1.Node{
+		testkit.Node("a").Zone("z1").Obj(), testkit.Node("b").Zone("z2").Obj(), testkit.Node("c").Zone("z2").Obj(), testkit.Node("d").Obj(),
+	}})
+	ids, n, have := s.Domains(v1.LabelTopologyZone)
+	require.Equal(t, []int32{0, 1, 1, -1}, ids)
+	require.Equal(t, []int{2, 3}, []int{n, have})
+	old := slices.Clone(ids)
+
+	restart := func(change func()) bool {
+		v, seen := s.Version(), false
+		change()
+		require.True(t, s.Since(v, func(list []Event) {
+			for _, e := range list {
+				seen = seen || e.Node == -1
+			}
+		}))
+		return seen
+	}
+	require.False(t, restart(func() { require.NoError(t, s.UpdateNode(testkit.Node("c").Zone("z3").Obj())) }), "no value lost its last node")
+	now, n, _ := s.Domains(v1.LabelTopologyZone)
+	require.Equal(t, []int32{0, 1, 2, -1}, now)
+	require.Equal(t, 3, n)
+	require.Equal(t, old, ids, "a list that was returned stays")
+
+	require.False(t, restart(func() { require.NoError(t, s.RemoveNode("a")) }), "each node had a zone of its own, and has")
+	require.NoError(t, s.UpdateNode(testkit.Node("d").Zone("z2").Obj()))
+	require.True(t, restart(func() { require.NoError(t, s.UpdateNode(testkit.Node("c").Obj())) }), "zone z3 is gone, z2 has two nodes")
+	now, n, have = s.Domains(v1.LabelTopologyZone)
+	require.Equal(t, []int32{-1, 0, -1, 0}, now)
+	require.Equal(t, []int{1, 2}, []int{n, have})
+}
+
+func TestClassesOfUnknownReads(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	_, _, ok := s.Classes([]string{"taints", "weather"})
+	require.False(t, ok)
+	for i := range 3 * maxClasses { // more lists than are kept
+		ids, reps, ok := s.Classes([]string{fmt.Sprintf("label:k%d", i), "name"})
+		require.True(t, ok)
+		require.Equal(t, []int32{0, 1}, ids)
+		require.Equal(t, []int32{0, 1}, reps)
+	}
+	require.LessOrEqual(t, len(*s.indexes.Load()), maxClasses)
+}
+
+// Examples of the zone-interleaved order.
+func TestOrder(t *testing.T) {
+	node := func(name string, labels ...string) *v1.Node {
+		b := testkit.Node(name)
+		for i := 0; i < len(labels); i += 2 {
+			b = b.Label(labels[i], labels[i+1])
+		}
+		return b.Obj()
+	}
+	zoned := func(list ...string) (nodes []*v1.Node) { // "a1" is node a1 of zone a
+		for _, name := range list {
+			nodes = append(nodes, testkit.Node(name).Zone(name[:1]).Obj())
+		}
+		return nodes
+	}
+	const beta, region = v1.LabelFailureDomainBetaZone, v1.LabelTopologyRegion
+	for _, c := range []struct {
+		name  string
+		nodes []*v1.Node
+		want  string
+	}{
+		{"four and two", zoned("a1", "a2", "a3", "a4", "b5", "b6"), "[a1 b5 a2 b6 a3 a4]"},
+		{"uneven zones", zoned("a1", "a2", "a3", "b1", "c1", "c2"), "[a1 b1 c1 a2 c2 a3]"},
+		{"regions", []*v1.Node{
+			node("x1", region, "r1", v1.LabelTopologyZone, "z"), node("x2", region, "r1", v1.LabelTopologyZone, "z"),
+			node("y1", region, "r2", v1.LabelTopologyZone, "z"), node("y2", region, "r2", v1.LabelTopologyZone, "z"),
+			node("u1"), node("u2"), node("w1", region, "r1"),
+		}, "[x1 y1 u1 w1 x2 y2 u2]"},
+		{"beta label first", []*v1.Node{
+			node("b1", v1.LabelTopologyZone, "B"), node("b2", beta, "B", v1.LabelTopologyZone, "A"), node("a1", v1.LabelTopologyZone, "A"),
+		}, "[b1 a1 b2]"},
+		{"empty beta label", []*v1.Node{
+			node("u1"), node("u2", beta, "", v1.LabelTopologyZone, "A"), node("a1", v1.LabelTopologyZone, "A"),
+		}, "[u1 a1 u2]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, orderOf(mustNew(t, Objects{Nodes: c.nodes})))
+		})
+	}
+	t.Run("nodes come and go", func(t *testing.T) {
+		s := mustNew(t, Objects{Nodes: zoned("a1", "a2", "a3", "b1", "c1", "c2")})
+		add := func(name string) {
+			_, err := s.AddNode(zoned(name)[0])
+			require.NoError(t, err)
+		}
+		add("b2")
+		require.Equal(t, "[a1 b1 c1 a2 b2 c2 a3]", orderOf(s))
+		require.NoError(t, s.RemoveNode("a1"))
+		require.Equal(t, "[a2 b1 c1 a3 b2 c2]", orderOf(s))
+		require.NoError(t, s.RemoveNode("b1"))
+		require.NoError(t, s.RemoveNode("b2"))
+		require.Equal(t, "[a2 c1 a3 c2]", orderOf(s))
+		add("b3")
+		require.Equal(t, "[a2 c1 b3 a3 c2]", orderOf(s), "a zone that comes back is the last")
+	})
+}
+
+func orderOf(s *Snapshot) string {
+	var names []string
+	for _, i := range s.Order() {
+		names = append(names, s.Node(int(i)).Name)
+	}
+	return fmt.Sprint(names)
+}
+
+func TestImages(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: []*v1.Node{
+		testkit.Node("a").Image(10, "x:1", "x@sha").Obj(), testkit.Node("b").Image(20, "x:1", "x:1").Image(30, "x:1").Obj(),
+	}})
+	size, n, has := s.Image("x:1")
+	require.Equal(t, []any{int64(10), 2, true, true}, []any{size, n, has(0), has(1)}, "the size is that of the lowest slot")
+	require.NoError(t, s.UpdateNode(testkit.Node("a").Obj()))
+	require.True(t, has(0), "what was returned describes the nodes of then")
+	size, n, has = s.Image("x:1")
+	require.Equal(t, []any{int64(20), 1, false, true}, []any{size, n, has(0), has(1)})
+	_, n, has = s.Image("x@sha")
+	require.Equal(t, []any{0, false}, []any{n, has(0)})
+}

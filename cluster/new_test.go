@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
+)
+
+func mustNew(t testing.TB, o Objects) *Snapshot {
+	t.Helper()
+	s, err := New(o)
+	require.NoError(t, err)
+	return s
+}
+
+func two() []*v1.Node {
+	return []*v1.Node{
+		testkit.Node("a").Zone("z1").Capacity("cpu=4,memory=8Gi").Obj(),
+		testkit.Node("b").Zone("z2").Capacity("cpu=4,memory=8Gi").Obj(),
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	n, p := testkit.Node("n").Obj(), testkit.Pod("ns/p").Obj()
+	for _, c := range []struct {
+		name, reason string
+		objects      Objects
+		want         string
+	}{
+		{"two nodes of one name", "names are identities", Objects{Nodes: []*v1.Node{n, n}}, `nodes[1].metadata.name: Duplicate value: "n"`},
+		{"nameless node", "", Objects{Nodes: []*v1.Node{{}}}, `nodes[0].metadata.name: Required value: a node needs a name`},
+		{"nil node", "", Objects{Nodes: []*v1.Node{nil}}, `nodes[0]: Required value: a nil node`},
+		{"two pods of one name", "also when neither is on a node", Objects{Pods: []*v1.Pod{p, p}}, `pods[1].metadata.name: Duplicate value: "ns/p"`},
+		{"assigned and pending pod of one name", "wherever they are", Objects{
+			Nodes: []*v1.Node{n}, Pods: []*v1.Pod{testkit.Pod("ns/p").On("n").Obj(), p},
+		}, `pods[1].metadata.name: Duplicate value: "ns/p"`},
+		{"pending and assigned pod of one name", "in the other order", Objects{
+			Nodes: []*v1.Node{n}, Pods: []*v1.Pod{p, testkit.Pod("ns/p").On("n").Obj()},
+		}, `pods[1].metadata.name: Duplicate value: "ns/p"`},
+		{"nameless pod", "", Objects{Pods: []*v1.Pod{{}}}, `pods[0].metadata.name: Required value: a pod needs a name`},
+		{"nil pod", "", Objects{Pods: []*v1.Pod{nil}}, `pods[0]: Required value: a nil pod`},
+		{"two services of one name", "of one namespace", Objects{Services: []*v1.Service{
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "s"}}, {ObjectMeta: metav1.ObjectMeta{Namespace: "y", Name: "s"}},
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "s"}},
+		}}, `services[2].metadata.name: Duplicate value: "x/s"`},
+		{"nil class", "", Objects{StorageClasses: []*storagev1.StorageClass{nil}}, `storageClasses[0]: Required value: a nil object`},
+		{"nameless claim", "", Objects{Claims: []*v1.PersistentVolumeClaim{{}}}, `claims[0].metadata.name: Required value: an object needs a name`},
+		{"several errors", "all are told", Objects{Nodes: []*v1.Node{n, n}, Pods: []*v1.Pod{nil}},
+			`[nodes[1].metadata.name: Duplicate value: "n", pods[0]: Required value: a nil pod]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := New(c.objects)
+			require.Nil(t, s)
+			require.EqualError(t, err, c.want, c.reason)
+		})
+	}
+}
+
+func TestWhereNewPutsPods(t *testing.T) {
+	phase := func(name string, p v1.PodPhase) *v1.Pod {
+		pod := testkit.Pod(name).Request("cpu=1").On("a").Obj()
+		pod.Status.Phase = p
+		return pod
+	}
+	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{
+		phase("running", v1.PodRunning), phase("no phase", ""), phase("pending", v1.PodPending),
+		phase("ended", v1.PodSucceeded), phase("failed", v1.PodFailed),
+		testkit.Pod("leaving").Request("cpu=1").On("a").Terminating().Obj(),
+		testkit.Pod("lost").On("gone").Obj(), testkit.Pod("waiting").Obj(),
+	}})
+	var names []string
+	for p := range s.Pods(0) {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, []string{"running", "no phase", "pending", "leaving"}, names)
+	require.Equal(t, resources.Vector{4000, 0, 0, 4}, s.Requested(0))
+	require.Equal(t, 0, s.PodCount(1))
+	require.Len(t, s.Orphans(), 1)
+	require.Equal(t, "lost", s.Orphans()[0].Name)
+	require.Equal(t, -1, s.PodSlot("default", "lost"), "an orphan is on no slot")
+	require.Nil(t, s.Pod("default", "waiting"))
+	require.Nil(t, s.PodInfo("default", "waiting"))
+}
+
+// What a pod counts with comes from package overhead: resize, pod overhead, pod-level requests, defaults for scores.
+func TestRequestsOfPods(t *testing.T) {
+	resized := testkit.Pod("p").Request("cpu=1").On("a").Obj()
+	resized.Status.ContainerStatuses = []v1.ContainerStatus{{
+		Name: "c", AllocatedResources: testkit.Resources("cpu=3"), Resources: &v1.ResourceRequirements{Requests: testkit.Resources("cpu=2")},
+	}}
+	heavy := testkit.Pod("p").Request("cpu=1").On("a").Obj()
+	heavy.Spec.Overhead = testkit.Resources("cpu=250m,memory=120Mi")
+	level := testkit.Pod("p").Request("cpu=1").On("a").Obj()
+	level.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("cpu=500m")}
+	for _, c := range []struct {
+		name, reason string
+		pod          *v1.Pod
+		want         resources.Vector
+		cpu, memory  int64
+	}{
+		{"nothing asked", "scores count 100m and 200Mi", testkit.Pod("p").On("a").Obj(), resources.Vector{0, 0, 0, 1}, 100, 200 << 20},
+		{"resize in progress", "the largest of desired, actuated and allocated", resized, resources.Vector{3000, 0, 0, 1}, 3000, 200 << 20},
+		{"pod overhead", "is part of both", heavy, resources.Vector{1250, 120 << 20, 0, 1}, 1250, 320 << 20},
+		{"pod-level requests", "replace the containers'", level, resources.Vector{500, 0, 0, 1}, 500, 200 << 20},
+		{"unknown names", "are ignored", testkit.Pod("p").Request("foo=1,pods=3,cpu=100u").On("a").Obj(), resources.Vector{1, 0, 0, 1}, 1, 200 << 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{c.pod}})
+			require.Equal(t, c.want, s.Requested(0), c.reason)
+			cpu, memory := s.NonZero(0)
+			require.Equal(t, []int64{c.cpu, c.memory}, []int64{cpu, memory}, c.reason)
+		})
+	}
+}
+
+func TestObjects(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "x", Name: "o"}
+	s := mustNew(t, Objects{Services: []*v1.Service{{ObjectMeta: meta}}})
+	claim, class := &v1.PersistentVolumeClaim{ObjectMeta: meta}, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}
+	require.NoError(t, s.SetNamespace("x", map[string]string{"a": "b"}))
+	m := s.Mark()
+	for _, o := range []metav1.Object{claim, class, testkit.Node("n").Obj(), testkit.Pod("x/p").On("n").Obj()} {
+		require.NoError(t, s.Set(o))
+	}
+	require.NoError(t, s.RemoveNamespace("x"))
+	got, ok := s.Claims().Get("x", "o")
+	require.True(t, ok)
+	require.Same(t, claim, got)
+	require.Equal(t, []*storagev1.StorageClass{class}, slices.Collect(s.StorageClasses().All()))
+	require.Equal(t, 1, s.Services().Len())
+	require.Equal(t, 1, s.TotalPods())
+	_, ok = s.Namespace("x")
+	require.False(t, ok)
+	require.True(t, s.Rollback(m))
+	require.Zero(t, s.Claims().Len()+s.StorageClasses().Len()+s.TotalPods()+s.NodeCount())
+	labels, ok := s.Namespace("x")
+	require.True(t, ok)
+	require.Equal(t, map[string]string{"a": "b"}, labels)
+	require.Len(t, slices.Collect(s.Services().In("x")), 1)
+	require.Empty(t, slices.Collect(s.Services().In("y")))
+}
+
+func TestNothingIsModified(t *testing.T) {
+	nodes := two()
+	pods := []*v1.Pod{testkit.Pod("p").Labels("b=1,a=2").On("a").Obj(), testkit.Pod("q").RequireApart("k", "a=2").Obj()}
+	all := []runtime.Object{nodes[0], nodes[1], pods[0], pods[1]}
+	testkit.Unchanged(t, func() {
+		s := mustNew(t, Objects{Nodes: nodes, Pods: pods})
+		require.NoError(t, s.Assume(pods[1], 1))
+		describe(s)
+		require.NoError(t, s.RemoveNode("a"))
+		describe(s.Fork())
+	}, all...)
+}

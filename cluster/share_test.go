@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
+)
+
+// An Info may be used where it was not prepared.
+func TestInfoOfAnotherSnapshot(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	f := s.Fork()
+	a := testkit.Pod("a").Labels("app=a").Request("example.com/a=1").Obj()
+	b := testkit.Pod("b").Labels("app=b").Request("example.com/b=2").Obj()
+	require.NoError(t, s.Assume(a, 0))
+	info := f.Prepare(b) // the same set id and column as a's in s
+	require.NoError(t, s.AssumePrepared(info, b, 1))
+	require.Equal(t, "pods=1 example.com/b=2", s.Requested(1).Describe(s.Schema()))
+	require.Equal(t, resources.Scalars+2, s.Schema().Len())
+	require.Equal(t, resources.Scalars+1, f.Schema().Len(), "a fork's schema grows alone")
+	require.Empty(t, f.TotalPods())
+	_, inF := f.Schema().Column("example.com/a")
+	require.False(t, inF)
+}
+
+func TestHotVerbsDoNotAllocate(t *testing.T) {
+	s := build(t, 100, 3)
+	pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m").RequireApart(v1.LabelHostname, "app=x0").Obj()
+	info := s.Prepare(pod)
+	for _, c := range []struct {
+		name string
+		call func()
+	}{
+		{"Prepare of a known kind", func() { s.Prepare(pod) }},
+		{"rows", func() {
+			s.Allocatable(5)
+			s.Requested(5)
+			s.NonZero(5)
+			s.Node(5)
+			s.PortPods(5)
+			s.PodCount(5)
+		}},
+		{"Domains", func() { s.Domains(v1.LabelTopologyZone) }},
+		{"sets", func() { s.PodSet(0); s.TermSet(0); s.TermSets() }},
+		{"Order", func() { s.Order() }},
+		{"look-ups", func() { s.Slot("node-00007"); s.PodSlot("default", "pod-1-1"); s.Pod("default", "pod-1-1") }},
+		{"Mark and Rollback", func() { s.Rollback(s.Mark()) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.call()
+			require.Zero(t, testing.AllocsPerRun(100, c.call))
+		})
+	}
+	t.Run("Assume and Forget", func(t *testing.T) {
+		// One in 128 pairs begins a block of the change log.
+		got := testing.AllocsPerRun(1000, func() {
+			if s.AssumePrepared(info, pod, 5) != nil || s.Forget(pod) != nil {
+				t.Error("not assumed")
+			}
+		})
+		require.Zero(t, got)
+	})
+}
+
+// Reads run beside each other, also those that make an index; forks and their original change beside each other.
+func TestConcurrentUse(t *testing.T) {
+	s := build(t, 70, 3)
+	text := describe(s.Fork())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if describe(s) != text {
+				t.Error("a read beside others differs")
+			}
+		})
+	}
+	wg.Wait()
+	forks := make([]*Snapshot, 4)
+	for i := range forks {
+		forks[i] = s.Fork()
+	}
+	for i, f := range append(forks, s) {
+		wg.Go(func() {
+			w := newWorld(t, int64(i))
+			for k := range 200 {
+				if err := f.Update(w.pod(fmt.Sprintf("n1/p%d", k))); err != nil {
+					t.Error(err)
+				}
+				if err := f.Assume(w.pod(fmt.Sprintf("n%d/p%d", i, k)), k%70); err != nil {
+					t.Error(err)
+				}
+				if err := f.UpdateNode(w.node(fmt.Sprintf("node-%05d", k%70))); err != nil {
+					t.Error(err)
+				}
+			}
+			describe(f)
+			check(t, f)
+		})
+	}
+	wg.Wait()
+	for i, f := range append(forks, s) {
+		require.Equal(t, 70*3+200, f.TotalPods(), "fork %d", i)
+	}
+}
+
+// Label maps are written down in the order of their keys, so that equal terms are one term set.
+func TestTermsDoNotDependOnMapOrder(t *testing.T) {
+	s := mustNew(t, Objects{Nodes: two()})
+	for range 50 {
+		pod := testkit.Pod("p").Labels("a=1,b=2,c=3,d=4,e=5").RequireApart("k", "a=1,b=2,c=3,d=4,e=5,f=6,g=7").PreferWith(1, "k", "x=1,y=2,z=3").Obj()
+		info := s.Prepare(pod)
+		require.Equal(t, []int32{0, 0}, []int32{info.Set(), info.Terms()})
+	}
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{}, PodAntiAffinity: &v1.PodAntiAffinity{}}
+	require.Equal(t, int32(-1), s.Prepare(pod).Terms(), "empty lists are no terms")
+	apart := testkit.Pod("p").RequireApart("k", "a=1").Obj()
+	with := testkit.Pod("p").RequireWith("k", "a=1").Obj()
+	require.NotEqual(t, s.Prepare(apart).Terms(), s.Prepare(with).Terms(), "affinity and anti-affinity differ")
+}
