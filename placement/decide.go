@@ -57,7 +57,19 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
 	}
+	if p.reuse != nil && p.whole(o, d.Nodes) {
+		if s := p.reuse.shape(pod); s != nil && s.decide(&d) {
+			return d
+		}
+	}
 	return p.Prepare(pod).decide(d, o)
+}
+
+// whole reports whether every node is looked at from the front of the scan order, and nothing but the cluster and the
+// profile counts: then equal pods may share their work.
+func (p *Plan) whole(o Options, nodes int) bool {
+	return o.Nominated == nil && o.Tie == nil && !o.Scored && o.Next%nodes == 0 && len(p.profile.Scores) > 0 &&
+		filter.NumToFind(nodes, p.profile.Sampling) >= nodes
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {

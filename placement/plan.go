@@ -17,6 +17,8 @@ import (
 type Plan struct {
 	cluster Cluster
 	profile Profile
+	reuse   *reuse     // nil: nothing is kept
+	custom  []Reusable // plugins of the user's
 
 	scan    []int   // slots in scan order
 	scanned []int32 // the cluster's own list that scan was made of
@@ -27,7 +29,21 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	if errs := profile.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	return &Plan{cluster: c, profile: profile}, nil
+	p := &Plan{cluster: c, profile: profile}
+	for _, f := range profile.Filters {
+		p.addCustom(f)
+	}
+	for _, w := range profile.Scores {
+		p.addCustom(w.Plugin)
+	}
+	p.reuse = newReuse(p)
+	return p, nil
+}
+
+func (p *Plan) addCustom(plugin any) {
+	if r, ok := plugin.(Reusable); ok {
+		p.custom = append(p.custom, r)
+	}
 }
 
 // Options are what one question may add. The zero value asks about the cluster as it is.

@@ -1,0 +1,110 @@
+package placement
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// kinds are the constraints that the benchmarks put on the replicas of an application.
+var kinds = []struct {
+	name string
+	add  func(b testkit.PodBuilder, app string) testkit.PodBuilder
+}{
+	{"plain", func(b testkit.PodBuilder, _ string) testkit.PodBuilder { return b }},
+	{"hard-zone-spread", func(b testkit.PodBuilder, app string) testkit.PodBuilder {
+		return b.Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app="+app)
+	}},
+	{"soft-spread", func(b testkit.PodBuilder, app string) testkit.PodBuilder {
+		return b.Spread(1, v1.LabelTopologyZone, v1.ScheduleAnyway, "app="+app).Spread(1, v1.LabelHostname, v1.ScheduleAnyway, "app="+app)
+	}},
+	{"hostname-anti-affinity", func(b testkit.PodBuilder, app string) testkit.PodBuilder {
+		return b.RequireApart(v1.LabelHostname, "app="+app)
+	}},
+	{"required-zone-affinity", func(b testkit.PodBuilder, app string) testkit.PodBuilder {
+		return b.RequireWith(v1.LabelTopologyZone, "app="+app)
+	}},
+	{"preferred-affinity", func(b testkit.PodBuilder, app string) testkit.PodBuilder {
+		return b.PreferWith(100, v1.LabelTopologyZone, "app="+app)
+	}},
+}
+
+func replica(kind, app, n int) *v1.Pod {
+	name := fmt.Sprintf("app-%d", app)
+	b := testkit.Pod(fmt.Sprintf("default/%s-%d", name, n)).Labels("app=" + name).Request("cpu=100m,memory=200Mi")
+	return kinds[kind].add(b, name).Obj()
+}
+
+func benchCluster(b testing.TB, kind, nodes, apps int) *cluster.Snapshot {
+	var o cluster.Objects
+	for i := range nodes {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("node-%d", i)).Zone(fmt.Sprintf("zone-%d", i%3)).Capacity("cpu=32,memory=64Gi").Obj())
+	}
+	for i := range 2 * nodes {
+		p := replica(kind, i%apps, i)
+		p.Spec.NodeName = o.Nodes[i%nodes].Name
+		o.Pods = append(o.Pods, p)
+	}
+	s, err := cluster.New(o)
+	require.NoError(b, err)
+	return s
+}
+
+// BenchmarkDecide measures pod in to node out, the upkeep of the snapshot included, for the replicas of 20 applications in
+// turn.
+func BenchmarkDecide(b *testing.B) {
+	for _, nodes := range []int{5_000, 50_000} {
+		for kind := range kinds {
+			b.Run(fmt.Sprintf("%s/%d", kinds[kind].name, nodes), func(b *testing.B) {
+				const apps = 20
+				s := benchCluster(b, kind, nodes, apps)
+				p, err := New(s, benchProfile())
+				require.NoError(b, err)
+				var pods []*v1.Pod
+				for i := range 4000 {
+					pods = append(pods, replica(kind, i%apps, 1_000_000+i))
+				}
+				m := s.Mark()
+				for i := range 3 * apps { // the shapes
+					d := p.Decide(pods[i], Options{})
+					require.True(b, d.Placed(), "%s", text(d))
+				}
+				s.Rollback(m)
+				b.ReportAllocs()
+				b.ResetTimer()
+				n := 0
+				m = s.Mark()
+				for b.Loop() {
+					if n == len(pods) {
+						b.StopTimer()
+						s.Rollback(m)
+						m, n = s.Mark(), 0
+						for i := range apps {
+							p.Decide(pods[i], Options{})
+						}
+						b.StartTimer()
+					}
+					d := p.Decide(pods[n], Options{})
+					if !d.Placed() {
+						b.Fatal(text(d))
+					}
+					if err := s.Assume(pods[n], d.Slot); err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+			})
+		}
+	}
+}
+
+func benchProfile() Profile {
+	p := DefaultProfile()
+	p.Sampling = AllNodes()
+	return p
+}

@@ -1,0 +1,86 @@
+package placement
+
+// heap holds slots by falling key in a tree of four children a node. where[slot] is the position of a slot in the heap it
+// is in. The key of a slot is its own score and, of equal scores, the earlier place in scan order: the top is what a scan
+// from the front would take.
+type heap []heapEntry
+
+type heapEntry struct {
+	key  int64
+	slot int32
+}
+
+const fan = 4
+
+func (h *heap) push(e heapEntry, where []int32) {
+	*h = append(*h, e)
+	h.up(len(*h)-1, where)
+}
+
+// remove takes out the slot at position i.
+func (h *heap) remove(i int, where []int32) {
+	old := *h
+	last := len(old) - 1
+	where[old[i].slot] = -1
+	moved := old[last]
+	*h = old[:last]
+	if i < last {
+		(*h)[i] = moved
+		h.fix(i, where)
+	}
+}
+
+// set changes the key at position i.
+func (h *heap) set(i int, key int64, where []int32) {
+	(*h)[i].key = key
+	h.fix(i, where)
+}
+
+func (h *heap) fix(i int, where []int32) {
+	if !h.up(i, where) {
+		h.down(i, where)
+	}
+}
+
+// up moves the entry at i towards the top and reports whether it moved.
+func (h *heap) up(i int, where []int32) bool {
+	s := *h
+	e, from := s[i], i
+	for i > 0 {
+		parent := (i - 1) / fan
+		if s[parent].key >= e.key {
+			break
+		}
+		s[i] = s[parent]
+		where[s[i].slot] = int32(i)
+		i = parent
+	}
+	s[i] = e
+	where[e.slot] = int32(i)
+	return i != from
+}
+
+func (h *heap) down(i int, where []int32) {
+	s := *h
+	e := s[i]
+	for {
+		first := i*fan + 1
+		if first >= len(s) {
+			break
+		}
+		best := first
+		for c := first + 1; c < min(first+fan, len(s)); c++ {
+			if s[c].key > s[best].key {
+				best = c
+			}
+		}
+		if s[best].key <= e.key {
+			break
+		}
+		s[i] = s[best]
+		where[s[i].slot] = int32(i)
+		i = best
+	}
+	s[i] = e
+	where[e.slot] = int32(i)
+}
