@@ -1,0 +1,320 @@
+package testkit
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	root     = "../.."
+	module   = "github.com/podberth/podberth"
+	heaviest = 70 // third-party packages that a library package may link
+)
+
+// goPackage is what `go list -json` tells of a package.
+type goPackage struct {
+	ImportPath string
+	Name       string
+	Standard   bool
+	Dir        string
+	Deps       []string
+	Imports    []string
+}
+
+func library(t *testing.T) (own []goPackage, all map[string]goPackage) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,Dir,Deps,Imports", "./...")
+	cmd.Dir = root
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	all = map[string]goPackage{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		err := dec.Decode(&p)
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		all[p.ImportPath] = p
+		if (p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/")) && !strings.Contains(p.ImportPath, "/internal/") {
+			own = append(own, p)
+		}
+	}
+	require.NotEmpty(t, own)
+	return own, all
+}
+
+// The root module requires what the design allows and nothing else.
+func TestRequirements(t *testing.T) {
+	cmd := exec.Command("go", "mod", "edit", "-json")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+		Replace []any
+	}
+	require.NoError(t, json.Unmarshal(out, &mod))
+	var direct []string
+	for _, r := range mod.Require {
+		if !r.Indirect {
+			direct = append(direct, r.Path)
+		}
+	}
+	require.ElementsMatch(t, []string{"k8s.io/api", "k8s.io/apimachinery", "github.com/google/go-cmp", "github.com/stretchr/testify"}, direct)
+	require.Empty(t, mod.Replace)
+}
+
+// No library package links more third-party packages than promised.
+func TestWeight(t *testing.T) {
+	own, all := library(t)
+	for _, p := range own {
+		n := 0
+		for _, d := range p.Deps {
+			if dep := all[d]; !dep.Standard && d != module && !strings.HasPrefix(d, module+"/") {
+				n++
+			}
+		}
+		if n > heaviest {
+			t.Errorf("%s links %d third-party packages, %d are allowed", p.ImportPath, n, heaviest)
+		}
+	}
+}
+
+// forbidden imports of library packages, each with its reason.
+var forbidden = map[string]string{
+	"log":                                 "the library logs nothing",
+	"log/slog":                            "the library logs nothing",
+	"net/http":                            "the library does no I/O",
+	"os":                                  "the library does no I/O",
+	"math/rand":                           "randomness is a parameter",
+	"context":                             "nothing in the library waits",
+	"sync/atomic":                         "the library holds no state that is shared and written",
+	"github.com/stretchr/testify/require": "a test library",
+	"github.com/google/go-cmp/cmp":        "a test library",
+	"k8s.io/klog/v2":                      "the library logs nothing",
+}
+
+// The leaves import nothing of the project, and nobody imports upwards.
+var allowedImports = map[string][]string{
+	"resources":           {},
+	"taints":              {"resources"},
+	"affinity":            {},
+	"queue":               {},
+	"eviction/disruption": {},
+	"overhead":            {"resources"},
+	"spread":              {"taints", "affinity"},
+	"filter":              {"resources", "overhead", "taints", "affinity"},
+	"filter/volume":       {"filter", "affinity", "resources"},
+	"score":               {"resources", "overhead"},
+	"eviction":            {},
+	"eviction/pressure":   {"overhead", "taints", "resources"},
+	"eviction/taint":      {"taints"},
+	"preemption":          {"eviction/disruption", "resources"},
+	"cluster":             {"resources", "overhead"},
+}
+
+func TestImports(t *testing.T) {
+	own, _ := library(t)
+	for _, p := range own {
+		folder := strings.TrimPrefix(p.ImportPath, module+"/")
+		for _, imp := range p.Imports {
+			if reason, ok := forbidden[imp]; ok {
+				t.Errorf("%s imports %s: %s", folder, imp, reason)
+			}
+			allowed, known := allowedImports[folder]
+			if rest, ok := strings.CutPrefix(imp, module+"/"); ok && known && !slices.Contains(allowed, rest) {
+				t.Errorf("%s imports %s, which the dependency graph of docs/design.md does not have", folder, rest)
+			}
+		}
+	}
+}
+
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "framework"}
+
+// Library packages read no clock, start no goroutine, and have telling names and a package comment.
+func TestPurityOfSource(t *testing.T) {
+	own, _ := library(t)
+	for _, p := range own {
+		if slices.Contains(vague, p.Name) {
+			t.Errorf("%s: a package is not called %s", p.ImportPath, p.Name)
+		}
+		documented := false
+		files, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, file, nil, parser.ParseComments)
+			require.NoError(t, err)
+			documented = documented || f.Doc != nil
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					t.Errorf("%s: the library starts no goroutine", fset.Position(n.Pos()))
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && x.Obj == nil && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer", "NewTicker"}, n.Sel.Name) {
+						t.Errorf("%s: the library reads no clock", fset.Position(n.Pos()))
+					}
+				}
+				return true
+			})
+			for _, d := range f.Decls {
+				for _, name := range undocumented(d) {
+					t.Errorf("%s: exported %s has no doc comment", fset.Position(d.Pos()), name)
+				}
+			}
+		}
+		if !documented {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// undocumented lists the exported names that d declares without a comment. A comment on a group of constants or
+// variables serves the group.
+func undocumented(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && d.Doc == nil && (d.Recv == nil || exportedReceiver(d.Recv)) {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && s.Doc == nil && d.Doc == nil {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				if s.Names[0].IsExported() && s.Doc == nil && s.Comment == nil && d.Doc == nil {
+					names = append(names, s.Names[0].Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+func exportedReceiver(r *ast.FieldList) bool {
+	x := r.List[0].Type
+	if star, ok := x.(*ast.StarExpr); ok {
+		x = star.X
+	}
+	if index, ok := x.(*ast.IndexExpr); ok {
+		x = index.X
+	}
+	id, ok := x.(*ast.Ident)
+	return ok && id.IsExported()
+}
+
+var (
+	fidelityRow = regexp.MustCompile(`^\| *([A-Z]+-?[0-9][0-9A-Za-z.\-]*) *\|(.*)\|([^|]*)\|$`)
+	testName    = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
+)
+
+// Every row of the fidelity tables names a test that exists, and no identifier stands twice.
+func TestFidelity(t *testing.T) {
+	tables, err := filepath.Glob(filepath.Join(root, "docs/fidelity/*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, tables)
+	seen := map[string]string{}
+	for _, table := range tables {
+		text, err := os.ReadFile(table)
+		require.NoError(t, err)
+		rows := 0
+		for n, line := range strings.Split(string(text), "\n") {
+			at := filepath.Base(table) + ":" + strconv.Itoa(n+1)
+			m := fidelityRow.FindStringSubmatch(strings.ReplaceAll(line, `\|`, "¦"))
+			if m == nil {
+				continue
+			}
+			rows++
+			if first, ok := seen[m[1]]; ok {
+				t.Errorf("%s: %s stands at %s already", at, m[1], first)
+			}
+			seen[m[1]] = at
+			for name := range strings.SplitSeq(m[3], ",") {
+				if reason := missing(t, strings.TrimSpace(name)); reason != "" {
+					t.Errorf("%s: %s: %s", at, m[1], reason)
+				}
+			}
+		}
+		if rows == 0 {
+			t.Errorf("%s has no rows", table)
+		}
+	}
+}
+
+// missing says why the test name does not exist; empty when it does.
+func missing(t *testing.T, name string) string {
+	m := testName.FindStringSubmatch(name)
+	if m == nil {
+		return strconv.Quote(name) + " is not package.TestName or package.TestName/case"
+	}
+	functions, texts := sources(t, m[1])
+	if !slices.Contains(functions, m[2]) {
+		return m[2] + " does not exist in " + m[1]
+	}
+	if m[3] != "" && !strings.Contains(texts, `"`+m[3]+`"`) && !strings.Contains(texts, "`"+m[3]+"`") && !strings.Contains(texts, "# "+m[3]) {
+		return "no case " + strconv.Quote(m[3]) + " in the tests of " + m[1]
+	}
+	return ""
+}
+
+type source struct {
+	functions []string
+	texts     string
+}
+
+var sourceCache = map[string]source{}
+
+// sources returns the test functions of a package and the text of its test files and scenarios.
+func sources(t *testing.T, folder string) ([]string, string) {
+	if s, ok := sourceCache[folder]; ok {
+		return s.functions, s.texts
+	}
+	var s source
+	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		s.texts += string(text)
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				s.functions = append(s.functions, fn.Name.Name)
+			}
+		}
+	}
+	scenarios, err := filepath.Glob(filepath.Join(root, folder, "testdata/*.txt"))
+	require.NoError(t, err)
+	for _, file := range scenarios {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		s.texts += string(text)
+	}
+	sourceCache[folder] = s
+	return s.functions, s.texts
+}
