@@ -1,0 +1,83 @@
+package taint
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What the controller writes and how often it tries.
+const (
+	// EventReason is the reason of the pod events of type Normal.
+	EventReason = "TaintManagerEviction"
+	// ConditionReason and ConditionMessage stand in the pod condition DisruptionTarget=True that is set before deletion.
+	ConditionReason  = "DeletionByTaintManager"
+	ConditionMessage = "Taint manager: deleting due to NoExecute taint"
+	// DeleteTries is how often the controller tries condition and deletion, DeleteRetryDelay apart; a pod that is gone
+	// counts as deleted.
+	DeleteTries      = 5
+	DeleteRetryDelay = 10 * time.Millisecond
+)
+
+// ActionKind says what happens to a pod.
+type ActionKind uint8
+
+const (
+	// Started: a timer was started. Nothing is written.
+	Started ActionKind = iota + 1
+	// Moved: a timer got another time (Options.RecomputeOnChange). Nothing is written.
+	Moved
+	// Cancelled: a timer was stopped; an event says so.
+	Cancelled
+	// Deleted: the pod is deleted now: event, condition, DELETE with the pod's own grace period.
+	Deleted
+)
+
+// String returns the name of the kind.
+func (k ActionKind) String() string {
+	switch k {
+	case Started:
+		return "Started"
+	case Moved:
+		return "Moved"
+	case Cancelled:
+		return "Cancelled"
+	case Deleted:
+		return "Deleted"
+	}
+	return fmt.Sprintf("ActionKind(%d)", uint8(k))
+}
+
+// Action is one thing that happens to a pod.
+type Action struct {
+	Kind ActionKind
+	At   time.Time // when it was decided
+	Pod  types.NamespacedName
+	UID  types.UID
+	Node string
+	// Fire is when the timer ends (Started, Moved) or would have ended (Cancelled); for Deleted the end that was reached,
+	// zero when the pod had no time.
+	Fire time.Time
+	// Cause is the taint that decided (Started, Moved, Deleted); zero for Cancelled.
+	Cause v1.Taint
+}
+
+// Event returns the message of the pod event, "" when none is written.
+func (a Action) Event() string {
+	switch a.Kind {
+	case Cancelled:
+		return "Cancelling deletion of Pod " + a.Pod.String()
+	case Deleted:
+		return "Marking for deletion Pod " + a.Pod.String()
+	}
+	return ""
+}
+
+// Condition returns the pod condition that is set before a deletion.
+func (a Action) Condition() v1.PodCondition {
+	return v1.PodCondition{
+		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: ConditionReason, Message: ConditionMessage,
+	}
+}

@@ -1,0 +1,66 @@
+package taint
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/taints"
+)
+
+// disruption works out the states of the zones and what they change.
+func (l *Lifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out *Changes) {
+	states, sizes := map[string]ZoneState{}, map[string]int{}
+	full := 0
+	for key, nodes := range byZone {
+		ready, notReady := CountReady(nodes)
+		if ready+notReady == 0 { // only excluded nodes
+			continue
+		}
+		states[key], sizes[key] = StateOf(ready, notReady, l.config), ready+notReady
+		if states[key] == FullDisruption {
+			full++
+		}
+	}
+	halt := full > 0 && full == len(states)
+	entering, leaving := halt && !l.halted, l.halted && !halt
+	l.halted = halt
+	for _, key := range slices.Sorted(maps.Keys(l.zones)) {
+		z := l.zones[key]
+		change := ZoneChange{At: now, Zone: key, From: z.state, To: states[key], Halted: halt}
+		oldRate := z.limiter.Rate()
+		switch {
+		case entering:
+			z.limiter.Swap(0, now)
+		case !halt && (leaving || z.state != states[key]):
+			z.limiter.Swap(RateOf(states[key], sizes[key], l.config), now)
+		}
+		z.state, change.Rate = states[key], z.limiter.Rate()
+		if change.From != change.To && !(change.From == Initial && change.To == Normal) || change.Rate != oldRate {
+			out.Zones = append(out.Zones, change)
+		}
+	}
+	switch {
+	case entering:
+		l.takeBack(now, out)
+	case leaving:
+		for _, m := range l.nodes {
+			m.heart.Probe = now
+		}
+	}
+}
+
+// takeBack removes the NoExecute taints of failing nodes from all nodes and empties the queues.
+func (l *Lifecycle) takeBack(now time.Time, out *Changes) {
+	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
+		m := l.nodes[name]
+		for _, z := range l.zones {
+			z.queue.Remove(name)
+		}
+		change := NodeChange{At: now}
+		l.apply(m, taints.Health(m.node, v1.ConditionTrue), now, &change)
+		l.report(out, m, change)
+	}
+}

@@ -1,0 +1,206 @@
+package taint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/taints"
+)
+
+// Input is what Forecast plays through.
+type Input struct {
+	Nodes  []*v1.Node // as they are at the start; one without a Ready condition counts as ready
+	Pods   []*v1.Pod  // as they are at the start; those without a node of Nodes take no part
+	Events []Event    // in any order
+	Start  time.Time  // the moment from which entries count; the zero time will do without Options.UseTimeAdded
+	Until  time.Duration
+
+	Config  Config
+	Options Options
+}
+
+// Forecast plays events on nodes through the node lifecycle and the taint-eviction controller and returns what happens,
+// from the start (both controllers see everything for the first time then) until Until, inclusive.
+//
+// A kubelet that is not silent gives a sign of life at every monitor pass. Passes happen at multiples of the monitor
+// period and services at multiples of ServePeriod from the start; the real ones drift by up to a period. At one moment,
+// in this order: pods whose time is up are deleted; the events happen, in an order that does not depend on that of the
+// input, and each node they touch is looked at once; the monitor passes; the queues are served. A deleted pod is gone for
+// the forecast, and nothing replaces it; while its node's kubelet is silent it would in fact stay Terminating.
+//
+// Bad nodes, pods, events and parameters are an error. Cost: O(nodes) for each monitor pass, and O(pods of the node) for
+// each change of a node.
+func Forecast(in Input) (Timeline, error) {
+	if errs := in.validate(); len(errs) > 0 {
+		return Timeline{}, errs.ToAggregate()
+	}
+	lifecycle, err := NewLifecycle(in.Config)
+	if err != nil {
+		return Timeline{}, err
+	}
+	f := &forecast{
+		in: in, lifecycle: lifecycle, timers: NewTimers(in.Options), silent: map[string]bool{},
+		events: slices.SortedStableFunc(slices.Values(in.Events), compareEvents),
+		line:   Timeline{Until: metav1.Duration{Duration: in.Until}, Entries: []Entry{}},
+	}
+	f.begin()
+	for at, ok := time.Duration(0), true; ok && at <= in.Until; at, ok = f.next(at) {
+		f.step(at)
+	}
+	f.end()
+	return f.line, nil
+}
+
+func (in Input) validate() field.ErrorList {
+	var errs field.ErrorList
+	names := map[string]bool{}
+	for i, n := range in.Nodes {
+		at := field.NewPath("nodes").Index(i)
+		switch {
+		case n == nil:
+			return append(errs, field.Required(at, "must not be nil"))
+		case n.Name == "":
+			errs = append(errs, field.Required(at.Child("metadata", "name"), ""))
+		case names[n.Name]:
+			errs = append(errs, field.Duplicate(at.Child("metadata", "name"), n.Name))
+		}
+		names[n.Name] = true
+	}
+	for i, p := range in.Pods {
+		if p == nil {
+			errs = append(errs, field.Required(field.NewPath("pods").Index(i), "must not be nil"))
+		}
+	}
+	errs = append(errs, ValidateEvents(in.Events, in.Nodes, field.NewPath("events"))...)
+	if in.Until < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("until"), in.Until.String(), "must not be negative"))
+	}
+	return append(errs, in.Config.Validate(field.NewPath("config"))...)
+}
+
+type forecast struct {
+	in        Input
+	lifecycle *Lifecycle
+	timers    *Timers
+	events    []Event // that are still to come
+	silent    map[string]bool
+	line      Timeline
+}
+
+func (f *forecast) time(at time.Duration) time.Time { return f.in.Start.Add(at) }
+
+// begin makes the controllers see all nodes and pods.
+func (f *forecast) begin() {
+	for _, n := range slices.SortedFunc(slices.Values(f.in.Nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) }) {
+		if _, ok := taints.Ready(n); !ok {
+			n = n.DeepCopy()
+			setCondition(n, v1.NodeReady, v1.ConditionTrue, f.in.Start)
+		}
+		f.carry(0, f.lifecycle.SetNode(n, f.in.Start))
+		f.act(0, f.timers.SetNode(f.lifecycle.Node(n.Name), f.in.Start))
+	}
+	pods := slices.SortedStableFunc(slices.Values(f.in.Pods), func(a, b *v1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	for _, p := range pods {
+		f.act(0, f.timers.SetPod(p, f.in.Start))
+	}
+}
+
+// step plays what happens at one moment.
+func (f *forecast) step(at time.Duration) {
+	now := f.time(at)
+	f.act(at, f.timers.Advance(now))
+	for len(f.events) > 0 && f.events[0].At.Duration <= at {
+		f.node(at, f.events[0].Node)
+	}
+	if at%f.in.Config.monitorPeriod() == 0 {
+		for _, n := range f.in.Nodes {
+			if !f.silent[n.Name] {
+				f.lifecycle.Renew(n.Name, now)
+			}
+		}
+		f.carry(at, f.lifecycle.Pass(now))
+	}
+	if at%ServePeriod == 0 {
+		f.carry(at, f.lifecycle.Serve(now))
+	}
+}
+
+// node plays the events of one moment on one node.
+func (f *forecast) node(at time.Duration, name string) {
+	now := f.time(at)
+	node := f.lifecycle.Node(name)
+	deleted := node == nil
+	for len(f.events) > 0 && f.events[0].At.Duration <= at && f.events[0].Node == name {
+		e := f.events[0]
+		f.events = f.events[1:]
+		if deleted {
+			continue
+		}
+		f.add(Entry{At: metav1.Duration{Duration: at}, What: EntryEvent, Node: name, Cause: e.describe()})
+		if e.Deleted {
+			deleted = true
+			f.lifecycle.DeleteNode(name)
+			f.timers.DeleteNode(name)
+			continue
+		}
+		if e.Heartbeats != "" {
+			f.silent[name] = e.Heartbeats == HeartbeatsStop
+		}
+		node = e.apply(node, now)
+	}
+	if deleted {
+		return
+	}
+	f.carry(at, f.lifecycle.SetNode(node, now))
+	f.act(at, f.timers.SetNode(f.lifecycle.Node(name), now))
+}
+
+// describe tells the event in words.
+func (e Event) describe() string {
+	switch {
+	case e.Condition != "":
+		return fmt.Sprintf("%s=%s", e.Condition, e.Status)
+	case e.Taint != "":
+		return "taint " + e.Taint
+	case e.Heartbeats != "":
+		return "heartbeats " + e.Heartbeats
+	case e.Unschedulable != nil && *e.Unschedulable:
+		return "cordoned"
+	case e.Unschedulable != nil:
+		return "uncordoned"
+	}
+	return "node deleted"
+}
+
+// next returns the next moment after at at which something can happen.
+func (f *forecast) next(at time.Duration) (time.Duration, bool) {
+	period := f.in.Config.monitorPeriod()
+	next := at - at%period + period
+	if len(f.events) > 0 {
+		next = min(next, f.events[0].At.Duration)
+	}
+	if fire, ok := f.timers.Next(); ok {
+		next = min(next, fire.Sub(f.in.Start))
+	}
+	if serve, ok := f.lifecycle.NextServe(f.time(at)); ok {
+		ticks := max((serve.Sub(f.in.Start)+ServePeriod-1)/ServePeriod, at/ServePeriod+1)
+		next = min(next, ticks*ServePeriod)
+	}
+	return next, next > at
+}
+
+// end lists the times that are still running.
+func (f *forecast) end() {
+	for _, d := range f.timers.running() {
+		f.line.Pending = append(f.line.Pending,
+			Pending{d.pod.name.String(), d.pod.node, metav1.Duration{Duration: d.fire.Sub(f.in.Start)}})
+	}
+}

@@ -1,0 +1,83 @@
+package taint
+
+import (
+	"slices"
+	"time"
+)
+
+// Queue holds the names of the nodes of a zone that wait for their NoExecute taint: unique, in order of the time from
+// which they are due, then of insertion. A name that was handled stays known and is refused until Remove, so that a node
+// is tainted once while it is not ready. The zero value is empty.
+type Queue struct {
+	waiting []waiting
+	known   map[string]bool
+	next    int
+}
+
+type waiting struct {
+	name  string
+	due   time.Time
+	order int
+}
+
+// Add puts a name into the queue, due at now, and reports whether it did: not when the name is known.
+func (q *Queue) Add(name string, now time.Time) bool {
+	if q.known[name] {
+		return false
+	}
+	if q.known == nil {
+		q.known = map[string]bool{}
+	}
+	q.known[name] = true
+	q.insert(waiting{name, now, q.next})
+	q.next++
+	return true
+}
+
+func (q *Queue) insert(w waiting) {
+	i, _ := slices.BinarySearchFunc(q.waiting, w, func(a, b waiting) int {
+		if c := a.due.Compare(b.due); c != 0 {
+			return c
+		}
+		return a.order - b.order
+	})
+	q.waiting = slices.Insert(q.waiting, i, w)
+}
+
+// Remove forgets a name, waiting or handled, and reports whether it was known.
+func (q *Queue) Remove(name string) bool {
+	if !q.known[name] {
+		return false
+	}
+	delete(q.known, name)
+	q.waiting = slices.DeleteFunc(q.waiting, func(w waiting) bool { return w.name == name })
+	return true
+}
+
+// Len returns the number of names that wait.
+func (q *Queue) Len() int { return len(q.waiting) }
+
+// Names returns the names that wait, in order.
+func (q *Queue) Names() []string {
+	names := make([]string, len(q.waiting))
+	for i, w := range q.waiting {
+		names[i] = w.name
+	}
+	return names
+}
+
+// Serve handles what waits while the limiter accepts. A token is taken before the first name is looked at and is gone even
+// when that name is not due. handle returns whether the name is done; if not it is due again after retry.
+func (q *Queue) Serve(l *Limiter, now time.Time, handle func(name string) (done bool, retry time.Duration)) {
+	for len(q.waiting) > 0 && l.Accept(now) {
+		head := q.waiting[0]
+		if head.due.After(now) {
+			return
+		}
+		q.waiting = q.waiting[1:]
+		if done, retry := handle(head.name); !done {
+			head.due = now.Add(retry)
+			q.insert(head)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package taint
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/taints"
+)
+
+func (f *forecast) add(e Entry) { f.line.Entries = append(f.line.Entries, e) }
+
+// carry writes changes of nodes and zones down and shows the changed nodes to the timers.
+func (f *forecast) carry(at time.Duration, c Changes) {
+	entry := func(what, node, cause string) {
+		f.add(Entry{At: metav1.Duration{Duration: at}, What: what, Node: node, Cause: cause})
+	}
+	for _, n := range c.Nodes {
+		name := n.Node.Name
+		if n.Unknown {
+			entry(EntryUnknown, name, UnknownMessage)
+		}
+		if n.NotReady {
+			entry(EntryNotReady, name, "its pods get Ready=False")
+		}
+		for _, t := range n.Removed {
+			entry(EntryUntainted, name, taints.Format(t))
+		}
+		for _, t := range n.Added {
+			entry(EntryTainted, name, taints.Format(t))
+		}
+		f.act(at, f.timers.SetNode(n.Node, f.time(at)))
+	}
+	for _, z := range c.Zones {
+		cause := fmt.Sprintf("%v to %v, %v nodes a second", z.From, z.To, z.Rate)
+		if z.Halted {
+			cause += ", all zones are down"
+		}
+		f.add(Entry{At: metav1.Duration{Duration: at}, What: EntryZone, Zone: z.Zone, Cause: cause})
+	}
+}
+
+// act writes down what happens to pods. Deleted pods are gone.
+func (f *forecast) act(at time.Duration, actions []Action) {
+	for _, a := range actions {
+		e := Entry{At: metav1.Duration{Duration: at}, Node: a.Node, Pod: a.Pod.String()}
+		until := offset(a.Fire.Sub(f.in.Start))
+		switch a.Kind {
+		case Started:
+			e.What, e.Until, e.Cause = EntryStarted, until, taints.Format(a.Cause)
+		case Moved:
+			e.What, e.Until, e.Cause = EntryMoved, until, taints.Format(a.Cause)
+		case Cancelled:
+			e.What, e.Until, e.Cause = EntryCancelled, until, f.whyCancelled(a)
+		case Deleted:
+			e.What, e.Cause = EntryEvicted, taints.Format(a.Cause)
+			p := f.timers.pods[a.Pod]
+			switch {
+			case !a.Fire.IsZero():
+				e.Cause += ": time is up"
+			case p != nil && p.compiled.ToleratesTaint(&a.Cause):
+				e.Cause += ": tolerated for no time"
+			default:
+				e.Cause += ": not tolerated"
+			}
+			if f.silent[a.Node] {
+				e.Cause += "; stays Terminating while the kubelet is silent"
+			}
+			f.timers.DeletePod(a.Pod)
+		}
+		f.add(e)
+	}
+}
+
+// whyCancelled says why a pod's time was stopped.
+func (f *forecast) whyCancelled(a Action) string {
+	list := f.timers.nodes[a.Node]
+	var d taints.Deadline
+	if p := f.timers.pods[a.Pod]; p != nil {
+		d = p.compiled.Deadline(list)
+	}
+	switch d.Stay {
+	case taints.Leave:
+		return taints.Format(list[d.Taint]) + " is not tolerated"
+	case taints.Limited:
+		return "another time takes its place"
+	case taints.Forever:
+		return "what is left is tolerated without limit"
+	}
+	return "no NoExecute taint is left"
+}
