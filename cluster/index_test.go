@@ -152,6 +152,13 @@ func TestOrder(t *testing.T) {
 		require.Equal(t, "[a2 c1 a3 c2]", orderOf(s))
 		add("b3")
 		require.Equal(t, "[a2 c1 b3 a3 c2]", orderOf(s), "a zone that comes back is the last")
+		m := s.Mark()
+		require.NoError(t, s.UpdateNode(testkit.Node("a2").Zone("c").Obj()))
+		require.Equal(t, "[a2 c1 b3 a3 c2]", orderOf(s), "a change of zone does not show at once")
+		add("d1")
+		require.Equal(t, "[a3 c1 b3 d1 c2 a2]", orderOf(s), "but with the next node")
+		require.True(t, s.Rollback(m))
+		require.Equal(t, "[a2 c1 b3 a3 c2]", orderOf(s))
 	})
 }
 

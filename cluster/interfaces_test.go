@@ -45,6 +45,13 @@ type (
 	images interface {
 		Image(name string) (sizeBytes int64, nodes int, has func(i int) bool)
 	}
+	podRows interface {
+		PodRequests(pod *v1.Pod) (resources.Vector, bool)
+	}
+	scan interface {
+		Order() []int32
+		Slot(name string) int
+	}
 	changes interface {
 		Version() uint64
 		Since(version uint64, yield func([]cluster.Event)) bool
@@ -61,5 +68,7 @@ var _ interface {
 	classes
 	ports
 	images
+	podRows
+	scan
 	changes
 } = (*cluster.Snapshot)(nil)

@@ -115,6 +115,11 @@ func TestRequestsOfPods(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{c.pod}})
 			require.Equal(t, c.want, s.Requested(0), c.reason)
+			alone, ok := s.PodRequests(c.pod)
+			require.True(t, ok)
+			require.Equal(t, c.want, alone)
+			_, ok = s.PodRequests(c.pod.DeepCopy())
+			require.False(t, ok, "another object may ask for something else")
 			cpu, memory := s.NonZero(0)
 			require.Equal(t, []int64{c.cpu, c.memory}, []int64{cpu, memory}, c.reason)
 		})

@@ -22,10 +22,10 @@ func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
 	if n := len(s.free); n > 0 {
 		slot = int(s.free[n-1])
 	}
-	tree := s.keepTree()
+	order, tree := s.order.Load(), s.keepTree()
 	s.occupy(slot, node)
 	s.placeInTree(slot, node)
-	s.record(undo{kind: undoOccupy, slot: slot, tree: tree})
+	s.record(undo{kind: undoOccupy, slot: slot, tree: tree, order: order})
 	for _, pod := range slices.Collect(s.orphans.in(node.Name)) {
 		s.removeOrphan(pod)
 		s.insert(pod, s.Prepare(pod), slot, len(s.row(slot).pods))
@@ -46,18 +46,21 @@ func (s *Snapshot) UpdateNode(node *v1.Node) error {
 	if old == node {
 		return nil
 	}
-	tree := s.tree
+	order, tree := s.order.Load(), s.tree
 	s.change(slot, node)
 	if zoneKey(old) != zoneKey(node) {
-		tree = s.keepTree()
+		s.Order() // a list from before the change stays in force
+		order, tree = s.order.Load(), s.keepTree()
 		s.removeFromTree(slot, old)
 		s.placeInTree(slot, node)
+		s.order.Store(order)
 	}
-	s.record(undo{kind: undoChange, slot: slot, node: old, tree: tree})
+	s.record(undo{kind: undoChange, slot: slot, node: old, tree: tree, order: order})
 	return nil
 }
 
-// RemoveNode frees the slot of a node. Its pods become orphans until they are removed or the node comes back. The slot may
+// RemoveNode frees the slot of a node. Its pods become orphans until they are removed or the node comes back; those that
+// were only assumed there are pending again and leave the snapshot. The slot may
 // be given to another node from then on; the change log names it both times. An error says that there is no such node.
 func (s *Snapshot) RemoveNode(name string) error {
 	slot := int(s.nodeIndex.get(name))
@@ -72,10 +75,10 @@ func (s *Snapshot) RemoveNode(name string) error {
 		}
 	}
 	node := s.Node(slot)
-	tree := s.keepTree()
+	order, tree := s.order.Load(), s.keepTree()
 	s.vacate(slot)
 	s.removeFromTree(slot, node)
-	s.record(undo{kind: undoVacate, slot: slot, node: node, tree: tree})
+	s.record(undo{kind: undoVacate, slot: slot, node: node, tree: tree, order: order})
 	return nil
 }
 

@@ -45,9 +45,9 @@ func (s *Snapshot) keepTree() *zoneTree {
 	return nil
 }
 
-func (s *Snapshot) restoreTree(t *zoneTree) {
+func (s *Snapshot) restoreTree(t *zoneTree, order *[]int32) {
 	s.tree = t
-	s.order.Store(nil)
+	s.order.Store(order)
 }
 
 func (s *Snapshot) writeTree() *zoneTree {
@@ -85,8 +85,9 @@ func (s *Snapshot) removeFromTree(slot int, node *v1.Node) {
 
 // Order returns the slots that have nodes in the order in which kube-scheduler goes through them: the first node of each
 // zone, then the second of each, and so on. Zones (region and zone labels) come in the order in which they were first seen,
-// nodes of a zone in the order in which they came; a node whose zone changes goes to the end of the new one. The list is
-// renewed at every change of nodes, at the first call after it, in O(nodes); it never changes once returned. Read-only.
+// nodes of a zone in the order in which they came; a node whose zone changes goes to the end of the new one, but, as in
+// v1.36, that shows only when a node is next added or removed. The list is renewed by the first call after that, in
+// O(nodes); a list that was returned never changes. Read-only.
 func (s *Snapshot) Order() []int32 {
 	if p := s.order.Load(); p != nil {
 		return *p

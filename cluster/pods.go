@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // orphan in the index of pods stands for a pod on a node that is not here.
@@ -226,4 +228,17 @@ func (s *Snapshot) PodInfo(namespace, name string) *Info {
 	}
 	r := s.row(slot)
 	return r.pods[r.find(namespace, name)].info
+}
+
+// PodRequests returns what an assigned pod adds to Requested, and false for a pod object that is on no slot. Read-only.
+func (s *Snapshot) PodRequests(pod *v1.Pod) (resources.Vector, bool) {
+	slot := s.index.get(keyOf(pod))
+	if slot < 0 {
+		return nil, false
+	}
+	r := s.row(int(slot))
+	if e := r.pods[r.find(pod.Namespace, pod.Name)]; e.pod == pod {
+		return e.info.request, true
+	}
+	return nil, false
 }

@@ -121,6 +121,9 @@ func (w *world) step(t *testing.T) {
 		}
 		want = []event{{node: n.Name}}
 		w.nodes[n.Name] = n
+		if old == nil {
+			w.reorder()
+		}
 		for _, k := range slices.Sorted(maps.Keys(w.orphans)) {
 			if p := w.orphans[k]; p.Spec.NodeName == n.Name {
 				delete(w.orphans, k)
@@ -145,6 +148,7 @@ func (w *world) step(t *testing.T) {
 		want = append(want, event{node: node})
 		w.treeRemove(w.nodes[node])
 		delete(w.nodes, node)
+		w.reorder()
 	case op < 19:
 		anywhere = true
 		if r.Intn(2) == 0 {
@@ -168,7 +172,7 @@ func (w *world) step(t *testing.T) {
 func (w *world) markOrRollback(t *testing.T) {
 	switch n := len(w.marks); {
 	case n < 3 && w.rnd.Intn(2) == 0:
-		w.marks = append(w.marks, saved{w.s.Mark(), describe(w.s), maps.Clone(w.nodes), maps.Clone(w.on), maps.Clone(w.orphans), cloneZones(w.zones)})
+		w.marks = append(w.marks, saved{w.s.Mark(), describe(w.s), maps.Clone(w.nodes), maps.Clone(w.on), maps.Clone(w.orphans), cloneZones(w.zones), w.order})
 	case n > 0 && w.rnd.Intn(4) == 0:
 		m := w.rnd.Intn(n)
 		require.True(t, w.s.Release(w.marks[m].mark))
@@ -181,7 +185,7 @@ func (w *world) markOrRollback(t *testing.T) {
 			require.False(t, w.s.Rollback(x.mark), "the mark has ended")
 		}
 		w.marks = w.marks[:m]
-		w.nodes, w.on, w.orphans, w.zones = back.nodes, back.on, back.orphans, back.zones
+		w.nodes, w.on, w.orphans, w.zones, w.order = back.nodes, back.on, back.orphans, back.zones, back.order
 		require.Empty(t, cmp.Diff(back.text, describe(w.s)), "Rollback restores everything")
 	}
 }

@@ -34,6 +34,7 @@ type undo struct {
 	info     *Info
 	node     *v1.Node
 	tree     *zoneTree
+	order    *[]int32
 	call     func()
 }
 
@@ -102,13 +103,13 @@ func (s *Snapshot) back(u undo) {
 		s.replace(u.pod, u.info, u.slot, u.at)
 	case undoOccupy:
 		s.vacate(u.slot)
-		s.restoreTree(u.tree)
+		s.restoreTree(u.tree, u.order)
 	case undoVacate:
 		s.occupy(u.slot, u.node)
-		s.restoreTree(u.tree)
+		s.restoreTree(u.tree, u.order)
 	case undoChange:
 		s.change(u.slot, u.node)
-		s.restoreTree(u.tree)
+		s.restoreTree(u.tree, u.order)
 	case undoFunc:
 		u.call()
 	}

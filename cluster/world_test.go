@@ -21,7 +21,7 @@ type world struct {
 	nodes   map[string]*v1.Node
 	on      map[string]placed // by "namespace/name"; node "" never
 	orphans map[string]*v1.Pod
-	order   []string // node names, zones in first-seen order, as "zone" lists below
+	order   []string // node names in scan order, as of the last node that came or went
 	zones   []zoneList
 	marks   []saved
 }
@@ -43,6 +43,7 @@ type saved struct {
 	on      map[string]placed
 	orphans map[string]*v1.Pod
 	zones   []zoneList
+	order   []string
 }
 
 func cloneZones(z []zoneList) []zoneList {
@@ -62,7 +63,7 @@ func newWorld(t *testing.T, seed int64) *world {
 func (w *world) fork() *world {
 	return &world{
 		s: w.s.Fork(), rnd: rand.New(rand.NewSource(w.rnd.Int63())), nodes: maps.Clone(w.nodes), on: maps.Clone(w.on),
-		orphans: maps.Clone(w.orphans), zones: cloneZones(w.zones),
+		orphans: maps.Clone(w.orphans), zones: cloneZones(w.zones), order: w.order,
 	}
 }
 
@@ -216,6 +217,18 @@ func (w *world) treeAdd(n *v1.Node) {
 	w.zones = append(w.zones, zoneList{k, []string{n.Name}})
 }
 
+// reorder renews the scan order from the zones.
+func (w *world) reorder() {
+	w.order = nil
+	for round := 0; len(w.order) < len(w.nodes); round++ {
+		for _, z := range w.zones {
+			if round < len(z.names) {
+				w.order = append(w.order, z.names[round])
+			}
+		}
+	}
+}
+
 func (w *world) treeRemove(n *v1.Node) {
 	k := zoneKey(n)
 	i := slices.IndexFunc(w.zones, func(z zoneList) bool { return z.key == k })
@@ -246,18 +259,10 @@ func (w *world) verify(t *testing.T) {
 		require.Equal(t, at.node, w.s.Node(w.s.PodSlot(at.pod.Namespace, at.pod.Name)).Name)
 	}
 	require.Len(t, w.s.Orphans(), len(w.orphans))
-	var order []string
-	for round := 0; len(order) < len(w.nodes); round++ {
-		for _, z := range w.zones {
-			if round < len(z.names) {
-				order = append(order, z.names[round])
-			}
-		}
-	}
 	var got []string
 	for _, i := range w.s.Order() {
 		got = append(got, w.s.Node(int(i)).Name)
 	}
-	require.Equal(t, order, got)
+	require.Equal(t, w.order, got)
 	require.Empty(t, cmp.Diff(describe(rebuild(t, w.s)), describe(w.s)))
 }
