@@ -112,7 +112,7 @@ func at[T int32 | int64](counts []T, domain int32) T {
 // add adds n to a count and returns the change in the number of counts that are not 0: -1, 0 or 1.
 func (c *column) add(counts *[]int32, domain, n int32) int {
 	if int(domain) >= len(*counts) {
-		*counts = append(*counts, make([]int32, max(c.values, int(domain)+1)-len(*counts))...)
+		*counts = grow(*counts, max(c.values, int(domain)+1))
 	}
 	p := &(*counts)[domain]
 	before := *p
@@ -130,7 +130,25 @@ func (c *column) add(counts *[]int32, domain, n int32) int {
 
 func (c *column) addScore(domain int32, n int64) {
 	if int(domain) >= len(c.score) {
-		c.score = append(c.score, make([]int64, max(c.values, int(domain)+1)-len(c.score))...)
+		c.score = grow(c.score, max(c.values, int(domain)+1))
 	}
 	c.score[domain] += n
+}
+
+// grow lengthens counts to n by zeros.
+func grow[T int32 | int64](counts []T, n int) []T {
+	have := len(counts)
+	if n > cap(counts) {
+		longer := make([]T, n)
+		copy(longer, counts)
+		return longer
+	}
+	counts = counts[:n]
+	clear(counts[have:])
+	return counts
+}
+
+// reuse takes over the memory of another column's counts.
+func (c *column) reuse(old *column) {
+	c.affinity, c.anti, c.existing, c.score = old.affinity[:0], old.anti[:0], old.existing[:0], old.score[:0]
 }

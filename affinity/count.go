@@ -14,12 +14,25 @@ func (e *PodEvaluator) Count(cluster Cluster) *State {
 }
 
 // CountWith is Count with a memory for the compiled terms of running pods: terms must return CompileTerms(rep), where id
-// is a term set of the cluster (TermSet). It is not called when the cluster has no term sets. A Memo is one.
+// is a term set of the cluster (TermSet). It is not called when the cluster has no term sets. Memo.Terms is one.
 func (e *PodEvaluator) CountWith(cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) *State {
-	s := e.bind(cluster)
-	if e.err != nil {
-		return s
+	s := &State{}
+	e.CountInto(s, cluster, terms)
+	return s
+}
+
+// CountInto is CountWith into the memory of a state that is no longer needed: one of this or of another evaluator, or the
+// zero State. Trials of the old state must not be used any more.
+func (e *PodEvaluator) CountInto(s *State, cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) {
+	*s = State{
+		evaluator: e, cluster: cluster,
+		columns: s.columns[:0], spare: append(s.spare, s.columns...),
+		affinityCols: s.affinityCols[:0], antiCols: s.antiCols[:0],
 	}
+	if e.err != nil {
+		return
+	}
+	s.bind()
 	byLabels := len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
 	byTerms := true
 	if p, ok := cluster.(podIndex); ok && byLabels {
@@ -33,16 +46,12 @@ func (e *PodEvaluator) CountWith(cluster Cluster, terms func(id int32, rep *v1.P
 	if byLabels || byTerms {
 		s.countPods(byLabels, byTerms)
 	}
-	return s
 }
 
-// bind makes a state without counts.
-func (e *PodEvaluator) bind(cluster Cluster) *State {
-	s := &State{evaluator: e, cluster: cluster}
-	if e.err != nil {
-		return s
-	}
-	namespaces := cluster.Namespaces()
+// bind resolves the namespaces of the pod's terms and makes the columns of the required ones.
+func (s *State) bind() {
+	e := s.evaluator
+	namespaces := s.cluster.Namespaces()
 	s.affinity = bindAll(e.affinity, namespaces, e.documented)
 	s.anti = bindAll(e.anti, namespaces, e.documented)
 	s.preferred = bindAll(e.preferred, namespaces, e.documented)
@@ -58,7 +67,6 @@ func (e *PodEvaluator) bind(cluster Cluster) *State {
 			s.antiCols = append(s.antiCols, k)
 		}
 	}
-	return s
 }
 
 func (s *State) countPods(byLabels, byTerms bool) {

@@ -15,6 +15,8 @@ type State struct {
 	affinityCells          int   // counts that are not 0
 	existingCells          int
 	marks                  int64 // contributions to the score
+
+	spare []column // columns of an earlier count, for their memory
 }
 
 // column finds the column of a key, made at its first use.
@@ -27,6 +29,10 @@ func (s *State) columnIndex(key string) int {
 		}
 	}
 	s.columns = append(s.columns, newColumn(s.cluster, key))
+	if n := len(s.spare); n > 0 {
+		s.columns[len(s.columns)-1].reuse(&s.spare[n-1])
+		s.spare = s.spare[:n-1]
+	}
 	return len(s.columns) - 1
 }
 
@@ -47,9 +53,7 @@ func (s *State) namespaceLabels() map[string]string {
 // counted in its domain; or when no such pod is counted in any domain, the pod matches all its own terms and the node has
 // all the keys. Anti-affinity fails when a matching pod is counted in the node's domain of any of its terms; a node
 // without the key cannot fail the term.
-func (s *State) Check(i int) uint16 { return s.check(i, nil) }
-
-func (s *State) check(i int, t *Trial) uint16 {
+func (s *State) Check(i int) uint16 {
 	if s.evaluator.err != nil {
 		return Unparsable
 	}
@@ -60,25 +64,22 @@ func (s *State) check(i int, t *Trial) uint16 {
 		if d < 0 {
 			return PodAffinity
 		}
-		if at(col.affinity, d)+t.change(k, d).affinity <= 0 {
+		if at(col.affinity, d) <= 0 {
 			unmet = true
 		}
 	}
-	if unmet && !(s.self && s.affinityCells+t.affinityChange() == 0) {
+	if unmet && !(s.self && s.affinityCells == 0) {
 		return PodAffinity
 	}
 	for _, k := range s.antiCols {
 		col := &s.columns[k]
-		if d := col.domain(i); d >= 0 && at(col.anti, d)+t.change(k, d).anti > 0 {
+		if len(col.anti) > 0 && at(col.anti, col.domain(i)) > 0 {
 			return PodAntiAffinity
 		}
 	}
 	for k := range s.columns {
 		col := &s.columns[k]
-		if col.existing == nil && t == nil {
-			continue
-		}
-		if d := col.domain(i); d >= 0 && at(col.existing, d)+t.change(k, d).existing > 0 {
+		if len(col.existing) > 0 && at(col.existing, col.domain(i)) > 0 {
 			return ExistingAntiAffinity
 		}
 	}
@@ -91,11 +92,8 @@ func (s *State) Raw(i int) int64 {
 	var sum int64
 	for k := range s.columns {
 		col := &s.columns[k]
-		if col.score == nil {
-			continue
-		}
-		if d := col.domain(i); d >= 0 {
-			sum += at(col.score, d)
+		if len(col.score) > 0 {
+			sum += at(col.score, col.domain(i))
 		}
 	}
 	return sum

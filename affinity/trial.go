@@ -37,14 +37,35 @@ func (t *Trial) Reset() {
 	t.skips = t.state.Skips()
 }
 
-// Check returns the verdict on slot i with the changes made. It allocates nothing.
+// Check returns the verdict on slot i with the changes made, by the rule of State.Check. It allocates nothing.
 func (t *Trial) Check(i int) uint16 {
-	v := t.state.check(i, t)
-	if v != 0 {
-		return v
+	s := t.state
+	if len(t.changes) == 0 || s.evaluator.err != nil {
+		return s.Check(i)
 	}
-	for k := range t.extra {
-		if d := t.extra[k].domain(i); d >= 0 && t.change(len(t.state.columns)+k, d).existing > 0 {
+	unmet := false
+	for _, k := range s.affinityCols {
+		col := &s.columns[k]
+		d := col.domain(i)
+		if d < 0 {
+			return PodAffinity
+		}
+		if at(col.affinity, d)+t.changes[place(k, d)].affinity <= 0 {
+			unmet = true
+		}
+	}
+	if unmet && !(s.self && s.affinityCells+t.cells == 0) {
+		return PodAffinity
+	}
+	for _, k := range s.antiCols {
+		col := &s.columns[k]
+		if d := col.domain(i); d >= 0 && at(col.anti, d)+t.changes[place(k, d)].anti > 0 {
+			return PodAntiAffinity
+		}
+	}
+	for k := range len(s.columns) + len(t.extra) {
+		col := t.at(k)
+		if d := col.domain(i); d >= 0 && at(col.existing, d)+t.changes[place(k, d)].existing > 0 {
 			return ExistingAntiAffinity
 		}
 	}
@@ -80,7 +101,7 @@ func (t *Trial) Apply(effect Effect, i int, n int32) {
 		if d < 0 {
 			continue
 		}
-		before := t.change(index, d)
+		before := t.changes[place(index, d)]
 		after := before
 		after.affinity += c.affinity * n
 		after.anti += c.anti * n
@@ -91,35 +112,24 @@ func (t *Trial) Apply(effect Effect, i int, n int32) {
 	}
 }
 
+// column finds the column of a key and its number.
 func (t *Trial) column(key string) (int, *column) {
-	s := t.state
-	for k := range s.columns {
-		if s.columns[k].key == key {
-			return k, &s.columns[k]
+	n := len(t.state.columns) + len(t.extra)
+	for k := range n {
+		if col := t.at(k); col.key == key {
+			return k, col
 		}
 	}
-	for k := range t.extra {
-		if t.extra[k].key == key {
-			return len(s.columns) + k, &t.extra[k]
-		}
-	}
-	t.extra = append(t.extra, newColumn(s.cluster, key))
-	return len(s.columns) + len(t.extra) - 1, &t.extra[len(t.extra)-1]
+	t.extra = append(t.extra, newColumn(t.state.cluster, key))
+	return n, t.at(n)
 }
 
-// change returns what is assumed of one domain; nothing for a nil Trial.
-func (t *Trial) change(column int, domain int32) delta {
-	if t == nil || len(t.changes) == 0 {
-		return delta{}
+// at returns a column by its number: the state's first, then the extra ones.
+func (t *Trial) at(k int) *column {
+	if n := len(t.state.columns); k >= n {
+		return &t.extra[k-n]
 	}
-	return t.changes[place(column, domain)]
-}
-
-func (t *Trial) affinityChange() int {
-	if t == nil {
-		return 0
-	}
-	return t.cells
+	return &t.state.columns[k]
 }
 
 func place(column int, domain int32) uint64 { return uint64(column)<<32 | uint64(uint32(domain)) }
