@@ -77,8 +77,8 @@ func TestFilter(t *testing.T) {
 		{"S-14 keys missing from the pod", "absent keys are ignored", four().run("node1*2", "foo=bar,rev=1"), foo(by("zone", 1, hard, matchKeys("rev"))), "node3 node4", ""},
 		{"S-15 empty selector and a key", "only the added requirement, no longer empty", four().run("node1*2", "rev=2"), constrained("rev=2", by("zone", 1, hard, emptySelector, matchKeys("rev"))), "node3 node4", ""},
 		{"S-15 nil selector and a key", "still matches nothing", four().run("node1*2", "rev=2"), constrained("rev=2", by("zone", 1, hard, noSelector, matchKeys("rev"))), "node1 node2 node3 node4", ""},
-		{"S-16 tainted node, taints ignored", "a tainted node is a domain", tainted("k=v:NoSchedule", withZoneC()), foo(zone), "node5", ""},
-		{"S-16 tainted node, taints honoured", "zoneC is not counted", tainted("k=v:NoSchedule", withZoneC()), foo(by("zone", 1, hard, honourTaints)), "node3 node4 node5", ""},
+		{"S-16 taints ignored", "a tainted node is a domain", tainted("k=v:NoSchedule", withZoneC()), foo(zone), "node5", ""},
+		{"S-16 taints honoured", "zoneC is not counted", tainted("k=v:NoSchedule", withZoneC()), foo(by("zone", 1, hard, honourTaints)), "node3 node4 node5", ""},
 		{"S-16 tolerated taint", "a tolerated taint does not exclude", tainted("k=v:NoSchedule", withZoneC()), tolerating(foo(by("zone", 1, hard, honourTaints))), "node5", ""},
 		{"S-17 PreferNoSchedule", "does not exclude", tainted("k=v:PreferNoSchedule", withZoneC()), foo(by("zone", 1, hard, honourTaints)), "node5", ""},
 		{"S-17 cordoned without taint", "spec.unschedulable does not exclude", cordoned(withZoneC()), foo(by("zone", 1, hard, honourTaints)), "node5", ""},
@@ -147,11 +147,11 @@ func TestWhatIf(t *testing.T) {
 		move         func(f *fake, t mover)
 		trial, state string // nodes that pass in the trial, and in a state moved alike
 	}{
-		{"S-50 empty selector, remove", "the trial subtracts a pod that was never counted: zoneA -1", four().run("node1", "x=y"), constrained("foo=bar", empty),
+		{"S-50 empty selector removed", "the trial subtracts a pod that was never counted: zoneA -1", four().run("node1", "x=y"), constrained("foo=bar", empty),
 			func(f *fake, t mover) { t.Remove(f.pods[0][0], 0) }, "node1 node2", "node1 node2 node3 node4"},
-		{"S-51 empty selector, add", "the empty selector matches in the trial", four(), constrained("foo=bar", empty),
+		{"S-51 empty selector added", "the empty selector matches in the trial", four(), constrained("foo=bar", empty),
 			func(f *fake, t mover) { t.Add(podOf("p", "x=y"), 0) }, "node3 node4", "node1 node2 node3 node4"},
-		{"S-52 terminating pod, remove", "subtracted though never counted", terminating(four().run("node1", "foo=bar")), constrained("foo=bar", zone),
+		{"S-52 terminating pod removed", "subtracted though never counted", terminating(four().run("node1", "foo=bar")), constrained("foo=bar", zone),
 			func(f *fake, t mover) { t.Remove(f.pods[0][0], 0) }, "node1 node2", "node1 node2 node3 node4"},
 		{"S-53 several domains", "counts 3 4 2 3: the minimum is 2, not 3", clusterOf("a{zone=a} b{zone=b} c{zone=c} d{zone=d}").run("b c*2 d*3", "foo=bar"), constrained("foo=bar", zone),
 			func(f *fake, t mover) {

@@ -36,7 +36,7 @@ func TestValidate(t *testing.T) {
 		{"no action", "there is no default", set(func(c *v1.TopologySpreadConstraint) { c.WhenUnsatisfiable = "" }), []string{p + `[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
 		{"repeated", "the error is on the earlier index", []v1.TopologySpreadConstraint{by("zone", 1, hard), by("zone", 2, soft), by("zone", 3, hard)},
 			[]string{p + `[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"`}},
-		{"one key, both actions", "legal", []v1.TopologySpreadConstraint{by("zone", 1, hard), by("zone", 2, soft)}, nil},
+		{"one key for both actions", "legal", []v1.TopologySpreadConstraint{by("zone", 1, hard), by("zone", 2, soft)}, nil},
 		{"minDomains 0", "must be positive", set(minDomains(0)), []string{p + "[0].minDomains: Invalid value: 0: must be greater than zero"}},
 		{"minDomains soft", "only with DoNotSchedule", []v1.TopologySpreadConstraint{by("zone", 1, soft, minDomains(2))},
 			[]string{p + "[0].minDomains: Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway"}},
@@ -50,7 +50,7 @@ func TestValidate(t *testing.T) {
 			c.LabelSelector.MatchLabels = map[string]string{"a": "x"}
 			c.MatchLabelKeys = []string{"a"}
 		}))), []string{p + `[0][0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
-		{"key in both, absent from the pod", "nothing is merged, nothing is seen", MergeMatchLabelKeys(constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
+		{"key in both but absent from the pod", "nothing is merged, nothing is seen", MergeMatchLabelKeys(constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector.MatchLabels = map[string]string{"a": "x"}
 			c.MatchLabelKeys = []string{"a"}
 		}))), nil},

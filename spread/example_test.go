@@ -1,0 +1,147 @@
+package spread_test
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/spread"
+)
+
+// nodes is a Cluster of its own: three methods are enough.
+type nodes struct {
+	list []*v1.Node
+	pods map[string][]*v1.Pod
+}
+
+func (c *nodes) Len() int                     { return len(c.list) }
+func (c *nodes) Node(i int) *v1.Node          { return c.list[i] }
+func (c *nodes) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(c.pods[c.list[i].Name]) }
+
+func node(name, zone string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, v1.LabelTopologyZone: zone}}}
+}
+
+func pod(name, app string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": app}}}
+}
+
+// shop is the running cluster of the examples: three zones, five nodes, pods of web, db and gpu.
+func shop() *nodes {
+	return &nodes{
+		list: []*v1.Node{node("n1", "a"), node("n2", "a"), node("n3", "b"), node("n4", "b"), node("n5", "c")},
+		pods: map[string][]*v1.Pod{
+			"n1": {pod("web-1", "web"), pod("web-2", "web"), pod("db-1", "db")},
+			"n3": {pod("web-3", "web")},
+			"n5": {pod("web-4", "web"), pod("gpu-1", "gpu")},
+		},
+	}
+}
+
+// web is a further replica of web with one constraint by zone.
+func web(action v1.UnsatisfiableConstraintAction) *v1.Pod {
+	p := pod("web-5", "web")
+	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew:           1,
+		TopologyKey:       v1.LabelTopologyZone,
+		WhenUnsatisfiable: action,
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+	}}
+	return p
+}
+
+func Example() {
+	cluster := shop()
+	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state := hard.Count(cluster)
+	for i := range cluster.Len() {
+		fmt.Println(cluster.Node(i).Name, state.Explain(i)[0], spread.Reasons(state.Check(i)))
+	}
+	// Output:
+	// n1 topology.kubernetes.io/zone=a: 2 + 1 - 1 = 2 > 1 [node(s) didn't match pod topology spread constraints]
+	// n2 topology.kubernetes.io/zone=a: 2 + 1 - 1 = 2 > 1 [node(s) didn't match pod topology spread constraints]
+	// n3 topology.kubernetes.io/zone=b: 1 + 1 - 1 = 1 <= 1 []
+	// n4 topology.kubernetes.io/zone=b: 1 + 1 - 1 = 1 <= 1 []
+	// n5 topology.kubernetes.io/zone=c: 1 + 1 - 1 = 1 <= 1 []
+}
+
+func ExampleScores() {
+	scores, err := spread.Scores(web(v1.ScheduleAnyway), shop(), []int{0, 2, 4}, spread.Options{})
+	fmt.Println(scores, err)
+	// Output: [66 100 100] <nil>
+}
+
+// Default constraints spread the pods of a ReplicaSet that have no constraints of their own.
+func ExampleOptions() {
+	controller := true
+	p := pod("web-5", "web")
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &controller}}
+	owners := &spread.Workloads{ReplicaSetList: []*appsv1.ReplicaSet{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec:       appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+	}}}
+	scores, err := spread.Scores(p, shop(), []int{0, 1, 2, 3, 4}, spread.Options{Owners: owners})
+	fmt.Println(scores, err)
+	// Output: [61 92 84 100 84] <nil>
+}
+
+func ExampleHardState_Report() {
+	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(hard.Count(shop()).Report()[0])
+	// Output:
+	// constraint 0: topology.kubernetes.io/zone, maxSkew 1, minDomains 1, selector app=web
+	//   a: 2 pods on 2 nodes, room for 0
+	//   b: 1 pods on 2 nodes, room for 1
+	//   c: 1 pods on 1 nodes, room for 1
+	//   minimum 1 (set by b, c)
+}
+
+func ExampleHardState_Place() {
+	cluster := shop()
+	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	placement := hard.Count(cluster).Place(6, spread.PlaceOptions{Room: func(int) int { return 2 }})
+	for _, i := range placement.Slots {
+		fmt.Print(cluster.Node(i).Name, " ")
+	}
+	fmt.Println(placement.Proven)
+	// Output: n3 n5 n1 n4 n5 n2 true
+}
+
+func ExampleHardState_ScaleDownOrder() {
+	cluster := shop()
+	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var replicas []spread.Replica
+	for i := range cluster.Len() {
+		for p := range cluster.Pods(i) {
+			if p.Labels["app"] == "web" {
+				replicas = append(replicas, spread.Replica{Pod: p, Slot: i})
+			}
+		}
+	}
+	for _, d := range hard.Count(cluster).ScaleDownOrder(replicas, 2) {
+		fmt.Println(d.Pod.Name, d.Excess)
+	}
+	// Output:
+	// web-1 0
+	// web-2 0
+}

@@ -1,0 +1,184 @@
+package spread
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// snapshotOf puts a world into a cluster.Snapshot. Free slots are made by removing nodes.
+func snapshotOf(t testing.TB, w world) *cluster.Snapshot {
+	var o cluster.Objects
+	for i, n := range w.nodes {
+		if n == nil {
+			n = nodeOf(fmt.Sprint("gone", i), host+"=gone,"+zoneKey+"=gone,rack=gone")
+		}
+		o.Nodes = append(o.Nodes, n)
+		for j, p := range w.pods[i] {
+			q := p.DeepCopy()
+			q.Spec.NodeName = n.Name
+			q.Name, q.UID = fmt.Sprint(p.Name, "-", i, "-", j), types.UID(fmt.Sprint(i, "-", j))
+			o.Pods = append(o.Pods, q)
+		}
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	for i, n := range w.nodes {
+		if n == nil {
+			require.NoError(t, s.RemoveNode(fmt.Sprint("gone", i)))
+		}
+	}
+	return s
+}
+
+// TestSnapshot: a cluster.Snapshot, with its indexes, gives the answers of the plain cluster.
+func TestSnapshot(t *testing.T) {
+	if _, ok := any(&cluster.Snapshot{}).(interface {
+		Cluster
+		labelColumns
+		podSets
+		nodeClasses
+	}); !ok {
+		t.Fatal("cluster.Snapshot lacks an optional interface")
+	}
+	for seed := range int64(1500) {
+		w := decode(randomBytes(seed))
+		s := snapshotOf(t, w)
+		h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
+		a, b := h.Count(w.fake), h.Count(s)
+		for _, i := range w.all() {
+			if a.Check(i) != b.Check(i) {
+				t.Fatalf("seed %d: slot %d: plain %x, snapshot %x", seed, i, a.Check(i), b.Check(i))
+			}
+		}
+		rawA, scoreA := pass(p.Count(w.fake), w.all())
+		rawB, scoreB := pass(p.Count(s), w.all())
+		if !slices.Equal(rawA, rawB) || !slices.Equal(scoreA, scoreB) {
+			t.Fatalf("seed %d: plain %v %v, snapshot %v %v", seed, rawA, scoreA, rawB, scoreB)
+		}
+	}
+}
+
+// TestPurity: no call changes its arguments.
+func TestPurity(t *testing.T) {
+	for seed := range int64(300) {
+		w := decode(randomBytes(seed))
+		var pods []*v1.Pod
+		for i := range w.nodes {
+			pods = append(pods, w.pods[i]...)
+		}
+		var nodes []*v1.Node
+		for _, i := range w.all() {
+			nodes = append(nodes, w.nodes[i])
+		}
+		nodes = append(nodes, w.options.PlannedNodes...)
+		calls := func() {
+			h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
+			s, q := h.Count(w.fake), p.Count(w.fake)
+			pass(q, w.all())
+			s.Report()
+			s.Place(3, PlaceOptions{})
+			s.ScaleDownOrder(replicasOf(w.fake), 2)
+			CheckGroup(append([]*v1.Pod{w.pod}, pods...), w.fake)
+			Validate(MergeMatchLabelKeys(w.pod), nil)
+			ValidateDefaults(w.options.Defaults, nil)
+			trial := s.Trial()
+			for _, i := range w.all() {
+				s.Explain(i)
+				q.Explain(i)
+				trial.Add(w.pod, i)
+				s.Add(w.pod, i)
+				_, err := WouldHelp(w.pod, nil, w.nodes[i], w.options)
+				require.NoError(t, err)
+			}
+			for _, other := range pods {
+				_, err := WouldHelp(w.pod, other, nil, w.options)
+				require.NoError(t, err)
+			}
+			CompileSelectorSpread(w.pod, w.options.Owners).Count(w.fake)
+		}
+		testkit.Unchanged(t, func() { testkit.Unchanged(t, calls, append(pods, w.pod)...) }, nodes...)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// TestOneCall: Check and Scores are the compiled forms.
+func TestOneCall(t *testing.T) {
+	for seed := range int64(300) {
+		w := decode(randomBytes(seed))
+		s := mustHard(t, w.pod, w.options).Count(w.fake)
+		for _, i := range w.all() {
+			got, err := Check(w.pod, w.fake, i, w.options)
+			require.NoError(t, err)
+			require.Equal(t, s.Check(i), got)
+		}
+		_, want := pass(mustSoft(t, w.pod, w.options).Count(w.fake), w.all())
+		if mustSoft(t, w.pod, w.options).Empty() {
+			want = make([]int64, len(w.all()))
+		}
+		got, err := Scores(w.pod, w.fake, w.all(), w.options)
+		require.NoError(t, err)
+		require.True(t, slices.Equal(want, got), "seed %d: %v, want %v", seed, got, want)
+	}
+}
+
+// TestSharedState: pods that differ in nothing an evaluator looks at have equal keys, and the others do not.
+func TestSharedState(t *testing.T) {
+	key := func(p *v1.Pod, o Options) string { return string(mustHard(t, p, o).AppendKey(nil)) }
+	zone := by("zone", 1, hard)
+	base := key(constrained("foo=bar", zone), Options{})
+	assert.Equal(t, base, key(constrained("foo=bar,x=y", zone), Options{}), "another label that no selector looks at")
+	assert.NotEqual(t, base, key(constrained("x=y", zone), Options{}), "self-match")
+	assert.NotEqual(t, base, key(constrained("foo=bar", by("zone", 2, hard)), Options{}))
+	assert.NotEqual(t, base, key(constrained("foo=bar", by("rack", 1, hard)), Options{}))
+	assert.NotEqual(t, base, key(constrained("foo=bar", by("zone", 1, hard, minDomains(2))), Options{}))
+	assert.NotEqual(t, base, key(constrained("foo=bar", by("zone", 1, hard, honourTaints)), Options{}))
+	assert.NotEqual(t, base, key(constrained("foo=bar", zone, zone), Options{}))
+	other := constrained("foo=bar", zone)
+	other.Namespace = "other"
+	assert.NotEqual(t, base, key(other, Options{}))
+	rev := by("zone", 1, hard, matchKeys("rev"))
+	assert.NotEqual(t, key(constrained("foo=bar,rev=1", rev), Options{}), key(constrained("foo=bar,rev=2", rev), Options{}))
+	h := mustHard(t, constrained("foo=bar", zone), Options{})
+	assert.Equal(t, h.self, h.SelfMask(map[string]string{"foo": "bar", "x": "y"}))
+	assert.Zero(t, h.SelfMask(map[string]string{"x": "y"}))
+	assert.Equal(t, []string{"label:zone"}, h.Reads(nil))
+	assert.Equal(t, []string{"label:zone", "label:disk", "taints"},
+		mustHard(t, selecting(constrained("foo=bar", by("zone", 1, hard, honourTaints)), "disk=ssd"), Options{}).Reads(nil))
+	assert.False(t, mustHard(t, constrained("", by("zone", 1, hard, emptySelector)), Options{}).Dynamic(), "nothing is counted")
+	assert.True(t, h.Dynamic())
+	assert.True(t, h.Count(four()).Dynamic())
+	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).Count(four()).Dynamic())
+}
+
+// TestMinimum moves counts at random, below 0 and beyond the histogram, and compares with a scan.
+func TestMinimum(t *testing.T) {
+	for seed := range int64(200) {
+		b := &bytesOf{randomBytes(seed)}
+		var m minimum
+		counts := make([]int32, 1+b.pick(5))
+		for d := range counts {
+			counts[d] = int32(b.pick(3))
+			m.enter(counts[d])
+		}
+		for range 100 {
+			d := b.pick(len(counts))
+			to := []int32{counts[d] + 1, counts[d] - 1, 0, -3, histogramLimit - 1, histogramLimit, 3 * histogramLimit, 7}[b.pick(8)]
+			m.move(counts[d], to)
+			counts[d] = to
+			if got, want := m.of(counts, nil), slices.Min(counts); got != want {
+				t.Fatalf("seed %d: %d, want %d of %v", seed, got, want, counts)
+			}
+		}
+	}
+}
