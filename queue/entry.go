@@ -74,8 +74,8 @@ type Entry struct {
 	waits    []wait // one for each rejector
 	loose    int    // place in Queue.loose
 	entered  uint64 // tick of the queue at which it became active
-	group    *group // of equal pods, with ShareFailures
-	member   int    // place in the group's list
+	group    *group // of equal pods, with ShareFailures, while it is in one of the group's lists
+	member   int    // place in that list
 }
 
 // Place tells where the entry is.

@@ -3,14 +3,14 @@ package queue
 import "time"
 
 // Advance tells the queue that it is now: backoffs that are over end, and every 30 s (LeftoverPeriod, counted from the
-// first time that the queue was told) leftovers are looked for. Call it at Next, or every second. A clock that jumps back
+// first time that the queue was told) leftovers are looked for; a flush that was missed is made up for. Call it at Next, or every second. A clock that jumps back
 // lets pods wait longer and breaks nothing.
 func (q *Queue) Advance(now time.Time) []Move {
 	q.see(now)
 	q.flushBackoff(now)
 	n := q.grid(now)
 	if n > q.lastFlush {
-		q.flushLeftover(now)
+		q.flushLeftover(q.anchor.Add(time.Duration(n)*q.period), now)
 	}
 	q.lastFlush = n
 	return q.moves()
@@ -38,7 +38,7 @@ func (q *Queue) FlushBackoff(now time.Time) []Move {
 // every 30 s.
 func (q *Queue) FlushLeftover(now time.Time) []Move {
 	q.see(now)
-	q.flushLeftover(now)
+	q.flushLeftover(now, now)
 	return q.moves()
 }
 
@@ -61,16 +61,17 @@ func (q *Queue) flushBackoff(now time.Time) {
 	}
 }
 
-func (q *Queue) overdue(e *Entry, now time.Time) bool { return now.Sub(e.Timestamp) > q.leftover }
+func (q *Queue) overdue(e *Entry, at time.Time) bool { return at.Sub(e.Timestamp) > q.leftover }
 
-func (q *Queue) flushLeftover(now time.Time) {
+// flushLeftover flushes what is overdue at a time that may be before now.
+func (q *Queue) flushLeftover(at, now time.Time) {
 	c := Change{Event: UnschedulableTimeout}
 	reason := cause{reason: c.Event.String()}
-	gated := q.overdueGated(now)
+	gated := q.overdueGated(at)
 	before := len(q.out)
 	for {
 		e := q.heaps[Unschedulable].head()
-		if e == nil || !q.overdue(e, now) {
+		if e == nil || !q.overdue(e, at) {
 			break
 		}
 		e.WasFlushed = true
@@ -87,9 +88,9 @@ func (q *Queue) flushLeftover(now time.Time) {
 }
 
 // overdueGated marks the gated pods that are overdue and returns those that a flush could move.
-func (q *Queue) overdueGated(now time.Time) []*Entry {
+func (q *Queue) overdueGated(at time.Time) []*Entry {
 	h := &q.heaps[Gated]
-	for e := h.head(); e != nil && !e.WasFlushed && q.overdue(e, now); e = h.head() {
+	for e := h.head(); e != nil && !e.WasFlushed && q.overdue(e, at); e = h.head() {
 		e.WasFlushed = true
 		q.fix(e)
 	}
@@ -98,7 +99,7 @@ func (q *Queue) overdueGated(now time.Time) []*Entry {
 	}
 	var found []*Entry
 	for _, e := range h.items {
-		if q.overdue(e, now) {
+		if q.overdue(e, at) {
 			found = append(found, e)
 		}
 	}

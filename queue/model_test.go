@@ -404,10 +404,10 @@ func (m *model) flushBackoff(now time.Time) {
 	}
 }
 
-func (m *model) flushLeftover(now time.Time) {
+func (m *model) flushLeftover(at, now time.Time) {
 	var due []*modelEntry
 	for _, e := range m.queued {
-		if (e.place == Unschedulable || e.place == Gated) && now.Sub(e.ts) > m.limit {
+		if (e.place == Unschedulable || e.place == Gated) && at.Sub(e.ts) > m.limit {
 			e.flushed = true
 			if e.gate == "" {
 				due = append(due, e)
@@ -423,7 +423,7 @@ func (m *model) advance(now time.Time) {
 	m.flushBackoff(now)
 	n := math.Floor(float64(now.Sub(*m.anchor)) / float64(30*time.Second))
 	if n > m.flushed {
-		m.flushLeftover(now)
+		m.flushLeftover(m.anchor.Add(time.Duration(n)*30*time.Second), now)
 	}
 	m.flushed = n
 }

@@ -1,6 +1,10 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // profile is a compiled Profile. known is false for the profile of a schedulerName that nobody configured.
 type profile struct {
@@ -125,6 +129,14 @@ func (q *Queue) interesting(arriving Event) bool {
 		}
 	}
 	return false
+}
+
+// schedulerName is spec.schedulerName, defaulted as the API server does.
+func schedulerName(pod *v1.Pod) string {
+	if pod.Spec.SchedulerName == "" {
+		return DefaultScheduler
+	}
+	return pod.Spec.SchedulerName
 }
 
 // profileOf returns the profile of a schedulerName; one that is not configured gets an empty one of its own.

@@ -171,8 +171,8 @@ func (c cause) move(e *Entry, from, to Place) Move {
 func (q *Queue) setPod(e *Entry, pod *v1.Pod) {
 	e.Pod = pod
 	e.priority = priorityOf(pod)
-	if e.profile == nil || e.profile.name != pod.Spec.SchedulerName {
-		e.profile = q.profileOf(pod.Spec.SchedulerName)
+	if name := schedulerName(pod); e.profile == nil || e.profile.name != name {
+		e.profile = q.profileOf(name)
 	}
 	if q.o.Signature != nil {
 		e.Signature = q.o.Signature(pod)

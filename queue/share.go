@@ -16,6 +16,7 @@ type group struct {
 	waiting []*Entry
 }
 
+// list returns the list that the entry belongs to, nil for none.
 func (g *group) list(e *Entry) *[]*Entry {
 	switch {
 	case e.place == Active && e.Attempts == 0:
@@ -33,10 +34,10 @@ func (q *Queue) joinGroup(e *Entry) {
 	g := q.groups[e.Signature]
 	if g == nil {
 		g = &group{}
-		q.groups[e.Signature] = g
 	}
-	e.group = g
 	if l := g.list(e); l != nil {
+		q.groups[e.Signature] = g
+		e.group = g
 		e.member = len(*l)
 		*l = append(*l, e)
 	}
@@ -47,13 +48,12 @@ func (q *Queue) leaveGroup(e *Entry) {
 	if g == nil {
 		return
 	}
-	if l := g.list(e); l != nil {
-		last := len(*l) - 1
-		(*l)[e.member] = (*l)[last]
-		(*l)[e.member].member = e.member
-		(*l)[last] = nil
-		*l = (*l)[:last]
-	}
+	l := g.list(e)
+	last := len(*l) - 1
+	(*l)[e.member] = (*l)[last]
+	(*l)[e.member].member = e.member
+	(*l)[last] = nil
+	*l = (*l)[:last]
 	e.group = nil
 	if len(g.fresh)+len(g.waiting) == 0 {
 		delete(q.groups, e.Signature)

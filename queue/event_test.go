@@ -1,0 +1,304 @@
+package queue
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/overhead"
+)
+
+func TestActionBits(t *testing.T) {
+	require.Equal(t, []Action{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8188, 8191}, []Action{Add, Delete, UpdateNodeAllocatable,
+		UpdateNodeLabel, UpdateNodeTaint, UpdateNodeCondition, UpdateNodeAnnotation, UpdateNodeDeclaredFeature, UpdatePodLabel, UpdatePodScaleDown,
+		UpdatePodToleration, UpdatePodSchedulingGatesEliminated, UpdatePodGeneratedResourceClaim, Update, All})
+}
+
+func TestEventString(t *testing.T) {
+	for want, e := range map[string]Event{
+		"NodeAdd": NodeAdd, "NodeUpdateNodeLabel": {Node, UpdateNodeLabel, ""}, "AssignedPodDelete": AssignedPodDelete,
+		"storage.k8s.io/CSINodeUpdate": {CSINode, Update, ""}, "UnschedulableTimeout": UnschedulableTimeout, "ForceActivate": ForceActivate,
+		"NodeAdd|UpdateNodeTaint": {Node, Add | UpdateNodeTaint, ""}, "PodAll": {Pod, All, ""}, "NodeNone": {Node, 0, ""},
+		"UnschedulablePodAdd": UnschedulablePodAdd, "AssignedPodUpdate": AssignedPodUpdate, "PersistentVolumeAdd": {PersistentVolume, Add, ""},
+	} {
+		require.Equal(t, want, e.String())
+	}
+}
+
+func TestMatches(t *testing.T) {
+	wild := Event{Wildcard, All, ""}
+	for _, c := range []struct {
+		name                 string
+		registered, arriving Event
+		want                 bool
+	}{
+		{"update hears of a label change", Event{Node, Update, ""}, Event{Node, UpdateNodeLabel, ""}, true},
+		{"label does not hear of a general update", Event{Node, UpdateNodeLabel, ""}, Event{Node, Update, ""}, false},
+		{"one of two", Event{Node, Add | UpdateNodeLabel, ""}, Event{Node, UpdateNodeLabel, ""}, true},
+		{"one of two arriving", Event{Node, UpdateNodeTaint, ""}, Event{Node, UpdateNodeLabel | UpdateNodeTaint, ""}, false},
+		{"numbers and not subsets", Event{Node, Add | UpdateNodeTaint, ""}, Event{Node, Add | UpdateNodeLabel, ""}, true},
+		{"every resource", Event{Wildcard, Add, ""}, NodeAdd, true},
+		{"all of nodes and a wildcard", Event{Node, All, ""}, wild, false},
+		{"wildcard and wildcard", wild, UnschedulableTimeout, true},
+		{"additions of everything and a wildcard", Event{Wildcard, Add, ""}, wild, false},
+		{"wildcard hears everything", wild, NodeAdd, true},
+		{"empty mask registered", Event{Node, 0, ""}, NodeAdd, false},
+		{"empty mask arriving", Event{Node, All, ""}, Event{Node, 0, ""}, false},
+		{"pod and assigned pod", Event{Pod, Delete, ""}, AssignedPodDelete, true},
+		{"pod and unscheduled pod", Event{Pod, Update, ""}, UnschedulablePodUpdate, true},
+		{"assigned pod is not unscheduled pod", Event{AssignedPod, All, ""}, UnschedulablePodUpdate, false},
+		{"another resource", Event{CSINode, All, ""}, NodeAdd, false},
+		{"labels play no part", Event{Node, Add, "x"}, Event{Node, Add, "y"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.registered.Matches(c.arriving)) })
+	}
+	t.Run("numbers say the same as subsets for single bits and the full update", func(t *testing.T) {
+		for _, r := range DefaultEvents() {
+			for bit := Add; bit <= UpdatePodGeneratedResourceClaim; bit <<= 1 {
+				for _, a := range []Action{bit, Update} {
+					subset := a&^r.Event.Action == 0
+					require.Equal(t, subset, r.Event.Matches(Event{r.Event.Resource, a, ""}), "%v %v", r, a)
+				}
+			}
+		}
+	})
+}
+
+func TestPodUpdateEvents(t *testing.T) {
+	base := testkit.Pod("a").Labels("a=b").Request("cpu=2,memory=2Gi").Obj()
+	base.Spec.Tolerations = []v1.Toleration{{Key: "k", Operator: v1.TolerationOpExists}}
+	gated := base.DeepCopy()
+	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}, {Name: "h"}}
+	request := func(list string) func(p *v1.Pod) {
+		return func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources(list) }
+	}
+	for _, c := range []struct {
+		name   string
+		old    *v1.Pod
+		change func(p *v1.Pod)
+		want   []Action
+	}{
+		{"nothing", base, func(*v1.Pod) {}, []Action{Update}},
+		{"annotation", base, func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} }, []Action{Update}},
+		{"status", base, func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }, []Action{Update}},
+		{"label", base, func(p *v1.Pod) { p.Labels = map[string]string{"a": "c"} }, []Action{UpdatePodLabel}},
+		{"no labels twice", testkit.Pod("a").Obj(), func(p *v1.Pod) { p.Labels = nil }, []Action{Update}},
+		{"less memory", base, request("cpu=2,memory=1Gi"), []Action{UpdatePodScaleDown}},
+		{"more cpu and less memory", base, request("cpu=3,memory=1Gi"), []Action{UpdatePodScaleDown}},
+		{"a resource gone", base, request("cpu=2"), []Action{UpdatePodScaleDown}},
+		{"scaled up", base, request("cpu=3,memory=2Gi"), []Action{Update}},
+		{"less by a milli", base, request("cpu=1999m,memory=2Gi"), []Action{UpdatePodScaleDown}},
+		{"less by under a milli", base, request("cpu=1999999u,memory=2Gi"), []Action{Update}},
+		{"last gate", gated, func(p *v1.Pod) { p.Spec.SchedulingGates = nil }, []Action{UpdatePodSchedulingGatesEliminated}},
+		{"one gate of two", gated, func(p *v1.Pod) { p.Spec.SchedulingGates = p.Spec.SchedulingGates[1:] }, []Action{Update}},
+		{"one more toleration", base, func(p *v1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{}) }, []Action{UpdatePodToleration}},
+		{"another toleration", base, func(p *v1.Pod) { p.Spec.Tolerations[0].Key = "other" }, []Action{Update}},
+		{"claim generated", base, func(p *v1.Pod) {
+			p.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "c", ResourceClaimName: ptr("x")}}
+		}, []Action{UpdatePodGeneratedResourceClaim}},
+		{"several in order", gated, func(p *v1.Pod) {
+			p.Spec.SchedulingGates, p.Labels, p.Spec.Tolerations = nil, nil, nil
+			request("cpu=1")(p)
+		}, []Action{UpdatePodLabel, UpdatePodScaleDown, UpdatePodSchedulingGatesEliminated, UpdatePodToleration}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			newer := c.old.DeepCopy()
+			c.change(newer)
+			var got []Action
+			for _, e := range PodUpdateEvents(c.old, newer) {
+				require.Equal(t, UnschedulablePod, e.Resource)
+				got = append(got, e.Action)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+	assigned := base.DeepCopy()
+	assigned.Spec.NodeName = "n"
+	require.Equal(t, []Event{AssignedPodUpdate}, PodUpdateEvents(base, assigned))
+	require.Empty(t, PodUpdateEvents(nil, base))
+}
+
+func TestNodeUpdateEvents(t *testing.T) {
+	base := testkit.Node("n").Label("a", "b").Taint("k=v:NoSchedule").Capacity("cpu=1").Obj()
+	base.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	cordoned := base.DeepCopy()
+	cordoned.Spec.Unschedulable = true
+	for _, c := range []struct {
+		name   string
+		old    *v1.Node
+		change func(n *v1.Node)
+		want   []Action
+	}{
+		{"nothing", base, func(*v1.Node) {}, nil},
+		{"heartbeat", base, func(n *v1.Node) {
+			n.Status.Conditions[0].LastHeartbeatTime, n.Status.Conditions[0].Reason = metav1.Now(), "other"
+		}, nil},
+		{"cordoned", base, func(n *v1.Node) { n.Spec.Unschedulable = true }, nil},
+		{"uncordoned", cordoned, func(n *v1.Node) { n.Spec.Unschedulable = false }, []Action{UpdateNodeTaint}},
+		{"uncordoned with a taint", cordoned, func(n *v1.Node) { n.Spec.Unschedulable, n.Spec.Taints = false, nil }, []Action{UpdateNodeTaint, UpdateNodeTaint}},
+		{"same quantity", base, func(n *v1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("1000m") }, nil},
+		{"smaller", base, func(n *v1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("1m") }, []Action{UpdateNodeAllocatable}},
+		{"label", base, func(n *v1.Node) { n.Labels["a"] = "c" }, []Action{UpdateNodeLabel}},
+		{"taint", base, func(n *v1.Node) { n.Spec.Taints[0].Value = "w" }, []Action{UpdateNodeTaint}},
+		{"taint of another time", base, func(n *v1.Node) { n.Spec.Taints[0].TimeAdded = &metav1.Time{Time: time.Unix(1, 0)} }, []Action{UpdateNodeTaint}},
+		{"condition", base, func(n *v1.Node) { n.Status.Conditions[0].Status = v1.ConditionFalse }, []Action{UpdateNodeCondition}},
+		{"annotation", base, func(n *v1.Node) { n.Annotations = map[string]string{"a": "b"} }, []Action{UpdateNodeAnnotation}},
+		{"features", base, func(n *v1.Node) { n.Status.DeclaredFeatures = []string{"F"} }, []Action{UpdateNodeDeclaredFeature}},
+		{"several in order", base, func(n *v1.Node) {
+			n.Labels, n.Spec.Taints, n.Status.Allocatable, n.Status.Conditions = nil, nil, nil, nil
+		}, []Action{UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint, UpdateNodeCondition}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			newer := c.old.DeepCopy()
+			c.change(newer)
+			var got []Action
+			for _, e := range NodeUpdateEvents(c.old, newer) {
+				require.Equal(t, Node, e.Resource)
+				got = append(got, e.Action)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+	require.Empty(t, NodeUpdateEvents(nil, base))
+}
+
+func TestDefaultEvents(t *testing.T) {
+	masks := map[string]map[Resource]Action{}
+	for _, r := range DefaultEvents() {
+		if masks[r.Plugin] == nil {
+			masks[r.Plugin] = map[Resource]Action{}
+		}
+		masks[r.Plugin][r.Event.Resource] |= r.Event.Action
+	}
+	require.Len(t, masks, 16)
+	for plugin, want := range map[string]map[Resource]Action{
+		"SchedulingGates":      {Pod: 2048},
+		"NodeUnschedulable":    {Node: 17, Pod: 1024},
+		"NodeName":             {Node: 1},
+		"TaintToleration":      {Node: 17, Pod: 1024},
+		"NodeAffinity":         {Node: 9},
+		"NodePorts":            {Pod: 2, Node: 1},
+		"NodeResourcesFit":     {Pod: 514, Node: 5, DeviceClass: 8189},
+		"VolumeRestrictions":   {Pod: 2, PersistentVolumeClaim: 1, Node: 1},
+		"NodeVolumeLimits":     {CSINode: 8189, Pod: 2, PersistentVolumeClaim: 1, VolumeAttachment: 2},
+		"VolumeBinding":        {Node: 9, PersistentVolume: 8189, PersistentVolumeClaim: 8189, StorageClass: 8189, CSINode: 8189, CSIDriver: 8188, CSIStorageCapacity: 8189},
+		"VolumeZone":           {Node: 9, PersistentVolume: 8189, PersistentVolumeClaim: 8189, StorageClass: 1},
+		"PodTopologySpread":    {Pod: 1283, Node: 27},
+		"InterPodAffinity":     {Pod: 259, Node: 9},
+		"DynamicResources":     {Node: 13, ResourceClaim: 8189, Pod: 4096, DeviceClass: 8189, ResourceSlice: 8189},
+		"NodeDeclaredFeatures": {Node: 129, Pod: 8188},
+		"DefaultPreemption":    {Pod: 2},
+	} {
+		require.Equal(t, want, masks[plugin], plugin)
+	}
+	t.Run("taints are added to ten plugins", func(t *testing.T) {
+		q, err := New(Options{})
+		require.NoError(t, err)
+		var added []string
+		for _, pl := range q.profiles[0].listed {
+			if last := pl.rows[len(pl.rows)-1]; last.Event == (Event{Node, UpdateNodeTaint, ""}) && last.Hint == nil {
+				added = append(added, pl.name)
+			}
+		}
+		require.Equal(t, []string{"NodeName", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "VolumeZone",
+			"InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures"}, added)
+	})
+	t.Run("nobody hears of conditions and annotations", func(t *testing.T) {
+		q, err := New(Options{})
+		require.NoError(t, err)
+		require.False(t, q.interesting(Event{Node, UpdateNodeCondition, ""}))
+		require.False(t, q.interesting(Event{Node, UpdateNodeAnnotation, ""}))
+	})
+	t.Run("without registration", func(t *testing.T) {
+		list := UnregisteredEvents("Extender")
+		require.Len(t, list, 10)
+		for _, r := range list {
+			require.Equal(t, All, r.Event.Action)
+			require.NotContains(t, []Resource{VolumeAttachment, ResourceSlice}, r.Event.Resource)
+		}
+	})
+	t.Run("gang", func(t *testing.T) { require.Len(t, GangEvents(), 2) })
+	t.Run("hints of this package", func(t *testing.T) {
+		p := testkit.Pod("a").Obj()
+		yes, err := SameUpdatedPod(p, nil, p.DeepCopy())
+		require.True(t, yes)
+		require.NoError(t, err)
+		yes, _ = SameUpdatedPod(p, nil, testkit.Pod("b").Obj())
+		require.False(t, yes)
+		yes, _ = SameUpdatedPod(p, nil, testkit.Node("b").Obj())
+		require.False(t, yes)
+		yes, _ = NeverHelps(p, nil, nil)
+		require.False(t, yes)
+	})
+}
+
+// The requests that decide what a scale-down is are those of package overhead.
+func TestRequestsLikeOverhead(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	names := []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "example.com/gpu"}
+	list := func() v1.ResourceList {
+		if r.Intn(4) == 0 {
+			return nil
+		}
+		l := v1.ResourceList{}
+		for _, n := range names {
+			if r.Intn(2) == 0 {
+				l[n] = *resource.NewMilliQuantity(int64(r.Intn(5000)), resource.DecimalSI)
+			}
+		}
+		return l
+	}
+	for range 3000 {
+		p := &v1.Pod{}
+		container := func(kind string, i int, out *[]v1.ContainerStatus) v1.Container {
+			c := v1.Container{Name: fmt.Sprint(kind, i), Resources: v1.ResourceRequirements{Requests: list()}}
+			if kind == "init" && r.Intn(2) == 0 {
+				c.RestartPolicy = ptr(v1.ContainerRestartPolicyAlways)
+			}
+			if r.Intn(2) == 0 {
+				s := v1.ContainerStatus{Name: c.Name, AllocatedResources: list()}
+				if r.Intn(3) > 0 {
+					s.Resources = &v1.ResourceRequirements{Requests: list()}
+				}
+				*out = append(*out, s)
+			}
+			return c
+		}
+		for i := range r.Intn(4) {
+			p.Spec.Containers = append(p.Spec.Containers, container("c", i, &p.Status.ContainerStatuses))
+		}
+		for i := range r.Intn(4) {
+			p.Spec.InitContainers = append(p.Spec.InitContainers, container("init", i, &p.Status.InitContainerStatuses))
+		}
+		if r.Intn(2) == 0 {
+			p.Spec.Resources = &v1.ResourceRequirements{Requests: list()}
+		}
+		if r.Intn(2) == 0 {
+			p.Status.Resources = &v1.ResourceRequirements{Requests: list()}
+			p.Status.AllocatedResources = list()
+		}
+		if r.Intn(2) == 0 {
+			p.Spec.Overhead = list()
+		}
+		if r.Intn(3) == 0 {
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Reason: v1.PodReasonInfeasible}}
+		}
+		want := overhead.Requests(p, overhead.Options{UseStatus: true})
+		got := requests(p)
+		require.Len(t, got, len(want))
+		for n, q := range want {
+			have, ok := got[n]
+			require.True(t, ok && have.Cmp(q) == 0, "%s: %v, want %v: %+v", n, have.String(), q.String(), p)
+		}
+		other := p.DeepCopy()
+		require.True(t, !sameRequests(p, other) || equality.Semantic.DeepEqual(requests(p), requests(other)))
+	}
+}

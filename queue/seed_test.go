@@ -1,0 +1,266 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// counterRig is the queue of the article on the scheduling queue (Kubernetes 1.28): two plugins with the registrations it
+// quotes, and no hints.
+func counterRig(t *testing.T) *rig {
+	return newRig(t, Options{CycleCounter: true, Profiles: map[string]Profile{DefaultScheduler: {
+		Gates: []Gate{SchedulingGates()},
+		Events: append([]Registration{
+			{"Fit", Event{Pod, Delete, ""}, nil},
+			{"Fit", Event{Node, Add | UpdateV128, ""}, nil},
+			{"NodeAffinity", Event{Node, Add | UpdateNodeLabel, ""}, nil},
+		}, UnregisteredEventsV128("Custom")...),
+	}}})
+}
+
+// giveBack returns a pod with the present scheduling cycle, as kube-scheduler did.
+func (r *rig) giveBack(name string, plugins ...string) {
+	r.t.Helper()
+	_, err := r.q.Return(r.held[name], Failure{Unschedulable: plugins, Cycle: r.q.Cycle()}, r.now)
+	require.NoError(r.t, err)
+}
+
+// The questions that the article answers, in its order.
+func TestQuestions(t *testing.T) {
+	t.Run("1 backoff or unschedulable after a failure", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("podA")
+		r.pop()
+		r.giveBack("podA", "NodeAffinity")
+		r.is(Unschedulable, "podA")
+		r.at(time.Minute)
+		r.event(NodeAdd)
+		r.pop()
+		r.event(NodeAdd) // a node of region cd arrives while podA is tried
+		r.giveBack("podA", "NodeAffinity")
+		r.is(Backoff, "podA")
+	})
+	t.Run("2 backoff waits for time and unschedulable for events", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("u", "b")
+		r.pop()
+		r.giveBack("u", "NodeAffinity")
+		r.pop()
+		r.event(Event{CSINode, Add, ""}) // for the custom plugin only: u stays, b was in flight
+		r.giveBack("b", "NodeAffinity")
+		r.is(Unschedulable, "u")
+		r.is(Backoff, "b")
+		r.at(2 * time.Second)
+		r.q.Advance(r.now)
+		r.is(Unschedulable, "u")
+		r.is(Active, "b")
+	})
+	t.Run("3 nobody is forgotten", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.giveBack("a", "Nobody")
+		r.at(5*time.Minute + 30*time.Second)
+		require.Equal(t, []string{"default/a: unschedulable -> active (UnschedulableTimeout)"}, lines(r.q.Advance(r.now)), "straight to active: the longest backoff is 10 s")
+	})
+	t.Run("4 one place at a time", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		for range 3 {
+			r.pop()
+			r.event(NodeAdd)
+			r.giveBack("a", "Fit")
+			require.Equal(t, 1, r.q.Counts().Queued())
+			r.now = r.now.Add(time.Minute)
+			r.q.Advance(r.now)
+			require.Equal(t, Counts{Active: 1}, r.q.Counts())
+		}
+	})
+	t.Run("5 the event came during the attempt", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.event(NodeAdd)
+		r.giveBack("a", "NodeAffinity")
+		r.is(Backoff, "a")
+	})
+	t.Run("6 the same pod twice", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} })
+		require.Equal(t, "a", r.pop(), "issue #118226: the update in flight queues it again")
+
+		r = newRig(t, Options{})
+		r.add("a")
+		r.pop()
+		r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} })
+		require.Empty(t, r.pop(), "1.36 knows what is in flight")
+	})
+	t.Run("7 short of CPU and an affinity update", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("podA")
+		r.pop()
+		r.giveBack("podA", "Fit")
+		podB := testkit.Pod("podB").On("n").Obj()
+		changed := podB.DeepCopy()
+		changed.Labels = map[string]string{"a": "b"}
+		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodUpdate"], Old: podB, New: changed}, r.now)
+		r.is(Unschedulable, "podA")
+		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodDelete"], Old: podB}, r.now)
+		r.is(Backoff, "podA")
+	})
+	t.Run("8 no duplicates", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a", "a", "a")
+		require.Equal(t, 1, r.q.Counts().Queued())
+	})
+}
+
+func TestArticleBits(t *testing.T) {
+	require.Equal(t, []Action{1, 2, 4, 8, 16, 32}, []Action{Add, Delete, UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint, UpdateNodeCondition})
+	require.EqualValues(t, 0b111100, UpdateV128)
+	require.EqualValues(t, 0b111111, AllV128)
+	overlap := func(a, b Action) bool { return Event{Node, a, ""}.MatchesV128(Event{Node, b, ""}) }
+	require.True(t, overlap(Add, Add), "the same action")
+	require.True(t, overlap(AllV128, Delete), "all and another")
+	require.True(t, overlap(UpdateV128, UpdateNodeAllocatable), "update and a kind of it")
+	require.True(t, overlap(UpdateNodeLabel, UpdateV128), "and the other way round, unlike 1.36")
+	require.False(t, overlap(Add, Delete), "nothing in common")
+	require.True(t, Event{Wildcard, AllV128, ""}.MatchesV128(NodeAdd))
+	require.False(t, Event{CSINode, AllV128, ""}.MatchesV128(NodeAdd))
+}
+
+func TestArticleEvents(t *testing.T) {
+	named := NamedEventsV128()
+	require.Len(t, named, 23)
+	now := map[string]string{ // what 1.36 calls them
+		"NodeSpecUnschedulableChange": "NodeUpdateNodeTaint", "NodeTaintChange": "NodeUpdateNodeTaint", "NodeAllocatableChange": "NodeUpdateNodeAllocatable",
+		"NodeLabelChange": "NodeUpdateNodeLabel", "NodeConditionChange": "NodeUpdateNodeCondition", "PvAdd": "PersistentVolumeAdd",
+		"PvcAdd": "PersistentVolumeClaimAdd", "CSINodeAdd": "storage.k8s.io/CSINodeAdd", "AssignedPodAdd": "AssignedPodAdd",
+		"AssignedPodDelete": "AssignedPodDelete", "NodeAdd": "NodeAdd", "StorageClassAdd": "storage.k8s.io/StorageClassAdd",
+		"CSIDriverAdd": "storage.k8s.io/CSIDriverAdd", "CSIStorageCapacityAdd": "storage.k8s.io/CSIStorageCapacityAdd",
+	}
+	for label, e := range named {
+		require.Equal(t, label, e.String())
+		if want, ok := now[label]; ok {
+			e.Label = ""
+			require.Equal(t, want, e.String())
+		}
+	}
+	require.True(t, named["WildCardEvent"].IsWildcard())
+	require.Len(t, UnregisteredEventsV128("x"), 6)
+}
+
+// The lost wake-up of the counters: the cycle at the return is not the cycle of the pod.
+func TestCounterLosesAWakeUp(t *testing.T) {
+	for own, want := range map[bool]Place{false: Unschedulable, true: Backoff} {
+		r := counterRig(t)
+		r.add("a", "b")
+		r.pop()
+		cycle := r.q.Cycle()
+		r.event(NodeAdd)
+		r.pop()
+		if !own {
+			cycle = r.q.Cycle()
+		}
+		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"Fit"}, Cycle: cycle}, r.now)
+		require.NoError(t, err)
+		r.is(want, "a")
+	}
+}
+
+func TestCycleCounter(t *testing.T) {
+	t.Run("a general update wakes a label registration", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.giveBack("a", "NodeAffinity")
+		r.event(Event{Node, UpdateV128, ""})
+		r.is(Backoff, "a")
+	})
+	t.Run("errors sleep too", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.giveBack("a")
+		r.is(Unschedulable, "a")
+		r.event(NodeAdd)
+		r.is(Backoff, "a")
+	})
+	t.Run("expiry is not aligned", func(t *testing.T) {
+		r := counterRig(t)
+		r.at(300 * time.Millisecond)
+		r.add("a")
+		r.pop()
+		r.event(NodeAdd)
+		r.giveBack("a", "Fit")
+		require.Empty(t, r.pop(), "nor is it popped early")
+		next, _ := r.q.Next(r.now)
+		require.Equal(t, noon.Add(1300*time.Millisecond), next)
+		r.now = next
+		require.Len(t, r.q.Advance(r.now), 1)
+	})
+	t.Run("gates at the end of a backoff and in the flush", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.event(NodeAdd)
+		r.giveBack("a", "Fit")
+		r.update("a", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}} })
+		r.at(time.Minute)
+		r.q.Advance(r.now)
+		r.is(Gated, "a")
+		e, _ := r.q.Lookup(r.pod("a"))
+		e.Pod.Spec.SchedulingGates = nil
+		r.at(10 * time.Minute)
+		r.q.Advance(r.now)
+		r.is(Active, "a")
+	})
+	t.Run("an update that matters moves a waiting pod", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.giveBack("a", "Fit")
+		r.update("a", func(p *v1.Pod) { p.Status.Message, p.ResourceVersion = "x", "2" })
+		r.is(Unschedulable, "a")
+		r.update("a", func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} })
+		r.is(Backoff, "a")
+	})
+	t.Run("activate ignores pods in flight", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.q.Activate(r.now, r.pod("a"))
+		r.giveBack("a", "Fit")
+		r.is(Unschedulable, "a")
+	})
+	t.Run("assigned pods wake pods whose affinity they match", func(t *testing.T) {
+		r := counterRig(t)
+		r.pods["friend"] = testkit.Pod("friend").RequireWith(v1.LabelTopologyZone, "app=db").Obj()
+		other := testkit.Pod("other").RequireWith(v1.LabelTopologyZone, "app=db").Obj()
+		other.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].Namespaces = []string{"elsewhere"}
+		r.pods["other"] = other
+		add := NamedEventsV128()["AssignedPodAdd"]
+		r.add("friend", "other", "plain")
+		for range 3 {
+			r.giveBack(r.pop(), "Custom")
+		}
+		r.q.Move(Change{Event: add, New: testkit.Pod("web").Labels("app=web").On("n").Obj()}, r.now)
+		r.is(Unschedulable, "friend", "other", "plain")
+		r.q.Move(Change{Event: add, New: testkit.Pod("db").Labels("app=db").On("n").Obj()}, r.now)
+		r.is(Backoff, "friend")
+		r.is(Unschedulable, "other", "plain")
+		r.q.Move(Change{Event: add, New: testkit.Pod("elsewhere/db").Labels("app=db").On("n").Obj()}, r.now)
+		r.is(Backoff, "other")
+		big := testkit.Pod("big").Request("cpu=2").On("n").Obj()
+		small := testkit.Pod("big").Request("cpu=1").On("n").Obj()
+		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodUpdate"], Old: big, New: small}, r.now)
+		r.is(Backoff, "plain")
+	})
+}

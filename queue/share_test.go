@@ -1,0 +1,262 @@
+package queue
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// The idea at the end of the article's design part: pods of the same specification share a failure.
+func TestShareFailures(t *testing.T) {
+	web := func(r *rig, names ...string) {
+		for _, n := range names {
+			r.pods[n] = testkit.Pod(n).Labels("app=web").Request("cpu=64").Obj()
+		}
+	}
+	t.Run("equal pods wait with the first", func(t *testing.T) {
+		r := newRig(t, Options{ShareFailures: true})
+		web(r, "w1", "w2", "w3", "w4")
+		r.add("w1", "other", "w2", "w3")
+		r.pop()
+		r.fail("w1", "P")
+		r.is(Unschedulable, "w1", "w2", "w3")
+		r.is(Active, "other")
+		require.Equal(t, []string{"default/w4: nowhere -> unschedulable (SharedFailure)"}, lines(r.add("w4")), "one that comes later, too")
+		e, _ := r.q.Lookup(r.pod("w4"))
+		require.Equal(t, []any{0, 0, []string{"P"}}, []any{e.Attempts, e.UnschedulableCount, e.UnschedulablePlugins})
+		require.Equal(t, 4, r.q.Rejected(DefaultScheduler, "P"))
+		r.event(NodeAdd)
+		r.is(Backoff, "w1")
+		r.is(Active, "w2", "w3", "w4")
+		web(r, "w5")
+		r.add("w5")
+		r.is(Active, "w5")
+	})
+	t.Run("off by default", func(t *testing.T) {
+		r := newRig(t, Options{})
+		web(r, "w1", "w2")
+		r.add("w1", "w2")
+		r.pop()
+		r.fail("w1", "P")
+		r.is(Active, "w2")
+	})
+	t.Run("what woke during the attempt is not held back", func(t *testing.T) {
+		r := newRig(t, Options{ShareFailures: true})
+		web(r, "w1", "w2", "w3")
+		r.add("w1", "w2")
+		r.pop()
+		r.fail("w1", "P")
+		r.is(Unschedulable, "w2")
+		r.at(time.Minute)
+		r.q.Activate(r.now, r.pod("w1"))
+		r.pop()
+		r.q.Activate(r.now, r.pod("w2"))
+		r.add("w3")
+		r.fail("w1", "P")
+		r.is(Active, "w2", "w3")
+	})
+	t.Run("an event during the attempt", func(t *testing.T) {
+		r := newRig(t, Options{ShareFailures: true})
+		web(r, "w1", "w2")
+		r.add("w1", "w2")
+		r.pop()
+		r.event(NodeAdd)
+		r.fail("w1", "P")
+		r.is(Backoff, "w1")
+		r.is(Active, "w2")
+	})
+	t.Run("errors and pending and nominations are not shared", func(t *testing.T) {
+		for _, f := range []Failure{{}, {Pending: []string{"P"}}, {Unschedulable: []string{"P"}, Nomination: Nomination{Override: true, Node: "n"}}} {
+			r := newRig(t, Options{ShareFailures: true})
+			web(r, "w1", "w2", "w3")
+			r.add("w1", "w2")
+			r.pop()
+			_, err := r.q.Return(r.held["w1"], f, r.now)
+			require.NoError(t, err)
+			r.add("w3")
+			r.is(Active, "w2", "w3")
+		}
+	})
+	t.Run("the leftover flush frees them", func(t *testing.T) {
+		r := newRig(t, Options{ShareFailures: true})
+		web(r, "w1", "w2")
+		r.add("w1", "w2")
+		r.pop()
+		r.fail("w1", "S")
+		r.at(6 * time.Minute)
+		r.q.Advance(r.now)
+		r.is(Active, "w1", "w2")
+	})
+	t.Run("tried pods are not held back", func(t *testing.T) {
+		r := newRig(t, Options{ShareFailures: true, MaxBackoff: new(time.Duration)})
+		web(r, "w1", "w2")
+		r.add("w1", "w2")
+		r.pop()
+		r.pop()
+		r.fail("w2")
+		r.is(Active, "w2")
+		r.fail("w1", "P")
+		r.is(Active, "w2")
+	})
+}
+
+func TestEqualPods(t *testing.T) {
+	base := testkit.Pod("a").Labels("app=web").Request("cpu=1").Obj()
+	same := func(change func(p *v1.Pod)) bool {
+		p := base.DeepCopy()
+		p.Name, p.UID = "b", "b"
+		change(p)
+		return EqualPods(p) == EqualPods(base)
+	}
+	require.True(t, same(func(*v1.Pod) {}))
+	require.True(t, same(func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{Name: "kube-api-access-x", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}}
+	}), "every pod has a token of its own")
+	require.False(t, same(func(p *v1.Pod) { p.Labels["app"] = "db" }))
+	require.False(t, same(func(p *v1.Pod) { p.Namespace = "other" }))
+	require.False(t, same(func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=2") }))
+	require.False(t, same(func(p *v1.Pod) { p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80}} }))
+	require.False(t, same(func(p *v1.Pod) { p.Spec.Priority = ptr(int32(1)) }))
+	require.False(t, same(func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+	}))
+	own := base.DeepCopy()
+	own.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
+	require.Empty(t, EqualPods(own))
+	own = base.DeepCopy()
+	own.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c"}}
+	require.Empty(t, EqualPods(own))
+}
+
+// TestLawsOfOptions runs random operations under every option and checks what must hold without a model: each pod is in
+// one place and every list that the queue keeps agrees with it; with time alone every pod that is not gated is popped.
+func TestLawsOfOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"default": {}, "wait out backoff": {WaitOutBackoff: true}, "flush gated": {FlushGated: true}, "split": {SplitRecreated: true},
+		"share": {ShareFailures: true}, "counter": {CycleCounter: true}, "no backoff": {MaxBackoff: new(time.Duration)},
+		"other order": {Less: func(a, b *Entry) bool { return len(a.Pod.Name) < len(b.Pod.Name) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range 60 {
+				randomLaws(t, o, rand.New(rand.NewSource(int64(seed))))
+			}
+		})
+	}
+}
+
+func randomLaws(t *testing.T, o Options, rnd *rand.Rand) {
+	r := newRig(t, o)
+	for i := range 12 {
+		n := fmt.Sprint("p", i)
+		r.pods[n] = testkit.Pod(n).Labels(fmt.Sprint("app=", i%3)).Obj()
+	}
+	any := func() string { return fmt.Sprint("p", rnd.Intn(12)) }
+	for range 250 {
+		n := any()
+		switch rnd.Intn(11) {
+		case 0, 1:
+			if _, queued := r.q.Lookup(r.pod(n)); !queued && r.held[n] == nil {
+				r.add(n)
+			}
+		case 2, 3:
+			r.pop()
+		case 4, 5:
+			if e := r.held[n]; e != nil {
+				delete(r.held, n)
+				sets := [][]string{nil, {"P"}, {"Q", "R"}, {"S"}}
+				f := Failure{Unschedulable: sets[rnd.Intn(4)], Cycle: r.q.Cycle()}
+				if rnd.Intn(4) == 0 {
+					f.Pending = []string{"P"}
+				}
+				_, err := r.q.Return(e, f, r.now)
+				if !o.CycleCounter { // there an update queues the pod again
+					require.NoError(t, err)
+				}
+			}
+		case 6:
+			r.event(fuzzEvents[rnd.Intn(len(fuzzEvents))])
+		case 7:
+			r.shut["x "+n] = rnd.Intn(2) == 0
+			r.q.Activate(r.now, r.pod(n))
+		case 8:
+			if _, queued := r.q.Lookup(r.pod(n)); queued || r.held[n] != nil {
+				r.update(n, func(p *v1.Pod) { p.Labels["step"] = fmt.Sprint(rnd.Intn(2)) })
+			}
+		case 9:
+			r.q.Delete(r.pod(n))
+			r.q.Done(r.pod(n))
+			delete(r.held, n)
+		case 10:
+			r.now = r.now.Add(time.Duration(rnd.Intn(100)) * 300 * time.Millisecond)
+			r.q.Advance(r.now)
+		}
+		checkLists(t, r.q)
+	}
+	r.now = r.now.Add(10 * time.Minute)
+	r.q.Advance(r.now)
+	r.now = r.now.Add(time.Minute)
+	r.q.Advance(r.now)
+	require.Zero(t, r.q.Counts().Unschedulable, "no pod is forgotten")
+	for left := r.q.Counts().Active; left > 0; left-- {
+		before := r.q.heaps[Active].head()
+		for _, e := range r.q.heaps[Active].items {
+			require.False(t, r.q.heaps[Active].less(e, before), "the head is the first")
+		}
+		e, _ := r.q.Pop(r.now)
+		require.True(t, e == before || o.ShareFailures || e == nil || r.q.Counts().InFlight > 0)
+	}
+}
+
+// checkLists compares everything that the queue keeps about its entries with the entries.
+func checkLists(t *testing.T, q *Queue) {
+	t.Helper()
+	gauge, inHeaps, loose, grouped := map[*plugin]int{}, 0, 0, 0
+	for place := range q.heaps {
+		for i, e := range q.heaps[place].items {
+			require.Equal(t, Place(place), e.place)
+			require.Equal(t, i, e.index)
+			require.Same(t, e, q.entries[keyOf(e.Pod)])
+			if i > 0 {
+				require.False(t, q.heaps[place].less(e, q.heaps[place].items[(i-1)/2]))
+			}
+			inHeaps++
+			if e.place == Unschedulable && e.wakesAlways() {
+				loose++
+				require.Same(t, e, q.loose[e.loose])
+			}
+			if e.group != nil {
+				grouped++
+				require.Same(t, e, (*e.group.list(e))[e.member])
+			}
+			for j := range e.waits {
+				w := &e.waits[j]
+				gauge[w.plugin]++
+				switch {
+				case e.place == Unschedulable && e.profile.known:
+					require.Equal(t, slot{e, j}, w.plugin.rejected.slots[w.at])
+				case e.place == Gated && w.plugin.name == e.GatingPlugin:
+					require.Equal(t, slot{e, j}, w.plugin.gated.slots[w.at])
+				default:
+					require.Equal(t, -1, w.at)
+				}
+			}
+		}
+	}
+	require.Len(t, q.entries, inHeaps)
+	require.Len(t, q.loose, loose)
+	for _, g := range q.groups {
+		grouped -= len(g.fresh) + len(g.waiting)
+	}
+	require.Zero(t, grouped)
+	for _, p := range q.byName {
+		for _, pl := range p.plugins {
+			require.Equal(t, gauge[pl], pl.count)
+		}
+	}
+}
