@@ -1,0 +1,228 @@
+package taint_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
+)
+
+func after(seconds float64) metav1.Duration {
+	return metav1.Duration{Duration: time.Duration(seconds * float64(time.Second))}
+}
+
+// lines shows the entries of some kinds: "at what pod-or-node cause until".
+func lines(l taint.Timeline, kinds string) []string {
+	var out []string
+	for _, e := range l.Entries {
+		if !strings.Contains(kinds, e.What) {
+			continue
+		}
+		s := fmt.Sprintf("%v %s %s %s", e.At.Seconds(), e.What, e.Node+e.Zone, strings.TrimPrefix(e.Pod, "d/"))
+		if e.Until != nil {
+			s += fmt.Sprint(" ", e.Until.Seconds())
+		}
+		out = append(out, strings.ReplaceAll(s+" "+e.Cause, "node.kubernetes.io/", ""))
+	}
+	return out
+}
+
+func forecast(t *testing.T, in taint.Input) taint.Timeline {
+	t.Helper()
+	got, err := taint.Forecast(in)
+	require.NoError(t, err)
+	return got
+}
+
+const podEntries = "started moved cancelled evicted"
+
+// TestDocuments holds the worked examples of the documentation chapter "Taints and Tolerations" over time.
+func TestDocuments(t *testing.T) {
+	nodes := []*v1.Node{ready("node1", "a", "True"), ready("node2", "b", "True")}
+	stop := []taint.Event{{Node: "node1", Heartbeats: taint.HeartbeatsStop}}
+	defaults := taints.WithDefaultSeconds(podOn("node1", "web", nil), taints.DefaultSeconds{})
+	daemon := taints.WithDefaultSeconds(taints.WithDaemonSet(podOn("node1", "agent", nil)), taints.DefaultSeconds{})
+
+	t.Run("300 seconds by default", func(t *testing.T) {
+		two := append(nodes[:1:1], ready("node3", "a", "True"))
+		l := forecast(t, taint.Input{Nodes: two, Pods: []*v1.Pod{defaults}, Events: stop, Until: time.Hour})
+		require.Equal(t, []string{
+			"55 started node1 web 355 unreachable:NoExecute",
+			"355 evicted node1 web unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent",
+		}, lines(l, podEntries))
+	})
+	t.Run("tolerationSeconds 6000", func(t *testing.T) {
+		pod := podOn("node1", "state", tolerationsOf("node.kubernetes.io/unreachable:6000"))
+		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: stop, Until: 2 * time.Hour})
+		require.Equal(t, "6055 evicted node1 state unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent", lines(l, "evicted")[0])
+	})
+	t.Run("tolerationSeconds 3600", func(t *testing.T) {
+		pod := podOn("node1", "p", tolerationsOf("key1:3600"))
+		set := taint.Event{Node: "node1", Taint: "key1=value1:NoExecute"}
+		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: []taint.Event{set}, Until: 2 * time.Hour})
+		require.Equal(t, []string{"3600 evicted node1 p key1=value1:NoExecute: time is up"}, lines(l, "evicted"))
+		removed := taint.Event{At: after(3599), Node: "node1", Taint: "key1:NoExecute-"}
+		l = forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: []taint.Event{removed, set}, Until: 2 * time.Hour})
+		require.Empty(t, l.Evictions(), "removed before: not evicted")
+		require.Equal(t, []string{"3599 cancelled node1 p 3600 no NoExecute taint is left"}, lines(l, "cancelled"))
+	})
+	t.Run("DaemonSet pods stay", func(t *testing.T) {
+		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{daemon, defaults}, Events: stop, Until: 24 * time.Hour})
+		require.Len(t, l.Evictions(), 1)
+		require.Equal(t, "d/web", l.Evictions()[0].Pod)
+	})
+	t.Run("three taints of node1", func(t *testing.T) {
+		pod := podOn("node1", "p", []v1.Toleration{
+			{Key: "key1", Operator: v1.TolerationOpEqual, Value: "value1", Effect: v1.TaintEffectNoSchedule},
+			{Key: "key1", Operator: v1.TolerationOpEqual, Value: "value1", Effect: v1.TaintEffectNoExecute}})
+		events := []taint.Event{{Node: "node1", Taint: "key1=value1:NoSchedule"}, {Node: "node1", Taint: "key1=value1:NoExecute"},
+			{Node: "node1", Taint: "key2=value2:NoSchedule"}}
+		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod, podOn("node1", "other", nil)}, Events: events, Until: time.Hour})
+		require.Equal(t, []string{"0 evicted node1 other key1=value1:NoExecute: not tolerated"}, lines(l, podEntries))
+	})
+	t.Run("memory pressure evicts nobody", func(t *testing.T) {
+		event := taint.Event{At: after(1), Node: "node1", Condition: v1.NodeMemoryPressure, Status: v1.ConditionTrue}
+		best, burst := podOn("node1", "best", nil), taints.WithMemoryPressure(podOn("node1", "burst", nil), v1.PodQOSBurstable)
+		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{best, burst}, Events: []taint.Event{event}, Until: time.Hour})
+		require.Empty(t, lines(l, podEntries))
+		require.Equal(t, []string{"1 tainted node1  memory-pressure:NoSchedule"}, lines(l, "tainted"))
+		pressed := nodeWith("n", taintsOf("node.kubernetes.io/memory-pressure:NoSchedule"))
+		require.False(t, taints.Compile(best.Spec.Tolerations, taints.Options{}).Tolerates(pressed), "new BestEffort pods are kept away")
+		require.True(t, taints.Compile(burst.Spec.Tolerations, taints.Options{}).Tolerates(pressed))
+	})
+	t.Run("condition back to normal", func(t *testing.T) {
+		events := append(stop, taint.Event{At: after(200), Node: "node1", Heartbeats: taint.HeartbeatsResume})
+		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{defaults}, Events: events, Until: time.Hour})
+		require.Equal(t, []string{"55 started node1 web 355 unreachable:NoExecute", "200 cancelled node1 web 355 no NoExecute taint is left"}, lines(l, podEntries))
+	})
+}
+
+func TestForecast(t *testing.T) {
+	nodes := []*v1.Node{ready("n1", "a", "True"), ready("n2", "a", "True"), ready("n3", "a", "True"), ready("n4", "a", "True"),
+		ready("n5", "a", "True"), ready("n6", "a", "True"), ready("n7", "a", "True"), ready("n8", "a", "True")}
+	yes, no := true, false
+	pods := func(on ...string) (list []*v1.Pod) {
+		for _, n := range on {
+			list = append(list, taints.WithDefaultSeconds(podOn(n, "on-"+n, nil), taints.DefaultSeconds{}))
+		}
+		return list
+	}
+	silent := func(names ...string) (list []taint.Event) {
+		for _, n := range names {
+			list = append(list, taint.Event{At: after(1), Node: n, Heartbeats: taint.HeartbeatsStop})
+		}
+		return list
+	}
+	cases := []struct {
+		name   string
+		pods   []*v1.Pod
+		events []taint.Event
+		kinds  string
+		want   []string
+		why    string
+	}{
+		{"fourth node", pods("n1", "n4"), silent("n1", "n2", "n3", "n4"), "evicted unknown tainted", []string{
+			"55 unknown n1  Kubelet stopped posting node status.", "55 tainted n1  unreachable:NoSchedule",
+			"55 unknown n2  Kubelet stopped posting node status.", "55 tainted n2  unreachable:NoSchedule",
+			"55 unknown n3  Kubelet stopped posting node status.", "55 tainted n3  unreachable:NoSchedule",
+			"55 unknown n4  Kubelet stopped posting node status.", "55 tainted n4  unreachable:NoSchedule",
+			"55 tainted n1  unreachable:NoExecute", "65 tainted n2  unreachable:NoExecute", "75 tainted n3  unreachable:NoExecute",
+			"85 tainted n4  unreachable:NoExecute",
+			"355 evicted n1 on-n1 unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent",
+			"385 evicted n4 on-n4 unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent",
+		}, "half of eight is normal; each node ahead in the zone costs 10 s"},
+		{"all down", pods("n1"), silent("n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"), "evicted started zone", []string{
+			"55 zone /a  Normal to FullDisruption, 0 nodes a second, all zones are down"}, "nobody is evicted"},
+		{"not ready then unknown", pods("n1"), append(silent("n1"), taint.Event{Node: "n1", Condition: v1.NodeReady, Status: v1.ConditionFalse}),
+			podEntries + "notReady", []string{"0 notReady n1  its pods get Ready=False", "0 started n1 on-n1 300 not-ready:NoExecute",
+				"300 evicted n1 on-n1 not-ready:NoExecute: time is up; stays Terminating while the kubelet is silent"}, "the swap at 55 s keeps the time"},
+		{"cordoned", pods("n1"), []taint.Event{{At: after(1), Node: "n1", Unschedulable: &yes}, {At: after(2), Node: "n1", Unschedulable: &no}},
+			podEntries + "tainted untainted event", []string{"1 event n1  cordoned", "1 tainted n1  unschedulable:NoSchedule", "2 event n1  uncordoned",
+				"2 untainted n1  unschedulable:NoSchedule"}, "nobody leaves"},
+		{"node deleted", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:3"))}, []taint.Event{{Node: "n1", Taint: "x:NoExecute"}, {At: after(1), Node: "n1", Deleted: true},
+			{At: after(2), Node: "n1", Taint: "x-"}}, podEntries + "event", []string{"0 event n1  taint x:NoExecute", "0 started n1 p 3 x:NoExecute", "1 event n1  node deleted",
+			"3 evicted n1 p x:NoExecute: time is up"}, "the time runs on; events on a deleted node do nothing"},
+		{"no time", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:0"))}, []taint.Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"}}, podEntries,
+			[]string{"1 evicted n1 p x:NoExecute: tolerated for no time"}, "0 seconds"},
+		{"another taint", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:9"))}, []taint.Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"}, {At: after(2), Node: "n1", Taint: "y:NoExecute"}}, podEntries,
+			[]string{"1 started n1 p 10 x:NoExecute", "2 cancelled n1 p 10 y:NoExecute is not tolerated", "2 evicted n1 p y:NoExecute: not tolerated"}, "cancelled and deleted"},
+		{"tolerated for ever", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:9 y:inf"))}, []taint.Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"},
+			{At: after(2), Node: "n1", Taint: "x-"}, {At: after(2), Node: "n1", Taint: "y:NoExecute"}}, podEntries,
+			[]string{"1 started n1 p 10 x:NoExecute", "2 cancelled n1 p 10 what is left is tolerated without limit"}, "replaced by one without limit"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			testkit.Unchanged(t, func() {
+				l := forecast(t, taint.Input{Nodes: nodes, Pods: c.pods, Events: c.events, Until: 10 * time.Minute})
+				require.Equal(t, c.want, lines(l, c.kinds), c.why)
+			}, append(append([]*v1.Pod{}, c.pods...), podOn("x", "x", nil))...)
+		})
+	}
+}
+
+func TestForecastErrors(t *testing.T) {
+	n := ready("n1", "", "True")
+	yes := true
+	_, err := taint.Forecast(taint.Input{
+		Nodes: []*v1.Node{n, n, ready("", "", "")}, Pods: []*v1.Pod{nil}, Until: -1,
+		Events: []taint.Event{
+			{Node: "n2", Deleted: true},
+			{Node: "n1"},
+			{Node: "n1", At: after(-1), Taint: "x"},
+			{Node: "n1", Heartbeats: "maybe"},
+			{Node: "n1", Status: "Sometimes", Unschedulable: &yes},
+		},
+	})
+	for _, want := range []string{
+		`nodes[1].metadata.name: Duplicate value: "n1"`, "nodes[2].metadata.name: Required value", "pods[0]: Required value", "until: Invalid value",
+		`events[0].node: Not found: "n2"`, "events[1]: Invalid value: 0: exactly one of", `events[2].at: Invalid value: "-1s": must not be negative`,
+		`events[2].taint: Invalid value: "x": invalid taint spec: x`, `events[3].heartbeats: Unsupported value: "maybe"`,
+		`events[4].status: Unsupported value: "Sometimes"`, "events[4].condition: Required value", "events[4]: Invalid value: 2: exactly one of",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = taint.Forecast(taint.Input{Nodes: []*v1.Node{nil}})
+	require.ErrorContains(t, err, "nodes[0]: Required value")
+}
+
+func TestTimelineForms(t *testing.T) {
+	in := taint.Input{
+		Nodes:  []*v1.Node{ready("n1", "a", ""), ready("n2", "a", "")},
+		Pods:   []*v1.Pod{podOn("n1", "p", tolerationsOf("x:90")), podOn("n1", "q", tolerationsOf("x:30"))},
+		Events: []taint.Event{{At: after(10), Node: "n1", Taint: "x=1:NoExecute"}},
+		Until:  time.Minute,
+	}
+	l := forecast(t, in)
+	want := `AT    NODE  POD  WHAT     CAUSE
+10s   n1    -    event    taint x=1:NoExecute
+10s   n1    d/p  started  x=1:NoExecute, until 1m40s
+10s   n1    d/q  started  x=1:NoExecute, until 40s
+40s   n1    d/q  evicted  x=1:NoExecute: time is up
+1m0s  n1    d/p  pending  until 1m40s
+`
+	require.Equal(t, want, l.String())
+	require.Equal(t, "x"+want, string(l.AppendTable([]byte("x"))))
+	text, err := json.Marshal(l)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `{"at":"40s","what":"evicted","node":"n1","pod":"d/q","cause":"x=1:NoExecute: time is up"}`)
+	require.Contains(t, string(text), `"pending":[{"pod":"d/p","node":"n1","until":"1m40s"}]`)
+	var back taint.Timeline
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, l, back)
+	var e taint.Event
+	require.NoError(t, json.Unmarshal([]byte(`{"at":"10s","node":"n1","taint":"x=1:NoExecute"}`), &e))
+	require.Equal(t, in.Events[0], e)
+	empty := forecast(t, taint.Input{})
+	text, err = json.Marshal(empty)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"until":"0s","entries":[]}`, string(text))
+}

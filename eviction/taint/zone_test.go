@@ -1,0 +1,231 @@
+package taint_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/eviction/taint"
+)
+
+// ready returns a node of a zone with this Ready status; "" leaves the condition out.
+func ready(name, zone string, status v1.ConditionStatus) *v1.Node {
+	n := nodeWith(name, nil)
+	if zone != "" {
+		n.Labels = map[string]string{v1.LabelTopologyZone: zone}
+	}
+	if status != "" {
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
+	}
+	return n
+}
+
+func TestZoneKey(t *testing.T) {
+	const oldZone, oldRegion = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+	cases := []struct {
+		name   string
+		labels map[string]string
+		want   string
+		why    string
+	}{
+		{"none", nil, "", "one common zone"},
+		{"both", map[string]string{v1.LabelTopologyZone: "a", v1.LabelTopologyRegion: "r"}, "r/a", "region and zone"},
+		{"zone only", map[string]string{v1.LabelTopologyZone: "a"}, "/a", "a key of its own"},
+		{"region only", map[string]string{v1.LabelTopologyRegion: "r"}, "r/", "a key of its own"},
+		{"deprecated first", map[string]string{v1.LabelTopologyZone: "a", oldZone: "b", oldRegion: "q"}, "q/b", "the deprecated labels take precedence"},
+		{"mixed", map[string]string{v1.LabelTopologyZone: "a", oldRegion: "q"}, "q/a", "each by itself"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			n := nodeWith("n", nil)
+			n.Labels = c.labels
+			require.Equal(t, c.want, taint.ZoneKey(n), c.why)
+		})
+	}
+}
+
+func TestStateOf(t *testing.T) {
+	cases := []struct {
+		ready, notReady int
+		want            taint.ZoneState
+		why             string
+	}{
+		{0, 0, taint.Normal, "an empty zone"},
+		{0, 1, taint.FullDisruption, "none ready"},
+		{1, 2, taint.Normal, "two thirds but only two"},
+		{1, 3, taint.PartialDisruption, "three of four"},
+		{3, 3, taint.Normal, "half"},
+		{9, 11, taint.PartialDisruption, "exactly 0.55"},
+		{10, 11, taint.Normal, "0.52"},
+		{45, 55, taint.PartialDisruption, "exactly 0.55"},
+		{46, 54, taint.Normal, "0.54"},
+		{4, 6, taint.PartialDisruption, "T-71: 6 of 10"},
+	}
+	for _, c := range cases {
+		require.Equal(t, c.want, taint.StateOf(c.ready, c.notReady, taint.Config{}), "%d ready, %d not: %s", c.ready, c.notReady, c.why)
+	}
+	nodes := []*v1.Node{ready("a", "", "True"), ready("b", "", ""), ready("c", "", "Unknown"), ready("d", "", "False")}
+	excluded := ready("e", "", "False")
+	excluded.Labels = map[string]string{taint.ExcludeLabel: ""}
+	r, not := taint.CountReady(append(nodes, excluded))
+	require.Equal(t, []int{1, 3}, []int{r, not}, "a missing condition is not ready, excluded nodes are not counted")
+	require.Equal(t, taint.PartialDisruption, taint.StateOf(r, not, taint.Config{}))
+	require.Equal(t, "Initial Normal PartialDisruption FullDisruption ZoneState(9)",
+		fmt.Sprint(taint.Initial, taint.Normal, taint.PartialDisruption, taint.FullDisruption, taint.ZoneState(9)))
+}
+
+func TestRateOf(t *testing.T) {
+	half := float32(0.5)
+	own := taint.Config{FullDisruptionRate: &half}
+	cases := []struct {
+		state taint.ZoneState
+		size  int
+		c     taint.Config
+		want  float32
+		why   string
+	}{
+		{taint.Initial, 5, taint.Config{}, 0.1, "behaves as Normal"},
+		{taint.Normal, 5, taint.Config{}, 0.1, "the normal rate"},
+		{taint.PartialDisruption, 10, taint.Config{}, 0, "T-71: a small zone stops"},
+		{taint.PartialDisruption, 50, taint.Config{}, 0, "50 is not large"},
+		{taint.PartialDisruption, 51, taint.Config{}, 0.01, "51 is large"},
+		{taint.FullDisruption, 10, taint.Config{}, 0.1, "the normal rate, not a slower one"},
+		{taint.FullDisruption, 10, own, 0.5, "by option"},
+		{taint.Normal, 10, own, 0.1, "the option is for full disruption only"},
+	}
+	for _, c := range cases {
+		require.Equal(t, c.want, taint.RateOf(c.state, c.size, c.c), "%v %d: %s", c.state, c.size, c.why)
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	accepted := func(l taint.Limiter, from, to float64) (list []float64) {
+		for ms := int(from * 1000); ms <= int(to*1000); ms += 10 {
+			if s := float64(ms) / 1000; l.Accept(at(s)) {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	require.Equal(t, []float64{0, 0.5, 1}, accepted(taint.NewLimiter(2, start), 0, 1.2), "a full bucket, then 2 a second")
+	require.Equal(t, []float64{0, 10, 20}, accepted(taint.NewLimiter(0.1, start), 0, 25), "the default rate")
+	require.Equal(t, []float64{7, 17}, accepted(taint.NewLimiter(0.1, start), 7, 20), "it fills up to one")
+	require.Empty(t, accepted(taint.NewLimiter(0, start), 0, 25), "never")
+	require.Empty(t, accepted(taint.NewLimiter(float32(math.NaN()), start), 0, 25), "not a number is never")
+	require.Empty(t, accepted(taint.Limiter{}, 0, 25), "the zero value never accepts")
+
+	t.Run("swap", func(t *testing.T) {
+		l := taint.NewLimiter(0.1, start)
+		require.True(t, l.Accept(start))
+		kept := l
+		kept.Swap(0.1, at(5))
+		require.Equal(t, l, kept, "the same rate keeps the bucket")
+		l.Swap(1, at(5))
+		require.Equal(t, []float64{6, 7}, accepted(l, 5, 7.5), "the old one would refuse: starts empty")
+		full := taint.NewLimiter(0.1, start)
+		full.Swap(1, at(5))
+		require.Equal(t, []float64{5, 6}, accepted(full, 5, 6.5), "the old one would accept: starts full")
+		full.Swap(0, at(7))
+		require.Empty(t, accepted(full, 7, 30))
+		full.Swap(5, at(8))
+		require.Equal(t, []float64{8.2, 8.4}, accepted(full, 8, 8.5), "from 0: starts empty")
+		never := taint.Limiter{}
+		never.Swap(1, start)
+		require.Equal(t, []float64{1, 2}, accepted(never, 0, 2.5), "from 0 to exactly 1")
+	})
+	t.Run("next", func(t *testing.T) {
+		l := taint.NewLimiter(0.5, start)
+		next, ok := l.Next(start)
+		require.True(t, ok)
+		require.Equal(t, start, next)
+		l.Accept(start)
+		next, _ = l.Next(at(0.5))
+		require.Equal(t, at(2), next)
+		_, ok = taint.Limiter{}.Next(start)
+		require.False(t, ok)
+	})
+	t.Run("clock back", func(t *testing.T) {
+		l := taint.NewLimiter(1, start)
+		require.True(t, l.Accept(at(10)))
+		require.False(t, l.Accept(at(5)))
+		require.True(t, l.Accept(at(11)))
+	})
+}
+
+func TestQueue(t *testing.T) {
+	var q taint.Queue
+	require.True(t, q.Add("n2", at(1)))
+	require.True(t, q.Add("n1", at(1)))
+	require.True(t, q.Add("n0", at(0)))
+	require.False(t, q.Add("n1", at(5)), "unique")
+	require.Equal(t, []string{"n0", "n2", "n1"}, q.Names(), "by time, then insertion")
+
+	l := taint.NewLimiter(2, start)
+	var got []string
+	handle := func(name string) (bool, time.Duration) { got = append(got, name); return true, 0 }
+	for ms := 0; ms <= 2000; ms += 100 {
+		before := len(got)
+		q.Serve(&l, at(1+float64(ms)/1000), handle)
+		for _, name := range got[before:] {
+			got[before] = fmt.Sprint(name, "@", float64(ms)/1000)
+		}
+	}
+	require.Equal(t, []string{"n0@0", "n2@0.5", "n1@1"}, got, "2 a second, the first at once")
+	require.False(t, q.Add("n1", at(9)), "handled but known")
+	require.True(t, q.Remove("n1"))
+	require.False(t, q.Remove("n1"))
+	require.True(t, q.Add("n1", at(9)), "forgotten")
+
+	t.Run("token of one not due", func(t *testing.T) {
+		var q taint.Queue
+		q.Add("later", at(1))
+		l := taint.NewLimiter(1, start)
+		q.Serve(&l, at(0.5), func(string) (bool, time.Duration) { t.Fatal("not due"); return true, 0 })
+		require.False(t, l.Would(at(1)), "the token is gone")
+		require.True(t, l.Would(at(1.5)))
+	})
+	t.Run("empty queue takes no token", func(t *testing.T) {
+		var q taint.Queue
+		l := taint.NewLimiter(1, start)
+		q.Serve(&l, start, nil)
+		require.True(t, l.Would(start))
+	})
+	t.Run("retry", func(t *testing.T) {
+		var q taint.Queue
+		q.Add("a", start)
+		q.Add("b", at(0.01))
+		l := taint.NewLimiter(1000, start)
+		var got []string
+		for ms := 0; ms < 200; ms += 10 {
+			q.Serve(&l, at(float64(ms)/1000), func(name string) (bool, time.Duration) {
+				got = append(got, fmt.Sprint(name, ms))
+				return len(got) > 1, 50 * time.Millisecond
+			})
+		}
+		require.Equal(t, []string{"a0", "b10", "a50"}, got, "due again after the delay")
+		require.Zero(t, q.Len())
+	})
+}
+
+func TestConfigValidate(t *testing.T) {
+	nan, negative, two, zero := float32(math.NaN()), float32(-1), float32(2), float32(0)
+	less := -1
+	bad := taint.Config{
+		MonitorPeriod: -1, GracePeriod: -time.Second, StartupGrace: -1, EvictionRate: &nan, SecondaryRate: &negative,
+		LargeCluster: &less, UnhealthyThreshold: &two, FullDisruptionRate: &negative,
+	}
+	var got []string
+	for _, e := range bad.Validate(field.NewPath("config")) {
+		got = append(got, e.Field)
+	}
+	require.Equal(t, []string{"config.monitorPeriod", "config.gracePeriod", "config.startupGrace", "config.evictionRate",
+		"config.secondaryRate", "config.largeCluster", "config.unhealthyThreshold", "config.fullDisruptionRate"}, got)
+	require.Empty(t, taint.Config{EvictionRate: &zero, UnhealthyThreshold: &zero}.Validate(nil))
+	_, err := taint.NewLifecycle(bad)
+	require.ErrorContains(t, err, "must be a number from 0 to 1")
+}
