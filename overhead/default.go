@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Default returns a copy of the pod with what the API server fills in when a pod is created, as far as scheduling sees it:
@@ -13,6 +14,7 @@ import (
 //     limits of the pod unless it names them in either. Where it then has any limit, its requests of cpu and memory default
 //     to those of the containers, and what is still missing of cpu, memory and huge pages to its limits.
 //  3. In the host's network every container port without a host port takes its own number.
+//  4. Amounts, those of the overhead too, are rounded up to thousandths in the end.
 //
 // Pods read from a server have passed this; manifests have not, and ask for less without it. Pod templates are not
 // defaulted so. nil gives nil. Rules: API field documentation of resources.requests, pod.spec.resources and
@@ -38,8 +40,25 @@ func Default(pod *v1.Pod) *v1.Pod {
 	}
 	if pod.Spec.Resources != nil {
 		defaultPodLevel(pod)
+		roundUp(pod.Spec.Resources.Requests, pod.Spec.Resources.Limits)
 	}
+	for _, containers := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			roundUp(containers[i].Resources.Requests, containers[i].Resources.Limits)
+		}
+	}
+	roundUp(pod.Spec.Overhead)
 	return pod
+}
+
+// roundUp rounds to thousandths; finer amounts the API server does not store.
+func roundUp(lists ...v1.ResourceList) {
+	for _, list := range lists {
+		for name, q := range list {
+			q.RoundUp(resource.Milli)
+			list[name] = q
+		}
+	}
 }
 
 func defaultPodLevel(pod *v1.Pod) {

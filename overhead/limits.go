@@ -4,7 +4,8 @@ import v1 "k8s.io/api/core/v1"
 
 // Limits returns the most that the pod may use, as a new list: the same walk as Requests over limits, and with these
 // differences. A resize counts the larger of desired and actuated, or the actuated alone when it is infeasible. Overhead is
-// added to limits that exist and are not zero: it never makes a limit. A container without a limit adds nothing, so a limit
+// added to limits that exist and are not zero: it never makes a limit. A status.resources without limits leaves those of the
+// pod as a whole as the spec has them. A container without a limit adds nothing, so a limit
 // here does not say that every container has one; see Cgroup. Options.Missing is not read. Rules: documentation, "Pod
 // Overhead", "Resize CPU and Memory Resources assigned to Containers".
 func Limits(pod *v1.Pod, o Options) v1.ResourceList {
@@ -57,7 +58,7 @@ func podLevelLimits(total v1.ResourceList, pod *v1.Pod, o Options) {
 			continue
 		}
 		q := spec.DeepCopy()
-		if o.usePodStatus(pod) {
+		if o.usePodStatus(pod) && pod.Status.Resources.Limits != nil {
 			actuated, ok := pod.Status.Resources.Limits[name]
 			if resizeInfeasible(pod) || ok && actuated.Cmp(q) > 0 {
 				q = actuated.DeepCopy() // zero when it is not there

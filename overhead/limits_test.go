@@ -26,6 +26,8 @@ func TestLimits(t *testing.T) {
 		{"resize", "max(spec, actuated); allocated is not consulted", "container a limits cpu=1\nstatus a limits cpu=2 allocated cpu=9", onNode, "cpu=2"},
 		{"resize up of limits", "the desired amount", "container a limits cpu=4\nstatus a limits cpu=2", onNode, "cpu=4"},
 		{"infeasible resize of limits", "actuated alone", "container a limits cpu=4,memory=1\nstatus a limits cpu=2 allocated cpu=3\nresize Infeasible", onNode, "cpu=2"},
+		{"infeasible pod level limits", "a name that is not there is zero", "container a limits cpu=1\nwhole limits cpu=4\nwholestatus limits memory=1\nresize Infeasible", onNode, "cpu=0"},
+		{"infeasible pod level without limits", "a status without limits is the spec", "container a\nwhole limits cpu=4\nwholestatus requests cpu=1\nresize Infeasible", onNode, "cpu=4"},
 		{"pod level resize of limits", "max(spec, actuated)", "container a\nwhole requests cpu=1 limits cpu=1\nwholestatus requests cpu=2 limits cpu=2 allocated cpu=3", onNode, "cpu=2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,6 +68,7 @@ func TestDefault(t *testing.T) {
 		{"huge pages of containers", "limits become limits and requests of the pod", "container a requests cpu=1 limits hugepages-2Mi=4Mi\nwhole limits cpu=2", "cpu=1,hugepages-2Mi=4Mi;", "cpu=1,hugepages-2Mi=4Mi / cpu=2,hugepages-2Mi=4Mi"},
 		{"huge pages beside pod requests", "their limit makes the other requests, too", "container a requests memory=1Gi limits hugepages-2Mi=4Mi\nwhole requests cpu=1", "hugepages-2Mi=4Mi,memory=1Gi;", "cpu=1,hugepages-2Mi=4Mi,memory=1Gi / hugepages-2Mi=4Mi"},
 		{"huge pages requested by the pod", "a request of the pod stands, and makes no limit", "container a requests memory=1Gi limits hugepages-2Mi=4Mi\nwhole requests hugepages-2Mi=8Mi", "hugepages-2Mi=4Mi,memory=1Gi;", "hugepages-2Mi=8Mi / "},
+		{"thousandths", "finer amounts are rounded up in the end: the sum of two is one thousandth", "container a requests cpu=100u\ncontainer b requests cpu=100u\nwhole limits cpu=2", "cpu=1m;cpu=1m;", "cpu=1m / cpu=2"},
 		{"empty pod level", "nothing is defaulted", "container a limits hugepages-2Mi=4Mi\nwhole", "hugepages-2Mi=4Mi;", " / "},
 		{"unsupported pod limit", "is no request", "container a requests cpu=1,ephemeral-storage=1Gi\nwhole limits cpu=2,ephemeral-storage=4Gi", "cpu=1,ephemeral-storage=1Gi;", "cpu=1 / cpu=2,ephemeral-storage=4Gi"},
 		{"huge pages named by the pod", "a request or limit of the pod stands", "container a limits hugepages-2Mi=4Mi\nwhole limits hugepages-2Mi=8Mi", "hugepages-2Mi=4Mi;", "hugepages-2Mi=8Mi / hugepages-2Mi=8Mi"},

@@ -139,6 +139,9 @@ func (x oracle) whole() *big.Rat {
 	if spec == nil || !x.o.UseStatus || x.o.IgnorePodStatus || x.pod.Status.Resources == nil {
 		return spec
 	}
+	if x.limits && x.pod.Status.Resources.Limits == nil {
+		return spec
+	}
 	if r := x.resized(spec, *x.pod.Status.Resources, x.pod.Status.AllocatedResources); r != nil {
 		return r
 	}
