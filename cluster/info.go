@@ -163,21 +163,12 @@ func (s *Snapshot) internTerms(pod *v1.Pod) int32 {
 	}
 	key := appendString(s.key[:0], pod.Namespace)
 	if a.PodAffinity != nil {
-		n := a.PodAffinity.Size()
-		key = binary.AppendUvarint(key, uint64(n)+1)
-		key = append(key, make([]byte, n)...)
-		if _, err := a.PodAffinity.MarshalToSizedBuffer(key[len(key)-n:]); err != nil {
-			key = append(key[:len(key)-n], a.PodAffinity.String()...) // cannot happen: the buffer has the size asked for
-		}
+		key = appendMessage(key, a.PodAffinity)
 	} else {
 		key = append(key, 0)
 	}
 	if a.PodAntiAffinity != nil {
-		n := a.PodAntiAffinity.Size()
-		key = append(key, make([]byte, n)...)
-		if _, err := a.PodAntiAffinity.MarshalToSizedBuffer(key[len(key)-n:]); err != nil {
-			key = append(key[:len(key)-n], a.PodAntiAffinity.String()...)
-		}
+		key = appendMessage(key, a.PodAntiAffinity)
 	}
 	s.key = key
 	if id := find(&s.terms.keys, key); id != gone {
@@ -185,6 +176,25 @@ func (s *Snapshot) internTerms(pod *v1.Pod) int32 {
 	}
 	s.sweep(&s.terms)
 	return s.terms.intern(s.own, key, pod)
+}
+
+// message is what the generated API types offer.
+type message interface {
+	Size() int
+	MarshalToSizedBuffer(data []byte) (int, error)
+	String() string
+}
+
+// appendMessage appends the length, plus one, and the wire form, which lists maps in the order of their keys.
+func appendMessage(dst []byte, m message) []byte {
+	n := m.Size()
+	dst = binary.AppendUvarint(dst, uint64(n)+1)
+	at := len(dst)
+	dst = slices.Grow(dst, n)[:at+n]
+	if _, err := m.MarshalToSizedBuffer(dst[at:]); err != nil { // not with a buffer of this size; the text tells terms apart too
+		return append(dst[:at], m.String()...)
+	}
+	return dst
 }
 
 func hasTerms(a *v1.Affinity) bool {

@@ -49,6 +49,8 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 		{"Domains", func() { s.Domains(v1.LabelTopologyZone) }},
 		{"sets", func() { s.PodSet(0); s.TermSet(0); s.TermSets() }},
 		{"PodRequests", func() { s.PodRequests(s.Pod("default", "pod-1-1")) }},
+		{"PodSets", func() { s.PodSets("default", "app", "a1", func(int32) {}); s.PodSets("", "", "", func(int32) {}) }},
+		{"Since", func() { s.Since(s.Version()-min(s.Version(), 100), func([]Event) {}) }},
 		{"Order", func() { s.Order() }},
 		{"look-ups", func() { s.Slot("node-00007"); s.PodSlot("default", "pod-1-1"); s.Pod("default", "pod-1-1") }},
 		{"Mark and Rollback", func() { s.Rollback(s.Mark()) }},
