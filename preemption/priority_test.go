@@ -62,8 +62,8 @@ func TestAdmitPriority(t *testing.T) {
 	}{
 		{"high-priority", "the documents' class", "high-priority", nil, "", documents, "high-priority/1000000/PreemptLowerPriority", ""},
 		{"high-priority-nonpreempting", "the documents' class", "high-priority-nonpreempting", nil, "", documents, "high-priority-nonpreempting/1000000/Never", ""},
-		{"no name, no default", "0 and preempting", "", nil, "", documents, "/0/PreemptLowerPriority", ""},
-		{"no name, a default", "all of the class", "", nil, "", []*schedulingv1.PriorityClass{highPriority, a}, "a/100/PreemptLowerPriority", ""},
+		{"neither name nor default", "0 and preempting", "", nil, "", documents, "/0/PreemptLowerPriority", ""},
+		{"a default class", "all of the class", "", nil, "", []*schedulingv1.PriorityClass{highPriority, a}, "a/100/PreemptLowerPriority", ""},
 		{"two defaults", "the smaller value", "", nil, "", []*schedulingv1.PriorityClass{a, b}, "b/50/Never", ""},
 		{"two defaults of one value", "unspecified on a server; here the smaller name", "", nil, "", []*schedulingv1.PriorityClass{b, twin}, "a-twin/50/PreemptLowerPriority", ""},
 		{"unknown name", "rejected", "none", nil, "", documents, "", `pods "nginx" is forbidden: no PriorityClass with name none was found`},

@@ -1,0 +1,81 @@
+package overhead
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// randomPods yields pods with amounts of one sign, as the API accepts them.
+func randomPods(t *testing.T, n int, check func(r *rand.Rand, pod *v1.Pod)) {
+	r := rand.New(rand.NewSource(2))
+	for range n {
+		data := make([]byte, 100+r.Intn(300))
+		r.Read(data)
+		pod, _ := (&decoder{data}).pod()
+		if len(ValidateQuantities(pod, nil)) == 0 {
+			check(r, pod)
+		}
+	}
+}
+
+func atMost(t *testing.T, a, b v1.ResourceList) {
+	t.Helper()
+	for name, q := range a {
+		other, ok := b[name]
+		require.True(t, ok && q.Cmp(other) <= 0, "%s: %s, %s", name, show(a), show(b))
+	}
+}
+
+// The order of containers is nothing, and so is that of init containers without sidecars.
+func TestContainersInAnyOrder(t *testing.T) {
+	randomPods(t, 500, func(r *rand.Rand, pod *v1.Pod) {
+		pod.Spec.InitContainers = slices.DeleteFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return IsSidecar(&c) })
+		other := pod.DeepCopy()
+		for _, list := range [][]v1.Container{other.Spec.Containers, other.Spec.InitContainers} {
+			r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		}
+		require.True(t, equalLists(Requests(pod, onNode), Requests(other, onNode)))
+		require.True(t, equalLists(Limits(pod, onNode), Limits(other, onNode)))
+	})
+}
+
+// A sidecar that starts earlier never lowers the request.
+func TestEarlierSidecar(t *testing.T) {
+	randomPods(t, 500, func(r *rand.Rand, pod *v1.Pod) {
+		at := slices.IndexFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return IsSidecar(&c) })
+		if at < 1 {
+			return
+		}
+		early := pod.DeepCopy()
+		list := early.Spec.InitContainers
+		list[at-1], list[at] = list[at], list[at-1]
+		atMost(t, Requests(pod, Options{}), Requests(early, Options{}))
+	})
+}
+
+// Overhead is added and nothing else, and a container more never lowers what its pod asks for.
+func TestOverheadIsAdded(t *testing.T) {
+	randomPods(t, 500, func(_ *rand.Rand, pod *v1.Pod) {
+		bare := Requests(pod, Options{IgnoreOverhead: true})
+		require.True(t, equalLists(Requests(pod, Options{}), Total(bare, pod.Spec.Overhead)))
+		more := pod.DeepCopy()
+		more.Spec.Containers = append(more.Spec.Containers, v1.Container{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("1")}}})
+		atMost(t, Requests(pod, Options{}), Requests(more, Options{}))
+	})
+}
+
+// Defaulting twice is defaulting once, and it never lowers a request of names that the pod as a whole does not set.
+func TestDefaultingLaws(t *testing.T) {
+	randomPods(t, 500, func(_ *rand.Rand, pod *v1.Pod) {
+		once := Default(pod)
+		require.Equal(t, show(Requests(once, Options{})), show(Requests(Default(once), Options{})))
+		if pod.Spec.Resources == nil {
+			atMost(t, Requests(pod, Options{}), Requests(once, Options{}))
+		}
+	})
+}
