@@ -10,17 +10,19 @@ import (
 // Decision is the answer to "where can this pod go, and why not elsewhere?".
 type Decision struct {
 	// Slot and Node are the chosen node; -1 and "" when there is none.
-	Slot int
-	Node string
+	Slot int    `json:"-"`
+	Node string `json:"node,omitempty"`
 	// Total is the weighted sum of the scores of the chosen node; 0 when it was the only feasible one, since nothing is
 	// scored then.
-	Total int64
+	Total int64 `json:"total"`
 	// Nodes is the number of nodes, Evaluated how many were looked at, Feasible how many of those can take the pod.
-	Nodes, Evaluated, Feasible int
+	Nodes     int `json:"nodes"`
+	Evaluated int `json:"evaluated"`
+	Feasible  int `json:"feasible"`
 	// Next is where the next search begins (Options.Next).
-	Next int
+	Next int `json:"-"`
 	// Failure says why there is no node; nil when there is one.
-	Failure *Failure
+	Failure *Failure `json:"failure,omitempty"`
 }
 
 // Placed reports whether a node was chosen.

@@ -10,12 +10,12 @@ import (
 // decide chooses among the groups instead of among the nodes: O(groups). It reports false when the answer takes a look at
 // each node: a score out of range, a verdict whose reasons differ from node to node. The decision is the same.
 func (s *shape) decide(d *Decision) bool {
-	l := &s.layout
-	l.feasible = l.feasible[:0]
+	l, r := s.layout, s.reuse
+	r.feasible = r.feasible[:0]
 	feasible := 0
 	for g := range l.groups {
 		if x := &l.groups[g]; len(x.heap) > 0 && s.allows(int(x.heap[0].slot)) {
-			l.feasible = append(l.feasible, int32(g))
+			r.feasible = append(r.feasible, int32(g))
 			feasible += len(x.heap)
 		}
 	}
@@ -28,7 +28,7 @@ func (s *shape) decide(d *Decision) bool {
 		}
 		d.Failure = failure
 	case feasible == 1:
-		slot = l.groups[l.feasible[0]].heap[0].slot
+		slot = l.groups[r.feasible[0]].heap[0].slot
 	default:
 		if !s.addScores() {
 			return false
@@ -56,9 +56,10 @@ func (s *shape) allows(i int) bool {
 // addScores works out what each feasible group's nodes get beside their own scores. It reports false when a score is out
 // of range.
 func (s *shape) addScores() bool {
-	l := &s.layout
-	l.add = append(l.add[:0], make([]int64, len(l.feasible))...)
-	l.raw = append(l.raw[:0], l.add...)
+	l, r := s.layout, s.reuse
+	r.add = append(r.add[:0], make([]int64, len(r.feasible))...)
+	r.raw = append(r.raw[:0], r.add...)
+	fixed := 0
 	for k := range s.attempt.scorers {
 		if s.kinds[k] == ownScore {
 			continue
@@ -66,36 +67,39 @@ func (s *shape) addScores() bool {
 		x := &s.attempt.scorers[k]
 		if x.weigher != nil {
 			x.weigher.Begin()
-			for _, g := range l.feasible {
+			for _, g := range r.feasible {
 				h := l.groups[g].heap
 				x.weigher.See(int(h[0].slot), int32(len(h)))
 			}
 			x.weigher.Weigh()
 		}
 		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
-		for j, g := range l.feasible {
+		for j, g := range r.feasible {
 			i := int(l.groups[g].heap[0].slot)
 			if s.kinds[k] == fixedScore {
-				l.raw[j] = l.groups[g].raw[k]
+				r.raw[j] = l.groups[g].raw[fixed]
 			} else {
-				l.raw[j] = x.Raw(i)
+				r.raw[j] = x.Raw(i)
 			}
 			if !x.ignored(i) {
-				lo, hi = min(lo, l.raw[j]), max(hi, l.raw[j])
+				lo, hi = min(lo, r.raw[j]), max(hi, r.raw[j])
 			}
 		}
-		for j, g := range l.feasible {
+		for j, g := range r.feasible {
 			if x.ignored(int(l.groups[g].heap[0].slot)) {
 				continue
 			}
-			n := l.raw[j]
+			n := r.raw[j]
 			if x.normalize != nil {
 				n = x.normalize.Normalize(n, lo, hi)
 			}
 			if n < score.MinScore || n > score.MaxScore {
 				return false
 			}
-			l.add[j] += n * x.weight
+			r.add[j] += n * x.weight
+		}
+		if s.kinds[k] == fixedScore {
+			fixed++
 		}
 	}
 	return true
@@ -103,11 +107,11 @@ func (s *shape) addScores() bool {
 
 // best returns the node with the largest total, the first in scan order of several.
 func (s *shape) best() (slot int32, total int64) {
-	l := &s.layout
+	l, r := s.layout, s.reuse
 	slot, total = -1, math.MinInt64
-	for j, g := range l.feasible {
+	for j, g := range r.feasible {
 		top := l.groups[g].heap[0]
-		t := top.key>>32 + l.add[j]
+		t := top.key>>32 + r.add[j]
 		if t > total || t == total && l.rank[top.slot] < l.rank[slot] {
 			slot, total = top.slot, t
 		}

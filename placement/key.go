@@ -117,14 +117,7 @@ func (k *keyer) containers(list []v1.Container) {
 func (k *keyer) pod(p *v1.Pod) {
 	k.text(p.Namespace)
 	k.pairs(p.Labels)
-	k.containers(p.Spec.Containers)
-	k.containers(p.Spec.InitContainers)
-	k.resources(p.Spec.Overhead)
-	k.flag(p.Spec.Resources != nil)
-	if p.Spec.Resources != nil {
-		k.resources(p.Spec.Resources.Requests)
-		k.resources(p.Spec.Resources.Limits)
-	}
+	k.requests(p)
 	k.text(p.Spec.NodeName)
 	k.pairs(p.Spec.NodeSelector)
 	k.tolerations(p.Spec.Tolerations)
@@ -142,6 +135,46 @@ func (k *keyer) pod(p *v1.Pod) {
 	}
 }
 
+// layout writes what a layout depends on: what the pod asks of single nodes, and the topology keys by which the states tell
+// nodes apart.
+func (k *keyer) layout(s *shape) {
+	p := s.pod
+	k.requests(p)
+	k.text(p.Spec.NodeName)
+	k.pairs(p.Spec.NodeSelector)
+	k.tolerations(p.Spec.Tolerations)
+	k.flag(p.Spec.HostNetwork)
+	k.flag(p.Spec.HostUsers != nil && !*p.Spec.HostUsers)
+	k.nodeAffinity(p.Spec.Affinity)
+	k.flag(s.soft != nil && s.softE.Defaulted())
+	k.flag(s.hard != nil)
+	if s.hard != nil {
+		k.texts(s.hardE.Keys(nil))
+	}
+	k.flag(s.soft != nil)
+	if s.soft != nil {
+		k.texts(s.softE.Keys(nil))
+	}
+	if s.pods != nil {
+		k.texts(s.pods.AppendKeys(nil))
+	}
+	for _, f := range s.reuse.plan.custom {
+		k.b = f.AppendKey(k.b, p)
+	}
+}
+
+// requests writes what the pod asks of a node's rows, its images, and its features.
+func (k *keyer) requests(p *v1.Pod) {
+	k.containers(p.Spec.Containers)
+	k.containers(p.Spec.InitContainers)
+	k.resources(p.Spec.Overhead)
+	k.flag(p.Spec.Resources != nil)
+	if p.Spec.Resources != nil {
+		k.resources(p.Spec.Resources.Requests)
+		k.resources(p.Spec.Resources.Limits)
+	}
+}
+
 func (k *keyer) tolerations(list []v1.Toleration) {
 	k.count(len(list))
 	for i := range list {
@@ -154,36 +187,38 @@ func (k *keyer) tolerations(list []v1.Toleration) {
 }
 
 func (k *keyer) affinity(a *v1.Affinity) {
-	if a == nil {
-		k.flag(false)
+	k.nodeAffinity(a)
+	k.flag(a != nil && a.PodAffinity != nil)
+	if a != nil && a.PodAffinity != nil {
+		p := a.PodAffinity
+		k.podTerms(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	k.flag(a != nil && a.PodAntiAffinity != nil)
+	if a != nil && a.PodAntiAffinity != nil {
+		p := a.PodAntiAffinity
+		k.podTerms(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func (k *keyer) nodeAffinity(a *v1.Affinity) {
+	k.flag(a != nil && a.NodeAffinity != nil)
+	if a == nil || a.NodeAffinity == nil {
 		return
 	}
-	k.flag(true)
-	k.flag(a.NodeAffinity != nil)
-	if n := a.NodeAffinity; n != nil {
-		r := n.RequiredDuringSchedulingIgnoredDuringExecution
-		k.flag(r != nil)
-		if r != nil {
-			k.count(len(r.NodeSelectorTerms))
-			for i := range r.NodeSelectorTerms {
-				k.nodeTerm(&r.NodeSelectorTerms[i])
-			}
-		}
-		k.flag(n.PreferredDuringSchedulingIgnoredDuringExecution != nil)
-		k.count(len(n.PreferredDuringSchedulingIgnoredDuringExecution))
-		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			t := &n.PreferredDuringSchedulingIgnoredDuringExecution[i]
-			k.number(int64(t.Weight))
-			k.nodeTerm(&t.Preference)
+	r := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	k.flag(r != nil)
+	if r != nil {
+		k.count(len(r.NodeSelectorTerms))
+		for i := range r.NodeSelectorTerms {
+			k.nodeTerm(&r.NodeSelectorTerms[i])
 		}
 	}
-	k.flag(a.PodAffinity != nil)
-	if p := a.PodAffinity; p != nil {
-		k.podTerms(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	k.flag(a.PodAntiAffinity != nil)
-	if p := a.PodAntiAffinity; p != nil {
-		k.podTerms(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	preferred := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	k.flag(preferred != nil)
+	k.count(len(preferred))
+	for i := range preferred {
+		k.number(int64(preferred[i].Weight))
+		k.nodeTerm(&preferred[i].Preference)
 	}
 }
 

@@ -4,30 +4,36 @@ import (
 	"encoding/binary"
 	"math"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 )
 
 // layout divides the nodes into groups of equal signature. Within a group only the nodes' own rows differ: whether the pod
 // fits and what the resource and image scores give. Everything else, verdicts that move whole domains and scores that are
 // normalized over all feasible nodes included, is asked once for each group.
+//
+// Shapes that ask for the same, tolerate and select the same nodes and look at the same topology keys share a layout, as
+// long as no signature depends on the pods of a node.
 type layout struct {
-	group  []int32  // of each slot; -1: a free slot
-	where  []int32  // position in its group's heap; -1: rejected by its own rows
-	reject []uint16 // verdict of its own rows
-	static []int32  // class of equal static signatures
+	version uint64
+	founder *shape
+	private bool // signatures depend on the founder's counts
+	broken  bool // a score does not fit the keys of the heaps
+
+	static []int32  // class of equal static signatures, by slot
+	group  []int32  // -1: a free slot
+	where  []int32  // position in the group's heap; -1: rejected by the slot's own rows
+	reject []uint16 // that verdict
 	groups []group
 	index  map[string]int32
 	rank   []int32
 	dirty  []int32
 	marked []bool
 
-	ownScores  []int // positions in the scorers
-	moving     bool  // a signature depends on the pods of the node
-	signature  []int32
+	signature  []int32 // scratch
 	signatures []byte
-	keys       []string
-	feasible   []int32 // scratch: groups
-	raw, add   []int64
 }
 
 // group is the nodes of one signature.
@@ -36,7 +42,7 @@ type group struct {
 	static  filter.Rejection // of the predicates before the one that reads rows
 	heap    heap
 	rejects []tally // of its nodes whose own rows reject
-	raw     []int64 // by scorer: raw scores that are fixed by the signature
+	raw     []int64 // of the scorers that only a change of a node can change
 }
 
 type tally struct {
@@ -46,30 +52,77 @@ type tally struct {
 
 const maxOwn = 1 << 30
 
-// build makes the groups. It reports false when the own scores do not fit the heap's keys.
-func (l *layout) build(r *reuse, s *shape) bool {
-	n := r.log.Len()
-	*l = layout{
-		group: make([]int32, n), where: make([]int32, n), reject: make([]uint16, n), static: make([]int32, n), marked: make([]bool, n),
-		index: map[string]int32{}, rank: r.ranks(), keys: l.keys[:0],
-	}
-	for k := range s.attempt.scorers {
-		if s.kinds[k] == ownScore {
-			l.ownScores = append(l.ownScores, k)
+// lay gives the shape its layout, a new one if need be. It reports false when the own scores do not fit the heap's keys.
+func (r *reuse) lay(s *shape) bool {
+	private := s.private()
+	if !private {
+		r.key.b = r.key.b[:0]
+		r.key.layout(s)
+		if l, ok := r.layouts[string(r.key.b)]; ok {
+			s.layout = l
+			return l.follow(r)
 		}
 	}
-	l.moving = s.hard != nil || s.soft != nil || s.pods != nil
+	n := r.log.Len()
+	l := &layout{
+		version: r.log.Version(), founder: s, private: private, index: map[string]int32{}, rank: r.ranks(),
+		static: make([]int32, n), group: make([]int32, n), where: make([]int32, n), reject: make([]uint16, n), marked: make([]bool, n),
+	}
+	s.layout = l
 	for i := range n {
 		l.group[i], l.where[i] = -1, -1
 	}
-	l.classify(s, r.plan.order())
-	for _, i := range r.plan.order() {
+	order := r.plan.order()
+	l.classify(s, order)
+	for _, i := range order {
 		l.join(s, int32(i))
 		if !l.enter(s, int32(i)) {
 			return false
 		}
 	}
+	if !private {
+		r.layouts[string(r.key.b)] = l
+	}
 	return true
+}
+
+// private reports whether a signature of the shape depends on the pods of the node: a topology key that no two nodes share.
+func (s *shape) private() bool {
+	for _, key := range s.topologyKeys() {
+		if _, domains, have := s.reuse.log.Domains(key); key == v1.LabelHostname || domains >= have && have > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *shape) topologyKeys() (keys []string) {
+	if s.hard != nil {
+		keys = s.hardE.Keys(keys)
+	}
+	if s.soft != nil {
+		keys = s.softE.Keys(keys)
+	}
+	if s.pods != nil {
+		keys = s.pods.AppendKeys(keys)
+	}
+	return keys
+}
+
+// follow judges the nodes anew whose pods changed. It reports false when the layout no longer serves.
+func (l *layout) follow(r *reuse) bool {
+	version := r.log.Version()
+	if version == l.version {
+		return !l.broken
+	}
+	known := r.log.Since(l.version, func(events []cluster.Event) {
+		for i := range events {
+			l.touch(events[i].Node)
+		}
+	})
+	l.version = version
+	l.broken = l.broken || !known || !l.renew(l.founder)
+	return !l.broken
 }
 
 // sign writes the signature of a slot: its static class, and where it stands for the states that follow pods.
@@ -127,7 +180,7 @@ func (l *layout) join(s *shape, i int32) {
 
 // newGroup works out what is fixed for all nodes of slot i's signature.
 func (l *layout) newGroup(s *shape, i int) group {
-	g := group{raw: make([]int64, len(s.attempt.scorers))}
+	g := group{raw: make([]int64, len(s.fixed))}
 	for k, p := range s.attempt.Predicates {
 		if k == s.statics {
 			break
@@ -137,10 +190,8 @@ func (l *layout) newGroup(s *shape, i int) group {
 			break
 		}
 	}
-	for k := range s.attempt.scorers {
-		if s.kinds[k] == fixedScore {
-			g.raw[k] = s.attempt.scorers[k].Raw(i)
-		}
+	for k := range s.fixed {
+		g.raw[k] = s.fixed[k].Raw(i)
 	}
 	return g
 }
@@ -167,9 +218,8 @@ func (l *layout) enter(s *shape, i int32) bool {
 
 func (l *layout) ownKey(s *shape, i int32) (int64, bool) {
 	var own int64
-	for _, k := range l.ownScores {
-		x := &s.attempt.scorers[k]
-		own += x.Raw(int(i)) * x.weight
+	for k := range s.rows {
+		own += s.rows[k].Raw(int(i)) * s.rows[k].weight
 	}
 	return own<<32 | int64(math.MaxUint32-uint32(l.rank[i])), own >= 0 && own < maxOwn
 }
@@ -212,7 +262,7 @@ func (l *layout) renew(s *shape) bool {
 		if l.group[i] < 0 {
 			continue
 		}
-		if l.moving {
+		if l.private {
 			l.sign(s, int(i))
 			if g, same := l.index[string(l.signatures)]; !same || g != l.group[i] {
 				l.leave(i)

@@ -20,16 +20,21 @@ type Reusable interface {
 // reuse keeps what was worked out for pods that were seen before, and follows the cluster's change log. A pod seen once
 // costs nothing lasting but a hash; seen twice it gets a shape.
 type reuse struct {
-	plan   *Plan
-	log    *cluster.Snapshot
-	key    keyer
-	seen   map[string]struct{}
-	shapes map[string]*shape
-	rank   []int32 // place in scan order by slot
-	of     []int   // the scan order that rank was made of
-	epoch  uint64  // moves when everything kept became worthless
-	terms  affinity.Memo
-	at     uint64 // version up to which the log was looked through for changes of nodes
+	plan    *Plan
+	log     *cluster.Snapshot
+	key     keyer
+	seen    map[string]struct{}
+	shapes  map[string]*shape
+	layouts map[string]*layout
+	rank    []int32 // place in scan order by slot
+	of      []int   // the scan order that rank was made of
+	epoch   uint64  // moves when everything kept became worthless
+	terms   affinity.Memo
+	at      uint64 // version up to which the log was looked through for changes of nodes
+
+	feasible []int32 // scratch: groups
+	names    []string
+	raw, add []int64
 }
 
 // limits of what is kept; beyond them everything is forgotten, which costs time and changes nothing.
@@ -43,7 +48,7 @@ func newReuse(p *Plan) *reuse {
 	if !ok {
 		return nil
 	}
-	return &reuse{plan: p, log: s, seen: map[string]struct{}{}, shapes: map[string]*shape{}, at: s.Version()}
+	return &reuse{plan: p, log: s, seen: map[string]struct{}{}, shapes: map[string]*shape{}, layouts: map[string]*layout{}, names: make([]string, 0, 8), at: s.Version()}
 }
 
 // shape returns the shape of a pod, up to date; nil when the pod must be decided node by node.
@@ -68,9 +73,11 @@ func (r *reuse) shape(pod *v1.Pod) *shape {
 		}
 		if len(r.shapes) >= maxShapes {
 			clear(r.shapes)
+			clear(r.layouts)
 		}
+		key := string(r.key.b)
 		s = r.build(pod)
-		r.shapes[string(r.key.b)] = s
+		r.shapes[key] = s
 	}
 	if !s.usable || !r.follow(s) {
 		return nil
@@ -98,17 +105,19 @@ func (r *reuse) watch() {
 	if version == r.at {
 		return
 	}
-	anew := !r.log.Since(r.at, func(events []cluster.Event) {
+	anew := false
+	lost := !r.log.Since(r.at, func(events []cluster.Event) {
 		for i := range events {
 			if events[i].Set < 0 || events[i].Node < 0 {
-				r.epoch++
+				anew = true
 				return
 			}
 		}
 	})
 	r.at = version
-	if anew {
+	if anew || lost {
 		r.epoch++
+		clear(r.layouts)
 	}
 }
 
@@ -124,9 +133,10 @@ func (r *reuse) ranks() []int32 {
 	return r.rank
 }
 
-// shape is a pod prepared for good: its predicates and scorers over states that follow the cluster, and the nodes in groups
-// that differ in nothing but their own rows.
+// shape is a pod prepared for good: its predicates and scorers over states that follow the cluster, and the layout of the
+// nodes that it shares with other shapes.
 type shape struct {
+	reuse   *reuse
 	usable  bool
 	pod     *v1.Pod
 	epoch   uint64
@@ -137,6 +147,8 @@ type shape struct {
 	own     int         // position of the predicate that reads rows, right behind those; -1: none
 	signed  []Signed    // what static signatures are made of
 	kinds   []scoreKind // of the scorers
+	fixed   []scorer    // those that only a change of a node can change
+	rows    []scorer    // those that read the rows of a node
 
 	hard  *spread.HardState
 	soft  *spread.SoftState
@@ -146,7 +158,7 @@ type shape struct {
 	softE *spread.Soft
 
 	effects effects
-	layout  layout
+	layout  *layout
 }
 
 // scoreKind says what moves a raw score.
@@ -160,7 +172,7 @@ const (
 
 // build prepares a shape. It is not usable when a plugin rejects the pod as a whole, narrows the nodes, or cannot be kept.
 func (r *reuse) build(pod *v1.Pod) *shape {
-	s := &shape{pod: pod, epoch: r.epoch, version: r.log.Version(), columns: r.log.Schema().Len(), own: -1}
+	s := &shape{reuse: r, pod: pod, epoch: r.epoch, version: r.log.Version(), columns: r.log.Schema().Len(), own: -1}
 	s.attempt = Attempt{plan: r.plan, pod: pod, scored: true}
 	for _, plugin := range r.plan.profile.Filters {
 		if !r.addFilter(s, plugin) {
@@ -172,7 +184,7 @@ func (r *reuse) build(pod *v1.Pod) *shape {
 			return s
 		}
 	}
-	s.usable = s.layout.build(r, s)
+	s.usable = r.lay(s)
 	return s
 }
 
@@ -184,7 +196,7 @@ func (r *reuse) addFilter(s *shape, plugin FilterPlugin) bool {
 			return false
 		}
 		s.pods = e.CountWith(r.log, r.terms.Terms)
-		s.keys = len(s.pods.AppendKeys(nil))
+		s.keys = len(s.pods.AppendKeys(r.names[:0]))
 		s.attempt.Predicates = append(s.attempt.Predicates, podAffinity{s.pods})
 		return true
 	}
@@ -242,7 +254,7 @@ func (r *reuse) addScore(s *shape, w Weighted) bool {
 				return false
 			}
 			s.pods = e.CountWith(r.log, r.terms.Terms)
-			s.keys = len(s.pods.AppendKeys(nil))
+			s.keys = len(s.pods.AppendKeys(r.names[:0]))
 		}
 		sc = s.pods
 	} else {
@@ -278,6 +290,12 @@ func (r *reuse) addScore(s *shape, w Weighted) bool {
 	x.weigher, _ = sc.(Weigher)
 	x.ignorer, _ = sc.(Ignorer)
 	s.attempt.scorers = append(s.attempt.scorers, x)
+	switch kind {
+	case fixedScore:
+		s.fixed = append(s.fixed, x)
+	case ownScore:
+		s.rows = append(s.rows, x)
+	}
 	return true
 }
 
@@ -287,30 +305,27 @@ func (r *reuse) follow(s *shape) bool {
 		*s = *r.build(s.pod)
 		return s.usable
 	}
-	version := r.log.Version()
-	if version == s.version {
-		return true
-	}
-	if !r.log.Since(s.version, func(events []cluster.Event) {
-		for i := range events {
-			s.apply(r, &events[i])
+	if version := r.log.Version(); version != s.version {
+		if !r.log.Since(s.version, func(events []cluster.Event) {
+			for i := range events {
+				s.apply(r, &events[i])
+			}
+		}) {
+			*s = *r.build(s.pod)
+			return s.usable
 		}
-	}) {
-		*s = *r.build(s.pod)
-		return s.usable
+		s.version = version
 	}
-	s.version = version
-	if s.pods != nil && s.keys != len(s.pods.AppendKeys(s.layout.keys[:0])) {
-		s.keys = len(s.pods.AppendKeys(s.layout.keys[:0]))
-		return s.layout.build(r, s)
+	if s.pods != nil && s.keys != len(s.pods.AppendKeys(r.names[:0])) { // a running pod brought a topology key of its own
+		s.keys = len(s.pods.AppendKeys(r.names[:0]))
+		return r.lay(s)
 	}
-	return s.layout.renew(s)
+	return s.layout.follow(r)
 }
 
 // apply does to the shape what an event did to the cluster.
 func (s *shape) apply(r *reuse, e *cluster.Event) {
 	slot, n := int(e.Node), e.N
-	s.layout.touch(e.Node)
 	if n == 0 {
 		return
 	}
