@@ -31,6 +31,7 @@ func (q *Queue) Move(c Change, now time.Time) []Move {
 			q.requeue(e, v, cause{c.Event.String(), by, err}, now)
 		}
 	}
+	q.forget()
 	q.moveCycle = q.cycle
 	if !q.o.CycleCounter {
 		c.PreCheck = nil
@@ -39,10 +40,10 @@ func (q *Queue) Move(c Change, now time.Time) []Move {
 	return q.moves()
 }
 
-// concerned returns the waiting pods that the event is about.
+// concerned returns the waiting pods that the event is about, in room that the next call uses again.
 func (q *Queue) concerned(arriving Event) []*Entry {
 	q.sweeps++
-	var found []*Entry
+	found := q.found[:0]
 	see := func(e *Entry) {
 		if e.visited != q.sweeps {
 			e.visited = q.sweeps
@@ -72,7 +73,16 @@ func (q *Queue) concerned(arriving Event) []*Entry {
 			}
 		}
 	}
+	q.found = found
 	return found
+}
+
+// forget lets go of the entries that concerned returned, and of the room for very many.
+func (q *Queue) forget() {
+	clear(q.found)
+	if cap(q.found) > 4096 {
+		q.found = nil
+	}
 }
 
 // requeue sends a waiting entry, or one that returns from its attempt, back towards active.

@@ -41,6 +41,7 @@ type Queue struct {
 	lastFlush         int64 // grid number of the last leftover flush
 	closed            bool
 	out               []Move
+	found             []*Entry // room of concerned
 }
 
 // Move tells that a pod changed its place, and why. From and To are equal when a pod was replaced where it was or a

@@ -1,0 +1,81 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func TestFairness(t *testing.T) {
+	t.Run("higher priority starves lower", func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.add("low")
+		for i := range 20 {
+			n := fmt.Sprint("high", i)
+			r.pods[n] = testkit.Pod(n).Priority(1).Obj()
+			r.now = r.now.Add(time.Hour)
+			r.add(n)
+			require.Equal(t, n, r.pop())
+		}
+	})
+	t.Run("equal priorities take turns", func(t *testing.T) {
+		r := newRig(t, Options{MaxBackoff: new(time.Duration)})
+		r.add("a", "b", "c")
+		var got string
+		for range 9 {
+			n := r.pop()
+			got += n
+			r.now = r.now.Add(time.Second)
+			r.fail(n)
+		}
+		require.Equal(t, "abcabcabc", got)
+	})
+	t.Run("a hopeless pod is tried about every ten seconds", func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.pods["hopeless"] = testkit.Pod("hopeless").Priority(9).Obj()
+		r.add("hopeless")
+		attempts := 0
+		for r.now.Before(noon.Add(10 * time.Minute)) {
+			if n := r.pop(); n != "" {
+				attempts++
+				r.fail(n)
+			}
+			next, ok := r.q.Next(r.now)
+			require.True(t, ok)
+			r.now = next
+			r.q.Advance(r.now)
+		}
+		require.InDelta(t, 10*60/11, attempts, 4)
+	})
+	t.Run("every deletion wakes all that wait for room", func(t *testing.T) {
+		r := newRig(t, Options{Profiles: DefaultProfiles()})
+		for i := range 100 {
+			r.try("NodeResourcesFit", fmt.Sprint(i))
+		}
+		require.Len(t, r.q.Move(Change{Event: AssignedPodDelete, Old: testkit.Pod("gone").On("n").Obj()}, r.now), 100)
+	})
+}
+
+// Between them, entries never share memory that one of them writes: a gate that adds its name to one pod's rejectors
+// leaves those of a pod with the same list alone.
+func TestRejectorsAreNotShared(t *testing.T) {
+	r := newRig(t, Options{ShareFailures: true})
+	for _, n := range []string{"a", "b"} {
+		r.pods[n] = testkit.Pod(n).Labels("app=web").Obj()
+	}
+	r.add("a", "b")
+	r.pop()
+	r.fail("a", "P")
+	r.is(Unschedulable, "b")
+	r.shut["x b"] = true
+	r.q.Move(Change{Event: NodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
+	a, _ := r.q.Lookup(r.pod("a"))
+	b, _ := r.q.Lookup(r.pod("b"))
+	require.Equal(t, []string{"P"}, a.UnschedulablePlugins)
+	require.Equal(t, []string{"P", "x"}, b.UnschedulablePlugins)
+}
