@@ -65,6 +65,7 @@ func TestStateOf(t *testing.T) {
 		{45, 55, taint.PartialDisruption, "exactly 0.55"},
 		{46, 54, taint.Normal, "0.54"},
 		{4, 6, taint.PartialDisruption, "T-71: 6 of 10"},
+		{1, 2, taint.Normal, "T-72: not more than two"},
 	}
 	for _, c := range cases {
 		require.Equal(t, c.want, taint.StateOf(c.ready, c.notReady, taint.Config{}), "%d ready, %d not: %s", c.ready, c.notReady, c.why)
