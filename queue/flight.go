@@ -75,7 +75,7 @@ func (q *Queue) record(c Change) {
 	}
 }
 
-// since returns the events logged since the pod was popped.
+// during returns the events logged since the pod was popped.
 func (q *Queue) during(f *flight) []Change { return q.events[f.from-q.base:] }
 
 // InFlightEvents returns how many events of each label the log holds for the pods in flight, and the pods themselves as

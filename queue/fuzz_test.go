@@ -396,7 +396,7 @@ func FuzzQueue(f *testing.F) {
 // TestRandomOperations plays many strings of fixed seeds: the queue equals the model after every operation, and the
 // invariants hold.
 func TestRandomOperations(t *testing.T) {
-	rounds := 600
+	rounds := 300
 	if testing.Short() {
 		rounds = 100
 	}

@@ -1,9 +1,7 @@
 package queue
 
-// EventsV128 holds the names, bits and default registrations of Kubernetes 1.27 and 1.28: what a plugin's author of that
-// time reads in the documents. They belong to Options.CycleCounter.
-//
-// ActionsV128 are the bits: the first six are those of 1.36, Update and All cover only them.
+// The masks of Kubernetes 1.27 and 1.28. The first six bits are those of 1.36; Update and All covered only them. They belong
+// to Options.CycleCounter.
 const (
 	UpdateV128 = UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition // 60
 	AllV128    = Add | Delete | UpdateV128                                                       // 63
