@@ -41,6 +41,19 @@ func TestScaleDownOrder(t *testing.T) {
 	assert.Equal(t, steps, s.ScaleDownOrder(shuffled, 4), "the order of the replicas is irrelevant")
 }
 
+// TestScaleDownFullestFirst: where excess and spread tie, the fullest domain goes first, whatever the names.
+func TestScaleDownFullestFirst(t *testing.T) {
+	f := clusterOf("z{zone=z1} y{zone=z2} a{zone=z3} x{zone=z4}").run("z*3 y*3 a*2 x", "foo=bar")
+	s := mustHard(t, constrained("foo=bar", by("zone", 5, hard)), Options{}).Count(f)
+	assert.Equal(t, "y-0", s.ScaleDownOrder(replicasOf(f), 1)[0].Pod.Name)
+	few := mustHard(t, constrained("foo=bar", by("zone", 1, hard, minDomains(9))), Options{}).Count(f)
+	var excess []int
+	for _, d := range few.ScaleDownOrder(replicasOf(f), 9) {
+		excess = append(excess, d.Excess)
+	}
+	assert.Equal(t, []int{2, 1, 1, 1, 0, 0, 0, 0, 0}, excess, "too few domains: each may have maxSkew pods")
+}
+
 // TestScaleDownIsBest: with one constraint no other choice leaves a smaller excess.
 func TestScaleDownIsBest(t *testing.T) {
 	for seed := range int64(worlds) {

@@ -161,6 +161,23 @@ func TestSharedState(t *testing.T) {
 	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).Count(four()).Dynamic())
 }
 
+// TestSignatureOfUniqueKeys: of a key of which every node has its own value the count stands in the signature, so that nodes
+// with equally many pods are one group.
+func TestSignatureOfUniqueKeys(t *testing.T) {
+	f := &fake{}
+	for i := range 9 {
+		f.addNode(nodeOf(fmt.Sprint("n", i), fmt.Sprintf("%s=h%d,rack=r%d,%s=z%d", host, i, i, zoneKey, i%3)))
+	}
+	f.run("n1 n4*2", "foo=bar")
+	pod := constrained("foo=bar", by("rack", 1, hard), by("rack", 1, soft), by(host, 1, soft), by(zoneKey, 1, soft))
+	for kind, c := range views(f) {
+		hs, ss := mustHard(t, pod, Options{}).Count(c), mustSoft(t, pod, Options{}).Count(c)
+		assert.Equal(t, []int32{1}, hs.AppendSignature(nil, 1), kind)
+		assert.Equal(t, []int32{2, 2, 1}, ss.AppendSignature(nil, 4), kind)
+		assert.Equal(t, ss.AppendSignature(nil, 0), ss.AppendSignature(nil, 3), kind)
+	}
+}
+
 // TestMinimum moves counts at random, below 0 and beyond the histogram, and compares with a scan.
 func TestMinimum(t *testing.T) {
 	for seed := range int64(200) {
