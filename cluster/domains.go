@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -22,7 +21,7 @@ type values struct {
 	counts []int32
 	reps   []int32
 	have   int
-	given  atomic.Bool // a caller holds ids and reps: they are copied before they change
+	given  bool // a caller may hold ids and reps: they are copied before they change
 }
 
 // Domains returns, for each slot, the number of the node's value of label key (-1: a free slot or a node without it), how
@@ -34,7 +33,6 @@ func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	if c == nil {
 		c = s.addValues(indexKey{name: key}, &values{own: s.own, key: key})
 	}
-	c.given.Store(true)
 	return c.ids, len(c.names), c.have
 }
 
@@ -58,7 +56,6 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	if c == nil {
 		c = s.addValues(name, &values{own: s.own, reads: append([]string{}, reads...)})
 	}
-	c.given.Store(true)
 	return c.ids, c.reps, true
 }
 
@@ -76,11 +73,19 @@ type indexKey struct {
 	name    string
 }
 
+// values returns an index to a caller, nil when there is none. What this snapshot does not own needs no note of that: it is
+// copied before it changes.
 func (s *Snapshot) values(name indexKey) *values {
-	if m := s.indexes.Load(); m != nil {
-		return (*m)[name]
+	s.lazy.RLock()
+	c := s.indexes[name]
+	noted := c == nil || c.own != s.own || c.given
+	s.lazy.RUnlock()
+	if !noted {
+		s.lazy.Lock()
+		c.given = true
+		s.lazy.Unlock()
 	}
-	return nil
+	return c
 }
 
 // maxClasses bounds the number of class indexes that are kept; beyond it the least needed cannot be told, and all go.
@@ -90,9 +95,10 @@ const maxClasses = 128
 func (s *Snapshot) addValues(name indexKey, c *values) *values {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
-	if have := s.values(name); have != nil {
-		return have
+	if have := s.indexes[name]; have != nil {
+		return have // its maker has noted that it is in a caller's hands
 	}
+	c.given = true
 	c.ids = make([]int32, s.n)
 	for i := range c.ids {
 		c.ids[i] = -1
@@ -103,26 +109,23 @@ func (s *Snapshot) addValues(name indexKey, c *values) *values {
 			c.set(i, v, ok)
 		}
 	}
-	m := map[indexKey]*values{}
-	if old := s.indexes.Load(); old != nil {
-		m = maps.Clone(*old)
+	m := maps.Clone(s.indexes) // forks may share the map
+	if m == nil {
+		m = map[indexKey]*values{}
 	}
 	if c.reads != nil && len(m) >= maxClasses {
 		maps.DeleteFunc(m, func(_ indexKey, c *values) bool { return c.reads != nil })
 	}
 	m[name] = c
-	s.indexes.Store(&m)
+	s.indexes = m
 	return c
 }
 
 // reindexValues brings all indexes up to date with the node that a slot has now (nil: none).
 func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
-	p := s.indexes.Load()
-	if p == nil {
-		return
-	}
-	cloned, lost := false, false
-	for name, c := range *p {
+	var renewed map[indexKey]*values // forks may share the map of before
+	lost := false
+	for name, c := range s.indexes {
 		var v string
 		ok := false
 		if node != nil {
@@ -132,15 +135,13 @@ func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
 			continue
 		}
 		if c.own != s.own {
-			if !cloned {
-				m := maps.Clone(*p)
-				cloned, p = true, &m
+			if renewed == nil {
+				renewed = maps.Clone(s.indexes)
 			}
 			c = c.clone(s.own)
-			(*p)[name] = c
-		} else if c.given.Load() && slot < len(c.ids) {
-			c.ids, c.reps = slices.Clone(c.ids), slices.Clone(c.reps)
-			c.given.Store(false)
+			renewed[name] = c
+		} else if c.given && slot < len(c.ids) {
+			c.ids, c.reps, c.given = slices.Clone(c.ids), slices.Clone(c.reps), false
 		}
 		for len(c.ids) <= slot {
 			c.ids = append(c.ids, -1)
@@ -150,8 +151,8 @@ func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
 			lost = true
 		}
 	}
-	if cloned {
-		s.indexes.Store(p)
+	if renewed != nil {
+		s.indexes = renewed
 	}
 	if lost {
 		s.logAll()

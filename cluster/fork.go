@@ -5,10 +5,7 @@ package cluster
 // cheap. Marks stay with the original. Fork is a write on the original, which must not be used by anybody else meanwhile;
 // afterwards the two may be used, and changed, independently of each other, by different goroutines too. O(1).
 func (s *Snapshot) Fork() *Snapshot {
-	f := &Snapshot{core: s.core}
+	f := &Snapshot{core: s.core, indexes: s.indexes, images: s.images, order: s.order}
 	s.own, f.own = &owner{}, &owner{}
-	f.indexes.Store(s.indexes.Load())
-	f.images.Store(s.images.Load())
-	f.order.Store(s.order.Load())
 	return f
 }

@@ -34,22 +34,24 @@ func (s *Snapshot) Image(name string) (sizeBytes int64, nodes int, has func(i in
 }
 
 func (s *Snapshot) imageIndex() *images {
-	if x := s.images.Load(); x != nil {
+	s.lazy.RLock()
+	x := s.images
+	s.lazy.RUnlock()
+	if x != nil {
 		return x
 	}
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
-	if x := s.images.Load(); x != nil {
-		return x
-	}
-	x := &images{own: s.own, byName: map[string][]imageAt{}}
-	for i := range s.n {
-		if node := s.Node(i); node != nil {
-			x.add(i, node)
+	if s.images == nil {
+		x = &images{own: s.own, byName: map[string][]imageAt{}}
+		for i := range s.n {
+			if node := s.Node(i); node != nil {
+				x.add(i, node)
+			}
 		}
+		s.images = x
 	}
-	s.images.Store(x)
-	return x
+	return s.images
 }
 
 func (x *images) add(slot int, node *v1.Node) {
@@ -82,12 +84,12 @@ func (x *images) remove(slot int, node *v1.Node) {
 }
 
 func (s *Snapshot) reindexImages(slot int, old, node *v1.Node) {
-	x := s.images.Load()
+	x := s.images
 	if x == nil || old != nil && node != nil && sameImages(old, node) {
 		return
 	}
 	if x.own != s.own {
-		s.images.Store(nil)
+		s.images = nil
 		return
 	}
 	if old != nil {

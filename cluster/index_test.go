@@ -95,7 +95,7 @@ func TestClassesOfUnknownReads(t *testing.T) {
 		require.Equal(t, []int32{0, 1}, ids)
 		require.Equal(t, []int32{0, 1}, reps)
 	}
-	require.LessOrEqual(t, len(*s.indexes.Load()), maxClasses)
+	require.LessOrEqual(t, len(s.indexes), maxClasses)
 }
 
 // Examples of the zone-interleaved order.

@@ -22,7 +22,7 @@ func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
 	if n := len(s.free); n > 0 {
 		slot = int(s.free[n-1])
 	}
-	order, tree := s.order.Load(), s.keepTree()
+	order, tree := s.order, s.keepTree()
 	s.occupy(slot, node)
 	s.placeInTree(slot, node)
 	s.record(undo{kind: undoOccupy, slot: slot, tree: tree, order: order})
@@ -46,14 +46,13 @@ func (s *Snapshot) UpdateNode(node *v1.Node) error {
 	if old == node {
 		return nil
 	}
-	order, tree := s.order.Load(), s.tree
+	order, tree := s.order, s.tree
 	s.change(slot, node)
 	if zoneKey(old) != zoneKey(node) {
-		s.Order() // a list from before the change stays in force
-		order, tree = s.order.Load(), s.keepTree()
+		order, tree = s.Order(), s.keepTree() // the list of before the change stays in force
 		s.removeFromTree(slot, old)
 		s.placeInTree(slot, node)
-		s.order.Store(order)
+		s.order = order
 	}
 	s.record(undo{kind: undoChange, slot: slot, node: old, tree: tree, order: order})
 	return nil
@@ -75,7 +74,7 @@ func (s *Snapshot) RemoveNode(name string) error {
 		}
 	}
 	node := s.Node(slot)
-	order, tree := s.order.Load(), s.keepTree()
+	order, tree := s.order, s.keepTree()
 	s.vacate(slot)
 	s.removeFromTree(slot, node)
 	s.record(undo{kind: undoVacate, slot: slot, node: node, tree: tree, order: order})

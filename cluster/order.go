@@ -45,9 +45,9 @@ func (s *Snapshot) keepTree() *zoneTree {
 	return nil
 }
 
-func (s *Snapshot) restoreTree(t *zoneTree, order *[]int32) {
+func (s *Snapshot) restoreTree(t *zoneTree, order []int32) {
 	s.tree = t
-	s.order.Store(order)
+	s.order = order
 }
 
 func (s *Snapshot) writeTree() *zoneTree {
@@ -58,7 +58,7 @@ func (s *Snapshot) writeTree() *zoneTree {
 		}
 		s.tree = t
 	}
-	s.order.Store(nil)
+	s.order = nil
 	return s.tree
 }
 
@@ -89,17 +89,24 @@ func (s *Snapshot) removeFromTree(slot int, node *v1.Node) {
 // v1.36, that shows only when a node is next added or removed. The list is renewed by the first call after that, in
 // O(nodes); a list that was returned never changes. Read-only.
 func (s *Snapshot) Order() []int32 {
-	if p := s.order.Load(); p != nil {
-		return *p
+	s.lazy.RLock()
+	list := s.order
+	s.lazy.RUnlock()
+	if list != nil {
+		return list
 	}
-	list := make([]int32, 0, s.live)
-	for round := 0; len(list) < s.live; round++ {
-		for i := range s.tree.zones {
-			if slots := s.tree.zones[i].slots; round < len(slots) {
-				list = append(list, slots[round])
+	s.lazy.Lock()
+	defer s.lazy.Unlock()
+	if s.order == nil {
+		list = make([]int32, 0, s.live)
+		for round := 0; len(list) < s.live; round++ {
+			for i := range s.tree.zones {
+				if slots := s.tree.zones[i].slots; round < len(slots) {
+					list = append(list, slots[round])
+				}
 			}
 		}
+		s.order = list
 	}
-	s.order.Store(&list)
-	return list
+	return s.order
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"sync"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -25,10 +24,10 @@ type Snapshot struct {
 	undo      []undo
 
 	// Indexes made at the first question.
-	lazy    sync.Mutex
-	indexes atomic.Pointer[map[indexKey]*values]
-	images  atomic.Pointer[images]
-	order   atomic.Pointer[[]int32]
+	lazy    sync.RWMutex // reads that make one may run beside others
+	indexes map[indexKey]*values
+	images  *images
+	order   []int32
 }
 
 // core is what a fork begins with: a copy of these headers, while what they point to belongs to nobody any more.

@@ -34,7 +34,7 @@ type undo struct {
 	info     *Info
 	node     *v1.Node
 	tree     *zoneTree
-	order    *[]int32
+	order    []int32
 	call     func()
 }
 
