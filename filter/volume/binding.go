@@ -1,0 +1,277 @@
+package volume
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+)
+
+// Binding is a pod's side of VolumeBinding: bound volumes must be reachable from the node, and every claim that waits for
+// its first consumer must find a volume or be provisioned there. It is immutable.
+type Binding struct {
+	pre     filter.PreFilterResult
+	bound   []boundClaim
+	delayed []delayedClaim // the ones to match, by request, then the others as written
+	err     string         // a claim's selector cannot be read
+	options Options
+	ledger  *Ledger
+}
+
+// boundClaim is a claim with a volume.
+type boundClaim struct {
+	claim    *v1.PersistentVolumeClaim
+	volume   *v1.PersistentVolume // nil: missing
+	affinity *affinity.Selector
+}
+
+// delayedClaim is a claim that waits for its first consumer.
+type delayedClaim struct {
+	claim      *v1.PersistentVolumeClaim
+	class      *storagev1.StorageClass
+	selected   string // node for which it is being provisioned already, "" when it is not
+	candidates []candidate
+	capacities []capacity
+	counted    bool // capacity is checked
+	topologies []topology
+	request    resource.Quantity
+	ask        bool // the claim names a storage request
+}
+
+// candidate is a volume that the claim could take, were it not for the node.
+type candidate struct {
+	volume   *v1.PersistentVolume
+	affinity *affinity.Selector
+	reserved bool // its claimRef is the claim
+}
+
+// capacity is a CSIStorageCapacity with room for the claim.
+type capacity struct {
+	object *storagev1.CSIStorageCapacity
+	nodes  labels.Selector
+}
+
+// topology is one term of allowedTopologies.
+type topology []v1.TopologySelectorLabelRequirement
+
+const bindingPlugin = "VolumeBinding"
+
+// Binding makes the plugin's evaluator. O(volumes of the pod), and O(PersistentVolumes and CSIStorageCapacities) for each
+// claim that waits for its first consumer.
+func (p *Pod) Binding() *Binding {
+	e := &Binding{pre: result(bindingPlugin, filter.Success), options: p.options, ledger: p.objects.ledger}
+	if len(p.claims) == 0 {
+		e.pre.Code = filter.Skip
+		return e
+	}
+	for i := range p.claims {
+		if reason := p.unusable(&p.claims[i]); reason != "" {
+			e.pre = result(bindingPlugin, filter.UnschedulableAndUnresolvable, reason)
+			return e
+		}
+	}
+	immediate := false
+	for i := range p.claims {
+		claim := p.claims[i].claim
+		if completed(claim) {
+			e.bound = append(e.bound, p.boundClaim(claim))
+			continue
+		}
+		sc, ok := p.class(class(claim))
+		switch {
+		case !ok:
+			immediate = true
+		case sc.VolumeBindingMode == nil:
+			e.pre = result(bindingPlugin, filter.Error, modeNotSet(sc.Name))
+			return e
+		case *sc.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer && claim.Spec.VolumeName == "":
+			e.delayed = append(e.delayed, p.delayedClaim(claim, sc, e))
+		default:
+			immediate = true
+		}
+	}
+	if immediate {
+		e.pre = result(bindingPlugin, filter.UnschedulableAndUnresolvable, "pod has unbound immediate PersistentVolumeClaims")
+	}
+	slices.SortStableFunc(e.delayed, compareDelayed)
+	return e
+}
+
+// unusable returns why a claim rejects the pod at once, "" when it does not.
+func (p *Pod) unusable(c *podClaim) string {
+	switch {
+	case c.claim == nil && c.ephemeral:
+		return `waiting for ephemeral volume controller to create the persistentvolumeclaim "` + c.name + `"`
+	case c.claim == nil:
+		return claimNotFound(c.name)
+	case c.claim.Status.Phase == v1.ClaimLost:
+		return `persistentvolumeclaim "` + c.name + `" bound to non-existent persistentvolume "` + c.claim.Spec.VolumeName + `"`
+	case c.claim.DeletionTimestamp != nil:
+		return `persistentvolumeclaim "` + c.name + `" is being deleted`
+	case c.ephemeral && !owned(p.pod, c.claim):
+		return notOwner(p.pod, c.claim)
+	}
+	return ""
+}
+
+// completed reports whether a claim is bound for good.
+func completed(claim *v1.PersistentVolumeClaim) bool {
+	_, ok := claim.Annotations[AnnBindCompleted]
+	return ok && claim.Spec.VolumeName != ""
+}
+
+func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim) boundClaim {
+	b := boundClaim{claim: claim}
+	if pv, ok := get(p.objects.PersistentVolumes, "", claim.Spec.VolumeName); ok {
+		b.volume, b.affinity = pv, nodeAffinity(pv)
+	}
+	return b
+}
+
+// nodeAffinity compiles the nodes from which a volume can be reached; nil stands for all. What cannot be read matches
+// nothing, as the selector's own rule says.
+func nodeAffinity(pv *v1.PersistentVolume) *affinity.Selector {
+	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
+		return nil
+	}
+	s, _ := affinity.CompileSelector(pv.Spec.NodeAffinity.Required)
+	return s
+}
+
+func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.StorageClass, e *Binding) delayedClaim {
+	d := delayedClaim{claim: claim, class: sc, selected: claim.Annotations[AnnSelectedNode]}
+	d.request, d.ask = claim.Spec.Resources.Requests[v1.ResourceStorage]
+	for _, t := range sc.AllowedTopologies {
+		d.topologies = append(d.topologies, t.MatchLabelExpressions)
+	}
+	if d.selected == "" {
+		candidates, err := p.candidates(claim, &d)
+		if err != nil && e.err == "" {
+			e.err = err.Error()
+		}
+		d.candidates = candidates
+	}
+	if driver, ok := get(p.objects.CSIDrivers, "", sc.Provisioner); ok && d.ask && driver.Spec.StorageCapacity != nil && *driver.Spec.StorageCapacity {
+		d.counted = true
+		d.capacities = p.capacities(sc.Name, d.request)
+	}
+	return d
+}
+
+// candidates returns the volumes that the claim could take on some node. A volume whose claimRef is the claim may be taken
+// whatever its phase, labels and access modes; otherwise the smallest comes first, of equal ones the first in the table.
+func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]candidate, error) {
+	selector := labels.Everything()
+	if claim.Spec.Selector != nil {
+		s, err := metav1.LabelSelectorAsSelector(claim.Spec.Selector)
+		if err != nil {
+			return nil, err
+		}
+		selector = s
+	}
+	name := class(claim)
+	var reserved, free []candidate
+	for pv := range all(p.objects.PersistentVolumes) {
+		if volumeClass(pv) != name || pv.DeletionTimestamp != nil {
+			continue
+		}
+		ref := pv.Spec.ClaimRef
+		if ref != nil && !refersTo(ref, claim) || !suits(pv, claim, d.request) {
+			continue
+		}
+		c := candidate{pv, nodeAffinity(pv), ref != nil}
+		switch {
+		case c.reserved:
+			reserved = append(reserved, c)
+		case pv.Status.Phase == v1.VolumeAvailable && selector.Matches(labels.Set(pv.Labels)) && offersModes(pv, claim):
+			free = append(free, c)
+		}
+	}
+	slices.SortStableFunc(free, func(a, b candidate) int {
+		x, y := a.volume.Spec.Capacity[v1.ResourceStorage], b.volume.Spec.Capacity[v1.ResourceStorage]
+		return x.Cmp(y)
+	})
+	return append(reserved, free...), nil
+}
+
+// refersTo reports whether a volume's claimRef is the claim; without a UID it is reserved for the claim by name.
+func refersTo(ref *v1.ObjectReference, claim *v1.PersistentVolumeClaim) bool {
+	return ref.Name == claim.Name && ref.Namespace == claim.Namespace && (ref.UID == "" || ref.UID == claim.UID)
+}
+
+// suits reports whether size, mode and attributes class of a volume are those that the claim asks for.
+func suits(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim, request resource.Quantity) bool {
+	size := pv.Spec.Capacity[v1.ResourceStorage]
+	return size.Cmp(request) >= 0 &&
+		mode(pv.Spec.VolumeMode) == mode(claim.Spec.VolumeMode) &&
+		deref(pv.Spec.VolumeAttributesClassName) == deref(claim.Spec.VolumeAttributesClassName)
+}
+
+func mode(m *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
+	if m == nil {
+		return v1.PersistentVolumeFilesystem
+	}
+	return *m
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func offersModes(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) bool {
+	return !slices.ContainsFunc(claim.Spec.AccessModes, func(m v1.PersistentVolumeAccessMode) bool {
+		return !hasMode(pv.Spec.AccessModes, m)
+	})
+}
+
+// capacities returns the published capacities of a class that have room for the request. An object without nodeTopology
+// is available nowhere.
+func (p *Pod) capacities(class string, request resource.Quantity) []capacity {
+	var out []capacity
+	for o := range all(p.objects.CSIStorageCapacities) {
+		if o.StorageClassName != class || o.NodeTopology == nil {
+			continue
+		}
+		most := o.MaximumVolumeSize
+		if most == nil {
+			most = o.Capacity
+		}
+		if most == nil {
+			continue
+		}
+		if m := *most; m.Cmp(request) < 0 { // a copy: Cmp may rewrite what it is called on
+			continue
+		}
+		nodes, err := metav1.LabelSelectorAsSelector(o.NodeTopology)
+		if err != nil { // available nowhere, like one without topology
+			continue
+		}
+		out = append(out, capacity{o, nodes})
+	}
+	return out
+}
+
+// compareDelayed orders claims for matching:
+//
+//  1. by requested storage, smaller first,
+//  2. as written in the pod (the sort is stable).
+func compareDelayed(a, b delayedClaim) int {
+	return a.request.Cmp(b.request)
+}
+
+// PreFilter returns the plugin's answer about the pod as a whole: Skip without claims, UnschedulableAndUnresolvable for a
+// claim that cannot be used or ought to be bound already, Error for a class without binding mode, else Success.
+func (e *Binding) PreFilter() filter.PreFilterResult { return e.pre }
+
+// Count binds the rule to a cluster. O(1). What a ledger assumes counts as it was when the pod was compiled; after a change
+// of the ledger compile anew.
+func (e *Binding) Count(c Cluster) *BindingState { return &BindingState{e, c} }

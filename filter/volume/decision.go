@@ -1,0 +1,122 @@
+package volume
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Decision is what has to happen to a pod's claims when it is put on a node: what kube-scheduler writes in PreBind. The
+// zero value is nothing.
+type Decision struct {
+	Node string
+	// Bind are the claims that take a volume that exists.
+	Bind []Match
+	// Provision are the claims for which a volume is to be made.
+	Provision []*v1.PersistentVolumeClaim
+}
+
+// Match is a claim and the volume that it takes.
+type Match struct {
+	Claim  *v1.PersistentVolumeClaim
+	Volume *v1.PersistentVolume
+}
+
+// Bindings returns what would be bound and provisioned on slot i, and false when Check rejects it. Claims that are bound
+// already are not in it.
+func (s *BindingState) Bindings(i int) (Decision, bool) {
+	e, node := s.binding, s.cluster.Node(i)
+	if node == nil {
+		node = &noNode
+	}
+	d := Decision{Node: node.Name}
+	if e.checkBound(node) != 0 {
+		return Decision{}, false
+	}
+	if len(e.delayed) == 0 {
+		return d, true
+	}
+	v, choices := e.checkDelayed(node, nil)
+	if v != 0 {
+		return Decision{}, false
+	}
+	for _, c := range choices {
+		if c.volume != nil {
+			d.Bind = append(d.Bind, Match{c.claim.claim, c.volume.volume})
+		} else {
+			d.Provision = append(d.Provision, c.claim.claim)
+		}
+	}
+	return d, true
+}
+
+// Empty reports whether nothing has to happen.
+func (d Decision) Empty() bool { return len(d.Bind) == 0 && len(d.Provision) == 0 }
+
+// Objects returns the volumes and claims as the scheduler would write them: each volume of Bind with the claim in its
+// claimRef, each claim of Provision with the node in its annotation. They are copies; those that are so already are left
+// out.
+func (d Decision) Objects() (volumes []*v1.PersistentVolume, claims []*v1.PersistentVolumeClaim) {
+	for _, m := range d.Bind {
+		if pv := reserve(m.Volume, m.Claim); pv != m.Volume {
+			volumes = append(volumes, pv)
+		}
+	}
+	for _, claim := range d.Provision {
+		if c := selectNode(claim, d.Node); c != claim {
+			claims = append(claims, c)
+		}
+	}
+	return volumes, claims
+}
+
+// reserve returns a copy of the volume with the claim in its claimRef, the volume itself when it is there in full.
+func reserve(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) *v1.PersistentVolume {
+	ref := pv.Spec.ClaimRef
+	if ref != nil && refersTo(ref, claim) && ref.UID == claim.UID {
+		return pv
+	}
+	c := pv.DeepCopy()
+	if ref == nil {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[AnnBoundByController] = "yes"
+	}
+	c.Spec.ClaimRef = &v1.ObjectReference{
+		Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
+		ResourceVersion: claim.ResourceVersion,
+	}
+	return c
+}
+
+// selectNode returns a copy of the claim that is being provisioned for the node, the claim itself when it is already.
+func selectNode(claim *v1.PersistentVolumeClaim, node string) *v1.PersistentVolumeClaim {
+	if claim.Annotations[AnnSelectedNode] == node {
+		return claim
+	}
+	c := claim.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[AnnSelectedNode] = node
+	return c
+}
+
+// room reports whether a capacity object has room for the claim beside what is being provisioned from it: the ledger's
+// claims and the earlier ones of this pod.
+func (e *Binding) room(c *capacity, d *delayedClaim, earlier []choice) bool {
+	if c.object.Capacity == nil {
+		return true // only the largest volume is published
+	}
+	var sum resource.Quantity
+	sum.Add(d.request)
+	for _, o := range earlier {
+		if o.claim.class.Name == d.class.Name {
+			sum.Add(o.claim.request)
+		}
+	}
+	if e.ledger != nil {
+		e.ledger.addProvisioning(&sum, d, c)
+	}
+	return sum.Cmp(*c.object.Capacity) <= 0
+}

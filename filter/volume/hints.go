@@ -1,0 +1,221 @@
+package volume
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// annMigratedPlugins lists on a CSINode the in-tree plugins whose volumes its drivers serve.
+const annMigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins"
+
+// RestrictionsWouldHelp is the queueing hint of VolumeRestrictions: whether an event could make a pod schedulable that the
+// filter rejected. old is nil for an addition, new for a deletion.
+//
+//   - Pod deleted: of the same namespace, with a disk that conflicts with one of this pod's or a claim in common.
+//   - Claim added: one that this pod mounts by name.
+//   - Node added or updated: always.
+//
+// Any other type is an error, which a queue treats as yes; so with the other hints.
+func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := event[v1.Pod](old, new); ok {
+		if after != nil || before.Namespace != pod.Namespace {
+			return false, nil
+		}
+		shared := slices.ContainsFunc(claimNames(before), func(n string) bool { return slices.Contains(claimNames(pod), n) })
+		return shared || diskConflict(pod, before), nil
+	}
+	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+		return after != nil && after.Namespace == pod.Namespace && slices.Contains(claimNames(pod), after.Name), nil
+	}
+	if _, after, ok := event[v1.Node](old, new); ok {
+		return after != nil, nil
+	}
+	return false, unexpected(old, new)
+}
+
+// LimitsWouldHelp is the queueing hint of NodeVolumeLimits.
+//
+//   - CSINode added; or updated, with a larger limit of some driver (none counts as 0).
+//   - Pod deleted: it had a node or a nominated node, and claims or volumes of in-tree kinds.
+//   - Claim added: one of this pod's, ephemeral ones included.
+//   - VolumeAttachment deleted: this pod has claims, or a volume of that driver written into it.
+func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := event[storagev1.CSINode](old, new); ok {
+		return after != nil && (before == nil || limitGrew(before, after)), nil
+	}
+	if before, after, ok := event[v1.Pod](old, new); ok {
+		return after == nil && placed(before) && attaches(before), nil
+	}
+	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+		return after != nil && usesClaim(pod, after), nil
+	}
+	if before, after, ok := event[storagev1.VolumeAttachment](old, new); ok {
+		return after == nil && (hasClaims(pod) || hasInline(pod, before.Spec.Attacher)), nil
+	}
+	return false, unexpected(old, new)
+}
+
+// BindingWouldHelp is the queueing hint of VolumeBinding.
+//
+//   - Node or PersistentVolume added or updated: always. Claim: one of this pod's.
+//   - StorageClass added; or updated, with other allowedTopologies.
+//   - CSINode added; or updated, with another annotation of migrated plugins.
+//   - CSIDriver updated: it no longer publishes capacity, and this pod has a volume of it written into it.
+//   - CSIStorageCapacity added; or updated, with more room.
+func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := event[v1.Node](old, new); ok {
+		return after != nil, nil
+	}
+	if _, after, ok := event[v1.PersistentVolume](old, new); ok {
+		return after != nil, nil
+	}
+	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+		return after != nil && usesClaim(pod, after), nil
+	}
+	if before, after, ok := event[storagev1.StorageClass](old, new); ok {
+		return after != nil && (before == nil || !apiequality.Semantic.DeepEqual(before.AllowedTopologies, after.AllowedTopologies)), nil
+	}
+	if before, after, ok := event[storagev1.CSINode](old, new); ok {
+		return after != nil && (before == nil || before.Annotations[annMigratedPlugins] != after.Annotations[annMigratedPlugins]), nil
+	}
+	if before, after, ok := event[storagev1.CSIDriver](old, new); ok {
+		return before != nil && after != nil && publishes(before) && !publishes(after) && hasCSI(pod, after.Name), nil
+	}
+	if before, after, ok := event[storagev1.CSIStorageCapacity](old, new); ok {
+		return after != nil && (before == nil || more(before.Capacity, after.Capacity) || more(before.MaximumVolumeSize, after.MaximumVolumeSize)), nil
+	}
+	return false, unexpected(old, new)
+}
+
+// ZoneWouldHelp is the queueing hint of VolumeZone.
+//
+//   - Node added or updated: always.
+//   - PersistentVolume added; or updated, with other zone or region labels.
+//   - Claim added or updated: one that this pod mounts by name.
+//   - StorageClass added: it waits for the first consumer.
+func ZoneWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if _, after, ok := event[v1.Node](old, new); ok {
+		return after != nil, nil
+	}
+	if before, after, ok := event[v1.PersistentVolume](old, new); ok {
+		return after != nil && (before == nil || zonesDiffer(before, after)), nil
+	}
+	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
+		return after != nil && after.Namespace == pod.Namespace && slices.Contains(claimNames(pod), after.Name), nil
+	}
+	if _, after, ok := event[storagev1.StorageClass](old, new); ok {
+		return after != nil && after.VolumeBindingMode != nil && *after.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer, nil
+	}
+	return false, unexpected(old, new)
+}
+
+func limitGrew(before, after *storagev1.CSINode) bool {
+	limits := func(n *storagev1.CSINode) map[string]int32 {
+		m := map[string]int32{}
+		for _, d := range n.Spec.Drivers {
+			if d.Allocatable != nil && d.Allocatable.Count != nil {
+				m[d.Name] = *d.Allocatable.Count
+			}
+		}
+		return m
+	}
+	was := limits(before)
+	for driver, n := range limits(after) {
+		if n > was[driver] {
+			return true
+		}
+	}
+	return false
+}
+
+func zonesDiffer(before, after *v1.PersistentVolume) bool {
+	for _, key := range zoneKeys {
+		was, had := before.Labels[key[0]]
+		is, has := after.Labels[key[0]]
+		if was != is || had != has {
+			return true
+		}
+	}
+	return false
+}
+
+func publishes(d *storagev1.CSIDriver) bool {
+	return d.Spec.StorageCapacity != nil && *d.Spec.StorageCapacity
+}
+
+// more reports whether after is more than before; nil is nothing.
+func more(before, after *resource.Quantity) bool {
+	if after == nil {
+		return false
+	}
+	if before == nil {
+		return after.Sign() > 0
+	}
+	a := *after // a copy: Cmp may rewrite what it is called on
+	return a.Cmp(*before) > 0
+}
+
+func placed(p *v1.Pod) bool { return p.Spec.NodeName != "" || p.Status.NominatedNodeName != "" }
+
+// usesClaim reports whether the claim is one of the pod's, ephemeral ones included.
+func usesClaim(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
+	if claim.Namespace != pod.Namespace {
+		return false
+	}
+	for i := range pod.Spec.Volumes {
+		name, ephemeral, ok := claimName(pod, &pod.Spec.Volumes[i])
+		if ok && name == claim.Name && (!ephemeral || owned(pod, claim)) {
+			return true
+		}
+	}
+	return false
+}
+
+// attaches reports whether the pod has volumes that NodeVolumeLimits may count.
+func attaches(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if _, _, ok := claimName(pod, &pod.Spec.Volumes[i]); ok {
+			return true
+		}
+		if _, ok := inlineDisk(&pod.Spec.Volumes[i]); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func hasClaims(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })
+}
+
+func hasInline(pod *v1.Pod, driver string) bool {
+	for i := range pod.Spec.Volumes {
+		if d, ok := inlineDisk(&pod.Spec.Volumes[i]); ok && d.driver == driver {
+			return true
+		}
+	}
+	return false
+}
+
+func hasCSI(pod *v1.Pod, driver string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.CSI != nil && v.CSI.Driver == driver })
+}
+
+// event returns both objects of an event about a T, nil for one that is absent; false when it is about something else.
+func event[T any](old, new any) (before, after *T, ok bool) {
+	before, wasT := old.(*T)
+	after, isT := new.(*T)
+	if (old != nil && !wasT) || (new != nil && !isT) {
+		return nil, nil, false
+	}
+	return before, after, before != nil || after != nil
+}
+
+func unexpected(old, new any) error {
+	return fmt.Errorf("objects of an event: got %T and %T, which the filter has no interest in", old, new)
+}

@@ -1,0 +1,244 @@
+package volume
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Ledger remembers the volume decisions of pods that are on their way to a node, so that they reach the pods after them
+// before the API objects show them:
+//
+//   - a volume that a claim takes is no candidate for any other claim,
+//   - a claim that is being provisioned for a node waits for that node,
+//   - a ReadWriteOncePod claim of an assumed pod is in use,
+//   - with Options.ReserveCapacity, what is being provisioned takes its share of the published capacity.
+//
+// Objects shows the cluster with all that; compile the next pod from it. Assume and Forget are exact opposites. A Ledger
+// belongs to one goroutine; the objects it is given are never changed.
+type Ledger struct {
+	base    Objects
+	pods    map[types.UID]*assumption
+	volumes map[string]*hold // by volume
+	claims  map[string]*hold // by claim, of those being provisioned
+	users   map[string][]types.UID
+}
+
+type assumption struct {
+	pod      *v1.Pod
+	decision Decision
+	node     *v1.Node
+}
+
+// hold is what is assumed of one object, by one or more pods that share a claim.
+type hold struct {
+	claim *v1.PersistentVolumeClaim // the claim that takes a volume, or that is provisioned
+	node  *v1.Node
+	pods  []types.UID
+
+	// The copy that was shown last, and of which object.
+	volume, volumeShown *v1.PersistentVolume
+	owner, ownerShown   *v1.PersistentVolumeClaim
+}
+
+// NewLedger returns a ledger over the objects, without assumptions.
+func NewLedger(base Objects) *Ledger {
+	return &Ledger{
+		base: base, pods: map[types.UID]*assumption{}, volumes: map[string]*hold{}, claims: map[string]*hold{},
+		users: map[string][]types.UID{},
+	}
+}
+
+// SetObjects replaces the objects under the assumptions, after the API showed changes.
+func (l *Ledger) SetObjects(base Objects) { l.base = base }
+
+// Objects returns the objects with every assumption in them. They follow the ledger.
+func (l *Ledger) Objects() Objects {
+	o := l.base
+	o.ledger = l
+	o.PersistentVolumes = volumeView{l}
+	o.Claims = claimView{l}
+	return o
+}
+
+// Assume enters the decision for a pod that goes to the node. An error, which leaves the ledger as it was, says that the
+// pod is assumed already, or that a volume or claim of the decision has been promised otherwise since the pod was
+// compiled.
+func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
+	if _, ok := l.pods[pod.UID]; ok {
+		return fmt.Errorf("pod %s/%s (UID %s) is assumed already", pod.Namespace, pod.Name, pod.UID)
+	}
+	for _, m := range d.Bind {
+		if h := l.volumes[m.Volume.Name]; h != nil && key(h.claim) != key(m.Claim) {
+			return fmt.Errorf("persistentvolume %q is promised to claim %s, not free for %s", m.Volume.Name, key(h.claim), key(m.Claim))
+		}
+	}
+	for _, claim := range d.Provision {
+		if h := l.claims[key(claim)]; h != nil && h.node.Name != node.Name {
+			return fmt.Errorf("claim %s is being provisioned for node %q, not %q", key(claim), h.node.Name, node.Name)
+		}
+	}
+	l.pods[pod.UID] = &assumption{pod, d, node}
+	for _, m := range d.Bind {
+		holdOf(l.volumes, m.Volume.Name, m.Claim, node).add(pod.UID)
+	}
+	for _, claim := range d.Provision {
+		holdOf(l.claims, key(claim), claim, node).add(pod.UID)
+	}
+	for _, name := range claimNames(pod) {
+		k := pod.Namespace + "/" + name
+		l.users[k] = append(l.users[k], pod.UID)
+	}
+	return nil
+}
+
+// Forget takes back what Assume entered for the pod with that UID, and reports whether there was anything.
+func (l *Ledger) Forget(uid types.UID) bool {
+	a, ok := l.pods[uid]
+	if !ok {
+		return false
+	}
+	delete(l.pods, uid)
+	for _, m := range a.decision.Bind {
+		release(l.volumes, m.Volume.Name, uid)
+	}
+	for _, claim := range a.decision.Provision {
+		release(l.claims, key(claim), uid)
+	}
+	for _, name := range claimNames(a.pod) {
+		k := a.pod.Namespace + "/" + name
+		if l.users[k] = slices.DeleteFunc(l.users[k], func(u types.UID) bool { return u == uid }); len(l.users[k]) == 0 {
+			delete(l.users, k)
+		}
+	}
+	return true
+}
+
+// Len returns the number of assumed pods.
+func (l *Ledger) Len() int { return len(l.pods) }
+
+// Decision returns what was assumed for the pod with that UID.
+func (l *Ledger) Decision(uid types.UID) (Decision, bool) {
+	if a, ok := l.pods[uid]; ok {
+		return a.decision, true
+	}
+	return Decision{}, false
+}
+
+// uses reports whether an assumed pod other than this one uses the claim of its namespace.
+func (l *Ledger) uses(pod *v1.Pod, claim string) bool {
+	return slices.ContainsFunc(l.users[pod.Namespace+"/"+claim], func(u types.UID) bool { return u != pod.UID })
+}
+
+// addProvisioning adds the requests that the ledger's claims of the same class take from a capacity object. A claim that
+// shares its own entry is not counted twice.
+func (l *Ledger) addProvisioning(sum *resource.Quantity, d *delayedClaim, c *capacity) {
+	for k, h := range l.claims {
+		if k != key(d.claim) && class(h.claim) == d.class.Name && c.nodes.Matches(labels.Set(h.node.Labels)) {
+			sum.Add(h.claim.Spec.Resources.Requests[v1.ResourceStorage])
+		}
+	}
+}
+
+func key(claim *v1.PersistentVolumeClaim) string { return claim.Namespace + "/" + claim.Name }
+
+// claimNames returns the claims that a pod mounts by name, each once.
+func claimNames(pod *v1.Pod) []string {
+	var out []string
+	for i := range pod.Spec.Volumes {
+		if c := pod.Spec.Volumes[i].PersistentVolumeClaim; c != nil && !slices.Contains(out, c.ClaimName) {
+			out = append(out, c.ClaimName)
+		}
+	}
+	return out
+}
+
+func holdOf(m map[string]*hold, k string, claim *v1.PersistentVolumeClaim, node *v1.Node) *hold {
+	h := m[k]
+	if h == nil {
+		h = &hold{claim: claim, node: node}
+		m[k] = h
+	}
+	return h
+}
+
+func (h *hold) add(uid types.UID) { h.pods = append(h.pods, uid) }
+
+func release(m map[string]*hold, k string, uid types.UID) {
+	h := m[k]
+	if h == nil {
+		return
+	}
+	if h.pods = slices.DeleteFunc(h.pods, func(u types.UID) bool { return u == uid }); len(h.pods) == 0 {
+		delete(m, k)
+	}
+}
+
+// volumeView is the base's volumes with the claims that are to take them.
+type volumeView struct{ l *Ledger }
+
+func (v volumeView) Get(namespace, name string) (*v1.PersistentVolume, bool) {
+	pv, ok := get(v.l.base.PersistentVolumes, namespace, name)
+	if !ok {
+		return nil, false
+	}
+	return v.seen(pv), true
+}
+
+func (v volumeView) All() iter.Seq[*v1.PersistentVolume] {
+	return func(yield func(*v1.PersistentVolume) bool) {
+		for pv := range all(v.l.base.PersistentVolumes) {
+			if !yield(v.seen(pv)) {
+				return
+			}
+		}
+	}
+}
+
+func (v volumeView) seen(pv *v1.PersistentVolume) *v1.PersistentVolume {
+	h := v.l.volumes[pv.Name]
+	if h == nil || pv.Spec.ClaimRef != nil && !refersTo(pv.Spec.ClaimRef, h.claim) { // the API has decided otherwise
+		return pv
+	}
+	if h.volume != pv {
+		h.volume, h.volumeShown = pv, reserve(pv, h.claim)
+	}
+	return h.volumeShown
+}
+
+// claimView is the base's claims with the nodes for which they are being provisioned.
+type claimView struct{ l *Ledger }
+
+func (v claimView) Get(namespace, name string) (*v1.PersistentVolumeClaim, bool) {
+	c, ok := get(v.l.base.Claims, namespace, name)
+	if !ok {
+		return nil, false
+	}
+	return v.seen(c), true
+}
+
+func (v claimView) All() iter.Seq[*v1.PersistentVolumeClaim] {
+	return func(yield func(*v1.PersistentVolumeClaim) bool) {
+		for c := range all(v.l.base.Claims) {
+			if !yield(v.seen(c)) {
+				return
+			}
+		}
+	}
+}
+
+func (v claimView) seen(c *v1.PersistentVolumeClaim) *v1.PersistentVolumeClaim {
+	h := v.l.claims[key(c)]
+	if h == nil || completed(c) {
+		return c
+	}
+	if h.owner != c {
+		h.owner, h.ownerShown = c, selectNode(c, h.node.Name)
+	}
+	return h.ownerShown
+}

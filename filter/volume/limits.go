@@ -1,0 +1,328 @@
+package volume
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+// Limits is a pod's side of NodeVolumeLimits: the volumes that it would attach. It is immutable.
+type Limits struct {
+	pod    *Pod
+	disks  []wanted // each volume once
+	reason string   // why every node rejects: a missing claim
+	broken string   // why the plugin fails: a claim of another pod
+	skip   bool
+}
+
+// wanted is a volume of the pod. translated: it is a CSI volume only on nodes with a CSINode.
+type wanted struct {
+	disk
+	translated bool
+}
+
+const limitsPlugin = "NodeVolumeLimits"
+
+// Limits makes the plugin's evaluator.
+func (p *Pod) Limits() *Limits {
+	e := &Limits{pod: p, skip: true}
+	next := 0
+	for i := range p.pod.Spec.Volumes {
+		v := &p.pod.Spec.Volumes[i]
+		if d, ok := inlineDisk(v); ok {
+			e.skip = false
+			e.want(d, true)
+			continue
+		}
+		if _, _, ok := claimName(p.pod, v); !ok {
+			continue
+		}
+		e.skip = false
+		c := &p.claims[next]
+		next++
+		switch {
+		case c.claim == nil:
+			if e.reason == "" && e.broken == "" {
+				e.reason = "looking up PVC " + p.pod.Namespace + "/" + c.name + ": " + claimNotFound(c.name)
+			}
+		case c.ephemeral && !owned(p.pod, c.claim):
+			if e.reason == "" && e.broken == "" {
+				e.broken = notOwner(p.pod, c.claim)
+			}
+		default:
+			if d, translated, ok := p.objects.claimDisk(c.claim); ok {
+				e.want(d, translated)
+			}
+		}
+	}
+	return e
+}
+
+// want adds a volume. One that is named both as a CSI volume and by translation is a CSI volume.
+func (e *Limits) want(d disk, translated bool) {
+	for k := range e.disks {
+		if e.disks[k].disk == d {
+			e.disks[k].translated = e.disks[k].translated && translated
+			return
+		}
+	}
+	e.disks = append(e.disks, wanted{d, translated})
+}
+
+// claimDisk returns the volume that a claim attaches; false when it is not counted. A claim without a volume counts as one
+// of its own of its class's provisioner.
+func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated, ok bool) {
+	if claim.Spec.VolumeName != "" {
+		if pv, ok := get(o.PersistentVolumes, "", claim.Spec.VolumeName); ok {
+			return volumeDisk(pv)
+		}
+	}
+	name := class(claim)
+	if name == "" {
+		return disk{}, false, false
+	}
+	sc, ok := get(o.StorageClasses, "", name)
+	if !ok {
+		return disk{}, false, false
+	}
+	handle := "\x00-" + claim.Namespace + "/" + claim.Name // no driver's handle begins so
+	if driver, ok := CSIDriver(sc.Provisioner); ok {
+		return disk{driver, handle}, true, true
+	}
+	return disk{sc.Provisioner, handle}, false, true
+}
+
+// PreFilter returns the plugin's answer about the pod as a whole: Skip for a pod without claims and volumes of in-tree
+// kinds that have a CSI driver, else Success.
+func (e *Limits) PreFilter() filter.PreFilterResult {
+	if e.skip {
+		return result(limitsPlugin, filter.Skip)
+	}
+	return result(limitsPlugin, filter.Success)
+}
+
+// Count makes a Usage of the cluster and binds the rule to it. O(pods): with more than one pod to decide, make the Usage
+// once and call On.
+func (e *Limits) Count(c Cluster) *LimitsState { return e.On(NewUsage(c, e.pod.objects)) }
+
+// On binds the rule to the volumes in use. O(volumes of the pod). The State follows the Usage.
+func (e *Limits) On(u *Usage) *LimitsState {
+	s := &LimitsState{limits: e, usage: u}
+	for _, d := range e.disks {
+		driver, ok := slices.BinarySearchFunc(s.drivers, d.driver, func(x driverWant, name string) int { return strings.Compare(x.name, name) })
+		if !ok {
+			s.drivers = slices.Insert(s.drivers, driver, driverWant{name: d.driver})
+			if o, found := get(e.pod.objects.CSIDrivers, "", d.driver); found && e.pod.options.RequireDriver {
+				p := o.Spec.PreventPodSchedulingIfMissing
+				s.drivers[driver].required = p != nil && *p
+			}
+		}
+		s.drivers[driver].disks = append(s.drivers[driver].disks, diskWant{u.intern(d.disk), d.translated})
+	}
+	return s
+}
+
+// LimitsState is NodeVolumeLimits for one pod and the volumes in use.
+type LimitsState struct {
+	limits  *Limits
+	usage   *Usage
+	drivers []driverWant // by name
+}
+
+type driverWant struct {
+	name     string
+	disks    []diskWant
+	required bool // nodes without the driver are rejected
+}
+
+// onlyTranslated reports whether a node without CSINode does not count the driver's volumes at all.
+func (d *driverWant) onlyTranslated() bool {
+	return !slices.ContainsFunc(d.disks, func(w diskWant) bool { return !w.translated })
+}
+
+type diskWant struct {
+	id         int32
+	translated bool
+}
+
+// Verdicts of NodeVolumeLimits. From noDriver on: the driver at that position is not on the node.
+const (
+	limitExceeded uint16 = 1
+	claimMissing  uint16 = 2
+	limitsBroken  uint16 = 3
+	noDriver      uint16 = 4
+)
+
+// Name returns "NodeVolumeLimits".
+func (s *LimitsState) Name() string { return limitsPlugin }
+
+// Check rejects slot i with verdict 1 when a driver would have more volumes there than the node's CSINode allows: those
+// that pods on the node use, those attached without a pod, and the pod's own that no pod there uses. (A volume that is
+// attached and used by no pod counts twice when the pod wants it.) Verdict 2, Unresolvable, is a missing claim. Nodes
+// without CSINode and drivers without a limit take any number. No allocation.
+func (s *LimitsState) Check(i int) uint16 {
+	return s.check(s.usage.slot(i))
+}
+
+func (s *LimitsState) check(u *slotUsage) uint16 {
+	switch {
+	case s.limits.reason != "":
+		return claimMissing | filter.Unresolvable
+	case s.limits.broken != "":
+		return limitsBroken
+	case u == nil:
+		return 0
+	}
+	for k := range s.drivers {
+		if d := &s.drivers[k]; d.required && !u.hasDriver(d.name) && (u.csi || !d.onlyTranslated()) {
+			return noDriver + uint16(k)
+		}
+	}
+	if !u.csi {
+		return 0
+	}
+	for k := range s.drivers {
+		d := &s.drivers[k]
+		limit, ok := u.limit(d.name)
+		if !ok {
+			continue
+		}
+		more := 0
+		for _, w := range d.disks {
+			if !u.uses(w.id) {
+				more++
+			}
+		}
+		if more > 0 && u.attached(d.name)+more > limit {
+			return limitExceeded
+		}
+	}
+	return 0
+}
+
+// Code returns the code of a verdict: Error for a claim that belongs to another pod.
+func (s *LimitsState) Code(v uint16) filter.Code {
+	switch {
+	case v == 0:
+		return filter.Success
+	case v == limitsBroken:
+		return filter.Error
+	case v&filter.Unresolvable != 0:
+		return filter.UnschedulableAndUnresolvable
+	}
+	return filter.Unschedulable
+}
+
+// Reasons returns the text of a verdict.
+func (s *LimitsState) Reasons(v uint16) []string {
+	switch v &^ filter.Unresolvable {
+	case 0:
+		return nil
+	case limitExceeded:
+		return []string{"node(s) exceed max volume count"}
+	case claimMissing:
+		return []string{s.limits.reason}
+	case limitsBroken:
+		return []string{s.limits.broken}
+	}
+	return []string{s.drivers[v-noDriver].name + " CSI driver is not installed on the node"}
+}
+
+// DriverCount is how a driver stands on a node for a pod.
+type DriverCount struct {
+	Driver string
+	// Attached volumes count already, New are the pod's that would come, Limit is what the node allows.
+	Attached, New, Limit int
+}
+
+// Explain returns the drivers of the pod's volumes that have a limit on slot i, by name, exceeded or not.
+func (s *LimitsState) Explain(i int) []DriverCount {
+	u := s.usage.slot(i)
+	if u == nil || !u.csi {
+		return nil
+	}
+	var out []DriverCount
+	for k := range s.drivers {
+		d := &s.drivers[k]
+		limit, ok := u.limit(d.name)
+		if !ok {
+			continue
+		}
+		c := DriverCount{Driver: d.name, Attached: u.attached(d.name), Limit: limit}
+		for _, w := range d.disks {
+			if !u.uses(w.id) {
+				c.New++
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// AppendSignature appends the verdict: it changes only by events on slot i.
+func (s *LimitsState) AppendSignature(dst []int32, i int) []int32 {
+	return append(dst, int32(s.Check(i)))
+}
+
+// Dynamic returns false: other slots do not matter.
+func (s *LimitsState) Dynamic() bool { return false }
+
+// LimitsTrial is the what-if copy of a LimitsState: see filter.Trial.
+type LimitsTrial struct {
+	s     *LimitsState
+	slots []trialSlot
+}
+
+type trialSlot struct {
+	slot  int
+	usage *slotUsage
+}
+
+// Trial returns a copy to try changes on. The first change of a slot copies what is known of it.
+func (s *LimitsState) Trial() *LimitsTrial { return &LimitsTrial{s: s} }
+
+// Add pretends that p comes to slot i.
+func (t *LimitsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
+
+// Remove pretends that p leaves slot i.
+func (t *LimitsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
+
+// Reset forgets all changes.
+func (t *LimitsTrial) Reset() { t.slots = t.slots[:0] }
+
+func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
+	ids := t.s.usage.disksOf(p)
+	if len(ids) == 0 {
+		return
+	}
+	u := t.at(i)
+	if u == nil {
+		if original := t.s.usage.slot(i); original != nil {
+			u = original.clone()
+			t.slots = append(t.slots, trialSlot{i, u})
+		}
+	}
+	if u != nil {
+		u.apply(t.s.usage, ids, n)
+	}
+}
+
+func (t *LimitsTrial) at(i int) *slotUsage {
+	for k := range t.slots {
+		if t.slots[k].slot == i {
+			return t.slots[k].usage
+		}
+	}
+	return nil
+}
+
+// Check is LimitsState.Check with the changes made. No allocation.
+func (t *LimitsTrial) Check(i int) uint16 {
+	if u := t.at(i); u != nil {
+		return t.s.check(u)
+	}
+	return t.s.Check(i)
+}

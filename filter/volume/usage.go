@@ -1,0 +1,239 @@
+package volume
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// Usage holds which volumes are in use on which node, and how many each node may have: what NodeVolumeLimits counts. It is
+// made once for a cluster and kept up with Add and Remove; when storage objects or nodes change, make a new one. Reading
+// is safe for several goroutines, except that Limits.On, Add and Remove write.
+type Usage struct {
+	objects Objects
+	ids     map[disk]int32
+	disks   []disk
+	slots   []*slotUsage // nil: free
+}
+
+// slotUsage is one node.
+type slotUsage struct {
+	csi      bool // there is a CSINode
+	drivers  []driverLimit
+	used     []usedDisk // by pods of the node
+	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
+	attaches []attachCount
+}
+
+type driverLimit struct {
+	name  string
+	limit int // -1: none
+}
+
+type usedDisk struct {
+	id   int32
+	pods int32
+}
+
+type attachCount struct {
+	driver string
+	n      int
+}
+
+// NewUsage counts the volumes of a cluster's pods. O(pods + CSINodes + VolumeAttachments).
+func NewUsage(c Cluster, objects Objects) *Usage {
+	u := &Usage{objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len())}
+	byNode := map[string][]*storagev1.VolumeAttachment{}
+	for a := range all(objects.VolumeAttachments) {
+		byNode[a.Spec.NodeName] = append(byNode[a.Spec.NodeName], a)
+	}
+	for i := range u.slots {
+		node := c.Node(i)
+		if node == nil {
+			continue
+		}
+		s := &slotUsage{}
+		u.slots[i] = s
+		if csiNode, ok := get(objects.CSINodes, "", node.Name); ok {
+			s.csi = true
+			for k := range csiNode.Spec.Drivers {
+				s.drivers = append(s.drivers, limitOf(&csiNode.Spec.Drivers[k]))
+			}
+		}
+		for _, a := range byNode[node.Name] {
+			if d, ok := u.attachment(a); ok {
+				s.stale = append(s.stale, u.intern(d))
+			}
+		}
+		slices.Sort(s.stale)
+		s.stale = slices.Compact(s.stale)
+		for p := range c.Pods(i) {
+			s.change(u.disksOf(p), 1)
+		}
+		s.recount(u)
+	}
+	return u
+}
+
+func limitOf(d *storagev1.CSINodeDriver) driverLimit {
+	l := driverLimit{d.Name, -1}
+	if d.Allocatable != nil && d.Allocatable.Count != nil {
+		l.limit = int(*d.Allocatable.Count)
+	}
+	return l
+}
+
+// attachment returns the volume of a VolumeAttachment; only PersistentVolumes of CSI drivers count.
+func (u *Usage) attachment(a *storagev1.VolumeAttachment) (disk, bool) {
+	name := a.Spec.Source.PersistentVolumeName
+	if name == nil {
+		return disk{}, false
+	}
+	pv, ok := get(u.objects.PersistentVolumes, "", *name)
+	if !ok || pv.Spec.CSI == nil {
+		return disk{}, false
+	}
+	return disk{a.Spec.Attacher, pv.Spec.CSI.VolumeHandle}, true
+}
+
+// Add counts a pod that came to slot i. O(volumes of the slot).
+func (u *Usage) Add(pod *v1.Pod, i int) { u.apply(pod, i, 1) }
+
+// Remove counts a pod off that left slot i.
+func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
+
+func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
+	if s := u.slot(i); s != nil {
+		s.apply(u, u.disksOf(pod), n)
+	}
+}
+
+func (u *Usage) slot(i int) *slotUsage {
+	if i < 0 || i >= len(u.slots) {
+		return nil
+	}
+	return u.slots[i]
+}
+
+// intern returns the number of a volume.
+func (u *Usage) intern(d disk) int32 {
+	id, ok := u.ids[d]
+	if !ok {
+		id = int32(len(u.disks))
+		u.ids[d] = id
+		u.disks = append(u.disks, d)
+	}
+	return id
+}
+
+// disksOf returns the volumes of a running pod, each once. Missing claims, and ephemeral claims of other pods, are left
+// out.
+func (u *Usage) disksOf(pod *v1.Pod) []int32 {
+	var ids []int32
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		d, ok := inlineDisk(v)
+		if !ok {
+			name, ephemeral, isClaim := claimName(pod, v)
+			if !isClaim {
+				continue
+			}
+			claim, found := get(u.objects.Claims, pod.Namespace, name)
+			if !found || ephemeral && !owned(pod, claim) {
+				continue
+			}
+			d, _, ok = u.objects.claimDisk(claim)
+		}
+		if !ok {
+			continue
+		}
+		if id := u.intern(d); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (s *slotUsage) clone() *slotUsage {
+	c := *s
+	c.used, c.attaches = slices.Clone(s.used), slices.Clone(s.attaches)
+	return &c
+}
+
+func (s *slotUsage) apply(u *Usage, ids []int32, n int32) {
+	if len(ids) > 0 {
+		s.change(ids, n)
+		s.recount(u)
+	}
+}
+
+func (s *slotUsage) change(ids []int32, n int32) {
+	for _, id := range ids {
+		at := slices.IndexFunc(s.used, func(x usedDisk) bool { return x.id == id })
+		if at < 0 {
+			at = len(s.used)
+			s.used = append(s.used, usedDisk{id: id})
+		}
+		if s.used[at].pods += n; s.used[at].pods == 0 {
+			s.used = slices.Delete(s.used, at, at+1)
+		}
+	}
+}
+
+// recount counts the volumes of each driver: those that pods use, and those attached that no pod uses.
+func (s *slotUsage) recount(u *Usage) {
+	s.attaches = s.attaches[:0]
+	for k := range s.used {
+		if s.used[k].pods > 0 {
+			s.count(u.disks[s.used[k].id].driver)
+		}
+	}
+	for _, id := range s.stale {
+		if !s.uses(id) {
+			s.count(u.disks[id].driver)
+		}
+	}
+}
+
+func (s *slotUsage) count(driver string) {
+	for k := range s.attaches {
+		if s.attaches[k].driver == driver {
+			s.attaches[k].n++
+			return
+		}
+	}
+	s.attaches = append(s.attaches, attachCount{driver, 1})
+}
+
+// uses reports whether a pod of the node uses the volume.
+func (s *slotUsage) uses(id int32) bool {
+	for k := range s.used {
+		if s.used[k].id == id {
+			return s.used[k].pods > 0
+		}
+	}
+	return false
+}
+
+func (s *slotUsage) attached(driver string) int {
+	for k := range s.attaches {
+		if s.attaches[k].driver == driver {
+			return s.attaches[k].n
+		}
+	}
+	return 0
+}
+
+func (s *slotUsage) limit(driver string) (int, bool) {
+	for k := range s.drivers {
+		if s.drivers[k].name == driver {
+			return s.drivers[k].limit, s.drivers[k].limit >= 0
+		}
+	}
+	return 0, false
+}
+
+func (s *slotUsage) hasDriver(driver string) bool {
+	return slices.ContainsFunc(s.drivers, func(d driverLimit) bool { return d.name == driver })
+}

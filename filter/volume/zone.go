@@ -1,0 +1,213 @@
+package volume
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+// Zone is a pod's side of VolumeZone: the zones and regions that its volumes' labels allow. It is immutable.
+type Zone struct {
+	pre   filter.PreFilterResult
+	rules []zoneRule
+}
+
+// zoneRule is one label of one volume.
+type zoneRule struct {
+	key, twin string // twin: today's name of a beta key, "" for today's names
+	values    []string
+	volume    string
+}
+
+const zonePlugin = "VolumeZone"
+
+// zoneKeys are the labels in the order in which they are looked at, with today's name of the beta ones.
+var zoneKeys = [...][2]string{
+	{v1.LabelFailureDomainBetaZone, v1.LabelTopologyZone},
+	{v1.LabelFailureDomainBetaRegion, v1.LabelTopologyRegion},
+	{v1.LabelTopologyZone, ""},
+	{v1.LabelTopologyRegion, ""},
+}
+
+// Zone makes the plugin's evaluator. Generic ephemeral volumes are not looked at.
+func (p *Pod) Zone() *Zone {
+	e := &Zone{}
+	for i := range p.claims {
+		c := &p.claims[i]
+		if c.ephemeral {
+			continue
+		}
+		pv, reason := p.zonal(c)
+		if reason != "" {
+			e.pre, e.rules = result(zonePlugin, filter.UnschedulableAndUnresolvable, reason), nil
+			return e
+		}
+		if pv != nil {
+			e.rules = appendZoneRules(e.rules, pv)
+		}
+	}
+	e.pre = result(zonePlugin, filter.Success)
+	if len(e.rules) == 0 {
+		e.pre.Code = filter.Skip
+	}
+	return e
+}
+
+// zonal returns the volume of a claim, nil when it will be chosen with the node, or why the pod is rejected.
+func (p *Pod) zonal(c *podClaim) (pv *v1.PersistentVolume, reason string) {
+	switch {
+	case c.name == "":
+		return nil, "PersistentVolumeClaim had no name"
+	case c.claim == nil:
+		return nil, claimNotFound(c.name)
+	case c.claim.Spec.VolumeName != "":
+		if pv, ok := get(p.objects.PersistentVolumes, "", c.claim.Spec.VolumeName); ok {
+			return pv, ""
+		}
+		return nil, volumeNotFound(c.claim.Spec.VolumeName)
+	}
+	name := class(c.claim)
+	if name == "" {
+		return nil, "PersistentVolumeClaim had no pv name and storageClass name"
+	}
+	sc, ok := p.class(name)
+	switch {
+	case !ok:
+		return nil, classNotFound(name)
+	case sc.VolumeBindingMode == nil:
+		return nil, modeNotSet(name)
+	case *sc.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer:
+		return nil, ""
+	}
+	return nil, "PersistentVolume had no name"
+}
+
+func appendZoneRules(dst []zoneRule, pv *v1.PersistentVolume) []zoneRule {
+	for _, key := range zoneKeys {
+		value, ok := pv.Labels[key[0]]
+		if !ok {
+			continue
+		}
+		if values, ok := zoneSet(value); ok {
+			dst = append(dst, zoneRule{key[0], key[1], values, pv.Name})
+		}
+	}
+	return dst
+}
+
+// zoneSet splits a label such as "z1__z2"; false when an element is empty.
+func zoneSet(value string) ([]string, bool) {
+	values := strings.Split(value, "__")
+	for i := range values {
+		if values[i] = strings.TrimSpace(values[i]); values[i] == "" {
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// PreFilter returns the plugin's answer about the pod as a whole: UnschedulableAndUnresolvable for a missing object or a
+// claim that ought to be bound, Skip when no volume has a zone, else Success.
+func (e *Zone) PreFilter() filter.PreFilterResult { return e.pre }
+
+// Reads appends what the verdict on a node depends on.
+func (e *Zone) Reads(dst []string) []string {
+	if len(e.rules) == 0 {
+		return dst
+	}
+	for _, key := range zoneKeys {
+		dst = append(dst, "label:"+key[0])
+	}
+	return dst
+}
+
+// Count binds the rule to a cluster. O(1).
+func (e *Zone) Count(c Cluster) *ZoneState { return &ZoneState{e, c} }
+
+// ZoneState is VolumeZone for one pod and one cluster.
+type ZoneState struct {
+	zone    *Zone
+	cluster Cluster
+}
+
+// Name returns "VolumeZone".
+func (s *ZoneState) Name() string { return zonePlugin }
+
+// Check rejects slot i with verdict 1 and Unresolvable when its node lies outside a zone or region of one of the volumes.
+// A node with none of the labels is allowed everywhere. A free slot is allowed. No allocation.
+func (s *ZoneState) Check(i int) uint16 {
+	if len(s.zone.rules) == 0 {
+		return 0
+	}
+	node := s.cluster.Node(i)
+	if node == nil || !zoned(node) {
+		return 0
+	}
+	for k := range s.zone.rules {
+		if !s.zone.rules[k].allows(node) {
+			return 1 | filter.Unresolvable
+		}
+	}
+	return 0
+}
+
+func zoned(node *v1.Node) bool {
+	for _, key := range zoneKeys {
+		if _, ok := node.Labels[key[0]]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// allows reports whether the node's label, or for a beta key today's, is one of the values. Never the other way round: a
+// volume labelled by today's names does not match a node with beta labels only.
+func (r *zoneRule) allows(node *v1.Node) bool {
+	value, ok := node.Labels[r.key]
+	if !ok && r.twin != "" {
+		value, ok = node.Labels[r.twin]
+	}
+	return ok && slices.Contains(r.values, value)
+}
+
+// Reasons returns the text of a verdict.
+func (s *ZoneState) Reasons(v uint16) []string {
+	if v == 0 {
+		return nil
+	}
+	return []string{"node(s) had no available volume zone"}
+}
+
+// ZoneConflict is a label of a volume that a node does not meet.
+type ZoneConflict struct {
+	Volume string
+	Key    string
+	Values []string // allowed
+}
+
+// Explain returns the labels that slot i does not meet, in the order of the claims and labels.
+func (s *ZoneState) Explain(i int) []ZoneConflict {
+	if s.Check(i) == 0 {
+		return nil
+	}
+	var out []ZoneConflict
+	node := s.cluster.Node(i)
+	for _, r := range s.zone.rules {
+		if !r.allows(node) {
+			out = append(out, ZoneConflict{r.volume, r.key, slices.Clone(r.values)})
+		}
+	}
+	return out
+}
+
+// AppendSignature appends the verdict: it changes only by events on slot i.
+func (s *ZoneState) AppendSignature(dst []int32, i int) []int32 {
+	return append(dst, int32(s.Check(i)))
+}
+
+// Dynamic returns false: other slots do not matter.
+func (s *ZoneState) Dynamic() bool { return false }
