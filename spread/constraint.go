@@ -1,7 +1,6 @@
 package spread
 
 import (
-	"fmt"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -179,7 +178,9 @@ func (e *Evaluator) AppendKey(dst []byte) []byte {
 	for k := range e.constraints {
 		c := &e.constraints[k]
 		dst = strconv.AppendQuote(append(dst, ' '), c.key)
-		dst = fmt.Appendf(dst, "%d/%d/%d/%d", c.maxSkew, c.minDomains, c.selector, c.honours)
+		for _, n := range [...]int32{c.maxSkew, c.minDomains, int32(c.selector), int32(c.honours)} {
+			dst = strconv.AppendInt(append(dst, '/'), int64(n), 10)
+		}
 	}
 	return dst
 }

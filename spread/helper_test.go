@@ -70,12 +70,6 @@ func (f *fake) run(where, labels string) *fake {
 	return f
 }
 
-func (f *fake) add(pod *v1.Pod, name string) *fake {
-	i := f.slot(name)
-	f.pods[i] = append(f.pods[i], pod)
-	return f
-}
-
 // clusterOf builds nodes from words "name{key=value,key=value}".
 func clusterOf(words string) *fake {
 	f := &fake{}

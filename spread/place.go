@@ -37,11 +37,11 @@ func (s *HardState) Place(n int, o PlaceOptions) Placement {
 	p := &placer{state: s.Clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
 	p.group(s, n, o)
 	for len(p.path) < n {
-		next := p.choices()
-		if len(next) == 0 {
+		next := p.emptiest()
+		if next < 0 {
 			break
 		}
-		p.put(next[0])
+		p.put(next)
 	}
 	greedy := slices.Clone(p.path)
 	if len(greedy) >= n || len(s.cols) < 2 {
@@ -115,27 +115,47 @@ func (p *placer) group(s *HardState, n int, o PlaceOptions) {
 	}
 }
 
-// choices returns the groups that take one more replica, the emptiest first.
+// takes reports whether group g takes one more replica.
+func (p *placer) takes(g int) bool {
+	x := &p.groups[g]
+	return x.used < len(x.slots) && p.state.Check(x.slots[x.used]) == 0
+}
+
+// compare puts the groups that do not count first, then those of the emptiest domains.
+func (p *placer) compare(a, b int) int {
+	i, j := p.groups[a].slots[0], p.groups[b].slots[0]
+	if c := cmp.Compare(p.counted(i), p.counted(j)); c != 0 {
+		return c
+	}
+	for k := range p.state.cols {
+		col := &p.state.cols[k]
+		if c := cmp.Compare(col.counts[col.ids[i]], col.counts[col.ids[j]]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a, b)
+}
+
+// emptiest returns the first group that takes one more replica, -1 if none does.
+func (p *placer) emptiest() int {
+	best := -1
+	for g := range p.groups {
+		if p.takes(g) && (best < 0 || p.compare(g, best) < 0) {
+			best = g
+		}
+	}
+	return best
+}
+
+// choices returns the groups that take one more replica, in order.
 func (p *placer) choices() []int {
 	var out []int
 	for g := range p.groups {
-		if x := &p.groups[g]; x.used < len(x.slots) && p.state.Check(x.slots[x.used]) == 0 {
+		if p.takes(g) {
 			out = append(out, g)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int {
-		i, j := p.groups[a].slots[0], p.groups[b].slots[0]
-		if x, y := p.counted(i), p.counted(j); x != y {
-			return cmp.Compare(x, y)
-		}
-		for k := range p.state.cols {
-			col := &p.state.cols[k]
-			if c := cmp.Compare(col.counts[col.ids[i]], col.counts[col.ids[j]]); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(i, j)
-	})
+	slices.SortFunc(out, p.compare)
 	return out
 }
 
