@@ -39,7 +39,7 @@ type undo struct {
 }
 
 // Mark begins to keep what is needed to undo all changes from here on. Marks nest: each is ended by Rollback or Release of
-// itself or of one before it. O(1).
+// itself or of one before it; while one is open the undo log grows with every change. O(1).
 func (s *Snapshot) Mark() Mark {
 	s.serial++
 	s.open = append(s.open, open{s.serial, len(s.undo)})
