@@ -1,0 +1,143 @@
+package pressure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/overhead"
+)
+
+// PreemptedReason is status.reason of the pods that CriticalVictims names.
+const PreemptedReason = "Preempting"
+
+// Missing is how much of a resource a node lacks for a pod: thousandths of cpu, bytes, pieces, or pods.
+type Missing struct {
+	Name   v1.ResourceName
+	Amount int64
+}
+
+// CriticalVictims returns the pods that a kubelet stops so that a critical pod (static, mirror, priority of 2000000000 or
+// more) fits that it would have to refuse for nothing but resources. A pod can be stopped when it is not critical and the
+// new one is, or when both state a priority and its own is lower.
+//
+// As few as possible go, the more important classes of quality of service last: what Guaranteed pods must give is worked
+// out as if all others had gone, then Burstable, then BestEffort. Within a class the pod goes whose request is nearest to
+// what is missing: the smallest sum over the resources of the squared share of the missing amount that it leaves open; then
+// the one with the smaller memory request, the smaller cpu request, the earlier in running. The result lists BestEffort,
+// Burstable, Guaranteed. The error says what is missing when all would go. Nothing missing: nobody goes.
+func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
+	var groups [3][]*v1.Pod // BestEffort, Burstable, Guaranteed
+	for _, q := range running {
+		if q == nil || !preemptable(pod, q) {
+			continue
+		}
+		switch overhead.QoS(q) {
+		case v1.PodQOSGuaranteed:
+			groups[2] = append(groups[2], q)
+		case v1.PodQOSBurstable:
+			groups[1] = append(groups[1], q)
+		default:
+			groups[0] = append(groups[0], q)
+		}
+	}
+	if left := subtract(missing, groups[0], groups[1], groups[2]); len(left) > 0 {
+		return nil, impossible(left)
+	}
+	guaranteed, err := nearest(groups[2], subtract(missing, groups[0], groups[1]))
+	if err != nil {
+		return nil, err
+	}
+	burstable, err := nearest(groups[1], subtract(missing, groups[0], guaranteed))
+	if err != nil {
+		return nil, err
+	}
+	bestEffort, err := nearest(groups[0], subtract(missing, burstable, guaranteed))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(bestEffort, burstable, guaranteed), nil
+}
+
+func preemptable(pod, q *v1.Pod) bool {
+	if Exempt(pod) != "" && Exempt(q) == "" {
+		return true
+	}
+	return pod.Spec.Priority != nil && q.Spec.Priority != nil && *pod.Spec.Priority > *q.Spec.Priority
+}
+
+func impossible(left []Missing) error {
+	var b strings.Builder
+	for _, m := range left {
+		fmt.Fprintf(&b, "(res: %s, q: %d), ", m.Name, m.Amount)
+	}
+	return errors.New("preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [" + b.String() + "]")
+}
+
+// subtract returns what is still missing when the pods are gone.
+func subtract(missing []Missing, groups ...[]*v1.Pod) []Missing {
+	var left []Missing
+	for _, m := range missing {
+		for _, pods := range groups {
+			for _, q := range pods {
+				m.Amount -= asks(q, m.Name)
+			}
+		}
+		if m.Amount > 0 {
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+// asks returns what a pod gives back; every pod gives back one pod.
+func asks(q *v1.Pod, name v1.ResourceName) int64 {
+	if name == v1.ResourcePods {
+		return 1
+	}
+	return max(request(q, name), 0)
+}
+
+// nearest takes pods one by one until nothing is missing.
+func nearest(pods []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
+	var chosen []*v1.Pod
+	pods = slices.Clone(pods)
+	for len(missing) > 0 {
+		if len(pods) == 0 {
+			return nil, impossible(missing)
+		}
+		best := 0
+		for i := 1; i < len(pods); i++ {
+			if closer(pods[i], pods[best], missing) {
+				best = i
+			}
+		}
+		chosen = append(chosen, pods[best])
+		missing = subtract(missing, pods[best:best+1])
+		pods = slices.Delete(pods, best, best+1)
+	}
+	return chosen, nil
+}
+
+func closer(a, b *v1.Pod, missing []Missing) bool {
+	return cmp.Or(
+		cmp.Compare(distance(a, missing), distance(b, missing)),
+		cmp.Compare(asks(a, v1.ResourceMemory), asks(b, v1.ResourceMemory)),
+		cmp.Compare(asks(a, v1.ResourceCPU), asks(b, v1.ResourceCPU)),
+	) < 0
+}
+
+func distance(pod *v1.Pod, missing []Missing) float64 {
+	var sum float64
+	for _, m := range missing {
+		open := float64(m.Amount-asks(pod, m.Name)) / float64(m.Amount)
+		if open > 0 {
+			sum += float64(open * open)
+		}
+	}
+	return sum
+}

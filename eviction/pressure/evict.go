@@ -1,0 +1,153 @@
+package pressure
+
+import (
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/overhead"
+)
+
+// Reason is status.reason of evicted and of refused pods, and the reason of the event.
+const Reason = "Evicted"
+
+// Keys of the annotations on the event of an eviction.
+const (
+	OffendingContainers      = "offending_containers"
+	OffendingContainersUsage = "offending_containers_usage"
+	OffendingPod             = "offending_pod"
+	OffendingPodUsage        = "offending_pod_usage"
+	StarvedResource          = "starved_resource"
+)
+
+// Eviction says how a pod is to be terminated. Its phase becomes Failed with Reason and Message, and a Warning event of
+// that reason and text is written.
+type Eviction struct {
+	Pod          *v1.Pod
+	GraceSeconds int64             // at least 1
+	WaitAtMost   time.Duration     // how long to wait for the pod to end before going on
+	Message      string            // every part ends with a space, the last one too
+	Annotations  map[string]string // of the event; nil: none
+	// Disrupted is to be added to the pod's conditions (DisruptionTarget); nil for evictions by local-storage limits. Its
+	// times are the caller's.
+	Disrupted *v1.PodCondition
+}
+
+func newEviction(pod *v1.Pod, graceSeconds int64, message string) *Eviction {
+	if ongoing := pod.DeletionGracePeriodSeconds; pod.DeletionTimestamp != nil && ongoing != nil {
+		graceSeconds = min(graceSeconds, *ongoing) // a termination can only get shorter
+	}
+	graceSeconds = max(graceSeconds, 1)
+	return &Eviction{Pod: pod, GraceSeconds: graceSeconds, WaitAtMost: waitFor(graceSeconds), Message: message}
+}
+
+// waitFor is one and a half times the grace, at least ten seconds.
+func waitFor(graceSeconds int64) time.Duration {
+	const most = int64(1<<62) / int64(time.Second)
+	return max(10*time.Second, time.Duration(min(graceSeconds, most))*time.Second*3/2)
+}
+
+// GraceSeconds returns how long a pod gets when the threshold evicts it: 1 second for a hard threshold, otherwise the
+// smaller of EvictionMaxPodGracePeriod and the pod's own grace, and at least 1. A negative maximum means 1 second, or with
+// Options.NegativeMaxGraceMeansPod the pod's own grace (30 seconds when it has none).
+func (p *Policy) GraceSeconds(t Threshold, pod *v1.Pod) int64 {
+	if t.Hard() {
+		return 1
+	}
+	own := pod.Spec.TerminationGracePeriodSeconds
+	grace := p.maxGrace
+	switch {
+	case grace < 0 && p.options.NegativeMaxGraceMeansPod && own != nil:
+		grace = *own
+	case grace < 0 && p.options.NegativeMaxGraceMeansPod:
+		grace = v1.DefaultTerminationGracePeriodSeconds
+	case grace >= 0 && own != nil:
+		grace = min(grace, *own)
+	}
+	return max(grace, 1)
+}
+
+// evict builds the eviction of a pod for a threshold. m is the measurement of its signal, stats may be nil.
+func (p *Policy) evict(t Threshold, m Measurement, pod *v1.Pod, stats *PodStats) *Eviction {
+	word := t.Signal.Resource()
+	var b strings.Builder
+	value, available := t.Value.Amount(m.Capacity, p.options), t.Signal.Quantity(m.Available)
+	b.WriteString("The node was low on resource: " + word + ". ")
+	b.WriteString("Threshold quantity: " + value.String() + ", available: " + available.String() + ". ")
+	annotations := offenders(&b, t.Signal, pod, stats)
+	e := newEviction(pod, p.GraceSeconds(t, pod), b.String())
+	e.Annotations = annotations
+	e.Disrupted = &v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonTerminationByKubelet, Message: e.Message}
+	return e
+}
+
+// offenders writes who uses more than it asked for, and returns the annotations.
+func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[string]string {
+	if stats == nil {
+		return nil
+	}
+	word := s.Resource()
+	annotations := map[string]string{StarvedResource: word}
+	pod = allocated(pod)
+	consumes := func(kind, name, used, request string) {
+		b.WriteString(kind + " " + name + " was using " + used + ", request is " + request + ", has larger consumption of " + word + ". ")
+	}
+	if whole, ok := podRequest(pod); s.memory() && ok && stats.WorkingSetBytes != nil {
+		used := binary(number(stats.WorkingSetBytes))
+		if used.Cmp(whole) > 0 {
+			consumes("Pod", pod.Name, used.String(), whole.String())
+			annotations[OffendingPod], annotations[OffendingPodUsage] = pod.Name, used.String()
+		}
+	}
+	var names, usages []string
+	for i := range stats.Containers {
+		c := &stats.Containers[i]
+		used, request := containerUse(s, pod, c)
+		if used == nil || used.Cmp(request) <= 0 {
+			continue
+		}
+		consumes("Container", c.Name, used.String(), request.String())
+		names, usages = append(names, c.Name), append(usages, used.String())
+	}
+	annotations[OffendingContainers], annotations[OffendingContainersUsage] = strings.Join(names, ","), strings.Join(usages, ",")
+	return annotations
+}
+
+// podRequest returns the memory that the pod asks for as a whole.
+func podRequest(pod *v1.Pod) (resource.Quantity, bool) {
+	if pod.Spec.Resources == nil {
+		return resource.Quantity{}, false
+	}
+	q, ok := pod.Spec.Resources.Requests[v1.ResourceMemory]
+	return q.DeepCopy(), ok && overhead.PodLevelSupported(v1.ResourceMemory)
+}
+
+// containerUse returns what a regular or init container uses and asks for, nil when it is neither or the resource has no
+// numbers for containers.
+func containerUse(s Signal, pod *v1.Pod, stats *ContainerStats) (used *resource.Quantity, request resource.Quantity) {
+	var own *v1.Container
+	for _, list := range [...][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == stats.Name {
+				own = &list[i]
+			}
+		}
+	}
+	if own == nil {
+		return nil, resource.Quantity{}
+	}
+	switch {
+	case s.memory() && stats.WorkingSetBytes != nil:
+		return binary(number(stats.WorkingSetBytes)), ask(own, v1.ResourceMemory)
+	case s.Resource() == "ephemeral-storage" && stats.Rootfs.UsedBytes != nil && stats.Logs.UsedBytes != nil:
+		return binary(plus(number(stats.Rootfs.UsedBytes), number(stats.Logs.UsedBytes))), ask(own, v1.ResourceEphemeralStorage)
+	}
+	return nil, resource.Quantity{}
+}
+
+func ask(c *v1.Container, name v1.ResourceName) resource.Quantity {
+	q := c.Resources.Requests[name]
+	return q.DeepCopy()
+}

@@ -1,0 +1,66 @@
+package pressure
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Step is one pod of a forecast.
+type Step struct {
+	Pod          *v1.Pod
+	GraceSeconds int64
+	Frees        int64 // what it uses of the signal's resource and takes with it; hostPath volumes stay
+	Available    int64 // after it is gone
+}
+
+// Forecast is who would be evicted for a threshold, in order, until it is cleared.
+type Forecast struct {
+	Target  resource.Quantity // what must be available in the end
+	Steps   []Step
+	Cleared bool // false: the pods that may be evicted do not free enough
+}
+
+// Forecast goes through the ranking for a threshold and takes pods that are not exempt until its target is available. It
+// assumes that usage stays as it is, that nothing is reclaimed at node level, and that no other threshold acts in between.
+func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
+	f := Forecast{Target: t.Target(m.Capacity, p.options)}
+	available := m.Available
+	if !t.missed(m, p.options) {
+		f.Cleared = true
+		return f
+	}
+	for _, r := range Rank(t.Signal, o.Layout, o.Pods, o.Stats, p.options) {
+		if r.Exempt != "" {
+			continue
+		}
+		frees := Frees(t.Signal, o.Layout, r.Pod, o.Stats)
+		available = saturated(available, frees)
+		f.Steps = append(f.Steps, Step{r.Pod, p.GraceSeconds(t, r.Pod), frees, available})
+		if f.Cleared = f.Target.CmpInt64(available) <= 0; f.Cleared {
+			break
+		}
+	}
+	return f
+}
+
+// Frees returns how much of the signal's resource a pod takes with it: memory, processes, or what of it counts on the file
+// system except hostPath volumes. 0 without statistics.
+func Frees(s Signal, l Layout, pod *v1.Pod, stats map[types.UID]PodStats) int64 {
+	st, ok := stats[pod.UID]
+	switch {
+	case !ok:
+		return 0
+	case s.memory() || s == PIDAvailable:
+		return usage(s, l, pod, &st)
+	}
+	return diskUsage(s, l, pod, &st, ownVolume)
+}
+
+// saturated adds an amount that is not negative.
+func saturated(a, b int64) int64 {
+	if a < 0 {
+		return a + b
+	}
+	return plus(a, b)
+}

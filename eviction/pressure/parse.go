@@ -1,0 +1,204 @@
+package pressure
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Options change rules. The zero value is v1.36.
+type Options struct {
+	ExactPercent             bool // percentages are exact decimals instead of single-precision floats
+	InodeUsageOnly           bool // rank by inodes alone; v1.36 subtracts the ephemeral-storage request, in bytes, from their number
+	NegativeMaxGraceMeansPod bool // a negative EvictionMaxPodGracePeriod gives pods their own grace, as once documented
+	KeepOrder                bool // pods that rank equal stay in the caller's order instead of younger first, then by name
+}
+
+// Policy is a checked configuration. It is immutable and safe for concurrent use.
+type Policy struct {
+	thresholds []Threshold // without those of containerfs, which follow from the layout
+	warnings   []string
+	maxGrace   int64
+	transition time.Duration
+	local      bool
+	options    Options
+}
+
+// ConfigError is a wrong value in a Config. Its text is the kubelet's.
+type ConfigError struct {
+	Field  string // evictionHard, evictionSoft, evictionSoftGracePeriod or evictionMinimumReclaim
+	Signal string
+	Err    error
+}
+
+// Error returns the text with which the kubelet refuses to start.
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Compile checks a configuration and returns its policy. c is taken as it is: pass Default(c, os) for what a kubelet with
+// that configuration does. The error is a ConfigError for the first wrong value: hard, soft, grace, reclaim, each by
+// signal, then a soft threshold without grace. Thresholds of "0%" or "100%" are dropped; containerfs thresholds are ignored
+// (see Warnings).
+func Compile(c Config, o Options) (*Policy, error) {
+	p := &Policy{maxGrace: int64(c.EvictionMaxPodGracePeriod), transition: c.EvictionPressureTransitionPeriod, local: !c.IgnoreLocalStorage, options: o}
+	hard, err := parseValues("evictionHard", c.EvictionHard, parseThreshold)
+	if err != nil {
+		return nil, err
+	}
+	soft, err := parseValues("evictionSoft", c.EvictionSoft, parseThreshold)
+	if err != nil {
+		return nil, err
+	}
+	grace, err := parseValues("evictionSoftGracePeriod", c.EvictionSoftGracePeriod, parseGrace)
+	if err != nil {
+		return nil, err
+	}
+	reclaim, err := parseValues("evictionMinimumReclaim", c.EvictionMinimumReclaim, parseReclaim)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range slices.Sorted(maps.Keys(hard)) {
+		if v := hard[s]; v != nil {
+			p.add(Threshold{Signal: s, Value: *v, MinReclaim: reclaim[s]}, "hard")
+		}
+	}
+	for _, s := range slices.Sorted(maps.Keys(soft)) {
+		v := soft[s]
+		if v == nil {
+			continue
+		}
+		g, ok := grace[s]
+		if !ok {
+			return nil, &ConfigError{"evictionSoft", string(s), fmt.Errorf("grace period must be specified for the soft eviction threshold %s", s)}
+		}
+		p.add(Threshold{Signal: s, Value: *v, Grace: g, MinReclaim: reclaim[s]}, "soft")
+	}
+	if slices.Contains(c.EnforceNodeAllocatable, "pods") {
+		for _, t := range p.thresholds {
+			if t.Signal == MemoryAvailable && t.Hard() {
+				t.Signal = AllocatableMemoryAvailable
+				p.thresholds = append(p.thresholds, t)
+			}
+		}
+	}
+	slices.SortStableFunc(p.thresholds, CompareThresholds)
+	return p, nil
+}
+
+func (p *Policy) add(t Threshold, kind string) {
+	if t.Signal == ContainerFsAvailable || t.Signal == ContainerFsInodesFree {
+		p.warnings = append(p.warnings, fmt.Sprintf("found %s for %s eviction. ignoring", t.Signal, kind))
+		return
+	}
+	p.thresholds = append(p.thresholds, t)
+}
+
+// Warnings returns what was ignored: thresholds on the file system of the writable layers, which follow from those of
+// nodefs or imagefs. The kubelet logs the last of them only.
+func (p *Policy) Warnings() []string { return slices.Clone(p.warnings) }
+
+// Thresholds returns the thresholds in force on a node with that layout, in the order in which they act: the configured
+// ones, hard memory thresholds once more for the cgroup of all pods, and those of the writable layers. An empty layout has
+// none of the last, as in the kubelet's first cycle.
+func (p *Policy) Thresholds(l Layout) []Threshold {
+	list := slices.Clone(p.thresholds)
+	for _, t := range p.thresholds {
+		switch source := l.containerSource(); {
+		case source == ImageFsAvailable && t.Signal == ImageFsAvailable, source == NodeFsAvailable && t.Signal == NodeFsAvailable:
+			t.Signal = ContainerFsAvailable
+		case source == ImageFsAvailable && t.Signal == ImageFsInodesFree, source == NodeFsAvailable && t.Signal == NodeFsInodesFree:
+			t.Signal = ContainerFsInodesFree
+		default:
+			continue
+		}
+		list = append(list, t)
+	}
+	slices.SortStableFunc(list, CompareThresholds)
+	return list
+}
+
+// parseValues parses one map, by signal.
+func parseValues[T any](name string, m map[string]string, parse func(signal, text string) (T, error)) (map[Signal]T, error) {
+	out := make(map[Signal]T, len(m))
+	for _, s := range slices.Sorted(maps.Keys(m)) {
+		if !Signal(s).Known() {
+			return nil, &ConfigError{name, s, fmt.Errorf("unsupported eviction signal %s", s)}
+		}
+		v, err := parse(s, m[s])
+		if err != nil {
+			return nil, &ConfigError{name, s, err}
+		}
+		out[Signal(s)] = v
+	}
+	return out, nil
+}
+
+// parseThreshold returns nil for the two values that disable a threshold.
+func parseThreshold(signal, text string) (*Value, error) {
+	if text == "0%" || text == "100%" {
+		return nil, nil
+	}
+	if strings.HasSuffix(text, "%") {
+		v, err := parsePercent(text)
+		switch {
+		case err != nil:
+			return nil, err
+		case v.Share > 1:
+			return nil, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", signal, text)
+		case !(v.Share >= 0): // not a number, too
+			return nil, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", signal, text)
+		}
+		return &v, nil
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return nil, err
+	}
+	if q.Sign() <= 0 {
+		return nil, fmt.Errorf("eviction threshold %s must be positive: %s", signal, q.String())
+	}
+	return &Value{Quantity: q}, nil
+}
+
+func parseReclaim(signal, text string) (Value, error) {
+	if strings.HasSuffix(text, "%") {
+		v, err := parsePercent(text)
+		if err == nil && !(v.Share > 0) {
+			err = fmt.Errorf("eviction percentage minimum reclaim %s must be positive: %s", signal, text)
+		}
+		return v, err
+	}
+	q, err := resource.ParseQuantity(text)
+	if err == nil && q.Sign() < 0 {
+		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", signal)
+	}
+	return Value{Quantity: q}, err
+}
+
+// parsePercent reads a percentage in the kubelet's precision.
+func parsePercent(text string) (Value, error) {
+	number := strings.TrimRight(text, "%")
+	f, err := strconv.ParseFloat(number, 32)
+	if err != nil {
+		return Value{}, err
+	}
+	return Value{Percent: true, Share: float32(f) / 100, text: number}, nil
+}
+
+func parseGrace(signal, text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, err
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("invalid eviction grace period specified: %s, must be a positive value", text)
+	}
+	return d, nil
+}

@@ -1,0 +1,164 @@
+package pressure
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// PodStats is what a pod uses; numbers that are not known are nil. The names are those of the stats summary API.
+type PodStats struct {
+	WorkingSetBytes      *uint64 // memory of the pod
+	Processes            *uint64
+	EphemeralStorageUsed *uint64 // bytes, all local storage of the pod
+	Containers           []ContainerStats
+	Volumes              []VolumeStats
+}
+
+// ContainerStats is what a container uses, of any kind: regular, init or ephemeral.
+type ContainerStats struct {
+	Name            string
+	WorkingSetBytes *uint64
+	Rootfs, Logs    FsUsage
+}
+
+// VolumeStats is what a volume uses.
+type VolumeStats struct {
+	Name string
+	FsUsage
+}
+
+// FsUsage is usage of a file system.
+type FsUsage struct {
+	UsedBytes  *uint64
+	InodesUsed *uint64
+}
+
+func (u FsUsage) amount(inodes bool) int64 {
+	if inodes {
+		return number(u.InodesUsed)
+	}
+	return number(u.UsedBytes)
+}
+
+func number(n *uint64) int64 {
+	if n == nil {
+		return 0
+	}
+	return signed(*n)
+}
+
+// counted says what of a pod a file system holds.
+type counted struct{ rootfs, logs, volumes bool }
+
+func countedOn(s Signal, l Layout) counted {
+	nodefs := s == NodeFsAvailable || s == NodeFsInodesFree
+	images := s == ImageFsAvailable || s == ImageFsInodesFree
+	switch {
+	case l == DedicatedImages && nodefs:
+		return counted{logs: true, volumes: true}
+	case l == DedicatedImages:
+		return counted{rootfs: true}
+	case l == SplitImages && images:
+		return counted{}
+	}
+	return counted{true, true, true}
+}
+
+// usage returns how much of the signal's resource the pod uses, as ranking counts it; on file systems what counts there.
+func usage(s Signal, l Layout, pod *v1.Pod, stats *PodStats) int64 {
+	switch {
+	case s.memory():
+		return number(stats.WorkingSetBytes)
+	case s == PIDAvailable:
+		return number(stats.Processes)
+	}
+	return diskUsage(s, l, pod, stats, localVolume)
+}
+
+func diskUsage(s Signal, l Layout, pod *v1.Pod, stats *PodStats, volume func(*v1.Volume) bool) int64 {
+	var sum int64
+	what := countedOn(s, l)
+	for i := range stats.Containers {
+		c := &stats.Containers[i]
+		if what.rootfs {
+			sum = plus(sum, c.Rootfs.amount(s.inodes()))
+		}
+		if what.logs {
+			sum = plus(sum, c.Logs.amount(s.inodes()))
+		}
+	}
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if !what.volumes || !volume(v) {
+			continue
+		}
+		for j := range stats.Volumes {
+			if stats.Volumes[j].Name == v.Name {
+				sum = plus(sum, stats.Volumes[j].amount(s.inodes()))
+				break
+			}
+		}
+	}
+	return sum
+}
+
+// localVolume reports whether a volume lies on the node's file system.
+func localVolume(v *v1.Volume) bool {
+	return v.HostPath != nil || v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault || v.ConfigMap != nil || v.GitRepo != nil
+}
+
+// ownVolume reports whether a local volume goes with its pod.
+func ownVolume(v *v1.Volume) bool { return localVolume(v) && v.HostPath == nil }
+
+// request returns what the pod asks of a resource: containers, sidecars and init containers or the pod as a whole, plus
+// overhead only when that is not zero. Of resized pods the allocated amounts count.
+func request(pod *v1.Pod, name v1.ResourceName) int64 {
+	pod = allocated(pod)
+	q := overhead.Requests(pod, overhead.Options{IgnoreOverhead: true})[name]
+	if extra, ok := pod.Spec.Overhead[name]; ok && !q.IsZero() {
+		q.Add(extra)
+	}
+	return resources.Value(name, q)
+}
+
+// allocated returns the pod with the requests that its node granted, pod itself when they are those of the spec.
+func allocated(pod *v1.Pod) *v1.Pod {
+	granted := map[string]v1.ResourceList{}
+	for _, list := range [...][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range list {
+			if list[i].AllocatedResources != nil {
+				granted[list[i].Name] = list[i].AllocatedResources
+			}
+		}
+	}
+	whole := pod.Status.AllocatedResources
+	if len(granted) == 0 && (whole == nil || pod.Spec.Resources == nil) {
+		return pod
+	}
+	copied := *pod
+	copied.Spec.Containers = grant(pod.Spec.Containers, granted, false)
+	copied.Spec.InitContainers = grant(pod.Spec.InitContainers, granted, true)
+	if whole != nil && pod.Spec.Resources != nil {
+		r := *pod.Spec.Resources
+		r.Requests = whole
+		copied.Spec.Resources = &r
+	}
+	return &copied
+}
+
+// grant returns the containers with granted requests; of init containers only sidecars are resized.
+func grant(list []v1.Container, granted map[string]v1.ResourceList, inits bool) []v1.Container {
+	out := make([]v1.Container, len(list))
+	copy(out, list)
+	for i := range out {
+		if r, ok := granted[out[i].Name]; ok && (!inits || overhead.IsSidecar(&out[i])) {
+			out[i].Resources.Requests = r
+		}
+	}
+	return out
+}
+
+func binary(n int64) *resource.Quantity { return resource.NewQuantity(n, resource.BinarySI) }

@@ -1,0 +1,145 @@
+package pressure
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// criticalPriority is the priority of system-cluster-critical, from which on pods are critical.
+const criticalPriority = int32(2000000000)
+
+// Annotations of pods that do not come from the API server.
+const (
+	sourceAnnotation = "kubernetes.io/config.source"
+	mirrorAnnotation = v1.MirrorPodAnnotationKey
+	apiSource        = "api"
+)
+
+// Exempt returns why the kubelet never evicts the pod: "static pod", "mirror pod" or "critical priority" (2000000000 or
+// more); empty when it may. Class names and DaemonSets do not matter.
+func Exempt(pod *v1.Pod) string {
+	if source, ok := pod.Annotations[sourceAnnotation]; ok && source != apiSource {
+		return "static pod"
+	}
+	if _, ok := pod.Annotations[mirrorAnnotation]; ok {
+		return "mirror pod"
+	}
+	if pod.Spec.Priority != nil && *pod.Spec.Priority >= criticalPriority {
+		return "critical priority"
+	}
+	return ""
+}
+
+// Active reports whether the pod counts on its node: it has not ended, or is still being terminated.
+func Active(pod *v1.Pod) bool {
+	ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+	return !ended || pod.DeletionTimestamp != nil
+}
+
+// Ranked is a pod in its place of an eviction ranking.
+type Ranked struct {
+	Pod      *v1.Pod
+	Measured bool  // false: no statistics, which ranks first
+	Usage    int64 // of the signal's resource: bytes, inodes or processes
+	Request  int64 // what Usage is compared with; 0 for inodes and processes
+	Exceeds  bool  // Usage > Request
+	Priority int32
+	Exempt   string // why it is never evicted although ranked, see Exempt
+	excess   int64  // third comparator
+}
+
+// Rank returns the active pods in the order in which the kubelet evicts them for a signal. stats are by pod UID. Nothing
+// here looks at quality of service or disruption budgets.
+//
+//  1. No statistics before statistics, where the next comparator needs them (not for pid.available).
+//  2. Usage above the request first (not for pid.available). On file systems the request is that for ephemeral-storage,
+//     for inodes it is 0.
+//  3. Lower priority first; no priority is 0.
+//  4. Larger usage minus request first; more processes first for pid.available. For inodes, too, the ephemeral-storage
+//     request in bytes is subtracted (see Options.InodeUsageOnly).
+//  5. Started later first, never started before all (not with Options.KeepOrder, as the next).
+//  6. Namespace, name, UID.
+//
+// O(pods x containers + pods log pods).
+func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Options) []Ranked {
+	list := make([]Ranked, 0, len(pods))
+	for _, pod := range pods {
+		if pod == nil || !Active(pod) {
+			continue
+		}
+		r := Ranked{Pod: pod, Exempt: Exempt(pod)}
+		if pod.Spec.Priority != nil {
+			r.Priority = *pod.Spec.Priority
+		}
+		var subtract int64
+		switch {
+		case s.memory():
+			r.Request = request(pod, v1.ResourceMemory)
+			subtract = r.Request
+		case s.inodes():
+			if !o.InodeUsageOnly {
+				subtract = request(pod, v1.ResourceEphemeralStorage)
+			}
+		case s != PIDAvailable:
+			r.Request = request(pod, v1.ResourceEphemeralStorage)
+			subtract = r.Request
+		}
+		if st, ok := stats[pod.UID]; ok {
+			r.Measured = true
+			r.Usage = usage(s, l, pod, &st)
+			r.Exceeds = r.Usage > r.Request
+			r.excess = r.Usage - max(subtract, 0)
+		}
+		list = append(list, r)
+	}
+	slices.SortStableFunc(list, func(a, b Ranked) int {
+		if c := compareRanked(s, &a, &b); c != 0 || o.KeepOrder {
+			return c
+		}
+		return compareAge(a.Pod, b.Pod)
+	})
+	return list
+}
+
+func compareRanked(s Signal, a, b *Ranked) int {
+	priority := cmp.Compare(a.Priority, b.Priority)
+	missing := first(!a.Measured, !b.Measured)
+	both := a.Measured && b.Measured
+	var more int
+	if both {
+		more = cmp.Compare(b.excess, a.excess)
+	}
+	if s == PIDAvailable {
+		return cmp.Or(priority, missing, more)
+	}
+	var exceeds int
+	if both {
+		exceeds = first(a.Exceeds, b.Exceeds)
+	}
+	return cmp.Or(missing, exceeds, priority, more)
+}
+
+// first orders what is true before what is not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func compareAge(a, b *v1.Pod) int {
+	var age int
+	switch s, t := a.Status.StartTime, b.Status.StartTime; {
+	case s != nil && t != nil:
+		age = t.Compare(s.Time)
+	default:
+		age = first(s == nil, t == nil)
+	}
+	return cmp.Or(age, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}

@@ -1,0 +1,192 @@
+package pressure
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// State is what the kubelet remembers between observations. The zero value is that of a kubelet that just started. It can
+// be written as JSON. Observe never modifies one.
+type State struct {
+	Layout     Layout                             `json:"layout,omitempty"`   // as first detected
+	FirstMet   map[string]time.Time               `json:"firstMet,omitempty"` // by Threshold.Key, since when it is met
+	Due        []string                           `json:"due,omitempty"`      // keys of those met for longer than their grace
+	LastTrue   map[v1.NodeConditionType]time.Time `json:"lastTrue,omitempty"` // last observation that raised the condition
+	Measured   map[Signal]time.Time               `json:"measured,omitempty"` // times of the last measurements
+	Conditions []v1.NodeConditionType             `json:"conditions,omitempty"`
+}
+
+// Observation is what is seen at one moment.
+type Observation struct {
+	Signals map[Signal]Measurement // a signal that is not here is not measured
+	Layout  Layout                 // empty: not detected; until it was once, nothing is decided
+	Pods    []*v1.Pod              // on the node
+	Stats   map[types.UID]PodStats
+}
+
+// Status is how a threshold stands.
+type Status struct {
+	Threshold  Threshold
+	Measured   *Measurement      // nil: no observation, the threshold is not met
+	Value      resource.Quantity // in absolute terms; zero for a percentage without observation
+	Target     resource.Quantity // Value plus minimum reclaim: where eviction stops
+	Met        bool              // less than Value, or since it acted still less than Target
+	Since      time.Time         // when it was met first; zero: it is not
+	Due        bool              // met for as long as its grace
+	Actionable bool              // due, with a measurement newer than the last one
+}
+
+// Decision is what to do after an observation.
+type Decision struct {
+	Waiting    bool                   // the layout is not known: nothing was looked at
+	Thresholds []Status               // in the order in which they act
+	Conditions []v1.NodeConditionType // that are true: memory, disk, processes
+	// LocalStorage are evictions of pods over their own limits. When there is one, nothing else is done.
+	LocalStorage []Eviction
+	Acting       *Threshold // the threshold that is acted on
+	Event        string     // text of the Warning event EvictionThresholdMet on the node, written when there is an Acting
+	// Reclaim is to be done first. Then measure again: if Relieved, nobody is evicted.
+	Reclaim  []Reclaim
+	Ranking  []Ranked  // all active pods, first evicted first; with Acting only
+	Eviction *Eviction // of the first pod that is not exempt; nil: none
+}
+
+// EventReason is the reason of the event of a decision.
+const EventReason = "EvictionThresholdMet"
+
+// Observe takes one observation: it returns the state to keep and what to do. Call it every MonitoringInterval, and again
+// at once when an evicted pod is gone. At most one pod is evicted for pressure in one observation.
+//
+// A threshold is met while less than its value is available, and, once it was due, until its minimum reclaim is reached,
+// too. It is due when it was met without interruption for its grace period, and acted on only with a measurement newer than
+// that of the previous observation. A condition is true from the first observation that meets a threshold, soft ones
+// included, until the transition period after the last one.
+func (p *Policy) Observe(s State, o Observation, now time.Time) (State, Decision) {
+	if len(p.thresholds) == 0 && !p.local {
+		return s, Decision{Conditions: slices.Clone(s.Conditions)}
+	}
+	thresholds := p.Thresholds(s.Layout)
+	if s.Layout == "" {
+		if o.Layout == "" {
+			return s, Decision{Waiting: true, Conditions: slices.Clone(s.Conditions)}
+		}
+		s.Layout = o.Layout // the first cycle goes without the thresholds that follow from it
+	}
+	d := Decision{Thresholds: p.status(thresholds, s, o, now)}
+	next := State{Layout: s.Layout, FirstMet: map[string]time.Time{}, LastTrue: maps.Clone(s.LastTrue), Measured: map[Signal]time.Time{}}
+	if next.LastTrue == nil {
+		next.LastTrue = map[v1.NodeConditionType]time.Time{}
+	}
+	for _, t := range d.Thresholds {
+		if t.Met {
+			next.FirstMet[t.Threshold.Key()] = t.Since
+			next.LastTrue[t.Threshold.Signal.Condition()] = now
+		}
+		if t.Due {
+			next.Due = append(next.Due, t.Threshold.Key())
+		}
+	}
+	for signal, m := range o.Signals {
+		next.Measured[signal] = m.Time
+	}
+	for _, c := range conditions {
+		if last, ok := next.LastTrue[c]; ok && (last.Equal(now) || now.Sub(last) < p.transition) {
+			next.Conditions = append(next.Conditions, c)
+		}
+	}
+	d.Conditions = slices.Clone(next.Conditions)
+	p.act(&d, next.Layout, o)
+	return next, d
+}
+
+// status says how the thresholds stand.
+func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time.Time) []Status {
+	list := make([]Status, len(thresholds))
+	for i, t := range thresholds {
+		st := Status{Threshold: t, Value: t.Value.Amount(0, p.options), Target: t.Target(0, p.options)}
+		m, ok := o.Signals[t.Signal]
+		if ok {
+			st.Measured = &m
+			st.Value, st.Target = t.Value.Amount(m.Capacity, p.options), t.Target(m.Capacity, p.options)
+			st.Met = t.met(m, p.options) || slices.Contains(s.Due, t.Key()) && t.missed(m, p.options)
+		}
+		if st.Met {
+			st.Since = now
+			if since, ok := s.FirstMet[t.Key()]; ok {
+				st.Since = since
+			}
+			st.Due = now.Sub(st.Since) >= t.Grace
+			last, seen := s.Measured[t.Signal]
+			st.Actionable = st.Due && (!seen || last.IsZero() || m.Time.IsZero() || m.Time.After(last))
+		}
+		list[i] = st
+	}
+	return list
+}
+
+// act fills in what to do.
+func (p *Policy) act(d *Decision, l Layout, o Observation) {
+	if p.local {
+		if d.LocalStorage = LocalStorage(l, o.Pods, o.Stats); len(d.LocalStorage) > 0 {
+			return
+		}
+	}
+	at := slices.IndexFunc(d.Thresholds, func(t Status) bool { return t.Actionable })
+	if at < 0 {
+		return
+	}
+	acting := d.Thresholds[at].Threshold
+	d.Acting = &acting
+	d.Event = "Attempting to reclaim " + acting.Signal.Resource()
+	d.Reclaim = Reclaims(acting.Signal, l)
+	d.Ranking = Rank(acting.Signal, l, o.Pods, o.Stats, p.options)
+	for i := range d.Ranking {
+		r := &d.Ranking[i]
+		if r.Exempt != "" {
+			continue
+		}
+		var stats *PodStats
+		if st, ok := o.Stats[r.Pod.UID]; ok {
+			stats = &st
+		}
+		d.Eviction = p.evict(acting, *d.Thresholds[at].Measured, r.Pod, stats)
+		return
+	}
+}
+
+// Relieved reports whether, after Decision.Reclaim, no pod needs to be evicted: no threshold of any signal, soft ones
+// within their grace included, has less available than its target. s is the state that Observe returned; signals that are
+// not measured count as relieved.
+func (p *Policy) Relieved(s State, signals map[Signal]Measurement) bool {
+	for _, t := range p.Thresholds(s.Layout) {
+		if m, ok := signals[t.Signal]; ok && t.missed(m, p.options) {
+			return false
+		}
+	}
+	return true
+}
+
+// NextChange returns the earliest time after now at which, without anything new being measured, a soft threshold becomes
+// due or a condition ends. false: nothing changes by itself.
+func (p *Policy) NextChange(s State, now time.Time) (time.Time, bool) {
+	var next time.Time
+	consider := func(t time.Time) {
+		if t.After(now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, t := range p.Thresholds(s.Layout) {
+		if since, ok := s.FirstMet[t.Key()]; ok {
+			consider(since.Add(t.Grace))
+		}
+	}
+	for _, c := range s.Conditions {
+		consider(s.LastTrue[c].Add(p.transition))
+	}
+	return next, !next.IsZero()
+}
