@@ -249,3 +249,43 @@ func BenchmarkNode(b *testing.B) {
 		})
 	}
 }
+
+// distinct is a cluster in which every pod has its own label and its own anti-affinity term.
+func distinct(nodes, pods int) *large {
+	w := &world{namespaces: map[string]map[string]string{"d": {}}}
+	for i := range nodes {
+		w.nodes = append(w.nodes, node(fmt.Sprint("n", i), fmt.Sprintf("h=n%d,zone=z%d", i, i%10)))
+	}
+	w.pods = make([][]*v1.Pod, nodes)
+	l := &large{indexed: &indexed{world: w}, columns: map[string]column{}, postings: map[[3]string][]int32{}}
+	for id := range pods {
+		app := fmt.Sprint("a", id)
+		p := pod("d", "app="+app, "anti h app="+app)
+		s := set{p, []int32{int32(id % nodes)}, []int32{1}}
+		l.sets, l.terms = append(l.sets, s), append(l.terms, s)
+		l.postings[[3]string{"d", "app", app}] = []int32{int32(id)}
+		w.pods[id%nodes] = append(w.pods[id%nodes], p)
+	}
+	for _, key := range []string{"h", "zone"} {
+		ids, count, have := l.indexed.Domains(key)
+		l.columns[key] = column{ids, count, have}
+	}
+	return l
+}
+
+func BenchmarkCountDistinct(b *testing.B) {
+	l := distinct(5000, 10000)
+	e, err := affinity.CompilePods(pod("d", "app=a77", "anti h app=a77"), affinity.PodOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var memo affinity.Memo
+	s := e.CountWith(l, memo.Terms)
+	if s.Check(77) != affinity.PodAntiAffinity {
+		b.Fatal("the pod that runs is not counted")
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.CountInto(s, l, memo.Terms)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/selection"
 )
 
 // Count applies the evaluator to a cluster: O(nodes) for each topology key that occurs plus, with the optional interfaces
@@ -51,6 +50,7 @@ func (e *PodEvaluator) CountInto(s *State, cluster Cluster, terms func(id int32,
 // bind resolves the namespaces of the pod's terms and makes the columns of the required ones.
 func (s *State) bind() {
 	e := s.evaluator
+	s.pairs = pairsOf(e.pod.Labels)
 	namespaces := s.cluster.Namespaces()
 	s.affinity = bindAll(e.affinity, namespaces, e.documented)
 	s.anti = bindAll(e.anti, namespaces, e.documented)
@@ -143,19 +143,12 @@ const manyNamespaces = 16
 
 // appendSets appends the sets that the term may match: a superset, found by the label pair that narrows most.
 func (b *bound) appendSets(ids []int32, index podIndex) []int32 {
-	requirements, selectable := b.selector.Requirements()
-	if !selectable { // nil labelSelector: matches no pod
+	key, values, ok := narrowest(b.selector)
+	if !ok { // nil labelSelector: matches no pod
 		return ids
 	}
-	key, values := "", []string{""}
-	for i := range requirements {
-		r := &requirements[i]
-		switch r.Operator() {
-		case selection.In, selection.Equals, selection.DoubleEquals:
-			if v := r.ValuesUnsorted(); key == "" || len(v) < len(values) {
-				key, values = r.Key(), v
-			}
-		}
+	if key == "" {
+		values = []string{""}
 	}
 	yield := func(id int32) { ids = append(ids, id) }
 	for _, value := range values {

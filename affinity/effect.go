@@ -86,7 +86,7 @@ func (s *State) labelEffect(e *Effect, pod *v1.Pod) {
 }
 
 func (s *State) termEffect(e *Effect, terms *Terms) {
-	if terms == nil {
+	if terms == nil || terms.pairs&s.pairs == 0 && terms.pairs != ^uint64(0) {
 		return
 	}
 	pod := s.evaluator.pod

@@ -7,6 +7,7 @@ type State struct {
 	evaluator *PodEvaluator
 	cluster   Cluster
 
+	pairs                                    uint64 // the pod's label pairs (see guard)
 	affinity, anti, preferred, preferredAnti []bound
 	self                                     bool // the pod matches all its required affinity terms
 

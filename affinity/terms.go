@@ -9,6 +9,8 @@ import (
 // immutable and safe for concurrent use.
 type Terms struct {
 	anti, affinity, preferred, preferredAnti []term
+
+	pairs uint64 // the label pairs of which a pod must have one for any term to match it (see guard)
 }
 
 // CompileTerms compiles the inter-pod terms of a running pod; it returns nil when there are none. As in v1.36.3 a term
@@ -26,6 +28,11 @@ func CompileTerms(pod *v1.Pod) *Terms {
 	}
 	if t.Len() == 0 {
 		return nil
+	}
+	for _, list := range [...][]term{t.anti, t.affinity, t.preferred, t.preferredAnti} {
+		for i := range list {
+			t.pairs |= guard(list[i].selector)
+		}
 	}
 	return t
 }

@@ -1,0 +1,65 @@
+package affinity
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Among thousands of distinct term sets hardly one concerns a given pod, and most can be told by one label pair: a guard is
+// a set of label pairs, 64 bits of their hashes, of which a pod must have one for the selector to match it. A pod whose own
+// pairs share no bit with it does not match; one that shares a bit may.
+
+// guard returns the pairs of the requirement that allows the fewest; all bits when no requirement names values, none for a
+// selector that matches nothing.
+func guard(selector labels.Selector) uint64 {
+	key, values, ok := narrowest(selector)
+	switch {
+	case !ok:
+		return 0
+	case key == "":
+		return ^uint64(0)
+	}
+	var pairs uint64
+	for _, value := range values {
+		pairs |= pairBit(key, value)
+	}
+	return pairs
+}
+
+// narrowest returns the key and values of the requirement that allows the fewest values, key "" when none names values; ok
+// is false for a selector that matches nothing.
+func narrowest(selector labels.Selector) (key string, values []string, ok bool) {
+	requirements, ok := selector.Requirements()
+	for i := range requirements {
+		r := &requirements[i]
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			if v := r.ValuesUnsorted(); key == "" || len(v) < len(values) {
+				key, values = r.Key(), v
+			}
+		}
+	}
+	return key, values, ok
+}
+
+func pairsOf(labels map[string]string) uint64 {
+	var pairs uint64
+	for key, value := range labels {
+		pairs |= pairBit(key, value)
+	}
+	return pairs
+}
+
+// pairBit is a bit chosen by the FNV-1a hash of key=value.
+func pairBit(key, value string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * prime
+	}
+	h = (h ^ '=') * prime
+	for i := range len(value) {
+		h = (h ^ uint64(value[i])) * prime
+	}
+	return 1 << (h >> 58)
+}
