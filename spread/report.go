@@ -12,7 +12,7 @@ import (
 // Unlimited is the room of a domain that takes any number of pods.
 const Unlimited = math.MaxInt
 
-// Report is the spread of one DoNotSchedule constraint over a cluster.
+// Report is the spread of one constraint over a cluster.
 type Report struct {
 	Constraint int // place in the pod's list, or in the default constraints
 	Key        string
@@ -41,7 +41,7 @@ type Domain struct {
 type Exclusion struct {
 	Slot     int
 	Node     string
-	Missing  []string // topology keys of the pod's DoNotSchedule constraints that the node lacks
+	Missing  []string // topology keys of the pod's constraints that the node lacks
 	Affinity bool     // nodeAffinityPolicy Honor: nodeSelector or required node affinity does not match
 	Taints   bool     // nodeTaintsPolicy Honor: a taint is not tolerated
 }
@@ -106,6 +106,22 @@ func (s *HardState) Report() []Report {
 		if node := s.cluster.Node(i); node != nil && len(out) > 0 {
 			s.exclude(out, i, node)
 		}
+	}
+	return out
+}
+
+// Report returns what HardState.Report would if the ScheduleAnyway constraints were DoNotSchedule: Room is how many pods
+// a domain takes before its skew exceeds maxSkew, which the score may let happen. For the system defaults a node counts for
+// each constraint whose key it has. Counts the cluster anew.
+func (p *Soft) Report(c Cluster) []Report {
+	if p.requireAll {
+		return (&Hard{p.Evaluator}).Count(c).Report()
+	}
+	var out []Report
+	for k := range p.constraints {
+		one := p.Evaluator
+		one.constraints = p.constraints[k : k+1]
+		out = append(out, (&Hard{one}).Count(c).Report()...)
 	}
 	return out
 }

@@ -109,6 +109,22 @@ func TestReport(t *testing.T) {
 	assert.Empty(t, mustHard(t, podOf("p", ""), Options{}).Count(f).Report())
 }
 
+// TestSoftReport: the report of soft constraints, whose nodes are those of each key for the system defaults.
+func TestSoftReport(t *testing.T) {
+	f := withQ().run("a*2 q", "foo=bar")
+	own := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 2, soft)), Options{}).Report(f)
+	require.Len(t, own, 2)
+	assert.Equal(t, []Domain{{"z1", 2, 2, 0}, {"z2", 0, 2, 3}}, own[0].Domains)
+	assert.Len(t, own[1].Domains, 4)
+	assert.Equal(t, []Exclusion{{Slot: 4, Node: "q", Missing: []string{zoneKey}}}, own[1].Excluded)
+	system := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")}).Report(f)
+	require.Len(t, system, 2)
+	assert.Equal(t, Domain{"q", 1, 1, 2}, system[0].Domains[2])
+	assert.Empty(t, system[0].Excluded)
+	assert.Len(t, system[1].Excluded, 1)
+	assert.Empty(t, mustSoft(t, podOf("p", ""), Options{}).Report(f))
+}
+
 // TestRoomIsExact places pods in one domain until it is full.
 func TestRoomIsExact(t *testing.T) {
 	forWorlds(t, func(t testing.TB, w world) {
