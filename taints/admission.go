@@ -97,8 +97,15 @@ func WithMemoryPressure(pod *v1.Pod, qos v1.PodQOSClass) *v1.Pod {
 	return pod
 }
 
-// MergeTolerations returns the tolerations of a and then of b without those that another one covers: it tolerates at
-// least as much for at least as long. Of equal ones the first stays. The result is a new list.
+// MergeTolerations returns the tolerations of a and then of b without those that another one covers; of equal ones the
+// first stays. One covers another when
+//
+//  1. they are equal in all fields, or
+//  2. its key is the same, or empty with Exists;
+//  3. its effect is the same or empty, and if it is NoExecute it holds for at least as long;
+//  4. its operator is Exists, or Equal or empty while the other's is Equal with the same value.
+//
+// The result is a new list.
 func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	all := slices.Concat(a, b)
 	var merged []v1.Toleration
@@ -115,25 +122,26 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	return merged
 }
 
-// covers reports whether a tolerates all that b does, for at least as long.
+// covers reports whether a covers b, see MergeTolerations.
 func covers(a, b *v1.Toleration) bool {
 	if equality.Semantic.DeepEqual(a, b) {
 		return true
 	}
-	if a.Key != "" && a.Key != b.Key || a.Effect != "" && a.Effect != b.Effect {
+	everyKey := a.Key == "" && a.Operator == v1.TolerationOpExists
+	if a.Key != b.Key && !everyKey || a.Effect != "" && a.Effect != b.Effect {
 		return false
 	}
-	if a.TolerationSeconds != nil && (b.TolerationSeconds == nil || *a.TolerationSeconds < *b.TolerationSeconds) {
+	shorter := a.TolerationSeconds != nil && (b.TolerationSeconds == nil || *a.TolerationSeconds < *b.TolerationSeconds)
+	if a.Effect == v1.TaintEffectNoExecute && shorter {
 		return false
 	}
-	isEqual := func(op v1.TolerationOperator) bool { return op == "" || op == v1.TolerationOpEqual }
-	switch {
-	case a.Operator == v1.TolerationOpExists:
+	switch a.Operator {
+	case v1.TolerationOpExists:
 		return true
-	case isEqual(a.Operator):
-		return isEqual(b.Operator) && a.Value == b.Value
+	case "", v1.TolerationOpEqual:
+		return b.Operator == v1.TolerationOpEqual && a.Value == b.Value
 	}
-	return a.Operator == b.Operator && a.Value == b.Value
+	return false
 }
 
 // WithExtendedResources returns a copy of the pod as the admission plugin ExtendedResourceToleration, off by default,

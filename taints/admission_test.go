@@ -117,8 +117,11 @@ func TestMergeTolerations(t *testing.T) {
 		{"exists covers equal", tols(tol("a Equal v NoSchedule")), tols(tol("a Exists _ _")), []string{"a Exists"}, "any value, any effect"},
 		{"equal does not cover exists", tols(tol("a Exists _ NoSchedule")), tols(tol("a Equal v NoSchedule")), []string{"a Exists NoSchedule"}, "the wider one stays"},
 		{"values differ", tols(tol("a Equal v _")), tols(tol("a Equal w _")), []string{"a Equal v", "a Equal w"}, "neither covers"},
-		{"operator empty is equal", tols(tol("a _ v _")), tols(tol("a Equal v _")), []string{"a Equal v"}, "they cover each other, the later one is not equal in fields"},
-		{"numbers", tols(tol("a Gt 5 _")), tols(tol("a Gt 6 _")), []string{"a Gt 5", "a Gt 6"}, "numbers are not compared"},
+		{"operator empty covers equal", tols(tol("a _ v _")), tols(tol("a Equal v _")), []string{"a v"}, "the empty operator covers Equal"},
+		{"operator empty is not covered", tols(tol("a Equal v NoSchedule"), tol("a _ v NoSchedule")), tols(tol("a _ v _")), []string{"a v NoSchedule", "a v"}, "only Equal itself is covered by a value"},
+		{"numbers", tols(tol("a Gt 5 NoSchedule")), tols(tol("a Gt 5 _")), []string{"a Gt 5 NoSchedule", "a Gt 5"}, "Gt and Lt cover nothing but equals"},
+		{"every key", tols(tol("a Equal v _")), tols(tol("_ Equal v _")), []string{"a Equal v", "Equal v"}, "an empty key covers only with Exists"},
+		{"seconds of any effect", tols(stay("a", forever)), tols(tol("a Exists _ _", 5)), []string{"a Exists 5"}, "seconds count only for effect NoExecute"},
 		{"effects differ", tols(tol("a Exists _ NoSchedule")), tols(tol("a Exists _ NoExecute")), []string{"a Exists NoSchedule", "a Exists NoExecute"}, "neither covers"},
 	}
 	for _, c := range cases {

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -32,12 +33,20 @@ func ValidateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
 			errs = append(errs, field.NotSupported(at.Child("effect"), t.Effect, effects))
 		}
 		if Has(taints[:i], &t) {
-			duplicate := field.Duplicate(at, t)
+			duplicate := field.Duplicate(at, internalTaint(t))
 			duplicate.Detail = "taints must be unique by key and effect pair"
 			errs = append(errs, duplicate)
 		}
 	}
 	return errs
+}
+
+// internalTaint is printed as the API server prints its own type: with the names of the Go fields.
+type internalTaint struct {
+	Key       string
+	Value     string
+	Effect    v1.TaintEffect
+	TimeAdded *metav1.Time
 }
 
 // ValidateOptions selects what ValidateTolerations accepts. The zero value is v1.36 at creation.

@@ -51,7 +51,7 @@ func TestValidateTaints(t *testing.T) {
 		{"value", taintList("a=-5:NoSchedule"), []string{`metadata.taints[0].value: Invalid value: "-5": ` + badValue}, "a label value cannot be negative"},
 		{"effect empty", taintList("a=b"), []string{"metadata.taints[0].effect: Required value"}, "required"},
 		{"effect unknown", taintList("a=b:X"), []string{`metadata.taints[0].effect: Unsupported value: "X"` + unsupportedEffect}, "one of three"},
-		{"duplicate", taintList("a=b:NoSchedule", "a=c:NoSchedule"), []string{"metadata.taints[1]: Duplicate value: {"}, "key and effect"},
+		{"duplicate", taintList("a=b:NoSchedule", "a=c:NoSchedule"), []string{`metadata.taints[1]: Duplicate value: {"Key":"a","Value":"c","Effect":"NoSchedule","TimeAdded":null}: `}, "key and effect"},
 		{"all collected", taintList("a@=b@:X"), []string{"metadata.taints[0].key", "metadata.taints[0].value", "metadata.taints[0].effect"}, "in this order"},
 	}
 	for _, c := range cases {
