@@ -86,6 +86,9 @@ func (s *State) labelEffect(e *Effect, pod *v1.Pod) {
 }
 
 func (s *State) termEffect(e *Effect, terms *Terms) {
+	if s.evaluator.err != nil { // rejected as a whole: nothing is counted
+		return
+	}
 	if terms == nil || terms.pairs&s.pairs == 0 && terms.pairs != ^uint64(0) {
 		return
 	}

@@ -1,0 +1,92 @@
+package affinity_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/cluster"
+)
+
+// TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and went, and the
+// state follows them.
+func TestSnapshot(t *testing.T) {
+	for seed := range int64(1500) {
+		src := &source{bytes(seed)}
+		w := src.world()
+		objects := cluster.Objects{Nodes: w.nodes}
+		serial := 0
+		name := func(p *v1.Pod, i int) *v1.Pod {
+			serial++
+			p.Name, p.UID, p.Spec.NodeName = fmt.Sprint("p", serial), types.UID(fmt.Sprint("u", serial)), w.nodes[i].Name
+			return p
+		}
+		for i := range w.nodes {
+			for _, p := range w.pods[i] {
+				objects.Pods = append(objects.Pods, name(p, i))
+			}
+		}
+		for ns, labels := range w.namespaces {
+			objects.Namespaces = append(objects.Namespaces, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: labels}})
+		}
+		snapshot, err := cluster.New(objects)
+		require.NoError(t, err)
+		var memo affinity.Memo
+		states := map[*affinity.PodEvaluator]*affinity.State{}
+		for range 3 {
+			e, _ := affinity.CompilePods(src.pod(), affinity.PodOptions{})
+			states[e] = e.CountWith(snapshot, memo.Terms)
+		}
+		for range 6 {
+			i := src.n(len(w.nodes))
+			if n := len(w.pods[i]); n > 0 && src.n(2) == 0 {
+				p := w.pods[i][n-1]
+				w.pods[i] = w.pods[i][:n-1]
+				require.NoError(t, snapshot.Remove(p))
+				for _, s := range states {
+					s.Remove(p, snapshot.Slot(w.nodes[i].Name))
+				}
+			} else {
+				p := name(src.pod(), i)
+				w.pods[i] = append(w.pods[i], p)
+				require.NoError(t, snapshot.Update(p))
+				for _, s := range states {
+					s.Add(p, snapshot.Slot(w.nodes[i].Name))
+				}
+			}
+			for e, s := range states {
+				plain, fresh := e.Count(w), e.CountWith(snapshot, memo.Terms)
+				for i, n := range w.nodes {
+					slot := snapshot.Slot(n.Name)
+					require.Equal(t, plain.Check(i), fresh.Check(slot), "seed %d", seed)
+					require.Equal(t, plain.Raw(i), fresh.Raw(slot), "seed %d", seed)
+					require.Equal(t, plain.Check(i), s.Check(slot), "seed %d: followed", seed)
+					require.Equal(t, plain.Raw(i), s.Raw(slot), "seed %d: followed", seed)
+				}
+			}
+		}
+		ne, _ := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}}, affinity.NodeOptions{})
+		classes, plain := ne.Count(snapshot), ne.Count(w)
+		for i, n := range w.nodes {
+			require.Equal(t, plain.Check(i), classes.Check(snapshot.Slot(n.Name)))
+		}
+	}
+}
+
+// TestManyNamespaces: a selector that takes in more namespaces than are looked up one by one.
+func TestManyNamespaces(t *testing.T) {
+	w := tableWorld()
+	for i := range 40 {
+		w.namespace(fmt.Sprint("t", i), fmt.Sprint("team=", i%2))
+	}
+	w.run("n1", pod("t3", "app=x")).run("n2", pod("t2", "app=x")).run("n3", pod("t5", "app=y"))
+	p := pod("d", "", "anti h app=x nssel=team=1")
+	for _, c := range []affinity.Cluster{w, index(w)} {
+		require.Equal(t, "n1:anti n2:ok n3:ok n4:ok", verdicts(w, count(c, p, affinity.PodOptions{}).Check))
+	}
+}
