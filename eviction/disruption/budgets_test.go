@@ -1,0 +1,221 @@
+package disruption
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// pdb makes a budget "name" of namespace default with a selector "app=x" ("{}": every pod, "": none) and disruptions
+// allowed.
+func pdb(name, selector string, allowed int32) *policyv1.PodDisruptionBudget {
+	p := &policyv1.PodDisruptionBudget{}
+	p.Name, p.Namespace = name, "default"
+	p.Status.DisruptionsAllowed = allowed
+	switch selector {
+	case "":
+	case "{}":
+		p.Spec.Selector = &metav1.LabelSelector{}
+	default:
+		p.Spec.Selector = &metav1.LabelSelector{MatchLabels: testkit.Pairs(selector)}
+	}
+	return p
+}
+
+func pods(n int, labels string) []*v1.Pod {
+	out := make([]*v1.Pod, n)
+	for i := range out {
+		out[i] = testkit.Pod(fmt.Sprint("p", i)).Labels(labels).Obj()
+	}
+	return out
+}
+
+func names(pods []*v1.Pod) (out []string) {
+	for _, p := range pods {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func expression(key string, op metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: op, Values: values}}}
+}
+
+// The rules by which preemption tells violating victims from others.
+func TestSplit(t *testing.T) {
+	bad := pdb("bad", "app=x", 0)
+	bad.Spec.Selector = expression("app", "Bad")
+	foreign := pdb("foreign", "app=x", 0)
+	foreign.Namespace = "other"
+	granted := pdb("granted", "app=x", 0)
+	granted.Status.DisruptedPods = map[string]metav1.Time{"p0": {}}
+	absent := pdb("absent", "", 0)
+	absent.Spec.Selector = expression("none", metav1.LabelSelectorOpDoesNotExist)
+	notIn := pdb("notIn", "", 0)
+	notIn.Spec.Selector = expression("app", metav1.LabelSelectorOpNotIn, "y")
+	for _, c := range []struct {
+		name   string
+		pdbs   []*policyv1.PodDisruptionBudget
+		o      BudgetOptions
+		labels string
+		want   []string // of p0, p1, p2: the violating ones
+	}{
+		{"no budgets", nil, BudgetOptions{}, "app=x", nil},
+		{"one may go", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 1)}, BudgetOptions{}, "app=x", []string{"p1", "p2"}},
+		{"none may go", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 0)}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
+		{"negative is no error", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", -3)}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
+		{"lowest possible", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", -1<<31)}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
+		{"another namespace", []*policyv1.PodDisruptionBudget{foreign}, BudgetOptions{}, "app=x", nil},
+		{"selector that cannot be read", []*policyv1.PodDisruptionBudget{bad}, BudgetOptions{}, "app=x", nil},
+		{"nil selector", []*policyv1.PodDisruptionBudget{pdb("a", "", 0)}, BudgetOptions{}, "app=x", nil},
+		{"empty selector protects nobody", []*policyv1.PodDisruptionBudget{pdb("a", "{}", 0)}, BudgetOptions{}, "app=x", nil},
+		{"empty selector as an option", []*policyv1.PodDisruptionBudget{pdb("a", "{}", 1)}, BudgetOptions{EmptySelectorMatchesAll: true}, "app=x", []string{"p1", "p2"}},
+		{"no match", []*policyv1.PodDisruptionBudget{pdb("a", "app=y", 0)}, BudgetOptions{}, "app=x", nil},
+		{"granted already", []*policyv1.PodDisruptionBudget{granted}, BudgetOptions{}, "app=x", []string{"p1", "p2"}},
+		{"several budgets", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 2), pdb("b", "app=x", 1)}, BudgetOptions{}, "app=x", []string{"p1", "p2"}},
+		{"a violating pod is charged everywhere", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 0), pdb("b", "app=x", 5)}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
+		{"pods without labels", []*policyv1.PodDisruptionBudget{absent, notIn}, BudgetOptions{}, "", nil},
+		{"pods without labels as an option", []*policyv1.PodDisruptionBudget{absent}, BudgetOptions{EmptySelectorMatchesAll: true}, "", []string{"p0", "p1", "p2"}},
+		{"absence of a label", []*policyv1.PodDisruptionBudget{absent}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
+		{"not in", []*policyv1.PodDisruptionBudget{notIn}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			list := pods(3, c.labels)
+			var violating, others []*v1.Pod
+			testkit.Unchanged(t, func() { violating, others = NewBudgets(c.pdbs, c.o).Split(list) }, list...)
+			require.Equal(t, c.want, names(violating))
+			require.Len(t, others, 3-len(c.want))
+		})
+	}
+}
+
+func TestLedger(t *testing.T) {
+	b := NewBudgets([]*policyv1.PodDisruptionBudget{pdb("a", "app=x", 2), pdb("b", "app=x", 1), pdb("c", "app=y", 1)}, BudgetOptions{})
+	l := b.Ledger()
+	x := pods(3, "app=x")
+	require.Equal(t, 3, b.Len())
+	require.Equal(t, "b", b.PDB(1).Name)
+	require.False(t, l.Take(x[0]))
+	mark := l.Mark()
+	require.True(t, l.Take(x[1]), "b is used up")
+	require.EqualValues(t, []int64{0, -1, 1}, []int64{l.Left(0), l.Left(1), l.Left(2)}, "a is charged although b is broken")
+	l.Undo(mark)
+	require.EqualValues(t, []int64{1, 0, 1}, []int64{l.Left(0), l.Left(1), l.Left(2)})
+	require.True(t, l.Take(x[2]))
+	l.Reset()
+	require.Equal(t, b.Ledger().left, l.left)
+	other := b.Ledger()
+	l.Take(x[0])
+	require.EqualValues(t, 1, other.Left(1), "ledgers are apart")
+	room := make([]int32, 0, 4)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		l.TakeMatched(b.AppendMatches(room[:0], "default", x[0].Labels), "p0")
+		l.Reset()
+	}))
+}
+
+// slowMatches asks every budget.
+func slowMatches(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions, pod *v1.Pod) (out []int32) {
+	for i, p := range pdbs {
+		s := selectorOf(p)
+		switch {
+		case p.Namespace != pod.Namespace || s == nil:
+		case !o.EmptySelectorMatchesAll && (s.Empty() || len(pod.Labels) == 0):
+		case s.Matches(labelSet(pod.Labels)):
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+type labelSet map[string]string
+
+func (s labelSet) Has(k string) bool              { _, ok := s[k]; return ok }
+func (s labelSet) Get(k string) string            { return s[k] }
+func (s labelSet) Lookup(k string) (string, bool) { v, ok := s[k]; return v, ok }
+
+// The index finds what asking every budget finds, and the ledger counts what counting down does.
+func TestBudgetsLikeAskingAll(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	keys, values := []string{"a", "b", "c"}, []string{"1", "2", "3"}
+	ops := []metav1.LabelSelectorOperator{metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist, "Bad"}
+	for range 2000 {
+		o := BudgetOptions{EmptySelectorMatchesAll: r.Intn(2) == 0}
+		var pdbs []*policyv1.PodDisruptionBudget
+		for i := range r.Intn(8) {
+			p := pdb(fmt.Sprint("b", i), "", int32(r.Intn(4)-1))
+			p.Namespace = []string{"default", "other"}[r.Intn(2)]
+			if r.Intn(6) > 0 {
+				s := &metav1.LabelSelector{}
+				for range r.Intn(3) {
+					if r.Intn(2) == 0 {
+						s.MatchLabels = map[string]string{keys[r.Intn(3)]: values[r.Intn(3)]}
+						continue
+					}
+					e := metav1.LabelSelectorRequirement{Key: keys[r.Intn(3)], Operator: ops[r.Intn(5)]}
+					if e.Operator == metav1.LabelSelectorOpIn || e.Operator == metav1.LabelSelectorOpNotIn {
+						e.Values = values[:1+r.Intn(3)]
+					}
+					s.MatchExpressions = append(s.MatchExpressions, e)
+				}
+				p.Spec.Selector = s
+			}
+			if r.Intn(3) == 0 {
+				p.Status.DisruptedPods = map[string]metav1.Time{fmt.Sprint("p", r.Intn(4)): {}}
+			}
+			pdbs = append(pdbs, p)
+		}
+		b := NewBudgets(pdbs, o)
+		l := b.Ledger()
+		left := make([]int64, len(pdbs))
+		for i, p := range pdbs {
+			left[i] = int64(p.Status.DisruptionsAllowed)
+		}
+		for i := range 4 {
+			pod := testkit.Pod([]string{"default/", "other/"}[r.Intn(2)] + fmt.Sprint("p", i)).Obj()
+			for _, k := range keys {
+				if r.Intn(2) == 0 {
+					pod.Labels[k] = values[r.Intn(3)]
+				}
+			}
+			want := slowMatches(pdbs, o, pod)
+			require.Equal(t, want, append([]int32(nil), b.AppendMatches(nil, pod.Namespace, pod.Labels)...))
+			violates := false
+			for _, i := range want {
+				if _, ok := pdbs[i].Status.DisruptedPods[pod.Name]; !ok {
+					left[i]--
+					violates = violates || left[i] < 0
+				}
+			}
+			require.Equal(t, violates, l.Take(pod))
+		}
+		require.True(t, slices.Equal(left, l.left))
+		l.Reset()
+		require.True(t, slices.Equal(b.allowed, l.left))
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	var pdbs []*policyv1.PodDisruptionBudget
+	for i := range 1000 {
+		pdbs = append(pdbs, pdb(fmt.Sprint(i), fmt.Sprint("app=", i), 1))
+	}
+	budgets := NewBudgets(pdbs, BudgetOptions{})
+	l := budgets.Ledger()
+	pod := testkit.Pod("p").Labels("app=500,tier=web,pod-template-hash=abc").Obj()
+	b.ReportAllocs()
+	for b.Loop() {
+		if l.Take(pod) {
+			b.Fatal("one may go")
+		}
+		l.Reset()
+	}
+}
