@@ -4,10 +4,13 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/third_party/forked/golang/reflect"
 )
+
+// semantic compares as the API server does: nil and empty are equal.
+var semantic reflect.Equalities
 
 // Gated reports whether scheduling gates hold the pod back, with the message of the plugin SchedulingGates, whose code is
 // UnschedulableAndUnresolvable: "waiting for scheduling gates: [a b]", names in the order written. Rule: documentation,
@@ -93,7 +96,7 @@ func ValidateGatedUpdate(updated, old *v1.PodSpec, path *field.Path) field.Error
 }
 
 func selectorUpdate(updated, old map[string]string, gated bool, path *field.Path) field.ErrorList {
-	if apiequality.Semantic.DeepEqual(updated, old) {
+	if semantic.DeepEqual(updated, old) {
 		return nil
 	}
 	if !gated {
@@ -108,7 +111,7 @@ func selectorUpdate(updated, old map[string]string, gated bool, path *field.Path
 }
 
 func affinityUpdate(updated, old *v1.Affinity, gated bool, path *field.Path) field.ErrorList {
-	if apiequality.Semantic.DeepEqual(updated, old) {
+	if semantic.DeepEqual(updated, old) {
 		return nil
 	}
 	if !gated {
@@ -122,10 +125,10 @@ func affinityUpdate(updated, old *v1.Affinity, gated bool, path *field.Path) fie
 		o = *old
 	}
 	var errs field.ErrorList
-	if !apiequality.Semantic.DeepEqual(u.PodAffinity, o.PodAffinity) {
+	if !semantic.DeepEqual(u.PodAffinity, o.PodAffinity) {
 		errs = append(errs, immutable(path.Child("podAffinity")))
 	}
-	if !apiequality.Semantic.DeepEqual(u.PodAntiAffinity, o.PodAntiAffinity) {
+	if !semantic.DeepEqual(u.PodAntiAffinity, o.PodAntiAffinity) {
 		errs = append(errs, immutable(path.Child("podAntiAffinity")))
 	}
 	terms := path.Child("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
@@ -160,7 +163,7 @@ func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.Err
 
 // extends reports whether updated begins with all of old.
 func extends(updated, old []v1.NodeSelectorRequirement) bool {
-	return len(updated) >= len(old) && apiequality.Semantic.DeepEqual(updated[:len(old)], old[:len(old):len(old)])
+	return len(updated) >= len(old) && semantic.DeepEqual(updated[:len(old)], old[:len(old):len(old)])
 }
 
 func immutable(path *field.Path) *field.Error {

@@ -4,11 +4,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/podberth/podberth/resources"
 )
@@ -42,9 +40,9 @@ func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 }
 
 // DescribePods returns the pods of a node as the table "Non-terminated Pods" of "kubectl describe node" has them: requests
-// and limits of cpu and memory, overhead included, beside what the node offers, and the age at now. Pods are printed in the
-// order given; those that have ended are left out.
-func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, now time.Time) string {
+// and limits of cpu and memory, overhead included, beside what the node offers, and the age as age writes it (kubectl:
+// duration.HumanDuration of k8s.io/apimachinery). Pods are printed in the order given; those that have ended are left out.
+func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.Pod) string) string {
 	rows := [][]string{{"Namespace", "Name", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"},
 		{"---------", "----", "------------", "----------", "---------------", "-------------", "---"}}
 	for _, pod := range pods {
@@ -56,11 +54,7 @@ func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, now time.Time) st
 		for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
 			row = append(row, Percent(name, requests[name], allocatable[name]), Percent(name, limits[name], allocatable[name]))
 		}
-		age := "<unknown>"
-		if !pod.CreationTimestamp.IsZero() {
-			age = duration.HumanDuration(now.Sub(pod.CreationTimestamp.Time))
-		}
-		rows = append(rows, append(row, age))
+		rows = append(rows, append(row, age(pod)))
 	}
 	return table(rows)
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -20,12 +21,18 @@ func TestDescribePods(t *testing.T) {
 	ended.Status.Phase = v1.PodSucceeded
 	young := podOf(t, "container a requests cpu=100m")
 	young.Name = "other"
+	age := func(pod *v1.Pod) string {
+		if pod.CreationTimestamp.IsZero() {
+			return "<unknown>"
+		}
+		return duration.HumanDuration(testkit.Epoch.Add(36 * time.Minute).Sub(pod.CreationTimestamp.Time))
+	}
 	require.Equal(t, ""+
 		"  Namespace  Name      CPU Requests  CPU Limits   Memory Requests  Memory Limits  Age\n"+
 		"  ---------  ----      ------------  ----------   ---------------  -------------  ---\n"+
 		"  default    test-pod  2250m (56%)   2250m (56%)  320Mi (1%)       320Mi (1%)     36m\n"+
 		"  default    other     100m (2%)     0 (0%)       0 (0%)           0 (0%)         <unknown>\n",
-		DescribePods([]*v1.Pod{pod, nil, ended, young}, amountsOf(t, "cpu=4,memory=20Gi"), testkit.Epoch.Add(36*time.Minute)))
+		DescribePods([]*v1.Pod{pod, nil, ended, young}, amountsOf(t, "cpu=4,memory=20Gi"), age))
 }
 
 func TestDescribeResources(t *testing.T) {
