@@ -268,6 +268,19 @@ func TestZones(t *testing.T) {
 		require.Equal(t, []string{"55 +z1-000 unreachable", "65 -z1-000 unreachable"}, f.log, "the taint goes, the waiting node leaves the queue")
 		require.Empty(t, f.l.Node("z1-000").Spec.Taints)
 	})
+	t.Run("tainted already", func(t *testing.T) {
+		f := newFarm(t, three, taint.Config{})
+		for _, name := range []string{"z1-000", "z1-001"} {
+			n := f.l.Node(name).DeepCopy()
+			n.Status.Conditions[0].Status = v1.ConditionFalse
+			if name == "z1-000" {
+				n.Spec.Taints = taintsOf("node.kubernetes.io/not-ready")
+			}
+			f.l.SetNode(n, start)
+		}
+		f.run(30, names(three)...)
+		require.Equal(t, []string{"10 +z1-001 not-ready"}, f.log, "the turn of a node that has its taint takes a token all the same")
+	})
 	t.Run("deleted node", func(t *testing.T) {
 		f := newFarm(t, three, taint.Config{})
 		f.fall("z1", 2)
