@@ -26,7 +26,7 @@ func (e *PodEvaluator) CountInto(s *State, cluster Cluster, terms func(id int32,
 	*s = State{
 		evaluator: e, cluster: cluster,
 		columns: s.columns[:0], spare: append(s.spare, s.columns...),
-		affinityCols: s.affinityCols[:0], antiCols: s.antiCols[:0],
+		affinityCols: s.affinityCols[:0], antiCols: s.antiCols[:0], scratch: s.scratch,
 	}
 	if e.err != nil {
 		return
@@ -70,7 +70,7 @@ func (s *State) bind() {
 }
 
 func (s *State) countPods(byLabels, byTerms bool) {
-	var e Effect
+	e := &s.scratch
 	for i := range s.cluster.Len() {
 		if s.cluster.Node(i) == nil {
 			continue
@@ -78,26 +78,26 @@ func (s *State) countPods(byLabels, byTerms bool) {
 		for pod := range s.cluster.Pods(i) {
 			e.cells = e.cells[:0]
 			if byLabels {
-				s.labelEffect(&e, pod)
+				s.labelEffect(e, pod)
 			}
-			if byTerms && pod.Spec.Affinity != nil {
-				s.termEffect(&e, CompileTerms(pod))
+			if byTerms {
+				s.termEffect(e, CompileTerms(pod))
 			}
-			s.Apply(e, i, 1)
+			s.Apply(*e, i, 1)
 		}
 	}
 }
 
 func (s *State) countTermSets(index termIndex, terms func(id int32, rep *v1.Pod) *Terms) {
-	var e Effect
+	e := &s.scratch
 	for id := range int32(index.TermSets()) {
 		rep, nodes, counts := index.TermSet(id)
 		if len(nodes) == 0 {
 			continue
 		}
 		e.cells = e.cells[:0]
-		s.termEffect(&e, terms(id, rep))
-		s.applyAll(e, nodes, counts)
+		s.termEffect(e, terms(id, rep))
+		s.applyAll(*e, nodes, counts)
 	}
 }
 
@@ -126,15 +126,15 @@ func (s *State) countSets(index podIndex) {
 		}
 	}
 	slices.Sort(ids)
-	var e Effect
+	e := &s.scratch
 	for _, id := range slices.Compact(ids) {
 		rep, nodes, counts := index.PodSet(id)
 		if len(nodes) == 0 {
 			continue
 		}
 		e.cells = e.cells[:0]
-		s.labelEffect(&e, rep)
-		s.applyAll(e, nodes, counts)
+		s.labelEffect(e, rep)
+		s.applyAll(*e, nodes, counts)
 	}
 }
 

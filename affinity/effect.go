@@ -41,9 +41,15 @@ func (e *Effect) addScore(key string, weight int64) {
 // Effect returns what a running pod does to the counts: LabelEffect and TermEffect in one.
 func (s *State) Effect(pod *v1.Pod) Effect {
 	var e Effect
-	s.labelEffect(&e, pod)
-	s.termEffect(&e, CompileTerms(pod))
+	s.effect(&e, pod)
 	return e
+}
+
+// effect writes the effect of a pod into e, whose memory it reuses.
+func (s *State) effect(e *Effect, pod *v1.Pod) {
+	e.cells = e.cells[:0]
+	s.labelEffect(e, pod)
+	s.termEffect(e, CompileTerms(pod))
 }
 
 // LabelEffect returns what a running pod does by its namespace and labels: it may match the incoming pod's terms. Pods
@@ -134,10 +140,16 @@ func (s *State) Apply(effect Effect, i int, n int32) {
 }
 
 // Add counts a running pod that came to slot i: Apply(Effect(pod), i, 1).
-func (s *State) Add(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, 1) }
+func (s *State) Add(pod *v1.Pod, i int) {
+	s.effect(&s.scratch, pod)
+	s.Apply(s.scratch, i, 1)
+}
 
 // Remove takes back a running pod that left slot i: Apply(Effect(pod), i, -1).
-func (s *State) Remove(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, -1) }
+func (s *State) Remove(pod *v1.Pod, i int) {
+	s.effect(&s.scratch, pod)
+	s.Apply(s.scratch, i, -1)
+}
 
 func (s *State) count(col *column, c *cell, domain, n int32) {
 	if c.affinity != 0 {

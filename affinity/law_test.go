@@ -224,6 +224,9 @@ func TestNoAllocations(t *testing.T) {
 	e, err := affinity.CompileNode(p, affinity.NodeOptions{})
 	require.NoError(t, err)
 	classes, plain := e.Count(index(w)), e.Count(plainNodes{w.nodes})
+	simple := pod("d", "app=x")
+	trial.Add(simple, 0)
+	trial.Remove(simple, 0)
 	signature := make([]int32, 0, 64)
 	for name, call := range map[string]func(i int){
 		"Check":               func(i int) { s.Check(i) },
@@ -232,6 +235,8 @@ func TestNoAllocations(t *testing.T) {
 		"AppendSignature":     func(i int) { s.AppendSignature(signature, i) },
 		"Trial.Check":         func(i int) { trial.Check(i) },
 		"Trial.Apply":         func(i int) { trial.Apply(effect, 0, 1); trial.Apply(effect, 0, -1) },
+		"Trial.Add":           func(i int) { trial.Add(simple, 0); trial.Remove(simple, 0) },
+		"Add":                 func(i int) { s.Add(simple, i); s.Remove(simple, i) },
 		"NodeState.Check":     func(i int) { classes.Check(i); plain.Check(i) },
 		"NodeState.Raw":       func(i int) { classes.Raw(i); plain.Raw(i) },
 		"NodeState.Signature": func(i int) { classes.AppendSignature(signature, i) },

@@ -17,7 +17,8 @@ type State struct {
 	existingCells          int
 	marks                  int64 // contributions to the score
 
-	spare []column // columns of an earlier count, for their memory
+	spare   []column // columns of an earlier count, for their memory
+	scratch Effect   // of Add and Remove
 }
 
 // column finds the column of a key, made at its first use.

@@ -17,6 +17,9 @@ type Terms struct {
 // that cannot be converted silently empties its whole list (required or preferred, affinity or anti-affinity).
 func CompileTerms(pod *v1.Pod) *Terms {
 	affinity, anti := podAffinity(pod)
+	if affinity == nil && anti == nil {
+		return nil
+	}
 	t := &Terms{}
 	if affinity != nil {
 		t.affinity, _ = newTerms(pod, affinity.RequiredDuringSchedulingIgnoredDuringExecution)

@@ -16,6 +16,7 @@ type Trial struct {
 	skips   bool
 	extra   []column // of keys that the state does not have
 	changes map[uint64]delta
+	scratch Effect
 	cells   int // change in the number of affinity counts that are not 0
 }
 
@@ -75,14 +76,16 @@ func (t *Trial) Check(i int) uint16 {
 // Add assumes that a pod runs on slot i as well.
 func (t *Trial) Add(pod *v1.Pod, i int) {
 	if !t.skips {
-		t.Apply(t.state.Effect(pod), i, 1)
+		t.state.effect(&t.scratch, pod)
+		t.Apply(t.scratch, i, 1)
 	}
 }
 
 // Remove assumes that a pod does not run on slot i.
 func (t *Trial) Remove(pod *v1.Pod, i int) {
 	if !t.skips {
-		t.Apply(t.state.Effect(pod), i, -1)
+		t.state.effect(&t.scratch, pod)
+		t.Apply(t.scratch, i, -1)
 	}
 }
 
