@@ -6,9 +6,12 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/third_party/forked/golang/reflect"
 )
+
+// semantic compares as the API server does.
+var semantic reflect.Equalities
 
 // DefaultSeconds configures WithDefaultSeconds. The zero value is the default of the API server's flags.
 type DefaultSeconds struct {
@@ -112,7 +115,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	for i := range all {
 		covered := func(by v1.Toleration) bool { return covers(&by, &all[i]) }
 		coveredLater := func(by v1.Toleration) bool {
-			return covered(by) && !equality.Semantic.DeepEqual(by, all[i])
+			return covered(by) && !semantic.DeepEqual(by, all[i])
 		}
 		if slices.ContainsFunc(merged, covered) || slices.ContainsFunc(all[i+1:], coveredLater) {
 			continue
@@ -124,7 +127,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 
 // covers reports whether a covers b, see MergeTolerations.
 func covers(a, b *v1.Toleration) bool {
-	if equality.Semantic.DeepEqual(a, b) {
+	if semantic.DeepEqual(a, b) {
 		return true
 	}
 	everyKey := a.Key == "" && a.Operator == v1.TolerationOpExists

@@ -3,8 +3,6 @@ package taints
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -23,7 +21,7 @@ func AddOrUpdate(list []v1.Taint, taint v1.Taint) (result []v1.Taint, changed bo
 	if i < 0 {
 		return append(result, taint), true
 	}
-	if equality.Semantic.DeepEqual(list[i], taint) {
+	if identical(&list[i], &taint) {
 		return result, false
 	}
 	result[i] = taint
@@ -57,4 +55,9 @@ func Difference(want, have []v1.Taint) (add, remove []v1.Taint) {
 		}
 	}
 	return add, remove
+}
+
+// identical reports whether all fields are, time added included.
+func identical(a, b *v1.Taint) bool {
+	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && a.TimeAdded.Equal(b.TimeAdded)
 }
