@@ -272,6 +272,42 @@ func compareDelayed(a, b delayedClaim) int {
 // claim that cannot be used or ought to be bound already, Error for a class without binding mode, else Success.
 func (e *Binding) PreFilter() filter.PreFilterResult { return e.pre }
 
-// Count binds the rule to a cluster. O(1). What a ledger assumes counts as it was when the pod was compiled; after a change
-// of the ledger compile anew.
-func (e *Binding) Count(c Cluster) *BindingState { return &BindingState{e, c} }
+// Reads appends what the verdict on a node depends on.
+func (e *Binding) Reads(dst []string) []string {
+	for k := range e.bound {
+		dst = e.bound[k].affinity.Reads(dst)
+	}
+	for k := range e.delayed {
+		d := &e.delayed[k]
+		if d.selected != "" {
+			dst = append(dst, "name")
+		}
+		for j := range d.candidates {
+			dst = d.candidates[j].affinity.Reads(dst)
+		}
+		for _, t := range d.topologies {
+			for j := range t {
+				dst = append(dst, "label:"+t[j].Key)
+			}
+		}
+		for j := range d.capacities {
+			requirements, _ := d.capacities[j].nodes.Requirements()
+			for _, r := range requirements {
+				dst = append(dst, "label:"+r.Key())
+			}
+		}
+	}
+	slices.Sort(dst)
+	return slices.Compact(dst)
+}
+
+// Count binds the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
+// decided here, once; otherwise it is O(1), and every node is decided when it is asked about. What a ledger assumes counts
+// as it was when the pod was compiled; after a change of the ledger compile anew.
+func (e *Binding) Count(c Cluster) *BindingState {
+	s := &BindingState{binding: e, cluster: c}
+	if !e.idle() {
+		s.classes = decideClasses(c, e.Reads(nil), e.check)
+	}
+	return s
+}

@@ -13,6 +13,7 @@ import (
 type BindingState struct {
 	binding *Binding
 	cluster Cluster
+	classes *byClass // nil: every node is decided when it is asked about
 }
 
 // Verdict bits of VolumeBinding, beside filter.Unresolvable.
@@ -31,14 +32,22 @@ func (s *BindingState) Name() string { return bindingPlugin }
 // claim finds neither a volume nor a provisioner there, 4 there is no room to provision one, 8 a bound volume does not
 // exist. A free slot is rejected by every rule about nodes. No allocation for up to eight claims.
 func (s *BindingState) Check(i int) uint16 {
-	e := s.binding
-	if len(e.bound) == 0 && len(e.delayed) == 0 {
+	if s.classes != nil {
+		return s.classes.check(i)
+	}
+	if s.binding.idle() {
 		return 0
 	}
 	node := s.cluster.Node(i)
 	if node == nil {
 		node = &noNode
 	}
+	return s.binding.check(node)
+}
+
+func (e *Binding) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 }
+
+func (e *Binding) check(node *v1.Node) uint16 {
 	v := e.checkBound(node)
 	if len(e.delayed) > 0 {
 		var buf [8]choice
@@ -50,8 +59,6 @@ func (s *BindingState) Check(i int) uint16 {
 	}
 	return v
 }
-
-var noNode v1.Node // never written to
 
 // Code returns the code of a verdict: Error for a claim whose selector cannot be read.
 func (s *BindingState) Code(v uint16) filter.Code {

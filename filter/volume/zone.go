@@ -125,13 +125,21 @@ func (e *Zone) Reads(dst []string) []string {
 	return dst
 }
 
-// Count binds the rule to a cluster. O(1).
-func (e *Zone) Count(c Cluster) *ZoneState { return &ZoneState{e, c} }
+// Count binds the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
+// decided here, once; otherwise it is O(1).
+func (e *Zone) Count(c Cluster) *ZoneState {
+	s := &ZoneState{zone: e, cluster: c}
+	if len(e.rules) > 0 {
+		s.classes = decideClasses(c, e.Reads(nil), e.check)
+	}
+	return s
+}
 
 // ZoneState is VolumeZone for one pod and one cluster.
 type ZoneState struct {
 	zone    *Zone
 	cluster Cluster
+	classes *byClass // nil: every node is decided when it is asked about
 }
 
 // Name returns "VolumeZone".
@@ -143,12 +151,21 @@ func (s *ZoneState) Check(i int) uint16 {
 	if len(s.zone.rules) == 0 {
 		return 0
 	}
-	node := s.cluster.Node(i)
-	if node == nil || !zoned(node) {
+	if s.classes != nil {
+		return s.classes.check(i)
+	}
+	if node := s.cluster.Node(i); node != nil {
+		return s.zone.check(node)
+	}
+	return 0
+}
+
+func (e *Zone) check(node *v1.Node) uint16 {
+	if !zoned(node) {
 		return 0
 	}
-	for k := range s.zone.rules {
-		if !s.zone.rules[k].allows(node) {
+	for k := range e.rules {
+		if !e.rules[k].allows(node) {
 			return 1 | filter.Unresolvable
 		}
 	}

@@ -1,0 +1,81 @@
+package volume
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+// classy is a world that offers classes of equal nodes.
+type classy struct{ *world }
+
+func (c classy) Classes(reads []string) (ids, reps []int32, ok bool) {
+	seen := map[string]int32{}
+	for i, n := range c.nodes {
+		if n == nil {
+			ids = append(ids, -1)
+			continue
+		}
+		var b strings.Builder
+		for _, r := range reads {
+			key, isLabel := strings.CutPrefix(r, "label:")
+			value, has := n.Labels[key]
+			switch {
+			case isLabel:
+				fmt.Fprintf(&b, "%q %v;", value, has)
+			case r == "name":
+				fmt.Fprintf(&b, "%q;", n.Name)
+			default:
+				return nil, nil, false
+			}
+		}
+		id, ok := seen[b.String()]
+		if !ok {
+			id = int32(len(reps))
+			seen[b.String()] = id
+			reps = append(reps, int32(i))
+		}
+		ids = append(ids, id)
+	}
+	return ids, reps, true
+}
+
+// The verdicts are the same with and without classes of equal nodes.
+func TestClassesChangeNothing(t *testing.T) {
+	used := 0
+	for seed := range int64(1000) {
+		rng := rand.New(rand.NewSource(seed))
+		w := randomWorld(rng)
+		w.nodes = append(w.nodes, nil)
+		p := Compile(randomPod(rng, w, "p"), w.objects(), Options{})
+		for k, plugin := range plugins(p, w) {
+			fast := plugins(p, classy{w})[k].count()
+			for i := range w.nodes {
+				require.Equal(t, plugin.count().Check(i), fast.Check(i), "%s on slot %d, seed %d", fast.Name(), i, seed)
+			}
+			switch s := fast.(type) {
+			case *BindingState:
+				if s.classes != nil {
+					used++
+				}
+			case *ZoneState:
+				require.Equal(t, len(s.zone.rules) > 0, s.classes != nil)
+			}
+		}
+	}
+	require.Greater(t, used, 100)
+}
+
+func TestReads(t *testing.T) {
+	w := &world{claims: claims(claim("a", "", "1Gi", boundTo("v")), claim("b", "s", "1Gi", func(c *v1.PersistentVolumeClaim) { c.Annotations[AnnSelectedNode] = "n" })),
+		volumes: volumes(volume("v", "", "1Gi", on("rack", "r"))), classes: classes(storageClass("s", "d", wait, v1.TopologySelectorTerm{
+			MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: "zone", Values: []string{"a"}}}}))}
+	require.Equal(t, []string{"label:rack", "label:zone", "name"}, Compile(pod("p", "a", "b"), w.objects(), Options{}).Binding().Reads(nil))
+	require.Empty(t, Compile(pod("p", "a"), w.objects(), Options{}).Zone().Reads(nil))
+	w.volumes[0].Labels[v1.LabelTopologyZone] = "z"
+	require.Len(t, Compile(pod("p", "a"), w.objects(), Options{}).Zone().Reads(nil), 4)
+}

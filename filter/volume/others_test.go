@@ -1,0 +1,388 @@
+package volume
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+const (
+	diskUsed = "Unschedulable: node(s) had no available disk"
+	podUsed  = "Unschedulable: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+	tooMany  = "Unschedulable: node(s) exceed max volume count"
+	zoneAway = "UnschedulableAndUnresolvable: node(s) had no available volume zone"
+)
+
+func gcePD(name string, readOnly bool) v1.VolumeSource {
+	return v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: name, ReadOnly: readOnly}}
+}
+
+func ebsVolume(id string, readOnly bool) v1.VolumeSource {
+	return v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: id, ReadOnly: readOnly}}
+}
+
+func iscsi(iqn, portal string, readOnly bool) v1.VolumeSource {
+	return v1.VolumeSource{ISCSI: &v1.ISCSIVolumeSource{IQN: iqn, TargetPortal: portal, ReadOnly: readOnly}}
+}
+
+func rbd(pool, image string, readOnly bool, monitors ...string) v1.VolumeSource {
+	return v1.VolumeSource{RBD: &v1.RBDVolumeSource{RBDPool: pool, RBDImage: image, CephMonitors: monitors, ReadOnly: readOnly}}
+}
+
+func TestRestrictions(t *testing.T) {
+	nodes := []*v1.Node{node("n1"), node("n2")}
+	beside := func(a, b v1.VolumeSource) (*world, *v1.Pod) {
+		return (&world{nodes: nodes}).put(0, inline(pod("q"), a)), inline(pod("p"), b)
+	}
+	disk := func(name, why string, a, b v1.VolumeSource, taken bool) volumeCase {
+		w, p := beside(a, b)
+		c := volumeCase{name, why, w, p, Options{}, []string{"ok", "ok"}}
+		if taken {
+			c.want[0] = diskUsed
+		}
+		return c
+	}
+	inNamespace := func(p *v1.Pod, ns string) *v1.Pod { p.Namespace = ns; return p }
+	run(t, restrictionsAt, []volumeCase{
+		{"nothing to restrict", "no inline disk and no ReadWriteOncePod claim", &world{nodes: nodes, claims: claims(claim("c", "", "1Gi"))}, pod("p", "c"), Options{}, []string{"skip", "skip"}},
+		{"missing claim", "rejects the pod", &world{}, pod("p", "c"), Options{}, []string{podUU + `persistentvolumeclaim "c" not found`}},
+		{"ephemeral volumes", "are not looked at", &world{}, ephemeral(pod("p"), "x"), Options{}, []string{"skip"}},
+		disk("same GCE disk", "may be written by one", gcePD("d", false), gcePD("d", true), true),
+		disk("same GCE disk read", "may be read by all", gcePD("d", true), gcePD("d", true), false),
+		disk("other GCE disk", "is free", gcePD("d", false), gcePD("e", false), false),
+		disk("same EBS volume read", "conflicts even when both read", ebsVolume("v", true), ebsVolume("v", true), true),
+		disk("other EBS volume", "is free", ebsVolume("v", false), ebsVolume("w", false), false),
+		disk("same ISCSI name", "the portal does not matter", iscsi("q", "a", false), iscsi("q", "b", false), true),
+		disk("same ISCSI name read", "may be read by all", iscsi("q", "a", true), iscsi("q", "a", true), false),
+		disk("same RBD image", "one monitor in common", rbd("p", "i", false, "m1", "m2"), rbd("p", "i", false, "m2", "m3"), true),
+		disk("same RBD image elsewhere", "no monitor in common: another cluster", rbd("p", "i", false, "m1"), rbd("p", "i", false, "m3"), false),
+		disk("other RBD pool", "is free", rbd("p", "i", false, "m1"), rbd("r", "i", false, "m1"), false),
+		disk("same RBD image read", "may be read by all", rbd("p", "i", true, "m1"), rbd("p", "i", true, "m1"), false),
+		disk("two kinds", "never conflict", gcePD("d", false), ebsVolume("d", false), false),
+		{"ReadWriteOncePod in use", "every node is rejected, also those that do not run the user",
+			(&world{nodes: nodes, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, pod("q", "c")), pod("p", "c"), Options{}, []string{podUsed, podUsed}},
+		{"ReadWriteOncePod free", "nobody uses it", &world{nodes: nodes, claims: claims(claim("c", "", "1Gi", rwop))}, pod("p", "c"), Options{}, []string{"ok", "ok"}},
+		{"ReadWriteOncePod of another namespace", "the same name, another claim",
+			(&world{nodes: nodes, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, inNamespace(pod("q", "c"), "other")), pod("p", "c"), Options{}, []string{"ok", "ok"}},
+		{"ReadWriteOnce in use", "does not restrict here",
+			(&world{nodes: nodes, claims: claims(claim("c", "", "1Gi"))}).put(0, pod("q", "c")), pod("p", "c"), Options{}, []string{"skip", "skip"}},
+		{"disk before claim", "a node with both has the disk's reason",
+			(&world{nodes: nodes, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, inline(pod("q", "c"), gcePD("d", false))), inline(pod("p", "c"), gcePD("d", false)), Options{}, []string{diskUsed, podUsed}},
+	})
+}
+
+// A simulation compares the names of claims alone; a pod of another namespace seems to hold the claim.
+func TestRestrictionsTrial(t *testing.T) {
+	foreign, user := pod("foreign", "c"), pod("user", "c")
+	foreign.Namespace = "other"
+	w := (&world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, user, foreign)
+	s := Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w)
+	require.Equal(t, []string{"c"}, s.InUse())
+	require.True(t, s.Dynamic())
+	tr := s.Trial()
+	require.Equal(t, claimInUse, tr.Check(0))
+	tr.Remove(foreign, 0)
+	require.Zero(t, tr.Check(0), "v1.36's slip")
+	tr.Reset()
+	tr.Remove(user, 0)
+	require.Zero(t, tr.Check(0))
+	tr.Add(user, 0)
+	require.Equal(t, claimInUse, tr.Check(0))
+
+	tr = Compile(pod("p", "c"), w.objects(), Options{CompareNamespaces: true}).Restrictions().Count(w).Trial()
+	tr.Remove(foreign, 0)
+	require.Equal(t, claimInUse, tr.Check(0), "option: the namespace counts")
+	tr.Remove(user, 0)
+	require.Zero(t, tr.Check(0))
+
+	s.Remove(foreign, 0)
+	require.Equal(t, claimInUse, s.Check(0), "the state itself knows namespaces")
+	s.Remove(user, 0)
+	require.Zero(t, s.Check(0))
+
+	q := inline(pod("q"), gcePD("d", false))
+	disks := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().Count((&world{nodes: w.nodes}).put(0, q))
+	td := disks.Trial()
+	require.Equal(t, diskTaken, td.Check(0))
+	td.Remove(q, 0)
+	require.Zero(t, td.Check(0))
+	td.Add(q, 7)
+	require.Equal(t, diskTaken, td.Check(7))
+	disks.Add(q, 9)
+	require.Equal(t, diskTaken, disks.Check(9), "a slot that is new since Count")
+	require.False(t, disks.Dynamic())
+}
+
+func TestLimits(t *testing.T) {
+	// Claims a to d are bound to volumes of driver d; x is a claim without volume of class s.
+	w := func(limit int32, running ...*v1.Pod) *world {
+		x := &world{nodes: []*v1.Node{node("n1")}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{"d": limit, "e": 0})},
+			classes: classes(storageClass("s", "d", wait), storageClass("in-tree", "kubernetes.io/gce-pd", wait))}
+		for _, n := range []string{"a", "b", "c", "d"} {
+			x.claims = append(x.claims, claim(n, "", "1Gi", boundTo("v"+n)))
+			x.volumes = append(x.volumes, volume("v"+n, "", "1Gi"))
+		}
+		x.claims = append(x.claims, claim("x", "s", "1Gi"), claim("y", "s", "1Gi"), claim("classless", "", "1Gi"), claim("old", "in-tree", "1Gi"), claim("gone", "", "1Gi", boundTo("missing")))
+		return x.put(0, running...)
+	}
+	with := func(x *world, f func(*world)) *world { f(x); return x }
+	stale := func(x *world) { x.attachments = append(x.attachments, attached("va", "n1", "vc")) }
+	one := pod("q", "a")
+	run(t, limitsAt, []volumeCase{
+		{"no volumes", "nothing to count", w(2), pod("p"), Options{}, []string{"skip"}},
+		{"missing claim", "rejects every node", w(2), pod("p", "none"), Options{}, []string{`UnschedulableAndUnresolvable: looking up PVC default/none: persistentvolumeclaim "none" not found`}},
+		{"ephemeral claim of another pod", "an error of the plugin", with(w(2), func(x *world) { x.claims = append(x.claims, claim("p-e", "s", "1Gi")) }), ephemeral(pod("p"), "e"), Options{},
+			[]string{"Error: PVC default/p-e was not created for pod default/p (pod is not owner)"}},
+		{"one more", "two fit a limit of 2", w(2, one), pod("p", "b"), Options{}, []string{"ok"}},
+		{"two more", "three do not", w(2, one), pod("p", "b", "c"), Options{}, []string{tooMany}},
+		{"one shared and one more", "a shared volume counts once", w(2, one), pod("p", "a", "b"), Options{}, []string{"ok"}},
+		{"only shared", "a full node takes a pod without new volumes", w(1, one), pod("p", "a"), Options{}, []string{"ok"}},
+		{"attached without a pod", "it counts", with(w(2, one), stale), pod("p", "b"), Options{}, []string{tooMany}},
+		{"attached and wanted", "it counts twice", with(w(2, one), stale), pod("p", "c"), Options{}, []string{tooMany}},
+		{"attached and used", "it counts once", with(w(2, pod("q", "c")), stale), pod("p", "b"), Options{}, []string{"ok"}},
+		{"attached elsewhere", "other nodes do not count", with(w(2, one), func(x *world) { x.attachments = append(x.attachments, attached("va", "n9", "vc")) }), pod("p", "b"), Options{}, []string{"ok"}},
+		{"attachment of an unknown volume", "is not counted", with(w(2, one), func(x *world) {
+			x.attachments = append(x.attachments, attached("va", "n1", "nothing"), &storagev1.VolumeAttachment{Spec: storagev1.VolumeAttachmentSpec{NodeName: "n1"}})
+		}), pod("p", "b"), Options{}, []string{"ok"}},
+		{"no limit", "a driver without a count takes any number", w(-1, one), pod("p", "b", "c", "d"), Options{}, []string{"ok"}},
+		{"no CSINode", "any number", with(w(0), func(x *world) { x.csiNodes = nil }), pod("p", "a", "b"), Options{}, []string{"ok"}},
+		{"limit 0", "is a limit", w(0), pod("p", "a"), Options{}, []string{tooMany}},
+		{"claims without volume", "count by their class's provisioner, each for itself", w(2, pod("q", "x")), pod("p", "y", "a"), Options{}, []string{tooMany}},
+		{"the same claim without volume", "counts once", w(1, pod("q", "x")), pod("p", "x"), Options{}, []string{"ok"}},
+		{"claim without class", "is not counted", w(0), pod("p", "classless"), Options{}, []string{"ok"}},
+		{"volume object missing", "the class counts, and here is none", w(0), pod("p", "gone"), Options{}, []string{"ok"}},
+		{"ephemeral claim", "counts as any", with(w(0), func(x *world) { x.claims = append(x.claims, claim("p-e", "s", "1Gi", ownedBy(pod("p")))) }), ephemeral(pod("p"), "e"), Options{}, []string{tooMany}},
+		{"in-tree volume in a pod", "counts as its CSI driver's", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"pd.csi.storage.gke.io": 0})}
+		}), inline(pod("p"), gcePD("disk", false)), Options{}, []string{tooMany}},
+		{"in-tree volume object", "counts as its CSI driver's", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
+			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
+			x.put(0, inline(pod("q"), ebsVolume("vol-2", false)))
+		}), pod("p", "a"), Options{}, []string{tooMany}},
+		{"in-tree volume by two names", "is one volume", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
+			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
+			x.put(0, inline(pod("q"), ebsVolume("vol-1", false)))
+		}), pod("p", "a"), Options{}, []string{"ok"}},
+		{"in-tree provisioner", "counts as its CSI driver's", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"pd.csi.storage.gke.io": 0})}
+		}), pod("p", "old"), Options{}, []string{tooMany}},
+		{"other in-tree kinds", "NFS has no limit", with(w(0), func(x *world) {
+			x.volumes[0].Spec.CSI, x.volumes[0].Spec.NFS = nil, &v1.NFSVolumeSource{}
+		}), pod("p", "a"), Options{}, []string{"ok"}},
+		{"driver not installed", "allowed by default", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
+			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
+			x.drivers[0].Name = "d"
+		}), pod("p", "a"), Options{}, []string{"ok"}},
+		{"driver required", "option: the node must have it", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
+			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
+			x.drivers[0].Name = "d"
+		}), pod("p", "a"), Options{RequireDriver: true}, []string{"Unschedulable: d CSI driver is not installed on the node"}},
+	})
+}
+
+func TestLimitsExplainAndTrial(t *testing.T) {
+	w := &world{nodes: []*v1.Node{node("n1"), nil}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{"d": 2})},
+		claims:      claims(claim("a", "", "1Gi", boundTo("va")), claim("b", "", "1Gi", boundTo("vb")), claim("c", "", "1Gi", boundTo("vc"))),
+		volumes:     volumes(volume("va", "", "1Gi"), volume("vb", "", "1Gi"), volume("vc", "", "1Gi")),
+		attachments: []*storagev1.VolumeAttachment{attached("va", "n1", "vb")}}
+	q := pod("q", "a")
+	w.put(0, q)
+	u := NewUsage(w, w.objects())
+	s := Compile(pod("p", "a", "b", "c"), w.objects(), Options{}).Limits().On(u)
+	require.Equal(t, []DriverCount{{"d", 2, 2, 2}}, s.Explain(0))
+	require.Equal(t, limitExceeded, s.Check(0))
+	require.Zero(t, s.Check(1), "a free slot has nothing attached")
+	require.Empty(t, s.Explain(1))
+
+	one := Compile(pod("p", "c"), w.objects(), Options{}).Limits().On(u)
+	tr := one.Trial()
+	require.Equal(t, limitExceeded, tr.Check(0))
+	tr.Remove(q, 0)
+	require.Zero(t, tr.Check(0), "a volume less")
+	tr.Add(pod("r", "b"), 0)
+	require.Zero(t, tr.Check(0), "the attached volume has a user now")
+	tr.Add(q, 0)
+	require.Equal(t, limitExceeded, tr.Check(0))
+	tr.Add(q, 1)
+	require.Zero(t, tr.Check(1))
+	tr.Reset()
+	require.Equal(t, limitExceeded, tr.Check(0))
+
+	u.Remove(q, 0)
+	require.Zero(t, one.Check(0), "the state follows the usage")
+	require.Equal(t, NewUsage(&world{nodes: w.nodes, csiNodes: w.csiNodes}, w.objects()).slots[0].attaches, u.slots[0].attaches)
+	u.Add(q, 0)
+	require.Equal(t, limitExceeded, one.Check(0))
+}
+
+func TestCSIDriver(t *testing.T) {
+	for inTree, want := range map[string]string{"kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+		"kubernetes.io/azure-disk": "disk.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org", "kubernetes.io/portworx-volume": "pxd.portworx.com"} {
+		got, ok := CSIDriver(inTree)
+		require.True(t, ok)
+		require.Equal(t, want, got)
+	}
+	_, ok := CSIDriver("ebs.csi.aws.com")
+	require.False(t, ok)
+	for _, s := range []v1.VolumeSource{
+		{AzureDisk: &v1.AzureDiskVolumeSource{DataDiskURI: "uri"}}, {Cinder: &v1.CinderVolumeSource{VolumeID: "id"}},
+		{PortworxVolume: &v1.PortworxVolumeSource{VolumeID: "id"}}, gcePD("d", false), ebsVolume("v", false),
+	} {
+		inPod, ok := inlineDisk(&v1.Volume{VolumeSource: s})
+		require.True(t, ok)
+		pv := &v1.PersistentVolume{}
+		pv.Spec.AWSElasticBlockStore, pv.Spec.GCEPersistentDisk, pv.Spec.AzureDisk, pv.Spec.PortworxVolume = s.AWSElasticBlockStore, s.GCEPersistentDisk, s.AzureDisk, s.PortworxVolume
+		if s.Cinder != nil {
+			pv.Spec.Cinder = &v1.CinderPersistentVolumeSource{VolumeID: s.Cinder.VolumeID}
+		}
+		inObject, translated, ok := volumeDisk(pv)
+		require.True(t, ok && translated)
+		require.Equal(t, inPod, inObject)
+	}
+	require.Equal(t, gce("d", "z"), func() disk {
+		d, _, _ := volumeDisk(&v1.PersistentVolume{ObjectMeta: node("", v1.LabelTopologyZone, "z").ObjectMeta, Spec: v1.PersistentVolumeSpec{PersistentVolumeSource: v1.PersistentVolumeSource{GCEPersistentDisk: gcePD("d", false).GCEPersistentDisk}}})
+		return d
+	}())
+}
+
+func TestZone(t *testing.T) {
+	const zone, region, beta, betaRegion = v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion
+	nodes := []*v1.Node{node("plain"), node("z1", zone, "z1"), node("z3", zone, "z3"), node("beta", beta, "z1"), node("region only", region, "r1")}
+	w := func(pairs ...string) *world {
+		return &world{nodes: nodes, claims: claims(claim("c", "", "1Gi", boundTo("pv"))), volumes: volumes(volume("pv", "", "1Gi", labelled(pairs...)))}
+	}
+	p := pod("p", "c")
+	skip := []string{"skip", "skip", "skip", "skip", "skip"}
+	unbound := func(c *v1.PersistentVolumeClaim, sc ...*storagev1.StorageClass) *world {
+		return &world{claims: claims(c), classes: sc}
+	}
+	run(t, zoneAt, []volumeCase{
+		{"no labels", "nothing to compare", w(), p, Options{}, skip},
+		{"two zones", "nodes outside both are rejected; nodes without labels never", w(zone, "z1__z2"), p, Options{}, []string{"ok", "ok", zoneAway, zoneAway, zoneAway}},
+		{"spaces", "each part is trimmed", w(zone, " z1 __z2"), p, Options{}, []string{"ok", "ok", zoneAway, zoneAway, zoneAway}},
+		{"empty part", "the whole label is ignored", w(zone, "z1__"), p, Options{}, skip},
+		{"beta volume", "a beta label is met by today's; never the other way round", w(beta, "z1"), p, Options{}, []string{"ok", "ok", zoneAway, "ok", zoneAway}},
+		{"zone and region", "both must be met", w(zone, "z1", region, "r1"), p, Options{}, []string{"ok", zoneAway, zoneAway, zoneAway, zoneAway}},
+		{"beta region", "as beta zones", w(betaRegion, "r1"), p, Options{}, []string{"ok", zoneAway, zoneAway, zoneAway, "ok"}},
+		{"claim without name", "cannot be looked up", &world{}, pod("p", ""), Options{}, []string{podUU + "PersistentVolumeClaim had no name"}},
+		{"missing claim", "rejects the pod", &world{}, p, Options{}, []string{podUU + `persistentvolumeclaim "c" not found`}},
+		{"missing volume", "rejects the pod", unbound(claim("c", "", "1Gi", boundTo("pv"))), p, Options{}, []string{podUU + `persistentvolume "pv" not found`}},
+		{"unbound without class", "rejects the pod", unbound(claim("c", "", "1Gi")), p, Options{}, []string{podUU + "PersistentVolumeClaim had no pv name and storageClass name"}},
+		{"class missing", "rejects the pod", unbound(claim("c", "s", "1Gi")), p, Options{}, []string{podUU + `storageclass.storage.k8s.io "s" not found`}},
+		{"class without mode", "rejects the pod", unbound(claim("c", "s", "1Gi"), storageClass("s", "d", nil)), p, Options{}, []string{podUU + `VolumeBindingMode not set for StorageClass "s"`}},
+		{"waiting claim", "its volume will be chosen with the node", unbound(claim("c", "s", "1Gi"), storageClass("s", "d", wait)), p, Options{}, []string{"skip"}},
+		{"immediate claim", "ought to be bound", unbound(claim("c", "s", "1Gi"), storageClass("s", "d", now)), p, Options{}, []string{podUU + "PersistentVolume had no name"}},
+		{"ephemeral volumes", "are not looked at", &world{}, ephemeral(pod("p"), "x"), Options{}, []string{"skip"}},
+	})
+	s := Compile(p, w(zone, "z1__z2", region, "r1").objects(), Options{}).Zone().Count(w())
+	require.Equal(t, []ZoneConflict{{"pv", zone, []string{"z1", "z2"}}, {"pv", region, []string{"r1"}}}, s.Explain(2))
+	require.Empty(t, s.Explain(0))
+	require.Zero(t, Compile(p, w(zone, "z1").objects(), Options{}).Zone().Count(&world{nodes: []*v1.Node{nil}}).Check(0))
+}
+
+func TestHints(t *testing.T) {
+	self := ephemeral(inline(pod("p", "c"), gcePD("disk", false), v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: "d"}}), "e")
+	placedPod := func(p *v1.Pod) *v1.Pod { p.Spec.NodeName = "n"; return p }
+	other := func(p *v1.Pod) *v1.Pod { p.Namespace = "other"; return p }
+	zoned := func(z string) *v1.PersistentVolume { return volume("pv", "", "1Gi", labelled(v1.LabelTopologyZone, z)) }
+	topologies := storageClass("s", "d", wait, v1.TopologySelectorTerm{})
+	migrated := csiNode("n", nil)
+	migrated.Annotations = map[string]string{annMigratedPlugins: "kubernetes.io/gce-pd"}
+	va := func(driver string) *storagev1.VolumeAttachment {
+		a := attached("a", "n", "pv")
+		a.Spec.Attacher = driver
+		return a
+	}
+	limit := func(n int32) *storagev1.CSINode { return csiNode("n", map[string]int32{"d": n}) }
+	amount := func(a string) *storagev1.CSIStorageCapacity { return capacityOf("k", "s", a, nil) }
+	type hint func(pod *v1.Pod, old, new any) (bool, error)
+	for _, c := range []struct {
+		name     string
+		hint     hint
+		pod      *v1.Pod
+		old, new any
+		want     bool
+	}{
+		{"restrictions: pod with the claim deleted", RestrictionsWouldHelp, self, pod("q", "c"), nil, true},
+		{"restrictions: pod with the disk deleted", RestrictionsWouldHelp, self, inline(pod("q"), gcePD("disk", false)), nil, true},
+		{"restrictions: pod of another namespace deleted", RestrictionsWouldHelp, self, other(pod("q", "c")), nil, false},
+		{"restrictions: pod with neither deleted", RestrictionsWouldHelp, self, pod("q", "d"), nil, false},
+		{"restrictions: pod updated", RestrictionsWouldHelp, self, pod("q", "c"), pod("q", "c"), false},
+		{"restrictions: claim added", RestrictionsWouldHelp, self, nil, claim("c", "", ""), true},
+		{"restrictions: other claim added", RestrictionsWouldHelp, self, nil, claim("d", "", ""), false},
+		{"restrictions: ephemeral claim added", RestrictionsWouldHelp, self, nil, claim("p-e", "", "", ownedBy(self)), false},
+		{"restrictions: node", RestrictionsWouldHelp, self, nil, node("n"), true},
+
+		{"limits: CSINode added", LimitsWouldHelp, self, nil, limit(1), true},
+		{"limits: limit grew", LimitsWouldHelp, self, limit(1), limit(2), true},
+		{"limits: first limit", LimitsWouldHelp, self, limit(-1), limit(1), true},
+		{"limits: limit fell", LimitsWouldHelp, self, limit(2), limit(1), false},
+		{"limits: limit removed", LimitsWouldHelp, self, limit(2), limit(-1), false},
+		{"limits: pod with claims deleted", LimitsWouldHelp, self, placedPod(pod("q", "x")), nil, true},
+		{"limits: pod with a disk deleted", LimitsWouldHelp, self, placedPod(inline(pod("q"), ebsVolume("v", false))), nil, true},
+		{"limits: pending pod deleted", LimitsWouldHelp, self, pod("q", "x"), nil, false},
+		{"limits: pod without volumes deleted", LimitsWouldHelp, self, placedPod(pod("q")), nil, false},
+		{"limits: claim added", LimitsWouldHelp, self, nil, claim("c", "", ""), true},
+		{"limits: ephemeral claim added", LimitsWouldHelp, self, nil, claim("p-e", "", "", ownedBy(self)), true},
+		{"limits: claim of another pod added", LimitsWouldHelp, self, nil, claim("p-e", "", ""), false},
+		{"limits: attachment deleted", LimitsWouldHelp, self, va("x"), nil, true},
+		{"limits: attachment of the disk's driver deleted", LimitsWouldHelp, inline(pod("p"), gcePD("d", false)), va("pd.csi.storage.gke.io"), nil, true},
+		{"limits: attachment of another driver deleted", LimitsWouldHelp, inline(pod("p"), gcePD("d", false)), va("x"), nil, false},
+
+		{"binding: node", BindingWouldHelp, self, nil, node("n"), true},
+		{"binding: volume", BindingWouldHelp, self, volume("v", "", "1Gi"), volume("v", "", "1Gi"), true},
+		{"binding: claim", BindingWouldHelp, self, nil, claim("c", "", ""), true},
+		{"binding: ephemeral claim", BindingWouldHelp, self, nil, claim("p-e", "", "", ownedBy(self)), true},
+		{"binding: other claim", BindingWouldHelp, self, nil, claim("d", "", ""), false},
+		{"binding: class added", BindingWouldHelp, self, nil, storageClass("s", "d", wait), true},
+		{"binding: class with other topologies", BindingWouldHelp, self, storageClass("s", "d", wait), topologies, true},
+		{"binding: class as before", BindingWouldHelp, self, topologies, topologies, false},
+		{"binding: CSINode added", BindingWouldHelp, self, nil, limit(1), true},
+		{"binding: plugin migrated", BindingWouldHelp, self, csiNode("n", nil), migrated, true},
+		{"binding: limit changed", BindingWouldHelp, self, limit(1), limit(2), false},
+		{"binding: driver publishes no more", BindingWouldHelp, self, driver("d", true), driver("d", false), true},
+		{"binding: driver begins to publish", BindingWouldHelp, self, driver("d", false), driver("d", true), false},
+		{"binding: other driver publishes no more", BindingWouldHelp, self, driver("x", true), driver("x", false), false},
+		{"binding: capacity added", BindingWouldHelp, self, nil, amount("1Gi"), true},
+		{"binding: capacity grew", BindingWouldHelp, self, amount("1Gi"), amount("2Gi"), true},
+		{"binding: capacity published", BindingWouldHelp, self, amount(""), amount("2Gi"), true},
+		{"binding: capacity fell", BindingWouldHelp, self, amount("2Gi"), amount("1Gi"), false},
+
+		{"zone: node", ZoneWouldHelp, self, nil, node("n"), true},
+		{"zone: volume added", ZoneWouldHelp, self, nil, zoned("a"), true},
+		{"zone: volume with other labels", ZoneWouldHelp, self, zoned("a"), zoned("b"), true},
+		{"zone: volume as before", ZoneWouldHelp, self, zoned("a"), zoned("a"), false},
+		{"zone: claim", ZoneWouldHelp, self, nil, claim("c", "", ""), true},
+		{"zone: other claim", ZoneWouldHelp, self, nil, claim("d", "", ""), false},
+		{"zone: class that waits", ZoneWouldHelp, self, nil, storageClass("s", "d", wait), true},
+		{"zone: class that does not", ZoneWouldHelp, self, nil, storageClass("s", "d", now), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.hint(c.pod, c.old, c.new)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+			_, err = c.hint(c.pod, nil, "a string")
+			require.Error(t, err)
+		})
+	}
+}
+
+// The four plugins satisfy the runner's interfaces.
+var (
+	_ filter.Predicate = (*RestrictionsState)(nil)
+	_ filter.Predicate = (*LimitsState)(nil)
+	_ filter.Predicate = (*BindingState)(nil)
+	_ filter.Predicate = (*ZoneState)(nil)
+	_ filter.Coder     = (*LimitsState)(nil)
+	_ filter.Coder     = (*BindingState)(nil)
+	_ filter.Trial     = (*RestrictionsTrial)(nil)
+	_ filter.Trial     = (*LimitsTrial)(nil)
+)
