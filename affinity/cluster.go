@@ -30,6 +30,21 @@ type Cluster interface {
 	Namespaces() iter.Seq2[string, map[string]string]
 }
 
+// Namespaces yields all known namespaces with their labels. It is the part of Cluster that queueing hints need.
+type Namespaces interface {
+	Namespaces() iter.Seq2[string, map[string]string]
+}
+
+// labelsOf returns the labels of a namespace, nil when it is unknown.
+func labelsOf(name string, in Namespaces) map[string]string {
+	for known, set := range in.Namespaces() {
+		if known == name {
+			return set
+		}
+	}
+	return nil
+}
+
 type domainIndex interface {
 	Domains(key string) (ids []int32, domains, have int)
 }

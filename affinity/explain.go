@@ -2,7 +2,7 @@ package affinity
 
 // Explanation tells what is behind verdict and raw score of a slot by inter-pod affinity.
 type Explanation struct {
-	Verdict uint16
+	Verdict uint16 // as Check returns it
 	// Affinity and Anti report each topology key of the pod's required affinity and anti-affinity terms. The count is of
 	// running pods in the node's domain: those that match all affinity terms, and for Anti the matches of each term added
 	// up.
@@ -21,10 +21,10 @@ type Explanation struct {
 
 // KeyReport is a count in the node's domain of a topology key.
 type KeyReport struct {
-	Key   string
+	Key   string // topologyKey
 	Value string // of the node's label; the domain
 	Has   bool   // whether the node has the label; false: no domain, Count is 0
-	Count int
+	Count int    // in the domain
 }
 
 // KeyScore is what the node's domain of a topology key adds to the raw score.

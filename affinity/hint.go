@@ -76,7 +76,7 @@ func (e *PodEvaluator) WouldHelpNode(old, new *v1.Node) (bool, error) {
 }
 
 // WouldHelpPod is the queueing hint of inter-pod affinity for pod events. old is nil when the pod was added, new when it
-// was deleted; both are set when its labels changed. The cluster tells the namespaces. It is true when
+// was deleted; both are set when its labels changed. known tells the namespaces, as a Cluster does. It is true when
 //
 //  1. the changed pod is the rejected pod itself;
 //  2. a scheduled pod (it has a node, or a nomination for one) was added and matches all required affinity terms;
@@ -85,7 +85,7 @@ func (e *PodEvaluator) WouldHelpNode(old, new *v1.Node) (bool, error) {
 //     anti-affinity terms match the rejected pod.
 //
 // An empty list of terms is never matched. The error is the Rejection of CompilePods; the queue treats an error as true.
-func (e *PodEvaluator) WouldHelpPod(cluster Cluster, old, new *v1.Pod) (bool, error) {
+func (e *PodEvaluator) WouldHelpPod(known Namespaces, old, new *v1.Pod) (bool, error) {
 	if e.err != nil {
 		return true, e.err
 	}
@@ -102,8 +102,7 @@ func (e *PodEvaluator) WouldHelpPod(cluster Cluster, old, new *v1.Pod) (bool, er
 	if pod.Spec.NodeName == "" && pod.Status.NominatedNodeName == "" {
 		return false, nil
 	}
-	s := &State{evaluator: e, cluster: cluster}
-	namespaces := cluster.Namespaces()
+	namespaces := known.Namespaces()
 	switch {
 	case old == nil:
 		return allMatch(bindAll(e.affinity, namespaces, e.documented), new), nil
@@ -115,8 +114,9 @@ func (e *PodEvaluator) WouldHelpPod(cluster Cluster, old, new *v1.Pod) (bool, er
 		if terms == nil || len(terms.anti) == 0 {
 			return false, nil
 		}
+		own := func() map[string]string { return labelsOf(e.pod.Namespace, known) }
 		for i := range terms.anti {
-			if !terms.anti[i].matchesIn(e.pod, s.namespaceLabels) {
+			if !terms.anti[i].matchesIn(e.pod, own) {
 				return false, nil
 			}
 		}

@@ -42,14 +42,14 @@ type LabelSetter string
 
 // The setters of standard labels.
 const (
-	SetByKubelet       LabelSetter = "kubelet"
-	SetByCloudProvider LabelSetter = "cloud provider"
+	SetByKubelet       LabelSetter = "kubelet"        // at registration, from the machine
+	SetByCloudProvider LabelSetter = "cloud provider" // by the cloud node controller
 )
 
 // StandardLabel is a label that nodes normally have.
 type StandardLabel struct {
-	Key   string
-	SetBy LabelSetter
+	Key   string      // the whole key, with its prefix
+	SetBy LabelSetter // who sets it where nobody else does
 }
 
 // StandardLabels returns the labels that nodes have in v1.36 without anyone setting them by hand, sorted by key; the

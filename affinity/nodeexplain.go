@@ -7,7 +7,7 @@ import (
 
 // NodeExplanation tells why a node is rejected by node affinity, or what it scores.
 type NodeExplanation struct {
-	Verdict uint16
+	Verdict uint16 // as Check returns it
 	// Missing are the pairs of spec.nodeSelector, as key=value and sorted by key, that the node does not have.
 	Missing []string
 	// Added and Terms tell of each required term, of the profile and of the pod, why it does not match. They are empty
@@ -27,9 +27,9 @@ type TermExplanation struct {
 
 // PreferredExplanation is a preferred term that matches a node.
 type PreferredExplanation struct {
-	Added  bool // the profile's, not the pod's
-	Index  int  // in its list
-	Weight int64
+	Added  bool  // the profile's, not the pod's
+	Index  int   // in its list
+	Weight int64 // what it adds to the raw score
 }
 
 // Explain returns what is behind Check and Raw of a node. It allocates.

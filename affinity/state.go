@@ -40,12 +40,7 @@ func (s *State) columnIndex(key string) int {
 
 // namespaceLabels returns the labels of the incoming pod's namespace, nil when it is unknown.
 func (s *State) namespaceLabels() map[string]string {
-	for name, set := range s.cluster.Namespaces() {
-		if name == s.evaluator.pod.Namespace {
-			return set
-		}
-	}
-	return nil
+	return labelsOf(s.evaluator.pod.Namespace, s.cluster)
 }
 
 // Check returns the filter's verdict on slot i, in v1.36.3's order: PodAffinity, PodAntiAffinity, ExistingAntiAffinity; 0
