@@ -7,11 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/third_party/forked/golang/reflect"
 )
-
-// semantic compares as the API server does.
-var semantic reflect.Equalities
 
 // DefaultSeconds configures WithDefaultSeconds. The zero value is the default of the API server's flags.
 type DefaultSeconds struct {
@@ -65,6 +61,12 @@ func sameToleration(a, b *v1.Toleration) bool {
 	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
 }
 
+// equalToleration reports whether all fields are equal, tolerationSeconds included.
+func equalToleration(a, b *v1.Toleration) bool {
+	x, y := a.TolerationSeconds, b.TolerationSeconds
+	return sameToleration(a, b) && (x == y || x != nil && y != nil && *x == *y)
+}
+
 // WithDaemonSet returns a copy of a DaemonSet's pod with the tolerations that the DaemonSet controller adds, each by
 // AddToleration, with operator Exists and without limit: not-ready and unreachable for NoExecute; disk-pressure,
 // memory-pressure, pid-pressure and unschedulable for NoSchedule; network-unavailable for NoSchedule if the pod uses the
@@ -115,7 +117,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	for i := range all {
 		covered := func(by v1.Toleration) bool { return covers(&by, &all[i]) }
 		coveredLater := func(by v1.Toleration) bool {
-			return covered(by) && !semantic.DeepEqual(by, all[i])
+			return covered(by) && !equalToleration(&by, &all[i])
 		}
 		if slices.ContainsFunc(merged, covered) || slices.ContainsFunc(all[i+1:], coveredLater) {
 			continue
@@ -127,7 +129,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 
 // covers reports whether a covers b, see MergeTolerations.
 func covers(a, b *v1.Toleration) bool {
-	if semantic.DeepEqual(a, b) {
+	if equalToleration(a, b) {
 		return true
 	}
 	everyKey := a.Key == "" && a.Operator == v1.TolerationOpExists

@@ -12,8 +12,9 @@ import (
 //   - Node added or updated: its NoSchedule and NoExecute taints are tolerated now and were not before.
 //   - Pod updated: it is this pod (equal UID).
 //
-// A deletion does not help. Any other type is an error, which a queue treats as yes.
-func WouldHelp(pod *v1.Pod, old, new any, o Options) (bool, error) {
+// A deletion does not help. Any other type is an error, which a queue treats as yes. The method value
+// Options{}.WouldHelp is a hint of package queue.
+func (o Options) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	e, err := readEvent(old, new)
 	if err != nil || e.gone {
 		return false, err
@@ -29,7 +30,7 @@ func WouldHelp(pod *v1.Pod, old, new any, o Options) (bool, error) {
 //
 //   - Node added: spec.unschedulable is not set. Node updated: it was set and is not any more.
 //   - Pod updated: it is this pod (equal UID), and it tolerates node.kubernetes.io/unschedulable:NoSchedule now.
-func CordonWouldHelp(pod *v1.Pod, old, new any, o Options) (bool, error) {
+func (o Options) CordonWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	e, err := readEvent(old, new)
 	if err != nil || e.gone {
 		return false, err

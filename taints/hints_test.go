@@ -44,19 +44,19 @@ func TestWouldHelp(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			testkit.Unchanged(t, func() {
-				got, err := taints.WouldHelp(pod, c.old, c.new, taints.Options{})
+				got, err := taints.Options{}.WouldHelp(pod, c.old, c.new)
 				require.NoError(t, err)
 				require.Equal(t, c.taint, got, "TaintToleration: %s", c.why)
-				got, err = taints.CordonWouldHelp(pod, c.old, c.new, taints.Options{})
+				got, err = taints.Options{}.CordonWouldHelp(pod, c.old, c.new)
 				require.NoError(t, err)
 				require.Equal(t, c.cordon, got, "NodeUnschedulable: %s", c.why)
 			}, pod)
 		})
 	}
 	for _, pair := range [][2]any{{1, node()}, {nil, "x"}, {pod, node()}, {node(), pod}} {
-		_, err := taints.WouldHelp(pod, pair[0], pair[1], taints.Options{})
+		_, err := taints.Options{}.WouldHelp(pod, pair[0], pair[1])
 		require.Error(t, err)
-		_, err = taints.CordonWouldHelp(pod, pair[0], pair[1], taints.Options{})
+		_, err = taints.Options{}.CordonWouldHelp(pod, pair[0], pair[1])
 		require.Error(t, err)
 	}
 }
