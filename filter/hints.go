@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
 
 // FitWouldHelp is the queueing hint of NodeResourcesFit: whether an event could make a pod schedulable that the filter
-// rejected. old and new are *v1.Pod, *v1.Node or *resourcev1.DeviceClass; old is nil for an addition, new for a deletion.
+// rejected. old and new are *v1.Pod, *v1.Node or *DeviceClass; old is nil for an addition, new for a deletion.
 //
 //   - Pod deleted: it had a node or a nominated node.
 //   - Pod updated: it is this pod (equal UID); or it has a node and asks for less of a resource that this pod asks for.
@@ -39,15 +38,21 @@ func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
 		}
 		return before == nil || grew(pod, before, after), nil
 	}
-	if before, after, ok := event[resourcev1.DeviceClass](old, new); ok {
-		if after == nil || after.Spec.ExtendedResourceName == nil {
+	if before, after, ok := event[DeviceClass](old, new); ok {
+		if after == nil || after.ExtendedResourceName == "" {
 			return false, nil
 		}
-		name := *after.Spec.ExtendedResourceName
-		known := before != nil && before.Spec.ExtendedResourceName != nil && *before.Spec.ExtendedResourceName == name
-		return !known && asks(pod, v1.ResourceName(name)), nil
+		known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName
+		return !known && asks(pod, after.ExtendedResourceName), nil
 	}
-	return false, unexpected(old, new, "*v1.Pod, *v1.Node or *resourcev1.DeviceClass")
+	return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
+}
+
+// DeviceClass is what FitWouldHelp reads of a resource.k8s.io DeviceClass. The API's own type would make every importer
+// link the resource API for this one name.
+type DeviceClass struct {
+	// ExtendedResourceName is spec.extendedResourceName, "" when the class provides none.
+	ExtendedResourceName v1.ResourceName
 }
 
 // shrank reports whether a running pod asks for less than before of a resource that pod asks for.

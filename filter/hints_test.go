@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 )
 
 type hintCase struct {
@@ -24,13 +23,7 @@ func TestHints(t *testing.T) {
 	nominated := func(p *v1.Pod) *v1.Pod { p.Status.NominatedNodeName = "n"; return p }
 	ports := func(p *v1.Pod, n int32) *v1.Pod { return withPorts(p, port("", "", n)) }
 	declares := func(f ...string) *v1.Node { n := node("n"); n.Status.DeclaredFeatures = f; return n }
-	class := func(resource string) *resourcev1.DeviceClass {
-		c := &resourcev1.DeviceClass{}
-		if resource != "" {
-			c.Spec.ExtendedResourceName = &resource
-		}
-		return c
-	}
+	class := func(resource v1.ResourceName) *DeviceClass { return &DeviceClass{resource} }
 	self := func() *v1.Pod { return ports(pod("p", "cpu", "2", "example.com/x", "1"), 80) }
 	big := []string{"cpu", "4", "example.com/x", "1", "pods", "5"}
 	needy := self()
