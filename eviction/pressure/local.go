@@ -35,18 +35,17 @@ func LocalStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Evic
 }
 
 func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
-	used := map[string]*uint64{}
-	for i := range stats.Volumes {
-		used[stats.Volumes[i].Name] = stats.Volumes[i].UsedBytes
-	}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.Sign() <= 0 {
 			continue
 		}
-		if n := used[v.Name]; n != nil && binary(signed(*n)).Cmp(*v.EmptyDir.SizeLimit) > 0 {
+		if n := lastUse(stats.Volumes, v.Name); n != nil && binary(signed(*n)).Cmp(*v.EmptyDir.SizeLimit) > 0 {
 			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, v.EmptyDir.SizeLimit)
 		}
+	}
+	if !limited(pod) { // most pods: nothing below can hold
+		return ""
 	}
 	if limit, ok := overhead.Limits(pod, overhead.Options{})[v1.ResourceEphemeralStorage]; ok && binary(number(stats.EphemeralStorageUsed)).Cmp(limit) > 0 {
 		return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", &limit)
@@ -69,4 +68,26 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 		}
 	}
 	return ""
+}
+
+// lastUse returns the bytes of the last statistics of a volume, nil when they are not known.
+func lastUse(list []VolumeStats, name string) (bytes *uint64) {
+	for i := range list {
+		if list[i].Name == name {
+			bytes = list[i].UsedBytes
+		}
+	}
+	return bytes
+}
+
+// limited reports whether any container names an ephemeral-storage limit.
+func limited(pod *v1.Pod) bool {
+	for _, list := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if _, ok := list[i].Resources.Limits[v1.ResourceEphemeralStorage]; ok {
+				return true
+			}
+		}
+	}
+	return false
 }

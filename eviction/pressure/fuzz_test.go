@@ -1,0 +1,269 @@
+package pressure_test
+
+import (
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// source deals numbers from fuzz bytes, zeros when they run out.
+type source struct{ data []byte }
+
+func (s *source) next() byte {
+	if len(s.data) == 0 {
+		return 0
+	}
+	b := s.data[0]
+	s.data = s.data[1:]
+	return b
+}
+
+func (s *source) intn(n int) int { return int(s.next()) % n }
+
+// number is unknown, small or, when it may be, as large as can be.
+func (s *source) number(huge bool) *uint64 {
+	switch k := s.intn(8); {
+	case k == 0:
+		return nil
+	case k == 1 && huge:
+		u := uint64(math.MaxUint64) - uint64(s.intn(2))
+		return &u
+	}
+	u := uint64(s.intn(12)) * 10
+	return &u
+}
+
+func (s *source) usage(huge bool) pressure.FsUsage {
+	return pressure.FsUsage{UsedBytes: s.number(huge), InodesUsed: s.number(huge)}
+}
+
+func (s *source) layout() pressure.Layout {
+	return []pressure.Layout{pressure.Single, pressure.DedicatedImages, pressure.SplitImages}[s.intn(3)]
+}
+
+func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]pressure.PodStats) {
+	var pods []*v1.Pod
+	m := map[types.UID]pressure.PodStats{}
+	for k := range s.intn(6) {
+		p := testkit.Pod(string(rune('a' + k))).Obj()
+		if s.intn(3) > 0 {
+			p.Spec.Containers[0].Resources.Requests = testkit.Resources([]string{"memory=50", "ephemeral-storage=60,memory=110", "memory=20,ephemeral-storage=10"}[s.intn(3)])
+		}
+		if s.intn(3) > 0 {
+			priority := []int32{-1, 0, 1, 2000000000}[s.intn(4)]
+			p.Spec.Priority = &priority
+		}
+		for range s.intn(3) {
+			p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: []string{"v", "w"}[len(p.Spec.Volumes)], VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}})
+		}
+		pods = append(pods, p)
+		if s.intn(4) == 0 {
+			continue
+		}
+		st := pressure.PodStats{WorkingSetBytes: s.number(huge), Processes: s.number(huge), EphemeralStorageUsed: s.number(huge)}
+		for range s.intn(3) {
+			st.Containers = append(st.Containers, pressure.ContainerStats{Name: []string{"c", "d"}[s.intn(2)], WorkingSetBytes: s.number(huge), Rootfs: s.usage(huge), Logs: s.usage(huge)})
+		}
+		for range s.intn(3) {
+			st.Volumes = append(st.Volumes, pressure.VolumeStats{Name: []string{"v", "w"}[s.intn(2)], FsUsage: s.usage(huge)})
+		}
+		m[p.UID] = st
+	}
+	return pods, m
+}
+
+// The ranking agrees with its comparators read one by one and does not depend on the order of the pods.
+func checkRank(t *testing.T, data []byte) {
+	s := &source{data}
+	pods, m := s.pods(false)
+	l := s.layout()
+	for _, signal := range pressure.Signals() {
+		got := pressure.Rank(signal, l, pods, m, pressure.Options{})
+		require.Len(t, got, len(pods))
+		for i := range got {
+			for j := i + 1; j < len(got); j++ {
+				c := before(signal, l, got[i].Pod, got[j].Pod, m)
+				require.LessOrEqual(t, c, 0, "%s: %s before %s", signal, got[i].Pod.Name, got[j].Pod.Name)
+				if c == 0 {
+					require.Less(t, got[i].Pod.Name, got[j].Pod.Name)
+				}
+			}
+		}
+		reversed := slices.Clone(pods)
+		slices.Reverse(reversed)
+		require.Equal(t, names(got), names(pressure.Rank(signal, l, reversed, m, pressure.Options{})))
+	}
+}
+
+func FuzzRank(f *testing.F) {
+	f.Add([]byte{4, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})
+	f.Fuzz(checkRank)
+}
+
+func TestRankOracle(t *testing.T) { manySeeds(t, 600, 120, checkRank) }
+
+func manySeeds(t *testing.T, rounds, size int, check func(*testing.T, []byte)) {
+	rng := rand.New(rand.NewSource(11))
+	for range rounds {
+		data := make([]byte, rng.Intn(size))
+		rng.Read(data)
+		check(t, data)
+	}
+}
+
+func (s *source) config() pressure.Config {
+	c := pressure.Config{EvictionHard: settings{}, EvictionSoft: settings{}, EvictionSoftGracePeriod: settings{}, EvictionMinimumReclaim: settings{}, IgnoreLocalStorage: true}
+	for _, signal := range []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} {
+		value := []string{"10", "30%", "70", "0%"}[s.intn(4)]
+		switch s.intn(4) {
+		case 0:
+			c.EvictionHard[signal] = value
+		case 1:
+			c.EvictionSoft[signal] = value
+			c.EvictionSoftGracePeriod[signal] = []string{"0s", "5s", "25s"}[s.intn(3)]
+		case 2:
+			c.EvictionHard[signal], c.EvictionSoft[signal], c.EvictionSoftGracePeriod[signal] = value, "80", "10s"
+		}
+		if s.intn(2) == 0 {
+			c.EvictionMinimumReclaim[signal] = []string{"15", "5%"}[s.intn(2)]
+		}
+	}
+	if s.intn(2) == 0 {
+		c.EnforceNodeAllocatable = []string{"pods"}
+	}
+	c.EvictionPressureTransitionPeriod = []time.Duration{20 * time.Second, time.Minute}[s.intn(2)]
+	return c
+}
+
+// A day agrees with the rules read one by one, keeps its arguments as they are, evicts only whom it may, and does not flap:
+// a condition is false only when nothing of it was met within the transition period, and true only when something was.
+func checkDay(t *testing.T, data []byte) {
+	s := &source{data}
+	p := compile(t, s.config(), pressure.Options{})
+	l := s.layout()
+	state := pressure.State{Layout: l}
+	slow := &slowKubelet{thresholds: p.Thresholds(l), transition: (&source{data}).config().EvictionPressureTransitionPeriod, lastTrue: map[v1.NodeConditionType]time.Time{}}
+	now := epoch
+	metAt := map[v1.NodeConditionType]time.Time{}
+	for range 12 {
+		now = now.Add(time.Duration(s.intn(30)) * time.Second)
+		signals := map[pressure.Signal]pressure.Measurement{}
+		for _, signal := range pressure.Signals() {
+			if s.intn(5) == 0 {
+				continue
+			}
+			m := pressure.Measurement{Available: int64(s.intn(101)), Capacity: 100, Time: now}
+			switch s.intn(5) {
+			case 0:
+				m.Time = now.Add(-20 * time.Second)
+			case 1:
+				m.Time = time.Time{}
+			}
+			signals[signal] = m
+		}
+		pods, m := s.pods(true)
+		o := pressure.Observation{Signals: signals, Layout: l, Pods: pods, Stats: m}
+		kept := stored(t, state)
+		var next pressure.State
+		var d pressure.Decision
+		testkit.Unchanged(t, func() { next, d = p.Observe(state, o, now) }, pods...)
+		require.Equal(t, kept, stored(t, state), "the state is not modified")
+		on, actionable := slow.cycle(signals, now)
+
+		require.Len(t, d.Conditions, len(on))
+		for _, c := range d.Conditions {
+			require.True(t, on[c], c)
+		}
+		var act []string
+		for _, st := range d.Thresholds {
+			if st.Met {
+				metAt[st.Threshold.Signal.Condition()] = now
+			}
+			if st.Actionable {
+				act = append(act, st.Threshold.Key())
+			}
+		}
+		require.ElementsMatch(t, actionable, act)
+		for _, c := range []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure} {
+			at, ever := metAt[c]
+			require.Equal(t, ever && now.Sub(at) < slow.transition, slices.Contains(d.Conditions, c))
+		}
+		if len(act) == 0 {
+			require.Nil(t, d.Acting)
+			require.Nil(t, d.Eviction)
+		} else {
+			require.Equal(t, act[0], d.Acting.Key(), "the first in the order of thresholds")
+			require.Equal(t, slices.ContainsFunc(act, func(k string) bool { return k[0] == 'm' || k[0] == 'a' }), d.Acting.Signal.Resource() == "memory", "memory first")
+			i := slices.IndexFunc(d.Ranking, func(r pressure.Ranked) bool { return r.Exempt == "" })
+			require.Equal(t, i < 0, d.Eviction == nil)
+			if i >= 0 {
+				require.Equal(t, d.Ranking[i].Pod, d.Eviction.Pod)
+				require.GreaterOrEqual(t, d.Eviction.GraceSeconds, int64(1))
+				f := p.Forecast(*d.Acting, signals[d.Acting.Signal], o)
+				if len(f.Steps) > 0 { // none when the threshold acts for its minimum reclaim alone and has reached it
+					require.Equal(t, d.Eviction.Pod, f.Steps[0].Pod)
+				}
+			}
+		}
+		if at, ok := p.NextChange(next, now); ok {
+			require.True(t, at.After(now))
+		}
+		state = stored(t, next)
+	}
+}
+
+func FuzzDay(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 40, 50, 60, 70, 80, 90})
+	f.Fuzz(checkDay)
+}
+
+func TestDayOracle(t *testing.T) { manySeeds(t, 250, 900, checkDay) }
+
+// Whatever is missing or out of any range, nothing panics.
+func checkMissing(t *testing.T, data []byte) {
+	s := &source{data}
+	memory := func() *pressure.MemoryStats {
+		if s.intn(3) == 0 {
+			return nil
+		}
+		return &pressure.MemoryStats{AvailableBytes: s.number(true), WorkingSetBytes: s.number(true)}
+	}
+	fs := func() *pressure.FsStats {
+		if s.intn(3) == 0 {
+			return nil
+		}
+		return &pressure.FsStats{AvailableBytes: s.number(true), CapacityBytes: s.number(true), InodesFree: s.number(true), Inodes: s.number(true)}
+	}
+	signals := pressure.Measure(pressure.NodeStats{Memory: memory(), PodsMemory: memory(), NodeFs: fs(), ImageFs: fs(), ContainerFs: fs()})
+	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "70%", "nodefs.available": "9000Pi", "nodefs.inodesFree": "99%", "imagefs.available": "15%"},
+		EvictionMinimumReclaim: settings{"memory.available": "300%", "nodefs.available": "7Ei"}, EnforceNodeAllocatable: []string{"pods"}}, pressure.Options{})
+	pods, m := s.pods(true)
+	pods = append(pods, nil, &v1.Pod{})
+	o := pressure.Observation{Signals: signals, Layout: s.layout(), Pods: pods, Stats: m}
+	state, d := p.Observe(pressure.State{Layout: o.Layout}, o, epoch)
+	p.Relieved(state, signals)
+	for _, th := range d.Thresholds {
+		if th.Measured != nil {
+			p.Forecast(th.Threshold, *th.Measured, o)
+		}
+	}
+	if d.Eviction != nil {
+		require.NotEmpty(t, d.Eviction.Message)
+	}
+}
+
+func FuzzMissing(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7})
+	f.Fuzz(checkMissing)
+}
+
+func TestMissing(t *testing.T) { manySeeds(t, 600, 160, checkMissing) }

@@ -1,0 +1,234 @@
+package pressure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// ranked is the pods of the memory example, in an order that is not the answer.
+func ranked() ([]*v1.Pod, []pressure.PodStats) {
+	pods := []*v1.Pod{
+		pod("guaranteed", 0, "memory=1000Mi"), pod("nomem", 0, ""), pod("exact", 0, "memory=100Mi"), pod("neg", -10, "memory=500Mi"), pod("hi", 1000, ""),
+		pod("over-1", 0, "memory=200Mi"), pod("over-200", 0, "memory=100Mi"), pod("be-250", 0, ""), pod("nostats", 1000, ""),
+	}
+	none := memory(0)
+	none.WorkingSetBytes = nil
+	return pods, []pressure.PodStats{memory(900 * mi), none, memory(100 * mi), memory(100 * mi), memory(500 * mi), memory(201 * mi), memory(300 * mi), memory(250 * mi)}
+}
+
+func TestRankMemory(t *testing.T) {
+	pods, use := ranked()
+	for _, signal := range []pressure.Signal{pressure.MemoryAvailable, pressure.AllocatableMemoryAvailable} {
+		got := pressure.Rank(signal, pressure.Single, pods, stats(pods, use...), pressure.Options{})
+		require.Equal(t, []string{"nostats", "be-250", "over-200", "over-1", "hi", "neg", "exact", "nomem", "guaranteed"}, names(got))
+		require.Equal(t, "be-250", got[1].Pod.Name)
+		require.False(t, got[0].Measured)
+		require.True(t, got[1].Exceeds)
+		require.Equal(t, []int64{300 * mi, 100 * mi}, []int64{got[2].Usage, got[2].Request})
+		require.False(t, got[6].Exceeds, "equal does not exceed")
+	}
+}
+
+// The documentation's order: BestEffort and Burstable pods above their requests by priority and excess, then Guaranteed
+// pods and Burstable ones below their requests by priority. Its other chapter's claim that pods below their requests are
+// never evicted is wrong.
+func TestRankQualityOfService(t *testing.T) {
+	guaranteed := testkit.Pod("guaranteed").Priority(10).Request("cpu=1,memory=1Gi").Limit("cpu=1,memory=1Gi").Obj()
+	below := pod("burstable-below", 5, "memory=1Gi")
+	above := pod("burstable-above", 20, "memory=100Mi")
+	best := pod("best-effort", 20, "")
+	pods := []*v1.Pod{guaranteed, below, above, best}
+	got := pressure.Rank(pressure.MemoryAvailable, pressure.Single, pods, stats(pods, memory(900*mi), memory(900*mi), memory(300*mi), memory(250*mi)), pressure.Options{})
+	require.Equal(t, []string{"best-effort", "burstable-above", "burstable-below", "guaranteed"}, names(got))
+}
+
+func diskPods() ([]*v1.Pod, []pressure.PodStats) {
+	pods := []*v1.Pod{
+		pod("zero", 0, ""), pod("req", 0, "ephemeral-storage=150Mi"),
+		withVolume(pod("vol", 0, ""), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}),
+		pod("root", 0, ""), pod("logs", 0, ""),
+	}
+	for i, p := range pods { // older ones last among equals: logs root vol zero
+		start := metav1.NewTime(epoch.Add(time.Duration([]int{1, 0, 2, 3, 4}[i]) * time.Minute))
+		p.Status.StartTime = &start
+	}
+	return pods, []pressure.PodStats{disk(0, 0, 0), disk(100, 100, 0), disk(2, 1, 40), disk(50, 1, 0), disk(1, 30, 0)}
+}
+
+func TestRankDisk(t *testing.T) {
+	pods, use := diskPods()
+	for _, tc := range []struct {
+		name   string
+		signal pressure.Signal
+		layout pressure.Layout
+		o      pressure.Options
+		want   []string
+		usage  []int64 // in MiB, or inodes
+	}{
+		{"single nodefs", pressure.NodeFsAvailable, pressure.Single, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"single imagefs", pressure.ImageFsAvailable, pressure.Single, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"dedicated nodefs", pressure.NodeFsAvailable, pressure.DedicatedImages, pressure.Options{}, []string{"vol", "logs", "root", "zero", "req"}, []int64{41, 30, 1, 0, 100}},
+		{"dedicated imagefs", pressure.ImageFsAvailable, pressure.DedicatedImages, pressure.Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
+		{"dedicated containerfs", pressure.ContainerFsAvailable, pressure.DedicatedImages, pressure.Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
+		{"single inodes", pressure.NodeFsInodesFree, pressure.Single, pressure.Options{}, []string{"root", "vol", "logs", "req", "zero"}, []int64{510, 430, 310, 2000, 0}},
+		{"single inodes by usage only", pressure.NodeFsInodesFree, pressure.Single, pressure.Options{InodeUsageOnly: true}, []string{"req", "root", "vol", "logs", "zero"}, []int64{2000, 510, 430, 310, 0}},
+		{"split nodefs", pressure.NodeFsAvailable, pressure.SplitImages, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"split containerfs", pressure.ContainerFsAvailable, pressure.SplitImages, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"split imagefs", pressure.ImageFsAvailable, pressure.SplitImages, pressure.Options{}, []string{"logs", "root", "vol", "zero", "req"}, []int64{0, 0, 0, 0, 0}},
+		{"split imagefs in the caller's order", pressure.ImageFsAvailable, pressure.SplitImages, pressure.Options{KeepOrder: true}, []string{"zero", "vol", "root", "logs", "req"}, []int64{0, 0, 0, 0, 0}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := pressure.Rank(tc.signal, tc.layout, pods, stats(pods, use...), tc.o)
+			require.Equal(t, tc.want, names(got))
+			for i, want := range tc.usage {
+				if tc.signal.Resource() != "inodes" {
+					want *= mi
+				}
+				require.Equal(t, want, got[i].Usage, got[i].Pod.Name)
+			}
+		})
+	}
+}
+
+func TestRankProcesses(t *testing.T) {
+	pods := []*v1.Pod{pod("few", 0, ""), pod("many", 0, ""), pod("low", -1, ""), pod("unmeasured", 0, ""), pod("no-number", 0, "")}
+	got := pressure.Rank(pressure.PIDAvailable, pressure.Single, pods,
+		stats([]*v1.Pod{pods[0], pods[1], pods[2], pods[4]}, pressure.PodStats{Processes: n(5)}, pressure.PodStats{Processes: n(500)}, pressure.PodStats{Processes: n(1)}, pressure.PodStats{}), pressure.Options{})
+	require.Equal(t, []string{"low", "unmeasured", "many", "few", "no-number"}, names(got))
+	require.Equal(t, int64(500), got[2].Usage)
+	require.Zero(t, got[2].Request)
+}
+
+func TestRankTies(t *testing.T) {
+	at := func(p *v1.Pod, minute int) *v1.Pod {
+		start := metav1.NewTime(epoch.Add(time.Duration(minute) * time.Minute))
+		p.Status.StartTime = &start
+		return p
+	}
+	twin := testkit.Pod("b/same").Obj()
+	twin.UID = "uid-0"
+	pods := []*v1.Pod{at(pod("b/old", 0, ""), 1), at(pod("b/young", 0, ""), 9), pod("b/same", 0, ""), pod("a/zz", 0, ""), twin, pod("b/first", 0, "")}
+	got := pressure.Rank(pressure.MemoryAvailable, pressure.Single, pods, nil, pressure.Options{})
+	require.Equal(t, []string{"zz", "first", "same", "same", "young", "old"}, names(got))
+	require.Equal(t, twin, got[2].Pod, "equal names are told apart by UID")
+}
+
+func TestRankActive(t *testing.T) {
+	ended, failed, leaving := pod("ended", 0, ""), pod("failed", 0, ""), testkit.Pod("leaving").Terminating().Obj()
+	ended.Status.Phase, failed.Status.Phase, leaving.Status.Phase = v1.PodSucceeded, v1.PodFailed, v1.PodFailed
+	got := pressure.Rank(pressure.MemoryAvailable, pressure.Single, []*v1.Pod{ended, failed, leaving, nil, pod("running", 0, "")}, nil, pressure.Options{})
+	require.Equal(t, []string{"leaving", "running"}, names(got))
+}
+
+// What a pod is held to have asked for.
+func TestRequest(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	whole := pod("pod-level", 0, "memory=1Gi")
+	whole.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("memory=300Mi")}
+	wholeAllocated := whole.DeepCopy()
+	wholeAllocated.Status.AllocatedResources = testkit.Resources("memory=200Mi")
+	starting := pod("init", 0, "memory=100Mi")
+	starting.Spec.InitContainers = []v1.Container{
+		{Name: "s", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: testkit.Resources("memory=50Mi")}},
+		{Name: "i", Resources: v1.ResourceRequirements{Requests: testkit.Resources("memory=400Mi")}},
+	}
+	resized := starting.DeepCopy()
+	resized.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "c", AllocatedResources: testkit.Resources("memory=700Mi")}}
+	resized.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "s", AllocatedResources: testkit.Resources("memory=60Mi")}, {Name: "i", AllocatedResources: testkit.Resources("memory=9Gi")}}
+	overhead := pod("overhead", 0, "memory=100Mi")
+	overhead.Spec.Overhead = testkit.Resources("memory=20Mi")
+	onlyOverhead := pod("only-overhead", 0, "")
+	onlyOverhead.Spec.Overhead = testkit.Resources("memory=20Mi")
+	for _, tc := range []struct {
+		name   string
+		pod    *v1.Pod
+		signal pressure.Signal
+		want   int64
+	}{
+		{"pod level memory replaces", whole, pressure.MemoryAvailable, 300 * mi},
+		{"pod level memory as allocated", wholeAllocated, pressure.MemoryAvailable, 200 * mi},
+		{"init container beside the sidecar before it", starting, pressure.MemoryAvailable, 450 * mi},
+		{"resized containers count as allocated", resized, pressure.MemoryAvailable, 760 * mi},
+		{"overhead on top", overhead, pressure.MemoryAvailable, 120 * mi},
+		{"overhead alone does not count", onlyOverhead, pressure.MemoryAvailable, 0},
+		{"ephemeral storage", pod("disk", 0, "ephemeral-storage=1Gi,memory=5Gi"), pressure.NodeFsAvailable, gi},
+		{"none for inodes", pod("disk", 0, "ephemeral-storage=1Gi"), pressure.NodeFsInodesFree, 0},
+		{"none for processes", pod("disk", 0, "memory=1Gi"), pressure.PIDAvailable, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, pressure.Rank(tc.signal, pressure.Single, []*v1.Pod{tc.pod}, nil, pressure.Options{})[0].Request)
+		})
+	}
+}
+
+func TestLocalVolumes(t *testing.T) {
+	use := pressure.PodStats{Volumes: []pressure.VolumeStats{{Name: "data", FsUsage: pressure.FsUsage{UsedBytes: n(7), InodesUsed: n(3)}}, {Name: "data", FsUsage: pressure.FsUsage{UsedBytes: n(100)}}}}
+	for _, tc := range []struct {
+		name   string
+		source v1.VolumeSource
+		local  bool
+		frees  int64
+	}{
+		{"hostPath", v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}, true, 0},
+		{"emptyDir", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}, true, 7},
+		{"emptyDir in memory", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}, false, 0},
+		{"emptyDir in huge pages", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumHugePages}}, false, 0},
+		{"configMap", v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}, true, 7},
+		{"gitRepo", v1.VolumeSource{GitRepo: &v1.GitRepoVolumeSource{}}, true, 7},
+		{"secret", v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}, false, 0},
+		{"projected", v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}, false, 0},
+		{"claim", v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}, false, 0},
+		{"csi", v1.VolumeSource{CSI: &v1.CSIVolumeSource{}}, false, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pods := []*v1.Pod{withVolume(pod("p", 0, ""), tc.source)}
+			got := pressure.Rank(pressure.NodeFsAvailable, pressure.Single, pods, stats(pods, use), pressure.Options{})[0].Usage
+			if tc.local {
+				require.Equal(t, int64(7), got, "the first statistics of a name count")
+			} else {
+				require.Zero(t, got)
+			}
+			require.Equal(t, tc.frees, pressure.Frees(pressure.NodeFsAvailable, pressure.Single, pods[0], stats(pods, use)))
+		})
+	}
+}
+
+func TestExempt(t *testing.T) {
+	annotated := func(key, value string) *v1.Pod {
+		p := pod("p", 0, "")
+		p.Annotations = map[string]string{key: value}
+		return p
+	}
+	class := testkit.Pod("p").Obj()
+	class.Spec.PriorityClassName = "system-node-critical"
+	for _, tc := range []struct {
+		name string
+		pod  *v1.Pod
+		want string
+	}{
+		{"static", annotated("kubernetes.io/config.source", "file"), "static pod"},
+		{"from the API server", annotated("kubernetes.io/config.source", "api"), ""},
+		{"mirror", annotated("kubernetes.io/config.mirror", ""), "mirror pod"},
+		{"critical priority", pod("p", 2000000000, ""), "critical priority"},
+		{"just below", pod("p", 1999999999, ""), ""},
+		{"only the class name", class, ""},
+		{"daemon set", testkit.Pod("p").Owner("apps/v1", "DaemonSet", "d").Obj(), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, pressure.Exempt(tc.pod))
+		})
+	}
+}
+
+func quantity(q string) *resource.Quantity {
+	v := resource.MustParse(q)
+	return &v
+}
