@@ -67,6 +67,7 @@ func TestTwoPodsWithOneReadWriteOncePodClaim(t *testing.T) {
 	require.NoError(t, assume(l, w, first, 0, Options{}))
 	require.Equal(t, claimInUse, check(second))
 	require.Zero(t, check(first), "a pod is not in its own way")
+	require.Equal(t, []Holder{{Claim: "c", Slot: -1}}, Compile(second, l.Objects(), Options{}).Restrictions().Count(w).Explain(0))
 	w.put(0, first)
 	require.Equal(t, claimInUse, check(second), "once, though cluster and ledger know it")
 	l.Forget(first.UID)

@@ -83,6 +83,7 @@ func TestRestrictionsTrial(t *testing.T) {
 	s := Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w)
 	require.Equal(t, []string{"c"}, s.InUse())
 	require.True(t, s.Dynamic())
+	require.Equal(t, []Holder{{"c", user, 0}}, s.Explain(0))
 	tr := s.Trial()
 	require.Equal(t, claimInUse, tr.Check(0))
 	tr.Remove(foreign, 0)
@@ -106,6 +107,7 @@ func TestRestrictionsTrial(t *testing.T) {
 
 	q := inline(pod("q"), gcePD("d", false))
 	disks := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().Count((&world{nodes: w.nodes}).put(0, q))
+	require.Equal(t, []Holder{{"", q, 0}}, disks.Explain(0))
 	td := disks.Trial()
 	require.Equal(t, diskTaken, td.Check(0))
 	td.Remove(q, 0)

@@ -73,7 +73,7 @@ func (e *Restrictions) Effect(pod *v1.Pod) RestrictionsEffect {
 // Count finds the pods that hold one of the disks or claims. O(1) for a pod with neither, else O(pods). Pods that the
 // ledger assumes count as users of their claims too; when the ledger changes, Count again.
 func (e *Restrictions) Count(c Cluster) *RestrictionsState {
-	s := &RestrictionsState{restrictions: e, users: make([]int32, len(e.rwop))}
+	s := &RestrictionsState{restrictions: e, cluster: c, users: make([]int32, len(e.rwop))}
 	if e.pre.Code != filter.Success {
 		return s
 	}
@@ -97,6 +97,7 @@ func (e *Restrictions) Count(c Cluster) *RestrictionsState {
 // RestrictionsState is VolumeRestrictions for one pod and one cluster.
 type RestrictionsState struct {
 	restrictions *Restrictions
+	cluster      Cluster
 	disks        []int32 // per slot, the pods with a conflicting disk
 	users        []int32 // per ReadWriteOncePod claim, the pods that use it anywhere
 	conflicts    int     // claims in use
@@ -139,6 +140,44 @@ func (s *RestrictionsState) InUse() []string {
 	for k, n := range s.users {
 		if n > 0 {
 			out = append(out, s.restrictions.rwop[k])
+		}
+	}
+	return out
+}
+
+// Holder is a pod in the way of a volume.
+type Holder struct {
+	// Claim is the ReadWriteOncePod claim that the other pod uses, "" for a disk.
+	Claim string
+	// Pod is the other pod, nil when only the ledger knows of one.
+	Pod *v1.Pod
+	// Slot is where it runs, -1 without a pod.
+	Slot int
+}
+
+// Explain returns the pods behind a rejection of slot i: those of the slot with a conflicting disk, then for each claim in
+// use its users anywhere. O(pods of the cluster).
+func (s *RestrictionsState) Explain(i int) []Holder {
+	var out []Holder
+	e := s.restrictions
+	if i < len(s.disks) && s.disks[i] > 0 {
+		for p := range s.cluster.Pods(i) {
+			if diskConflict(e.pod.pod, p) {
+				out = append(out, Holder{"", p, i})
+			}
+		}
+	}
+	for _, name := range s.InUse() {
+		at := len(out)
+		for k := range s.cluster.Len() {
+			for p := range s.cluster.Pods(k) {
+				if p.Namespace == e.pod.pod.Namespace && slices.Contains(claimNames(p), name) {
+					out = append(out, Holder{name, p, k})
+				}
+			}
+		}
+		if len(out) == at {
+			out = append(out, Holder{Claim: name, Slot: -1})
 		}
 	}
 	return out

@@ -1,0 +1,106 @@
+package filter
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+)
+
+// Histograms of parts of a cluster, merged, are the histogram of the whole; nodes may be counted in groups.
+func TestHistogramMerge(t *testing.T) {
+	v := []uint16{1, 2, 0, 1, 3 | Unresolvable, 1}
+	ps := Predicates{fixed{"A", v, nil}}
+	var whole, left, right, grouped Histogram
+	for i := range v {
+		r := ps.First(i)
+		whole.Add(ps, r, i, 1)
+		if i < 3 {
+			left.Add(ps, r, i, 1)
+		} else {
+			right.Add(ps, r, i, 1)
+		}
+	}
+	left.Merge(&right)
+	require.Equal(t, whole.Counts(ps), left.Counts(ps))
+	require.Equal(t, 5, left.Nodes())
+	require.Equal(t, []Count{{"A 1", 3}, {"A 2", 1}, {"A 3", 1}}, whole.Counts(ps))
+	for i, n := range map[int]int{0: 3, 1: 1, 4: 1, 2: 7} {
+		grouped.Add(ps, ps.First(i), i, n)
+	}
+	require.Equal(t, whole.Counts(ps), grouped.Counts(ps))
+	require.Equal(t, 5, grouped.Nodes())
+
+	many := CompileFit(pod("p", "example.com/a", "1"), FitOptions{})
+	for k := range 14 {
+		many.requests = append(many.requests, fitRequest{Request: Request{v1.ResourceName(string(rune('a' + k))), 1}, reason: string(rune('a' + k))})
+	}
+	partial := Predicates{many.Count(newWorld(node("n", "pods", "1")))}
+	var a, b Histogram
+	a.Add(partial, partial.First(0), 0, 2)
+	b.Add(partial, partial.First(0), 0, 3)
+	a.Merge(&b)
+	require.Equal(t, Count{"n", 5}, a.Counts(partial)[14])
+	require.Equal(t, []string{"NodeResourcesFit"}, a.Rejecters(partial))
+}
+
+// knowing is a world that keeps the rows of its pods.
+type knowing struct{ *world }
+
+func (k knowing) PodRequests(p *v1.Pod) (resources.Vector, bool) {
+	if p.Name == "unknown" {
+		return nil, false
+	}
+	return overhead.AppendRequests(nil, k.schema, p, overhead.Options{UseStatus: true}), true
+}
+
+func (k knowing) PortPods(i int) []*v1.Pod { return k.pods[i] }
+
+// The optional methods of a cluster change no answer.
+func TestOptionalMethodsChangeNothing(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	sidecar := pod("sidecar", "cpu", "1")
+	sidecar.Spec.InitContainers = []v1.Container{{Name: "s", RestartPolicy: &always, Ports: []v1.ContainerPort{port("", "", 80), port("", "", 0)}}}
+	w := newWorld(node("n", "cpu", "4", "example.com/x", "2", "pods", "9")).put(0, sidecar, pod("unknown", "cpu", "2")).resolve()
+	p := withPorts(pod("p", "cpu", "2", "example.com/x", "1"), port("127.0.0.1", "", 80))
+	slow, fast := CompileFit(p, FitOptions{}).Count(w), CompileFit(p, FitOptions{}).Count(knowing{w})
+	st, ft := slow.Trial(), fast.Trial()
+	for _, q := range append([]*v1.Pod{pod("new", "example.com/x", "2")}, w.pods[0]...) {
+		require.Equal(t, st.Check(0), ft.Check(0))
+		st.Remove(q, 0)
+		ft.Remove(q, 0)
+	}
+	require.Equal(t, st.Check(0), ft.Check(0))
+	e := CompilePorts(p)
+	require.Equal(t, []HostPort{{"127.0.0.1", "TCP", 80}}, e.Want())
+	plain, offered := e.Count(w), e.Count(knowing{w})
+	require.Equal(t, plain.conflicts, offered.conflicts)
+	require.Equal(t, portsTaken, offered.Check(0))
+	require.Equal(t, plain.Explain(0), offered.Explain(0))
+	trial := offered.Trial()
+	trial.Remove(sidecar, 0)
+	require.Zero(t, trial.Check(0))
+}
+
+func TestSaturation(t *testing.T) {
+	require.Equal(t, int64(math.MaxInt64), addSaturated(math.MaxInt64, 1))
+	require.Equal(t, int64(math.MinInt64), addSaturated(math.MinInt64, -1))
+	require.Equal(t, int64(-1), addSaturated(math.MaxInt64, math.MinInt64))
+	huge := pod("huge", "memory", "9223372036854775807")
+	w := newWorld(node("n", "memory", "9223372036854775807", "pods", "9")).put(0, huge, huge).resolve()
+	require.NotZero(t, CompileFit(pod("p", "memory", "1"), FitOptions{}).Count(w).Check(0), "two such pods do not wrap around")
+}
+
+func TestReads(t *testing.T) {
+	p := pod("p")
+	require.Empty(t, CompileFeatures(p, FeaturesOptions{}).Reads(nil))
+	p.Spec.HostNetwork, p.Spec.HostUsers = true, ptr(false)
+	require.Equal(t, []string{"features"}, CompileFeatures(p, FeaturesOptions{}).Reads(nil))
+	for _, q := range all(newRows(3), p) {
+		require.Empty(t, q.Reasons(0), q.Name())
+	}
+}
