@@ -48,18 +48,9 @@ func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.P
 	if left := subtract(missing, groups[0], groups[1], groups[2]); len(left) > 0 {
 		return nil, impossible(left)
 	}
-	guaranteed, err := nearest(groups[2], subtract(missing, groups[0], groups[1]))
-	if err != nil {
-		return nil, err
-	}
-	burstable, err := nearest(groups[1], subtract(missing, groups[0], guaranteed))
-	if err != nil {
-		return nil, err
-	}
-	bestEffort, err := nearest(groups[0], subtract(missing, burstable, guaranteed))
-	if err != nil {
-		return nil, err
-	}
+	guaranteed := nearest(groups[2], subtract(missing, groups[0], groups[1]))
+	burstable := nearest(groups[1], subtract(missing, groups[0], guaranteed))
+	bestEffort := nearest(groups[0], subtract(missing, burstable, guaranteed))
 	return slices.Concat(bestEffort, burstable, guaranteed), nil
 }
 
@@ -102,14 +93,11 @@ func asks(q *v1.Pod, name v1.ResourceName) int64 {
 	return max(request(q, name), 0)
 }
 
-// nearest takes pods one by one until nothing is missing.
-func nearest(pods []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
+// nearest takes pods one by one until nothing is missing; together they have enough.
+func nearest(pods []*v1.Pod, missing []Missing) []*v1.Pod {
 	var chosen []*v1.Pod
 	pods = slices.Clone(pods)
-	for len(missing) > 0 {
-		if len(pods) == 0 {
-			return nil, impossible(missing)
-		}
+	for len(missing) > 0 && len(pods) > 0 {
 		best := 0
 		for i := 1; i < len(pods); i++ {
 			if closer(pods[i], pods[best], missing) {
@@ -120,7 +108,7 @@ func nearest(pods []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
 		missing = subtract(missing, pods[best:best+1])
 		pods = slices.Delete(pods, best, best+1)
 	}
-	return chosen, nil
+	return chosen
 }
 
 func closer(a, b *v1.Pod, missing []Missing) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/overhead"
 )
 
 // source deals numbers from fuzz bytes, zeros when they run out.
@@ -267,3 +268,70 @@ func FuzzMissing(f *testing.F) {
 }
 
 func TestMissing(t *testing.T) { manySeeds(t, 600, 160, checkMissing) }
+
+// What a critical pod displaces is enough, may be displaced, and spares a class as long as lower ones suffice.
+func checkCritical(t *testing.T, data []byte) {
+	s := &source{data}
+	critical := testkit.Pod("new").Priority(2000000000).Obj()
+	var running []*v1.Pod
+	for k := range s.intn(7) {
+		p := testkit.Pod(string(rune('a' + k)))
+		switch s.intn(4) {
+		case 0:
+			p.Request("cpu=" + []string{"1", "2"}[s.intn(2)])
+		case 1:
+			p.Request("cpu=1,memory=" + []string{"1Gi", "3Gi"}[s.intn(2)])
+		case 2:
+			p.Request("cpu=1,memory=2Gi").Limit("cpu=1,memory=2Gi")
+		}
+		if s.intn(6) == 0 {
+			p.Priority(2000000000)
+		}
+		running = append(running, p.Obj())
+	}
+	missing := []pressure.Missing{{Name: v1.ResourceCPU, Amount: int64(s.intn(5)) * 900}, {Name: v1.ResourceMemory, Amount: int64(s.intn(5)) * gi}, {Name: v1.ResourcePods, Amount: int64(s.intn(2))}}
+	gives := func(list []*v1.Pod, name v1.ResourceName) (sum int64) {
+		for _, p := range list {
+			q := p.Spec.Containers[0].Resources.Requests[name]
+			switch name {
+			case v1.ResourcePods:
+				sum++
+			case v1.ResourceCPU:
+				sum += q.MilliValue()
+			default:
+				sum += q.Value()
+			}
+		}
+		return sum
+	}
+	enough := func(list []*v1.Pod) bool {
+		return !slices.ContainsFunc(missing, func(m pressure.Missing) bool { return gives(list, m.Name) < m.Amount })
+	}
+	may := slices.DeleteFunc(slices.Clone(running), func(p *v1.Pod) bool { return pressure.Exempt(p) != "" })
+	victims, err := pressure.CriticalVictims(critical, running, missing)
+	if err != nil {
+		require.False(t, enough(may), "possible, but refused")
+		return
+	}
+	require.True(t, enough(victims))
+	for _, v := range victims {
+		require.Contains(t, may, v)
+	}
+	class := func(list []*v1.Pod, keep func(v1.PodQOSClass) bool) []*v1.Pod {
+		return slices.DeleteFunc(slices.Clone(list), func(p *v1.Pod) bool { return !keep(overhead.QoS(p)) })
+	}
+	lower := class(may, func(c v1.PodQOSClass) bool { return c != v1.PodQOSGuaranteed })
+	if enough(lower) {
+		require.Empty(t, class(victims, func(c v1.PodQOSClass) bool { return c == v1.PodQOSGuaranteed }))
+	}
+	if enough(class(may, func(c v1.PodQOSClass) bool { return c == v1.PodQOSBestEffort })) {
+		require.Empty(t, class(victims, func(c v1.PodQOSClass) bool { return c != v1.PodQOSBestEffort }))
+	}
+}
+
+func FuzzCritical(f *testing.F) {
+	f.Add([]byte{5, 0, 1, 1, 1, 2, 2, 3, 3, 1, 1, 1})
+	f.Fuzz(checkCritical)
+}
+
+func TestCriticalLaws(t *testing.T) { manySeeds(t, 1500, 40, checkCritical) }
