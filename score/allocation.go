@@ -8,7 +8,10 @@ import (
 )
 
 // Allocation is the score of NodeResourcesFit compiled for one pod. It is immutable and safe for concurrent use.
-type Allocation struct {
+type Allocation struct{ allocation }
+
+// allocation is what evaluator and state have in common.
+type allocation struct {
 	kind   kind
 	limit  int64 // the highest score
 	old    Arithmetic
@@ -36,7 +39,7 @@ func CompileAllocation(pod *v1.Pod, args FitArgs, o Options) (*Allocation, error
 		return nil, errs.ToAggregate()
 	}
 	s := args.ScoringStrategy
-	a := &Allocation{old: o.Arithmetic, limit: o.max(), cols: columns(s.Resources, fitRequest(pod), true, o.Arithmetic == ZeroToTen)}
+	a := allocation{old: o.Arithmetic, limit: o.max(), cols: columns(s.Resources, fitRequest(pod), true, o.Arithmetic == ZeroToTen)}
 	switch s.Type {
 	case MostAllocated:
 		a.kind = most
@@ -48,7 +51,7 @@ func CompileAllocation(pod *v1.Pod, args FitArgs, o Options) (*Allocation, error
 	for _, c := range a.cols {
 		a.simple = a.simple && c.nonZero
 	}
-	return a, nil
+	return &Allocation{a}, nil
 }
 
 // Skip reports whether the plugin leaves the pod out: never.
@@ -57,13 +60,13 @@ func (a *Allocation) Skip() bool { return false }
 // Count resolves the resources against the columns of a cluster. O(resources): the rows are read by Raw, so that the
 // state stays right while nodes and pods come and go.
 func (a *Allocation) Count(rows Rows) *AllocationState {
-	return &AllocationState{*a, newView(rows, a.cols)}
+	return &AllocationState{a.allocation, newView(rows, a.cols)}
 }
 
 // AllocationState scores the nodes of one cluster. Its answer for a slot depends on that slot's rows only. Safe for
 // concurrent use while the rows are not written to.
 type AllocationState struct {
-	Allocation
+	allocation
 	view view
 }
 

@@ -11,7 +11,10 @@ import (
 
 // Balance is the score of NodeResourcesBalancedAllocation compiled for one pod. It is immutable and safe for concurrent
 // use.
-type Balance struct {
+type Balance struct{ balancing }
+
+// balancing is what evaluator and state have in common.
+type balancing struct {
 	mode    BalanceMode
 	options Options
 	cols    []column
@@ -29,10 +32,10 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs, o Options) (*Balance, error) 
 	if errs := ValidateBalanceArgs(args, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	b := &Balance{mode: args.Mode, options: o}
+	b := balancing{mode: args.Mode, options: o}
 	if args.Mode >= Difference {
 		b.cols = columns(defaultResources(nil), fitRequest(pod), true, true)
-		return b, nil
+		return &Balance{b}, nil
 	}
 	if o.Arithmetic == ZeroToTen {
 		return nil, errors.New("scores of 0 to 10 are older than this balance formula: use mode Difference or VolumeVariance")
@@ -43,7 +46,7 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs, o Options) (*Balance, error) 
 		b.skip = b.skip && c.request == 0
 	}
 	b.pair = len(b.cols) == 2 && b.cols[0].name == v1.ResourceCPU && b.cols[1].name == v1.ResourceMemory
-	return b, nil
+	return &Balance{b}, nil
 }
 
 // Skip reports whether the plugin leaves the pod out of scoring: the pod asks for none of the resources. Overhead counts.
@@ -51,7 +54,7 @@ func (b *Balance) Skip() bool { return b.skip }
 
 // Count resolves the resources against the columns of a cluster. O(resources): the rows are read by Raw.
 func (b *Balance) Count(rows Rows) *BalanceState {
-	s := &BalanceState{Balance: *b, view: newView(rows, b.cols)}
+	s := &BalanceState{balancing: b.balancing, view: newView(rows, b.cols)}
 	s.volumes, _ = rows.(VolumeRows)
 	return s
 }
@@ -59,7 +62,7 @@ func (b *Balance) Count(rows Rows) *BalanceState {
 // BalanceState scores the nodes of one cluster. Its answer for a slot depends on that slot's rows only. Safe for
 // concurrent use while the rows are not written to.
 type BalanceState struct {
-	Balance
+	balancing
 	view    view
 	volumes VolumeRows
 }
