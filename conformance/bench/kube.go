@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler"
+	schedulercache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
+)
+
+func init() {
+	metrics.Register()
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+}
+
+// kube is kube-scheduler in this process, without its queue and binding.
+type kube struct {
+	ctx   context.Context
+	stop  context.CancelFunc
+	sched *scheduler.Scheduler
+	fw    framework.Framework
+}
+
+// newKube fills the cache directly with nodes and pods; other objects come through informers.
+func newKube(w world, sampling bool) (*kube, error) {
+	var others []runtime.Object
+	for _, n := range w.namespaces {
+		others = append(others, n)
+	}
+	for _, s := range w.services {
+		others = append(others, s)
+	}
+	for _, b := range w.budgets {
+		others = append(others, b)
+	}
+	for _, n := range w.nodes[:min(len(w.nodes), w.apiNodes)] {
+		others = append(others, n)
+	}
+	client := fake.NewClientset(others...)
+	ctx, stop := context.WithCancel(context.Background())
+	factory := informers.NewSharedInformerFactory(client, 0)
+	recorder := profile.NewRecorderFactory(events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}))
+	percentage := int32(100)
+	if sampling {
+		percentage = 0
+	}
+	sched, err := scheduler.New(ctx, client, factory, nil, recorder, scheduler.WithPercentageOfNodesToScore(&percentage))
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	k := &kube{ctx: ctx, stop: stop, sched: sched, fw: sched.Profiles[v1.DefaultSchedulerName]}
+	logger := klog.FromContext(ctx)
+	for _, n := range w.nodes {
+		sched.Cache.AddNode(logger, n)
+	}
+	for _, p := range w.running {
+		if err := sched.Cache.AddPod(logger, p); err != nil {
+			return nil, err
+		}
+	}
+	return k, k.refresh()
+}
+
+func (k *kube) refresh() error {
+	snapshot, ok := k.fw.SnapshotSharedLister().(*schedulercache.Snapshot)
+	if !ok {
+		return errors.New("the framework has no snapshot")
+	}
+	return k.sched.Cache.UpdateSnapshot(klog.FromContext(k.ctx), snapshot)
+}
+
+// decide returns the node, or "" and kube-scheduler's message.
+func (k *kube) decide(pod *v1.Pod) (node, message string, err error) {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return "", "", err
+	}
+	if err := k.refresh(); err != nil {
+		return "", "", err
+	}
+	result, err := k.sched.SchedulePod(k.ctx, k.fw, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+	var fit *framework.FitError
+	if errors.As(err, &fit) {
+		return "", fit.Error(), nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return result.SuggestedHost, "", nil
+}
+
+func (k *kube) assume(pod *v1.Pod, node string) error {
+	assumed := pod.DeepCopy()
+	assumed.Spec.NodeName = node
+	return k.sched.Cache.AssumePod(klog.FromContext(k.ctx), assumed)
+}
+
+func (k *kube) removePod(p *v1.Pod) error { return k.sched.Cache.RemovePod(klog.FromContext(k.ctx), p) }
+
+func (k *kube) updateNode(old, node *v1.Node) error {
+	if k.sched.Cache.UpdateNode(klog.FromContext(k.ctx), old, node) == nil {
+		return fmt.Errorf("no node %s", node.Name)
+	}
+	return nil
+}
+
+func (k *kube) close() { k.stop() }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement"
+)
+
+// berth is podberth over the same objects.
+type berth struct {
+	snapshot *cluster.Snapshot
+	plan     *placement.Plan
+}
+
+func newBerth(w world) (*berth, error) {
+	s, err := cluster.New(cluster.Objects{
+		Nodes: w.nodes, Pods: w.running, Namespaces: w.namespaces, Services: w.services, PodDisruptionBudgets: w.budgets,
+	})
+	if err != nil {
+		return nil, err
+	}
+	profile := placement.DefaultProfile()
+	profile.Sampling = placement.AllNodes()
+	plan, err := placement.New(s, profile)
+	if err != nil {
+		return nil, err
+	}
+	return &berth{s, plan}, nil
+}
+
+func (b *berth) decide(pod *v1.Pod) (placement.Decision, string) {
+	d := b.plan.Decide(pod, placement.Options{})
+	if d.Failure != nil {
+		return d, d.Failure.Text()
+	}
+	return d, ""
+}
+
+// agrees reports whether kube-scheduler's answer is one of podberth's: the same node, one of equal total, or the same
+// message.
+func (b *berth) agrees(pod *v1.Pod, d placement.Decision, text, node, message string) (bool, error) {
+	if node == "" || !d.Placed() {
+		return d.Node == node && text == message, nil
+	}
+	if d.Node == node {
+		return true, nil
+	}
+	a := b.plan.Prepare(pod)
+	found := a.Search(placement.Options{})
+	_, totals, err := a.Scores(found.Feasible)
+	if err != nil {
+		return false, err
+	}
+	for k, i := range found.Feasible {
+		if b.snapshot.Node(i).Name == node {
+			return totals[k] == d.Total, nil
+		}
+	}
+	return false, nil
+}
+
+func (b *berth) assume(pod *v1.Pod, node string) error {
+	slot := b.snapshot.Slot(node)
+	if slot < 0 {
+		return fmt.Errorf("no node %s", node)
+	}
+	return b.snapshot.Assume(pod, slot)
+}

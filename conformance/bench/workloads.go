@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// world is a cluster and the pods that come to it.
+type world struct {
+	nodes      []*v1.Node
+	running    []*v1.Pod
+	namespaces []*v1.Namespace
+	services   []*v1.Service
+	budgets    []*policyv1.PodDisruptionBudget
+	apiNodes   int // how many nodes the fake API server must know
+
+	pod    func(i int) *v1.Pod
+	limit  int // number of pods there are; 0: any
+	before func(i int) event
+}
+
+// event happens to the cluster between two decisions.
+type event struct {
+	remove    *v1.Pod
+	old, node *v1.Node
+}
+
+const apps = 20
+
+// workloads by name, in the order in which they are run.
+var workloads = []struct {
+	name  string
+	build func(nodes int) (world, error)
+}{
+	{"plain", replicas(func(p *v1.Pod, app string) {})},
+	{"hard-zone-spread", replicas(func(p *v1.Pod, app string) { addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app) })},
+	{"soft-spread", replicas(func(p *v1.Pod, app string) {
+		addSpread(p, v1.LabelTopologyZone, v1.ScheduleAnyway, app)
+		addSpread(p, v1.LabelHostname, v1.ScheduleAnyway, app)
+	})},
+	{"default-spread", defaultSpread},
+	{"hostname-anti-affinity", replicas(func(p *v1.Pod, app string) { addAnti(p, v1.LabelHostname, app, nil) })},
+	{"required-zone-affinity", replicas(func(p *v1.Pod, app string) { addAffinity(p, v1.LabelTopologyZone, app) })},
+	{"preferred-affinity", replicas(func(p *v1.Pod, app string) { addPreferred(p, v1.LabelTopologyZone, app) })},
+	{"namespace-anti-affinity", namespaceAnti},
+	{"mixed", replicas(mixed)},
+	{"churn", churn},
+	{"unschedulable", unschedulable},
+	{"all-distinct", allDistinct},
+}
+
+func makeNodes(n int, cpu, memory string) []*v1.Node {
+	nodes := make([]*v1.Node, n)
+	for i := range nodes {
+		name := fmt.Sprintf("node-%05d", i)
+		list := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory), v1.ResourcePods: resource.MustParse("500")}
+		nodes[i] = &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{
+				v1.LabelHostname: name, v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%3), v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64",
+			}},
+			Status: v1.NodeStatus{Capacity: list, Allocatable: list},
+		}
+	}
+	return nodes
+}
+
+func makePod(namespace, name, app string) *v1.Pod {
+	zero := int32(0)
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Labels: map[string]string{"app": app}},
+		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, Priority: &zero, Containers: []v1.Container{{
+			Name: "main", Image: "registry.example.com/" + app + ":1",
+			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("100m"), v1.ResourceMemory: resource.MustParse("200Mi")}},
+		}}},
+	}
+}
+
+func namespace(name string, labels map[string]string) *v1.Namespace {
+	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+}
+
+func selector(app string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+}
+
+// replicas is a cluster with two running pods a node and pods to come, all replicas of 20 applications in turn.
+func replicas(constrain func(p *v1.Pod, app string)) func(int) (world, error) {
+	return func(n int) (world, error) {
+		w := world{nodes: makeNodes(n, "32", "64Gi"), namespaces: []*v1.Namespace{namespace("default", nil)}}
+		replica := func(i int, name string) *v1.Pod {
+			app := fmt.Sprintf("app-%02d", i%apps)
+			p := makePod("default", fmt.Sprintf("%s-%s-%d", app, name, i), app)
+			constrain(p, app)
+			return p
+		}
+		for i := range 2 * n {
+			p := replica(i, "run")
+			p.Spec.NodeName = w.nodes[i%n].Name
+			w.running = append(w.running, p)
+		}
+		w.pod = func(i int) *v1.Pod { return replica(i, "new") }
+		return w, nil
+	}
+}
+
+func addSpread(p *v1.Pod, key string, when v1.UnsatisfiableConstraintAction, app string) {
+	p.Spec.TopologySpreadConstraints = append(p.Spec.TopologySpreadConstraints,
+		v1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: when, LabelSelector: selector(app)})
+}
+
+func affinityOf(p *v1.Pod) *v1.Affinity {
+	if p.Spec.Affinity == nil {
+		p.Spec.Affinity = &v1.Affinity{}
+	}
+	return p.Spec.Affinity
+}
+
+func addAnti(p *v1.Pod, key, app string, namespaces *metav1.LabelSelector) {
+	affinityOf(p).PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
+		{TopologyKey: key, LabelSelector: selector(app), NamespaceSelector: namespaces},
+	}}
+}
+
+func addAffinity(p *v1.Pod, key, app string) {
+	affinityOf(p).PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
+		{TopologyKey: key, LabelSelector: selector(app)},
+	}}
+}
+
+func addPreferred(p *v1.Pod, key, app string) {
+	affinityOf(p).PodAffinity = &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{
+		{Weight: 100, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: key, LabelSelector: selector(app)}},
+	}}
+}
+
+// mixed gives every application another rule.
+func mixed(p *v1.Pod, app string) {
+	var n int
+	if _, err := fmt.Sscanf(app, "app-%d", &n); err != nil {
+		panic(err)
+	}
+	switch n % 7 {
+	case 1:
+		addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app)
+	case 2:
+		addSpread(p, v1.LabelTopologyZone, v1.ScheduleAnyway, app)
+		addSpread(p, v1.LabelHostname, v1.ScheduleAnyway, app)
+	case 3:
+		addAnti(p, v1.LabelHostname, app, nil)
+	case 4:
+		addAffinity(p, v1.LabelTopologyZone, app)
+	case 5:
+		addPreferred(p, v1.LabelTopologyZone, app)
+	case 6:
+		p.Spec.NodeSelector = map[string]string{v1.LabelOSStable: "linux"}
+		p.Spec.Tolerations = []v1.Toleration{{Key: "team", Operator: v1.TolerationOpExists}}
+	}
+	p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity(int64(50+10*n), resource.DecimalSI)
+}
+
+// defaultSpread has services, so that the built-in default constraints apply.
+func defaultSpread(n int) (world, error) {
+	w, err := replicas(func(*v1.Pod, string) {})(n)
+	for i := range apps {
+		app := fmt.Sprintf("app-%02d", i)
+		w.services = append(w.services, &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": app}}})
+	}
+	return w, err
+}
+
+// namespaceAnti spreads the pods of an application over ten namespaces and keeps them apart across all of them.
+func namespaceAnti(n int) (world, error) {
+	const spaces = 10
+	team := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "devops"}}
+	w := world{nodes: makeNodes(n, "32", "64Gi")}
+	for i := range spaces {
+		w.namespaces = append(w.namespaces, namespace(fmt.Sprintf("space-%d", i), team.MatchLabels))
+	}
+	replica := func(i int, name string) *v1.Pod {
+		app := fmt.Sprintf("app-%02d", i%apps)
+		p := makePod(fmt.Sprintf("space-%d", i/apps%spaces), fmt.Sprintf("%s-%s-%d", app, name, i), app)
+		addAnti(p, v1.LabelHostname, app, team)
+		return p
+	}
+	for i := range 2 * n {
+		p := replica(i, "run")
+		p.Spec.NodeName = w.nodes[i%n].Name
+		w.running = append(w.running, p)
+	}
+	w.pod = func(i int) *v1.Pod { return replica(i, "new") }
+	return w, nil
+}
+
+// churn is mixed with a deletion before every second decision, a label update before every tenth and a taint update before
+// every tenth.
+func churn(n int) (world, error) {
+	w, err := replicas(mixed)(n)
+	if err != nil {
+		return w, err
+	}
+	current := append([]*v1.Node(nil), w.nodes...)
+	w.before = func(i int) (e event) {
+		if i == 0 {
+			copy(current, w.nodes)
+		}
+		if i%2 == 0 && i/2 < len(w.running) {
+			e.remove = w.running[i/2]
+		}
+		at := i * 7 % len(current)
+		switch i % 10 {
+		case 3:
+			e.old, e.node = current[at], current[at].DeepCopy()
+			e.node.Labels["revision"] = fmt.Sprint(i)
+		case 8:
+			e.old, e.node = current[at], current[at].DeepCopy()
+			if len(e.node.Spec.Taints) > 0 {
+				e.node.Spec.Taints = nil
+			} else {
+				e.node.Spec.Taints = []v1.Taint{{Key: "team", Value: "a", Effect: v1.TaintEffectNoSchedule}}
+			}
+		}
+		if e.node != nil {
+			current[at] = e.node
+		}
+		return e
+	}
+	return w, nil
+}
+
+// unschedulable is a backlog of pods of 20 applications for which no node has room.
+func unschedulable(n int) (world, error) {
+	w, err := replicas(mixed)(n)
+	pod := w.pod
+	w.pod = func(i int) *v1.Pod {
+		p := pod(i)
+		p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewQuantity(int64(32+i%apps), resource.DecimalSI)
+		return p
+	}
+	return w, err
+}
+
+// allDistinct gives every pod, running ones too, labels and a request of its own and one constraint.
+func allDistinct(n int) (world, error) {
+	constraints := []func(*v1.Pod, string){
+		func(p *v1.Pod, app string) { addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app) },
+		func(p *v1.Pod, app string) { addSpread(p, v1.LabelTopologyZone, v1.ScheduleAnyway, app) },
+		func(p *v1.Pod, app string) { addAnti(p, v1.LabelHostname, app, nil) },
+		func(p *v1.Pod, app string) { addAffinity(p, v1.LabelTopologyZone, app) },
+		func(p *v1.Pod, app string) { addPreferred(p, v1.LabelTopologyZone, app) },
+	}
+	w := world{nodes: makeNodes(n, "32", "64Gi"), namespaces: []*v1.Namespace{namespace("default", nil)}}
+	distinct := func(i int, name string) *v1.Pod {
+		app := fmt.Sprintf("app-%02d", i%apps)
+		p := makePod("default", fmt.Sprintf("%s-%d", name, i), app)
+		p.Labels["pod"] = p.Name
+		p.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = *resource.NewQuantity(int64(200<<20+i), resource.BinarySI)
+		constraints[i%len(constraints)](p, app)
+		return p
+	}
+	for i := range 2 * n {
+		p := distinct(i, "run")
+		p.Spec.NodeName = w.nodes[i%n].Name
+		w.running = append(w.running, p)
+	}
+	w.pod = func(i int) *v1.Pod { return distinct(i, "new") }
+	return w, nil
+}
