@@ -274,6 +274,7 @@ func (s *LimitsState) Dynamic() bool { return false }
 type LimitsTrial struct {
 	s     *LimitsState
 	slots []trialSlot
+	extra []disk // volumes that the Usage does not know: numbers -1, -2 ...
 }
 
 type trialSlot struct {
@@ -291,11 +292,11 @@ func (t *LimitsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 func (t *LimitsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
 // Reset forgets all changes.
-func (t *LimitsTrial) Reset() { t.slots = t.slots[:0] }
+func (t *LimitsTrial) Reset() { t.slots, t.extra = t.slots[:0], t.extra[:0] }
 
 func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
-	ids := t.s.usage.disksOf(p)
-	if len(ids) == 0 {
+	disks := t.s.usage.disksOf(p, t.number)
+	if len(disks) == 0 {
 		return
 	}
 	u := t.at(i)
@@ -306,8 +307,21 @@ func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
 		}
 	}
 	if u != nil {
-		u.apply(t.s.usage, ids, n)
+		u.apply(t.s.usage, disks, n)
 	}
+}
+
+// number returns the number of a volume without writing to the Usage, which other trials read.
+func (t *LimitsTrial) number(d disk) int32 {
+	if id, ok := t.s.usage.ids[d]; ok {
+		return id
+	}
+	at := slices.Index(t.extra, d)
+	if at < 0 {
+		at = len(t.extra)
+		t.extra = append(t.extra, d)
+	}
+	return -1 - int32(at)
 }
 
 func (t *LimitsTrial) at(i int) *slotUsage {

@@ -215,6 +215,12 @@ func TestLimitsExplainAndTrial(t *testing.T) {
 	require.Equal(t, limitExceeded, tr.Check(0))
 	tr.Add(q, 1)
 	require.Zero(t, tr.Check(1))
+	tr.Remove(q, 0)
+	known := len(u.ids)
+	tr.Add(inline(pod("new"), gcePD("unknown", false), gcePD("other", false)), 0)
+	require.Zero(t, tr.Check(0), "disks of another driver")
+	require.Len(t, u.ids, known, "a trial writes nothing to the usage, which others read")
+	tr.Remove(inline(pod("new"), gcePD("unknown", false)), 0)
 	tr.Reset()
 	require.Equal(t, limitExceeded, tr.Check(0))
 

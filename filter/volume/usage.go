@@ -32,8 +32,9 @@ type driverLimit struct {
 }
 
 type usedDisk struct {
-	id   int32
-	pods int32
+	id     int32
+	pods   int32
+	driver string
 }
 
 type attachCount struct {
@@ -69,7 +70,7 @@ func NewUsage(c Cluster, objects Objects) *Usage {
 		slices.Sort(s.stale)
 		s.stale = slices.Compact(s.stale)
 		for p := range c.Pods(i) {
-			s.change(u.disksOf(p), 1)
+			s.change(u.disksOf(p, u.intern), 1)
 		}
 		s.recount(u)
 	}
@@ -105,7 +106,7 @@ func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
 
 func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
 	if s := u.slot(i); s != nil {
-		s.apply(u, u.disksOf(pod), n)
+		s.apply(u, u.disksOf(pod, u.intern), n)
 	}
 }
 
@@ -127,10 +128,10 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// disksOf returns the volumes of a running pod, each once. Missing claims, and ephemeral claims of other pods, are left
-// out.
-func (u *Usage) disksOf(pod *v1.Pod) []int32 {
-	var ids []int32
+// disksOf returns the volumes of a running pod, each once, by the numbers that number gives them. Missing claims, and
+// ephemeral claims of other pods, are left out.
+func (u *Usage) disksOf(pod *v1.Pod, number func(disk) int32) []usedDisk {
+	var used []usedDisk
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		d, ok := inlineDisk(v)
@@ -148,11 +149,12 @@ func (u *Usage) disksOf(pod *v1.Pod) []int32 {
 		if !ok {
 			continue
 		}
-		if id := u.intern(d); !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		id := number(d)
+		if !slices.ContainsFunc(used, func(x usedDisk) bool { return x.id == id }) {
+			used = append(used, usedDisk{id: id, driver: d.driver})
 		}
 	}
-	return ids
+	return used
 }
 
 func (s *slotUsage) clone() *slotUsage {
@@ -161,19 +163,19 @@ func (s *slotUsage) clone() *slotUsage {
 	return &c
 }
 
-func (s *slotUsage) apply(u *Usage, ids []int32, n int32) {
-	if len(ids) > 0 {
-		s.change(ids, n)
+func (s *slotUsage) apply(u *Usage, disks []usedDisk, n int32) {
+	if len(disks) > 0 {
+		s.change(disks, n)
 		s.recount(u)
 	}
 }
 
-func (s *slotUsage) change(ids []int32, n int32) {
-	for _, id := range ids {
-		at := slices.IndexFunc(s.used, func(x usedDisk) bool { return x.id == id })
+func (s *slotUsage) change(disks []usedDisk, n int32) {
+	for _, d := range disks {
+		at := slices.IndexFunc(s.used, func(x usedDisk) bool { return x.id == d.id })
 		if at < 0 {
 			at = len(s.used)
-			s.used = append(s.used, usedDisk{id: id})
+			s.used = append(s.used, d)
 		}
 		if s.used[at].pods += n; s.used[at].pods == 0 {
 			s.used = slices.Delete(s.used, at, at+1)
@@ -186,7 +188,7 @@ func (s *slotUsage) recount(u *Usage) {
 	s.attaches = s.attaches[:0]
 	for k := range s.used {
 		if s.used[k].pods > 0 {
-			s.count(u.disks[s.used[k].id].driver)
+			s.count(s.used[k].driver)
 		}
 	}
 	for _, id := range s.stale {

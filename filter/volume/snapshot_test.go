@@ -1,0 +1,49 @@
+package volume_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+)
+
+// A snapshot serves the filters of both packages as it is.
+func TestSnapshot(t *testing.T) {
+	o := exampleObjects()
+	objects := cluster.Objects{Nodes: exampleNodes(), Claims: []*v1.PersistentVolumeClaim{exampleClaim("data-db-1")}}
+	for pv := range o.PersistentVolumes.All() {
+		objects.PersistentVolumes = append(objects.PersistentVolumes, pv)
+	}
+	for sc := range o.StorageClasses.All() {
+		objects.StorageClasses = append(objects.StorageClasses, sc)
+	}
+	objects.CSINodes = []*storagev1.CSINode{}
+	s, err := cluster.New(objects)
+	require.NoError(t, err)
+
+	seen := volume.Objects{
+		Claims: s.Claims(), PersistentVolumes: s.PersistentVolumes(), StorageClasses: s.StorageClasses(), CSINodes: s.CSINodes(),
+		CSIDrivers: s.CSIDrivers(), CSIStorageCapacities: s.CSIStorageCapacities(), VolumeAttachments: s.VolumeAttachments(),
+	}
+	pod := examplePod("db-1", "data-db-1")
+	p := volume.Compile(pod, seen, volume.Options{})
+	ps := filter.Predicates{
+		filter.CompileFit(pod, filter.FitOptions{}).Count(s), filter.CompilePorts(pod).Count(s),
+		p.Restrictions().Count(s), p.Limits().Count(s), p.Binding().Count(s), p.Zone().Count(s),
+	}
+	var rejected []string
+	for _, i := range filter.ScanOrder(s) {
+		for _, r := range ps.AppendAll(nil, i) {
+			rejected = append(rejected, s.Node(i).Name+" "+ps[r.Predicate].Name())
+		}
+	}
+	require.Equal(t, []string{
+		"a1 NodeResourcesFit", "a1 VolumeBinding", "b1 NodeResourcesFit", "c1 NodeResourcesFit", "c1 VolumeBinding",
+		"a2 NodeResourcesFit", "a2 VolumeBinding", "b2 NodeResourcesFit",
+	}, rejected, "nodes without pods allowed take none; the volume is in zone b")
+}
