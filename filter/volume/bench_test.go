@@ -62,10 +62,24 @@ func BenchmarkCompile(b *testing.B) {
 			sink += len(Compile(p, o, Options{}).Binding().delayed)
 		}
 	})
+	b.Run("binding with an index", func(b *testing.B) {
+		x := o
+		x.PersistentVolumes = IndexClasses(o.PersistentVolumes)
+		for b.Loop() {
+			sink += len(Compile(p, x, Options{}).Binding().delayed)
+		}
+	})
 	b.Run("restrictions/10000 pods", func(b *testing.B) {
 		e := Compile(p, o, Options{}).Restrictions()
 		for b.Loop() {
 			sink += e.Count(w).conflicts
+		}
+	})
+	b.Run("restrictions on a usage", func(b *testing.B) {
+		e := Compile(p, o, Options{}).Restrictions()
+		u := NewUsage(w, o)
+		for b.Loop() {
+			sink += e.On(u, w).conflicts
 		}
 	})
 	b.Run("usage/10000 pods", func(b *testing.B) {

@@ -48,6 +48,7 @@ type delayedClaim struct {
 type candidate struct {
 	volume   *v1.PersistentVolume
 	affinity *affinity.Selector
+	size     resource.Quantity
 	reserved bool // its claimRef is the claim
 }
 
@@ -63,7 +64,7 @@ type topology []v1.TopologySelectorLabelRequirement
 const bindingPlugin = "VolumeBinding"
 
 // Binding makes the plugin's evaluator. O(volumes of the pod), and O(PersistentVolumes and CSIStorageCapacities) for each
-// claim that waits for its first consumer.
+// claim that waits for its first consumer (with IndexClasses only those of its class).
 func (p *Pod) Binding() *Binding {
 	e := &Binding{pre: result(bindingPlugin, filter.Success), options: p.options, ledger: p.objects.ledger}
 	if len(p.claims) == 0 {
@@ -177,7 +178,7 @@ func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]ca
 	}
 	name := class(claim)
 	var reserved, free []candidate
-	for pv := range all(p.objects.PersistentVolumes) {
+	for pv := range ofClass(p.objects.PersistentVolumes, name) {
 		if volumeClass(pv) != name || pv.DeletionTimestamp != nil {
 			continue
 		}
@@ -185,7 +186,7 @@ func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]ca
 		if ref != nil && !refersTo(ref, claim) || !suits(pv, claim, d.request) {
 			continue
 		}
-		c := candidate{pv, nodeAffinity(pv), ref != nil}
+		c := candidate{pv, nodeAffinity(pv), pv.Spec.Capacity[v1.ResourceStorage], ref != nil}
 		switch {
 		case c.reserved:
 			reserved = append(reserved, c)
@@ -193,10 +194,7 @@ func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]ca
 			free = append(free, c)
 		}
 	}
-	slices.SortStableFunc(free, func(a, b candidate) int {
-		x, y := a.volume.Spec.Capacity[v1.ResourceStorage], b.volume.Spec.Capacity[v1.ResourceStorage]
-		return x.Cmp(y)
-	})
+	slices.SortStableFunc(free, func(a, b candidate) int { return a.size.Cmp(b.size) })
 	return append(reserved, free...), nil
 }
 

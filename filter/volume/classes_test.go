@@ -70,6 +70,29 @@ func TestClassesChangeNothing(t *testing.T) {
 	require.Greater(t, used, 100)
 }
 
+// An index of the volumes by class changes no decision.
+func TestIndexChangesNothing(t *testing.T) {
+	for seed := range int64(500) {
+		rng := rand.New(rand.NewSource(seed))
+		w := randomWorld(rng)
+		p := randomPod(rng, w, "p")
+		o := w.objects()
+		o.PersistentVolumes = IndexClasses(o.PersistentVolumes)
+		slow, fast, seen := Compile(p, w.objects(), Options{}).Binding(), Compile(p, o, Options{}).Binding(), Compile(p, NewLedger(o).Objects(), Options{}).Binding()
+		require.Equal(t, slow.PreFilter(), fast.PreFilter())
+		for i := range w.nodes {
+			want, ok := slow.Count(w).Bindings(i)
+			got, okFast := fast.Count(w).Bindings(i)
+			viewed, okSeen := seen.Count(w).Bindings(i)
+			require.Equal(t, ok, okFast)
+			require.Equal(t, ok, okSeen)
+			require.Equal(t, want, got)
+			require.Equal(t, want, viewed)
+		}
+	}
+	require.NotPanics(t, func() { IndexClasses(nil) })
+}
+
 func TestReads(t *testing.T) {
 	w := &world{claims: claims(claim("a", "", "1Gi", boundTo("v")), claim("b", "s", "1Gi", func(c *v1.PersistentVolumeClaim) { c.Annotations[AnnSelectedNode] = "n" })),
 		volumes: volumes(volume("v", "", "1Gi", on("rack", "r"))), classes: classes(storageClass("s", "d", wait, v1.TopologySelectorTerm{

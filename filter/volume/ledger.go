@@ -200,6 +200,17 @@ func (v volumeView) All() iter.Seq[*v1.PersistentVolume] {
 	}
 }
 
+// OfClass yields the volumes of a class, those of others too when the base has no index.
+func (v volumeView) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
+	return func(yield func(*v1.PersistentVolume) bool) {
+		for pv := range ofClass(v.l.base.PersistentVolumes, class) {
+			if !yield(v.seen(pv)) {
+				return
+			}
+		}
+	}
+}
+
 func (v volumeView) seen(pv *v1.PersistentVolume) *v1.PersistentVolume {
 	h := v.l.volumes[pv.Name]
 	if h == nil || pv.Spec.ClaimRef != nil && !refersTo(pv.Spec.ClaimRef, h.claim) { // the API has decided otherwise

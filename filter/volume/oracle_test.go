@@ -315,6 +315,13 @@ func checkWorld(t *testing.T, seed int64) {
 			require.Equal(t, fresh.Check(i), s.Check(i), "applied equals counted")
 		}
 		require.Equal(t, fresh.conflicts, s.conflicts)
+		kept := NewUsage(w, w.objects())
+		kept.Remove(gone, 0)
+		on := restrictions.On(kept, w)
+		require.Equal(t, fresh.users, on.users, "usage")
+		for i := range w.nodes {
+			require.Equal(t, fresh.Check(i), on.Check(i), "usage")
+		}
 		s.Add(gone, 0)
 		require.Equal(t, restrictions.Count(w).users, s.users)
 	}

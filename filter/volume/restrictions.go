@@ -70,28 +70,61 @@ func (e *Restrictions) Effect(pod *v1.Pod) RestrictionsEffect {
 	return x
 }
 
-// Count finds the pods that hold one of the disks or claims. O(1) for a pod with neither, else O(pods). Pods that the
-// ledger assumes count as users of their claims too; when the ledger changes, Count again.
+// Count finds the pods that hold one of the disks or claims. O(1) for a pod with neither, else O(pods): with more than one
+// pod to decide, make a Usage once and call On. Pods that the ledger assumes count as users of their claims too; when the
+// ledger changes, Count again.
 func (e *Restrictions) Count(c Cluster) *RestrictionsState {
 	s := &RestrictionsState{restrictions: e, cluster: c, users: make([]int32, len(e.rwop))}
 	if e.pre.Code != filter.Success {
 		return s
 	}
-	s.disks = make([]int32, c.Len())
-	for i := range s.disks {
+	for i := range c.Len() {
 		for p := range c.Pods(i) {
 			s.Apply(e.Effect(p), i, 1)
 		}
 	}
-	if l := e.pod.objects.ledger; l != nil {
-		for k, name := range e.rwop {
-			if s.users[k] == 0 && l.uses(e.pod.pod, name) {
-				s.users[k] = 1
-				s.conflicts++
+	s.countLedger()
+	return s
+}
+
+// On is Count with what a Usage of the cluster knows: O(claims of the pod), and for a pod with inline disks O(pods with
+// such). The State does not follow the Usage.
+func (e *Restrictions) On(u *Usage, c Cluster) *RestrictionsState {
+	s := &RestrictionsState{restrictions: e, cluster: c, users: make([]int32, len(e.rwop))}
+	if e.pre.Code != filter.Success {
+		return s
+	}
+	if e.pod.inline {
+		for i, pods := range u.holders {
+			for _, p := range pods {
+				if diskConflict(e.pod.pod, p) {
+					s.Apply(RestrictionsEffect{disk: 1}, i, 1)
+				}
 			}
 		}
 	}
+	for k, name := range e.rwop {
+		if s.users[k] = u.claims[[2]string{e.pod.pod.Namespace, name}]; s.users[k] > 0 {
+			s.conflicts++
+		}
+	}
+	s.countLedger()
 	return s
+}
+
+// countLedger counts the claims that only pods of the ledger use.
+func (s *RestrictionsState) countLedger() {
+	e := s.restrictions
+	l := e.pod.objects.ledger
+	if l == nil {
+		return
+	}
+	for k, name := range e.rwop {
+		if s.users[k] == 0 && l.uses(e.pod.pod, name) {
+			s.users[k] = 1
+			s.conflicts++
+		}
+	}
 }
 
 // RestrictionsState is VolumeRestrictions for one pod and one cluster.

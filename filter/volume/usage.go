@@ -7,14 +7,17 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// Usage holds which volumes are in use on which node, and how many each node may have: what NodeVolumeLimits counts. It is
-// made once for a cluster and kept up with Add and Remove; when storage objects or nodes change, make a new one. Reading
-// is safe for several goroutines, except that Limits.On, Add and Remove write.
+// Usage holds which volumes are in use on which node, how many each node may have, and how many pods use each claim: what
+// NodeVolumeLimits and VolumeRestrictions count. It is made once for a cluster and kept up with Add and Remove; when
+// storage objects or nodes change, make a new one. Reading is safe for several goroutines, except that Limits.On, Add and
+// Remove write.
 type Usage struct {
 	objects Objects
 	ids     map[disk]int32
 	disks   []disk
-	slots   []*slotUsage // nil: free
+	slots   []*slotUsage        // nil: free
+	claims  map[[2]string]int32 // pods by namespace and name of a claim that they mount by name
+	holders map[int][]*v1.Pod   // by slot, the pods with inline disks
 }
 
 // slotUsage is one node.
@@ -44,7 +47,7 @@ type attachCount struct {
 
 // NewUsage counts the volumes of a cluster's pods. O(pods + CSINodes + VolumeAttachments).
 func NewUsage(c Cluster, objects Objects) *Usage {
-	u := &Usage{objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len())}
+	u := &Usage{objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len()), claims: map[[2]string]int32{}, holders: map[int][]*v1.Pod{}}
 	byNode := map[string][]*storagev1.VolumeAttachment{}
 	for a := range all(objects.VolumeAttachments) {
 		byNode[a.Spec.NodeName] = append(byNode[a.Spec.NodeName], a)
@@ -71,6 +74,7 @@ func NewUsage(c Cluster, objects Objects) *Usage {
 		s.stale = slices.Compact(s.stale)
 		for p := range c.Pods(i) {
 			s.change(u.disksOf(p, u.intern), 1)
+			u.restrict(p, i, 1)
 		}
 		s.recount(u)
 	}
@@ -107,6 +111,25 @@ func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
 func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
 	if s := u.slot(i); s != nil {
 		s.apply(u, u.disksOf(pod, u.intern), n)
+		u.restrict(pod, i, n)
+	}
+}
+
+// restrict keeps what VolumeRestrictions reads.
+func (u *Usage) restrict(pod *v1.Pod, i int, n int32) {
+	for _, name := range claimNames(pod) {
+		k := [2]string{pod.Namespace, name}
+		if u.claims[k] += n; u.claims[k] == 0 {
+			delete(u.claims, k)
+		}
+	}
+	if !slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return exclusive(&v) }) {
+		return
+	}
+	if n > 0 {
+		u.holders[i] = append(u.holders[i], pod)
+	} else if at := slices.IndexFunc(u.holders[i], func(p *v1.Pod) bool { return p.UID == pod.UID }); at >= 0 {
+		u.holders[i] = slices.Delete(u.holders[i], at, at+1)
 	}
 }
 
