@@ -1,0 +1,148 @@
+package disruption
+
+import (
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StatusObject returns the metav1.Status that a client sees.
+func (d *Decision) StatusObject() metav1.Status {
+	s := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: d.Code, Reason: d.Reason, Message: d.Message, Status: metav1.StatusFailure}
+	if d.Allowed() {
+		s.Status = metav1.StatusSuccess
+	}
+	if d.Cause != "" || d.RetryAfterSeconds != 0 {
+		s.Details = &metav1.StatusDetails{RetryAfterSeconds: d.RetryAfterSeconds}
+		if d.Cause != "" {
+			s.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: d.Cause}}
+		}
+	}
+	return s
+}
+
+// Outlook says when a pod can be evicted.
+type Outlook uint8
+
+// The outlooks.
+const (
+	Now    Outlook = iota // the request is accepted
+	NotNow                // the same request can succeed later
+	Never                 // not before somebody changes something: see Remedies
+)
+
+// String returns "now", "not now" or "never".
+func (o Outlook) String() string { return [...]string{"now", "not now", "never"}[min(o, Never)] }
+
+// Outlook says when the eviction can succeed.
+func (d *Decision) Outlook() Outlook {
+	switch {
+	case d.Allowed():
+		return Now
+	case d.Waiting:
+		return NotNow
+	}
+	return Never
+}
+
+// Remedies returns what gets a refused eviction going, the best first; empty for an accepted one. The last two are those
+// of the documentation, "Troubleshooting stuck evictions".
+func (d *Decision) Remedies() []string {
+	var out []string
+	add := func(s ...string) { out = append(out, s...) }
+	switch d.kind {
+	case accepted:
+		return nil
+	case badRequest, notFound:
+		return []string{"correct the request"}
+	case conflict:
+		return []string{"read the pod again and repeat the request without, or with its present, preconditions"}
+	case several:
+		add("let one PodDisruptionBudget select the pod: remove or narrow the others")
+	case processing:
+		return []string{"wait until the disruption controller has seen the budget, then repeat the request"}
+	case tooMany:
+		add("wait until the disruption controller has confirmed the evictions")
+	case negative:
+		add("let the disruption controller compute the status of the budget again")
+	case failedSync:
+		add("correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none")
+	case exhausted:
+		s := &d.covering[0].Status
+		switch {
+		case s.ExpectedPods <= 0:
+			add("the budget expects no pods: minAvailable as a number covers pods without a controller")
+		case s.DesiredHealthy >= s.ExpectedPods:
+			add("raise the replicas above what the budget demands, or lower what it demands: it wants every pod")
+		default:
+			add("wait until more pods are ready")
+		}
+		if p := d.covering[0].Spec.UnhealthyPodEvictionPolicy; (p == nil || *p != policyv1.AlwaysAllow) && s.CurrentHealthy < s.DesiredHealthy {
+			add("unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready")
+		}
+	}
+	add("pause the automation that evicts and look into the application",
+		"after waiting, delete the pod directly; budgets do not hold that back")
+	return out
+}
+
+// Answer is what a client's answer from the Eviction API means.
+type Answer uint8
+
+// The answers.
+const (
+	Accepted       Answer = iota // 2xx: the pod is being deleted
+	BudgetRefuses                // 429 with a cause of type DisruptionBudget
+	RateLimited                  // 429 without one: the API server is busy
+	SeveralBudgets               // 500: the configuration is wrong
+	OtherRefusal
+)
+
+// Classify reads an answer. The two kinds of 429 differ by their causes. An answer of code 0 is read by its Status field.
+func Classify(s *metav1.Status) Answer {
+	switch {
+	case s.Status == metav1.StatusSuccess, s.Code >= 200 && s.Code < 300:
+		return Accepted
+	case s.Code == http.StatusTooManyRequests || s.Reason == metav1.StatusReasonTooManyRequests:
+		if s.Details != nil {
+			for _, c := range s.Details.Causes {
+				if c.Type == policyv1.DisruptionBudgetCause {
+					return BudgetRefuses
+				}
+			}
+		}
+		return RateLimited
+	case s.Code == http.StatusInternalServerError:
+		return SeveralBudgets
+	}
+	return OtherRefusal
+}
+
+// Step is a step of a pod's deletion.
+type Step struct {
+	// After is the time since the request was accepted at which the step happens; Until the end of the time it may take,
+	// equal to After for one that has no length.
+	After, Until time.Duration
+	Actor        string
+	Does         string
+}
+
+// Steps returns what follows an accepted eviction, in order; nil for a refused one and in a dry run. Source:
+// documentation, "How API-initiated eviction works".
+func (d *Decision) Steps(pod *v1.Pod) []Step {
+	if !d.Allowed() || d.DryRun {
+		return nil
+	}
+	g := time.Duration(d.GraceSeconds) * time.Second
+	return []Step{
+		{0, 0, "API server", "sets the deletion timestamp of pod " + pod.Namespace + "/" + pod.Name + " and its grace period"},
+		{0, g, "kubelet", "notices that the pod terminates and shuts it down gracefully"},
+		{0, g, "control plane", "removes the pod from Endpoints and EndpointSlices"},
+		{g, g, "kubelet", "kills what still runs, the grace period being over"},
+		{g, g, "kubelet", "asks the API server to remove the pod"},
+		{g, g, "API server", "removes the pod"},
+	}
+}

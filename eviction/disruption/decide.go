@@ -1,0 +1,308 @@
+package disruption
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Texts of the Eviction API.
+const (
+	messageSeveral  = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+	messageViolates = "Cannot evict pod as it would violate the pod's disruption budget."
+	maxDisrupted    = 2000
+	retrySeconds    = 10
+)
+
+// Decision is the answer of the Eviction API to one request, and what it does.
+type Decision struct {
+	// Code is the HTTP status: 201 accepted; 429 not now; 500 several budgets; 400, 403, 404, 409, 422.
+	Code   int32
+	Reason metav1.StatusReason // of a refusal
+	// Message is that of the status object; Cause, of 429 by a budget only, is its cause of type DisruptionBudget.
+	Message, Cause string
+	// RetryAfterSeconds is 0 where the answer has no Retry-After header.
+	RetryAfterSeconds int32
+	// Budgets are the names of the budgets that cover the pod, as far as they were looked at, in list order.
+	Budgets []string
+	// Bypass tells why no budget was asked: "Succeeded", "Failed", "Pending" (the phase), "Terminating", "Unhealthy" (the
+	// budget lets unhealthy pods go); "" when it was asked or there is none.
+	Bypass string
+	// Charged is the budget that lost a unit, and Status its new status; nil when none did. A request that fails after
+	// that (409) has used the unit all the same.
+	Charged *policyv1.PodDisruptionBudget
+	Status  *policyv1.PodDisruptionBudgetStatus
+	// The deletion that follows; of an accepted request only.
+	DryRun        bool
+	Preconditions *metav1.Preconditions
+	GraceSeconds  int64
+	// Condition is what is written to the pod before; nil in a dry run.
+	Condition *v1.PodCondition
+	// Waiting tells whether the same request can succeed later without anybody changing specifications; of a refusal only.
+	Waiting bool
+
+	covering []*policyv1.PodDisruptionBudget
+	kind     refusal
+}
+
+type refusal uint8
+
+const (
+	accepted refusal = iota
+	badRequest
+	notFound
+	several
+	processing
+	negative
+	tooMany
+	exhausted
+	failedSync
+	conflict
+)
+
+// Allowed reports whether the pod is deleted (or would be, in a dry run).
+func (d *Decision) Allowed() bool { return d.kind == accepted }
+
+// Decide tells what the Eviction API answers when asked to evict pod, and what it books. pdbs are budgets of any
+// namespace, with their status; nil pod is a pod that is not there. The first rule that applies decides:
+//
+//  1. a request that contradicts itself: 400, 422
+//  2. no pod: 404
+//  3. a pod that has finished, is pending or terminating: deleted, whatever the budgets say
+//  4. no budget selects it: deleted. Selectors are those of policy/v1: {} selects all, nil none
+//  5. several do: 500
+//  6. the pod is not Ready and its budget lets such pods go: deleted, nothing booked. AlwaysAllow always does, otherwise
+//     (IfHealthyBudget) when currentHealthy >= desiredHealthy > 0
+//  7. the budget: status not up to date 429, negative or overfull 403, exhausted 429 with the cause
+//  8. otherwise a unit is booked and the pod is deleted
+//
+// Preconditions of the request are checked by the deletion at the end: 409. Source: documentation, "API-initiated
+// Eviction" and "Unhealthy Pod Eviction Policy". O(budgets of the namespace); Evictions has an index.
+func Decide(pod *v1.Pod, pdbs []*policyv1.PodDisruptionBudget, r Request, now time.Time) Decision {
+	if pod == nil {
+		return decide(nil, nil, r, now)
+	}
+	b := NewBudgets(pdbs, BudgetOptions{EmptySelectorMatchesAll: true})
+	var covering []*policyv1.PodDisruptionBudget
+	for _, i := range b.AppendMatches(nil, pod.Namespace, pod.Labels) {
+		covering = append(covering, pdbs[i])
+	}
+	return decide(pod, covering, r, now)
+}
+
+func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, now time.Time) Decision {
+	if pod != nil && r.Eviction != nil && r.Eviction.Name != "" && r.Eviction.Name != pod.Name {
+		return refuse(badRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, "name in URL does not match name in Eviction object")
+	}
+	dryRun, err := r.dryRun()
+	if err != nil {
+		return refuse(badRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+	}
+	o := r.options()
+	if o.IgnoreStoreReadErrorWithClusterBreakingPotential != nil && *o.IgnoreStoreReadErrorWithClusterBreakingPotential {
+		return refuse(badRequest, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: is not allowed with eviction")
+	}
+	if pod == nil {
+		return refuse(notFound, http.StatusNotFound, metav1.StatusReasonNotFound, "the pod is not found")
+	}
+	d := Decision{Code: http.StatusCreated, DryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering}
+	for _, b := range covering {
+		d.Budgets = append(d.Budgets, b.Name)
+	}
+	if why := bypasses(pod); why != "" {
+		d.Bypass, d.Budgets = why, nil
+		if why == string(v1.PodPending) {
+			d.pin(pod)
+		}
+		return d.delete(pod, now)
+	}
+	switch len(covering) {
+	case 0:
+		return d.delete(pod, now)
+	case 1:
+	default:
+		return d.refuse(several, http.StatusInternalServerError, metav1.StatusReasonInternalError, messageSeveral)
+	}
+	b := covering[0]
+	if !ready(pod) && letsUnhealthyGo(b) {
+		d.Bypass = "Unhealthy"
+		d.pin(pod)
+		if mismatch(d.Preconditions, pod) != "" {
+			return d.notNow(processing, retrySeconds, stillProcessed(b))
+		}
+		return d.delete(pod, now)
+	}
+	if !d.charge(b, pod, now) {
+		return d
+	}
+	return d.delete(pod, now)
+}
+
+func bypasses(pod *v1.Pod) string {
+	switch {
+	case pod.Status.Phase == v1.PodSucceeded, pod.Status.Phase == v1.PodFailed, pod.Status.Phase == v1.PodPending:
+		return string(pod.Status.Phase)
+	case pod.DeletionTimestamp != nil:
+		return "Terminating"
+	}
+	return ""
+}
+
+func letsUnhealthyGo(b *policyv1.PodDisruptionBudget) bool {
+	if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
+		return true
+	}
+	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
+}
+
+// pin makes the deletion depend on the pod being as it was read, unless the caller demanded a version.
+func (d *Decision) pin(pod *v1.Pod) {
+	if d.Preconditions == nil {
+		d.Preconditions = &metav1.Preconditions{}
+	}
+	if d.Preconditions.ResourceVersion == nil {
+		version := pod.ResourceVersion
+		d.Preconditions.ResourceVersion = &version
+	}
+}
+
+func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
+	own := int64(v1.DefaultTerminationGracePeriodSeconds)
+	if pod.Spec.TerminationGracePeriodSeconds != nil {
+		own = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	if pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil { // a running grace can only be shortened
+		own = *pod.DeletionGracePeriodSeconds
+		if o.GracePeriodSeconds == nil {
+			return own
+		}
+		return min(own, *o.GracePeriodSeconds)
+	}
+	if o.GracePeriodSeconds != nil {
+		return *o.GracePeriodSeconds
+	}
+	return own
+}
+
+// charge applies the budget's rules and books a unit.
+func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time.Time) bool {
+	s := &b.Status
+	forbidden := func(kind refusal, why string) {
+		*d = d.refuse(kind, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("poddisruptionbudget.policy %q is forbidden: %s", b.Name, why))
+	}
+	switch {
+	case s.ObservedGeneration < b.Generation:
+		*d = d.notNow(processing, retrySeconds, stillProcessed(b))
+	case s.DisruptionsAllowed < 0:
+		forbidden(negative, "pdb disruptions allowed is negative")
+	case len(s.DisruptedPods) > maxDisrupted:
+		forbidden(tooMany, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+	case s.DisruptionsAllowed == 0:
+		kind, cause := whyExhausted(b)
+		*d = d.notNow(kind, 0, cause)
+	default:
+		if !d.DryRun {
+			d.Charged, d.Status = b, charged(b, pod.Name, now)
+		}
+		return true
+	}
+	return false
+}
+
+// charged is the status after one more disruption.
+func charged(b *policyv1.PodDisruptionBudget, podName string, now time.Time) *policyv1.PodDisruptionBudgetStatus {
+	s := b.Status
+	s.DisruptedPods = maps.Clone(s.DisruptedPods)
+	if s.DisruptedPods == nil {
+		s.DisruptedPods = map[string]metav1.Time{}
+	}
+	s.DisruptedPods[podName] = metav1.NewTime(now)
+	s.DisruptionsAllowed--
+	if s.DisruptionsAllowed == 0 {
+		setCondition(&s, metav1.ConditionFalse, policyv1.InsufficientPodsReason, "", &b.Generation, now)
+	}
+	return &s
+}
+
+func stillProcessed(b *policyv1.PodDisruptionBudget) string {
+	return fmt.Sprintf("The disruption budget %s is still being processed by the server.", b.Name)
+}
+
+func whyExhausted(b *policyv1.PodDisruptionBudget) (refusal, string) {
+	s := &b.Status
+	var c metav1.Condition
+	for _, have := range s.Conditions {
+		if have.Type == policyv1.DisruptionAllowedCondition {
+			c = have
+			break
+		}
+	}
+	switch {
+	case c.Reason == policyv1.SyncFailedReason && c.Message != "":
+		return failedSync, fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s", b.Name, c.Message)
+	case s.CurrentHealthy <= s.DesiredHealthy:
+		return exhausted, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, s.DesiredHealthy, s.CurrentHealthy)
+	case c.Status == metav1.ConditionFalse && c.Message != "":
+		return exhausted, fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s", b.Name, c.Reason, c.Message)
+	}
+	return exhausted, fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", b.Name)
+}
+
+func refuse(kind refusal, code int32, reason metav1.StatusReason, message string) Decision {
+	return Decision{Code: code, Reason: reason, Message: message, kind: kind}
+}
+
+// refuse keeps what is known of the budgets.
+func (d *Decision) refuse(kind refusal, code int32, reason metav1.StatusReason, message string) Decision {
+	r := refuse(kind, code, reason, message)
+	r.Budgets, r.covering, r.DryRun, r.Charged, r.Status = d.Budgets, d.covering, d.DryRun, d.Charged, d.Status
+	r.Waiting = waitingHelps(kind, d.covering)
+	return r
+}
+
+func (d *Decision) notNow(kind refusal, retryAfter int32, cause string) Decision {
+	r := d.refuse(kind, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, messageViolates)
+	r.Cause, r.RetryAfterSeconds = cause, retryAfter
+	return r
+}
+
+// waitingHelps: a status that is not up to date will be, evictions that are not confirmed run out, unready pods become
+// ready; but a budget that wants every pod it covers never lets one go, and several budgets stay several.
+func waitingHelps(kind refusal, covering []*policyv1.PodDisruptionBudget) bool {
+	switch kind {
+	case processing, tooMany:
+		return true
+	case exhausted:
+		s := &covering[0].Status
+		return s.DesiredHealthy < s.ExpectedPods
+	}
+	return false
+}
+
+// delete is the end of an accepted request, where the preconditions are checked.
+func (d *Decision) delete(pod *v1.Pod, now time.Time) Decision {
+	if text := mismatch(d.Preconditions, pod); text != "" {
+		return d.refuse(conflict, http.StatusConflict, metav1.StatusReasonConflict, text)
+	}
+	if !d.DryRun {
+		d.Condition = &v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, ObservedGeneration: pod.Generation,
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting", LastTransitionTime: metav1.NewTime(now)}
+	}
+	return *d
+}
+
+func mismatch(p *metav1.Preconditions, pod *v1.Pod) string {
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != pod.UID:
+		return fmt.Sprintf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, pod.UID)
+	case p.ResourceVersion != nil && *p.ResourceVersion != pod.ResourceVersion:
+		return fmt.Sprintf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, pod.ResourceVersion)
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+package disruption
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Workload is what a controller object (ReplicaSet, Deployment, StatefulSet, a custom kind) tells about its pods.
+type Workload struct {
+	APIVersion, Kind string
+	Namespace, Name  string
+	UID              types.UID
+	// Replicas is spec.replicas of the object or of its scale; nil: the kind has no scale subresource (Job, DaemonSet).
+	Replicas *int32
+	// Controller is the object's own controller reference, nil for none.
+	Controller *metav1.OwnerReference
+}
+
+// Workloads finds controllers by reference. Make one with NewWorkloads. Immutable, safe for concurrent use.
+type Workloads struct {
+	byName map[workloadKey]*Workload
+	kinds  map[[2]string]bool
+}
+
+type workloadKey struct{ group, kind, namespace, name string }
+
+// NewWorkloads indexes controller objects by group, kind, namespace and name; the version plays no part.
+func NewWorkloads(list []Workload) *Workloads {
+	w := &Workloads{byName: map[workloadKey]*Workload{}, kinds: map[[2]string]bool{}}
+	for i := range list {
+		o := &list[i]
+		group := groupOf(o.APIVersion)
+		w.byName[workloadKey{group, o.Kind, o.Namespace, o.Name}] = o
+		w.kinds[[2]string{group, o.Kind}] = true
+	}
+	return w
+}
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	if group == "extensions" { // the same objects under their old name
+		return "apps"
+	}
+	return group
+}
+
+func (w *Workloads) find(namespace string, r metav1.OwnerReference) *Workload {
+	o := w.byName[workloadKey{groupOf(r.APIVersion), r.Kind, namespace, r.Name}]
+	if o == nil || o.UID != r.UID {
+		return nil
+	}
+	return o
+}
+
+// Scale is a Scale over the workloads. A ReplicaSet that a Deployment controls stands for the Deployment, so that two
+// ReplicaSets of a rolling update count once. Errors: no such object, a kind that is not there at all, a kind without
+// scale.
+func (w *Workloads) Scale(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, int32, error) {
+	o := w.find(pod.Namespace, owner)
+	if o != nil && o.Kind == "ReplicaSet" && groupOf(o.APIVersion) == "apps" && o.Controller != nil && o.Controller.Kind == "Deployment" && groupOf(o.Controller.APIVersion) == "apps" {
+		o = w.find(pod.Namespace, *o.Controller)
+	}
+	switch {
+	case o == nil && builtIn(owner), o == nil && w.kinds[[2]string{groupOf(owner.APIVersion), owner.Kind}]:
+		return "", 0, fmt.Errorf("found no controllers for pod %q", pod.Name)
+	case o == nil:
+		return "", 0, fmt.Errorf("no matches for kind %q in version %q", owner.Kind, owner.APIVersion)
+	case o.Replicas == nil:
+		return "", 0, fmt.Errorf("%s %s %q does not implement the scale subresource", o.APIVersion, o.Kind, o.Name)
+	}
+	return o.UID, *o.Replicas, nil
+}
+
+func builtIn(r metav1.OwnerReference) bool {
+	switch r.Kind {
+	case "ReplicationController":
+		return r.APIVersion == "v1"
+	case "ReplicaSet", "Deployment", "StatefulSet":
+		return groupOf(r.APIVersion) == "apps"
+	}
+	return false
+}

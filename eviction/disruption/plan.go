@@ -1,0 +1,324 @@
+package disruption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// PlanInput is what Plan looks at.
+type PlanInput struct {
+	// Nodes are drained together.
+	Nodes []string
+	// Pods are all pods of the cluster: those elsewhere count for the budgets.
+	Pods    []*v1.Pod
+	Budgets []*policyv1.PodDisruptionBudget
+	// Scale computes the budgets anew between waves. nil keeps their expectedPods and desiredHealthy and counts only which
+	// pods are healthy: for callers who do not know the controllers.
+	Scale   Scale
+	Options DrainOptions
+	Now     time.Time
+	// Replace tells on which node the replacement of an evicted pod runs ready before the next wave; false: nowhere. It is
+	// asked once for each evicted pod that has a controller, had not finished and was not terminating, in the order of the
+	// plan. nil: every one
+	// is replaced somewhere (node "").
+	Replace func(pod *v1.Pod) (node string, ok bool)
+}
+
+// Plan is in which waves pods can leave their nodes without breaking a budget.
+type Plan struct {
+	Waves   []Wave
+	Blocked []Blocked
+	Skipped []Treated
+	// Warnings and Errors are the lines of kubectl drain, with the node in front. A node with an error is not drained.
+	Warnings, Errors []string
+}
+
+// Wave is evictions that can be asked for at the same time.
+type Wave struct{ Evictions []Planned }
+
+// Planned is one pod that leaves.
+type Planned struct {
+	Pod *v1.Pod
+	// Budgets are the names of those that cover it, "namespace/name".
+	Budgets []string
+	// Replaced tells that a replacement runs on the node Replacement ("" : somewhere) before the next wave.
+	Replaced    bool
+	Replacement string
+	Decision    Decision
+}
+
+// Blocked is a pod that does not leave.
+type Blocked struct {
+	Pod     *v1.Pod
+	Budgets []string // "namespace/name"
+	Cause   string
+	// WaitingHelps tells whether the pod can leave later without anybody changing a specification.
+	WaitingHelps bool
+	Remedy       string
+	// Proof says, in numbers, why a budget can never let the pod go; "" where it is no budget or can.
+	Proof string
+}
+
+// MakePlan tells in which waves the pods of the nodes can leave, and who blocks. Every eviction is decided as the Eviction
+// API decides, on statuses that the disruption controller has brought up to date before each wave; evicted pods are gone,
+// and their replacements ready, when the next wave begins. In a wave, pods go in this order:
+//
+//  1. pods that are not ready, which may cost nothing
+//  2. lower priority
+//  3. namespace, name, UID
+//
+// A pod that is refused for now waits for the next wave; one that can never go is blocked, and so is one that still waits
+// when a wave brings nobody further. O(waves x (pods + budgets x matching pods)).
+func MakePlan(in PlanInput) Plan {
+	var plan Plan
+	p := &planner{in: in, present: slices.Clone(in.Pods), evictions: NewEvictions(in.Budgets), plan: &plan, now: in.Now}
+	waiting := p.sortPods()
+	if in.Options.DisableEviction {
+		p.deleteAll(waiting)
+		return plan
+	}
+	for len(waiting) > 0 {
+		p.sync()
+		slices.SortFunc(waiting, leaveOrder)
+		var wave Wave
+		var later []*v1.Pod
+		refusals := map[*v1.Pod]Decision{}
+		for _, pod := range waiting {
+			d := p.evictions.Evict(pod, p.request(), p.now)
+			switch d.Outlook() {
+			case Now:
+				wave.Evictions = append(wave.Evictions, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
+				if len(d.covering) == 1 && d.Charged != nil && ready(pod) {
+					p.leaveHealthy(d.Charged)
+				}
+			case NotNow:
+				later = append(later, pod)
+				refusals[pod] = d
+			default:
+				p.block(pod, d)
+			}
+		}
+		if len(wave.Evictions) == 0 {
+			for _, pod := range later {
+				p.block(pod, refusals[pod])
+			}
+			break
+		}
+		p.replace(&wave)
+		plan.Waves = append(plan.Waves, wave)
+		waiting = later
+	}
+	return plan
+}
+
+type planner struct {
+	in        PlanInput
+	present   []*v1.Pod
+	evictions *Evictions
+	plan      *Plan
+	now       time.Time
+	made      int
+}
+
+// sortPods sorts the pods of the nodes into skipped, refused and leaving ones.
+func (p *planner) sortPods() (leaving []*v1.Pod) {
+	for _, node := range p.in.Nodes {
+		s := Select(node, p.in.Pods, p.in.Options, p.in.Now)
+		for _, w := range s.Warnings {
+			p.plan.Warnings = append(p.plan.Warnings, node+": "+w)
+		}
+		for _, e := range s.Errors {
+			p.plan.Errors = append(p.plan.Errors, node+": "+e)
+		}
+		for _, t := range s.Pods {
+			switch {
+			case t.Treatment == Skip:
+				p.plan.Skipped = append(p.plan.Skipped, t)
+			case t.Treatment == Refuse:
+				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: t.Reason, Remedy: flagFor(t.Reason)})
+			case len(s.Errors) > 0:
+				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedy: "see the pods that are refused"})
+			default:
+				leaving = append(leaving, t.Pod)
+			}
+		}
+	}
+	return leaving
+}
+
+func flagFor(reason string) string {
+	switch reason {
+	case daemonSetRefused:
+		return "--ignore-daemonsets leaves the pod where it is"
+	case emptyDirRefused:
+		return "--delete-emptydir-data deletes the pod with its local data"
+	}
+	return "--force deletes the pod; nothing makes it anew"
+}
+
+func (p *planner) request() Request {
+	if p.in.Options.GracePeriodSeconds == nil {
+		return Request{}
+	}
+	return Request{Eviction: &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}}
+}
+
+func (p *planner) deleteAll(pods []*v1.Pod) {
+	if len(pods) == 0 {
+		return
+	}
+	slices.SortFunc(pods, leaveOrder)
+	var wave Wave
+	for _, pod := range pods {
+		wave.Evictions = append(wave.Evictions, Planned{Pod: pod})
+	}
+	p.replace(&wave)
+	p.plan.Waves = append(p.plan.Waves, wave)
+}
+
+func leaveOrder(a, b *v1.Pod) int {
+	if ra, rb := ready(a), ready(b); ra != rb {
+		if rb {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(priority(a), priority(b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
+func priority(p *v1.Pod) int32 {
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
+}
+
+// leaveHealthy counts a ready pod out of its budget, as the controller will once it sees the pod go.
+func (p *planner) leaveHealthy(b *policyv1.PodDisruptionBudget) {
+	for i, have := range p.evictions.pdbs {
+		if have.Namespace == b.Namespace && have.Name == b.Name {
+			s := have.Status
+			s.CurrentHealthy--
+			p.evictions.set(int32(i), &s)
+			return
+		}
+	}
+}
+
+// sync brings the statuses up to date.
+func (p *planner) sync() {
+	if p.in.Scale != nil {
+		p.evictions.Sync(p.present, p.in.Scale, p.now)
+		return
+	}
+	for i, b := range p.evictions.pdbs {
+		matching, err := matchingPods(b, p.present)
+		if err != nil || !needsScale(b) {
+			s := Sync(b, p.present, nil, p.now)
+			p.evictions.set(int32(i), &s.Status)
+			continue
+		}
+		if failed(b) {
+			continue
+		}
+		var s Synced
+		s.Status = *b.Status.DeepCopy()
+		s.rebuild(b, matching, p.now)
+		s.Status.CurrentHealthy = healthy(b.Status.DisruptedPods, matching, p.now)
+		settle(&s.Status, b.Generation, p.now)
+		s.Status.ObservedGeneration = b.Generation
+		p.evictions.set(int32(i), &s.Status)
+	}
+}
+
+// needsScale reports whether the numbers of a budget depend on controllers.
+func needsScale(b *policyv1.PodDisruptionBudget) bool {
+	return b.Spec.MaxUnavailable != nil || b.Spec.MinAvailable != nil && b.Spec.MinAvailable.Type == intstr.String
+}
+
+func failed(b *policyv1.PodDisruptionBudget) bool {
+	return slices.ContainsFunc(b.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == policyv1.DisruptionAllowedCondition && c.Reason == policyv1.SyncFailedReason
+	})
+}
+
+// replace takes the evicted pods out, lets the controller see that, and puts their replacements in.
+func (p *planner) replace(w *Wave) {
+	gone := map[*v1.Pod]bool{}
+	for i := range w.Evictions {
+		gone[w.Evictions[i].Pod] = true
+	}
+	p.present = slices.DeleteFunc(p.present, func(pod *v1.Pod) bool { return gone[pod] })
+	p.sync()
+	for i := range w.Evictions {
+		e := &w.Evictions[i]
+		phase := e.Pod.Status.Phase
+		if metav1.GetControllerOf(e.Pod) == nil || phase == v1.PodSucceeded || phase == v1.PodFailed || e.Pod.DeletionTimestamp != nil {
+			continue
+		}
+		e.Replaced = true
+		if p.in.Replace != nil {
+			e.Replacement, e.Replaced = p.in.Replace(e.Pod)
+		}
+		if e.Replaced {
+			p.present = append(p.present, p.replacement(e.Pod, e.Replacement))
+		}
+	}
+}
+
+// replacement is a new ready pod of the same controller. Its name differs, for a StatefulSet too: the entry that the old
+// pod left in disruptedPods has been cleared by the sync before.
+func (p *planner) replacement(pod *v1.Pod, node string) *v1.Pod {
+	p.made++
+	c := pod.DeepCopy()
+	c.Name = fmt.Sprintf("%s-replacement-%d", pod.Name, p.made)
+	c.UID = types.UID(c.Name)
+	c.Spec.NodeName = node
+	c.DeletionTimestamp = nil
+	c.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
+	return c
+}
+
+func (p *planner) block(pod *v1.Pod, d Decision) {
+	b := Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message), WaitingHelps: d.Waiting, Proof: Proof(d.covering)}
+	if r := d.Remedies(); len(r) > 0 {
+		b.Remedy = r[0]
+	}
+	p.plan.Blocked = append(p.plan.Blocked, b)
+}
+
+func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {
+	for _, b := range pdbs {
+		out = append(out, b.Namespace+"/"+b.Name)
+	}
+	return out
+}
+
+// Proof says in numbers why the budgets that cover a pod can never let a healthy pod go, whatever happens to the pods: there
+// are several of them, or the only one wants as many healthy pods as it expects. "" when there is no such proof.
+func Proof(covering []*policyv1.PodDisruptionBudget) string {
+	if len(covering) > 1 {
+		return fmt.Sprintf("%d budgets cover the pod: %s", len(covering), strings.Join(budgetNames(covering), ", "))
+	}
+	if len(covering) == 0 {
+		return ""
+	}
+	b := covering[0]
+	s := &b.Status
+	if s.ExpectedPods <= 0 {
+		return fmt.Sprintf("budget %s/%s expects %d pods and allows no disruption of that", b.Namespace, b.Name, s.ExpectedPods)
+	}
+	if s.DesiredHealthy < s.ExpectedPods {
+		return ""
+	}
+	return fmt.Sprintf("budget %s/%s demands %d healthy pods of %d expected: %d - %d leaves none to disrupt", b.Namespace, b.Name, s.DesiredHealthy, s.ExpectedPods, s.ExpectedPods, s.DesiredHealthy)
+}

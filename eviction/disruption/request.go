@@ -1,0 +1,53 @@
+package disruption
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Request is one call of the Eviction API: POST .../pods/NAME/eviction. The zero value evicts with no conditions.
+type Request struct {
+	// DryRun is the dryRun of the URL, nil or ["All"].
+	DryRun []string
+	// Eviction is the posted object, nil for an empty one. policy/v1beta1 objects have the same fields: DecodeEviction.
+	Eviction *policyv1.Eviction
+}
+
+// DecodeEviction reads an Eviction object of policy/v1 or policy/v1beta1 in JSON. An unknown field is an error that names
+// it.
+func DecodeEviction(data []byte) (*policyv1.Eviction, error) {
+	e := &policyv1.Eviction{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(e); err != nil {
+		return nil, fmt.Errorf("eviction: %w", err)
+	}
+	if e.Kind != "Eviction" {
+		return nil, fmt.Errorf("kind: %q, want Eviction", e.Kind)
+	}
+	if e.APIVersion != "policy/v1" && e.APIVersion != "policy/v1beta1" {
+		return nil, fmt.Errorf("apiVersion: %q, want policy/v1 or policy/v1beta1", e.APIVersion)
+	}
+	return e, nil
+}
+
+func (r *Request) options() *metav1.DeleteOptions {
+	if r.Eviction == nil || r.Eviction.DeleteOptions == nil {
+		return &metav1.DeleteOptions{}
+	}
+	return r.Eviction.DeleteOptions
+}
+
+// dryRun merges the two places where it can stand; a difference is an error.
+func (r *Request) dryRun() (bool, error) {
+	url, content := r.DryRun, r.options().DryRun
+	if len(url) > 0 && len(content) > 0 && !slices.Equal(url, content) {
+		return false, fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", url, content) //nolint:staticcheck // the API server's text
+	}
+	return len(url)+len(content) > 0, nil
+}

@@ -1,0 +1,249 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// DeletionTimeout is how long an evicted pod counts as disrupted while it is not deleted.
+const DeletionTimeout = 2 * time.Minute
+
+// Scale finds the controller that a pod's replicas are counted by: its UID and the number of replicas it wants. owner is
+// the pod's controller reference. An error fails the whole budget; its text becomes the condition's message. Workloads
+// has one for the built-in kinds.
+type Scale func(pod *v1.Pod, owner metav1.OwnerReference) (uid types.UID, replicas int32, err error)
+
+// Notice is an event that the disruption controller writes.
+type Notice struct {
+	Type    string // "Normal" or "Warning"
+	Reason  string
+	Message string
+	Pod     *v1.Pod // the object of the event; nil: the budget
+}
+
+// Synced is the outcome of Sync.
+type Synced struct {
+	Status  policyv1.PodDisruptionBudgetStatus
+	Notices []Notice
+	// Recheck is when an entry of disruptedPods runs out; zero: only changes of the pods change the status.
+	Recheck time.Time
+	// Err tells why the expected number of pods is unknown: no disruption is allowed.
+	Err error
+}
+
+// Sync returns the status that the disruption controller gives a budget:
+//
+//	currentHealthy      matching pods that are Ready, not terminating, not evicted within the last 2 minutes
+//	maxUnavailable v    expected S, desired max(0, S - v); a percentage of S is rounded up
+//	minAvailable n      expected number of matching pods, desired n
+//	minAvailable p%     expected S, desired p% of S, rounded up
+//	neither             0, 0
+//	disruptionsAllowed  currentHealthy - desiredHealthy, at least 0; 0 when no pod is expected
+//
+// S is the sum of the replicas of the distinct controllers of the matching pods, as scale tells them; pods without a
+// controller add nothing. Matching pods are those of the budget's namespace with its labels in any phase, all for the
+// selector {}, none for a nil one. pods may be those of many namespaces. On failure only disruptionsAllowed and the
+// condition change. Source: documentation, "Specifying a Disruption Budget"; API fields of PodDisruptionBudgetStatus.
+// O(pods).
+func Sync(b *policyv1.PodDisruptionBudget, pods []*v1.Pod, scale Scale, now time.Time) Synced {
+	s := Synced{Status: *b.Status.DeepCopy()}
+	matching, err := matchingPods(b, pods)
+	var expected, desired int32
+	if err == nil {
+		if len(matching) == 0 {
+			s.notice(v1.EventTypeNormal, "NoPods", "No matching pods found", nil)
+		}
+		expected, desired, err = s.numbers(b, matching, scale)
+	}
+	if err != nil {
+		s.Err = err
+		s.notice(v1.EventTypeWarning, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: "+err.Error(), nil)
+		s.Status.DisruptionsAllowed = 0
+		setCondition(&s.Status, metav1.ConditionFalse, policyv1.SyncFailedReason, err.Error(), nil, now)
+		return s
+	}
+	s.rebuild(b, matching, now)
+	s.Status.ExpectedPods, s.Status.DesiredHealthy = expected, desired
+	s.Status.CurrentHealthy = healthy(b.Status.DisruptedPods, matching, now)
+	s.Status.ObservedGeneration = b.Generation
+	settle(&s.Status, b.Generation, now)
+	return s
+}
+
+func (s *Synced) notice(kind, reason, message string, pod *v1.Pod) {
+	s.Notices = append(s.Notices, Notice{kind, reason, message, pod})
+}
+
+// settle derives what may be disrupted, and the condition, from the counts.
+func settle(s *policyv1.PodDisruptionBudgetStatus, generation int64, now time.Time) {
+	s.DisruptionsAllowed = max(0, s.CurrentHealthy-s.DesiredHealthy)
+	if s.ExpectedPods <= 0 {
+		s.DisruptionsAllowed = 0
+	}
+	if s.DisruptionsAllowed > 0 {
+		setCondition(s, metav1.ConditionTrue, policyv1.SufficientPodsReason, "", &generation, now)
+	} else {
+		setCondition(s, metav1.ConditionFalse, policyv1.InsufficientPodsReason, "", &generation, now)
+	}
+}
+
+// setCondition sets DisruptionAllowed; the time of the last transition moves only when the status changes. A nil
+// generation keeps the old one.
+func setCondition(s *policyv1.PodDisruptionBudgetStatus, status metav1.ConditionStatus, reason, message string, generation *int64, now time.Time) {
+	s.Conditions = slices.Clone(s.Conditions)
+	at := slices.IndexFunc(s.Conditions, func(c metav1.Condition) bool { return c.Type == policyv1.DisruptionAllowedCondition })
+	if at < 0 {
+		at = len(s.Conditions)
+		s.Conditions = append(s.Conditions, metav1.Condition{Type: policyv1.DisruptionAllowedCondition})
+	}
+	c := &s.Conditions[at]
+	if c.Status != status {
+		c.LastTransitionTime = metav1.NewTime(now)
+	}
+	c.Status, c.Reason, c.Message = status, reason, message
+	if generation != nil {
+		c.ObservedGeneration = *generation
+	}
+}
+
+func matchingPods(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) ([]*v1.Pod, error) {
+	if b.Spec.Selector == nil {
+		return nil, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		return nil, err
+	}
+	var out []*v1.Pod
+	for _, p := range pods {
+		if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func (s *Synced) numbers(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, scale Scale) (expected, desired int32, err error) {
+	switch {
+	case b.Spec.MaxUnavailable != nil:
+		if expected, err = s.replicas(matching, scale); err != nil {
+			return 0, 0, err
+		}
+		v, err := scaled(b.Spec.MaxUnavailable, expected)
+		return expected, max(0, expected-v), err
+	case b.Spec.MinAvailable == nil:
+		return 0, 0, nil
+	case b.Spec.MinAvailable.Type == intstr.Int:
+		return int32(len(matching)), b.Spec.MinAvailable.IntVal, nil
+	}
+	if expected, err = s.replicas(matching, scale); err != nil {
+		return 0, 0, err
+	}
+	desired, err = scaled(b.Spec.MinAvailable, expected)
+	return expected, desired, err
+}
+
+func scaled(v *intstr.IntOrString, total int32) (int32, error) {
+	n, err := intstr.GetScaledValueFromIntOrPercent(v, int(total), true)
+	return int32(n), err
+}
+
+// replicas is S: each controller once.
+func (s *Synced) replicas(matching []*v1.Pod, scale Scale) (int32, error) {
+	counted := map[types.UID]bool{}
+	var unmanaged []string
+	sum := int32(0)
+	for _, p := range matching {
+		owner := metav1.GetControllerOf(p)
+		if owner == nil {
+			unmanaged = append(unmanaged, p.Name)
+			continue
+		}
+		if counted[owner.UID] {
+			continue
+		}
+		counted[owner.UID] = true
+		if scale == nil {
+			return 0, fmt.Errorf("found no controllers for pod %q", p.Name)
+		}
+		uid, n, err := scale(p, *owner)
+		if err != nil {
+			return 0, err
+		}
+		if uid == owner.UID || !counted[uid] {
+			counted[uid] = true
+			sum += n
+		}
+	}
+	if len(unmanaged) > 0 {
+		s.notice(v1.EventTypeWarning, "UnmanagedPods", "Pods selected by this PodDisruptionBudget have no controller: "+strings.Join(unmanaged, ", "), nil)
+	}
+	return sum, nil
+}
+
+func ready(p *v1.Pod) bool {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == v1.PodReady {
+			return p.Status.Conditions[i].Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func healthy(disrupted map[string]metav1.Time, matching []*v1.Pod, now time.Time) int32 {
+	n := int32(0)
+	for _, p := range matching {
+		at, listed := disrupted[p.Name]
+		if p.DeletionTimestamp == nil && ready(p) && !(listed && at.Add(DeletionTimeout).After(now)) {
+			n++
+		}
+	}
+	return n
+}
+
+// rebuild keeps the entries of disruptedPods that still wait for a deletion.
+func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, now time.Time) {
+	s.Status.DisruptedPods = nil
+	for _, p := range matching {
+		at, listed := b.Status.DisruptedPods[p.Name]
+		if !listed || p.DeletionTimestamp != nil {
+			continue
+		}
+		until := at.Add(DeletionTimeout)
+		if until.Before(now) {
+			s.notice(v1.EventTypeWarning, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name), p)
+			continue
+		}
+		if s.Status.DisruptedPods == nil {
+			s.Status.DisruptedPods = map[string]metav1.Time{}
+		}
+		s.Status.DisruptedPods[p.Name] = at
+		if s.Recheck.IsZero() || until.Before(s.Recheck) {
+			s.Recheck = until
+		}
+	}
+}
+
+// StaleTarget reports whether the disruption controller takes a pod's DisruptionTarget condition back: it is True for 2
+// minutes, for another reason than a termination by the kubelet, and the pod is not being deleted.
+func StaleTarget(pod *v1.Pod, now time.Time) bool {
+	if pod.DeletionTimestamp != nil {
+		return false
+	}
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		if c.Type == v1.DisruptionTarget {
+			return c.Status == v1.ConditionTrue && c.Reason != v1.PodReasonTerminationByKubelet && !c.LastTransitionTime.Add(DeletionTimeout).After(now)
+		}
+	}
+	return false
+}

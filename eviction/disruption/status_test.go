@@ -1,0 +1,325 @@
+package disruption
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+var specPath = field.NewPath("spec")
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+// healthyPod is a running, ready pod with the label app=x; owner "Kind/name" is its controller, "" none.
+func healthyPod(name, owner string) *v1.Pod {
+	p := testkit.Pod(name).Labels("app=x").Obj()
+	p.Status.Phase = v1.PodRunning
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	if owner != "" {
+		own(p, owner)
+	}
+	return p
+}
+
+func own(p *v1.Pod, owner string) {
+	var kind, name string
+	for i := range owner {
+		if owner[i] == '/' {
+			kind, name = owner[:i], owner[i+1:]
+		}
+	}
+	version := "apps/v1"
+	switch kind {
+	case "ReplicationController":
+		version = "v1"
+	case "Job":
+		version = "batch/v1"
+	}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: ptr(true)}}
+}
+
+func unready(p *v1.Pod) *v1.Pod {
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
+	return p
+}
+
+func workload(kind, name string, replicas *int32, controller string) Workload {
+	w := Workload{APIVersion: "apps/v1", Kind: kind, Namespace: "default", Name: name, UID: types.UID("uid-" + name), Replicas: replicas}
+	if kind == "ReplicationController" {
+		w.APIVersion = "v1"
+	}
+	if controller != "" {
+		w.Controller = &metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: controller, UID: types.UID("uid-" + controller)}
+	}
+	return w
+}
+
+// amount reads "50%" or "3"; "" is nil.
+func amount(s string) *intstr.IntOrString {
+	if s == "" {
+		return nil
+	}
+	v := intstr.Parse(s)
+	return &v
+}
+
+func numbers(s policyv1.PodDisruptionBudgetStatus) string {
+	return fmt.Sprintf("%d/%d/%d/%d", s.ExpectedPods, s.DesiredHealthy, s.CurrentHealthy, s.DisruptionsAllowed)
+}
+
+func replicate(n int, owner string) (out []*v1.Pod) {
+	for i := range n {
+		out = append(out, healthyPod(fmt.Sprint("p-", strings.ReplaceAll(owner, "/", "-"), "-", i), owner))
+	}
+	return out
+}
+
+func join(lists ...[]*v1.Pod) (out []*v1.Pod) {
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+func TestSync(t *testing.T) {
+	terminating := replicate(4, "ReplicaSet/a")
+	terminating[0].DeletionTimestamp = &metav1.Time{Time: now}
+	succeeded := replicate(3, "ReplicaSet/a")
+	succeeded[0].Status.Phase = v1.PodSucceeded
+	sick := replicate(3, "ReplicaSet/a")
+	unready(sick[0])
+	bare := func(n int) []*v1.Pod { return replicate(n, "") }
+	rs := func(n int32) []Workload { return []Workload{workload("ReplicaSet", "a", &n, "")} }
+	deployment := []Workload{workload("ReplicaSet", "old", ptr(int32(2)), "d"), workload("ReplicaSet", "new", ptr(int32(4)), "d"), workload("Deployment", "d", ptr(int32(5)), "")}
+	for _, c := range []struct {
+		name      string
+		min, max  string
+		pods      []*v1.Pod
+		workloads []Workload
+		want      string // expected/desired/current/allowed
+	}{
+		{"min 2 of 3", "2", "", replicate(3, "ReplicaSet/a"), nil, "3/2/3/1"},
+		{"min 0 of 3 bare", "0", "", bare(3), nil, "3/0/3/3"},
+		{"min 5 of 3", "5", "", replicate(3, "ReplicaSet/a"), nil, "3/5/3/0"},
+		{"min 50% of 7", "50%", "", replicate(7, "ReplicaSet/a"), rs(7), "7/4/7/3"},
+		{"min 1% of 1", "1%", "", replicate(1, "ReplicaSet/a"), rs(1), "1/1/1/0"},
+		{"min 100% of 3", "100%", "", replicate(3, "ReplicaSet/a"), rs(3), "3/3/3/0"},
+		{"max 30% of 7", "", "30%", replicate(7, "ReplicaSet/a"), rs(7), "7/4/7/3"},
+		{"max 1% of 1", "", "1%", replicate(1, "ReplicaSet/a"), rs(1), "1/0/1/1"},
+		{"max 1 of scale 10 with 2 pods", "", "1", replicate(2, "ReplicaSet/a"), rs(10), "10/9/2/0"},
+		{"max 5 of 3", "", "5", replicate(3, "ReplicaSet/a"), rs(3), "3/0/3/3"},
+		{"max 0 of 3", "", "0", replicate(3, "ReplicaSet/a"), rs(3), "3/3/3/0"},
+		{"max 1 of 3 bare", "", "1", bare(3), nil, "0/0/3/0"},
+		{"max 1 of 3 and 2 bare", "", "1", join(replicate(3, "ReplicaSet/a"), bare(2)), rs(3), "3/2/5/3"},
+		{"min 50% of 3 bare", "50%", "", bare(3), nil, "0/0/3/0"},
+		{"max 1 of a deployment in two sets", "", "1", join(replicate(1, "ReplicaSet/old"), replicate(2, "ReplicaSet/new")), deployment, "5/4/3/0"},
+		{"neither", "", "", replicate(3, "ReplicaSet/a"), nil, "0/0/3/0"},
+		{"min 2 of 4 and one terminating", "2", "", terminating, nil, "4/2/3/1"},
+		{"both are given", "3", "1", replicate(3, "ReplicaSet/a"), rs(3), "3/2/3/1"},
+		{"succeeded and ready counts", "2", "", succeeded, nil, "3/2/3/1"},
+		{"not ready", "2", "", sick, nil, "3/2/2/0"},
+		{"no pods", "2", "", nil, nil, "0/2/0/0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := pdb("b", "app=x", 0)
+			b.Generation = 7
+			b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount(c.min), amount(c.max)
+			var s Synced
+			testkit.Unchanged(t, func() { s = Sync(b, c.pods, NewWorkloads(c.workloads).Scale, now) }, c.pods...)
+			require.NoError(t, s.Err)
+			require.Equal(t, c.want, numbers(s.Status))
+			require.EqualValues(t, 7, s.Status.ObservedGeneration)
+			cond := s.Status.Conditions[0]
+			if s.Status.DisruptionsAllowed > 0 {
+				require.Equal(t, []any{metav1.ConditionTrue, "SufficientPods", int64(7)}, []any{cond.Status, cond.Reason, cond.ObservedGeneration})
+			} else {
+				require.Equal(t, []any{metav1.ConditionFalse, "InsufficientPods", ""}, []any{cond.Status, cond.Reason, cond.Message})
+			}
+		})
+	}
+}
+
+func TestSyncPods(t *testing.T) {
+	pods := replicate(2, "")
+	pods[1].Labels = nil
+	other := healthyPod("other", "")
+	other.Namespace = "elsewhere"
+	pods = append(pods, other)
+	count := func(selector string) int32 {
+		b := pdb("b", selector, 0)
+		b.Spec.MinAvailable = amount("0")
+		return Sync(b, pods, nil, now).Status.ExpectedPods
+	}
+	require.EqualValues(t, 1, count("app=x"))
+	require.EqualValues(t, 2, count("{}"), "pods without labels, too")
+	require.EqualValues(t, 0, count(""))
+	s := Sync(pdb("b", "", 0), pods, nil, now)
+	require.Equal(t, []Notice{{"Normal", "NoPods", "No matching pods found", nil}}, s.Notices)
+	require.NoError(t, s.Err)
+	b := pdb("b", "app=x", 0)
+	b.Spec.MaxUnavailable = amount("1")
+	s = Sync(b, pods[:1], nil, now)
+	require.Equal(t, "UnmanagedPods", s.Notices[0].Reason)
+	require.NoError(t, s.Err)
+}
+
+func TestSyncFailed(t *testing.T) {
+	b := pdb("b", "app=x", 4)
+	b.Generation = 2
+	b.Status.ObservedGeneration, b.Status.ExpectedPods, b.Status.CurrentHealthy = 1, 9, 8
+	b.Status.Conditions = []metav1.Condition{{Type: "DisruptionAllowed", Status: metav1.ConditionTrue, Reason: "SufficientPods", ObservedGeneration: 1}}
+	b.Status.DisruptedPods = map[string]metav1.Time{"gone": {}}
+	b.Spec.MaxUnavailable = amount("1")
+	check := func(want string, pods []*v1.Pod, scale Scale) {
+		t.Helper()
+		s := Sync(b, pods, scale, now)
+		require.EqualError(t, s.Err, want)
+		require.Equal(t, "9/0/8/0", numbers(s.Status))
+		require.EqualValues(t, 1, s.Status.ObservedGeneration)
+		require.Equal(t, b.Status.DisruptedPods, s.Status.DisruptedPods)
+		c := s.Status.Conditions[0]
+		require.Equal(t, []any{metav1.ConditionFalse, "SyncFailed", want, int64(1)}, []any{c.Status, c.Reason, c.Message, c.ObservedGeneration})
+		require.Equal(t, "Failed to calculate the number of expected pods: "+want, s.Notices[len(s.Notices)-1].Message)
+	}
+	none := NewWorkloads(nil)
+	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none.Scale)
+	check(`no matches for kind "Job" in version "batch/v1"`, []*v1.Pod{healthyPod("x", "Job/a")}, none.Scale)
+	job := Workload{APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: "a", UID: "uid-a"}
+	check(`batch/v1 Job "a" does not implement the scale subresource`, []*v1.Pod{healthyPod("x", "Job/a")}, NewWorkloads([]Workload{job}).Scale)
+	check("broken", []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, func(*v1.Pod, metav1.OwnerReference) (types.UID, int32, error) { return "", 0, errors.New("broken") })
+	b.Spec.Selector = expression("app", "Bad")
+	check(`"Bad" is not a valid label selector operator`, nil, none.Scale)
+	b.Spec.Selector = &metav1.LabelSelector{}
+	b.Spec.MaxUnavailable = &intstr.IntOrString{Type: intstr.String, StrVal: "many"}
+	require.Error(t, Sync(b, nil, nil, now).Err)
+}
+
+func TestWorkloads(t *testing.T) {
+	three := ptr(int32(3))
+	w := NewWorkloads([]Workload{workload("ReplicationController", "rc", three, ""), workload("ReplicaSet", "rs", three, ""), workload("StatefulSet", "db", three, ""),
+		workload("ReplicaSet", "d-1", ptr(int32(1)), "d"), workload("Deployment", "d", ptr(int32(9)), ""), workload("ReplicaSet", "orphan", three, "gone"),
+		{APIVersion: "example.com/v1", Kind: "Robot", Namespace: "default", Name: "r", UID: "uid-r", Replicas: three}})
+	find := func(version, kind, name string, uid types.UID) (types.UID, int32, error) {
+		return w.Scale(healthyPod("x", ""), metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: uid})
+	}
+	for _, c := range []struct {
+		name          string
+		version, kind string
+		object        string
+		uid           types.UID
+		replicas      int32
+	}{
+		{"replication controller", "v1", "ReplicationController", "rc", "uid-rc", 3},
+		{"replica set", "apps/v1", "ReplicaSet", "rs", "uid-rs", 3},
+		{"replica set under its old group", "extensions/v1beta1", "ReplicaSet", "rs", "uid-rs", 3},
+		{"deployment through its replica set", "apps/v1", "ReplicaSet", "d-1", "uid-d", 9},
+		{"stateful set", "apps/v1", "StatefulSet", "db", "uid-db", 3},
+		{"custom kind with a scale", "example.com/v1", "Robot", "r", "uid-r", 3},
+		{"another version", "example.com/v2", "Robot", "r", "uid-r", 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			uid, n, err := find(c.version, c.kind, c.object, "uid-"+types.UID(c.object))
+			require.NoError(t, err)
+			require.Equal(t, c.uid, uid)
+			require.Equal(t, c.replicas, n)
+		})
+	}
+	_, _, err := find("apps/v1", "ReplicaSet", "rs", "other")
+	require.EqualError(t, err, `found no controllers for pod "x"`, "same name with another UID")
+	_, _, err = find("apps/v1", "ReplicaSet", "orphan", "uid-orphan")
+	require.EqualError(t, err, `found no controllers for pod "x"`, "its deployment is gone")
+	_, _, err = find("example.com/v1", "Robot", "other", "uid")
+	require.EqualError(t, err, `found no controllers for pod "x"`)
+}
+
+func TestDisruptedPods(t *testing.T) {
+	pods := replicate(4, "")
+	for i := range pods {
+		pods[i].Name = fmt.Sprint("p", i)
+	}
+	pods[3].DeletionTimestamp = &metav1.Time{Time: now}
+	b := pdb("b", "app=x", 0)
+	b.Spec.MinAvailable = amount("1")
+	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(now.Add(-ago)) }
+	b.Status.DisruptedPods = map[string]metav1.Time{"p0": at(time.Minute), "p1": at(2 * time.Minute), "p2": at(2*time.Minute + 1), "p3": at(0), "unknown": at(0)}
+	s := Sync(b, pods, nil, now)
+	require.Equal(t, map[string]metav1.Time{"p0": at(time.Minute), "p1": at(2 * time.Minute)}, s.Status.DisruptedPods)
+	require.Equal(t, "4/1/2/1", numbers(s.Status), "p1 counts again at exactly two minutes, its entry is still kept")
+	require.Equal(t, now, s.Recheck)
+	require.Equal(t, []Notice{{"Warning", "NotDeleted", "Pod was expected by PDB default/b to be deleted but it wasn't", pods[2]}}, s.Notices)
+}
+
+func TestConditionTime(t *testing.T) {
+	b := pdb("b", "app=x", 0)
+	b.Spec.MinAvailable = amount("1")
+	first := Sync(b, replicate(2, ""), nil, now)
+	b.Status = first.Status
+	again := Sync(b, replicate(2, ""), nil, now.Add(time.Hour))
+	require.Equal(t, metav1.NewTime(now), again.Status.Conditions[0].LastTransitionTime, "no change, no transition")
+	less := Sync(b, replicate(1, ""), nil, now.Add(time.Hour))
+	require.Equal(t, metav1.NewTime(now.Add(time.Hour)), less.Status.Conditions[0].LastTransitionTime)
+	require.Equal(t, metav1.ConditionTrue, b.Status.Conditions[0].Status, "the given status is not written to")
+}
+
+func TestStaleTarget(t *testing.T) {
+	p := healthyPod("p", "")
+	require.False(t, StaleTarget(p, now))
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "EvictionByEvictionAPI", LastTransitionTime: metav1.NewTime(now)}}
+	require.False(t, StaleTarget(p, now.Add(time.Minute)))
+	require.True(t, StaleTarget(p, now.Add(2*time.Minute)))
+	p.Status.Conditions[0].Reason = "TerminationByKubelet"
+	require.False(t, StaleTarget(p, now.Add(time.Hour)))
+	p.Status.Conditions[0].Reason = "EvictionByEvictionAPI"
+	p.DeletionTimestamp = &metav1.Time{Time: now}
+	require.False(t, StaleTarget(p, now.Add(time.Hour)))
+}
+
+func TestValidateSpec(t *testing.T) {
+	for _, c := range []struct{ name, min, max, want string }{
+		{"neither", "", "", ""}, {"number", "3", "", ""}, {"percent", "", "100%", ""}, {"zero percent", "0%", "", ""},
+		{"both", "1", "1", "minAvailable and maxUnavailable cannot be both set"},
+		{"negative", "-1", "", "spec.minAvailable: Invalid value: -1"},
+		{"over 100%", "", "101%", "spec.maxUnavailable: Invalid value: \"101%\""},
+		{"words", "half", "", "spec.minAvailable: Invalid value: \"half\""},
+		{"negative percent", "-1%", "", "spec.minAvailable: Invalid value: \"-1%\""},
+		{"fraction", "1.5%", "", "spec.minAvailable: Invalid value: \"1.5%\""},
+		{"only the sign", "%", "", "spec.minAvailable: Invalid value: \"%\""},
+		{"far too many", "99999999999999999999%", "", "must not be greater than 100%"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}, specPath)
+			if c.want == "" {
+				require.Empty(t, errs)
+			} else {
+				require.ErrorContains(t, errs.ToAggregate(), c.want)
+			}
+		})
+	}
+	bad := policyv1.UnhealthyPodEvictionPolicyType("Sometimes")
+	errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &bad, Selector: expression("k", "Bad")}, specPath)
+	require.ErrorContains(t, errs.ToAggregate(), `spec.unhealthyPodEvictionPolicy: Unsupported value: "Sometimes"`)
+	require.ErrorContains(t, errs.ToAggregate(), "spec.selector")
+}
+
+func TestSelectorFromV1beta1(t *testing.T) {
+	require.Nil(t, SelectorFromV1beta1(nil))
+	s, err := metav1.LabelSelectorAsSelector(SelectorFromV1beta1(&metav1.LabelSelector{}))
+	require.NoError(t, err)
+	require.False(t, s.Matches(labelSet{"app": "x"}), "{} matched no pod")
+	given := expression("app", metav1.LabelSelectorOpExists)
+	require.Same(t, given, SelectorFromV1beta1(given))
+}

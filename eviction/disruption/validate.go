@@ -1,0 +1,62 @@
+package disruption
+
+import (
+	"strconv"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateSpec returns what the API server finds wrong with a budget's specification: minAvailable and maxUnavailable
+// together, a negative number, something that is not a percentage from 0% to 100%, an unknown unhealthyPodEvictionPolicy,
+// a selector that cannot be read. Neither of the two numbers is allowed.
+func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
+		errs = append(errs, field.Invalid(path, *spec, "minAvailable and maxUnavailable cannot be both set"))
+	}
+	errs = append(errs, validateAmount(spec.MinAvailable, path.Child("minAvailable"))...)
+	errs = append(errs, validateAmount(spec.MaxUnavailable, path.Child("maxUnavailable"))...)
+	if _, err := metav1.LabelSelectorAsSelector(spec.Selector); err != nil {
+		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, err.Error()))
+	}
+	if p := spec.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
+		errs = append(errs, field.NotSupported(path.Child("unhealthyPodEvictionPolicy"), *p, []policyv1.UnhealthyPodEvictionPolicyType{policyv1.AlwaysAllow, policyv1.IfHealthyBudget}))
+	}
+	return errs
+}
+
+func validateAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
+	if v == nil {
+		return nil
+	}
+	if v.Type == intstr.Int {
+		if v.IntVal < 0 {
+			return field.ErrorList{field.Invalid(path, v.IntVal, "must be greater than or equal to 0")}
+		}
+		return nil
+	}
+	digits, ok := strings.CutSuffix(v.StrVal, "%")
+	if ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		if n, err := strconv.Atoi(digits); err == nil && n <= 100 {
+			return nil
+		}
+		return field.ErrorList{field.Invalid(path, v.StrVal, "must not be greater than 100%")}
+	}
+	return field.ErrorList{field.Invalid(path, v.StrVal, "must be a non-negative integer or a percentage such as 25%")}
+}
+
+// emptySelectorKey is the label key by which conversion remembers what {} meant in policy/v1beta1.
+const emptySelectorKey = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+
+// SelectorFromV1beta1 returns the policy/v1 selector that means what the policy/v1beta1 one did: there {} matched no pod.
+// Other selectors are returned as they are.
+func SelectorFromV1beta1(selector *metav1.LabelSelector) *metav1.LabelSelector {
+	if selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
+		return selector
+	}
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: emptySelectorKey, Operator: metav1.LabelSelectorOpExists}}}
+}
