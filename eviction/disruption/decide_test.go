@@ -1,0 +1,332 @@
+package disruption
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// target is the ready running pod "p" with the label app=x.
+func target() *v1.Pod {
+	p := healthyPod("p", "")
+	p.ResourceVersion, p.UID = "1", "u1"
+	return p
+}
+
+// counted is budget x of pods app=x with these numbers.
+func counted(allowed, current, desired, expected int32) *policyv1.PodDisruptionBudget {
+	b := pdb("x", "app=x", allowed)
+	b.Status.CurrentHealthy, b.Status.DesiredHealthy, b.Status.ExpectedPods = current, desired, expected
+	return b
+}
+
+func with(b *policyv1.PodDisruptionBudget, change func(b *policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
+	change(b)
+	return b
+}
+
+func always(b *policyv1.PodDisruptionBudget) {
+	b.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.AlwaysAllow)
+}
+
+func condition(status metav1.ConditionStatus, reason, message string) func(*policyv1.PodDisruptionBudget) {
+	return func(b *policyv1.PodDisruptionBudget) {
+		b.Status.Conditions = []metav1.Condition{{Type: "DisruptionAllowed", Status: status, Reason: reason, Message: message}}
+	}
+}
+
+func stale(b *policyv1.PodDisruptionBudget) { b.Generation, b.Status.ObservedGeneration = 2, 1 }
+
+func disrupted(n int) func(*policyv1.PodDisruptionBudget) {
+	return func(b *policyv1.PodDisruptionBudget) {
+		b.Status.DisruptedPods = map[string]metav1.Time{}
+		for i := range n {
+			b.Status.DisruptedPods[fmt.Sprint(i)] = metav1.NewTime(now)
+		}
+	}
+}
+
+func phase(ph v1.PodPhase) *v1.Pod {
+	p := target()
+	p.Status.Phase = ph
+	return p
+}
+
+const violates = "Cannot evict pod as it would violate the pod's disruption budget."
+
+func TestDecide(t *testing.T) {
+	terminating := target()
+	terminating.DeletionTimestamp = &metav1.Time{Time: now}
+	bareUnready := target()
+	bareUnready.Status.Conditions = nil
+	list := func(b ...*policyv1.PodDisruptionBudget) []*policyv1.PodDisruptionBudget { return b }
+	two := list(pdb("a", "app=x", 5), pdb("b", "app=x", 5))
+	for _, c := range []struct {
+		name    string
+		pod     *v1.Pod
+		pdbs    []*policyv1.PodDisruptionBudget
+		code    int32
+		message string
+		cause   string
+		retry   int32
+		bypass  string
+		pinned  bool
+		charged bool
+		outlook Outlook
+	}{
+		{name: "B4.1 no budget", pod: target(), code: 201},
+		{name: "B4.2 exhausted", pod: target(), pdbs: list(counted(0, 2, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: NotNow},
+		{name: "B4.3 two budgets", pod: target(), pdbs: two, code: 500, message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.", outlook: Never},
+		{name: "B4.4 allowed 1", pod: target(), pdbs: list(counted(1, 3, 2, 3)), code: 201, charged: true},
+		{name: "B4.5 generation", pod: target(), pdbs: list(with(counted(5, 3, 2, 3), stale)), code: 429, message: violates, cause: "The disruption budget x is still being processed by the server.", retry: 10, outlook: NotNow},
+		{name: "B4.6 no reason", pod: target(), pdbs: list(counted(0, 3, 2, 3)), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently", outlook: NotNow},
+		{name: "B4.7 pending and two budgets", pod: phase(v1.PodPending), pdbs: two, code: 201, bypass: "Pending", pinned: true},
+		{name: "B4.8 unready and healthy budget", pod: unready(target()), pdbs: list(counted(0, 2, 2, 3)), code: 201, bypass: "Unhealthy", pinned: true},
+		{name: "B4.9 unready and unhealthy budget", pod: unready(target()), pdbs: list(counted(0, 1, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 1 currently", outlook: NotNow},
+		{name: "B4.10 unready and nothing desired", pod: unready(target()), pdbs: list(counted(0, 0, 0, 0)), code: 429, message: violates, cause: "The disruption budget x needs 0 healthy pods and has 0 currently", outlook: Never},
+		{name: "B4.11 unready and always and stale", pod: unready(target()), pdbs: list(with(with(counted(0, 0, 2, 3), stale), always)), code: 201, bypass: "Unhealthy", pinned: true},
+		{name: "B4.12 overfull", pod: target(), pdbs: list(with(counted(5, 3, 2, 3), disrupted(2001))), code: 403, message: `poddisruptionbudget.policy "x" is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller`, outlook: NotNow},
+		{name: "B4.14 no phase", pod: phase(""), pdbs: list(counted(0, 2, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: NotNow},
+		{name: "2000 are fine", pod: target(), pdbs: list(with(counted(5, 3, 2, 3), disrupted(2000))), code: 201, charged: true},
+		{name: "unknown phase", pod: phase(v1.PodUnknown), pdbs: list(counted(0, 2, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: NotNow},
+		{name: "succeeded", pod: phase(v1.PodSucceeded), pdbs: two, code: 201, bypass: "Succeeded"},
+		{name: "failed", pod: phase(v1.PodFailed), pdbs: two, code: 201, bypass: "Failed"},
+		{name: "terminating", pod: terminating, pdbs: two, code: 201, bypass: "Terminating"},
+		{name: "no pod", code: 404, message: "the pod is not found", outlook: Never},
+		{name: "no ready condition", pod: bareUnready, pdbs: list(counted(0, 2, 2, 3)), code: 201, bypass: "Unhealthy", pinned: true},
+		{name: "unknown policy is IfHealthyBudget", pod: unready(target()), pdbs: list(with(counted(0, 1, 2, 3), func(b *policyv1.PodDisruptionBudget) {
+			b.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.UnhealthyPodEvictionPolicyType("?"))
+		})), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 1 currently", outlook: NotNow},
+		{name: "ready and always", pod: target(), pdbs: list(with(counted(0, 2, 2, 3), always)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: NotNow},
+		{name: "negative", pod: target(), pdbs: list(counted(-1, 3, 2, 3)), code: 403, message: `poddisruptionbudget.policy "x" is forbidden: pdb disruptions allowed is negative`, outlook: Never},
+		{name: "failed sync", pod: target(), pdbs: list(with(counted(0, 1, 2, 3), condition("False", "SyncFailed", "M"))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently because it failed sync: M", outlook: Never},
+		{name: "failed sync without a message", pod: target(), pdbs: list(with(counted(0, 3, 2, 3), condition("False", "SyncFailed", ""))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently", outlook: NotNow},
+		{name: "condition with a message", pod: target(), pdbs: list(with(counted(0, 3, 2, 3), condition("False", "R", "M"))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently (R): M", outlook: NotNow},
+		{name: "true condition with a message", pod: target(), pdbs: list(with(counted(0, 3, 2, 3), condition("True", "R", "M"))), code: 429, message: violates, cause: "The disruption budget x does not allow evicting pods currently", outlook: NotNow},
+		{name: "empty selector covers", pod: target(), pdbs: list(with(pdb("all", "{}", 0), func(b *policyv1.PodDisruptionBudget) { b.Status.ExpectedPods, b.Status.DesiredHealthy = 3, 2 })), code: 429, message: violates, cause: "The disruption budget all needs 2 healthy pods and has 0 currently", outlook: NotNow},
+		{name: "nil selector covers nobody", pod: target(), pdbs: list(pdb("none", "", 0)), code: 201},
+		{name: "unreadable selector is skipped", pod: target(), pdbs: list(with(pdb("bad", "", 0), func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = expression("app", "Bad") })), code: 201},
+		{name: "another namespace", pod: target(), pdbs: list(with(pdb("far", "app=x", 0), func(b *policyv1.PodDisruptionBudget) { b.Namespace = "far" })), code: 201},
+		{name: "demands every pod", pod: target(), pdbs: list(counted(0, 3, 3, 3)), code: 429, message: violates, cause: "The disruption budget x needs 3 healthy pods and has 3 currently", outlook: Never},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var d Decision
+			testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, Request{}, now) }, c.pdbs...)
+			require.Equal(t, []any{c.code, c.message, c.cause, c.retry, c.bypass, c.outlook}, []any{d.Code, d.Message, d.Cause, d.RetryAfterSeconds, d.Bypass, d.Outlook()})
+			require.Equal(t, c.charged, d.Charged != nil)
+			require.Equal(t, c.code == 201, d.Allowed())
+			require.Equal(t, c.code == 201, len(d.Remedies()) == 0)
+			if c.pinned {
+				require.Equal(t, "1", *d.Preconditions.ResourceVersion)
+			} else {
+				require.Nil(t, d.Preconditions)
+			}
+			s := d.StatusObject()
+			require.Equal(t, c.code, s.Code)
+			if c.code == 429 {
+				require.Equal(t, metav1.StatusReasonTooManyRequests, s.Reason)
+				require.Equal(t, []metav1.StatusCause{{Type: "DisruptionBudget", Message: c.cause}}, s.Details.Causes)
+				require.Equal(t, c.retry, s.Details.RetryAfterSeconds)
+				require.Equal(t, BudgetRefuses, Classify(&s))
+			}
+			if d.Allowed() {
+				require.Equal(t, []any{v1.DisruptionTarget, v1.ConditionTrue, "EvictionByEvictionAPI", "Eviction API: evicting"}, []any{d.Condition.Type, d.Condition.Status, d.Condition.Reason, d.Condition.Message})
+				require.Len(t, d.Steps(c.pod), 6)
+			} else {
+				require.Empty(t, d.Steps(c.pod))
+			}
+		})
+	}
+}
+
+func TestCharge(t *testing.T) {
+	b := counted(1, 3, 2, 3)
+	d := Decide(target(), []*policyv1.PodDisruptionBudget{b}, Request{}, now)
+	require.EqualValues(t, 0, d.Status.DisruptionsAllowed)
+	require.Equal(t, map[string]metav1.Time{"p": metav1.NewTime(now)}, d.Status.DisruptedPods)
+	require.Equal(t, []any{metav1.ConditionFalse, "InsufficientPods"}, []any{d.Status.Conditions[0].Status, d.Status.Conditions[0].Reason})
+	d = Decide(target(), []*policyv1.PodDisruptionBudget{counted(2, 4, 2, 4)}, Request{}, now)
+	require.Empty(t, d.Status.Conditions, "one is left")
+}
+
+func TestRequests(t *testing.T) {
+	one := []*policyv1.PodDisruptionBudget{counted(1, 3, 2, 3)}
+	options := func(o metav1.DeleteOptions) Request {
+		return Request{Eviction: &policyv1.Eviction{DeleteOptions: &o}}
+	}
+	t.Run("B4.13 dry run", func(t *testing.T) {
+		for _, r := range []Request{{DryRun: []string{"All"}}, options(metav1.DeleteOptions{DryRun: []string{"All"}})} {
+			d := Decide(target(), one, r, now)
+			require.True(t, d.Allowed() && d.DryRun)
+			require.Nil(t, d.Status)
+			require.Nil(t, d.Condition)
+			require.Empty(t, d.Steps(target()))
+		}
+	})
+	t.Run("dry run given twice", func(t *testing.T) {
+		r := options(metav1.DeleteOptions{DryRun: []string{"Other"}})
+		r.DryRun = []string{"All"}
+		d := Decide(target(), one, r, now)
+		require.Equal(t, "Non-matching dry-run options in request and content: [All] and [Other]", d.Message)
+		require.False(t, d.Allowed())
+		r.Eviction.DeleteOptions.DryRun = r.DryRun
+		d = Decide(target(), one, r, now)
+		require.True(t, d.Allowed())
+	})
+	t.Run("another name", func(t *testing.T) {
+		r := Request{Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "q"}}}
+		d := Decide(target(), one, r, now)
+		require.Equal(t, []any{int32(400), "name in URL does not match name in Eviction object"}, []any{d.Code, d.Message})
+		r.Eviction.Name = "p"
+		d = Decide(target(), one, r, now)
+		require.True(t, d.Allowed())
+	})
+	t.Run("store read errors", func(t *testing.T) {
+		d := Decide(target(), one, options(metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: ptr(true)}), now)
+		require.EqualValues(t, 422, d.Code)
+	})
+	t.Run("preconditions", func(t *testing.T) {
+		d := Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
+		require.Equal(t, "the ResourceVersion in the precondition (9) does not match the ResourceVersion in record (1). The object might have been modified", d.Message)
+		require.EqualValues(t, 409, d.Code)
+		require.NotNil(t, d.Status, "the unit is used all the same")
+		d = Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("zzz"))}}), now)
+		require.Equal(t, "the UID in the precondition (zzz) does not match the UID in record (u1). The object might have been deleted and then recreated", d.Message)
+		d = Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("u1")), ResourceVersion: ptr("1")}}), now)
+		require.True(t, d.Allowed())
+		d = Decide(phase(v1.PodPending), nil, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
+		require.EqualValues(t, 409, d.Code, "the caller's version is not replaced")
+		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
+		require.Equal(t, []any{int32(429), int32(10)}, []any{d.Code, d.RetryAfterSeconds})
+	})
+	t.Run("grace", func(t *testing.T) {
+		g := func(p *v1.Pod, r Request) int64 { d := Decide(p, nil, r, now); return d.GraceSeconds }
+		require.EqualValues(t, 30, g(target(), Request{}))
+		own := target()
+		own.Spec.TerminationGracePeriodSeconds = ptr(int64(7))
+		require.EqualValues(t, 7, g(own, Request{}))
+		require.EqualValues(t, 3, g(own, options(metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(3))})))
+		own.DeletionTimestamp, own.DeletionGracePeriodSeconds = &metav1.Time{Time: now}, ptr(int64(20))
+		require.EqualValues(t, 5, g(own, options(metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(5))})), "a smaller one shortens")
+		require.EqualValues(t, 20, g(own, options(metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(50))})))
+		require.EqualValues(t, 20, g(own, Request{}))
+	})
+}
+
+func TestTraps(t *testing.T) {
+	t.Run("evicting a pod twice takes two units", func(t *testing.T) {
+		e := NewEvictions([]*policyv1.PodDisruptionBudget{counted(2, 4, 2, 4)})
+		for left := int32(1); left >= 0; left-- {
+			d := e.Evict(target(), Request{}, now)
+			require.True(t, d.Allowed())
+			require.Equal(t, left, e.Budgets()[0].Status.DisruptionsAllowed)
+		}
+	})
+	t.Run("a failed deletion gives the unit back after two minutes", func(t *testing.T) {
+		b := with(counted(1, 3, 2, 3), func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = amount("2") })
+		all := append(replicate(2, ""), target())
+		e := NewEvictions([]*policyv1.PodDisruptionBudget{b})
+		e.Evict(target(), Request{}, now)
+		e.Sync(all, nil, now.Add(time.Minute))
+		require.EqualValues(t, 0, e.Budgets()[0].Status.DisruptionsAllowed)
+		e.Sync(all, nil, now.Add(2*time.Minute))
+		require.EqualValues(t, 1, e.Budgets()[0].Status.DisruptionsAllowed)
+	})
+	t.Run("unready pods cost nothing", func(t *testing.T) {
+		e := NewEvictions([]*policyv1.PodDisruptionBudget{counted(0, 2, 2, 5)})
+		for range 3 {
+			d := e.Evict(unready(target()), Request{}, now)
+			require.True(t, d.Allowed())
+		}
+		require.Empty(t, e.Budgets()[0].Status.DisruptedPods)
+	})
+}
+
+func TestEvictionsUndo(t *testing.T) {
+	b := counted(2, 4, 2, 4)
+	e := NewEvictions([]*policyv1.PodDisruptionBudget{b})
+	other := target()
+	other.Name = "q"
+	e.Evict(target(), Request{}, now)
+	mark := e.Mark()
+	e.Evict(other, Request{}, now)
+	d := e.Evict(healthyPod("r", ""), Request{}, now)
+	require.EqualValues(t, 429, d.Code)
+	e.Undo(mark)
+	require.Equal(t, map[string]metav1.Time{"p": metav1.NewTime(now)}, e.Budgets()[0].Status.DisruptedPods)
+	d = e.Evict(other, Request{}, now)
+	require.True(t, d.Allowed())
+	e.Undo(0)
+	require.Equal(t, b, e.Budgets()[0])
+	d = e.Evict(nil, Request{}, now)
+	require.EqualValues(t, 404, d.Code)
+}
+
+// The documentation's chapter on API-initiated eviction.
+func TestDocumentedEviction(t *testing.T) {
+	quux := healthyPod("quux", "")
+	t.Run("objects of v1 and v1beta1", func(t *testing.T) {
+		for _, version := range []string{"policy/v1", "policy/v1beta1"} {
+			e, err := DecodeEviction([]byte(`{"apiVersion": "` + version + `", "kind": "Eviction", "metadata": {"name": "quux", "namespace": "default"}}`))
+			require.NoError(t, err)
+			d := Decide(quux, nil, Request{Eviction: e}, now)
+			require.True(t, d.Allowed())
+		}
+		for text, want := range map[string]string{
+			`{"apiVersion": "policy/v1", "kind": "Pod"}`:                `kind: "Pod", want Eviction`,
+			`{"apiVersion": "policy/v2", "kind": "Eviction"}`:           `apiVersion: "policy/v2", want policy/v1 or policy/v1beta1`,
+			`{"apiVersion": "policy/v1", "kind": "Eviction", "x": 1}`:   `unknown field "x"`,
+			`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata`: "unexpected EOF",
+		} {
+			_, err := DecodeEviction([]byte(text))
+			require.ErrorContains(t, err, want)
+		}
+	})
+	t.Run("a pod without a budget is always evicted", func(t *testing.T) {
+		d := Decide(quux, []*policyv1.PodDisruptionBudget{pdb("other", "app=other", 0)}, Request{}, now)
+		require.True(t, d.Allowed())
+	})
+	t.Run("the three answers", func(t *testing.T) {
+		for want, pdbs := range map[Answer][]*policyv1.PodDisruptionBudget{
+			Accepted: nil, BudgetRefuses: {counted(0, 2, 2, 3)}, SeveralBudgets: {pdb("a", "app=x", 1), pdb("b", "app=x", 1)},
+		} {
+			d := Decide(quux, pdbs, Request{}, now)
+			s := d.StatusObject()
+			require.Equal(t, want, Classify(&s))
+		}
+		require.Equal(t, RateLimited, Classify(&metav1.Status{Code: 429, Status: metav1.StatusFailure}), "no cause: the API server is busy")
+		require.Equal(t, RateLimited, Classify(&metav1.Status{Code: 429, Status: metav1.StatusFailure, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "Other"}}}}))
+		require.Equal(t, Accepted, Classify(&metav1.Status{Code: 200}), "the code of older versions")
+		require.Equal(t, OtherRefusal, Classify(&metav1.Status{Code: 403, Status: metav1.StatusFailure}))
+	})
+	t.Run("the six steps", func(t *testing.T) {
+		d := Decide(quux, nil, Request{}, now)
+		steps := d.Steps(quux)
+		var actors []string
+		for i, s := range steps {
+			actors = append(actors, s.Actor)
+			require.LessOrEqual(t, s.After, s.Until)
+			require.True(t, i == 0 || steps[i-1].After <= s.After)
+		}
+		require.Equal(t, []string{"API server", "kubelet", "control plane", "kubelet", "kubelet", "API server"}, actors)
+		require.Equal(t, 30*time.Second, steps[3].After)
+	})
+	t.Run("troubleshooting", func(t *testing.T) {
+		for _, pdbs := range [][]*policyv1.PodDisruptionBudget{{counted(0, 1, 2, 3)}, {pdb("a", "app=x", 1), pdb("b", "app=x", 1)}, {counted(-1, 3, 2, 3)},
+			{with(counted(5, 3, 2, 3), disrupted(2001))}, {with(counted(0, 1, 2, 3), condition("False", "SyncFailed", "M"))}, {counted(0, 0, 0, 0)}, {counted(0, 3, 3, 3)}} {
+			d := Decide(quux, pdbs, Request{}, now)
+			r := d.Remedies()
+			require.Equal(t, []string{"pause the automation that evicts and look into the application", "after waiting, delete the pod directly; budgets do not hold that back"}, r[len(r)-2:])
+			require.Greater(t, len(r), 2)
+		}
+	})
+	require.Equal(t, []string{"now", "not now", "never"}, []string{Now.String(), NotNow.String(), Never.String()})
+}

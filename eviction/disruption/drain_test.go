@@ -1,0 +1,91 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestTreat(t *testing.T) {
+	make := func(owner string, change ...func(p *v1.Pod)) *v1.Pod {
+		p := healthyPod("p", owner)
+		for _, c := range change {
+			c(p)
+		}
+		return p
+	}
+	finished := func(p *v1.Pod) { p.Status.Phase = v1.PodFailed }
+	mirror := func(p *v1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": ""} }
+	emptyDir := func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}}, {VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}}}
+	}
+	hostPath := func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}}}
+	}
+	old := func(p *v1.Pod) { p.OwnerReferences[0].APIVersion = "extensions/v1beta1" }
+	gone := func(string, string) bool { return false }
+	deleted := func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Minute)} }
+	for _, c := range []struct {
+		name   string
+		pod    *v1.Pod
+		o      DrainOptions
+		want   Treatment
+		reason string
+	}{
+		{"managed", make("ReplicaSet/a"), DrainOptions{}, Leave, ""},
+		{"job", make("Job/a"), DrainOptions{}, Leave, ""},
+		{"daemon set", make("DaemonSet/a"), DrainOptions{}, Refuse, daemonSetRefused},
+		{"daemon set ignored", make("DaemonSet/a"), DrainOptions{IgnoreDaemonSets: true}, Skip, daemonSetSkipped},
+		{"daemon set finished", make("DaemonSet/a", finished), DrainOptions{}, Leave, ""},
+		{"daemon set gone", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone}, Refuse, `cannot delete daemonsets.apps "nope" not found`},
+		{"daemon set gone by force", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone, Force: true}, Leave, `daemonsets.apps "nope" not found`},
+		{"daemon set gone is not ignored", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone, IgnoreDaemonSets: true}, Refuse, `cannot delete daemonsets.apps "nope" not found`},
+		{"daemon set of an old version", make("DaemonSet/a", old), DrainOptions{}, Leave, ""},
+		{"mirror", make("", mirror), DrainOptions{}, Skip, ""},
+		{"mirror with local storage", make("", mirror, emptyDir), DrainOptions{}, Skip, ""},
+		{"local storage", make("ReplicaSet/a", emptyDir), DrainOptions{}, Refuse, emptyDirRefused},
+		{"local storage deleted", make("ReplicaSet/a", emptyDir), DrainOptions{DeleteEmptyDirData: true}, Leave, emptyDirDeleted},
+		{"local storage of a finished pod", make("ReplicaSet/a", emptyDir, finished), DrainOptions{}, Leave, ""},
+		{"host path is not local storage", make("ReplicaSet/a", hostPath), DrainOptions{}, Leave, ""},
+		{"unmanaged", make(""), DrainOptions{}, Refuse, unmanagedRefused},
+		{"unmanaged by force", make(""), DrainOptions{Force: true}, Leave, unmanagedDeleted},
+		{"unmanaged and finished", make("", finished), DrainOptions{}, Leave, ""},
+		{"local storage and unmanaged: the last warning", make("", emptyDir), DrainOptions{Force: true, DeleteEmptyDirData: true}, Leave, unmanagedDeleted},
+		{"local storage before unmanaged", make("", emptyDir), DrainOptions{}, Refuse, emptyDirRefused},
+		{"terminating for long", make("", deleted), DrainOptions{SkipWaitForDelete: time.Second}, Skip, ""},
+		{"terminating not for so long", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: time.Hour}, Leave, ""},
+		{"terminating", make("ReplicaSet/a", deleted), DrainOptions{}, Leave, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, reason := Treat(c.pod, c.o, now)
+			require.Equal(t, c.want, got)
+			require.Equal(t, c.reason, reason)
+		})
+	}
+	require.Equal(t, []string{"leave", "skip", "refuse"}, []string{Leave.String(), Skip.String(), Refuse.String()})
+}
+
+func TestSelect(t *testing.T) {
+	place := func(name, owner, node string) *v1.Pod {
+		p := healthyPod("d/"+name, owner)
+		p.Spec.NodeName = node
+		return p
+	}
+	pods := []*v1.Pod{place("b", "DaemonSet/a", "n"), place("x", "", "n"), place("far", "", "m"), place("a", "DaemonSet/a", "n"), place("ok", "ReplicaSet/r", "n")}
+	s := Select("n", pods, DrainOptions{}, now)
+	require.Len(t, s.Pods, 4)
+	require.Equal(t, []string{
+		"cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore): d/b, d/a",
+		"cannot delete Pods that declare no controller (use --force to override): d/x",
+	}, s.Errors)
+	s = Select("n", pods, DrainOptions{Force: true, IgnoreDaemonSets: true}, now)
+	require.Empty(t, s.Errors)
+	require.Equal(t, []string{"ignoring DaemonSet-managed Pods: d/b, d/a", "deleting Pods that declare no controller: d/x"}, s.Warnings)
+	s = Select("n", pods, DrainOptions{PodSelector: labels.SelectorFromSet(labels.Set{"app": "other"})}, now)
+	require.Empty(t, s.Pods)
+	require.Equal(t, `error when evicting pods/"ok" -n "d" (will retry after 5s): M`, RetryText(pods[4], "M"))
+}
