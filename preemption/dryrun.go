@@ -1,0 +1,250 @@
+package preemption
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+)
+
+// dryRun looks for victims on one node after the other. Its slices are kept between nodes and between calls.
+type dryRun struct {
+	r        *Request
+	priority int32
+	ledger   *disruption.Ledger
+	budgets  *disruption.Budgets
+	index    *Index
+	bound    Bounder
+	unitOf   map[podName]int // unit of Options.Units; nil: there are none
+	slots    [][]int         // of their pods; -1: on none
+
+	units   []unit
+	members []member
+	seen    []int // units of several pods that the node at hand has seen
+	try     []int32
+	pile    []Victim
+}
+
+type podName struct{ namespace, name string }
+
+// unit is pods that leave together: members[from:to].
+type unit struct {
+	from, to  int
+	priority  int32
+	start     time.Time
+	foreign   bool // no pod of it is on the node
+	violating bool
+	out       bool // it does not come back
+}
+
+type member struct {
+	Placed
+	violates bool
+}
+
+// Bounder is an optional interface of a WhatIf that saves work: Without returns the verdict that Check(i) would give if
+// the pods of slot i asked for no more than left, in a schema that the caller shares with the cluster, and 0 when it allows
+// or when that is not certain, for instance since other pods' labels matter before.
+type Bounder interface {
+	Without(i int, left []int64) Verdict
+}
+
+// outcome of one node.
+type outcome struct {
+	found   bool
+	verdict Verdict // why not, when a filter says it
+	reason  string  // why not, otherwise
+	err     error
+}
+
+// node tries slot i and leaves the victims in d.units: those with out set.
+func (d *dryRun) node(i int) outcome {
+	o, certain := d.hopeless(i)
+	if certain {
+		return o
+	}
+	d.units, d.members, d.seen = d.units[:0], d.members[:0], d.seen[:0]
+	for p := range d.r.Cluster.Pods(i) {
+		d.collect(i, p, false)
+	}
+	if len(d.units) == 0 {
+		o = outcome{reason: noVictims}
+	} else if o = d.search(i); o.found || o.err != nil {
+		return o
+	}
+	if d.r.Options.CrossNode == nil {
+		return o
+	}
+	return d.across(i, o)
+}
+
+// hopeless answers for nodes whose fate is certain without a look at their pods.
+func (d *dryRun) hopeless(i int) (outcome, bool) {
+	if d.r.Options.Eligible != nil || d.unitOf != nil || d.r.Options.CrossNode != nil {
+		return outcome{}, false
+	}
+	l := d.index.level(i)
+	if l.lowest() >= d.priority {
+		return outcome{reason: noVictims}, true
+	}
+	if d.bound == nil {
+		return outcome{}, false
+	}
+	left, exact := l.left(d.priority)
+	if !exact {
+		return outcome{}, false
+	}
+	v := d.bound.Without(i, left)
+	return outcome{verdict: v}, v != 0
+}
+
+// collect adds the pod as a possible victim, with the unit that it belongs to.
+func (d *dryRun) collect(i int, p *v1.Pod, foreign bool) {
+	if d.unitOf != nil {
+		if k, ok := d.unitOf[podName{p.Namespace, p.Name}]; ok {
+			d.collectUnit(i, k, foreign)
+			return
+		}
+	}
+	if priority := Priority(p); priority < d.priority && (d.r.Options.Eligible == nil || d.r.Options.Eligible(i, p, d.r.Pod)) {
+		n := len(d.members)
+		d.members = append(d.members, member{Placed: Placed{p, i}})
+		d.units = append(d.units, unit{from: n, to: n + 1, priority: priority, start: start(p, d.r.Now), foreign: foreign})
+	}
+}
+
+// search removes all units, and lets come back what may.
+func (d *dryRun) search(i int) outcome {
+	w := d.r.WhatIf
+	w.Reset()
+	for k := range d.members {
+		w.Remove(d.members[k].Pod, d.members[k].Slot)
+	}
+	if v := w.Check(i); v != 0 {
+		return outcome{verdict: v, err: w.Err(i, v)}
+	}
+	d.sort()
+	d.split()
+	if d.r.Options.NeverViolate {
+		return d.bounded(i)
+	}
+	d.reprieve(i)
+	if !d.any() {
+		return outcome{err: noVictimError(d.r.Cluster.Node(i).Name)}
+	}
+	return outcome{found: true}
+}
+
+// sort puts the units in order of importance, equal ones as they were found.
+func (d *dryRun) sort() {
+	slices.SortStableFunc(d.units, func(a, b unit) int {
+		if less := d.r.Options.MoreImportant; less != nil {
+			p, q := d.members[a.from].Pod, d.members[b.from].Pod
+			switch {
+			case less(p, q):
+				return -1
+			case less(q, p):
+				return 1
+			}
+			return foreignFirst(a, b)
+		}
+		switch {
+		case a.priority > b.priority:
+			return -1
+		case a.priority < b.priority:
+			return 1
+		}
+		if c := a.start.Compare(b.start); c != 0 {
+			return c
+		}
+		return foreignFirst(a, b)
+	})
+}
+
+// foreignFirst lets pods of other nodes come back before local ones of equal importance.
+func foreignFirst(a, b unit) int {
+	switch {
+	case a.foreign && !b.foreign:
+		return -1
+	case b.foreign && !a.foreign:
+		return 1
+	}
+	return 0
+}
+
+// split marks the units that some budget cannot bear, the more important ones drawing first. The budgets are fresh for
+// every node, and what a unit drew is not given back when it is reprieved.
+func (d *dryRun) split() {
+	if d.budgets == nil {
+		return
+	}
+	d.ledger.Reset()
+	for k := range d.units {
+		d.draw(k)
+	}
+}
+
+// draw takes the unit's pods from the budgets and marks those that break one.
+func (d *dryRun) draw(k int) {
+	u := &d.units[k]
+	u.violating = false
+	for m := u.from; m < u.to; m++ {
+		violates := d.ledger.Take(d.members[m].Pod)
+		d.members[m].violates = violates
+		u.violating = u.violating || violates
+	}
+}
+
+// reprieve lets units come back while the preemptor still fits: those that break a budget first, then the others, the more
+// important ones first.
+func (d *dryRun) reprieve(i int) {
+	for _, violating := range [...]bool{true, false} {
+		for k := range d.units {
+			if d.units[k].violating == violating {
+				d.units[k].out = !d.back(i, k)
+			}
+		}
+	}
+}
+
+// back adds a unit again and reports whether it can stay.
+func (d *dryRun) back(i, k int) bool {
+	w, pods := d.r.WhatIf, d.members[d.units[k].from:d.units[k].to]
+	for m := range pods {
+		w.Add(pods[m].Pod, pods[m].Slot)
+	}
+	if w.Check(i) == 0 {
+		return true
+	}
+	for m := range pods {
+		w.Remove(pods[m].Pod, pods[m].Slot)
+	}
+	return false
+}
+
+func (d *dryRun) any() bool {
+	return slices.ContainsFunc(d.units, func(u unit) bool { return u.out })
+}
+
+// victims appends the victims, most important first, and counts those that break a budget and those on other nodes.
+func (d *dryRun) victims(i int) (victims []Victim, violations, foreign int) {
+	from := len(d.pile)
+	for k := range d.units {
+		u := &d.units[k]
+		if !u.out {
+			continue
+		}
+		for _, m := range d.members[u.from:u.to] {
+			d.pile = append(d.pile, Victim{Placed: m.Placed, Violates: m.violates})
+			if m.violates {
+				violations++
+			}
+			if m.Slot != i {
+				foreign++
+			}
+		}
+	}
+	return d.pile[from:len(d.pile):len(d.pile)], violations, foreign
+}

@@ -1,0 +1,130 @@
+package preemption
+
+import (
+	"iter"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+)
+
+// Cluster is what preemption must see of a cluster. A node's handle is its slot.
+type Cluster interface {
+	// Len returns the number of slots, free ones included.
+	Len() int
+	// Node returns the node of slot i, nil for a free one.
+	Node(i int) *v1.Node
+	// Pods yields the pods assigned to slot i, terminating ones included, Succeeded and Failed ones not; none for a free
+	// slot. Pods of equal importance are victims in the reverse of this order.
+	Pods(i int) iter.Seq[*v1.Pod]
+}
+
+// Verdict is what the filters say about the preemptor on one slot: 0 allows, every other value is the caller's.
+type Verdict uint32
+
+// WhatIf is all filters of one preemptor over one cluster, with changes made in thought. Add and Remove pretend that a pod
+// comes to or leaves slot i, as kube-scheduler's AddPod and RemovePod do; Reset takes all changes back. It belongs to one
+// goroutine. Attempt.WhatIf of package placement is one.
+type WhatIf interface {
+	// Check judges slot i with the changes made. Pods nominated to the slot, of at least the preemptor's priority, count in
+	// two passes: the preemptor must pass with all of them there and without any. The verdict is that of the pass that
+	// failed.
+	Check(i int) Verdict
+	Add(p *v1.Pod, i int)
+	Remove(p *v1.Pod, i int)
+	Reset()
+	// Reasons returns the texts of the verdict that Check(i) just returned; general says that they are those of v on every
+	// slot.
+	Reasons(i int, v Verdict) (reasons []string, general bool)
+	// Err returns the failure that the verdict stands for, nil for a rejection.
+	Err(i int, v Verdict) error
+}
+
+// Rejection is what the filters said about a node in the attempt that failed.
+type Rejection uint8
+
+// The rejections. The zero value is that of a node that no filter was asked about.
+const (
+	// Unresolvable: removing pods from the node cannot help (UnschedulableAndUnresolvable).
+	Unresolvable Rejection = iota
+	// Resolvable: removing pods may help (Unschedulable). Only such nodes are tried.
+	Resolvable
+	// Fits: the node was not rejected.
+	Fits
+	// Failed: a filter ended with an error.
+	Failed
+)
+
+// Request is one question: who gives way to Pod?
+type Request struct {
+	// Pod is the preemptor, as it is in the API server now.
+	Pod *v1.Pod
+	// Cluster holds the nodes and their pods.
+	Cluster Cluster
+	// WhatIf holds the preemptor's filters.
+	WhatIf WhatIf
+	// Rejections are those of the failed attempt by slot; slots past the end are Unresolvable. When a plugin rejected the
+	// pod before it saw a node, all nodes have that rejection.
+	Rejections []Rejection
+	// Budgets are the disruption budgets of all namespaces; nil: none. Their option EmptySelectorMatchesAll is the correction
+	// of what v1.36 does with the selector {}.
+	Budgets *disruption.Budgets
+	// Now stands for the start time of pods that have none.
+	Now time.Time
+	// Index may be given by callers who ask often; nil makes one for the call.
+	Index *Index
+	// Extenders may change what was found, in this order. Only those that support preemption and care about the pod.
+	Extenders []Extender
+	Options   Options
+}
+
+// Options choose between v1.36's behaviour, the zero value, and others.
+type Options struct {
+	// Candidates bounds how many nodes are tried; the zero value is v1.36's 10 percent, at least 100.
+	Candidates CandidateArgs
+	// Offset is the position in the list of nodes to try, sorted by name, at which the round begins, modulo its length. It
+	// is random in v1.36.
+	Offset int
+	// Eligible narrows the pods that may be victims on slot i, beside their priority; nil allows all. Bounds that save
+	// work are not used with it.
+	Eligible func(i int, victim, preemptor *v1.Pod) bool
+	// MoreImportant reports whether a should rather stay than b; nil: CompareImportance. It must be a strict weak order.
+	MoreImportant func(a, b *v1.Pod) bool
+	// Scores replace the first five criteria of the choice among nodes, in order; the highest value wins each.
+	Scores []func(c Candidate) int64
+	// Units are pods that leave together or not at all. Pods in none are units of one.
+	Units []Unit
+	// NeverViolate makes disruption budgets binding: no victim breaks one.
+	NeverViolate bool
+	// AtLeastOneCandidate corrects CandidateArgs that come to no candidate at all in a small cluster.
+	AtLeastOneCandidate bool
+	// CrossNode allows victims on other nodes for nodes on which local victims are not enough; nil does not.
+	CrossNode *CrossNode
+}
+
+// Unit is a set of pods that leave together, on one node or on several: if one is a victim all are. A unit is considered on
+// every node that holds one of its pods. If one of its pods may not be a victim, none may.
+type Unit struct {
+	Pods []*v1.Pod
+	// Priority is the unit's; nil: the highest of its pods. A unit is more important than another as a pod of its priority
+	// is that started when the first of its pods did.
+	Priority *int32
+}
+
+// Placed is a pod and the slot it is on.
+type Placed struct {
+	Pod  *v1.Pod
+	Slot int
+}
+
+// CrossNode allows victims on other nodes. Where the local search finds no solution, the pods that Foreign names leave as
+// well, and come back before the local ones of equal importance.
+type CrossNode struct {
+	// Foreign returns the pods of other slots that may keep the preemptor from slot i, such as those in a required
+	// anti-affinity with it in the same domain (WhatIf.Foreign of package placement). Those that may not be victims are left
+	// out by preemption.
+	Foreign func(i int) []Placed
+	// Max bounds the foreign pods of a slot; a slot with more is not tried. 0 stands for 50.
+	Max int
+}
