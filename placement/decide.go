@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -118,6 +120,18 @@ func (a *Attempt) failure(nodes int, rejected *filter.Histogram) *Failure {
 	if outside := a.Pre.Outside(); outside != nil {
 		f.Message.Absent, f.Message.AbsentNodes = outside, nodes-rejected.Nodes()
 	}
-	f.Rejecters = append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...)
+	f.Rejecters = a.inOrder(append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...))
 	return f
+}
+
+// inOrder returns the plugins of the profile that are among names, each once: a plugin that narrows the nodes may reject
+// some of them, too.
+func (a *Attempt) inOrder(names []string) []string {
+	var out []string
+	for _, p := range a.plan.profile.Filters {
+		if slices.Contains(names, p.Name()) {
+			out = append(out, p.Name())
+		}
+	}
+	return out
 }

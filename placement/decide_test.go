@@ -23,3 +23,18 @@ func TestDecideSmoke(t *testing.T) {
 	require.Equal(t, "n2", d.Node)
 	require.EqualValues(t, 452, d.Total)
 }
+
+func TestRejectersOnce(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj(), testkit.Node("n2").Obj()}})
+	require.NoError(t, err)
+	p, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+			MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}},
+			MatchFields:      []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}},
+		}}},
+	}}
+	require.Equal(t, []string{"NodeAffinity"}, p.Decide(pod, Options{}).Failure.Rejecters, "it narrows the nodes and rejects what is left")
+}
