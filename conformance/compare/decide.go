@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/podberth/podberth/placement"
+)
+
+// decide compares one attempt: the outcome, how many nodes were looked at, the whole message and the plugins that wait for
+// events. It returns the node that kube-scheduler chose, "" for none.
+func (s *Side) decide(w *World, pod *v1.Pod, o placement.Options) (string, error) {
+	result, theirErr := s.Real.Schedule(pod)
+	return s.outcome(w, pod, o, w.Plan.Decide(pod, o), result, theirErr)
+}
+
+func (s *Side) outcome(w *World, pod *v1.Pod, o placement.Options, d placement.Decision, result scheduler.ScheduleResult, theirErr error) (string, error) {
+	what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
+	var fit *framework.FitError
+	switch {
+	case theirErr == nil:
+		s.Seen.Produced("outcome", "Scheduled")
+		if !same(s, "outcome", what, "placed", outcome(d)) {
+			return "", nil
+		}
+		same(s, "outcome", what+" feasible nodes", result.FeasibleNodes, d.Feasible)
+		same(s, "outcome", what+" evaluated nodes", result.EvaluatedNodes, d.Evaluated)
+		s.choice(w, pod, o, d, result.SuggestedHost)
+		return result.SuggestedHost, nil
+	case errors.Is(theirErr, scheduler.ErrNoNodesAvailable):
+		s.Seen.Produced("outcome", "no nodes")
+		if d.Failure == nil {
+			s.differ("outcome", "%s: kube-scheduler has no nodes, podberth places", what)
+			return "", nil
+		}
+		same(s, "message", what, theirErr.Error(), d.Failure.Text())
+	case errors.As(theirErr, &fit):
+		s.Seen.Produced("outcome", "Unschedulable")
+		if !same(s, "outcome", what, "rejected", outcome(d)) {
+			return "", nil
+		}
+		same(s, "message", what, fit.Error(), d.Failure.Text())
+		same(s, "rejecters", what, sorted(fit.Diagnosis.UnschedulablePlugins.UnsortedList()), sorted(d.Failure.Rejecters))
+		for _, p := range d.Failure.Rejecters {
+			s.Seen.Produced("rejecter", p)
+		}
+	default:
+		s.Seen.Produced("outcome", "Error")
+		if d.Failure == nil || d.Failure.Err == nil {
+			s.differ("outcome", "%s: kube-scheduler fails with %v, podberth does not", what, theirErr)
+			return "", nil
+		}
+		same(s, "error", what, theirErr.Error(), d.Failure.Err.Error())
+	}
+	return "", nil
+}
+
+func outcome(d placement.Decision) string {
+	switch {
+	case d.Placed():
+		return "placed"
+	case d.Failure.Err != nil:
+		return "error: " + d.Failure.Err.Error()
+	}
+	return "rejected"
+}
+
+// choice checks that the node kube-scheduler took has podberth's best total. Among equal totals the two may differ: that
+// is what Options.Tie is for.
+func (s *Side) choice(w *World, pod *v1.Pod, o placement.Options, d placement.Decision, host string) {
+	s.Seen.Compared("choice")
+	if d.Node == host {
+		return
+	}
+	a := w.Plan.Prepare(pod)
+	found := a.Search(o)
+	_, totals, err := a.Scores(found.Feasible)
+	if err != nil {
+		s.differ("choice", "pod %s: %v", pod.Name, err)
+		return
+	}
+	at := slices.IndexFunc(found.Feasible, func(i int) bool { return w.Snapshot.Node(i).Name == host })
+	if at < 0 {
+		s.differ("choice", "pod %s: kube-scheduler takes %s, podberth finds it not feasible", pod.Name, host)
+		return
+	}
+	if totals[at] != slices.Max(totals) {
+		s.differ("choice", "pod %s: kube-scheduler takes %s with total %d, podberth %s with %d", pod.Name, host, totals[at], d.Node, slices.Max(totals))
+	}
+	if mine := slices.Index(found.Feasible, d.Slot); mine < 0 || totals[mine] != slices.Max(totals) || d.Total != slices.Max(totals) {
+		s.differ("reuse", "pod %s: decided %s with total %d; asked anew the best total is %d", pod.Name, d.Node, d.Total, slices.Max(totals))
+	}
+	s.Seen.Produced("choice", "tie")
+}
+
+// normalText takes the parts of a reason that depend on the cluster out of it.
+func normalText(reason string) string {
+	for _, prefix := range []string{"Insufficient ", "node(s) didn't satisfy plugin"} {
+		if strings.HasPrefix(reason, prefix) {
+			return reason
+		}
+	}
+	if i := strings.Index(reason, `"`); i >= 0 {
+		return reason[:i] + `"…"`
+	}
+	return reason
+}

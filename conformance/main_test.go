@@ -1,0 +1,146 @@
+package conformance
+
+import (
+	"context"
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/klog/v2"
+
+	"github.com/podberth/podberth/conformance/compare"
+	"github.com/podberth/podberth/conformance/gen"
+)
+
+var seen = compare.NewTally()
+
+// known_differences.txt has one line for each difference that is meant to be: the area, a part of the difference's text, and
+// the reason, separated by " | ".
+//
+//go:embed known_differences.txt
+var known string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	klog.SetLogger(klog.TODO().V(10))
+	klog.LogToStderr(false)
+	klog.SetOutput(discard{})
+	code := m.Run()
+	if testing.Verbose() || *gen.Clusters > 0 || code != 0 {
+		seen.Write(os.Stdout)
+	}
+	if *gen.Clusters >= 100000 && code == 0 {
+		if holes := seen.Holes(100, compare.Expected); len(holes) > 0 {
+			fmt.Printf("produced fewer than 100 times: the generator has holes\n  %s\n", strings.Join(holes, "\n  "))
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// sides are kept per worker and profile: starting one takes as long as many comparisons.
+func side(t *testing.T, p compare.Profile) *compare.Side {
+	t.Helper()
+	s, err := compare.New(context.Background(), p, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func defaultProfile(t *testing.T) compare.Profile {
+	t.Helper()
+	p, err := compare.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// isKnown reports whether a difference is on the list.
+func isKnown(d compare.Difference) bool {
+	for line := range strings.Lines(known) {
+		f := strings.Split(strings.TrimSpace(line), " | ")
+		if len(f) == 3 && !strings.HasPrefix(line, "#") && f[0] == d.Area && strings.Contains(d.Text, f[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+func unknown(list []compare.Difference) (out []compare.Difference) {
+	for _, d := range list {
+		if !isKnown(d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// run compares n clusters with seeds from *gen.Seed+offset on, on as many workers as there are processors; f checks one
+// cluster on a worker's own side.
+func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Profile, f func(*compare.Side, *gen.Cluster) ([]compare.Difference, error)) {
+	t.Helper()
+	const workers = 2
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	reported := map[string]bool{}
+	for k := range workers {
+		s := side(t, p)
+		wg.Go(func() {
+			for i := k; i < n; i += workers {
+				seed := *gen.Seed + int64(i)
+				c := make(seed)
+				differences, err := f(s, c)
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+					return
+				}
+				bad := unknown(differences)
+				seen.Case(t.Name(), seed, bad)
+				if len(bad) == 0 {
+					continue
+				}
+				mu.Lock()
+				first := !reported[bad[0].Area]
+				reported[bad[0].Area] = true
+				mu.Unlock()
+				if first { // one shrunk example of each area is enough to work with
+					t.Errorf("seed %d: %s\n%s", seed, bad[0], shrunk(s, c, bad[0].Area, f))
+				} else {
+					t.Fail()
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// shrunk returns the smallest cluster that shows a difference of the same area, with what it shows.
+func shrunk(s *compare.Side, c *gen.Cluster, area string, f func(*compare.Side, *gen.Cluster) ([]compare.Difference, error)) string {
+	quiet := *s
+	quiet.Seen = nil
+	var last compare.Difference
+	small := gen.Shrink(c, func(c *gen.Cluster) bool {
+		differences, err := f(&quiet, c)
+		if err != nil {
+			return false
+		}
+		for _, d := range unknown(differences) {
+			if d.Area == area {
+				last = d
+				return true
+			}
+		}
+		return false
+	})
+	return fmt.Sprintf("smallest: %s\n%s", last, small.YAML())
+}

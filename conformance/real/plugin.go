@@ -1,0 +1,144 @@
+package real
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+)
+
+// Plugin returns the instance of an in-tree plugin with the profile's arguments, made at the first call.
+func (s *Scheduler) Plugin(name string) (fwk.Plugin, error) {
+	if p, ok := s.plugins[name]; ok {
+		return p, nil
+	}
+	factory, ok := plugins.NewInTreeRegistry()[name]
+	if !ok {
+		return nil, fmt.Errorf("no plugin %q", name)
+	}
+	var args runtime.Object
+	for _, c := range s.profile.PluginConfig {
+		if c.Name == name {
+			args = c.Args
+		}
+	}
+	p, err := factory(s.ctx, args, s.Framework)
+	if err != nil {
+		return nil, err
+	}
+	s.plugins[name] = p
+	return p, nil
+}
+
+// Filtering is what one filter plugin says about a pod: before any node, and about each node of NodeInfos.
+type Filtering struct {
+	Pre    *fwk.Status
+	Nodes  sets.Set[string] // nil: all
+	Status []*fwk.Status    // nil when Pre is not a success
+}
+
+// Filter asks one plugin about every node, whatever other plugins say.
+func (s *Scheduler) Filter(name string, pod *v1.Pod) (Filtering, error) {
+	var f Filtering
+	p, err := s.Plugin(name)
+	if err != nil {
+		return f, err
+	}
+	nodes, err := s.NodeInfos()
+	if err != nil {
+		return f, err
+	}
+	state := framework.NewCycleState()
+	if pre, ok := p.(fwk.PreFilterPlugin); ok {
+		var result *fwk.PreFilterResult
+		result, f.Pre = pre.PreFilter(s.ctx, state, pod, nodes)
+		if f.Pre.IsSuccess() && !result.AllNodes() {
+			f.Nodes = result.NodeNames
+		}
+	}
+	if !f.Pre.IsSuccess() {
+		return f, nil
+	}
+	filter := p.(fwk.FilterPlugin)
+	for _, n := range nodes {
+		f.Status = append(f.Status, filter.Filter(s.ctx, state, pod, n))
+	}
+	return f, nil
+}
+
+// Scoring is what one score plugin gives each of some nodes.
+type Scoring struct {
+	Skip       bool
+	Raw        []int64
+	Normalized []int64
+}
+
+// Score asks one plugin to score a set of feasible nodes.
+func (s *Scheduler) Score(name string, pod *v1.Pod, feasible []fwk.NodeInfo) (Scoring, error) {
+	var out Scoring
+	p, err := s.Plugin(name)
+	if err != nil {
+		return out, err
+	}
+	state := framework.NewCycleState()
+	if pre, ok := p.(fwk.PreScorePlugin); ok {
+		status := pre.PreScore(s.ctx, state, pod, feasible)
+		if status.IsSkip() {
+			return Scoring{Skip: true}, nil
+		}
+		if !status.IsSuccess() {
+			return out, status.AsError()
+		}
+	}
+	score := p.(fwk.ScorePlugin)
+	var scores fwk.NodeScoreList
+	for _, n := range feasible {
+		raw, status := score.Score(s.ctx, state, pod, n)
+		if !status.IsSuccess() {
+			return out, status.AsError()
+		}
+		out.Raw = append(out.Raw, raw)
+		scores = append(scores, fwk.NodeScore{Name: n.Node().Name, Score: raw})
+	}
+	if e := score.ScoreExtensions(); e != nil {
+		if status := e.NormalizeScore(s.ctx, state, pod, scores); !status.IsSuccess() {
+			return out, status.AsError()
+		}
+	}
+	for _, x := range scores {
+		out.Normalized = append(out.Normalized, x.Score)
+	}
+	return out, nil
+}
+
+// Totals runs all score plugins over some feasible nodes. ok is false when a filter plugin rejects the pod as a whole:
+// nothing is ever scored then.
+func (s *Scheduler) Totals(pod *v1.Pod, feasible []fwk.NodeInfo) (scores []fwk.NodePluginScores, ok bool, err error) {
+	state := framework.NewCycleState()
+	// Some score plugins read what their filter has prepared.
+	if _, status, _ := s.Framework.RunPreFilterPlugins(s.ctx, state, pod); !status.IsSuccess() {
+		return nil, false, nil
+	}
+	if status := s.Framework.RunPreScorePlugins(s.ctx, state, pod, feasible); !status.IsSuccess() {
+		return nil, true, status.AsError()
+	}
+	scores, status := s.Framework.RunScorePlugins(s.ctx, state, pod, feasible)
+	return scores, true, status.AsError()
+}
+
+// Hints returns the queueing hints that a plugin registers, by event.
+func (s *Scheduler) Hints(name string) ([]fwk.ClusterEventWithHint, error) {
+	p, err := s.Plugin(name)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := p.(fwk.EnqueueExtensions)
+	if !ok {
+		return nil, fmt.Errorf("plugin %q registers no events", name)
+	}
+	return e.EventsToRegister(s.ctx)
+}

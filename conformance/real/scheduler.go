@@ -1,0 +1,211 @@
+// Package real runs kube-scheduler itself in process, over given objects: no API server, no waiting, one worker, so that
+// the same input gives the same output. It is the other side of every comparison.
+//
+//	s, err := real.New(ctx, profile)     // once per profile: about 10 ms
+//	err = s.Load(objects)                // once per cluster
+//	result, err := s.Schedule(pod)       // the algorithm: filters, scores, choice
+//	err = s.Assume(pod, result.SuggestedHost)
+//
+// Objects are given to the scheduler as they are; it may keep them, so that a caller that goes on to use them gives copies.
+package real
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/podberth/podberth/cluster"
+)
+
+// Scheduler is kube-scheduler with one profile.
+type Scheduler struct {
+	Sched *scheduler.Scheduler
+	// Framework is the profile's.
+	Framework framework.Framework
+	// Factory has the listers that the plugins look up objects with.
+	Factory informers.SharedInformerFactory
+
+	ctx       context.Context
+	logger    klog.Logger
+	informers map[string]*informer
+	profile   config.KubeSchedulerProfile
+	plugins   map[string]fwk.Plugin
+
+	nodes     []*v1.Node
+	pods      []*v1.Pod
+	assumed   []*v1.Pod
+	nominated []*v1.Pod
+}
+
+var registerMetrics sync.Once
+
+// DefaultProfile returns the default scheduler's profile with all its default arguments, for callers to change.
+func DefaultProfile() (config.KubeSchedulerProfile, error) {
+	c, err := latest.Default()
+	if err != nil {
+		return config.KubeSchedulerProfile{}, err
+	}
+	return c.Profiles[0], nil
+}
+
+// New starts a scheduler with no objects. Options come after those that make it deterministic.
+func New(ctx context.Context, profile config.KubeSchedulerProfile, options ...scheduler.Option) (*Scheduler, error) {
+	registerMetrics.Do(metrics.Register)
+	s := &Scheduler{ctx: ctx, logger: klog.FromContext(ctx), profile: profile, plugins: map[string]fwk.Plugin{}}
+	client := fake.NewClientset()
+	s.Factory = informers.NewSharedInformerFactory(client, 0)
+	s.informers = map[string]*informer{}
+	for name, kind := range map[string]runtime.Object{
+		"pods": &v1.Pod{}, "nodes": &v1.Node{}, "namespaces": &v1.Namespace{}, "services": &v1.Service{},
+		"replicationcontrollers": &v1.ReplicationController{}, "replicasets": &appsv1.ReplicaSet{},
+		"statefulsets": &appsv1.StatefulSet{}, "claims": &v1.PersistentVolumeClaim{}, "volumes": &v1.PersistentVolume{},
+		"classes": &storagev1.StorageClass{}, "csinodes": &storagev1.CSINode{}, "csidrivers": &storagev1.CSIDriver{},
+		"capacities": &storagev1.CSIStorageCapacity{}, "attachments": &storagev1.VolumeAttachment{},
+		"budgets": &policyv1.PodDisruptionBudget{}, "priorityclasses": &schedulingv1.PriorityClass{},
+	} {
+		s.informers[name] = register(s.Factory, kind, name == "pods" || name == "nodes")
+	}
+	recorders := func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
+	all := append([]scheduler.Option{
+		scheduler.WithProfiles(profile), scheduler.WithParallelism(1),
+	}, options...)
+	sched, err := scheduler.New(ctx, client, s.Factory, nil, recorders, all...)
+	if err != nil {
+		return nil, err
+	}
+	s.Sched = sched
+	for _, fw := range sched.Profiles {
+		s.Framework = fw
+	}
+	return s, nil
+}
+
+// Load replaces everything that the scheduler knows.
+func (s *Scheduler) Load(o cluster.Objects) error {
+	if err := s.clear(); err != nil {
+		return err
+	}
+	for name, objects := range map[string][]any{
+		"pods": list(o.Pods), "nodes": list(o.Nodes), "namespaces": list(o.Namespaces), "services": list(o.Services),
+		"replicationcontrollers": list(o.ReplicationControllers), "replicasets": list(o.ReplicaSets),
+		"statefulsets": list(o.StatefulSets), "claims": list(o.Claims), "volumes": list(o.PersistentVolumes),
+		"classes": list(o.StorageClasses), "csinodes": list(o.CSINodes), "csidrivers": list(o.CSIDrivers),
+		"capacities": list(o.CSIStorageCapacities), "attachments": list(o.VolumeAttachments),
+		"budgets": list(o.PodDisruptionBudgets), "priorityclasses": list(o.PriorityClasses),
+	} {
+		if err := s.informers[name].set(objects); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, n := range o.Nodes {
+		s.Sched.Cache.AddNode(s.logger, n)
+		s.nodes = append(s.nodes, n)
+	}
+	for _, p := range o.Pods {
+		if p.Spec.NodeName == "" || cluster.Finished(p) {
+			continue
+		}
+		if err := s.Sched.Cache.AddPod(s.logger, p); err != nil {
+			return err
+		}
+		s.pods = append(s.pods, p)
+	}
+	return s.Update()
+}
+
+func list[T any](in []T) []any {
+	out := make([]any, len(in))
+	for i := range in {
+		out[i] = in[i]
+	}
+	return out
+}
+
+func (s *Scheduler) clear() error {
+	var errs []error
+	for _, p := range s.nominated {
+		s.Framework.DeleteNominatedPodIfExists(p)
+	}
+	s.nominated = nil
+	for _, p := range s.assumed {
+		errs = append(errs, s.Sched.Cache.ForgetPod(s.logger, p))
+	}
+	for _, p := range s.pods {
+		errs = append(errs, s.Sched.Cache.RemovePod(s.logger, p))
+	}
+	for _, n := range s.nodes {
+		errs = append(errs, s.Sched.Cache.RemoveNode(s.logger, n))
+	}
+	s.assumed, s.pods, s.nodes = nil, nil, nil
+	// Without a look at the empty cache the snapshot would keep the order of nodes that come back under the same names.
+	return errors.Join(append(errs, s.Update())...)
+}
+
+// Update brings the snapshot up to date with the cache, as the scheduling cycle does at its beginning.
+func (s *Scheduler) Update() error {
+	return s.Sched.Cache.UpdateSnapshot(s.logger, s.Framework.SnapshotSharedLister().(*cache.Snapshot))
+}
+
+// NodeInfos returns the nodes of the snapshot in its order.
+func (s *Scheduler) NodeInfos() ([]fwk.NodeInfo, error) {
+	return s.Framework.SnapshotSharedLister().NodeInfos().List()
+}
+
+// Schedule runs the scheduling algorithm for one pod: filters, scores and the choice.
+func (s *Scheduler) Schedule(pod *v1.Pod) (scheduler.ScheduleResult, error) {
+	if err := s.Update(); err != nil {
+		return scheduler.ScheduleResult{}, err
+	}
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return scheduler.ScheduleResult{}, err
+	}
+	return s.Sched.SchedulePod(s.ctx, s.Framework, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+}
+
+// Assume puts a copy of the pod on a node.
+func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
+	p := pod.DeepCopy()
+	p.Spec.NodeName = node
+	if err := s.Sched.Cache.AssumePod(s.logger, p); err != nil {
+		return err
+	}
+	s.assumed = append(s.assumed, p)
+	return nil
+}
+
+// Context is that of the scheduler.
+func (s *Scheduler) Context() context.Context { return s.ctx }
+
+// Nominate tells the nominator of a pod with status.nominatedNodeName. Load forgets it.
+func (s *Scheduler) Nominate(pod *v1.Pod) error {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return err
+	}
+	if err := s.informers["pods"].GetIndexer().Add(pod); err != nil {
+		return err
+	}
+	s.Framework.AddNominatedPod(s.logger, info, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: pod.Status.NominatedNodeName})
+	s.nominated = append(s.nominated, pod)
+	return nil
+}
