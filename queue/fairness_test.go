@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -70,12 +69,12 @@ func TestRejectorsAreNotShared(t *testing.T) {
 	}
 	r.add("a", "b")
 	r.pop()
-	r.fail("a", "P")
+	r.fail("a", "z", "z")
 	r.is(Unschedulable, "b")
 	r.shut["x b"] = true
-	r.q.Move(Change{Event: NodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
+	r.q.Activate(r.now, r.pod("b"))
 	a, _ := r.q.Lookup(r.pod("a"))
 	b, _ := r.q.Lookup(r.pod("b"))
-	require.Equal(t, []string{"P"}, a.UnschedulablePlugins)
-	require.Equal(t, []string{"P", "x"}, b.UnschedulablePlugins)
+	require.Equal(t, []string{"z"}, a.UnschedulablePlugins)
+	require.Equal(t, []string{"x", "z"}, b.UnschedulablePlugins)
 }

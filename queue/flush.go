@@ -156,6 +156,6 @@ func (q *Queue) Next(now time.Time) (time.Time, bool) {
 
 // leftoverTime returns the first flush that takes e, as long as it waits.
 func (q *Queue) leftoverTime(e *Entry) time.Time {
-	n := max(q.grid(e.Timestamp.Add(q.leftover)), q.lastFlush) + 1
+	n := q.grid(e.Timestamp.Add(q.leftover)) + 1
 	return q.anchor.Add(time.Duration(n) * q.period)
 }

@@ -52,6 +52,11 @@ func (m *model) see(now time.Time) {
 	if m.anchor == nil {
 		m.anchor = &now
 	}
+	m.flushed = math.Min(m.flushed, m.tick(now))
+}
+
+func (m *model) tick(t time.Time) float64 {
+	return math.Floor(float64(t.Sub(*m.anchor)) / float64(30*time.Second))
 }
 
 func (m *model) moved(e *modelEntry, from, to Place, reason string) {
@@ -421,7 +426,7 @@ func (m *model) flushLeftover(at, now time.Time) {
 
 func (m *model) advance(now time.Time) {
 	m.flushBackoff(now)
-	n := math.Floor(float64(now.Sub(*m.anchor)) / float64(30*time.Second))
+	n := m.tick(now)
 	if n > m.flushed {
 		m.flushLeftover(m.anchor.Add(time.Duration(n)*30*time.Second), now)
 	}

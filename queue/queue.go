@@ -140,10 +140,13 @@ func (q *Queue) setOrders() {
 	}
 }
 
-// see starts the clock of the leftover flushes.
+// see starts the clock of the leftover flushes, and turns it back when time jumps back.
 func (q *Queue) see(now time.Time) {
 	if !q.anchored {
 		q.anchor, q.anchored = now, true
+	}
+	if q.lastFlush > 0 || now.Before(q.anchor) {
+		q.lastFlush = min(q.lastFlush, q.grid(now))
 	}
 }
 

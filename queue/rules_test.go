@@ -695,6 +695,19 @@ func TestLeftover(t *testing.T) {
 		require.Len(t, r.q.Advance(r.now), 1)
 		r.is(Unschedulable, "a")
 	})
+	t.Run("clock jumps back between two calls", func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.add("a")
+		r.at(time.Hour)
+		r.q.Advance(r.now)
+		r.at(time.Minute)
+		r.pop()
+		r.fail("a", "S")
+		next, _ := r.q.Next(r.now)
+		require.Equal(t, noon.Add(6*time.Minute+30*time.Second), next, "not an hour later")
+		r.now = next
+		require.Len(t, r.q.Advance(r.now), 1)
+	})
 }
 
 func TestGates(t *testing.T) {

@@ -92,19 +92,25 @@ func MakePlan(in PlanInput) Plan {
 		var wave Wave
 		var later []*v1.Pod
 		refusals := map[*v1.Pod]Decision{}
+		charged := map[string]bool{}
 		for _, pod := range waiting {
 			d := p.evictions.Evict(pod, p.request(), p.now)
 			switch d.Outlook() {
 			case Now:
 				wave.Evictions = append(wave.Evictions, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
-				if len(d.covering) == 1 && d.Charged != nil && ready(pod) {
-					p.leaveHealthy(d.Charged)
+				if d.Charged != nil {
+					charged[d.Budgets[0]+"/"+pod.Namespace] = true
 				}
 			case NotNow:
 				later = append(later, pod)
 				refusals[pod] = d
 			default:
-				p.block(pod, d)
+				if d.kind == exhausted && charged[d.Budgets[0]+"/"+pod.Namespace] {
+					later = append(later, pod) // the budget lets pods go in this wave, so it may in the next
+					refusals[pod] = d
+				} else {
+					p.block(pod, d)
+				}
 			}
 		}
 		if len(wave.Evictions) == 0 {
@@ -202,18 +208,6 @@ func priority(p *v1.Pod) int32 {
 	return *p.Spec.Priority
 }
 
-// leaveHealthy counts a ready pod out of its budget, as the controller will once it sees the pod go.
-func (p *planner) leaveHealthy(b *policyv1.PodDisruptionBudget) {
-	for i, have := range p.evictions.pdbs {
-		if have.Namespace == b.Namespace && have.Name == b.Name {
-			s := have.Status
-			s.CurrentHealthy--
-			p.evictions.set(int32(i), &s)
-			return
-		}
-	}
-}
-
 // sync brings the statuses up to date.
 func (p *planner) sync() {
 	if p.in.Scale != nil {
@@ -303,8 +297,9 @@ func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {
 	return out
 }
 
-// Proof says in numbers why the budgets that cover a pod can never let a healthy pod go, whatever happens to the pods: there
-// are several of them, or the only one wants as many healthy pods as it expects. "" when there is no such proof.
+// Proof says in numbers why the budgets that cover a pod can never let a healthy pod go while no more pods match than they
+// expect: there are several of them, or the only one wants as many healthy pods as it expects. "" when there is no such
+// proof.
 func Proof(covering []*policyv1.PodDisruptionBudget) string {
 	if len(covering) > 1 {
 		return fmt.Sprintf("%d budgets cover the pod: %s", len(covering), strings.Join(budgetNames(covering), ", "))

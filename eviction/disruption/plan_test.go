@@ -164,6 +164,13 @@ func TestPlan(t *testing.T) {
 			Scale: NewWorkloads([]Workload{workload("StatefulSet", "db", ptr(int32(2)), "")}).Scale}
 		require.Equal(t, []string{"db-0 ", "db-1 "}, outline(MakePlan(in)))
 	})
+	t.Run("more pods than expected", func(t *testing.T) {
+		in := example()
+		in.Options.Force = true
+		in.Pods = []*v1.Pod{on("n", "a1", "a", "ReplicaSet/a"), on("n", "a2", "a", "ReplicaSet/a"), on("m", "a3", "a", "ReplicaSet/a"), on("m", "a4", "a", "")}
+		in.Budgets = []*policyv1.PodDisruptionBudget{budget("a", "app=a", "", "0")}
+		require.Equal(t, []string{"a1 ", "a2 "}, outline(MakePlan(in)), "the bare pod a4 is one over the three that the budget demands")
+	})
 	t.Run("grace", func(t *testing.T) {
 		in := example()
 		in.Options = DrainOptions{Force: true, GracePeriodSeconds: ptr(int64(4))}
