@@ -62,7 +62,7 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 		return d
 	}
 	if p.reuse != nil && p.whole(o, d.Nodes) {
-		if s := p.reuse.shape(pod); s != nil && s.decide(&d) {
+		if s := p.reuse.shape(pod); s != nil && s.decide(pod, &d) {
 			return d
 		}
 	}

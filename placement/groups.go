@@ -3,20 +3,32 @@ package placement
 import (
 	"math"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/score"
 )
 
-// decide chooses among the groups instead of among the nodes: O(groups). It reports false when the answer takes a look at
-// each node: a score out of range, a verdict whose reasons differ from node to node. The decision is the same.
-func (s *shape) decide(d *Decision) bool {
+// decide chooses among the groups instead of among the nodes: O(groups), after a scan of the rows for a shape without heaps.
+// It reports false when the answer takes a look at each node: a score out of range, a verdict whose reasons differ from node
+// to node. The decision is the same.
+func (s *shape) decide(pod *v1.Pod, d *Decision) bool {
 	l, r := s.layout, s.reuse
+	if !s.heaps && !s.scan(pod) {
+		return false
+	}
 	r.feasible = r.feasible[:0]
 	feasible := 0
 	for g := range l.groups {
-		if x := &l.groups[g]; len(x.heap) > 0 && s.allows(int(x.heap[0].slot)) {
+		x := &l.groups[g]
+		if s.heaps {
+			if x.count = int32(len(x.heap)); x.count > 0 {
+				x.top = x.heap[0]
+			}
+		}
+		if x.count > 0 && l.verdict(x).Allowed() && s.allows(int(x.top.slot)) {
 			r.feasible = append(r.feasible, int32(g))
-			feasible += len(x.heap)
+			feasible += int(x.count)
 		}
 	}
 	slot, total := int32(-1), int64(0)
@@ -28,25 +40,58 @@ func (s *shape) decide(d *Decision) bool {
 		}
 		d.Failure = failure
 	case feasible == 1:
-		slot = l.groups[r.feasible[0]].heap[0].slot
+		slot = l.groups[r.feasible[0]].top.slot
 	default:
 		if !s.addScores() {
 			return false
 		}
 		slot, total = s.best()
 	}
-	d.Evaluated, d.Feasible, d.Slot, d.Total = d.Nodes, feasible, int(slot), total
+	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, feasible, int(slot), total, 0
 	if slot >= 0 {
-		d.Node = s.attempt.plan.cluster.Node(int(slot)).Name
+		d.Node = r.log.Node(int(slot)).Name
 	}
-	d.Next = 0
 	return true
 }
 
-// allows asks the predicates behind the one that reads rows. All nodes of a group get the same answer.
+// scan judges the rows of every node for one pod and leaves in each group how many nodes have room and which is the best.
+func (s *shape) scan(pod *v1.Pod) bool {
+	l, r := s.layout, s.reuse
+	a, ok := r.askerOf(pod)
+	if !ok {
+		return false
+	}
+	if s.own >= 0 {
+		s.attempt.Predicates[s.own] = a.fit
+	}
+	for g := range l.groups {
+		x := &l.groups[g]
+		x.count, x.rejects, x.top = 0, x.rejects[:0], heapEntry{key: -1}
+	}
+	for rank, i := range r.plan.order() {
+		x := &l.groups[l.group[i]]
+		if !l.verdict(x).Allowed() {
+			continue
+		}
+		key, reject, ok := a.key(i, int32(rank))
+		if !ok {
+			return false
+		}
+		if key < 0 {
+			x.tally(reject, 1)
+			continue
+		}
+		if x.count++; key > x.top.key {
+			x.top = heapEntry{key, int32(i)}
+		}
+	}
+	return true
+}
+
+// allows asks the predicates behind the static ones and the one that reads rows. All nodes of a group get the same answer.
 func (s *shape) allows(i int) bool {
-	for _, p := range s.attempt.Predicates[max(s.statics, s.own+1):] {
-		if p.Check(i) != 0 {
+	for k := s.front; k < len(s.attempt.Predicates); k++ {
+		if k != s.own && s.attempt.Predicates[k].Check(i) != 0 {
 			return false
 		}
 	}
@@ -59,25 +104,21 @@ func (s *shape) addScores() bool {
 	l, r := s.layout, s.reuse
 	r.add = append(r.add[:0], make([]int64, len(r.feasible))...)
 	r.raw = append(r.raw[:0], r.add...)
-	fixed := 0
 	for k := range s.attempt.scorers {
-		if s.kinds[k] == ownScore {
-			continue
-		}
 		x := &s.attempt.scorers[k]
 		if x.weigher != nil {
 			x.weigher.Begin()
 			for _, g := range r.feasible {
-				h := l.groups[g].heap
-				x.weigher.See(int(h[0].slot), int32(len(h)))
+				x.weigher.See(int(l.groups[g].top.slot), l.groups[g].count)
 			}
 			x.weigher.Weigh()
 		}
 		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+		fixed := s.static.scorers[s.order[k]] != nil
 		for j, g := range r.feasible {
-			i := int(l.groups[g].heap[0].slot)
-			if s.kinds[k] == fixedScore {
-				r.raw[j] = l.groups[g].raw[fixed]
+			i := int(l.groups[g].top.slot)
+			if fixed {
+				r.raw[j] = l.static.raw[l.groups[g].class][s.order[k]]
 			} else {
 				r.raw[j] = x.Raw(i)
 			}
@@ -86,7 +127,7 @@ func (s *shape) addScores() bool {
 			}
 		}
 		for j, g := range r.feasible {
-			if x.ignored(int(l.groups[g].heap[0].slot)) {
+			if x.ignored(int(l.groups[g].top.slot)) {
 				continue
 			}
 			n := r.raw[j]
@@ -98,9 +139,6 @@ func (s *shape) addScores() bool {
 			}
 			r.add[j] += n * x.weight
 		}
-		if s.kinds[k] == fixedScore {
-			fixed++
-		}
 	}
 	return true
 }
@@ -109,11 +147,12 @@ func (s *shape) addScores() bool {
 func (s *shape) best() (slot int32, total int64) {
 	l, r := s.layout, s.reuse
 	slot, total = -1, math.MinInt64
+	var rank int64
 	for j, g := range r.feasible {
-		top := l.groups[g].heap[0]
-		t := top.key>>32 + r.add[j]
-		if t > total || t == total && l.rank[top.slot] < l.rank[slot] {
-			slot, total = top.slot, t
+		top := l.groups[g].top
+		t, place := top.key>>32+r.add[j], top.key&math.MaxUint32 // larger is earlier
+		if t > total || t == total && place > rank {
+			slot, total, rank = top.slot, t, place
 		}
 	}
 	return slot, total
@@ -125,32 +164,44 @@ func (s *shape) failure(nodes int) (*Failure, bool) {
 	ps := s.attempt.Predicates
 	for g := range s.layout.groups {
 		x := &s.layout.groups[g]
-		switch {
-		case x.size == 0:
-		case x.static.Verdict != 0:
-			if partial(ps, x.static) {
+		if x.size == 0 {
+			continue
+		}
+		if v := s.layout.verdict(x); !v.Allowed() {
+			v.Predicate = s.position(v.Predicate)
+			if partial(ps, v) {
 				return nil, false
 			}
-			h.Add(ps, x.static, 0, int(x.size))
-		default:
-			for _, t := range x.rejects {
-				r := filter.Rejection{Predicate: uint16(s.own), Verdict: t.verdict}
-				if t.n > 0 && partial(ps, r) {
-					return nil, false
-				}
-				h.Add(ps, r, int(t.slot), int(t.n))
+			h.Add(ps, v, int(x.member), int(x.size))
+			continue
+		}
+		for _, t := range x.rejects {
+			r := filter.Rejection{Predicate: uint16(s.own), Verdict: t.verdict}
+			if t.n > 0 && partial(ps, r) {
+				return nil, false
 			}
-			if len(x.heap) > 0 {
-				i := int(x.heap[0].slot)
-				r := ps.First(i)
-				if partial(ps, r) || ps.Err(r, i) != nil {
-					return nil, false
-				}
-				h.Add(ps, r, i, len(x.heap))
+			h.Add(ps, r, int(x.member), int(t.n))
+		}
+		if x.count > 0 {
+			i := int(x.top.slot)
+			r := ps.First(i)
+			if partial(ps, r) || ps.Err(r, i) != nil {
+				return nil, false
 			}
+			h.Add(ps, r, i, int(x.count))
 		}
 	}
 	return s.attempt.failure(nodes, &h), true
+}
+
+// position returns where the predicate of a plugin of the profile stands.
+func (s *shape) position(plugin uint16) uint16 {
+	for at, k := range s.plugin {
+		if k == int(plugin) {
+			return uint16(at)
+		}
+	}
+	return 0
 }
 
 // partial reports whether the reasons of a rejection must be asked for node by node.

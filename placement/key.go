@@ -135,17 +135,33 @@ func (k *keyer) pod(p *v1.Pod) {
 	}
 }
 
-// layout writes what a layout depends on: what the pod asks of single nodes, and the topology keys by which the states tell
-// nodes apart.
-func (k *keyer) layout(s *shape) {
-	p := s.pod
-	k.requests(p)
+// statics writes what the plugins that look at nodes only read of a pod.
+func (k *keyer) statics(plan *Plan, p *v1.Pod) {
 	k.text(p.Spec.NodeName)
 	k.pairs(p.Spec.NodeSelector)
 	k.tolerations(p.Spec.Tolerations)
 	k.flag(p.Spec.HostNetwork)
 	k.flag(p.Spec.HostUsers != nil && !*p.Spec.HostUsers)
+	k.features(p.Spec.Containers)
+	k.features(p.Spec.InitContainers)
 	k.nodeAffinity(p.Spec.Affinity)
+	for _, f := range plan.custom {
+		k.b = f.AppendKey(k.b, p)
+	}
+}
+
+// features writes the restart rules, from which the features that a pod needs of its node follow.
+func (k *keyer) features(list []v1.Container) {
+	for i := range list {
+		for _, r := range list[i].RestartPolicyRules {
+			k.text(string(r.Action))
+		}
+	}
+	k.count(0)
+}
+
+// topology writes the keys by which the states of a pod tell nodes apart, and whether nodes without them are ignored.
+func (k *keyer) topology(s *shape) {
 	k.flag(s.soft != nil && s.softE.Defaulted())
 	k.flag(s.hard != nil)
 	if s.hard != nil {
@@ -158,8 +174,46 @@ func (k *keyer) layout(s *shape) {
 	if s.pods != nil {
 		k.texts(s.pods.AppendKeys(nil))
 	}
-	for _, f := range s.reuse.plan.custom {
-		k.b = f.AppendKey(k.b, p)
+}
+
+// part writes what the states of a pod depend on beside its namespace and statics: its constraints, which of its labels
+// matter to them, and which running pods' terms match it.
+func (k *keyer) part(c compiled, pod *v1.Pod, r *reuse) {
+	k.flag(c.hardE != nil)
+	if c.hardE != nil {
+		k.b = c.hardE.AppendKey(k.b)
+	}
+	k.flag(c.softE != nil)
+	if c.softE != nil {
+		k.b = c.softE.AppendKey(k.b)
+	}
+	if c.podsE == nil {
+		return
+	}
+	k.podAffinity(pod.Spec.Affinity)
+	labels, known := r.log.Namespace(pod.Namespace)
+	k.flag(c.podsE.SelfAll(labels, known))
+	r.matching(pod, func(id int32, at int, which uint64) {
+		k.count(int(id) + 1)
+		k.count(at)
+		k.number(int64(which))
+	})
+}
+
+// matching yields the term sets of running pods that match an incoming pod, and which of their terms do, 64 to a word.
+func (r *reuse) matching(pod *v1.Pod, yield func(id int32, at int, which uint64)) {
+	labels, _ := r.log.Namespace(pod.Namespace)
+	for id := range int32(r.log.TermSets()) {
+		rep, nodes, _ := r.log.TermSet(id)
+		if len(nodes) == 0 {
+			continue
+		}
+		r.which = r.terms.Terms(id, rep).AppendWhich(r.which[:0], pod, labels)
+		for at, w := range r.which {
+			if w != 0 {
+				yield(id, at, w)
+			}
+		}
 	}
 }
 
@@ -188,6 +242,10 @@ func (k *keyer) tolerations(list []v1.Toleration) {
 
 func (k *keyer) affinity(a *v1.Affinity) {
 	k.nodeAffinity(a)
+	k.podAffinity(a)
+}
+
+func (k *keyer) podAffinity(a *v1.Affinity) {
 	k.flag(a != nil && a.PodAffinity != nil)
 	if a != nil && a.PodAffinity != nil {
 		p := a.PodAffinity

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // With and without reuse every decision is the same, whatever happens to the cluster in between.
@@ -71,6 +72,19 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 				require.NoError(t, s.Forget(assumed[n-1]))
 				assumed = assumed[:n-1]
 			}
+		case 7:
+			n := s.Node(int(s.Order()[w.r.IntN(s.NodeCount())])).DeepCopy()
+			switch w.r.IntN(4) {
+			case 0:
+				n.Labels["revision"] = fmt.Sprint(step)
+			case 1:
+				n.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+			case 2:
+				n.Spec.Taints, n.Spec.Unschedulable = nil, false
+			case 3:
+				n.Status.Allocatable = testkit.Resources("cpu=9,memory=9Gi,pods=9")
+			}
+			require.NoError(t, s.UpdateNode(n))
 		case 6:
 			if w.chance(3) && len(marks) == 0 {
 				s = s.Fork()
@@ -79,6 +93,10 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 			}
 		default:
 			p := w.pod(base + w.r.IntN(shapes))
+			if w.chance(2) { // a pod like no other
+				p.Labels["pod"] = p.Name
+				p.Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=%dm,memory=%d", 100+w.r.IntN(900), 1+w.r.IntN(1<<30)))
+			}
 			without, err := New(s, profile)
 			require.NoError(t, err)
 			without.reuse = nil

@@ -174,6 +174,9 @@ type image struct {
 // Dynamic reports whether the score of a slot can change by events on others: when some node has an image of the pod.
 func (s *ImageState) Dynamic() bool { return len(s.images) > 0 }
 
+// Zero reports whether every node scores 0 because no node has an image of the pod.
+func (s *ImageState) Zero() bool { return len(s.images) == 0 }
+
 // AppendSignature appends which of the pod's images slot i has.
 func (s *ImageState) AppendSignature(dst []int32, i int) []int32 {
 	var bits int32
