@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"net/http"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -106,7 +105,7 @@ func Classify(s *metav1.Status) Answer {
 	switch {
 	case s.Status == metav1.StatusSuccess, s.Code >= 200 && s.Code < 300:
 		return Accepted
-	case s.Code == http.StatusTooManyRequests || s.Reason == metav1.StatusReasonTooManyRequests:
+	case s.Code == codeTooMany || s.Reason == metav1.StatusReasonTooManyRequests:
 		if s.Details != nil {
 			for _, c := range s.Details.Causes {
 				if c.Type == policyv1.DisruptionBudgetCause {
@@ -115,7 +114,7 @@ func Classify(s *metav1.Status) Answer {
 			}
 		}
 		return RateLimited
-	case s.Code == http.StatusInternalServerError:
+	case s.Code == codeInternal:
 		return SeveralBudgets
 	}
 	return OtherRefusal

@@ -3,7 +3,6 @@ package disruption
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +16,18 @@ const (
 	messageViolates = "Cannot evict pod as it would violate the pod's disruption budget."
 	maxDisrupted    = 2000
 	retrySeconds    = 10
+)
+
+// HTTP status codes.
+const (
+	codeCreated       = 201
+	codeBadRequest    = 400
+	codeForbidden     = 403
+	codeNotFound      = 404
+	codeConflict      = 409
+	codeUnprocessable = 422
+	codeTooMany       = 429
+	codeInternal      = 500
 )
 
 // Decision is the answer of the Eviction API to one request, and what it does.
@@ -97,20 +108,20 @@ func Decide(pod *v1.Pod, pdbs []*policyv1.PodDisruptionBudget, r Request, now ti
 
 func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, now time.Time) Decision {
 	if pod != nil && r.Eviction != nil && r.Eviction.Name != "" && r.Eviction.Name != pod.Name {
-		return refuse(badRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, "name in URL does not match name in Eviction object")
+		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, "name in URL does not match name in Eviction object")
 	}
 	dryRun, err := r.dryRun()
 	if err != nil {
-		return refuse(badRequest, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, err.Error())
 	}
 	o := r.options()
 	if o.IgnoreStoreReadErrorWithClusterBreakingPotential != nil && *o.IgnoreStoreReadErrorWithClusterBreakingPotential {
-		return refuse(badRequest, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: is not allowed with eviction")
+		return refuse(badRequest, codeUnprocessable, metav1.StatusReasonInvalid, "ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: is not allowed with eviction")
 	}
 	if pod == nil {
-		return refuse(notFound, http.StatusNotFound, metav1.StatusReasonNotFound, "the pod is not found")
+		return refuse(notFound, codeNotFound, metav1.StatusReasonNotFound, "the pod is not found")
 	}
-	d := Decision{Code: http.StatusCreated, DryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering}
+	d := Decision{Code: codeCreated, DryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering}
 	for _, b := range covering {
 		d.Budgets = append(d.Budgets, b.Name)
 	}
@@ -126,7 +137,7 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 		return d.delete(pod, now)
 	case 1:
 	default:
-		return d.refuse(several, http.StatusInternalServerError, metav1.StatusReasonInternalError, messageSeveral)
+		return d.refuse(several, codeInternal, metav1.StatusReasonInternalError, messageSeveral)
 	}
 	b := covering[0]
 	if !ready(pod) && letsUnhealthyGo(b) {
@@ -193,7 +204,7 @@ func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time.Time) bool {
 	s := &b.Status
 	forbidden := func(kind refusal, why string) {
-		*d = d.refuse(kind, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("poddisruptionbudget.policy %q is forbidden: %s", b.Name, why))
+		*d = d.refuse(kind, codeForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("poddisruptionbudget.policy %q is forbidden: %s", b.Name, why))
 	}
 	switch {
 	case s.ObservedGeneration < b.Generation:
@@ -266,7 +277,7 @@ func (d *Decision) refuse(kind refusal, code int32, reason metav1.StatusReason, 
 }
 
 func (d *Decision) notNow(kind refusal, retryAfter int32, cause string) Decision {
-	r := d.refuse(kind, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, messageViolates)
+	r := d.refuse(kind, codeTooMany, metav1.StatusReasonTooManyRequests, messageViolates)
 	r.Cause, r.RetryAfterSeconds = cause, retryAfter
 	return r
 }
@@ -287,7 +298,7 @@ func waitingHelps(kind refusal, covering []*policyv1.PodDisruptionBudget) bool {
 // delete is the end of an accepted request, where the preconditions are checked.
 func (d *Decision) delete(pod *v1.Pod, now time.Time) Decision {
 	if text := mismatch(d.Preconditions, pod); text != "" {
-		return d.refuse(conflict, http.StatusConflict, metav1.StatusReasonConflict, text)
+		return d.refuse(conflict, codeConflict, metav1.StatusReasonConflict, text)
 	}
 	if !d.DryRun {
 		d.Condition = &v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, ObservedGeneration: pod.Generation,
