@@ -43,9 +43,7 @@ func (t *FitTrial) change(p *v1.Pod, i int, sign int64) {
 	row.pods += sign
 	if t.known != nil {
 		if v, ok := t.known.PodRequests(p); ok {
-			for k, c := range t.s.columns {
-				row.plus[k] = addSaturated(row.plus[k], sign*v.At(c))
-			}
+			row.apply(t.s.columns, v, sign)
 			return
 		}
 	}
@@ -56,6 +54,20 @@ func (t *FitTrial) change(p *v1.Pod, i int, sign int64) {
 			}
 		}
 	})
+}
+
+// Apply pretends that a pod with these requests, in the columns of the rows' schema, comes to slot i (sign 1) or leaves it
+// (sign -1): Add and Remove for callers who have the row at hand.
+func (t *FitTrial) Apply(requests resources.Vector, i int, sign int64) {
+	row := t.row(i)
+	row.pods += sign
+	row.apply(t.s.columns, requests, sign)
+}
+
+func (c *fitChange) apply(columns []int, v resources.Vector, sign int64) {
+	for k, column := range columns {
+		c.plus[k] = addSaturated(c.plus[k], sign*v.At(column))
+	}
 }
 
 // row returns the changes of slot i, making an empty entry for it if need be. The pointer holds until the next call.

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/spread"
 )
 
 // Preempter answers "who gives way to this pod?" for the pods of one plan, and keeps what can be kept between questions. It
@@ -149,6 +150,10 @@ type WhatIf struct {
 	options Options
 	moves   []move
 
+	effects    map[*cluster.Info]*effect
+	last       *v1.Pod
+	lastEffect *effect
+
 	slot      int // that statics and nominated are of; -1: none
 	static    filter.Rejection
 	nominated []*v1.Pod
@@ -166,7 +171,7 @@ type move struct {
 
 // WhatIf returns the question of what the filters would say if. Options.Nominated counts in two passes.
 func (a *Attempt) WhatIf(o Options) *WhatIf {
-	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, fit: -1}
+	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, fit: -1, effects: map[*cluster.Info]*effect{}}
 	for k, t := range w.trials {
 		if t == nil {
 			continue
@@ -257,13 +262,78 @@ func (w *WhatIf) change(m move) {
 }
 
 func (w *WhatIf) apply(m move) {
+	n := int32(1)
+	if m.remove {
+		n = -1
+	}
+	e := w.effect(m.pod)
 	for _, k := range w.moving {
+		switch t := w.trials[k].(type) {
+		case *spread.Trial:
+			t.Apply(e.spread, m.slot, n)
+			continue
+		case *affinity.Trial:
+			t.Apply(e.affinity, m.slot, n)
+			continue
+		case *filter.FitTrial:
+			if e.known {
+				t.Apply(e.requests, m.slot, int64(n))
+				continue
+			}
+		}
 		if m.remove {
 			w.trials[k].Remove(m.pod, m.slot)
 		} else {
 			w.trials[k].Add(m.pod, m.slot)
 		}
 	}
+}
+
+// effect is what a pod does to the trials. Pods that count the same in the cluster share one.
+type effect struct {
+	known    bool
+	requests resources.Vector
+	spread   spread.Effect
+	affinity affinity.Effect
+}
+
+func (w *WhatIf) effect(pod *v1.Pod) *effect {
+	if w.last == pod {
+		return w.lastEffect
+	}
+	w.last, w.lastEffect = pod, w.lookUp(pod)
+	return w.lastEffect
+}
+
+func (w *WhatIf) lookUp(pod *v1.Pod) *effect {
+	s, ok := w.attempt.plan.cluster.(*cluster.Snapshot)
+	if !ok || s.Pod(pod.Namespace, pod.Name) != pod {
+		return w.work(pod, nil)
+	}
+	info := s.PodInfo(pod.Namespace, pod.Name)
+	if e, ok := w.effects[info]; ok {
+		return e
+	}
+	e := w.work(pod, info)
+	w.effects[info] = e
+	return e
+}
+
+// work finds out what a pod does to the trials.
+func (w *WhatIf) work(pod *v1.Pod, info *cluster.Info) *effect {
+	e := &effect{known: info != nil}
+	if info != nil {
+		e.requests = info.Requested()
+	}
+	for _, k := range w.moving {
+		switch t := w.trials[k].(type) {
+		case *spread.Trial:
+			e.spread = t.Effect(pod)
+		case *affinity.Trial:
+			e.affinity = w.attempt.Predicates[k].(podAffinity).Effect(pod)
+		}
+	}
+	return e
 }
 
 // Reset takes all changes back.

@@ -41,12 +41,22 @@ func (t *Trial) Add(pod *v1.Pod, i int) { t.move(pod, i, 1) }
 // Remove takes the pod from slot i.
 func (t *Trial) Remove(pod *v1.Pod, i int) { t.move(pod, i, -1) }
 
-func (t *Trial) move(pod *v1.Pod, i int, n int32) {
+func (t *Trial) move(pod *v1.Pod, i int, n int32) { t.Apply(t.Effect(pod), i, n) }
+
+// Effect returns what Add and Remove count for a pod: unlike HardState's it looks at namespace and labels only.
+func (t *Trial) Effect(pod *v1.Pod) Effect {
 	ss := &t.state.hard.selectors
 	if len(t.cols) == 0 || pod.Namespace != ss.namespace {
+		return 0
+	}
+	return Effect(ss.matches(pod.Labels))
+}
+
+// Apply counts n pods with an effect on slot i, or takes -n from it: Add and Remove with the effect kept.
+func (t *Trial) Apply(mask Effect, i int, n int32) {
+	if mask == 0 {
 		return
 	}
-	mask := ss.matches(pod.Labels)
 	for k := range t.cols {
 		col := &t.cols[k]
 		if mask>>col.selector&1 == 0 || uint(i) >= uint(len(col.into)) || col.into[i] < 0 {
