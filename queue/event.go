@@ -27,6 +27,15 @@ const (
 	Wildcard              Resource = "*"
 )
 
+func (r Resource) known() bool {
+	switch r {
+	case Pod, AssignedPod, UnschedulablePod, Node, PersistentVolume, PersistentVolumeClaim, CSINode, CSIDriver, VolumeAttachment,
+		CSIStorageCapacity, StorageClass, ResourceClaim, ResourceSlice, DeviceClass, PodGroup, Wildcard:
+		return true
+	}
+	return false
+}
+
 // Action is a set of bits: what happened to the object.
 type Action int64
 

@@ -147,6 +147,8 @@ func (o Options) Validate(path *field.Path) field.ErrorList {
 			}
 			if r.Event.Resource == "" {
 				errs = append(errs, field.Required(at.Child("events").Index(i).Child("event", "resource"), `a kind, or "*"`))
+			} else if !r.Event.Resource.known() && strings.Count(string(r.Event.Resource), ".") < 2 {
+				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), string(r.Event.Resource), "must be a resource of this package or plural.version.group"))
 			}
 			if r.Event.Action <= 0 || r.Event.Action&^All != 0 {
 				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "action"), int64(r.Event.Action), "must be a mask from 1 to 8191"))
