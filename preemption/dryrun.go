@@ -137,38 +137,48 @@ func (d *dryRun) search(i int) outcome {
 	return outcome{found: true}
 }
 
-// sort puts the units in order of importance, equal ones as they were found.
+// sort puts the units in order of importance, equal ones as they were found. Few are sorted by insertion.
 func (d *dryRun) sort() {
-	slices.SortStableFunc(d.units, func(a, b unit) int {
-		if less := d.r.Options.MoreImportant; less != nil {
-			p, q := d.members[a.from].Pod, d.members[b.from].Pod
-			switch {
-			case less(p, q):
-				return -1
-			case less(q, p):
-				return 1
-			}
-			return foreignFirst(a, b)
+	if len(d.units) > 32 {
+		slices.SortStableFunc(d.units, func(a, b unit) int { return d.compare(&a, &b) })
+		return
+	}
+	for k := 1; k < len(d.units); k++ {
+		for m := k; m > 0 && d.compare(&d.units[m], &d.units[m-1]) < 0; m-- {
+			d.units[m], d.units[m-1] = d.units[m-1], d.units[m]
 		}
-		switch {
-		case a.priority > b.priority:
-			return -1
-		case a.priority < b.priority:
-			return 1
-		}
-		if c := a.start.Compare(b.start); c != 0 {
-			return c
-		}
-		return foreignFirst(a, b)
-	})
+	}
 }
 
-// foreignFirst lets pods of other nodes come back before local ones of equal importance.
-func foreignFirst(a, b unit) int {
+func (d *dryRun) compare(a, b *unit) int {
+	if less := d.r.Options.MoreImportant; less != nil {
+		p, q := d.members[a.from].Pod, d.members[b.from].Pod
+		switch {
+		case less(p, q):
+			return -1
+		case less(q, p):
+			return 1
+		}
+		return first(a.foreign, b.foreign)
+	}
 	switch {
-	case a.foreign && !b.foreign:
+	case a.priority > b.priority:
 		return -1
-	case b.foreign && !a.foreign:
+	case a.priority < b.priority:
+		return 1
+	}
+	if c := a.start.Compare(b.start); c != 0 {
+		return c
+	}
+	return first(a.foreign, b.foreign) // pods of other nodes come back before local ones of equal importance
+}
+
+// first orders what has a property before what has not.
+func first(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
 		return 1
 	}
 	return 0
@@ -228,8 +238,14 @@ func (d *dryRun) any() bool {
 	return slices.ContainsFunc(d.units, func(u unit) bool { return u.out })
 }
 
-// victims appends the victims, most important first, and counts those that break a budget and those on other nodes.
+// victims returns the victims, most important first, of equal ones those that break a budget before the others, and counts
+// those that break one and those on other nodes.
 func (d *dryRun) victims(i int) (victims []Victim, violations, foreign int) {
+	for k := 1; k < len(d.units); k++ {
+		for m := k; m > 0 && d.units[m].violating && !d.units[m-1].violating && d.compare(&d.units[m], &d.units[m-1]) == 0; m-- {
+			d.units[m], d.units[m-1] = d.units[m-1], d.units[m]
+		}
+	}
 	from := len(d.pile)
 	for k := range d.units {
 		u := &d.units[k]
