@@ -133,6 +133,15 @@ func (s *State) AppendKeys(dst []string) []string {
 	return dst
 }
 
+// AppendCounted appends for each key of AppendKeys whether its place in a signature is of counts of the node, which are three
+// numbers, and not of a domain, which is one.
+func (s *State) AppendCounted(dst []bool) []bool {
+	for k := range s.columns {
+		dst = append(dst, s.columns[k].unique)
+	}
+	return dst
+}
+
 // AppendSignature appends the integers that determine verdict and raw score of slot i together with counts of whole
 // domains: slots of equal signature always get the same. For a key that nodes share it is the domain; for one that no two
 // nodes share (kubernetes.io/hostname) which counts are above 0, and the score. A slot's signature changes only by events

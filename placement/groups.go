@@ -13,22 +13,17 @@ import (
 // It reports false when the answer takes a look at each node: a score out of range, a verdict whose reasons differ from node
 // to node. The decision is the same.
 func (s *shape) decide(pod *v1.Pod, d *Decision) bool {
-	l, r := s.layout, s.reuse
+	r := s.reuse
 	if !s.heaps && !s.scan(pod) {
 		return false
 	}
+	s.gather()
 	r.feasible = r.feasible[:0]
 	feasible := 0
-	for g := range l.groups {
-		x := &l.groups[g]
-		if s.heaps {
-			if x.count = int32(len(x.heap)); x.count > 0 {
-				x.top = x.heap[0]
-			}
-		}
-		if x.count > 0 && l.verdict(x).Allowed() && s.allows(int(x.top.slot)) {
-			r.feasible = append(r.feasible, int32(g))
-			feasible += int(x.count)
+	for k := range r.groups {
+		if c := &r.groups[k]; s.allows(int(c.top.slot)) {
+			feasible += int(c.count)
+			r.feasible = append(r.feasible, *c)
 		}
 	}
 	slot, total := int32(-1), int64(0)
@@ -40,7 +35,7 @@ func (s *shape) decide(pod *v1.Pod, d *Decision) bool {
 		}
 		d.Failure = failure
 	case feasible == 1:
-		slot = l.groups[r.feasible[0]].top.slot
+		slot = r.feasible[0].top.slot
 	default:
 		if !s.addScores() {
 			return false
@@ -52,6 +47,54 @@ func (s *shape) decide(pod *v1.Pod, d *Decision) bool {
 		d.Node = r.log.Node(int(slot)).Name
 	}
 	return true
+}
+
+// candidate is a group of nodes with room: nodes of a group of the layout without exceptions, or exceptions.
+type candidate struct {
+	class int32
+	count int32
+	top   heapEntry
+}
+
+// gather lists the groups that have nodes with room, apart from those that a static predicate rejects.
+func (s *shape) gather() {
+	l, r, x := s.layout, s.reuse, &s.exceptions
+	r.groups = r.groups[:0]
+	for g := range l.groups {
+		base := &l.groups[g]
+		c := candidate{base.class, base.count, base.top}
+		if s.rows != nil {
+			c.count = int32(len(base.heap))
+		}
+		if c.count == 0 || !l.verdict(base).Allowed() {
+			continue
+		}
+		if s.rows != nil {
+			if g < len(x.inBase) {
+				c.count -= x.inBase[g]
+			}
+			if c.count == 0 {
+				continue
+			}
+			if c.top = base.heap[0]; x.some && x.group[c.top.slot] >= 0 {
+				c.top = x.best(base.heap, &r.frontier)
+			}
+		}
+		r.groups = append(r.groups, c)
+	}
+	for g := range x.groups {
+		e := &x.groups[g]
+		base := &l.groups[e.base]
+		c := candidate{base.class, e.count, e.top}
+		if s.rows != nil {
+			if c.count = int32(len(e.heap)); c.count > 0 {
+				c.top = e.heap[0]
+			}
+		}
+		if c.count > 0 && l.verdict(base).Allowed() {
+			r.groups = append(r.groups, c)
+		}
+	}
 }
 
 // scan judges the rows of every node for one pod and leaves in each group how many nodes have room and which is the best.
@@ -68,6 +111,10 @@ func (s *shape) scan(pod *v1.Pod) bool {
 		x := &l.groups[g]
 		x.count, x.rejects, x.top = 0, x.rejects[:0], heapEntry{key: -1}
 	}
+	except := &s.exceptions
+	for g := range except.groups {
+		except.groups[g].count, except.groups[g].top = 0, heapEntry{key: -1}
+	}
 	for rank, i := range r.plan.order() {
 		x := &l.groups[l.group[i]]
 		if !l.verdict(x).Allowed() {
@@ -79,6 +126,13 @@ func (s *shape) scan(pod *v1.Pod) bool {
 		}
 		if key < 0 {
 			x.tally(reject, 1)
+			continue
+		}
+		if except.some && except.group[i] >= 0 {
+			e := &except.groups[except.group[i]]
+			if e.count++; key > e.top.key {
+				e.top = heapEntry{key, int32(i)}
+			}
 			continue
 		}
 		if x.count++; key > x.top.key {
@@ -101,24 +155,24 @@ func (s *shape) allows(i int) bool {
 // addScores works out what each feasible group's nodes get beside their own scores. It reports false when a score is out
 // of range.
 func (s *shape) addScores() bool {
-	l, r := s.layout, s.reuse
+	r := s.reuse
 	r.add = append(r.add[:0], make([]int64, len(r.feasible))...)
 	r.raw = append(r.raw[:0], r.add...)
 	for k := range s.attempt.scorers {
 		x := &s.attempt.scorers[k]
 		if x.weigher != nil {
 			x.weigher.Begin()
-			for _, g := range r.feasible {
-				x.weigher.See(int(l.groups[g].top.slot), l.groups[g].count)
+			for j := range r.feasible {
+				x.weigher.See(int(r.feasible[j].top.slot), r.feasible[j].count)
 			}
 			x.weigher.Weigh()
 		}
 		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 		fixed := s.static.scorers[s.order[k]] != nil
-		for j, g := range r.feasible {
-			i := int(l.groups[g].top.slot)
+		for j := range r.feasible {
+			i := int(r.feasible[j].top.slot)
 			if fixed {
-				r.raw[j] = l.static.raw[l.groups[g].class][s.order[k]]
+				r.raw[j] = s.static.raw[r.feasible[j].class][s.order[k]]
 			} else {
 				r.raw[j] = x.Raw(i)
 			}
@@ -126,8 +180,8 @@ func (s *shape) addScores() bool {
 				lo, hi = min(lo, r.raw[j]), max(hi, r.raw[j])
 			}
 		}
-		for j, g := range r.feasible {
-			if x.ignored(int(l.groups[g].top.slot)) {
+		for j := range r.feasible {
+			if x.ignored(int(r.feasible[j].top.slot)) {
 				continue
 			}
 			n := r.raw[j]
@@ -145,11 +199,11 @@ func (s *shape) addScores() bool {
 
 // best returns the node with the largest total, the first in scan order of several.
 func (s *shape) best() (slot int32, total int64) {
-	l, r := s.layout, s.reuse
+	r := s.reuse
 	slot, total = -1, math.MinInt64
 	var rank int64
-	for j, g := range r.feasible {
-		top := l.groups[g].top
+	for j := range r.feasible {
+		top := r.feasible[j].top
 		t, place := top.key>>32+r.add[j], top.key&math.MaxUint32 // larger is earlier
 		if t > total || t == total && place > rank {
 			slot, total, rank = top.slot, t, place
@@ -182,14 +236,15 @@ func (s *shape) failure(nodes int) (*Failure, bool) {
 			}
 			h.Add(ps, r, int(x.member), int(t.n))
 		}
-		if x.count > 0 {
-			i := int(x.top.slot)
-			r := ps.First(i)
-			if partial(ps, r) || ps.Err(r, i) != nil {
-				return nil, false
-			}
-			h.Add(ps, r, i, int(x.count))
+	}
+	for k := range s.reuse.groups {
+		c := &s.reuse.groups[k]
+		i := int(c.top.slot)
+		r := ps.First(i)
+		if partial(ps, r) || ps.Err(r, i) != nil {
+			return nil, false
 		}
+		h.Add(ps, r, i, int(c.count))
 	}
 	return s.attempt.failure(nodes, &h), true
 }

@@ -1,8 +1,6 @@
 package placement
 
 import (
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 )
@@ -11,8 +9,9 @@ import (
 // verdicts that move whole domains and scores that are normalized over all feasible nodes included, is asked once for each
 // group.
 //
-// Shapes that ask for the same, tolerate and select the same nodes and look at the same topology keys share a layout, as
-// long as no signature depends on the pods of a node.
+// Shapes that ask for the same, tolerate and select the same nodes and look at the same topology keys share a layout: its
+// signatures know nothing of counts. Nodes where a count of a single node matters (a topology key that no two nodes share)
+// are exceptions of the shape.
 type layout struct {
 	version uint64
 	changes int
@@ -46,37 +45,42 @@ type tally struct {
 	n       int32
 }
 
-// lay gives the shape its layout, a new one if need be; with heaps over w unless w is nil.
-func (r *reuse) lay(s *shape, w *rows) bool {
-	private := r.private(s)
-	var key string
-	if !private {
-		r.key.b = r.key.b[:0]
-		r.key.flag(w != nil)
-		if w != nil {
-			r.key.requests(s.pod)
-		}
-		r.key.statics(r.plan, s.pod)
-		r.key.topology(s)
-		if l, ok := r.layouts[string(r.key.b)]; ok {
-			s.layout = l
-			return l.follow(r, s, nil)
-		}
-		key = string(r.key.b)
+// lay gives the shape its layout, a new one if need be, and its exceptions.
+func (r *reuse) lay(s *shape) bool {
+	s.markUp()
+	r.key.b = r.key.b[:0]
+	r.key.flag(s.rows != nil)
+	if s.rows != nil {
+		r.key.requests(s.pod)
 	}
-	n := r.log.Len()
-	l := &layout{
-		version: r.log.Version(), changes: len(r.changes), static: s.static, rows: w,
-		group: make([]int32, n), index: map[string]int32{},
+	r.key.statics(r.plan, s.pod)
+	r.key.topology(s)
+	for _, m := range s.marks {
+		r.key.count(int(m))
 	}
-	if !private {
-		r.layouts[key] = l
+	l, ok := r.layouts[string(r.key.b)]
+	if !ok {
+		l = r.newLayout(s)
+		r.layouts[string(r.key.b)] = l
 	}
 	s.layout = l
+	if !l.follow(r, s) {
+		return false
+	}
+	s.exceptions.build(s)
+	return true
+}
+
+func (r *reuse) newLayout(s *shape) *layout {
+	n := r.log.Len()
+	l := &layout{
+		version: r.log.Version(), changes: len(r.changes), static: s.static, rows: s.rows,
+		group: make([]int32, n), index: map[string]int32{},
+	}
 	for i := range n {
 		l.group[i] = -1
 	}
-	if w != nil {
+	if l.rows != nil {
 		l.where, l.reject = make([]int32, n), make([]uint16, n)
 		for i := range n {
 			l.where[i] = -1
@@ -85,30 +89,7 @@ func (r *reuse) lay(s *shape, w *rows) bool {
 	for _, i := range r.plan.order() {
 		l.join(s, int32(i))
 	}
-	return true
-}
-
-// private reports whether a signature of the shape depends on the pods of the node: a topology key that no two nodes share.
-func (r *reuse) private(s *shape) bool {
-	for _, key := range s.topologyKeys() {
-		if _, domains, have := r.log.Domains(key); key == v1.LabelHostname || domains >= have && have > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *shape) topologyKeys() (keys []string) {
-	if s.hard != nil {
-		keys = s.hardE.Keys(keys)
-	}
-	if s.soft != nil {
-		keys = s.softE.Keys(keys)
-	}
-	if s.pods != nil {
-		keys = s.pods.AppendKeys(keys)
-	}
-	return keys
+	return l
 }
 
 // join puts a slot into the group of its signature: its static class, and where it stands for the states of s.
@@ -121,15 +102,8 @@ func (l *layout) join(s *shape, i int32) {
 
 func (l *layout) find(s *shape, i int32) int32 {
 	l.scratch.ints = append(l.scratch.ints[:0], l.static.class[i])
-	if s.hard != nil {
-		l.scratch.ints = s.hard.AppendSignature(l.scratch.ints, int(i))
-	}
-	if s.soft != nil {
-		l.scratch.ints = s.soft.AppendSignature(l.scratch.ints, int(i))
-	}
-	if s.pods != nil {
-		l.scratch.ints = s.pods.AppendSignature(l.scratch.ints, int(i))
-	}
+	l.scratch.ints = s.sign(l.scratch.ints, int(i))
+	s.blank(l.scratch.ints[1:])
 	g, ok := l.index[string(l.scratch.key())]
 	if !ok {
 		g = int32(len(l.groups))
@@ -216,15 +190,11 @@ func (l *layout) rank(i int32) {
 	l.enter(i)
 }
 
-// follow takes the layout to the version of the cluster, with s, one of the shapes that share it. moved are the slots whose
-// signatures changed with the counts of a private layout's shape. The rows must have followed already. It reports false when
-// the log does not reach back.
-func (l *layout) follow(r *reuse, s *shape, moved []int32) bool {
+// follow takes the layout to the version of the cluster, with s, one of the shapes that share it. The rows must have followed
+// already. It reports false when the log does not reach back.
+func (l *layout) follow(r *reuse, s *shape) bool {
 	for ; l.changes < len(r.changes); l.changes++ {
 		l.move(s, r.changes[l.changes].slot)
-	}
-	for _, i := range moved {
-		l.move(s, i)
 	}
 	version := r.log.Version()
 	if version == l.version {

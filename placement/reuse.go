@@ -47,10 +47,11 @@ type reuse struct {
 	ranked []int32 // place in scan order by slot
 	of     []int   // the scan order that ranked was made of
 
-	feasible []int32 // scratch
-	raw, add []int64
-	names    []string
-	which    []uint64
+	groups, feasible []candidate // scratch
+	frontier         heap
+	raw, add         []int64
+	names            []string
+	which            []uint64
 }
 
 // nodeChange is a node whose object was replaced.

@@ -36,8 +36,11 @@ type shape struct {
 	changes int     // of the statics when the attempt was put together
 
 	effects effects
-	moved   []int32 // slots whose signature changed with the counts
-	private bool
+	moved   []int32 // slots where counts changed
+	marks   []mark  // of the signature
+	nodes   int     // changes of nodes that the exceptions have followed
+
+	exceptions exceptions
 
 	termsets map[int32]bool // of a part: the term sets that match its pods
 }
@@ -107,7 +110,7 @@ func (r *reuse) compile(pod *v1.Pod) (c compiled, ok bool) {
 // build works out everything anew.
 func (s *shape) build() {
 	r := s.reuse
-	*s = shape{reuse: r, pod: s.pod, heaps: s.heaps, epoch: r.epoch, version: r.log.Version(), columns: r.log.Schema().Len()}
+	*s = shape{reuse: r, pod: s.pod, heaps: s.heaps, epoch: r.epoch, version: r.log.Version(), columns: r.log.Schema().Len(), nodes: len(r.changes)}
 	var ok bool
 	if s.compiled, ok = r.compile(s.pod); !ok {
 		return
@@ -138,8 +141,7 @@ func (s *shape) build() {
 		r.matching(s.pod, func(id int32, _ int, _ uint64) { s.termsets[id] = true })
 	}
 	s.assemble()
-	s.usable = s.inOrder() && r.lay(s, s.rows)
-	s.private = r.private(s)
+	s.usable = s.inOrder() && r.lay(s)
 }
 
 // read takes note of what a state reads of nodes.
@@ -248,19 +250,20 @@ func (s *shape) follow() bool {
 	if s.pods != nil && s.keys != len(s.pods.AppendKeys(r.names[:0])) { // a running pod brought a topology key of its own
 		s.keys = len(s.pods.AppendKeys(r.names[:0]))
 		r.read(nil, s.pods.AppendKeys(nil))
-		s.moved = s.moved[:0]
-		s.private = r.private(s)
-		return r.lay(s, s.rows)
+		s.moved, s.nodes = s.moved[:0], len(r.changes)
+		return r.lay(s)
 	}
-	if !s.private {
-		s.moved = s.moved[:0]
-	}
-	ok := s.layout.follow(r, s, s.moved)
-	s.moved = s.moved[:0]
-	if !ok {
+	if !s.layout.follow(r, s) {
 		s.build()
 		return s.usable
 	}
+	for ; s.nodes < len(r.changes); s.nodes++ {
+		s.exceptions.move(s, r.changes[s.nodes].slot)
+	}
+	for _, i := range s.moved {
+		s.exceptions.move(s, i)
+	}
+	s.moved = s.moved[:0]
 	return true
 }
 
@@ -269,6 +272,9 @@ func (s *shape) apply(e *cluster.Event) {
 	slot, n := int(e.Node), e.N
 	if n == 0 || e.Set < 0 {
 		return
+	}
+	if s.exceptions.some {
+		s.exceptions.rank(s, e.Node)
 	}
 	x := s.effects.set(s, e.Set)
 	if x.none && (e.Terms < 0 || s.pods == nil) {

@@ -267,6 +267,15 @@ func (s *HardState) AppendSignature(dst []int32, i int) []int32 {
 	return dst
 }
 
+// AppendCounted appends for each number of a signature whether it is a count, of a key of which every node has its own value;
+// all others are domains. It holds until the next Count.
+func (s *HardState) AppendCounted(dst []bool) []bool {
+	for k := range s.cols {
+		dst = append(dst, s.cols[k].unique)
+	}
+	return dst
+}
+
 // Clone returns a copy that moves on its own. O(domains).
 func (s *HardState) Clone() *HardState {
 	out := *s

@@ -269,6 +269,15 @@ func (s *SoftState) AppendSignature(dst []int32, i int) []int32 {
 	return dst
 }
 
+// AppendCounted appends for each number of a signature whether it is a count of the node; all others are domains. It holds
+// until the next Count.
+func (s *SoftState) AppendCounted(dst []bool) []bool {
+	for k := range s.cols {
+		dst = append(dst, s.cols[k].hostname || s.cols[k].unique)
+	}
+	return dst
+}
+
 // Normalize turns the raw score of a node that is not ignored into 0..100, where more is better; lo and hi are the smallest
 // and largest raw score of those nodes. 100 when hi is 0 or less; otherwise 100 * (hi + lo - raw) / hi in integers: the
 // best node gets 100, and the worst 0 only if lo is 0.

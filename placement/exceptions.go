@@ -1,0 +1,198 @@
+package placement
+
+// exceptions are the nodes on which a count of that one node matters to a shape: some of its pods run there, for a topology
+// key that no two nodes share. They stand in groups of their own, by signature.
+type exceptions struct {
+	group  []int32 // by slot; -1: none
+	where  []int32 // position in its heap; -1: rejected by its rows, or there are no heaps
+	groups []exception
+	index  map[string]int32
+	inBase []int32 // by group of the layout: exceptions that its heap or scan counts too
+	some   bool    // the shape can have exceptions
+	sign   signature
+}
+
+// exception is the exceptions of one signature.
+type exception struct {
+	base  int32 // the group of the layout that they stand in as well
+	size  int32
+	heap  heap
+	count int32
+	top   heapEntry
+}
+
+// mark says what a place of the signature is.
+type mark uint8
+
+const (
+	domain    mark = iota // a domain: no count
+	count                 // the count of one node; -1 without the key
+	flagged               // of inter-pod affinity: flags of one node, -1 without the key,
+	flagScore             // and its score
+)
+
+// markUp says what the places of the shape's signature are.
+func (s *shape) markUp() {
+	s.marks = s.marks[:0]
+	var counted []bool
+	if s.hard != nil {
+		counted = s.hard.AppendCounted(counted)
+	}
+	if s.soft != nil {
+		counted = s.soft.AppendCounted(counted)
+	}
+	for _, c := range counted {
+		if c {
+			s.marks = append(s.marks, count)
+		} else {
+			s.marks = append(s.marks, domain)
+		}
+	}
+	if s.pods == nil {
+		return
+	}
+	for _, c := range s.pods.AppendCounted(nil) {
+		if c {
+			s.marks = append(s.marks, flagged, flagScore, flagScore)
+		} else {
+			s.marks = append(s.marks, domain)
+		}
+	}
+}
+
+// sign appends where slot i stands for the states.
+func (s *shape) sign(dst []int32, i int) []int32 {
+	if s.hard != nil {
+		dst = s.hard.AppendSignature(dst, i)
+	}
+	if s.soft != nil {
+		dst = s.soft.AppendSignature(dst, i)
+	}
+	if s.pods != nil {
+		dst = s.pods.AppendSignature(dst, i)
+	}
+	return dst
+}
+
+// blank takes the counts of single nodes out of a signature and reports whether there were any.
+func (s *shape) blank(ints []int32) (counted bool) {
+	for k, m := range s.marks {
+		if m != domain && ints[k] != 0 && (ints[k] != -1 || m == flagScore) {
+			ints[k], counted = 0, true
+		}
+	}
+	return counted
+}
+
+// build looks at every node.
+func (x *exceptions) build(s *shape) {
+	*x = exceptions{group: x.group[:0], where: x.where[:0], groups: x.groups[:0], inBase: x.inBase[:0], sign: x.sign}
+	for _, m := range s.marks {
+		x.some = x.some || m != domain
+	}
+	if !x.some {
+		return
+	}
+	x.index = map[string]int32{}
+	n := len(s.layout.group)
+	x.group, x.where = append(x.group, make([]int32, n)...), append(x.where, make([]int32, n)...)
+	for i := range n {
+		x.group[i], x.where[i] = -1, -1
+	}
+	for _, i := range s.reuse.plan.order() {
+		x.move(s, int32(i))
+	}
+}
+
+// move puts a slot where its signature belongs.
+func (x *exceptions) move(s *shape, i int32) {
+	if !x.some || s.layout.group[i] < 0 {
+		return
+	}
+	x.sign.ints = append(x.sign.ints[:0], s.layout.group[i])
+	x.sign.ints = s.sign(x.sign.ints, int(i))
+	x.sign.key()
+	if !s.blank(x.sign.ints[1:]) {
+		x.leave(s, i)
+		x.group[i] = -1
+		return
+	}
+	g, ok := x.index[string(x.sign.bytes)]
+	if !ok {
+		g = int32(len(x.groups))
+		x.groups = append(x.groups, exception{base: s.layout.group[i]})
+		x.index[string(x.sign.bytes)] = g
+	}
+	if x.group[i] != g {
+		x.leave(s, i)
+		x.group[i] = g
+		x.groups[g].size++
+	}
+	x.rank(s, i)
+}
+
+// leave takes a slot out of its group.
+func (x *exceptions) leave(s *shape, i int32) {
+	g := x.group[i]
+	if g < 0 {
+		return
+	}
+	x.groups[g].size--
+	if x.where[i] >= 0 {
+		x.groups[g].heap.remove(int(x.where[i]), x.where)
+		x.add(x.groups[g].base, -1)
+	}
+}
+
+// rank takes over what the rows say of an exception now.
+func (x *exceptions) rank(s *shape, i int32) {
+	w := s.layout.rows
+	if w == nil || x.group[i] < 0 {
+		return
+	}
+	g := &x.groups[x.group[i]]
+	key := w.keys[i]
+	switch at := x.where[i]; {
+	case at >= 0 && key >= 0:
+		if g.heap[at].key != key {
+			g.heap.set(int(at), key, x.where)
+		}
+	case at >= 0:
+		g.heap.remove(int(at), x.where)
+		x.add(g.base, -1)
+	case key >= 0:
+		g.heap.push(heapEntry{key, i}, x.where)
+		x.add(g.base, 1)
+	}
+}
+
+func (x *exceptions) add(base, n int32) {
+	for int(base) >= len(x.inBase) {
+		x.inBase = append(x.inBase, 0)
+	}
+	x.inBase[base] += n
+}
+
+// best returns the first entry in the order of the heap that is no exception. It goes down the heap from the top, so that it
+// costs as much as there are exceptions better than the best.
+func (x *exceptions) best(h heap, frontier *heap) heapEntry {
+	*frontier = append((*frontier)[:0], heapEntry{h[0].key, 0})
+	for {
+		// the frontier holds positions of h, unordered and short
+		at := 0
+		for k := range *frontier {
+			if (*frontier)[k].key > (*frontier)[at].key {
+				at = k
+			}
+		}
+		i := int((*frontier)[at].slot)
+		if x.group[h[i].slot] < 0 {
+			return h[i]
+		}
+		(*frontier)[at] = (*frontier)[len(*frontier)-1]
+		*frontier = (*frontier)[:len(*frontier)-1]
+		for c := i*fan + 1; c < min(i*fan+1+fan, len(h)); c++ {
+			*frontier = append(*frontier, heapEntry{h[c].key, int32(c)})
+		}
+	}
+}
