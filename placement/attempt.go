@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/score"
 )
 
@@ -123,6 +124,18 @@ func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 		}
 		return a.Predicates.TwoPass(trials, i, nominated, nil)
 	}
+}
+
+// Volumes returns what has to happen to the pod's claims when it goes to slot i, which must be feasible: what Reserve of
+// Plan.Volumes takes. Nothing for a pod that VolumeBinding skips.
+func (a *Attempt) Volumes(i int) volume.Decision {
+	for _, p := range a.Predicates {
+		if b, ok := p.(binding); ok {
+			d, _ := b.Bindings(i)
+			return d
+		}
+	}
+	return volume.Decision{}
 }
 
 // Verdicts appends the first rejection of every slot, by slot; a slot that is free, or outside the named nodes, gets

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/score"
 )
 
@@ -23,6 +24,8 @@ type Decision struct {
 	Feasible  int `json:"feasible"`
 	// Next is where the next search begins (Options.Next).
 	Next int `json:"-"`
+	// Volumes is what has to happen to the pod's claims on that node; see Plan.Assume. Most often nothing.
+	Volumes volume.Decision `json:"-"`
 	// Failure says why there is no node; nil when there is one.
 	Failure *Failure `json:"failure,omitempty"`
 }
@@ -54,7 +57,7 @@ func (f *Failure) Text() string {
 }
 
 // Decide chooses a node for the pod as v1.36 does: the filters in order, the scores, the best total; of several best the
-// first in scan order, or what Options.Tie says. It changes nothing; assume the pod in the cluster to go on with the next.
+// first in scan order, or what Options.Tie says. It changes nothing; Assume the decision to go on with the next pod.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	d := Decision{Slot: -1, Nodes: len(p.order()), Next: o.Next}
 	if d.Nodes == 0 {
@@ -96,7 +99,7 @@ func (a *Attempt) decide(d Decision, o Options) Decision {
 		d.Slot, d.Total = found.Feasible[best], totals[best]
 	}
 	if d.Slot >= 0 {
-		d.Node = a.plan.cluster.Node(d.Slot).Name
+		d.Node, d.Volumes = a.plan.cluster.Node(d.Slot).Name, a.Volumes(d.Slot)
 	}
 	return d
 }

@@ -19,6 +19,7 @@ type Plan struct {
 	profile Profile
 	reuse   *reuse     // nil: nothing is kept
 	custom  []Reusable // plugins of the user's
+	volumes *Volumes   // of the volume plugins
 
 	scan    []int   // slots in scan order
 	scanned []int32 // the cluster's own list that scan was made of
@@ -30,6 +31,7 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 		return nil, errs.ToAggregate()
 	}
 	p := &Plan{cluster: c, profile: profile}
+	p.profile.Filters, p.volumes = share(profile.Filters, c)
 	for _, f := range profile.Filters {
 		p.addCustom(f)
 	}
@@ -45,6 +47,9 @@ func (p *Plan) addCustom(plugin any) {
 		p.custom = append(p.custom, r)
 	}
 }
+
+// Volumes returns what the plan's volume plugins share.
+func (p *Plan) Volumes() *Volumes { return p.volumes }
 
 // Options are what one question may add. The zero value asks about the cluster as it is.
 type Options struct {

@@ -42,6 +42,7 @@ func DefaultProfile() Profile {
 		SchedulerName: v1.DefaultSchedulerName,
 		Filters: []FilterPlugin{
 			NodeUnschedulable{}, NodeName{}, TaintToleration{}, NodeAffinity{}, NodePorts{}, NodeResourcesFit{},
+			VolumeRestrictions{}, NodeVolumeLimits{}, VolumeBinding{}, VolumeZone{},
 			PodTopologySpread{}, InterPodAffinity{}, DynamicResources{}, NodeDeclaredFeatures{},
 		},
 		Scores: []Weighted{

@@ -3,6 +3,7 @@ package volume
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -52,6 +53,23 @@ func NewLedger(base Objects) *Ledger {
 		base: base, pods: map[types.UID]*assumption{}, volumes: map[string]*hold{}, claims: map[string]*hold{},
 		users: map[string][]types.UID{},
 	}
+}
+
+// Clone returns a ledger with the same assumptions over other objects, such as those of a copy of the cluster. The two do not
+// influence each other. O(assumptions).
+func (l *Ledger) Clone(base Objects) *Ledger {
+	c := NewLedger(base)
+	maps.Copy(c.pods, l.pods)
+	for name, h := range l.volumes {
+		c.volumes[name] = &hold{claim: h.claim, node: h.node, pods: slices.Clone(h.pods)}
+	}
+	for k, h := range l.claims {
+		c.claims[k] = &hold{claim: h.claim, node: h.node, pods: slices.Clone(h.pods)}
+	}
+	for k, uids := range l.users {
+		c.users[k] = slices.Clone(uids)
+	}
+	return c
 }
 
 // SetObjects replaces the objects under the assumptions, after the API showed changes.

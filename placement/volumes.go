@@ -1,0 +1,210 @@
+package placement
+
+import (
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter/volume"
+)
+
+// Storage is optional for a Cluster: the storage objects that the volume plugins read. A cluster.Snapshot need not have it,
+// its objects are known; any other cluster without it has none, so that pods with claims are rejected.
+type Storage interface {
+	VolumeObjects() volume.Objects
+}
+
+// Volumes is what the volume plugins of one cluster share: the decisions about volumes that the API objects do not show
+// yet, and which volumes the running pods use. A Plan makes one for itself unless its plugins come with one; plans that
+// place pods in the same cluster, such as those of several profiles, must share one. It follows the cluster and belongs to
+// one goroutine.
+//
+// A decision about volumes has three steps, as in kube-scheduler:
+//
+//   - Reserve, when the pod is assumed on its node: the next pod takes no volume that this one takes.
+//   - PreBind: the caller writes what volume.Decision.Objects returns to the API, and waits for it to be done.
+//   - Unreserve, when the pod could not be bound, and also when the API shows what was written.
+//
+// Plan.Assume and Plan.Forget do the first and last of these for callers who only try.
+type Volumes struct {
+	cluster Cluster
+	log     *cluster.Snapshot // nil: a cluster without a change log
+	ledger  *volume.Ledger
+
+	at      uint64 // version that what follows is of
+	usage   *volume.Usage
+	users   map[int][]*v1.Pod // by slot, the pods that the usage counts
+	classes volume.Table[*v1.PersistentVolume]
+}
+
+// NewVolumes returns Volumes over a cluster, without reservations.
+func NewVolumes(c Cluster) *Volumes {
+	v := newVolumes(c)
+	v.ledger = volume.NewLedger(v.objects())
+	return v
+}
+
+func newVolumes(c Cluster) *Volumes {
+	v := &Volumes{cluster: c}
+	if v.log, _ = c.(*cluster.Snapshot); v.log != nil {
+		v.at = v.log.Version()
+	}
+	return v
+}
+
+// Fork returns Volumes over another cluster, such as a fork of the snapshot, with the same reservations; from there on each
+// goes its own way. O(reservations).
+func (v *Volumes) Fork(c Cluster) *Volumes {
+	f := newVolumes(c)
+	f.ledger = v.ledger.Clone(f.objects())
+	return f
+}
+
+// Objects returns the storage objects with every reservation in them.
+func (v *Volumes) Objects() volume.Objects { return v.ledger.Objects() }
+
+// Reserve enters the decision for a pod that goes to a slot. Nothing to remember is no error and costs nothing. An error,
+// after which everything is as before, says that the pod has a reservation already, or that a volume or claim has been
+// promised otherwise since the pod was decided.
+func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
+	if d.Empty() {
+		return nil
+	}
+	return v.ledger.Assume(identified(pod), v.cluster.Node(slot), d)
+}
+
+// Unreserve takes back what Reserve entered for the pod, and reports whether there was anything.
+func (v *Volumes) Unreserve(pod *v1.Pod) bool { return v.ledger.Forget(identified(pod).UID) }
+
+// Reserved returns what was reserved for the pod, and false when nothing was.
+func (v *Volumes) Reserved(pod *v1.Pod) (volume.Decision, bool) {
+	return v.ledger.Decision(identified(pod).UID)
+}
+
+// identified is the pod with its name for UID when it has none.
+func identified(pod *v1.Pod) *v1.Pod {
+	if pod.UID != "" {
+		return pod
+	}
+	p := *pod
+	p.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	return &p
+}
+
+// objects are those of the cluster alone.
+func (v *Volumes) objects() volume.Objects {
+	if s := v.log; s != nil {
+		return volume.Objects{
+			Claims: s.Claims(), PersistentVolumes: byClass{v}, StorageClasses: s.StorageClasses(), CSINodes: s.CSINodes(),
+			CSIDrivers: s.CSIDrivers(), CSIStorageCapacities: s.CSIStorageCapacities(), VolumeAttachments: s.VolumeAttachments(),
+		}
+	}
+	if s, ok := v.cluster.(Storage); ok {
+		return s.VolumeObjects()
+	}
+	return volume.Objects{}
+}
+
+// inUse returns the volumes that running pods use, up to date: O(pods) at first and after nodes or objects changed, then
+// O(pods of the slots that changed).
+func (v *Volumes) inUse() *volume.Usage {
+	v.follow()
+	if v.usage == nil || v.log == nil {
+		v.usage, v.users = volume.NewUsage(v.cluster, v.Objects()), map[int][]*v1.Pod{}
+		for i := range v.cluster.Len() {
+			if pods := v.usersOf(i); len(pods) > 0 {
+				v.users[i] = pods
+			}
+		}
+	}
+	return v.usage
+}
+
+// follow drops what the change log says is worthless, and counts the slots that changed anew.
+func (v *Volumes) follow() {
+	if v.log == nil || v.at == v.log.Version() {
+		return
+	}
+	var slots []int
+	anew := false
+	known := v.log.Since(v.at, func(events []cluster.Event) {
+		for _, e := range events {
+			anew = anew || e.Node < 0 || e.Set < 0
+			slots = append(slots, int(e.Node))
+		}
+	})
+	v.at = v.log.Version()
+	if anew || !known {
+		v.usage, v.users, v.classes = nil, nil, nil
+	}
+	if v.usage == nil {
+		return
+	}
+	slices.Sort(slots)
+	for _, i := range slices.Compact(slots) {
+		v.recount(i)
+	}
+}
+
+// recount brings the usage of one slot up to date.
+func (v *Volumes) recount(i int) {
+	before, now := v.users[i], v.usersOf(i)
+	for _, p := range before {
+		if !slices.Contains(now, p) {
+			v.usage.Remove(p, i)
+		}
+	}
+	for _, p := range now {
+		if !slices.Contains(before, p) {
+			v.usage.Add(p, i)
+		}
+	}
+	v.users[i] = now
+}
+
+// usersOf returns the pods of a slot that have volumes that count.
+func (v *Volumes) usersOf(i int) []*v1.Pod {
+	var out []*v1.Pod
+	for p := range v.cluster.Pods(i) {
+		if stored(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// stored reports whether a pod has volumes that the volume plugins may look at: any but those that the kubelet makes.
+func stored(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i].VolumeSource
+		if v.ConfigMap == nil && v.Projected == nil && v.EmptyDir == nil && v.Secret == nil && v.HostPath == nil && v.DownwardAPI == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// byClass is the snapshot's volumes with an index by class that follows them.
+type byClass struct{ v *Volumes }
+
+// Get returns the volume of that name.
+func (t byClass) Get(namespace, name string) (*v1.PersistentVolume, bool) {
+	return t.v.log.PersistentVolumes().Get(namespace, name)
+}
+
+// All yields the volumes by name.
+func (t byClass) All() iter.Seq[*v1.PersistentVolume] { return t.v.log.PersistentVolumes().All() }
+
+// OfClass yields the volumes of one class by name.
+func (t byClass) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
+	t.v.follow()
+	if t.v.classes == nil {
+		t.v.classes = volume.IndexClasses(t.v.log.PersistentVolumes())
+	}
+	return t.v.classes.(interface {
+		OfClass(string) iter.Seq[*v1.PersistentVolume]
+	}).OfClass(class)
+}

@@ -1,0 +1,450 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func storageClass(name, provisioner string) *storagev1.StorageClass {
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
+}
+
+// disk is a free volume of a class in one zone.
+func disk(name, class, zone, size string) *v1.PersistentVolume {
+	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	pv.Spec.StorageClassName, pv.Status.Phase = class, v1.VolumeAvailable
+	pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(size)}
+	pv.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOncePod}
+	pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{zone}}},
+	}}}}
+	return pv
+}
+
+func waiting(name, class, size string, modes ...v1.PersistentVolumeAccessMode) *v1.PersistentVolumeClaim {
+	c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	c.Spec.StorageClassName, c.Spec.AccessModes = &class, modes
+	c.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(size)}
+	return c
+}
+
+// bind completes a claim with a CSI volume of its own.
+func bind(c *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, driver string) {
+	c.Spec.VolumeName, c.Annotations = pv.Name, map[string]string{volume.AnnBindCompleted: "yes"}
+	pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
+	pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: pv.Name}
+}
+
+func mounting(p *v1.Pod, claims ...string) *v1.Pod {
+	for _, c := range claims {
+		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: c, VolumeSource: v1.VolumeSource{
+			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: c}}})
+	}
+	return p
+}
+
+func threeZones() []*v1.Node {
+	var out []*v1.Node
+	for _, n := range []string{"a1", "a2", "b1", "b2", "c1"} {
+		out = append(out, testkit.Node(n).Zone(n[:1]).Capacity("cpu=4,memory=8Gi").Obj())
+	}
+	return out
+}
+
+func planOf(t testing.TB, o cluster.Objects) (*Plan, *cluster.Snapshot) {
+	t.Helper()
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	return p, s
+}
+
+func place(t *testing.T, p *Plan, pod *v1.Pod) Decision {
+	t.Helper()
+	d := p.Decide(pod, Options{})
+	require.True(t, d.Placed(), "%s", text(d))
+	require.NoError(t, p.Assume(pod, d))
+	return d
+}
+
+// A decision about volumes reaches the next pod through Assume, and is gone after Forget.
+func TestDecisionsAboutVolumesReachTheNextPod(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
+		PersistentVolumes: []*v1.PersistentVolume{disk("disk-b", "local", "b", "100Gi")},
+		Claims:            []*v1.PersistentVolumeClaim{waiting("data-1", "local", "50Gi"), waiting("data-2", "local", "50Gi")},
+	})
+	first, second := mounting(testkit.Pod("db-1").Obj(), "data-1"), mounting(testkit.Pod("db-2").Obj(), "data-2")
+	d := place(t, p, first)
+	require.Equal(t, "b1", d.Node)
+	require.Len(t, d.Volumes.Bind, 1)
+	require.Equal(t, "disk-b", d.Volumes.Bind[0].Volume.Name)
+	reserved, ok := p.Volumes().Reserved(first)
+	require.True(t, ok)
+	require.Equal(t, d.Volumes, reserved)
+
+	d = p.Decide(second, Options{})
+	require.Equal(t, "0/5 nodes are available: 5 node(s) didn't find available persistent volumes to bind.", d.Failure.Text())
+	require.Equal(t, []string{"VolumeBinding"}, d.Failure.Rejecters)
+
+	require.NoError(t, p.Forget(first))
+	require.Equal(t, "b1", p.Decide(second, Options{}).Node)
+	require.Equal(t, -1, s.PodSlot("default", "db-1"))
+	require.Error(t, p.Forget(first), "it is on no node")
+}
+
+// What happened in between cannot be overlooked: Assume says no and changes nothing.
+func TestAssumeOfAStaleDecision(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
+		PersistentVolumes: []*v1.PersistentVolume{disk("disk-b", "local", "b", "100Gi")},
+		Claims:            []*v1.PersistentVolumeClaim{waiting("data-1", "local", "50Gi"), waiting("data-2", "local", "50Gi")},
+	})
+	first, second := mounting(testkit.Pod("db-1").Obj(), "data-1"), mounting(testkit.Pod("db-2").Obj(), "data-2")
+	d1, d2 := p.Decide(first, Options{}), p.Decide(second, Options{})
+	require.NoError(t, p.Assume(first, d1))
+	require.EqualError(t, p.Assume(second, d2), `persistentvolume "disk-b" is promised to claim default/data-1, not free for default/data-2`)
+	require.Equal(t, -1, s.PodSlot("default", "db-2"))
+	require.Error(t, p.Assume(first, d1), "it is placed already")
+	_, ok := p.Volumes().Reserved(first)
+	require.True(t, ok, "the failed attempt took nothing back")
+	require.ErrorContains(t, p.Assume(testkit.Pod("x").Obj(), Decision{Slot: -1}), "the decision has no node")
+}
+
+// Of two pending pods with one ReadWriteOncePod claim the second is rejected, on every node.
+func TestReadWriteOncePod(t *testing.T) {
+	p, _ := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")},
+		Claims: []*v1.PersistentVolumeClaim{waiting("one", "fast", "1Gi", v1.ReadWriteOncePod)},
+	})
+	d := place(t, p, mounting(testkit.Pod("first").Obj(), "one"))
+	require.Len(t, d.Volumes.Provision, 1)
+	second := mounting(testkit.Pod("second").Obj(), "one")
+	d = p.Decide(second, Options{})
+	require.Equal(t, "0/5 nodes are available: 5 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.", d.Failure.Text())
+	slot, _ := p.Slot("b2")
+	require.Equal(t, []Rejection{
+		{Plugin: "VolumeRestrictions", Code: "Unschedulable", Numbers: []string{"claim one is used by default/first"},
+			Reasons: []string{"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"}},
+		{Plugin: "VolumeBinding", Code: "UnschedulableAndUnresolvable", Numbers: []string{"claim one: node(s) didn't find available persistent volumes to bind"},
+			Reasons: []string{"node(s) didn't find available persistent volumes to bind"}},
+	}, p.Fits(second, slot), "the claim is being provisioned for another node")
+}
+
+// Every volume plugin takes part in messages and numbers.
+func TestVolumePlugins(t *testing.T) {
+	limit := int32(1)
+	csi := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "a1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+		{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}}
+	used, zonal, other := waiting("used", "fast", "1Gi"), waiting("zonal", "fast", "1Gi"), waiting("other", "fast", "1Gi")
+	pvs := []*v1.PersistentVolume{disk("pv-used", "fast", "a", "1Gi"), disk("pv-zonal", "fast", "a", "1Gi"), disk("pv-other", "fast", "a", "1Gi")}
+	for k, c := range []*v1.PersistentVolumeClaim{used, zonal, other} {
+		bind(c, pvs[k], "csi.example.com")
+	}
+	pvs[1].Labels = map[string]string{v1.LabelTopologyZone: "a"}
+	p, _ := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")},
+		PersistentVolumes: pvs, Claims: []*v1.PersistentVolumeClaim{used, zonal, other}, CSINodes: []*storagev1.CSINode{csi},
+		Pods: []*v1.Pod{mounting(testkit.Pod("user").On("a1").Obj(), "used")},
+	})
+	pod := mounting(testkit.Pod("p").Obj(), "zonal")
+	got := map[string][]Rejection{}
+	for _, name := range []string{"a1", "a2", "b1"} {
+		slot, _ := p.Slot(name)
+		got[name] = p.Fits(pod, slot)
+	}
+	require.Equal(t, map[string][]Rejection{
+		"a1": {{Plugin: "NodeVolumeLimits", Code: "Unschedulable", Reasons: []string{"node(s) exceed max volume count"}, Numbers: []string{"csi.example.com: 1 attached and 1 more, 1 allowed"}}},
+		"a2": nil,
+		"b1": {
+			{Plugin: "VolumeBinding", Code: "UnschedulableAndUnresolvable", Reasons: []string{"node(s) didn't match PersistentVolume's node affinity"},
+				Numbers: []string{"claim zonal with volume pv-zonal: node(s) didn't match PersistentVolume's node affinity"}},
+			{Plugin: "VolumeZone", Code: "UnschedulableAndUnresolvable", Reasons: []string{"node(s) had no available volume zone"},
+				Numbers: []string{"volume pv-zonal: topology.kubernetes.io/zone is a"}},
+		},
+	}, got)
+	d := p.Decide(mounting(testkit.Pod("q").Obj(), "nowhere"), Options{})
+	require.Equal(t, `0/5 nodes are available: persistentvolumeclaim "nowhere" not found.`, d.Failure.Text())
+	require.Equal(t, []string{"VolumeRestrictions"}, d.Failure.Rejecters)
+	require.Equal(t, filter.UnschedulableAndUnresolvable, d.Failure.Code)
+}
+
+// Pods without volumes of their own skip the four plugins, without allocation.
+func TestVolumePluginsSkipAtOnce(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Volumes = []v1.Volume{
+		{VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}, {VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
+		{VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}}, {VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}},
+		{VolumeSource: v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{}}}, {VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}},
+	}
+	var plugins []FilterPlugin
+	for _, f := range p.profile.Filters {
+		if _, ok := f.(sharer); ok {
+			plugins = append(plugins, f)
+		}
+	}
+	require.Len(t, plugins, 4)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for _, f := range plugins {
+			if f.Filter(pod, s).Code != filter.Skip {
+				t.Fatal(f.Name())
+			}
+		}
+	}))
+	require.Nil(t, p.volumes.usage, "nothing is counted for such pods")
+}
+
+// A cluster that is no snapshot says itself what storage it has.
+type storing struct {
+	Cluster
+	objects volume.Objects
+}
+
+func (c storing) VolumeObjects() volume.Objects { return c.objects }
+
+func TestStorageOfOtherClusters(t *testing.T) {
+	plain := testkit.NewCluster(threeZones(), nil).WithRows()
+	pod := mounting(testkit.Pod("db").Obj(), "data")
+	p, err := New(plain, DefaultProfile())
+	require.NoError(t, err)
+	require.Equal(t, `0/5 nodes are available: persistentvolumeclaim "data" not found.`, p.Decide(pod, Options{}).Failure.Text())
+
+	c := storing{plain, volume.Objects{
+		Claims: volume.List(waiting("data", "local", "1Gi")), PersistentVolumes: volume.List(disk("disk-c", "local", "c", "1Gi")),
+		StorageClasses: volume.List(storageClass("local", "kubernetes.io/no-provisioner")),
+	}}
+	p, err = New(c, DefaultProfile())
+	require.NoError(t, err)
+	require.Equal(t, "c1", p.Decide(pod, Options{}).Node)
+	require.ErrorContains(t, p.Assume(pod, p.Decide(pod, Options{})), "Assume: needs a *cluster.Snapshot")
+}
+
+// Plans of several profiles share what is reserved; a plan with more nodes begins with it.
+func TestVolumesAreShared(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
+		PersistentVolumes: []*v1.PersistentVolume{disk("disk-b", "local", "b", "100Gi")},
+		Claims:            []*v1.PersistentVolumeClaim{waiting("data-1", "local", "50Gi"), waiting("data-2", "local", "50Gi")},
+	})
+	other, err := New(s, p.profile)
+	require.NoError(t, err)
+	alone, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	first, second := mounting(testkit.Pod("db-1").Obj(), "data-1"), mounting(testkit.Pod("db-2").Obj(), "data-2")
+	place(t, p, first)
+	require.False(t, other.Decide(second, Options{}).Placed())
+	require.True(t, alone.Decide(second, Options{}).Placed(), "its Volumes are its own")
+
+	more, err := p.WithNodes(testkit.Node("b3").Zone("b").Capacity("cpu=4,memory=8Gi").Obj())
+	require.NoError(t, err)
+	require.False(t, more.Decide(second, Options{}).Placed(), "the volume is taken there too")
+	require.True(t, more.Volumes().Unreserve(first))
+	require.True(t, more.Decide(second, Options{}).Placed())
+	require.False(t, p.Decide(second, Options{}).Placed(), "the original keeps its own")
+}
+
+// HowMany gives copies ephemeral claims of their own, and one ReadWriteOncePod claim to one of them.
+func TestHowManyWithVolumes(t *testing.T) {
+	p, s := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
+		PersistentVolumes: []*v1.PersistentVolume{disk("d1", "local", "b", "1Gi"), disk("d2", "local", "c", "1Gi"), disk("d3", "local", "c", "1Gi")},
+		Claims:            []*v1.PersistentVolumeClaim{waiting("one", "local", "1Gi", v1.ReadWriteOncePod)},
+	})
+	class := "local"
+	scratch := testkit.Pod("scratch").Obj()
+	scratch.Spec.Volumes = []v1.Volume{{Name: "s", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{
+		VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{Spec: waiting("", class, "1Gi").Spec}}}}}
+	room, err := p.HowMany(scratch, 0)
+	require.NoError(t, err)
+	require.Equal(t, 3, room.Count, "one for each volume")
+	require.Equal(t, "0/5 nodes are available: 5 node(s) didn't find available persistent volumes to bind.", room.Stop.Text())
+	require.Equal(t, `0/5 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim "scratch-s".`,
+		p.Decide(scratch, Options{}).Failure.Text(), "the pod itself has no claim yet")
+
+	room, err = p.HowMany(mounting(testkit.Pod("p").Obj(), "one"), 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, room.Count)
+	require.Zero(t, p.volumes.ledger.Len())
+	require.Zero(t, s.TotalPods())
+}
+
+// volumeWorld is a random cluster in which pods fight for few volumes.
+func volumeWorld(t *testing.T, r *rand.Rand) (*Plan, *cluster.Snapshot) {
+	o := cluster.Objects{Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{
+		storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com")}}
+	for k := range 5 {
+		o.PersistentVolumes = append(o.PersistentVolumes, disk(fmt.Sprintf("d%d", k), "local", string("abc"[r.IntN(3)]), fmt.Sprintf("%dGi", 1+r.IntN(3))))
+	}
+	modes := []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOncePod}
+	for k := range 10 {
+		c := waiting(fmt.Sprintf("c%d", k), []string{"local", "fast"}[r.IntN(2)], fmt.Sprintf("%dGi", 1+r.IntN(3)), modes[r.IntN(2)])
+		if k < 4 {
+			*c.Spec.StorageClassName = "fast"
+			pv := disk("bound-"+c.Name, "fast", string("abc"[r.IntN(3)]), "3Gi")
+			bind(c, pv, "csi.example.com")
+			o.PersistentVolumes = append(o.PersistentVolumes, pv)
+		}
+		o.Claims = append(o.Claims, c)
+	}
+	for _, n := range o.Nodes {
+		limit := int32(1 + r.IntN(3))
+		o.CSINodes = append(o.CSINodes, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Spec: storagev1.CSINodeSpec{
+			Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}})
+	}
+	return planOf(t, o)
+}
+
+func volumePod(r *rand.Rand, name string) *v1.Pod {
+	p := testkit.Pod(name).Request("cpu=500m").Obj()
+	for range 1 + r.IntN(2) {
+		mounting(p, fmt.Sprintf("c%d", r.IntN(10)))
+	}
+	if r.IntN(4) == 0 {
+		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: "gce", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprint(r.IntN(2))}}})
+	}
+	if r.IntN(3) == 0 {
+		p.UID = ""
+	}
+	return p
+}
+
+// seen is all that later pods can see of the cluster and its reservations.
+func seen(p *Plan, s *cluster.Snapshot) string {
+	out := fmt.Sprintln(p.volumes.ledger.Len(), s.TotalPods())
+	for pv := range p.volumes.Objects().PersistentVolumes.All() {
+		if pv.Spec.ClaimRef != nil {
+			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)
+		}
+	}
+	for c := range p.volumes.Objects().Claims.All() {
+		out += fmt.Sprintln(c.Name, c.Annotations[volume.AnnSelectedNode])
+	}
+	r := rand.New(rand.NewPCG(3, 3))
+	for k := range 12 {
+		d := p.Decide(volumePod(r, fmt.Sprintf("probe-%d", k)), Options{})
+		out += text(d) + "\n"
+		for _, m := range d.Volumes.Bind {
+			out += fmt.Sprintln(m.Claim.Name, m.Volume.Name)
+		}
+	}
+	return out
+}
+
+// Random sequences of placements some of which fail at a later step leave everything as if those had not been: a pod that is
+// forgotten, a group of which one has no place, a count of copies, a mark that is rolled back.
+func TestFailuresLeaveNoReservations(t *testing.T) {
+	failed := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p, s := volumeWorld(t, r)
+		for step := range 25 {
+			pod := volumePod(r, fmt.Sprintf("p%d", step))
+			what, before := r.IntN(5), seen(p, s)
+			at := fmt.Sprintf("seed %d step %d kind %d", seed, step, what)
+			switch what {
+			case 0: // it stays
+				if d := p.Decide(pod, Options{}); d.Placed() {
+					require.NoError(t, p.Assume(pod, d), at)
+				}
+				continue
+			case 1: // Permit, PreBind or Bind says no
+				d := p.Decide(pod, Options{})
+				if !d.Placed() {
+					continue
+				}
+				require.NoError(t, p.Assume(pod, d), at)
+				d.Volumes.Objects()
+				require.NoError(t, p.Forget(pod), at)
+			case 2: // a later one of the group has no place
+				group := []*v1.Pod{pod, volumePod(r, fmt.Sprintf("q%d", step)), testkit.Pod("huge").Request("cpu=100").Obj()}
+				_, placed, err := p.PlaceAll(group, Options{})
+				require.NoError(t, err, at)
+				require.False(t, placed, at)
+			case 3:
+				_, err := p.HowMany(pod, 3)
+				require.NoError(t, err, at)
+			case 4: // a reservation beside the snapshot, as between Reserve and Unreserve of a scheduler
+				d := p.Decide(pod, Options{})
+				if !d.Placed() {
+					continue
+				}
+				require.NoError(t, p.Volumes().Reserve(pod, d.Slot, d.Volumes), at)
+				require.Equal(t, !d.Volumes.Empty(), p.Volumes().Unreserve(pod), at)
+			}
+			failed++
+			require.Equal(t, before, seen(p, s), at)
+		}
+	}
+	require.Greater(t, failed, 500)
+}
+
+// The kept count of volumes in use says what a new one says, whatever happens to the cluster.
+func TestUsageFollowsTheCluster(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		p, s := volumeWorld(t, r)
+		var there []*v1.Pod
+		for step := range 40 {
+			at := fmt.Sprintf("seed %d step %d", seed, step)
+			pod := volumePod(r, fmt.Sprintf("p%d", step))
+			switch k := r.IntN(8); {
+			case k == 0 && len(there) > 0:
+				n := r.IntN(len(there))
+				require.NoError(t, s.Forget(there[n]), at)
+				there = append(there[:n:n], there[n+1:]...)
+			case k == 1:
+				m := s.Mark()
+				require.NoError(t, s.Assume(pod, r.IntN(5)), at)
+				p.Decide(volumePod(r, "x"), Options{})
+				s.Rollback(m)
+			case k == 2:
+				n := s.Node(r.IntN(5)).DeepCopy()
+				n.Labels["x"] = fmt.Sprint(step)
+				require.NoError(t, s.UpdateNode(n), at)
+			case k == 3:
+				c := waiting("c9", []string{"local", "fast"}[r.IntN(2)], "1Gi")
+				require.NoError(t, s.Set(c), at)
+			default:
+				require.NoError(t, s.Assume(pod, r.IntN(5)), at)
+				there = append(there, pod)
+			}
+			probe := volumePod(r, "probe")
+			fresh, err := New(s, DefaultProfile())
+			require.NoError(t, err)
+			want, got := fresh.PrepareAll(probe), p.PrepareAll(probe)
+			require.Equal(t, len(want.Predicates), len(got.Predicates), at)
+			for i := range s.Len() {
+				require.Equal(t, want.rejections(i), got.rejections(i), at)
+			}
+		}
+	}
+}
+
+func BenchmarkVolumePluginsSkip(b *testing.B) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(b, err)
+	plugins, _ := share([]FilterPlugin{VolumeRestrictions{}, NodeVolumeLimits{}, VolumeBinding{}, VolumeZone{}}, s)
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}, {VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, f := range plugins {
+			f.Filter(pod, s)
+		}
+	}
+}
