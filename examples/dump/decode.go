@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -132,6 +134,10 @@ func wanted(t reflect.Type, err error) string {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
 		return "must be a quantity such as 500m, 2 or 1Gi"
+	case reflect.TypeFor[metav1.Duration]():
+		return "must be a duration such as 90s or 5m"
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[time.Time]():
+		return "must be a time such as 2026-03-02T08:00:00Z"
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -142,6 +148,10 @@ func wanted(t reflect.Type, err error) string {
 		return "must be an integer of 32 bits"
 	case reflect.Int, reflect.Int64:
 		return "must be an integer"
+	case reflect.Uint64:
+		return "must be an integer that is not negative"
+	case reflect.Float32, reflect.Float64:
+		return "must be a number"
 	case reflect.Slice:
 		return "must be a list"
 	case reflect.Struct:
