@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"container/heap"
 	"fmt"
 	"time"
 
@@ -216,27 +215,31 @@ func (q *Queue) Activate(now time.Time, pods ...*v1.Pod) []Move {
 		if pod == nil {
 			continue
 		}
-		if e := q.entries[keyOf(pod)]; e != nil {
-			q.activate(e, now)
-		} else if q.flightOf(pod) != nil {
+		if e := q.entries[keyOf(pod)]; e != nil && e.place != Active {
+			if q.activate(e, now); e.place == Active {
+				continue
+			}
+		}
+		if q.flightOf(pod) != nil { // perhaps besides an entry of its name
 			q.record(Change{Event: ForceActivate, New: pod})
 		}
 	}
 	return q.moves()
 }
 
-func (q *Queue) activate(e *Entry, now time.Time) {
+// activate reports whether it made the entry active.
+func (q *Queue) activate(e *Entry, now time.Time) bool {
 	switch e.place {
+	case Active:
+		return false
 	case Unschedulable, Gated:
 		q.requeue(e, immediate, cause{reason: ForceActivate.String()}, now)
 	case Backoff, ErrorBackoff:
 		q.take(e)
 		q.put(e, Active, cause{reason: ForceActivate.String()}, now)
 	}
+	return e.place == Active
 }
 
 // Cycle returns the number of pops so far, dropped duplicates not counted.
 func (q *Queue) Cycle() int64 { return q.cycle }
-
-// fix sorts a gated entry anew after its flag changed.
-func (q *Queue) fix(e *Entry) { heap.Fix(&q.heaps[e.place], e.index) }

@@ -34,7 +34,8 @@ func (q *Queue) FlushBackoff(now time.Time) []Move {
 }
 
 // FlushLeftover moves the unschedulable pods that came to the queue more than Leftover ago as if an event had woken them.
-// Gated pods are marked (WasFlushed) but stay, unless FlushGated. Advance does it; callers with their own timers call it
+// Gated pods are marked (WasFlushed) but stay, unless FlushGated. A flush that finds a pod, gated or not, concerns every pod
+// in flight: rejected, it goes to backoff. Advance does it; callers with their own timers call it
 // every 30 s.
 func (q *Queue) FlushLeftover(now time.Time) []Move {
 	q.see(now)
@@ -68,41 +69,43 @@ func (q *Queue) flushLeftover(at, now time.Time) {
 	c := Change{Event: UnschedulableTimeout}
 	reason := cause{reason: c.Event.String()}
 	gated := q.overdueGated(at)
-	before := len(q.out)
+	found := len(gated) > 0
 	for {
 		e := q.heaps[Unschedulable].head()
 		if e == nil || !q.overdue(e, at) {
 			break
 		}
+		found = true
 		e.WasFlushed = true
 		q.requeue(e, afterBackoff, reason, now)
 	}
 	for _, e := range gated {
+		e.WasFlushed = true
 		if q.flushesGate(e) {
 			q.requeue(e, afterBackoff, reason, now)
 		}
 	}
-	if len(q.out) > before {
-		q.moveCycle = q.cycle
+	if !found {
+		return
+	}
+	q.moveCycle = q.cycle
+	if !q.o.CycleCounter { // pods in flight take it as an event that concerns them
+		q.record(c)
 	}
 }
 
-// overdueGated marks the gated pods that are overdue and returns those that a flush could move.
-func (q *Queue) overdueGated(at time.Time) []*Entry {
-	h := &q.heaps[Gated]
-	for e := h.head(); e != nil && !e.WasFlushed && q.overdue(e, at); e = h.head() {
-		e.WasFlushed = true
-		q.fix(e)
-	}
-	if !q.o.FlushGated && !q.o.CycleCounter && !q.gateHearsWildcard() {
-		return nil
-	}
-	var found []*Entry
-	for _, e := range h.items {
-		if q.overdue(e, at) {
-			found = append(found, e)
+// overdueGated returns the gated pods that are overdue. O(them): the heap has the oldest on top.
+func (q *Queue) overdueGated(at time.Time) (found []*Entry) {
+	items := q.heaps[Gated].items
+	var visit func(i int)
+	visit = func(i int) {
+		if i < len(items) && q.overdue(items[i], at) {
+			found = append(found, items[i])
+			visit(2*i + 1)
+			visit(2*i + 2)
 		}
 	}
+	visit(0)
 	return found
 }
 

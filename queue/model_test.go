@@ -390,14 +390,18 @@ func (m *model) ret(e *modelEntry, f Failure, now time.Time) bool {
 
 func (m *model) activate(pod *v1.Pod, now time.Time) {
 	e := m.queued[name(pod)]
-	switch {
-	case e == nil && m.flights[pod.UID] != nil:
+	if e != nil && e.place != Active {
+		if e.place == Unschedulable || e.place == Gated {
+			m.requeue(e, "immediate", "ForceActivate", now)
+		} else {
+			m.put(e, Active, "ForceActivate")
+		}
+		if e.place == Active {
+			return
+		}
+	}
+	if m.flights[pod.UID] != nil {
 		m.log = append(m.log, Change{Event: ForceActivate, New: pod})
-	case e == nil:
-	case e.place == Unschedulable || e.place == Gated:
-		m.requeue(e, "immediate", "ForceActivate", now)
-	case e.place != Active:
-		m.put(e, Active, "ForceActivate")
 	}
 }
 
@@ -411,9 +415,10 @@ func (m *model) flushBackoff(now time.Time) {
 
 func (m *model) flushLeftover(at, now time.Time) {
 	var due []*modelEntry
+	found := false
 	for _, e := range m.queued {
 		if (e.place == Unschedulable || e.place == Gated) && at.Sub(e.ts) > m.limit {
-			e.flushed = true
+			e.flushed, found = true, true
 			if e.gate == "" {
 				due = append(due, e)
 			}
@@ -421,6 +426,9 @@ func (m *model) flushLeftover(at, now time.Time) {
 	}
 	for _, e := range due {
 		m.requeue(e, "afterBackoff", "UnschedulableTimeout", now)
+	}
+	if found && len(m.flights) > 0 {
+		m.log = append(m.log, Change{Event: UnschedulableTimeout})
 	}
 }
 

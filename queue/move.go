@@ -40,6 +40,12 @@ func (q *Queue) Move(c Change, now time.Time) []Move {
 	return q.moves()
 }
 
+// Labels of the events by which pods come from outside.
+const (
+	labelAdd    = "UnschedulablePodAdd"
+	labelUpdate = "UnschedulablePodUpdate"
+)
+
 // concerned returns the waiting pods that the event is about, in room that the next call uses again.
 func (q *Queue) concerned(arriving Event) []*Entry {
 	q.sweeps++
@@ -106,6 +112,9 @@ func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
 	}
 	same := e.place == Gated && to == Gated && held == e.GatingPlugin && e.GateErr == nil
 	q.put(e, to, c, now)
+	if to == Active && (c.reason == labelAdd || c.reason == labelUpdate) {
+		q.nom.Nominate(e.Pod, Nomination{}) // the status counts, as for a new pod; a nomination that it does not know is lost
+	}
 	if same {
 		q.out = q.out[:len(q.out)-1]
 	}
@@ -120,7 +129,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	}
 	q.see(now)
 	if old == nil {
-		q.add(new, UnschedulablePodUpdate.String(), now)
+		q.add(new, labelUpdate, now)
 		return q.moves(), nil
 	}
 	if keyOf(old) != keyOf(new) {
@@ -128,7 +137,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	}
 	if q.o.SplitRecreated && old.UID != new.UID {
 		q.out = q.Delete(old)
-		q.add(new, UnschedulablePodAdd.String(), now)
+		q.add(new, labelAdd, now)
 		return q.moves(), nil
 	}
 	events := PodUpdateEvents(old, new)
@@ -140,7 +149,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	}
 	e := q.entries[keyOf(new)]
 	if e == nil {
-		q.add(new, UnschedulablePodUpdate.String(), now)
+		q.add(new, labelUpdate, now)
 		return q.moves(), nil
 	}
 	q.replace(e, new)
@@ -154,7 +163,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 func (q *Queue) updateWaiting(e *Entry, old, new *v1.Pod, events []Event, now time.Time) {
 	if q.o.CycleCounter {
 		if !sameSpec(old, new) {
-			q.requeue(e, afterBackoff, cause{reason: UnschedulablePodUpdate.String()}, now)
+			q.requeue(e, afterBackoff, cause{reason: labelUpdate}, now)
 		}
 		return
 	}

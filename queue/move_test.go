@@ -194,6 +194,15 @@ func TestActivate(t *testing.T) {
 	e, _ := r.q.Lookup(r.pod("b"))
 	require.Equal(t, noon, e.Timestamp)
 
+	t.Run("in flight besides an active entry", func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.add("a")
+		r.pop()
+		r.add("a")
+		require.Empty(t, r.q.Activate(r.now, r.pod("a")))
+		r.q.Delete(r.pod("a"))
+		require.Equal(t, map[string]int{"PodPopped": 1, "ForceActivate": 1}, r.q.InFlightEvents())
+	})
 	t.Run("one pod of a group", func(t *testing.T) {
 		e, moves := r.q.PopPod(r.pod("a"), r.now)
 		require.Nil(t, e)

@@ -121,6 +121,9 @@ func (q *Queue) Unnominate(pod *v1.Pod) { q.nom.Remove(pod) }
 // NominatedNode returns the node that the pod is nominated for, "" for none.
 func (q *Queue) NominatedNode(pod *v1.Pod) string { return q.nom.Node(pod) }
 
+// Nominations returns the number of pods that are nominated for a node.
+func (q *Queue) Nominations() int { return len(q.nom.node) }
+
 // NominatedFor returns the pods nominated for the node in the order of their nominations, each in the version that is
 // queued. A pod that is in no queue (it is in flight) comes with its names and UID and no spec, as in 1.36, so that it
 // counts with priority 0 and without requests; whole with Options.WholeNominations.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -121,6 +122,24 @@ func TestQueueNominations(t *testing.T) {
 		r.shut["x a"] = true
 		r.add("a")
 		require.Empty(t, r.q.NominatedNode(r.pod("a")))
+	})
+	t.Run("an update that makes a pod active forgets what its status does not know", func(t *testing.T) {
+		for _, label := range []bool{false, true} {
+			r := newRig(t, Options{MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{DefaultScheduler: {Events: []Registration{{"R", Event{Pod, Update, ""}, nil}}}}})
+			r.add("a")
+			r.pop()
+			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"R"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)
+			require.NoError(t, err)
+			r.update("a", func(p *v1.Pod) {
+				if label {
+					p.Labels = map[string]string{"k": "v"}
+				} else {
+					p.Annotations = map[string]string{"k": "v"}
+				}
+			})
+			r.is(Active, "a")
+			require.Equal(t, label, r.q.NominatedNode(r.pod("a")) != "", "only the general update does")
+		}
 	})
 	t.Run("an update shows the new version", func(t *testing.T) {
 		r := newRig(t, Options{})

@@ -132,12 +132,7 @@ func (q *Queue) setOrders() {
 	q.heaps[Backoff].less = byExpiry
 	q.heaps[ErrorBackoff].less = byExpiry
 	q.heaps[Unschedulable].less = byTimestamp
-	q.heaps[Gated].less = func(a, b *Entry) bool { // those that a flush has not seen yet stand in front
-		if a.WasFlushed != b.WasFlushed {
-			return b.WasFlushed
-		}
-		return byTimestamp(a, b)
-	}
+	q.heaps[Gated].less = byTimestamp
 }
 
 // see starts the clock of the leftover flushes, and turns it back when time jumps back.
@@ -198,6 +193,9 @@ func (q *Queue) put(e *Entry, to Place, c cause, now time.Time) {
 		}
 		q.tick++
 		e.entered = q.tick
+		if c.reason == labelAdd || c.reason == UnschedulablePodUpdate.String() {
+			q.nom.Nominate(e.Pod, Nomination{}) // what only the nominator knew is forgotten
+		}
 	}
 	if from != to {
 		e.since = now
@@ -234,7 +232,7 @@ func (q *Queue) Add(pod *v1.Pod, now time.Time) ([]Move, error) {
 		return nil, errNoPod
 	}
 	q.see(now)
-	q.add(pod, UnschedulablePodAdd.String(), now)
+	q.add(pod, labelAdd, now)
 	return q.moves(), nil
 }
 

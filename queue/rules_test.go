@@ -69,6 +69,23 @@ func TestLeftover(t *testing.T) {
 			}
 		}
 	})
+	t.Run("pods in flight take it as their event", func(t *testing.T) {
+		for _, gated := range []bool{false, true} {
+			r := newRig(t, Options{})
+			if gated {
+				r.shut["x old"] = true
+				r.add("old")
+			} else {
+				r.try("S", "old")
+			}
+			r.at(6 * time.Minute)
+			r.add("a")
+			r.pop()
+			r.q.FlushLeftover(r.now)
+			r.fail("a", "S")
+			r.is(Backoff, "a")
+		}
+	})
 	t.Run("a gate that hears everything", func(t *testing.T) {
 		open := false
 		g := Gate{"g", func(*v1.Pod) GateVerdict { return GateVerdict{Refuse: !open} }}
