@@ -1,0 +1,186 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/score"
+)
+
+// Configuration is what a document says, ready for use.
+type Configuration struct {
+	// Profiles are those of the document in its order, at least one. They share queue, cluster and extenders.
+	Profiles []Profile
+	// Extenders are those of the document, in its order. They are asked in that of score.Order.
+	Extenders []configv1.Extender
+	// Parallelism is how many nodes may be looked at side by side, at least 1.
+	Parallelism int
+	// PodInitialBackoff and PodMaxBackoff bound how long a pod rests after a failure.
+	PodInitialBackoff, PodMaxBackoff time.Duration
+	// PercentageOfNodesToScore is the document's, 0 to 100; profiles may override it.
+	PercentageOfNodesToScore int32
+	// Document is the document with its defaults. It must not be changed.
+	Document *configv1.KubeSchedulerConfiguration
+}
+
+// Profile returns the profile of a spec.schedulerName, nil without one; such pods are another scheduler's.
+func (c *Configuration) Profile(schedulerName string) *Profile {
+	for k := range c.Profiles {
+		if c.Profiles[k].SchedulerName == schedulerName {
+			return &c.Profiles[k]
+		}
+	}
+	return nil
+}
+
+// Profile is one profile of a configuration.
+type Profile struct {
+	// SchedulerName is the spec.schedulerName of its pods.
+	SchedulerName string
+	// Plugins are the plugins that run, by extension point.
+	Plugins Plugins
+	// Args are the arguments by plugin name: pointers to the published types (configv1.NodeAffinityArgs and so on) for
+	// v1.36's plugins, *runtime.Unknown with the raw bytes for others.
+	Args map[string]runtime.Object
+	// Placement has the plugins that filter and score.
+	Placement placement.Profile
+	// Candidates are the arguments of DefaultPreemption; nil when it does not run at PostFilter, so that nothing preempts.
+	Candidates *preemption.CandidateArgs
+	// Warnings tell what v1.36 accepts silently although it cannot be meant, one line each.
+	Warnings []string
+}
+
+// Load reads a document with the plugins of v1.36 alone. See Loader.
+func Load(data []byte) (*Configuration, error) { return Loader{}.Load(data) }
+
+// Loader reads configurations. The zero value knows the plugins of v1.36.
+type Loader struct {
+	// Plugins are plugins beside those of v1.36, by name.
+	Plugins map[string]Plugin
+}
+
+// Plugin is a plugin that v1.36 does not have.
+type Plugin struct {
+	// Points are the extension points that it takes part in.
+	Points []Point
+	// Filter makes what filters nodes, if it takes part in Filter or PreFilter. args are nil without any in the profile. nil
+	// leaves the plugin to the caller.
+	Filter func(args []byte) (placement.FilterPlugin, error)
+	// Score makes what scores nodes, if it takes part in Score. nil leaves the plugin to the caller.
+	Score func(args []byte) (placement.ScorePlugin, error)
+}
+
+// Load decodes, completes and checks a document and makes its profiles. Errors are those with which v1.36 refuses the
+// document, or would fail to start with it. See Decode for versions.
+func (l Loader) Load(data []byte) (*Configuration, error) {
+	document, err := Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return l.Build(document)
+}
+
+// Build checks a configuration of the published type and makes its profiles. It does not change the document.
+func (l Loader) Build(document *configv1.KubeSchedulerConfiguration) (*Configuration, error) {
+	document = document.DeepCopy()
+	SetDefaults(document)
+	if errs := Validate(document); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	c := &Configuration{
+		Extenders:                document.Extenders,
+		Parallelism:              int(*document.Parallelism),
+		PodInitialBackoff:        seconds(*document.PodInitialBackoffSeconds),
+		PodMaxBackoff:            seconds(*document.PodMaxBackoffSeconds),
+		PercentageOfNodesToScore: *document.PercentageOfNodesToScore,
+		Document:                 document,
+	}
+	if ignored := score.IgnoredByScheduler(extendersOf(document.Extenders)); len(ignored) > 0 {
+		leaveToExtenders(document, ignored)
+	}
+	registry := l.registry()
+	for k := range document.Profiles {
+		p, err := l.profile(&document.Profiles[k], registry, c)
+		if err != nil {
+			return nil, fmt.Errorf("initializing profiles: creating profile for scheduler name %s: %w", nameOf(&document.Profiles[k]), err)
+		}
+		c.Profiles = append(c.Profiles, p)
+	}
+	return c, oneQueueSort(c.Profiles)
+}
+
+// seconds avoids the overflow of very large numbers, which stand for "for ever" then.
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, int64(1<<63-1)/int64(time.Second))) * time.Second
+}
+
+// leaveToExtenders makes the resources that extenders look after the ignored resources of NodeResourcesFit, instead of
+// those that the profiles name.
+func leaveToExtenders(c *configv1.KubeSchedulerConfiguration, names []string) {
+	for k := range c.Profiles {
+		if a := args[*configv1.NodeResourcesFitArgs](&c.Profiles[k], "NodeResourcesFit"); a != nil {
+			a.IgnoredResources = slices.Clone(names)
+		}
+	}
+}
+
+func (l Loader) registry() map[string][]Point {
+	registry := make(map[string][]Point, len(inTree)+len(l.Plugins))
+	for name, p := range l.Plugins {
+		registry[name] = p.Points
+	}
+	for name, at := range inTree {
+		registry[name] = at
+	}
+	return registry
+}
+
+// profile makes one profile in the order in which v1.36 finds what is wrong: arguments, lists, queue order, binding,
+// weights.
+func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]Point, c *Configuration) (Profile, error) {
+	own := listsOf(p.Plugins).merged()
+	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: placement.DefaultProfile()}
+	if err := b.readArgs(own.used()); err != nil {
+		return Profile{}, err
+	}
+	plugins, err := own.expand(registry)
+	if err != nil {
+		return Profile{}, err
+	}
+	if n := len(plugins[QueueSort]); n != 1 {
+		return Profile{}, fmt.Errorf("only one queue sort plugin required for profile with scheduler name %q, but got %d", nameOf(p), n)
+	}
+	if len(plugins[Bind]) == 0 {
+		return Profile{}, fmt.Errorf("at least one bind plugin is needed for profile with scheduler name %q", nameOf(p))
+	}
+	if err := own.weigh(plugins, registry); err != nil {
+		return Profile{}, err
+	}
+	out := Profile{SchedulerName: nameOf(p), Plugins: plugins, Args: b.args, Warnings: warnings(plugins)}
+	if out.Placement, err = b.placement(plugins); err != nil {
+		return Profile{}, err
+	}
+	out.Placement.Sampling.Percentage = p.PercentageOfNodesToScore
+	out.Placement.Sampling.Global = c.PercentageOfNodesToScore
+	if plugins.Has(PostFilter, "DefaultPreemption") {
+		candidates := candidateArgs(args[*configv1.DefaultPreemptionArgs](p, "DefaultPreemption"))
+		out.Candidates = &candidates
+	}
+	return out, nil
+}
+
+// oneQueueSort refuses profiles that order the queue differently; all pods wait in one.
+func oneQueueSort(profiles []Profile) error {
+	for _, p := range profiles[1:] {
+		if a, b := profiles[0].Plugins[QueueSort][0].Name, p.Plugins[QueueSort][0].Name; a != b {
+			return fmt.Errorf("initializing profiles: different queue sort plugins for profile %q: %q, first: %q", p.SchedulerName, b, a)
+		}
+	}
+	return nil
+}

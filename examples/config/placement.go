@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/spread"
+)
+
+// builder makes the placement plugins of one profile.
+type builder struct {
+	loader  Loader
+	profile *configv1.KubeSchedulerProfile
+	args    map[string]runtime.Object
+	base    placement.Profile
+}
+
+// readArgs gathers the arguments of the plugins that run, and checks those that v1.36 checks only now.
+func (b *builder) readArgs(used map[string]bool) error {
+	for _, entry := range b.profile.PluginConfig {
+		switch {
+		case !used[entry.Name]: // the arguments of plugins that do not run count for nothing
+		case entry.Args.Object != nil:
+			b.args[entry.Name] = entry.Args.Object
+		case len(entry.Args.Raw) > 0:
+			b.args[entry.Name] = &runtime.Unknown{Raw: entry.Args.Raw, ContentType: runtime.ContentTypeJSON}
+		}
+	}
+	if a, ok := b.args["NodeResourcesFit"].(*configv1.NodeResourcesFitArgs); ok {
+		if errs := score.ValidateFitArgs(fitArgs(a), nil); len(errs) > 0 {
+			return fmt.Errorf("initializing plugin %q: %w", "NodeResourcesFit", errs.ToAggregate())
+		}
+	}
+	return nil
+}
+
+// raw returns the arguments of a plugin that v1.36 does not have.
+func (b *builder) raw(name string) []byte {
+	switch a := b.args[name].(type) {
+	case *runtime.Unknown:
+		return a.Raw
+	}
+	return nil
+}
+
+// placement returns the filters and scores in their order. Plugins of v1.36 that package placement does not have are left
+// out: they decide about nothing that it knows of.
+func (b *builder) placement(plugins Plugins) (placement.Profile, error) {
+	out := placement.Profile{SchedulerName: nameOf(b.profile)}
+	for _, p := range plugins[Filter] {
+		f, err := b.filter(p.Name)
+		if err != nil {
+			return out, err
+		}
+		if f != nil {
+			out.Filters = append(out.Filters, f)
+		}
+	}
+	for _, p := range plugins[PreFilter] {
+		if plugins.Has(Filter, p.Name) {
+			continue
+		}
+		f, err := b.filter(p.Name)
+		if err != nil {
+			return out, err
+		}
+		if f != nil {
+			out.Filters = append(out.Filters, preFilterOnly{f})
+		}
+	}
+	for _, p := range plugins[Score] {
+		s, err := b.score(p.Name)
+		if err != nil {
+			return out, err
+		}
+		if s != nil {
+			out.Scores = append(out.Scores, placement.Weighted{Plugin: s, Weight: p.Weight})
+		}
+	}
+	return out, nil
+}
+
+// made returns the plugin of that name with its arguments, nil for one without arguments.
+func (b *builder) made(name string) (any, error) {
+	switch a := b.args[name].(type) {
+	case *configv1.NodeAffinityArgs:
+		added, err := affinity.CompileAdded(a.AddedAffinity)
+		if err != nil {
+			return nil, fmt.Errorf("initializing plugin %q: %w", name, err)
+		}
+		if a.AddedAffinity == nil {
+			added = nil
+		}
+		return placement.NodeAffinity{Options: affinity.NodeOptions{Added: added}}, nil
+	case *configv1.NodeResourcesFitArgs:
+		args := fitArgs(a)
+		return placement.NodeResourcesFit{Fit: fitOptions(args), Args: args}, nil
+	case *configv1.PodTopologySpreadArgs:
+		return placement.PodTopologySpread{Options: spread.Options{Defaults: spreadDefaults(a)}}, nil
+	case *configv1.InterPodAffinityArgs:
+		return placement.InterPodAffinity{Options: podOptions(a)}, nil
+	case *configv1.NodeResourcesBalancedAllocationArgs:
+		return placement.NodeResourcesBalancedAllocation{Args: balanceArgs(a)}, nil
+	}
+	return nil, nil
+}
+
+func (b *builder) filter(name string) (placement.FilterPlugin, error) {
+	if p, ok := b.loader.Plugins[name]; ok && inTree[name] == nil {
+		if p.Filter == nil {
+			return nil, nil
+		}
+		return named(p.Filter, name, b.raw(name))
+	}
+	p, err := b.made(name)
+	if f, ok := p.(placement.FilterPlugin); ok || err != nil {
+		return f, err
+	}
+	return b.base.Filter(name), nil
+}
+
+func (b *builder) score(name string) (placement.ScorePlugin, error) {
+	if p, ok := b.loader.Plugins[name]; ok && inTree[name] == nil {
+		if p.Score == nil {
+			return nil, nil
+		}
+		return named(p.Score, name, b.raw(name))
+	}
+	p, err := b.made(name)
+	if s, ok := p.(placement.ScorePlugin); ok || err != nil {
+		return s, err
+	}
+	for _, w := range b.base.Scores {
+		if w.Plugin.Name() == name {
+			return w.Plugin, nil
+		}
+	}
+	return nil, nil
+}
+
+// named calls a factory and puts the plugin's name before its error.
+func named[P any](make func([]byte) (P, error), name string, args []byte) (P, error) {
+	p, err := make(args)
+	if err != nil {
+		err = fmt.Errorf("initializing plugin %q: %w", name, err)
+	}
+	return p, err
+}
+
+// preFilterOnly is a plugin that runs at PreFilter and not at Filter: it may still reject the pod as a whole or narrow the
+// nodes.
+type preFilterOnly struct{ placement.FilterPlugin }
+
+// Filter leaves the predicate out.
+func (p preFilterOnly) Filter(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+	f := p.FilterPlugin.Filter(pod, c)
+	f.Predicate = nil
+	return f
+}
+
+// warnings tells of plugins that work on what they prepare at an earlier point, and do not run there.
+func warnings(plugins Plugins) []string {
+	var out []string
+	for _, pair := range [...]struct{ needs, at Point }{{PreFilter, Filter}, {PreScore, Score}} {
+		for _, p := range plugins[pair.at] {
+			if slices.Contains(inTree[p.Name], pair.needs) && !plugins.Has(pair.needs, p.Name) {
+				out = append(out, fmt.Sprintf("plugin %s runs at %v but not at %v, where it prepares: kube-scheduler may fail every pod", p.Name, pair.at, pair.needs))
+			}
+		}
+	}
+	return out
+}

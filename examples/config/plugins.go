@@ -1,0 +1,253 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/podberth/podberth/score"
+)
+
+// Plugins are the plugins of a profile by extension point, in the order in which they run. Weights count at Score and
+// PlacementScore and are never 0 there; they are 0 elsewhere.
+type Plugins map[Point][]score.Plugin
+
+// Names returns the names of a point's plugins.
+func (p Plugins) Names(at Point) []string {
+	names := make([]string, len(p[at]))
+	for k, plugin := range p[at] {
+		names[k] = plugin.Name
+	}
+	return names
+}
+
+// Has reports whether a plugin runs at a point.
+func (p Plugins) Has(at Point, name string) bool { return slices.Contains(p.Names(at), name) }
+
+// pluginSet is a list of a profile, in the form (and with the names) in which kube-scheduler prints it.
+type pluginSet struct {
+	Enabled  []plugin
+	Disabled []plugin
+}
+
+type plugin struct {
+	Name   string
+	Weight int32
+}
+
+func (s pluginSet) disables(name string) bool {
+	return slices.ContainsFunc(s.Disabled, func(p plugin) bool { return p.Name == name })
+}
+
+func (s pluginSet) enables(name string) bool {
+	return slices.ContainsFunc(s.Enabled, func(p plugin) bool { return p.Name == name })
+}
+
+func setOf(s configv1.PluginSet) pluginSet {
+	return pluginSet{pluginsOf(s.Enabled), pluginsOf(s.Disabled)}
+}
+
+func pluginsOf(list []configv1.Plugin) []plugin {
+	var out []plugin
+	for _, p := range list {
+		q := plugin{Name: p.Name}
+		if p.Weight != nil {
+			q.Weight = *p.Weight
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// lists are all plugin lists of a profile.
+type lists struct {
+	own   [points]pluginSet
+	multi pluginSet
+}
+
+func listsOf(p *configv1.Plugins) lists {
+	if p == nil {
+		p = &configv1.Plugins{}
+	}
+	return lists{
+		own: [points]pluginSet{
+			PreFilter: setOf(p.PreFilter), Filter: setOf(p.Filter), PostFilter: setOf(p.PostFilter), Reserve: setOf(p.Reserve),
+			PreScore: setOf(p.PreScore), Score: setOf(p.Score), PreBind: setOf(p.PreBind), Bind: setOf(p.Bind),
+			PostBind: setOf(p.PostBind), Permit: setOf(p.Permit), PreEnqueue: setOf(p.PreEnqueue), QueueSort: setOf(p.QueueSort),
+			PlacementGenerate: setOf(p.PlacementGenerate), PlacementScore: setOf(p.PlacementScore),
+		},
+		multi: setOf(p.MultiPoint),
+	}
+}
+
+// defaults are the plugins of v1.36's default profile, in order. All of them stand in multiPoint.
+var defaults = []plugin{
+	{"SchedulingGates", 0}, {"PrioritySort", 0}, {"NodeUnschedulable", 0}, {"NodeName", 0}, {"TaintToleration", 3},
+	{"NodeAffinity", 2}, {"NodePorts", 0}, {"NodeResourcesFit", 1}, {"VolumeRestrictions", 0}, {"NodeVolumeLimits", 0},
+	{"VolumeBinding", 0}, {"VolumeZone", 0}, {"PodTopologySpread", 2}, {"InterPodAffinity", 2}, {"DynamicResources", 2},
+	{"DefaultPreemption", 0}, {"NodeResourcesBalancedAllocation", 1}, {"ImageLocality", 1}, {"DefaultBinder", 0},
+	{"NodeDeclaredFeatures", 0},
+}
+
+// merge puts a user's list over the default one:
+//
+//  1. disabled "*": no default stays; otherwise all but the disabled ones;
+//  2. a default that is enabled as well is replaced where it stands, with the weight given there;
+//  3. what else is enabled follows, in its order.
+func merge(base []plugin, user pluginSet) pluginSet {
+	out := pluginSet{Disabled: user.Disabled}
+	taken := make([]bool, len(user.Enabled))
+	if !user.disables("*") {
+		for _, p := range base {
+			if user.disables(p.Name) {
+				continue
+			}
+			for k := len(user.Enabled) - 1; k >= 0; k-- {
+				if user.Enabled[k].Name == p.Name {
+					p, taken[k] = user.Enabled[k], true
+					break
+				}
+			}
+			out.Enabled = append(out.Enabled, p)
+		}
+	}
+	for k, p := range user.Enabled {
+		if !taken[k] {
+			out.Enabled = append(out.Enabled, p)
+		}
+	}
+	return out
+}
+
+// merged returns the lists with v1.36's defaults in them.
+func (l lists) merged() lists {
+	l.multi = merge(defaults, l.multi)
+	return l
+}
+
+// used returns the names that stand somewhere in the enabled lists.
+func (l lists) used() map[string]bool {
+	names := map[string]bool{}
+	for _, s := range append(l.own[:], l.multi) {
+		for _, p := range s.Enabled {
+			names[p.Name] = true
+		}
+	}
+	return names
+}
+
+// expand turns merged lists into the plugins that run at each point. The errors are kube-scheduler's: a name that the
+// registry lacks, a plugin that does not take part in the point, one listed twice.
+//
+//  1. The lists of the points come first, then multiPoint, each in the order of Points.
+//  2. At each point: those in both lists, in the point's order; those of multiPoint that take part and are not disabled;
+//     the others of the point. A point that disables "*" has its own list only.
+func (l lists) expand(registry map[string][]Point) (Plugins, error) {
+	for _, at := range Points() {
+		seen := map[string]bool{}
+		for _, p := range l.own[at].Enabled {
+			has, ok := registry[p.Name]
+			switch {
+			case !ok:
+				return nil, missing(at, p.Name)
+			case !slices.Contains(has, at):
+				return nil, fmt.Errorf("plugin %q does not extend %vPlugin plugin", p.Name, at)
+			case seen[p.Name]:
+				return nil, registered(at, p.Name)
+			}
+			seen[p.Name] = true
+		}
+	}
+	out := Plugins{}
+	for _, at := range Points() {
+		names, err := l.at(at, registry)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			out[at] = append(out[at], score.Plugin{Name: name})
+		}
+	}
+	return out, nil
+}
+
+// weigh gives the plugins of Score and PlacementScore their weights.
+func (l lists) weigh(plugins Plugins, registry map[string][]Point) error {
+	for at, prefix := range [...]string{Score: "score plugins", PlacementScore: "placement score plugins"} {
+		if prefix == "" {
+			continue
+		}
+		at := Point(at)
+		weights, err := l.weightsAt(at, registry)
+		if err != nil {
+			return fmt.Errorf("%s: %w", prefix, err)
+		}
+		for k := range plugins[at] {
+			plugins[at][k].Weight = weights[plugins[at][k].Name]
+		}
+	}
+	return nil
+}
+
+// at returns the names of one point in order.
+func (l lists) at(at Point, registry map[string][]Point) ([]string, error) {
+	own := l.own[at]
+	var both, multi, rest []string
+	all := own.disables("*")
+	for _, p := range own.Enabled {
+		if !all && l.multi.enables(p.Name) {
+			both = append(both, p.Name)
+		} else {
+			rest = append(rest, p.Name)
+		}
+	}
+	if all {
+		return rest, nil
+	}
+	for _, p := range l.multi.Enabled {
+		has, ok := registry[p.Name]
+		switch {
+		case !ok:
+			return nil, missing(at, p.Name)
+		case !slices.Contains(has, at), own.disables(p.Name), own.enables(p.Name):
+		case slices.Contains(multi, p.Name):
+			return nil, registered(at, p.Name)
+		default:
+			multi = append(multi, p.Name)
+		}
+	}
+	return slices.Concat(both, multi, rest), nil
+}
+
+// weightsAt returns the factor of each plugin at a point where it counts: that of its first entry in the point's list,
+// else in multiPoint; 0 is 1. The error says that a total could overflow: v1.36 finds that of weights whose sum, in this
+// order and disabled plugins included, falls below 0 before the last one, too.
+func (l lists) weightsAt(at Point, registry map[string][]Point) (map[string]int64, error) {
+	out := map[string]int64{}
+	var sum int64
+	for _, p := range slices.Concat(l.own[at].Enabled, l.multi.Enabled) {
+		if _, ok := out[p.Name]; ok || !slices.Contains(registry[p.Name], at) {
+			continue
+		}
+		weight := int64(p.Weight)
+		if weight == 0 {
+			weight = 1
+		}
+		if sum < 0 {
+			return nil, errors.New("total score of Score plugins could overflow")
+		}
+		sum += weight * score.MaxScore // of at most 2^31 x 100 each: it would take billions of plugins to leave int64
+		out[p.Name] = weight
+	}
+	return out, nil
+}
+
+func missing(at Point, name string) error {
+	return fmt.Errorf("%vPlugin %q does not exist", at, name)
+}
+
+func registered(at Point, name string) error {
+	return fmt.Errorf("plugin %q already registered as %q", name, at.String()+"Plugin")
+}
