@@ -107,11 +107,20 @@ func (f *PreFilters) Stopped() bool { return f.stopped }
 func (f *PreFilters) Nodes() (names []string, narrowed bool) { return f.nodes, f.narrowed }
 
 // Outside returns the reason of the nodes that are not left, for Message.Absent; none when all nodes are left.
-func (f *PreFilters) Outside() []string {
+// also are plugins named with those that narrowed: the one that rejected the nominated node (Found.NominatedBy), which is
+// tried before the others.
+func (f *PreFilters) Outside(also ...string) []string {
 	if !f.narrowed {
 		return nil
 	}
-	return []string{"node(s) didn't satisfy plugin(s) " + f.names()}
+	names := slices.Clone(f.narrowing)
+	for _, name := range also {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return []string{"node(s) didn't satisfy plugin(s) [" + strings.Join(names, " ") + "]"}
 }
 
 // Skipped returns the plugins whose filters are left out, in plugin order.

@@ -1,5 +1,7 @@
 package filter
 
+import "slices"
+
 // Search looks for nodes that take a pod. It is sequential and deterministic; to use several cores, let workers fill a
 // column of verdicts for disjoint parts of the slots (Predicates.First may be called by all of them) and pass a function
 // that reads the column: the outcome is the same.
@@ -23,7 +25,9 @@ type Found struct {
 	Feasible []int
 	// OnNominated says that the nominated node took the pod; it is the only one in Feasible, and no other was looked at.
 	OnNominated bool
-	// Examined is the number of candidates looked at.
+	// NominatedBy is the plugin that rejected the nominated node, "" when there was none or it took the pod.
+	NominatedBy string
+	// Examined is the number of candidates looked at; 1 when the nominated node took the pod.
 	Examined int
 	// Next is where the next search begins.
 	Next int
@@ -35,7 +39,8 @@ type Found struct {
 
 // Run searches. It begins at candidate Next modulo their number, goes round once, and stops when Limit feasible nodes are
 // found; the next search begins behind the last one looked at, modulo Nodes, after an error too. When the nominated node
-// takes the pod the beginning stays; a predicate's error there counts as a rejection. Rule: documentation, "Scheduler
+// takes the pod the beginning stays; a predicate's error there counts as a rejection. A nominated node that is not among the
+// candidates and rejects the pod is counted in Rejected all the same. Rule: documentation, "Scheduler
 // Performance Tuning", How the scheduler iterates over Nodes.
 //
 // check returns the rejection of a slot; nil stands for ps.First. With nominated pods in the cluster it is a function that
@@ -45,9 +50,19 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 		check = ps.First
 	}
 	f := Found{Next: s.Next}
-	if s.Nominated != nil && check(*s.Nominated).Allowed() {
-		f.Feasible, f.OnNominated = []int{*s.Nominated}, true
-		return f
+	if s.Nominated != nil {
+		i := *s.Nominated
+		r := check(i)
+		if r.Allowed() {
+			f.Feasible, f.OnNominated, f.Examined = []int{i}, true, 1
+			return f
+		}
+		if ps.Err(r, i) == nil {
+			f.NominatedBy = ps[r.Predicate].Name()
+			if s.Nodes > len(s.Candidates) && !slices.Contains(s.Candidates, i) {
+				f.Rejected.Add(ps, r, i, 1) // its reasons count even where PreFilter plugins left the node out
+			}
+		}
 	}
 	n := len(s.Candidates)
 	if n == 0 {

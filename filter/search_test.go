@@ -296,7 +296,16 @@ func TestSearch(t *testing.T) {
 		require.True(t, f.OnNominated)
 		require.Equal(t, []int{2}, f.Feasible)
 		require.Equal(t, 1, f.Next, "the beginning stays")
-		require.Zero(t, f.Examined)
+		require.Equal(t, 1, f.Examined)
+	})
+	t.Run("nominated node outside a narrowed set", func(t *testing.T) {
+		f := Search{Candidates: []int{4}, Nodes: 5, Nominated: ptr(1)}.Run(ps, nil)
+		require.Empty(t, f.Feasible)
+		require.Equal(t, 2, f.Rejected.Nodes(), "its reasons count like those of the candidate")
+		require.Equal(t, "A", f.NominatedBy)
+		var pre PreFilters
+		pre.Add(PreFilterResult{Plugin: "N", Nodes: []string{"n4"}})
+		require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A N]"}, pre.Outside(f.NominatedBy))
 	})
 	t.Run("nominated node rejects", func(t *testing.T) {
 		f := Search{Candidates: slots(5), Next: 1, Limit: 1, Nominated: ptr(0)}.Run(ps, nil)

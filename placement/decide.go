@@ -86,7 +86,7 @@ func (a *Attempt) decide(d Decision, o Options) Decision {
 	case found.Err != nil:
 		d.Failure = &Failure{Code: filter.Error, Err: found.Err}
 	case d.Feasible == 0:
-		d.Failure = a.failure(d.Nodes, &found.Rejected)
+		d.Failure = a.failure(d.Nodes, &found.Rejected, found.NominatedBy)
 	case d.Feasible == 1:
 		d.Slot = found.Feasible[0]
 	default:
@@ -112,7 +112,7 @@ func tie(o Options) func([]int) int {
 }
 
 // failure turns what the predicates said into the message.
-func (a *Attempt) failure(nodes int, rejected *filter.Histogram) *Failure {
+func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...string) *Failure {
 	f := &Failure{Code: filter.Unschedulable, Message: filter.Message{Nodes: nodes}}
 	if a.Rejected() {
 		f.Code, f.Err = a.Pre.Code(), a.Pre.Err()
@@ -120,7 +120,7 @@ func (a *Attempt) failure(nodes int, rejected *filter.Histogram) *Failure {
 		return f
 	}
 	f.Message.Reasons = rejected.Counts(a.Predicates)
-	if outside := a.Pre.Outside(); outside != nil {
+	if outside := a.Pre.Outside(nominatedBy...); outside != nil {
 		f.Message.Absent, f.Message.AbsentNodes = outside, nodes-rejected.Nodes()
 	}
 	f.Rejecters = a.inOrder(append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...))
