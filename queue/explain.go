@@ -39,8 +39,8 @@ type Explanation struct {
 	GateMessage string
 	GateErr     error
 	WasFlushed  bool
-	// Waits are the events that would move the pod. For a gated pod they are those of its gate: the gate is asked again if
-	// one of its rejectors wants the pod, too.
+	// Waits are the events that would move the pod. For a gated pod they are those of its gate, in whatever profile it
+	// registered them: the gate is asked again if one of the pod's rejectors wants it, too.
 	Waits []Wait
 	// AnyEvent tells that every event which anybody registered moves the pod.
 	AnyEvent bool
@@ -111,7 +111,7 @@ func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 			}
 		}
 	case Unschedulable, Gated:
-		x.Waits = waitsOf(e)
+		x.Waits = q.waitsOf(e)
 		x.AnyEvent = e.place == Unschedulable && e.wakesAlways()
 	case InFlight:
 		if f != nil {
@@ -127,16 +127,25 @@ func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 	return x
 }
 
-func waitsOf(e *Entry) []Wait {
+func (q *Queue) waitsOf(e *Entry) []Wait {
 	var waits []Wait
+	if e.place == Gated {
+		for _, p := range q.profiles {
+			if pl := p.plugins[e.GatingPlugin]; pl != nil {
+				waits = appendWaits(waits, pl, false)
+			}
+		}
+		return waits
+	}
 	for i := range e.waits {
-		w := &e.waits[i]
-		if e.place == Gated && w.plugin.name != e.GatingPlugin {
-			continue
-		}
-		for _, r := range w.plugin.rows {
-			waits = append(waits, Wait{Plugin: w.plugin.name, Event: r.Event, Hinted: r.Hint != nil, Pending: w.pending})
-		}
+		waits = appendWaits(waits, e.waits[i].plugin, e.waits[i].pending)
+	}
+	return waits
+}
+
+func appendWaits(waits []Wait, p *plugin, pending bool) []Wait {
+	for _, r := range p.rows {
+		waits = append(waits, Wait{Plugin: p.name, Event: r.Event, Hinted: r.Hint != nil, Pending: pending})
 	}
 	return waits
 }

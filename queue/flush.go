@@ -111,14 +111,14 @@ func (q *Queue) overdueGated(at time.Time) (found []*Entry) {
 
 // flushesGate reports whether the leftover flush asks the gate of a gated entry again.
 func (q *Queue) flushesGate(e *Entry) bool {
-	return q.o.FlushGated || q.o.CycleCounter || q.hears(e.profile.plugin(e.GatingPlugin), UnschedulableTimeout)
+	return q.o.FlushGated || q.o.CycleCounter || q.gateHears(e.GatingPlugin, UnschedulableTimeout)
 }
 
 // gateHearsWildcard reports whether a gate registered the wildcard event, so that flushes concern its pods.
 func (q *Queue) gateHearsWildcard() bool {
 	for _, p := range q.profiles {
 		for _, g := range p.gates {
-			if pl := p.plugins[g.Name]; pl != nil && q.hears(pl, UnschedulableTimeout) {
+			if q.gateHears(g.Name, UnschedulableTimeout) {
 				return true
 			}
 		}

@@ -68,11 +68,17 @@ func (q *Queue) concerned(arriving Event) []*Entry {
 	}
 	for _, p := range q.profiles {
 		for _, pl := range p.listed {
-			if len(pl.rejected.slots)+len(pl.gated.slots) == 0 || !q.hears(pl, arriving) {
+			if len(pl.rejected.slots) == 0 || !q.hears(pl, arriving) {
 				continue
 			}
 			for _, s := range pl.rejected.slots {
 				see(s.entry)
+			}
+		}
+		for _, g := range p.gates {
+			pl := p.plugins[g.Name]
+			if pl == nil || len(pl.gated.slots) == 0 || !q.gateHears(g.Name, arriving) {
+				continue
 			}
 			for _, s := range pl.gated.slots {
 				see(s.entry)

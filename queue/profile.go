@@ -116,6 +116,17 @@ func (q *Queue) hears(p *plugin, arriving Event) bool {
 	return false
 }
 
+// gateHears reports whether a gate registered an event that covers the arriving one, in any profile: the events of gates
+// are looked up by the name alone.
+func (q *Queue) gateHears(gate string, arriving Event) bool {
+	for _, p := range q.profiles {
+		if pl := p.plugins[gate]; pl != nil && q.hears(pl, arriving) {
+			return true
+		}
+	}
+	return false
+}
+
 // interesting reports whether some profile registered the event. A wildcard event always is.
 func (q *Queue) interesting(arriving Event) bool {
 	if arriving.IsWildcard() {

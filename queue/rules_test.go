@@ -156,6 +156,19 @@ func TestGates(t *testing.T) {
 		r.event(Event{Node, UpdateNodeAnnotation, ""})
 		require.Equal(t, 2, r.gates["x a"])
 	})
+	t.Run("events of a gate count in all profiles", func(t *testing.T) {
+		r := newRig(t, Options{})
+		shut := map[string]bool{"a": true}
+		g := Gate{"g", func(p *v1.Pod) GateVerdict { return GateVerdict{Refuse: shut[p.Name]} }}
+		q, err := New(Options{Profiles: map[string]Profile{DefaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, Add, ""}, nil}}},
+			"other": {Events: []Registration{{"g", Event{Wildcard, All, ""}, nil}}}}})
+		require.NoError(t, err)
+		r.q = q
+		r.add("a")
+		shut["a"] = false
+		r.event(Event{Wildcard, All, "Everything"})
+		r.is(Active, "a")
+	})
 	t.Run("the name stays after the gate opened", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.shut["x a"] = true
