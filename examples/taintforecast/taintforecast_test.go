@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/eviction/taint"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
+
+const shop = "../simulate/testdata/cluster.yaml"
+
+func forecast(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// The timeline of the shipped cluster is asserted whole, as table and JSON.
+func TestShippedCluster(t *testing.T) {
+	for _, c := range []struct{ name, form string }{
+		{"events", "table"}, {"events", "json"}, {"events", "yaml"},
+		{"zone-outage", "table"}, {"zone-outage", "json"},
+		{"blackout", "table"}, {"blackout", "json"},
+	} {
+		t.Run(c.name+" "+c.form, func(t *testing.T) {
+			args := []string{"-f", shop, "-events", filepath.Join("testdata", c.name+".yaml"), "-admit", "-o", c.form}
+			code, out, errs := forecast("", args...)
+			require.Zero(t, code, errs)
+			require.Empty(t, errs)
+			golden := filepath.Join("testdata", c.name+map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"}[c.form])
+			if *rewrite {
+				require.NoError(t, os.WriteFile(golden, []byte(out), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), out)
+			_, again, _ := forecast("", args...)
+			require.Equal(t, out, again, "same input, same bytes")
+		})
+	}
+}
+
+func timeline(t *testing.T, stdin string, args ...string) (line taint.Timeline) {
+	t.Helper()
+	code, out, errs := forecast(stdin, append(args, "-o", "json")...)
+	require.Zero(t, code, errs)
+	require.NoError(t, json.Unmarshal([]byte(out), &line))
+	return line
+}
+
+// What the shipped timelines say, in few words.
+func TestStories(t *testing.T) {
+	line := timeline(t, "", "-f", shop, "-events", "testdata/events.yaml", "-admit")
+	evicted := map[string]int{}
+	for _, e := range line.Evictions() {
+		evicted[e.Node]++
+	}
+	require.Equal(t, map[string]int{"general-a1": 7, "memory-a1": 1, "gpu-a1": 2}, evicted)
+	require.Len(t, line.Cancellations(), 7, "all of general-b1")
+	line = timeline(t, "", "-f", shop, "-events", "testdata/blackout.yaml", "-admit")
+	require.Empty(t, line.Evictions(), "nobody leaves while all zones are down")
+
+	line = timeline(t, "", "-f", shop, "-events", "testdata/events.yaml", "-admit", "-until", "7m")
+	require.Len(t, line.Pending, 2, "the two of gpu-a1 still have time")
+	line = timeline(t, "", "-f", shop, "-events", "testdata/events.yaml", "-admit", "-node-monitor-grace-period", "5m")
+	require.Empty(t, line.Cancellations(), "three minutes of silence are nothing then")
+	line = timeline(t, "", "-f", shop, "-events", "testdata/zone-outage.yaml", "-admit", "-node-eviction-rate", "0")
+	require.Empty(t, line.Evictions(), "a rate of 0 taints nobody")
+	line = timeline(t, "", "-f", shop, "-events", "testdata/events.yaml")
+	for _, e := range line.Evictions() {
+		require.Contains(t, e.Cause, "not tolerated", "without the tolerations of admission pods leave at once")
+	}
+}
+
+// tolerating is a pod on n1 with a toleration for an unreachable node.
+func tolerating(name, seconds string) string {
+	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {nodeName: n1, priority: 0, containers: [{name: c}], tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute" + seconds + "}]}\n"
+}
+
+const (
+	twoNodes = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
+	silence  = "events: [{at: 0s, node: n1, heartbeats: stop}]\n"
+)
+
+// The documentation's application with much local state stays for 6000 seconds, a DaemonSet pod for ever, others for 300.
+func TestTolerationSeconds(t *testing.T) {
+	events := filepath.Join(t.TempDir(), "events.yaml")
+	require.NoError(t, os.WriteFile(events, []byte(silence), 0o644))
+	input := twoNodes + tolerating("state", ", tolerationSeconds: 6000") + tolerating("daemon", "") + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: n1, containers: [{name: c}]}\n"
+	line := timeline(t, input, "-f", "-", "-events", events, "-admit", "-until", "3h")
+	var got []string
+	for _, e := range line.Evictions() {
+		got = append(got, e.At.Duration.String()+" "+e.Pod)
+	}
+	require.Equal(t, []string{"5m55s default/web", "1h40m55s default/state"}, got, "the taint comes 55 seconds after the silence")
+}
+
+func TestWarnings(t *testing.T) {
+	events := filepath.Join(t.TempDir(), "events.yaml")
+	require.NoError(t, os.WriteFile(events, []byte(silence), 0o644))
+	input := strings.Replace(twoNodes+tolerating("a", ""), "nodeName: n1", "nodeName: n3", 1)
+	code, _, errs := forecast(input, "-f", "-", "-events", events)
+	require.Zero(t, code)
+	require.Equal(t, "warning: pod default/a: spec.nodeName: Invalid value: \"n3\": no such node in the input; the pod takes no part\n", errs)
+	code, out, _ := forecast(input, "-f", "-", "-events", events, "-strict")
+	require.Equal(t, exitBadInput, code)
+	require.Empty(t, out)
+}
+
+// Bad input: one line on standard error, nothing on standard output, exit 2.
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct {
+		name, events, want string
+		args               []string
+	}{
+		{"unknown node", "events: [{at: 0s, node: n9, heartbeats: stop}]", `events.yaml: events[0].node: Not found: "n9"`, nil},
+		{"a negative time", "events: [{at: -1s, node: n1, heartbeats: stop}]", `events[0].at: Invalid value: "-1s": must not be negative`, nil},
+		{"a time that is none", "events: [{at: soon, node: n1, heartbeats: stop}]", `events.yaml: events[0].at: Invalid value: "soon": must be a duration such as 90s or 5m`, nil},
+		{"two changes", "events: [{at: 0s, node: n1, heartbeats: stop, deleted: true}]", "exactly one of condition, taint, heartbeats, unschedulable and deleted must be set", nil},
+		{"no change", "events: [{at: 0s, node: n1}]", "exactly one of condition, taint, heartbeats, unschedulable and deleted must be set", nil},
+		{"a bad taint", "events: [{at: 0s, node: n1, taint: 'a=b:Never'}]", `events[0].taint: Invalid value: "a=b:Never"`, nil},
+		{"a status that YAML reads as a truth", "events: [{at: 0s, node: n1, condition: Ready, status: True}]", `events[0].status: Invalid value: true: must be a string`, nil},
+		{"an unknown status", "events: [{at: 0s, node: n1, condition: Ready, status: Maybe}]", `events[0].status: Unsupported value: "Maybe"`, nil},
+		{"unknown heartbeats", "events: [{at: 0s, node: n1, heartbeats: skip}]", `events[0].heartbeats: Unsupported value: "skip": supported values: "stop", "resume"`, nil},
+		{"a field that is none", "events: [{at: 0s, node: n1, heartbeat: stop}]", `events.yaml: unknown field "events[0].heartbeat"`, nil},
+		{"a list", "[{at: 0s, node: n1, heartbeats: stop}]", "events.yaml: ", nil},
+		{"nothing", "", "events.yaml: is empty", nil},
+		{"far away", "events: [{at: 9999h, node: n1, heartbeats: stop}]", `events.yaml: events: Invalid value: "9999h0m0s"`, nil},
+		{"until when", silence, `-until: Invalid value: "-5s": must be from 0s to 720h0m0s`, []string{"-until", "-5s"}},
+		{"a negative rate", silence, "-node-eviction-rate: Invalid value: -1: must be a number not less than 0", []string{"-node-eviction-rate", "-1"}},
+		{"a threshold above 1", silence, "-unhealthy-zone-threshold: Invalid value: 2: must be a number from 0 to 1", []string{"-unhealthy-zone-threshold", "2"}},
+		{"a hasty monitor", silence, `-node-monitor-period: Invalid value: "1ms": must be at least 100ms`, []string{"-node-monitor-period", "1ms"}},
+		{"a negative grace", silence, `-node-monitor-grace-period: Invalid value: -1s: must not be negative`, []string{"-node-monitor-grace-period", "-1s"}},
+		{"unknown output", silence, `-o: Unsupported value: "xml": supported values: table, json, yaml`, []string{"-o", "xml"}},
+		{"an argument", silence, `unexpected argument "x"`, []string{"x"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events := filepath.Join(t.TempDir(), "events.yaml")
+			require.NoError(t, os.WriteFile(events, []byte(c.events), 0o644))
+			code, out, errs := forecast(twoNodes, append([]string{"-f", "-", "-events", events}, c.args...)...)
+			require.Equal(t, exitBadInput, code)
+			require.Empty(t, out)
+			require.Contains(t, errs, c.want)
+			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
+		})
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no input", nil, "-f: Required value"},
+		{"no events", []string{"-f", shop}, "-events: Required value"},
+		{"no such file", []string{"-f", shop, "-events", "testdata/none.yaml"}, "testdata/none.yaml"},
+		{"standard input twice", []string{"-f", "-", "-events", "-"}, "standard input can be read once only"},
+		{"a rate that is none", []string{"-node-eviction-rate", "fast"}, `invalid value "fast" for flag -node-eviction-rate: must be a number`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := forecast("", c.args...)
+			require.Equal(t, exitBadInput, code)
+			require.Empty(t, out)
+			require.Contains(t, errs, c.want)
+		})
+	}
+	code, _, errs := forecast("", "-h")
+	require.Zero(t, code)
+	require.Contains(t, errs, "usage: taintforecast")
+}
