@@ -1,0 +1,293 @@
+// Package queue_test holds podberth's queue against kube-scheduler's PriorityQueue: the same random operations at the same
+// times, and after each of them every pod must be in the same place with the same history.
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	realqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/podberth/podberth/conformance/trial"
+	"github.com/podberth/podberth/queue"
+)
+
+func init() {
+	metrics.Register()
+	klog.SetLogger(logr.Discard())
+}
+
+// world is the two queues side by side, one clock, and the objects as the API server has them.
+type world struct {
+	*trial.Source
+	ctx    context.Context
+	log    klog.Logger
+	clock  *testingclock.FakeClock
+	q      *queue.Queue
+	real   *realqueue.PriorityQueue
+	store  cache.Indexer
+	slots  [6]*v1.Pod // the latest version of each name that exists
+	uids   int
+	rv     int
+	flying []*flight
+	shut   map[string]bool // gate and pod name
+	closed bool
+	// random is set when the real queue asked gates in an order of its own, so that the two may differ from here on.
+	random bool
+	ties   bool // equal times happen; the order then also goes by name
+}
+
+// flight is a popped pod.
+type flight struct {
+	entry *queue.Entry
+	info  *framework.QueuedPodInfo
+	gone  bool // deleted since
+	done  bool
+}
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+var (
+	profiles = []string{"p1", "p2", "nobody's"}
+	plugins  = []string{"P", "Q", "R", "S", "A", "B"} // A and B are gates, too
+	// resources of registrations and of what arrives
+	registered = []fwk.EventResource{fwk.Node, fwk.Pod, fwk.CSINode, fwk.WildCard, "AssignedPod", "UnschedulablePod", fwk.PersistentVolume}
+	arriving   = []fwk.EventResource{fwk.Node, "AssignedPod", "UnschedulablePod", fwk.CSINode, fwk.WildCard, fwk.Pod, fwk.PersistentVolume}
+	masks      = []fwk.ActionType{fwk.Add, fwk.UpdateNodeLabel, fwk.UpdateNodeTaint, fwk.Add | fwk.UpdateNodeTaint, fwk.Delete, fwk.Update, fwk.All,
+		fwk.UpdatePodLabel, fwk.UpdatePodScaleDown | fwk.Delete, fwk.UpdatePodSchedulingGatesEliminated, fwk.UpdatePodToleration | fwk.UpdatePodLabel,
+		fwk.Add | fwk.UpdateNodeLabel, fwk.UpdateNodeLabel | fwk.UpdateNodeTaint, fwk.Add | fwk.Delete | fwk.UpdatePodLabel, fwk.UpdateNodeAllocatable, 0} // 0 only arrives
+)
+
+func newWorld(s *trial.Source) *world {
+	w := &world{Source: s, ctx: context.Background(), log: klog.Background(), clock: testingclock.NewFakeClock(noon.Add(300 * time.Millisecond)), shut: map[string]bool{}}
+	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	w.ties = s.Once(3)
+
+	o := queue.Options{Profiles: map[string]queue.Profile{}, ExactRegistrations: true, Known: func(pod *v1.Pod) (string, bool) {
+		obj, ok, _ := w.store.GetByKey(pod.Namespace + "/" + pod.Name)
+		if !ok {
+			return "", false
+		}
+		return obj.(*v1.Pod).Spec.NodeName, true
+	}}
+	hints := realqueue.QueueingHintMapPerProfile{}
+	gates := map[string]map[string]fwk.PreEnqueuePlugin{}
+	// A gate waits for the same in all profiles, as any gate does whose registrations do not depend on its arguments: the real
+	// queue mixes the registrations of gates of one name.
+	type registration struct {
+		event fwk.ClusterEvent
+		hint  int
+	}
+	draw := func() (list []registration) {
+		for range s.N(4) {
+			list = append(list, registration{fwk.ClusterEvent{Resource: trial.Pick(s, registered...), ActionType: trial.Pick(s, masks[:len(masks)-1]...)}, s.N(4)})
+		}
+		return list
+	}
+	ofGates := map[string][]registration{"A": draw(), "B": draw()}
+	for _, name := range profiles[:2] {
+		hints[name] = realqueue.QueueingHintMap{}
+		gates[name] = map[string]fwk.PreEnqueuePlugin{}
+		p := queue.Profile{}
+		for _, plugin := range plugins {
+			list, isGate := ofGates[plugin]
+			if !isGate {
+				list = draw()
+			}
+			for _, r := range list {
+				e, h := r.event, hint(plugin, r.hint)
+				real := func(_ klog.Logger, pod *v1.Pod, old, new any) (fwk.QueueingHint, error) {
+					if h == nil {
+						return fwk.Queue, nil
+					}
+					ok, err := h(pod, old, new)
+					if ok {
+						return fwk.Queue, err
+					}
+					return fwk.QueueSkip, err
+				}
+				hints[name][e] = append(hints[name][e], &realqueue.QueueingHintFunction{PluginName: plugin, QueueingHintFn: real})
+				p.Events = append(p.Events, queue.Registration{Plugin: plugin, Event: ours(e), Hint: h})
+				s.Note("%s: %s waits for %s/%d, hint %v", name, plugin, e.Resource, e.ActionType, h != nil)
+			}
+		}
+		for _, g := range []string{"A", "B"} {
+			gates[name][g] = gate{g, w}
+			p.Gates = append(p.Gates, queue.Gate{Name: g, Check: func(pod *v1.Pod) queue.GateVerdict {
+				switch {
+				case !w.shut[g+pod.Name]:
+					return queue.GateVerdict{}
+				case pod.Name == "c":
+					return queue.GateVerdict{Err: errors.New("broken")}
+				}
+				return queue.GateVerdict{Refuse: true, Message: "shut"}
+			}})
+		}
+		o.Profiles[name] = p
+	}
+	less := (&queuesort.PrioritySort{}).Less
+	if w.ties {
+		o.Less = func(a, b *queue.Entry) bool {
+			if queue.PriorityLess(a, b) || queue.PriorityLess(b, a) {
+				return queue.PriorityLess(a, b)
+			}
+			return string(a.Pod.UID) < string(b.Pod.UID)
+		}
+		sorter := less
+		less = func(a, b fwk.QueuedPodInfo) bool {
+			if sorter(a, b) || sorter(b, a) {
+				return sorter(a, b)
+			}
+			return a.GetPodInfo().GetPod().UID < b.GetPodInfo().GetPod().UID
+		}
+	}
+	opts := []realqueue.Option{realqueue.WithClock(w.clock), realqueue.WithPreEnqueuePluginMap(gates), realqueue.WithQueueingHintMapPerProfile(hints),
+		realqueue.WithPodLister(listersv1.NewPodLister(w.store)), realqueue.WithMetricsRecorder(recorder)}
+	switch s.N(5) {
+	case 1:
+		max := 3 * time.Second
+		o.InitialBackoff, o.MaxBackoff = 2*time.Second, &max
+		opts = append(opts, realqueue.WithPodInitialBackoffDuration(o.InitialBackoff), realqueue.WithPodMaxBackoffDuration(max))
+	case 2:
+		max := time.Duration(0)
+		o.MaxBackoff = &max
+		opts = append(opts, realqueue.WithPodMaxBackoffDuration(0))
+	case 3:
+		max := 600 * time.Second
+		o.InitialBackoff, o.MaxBackoff, o.Leftover = 700*time.Millisecond, &max, time.Minute
+		opts = append(opts, realqueue.WithPodInitialBackoffDuration(o.InitialBackoff), realqueue.WithPodMaxBackoffDuration(max), realqueue.WithPodMaxInUnschedulablePodsDuration(time.Minute))
+	}
+	var err error
+	if w.q, err = queue.New(o); err != nil {
+		panic(err)
+	}
+	w.real = realqueue.NewPriorityQueue(less, factory, opts...)
+	return w
+}
+
+// recorder is one for all, for each has a goroutine.
+var recorder = metrics.NewMetricsAsyncRecorder(1000, time.Second, nil)
+
+// factory is never started: the real queue is given a lister.
+var factory = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+
+func ours(e fwk.ClusterEvent) queue.Event {
+	return queue.Event{Resource: queue.Resource(e.Resource), Action: queue.Action(e.ActionType), Label: e.CustomLabel}
+}
+
+// hint is none, or a pure function of the plugin, the pod and the objects: Queue, Skip, or an error with either.
+func hint(plugin string, kind int) queue.Hint {
+	if kind == 0 {
+		return nil
+	}
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		h := fnv.New32a()
+		fmt.Fprint(h, plugin, kind, pod.Name, pod.Labels)
+		for _, o := range []any{old, new} {
+			switch o := o.(type) {
+			case *v1.Node:
+				fmt.Fprint(h, "node", o.Name)
+			case *v1.Pod:
+				fmt.Fprint(h, "pod", o.Name, o.UID == pod.UID, o.ResourceVersion)
+			default:
+				fmt.Fprint(h, o)
+			}
+		}
+		switch h.Sum32() >> 8 % 6 {
+		case 0, 1:
+			return true, nil
+		case 2:
+			return false, errors.New("cannot tell")
+		case 3:
+			if kind == 1 {
+				return true, errors.New("cannot tell")
+			}
+		}
+		return false, nil
+	}
+}
+
+// gate is a PreEnqueue plugin that holds the pods that the world names.
+type gate struct {
+	name string
+	w    *world
+}
+
+func (g gate) Name() string { return g.name }
+
+func (g gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
+	switch {
+	case !g.w.shut[g.name+pod.Name]:
+		return nil
+	case pod.Name == "c":
+		return fwk.AsStatus(errors.New("broken"))
+	}
+	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "shut")
+}
+
+// pod makes a new pod of the name of a slot.
+func (w *world) pod(slot int) *v1.Pod {
+	w.uids++
+	p := &v1.Pod{}
+	p.Namespace, p.Name = []string{"m", "n"}[slot%2], string(rune('a'+slot))
+	p.UID = types.UID(fmt.Sprintf("%s%d", p.Name, w.uids))
+	p.Spec.SchedulerName = profiles[0]
+	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("2")}}}}
+	p.ResourceVersion = w.version()
+	return p
+}
+
+func (w *world) version() string { w.rv++; return fmt.Sprint(w.rv) }
+
+// change makes a newer version of a pod.
+func (w *world) change(old *v1.Pod) *v1.Pod {
+	p := old.DeepCopy()
+	p.ResourceVersion = w.version()
+	for range 1 + w.N(2) {
+		switch w.N(9) {
+		case 0:
+			p.Labels = trial.Pick(w.Source, nil, map[string]string{"l": "1"}, map[string]string{"l": "2"}, map[string]string{})
+		case 1:
+			prio := int32(w.N(4)) - 1
+			p.Spec.Priority = &prio
+		case 2:
+			p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(trial.Pick(w.Source, "1", "2", "3", "1500m"))
+		case 3:
+			p.Spec.SchedulingGates = trial.Pick(w.Source, nil, []v1.PodSchedulingGate{{Name: "x"}}, []v1.PodSchedulingGate{{Name: "x"}, {Name: "y"}})
+		case 4:
+			p.Spec.Tolerations = trial.Pick(w.Source, nil, []v1.Toleration{{Key: "a"}}, []v1.Toleration{{Key: "b"}}, []v1.Toleration{{Key: "a"}, {Key: "b"}})
+		case 5:
+			p.Status.NominatedNodeName = trial.Pick(w.Source, "", "n1", "n2")
+		case 6:
+			p.Annotations = map[string]string{"a": p.ResourceVersion}
+		case 7:
+			name := trial.Pick(w.Source, "x", "y")
+			p.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "r", ResourceClaimName: &name}}
+		}
+	}
+	return p
+}
+
+// subset picks some of the names.
+func (w *world) subset(names ...string) []string {
+	bits := w.N(256)
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return bits>>slices.Index(names, n)&1 == 0 })
+}
