@@ -1,145 +1,15 @@
 package placement
 
 import (
-	"iter"
-	"slices"
-	"time"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/spread"
 )
-
-// Preempter answers "who gives way to this pod?" for the pods of one plan, and keeps what can be kept between questions. It
-// follows the plan's cluster and belongs to the plan's goroutine.
-type Preempter struct {
-	plan    *Plan
-	planner preemption.Planner
-	index   *preemption.Index
-	log     *cluster.Snapshot // nil: a cluster without a change log
-	at      uint64
-
-	verdicts   []filter.Rejection
-	rejections []preemption.Rejection
-}
-
-// NewPreempter returns a Preempter for the plan.
-func NewPreempter(p *Plan) *Preempter {
-	x := &Preempter{plan: p, index: preemption.NewIndex(p.cluster)}
-	if x.log, _ = p.cluster.(*cluster.Snapshot); x.log != nil {
-		x.at = x.log.Version()
-	}
-	return x
-}
-
-// PreemptOptions are what a question about preemption may add to Options. The zero value is v1.36's, without budgets.
-type PreemptOptions struct {
-	Budgets   *disruption.Budgets
-	Now       time.Time
-	Extenders []preemption.Extender
-	// Rejected are slots that something beside the profile's filters, such as an extender, rejected in the attempt, as far
-	// as the filters did not.
-	Rejected map[int]preemption.Rejection
-	// Preemption are the options of package preemption. CrossNode without Foreign gets WhatIf.Foreign.
-	Preemption preemption.Options
-}
-
-// Preempt looks for pods that give way to a pod for which Decide found no node in the cluster as it is. o is what Decide
-// got. The pod must be as it is in the API server; its nomination counts.
-func (x *Preempter) Preempt(pod *v1.Pod, o Options, po PreemptOptions) preemption.Result {
-	x.follow()
-	a := x.plan.Prepare(pod)
-	w := a.WhatIf(o)
-	x.verdicts = a.Verdicts(x.verdicts[:0], o)
-	x.rejections = a.appendRejections(x.rejections[:0], x.verdicts)
-	for i, r := range po.Rejected {
-		if i >= 0 && i < len(x.rejections) && x.rejections[i] == preemption.Fits {
-			x.rejections[i] = r
-		}
-	}
-	r := preemption.Request{
-		Pod: pod, Cluster: x.plan.cluster, WhatIf: w, Rejections: x.rejections, Budgets: po.Budgets, Now: po.Now,
-		Index: x.index, Extenders: po.Extenders, Options: po.Preemption,
-	}
-	if c := r.Options.CrossNode; c != nil && c.Foreign == nil {
-		r.Options.CrossNode = &preemption.CrossNode{Max: c.Max, Foreign: w.Foreign}
-	}
-	return x.planner.Preempt(r)
-}
-
-// follow brings the index up to date.
-func (x *Preempter) follow() {
-	if x.log == nil {
-		x.index.Forget()
-		return
-	}
-	version := x.log.Version()
-	if version == x.at {
-		return
-	}
-	known := x.log.Since(x.at, func(events []cluster.Event) {
-		for k := range events {
-			switch e := &events[k]; {
-			case e.Node < 0:
-				x.index.Forget()
-			case e.Set < 0:
-				x.index.TouchNodes()
-				x.index.Touch(int(e.Node))
-			default:
-				x.index.Touch(int(e.Node))
-			}
-		}
-	})
-	if !known {
-		x.index.Forget()
-	}
-	x.at = version
-}
-
-// Rejections appends how preemption sees each slot: the argument of preemption.Request.
-func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption.Rejection {
-	return a.appendRejections(dst, a.Verdicts(nil, o))
-}
-
-func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter.Rejection) []preemption.Rejection {
-	if a.Rejected() { // every node has the rejection of the plugin
-		all := preemption.Unresolvable
-		if code := a.Pre.Code(); code == filter.Unschedulable || code == filter.Pending {
-			all = preemption.Resolvable
-		}
-		for range verdicts {
-			dst = append(dst, all)
-		}
-		return dst
-	}
-	for _, v := range verdicts {
-		switch {
-		case v == Outside:
-			dst = append(dst, preemption.Unresolvable)
-		case v.Allowed():
-			dst = append(dst, preemption.Fits)
-		default:
-			dst = append(dst, a.resolvable(v))
-		}
-	}
-	return dst
-}
-
-func (a *Attempt) resolvable(v filter.Rejection) preemption.Rejection {
-	switch a.Predicates.Code(v) {
-	case filter.Unschedulable, filter.Pending:
-		return preemption.Resolvable
-	case filter.UnschedulableAndUnresolvable:
-		return preemption.Unresolvable
-	}
-	return preemption.Failed
-}
 
 // WhatIf is the filters of an attempt with pods added and removed in thought: a preemption.WhatIf. The cluster must not
 // change while it is used.
@@ -150,6 +20,7 @@ type WhatIf struct {
 	options Options
 	moves   []move
 
+	known      *known
 	effects    map[*cluster.Info]*effect
 	last       *v1.Pod
 	lastEffect *effect
@@ -171,7 +42,7 @@ type move struct {
 
 // WhatIf returns the question of what the filters would say if. Options.Nominated counts in two passes.
 func (a *Attempt) WhatIf(o Options) *WhatIf {
-	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, fit: -1, effects: map[*cluster.Info]*effect{}}
+	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, fit: -1, known: newKnown(), effects: map[*cluster.Info]*effect{}}
 	for k, t := range w.trials {
 		if t == nil {
 			continue
@@ -274,6 +145,7 @@ func (w *WhatIf) apply(m move) {
 			continue
 		case *affinity.Trial:
 			t.Apply(e.affinity, m.slot, n)
+			t.Apply(e.terms, m.slot, n)
 			continue
 		case *filter.FitTrial:
 			if e.known {
@@ -294,7 +166,8 @@ type effect struct {
 	known    bool
 	requests resources.Vector
 	spread   spread.Effect
-	affinity affinity.Effect
+	affinity affinity.Effect // of the labels
+	terms    affinity.Effect
 }
 
 func (w *WhatIf) effect(pod *v1.Pod) *effect {
@@ -306,17 +179,33 @@ func (w *WhatIf) effect(pod *v1.Pod) *effect {
 }
 
 func (w *WhatIf) lookUp(pod *v1.Pod) *effect {
-	s, ok := w.attempt.plan.cluster.(*cluster.Snapshot)
-	if !ok || s.Pod(pod.Namespace, pod.Name) != pod {
+	info := w.info(pod)
+	if info == nil {
 		return w.work(pod, nil)
 	}
-	info := s.PodInfo(pod.Namespace, pod.Name)
 	if e, ok := w.effects[info]; ok {
 		return e
 	}
 	e := w.work(pod, info)
 	w.effects[info] = e
 	return e
+}
+
+// info returns what a pod counts with on its node; nil when the cluster does not know.
+func (w *WhatIf) info(pod *v1.Pod) *cluster.Info {
+	if info, ok := w.known.infos[pod]; ok {
+		return info
+	}
+	s, ok := w.attempt.plan.cluster.(*cluster.Snapshot)
+	if !ok || s.Pod(pod.Namespace, pod.Name) != pod {
+		return nil
+	}
+	if len(w.known.infos) > s.TotalPods() { // pods that left
+		clear(w.known.infos)
+	}
+	info := s.PodInfo(pod.Namespace, pod.Name)
+	w.known.infos[pod] = info
+	return info
 }
 
 // work finds out what a pod does to the trials.
@@ -330,10 +219,29 @@ func (w *WhatIf) work(pod *v1.Pod, info *cluster.Info) *effect {
 		case *spread.Trial:
 			e.spread = t.Effect(pod)
 		case *affinity.Trial:
-			e.affinity = w.attempt.Predicates[k].(podAffinity).Effect(pod)
+			state := w.attempt.Predicates[k].(podAffinity).State
+			e.affinity = state.LabelEffect(pod)
+			e.terms = state.TermEffect(w.termsOf(pod, info))
 		}
 	}
 	return e
+}
+
+// termsOf returns the compiled terms of a pod, nil without any.
+func (w *WhatIf) termsOf(pod *v1.Pod, info *cluster.Info) *affinity.Terms {
+	if info == nil {
+		return affinity.CompileTerms(pod)
+	}
+	id := info.Terms()
+	if id < 0 {
+		return nil
+	}
+	t, ok := w.known.terms[id]
+	if !ok {
+		t = affinity.CompileTerms(pod)
+		w.known.terms[id] = t
+	}
+	return t
 }
 
 // Reset takes all changes back.
@@ -406,94 +314,18 @@ type hypothetical struct {
 // Requested returns the requests.
 func (h *hypothetical) Requested(int) resources.Vector { return h.requested }
 
-// Foreign returns the pods of other slots that may keep the pod from slot i: those that its required anti-affinity or their
-// own sets against each other in a domain of slot i, those that its DoNotSchedule spread constraints count there, and those
-// that use one of its claims. Some of them may turn out not to matter. By slot. O(pods).
-func (w *WhatIf) Foreign(i int) []preemption.Placed {
-	a := w.attempt
-	var out []preemption.Placed
-	for j := range a.plan.cluster.Len() {
-		if j == i || a.plan.cluster.Node(j) == nil {
-			continue
-		}
-		for q := range a.plan.cluster.Pods(j) {
-			if w.apart(q, i, j) || w.counted(q, i, j) || sharesClaim(a.pod, q) {
-				out = append(out, preemption.Placed{Pod: q, Slot: j})
-			}
-		}
-	}
-	return out
+// known is what a Preempter remembers of running pods.
+type known struct {
+	infos map[*v1.Pod]*cluster.Info
+	terms map[int32]*affinity.Terms // by Info.Terms
 }
 
-// apart reports whether anti-affinity keeps the pod off slot i because of q on slot j.
-func (w *WhatIf) apart(q *v1.Pod, i, j int) bool {
-	a := w.attempt
-	if !slices.ContainsFunc(a.Predicates, func(p filter.Predicate) bool { _, ok := p.(podAffinity); return ok }) {
-		return false
-	}
-	alone := a.pod.DeepCopy()
-	if f := alone.Spec.Affinity; f != nil {
-		f.PodAffinity = nil
-	}
-	e, err := affinity.CompilePods(alone, affinity.PodOptions{})
-	return err == nil && e.Count(&pairOf{a.plan.cluster, i, j, q}).Check(0) != 0
+func newKnown() *known {
+	return &known{map[*v1.Pod]*cluster.Info{}, map[int32]*affinity.Terms{}}
 }
 
-// counted reports whether a spread constraint may count q on slot j in a domain of slot i.
-func (w *WhatIf) counted(q *v1.Pod, i, j int) bool {
-	at, other := w.attempt.plan.cluster.Node(i).Labels, w.attempt.plan.cluster.Node(j).Labels
-	for _, p := range w.attempt.Predicates {
-		s, ok := p.(hardSpread)
-		if !ok || s.compiled.Effect(q) == 0 {
-			continue
-		}
-		for _, key := range s.compiled.Keys(nil) {
-			if value, has := at[key]; has && other[key] == value {
-				return true
-			}
-		}
-	}
-	return false
+// forget drops everything.
+func (k *known) forget() {
+	clear(k.infos)
+	clear(k.terms)
 }
-
-func sharesClaim(p, q *v1.Pod) bool {
-	if p.Namespace != q.Namespace {
-		return false
-	}
-	for _, v := range p.Spec.Volumes {
-		if v.PersistentVolumeClaim == nil {
-			continue
-		}
-		for _, u := range q.Spec.Volumes {
-			if u.PersistentVolumeClaim != nil && u.PersistentVolumeClaim.ClaimName == v.PersistentVolumeClaim.ClaimName {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// pairOf is a cluster of two nodes with one pod, on the second.
-type pairOf struct {
-	all  Cluster
-	i, j int
-	pod  *v1.Pod
-}
-
-// Len returns 2.
-func (c *pairOf) Len() int { return 2 }
-
-// Node returns the one or the other.
-func (c *pairOf) Node(k int) *v1.Node { return c.all.Node([2]int{c.i, c.j}[k]) }
-
-// Pods yields the pod on the second.
-func (c *pairOf) Pods(k int) iter.Seq[*v1.Pod] {
-	return func(yield func(*v1.Pod) bool) {
-		if k == 1 {
-			yield(c.pod)
-		}
-	}
-}
-
-// Namespaces yields those of the whole cluster.
-func (c *pairOf) Namespaces() iter.Seq2[string, map[string]string] { return c.all.Namespaces() }

@@ -15,6 +15,7 @@ type dryRun struct {
 	priority int32
 	ledger   *disruption.Ledger
 	budgets  *disruption.Budgets
+	matches  map[*v1.Pod][]int32 // budgets of the pods that were possible victims; as long as budgets is the same
 	index    *Index
 	bound    Bounder
 	unitOf   map[podName]int // unit of Options.Units; nil: there are none
@@ -66,9 +67,7 @@ func (d *dryRun) node(i int) outcome {
 		return o
 	}
 	d.units, d.members, d.seen = d.units[:0], d.members[:0], d.seen[:0]
-	for p := range d.r.Cluster.Pods(i) {
-		d.collect(i, p, false)
-	}
+	d.collectLocal(i)
 	if len(d.units) == 0 {
 		o = outcome{reason: noVictims}
 	} else if o = d.search(i); o.found || o.err != nil {
@@ -100,19 +99,31 @@ func (d *dryRun) hopeless(i int) (outcome, bool) {
 	return outcome{verdict: v}, v != 0
 }
 
+// collectLocal adds the pods of slot i that may be victims.
+func (d *dryRun) collectLocal(i int) {
+	pods := d.index.level(i).pods
+	for k := range pods {
+		d.collect(i, &pods[k], false)
+	}
+}
+
 // collect adds the pod as a possible victim, with the unit that it belongs to.
-func (d *dryRun) collect(i int, p *v1.Pod, foreign bool) {
+func (d *dryRun) collect(i int, q *resident, foreign bool) {
 	if d.unitOf != nil {
-		if k, ok := d.unitOf[podName{p.Namespace, p.Name}]; ok {
+		if k, ok := d.unitOf[podName{q.pod.Namespace, q.pod.Name}]; ok {
 			d.collectUnit(i, k, foreign)
 			return
 		}
 	}
-	if priority := Priority(p); priority < d.priority && (d.r.Options.Eligible == nil || d.r.Options.Eligible(i, p, d.r.Pod)) {
-		n := len(d.members)
-		d.members = append(d.members, member{Placed: Placed{p, i}})
-		d.units = append(d.units, unit{from: n, to: n + 1, priority: priority, start: start(p, d.r.Now), foreign: foreign})
+	if q.priority >= d.priority || d.r.Options.Eligible != nil && !d.r.Options.Eligible(i, q.pod, d.r.Pod) {
+		return
 	}
+	n, at := len(d.members), q.start
+	if !q.started {
+		at = d.r.Now
+	}
+	d.members = append(d.members, member{Placed: Placed{q.pod, i}})
+	d.units = append(d.units, unit{from: n, to: n + 1, priority: q.priority, start: at, foreign: foreign})
 }
 
 // search removes all units, and lets come back what may.
@@ -201,11 +212,28 @@ func (d *dryRun) draw(k int) {
 	u := &d.units[k]
 	u.violating = false
 	for m := u.from; m < u.to; m++ {
-		violates := d.ledger.Take(d.members[m].Pod)
+		p := d.members[m].Pod
+		violates := d.ledger.TakeMatched(d.matching(p), p.Name)
 		d.members[m].violates = violates
 		u.violating = u.violating || violates
 	}
 }
+
+// matching returns the budgets that protect a pod. An object's labels never change, so that the answer is kept.
+func (d *dryRun) matching(p *v1.Pod) []int32 {
+	list, ok := d.matches[p]
+	if !ok {
+		if len(d.matches) >= keptPods {
+			clear(d.matches)
+		}
+		list = d.budgets.AppendMatches(nil, p.Namespace, p.Labels)
+		d.matches[p] = list
+	}
+	return list
+}
+
+// keptPods bounds what a Planner remembers.
+const keptPods = 1 << 18
 
 // reprieve lets units come back while the preemptor still fits: those that break a budget first, then the others, the more
 // important ones first.
@@ -238,14 +266,29 @@ func (d *dryRun) any() bool {
 	return slices.ContainsFunc(d.units, func(u unit) bool { return u.out })
 }
 
-// victims returns the victims, most important first, of equal ones those that break a budget before the others, and counts
-// those that break one and those on other nodes.
-func (d *dryRun) victims(i int) (victims []Victim, violations, foreign int) {
+// violations counts the victims that break a budget.
+func (d *dryRun) violations() (n int) {
+	for k := range d.units {
+		if u := &d.units[k]; u.out && u.violating {
+			for _, m := range d.members[u.from:u.to] {
+				if m.violates {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// candidate returns what was found on slot i: the victims most important first, of equal ones those that break a budget
+// before the others.
+func (d *dryRun) candidate(i, violations int) Candidate {
 	for k := 1; k < len(d.units); k++ {
 		for m := k; m > 0 && d.units[m].violating && !d.units[m-1].violating && d.compare(&d.units[m], &d.units[m-1]) == 0; m-- {
 			d.units[m], d.units[m-1] = d.units[m-1], d.units[m]
 		}
 	}
+	c := Candidate{Slot: i, Node: d.r.Cluster.Node(i).Name, Violations: int64(violations)}
 	from := len(d.pile)
 	for k := range d.units {
 		u := &d.units[k]
@@ -254,13 +297,11 @@ func (d *dryRun) victims(i int) (victims []Victim, violations, foreign int) {
 		}
 		for _, m := range d.members[u.from:u.to] {
 			d.pile = append(d.pile, Victim{Placed: m.Placed, Violates: m.violates})
-			if m.violates {
-				violations++
-			}
 			if m.Slot != i {
-				foreign++
+				c.Foreign++
 			}
 		}
 	}
-	return d.pile[from:len(d.pile):len(d.pile)], violations, foreign
+	c.Victims = d.pile[from:len(d.pile):len(d.pile)]
+	return c
 }

@@ -4,14 +4,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/resources"
 )
 
-// Index is what is worth keeping between two questions about one cluster: the nodes by name, and by priority what the pods
-// of each node ask for. Tell it of changes by Touch. It belongs to one goroutine.
+// Index is what is worth keeping between two questions about one cluster: the nodes by name, and of each node the pods and
+// by priority what they ask for. Tell it of changes by Touch. It belongs to one goroutine.
 type Index struct {
 	cluster  Cluster
 	requests func(p *v1.Pod) (resources.Vector, bool)
@@ -20,10 +21,19 @@ type Index struct {
 	rows     []levels
 }
 
-// levels are the priorities of one slot, the highest first.
+// levels are the pods of one slot in the cluster's order, and their priorities, the highest first.
 type levels struct {
 	known, exact bool
+	pods         []resident
 	steps        []step
+}
+
+// resident is a pod with what is often read of it.
+type resident struct {
+	pod      *v1.Pod
+	priority int32
+	started  bool
+	start    time.Time
 }
 
 // step is a priority and what all pods of at least this priority ask for.
@@ -99,9 +109,14 @@ func (x *Index) level(i int) *levels {
 }
 
 func (x *Index) fill(i int, l *levels) {
-	l.known, l.exact, l.steps = true, x.requests != nil, l.steps[:0]
+	l.known, l.exact, l.steps, l.pods = true, x.requests != nil, l.steps[:0], l.pods[:0]
 	for p := range x.cluster.Pods(i) {
-		s := l.at(Priority(p))
+		q := resident{pod: p, priority: Priority(p)}
+		if at := p.Status.StartTime; at != nil {
+			q.start, q.started = at.Time, true
+		}
+		l.pods = append(l.pods, q)
+		s := l.at(q.priority)
 		if !l.exact {
 			continue
 		}

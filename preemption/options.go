@@ -68,16 +68,15 @@ func (d *dryRun) across(i int, local outcome) outcome {
 		return local
 	}
 	d.units, d.members, d.seen = d.units[:0], d.members[:0], d.seen[:0]
-	for p := range d.r.Cluster.Pods(i) {
-		d.collect(i, p, false)
-	}
+	d.collectLocal(i)
 	own, limit := len(d.members), o.Max
 	if limit == 0 {
 		limit = defaultAcross
 	}
 	for _, f := range o.Foreign(i) {
 		if f.Slot != i {
-			d.collect(f.Slot, f.Pod, true)
+			q := resident{pod: f.Pod, priority: Priority(f.Pod), start: start(f.Pod, d.r.Now), started: true}
+			d.collect(f.Slot, &q, true)
 		}
 	}
 	switch n := len(d.members) - own; {

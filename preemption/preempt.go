@@ -3,6 +3,7 @@ package preemption
 import (
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
@@ -119,7 +120,7 @@ func (d *dryRun) prepare(r *Request) {
 	}
 	d.bound, _ = r.WhatIf.(Bounder)
 	if d.budgets != r.Budgets || d.ledger == nil {
-		d.budgets, d.ledger = r.Budgets, nil
+		d.budgets, d.ledger, d.matches = r.Budgets, nil, map[*v1.Pod][]int32{}
 		if r.Budgets != nil {
 			d.ledger = r.Budgets.Ledger()
 		}
@@ -180,13 +181,13 @@ func (d *dryRun) visit(list []int32) visited {
 			out.failed.add(d.r.WhatIf, i, o)
 			continue
 		}
-		c := Candidate{Slot: i, Node: d.r.Cluster.Node(i).Name}
-		var violations int
-		c.Victims, violations, c.Foreign = d.victims(i)
-		if c.Violations = int64(violations); violations == 0 {
-			clean = add(clean, c, enough)
-		} else {
-			violating = add(violating, c, enough)
+		into := &clean
+		violations := d.violations()
+		if violations > 0 {
+			into = &violating
+		}
+		if len(*into) < enough {
+			*into = append(*into, d.candidate(i, violations))
 		}
 		if len(clean) > 0 && len(clean)+len(violating) >= enough {
 			break
@@ -194,12 +195,4 @@ func (d *dryRun) visit(list []int32) visited {
 	}
 	out.found = slices.Concat(clean, violating)
 	return out
-}
-
-// add appends unless the list is full.
-func add(list []Candidate, c Candidate, capacity int) []Candidate {
-	if len(list) >= capacity {
-		return list
-	}
-	return append(list, c)
 }

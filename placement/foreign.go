@@ -1,0 +1,104 @@
+package placement
+
+import (
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/preemption"
+)
+
+// Foreign returns the pods of other slots that may keep the pod from slot i: those that its required anti-affinity or their
+// own sets against each other in a domain of slot i, those that its DoNotSchedule spread constraints count there, and those
+// that use one of its claims. Some of them may turn out not to matter. By slot. O(pods).
+func (w *WhatIf) Foreign(i int) []preemption.Placed {
+	a := w.attempt
+	var out []preemption.Placed
+	for j := range a.plan.cluster.Len() {
+		if j == i || a.plan.cluster.Node(j) == nil {
+			continue
+		}
+		for q := range a.plan.cluster.Pods(j) {
+			if w.apart(q, i, j) || w.counted(q, i, j) || sharesClaim(a.pod, q) {
+				out = append(out, preemption.Placed{Pod: q, Slot: j})
+			}
+		}
+	}
+	return out
+}
+
+// apart reports whether anti-affinity keeps the pod off slot i because of q on slot j.
+func (w *WhatIf) apart(q *v1.Pod, i, j int) bool {
+	a := w.attempt
+	if !slices.ContainsFunc(a.Predicates, func(p filter.Predicate) bool { _, ok := p.(podAffinity); return ok }) {
+		return false
+	}
+	alone := a.pod.DeepCopy()
+	if f := alone.Spec.Affinity; f != nil {
+		f.PodAffinity = nil
+	}
+	e, err := affinity.CompilePods(alone, affinity.PodOptions{})
+	return err == nil && e.Count(&pairOf{a.plan.cluster, i, j, q}).Check(0) != 0
+}
+
+// counted reports whether a spread constraint may count q on slot j in a domain of slot i.
+func (w *WhatIf) counted(q *v1.Pod, i, j int) bool {
+	at, other := w.attempt.plan.cluster.Node(i).Labels, w.attempt.plan.cluster.Node(j).Labels
+	for _, p := range w.attempt.Predicates {
+		s, ok := p.(hardSpread)
+		if !ok || s.compiled.Effect(q) == 0 {
+			continue
+		}
+		for _, key := range s.compiled.Keys(nil) {
+			if value, has := at[key]; has && other[key] == value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sharesClaim(p, q *v1.Pod) bool {
+	if p.Namespace != q.Namespace {
+		return false
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		for _, u := range q.Spec.Volumes {
+			if u.PersistentVolumeClaim != nil && u.PersistentVolumeClaim.ClaimName == v.PersistentVolumeClaim.ClaimName {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pairOf is a cluster of two nodes with one pod, on the second.
+type pairOf struct {
+	all  Cluster
+	i, j int
+	pod  *v1.Pod
+}
+
+// Len returns 2.
+func (c *pairOf) Len() int { return 2 }
+
+// Node returns the one or the other.
+func (c *pairOf) Node(k int) *v1.Node { return c.all.Node([2]int{c.i, c.j}[k]) }
+
+// Pods yields the pod on the second.
+func (c *pairOf) Pods(k int) iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		if k == 1 {
+			yield(c.pod)
+		}
+	}
+}
+
+// Namespaces yields those of the whole cluster.
+func (c *pairOf) Namespaces() iter.Seq2[string, map[string]string] { return c.all.Namespaces() }
