@@ -45,9 +45,6 @@ func newKube(w world, sampling bool) (*kube, error) {
 	for _, b := range w.budgets {
 		others = append(others, b)
 	}
-	for _, n := range w.nodes[:min(len(w.nodes), w.apiNodes)] {
-		others = append(others, n)
-	}
 	client := fake.NewClientset(others...)
 	ctx, stop := context.WithCancel(context.Background())
 	factory := informers.NewSharedInformerFactory(client, 0)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -54,7 +55,16 @@ func main() {
 		if *only != "" && w.name != *only {
 			continue
 		}
-		r, err := measure(w.name, w.build, *nodes, *pods, *more, *runs, *sampling)
+		r, err := result{}, error(nil)
+		if w.build == nil {
+			r, err = measurePreemption(*nodes, max(*pods/25, 6), *more, *runs)
+		} else {
+			r, err = measure(w.name, w.build, *nodes, *pods, *more, *runs, *sampling)
+		}
+		if errors.Is(err, errNoTraces) {
+			fmt.Fprintf(os.Stderr, "%s left out: %v\n", w.name, err)
+			continue
+		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", w.name, err)
 			os.Exit(2)

@@ -17,11 +17,9 @@ type world struct {
 	namespaces []*v1.Namespace
 	services   []*v1.Service
 	budgets    []*policyv1.PodDisruptionBudget
-	apiNodes   int // how many nodes the fake API server must know
-
-	pod    func(i int) *v1.Pod
-	limit  int // number of pods there are; 0: any
-	before func(i int) event
+	pod        func(i int) *v1.Pod
+	limit      int // number of pods there are; 0: any
+	before     func(i int) event
 }
 
 // event happens to the cluster between two decisions.
@@ -50,8 +48,11 @@ var workloads = []struct {
 	{"namespace-anti-affinity", namespaceAnti},
 	{"mixed", replicas(mixed)},
 	{"churn", churn},
-	{"unschedulable", unschedulable},
+	{"unschedulable", backlog},
 	{"all-distinct", allDistinct},
+	{"preemption", nil},
+	{"openb", trace("openb", "--nodes", "1523", "--pods", "8152", "--zones", "3")},
+	{"dlrm", trace("dlrm", "--nodes", "7000", "--pods", "23871", "--zones", "3")},
 }
 
 func makeNodes(n int, cpu, memory string) []*v1.Node {

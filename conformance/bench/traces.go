@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/preemption"
+)
+
+// errNoTraces says that the traces are not beside the repository; their workloads are left out then.
+var errNoTraces = errors.New("the traces are not here")
+
+// trace is a cluster of the real traces with all its pods pending, in queue order.
+func trace(args ...string) func(int) (world, error) {
+	return func(int) (world, error) {
+		script := filepath.Join("..", "..", "shared", "traces", "trace2yaml.py")
+		if _, err := os.Stat(script); err != nil {
+			return world{}, errNoTraces
+		}
+		out, err := exec.Command("python3", append([]string{script}, args...)...).Output()
+		if err != nil {
+			return world{}, fmt.Errorf("%w: %v", errNoTraces, err)
+		}
+		folder, err := os.MkdirTemp("", "trace")
+		if err != nil {
+			return world{}, err
+		}
+		defer os.RemoveAll(folder)
+		file := filepath.Join(folder, "trace.yaml")
+		if err := os.WriteFile(file, out, 0o600); err != nil {
+			return world{}, err
+		}
+		o, err := dump.Read([]string{file}, bytes.NewReader(nil))
+		if err != nil {
+			return world{}, err
+		}
+		slices.SortStableFunc(o.Pods, func(a, b *v1.Pod) int { return int(preemption.Priority(b)) - int(preemption.Priority(a)) })
+		for _, p := range o.Pods {
+			p.UID = types.UID(p.Namespace + "/" + p.Name)
+		}
+		w := world{nodes: o.Nodes, namespaces: []*v1.Namespace{namespace("trace", nil)}, limit: len(o.Pods)}
+		w.pod = func(i int) *v1.Pod { return o.Pods[i] }
+		return w, nil
+	}
+}
+
+// backlog is what is left of the DLRM trace when its pods have filled 800 nodes: pods of real shapes for which no node has
+// room. Without the traces it is made up.
+func backlog(n int) (world, error) {
+	w, err := trace("dlrm", "--nodes", "800", "--pods", "23871", "--zones", "3")(n)
+	if errors.Is(err, errNoTraces) {
+		return unschedulable(n)
+	}
+	if err != nil {
+		return w, err
+	}
+	b, err := newBerth(w)
+	if err != nil {
+		return w, err
+	}
+	var left []*v1.Pod
+	for i := range w.limit {
+		p := w.pod(i)
+		d, _ := b.decide(p)
+		if !d.Placed() {
+			left = append(left, p)
+			continue
+		}
+		if err := b.snapshot.Assume(p, d.Slot); err != nil {
+			return w, err
+		}
+		running := p.DeepCopy()
+		running.Spec.NodeName = d.Node
+		w.running = append(w.running, running)
+	}
+	w.pod, w.limit = func(i int) *v1.Pod { return left[i] }, len(left)
+	return w, nil
+}
