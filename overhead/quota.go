@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	countPods         v1.ResourceName = "count/pods"
-	deviceClassPrefix                 = "deviceclass.resource.kubernetes.io/"
+	countPods         = v1.ResourceName("count/pods")
+	deviceClassPrefix = "deviceclass.resource.kubernetes.io/"
 )
 
 // QuotaUsage returns what the pod is charged with in its namespace's resource quotas: count/pods always; and, unless it has

@@ -181,7 +181,7 @@ func (s *shape) assemble() {
 		}
 	}
 	for k, w := range r.plan.profile.Scores {
-		var x Scorer = s.static.scorers[k]
+		x := s.static.scorers[k]
 		switch w.Plugin.(type) {
 		case PodTopologySpread:
 			if s.soft != nil {

@@ -194,7 +194,7 @@ func alreadyPresent(e *Entry) error {
 	case Backoff, ErrorBackoff:
 		where = "the backoff"
 	}
-	//nolint:staticcheck // the text is kube-scheduler's
+	//lint:ignore ST1005 the text is kube-scheduler's
 	return fmt.Errorf("Pod %s is already present in %s queue", podName(e.Pod), where)
 }
 

@@ -269,14 +269,14 @@ func (w *world) step() {
 			w.owed[e.Pod.UID] = false
 		}
 	case 6:
-		for _, uid := range sortedKeys(w.held) {
+		if uids := sortedKeys(w.held); len(uids) > 0 {
+			uid := uids[0]
 			w.note("done %s", uid)
 			m.done(uid, AttemptDone)
 			w.compare(q.Done(w.held[uid].Pod))
 			if arg%2 == 0 { // otherwise it comes back after a failed binding
 				delete(w.held, uid)
 			}
-			break
 		}
 	case 7, 8:
 		uids := sortedKeys(w.held)

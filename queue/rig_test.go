@@ -98,12 +98,6 @@ func (r *rig) fail(name string, plugins ...string) {
 	require.NoError(r.t, err)
 }
 
-func (r *rig) pend(name string, plugins ...string) {
-	r.t.Helper()
-	_, err := r.q.Return(r.held[name], Failure{Pending: plugins}, r.now)
-	require.NoError(r.t, err)
-}
-
 // try adds the pods, pops each and lets the plugins reject it.
 func (r *rig) try(plugin string, names ...string) {
 	r.t.Helper()

@@ -47,7 +47,8 @@ func (r *Request) options() *metav1.DeleteOptions {
 func (r *Request) dryRun() (bool, error) {
 	url, content := r.DryRun, r.options().DryRun
 	if len(url) > 0 && len(content) > 0 && !slices.Equal(url, content) {
-		return false, fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", url, content) //nolint:staticcheck // the API server's text
+		//lint:ignore ST1005 the API server's text
+		return false, fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", url, content)
 	}
 	return len(url)+len(content) > 0, nil
 }
