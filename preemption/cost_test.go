@@ -1,0 +1,100 @@
+package preemption_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+)
+
+// counted counts the questions to a WhatIf. unbounded ones have no Bounder.
+type counted struct {
+	preemption.WhatIf
+	checks int
+}
+
+func (c *counted) Check(i int) preemption.Verdict {
+	c.checks++
+	return c.WhatIf.Check(i)
+}
+
+type bounded struct {
+	*counted
+	preemption.Bounder
+}
+
+// Nodes whose fate is certain are not tried, and the message is the same.
+func TestBounds(t *testing.T) {
+	var o cluster.Objects
+	for i := range 20 {
+		name := fmt.Sprintf("n%d", i)
+		o.Nodes = append(o.Nodes, node(name, "4"))
+		o.Pods = append(o.Pods, pod("low"+name, 1, "1", name).Obj(), pod("high"+name, int32(10*(i%2)), "3", name).Obj())
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	plan, err := placement.New(s, placement.DefaultProfile())
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name, why string
+		cpu       string
+		priority  int32
+		checks    int
+	}{
+		{"no victims", "nobody is below", "2", 0, 0},
+		{"capacity", "half of the nodes cannot be made free enough: 10 x (1 + 2) checks for the others", "2", 5, 30},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := pod("p", c.priority, c.cpu, "").Obj()
+			a := plan.Prepare(p)
+			r := preemption.Request{Pod: p, Cluster: s, Rejections: a.Rejections(nil, placement.Options{}), Now: now}
+			what := a.WhatIf(placement.Options{})
+			with, without := &counted{WhatIf: what}, &counted{WhatIf: a.WhatIf(placement.Options{})}
+			r.WhatIf = bounded{with, what}
+			first := preemption.Preempt(r)
+			require.Equal(t, c.checks, with.checks, c.why)
+			r.WhatIf = without
+			second := preemption.Preempt(r)
+			require.Equal(t, second, first)
+			require.GreaterOrEqual(t, without.checks, with.checks)
+		})
+	}
+}
+
+// A node that is tried in vain, or that is no better than enough others, costs no allocation.
+func TestAllocations(t *testing.T) {
+	allocs := func(nodes int) float64 {
+		s, budgets := full(t, nodes, false, 0)
+		plan, err := placement.New(s, placement.DefaultProfile())
+		require.NoError(t, err)
+		x := placement.NewPreempter(plan)
+		zero, one := int32(0), int32(1)
+		o := placement.PreemptOptions{Budgets: budgets, Now: now, Preemption: preemption.Options{
+			Candidates: preemption.CandidateArgs{MinPercentage: &zero, MinAbsolute: &one},
+		}}
+		p := pod("p", 50, "2", "").Obj()
+		require.Equal(t, nodes, x.Preempt(p, placement.Options{}, o).Tried)
+		return testing.AllocsPerRun(5, func() { x.Preempt(p, placement.Options{}, o) })
+	}
+	require.InDelta(t, allocs(600), allocs(2400), 20, "four times the nodes")
+}
+
+// The order in which nodes, pods of different importance and budgets are listed does not matter.
+func TestOrder(t *testing.T) {
+	s := parts(node("n1", "4"), node("n2", "4"), pod("a", 3, "2", "n1").Labels("app=x").Obj(), pod("b", 2, "2", "n1").Obj(), pod("c", 3, "2", "n2").Labels("app=y").Obj(), pod("d", 2, "2", "n2").Obj(),
+		budget("x", "app=x", 0), budget("y", "app=y", 1))
+	p := pod("p", 10, "4", "").Obj()
+	want := shown(s.preempt(t, p))
+	require.Equal(t, "n2: c d", want)
+	for _, list := range [][]*v1.Pod{{s.pods[3], s.pods[2], s.pods[1], s.pods[0]}} {
+		o := s
+		o.pods, o.nodes = list, []*v1.Node{s.nodes[1], s.nodes[0]}
+		o.budgets[0], o.budgets[1] = s.budgets[1], s.budgets[0]
+		require.Equal(t, want, shown(o.preempt(t, p)))
+	}
+}
