@@ -24,11 +24,7 @@ func explain(out io.Writer, w *world, o options) (failed bool, err error) {
 	if _, err := w.schedule(options{seed: o.seed}); err != nil {
 		return false, err
 	}
-	plan, err := placement.New(w.snapshot, w.profile)
-	if err != nil {
-		return false, err
-	}
-	d := plan.Decide(pod, placement.Options{})
+	d := w.plan.Decide(pod, placement.Options{})
 	fmt.Fprintf(out, "Pod %s, tried after %d pod(s) of higher rank.\n", o.explain, at)
 	switch {
 	case len(pod.Spec.SchedulingGates) > 0:
@@ -39,7 +35,7 @@ func explain(out io.Writer, w *world, o options) (failed bool, err error) {
 	default:
 		fmt.Fprintf(out, "It has no node: %s\n", d.Failure.Text())
 	}
-	table, err := plan.Table(pod)
+	table, err := w.plan.Table(pod)
 	if err != nil {
 		return false, err
 	}
@@ -47,7 +43,7 @@ func explain(out io.Writer, w *world, o options) (failed bool, err error) {
 		explainNode(out, n, n.Node == d.Node)
 	}
 	if d.Placed() && d.Feasible > 1 {
-		why, err := plan.Choice(pod, d.Slot)
+		why, err := w.plan.Choice(pod, d.Slot)
 		if err != nil {
 			return false, err
 		}

@@ -21,6 +21,7 @@ import (
 type world struct {
 	snapshot *cluster.Snapshot
 	profile  placement.Profile
+	plan     *placement.Plan // over the snapshot; it remembers what is promised of volumes
 	pending  []*v1.Pod
 }
 
@@ -45,6 +46,9 @@ func load(o options, stdin io.Reader, stderr io.Writer) (*world, error) {
 	}
 	warnings := objects.Warnings
 	if w.snapshot, err = cluster.New(snapshotOf(objects)); err != nil {
+		return nil, err
+	}
+	if w.plan, err = placement.New(w.snapshot, w.profile); err != nil {
 		return nil, err
 	}
 	for _, p := range w.snapshot.Orphans() {

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 )
@@ -40,10 +38,6 @@ type entry struct {
 
 // schedule tries the pending pods in order, each seeing the ones before.
 func (w *world) schedule(o options) ([]entry, error) {
-	plan, err := placement.New(w.snapshot, w.profile)
-	if err != nil {
-		return nil, err
-	}
 	var ask placement.Options
 	if o.seed != 0 {
 		ask.Tie = rand.New(rand.NewPCG(o.seed, 0)).IntN
@@ -56,18 +50,20 @@ func (w *world) schedule(o options) ([]entry, error) {
 			entries = append(entries, e)
 			continue
 		}
-		d := plan.Decide(p, ask)
+		d := w.plan.Decide(p, ask)
 		ask.Next = d.Next
 		e.Node, e.evaluated, e.feasible, e.total = d.Node, d.Evaluated, d.Feasible, d.Total
 		if o.detail {
-			if e.Nodes, err = plan.Table(p); err != nil {
+			nodes, err := w.plan.Table(p)
+			if err != nil {
 				return nil, err
 			}
+			e.Nodes = nodes
 		}
 		switch {
 		case d.Placed():
 			e.Outcome = outcomeScheduled
-			if err := w.assume(p, d.Slot); err != nil {
+			if err := w.plan.Assume(p, d); err != nil {
 				return nil, err
 			}
 		case d.Failure.Err != nil:
@@ -79,7 +75,5 @@ func (w *world) schedule(o options) ([]entry, error) {
 	}
 	return entries, nil
 }
-
-func (w *world) assume(p *v1.Pod, slot int) error { return w.snapshot.Assume(p, slot) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

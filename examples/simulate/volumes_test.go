@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The pods of a shipped cluster with bound, waiting, zonal and ReadWriteOncePod claims: each decision about volumes reaches
+// the pods after it.
+func TestVolumes(t *testing.T) {
+	const cluster = "testdata/volumes.yaml"
+	code, out, errs := simulate(t, "", "-f", cluster, "-o", "json")
+	require.Zero(t, code, errs)
+	require.Empty(t, errs)
+	var have struct{ Pods []entry }
+	require.NoError(t, json.Unmarshal([]byte(out), &have))
+	const all = "0/5 nodes are available: "
+	for k, want := range []struct{ pod, node, message, why string }{
+		{"shop/orders-0", "a2", "", "its volume is in zone a, where a1 has no attachment left"},
+		{"shop/archive-0", "c1", "", "its volume's label says zone c"},
+		{"shop/search-1", "b2", "", "the free volume is on b2"},
+		{"shop/search-2", "", all + "5 node(s) didn't find available persistent volumes to bind.", "the first took it"},
+		{"shop/index-0", "c1", "", "40Gi are free in zone c only"},
+		{"shop/ledger-0", "b1", "", "provisioned in zone b or c"},
+		{"shop/ledger-1", "", all + "5 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.", "the first has the claim"},
+		{"shop/report-0", "", all + "pod has unbound immediate PersistentVolumeClaims.", "nobody bound it"},
+		{"shop/lost-0", "", all + `persistentvolumeclaim "nowhere" not found.`, "no such claim"},
+	} {
+		got := have.Pods[k]
+		require.Equal(t, want.pod, got.Pod)
+		require.Equal(t, want.node, got.Node, "%s: %s; %s", want.pod, want.why, got.Message)
+		require.True(t, strings.HasPrefix(got.Message, want.message), "%s: %s", want.pod, got.Message)
+		require.Equal(t, want.message == "", got.Message == "", got.Message)
+	}
+	for _, c := range []struct {
+		name, golden string
+		args         []string
+	}{
+		{"table", "testdata/volumes.table", nil},
+		{"explain a rejected pod", "testdata/volumes-explain.txt", []string{"-explain", "shop/search-2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := simulate(t, "", append([]string{"-f", cluster}, c.args...)...)
+			require.Zero(t, code, errs)
+			if *rewrite {
+				require.NoError(t, os.WriteFile(c.golden, []byte(out), 0o644))
+			}
+			want, err := os.ReadFile(c.golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), out)
+		})
+	}
+}
