@@ -1,36 +1,229 @@
 package config
 
 import (
+	"bytes"
+	"fmt"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // OldVersionError refuses a document of a version that kube-scheduler v1.36 does not read.
 type OldVersionError struct {
 	// Err is what v1.36 says.
 	Err error
-	// Equivalent is the same in v1, as YAML; empty if the document cannot be read at all.
+	// Equivalent is the same in v1, as YAML; empty if the document is none that ever was read.
 	Equivalent []byte
 	// Notes say what of the document has no equivalent, or one that differs.
 	Notes []string
 }
 
-// Error returns what v1.36 says and the equivalent.
+// Error returns what v1.36 says, then the equivalent with the notes as comments.
 func (e *OldVersionError) Error() string {
 	text := e.Err.Error()
+	if len(e.Equivalent) == 0 {
+		return text
+	}
+	text += "\nIn " + configv1.SchemeGroupVersion.String() + " it is:\n"
 	for _, n := range e.Notes {
-		text += "\n# " + n
+		text += "# " + strings.ReplaceAll(n, "\n", " ") + "\n"
 	}
-	if len(e.Equivalent) > 0 {
-		text += "\nin " + current1 + " it is\n" + string(e.Equivalent)
-	}
-	return text
+	return text + strings.TrimSuffix(string(e.Equivalent), "\n")
 }
 
 // Unwrap returns Err.
 func (e *OldVersionError) Unwrap() error { return e.Err }
 
-const current1 = "kubescheduler.config.k8s.io/v1"
-
+// oldVersion adds the equivalent to the error of v1.36, if the document is of a version that there was.
 func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
-	return &OldVersionError{Err: err}
+	out := &OldVersionError{Err: err}
+	data = withoutEllipses(data)
+	switch {
+	case gvk.Kind == "Policy" && (gvk.Group == "" || gvk.Group == "kubescheduler.config.k8s.io"):
+		c, notes, bad := ConvertPolicy(data)
+		if bad != nil {
+			out.Notes = []string{bad.Error()}
+			return out
+		}
+		out.Notes = notes
+		out.Equivalent, bad = Encode(c)
+		if bad != nil {
+			out.Equivalent, out.Notes = nil, []string{bad.Error()}
+		}
+	case gvk.Kind == kind && (gvk.Group == configv1.GroupName || gvk.Group == "componentconfig"):
+		out.Equivalent, out.Notes = convertOld(gvk.Version, data)
+	}
+	return out
+}
+
+// withoutEllipses drops lines of three dots, by which documentation says that something is left out. To YAML they end the
+// document.
+func withoutEllipses(data []byte) []byte {
+	var out [][]byte
+	for line := range bytes.Lines(data) {
+		if string(bytes.TrimSpace(line)) != "..." {
+			out = append(out, line)
+		}
+	}
+	return bytes.Join(out, nil)
+}
+
+// object is a YAML mapping.
+type object = map[string]any
+
+// oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta2, as data: its types are not published any more.
+type oldDocument struct {
+	doc   object
+	notes []string
+}
+
+func (d *oldDocument) note(format string, args ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+}
+
+// take removes a field and returns it.
+func take[T any](from object, key string) (value T, ok bool) {
+	v, there := from[key]
+	delete(from, key)
+	value, ok = v.(T)
+	return value, there && ok
+}
+
+// list returns the elements of a field that are mappings.
+func list(from object, key string) []object {
+	items, _ := from[key].([]any)
+	var out []object
+	for _, item := range items {
+		if o, ok := item.(object); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// child returns a field that is a mapping, made if absent.
+func child(from object, key string) object {
+	o, ok := from[key].(object)
+	if !ok {
+		o = object{}
+		from[key] = o
+	}
+	return o
+}
+
+func appendTo(from object, key string, item any) {
+	items, _ := from[key].([]any)
+	from[key] = append(items, item)
+}
+
+// convertOld returns the v1 document that does the same. If it does not load, a note says why.
+func convertOld(version string, data []byte) ([]byte, []string) {
+	d := oldDocument{}
+	if err := yaml.Unmarshal(data, &d.doc); err != nil || d.doc == nil {
+		return nil, nil
+	}
+	d.doc["apiVersion"] = configv1.SchemeGroupVersion.String()
+	d.doc["kind"] = kind
+	if version == "v1alpha1" {
+		d.toProfile()
+	}
+	d.surroundings()
+	for _, p := range list(d.doc, "profiles") {
+		d.profile(p)
+	}
+	d.timeouts()
+	out, err := yaml.Marshal(d.doc)
+	if err != nil {
+		return nil, nil
+	}
+	if _, err := Load(out); err != nil {
+		d.note("to be corrected: %v", err)
+	}
+	return out, d.notes
+}
+
+// toProfile moves what v1alpha1 has at the top into a profile.
+func (d *oldDocument) toProfile() {
+	profile := object{}
+	for _, key := range [...]string{"schedulerName", "plugins", "pluginConfig"} {
+		if v, ok := d.doc[key]; ok {
+			profile[key] = v
+			delete(d.doc, key)
+		}
+	}
+	if w, ok := take[float64](d.doc, "hardPodAffinitySymmetricWeight"); ok {
+		appendTo(profile, "pluginConfig", object{"name": "InterPodAffinity", "args": object{"hardPodAffinityWeight": int64(w)}})
+	}
+	if source, ok := take[object](d.doc, "algorithmSource"); ok {
+		switch provider, _ := source["provider"].(string); {
+		case provider == "ClusterAutoscalerProvider":
+			args := object{"scoringStrategy": object{"type": string(configv1.MostAllocated)}}
+			appendTo(profile, "pluginConfig", object{"name": fit, "args": args})
+		case source["policy"] != nil:
+			d.note("algorithmSource.policy: load the policy itself to see what it is today")
+		case provider != "" && provider != configv1.SchedulerDefaultProviderName:
+			d.note("algorithmSource.provider: there is no provider %q", provider)
+		}
+	}
+	if len(profile) > 0 {
+		d.doc["profiles"] = []any{profile}
+	}
+}
+
+// surroundings deals with fields that went away.
+func (d *oldDocument) surroundings() {
+	for _, key := range [...]string{"healthzBindAddress", "metricsBindAddress"} {
+		if _, ok := d.doc[key]; ok {
+			delete(d.doc, key)
+			d.note("%s: the flags --bind-address and --secure-port say it", key)
+		}
+	}
+	if _, ok := d.doc["failureDomains"]; ok {
+		delete(d.doc, "failureDomains")
+		d.note("failureDomains: topologyKey is required in affinity terms")
+	}
+	if l, ok := d.doc["leaderElection"].(object); ok {
+		for old, now := range map[string]string{"lockObjectName": "resourceName", "lockObjectNamespace": "resourceNamespace"} {
+			if v, ok := l[old]; ok {
+				delete(l, old)
+				l[now] = v
+			}
+		}
+		if lock, ok := l["resourceLock"].(string); ok && lock != "leases" {
+			l["resourceLock"] = "leases"
+			d.note("leaderElection.resourceLock: only leases are left")
+		}
+	}
+	for _, x := range list(d.doc, "extenders") {
+		if v, ok := x["enableHttps"]; ok {
+			delete(x, "enableHttps")
+			x["enableHTTPS"] = v
+		}
+	}
+	if off, ok := take[bool](d.doc, "disablePreemption"); ok && off {
+		for _, p := range d.everyProfile() {
+			appendTo(child(child(p, "plugins"), "postFilter"), "disabled", object{"name": "DefaultPreemption"})
+		}
+	}
+}
+
+// timeouts moves bindTimeoutSeconds into the arguments of VolumeBinding.
+func (d *oldDocument) timeouts() {
+	if s, ok := take[float64](d.doc, "bindTimeoutSeconds"); ok {
+		for _, p := range d.everyProfile() {
+			appendTo(p, "pluginConfig", object{"name": "VolumeBinding", "args": object{"bindTimeoutSeconds": int64(s)}})
+		}
+	}
+}
+
+// everyProfile returns the profiles, a new one when there is none.
+func (d *oldDocument) everyProfile() []object {
+	if profiles := list(d.doc, "profiles"); len(profiles) > 0 {
+		return profiles
+	}
+	p := object{}
+	d.doc["profiles"] = []any{p}
+	return []object{p}
 }

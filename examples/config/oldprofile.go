@@ -1,0 +1,160 @@
+package config
+
+import (
+	"slices"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+// This file converts the plugin lists and arguments of profiles older than v1beta3.
+
+// profile renames the plugins of a profile and turns the arguments of those that became strategies of NodeResourcesFit.
+func (d *oldDocument) profile(p object) {
+	if plugins, ok := p["plugins"].(object); ok {
+		if un, ok := plugins["unreserve"]; ok {
+			delete(plugins, "unreserve")
+			if _, both := plugins["reserve"]; !both {
+				plugins["reserve"] = un
+			}
+			d.note("plugins.unreserve: a part of reserve")
+		}
+		for point, set := range plugins {
+			if s, ok := set.(object); ok {
+				d.set(p, point, s)
+			}
+		}
+	}
+	d.pluginConfig(p)
+}
+
+// set renames the plugins of one list. Repeated names go.
+func (d *oldDocument) set(p object, point string, set object) {
+	for _, key := range [...]string{"enabled", "disabled"} {
+		items, ok := set[key].([]any)
+		if !ok {
+			continue
+		}
+		var out []any
+		seen := map[string]bool{}
+		for _, item := range items {
+			o, ok := item.(object)
+			if !ok {
+				out = append(out, item)
+				continue
+			}
+			name, _ := o["name"].(string)
+			for _, now := range d.rename(p, point+"."+key, name, key == "enabled") {
+				if seen[now] {
+					continue
+				}
+				seen[now] = true
+				renamed := object{}
+				for k, v := range o {
+					renamed[k] = v
+				}
+				renamed["name"] = now
+				out = append(out, renamed)
+			}
+		}
+		set[key] = out
+	}
+}
+
+// rename returns today's names of a plugin at a point. One that is only disabled and gone needs no mention.
+func (d *oldDocument) rename(p object, at, name string, enabled bool) []string {
+	if _, ok := inTree[name]; ok || name == "*" {
+		return []string{name}
+	}
+	if old, ok := ModernPriority(name); ok {
+		if !enabled {
+			return nil
+		}
+		if old.Note != "" {
+			d.note("plugins.%s: %s: %s", at, name, old.Note)
+		}
+		if old.Strategy != "" {
+			d.strategy(p, old.Strategy, nil)
+		}
+		if old.Plugin == "" {
+			return nil
+		}
+		return []string{old.Plugin}
+	}
+	if old, ok := filter.Modern(name); ok {
+		if enabled && old.Note != "" {
+			d.note("plugins.%s: %s: %s", at, name, old.Note)
+		}
+		if !enabled {
+			return nil
+		}
+		return slices.Clone(old.Plugins)
+	}
+	return []string{name} // the user's own
+}
+
+// strategy sets the type of the profile's scoring strategy, and what args say of it.
+func (d *oldDocument) strategy(p object, kind string, args object) {
+	var entry object
+	for _, e := range list(p, "pluginConfig") {
+		if e["name"] == fit {
+			entry = e
+		}
+	}
+	if entry == nil {
+		entry = object{"name": fit}
+		appendTo(p, "pluginConfig", entry)
+	}
+	s := child(child(entry, "args"), "scoringStrategy")
+	if was, ok := s["type"].(string); ok && was != kind {
+		d.note("%s: left out, NodeResourcesFit has one strategy and it is %s already; another profile can have another", kind, was)
+		return
+	}
+	s["type"] = kind
+	if r, ok := args["resources"]; ok {
+		s["resources"] = r
+	}
+	for _, key := range [...]string{"functionShape", "shape"} {
+		if shape, ok := args[key]; ok && kind == string(configv1.RequestedToCapacityRatio) {
+			s["requestedToCapacityRatio"] = object{"shape": shape}
+		}
+	}
+}
+
+// pluginConfig moves the arguments of plugins that are strategies now, and drops those of plugins that are gone.
+func (d *oldDocument) pluginConfig(p object) {
+	items, ok := p["pluginConfig"].([]any)
+	if !ok {
+		return
+	}
+	var keep []any
+	type moved struct {
+		strategy string
+		args     object
+	}
+	var later []moved
+	for _, item := range items {
+		o, _ := item.(object)
+		name, _ := o["name"].(string)
+		args, _ := o["args"].(object)
+		old, isOld := ModernPriority(name)
+		_, gone := filter.Modern(name)
+		switch _, current := inTree[name]; {
+		case current:
+			delete(args, "apiVersion") // of the same version as the document
+			delete(args, "kind")
+			keep = append(keep, item)
+		case isOld && old.Strategy != "":
+			later = append(later, moved{old.Strategy, args})
+		case isOld || gone:
+			d.note("pluginConfig: %s is gone", name)
+		default:
+			keep = append(keep, item)
+		}
+	}
+	p["pluginConfig"] = keep
+	for _, m := range later {
+		d.strategy(p, m.strategy, m.args)
+	}
+}

@@ -1,0 +1,183 @@
+package httpextender
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/podberth/podberth/examples/config"
+	"github.com/podberth/podberth/score"
+)
+
+// DefaultTimeout is how long an extender may take when its configuration does not say.
+const DefaultTimeout = 5 * time.Second
+
+// Verb is something that an extender may offer.
+type Verb string
+
+// The verbs of extenders.
+const (
+	Filter     Verb = "filter"
+	Prioritize Verb = "prioritize"
+	Preempt    Verb = "preempt"
+	Bind       Verb = "bind"
+)
+
+// Extender is what a scheduler needs of an extender. *Client is one.
+type Extender interface {
+	// Name is the extender's URL.
+	Name() string
+	// Offers reports whether the extender has a verb.
+	Offers(Verb) bool
+	// Interested reports whether the extender has a say about a pod.
+	Interested(*v1.Pod) bool
+	// Ignorable reports whether its failures are passed over.
+	Ignorable() bool
+	// Filter returns which of the nodes stay.
+	Filter(context.Context, *v1.Pod, []*v1.Node) (Answer, error)
+	// Prioritize scores nodes.
+	Prioritize(context.Context, *v1.Pod, []*v1.Node) (score.ExtenderScores, error)
+	// Preempt looks over the victims by node name and returns those that stay.
+	Preempt(context.Context, *v1.Pod, map[string]Victims) (map[string]MetaVictims, error)
+	// Bind binds a pod to a node.
+	Bind(ctx context.Context, pod *v1.Pod, node string) error
+}
+
+// Options choose between v1.36's behaviour and others.
+type Options struct {
+	// ReplaceView takes the node objects of an answer as they are, as v1.36 does with extenders that are not
+	// nodeCacheCapable: nothing checks that they were asked about, and a scheduler that goes on with them sees nodes without
+	// pods, requests and images (Answer.Objects). By default an answer is mapped back by name, and a node that was not asked
+	// about is an error in both forms.
+	ReplaceView bool
+	// Transport carries the requests; nil makes one with the TLS settings of the configuration.
+	Transport http.RoundTripper
+}
+
+// Client asks one extender. It is safe for concurrent use.
+type Client struct {
+	config  configv1.Extender
+	rules   score.Extender
+	http    *http.Client
+	options Options
+}
+
+var _ Extender = (*Client)(nil)
+
+// New returns a client for an extender of a configuration. The error is that of its TLS settings: files that cannot be
+// read, data that are no certificates, a root certificate together with insecure.
+func New(x configv1.Extender, o Options) (*Client, error) {
+	transport := o.Transport
+	if transport == nil {
+		t, err := transportOf(&x)
+		if err != nil {
+			return nil, err
+		}
+		transport = t
+	}
+	timeout := x.HTTPTimeout.Duration
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	return &Client{
+		config: *x.DeepCopy(), rules: config.ExtenderOf(&x), options: o,
+		http: &http.Client{Transport: transport, Timeout: timeout},
+	}, nil
+}
+
+// NewAll returns clients for all extenders of a configuration in the order in which they are asked: the ignorable ones last.
+func NewAll(list []configv1.Extender, o Options) ([]*Client, error) {
+	rules := make([]score.Extender, len(list))
+	for k := range list {
+		rules[k] = config.ExtenderOf(&list[k])
+	}
+	clients := make([]*Client, 0, len(list))
+	for _, k := range score.Order(rules) {
+		c, err := New(list[k], o)
+		if err != nil {
+			return nil, fmt.Errorf("couldn't build extenders: %w", err)
+		}
+		clients = append(clients, c)
+	}
+	return clients, nil
+}
+
+// Name returns the URL prefix as it is configured.
+func (c *Client) Name() string { return c.config.URLPrefix }
+
+// Ignorable reports whether failures of the extender are passed over.
+func (c *Client) Ignorable() bool { return c.config.Ignorable }
+
+// Interested reports whether the extender manages no particular resources, or one that the pod names. nil is an empty pod.
+func (c *Client) Interested(pod *v1.Pod) bool { return c.rules.Interested(pod) }
+
+// Offers reports whether a verb is configured.
+func (c *Client) Offers(v Verb) bool { return c.verb(v) != "" }
+
+func (c *Client) verb(v Verb) string {
+	switch v {
+	case Filter:
+		return c.config.FilterVerb
+	case Prioritize:
+		return c.config.PrioritizeVerb
+	case Preempt:
+		return c.config.PreemptVerb
+	case Bind:
+		return c.config.BindVerb
+	}
+	return ""
+}
+
+// send posts a request and decodes the answer. Everything but an answer of status 200 that is JSON of the right shape is an
+// error.
+func (c *Client) send(ctx context.Context, v Verb, request, answer any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	url := score.URL(c.config.URLPrefix, c.verb(v))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("failed %v with extender at URL %v, code %v", c.verb(v), url, response.StatusCode)
+	}
+	return json.NewDecoder(response.Body).Decode(answer)
+}
+
+// args returns the pod and the nodes in the form that the extender wants.
+func (c *Client) args(pod *v1.Pod, nodes []*v1.Node) *extenderv1.ExtenderArgs {
+	a := &extenderv1.ExtenderArgs{Pod: pod}
+	if c.config.NodeCacheCapable {
+		names := namesOf(nodes)
+		a.NodeNames = &names
+		return a
+	}
+	a.Nodes = &v1.NodeList{Items: make([]v1.Node, len(nodes))}
+	for k, n := range nodes {
+		a.Nodes.Items[k] = *n
+	}
+	return a
+}
+
+func namesOf(nodes []*v1.Node) []string {
+	names := make([]string, len(nodes))
+	for k, n := range nodes {
+		names[k] = n.Name
+	}
+	return names
+}

@@ -1,0 +1,158 @@
+package httpextender
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/podberth/podberth/score"
+)
+
+// Answer is what an extender said about nodes.
+type Answer struct {
+	score.Filtered
+	// Objects are the node objects that the extender sent back, with Options.ReplaceView and in the form with objects only:
+	// what v1.36 goes on with. They need not be among the nodes asked about.
+	Objects []*v1.Node
+}
+
+// Filter asks which nodes stay. An answer of the other form than the extender was asked in counts if it is the only one,
+// as in v1.36: node names need nodeCacheCapable, objects do not need its absence. An answer without either leaves no node.
+func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
+	if !c.Offers(Filter) {
+		return Answer{Filtered: score.Filtered{Nodes: namesOf(nodes)}}, nil
+	}
+	var result extenderv1.ExtenderFilterResult
+	if err := c.send(ctx, Filter, c.args(pod, nodes), &result); err != nil {
+		return Answer{}, err
+	}
+	if result.Error != "" {
+		return Answer{}, errors.New(result.Error)
+	}
+	answer := score.FilterAnswer{
+		FailedNodes: result.FailedNodes, FailedAndUnresolvableNodes: result.FailedAndUnresolvableNodes,
+	}
+	capable := score.NotCacheCapable
+	if c.config.NodeCacheCapable {
+		capable = score.CacheCapable
+	}
+	if result.NodeNames != nil {
+		answer.NodeNames = append([]string{}, *result.NodeNames...)
+	}
+	byName := c.config.NodeCacheCapable && result.NodeNames != nil
+	var objects []*v1.Node
+	if result.Nodes != nil {
+		for k := range result.Nodes.Items {
+			objects = append(objects, &result.Nodes.Items[k])
+			answer.Nodes = append(answer.Nodes, result.Nodes.Items[k].Name)
+		}
+	}
+	asked := namesOf(nodes)
+	replaced := c.options.ReplaceView && !byName
+	if replaced {
+		asked = answer.Nodes // nothing is checked
+	}
+	filtered, err := score.ApplyFilter(c.Name(), capable, asked, answer)
+	if err != nil {
+		return Answer{}, err
+	}
+	out := Answer{Filtered: filtered}
+	if replaced {
+		out.Objects = objects
+	}
+	return out, nil
+}
+
+// Prioritize asks for the scores of nodes. Without the verb there are none, and weight 0.
+func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.ExtenderScores, error) {
+	out := score.ExtenderScores{Name: c.Name()}
+	if !c.Offers(Prioritize) {
+		return out, nil
+	}
+	var result extenderv1.HostPriorityList
+	if err := c.send(ctx, Prioritize, c.args(pod, nodes), &result); err != nil {
+		return out, err
+	}
+	out.Weight = c.config.Weight
+	for _, s := range result {
+		out.Scores = append(out.Scores, score.HostScore{Host: s.Host, Score: s.Score})
+	}
+	return out, nil
+}
+
+// Victims are the pods that would leave one node, and how many disruption budgets that breaks.
+type Victims struct {
+	Pods       []*v1.Pod
+	Violations int64
+}
+
+// MetaVictims is what an extender says about one node: the victims by UID.
+type MetaVictims struct {
+	UIDs       []types.UID
+	Violations int64
+}
+
+// Preempt shows an extender the victims by node name, and returns what it makes of them. Null entries in the answer are
+// nodes without victims. What the answer means is preemption.Extender's business: it finds the pods, on any node of the
+// cluster, and replaces the candidates.
+func (c *Client) Preempt(ctx context.Context, pod *v1.Pod, victims map[string]Victims) (map[string]MetaVictims, error) {
+	if !c.Offers(Preempt) {
+		return nil, errors.New("preempt verb is not defined for extender " + c.Name() + " but run into ProcessPreemption")
+	}
+	request := &extenderv1.ExtenderPreemptionArgs{Pod: pod}
+	if c.config.NodeCacheCapable {
+		request.NodeNameToMetaVictims = map[string]*extenderv1.MetaVictims{}
+		for node, v := range victims {
+			meta := &extenderv1.MetaVictims{NumPDBViolations: v.Violations}
+			for _, p := range v.Pods {
+				meta.Pods = append(meta.Pods, &extenderv1.MetaPod{UID: string(p.UID)})
+			}
+			request.NodeNameToMetaVictims[node] = meta
+		}
+	} else {
+		request.NodeNameToVictims = map[string]*extenderv1.Victims{}
+		for node, v := range victims {
+			request.NodeNameToVictims[node] = &extenderv1.Victims{Pods: v.Pods, NumPDBViolations: v.Violations}
+		}
+	}
+	var result extenderv1.ExtenderPreemptionResult
+	if err := c.send(ctx, Preempt, request, &result); err != nil {
+		return nil, err
+	}
+	out := make(map[string]MetaVictims, len(result.NodeNameToMetaVictims))
+	for _, node := range slices.Sorted(maps.Keys(result.NodeNameToMetaVictims)) {
+		var m MetaVictims
+		if v := result.NodeNameToMetaVictims[node]; v != nil {
+			m.Violations = v.NumPDBViolations
+			for _, p := range v.Pods {
+				if p == nil {
+					return nil, errors.New("extender " + c.Name() + " names a null victim on node " + node) // v1.36 crashes
+				}
+				m.UIDs = append(m.UIDs, types.UID(p.UID))
+			}
+		}
+		out[node] = m
+	}
+	return out, nil
+}
+
+// Bind has the extender bind a pod to a node.
+func (c *Client) Bind(ctx context.Context, pod *v1.Pod, node string) error {
+	if !c.Offers(Bind) {
+		return errors.New("unexpected empty bindVerb in extender")
+	}
+	request := &extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: node}
+	var result extenderv1.ExtenderBindingResult
+	if err := c.send(ctx, Bind, request, &result); err != nil {
+		return err
+	}
+	if result.Error != "" {
+		return errors.New(result.Error)
+	}
+	return nil
+}
