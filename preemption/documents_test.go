@@ -118,3 +118,27 @@ func TestDocumentsNomination(t *testing.T) {
 	p, nominated["n"] = pod("p", 10, "3", "").Obj(), nil
 	require.Equal(t, "m: other", shown(ask(p)), "the preemptor can preempt on another node")
 }
+
+// TestWalkthrough is the example of docs/preemption.md.
+func TestWalkthrough(t *testing.T) {
+	cordoned := node("n3", "4")
+	cordoned.Spec.Unschedulable = true
+	s := parts(node("n1", "4"), node("n2", "4"), cordoned, node("n4", "4"), node("n5", "4"),
+		started(pod("a", 50, "2", "n1"), 0), started(pod("b", 10, "1", "n1").Labels("app=shop"), 9*60), started(pod("c", 10, "1", "n1").Labels("app=shop"), 10*60),
+		pod("d", 90, "4", "n2").Obj(), pod("e", 200, "2", "n4").Obj(), pod("f", 5, "2", "n4").Obj(), pod("g", 50, "1", "n5").Obj(), pod("h", 50, "3", "n5").Obj(),
+		budget("shop", "app=shop", 1))
+	p := pod("p", 100, "3", "").Obj()
+	plan, o := s.plan(t)
+	require.Equal(t, "0/5 nodes are available: 1 node(s) were unschedulable, 4 Insufficient cpu.", plan.Decide(p, o).Failure.Text())
+	r := s.preempt(t, p)
+	require.Equal(t, "n5: h", shown(r))
+	var found []string
+	var sums []int64
+	for _, c := range r.Candidates {
+		found, sums = append(found, shownCandidate(c)), append(sums, c.Values(now).Sum)
+	}
+	require.Equal(t, []string{"n1: a b", "n2: d", "n5: h"}, found)
+	require.Equal(t, []int64{4294967356, 2147483738, 2147483698}, sums)
+	require.Equal(t, preemption.SmallestPrioritySum, r.Criterion)
+	require.Equal(t, []preemption.Count{{Reason: "Insufficient cpu", Nodes: 1}}, r.Reasons)
+}
