@@ -79,7 +79,7 @@ func (w *world) step() error {
 	case 11, 12, 13, 14, 15, 16:
 		return w.fail()
 	case 17, 18, 19, 20:
-		w.event()
+		return w.arrive()
 	case 21, 22:
 		return w.update(slot)
 	case 23:
@@ -106,10 +106,13 @@ func (w *world) add(slot int) error {
 	p := w.slots[slot]
 	if p == nil {
 		p = w.pod(slot)
-		p.Spec.SchedulerName = trial.Pick(w.Source, "p1", "p1", "p1", "p1", "p2", "p2", "nobody's")
+		p.Spec.SchedulerName = w.profiles[[]int{0, 0, 0, 0, 1, 1, 2}[w.N(7)]]
 		p.Status.NominatedNodeName = trial.Pick(w.Source, "", "", "", "n1")
 		if prio := int32(w.N(4)) - 1; prio >= 0 {
 			p.Spec.Priority = &prio
+		}
+		if w.shape != nil {
+			w.shape(p)
 		}
 		w.slots[slot] = p
 		_ = w.store.Add(p)
@@ -235,10 +238,10 @@ func (w *world) fail() error {
 	kind := w.N(5)
 	failure := queue.Failure{}
 	if kind > 0 {
-		failure.Unschedulable = w.subset("P", "Q", "R", "S")
+		failure.Unschedulable = w.subset(w.rejectors...)
 	}
 	if kind == 4 {
-		failure.Pending = w.subset("P", "Q", "R")
+		failure.Pending = w.subset(w.rejectors[:3]...)
 	}
 	w.note("return %s: unschedulable %v, pending %v (done %v, deleted %v)", f.info.Pod.UID, failure.Unschedulable, failure.Pending, f.done, f.gone)
 	if !f.gone && (latest == nil || latest.UID != f.info.Pod.UID) { // bound by an earlier attempt, or replaced by an Update
@@ -324,7 +327,7 @@ func (w *world) done() {
 	}
 }
 
-func (w *world) event() {
+func (w *world) event() error {
 	e := fwk.ClusterEvent{Resource: trial.Pick(w.Source, arriving...), ActionType: trial.Pick(w.Source, masks...)}
 	var old, new any
 	switch e.Resource {
@@ -356,6 +359,7 @@ func (w *world) event() {
 	w.note("event %s/%d, old %s, new %s, check %v", e.Resource, e.ActionType, nameOf(old), nameOf(new), check != nil)
 	w.say(w.q.Move(queue.Change{Event: ours(e), Old: old, New: new, PreCheck: check}, w.now()))
 	w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, check)
+	return nil
 }
 
 func nameOf(o any) string {

@@ -52,7 +52,11 @@ type world struct {
 	closed bool
 	// random is set when the real queue asked gates in an order of its own, so that the two may differ from here on.
 	random bool
-	ties   bool // equal times happen; the order then also goes by name
+	// profiles are those of pods, the last is unknown; rejectors are plugins that reject; arrive makes an event happen.
+	profiles, rejectors []string
+	arrive              func() error
+	shape               func(*v1.Pod) // of new pods
+	ties                bool          // equal times happen; the order then also goes by name
 }
 
 // flight is a popped pod.
@@ -66,8 +70,7 @@ type flight struct {
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 var (
-	profiles = []string{"p1", "p2", "nobody's"}
-	plugins  = []string{"P", "Q", "R", "S", "A", "B"} // A and B are gates, too
+	plugins = []string{"P", "Q", "R", "S", "A", "B"} // A and B are gates, too
 	// resources of registrations and of what arrives
 	registered = []fwk.EventResource{fwk.Node, fwk.Pod, fwk.CSINode, fwk.WildCard, "AssignedPod", "UnschedulablePod", fwk.PersistentVolume}
 	arriving   = []fwk.EventResource{fwk.Node, "AssignedPod", "UnschedulablePod", fwk.CSINode, fwk.WildCard, fwk.Pod, fwk.PersistentVolume}
@@ -77,72 +80,65 @@ var (
 )
 
 func newWorld(s *trial.Source) *world {
-	w := &world{Source: s, ctx: context.Background(), log: klog.Background(), clock: testingclock.NewFakeClock(noon.Add(300 * time.Millisecond)), shut: map[string]bool{}}
-	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	w.ties = s.Once(3)
-
-	o := queue.Options{Profiles: map[string]queue.Profile{}, ExactRegistrations: true, Known: func(pod *v1.Pod) (string, bool) {
-		obj, ok, _ := w.store.GetByKey(pod.Namespace + "/" + pod.Name)
-		if !ok {
-			return "", false
-		}
-		return obj.(*v1.Pod).Spec.NodeName, true
-	}}
+	w := emptyWorld(s)
+	o := queue.Options{Profiles: map[string]queue.Profile{}, ExactRegistrations: true}
 	hints := realqueue.QueueingHintMapPerProfile{}
 	gates := map[string]map[string]fwk.PreEnqueuePlugin{}
 	// A gate waits for the same in all profiles, as any gate does whose registrations do not depend on its arguments: the real
 	// queue mixes the registrations of gates of one name.
-	type registration struct {
-		event fwk.ClusterEvent
-		hint  int
-	}
-	draw := func() (list []registration) {
-		for range s.N(4) {
-			list = append(list, registration{fwk.ClusterEvent{Resource: trial.Pick(s, registered...), ActionType: trial.Pick(s, masks[:len(masks)-1]...)}, s.N(4)})
-		}
-		return list
-	}
-	ofGates := map[string][]registration{"A": draw(), "B": draw()}
-	for _, name := range profiles[:2] {
+	ofGates := map[string][]registration{"A": w.draw(), "B": w.draw()}
+	for _, name := range w.profiles[:2] {
 		hints[name] = realqueue.QueueingHintMap{}
 		gates[name] = map[string]fwk.PreEnqueuePlugin{}
 		p := queue.Profile{}
 		for _, plugin := range plugins {
 			list, isGate := ofGates[plugin]
 			if !isGate {
-				list = draw()
+				list = w.draw()
 			}
 			for _, r := range list {
-				e, h := r.event, hint(plugin, r.hint)
-				real := func(_ klog.Logger, pod *v1.Pod, old, new any) (fwk.QueueingHint, error) {
-					if h == nil {
-						return fwk.Queue, nil
-					}
-					ok, err := h(pod, old, new)
-					if ok {
-						return fwk.Queue, err
-					}
-					return fwk.QueueSkip, err
-				}
-				hints[name][e] = append(hints[name][e], &realqueue.QueueingHintFunction{PluginName: plugin, QueueingHintFn: real})
-				p.Events = append(p.Events, queue.Registration{Plugin: plugin, Event: ours(e), Hint: h})
-				s.Note("%s: %s waits for %s/%d, hint %v", name, plugin, e.Resource, e.ActionType, h != nil)
+				h := hint(plugin, r.hint)
+				hints[name][r.event] = append(hints[name][r.event], &realqueue.QueueingHintFunction{PluginName: plugin, QueueingHintFn: realHint(h)})
+				p.Events = append(p.Events, queue.Registration{Plugin: plugin, Event: ours(r.event), Hint: h})
+				s.Note("%s: %s waits for %s/%d, hint %v", name, plugin, r.event.Resource, r.event.ActionType, h != nil)
 			}
 		}
 		for _, g := range []string{"A", "B"} {
 			gates[name][g] = gate{g, w}
-			p.Gates = append(p.Gates, queue.Gate{Name: g, Check: func(pod *v1.Pod) queue.GateVerdict {
-				switch {
-				case !w.shut[g+pod.Name]:
-					return queue.GateVerdict{}
-				case pod.Name == "c":
-					return queue.GateVerdict{Err: errors.New("broken")}
-				}
-				return queue.GateVerdict{Refuse: true, Message: "shut"}
-			}})
+			p.Gates = append(p.Gates, gate{g, w}.ours())
 		}
 		o.Profiles[name] = p
 	}
+	w.build(o, hints, gates)
+	return w
+}
+
+// registration is an event that a plugin waits for.
+type registration struct {
+	event fwk.ClusterEvent
+	hint  int
+}
+
+func (w *world) draw() (list []registration) {
+	for range w.N(4) {
+		e := fwk.ClusterEvent{Resource: trial.Pick(w.Source, registered...), ActionType: trial.Pick(w.Source, masks[:len(masks)-1]...)}
+		list = append(list, registration{e, w.N(4)})
+	}
+	return list
+}
+
+func emptyWorld(s *trial.Source) *world {
+	w := &world{Source: s, ctx: context.Background(), log: klog.Background(), clock: testingclock.NewFakeClock(noon.Add(300 * time.Millisecond)),
+		shut: map[string]bool{}, profiles: []string{"p1", "p2", "nobody's"}, rejectors: []string{"P", "Q", "R", "S"}}
+	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	w.arrive = w.event
+	w.ties = s.Once(3)
+	return w
+}
+
+// build makes the two queues, with one of several settings.
+func (w *world) build(o queue.Options, hints realqueue.QueueingHintMapPerProfile, gates map[string]map[string]fwk.PreEnqueuePlugin) {
+	o.Known = w.known
 	less := (&queuesort.PrioritySort{}).Less
 	if w.ties {
 		o.Less = func(a, b *queue.Entry) bool {
@@ -159,28 +155,46 @@ func newWorld(s *trial.Source) *world {
 			return a.GetPodInfo().GetPod().UID < b.GetPodInfo().GetPod().UID
 		}
 	}
-	opts := []realqueue.Option{realqueue.WithClock(w.clock), realqueue.WithPreEnqueuePluginMap(gates), realqueue.WithQueueingHintMapPerProfile(hints),
-		realqueue.WithPodLister(listersv1.NewPodLister(w.store)), realqueue.WithMetricsRecorder(recorder)}
-	switch s.N(5) {
+	initial, max, leftover := queue.DefaultInitialBackoff, queue.DefaultMaxBackoff, queue.DefaultLeftover
+	switch w.N(5) {
 	case 1:
-		max := 3 * time.Second
-		o.InitialBackoff, o.MaxBackoff = 2*time.Second, &max
-		opts = append(opts, realqueue.WithPodInitialBackoffDuration(o.InitialBackoff), realqueue.WithPodMaxBackoffDuration(max))
+		initial, max = 2*time.Second, 3*time.Second
 	case 2:
-		max := time.Duration(0)
-		o.MaxBackoff = &max
-		opts = append(opts, realqueue.WithPodMaxBackoffDuration(0))
+		max = 0
 	case 3:
-		max := 600 * time.Second
-		o.InitialBackoff, o.MaxBackoff, o.Leftover = 700*time.Millisecond, &max, time.Minute
-		opts = append(opts, realqueue.WithPodInitialBackoffDuration(o.InitialBackoff), realqueue.WithPodMaxBackoffDuration(max), realqueue.WithPodMaxInUnschedulablePodsDuration(time.Minute))
+		initial, max, leftover = 700*time.Millisecond, 600*time.Second, time.Minute
 	}
+	w.Note("backoff %v to %v, leftover %v", initial, max, leftover)
+	o.InitialBackoff, o.MaxBackoff, o.Leftover = initial, &max, leftover
 	var err error
 	if w.q, err = queue.New(o); err != nil {
 		panic(err)
 	}
-	w.real = realqueue.NewPriorityQueue(less, factory, opts...)
-	return w
+	w.real = realqueue.NewPriorityQueue(less, factory, realqueue.WithClock(w.clock), realqueue.WithPreEnqueuePluginMap(gates),
+		realqueue.WithQueueingHintMapPerProfile(hints), realqueue.WithPodLister(listersv1.NewPodLister(w.store)), realqueue.WithMetricsRecorder(recorder),
+		realqueue.WithPodInitialBackoffDuration(initial), realqueue.WithPodMaxBackoffDuration(max), realqueue.WithPodMaxInUnschedulablePodsDuration(leftover))
+}
+
+// known is what the pod store says.
+func (w *world) known(pod *v1.Pod) (string, bool) {
+	obj, ok, _ := w.store.GetByKey(pod.Namespace + "/" + pod.Name)
+	if !ok {
+		return "", false
+	}
+	return obj.(*v1.Pod).Spec.NodeName, true
+}
+
+func realHint(h queue.Hint) fwk.QueueingHintFn {
+	return func(_ klog.Logger, pod *v1.Pod, old, new any) (fwk.QueueingHint, error) {
+		if h == nil {
+			return fwk.Queue, nil
+		}
+		ok, err := h(pod, old, new)
+		if ok {
+			return fwk.Queue, err
+		}
+		return fwk.QueueSkip, err
+	}
 }
 
 // recorder is one for all, for each has a goroutine.
@@ -243,13 +257,26 @@ func (g gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "shut")
 }
 
+// ours is the same gate for podberth.
+func (g gate) ours() queue.Gate {
+	return queue.Gate{Name: g.name, Check: func(pod *v1.Pod) queue.GateVerdict {
+		switch {
+		case !g.w.shut[g.name+pod.Name]:
+			return queue.GateVerdict{}
+		case pod.Name == "c":
+			return queue.GateVerdict{Err: errors.New("broken")}
+		}
+		return queue.GateVerdict{Refuse: true, Message: "shut"}
+	}}
+}
+
 // pod makes a new pod of the name of a slot.
 func (w *world) pod(slot int) *v1.Pod {
 	w.uids++
 	p := &v1.Pod{}
 	p.Namespace, p.Name = []string{"m", "n"}[slot%2], string(rune('a'+slot))
 	p.UID = types.UID(fmt.Sprintf("%s%d", p.Name, w.uids))
-	p.Spec.SchedulerName = profiles[0]
+	p.Spec.SchedulerName = w.profiles[0]
 	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("2")}}}}
 	p.ResourceVersion = w.version()
 	return p
@@ -289,5 +316,10 @@ func (w *world) change(old *v1.Pod) *v1.Pod {
 // subset picks some of the names.
 func (w *world) subset(names ...string) []string {
 	bits := w.N(256)
+	if len(names) > 8 { // few of many
+		bits = w.N(1<<16) & w.N(1<<16)
+	}
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return bits>>slices.Index(names, n)&1 == 0 })
 }
+
+func list(cpu string) v1.ResourceList { return v1.ResourceList{"cpu": resource.MustParse(cpu)} }
