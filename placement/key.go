@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/score"
 )
 
 // keyer writes a pod's key: a byte string that is equal exactly for pods that the built-in plugins treat the same. Lists
@@ -90,7 +92,6 @@ func (k *keyer) containers(list []v1.Container) {
 	k.count(len(list))
 	for i := range list {
 		c := &list[i]
-		k.text(c.Image)
 		k.resources(c.Resources.Requests)
 		k.resources(c.Resources.Limits)
 		k.flag(c.RestartPolicy != nil)
@@ -118,6 +119,7 @@ func (k *keyer) pod(p *v1.Pod) {
 	k.text(p.Namespace)
 	k.pairs(p.Labels)
 	k.requests(p)
+	k.images(p)
 	k.text(p.Spec.NodeName)
 	k.pairs(p.Spec.NodeSelector)
 	k.tolerations(p.Spec.Tolerations)
@@ -217,7 +219,25 @@ func (r *reuse) matching(pod *v1.Pod, yield func(id int32, at int, which uint64)
 	}
 }
 
-// requests writes what the pod asks of a node's rows, its images, and its features.
+// images writes the names of the pod's images.
+func (k *keyer) images(p *v1.Pod) {
+	for i := range p.Spec.InitContainers {
+		k.text(p.Spec.InitContainers[i].Image)
+	}
+	for i := range p.Spec.Containers {
+		k.text(p.Spec.Containers[i].Image)
+	}
+}
+
+// rows writes what kept rows depend on: what the pod asks for, and its images if some node has one of them.
+func (k *keyer) rows(p *v1.Pod, c Cluster) {
+	k.requests(p)
+	if images := score.CompileImages(p); !images.Skip() && !images.Count(c).Zero() {
+		k.images(p)
+	}
+}
+
+// requests writes what the pod asks of a node's rows, and its features.
 func (k *keyer) requests(p *v1.Pod) {
 	k.containers(p.Spec.Containers)
 	k.containers(p.Spec.InitContainers)

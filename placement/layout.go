@@ -51,7 +51,7 @@ func (r *reuse) lay(s *shape) bool {
 	r.key.b = r.key.b[:0]
 	r.key.flag(s.rows != nil)
 	if s.rows != nil {
-		r.key.requests(s.pod)
+		r.key.rows(s.pod, r.log)
 	}
 	r.key.statics(r.plan, s.pod)
 	r.key.topology(s)

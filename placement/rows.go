@@ -87,7 +87,7 @@ func (a *asker) key(i int, rank int32) (key int64, reject uint16, ok bool) {
 // rowsOf returns the rows for a pod, up to date; nil when they cannot be kept.
 func (r *reuse) rowsOf(pod *v1.Pod) *rows {
 	r.key.b = r.key.b[:0]
-	r.key.requests(pod)
+	r.key.rows(pod, r.log)
 	if w, ok := r.row[string(r.key.b)]; ok {
 		if !w.follow(r) {
 			return nil

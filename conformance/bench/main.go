@@ -43,7 +43,16 @@ func main() {
 	pods := flag.Int("pods", 500, "pods that both sides decide")
 	more := flag.Int("podberth-pods", 20000, "pods that podberth decides in a timed run")
 	runs := flag.Int("runs", 3, "interleaved runs; medians are printed")
+	flag.IntVar(&apps, "apps", apps, "applications whose replicas come in turn")
+	memory := flag.Bool("memory", false, "compare the heap of both caches instead")
 	flag.Parse()
+	if *memory {
+		if err := printMemory(*nodes); err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+			os.Exit(2)
+		}
+		return
+	}
 	if *only != "" && !slices.Contains(names, *only) {
 		fmt.Fprintf(os.Stderr, "bench: -workload: Unsupported value: %q: supported values: %s\n", *only, strings.Join(names, ", "))
 		os.Exit(2)

@@ -28,7 +28,8 @@ type event struct {
 	old, node *v1.Node
 }
 
-const apps = 20
+// apps is how many applications there are.
+var apps = 20
 
 // workloads by name, in the order in which they are run.
 var workloads = []struct {
