@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"github.com/podberth/podberth/conformance/compare"
@@ -26,9 +27,7 @@ var known string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	klog.SetLogger(klog.TODO().V(10))
-	klog.LogToStderr(false)
-	klog.SetOutput(discard{})
+	klog.SetLogger(logr.Discard())
 	code := m.Run()
 	if testing.Verbose() || *gen.Clusters > 0 || code != 0 {
 		seen.Write(os.Stdout)
@@ -41,10 +40,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // sides are kept per worker and profile: starting one takes as long as many comparisons.
 func side(t *testing.T, p compare.Profile) *compare.Side {
@@ -114,7 +109,7 @@ func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Prof
 				reported[bad[0].Area] = true
 				mu.Unlock()
 				if first { // one shrunk example of each area is enough to work with
-					t.Errorf("seed %d: %s\n%s", seed, bad[0], shrunk(s, c, bad[0].Area, f))
+					t.Errorf("seed %d: %s\n%s", seed, join(bad), shrunk(s, c, bad[0].Area, f))
 				} else {
 					t.Fail()
 				}
@@ -143,4 +138,12 @@ func shrunk(s *compare.Side, c *gen.Cluster, area string, f func(*compare.Side, 
 		return false
 	})
 	return fmt.Sprintf("smallest: %s\n%s", last, small.YAML())
+}
+
+func join(list []compare.Difference) string {
+	var b strings.Builder
+	for _, d := range list[:min(8, len(list))] {
+		b.WriteString(d.String() + "\n")
+	}
+	return b.String()
 }

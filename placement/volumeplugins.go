@@ -34,7 +34,11 @@ func (p VolumeRestrictions) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if pre := e.PreFilter(); pre.Code != filter.Success {
 		return Filtering{Code: pre.Code, Reasons: pre.Reasons}
 	}
-	return Filtering{Predicate: restricted{e.On(v.inUse(), c)}}
+	s := e.On(v.inUse(), c)
+	if s.Skips() {
+		return Filtering{Code: filter.Skip}
+	}
+	return Filtering{Predicate: restricted{s}}
 }
 
 func (p VolumeRestrictions) shared() *Volumes { return p.Volumes }

@@ -75,6 +75,11 @@ func (s *Side) Load(c *gen.Cluster) (*World, error) {
 	if err := s.Real.Load(Copy(c)); err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}
+	for _, p := range c.Pending {
+		if err := s.Real.Know(p.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
 	snapshot, err := cluster.New(c.Objects)
 	if err != nil {
 		return nil, err
@@ -137,7 +142,7 @@ func (s *Side) Cluster(c *gen.Cluster) ([]Difference, error) {
 			return nil, err
 		}
 		if name := pod.Status.NominatedNodeName; name != "" {
-			s.Real.Framework.DeleteNominatedPodIfExists(pod)
+			s.Real.Unnominate(pod)
 			nominated[name] = slices.DeleteFunc(slices.Clone(nominated[name]), func(p *v1.Pod) bool { return p.UID == pod.UID })
 		}
 	}

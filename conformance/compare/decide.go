@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -99,15 +100,12 @@ func (s *Side) choice(w *World, pod *v1.Pod, o placement.Options, d placement.De
 	s.Seen.Produced("choice", "tie")
 }
 
+var quoted = regexp.MustCompile(`"[^"]*"`)
+
 // normalText takes the parts of a reason that depend on the cluster out of it.
 func normalText(reason string) string {
-	for _, prefix := range []string{"Insufficient ", "node(s) didn't satisfy plugin"} {
-		if strings.HasPrefix(reason, prefix) {
-			return reason
-		}
+	if strings.HasPrefix(reason, "looking up PVC ") {
+		return "looking up PVC …"
 	}
-	if i := strings.Index(reason, `"`); i >= 0 {
-		return reason[:i] + `"…"`
-	}
-	return reason
+	return quoted.ReplaceAllString(reason, `"…"`)
 }

@@ -47,6 +47,9 @@ type Cluster struct {
 // Epoch is the creation time of everything.
 var Epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// Now is the time at which clusters are looked at, later than anything in them.
+var Now = Epoch.Add(time.Hour)
+
 // Shape says how large clusters are and what they are made of. The zero value is small and has everything but volumes.
 type Shape struct {
 	Nodes, Running, Pending int // at most; 0: 7, 14 and 3
@@ -54,6 +57,8 @@ type Shape struct {
 	Volumes                 bool
 	// Nominated lets pending pods be nominated to nodes.
 	Nominated bool
+	// Crowded makes nodes small and full, so that pods fit only if others leave.
+	Crowded bool
 	// Focus limits what pods ask for; 0 takes it from the seed.
 	Focus Focus
 }
@@ -121,6 +126,7 @@ func Of(seed int64, shape Shape) *Cluster {
 			g.c.Pods = append(g.c.Pods, g.running(i))
 		}
 	}
+	g.distinctStarts()
 	for i := range g.upTo(g.shape.Pending, 1) {
 		p := g.pod(fmt.Sprintf("p%d", i))
 		if shape.Nominated && g.one(2) && len(g.c.Nodes) > 0 {
@@ -129,6 +135,30 @@ func Of(seed int64, shape Shape) *Cluster {
 		g.c.Pending = append(g.c.Pending, p)
 	}
 	return g.c
+}
+
+// distinctStarts gives the pods of a node with more than twelve of them start times of their own, and start times to all
+// but one of the pods of a node. Which of several equally important pods gives way depends on the sort algorithm, which
+// keeps their order for short lists only; pods without a start time are compared by the clock, read for each comparison.
+func (g *generator) distinctStarts() {
+	count, without := map[string]int{}, map[string]bool{}
+	for _, p := range g.c.Pods {
+		count[p.Spec.NodeName]++
+	}
+	for i, k := range g.Perm(len(g.c.Pods)) {
+		p := g.c.Pods[i]
+		if p.Status.StartTime == nil {
+			if without[p.Spec.NodeName] {
+				start := metav1.NewTime(Epoch.Add(time.Duration(k) * time.Second))
+				p.Status.StartTime = &start
+			}
+			without[p.Spec.NodeName] = true
+		}
+		if count[p.Spec.NodeName] > 12 {
+			start := metav1.NewTime(Epoch.Add(time.Duration(k) * time.Second))
+			p.Status.StartTime = &start
+		}
+	}
 }
 
 func (g *generator) upTo(n, least int) int {

@@ -59,6 +59,10 @@ func (g *generator) node(i int) *v1.Node {
 			delete(list, drop)
 		}
 	}
+	if g.shape.Crowded {
+		set(v1.ResourceCPU, "1", "2", "3")
+		set(v1.ResourceMemory, "2Gi", "4Gi")
+	}
 	n.Status.Capacity, n.Status.Allocatable = list.DeepCopy(), list
 	if g.with(Images) {
 		for range 1 + g.Intn(3) {

@@ -77,6 +77,16 @@ func (g *generator) draft(name string) *v1.Pod {
 	}
 	priority := pick(g, []int32{0, 0, 0, 5, 10, -1, 100})
 	s.Priority = &priority
+	if g.shape.Crowded {
+		if name[0] == 'p' {
+			priority = pick(g, []int32{5, 10, 50, 200})
+		}
+		requests := v1.ResourceList{v1.ResourceCPU: resource.MustParse(pick(g, []string{"500m", "1", "1500m"}))}
+		if g.one(3) {
+			requests[v1.ResourceMemory] = resource.MustParse(pick(g, []string{"512Mi", "1Gi"}))
+		}
+		s.Containers[0].Resources = v1.ResourceRequirements{Requests: requests}
+	}
 	if g.one(8) {
 		never := v1.PreemptNever
 		s.PreemptionPolicy = &never
@@ -193,6 +203,10 @@ func (g *generator) running(i int) *v1.Pod {
 		at := metav1.NewTime(Epoch.Add(time.Minute))
 		seconds := int64(30)
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &seconds
+		if g.one(2) {
+			p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue,
+				Reason: pick(g, []string{v1.PodReasonPreemptionByScheduler, "EvictionByEvictionAPI"})})
+		}
 	}
 	started := metav1.NewTime(Epoch.Add(time.Duration(g.Intn(4)) * time.Second))
 	if !g.one(5) {

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"sort"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 )
 
 // Shrink returns a smaller cluster for which fails is still true: whole objects are dropped first, then the fields of nodes
@@ -80,24 +83,17 @@ var lists = []shrinkable{
 	{func(c *Cluster) int { return len(c.Nodes) }, withoutNode},
 	droppable(func(c *Cluster) *[]*v1.Service { return &c.Services }),
 	droppable(func(c *Cluster) *[]*v1.ReplicationController { return &c.ReplicationControllers }),
-	{func(c *Cluster) int { return len(c.ReplicaSets) }, func(c *Cluster, i int) *Cluster {
-		d := c.copyLists()
-		d.ReplicaSets = slices.Delete(slices.Clone(d.ReplicaSets), i, i+1)
-		return d
-	}},
-	{func(c *Cluster) int { return len(c.StatefulSets) }, func(c *Cluster, i int) *Cluster {
-		d := c.copyLists()
-		d.StatefulSets = slices.Delete(slices.Clone(d.StatefulSets), i, i+1)
-		return d
-	}},
-	{func(c *Cluster) int { return len(c.PodDisruptionBudgets) }, func(c *Cluster, i int) *Cluster {
-		d := c.copyLists()
-		d.PodDisruptionBudgets = slices.Delete(slices.Clone(d.PodDisruptionBudgets), i, i+1)
-		return d
-	}},
+	droppable(func(c *Cluster) *[]*appsv1.ReplicaSet { return &c.ReplicaSets }),
+	droppable(func(c *Cluster) *[]*appsv1.StatefulSet { return &c.StatefulSets }),
+	droppable(func(c *Cluster) *[]*policyv1.PodDisruptionBudget { return &c.PodDisruptionBudgets }),
 	droppable(func(c *Cluster) *[]*v1.Namespace { return &c.Namespaces }),
 	droppable(func(c *Cluster) *[]*v1.PersistentVolumeClaim { return &c.Claims }),
 	droppable(func(c *Cluster) *[]*v1.PersistentVolume { return &c.PersistentVolumes }),
+	droppable(func(c *Cluster) *[]*storagev1.StorageClass { return &c.StorageClasses }),
+	droppable(func(c *Cluster) *[]*storagev1.CSINode { return &c.CSINodes }),
+	droppable(func(c *Cluster) *[]*storagev1.CSIDriver { return &c.CSIDrivers }),
+	droppable(func(c *Cluster) *[]*storagev1.CSIStorageCapacity { return &c.CSIStorageCapacities }),
+	droppable(func(c *Cluster) *[]*storagev1.VolumeAttachment { return &c.VolumeAttachments }),
 }
 
 // withoutNode drops a node and its pods.

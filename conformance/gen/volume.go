@@ -1,7 +1,221 @@
 package gen
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"fmt"
 
-func (g *generator) volumes()        {}
-func (g *generator) csiNodes()       {}
-func (g *generator) mount(p *v1.Pod) {}
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	driver  = "csi.example.com"
+	driver2 = "csi2.example.com"
+)
+
+// volumes makes storage classes, drivers, volumes and claims: bound, waiting, lost, of classes that bind at once or late.
+func (g *generator) volumes() {
+	o := &g.c.Objects
+	now, later := storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer
+	class := func(name, provisioner string, mode *storagev1.VolumeBindingMode) *storagev1.StorageClass {
+		return &storagev1.StorageClass{ObjectMeta: g.meta("", name), Provisioner: provisioner, VolumeBindingMode: mode}
+	}
+	topology := class("late-zone", driver, &later)
+	topology.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{
+		{Key: v1.LabelTopologyZone, Values: []string{pick(g, zones), pick(g, zones) + "x"}}}}}
+	o.StorageClasses = append(o.StorageClasses, class("now", driver, &now), class("late", driver, &later), topology,
+		class("late2", driver2, &later), class("static", "kubernetes.io/no-provisioner", &later))
+	capacity := g.one(2)
+	o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
+	if g.one(2) {
+		o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver2)})
+	}
+	for i := range g.Intn(4) {
+		q := resource.MustParse(pick(g, []string{"0", "1Gi", "5Gi", "100Gi"}))
+		c := &storagev1.CSIStorageCapacity{ObjectMeta: g.meta("default", fmt.Sprintf("cap%d", i)), StorageClassName: pick(g, []string{"late", "late2", "late-zone"})}
+		c.Capacity = &q
+		if g.one(3) {
+			max := resource.MustParse(pick(g, []string{"1Gi", "2Gi"}))
+			c.MaximumVolumeSize = &max
+		}
+		switch g.Intn(3) {
+		case 0:
+			c.NodeTopology = &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelTopologyZone: pick(g, zones)}}
+		case 1:
+			c.NodeTopology = &metav1.LabelSelector{}
+		}
+		o.CSIStorageCapacities = append(o.CSIStorageCapacities, c)
+	}
+	for i := range 2 + g.Intn(5) {
+		o.PersistentVolumes = append(o.PersistentVolumes, g.persistentVolume(i))
+	}
+	for i := range 3 + g.Intn(6) {
+		g.claim(i)
+	}
+}
+
+func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
+	pv := &v1.PersistentVolume{ObjectMeta: g.meta("", fmt.Sprintf("pv%d", i))}
+	pv.Spec.StorageClassName = pick(g, []string{"static", "static", "late", "", "now"})
+	pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, []string{"1Gi", "2Gi", "5Gi"}))}
+	pv.Spec.AccessModes = pick(g, [][]v1.PersistentVolumeAccessMode{{v1.ReadWriteOnce}, {v1.ReadWriteOnce, v1.ReadOnlyMany}, {v1.ReadWriteMany}, {v1.ReadWriteOncePod}})
+	mode := v1.PersistentVolumeFilesystem
+	if g.one(6) {
+		mode = v1.PersistentVolumeBlock
+	}
+	pv.Spec.VolumeMode = &mode
+	if g.one(3) {
+		pv.Labels = map[string]string{v1.LabelTopologyZone: pick(g, []string{"a", "b", "a__b", "c"})}
+	}
+	if g.one(8) {
+		pv.Labels = map[string]string{v1.LabelFailureDomainBetaZone: pick(g, []string{"a", "b"})}
+	}
+	if g.one(3) {
+		pv.Labels = mergeLabels(pv.Labels, "tier", pick(g, tiers))
+	}
+	if g.one(2) {
+		r := g.nodeRequirement()
+		pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{r}}}}}
+	}
+	switch g.Intn(6) {
+	case 0:
+		// The zone of a translated volume is a label of its driver, which no node here has; see docs/conformance.md.
+		delete(pv.Labels, v1.LabelTopologyZone)
+		delete(pv.Labels, v1.LabelFailureDomainBetaZone)
+		pv.Spec.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: fmt.Sprintf("vol-%d", g.Intn(2))}
+	case 1:
+		pv.Spec.HostPath = &v1.HostPathVolumeSource{Path: "/x"}
+	case 2:
+		pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver2, VolumeHandle: fmt.Sprintf("h%d", g.Intn(3))}
+	default:
+		pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: fmt.Sprintf("h%d", i)}
+	}
+	pv.Status.Phase = v1.VolumeAvailable
+	if g.one(12) {
+		at := metav1.NewTime(Epoch)
+		pv.DeletionTimestamp, pv.Finalizers = &at, []string{"kubernetes.io/pv-protection"}
+	}
+	return pv
+}
+
+func mergeLabels(m map[string]string, k, v string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[k] = v
+	return m
+}
+
+// claim makes a claim and sometimes binds it to a volume.
+func (g *generator) claim(i int) {
+	o := &g.c.Objects
+	c := &v1.PersistentVolumeClaim{ObjectMeta: g.meta(pick(g, []string{"default", "default", "n1"}), fmt.Sprintf("c%d", i))}
+	class := pick(g, []string{"static", "late", "late-zone", "late2", "now", "", "gone"})
+	c.Spec.StorageClassName = &class
+	if g.one(25) {
+		c.Spec.StorageClassName = nil
+	}
+	c.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOnce, v1.ReadWriteOncePod, v1.ReadWriteMany})}
+	c.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, []string{"1Gi", "2Gi", "10Gi"}))}
+	mode := v1.PersistentVolumeFilesystem
+	c.Spec.VolumeMode = &mode
+	if g.one(5) {
+		c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": pick(g, tiers)}}
+	}
+	c.Status.Phase = v1.ClaimPending
+	if g.one(2) {
+		pv := pick(g, o.PersistentVolumes)
+		if pv.Spec.ClaimRef == nil {
+			c.Spec.VolumeName = pv.Name
+			c.Status.Phase = v1.ClaimBound
+			c.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+			if g.one(8) {
+				c.Annotations = nil
+			}
+			pv.Spec.ClaimRef = &v1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID}
+			pv.Status.Phase = v1.VolumeBound
+		}
+	} else if g.one(10) {
+		c.Spec.VolumeName = "gone"
+		c.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+	}
+	if g.one(8) && c.Spec.VolumeName == "" {
+		c.Annotations = mergeLabels(c.Annotations, "volume.kubernetes.io/selected-node", pick(g, []string{"node0", "node1"}))
+	}
+	if g.one(15) {
+		c.Status.Phase = v1.ClaimLost
+	}
+	if g.one(20) {
+		at := metav1.NewTime(Epoch)
+		c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
+	}
+	o.Claims = append(o.Claims, c)
+}
+
+// csiNodes tells which drivers nodes have and how many volumes they take.
+func (g *generator) csiNodes() {
+	for _, n := range g.c.Nodes {
+		if g.one(8) {
+			continue
+		}
+		c := &storagev1.CSINode{ObjectMeta: g.meta("", n.Name)}
+		for _, name := range []string{driver, driver2, "ebs.csi.aws.com"} {
+			if g.one(4) {
+				continue
+			}
+			d := storagev1.CSINodeDriver{Name: name, NodeID: n.Name, TopologyKeys: []string{v1.LabelTopologyZone}}
+			if g.one(2) {
+				count := int32(g.Intn(3))
+				d.Allocatable = &storagev1.VolumeNodeResources{Count: &count}
+			}
+			c.Spec.Drivers = append(c.Spec.Drivers, d)
+		}
+		if g.one(3) {
+			c.Annotations = map[string]string{"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
+		}
+		g.c.CSINodes = append(g.c.CSINodes, c)
+	}
+	for i := range g.Intn(3) {
+		pv := fmt.Sprintf("pv%d", g.Intn(5))
+		a := &storagev1.VolumeAttachment{ObjectMeta: g.meta("", fmt.Sprintf("va%d", i))}
+		a.Spec.Attacher, a.Spec.NodeName = driver, fmt.Sprintf("node%d", g.Intn(3))
+		a.Spec.Source.PersistentVolumeName = &pv
+		a.Status.Attached = true
+		g.c.VolumeAttachments = append(g.c.VolumeAttachments, a)
+	}
+}
+
+// mount gives a pod one to three volumes.
+func (g *generator) mount(p *v1.Pod) {
+	for i := range 1 + g.Intn(3) {
+		v := v1.Volume{Name: fmt.Sprintf("v%d", i)}
+		switch g.Intn(10) {
+		case 0:
+			v.EmptyDir = &v1.EmptyDirVolumeSource{}
+		case 1:
+			v.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: pick(g, tiers), ReadOnly: g.one(2)}
+		case 2:
+			v.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: pick(g, []string{"vol-0", "vol-1"}), ReadOnly: g.one(2)}
+		case 3:
+			v.ISCSI = &v1.ISCSIVolumeSource{TargetPortal: "10.0.0.1:3260", IQN: pick(g, []string{"iqn.2001-04.com.example:a", "iqn.2001-04.com.example:b"}), ReadOnly: g.one(2)}
+		case 4:
+			v.RBD = &v1.RBDVolumeSource{CephMonitors: []string{pick(g, tiers)}, RBDImage: "i", RBDPool: pick(g, tiers), ReadOnly: g.one(2)}
+		case 5:
+			v.Ephemeral = &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{Spec: v1.PersistentVolumeClaimSpec{
+				AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+				Resources:   v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}}}}
+		default:
+			name := fmt.Sprintf("c%d", g.Intn(8))
+			if g.one(20) {
+				name = "gone"
+			}
+			if len(g.c.Claims) > 0 && !g.one(4) {
+				c := pick(g, g.c.Claims)
+				name, p.Namespace = c.Name, c.Namespace
+			}
+			v.PersistentVolumeClaim = &v1.PersistentVolumeClaimVolumeSource{ClaimName: name, ReadOnly: g.one(4)}
+		}
+		p.Spec.Volumes = append(p.Spec.Volumes, v)
+	}
+}

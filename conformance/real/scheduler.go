@@ -143,7 +143,7 @@ func list[T any](in []T) []any {
 func (s *Scheduler) clear() error {
 	var errs []error
 	for _, p := range s.nominated {
-		s.Framework.DeleteNominatedPodIfExists(p)
+		s.Unnominate(p)
 	}
 	s.nominated = nil
 	for _, p := range s.assumed {
@@ -196,16 +196,22 @@ func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
 // Context is that of the scheduler.
 func (s *Scheduler) Context() context.Context { return s.ctx }
 
-// Nominate tells the nominator of a pod with status.nominatedNodeName. Load forgets it.
+// Know lets listers find a pending pod.
+func (s *Scheduler) Know(pod *v1.Pod) error { return s.informers["pods"].GetIndexer().Add(pod) }
+
+// Nominate puts a pod with status.nominatedNodeName into the queue. Elsewhere the nominator would know its name alone: of a
+// nominated pod that is not in the queue v1.36 takes the requests and terms for empty.
 func (s *Scheduler) Nominate(pod *v1.Pod) error {
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
+	if err := s.Know(pod); err != nil {
 		return err
 	}
-	if err := s.informers["pods"].GetIndexer().Add(pod); err != nil {
-		return err
-	}
-	s.Framework.AddNominatedPod(s.logger, info, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: pod.Status.NominatedNodeName})
+	s.Sched.SchedulingQueue.Add(s.ctx, pod)
 	s.nominated = append(s.nominated, pod)
 	return nil
+}
+
+// Unnominate takes it out again.
+func (s *Scheduler) Unnominate(pod *v1.Pod) {
+	s.Sched.SchedulingQueue.Delete(pod)
+	s.Framework.DeleteNominatedPodIfExists(pod)
 }

@@ -394,3 +394,13 @@ var (
 	_ filter.Trial     = (*RestrictionsTrial)(nil)
 	_ filter.Trial     = (*LimitsTrial)(nil)
 )
+
+// The plugin is left out while no ReadWriteOncePod claim of the pod is in use.
+func TestRestrictionsSkips(t *testing.T) {
+	w := &world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}
+	require.True(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w).Skips())
+	w.put(0, pod("user", "c"))
+	require.False(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w).Skips())
+	disk := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().Count(w)
+	require.False(t, disk.Skips(), "a disk written into the pod is always compared")
+}

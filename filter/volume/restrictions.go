@@ -39,9 +39,8 @@ func (p *Pod) Restrictions() *Restrictions {
 	return e
 }
 
-// PreFilter returns the plugin's answer about the pod as a whole: UnschedulableAndUnresolvable for a missing claim, Skip
-// when no node can reject it, else Success. (kube-scheduler also skips when no ReadWriteOncePod claim is in use; here the
-// State then allows every node.)
+// PreFilter returns the plugin's answer about the pod as a whole as far as the pod tells: UnschedulableAndUnresolvable for a
+// missing claim, Skip when no node can reject it, else Success. RestrictionsState.Skips has the rest of the answer.
 func (e *Restrictions) PreFilter() filter.PreFilterResult { return e.pre }
 
 // RestrictionsEffect is what one running pod does to a RestrictionsState.
@@ -143,6 +142,10 @@ const (
 
 // Name returns "VolumeRestrictions".
 func (s *RestrictionsState) Name() string { return restrictions }
+
+// Skips reports whether v1.36 leaves the plugin out for this pod: it has no disk written into it, and none of its
+// ReadWriteOncePod claims is in use. Check allows every slot then; pods that a trial adds must not count either.
+func (s *RestrictionsState) Skips() bool { return !s.restrictions.pod.inline && s.conflicts == 0 }
 
 // Check rejects slot i with verdict 1 when a pod there has a conflicting disk, and every slot with verdict 2 while a
 // ReadWriteOncePod claim of the pod is in use anywhere. No allocation.

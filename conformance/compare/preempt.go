@@ -1,0 +1,115 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+)
+
+// Preemption compares, for each pending pod that fits nowhere: whether it may preempt, the victims and broken budgets of each
+// node in order, the node chosen, and the whole message with what the PostFilter plugins say. Pods that fit are placed.
+func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
+	w, err := s.Load(c)
+	if err != nil {
+		return nil, err
+	}
+	nominated, err := s.nominate(c)
+	if err != nil {
+		return nil, err
+	}
+	o := placement.Options{}
+	if len(nominated) > 0 {
+		o.Nominated = func(i int) []*v1.Pod { return nominated[w.Snapshot.Node(i).Name] }
+	}
+	x := placement.NewPreempter(w.Plan)
+	budgets := disruption.NewBudgets(c.PodDisruptionBudgets, disruption.BudgetOptions{})
+	for k, pod := range c.Pending {
+		a, err := s.Real.Attempt(pod)
+		if err != nil {
+			return nil, err
+		}
+		d := w.Plan.Decide(pod, o)
+		if a.Fit() == nil {
+			node, err := s.outcome(w, pod, o, d, a.Result, a.Err)
+			if err != nil {
+				return nil, err
+			}
+			if node != "" && pod.Status.NominatedNodeName == "" {
+				// Victims without a start time are compared by the clock, which is read anew for each comparison.
+				started := pod.DeepCopy()
+				at := metav1.NewTime(gen.Epoch.Add(time.Duration(100+k) * time.Second))
+				started.Status.StartTime = &at
+				if err := s.assume(w, started, node); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		if d.Placed() || d.Failure.Err != nil {
+			same(s, "outcome", "pod "+pod.Name, "rejected", outcome(d))
+			continue
+		}
+		if err := s.preempt(w, pod, a, d, x.Preempt(pod, o, placement.PreemptOptions{Budgets: budgets, Now: gen.Now})); err != nil {
+			return nil, err
+		}
+	}
+	return s.differences, nil
+}
+
+func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, d placement.Decision, ours preemption.Result) error {
+	what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
+	pre := w.Plan.Prepare(pod).Pre
+	theirs, err := a.Preempt()
+	if err != nil {
+		return fmt.Errorf("preemption of %s: %w", what, err)
+	}
+	stopped := pre.Code() != filter.Success && pre.Stopped() // PostFilter does not get as far as DefaultPreemption
+	if !theirs.Eligible {
+		s.Seen.Produced("preemption", theirs.Why)
+		same(s, "preemption/eligible", what, theirs.Why, ours.Message)
+	}
+	same(s, "preemption/outcome", what, len(theirs.Candidates) > 0, ours.Outcome == preemption.Success)
+	var list []string
+	for _, c := range ours.Candidates {
+		v := real.Victims{Node: c.Node, Violations: c.Violations}
+		for _, x := range c.Victims {
+			v.Pods = append(v.Pods, x.Pod.Namespace+"/"+x.Pod.Name)
+		}
+		list = append(list, fmt.Sprint(v))
+	}
+	var real []string
+	for _, c := range theirs.Candidates {
+		real = append(real, fmt.Sprint(c))
+		s.Seen.Produced("preemption", fmt.Sprintf("%d victims", min(len(c.Pods), 4)))
+		s.Seen.Produced("preemption", fmt.Sprintf("%d violations", min(c.Violations, 2)))
+	}
+	if !same(s, "preemption/candidates", what, strings.Join(real, "\n"), strings.Join(list, "\n")) {
+		return nil
+	}
+	if len(theirs.Candidates) > 0 {
+		s.Seen.Produced("preemption", "chosen by "+ours.Criterion.String())
+		if theirs.Chosen != ours.Node && !(ours.Criterion.String() == "smallest node name") {
+			same(s, "preemption/node", what+" by "+ours.Criterion.String(), theirs.Chosen, ours.Node)
+		}
+		s.Seen.Compared("preemption/node")
+		return nil
+	}
+	m := d.Failure.Message
+	m.PostFilter = filter.PostFilter{Preemption: ours.Message, StoppedBeforeClaims: stopped}.String()
+	full := a.PostFilter()
+	if i := strings.Index(full, "preemption: "); i >= 0 {
+		s.Seen.Produced("preemption", "message with a text of preemption")
+	}
+	same(s, "preemption/message", what, full, m.String())
+	return nil
+}
