@@ -108,12 +108,8 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 
 func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter.Rejection) []preemption.Rejection {
 	if a.Rejected() { // every node has the rejection of the plugin
-		all := preemption.Unresolvable
-		if code := a.Pre.Code(); code == filter.Unschedulable || code == filter.Pending {
-			all = preemption.Resolvable
-		}
 		for range verdicts {
-			dst = append(dst, all)
+			dst = append(dst, rejection(a.Pre.Code()))
 		}
 		return dst
 	}
@@ -121,18 +117,19 @@ func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter
 		switch {
 		case v == Outside:
 			dst = append(dst, preemption.Unresolvable)
-		case v.Allowed():
-			dst = append(dst, preemption.Fits)
 		default:
-			dst = append(dst, a.resolvable(v))
+			dst = append(dst, rejection(a.Predicates.Code(v)))
 		}
 	}
 	return dst
 }
 
-func (a *Attempt) resolvable(v filter.Rejection) preemption.Rejection {
-	switch a.Predicates.Code(v) {
-	case filter.Unschedulable, filter.Pending:
+// rejection returns what a code means to preemption, which tries Unschedulable nodes only.
+func rejection(code filter.Code) preemption.Rejection {
+	switch code {
+	case filter.Success:
+		return preemption.Fits
+	case filter.Unschedulable:
 		return preemption.Resolvable
 	case filter.UnschedulableAndUnresolvable:
 		return preemption.Unresolvable

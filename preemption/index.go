@@ -16,7 +16,8 @@ import (
 type Index struct {
 	cluster  Cluster
 	requests func(p *v1.Pod) (resources.Vector, bool)
-	order    []int32 // slots by node name
+	order    []int32  // slots by node name
+	names    []string // their names
 	sorted   bool
 	rows     []levels
 }
@@ -72,28 +73,47 @@ func (x *Index) Forget() {
 	}
 }
 
-// byName returns the slots that have a node, by name.
+// byName returns the slots that have a node, by name. Most changes of nodes leave the names as they are.
 func (x *Index) byName() []int32 {
-	if x.sorted {
-		return x.order
-	}
-	type named struct {
-		name string
-		slot int32
-	}
-	list := make([]named, 0, x.cluster.Len())
-	for i := range x.cluster.Len() {
-		if n := x.cluster.Node(i); n != nil {
-			list = append(list, named{n.Name, int32(i)})
-		}
-	}
-	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	x.order = make([]int32, len(list))
-	for k := range list {
-		x.order[k] = list[k].slot
+	if !x.sorted && !x.same() {
+		x.sort()
 	}
 	x.sorted = true
 	return x.order
+}
+
+// same reports whether the nodes have the slots and names that they had.
+func (x *Index) same() bool {
+	nodes := 0
+	for i := range x.cluster.Len() {
+		if x.cluster.Node(i) != nil {
+			nodes++
+		}
+	}
+	if nodes != len(x.order) {
+		return false
+	}
+	for k, i := range x.order {
+		if n := x.cluster.Node(int(i)); n == nil || n.Name != x.names[k] {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *Index) sort() {
+	x.order, x.names = x.order[:0], x.names[:0]
+	for i := range x.cluster.Len() {
+		if x.cluster.Node(i) != nil {
+			x.order = append(x.order, int32(i))
+		}
+	}
+	slices.SortFunc(x.order, func(a, b int32) int {
+		return strings.Compare(x.cluster.Node(int(a)).Name, x.cluster.Node(int(b)).Name)
+	})
+	for _, i := range x.order {
+		x.names = append(x.names, x.cluster.Node(int(i)).Name)
+	}
 }
 
 // level returns the priorities of slot i.

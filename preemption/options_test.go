@@ -1,6 +1,8 @@
 package preemption_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,8 +85,12 @@ func TestOptions(t *testing.T) {
 		},
 		{
 			"cross-node beyond the bound", "the node is left out",
-			crossNode("2").with(options{CrossNode: &preemption.CrossNode{Max: -1}}), crossNodePod(),
-			"Unschedulable, clear: 0/2 nodes are available: 1 Preemption is not helpful for scheduling, 1 more than -1 pods on other nodes may be in the way.",
+			func() situation {
+				s := crossNode("2").with(options{CrossNode: &preemption.CrossNode{Max: 1}})
+				s.pods = append(s.pods, pod("q2", 1, "1", "m").Labels("app=q").Obj())
+				return s
+			}(), crossNodePod(),
+			"Unschedulable, clear: 0/2 nodes are available: 1 Preemption is not helpful for scheduling, 1 more than 1 pods on other nodes may be in the way.",
 		},
 		{
 			"cross-node spread", "the pods of the zone leave from the small node",
@@ -117,4 +123,54 @@ func TestForeignVictims(t *testing.T) {
 	require.Equal(t, 1, r.Foreign)
 	require.Equal(t, 1, r.Victims[0].Slot)
 	require.Equal(t, 0, r.Slot)
+}
+
+// Laws of the options: with NeverViolate no budget is broken, with CrossNode the pod fits once the victims are gone, and
+// where v1.36 finds victims that break nothing both find something too.
+func TestOptionLaws(t *testing.T) {
+	strict, across := 0, 0
+	for seed := range uint64(600) {
+		s, p := chance(rand.New(rand.NewPCG(seed, 5)), true)
+		plan, o := s.plan(t)
+		if plan.Decide(p, o).Placed() {
+			continue
+		}
+		usual := s.preempt(t, p)
+		s.options.NeverViolate = true
+		r := s.preempt(t, p)
+		require.Zero(t, r.Violations)
+		if usual.Outcome == preemption.Success && usual.Violations == 0 {
+			require.Equal(t, preemption.Success, r.Outcome)
+		}
+		if r.Outcome != usual.Outcome {
+			strict++
+		}
+		s.options.NeverViolate, s.options.CrossNode = false, &preemption.CrossNode{}
+		r = s.preempt(t, p)
+		if usual.Outcome == preemption.Success {
+			require.Equal(t, preemption.Success, r.Outcome)
+		}
+		if r.Outcome != preemption.Success {
+			continue
+		}
+		if r.Outcome != usual.Outcome {
+			across++
+		}
+		after := s
+		after.pods = slices.DeleteFunc(slices.Clone(s.pods), func(q *v1.Pod) bool {
+			return slices.ContainsFunc(r.Victims, func(v preemption.Victim) bool { return v.Pod == q })
+		})
+		var stay []*v1.Pod
+		for _, q := range after.pods {
+			if q.Spec.NodeName == r.Node {
+				stay = append(stay, q)
+			}
+		}
+		asked := newOracle(t, s, p)
+		asked.s = after
+		ok, why := asked.fits(r.Slot, stay)
+		require.True(t, ok, "seed %d: %v", seed, why)
+	}
+	require.Positive(t, strict)
+	require.Positive(t, across)
 }

@@ -52,7 +52,7 @@ const (
 	Resolvable
 	// Fits: the node was not rejected.
 	Fits
-	// Failed: a filter ended with an error.
+	// Failed: a filter ended with an error, or left the node pending.
 	Failed
 )
 
