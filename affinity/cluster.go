@@ -18,6 +18,7 @@ import (
 //	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
 //	TermSets() int
 //	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+//	Namespace(name string) (labels map[string]string, ok bool)
 //
 // Domains are per slot the interned value of a node label (-1 without), the number of values and of nodes that have one.
 // PodSets yields the sets of running pods equal in namespace and labels that have a label pair (key "": all; namespace "":
@@ -37,6 +38,12 @@ type Namespaces interface {
 
 // labelsOf returns the labels of a namespace, nil when it is unknown.
 func labelsOf(name string, in Namespaces) map[string]string {
+	if direct, ok := in.(interface {
+		Namespace(name string) (labels map[string]string, ok bool)
+	}); ok {
+		set, _ := direct.Namespace(name)
+		return set
+	}
 	for known, set := range in.Namespaces() {
 		if known == name {
 			return set

@@ -74,14 +74,23 @@ func (s *shape) sign(dst []int32, i int) []int32 {
 	return dst
 }
 
-// blank takes the counts of single nodes out of a signature and reports whether there were any.
-func (s *shape) blank(ints []int32) (counted bool) {
+// counted reports whether a signature has counts of a single node.
+func (s *shape) counted(ints []int32) bool {
 	for k, m := range s.marks {
 		if m != domain && ints[k] != 0 && (ints[k] != -1 || m == flagScore) {
-			ints[k], counted = 0, true
+			return true
 		}
 	}
-	return counted
+	return false
+}
+
+// blank takes the counts of single nodes out of a signature.
+func (s *shape) blank(ints []int32) {
+	for k, m := range s.marks {
+		if m != domain && (ints[k] != -1 || m == flagScore) {
+			ints[k] = 0
+		}
+	}
 }
 
 // build looks at every node.
@@ -111,13 +120,12 @@ func (x *exceptions) move(s *shape, i int32) {
 	}
 	x.sign.ints = append(x.sign.ints[:0], s.layout.group[i])
 	x.sign.ints = s.sign(x.sign.ints, int(i))
-	x.sign.key()
-	if !s.blank(x.sign.ints[1:]) {
+	if !s.counted(x.sign.ints[1:]) {
 		x.leave(s, i)
 		x.group[i] = -1
 		return
 	}
-	g, ok := x.index[string(x.sign.bytes)]
+	g, ok := x.index[string(x.sign.key())]
 	if !ok {
 		g = int32(len(x.groups))
 		x.groups = append(x.groups, exception{base: s.layout.group[i]})
