@@ -31,7 +31,7 @@ func (s *Side) outcome(w *World, pod *v1.Pod, o placement.Options, d placement.D
 			return "", nil
 		}
 		same(s, "outcome", what+" feasible nodes", result.FeasibleNodes, d.Feasible)
-		same(s, "outcome", what+" evaluated nodes", result.EvaluatedNodes, d.Evaluated)
+		same(s, "outcome", what+" evaluated nodes", result.EvaluatedNodes, evaluated(w, pod, o, d))
 		s.choice(w, pod, o, d, result.SuggestedHost)
 		return result.SuggestedHost, nil
 	case errors.Is(theirErr, scheduler.ErrNoNodesAvailable):
@@ -108,4 +108,21 @@ func normalText(reason string) string {
 		return "looking up PVC …"
 	}
 	return quoted.ReplaceAllString(reason, `"…"`)
+}
+
+// evaluated is what kube-scheduler's count of evaluated nodes comes to when it stops early: its worker goes on behind the
+// last feasible node that it needs, up to the next feasible one, which it drops.
+func evaluated(w *World, pod *v1.Pod, o placement.Options, d placement.Decision) int {
+	n := d.Evaluated
+	if pod.Status.NominatedNodeName != "" || n >= d.Nodes {
+		return n
+	}
+	a := w.Plan.Prepare(pod)
+	candidates := a.Candidates()
+	for ; n < len(candidates); n++ {
+		if a.Predicates.First(candidates[(o.Next+n)%len(candidates)]).Verdict == 0 {
+			break
+		}
+	}
+	return n
 }

@@ -1,10 +1,20 @@
 package compare
 
 import (
+	"fmt"
+	"math/rand"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/spread"
 )
 
 // Profile is one scheduler profile in the words of both sides.
@@ -18,4 +28,179 @@ type Profile struct {
 func Default() (Profile, error) {
 	p, err := real.DefaultProfile()
 	return Profile{Name: "default", Real: p, Podberth: placement.DefaultProfile()}, err
+}
+
+// Random returns a profile with random arguments and weights, and some plugins left out.
+func Random(seed int64) (Profile, error) {
+	p, err := Default()
+	if err != nil {
+		return p, err
+	}
+	p.Name = fmt.Sprintf("random %d", seed)
+	b := &builder{Rand: rand.New(rand.NewSource(seed)), p: &p}
+	b.fit()
+	b.balance()
+	b.interPod()
+	b.spread()
+	b.addedAffinity()
+	b.plugins()
+	return p, nil
+}
+
+type builder struct {
+	*rand.Rand
+	p *Profile
+}
+
+func (b *builder) args(name string, args runtime.Object) {
+	list := slices.Clone(b.p.Real.PluginConfig)
+	for i := range list {
+		if list[i].Name == name {
+			list[i].Args = args
+		}
+	}
+	b.p.Real.PluginConfig = list
+}
+
+// set replaces a plugin at both points of podberth's profile.
+func (b *builder) set(f placement.FilterPlugin, s placement.ScorePlugin) {
+	for i, old := range b.p.Podberth.Filters {
+		if f != nil && old.Name() == f.Name() {
+			b.p.Podberth.Filters[i] = f
+		}
+	}
+	for i, old := range b.p.Podberth.Scores {
+		if s != nil && old.Plugin.Name() == s.Name() {
+			b.p.Podberth.Scores[i].Plugin = s
+		}
+	}
+}
+
+func (b *builder) fit() {
+	args := &config.NodeResourcesFitArgs{}
+	var ours placement.NodeResourcesFit
+	if b.Intn(3) == 0 {
+		args.IgnoredResources = []string{"example.com/gpu"}
+	}
+	if b.Intn(3) == 0 {
+		args.IgnoredResourceGroups = []string{"example.com"}
+	}
+	ours.Fit = filter.FitOptions{IgnoredResources: args.IgnoredResources, IgnoredResourceGroups: args.IgnoredResourceGroups}
+	kind := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio}[b.Intn(3)]
+	args.ScoringStrategy = &config.ScoringStrategy{Type: kind}
+	strategy := &score.Strategy{Type: score.StrategyType(kind)}
+	for _, name := range []string{"cpu", "memory", "example.com/gpu", "ephemeral-storage"} {
+		if len(strategy.Resources) > 0 && b.Intn(2) == 0 {
+			continue
+		}
+		w := int64(1 + b.Intn(5))
+		args.ScoringStrategy.Resources = append(args.ScoringStrategy.Resources, config.ResourceSpec{Name: name, Weight: w})
+		strategy.Resources = append(strategy.Resources, score.Resource{Name: name, Weight: w})
+	}
+	if kind == config.RequestedToCapacityRatio {
+		param, ratio := &config.RequestedToCapacityRatioParam{}, &score.Ratio{}
+		at := int32(b.Intn(30))
+		for range 1 + b.Intn(4) {
+			value := int32(b.Intn(11))
+			param.Shape = append(param.Shape, config.UtilizationShapePoint{Utilization: at, Score: value})
+			ratio.Shape = append(ratio.Shape, score.Point{Utilization: at, Score: value})
+			if at += 1 + int32(b.Intn(40)); at > 100 {
+				break
+			}
+		}
+		args.ScoringStrategy.RequestedToCapacityRatio, strategy.RequestedToCapacityRatio = param, ratio
+	}
+	ours.Args.ScoringStrategy = strategy
+	b.args("NodeResourcesFit", args)
+	b.set(ours, ours)
+}
+
+func (b *builder) balance() {
+	args := &config.NodeResourcesBalancedAllocationArgs{}
+	var ours placement.NodeResourcesBalancedAllocation
+	for _, name := range []string{"cpu", "memory", "example.com/gpu"} {
+		if len(args.Resources) > 0 && b.Intn(2) == 0 {
+			continue
+		}
+		args.Resources = append(args.Resources, config.ResourceSpec{Name: name, Weight: 1})
+		ours.Args.Resources = append(ours.Args.Resources, score.Resource{Name: name, Weight: 1})
+	}
+	b.args(ours.Name(), args)
+	b.set(nil, ours)
+}
+
+func (b *builder) interPod() {
+	weight := []int32{0, 1, 5, 100}[b.Intn(4)]
+	args := &config.InterPodAffinityArgs{HardPodAffinityWeight: weight, IgnorePreferredTermsOfExistingPods: b.Intn(2) == 0}
+	ours := placement.InterPodAffinity{Options: affinity.PodOptions{
+		HardPodAffinityWeight: &weight, IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods}}
+	b.args(ours.Name(), args)
+	b.set(ours, ours)
+}
+
+func (b *builder) spread() {
+	if b.Intn(3) == 0 {
+		return // the system's defaults
+	}
+	args := &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting}
+	for _, key := range []string{v1.LabelTopologyZone, v1.LabelHostname, "rack"} {
+		if b.Intn(2) == 0 {
+			action := []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule, v1.ScheduleAnyway}[b.Intn(2)]
+			args.DefaultConstraints = append(args.DefaultConstraints, v1.TopologySpreadConstraint{MaxSkew: int32(1 + b.Intn(3)), TopologyKey: key, WhenUnsatisfiable: action})
+		}
+	}
+	var ours placement.PodTopologySpread
+	ours.Options.Defaults = spread.Defaults{Type: spread.ListDefaulting, Constraints: args.DefaultConstraints}
+	b.args(ours.Name(), args)
+	b.set(ours, ours)
+}
+
+func (b *builder) addedAffinity() {
+	if b.Intn(3) > 0 {
+		return
+	}
+	requirement := func() v1.NodeSelectorTerm {
+		op := []v1.NodeSelectorOperator{v1.NodeSelectorOpExists, v1.NodeSelectorOpDoesNotExist}[b.Intn(2)]
+		return v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: []string{"disk", "rack"}[b.Intn(2)], Operator: op}}}
+	}
+	a := &v1.NodeAffinity{}
+	if b.Intn(2) == 0 {
+		a.RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{requirement()}}
+	}
+	if a.RequiredDuringSchedulingIgnoredDuringExecution == nil || b.Intn(2) == 0 {
+		a.PreferredDuringSchedulingIgnoredDuringExecution = []v1.PreferredSchedulingTerm{{Weight: int32(1 + b.Intn(100)), Preference: requirement()}}
+	}
+	added, err := affinity.CompileAdded(a)
+	if err != nil {
+		panic(err) // the terms above are right
+	}
+	ours := placement.NodeAffinity{Options: affinity.NodeOptions{Added: added}}
+	b.args(ours.Name(), &config.NodeAffinityArgs{AddedAffinity: a})
+	b.set(ours, ours)
+}
+
+// plugins leaves some out and changes weights.
+func (b *builder) plugins() {
+	real := b.p.Real.Plugins.DeepCopy()
+	ours := &b.p.Podberth
+	for _, name := range []string{"NodePorts", "NodeUnschedulable", "NodeDeclaredFeatures", "ImageLocality", "TaintToleration", "InterPodAffinity", "VolumeZone"} {
+		if b.Intn(8) > 0 {
+			continue
+		}
+		real.MultiPoint.Enabled = slices.DeleteFunc(real.MultiPoint.Enabled, func(p config.Plugin) bool { return p.Name == name })
+		ours.Filters = slices.DeleteFunc(ours.Filters, func(p placement.FilterPlugin) bool { return p.Name() == name })
+		ours.Scores = slices.DeleteFunc(ours.Scores, func(p placement.Weighted) bool { return p.Plugin.Name() == name })
+	}
+	for i := range ours.Scores {
+		if b.Intn(2) > 0 {
+			continue
+		}
+		ours.Scores[i].Weight = []int64{1, 4, 10, 100}[b.Intn(4)]
+		for k := range real.MultiPoint.Enabled {
+			if p := &real.MultiPoint.Enabled[k]; p.Name == ours.Scores[i].Plugin.Name() {
+				p.Weight = int32(ours.Scores[i].Weight)
+			}
+		}
+	}
+	b.p.Real.Plugins = real
 }

@@ -193,6 +193,17 @@ func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
 	return nil
 }
 
+// Remove takes a running pod out, found by its UID.
+func (s *Scheduler) Remove(pod *v1.Pod) error {
+	for i, p := range s.pods {
+		if p.UID == pod.UID {
+			s.pods = append(s.pods[:i:i], s.pods[i+1:]...)
+			return s.Sched.Cache.RemovePod(s.logger, p)
+		}
+	}
+	return fmt.Errorf("pod %s is not running", pod.Name)
+}
+
 // Context is that of the scheduler.
 func (s *Scheduler) Context() context.Context { return s.ctx }
 

@@ -1,0 +1,63 @@
+package conformance
+
+import (
+	"context"
+	"testing"
+
+	"github.com/podberth/podberth/conformance/compare"
+	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/placement"
+)
+
+// Sequences of 200 pods of a few templates, decided by one plan that keeps its work between pods.
+func TestSequence(t *testing.T) {
+	run(t, gen.Count(60, 2), func(seed int64) *gen.Cluster {
+		return compare.Repeat(gen.Of(seed, gen.Shape{Nodes: 12, Running: 20, Pending: 5}), 200)
+	}, defaultProfile(t), (*compare.Side).Sequence)
+}
+
+// Profiles with random arguments, weights and plugins: a new one every few clusters.
+func TestProfiles(t *testing.T) {
+	const each = 40
+	n := gen.Count(1200, 15)
+	for k := 0; k < n; k += each {
+		p, err := compare.Random(*gen.Seed + int64(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		offset := int64(k)
+		run(t, min(each, n-k), func(seed int64) *gen.Cluster { return gen.New(seed + offset) }, p, (*compare.Side).Cluster)
+	}
+}
+
+// Clusters of more than 100 nodes, of which only a sample is looked at: how many are, in which order, from where on. Each
+// needs a scheduler of its own, since the place where the next search begins is inside.
+func TestSampling(t *testing.T) {
+	n := gen.Count(6, 0)
+	if *gen.Clusters > 0 {
+		n = 40
+	}
+	for i := range n {
+		seed := *gen.Seed + int64(i)
+		p := defaultProfile(t)
+		percentage := []int32{0, 1, 30, 60, 100}[i%5]
+		p.Real.PercentageOfNodesToScore, p.Podberth.Sampling.Percentage = &percentage, &percentage
+		if i%3 == 2 { // the global value is the adaptive one
+			p.Real.PercentageOfNodesToScore, p.Podberth = nil, placement.DefaultProfile()
+		}
+		s, err := compare.New(context.Background(), p, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := gen.Of(seed, gen.Shape{Nodes: 110 + 60*(i%4), Running: 80, Pending: 8, Exactly: true})
+		differences, err := s.Sequence(compare.Repeat(c, 40))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := unknown(differences)
+		seen.Case(t.Name(), seed, bad)
+		for _, d := range bad {
+			t.Errorf("seed %d: %s", seed, d)
+		}
+	}
+}
