@@ -309,7 +309,7 @@ func (w *world) done() {
 	w.note("done %s", f.info.Pod.UID)
 	w.say(w.q.Done(f.info.Pod))
 	w.real.Done(f.info.Pod.UID)
-	if w.N(3) == 0 && !f.gone { // fails later
+	if _, queued := w.q.Lookup(f.info.Pod); w.N(3) == 0 && !f.gone && !queued { // fails later
 		f.done = true
 		return
 	}
