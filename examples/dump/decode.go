@@ -22,8 +22,11 @@ type FieldError struct {
 	Why   string // what is allowed
 }
 
-// Error returns "path: Invalid value: value: why".
+// Error returns "path: Invalid value: value: why", without a path for the document as a whole.
 func (e *FieldError) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("Invalid value: %s: %s", e.Value, e.Why)
+	}
 	return fmt.Sprintf("%s: Invalid value: %s: %s", e.Path, e.Value, e.Why)
 }
 

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
+
+const shipped = "testdata/cluster.yaml"
+
+// all are the flags with which kubectl drain minds least.
+var all = []string{"-force", "-ignore-daemonsets", "-delete-emptydir-data"}
+
+func drain(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// The output on the shipped cluster is asserted whole, as table and JSON.
+func TestShippedCluster(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"refused", []string{"node-a1"}},
+		{"waves", append([]string{"node-a1", "gpu-a1"}, all...)},
+		{"selected", append([]string{"node-a1", "-pod-selector", "app in (web, db)"}, all...)},
+		{"deleted", append([]string{"node-a1", "-disable-eviction"}, all...)},
+		{"evict-web", []string{"-evict", "shop/web-7c9-a"}},
+		{"evict-db", []string{"-evict", "data/db-0"}},
+		{"evict-payments", []string{"-evict", "shop/payments-7c9-a"}},
+		{"evict-report", []string{"-evict", "batch/report-x2v"}},
+		{"evict-nobody", []string{"-evict", "shop/nobody"}},
+	} {
+		for form, ending := range map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"} {
+			t.Run(c.name+" "+form, func(t *testing.T) {
+				args := append([]string{"-f", shipped, "-o", form}, c.args...)
+				code, out, _ := drain("", args...)
+				require.Zero(t, code)
+				golden := filepath.Join("testdata", c.name+ending)
+				if *rewrite {
+					require.NoError(t, os.WriteFile(golden, []byte(out), 0o644))
+				}
+				want, err := os.ReadFile(golden)
+				require.NoError(t, err)
+				require.Equal(t, string(want), out)
+				_, again, _ := drain("", args...)
+				require.Equal(t, out, again, "same input, same bytes")
+			})
+		}
+	}
+}
+
+func planned(t *testing.T, stdin string, args ...string) (p plan) {
+	t.Helper()
+	code, out, errs := drain(stdin, append(args, "-o", "json")...)
+	require.Zero(t, code, errs)
+	require.NoError(t, json.Unmarshal([]byte(out), &p))
+	return p
+}
+
+// Every wave of the printed plan is asked of the Eviction API's decision again, pod by pod, with the statuses that the
+// disruption controller computes before it; no budget goes below zero.
+func TestWavesAreAllowed(t *testing.T) {
+	for _, nodes := range [][]string{{"node-a1"}, {"node-a1", "gpu-a1"}, {"node-b1", "node-c1"}, {"node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "gpu-a1"}} {
+		t.Run(strings.Join(nodes, " "), func(t *testing.T) {
+			p := planned(t, "", append(append([]string{"-f", shipped}, all...), nodes...)...)
+			now := time.Now()
+			in, err := load(options{files: []string{shipped}, at: now}, nil)
+			require.NoError(t, err)
+			pods := map[string]*v1.Pod{}
+			for _, x := range in.objects.Pods {
+				pods[name(x)] = x
+			}
+			left := map[string]bool{}
+			for _, w := range p.Waves {
+				present := make([]*v1.Pod, 0, len(pods))
+				for _, x := range pods {
+					present = append(present, x)
+				}
+				booked := disruption.NewEvictions(in.budgets)
+				booked.Sync(present, in.scale, now)
+				for _, e := range w.Evictions {
+					d := booked.Evict(pods[e.Pod], disruption.Request{}, now)
+					require.True(t, d.Allowed(), "%s: %s", e.Pod, d.Cause)
+					require.Contains(t, nodes, e.Node)
+					require.NotContains(t, nodes, e.Replacement)
+				}
+				for _, b := range booked.Budgets() {
+					require.GreaterOrEqual(t, b.Status.DisruptionsAllowed, int32(0))
+				}
+				for _, e := range w.Evictions {
+					require.False(t, left[e.Pod], "leaves once")
+					left[e.Pod] = true
+					old := pods[e.Pod]
+					delete(pods, e.Pod)
+					if e.Replacement != "" {
+						next := old.DeepCopy()
+						next.Name, next.Spec.NodeName = old.Name+"-next", e.Replacement
+						next.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
+						pods[name(next)] = next
+					}
+				}
+			}
+			for _, b := range p.Blocked {
+				require.False(t, left[b.Pod])
+				left[b.Pod] = true
+			}
+			for _, s := range p.Skipped {
+				require.False(t, left[s.Pod])
+				left[s.Pod] = true
+			}
+			for _, x := range in.objects.Pods {
+				require.Equal(t, strings.Contains(" "+strings.Join(nodes, " ")+" ", " "+x.Spec.NodeName+" "), left[name(x)], "each pod of the nodes is accounted for: %s", name(x))
+			}
+		})
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	code, out, _ := drain("", append([]string{"-f", shipped, "-fail-blocked", "node-a1"}, all...)...)
+	require.Equal(t, exitNo, code)
+	require.NotEmpty(t, out, "the plan is printed all the same")
+	code, _, _ = drain("", append([]string{"-f", shipped, "-fail-blocked", "node-a2"}, all...)...)
+	require.Zero(t, code, "nobody is there")
+	code, _, _ = drain("", "-f", shipped, "-fail-blocked", "-evict", "data/db-0")
+	require.Equal(t, exitNo, code)
+	code, _, _ = drain("", "-f", shipped, "-fail-blocked", "-evict", "shop/web-7c9-a")
+	require.Zero(t, code)
+	code, _, errs := drain("", "-h")
+	require.Zero(t, code)
+	require.Contains(t, errs, "usage: drain")
+}
+
+func TestWarnings(t *testing.T) {
+	code, _, errs := drain("", append([]string{"-f", shipped, "node-a1"}, all...)...)
+	require.Zero(t, code)
+	require.Equal(t, `warning: node-a1: deleting Pods with local storage: shop/search-7c9-a
+warning: node-a1: deleting Pods that declare no controller: shop/debug-shell
+warning: node-a1: ignoring DaemonSet-managed Pods: kube-system/node-agent-a1
+`, errs)
+}
+
+const (
+	twoNodes = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\nstatus: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}\n---\n"
+	readyPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, controller: true}]}\nspec: {nodeName: n1, containers: [{name: c}]}\nstatus: {phase: Running, conditions: [{type: Ready, status: 'True'}]}\n---\n"
+	anyPDB   = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, generation: 1}\nspec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}\n"
+	replicas = "---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web}\nspec: {replicas: 2, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c}]}}}\n"
+)
+
+func podNamed(n string) string { return strings.Replace(readyPod, "NAME", n, 1) }
+
+// A budget without a status gets one; one with a status keeps its numbers when the dump lacks the controllers.
+func TestBudgetStatus(t *testing.T) {
+	pods := twoNodes + podNamed("a") + podNamed("b")
+	p := planned(t, pods+anyPDB+replicas, "-f", "-", "n1")
+	require.Len(t, p.Waves, 2, "one of two at a time")
+	require.Equal(t, []string{"default/web"}, p.Waves[0].Evictions[0].Budgets)
+	require.Equal(t, "n2", p.Waves[0].Evictions[0].Replacement)
+
+	status := "status: {observedGeneration: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2, disruptionsAllowed: 1}\n"
+	code, out, errs := drain(pods+anyPDB+status, "-f", "-", "-o", "json", "n1")
+	require.Zero(t, code)
+	require.Contains(t, errs, `PodDisruptionBudget default/web: how many pods it expects is taken from its status: found no controllers for pod "a"`)
+	require.NoError(t, json.Unmarshal([]byte(out), &p))
+	require.Len(t, p.Waves, 2)
+
+	code, out, errs = drain(pods+strings.Replace(anyPDB, ", generation: 1", "", 1), "-f", "-", "n1")
+	require.Zero(t, code)
+	require.Contains(t, errs, "how many pods it expects is not known")
+	require.Contains(t, out, "does not allow evicting pods currently because it failed sync: found no controllers for pod")
+
+	stale := strings.Replace(status, "observedGeneration: 1", "observedGeneration: 0", 1)
+	_, out, _ = drain(pods+anyPDB+stale+replicas, "-f", "-", "-evict", "default/a")
+	require.Contains(t, out, "Retry:    after 10s", "the answer goes by the status as it stands")
+	require.Contains(t, out, "is still being processed by the server")
+}
+
+// An Eviction object of the input is the request.
+func TestEvictionObject(t *testing.T) {
+	request := "---\napiVersion: policy/v1\nkind: Eviction\nmetadata: {name: a}\ndeleteOptions: {gracePeriodSeconds: 5, preconditions: {uid: other}}\n"
+	_, out, _ := drain(twoNodes+podNamed("a")+podNamed("b")+anyPDB+replicas+request, "-f", "-", "-evict", "default/a")
+	require.Contains(t, out, "409 Conflict")
+	_, out, _ = drain(twoNodes+podNamed("a")+podNamed("b")+anyPDB+replicas+strings.Replace(request, ", preconditions: {uid: other}", "", 1), "-f", "-", "-evict", "default/a", "-o", "json")
+	require.Contains(t, out, `"gracePeriodSeconds": 5`)
+}
+
+// -expand makes the pods that are missing; they are pending and cost the budget.
+func TestExpand(t *testing.T) {
+	_, out, _ := drain(twoNodes+podNamed("a")+anyPDB+replicas, "-f", "-", "-expand", "-evict", "default/a")
+	require.Contains(t, out, "needs 1 healthy pods and has 1 currently")
+	_, out, _ = drain(twoNodes+podNamed("a")+anyPDB+replicas, "-f", "-", "-expand", "-evict", "default/web-1")
+	require.Contains(t, out, "the pod is Pending")
+}
+
+// Bad input: one line on standard error, nothing on standard output, exit 2.
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct {
+		name, input, want string
+		args              []string
+	}{
+		{"unknown node", twoNodes, `NODE: Not found: "n9": no such node in the input`, []string{"n9"}},
+		{"a node twice", twoNodes, `NODE: Duplicate value: "n1"`, []string{"n1", "n1"}},
+		{"no node", twoNodes, "NODE: Required value: at least one node", nil},
+		{"both numbers", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: 1, minAvailable: 1", 1), "PodDisruptionBudget default/web: spec.", []string{"n1"}},
+		{"more than all", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: 101%", 1), `PodDisruptionBudget default/web: spec.maxUnavailable: Invalid value: "101%"`, []string{"n1"}},
+		{"a negative budget", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: -1", 1), `PodDisruptionBudget default/web: spec.maxUnavailable: Invalid value: -1`, []string{"n1"}},
+		{"an unknown field type", twoNodes + strings.Replace(anyPDB, "matchLabels: {app: web}", "matchLabels: web", 1), `spec.selector.matchLabels: Invalid value: "web": must be an object`, []string{"n1"}},
+		{"a pod elsewhere, strict", twoNodes + strings.Replace(podNamed("a"), "n1", "n7", 1), `pod default/a: spec.nodeName: Invalid value: "n7": no such node in the input`, []string{"-strict", "n1"}},
+		{"unknown output", twoNodes, `-o: Unsupported value: "xml"`, []string{"-o", "xml", "n1"}},
+		{"evicting and draining", twoNodes, `unexpected argument "n1": -evict is about one pod`, []string{"-evict", "default/a", "n1"}},
+		{"no namespace", twoNodes, `-evict: Invalid value: "a": must be NAMESPACE/NAME`, []string{"-evict", "a"}},
+		{"a bad selector", twoNodes, `-pod-selector: Invalid value: "app in": `, []string{"-pod-selector", "app in", "n1"}},
+		{"a negative wait", twoNodes, "-skip-wait-for-delete-timeout: Invalid value: -1", []string{"-skip-wait-for-delete-timeout", "-1", "n1"}},
+		{"a time that is none", twoNodes, `-at: Invalid value: "noon"`, []string{"-at", "noon", "n1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := drain(c.input, append([]string{"-f", "-"}, c.args...)...)
+			require.Equal(t, exitBadInput, code)
+			require.Empty(t, out)
+			require.Contains(t, errs, c.want)
+			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
+		})
+	}
+	code, _, errs := drain("")
+	require.Equal(t, exitBadInput, code)
+	require.Contains(t, errs, "-f: Required value")
+}

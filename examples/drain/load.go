@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/examples/dump"
+)
+
+// input is a cluster, ready to be drained.
+type input struct {
+	objects  *dump.Objects
+	budgets  []*policyv1.PodDisruptionBudget // each with a status
+	scale    disruption.Scale                // nil: not all controllers are known
+	warnings []string
+}
+
+// load reads the cluster, checks it against the command line and completes the budgets.
+func load(o options, stdin io.Reader) (*input, error) {
+	objects, err := dump.Read(o.files, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if o.expand {
+		for _, p := range objects.Expand() {
+			p.Status.Phase = v1.PodPending // as the API server makes pods
+		}
+	}
+	in := &input{objects: objects, warnings: objects.Warnings}
+	known := map[string]bool{}
+	for _, n := range objects.Nodes {
+		known[n.Name] = true
+	}
+	for i, n := range o.nodes {
+		switch {
+		case !known[n]:
+			return nil, fmt.Errorf("NODE: Not found: %q: no such node in the input", n)
+		case slices.Contains(o.nodes[:i], n):
+			return nil, fmt.Errorf("NODE: Duplicate value: %q", n)
+		}
+	}
+	for _, p := range objects.Pods {
+		if p.Spec.NodeName == "" || known[p.Spec.NodeName] {
+			continue
+		}
+		text := fmt.Sprintf("pod %s/%s: spec.nodeName: Invalid value: %q: no such node in the input", p.Namespace, p.Name, p.Spec.NodeName)
+		if o.strict {
+			return nil, errors.New(text)
+		}
+		in.warnings = append(in.warnings, text)
+	}
+	return in, in.complete(o)
+}
+
+// complete gives budgets without a status the one that the disruption controller gives them, and settles whether the
+// controllers of the input are enough to compute budgets anew between waves.
+func (in *input) complete(o options) error {
+	workloads := disruption.NewWorkloads(workloadsOf(in.objects))
+	in.scale = workloads.Scale
+	for _, b := range in.objects.PodDisruptionBudgets {
+		if bad := disruption.ValidateSpec(&b.Spec, nil); len(bad) > 0 {
+			return fmt.Errorf("PodDisruptionBudget %s/%s: spec.%w", b.Namespace, b.Name, bad[0])
+		}
+		s := disruption.Sync(b, in.objects.Pods, workloads.Scale, o.at)
+		switch {
+		case reflect.DeepEqual(b.Status, policyv1.PodDisruptionBudgetStatus{}):
+			b = b.DeepCopy()
+			b.Status = s.Status
+			if s.Err != nil {
+				in.warnings = append(in.warnings, fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is not known: %v", b.Namespace, b.Name, s.Err))
+			}
+		case s.Err != nil:
+			in.scale = nil
+			in.warnings = append(in.warnings, fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is taken from its status: %v", b.Namespace, b.Name, s.Err))
+		}
+		in.budgets = append(in.budgets, b)
+	}
+	return nil
+}
+
+// daemonSets returns whether a DaemonSet is there; nil, all are, when the input has none at all.
+func (in *input) daemonSets() func(namespace, name string) bool {
+	if len(in.objects.DaemonSets) == 0 {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, d := range in.objects.DaemonSets {
+		there[d.Namespace+"/"+d.Name] = true
+	}
+	return func(namespace, name string) bool { return there[namespace+"/"+name] }
+}
+
+func (in *input) pod(name string) *v1.Pod {
+	for _, p := range in.objects.Pods {
+		if p.Namespace+"/"+p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

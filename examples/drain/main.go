@@ -1,0 +1,162 @@
+// Command drain plans draining nodes: which pods block, in which waves the others can leave without breaking a
+// PodDisruptionBudget, and where each would go.
+//
+//	go run ./examples/drain -f examples/drain/testdata/cluster.yaml -force -ignore-daemonsets -delete-emptydir-data node-a1
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/eviction/disruption"
+)
+
+// Exit codes of the programs.
+const (
+	exitOK       = 0
+	exitNo       = 1 // the answer is no, and a flag asked for it
+	exitBadInput = 2
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// options are the command line.
+type options struct {
+	files       []string
+	nodes       []string
+	evict       string
+	drain       disruption.DrainOptions
+	failBlocked bool
+	strict      bool
+	expand      bool
+	output      string
+	at          time.Time
+}
+
+// run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	no := false
+	if err == nil {
+		no, err = answer(o, stdin, stdout, stderr)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(stderr, "drain: %v\n", err)
+		return exitBadInput
+	case no && o.failBlocked:
+		return exitNo
+	}
+	return exitOK
+}
+
+// answer writes what was asked for and reports whether somebody is blocked.
+func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
+	in, err := load(o, stdin)
+	if err != nil {
+		return false, err
+	}
+	var out bytes.Buffer
+	if o.evict != "" {
+		a := in.evict(o)
+		no, err = !a.Allowed, write(&out, a, o.output)
+	} else {
+		var p *plan
+		if p, err = in.plan(o); err != nil {
+			return false, err
+		}
+		no, err = len(p.Blocked) > 0, write(&out, p, o.output)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, w := range in.warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", w)
+	}
+	_, err = stdout.Write(out.Bytes())
+	return no, err
+}
+
+var outputs = []string{"table", "json", "yaml"}
+
+func parseFlags(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("drain", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintf(stderr, "drain plans draining nodes: who blocks, who leaves in which wave, and where each goes.\n\nusage: drain -f PATH [flags] NODE...\n       drain -f PATH -evict NAMESPACE/NAME [flags]\n\n")
+		f.PrintDefaults()
+	}
+	f.Func("f", "input, repeatable: a file, a folder, or - for standard input", func(s string) error {
+		o.files = append(o.files, s)
+		return nil
+	})
+	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
+	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
+	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
+	f.BoolVar(&o.drain.DisableEviction, "disable-eviction", false, "as of kubectl drain: delete without asking budgets")
+	grace := f.Int64("grace-period", -1, "as of kubectl drain: seconds for every pod, negative: each pod's own")
+	skip := f.Int64("skip-wait-for-delete-timeout", 0, "as of kubectl drain: leave pods alone that have been terminating for more seconds, 0: none")
+	selector := f.String("pod-selector", "", "as of kubectl drain: only pods with these labels")
+	f.StringVar(&o.evict, "evict", "", "only what the Eviction API answers for one pod: `NAMESPACE/NAME`")
+	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
+	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
+	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
+	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
+	f.StringVar(&o.output, "o", "table", "output: "+strings.Join(outputs, ", "))
+	for { // flags may stand behind nodes, as with kubectl
+		if err := f.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return o, err
+			}
+			return o, fmt.Errorf("%w; see drain -h", err)
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		o.nodes, args = append(o.nodes, f.Arg(0)), f.Args()[1:]
+	}
+	switch {
+	case len(o.files) == 0:
+		return o, errors.New("-f: Required value: at least one file, folder or -")
+	case !slices.Contains(outputs, o.output):
+		return o, fmt.Errorf("-o: Unsupported value: %q: supported values: %s", o.output, strings.Join(outputs, ", "))
+	case o.evict != "" && len(o.nodes) > 0:
+		return o, fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
+	case o.evict == "" && len(o.nodes) == 0:
+		return o, errors.New("NODE: Required value: at least one node")
+	case o.evict != "" && !isName(o.evict):
+		return o, fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
+	case *skip < 0 || *skip > int64(time.Duration(1<<62)/time.Second):
+		return o, fmt.Errorf("-skip-wait-for-delete-timeout: Invalid value: %d: must be seconds, not negative", *skip)
+	}
+	if *grace >= 0 {
+		o.drain.GracePeriodSeconds = grace
+	}
+	o.drain.SkipWaitForDelete = time.Duration(*skip) * time.Second
+	if o.drain.PodSelector, err = labels.Parse(*selector); err != nil {
+		return o, fmt.Errorf("-pod-selector: Invalid value: %q: %w", *selector, err)
+	}
+	if o.at = time.Now(); *at != "" {
+		if o.at, err = time.Parse(time.RFC3339, *at); err != nil {
+			return o, fmt.Errorf("-at: Invalid value: %q: must be a time such as 2026-03-02T08:00:00Z", *at)
+		}
+	}
+	return o, nil
+}
+
+func isName(s string) bool {
+	namespace, name, ok := strings.Cut(s, "/")
+	return ok && namespace != "" && name != "" && !strings.Contains(name, "/")
+}

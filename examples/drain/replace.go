@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/placement"
+)
+
+// replacer schedules the new pods of evicted ones, each seeing those before, with the drained nodes cordoned.
+type replacer struct {
+	snapshot *cluster.Snapshot
+	plan     *placement.Plan
+	profile  placement.Profile
+	failures map[*v1.Pod]string
+	warnings []string
+	made     int
+	err      error
+}
+
+func newReplacer(in *input, nodes []string) (*replacer, error) {
+	r := &replacer{profile: placement.DefaultProfile(), failures: map[*v1.Pod]string{}}
+	r.profile.Sampling = placement.AllNodes()
+	objects := snapshotOf(in.objects)
+	objects.Nodes = slices.Clone(objects.Nodes)
+	for i, n := range objects.Nodes {
+		if slices.Contains(nodes, n.Name) {
+			objects.Nodes[i] = cordoned(n)
+		}
+	}
+	var err error
+	if r.snapshot, err = cluster.New(objects); err != nil {
+		return nil, err
+	}
+	r.plan, err = placement.New(r.snapshot, r.profile)
+	return r, err
+}
+
+// cordoned returns the node as the first step of a drain leaves it.
+func cordoned(n *v1.Node) *v1.Node {
+	n = n.DeepCopy()
+	n.Spec.Unschedulable = true
+	taint := v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
+	if !slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) }) {
+		n.Spec.Taints = append(n.Spec.Taints, taint)
+	}
+	return n
+}
+
+// replace takes the pod off its node and schedules its replacement. Nobody is preempted for it.
+func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
+	if r.err != nil {
+		return "", false
+	}
+	if r.err = r.snapshot.Remove(pod); r.err != nil {
+		return "", false
+	}
+	if owner := metav1.GetControllerOf(pod); owner.Kind == "DaemonSet" {
+		r.failures[pod] = "its DaemonSet is gone"
+		return "", false
+	}
+	if s := pod.Spec.SchedulerName; s != "" && s != r.profile.SchedulerName {
+		return "", true
+	}
+	next := r.replacement(pod)
+	d := r.plan.Decide(next, placement.Options{})
+	if !d.Placed() {
+		r.failures[pod] = d.Failure.Text()
+		return "", false
+	}
+	if r.err = r.plan.Assume(next, d); r.err != nil {
+		r.err = fmt.Errorf("pod %s: %w", name(pod), r.err)
+		return "", false
+	}
+	return d.Node, true
+}
+
+// replacement is the new pod of the same controller. Those of a StatefulSet keep their name, others get one of their own.
+func (r *replacer) replacement(pod *v1.Pod) *v1.Pod {
+	next := pod.DeepCopy()
+	r.made++
+	if metav1.GetControllerOf(pod).Kind != "StatefulSet" {
+		next.Name = fmt.Sprintf("%s-replacement-%d", pod.Name, r.made)
+	}
+	next.UID = types.UID(fmt.Sprintf("replacement-%d", r.made))
+	next.Spec.NodeName, next.Spec.EphemeralContainers = "", nil
+	next.Status = v1.PodStatus{Phase: v1.PodPending}
+	return next
+}
+
+func snapshotOf(o *dump.Objects) cluster.Objects {
+	return cluster.Objects{
+		Nodes: o.Nodes, Pods: o.Pods, Namespaces: withNamespaces(o), Services: o.Services,
+		ReplicationControllers: o.ReplicationControllers, ReplicaSets: o.ReplicaSets, StatefulSets: o.StatefulSets,
+		Claims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes, StorageClasses: o.StorageClasses,
+		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
+		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
+	}
+}
+
+// withNamespaces adds a namespace object, labelled with its name, for each namespace that only pods name.
+func withNamespaces(o *dump.Objects) []*v1.Namespace {
+	out := slices.Clone(o.Namespaces)
+	known := map[string]bool{}
+	for _, n := range out {
+		known[n.Name] = true
+	}
+	for _, p := range o.Pods {
+		if !known[p.Namespace] {
+			known[p.Namespace] = true
+			n := &v1.Namespace{}
+			n.Name, n.Labels = p.Namespace, map[string]string{v1.LabelMetadataName: p.Namespace}
+			out = append(out, n)
+		}
+	}
+	return out
+}

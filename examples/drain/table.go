@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+)
+
+// answerer prints itself for people.
+type answerer interface{ table(out *strings.Builder) }
+
+// write prints the answer in the form asked for.
+func write(out io.Writer, a answerer, form string) error {
+	if form == "table" {
+		var b strings.Builder
+		a.table(&b)
+		_, err := io.WriteString(out, b.String())
+		return err
+	}
+	data, err := json.MarshalIndent(a, "", "  ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if form == "yaml" {
+		if data, err = yaml.JSONToYAML(data); err != nil {
+			return err
+		}
+	}
+	_, err = out.Write(data)
+	return err
+}
+
+func (p *plan) table(out *strings.Builder) {
+	leaving := 0
+	for _, w := range p.Waves {
+		leaving += len(w.Evictions)
+	}
+	fmt.Fprintf(out, "%d pod(s) leave in %d wave(s), %d blocked, %d skipped\n", leaving, len(p.Waves), len(p.Blocked), len(p.Skipped))
+	for _, e := range p.Errors {
+		fmt.Fprintf(out, "error: %s\n", e)
+	}
+	for i, w := range p.Waves {
+		fmt.Fprintf(out, "\nWave %d\n", i+1)
+		var rows [][]string
+		for _, e := range w.Evictions {
+			goes := cmp.Or(e.Replacement, "-")
+			if e.Note != "" {
+				goes += " (" + e.Note + ")"
+			}
+			budgets := orDash(strings.Join(e.Budgets, ", "))
+			if e.Bypass != "" {
+				budgets += " (not asked: " + e.Bypass + ")"
+			}
+			rows = append(rows, []string{e.Node, e.Pod, budgets, goes})
+		}
+		columns(out, []string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
+	}
+	if len(p.Blocked) > 0 {
+		fmt.Fprintf(out, "\nBlocked\n")
+	}
+	for _, group := range grouped(p.Blocked) {
+		b := group[0]
+		var pods []string
+		for _, g := range group {
+			pods = append(pods, g.Pod)
+		}
+		fmt.Fprintf(out, "%s on %s%s\n  cause:  %s\n", strings.Join(pods, ", "), b.Node, in(b.Budget), b.Cause)
+		if b.Proof != "" {
+			fmt.Fprintf(out, "  proof:  %s\n", b.Proof)
+		}
+		waiting := "waiting does not help"
+		if b.WaitingHelps {
+			waiting = "waiting can help"
+		}
+		fmt.Fprintf(out, "  remedy: %s (%s)\n", b.Remedy, waiting)
+	}
+	if len(p.Skipped) > 0 {
+		fmt.Fprintf(out, "\nSkipped\n")
+		var rows [][]string
+		for _, s := range p.Skipped {
+			rows = append(rows, []string{s.Node, s.Pod, s.Reason})
+		}
+		columns(out, []string{"NODE", "POD", "REASON"}, rows)
+	}
+}
+
+// grouped puts pods of a node together that differ in nothing else, in the order of the first of each group.
+func grouped(list []blocked) (groups [][]blocked) {
+	same := func(a, b blocked) bool {
+		return a.Node == b.Node && a.Budget == b.Budget && a.Cause == b.Cause && a.Proof == b.Proof && a.WaitingHelps == b.WaitingHelps && a.Remedy == b.Remedy
+	}
+	for _, b := range list {
+		at := slices.IndexFunc(groups, func(g []blocked) bool { return same(g[0], b) })
+		if at < 0 {
+			groups = append(groups, []blocked{b})
+			continue
+		}
+		groups[at] = append(groups[at], b)
+	}
+	return groups
+}
+
+func in(budget string) string {
+	if budget == "" {
+		return ""
+	}
+	return ", budget " + budget
+}
+
+func (a *answered) table(out *strings.Builder) {
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(out, "%-9s %s\n", key+":", value)
+		}
+	}
+	line("Pod", a.Pod)
+	line("Budget", orDash(strings.Join(a.Budgets, ", ")))
+	if a.Allowed {
+		line("Answer", fmt.Sprintf("%d, it is evicted", a.Code))
+	} else {
+		line("Answer", fmt.Sprintf("%d %s", a.Code, a.Reason))
+	}
+	line("Message", a.Message)
+	line("Cause", a.Cause)
+	if a.Bypass != "" {
+		line("Not asked", "the pod is "+a.Bypass)
+	}
+	if a.RetryAfterSeconds > 0 {
+		line("Retry", fmt.Sprintf("after %ds", a.RetryAfterSeconds))
+	}
+	line("Outlook", a.Outlook)
+	line("Proof", a.Proof)
+	for _, r := range a.Remedies {
+		line("Remedy", r)
+	}
+	for _, s := range a.Steps {
+		line("Step", s)
+	}
+}
+
+// columns prints rows under a header, without blanks at the end of lines.
+func columns(out *strings.Builder, header []string, rows [][]string) {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(t, strings.Join(header, "\t"))
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	t.Flush() // a Builder never fails
+	for line := range strings.Lines(b.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+}
+
+func orDash(s string) string { return cmp.Or(s, "-") }
