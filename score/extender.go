@@ -139,7 +139,9 @@ func ValidateExtenders(extenders []Extender, path *field.Path) field.ErrorList {
 		}
 		for j, m := range e.ManagedResources {
 			mp := p.Child("managedResources").Index(j).Child("name")
-			if !resources.IsExtended(v1.ResourceName(m.Name)) {
+			if malformed := labelName(m.Name, mp); len(malformed) > 0 {
+				errs = append(errs, malformed...)
+			} else if !resources.IsExtended(v1.ResourceName(m.Name)) {
 				errs = append(errs, field.Invalid(mp, m.Name, "is an invalid extended resource name"))
 			}
 			if seen[m.Name] {

@@ -82,13 +82,13 @@ func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 	seen := map[string]bool{}
 	for i, r := range args.Resources {
 		p := path.Child("resources").Index(i)
-		if r.Weight != 1 {
-			errs = append(errs, field.Invalid(p.Child("weight"), r.Weight, "must be 1"))
-		}
 		if seen[r.Name] {
 			errs = append(errs, field.Duplicate(p.Child("name"), r.Name))
 		}
 		seen[r.Name] = true
+		if r.Weight != 1 {
+			errs = append(errs, field.Invalid(p.Child("weight"), r.Weight, "must be 1"))
+		}
 	}
 	return errs
 }

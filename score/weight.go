@@ -50,7 +50,7 @@ func DefaultPlugins118() []Plugin {
 }
 
 // Resolve returns the score plugins of a profile with their weights, in the order in which v1.36 runs them: those in both
-// lists, in the order of score; the others of multi; the others of score. scores reports whether a plugin of multi scores
+// lists and not disabled, in the order of score; the others of multi; the others of score. scores reports whether a plugin of multi scores
 // at all; nil: every one does. With "*" disabled only score counts, in its order.
 //
 // The weight of a plugin is the one of its first entry in score, then multi, and 1 when that is 0: a default plugin listed
@@ -78,7 +78,7 @@ func Resolve(score, multi PluginSet, scores func(name string) bool) ([]Plugin, e
 			return nil, registered(p.Name)
 		}
 		seen[p.Name] = true
-		if inMulti[p.Name] {
+		if inMulti[p.Name] && !disabled[p.Name] {
 			both = append(both, Plugin{p.Name, weights[p.Name]})
 		} else {
 			rest = append(rest, Plugin{p.Name, weights[p.Name]})
