@@ -55,10 +55,12 @@ func TestBounds(t *testing.T) {
 			r := preemption.Request{Pod: p, Cluster: s, Rejections: a.Rejections(nil, placement.Options{}), Now: now}
 			what := a.WhatIf(placement.Options{})
 			with, without := &counted{WhatIf: what}, &counted{WhatIf: a.WhatIf(placement.Options{})}
-			r.WhatIf = bounded{with, what}
+			r.WhatIf, r.Index = bounded{with, what}, preemption.NewIndex(s)
+			preemption.Preempt(r) // the index learns
+			with.checks = 0
 			first := preemption.Preempt(r)
 			require.Equal(t, c.checks, with.checks, c.why)
-			r.WhatIf = without
+			r.WhatIf, r.Index = without, nil
 			second := preemption.Preempt(r)
 			require.Equal(t, second, first)
 			require.GreaterOrEqual(t, without.checks, with.checks)

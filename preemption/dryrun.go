@@ -84,14 +84,13 @@ func (d *dryRun) hopeless(i int) (outcome, bool) {
 	if d.r.Options.Eligible != nil || d.unitOf != nil || d.r.Options.CrossNode != nil {
 		return outcome{}, false
 	}
-	l := d.index.level(i)
-	if l.lowest() >= d.priority {
+	if d.index.level(i).lowest >= d.priority {
 		return outcome{reason: noVictims}, true
 	}
 	if d.bound == nil {
 		return outcome{}, false
 	}
-	left, exact := l.left(d.priority)
+	left, exact := d.index.left(i, d.priority)
 	if !exact {
 		return outcome{}, false
 	}

@@ -24,9 +24,13 @@ type Index struct {
 
 // levels are the pods of one slot in the cluster's order, and their priorities, the highest first.
 type levels struct {
-	known, exact bool
-	pods         []resident
-	steps        []step
+	known  bool
+	lowest int32 // priority, MaxInt32 without pods
+	pods   []resident
+	again  bool // it was asked for since it is known
+	summed bool // steps are worked out
+	exact  bool
+	steps  []step
 }
 
 // resident is a pod with what is often read of it.
@@ -102,17 +106,20 @@ func (x *Index) same() bool {
 }
 
 func (x *Index) sort() {
-	x.order, x.names = x.order[:0], x.names[:0]
+	type named struct {
+		name string
+		slot int32
+	}
+	list := make([]named, 0, x.cluster.Len())
 	for i := range x.cluster.Len() {
-		if x.cluster.Node(i) != nil {
-			x.order = append(x.order, int32(i))
+		if n := x.cluster.Node(i); n != nil {
+			list = append(list, named{n.Name, int32(i)})
 		}
 	}
-	slices.SortFunc(x.order, func(a, b int32) int {
-		return strings.Compare(x.cluster.Node(int(a)).Name, x.cluster.Node(int(b)).Name)
-	})
-	for _, i := range x.order {
-		x.names = append(x.names, x.cluster.Node(int(i)).Name)
+	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	x.order, x.names = make([]int32, len(list)), make([]string, len(list))
+	for k := range list {
+		x.order[k], x.names[k] = list[k].slot, list[k].name
 	}
 }
 
@@ -129,22 +136,47 @@ func (x *Index) level(i int) *levels {
 }
 
 func (x *Index) fill(i int, l *levels) {
-	l.known, l.exact, l.steps, l.pods = true, x.requests != nil, l.steps[:0], l.pods[:0]
+	l.known, l.again, l.summed, l.lowest, l.pods = true, false, false, math.MaxInt32, l.pods[:0]
 	for p := range x.cluster.Pods(i) {
 		q := resident{pod: p, priority: Priority(p)}
 		if at := p.Status.StartTime; at != nil {
 			q.start, q.started = at.Time, true
 		}
-		l.pods = append(l.pods, q)
-		s := l.at(q.priority)
-		if !l.exact {
-			continue
+		l.pods, l.lowest = append(l.pods, q), min(l.lowest, q.priority)
+	}
+}
+
+// left returns what the pods of slot i of at least the priority ask for, and false when that is not known for certain. It is
+// worked out for slots that are asked for again: the first time trying the node costs no more.
+func (x *Index) left(i int, priority int32) (resources.Vector, bool) {
+	l := x.level(i)
+	if !l.again || x.requests == nil {
+		l.again = true
+		return nil, false
+	}
+	if !l.summed {
+		x.sum(l)
+	}
+	var sum resources.Vector
+	for k := range l.steps {
+		if l.steps[k].priority < priority {
+			break
 		}
-		v, ok := x.requests(p)
+		sum = l.steps[k].sum
+	}
+	return sum, l.exact
+}
+
+// sum works out the steps.
+func (x *Index) sum(l *levels) {
+	l.summed, l.exact, l.steps = true, true, l.steps[:0]
+	for k := range l.pods {
+		v, ok := x.requests(l.pods[k].pod)
 		if !ok {
 			l.exact = false
-			continue
+			return
 		}
+		s := l.at(l.pods[k].priority)
 		s.sum = s.sum.Grow(len(v))
 		s.sum.Add(v)
 	}
@@ -178,24 +210,4 @@ func (l *levels) at(priority int32) *step {
 		l.steps = slices.Insert(l.steps, k, step{priority, spare})
 	}
 	return &l.steps[k]
-}
-
-// lowest returns the lowest priority on the slot, MaxInt32 without pods.
-func (l *levels) lowest() int32 {
-	if len(l.steps) == 0 {
-		return math.MaxInt32
-	}
-	return l.steps[len(l.steps)-1].priority
-}
-
-// left returns what the pods of at least the priority ask for, and false when that is not known for certain.
-func (l *levels) left(priority int32) (resources.Vector, bool) {
-	var sum resources.Vector
-	for k := range l.steps {
-		if l.steps[k].priority < priority {
-			break
-		}
-		sum = l.steps[k].sum
-	}
-	return sum, l.exact
 }
