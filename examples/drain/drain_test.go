@@ -189,6 +189,15 @@ func TestBudgetStatus(t *testing.T) {
 	require.Contains(t, out, "is still being processed by the server")
 }
 
+// The selector {} selects nobody in policy/v1beta1 and everybody in policy/v1.
+func TestOldBudgets(t *testing.T) {
+	everybody := strings.Replace(anyPDB, "{matchLabels: {app: web}}", "{}", 1)
+	_, out, _ := drain(twoNodes+podNamed("a")+everybody+replicas, "-f", "-", "-evict", "default/a")
+	require.Contains(t, out, "Budget:   default/web\n")
+	_, out, _ = drain(twoNodes+podNamed("a")+strings.Replace(everybody, "policy/v1", "policy/v1beta1", 1)+replicas, "-f", "-", "-evict", "default/a")
+	require.Contains(t, out, "Budget:   -\n")
+}
+
 // An Eviction object of the input is the request.
 func TestEvictionObject(t *testing.T) {
 	request := "---\napiVersion: policy/v1\nkind: Eviction\nmetadata: {name: a}\ndeleteOptions: {gracePeriodSeconds: 5, preconditions: {uid: other}}\n"

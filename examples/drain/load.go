@@ -65,6 +65,9 @@ func (in *input) complete(o options) error {
 	workloads := disruption.NewWorkloads(workloadsOf(in.objects))
 	in.scale = workloads.Scale
 	for _, b := range in.objects.PodDisruptionBudgets {
+		if b.APIVersion == "policy/v1beta1" {
+			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
+		}
 		if bad := disruption.ValidateSpec(&b.Spec, nil); len(bad) > 0 {
 			return fmt.Errorf("PodDisruptionBudget %s/%s: spec.%w", b.Namespace, b.Name, bad[0])
 		}
