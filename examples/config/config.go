@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -101,8 +102,8 @@ func (l Loader) Build(document *configv1.KubeSchedulerConfiguration) (*Configura
 		PercentageOfNodesToScore: *document.PercentageOfNodesToScore,
 		Document:                 document,
 	}
-	if ignored := score.IgnoredByScheduler(extendersOf(document.Extenders)); len(ignored) > 0 {
-		leaveToExtenders(document, ignored)
+	if err := leaveToExtenders(document); err != nil {
+		return nil, fmt.Errorf("couldn't build extenders: %w", err)
 	}
 	registry := l.registry()
 	for k := range document.Profiles {
@@ -121,13 +122,20 @@ func seconds(n int64) time.Duration {
 }
 
 // leaveToExtenders makes the resources that extenders look after the ignored resources of NodeResourcesFit, instead of
-// those that the profiles name.
-func leaveToExtenders(c *configv1.KubeSchedulerConfiguration, names []string) {
-	for k := range c.Profiles {
-		if a := args[*configv1.NodeResourcesFitArgs](&c.Profiles[k], "NodeResourcesFit"); a != nil {
-			a.IgnoredResources = slices.Clone(names)
-		}
+// those that the profiles name. v1.36 refuses a profile without that plugin then.
+func leaveToExtenders(c *configv1.KubeSchedulerConfiguration) error {
+	ignored := score.IgnoredByScheduler(extendersOf(c.Extenders))
+	if len(ignored) == 0 {
+		return nil
 	}
+	for k := range c.Profiles {
+		a := args[*configv1.NodeResourcesFitArgs](&c.Profiles[k], fit)
+		if a == nil {
+			return errors.New("can't find NodeResourcesFitArgs in plugin config")
+		}
+		a.IgnoredResources = slices.Clone(ignored)
+	}
+	return nil
 }
 
 func (l Loader) registry() map[string][]Point {

@@ -142,8 +142,8 @@ func (l lists) used() map[string]bool {
 // registry lacks, a plugin that does not take part in the point, one listed twice.
 //
 //  1. The lists of the points come first, then multiPoint, each in the order of Points.
-//  2. At each point: those in both lists, in the point's order; those of multiPoint that take part and are not disabled;
-//     the others of the point. A point that disables "*" has its own list only.
+//  2. At each point: those in both lists and not disabled at the point, in its order; those of multiPoint that take part
+//     and are not disabled; the others of the point. A point that disables "*" has its own list only.
 func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 	for _, at := range Points() {
 		seen := map[string]bool{}
@@ -197,7 +197,7 @@ func (l lists) at(at Point, registry map[string][]Point) ([]string, error) {
 	var both, multi, rest []string
 	all := own.disables("*")
 	for _, p := range own.Enabled {
-		if !all && l.multi.enables(p.Name) {
+		if !all && l.multi.enables(p.Name) && !own.disables(p.Name) {
 			both = append(both, p.Name)
 		} else {
 			rest = append(rest, p.Name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	baseconfig "k8s.io/component-base/config"
@@ -143,8 +144,25 @@ func validateQueueSort(profiles []configv1.KubeSchedulerProfile, path *field.Pat
 		if !reflect.DeepEqual(first, set) {
 			errs = append(errs, field.Invalid(at, set, "must be the same for all profiles"))
 		}
+		if len(first.Enabled) == 0 {
+			continue
+		}
+		name := first.Enabled[0].Name
+		if args := rawArgs(&profiles[i], name); !reflect.DeepEqual(rawArgs(&profiles[0], name), args) {
+			errs = append(errs, field.Invalid(path.Index(i).Child("pluginConfig", "args"), printed(args), "queueSort must be the same for all profiles"))
+		}
 	}
 	return errs
+}
+
+// rawArgs returns the last arguments that a profile has for a plugin.
+func rawArgs(p *configv1.KubeSchedulerProfile, name string) (args runtime.RawExtension) {
+	for k := range p.PluginConfig {
+		if p.PluginConfig[k].Name == name {
+			args = p.PluginConfig[k].Args
+		}
+	}
+	return args
 }
 
 func validateArgs(entry *configv1.PluginConfig, path *field.Path) field.ErrorList {
