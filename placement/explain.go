@@ -1,9 +1,9 @@
 package placement
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -52,15 +52,15 @@ type Numberer interface {
 
 // Fits asks every plugin whether the pod can go to one node and returns what rejects it, in plugin order; none when it
 // fits.
-func (p *Plan) Fits(pod *v1.Pod, slot int) []Rejection { return p.PrepareAll(pod).rejections(slot) }
+func (p *Plan) Fits(pod *v1.Pod, slot int) []Rejection { return p.PrepareAll(pod).Rejections(slot) }
 
 // PrepareAll is Prepare for explanations: no plugin keeps the later ones from being asked.
 func (p *Plan) PrepareAll(pod *v1.Pod) *Explained {
-	e := &Explained{Attempt: Attempt{plan: p, pod: pod}}
+	e := &Explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
 		f := plugin.Filter(pod, p.cluster)
 		if f.Code != filter.Success && f.Code != filter.Skip {
-			e.whole = append(e.whole, Rejection{Plugin: plugin.Name(), Code: f.Code.String(), Reasons: f.Reasons})
+			e.whole = append(e.whole, whole{len(e.Predicates), Rejection{Plugin: plugin.Name(), Code: f.Code.String(), Reasons: f.Reasons}})
 		}
 		if f.Code == filter.Success && f.Predicate != nil {
 			e.Predicates = append(e.Predicates, f.Predicate)
@@ -72,18 +72,55 @@ func (p *Plan) PrepareAll(pod *v1.Pod) *Explained {
 // Explained is a pod prepared for explanation.
 type Explained struct {
 	Attempt
-	whole []Rejection // of plugins that reject the pod before any node
+	whole []whole
+	texts map[filter.Rejection]Rejection // without Numbers, of verdicts that name all their reasons
+
+	found []filter.Rejection // scratch
+	slab  []Rejection        // room for the rejections of the next nodes
 }
 
-func (e *Explained) rejections(slot int) []Rejection {
-	out := slices.Clone(e.whole)
-	for _, r := range e.Predicates.AppendAll(nil, slot) {
-		p := e.Predicates[r.Predicate]
-		rejection := Rejection{Plugin: p.Name(), Code: e.Predicates.Code(r).String(), Reasons: e.Predicates.Reasons(r, slot)}
-		if n, ok := p.(Numberer); ok {
-			rejection.Numbers = n.Numbers(slot)
+// whole is the rejection of a plugin that rejects the pod before any node.
+type whole struct {
+	before int // how many predicates stand in front of it
+	Rejection
+}
+
+// Rejections returns what rejects the pod on a slot, in plugin order; none when it fits. The texts of equal verdicts are
+// shared.
+func (e *Explained) Rejections(slot int) []Rejection {
+	e.found = e.Predicates.AppendAll(e.found[:0], slot)
+	n := len(e.whole) + len(e.found)
+	if n == 0 {
+		return nil
+	}
+	if cap(e.slab)-len(e.slab) < n {
+		e.slab = make([]Rejection, 0, max(n, 256))
+	}
+	begin, next := len(e.slab), 0
+	for _, w := range e.whole {
+		for ; next < len(e.found) && int(e.found[next].Predicate) < w.before; next++ {
+			e.slab = append(e.slab, e.text(e.found[next], slot))
 		}
-		out = append(out, rejection)
+		e.slab = append(e.slab, w.Rejection)
+	}
+	for ; next < len(e.found); next++ {
+		e.slab = append(e.slab, e.text(e.found[next], slot))
+	}
+	return e.slab[begin:len(e.slab):len(e.slab)]
+}
+
+// text puts a rejection into words.
+func (e *Explained) text(r filter.Rejection, slot int) Rejection {
+	p := e.Predicates[r.Predicate]
+	out, ok := e.texts[r]
+	if !ok {
+		out = Rejection{Plugin: p.Name(), Code: e.Predicates.Code(r).String(), Reasons: e.Predicates.Reasons(r, slot)}
+		if d, is := p.(filter.Detailer); !is || !d.Partial(r.Verdict) {
+			e.texts[r] = out
+		}
+	}
+	if n, ok := p.(Numberer); ok {
+		out.Numbers = n.Numbers(slot)
 	}
 	return out
 }
@@ -93,37 +130,45 @@ func (e *Explained) rejections(slot int) []Rejection {
 // scores without any of the short cuts; Decide costs nothing of it.
 func (p *Plan) Table(pod *v1.Pod) ([]NodeReport, error) {
 	e := p.PrepareAll(pod)
-	order := p.order()
-	out := make([]NodeReport, 0, len(order))
-	for _, i := range order {
-		out = append(out, NodeReport{Node: p.cluster.Node(i).Name, Slot: i, Rejections: e.rejections(i)})
-	}
-	slices.SortFunc(out, func(a, b NodeReport) int { return cmp.Compare(a.Node, b.Node) })
-	err := e.score(out)
-	return out, err
-}
-
-func (e *Explained) score(nodes []NodeReport) error {
-	var feasible, at []int
-	for k := range nodes {
-		if nodes[k].Feasible() {
-			feasible, at = append(feasible, nodes[k].Slot), append(at, k)
+	slots := p.byName()
+	out := make([]NodeReport, len(slots))
+	feasible, at := make([]int, 0, len(slots)), make([]int, 0, len(slots))
+	for k, i := range slots {
+		out[k] = NodeReport{Node: p.cluster.Node(i).Name, Slot: i, Rejections: e.Rejections(i)}
+		if out[k].Feasible() {
+			feasible, at = append(feasible, i), append(at, k)
 		}
 	}
 	if len(feasible) == 0 {
-		return nil
+		return out, nil
 	}
 	columns, totals, err := e.Scores(feasible)
 	if err != nil {
-		return err
+		return out, err
 	}
+	scores := make([]NodeScore, len(feasible)*len(columns))
 	for j, k := range at {
-		nodes[k].Total = totals[j]
-		for _, c := range columns {
-			nodes[k].Scores = append(nodes[k].Scores, NodeScore{c.Plugin, c.Raw[j], c.Scores[j], c.Weight, c.Scores[j] * c.Weight})
+		own := scores[j*len(columns) : (j+1)*len(columns) : (j+1)*len(columns)]
+		for x := range columns {
+			c := &columns[x]
+			own[x] = NodeScore{c.Plugin, c.Raw[j], c.Scores[j], c.Weight, c.Scores[j] * c.Weight}
 		}
+		out[k].Total, out[k].Scores = totals[j], own
 	}
-	return nil
+	return out, nil
+}
+
+// byName returns the slots of all nodes by name. Must not be changed.
+func (p *Plan) byName() []int {
+	order := p.order()
+	if len(order) == 0 {
+		return nil
+	}
+	if len(p.named) != len(order) || &order[0] != &p.namedOf[0] {
+		p.namedOf, p.named = order, slices.Clone(order)
+		slices.SortFunc(p.named, func(a, b int) int { return strings.Compare(p.cluster.Node(a).Name, p.cluster.Node(b).Name) })
+	}
+	return p.named
 }
 
 // Choice explains why chosen, a slot, was taken among the feasible nodes.
@@ -133,7 +178,7 @@ func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 	var feasible []int
 	at := -1
 	for _, i := range p.order() {
-		if len(a.rejections(i)) == 0 {
+		if len(a.Rejections(i)) == 0 {
 			if i == chosen {
 				at = len(feasible)
 			}
@@ -156,13 +201,23 @@ func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 func (s fit) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
-		unit := ""
-		if x.Resource == v1.ResourceCPU {
-			unit = "m"
-		}
-		out = append(out, fmt.Sprintf("%s: asks for %d%s, %d%s of %d%s are in use", x.Resource, x.Requested, unit, x.Used, unit, x.Capacity, unit))
+		out = append(out, shortage(x))
 	}
 	return out
+}
+
+// shortage writes "cpu: asks for 2000m, 500m of 1000m are in use", without the cost of package fmt.
+func shortage(x filter.Insufficient) string {
+	unit := ""
+	if x.Resource == v1.ResourceCPU {
+		unit = "m"
+	}
+	b := make([]byte, 0, 96)
+	b = append(append(b, x.Resource...), ": asks for "...)
+	b = append(append(strconv.AppendInt(b, x.Requested, 10), unit...), ", "...)
+	b = append(append(strconv.AppendInt(b, x.Used, 10), unit...), " of "...)
+	b = append(append(strconv.AppendInt(b, x.Capacity, 10), unit...), " are in use"...)
+	return string(b)
 }
 
 // Numbers names the ports and the pods that hold them.
@@ -198,6 +253,43 @@ func appendTerms(out []string, what string, terms []affinity.TermExplanation) []
 		default:
 			out = append(out, fmt.Sprintf("%s %d is empty and matches nothing", what, k+1))
 		}
+	}
+	return out
+}
+
+// Numbers gives the arithmetic of each constraint that rejects.
+func (s hardSpread) Numbers(i int) []string {
+	var out []string
+	for _, x := range s.Explain(i) {
+		if !x.Allows() {
+			out = append(out, x.String())
+		}
+	}
+	return out
+}
+
+// Numbers says which counts of pods in the node's domains are in the way.
+func (s podAffinity) Numbers(i int) []string {
+	x := s.Explain(i)
+	var out []string
+	domain := func(r affinity.KeyReport) string {
+		if !r.Has {
+			return "the node has no label " + r.Key
+		}
+		return r.Key + "=" + r.Value
+	}
+	for _, r := range x.Affinity {
+		if r.Count == 0 && !(x.First && r.Has) {
+			out = append(out, domain(r)+": no pod that matches the affinity terms")
+		}
+	}
+	for _, r := range x.Anti {
+		if r.Count > 0 {
+			out = append(out, fmt.Sprintf("%s: %d match(es) of the anti-affinity terms", domain(r), r.Count))
+		}
+	}
+	for _, r := range x.Existing {
+		out = append(out, fmt.Sprintf("%s: %d anti-affinity term(s) of running pods match the pod", domain(r), r.Count))
 	}
 	return out
 }

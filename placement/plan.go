@@ -23,6 +23,8 @@ type Plan struct {
 
 	scan    []int   // slots in scan order
 	scanned []int32 // the cluster's own list that scan was made of
+	named   []int   // slots by name
+	namedOf []int   // the scan order that named was made of
 }
 
 // New returns a plan. The error is that of Profile.Validate.
@@ -125,6 +127,8 @@ func ownersOf(c Cluster) spread.Owners {
 	switch c := c.(type) {
 	case *cluster.Snapshot:
 		return owners{c}
+	case *Counted:
+		return c.owners()
 	case spread.Owners:
 		return c
 	}

@@ -51,7 +51,7 @@ func (p *Plan) Violations() []Violation {
 }
 
 func (p *Plan) prepareRules(pod *v1.Pod) *Explained {
-	e := &Explained{Attempt: Attempt{plan: p, pod: pod}}
+	e := &Explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
 		if !rules[plugin.Name()] {
 			continue
@@ -71,5 +71,5 @@ func (e *Explained) without(pod *v1.Pod, slot int) []Rejection {
 			defer r.Add(pod, slot)
 		}
 	}
-	return e.rejections(slot)
+	return e.Rejections(slot)
 }

@@ -429,7 +429,7 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 			want, got := fresh.PrepareAll(probe), p.PrepareAll(probe)
 			require.Equal(t, len(want.Predicates), len(got.Predicates), at)
 			for i := range s.Len() {
-				require.Equal(t, want.rejections(i), got.rejections(i), at)
+				require.Equal(t, want.Rejections(i), got.Rejections(i), at)
 			}
 		}
 	}

@@ -1,0 +1,95 @@
+package placement
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// viewOf is the three methods of a snapshot with its namespaces.
+func viewOf(s *cluster.Snapshot) *testkit.Cluster {
+	v := testkit.NewCluster(nil, nil)
+	for i := range s.Len() {
+		v.Nodes = append(v.Nodes, s.Node(i))
+		for p := range s.Pods(i) {
+			q := p.DeepCopy()
+			q.Spec.NodeName = s.Node(i).Name
+			v.Assigned = append(v.Assigned, q)
+		}
+	}
+	v.NamespaceLabels = map[string]map[string]string{}
+	for name, labels := range s.Namespaces() {
+		v.NamespaceLabels[name] = labels
+	}
+	return v
+}
+
+// Over three methods every decision is what it is over a snapshot, at the beginning and after slots were counted anew.
+func TestRows(t *testing.T) {
+	for seed := range uint64(40) {
+		w := &world{r: rand.New(rand.NewPCG(seed, 11))}
+		s := w.snapshot(t, 3+w.r.IntN(6), w.r.IntN(15))
+		profile := DefaultProfile()
+		view := viewOf(s)
+		counted := Rows(view)
+		for step := range 12 {
+			plain, err := New(counted, profile)
+			require.NoError(t, err)
+			p, err := New(s, profile)
+			require.NoError(t, err)
+			pod := w.pod(w.r.IntN(30))
+			delete(pod.Labels, "svc")
+			d := p.Decide(pod, Options{})
+			require.Equal(t, d, plain.Decide(pod, Options{}), "seed %d step %d", seed, step)
+			if !d.Placed() {
+				continue
+			}
+			require.NoError(t, s.Assume(pod, d.Slot))
+			bound := pod.DeepCopy()
+			bound.Spec.NodeName = d.Node
+			view.Assigned = append(view.Assigned, bound)
+			counted.Recount(d.Slot)
+			require.Equal(t, s.Requested(d.Slot).At(0), counted.Requested(d.Slot).At(0))
+		}
+	}
+}
+
+// A view without namespaces has those of its pods; slots may be free and may be added.
+func TestRowsOfAGrowingView(t *testing.T) {
+	v := &growing{nodes: []*v1.Node{nil, testkit.Node("n1").Capacity("cpu=2").Obj()}}
+	v.pods = map[int][]*v1.Pod{1: {testkit.Pod("prod/db").Labels("app=db").Request("cpu=1").Obj()}}
+	c := Rows(v)
+	p, err := New(c, DefaultProfile())
+	require.NoError(t, err)
+	var namespaces []string
+	for name, labels := range c.Namespaces() {
+		namespaces = append(namespaces, fmt.Sprint(name, labels))
+	}
+	require.Equal(t, []string{"prodmap[kubernetes.io/metadata.name:prod]"}, namespaces)
+	pod := testkit.Pod("p").Request("cpu=2").Obj()
+	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", p.Decide(pod, Options{}).Failure.Text())
+	v.nodes = append(v.nodes, testkit.Node("n2").Capacity("cpu=2").Obj())
+	c.Recount(2)
+	require.Equal(t, "n2", p.Decide(pod, Options{}).Node)
+	v.nodes[2] = nil
+	c.Recount(2)
+	require.False(t, p.Decide(pod, Options{}).Placed())
+	require.Zero(t, c.Allocatable(2).At(0))
+}
+
+type growing struct {
+	nodes []*v1.Node
+	pods  map[int][]*v1.Pod
+}
+
+func (g *growing) Len() int                     { return len(g.nodes) }
+func (g *growing) Node(i int) *v1.Node          { return g.nodes[i] }
+func (g *growing) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(g.pods[i]) }
