@@ -1,0 +1,57 @@
+package preemption_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+)
+
+// A Preempter that has seen the cluster change answers as a new one does, which has no memory.
+func TestMemoryDoesNotMatter(t *testing.T) {
+	asked, found := 0, 0
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s, _ := chance(r, true)
+		snapshot, err := cluster.New(cluster.Objects{Nodes: s.nodes, Pods: s.pods})
+		require.NoError(t, err)
+		plan, err := placement.New(snapshot, placement.DefaultProfile())
+		require.NoError(t, err)
+		old := placement.NewPreempter(plan)
+		o := placement.Options{Nominated: func(i int) []*v1.Pod { return s.nominated[snapshot.Node(i).Name] }}
+		po := placement.PreemptOptions{Budgets: disruption.NewBudgets(s.budgets, s.empty), Now: now, Preemption: s.options}
+		running := s.pods
+		for k := range 12 {
+			if _, p := chance(r, true); !plan.Decide(p, o).Placed() {
+				got, want := old.Preempt(p, o, po), placement.NewPreempter(plan).Preempt(p, o, po)
+				require.Equal(t, want, got, "seed %d", seed)
+				if asked++; got.Outcome == preemption.Success {
+					found++
+				}
+			}
+			switch n := r.IntN(4); {
+			case n == 0 && len(running) > 0:
+				j := r.IntN(len(running))
+				require.NoError(t, snapshot.Forget(running[j]))
+				running = append(append([]*v1.Pod{}, running[:j]...), running[j+1:]...)
+			case n == 1:
+				_, err := snapshot.AddNode(testkit.Node(fmt.Sprintf("%c%d", 'a'+rune(r.IntN(26)), 100+k)).Zone("a").Capacity("cpu=2").Obj())
+				require.NoError(t, err)
+			default:
+				p := pod(fmt.Sprintf("more%d", k), int32(r.IntN(4)), "1", "").Labels("app=x").Obj()
+				require.NoError(t, snapshot.Assume(p, snapshot.Slot(s.nodes[r.IntN(len(s.nodes))].Name)))
+				running = append(running, p)
+			}
+		}
+	}
+	require.Greater(t, found, 100)
+	require.Greater(t, asked, found+100, "both outcomes occur")
+}

@@ -1,0 +1,72 @@
+package preemption_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/preemption"
+)
+
+// scripted is a WhatIf that allows the preemptor on a slot once all pods of it left, unless the script has a verdict.
+type scripted struct {
+	pods    map[int]int
+	left    map[int]int
+	verdict map[int]preemption.Verdict
+	failed  map[preemption.Verdict]error
+}
+
+func (s *scripted) Check(i int) preemption.Verdict {
+	if v := s.verdict[i]; v != 0 {
+		return v
+	}
+	if s.left[i] == s.pods[i] {
+		return 0
+	}
+	return 99 // whose Err is never asked for while pods come back
+}
+func (s *scripted) Add(_ *v1.Pod, i int)    { s.left[i]-- }
+func (s *scripted) Remove(_ *v1.Pod, i int) { s.left[i]++ }
+func (s *scripted) Reset()                  { clear(s.left) }
+func (s *scripted) Reasons(i int, v preemption.Verdict) ([]string, bool) {
+	if v >= 50 {
+		return []string{fmt.Sprintf("detail of %d", i), "shared"}, false
+	}
+	return []string{fmt.Sprintf("reason %d", v), "shared"}, true
+}
+func (s *scripted) Err(_ int, v preemption.Verdict) error { return s.failed[v] }
+
+// Verdicts of the filters: reasons, several of them, failures.
+func TestVerdicts(t *testing.T) {
+	ask := func(verdicts ...preemption.Verdict) preemption.Result {
+		s := parts()
+		w := &scripted{pods: map[int]int{}, left: map[int]int{}, verdict: map[int]preemption.Verdict{}, failed: map[preemption.Verdict]error{7: errors.New("broken"), 8: errors.New("broken"), 9: errors.New("gone"), 99: errors.New("never")}}
+		var all []preemption.Rejection
+		for i, v := range verdicts {
+			name := fmt.Sprintf("n%d", i)
+			s.nodes = append(s.nodes, node(name, "4"))
+			s.pods = append(s.pods, pod("a"+name, 1, "1", name).Obj(), pod("b"+name, 2, "1", name).Obj())
+			w.pods[i], w.verdict[i] = 2, v
+			all = append(all, preemption.Resolvable)
+		}
+		return preemption.Preempt(preemption.Request{Pod: pod("p", 10, "1", "").Obj(), Cluster: testkit.NewCluster(s.nodes, s.pods), WhatIf: w, Rejections: all, Now: now})
+	}
+	for _, c := range []struct {
+		name, why string
+		verdicts  []preemption.Verdict
+		want      string
+	}{
+		{"reasons", "a node with two counts in both; the list is sorted as text", []preemption.Verdict{1, 1, 2}, "Unschedulable, clear: 0/3 nodes are available: 1 reason 2, 2 reason 1, 3 shared."},
+		{"reasons of single nodes", "are asked for one by one", []preemption.Verdict{50, 50, 1}, "Unschedulable, clear: 0/3 nodes are available: 1 detail of 0, 1 detail of 1, 1 reason 1, 3 shared."},
+		{"failure", "of a filter on one node, without candidates", []preemption.Verdict{1, 7}, "Error, keep: broken"},
+		{"failures", "are joined, equal ones said once", []preemption.Verdict{7, 8, 9}, "Error, keep: [broken, gone]"},
+		{"failure beside a candidate", "does not matter", []preemption.Verdict{7, 0}, "n1: bn1 an1"},
+		{"failure while pods come back", "counts as not fitting", []preemption.Verdict{0}, "n0: bn0 an0"},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, shown(ask(c.verdicts...)), c.why) })
+	}
+}
