@@ -2,6 +2,7 @@ package dump
 
 import (
 	"fmt"
+	"iter"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -96,4 +97,25 @@ func name(kind string, o metav1.Object) string {
 		return kind + " " + o.GetName()
 	}
 	return fmt.Sprintf("%s %s/%s", kind, o.GetNamespace(), o.GetName())
+}
+
+// Others yields the objects that are neither nodes nor pods, kind by kind.
+func (o *Objects) Others() iter.Seq[metav1.Object] {
+	return func(yield func(metav1.Object) bool) {
+		_ = each(o.Namespaces, yield) && each(o.PriorityClasses, yield) && each(o.RuntimeClasses, yield) &&
+			each(o.PodDisruptionBudgets, yield) && each(o.Services, yield) && each(o.ReplicationControllers, yield) &&
+			each(o.ReplicaSets, yield) && each(o.StatefulSets, yield) && each(o.Deployments, yield) && each(o.Jobs, yield) &&
+			each(o.DaemonSets, yield) && each(o.PersistentVolumes, yield) && each(o.PersistentVolumeClaims, yield) &&
+			each(o.StorageClasses, yield) && each(o.CSINodes, yield) && each(o.CSIDrivers, yield) &&
+			each(o.CSIStorageCapacities, yield) && each(o.VolumeAttachments, yield)
+	}
+}
+
+func each[T metav1.Object](list []T, yield func(metav1.Object) bool) bool {
+	for _, x := range list {
+		if !yield(x) {
+			return false
+		}
+	}
+	return true
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -37,6 +38,7 @@ type reader struct {
 	objects *Objects
 	seen    map[string]string // kind and name -> where it stood
 	unknown map[string]int
+	last    metav1.Object
 }
 
 func (r *reader) path(path string, stdin io.Reader) error {
@@ -189,6 +191,7 @@ func (r *reader) object(data []byte, at string) error {
 	if err != nil {
 		return fmt.Errorf("%s (%s): %w", at, nameOf(h.Kind, data), oneLine(err))
 	}
+	r.last = object
 	called := name(h.Kind, object)
 	if object.GetName() == "" {
 		return fmt.Errorf("%s (%s): metadata.name: Required value: every object has a name", at, h.Kind)

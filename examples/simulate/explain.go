@@ -1,41 +1,69 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
 )
 
 // explain schedules the pods in front of the one asked for and tells about that one in words.
-func explain(out io.Writer, w *world, o options) (failed bool, err error) {
-	at := -1
-	for k, p := range w.pending {
-		if p.Namespace+"/"+p.Name == o.explain {
-			at = k
-		}
+func explain(ctx context.Context, out io.Writer, x *simulation) (failed bool, err error) {
+	pod := x.w.pods[x.o.explain]
+	if pod == nil || pod.Spec.NodeName != "" {
+		return false, fmt.Errorf("-explain: Not found: %q: no pending pod of that namespace and name", x.o.explain)
 	}
-	if at < 0 {
-		return false, fmt.Errorf("-explain: Not found: %q: no pending pod of that namespace and name", o.explain)
+	var text strings.Builder
+	failed = true
+	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
+		placed, e := x.tell(&text, pod, c)
+		failed, err = !placed, e
 	}
-	pod := w.pending[at]
-	w.pending = w.pending[:at]
-	if _, err := w.schedule(options{seed: o.seed}); err != nil {
+	if e := x.run(ctx); e != nil {
+		return false, e
+	}
+	if err != nil {
 		return false, err
 	}
-	d := w.plan.Decide(pod, placement.Options{})
-	fmt.Fprintf(out, "Pod %s, tried after %d pod(s) of higher rank.\n", o.explain, at)
-	switch {
-	case len(pod.Spec.SchedulingGates) > 0:
+	fmt.Fprintf(out, "Pod %s, tried after %d pod(s) of higher rank.\n", x.o.explain, x.ahead(pod))
+	if len(pod.Spec.SchedulingGates) > 0 {
 		fmt.Fprintf(out, "It is gated: %s.\n", gatedMessage)
-		return true, nil
-	case d.Placed():
-		fmt.Fprintf(out, "It goes to %s: %d of %d nodes can take it.\n", d.Node, d.Feasible, d.Nodes)
-	default:
-		fmt.Fprintf(out, "It has no node: %s\n", d.Failure.Text())
 	}
-	table, err := w.plan.Table(pod)
+	fmt.Fprint(out, text.String())
+	return failed, nil
+}
+
+// ahead counts the pods of the input that the queue tries before.
+func (x *simulation) ahead(pod *v1.Pod) int {
+	for k, p := range x.w.pending {
+		if key(p) == key(pod) {
+			return k
+		}
+	}
+	return len(x.w.pending)
+}
+
+// tell explains the attempt that is about to be made.
+func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (placed bool, err error) {
+	plan, err := x.plan(pod, c)
+	if err != nil {
+		return false, err
+	}
+	d := plan.Decide(pod, placement.Options{})
+	if d.Placed() {
+		fmt.Fprintf(out, "It goes to %s: %d of %d nodes can take it.\n", d.Node, d.Feasible, d.Nodes)
+	} else {
+		fmt.Fprintf(out, "It has no node: %s\n", d.Failure.Text())
+		if d.Failure.Err == nil {
+			x.tellPreemption(out, plan, pod)
+		}
+	}
+	table, err := plan.Table(pod)
 	if err != nil {
 		return false, err
 	}
@@ -43,13 +71,31 @@ func explain(out io.Writer, w *world, o options) (failed bool, err error) {
 		explainNode(out, n, n.Node == d.Node)
 	}
 	if d.Placed() && d.Feasible > 1 {
-		why, err := w.plan.Choice(pod, d.Slot)
+		why, err := plan.Choice(pod, d.Slot)
 		if err != nil {
 			return false, err
 		}
 		fmt.Fprintf(out, "\nWhy %s:\n%s\n", d.Node, strings.TrimRight(why.String(), "\n"))
 	}
-	return !d.Placed(), nil
+	return d.Placed(), nil
+}
+
+// tellPreemption says who gives way, or why nobody does.
+func (x *simulation) tellPreemption(out io.Writer, plan *placement.Plan, pod *v1.Pod) {
+	r := placement.NewPreempter(plan).Preempt(pod, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
+	if r.Node == "" {
+		fmt.Fprintf(out, "Nobody gives way: %s\n", r.Message)
+		return
+	}
+	var victims []string
+	for _, v := range r.Victims {
+		victims = append(victims, key(v.Pod))
+	}
+	fmt.Fprintf(out, "On %s %s would give way", r.Node, strings.Join(victims, ", "))
+	if r.Violations > 0 {
+		fmt.Fprintf(out, ", %d of them against a disruption budget", r.Violations)
+	}
+	fmt.Fprintln(out, ".")
 }
 
 func explainNode(out io.Writer, n placement.NodeReport, chosen bool) {

@@ -5,31 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/taints"
 )
 
-// world is the cluster to simulate: what runs, and what waits in queue order.
-type world struct {
-	snapshot *cluster.Snapshot
-	profile  placement.Profile
-	plan     *placement.Plan // over the snapshot; it remembers what is promised of volumes
-	pending  []*v1.Pod
+// setup returns the scheduler's options that the command line asks for.
+func setup(o options) scheduler.Options {
+	percentage := int32(100)
+	if o.percentage >= 0 {
+		percentage = int32(o.percentage)
+	}
+	return scheduler.Options{Profiles: []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &percentage}}}
 }
 
 // load reads the input and sorts the pods into running, pending and left aside. Warnings go to stderr once nothing can go
 // wrong any more.
-func load(o options, stdin io.Reader, stderr io.Writer) (*world, error) {
+func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Writer) (*world, error) {
 	objects, err := dump.Read(o.files, stdin)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.change(objects, stdin); err != nil {
 		return nil, err
 	}
 	made := map[*v1.Pod]bool{}
@@ -38,17 +50,10 @@ func load(o options, stdin io.Reader, stderr io.Writer) (*world, error) {
 			made[p] = true
 		}
 	}
-	w := &world{profile: placement.DefaultProfile()}
-	w.profile.Sampling = placement.AllNodes()
-	if o.percentage >= 0 {
-		p := int32(o.percentage)
-		w.profile.Sampling.Percentage = &p
-	}
+	identify(objects.Pods)
+	w := newWorld(objects, o)
 	warnings := objects.Warnings
 	if w.snapshot, err = cluster.New(snapshotOf(objects)); err != nil {
-		return nil, err
-	}
-	if w.plan, err = placement.New(w.snapshot, w.profile); err != nil {
 		return nil, err
 	}
 	for _, p := range w.snapshot.Orphans() {
@@ -58,21 +63,25 @@ func load(o options, stdin io.Reader, stderr io.Writer) (*world, error) {
 		}
 		warnings = append(warnings, text+"; the pod is counted nowhere")
 	}
+	warnings = append(warnings, misfits(w.snapshot)...)
 	others := map[string]int{}
 	for _, p := range objects.Pods {
+		pending := p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
 		switch {
-		case p.Spec.NodeName != "" || cluster.Finished(p) || p.DeletionTimestamp != nil:
-			continue
-		case p.Spec.SchedulerName != "" && p.Spec.SchedulerName != w.profile.SchedulerName:
+		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == schedulerName(p) }):
 			others[p.Spec.SchedulerName]++
 			continue
-		}
-		if o.admit || made[p] || p.Spec.Priority == nil {
+		case pending && (o.admit || made[p] || p.Spec.Priority == nil):
 			if p, err = admit(p, objects); err != nil {
 				return nil, err
 			}
 		}
-		w.pending = append(w.pending, p)
+		if !cluster.Finished(p) {
+			w.pods[key(p)] = p
+		}
+		if pending {
+			w.pending = append(w.pending, p)
+		}
 	}
 	for _, name := range sortedKeys(others) {
 		warnings = append(warnings, fmt.Sprintf("%d pending pod(s) of scheduler %q left alone", others[name], name))
@@ -82,6 +91,83 @@ func load(o options, stdin io.Reader, stderr io.Writer) (*world, error) {
 		fmt.Fprintf(stderr, "warning: %s\n", text)
 	}
 	return w, nil
+}
+
+// newWorld returns the world at its beginning: the last time that the input names, on a whole second.
+func newWorld(objects *dump.Objects, o options) *world {
+	w := &world{
+		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
+		now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), computed: map[*policyv1.PodDisruptionBudget]bool{},
+		workloads: workloadsOf(objects), objects: objects,
+	}
+	for _, n := range objects.Nodes {
+		w.nodes[n.Name] = n
+	}
+	for _, b := range objects.PodDisruptionBudgets {
+		w.addBudget(b)
+	}
+	for o := range objects.Others() {
+		w.others[named(o)] = o
+	}
+	var last time.Time
+	for _, p := range objects.Pods {
+		last = later(last, p.CreationTimestamp.Time)
+		if p.Status.StartTime != nil {
+			last = later(last, p.Status.StartTime.Time)
+		}
+	}
+	if !last.IsZero() {
+		w.now = last.Add(time.Second - 1).Truncate(time.Second).UTC()
+	}
+	return w
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// identify gives pods without a UID one of their own.
+func identify(pods []*v1.Pod) {
+	for _, p := range pods {
+		if p.UID == "" {
+			p.UID = types.UID(key(p))
+		}
+	}
+}
+
+// misfits says which assigned pods a kubelet would not admit.
+func misfits(c *cluster.Snapshot) []string {
+	check := filter.Admission{
+		MatchesAffinity: affinity.MatchNode,
+		ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
+			return taints.Untolerated(noExecute(n), p.Spec.Tolerations, taints.Options{}) == nil
+		},
+	}
+	var out []string
+	for _, i := range c.Order() {
+		node := c.Node(int(i))
+		pods := slices.Collect(c.Pods(int(i)))
+		for k, p := range pods {
+			if f, failed := check.Admit(p, node, slices.Delete(slices.Clone(pods), k, k+1)); failed {
+				out = append(out, fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
+			}
+		}
+	}
+	return out
+}
+
+// noExecute is the node with its NoExecute taints alone.
+func noExecute(n *v1.Node) *v1.Node {
+	c := &v1.Node{}
+	for _, t := range n.Spec.Taints {
+		if t.Effect == v1.TaintEffectNoExecute {
+			c.Spec.Taints = append(c.Spec.Taints, t)
+		}
+	}
+	return c
 }
 
 // comparePods is the order of the queue:
@@ -115,6 +201,33 @@ func snapshotOf(o *dump.Objects) cluster.Objects {
 	}
 }
 
+// workloadsOf are the objects whose replicas disruption budgets count.
+func workloadsOf(o *dump.Objects) *disruption.Workloads {
+	var list []disruption.Workload
+	add := func(version, kind string, m *metav1.ObjectMeta, replicas *int32) {
+		if replicas == nil {
+			one := int32(1)
+			replicas = &one
+		}
+		list = append(list, disruption.Workload{
+			APIVersion: version, Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, Replicas: replicas, Controller: metav1.GetControllerOf(m),
+		})
+	}
+	for _, x := range o.ReplicationControllers {
+		add("v1", "ReplicationController", &x.ObjectMeta, x.Spec.Replicas)
+	}
+	for _, x := range o.ReplicaSets {
+		add("apps/v1", "ReplicaSet", &x.ObjectMeta, x.Spec.Replicas)
+	}
+	for _, x := range o.StatefulSets {
+		add("apps/v1", "StatefulSet", &x.ObjectMeta, x.Spec.Replicas)
+	}
+	for _, x := range o.Deployments {
+		add("apps/v1", "Deployment", &x.ObjectMeta, x.Spec.Replicas)
+	}
+	return disruption.NewWorkloads(list)
+}
+
 // withNamespaces adds a namespace object for each namespace that only pods name. It has the label that the API server gives
 // every namespace: its name.
 func withNamespaces(o *dump.Objects) []*v1.Namespace {
@@ -126,10 +239,16 @@ func withNamespaces(o *dump.Objects) []*v1.Namespace {
 	for _, p := range o.Pods {
 		if !known[p.Namespace] {
 			known[p.Namespace] = true
-			n := &v1.Namespace{}
-			n.Name, n.Labels = p.Namespace, map[string]string{v1.LabelMetadataName: p.Namespace}
-			out = append(out, n)
+			out = append(out, namespace(p.Namespace))
 		}
 	}
 	return out
 }
+
+func namespace(name string) *v1.Namespace {
+	n := &v1.Namespace{}
+	n.Name, n.Labels = name, map[string]string{v1.LabelMetadataName: name}
+	return n
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/podberth/podberth/cluster"
 )
 
 // Exit codes of the programs.
@@ -35,6 +38,12 @@ type options struct {
 	seed              uint64
 	percentage        int
 	failUnschedulable bool
+	grace             bool
+	timeline, log     string
+	cordon, taint     []string
+	add               []string
+	count             int
+	howMany           string
 }
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
@@ -47,18 +56,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "simulate: %v\n", err)
 		return exitBadInput
 	}
-	w, err := load(o, stdin, stderr)
-	if err != nil {
-		fmt.Fprintf(stderr, "simulate: %v\n", err)
-		return exitBadInput
-	}
 	var out bytes.Buffer
-	failed, err := answer(&out, w, o)
-	if err != nil {
-		fmt.Fprintf(stderr, "simulate: %v\n", err)
-		return exitBadInput
+	failed, err := answer(&out, o, stdin, stderr)
+	if err == nil {
+		_, err = stdout.Write(out.Bytes())
 	}
-	if _, err := stdout.Write(out.Bytes()); err != nil {
+	if err != nil {
 		fmt.Fprintf(stderr, "simulate: %v\n", err)
 		return exitBadInput
 	}
@@ -69,18 +72,48 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // answer writes what was asked for and reports whether a pod stayed without a node.
-func answer(out io.Writer, w *world, o options) (failed bool, err error) {
-	if o.explain != "" {
-		return explain(out, w, o)
+func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed bool, err error) {
+	var timeline []event
+	if o.timeline != "" {
+		if timeline, err = readTimeline(o.timeline); err != nil {
+			return false, err
+		}
 	}
-	entries, err := w.schedule(o)
+	with := setup(o)
+	w, err := load(o, with.Profiles, stdin, stderr)
 	if err != nil {
 		return false, err
 	}
-	for _, e := range entries {
+	before := usageOf(w.snapshot)
+	x, err := newSimulation(w, o, timeline, with)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case o.howMany != "":
+		return howMany(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
+	case o.explain != "":
+		return explain(context.Background(), out, x)
+	}
+	if err := x.run(context.Background()); err != nil {
+		return false, err
+	}
+	for _, text := range x.notes {
+		fmt.Fprintf(stderr, "warning: %s\n", text)
+	}
+	if o.log != "" {
+		if err := os.WriteFile(o.log, []byte(x.log.String()), 0o644); err != nil {
+			return false, err
+		}
+	}
+	for _, e := range x.last {
 		failed = failed || e.Outcome != outcomeScheduled
 	}
-	return failed, write(out, entries, o.output)
+	if err := write(out, x.entries, o.output); err != nil || o.output != "wide" {
+		return failed, err
+	}
+	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })
+	return failed, err
 }
 
 var outputs = []string{"table", "wide", "json", "yaml"}
@@ -104,6 +137,17 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the choice among equally good nodes; 0 takes the first in node order")
 	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore, 0 to 100 (100 when not given)")
+	f.BoolVar(&o.grace, "grace", false, "victims run out their grace periods in virtual time")
+	f.StringVar(&o.timeline, "timeline", "", "`FILE` of events by virtual time: at, and add, update or delete of an object")
+	f.StringVar(&o.log, "log", "", "`FILE` for every move in the queue and every attempt, in virtual time")
+	list := func(to *[]string, name, usage string) {
+		f.Func(name, usage, func(s string) error { *to = append(*to, s); return nil })
+	}
+	list(&o.cordon, "cordon", "what if, repeatable: this `NODE` were cordoned")
+	list(&o.taint, "taint", "what if, repeatable: a node had this taint, `NODE:KEY=VALUE:EFFECT`")
+	list(&o.add, "add", "what if, repeatable: there were the nodes and pods of this `FILE` too")
+	f.IntVar(&o.count, "count", 1, "how many of each object of -add there are")
+	f.StringVar(&o.howMany, "how-many", "", "tell how many more pods like `NAMESPACE/NAME` fit")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -120,6 +164,10 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("-o: Unsupported value: %q: supported values: %s", o.output, strings.Join(outputs, ", "))
 	case o.percentage < -1 || o.percentage > 100:
 		return o, fmt.Errorf("-percentage: Invalid value: %d: not in valid range [0-100]", o.percentage)
+	case o.count < 1 || o.count > 1000000:
+		return o, fmt.Errorf("-count: Invalid value: %d: not in valid range [1-1000000]", o.count)
+	case o.count != 1 && len(o.add) == 0:
+		return o, errors.New("-count: Invalid value: goes with -add")
 	case o.detail && o.output != "json" && o.output != "yaml":
 		return o, errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
 	}

@@ -1,0 +1,147 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/queue"
+)
+
+// Queue is a queue.Queue for many goroutines, with a clock and a Pop that waits. What moves is handed to a function, under
+// the lock, in the order in which it happens.
+type Queue struct {
+	mu     sync.Mutex
+	inner  *queue.Queue
+	clock  Clock
+	onMove func([]queue.Move)
+	wake   chan struct{} // has an element when something happened that Pop has not seen
+}
+
+// NewQueue wraps a queue, which nobody else may use from then on. onMove may be nil; it must not call the queue.
+func NewQueue(inner *queue.Queue, clock Clock, onMove func([]queue.Move)) *Queue {
+	return &Queue{inner: inner, clock: clock, onMove: onMove, wake: make(chan struct{}, 1)}
+}
+
+// do runs one operation under the lock, reports its moves, and wakes Pop.
+func (q *Queue) do(operation func(*queue.Queue) []queue.Move) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	moves := operation(q.inner)
+	if q.onMove != nil && len(moves) > 0 {
+		q.onMove(moves)
+	}
+	q.signal()
+}
+
+func (q *Queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Add takes a new pod in.
+func (q *Queue) Add(pod *v1.Pod) (err error) {
+	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.Add(pod, q.clock.Now()); return m })
+	return err
+}
+
+// Update tells of a new version of an unassigned pod.
+func (q *Queue) Update(old, new *v1.Pod) (err error) {
+	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.Update(old, new, q.clock.Now()); return m })
+	return err
+}
+
+// Delete forgets a pod.
+func (q *Queue) Delete(pod *v1.Pod) {
+	q.do(func(in *queue.Queue) []queue.Move { return in.Delete(pod) })
+}
+
+// TryPop takes the next pod; nil when there is none now.
+func (q *Queue) TryPop() *queue.Entry {
+	e, _ := q.pop()
+	return e
+}
+
+// pop takes the next pod, and reports whether there will be none any more. A pod taken is a reason to look for the next.
+func (q *Queue) pop() (e *queue.Entry, over bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, moves := q.inner.Pop(q.clock.Now())
+	if q.onMove != nil && len(moves) > 0 {
+		q.onMove(moves)
+	}
+	over = e == nil && q.inner.Closed()
+	if e != nil || over {
+		q.signal()
+	}
+	return e, over
+}
+
+// Pop takes the next pod and waits for one. It returns nil when the context ends, or when the queue is closed and empty.
+func (q *Queue) Pop(ctx context.Context) *queue.Entry {
+	for ctx.Err() == nil {
+		if e, over := q.pop(); e != nil || over {
+			return e
+		}
+		select {
+		case <-q.wake: // something happened since
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// Done ends the attempt of a popped pod.
+func (q *Queue) Done(pod *v1.Pod) {
+	q.do(func(in *queue.Queue) []queue.Move { return in.Done(pod) })
+}
+
+// Return puts a popped pod back.
+func (q *Queue) Return(e *queue.Entry, f queue.Failure) (err error) {
+	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.Return(e, f, q.clock.Now()); return m })
+	return err
+}
+
+// Activate sends pods to active.
+func (q *Queue) Activate(pods ...*v1.Pod) {
+	if len(pods) > 0 {
+		q.do(func(in *queue.Queue) []queue.Move { return in.Activate(q.clock.Now(), pods...) })
+	}
+}
+
+// Move tells of an event.
+func (q *Queue) Move(c queue.Change) {
+	q.do(func(in *queue.Queue) []queue.Move { return in.Move(c, q.clock.Now()) })
+}
+
+// Advance lets backoffs end and leftovers go.
+func (q *Queue) Advance() {
+	q.do(func(in *queue.Queue) []queue.Move { return in.Advance(q.clock.Now()) })
+}
+
+// Nominate replaces a pod's nomination.
+func (q *Queue) Nominate(pod *v1.Pod, to queue.Nomination) {
+	q.do(func(in *queue.Queue) []queue.Move { in.Nominate(pod, to); return nil })
+}
+
+// NominatedFor returns the pods nominated for a node.
+func (q *Queue) NominatedFor(node string) []*v1.Pod {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.inner.NominatedFor(node)
+}
+
+// Read lets a function read the queue under the lock. It must change nothing and keep nothing.
+func (q *Queue) Read(read func(*queue.Queue)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	read(q.inner)
+}
+
+// Close lets Pop return nil once the queue is empty.
+func (q *Queue) Close() {
+	q.do(func(in *queue.Queue) []queue.Move { return in.Close() })
+}

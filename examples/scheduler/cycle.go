@@ -1,0 +1,362 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/queue"
+)
+
+// This file is one attempt to schedule a pod, from the queue to the bound pod or back to the queue. The numbers are those
+// of the steps of the documentation's picture of the scheduling framework, in order.
+
+// attempt is one pod on its way.
+type attempt struct {
+	f       *Framework
+	entry   *queue.Entry
+	pod     *v1.Pod // as popped
+	assumed *v1.Pod // with its node
+	state   *State
+	began   time.Time
+	result  Result
+}
+
+// failure is why an attempt failed, and what becomes of the pod.
+type failure struct {
+	status *Status // rejected, or an error
+	// unschedulable and pending are the plugins whose events the pod waits for; none: it rests and tries again.
+	unschedulable, pending []string
+	nomination             *Nomination // nil: keep
+	silent                 bool        // no event, no condition
+}
+
+// denominate takes the pod's nomination away.
+var denominate = &Nomination{}
+
+// ScheduleOne waits for a pod and makes one scheduling cycle. It returns false when the context ended, or the queue was
+// closed and is empty.
+func (s *Scheduler) ScheduleOne(ctx context.Context) bool {
+	e := s.queue.Pop(ctx)
+	if e != nil {
+		s.schedule(ctx, e)
+	}
+	return e != nil
+}
+
+// TryScheduleOne is ScheduleOne without waiting: false when there is no pod to try now.
+func (s *Scheduler) TryScheduleOne(ctx context.Context) bool {
+	e := s.queue.TryPop()
+	if e != nil {
+		s.schedule(ctx, e)
+	}
+	return e != nil
+}
+
+// schedule is the scheduling cycle. There is one at a time.
+func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
+	s.cycle.Lock()
+	defer s.cycle.Unlock()
+	// 1. The pod may be none of ours any more.
+	pod := e.Pod
+	f := s.profiles[schedulerName(pod)]
+	if f == nil {
+		s.queue.Done(pod)
+		return
+	}
+	if pod.DeletionTimestamp != nil {
+		s.event(pod, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: "+podName(pod))
+		s.queue.Done(pod)
+		return
+	}
+	if s.cache.assumed(pod.UID) != nil {
+		s.queue.Done(pod)
+		return
+	}
+	// 2. One state of the cluster for the whole cycle.
+	a := &attempt{f: f, entry: e, pod: pod, state: NewState(), began: s.clock.Now()}
+	a.result = Result{Pod: pod, Profile: f.name, Attempts: e.Attempts}
+	s.attempts.Add(1)
+	if err := s.refresh(); err != nil {
+		s.fail(ctx, a, failure{status: AsStatus(err), nomination: denominate})
+		return
+	}
+	if s.o.OnAttempt != nil {
+		s.o.OnAttempt(pod, s.snapshot)
+	}
+	// 3. to 11. Find the node.
+	node, failed := s.decide(ctx, a)
+	s.observe(AlgorithmDuration, s.clock.Now().Sub(a.began).Seconds())
+	if failed != nil {
+		s.fail(ctx, a, *failed)
+		return
+	}
+	// 12. Assume: from here on the pod holds its room, and its nomination is used up.
+	a.assumed = pod.DeepCopy()
+	a.assumed.Spec.NodeName = node
+	a.result.Node = node
+	if err := s.cache.assume(a.assumed); err != nil {
+		s.fail(ctx, a, failure{status: AsStatus(err), nomination: denominate})
+		return
+	}
+	s.queue.Nominate(pod, queue.Nomination{Override: true})
+	// 13. Reserve. 14. Permit.
+	st := f.runReserve(ctx, a.state, a.assumed, node)
+	var waits map[string]time.Duration
+	if st.Success() {
+		waits, st = f.runPermit(ctx, a.state, a.assumed, node)
+	}
+	if !st.Success() {
+		s.undo(ctx, a)
+		s.fail(ctx, a, onChosenNode(st))
+		return
+	}
+	if len(waits) > 0 {
+		s.waiting.enter(a.assumed, waits, s.clock.Now())
+	}
+	// 15. Plugins may have asked for other pods.
+	s.queue.Activate(a.state.PodsToActivate.Take()...)
+	s.start(func() { s.bindingCycle(ctx, a) })
+}
+
+// decide finds a node. When it does not, the failure says why.
+func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed *failure) {
+	// 3. No nodes, no plugins.
+	if s.snapshot.NodeCount() == 0 {
+		return "", &failure{status: NewStatus(UnschedulableAndUnresolvable, filter.NoNodes), nomination: denominate}
+	}
+	if a.f.plan != nil && len(s.o.Extenders) == 0 {
+		return s.decidePlanned(ctx, a)
+	}
+	// 4. PreFilter. 6. The nominated node. 7. Filter. 8. Extenders.
+	d, err := a.f.findNodes(ctx, a.state, a.pod)
+	a.result.Evaluated, a.result.Feasible = d.evaluated, len(d.nodes)
+	switch {
+	case err != nil:
+		return "", &failure{status: AsStatus(err), nomination: denominate}
+	case len(d.nodes) == 0:
+		unschedulable := append(d.pre.Rejecters(), d.rejecters...)
+		return "", s.postFilter(ctx, a, d.statuses, d.message(len(s.nodes.list)), unschedulable, d.pending)
+	case len(d.nodes) == 1: // 10. No choice, no scores.
+		return d.nodes[0].Node.Name, nil
+	}
+	// 11. PreScore, Score, NormalizeScore, weights; the best.
+	best, total, err := a.f.choose(ctx, a.state, a.pod, d.nodes)
+	if err != nil {
+		return "", &failure{status: AsStatus(err), nomination: denominate}
+	}
+	a.result.Total = total
+	return best.Node.Name, nil
+}
+
+// decidePlanned is decide for a profile whose filters and scores are the library's, which does all that at once, and for
+// equal pods at little cost.
+func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *failure) {
+	o := s.planOptions()
+	d := a.f.plan.Decide(a.pod, o)
+	s.next = d.Next
+	a.result.Evaluated, a.result.Feasible, a.result.Total = d.Evaluated, d.Feasible, d.Total
+	switch {
+	case d.Placed():
+		if !d.Volumes.Empty() {
+			decided.Write(a.state, d.Volumes)
+		}
+		return d.Node, nil
+	case d.Failure.Err != nil:
+		return "", &failure{status: AsStatus(d.Failure.Err), nomination: denominate}
+	}
+	statuses := &NodeStatuses{absent: NewStatus(UnschedulableAndUnresolvable)}
+	if len(a.f.postFilter) > 0 {
+		p := a.f.plan.Prepare(a.pod)
+		statuses.attempt, statuses.verdicts = p, p.Verdicts(nil, o)
+		if p.Rejected() {
+			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code(), p.Pre.Message())
+		}
+		if !p.Pre.Stopped() {
+			claims.Write(a.state, true) // DynamicResources has seen the pod
+		}
+	}
+	return "", s.postFilter(ctx, a, statuses, d.Failure.Message, d.Failure.Rejecters, nil)
+}
+
+// planOptions says where the search begins, and which pods are nominated.
+func (s *Scheduler) planOptions() placement.Options {
+	o := placement.Options{Next: s.next, Tie: s.o.Tie}
+	nominations := 0
+	s.queue.Read(func(q *queue.Queue) { nominations = q.Nominations() })
+	if nominations > 0 {
+		o.Nominated = func(i int) []*v1.Pod { return s.queue.NominatedFor(s.snapshot.Node(i).Name) }
+	}
+	return o
+}
+
+// postFilter is step 9: no node can take the pod; perhaps others can make room.
+func (s *Scheduler) postFilter(ctx context.Context, a *attempt, statuses *NodeStatuses, m filter.Message, unschedulable, pending []string) *failure {
+	out := &failure{unschedulable: unschedulable, pending: pending, nomination: denominate}
+	if len(a.f.postFilter) > 0 {
+		out.nomination, m.PostFilter = a.f.runPostFilter(ctx, a.state, a.pod, statuses)
+	}
+	out.status = NewStatus(Unschedulable, m.String())
+	return out
+}
+
+// onChosenNode is the failure of an attempt for which a node had been found.
+func onChosenNode(st *Status) failure {
+	out := failure{status: st, nomination: denominate}
+	if !st.Rejected() {
+		return out
+	}
+	out.unschedulable = []string{st.Plugin()}
+	if st.Code() == Pending {
+		out.pending = out.unschedulable
+	}
+	m := filter.Message{Nodes: 1}
+	for _, reason := range st.Reasons() {
+		m.Reasons = append(m.Reasons, filter.Count{Reason: reason, Nodes: 1})
+	}
+	out.status = NewStatus(st.Code(), m.String())
+	return out
+}
+
+// undo gives back what the pod held.
+func (s *Scheduler) undo(ctx context.Context, a *attempt) {
+	a.f.runUnreserve(ctx, a.state, a.assumed, a.result.Node)
+	s.report(s.cache.forget(a.assumed))
+}
+
+// bindingCycle runs beside the scheduling cycles, and beside others of its kind.
+func (s *Scheduler) bindingCycle(ctx context.Context, a *attempt) {
+	// 16. Who has something to do before binding? If somebody has, others shall know where the pod is going.
+	waits := s.waiting.has(a.assumed.UID)
+	some, err := a.f.runPreFlight(ctx, a.state, a.assumed, a.result.Node)
+	if err != nil {
+		s.waiting.reject(a.assumed.UID, "", "")
+		s.waiting.wait(a.assumed.UID, func(*Status) {})
+		s.failBinding(ctx, a, failure{status: AsStatus(err), nomination: denominate})
+		return
+	}
+	if some || waits {
+		node := a.result.Node
+		s.report(s.o.Client.PatchStatus(ctx, a.assumed, StatusPatch{NominatedNode: &node}))
+	}
+	// 17. Wait on Permit: whoever gives the outcome goes on.
+	waited := s.clock.Now()
+	s.waiting.wait(a.assumed.UID, func(st *Status) {
+		if !waits {
+			s.afterPermit(ctx, a, st)
+			return
+		}
+		s.observe(PermitWaitDuration, s.clock.Now().Sub(waited).Seconds(), st.Code().String())
+		s.start(func() { s.afterPermit(ctx, a, st) })
+	})
+}
+
+func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
+	if !st.Success() {
+		out := onChosenNode(st)
+		out.pending = nil
+		s.failBinding(ctx, a, out)
+		return
+	}
+	// 18. From here on failures do not wait for events.
+	s.queue.Done(a.pod)
+	// 19. PreBind. 20. Unless a pod of higher priority has taken the room meanwhile.
+	s.enterBinding(a.assumed)
+	st = a.f.runPreBind(ctx, a.state, a.assumed, a.result.Node)
+	if cancelled := s.leaveBinding(a.assumed); st.Success() && cancelled {
+		st = AsStatus(errors.New("the pod was preempted before it was bound"))
+	}
+	// 21. Bind.
+	if st.Success() {
+		st = a.f.runBind(ctx, a.state, a.assumed, a.result.Node)
+	}
+	if !st.Success() {
+		s.failBinding(ctx, a, failure{status: st, nomination: denominate, silent: st.Code() == Skip})
+		return
+	}
+	// 22. Done.
+	s.cache.bound(a.assumed, s.clock.Now())
+	s.scheduled(a)
+	s.event(a.assumed, v1.EventTypeNormal, "Scheduled", "Binding", fmt.Sprintf("Successfully assigned %s to %s", podName(a.pod), a.result.Node))
+	a.f.runPostBind(ctx, a.state, a.assumed, a.result.Node)
+	s.queue.Activate(a.state.PodsToActivate.Take()...)
+	a.result.Outcome = Scheduled
+	s.finish(a)
+}
+
+// failBinding gives back what the pod held, tells the waiting pods that it left, and fails the attempt. After an error the
+// pod itself may profit from its leaving, after a rejection it may not.
+func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
+	s.undo(ctx, a)
+	left := queue.Change{Event: queue.AssignedPodDelete, Old: a.assumed}
+	if !out.status.Rejected() {
+		s.queue.Move(left)
+		s.fail(ctx, a, out)
+		return
+	}
+	s.fail(ctx, a, out)
+	left.PreCheck = func(p *v1.Pod) bool { return p.UID != a.pod.UID }
+	s.queue.Move(left)
+}
+
+// fail sends the pod back to the queue and tells the world.
+func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
+	rejected := out.status.Rejected()
+	message := out.status.Message()
+	a.result.Node, a.result.Outcome, a.result.Message = "", SchedulingError, message
+	if rejected {
+		a.result.Outcome = Rejected
+	}
+	s.attempted(a)
+	if n := out.nomination; n != nil {
+		a.result.Nominated, a.result.Victims = n.Node, n.Victims
+	}
+	now := s.o.Client.Pod(a.pod.Namespace, a.pod.Name)
+	switch {
+	case now == nil, now.Spec.NodeName != "":
+		s.queue.Done(a.pod)
+	case now.UID != a.pod.UID:
+		s.queue.Done(a.pod)
+		s.finish(a)
+		return
+	default:
+		failed := queue.Failure{Pod: now, Unschedulable: slices.Compact(out.unschedulable), Pending: out.pending}
+		if out.nomination != nil {
+			failed.Nomination = queue.Nomination{Override: true, Node: out.nomination.Node}
+		}
+		s.report(s.queue.Return(a.entry, failed))
+	}
+	if out.silent {
+		s.finish(a)
+		return
+	}
+	s.event(a.pod, v1.EventTypeWarning, "FailedScheduling", "Scheduling", filter.Cut(message))
+	reason := v1.PodReasonUnschedulable
+	if !rejected {
+		reason = v1.PodReasonSchedulerError
+	}
+	condition := &v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: reason, Message: message}
+	patch := StatusPatch{Condition: condition}
+	if out.nomination != nil {
+		patch.NominatedNode = &out.nomination.Node
+	}
+	if patch = patch.changes(a.pod, now); patch != (StatusPatch{}) {
+		if err := s.o.Client.PatchStatus(ctx, a.pod, patch); !errors.Is(err, ErrGone) {
+			s.report(err)
+		}
+	}
+	s.finish(a)
+}
+
+// finish tells of an attempt that ended.
+func (s *Scheduler) finish(a *attempt) {
+	if s.o.OnResult != nil {
+		s.o.OnResult(a.result)
+	}
+}

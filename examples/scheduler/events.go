@@ -1,0 +1,244 @@
+package scheduler
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/queue"
+)
+
+// This file takes in what happens in the cluster. Any goroutine may call it. Objects must not be changed afterwards.
+
+func schedulerName(p *v1.Pod) string {
+	if p.Spec.SchedulerName == "" {
+		return v1.DefaultSchedulerName
+	}
+	return p.Spec.SchedulerName
+}
+
+// AddPod tells of a pod that is new to the scheduler.
+func (s *Scheduler) AddPod(pod *v1.Pod) {
+	s.handle("PodAdd", func() error {
+		switch {
+		case cluster.Finished(pod):
+			return nil
+		case pod.Spec.NodeName != "":
+			return s.assigned(nil, pod)
+		case s.profiles[schedulerName(pod)] != nil:
+			return s.queue.Add(pod)
+		}
+		return nil
+	})
+}
+
+// assigned tells of a pod that has a node.
+func (s *Scheduler) assigned(old, pod *v1.Pod) error {
+	if err := s.cache.set(pod); err != nil {
+		return err
+	}
+	if old == nil {
+		s.queue.Move(queue.Change{Event: queue.AssignedPodAdd, New: pod})
+		return nil
+	}
+	for _, e := range queue.PodUpdateEvents(old, pod) {
+		s.queue.Move(queue.Change{Event: e, Old: old, New: pod})
+	}
+	return nil
+}
+
+// UpdatePod tells of a new version of a pod.
+func (s *Scheduler) UpdatePod(old, pod *v1.Pod) {
+	switch {
+	case cluster.Finished(pod):
+		s.DeletePod(old)
+		return
+	case old.UID != pod.UID:
+		s.DeletePod(old)
+		s.AddPod(pod)
+		return
+	}
+	s.handle("PodUpdate", func() error {
+		switch {
+		case pod.Spec.NodeName == "":
+			return s.updatePending(old, pod)
+		case old.Spec.NodeName == "":
+			s.queue.Delete(old)
+			return s.assigned(nil, pod)
+		}
+		return s.assigned(old, pod)
+	})
+}
+
+func (s *Scheduler) updatePending(old, pod *v1.Pod) error {
+	if s.profiles[schedulerName(pod)] == nil {
+		return nil
+	}
+	if assumed := s.cache.assumed(pod.UID); assumed != nil {
+		if pod.DeletionTimestamp != nil && old.DeletionTimestamp == nil {
+			s.withdraw(assumed)
+		}
+		return nil
+	}
+	err := s.queue.Update(old, pod)
+	if n := old.Status.NominatedNodeName; n != "" && n != pod.Status.NominatedNodeName {
+		s.roomLeft(old)
+	}
+	return err
+}
+
+// withdraw lets go of an assumed pod that is being deleted: one that waits on Permit is rejected, another forgotten at
+// once, although its binding goes on (and will fail).
+func (s *Scheduler) withdraw(assumed *v1.Pod) {
+	if !s.waiting.reject(assumed.UID, "", "removed") {
+		s.report(s.cache.forget(assumed))
+	}
+	s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: assumed})
+}
+
+// roomLeft tells pods of no higher priority that the room is free that a nominated pod had kept.
+func (s *Scheduler) roomLeft(pod *v1.Pod) {
+	p := int32(0)
+	if pod.Spec.Priority != nil {
+		p = *pod.Spec.Priority
+	}
+	s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: pod, PreCheck: queue.PriorityAtMost(p)})
+}
+
+// DeletePod tells of a pod that is gone.
+func (s *Scheduler) DeletePod(pod *v1.Pod) {
+	s.handle("PodDelete", func() error {
+		if pod.Spec.NodeName != "" {
+			s.cache.remove(pod)
+			s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: pod})
+			return nil
+		}
+		s.queue.Delete(pod)
+		if assumed := s.cache.assumed(pod.UID); assumed != nil {
+			s.withdraw(assumed)
+		} else if pod.Status.NominatedNodeName != "" {
+			s.roomLeft(pod)
+		}
+		return nil
+	})
+}
+
+// AddNode tells of a new node.
+func (s *Scheduler) AddNode(node *v1.Node) {
+	s.handle("NodeAdd", func() error {
+		s.cache.change(node, false)
+		s.queue.Move(queue.Change{Event: queue.NodeAdd, New: node})
+		return nil
+	})
+}
+
+// UpdateNode tells of a new version of a node.
+func (s *Scheduler) UpdateNode(old, node *v1.Node) {
+	s.handle("NodeUpdate", func() error {
+		s.cache.change(node, false)
+		for _, e := range queue.NodeUpdateEvents(old, node) {
+			s.queue.Move(queue.Change{Event: e, Old: old, New: node})
+		}
+		return nil
+	})
+}
+
+// DeleteNode tells of a node that is gone. Its pods are counted nowhere until they go too.
+func (s *Scheduler) DeleteNode(node *v1.Node) {
+	s.handle("NodeDelete", func() error {
+		s.cache.change(node, true)
+		s.queue.Move(queue.Change{Event: queue.NodeDelete, Old: node})
+		return nil
+	})
+}
+
+// Set tells of another object, new (old nil) or changed: the kinds of cluster.Objects. Nodes and pods have methods of their
+// own.
+func (s *Scheduler) Set(old, obj metav1.Object) {
+	s.handle("Set", func() error {
+		s.cache.change(obj, false)
+		s.namespaces.set(obj, false)
+		action, before := queue.Add, any(nil)
+		if old != nil {
+			action, before = queue.Update, old
+		}
+		if r, ok := resource(obj); ok {
+			s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: action}, Old: before, New: obj})
+		}
+		return nil
+	})
+}
+
+// Unset tells of another object that is gone.
+func (s *Scheduler) Unset(obj metav1.Object) {
+	s.handle("Unset", func() error {
+		s.cache.change(obj, true)
+		s.namespaces.set(obj, true)
+		if r, ok := resource(obj); ok {
+			s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: queue.Delete}, Old: obj})
+		}
+		return nil
+	})
+}
+
+// resource returns what an object is called in events; false for a kind that no pod waits for.
+func resource(obj metav1.Object) (queue.Resource, bool) {
+	switch obj.(type) {
+	case *v1.PersistentVolume:
+		return queue.PersistentVolume, true
+	case *v1.PersistentVolumeClaim:
+		return queue.PersistentVolumeClaim, true
+	case *storagev1.CSINode:
+		return queue.CSINode, true
+	case *storagev1.CSIDriver:
+		return queue.CSIDriver, true
+	case *storagev1.CSIStorageCapacity:
+		return queue.CSIStorageCapacity, true
+	case *storagev1.StorageClass:
+		return queue.StorageClass, true
+	case *storagev1.VolumeAttachment:
+		return queue.VolumeAttachment, true
+	}
+	return "", false
+}
+
+// handle runs the handler of an event.
+func (s *Scheduler) handle(event string, run func() error) {
+	began := s.metricsNow()
+	if err := run(); err != nil {
+		s.report(fmt.Errorf("%s: %w", event, err))
+	}
+	s.handled(event, began)
+}
+
+// enterBinding and leaveBinding enclose PreBind: meanwhile the pod can be cancelled.
+func (s *Scheduler) enterBinding(pod *v1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.binding[pod.UID] = false
+}
+
+func (s *Scheduler) leaveBinding(pod *v1.Pod) (cancelled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cancelled = s.binding[pod.UID]
+	delete(s.binding, pod.UID)
+	return cancelled
+}
+
+// cancel takes the room from a pod that is not bound yet, and reports whether it was such a pod.
+func (s *Scheduler) cancel(pod *v1.Pod) bool {
+	if s.waiting.preempt(pod.UID, nameDefaultPreemption, "preempted") {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.binding[pod.UID]; ok {
+		s.binding[pod.UID] = true
+		return true
+	}
+	return false
+}

@@ -1,0 +1,307 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/queue"
+)
+
+// This file runs PreFilter, Filter, the extenders' filters and PostFilter.
+
+// NodeStatuses are the nodes' rejections in an attempt that found no node.
+type NodeStatuses struct {
+	explicit map[int]*Status // by slot
+	absent   *Status         // of nodes without a status of their own
+
+	attempt  *placement.Attempt // instead of explicit
+	verdicts []filter.Rejection
+}
+
+// Get returns the status of a slot.
+func (n *NodeStatuses) Get(slot int) *Status {
+	if n.attempt != nil {
+		r := n.verdicts[slot]
+		switch {
+		case r == placement.Outside:
+			return n.absent
+		case r.Allowed():
+			return nil
+		}
+		p := n.attempt.Predicates
+		return NewStatus(p.Code(r), p.Reasons(r, slot)...).by(p[r.Predicate].Name())
+	}
+	if st, ok := n.explicit[slot]; ok {
+		return st
+	}
+	return n.absent
+}
+
+// code is the code of Get without the texts.
+func (n *NodeStatuses) code(slot int) Code {
+	if n.attempt != nil && n.verdicts[slot] != placement.Outside {
+		return n.attempt.Predicates.Code(n.verdicts[slot])
+	}
+	return n.Get(slot).Code()
+}
+
+// found is the outcome of looking for nodes.
+type found struct {
+	nodes     []*NodeInfo
+	evaluated int
+	pre       filter.PreFilters
+	statuses  *NodeStatuses
+	rejecters []string // plugins of Filter and extenders, each once
+	pending   []string
+}
+
+func (d *found) rejected(st *Status) {
+	if p := st.Plugin(); p != "" {
+		if !slices.Contains(d.rejecters, p) {
+			d.rejecters = append(d.rejecters, p)
+		}
+		if st.Code() == Pending && !slices.Contains(d.pending, p) {
+			d.pending = append(d.pending, p)
+		}
+	}
+}
+
+// runPreFilter asks the PreFilter plugins in order and joins their answers.
+func (f *Framework) runPreFilter(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) filter.PreFilters {
+	var pre filter.PreFilters
+	for _, p := range f.preFilter {
+		only, st := call(f, ctx, PreFilter, p, func(ctx context.Context) ([]string, *Status) { return p.PreFilter(ctx, state, pod, nodes) })
+		code, reasons := st.Code(), st.Reasons()
+		switch code {
+		case Skip:
+			state.skipFilter[p.Name()] = true
+		case Success, Unschedulable, UnschedulableAndUnresolvable, Error, Pending, Wait:
+		default:
+			code, reasons = Error, []string{st.failure().Error()}
+		}
+		if pre.Add(filter.PreFilterResult{Plugin: p.Name(), Code: code, Reasons: reasons, Nodes: only}) {
+			break
+		}
+	}
+	return pre
+}
+
+// runFilters asks the Filter plugins about one node until the first that does not let the pod pass.
+func (f *Framework) runFilters(ctx context.Context, state *State, pod *v1.Pod, node *NodeInfo) *Status {
+	for _, p := range f.filter {
+		if state.skipFilter[p.Name()] {
+			continue
+		}
+		st := f.status(ctx, Filter, p, func(ctx context.Context) *Status { return p.Filter(ctx, state, pod, node) })
+		switch {
+		case st.Success():
+		case st.Rejected():
+			return st.by(p.Name())
+		default:
+			return AsStatus(fmt.Errorf("running %q filter plugin: %w", p.Name(), st.failure()))
+		}
+	}
+	return nil
+}
+
+// runFiltersWithNominated is runFilters for a node with nominated pods: the pod must pass with those of at least its
+// priority there, and without them.
+func (f *Framework) runFiltersWithNominated(ctx context.Context, state *State, pod *v1.Pod, node *NodeInfo, nominated []*v1.Pod) *Status {
+	if counted := queue.Counted(nominated, pod); len(counted) > 0 {
+		with, there := state.Clone(), node.clone()
+		for _, q := range counted {
+			if st := f.addPod(ctx, with, pod, q, there); !st.Success() {
+				return st
+			}
+		}
+		if st := f.runFilters(ctx, with, pod, there); !st.Success() {
+			return st
+		}
+	}
+	return f.runFilters(ctx, state, pod, node)
+}
+
+func (f *Framework) addPod(ctx context.Context, state *State, pod, other *v1.Pod, node *NodeInfo) *Status {
+	node.add(other)
+	return f.follow(state, "AddPod", func(p Plugin, x PreFilterExtensions) *Status {
+		return f.status(ctx, "AddPod", p, func(ctx context.Context) *Status { return x.AddPod(ctx, state, pod, other, node) })
+	})
+}
+
+func (f *Framework) removePod(ctx context.Context, state *State, pod, other *v1.Pod, node *NodeInfo) *Status {
+	node.remove(other)
+	return f.follow(state, "RemovePod", func(p Plugin, x PreFilterExtensions) *Status {
+		return f.status(ctx, "RemovePod", p, func(ctx context.Context) *Status { return x.RemovePod(ctx, state, pod, other, node) })
+	})
+}
+
+// follow tells the PreFilter plugins that do not skip of a what-if.
+func (f *Framework) follow(state *State, verb string, tell func(Plugin, PreFilterExtensions) *Status) *Status {
+	for _, p := range f.preFilter {
+		x, ok := p.(PreFilterExtensions)
+		if !ok || state.skipFilter[p.Name()] {
+			continue
+		}
+		if st := tell(p, x); !st.Success() {
+			return AsStatus(fmt.Errorf("running %s on PreFilter plugin %q: %w", verb, p.Name(), st.failure()))
+		}
+	}
+	return nil
+}
+
+// findNodes is PreFilter, Filter and the extenders' filters. The error ends the attempt.
+func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*found, error) {
+	s := f.s
+	all := s.nodes.list
+	d := &found{pre: f.runPreFilter(ctx, state, pod, all)}
+	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable)}
+	if err := d.pre.Err(); err != nil {
+		return d, err
+	}
+	if d.pre.Code() != Success {
+		d.statuses.absent = NewStatus(d.pre.Code(), d.pre.Message())
+		return d, nil
+	}
+	if outside := d.pre.Outside(); outside != nil {
+		d.statuses.absent = NewStatus(UnschedulableAndUnresolvable, outside...)
+	}
+	candidates := all
+	if only, narrowed := d.pre.Nodes(); narrowed {
+		candidates = slices.DeleteFunc(slices.Clone(all), func(n *NodeInfo) bool { return !slices.Contains(only, n.Node.Name) })
+	}
+	if name := pod.Status.NominatedNodeName; name != "" {
+		if n := s.nodes.slot[s.snapshot.Slot(name)]; n != nil && slices.Contains(candidates, n) {
+			st := f.runFiltersWithNominated(ctx, state, pod, n, s.queue.NominatedFor(name))
+			if st.Success() {
+				trial := &found{statuses: &NodeStatuses{explicit: map[int]*Status{}}}
+				if nodes, err := s.extenderFilters(ctx, pod, []*NodeInfo{n}, trial); err == nil && len(nodes) == 1 {
+					d.nodes = nodes
+					return d, nil
+				}
+			}
+		}
+	}
+	sampling := f.sampling
+	sampling.Unscored = len(f.score) == 0 && !s.extendersRank()
+	limit := filter.NumToFind(len(candidates), sampling)
+	at := 0
+	if len(candidates) > 0 {
+		at = s.next % len(candidates)
+	}
+	for d.evaluated < len(candidates) && len(d.nodes) < limit {
+		n := candidates[(at+d.evaluated)%len(candidates)]
+		d.evaluated++
+		st := f.runFiltersWithNominated(ctx, state, pod, n, s.queue.NominatedFor(n.Node.Name))
+		switch {
+		case st.Success():
+			d.nodes = append(d.nodes, n)
+		case st.Rejected():
+			d.statuses.explicit[n.Slot] = st
+			d.rejected(st)
+		default:
+			s.next = (s.next + d.evaluated) % len(all)
+			return d, st.AsError()
+		}
+	}
+	s.next = (s.next + d.evaluated) % len(all)
+	var err error
+	d.nodes, err = s.extenderFilters(ctx, pod, d.nodes, d)
+	return d, err
+}
+
+// message is the text of an attempt that found no node, but for the PostFilter plugins' part.
+func (d *found) message(nodes int) filter.Message {
+	m := filter.Message{Nodes: nodes, PreFilter: d.pre.Message()}
+	if d.pre.Code() != Success {
+		return m
+	}
+	counts := map[string]int{}
+	for _, st := range d.statuses.explicit {
+		for _, reason := range st.Reasons() {
+			counts[reason]++
+		}
+	}
+	for _, reason := range sortedKeys(counts) {
+		m.Reasons = append(m.Reasons, filter.Count{Reason: reason, Nodes: counts[reason]})
+	}
+	m.Absent, m.AbsentNodes = d.statuses.absent.Reasons(), nodes-len(d.statuses.explicit)
+	return m
+}
+
+// extendersRank reports whether an extender filters or prioritizes, so that one feasible node is not enough.
+func (s *Scheduler) extendersRank() bool {
+	return slices.ContainsFunc(s.o.Extenders, func(e Extender) bool { return e.Offers(FilterVerb) || e.Offers(PrioritizeVerb) })
+}
+
+// extenderFilters asks the extenders that filter one after the other, those first whose failure counts.
+func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo, d *found) ([]*NodeInfo, error) {
+	for _, ignorable := range [...]bool{false, true} {
+		for _, e := range s.o.Extenders {
+			if len(nodes) == 0 {
+				return nodes, nil
+			}
+			if e.Ignorable() != ignorable || !e.Offers(FilterVerb) || !e.Interested(pod) {
+				continue
+			}
+			answer, err := e.Filter(ctx, pod, objects(nodes))
+			if err != nil {
+				if ignorable {
+					s.report(fmt.Errorf("extender %s: %w", e.Name(), err))
+					continue
+				}
+				return nil, err
+			}
+			for _, n := range nodes {
+				if text, ok := answer.Unresolvable[n.Node.Name]; ok {
+					d.statuses.explicit[n.Slot] = NewStatus(UnschedulableAndUnresolvable, text)
+				} else if text, ok := answer.Failed[n.Node.Name]; ok {
+					d.statuses.explicit[n.Slot] = NewStatus(Unschedulable, text)
+				}
+			}
+			left := slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(answer.Nodes, n.Node.Name) })
+			if len(left) < len(nodes) {
+				d.rejected(NewStatus(Unschedulable).by("Extender"))
+			}
+			nodes = left
+		}
+	}
+	return nodes, nil
+}
+
+func objects(nodes []*NodeInfo) []*v1.Node {
+	out := make([]*v1.Node, len(nodes))
+	for k, n := range nodes {
+		out[k] = n.Node
+	}
+	return out
+}
+
+// runPostFilter asks the PostFilter plugins in order until one succeeds or ends it. The nomination is the last one given,
+// whatever the code; nil keeps what the pod has.
+func (f *Framework) runPostFilter(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, string) {
+	var nomination *Nomination
+	var reasons []string
+	for _, p := range f.postFilter {
+		n, st := call(f, ctx, PostFilter, p, func(ctx context.Context) (*Nomination, *Status) { return p.PostFilter(ctx, state, pod, statuses) })
+		if n != nil {
+			nomination = n
+		}
+		switch st.Code() {
+		case Success, UnschedulableAndUnresolvable, Error:
+			return nomination, st.Message()
+		case Unschedulable, Pending:
+			reasons = append(reasons, st.Reasons()...)
+		default:
+			return nomination, st.failure().Error()
+		}
+	}
+	return nomination, NewStatus(Unschedulable, reasons...).Message()
+}
+
+var errNoNodes = errors.New(filter.NoNodes)

@@ -1,0 +1,333 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/queue"
+)
+
+// Framework is one profile with its plugins made: it runs each extension point as the documentation of the scheduling
+// framework says.
+type Framework struct {
+	name     string
+	sampling filter.Sampling
+	lists    map[Point][]PluginRef
+	plugins  map[string]Plugin
+	s        *Scheduler
+
+	preEnqueue []PreEnqueuePlugin
+	queueSort  QueueSortPlugin
+	preFilter  []PreFilterPlugin
+	filter     []FilterPlugin
+	postFilter []PostFilterPlugin
+	preScore   []PreScorePlugin
+	score      []weighted
+	reserve    []ReservePlugin
+	permit     []PermitPlugin
+	preBind    []PreBindPlugin
+	bind       []BindPlugin
+	postBind   []PostBindPlugin
+
+	// placement has those filters and scores that are the library's. plan answers for profiles that have no others; nil
+	// otherwise.
+	placement placement.Profile
+	plan      *placement.Plan
+}
+
+type weighted struct {
+	ScorePlugin
+	weight int64
+}
+
+// ProfileName returns spec.schedulerName of the pods that the profile is for.
+func (f *Framework) ProfileName() string { return f.name }
+
+// ListPlugins returns the plugins of every point in the order in which they run, with the weights of scores.
+func (f *Framework) ListPlugins() map[Point][]PluginRef {
+	out := map[Point][]PluginRef{}
+	for at, list := range f.lists {
+		if len(list) > 0 {
+			out[at] = slices.Clone(list)
+		}
+	}
+	return out
+}
+
+// HasFilterPlugins reports whether there is a Filter plugin.
+func (f *Framework) HasFilterPlugins() bool { return len(f.filter) > 0 }
+
+// HasPostFilterPlugins reports whether there is a PostFilter plugin.
+func (f *Framework) HasPostFilterPlugins() bool { return len(f.postFilter) > 0 }
+
+// HasScorePlugins reports whether there is a Score plugin.
+func (f *Framework) HasScorePlugins() bool { return len(f.score) > 0 }
+
+// PercentageOfNodesToScore returns the profile's own value, nil when the scheduler's counts.
+func (f *Framework) PercentageOfNodesToScore() *int32 { return f.sampling.Percentage }
+
+// close closes the plugins that want it.
+func (f *Framework) close() error {
+	var errs []error
+	for _, name := range sortedKeys(f.plugins) {
+		if c, ok := f.plugins[name].(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// newFramework makes the plugins that the profile names and sorts them into its points.
+func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
+	f := &Framework{name: p.SchedulerName, s: s, lists: map[Point][]PluginRef{}, plugins: map[string]Plugin{}}
+	f.sampling = filter.Sampling{Percentage: p.PercentageOfNodesToScore, Global: s.o.PercentageOfNodesToScore}
+	sets := p.merged()
+	if err := f.makePlugins(sets, p.Args, r); err != nil {
+		return nil, err
+	}
+	for _, at := range Points() {
+		if err := f.list(at, sets[at], sets[MultiPoint]); err != nil {
+			return nil, err
+		}
+	}
+	if f.queueSort == nil {
+		return nil, fmt.Errorf("only one queue sort plugin required for profile with scheduler name %q, but got %d", f.name, len(f.lists[QueueSort]))
+	}
+	if len(f.bind) == 0 {
+		return nil, fmt.Errorf("at least one bind plugin is needed for profile with scheduler name %q", f.name)
+	}
+	return f, f.makePlan()
+}
+
+// makePlugins makes every plugin that is named somewhere, in the order of the names.
+func (f *Framework) makePlugins(sets Plugins, args map[string]any, r Registry) error {
+	needed := map[string]bool{}
+	for _, set := range sets {
+		for _, p := range set.Enabled {
+			needed[p.Name] = true
+		}
+	}
+	for _, name := range sortedKeys(needed) {
+		factory, ok := r[name]
+		if !ok {
+			continue // said where it is listed
+		}
+		p, err := factory(args[name], &Handle{s: f.s, f: f})
+		if err != nil {
+			return fmt.Errorf("initializing plugin %q: %w", name, err)
+		}
+		f.plugins[name] = p
+	}
+	return nil
+}
+
+// list works out the plugins of one point.
+func (f *Framework) list(at Point, own, multi PluginSet) error {
+	for _, p := range own.Enabled {
+		if f.plugins[p.Name] == nil {
+			return fmt.Errorf("%sPlugin %q does not exist", at, p.Name)
+		}
+		if !implements(at, f.plugins[p.Name]) {
+			return fmt.Errorf("plugin %q does not extend %sPlugin plugin", p.Name, at)
+		}
+	}
+	for _, p := range multi.Enabled {
+		if f.plugins[p.Name] == nil {
+			return fmt.Errorf("%sPlugin %q does not exist", PreFilter, p.Name)
+		}
+	}
+	refs, err := expand(at, own, multi, func(name string) bool { return implements(at, f.plugins[name]) })
+	if err != nil {
+		return err
+	}
+	for k := range refs {
+		if at != Score {
+			refs[k].Weight = 0
+			continue
+		}
+		if refs[k].Weight == 0 {
+			refs[k].Weight = multi.weight(refs[k].Name)
+		}
+	}
+	if at == Score {
+		if err := checkWeights(refs); err != nil {
+			return fmt.Errorf("score plugins: %w", err)
+		}
+	}
+	f.lists[at] = refs
+	for _, ref := range refs {
+		f.enlist(at, ref)
+	}
+	return nil
+}
+
+// weight returns the weight that the set gives a plugin, 1 where it says none.
+func (s PluginSet) weight(name string) int64 {
+	for _, p := range s.Enabled {
+		if p.Name == name && p.Weight != 0 {
+			return p.Weight
+		}
+	}
+	return 1
+}
+
+func implements(at Point, p Plugin) bool {
+	var ok bool
+	switch at {
+	case PreEnqueue:
+		_, ok = p.(PreEnqueuePlugin)
+	case QueueSort:
+		_, ok = p.(QueueSortPlugin)
+	case PreFilter:
+		_, ok = p.(PreFilterPlugin)
+	case Filter:
+		_, ok = p.(FilterPlugin)
+	case PostFilter:
+		_, ok = p.(PostFilterPlugin)
+	case PreScore:
+		_, ok = p.(PreScorePlugin)
+	case Score:
+		_, ok = p.(ScorePlugin)
+	case Reserve:
+		_, ok = p.(ReservePlugin)
+	case Permit:
+		_, ok = p.(PermitPlugin)
+	case PreBind:
+		_, ok = p.(PreBindPlugin)
+	case Bind:
+		_, ok = p.(BindPlugin)
+	case PostBind:
+		_, ok = p.(PostBindPlugin)
+	}
+	return ok
+}
+
+func (f *Framework) enlist(at Point, ref PluginRef) {
+	p := f.plugins[ref.Name]
+	switch at {
+	case PreEnqueue:
+		f.preEnqueue = append(f.preEnqueue, p.(PreEnqueuePlugin))
+	case QueueSort:
+		if f.queueSort = p.(QueueSortPlugin); len(f.lists[QueueSort]) != 1 {
+			f.queueSort = nil
+		}
+	case PreFilter:
+		f.preFilter = append(f.preFilter, p.(PreFilterPlugin))
+	case Filter:
+		f.filter = append(f.filter, p.(FilterPlugin))
+	case PostFilter:
+		f.postFilter = append(f.postFilter, p.(PostFilterPlugin))
+	case PreScore:
+		f.preScore = append(f.preScore, p.(PreScorePlugin))
+	case Score:
+		f.score = append(f.score, weighted{p.(ScorePlugin), ref.Weight})
+	case Reserve:
+		f.reserve = append(f.reserve, p.(ReservePlugin))
+	case Permit:
+		f.permit = append(f.permit, p.(PermitPlugin))
+	case PreBind:
+		f.preBind = append(f.preBind, p.(PreBindPlugin))
+	case Bind:
+		f.bind = append(f.bind, p.(BindPlugin))
+	case PostBind:
+		f.postBind = append(f.postBind, p.(PostBindPlugin))
+	}
+}
+
+// Placement returns the profile's filters and scores as far as they are the library's: what can be explained.
+func (f *Framework) Placement() placement.Profile { return f.placement }
+
+// makePlan makes the plan of a profile whose filters and scores are all the library's own and stand in one order.
+func (f *Framework) makePlan() (err error) {
+	f.placement = placement.Profile{SchedulerName: f.name, Sampling: f.sampling}
+	whole := subsequence(f.preFilter, f.filter) && f.scoresArePrepared()
+	for _, p := range f.filter {
+		l, ok := p.(libraryFilter)
+		if !ok {
+			whole = false
+			continue
+		}
+		f.placement.Filters = append(f.placement.Filters, l.library())
+	}
+	for _, w := range f.score {
+		l, ok := w.ScorePlugin.(libraryScore)
+		if !ok {
+			whole = false
+		} else if s := l.libraryScore(); s != nil {
+			f.placement.Scores = append(f.placement.Scores, placement.Weighted{Plugin: s, Weight: w.weight})
+		}
+	}
+	if whole && (len(f.score) == 0 || len(f.placement.Scores) > 0) {
+		f.plan, err = placement.New(f.s.snapshot, f.placement)
+	}
+	return err
+}
+
+// subsequence reports whether the PreFilter plugins are those among the filters that have that point, in the same order.
+func subsequence(pre []PreFilterPlugin, filters []FilterPlugin) bool {
+	k := 0
+	for _, p := range filters {
+		if _, ok := p.(PreFilterPlugin); !ok {
+			continue
+		}
+		if k == len(pre) || pre[k].Name() != p.Name() {
+			return false
+		}
+		k++
+	}
+	return k == len(pre)
+}
+
+// scoresArePrepared reports whether each score that needs PreScore has it, in the same order.
+func (f *Framework) scoresArePrepared() bool {
+	k := 0
+	for _, w := range f.score {
+		if _, ok := w.ScorePlugin.(PreScorePlugin); !ok {
+			continue
+		}
+		if k == len(f.preScore) || f.preScore[k].Name() != w.Name() {
+			return false
+		}
+		k++
+	}
+	return k == len(f.preScore)
+}
+
+// events returns what the plugins that can reject wait for.
+func (f *Framework) events() ([]queue.Registration, error) {
+	var out []queue.Registration
+	for _, name := range f.rejecting() {
+		p := f.plugins[name]
+		e, ok := p.(EnqueueExtensions)
+		if !ok {
+			out = append(out, queue.UnregisteredEvents(name)...)
+			continue
+		}
+		list, err := e.EventsToRegister()
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			r.Plugin = name
+			r.Hint = f.s.safeHint(r)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// rejecting returns the plugins of the points that reject, by name.
+func (f *Framework) rejecting() []string {
+	names := map[string]bool{}
+	for _, at := range []Point{PreEnqueue, PreFilter, Filter, Reserve, Permit} {
+		for _, p := range f.lists[at] {
+			names[p.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,227 @@
+package scheduler
+
+import (
+	"context"
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/queue"
+)
+
+// This file lends the library's filters and scores the shape of framework plugins.
+
+// libraryFilter and libraryScore are plugins that a plan can run as well.
+type libraryFilter interface{ library() placement.FilterPlugin }
+type libraryScore interface{ libraryScore() placement.ScorePlugin } // nil: it never scores anything
+
+// base is what all adapters have.
+type base struct {
+	name string
+	h    *Handle
+	hint queue.Hint
+}
+
+// Name returns the plugin's name.
+func (b base) Name() string { return b.name }
+
+func (base) builtin() {}
+
+// EventsToRegister returns v1.36's registrations with the library's hint.
+func (b base) EventsToRegister() ([]queue.Registration, error) {
+	var out []queue.Registration
+	for _, r := range queue.DefaultEvents() {
+		if r.Plugin == b.name {
+			if b.hint != nil {
+				r.Hint = b.hint
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// prepared is what PreFilter leaves: the predicate of one pod, and a what-if copy once pods were added or removed.
+type prepared struct {
+	predicate filter.Predicate
+	trial     filter.Trial
+	moves     []moved
+}
+
+type moved struct {
+	pod  *v1.Pod
+	slot int
+	add  bool
+}
+
+// Clone returns a copy whose what-ifs are its own.
+func (p *prepared) Clone() *prepared {
+	c := &prepared{predicate: p.predicate}
+	for _, m := range p.moves {
+		c.move(m)
+	}
+	return c
+}
+
+func (p *prepared) move(m moved) {
+	if p.trial == nil {
+		t, ok := p.predicate.(placement.Trialer)
+		if !ok {
+			return
+		}
+		p.trial = t.NewTrial()
+	}
+	p.moves = append(p.moves, m)
+	if m.add {
+		p.trial.Add(m.pod, m.slot)
+	} else {
+		p.trial.Remove(m.pod, m.slot)
+	}
+}
+
+// nodeFilter is a filter that looks at nodes only. It prepares itself when the first node comes.
+type nodeFilter struct {
+	base
+	filter placement.FilterPlugin
+	key    *Key[*prepared]
+}
+
+func newNodeFilter(b base, p placement.FilterPlugin) nodeFilter {
+	return nodeFilter{b, p, NewKey[*prepared](b.name)}
+}
+
+func (p nodeFilter) library() placement.FilterPlugin { return p.filter }
+
+// Filter asks the predicate.
+func (p nodeFilter) Filter(_ context.Context, s *State, pod *v1.Pod, node *NodeInfo) *Status {
+	x, err := p.key.Read(s)
+	if err != nil {
+		x = &prepared{predicate: p.filter.Filter(pod, p.h.s.snapshot).Predicate}
+		p.key.Write(s, x)
+	}
+	if x.predicate == nil {
+		return nil
+	}
+	v := uint16(0)
+	if x.trial != nil {
+		v = x.trial.Check(node.Slot)
+	} else {
+		v = x.predicate.Check(node.Slot)
+	}
+	if v == 0 {
+		return nil
+	}
+	ps, r := filter.Predicates{x.predicate}, filter.Rejection{Verdict: v}
+	return NewStatus(ps.Code(r), ps.Reasons(r, node.Slot)...)
+}
+
+// podFilter is a filter that looks at the pod first, and perhaps at other pods.
+type podFilter struct{ nodeFilter }
+
+// PreFilter prepares the predicate.
+func (p podFilter) PreFilter(_ context.Context, s *State, pod *v1.Pod, _ []*NodeInfo) ([]string, *Status) {
+	f := p.filter.Filter(pod, p.h.s.snapshot)
+	p.key.Write(s, &prepared{predicate: f.Predicate})
+	if f.Code == Success {
+		return f.Nodes, nil
+	}
+	return nil, NewStatus(f.Code, f.Reasons...)
+}
+
+// AddPod tells the what-if copy that other came.
+func (p podFilter) AddPod(_ context.Context, s *State, _, other *v1.Pod, node *NodeInfo) *Status {
+	return p.move(s, moved{other, node.Slot, true})
+}
+
+// RemovePod tells the what-if copy that other left.
+func (p podFilter) RemovePod(_ context.Context, s *State, _, other *v1.Pod, node *NodeInfo) *Status {
+	return p.move(s, moved{other, node.Slot, false})
+}
+
+func (p podFilter) move(s *State, m moved) *Status {
+	x, err := p.key.Read(s)
+	if err != nil {
+		return AsStatus(err)
+	}
+	x.move(m)
+	return nil
+}
+
+// scores is a score that needs no candidates to prepare itself.
+type scores struct {
+	base
+	plugin placement.ScorePlugin
+	key    *Key[placement.Scorer]
+}
+
+func newScores(b base, p placement.ScorePlugin) scores {
+	return scores{b, p, NewKey[placement.Scorer](b.name + " scores")}
+}
+
+func (p scores) libraryScore() placement.ScorePlugin { return p.plugin }
+
+// Score asks the scorer.
+func (p scores) Score(_ context.Context, s *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {
+	x, err := p.key.Read(s)
+	if err != nil {
+		if x, err = p.plugin.Score(pod, p.h.s.snapshot); err != nil {
+			return 0, AsStatus(err)
+		}
+		p.key.Write(s, x)
+	}
+	if x == nil {
+		return 0, nil
+	}
+	return x.Raw(node.Slot), nil
+}
+
+// NormalizeScores applies the scorer's own rule.
+func (p scores) NormalizeScores(_ context.Context, s *State, _ *v1.Pod, list []NodeScore) *Status {
+	x, err := p.key.Read(s)
+	if err != nil {
+		return AsStatus(err)
+	}
+	n, _ := x.(placement.Normalizer)
+	ignorer, _ := x.(placement.Ignorer)
+	ignored := func(slot int) bool { return ignorer != nil && ignorer.Ignored(slot) }
+	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, y := range list {
+		if !ignored(y.slot) {
+			lo, hi = min(lo, y.Score), max(hi, y.Score)
+		}
+	}
+	for k, y := range list {
+		switch {
+		case ignored(y.slot):
+			list[k].Score = 0
+		case n != nil:
+			list[k].Score = n.Normalize(y.Score, lo, hi)
+		}
+	}
+	return nil
+}
+
+// preScores is a score that looks at the pod and the candidates first.
+type preScores struct{ scores }
+
+// PreScore prepares the scorer.
+func (p preScores) PreScore(_ context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) *Status {
+	x, err := p.plugin.Score(pod, p.h.s.snapshot)
+	switch {
+	case err != nil:
+		return AsStatus(err)
+	case x == nil:
+		return NewStatus(Skip)
+	}
+	if w, ok := x.(placement.Weigher); ok {
+		w.Begin()
+		for _, n := range nodes {
+			w.See(n.Slot, 1)
+		}
+		w.Weigh()
+	}
+	p.key.Write(s, x)
+	return nil
+}

@@ -1,0 +1,238 @@
+package scheduler
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/podberth/podberth/queue"
+)
+
+// Metrics takes what the scheduler counts and measures, under kube-scheduler's names. Labels are the values of the
+// metric's labels, in the order of MetricTable. It is called by several goroutines.
+type Metrics interface {
+	Add(name string, n float64, labels ...string)         // counter
+	Set(name string, value float64, labels ...string)     // gauge
+	Observe(name string, value float64, labels ...string) // histogram, in seconds where it is a duration
+}
+
+// Names of the metrics.
+const (
+	ScheduleAttempts         = "scheduler_schedule_attempts_total"
+	AttemptDuration          = "scheduler_scheduling_attempt_duration_seconds"
+	AlgorithmDuration        = "scheduler_scheduling_algorithm_duration_seconds"
+	PodSchedulingSLIDuration = "scheduler_pod_scheduling_sli_duration_seconds"
+	PodSchedulingAttempts    = "scheduler_pod_scheduling_attempts"
+	PendingPods              = "scheduler_pending_pods"
+	QueueIncomingPods        = "scheduler_queue_incoming_pods_total"
+	UnschedulablePods        = "scheduler_unschedulable_pods"
+	PodScheduledAfterFlush   = "scheduler_pod_scheduled_after_flush_total"
+	PreemptionVictims        = "scheduler_preemption_victims"
+	PreemptionAttempts       = "scheduler_preemption_attempts_total"
+	ExtensionPointDuration   = "scheduler_framework_extension_point_duration_seconds"
+	PluginExecutionDuration  = "scheduler_plugin_execution_duration_seconds"
+	PluginEvaluation         = "scheduler_plugin_evaluation_total"
+	PermitWaitDuration       = "scheduler_permit_wait_duration_seconds"
+	Goroutines               = "scheduler_goroutines"
+	CacheSize                = "scheduler_cache_size"
+	EventHandlingDuration    = "scheduler_event_handling_duration_seconds"
+	QueueingHintDuration     = "scheduler_queueing_hint_execution_duration_seconds"
+	InflightEvents           = "scheduler_inflight_events"
+)
+
+const pluginSamplePeriod = 10 // one attempt in ten is measured plugin by plugin
+
+// Metric describes one metric.
+type Metric struct {
+	Name, Help string
+	Kind       MetricKind
+	Labels     []string
+	Buckets    []float64 // of a histogram
+}
+
+// MetricKind is counter, gauge or histogram.
+type MetricKind int
+
+// The kinds of metrics.
+const (
+	Counter MetricKind = iota
+	Gauge
+	Histogram
+)
+
+func buckets(start, factor float64, n int) []float64 {
+	out := make([]float64, n)
+	for k := range out {
+		out[k] = start
+		start *= factor
+	}
+	return out
+}
+
+// MetricTable returns all metrics of the scheduler, as a new slice.
+func MetricTable() []Metric {
+	fast, slow := buckets(0.00001, 1.5, 20), buckets(0.001, 2, 15)
+	return []Metric{
+		{ScheduleAttempts, "Number of attempts to schedule pods, by the result. A pod counts as scheduled once it is bound.", Counter, []string{"result", "profile"}, nil},
+		{AttemptDuration, "Scheduling attempt latency in seconds (scheduling algorithm + binding)", Histogram, []string{"result", "profile"}, slow},
+		{AlgorithmDuration, "Scheduling algorithm latency in seconds", Histogram, nil, slow},
+		{PodSchedulingSLIDuration, "Latency from a pod's first entry into the active queue to its being scheduled, over all attempts.", Histogram, []string{"attempts"}, buckets(0.01, 2, 20)},
+		{PodSchedulingAttempts, "Number of attempts to successfully schedule a pod.", Histogram, nil, buckets(1, 2, 5)},
+		{PendingPods, "Number of pending pods, by the queue: active, backoff, unschedulable or gated.", Gauge, []string{"queue"}, nil},
+		{QueueIncomingPods, "Number of pods added to scheduling queues by event and queue.", Counter, []string{"queue", "event"}, nil},
+		{UnschedulablePods, "Number of unschedulable pods by the plugin that rejected or gates them.", Gauge, []string{"plugin", "profile"}, nil},
+		{PodScheduledAfterFlush, "Number of pods scheduled in the first attempt after a leftover flush moved them.", Counter, nil, nil},
+		{PreemptionVictims, "Number of selected preemption victims", Histogram, nil, buckets(1, 2, 7)},
+		{PreemptionAttempts, "Total preemption attempts in the cluster till now", Counter, nil, nil},
+		{ExtensionPointDuration, "Latency for running all plugins of a specific extension point.", Histogram, []string{"extension_point", "status", "profile"}, buckets(0.0001, 2, 12)},
+		{PluginExecutionDuration, "Duration for running a plugin at a specific extension point, in one attempt of ten.", Histogram, []string{"plugin", "extension_point", "status"}, fast},
+		{PluginEvaluation, "Number of times each plugin was asked at an extension point.", Counter, []string{"plugin", "extension_point", "profile"}, nil},
+		{PermitWaitDuration, "Duration of waiting on permit.", Histogram, []string{"result"}, slow},
+		{Goroutines, "Number of running goroutines by the work they do.", Gauge, []string{"operation"}, nil},
+		{CacheSize, "Number of pods, assumed pods and nodes in the cache.", Gauge, []string{"type"}, nil},
+		{EventHandlingDuration, "Event handling latency in seconds.", Histogram, []string{"event"}, buckets(0.0001, 2, 13)},
+		{QueueingHintDuration, "Latency for running a queueing hint of a plugin.", Histogram, []string{"plugin", "event", "hint"}, fast},
+		{InflightEvents, "Number of events kept for pods in flight, by event.", Gauge, []string{"event"}, nil},
+	}
+}
+
+func (s *Scheduler) observe(name string, value float64, labels ...string) {
+	if s.o.Metrics != nil {
+		s.o.Metrics.Observe(name, value, labels...)
+	}
+}
+
+func (s *Scheduler) count(name string, labels ...string) {
+	if s.o.Metrics != nil {
+		s.o.Metrics.Add(name, 1, labels...)
+	}
+}
+
+// metricsNow is the time where somebody measures, and zero where nobody does.
+func (s *Scheduler) metricsNow() time.Time {
+	if s.o.Metrics == nil {
+		return time.Time{}
+	}
+	return s.clock.Now()
+}
+
+func (s *Scheduler) hinted(plugin, event string, began time.Time, wants bool, err error) {
+	if s.o.Metrics == nil {
+		return
+	}
+	hint := "QueueSkip"
+	switch {
+	case err != nil:
+		hint = "Error"
+	case wants:
+		hint = "Queue"
+	}
+	s.observe(QueueingHintDuration, s.clock.Now().Sub(began).Seconds(), plugin, event, hint)
+}
+
+func (s *Scheduler) handled(event string, began time.Time) {
+	if s.o.Metrics != nil {
+		s.observe(EventHandlingDuration, s.clock.Now().Sub(began).Seconds(), event)
+	}
+}
+
+// point measures all plugins of an extension point.
+func (f *Framework) point(at Point, began time.Time, code Code) {
+	if f.s.o.Metrics != nil {
+		f.s.observe(ExtensionPointDuration, f.s.clock.Now().Sub(began).Seconds(), string(at), code.String(), f.name)
+	}
+}
+
+func (f *Framework) pluginDone(at Point, p Plugin, st *Status, began time.Time) {
+	s := f.s
+	if s.o.Metrics == nil {
+		return
+	}
+	s.count(PluginEvaluation, p.Name(), string(at), f.name)
+	if s.attempts.Load()%pluginSamplePeriod == 0 {
+		s.observe(PluginExecutionDuration, s.clock.Now().Sub(began).Seconds(), p.Name(), string(at), st.Code().String())
+	}
+}
+
+// attempted counts an attempt that failed, scheduled one that succeeded.
+func (s *Scheduler) attempted(a *attempt) {
+	result := "error"
+	if a.result.Outcome == Rejected {
+		result = "unschedulable"
+	}
+	s.attempt(a, result)
+}
+
+func (s *Scheduler) scheduled(a *attempt) {
+	s.attempt(a, "scheduled")
+	if s.o.Metrics == nil {
+		return
+	}
+	e := a.entry
+	label := strconv.Itoa(e.Attempts)
+	if e.Attempts >= 15 {
+		label = "15+"
+	}
+	s.observe(PodSchedulingSLIDuration, s.clock.Now().Sub(e.InitialAttemptTimestamp).Seconds(), label)
+	s.observe(PodSchedulingAttempts, float64(e.Attempts))
+	if e.WasFlushed {
+		s.count(PodScheduledAfterFlush)
+	}
+}
+
+func (s *Scheduler) attempt(a *attempt, result string) {
+	s.count(ScheduleAttempts, result, a.f.name)
+	s.observe(AttemptDuration, s.clock.Now().Sub(a.began).Seconds(), result, a.f.name)
+}
+
+// goroutines counts the tasks that run.
+func (s *Scheduler) goroutines(n int64) {
+	now := s.tasks.Add(n)
+	if s.o.Metrics != nil {
+		s.o.Metrics.Set(Goroutines, float64(now), "binding")
+	}
+}
+
+var incoming = map[queue.Place]string{
+	queue.Active: "active", queue.Backoff: "backoff", queue.ErrorBackoff: "backoff", queue.Unschedulable: "unschedulable", queue.Gated: "unschedulable",
+}
+
+func (s *Scheduler) countMoves(moves []queue.Move) {
+	if s.o.Metrics == nil {
+		return
+	}
+	for _, m := range moves {
+		if to, ok := incoming[m.To]; ok && m.From != m.To {
+			s.count(QueueIncomingPods, to, m.Reason)
+		}
+	}
+}
+
+// Gauges sets the gauges to what is now: pending and unschedulable pods, events in flight, the cache. An exporter calls it
+// before it is read.
+func (s *Scheduler) Gauges() {
+	m := s.o.Metrics
+	if m == nil {
+		return
+	}
+	s.queue.Read(func(q *queue.Queue) {
+		c := q.Counts()
+		m.Set(PendingPods, float64(c.Active), "active")
+		m.Set(PendingPods, float64(c.Backoff), "backoff")
+		m.Set(PendingPods, float64(c.Unschedulable), "unschedulable")
+		m.Set(PendingPods, float64(c.Gated), "gated")
+		for name, f := range s.profiles {
+			for plugin := range f.plugins {
+				m.Set(UnschedulablePods, float64(q.Rejected(name, plugin)), plugin, name)
+			}
+		}
+		for event, n := range q.InFlightEvents() {
+			m.Set(InflightEvents, float64(n), event)
+		}
+	})
+	pods, assumed := s.cache.sizes()
+	m.Set(CacheSize, float64(pods), "pods")
+	m.Set(CacheSize, float64(assumed), "assumed_pods")
+	s.cycle.Lock()
+	defer s.cycle.Unlock()
+	m.Set(CacheSize, float64(s.snapshot.NodeCount()), "nodes")
+}

@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"iter"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+)
+
+// NodeInfo is a node as a plugin sees it: as it is, or as it would be with nominated pods there or victims gone.
+type NodeInfo struct {
+	// Slot is the node's handle in the snapshot.
+	Slot int
+	// Node is the API object. It must not be changed.
+	Node *v1.Node
+
+	snapshot       *cluster.Snapshot
+	added, removed []*v1.Pod
+}
+
+// Pods yields the pods of the node in the order in which they came.
+func (n *NodeInfo) Pods() iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		for p := range n.snapshot.Pods(n.Slot) {
+			if !slices.Contains(n.removed, p) && !yield(p) {
+				return
+			}
+		}
+		for _, p := range n.added {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Changed reports whether this is a what-if: pods differ from the snapshot's.
+func (n *NodeInfo) Changed() bool { return len(n.added)+len(n.removed) > 0 }
+
+func (n *NodeInfo) clone() *NodeInfo {
+	c := *n
+	c.added, c.removed = slices.Clone(n.added), slices.Clone(n.removed)
+	return &c
+}
+
+func (n *NodeInfo) add(p *v1.Pod) {
+	if k := slices.Index(n.removed, p); k >= 0 {
+		n.removed = slices.Delete(n.removed, k, k+1)
+		return
+	}
+	n.added = append(n.added, p)
+}
+
+func (n *NodeInfo) remove(p *v1.Pod) {
+	if k := slices.Index(n.added, p); k >= 0 {
+		n.added = slices.Delete(n.added, k, k+1)
+		return
+	}
+	n.removed = append(n.removed, p)
+}
+
+// nodeList keeps one NodeInfo for each node of a snapshot, renewed when nodes change.
+type nodeList struct {
+	order []int32
+	list  []*NodeInfo // in scan order
+	slot  map[int]*NodeInfo
+}
+
+// follow brings the list up to date; changed says that a node object may have been replaced.
+func (l *nodeList) follow(s *cluster.Snapshot, changed bool) {
+	order := s.Order()
+	if !changed && len(order) == len(l.order) && (len(order) == 0 || &order[0] == &l.order[0]) {
+		return
+	}
+	l.order, l.list, l.slot = order, make([]*NodeInfo, 0, len(order)), make(map[int]*NodeInfo, len(order))
+	for _, i := range order {
+		n := &NodeInfo{Slot: int(i), Node: s.Node(int(i)), snapshot: s}
+		l.list = append(l.list, n)
+		l.slot[int(i)] = n
+	}
+}

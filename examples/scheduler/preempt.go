@@ -1,0 +1,275 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/queue"
+)
+
+// PreemptionArgs are the arguments of DefaultPreemption. The zero value is v1.36's.
+type PreemptionArgs struct {
+	Options preemption.Options
+}
+
+// defaultPreemption looks for pods of lower priority to make room, and deletes them beside the scheduling cycles.
+type defaultPreemption struct {
+	base
+	args PreemptionArgs
+
+	preempter *placement.Preempter // for profiles with a plan
+	planner   preemption.Planner   // for others
+}
+
+func newDefaultPreemption(args any, h *Handle) (Plugin, error) {
+	p := &defaultPreemption{base: base{nameDefaultPreemption, h, nil}}
+	if args != nil {
+		var ok bool
+		if p.args, ok = args.(PreemptionArgs); !ok {
+			return nil, fmt.Errorf("want args to be of type %T, got %T", p.args, args)
+		}
+	}
+	if errs := p.args.Options.Candidates.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	return p, nil
+}
+
+// PreEnqueue holds a pod back while its victims are being deleted.
+func (p *defaultPreemption) PreEnqueue(pod *v1.Pod) *Status {
+	s := p.h.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.preempting[pod.UID] {
+		return NewStatus(UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
+	}
+	return nil
+}
+
+// PostFilter asks who gives way, and begins to make them.
+func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, *Status) {
+	s := p.h.s
+	now := s.o.Client.Pod(pod.Namespace, pod.Name)
+	if now == nil || now.UID != pod.UID {
+		return nil, AsStatus(fmt.Errorf("preemption: pod %q not found", podName(pod)))
+	}
+	r := p.ask(ctx, state, now, statuses)
+	s.count(PreemptionAttempts)
+	var nomination *Nomination
+	switch r.Nomination {
+	case preemption.Clear:
+		nomination = &Nomination{}
+	case preemption.Set:
+		nomination = &Nomination{Node: r.Node}
+		for _, v := range r.Victims {
+			nomination.Victims = append(nomination.Victims, v.Pod)
+		}
+		s.observe(PreemptionVictims, float64(len(r.Victims)))
+		p.begin(ctx, now, nomination)
+		return nomination, nil
+	}
+	code := Unschedulable
+	if r.Outcome == preemption.Error {
+		code = Error
+	}
+	if r.Message == "" {
+		return nomination, NewStatus(code)
+	}
+	return nomination, NewStatus(code, "preemption: "+r.Message)
+}
+
+// ask finds the victims: over the plan where there is one, else over the framework's own filters.
+func (p *defaultPreemption) ask(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) preemption.Result {
+	s, f := p.h.s, p.h.f
+	if f.plan != nil && len(s.o.Extenders) == 0 {
+		if p.preempter == nil {
+			p.preempter = placement.NewPreempter(f.plan)
+		}
+		return p.preempter.Preempt(pod, s.planOptions(), placement.PreemptOptions{
+			Budgets: s.budgets(), Now: s.clock.Now(), Preemption: p.args.Options,
+		})
+	}
+	r := preemption.Request{
+		Pod: pod, Cluster: s.snapshot, WhatIf: newWhatIf(ctx, f, state, pod), Budgets: s.budgets(), Now: s.clock.Now(),
+		Options: p.args.Options, Extenders: s.preemptExtenders(ctx, pod),
+	}
+	for i := range s.snapshot.Len() {
+		r.Rejections = append(r.Rejections, rejection(statuses.code(i)))
+	}
+	return p.planner.Preempt(r)
+}
+
+func rejection(c Code) preemption.Rejection {
+	switch c {
+	case Success:
+		return preemption.Fits
+	case Unschedulable, Pending:
+		return preemption.Resolvable
+	case UnschedulableAndUnresolvable:
+		return preemption.Unresolvable
+	}
+	return preemption.Failed
+}
+
+func (s *Scheduler) budgets() *disruption.Budgets {
+	if s.o.Budgets != nil {
+		return s.o.Budgets()
+	}
+	return disruption.NewBudgets(slices.Collect(s.snapshot.PodDisruptionBudgets().All()), disruption.BudgetOptions{})
+}
+
+// preemptExtenders are the extenders that have a say about victims.
+func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preemption.Extender {
+	var out []preemption.Extender
+	for _, e := range s.o.Extenders {
+		if e.Offers(PreemptVerb) && e.Interested(pod) {
+			out = append(out, preemption.Extender{Name: e.Name(), Ignorable: e.Ignorable(), Process: func(pod *v1.Pod, found []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
+				return e.Preempt(ctx, pod, found)
+			}})
+		}
+	}
+	return out
+}
+
+// begin takes the nominations of lower pods on the node away and deletes the victims, all but the last in one go; while
+// that lasts the pod stays gated. When something fails the pod is tried again.
+func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nomination) {
+	s := p.h.s
+	s.mu.Lock()
+	s.preempting[pod.UID] = true
+	s.mu.Unlock()
+	var lower []*v1.Pod
+	for _, q := range s.queue.NominatedFor(n.Node) {
+		if preemption.Priority(q) < preemption.Priority(pod) {
+			lower = append(lower, q)
+		}
+	}
+	s.start(func() {
+		none := ""
+		for _, q := range lower {
+			s.report(ignoreGone(s.o.Client.PatchStatus(ctx, q, StatusPatch{NominatedNode: &none})))
+			s.queue.Nominate(q, queue.Nomination{Override: true})
+		}
+		var errs []error
+		last := len(n.Victims) - 1
+		for _, v := range n.Victims[:last] {
+			errs = append(errs, s.evict(ctx, pod, v, n.Node))
+		}
+		s.mu.Lock()
+		delete(s.preempting, pod.UID)
+		s.mu.Unlock()
+		err := errors.Join(errs...)
+		if err == nil {
+			err = s.evict(ctx, pod, n.Victims[last], n.Node)
+		}
+		if err != nil {
+			s.report(fmt.Errorf("preemption for %s: %w", podName(pod), err))
+			s.queue.Activate(pod)
+		}
+	})
+}
+
+// evict makes one victim leave.
+func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node string) error {
+	if victim.DeletionTimestamp != nil {
+		return nil
+	}
+	note := fmt.Sprintf("Preempted by pod %v on node %v", preemptor.UID, node)
+	if s.cancel(victim) {
+		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note+" (in kube-scheduler memory).")
+		return nil
+	}
+	err := s.o.Client.PatchStatus(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
+		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
+		Message: schedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
+	}})
+	if err == nil {
+		err = s.o.Client.Delete(ctx, victim)
+	}
+	if err := ignoreGone(err); err != nil {
+		return err
+	}
+	s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note)
+	return nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// whatIf asks the framework's filters what they would say with pods added and removed.
+type whatIf struct {
+	ctx    context.Context
+	f      *Framework
+	pod    *v1.Pod
+	origin *State
+	state  *State
+	nodes  map[int]*NodeInfo // changed ones
+	err    *Status           // of AddPod or RemovePod
+	last   *Status
+}
+
+func newWhatIf(ctx context.Context, f *Framework, state *State, pod *v1.Pod) *whatIf {
+	w := &whatIf{ctx: ctx, f: f, pod: pod, origin: state}
+	w.Reset()
+	return w
+}
+
+// Reset takes all changes back.
+func (w *whatIf) Reset() {
+	w.state, w.nodes, w.err = w.origin.Clone(), map[int]*NodeInfo{}, nil
+}
+
+func (w *whatIf) node(i int) *NodeInfo {
+	n := w.nodes[i]
+	if n == nil {
+		n = w.f.s.nodes.slot[i].clone()
+		w.nodes[i] = n
+	}
+	return n
+}
+
+// Add pretends that p comes to slot i.
+func (w *whatIf) Add(p *v1.Pod, i int) {
+	if st := w.f.addPod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil && !st.Success() {
+		w.err = st
+	}
+}
+
+// Remove pretends that p leaves slot i.
+func (w *whatIf) Remove(p *v1.Pod, i int) {
+	if st := w.f.removePod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil && !st.Success() {
+		w.err = st
+	}
+}
+
+// Check judges slot i; the verdict is the code.
+func (w *whatIf) Check(i int) preemption.Verdict {
+	n := w.node(i)
+	w.last = w.err
+	if w.last == nil {
+		w.last = w.f.runFiltersWithNominated(w.ctx, w.state, w.pod, n, w.f.s.queue.NominatedFor(n.Node.Name))
+	}
+	return preemption.Verdict(w.last.Code())
+}
+
+// Reasons returns the texts of the last verdict.
+func (w *whatIf) Reasons(int, preemption.Verdict) ([]string, bool) { return w.last.Reasons(), false }
+
+// Err returns the failure behind the last verdict.
+func (w *whatIf) Err(int, preemption.Verdict) error {
+	if w.last.Code() == Error {
+		return w.last.AsError()
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Profile is what one spec.schedulerName means, as data: which plugins run where, and their arguments. It says what
+// differs from the defaults; the zero value is the default profile.
+type Profile struct {
+	// SchedulerName is the spec.schedulerName of its pods; "" stands for "default-scheduler" in a list of one.
+	SchedulerName string
+	// PercentageOfNodesToScore overrides that of Options; nil does not, 0 is the adaptive share.
+	PercentageOfNodesToScore *int32
+	// Plugins are changes to DefaultPlugins.
+	Plugins Plugins
+	// Args are handed to the plugins' factories, by plugin name. What a factory takes is said there.
+	Args map[string]any
+}
+
+// Point is the name of an extension point.
+type Point string
+
+// The extension points that lists of plugins have. MultiPoint stands for all that a plugin implements.
+const (
+	PreEnqueue Point = "PreEnqueue"
+	QueueSort  Point = "QueueSort"
+	PreFilter  Point = "PreFilter"
+	Filter     Point = "Filter"
+	PostFilter Point = "PostFilter"
+	PreScore   Point = "PreScore"
+	Score      Point = "Score"
+	Reserve    Point = "Reserve"
+	Permit     Point = "Permit"
+	PreBind    Point = "PreBind"
+	Bind       Point = "Bind"
+	PostBind   Point = "PostBind"
+	MultiPoint Point = "MultiPoint"
+)
+
+// Points are the extension points in the order of an attempt, without MultiPoint.
+func Points() []Point {
+	return []Point{PreEnqueue, QueueSort, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind}
+}
+
+// Plugins are the lists of plugins by extension point.
+type Plugins map[Point]PluginSet
+
+// PluginSet changes the list of one point.
+type PluginSet struct {
+	Enabled []PluginRef
+	// Disabled are names of plugins that do not run; "*" is all that are not enabled here. Unknown names are ignored.
+	Disabled []string
+}
+
+// PluginRef names a plugin. Weight counts at Score; 0 stands for 1.
+type PluginRef struct {
+	Name   string
+	Weight int64
+}
+
+// merge applies changes to default lists: disabled defaults go, a default that is enabled again is replaced where it
+// stands, the rest is appended.
+func merge(defaults, changes PluginSet) PluginSet {
+	out := PluginSet{Disabled: changes.Disabled}
+	used := map[int]bool{}
+	if !slices.Contains(changes.Disabled, "*") {
+		for _, d := range defaults.Enabled {
+			if slices.Contains(changes.Disabled, d.Name) {
+				continue
+			}
+			if k := slices.IndexFunc(changes.Enabled, func(p PluginRef) bool { return p.Name == d.Name }); k >= 0 {
+				d, used[k] = changes.Enabled[k], true
+			}
+			out.Enabled = append(out.Enabled, d)
+		}
+	}
+	for k, p := range changes.Enabled {
+		if !used[k] {
+			out.Enabled = append(out.Enabled, p)
+		}
+	}
+	return out
+}
+
+// merged returns the profile's lists with the defaults in them.
+func (p Profile) merged() Plugins {
+	out, defaults := Plugins{}, DefaultPlugins()
+	for _, at := range append(Points(), MultiPoint) {
+		if set := merge(defaults[at], p.Plugins[at]); len(set.Enabled)+len(set.Disabled) > 0 {
+			out[at] = set
+		}
+	}
+	return out
+}
+
+// expand returns the plugins that run at a point, in order: those listed there that multiPoint has too, then the others of
+// multiPoint, then the others listed there. fits reports whether a plugin of multiPoint has this point.
+func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]PluginRef, error) {
+	var front, rest []PluginRef
+	seen := map[string]bool{}
+	for _, p := range own.Enabled {
+		if seen[p.Name] {
+			return nil, registered(p.Name, at)
+		}
+		seen[p.Name] = true
+		if slices.ContainsFunc(multi.Enabled, func(m PluginRef) bool { return m.Name == p.Name }) && !slices.Contains(own.Disabled, "*") {
+			front = append(front, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	if slices.Contains(own.Disabled, "*") {
+		return rest, nil
+	}
+	listed := map[string]bool{}
+	for _, p := range multi.Enabled {
+		if seen[p.Name] || slices.Contains(own.Disabled, p.Name) || !fits(p.Name) {
+			continue
+		}
+		if listed[p.Name] {
+			return nil, registered(p.Name, at)
+		}
+		listed[p.Name] = true
+		front = append(front, p)
+	}
+	return append(front, rest...), nil
+}
+
+func registered(name string, at Point) error {
+	return fmt.Errorf("plugin %q already registered as %q", name, string(at)+"Plugin")
+}
+
+// checkWeights refuses weights with which a total could leave int64, which negative ones count as.
+func checkWeights(list []PluginRef) error {
+	sum := int64(0)
+	for _, p := range list {
+		w := p.Weight
+		if w == 0 {
+			w = 1
+		}
+		if w < 0 || w > math.MaxInt64/100 || sum > math.MaxInt64-w*100 {
+			return errors.New("total score of Score plugins could overflow")
+		}
+		sum += w * 100
+	}
+	return nil
+}
+
+func checkProfiles(profiles []Profile) error {
+	if len(profiles) == 0 {
+		return errors.New("at least one profile is required")
+	}
+	seen := map[string]bool{}
+	for _, p := range profiles {
+		if p.SchedulerName == "" {
+			return errors.New("scheduler name is needed")
+		}
+		if seen[p.SchedulerName] {
+			return fmt.Errorf("duplicate profile with scheduler name %q", p.SchedulerName)
+		}
+		seen[p.SchedulerName] = true
+	}
+	return nil
+}
+
+// defaulted fills in the name of a single profile; no profiles are the default one.
+func defaulted(profiles []Profile) []Profile {
+	if len(profiles) == 0 {
+		profiles = []Profile{{}}
+	}
+	if len(profiles) == 1 && profiles[0].SchedulerName == "" {
+		p := profiles[0]
+		p.SchedulerName = v1.DefaultSchedulerName
+		return []Profile{p}
+	}
+	return profiles
+}

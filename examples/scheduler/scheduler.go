@@ -1,0 +1,354 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/queue"
+)
+
+// Client is what the scheduler asks of the API server. It is called by several goroutines.
+type Client interface {
+	// Pod returns the pod as it is now, nil when it is gone.
+	Pod(namespace, name string) *v1.Pod
+	// Bind assigns the pod to a node.
+	Bind(ctx context.Context, pod *v1.Pod, node string) error
+	// PatchStatus writes the parts of the pod's status that the patch has.
+	PatchStatus(ctx context.Context, pod *v1.Pod, patch StatusPatch) error
+	// BindVolumes writes what a decision says (volume.Decision.Objects) and returns once the claims are bound and the
+	// scheduler has been told so.
+	BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision) error
+	// Delete deletes the pod; its own grace period counts.
+	Delete(ctx context.Context, pod *v1.Pod) error
+}
+
+// ErrGone is what a Client says of a pod that is not there any more.
+var ErrGone = errors.New("pod not found")
+
+// StatusPatch is a change of a pod's status. nil fields stay as they are.
+type StatusPatch struct {
+	Condition     *v1.PodCondition
+	NominatedNode *string
+}
+
+// Recorder takes the events that people read: type Normal or Warning, reason, action, note.
+type Recorder interface {
+	Event(pod *v1.Pod, kind, reason, action, note string)
+}
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Scheduled       Outcome = "Scheduled"
+	Rejected        Outcome = "Unschedulable"
+	SchedulingError Outcome = "Error"
+)
+
+// Result is an attempt that ended: the pod was bound, or went back to the queue.
+type Result struct {
+	Pod     *v1.Pod // as it was when it was popped
+	Profile string
+	Outcome Outcome
+	Node    string // when scheduled
+	Message string // otherwise; "" when all Bind plugins skipped the pod
+	// Nominated and Victims are what a PostFilter plugin achieved.
+	Nominated string
+	Victims   []*v1.Pod
+	// Evaluated and Feasible count nodes; Total is the score of the chosen one, 0 when there was no choice.
+	Evaluated, Feasible int
+	Total               int64
+	Attempts            int
+}
+
+// Options configures a scheduler. Client is required.
+type Options struct {
+	Client Client
+	// Profiles are what the schedulerNames mean; none is the default profile.
+	Profiles []Profile
+	// Plugins are beside the default plugins; nil: none.
+	Plugins Registry
+	// Extenders in the order of the configuration.
+	Extenders []Extender
+	// PercentageOfNodesToScore of profiles that have none of their own; 0 is the adaptive share.
+	PercentageOfNodesToScore int32
+	// InitialBackoff, MaxBackoff and Leftover are the queue's; zero and nil are the defaults 1 s, 10 s and 5 min.
+	InitialBackoff time.Duration
+	MaxBackoff     *time.Duration
+	Leftover       time.Duration
+	// PluginTimeout bounds every call of a plugin that is not the library's; 0 does not. A plugin that does not answer in
+	// time has failed. What it does later should touch nothing but its own.
+	PluginTimeout time.Duration
+	// AssumeTTL drops a pod from the cache whose binding has finished that long ago and was never seen; 0 does not.
+	AssumeTTL time.Duration
+	// Clock is the time; nil is the clock on the wall.
+	Clock Clock
+	// Go runs a task beside the scheduling cycles: a binding cycle, the actions of a preemption. nil starts a goroutine for
+	// each. A simulator keeps them and runs them one after the other.
+	Go func(task func())
+	// Tie chooses among n nodes of equal total; nil takes the first.
+	Tie func(n int) int
+	// Budgets are the disruption budgets that preemption respects; nil takes them from the cluster.
+	Budgets func() *disruption.Budgets
+	// Recorder, Metrics, OnAttempt, OnMove, OnResult and OnError are told what happens; each may be nil. OnAttempt is called
+	// in the scheduling cycle before the first plugin, with the cluster that the pod finds; it changes nothing. OnMove is
+	// called under the lock of the queue, and OnResult possibly by several goroutines.
+	Recorder  Recorder
+	Metrics   Metrics
+	OnAttempt func(pod *v1.Pod, c *cluster.Snapshot)
+	OnMove    func(m queue.Move, now time.Time)
+	OnResult  func(Result)
+	OnError   func(error)
+}
+
+// Scheduler schedules pods: one scheduling cycle after the other, any number of binding cycles beside them. What happens
+// in the cluster is told to it through AddPod, UpdateNode and so on, by any goroutine.
+type Scheduler struct {
+	o        Options
+	clock    Clock
+	queue    *Queue
+	cache    *cache
+	waiting  *waitingRoom
+	profiles map[string]*Framework
+
+	cycle    sync.Mutex // held by the scheduling cycle: guards what follows
+	snapshot *cluster.Snapshot
+	nodes    nodeList
+	volumes  *placement.Volumes
+	next     int // where the search for nodes begins
+
+	mu         sync.Mutex
+	binding    map[types.UID]bool // pods in PreBind; true: cancelled by preemption
+	preempting map[types.UID]bool // pods whose victims are being deleted
+	namespaces *namespaces
+	attempts   atomic.Uint64
+	tasks      atomic.Int64
+}
+
+// New returns a scheduler over a cluster, which nobody else may use from then on. Pods of the snapshot count as bound.
+func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
+	if o.Client == nil {
+		return nil, errors.New("client: Required value")
+	}
+	s := &Scheduler{
+		o: o, clock: o.Clock, snapshot: snapshot, waiting: newWaitingRoom(), cache: newCache(o.AssumeTTL),
+		profiles: map[string]*Framework{}, binding: map[types.UID]bool{}, preempting: map[types.UID]bool{},
+	}
+	if s.clock == nil {
+		s.clock = WallClock{}
+	}
+	for i := range snapshot.Len() {
+		for p := range snapshot.Pods(i) {
+			s.cache.pods[p.UID] = &cached{pod: p}
+		}
+	}
+	s.nodes.follow(snapshot, true)
+	s.namespaces = newNamespaces(snapshot)
+	s.volumes = placement.NewVolumes(snapshot)
+	if err := s.makeProfiles(); err != nil {
+		return nil, err
+	}
+	return s, s.makeQueue()
+}
+
+func (s *Scheduler) makeProfiles() error {
+	registry := DefaultRegistry()
+	if err := registry.Merge(s.o.Plugins); err != nil {
+		return err
+	}
+	profiles := defaulted(s.o.Profiles)
+	if err := checkProfiles(profiles); err != nil {
+		return err
+	}
+	first := ""
+	for k, p := range profiles {
+		f, err := newFramework(s, p, registry)
+		if err != nil {
+			return fmt.Errorf("profile %q: %w", p.SchedulerName, err)
+		}
+		if k == 0 {
+			first = p.SchedulerName
+		} else if have, want := f.queueSort.Name(), s.profiles[first].queueSort.Name(); have != want {
+			return fmt.Errorf("different queue sort plugins for profile %q: %q, first: %q", p.SchedulerName, have, want)
+		}
+		s.profiles[p.SchedulerName] = f
+	}
+	s.o.Profiles = profiles
+	return nil
+}
+
+func (s *Scheduler) makeQueue() error {
+	o := queue.Options{
+		InitialBackoff: s.o.InitialBackoff, MaxBackoff: s.o.MaxBackoff, Leftover: s.o.Leftover,
+		Profiles: map[string]queue.Profile{}, Less: s.profiles[s.o.Profiles[0].SchedulerName].less(),
+		Known: func(pod *v1.Pod) (string, bool) {
+			if p := s.o.Client.Pod(pod.Namespace, pod.Name); p != nil {
+				return p.Spec.NodeName, true
+			}
+			return "", false
+		},
+	}
+	for name, f := range s.profiles {
+		events, err := f.events()
+		if err != nil {
+			return err
+		}
+		if len(s.o.Extenders) > 0 {
+			events = append(events, queue.UnregisteredEvents("Extender")...)
+		}
+		p := queue.Profile{Events: events}
+		for _, plugin := range f.preEnqueue {
+			p.Gates = append(p.Gates, f.gate(plugin))
+		}
+		o.Profiles[name] = p
+	}
+	q, err := queue.New(o)
+	if err != nil {
+		return err
+	}
+	s.queue = NewQueue(q, s.clock, s.moved)
+	return nil
+}
+
+func (s *Scheduler) moved(moves []queue.Move) {
+	s.countMoves(moves)
+	if s.o.OnMove != nil {
+		now := s.clock.Now()
+		for _, m := range moves {
+			s.o.OnMove(m, now)
+		}
+	}
+}
+
+// Profile returns the framework of a schedulerName, nil when there is none.
+func (s *Scheduler) Profile(name string) *Framework { return s.profiles[name] }
+
+// Waiting returns the number of pods that wait on Permit.
+func (s *Scheduler) Waiting() int { return len(s.waiting.list()) }
+
+// Queue returns the queue, to be looked at.
+func (s *Scheduler) Queue() *Queue { return s.queue }
+
+// Run schedules until the context ends, then closes the plugins. Binding cycles that run then are not waited for.
+func (s *Scheduler) Run(ctx context.Context) error {
+	go s.tick(ctx)
+	for s.ScheduleOne(ctx) {
+	}
+	return s.Close()
+}
+
+// tick lets time pass: every second, as kube-scheduler's timers do.
+func (s *Scheduler) tick(ctx context.Context) {
+	for {
+		s.Tick()
+		select {
+		case <-s.clock.After(time.Second):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Tick does what is due now: backoffs end, pods that waited too long on Permit are rejected, assumed pods expire. Run calls
+// it every second; who drives the scheduler step by step calls it at Next.
+func (s *Scheduler) Tick() {
+	now := s.clock.Now()
+	s.queue.Advance()
+	s.waiting.expire(now)
+	for _, p := range s.cache.expire(now) {
+		s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podName(p), p.Spec.NodeName))
+		s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: p})
+	}
+}
+
+// Next returns when Tick will have something to do; false when only events can bring it.
+func (s *Scheduler) Next() (at time.Time, ok bool) {
+	see := func(t time.Time, found bool) {
+		if found && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	s.queue.Read(func(q *queue.Queue) { see(q.Next(s.clock.Now())) })
+	see(s.waiting.next())
+	see(s.cache.next())
+	return at, ok
+}
+
+// Close closes the queue and the plugins.
+func (s *Scheduler) Close() error {
+	s.queue.Close()
+	var errs []error
+	for _, name := range sortedKeys(s.profiles) {
+		errs = append(errs, s.profiles[name].close())
+	}
+	return errors.Join(errs...)
+}
+
+// View lets a function look at the cluster as the next scheduling cycle will see it, between two cycles. It must keep
+// nothing. Changes of its own must be taken back before it returns.
+func (s *Scheduler) View(look func(c *cluster.Snapshot)) {
+	s.cycle.Lock()
+	defer s.cycle.Unlock()
+	if err := s.refresh(); err != nil {
+		s.report(err)
+	}
+	look(s.snapshot)
+}
+
+func (s *Scheduler) refresh() error {
+	nodes, err := s.cache.refresh(s.snapshot)
+	s.nodes.follow(s.snapshot, nodes)
+	return err
+}
+
+// start runs a task beside the scheduling cycles.
+func (s *Scheduler) start(task func()) {
+	run := func() {
+		s.goroutines(1)
+		defer s.goroutines(-1)
+		defer func() {
+			if r := recover(); r != nil {
+				s.report(fmt.Errorf("panic: %v", r))
+			}
+		}()
+		task()
+	}
+	if s.o.Go != nil {
+		s.o.Go(run)
+		return
+	}
+	go run()
+}
+
+func (s *Scheduler) report(err error) {
+	if err != nil && s.o.OnError != nil {
+		s.o.OnError(err)
+	}
+}
+
+func (s *Scheduler) event(pod *v1.Pod, kind, reason, action, note string) {
+	if s.o.Recorder != nil {
+		s.o.Recorder.Event(pod, kind, reason, action, note)
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+func compareNames(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/score"
+)
+
+// This file runs PreScore, Score, NormalizeScore and the extenders' scores.
+
+// choose ranks the candidates, of which there are two at least, and returns the best with its total.
+func (f *Framework) choose(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) (*NodeInfo, int64, error) {
+	s := f.s
+	totals, err := f.totals(ctx, state, pod, nodes)
+	if err != nil {
+		return nil, 0, err
+	}
+	var tie func([]int) int
+	if s.o.Tie != nil {
+		tie = func(tied []int) int { return s.o.Tie(len(tied)) }
+	}
+	best := score.Best(totals, tie)
+	return nodes[best], totals[best], nil
+}
+
+func (f *Framework) totals(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) ([]int64, error) {
+	names := make([]string, len(nodes))
+	for k, n := range nodes {
+		names[k] = n.Node.Name
+	}
+	var columns []score.Column
+	if len(f.score) > 0 {
+		columns = []score.Column{}
+	}
+	if len(f.score)+len(f.s.o.Extenders) > 0 {
+		if err := f.runPreScore(ctx, state, pod, nodes); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range f.score {
+		if state.skipScore[p.Name()] {
+			continue
+		}
+		c, err := f.runScore(ctx, state, pod, p, nodes)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, c)
+	}
+	for k := range columns {
+		if err := f.normalize(ctx, state, pod, &columns[k], nodes); err != nil {
+			return nil, err
+		}
+	}
+	return score.Totals(names, columns, f.s.extenderScores(ctx, pod, nodes))
+}
+
+func (f *Framework) runPreScore(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) error {
+	for _, p := range f.preScore {
+		st := f.status(ctx, PreScore, p, func(ctx context.Context) *Status { return p.PreScore(ctx, state, pod, nodes) })
+		switch st.Code() {
+		case Success:
+		case Skip:
+			state.skipScore[p.Name()] = true
+		default:
+			return fmt.Errorf("running PreScore plugin %q: %w", p.Name(), st.failure())
+		}
+	}
+	return nil
+}
+
+func (f *Framework) runScore(ctx context.Context, state *State, pod *v1.Pod, p weighted, nodes []*NodeInfo) (score.Column, error) {
+	c := score.Column{Plugin: p.Name(), Weight: p.weight, Raw: make([]int64, len(nodes)), Scores: make([]int64, len(nodes))}
+	for k, n := range nodes {
+		raw, st := call(f, ctx, Score, p.ScorePlugin, func(ctx context.Context) (int64, *Status) { return p.Score(ctx, state, pod, n) })
+		if !st.Success() {
+			return c, fmt.Errorf("running Score plugins: plugin %q failed with: %w", p.Name(), st.failure())
+		}
+		c.Raw[k], c.Scores[k] = raw, raw
+	}
+	return c, nil
+}
+
+func (f *Framework) normalize(ctx context.Context, state *State, pod *v1.Pod, c *score.Column, nodes []*NodeInfo) error {
+	p := f.plugins[c.Plugin]
+	norm, ok := p.(NormalizePlugin)
+	if !ok {
+		return nil
+	}
+	scores := make([]NodeScore, len(nodes))
+	for k, n := range nodes {
+		scores[k] = NodeScore{n.Node.Name, c.Raw[k], n.Slot}
+	}
+	st := f.status(ctx, "NormalizeScore", p, func(ctx context.Context) *Status { return norm.NormalizeScores(ctx, state, pod, scores) })
+	if !st.Success() {
+		return fmt.Errorf("running Normalize on Score plugins: plugin %q failed with: %w", p.Name(), st.failure())
+	}
+	for k := range scores {
+		c.Scores[k] = scores[k].Score
+	}
+	return nil
+}
+
+// extenderScores asks the extenders that prioritize; those that fail count nothing.
+func (s *Scheduler) extenderScores(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo) []score.ExtenderScores {
+	var out []score.ExtenderScores
+	for _, e := range s.o.Extenders {
+		if out == nil {
+			out = []score.ExtenderScores{}
+		}
+		if !e.Offers(PrioritizeVerb) || !e.Interested(pod) {
+			continue
+		}
+		scores, weight, err := e.Prioritize(ctx, pod, objects(nodes))
+		if err != nil {
+			s.report(fmt.Errorf("extender %s: %w", e.Name(), err))
+			continue
+		}
+		out = append(out, score.ExtenderScores{Name: e.Name(), Weight: weight, Scores: scores})
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"errors"
+	"maps"
+	"sync"
+
+	"github.com/podberth/podberth/queue"
+)
+
+// ErrNotFound is what reading a key says that was not written in this attempt.
+var ErrNotFound = errors.New("not found")
+
+// State is what the plugins of one attempt leave for each other, from PreFilter to PostBind. Plugins reach their values
+// through typed keys; nobody else's type assertions can fail. It is safe for concurrent use, the values in it are not.
+type State struct {
+	mu     sync.Mutex
+	values map[any]cell
+
+	// PodsToActivate are sent to active at the end of a successful scheduling cycle, and again after binding.
+	PodsToActivate queue.PodsToActivate
+
+	skipFilter, skipScore, skipPreBind, parallel map[string]bool // by plugin name
+}
+
+type cell struct {
+	value any
+	clone func() any // nil: shared
+}
+
+// NewState returns an empty state.
+func NewState() *State {
+	return &State{
+		values: map[any]cell{}, skipFilter: map[string]bool{}, skipScore: map[string]bool{},
+		skipPreBind: map[string]bool{}, parallel: map[string]bool{},
+	}
+}
+
+// Clone returns a copy for what-if questions: values that have a method Clone are copied through it, others are shared, as
+// is what PreFilter and PreScore said about skipping. The clone of nil is nil.
+func (s *State) Clone() *State {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &State{
+		values: maps.Clone(s.values), skipFilter: s.skipFilter, skipScore: s.skipScore,
+		skipPreBind: s.skipPreBind, parallel: s.parallel,
+	}
+	for k, v := range c.values {
+		if v.clone != nil {
+			v.value = v.clone()
+			c.values[k] = v
+		}
+	}
+	return c
+}
+
+// Key names one value of type T in a State. Keys are compared by identity: make one with NewKey and share it between the
+// plugins that use the value.
+type Key[T any] struct{ name string }
+
+// NewKey returns a key. The name is for people.
+func NewKey[T any](name string) *Key[T] { return &Key[T]{name} }
+
+// String returns the name.
+func (k *Key[T]) String() string { return k.name }
+
+// Write sets the value. If T has a method Clone() T, clones of the state hold clones of the value.
+func (k *Key[T]) Write(s *State, value T) {
+	c := cell{value: value}
+	if cl, ok := any(value).(interface{ Clone() T }); ok {
+		c.clone = func() any { return cl.Clone() }
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[k] = c
+}
+
+// Read returns the value, or ErrNotFound.
+func (k *Key[T]) Read(s *State) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.values[k]; ok {
+		return c.value.(T), nil
+	}
+	var none T
+	return none, ErrNotFound
+}
+
+// Delete forgets the value.
+func (k *Key[T]) Delete(s *State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, k)
+}

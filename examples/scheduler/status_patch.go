@@ -1,0 +1,43 @@
+package scheduler
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// changes leaves out what the pod has already; now is its present version, nil when it is gone. With a change of the
+// nomination or the condition the condition is written along.
+func (p StatusPatch) changes(pod, now *v1.Pod) StatusPatch {
+	if now != nil {
+		pod = now
+	}
+	same := slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == p.Condition.Type && c.Status == p.Condition.Status && c.Reason == p.Condition.Reason && c.Message == p.Condition.Message
+	})
+	if p.NominatedNode != nil && *p.NominatedNode == pod.Status.NominatedNodeName {
+		p.NominatedNode = nil
+	}
+	if same && p.NominatedNode == nil {
+		return StatusPatch{}
+	}
+	return p
+}
+
+// Apply returns a copy of the pod with the patch applied.
+func (p StatusPatch) Apply(pod *v1.Pod) *v1.Pod {
+	c := *pod
+	if p.NominatedNode != nil {
+		c.Status.NominatedNodeName = *p.NominatedNode
+	}
+	if p.Condition != nil {
+		c.Status.Conditions = slices.Clone(pod.Status.Conditions)
+		k := slices.IndexFunc(c.Status.Conditions, func(x v1.PodCondition) bool { return x.Type == p.Condition.Type })
+		if k >= 0 {
+			c.Status.Conditions[k] = *p.Condition
+		} else {
+			c.Status.Conditions = append(c.Status.Conditions, *p.Condition)
+		}
+	}
+	return &c
+}

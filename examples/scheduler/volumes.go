@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement"
+)
+
+// volumeBinding is VolumeBinding at all its points: which volumes a pod gets is decided with the node, reserved so that no
+// other pod is promised the same, and written before the pod is bound.
+type volumeBinding struct{ podFilter }
+
+// decided holds what has to happen to the pod's claims on the node chosen.
+var decided = NewKey[volume.Decision]("VolumeBinding decision")
+
+func (volumeBinding) libraryScore() placement.ScorePlugin { return nil }
+
+// PreScore skips: scoring volumes by capacity is off by default.
+func (volumeBinding) PreScore(context.Context, *State, *v1.Pod, []*NodeInfo) *Status {
+	return NewStatus(Skip)
+}
+
+// Score is never asked.
+func (volumeBinding) Score(context.Context, *State, *v1.Pod, *NodeInfo) (int64, *Status) {
+	return 0, nil
+}
+
+// Reserve promises the volumes to the pod.
+func (p volumeBinding) Reserve(_ context.Context, s *State, pod *v1.Pod, node string) *Status {
+	slot := p.h.s.snapshot.Slot(node)
+	d, err := decided.Read(s)
+	if err != nil {
+		x, err := p.key.Read(s)
+		if err != nil {
+			return nil // the plan found nothing to do
+		}
+		b, ok := x.predicate.(interface {
+			Bindings(i int) (volume.Decision, bool)
+		})
+		if !ok {
+			return nil // the pod has no claims
+		}
+		d, _ = b.Bindings(slot)
+		decided.Write(s, d)
+	}
+	return AsStatus(p.h.s.volumes.Reserve(pod, slot, d))
+}
+
+// Unreserve takes the promise back.
+func (p volumeBinding) Unreserve(_ context.Context, _ *State, pod *v1.Pod, _ string) { p.release(pod) }
+
+// release forgets the promise at the start of the next scheduling cycle.
+func (p volumeBinding) release(pod *v1.Pod) {
+	s := p.h.s
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	s.cache.later(func(*cluster.Snapshot) error { s.volumes.Unreserve(pod); return nil })
+}
+
+// PreBindPreFlight skips pods whose claims are bound already.
+func (volumeBinding) PreBindPreFlight(_ context.Context, s *State, _ *v1.Pod, _ string) (bool, *Status) {
+	if d, err := decided.Read(s); err != nil || d.Empty() {
+		return false, NewStatus(Skip)
+	}
+	return true, nil
+}
+
+// PreBind lets the volumes be bound and waits for it.
+func (p volumeBinding) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ string) *Status {
+	d, err := decided.Read(s)
+	if err == nil {
+		err = p.h.s.o.Client.BindVolumes(ctx, pod, d)
+	}
+	if err != nil {
+		return AsStatus(err)
+	}
+	p.release(pod) // the cluster shows it now
+	return nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/podberth/podberth/placement"
+)
+
+// howMany answers how many more pods like one of the input fit into the cluster as it is, no pending pod placed.
+func howMany(out io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
+	pod := w.pods[o.howMany]
+	if pod == nil {
+		return false, fmt.Errorf("-how-many: Not found: %q: no pod of that namespace and name", o.howMany)
+	}
+	c := *pod
+	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
+	plan, err := placement.New(w.snapshot, profile)
+	if err != nil {
+		return false, err
+	}
+	room, err := plan.HowMany(&c, 0)
+	if err != nil {
+		return false, err
+	}
+	if o.output == "json" || o.output == "yaml" {
+		return room.Count == 0, writeData(out, struct {
+			Pod string `json:"pod"`
+			placement.Room
+		}{o.howMany, room}, o.output)
+	}
+	fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", room.Count, o.howMany)
+	if room.Count > 0 {
+		count := map[string]int{}
+		for _, n := range room.Nodes {
+			count[n]++
+		}
+		t := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+		fmt.Fprintln(t, "NODE\tPODS")
+		for _, n := range sortedKeys(count) {
+			fmt.Fprintf(t, "%s\t%d\n", n, count[n])
+		}
+		if err := t.Flush(); err != nil {
+			return false, err
+		}
+	}
+	if room.Stop != nil {
+		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())
+	}
+	return room.Count == 0, nil
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/queue"
+)
+
+// Outcomes of an attempt.
+const (
+	outcomeScheduled     = "Scheduled"
+	outcomeUnschedulable = "Unschedulable"
+	outcomeGated         = "Gated"
+	outcomeError         = "Error"
+)
+
+// gatedMessage is what the API server says of a pod with scheduling gates.
+const gatedMessage = "Scheduling is blocked due to non-empty scheduling gates"
+
+// entry is one attempt, in the form in which it is printed.
+type entry struct {
+	Pod           string                 `json:"pod"`
+	SchedulerName string                 `json:"schedulerName"`
+	Priority      int32                  `json:"priority"`
+	Outcome       string                 `json:"outcome"`
+	Node          string                 `json:"node,omitempty"`
+	Message       string                 `json:"message,omitempty"`
+	NominatedNode string                 `json:"nominatedNode,omitempty"`
+	Victims       []string               `json:"victims,omitempty"`
+	Nodes         []placement.NodeReport `json:"nodes,omitempty"`
+
+	evaluated, feasible int
+	total               int64
+}
+
+// same reports whether an entry says nothing new after another.
+func (e entry) same(o entry) bool {
+	return e.Outcome == o.Outcome && e.Node == o.Node && e.Message == o.Message && slices.Equal(e.Victims, o.Victims)
+}
+
+// simulation is one run.
+type simulation struct {
+	w        *world
+	o        options
+	timeline []event
+	begin    time.Time
+
+	entries []entry
+	last    map[string]entry                  // by pod
+	tried   map[string]int                    // the world's changes at a pod's last attempt
+	gated   []*v1.Pod                         // of the input, not told of yet
+	place   map[string]int                    // of the pods of the input in the order of the queue
+	tables  map[string][]placement.NodeReport // of attempts that run, by pod
+	log     strings.Builder
+	notes   []string // warnings
+	errs    []error
+
+	stop    string // the pod before whose first attempt to stop
+	explain func(pod *v1.Pod, c *cluster.Snapshot)
+	stopped bool
+}
+
+// newSimulation starts the scheduler over the world.
+func newSimulation(w *world, o options, timeline []event, setup scheduler.Options) (*simulation, error) {
+	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, last: map[string]entry{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
+	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
+	setup.OnResult, setup.OnAttempt = x.result, x.attempt
+	setup.OnError = func(err error) { x.errs = append(x.errs, err) }
+	if o.seed != 0 {
+		setup.Tie = rand.New(rand.NewPCG(o.seed, 0)).IntN
+	}
+	if o.log != "" {
+		setup.OnMove = func(m queue.Move, _ time.Time) { x.logf("%v", m) }
+	}
+	var err error
+	if w.s, err = scheduler.New(w.snapshot, setup); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func (x *simulation) warn(format string, args ...any) {
+	x.notes = append(x.notes, fmt.Sprintf(format, args...))
+}
+
+func (x *simulation) logf(format string, args ...any) {
+	fmt.Fprintf(&x.log, "%.3fs "+format+"\n", append([]any{x.w.now.Sub(x.begin).Seconds()}, args...)...)
+}
+
+// run plays everything out: until nothing is active or backing off, no pod is leaving and the timeline is over. What has
+// been tried since the cluster last changed, and only rests after an error, would fail the same way again.
+func (x *simulation) run(ctx context.Context) error {
+	if x.o.grace {
+		for _, name := range sortedKeys(x.w.pods) {
+			if p := x.w.pods[name]; p.DeletionTimestamp != nil && p.Spec.NodeName != "" {
+				x.w.leave(p)
+			}
+		}
+	}
+	for k, p := range x.w.pending {
+		x.place[key(p)] = k
+		if len(p.Spec.SchedulingGates) > 0 {
+			x.gated = append(x.gated, p)
+		}
+		x.w.s.AddPod(p)
+	}
+	for !x.stopped {
+		if err := x.due(); err != nil {
+			return err
+		}
+		for !x.stopped && x.w.s.TryScheduleOne(ctx) {
+			x.w.work()
+		}
+		next, more := x.next()
+		if !more {
+			break
+		}
+		x.w.now = next
+	}
+	x.tellGated(len(x.w.pending))
+	return errors.Join(x.errs...)
+}
+
+// due does what the present time brings.
+func (x *simulation) due() error {
+	x.w.depart()
+	for len(x.timeline) > 0 && !x.begin.Add(x.timeline[0].at).After(x.w.now) {
+		e := x.timeline[0]
+		x.timeline = x.timeline[1:]
+		if err := x.apply(e); err != nil {
+			return err
+		}
+	}
+	x.w.s.Tick()
+	x.w.work()
+	return nil
+}
+
+// next returns the time to go on at, and false when the run is over.
+func (x *simulation) next() (at time.Time, more bool) {
+	see := func(t time.Time) {
+		if !more || t.Before(at) {
+			at, more = t, true
+		}
+	}
+	if len(x.w.leaving) > 0 {
+		see(x.w.leaving[0].at)
+	}
+	if len(x.timeline) > 0 {
+		see(x.begin.Add(x.timeline[0].at))
+	}
+	if t, ok := x.w.s.Next(); ok && (more || x.hopeful() || x.w.s.Waiting() > 0) {
+		see(t)
+	}
+	return at, more
+}
+
+// hopeful reports whether a pod backs off that may have a chance.
+func (x *simulation) hopeful() (found bool) {
+	x.w.s.Queue().Read(func(q *queue.Queue) {
+		if q.Counts().Backoff == 0 {
+			return
+		}
+		for _, st := range q.All(x.w.now) {
+			found = found || st.Place == queue.Backoff || st.Place == queue.ErrorBackoff && x.tried[key(st.Pod)] != x.w.changes
+		}
+	})
+	return found
+}
+
+// attempt is called at the beginning of each scheduling cycle.
+func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
+	if k, ok := x.place[key(pod)]; ok && x.last[key(pod)].Pod == "" {
+		x.tellGated(k)
+	}
+	x.tried[key(pod)] = x.w.changes
+	switch {
+	case x.explain != nil && key(pod) == x.o.explain && !x.stopped:
+		x.stopped = true
+		x.explain(pod, c)
+	case x.o.detail:
+		var err error
+		if x.tables[key(pod)], err = x.report(pod, c); err != nil {
+			x.errs = append(x.errs, err)
+		}
+	}
+}
+
+// report asks every plugin about every node.
+func (x *simulation) report(pod *v1.Pod, c *cluster.Snapshot) ([]placement.NodeReport, error) {
+	plan, err := x.plan(pod, c)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Table(pod)
+}
+
+// plan makes a plan of the pod's profile over the cluster.
+func (x *simulation) plan(pod *v1.Pod, c *cluster.Snapshot) (*placement.Plan, error) {
+	return placement.New(c, x.w.s.Profile(schedulerName(pod)).Placement())
+}
+
+func schedulerName(p *v1.Pod) string {
+	if p.Spec.SchedulerName == "" {
+		return v1.DefaultSchedulerName
+	}
+	return p.Spec.SchedulerName
+}
+
+// tellGated adds the entries of gated pods that stand in front of place k in the queue.
+func (x *simulation) tellGated(k int) {
+	for len(x.gated) > 0 && x.place[key(x.gated[0])] <= k {
+		x.add(gatedEntry(x.gated[0]))
+		x.gated = x.gated[1:]
+	}
+}
+
+func gatedEntry(p *v1.Pod) entry {
+	return entry{Pod: key(p), SchedulerName: schedulerName(p), Priority: preemption.Priority(p), Outcome: outcomeGated, Message: gatedMessage}
+}
+
+// result is called at the end of each attempt.
+func (x *simulation) result(r scheduler.Result) {
+	e := entry{
+		Pod: key(r.Pod), SchedulerName: r.Profile, Priority: preemption.Priority(r.Pod), Outcome: string(r.Outcome), Node: r.Node,
+		Message: r.Message, NominatedNode: r.Nominated, evaluated: r.Evaluated, feasible: r.Feasible, total: r.Total, Nodes: x.tables[key(r.Pod)],
+	}
+	for _, v := range r.Victims {
+		e.Victims = append(e.Victims, key(v))
+	}
+	if x.o.log != "" {
+		x.logf("%s", e.line())
+	}
+	x.add(e)
+}
+
+// line is the attempt in the log.
+func (e entry) line() string {
+	out := fmt.Sprintf("%s: attempt: %s", e.Pod, e.Outcome)
+	if e.Node != "" {
+		out += " on " + e.Node
+	}
+	if e.Message != "" {
+		out += ": " + e.Message
+	}
+	if e.NominatedNode != "" {
+		out += fmt.Sprintf(" (nominated %s, victims %s)", e.NominatedNode, strings.Join(e.Victims, ","))
+	}
+	return out
+}
+
+// add keeps an entry that says something new about its pod.
+func (x *simulation) add(e entry) {
+	if old, ok := x.last[e.Pod]; ok && e.same(old) {
+		return
+	}
+	x.last[e.Pod] = e
+	x.entries = append(x.entries, e)
+}

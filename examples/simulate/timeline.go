@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/dump"
+)
+
+// event is one line of a timeline: at a time after the beginning an object is added, updated or deleted.
+type event struct {
+	at     time.Duration
+	verb   string
+	object metav1.Object
+	where  string
+}
+
+// readTimeline reads a list of events: at (a duration such as 1m30s, or seconds) and add, update or delete with an object.
+// Events of one time keep their order.
+func readTimeline(path string) ([]event, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var raw []map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, fmt.Errorf("%s: must be a list of events with at and one of add, update, delete", path)
+	}
+	var out []event
+	for k, fields := range raw {
+		e, err := readEvent(fields, fmt.Sprintf("%s: event %d", path, k+1))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	slices.SortStableFunc(out, func(a, b event) int { return int(a.at - b.at) })
+	return out, nil
+}
+
+func readEvent(fields map[string]json.RawMessage, where string) (e event, err error) {
+	e.where = where
+	if e.at, err = readTime(fields["at"]); err != nil {
+		return e, fmt.Errorf("%s: at: %w", where, err)
+	}
+	for _, name := range sortedKeys(fields) {
+		switch {
+		case name == "at":
+		case name != "add" && name != "update" && name != "delete":
+			return e, fmt.Errorf("%s: %s: Unsupported value: must be at, add, update or delete", where, name)
+		case e.verb != "":
+			return e, fmt.Errorf("%s: %s: Forbidden: an event has one of add, update, delete", where, name)
+		default:
+			e.verb = name
+			if e.object, err = dump.Object(fields[name], where+": "+name); err != nil {
+				return e, err
+			}
+		}
+	}
+	if e.verb == "" {
+		return e, fmt.Errorf("%s: Required value: one of add, update, delete", where)
+	}
+	return e, nil
+}
+
+func readTime(data json.RawMessage) (time.Duration, error) {
+	if data == nil {
+		return 0, fmt.Errorf("Required value: when, as in 1m30s")
+	}
+	var seconds float64
+	if json.Unmarshal(data, &seconds) == nil && seconds >= 0 && seconds < 1e9 {
+		return time.Duration(seconds * float64(time.Second)), nil
+	}
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+			return d, nil
+		}
+	}
+	return 0, fmt.Errorf("Invalid value: %s: must be a duration since the beginning, such as 1m30s, or seconds, and not negative", bytes.TrimSpace(data))
+}
+
+// apply lets an event happen.
+func (x *simulation) apply(e event) error {
+	if x.o.log != "" {
+		x.logf("%s %s", e.verb, named(e.object))
+	}
+	x.w.changes++
+	switch o := e.object.(type) {
+	case *v1.Pod:
+		return x.applyPod(e, o)
+	case *v1.Node:
+		return x.applyNode(e, o)
+	}
+	return x.applyOther(e)
+}
+
+func named(o metav1.Object) string {
+	kind := reflect.TypeOf(o).Elem().Name()
+	if o.GetNamespace() == "" {
+		return kind + " " + o.GetName()
+	}
+	return kind + " " + key(o)
+}
+
+func (e event) taken() error {
+	return fmt.Errorf("%s: metadata.name: Duplicate value: %q: there is such an object at that time", e.where, e.object.GetName())
+}
+
+func (e event) missing() error {
+	return fmt.Errorf("%s: Not found: %s: there is no such object at that time", e.where, named(e.object))
+}
+
+func (x *simulation) applyPod(e event, p *v1.Pod) error {
+	w, old := x.w, x.w.pods[key(e.object)]
+	switch e.verb {
+	case "add":
+		if old != nil {
+			return e.taken()
+		}
+		return x.addPod(e, p)
+	case "delete":
+		if old == nil {
+			x.warn("%v", e.missing())
+			return nil
+		}
+		w.remove(old)
+		return nil
+	}
+	if old == nil {
+		x.warn("%v", e.missing())
+		return nil
+	}
+	next := *p
+	next.UID, next.CreationTimestamp = old.UID, old.CreationTimestamp
+	if next.Spec.NodeName == "" {
+		next.Spec.NodeName = old.Spec.NodeName
+	}
+	if next.Spec.Priority == nil {
+		next.Spec.Priority, next.Spec.PreemptionPolicy = old.Spec.Priority, old.Spec.PreemptionPolicy
+	}
+	if isZero(next.Status) {
+		next.Status = old.Status
+	}
+	if cluster.Finished(&next) {
+		delete(w.pods, key(&next))
+		w.s.UpdatePod(old, &next)
+		return nil
+	}
+	w.store(&next)
+	return nil
+}
+
+func (x *simulation) addPod(e event, p *v1.Pod) (err error) {
+	w := x.w
+	if p.UID == "" {
+		p.UID = types.UID(fmt.Sprintf("%s@%v", key(p), e.at))
+	}
+	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {
+		if p, err = admit(p, w.objects); err != nil {
+			return fmt.Errorf("%s: %w", e.where, err)
+		}
+	}
+	if known := w.objects.Namespaces; !slices.ContainsFunc(known, func(n *v1.Namespace) bool { return n.Name == p.Namespace }) {
+		n := namespace(p.Namespace)
+		w.objects.Namespaces = append(known, n)
+		w.s.Set(nil, n)
+	}
+	w.pods[key(p)] = p
+	w.s.AddPod(p)
+	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 && w.s.Profile(schedulerName(p)) != nil {
+		x.add(gatedEntry(p))
+	}
+	return nil
+}
+
+func (x *simulation) applyNode(e event, n *v1.Node) error {
+	w, old := x.w, x.w.nodes[n.Name]
+	switch e.verb {
+	case "add":
+		if old != nil {
+			return e.taken()
+		}
+		w.nodes[n.Name] = n
+		w.s.AddNode(n)
+		return nil
+	}
+	if old == nil {
+		return e.missing()
+	}
+	if e.verb == "delete" {
+		delete(w.nodes, n.Name)
+		w.s.DeleteNode(old)
+		return nil
+	}
+	next := *n
+	if isZero(next.Status) {
+		next.Status = old.Status
+	}
+	w.nodes[n.Name] = &next
+	w.s.UpdateNode(old, &next)
+	return nil
+}
+
+func (x *simulation) applyOther(e event) error {
+	w, name := x.w, named(e.object)
+	old := w.others[name]
+	switch {
+	case e.verb == "add" && old != nil:
+		return e.taken()
+	case e.verb != "add" && old == nil:
+		return e.missing()
+	case e.verb == "delete":
+		delete(w.others, name)
+		w.s.Unset(old)
+	default:
+		w.others[name] = e.object
+		w.s.Set(old, e.object)
+	}
+	switch o := e.object.(type) {
+	case *policyv1.PodDisruptionBudget:
+		w.budgets = slices.DeleteFunc(slices.Clone(w.budgets), func(b *policyv1.PodDisruptionBudget) bool { return key(b) == key(o) })
+		if e.verb != "delete" {
+			w.addBudget(o)
+		}
+		w.synced = nil
+	case *schedulingv1.PriorityClass:
+		w.objects.PriorityClasses = slices.DeleteFunc(slices.Clone(w.objects.PriorityClasses), func(c *schedulingv1.PriorityClass) bool { return c.Name == o.Name })
+		if e.verb != "delete" {
+			w.objects.PriorityClasses = append(w.objects.PriorityClasses, o)
+		}
+	}
+	return nil
+}
+
+func isZero(v any) bool { return reflect.ValueOf(v).IsZero() }

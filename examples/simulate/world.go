@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/scheduler"
+)
+
+// world is the simulated cluster: the API server's pods and nodes, the kubelets, which run a pod as soon as it is bound and
+// let it go when its time is over, and virtual time. It is the scheduler's client.
+type world struct {
+	now     time.Time
+	grace   bool // victims run out their grace periods
+	pods    map[string]*v1.Pod
+	nodes   map[string]*v1.Node
+	others  map[string]metav1.Object
+	pending []*v1.Pod // of the input, in the order of the queue
+	leaving []leaving // by time
+	tasks   []func()
+	changes int // of what could make a pod schedulable
+
+	snapshot *cluster.Snapshot // until the scheduler takes it
+	s        *scheduler.Scheduler
+
+	budgets   []*policyv1.PodDisruptionBudget
+	computed  map[*policyv1.PodDisruptionBudget]bool // without a status in the input
+	workloads *disruption.Workloads
+	objects   *dump.Objects
+	synced    *disruption.Budgets
+	syncedAt  int
+}
+
+// leaving is a terminating pod and when it will be gone.
+type leaving struct {
+	key string
+	uid types.UID
+	at  time.Time
+}
+
+const defaultGrace = 30 * time.Second
+
+func key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+// Now is virtual time.
+func (w *world) Now() time.Time { return w.now }
+
+// After never comes: nothing waits in virtual time.
+func (w *world) After(time.Duration) <-chan time.Time { return nil }
+
+// later keeps a task for the end of the scheduling cycle.
+func (w *world) later(task func()) { w.tasks = append(w.tasks, task) }
+
+// work runs the tasks and what they bring.
+func (w *world) work() {
+	for len(w.tasks) > 0 {
+		task := w.tasks[0]
+		w.tasks = w.tasks[1:]
+		task()
+	}
+}
+
+// Pod returns the pod as the API server has it.
+func (w *world) Pod(namespace, name string) *v1.Pod { return w.pods[namespace+"/"+name] }
+
+// store replaces a pod and tells the scheduler.
+func (w *world) store(pod *v1.Pod) {
+	old := w.pods[key(pod)]
+	w.pods[key(pod)] = pod
+	w.s.UpdatePod(old, pod)
+}
+
+// Bind assigns the pod; its kubelet runs it at once.
+func (w *world) Bind(_ context.Context, pod *v1.Pod, node string) error {
+	now := w.pods[key(pod)]
+	if now == nil || now.UID != pod.UID {
+		return scheduler.ErrGone
+	}
+	none, at := "", metav1.NewTime(w.now)
+	bound := scheduler.StatusPatch{NominatedNode: &none, Condition: &v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue}}.Apply(now)
+	bound.Spec.NodeName = node
+	bound.Status.Phase, bound.Status.StartTime = v1.PodRunning, &at
+	bound.Status.Conditions = append(bound.Status.Conditions, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
+	w.changes++
+	w.store(bound)
+	return nil
+}
+
+// PatchStatus writes a part of the status.
+func (w *world) PatchStatus(_ context.Context, pod *v1.Pod, patch scheduler.StatusPatch) error {
+	now := w.pods[key(pod)]
+	if now == nil || now.UID != pod.UID {
+		return scheduler.ErrGone
+	}
+	w.store(patch.Apply(now))
+	return nil
+}
+
+// Delete deletes a pod: at once, or with -grace when its grace period is over.
+func (w *world) Delete(_ context.Context, pod *v1.Pod) error {
+	now := w.pods[key(pod)]
+	switch {
+	case now == nil || now.UID != pod.UID:
+		return scheduler.ErrGone
+	case now.DeletionTimestamp != nil:
+		return nil
+	}
+	period := defaultGrace
+	if g := now.Spec.TerminationGracePeriodSeconds; g != nil {
+		period = time.Duration(*g) * time.Second
+	}
+	if !w.grace || now.Spec.NodeName == "" || period <= 0 {
+		w.remove(now)
+		return nil
+	}
+	going := *now
+	at := metav1.NewTime(w.now.Add(period))
+	going.DeletionTimestamp = &at
+	w.leave(&going)
+	w.changes++
+	w.store(&going)
+	return nil
+}
+
+// leave notes when a terminating pod will be gone.
+func (w *world) leave(pod *v1.Pod) {
+	at := pod.DeletionTimestamp.Time
+	if at.Before(w.now) {
+		at = w.now
+	}
+	w.leaving = append(w.leaving, leaving{key(pod), pod.UID, at})
+	slices.SortStableFunc(w.leaving, func(a, b leaving) int { return a.at.Compare(b.at) })
+}
+
+// remove makes a pod gone.
+func (w *world) remove(pod *v1.Pod) {
+	w.changes++
+	delete(w.pods, key(pod))
+	w.s.DeletePod(pod)
+}
+
+// depart removes the pods whose time is over.
+func (w *world) depart() {
+	for len(w.leaving) > 0 && !w.leaving[0].at.After(w.now) {
+		l := w.leaving[0]
+		w.leaving = w.leaving[1:]
+		if p := w.pods[l.key]; p != nil && p.UID == l.uid {
+			w.remove(p)
+		}
+	}
+}
+
+// addBudget takes a disruption budget in. One without a status will be given one.
+func (w *world) addBudget(b *policyv1.PodDisruptionBudget) {
+	w.budgets = append(w.budgets, b)
+	s := b.Status
+	if s.ObservedGeneration == 0 && s.ExpectedPods == 0 && s.CurrentHealthy == 0 && s.DesiredHealthy == 0 && s.DisruptionsAllowed == 0 {
+		w.computed[b] = true
+	}
+}
+
+// disruptionBudgets are the budgets as the disruption controller has them now: those that came without a status follow the
+// pods.
+func (w *world) disruptionBudgets() *disruption.Budgets {
+	if w.synced != nil && (w.syncedAt == w.changes || len(w.computed) == 0) {
+		return w.synced
+	}
+	var pods []*v1.Pod
+	if len(w.computed) > 0 {
+		for _, p := range w.pods {
+			pods = append(pods, observed(p))
+		}
+		slices.SortFunc(pods, func(a, b *v1.Pod) int { return cmp.Compare(key(a), key(b)) })
+	}
+	list := make([]*policyv1.PodDisruptionBudget, len(w.budgets))
+	for k, b := range w.budgets {
+		list[k] = b
+		if w.computed[b] {
+			c := *b
+			c.Status = disruption.Sync(b, pods, w.workloads.Scale, w.now).Status
+			list[k] = &c
+		}
+	}
+	w.synced, w.syncedAt = disruption.NewBudgets(list, disruption.BudgetOptions{}), w.changes
+	return w.synced
+}
+
+// observed is a pod with the status that its kubelet would report. A running pod that the input gives no conditions counts
+// as ready.
+func observed(p *v1.Pod) *v1.Pod {
+	ready := slices.ContainsFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
+	if p.Spec.NodeName == "" || ready || p.Status.Phase == v1.PodPending {
+		return p
+	}
+	c := *p
+	c.Status.Conditions = append(slices.Clone(p.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
+	return &c
+}
