@@ -108,3 +108,64 @@ func benchProfile() Profile {
 	p.Sampling = AllNodes()
 	return p
 }
+
+// BenchmarkVerdicts is one plain pod's verdict over all nodes: every filter of the default profile, node by node.
+func BenchmarkVerdicts(b *testing.B) {
+	for _, nodes := range []int{5_000, 50_000} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			s := benchCluster(b, 0, nodes, 20)
+			p, err := New(s, benchProfile())
+			require.NoError(b, err)
+			a := p.Prepare(replica(0, 1, 1_000_000))
+			verdicts := a.Verdicts(nil, Options{})
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				verdicts = a.Verdicts(verdicts[:0], Options{})
+			}
+			if len(verdicts) != nodes || !verdicts[0].Allowed() {
+				b.Fatal("every node takes the pod")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nodes), "ns/node")
+		})
+	}
+}
+
+// BenchmarkDistinct decides pods each with a request, a label and a constraint of its own, over running pods like them.
+func BenchmarkDistinct(b *testing.B) {
+	const nodes = 5_000
+	distinct := func(i int, name string) *v1.Pod {
+		app := fmt.Sprintf("app-%d", i%20)
+		p := kinds[1+i%5].add(testkit.Pod(fmt.Sprintf("default/%s-%d", name, i)).Labels(fmt.Sprintf("app=%s,pod=%s-%d", app, name, i)), app).Obj()
+		p.Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=100m,memory=%d", 200<<20+i))
+		return p
+	}
+	var o cluster.Objects
+	for i := range nodes {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("node-%d", i)).Zone(fmt.Sprintf("zone-%d", i%3)).Capacity("cpu=32,memory=64Gi").Obj())
+	}
+	for i := range 2 * nodes {
+		p := distinct(i, "run")
+		p.Spec.NodeName = o.Nodes[i%nodes].Name
+		o.Pods = append(o.Pods, p)
+	}
+	s, err := cluster.New(o)
+	require.NoError(b, err)
+	p, err := New(s, benchProfile())
+	require.NoError(b, err)
+	var pods []*v1.Pod
+	for i := range 20_000 {
+		pods = append(pods, distinct(i, "new"))
+	}
+	n := 0
+	b.ResetTimer()
+	for b.Loop() {
+		d := p.Decide(pods[n], Options{})
+		if err := s.Assume(pods[n], d.Slot); err != nil {
+			b.Fatal(err)
+		}
+		if n++; n == len(pods) {
+			b.Fatal("more pods are needed for a run this long")
+		}
+	}
+}
