@@ -56,12 +56,7 @@ func Explain(pod *v1.Pod, o Options) []Part {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		before := clone(w.peak)
-		r := effectiveRequests(pod, c, !IsSidecar(c), o)
-		if IsSidecar(c) {
-			w.sidecar(r)
-		} else {
-			w.init(r)
-		}
+		w.step(c, effectiveRequests(pod, c, !IsSidecar(c), o))
 		for name, q := range w.peak {
 			if old, ok := before[name]; !ok || q.Cmp(old) > 0 {
 				steps[name] = c.Name

@@ -12,20 +12,7 @@ func Limits(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}
 	}
-	w := walk{}
-	for i := range pod.Spec.Containers {
-		w.container(effectiveLimits(pod, &pod.Spec.Containers[i], false, o))
-	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		r := effectiveLimits(pod, c, !IsSidecar(c), o)
-		if IsSidecar(c) {
-			w.sidecar(r)
-		} else {
-			w.init(r)
-		}
-	}
-	total := w.total()
+	total := ofContainers(pod, o, effectiveLimits)
 	if !o.IgnorePodLevel && pod.Spec.Resources != nil {
 		podLevelLimits(total, pod, o)
 	}

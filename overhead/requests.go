@@ -46,20 +46,7 @@ func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}
 	}
-	w := walk{}
-	for i := range pod.Spec.Containers {
-		w.container(effectiveRequests(pod, &pod.Spec.Containers[i], false, o))
-	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		r := effectiveRequests(pod, c, !IsSidecar(c), o)
-		if IsSidecar(c) {
-			w.sidecar(r)
-		} else {
-			w.init(r)
-		}
-	}
-	total := w.total()
+	total := ofContainers(pod, o, effectiveRequests)
 	if !o.IgnorePodLevel && podLevelRequests(pod) {
 		for name, q := range pod.Spec.Resources.Requests {
 			if PodLevelSupported(name) {
@@ -167,13 +154,14 @@ func (w *walk) container(r v1.ResourceList) {
 	add(w.sum, r)
 }
 
-func (w *walk) sidecar(r v1.ResourceList) {
-	w.container(r)
-	add(w.sidecars, r)
-	raise(w.peak, w.sidecars)
-}
-
-func (w *walk) init(r v1.ResourceList) {
+// step takes the next init container, which counts with r.
+func (w *walk) step(c *v1.Container, r v1.ResourceList) {
+	if IsSidecar(c) {
+		w.container(r)
+		add(w.sidecars, r)
+		raise(w.peak, w.sidecars)
+		return
+	}
 	w.container(nil)
 	need := clone(w.sidecars)
 	add(need, r)
@@ -184,6 +172,19 @@ func (w *walk) total() v1.ResourceList {
 	w.container(nil)
 	raise(w.sum, w.peak)
 	return w.sum
+}
+
+// ofContainers returns the result of a walk over the pod, in which effective says what each container counts with.
+func ofContainers(pod *v1.Pod, o Options, effective func(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) v1.ResourceList) v1.ResourceList {
+	w := walk{}
+	for i := range pod.Spec.Containers {
+		w.container(effective(pod, &pod.Spec.Containers[i], false, o))
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		w.step(c, effective(pod, c, !IsSidecar(c), o))
+	}
+	return w.total()
 }
 
 // add adds r to list, resource by resource.
