@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"math/rand"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
 )
 
 func kataFC(t testing.TB) *nodev1.RuntimeClass {
@@ -154,6 +156,32 @@ func TestMergeTolerations(t *testing.T) {
 			require.Equal(t, c.want, MergeTolerations(c.pod, c.class), c.why)
 		})
 	}
+}
+
+// The rule stands twice, so that neither package needs the other; it must be one rule.
+func TestMergeTolerationsIsThatOfTaints(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	random := func() []v1.Toleration {
+		list := make([]v1.Toleration, r.Intn(4))
+		for i := range list {
+			list[i] = v1.Toleration{
+				Key: []string{"", "a", "b"}[r.Intn(3)], Operator: []v1.TolerationOperator{"", "Equal", "Exists", "Gt"}[r.Intn(4)],
+				Value: []string{"", "v"}[r.Intn(2)], Effect: []v1.TaintEffect{"", "NoSchedule", "NoExecute"}[r.Intn(3)],
+			}
+			if n := int64(r.Intn(3)); n > 0 {
+				list[i].TolerationSeconds = &n
+			}
+		}
+		return list
+	}
+	shorter := 0
+	for range 20000 {
+		pod, class := random(), random()
+		got := MergeTolerations(pod, class)
+		require.Equal(t, taints.MergeTolerations(pod, class), got, "%v %v", pod, class)
+		shorter += bit(len(got) < len(pod)+len(class))
+	}
+	require.Greater(t, shorter, 1000, "tolerations are covered")
 }
 
 func TestValidateOverhead(t *testing.T) {
