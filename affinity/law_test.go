@@ -203,7 +203,6 @@ func TestPurity(t *testing.T) {
 		}
 		_, _ = affinity.CheckPod(p, w)
 		affinity.ValidatePod(p)
-		affinity.ValidateGatedUpdate(p, q)
 		affinity.Warnings(p)
 		affinity.MergeLabelKeys(p)
 		_ = affinity.RestrictNodeUpdate("n1", w.nodes[0], w.nodes[1])

@@ -75,42 +75,6 @@ func TestValidatePod(t *testing.T) {
 	})
 }
 
-func TestValidateGatedUpdate(t *testing.T) {
-	sel := func(kv map[string]string) *v1.Pod { return &v1.Pod{Spec: v1.PodSpec{NodeSelector: kv}} }
-	a, b := req("a", "In", "1"), req("b", "In", "1")
-	const only = "only additions are allowed (no mutations or deletions)"
-	for _, tc := range []struct {
-		name     string
-		old, new *v1.Pod
-		want     string
-	}{
-		{"selector added", sel(nil), sel(map[string]string{"a": "1"}), ""},
-		{"selector changed", sel(map[string]string{"a": "1"}), sel(map[string]string{"a": "2"}), "only additions to spec.nodeSelector are allowed (no mutations or deletions)"},
-		{"selector removed", sel(map[string]string{"a": "1"}), sel(nil), "only additions to spec.nodeSelector are allowed (no mutations or deletions)"},
-		{"terms set", requiring(nil), requiring(terms(exprs(a))), ""},
-		{"terms into none", requiring(terms()), requiring(terms(exprs(a))), ""},
-		{"term added", requiring(terms(exprs(a))), requiring(terms(exprs(a), exprs(b))), "no additions/deletions to non-empty NodeSelectorTerms list are allowed"},
-		{"terms removed", requiring(terms(exprs(a))), requiring(nil), "no additions/deletions to non-empty NodeSelectorTerms list are allowed"},
-		{"term extended", requiring(terms(exprs(a))), requiring(terms(exprs(a, b))), ""},
-		{"term extended in front", requiring(terms(exprs(a))), requiring(terms(exprs(b, a))), only},
-		{"term shortened", requiring(terms(exprs(a, b))), requiring(terms(exprs(a))), only},
-		{"empty term filled", requiring(terms(v1.NodeSelectorTerm{})), requiring(terms(exprs(a))), only},
-		{"preferred free", preferring(prefer(1, a)), preferring(prefer(2, b)), ""},
-		{"pod affinity", pod("d", "", "aff zone app=x"), pod("d", "", "aff zone app=y"), "field is immutable"},
-		{"pod anti-affinity", pod("d", "", "anti zone app=x"), pod("d", "", "anti zone app=y"), "field is immutable"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			errs := affinity.ValidateGatedUpdate(tc.old, tc.new)
-			if tc.want == "" {
-				require.Empty(t, errs)
-				return
-			}
-			require.Len(t, errs, 1)
-			require.Equal(t, tc.want, errs[0].Detail)
-		})
-	}
-}
-
 func TestWarnings(t *testing.T) {
 	p := pod("d", "", "aff zone nil", "panti 1 failure-domain.beta.kubernetes.io/zone app=x")
 	p.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux", "node-role.kubernetes.io/master": ""}
