@@ -84,7 +84,9 @@ func (e *PodEvaluator) WouldHelpNode(old, new *v1.Node) (bool, error) {
 //  4. a scheduled pod was deleted that matched all required anti-affinity terms, or all of whose own required
 //     anti-affinity terms match the rejected pod.
 //
-// An empty list of terms is never matched. The error is the Rejection of CompilePods; the queue treats an error as true.
+// A namespaceSelector is asked about a namespace without labels, whatever those of the pod's namespace are, unless
+// PodOptions.DocumentedNamespaceSelector is set; known is read with that option only. An empty list of terms is never
+// matched. The error is the Rejection of CompilePods; the queue treats an error as true.
 func (e *PodEvaluator) WouldHelpPod(known Namespaces, old, new *v1.Pod) (bool, error) {
 	if e.err != nil {
 		return true, e.err
@@ -102,30 +104,36 @@ func (e *PodEvaluator) WouldHelpPod(known Namespaces, old, new *v1.Pod) (bool, e
 	if pod.Spec.NodeName == "" && pod.Status.NominatedNodeName == "" {
 		return false, nil
 	}
-	namespaces := known.Namespaces()
 	switch {
 	case old == nil:
-		return allMatch(bindAll(e.affinity, namespaces, e.documented), new), nil
+		return e.all(e.affinity, new, known), nil
 	case new == nil:
-		if allMatch(bindAll(e.anti, namespaces, e.documented), old) {
+		if e.all(e.anti, old, known) {
 			return true, nil
 		}
 		terms := CompileTerms(old)
-		if terms == nil || len(terms.anti) == 0 {
-			return false, nil
-		}
-		own := func() map[string]string { return labelsOf(e.pod.Namespace, known) }
-		for i := range terms.anti {
-			if !terms.anti[i].matchesIn(e.pod, own) {
-				return false, nil
-			}
-		}
+		return terms != nil && unresolved(terms.anti, e.pod), nil
+	}
+	if !e.all(e.affinity, old, known) && e.all(e.affinity, new, known) {
 		return true, nil
 	}
-	affinity := bindAll(e.affinity, namespaces, e.documented)
-	if !allMatch(affinity, old) && allMatch(affinity, new) {
-		return true, nil
+	return e.all(e.anti, old, known) && !e.all(e.anti, new, known), nil
+}
+
+// all reports whether a pod matches all of the rejected pod's terms; none are never matched.
+func (e *PodEvaluator) all(terms []term, pod *v1.Pod, known Namespaces) bool {
+	if e.documented {
+		return allMatch(bindAll(terms, known.Namespaces(), true), pod)
 	}
-	anti := bindAll(e.anti, namespaces, e.documented)
-	return allMatch(anti, old) && !allMatch(anti, new), nil
+	return unresolved(terms, pod)
+}
+
+// unresolved is all as v1.36.3's hint has it: a namespaceSelector sees a namespace without labels.
+func unresolved(terms []term, pod *v1.Pod) bool {
+	for i := range terms {
+		if !terms[i].matchesIn(pod, func() map[string]string { return nil }) {
+			return false
+		}
+	}
+	return len(terms) > 0
 }

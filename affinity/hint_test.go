@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
 )
@@ -113,6 +114,32 @@ func TestPodHintPod(t *testing.T) {
 			require.Equal(t, tc.want, got)
 		})
 	}
+	t.Run("namespaceSelector", func(t *testing.T) {
+		for _, tc := range []struct {
+			name     string
+			selector *metav1.LabelSelector
+			want     bool
+		}{
+			{"empty", &metav1.LabelSelector{}, true},
+			{"asks for a label", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpExists}}}, false},
+			{"asks for the absence of one", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"z"}}}}, true},
+		} {
+			term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: tc.selector}
+			rejected, other := pod("d", ""), on(pod("o", ""))
+			rejected.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
+			e, err := affinity.CompilePods(rejected, affinity.PodOptions{})
+			require.NoError(t, err)
+			got, err := e.WouldHelpPod(w, other, nil)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got, "%s: namespaces have no labels in hints", tc.name)
+			other.Spec.Affinity = rejected.Spec.Affinity
+			e, err = affinity.CompilePods(pod("d", ""), affinity.PodOptions{})
+			require.NoError(t, err)
+			got, err = e.WouldHelpPod(w, other, nil)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got, "%s: in the deleted pod's terms, too", tc.name)
+		}
+	})
 	t.Run("parse error", func(t *testing.T) {
 		e, _ := affinity.CompilePods(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
 		got, err := e.WouldHelpPod(w, nil, on(pod("d", "")))

@@ -49,7 +49,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	if check == nil {
 		check = ps.First
 	}
-	f := Found{Next: s.Next}
+	f, outside := Found{Next: s.Next}, 0
 	if s.Nominated != nil {
 		i := *s.Nominated
 		r := check(i)
@@ -61,6 +61,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 			f.NominatedBy = ps[r.Predicate].Name()
 			if s.Nodes > len(s.Candidates) && !slices.Contains(s.Candidates, i) {
 				f.Rejected.Add(ps, r, i, 1) // its reasons count even where PreFilter plugins left the node out
+				outside = 1
 			}
 		}
 	}
@@ -97,6 +98,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 		nodes = n
 	}
 	f.Next = modulo(s.Next+f.Examined, nodes)
+	f.Examined += outside
 	return f
 }
 

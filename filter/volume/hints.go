@@ -66,7 +66,7 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 //   - StorageClass added; or updated, with other allowedTopologies.
 //   - CSINode added; or updated, with another annotation of migrated plugins.
 //   - CSIDriver updated: it no longer publishes capacity, and this pod has a volume of it written into it.
-//   - CSIStorageCapacity added; or updated, with more room.
+//   - CSIStorageCapacity added; or updated, with room for a larger volume.
 func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -87,7 +87,7 @@ func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return before != nil && after != nil && publishes(before) && !publishes(after) && hasCSI(pod, after.Name), nil
 	}
 	if before, after, ok := event[storagev1.CSIStorageCapacity](old, new); ok {
-		return after != nil && (before == nil || more(before.Capacity, after.Capacity) || more(before.MaximumVolumeSize, after.MaximumVolumeSize)), nil
+		return after != nil && (before == nil || more(largest(before), largest(after))), nil
 	}
 	return false, unexpected(old, new)
 }
@@ -135,9 +135,7 @@ func limitGrew(before, after *storagev1.CSINode) bool {
 
 func zonesDiffer(before, after *v1.PersistentVolume) bool {
 	for _, key := range zoneKeys {
-		was, had := before.Labels[key[0]]
-		is, has := after.Labels[key[0]]
-		if was != is || had != has {
+		if before.Labels[key[0]] != after.Labels[key[0]] { // an empty label is like none here
 			return true
 		}
 	}
@@ -146,6 +144,14 @@ func zonesDiffer(before, after *v1.PersistentVolume) bool {
 
 func publishes(d *storagev1.CSIDriver) bool {
 	return d.Spec.StorageCapacity != nil && *d.Spec.StorageCapacity
+}
+
+// largest is the size of the largest volume that can be made.
+func largest(c *storagev1.CSIStorageCapacity) *resource.Quantity {
+	if c.MaximumVolumeSize != nil {
+		return c.MaximumVolumeSize
+	}
+	return c.Capacity
 }
 
 // more reports whether after is more than before; nil is nothing.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/filter"
 )
@@ -360,6 +361,8 @@ func TestHints(t *testing.T) {
 		{"binding: driver begins to publish", BindingWouldHelp, self, driver("d", false), driver("d", true), false},
 		{"binding: other driver publishes no more", BindingWouldHelp, self, driver("x", true), driver("x", false), false},
 		{"binding: capacity added", BindingWouldHelp, self, nil, amount("1Gi"), true},
+		{"binding: capacity grew, the largest volume did not", BindingWouldHelp, self, withMaximum(amount("1Gi"), "1Gi"), withMaximum(amount("2Gi"), "1Gi"), false},
+		{"zone: volume with an empty label", ZoneWouldHelp, self, volume("pv", "", "1Gi"), zoned(""), false},
 		{"binding: capacity grew", BindingWouldHelp, self, amount("1Gi"), amount("2Gi"), true},
 		{"binding: capacity published", BindingWouldHelp, self, amount(""), amount("2Gi"), true},
 		{"binding: capacity fell", BindingWouldHelp, self, amount("2Gi"), amount("1Gi"), false},
@@ -403,4 +406,10 @@ func TestRestrictionsSkips(t *testing.T) {
 	require.False(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w).Skips())
 	disk := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().Count(w)
 	require.False(t, disk.Skips(), "a disk written into the pod is always compared")
+}
+
+func withMaximum(c *storagev1.CSIStorageCapacity, most string) *storagev1.CSIStorageCapacity {
+	q := resource.MustParse(most)
+	c.MaximumVolumeSize = &q
+	return c
 }

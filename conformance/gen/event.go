@@ -1,0 +1,133 @@
+package gen
+
+import (
+	"fmt"
+	"math/rand"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Event is a change of one object: Old is nil for an addition, New for a deletion.
+type Event struct {
+	Old, New any
+}
+
+// Events returns changes of the cluster's objects that an API server would accept, and of the pod itself: pod is one that
+// waits.
+func Events(c *Cluster, pod *v1.Pod, seed int64) []Event {
+	g := &generator{Rand: rand.New(rand.NewSource(seed)), c: &Cluster{}, focus: Focus(seed*7919) & 0x3ff}
+	var out []Event
+	for i, n := range c.Nodes {
+		out = append(out, Event{nil, n}, Event{n, g.changedNode(n, i)})
+	}
+	for _, p := range c.Pods {
+		out = append(out, Event{nil, p}, Event{p, nil}, Event{p, g.changedPod(p)})
+	}
+	for _, p := range c.Pending {
+		if p.UID != pod.UID {
+			out = append(out, Event{p, nil}, Event{p, g.changedPod(p)})
+			nominated := p.DeepCopy()
+			nominated.Status.NominatedNodeName = "node0"
+			out = append(out, Event{nominated, nil})
+		}
+	}
+	for range 4 {
+		out = append(out, Event{pod, g.changedPod(pod)})
+	}
+	return append(out, g.storageEvents(c)...)
+}
+
+func (g *generator) changedNode(n *v1.Node, i int) *v1.Node {
+	m := g.node(i)
+	m.Name, m.UID, m.CreationTimestamp = n.Name, n.UID, n.CreationTimestamp
+	keep := n.DeepCopy()
+	if g.one(2) {
+		keep.Labels = m.Labels
+	}
+	if g.one(2) {
+		keep.Spec = m.Spec
+	}
+	if g.one(2) {
+		keep.Status.Allocatable = m.Status.Allocatable
+	}
+	if g.one(3) {
+		keep.Status.DeclaredFeatures = m.Status.DeclaredFeatures
+	}
+	return keep
+}
+
+// changedPod changes what may change in a pod.
+func (g *generator) changedPod(p *v1.Pod) *v1.Pod {
+	q := p.DeepCopy()
+	for range 1 + g.Intn(2) {
+		switch g.Intn(4) {
+		case 0:
+			q.Labels = g.podLabels()
+		case 1:
+			t := g.toleration()
+			q.Spec.Tolerations = append(q.Spec.Tolerations, t)
+		case 2:
+			c := &q.Spec.Containers[0]
+			if c.Resources.Requests == nil {
+				c.Resources.Requests = v1.ResourceList{}
+			}
+			name := pick(g, []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory})
+			c.Resources.Requests[name] = resource.MustParse(pick(g, []string{"100m", "1", "250m", "64Mi", "1Gi"}))
+		case 3:
+			q.Status.NominatedNodeName = ""
+		}
+	}
+	return q
+}
+
+func (g *generator) storageEvents(c *Cluster) []Event {
+	var out []Event
+	for _, x := range c.Claims {
+		y := x.DeepCopy()
+		y.Annotations = mergeLabels(nil, "volume.kubernetes.io/selected-node", "node1")
+		if g.one(2) {
+			y.Spec.VolumeName = fmt.Sprintf("pv%d", g.Intn(4))
+			y.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
+		}
+		out = append(out, Event{nil, x}, Event{x, y}, Event{x, nil})
+	}
+	for _, x := range c.PersistentVolumes {
+		y := x.DeepCopy()
+		y.Labels = mergeLabels(map[string]string{}, pick(g, []string{v1.LabelTopologyZone, "tier"}), pick(g, zones))
+		out = append(out, Event{nil, x}, Event{x, y})
+	}
+	for _, x := range c.StorageClasses {
+		y := x.DeepCopy()
+		y.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: "rack", Values: []string{"1"}}}}}
+		out = append(out, Event{nil, x}, Event{x, y})
+	}
+	for _, x := range c.CSINodes {
+		y := x.DeepCopy()
+		if g.one(2) {
+			y.Annotations = map[string]string{"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/gce-pd"}
+		}
+		for i := range y.Spec.Drivers {
+			count := int32(g.Intn(5))
+			y.Spec.Drivers[i].Allocatable = &storagev1.VolumeNodeResources{Count: &count}
+		}
+		out = append(out, Event{nil, x}, Event{x, y})
+	}
+	for _, x := range c.CSIDrivers {
+		y := x.DeepCopy()
+		no, yes := false, true
+		y.Spec.StorageCapacity = pick(g, []*bool{nil, &no, &yes})
+		out = append(out, Event{nil, x}, Event{x, y})
+	}
+	for _, x := range c.CSIStorageCapacities {
+		y := x.DeepCopy()
+		q := resource.MustParse(pick(g, []string{"0", "2Gi", "50Gi"}))
+		y.Capacity = &q
+		out = append(out, Event{nil, x}, Event{x, y})
+	}
+	for _, x := range c.VolumeAttachments {
+		out = append(out, Event{nil, x}, Event{x, nil})
+	}
+	return out
+}
