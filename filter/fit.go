@@ -150,7 +150,11 @@ func (s *FitState) Name() string { return "NodeResourcesFit" }
 // the pod does not ask for never rejects. The verdict is a set of bits: 0 for the number of pods, 1 to 13 for the first 13
 // of Fit.Requests, 14 for any of the others (see Partial). A free slot has too few pods. No allocation.
 func (s *FitState) Check(i int) uint16 {
-	a, u := s.rows.Allocatable(i), s.rows.Requested(i)
+	return s.CheckOf(s.rows.Allocatable(i), s.rows.Requested(i))
+}
+
+// CheckOf is Check for a caller who has the rows of a slot at hand: what it offers and what its pods ask for.
+func (s *FitState) CheckOf(a, u resources.Vector) uint16 {
 	var v uint16
 	if u.At(resources.Pods)+1 > a.At(resources.Pods) {
 		v = fitPods

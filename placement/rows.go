@@ -28,6 +28,40 @@ type rows struct {
 type asker struct {
 	fit     filter.Predicate // nil: the profile has none
 	scorers []scorer
+	usual   *usual // in their place, for the usual ones
+}
+
+// usual is a fit, a LeastAllocated or its like, and a balanced allocation: what nearly every pod has. They share one look at
+// the rows.
+type usual struct {
+	log                             *cluster.Snapshot
+	fit                             *filter.FitState
+	allocation                      *score.AllocationState
+	balance                         *score.BalanceState
+	allocationWeight, balanceWeight int64
+}
+
+func (r *reuse) usual(a *asker) *usual {
+	f, ok := a.fit.(fit)
+	if !ok || len(a.scorers) != 2 {
+		return nil
+	}
+	u := &usual{log: r.log, fit: f.FitState, allocationWeight: a.scorers[0].weight, balanceWeight: a.scorers[1].weight}
+	u.allocation, _ = a.scorers[0].Scorer.(*score.AllocationState)
+	u.balance, _ = a.scorers[1].Scorer.(*score.BalanceState)
+	if u.allocation == nil || u.balance == nil {
+		return nil
+	}
+	return u
+}
+
+func (u *usual) own(i int) (own int64, reject uint16) {
+	alloc, used := u.log.Allocatable(i), u.log.Requested(i)
+	if v := u.fit.CheckOf(alloc, used); v != 0 {
+		return 0, v
+	}
+	cpu, memory := u.log.NonZero(i)
+	return u.allocation.RawOf(i, alloc, cpu, memory)*u.allocationWeight + u.balance.RawOf(i, alloc, used)*u.balanceWeight, 0
 }
 
 // askerOf prepares a pod. It reports false when a plugin fails.
@@ -57,6 +91,7 @@ func (r *reuse) askerOf(pod *v1.Pod) (a asker, ok bool) {
 		}
 		a.scorers = append(a.scorers, scorer{Scorer: s, name: w.Plugin.Name(), weight: w.weight()})
 	}
+	a.usual = r.usual(&a)
 	return a, true
 }
 
@@ -72,12 +107,18 @@ const maxOwn = 1 << 30
 
 // key judges a slot: its key, or the verdict that rejects it.
 func (a *asker) key(i int, rank int32) (key int64, reject uint16, ok bool) {
+	var own int64
+	if a.usual != nil {
+		if own, reject = a.usual.own(i); reject != 0 {
+			return -1, reject, true
+		}
+		return own<<32 | int64(math.MaxUint32-uint32(rank)), 0, own >= 0 && own < maxOwn
+	}
 	if a.fit != nil {
 		if v := a.fit.Check(i); v != 0 {
 			return -1, v, true
 		}
 	}
-	var own int64
 	for k := range a.scorers {
 		own += a.scorers[k].Raw(i) * a.scorers[k].weight
 	}

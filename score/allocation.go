@@ -1,6 +1,7 @@
 package score
 
 import (
+	"github.com/podberth/podberth/resources"
 	"math"
 
 	v1 "k8s.io/api/core/v1"
@@ -107,9 +108,20 @@ func (s *AllocationState) Raw(i int) int64 {
 // basic is Raw for cpu and memory in v1.36's arithmetic: what nearly every profile asks for, without the branches of the
 // general case.
 func (s *AllocationState) basic(i int) int64 {
-	alloc := s.view.rows.Allocatable(i)
-	var used [2]int64
-	used[0], used[1] = s.view.rows.NonZero(i)
+	cpuMilli, memoryBytes := s.view.rows.NonZero(i)
+	return s.basicOf(s.view.rows.Allocatable(i), cpuMilli, memoryBytes)
+}
+
+// RawOf is Raw(i) for a caller who has the rows of slot i at hand.
+func (s *AllocationState) RawOf(i int, alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
+	if s.simple {
+		return s.basicOf(alloc, cpuMilli, memoryBytes)
+	}
+	return s.Raw(i)
+}
+
+func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
+	used := [2]int64{cpuMilli, memoryBytes}
 	var sum, weights int64
 	for k := range s.view.cols {
 		c := &s.view.cols[k]

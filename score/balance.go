@@ -78,10 +78,13 @@ func (s *BalanceState) AppendSignature(dst []int32, i int) []int32 {
 // Raw returns the score of slot i, 0 to 100; it needs no normalization. When Skip reports true the plugin does not score,
 // and Raw is without meaning. O(resources), no allocation.
 func (s *BalanceState) Raw(i int) int64 {
-	if s.pair && s.mode == Improvement {
-		if alloc := s.view.rows.Allocatable(i); len(alloc) > resources.Memory && alloc[resources.CPU] != 0 && alloc[resources.Memory] != 0 {
-			return s.improvement(alloc, s.view.rows.Requested(i))
-		}
+	return s.RawOf(i, s.view.rows.Allocatable(i), s.view.rows.Requested(i))
+}
+
+// RawOf is Raw(i) for a caller who has the rows of slot i at hand.
+func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
+	if s.pair && s.mode == Improvement && len(alloc) > resources.Memory && alloc[resources.CPU] != 0 && alloc[resources.Memory] != 0 {
+		return s.improvement(alloc, used)
 	}
 	n := s.view.node(i)
 	switch s.mode {
