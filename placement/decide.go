@@ -13,21 +13,21 @@ import (
 // Decision is the answer to "where can this pod go, and why not elsewhere?".
 type Decision struct {
 	// Slot and Node are the chosen node; -1 and "" when there is none.
-	Slot int    `json:"-"`
-	Node string `json:"node,omitempty"`
+	Slot int
+	Node string
 	// Total is the weighted sum of the scores of the chosen node; 0 when it was the only feasible one, since nothing is
 	// scored then.
-	Total int64 `json:"total"`
+	Total int64
 	// Nodes is the number of nodes, Evaluated how many were looked at, Feasible how many of those can take the pod.
-	Nodes     int `json:"nodes"`
-	Evaluated int `json:"evaluated"`
-	Feasible  int `json:"feasible"`
+	Nodes     int
+	Evaluated int
+	Feasible  int
 	// Next is where the next search begins (Options.Next).
-	Next int `json:"-"`
+	Next int
 	// Volumes is what has to happen to the pod's claims on that node; see Plan.Assume. Most often nothing.
-	Volumes volume.Decision `json:"-"`
+	Volumes volume.Decision
 	// Failure says why there is no node; nil when there is one.
-	Failure *Failure `json:"failure,omitempty"`
+	Failure *Failure
 }
 
 // Placed reports whether a node was chosen.
@@ -46,7 +46,7 @@ type Failure struct {
 }
 
 // Text returns the message, or the error.
-func (f *Failure) Text() string {
+func (f Failure) Text() string {
 	if f.Err != nil {
 		return f.Err.Error()
 	}

@@ -2,15 +2,80 @@ package placement
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/podberth/podberth/filter"
 )
+
+// This file is the form in which decisions and failures are stored. Names of plugins and codes, reasons and messages are
+// kube-scheduler's; keys are only ever added. Slots and Options.Next are not stored: they mean nothing to another process.
+// Rejection, NodeScore, NodeReport, Violation and Room are stored as their fields say.
+
+// decisionJSON is the stable form of a Decision.
+type decisionJSON struct {
+	Node      string       `json:"node,omitempty"`
+	Total     int64        `json:"total"`
+	Nodes     int          `json:"nodes"`
+	Evaluated int          `json:"evaluated"`
+	Feasible  int          `json:"feasible"`
+	Volumes   *volumesJSON `json:"volumes,omitempty"`
+	Failure   *Failure     `json:"failure,omitempty"`
+}
+
+// volumesJSON names what has to happen to claims.
+type volumesJSON struct {
+	Bind      []bindJSON `json:"bind,omitempty"`
+	Provision []string   `json:"provision,omitempty"`
+}
+
+type bindJSON struct {
+	Claim  string `json:"claim"`
+	Volume string `json:"volume"`
+}
+
+// MarshalJSON writes
+//
+//	{"node": "n2", "total": 452, "nodes": 5, "evaluated": 5, "feasible": 3,
+//	 "volumes": {"bind": [{"claim": "default/data", "volume": "disk-b"}], "provision": ["default/scratch"]}}
+//
+// and for a pod without a node "failure" instead of "node"; see Failure. volumes is left out when nothing has to happen.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	out := decisionJSON{Node: d.Node, Total: d.Total, Nodes: d.Nodes, Evaluated: d.Evaluated, Feasible: d.Feasible, Failure: d.Failure}
+	if !d.Volumes.Empty() {
+		out.Volumes = &volumesJSON{}
+		for _, m := range d.Volumes.Bind {
+			out.Volumes.Bind = append(out.Volumes.Bind, bindJSON{m.Claim.Namespace + "/" + m.Claim.Name, m.Volume.Name})
+		}
+		for _, c := range d.Volumes.Provision {
+			out.Volumes.Provision = append(out.Volumes.Provision, c.Namespace+"/"+c.Name)
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Slot is -1 then: ask Plan.Slot for the node's. Volumes, which are objects, are
+// not read.
+func (d *Decision) UnmarshalJSON(data []byte) error {
+	var in decisionJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*d = Decision{Slot: -1, Node: in.Node, Total: in.Total, Nodes: in.Nodes, Evaluated: in.Evaluated, Feasible: in.Feasible, Failure: in.Failure}
+	return nil
+}
 
 // failureJSON is the stable form of a Failure.
 type failureJSON struct {
-	Code      string       `json:"code"`
-	Message   string       `json:"message"`
-	Reasons   []reasonJSON `json:"reasons,omitempty"`
-	Rejecters []string     `json:"rejecters,omitempty"`
-	Error     string       `json:"error,omitempty"`
+	Code        string       `json:"code"`
+	Message     string       `json:"message"`
+	Nodes       int          `json:"nodes,omitempty"`
+	Reasons     []reasonJSON `json:"reasons,omitempty"`
+	PreFilter   string       `json:"preFilter,omitempty"`
+	Absent      []string     `json:"absent,omitempty"`
+	AbsentNodes int          `json:"absentNodes,omitempty"`
+	Rejecters   []string     `json:"rejecters,omitempty"`
+	Error       string       `json:"error,omitempty"`
 }
 
 type reasonJSON struct {
@@ -18,15 +83,50 @@ type reasonJSON struct {
 	Nodes  int    `json:"nodes"`
 }
 
-// MarshalJSON writes {"code", "message", "reasons": [{"reason", "nodes"}], "rejecters", "error"}: the names of the code and
-// of the plugins are kube-scheduler's, message is its text, error stands in place of reasons when the attempt failed.
-func (f *Failure) MarshalJSON() ([]byte, error) {
-	out := failureJSON{Code: f.Code.String(), Message: f.Text(), Rejecters: f.Rejecters}
+// MarshalJSON writes
+//
+//	{"code": "Unschedulable", "message": "0/5 nodes are available: …", "nodes": 5,
+//	 "reasons": [{"reason": "Insufficient cpu", "nodes": 3}, …], "rejecters": ["NodeResourcesFit", …]}
+//
+// with the parts of the message: preFilter, the text of a plugin that rejected the pod before any node, or reasons; absent
+// and absentNodes for nodes that plugins left out. An attempt that failed has code Error and its text as error and message.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	m := &f.Message
+	out := failureJSON{
+		Code: f.Code.String(), Message: f.Text(), Nodes: m.Nodes, PreFilter: m.PreFilter, Absent: m.Absent,
+		AbsentNodes: m.AbsentNodes, Rejecters: f.Rejecters,
+	}
 	if f.Err != nil {
 		out.Error = f.Err.Error()
 	}
-	for _, r := range f.Message.Reasons {
+	for _, r := range m.Reasons {
 		out.Reasons = append(out.Reasons, reasonJSON(r))
 	}
 	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; Err keeps its text alone. The error names a code that does not exist.
+func (f *Failure) UnmarshalJSON(data []byte) error {
+	var in failureJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	out := Failure{Code: -1, Rejecters: in.Rejecters}
+	for _, c := range []filter.Code{filter.Error, filter.Unschedulable, filter.UnschedulableAndUnresolvable, filter.Pending} {
+		if c.String() == in.Code {
+			out.Code = c
+		}
+	}
+	if out.Code < 0 {
+		return fmt.Errorf("code: Unsupported value: %q", in.Code)
+	}
+	out.Message = filter.Message{Nodes: in.Nodes, PreFilter: in.PreFilter, Absent: in.Absent, AbsentNodes: in.AbsentNodes}
+	for _, r := range in.Reasons {
+		out.Message.Reasons = append(out.Message.Reasons, filter.Count(r))
+	}
+	if in.Error != "" {
+		out.Err = errors.New(in.Error)
+	}
+	*f = out
+	return nil
 }

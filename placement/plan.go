@@ -40,8 +40,36 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	for _, w := range profile.Scores {
 		p.addCustom(w.Plugin)
 	}
-	p.reuse = newReuse(p)
+	if profile.keeps() {
+		p.reuse = newReuse(p)
+	}
 	return p, nil
+}
+
+// keeps reports whether work for equal pods may be kept: every plugin is of this package or Reusable. What another plugin
+// reads of a pod is not known.
+func (p Profile) keeps() bool {
+	for _, f := range p.Filters {
+		if !kept(f) {
+			return false
+		}
+	}
+	for _, w := range p.Scores {
+		if !kept(w.Plugin) {
+			return false
+		}
+	}
+	return true
+}
+
+func kept(plugin any) bool {
+	switch plugin.(type) {
+	case NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits,
+		VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, NodeDeclaredFeatures,
+		NodeResourcesBalancedAllocation, ImageLocality, Reusable:
+		return true
+	}
+	return false
 }
 
 func (p *Plan) addCustom(plugin any) {

@@ -1,0 +1,286 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// tenant is a user's own plugin: a node with the label tenant takes only pods with the same label, and among the nodes that
+// take a pod those with a larger label speed are better. It says by AppendKey and AppendSignature that its answers may be
+// kept.
+type tenant struct{ plainTenant }
+
+func (tenant) AppendKey(dst []byte, pod *v1.Pod) []byte {
+	return append(append(dst, pod.Labels["tenant"]...), 0)
+}
+
+// plainTenant is the same without reuse.
+type plainTenant struct{}
+
+func (plainTenant) Name() string { return "Tenant" }
+
+func (plainTenant) Filter(pod *v1.Pod, c Cluster) Filtering {
+	switch pod.Labels["tenant"] {
+	case "":
+		return Filtering{Code: filter.Skip}
+	case "banned":
+		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"the tenant is banned"}}
+	case "broken":
+		return Filtering{Code: filter.Error, Reasons: []string{"no tenants here"}}
+	case "pinned":
+		return Filtering{Nodes: []string{"n1"}}
+	}
+	return Filtering{Predicate: tenantNodes{c, pod.Labels["tenant"]}}
+}
+
+func (plainTenant) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
+	switch pod.Labels["tenant"] {
+	case "":
+		return nil, nil
+	case "unscored":
+		return nil, errors.New("no speed known")
+	}
+	return tenantSpeed{c}, nil
+}
+
+type tenantNodes struct {
+	c    Cluster
+	name string
+}
+
+func (p tenantNodes) Name() string { return "Tenant" }
+func (p tenantNodes) Check(i int) uint16 {
+	if owner := p.c.Node(i).Labels["tenant"]; owner != "" && owner != p.name {
+		return 1 | filter.Unresolvable
+	}
+	return 0
+}
+func (p tenantNodes) Reasons(v uint16) []string {
+	if v == 0 {
+		return nil
+	}
+	return []string{"node(s) belonged to another tenant"}
+}
+func (p tenantNodes) Numbers(i int) []string {
+	return []string{"the node belongs to " + p.c.Node(i).Labels["tenant"]}
+}
+func (p tenantNodes) AppendSignature(dst []int32, i int) []int32 {
+	return append(dst, int32(p.Check(i)))
+}
+
+type tenantSpeed struct{ c Cluster }
+
+func (s tenantSpeed) Raw(i int) int64 {
+	n, _ := strconv.ParseInt(s.c.Node(i).Labels["speed"], 10, 64)
+	return n
+}
+func (s tenantSpeed) Normalize(raw, lo, hi int64) int64 {
+	if hi == lo {
+		return 0
+	}
+	return 100 * (raw - lo) / (hi - lo)
+}
+func (s tenantSpeed) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Raw(i))) }
+
+func tenantProfile(p interface {
+	FilterPlugin
+	ScorePlugin
+}) Profile {
+	profile := DefaultProfile()
+	profile.Filters = append(profile.Filters, p)
+	profile.Scores = append(profile.Scores, Weighted{p, 5})
+	return profile
+}
+
+// A user's own plugin takes part in messages, tables, rejecters and the choice.
+func TestOwnPlugin(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{
+		testkit.Node("n1").Label("tenant", "red").Label("speed", "10").Capacity("cpu=4").Obj(),
+		testkit.Node("n2").Label("tenant", "blue").Capacity("cpu=4").Obj(),
+		testkit.Node("n3").Label("speed", "30").Capacity("cpu=4").Obj(),
+	}})
+	require.NoError(t, err)
+	p, err := New(s, tenantProfile(tenant{}))
+	require.NoError(t, err)
+	pod := func(name, cpu string) *v1.Pod {
+		return testkit.Pod("p").Labels("tenant=" + name).Request("cpu=" + cpu).Obj()
+	}
+
+	require.Equal(t, "n3", p.Decide(pod("red", "1"), Options{}).Node)
+	table, err := p.Table(pod("red", "1"))
+	require.NoError(t, err)
+	require.Equal(t, NodeScore{"Tenant", 30, 100, 5, 500}, table[2].Scores[len(table[2].Scores)-1])
+	require.Equal(t, []Rejection{{Plugin: "Tenant", Code: "UnschedulableAndUnresolvable", Reasons: []string{"node(s) belonged to another tenant"}, Numbers: []string{"the node belongs to blue"}}}, table[1].Rejections)
+
+	d := p.Decide(pod("green", "5"), Options{})
+	require.Equal(t, "0/3 nodes are available: 3 Insufficient cpu.", d.Failure.Text(), "filters of the default profile come first")
+	for _, c := range []struct{ name, tenant, want string }{
+		{"whole pod", "banned", "0/3 nodes are available: the tenant is banned."},
+		{"broken", "broken", `running PreFilter plugin "Tenant": no tenants here`},
+	} {
+		d := p.Decide(pod(c.tenant, "1"), Options{})
+		require.NotNil(t, d.Failure, c.name)
+		require.Equal(t, c.want, d.Failure.Text(), c.name)
+	}
+	unkept, err := New(s, tenantProfile(plainTenant{}))
+	require.NoError(t, err)
+	require.Equal(t, "n1", unkept.Decide(pod("pinned", "1"), Options{}).Node)
+	require.Equal(t, []string{"Tenant"}, p.Decide(pod("banned", "1"), Options{}).Failure.Rejecters)
+	require.NoError(t, s.Assume(testkit.Pod("full").Request("cpu=4").Obj(), 2))
+	require.NoError(t, s.Assume(testkit.Pod("full-1").Request("cpu=4").Obj(), 0))
+	d = p.Decide(pod("red", "1"), Options{})
+	require.Equal(t, "0/3 nodes are available: 1 node(s) belonged to another tenant, 2 Insufficient cpu.", d.Failure.Text())
+	require.Equal(t, []string{"NodeResourcesFit", "Tenant"}, d.Failure.Rejecters)
+
+	require.NotNil(t, p.Decide(pod("unscored", "1"), Options{}).Failure)
+	_, err = s.AddNode(testkit.Node("n4").Capacity("cpu=4").Obj())
+	require.NoError(t, err)
+	require.Equal(t, "n4", p.Decide(pod("unscored", "1"), Options{}).Node, "a single node is not scored")
+	_, err = s.AddNode(testkit.Node("n5").Capacity("cpu=4").Obj())
+	require.NoError(t, err)
+	require.EqualError(t, p.Decide(pod("unscored", "1"), Options{}).Failure.Err, `running PreScore plugin "Tenant": no speed known`)
+}
+
+// With a user's own plugin, that may be kept or not, every decision is the same as without anything kept.
+func TestReuseWithOwnPlugin(t *testing.T) {
+	for _, plugin := range []interface {
+		FilterPlugin
+		ScorePlugin
+	}{tenant{}, plainTenant{}} {
+		shared := 0
+		for seed := range uint64(60) {
+			w := &world{r: rand.New(rand.NewPCG(seed, 17))}
+			s := w.snapshot(t, 4+w.r.IntN(6), w.r.IntN(12))
+			label := func() {
+				n := s.Node(w.r.IntN(s.Len())).DeepCopy()
+				n.Labels["tenant"], n.Labels["speed"] = w.pick("", "red", "blue"), w.pick("1", "2", "3")
+				require.NoError(t, s.UpdateNode(n))
+			}
+			for range s.Len() {
+				label()
+			}
+			p, err := New(s, tenantProfile(plugin))
+			require.NoError(t, err)
+			base := w.r.IntN(30)
+			for step := range 40 {
+				if w.chance(6) {
+					label()
+				}
+				pod := w.pod(base + w.r.IntN(3))
+				pod.Labels["tenant"] = w.pick("", "red", "blue", "banned")
+				fresh, err := New(s, tenantProfile(plugin))
+				require.NoError(t, err)
+				fresh.reuse = nil
+				d := p.Decide(pod, Options{})
+				require.Equal(t, text(fresh.Decide(pod, Options{})), text(d), "%T seed %d step %d", plugin, seed, step)
+				if p.reuse != nil && p.reuse.shape(pod) != nil {
+					shared++
+				}
+				if d.Placed() {
+					require.NoError(t, s.Assume(pod, d.Slot))
+				}
+			}
+		}
+		if _, ok := plugin.(Reusable); ok {
+			require.Greater(t, shared, 300, "decisions that used kept work")
+		}
+	}
+}
+
+// annotated is a plugin that reads something of a pod that no other does, and does not say so.
+type annotated struct{}
+
+func (annotated) Name() string { return "Annotated" }
+func (annotated) Filter(pod *v1.Pod, _ Cluster) Filtering {
+	if pod.Annotations["stay"] == "" {
+		return Filtering{Code: filter.Skip}
+	}
+	return Filtering{Code: filter.Unschedulable, Reasons: []string{"the pod stays"}}
+}
+
+// What a plugin that is not Reusable says about one pod is not taken for another's.
+func TestPluginsThatMayNotBeKept(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	profile := DefaultProfile()
+	profile.Filters = append(profile.Filters, annotated{})
+	p, err := New(s, profile)
+	require.NoError(t, err)
+	for range 4 {
+		require.True(t, p.Decide(testkit.Pod("p").Obj(), Options{}).Placed())
+		stays := testkit.Pod("p").Obj()
+		stays.Annotations = map[string]string{"stay": "yes"}
+		require.Equal(t, "0/5 nodes are available: the pod stays.", p.Decide(stays, Options{}).Failure.Text())
+	}
+}
+
+// A profile says what is wrong with it, by field.
+func TestProfileValidate(t *testing.T) {
+	percent := int32(101)
+	for _, c := range []struct {
+		name, why string
+		profile   Profile
+		want      []string
+	}{
+		{"default", "nothing", DefaultProfile(), nil},
+		{"empty", "no plugins are allowed", Profile{}, nil},
+		{"nil filter", "a filter that is none", Profile{Filters: []FilterPlugin{nil}}, []string{"filters[0]: Required value: a plugin"}},
+		{"nil score", "a score that is none", Profile{Scores: []Weighted{{}}}, []string{"scores[0].plugin: Required value: a plugin"}},
+		{"twice", "a plugin runs once at a point", Profile{Filters: []FilterPlugin{NodeName{}, NodeName{}}, Scores: []Weighted{{ImageLocality{}, 1}, {ImageLocality{}, 2}}},
+			[]string{`filters[1]: Duplicate value: "NodeName"`, `scores[1].plugin: Duplicate value: "ImageLocality"`}},
+		{"at both points", "one plugin may filter and score", Profile{Filters: []FilterPlugin{TaintToleration{}}, Scores: []Weighted{{TaintToleration{}, 1}}}, nil},
+		{"unnamed", "messages need names", Profile{Filters: []FilterPlugin{nameless{}}}, []string{"filters[0]: Required value: a plugin has a name"}},
+		{"negative weight", "weights add up", Profile{Scores: []Weighted{{ImageLocality{}, -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1"}},
+		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, e := range c.profile.Validate(nil) {
+				got = append(got, e.Error())
+			}
+			require.Len(t, got, len(c.want), "%s: %v", c.why, got)
+			for k := range got {
+				require.Contains(t, got[k], c.want[k], c.why)
+			}
+			s, err := cluster.New(cluster.Objects{})
+			require.NoError(t, err)
+			_, err = New(s, c.profile)
+			require.Equal(t, len(c.want) > 0, err != nil, fmt.Sprint(err))
+		})
+	}
+}
+
+type nameless struct{ NodeName }
+
+func (nameless) Name() string { return "" }
+
+// The default profile is v1.36's.
+func TestDefaultProfile(t *testing.T) {
+	var filters, scores []string
+	for _, f := range DefaultProfile().Filters {
+		filters = append(filters, f.Name())
+	}
+	for _, w := range DefaultProfile().Scores {
+		scores = append(scores, fmt.Sprintf("%s %d", w.Plugin.Name(), w.weight()))
+	}
+	require.Equal(t, []string{
+		"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
+		"NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures",
+	}, filters)
+	require.Equal(t, []string{
+		"TaintToleration 3", "NodeAffinity 2", "NodeResourcesFit 1", "PodTopologySpread 2", "InterPodAffinity 2",
+		"NodeResourcesBalancedAllocation 1", "ImageLocality 1",
+	}, scores)
+	require.IsType(t, NodePorts{}, DefaultProfile().Filter("NodePorts"))
+	require.Nil(t, DefaultProfile().Filter("nobody"))
+}
