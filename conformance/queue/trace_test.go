@@ -357,7 +357,9 @@ func (w *world) event() error {
 		check = queue.PriorityAtMost(limit)
 	}
 	w.note("event %s/%d, old %s, new %s, check %v", e.Resource, e.ActionType, nameOf(old), nameOf(new), check != nil)
-	w.say(w.q.Move(queue.Change{Event: ours(e), Old: old, New: new, PreCheck: check}, w.now()))
+	list := w.q.Move(queue.Change{Event: ours(e), Old: old, New: new, PreCheck: check}, w.now())
+	w.say(list)
+	w.mixed = w.mixed || len(list) > 1 && e.Resource == "UnschedulablePod" // new pods take their nominations from their status
 	w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, check)
 	return nil
 }

@@ -56,6 +56,7 @@ type world struct {
 	profiles, rejectors []string
 	arrive              func() error
 	shape               func(*v1.Pod) // of new pods
+	mixed               bool          // the order of nominations is the real queue's own
 	ties                bool          // equal times happen; the order then also goes by name
 }
 

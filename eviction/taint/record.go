@@ -67,7 +67,7 @@ func (f *forecast) act(at time.Duration, actions []Action) {
 			if f.silent[a.Node] {
 				e.Cause += "; stays Terminating while the kubelet is silent"
 			}
-			f.timers.DeletePod(a.Pod)
+			f.timers.DeletePod(a.Pod, a.At) // no timer is left
 		}
 		f.add(e)
 	}

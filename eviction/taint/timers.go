@@ -66,8 +66,9 @@ func (t *Timers) DeleteNode(name string) { delete(t.nodes, name) }
 func (t *Timers) SetPod(pod *v1.Pod, now time.Time) []Action {
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	p := t.pods[name]
+	var actions []Action
 	if p != nil && p.uid != pod.UID {
-		t.DeletePod(name)
+		actions = t.DeletePod(name, now)
 		p = nil
 	}
 	if p == nil {
@@ -86,16 +87,24 @@ func (t *Timers) SetPod(pod *v1.Pod, now time.Time) []Action {
 		}
 		t.onNode[p.node][name] = p
 	}
-	return t.evaluate(nil, p, now)
+	return t.evaluate(actions, p, now)
 }
 
-// DeletePod forgets a pod and its timer. No event is written.
-func (t *Timers) DeletePod(name types.NamespacedName) {
-	if p := t.pods[name]; p != nil {
-		t.leave(p)
-		p.timer = Timer{}
-		delete(t.pods, name)
+// DeletePod forgets a pod that is gone, whoever deleted it. A timer that still ran is cancelled, with the event of any
+// cancellation.
+func (t *Timers) DeletePod(name types.NamespacedName, now time.Time) []Action {
+	p := t.pods[name]
+	if p == nil {
+		return nil
 	}
+	var actions []Action
+	if p.timer.Running() {
+		actions = append(actions, Action{Kind: Cancelled, At: now, Pod: name, UID: p.uid, Node: p.node, Fire: p.timer.Fire})
+	}
+	t.leave(p)
+	p.timer = Timer{}
+	delete(t.pods, name)
+	return actions
 }
 
 func (t *Timers) leave(p *podTimer) {

@@ -94,7 +94,7 @@ func play(t *testing.T, tolerations, script string, until float64, o taint.Optio
 			actions := timers.Advance(next)
 			write(actions)
 			for _, a := range actions {
-				timers.DeletePod(a.Pod)
+				write(timers.DeletePod(a.Pod, next))
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func play(t *testing.T, tolerations, script string, until float64, o taint.Optio
 		case what == "delete node":
 			timers.DeleteNode("n")
 		case what == "delete pod":
-			timers.DeletePod(types.NamespacedName{Namespace: "d", Name: "p"})
+			write(timers.DeletePod(types.NamespacedName{Namespace: "d", Name: "p"}, now))
 		default:
 			t.Fatalf("script: %q", line)
 		}
@@ -165,9 +165,9 @@ func TestTimers(t *testing.T) {
 
 		{"same moment", "x:3", "0 taints x; 0 pod x:5", "0 Started 3; 0 Cancelled; 0 Started 5; 5 Deleted", taint.Options{}, "created at exactly now: replaced"},
 		{"same moment zero", "x:3", "0 taints x; 0 pod x:0", "0 Started 3; 0 Cancelled; 0 Deleted", taint.Options{}, "created at exactly now: replaced by now"},
-		{"pod deleted", "x:3", "0 taints x; 1 delete pod", "0 Started 3", taint.Options{}, "no event"},
-		{"pod recreated", "x:3", "0 taints x; 1 new pod x:3", "0 Started 3; 1 Started 4; 4 Deleted", taint.Options{}, "another UID is another pod"},
-		{"bound to tainted node", "x:3", "0 taints x; 0 delete pod; 2 pod x:3", "0 Started 3; 2 Started 5; 5 Deleted", taint.Options{}, "counts from the pod"},
+		{"pod deleted", "x:3", "0 taints x; 1 delete pod", "0 Started 3; 1 Cancelled", taint.Options{}, "as any timer that is stopped"},
+		{"pod recreated", "x:3", "0 taints x; 1 new pod x:3", "0 Started 3; 1 Cancelled; 1 Started 4; 4 Deleted", taint.Options{}, "another UID is another pod"},
+		{"bound to tainted node", "x:3", "0 taints x; 0 delete pod; 2 pod x:3", "0 Started 3; 0 Cancelled; 2 Started 5; 5 Deleted", taint.Options{}, "counts from the pod"},
 		{"value changed", "x:3", "0 taints x=1; 1 taints x=2", "0 Started 3; 3 Deleted", taint.Options{}, "evaluated again, kept"},
 		{"huge", "x:10000000000", "0 taints x", "", taint.Options{}, "beyond a Duration: for ever"},
 		{"not removed in time", "x:3", "0 taints x; 3 taints -", "0 Started 3; 3 Deleted", taint.Options{}, "due at exactly now"},
