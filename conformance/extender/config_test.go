@@ -73,9 +73,9 @@ func sorted(err error) string {
 	}
 	text := err.Error()
 	if list, ok := strings.CutPrefix(text, "["); ok && strings.Count(text, "was invalid in version") > 1 {
-		parts := strings.Split(strings.TrimSuffix(list, "]"), ", profiles")
+		parts := strings.Split(strings.ReplaceAll(strings.TrimSuffix(list, "]"), "), ", ")\n"), "\n")
 		slices.Sort(parts)
-		return strings.Join(parts, ", profiles")
+		return strings.Join(parts, ", ")
 	}
 	return text
 }

@@ -1,13 +1,14 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	metajson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -65,34 +66,93 @@ func versionOf(data []byte) *schema.GroupVersionKind {
 	if j, err := yaml.YAMLToJSON(data); err == nil {
 		data = j
 	}
-	gvk, err := json.DefaultMetaFactory.Interpret(data)
+	gvk, err := metajson.DefaultMetaFactory.Interpret(data)
 	if err != nil {
 		return nil
 	}
 	return gvk
 }
 
-// Encode returns the document as YAML, with its version and kind.
+// Encode returns the document as YAML, with its version and kind first, and without what is empty.
 func Encode(c *configv1.KubeSchedulerConfiguration) ([]byte, error) {
 	if c == nil {
 		return nil, errors.New("no configuration")
 	}
 	c = c.DeepCopy()
-	c.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
 	for i := range c.Profiles {
 		for k := range c.Profiles[i].PluginConfig {
 			args := &c.Profiles[i].PluginConfig[k].Args
-			if args.Object != nil {
-				raw, err := yaml.Marshal(args.Object)
-				if err == nil {
-					raw, err = yaml.YAMLToJSON(raw)
-				}
-				if err != nil {
-					return nil, fmt.Errorf("profiles[%d].pluginConfig[%d].args: %w", i, k, err)
-				}
-				*args = runtime.RawExtension{Raw: raw}
+			if args.Object == nil {
+				continue
 			}
+			raw, err := json.Marshal(args.Object)
+			if err != nil {
+				return nil, fmt.Errorf("profiles[%d].pluginConfig[%d].args: %w", i, k, err)
+			}
+			*args = runtime.RawExtension{Raw: raw}
 		}
 	}
-	return yaml.Marshal(c)
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var doc object
+	if err := yaml.Unmarshal(data, &doc); err != nil { // as YAML
+		return nil, err
+	}
+	prune(doc)
+	return write(doc)
+}
+
+// write prints a document of v1 with its version and kind first.
+func write(doc object) ([]byte, error) {
+	delete(doc, "apiVersion")
+	delete(doc, "kind")
+	out := []byte("apiVersion: " + configv1.SchemeGroupVersion.String() + "\nkind: " + kind + "\n")
+	if len(doc) == 0 {
+		return out, nil
+	}
+	rest, err := yaml.Marshal(doc)
+	return append(out, rest...), err
+}
+
+// prune drops fields that say nothing: null, empty, and zero where zero stands for the default. It leaves arguments alone,
+// where an empty list may mean something.
+func prune(doc object) {
+	for key, v := range doc {
+		switch v := v.(type) {
+		case object:
+			if key == "args" {
+				continue
+			}
+			if prune(v); len(v) == 0 {
+				delete(doc, key)
+			}
+		case []any:
+			for _, item := range v {
+				if o, ok := item.(object); ok {
+					prune(o)
+				}
+			}
+			if len(v) == 0 {
+				delete(doc, key)
+			}
+		case nil:
+			delete(doc, key)
+		}
+	}
+	for _, key := range [...]string{"clientConnection", "leaderElection"} {
+		section, _ := doc[key].(object)
+		for name, v := range section {
+			if v == "" || v == "0s" || v == float64(0) || v == int64(0) {
+				delete(section, name)
+			}
+		}
+		if section != nil && len(section) == 0 {
+			delete(doc, key)
+		}
+	}
+	if doc["httpTimeout"] == "0s" {
+		delete(doc, "httpTimeout")
+	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,6 +37,12 @@ func (e *OldVersionError) Error() string {
 // Unwrap returns Err.
 func (e *OldVersionError) Unwrap() error { return e.Err }
 
+// oldVersions are those that there were and that are converted.
+var oldVersions = []string{
+	"componentconfig/v1alpha1", configv1.GroupName + "/v1alpha1", configv1.GroupName + "/v1alpha2",
+	configv1.GroupName + "/v1beta1", configv1.GroupName + "/v1beta2",
+}
+
 // oldVersion adds the equivalent to the error of v1.36, if the document is of a version that there was.
 func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
 	out := &OldVersionError{Err: err}
@@ -52,8 +59,10 @@ func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
 		if bad != nil {
 			out.Equivalent, out.Notes = nil, []string{bad.Error()}
 		}
-	case gvk.Kind == kind && (gvk.Group == configv1.GroupName || gvk.Group == "componentconfig"):
+	case gvk.Kind == kind && slices.Contains(oldVersions, gvk.GroupVersion().String()):
 		out.Equivalent, out.Notes = convertOld(gvk.Version, data)
+	default:
+		return err
 	}
 	return out
 }
@@ -124,8 +133,6 @@ func convertOld(version string, data []byte) ([]byte, []string) {
 	if err := yaml.Unmarshal(data, &d.doc); err != nil || d.doc == nil {
 		return nil, nil
 	}
-	d.doc["apiVersion"] = configv1.SchemeGroupVersion.String()
-	d.doc["kind"] = kind
 	if version == "v1alpha1" {
 		d.toProfile()
 	}
@@ -134,7 +141,7 @@ func convertOld(version string, data []byte) ([]byte, []string) {
 		d.profile(p)
 	}
 	d.timeouts()
-	out, err := yaml.Marshal(d.doc)
+	out, err := write(d.doc)
 	if err != nil {
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -20,8 +21,8 @@ func (d *oldDocument) profile(p object) {
 			}
 			d.note("plugins.unreserve: a part of reserve")
 		}
-		for point, set := range plugins {
-			if s, ok := set.(object); ok {
+		for _, point := range slices.Sorted(maps.Keys(plugins)) {
+			if s, ok := plugins[point].(object); ok {
 				d.set(p, point, s)
 			}
 		}
@@ -58,7 +59,9 @@ func (d *oldDocument) set(p object, point string, set object) {
 				out = append(out, renamed)
 			}
 		}
-		set[key] = out
+		if set[key] = out; len(out) == 0 {
+			delete(set, key)
+		}
 	}
 }
 
@@ -153,7 +156,9 @@ func (d *oldDocument) pluginConfig(p object) {
 			keep = append(keep, item)
 		}
 	}
-	p["pluginConfig"] = keep
+	if p["pluginConfig"] = keep; len(keep) == 0 {
+		delete(p, "pluginConfig")
+	}
 	for _, m := range later {
 		d.strategy(p, m.strategy, m.args)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -148,21 +149,31 @@ func validateQueueSort(profiles []configv1.KubeSchedulerProfile, path *field.Pat
 			continue
 		}
 		name := first.Enabled[0].Name
-		if args := rawArgs(&profiles[i], name); !reflect.DeepEqual(rawArgs(&profiles[0], name), args) {
-			errs = append(errs, field.Invalid(path.Index(i).Child("pluginConfig", "args"), printed(args), "queueSort must be the same for all profiles"))
+		for _, entry := range profiles[i].PluginConfig {
+			if entry.Name == name && !sameArgs(argsNamed(&profiles[0], name), entry.Args) {
+				errs = append(errs, field.Invalid(path.Index(i).Child("pluginConfig", "args"), printed(entry.Args), "queueSort must be the same for all profiles"))
+			}
 		}
 	}
 	return errs
 }
 
-// rawArgs returns the last arguments that a profile has for a plugin.
-func rawArgs(p *configv1.KubeSchedulerProfile, name string) (args runtime.RawExtension) {
+// argsNamed returns the last arguments that a profile has for a plugin.
+func argsNamed(p *configv1.KubeSchedulerProfile, name string) (args runtime.RawExtension) {
 	for k := range p.PluginConfig {
 		if p.PluginConfig[k].Name == name {
 			args = p.PluginConfig[k].Args
 		}
 	}
 	return args
+}
+
+// sameArgs compares what was decoded, or else the bytes.
+func sameArgs(a, b runtime.RawExtension) bool {
+	if a.Object != nil || b.Object != nil {
+		return reflect.DeepEqual(a.Object, b.Object)
+	}
+	return bytes.Equal(a.Raw, b.Raw) && (a.Raw == nil) == (b.Raw == nil)
 }
 
 func validateArgs(entry *configv1.PluginConfig, path *field.Path) field.ErrorList {
