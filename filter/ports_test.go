@@ -46,6 +46,20 @@ func TestPortConflicts(t *testing.T) {
 	})
 }
 
+// The framework article's NodePorts: PreFilter collects the ports of the containers once, Filter compares them with those
+// in use on each node.
+func TestNodePortsOfTheArticle(t *testing.T) {
+	web := withPorts(pod("web"), port("", "", 80), port("", "", 443))
+	w := newWorld(node("free"), node("busy"), node("other")).put(1, withPorts(pod("a"), port("", "", 443))).put(2, withPorts(pod("b"), port("", "", 8080)))
+	ports := CompilePorts(web)
+	require.Equal(t, []HostPort{{"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 443}}, ports.Want())
+	ps := Predicates{ports.Count(w)}
+	require.True(t, ps.First(0).Allowed())
+	require.Equal(t, []string{"node(s) didn't have free ports for the requested pod ports"}, ps.Reasons(ps.First(1), 1))
+	require.True(t, ps.First(2).Allowed(), "another port")
+	require.True(t, CompilePorts(pod("plain")).Skip(), "a pod without host ports is not filtered")
+}
+
 func TestWhosePorts(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
 	p := withPorts(pod("p"), port("", "", 80))

@@ -58,12 +58,13 @@ func TestNumToFind(t *testing.T) {
 	}
 }
 
-// The percentages of the documentation: 50% at 100 nodes, 10% at 5000, never below 5%.
+// The percentages of the documentation: 50% at 100 nodes, 10% at 5000, never below 5%. The minimum of 100 nodes is out of
+// the way.
 func TestPercentagesOfTheDocuments(t *testing.T) {
-	percent := func(n int) int { return max(5, 50-n/125) }
-	require.Equal(t, 50, percent(100))
-	require.Equal(t, 10, percent(5000))
-	require.Equal(t, 5, percent(100_000))
+	adaptive := Sampling{Minimum: 1}
+	require.Equal(t, 50, NumToFind(100, adaptive))
+	require.Equal(t, 500, NumToFind(5000, adaptive))
+	require.Equal(t, 5000, NumToFind(100_000, adaptive))
 	require.Equal(t, NumToFind(5000, Sampling{Global: 10}), NumToFind(5000, Sampling{}))
 	require.Equal(t, NumToFind(100_000, Sampling{Global: 5}), NumToFind(100_000, Sampling{}))
 }
