@@ -122,3 +122,67 @@ func ExampleMergeLabelKeys() {
 	// Output:
 	// rev In [2]
 }
+
+// Where could the pod go as far as the pods that run are concerned?
+func ExampleCheckPod() {
+	cluster := exampleCluster()
+	verdicts, err := affinity.CheckPod(testkit.Pod("shop/cart-1").RequireWith(v1.LabelTopologyZone, "app=db").Obj(), cluster)
+	for i, v := range verdicts {
+		fmt.Println(cluster.Node(i).Name, affinity.Reasons(v))
+	}
+	fmt.Println(err)
+	// Output:
+	// n1 []
+	// n2 []
+	// n3 [node(s) didn't match pod affinity rules]
+	// n4 [node(s) didn't match pod affinity rules]
+	// n5 [node(s) didn't match pod affinity rules]
+	// <nil>
+}
+
+// A pod pinned by name, as DaemonSet pods are: only these nodes need to be looked at.
+func ExampleNodeEvaluator_Names() {
+	pod := testkit.Pod("kube-system/agent-1").RequireNodes(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{
+		{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n3"}}}}).Obj()
+	e, err := affinity.CompileNode(pod, affinity.NodeOptions{})
+	names, pinned := e.Names()
+	fmt.Println(names, pinned, err)
+	// Output: [n3] true <nil>
+}
+
+// A second database waits: is it worth another attempt when a pod is deleted?
+func ExamplePodEvaluator_WouldHelpPod() {
+	cluster := exampleCluster()
+	e, _ := affinity.CompilePods(testkit.Pod("shop/db-2").Labels("app=db").Obj(), affinity.PodOptions{})
+	for _, gone := range cluster.Assigned[1:3] {
+		help, err := e.WouldHelpPod(cluster, gone, nil)
+		fmt.Println(gone.Name, help, err)
+	}
+	// Output:
+	// web-2 false <nil>
+	// db-1 true <nil>
+}
+
+// Labels that a node may not give itself, so that pods which must not run on foreign nodes can rely on them.
+func ExampleRestrictNodeUpdate() {
+	old := exampleCluster().Nodes[0]
+	changed := old.DeepCopy()
+	changed.Labels["example.com/rack"] = "7"
+	fmt.Println(affinity.RestrictNodeUpdate("n1", old, changed))
+	changed.Labels["example.com.node-restriction.kubernetes.io/fips"] = "true"
+	fmt.Println(affinity.RestrictNodeUpdate("n1", old, changed))
+	// Output:
+	// <nil>
+	// node "n1" is not allowed to modify labels: example.com.node-restriction.kubernetes.io/fips
+}
+
+func ExampleValidatePod() {
+	pod := testkit.Pod("shop/web-5").RequireApart("", "app=web").Obj()
+	for _, err := range affinity.ValidatePod(pod)[:1] {
+		fmt.Println(err)
+	}
+	fmt.Println(affinity.Warnings(testkit.Pod("shop/web-5").NodeSelector("beta.kubernetes.io/os=linux").Obj()))
+	// Output:
+	// spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty
+	// [spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead]
+}

@@ -145,3 +145,98 @@ func ExampleHardState_ScaleDownOrder() {
 	// web-1 0
 	// web-2 0
 }
+
+// The score needs to see the feasible nodes before it weighs the domains.
+func ExampleSoft() {
+	cluster := shop()
+	soft, err := spread.CompileSoft(web(v1.ScheduleAnyway), spread.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state, feasible := soft.Count(cluster), []int{0, 2, 4}
+	state.Begin()
+	for _, i := range feasible {
+		state.See(i, 1)
+	}
+	state.Weigh()
+	for _, i := range feasible {
+		fmt.Println(cluster.Node(i).Name, state.Raw(i))
+	}
+	// Output:
+	// n1 3
+	// n3 2
+	// n5 2
+}
+
+// Would n1 take the pod if web-1 had to leave?
+func ExampleHardState_Trial() {
+	cluster := shop()
+	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state := hard.Count(cluster)
+	trial := state.Trial()
+	trial.Remove(cluster.pods["n1"][0], 0)
+	fmt.Println(spread.Reasons(state.Check(0)), trial.Check(0) == 0)
+	// Output: [node(s) didn't match pod topology spread constraints] true
+}
+
+// What is wrong with a group of pods before the scheduler sees them?
+func ExampleCheckGroup() {
+	stray, other := web(v1.DoNotSchedule), web(v1.DoNotSchedule)
+	stray.Name, stray.Labels = "web-7", map[string]string{"app": "wbe"}
+	other.Name = "web-6"
+	other.Spec.TopologySpreadConstraints[0].MaxSkew = 2
+	for _, finding := range spread.CheckGroup([]*v1.Pod{web(v1.DoNotSchedule), other, stray}, shop()) {
+		fmt.Println(finding.Kind, finding.Pods, finding.Message)
+	}
+	// Output:
+	// MixedConstraints [shop/web-6] constraints differ from those of shop/web-5
+	// SelectorMissesPod [shop/web-7] labelSelector does not match the pod's own labels: placing it does not change the skew
+	// SelectorMissesGroup [shop/web-5 shop/web-6] labelSelector matches the pod itself and not all pods of the group
+}
+
+// Which events are worth another attempt for a pod that zone spreading rejected?
+func ExampleWouldHelp() {
+	waiting := web(v1.DoNotSchedule)
+	waiting.UID = "waiting"
+	running := pod("web-1", "web")
+	running.Spec.NodeName = "n1"
+	for _, event := range []struct{ old, new any }{{running, nil}, {nil, node("n6", "d")}, {node("n1", "a"), node("n1", "a")}} {
+		fmt.Println(spread.WouldHelp(waiting, event.old, event.new, spread.Options{}))
+	}
+	// Output:
+	// true <nil>
+	// true <nil>
+	// false <nil>
+}
+
+// The score before there were default constraints, over the same pods.
+func ExampleCompileSelectorSpread() {
+	cluster, p := shop(), pod("web-5", "web")
+	owners := &spread.Workloads{ServiceList: []*v1.Service{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}},
+	}}}
+	state, feasible := spread.CompileSelectorSpread(p, owners).Count(cluster), []int{0, 1, 2, 3, 4}
+	raw := make([]int64, len(feasible))
+	for k, i := range feasible {
+		raw[k] = state.Raw(i)
+	}
+	state.NormalizeAll(feasible, raw)
+	fmt.Println(raw)
+	// Output: [0 33 50 66 50]
+}
+
+// What the API server makes of matchLabelKeys when the pod is created: each revision spreads for itself.
+func ExampleMergeMatchLabelKeys() {
+	p := web(v1.DoNotSchedule)
+	p.Labels["rev"] = "2"
+	p.Spec.TopologySpreadConstraints[0].MatchLabelKeys = []string{"rev"}
+	for _, e := range spread.MergeMatchLabelKeys(p)[0].LabelSelector.MatchExpressions {
+		fmt.Println(e.Key, e.Operator, e.Values)
+	}
+	// Output: rev In [2]
+}

@@ -2,8 +2,10 @@ package taints_test
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
@@ -87,4 +89,66 @@ func ExampleParse() {
 	// Output:
 	// dedicated=batch:NoSchedule spot- <nil>
 	// modified dedicated=batch:NoSchedule 1 <nil>
+}
+
+// The node lifecycle controller mirrors conditions as taints: a node short of disk takes no new pods, and keeps its own.
+func ExampleWithConditionTaints() {
+	node := runningCluster().Nodes[0]
+	node.Status.Conditions = []v1.NodeCondition{
+		{Type: v1.NodeReady, Status: v1.ConditionTrue}, {Type: v1.NodeDiskPressure, Status: v1.ConditionTrue},
+	}
+	node = taints.WithConditionTaints(node, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
+	web := testkit.Pod("shop/web").Obj().Spec.Tolerations
+	fmt.Println(taints.Format(*taints.Untolerated(node, web, taints.Options{})))
+	fmt.Println(taints.DeadlineOf(node, web, taints.Options{}).Stay)
+	// Output:
+	// node.kubernetes.io/disk-pressure:NoSchedule
+	// NoTaint
+}
+
+// Why is the GPU node's taint not tolerated?
+func ExampleMismatch() {
+	taint := &runningCluster().Nodes[4].Spec.Taints[0]
+	for _, t := range []v1.Toleration{
+		{Key: "gpu", Value: "t4"}, {Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}, {Key: "gpu", Operator: v1.TolerationOpExists},
+	} {
+		fmt.Printf("%t %s\n", taints.Matches(&t, taint, taints.Options{}), taints.Mismatch(&t, taint, taints.Options{}))
+	}
+	// Output:
+	// false value "a100" is not "t4"
+	// false effect NoSchedule is not NoExecute
+	// true
+}
+
+// A pod that the taint of gpu1 rejected: which events are worth another attempt?
+func ExampleOptions_WouldHelp() {
+	cluster, web := runningCluster(), testkit.Pod("shop/web").Obj()
+	gpu, open := cluster.Nodes[4], cluster.Nodes[0]
+	for _, event := range []struct{ old, new any }{{nil, gpu}, {nil, open}, {gpu, open}, {open, gpu}} {
+		help, err := taints.Options{}.WouldHelp(web, event.old, event.new)
+		fmt.Println(help, err)
+	}
+	// Output:
+	// false <nil>
+	// true <nil>
+	// true <nil>
+	// false <nil>
+}
+
+// With admission plugin ExtendedResourceToleration the pods that ask for a GPU tolerate the taint of that name.
+func ExampleWithExtendedResources() {
+	pod := taints.WithExtendedResources(testkit.Pod("ml/train").Request("cpu=1,nvidia.com/gpu=2").Obj())
+	for _, t := range pod.Spec.Tolerations {
+		fmt.Println(t.Key, t.Operator, t.Effect)
+	}
+	// Output: nvidia.com/gpu Exists NoSchedule
+}
+
+func ExampleValidateTolerations() {
+	seconds := int64(60)
+	list := []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule, TolerationSeconds: &seconds}}
+	for _, err := range taints.ValidateTolerations(list, field.NewPath("spec", "tolerations"), taints.ValidateOptions{}) {
+		fmt.Println(err)
+	}
+	// Output: spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be 'NoExecute' when `tolerationSeconds` is set
 }
