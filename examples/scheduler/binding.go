@@ -13,7 +13,9 @@ import (
 
 const maxPermitTimeout = 15 * time.Minute
 
-func (f *Framework) runReserve(ctx context.Context, state *State, pod *v1.Pod, node string) *Status {
+func (f *Framework) runReserve(ctx context.Context, state *State, pod *v1.Pod, node string) (out *Status) {
+	began := f.s.metricsNow()
+	defer func() { f.point(Reserve, began, out.Code()) }()
 	for _, p := range f.reserve {
 		st := f.status(ctx, Reserve, p, func(ctx context.Context) *Status { return p.Reserve(ctx, state, pod, node) })
 		if st.Rejected() {
@@ -35,7 +37,15 @@ func (f *Framework) runUnreserve(ctx context.Context, state *State, pod *v1.Pod,
 }
 
 // runPermit asks all Permit plugins. If some answer Wait and none rejects, waits holds how long each does at most.
-func (f *Framework) runPermit(ctx context.Context, state *State, pod *v1.Pod, node string) (waits map[string]time.Duration, st *Status) {
+func (f *Framework) runPermit(ctx context.Context, state *State, pod *v1.Pod, node string) (waits map[string]time.Duration, out *Status) {
+	began := f.s.metricsNow()
+	defer func() {
+		code := out.Code()
+		if len(waits) > 0 {
+			code = Wait
+		}
+		f.point(Permit, began, code)
+	}()
 	for _, p := range f.permit {
 		limit, st := call(f, ctx, Permit, p, func(ctx context.Context) (time.Duration, *Status) {
 			st, limit := p.Permit(ctx, state, pod, node)
@@ -85,7 +95,9 @@ func (f *Framework) runPreFlight(ctx context.Context, state *State, pod *v1.Pod,
 
 // runPreBind runs the PreBind plugins that do not skip: neighbours that may run in parallel together, the others alone.
 // The first in order that does not succeed counts.
-func (f *Framework) runPreBind(ctx context.Context, state *State, pod *v1.Pod, node string) *Status {
+func (f *Framework) runPreBind(ctx context.Context, state *State, pod *v1.Pod, node string) (out *Status) {
+	began := f.s.metricsNow()
+	defer func() { f.point(PreBind, began, out.Code()) }()
 	var group []PreBindPlugin
 	flush := func() *Status {
 		st := f.runGroup(ctx, state, pod, node, group)
@@ -133,7 +145,9 @@ func (f *Framework) runGroup(ctx context.Context, state *State, pod *v1.Pod, nod
 }
 
 // runBind lets the extender that binds do it, or the Bind plugins in order, until one does not skip.
-func (f *Framework) runBind(ctx context.Context, state *State, pod *v1.Pod, node string) *Status {
+func (f *Framework) runBind(ctx context.Context, state *State, pod *v1.Pod, node string) (out *Status) {
+	began := f.s.metricsNow()
+	defer func() { f.point(Bind, began, out.Code()) }()
 	for _, e := range f.s.o.Extenders {
 		if !e.Offers(BindVerb) || !e.Interested(pod) {
 			continue
@@ -166,6 +180,8 @@ func bindStatus(at Point, p Plugin, st *Status) *Status {
 }
 
 func (f *Framework) runPostBind(ctx context.Context, state *State, pod *v1.Pod, node string) {
+	began := f.s.metricsNow()
+	defer func() { f.point(PostBind, began, Success) }()
 	for _, p := range f.postBind {
 		f.notify(ctx, PostBind, p, func(ctx context.Context) { p.PostBind(ctx, state, pod, node) })
 	}

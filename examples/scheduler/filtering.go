@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -75,6 +74,8 @@ func (d *found) rejected(st *Status) {
 // runPreFilter asks the PreFilter plugins in order and joins their answers.
 func (f *Framework) runPreFilter(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) filter.PreFilters {
 	var pre filter.PreFilters
+	began := f.s.metricsNow()
+	defer func() { f.point(PreFilter, began, pre.Code()) }()
 	for _, p := range f.preFilter {
 		only, st := call(f, ctx, PreFilter, p, func(ctx context.Context) ([]string, *Status) { return p.PreFilter(ctx, state, pod, nodes) })
 		code, reasons := st.Code(), st.Reasons()
@@ -187,6 +188,7 @@ func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*
 			}
 		}
 	}
+	began := f.s.metricsNow()
 	sampling := f.sampling
 	sampling.Unscored = len(f.score) == 0 && !s.extendersRank()
 	limit := filter.NumToFind(len(candidates), sampling)
@@ -206,10 +208,12 @@ func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*
 			d.rejected(st)
 		default:
 			s.next = (s.next + d.evaluated) % len(all)
+			f.point(Filter, began, st.Code())
 			return d, st.AsError()
 		}
 	}
 	s.next = (s.next + d.evaluated) % len(all)
+	f.point(Filter, began, Success)
 	var err error
 	d.nodes, err = s.extenderFilters(ctx, pod, d.nodes, d)
 	return d, err
@@ -287,6 +291,8 @@ func objects(nodes []*NodeInfo) []*v1.Node {
 func (f *Framework) runPostFilter(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, string) {
 	var nomination *Nomination
 	var reasons []string
+	began, code := f.s.metricsNow(), Unschedulable
+	defer func() { f.point(PostFilter, began, code) }()
 	for _, p := range f.postFilter {
 		n, st := call(f, ctx, PostFilter, p, func(ctx context.Context) (*Nomination, *Status) { return p.PostFilter(ctx, state, pod, statuses) })
 		if n != nil {
@@ -294,14 +300,14 @@ func (f *Framework) runPostFilter(ctx context.Context, state *State, pod *v1.Pod
 		}
 		switch st.Code() {
 		case Success, UnschedulableAndUnresolvable, Error:
+			code = st.Code()
 			return nomination, st.Message()
 		case Unschedulable, Pending:
 			reasons = append(reasons, st.Reasons()...)
 		default:
+			code = Error
 			return nomination, st.failure().Error()
 		}
 	}
 	return nomination, NewStatus(Unschedulable, reasons...).Message()
 }
-
-var errNoNodes = errors.New(filter.NoNodes)

@@ -40,6 +40,7 @@ func (f *Framework) totals(ctx context.Context, state *State, pod *v1.Pod, nodes
 			return nil, err
 		}
 	}
+	began := f.s.metricsNow()
 	for _, p := range f.score {
 		if state.skipScore[p.Name()] {
 			continue
@@ -55,10 +56,13 @@ func (f *Framework) totals(ctx context.Context, state *State, pod *v1.Pod, nodes
 			return nil, err
 		}
 	}
+	f.point(Score, began, Success)
 	return score.Totals(names, columns, f.s.extenderScores(ctx, pod, nodes))
 }
 
-func (f *Framework) runPreScore(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) error {
+func (f *Framework) runPreScore(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) (err error) {
+	began := f.s.metricsNow()
+	defer func() { f.point(PreScore, began, AsStatus(err).Code()) }()
 	for _, p := range f.preScore {
 		st := f.status(ctx, PreScore, p, func(ctx context.Context) *Status { return p.PreScore(ctx, state, pod, nodes) })
 		switch st.Code() {
