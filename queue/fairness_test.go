@@ -58,6 +58,15 @@ func TestFairness(t *testing.T) {
 		}
 		require.Len(t, r.q.Move(Change{Event: AssignedPodDelete, Old: testkit.Pod("gone").On("n").Obj()}, r.now), 100)
 	})
+	t.Run("a leftover flush brings old hopeless pods all at once", func(t *testing.T) {
+		r := newRig(t, Options{})
+		for i := range 100 {
+			r.try("Nobody", fmt.Sprint(i))
+		}
+		r.at(6 * time.Minute)
+		require.Len(t, r.q.FlushLeftover(r.now), 100)
+		require.Equal(t, Counts{Active: 100}, r.q.Counts())
+	})
 }
 
 // Between them, entries never share memory that one of them writes: a gate that adds its name to one pod's rejectors

@@ -3,8 +3,8 @@ package queue
 import "time"
 
 // Advance tells the queue that it is now: backoffs that are over end, and every 30 s (LeftoverPeriod, counted from the
-// first time that the queue was told) leftovers are looked for; a flush that was missed is made up for. Call it at Next, or every second. A clock that jumps back
-// lets pods wait longer and breaks nothing.
+// first time that the queue was told) leftovers are looked for; a flush that was missed is made up for. Call it at Next,
+// or every second. A clock that jumps back lets pods wait longer and breaks nothing. O(log n) for each pod that moves.
 func (q *Queue) Advance(now time.Time) []Move {
 	q.see(now)
 	q.flushBackoff(now)
@@ -34,9 +34,8 @@ func (q *Queue) FlushBackoff(now time.Time) []Move {
 }
 
 // FlushLeftover moves the unschedulable pods that came to the queue more than Leftover ago as if an event had woken them.
-// Gated pods are marked (WasFlushed) but stay, unless FlushGated. A flush that finds a pod, gated or not, concerns every pod
-// in flight: rejected, it goes to backoff. Advance does it; callers with their own timers call it
-// every 30 s.
+// Gated pods are marked (WasFlushed) but stay, unless FlushGated. A flush that finds a pod, gated or not, concerns every
+// pod in flight: rejected, it goes to backoff. Advance does it; callers with their own timers call it every 30 s.
 func (q *Queue) FlushLeftover(now time.Time) []Move {
 	q.see(now)
 	q.flushLeftover(now, now)

@@ -118,9 +118,6 @@ func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
 	}
 	same := e.place == Gated && to == Gated && held == e.GatingPlugin && e.GateErr == nil
 	q.put(e, to, c, now)
-	if to == Active && (c.reason == labelAdd || c.reason == labelUpdate) {
-		q.nom.Nominate(e.Pod, Nomination{}) // the status counts, as for a new pod; a nomination that it does not know is lost
-	}
 	if same {
 		q.out = q.out[:len(q.out)-1]
 	}

@@ -193,8 +193,8 @@ func (q *Queue) put(e *Entry, to Place, c cause, now time.Time) {
 		}
 		q.tick++
 		e.entered = q.tick
-		if c.reason == labelAdd || c.reason == UnschedulablePodUpdate.String() {
-			q.nom.Nominate(e.Pod, Nomination{}) // what only the nominator knew is forgotten
+		if c.reason == labelAdd || c.reason == labelUpdate {
+			q.nom.Nominate(e.Pod, Nomination{}) // the status counts; a nomination that it does not know is lost
 		}
 	}
 	if from != to {
@@ -257,9 +257,6 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 		q.drop(old, cause{reason: Replaced})
 	}
 	q.put(e, to, c, now)
-	if to == Active {
-		q.nom.Nominate(pod, Nomination{})
-	}
 }
 
 // Delete forgets a pod, by namespace and name, and its nomination. A pod of that UID in flight is marked: Done is still

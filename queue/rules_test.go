@@ -169,6 +169,16 @@ func TestGates(t *testing.T) {
 		r.event(Event{Wildcard, All, "Everything"})
 		r.is(Active, "a")
 	})
+	t.Run("registrations count in their profile only", func(t *testing.T) {
+		r := newRig(t, Options{Profiles: map[string]Profile{
+			DefaultScheduler: {Events: []Registration{{"P", Event{Node, Add, ""}, nil}}},
+			"other":          {Events: []Registration{{"P", Event{Pod, Delete, ""}, nil}}},
+		}})
+		r.pod("b").Spec.SchedulerName = "other"
+		r.try("P", "a", "b")
+		require.Equal(t, []string{"default/a: unschedulable -> backoff (NodeAdd, P)"}, lines(r.event(NodeAdd)), "P of the other profile did not register it")
+		require.Equal(t, []string{"default/b: unschedulable -> backoff (AssignedPodDelete, P)"}, lines(r.event(AssignedPodDelete)))
+	})
 	t.Run("the name stays after the gate opened", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.shut["x a"] = true
