@@ -1,0 +1,82 @@
+package placement_test
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement"
+)
+
+// job is a group of pods that are of use only together.
+type job struct {
+	name    string
+	workers int
+	gpus    string // of each worker
+}
+
+func (j job) pods() []*v1.Pod {
+	var out []*v1.Pod
+	for k := range j.workers {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "train", Name: fmt.Sprintf("%s-%d", j.name, k)}}
+		p.UID, p.Labels = types.UID(p.Name), map[string]string{"job": j.name}
+		gpu := v1.ResourceList{"nvidia.com/gpu": resource.MustParse(j.gpus)}
+		p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: gpu, Limits: gpu}}}
+		out = append(out, p)
+	}
+	return out
+}
+
+// admit starts the jobs that have room as a whole and leaves the others in the queue. Nothing of a job that does not fit
+// takes room from the jobs behind it.
+func admit(plan *placement.Plan, queue []job) (left []job, err error) {
+	for _, j := range queue {
+		decisions, placed, err := plan.PlaceAll(j.pods(), placement.Options{})
+		if err != nil {
+			return nil, err
+		}
+		last := decisions[len(decisions)-1]
+		if !placed {
+			fmt.Printf("%s waits, worker %d has no node: %s\n", j.name, len(decisions)-1, last.Failure.Text())
+			left = append(left, j)
+			continue
+		}
+		fmt.Printf("%s starts on", j.name)
+		for _, d := range decisions {
+			fmt.Print(" ", d.Node)
+		}
+		fmt.Println()
+	}
+	return left, nil
+}
+
+// A batch scheduler that places groups all or nothing.
+func Example_batch() {
+	var objects cluster.Objects
+	for _, name := range []string{"gpu-1", "gpu-2", "gpu-3"} {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		n.Status.Allocatable = v1.ResourceList{"nvidia.com/gpu": resource.MustParse("4"), v1.ResourcePods: resource.MustParse("110")}
+		objects.Nodes = append(objects.Nodes, n)
+	}
+	snapshot, err := cluster.New(objects)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	left, err := admit(plan, []job{{"vision", 2, "4"}, {"language", 2, "3"}, {"speech", 1, "4"}})
+	fmt.Println(len(left), "left,", snapshot.TotalPods(), "pods placed", err)
+	// Output:
+	// vision starts on gpu-1 gpu-2
+	// language waits, worker 1 has no node: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
+	// speech starts on gpu-3
+	// 1 left, 3 pods placed <nil>
+}
