@@ -172,3 +172,87 @@ func ExampleGated() {
 	fmt.Println(filter.Gated(p))
 	// Output: waiting for scheduling gates: [example.com/quota] true
 }
+
+// The last GPU of b2 is not free for another pod while one is nominated to it.
+func ExamplePredicates_TwoPass() {
+	c := cluster()
+	gpu, nominated := examplePod("gpu-1", "1", 1), examplePod("gpu-0", "1", 1)
+	fit := filter.CompileFit(gpu, filter.FitOptions{}).Count(c)
+	ps, trials := filter.Predicates{fit}, []filter.Trial{fit.Trial()}
+	fmt.Println(ps.First(3).Allowed())
+	r := ps.TwoPass(trials, 3, []*v1.Pod{nominated}, nil)
+	fmt.Println(ps.Reasons(r, 3), ps.Code(r))
+	// Output:
+	// true
+	// [Insufficient nvidia.com/gpu] Unschedulable
+}
+
+// What PreFilter plugins say together: two of them leave b1, and the reason of the other nodes names both.
+func ExamplePreFilters() {
+	var f filter.PreFilters
+	f.Add(filter.PreFilterResult{Plugin: "NodePorts", Code: filter.Skip})
+	f.Add(filter.PreFilterResult{Plugin: "NodeAffinity", Nodes: []string{"a1", "b1"}})
+	f.Add(filter.PreFilterResult{Plugin: "VolumeBinding", Nodes: []string{"b1", "b2"}})
+	fmt.Println(f.Nodes())
+	fmt.Println(f.Outside(), f.Skipped())
+	// Output:
+	// [b1] true
+	// [node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding]] [NodePorts]
+}
+
+// Which events are worth another attempt for a pod that nothing had room for?
+func ExampleFitWouldHelp() {
+	gpu := examplePod("gpu-1", "5", 2)
+	db := examplePod("db-1", "2", 1)
+	db.Spec.NodeName = "b2"
+	small, large := exampleNode("c1", "c", "4", "0"), exampleNode("c2", "c", "8", "2")
+	for _, event := range []struct{ old, new any }{{db, nil}, {nil, small}, {nil, large}, {small, small}} {
+		fmt.Println(filter.FitWouldHelp(gpu, event.old, event.new, filter.FitOptions{}))
+	}
+	// Output:
+	// true <nil>
+	// false <nil>
+	// true <nil>
+	// false <nil>
+}
+
+// A pod that needs dynamic resource allocation is rejected with a reason of its own.
+func ExampleCompileClaims() {
+	c := cluster()
+	p := examplePod("gpu-2", "1", 0)
+	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
+	claims := filter.CompileClaims(p, filter.FitOptions{})
+	s := claims.Count(c)
+	fmt.Println(s.Reasons(s.Check(0)))
+	fmt.Println(claims.Err())
+	// Output:
+	// [pod has resourceClaims: dynamic resource allocation is outside the library]
+	// spec.resourceClaims [gpu]: dynamic resource allocation is outside this library
+}
+
+// What today's plugins do for the predicates of a scheduling policy.
+func ExampleModern() {
+	for _, name := range []string{"PodFitsResources", "MaxEBSVolumeCount", "CheckServiceAffinity"} {
+		today, known := filter.Modern(name)
+		fmt.Printf("%t %v %q\n", known, today.Plugins, today.Note)
+	}
+	// Output:
+	// true [NodeResourcesFit] ""
+	// true [NodeVolumeLimits] "limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver"
+	// true [] "removed in v1.23 without a successor; node affinity or a plugin of one's own does it"
+}
+
+// Scheduling gates can only be removed; while there is one, the node selector may grow.
+func ExampleValidateGatedUpdate() {
+	old := examplePod("web-3", "1", 0).Spec
+	old.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/quota"}}
+	updated := *old.DeepCopy()
+	updated.NodeSelector = map[string]string{"pool": "web"}
+	updated.SchedulingGates = nil
+	fmt.Println(len(filter.ValidateGatedUpdate(&updated, &old, nil)))
+	updated.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/budget"}}
+	fmt.Println(filter.ValidateGatedUpdate(&updated, &old, nil)[0])
+	// Output:
+	// 0
+	// spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/budget'
+}

@@ -7,6 +7,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
@@ -81,4 +82,54 @@ func ExampleOOMOrder() {
 	}, 10<<30)
 	fmt.Println(adj, order[0].Name, err)
 	// Output: 900 web <nil>
+}
+
+// A pod beside what its node offers, as kubectl describe node prints it.
+func ExampleDescribeResources() {
+	pod := testkit.Pod("db").Request("cpu=500m,memory=2Gi").Limit("memory=4Gi").Obj()
+	fmt.Print(overhead.DescribeResources(overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}),
+		v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}))
+	// Output:
+	// Resource  Requests    Limits
+	//   --------  --------    ------
+	//   cpu       500m (12%)  0 (0%)
+	//   memory    2Gi (25%)   4Gi (50%)
+}
+
+// Overhead is charged to the namespace's quota as well.
+func ExampleCheckQuota() {
+	pod := testkit.Pod("web").Request("cpu=500m").Obj()
+	pod.Spec.Overhead = v1.ResourceList{"cpu": resource.MustParse("250m")}
+	hard := v1.ResourceList{"requests.cpu": resource.MustParse("2")}
+	used := v1.ResourceList{"requests.cpu": resource.MustParse("1500m")}
+	fmt.Println(overhead.CheckQuota("team", hard, used, pod, testkit.Epoch))
+	// Output: pods "web" is forbidden: exceeded quota: team, requested: requests.cpu=750m, used: requests.cpu=1500m, limited: requests.cpu=2
+}
+
+// What a runtime class adds to the tolerations; what another one covers already is left out.
+func ExampleMergeTolerations() {
+	pod := []v1.Toleration{{Key: "kata", Operator: v1.TolerationOpEqual, Value: "v", Effect: v1.TaintEffectNoSchedule}, {Key: "gpu", Operator: v1.TolerationOpExists}}
+	class := []v1.Toleration{{Key: "kata", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
+	for _, t := range overhead.MergeTolerations(pod, class) {
+		fmt.Printf("%s %s %q\n", t.Key, t.Operator, t.Effect)
+	}
+	// Output:
+	// gpu Exists ""
+	// kata Exists "NoSchedule"
+}
+
+// The cgroup of a pod in which one container has no CPU limit: shares, no quota.
+func ExamplePodCgroup() {
+	pod := overhead.Default(testkit.Pod("web").Request("cpu=500m").Limit("memory=256Mi").Obj())
+	g := overhead.PodCgroup(pod, overhead.CgroupOptions{})
+	fmt.Println(g.Shares, g.Weight, g.QuotaMicros == nil, *g.MemoryBytes)
+	// Output: 512 20 true 268435456
+}
+
+func ExampleValidateQuantities() {
+	pod := testkit.Pod("web").Request("cpu=-1").Obj()
+	for _, err := range overhead.ValidateQuantities(pod, field.NewPath("spec")) {
+		fmt.Println(err)
+	}
+	// Output: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0
 }

@@ -109,3 +109,70 @@ func ExampleReservoir() {
 	fmt.Println(score.Reservoir(totals, func(n int) int { return n - 1 })) // a source that never draws 0
 	// Output: 1
 }
+
+// A default plugin that is listed again without a weight counts once instead of three times.
+func ExampleResolve() {
+	plugins, err := score.Resolve(score.PluginSet{Enabled: []score.Plugin{{Name: "TaintToleration"}}},
+		score.PluginSet{Enabled: []score.Plugin{{Name: "TaintToleration", Weight: 3}, {Name: "NodeAffinity", Weight: 2}}}, nil)
+	fmt.Println(plugins, err)
+	// Output: [{TaintToleration 1} {NodeAffinity 2}] <nil>
+}
+
+// Two plugins and an extender: its scores of 0 to 10 count ten times its weight.
+func ExampleTotals() {
+	names := []string{"a1", "b1", "c1"}
+	raw := []int64{1, 0, 3}
+	score.Proportional{Reverse: true}.NormalizeAll(raw)
+	columns := []score.Column{{Plugin: "TaintToleration", Weight: 3, Scores: raw}, {Plugin: "NodeResourcesFit", Weight: 1, Scores: []int64{50, 20, 90}}}
+	extender := score.ExtenderScores{Name: "gpu", Weight: 2, Scores: []score.HostScore{{Host: "c1", Score: 10}}}
+	totals, err := score.Totals(names, columns, []score.ExtenderScores{extender})
+	fmt.Println(raw, totals, err)
+	fmt.Println(names[score.Best(totals, nil)])
+	// Output:
+	// [67 100 0] [251 320 290] <nil>
+	// b1
+}
+
+// Nodes that have the image already are preferred, the more the larger it is.
+func ExampleCompileImages() {
+	nodes := newRows(testkit.Node("a1").Image(800<<20, "registry.example.com/web:2").Obj(), testkit.Node("b1").Obj())
+	state := score.CompileImages(testkit.Pod("web-2").Image("registry.example.com/web:2").Obj()).Count(nodes)
+	fmt.Println(state.Raw(0), state.Raw(1))
+	// Output: 38 0
+}
+
+// What a shape is worth at some utilizations.
+func ExampleInterpolate() {
+	shape := []score.Point{{Utilization: 0, Score: 0}, {Utilization: 70, Score: 10}, {Utilization: 100, Score: 0}}
+	for _, utilization := range []int64{35, 70, 85} {
+		fmt.Println(score.Interpolate(shape, utilization, score.Options{}))
+	}
+	// Output:
+	// 50 <nil>
+	// 100 <nil>
+	// 50 <nil>
+}
+
+// Who is asked about a pod with a GPU, and what its answer leaves.
+func ExampleApplyFilter() {
+	gpu := score.Extender{FilterVerb: "filter", ManagedResources: []score.ManagedResource{{Name: "nvidia.com/gpu", IgnoredByScheduler: true}}}
+	fmt.Println(gpu.Interested(testkit.Pod("gpu").Request("nvidia.com/gpu=1").Obj()), gpu.Interested(testkit.Pod("web").Obj()))
+	fmt.Println(score.IgnoredByScheduler([]score.Extender{gpu}), score.URL("http://gpu.example.com/scheduler/", gpu.FilterVerb))
+	left, err := score.ApplyFilter("http://gpu.example.com/scheduler", score.CacheCapable, []string{"b1", "b2"},
+		score.FilterAnswer{NodeNames: []string{"b2"}, FailedNodes: map[string]string{"b1": "no free GPU"}})
+	fmt.Println(left.Nodes, left.Failed, err)
+	// Output:
+	// true false
+	// [nvidia.com/gpu] http://gpu.example.com/scheduler/filter
+	// [b2] map[b1:no free GPU] <nil>
+}
+
+func ExampleValidateFitArgs() {
+	args := score.DefaultFitArgs(score.FitArgs{ScoringStrategy: &score.Strategy{Resources: []score.Resource{{Name: "cpu", Weight: 101}}}})
+	for _, err := range score.ValidateFitArgs(args, nil) {
+		fmt.Println(err)
+	}
+	// Output:
+	// scoringStrategy.type: Unsupported value: "": supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
+	// scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, 100]
+}
