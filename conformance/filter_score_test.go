@@ -15,6 +15,6 @@ func TestDefaultProfile(t *testing.T) {
 // Pending pods that are nominated to nodes.
 func TestNominated(t *testing.T) {
 	run(t, gen.Count(400, 10), func(seed int64) *gen.Cluster {
-		return gen.Of(seed, gen.Shape{Nominated: true, Pending: 5})
+		return gen.Of(seed, gen.Shape{Nominated: true, Pending: 5, Volumes: seed%4 == 0})
 	}, defaultProfile(t), (*compare.Side).Cluster)
 }

@@ -121,6 +121,9 @@ func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Prof
 
 // shrunk returns the smallest cluster that shows a difference of the same area, with what it shows.
 func shrunk(s *compare.Side, c *gen.Cluster, area string, f func(*compare.Side, *gen.Cluster) ([]compare.Difference, error)) string {
+	if testing.Short() {
+		return "not shrunk in -short"
+	}
 	quiet := *s
 	quiet.Seen = nil
 	var last compare.Difference

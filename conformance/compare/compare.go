@@ -180,44 +180,58 @@ func (s *Side) filters(w *World, pod *v1.Pod) error {
 	}
 	s.order(w, nodes)
 	for _, plugin := range s.Profile.Filters {
-		name := plugin.Name()
-		area := "filter/" + name
-		theirs, err := s.Real.Filter(name, pod)
-		if err != nil {
+		if err := s.filter(w, pod, plugin, nodes); err != nil {
 			return err
 		}
-		ours := plugin.Filter(pod, w.Snapshot)
-		s.Seen.Produced(area, "PreFilter "+theirs.Pre.Code().String())
-		what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
-		if !same(s, area, what+" PreFilter code", theirs.Pre.Code().String(), ours.Code.String()) {
-			continue
+	}
+	// A pod that names its node never comes here but in what-ifs; its plugin is asked all the same.
+	named := pod.DeepCopy()
+	named.Spec.NodeName = "node1"
+	if plugin := s.Profile.Filter("NodeName"); plugin != nil {
+		return s.filter(w, named, plugin, nodes)
+	}
+	return nil
+}
+
+// filter asks one plugin about each node.
+func (s *Side) filter(w *World, pod *v1.Pod, plugin placement.FilterPlugin, nodes []fwk.NodeInfo) error {
+	name := plugin.Name()
+	area := "filter/" + name
+	theirs, err := s.Real.Filter(name, pod)
+	if err != nil {
+		return err
+	}
+	ours := plugin.Filter(pod, w.Snapshot)
+	s.Seen.Produced(area, "PreFilter "+theirs.Pre.Code().String())
+	what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
+	if !same(s, area, what+" PreFilter code", theirs.Pre.Code().String(), ours.Code.String()) {
+		return nil
+	}
+	for _, r := range reasonsOf(theirs.Pre) {
+		s.Seen.Produced("reason", normalText(r))
+	}
+	if !theirs.Pre.IsSuccess() {
+		same(s, area, what+" PreFilter reasons", strings.Join(reasonsOf(theirs.Pre), "|"), strings.Join(ours.Reasons, "|"))
+		return nil
+	}
+	same(s, area, what+" PreFilter nodes", setText(theirs.Nodes != nil, slices.Collect(maps.Keys(theirs.Nodes))), setText(ours.Nodes != nil, ours.Nodes))
+	for k, n := range nodes {
+		slot := w.Snapshot.Slot(n.Node().Name)
+		var code filter.Code
+		var reasons []string
+		if ours.Predicate != nil {
+			ps := filter.Predicates{ours.Predicate}
+			if r := ps.First(slot); r.Verdict != 0 {
+				code, reasons = ps.Code(r), ps.Reasons(r, slot)
+			}
 		}
-		for _, r := range reasonsOf(theirs.Pre) {
+		status := theirs.Status[k]
+		s.Seen.Produced(area, status.Code().String())
+		for _, r := range reasonsOf(status) {
 			s.Seen.Produced("reason", normalText(r))
 		}
-		if !theirs.Pre.IsSuccess() {
-			same(s, area, what+" PreFilter reasons", strings.Join(reasonsOf(theirs.Pre), "|"), strings.Join(ours.Reasons, "|"))
-			continue
-		}
-		same(s, area, what+" PreFilter nodes", setText(theirs.Nodes != nil, slices.Collect(maps.Keys(theirs.Nodes))), setText(ours.Nodes != nil, ours.Nodes))
-		for k, n := range nodes {
-			slot := w.Snapshot.Slot(n.Node().Name)
-			var code filter.Code
-			var reasons []string
-			if ours.Predicate != nil {
-				ps := filter.Predicates{ours.Predicate}
-				if r := ps.First(slot); r.Verdict != 0 {
-					code, reasons = ps.Code(r), ps.Reasons(r, slot)
-				}
-			}
-			status := theirs.Status[k]
-			s.Seen.Produced(area, status.Code().String())
-			for _, r := range reasonsOf(status) {
-				s.Seen.Produced("reason", normalText(r))
-			}
-			same(s, area, fmt.Sprintf("%s node %s code", what, n.Node().Name), status.Code().String(), code.String())
-			same(s, area, fmt.Sprintf("%s node %s reasons", what, n.Node().Name), sorted(reasonsOf(status)), sorted(reasons))
-		}
+		same(s, area, fmt.Sprintf("%s node %s code", what, n.Node().Name), status.Code().String(), code.String())
+		same(s, area, fmt.Sprintf("%s node %s reasons", what, n.Node().Name), sorted(reasonsOf(status)), sorted(reasons))
 	}
 	return nil
 }

@@ -1,0 +1,166 @@
+// Command mutate shows that the differential tests notice mistakes: it applies one small mistake after the other to a copy
+// of the repository, runs the tests of this module on it, and lists those that no test notices.
+//
+//	go run ./mutate                     // all of mutations.txt; exit 1 if one survives
+//	go run ./mutate -only spread/       // those of files that begin so
+//
+// It takes about fifteen seconds a mutation.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// mutations.txt has one mutation a line: file, test package, tests, old text, new text and what it means, separated by tabs.
+//
+//go:embed mutations.txt
+var list string
+
+type mutation struct{ file, pkg, tests, old, new, what string }
+
+func main() {
+	only := flag.String("only", "", "apply mutations of files with this prefix only")
+	keep := flag.Bool("v", false, "print the output of each run")
+	flag.Parse()
+	survivors, err := run(*only, *keep)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(2)
+	}
+	if survivors > 0 {
+		os.Exit(1)
+	}
+}
+
+func parse(text string) (out []mutation, err error) {
+	scanner := bufio.NewScanner(strings.NewReader(text))
+	for n := 1; scanner.Scan(); n++ {
+		line := scanner.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 6 {
+			return nil, fmt.Errorf("mutations.txt:%d: %d fields, want 6", n, len(f))
+		}
+		out = append(out, mutation{f[0], f[1], f[2], f[3], f[4], f[5]})
+	}
+	return out, scanner.Err()
+}
+
+func run(only string, verbose bool) (survivors int, err error) {
+	mutations, err := parse(list)
+	if err != nil {
+		return 0, err
+	}
+	root, err := repository()
+	if err != nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp("", "podberth-mutate-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	if err := copyTree(root, dir); err != nil {
+		return 0, err
+	}
+	caught := 0
+	for _, m := range mutations {
+		if !strings.HasPrefix(m.file, only) {
+			continue
+		}
+		ok, out, err := m.try(dir)
+		if err != nil {
+			return survivors, err
+		}
+		if verbose {
+			os.Stdout.Write(out)
+		}
+		if ok {
+			caught++
+			fmt.Printf("caught    %s: %s\n", m.file, m.what)
+		} else {
+			survivors++
+			fmt.Printf("SURVIVED  %s: %s\n", m.file, m.what)
+		}
+	}
+	fmt.Printf("%d caught, %d survived\n", caught, survivors)
+	return survivors, nil
+}
+
+// try applies the mutation, runs the tests and takes it back. A mutation that does not compile is an error.
+func (m mutation) try(dir string) (caught bool, output []byte, err error) {
+	path := filepath.Join(dir, m.file)
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return false, nil, err
+	}
+	old, new := unescape(m.old), unescape(m.new)
+	if n := bytes.Count(source, []byte(old)); n != 1 {
+		return false, nil, fmt.Errorf("%s: %q occurs %d times, want once", m.file, old, n)
+	}
+	if err := os.WriteFile(path, bytes.Replace(source, []byte(old), []byte(new), 1), 0o644); err != nil {
+		return false, nil, err
+	}
+	defer func() {
+		if e := os.WriteFile(path, source, 0o644); err == nil {
+			err = e
+		}
+	}()
+	cmd := exec.Command("go", "test", "-short", "-count=1", "-failfast", "-vet=off", "-run", m.tests, m.pkg)
+	cmd.Dir = filepath.Join(dir, "conformance")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, failed := cmd.CombinedOutput()
+	if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("no tests to run")) {
+		return false, out, fmt.Errorf("%s: %s: %s", m.file, m.what, out)
+	}
+	return failed != nil, out, nil
+}
+
+// unescape turns \n and \t of the list into what they mean.
+func unescape(s string) string { return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(s) }
+
+// repository is the folder above this module.
+func repository() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") && rel != "." {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
+	})
+}
