@@ -1,0 +1,80 @@
+package httpextender
+
+import (
+	"encoding/pem"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// secure starts a TLS server and returns its place in a configuration, and its certificate.
+func secure(t *testing.T) (configv1.Extender, []byte) {
+	t.Helper()
+	s := httptest.NewTLSServer(&stub{answer: `{"NodeNames":["n1"]}`})
+	t.Cleanup(s.Close)
+	s.Config.ErrorLog = nil
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	return configv1.Extender{URLPrefix: s.URL, FilterVerb: "filter", NodeCacheCapable: true}, authority
+}
+
+func TestTLS(t *testing.T) {
+	base, authority := secure(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, authority, 0o600))
+	for _, c := range []struct {
+		name, reason string
+		https        bool
+		tls          *configv1.ExtenderTLSConfig
+		err          string
+	}{
+		{"nothing said", "the system's authorities do not know the server", false, nil, "x509: certificate signed by unknown authority"},
+		{"https alone", "without an authority the certificate is not verified", true, nil, ""},
+		{"insecure", "", true, &configv1.ExtenderTLSConfig{Insecure: true}, ""},
+		{"authority", "", true, &configv1.ExtenderTLSConfig{CAData: authority}, ""},
+		{"authority from a file", "", true, &configv1.ExtenderTLSConfig{CAFile: file}, ""},
+		{"other name", "the certificate is for example.com and 127.0.0.1", true, &configv1.ExtenderTLSConfig{CAData: authority, ServerName: "shop.test"}, "certificate is valid for"},
+		{"name of the certificate", "", true, &configv1.ExtenderTLSConfig{CAData: authority, ServerName: "example.com"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := base
+			x.EnableHTTPS, x.TLSConfig = c.https, c.tls
+			client, err := New(x, Options{})
+			require.NoError(t, err)
+			_, err = client.Filter(ctx, web(), nodes("n1"))
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err, c.reason)
+				return
+			}
+			require.NoError(t, err, c.reason)
+		})
+	}
+}
+
+func TestTLSErrors(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for _, c := range []struct {
+		name string
+		tls  configv1.ExtenderTLSConfig
+		err  string
+	}{
+		{"authority and insecure", configv1.ExtenderTLSConfig{Insecure: true, CAData: []byte("x")}, "specifying a root certificates file with the insecure flag is not allowed"},
+		{"no authority there", configv1.ExtenderTLSConfig{CAFile: "/nope"}, "open /nope: no such file or directory"},
+		{"no certificate there", configv1.ExtenderTLSConfig{CertFile: "/nope", KeyFile: "/nope"}, "open /nope: no such file or directory"},
+		{"no key there", configv1.ExtenderTLSConfig{CertData: []byte("x"), KeyFile: "/nope"}, "open /nope: no such file or directory"},
+		{"no authority", configv1.ExtenderTLSConfig{CAData: []byte("hello")}, "unable to load root certificates: unable to parse bytes as PEM block"},
+		{"no certificate", configv1.ExtenderTLSConfig{CertData: []byte("hello"), KeyData: []byte("hello")}, "tls: failed to find any PEM data in certificate input"},
+		{"empty file", configv1.ExtenderTLSConfig{CAFile: empty}, empty + " is empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := NewAll([]configv1.Extender{{EnableHTTPS: true, TLSConfig: &c.tls}}, Options{})
+			require.EqualError(t, err, "couldn't build extenders: "+c.err)
+		})
+	}
+	_, err := New(configv1.Extender{EnableHTTPS: true, TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("a certificate alone")}}, Options{})
+	require.NoError(t, err, "without a key it is left aside")
+}
