@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -53,7 +54,9 @@ func (e *Evictions) set(i int32, s *policyv1.PodDisruptionBudgetStatus) {
 	e.pdbs[i] = &now
 }
 
-// Sync lets the disruption controller look at all budgets, with the pods that there are now.
+// Sync lets the disruption controller look at all budgets, with the pods that there are now. Beside the notices of each
+// budget there is one of reason MultiplePodDisruptionBudgets for each pod that several select: it cannot be evicted.
+// O(budgets x pods).
 func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Notice {
 	var notices []Notice
 	for i, b := range e.pdbs {
@@ -61,7 +64,20 @@ func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Notice {
 		notices = append(notices, s.Notices...)
 		e.set(int32(i), &s.Status)
 	}
+	for _, p := range pods {
+		if e.ids = e.index.AppendMatches(e.ids[:0], p.Namespace, p.Labels); len(e.ids) > 1 {
+			notices = append(notices, Notice{v1.EventTypeWarning, "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: " + e.names(e.ids), p})
+		}
+	}
 	return notices
+}
+
+func (e *Evictions) names(ids []int32) string {
+	var names []string
+	for _, i := range ids {
+		names = append(names, e.pdbs[i].Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Budgets returns the budgets with their present statuses, in the order given, as a new slice. They must not be written to.

@@ -177,6 +177,26 @@ func TestSyncPods(t *testing.T) {
 	require.NoError(t, s.Err)
 }
 
+// A pod that several budgets select is warned of, once, and with their names; each budget has its own status all the same.
+func TestSeveralBudgetsNotice(t *testing.T) {
+	a, b, other := pdb("a", "app=x", 0), pdb("b", "app=x", 0), pdb("c", "app=y", 0)
+	b.Spec.Selector = &metav1.LabelSelector{}
+	for _, x := range []*policyv1.PodDisruptionBudget{a, b, other} {
+		x.Spec.MinAvailable = ptr(intstr.FromInt32(0))
+	}
+	both, one := healthyPod("both", ""), healthyPod("one", "")
+	both.Labels, one.Labels = map[string]string{"app": "x"}, map[string]string{"app": "z"}
+	e := NewEvictions([]*policyv1.PodDisruptionBudget{a, b, other})
+	var several []Notice
+	for _, n := range e.Sync([]*v1.Pod{both, one}, nil, now) {
+		if n.Reason == "MultiplePodDisruptionBudgets" {
+			several = append(several, n)
+		}
+	}
+	require.Equal(t, []Notice{{"Warning", "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: a, b", both}}, several)
+	require.Equal(t, []int32{1, 2, 0}, []int32{e.Budgets()[0].Status.DisruptionsAllowed, e.Budgets()[1].Status.DisruptionsAllowed, e.Budgets()[2].Status.DisruptionsAllowed})
+}
+
 func TestSyncFailed(t *testing.T) {
 	b := pdb("b", "app=x", 4)
 	b.Generation = 2
