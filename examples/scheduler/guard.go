@@ -46,7 +46,7 @@ func race[T any](clock Clock, ctx context.Context, limit time.Duration, at Point
 		value T
 		st    *Status
 	}
-	done := make(chan answer, 1)
+	done, late := make(chan answer, 1), clock.After(limit)
 	go func() {
 		value, st := protect(ctx, at, p, run)
 		done <- answer{value, st}
@@ -54,7 +54,7 @@ func race[T any](clock Clock, ctx context.Context, limit time.Duration, at Point
 	select {
 	case a := <-done:
 		return a.value, a.st
-	case <-clock.After(limit):
+	case <-late:
 		var none T
 		return none, AsStatus(fmt.Errorf("plugin %q did not answer at %s within %v", p.Name(), at, limit))
 	}

@@ -22,13 +22,13 @@ func TestBadPlugins(t *testing.T) {
 		for _, how := range []string{"panics", "blocks", "answers nonsense"} {
 			t.Run(fmt.Sprintf("%s %s", at, how), func(t *testing.T) {
 				_, list := probes(1)
-				release := make(chan struct{})
+				release, blocked := make(chan struct{}), make(chan struct{}, 1)
 				t.Cleanup(func() { close(release) })
 				switch how {
 				case "panics":
 					list[0].do[at] = func() { panic("boom") }
 				case "blocks":
-					list[0].do[at] = func() { <-release }
+					list[0].do[at] = func() { blocked <- struct{}{}; <-release }
 				default:
 					list[0].answer[at] = NewStatus(42)
 					if at == "PreFlight" {
@@ -39,9 +39,15 @@ func TestBadPlugins(t *testing.T) {
 				r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, three())
 				x := pod("p")
 				r.add(x)
-				done := make(chan struct{})
-				go func() { r.step(); close(done) }()
-				keepTime(t, r.clock, done)
+				if how == "blocks" {
+					done := make(chan struct{})
+					go func() { r.step(); close(done) }()
+					<-blocked
+					r.clock.advance(time.Second)
+					<-done
+				} else {
+					r.step()
+				}
 				require.Equal(t, SchedulingError, r.last().Outcome, r.last().Message)
 				switch how {
 				case "panics":
@@ -61,23 +67,6 @@ func TestBadPlugins(t *testing.T) {
 				r.s.queue.Read(func(q *queue.Queue) { counts = q.Counts() })
 				require.Equal(t, queue.Counts{Backoff: 1}, counts)
 			})
-		}
-	}
-}
-
-// keepTime moves the clock on while somebody waits for it.
-func keepTime(t *testing.T, c *clock, done chan struct{}) {
-	t.Helper()
-	for deadline := time.After(20 * time.Second); ; {
-		select {
-		case <-done:
-			return
-		case <-deadline:
-			t.Fatal("it does not end")
-		default:
-			if c.waiters() > 0 {
-				c.advance(10 * time.Millisecond)
-			}
 		}
 	}
 }
@@ -169,12 +158,13 @@ func TestThousandBindings(t *testing.T) {
 	r.s.o.OnResult = func(Result) {}
 	r.s.o.OnError = func(error) {}
 	r.s.o.OnMove = nil
-	peak, running := 0, 0
+	running := 0
+	some := sync.NewCond(&mu)
 	chaos.enter = func(n int) {
 		mu.Lock()
 		defer mu.Unlock()
 		running += n
-		peak = max(peak, running)
+		some.Broadcast()
 	}
 	for k := range pods {
 		x := testkit.Pod(fmt.Sprintf("default/p%04d", k)).Request("cpu=500m,memory=1Gi").Obj()
@@ -184,6 +174,12 @@ func TestThousandBindings(t *testing.T) {
 	for range pods { // all in their binding cycles before any goes on
 		require.True(t, r.s.TryScheduleOne(context.Background()))
 	}
+	mu.Lock()
+	for running < pods*6/8 { // the others wait on Permit
+		some.Wait()
+	}
+	mu.Unlock()
+	require.Equal(t, pods/4, r.s.Waiting())
 	close(chaos.gate)
 	for round := 0; ; round++ {
 		require.Less(t, round, 100, "it comes to an end")
@@ -204,8 +200,6 @@ func TestThousandBindings(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("up to %d binding cycles at once", peak)
-	require.Greater(t, peak, 300)
 	bound := map[string]int{}
 	for name, x := range r.pods {
 		require.NotEmpty(t, x.Spec.NodeName, "%s is lost", name)
@@ -215,7 +209,6 @@ func TestThousandBindings(t *testing.T) {
 	require.Len(t, r.pods, pods)
 	for n, count := range bound {
 		require.LessOrEqual(t, count, 30, n)
-		require.LessOrEqual(t, count, 32, n)
 	}
 	_, assumed := r.s.cache.sizes()
 	require.Zero(t, assumed)

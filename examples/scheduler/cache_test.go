@@ -1,0 +1,226 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/queue"
+)
+
+func assumedOn(name, node string) *v1.Pod {
+	p := testkit.Pod("default/" + name).On(node).Request("cpu=1").Obj()
+	p.UID = identified([]*v1.Pod{p})[0].UID
+	return p
+}
+
+func TestCache(t *testing.T) { // W8.2
+	fill := func() (*cache, *cluster.Snapshot) { return newCache(0), mustSnapshot(t) }
+	pods := func(c *cache, s *cluster.Snapshot, node string) (n int) {
+		_, err := c.refresh(s)
+		require.NoError(t, err)
+		return s.PodCount(s.Slot(node))
+	}
+	t.Run("assume and forget", func(t *testing.T) {
+		c, s := fill()
+		p := assumedOn("p", "n1")
+		require.NoError(t, c.assume(p))
+		require.Equal(t, 1, pods(c, s, "n1"))
+		require.EqualError(t, c.assume(p), "pod uid-default-p(default/p) is in the cache, so can't be assumed")
+		require.NoError(t, c.forget(p))
+		require.Zero(t, pods(c, s, "n1"))
+		require.NoError(t, c.forget(p), "unknown is fine")
+	})
+	t.Run("no UID", func(t *testing.T) {
+		c, _ := fill()
+		p := testkit.Pod("default/p").On("n1").Obj()
+		p.UID = ""
+		for _, err := range []error{c.assume(p), c.forget(p), c.set(p)} {
+			require.EqualError(t, err, "cannot get cache key for pod with empty UID")
+		}
+	})
+	t.Run("forget another node", func(t *testing.T) {
+		c, _ := fill()
+		require.NoError(t, c.assume(assumedOn("p", "n1")))
+		require.EqualError(t, c.forget(assumedOn("p", "n2")), "pod uid-default-p(default/p) was assumed on n2 but assigned to n1")
+	})
+	t.Run("forget a confirmed pod", func(t *testing.T) {
+		c, s := fill()
+		p := assumedOn("p", "n1")
+		require.NoError(t, c.assume(p))
+		require.NoError(t, c.set(p))
+		require.EqualError(t, c.forget(p), "pod uid-default-p(default/p) wasn't assumed so cannot be forgotten")
+		require.Equal(t, 1, pods(c, s, "n1"))
+	})
+	t.Run("confirmed on another node", func(t *testing.T) {
+		c, s := fill()
+		require.NoError(t, c.assume(assumedOn("p", "n1")))
+		require.NoError(t, c.set(assumedOn("p", "n2")))
+		require.Zero(t, pods(c, s, "n1"))
+		require.Equal(t, 1, pods(c, s, "n2"))
+		require.Nil(t, c.assumed("uid-default-p"))
+	})
+	t.Run("added, never assumed", func(t *testing.T) {
+		c, s := fill()
+		require.NoError(t, c.set(assumedOn("p", "n1")))
+		require.Equal(t, 1, pods(c, s, "n1"))
+		c.remove(assumedOn("p", "n1"))
+		require.Zero(t, pods(c, s, "n1"))
+	})
+	t.Run("the node goes first", func(t *testing.T) {
+		c, s := fill()
+		p := assumedOn("p", "n1")
+		require.NoError(t, c.assume(p))
+		_, err := c.refresh(s)
+		require.NoError(t, err)
+		c.change(s.Node(s.Slot("n1")), true)
+		require.NoError(t, c.forget(p))
+		nodes, err := c.refresh(s)
+		require.NoError(t, err)
+		require.True(t, nodes)
+		require.Equal(t, 2, s.NodeCount())
+	})
+	t.Run("expiry", func(t *testing.T) { // W8.3
+		c, s := newCache(30*time.Second), mustSnapshot(t)
+		now := time.Unix(1000, 0)
+		p := assumedOn("p", "n1")
+		require.NoError(t, c.assume(p))
+		_, ok := c.next()
+		require.False(t, ok, "not before the binding has finished")
+		c.bound(p, now)
+		at, ok := c.next()
+		require.True(t, ok)
+		require.Equal(t, now.Add(30*time.Second), at)
+		require.Empty(t, c.expire(at.Add(-1)))
+		require.Len(t, c.expire(at), 1)
+		require.Zero(t, pods(c, s, "n1"))
+	})
+}
+
+// An assumed pod whose binding is never seen expires; by default it stays.
+func TestAssumeTTL(t *testing.T) { // W8.3
+	for _, ttl := range []time.Duration{0, 30 * time.Second} {
+		_, list := probes(1)
+		p, reg := on(list, "-", Bind) // binds without telling anybody
+		r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, AssumeTTL: ttl}, three())
+		r.add(pod("p")).step()
+		require.Equal(t, Scheduled, r.last().Outcome)
+		r.clock.advance(time.Hour)
+		r.s.Tick()
+		if ttl == 0 {
+			require.Equal(t, "p", r.on("n1"))
+		} else {
+			require.Empty(t, r.on("n1"))
+			require.Len(t, r.errs, 1)
+		}
+	}
+}
+
+// What happens in the cluster reaches the next cycle and wakes those that wait for it.
+func TestClusterEvents(t *testing.T) {
+	t.Run("nodes", func(t *testing.T) {
+		r := newRig(t, Options{}, []*v1.Node{node("n1")})
+		p := testkit.Pod("default/p").NodeSelector("disk=ssd").Obj()
+		r.add(p).step()
+		require.Equal(t, queue.Unschedulable, r.place(p))
+		n := node("n2")
+		n.Labels["disk"] = "ssd"
+		r.s.AddNode(n)
+		require.Equal(t, queue.Backoff, r.place(p))
+		r.step()
+		require.Equal(t, "n2", r.last().Node)
+		r.s.DeleteNode(n)
+		q := testkit.Pod("default/q").NodeSelector("disk=ssd").Obj()
+		r.add(q).step()
+		require.Equal(t, queue.Unschedulable, r.place(q))
+		ssd := node("n1")
+		ssd.Labels["disk"] = "ssd"
+		r.s.UpdateNode(node("n1"), ssd)
+		r.step()
+		require.Equal(t, "n1", r.last().Node)
+	})
+	t.Run("pods", func(t *testing.T) {
+		r := newRig(t, Options{}, []*v1.Node{node("n1")})
+		full := testkit.Pod("default/full").On("n1").Request("cpu=4").Obj()
+		r.add(full)
+		p := pod("p")
+		r.add(p).step()
+		require.Equal(t, queue.Unschedulable, r.place(p))
+		done := *full
+		done.Status.Phase = v1.PodSucceeded
+		r.s.UpdatePod(full, &done)
+		require.Equal(t, queue.Backoff, r.place(p), "a finished pod holds nothing")
+		r.step()
+		require.Equal(t, "n1", r.last().Node)
+	})
+	t.Run("bound by somebody else", func(t *testing.T) {
+		r := newRig(t, Options{}, three())
+		p := pod("p")
+		r.add(p)
+		c := *p
+		c.Spec.NodeName = "n3"
+		r.s.UpdatePod(p, &c)
+		require.False(t, r.step())
+		require.Equal(t, "p", r.on("n3"))
+	})
+	t.Run("an assumed pod is deleted", func(t *testing.T) { // W8.4
+		r := newRig(t, Options{}, three())
+		p := pod("p")
+		r.add(p)
+		require.True(t, r.s.TryScheduleOne(ctx))
+		require.Equal(t, "p", r.on("n1"))
+		require.NoError(t, r.Delete(ctx, p))
+		require.Empty(t, r.on("n1"), "forgotten at once")
+		r.work()
+		require.Equal(t, SchedulingError, r.last().Outcome, "its binding goes on and fails")
+		require.Empty(t, r.on("n1"))
+		require.Equal(t, queue.Nowhere, r.place(p))
+	})
+	t.Run("an assumed pod gets a deletion timestamp while it waits", func(t *testing.T) {
+		_, list := probes(1)
+		list[0].answer[Permit], list[0].timeout = NewStatus(Wait), time.Hour
+		r := bare(t, list, Permit)
+		p := pod("p")
+		r.add(p).step()
+		now := metav1.Now()
+		require.NoError(t, r.change(p, func(old *v1.Pod) *v1.Pod {
+			c := *old
+			c.DeletionTimestamp = &now
+			return &c
+		}))
+		r.work()
+		require.Contains(t, r.last().Message, "removed")
+		require.Empty(t, r.on("n1"))
+	})
+	t.Run("namespaces reach the hints", func(t *testing.T) {
+		r := newRig(t, Options{}, three())
+		ns := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"a": "b"}}}
+		r.s.Set(nil, ns)
+		have := map[string]string(nil)
+		for name, labels := range r.s.namespaces.Namespaces() {
+			if name == "team" {
+				have = labels
+			}
+		}
+		require.Equal(t, ns.Labels, have)
+		r.s.Unset(ns)
+		for name := range r.s.namespaces.Namespaces() {
+			require.NotEqual(t, "team", name)
+		}
+	})
+	t.Run("claims wake their pods", func(t *testing.T) {
+		r := newRig(t, Options{}, three())
+		p := pod("p")
+		p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+		r.add(p).step()
+		require.Equal(t, `0/3 nodes are available: persistentvolumeclaim "c" not found. not found`, r.last().Message)
+		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
+		r.s.Set(nil, claim)
+		require.Equal(t, queue.Backoff, r.place(p))
+	})
+}

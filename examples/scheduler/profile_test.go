@@ -1,0 +1,156 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/cluster"
+)
+
+func list(f *Framework, at Point) string {
+	var out []string
+	for _, p := range f.ListPlugins()[at] {
+		if at == Score {
+			out = append(out, fmt.Sprintf("%s=%d", p.Name, p.Weight))
+		} else {
+			out = append(out, p.Name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func refs(names ...string) []PluginRef {
+	var out []PluginRef
+	for _, n := range names {
+		var p PluginRef
+		p.Name, _, _ = strings.Cut(n, ":")
+		_, _ = fmt.Sscanf(strings.TrimPrefix(n, p.Name), ":%d", &p.Weight)
+		out = append(out, p)
+	}
+	return out
+}
+
+const (
+	defaultFilters = "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures"
+	defaultScores  = "TaintToleration=3 NodeAffinity=2 NodeResourcesFit=1 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1"
+)
+
+func TestDefaultProfile(t *testing.T) { // W9.6, F11
+	r := newRig(t, Options{}, three())
+	f := r.framework()
+	for at, want := range map[Point]string{
+		PreEnqueue: "SchedulingGates DynamicResources DefaultPreemption",
+		QueueSort:  "PrioritySort",
+		PreFilter:  "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
+		Filter:     defaultFilters,
+		PostFilter: "DynamicResources DefaultPreemption",
+		PreScore:   "TaintToleration NodeAffinity NodeResourcesFit VolumeBinding PodTopologySpread InterPodAffinity NodeResourcesBalancedAllocation",
+		Score:      defaultScores,
+		Reserve:    "VolumeBinding DynamicResources",
+		Permit:     "",
+		PreBind:    "VolumeBinding DynamicResources",
+		Bind:       "DefaultBinder",
+		PostBind:   "",
+	} {
+		require.Equal(t, want, list(f, at), at)
+	}
+	require.Equal(t, "default-scheduler", f.ProfileName())
+	require.True(t, f.HasScorePlugins())
+	require.True(t, f.HasFilterPlugins())
+	require.True(t, f.HasPostFilterPlugins())
+	require.Nil(t, f.PercentageOfNodesToScore())
+	require.NotNil(t, f.plan, "the library answers at once")
+}
+
+func TestPluginLists(t *testing.T) { // X9
+	for _, c := range []struct {
+		name, why    string
+		at           Point
+		set          PluginSet
+		score        string
+		filter, bind string
+		err          string
+	}{
+		{"score all disabled", "X9", Score, PluginSet{Enabled: refs("NodeResourcesFit:7"), Disabled: []string{"*"}}, "NodeResourcesFit=7", defaultFilters, "DefaultBinder", ""},
+		{"score enabled moves to the front", "X9, trap 4", Score, PluginSet{Enabled: refs("NodeResourcesFit:7")}, "NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1", defaultFilters, "DefaultBinder", ""},
+		{"two at the front", "9.4", Score, PluginSet{Enabled: refs("ImageLocality", "NodeResourcesFit:7")}, "ImageLocality=1 NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1", defaultFilters, "DefaultBinder", ""},
+		{"multiPoint keeps the position", "X9", MultiPoint, PluginSet{Enabled: refs("NodeResourcesFit:7")}, strings.Replace(defaultScores, "NodeResourcesFit=1", "NodeResourcesFit=7", 1), defaultFilters, "DefaultBinder", ""},
+		{"score disabled", "X9", Score, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
+		{"multiPoint disabled", "X9", MultiPoint, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
+		{"only a few", "X9", MultiPoint, PluginSet{Disabled: []string{"*"}, Enabled: refs("PrioritySort", "DefaultBinder", "NodeAffinity:9")}, "NodeAffinity=9", "NodeAffinity", "DefaultBinder", ""},
+		{"filter order", "X9", Filter, PluginSet{Enabled: refs("TaintToleration", "NodePorts")}, defaultScores, "TaintToleration NodePorts NodeUnschedulable NodeName NodeAffinity NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures", "DefaultBinder", ""},
+		{"unknown names in disabled", "9.4", Score, PluginSet{Disabled: []string{"Nobody"}}, defaultScores, defaultFilters, "DefaultBinder", ""},
+		{"no binder", "X9", Bind, PluginSet{Disabled: []string{"*"}}, "", "", "", `at least one bind plugin is needed for profile with scheduler name "default-scheduler"`},
+		{"no binder by name", "X9", Bind, PluginSet{Disabled: []string{"DefaultBinder"}}, "", "", "", `at least one bind plugin is needed`},
+		{"no order", "X9", QueueSort, PluginSet{Disabled: []string{"*"}}, "", "", "", `only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0`},
+		{"negative weight", "X9", Score, PluginSet{Enabled: refs("ImageLocality:-3")}, "", "", "", "score plugins: total score of Score plugins could overflow"},
+		{"unknown plugin", "9.5", Filter, PluginSet{Enabled: refs("Nope")}, "", "", "", `FilterPlugin "Nope" does not exist`},
+		{"unknown plugin at multiPoint", "9.5", MultiPoint, PluginSet{Enabled: refs("Foo")}, "", "", "", `PreFilterPlugin "Foo" does not exist`},
+		{"wrong point", "9.5", Filter, PluginSet{Enabled: refs("ImageLocality")}, "", "", "", `plugin "ImageLocality" does not extend FilterPlugin plugin`},
+		{"twice", "9.5", Filter, PluginSet{Enabled: refs("NodePorts", "NodePorts")}, "", "", "", `plugin "NodePorts" already registered as "FilterPlugin"`},
+		{"nothing at multiPoint", "9.4", MultiPoint, PluginSet{Disabled: []string{"*"}}, "", "", "", "but got 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := New(mustSnapshot(t), Options{Client: &server{}, Profiles: []Profile{{Plugins: Plugins{c.at: c.set}}}})
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err, c.why)
+				return
+			}
+			require.NoError(t, err)
+			f := s.Profile("default-scheduler")
+			require.Equal(t, c.score, list(f, Score), c.why)
+			require.Equal(t, c.filter, list(f, Filter))
+			require.Equal(t, c.bind, list(f, Bind))
+		})
+	}
+	for _, c := range []struct {
+		name, err string
+		o         Options
+	}{
+		{"no name", "scheduler name is needed", Options{Profiles: []Profile{{SchedulerName: "a"}, {}}}},
+		{"a name twice", `duplicate profile with scheduler name "a"`, Options{Profiles: []Profile{{SchedulerName: "a"}, {SchedulerName: "a"}}}},
+		{"two orders", `different queue sort plugins for profile "b": "ByName", first: "PrioritySort"`, Options{
+			Profiles: []Profile{{SchedulerName: "a"}, {SchedulerName: "b", Plugins: Plugins{QueueSort: {Enabled: refs("ByName"), Disabled: []string{"*"}}}}},
+			Plugins:  Registry{"ByName": func(any, *Handle) (Plugin, error) { return &sorter{}, nil }},
+		}},
+		{"a plugin that cannot be made", `initializing plugin "NodeResourcesFit": want args to be of type`, Options{Profiles: []Profile{{Args: map[string]any{"NodeResourcesFit": 7}}}}},
+		{"args of a plugin that nobody names are ignored", "", Options{Profiles: []Profile{{Args: map[string]any{"Nobody": 7}}}}},
+		{"a name that is taken", "a plugin named NodeName already exists", Options{Plugins: Registry{"NodeName": nil}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.Client = &server{}
+			_, err := New(mustSnapshot(t), c.o)
+			if c.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.err)
+			}
+		})
+	}
+	_, err := New(mustSnapshot(t), Options{})
+	require.EqualError(t, err, "client: Required value")
+	require.EqualError(t, checkProfiles(nil), "at least one profile is required")
+}
+
+func mustSnapshot(t *testing.T) *cluster.Snapshot {
+	t.Helper()
+	c, err := cluster.New(cluster.Objects{Nodes: three()})
+	require.NoError(t, err)
+	return c
+}
+
+func TestRegistry(t *testing.T) { // 9.5
+	r := Registry{}
+	require.NoError(t, r.Register("X", nil))
+	require.EqualError(t, r.Register("X", nil), "a plugin named X already exists")
+	require.EqualError(t, r.Merge(Registry{"W": nil, "X": nil}), "a plugin named X already exists")
+	require.NoError(t, r.Merge(nil))
+	require.NoError(t, r.Unregister("X"))
+	require.EqualError(t, r.Unregister("X"), "no plugin named X exists")
+	for _, p := range DefaultPlugins()[MultiPoint].Enabled {
+		require.Contains(t, DefaultRegistry(), p.Name)
+	}
+}
