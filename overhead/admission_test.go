@@ -158,6 +158,23 @@ func TestMergeTolerations(t *testing.T) {
 	}
 }
 
+func TestRuntimeClassUpdate(t *testing.T) {
+	old := kataFC(t)
+	class := old.DeepCopy()
+	class.Overhead.PodFixed = amountsOf(t, "cpu=1")
+	class.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"vm": "true"}}
+	name := "kata-fc"
+	pod := podOf(t, kata)
+	pod.Spec.RuntimeClassName, pod.Spec.Overhead = &name, nil
+	before, err := AdmitRuntimeClass(pod, []*nodev1.RuntimeClass{old})
+	require.NoError(t, err)
+	require.Empty(t, ValidateRuntimeClassUpdate(old, class, nil), "overhead and scheduling may change")
+	require.Equal(t, "cpu=250m,memory=120Mi", show(before.Spec.Overhead), "a pod keeps what it was given")
+	class.Handler = "runc"
+	require.Equal(t, `handler: Invalid value: "runc": field is immutable`, ValidateRuntimeClassUpdate(old, class, nil).ToAggregate().Error())
+	require.Empty(t, ValidateRuntimeClassUpdate(nil, class, nil))
+}
+
 // The rule stands twice, so that neither package needs the other; it must be one rule.
 func TestMergeTolerationsIsThatOfTaints(t *testing.T) {
 	r := rand.New(rand.NewSource(1))

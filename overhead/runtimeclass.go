@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // AdmitRuntimeClass does what the RuntimeClass admission plugin does when a pod is created, and returns a changed copy:
@@ -55,6 +56,16 @@ func AdmitRuntimeClass(pod *v1.Pod, classes []*nodev1.RuntimeClass) (*v1.Pod, er
 		return nil, forbidden(pod, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 	}
 	return pod, nil
+}
+
+// ValidateRuntimeClassUpdate returns what the API server finds wrong with an update of a RuntimeClass that stands at path
+// (nil: the root): its handler never changes. Overhead and scheduling may, and pods that exist keep what they were given.
+// Rule: API field RuntimeClass.handler. nil has no errors.
+func ValidateRuntimeClassUpdate(old, class *nodev1.RuntimeClass, path *field.Path) field.ErrorList {
+	if old == nil || class == nil || old.Handler == class.Handler {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("handler"), class.Handler, "field is immutable")}
 }
 
 func runtimeClass(pod *v1.Pod, classes []*nodev1.RuntimeClass) (*nodev1.RuntimeClass, error) {
