@@ -62,7 +62,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 // complete gives budgets without a status the one that the disruption controller gives them, and settles whether the
 // controllers of the input are enough to compute budgets anew between waves.
 func (in *input) complete(o options) error {
-	workloads := disruption.NewWorkloads(workloadsOf(in.objects))
+	workloads := disruption.NewWorkloads(in.objects.Workloads())
 	in.scale = workloads.Scale
 	for _, b := range in.objects.PodDisruptionBudgets {
 		if b.APIVersion == "policy/v1beta1" {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -27,7 +26,7 @@ type replacer struct {
 func newReplacer(in *input, nodes []string) (*replacer, error) {
 	r := &replacer{profile: placement.DefaultProfile(), failures: map[*v1.Pod]string{}}
 	r.profile.Sampling = placement.AllNodes()
-	objects := snapshotOf(in.objects)
+	objects := in.objects.Cluster()
 	objects.Nodes = slices.Clone(objects.Nodes)
 	for i, n := range objects.Nodes {
 		if slices.Contains(nodes, n.Name) {
@@ -92,32 +91,4 @@ func (r *replacer) replacement(pod *v1.Pod) *v1.Pod {
 	next.Spec.NodeName, next.Spec.EphemeralContainers = "", nil
 	next.Status = v1.PodStatus{Phase: v1.PodPending}
 	return next
-}
-
-func snapshotOf(o *dump.Objects) cluster.Objects {
-	return cluster.Objects{
-		Nodes: o.Nodes, Pods: o.Pods, Namespaces: withNamespaces(o), Services: o.Services,
-		ReplicationControllers: o.ReplicationControllers, ReplicaSets: o.ReplicaSets, StatefulSets: o.StatefulSets,
-		Claims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes, StorageClasses: o.StorageClasses,
-		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
-		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
-	}
-}
-
-// withNamespaces adds a namespace object, labelled with its name, for each namespace that only pods name.
-func withNamespaces(o *dump.Objects) []*v1.Namespace {
-	out := slices.Clone(o.Namespaces)
-	known := map[string]bool{}
-	for _, n := range out {
-		known[n.Name] = true
-	}
-	for _, p := range o.Pods {
-		if !known[p.Namespace] {
-			known[p.Namespace] = true
-			n := &v1.Namespace{}
-			n.Name, n.Labels = p.Namespace, map[string]string{v1.LabelMetadataName: p.Namespace}
-			out = append(out, n)
-		}
-	}
-	return out
 }

@@ -53,7 +53,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 	identify(objects.Pods)
 	w := newWorld(objects, o)
 	warnings := objects.Warnings
-	if w.snapshot, err = cluster.New(snapshotOf(objects)); err != nil {
+	if w.snapshot, err = cluster.New(objects.Cluster()); err != nil {
 		return nil, err
 	}
 	for _, p := range w.snapshot.Orphans() {
@@ -98,7 +98,7 @@ func newWorld(objects *dump.Objects, o options) *world {
 	w := &world{
 		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
 		now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), computed: map[*policyv1.PodDisruptionBudget]bool{},
-		workloads: workloadsOf(objects), objects: objects,
+		workloads: disruption.NewWorkloads(objects.Workloads()), objects: objects,
 	}
 	for _, n := range objects.Nodes {
 		w.nodes[n.Name] = n
@@ -183,66 +183,12 @@ func comparePods(a, b *v1.Pod) int {
 func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
 	admitted, err := overhead.AdmitRuntimeClass(overhead.Default(p), objects.RuntimeClasses)
 	if err == nil {
-		admitted, err = preemption.AdmitPriority(admitted, objects.PriorityClasses)
+		admitted, err = preemption.AdmitPriority(admitted, objects.AllPriorityClasses())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("pod %s/%s: admission: %w", p.Namespace, p.Name, err)
 	}
 	return taints.WithDefaultSeconds(admitted, taints.DefaultSeconds{}), nil
-}
-
-func snapshotOf(o *dump.Objects) cluster.Objects {
-	return cluster.Objects{
-		Nodes: o.Nodes, Pods: o.Pods, Namespaces: withNamespaces(o), Services: o.Services,
-		ReplicationControllers: o.ReplicationControllers, ReplicaSets: o.ReplicaSets, StatefulSets: o.StatefulSets,
-		Claims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes, StorageClasses: o.StorageClasses,
-		CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
-		VolumeAttachments: o.VolumeAttachments, PodDisruptionBudgets: o.PodDisruptionBudgets, PriorityClasses: o.PriorityClasses,
-	}
-}
-
-// workloadsOf are the objects whose replicas disruption budgets count.
-func workloadsOf(o *dump.Objects) *disruption.Workloads {
-	var list []disruption.Workload
-	add := func(version, kind string, m *metav1.ObjectMeta, replicas *int32) {
-		if replicas == nil {
-			one := int32(1)
-			replicas = &one
-		}
-		list = append(list, disruption.Workload{
-			APIVersion: version, Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, Replicas: replicas, Controller: metav1.GetControllerOf(m),
-		})
-	}
-	for _, x := range o.ReplicationControllers {
-		add("v1", "ReplicationController", &x.ObjectMeta, x.Spec.Replicas)
-	}
-	for _, x := range o.ReplicaSets {
-		add("apps/v1", "ReplicaSet", &x.ObjectMeta, x.Spec.Replicas)
-	}
-	for _, x := range o.StatefulSets {
-		add("apps/v1", "StatefulSet", &x.ObjectMeta, x.Spec.Replicas)
-	}
-	for _, x := range o.Deployments {
-		add("apps/v1", "Deployment", &x.ObjectMeta, x.Spec.Replicas)
-	}
-	return disruption.NewWorkloads(list)
-}
-
-// withNamespaces adds a namespace object for each namespace that only pods name. It has the label that the API server gives
-// every namespace: its name.
-func withNamespaces(o *dump.Objects) []*v1.Namespace {
-	out := slices.Clone(o.Namespaces)
-	known := map[string]bool{}
-	for _, n := range out {
-		known[n.Name] = true
-	}
-	for _, p := range o.Pods {
-		if !known[p.Namespace] {
-			known[p.Namespace] = true
-			out = append(out, namespace(p.Namespace))
-		}
-	}
-	return out
 }
 
 func namespace(name string) *v1.Namespace {

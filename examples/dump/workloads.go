@@ -1,4 +1,4 @@
-package main
+package dump
 
 import (
 	"strings"
@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/examples/dump"
 )
 
-// workloadsOf lists the controllers of the input. Objects and references written by hand lack UIDs: an object without one
-// gets that of the first reference to it, a reference without one that of its object.
-func workloadsOf(o *dump.Objects) []disruption.Workload {
+// Workloads lists the controllers whose replicas disruption budgets count. Objects and references written by hand lack UIDs:
+// an object without one gets that of the first reference to it, a reference without one that of its object, which changes
+// owner references of o.
+func (o *Objects) Workloads() []disruption.Workload {
 	var list []disruption.Workload
 	add := func(apiVersion, kind string, object metav1.Object, replicas *int32) {
 		w := disruption.Workload{APIVersion: apiVersion, Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Replicas: replicas}
@@ -52,7 +52,7 @@ func orOne(n *int32) *int32 {
 }
 
 // identify fills in the UIDs that are missing.
-func identify(o *dump.Objects, list []disruption.Workload) {
+func identify(o *Objects, list []disruption.Workload) {
 	key := func(apiVersion, kind, namespace, name string) string {
 		group, _, _ := strings.Cut(apiVersion, "/")
 		return group + " " + kind + " " + namespace + "/" + name
