@@ -22,6 +22,8 @@
 // immutable; a State is safe for concurrent reads, and Apply, Add and Remove let it follow pods that come and go; a Trial
 // is a cheap copy for what-if. Arguments are never modified, answers do not depend on the order of nodes, pods or map
 // entries, and nothing panics on bad data: what cannot be parsed is reported by Compile and treated as v1.36.3 treats it.
+// A nil list or map is an empty one, except where the API tells them apart; pods and nodes are not nil, unless a comment
+// says so.
 //
 // Cost: Count is proportional to the nodes of the topology keys and the running pods that matter when the cluster offers
 // its indexes (see Cluster), else to all running pods; Check and Raw take some nanoseconds and allocate nothing.

@@ -21,8 +21,8 @@
 // an empty one counts nothing, yet matches the pod itself. Counts are pods, skews are differences of pods.
 //
 // Compiled values are immutable; states and trials belong to one goroutine while they move and can be read by many.
-// Arguments are never modified, nothing depends on the order of maps. Counting costs O(nodes + pod sets), a verdict or raw
-// score O(constraints).
+// Arguments are never modified, nothing depends on the order of maps. A nil list is an empty one; pods are not nil.
+// Counting costs O(nodes + pod sets), a verdict or raw score O(constraints).
 //
 // Beside the filter and the score: Report (domains, room, excluded nodes), Place (where n more replicas go),
 // ScaleDownOrder (which replicas to delete), CheckGroup (mistakes in a group of pods), default constraints of a profile,

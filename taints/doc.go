@@ -22,7 +22,8 @@
 // Units: raw scores are counts, scores 0 to 100, deadlines time.Duration, tolerationSeconds whole seconds.
 // Nothing is modified: functions that change an object return a copy. An Evaluator and a State are immutable and safe
 // for concurrent use; every answer depends on the arguments only, and on the order of taints and tolerations only where
-// the comment says so. No clock is read: where a time is needed it is a parameter.
+// the comment says so. No clock is read: where a time is needed it is a parameter. A nil list is an empty one; pods, nodes,
+// taints and tolerations given by pointer are not nil, unless a comment says so.
 //
 // Cost: Compile is O(tolerations); the verdict of a node is O(its taints x tolerations) without allocation, or one
 // array read when the cluster offers classes of equal nodes.
