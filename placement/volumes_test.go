@@ -434,17 +434,3 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkVolumePluginsSkip(b *testing.B) {
-	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
-	require.NoError(b, err)
-	plugins, _ := share([]FilterPlugin{VolumeRestrictions{}, NodeVolumeLimits{}, VolumeBinding{}, VolumeZone{}}, s)
-	pod := testkit.Pod("p").Obj()
-	pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}, {VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, f := range plugins {
-			f.Filter(pod, s)
-		}
-	}
-}
