@@ -30,7 +30,7 @@ func TestTraces(t *testing.T) {
 	}
 	nodes, pods := 150, 1000
 	if *gen.Clusters > 0 {
-		nodes, pods = 600, 6000
+		nodes, pods = 300, 2500
 	}
 	for _, name := range []string{"openb", "dlrm"} {
 		c := trace(t, script, name, nodes, pods)

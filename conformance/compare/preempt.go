@@ -97,8 +97,10 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, d placement.Decis
 		return nil
 	}
 	if len(theirs.Candidates) > 0 {
-		s.Seen.Produced("preemption", "chosen by "+ours.Criterion.String())
-		if theirs.Chosen != ours.Node && !(ours.Criterion.String() == "smallest node name") {
+		if ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance
+			s.Seen.Produced("preemption", "chosen by "+ours.Criterion.String())
+		}
+		if theirs.Chosen != ours.Node && ours.Criterion != preemption.SmallestName {
 			same(s, "preemption/node", what+" by "+ours.Criterion.String(), theirs.Chosen, ours.Node)
 		}
 		s.Seen.Compared("preemption/node")

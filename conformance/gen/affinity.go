@@ -55,7 +55,7 @@ func (g *generator) nodeTerm() v1.NodeSelectorTerm {
 		r := v1.NodeSelectorRequirement{Key: "metadata.name", Operator: pick(g, []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn})}
 		r.Values = []string{pick(g, []string{"node0", "node1", "node2", "gone"})}
 		t.MatchFields = append(t.MatchFields, r)
-		if g.one(5) {
+		if g.one(3) {
 			r.Values = []string{pick(g, []string{"node0", "node1"})}
 			t.MatchFields = append(t.MatchFields, r)
 		}
