@@ -23,7 +23,7 @@
 // Verdicts: 0 allows, other values are a predicate's own, and the bit Unresolvable says that removing pods cannot help.
 // Resource amounts are thousandths of a core for cpu, pieces for pods and units (bytes) otherwise.
 //
-// A nil list or map is an empty one; pods and nodes given by pointer are not nil, unless a comment says so.
+// A nil list or map is an empty one, and pods and nodes given by pointer are not nil, unless a comment says otherwise.
 //
 // Nothing here writes to its arguments, reads a clock or starts a goroutine. Evaluators are immutable; a State may be read
 // by several goroutines while nothing is applied to it; a Trial, a Histogram and Zones belong to one. The outcome never

@@ -21,7 +21,7 @@
 // Evaluators are immutable. States of resource scores read the cluster's rows when asked, so that they stay right while
 // pods and nodes come and go, and depend on the slot alone; states of images and avoidance are as of Count, and are made
 // anew after a node event. Nothing is modified, nothing is random: ties are settled by a function of the caller. A nil pod
-// is an empty one, a nil list an empty one.
+// is an empty one, and so is a nil list, unless a comment says otherwise.
 //
 // Cost: a compile is O(containers + resources), a raw score O(resources) without allocation. Images are O(images of all
 // nodes) in Count unless the cluster offers ImageNodes.
