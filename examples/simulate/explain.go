@@ -63,6 +63,11 @@ func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (plac
 			x.tellPreemption(out, plan, pod)
 		}
 	}
+	var node *v1.Node
+	if d.Placed() {
+		node = c.Node(d.Slot)
+	}
+	fmt.Fprintf(out, "\n%s", describePod(pod, node, x.w.now))
 	table, err := plan.Table(pod)
 	if err != nil {
 		return false, err
