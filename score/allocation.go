@@ -1,11 +1,12 @@
 package score
 
 import (
-	"github.com/podberth/podberth/resources"
 	"math"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Allocation is the score of NodeResourcesFit compiled for one pod. It is immutable and safe for concurrent use.

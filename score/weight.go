@@ -50,8 +50,8 @@ func DefaultPlugins118() []Plugin {
 }
 
 // Resolve returns the score plugins of a profile with their weights, in the order in which v1.36 runs them: those in both
-// lists and not disabled, in the order of score; the others of multi; the others of score. scores reports whether a plugin of multi scores
-// at all; nil: every one does. With "*" disabled only score counts, in its order.
+// lists and not disabled, in the order of score; the others of multi; the others of score. scores reports whether a plugin
+// of multi scores at all; nil: every one does. With "*" disabled only score counts, in its order.
 //
 // The weight of a plugin is the one of its first entry in score, then multi, and 1 when that is 0: a default plugin listed
 // again in score without weight counts once. Negative weights are taken as they are (see ValidatePlugins). Errors are

@@ -30,8 +30,8 @@ type Placement struct {
 //
 // Each replica goes to an allowed node that does not count, if there is one (Slots leaves out those that the pod's node
 // affinity or tolerations forbid), otherwise to the domains with the smallest counts, in the order of the constraints, and
-// there to the nodes in turn, in the order of Slots. With one constraint that places as many as possible. With several it is tried first, and when it gets
-// stuck other choices are searched, Steps of them at most. The state does not change.
+// there to the nodes in turn, in the order of Slots. With one constraint that places as many as possible. With several it is
+// tried first, and when it gets stuck other choices are searched, Steps of them at most. The state does not change.
 // O(n x groups of nodes in equal domains) without the search.
 func (s *HardState) Place(n int, o PlaceOptions) Placement {
 	p := &placer{state: s.Clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
