@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/examples/program"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
@@ -132,12 +133,12 @@ func TestWavesAreAllowed(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	code, out, _ := drain("", append([]string{"-f", shipped, "-fail-blocked", "node-a1"}, all...)...)
-	require.Equal(t, exitNo, code)
+	require.Equal(t, program.No, code)
 	require.NotEmpty(t, out, "the plan is printed all the same")
 	code, _, _ = drain("", append([]string{"-f", shipped, "-fail-blocked", "node-a2"}, all...)...)
 	require.Zero(t, code, "nobody is there")
 	code, _, _ = drain("", "-f", shipped, "-fail-blocked", "-evict", "data/db-0")
-	require.Equal(t, exitNo, code)
+	require.Equal(t, program.No, code)
 	code, _, _ = drain("", "-f", shipped, "-fail-blocked", "-evict", "shop/web-7c9-a")
 	require.Zero(t, code)
 	code, _, errs := drain("", "-h")
@@ -238,13 +239,13 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := drain(c.input, append([]string{"-f", "-"}, c.args...)...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
 		})
 	}
 	code, _, errs := drain("")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, "-f: Required value")
 }

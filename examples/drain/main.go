@@ -5,26 +5,17 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/eviction/disruption"
-)
-
-// Exit codes of the programs.
-const (
-	exitOK       = 0
-	exitNo       = 1 // the answer is no, and a flag asked for it
-	exitBadInput = 2
+	"github.com/podberth/podberth/examples/program"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -45,21 +36,14 @@ type options struct {
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
 	no := false
 	if err == nil {
 		no, err = answer(o, stdin, stdout, stderr)
 	}
-	switch {
-	case err != nil:
-		fmt.Fprintf(stderr, "drain: %v\n", err)
-		return exitBadInput
-	case no && o.failBlocked:
-		return exitNo
+	if err == nil && no && o.failBlocked {
+		return program.No
 	}
-	return exitOK
+	return program.Code("drain", err, stderr)
 }
 
 // answer writes what was asked for and reports whether somebody is blocked.
@@ -68,40 +52,29 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	if err != nil {
 		return false, err
 	}
-	var out bytes.Buffer
+	var out []byte
 	if o.evict != "" {
 		a := in.evict(o)
-		no, err = !a.Allowed, write(&out, a, o.output)
+		no = !a.Allowed
+		out, err = program.Render(o.output, a, a.table)
 	} else {
 		var p *plan
 		if p, err = in.plan(o); err != nil {
 			return false, err
 		}
-		no, err = len(p.Blocked) > 0, write(&out, p, o.output)
+		no = len(p.Blocked) > 0
+		out, err = program.Render(o.output, p, p.table)
 	}
 	if err != nil {
 		return false, err
 	}
-	for _, w := range in.warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
-	}
-	_, err = stdout.Write(out.Bytes())
-	return no, err
+	return no, program.Print(out, in.warnings, stdout, stderr)
 }
 
-var outputs = []string{"table", "json", "yaml"}
-
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("drain", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprintf(stderr, "drain plans draining nodes: who blocks, who leaves in which wave, and where each goes.\n\nusage: drain -f PATH [flags] NODE...\n       drain -f PATH -evict NAMESPACE/NAME [flags]\n\n")
-		f.PrintDefaults()
-	}
-	f.Func("f", "input, repeatable: a file, a folder, or - for standard input", func(s string) error {
-		o.files = append(o.files, s)
-		return nil
-	})
+	f := program.Flags("drain", "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
+		"drain -f PATH [flags] NODE...\n       drain -f PATH -evict NAMESPACE/NAME [flags]", stderr)
+	program.Inputs(f, &o.files, "input")
 	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
 	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
@@ -114,13 +87,10 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
-	f.StringVar(&o.output, "o", "table", "output: "+strings.Join(outputs, ", "))
+	program.Form(f, &o.output)
 	for { // flags may stand behind nodes, as with kubectl
-		if err := f.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return o, err
-			}
-			return o, fmt.Errorf("%w; see drain -h", err)
+		if err := program.Parse(f, args); err != nil {
+			return o, err
 		}
 		if f.NArg() == 0 {
 			break
@@ -129,9 +99,9 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	}
 	switch {
 	case len(o.files) == 0:
-		return o, errors.New("-f: Required value: at least one file, folder or -")
-	case !slices.Contains(outputs, o.output):
-		return o, fmt.Errorf("-o: Unsupported value: %q: supported values: %s", o.output, strings.Join(outputs, ", "))
+		return o, program.CheckInputs(o.files)
+	case program.CheckForm(o.output) != nil:
+		return o, program.CheckForm(o.output)
 	case o.evict != "" && len(o.nodes) > 0:
 		return o, fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
 	case o.evict == "" && len(o.nodes) == 0:

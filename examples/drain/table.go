@@ -2,40 +2,12 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"sigs.k8s.io/yaml"
+	"github.com/podberth/podberth/examples/program"
 )
-
-// answerer prints itself for people.
-type answerer interface{ table(out *strings.Builder) }
-
-// write prints the answer in the form asked for.
-func write(out io.Writer, a answerer, form string) error {
-	if form == "table" {
-		var b strings.Builder
-		a.table(&b)
-		_, err := io.WriteString(out, b.String())
-		return err
-	}
-	data, err := json.MarshalIndent(a, "", "  ")
-	if err != nil {
-		return err
-	}
-	data = append(data, '\n')
-	if form == "yaml" {
-		if data, err = yaml.JSONToYAML(data); err != nil {
-			return err
-		}
-	}
-	_, err = out.Write(data)
-	return err
-}
 
 func (p *plan) table(out *strings.Builder) {
 	leaving := 0
@@ -60,7 +32,7 @@ func (p *plan) table(out *strings.Builder) {
 			}
 			rows = append(rows, []string{e.Node, e.Pod, budgets, goes})
 		}
-		columns(out, []string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
+		program.Columns(out, []string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
 	}
 	if len(p.Blocked) > 0 {
 		fmt.Fprintf(out, "\nBlocked\n")
@@ -87,7 +59,7 @@ func (p *plan) table(out *strings.Builder) {
 		for _, s := range p.Skipped {
 			rows = append(rows, []string{s.Node, s.Pod, s.Reason})
 		}
-		columns(out, []string{"NODE", "POD", "REASON"}, rows)
+		program.Columns(out, []string{"NODE", "POD", "REASON"}, rows)
 	}
 }
 
@@ -142,20 +114,6 @@ func (a *answered) table(out *strings.Builder) {
 	}
 	for _, s := range a.Steps {
 		line("Step", s)
-	}
-}
-
-// columns prints rows under a header, without blanks at the end of lines.
-func columns(out *strings.Builder, header []string, rows [][]string) {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(t, strings.Join(header, "\t"))
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
-	}
-	t.Flush() // a Builder never fails
-	for line := range strings.Lines(b.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
@@ -193,7 +195,7 @@ func TestWarnings(t *testing.T) {
 	require.Contains(t, errs, `unknown field "evictionHurd"; the kubelet ignores it, too`)
 	require.Contains(t, errs, "1 pod(s) of the summary are not on n2 in the input and take no part, the first is default/a")
 	code, out, _ := nodepressure(onePod, append(args, "-strict")...)
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 }
 
@@ -248,7 +250,7 @@ func TestBadInput(t *testing.T) {
 				args = append(args, "-kubelet", at("kubelet.yaml"))
 			}
 			code, out, errs := nodepressure(onePod, append(args, c.args...)...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
@@ -273,7 +275,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := nodepressure("", c.args...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 		})

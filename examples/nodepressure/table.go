@@ -2,96 +2,72 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
-// write prints the report in the form asked for.
-func write(out io.Writer, r *report, form string) error {
-	if form == "table" {
-		return writeTables(out, r)
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	data = append(data, '\n')
-	if form == "yaml" {
-		if data, err = yaml.JSONToYAML(data); err != nil {
-			return err
-		}
-	}
-	_, err = out.Write(data)
-	return err
-}
-
-// writeTables prints the report for people: a line or a table for each part.
-func writeTables(out io.Writer, r *report) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
+// table prints the report for people: a line or a table for each part.
+func (r *report) table(b *strings.Builder) {
+	fmt.Fprintf(b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
 	var rows [][]string
 	for _, t := range r.Thresholds {
 		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(short(t.Observed)), orDash(short(t.Capacity)), orDash(short(t.Target)), stands(t)})
 	}
-	table(&b, []string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
+	program.Columns(b, []string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
 
 	var conditions []string
 	for _, c := range r.Conditions {
 		conditions = append(conditions, string(c))
 	}
-	fmt.Fprintf(&b, "\nConditions: %s\n", orNone(strings.Join(conditions, ", ")))
-	fmt.Fprintf(&b, "Acting:     %s\n", orNone(string(r.Acting)))
+	fmt.Fprintf(b, "\nConditions: %s\n", orNone(strings.Join(conditions, ", ")))
+	fmt.Fprintf(b, "Acting:     %s\n", orNone(string(r.Acting)))
 	var reclaim []string
 	for _, s := range r.Reclaim {
 		reclaim = append(reclaim, string(s))
 	}
 	if len(reclaim) > 0 {
-		fmt.Fprintf(&b, "Reclaim:    %s; if that is enough nobody is evicted\n", strings.Join(reclaim, ", "))
+		fmt.Fprintf(b, "Reclaim:    %s; if that is enough nobody is evicted\n", strings.Join(reclaim, ", "))
 	}
 	if r.NextChange != nil {
-		fmt.Fprintf(&b, "Until:      nothing changes by itself before %s\n", clock(*r.NextChange))
+		fmt.Fprintf(b, "Until:      nothing changes by itself before %s\n", clock(*r.NextChange))
 	}
 	for _, v := range r.LocalStorage {
-		fmt.Fprintf(&b, "Evict now:  %s (grace %ds, over its own limit): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
+		fmt.Fprintf(b, "Evict now:  %s (grace %ds, over its own limit): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
 	}
 	if v := r.Victim; v != nil {
-		fmt.Fprintf(&b, "Evict:      %s (grace %ds): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
+		fmt.Fprintf(b, "Evict:      %s (grace %ds): %s\n", v.Pod, v.GracePeriodSeconds, strings.TrimSpace(v.Message))
 	}
 	var offered []string
 	for _, k := range slices.Sorted(maps.Keys(r.Allocatable)) {
 		offered = append(offered, k+" "+short(r.Allocatable[k]))
 	}
-	fmt.Fprintf(&b, "Allocatable: %s\n", cmp.Or(strings.Join(offered, ", "), "not known"))
+	fmt.Fprintf(b, "Allocatable: %s\n", cmp.Or(strings.Join(offered, ", "), "not known"))
 
-	fmt.Fprintf(&b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
+	fmt.Fprintf(b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
 	rows = nil
 	for i, p := range r.Ranking {
 		rows = append(rows, []string{fmt.Sprint(i + 1), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), orDash(short(p.Usage)), short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
 	}
-	table(&b, []string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
+	program.Columns(b, []string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
 
 	if f := r.Forecast; f != nil {
-		fmt.Fprintf(&b, "\nUntil %s of %s are available, if nothing else changes:\n", short(f.Target), f.Signal)
+		fmt.Fprintf(b, "\nUntil %s of %s are available, if nothing else changes:\n", short(f.Target), f.Signal)
 		rows = nil
 		for _, s := range f.Steps {
 			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), short(s.Frees), short(s.Available)})
 		}
-		table(&b, []string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows)
+		program.Columns(b, []string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows)
 		if !f.Cleared {
-			fmt.Fprintf(&b, "That is not enough.\n")
+			fmt.Fprintf(b, "That is not enough.\n")
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
 }
 
 // short rounds a quantity of more than eight characters to tenths of Gi; json and yaml have all digits.
@@ -130,20 +106,6 @@ func stands(t threshold) string {
 		return "met"
 	}
 	return "met since " + clock(*t.Since) + ", within grace"
-}
-
-// table prints rows under a header in columns, without blanks at the end of lines.
-func table(out *strings.Builder, header []string, rows [][]string) {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(t, strings.Join(header, "\t"))
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
-	}
-	t.Flush() // a Builder never fails
-	for line := range strings.Lines(b.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }

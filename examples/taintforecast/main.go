@@ -5,8 +5,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,15 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/podberth/podberth/eviction/taint"
-)
-
-// Exit codes of the programs.
-const (
-	exitOK       = 0
-	exitBadInput = 2
+	"github.com/podberth/podberth/examples/program"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -44,17 +35,10 @@ type options struct {
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitOK
-	}
 	if err == nil {
 		err = answer(o, stdin, stdout, stderr)
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "taintforecast: %v\n", err)
-		return exitBadInput
-	}
-	return exitOK
+	return program.Code("taintforecast", err, stderr)
 }
 
 func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -66,63 +50,27 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := write(&out, line, o.output); err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
-	}
-	_, err = stdout.Write(out.Bytes())
-	return err
-}
-
-func write(out io.Writer, line taint.Timeline, form string) error {
-	if form == "table" {
-		_, err := io.WriteString(out, line.String())
-		return err
-	}
-	data, err := json.MarshalIndent(line, "", "  ")
+	out, err := program.Render(o.output, line, func(b *strings.Builder) { b.WriteString(line.String()) })
 	if err != nil {
 		return err
 	}
-	data = append(data, '\n')
-	if form == "yaml" {
-		if data, err = yaml.JSONToYAML(data); err != nil {
-			return err
-		}
-	}
-	_, err = out.Write(data)
-	return err
+	return program.Print(out, warnings, stdout, stderr)
 }
-
-var outputs = []string{"table", "json", "yaml"}
 
 // longest is how far a forecast looks at most; it walks through every monitor pass.
 const longest = 30 * 24 * time.Hour
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("taintforecast", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprintf(stderr, "taintforecast tells which pods taints make leave their nodes, and when.\n\nusage: taintforecast -f PATH -events FILE [flags]\n\n")
-		f.PrintDefaults()
-	}
-	f.Func("f", "nodes and pods, repeatable: a file, a folder, or - for standard input", func(s string) error {
-		o.files = append(o.files, s)
-		return nil
-	})
+	f := program.Flags("taintforecast", "tells which pods taints make leave their nodes, and when.", "taintforecast -f PATH -events FILE [flags]", stderr)
+	program.Inputs(f, &o.files, "nodes and pods")
 	f.StringVar(&o.events, "events", "", "`FILE` with what happens: events, each with at, node and one of condition with status, taint, heartbeats, unschedulable, deleted")
 	f.DurationVar(&o.until, "until", -1, "how far to look (10m after the last event when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
-	f.StringVar(&o.output, "o", "table", "output: "+strings.Join(outputs, ", "))
+	program.Form(f, &o.output)
 	controllerFlags(f, &o.config)
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return o, err
-		}
-		return o, fmt.Errorf("%w; see taintforecast -h", err)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
 	}
 	untilGiven := false
 	f.Visit(func(g *flag.Flag) { untilGiven = untilGiven || g.Name == "until" })
@@ -130,13 +78,13 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see taintforecast -h", f.Arg(0))
 	case len(o.files) == 0:
-		return o, errors.New("-f: Required value: at least one file, folder or -")
+		return o, program.CheckInputs(o.files)
 	case o.events == "":
 		return o, errors.New("-events: Required value: a file with events")
 	case o.events == "-" && slices.Contains(o.files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
-	case !slices.Contains(outputs, o.output):
-		return o, fmt.Errorf("-o: Unsupported value: %q: supported values: %s", o.output, strings.Join(outputs, ", "))
+	case program.CheckForm(o.output) != nil:
+		return o, program.CheckForm(o.output)
 	case untilGiven && (o.until < 0 || o.until > longest):
 		return o, fmt.Errorf("-until: Invalid value: %q: must be from 0s to %v", o.until, longest)
 	case o.config.MonitorPeriod != 0 && o.config.MonitorPeriod < taint.ServePeriod:

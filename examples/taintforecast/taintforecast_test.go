@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/examples/program"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
@@ -112,7 +113,7 @@ func TestWarnings(t *testing.T) {
 	require.Zero(t, code)
 	require.Equal(t, "warning: pod default/a: spec.nodeName: Invalid value: \"n3\": no such node in the input; the pod takes no part\n", errs)
 	code, out, _ := forecast(input, "-f", "-", "-events", events, "-strict")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 }
 
@@ -147,7 +148,7 @@ func TestBadInput(t *testing.T) {
 			events := filepath.Join(t.TempDir(), "events.yaml")
 			require.NoError(t, os.WriteFile(events, []byte(c.events), 0o644))
 			code, out, errs := forecast(twoNodes, append([]string{"-f", "-", "-events", events}, c.args...)...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
@@ -166,7 +167,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := forecast("", c.args...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 		})
