@@ -24,7 +24,8 @@ type VolumeRestrictions struct {
 // Name returns "VolumeRestrictions".
 func (VolumeRestrictions) Name() string { return "VolumeRestrictions" }
 
-// Filter prepares the predicate; a pod without such disks and claims skips it.
+// Filter prepares the predicate; a pod without such disks whose ReadWriteOncePod claims nobody uses skips it, so that, as in
+// v1.36, pods nominated to a node do not count there.
 func (p VolumeRestrictions) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if !stored(pod) {
 		return Filtering{Code: filter.Skip}

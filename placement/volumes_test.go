@@ -3,12 +3,12 @@ package placement
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -16,70 +16,6 @@ import (
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
 )
-
-func storageClass(name, provisioner string) *storagev1.StorageClass {
-	mode := storagev1.VolumeBindingWaitForFirstConsumer
-	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
-}
-
-// disk is a free volume of a class in one zone.
-func disk(name, class, zone, size string) *v1.PersistentVolume {
-	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	pv.Spec.StorageClassName, pv.Status.Phase = class, v1.VolumeAvailable
-	pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(size)}
-	pv.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOncePod}
-	pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
-		MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{zone}}},
-	}}}}
-	return pv
-}
-
-func waiting(name, class, size string, modes ...v1.PersistentVolumeAccessMode) *v1.PersistentVolumeClaim {
-	c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	c.Spec.StorageClassName, c.Spec.AccessModes = &class, modes
-	c.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(size)}
-	return c
-}
-
-// bind completes a claim with a CSI volume of its own.
-func bind(c *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, driver string) {
-	c.Spec.VolumeName, c.Annotations = pv.Name, map[string]string{volume.AnnBindCompleted: "yes"}
-	pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
-	pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: pv.Name}
-}
-
-func mounting(p *v1.Pod, claims ...string) *v1.Pod {
-	for _, c := range claims {
-		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: c, VolumeSource: v1.VolumeSource{
-			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: c}}})
-	}
-	return p
-}
-
-func threeZones() []*v1.Node {
-	var out []*v1.Node
-	for _, n := range []string{"a1", "a2", "b1", "b2", "c1"} {
-		out = append(out, testkit.Node(n).Zone(n[:1]).Capacity("cpu=4,memory=8Gi").Obj())
-	}
-	return out
-}
-
-func planOf(t testing.TB, o cluster.Objects) (*Plan, *cluster.Snapshot) {
-	t.Helper()
-	s, err := cluster.New(o)
-	require.NoError(t, err)
-	p, err := New(s, DefaultProfile())
-	require.NoError(t, err)
-	return p, s
-}
-
-func place(t *testing.T, p *Plan, pod *v1.Pod) Decision {
-	t.Helper()
-	d := p.Decide(pod, Options{})
-	require.True(t, d.Placed(), "%s", text(d))
-	require.NoError(t, p.Assume(pod, d))
-	return d
-}
 
 // A decision about volumes reaches the next pod through Assume, and is gone after Forget.
 func TestDecisionsAboutVolumesReachTheNextPod(t *testing.T) {
@@ -143,6 +79,17 @@ func TestReadWriteOncePod(t *testing.T) {
 		{Plugin: "VolumeBinding", Code: "UnschedulableAndUnresolvable", Numbers: []string{"claim one: node(s) didn't find available persistent volumes to bind"},
 			Reasons: []string{"node(s) didn't find available persistent volumes to bind"}},
 	}, p.Fits(second, slot), "the claim is being provisioned for another node")
+}
+
+// A ReadWriteOncePod claim that no running pod uses is not looked at: a pod that is only nominated does not hold it.
+func TestReadWriteOncePodOfANominatedPod(t *testing.T) {
+	p, _ := planOf(t, cluster.Objects{
+		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")},
+		Claims: []*v1.PersistentVolumeClaim{waiting("one", "fast", "1Gi", v1.ReadWriteOncePod)},
+	})
+	nominated := mounting(testkit.Pod("nominated").Priority(10).Obj(), "one")
+	d := p.Decide(mounting(testkit.Pod("p").Obj(), "one"), Options{Nominated: func(int) []*v1.Pod { return []*v1.Pod{nominated} }})
+	require.True(t, d.Placed(), "%s", text(d))
 }
 
 // Every volume plugin takes part in messages and numbers.
@@ -283,46 +230,6 @@ func TestHowManyWithVolumes(t *testing.T) {
 	require.Zero(t, s.TotalPods())
 }
 
-// volumeWorld is a random cluster in which pods fight for few volumes.
-func volumeWorld(t *testing.T, r *rand.Rand) (*Plan, *cluster.Snapshot) {
-	o := cluster.Objects{Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{
-		storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com")}}
-	for k := range 5 {
-		o.PersistentVolumes = append(o.PersistentVolumes, disk(fmt.Sprintf("d%d", k), "local", string("abc"[r.IntN(3)]), fmt.Sprintf("%dGi", 1+r.IntN(3))))
-	}
-	modes := []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce, v1.ReadWriteOncePod}
-	for k := range 10 {
-		c := waiting(fmt.Sprintf("c%d", k), []string{"local", "fast"}[r.IntN(2)], fmt.Sprintf("%dGi", 1+r.IntN(3)), modes[r.IntN(2)])
-		if k < 4 {
-			*c.Spec.StorageClassName = "fast"
-			pv := disk("bound-"+c.Name, "fast", string("abc"[r.IntN(3)]), "3Gi")
-			bind(c, pv, "csi.example.com")
-			o.PersistentVolumes = append(o.PersistentVolumes, pv)
-		}
-		o.Claims = append(o.Claims, c)
-	}
-	for _, n := range o.Nodes {
-		limit := int32(1 + r.IntN(3))
-		o.CSINodes = append(o.CSINodes, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Spec: storagev1.CSINodeSpec{
-			Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}})
-	}
-	return planOf(t, o)
-}
-
-func volumePod(r *rand.Rand, name string) *v1.Pod {
-	p := testkit.Pod(name).Request("cpu=500m").Obj()
-	for range 1 + r.IntN(2) {
-		mounting(p, fmt.Sprintf("c%d", r.IntN(10)))
-	}
-	if r.IntN(4) == 0 {
-		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: "gce", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: fmt.Sprint(r.IntN(2))}}})
-	}
-	if r.IntN(3) == 0 {
-		p.UID = ""
-	}
-	return p
-}
-
 // seen is all that later pods can see of the cluster and its reservations.
 func seen(p *Plan, s *cluster.Snapshot) string {
 	out := fmt.Sprintln(p.volumes.ledger.Len(), s.TotalPods())
@@ -432,5 +339,64 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 				require.Equal(t, want.Rejections(i), got.Rejections(i), at)
 			}
 		}
+	}
+}
+
+// Preemption counts with volumes: a claim that only one pod may use, or the last attachment of a node, is freed by the pod
+// that has it.
+func TestPreemptionForVolumes(t *testing.T) {
+	limit := int32(1)
+	claims := []*v1.PersistentVolumeClaim{waiting("one", "fast", "1Gi", v1.ReadWriteOncePod), waiting("used", "fast", "1Gi"), waiting("mine", "fast", "1Gi")}
+	var pvs []*v1.PersistentVolume
+	for _, c := range claims {
+		pv := disk("pv-"+c.Name, "fast", "a", "1Gi")
+		bind(c, pv, "csi.example.com")
+		pvs = append(pvs, pv)
+	}
+	o := cluster.Objects{
+		Nodes: threeZones()[:2], StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")}, PersistentVolumes: pvs, Claims: claims,
+		Pods: []*v1.Pod{mounting(testkit.Pod("holder").Priority(1).On("a2").Obj(), "one"), mounting(testkit.Pod("user").Priority(2).On("a1").Obj(), "used")},
+	}
+	for _, n := range o.Nodes {
+		o.CSINodes = append(o.CSINodes, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}})
+	}
+	p, _ := planOf(t, o)
+	for _, c := range []struct{ name, claim, node, victim, why string }{
+		{"claim", "one", "a2", "holder", "the pod that uses the ReadWriteOncePod claim leaves"},
+		{"attachment", "mine", "a2", "holder", "the node of the less important pod gets room for one volume"},
+	} {
+		pod := mounting(testkit.Pod("incoming").Priority(10).Obj(), c.claim)
+		d := p.Decide(pod, Options{})
+		require.False(t, d.Placed(), c.name)
+		r := NewPreempter(p).Preempt(pod, Options{}, PreemptOptions{})
+		require.Equal(t, c.node, r.Node, "%s: %s", c.name, r.Message)
+		require.Len(t, r.Victims, 1, c.why)
+		require.Equal(t, c.victim, r.Victims[0].Pod.Name, c.why)
+	}
+}
+
+// Decisions, reservations and what-ifs change no object; what is to be written are copies.
+func TestVolumeDecisionsChangeNoObject(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 37))
+		p, s := volumeWorld(t, r)
+		claims, volumes := slices.Collect(s.Claims().All()), slices.Collect(s.PersistentVolumes().All())
+		testkit.Unchanged(t, func() {
+			testkit.Unchanged(t, func() {
+				for k := range 12 {
+					pod := volumePod(r, fmt.Sprintf("p%d", k))
+					testkit.Unchanged(t, func() {
+						if d := p.Decide(pod, Options{}); d.Placed() {
+							require.NoError(t, p.Assume(pod, d))
+							d.Volumes.Objects()
+						}
+						p.Fits(pod, 0)
+						_, err := p.HowMany(pod, 2)
+						require.NoError(t, err)
+					}, pod)
+				}
+			}, claims...)
+		}, volumes...)
 	}
 }

@@ -13,40 +13,6 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Preemption counts with volumes: a claim that only one pod may use, or the last attachment of a node, is freed by the pod
-// that has it.
-func TestPreemptionForVolumes(t *testing.T) {
-	limit := int32(1)
-	claims := []*v1.PersistentVolumeClaim{waiting("one", "fast", "1Gi", v1.ReadWriteOncePod), waiting("used", "fast", "1Gi"), waiting("mine", "fast", "1Gi")}
-	var pvs []*v1.PersistentVolume
-	for _, c := range claims {
-		pv := disk("pv-"+c.Name, "fast", "a", "1Gi")
-		bind(c, pv, "csi.example.com")
-		pvs = append(pvs, pv)
-	}
-	o := cluster.Objects{
-		Nodes: threeZones()[:2], StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")}, PersistentVolumes: pvs, Claims: claims,
-		Pods: []*v1.Pod{mounting(testkit.Pod("holder").Priority(1).On("a2").Obj(), "one"), mounting(testkit.Pod("user").Priority(2).On("a1").Obj(), "used")},
-	}
-	for _, n := range o.Nodes {
-		o.CSINodes = append(o.CSINodes, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-			{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}})
-	}
-	p, _ := planOf(t, o)
-	for _, c := range []struct{ name, claim, node, victim, why string }{
-		{"claim", "one", "a2", "holder", "the pod that uses the ReadWriteOncePod claim leaves"},
-		{"attachment", "mine", "a2", "holder", "the node of the less important pod gets room for one volume"},
-	} {
-		pod := mounting(testkit.Pod("incoming").Priority(10).Obj(), c.claim)
-		d := p.Decide(pod, Options{})
-		require.False(t, d.Placed(), c.name)
-		r := NewPreempter(p).Preempt(pod, Options{}, PreemptOptions{})
-		require.Equal(t, c.node, r.Node, "%s: %s", c.name, r.Message)
-		require.Len(t, r.Victims, 1, c.why)
-		require.Equal(t, c.victim, r.Victims[0].Pod.Name, c.why)
-	}
-}
-
 // BenchmarkVolumePluginsSkip measures what the volume plugins cost pods without volumes.
 func BenchmarkVolumePluginsSkip(b *testing.B) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
