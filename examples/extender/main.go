@@ -1,0 +1,137 @@
+// Command extender serves podberth's filters, scores and preemption to a stock kube-scheduler, in the wire format of
+// scheduler extenders.
+//
+//	go run ./examples/extender -f cluster.yaml -listen 127.0.0.1:8888
+//
+// -f gives what the wire format does not carry: the pods on the nodes, namespaces, services, volumes and so on. Node objects
+// in requests replace those of -f. The signal HUP reads -f and -config again. In kube-scheduler's configuration:
+//
+//	extenders:
+//	- urlPrefix: http://127.0.0.1:8888
+//	  filterVerb: filter
+//	  prioritizeVerb: prioritize
+//	  weight: 1
+//	  preemptVerb: preempt
+//	  nodeCacheCapable: true
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Exit codes of the programs.
+const (
+	exitOK       = 0
+	exitBadInput = 2
+)
+
+func main() {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stderr, hangup))
+}
+
+// options are the command line.
+type options struct {
+	files  []string
+	listen string
+	config string
+	scores int64
+}
+
+// run serves until ctx ends. hangup makes it read its input again.
+func run(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer, hangup <-chan os.Signal) int {
+	o, err := parseFlags(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		fmt.Fprintf(stderr, "extender: %v\n", err)
+		return exitBadInput
+	}
+	s := &server{scores: o.scores}
+	if err := s.read(o, stdin, stderr); err != nil {
+		fmt.Fprintf(stderr, "extender: %v\n", err)
+		return exitBadInput
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		fmt.Fprintf(stderr, "extender: -listen: %v\n", err)
+		return exitBadInput
+	}
+	fmt.Fprintf(stderr, "listening on http://%s\n", listener.Addr())
+	return serve(ctx, listener, s, func() {
+		if err := s.read(o, stdin, stderr); err != nil {
+			fmt.Fprintf(stderr, "extender: not read again: %v\n", err)
+		}
+	}, hangup)
+}
+
+// serve answers requests until ctx ends, and lets those under way finish.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, again func(), hangup <-chan os.Signal) int {
+	h := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(listener) }()
+	for {
+		select {
+		case <-hangup:
+			again()
+		case <-ended:
+			return exitBadInput
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			if h.Shutdown(last) != nil {
+				return exitBadInput
+			}
+			return exitOK
+		}
+	}
+}
+
+func parseFlags(args []string, stderr io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("extender", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintf(stderr, `extender serves podberth's filters, scores and preemption to a stock kube-scheduler.
+
+usage: extender -f PATH [flags]
+
+`)
+		f.PrintDefaults()
+	}
+	f.Func("f", "input, repeatable: a file, a folder, or - for standard input", func(s string) error {
+		o.files = append(o.files, s)
+		return nil
+	})
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8888", "`ADDRESS` to listen on")
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration whose profiles decide; the default profile without")
+	f.Int64Var(&o.scores, "scores", 10, "the highest score that is sent; kube-scheduler multiplies by 10 and by the extender's weight")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return o, err
+		}
+		return o, fmt.Errorf("%w; see extender -h", err)
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see extender -h", f.Arg(0))
+	case len(o.files) == 0:
+		return o, errors.New("-f: Required value: at least one file, folder or -")
+	case o.scores < 1 || o.scores > 1000000:
+		return o, fmt.Errorf("-scores: Invalid value: %d: not in valid range [1-1000000]", o.scores)
+	}
+	return o, nil
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+)
+
+// unknownNode is said of a name that neither the input nor a request had an object for.
+const unknownNode = "node(s) unknown to the extender"
+
+// filter says which of the nodes asked about can take the pod, in their order, and why the others cannot: the reasons of the
+// first filter that rejects. Nodes come back in the form in which they were asked about.
+func (w *world) filter(a *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
+	plan, err := w.plan(a.Pod)
+	if err != nil {
+		return nil, err
+	}
+	names, err := w.asked(a)
+	if err != nil {
+		return nil, err
+	}
+	result := &extenderv1.ExtenderFilterResult{FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{}}
+	attempt := plan.Prepare(a.Pod)
+	if err := attempt.Pre.Err(); err != nil {
+		return &extenderv1.ExtenderFilterResult{Error: err.Error()}, nil
+	}
+	verdicts := attempt.Verdicts(nil, w.options())
+	fits := map[string]bool{}
+	for _, name := range names {
+		code, text, err := w.judge(attempt, verdicts, name)
+		switch {
+		case err != nil:
+			return &extenderv1.ExtenderFilterResult{Error: err.Error()}, nil
+		case code == filter.Success:
+			fits[name] = true
+		case code == filter.UnschedulableAndUnresolvable:
+			result.FailedAndUnresolvableNodes[name] = text
+		default:
+			result.FailedNodes[name] = text
+		}
+	}
+	if a.Nodes != nil {
+		result.Nodes = &v1.NodeList{Items: slices.DeleteFunc(slices.Clone(a.Nodes.Items), func(n v1.Node) bool { return !fits[n.Name] })}
+	} else {
+		left := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fits[name] })
+		result.NodeNames = &left
+	}
+	return result, nil
+}
+
+// judge says what the filters say about one node.
+func (w *world) judge(attempt *placement.Attempt, verdicts []filter.Rejection, name string) (filter.Code, string, error) {
+	slot := w.snapshot.Slot(name)
+	switch {
+	case slot < 0:
+		return filter.UnschedulableAndUnresolvable, unknownNode, nil
+	case attempt.Rejected():
+		return attempt.Pre.Code(), attempt.Pre.Message(), nil
+	}
+	r := verdicts[slot]
+	switch {
+	case r == placement.Outside:
+		return filter.UnschedulableAndUnresolvable, strings.Join(attempt.Pre.Outside(), ", "), nil
+	case r.Allowed():
+		return filter.Success, "", nil
+	}
+	if err := attempt.Predicates.Err(r, slot); err != nil {
+		return filter.Error, "", err
+	}
+	return attempt.Predicates.Code(r), strings.Join(attempt.Predicates.Reasons(r, slot), ", "), nil
+}
+
+// prioritize scores the nodes asked about, from 0 to highest: the weighted mean of the profile's normalized scores.
+// Normalized they are over these nodes, which kube-scheduler found feasible. Unknown nodes get 0.
+func (w *world) prioritize(a *extenderv1.ExtenderArgs, highest int64) (extenderv1.HostPriorityList, error) {
+	plan, err := w.plan(a.Pod)
+	if err != nil {
+		return nil, err
+	}
+	names, err := w.asked(a)
+	if err != nil {
+		return nil, err
+	}
+	list := make(extenderv1.HostPriorityList, len(names))
+	var slots, at []int
+	for k, name := range names {
+		list[k].Host = name
+		if slot := w.snapshot.Slot(name); slot >= 0 {
+			slots, at = append(slots, slot), append(at, k)
+		}
+	}
+	columns, _, err := plan.Prepare(a.Pod).Scores(slots)
+	if err != nil {
+		return nil, err
+	}
+	best := int64(0)
+	for _, c := range columns {
+		best += max(c.Weight, 0) * 100
+	}
+	if best == 0 {
+		return list, nil
+	}
+	for k := range slots {
+		sum := int64(0)
+		for _, c := range columns {
+			sum += c.Scores[k] * c.Weight
+		}
+		list[at[k]].Score = (max(sum, 0)*highest + best/2) / best
+	}
+	return list, nil
+}
+
+// preempt looks over the victims that kube-scheduler means to evict, node by node. If the filters let the pod in once they
+// are gone, they stay as they are; otherwise the pods that podberth would evict are added. A node on which that does not
+// help is left out. A victim that the input does not have speaks for a younger state of the node than the input: such a node
+// stays as it is.
+func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
+	plan, err := w.plan(a.Pod)
+	if err != nil {
+		return nil, err
+	}
+	result := &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
+	attempt := plan.Prepare(a.Pod)
+	if attempt.Rejected() && attempt.Pre.Code() != filter.Unschedulable {
+		return result, nil // nothing that leaves a node can help
+	}
+	for name, meta := range metaVictims(a) {
+		slot := w.snapshot.Slot(name)
+		if slot < 0 {
+			continue
+		}
+		victims, known := w.known(slot, meta)
+		if !known {
+			result.NodeNameToMetaVictims[name] = meta
+			continue
+		}
+		if w.fitsWithout(attempt, slot, victims) {
+			result.NodeNameToMetaVictims[name] = meta
+			continue
+		}
+		more := w.search(attempt, a.Pod, slot)
+		if more == nil {
+			continue
+		}
+		for _, v := range more.Victims {
+			if !slices.Contains(victims, v.Pod) {
+				victims = append(victims, v.Pod)
+			}
+		}
+		if w.fitsWithout(attempt, slot, victims) {
+			result.NodeNameToMetaVictims[name] = metaOf(victims, max(meta.NumPDBViolations, more.Violations))
+		}
+	}
+	return result, nil
+}
+
+// metaVictims returns the victims of a request by UID, whichever form it has.
+func metaVictims(a *extenderv1.ExtenderPreemptionArgs) map[string]*extenderv1.MetaVictims {
+	out := map[string]*extenderv1.MetaVictims{}
+	for name, m := range a.NodeNameToMetaVictims {
+		if m != nil {
+			out[name] = m
+		}
+	}
+	for name, v := range a.NodeNameToVictims {
+		if v != nil {
+			out[name] = metaOf(v.Pods, v.NumPDBViolations)
+		}
+	}
+	return out
+}
+
+func metaOf(pods []*v1.Pod, violations int64) *extenderv1.MetaVictims {
+	m := &extenderv1.MetaVictims{NumPDBViolations: violations}
+	for _, p := range pods {
+		if p != nil {
+			m.Pods = append(m.Pods, &extenderv1.MetaPod{UID: string(p.UID)})
+		}
+	}
+	return m
+}
+
+// known finds the victims on a slot, and reports whether all are there.
+func (w *world) known(slot int, m *extenderv1.MetaVictims) (victims []*v1.Pod, all bool) {
+	for _, v := range m.Pods {
+		found := false
+		for p := range w.snapshot.Pods(slot) {
+			if v != nil && string(p.UID) == v.UID {
+				victims, found = append(victims, p), true
+				break
+			}
+		}
+		if !found {
+			return nil, false
+		}
+	}
+	return victims, true
+}
+
+// fitsWithout reports whether the filters let the pod in once victims are gone.
+func (w *world) fitsWithout(attempt *placement.Attempt, slot int, victims []*v1.Pod) bool {
+	what := attempt.WhatIf(w.options())
+	for _, p := range victims {
+		what.Remove(p, slot)
+	}
+	return what.Check(slot) == 0
+}
+
+// search finds podberth's own victims on one node, nil without.
+func (w *world) search(attempt *placement.Attempt, pod *v1.Pod, slot int) *preemption.Candidate {
+	rejections := make([]preemption.Rejection, w.snapshot.Len())
+	if attempt.Rejections(nil, w.options())[slot] != preemption.Resolvable {
+		return nil
+	}
+	rejections[slot] = preemption.Resolvable
+	preemptor := pod.DeepCopy()
+	preemptor.Status.NominatedNodeName = "" // that the pod may preempt is decided already
+	r := preemption.Preempt(preemption.Request{
+		Pod: preemptor, Cluster: w.snapshot, WhatIf: attempt.WhatIf(w.options()), Rejections: rejections, Budgets: w.budgets, Now: time.Now(),
+	})
+	if r.Outcome != preemption.Success {
+		return nil
+	}
+	return &r.Candidate
+}
