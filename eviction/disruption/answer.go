@@ -70,7 +70,7 @@ func (d *Decision) Remedies() []string {
 	case failedSync:
 		add("correct the selector, or give every selected pod a controller with a scale; minAvailable as a number needs none")
 	case exhausted:
-		s := &d.covering[0].Status
+		s := &d.by.Status
 		switch {
 		case s.ExpectedPods <= 0:
 			add("the budget expects no pods: minAvailable as a number covers pods without a controller")
@@ -79,7 +79,7 @@ func (d *Decision) Remedies() []string {
 		default:
 			add("wait until more pods are ready")
 		}
-		if p := d.covering[0].Spec.UnhealthyPodEvictionPolicy; (p == nil || *p != policyv1.AlwaysAllow) && s.CurrentHealthy < s.DesiredHealthy {
+		if p := d.by.Spec.UnhealthyPodEvictionPolicy; (p == nil || *p != policyv1.AlwaysAllow) && s.CurrentHealthy < s.DesiredHealthy {
 			add("unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready")
 		}
 	}

@@ -48,6 +48,8 @@ type Decision struct {
 	// that (409) has used the unit all the same.
 	Charged *policyv1.PodDisruptionBudget
 	Status  *policyv1.PodDisruptionBudgetStatus
+	// Charges are all budgets that lost a unit; Charged is the first, and the only one without Request.EveryBudget.
+	Charges []Charge
 	// The deletion that follows; of an accepted request only.
 	DryRun        bool
 	Preconditions *metav1.Preconditions
@@ -58,7 +60,14 @@ type Decision struct {
 	Waiting bool
 
 	covering []*policyv1.PodDisruptionBudget
+	by       *policyv1.PodDisruptionBudget // that refuses
 	kind     refusal
+}
+
+// Charge is a budget that lost a unit, and its status after that.
+type Charge struct {
+	Budget *policyv1.PodDisruptionBudget
+	Status *policyv1.PodDisruptionBudgetStatus
 }
 
 type refusal uint8
@@ -86,7 +95,7 @@ func (d *Decision) Allowed() bool { return d.kind == accepted }
 //  2. no pod: 404
 //  3. a pod that has finished, is pending or terminating: deleted, whatever the budgets say
 //  4. no budget selects it: deleted. Selectors are those of policy/v1: {} selects all, nil none
-//  5. several do: 500
+//  5. several do: 500 (with Request.EveryBudget each is asked by what follows, and the first refusal counts)
 //  6. the pod is not Ready and its budget lets such pods go: deleted, nothing booked. AlwaysAllow always does, otherwise
 //     (IfHealthyBudget) when currentHealthy >= desiredHealthy > 0
 //  7. the budget: status not up to date 429, negative or overfull 403, exhausted 429 with the cause
@@ -132,24 +141,32 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 		}
 		return d.delete(pod, now)
 	}
-	switch len(covering) {
-	case 0:
-		return d.delete(pod, now)
-	case 1:
-	default:
+	if len(covering) > 1 && !r.EveryBudget {
 		return d.refuse(several, codeInternal, metav1.StatusReasonInternalError, messageSeveral)
 	}
-	b := covering[0]
-	if !ready(pod) && letsUnhealthyGo(b) {
-		d.Bypass = "Unhealthy"
+	var asked []*policyv1.PodDisruptionBudget
+	for _, b := range covering {
+		if ready(pod) || !letsUnhealthyGo(b) {
+			asked = append(asked, b)
+		}
+	}
+	if len(asked) < len(covering) { // the pod must not have become ready meanwhile
 		d.pin(pod)
 		if mismatch(d.Preconditions, pod) != "" {
-			return d.notNow(processing, retrySeconds, stillProcessed(b))
+			d.by = covering[0]
+			return d.notNow(processing, retrySeconds, stillProcessed(d.by))
 		}
-		return d.delete(pod, now)
+		if len(asked) == 0 {
+			d.Bypass = "Unhealthy"
+		}
 	}
-	if !d.charge(b, pod, now) {
-		return d
+	for _, b := range asked {
+		if !d.allows(b) {
+			return d
+		}
+	}
+	for _, b := range asked {
+		d.charge(b, pod, now)
 	}
 	return d.delete(pod, now)
 }
@@ -200,9 +217,10 @@ func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 	return own
 }
 
-// charge applies the budget's rules and books a unit.
-func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time.Time) bool {
+// allows applies the budget's rules; if they refuse, d is the refusal.
+func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 	s := &b.Status
+	d.by = b
 	forbidden := func(kind refusal, why string) {
 		*d = d.refuse(kind, codeForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("poddisruptionbudget.policy %q is forbidden: %s", b.Name, why))
 	}
@@ -217,12 +235,21 @@ func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time
 		kind, cause := whyExhausted(b)
 		*d = d.notNow(kind, 0, cause)
 	default:
-		if !d.DryRun {
-			d.Charged, d.Status = b, charged(b, pod.Name, now)
-		}
+		d.by = nil
 		return true
 	}
 	return false
+}
+
+// charge books a unit of the budget.
+func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time.Time) {
+	if d.DryRun {
+		return
+	}
+	c := Charge{b, charged(b, pod.Name, now)}
+	if d.Charges = append(d.Charges, c); len(d.Charges) == 1 {
+		d.Charged, d.Status = c.Budget, c.Status
+	}
 }
 
 // charged is the status after one more disruption.
@@ -271,8 +298,9 @@ func refuse(kind refusal, code int32, reason metav1.StatusReason, message string
 // refuse keeps what is known of the budgets.
 func (d *Decision) refuse(kind refusal, code int32, reason metav1.StatusReason, message string) Decision {
 	r := refuse(kind, code, reason, message)
-	r.Budgets, r.covering, r.DryRun, r.Charged, r.Status = d.Budgets, d.covering, d.DryRun, d.Charged, d.Status
-	r.Waiting = waitingHelps(kind, d.covering)
+	r.Budgets, r.covering, r.by, r.DryRun = d.Budgets, d.covering, d.by, d.DryRun
+	r.Charged, r.Status, r.Charges = d.Charged, d.Status, d.Charges
+	r.Waiting = waitingHelps(kind, d.by)
 	return r
 }
 
@@ -284,13 +312,12 @@ func (d *Decision) notNow(kind refusal, retryAfter int32, cause string) Decision
 
 // waitingHelps: a status that is not up to date will be, evictions that are not confirmed run out, unready pods become
 // ready; but a budget that wants every pod it covers never lets one go, and several budgets stay several.
-func waitingHelps(kind refusal, covering []*policyv1.PodDisruptionBudget) bool {
+func waitingHelps(kind refusal, by *policyv1.PodDisruptionBudget) bool {
 	switch kind {
 	case processing, tooMany:
 		return true
 	case exhausted:
-		s := &covering[0].Status
-		return s.DesiredHealthy < s.ExpectedPods
+		return by.Status.DesiredHealthy < by.Status.ExpectedPods
 	}
 	return false
 }

@@ -39,9 +39,8 @@ func (e *Evictions) Evict(pod *v1.Pod, r Request, now time.Time) Decision {
 		covering = append(covering, e.pdbs[i])
 	}
 	d := decide(pod, covering, r, now)
-	if d.Status != nil {
-		i := e.ids[0] // several budgets are refused
-		e.set(i, d.Status)
+	for _, c := range d.Charges {
+		e.set(e.ids[slices.Index(covering, c.Budget)], c.Status)
 	}
 	return d
 }

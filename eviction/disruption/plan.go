@@ -25,7 +25,9 @@ type PlanInput struct {
 	// pods are healthy: for callers who do not know the controllers.
 	Scale   Scale
 	Options DrainOptions
-	Now     time.Time
+	// EveryBudget is Request.EveryBudget, for pods that several budgets cover.
+	EveryBudget bool
+	Now         time.Time
 	// Replace tells on which node the replacement of an evicted pod runs ready before the next wave; false: nowhere. It is
 	// asked once for each evicted pod that has a controller, had not finished and was not terminating, in the order of the
 	// plan. nil: every one
@@ -92,20 +94,20 @@ func MakePlan(in PlanInput) Plan {
 		var wave Wave
 		var later []*v1.Pod
 		refusals := map[*v1.Pod]Decision{}
-		charged := map[string]bool{}
+		charged := map[string]bool{} // "namespace/name" of budgets
 		for _, pod := range waiting {
 			d := p.evictions.Evict(pod, p.request(), p.now)
 			switch d.Outlook() {
 			case Now:
 				wave.Evictions = append(wave.Evictions, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
-				if d.Charged != nil {
-					charged[d.Budgets[0]+"/"+pod.Namespace] = true
+				for _, c := range d.Charges {
+					charged[budgetName(c.Budget)] = true
 				}
 			case NotNow:
 				later = append(later, pod)
 				refusals[pod] = d
 			default:
-				if d.kind == exhausted && charged[d.Budgets[0]+"/"+pod.Namespace] {
+				if d.kind == exhausted && charged[budgetName(d.by)] {
 					later = append(later, pod) // the budget lets pods go in this wave, so it may in the next
 					refusals[pod] = d
 				} else {
@@ -172,10 +174,11 @@ func flagFor(reason string) string {
 }
 
 func (p *planner) request() Request {
-	if p.in.Options.GracePeriodSeconds == nil {
-		return Request{}
+	r := Request{EveryBudget: p.in.EveryBudget}
+	if p.in.Options.GracePeriodSeconds != nil {
+		r.Eviction = &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}
 	}
-	return Request{Eviction: &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}}
+	return r
 }
 
 func (p *planner) deleteAll(pods []*v1.Pod) {
@@ -283,7 +286,11 @@ func (p *planner) replacement(pod *v1.Pod, node string) *v1.Pod {
 }
 
 func (p *planner) block(pod *v1.Pod, d Decision) {
-	b := Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message), WaitingHelps: d.Waiting, Proof: Proof(d.covering)}
+	guilty := d.covering
+	if d.by != nil {
+		guilty = []*policyv1.PodDisruptionBudget{d.by}
+	}
+	b := Blocked{Pod: pod, Budgets: budgetNames(d.covering), Cause: cmp.Or(d.Cause, d.Message), WaitingHelps: d.Waiting, Proof: Proof(guilty)}
 	if r := d.Remedies(); len(r) > 0 {
 		b.Remedy = r[0]
 	}
@@ -292,10 +299,12 @@ func (p *planner) block(pod *v1.Pod, d Decision) {
 
 func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {
 	for _, b := range pdbs {
-		out = append(out, b.Namespace+"/"+b.Name)
+		out = append(out, budgetName(b))
 	}
 	return out
 }
+
+func budgetName(b *policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }
 
 // Proof says in numbers why the budgets that cover a pod can never let a healthy pod go while no more pods match than they
 // expect: there are several of them, or the only one wants as many healthy pods as it expects. "" when there is no such

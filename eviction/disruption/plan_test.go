@@ -230,6 +230,7 @@ func random(r *rand.Rand) PlanInput {
 	if r.Intn(2) == 0 {
 		in.Replace = func(p *v1.Pod) (string, bool) { return "n2", len(p.Name)%2 == 0 }
 	}
+	in.EveryBudget = r.Intn(3) == 0
 	return in
 }
 
@@ -259,10 +260,10 @@ func replay(t *testing.T, in PlanInput, plan Plan) {
 		for _, x := range w.Evictions {
 			require.False(t, seen[x.Pod], "%s leaves once", x.Pod.Name)
 			seen[x.Pod] = true
-			d := e.Evict(x.Pod, Request{}, in.Now)
+			d := e.Evict(x.Pod, Request{EveryBudget: in.EveryBudget}, in.Now)
 			require.True(t, d.Allowed(), "%s: %s %s", x.Pod.Name, d.Message, d.Cause)
-			if d.Charged != nil {
-				charged[d.Charged.Name] = true
+			for _, c := range d.Charges {
+				charged[c.Budget.Name] = true
 			}
 			present = slices.DeleteFunc(present, func(p *v1.Pod) bool { return p == x.Pod })
 			if x.Replaced {
@@ -289,7 +290,7 @@ func replay(t *testing.T, in PlanInput, plan Plan) {
 		seen[x.Pod] = true
 		if len(x.Budgets) > 0 {
 			mark := e.Mark()
-			d := e.Evict(x.Pod, Request{}, in.Now)
+			d := e.Evict(x.Pod, Request{EveryBudget: in.EveryBudget}, in.Now)
 			require.False(t, d.Allowed(), "%s is blocked to the end", x.Pod.Name)
 			e.Undo(mark)
 			refused[x.Pod.Name] = true

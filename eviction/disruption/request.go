@@ -16,6 +16,9 @@ type Request struct {
 	DryRun []string
 	// Eviction is the posted object, nil for an empty one. policy/v1beta1 objects have the same fields: DecodeEviction.
 	Eviction *policyv1.Eviction
+	// EveryBudget lets a pod that several budgets cover go when every one of them allows it, and takes a unit of each. It
+	// is no part of the API: 1.36 answers 500, whatever they say.
+	EveryBudget bool
 }
 
 // DecodeEviction reads an Eviction object of policy/v1 or policy/v1beta1 in JSON. An unknown field is an error that names

@@ -1,0 +1,100 @@
+package disruption
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// TestEveryBudget holds the option for pods that several budgets cover: all must allow, and each loses a unit.
+func TestEveryBudget(t *testing.T) {
+	every := Request{EveryBudget: true}
+	named := func(name string, allowed, current, desired, expected int32) *policyv1.PodDisruptionBudget {
+		b := counted(allowed, current, desired, expected)
+		b.Name = name
+		return b
+	}
+	for _, c := range []struct {
+		name, why string
+		pod       *v1.Pod
+		pdbs      []*policyv1.PodDisruptionBudget
+		code      int32
+		cause     string
+		charged   []string
+		outlook   Outlook
+		bypass    string
+	}{
+		{"both allow", "a unit of each", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 2, 4, 2, 4)}, 201, "", []string{"a", "b"}, Now, ""},
+		{"the second refuses", "nothing is booked", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 0, 2, 2, 3)}, 429,
+			"The disruption budget b needs 2 healthy pods and has 2 currently", nil, NotNow, ""},
+		{"the second never allows", "its numbers count, not those of the first", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 0, 3, 3, 3)}, 429,
+			"The disruption budget b needs 3 healthy pods and has 3 currently", nil, Never, ""},
+		{"both let unhealthy pods go", "none is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 0, 2, 2, 3)}, 201, "", nil, Now, "Unhealthy"},
+		{"one lets unhealthy pods go", "the other is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 1, 1, 2, 3)}, 201, "", []string{"b"}, Now, ""},
+		{"one budget", "as without the option", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3)}, 201, "", []string{"a"}, Now, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var d Decision
+			testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, every, now) }, c.pdbs...)
+			require.Equal(t, []any{c.code, c.cause, c.outlook, c.bypass}, []any{d.Code, d.Cause, d.Outlook(), d.Bypass}, c.why)
+			var charged []string
+			for i, x := range d.Charges {
+				charged = append(charged, x.Budget.Name)
+				require.Equal(t, x.Budget.Status.DisruptionsAllowed-1, x.Status.DisruptionsAllowed)
+				require.Contains(t, x.Status.DisruptedPods, "p")
+				require.Equal(t, i == 0, x.Budget == d.Charged && x.Status == d.Status)
+			}
+			require.Equal(t, c.charged, charged)
+			require.Equal(t, d.Allowed(), len(d.Remedies()) == 0)
+
+			e := NewEvictions(c.pdbs)
+			e.Evict(c.pod, every, now)
+			for i, b := range e.Budgets() {
+				lost := c.pdbs[i].Status.DisruptionsAllowed - b.Status.DisruptionsAllowed
+				require.Equal(t, int32(boolean(slices.Contains(charged, b.Name))), lost, "%s is booked", b.Name)
+			}
+			e.Undo(0)
+			require.Equal(t, c.pdbs, e.Budgets())
+		})
+	}
+	t.Run("dry run", func(t *testing.T) {
+		d := Decide(target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 2, 4, 2, 4)}, Request{EveryBudget: true, DryRun: []string{"All"}}, now)
+		require.True(t, d.Allowed())
+		require.Empty(t, d.Charges)
+	})
+}
+
+// A plan with the option lets a pod of two budgets go in the wave that both allow, and proves whose fault it is when one
+// never does.
+func TestPlanEveryBudget(t *testing.T) {
+	leaving := []*v1.Pod{healthyPod("a1", "ReplicaSet/a"), healthyPod("a2", "ReplicaSet/a")}
+	for _, p := range leaving {
+		p.Spec.NodeName = "n1"
+	}
+	other := healthyPod("a3", "ReplicaSet/a")
+	other.Spec.NodeName = "n2"
+	one, two := pdb("one", "app=x", 0), pdb("two", "app=x", 0)
+	one.Spec.MinAvailable, two.Spec.MinAvailable = ptr(intstr.FromInt32(1)), ptr(intstr.FromInt32(2))
+	in := PlanInput{Nodes: []string{"n1"}, Pods: append(leaving, other), Budgets: []*policyv1.PodDisruptionBudget{one, two}, Now: now}
+	require.Empty(t, MakePlan(in).Waves, "1.36: 500")
+	in.EveryBudget = true
+	require.Equal(t, [][]string{{"a1"}, {"a2"}}, wavesOf(MakePlan(in)), "the stricter one decides")
+	two.Spec.MinAvailable = ptr(intstr.FromInt32(3))
+	plan := MakePlan(in)
+	require.Empty(t, plan.Waves)
+	require.Equal(t, "budget default/two demands 3 healthy pods of 3 expected: 3 - 3 leaves none to disrupt", plan.Blocked[0].Proof)
+	require.Equal(t, []string{"default/one", "default/two"}, plan.Blocked[0].Budgets)
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
