@@ -1,0 +1,109 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/dump"
+)
+
+// decisions schedules the pending pods of a dump and returns every attempt as a line: over the library's plan, or with the
+// plugins called one by one.
+func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
+	t.Helper()
+	api := &server{pods: map[string]*v1.Pod{}, bound: map[string]int{}}
+	var pending, running []*v1.Pod
+	for _, p := range o.Pods {
+		c := *p
+		c.UID = types.UID(podName(p))
+		if p.Spec.NodeName == "" {
+			pending = append(pending, &c)
+		} else {
+			running = append(running, &c)
+		}
+		api.pods[podName(p)] = &c
+	}
+	snapshot, err := cluster.New(cluster.Objects{
+		Nodes: o.Nodes, Pods: running, Namespaces: o.Namespaces, Services: o.Services, ReplicaSets: o.ReplicaSets,
+		StatefulSets: o.StatefulSets, ReplicationControllers: o.ReplicationControllers, PodDisruptionBudgets: o.PodDisruptionBudgets,
+		PriorityClasses: o.PriorityClasses, Claims: o.PersistentVolumeClaims, PersistentVolumes: o.PersistentVolumes,
+		StorageClasses: o.StorageClasses, CSINodes: o.CSINodes, CSIDrivers: o.CSIDrivers, CSIStorageCapacities: o.CSIStorageCapacities,
+		VolumeAttachments: o.VolumeAttachments,
+	})
+	require.NoError(t, err)
+	clock := newClock()
+	api.s, err = New(snapshot, Options{
+		Client: api, Clock: clock, PercentageOfNodesToScore: 100, Go: func(task func()) { task() },
+		OnResult: func(r Result) {
+			line := fmt.Sprintf("%s %s %s, total %d: %s", r.Pod.Name, r.Outcome, r.Node, r.Total, r.Message)
+			if r.Pod.Status.NominatedNodeName == "" { // with a nominated node the search may end before it begins
+				line += fmt.Sprintf(" (%d of %d)", r.Feasible, r.Evaluated)
+			}
+			for _, v := range r.Victims {
+				line += " -" + v.Name
+			}
+			lines = append(lines, line)
+		},
+		OnError: func(err error) { require.NoError(t, err) },
+	})
+	require.NoError(t, err)
+	f := api.s.Profile(v1.DefaultSchedulerName)
+	require.NotNil(t, f.plan)
+	if !planned {
+		f.plan = nil
+	}
+	for _, p := range pending {
+		api.s.AddPod(p)
+	}
+	for range 3 { // those whose victims left try again after their backoff
+		for api.s.TryScheduleOne(context.Background()) {
+		}
+		clock.advance(10 * time.Second)
+		api.s.Tick()
+	}
+	return lines
+}
+
+// Every attempt over the plan is what it is with the framework's own way through the plugins, on the clusters that are
+// shipped and on a real trace: node, counts, total, message and victims.
+func TestPlanAgainstPlugins(t *testing.T) {
+	for _, name := range []string{"cluster.yaml", "volumes.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			o, err := dump.Read([]string{filepath.Join("../simulate/testdata", name)}, nil)
+			require.NoError(t, err)
+			want := decisions(t, o, false)
+			require.NotEmpty(t, want)
+			require.Equal(t, want, decisions(t, o, true))
+		})
+	}
+	t.Run("openb", func(t *testing.T) {
+		const script = "../../../shared/traces/trace2yaml.py"
+		if _, err := os.Stat(script); err != nil || testing.Short() {
+			t.Skip("the traces are not here, or the test is to be short")
+		}
+		text, err := exec.Command("python3", script, "openb", "--nodes", "60", "--pods", "1200", "--zones", "3", "--spec", "gpuspec33").Output()
+		if err != nil {
+			t.Skipf("the trace cannot be made: %v", err)
+		}
+		o, err := dump.Read([]string{"-"}, strings.NewReader(string(text)))
+		require.NoError(t, err)
+		want := decisions(t, o, false)
+		require.GreaterOrEqual(t, len(want), 1200)
+		got := decisions(t, o, true)
+		require.Equal(t, len(want), len(got))
+		for k := range want {
+			require.Equal(t, want[k], got[k], "attempt %d", k)
+		}
+	})
+}
