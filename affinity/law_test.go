@@ -1,6 +1,7 @@
 package affinity_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand"
@@ -257,4 +258,37 @@ func TestCheckPod(t *testing.T) {
 	got, err = affinity.CheckPod(pod("d", "app=x", "aff zone bogus"), w)
 	require.Error(t, err)
 	require.Equal(t, uint16(affinity.Unparsable), got[0])
+}
+
+// TestCounted: the number of a key that no two nodes share is of counts, that of a shared key is a domain.
+func TestCounted(t *testing.T) {
+	w := tableWorld().run("n1", pod("d", "app=x"))
+	s := count(w, pod("d", "app=p", "aff zone app=x", "anti h app=x"), affinity.PodOptions{})
+	require.Equal(t, []string{"zone", "h"}, s.AppendKeys(nil))
+	require.Equal(t, []bool{true, false, true}, s.AppendCounted([]bool{true}))
+	require.Len(t, s.AppendSignature(nil, 0), 4, "one number of zone, three of h")
+}
+
+func TestEmptyEffect(t *testing.T) {
+	s := count(tableWorld(), pod("d", "app=p", "anti h app=x"), affinity.PodOptions{})
+	require.True(t, affinity.Effect{}.Empty())
+	require.True(t, s.Effect(pod("d", "app=y")).Empty())
+	require.False(t, s.Effect(pod("d", "app=x")).Empty())
+}
+
+// TestErrors: what cannot be parsed can be got at.
+func TestErrors(t *testing.T) {
+	e, err := affinity.CompileNode(requiring(terms(exprs(req("zone", "Bogus", "a")), exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
+	require.NoError(t, err, "v1.36.3 ignores such a term")
+	require.ErrorContains(t, e.RequiredErr(), "Bogus")
+	e, err = affinity.CompileNode(requiring(terms(exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
+	require.NoError(t, err)
+	require.NoError(t, e.RequiredErr())
+
+	_, err = affinity.CompilePods(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
+	var rejection *affinity.Rejection
+	require.ErrorAs(t, err, &rejection)
+	require.Equal(t, uint16(affinity.Unparsable), rejection.Verdict)
+	require.Equal(t, rejection.Err, errors.Unwrap(err))
+	require.EqualError(t, err, "parsing pod: "+rejection.Err.Error())
 }

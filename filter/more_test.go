@@ -75,6 +75,18 @@ func TestOptionalMethodsChangeNothing(t *testing.T) {
 		ft.Remove(q, 0)
 	}
 	require.Equal(t, st.Check(0), ft.Check(0))
+	st.Reset()
+	ft.Reset()
+	for _, q := range append([]*v1.Pod{pod("new", "cpu", "1", "example.com/x", "1")}, w.pods[0]...) {
+		row := overhead.AppendRequests(nil, w.schema, q, overhead.Options{UseStatus: true})
+		st.Add(q, 0)
+		ft.Apply(row, 0, 1)
+		require.Equal(t, st.Check(0), ft.Check(0), "a row at hand says the same as its pod")
+		st.Remove(q, 0)
+		ft.Apply(row, 0, -1)
+		require.Equal(t, st.Check(0), ft.Check(0))
+		require.Equal(t, slow.Check(0), ft.Check(0))
+	}
 	e := CompilePorts(p)
 	require.Equal(t, []HostPort{{"127.0.0.1", "TCP", 80}}, e.Want())
 	plain, offered := e.Count(w), e.Count(knowing{w})

@@ -101,6 +101,8 @@ func TestImageSignature(t *testing.T) {
 	require.Equal(t, []int32{9, 2}, s.AppendSignature([]int32{9}, 1))
 	require.Equal(t, []int32{0}, s.AppendSignature(nil, 2))
 	none := score.CompileImages(imagePod("", 0, "z:1")).Count(testkit.NewCluster(nodes, nil))
+	require.False(t, s.Zero())
+	require.True(t, none.Zero())
 	require.False(t, none.Dynamic(), "no node has an image of the pod")
 	require.Empty(t, none.AppendSignature(nil, 0))
 

@@ -1,7 +1,9 @@
 package spread
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,6 +24,14 @@ func TestWouldHelp(t *testing.T) {
 	soft := constrained("foo=bar", by("zone", 1, soft))
 	node := func(labels string) *v1.Node { return nodeOf("n", labels) }
 	taintedNode := tainted("k=v:NoSchedule", withZoneC()).nodes[4]
+	taintedAt := func(taint string, hour int) *v1.Node {
+		n := node("zone=a,rack=1")
+		key, value, _ := strings.Cut(taint, "=")
+		at := metav1.Date(2026, time.January, 1, hour, 0, 0, 0, time.UTC)
+		n.Spec.Taints = []v1.Taint{{Key: key, Value: value, Effect: v1.TaintEffectNoSchedule, TimeAdded: &at}}
+		return n
+	}
+	evicting := func(n *v1.Node) *v1.Node { n.Spec.Taints[0].Effect = v1.TaintEffectNoExecute; return n }
 	tests := []struct {
 		name, reason string
 		pod          *v1.Pod
@@ -56,6 +66,10 @@ func TestWouldHelp(t *testing.T) {
 		{"node changes another label", "no topology value changed", pod, node("zone=a,rack=1"), node("zone=a,rack=1,x=y"), false},
 		{"node lacking a key changes", "it did and does not count", pod, node("zone=a"), node("zone=b"), false},
 		{"taints change", "whatever the policy", constrained("foo=bar", by("zone", 1, hard)), nodeOf("node5", "zone=zoneC,node=node5"), taintedNode, true},
+		{"taint gets another value", "a taint changed", pod, taintedAt("k=v", 1), taintedAt("k=w", 1), true},
+		{"taint gets another effect", "a taint changed", pod, taintedAt("k=v", 1), evicting(taintedAt("k=v", 1)), true},
+		{"taint is added again", "at another time", pod, taintedAt("k=v", 1), taintedAt("k=v", 2), true},
+		{"taints stay", "nothing changed", pod, taintedAt("k=v", 1), taintedAt("k=v", 1), false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -199,3 +199,20 @@ func TestMinimum(t *testing.T) {
 		}
 	}
 }
+
+// TestCounted: which numbers of a signature are counts: those of keys of which every node has its own value, and for the
+// score those of the hostname.
+func TestCounted(t *testing.T) {
+	f := abxy().run("a*2 y", "foo=bar")
+	h := mustHard(t, constrained("foo=bar", by(zoneKey, 1, hard), by(host, 1, hard)), Options{}).Count(f)
+	assert.Equal(t, []bool{true, false, true}, h.AppendCounted([]bool{true}))
+	p := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 1, soft)), Options{}).Count(f)
+	assert.Equal(t, []bool{false, true}, p.AppendCounted(nil))
+	for i, pods := range []int32{2, 0, 0, 1} {
+		assert.Equal(t, pods, h.AppendSignature(nil, i)[1])
+		assert.Equal(t, pods, p.AppendSignature(nil, i)[1])
+	}
+	shared := clusterOf("a{kubernetes.io/hostname=s} b{kubernetes.io/hostname=s}").run("a*2", "foo=bar")
+	assert.Equal(t, []bool{false}, mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).AppendCounted(nil), "a domain of two nodes")
+	assert.Equal(t, []bool{true}, mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).AppendCounted(nil), "the score counts by node all the same")
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -55,9 +56,14 @@ func TestNormalizeForms(t *testing.T) {
 			hi = max(hi, raw[i])
 		}
 		all := append([]int64(nil), raw...)
-		taints.NormalizeAll(all)
+		state := taints.Compile(nil, taints.Options{}).Count(testkit.NewCluster(nil, nil))
+		state.NormalizeAll(all)
+		again := append([]int64(nil), raw...)
+		taints.NormalizeAll(again)
+		require.Equal(t, all, again)
 		for i := range raw {
 			require.Equal(t, all[i], taints.Normalize(raw[i], 0, hi))
+			require.Equal(t, all[i], state.Normalize(raw[i], 0, hi))
 			require.True(t, all[i] >= 0 && all[i] <= taints.MaxScore)
 		}
 	}
