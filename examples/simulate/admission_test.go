@@ -74,6 +74,7 @@ func TestAdmission(t *testing.T) {
 		{"admitted already", "a pod with a priority is taken as it is: no overhead, no requests, any node",
 			pod("runtimeClassName: kata-fc, priority: 0"), nil, "plain", ""},
 		{"-admit", "unless admission is asked for", pod("runtimeClassName: kata-fc, priority: 0"), []string{"-admit"}, "large", ""},
+		{"system class", "exists without being in the input", pod("runtimeClassName: kata-fc, priorityClassName: system-node-critical"), nil, "large", ""},
 		{"overhead preset", "not that of the class", pod("runtimeClassName: kata-fc, overhead: {cpu: 1}"), nil, "",
 			`pod default/test-pod: admission: pods "test-pod" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`},
 		{"unknown runtime class", "not in the input", pod("runtimeClassName: gvisor"), nil, "",
