@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,14 +31,11 @@ func (p *Plan) Assume(pod *v1.Pod, d Decision) error {
 	if !d.Placed() {
 		return fmt.Errorf("pod %s/%s: Assume: the decision has no node", pod.Namespace, pod.Name)
 	}
-	if err := p.volumes.Reserve(pod, d.Slot, d.Volumes); err != nil {
+	if err := s.Assume(pod, d.Slot); err != nil {
 		return err
 	}
-	if err := s.Assume(pod, d.Slot); err != nil {
-		if !d.Volumes.Empty() {
-			p.volumes.Unreserve(pod)
-		}
-		return err
+	if err := p.volumes.assume(pod, d.Slot, d.Volumes); err != nil {
+		return errors.Join(err, s.Forget(pod))
 	}
 	return nil
 }
@@ -56,14 +54,6 @@ func (p *Plan) Forget(pod *v1.Pod) error {
 	return nil
 }
 
-// rollback undoes the changes since the mark and takes back the reservations of the pods.
-func (p *Plan) rollback(s *cluster.Snapshot, m cluster.Mark, pods []*v1.Pod) {
-	s.Rollback(m)
-	for _, pod := range pods {
-		p.volumes.Unreserve(pod)
-	}
-}
-
 // PlaceAll places the pods one after the other, each seeing those before. Either all have a place: then they are assumed as
 // by Assume, in order, and placed is true; or one has none: then everything is as it was, and the last decision says why. Pods need names of their own. The error says that the cluster is no *cluster.Snapshot, or names a pod that is placed
 // already.
@@ -73,7 +63,7 @@ func (p *Plan) PlaceAll(pods []*v1.Pod, o Options) (decisions []Decision, placed
 		return nil, false, err
 	}
 	mark := s.Mark()
-	for k, pod := range pods {
+	for _, pod := range pods {
 		d := p.Decide(pod, o)
 		o.Next = d.Next
 		decisions = append(decisions, d)
@@ -81,7 +71,7 @@ func (p *Plan) PlaceAll(pods []*v1.Pod, o Options) (decisions []Decision, placed
 			err = p.Assume(pod, d)
 		}
 		if err != nil || !d.Placed() {
-			p.rollback(s, mark, pods[:k])
+			s.Rollback(mark)
 			return decisions, false, err
 		}
 	}
@@ -107,9 +97,7 @@ func (p *Plan) HowMany(pod *v1.Pod, limit int) (Room, error) {
 	if err != nil {
 		return Room{}, err
 	}
-	mark := s.Mark()
-	var copies []*v1.Pod
-	defer func() { p.rollback(s, mark, copies) }()
+	defer s.Rollback(s.Mark())
 	var room Room
 	for limit <= 0 || room.Count < limit {
 		c := copyOf(s, pod, room.Count+1)
@@ -126,7 +114,6 @@ func (p *Plan) HowMany(pod *v1.Pod, limit int) (Room, error) {
 		if err := p.Assume(c, d); err != nil {
 			return Room{}, err
 		}
-		copies = append(copies, c)
 		room.Count, room.Nodes = room.Count+1, append(room.Nodes, d.Node)
 	}
 	return room, nil

@@ -28,11 +28,13 @@ type Storage interface {
 //   - PreBind: the caller writes what volume.Decision.Objects returns to the API, and waits for it to be done.
 //   - Unreserve, when the pod could not be bound, and also when the API shows what was written.
 //
-// Plan.Assume and Plan.Forget do the first and last of these for callers who only try.
+// Plan.Assume and Plan.Forget do the first and last of these for callers who only try. What Assume reserved ends also when
+// its pod leaves the snapshot in another way, such as by a Rollback.
 type Volumes struct {
 	cluster Cluster
 	log     *cluster.Snapshot // nil: a cluster without a change log
 	ledger  *volume.Ledger
+	assumed []*v1.Pod // with reservations that end when they leave the snapshot
 
 	at      uint64 // version that what follows is of
 	usage   *volume.Usage
@@ -59,12 +61,16 @@ func newVolumes(c Cluster) *Volumes {
 // goes its own way. O(reservations).
 func (v *Volumes) Fork(c Cluster) *Volumes {
 	f := newVolumes(c)
-	f.ledger = v.ledger.Clone(f.objects())
+	v.follow()
+	f.ledger, f.assumed = v.ledger.Clone(f.objects()), slices.Clone(v.assumed)
 	return f
 }
 
 // Objects returns the storage objects with every reservation in them.
-func (v *Volumes) Objects() volume.Objects { return v.ledger.Objects() }
+func (v *Volumes) Objects() volume.Objects {
+	v.follow()
+	return v.ledger.Objects()
+}
 
 // Reserve enters the decision for a pod that goes to a slot. Nothing to remember is no error and costs nothing. An error,
 // after which everything is as before, says that the pod has a reservation already, or that a volume or claim has been
@@ -73,14 +79,32 @@ func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
 	if d.Empty() {
 		return nil
 	}
+	v.follow()
 	return v.ledger.Assume(identified(pod), v.cluster.Node(slot), d)
 }
 
+// assume is Reserve for a pod that is in the snapshot: the reservation goes with it.
+func (v *Volumes) assume(pod *v1.Pod, slot int, d volume.Decision) error {
+	err := v.Reserve(pod, slot, d)
+	if err == nil && !d.Empty() {
+		v.assumed = append(v.assumed, pod)
+	}
+	return err
+}
+
 // Unreserve takes back what Reserve entered for the pod, and reports whether there was anything.
-func (v *Volumes) Unreserve(pod *v1.Pod) bool { return v.ledger.Forget(identified(pod).UID) }
+func (v *Volumes) Unreserve(pod *v1.Pod) bool {
+	if v.ledger.Len() == 0 {
+		return false
+	}
+	uid := identified(pod).UID
+	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool { return identified(p).UID == uid })
+	return v.ledger.Forget(uid)
+}
 
 // Reserved returns what was reserved for the pod, and false when nothing was.
 func (v *Volumes) Reserved(pod *v1.Pod) (volume.Decision, bool) {
+	v.follow()
 	return v.ledger.Decision(identified(pod).UID)
 }
 
@@ -129,16 +153,21 @@ func (v *Volumes) follow() {
 		return
 	}
 	var slots []int
-	anew := false
+	anew, left := false, false
 	known := v.log.Since(v.at, func(events []cluster.Event) {
 		for _, e := range events {
-			anew = anew || e.Node < 0 || e.Set < 0
-			slots = append(slots, int(e.Node))
+			anew, left = anew || e.Node < 0 || e.Set < 0, left || e.N < 0
+			if v.usage != nil {
+				slots = append(slots, int(e.Node))
+			}
 		}
 	})
 	v.at = v.log.Version()
 	if anew || !known {
 		v.usage, v.users, v.classes = nil, nil, nil
+	}
+	if (left || anew || !known) && len(v.assumed) > 0 {
+		v.release()
 	}
 	if v.usage == nil {
 		return
@@ -147,6 +176,17 @@ func (v *Volumes) follow() {
 	for _, i := range slices.Compact(slots) {
 		v.recount(i)
 	}
+}
+
+// release ends the reservations of assumed pods that are not in the snapshot any more.
+func (v *Volumes) release() {
+	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool {
+		gone := v.log.PodSlot(p.Namespace, p.Name) < 0
+		if gone {
+			v.ledger.Forget(identified(p).UID)
+		}
+		return gone
+	})
 }
 
 // recount brings the usage of one slot up to date.

@@ -226,13 +226,15 @@ func TestHowManyWithVolumes(t *testing.T) {
 	room, err = p.HowMany(mounting(testkit.Pod("p").Obj(), "one"), 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, room.Count)
+	p.volumes.follow()
 	require.Zero(t, p.volumes.ledger.Len())
 	require.Zero(t, s.TotalPods())
 }
 
 // seen is all that later pods can see of the cluster and its reservations.
 func seen(p *Plan, s *cluster.Snapshot) string {
-	out := fmt.Sprintln(p.volumes.ledger.Len(), s.TotalPods())
+	p.volumes.follow()
+	out := fmt.Sprintln(p.volumes.ledger.Len(), len(p.volumes.assumed), s.TotalPods())
 	for pv := range p.volumes.Objects().PersistentVolumes.All() {
 		if pv.Spec.ClaimRef != nil {
 			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)
@@ -261,7 +263,7 @@ func TestFailuresLeaveNoReservations(t *testing.T) {
 		p, s := volumeWorld(t, r)
 		for step := range 25 {
 			pod := volumePod(r, fmt.Sprintf("p%d", step))
-			what, before := r.IntN(5), seen(p, s)
+			what, before := r.IntN(7), seen(p, s)
 			at := fmt.Sprintf("seed %d step %d kind %d", seed, step, what)
 			switch what {
 			case 0: // it stays
@@ -292,6 +294,22 @@ func TestFailuresLeaveNoReservations(t *testing.T) {
 				}
 				require.NoError(t, p.Volumes().Reserve(pod, d.Slot, d.Volumes), at)
 				require.Equal(t, !d.Volumes.Empty(), p.Volumes().Unreserve(pod), at)
+			case 5: // a try that is rolled back
+				m := s.Mark()
+				for k := range 3 {
+					q := volumePod(r, fmt.Sprintf("r%d-%d", step, k))
+					if d := p.Decide(q, Options{}); d.Placed() {
+						require.NoError(t, p.Assume(q, d), at)
+					}
+				}
+				require.True(t, s.Rollback(m), at)
+			case 6: // the pod is taken out of the snapshot alone
+				d := p.Decide(pod, Options{})
+				if !d.Placed() {
+					continue
+				}
+				require.NoError(t, p.Assume(pod, d), at)
+				require.NoError(t, s.Forget(pod), at)
 			}
 			failed++
 			require.Equal(t, before, seen(p, s), at)
