@@ -80,7 +80,8 @@ func (r *Request) resolve(name string, answer []ExtenderVictims) ([]Candidate, e
 		for _, uid := range a.UIDs {
 			p := r.onSlot(c.Slot, uid)
 			if p == nil {
-				return nil, fmt.Errorf("extender: %s claims to preempt pod (UID: %s) on node: %s, but the pod is not found on that node", name, uid, a.Node)
+				// The UID stands in v1.36 as its whole record is printed.
+				return nil, fmt.Errorf("extender: %s claims to preempt pod (UID: &{%s}) on node: %s, but the pod is not found on that node", name, uid, a.Node)
 			}
 			c.Victims = append(c.Victims, Victim{Placed: Placed{p, c.Slot}})
 		}

@@ -302,7 +302,7 @@ func TestExtenders(t *testing.T) {
 		{"other victims and violations", "as it says", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
 		{"error", "ends preemption", []preemption.Extender{failing}, "Error, keep: down"},
 		{"ignorable error", "is passed over", []preemption.Extender{ignorable(failing)}, "n1: a"},
-		{"unknown pod", "an error", []preemption.Extender{answer(says("n1", 0, "uid-9"))}, "Error, keep: extender: http://x claims to preempt pod (UID: uid-9) on node: n1, but the pod is not found on that node"},
+		{"unknown pod", "an error", []preemption.Extender{answer(says("n1", 0, "uid-9"))}, "Error, keep: extender: http://x claims to preempt pod (UID: &{uid-9}) on node: n1, but the pod is not found on that node"},
 		{"ignorable with an unknown pod", "is passed over", []preemption.Extender{ignorable(answer(says("n1", 0, "uid-9")))}, "n1: a"},
 		{"unknown node", "an error", []preemption.Extender{answer(says("n9", 0))}, `Error, keep: extender: http://x names node "n9", which is not in the cluster`},
 		{"no victims", "an error", []preemption.Extender{answer(says("n1", 0))}, `Error, keep: expected at least one victim pod on node "n1"`},

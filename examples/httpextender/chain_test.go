@@ -159,7 +159,7 @@ func TestPreempters(t *testing.T) {
 		{"others", "the extender's victims replace those found", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"b"}],"NumPDBViolations":5}}}`}, false, "[b]", ""},
 		{"one after the other", "each gets what the one before made", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"b"}]}}}`, `{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"a"},{"UID":"b"}]}}}`}, false, "[a b]", ""},
 		{"refused", "no node is left", []string{`{}`, `no JSON`}, false, "[]", ""},
-		{"unknown pod", "", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"z"}]}}}`}, false, "", "claims to preempt pod (UID: z) on node: n1, but the pod is not found on that node"},
+		{"unknown pod", "", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"z"}]}}}`}, false, "", "claims to preempt pod (UID: &{z}) on node: n1, but the pod is not found on that node"},
 		{"unknown node", "", []string{`{"NodeNameToMetaVictims":{"n9":{"Pods":[{"UID":"a"}]}}}`}, false, "", `names node "n9"`},
 		{"unknown pod, ignorable", "its answer is passed over", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"z"}]}}}`}, true, "[a]", ""},
 		{"no victims", "", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[]}}}`}, false, "", `expected at least one victim pod on node "n1"`},
