@@ -94,12 +94,10 @@ func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[s
 	consumes := func(kind, name, used, request string) {
 		b.WriteString(kind + " " + name + " was using " + used + ", request is " + request + ", has larger consumption of " + word + ". ")
 	}
-	if whole, ok := podRequest(pod); s.memory() && ok && stats.WorkingSetBytes != nil {
+	if whole, ok := podRequest(pod); s.memory() && ok { // the kubelet writes this even when the pod uses less
 		used := binary(number(stats.WorkingSetBytes))
-		if used.Cmp(whole) > 0 {
-			consumes("Pod", pod.Name, used.String(), whole.String())
-			annotations[OffendingPod], annotations[OffendingPodUsage] = pod.Name, used.String()
-		}
+		consumes("Pod", pod.Name, used.String(), whole.String())
+		annotations[OffendingPod], annotations[OffendingPodUsage] = pod.Name, used.String()
 	}
 	var names, usages []string
 	for i := range stats.Containers {

@@ -113,15 +113,37 @@ func localVolume(v *v1.Volume) bool {
 // ownVolume reports whether a local volume goes with its pod.
 func ownVolume(v *v1.Volume) bool { return localVolume(v) && v.HostPath == nil }
 
-// request returns what the pod asks of a resource: containers, sidecars and init containers or the pod as a whole, plus
-// overhead only when that is not zero. Of resized pods the allocated amounts count.
+// request returns what the pod asks of a resource: containers, sidecars and init containers or, when it has resources as a
+// whole, those requests alone (so that its containers' ephemeral storage counts 0); plus overhead only when that is not
+// zero. Of resized pods the allocated amounts count.
 func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	pod = allocated(pod)
-	q := overhead.Requests(pod, overhead.Options{IgnoreOverhead: true})[name]
+	var q resource.Quantity
+	switch {
+	case !hasWhole(pod):
+		q = overhead.Requests(pod, overhead.Options{IgnoreOverhead: true})[name]
+	case overhead.PodLevelSupported(name):
+		q = pod.Spec.Resources.Requests[name].DeepCopy()
+	}
 	if extra, ok := pod.Spec.Overhead[name]; ok && !q.IsZero() {
 		q.Add(extra)
 	}
 	return resources.Value(name, q)
+}
+
+// hasWhole reports whether the pod has a request or limit as a whole.
+func hasWhole(pod *v1.Pod) bool {
+	if pod.Spec.Resources == nil {
+		return false
+	}
+	for _, list := range [...]v1.ResourceList{pod.Spec.Resources.Requests, pod.Spec.Resources.Limits} {
+		for name := range list {
+			if overhead.PodLevelSupported(name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // allocated returns the pod with the requests that its node granted, pod itself when they are those of the spec.

@@ -1,0 +1,35 @@
+package pressure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// A request of the pod as a whole is named in the message even when the pod uses less, and hides what its containers ask of
+// ephemeral storage.
+func TestPodLevelRequest(t *testing.T) {
+	used, disk, none := uint64(100<<20), uint64(60<<20), uint64(0)
+	p := testkit.Pod("n/whole").Request("ephemeral-storage=100Mi").Obj()
+	p.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("memory=500Mi")}
+	stats := map[types.UID]pressure.PodStats{p.UID: {WorkingSetBytes: &used,
+		Containers: []pressure.ContainerStats{{Name: p.Spec.Containers[0].Name, Rootfs: pressure.FsUsage{UsedBytes: &disk}, Logs: pressure.FsUsage{UsedBytes: &none}}}}}
+	policy, err := pressure.Compile(pressure.Config{EvictionHard: map[string]string{"memory.available": "1Gi"}}, pressure.Options{})
+	require.NoError(t, err)
+	_, d := policy.Observe(pressure.State{}, pressure.Observation{Signals: map[pressure.Signal]pressure.Measurement{pressure.MemoryAvailable: {Available: 1, Capacity: 10 << 30}},
+		Layout: pressure.Single, Pods: []*v1.Pod{p}, Stats: stats}, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	require.Equal(t, "The node was low on resource: memory. Threshold quantity: 1Gi, available: 1. Pod whole was using 100Mi, request is 500Mi, has larger consumption of memory. ", d.Eviction.Message)
+	require.Equal(t, "whole", d.Eviction.Annotations[pressure.OffendingPod])
+
+	r := pressure.Rank(pressure.NodeFsAvailable, pressure.Single, []*v1.Pod{p}, stats, pressure.Options{})[0]
+	require.Equal(t, []any{int64(60 << 20), int64(0), true}, []any{r.Usage, r.Request, r.Exceeds})
+	p.Spec.Resources = nil
+	r = pressure.Rank(pressure.NodeFsAvailable, pressure.Single, []*v1.Pod{p}, stats, pressure.Options{})[0]
+	require.Equal(t, []any{int64(60 << 20), int64(100 << 20), false}, []any{r.Usage, r.Request, r.Exceeds})
+}
