@@ -13,3 +13,10 @@ func TestVolumes(t *testing.T) {
 		return gen.Of(seed, gen.Shape{Volumes: true, Nodes: 5, Running: 10, Focus: gen.Volumes})
 	}, defaultProfile(t), (*compare.Side).Cluster)
 }
+
+// Pods that compete for volumes: what is promised to one is not there for the next.
+func TestReserve(t *testing.T) {
+	run(t, gen.Count(300, 3), func(seed int64) *gen.Cluster {
+		return gen.Of(seed, gen.Shape{Volumes: true, Nodes: 4, Running: 3, Pending: 8, Exactly: seed%2 == 0, Focus: gen.Volumes})
+	}, defaultProfile(t), (*compare.Side).Reserve)
+}

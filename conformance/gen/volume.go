@@ -92,6 +92,7 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 		pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: fmt.Sprintf("h%d", i)}
 	}
 	pv.Status.Phase = v1.VolumeAvailable
+	pv.ResourceVersion = "1" // promises are kept by version
 	if g.one(12) {
 		at := metav1.NewTime(Epoch)
 		pv.DeletionTimestamp, pv.Finalizers = &at, []string{"kubernetes.io/pv-protection"}
@@ -124,6 +125,7 @@ func (g *generator) claim(i int) {
 		c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": pick(g, tiers)}}
 	}
 	c.Status.Phase = v1.ClaimPending
+	c.ResourceVersion = "1"
 	if g.one(2) {
 		pv := pick(g, o.PersistentVolumes)
 		if pv.Spec.ClaimRef == nil {

@@ -37,6 +37,14 @@ func (s *Scheduler) Attempt(pod *v1.Pod) (*Attempt, error) {
 	return a, nil
 }
 
+// Reserve assumes the pod on a node and runs the Reserve plugins, which promise volumes to it.
+func (a *Attempt) Reserve(node string) error {
+	if err := a.s.Assume(a.pod, node); err != nil {
+		return err
+	}
+	return a.s.Framework.RunReservePluginsReserve(a.s.ctx, a.state, a.s.assumed[len(a.s.assumed)-1], node).AsError()
+}
+
 // Fit returns the error that says why no node fits, nil for other outcomes.
 func (a *Attempt) Fit() *framework.FitError {
 	var fit *framework.FitError
