@@ -31,6 +31,9 @@ type NodeEvaluator struct {
 // The error is a *Rejection when v1.36.3 rejects the pod before it looks at any node: its requirements on metadata.name
 // exclude each other ("pod affinity terms conflict"). The evaluator then rejects every node with TermsConflict. Terms
 // that cannot be converted are no error here: required ones never match, preferred ones fail the scoring (ScoreErr).
+//
+// Rule: documentation, "Assigning Pods to Nodes" (nodeSelector, Node affinity); API fields spec.nodeSelector and
+// spec.affinity.nodeAffinity. O(terms).
 func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
 	e := &NodeEvaluator{added: options.Added}
 	if e.added == nil {

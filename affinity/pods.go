@@ -53,6 +53,9 @@ type PodEvaluator struct {
 //
 // The error is a *Rejection with verdict Unparsable when a term cannot be converted: v1.36.3 then rejects the pod before
 // it looks at any node, with the error's text. The evaluator rejects every node with Unparsable.
+//
+// Rule: documentation, "Assigning Pods to Nodes" (Inter-pod affinity and anti-affinity); API fields spec.affinity.podAffinity
+// and podAntiAffinity. O(terms).
 func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
 	e := &PodEvaluator{pod: pod, hardWeight: options.hardWeight(), documented: options.DocumentedNamespaceSelector}
 	affinity, anti := podAffinity(pod)

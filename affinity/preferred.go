@@ -55,6 +55,7 @@ type Added struct {
 //
 // A term that cannot be converted makes the profile's configuration invalid: the error, which has the path from
 // addedAffinity on, must be treated as fatal, and the value is nil.
+// Rule: documentation, "Assigning Pods to Nodes" (Node affinity per scheduling profile).
 func CompileAdded(affinity *v1.NodeAffinity) (*Added, error) {
 	if affinity == nil {
 		return &Added{}, nil

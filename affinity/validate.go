@@ -12,6 +12,7 @@ import (
 
 // ValidatePod checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
 // error. The pod is to be given as the user wrote it, before MergeLabelKeys.
+// Rule: API reference, NodeAffinity, PodAffinityTerm.
 func ValidatePod(pod *v1.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := metavalidation.ValidateLabels(pod.Spec.NodeSelector, spec.Child("nodeSelector"))

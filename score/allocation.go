@@ -35,6 +35,7 @@ const (
 //
 // The pod counts with its containers' requests and its overhead, 100m and 200Mi standing in for cpu and memory that a
 // container does not name. As in v1.36 resources at pod level are not looked at. nil is an empty pod.
+// Rule: documentation, "Resource Bin Packing"; configuration API, NodeResourcesFitArgs.
 func CompileAllocation(pod *v1.Pod, args FitArgs, o Options) (*Allocation, error) {
 	args = DefaultFitArgs(args)
 	if errs := ValidateFitArgs(args, nil); len(errs) > 0 {

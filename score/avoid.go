@@ -13,6 +13,7 @@ type Avoid struct{ controller *metav1.OwnerReference }
 
 // CompileAvoid prepares the score of NodePreferAvoidPods for a pod. Only pods controlled by a ReplicationController or a
 // ReplicaSet can be avoided. nil is an empty pod.
+// Rule: documentation of v1.18, "Scheduling Policies" (NodePreferAvoidPodsPriority).
 func CompileAvoid(pod *v1.Pod) *Avoid {
 	e := &Avoid{}
 	if pod == nil {

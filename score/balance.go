@@ -27,6 +27,7 @@ type balancing struct {
 //
 // The pod counts with its exact requests, those at pod level and its overhead included; in the modes Difference and
 // VolumeVariance with 100m and 200Mi for containers without requests. nil is an empty pod.
+// Rule: documentation, "Scheduler Configuration" (NodeResourcesBalancedAllocation).
 func CompileBalance(pod *v1.Pod, args BalanceArgs, o Options) (*Balance, error) {
 	args = DefaultBalanceArgs(args)
 	if errs := ValidateBalanceArgs(args, nil); len(errs) > 0 {

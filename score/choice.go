@@ -8,6 +8,7 @@ import "strings"
 // Documented is a choice at random. What v1.36 does without extenders is neither random nor the first: it takes the top of
 // a binary heap that is filled in list order and compares totals only, so that the winner depends on the positions of the
 // others; with an extender that has a say about the pod, ties are random. podberth does not follow the heap.
+// Rule: documentation, "Kubernetes Scheduler" (Node selection in kube-scheduler).
 func Best(totals []int64, tie func(tied []int) int) int {
 	if len(totals) == 0 {
 		return -1

@@ -31,6 +31,7 @@ type ExtenderScores struct {
 // Combine returns what the extenders add to the total of each node: the sum of score x weight x 10. Scores are not
 // checked: larger and negative ones count as they are, and a host named twice counts twice. Hosts that are not feasible
 // are ignored.
+// Rule: configuration API, Extender.
 func Combine(nodes []string, extenders []ExtenderScores) []int64 {
 	sums := make([]int64, len(nodes))
 	at := make(map[string]int, len(nodes))

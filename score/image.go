@@ -40,6 +40,7 @@ type wanted struct {
 
 // CompileImages prepares the score of ImageLocality for a pod: the images of its containers, init containers and image
 // volumes. nil is an empty pod.
+// Rule: documentation, "Scheduler Configuration" (ImageLocality).
 func CompileImages(pod *v1.Pod) *Images {
 	e := &Images{}
 	if pod == nil {

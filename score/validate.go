@@ -14,6 +14,7 @@ import (
 // ValidateFitArgs returns what v1.36 finds wrong with the arguments of NodeResourcesFit, in its order: ignored resources,
 // ignored groups, type, weights, ratio parameter. It does not default: call it on the result of DefaultFitArgs. Resource
 // names are not looked at (see CheckNames) and may repeat.
+// Rule: configuration API, NodeResourcesFitArgs.
 func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range args.IgnoredResources {
@@ -53,6 +54,7 @@ func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 
 // ValidateShape returns what v1.36 finds wrong with a shape: it must have a point, utilizations must increase strictly
 // (only the first violation is reported) and lie in 0 to 100, scores in 0 to 10. One point is legal: a constant.
+// Rule: configuration API, UtilizationShapePoint.
 func ValidateShape(shape []Point, path *field.Path) field.ErrorList {
 	if len(shape) == 0 {
 		return field.ErrorList{field.Required(path, "at least one point must be specified")}

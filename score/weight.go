@@ -56,6 +56,7 @@ func DefaultPlugins118() []Plugin {
 // The weight of a plugin is the one of its first entry in score, then multi, and 1 when that is 0: a default plugin listed
 // again in score without weight counts once. Negative weights are taken as they are (see ValidatePlugins). Errors are
 // v1.36's: a name twice in one list, or weights so large that a total could overflow.
+// Rule: documentation, "Scheduler Configuration" (Scheduling plugins, MultiPoint).
 func Resolve(score, multi PluginSet, scores func(name string) bool) ([]Plugin, error) {
 	weights := map[string]int64{}
 	for _, p := range append(append([]Plugin(nil), score.Enabled...), multi.Enabled...) {

@@ -23,6 +23,7 @@ const (
 // Defaults are the default constraints of a scheduler profile (PodTopologySpreadArgs). They are used for pods without
 // any constraint of their own that belong to a service, ReplicationController, ReplicaSet or StatefulSet. The zero value
 // is v1.36's default: SystemDefaulting.
+// Rule: documentation, "Pod Topology Spread Constraints" (Cluster-level default constraints).
 type Defaults struct {
 	// Type is SystemDefaulting or ListDefaulting; "" is SystemDefaulting, as in the versioned configuration.
 	Type DefaultingType

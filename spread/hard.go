@@ -37,6 +37,9 @@ type Hard struct{ Evaluator }
 // A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
 // follows `running PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. The pod is kept and must not
 // change afterwards.
+//
+// Rule: documentation, "Pod Topology Spread Constraints" (Spread constraint definition); API field
+// spec.topologySpreadConstraints. O(constraints).
 func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
 	e, err := compile(pod, v1.DoNotSchedule, &o)
 	if err != nil {

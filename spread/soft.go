@@ -20,6 +20,8 @@ type Soft struct {
 // A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
 // follows `running PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. The pod is kept and must not
 // change afterwards.
+//
+// Rule: documentation, "Pod Topology Spread Constraints" (whenUnsatisfiable: ScheduleAnyway). O(constraints).
 func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
 	e, err := compile(pod, v1.ScheduleAnyway, &o)
 	if err != nil {

@@ -17,6 +17,7 @@ var (
 // Validate returns what the API server finds wrong with spec.topologySpreadConstraints of a new pod, path being that field.
 // It expects the constraints as stored, after MergeMatchLabelKeys: a key of matchLabelKeys that labelSelector has as well
 // is only seen then. The field cannot be changed after creation (ValidateUpdate).
+// Rule: API reference, TopologySpreadConstraint.
 func Validate(constraints []v1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range constraints {
@@ -154,6 +155,7 @@ func Warnings(constraints []v1.TopologySpreadConstraint, path *field.Path) []str
 // matchLabelKeys stay. The scheduler merges the keys once more when it schedules; that changes nothing unless the pod's
 // labels have changed in between, in which case both values are asked for and no pod matches. The pod is not modified; the
 // result shares nothing with it that the merge changes.
+// Rule: API field topologySpreadConstraints.matchLabelKeys.
 func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 	list := pod.Spec.TopologySpreadConstraints
 	if list == nil {
