@@ -40,7 +40,7 @@ func describePod(pod *v1.Pod, node *v1.Node, now time.Time) string {
 func describeCgroup(g overhead.Cgroup) string {
 	parts := []string{fmt.Sprintf("cpu.shares %d (cpu.weight %d)", g.Shares, g.Weight)}
 	if g.QuotaMicros != nil && g.PeriodMicros != nil && *g.QuotaMicros > 0 {
-		parts = append(parts, fmt.Sprintf("cpu.cfs_quota_us %d of %d", *g.QuotaMicros, *g.PeriodMicros))
+		parts = append(parts, fmt.Sprintf("cpu.cfs_quota_us %d, cpu.cfs_period_us %d", *g.QuotaMicros, *g.PeriodMicros))
 	}
 	if g.MemoryBytes != nil && *g.MemoryBytes > 0 {
 		parts = append(parts, fmt.Sprintf("memory.limit_in_bytes %d", *g.MemoryBytes))

@@ -64,7 +64,7 @@ Of what n1 offers:
   cpu       2250m (56%)  2250m (56%)
   memory    320Mi (3%)   320Mi (3%)
 QoS class: Guaranteed
-Cgroup: cpu.shares 2304 (cpu.weight 88), cpu.cfs_quota_us 225000 of 100000, memory.limit_in_bytes 335544320
+Cgroup: cpu.shares 2304 (cpu.weight 88), cpu.cfs_quota_us 225000, cpu.cfs_period_us 100000, memory.limit_in_bytes 335544320
 Quota charge: count/pods=1, cpu=2250m, limits.cpu=2250m, limits.memory=320Mi, memory=320Mi, pods=1, requests.cpu=2250m, requests.memory=320Mi
 `},
 		{"without a node", "no table where the pod goes nowhere; a device has no share, huge pages have their limit", overhead.Default(huge), nil, `What it asks for:
