@@ -595,6 +595,8 @@ func TestState(t *testing.T) {
 	in.n = 7
 	old, _ := cloned.Read(s)
 	require.Equal(t, 1, old.n, "cloned through Clone")
+	again, _ := cloned.Read(c.Clone())
+	require.Equal(t, 7, again.n, "a clone of a clone is a clone of the clone")
 	p, _ := shared.Read(c)
 	require.Same(t, &x, p)
 	require.True(t, c.skipFilter["A"])

@@ -25,7 +25,7 @@ type State struct {
 
 type cell struct {
 	value any
-	clone func() any // nil: shared
+	clone func(value any) any // nil: shared
 }
 
 // NewState returns an empty state.
@@ -50,7 +50,7 @@ func (s *State) Clone() *State {
 	}
 	for k, v := range c.values {
 		if v.clone != nil {
-			v.value = v.clone()
+			v.value = v.clone(v.value)
 			c.values[k] = v
 		}
 	}
@@ -70,8 +70,8 @@ func (k *Key[T]) String() string { return k.name }
 // Write sets the value. If T has a method Clone() T, clones of the state hold clones of the value.
 func (k *Key[T]) Write(s *State, value T) {
 	c := cell{value: value}
-	if cl, ok := any(value).(interface{ Clone() T }); ok {
-		c.clone = func() any { return cl.Clone() }
+	if _, ok := any(value).(interface{ Clone() T }); ok {
+		c.clone = func(value any) any { return value.(interface{ Clone() T }).Clone() }
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,97 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// BlinkingLightScorer is the plugin of the documentation of the scheduling framework: it ranks nodes by how many blinking
+// lights they have.
+type BlinkingLightScorer struct{}
+
+// Name is what profiles call the plugin.
+func (BlinkingLightScorer) Name() string { return "BlinkingLightScorer" }
+
+// Score counts the lights of a node.
+func (BlinkingLightScorer) Score(_ context.Context, _ *scheduler.State, _ *v1.Pod, node *scheduler.NodeInfo) (lights int64, _ *scheduler.Status) {
+	if _, err := fmt.Sscan(node.Node.Annotations["blinking-lights"], &lights); err != nil {
+		return 0, nil // no lights
+	}
+	return lights, nil
+}
+
+// NormalizeScores brings the counts to 0..100. Without any light there is nothing to divide by.
+func (BlinkingLightScorer) NormalizeScores(_ context.Context, _ *scheduler.State, _ *v1.Pod, scores []scheduler.NodeScore) *scheduler.Status {
+	var highest int64
+	for _, s := range scores {
+		highest = max(highest, s.Score)
+	}
+	for k := range scores {
+		if highest > 0 {
+			scores[k].Score = scores[k].Score * 100 / highest
+		}
+	}
+	return nil
+}
+
+// printer is a client that prints bindings.
+type printer struct{ pod *v1.Pod }
+
+func (p printer) Pod(string, string) *v1.Pod { return p.pod }
+func (p printer) Bind(_ context.Context, pod *v1.Pod, node string) error {
+	fmt.Println(pod.Name, "goes to", node)
+	return nil
+}
+func (p printer) PatchStatus(context.Context, *v1.Pod, scheduler.StatusPatch) error { return nil }
+func (p printer) BindVolumes(context.Context, *v1.Pod, volume.Decision) error       { return nil }
+func (p printer) Delete(context.Context, *v1.Pod) error                             { return nil }
+
+func Example() {
+	nodes := []*v1.Node{}
+	for name, lights := range map[string]string{"node-1": "0", "node-2": "10", "node-3": "5"} {
+		n := testkit.Node(name).Capacity("cpu=4,memory=8Gi,pods=110").Obj()
+		n.Annotations = map[string]string{"blinking-lights": lights}
+		nodes = append(nodes, n)
+	}
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
+	if err != nil {
+		panic(err)
+	}
+	web := testkit.Pod("default/web").Request("cpu=1").Obj()
+	s, err := scheduler.New(snapshot, scheduler.Options{
+		Client:  printer{web},
+		Go:      func(task func()) { task() }, // bind at once
+		Plugins: scheduler.Registry{"BlinkingLightScorer": func(any, *scheduler.Handle) (scheduler.Plugin, error) { return BlinkingLightScorer{}, nil }},
+		Profiles: []scheduler.Profile{{Plugins: scheduler.Plugins{
+			scheduler.Score: {Enabled: []scheduler.PluginRef{{Name: "BlinkingLightScorer", Weight: 5}}},
+		}}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	s.AddPod(web)
+	s.TryScheduleOne(context.Background())
+	// Output: web goes to node-2
+}
+
+// Counts of 0, 5 and 10 become 0, 50 and 100, and no lights at all stay 0.
+func ExampleNodeScore() {
+	for _, counts := range [][]int64{{0, 5, 10}, {0, 0}} {
+		var scores []scheduler.NodeScore
+		for _, c := range counts {
+			scores = append(scores, scheduler.NodeScore{Score: c})
+		}
+		BlinkingLightScorer{}.NormalizeScores(context.Background(), nil, nil, scores)
+		for _, s := range scores {
+			fmt.Print(s.Score, " ")
+		}
+	}
+	// Output: 0 50 100 0 0
+}
