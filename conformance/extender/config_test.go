@@ -80,8 +80,8 @@ func sorted(err error) string {
 	return text
 }
 
-// compare loads a document on both sides: the same errors, or the same plugins, numbers and arguments.
-func compare(t *testing.T, document string) (accepted bool) {
+// sameConfiguration loads a document on both sides: the same errors, or the same plugins, numbers and arguments.
+func sameConfiguration(t *testing.T, document string) (accepted bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(document), 0o600))

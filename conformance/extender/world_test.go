@@ -1,0 +1,44 @@
+package extender
+
+import (
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/preemption"
+)
+
+// oneCluster is a cluster of given nodes and pods.
+type oneCluster []place
+
+type place struct {
+	node *v1.Node
+	pods []*v1.Pod
+}
+
+func (c oneCluster) Len() int            { return len(c) }
+func (c oneCluster) Node(i int) *v1.Node { return c[i].node }
+func (c oneCluster) Pods(i int) iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		for _, p := range c[i].pods {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// gone is a what-if of a pod that fits once any pod has left.
+type gone struct{ left int }
+
+func (w *gone) Check(int) preemption.Verdict {
+	if w.left > 0 {
+		return 0
+	}
+	return 1
+}
+func (w *gone) Add(*v1.Pod, int)                                 { w.left-- }
+func (w *gone) Remove(*v1.Pod, int)                              { w.left++ }
+func (w *gone) Reset()                                           { w.left = 0 }
+func (w *gone) Reasons(int, preemption.Verdict) ([]string, bool) { return []string{"full"}, true }
+func (w *gone) Err(int, preemption.Verdict) error                { return nil }
