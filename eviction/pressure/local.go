@@ -37,11 +37,12 @@ func LocalStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Evic
 func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.Sign() <= 0 {
+		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil {
 			continue
 		}
-		if n := lastUse(stats.Volumes, v.Name); n != nil && binary(signed(*n)).Cmp(*v.EmptyDir.SizeLimit) > 0 {
-			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, v.EmptyDir.SizeLimit)
+		limit := v.EmptyDir.SizeLimit.DeepCopy() // a quantity that is printed keeps its text
+		if n := lastUse(stats.Volumes, v.Name); limit.Sign() > 0 && n != nil && binary(signed(*n)).Cmp(limit) > 0 {
+			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, &limit)
 		}
 	}
 	if !limited(pod) { // most pods: nothing below can hold

@@ -185,19 +185,28 @@ func end(t *testing.T, tolerations, script string, o taint.Options) float64 {
 	return at
 }
 
-// TestCancelNeverShortens: taking all taints away for a while and adding them again never makes a pod leave earlier.
+// checkCancel: taking all taints away for a while and adding them again never makes a pod leave earlier.
+func checkCancel(t *testing.T, r *rand.Rand) {
+	tolerations, list := randomTolerations(r), randomTaints(r)
+	away := r.Intn(6)
+	back := away + r.Intn(6)
+	for _, o := range []taint.Options{{}, {RecomputeOnChange: true}} {
+		plain := end(t, tolerations, "0 taints "+list, o)
+		again := end(t, tolerations, fmt.Sprintf("0 taints %s; %d taints -; %d taints %s", list, away, back, list), o)
+		require.GreaterOrEqual(t, again, plain, "%s | %s | %d %d", tolerations, list, away, back)
+	}
+}
+
 func TestCancelNeverShortens(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	for range 3000 {
-		tolerations, list := randomTolerations(r), randomTaints(r)
-		away := r.Intn(6)
-		back := away + r.Intn(6)
-		for _, o := range []taint.Options{{}, {RecomputeOnChange: true}} {
-			plain := end(t, tolerations, "0 taints "+list, o)
-			again := end(t, tolerations, fmt.Sprintf("0 taints %s; %d taints -; %d taints %s", list, away, back, list), o)
-			require.GreaterOrEqual(t, again, plain, "%s | %s | %d %d", tolerations, list, away, back)
-		}
+		checkCancel(t, r)
 	}
+}
+
+func FuzzCancelNeverShortens(f *testing.F) {
+	f.Add(int64(5))
+	f.Fuzz(func(t *testing.T, seed int64) { checkCancel(t, rand.New(rand.NewSource(seed))) })
 }
 
 func randomInput(r *rand.Rand) taint.Input {
