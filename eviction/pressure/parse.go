@@ -22,6 +22,8 @@ type Options struct {
 // Policy is a checked configuration. It is immutable and safe for concurrent use.
 type Policy struct {
 	thresholds []Threshold // without those of containerfs, which follow from the layout
+	// shadowed are keys of hard thresholds from which none of containerfs follows: that of a soft one with a grace of 0s does.
+	shadowed   []string
 	warnings   []string
 	maxGrace   int64
 	transition time.Duration
@@ -78,7 +80,13 @@ func Compile(c Config, o Options) (*Policy, error) {
 		if !ok {
 			return nil, &ConfigError{"evictionSoft", string(s), fmt.Errorf("grace period must be specified for the soft eviction threshold %s", s)}
 		}
-		p.add(Threshold{Signal: s, Value: *v, Grace: g, MinReclaim: reclaim[s]}, "soft")
+		t := Threshold{Signal: s, Value: *v, Grace: g, MinReclaim: reclaim[s]}
+		if first := hard[s]; t.Hard() && first != nil {
+			if old := (Threshold{Signal: s, Value: *first}).Key(); old != t.Key() {
+				p.shadowed = append(p.shadowed, old)
+			}
+		}
+		p.add(t, "soft")
 	}
 	if slices.Contains(c.EnforceNodeAllocatable, "pods") {
 		for _, t := range p.thresholds {
@@ -110,6 +118,9 @@ func (p *Policy) Warnings() []string { return slices.Clone(p.warnings) }
 func (p *Policy) Thresholds(l Layout) []Threshold {
 	list := slices.Clone(p.thresholds)
 	for _, t := range p.thresholds {
+		if slices.Contains(p.shadowed, t.Key()) {
+			continue
+		}
 		switch source := l.containerSource(); {
 		case source == ImageFsAvailable && t.Signal == ImageFsAvailable, source == NodeFsAvailable && t.Signal == NodeFsAvailable:
 			t.Signal = ContainerFsAvailable

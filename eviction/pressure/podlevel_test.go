@@ -33,3 +33,16 @@ func TestPodLevelRequest(t *testing.T) {
 	r = pressure.Rank(pressure.NodeFsAvailable, pressure.Single, []*v1.Pod{p}, stats, pressure.Options{})[0]
 	require.Equal(t, []any{int64(60 << 20), int64(100 << 20), false}, []any{r.Usage, r.Request, r.Exceeds})
 }
+
+// A soft threshold with a grace of 0s is hard; from two hard thresholds of nodefs that of the soft setting goes on to the
+// writable layers.
+func TestWritableLayersOfTwoHardThresholds(t *testing.T) {
+	p, err := pressure.Compile(pressure.Config{EvictionHard: map[string]string{"nodefs.available": "15%"}, EvictionSoft: map[string]string{"nodefs.available": "1Gi"},
+		EvictionSoftGracePeriod: map[string]string{"nodefs.available": "0s"}}, pressure.Options{})
+	require.NoError(t, err)
+	var got []string
+	for _, x := range p.Thresholds(pressure.Single) {
+		got = append(got, x.String())
+	}
+	require.Equal(t, []string{"nodefs.available<1Gi", "nodefs.available<15%", "containerfs.available<1Gi"}, got)
+}
