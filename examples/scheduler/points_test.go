@@ -235,11 +235,7 @@ func TestPostFilter(t *testing.T) {
 func TestScore(t *testing.T) {
 	total := func(t *testing.T, r *rig, names ...string) []int64 {
 		t.Helper()
-		var nodes []*NodeInfo
-		for _, n := range r.s.nodes.list[:len(names)] {
-			nodes = append(nodes, n)
-		}
-		totals, err := r.framework().totals(ctx, NewState(), pod("p"), nodes)
+		totals, err := r.framework().totals(ctx, NewState(), pod("p"), r.s.nodes.list[:len(names)])
 		require.NoError(t, err)
 		return totals
 	}
@@ -509,7 +505,7 @@ func TestPermit(t *testing.T) {
 	t.Run("consumed once", func(t *testing.T) { // W5.5
 		r, p, _ := waiting(t, time.Hour)
 		r.s.waiting.allow(p.UID, "A")
-		var second *Status = u("not called")
+		second := u("not called")
 		r.s.waiting.wait(p.UID, func(st *Status) { second = st })
 		require.True(t, second.Success())
 	})

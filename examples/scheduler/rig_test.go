@@ -61,13 +61,6 @@ func (c *clock) advance(d time.Duration) {
 	})
 }
 
-// waiters returns the number of timers that run.
-func (c *clock) waiters() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.timers)
-}
-
 // server is an API server in memory that tells the scheduler of each change, as informers do.
 type server struct {
 	mu      sync.Mutex

@@ -67,7 +67,6 @@ type simulation struct {
 	notes   []string // warnings
 	errs    []error
 
-	stop    string // the pod before whose first attempt to stop
 	explain func(pod *v1.Pod, c *cluster.Snapshot)
 	stopped bool
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podberth/podberth/cluster"
@@ -58,7 +58,7 @@ func readTimeline(path string) ([]event, error) {
 func readEvent(fields map[string]json.RawMessage, where string) (e event, err error) {
 	e.where = where
 	if e.at, err = readTime(fields["at"]); err != nil {
-		return e, fmt.Errorf("%s: at: %w", where, err)
+		return e, fmt.Errorf("%s: %w", where, err)
 	}
 	for _, name := range sortedKeys(fields) {
 		switch {
@@ -82,7 +82,7 @@ func readEvent(fields map[string]json.RawMessage, where string) (e event, err er
 
 func readTime(data json.RawMessage) (time.Duration, error) {
 	if data == nil {
-		return 0, fmt.Errorf("Required value: when, as in 1m30s")
+		return 0, field.Required(field.NewPath("at"), "when, as in 1m30s")
 	}
 	var seconds float64
 	if json.Unmarshal(data, &seconds) == nil && seconds >= 0 && seconds < 1e9 {
@@ -94,7 +94,11 @@ func readTime(data json.RawMessage) (time.Duration, error) {
 			return d, nil
 		}
 	}
-	return 0, fmt.Errorf("Invalid value: %s: must be a duration since the beginning, such as 1m30s, or seconds, and not negative", bytes.TrimSpace(data))
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return 0, err
+	}
+	return 0, field.Invalid(field.NewPath("at"), value, "must be a duration since the beginning, such as 1m30s, or seconds, and not negative")
 }
 
 // apply lets an event happen.
