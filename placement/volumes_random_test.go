@@ -1,0 +1,154 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// seen is all that later pods can see of the cluster and its reservations.
+func seen(p *Plan, s *cluster.Snapshot) string {
+	p.volumes.follow()
+	out := fmt.Sprintln(p.volumes.ledger.Len(), len(p.volumes.assumed), s.TotalPods())
+	for pv := range p.volumes.Objects().PersistentVolumes.All() {
+		if pv.Spec.ClaimRef != nil {
+			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)
+		}
+	}
+	for c := range p.volumes.Objects().Claims.All() {
+		out += fmt.Sprintln(c.Name, c.Annotations[volume.AnnSelectedNode])
+	}
+	r := rand.New(rand.NewPCG(3, 3))
+	for k := range 12 {
+		d := p.Decide(volumePod(r, fmt.Sprintf("probe-%d", k)), Options{})
+		out += text(d) + "\n"
+		for _, m := range d.Volumes.Bind {
+			out += fmt.Sprintln(m.Claim.Name, m.Volume.Name)
+		}
+	}
+	return out
+}
+
+// Random sequences of placements some of which fail at a later step leave everything as if those had not been: a pod that is
+// forgotten, a group of which one has no place, a count of copies, a mark that is rolled back.
+func TestFailuresLeaveNoReservations(t *testing.T) {
+	failed := 0
+	for seed := range uint64(60) {
+		failed += failAtRandom(t, seed, 25)
+	}
+	require.Greater(t, failed, 500)
+}
+
+func FuzzReservations(f *testing.F) {
+	f.Add(uint64(1), uint8(20))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { failAtRandom(t, seed, int(steps%40)) })
+}
+
+// failAtRandom returns the number of placements that were taken back.
+func failAtRandom(t *testing.T, seed uint64, steps int) (failed int) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	p, s := volumeWorld(t, r)
+	for step := range steps {
+		pod := volumePod(r, fmt.Sprintf("p%d", step))
+		what, before := r.IntN(7), seen(p, s)
+		at := fmt.Sprintf("seed %d step %d kind %d", seed, step, what)
+		switch what {
+		case 0: // it stays
+			if d := p.Decide(pod, Options{}); d.Placed() {
+				require.NoError(t, p.Assume(pod, d), at)
+			}
+			continue
+		case 1: // Permit, PreBind or Bind says no
+			d := p.Decide(pod, Options{})
+			if !d.Placed() {
+				continue
+			}
+			require.NoError(t, p.Assume(pod, d), at)
+			d.Volumes.Objects()
+			require.NoError(t, p.Forget(pod), at)
+		case 2: // a later one of the group has no place
+			group := []*v1.Pod{pod, volumePod(r, fmt.Sprintf("q%d", step)), testkit.Pod("huge").Request("cpu=100").Obj()}
+			_, placed, err := p.PlaceAll(group, Options{})
+			require.NoError(t, err, at)
+			require.False(t, placed, at)
+		case 3:
+			_, err := p.HowMany(pod, 3)
+			require.NoError(t, err, at)
+		case 4: // a reservation beside the snapshot, as between Reserve and Unreserve of a scheduler
+			d := p.Decide(pod, Options{})
+			if !d.Placed() {
+				continue
+			}
+			require.NoError(t, p.Volumes().Reserve(pod, d.Slot, d.Volumes), at)
+			require.Equal(t, !d.Volumes.Empty(), p.Volumes().Unreserve(pod), at)
+		case 5: // a try that is rolled back
+			m := s.Mark()
+			for k := range 3 {
+				q := volumePod(r, fmt.Sprintf("r%d-%d", step, k))
+				if d := p.Decide(q, Options{}); d.Placed() {
+					require.NoError(t, p.Assume(q, d), at)
+				}
+			}
+			require.True(t, s.Rollback(m), at)
+		case 6: // the pod is taken out of the snapshot alone
+			d := p.Decide(pod, Options{})
+			if !d.Placed() {
+				continue
+			}
+			require.NoError(t, p.Assume(pod, d), at)
+			require.NoError(t, s.Forget(pod), at)
+		}
+		failed++
+		require.Equal(t, before, seen(p, s), at)
+	}
+	return failed
+}
+
+// The kept count of volumes in use says what a new one says, whatever happens to the cluster.
+func TestUsageFollowsTheCluster(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		p, s := volumeWorld(t, r)
+		var there []*v1.Pod
+		for step := range 40 {
+			at := fmt.Sprintf("seed %d step %d", seed, step)
+			pod := volumePod(r, fmt.Sprintf("p%d", step))
+			switch k := r.IntN(8); {
+			case k == 0 && len(there) > 0:
+				n := r.IntN(len(there))
+				require.NoError(t, s.Forget(there[n]), at)
+				there = append(there[:n:n], there[n+1:]...)
+			case k == 1:
+				m := s.Mark()
+				require.NoError(t, s.Assume(pod, r.IntN(5)), at)
+				p.Decide(volumePod(r, "x"), Options{})
+				s.Rollback(m)
+			case k == 2:
+				n := s.Node(r.IntN(5)).DeepCopy()
+				n.Labels["x"] = fmt.Sprint(step)
+				require.NoError(t, s.UpdateNode(n), at)
+			case k == 3:
+				c := waiting("c9", []string{"local", "fast"}[r.IntN(2)], "1Gi")
+				require.NoError(t, s.Set(c), at)
+			default:
+				require.NoError(t, s.Assume(pod, r.IntN(5)), at)
+				there = append(there, pod)
+			}
+			probe := volumePod(r, "probe")
+			fresh, err := New(s, DefaultProfile())
+			require.NoError(t, err)
+			want, got := fresh.PrepareAll(probe), p.PrepareAll(probe)
+			require.Equal(t, len(want.Predicates), len(got.Predicates), at)
+			for i := range s.Len() {
+				require.Equal(t, want.Rejections(i), got.Rejections(i), at)
+			}
+		}
+	}
+}
