@@ -41,13 +41,13 @@ func TestPreFilter(t *testing.T) {
 		err           string
 		only          []string
 	}{
-		{"success joins the sets", "X1", nil, nil, []string{"a", "b"}, []string{"b", "c"}, Success, "", "A.PreFilter B.PreFilter C.PreFilter", "", []string{"b"}},
-		{"U does not stop", "X1", u("a"), nil, nil, nil, Unschedulable, "a", "A.PreFilter B.PreFilter C.PreFilter", "", nil},
-		{"a later UAU replaces U", "X1", u("a"), uau("b"), nil, nil, UnschedulableAndUnresolvable, "b", "A.PreFilter B.PreFilter", "", nil},
-		{"UAU stops", "X1", uau("a"), nil, nil, nil, UnschedulableAndUnresolvable, "a", "A.PreFilter", "", nil},
-		{"nothing left", "X1", nil, nil, []string{"a"}, []string{"b"}, UnschedulableAndUnresolvable, "node(s) didn't satisfy plugin(s) [A B] simultaneously", "A.PreFilter B.PreFilter", "", nil},
+		{"success joins the sets", "W-1", nil, nil, []string{"a", "b"}, []string{"b", "c"}, Success, "", "A.PreFilter B.PreFilter C.PreFilter", "", []string{"b"}},
+		{"U does not stop", "W-1", u("a"), nil, nil, nil, Unschedulable, "a", "A.PreFilter B.PreFilter C.PreFilter", "", nil},
+		{"a later UAU replaces U", "W-1", u("a"), uau("b"), nil, nil, UnschedulableAndUnresolvable, "b", "A.PreFilter B.PreFilter", "", nil},
+		{"UAU stops", "W-1", uau("a"), nil, nil, nil, UnschedulableAndUnresolvable, "a", "A.PreFilter", "", nil},
+		{"nothing left", "W-1", nil, nil, []string{"a"}, []string{"b"}, UnschedulableAndUnresolvable, "node(s) didn't satisfy plugin(s) [A B] simultaneously", "A.PreFilter B.PreFilter", "", nil},
 		{"an empty set", "4.1", nil, nil, []string{}, nil, UnschedulableAndUnresolvable, "node(s) didn't satisfy plugin A", "A.PreFilter", "", nil},
-		{"Pending is an error", "X1", NewStatus(Pending, "p"), nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": p`, nil},
+		{"Pending is an error", "W-1", NewStatus(Pending, "p"), nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": p`, nil},
 		{"Wait is an error", "table of points", NewStatus(Wait), nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": unexpected status Wait`, nil},
 		{"Error stops", "table of points", bad, nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": broken`, nil},
 		{"an unknown code is an error", "anything else", NewStatus(17), nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": unexpected status Code(17)`, nil},
@@ -145,7 +145,7 @@ func TestFilter(t *testing.T) {
 	})
 }
 
-// X2: one node to which pods of priority 1, 5 and 9 are nominated, and a pod of priority 5.
+// W-2: one node to which pods of priority 1, 5 and 9 are nominated, and a pod of priority 5.
 func TestTwoPasses(t *testing.T) {
 	nominated := func(names ...string) []*v1.Pod {
 		var out []*v1.Pod
@@ -163,11 +163,11 @@ func TestTwoPasses(t *testing.T) {
 		fails           int // the number of pods on the node with which A fails; -1: never
 		code            Code
 	}{
-		{"those of its priority count", "X2", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0 B.Filter:n1:0", nominated("lo", "eq", "hi"), -1, Success},
-		{"fails with them", "X2: one pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2", nominated("lo", "eq", "hi"), 2, Unschedulable},
-		{"fails without them", "X2: the second pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0", nominated("lo", "eq", "hi"), 0, Unschedulable},
-		{"only a lower one", "X2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("lo"), -1, Success},
-		{"only itself", "X2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("p"), -1, Success},
+		{"those of its priority count", "W-2", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0 B.Filter:n1:0", nominated("lo", "eq", "hi"), -1, Success},
+		{"fails with them", "W-2: one pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2", nominated("lo", "eq", "hi"), 2, Unschedulable},
+		{"fails without them", "W-2: the second pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0", nominated("lo", "eq", "hi"), 0, Unschedulable},
+		{"only a lower one", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("lo"), -1, Success},
+		{"only itself", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("p"), -1, Success},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, list := probes(2)
@@ -208,8 +208,8 @@ func TestPostFilter(t *testing.T) {
 		nominate                  *Nomination
 		node                      string
 	}{
-		{"U goes on, the nomination stays", "X5", "A.PostFilter B.PostFilter", "a, b", u("a"), u("b"), at, "n1"},
-		{"Success stops", "X5", "A.PostFilter", "a", NewStatus(Success, "a"), nil, at, "n1"},
+		{"U goes on and the nomination stays", "W-5", "A.PostFilter B.PostFilter", "a, b", u("a"), u("b"), at, "n1"},
+		{"Success stops", "W-5", "A.PostFilter", "a", NewStatus(Success, "a"), nil, at, "n1"},
 		{"UAU stops", "table of points", "A.PostFilter", "a", uau("a"), u("b"), nil, ""},
 		{"Pending goes on as U", "table of points", "A.PostFilter B.PostFilter", "a, b", NewStatus(Pending, "a"), u("b"), nil, ""},
 		{"Error stops", "table of points", "A.PostFilter", "broken", bad, u("b"), nil, ""},
@@ -247,18 +247,18 @@ func TestScore(t *testing.T) {
 		}
 		return newRig(t, Options{Profiles: []Profile{p}, Plugins: reg}, three())
 	}
-	t.Run("weighted sum", func(t *testing.T) { // X3
+	t.Run("weighted sum", func(t *testing.T) { // W-3
 		_, list := probes(2)
 		list[0].score, list[1].score = map[string]int64{"n1": 10}, map[string]int64{"n1": 100}
 		require.Equal(t, int64(220), total(t, weights(t, list, 2, 2), "n1")[0])
 	})
-	t.Run("normalized", func(t *testing.T) { // X3
+	t.Run("normalized", func(t *testing.T) { // W-3
 		_, list := probes(1)
 		list[0].score = map[string]int64{"n1": 500}
 		list[0].normal = func(l []NodeScore) { l[0].Score /= 10 }
 		require.Equal(t, int64(100), total(t, weights(t, list, 2), "n1")[0])
 	})
-	t.Run("a skipped plugin does not count", func(t *testing.T) { // X3, F2
+	t.Run("a skipped plugin does not count", func(t *testing.T) { // W-3, F2
 		s, list := probes(2)
 		list[0].answer[PreScore], list[1].score = NewStatus(Skip), map[string]int64{"n1": 7}
 		require.Equal(t, int64(14), total(t, weights(t, list, 2, 2), "n1")[0])
@@ -313,8 +313,8 @@ func TestReserve(t *testing.T) {
 		outcome                   Outcome
 		place                     queue.Place
 	}{
-		{"rejected", "X4: Unreserve on all, in reverse", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", "0/1 nodes are available: 1 full.", u("full"), Rejected, queue.Unschedulable},
-		{"pending", "X8", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", "0/1 nodes are available: 1 waiting for thing.", NewStatus(Pending, "waiting for thing"), Rejected, queue.Unschedulable},
+		{"rejected", "W-4: Unreserve on all, in reverse", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", "0/1 nodes are available: 1 full.", u("full"), Rejected, queue.Unschedulable},
+		{"pending", "W-8", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", "0/1 nodes are available: 1 waiting for thing.", NewStatus(Pending, "waiting for thing"), Rejected, queue.Unschedulable},
 		{"error", "table of points", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", `running Reserve plugin "B": broken`, bad, SchedulingError, queue.ErrorBackoff},
 		{"skip is an error", "table of points", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", `running Reserve plugin "B": unexpected status Skip`, NewStatus(Skip), SchedulingError, queue.ErrorBackoff},
 		{"success", "table of points", "A.Reserve B.Reserve C.Reserve", "", nil, Scheduled, queue.Nowhere},
@@ -343,9 +343,9 @@ func TestBind(t *testing.T) {
 		outcome                   Outcome
 		events, patches           int
 	}{
-		{"skip, then success", "X12", "A.Bind B.Bind", "", NewStatus(Skip), Scheduled, 1, 0},
-		{"error stops", "X12", "A.Bind", `running Bind plugin "A": broken`, bad, SchedulingError, 1, 1},
-		{"a rejection waits for nothing", "X12, W5.9", "A.Bind", "no", u("no"), Rejected, 1, 1},
+		{"skip and then success", "W-12", "A.Bind B.Bind", "", NewStatus(Skip), Scheduled, 1, 0},
+		{"error stops", "W-12", "A.Bind", `running Bind plugin "A": broken`, bad, SchedulingError, 1, 1},
+		{"a rejection waits for nothing", "W-12, W5.9", "A.Bind", "no", u("no"), Rejected, 1, 1},
 		{"wait is an error", "table of points", "A.Bind", `running Bind plugin "A": unexpected status Wait`, NewStatus(Wait), SchedulingError, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -379,7 +379,7 @@ func TestBind(t *testing.T) {
 }
 
 func TestPreBind(t *testing.T) {
-	t.Run("groups", func(t *testing.T) { // X11
+	t.Run("groups", func(t *testing.T) { // W-11
 		s, list := probes(3)
 		for _, p := range list {
 			p.parallel = true
@@ -393,7 +393,7 @@ func TestPreBind(t *testing.T) {
 		}, calls)
 		require.Equal(t, []string{`p: nominated="n1"`}, r.patches, "others are told where it goes")
 	})
-	t.Run("all skip", func(t *testing.T) { // X11
+	t.Run("all skip", func(t *testing.T) { // W-11
 		s, list := probes(1)
 		list[0].preflight = NewStatus(Skip)
 		r := bare(t, list, PreBind)
@@ -407,7 +407,7 @@ func TestPreBind(t *testing.T) {
 		outcome            Outcome
 		reason             string
 	}{
-		{"preflight U", "X11", `PreBindPreFlight A returned "Unschedulable", which is unsupported. It is supposed to return Success, Skip, or Error status`, u("x"), nil, SchedulingError, "SchedulerError"},
+		{"preflight U", "W-11", `PreBindPreFlight A returned "Unschedulable", which is unsupported. It is supposed to return Success, Skip, or Error status`, u("x"), nil, SchedulingError, "SchedulerError"},
 		{"preflight error", "table of points", `running PreBindPreFlight "A": broken`, bad, nil, SchedulingError, "SchedulerError"},
 		{"U", "W5.9", "no", nil, u("no"), Rejected, "Unschedulable"},
 		{"error", "table of points", `running PreBind plugin "A": broken`, nil, bad, SchedulingError, "SchedulerError"},
@@ -449,7 +449,7 @@ func TestPermit(t *testing.T) {
 		r.add(p).step()
 		return r, p, s
 	}
-	t.Run("timeouts", func(t *testing.T) { // X4
+	t.Run("timeouts", func(t *testing.T) { // W-4
 		r, p, _ := waiting(t, 20*time.Minute, 0, time.Second)
 		require.Equal(t, map[string]time.Duration{"A": 15 * time.Minute, "C": time.Second}, r.s.waiting.pods[p.UID].plugins)
 		at, ok := r.s.Next()
@@ -462,7 +462,7 @@ func TestPermit(t *testing.T) {
 		require.Equal(t, queue.Unschedulable, r.place(p), "it waits for events of C")
 		require.Empty(t, r.on("n1"))
 	})
-	t.Run("the smallest decides after an allowance", func(t *testing.T) { // X10
+	t.Run("the smallest decides after an allowance", func(t *testing.T) { // W-10
 		r, p, _ := waiting(t, time.Hour, 50*time.Millisecond)
 		require.False(t, r.s.waiting.allow(p.UID, "A"))
 		r.clock.advance(50 * time.Millisecond)
@@ -470,7 +470,7 @@ func TestPermit(t *testing.T) {
 		r.work()
 		require.Equal(t, "0/1 nodes are available: 1 rejected due to timeout after waiting 50ms at plugin B.", r.last().Message)
 	})
-	t.Run("allowed", func(t *testing.T) { // X10
+	t.Run("allowed", func(t *testing.T) { // W-10
 		r, p, _ := waiting(t, time.Hour)
 		require.Equal(t, "p", r.on("n1"), "it holds its room")
 		require.False(t, r.s.waiting.allow(p.UID, "Z"), "an unknown plugin changes nothing")
@@ -487,7 +487,7 @@ func TestPermit(t *testing.T) {
 		require.Equal(t, "0/1 nodes are available: 1 no.", r.last().Message)
 		require.Equal(t, "A.Reserve B.Reserve C.Reserve A.Permit B.Permit C.Permit C.Unreserve B.Unreserve A.Unreserve", s.take())
 	})
-	t.Run("preempted", func(t *testing.T) { // X10
+	t.Run("preempted", func(t *testing.T) { // W-10
 		r, p, _ := waiting(t, time.Hour)
 		require.True(t, r.s.waiting.preempt(p.UID, "A", "victim"))
 		r.work()

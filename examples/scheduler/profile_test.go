@@ -65,7 +65,7 @@ func TestDefaultProfile(t *testing.T) { // W9.6, F11
 	require.NotNil(t, f.plan, "the library answers at once")
 }
 
-func TestPluginLists(t *testing.T) { // X9
+func TestPluginLists(t *testing.T) { // W-9
 	for _, c := range []struct {
 		name, why    string
 		at           Point
@@ -74,19 +74,19 @@ func TestPluginLists(t *testing.T) { // X9
 		filter, bind string
 		err          string
 	}{
-		{"score all disabled", "X9", Score, PluginSet{Enabled: refs("NodeResourcesFit:7"), Disabled: []string{"*"}}, "NodeResourcesFit=7", defaultFilters, "DefaultBinder", ""},
-		{"score enabled moves to the front", "X9, trap 4", Score, PluginSet{Enabled: refs("NodeResourcesFit:7")}, "NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1", defaultFilters, "DefaultBinder", ""},
+		{"score all disabled", "W-9", Score, PluginSet{Enabled: refs("NodeResourcesFit:7"), Disabled: []string{"*"}}, "NodeResourcesFit=7", defaultFilters, "DefaultBinder", ""},
+		{"score enabled moves to the front", "W-9, trap 4", Score, PluginSet{Enabled: refs("NodeResourcesFit:7")}, "NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1", defaultFilters, "DefaultBinder", ""},
 		{"two at the front", "9.4", Score, PluginSet{Enabled: refs("ImageLocality", "NodeResourcesFit:7")}, "ImageLocality=1 NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1", defaultFilters, "DefaultBinder", ""},
-		{"multiPoint keeps the position", "X9", MultiPoint, PluginSet{Enabled: refs("NodeResourcesFit:7")}, strings.Replace(defaultScores, "NodeResourcesFit=1", "NodeResourcesFit=7", 1), defaultFilters, "DefaultBinder", ""},
-		{"score disabled", "X9", Score, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
-		{"multiPoint disabled", "X9", MultiPoint, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
-		{"only a few", "X9", MultiPoint, PluginSet{Disabled: []string{"*"}, Enabled: refs("PrioritySort", "DefaultBinder", "NodeAffinity:9")}, "NodeAffinity=9", "NodeAffinity", "DefaultBinder", ""},
-		{"filter order", "X9", Filter, PluginSet{Enabled: refs("TaintToleration", "NodePorts")}, defaultScores, "TaintToleration NodePorts NodeUnschedulable NodeName NodeAffinity NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures", "DefaultBinder", ""},
+		{"multiPoint keeps the position", "W-9", MultiPoint, PluginSet{Enabled: refs("NodeResourcesFit:7")}, strings.Replace(defaultScores, "NodeResourcesFit=1", "NodeResourcesFit=7", 1), defaultFilters, "DefaultBinder", ""},
+		{"score disabled", "W-9", Score, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
+		{"multiPoint disabled", "W-9", MultiPoint, PluginSet{Disabled: []string{"ImageLocality"}}, strings.TrimSuffix(defaultScores, " ImageLocality=1"), defaultFilters, "DefaultBinder", ""},
+		{"only a few", "W-9", MultiPoint, PluginSet{Disabled: []string{"*"}, Enabled: refs("PrioritySort", "DefaultBinder", "NodeAffinity:9")}, "NodeAffinity=9", "NodeAffinity", "DefaultBinder", ""},
+		{"filter order", "W-9", Filter, PluginSet{Enabled: refs("TaintToleration", "NodePorts")}, defaultScores, "TaintToleration NodePorts NodeUnschedulable NodeName NodeAffinity NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures", "DefaultBinder", ""},
 		{"unknown names in disabled", "9.4", Score, PluginSet{Disabled: []string{"Nobody"}}, defaultScores, defaultFilters, "DefaultBinder", ""},
-		{"no binder", "X9", Bind, PluginSet{Disabled: []string{"*"}}, "", "", "", `at least one bind plugin is needed for profile with scheduler name "default-scheduler"`},
-		{"no binder by name", "X9", Bind, PluginSet{Disabled: []string{"DefaultBinder"}}, "", "", "", `at least one bind plugin is needed`},
-		{"no order", "X9", QueueSort, PluginSet{Disabled: []string{"*"}}, "", "", "", `only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0`},
-		{"negative weight", "X9", Score, PluginSet{Enabled: refs("ImageLocality:-3")}, "", "", "", "score plugins: total score of Score plugins could overflow"},
+		{"no binder", "W-9", Bind, PluginSet{Disabled: []string{"*"}}, "", "", "", `at least one bind plugin is needed for profile with scheduler name "default-scheduler"`},
+		{"no binder by name", "W-9", Bind, PluginSet{Disabled: []string{"DefaultBinder"}}, "", "", "", `at least one bind plugin is needed`},
+		{"no order", "W-9", QueueSort, PluginSet{Disabled: []string{"*"}}, "", "", "", `only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0`},
+		{"negative weight", "W-9", Score, PluginSet{Enabled: refs("ImageLocality:-3")}, "", "", "", "score plugins: total score of Score plugins could overflow"},
 		{"unknown plugin", "9.5", Filter, PluginSet{Enabled: refs("Nope")}, "", "", "", `FilterPlugin "Nope" does not exist`},
 		{"unknown plugin at multiPoint", "9.5", MultiPoint, PluginSet{Enabled: refs("Foo")}, "", "", "", `PreFilterPlugin "Foo" does not exist`},
 		{"wrong point", "9.5", Filter, PluginSet{Enabled: refs("ImageLocality")}, "", "", "", `plugin "ImageLocality" does not extend FilterPlugin plugin`},
