@@ -90,7 +90,9 @@ func (n *namespace) add(i int32, s labels.Selector) {
 	}
 	for _, v := range best.ValuesUnsorted() {
 		k := pair{best.Key(), v}
-		n.byPair[k] = append(n.byPair[k], i)
+		if list := n.byPair[k]; len(list) == 0 || list[len(list)-1] != i { // a value may be written twice
+			n.byPair[k] = append(list, i)
+		}
 	}
 }
 

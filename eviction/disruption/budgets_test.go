@@ -219,3 +219,12 @@ func BenchmarkTake(b *testing.B) {
 		l.Reset()
 	}
 }
+
+// A value that the selector names twice does not make the budget count twice.
+func TestRepeatedValue(t *testing.T) {
+	b := pdb("b", "", 1)
+	b.Namespace = "default"
+	b.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "web"}}}}
+	budgets := NewBudgets([]*policyv1.PodDisruptionBudget{b}, BudgetOptions{})
+	require.Equal(t, []int32{0}, budgets.AppendMatches(nil, "default", map[string]string{"app": "web"}))
+}
