@@ -48,7 +48,6 @@ const (
 	daemonSetRefused = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 	daemonSetSkipped = "ignoring DaemonSet-managed Pods"
 	emptyDirRefused  = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
-	emptyDirDeleted  = "deleting Pods with local storage"
 	unmanagedRefused = "cannot delete Pods that declare no controller (use --force to override)"
 	unmanagedDeleted = "deleting Pods that declare no controller"
 )
@@ -56,7 +55,8 @@ const (
 const mirrorAnnotation = v1.MirrorPodAnnotationKey
 
 // Treat tells what a drain does with one pod of the node, and the text that kubectl prints: the reason of a refusal, or
-// the (last) warning of the others. The rules in their order, the first that does not let the pod leave decides:
+// the warning of the others. A pod that leaves has the warning of the last rule or none: kubectl forgets those of local
+// storage and of a DaemonSet that is gone. The rules in their order, the first that does not let the pod leave decides:
 //
 //  1. terminating for longer than SkipWaitForDelete: skipped
 //  2. DaemonSet pods (apps/v1): finished ones leave; skipped or refused by IgnoreDaemonSets; by Force when the set is gone
@@ -71,15 +71,12 @@ func Treat(pod *v1.Pod, o DrainOptions, now time.Time) (t Treatment, reason stri
 	}
 	finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 	owner := metav1.GetControllerOf(pod)
-	warning := ""
 	if owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == "apps/v1" && !finished {
 		switch {
 		case o.DaemonSetExists != nil && !o.DaemonSetExists(pod.Namespace, owner.Name):
-			gone := fmt.Sprintf("cannot delete daemonsets.apps %q not found", owner.Name)
 			if !o.Force {
-				return Refuse, gone
+				return Refuse, fmt.Sprintf("cannot delete daemonsets.apps %q not found", owner.Name)
 			}
-			warning = strings.TrimPrefix(gone, "cannot delete ")
 		case !o.IgnoreDaemonSets:
 			return Refuse, daemonSetRefused
 		default:
@@ -89,19 +86,16 @@ func Treat(pod *v1.Pod, o DrainOptions, now time.Time) (t Treatment, reason stri
 	if _, mirror := pod.Annotations[mirrorAnnotation]; mirror {
 		return Skip, ""
 	}
-	if hasEmptyDir(pod) && !finished {
-		if !o.DeleteEmptyDirData {
-			return Refuse, emptyDirRefused
-		}
-		warning = emptyDirDeleted
+	if hasEmptyDir(pod) && !finished && !o.DeleteEmptyDirData {
+		return Refuse, emptyDirRefused
 	}
 	if owner == nil && !finished {
 		if !o.Force {
 			return Refuse, unmanagedRefused
 		}
-		warning = unmanagedDeleted
+		return Leave, unmanagedDeleted
 	}
-	return Leave, warning
+	return Leave, ""
 }
 
 func hasEmptyDir(pod *v1.Pod) bool {
@@ -163,9 +157,4 @@ func grouped(pods []Treated, is func(Treated) bool) (lines []string) {
 		lines = append(lines, r+": "+strings.Join(byReason[r], ", "))
 	}
 	return lines
-}
-
-// RetryText is what kubectl drain prints when the Eviction API says 429, before it waits 5 seconds.
-func RetryText(pod *v1.Pod, refusal string) string {
-	return fmt.Sprintf("error when evicting pods/%q -n %q (will retry after 5s): %s", pod.Name, pod.Namespace, refusal)
 }
