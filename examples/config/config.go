@@ -55,7 +55,14 @@ type Profile struct {
 	Candidates *preemption.CandidateArgs
 	// Warnings tell what v1.36 accepts silently although it cannot be meant, one line each.
 	Warnings []string
+
+	made map[string]any
 }
+
+// Plugin returns the plugin of package placement that stands for a plugin of v1.36, with the profile's arguments: what
+// Placement is made of, and plugins that run at PreFilter or PreScore alone. nil for names that package placement does not
+// have, and for plugins that do not run.
+func (p *Profile) Plugin(name string) any { return p.made[name] }
 
 // Load reads a document with the plugins of v1.36 alone. See Loader.
 func Load(data []byte) (*Configuration, error) { return Loader{}.Load(data) }
@@ -172,6 +179,9 @@ func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]
 	}
 	out := Profile{SchedulerName: nameOf(p), Plugins: plugins, Args: b.args, Warnings: warnings(plugins)}
 	if out.Placement, err = b.placement(plugins); err != nil {
+		return Profile{}, err
+	}
+	if out.made, err = b.plugins(own.used()); err != nil {
 		return Profile{}, err
 	}
 	out.Placement.Sampling.Percentage = p.PercentageOfNodesToScore

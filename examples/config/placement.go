@@ -146,6 +146,32 @@ func (b *builder) score(name string) (placement.ScorePlugin, error) {
 	return nil, nil
 }
 
+// plugins returns the plugins of v1.36 that package placement has, of those that stand in the lists.
+func (b *builder) plugins(used map[string]bool) (map[string]any, error) {
+	out := map[string]any{}
+	for name := range used {
+		if inTree[name] == nil {
+			continue
+		}
+		f, err := b.filter(name)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			out[name] = f
+			continue
+		}
+		s, err := b.score(name)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			out[name] = s
+		}
+	}
+	return out, nil
+}
+
 // named calls a factory and puts the plugin's name before its error.
 func named[P any](make func([]byte) (P, error), name string, args []byte) (P, error) {
 	p, err := make(args)

@@ -25,15 +25,6 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// setup returns the scheduler's options that the command line asks for.
-func setup(o options) scheduler.Options {
-	percentage := int32(100)
-	if o.percentage >= 0 {
-		percentage = int32(o.percentage)
-	}
-	return scheduler.Options{Profiles: []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &percentage}}}
-}
-
 // load reads the input and sorts the pods into running, pending and left aside. Warnings go to stderr once nothing can go
 // wrong any more.
 func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Writer) (*world, error) {

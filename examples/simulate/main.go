@@ -29,6 +29,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // options are the command line.
 type options struct {
 	files             []string
+	config            string
 	output            string
 	detail            bool
 	explain           string
@@ -79,10 +80,16 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed
 			return false, err
 		}
 	}
-	with := setup(o)
+	with, warnings, err := setup(o, stderr)
+	if err != nil {
+		return false, err
+	}
 	w, err := load(o, with.Profiles, stdin, stderr)
 	if err != nil {
 		return false, err
+	}
+	for _, text := range warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", text)
 	}
 	before := usageOf(w.snapshot)
 	x, err := newSimulation(w, o, timeline, with)
@@ -129,6 +136,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		o.files = append(o.files, s)
 		return nil
 	})
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	f.StringVar(&o.output, "o", "table", "output: "+strings.Join(outputs, ", "))
 	f.BoolVar(&o.detail, "detail", false, "with json and yaml: every plugin's verdict and score of every node")
 	f.StringVar(&o.explain, "explain", "", "explain one pod in words: `NAMESPACE/NAME`")
@@ -136,7 +144,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the choice among equally good nodes; 0 takes the first in node order")
-	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore, 0 to 100 (100 when not given)")
+	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore of all profiles, 0 to 100 (100 when neither it nor -config is given)")
 	f.BoolVar(&o.grace, "grace", false, "victims run out their grace periods in virtual time")
 	f.StringVar(&o.timeline, "timeline", "", "`FILE` of events by virtual time: at, and add, update or delete of an object")
 	f.StringVar(&o.log, "log", "", "`FILE` for every move in the queue and every attempt, in virtual time")
