@@ -149,8 +149,7 @@ func TestExitCodes(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	code, _, errs := drain("", append([]string{"-f", shipped, "node-a1"}, all...)...)
 	require.Zero(t, code)
-	require.Equal(t, `warning: node-a1: deleting Pods with local storage: shop/search-7c9-a
-warning: node-a1: deleting Pods that declare no controller: shop/debug-shell
+	require.Equal(t, `warning: node-a1: deleting Pods that declare no controller: shop/debug-shell
 warning: node-a1: ignoring DaemonSet-managed Pods: kube-system/node-agent-a1
 `, errs)
 }
