@@ -64,6 +64,23 @@ func ExampleAdmit() {
 	// Output: 3 false The node had condition: [MemoryPressure].
 }
 
+// A critical pod that lacks 1Gi of memory at admission displaces the pod whose request is nearest to that.
+func ExampleCriticalVictims() {
+	pods, _ := nodeB1()
+	proxy := testkit.Pod("proxy").Priority(2000001000).Request("memory=1Gi").Obj()
+	victims, err := pressure.CriticalVictims(proxy, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 1 << 30}})
+	for _, p := range victims {
+		fmt.Println(pressure.PreemptedReason, p.Name)
+	}
+	fmt.Println(err)
+	_, err = pressure.CriticalVictims(proxy, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 6 << 30}})
+	fmt.Println(err)
+	// Output:
+	// Preempting web-0
+	// <nil>
+	// preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 1073741824), ]
+}
+
 func ExampleParseThresholds() {
 	hard, err := pressure.ParseThresholds("memory.available<500Mi,nodefs.available<10%")
 	if err != nil {
