@@ -284,3 +284,19 @@ func TestDefaultProfile(t *testing.T) {
 	require.IsType(t, NodePorts{}, DefaultProfile().Filter("NodePorts"))
 	require.Nil(t, DefaultProfile().Filter("nobody"))
 }
+
+// A plugin that may be kept and only narrows the nodes is not passed over.
+func TestPluginThatOnlyNarrows(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{
+		testkit.Node("n1").Capacity("cpu=2").Obj(), testkit.Node("n2").Capacity("cpu=8").Obj(),
+	}})
+	require.NoError(t, err)
+	profile := DefaultProfile()
+	profile.Filters = append([]FilterPlugin{tenant{}}, profile.Filters...)
+	p, err := New(s, profile)
+	require.NoError(t, err)
+	for n := range 3 {
+		d := p.Decide(testkit.Pod(fmt.Sprintf("p%d", n)).Labels("tenant=pinned").Request("cpu=100m").Obj(), Options{})
+		require.Equal(t, "n1", d.Node, "decision %d", n)
+	}
+}

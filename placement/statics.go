@@ -80,7 +80,7 @@ func (t *statics) prepare(r *reuse) bool {
 			continue
 		}
 		f := plugin.Filter(t.pod, r.log)
-		if f.Code == filter.Skip || f.Code == filter.Success && f.Predicate == nil {
+		if f.Code == filter.Skip || f.Code == filter.Success && f.Predicate == nil && f.Nodes == nil {
 			continue
 		}
 		signed, ok := f.Predicate.(Signed)
