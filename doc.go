@@ -5,7 +5,7 @@
 //	plan, err := placement.New(snapshot, placement.DefaultProfile())
 //	d := plan.Decide(pod, placement.Options{})
 //	if d.Placed() {
-//		err = snapshot.Assume(pod, d.Slot)
+//		err = plan.Assume(pod, d)
 //	}
 //
 // What a pod asks for is in overhead, in the vectors of resources. Which nodes may take it: taints, affinity, spread, filter

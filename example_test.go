@@ -40,7 +40,7 @@ func Example() {
 			continue
 		}
 		fmt.Println(p.Name, "goes to", d.Node)
-		if err := snapshot.Assume(p, d.Slot); err != nil {
+		if err := plan.Assume(p, d); err != nil {
 			panic(err)
 		}
 	}
