@@ -37,6 +37,12 @@ func TestHints(t *testing.T) {
 		{"fit: this pod shrank", "it asks for less itself", fit, self(), self(), true},
 		{"fit: another asks for less cpu", "a resource this pod asks for", fit, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), true},
 		{"fit: another asks for less memory", "not a resource this pod asks for", fit, on(pod("q", "memory", "2")), on(pod("q", "memory", "1")), false},
+		{"fit: another asks for less of what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitWouldHelp(pod("p", "cpu", "0", "memory", "1"), old, new, FitOptions{})
+		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
+		{"fit: this pod asks for what the other never had", "other resources do not stand in for it", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitWouldHelp(pod("p", "example.com/x", "1"), old, new, FitOptions{})
+		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
 		{"fit: a pending pod asks for less", "it holds nothing", fit, pod("q", "cpu", "2"), pod("q", "cpu", "1"), false},
 		{"fit: another asks for more", "takes, never gives", fit, on(pod("q", "cpu", "1")), on(pod("q", "cpu", "2")), false},
 		{"fit: node added", "the pod fits it empty", fit, nil, node("n", big...), true},

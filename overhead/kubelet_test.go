@@ -88,6 +88,7 @@ func TestOOMScoreAdj(t *testing.T) {
 		{"guaranteed", "a fixed value", kata, "nginx-ctr", -997},
 		{"best effort", "a fixed value", "container a", "a", 1000},
 		{"sidecar beside larger containers", "no earlier than the smallest of them", "sidecar s requests memory=1Gi\ncontainer a requests memory=4Gi\ncontainer b requests memory=2Gi", "s", 800},
+		{"sidecar beside larger containers the other way round", "the order of containers does not matter", "sidecar s requests memory=1Gi\ncontainer b requests memory=2Gi\ncontainer a requests memory=4Gi", "s", 800},
 		{"larger sidecar", "its own request", "sidecar s requests memory=3Gi\ncontainer a requests memory=4Gi\ncontainer b requests memory=2Gi", "s", 700},
 		{"plain init container", "no rule of sidecars", "init i requests memory=1Gi\ncontainer a requests memory=4Gi\ncontainer b requests memory=2Gi", "i", 900},
 		{"pod level share", "half of the 3Gi that nobody names", "container c requests memory=1Gi\ncontainer d\nwhole requests memory=4Gi", "c", 750},

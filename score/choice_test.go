@@ -141,6 +141,11 @@ func TestExplainEdges(t *testing.T) {
 	require.Nil(t, x.Flip, "a leads in every plugin")
 	require.Contains(t, x.String(), "no change of a single weight makes another node win")
 
+	three := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{9, 8, 8}}}
+	x, err = score.Explain([]string{"a", "b", "c"}, three, nil, 0)
+	require.NoError(t, err)
+	require.Equal(t, "b", x.RunnerUp, "the first of several")
+
 	x, err = score.Explain([]string{"a", "b"}, sure, nil, 2)
 	require.NoError(t, err)
 	require.Equal(t, score.Explanation{}, x)

@@ -186,6 +186,7 @@ func TestDefaultPlugins(t *testing.T) {
 	require.Equal(t, map[string]int64{"NodeResourcesBalancedAllocation": 1, "ImageLocality": 1, "InterPodAffinity": 1, "NodeResourcesLeastAllocated": 1, "NodeAffinity": 1,
 		"NodePreferAvoidPods": 10000, "DefaultPodTopologySpread": 1, "TaintToleration": 1}, weights(score.DefaultPlugins118()))
 	require.Empty(t, score.ValidatePlugins(score.DefaultPlugins(), field.NewPath("score")))
+	require.Empty(t, score.ValidatePlugins([]score.Plugin{{Name: "P"}}, field.NewPath("score")), "weight 0 stands for 1")
 	require.EqualError(t, score.ValidatePlugins([]score.Plugin{{Name: "P", Weight: 1}, {Name: "Q", Weight: -3}}, field.NewPath("score", "enabled")).ToAggregate(),
 		"score.enabled[1].weight: Invalid value: -3: must not be negative: the preference of Q would be reversed")
 }

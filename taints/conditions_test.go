@@ -127,6 +127,9 @@ func TestReady(t *testing.T) {
 	status, ok := taints.Ready(withConditions(node(), "DiskPressure=True", "Ready=Unknown"))
 	require.True(t, ok)
 	require.Equal(t, v1.ConditionUnknown, status)
+	status, ok = taints.Ready(withConditions(node(), "Ready=False", "DiskPressure=True"))
+	require.True(t, ok)
+	require.Equal(t, v1.ConditionFalse, status, "wherever it stands")
 }
 
 func TestTaintsSetElsewhere(t *testing.T) {
