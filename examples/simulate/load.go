@@ -10,7 +10,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -68,7 +67,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 			}
 		}
 		if !cluster.Finished(p) {
-			w.pods[key(p)] = p
+			w.keep(p)
 		}
 		if pending {
 			w.pending = append(w.pending, p)
@@ -88,7 +87,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 func newWorld(objects *dump.Objects, o options) *world {
 	w := &world{
 		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
-		now: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), computed: map[*policyv1.PodDisruptionBudget]bool{},
+		now:       time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
 		workloads: disruption.NewWorkloads(objects.Workloads()), objects: objects,
 	}
 	for _, n := range objects.Nodes {

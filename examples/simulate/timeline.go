@@ -164,7 +164,7 @@ func (x *simulation) applyPod(e event, p *v1.Pod) error {
 		next.Status = old.Status
 	}
 	if cluster.Finished(&next) {
-		delete(w.pods, key(&next))
+		w.drop(&next)
 		w.s.UpdatePod(old, &next)
 		return nil
 	}
@@ -187,7 +187,7 @@ func (x *simulation) addPod(e event, p *v1.Pod) (err error) {
 		w.objects.Namespaces = append(known, n)
 		w.s.Set(nil, n)
 	}
-	w.pods[key(p)] = p
+	w.keep(p)
 	w.s.AddPod(p)
 	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 && w.s.Profile(schedulerName(p)) != nil {
 		x.add(gatedEntry(p))
@@ -240,11 +240,10 @@ func (x *simulation) applyOther(e event) error {
 	}
 	switch o := e.object.(type) {
 	case *policyv1.PodDisruptionBudget:
-		w.budgets = slices.DeleteFunc(slices.Clone(w.budgets), func(b *policyv1.PodDisruptionBudget) bool { return key(b) == key(o) })
+		w.dropBudget(o)
 		if e.verb != "delete" {
 			w.addBudget(o)
 		}
-		w.synced = nil
 	case *schedulingv1.PriorityClass:
 		w.objects.PriorityClasses = slices.DeleteFunc(slices.Clone(w.objects.PriorityClasses), func(c *schedulingv1.PriorityClass) bool { return c.Name == o.Name })
 		if e.verb != "delete" {

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -33,12 +31,10 @@ type world struct {
 	snapshot *cluster.Snapshot // until the scheduler takes it
 	s        *scheduler.Scheduler
 
-	budgets   []*policyv1.PodDisruptionBudget
-	computed  map[*policyv1.PodDisruptionBudget]bool // without a status in the input
+	budgets   []*budget
 	workloads *disruption.Workloads
 	objects   *dump.Objects
 	synced    *disruption.Budgets
-	syncedAt  int
 }
 
 // leaving is a terminating pod and when it will be gone.
@@ -76,7 +72,7 @@ func (w *world) Pod(namespace, name string) *v1.Pod { return w.pods[namespace+"/
 // store replaces a pod and tells the scheduler.
 func (w *world) store(pod *v1.Pod) {
 	old := w.pods[key(pod)]
-	w.pods[key(pod)] = pod
+	w.keep(pod)
 	w.s.UpdatePod(old, pod)
 }
 
@@ -145,7 +141,7 @@ func (w *world) leave(pod *v1.Pod) {
 // remove makes a pod gone.
 func (w *world) remove(pod *v1.Pod) {
 	w.changes++
-	delete(w.pods, key(pod))
+	w.drop(pod)
 	w.s.DeletePod(pod)
 }
 
@@ -158,51 +154,4 @@ func (w *world) depart() {
 			w.remove(p)
 		}
 	}
-}
-
-// addBudget takes a disruption budget in. One without a status will be given one.
-func (w *world) addBudget(b *policyv1.PodDisruptionBudget) {
-	w.budgets = append(w.budgets, b)
-	s := b.Status
-	if s.ObservedGeneration == 0 && s.ExpectedPods == 0 && s.CurrentHealthy == 0 && s.DesiredHealthy == 0 && s.DisruptionsAllowed == 0 {
-		w.computed[b] = true
-	}
-}
-
-// disruptionBudgets are the budgets as the disruption controller has them now: those that came without a status follow the
-// pods.
-func (w *world) disruptionBudgets() *disruption.Budgets {
-	if w.synced != nil && (w.syncedAt == w.changes || len(w.computed) == 0) {
-		return w.synced
-	}
-	var pods []*v1.Pod
-	if len(w.computed) > 0 {
-		for _, p := range w.pods {
-			pods = append(pods, observed(p))
-		}
-		slices.SortFunc(pods, func(a, b *v1.Pod) int { return cmp.Compare(key(a), key(b)) })
-	}
-	list := make([]*policyv1.PodDisruptionBudget, len(w.budgets))
-	for k, b := range w.budgets {
-		list[k] = b
-		if w.computed[b] {
-			c := *b
-			c.Status = disruption.Sync(b, pods, w.workloads.Scale, w.now).Status
-			list[k] = &c
-		}
-	}
-	w.synced, w.syncedAt = disruption.NewBudgets(list, disruption.BudgetOptions{}), w.changes
-	return w.synced
-}
-
-// observed is a pod with the status that its kubelet would report. A running pod that the input gives no conditions counts
-// as ready.
-func observed(p *v1.Pod) *v1.Pod {
-	ready := slices.ContainsFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
-	if p.Spec.NodeName == "" || ready || p.Status.Phase == v1.PodPending {
-		return p
-	}
-	c := *p
-	c.Status.Conditions = append(slices.Clone(p.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
-	return &c
 }
