@@ -90,6 +90,10 @@ profiles:
 	require.Equal(t, "warning: profile packing: plugin GangScheduling is left out at PreEnqueue: podberth does not have it\n"+
 		"warning: profile packing: plugin GangScheduling is left out at Permit: podberth does not have it\n", errs)
 
+	code, out, errs = simulate(t, twoNodes, "-f", "-", "-config", file, "-how-many", "default/foo")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "4 more pod(s) like default/foo fit.", "on the node of its profile alone")
+
 	code, out, errs = simulate(t, twoNodes, "-f", "-", "-o", "json")
 	require.Zero(t, code, errs)
 	require.Equal(t, map[string]string{"default/web": "empty"}, placed(t, out), "without a configuration the others are left alone")

@@ -98,7 +98,11 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed
 	}
 	switch {
 	case o.howMany != "":
-		return howMany(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
+		profile := w.s.Profile(with.Profiles[0].SchedulerName)
+		if p := w.pods[o.howMany]; p != nil && w.s.Profile(schedulerName(p)) != nil {
+			profile = w.s.Profile(schedulerName(p))
+		}
+		return howMany(out, w, o, profile.Placement())
 	case o.explain != "":
 		return explain(context.Background(), out, x)
 	}
