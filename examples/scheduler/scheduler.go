@@ -23,7 +23,8 @@ import (
 
 // Client is what the scheduler asks of the API server. It is called by several goroutines.
 type Client interface {
-	// Pod returns the pod as it is now, nil when it is gone.
+	// Pod returns the pod as it is now, nil when it is gone. It is also called under the lock of the queue, so that neither
+	// it nor who shares a lock with it may call the scheduler meanwhile.
 	Pod(namespace, name string) *v1.Pod
 	// Bind assigns the pod to a node.
 	Bind(ctx context.Context, pod *v1.Pod, node string) error
