@@ -22,6 +22,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/examples/httpextender"
+	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/score"
 )
 
@@ -307,15 +308,15 @@ func TestCommandLine(t *testing.T) {
 		code int
 		text string
 	}{
-		{"help", []string{"-h"}, exitOK, "usage: extender -f PATH [flags]"},
-		{"no input", nil, exitBadInput, "extender: -f: Required value: at least one file, folder or -\n"},
-		{"unknown flag", []string{"-x"}, exitBadInput, "flag provided but not defined: -x"},
-		{"argument", []string{"-f", good, "x"}, exitBadInput, `extender: unexpected argument "x"; see extender -h`},
-		{"scores", []string{"-f", good, "-scores", "0"}, exitBadInput, "extender: -scores: Invalid value: 0: not in valid range [1-1000000]\n"},
-		{"missing file", []string{"-f", missing}, exitBadInput, "no such file or directory"},
-		{"missing configuration", []string{"-f", good, "-config", missing}, exitBadInput, "extender: -config: open " + missing},
-		{"bad configuration", []string{"-f", good, "-config", bad}, exitBadInput, "extender: " + bad + `: no kind "Pod" is registered for version "v1"`},
-		{"bad address", []string{"-f", good, "-listen", "nowhere"}, exitBadInput, "extender: -listen: listen tcp: address nowhere: missing port in address\n"},
+		{"help", []string{"-h"}, program.OK, "usage: extender -f PATH [flags]"},
+		{"no input", nil, program.BadInput, "extender: -f: Required value: at least one file, folder or -\n"},
+		{"unknown flag", []string{"-x"}, program.BadInput, "flag provided but not defined: -x"},
+		{"argument", []string{"-f", good, "x"}, program.BadInput, `extender: unexpected argument "x"; see extender -h`},
+		{"scores", []string{"-f", good, "-scores", "0"}, program.BadInput, "extender: -scores: Invalid value: 0: not in valid range [1-1000000]\n"},
+		{"missing file", []string{"-f", missing}, program.BadInput, "no such file or directory"},
+		{"missing configuration", []string{"-f", good, "-config", missing}, program.BadInput, "extender: -config: open " + missing},
+		{"bad configuration", []string{"-f", good, "-config", bad}, program.BadInput, "extender: " + bad + `: no kind "Pod" is registered for version "v1"`},
+		{"bad address", []string{"-f", good, "-listen", "nowhere"}, program.BadInput, "extender: -listen: listen tcp: address nowhere: missing port in address\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var errs bytes.Buffer
@@ -362,5 +363,5 @@ func TestServe(t *testing.T) {
 	hangup <- syscall.SIGHUP // taken when the first has been worked on
 	require.Equal(t, []string{"node-2", "node-4"}, ask().Nodes)
 	stop()
-	require.Equal(t, exitOK, <-code)
+	require.Equal(t, program.OK, <-code)
 }

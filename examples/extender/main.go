@@ -18,7 +18,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -27,13 +26,11 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
-// Exit codes of the programs.
-const (
-	exitOK       = 0
-	exitBadInput = 2
-)
+const name = "extender"
 
 func main() {
 	hangup := make(chan os.Signal, 1)
@@ -54,22 +51,16 @@ type options struct {
 // run serves until ctx ends. hangup makes it read its input again.
 func run(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer, hangup <-chan os.Signal) int {
 	o, err := parseFlags(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		fmt.Fprintf(stderr, "extender: %v\n", err)
-		return exitBadInput
-	}
 	s := &server{scores: o.scores}
-	if err := s.read(o, stdin, stderr); err != nil {
-		fmt.Fprintf(stderr, "extender: %v\n", err)
-		return exitBadInput
+	if err == nil {
+		err = s.read(o, stdin, stderr)
+	}
+	if err != nil {
+		return program.Code(name, err, stderr)
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		fmt.Fprintf(stderr, "extender: -listen: %v\n", err)
-		return exitBadInput
+		return program.Code(name, fmt.Errorf("-listen: %w", err), stderr)
 	}
 	fmt.Fprintf(stderr, "listening on http://%s\n", listener.Addr())
 	return serve(ctx, listener, s, func() {
@@ -89,41 +80,26 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, aga
 		case <-hangup:
 			again()
 		case <-ended:
-			return exitBadInput
+			return program.BadInput
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
 			if h.Shutdown(last) != nil {
-				return exitBadInput
+				return program.BadInput
 			}
-			return exitOK
+			return program.OK
 		}
 	}
 }
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("extender", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprintf(stderr, `extender serves podberth's filters, scores and preemption to a stock kube-scheduler.
-
-usage: extender -f PATH [flags]
-
-`)
-		f.PrintDefaults()
-	}
-	f.Func("f", "input, repeatable: a file, a folder, or - for standard input", func(s string) error {
-		o.files = append(o.files, s)
-		return nil
-	})
+	f := program.Flags(name, "serves podberth's filters, scores and preemption to a stock kube-scheduler.", name+" -f PATH [flags]", stderr)
+	program.Inputs(f, &o.files, "input")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8888", "`ADDRESS` to listen on")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration whose profiles decide; the default profile without")
 	f.Int64Var(&o.scores, "scores", 10, "the highest score that is sent; kube-scheduler multiplies by 10 and by the extender's weight")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return o, err
-		}
-		return o, fmt.Errorf("%w; see extender -h", err)
+	if err := program.Parse(f, args); err != nil {
+		return o, err
 	}
 	switch {
 	case f.NArg() > 0:
