@@ -255,4 +255,3 @@ func TestPermit(t *testing.T) {
 		require.Equal(t, "0/1 nodes are available: 1 rejected due to timeout after waiting 0s at plugin A.", r.last().Message)
 	})
 }
-
