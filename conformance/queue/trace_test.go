@@ -441,6 +441,12 @@ func (w *world) nominate(slot int) {
 	}
 	info, _ := framework.NewPodInfo(p)
 	node := trial.Pick(w.Source, "", "n1", "n2")
+	if w.Once(4) { // the store already knows the pod's node
+		assigned := p.DeepCopy()
+		assigned.Spec.NodeName = "n1"
+		_ = w.store.Update(assigned)
+		defer func() { _ = w.store.Update(p) }()
+	}
 	w.note("nominate %s to %q", p.Name, node)
 	w.q.Nominate(p, queue.Nomination{Override: true, Node: node})
 	w.real.AddNominatedPod(w.log, info, &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: node})

@@ -76,7 +76,8 @@ func (s *Source) Count(what string) { s.tally[what]++ }
 type Play func(s *Source) error
 
 // Run plays short cases (or the number that -clusters asks for) of up to size bytes each. Every name in must has to have been
-// counted: at least once in the short mode, at least 100 times when there are 10,000 cases or more.
+// counted: at least once in the short mode, at least 100 times when there are 10,000 cases or more. With -short a failing case
+// is not made small.
 func Run(t *testing.T, short, size int, play Play, must ...string) {
 	t.Helper()
 	n := short
@@ -88,6 +89,9 @@ func Run(t *testing.T, short, size int, play Play, must ...string) {
 	for i := range n {
 		s := NewSource(bytesOf(*seed+int64(i), size))
 		if err := safely(play, s); err != nil {
+			if testing.Short() {
+				t.Fatalf("seed %d: %v", *seed+int64(i), err)
+			}
 			t.Fatalf("seed %d (run again with -args -seed %d -clusters 1)\n%s", *seed+int64(i), *seed+int64(i), Shrink(play, bytesOf(*seed+int64(i), size)))
 		}
 		for k, v := range s.tally {
