@@ -41,7 +41,7 @@ type OutsideError struct {
 
 // Error names the claims.
 func (e *OutsideError) Error() string {
-	return "spec.resourceClaims [" + strings.Join(e.Claims, " ") + "]: dynamic resource allocation is outside this library"
+	return "spec.resourceClaims [" + strings.Join(e.Claims, " ") + "]: dynamic resource allocation is outside podberth"
 }
 
 // Err returns an *OutsideError when the pod has resource claims, nil otherwise.

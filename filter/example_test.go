@@ -227,7 +227,7 @@ func ExampleCompileClaims() {
 	fmt.Println(claims.Err())
 	// Output:
 	// [pod has resourceClaims: dynamic resource allocation is outside the library]
-	// spec.resourceClaims [gpu]: dynamic resource allocation is outside this library
+	// spec.resourceClaims [gpu]: dynamic resource allocation is outside podberth
 }
 
 // What today's plugins do for the predicates of a scheduling policy.

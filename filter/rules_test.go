@@ -105,7 +105,7 @@ func TestClaims(t *testing.T) {
 	var outside *OutsideError
 	require.ErrorAs(t, e.Err(), &outside)
 	require.Equal(t, []string{"gpu", "nic"}, outside.Claims)
-	require.Equal(t, "spec.resourceClaims [gpu nic]: dynamic resource allocation is outside this library", outside.Error())
+	require.Equal(t, "spec.resourceClaims [gpu nic]: dynamic resource allocation is outside podberth", outside.Error())
 	ps := Predicates{e.Count(w)}
 	require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
 	require.Len(t, ps.Reasons(ps.First(0), 0), 1)
