@@ -20,6 +20,10 @@ func TestHints(t *testing.T) {
 	fit := func(p *v1.Pod, old, new any) (bool, error) { return FitWouldHelp(p, old, new, FitOptions{}) }
 	features := func(p *v1.Pod, old, new any) (bool, error) { return FeaturesWouldHelp(p, old, new, FeaturesOptions{}) }
 	on := func(p *v1.Pod) *v1.Pod { p.Spec.NodeName = "n"; return p }
+	holding := func(p *v1.Pod) *v1.Pod {
+		p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "c", Resources: &v1.ResourceRequirements{Requests: list("cpu", "2")}}}
+		return p
+	}
 	nominated := func(p *v1.Pod) *v1.Pod { p.Status.NominatedNodeName = "n"; return p }
 	ports := func(p *v1.Pod, n int32) *v1.Pod { return withPorts(p, port("", "", n)) }
 	declares := func(f ...string) *v1.Node { n := node("n"); n.Status.DeclaredFeatures = f; return n }
@@ -43,6 +47,7 @@ func TestHints(t *testing.T) {
 		{"fit: this pod asks for what the other never had", "other resources do not stand in for it", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitWouldHelp(pod("p", "example.com/x", "1"), old, new, FitOptions{})
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
+		{"fit: another wants less and still holds it", "what the containers hold counts until the resize is done", fit, on(holding(pod("q", "cpu", "2"))), on(holding(pod("q", "cpu", "1"))), false},
 		{"fit: a pending pod asks for less", "it holds nothing", fit, pod("q", "cpu", "2"), pod("q", "cpu", "1"), false},
 		{"fit: another asks for more", "takes, never gives", fit, on(pod("q", "cpu", "1")), on(pod("q", "cpu", "2")), false},
 		{"fit: node added", "the pod fits it empty", fit, nil, node("n", big...), true},

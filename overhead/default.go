@@ -63,10 +63,10 @@ func roundUp(lists ...v1.ResourceList) {
 
 func defaultPodLevel(pod *v1.Pod) {
 	r := pod.Spec.Resources
-	ofContainers := Options{IgnorePodLevel: true, IgnoreOverhead: true}
+	bare := Options{IgnorePodLevel: true, IgnoreOverhead: true}
 	if len(r.Requests) > 0 || len(r.Limits) > 0 {
 		limits := v1.ResourceList{}
-		for name, q := range Limits(pod, ofContainers) {
+		for name, q := range Limits(pod, bare) {
 			if strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) && !has(r.Requests, name) {
 				limits[name] = q
 			}
@@ -77,7 +77,7 @@ func defaultPodLevel(pod *v1.Pod) {
 		return
 	}
 	requests := v1.ResourceList{}
-	for name, q := range Requests(pod, ofContainers) {
+	for name, q := range Requests(pod, bare) {
 		if name == v1.ResourceCPU || name == v1.ResourceMemory { // huge pages cannot be overcommitted
 			requests[name] = q
 		}

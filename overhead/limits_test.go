@@ -63,6 +63,7 @@ func TestDefault(t *testing.T) {
 		{"limits become requests", "of containers and init containers, per name", "container a requests cpu=1 limits cpu=2,memory=1Gi\ninit i limits memory=2Gi", "cpu=1,memory=1Gi;memory=2Gi;", ""},
 		{"no limits", "nothing to default", "container a requests cpu=1", "cpu=1;", ""},
 		{"pod requests from containers", "aggregated cpu and memory first, then the pod's limit", "container a requests cpu=1\ncontainer b requests cpu=1\nwhole limits cpu=4,memory=4Gi", "cpu=1;cpu=1;", "cpu=2,memory=4Gi / cpu=4,memory=4Gi"},
+		{"pod requests without overhead", "overhead is no part of what the containers ask for", "container a requests cpu=1\noverhead cpu=250m\nwhole limits cpu=4", "cpu=1;", "cpu=1 / cpu=4"},
 		{"pod requests that exist", "are kept", "container a requests cpu=1\nwhole requests cpu=3 limits cpu=4", "cpu=1;", "cpu=3 / cpu=4"},
 		{"only pod requests", "nothing is defaulted", "container a requests memory=1Gi limits memory=2Gi\nwhole requests cpu=1", "memory=1Gi;", "cpu=1 / "},
 		{"huge pages of containers", "limits become limits and requests of the pod", "container a requests cpu=1 limits hugepages-2Mi=4Mi\nwhole limits cpu=2", "cpu=1,hugepages-2Mi=4Mi;", "cpu=1,hugepages-2Mi=4Mi / cpu=2,hugepages-2Mi=4Mi"},
