@@ -68,6 +68,7 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, []string,
 // plan returns the plan of a pod's profile.
 func (w *world) plan(pod *v1.Pod) (*placement.Plan, error) {
 	if pod == nil {
+		//lint:ignore ST1005 a field path in Go field names, as the wire format has it
 		return nil, badRequest{errors.New("Pod: Required value")}
 	}
 	if p, ok := w.plans[pod.Spec.SchedulerName]; ok {
@@ -90,6 +91,7 @@ func (w *world) options() placement.Options {
 // asked takes in the node objects of a request, and returns the names that it is about.
 func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	if a.Nodes == nil && a.NodeNames == nil {
+		//lint:ignore ST1005 a field path in Go field names, as the wire format has it
 		return nil, badRequest{errors.New("Nodes: Required value: node objects, or NodeNames")}
 	}
 	var names []string
