@@ -134,6 +134,9 @@ func (s *Side) Extenders(c *gen.Cluster) ([]Difference, error) {
 			same(s, "extender", what+" fails", theirErr != nil, true)
 		case len(feasible) == 0:
 			same(s, "extender", what+" message", errText(theirErr), m.String())
+		case theirErr != nil && len(feasible) > 1:
+			_, _, err := a.Scores(feasible)
+			same(s, "extender", what+" error", theirErr.Error(), errText(err))
 		case theirErr != nil:
 			s.differ("extender", "%s: kube-scheduler says %v, podberth has %d nodes", what, theirErr, len(feasible))
 		default:
@@ -153,6 +156,10 @@ func (s *Side) extended(w *World, a *placement.Attempt, feasible []int, list []*
 	names := make([]string, len(feasible))
 	for k, i := range feasible {
 		names[k] = w.Snapshot.Node(i).Name
+	}
+	if len(feasible) == 1 { // nothing is scored
+		same(s, "extender", what+" only node", host, names[0])
+		return nil
 	}
 	columns, _, err := a.Scores(feasible)
 	if err != nil {

@@ -80,9 +80,12 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 	}
 	switch g.Intn(6) {
 	case 0:
-		// The zone of a translated volume is a label of its driver, which no node here has; see docs/conformance.md.
+		// The zone of a translated volume becomes a label of its driver, which no node here has; see docs/conformance.md.
 		delete(pv.Labels, v1.LabelTopologyZone)
 		delete(pv.Labels, v1.LabelFailureDomainBetaZone)
+		if a := pv.Spec.NodeAffinity; a != nil && a.Required.NodeSelectorTerms[0].MatchExpressions[0].Key == v1.LabelTopologyZone {
+			pv.Spec.NodeAffinity = nil
+		}
 		pv.Spec.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: fmt.Sprintf("vol-%d", g.Intn(2))}
 	case 1:
 		pv.Spec.HostPath = &v1.HostPathVolumeSource{Path: "/x"}

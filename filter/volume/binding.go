@@ -258,11 +258,21 @@ func (p *Pod) capacities(class string, request resource.Quantity) []capacity {
 	return out
 }
 
-// compareDelayed orders claims for matching:
+// compareDelayed orders claims for matching and provisioning:
 //
-//  1. by requested storage, smaller first,
-//  2. as written in the pod (the sort is stable).
+//  1. those whose node is selected, which are being provisioned, before the others,
+//  2. of the others, those that request less storage,
+//  3. as written in the pod (the sort is stable).
 func compareDelayed(a, b delayedClaim) int {
+	switch selected := a.selected != ""; {
+	case selected != (b.selected != ""):
+		if selected {
+			return -1
+		}
+		return 1
+	case selected:
+		return 0
+	}
 	return a.request.Cmp(b.request)
 }
 

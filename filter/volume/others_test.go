@@ -413,3 +413,12 @@ func withMaximum(c *storagev1.CSIStorageCapacity, most string) *storagev1.CSISto
 	c.MaximumVolumeSize = &q
 	return c
 }
+
+// Claims that are being provisioned come before the others, whatever they request.
+func TestSelectedClaimsFirst(t *testing.T) {
+	large, small := delayedClaim{selected: "n1", request: resource.MustParse("10Gi")}, delayedClaim{request: resource.MustParse("1Gi")}
+	require.Negative(t, compareDelayed(large, small))
+	require.Positive(t, compareDelayed(small, large))
+	require.Zero(t, compareDelayed(large, delayedClaim{selected: "n1"}), "in the order of the pod's volumes")
+	require.Negative(t, compareDelayed(small, delayedClaim{request: resource.MustParse("2Gi")}))
+}
