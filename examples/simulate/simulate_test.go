@@ -242,6 +242,16 @@ spec: {parallelism: 4, completions: 2, template: {spec: {containers: [{name: c}]
 	require.Equal(t, []string{"default/web-1", "default/web-2", "default/db-0", "default/db-1", "default/once-1", "default/once-2", "default/agent-1"}, names)
 }
 
+// asProgram makes the test binary the program itself.
+const asProgram = "SIMULATE_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
 // A real trace: every pod decided in under five seconds, and every placement within allocatable and taints.
 func TestOpenbTrace(t *testing.T) {
 	script := "../../../shared/traces/trace2yaml.py"
@@ -254,21 +264,16 @@ func TestOpenbTrace(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "openb.yaml")
 	require.NoError(t, os.WriteFile(file, text, 0o644))
-	var out string
-	took := time.Hour
-	for range 4 { // the best of a few runs: other tests share the machine
-		begin := time.Now()
-		code, printed, errs := simulate(t, "", "-f", file, "-o", "json")
-		require.Zero(t, code, errs)
-		if out, took = printed, min(took, time.Since(begin)); took < 5*time.Second {
-			break
-		}
-	}
-	if !testing.Short() {
-		require.Less(t, took, 5*time.Second)
-	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := exec.Command(self, "-f", file, "-o", "json")
+	program.Env = append(os.Environ(), asProgram+"=1")
+	out, err := program.Output()
+	require.NoError(t, err)
+	// what it takes alone on a machine: its time on processors, which other tests do not lengthen
+	require.Less(t, program.ProcessState.UserTime()+program.ProcessState.SystemTime(), 5*time.Second)
 	var result struct{ Pods []entry }
-	require.NoError(t, json.Unmarshal([]byte(out), &result))
+	require.NoError(t, json.Unmarshal(out, &result))
 	require.Len(t, result.Pods, 8152)
 
 	objects, err := dump.Read([]string{file}, nil)
