@@ -33,6 +33,9 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 		if n.layout == pressure.Inconsistent && strings.HasPrefix(string(s), "containerfs.") { // taken as they are in that layout, which cannot be
 			continue
 		}
+		if s == pressure.AllocatableMemoryAvailable && c.EnforceNodeAllocatable != nil { // equal to the copy but for its reclaim, it would share its memory
+			continue
+		}
 		values := []string{"1Gi", "10%", "500Mi", "5%", "15%", "1073741825", "0%"}
 		switch s.Resource() {
 		case "inodes", "pids":
