@@ -121,7 +121,8 @@ func (s *Scheduler) Load(o cluster.Objects) error {
 		s.nodes = append(s.nodes, n)
 	}
 	for _, p := range o.Pods {
-		if p.Spec.NodeName == "" || cluster.Finished(p) {
+		// The scheduler's informer leaves out pods that have ended.
+		if p.Spec.NodeName == "" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
 			continue
 		}
 		if err := s.Sched.Cache.AddPod(s.logger, p); err != nil {
