@@ -160,6 +160,15 @@ func (d *oldDocument) toProfile() {
 			delete(d.doc, key)
 		}
 	}
+	if plugins, ok := profile["plugins"].(object); ok {
+		if old, ok := plugins["postFilter"]; ok { // it was called after filtering, to prepare the scores
+			delete(plugins, "postFilter")
+			if _, both := plugins["preScore"]; !both {
+				plugins["preScore"] = old
+			}
+			d.note("plugins.postFilter: called preScore now")
+		}
+	}
 	if w, ok := take[float64](d.doc, "hardPodAffinitySymmetricWeight"); ok {
 		appendTo(profile, "pluginConfig", object{"name": "InterPodAffinity", "args": object{"hardPodAffinityWeight": int64(w)}})
 	}

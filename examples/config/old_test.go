@@ -52,7 +52,7 @@ disablePreemption: true
 bindTimeoutSeconds: 30
 failureDomains: zone
 leaderElection: {lockObjectName: x, lockObjectNamespace: ns}
-plugins: {unreserve: {enabled: [{name: VolumeBinding}]}}
+plugins: {unreserve: {enabled: [{name: VolumeBinding}]}, postFilter: {enabled: [{name: InterPodAffinity}]}}
 `, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection:
@@ -74,11 +74,14 @@ profiles:
     postFilter:
       disabled:
       - name: DefaultPreemption
+    preScore:
+      enabled:
+      - name: InterPodAffinity
     reserve:
       enabled:
       - name: VolumeBinding
   schedulerName: mine
-`, []string{"failureDomains: topologyKey is required in affinity terms", "plugins.unreserve: a part of reserve"}},
+`, []string{"plugins.postFilter: called preScore now", "failureDomains: topologyKey is required in affinity terms", "plugins.unreserve: a part of reserve"}},
 		{"v1alpha1 with a policy", `{"apiVersion": "kubescheduler.config.k8s.io/v1alpha1", "kind": "KubeSchedulerConfiguration", "algorithmSource": {"policy": {"file": {"path": "p.json"}}}}`,
 			head, []string{"algorithmSource.policy: load the policy itself to see what it is today"}},
 		{"v1alpha1 with another provider", `{"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration", "algorithmSource": {"provider": "Foo"}}`,
