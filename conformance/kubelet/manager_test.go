@@ -183,7 +183,7 @@ func (n *node) activePods() []*v1.Pod {
 	defer n.lock.Unlock()
 	var out []*v1.Pod
 	for _, p := range n.begin().see.Pods {
-		if pressure.Active(p) {
+		if p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed || p.DeletionTimestamp != nil {
 			out = append(out, p)
 		}
 	}
