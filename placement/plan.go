@@ -150,8 +150,9 @@ func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return x
 }
 
-// ownersOf finds the services and controllers that a cluster knows, nil when it knows none.
-func ownersOf(c Cluster) spread.Owners {
+// OwnersOf returns the look-ups of services and controllers that a cluster knows, in the form in which topology spread asks;
+// nil when it knows none.
+func OwnersOf(c Cluster) spread.Owners {
 	switch c := c.(type) {
 	case *cluster.Snapshot:
 		return owners{c}

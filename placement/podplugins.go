@@ -94,7 +94,7 @@ func (PodTopologySpread) Name() string { return "PodTopologySpread" }
 // options adds the owners that the cluster itself knows.
 func (p PodTopologySpread) options(c Cluster) spread.Options {
 	if p.Options.Owners == nil {
-		p.Options.Owners = ownersOf(c)
+		p.Options.Owners = OwnersOf(c)
 	}
 	return p.Options
 }

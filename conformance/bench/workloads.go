@@ -100,14 +100,20 @@ func replicas(constrain func(p *v1.Pod, app string)) func(int) (world, error) {
 			constrain(p, app)
 			return p
 		}
-		for i := range 2 * n {
-			p := replica(i, "run")
-			p.Spec.NodeName = w.nodes[i%n].Name
-			w.running = append(w.running, p)
-		}
-		w.pod = func(i int) *v1.Pod { return replica(i, "new") }
+		w.fill(replica)
 		return w, nil
 	}
+}
+
+// fill puts two running pods on every node and has pods of the same making come.
+func (w *world) fill(make func(i int, name string) *v1.Pod) {
+	n := len(w.nodes)
+	for i := range 2 * n {
+		p := make(i, "run")
+		p.Spec.NodeName = w.nodes[i%n].Name
+		w.running = append(w.running, p)
+	}
+	w.pod = func(i int) *v1.Pod { return make(i, "new") }
 }
 
 func addSpread(p *v1.Pod, key string, when v1.UnsatisfiableConstraintAction, app string) {
@@ -189,12 +195,7 @@ func namespaceAnti(n int) (world, error) {
 		addAnti(p, v1.LabelHostname, app, team)
 		return p
 	}
-	for i := range 2 * n {
-		p := replica(i, "run")
-		p.Spec.NodeName = w.nodes[i%n].Name
-		w.running = append(w.running, p)
-	}
-	w.pod = func(i int) *v1.Pod { return replica(i, "new") }
+	w.fill(replica)
 	return w, nil
 }
 
@@ -264,11 +265,6 @@ func allDistinct(n int) (world, error) {
 		constraints[i%len(constraints)](p, app)
 		return p
 	}
-	for i := range 2 * n {
-		p := distinct(i, "run")
-		p.Spec.NodeName = w.nodes[i%n].Name
-		w.running = append(w.running, p)
-	}
-	w.pod = func(i int) *v1.Pod { return distinct(i, "new") }
+	w.fill(distinct)
 	return w, nil
 }

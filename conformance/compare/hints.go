@@ -2,9 +2,7 @@ package compare
 
 import (
 	"fmt"
-	"iter"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/klog/v2"
@@ -12,10 +10,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
 )
@@ -44,7 +42,7 @@ var hints = map[string]hint{
 		return filter.FeaturesWouldHelp(p, old, new, filter.FeaturesOptions{})
 	}),
 	"PodTopologySpread": func(w *World, pod *v1.Pod, old, new any) (bool, error) {
-		return spread.WouldHelp(pod, old, new, spread.Options{Owners: owners{w.Snapshot}})
+		return spread.WouldHelp(pod, old, new, spread.Options{Owners: placement.OwnersOf(w.Snapshot)})
 	},
 	"NodeAffinity": func(_ *World, pod *v1.Pod, old, new any) (bool, error) {
 		e, _ := affinity.CompileNode(pod, affinity.NodeOptions{})
@@ -166,24 +164,4 @@ func describe(o any) string {
 		return m.GetNamespace() + "/" + m.GetName()
 	}
 	return "nothing"
-}
-
-// owners are the look-ups of a snapshot in the form in which topology spread asks.
-type owners struct{ s *cluster.Snapshot }
-
-func (o owners) Services(namespace string) iter.Seq[*v1.Service] { return o.s.Services().In(namespace) }
-
-func (o owners) ReplicationController(namespace, name string) *v1.ReplicationController {
-	x, _ := o.s.ReplicationControllers().Get(namespace, name)
-	return x
-}
-
-func (o owners) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
-	x, _ := o.s.ReplicaSets().Get(namespace, name)
-	return x
-}
-
-func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
-	x, _ := o.s.StatefulSets().Get(namespace, name)
-	return x
 }
