@@ -17,7 +17,11 @@ import (
 //   - Pod updated: it is this pod (equal UID); or it has a node and asks for less of a resource that this pod asks for.
 //   - Node added or updated: the pod fits the empty node, and the node is new, allows more pods than before, or offers
 //     more of a resource that the pod asks for.
-//   - DeviceClass added or updated: it provides an extended resource that the pod asks for, and did not before.
+//   - DeviceClass added or updated: it provides an extended resource that the pod names, and did not before. Asking for
+//     none of it (0) counts here.
+//
+// The ignored resources of o have no effect: v1.36 leaves them out of the filter and not of its hint, so that a pod which
+// asks for more of one than a node has sleeps through the arrival of that node.
 //
 // Any other type is an error, which a queue treats as yes.
 func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
@@ -33,7 +37,7 @@ func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
 		return after.Spec.NodeName != "" && shrank(pod, before, after), nil
 	}
 	if before, after, ok := event[v1.Node](old, new); ok {
-		if after == nil || len(Fits(pod, after, nil, o)) > 0 {
+		if after == nil || len(Fits(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources})) > 0 {
 			return false, nil
 		}
 		return before == nil || grew(pod, before, after), nil
@@ -43,7 +47,7 @@ func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
 			return false, nil
 		}
 		known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName
-		return !known && asks(pod, after.ExtendedResourceName), nil
+		return !known && listed(pod, after.ExtendedResourceName), nil
 	}
 	return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
 }
@@ -83,10 +87,11 @@ func grew(pod *v1.Pod, before, after *v1.Node) bool {
 	return more
 }
 
-func asks(pod *v1.Pod, resource v1.ResourceName) bool {
+// listed reports whether a resource is among the pod's requests, be it with 0.
+func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 	found := false
-	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
-		found = found || name == resource && value > 0
+	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, _ int64) {
+		found = found || name == resource
 	})
 	return found
 }

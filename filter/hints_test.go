@@ -58,6 +58,12 @@ func TestHints(t *testing.T) {
 		{"fit: node unchanged", "nothing new", fit, node("n", big...), node("n", big...), false},
 		{"fit: node deleted", "never helps", fit, node("n", big...), nil, false},
 		{"fit: device class for the resource", "it newly provides what is asked for", fit, nil, class("example.com/x"), true},
+		{"fit: device class for a resource asked for with 0", "the name is enough", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitWouldHelp(pod("p", "example.com/x", "0"), old, new, FitOptions{})
+		}, nil, class("example.com/x"), true},
+		{"fit: node added without an ignored resource", "ignored by the filter, not by its hint", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitWouldHelp(p, old, new, FitOptions{IgnoredResources: []string{"example.com/x"}, IgnoredResourceGroups: []string{"example.com"}})
+		}, nil, node("n", "cpu", "4", "pods", "5"), false},
 		{"fit: device class renamed", "it newly provides what is asked for", fit, class("example.com/z"), class("example.com/x"), true},
 		{"fit: device class as before", "nothing new", fit, class("example.com/x"), class("example.com/x"), false},
 		{"fit: device class for another", "not asked for", fit, nil, class("example.com/z"), false},
