@@ -23,14 +23,15 @@ type Reusable interface {
 //	layout    the nodes in groups of equal signature       by topology keys, statics and rows
 //	shape     all of these together                        by pod
 //
-// A pod seen for the first time uses statics and states and looks at the rows of every node once (scan); one seen again has
-// heaps over kept rows.
+// A pod that asks for what no pod before it did uses statics and states and looks at the rows of every node once (scan); others
+// have heaps over kept rows.
 type reuse struct {
 	plan *Plan
 	log  *cluster.Snapshot
 	key  keyer
 
-	seen    map[string]struct{}
+	seen    map[string]struct{} // keys of pods
+	asked   map[string]struct{} // keys of rows
 	shapes  map[string]*shape
 	parts   map[string]*shape
 	layouts map[string]*layout
@@ -69,7 +70,7 @@ func newReuse(p *Plan) *reuse {
 	if !ok {
 		return nil
 	}
-	r := &reuse{plan: p, log: s, seen: map[string]struct{}{}, names: make([]string, 0, 8)}
+	r := &reuse{plan: p, log: s, seen: map[string]struct{}{}, asked: map[string]struct{}{}, names: make([]string, 0, 8)}
 	r.forget()
 	return r
 }
@@ -184,21 +185,29 @@ func (r *reuse) shape(pod *v1.Pod) *shape {
 	if s, ok := r.shapes[string(r.key.b)]; ok {
 		return r.use(s)
 	}
-	if _, again := r.seen[string(r.key.b)]; !again {
-		if len(r.seen) >= maxSeen {
-			clear(r.seen)
-		}
-		r.seen[string(r.key.b)] = struct{}{}
-		return r.part(pod)
+	key := string(r.key.b)
+	if _, again := r.seen[key]; !again {
+		remember(r.seen, key)
+		return r.part(pod, key)
 	}
 	if len(r.shapes) >= maxShapes {
 		r.forget()
 	}
-	key := string(r.key.b)
-	s := &shape{reuse: r, pod: pod, heaps: true}
-	s.build()
+	s := r.promoted(pod, key)
+	if s == nil {
+		s = &shape{reuse: r, pod: pod, key: key, heaps: true}
+		s.build()
+	}
 	r.shapes[key] = s
 	return r.use(s)
+}
+
+// remember puts a key into a set of limited size.
+func remember(set map[string]struct{}, key string) {
+	if len(set) >= maxSeen {
+		clear(set)
+	}
+	set[key] = struct{}{}
 }
 
 // use brings a shape up to date; nil when it does not serve.
@@ -209,27 +218,58 @@ func (r *reuse) use(s *shape) *shape {
 	return nil
 }
 
-// part returns the shape of all pods that agree with this one in all but what they ask for; nil when there is none.
-func (r *reuse) part(pod *v1.Pod) *shape {
-	own, ok := r.compile(pod)
+// part returns the shape of all pods that the states cannot tell from this one; nil when there is none. Once a second pod
+// has asked for the same, it has heaps for those that do.
+func (r *reuse) part(pod *v1.Pod, key string) *shape {
+	heaps, ok := r.partKey(pod)
 	if !ok {
 		return nil
 	}
-	r.key.b = r.key.b[:0]
-	r.key.text(pod.Namespace)
-	r.key.statics(r.plan, pod)
-	r.key.part(own, pod, r)
 	s, ok := r.parts[string(r.key.b)]
 	if !ok {
 		if len(r.parts) >= maxShapes {
 			r.forget()
 		}
-		key := string(r.key.b)
-		s = &shape{reuse: r, pod: pod}
+		part := string(r.key.b)
+		s = &shape{reuse: r, pod: pod, key: key, heaps: heaps, shared: true}
 		s.build()
-		r.parts[key] = s
+		r.parts[part] = s
 	}
+	s.served++
 	return r.use(s)
+}
+
+// partKey makes the key of a part, and reports whether it has heaps.
+func (r *reuse) partKey(pod *v1.Pod) (heaps, ok bool) {
+	own, ok := r.compile(pod)
+	if !ok {
+		return false, false
+	}
+	r.key.b = r.key.b[:0]
+	r.key.rows(pod, r.log)
+	if _, heaps = r.asked[string(r.key.b)]; !heaps {
+		remember(r.asked, string(r.key.b))
+		r.key.b = r.key.b[:0]
+	}
+	r.key.flag(heaps)
+	r.key.text(pod.Namespace)
+	r.key.statics(r.plan, pod)
+	r.key.part(own, pod, r)
+	return heaps, true
+}
+
+// promoted returns the part that was made for this pod and has served no other, as the pod's own shape; nil without one.
+func (r *reuse) promoted(pod *v1.Pod, key string) *shape {
+	if _, ok := r.partKey(pod); !ok {
+		return nil
+	}
+	s := r.parts[string(r.key.b)]
+	if s == nil || !s.heaps || s.key != key || s.served > 1 {
+		return nil
+	}
+	delete(r.parts, string(r.key.b)) // it has not followed the log yet: what it remembers of term sets is still nothing
+	s.shared, s.termsets = false, nil
+	return s
 }
 
 // simple reports whether nothing about the pod needs more than nodes, pods, namespaces and owners.

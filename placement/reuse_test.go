@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
@@ -93,16 +94,25 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 			}
 		default:
 			p := w.pod(base + w.r.IntN(shapes))
-			if w.chance(2) { // a pod like no other
+			switch w.r.IntN(6) {
+			case 0, 1: // a pod like no other
 				p.Labels["pod"] = p.Name
 				p.Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=%dm,memory=%d", 100+w.r.IntN(900), 1+w.r.IntN(1<<30)))
+			case 2: // like others but for a label that nobody selects
+				p.Labels["pod"] = p.Name
+			case 3: // or for one that some running pods keep away from, sooner or later
+				p.Labels["tier"] = w.pick("1", "2", "3")
+			case 4:
+				term := v1.PodAffinityTerm{TopologyKey: w.pick(v1.LabelHostname, v1.LabelTopologyZone), LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": w.pick("1", "2", "3")}}}
+				p.Spec.Affinity = orNew(p.Spec.Affinity)
+				p.Spec.Affinity.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}
 			}
 			without, err := New(s, profile)
 			require.NoError(t, err)
 			without.reuse = nil
 			d := with.Decide(p, Options{})
 			require.Equal(t, text(without.Decide(p, Options{})), text(d), at)
-			if sh := with.reuse.shape(p); sh != nil {
+			if w.chance(2) && with.reuse.shape(p) != nil {
 				shared++
 			}
 			if d.Placed() {
@@ -112,4 +122,54 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 		}
 	}
 	return shared
+}
+
+// Pods that differ in a label nobody selects share a shape, until a running pod's term selects it.
+func TestSharedShapes(t *testing.T) {
+	pod := func(name, label string) *v1.Pod { return testkit.Pod(name).Labels("pod=" + label).Request("cpu=1").Obj() }
+	keepsAway := func(name, label string) *v1.Pod {
+		return testkit.Pod(name).Labels("pod=guard").RequireApart(v1.LabelHostname, "pod="+label).Request("cpu=2").Obj()
+	}
+	setUp := func(t *testing.T) (s *cluster.Snapshot, decide func(p *v1.Pod) string) {
+		var o cluster.Objects
+		for _, name := range []string{"n1", "n2"} {
+			o.Nodes = append(o.Nodes, testkit.Node(name).Capacity("cpu=16,memory=16Gi").Obj())
+		}
+		s, err := cluster.New(o)
+		require.NoError(t, err)
+		with, err := New(s, DefaultProfile())
+		require.NoError(t, err)
+		return s, func(p *v1.Pod) string {
+			without, err := New(s, DefaultProfile())
+			require.NoError(t, err)
+			without.reuse = nil
+			d := with.Decide(p, Options{})
+			require.Equal(t, text(without.Decide(p, Options{})), text(d))
+			return d.Node
+		}
+	}
+	t.Run("a shape of another pod is not taken over", func(t *testing.T) {
+		s, decide := setUp(t)
+		for _, p := range []*v1.Pod{pod("b1", "b"), pod("a1", "a"), pod("b2", "b")} {
+			require.Equal(t, "n1", decide(p))
+		}
+		require.NoError(t, s.Assume(keepsAway("guard", "b"), s.Slot("n1")))
+		require.NoError(t, s.Assume(testkit.Pod("load").Request("cpu=8").Obj(), s.Slot("n2")))
+		require.Equal(t, "n2", decide(pod("b3", "b")))
+		require.Equal(t, "n1", decide(pod("a2", "a")))
+	})
+	t.Run("nor one that has passed over a term of a running pod", func(t *testing.T) {
+		s, decide := setUp(t)
+		require.NoError(t, s.Assume(testkit.Pod("load").Request("cpu=8").Obj(), s.Slot("n2")))
+		for _, p := range []*v1.Pod{pod("b1", "b"), pod("a1", "a")} {
+			require.Equal(t, "n1", decide(p))
+		}
+		guard := keepsAway("guard", "a")
+		require.NoError(t, s.Assume(guard, s.Slot("n1")))
+		require.Equal(t, "n1", decide(pod("c1", "c")))
+		require.NoError(t, s.Forget(guard))
+		require.Equal(t, "n1", decide(pod("a2", "a")))
+		require.NoError(t, s.Assume(guard, s.Slot("n1")))
+		require.Equal(t, "n2", decide(pod("a3", "a")))
+	})
 }

@@ -13,7 +13,10 @@ import (
 type shape struct {
 	reuse   *reuse
 	pod     *v1.Pod
-	heaps   bool // the layout has heaps over kept rows
+	key     string // of that pod
+	heaps   bool   // the layout has heaps over kept rows
+	shared  bool   // with pods of other keys
+	served  int    // how many pods a shared shape has served
 	usable  bool
 	epoch   uint64
 	version uint64
@@ -42,7 +45,7 @@ type shape struct {
 
 	exceptions exceptions
 
-	termsets map[int32]bool // of a part: the term sets that match its pods
+	termsets map[int32]bool // of a shared shape: the term sets that match its pods
 }
 
 // compiled is what the plugins that count pods make of a pod.
@@ -110,7 +113,7 @@ func (r *reuse) compile(pod *v1.Pod) (c compiled, ok bool) {
 // build works out everything anew.
 func (s *shape) build() {
 	r := s.reuse
-	*s = shape{reuse: r, pod: s.pod, heaps: s.heaps, epoch: r.epoch, version: r.log.Version(), columns: r.log.Schema().Len(), nodes: len(r.changes)}
+	*s = shape{reuse: r, pod: s.pod, key: s.key, heaps: s.heaps, shared: s.shared, served: s.served, epoch: r.epoch, version: r.log.Version(), columns: r.log.Schema().Len(), nodes: len(r.changes)}
 	var ok bool
 	if s.compiled, ok = r.compile(s.pod); !ok {
 		return
@@ -136,7 +139,7 @@ func (s *shape) build() {
 		s.keys = len(s.pods.AppendKeys(r.names[:0]))
 		r.read(nil, s.pods.AppendKeys(nil))
 	}
-	if !s.heaps && s.pods != nil {
+	if s.shared && s.pods != nil {
 		s.termsets = map[int32]bool{}
 		r.matching(s.pod, func(id int32, _ int, _ uint64) { s.termsets[id] = true })
 	}
@@ -239,7 +242,16 @@ func (s *shape) follow() bool {
 	if version := r.log.Version(); version != s.version {
 		if !r.log.Since(s.version, func(events []cluster.Event) {
 			for i := range events {
-				s.apply(&events[i])
+				e := &events[i]
+				if e.N == 0 || e.Set < 0 {
+					continue
+				}
+				if s.exceptions.some && s.exceptions.group[e.Node] >= 0 {
+					s.exceptions.rank(s, e.Node)
+				}
+				if !s.effects.none(e) {
+					s.apply(e)
+				}
 			}
 		}) {
 			s.build()
@@ -270,83 +282,26 @@ func (s *shape) follow() bool {
 // apply does to the states what an event did to the cluster.
 func (s *shape) apply(e *cluster.Event) {
 	slot, n := int(e.Node), e.N
-	if n == 0 || e.Set < 0 {
-		return
+	moved := false
+	if x := s.effects.set(s, e.Set); x != nil {
+		moved = true
+		if s.hard != nil && x.hard != 0 {
+			s.hard.Apply(x.hard, slot, n)
+		}
+		if s.soft != nil && x.soft != 0 {
+			s.soft.Apply(x.soft, slot, n)
+		}
+		if s.pods != nil && !x.pods.Empty() {
+			s.pods.Apply(x.pods, slot, n)
+		}
 	}
-	if s.exceptions.some {
-		s.exceptions.rank(s, e.Node)
-	}
-	x := s.effects.set(s, e.Set)
-	if x.none && (e.Terms < 0 || s.pods == nil) {
-		return
-	}
-	moved := !x.none
-	if s.hard != nil && x.hard != 0 {
-		s.hard.Apply(x.hard, slot, n)
-	}
-	if s.soft != nil && x.soft != 0 {
-		s.soft.Apply(x.soft, slot, n)
-	}
-	if s.pods != nil && !x.pods.Empty() {
-		s.pods.Apply(x.pods, slot, n)
-	}
-	if s.pods != nil && e.Terms >= 0 {
-		if x := s.effects.terms(s, e.Terms); !x.Empty() {
-			s.pods.Apply(x, slot, n)
+	if e.Terms >= 0 {
+		if x := s.effects.terms(s, e.Terms); x != nil {
 			moved = true
+			s.pods.Apply(*x, slot, n)
 		}
 	}
 	if moved {
 		s.moved = append(s.moved, e.Node)
 	}
-}
-
-// effects remembers what a pod of each pod set and term set does to the states of one shape.
-type effects struct {
-	sets      []setEffect
-	termsets  []affinity.Effect
-	termsDone []bool
-}
-
-type setEffect struct {
-	known, none bool
-	hard, soft  spread.Effect
-	pods        affinity.Effect
-}
-
-func (x *effects) set(s *shape, id int32) *setEffect {
-	for int(id) >= len(x.sets) {
-		x.sets = append(x.sets, setEffect{})
-	}
-	e := &x.sets[id]
-	if e.known {
-		return e
-	}
-	rep, _, _ := s.reuse.log.PodSet(id)
-	e.known = true
-	if s.hard != nil {
-		e.hard = s.hardE.Effect(rep)
-	}
-	if s.soft != nil {
-		e.soft = s.softE.Effect(rep)
-	}
-	if s.pods != nil {
-		e.pods = s.pods.LabelEffect(rep)
-	}
-	e.none = e.hard == 0 && e.soft == 0 && e.pods.Empty()
-	return e
-}
-
-func (x *effects) terms(s *shape, id int32) affinity.Effect {
-	for int(id) >= len(x.termsets) {
-		x.termsets, x.termsDone = append(x.termsets, affinity.Effect{}), append(x.termsDone, false)
-	}
-	if !s.heaps && !s.termsets[id] { // pods that it matches have a part of their own
-		return affinity.Effect{}
-	}
-	if !x.termsDone[id] {
-		rep, _, _ := s.reuse.log.TermSet(id)
-		x.termsets[id], x.termsDone[id] = s.pods.TermEffect(s.reuse.terms.Terms(id, rep)), true
-	}
-	return x.termsets[id]
 }
