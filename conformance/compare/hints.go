@@ -2,26 +2,32 @@ package compare
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
 )
 
-type hint func(w *World, pod *v1.Pod, old, new any) (bool, error)
+// hint is podberth's hint of a plugin, with the arguments of the side's profile.
+type hint func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error)
 
-func plain(f func(pod *v1.Pod, old, new any) (bool, error)) hint {
-	return func(_ *World, pod *v1.Pod, old, new any) (bool, error) { return f(pod, old, new) }
+func plain(f queue.Hint) hint {
+	return func(_ *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) { return f(pod, old, new) }
 }
 
 // hints are podberth's queueing hints by plugin.
@@ -30,28 +36,38 @@ var hints = map[string]hint{
 	"TaintToleration":    plain(taints.Options{}.WouldHelp),
 	"NodeName":           plain(filter.NodeNameWouldHelp),
 	"NodePorts":          plain(filter.PortsWouldHelp),
-	"SchedulingGates":    plain(filter.GatesWouldHelp),
 	"VolumeRestrictions": plain(volume.RestrictionsWouldHelp),
 	"NodeVolumeLimits":   plain(volume.LimitsWouldHelp),
 	"VolumeBinding":      plain(volume.BindingWouldHelp),
 	"VolumeZone":         plain(volume.ZoneWouldHelp),
-	"NodeResourcesFit": plain(func(p *v1.Pod, old, new any) (bool, error) {
-		return filter.FitWouldHelp(p, old, new, filter.FitOptions{})
+	"DefaultPreemption":  plain(queue.NeverHelps),
+	"SchedulingGates": plain(func(p *v1.Pod, old, new any) (bool, error) {
+		a, err := filter.GatesWouldHelp(p, old, new)
+		b, _ := queue.SameUpdatedPod(p, old, new)
+		if a != b {
+			return a, fmt.Errorf("podberth has two hints for it that differ: filter %v, queue %v", a, b)
+		}
+		return a, err
 	}),
 	"NodeDeclaredFeatures": plain(func(p *v1.Pod, old, new any) (bool, error) {
 		return filter.FeaturesWouldHelp(p, old, new, filter.FeaturesOptions{})
 	}),
-	"PodTopologySpread": func(w *World, pod *v1.Pod, old, new any) (bool, error) {
-		return spread.WouldHelp(pod, old, new, spread.Options{Owners: placement.OwnersOf(w.Snapshot)})
+	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
+		return filter.FitWouldHelp(pod, deviceClass(old), deviceClass(new), plugin[placement.NodeResourcesFit](s).Fit)
 	},
-	"NodeAffinity": func(_ *World, pod *v1.Pod, old, new any) (bool, error) {
-		e, _ := affinity.CompileNode(pod, affinity.NodeOptions{})
+	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
+		o := plugin[placement.PodTopologySpread](s).Options
+		o.Owners = placement.OwnersOf(w.Snapshot)
+		return spread.WouldHelp(pod, old, new, o)
+	},
+	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
+		e, _ := affinity.CompileNode(pod, plugin[placement.NodeAffinity](s).Options)
 		before, _ := old.(*v1.Node)
 		after, _ := new.(*v1.Node)
 		return e.WouldHelp(before, after)
 	},
-	"InterPodAffinity": func(w *World, pod *v1.Pod, old, new any) (bool, error) {
-		e, err := affinity.CompilePods(pod, affinity.PodOptions{})
+	"InterPodAffinity": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
+		e, err := affinity.CompilePods(pod, plugin[placement.InterPodAffinity](s).Options)
 		if err != nil {
 			return false, err
 		}
@@ -64,6 +80,38 @@ var hints = map[string]hint{
 		after, _ := new.(*v1.Pod)
 		return e.WouldHelpPod(w.Snapshot, before, after)
 	},
+}
+
+// notCompared are the plugins with hints that podberth does not have, and why.
+var notCompared = map[string]string{
+	"DynamicResources": "dynamic resource allocation is outside podberth",
+	"GangScheduling":   "alpha, off in the default profile: podberth has its registrations without hints",
+}
+
+// oneAnswer are the plugins whose hints cannot give the other answer.
+var oneAnswer = map[string]fwk.QueueingHint{"NodeName": fwk.Queue, "DefaultPreemption": fwk.QueueSkip}
+
+// plugin returns the filter of podberth's profile, the zero value where the profile leaves it out.
+func plugin[P placement.FilterPlugin](s *Side) (p P) {
+	for _, f := range s.Profile.Filters {
+		if found, ok := f.(P); ok {
+			p = found
+		}
+	}
+	return p
+}
+
+// deviceClass is the object in the form that the hint reads if it is a device class.
+func deviceClass(o any) any {
+	class, ok := o.(*resourcev1.DeviceClass)
+	if !ok {
+		return o
+	}
+	out := &filter.DeviceClass{}
+	if n := class.Spec.ExtendedResourceName; n != nil {
+		out.ExtendedResourceName = v1.ResourceName(*n)
+	}
+	return out
 }
 
 func isNode(old, new any) bool {
@@ -115,13 +163,16 @@ func incoming(e gen.Event) []fwk.ClusterEvent {
 		return []fwk.ClusterEvent{{Resource: fwk.CSIDriver, ActionType: action(fwk.Update)}}
 	case *storagev1.CSIStorageCapacity:
 		return []fwk.ClusterEvent{{Resource: fwk.CSIStorageCapacity, ActionType: action(fwk.Update)}}
+	case *resourcev1.DeviceClass:
+		return []fwk.ClusterEvent{{Resource: fwk.DeviceClass, ActionType: action(fwk.Update)}}
 	case *storagev1.VolumeAttachment:
 		return []fwk.ClusterEvent{{Resource: fwk.VolumeAttachment, ActionType: action(fwk.Update)}}
 	}
 	return nil
 }
 
-// Hints compares every queueing hint of every plugin for each pending pod and each change of the cluster's objects.
+// Hints compares every queueing hint of every plugin for each pending pod and each change of the cluster's objects. A hint
+// that a plugin does not give stands for Queue.
 func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 	w, err := s.Load(c)
 	if err != nil {
@@ -132,28 +183,84 @@ func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 		if err != nil {
 			return nil, err
 		}
-		area := "hint/" + name
 		for k, pod := range c.Pending {
 			for _, e := range gen.Events(c, pod, c.Seed+int64(k)) {
-				for _, in := range incoming(e) {
-					for _, r := range registered {
-						if r.QueueingHintFn == nil || !framework.MatchClusterEvents(r.Event, in) {
-							continue
-						}
-						theirs, theirErr := r.QueueingHintFn(klog.Background(), pod, e.Old, e.New)
-						queue, err := ours(w, pod, e.Old, e.New)
-						what := fmt.Sprintf("pod %s/%s, %s %s -> %s", pod.Namespace, pod.Name, in.Label(), describe(e.Old), describe(e.New))
-						same(s, area, what+" error", theirErr != nil, err != nil)
-						if theirErr == nil && err == nil {
-							same(s, area, what, theirs == fwk.Queue, queue)
-							s.Seen.Produced(area, in.Label()+" "+theirs.String())
-						}
+				for _, r := range registered {
+					in := incoming(e)
+					i := slices.IndexFunc(in, func(in fwk.ClusterEvent) bool { return framework.MatchClusterEvents(r.Event, in) })
+					if i >= 0 {
+						s.hint(w, name, ours, r, in[i], pod, e)
 					}
 				}
 			}
 		}
 	}
 	return s.differences, nil
+}
+
+// hint compares one answer: that of the plugin's registration to one change.
+func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint, in fwk.ClusterEvent, pod *v1.Pod, e gen.Event) {
+	area := "hint/" + name
+	theirs, theirErr := fwk.Queue, error(nil)
+	if r.QueueingHintFn != nil {
+		theirs, theirErr = r.QueueingHintFn(klog.Background(), pod, e.Old, e.New)
+	}
+	queue, err := ours(s, w, pod, e.Old, e.New)
+	what := fmt.Sprintf("pod %s/%s, %s %s -> %s", pod.Namespace, pod.Name, in.Label(), describe(e.Old), describe(e.New))
+	if (theirErr != nil) != (err != nil) {
+		s.differ(area, "%s: error: kube-scheduler %v, podberth %v", what, theirErr, err)
+		return
+	}
+	if theirErr == nil && !same(s, area, what, theirs == fwk.Queue, queue) {
+		return
+	}
+	answer := theirs.String()
+	if theirErr != nil {
+		answer = "error"
+	}
+	s.Seen.Produced(area, in.Label()+" "+answer)
+}
+
+// FewHints names the plugins with queueing hints that t has not seen often enough: less than triples of pod, old and new
+// object, or less than answers of Queue or of Skip; and the plugins that have hints in kube-scheduler and none here.
+func (s *Side) FewHints(t *Tally, triples, answers int64) (out []string, err error) {
+	for name := range plugins.NewInTreeRegistry() {
+		registered, err := s.Real.Hints(name)
+		if err != nil || notCompared[name] != "" {
+			continue // TestRegistrations of conformance/queue knows which plugins register nothing
+		}
+		if _, ok := hints[name]; !ok && len(registered) > 0 {
+			out = append(out, name+": podberth has no hint to compare")
+			continue
+		}
+		all, queue, skip := t.hints(name)
+		if all < triples {
+			out = append(out, fmt.Sprintf("%s: compared %d times, want %d", name, all, triples))
+		}
+		if only, ok := oneAnswer[name]; queue < answers && (!ok || only == fwk.Queue) {
+			out = append(out, fmt.Sprintf("%s: %d times Queue, want %d", name, queue, answers))
+		} else if skip < answers && (!ok || only == fwk.QueueSkip) {
+			out = append(out, fmt.Sprintf("%s: %d times Skip, want %d", name, skip, answers))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// hints returns how often a plugin's hint was compared, and how often it said Queue and Skip.
+func (t *Tally) hints(plugin string) (all, queue, skip int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for value, n := range t.produced["hint/"+plugin] {
+		all += n
+		switch {
+		case strings.HasSuffix(value, " "+fwk.Queue.String()):
+			queue += n
+		case strings.HasSuffix(value, " "+fwk.QueueSkip.String()):
+			skip += n
+		}
+	}
+	return all, queue, skip
 }
 
 func describe(o any) string {

@@ -5,8 +5,10 @@ import (
 	"math/rand"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Event is a change of one object: Old is nil for an addition, New for a deletion.
@@ -14,8 +16,25 @@ type Event struct {
 	Old, New any
 }
 
-// Events returns changes of the cluster's objects that an API server would accept, and of the pod itself: pod is one that
-// waits.
+// ForEvents gives pending pods what matters to events alone: scheduling gates to most of them, to some a volume of a CSI
+// driver written into the pod.
+func ForEvents(c *Cluster) *Cluster {
+	g := &generator{Rand: rand.New(rand.NewSource(c.Seed*31 + 7)), c: c}
+	for _, p := range c.Pending {
+		for i := range g.Intn(3) {
+			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, v1.PodSchedulingGate{Name: fmt.Sprintf("example.com/g%d", i)})
+		}
+		if g.one(4) {
+			inline := v1.Volume{Name: "inline"}
+			inline.CSI = &v1.CSIVolumeSource{Driver: pick(g, []string{driver, driver2})}
+			p.Spec.Volumes = append(p.Spec.Volumes, inline)
+		}
+	}
+	return c
+}
+
+// Events returns changes of the cluster's objects, and of the pod itself: pod is one that waits. An API server would accept
+// them, but for those that let a pod need other node features, which no update can do in v1.36.
 func Events(c *Cluster, pod *v1.Pod, seed int64) []Event {
 	g := &generator{Rand: rand.New(rand.NewSource(seed)), c: &Cluster{}, focus: Focus(seed*7919) & 0x3ff}
 	var out []Event
@@ -32,11 +51,38 @@ func Events(c *Cluster, pod *v1.Pod, seed int64) []Event {
 			nominated.Status.NominatedNodeName = "node0"
 			out = append(out, Event{nominated, nil})
 		}
+		if len(p.Spec.SchedulingGates) > 0 {
+			out = append(out, Event{p, g.ungated(p)})
+		}
 	}
 	for range 4 {
 		out = append(out, Event{pod, g.changedPod(pod)})
 	}
+	out = append(out, g.deviceClassEvents()...)
 	return append(out, g.storageEvents(c)...)
+}
+
+// ungated takes gates of a pod away: mostly all, sometimes the first alone.
+func (g *generator) ungated(p *v1.Pod) *v1.Pod {
+	q := p.DeepCopy()
+	if q.Spec.SchedulingGates = q.Spec.SchedulingGates[1:]; !g.one(3) {
+		q.Spec.SchedulingGates = nil
+	}
+	return q
+}
+
+// deviceClassEvents are of a class that stands for an extended resource, or ceases to, or begins to.
+func (g *generator) deviceClassEvents() []Event {
+	class := func() *resourcev1.DeviceClass {
+		c := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "class"}}
+		if !g.one(3) {
+			name := pick(g, []string{gpu, gpu, "example.com/other", ""})
+			c.Spec.ExtendedResourceName = &name
+		}
+		return c
+	}
+	a, b := class(), class()
+	return []Event{{nil, a}, {a, b}}
 }
 
 func (g *generator) changedNode(n *v1.Node, i int) *v1.Node {
@@ -62,7 +108,7 @@ func (g *generator) changedNode(n *v1.Node, i int) *v1.Node {
 func (g *generator) changedPod(p *v1.Pod) *v1.Pod {
 	q := p.DeepCopy()
 	for range 1 + g.Intn(2) {
-		switch g.Intn(4) {
+		switch g.Intn(6) {
 		case 0:
 			q.Labels = g.podLabels()
 		case 1:
@@ -77,6 +123,13 @@ func (g *generator) changedPod(p *v1.Pod) *v1.Pod {
 			c.Resources.Requests[name] = resource.MustParse(pick(g, []string{"100m", "1", "250m", "64Mi", "1Gi"}))
 		case 3:
 			q.Status.NominatedNodeName = ""
+		case 4:
+			if len(q.Spec.SchedulingGates) > 0 {
+				q = g.ungated(q)
+			}
+		case 5:
+			no := false
+			q.Spec.HostUsers, q.Spec.HostNetwork = pick(g, []*bool{nil, &no}), g.one(2)
 		}
 	}
 	return q
@@ -100,6 +153,11 @@ func (g *generator) storageEvents(c *Cluster) []Event {
 	}
 	for _, x := range c.StorageClasses {
 		y := x.DeepCopy()
+		if g.one(3) {
+			y.Labels = mergeLabels(nil, "tier", "a")
+			out = append(out, Event{x, y})
+			continue
+		}
 		y.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: "rack", Values: []string{"1"}}}}}
 		out = append(out, Event{nil, x}, Event{x, y})
 	}
@@ -124,6 +182,10 @@ func (g *generator) storageEvents(c *Cluster) []Event {
 		y := x.DeepCopy()
 		q := resource.MustParse(pick(g, []string{"0", "2Gi", "50Gi"}))
 		y.Capacity = &q
+		if g.one(3) {
+			most := resource.MustParse(pick(g, []string{"1Gi", "20Gi"}))
+			y.MaximumVolumeSize = &most
+		}
 		out = append(out, Event{nil, x}, Event{x, y})
 	}
 	for _, x := range c.VolumeAttachments {
