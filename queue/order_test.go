@@ -40,6 +40,15 @@ func TestOrder(t *testing.T) {
 		r.add("a", "b", "c")
 		require.Equal(t, []string{"c", "b", "a"}, []string{r.pop(), r.pop(), r.pop()})
 	})
+	t.Run("another order from now on", func(t *testing.T) {
+		backwards := false
+		r := newRig(t, Options{Less: func(a, b *Entry) bool { return backwards == (a.Pod.Name > b.Pod.Name) }})
+		r.add("d", "b", "e", "a", "c", "f", "g")
+		require.Equal(t, "a", r.pop())
+		backwards = true
+		r.q.Reorder()
+		require.Equal(t, []string{"g", "f", "e", "d", "c", "b"}, []string{r.pop(), r.pop(), r.pop(), r.pop(), r.pop(), r.pop()})
+	})
 	t.Run("a failed pod goes behind", func(t *testing.T) {
 		r := newRig(t, Options{MaxBackoff: new(time.Duration)})
 		r.add("a", "b")

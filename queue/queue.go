@@ -135,6 +135,14 @@ func (q *Queue) setOrders() {
 	q.heaps[Gated].less = byTimestamp
 }
 
+// Reorder sorts active and backoff anew, for a caller whose Options.Less gives other answers than before. Nothing moves.
+// O(n).
+func (q *Queue) Reorder() {
+	for _, at := range [...]Place{Active, Backoff, ErrorBackoff} {
+		heap.Init(&q.heaps[at])
+	}
+}
+
 // see starts the clock of the leftover flushes, and turns it back when time jumps back.
 func (q *Queue) see(now time.Time) {
 	if !q.anchored {

@@ -17,6 +17,9 @@ type Queue struct {
 	clock  Clock
 	onMove func([]queue.Move)
 	wake   chan struct{} // has an element when something happened that Pop has not seen
+
+	disorder error       // why the order of the queue is another since the lock was taken; nil: it is not
+	onError  func(error) // told of it, without the lock
 }
 
 // NewQueue wraps a queue, which nobody else may use from then on. onMove may be nil; it must not call the queue.
@@ -27,12 +30,25 @@ func NewQueue(inner *queue.Queue, clock Clock, onMove func([]queue.Move)) *Queue
 // do runs one operation under the lock, reports its moves, and wakes Pop.
 func (q *Queue) do(operation func(*queue.Queue) []queue.Move) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	moves := operation(q.inner)
 	if q.onMove != nil && len(moves) > 0 {
 		q.onMove(moves)
 	}
 	q.signal()
+}
+
+// unlock lets go of the queue, sorted anew if its order failed meanwhile.
+func (q *Queue) unlock() {
+	failed := q.disorder
+	if failed != nil {
+		q.disorder = nil
+		q.inner.Reorder()
+	}
+	q.mu.Unlock()
+	if failed != nil {
+		q.onError(failed)
+	}
 }
 
 func (q *Queue) signal() {
@@ -68,7 +84,7 @@ func (q *Queue) TryPop() *queue.Entry {
 // pop takes the next pod, and reports whether there will be none any more. A pod taken is a reason to look for the next.
 func (q *Queue) pop() (e *queue.Entry, over bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	e, moves := q.inner.Pop(q.clock.Now())
 	if q.onMove != nil && len(moves) > 0 {
 		q.onMove(moves)
@@ -130,14 +146,14 @@ func (q *Queue) Nominate(pod *v1.Pod, to queue.Nomination) {
 // NominatedFor returns the pods nominated for a node.
 func (q *Queue) NominatedFor(node string) []*v1.Pod {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	return q.inner.NominatedFor(node)
 }
 
 // Read lets a function read the queue under the lock. It must change nothing and keep nothing.
 func (q *Queue) Read(read func(*queue.Queue)) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	read(q.inner)
 }
 

@@ -312,9 +312,10 @@ func (f *Framework) events() ([]queue.Registration, error) {
 		if err != nil {
 			return nil, err
 		}
+		t := new(turn)
 		for _, r := range list {
 			r.Plugin = name
-			r.Hint = f.s.safeHint(r)
+			r.Hint = f.hint(p, t, r)
 			out = append(out, r)
 		}
 	}

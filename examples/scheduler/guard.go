@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/queue"
 )
 
 // builtin marks the library's own plugins, which neither panic nor block and are called directly.
@@ -17,17 +13,25 @@ type builtin interface{ builtin() }
 // Options.PluginTimeout: its context is cancelled, its answer will be dropped, and the goroutine is left to it.
 func call[T any](f *Framework, ctx context.Context, at Point, p Plugin, run func(context.Context) (T, *Status)) (T, *Status) {
 	began := f.s.metricsNow()
-	var value T
-	var st *Status
-	if _, ok := p.(builtin); ok {
-		value, st = run(ctx)
-	} else if limit := f.s.o.PluginTimeout; limit > 0 {
-		value, st = race(f.s.clock, ctx, limit, at, p, run)
-	} else {
-		value, st = protect(ctx, at, p, run)
-	}
+	value, st := guarded(f.s, ctx, at, p, run)
 	f.pluginDone(at, p, st, began)
 	return value, st
+}
+
+// guarded is call without the metrics.
+func guarded[T any](s *Scheduler, ctx context.Context, at Point, p Plugin, run func(context.Context) (T, *Status)) (T, *Status) {
+	if isBuiltin(p) {
+		return run(ctx)
+	}
+	if limit := s.o.PluginTimeout; limit > 0 {
+		return race(s.clock, ctx, limit, at, p, run)
+	}
+	return protect(ctx, at, p, run)
+}
+
+func isBuiltin(p Plugin) bool {
+	_, ok := p.(builtin)
+	return ok
 }
 
 func protect[T any](ctx context.Context, at Point, p Plugin, run func(context.Context) (T, *Status)) (value T, st *Status) {
@@ -71,57 +75,5 @@ func (f *Framework) notify(ctx context.Context, at Point, p Plugin, run func(con
 	st := f.status(ctx, at, p, func(ctx context.Context) *Status { run(ctx); return nil })
 	if !st.Success() {
 		f.s.report(st.AsError())
-	}
-}
-
-// gate makes a queue's gate of a PreEnqueue plugin.
-func (f *Framework) gate(p PreEnqueuePlugin) queue.Gate {
-	return queue.Gate{Name: p.Name(), Check: func(pod *v1.Pod) queue.GateVerdict {
-		st := f.status(context.Background(), PreEnqueue, p, func(context.Context) *Status { return p.PreEnqueue(pod) })
-		v := queue.GateVerdict{Refuse: !st.Success(), Message: st.Message()}
-		if v.Refuse && !st.Rejected() {
-			v.Err = st.failure()
-		}
-		return v
-	}}
-}
-
-// less returns the queue's order. A plugin that panics or blocks is replaced by PrioritySort from then on.
-func (f *Framework) less() func(a, b *queue.Entry) bool {
-	p := f.queueSort
-	if _, ok := p.(builtin); ok {
-		return p.Less
-	}
-	broken := false
-	return func(a, b *queue.Entry) bool {
-		if broken {
-			return queue.PriorityLess(a, b)
-		}
-		less, st := call(f, context.Background(), QueueSort, p, func(context.Context) (bool, *Status) { return p.Less(a, b), nil })
-		if !st.Success() {
-			broken = true
-			f.s.report(fmt.Errorf("%w; the queue goes on in the order of PrioritySort", st.AsError()))
-			return queue.PriorityLess(a, b)
-		}
-		return less
-	}
-}
-
-// safeHint turns the panic of a hint into an error, which counts as a wish to try again.
-func (s *Scheduler) safeHint(r queue.Registration) queue.Hint {
-	plugin, h := r.Plugin, r.Hint
-	if h == nil {
-		return nil
-	}
-	label := r.Event.String()
-	return func(pod *v1.Pod, old, new any) (wants bool, err error) {
-		began := s.metricsNow()
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("plugin %q panicked in a hint: %v", plugin, r)
-			}
-			s.hinted(plugin, label, began, wants, err)
-		}()
-		return h(pod, old, new)
 	}
 }

@@ -14,48 +14,99 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
+// ways are how a plugin goes wrong.
+var ways = []string{"panics", "blocks", "answers nonsense"}
+
+// spoil makes the plugin go wrong at a point. The channel says that it blocks, which it does until the test ends.
+func (p *probe) spoil(t *testing.T, at Point, how string) (blocked chan struct{}) {
+	blocked = make(chan struct{}, 1)
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	switch how {
+	case "panics":
+		p.do[at] = func() { panic("boom") }
+	case "blocks":
+		p.do[at] = func() { blocked <- struct{}{}; <-release }
+	default:
+		p.answer[at] = NewStatus(42)
+		if at == "PreFlight" {
+			p.preflight = NewStatus(42)
+		}
+	}
+	return blocked
+}
+
+// cutOff does something in which a plugin blocks, and lets its deadline pass.
+func (r *rig) cutOff(blocked chan struct{}, do func()) {
+	done := make(chan struct{})
+	go func() { do(); close(done) }()
+	<-blocked
+	r.clock.advance(r.s.o.PluginTimeout)
+	<-done
+}
+
 // A plugin that panics, blocks or answers with an unknown code, at any point, leaves cache and queue as before: nothing on
-// the nodes, nothing reserved, and the pod in the queue once.
+// the nodes, nothing reserved, and the pod in the queue once. The plugin well again, the next attempt succeeds.
 func TestBadPlugins(t *testing.T) {
-	points := []Point{PreFilter, Filter, PreScore, Score, "Normalize", Reserve, Permit, "PreFlight", PreBind, Bind}
-	for _, at := range points {
-		for _, how := range []string{"panics", "blocks", "answers nonsense"} {
-			t.Run(fmt.Sprintf("%s %s", at, how), func(t *testing.T) {
+	for _, c := range []struct {
+		at      Point
+		place   queue.Place
+		outcome Outcome
+		set     func(p *probe) // what leads there
+	}{
+		{PreFilter, queue.ErrorBackoff, SchedulingError, nil},
+		{Filter, queue.ErrorBackoff, SchedulingError, nil},
+		{"AddPod", queue.ErrorBackoff, SchedulingError, nil},
+		{PostFilter, queue.Unschedulable, Rejected, func(p *probe) { p.answer[Filter] = u("no") }},
+		{PreScore, queue.ErrorBackoff, SchedulingError, nil},
+		{Score, queue.ErrorBackoff, SchedulingError, nil},
+		{"Normalize", queue.ErrorBackoff, SchedulingError, nil},
+		{Reserve, queue.ErrorBackoff, SchedulingError, nil},
+		{"Unreserve", queue.Unschedulable, Rejected, func(p *probe) { p.answer[Reserve] = u("no") }},
+		{Permit, queue.ErrorBackoff, SchedulingError, nil},
+		{"PreFlight", queue.ErrorBackoff, SchedulingError, nil},
+		{PreBind, queue.ErrorBackoff, SchedulingError, nil},
+		{Bind, queue.ErrorBackoff, SchedulingError, nil},
+	} {
+		for _, how := range ways {
+			if c.at == "Unreserve" && how == "answers nonsense" {
+				continue // it answers nothing
+			}
+			t.Run(fmt.Sprintf("%s %s", c.at, how), func(t *testing.T) {
 				_, list := probes(1)
-				release, blocked := make(chan struct{}), make(chan struct{}, 1)
-				t.Cleanup(func() { close(release) })
-				switch how {
-				case "panics":
-					list[0].do[at] = func() { panic("boom") }
-				case "blocks":
-					list[0].do[at] = func() { blocked <- struct{}{}; <-release }
-				default:
-					list[0].answer[at] = NewStatus(42)
-					if at == "PreFlight" {
-						list[0].preflight = NewStatus(42)
-					}
+				if c.set != nil {
+					c.set(list[0])
 				}
+				blocked := list[0].spoil(t, c.at, how)
 				p, reg := on(list, append([]Point{"-"}, every...)...)
 				r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, three())
+				if c.at == "AddPod" { // it is told of pods that are nominated
+					other := identified([]*v1.Pod{pod("other")})[0]
+					r.pods["default/other"] = other
+					r.s.queue.Nominate(other, queue.Nomination{Override: true, Node: "n1"})
+				}
 				x := pod("p")
 				r.add(x)
 				if how == "blocks" {
-					done := make(chan struct{})
-					go func() { r.step(); close(done) }()
-					<-blocked
-					r.clock.advance(time.Second)
-					<-done
+					r.cutOff(blocked, func() { r.step() })
 				} else {
 					r.step()
 				}
-				require.Equal(t, SchedulingError, r.last().Outcome, r.last().Message)
+				require.Equal(t, c.outcome, r.last().Outcome, r.last().Message)
+				said := r.last().Message
+				if c.at == "Unreserve" {
+					require.Len(t, r.errs, 1)
+					said = r.errs[0].Error()
+				}
 				switch how {
 				case "panics":
-					require.Contains(t, r.last().Message, `plugin "A" panicked at`)
+					require.Contains(t, said, `plugin "A" panicked at`)
 				case "blocks":
-					require.Contains(t, r.last().Message, `plugin "A" did not answer at`)
+					require.Contains(t, said, `plugin "A" did not answer at`)
+				default:
+					require.Regexp(t, `unexpected status Code\(42\)|"Code\(42\)", which is unsupported`, said)
 				}
-				require.Equal(t, queue.ErrorBackoff, r.place(x))
+				require.Equal(t, c.place, r.place(x))
 				for _, n := range []string{"n1", "n2", "n3"} {
 					require.Empty(t, r.on(n))
 				}
@@ -65,78 +116,64 @@ func TestBadPlugins(t *testing.T) {
 				require.Empty(t, r.s.binding)
 				var counts queue.Counts
 				r.s.queue.Read(func(q *queue.Queue) { counts = q.Counts() })
-				require.Equal(t, queue.Counts{Backoff: 1}, counts)
+				require.Equal(t, 1, counts.Queued())
+
+				list[0].answer, list[0].do, list[0].preflight = map[Point]*Status{}, map[Point]func(){}, nil
+				r.s.queue.Activate(x)
+				r.step()
+				require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
+				require.Equal(t, "p", r.on("n1")+r.on("n2")+r.on("n3"))
 			})
 		}
 	}
 }
 
-func TestBadPreEnqueue(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		status *Status
-		do     func()
-		err    bool
-	}{
-		{"U gates", u("wait"), nil, false},
-		{"Error gates, and is reported", bad, nil, true},
-		{"Skip gates", NewStatus(Skip), nil, true},
-		{"nonsense gates", NewStatus(42), nil, true},
-		{"a panic gates", nil, func() { panic("boom") }, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+// One that is told of a success cannot spoil it.
+func TestBadPostBind(t *testing.T) {
+	for _, how := range ways[:2] {
+		t.Run(how, func(t *testing.T) {
 			_, list := probes(1)
-			list[0].answer[PreEnqueue], list[0].do[PreEnqueue] = c.status, c.do
-			r := bare(t, list, PreEnqueue)
-			p := pod("p")
-			r.add(p)
-			require.Equal(t, queue.Gated, r.place(p))
-			var e *queue.Entry
-			r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(p) })
-			require.Equal(t, c.err, e.GateErr != nil)
-			require.False(t, r.step())
+			blocked := list[0].spoil(t, PostBind, how)
+			p, reg := on(list, "-", PostBind)
+			r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, three())
+			x := pod("p")
+			r.add(x)
+			if how == "blocks" {
+				r.cutOff(blocked, func() { r.step() })
+			} else {
+				r.step()
+			}
+			require.Equal(t, Scheduled, r.last().Outcome)
+			require.Equal(t, "p", r.on("n1"))
+			require.Equal(t, queue.Nowhere, r.place(x))
+			require.Len(t, r.errs, 1)
 		})
 	}
 }
 
-// sorter orders the queue by name, and can go wrong.
-type sorter struct{ panics bool }
-
-func (s *sorter) Name() string { return "ByName" }
-func (s *sorter) Less(a, b *queue.Entry) bool {
-	if s.panics {
-		panic("boom")
+// What goes wrong in the what-ifs of preemption leaves the victims alone.
+func TestBadWhatIf(t *testing.T) {
+	for _, how := range ways {
+		t.Run(how, func(t *testing.T) {
+			_, list := probes(1)
+			blocked := list[0].spoil(t, "RemovePod", how)
+			p, reg := on(list, PreFilter)
+			low := testkit.Pod("default/low").On("n1").Priority(0).Request("cpu=4").Obj()
+			r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, []*v1.Node{node("n1")}, low)
+			x := testkit.Pod("default/high").Priority(9).Request("cpu=4").Obj()
+			r.add(x)
+			if how == "blocks" {
+				r.cutOff(blocked, func() { r.step() })
+			} else {
+				r.step()
+			}
+			require.Equal(t, Rejected, r.last().Outcome)
+			require.Contains(t, r.last().Message, `running RemovePod on PreFilter plugin "A": `)
+			require.Empty(t, r.deleted)
+			require.Equal(t, "low", r.on("n1"))
+			require.Equal(t, queue.Unschedulable, r.place(x))
+		})
 	}
-	return a.Pod.Name < b.Pod.Name
-}
-
-func TestQueueSort(t *testing.T) {
-	s := &sorter{}
-	profile := Profile{Plugins: Plugins{QueueSort: {Enabled: []PluginRef{{Name: "ByName"}}, Disabled: []string{"*"}}}}
-	r := newRig(t, Options{Profiles: []Profile{profile}, Plugins: Registry{"ByName": func(any, *Handle) (Plugin, error) { return s, nil }}}, three())
-	r.add(pod("b"), pod("a"), pod("c"))
-	r.step()
-	require.Equal(t, "a", r.last().Pod.Name)
-	s.panics = true
-	high := testkit.Pod("default/z").Priority(5).Obj()
-	r.add(high)
-	r.step()
-	require.Equal(t, "z", r.last().Pod.Name, "PrioritySort takes over")
-	require.Len(t, r.errs, 1)
-	require.ErrorContains(t, r.errs[0], `plugin "ByName" panicked at QueueSort: boom`)
-}
-
-// A hint that panics counts as a wish.
-func TestBadHint(t *testing.T) {
-	_, list := probes(1)
-	list[0].answer[Filter] = u("no")
-	list[0].events = []queue.Registration{{Event: queue.NodeAdd, Hint: func(*v1.Pod, any, any) (bool, error) { panic("boom") }}}
-	r := bare(t, list, Filter)
-	p := pod("p")
-	r.add(p).step()
-	require.Equal(t, queue.Unschedulable, r.place(p))
-	r.s.AddNode(node("n4"))
-	require.Equal(t, queue.Backoff, r.place(p))
 }
 
 // A thousand binding cycles side by side: some succeed, some are denied, some wait and are let go, run out of time or are

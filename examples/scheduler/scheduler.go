@@ -93,7 +93,8 @@ type Options struct {
 	MaxBackoff     *time.Duration
 	Leftover       time.Duration
 	// PluginTimeout bounds every call of a plugin that is not the library's; 0 does not. A plugin that does not answer in
-	// time has failed. What it does later should touch nothing but its own.
+	// time has failed. What it does later should touch nothing but its own. While PreEnqueue, Less or a hint is waited for,
+	// the queue stands still.
 	PluginTimeout time.Duration
 	// AssumeTTL drops a pod from the cache whose binding has finished that long ago and was never seen; 0 does not.
 	AssumeTTL time.Duration
@@ -223,6 +224,7 @@ func (s *Scheduler) makeQueue() error {
 		return err
 	}
 	s.queue = NewQueue(q, s.clock, s.moved)
+	s.queue.onError = s.report
 	return nil
 }
 

@@ -1,0 +1,134 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/queue"
+)
+
+// This file guards what the queue calls under its lock: PreEnqueue, Less and hints. A plugin that blocks there holds the
+// queue up, but not for longer than Options.PluginTimeout, and not again for each further pod: until the call that was cut
+// off has ended it is not called any more.
+
+// turn is held by the one call of a plugin that runs.
+type turn struct {
+	mu     sync.Mutex
+	taken  bool
+	missed map[types.UID]*v1.Pod // those that came while it was taken
+}
+
+// take reports whether the plugin may be called about the pod.
+func (t *turn) take(pod *v1.Pod) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.taken {
+		t.taken = true
+		return true
+	}
+	if t.missed == nil {
+		t.missed = map[types.UID]*v1.Pod{}
+	}
+	t.missed[pod.UID] = pod
+	return false
+}
+
+// end gives the turn back and returns the pods that missed it, by name.
+func (t *turn) end() []*v1.Pod {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	missed := slices.SortedFunc(maps.Values(t.missed), compareNames)
+	t.taken, t.missed = false, nil
+	return missed
+}
+
+func busy(at Point, p Plugin) *Status {
+	return AsStatus(fmt.Errorf("plugin %q has not answered an earlier call at %s", p.Name(), at))
+}
+
+// gate makes a queue's gate of a PreEnqueue plugin. Pods that it could not be asked about stay gated, and are tried again
+// when it has answered.
+func (f *Framework) gate(p PreEnqueuePlugin) queue.Gate {
+	ask := func(pod *v1.Pod) *Status {
+		return f.status(context.Background(), PreEnqueue, p, func(context.Context) *Status { return p.PreEnqueue(pod) })
+	}
+	if !isBuiltin(p) {
+		ask = f.inTurn(p, new(turn))
+	}
+	return queue.Gate{Name: p.Name(), Check: func(pod *v1.Pod) queue.GateVerdict {
+		st := ask(pod)
+		v := queue.GateVerdict{Refuse: !st.Success(), Message: st.Message()}
+		if v.Refuse && !st.Rejected() {
+			v.Err = st.failure()
+		}
+		return v
+	}}
+}
+
+func (f *Framework) inTurn(p PreEnqueuePlugin, t *turn) func(pod *v1.Pod) *Status {
+	return func(pod *v1.Pod) *Status {
+		if !t.take(pod) {
+			return busy(PreEnqueue, p)
+		}
+		return f.status(context.Background(), PreEnqueue, p, func(context.Context) *Status {
+			defer func() { f.s.queue.Activate(t.end()...) }() // none while the lock is held
+			return p.PreEnqueue(pod)
+		})
+	}
+}
+
+// less returns the queue's order. A plugin that panics or blocks is replaced by PrioritySort from then on, and the queue
+// is sorted anew.
+func (f *Framework) less() func(a, b *queue.Entry) bool {
+	p := f.queueSort
+	if isBuiltin(p) {
+		return p.Less
+	}
+	broken := false
+	return func(a, b *queue.Entry) bool {
+		if broken {
+			return queue.PriorityLess(a, b)
+		}
+		less, st := call(f, context.Background(), QueueSort, p, func(context.Context) (bool, *Status) { return p.Less(a, b), nil })
+		if !st.Success() {
+			broken = true
+			f.s.queue.disorder = fmt.Errorf("%w; the queue goes on in the order of PrioritySort", st.AsError())
+			return queue.PriorityLess(a, b)
+		}
+		return less
+	}
+}
+
+// hint guards and measures a hint. One that fails in any way counts as a wish to try again.
+func (f *Framework) hint(p Plugin, t *turn, r queue.Registration) queue.Hint {
+	s, h := f.s, r.Hint
+	if h == nil {
+		return nil
+	}
+	label := r.Event.String()
+	return func(pod *v1.Pod, old, new any) (wants bool, err error) {
+		began := s.metricsNow()
+		defer func() { s.hinted(p.Name(), label, began, wants, err) }()
+		if isBuiltin(p) {
+			return h(pod, old, new)
+		}
+		if !t.take(pod) {
+			return true, busy(queueingHint, p).AsError()
+		}
+		wants, st := guarded(s, context.Background(), queueingHint, p, func(context.Context) (bool, *Status) {
+			defer t.end()
+			wants, err := h(pod, old, new)
+			return wants, AsStatus(err)
+		})
+		return wants, st.AsError()
+	}
+}
+
+// queueingHint is where hints are called, in the texts of errors.
+const queueingHint Point = "QueueingHint"
