@@ -71,7 +71,14 @@ func randomRig(t *testing.T, seed uint64, slow bool) *rig {
 		running = append(running, p)
 	}
 	for k := range 5 + r.IntN(20) {
-		waiting = append(waiting, random(fmt.Sprintf("w%02d", k)).Obj())
+		p := random(fmt.Sprintf("w%02d", k)).Obj()
+		if r.IntN(5) == 0 {
+			p.Status.NominatedNodeName = nodes[r.IntN(len(nodes))].Name
+		}
+		if r.IntN(8) == 0 {
+			p.Spec.Affinity = named(nodes[r.IntN(len(nodes))].Name, nodes[r.IntN(len(nodes))].Name)
+		}
+		waiting = append(waiting, p)
 	}
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
@@ -84,6 +91,15 @@ func randomRig(t *testing.T, seed uint64, slow bool) *rig {
 	out := newRig(t, o, nodes, running...)
 	out.s.Set(nil, budget)
 	return out.add(waiting...)
+}
+
+// named is an affinity to nodes by name, for which PreFilter leaves the others out.
+func named(names ...string) *v1.Affinity {
+	var terms []v1.NodeSelectorTerm
+	for _, name := range names {
+		terms = append(terms, v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{name}}}})
+	}
+	return &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: terms}}}
 }
 
 // The plan, with its reuse, and the plugins one by one decide the same: nodes, scores, messages, victims, every move of the
@@ -134,7 +150,7 @@ func strip(list []Result) []string {
 		for _, v := range r.Victims {
 			victims = append(victims, v.Name)
 		}
-		out = append(out, fmt.Sprint(r.Pod.Name, r.Outcome, r.Node, r.Message, r.Nominated, victims, r.Feasible, r.Total))
+		out = append(out, fmt.Sprint(r.Pod.Name, r.Outcome, r.Node, r.Message, r.Nominated, victims, r.Feasible, r.Evaluated, r.Total))
 	}
 	return out
 }

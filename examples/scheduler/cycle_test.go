@@ -161,6 +161,8 @@ func TestNominatedNodeFirst(t *testing.T) { // step 6, trap 11
 	r.add(p).step()
 	require.Equal(t, "A.Filter:n2:0", s.take(), "no search, no scores")
 	require.Equal(t, "n2", r.last().Node)
+	require.Equal(t, 1, r.last().Evaluated)
+	require.Equal(t, 1, r.last().Feasible)
 	require.Zero(t, r.s.next, "the next search begins where it would have")
 
 	q := pod("q")
@@ -168,6 +170,33 @@ func TestNominatedNodeFirst(t *testing.T) { // step 6, trap 11
 	list[0].perPod["q"] = map[Point]*Status{Filter: u("no")}
 	r.add(q).step()
 	require.Equal(t, "A.Filter:n2:1 A.Filter:n1:0 A.Filter:n2:1 A.Filter:n3:0", s.take())
+	require.Equal(t, 3, r.last().Evaluated)
+}
+
+// Where PreFilter plugins left the nominated node out it is tried all the same, and what it says counts.
+func TestNominatedNodeOutside(t *testing.T) {
+	for _, c := range []struct {
+		name, calls, node, message string
+		filter                     *Status
+		evaluated                  int
+	}{
+		{"takes the pod", "A.PreFilter A.Filter:n3:0", "n3", "", nil, 1},
+		{"rejects it", "A.PreFilter A.Filter:n3:0 A.Filter:n1:0", "", "0/3 nodes are available: 1 node(s) didn't satisfy plugin(s) [A], 2 no.", u("no"), 2},
+		{"fails", "A.PreFilter A.Filter:n3:0 A.Filter:n1:0", "", `running "A" filter plugin: broken`, bad, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, list := probes(1)
+			list[0].only, list[0].answer[Filter] = []string{"n1"}, c.filter
+			r := bare(t, list, PreFilter, Filter)
+			p := pod("p")
+			p.Status.NominatedNodeName = "n3"
+			r.add(p).step()
+			require.Equal(t, c.calls, s.take())
+			require.Equal(t, c.node, r.last().Node)
+			require.Equal(t, c.message, r.last().Message)
+			require.Equal(t, c.evaluated, r.last().Evaluated)
+		})
+	}
 }
 
 // The search begins behind the last node looked at.

@@ -176,15 +176,16 @@ func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*
 	if only, narrowed := d.pre.Nodes(); narrowed {
 		candidates = slices.DeleteFunc(slices.Clone(all), func(n *NodeInfo) bool { return !slices.Contains(only, n.Node.Name) })
 	}
-	if name := pod.Status.NominatedNodeName; name != "" {
-		if n := s.nodes.slot[s.snapshot.Slot(name)]; n != nil && slices.Contains(candidates, n) {
-			st := f.runFiltersWithNominated(ctx, state, pod, n, s.queue.NominatedFor(name))
-			if st.Success() {
-				trial := &found{statuses: &NodeStatuses{explicit: map[int]*Status{}}}
-				if nodes, err := s.extenderFilters(ctx, pod, []*NodeInfo{n}, trial); err == nil && len(nodes) == 1 {
-					d.nodes = nodes
-					return d, nil
-				}
+	outside := 0
+	if n := s.nodes.slot[s.snapshot.Slot(pod.Status.NominatedNodeName)]; n != nil && pod.Status.NominatedNodeName != "" {
+		if f.nominatedTakes(ctx, state, pod, n, d) {
+			d.nodes, d.evaluated = []*NodeInfo{n}, 1
+			return d, nil
+		}
+		if st := d.statuses.explicit[n.Slot]; st != nil { // its reasons count even where PreFilter plugins left it out
+			d.statuses.absent = NewStatus(UnschedulableAndUnresolvable, d.pre.Outside(st.Plugin())...)
+			if !slices.Contains(candidates, n) {
+				outside = 1
 			}
 		}
 	}
@@ -213,10 +214,26 @@ func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*
 		}
 	}
 	s.next = (s.next + d.evaluated) % len(all)
+	d.evaluated += outside
 	f.point(Filter, began, Success)
 	var err error
 	d.nodes, err = s.extenderFilters(ctx, pod, d.nodes, d)
 	return d, err
+}
+
+// nominatedTakes tries the pod's nominated node, first and alone. Errors only say that it does not take the pod.
+func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Pod, n *NodeInfo, d *found) bool {
+	st := f.runFiltersWithNominated(ctx, state, pod, n, f.s.queue.NominatedFor(n.Node.Name))
+	if st.Rejected() {
+		d.statuses.explicit[n.Slot] = st
+		d.rejected(st)
+	}
+	if !st.Success() {
+		return false
+	}
+	trial := &found{statuses: &NodeStatuses{explicit: map[int]*Status{}}}
+	left, err := f.s.extenderFilters(ctx, pod, []*NodeInfo{n}, trial)
+	return err == nil && len(left) == 1
 }
 
 // message is the text of an attempt that found no node, but for the PostFilter plugins' part.

@@ -46,10 +46,7 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	api.s, err = New(snapshot, Options{
 		Client: api, Clock: clock, PercentageOfNodesToScore: 100, Go: func(task func()) { task() },
 		OnResult: func(r Result) {
-			line := fmt.Sprintf("%s %s %s, total %d: %s", r.Pod.Name, r.Outcome, r.Node, r.Total, r.Message)
-			if r.Pod.Status.NominatedNodeName == "" { // with a nominated node the search may end before it begins
-				line += fmt.Sprintf(" (%d of %d)", r.Feasible, r.Evaluated)
-			}
+			line := fmt.Sprintf("%s %s %s, total %d: %s (%d of %d)", r.Pod.Name, r.Outcome, r.Node, r.Total, r.Message, r.Feasible, r.Evaluated)
 			for _, v := range r.Victims {
 				line += " -" + v.Name
 			}
