@@ -318,7 +318,8 @@ func (w *world) change(old *v1.Pod) *v1.Pod {
 func (w *world) subset(names ...string) []string {
 	bits := w.N(256)
 	if len(names) > 8 { // few of many
-		bits = w.N(1<<16) & w.N(1<<16)
+		a, b := w.N(1<<16), w.N(1<<16)
+		bits = a & b
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return bits>>slices.Index(names, n)&1 == 0 })
 }

@@ -1,0 +1,244 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	realqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	intree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/queue"
+)
+
+// withoutHint are the registrations for which the real plugins give no hint.
+var withoutHint = map[string][]queue.Resource{
+	"NodeName":           {queue.Node},
+	"NodePorts":          {queue.Node},
+	"VolumeRestrictions": {queue.Node},
+	"NodeVolumeLimits":   {queue.CSINode}, // for its addition; there is one for its update
+	"VolumeBinding":      {queue.Node, queue.PersistentVolume},
+	"VolumeZone":         {queue.Node},
+	"DynamicResources":   {queue.Node, queue.DeviceClass, queue.ResourceSlice},
+}
+
+// TestRegistrations holds podberth's table against what every plugin of the in-tree registry says for itself: whether it
+// registers events, for which resources and actions, and which of them come with a hint. A plugin that podberth does not
+// know, or one that can reject and registers nothing, fails it.
+func TestRegistrations(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	profile, err := real.DefaultProfile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := real.New(ctx, profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string][]queue.Event{}
+	for _, r := range append(queue.DefaultEvents(), queue.GangEvents()...) {
+		ours[r.Plugin] = append(ours[r.Plugin], r.Event)
+	}
+	known := 0
+	for _, name := range slices.Sorted(maps.Keys(intree.NewInTreeRegistry())) {
+		p, err := s.Plugin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := p.(fwk.EnqueueExtensions)
+		if !ok {
+			if rejects(p) || ours[name] != nil {
+				t.Errorf("%s registers nothing: can it reject? %v; podberth registers %v", name, rejects(p), ours[name])
+			}
+			continue
+		}
+		known++
+		list, err := e.EventsToRegister(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var theirs []queue.Event
+		var none []queue.Resource
+		for _, r := range list {
+			theirs = append(theirs, queue.Event{Resource: queue.Resource(r.Event.Resource), Action: queue.Action(r.Event.ActionType), Label: r.Event.CustomLabel})
+			if r.QueueingHintFn == nil {
+				none = append(none, queue.Resource(r.Event.Resource))
+			}
+		}
+		if a, b := sorted(theirs), sorted(ours[name]); !slices.Equal(a, b) {
+			t.Errorf("%s registers %v, in podberth %v", name, a, b)
+		}
+		if a, b := sorted(none), sorted(withoutHint[name]); !slices.Equal(a, b) {
+			t.Errorf("%s has no hint for %v, want %v", name, a, b)
+		}
+	}
+	if known != len(ours) {
+		t.Errorf("%d plugins register events, in podberth %d", known, len(ours))
+	}
+}
+
+func sorted[T any](list []T) (out []string) {
+	for _, x := range list {
+		out = append(out, fmt.Sprintf("%+v", x))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// rejects reports whether a plugin is asked at a point where it may refuse a pod.
+func rejects(p fwk.Plugin) bool {
+	_, enqueue := p.(fwk.PreEnqueuePlugin)
+	_, preFilter := p.(fwk.PreFilterPlugin)
+	_, filter := p.(fwk.FilterPlugin)
+	_, reserve := p.(fwk.ReservePlugin)
+	_, permit := p.(fwk.PermitPlugin)
+	return enqueue || preFilter || filter || reserve || permit
+}
+
+// mute is a filter that does not say what its pods wait for.
+type mute struct{}
+
+func (mute) Name() string { return "Mute" }
+
+func (mute) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status { return nil }
+
+// The resources of events that arrive, and their actions.
+var (
+	resources = []fwk.EventResource{"AssignedPod", "UnschedulablePod", fwk.Pod, fwk.Node, fwk.PersistentVolume, fwk.PersistentVolumeClaim, fwk.CSINode,
+		fwk.CSIDriver, fwk.VolumeAttachment, fwk.CSIStorageCapacity, fwk.StorageClass, fwk.ResourceClaim, fwk.ResourceSlice, fwk.DeviceClass,
+		fwk.PodGroup, fwk.WildCard, "foos.v1.example.com"}
+	actions = append(bits(fwk.All), fwk.Update, fwk.All, fwk.Add|fwk.UpdateNodeLabel, fwk.Delete|fwk.UpdatePodLabel)
+)
+
+func bits(mask fwk.ActionType) (out []fwk.ActionType) {
+	for bit := fwk.ActionType(1); bit <= mask; bit <<= 1 {
+		out = append(out, bit)
+	}
+	return out
+}
+
+// TestEveryEventForEveryPlugin lets each plugin reject a pod and sends each event, in a default scheduler with a plugin and
+// an extender besides that register nothing. Hints get objects that none of them understands, an error, which counts as
+// Queue: what is seen is which registrations are in force, those included that the scheduler adds of its own accord.
+func TestEveryEventForEveryPlugin(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	profile, err := real.DefaultProfile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugins := profile.Plugins.DeepCopy()
+	plugins.Filter.Enabled = append(plugins.Filter.Enabled, config.Plugin{Name: "Mute"})
+	profile.Plugins = plugins
+	registry := frameworkruntime.Registry{"Mute": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return mute{}, nil }}
+	s, err := real.New(ctx, profile, scheduler.WithFrameworkOutOfTreeRegistry(registry),
+		scheduler.WithExtenders(config.Extender{URLPrefix: "http://localhost", FilterVerb: "filter"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := queue.DefaultEvents()
+	rejectors := []string{"Mute", "Extender", "Unheard"}
+	for _, name := range rejectors[:2] {
+		events = append(events, queue.UnregisteredEvents(name)...)
+	}
+	for i, r := range events {
+		if r.Plugin != "DefaultPreemption" {
+			events[i].Hint = func(*v1.Pod, any, any) (bool, error) { return false, errors.New("not understood") }
+		}
+		if !slices.Contains(rejectors, r.Plugin) {
+			rejectors = append(rejectors, r.Plugin)
+		}
+	}
+	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{"default-scheduler": {Events: events}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := s.Sched.SchedulingQueue.(*realqueue.PriorityQueue)
+	pod := &v1.Pod{}
+	pod.Namespace, pod.Name, pod.UID, pod.Spec.SchedulerName = "default", "a", "a", "default-scheduler"
+	woken := map[string]int{}
+	for _, rejector := range rejectors {
+		for _, resource := range resources {
+			for _, action := range actions {
+				e := fwk.ClusterEvent{Resource: resource, ActionType: action}
+				real, err := wakes(ctx, theirs, pod, rejector, e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := wakesHere(q, pod, rejector, ours(e))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if real != got {
+					t.Errorf("%s, %s with mask %d: does it wake? real %v, podberth %v", rejector, resource, action, real, got)
+				}
+				if real && !ours(e).IsWildcard() {
+					woken[rejector]++
+				}
+			}
+		}
+	}
+	for _, rejector := range rejectors {
+		if want := rejector != "Unheard" && rejector != "DefaultPreemption"; (woken[rejector] > 0) != want {
+			t.Errorf("%s: %d events wake it", rejector, woken[rejector])
+		}
+	}
+	if mute := woken["Mute"]; mute != woken["Extender"] || mute < 100 {
+		t.Errorf("%d events wake the plugin without registrations, %d the extender's pods", mute, woken["Extender"])
+	}
+	t.Logf("%d rejectors, %d events each; waking ones: %v", len(rejectors), len(resources)*len(actions), woken)
+}
+
+// nonsense is an object that no hint understands.
+type nonsense struct{}
+
+// wakes reports whether an event moves a pod that the plugin rejected. The queue is empty before and after.
+func wakes(ctx context.Context, q *realqueue.PriorityQueue, pod *v1.Pod, rejector string, e fwk.ClusterEvent) (bool, error) {
+	log := klog.Background()
+	q.Add(ctx, pod)
+	info, err := q.Pop(log)
+	if err != nil {
+		return false, err
+	}
+	info.UnschedulablePlugins.Insert(rejector)
+	if err := q.AddUnschedulableIfNotPresent(log, info, q.SchedulingCycle()); err != nil {
+		return false, err
+	}
+	if len(q.UnschedulablePods()) != 1 {
+		return false, fmt.Errorf("%s: the rejected pod does not wait", rejector)
+	}
+	q.MoveAllToActiveOrBackoffQueue(log, e, nonsense{}, nonsense{}, nil)
+	woken := len(q.UnschedulablePods()) == 0
+	q.Delete(pod)
+	return woken, nil
+}
+
+// wakesHere is wakes of podberth's queue.
+func wakesHere(q *queue.Queue, pod *v1.Pod, rejector string, e queue.Event) (bool, error) {
+	if _, err := q.Add(pod, noon); err != nil {
+		return false, err
+	}
+	entry, _ := q.Pop(noon)
+	if _, err := q.Return(entry, queue.Failure{Unschedulable: []string{rejector}}, noon); err != nil {
+		return false, err
+	}
+	if q.Counts().Unschedulable != 1 {
+		return false, fmt.Errorf("%s: podberth does not let the rejected pod wait", rejector)
+	}
+	q.Move(queue.Change{Event: e, Old: nonsense{}, New: nonsense{}}, noon)
+	woken := q.Counts().Unschedulable == 0
+	q.Delete(pod)
+	return woken, nil
+}
