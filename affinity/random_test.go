@@ -3,6 +3,7 @@ package affinity_test
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,7 +202,8 @@ func testRandom(t *testing.T, data []byte) {
 	}
 }
 
-// requireSignatures: nodes of equal signature have the same verdict and score.
+// requireSignatures: nodes of equal signature have the same verdict and score, and the slots with a count in their signature are
+// listed.
 func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 	t.Helper()
 	seen := map[string]int{}
@@ -212,6 +214,18 @@ func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 			require.Equal(t, s.Raw(j), s.Raw(i))
 		}
 		seen[sig] = i
+	}
+	slots, counted := s.AppendCountedSlots(nil), s.AppendCounted(nil)
+	for i := range w.nodes {
+		has, numbers := false, s.AppendSignature(nil, i)
+		for _, c := range counted {
+			if !c {
+				numbers = numbers[1:]
+				continue
+			}
+			has, numbers = has || numbers[0] > 0 || numbers[1] != 0 || numbers[2] != 0, numbers[3:]
+		}
+		require.Equal(t, has, slices.Contains(slots, int32(i)), "slot %d", i)
 	}
 }
 

@@ -174,6 +174,23 @@ func (s *State) AppendSignature(dst []int32, i int) []int32 {
 	return dst
 }
 
+// AppendCountedSlots appends the slots that have a count other than 0 in their signature, some of them more than once.
+// O(nodes) for each key that no two nodes share.
+func (s *State) AppendCountedSlots(dst []int32) []int32 {
+	for k := range s.columns {
+		col := &s.columns[k]
+		if !col.unique {
+			continue
+		}
+		for i, d := range col.ids {
+			if d >= 0 && (at(col.affinity, d) != 0 || at(col.anti, d) != 0 || at(col.existing, d) != 0 || at(col.score, d) != 0) {
+				dst = append(dst, int32(i))
+			}
+		}
+	}
+	return dst
+}
+
 // Dynamic reports whether verdict or raw score of a slot can change by events on other slots: when nodes share a domain of
 // one of the keys, or by the rule for the first pod of a group. An event that adds a key (AppendKeys) must be treated as
 // a change of every slot.

@@ -93,7 +93,7 @@ func (s *shape) blank(ints []int32) {
 	}
 }
 
-// build looks at every node.
+// build looks at every node with a count.
 func (x *exceptions) build(s *shape) {
 	*x = exceptions{group: x.group[:0], where: x.where[:0], groups: x.groups[:0], inBase: x.inBase[:0], sign: x.sign}
 	for _, m := range s.marks {
@@ -108,9 +108,24 @@ func (x *exceptions) build(s *shape) {
 	for i := range n {
 		x.group[i], x.where[i] = -1, -1
 	}
-	for _, i := range s.reuse.plan.order() {
-		x.move(s, int32(i))
+	for _, i := range s.countedSlots(s.reuse.slots[:0]) {
+		x.move(s, i)
 	}
+}
+
+// countedSlots appends the slots that counted holds for, and maybe others.
+func (s *shape) countedSlots(dst []int32) []int32 {
+	if s.hard != nil {
+		dst = s.hard.AppendCountedSlots(dst)
+	}
+	if s.soft != nil {
+		dst = s.soft.AppendCountedSlots(dst)
+	}
+	if s.pods != nil {
+		dst = s.pods.AppendCountedSlots(dst)
+	}
+	s.reuse.slots = dst
+	return dst
 }
 
 // move puts a slot where its signature belongs.

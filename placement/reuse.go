@@ -53,6 +53,7 @@ type reuse struct {
 	raw, add         []int64
 	names            []string
 	which            []uint64
+	slots            []int32
 }
 
 // nodeChange is a node whose object was replaced.

@@ -126,7 +126,9 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 
 // Pods that differ in a label nobody selects share a shape, until a running pod's term selects it.
 func TestSharedShapes(t *testing.T) {
-	pod := func(name, label string) *v1.Pod { return testkit.Pod(name).Labels("pod=" + label).Request("cpu=1").Obj() }
+	pod := func(name, label string) *v1.Pod {
+		return testkit.Pod(name).Labels("pod=" + label).Request("cpu=1").Obj()
+	}
 	keepsAway := func(name, label string) *v1.Pod {
 		return testkit.Pod(name).Labels("pod=guard").RequireApart(v1.LabelHostname, "pod="+label).Request("cpu=2").Obj()
 	}

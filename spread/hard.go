@@ -279,6 +279,23 @@ func (s *HardState) AppendCounted(dst []bool) []bool {
 	return dst
 }
 
+// AppendCountedSlots appends the slots that have a count other than 0 in their signature, some of them more than once.
+// O(nodes) for each key of which every node has its own value.
+func (s *HardState) AppendCountedSlots(dst []int32) []int32 {
+	for k := range s.cols {
+		col := &s.cols[k]
+		if !col.unique {
+			continue
+		}
+		for i, d := range col.ids {
+			if d >= 0 && col.counts[d] != 0 {
+				dst = append(dst, int32(i))
+			}
+		}
+	}
+	return dst
+}
+
 // Clone returns a copy that moves on its own. O(domains).
 func (s *HardState) Clone() *HardState {
 	out := *s

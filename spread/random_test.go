@@ -123,6 +123,25 @@ func compareSoft(t testing.TB, w world, got, want *SoftState) {
 	}
 }
 
+// checkCountedSlots: the slots with a count in their signature are listed, and no others but ignored ones.
+func checkCountedSlots(t testing.TB, nodes []int, s interface {
+	AppendCounted([]bool) []bool
+	AppendSignature([]int32, int) []int32
+	AppendCountedSlots([]int32) []int32
+}, ignored func(int) bool) {
+	counted, slots := s.AppendCounted(nil), s.AppendCountedSlots(nil)
+	for _, i := range nodes {
+		has := false
+		for k, n := range s.AppendSignature(nil, i) {
+			has = has || counted[k] && n > 0
+		}
+		listed := slices.Contains(slots, int32(i))
+		if has != listed && (has || ignored == nil || !ignored(i)) {
+			t.Errorf("slot %d: a count in its signature: %v, listed: %v", i, has, listed)
+		}
+	}
+}
+
 // checkSignatures: equal signatures mean equal verdicts and raw scores, a pass over one node of each group is a pass over
 // all, and events elsewhere leave a signature alone.
 func checkSignatures(t testing.TB, w world) {
@@ -149,6 +168,8 @@ func checkSignatures(t testing.TB, w world) {
 		ss.See(g.rep, g.n)
 	}
 	ss.Weigh()
+	checkCountedSlots(t, nodes, hs, nil)
+	checkCountedSlots(t, nodes, ss, ss.Ignored)
 	before := map[int]string{}
 	for j, i := range nodes {
 		g := groups[sign(i)]

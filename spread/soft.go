@@ -280,6 +280,23 @@ func (s *SoftState) AppendCounted(dst []bool) []bool {
 	return dst
 }
 
+// AppendCountedSlots appends the slots that have a count other than 0 in their signature, and maybe ignored ones, some of them
+// more than once. O(nodes) for each key with counts of nodes.
+func (s *SoftState) AppendCountedSlots(dst []int32) []int32 {
+	for k := range s.cols {
+		col := &s.cols[k]
+		if !col.hostname && !col.unique {
+			continue
+		}
+		for i, d := range col.ids {
+			if d >= 0 && (col.hostname && col.counts[i] != 0 || !col.hostname && col.counts[d] != 0) {
+				dst = append(dst, int32(i))
+			}
+		}
+	}
+	return dst
+}
+
 // Normalize turns the raw score of a node that is not ignored into 0..100, where more is better; lo and hi are the smallest
 // and largest raw score of those nodes. 100 when hi is 0 or less; otherwise 100 * (hi + lo - raw) / hi in integers: the
 // best node gets 100, and the worst 0 only if lo is 0.
