@@ -91,6 +91,11 @@ func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
 		return nil, err
 	}
 	for _, at := range Points() {
+		if err := f.check(at, sets[at]); err != nil {
+			return nil, err
+		}
+	}
+	for _, at := range Points() {
 		if err := f.list(at, sets[at], sets[MultiPoint]); err != nil {
 			return nil, err
 		}
@@ -100,6 +105,9 @@ func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
 	}
 	if len(f.bind) == 0 {
 		return nil, fmt.Errorf("at least one bind plugin is needed for profile with scheduler name %q", f.name)
+	}
+	if err := f.weigh(sets[Score], sets[MultiPoint]); err != nil {
+		return nil, fmt.Errorf("score plugins: %w", err)
 	}
 	return f, f.makePlan()
 }
@@ -126,16 +134,23 @@ func (f *Framework) makePlugins(sets Plugins, args map[string]any, r Registry) e
 	return nil
 }
 
-// list works out the plugins of one point.
-func (f *Framework) list(at Point, own, multi PluginSet) error {
-	for _, p := range own.Enabled {
-		if f.plugins[p.Name] == nil {
+// check looks at what a point lists itself.
+func (f *Framework) check(at Point, own PluginSet) error {
+	for k, p := range own.Enabled {
+		switch {
+		case f.plugins[p.Name] == nil:
 			return fmt.Errorf("%sPlugin %q does not exist", at, p.Name)
-		}
-		if !implements(at, f.plugins[p.Name]) {
+		case !implements(at, f.plugins[p.Name]):
 			return fmt.Errorf("plugin %q does not extend %sPlugin plugin", p.Name, at)
+		case slices.ContainsFunc(own.Enabled[:k], func(q PluginRef) bool { return q.Name == p.Name }):
+			return registered(p.Name, at)
 		}
 	}
+	return nil
+}
+
+// list works out the plugins of one point.
+func (f *Framework) list(at Point, own, multi PluginSet) error {
 	for _, p := range multi.Enabled {
 		if f.plugins[p.Name] == nil {
 			return fmt.Errorf("%sPlugin %q does not exist", PreFilter, p.Name)
@@ -145,20 +160,6 @@ func (f *Framework) list(at Point, own, multi PluginSet) error {
 	if err != nil {
 		return err
 	}
-	for k := range refs {
-		if at != Score {
-			refs[k].Weight = 0
-			continue
-		}
-		if refs[k].Weight == 0 {
-			refs[k].Weight = multi.weight(refs[k].Name)
-		}
-	}
-	if at == Score {
-		if err := checkWeights(refs); err != nil {
-			return fmt.Errorf("score plugins: %w", err)
-		}
-	}
 	f.lists[at] = refs
 	for _, ref := range refs {
 		f.enlist(at, ref)
@@ -166,14 +167,14 @@ func (f *Framework) list(at Point, own, multi PluginSet) error {
 	return nil
 }
 
-// weight returns the weight that the set gives a plugin, 1 where it says none.
-func (s PluginSet) weight(name string) int64 {
-	for _, p := range s.Enabled {
-		if p.Name == name && p.Weight != 0 {
-			return p.Weight
-		}
+// weigh gives the scores their weights.
+func (f *Framework) weigh(own, multi PluginSet) error {
+	weights, err := weights(own, multi, func(name string) bool { return implements(Score, f.plugins[name]) })
+	for k := range f.score {
+		name := f.score[k].Name()
+		f.score[k].weight, f.lists[Score][k].Weight = weights[name], weights[name]
 	}
-	return 1
+	return err
 }
 
 func implements(at Point, p Plugin) bool {
@@ -225,7 +226,7 @@ func (f *Framework) enlist(at Point, ref PluginRef) {
 	case PreScore:
 		f.preScore = append(f.preScore, p.(PreScorePlugin))
 	case Score:
-		f.score = append(f.score, weighted{p.(ScorePlugin), ref.Weight})
+		f.score = append(f.score, weighted{ScorePlugin: p.(ScorePlugin)})
 	case Reserve:
 		f.reserve = append(f.reserve, p.(ReservePlugin))
 	case Permit:
@@ -239,10 +240,12 @@ func (f *Framework) enlist(at Point, ref PluginRef) {
 	}
 }
 
-// Placement returns the profile's filters and scores as far as they are the library's: what can be explained.
+// Placement returns the profile's filters and scores as far as they are the library's: what can be explained. A plan of it
+// refuses negative weights.
 func (f *Framework) Placement() placement.Profile { return f.placement }
 
-// makePlan makes the plan of a profile whose filters and scores are all the library's own and stand in one order.
+// makePlan makes the plan of a profile whose filters and scores are all the library's own and stand in one order. A plan
+// has no negative weights.
 func (f *Framework) makePlan() (err error) {
 	f.placement = placement.Profile{SchedulerName: f.name, Sampling: f.sampling}
 	whole := subsequence(f.preFilter, f.filter) && f.scoresArePrepared()
@@ -256,9 +259,13 @@ func (f *Framework) makePlan() (err error) {
 	}
 	for _, w := range f.score {
 		l, ok := w.ScorePlugin.(libraryScore)
-		if !ok {
+		if !ok || w.weight < 0 {
 			whole = false
-		} else if s := l.libraryScore(); s != nil {
+		}
+		if !ok {
+			continue
+		}
+		if s := l.libraryScore(); s != nil {
 			f.placement.Scores = append(f.placement.Scores, placement.Weighted{Plugin: s, Weight: w.weight})
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/score"
 )
 
 // Profile is what one spec.schedulerName means, as data: which plugins run where, and their arguments. It says what
@@ -73,8 +75,11 @@ func merge(defaults, changes PluginSet) PluginSet {
 			if slices.Contains(changes.Disabled, d.Name) {
 				continue
 			}
-			if k := slices.IndexFunc(changes.Enabled, func(p PluginRef) bool { return p.Name == d.Name }); k >= 0 {
-				d, used[k] = changes.Enabled[k], true
+			for k := len(changes.Enabled) - 1; k >= 0; k-- {
+				if changes.Enabled[k].Name == d.Name {
+					d, used[k] = changes.Enabled[k], true
+					break
+				}
 			}
 			out.Enabled = append(out.Enabled, d)
 		}
@@ -98,57 +103,65 @@ func (p Profile) merged() Plugins {
 	return out
 }
 
-// expand returns the plugins that run at a point, in order: those listed there that multiPoint has too, then the others of
-// multiPoint, then the others listed there. fits reports whether a plugin of multiPoint has this point.
+// expand returns the plugins that run at a point, in order: those listed there that multiPoint has too and that are not
+// disabled there, then the others of multiPoint, then the others listed there. fits reports whether a plugin of multiPoint
+// has this point.
 func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]PluginRef, error) {
-	var front, rest []PluginRef
-	seen := map[string]bool{}
+	all := slices.Contains(own.Disabled, "*")
+	var front, middle, rest []PluginRef
 	for _, p := range own.Enabled {
-		if seen[p.Name] {
-			return nil, registered(p.Name, at)
-		}
-		seen[p.Name] = true
-		if slices.ContainsFunc(multi.Enabled, func(m PluginRef) bool { return m.Name == p.Name }) && !slices.Contains(own.Disabled, "*") {
-			front = append(front, p)
+		if !all && multi.enables(p.Name) && !slices.Contains(own.Disabled, p.Name) {
+			front = append(front, PluginRef{Name: p.Name})
 		} else {
-			rest = append(rest, p)
+			rest = append(rest, PluginRef{Name: p.Name})
 		}
 	}
-	if slices.Contains(own.Disabled, "*") {
+	if all {
 		return rest, nil
 	}
 	listed := map[string]bool{}
 	for _, p := range multi.Enabled {
-		if seen[p.Name] || slices.Contains(own.Disabled, p.Name) || !fits(p.Name) {
+		if own.enables(p.Name) || slices.Contains(own.Disabled, p.Name) || !fits(p.Name) {
 			continue
 		}
 		if listed[p.Name] {
 			return nil, registered(p.Name, at)
 		}
 		listed[p.Name] = true
-		front = append(front, p)
+		middle = append(middle, PluginRef{Name: p.Name})
 	}
-	return append(front, rest...), nil
+	return slices.Concat(front, middle, rest), nil
+}
+
+func (s PluginSet) enables(name string) bool {
+	return slices.ContainsFunc(s.Enabled, func(p PluginRef) bool { return p.Name == name })
 }
 
 func registered(name string, at Point) error {
 	return fmt.Errorf("plugin %q already registered as %q", name, string(at)+"Plugin")
 }
 
-// checkWeights refuses weights with which a total could leave int64, which negative ones count as.
-func checkWeights(list []PluginRef) error {
+// weights returns the factor of each score: that of its first entry in the point's list, else in multiPoint; 0 is 1. The
+// error says that a total could leave int64, which v1.36 also says of a sum of weights, in this order and disabled plugins
+// included, that is below 0 before the last one: a negative weight passes only if nothing comes after it.
+func weights(own, multi PluginSet, fits func(name string) bool) (map[string]int64, error) {
+	out := map[string]int64{}
 	sum := int64(0)
-	for _, p := range list {
+	for _, p := range slices.Concat(own.Enabled, multi.Enabled) {
+		if _, ok := out[p.Name]; ok || !fits(p.Name) {
+			continue
+		}
 		w := p.Weight
 		if w == 0 {
 			w = 1
 		}
-		if w < 0 || w > math.MaxInt64/100 || sum > math.MaxInt64-w*100 {
-			return errors.New("total score of Score plugins could overflow")
+		if sum < 0 || w > (math.MaxInt64-sum)/score.MaxScore || w < math.MinInt64/score.MaxScore {
+			return nil, errors.New("total score of Score plugins could overflow")
 		}
-		sum += w * 100
+		sum += w * score.MaxScore
+		out[p.Name] = w
 	}
-	return nil
+	return out, nil
 }
 
 func checkProfiles(profiles []Profile) error {

@@ -125,6 +125,22 @@ func TestConfiguredPlugins(t *testing.T) {
 	}
 }
 
+// A negative weight turns a score around, where kube-scheduler accepts one. There is no plan with it, so nothing to explain.
+func TestNegativeWeight(t *testing.T) {
+	const lists = "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: DefaultBinder}, {name: NodeResourcesFit, weight: %s}]}}}]\n"
+	for weight, node := range map[string]string{"1": "empty", "-1": "half"} {
+		file := configFile(t, configHead+strings.Replace(lists, "%s", weight, 1))
+		code, out, errs := simulate(t, twoNodes, "-f", "-", "-o", "json", "-config", file)
+		require.Zero(t, code, errs)
+		require.Equal(t, node, placed(t, out)["default/web"], "weight %s", weight)
+	}
+	file := configFile(t, configHead+strings.Replace(lists, "%s", "-1", 1))
+	code, out, errs := simulate(t, twoNodes, "-f", "-", "-o", "json", "-detail", "-config", file)
+	require.Equal(t, exitBadInput, code)
+	require.Empty(t, out)
+	require.Contains(t, errs, "simulate: scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1\n")
+}
+
 // Extenders are asked, but not to bind.
 func TestConfiguredExtenders(t *testing.T) {
 	var asked atomic.Int64
