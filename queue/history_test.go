@@ -40,7 +40,7 @@ func TestHistory(t *testing.T) {
 			require.Equal(t, noon, x.Timestamp)
 		})
 	}
-	t.Run("the end of a backoff keeps the time, a return renews it", func(t *testing.T) {
+	t.Run("the end of a backoff keeps the time and a return renews it", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")
 		r.event(NodeAdd)

@@ -114,11 +114,92 @@ func TestQuestions(t *testing.T) {
 		r.is(Unschedulable, "podA")
 		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodDelete"], Old: podB}, r.now)
 		r.is(Backoff, "podA")
+
+		for _, name := range []string{"AssignedPodDelete", "NodeAdd", "NodeAllocatableChange"} { // what the plugin waits for
+			r := counterRig(t)
+			r.add("podA")
+			r.pop()
+			r.giveBack("podA", "Fit")
+			r.event(NamedEventsV128()[name])
+			r.is(Backoff, "podA")
+		}
+
+		r = newRig(t, Options{Profiles: DefaultProfiles()})
+		r.try("NodeResourcesFit", "podA")
+		for _, e := range PodUpdateEvents(podB, changed) {
+			r.q.Move(Change{Event: e, Old: podB, New: changed}, r.now)
+		}
+		r.is(Unschedulable, "podA")
+		r.event(Event{AssignedPod, UpdatePodScaleDown, ""})
+		r.is(Backoff, "podA")
 	})
 	t.Run("8 no duplicates", func(t *testing.T) {
 		r := counterRig(t)
 		r.add("a", "a", "a")
 		require.Equal(t, 1, r.q.Counts().Queued())
+		for _, rests := range []bool{false, true} { // nor beside a pod that waits or rests
+			r.pop()
+			if rests {
+				r.event(NodeAdd)
+			}
+			r.giveBack("a", "Fit")
+			require.Equal(t, 1, r.q.Counts().Queued())
+			r.add("a")
+			require.Equal(t, Counts{Active: 1}, r.q.Counts())
+		}
+	})
+}
+
+// What the article asks and answers while it designs the queue.
+func TestDesignQuestions(t *testing.T) {
+	t.Run("first attempts are made at once", func(t *testing.T) {
+		r := counterRig(t)
+		require.Equal(t, []string{"default/a: nowhere -> active (UnschedulablePodAdd)"}, lines(r.add("a")))
+		require.Equal(t, "a", r.pop())
+	})
+	t.Run("a failed pod rests and waits for a change", func(t *testing.T) {
+		r := counterRig(t)
+		r.add("a")
+		r.pop()
+		r.giveBack("a", "NodeAffinity")
+		r.event(Event{PersistentVolume, Add, ""})
+		r.is(Unschedulable, "a")
+		r.event(NodeAdd)
+		r.is(Backoff, "a")
+	})
+	t.Run("what if nobody gives an order", func(t *testing.T) {
+		r := counterRig(t)
+		r.pods["hi"] = testkit.Pod("hi").Priority(1).Obj()
+		r.add("first", "second", "hi")
+		require.Equal(t, []string{"hi", "first", "second"}, []string{r.pop(), r.pop(), r.pop()})
+	})
+	t.Run("memory is short and a node comes", func(t *testing.T) {
+		r := counterRig(t)
+		r.pods["podA"] = testkit.Pod("podA").Request("memory=10Gi").Obj()
+		r.add("podA")
+		r.pop()
+		r.giveBack("podA", "Fit")
+		r.at(time.Minute)
+		require.Equal(t, []string{"default/podA: unschedulable -> active (NodeAdd, Fit)"}, lines(r.event(NamedEventsV128()["NodeAdd"])))
+	})
+	t.Run("how are events and pods linked", func(t *testing.T) { // by the plugins that registered the one and rejected the other
+		for event, woken := range map[string][]string{
+			"NodeAdd": {"fit", "affinity", "custom"}, "NodeLabelChange": {"fit", "affinity", "custom"}, "AssignedPodDelete": {"fit", "custom"},
+			"NodeTaintChange": {"fit", "custom"}, "CSINodeAdd": {"custom"}, "CSIDriverAdd": nil, "UnschedulableTimeout": {"fit", "affinity", "custom", "nobody"},
+		} {
+			r := counterRig(t)
+			for pod, plugin := range map[string]string{"fit": "Fit", "affinity": "NodeAffinity", "custom": "Custom", "nobody": "Nobody"} {
+				r.add(pod)
+				require.Equal(t, pod, r.pop())
+				r.giveBack(pod, plugin)
+			}
+			r.at(time.Minute)
+			var got []string
+			for _, m := range r.event(NamedEventsV128()[event]) {
+				got = append(got, m.Pod.Name)
+			}
+			require.ElementsMatch(t, woken, got, event)
+		}
 	})
 }
 

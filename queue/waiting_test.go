@@ -172,7 +172,7 @@ func TestWaiting(t *testing.T) {
 		r.is(Backoff, "a")
 		r.is(Unschedulable, "b")
 	})
-	t.Run("hints see the queued version, at a return the refreshed one", func(t *testing.T) {
+	t.Run("hints see the queued version and at a return the refreshed one", func(t *testing.T) {
 		var seen []*v1.Pod
 		var objects []any
 		hint := func(p *v1.Pod, old, new any) (bool, error) {
