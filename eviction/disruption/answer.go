@@ -14,11 +14,13 @@ func (d *Decision) StatusObject() metav1.Status {
 	if d.Allowed() {
 		s.Status = metav1.StatusSuccess
 	}
-	if d.Cause != "" || d.RetryAfterSeconds != 0 {
-		s.Details = &metav1.StatusDetails{RetryAfterSeconds: d.RetryAfterSeconds}
-		if d.Cause != "" {
-			s.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: d.Cause}}
-		}
+	details := d.about
+	details.RetryAfterSeconds = d.RetryAfterSeconds
+	if d.Cause != "" {
+		details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: d.Cause}}
+	}
+	if details.Name+string(details.Kind) != "" || details.Causes != nil || details.RetryAfterSeconds != 0 {
+		s.Details = &details
 	}
 	return s
 }

@@ -62,6 +62,8 @@ type Decision struct {
 	covering []*policyv1.PodDisruptionBudget
 	by       *policyv1.PodDisruptionBudget // that refuses
 	kind     refusal
+	dryRun   []string             // as it was asked for
+	about    metav1.StatusDetails // name and kind of what is wrong, and causes other than a budget
 }
 
 // Charge is a budget that lost a unit, and its status after that.
@@ -91,7 +93,7 @@ func (d *Decision) Allowed() bool { return d.kind == accepted }
 // Decide tells what the Eviction API answers when asked to evict pod, and what it books. pdbs are budgets of any
 // namespace, with their status; nil pod is a pod that is not there. The first rule that applies decides:
 //
-//  1. a request that contradicts itself: 400, 422
+//  1. a request that contradicts itself: 400, 422, and 500 for dry runs that differ
 //  2. no pod: 404
 //  3. a pod that has finished, is pending or terminating: deleted, whatever the budgets say
 //  4. no budget selects it: deleted. Selectors are those of policy/v1: {} selects all, nil none
@@ -116,33 +118,36 @@ func Decide(pod *v1.Pod, pdbs []*policyv1.PodDisruptionBudget, r Request, now ti
 }
 
 func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, now time.Time) Decision {
-	if pod != nil && r.Eviction != nil && r.Eviction.Name != "" && r.Eviction.Name != pod.Name {
+	if r.Eviction != nil && (r.Eviction.Name == "" || r.Eviction.Name != r.name(pod)) {
 		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, "name in URL does not match name in Eviction object")
 	}
 	dryRun, err := r.dryRun()
 	if err != nil {
-		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		return refuse(badRequest, codeInternal, metav1.StatusReasonUnknown, err.Error())
 	}
 	o := r.options()
 	if o.IgnoreStoreReadErrorWithClusterBreakingPotential != nil && *o.IgnoreStoreReadErrorWithClusterBreakingPotential {
-		return refuse(badRequest, codeUnprocessable, metav1.StatusReasonInvalid, "ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: is not allowed with eviction")
+		return invalid(metav1.StatusDetails{Name: r.name(pod), Group: policyv1.GroupName, Kind: "Eviction"}, metav1.CauseTypeFieldValueInvalid,
+			"deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential", "Invalid value: true: can not be set for pod eviction, try after removing the option")
 	}
 	if pod == nil {
-		return refuse(notFound, codeNotFound, metav1.StatusReasonNotFound, "the pod is not found")
+		d := refuse(notFound, codeNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("pods %q not found", r.name(pod)))
+		d.about = metav1.StatusDetails{Name: r.name(pod), Kind: "pods"}
+		return d
 	}
-	d := Decision{Code: codeCreated, DryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering}
+	d := Decision{Code: codeCreated, DryRun: len(dryRun) > 0, dryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering}
 	for _, b := range covering {
 		d.Budgets = append(d.Budgets, b.Name)
 	}
 	if why := bypasses(pod); why != "" {
 		d.Bypass, d.Budgets = why, nil
-		if why == string(v1.PodPending) {
+		if why == string(v1.PodPending) && (d.Preconditions == nil || d.Preconditions.ResourceVersion == nil) {
 			d.pin(pod)
 		}
 		return d.delete(pod, now)
 	}
 	if len(covering) > 1 && !r.EveryBudget {
-		return d.refuse(several, codeInternal, metav1.StatusReasonInternalError, messageSeveral)
+		return d.refuse(several, codeInternal, metav1.StatusReasonUnknown, messageSeveral)
 	}
 	var asked []*policyv1.PodDisruptionBudget
 	for _, b := range covering {
@@ -150,9 +155,10 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 			asked = append(asked, b)
 		}
 	}
-	if len(asked) < len(covering) { // the pod must not have become ready meanwhile
+	if len(asked) < len(covering) { // the pod must not have become ready meanwhile; what version the caller demanded is forgotten
+		demanded := d.Preconditions != nil && d.Preconditions.ResourceVersion != nil
 		d.pin(pod)
-		if mismatch(d.Preconditions, pod) != "" {
+		if !demanded && mismatch(d.Preconditions, pod) != "" {
 			d.by = covering[0]
 			return d.notNow(processing, retrySeconds, stillProcessed(d.by))
 		}
@@ -188,31 +194,31 @@ func letsUnhealthyGo(b *policyv1.PodDisruptionBudget) bool {
 	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
 }
 
-// pin makes the deletion depend on the pod being as it was read, unless the caller demanded a version.
+// pin makes the deletion depend on the pod being as it was read.
 func (d *Decision) pin(pod *v1.Pod) {
 	if d.Preconditions == nil {
 		d.Preconditions = &metav1.Preconditions{}
 	}
-	if d.Preconditions.ResourceVersion == nil {
-		version := pod.ResourceVersion
-		d.Preconditions.ResourceVersion = &version
-	}
+	version := pod.ResourceVersion
+	d.Preconditions.ResourceVersion = &version
 }
 
+// grace is 0 for a pod that no kubelet runs any more, or none yet; a running grace can only be shortened.
 func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 	own := int64(v1.DefaultTerminationGracePeriodSeconds)
-	if pod.Spec.TerminationGracePeriodSeconds != nil {
-		own = *pod.Spec.TerminationGracePeriodSeconds
-	}
-	if pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil { // a running grace can only be shortened
+	switch {
+	case pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil:
 		own = *pod.DeletionGracePeriodSeconds
-		if o.GracePeriodSeconds == nil {
-			return own
+		if o.GracePeriodSeconds != nil {
+			own = min(own, *o.GracePeriodSeconds)
 		}
-		return min(own, *o.GracePeriodSeconds)
-	}
-	if o.GracePeriodSeconds != nil {
+		return own
+	case pod.Spec.NodeName == "", pod.Status.Phase == v1.PodSucceeded, pod.Status.Phase == v1.PodFailed:
+		return 0
+	case o.GracePeriodSeconds != nil:
 		return *o.GracePeriodSeconds
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		return *pod.Spec.TerminationGracePeriodSeconds
 	}
 	return own
 }
@@ -223,6 +229,7 @@ func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 	d.by = b
 	forbidden := func(kind refusal, why string) {
 		*d = d.refuse(kind, codeForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("poddisruptionbudget.policy %q is forbidden: %s", b.Name, why))
+		d.about = metav1.StatusDetails{Name: b.Name, Group: policyv1.GroupName, Kind: "poddisruptionbudget"}
 	}
 	switch {
 	case s.ObservedGeneration < b.Generation:
@@ -262,7 +269,7 @@ func charged(b *policyv1.PodDisruptionBudget, podName string, now time.Time) *po
 	s.DisruptedPods[podName] = metav1.NewTime(now)
 	s.DisruptionsAllowed--
 	if s.DisruptionsAllowed == 0 {
-		setCondition(&s, metav1.ConditionFalse, policyv1.InsufficientPodsReason, "", &b.Generation, now)
+		setCondition(&s, metav1.ConditionFalse, policyv1.InsufficientPodsReason, "", &s.ObservedGeneration, now)
 	}
 	return &s
 }
@@ -295,6 +302,14 @@ func refuse(kind refusal, code int32, reason metav1.StatusReason, message string
 	return Decision{Code: code, Reason: reason, Message: message, kind: kind}
 }
 
+// invalid refuses a request for one field of what it posts.
+func invalid(about metav1.StatusDetails, cause metav1.CauseType, field, why string) Decision {
+	d := refuse(badRequest, codeUnprocessable, metav1.StatusReasonInvalid, fmt.Sprintf("%s.%s %q is invalid: %s: %s", about.Kind, about.Group, about.Name, field, why))
+	about.Causes = []metav1.StatusCause{{Type: cause, Field: field, Message: why}}
+	d.about = about
+	return d
+}
+
 // refuse keeps what is known of the budgets.
 func (d *Decision) refuse(kind refusal, code int32, reason metav1.StatusReason, message string) Decision {
 	r := refuse(kind, code, reason, message)
@@ -324,8 +339,15 @@ func waitingHelps(kind refusal, by *policyv1.PodDisruptionBudget) bool {
 
 // delete is the end of an accepted request, where the preconditions are checked.
 func (d *Decision) delete(pod *v1.Pod, now time.Time) Decision {
+	for _, v := range d.dryRun {
+		if v != metav1.DryRunAll {
+			return invalid(metav1.StatusDetails{Group: metav1.GroupName, Kind: "DeleteOptions"}, metav1.CauseTypeFieldValueNotSupported, "dryRun", fmt.Sprintf("Unsupported value: %q: supported values: %q", d.dryRun, metav1.DryRunAll))
+		}
+	}
 	if text := mismatch(d.Preconditions, pod); text != "" {
-		return d.refuse(conflict, codeConflict, metav1.StatusReasonConflict, text)
+		c := d.refuse(conflict, codeConflict, metav1.StatusReasonConflict, fmt.Sprintf("Operation cannot be fulfilled on Pod %q: %s", pod.Name, text))
+		c.about = metav1.StatusDetails{Name: pod.Name, Kind: "Pod"}
+		return c
 	}
 	if !d.DryRun {
 		d.Condition = &v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, ObservedGeneration: pod.Generation,

@@ -17,7 +17,7 @@ import (
 // target is the ready running pod "p" with the label app=x.
 func target() *v1.Pod {
 	p := healthyPod("p", "")
-	p.ResourceVersion, p.UID = "1", "u1"
+	p.ResourceVersion, p.UID, p.Spec.NodeName = "1", "u1", "n"
 	return p
 }
 
@@ -100,7 +100,7 @@ func TestDecide(t *testing.T) {
 		{name: "succeeded", pod: phase(v1.PodSucceeded), pdbs: two, code: 201, bypass: "Succeeded"},
 		{name: "failed", pod: phase(v1.PodFailed), pdbs: two, code: 201, bypass: "Failed"},
 		{name: "terminating", pod: terminating, pdbs: two, code: 201, bypass: "Terminating"},
-		{name: "no pod", code: 404, message: "the pod is not found", outlook: Never},
+		{name: "no pod", code: 404, message: `pods "" not found`, outlook: Never},
 		{name: "no ready condition", pod: bareUnready, pdbs: list(counted(0, 2, 2, 3)), code: 201, bypass: "Unhealthy", pinned: true},
 		{name: "unknown policy is IfHealthyBudget", pod: unready(target()), pdbs: list(with(counted(0, 1, 2, 3), func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.UnhealthyPodEvictionPolicyType("?"))
@@ -160,7 +160,7 @@ func TestCharge(t *testing.T) {
 func TestRequests(t *testing.T) {
 	one := []*policyv1.PodDisruptionBudget{counted(1, 3, 2, 3)}
 	options := func(o metav1.DeleteOptions) Request {
-		return Request{Eviction: &policyv1.Eviction{DeleteOptions: &o}}
+		return Request{Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}, DeleteOptions: &o}}
 	}
 	t.Run("B4.13 dry run", func(t *testing.T) {
 		for _, r := range []Request{{DryRun: []string{"All"}}, options(metav1.DeleteOptions{DryRun: []string{"All"}})} {
@@ -176,7 +176,7 @@ func TestRequests(t *testing.T) {
 		r.DryRun = []string{"All"}
 		d := Decide(target(), one, r, now)
 		require.Equal(t, "Non-matching dry-run options in request and content: [All] and [Other]", d.Message)
-		require.False(t, d.Allowed())
+		require.EqualValues(t, 500, d.Code)
 		r.Eviction.DeleteOptions.DryRun = r.DryRun
 		d = Decide(target(), one, r, now)
 		require.True(t, d.Allowed())
@@ -185,27 +185,50 @@ func TestRequests(t *testing.T) {
 		r := Request{Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "q"}}}
 		d := Decide(target(), one, r, now)
 		require.Equal(t, []any{int32(400), "name in URL does not match name in Eviction object"}, []any{d.Code, d.Message})
+		r.Eviction.Name = ""
+		d = Decide(target(), one, r, now)
+		require.EqualValues(t, 400, d.Code, "an empty name is another name, too")
 		r.Eviction.Name = "p"
 		d = Decide(target(), one, r, now)
 		require.True(t, d.Allowed())
+		d = Decide(nil, nil, Request{Name: "other", Eviction: r.Eviction}, now)
+		require.EqualValues(t, 400, d.Code, "the name is looked at before the pod")
+		d = Decide(nil, nil, Request{Name: "p", Eviction: r.Eviction}, now)
+		require.Equal(t, []any{int32(404), `pods "p" not found`}, []any{d.Code, d.Message})
+	})
+	t.Run("dry run that is none", func(t *testing.T) {
+		r := options(metav1.DeleteOptions{DryRun: []string{"Other"}})
+		d := Decide(target(), one, r, now)
+		require.Equal(t, []any{int32(422), `DeleteOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Other"]: supported values: "All"`}, []any{d.Code, d.Message})
+		require.Equal(t, []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueNotSupported, Field: "dryRun", Message: `Unsupported value: ["Other"]: supported values: "All"`}}, d.StatusObject().Details.Causes)
+		d = Decide(target(), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, r, now)
+		require.EqualValues(t, 429, d.Code, "the budget is asked before")
 	})
 	t.Run("store read errors", func(t *testing.T) {
 		d := Decide(target(), one, options(metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: ptr(true)}), now)
 		require.EqualValues(t, 422, d.Code)
+		require.Equal(t, `Eviction.policy "p" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: can not be set for pod eviction, try after removing the option`, d.Message)
+		require.Equal(t, &metav1.StatusDetails{Name: "p", Group: "policy", Kind: "Eviction", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential",
+			Message: "Invalid value: true: can not be set for pod eviction, try after removing the option"}}}, d.StatusObject().Details)
 	})
 	t.Run("preconditions", func(t *testing.T) {
 		d := Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
-		require.Equal(t, "the ResourceVersion in the precondition (9) does not match the ResourceVersion in record (1). The object might have been modified", d.Message)
+		require.Equal(t, `Operation cannot be fulfilled on Pod "p": the ResourceVersion in the precondition (9) does not match the ResourceVersion in record (1). The object might have been modified`, d.Message)
 		require.EqualValues(t, 409, d.Code)
 		require.NotNil(t, d.Status, "the unit is used all the same")
 		d = Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("zzz"))}}), now)
-		require.Equal(t, "the UID in the precondition (zzz) does not match the UID in record (u1). The object might have been deleted and then recreated", d.Message)
+		require.Equal(t, `Operation cannot be fulfilled on Pod "p": the UID in the precondition (zzz) does not match the UID in record (u1). The object might have been deleted and then recreated`, d.Message)
 		d = Decide(target(), one, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("u1")), ResourceVersion: ptr("1")}}), now)
 		require.True(t, d.Allowed())
 		d = Decide(phase(v1.PodPending), nil, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
 		require.EqualValues(t, 409, d.Code, "the caller's version is not replaced")
 		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
+		require.True(t, d.Allowed(), "a pod that may go since it is not ready goes as it was read, whatever version the caller names")
+		require.Equal(t, "1", *d.Preconditions.ResourceVersion)
+		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("zzz"))}}), now)
 		require.Equal(t, []any{int32(429), int32(10)}, []any{d.Code, d.RetryAfterSeconds})
+		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("zzz")), ResourceVersion: ptr("1")}}), now)
+		require.EqualValues(t, 409, d.Code)
 	})
 	t.Run("grace", func(t *testing.T) {
 		g := func(p *v1.Pod, r Request) int64 { d := Decide(p, nil, r, now); return d.GraceSeconds }
@@ -218,6 +241,10 @@ func TestRequests(t *testing.T) {
 		require.EqualValues(t, 5, g(own, options(metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(5))})), "a smaller one shortens")
 		require.EqualValues(t, 20, g(own, options(metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(50))})))
 		require.EqualValues(t, 20, g(own, Request{}))
+		unscheduled := target()
+		unscheduled.Spec.NodeName = ""
+		require.EqualValues(t, 0, g(unscheduled, options(metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(5))})), "no kubelet has it")
+		require.EqualValues(t, 0, g(phase(v1.PodFailed), Request{}), "it has ended")
 	})
 }
 
@@ -273,6 +300,7 @@ func TestEvictionsUndo(t *testing.T) {
 // The documentation's chapter on API-initiated eviction.
 func TestDocumentedEviction(t *testing.T) {
 	quux := healthyPod("quux", "")
+	quux.Spec.NodeName = "n"
 	t.Run("objects of v1 and v1beta1", func(t *testing.T) {
 		for _, version := range []string{"policy/v1", "policy/v1beta1"} {
 			e, err := DecodeEviction([]byte(`{"apiVersion": "` + version + `", "kind": "Eviction", "metadata": {"name": "quux", "namespace": "default"}}`))

@@ -96,7 +96,7 @@ func MakePlan(in PlanInput) Plan {
 		refusals := map[*v1.Pod]Decision{}
 		charged := map[string]bool{} // "namespace/name" of budgets
 		for _, pod := range waiting {
-			d := p.evictions.Evict(pod, p.request(), p.now)
+			d := p.evictions.Evict(pod, p.request(pod), p.now)
 			switch d.Outlook() {
 			case Now:
 				wave.Evictions = append(wave.Evictions, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
@@ -173,10 +173,10 @@ func flagFor(reason string) string {
 	return "--force deletes the pod; nothing makes it anew"
 }
 
-func (p *planner) request() Request {
+func (p *planner) request(pod *v1.Pod) Request {
 	r := Request{EveryBudget: p.in.EveryBudget}
 	if p.in.Options.GracePeriodSeconds != nil {
-		r.Eviction = &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}
+		r.Eviction = &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: p.in.Options.GracePeriodSeconds}}
 	}
 	return r
 }

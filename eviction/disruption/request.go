@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Request is one call of the Eviction API: POST .../pods/NAME/eviction. The zero value evicts with no conditions.
 type Request struct {
+	// Name is the pod's name in the URL; empty: that of the pod, or of Eviction when there is no pod.
+	Name string
 	// DryRun is the dryRun of the URL, nil or ["All"].
 	DryRun []string
-	// Eviction is the posted object, nil for an empty one. policy/v1beta1 objects have the same fields: DecodeEviction.
+	// Eviction is the posted object, nil for one with nothing but the pod's name. One without a name is refused. Objects of
+	// policy/v1beta1 have the same fields: DecodeEviction.
 	Eviction *policyv1.Eviction
 	// EveryBudget lets a pod that several budgets cover go when every one of them allows it, and takes a unit of each. It
 	// is no part of the API: 1.36 answers 500, whatever they say.
@@ -39,6 +43,19 @@ func DecodeEviction(data []byte) (*policyv1.Eviction, error) {
 	return e, nil
 }
 
+// name is that in the URL.
+func (r *Request) name(pod *v1.Pod) string {
+	switch {
+	case r.Name != "":
+		return r.Name
+	case pod != nil:
+		return pod.Name
+	case r.Eviction != nil:
+		return r.Eviction.Name
+	}
+	return ""
+}
+
 func (r *Request) options() *metav1.DeleteOptions {
 	if r.Eviction == nil || r.Eviction.DeleteOptions == nil {
 		return &metav1.DeleteOptions{}
@@ -47,11 +64,14 @@ func (r *Request) options() *metav1.DeleteOptions {
 }
 
 // dryRun merges the two places where it can stand; a difference is an error.
-func (r *Request) dryRun() (bool, error) {
+func (r *Request) dryRun() ([]string, error) {
 	url, content := r.DryRun, r.options().DryRun
 	if len(url) > 0 && len(content) > 0 && !slices.Equal(url, content) {
 		//lint:ignore ST1005 the API server's text
-		return false, fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", url, content)
+		return nil, fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", url, content)
 	}
-	return len(url)+len(content) > 0, nil
+	if len(url) > 0 {
+		return url, nil
+	}
+	return content, nil
 }

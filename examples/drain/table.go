@@ -97,7 +97,7 @@ func (a *answered) table(out *strings.Builder) {
 	if a.Allowed {
 		line("Answer", fmt.Sprintf("%d, it is evicted", a.Code))
 	} else {
-		line("Answer", fmt.Sprintf("%d %s", a.Code, a.Reason))
+		line("Answer", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Reason)))
 	}
 	line("Message", a.Message)
 	line("Cause", a.Cause)
