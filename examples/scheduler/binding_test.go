@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -50,6 +52,7 @@ func TestBind(t *testing.T) {
 		{"skip and then success", "W-12", "A.Bind B.Bind", "", NewStatus(Skip), Scheduled, 1, 0},
 		{"error stops", "W-12", "A.Bind", `running Bind plugin "A": broken`, bad, SchedulingError, 1, 1},
 		{"a rejection waits for nothing", "W-12, W5.9", "A.Bind", "no", u("no"), Rejected, 1, 1},
+		{"an unknown code is an error", "W1.5", "A.Bind", `running Bind plugin "A": unexpected status Code(42)`, NewStatus(42), SchedulingError, 1, 1},
 		{"wait is an error", "table of points", "A.Bind", `running Bind plugin "A": unexpected status Wait`, NewStatus(Wait), SchedulingError, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,6 +85,22 @@ func TestBind(t *testing.T) {
 	})
 }
 
+// The default binder calls the API server once for the pod, by name and UID; its error is the attempt's.
+func TestDefaultBinder(t *testing.T) { // W5.10
+	r := newRig(t, Options{}, three())
+	p := pod("p")
+	var asked []string
+	r.bindErr = func(p *v1.Pod) error {
+		asked = append(asked, fmt.Sprint(podName(p), p.UID, p.Spec.NodeName))
+		return errors.New("conflict")
+	}
+	r.add(p).step()
+	require.Equal(t, []string{"default/p" + string(p.UID) + "n1"}, asked)
+	require.Equal(t, SchedulingError, r.last().Outcome)
+	require.Equal(t, `running Bind plugin "DefaultBinder": conflict`, r.last().Message)
+	require.Equal(t, queue.ErrorBackoff, r.place(p))
+}
+
 func TestPreBind(t *testing.T) {
 	t.Run("groups", func(t *testing.T) { // W-11
 		s, list := probes(3)
@@ -96,6 +115,16 @@ func TestPreBind(t *testing.T) {
 			"A.PreFlight B.PreFlight C.PreFlight A.PreBind C.PreBind", "A.PreFlight B.PreFlight C.PreFlight C.PreBind A.PreBind",
 		}, calls)
 		require.Equal(t, []string{`p: nominated="n1"`}, r.patches, "others are told where it goes")
+	})
+	t.Run("side by side", func(t *testing.T) { // W11.1
+		_, list := probes(2)
+		begun := make(chan struct{})
+		list[0].parallel, list[1].parallel = true, true
+		list[0].do[PreBind] = func() { <-begun } // it would wait for ever if the other came after it
+		list[1].do[PreBind] = func() { close(begun) }
+		r := bare(t, list, PreBind)
+		r.add(pod("p")).step()
+		require.Equal(t, Scheduled, r.last().Outcome)
 	})
 	t.Run("all skip", func(t *testing.T) { // W-11
 		s, list := probes(1)

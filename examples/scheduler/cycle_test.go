@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 )
@@ -267,6 +268,37 @@ func TestPodsToActivate(t *testing.T) { // step 15 and 22
 	require.Equal(t, queue.Active, r.place(sleeper))
 }
 
+// A pod that is on its way already is not tried a second time, without a word.
+func TestAssumedAlready(t *testing.T) { // step 1
+	_, list := probes(1)
+	r := bare(t, list, PreBind)
+	p := pod("p")
+	list[0].do[PreBind] = func() {
+		require.NoError(t, r.s.queue.Add(p))
+		require.True(t, r.s.TryScheduleOne(ctx))
+		require.Equal(t, queue.Nowhere, r.place(p))
+	}
+	r.add(p).step()
+	require.Len(t, r.results, 1)
+	require.Len(t, r.events, 1)
+	require.Equal(t, 1, r.bound["default/p"])
+}
+
+// A cluster that cannot be brought up to date fails the attempt, not the scheduler.
+func TestSnapshotError(t *testing.T) { // step 2
+	r := newRig(t, Options{}, three())
+	p := pod("p")
+	r.add(p)
+	r.s.cache.later(func(*cluster.Snapshot) error { return errors.New("out of order") })
+	r.step()
+	require.Equal(t, SchedulingError, r.last().Outcome)
+	require.Equal(t, "out of order", r.last().Message)
+	require.Equal(t, queue.ErrorBackoff, r.place(p))
+	r.s.queue.Activate(p)
+	r.step()
+	require.Equal(t, Scheduled, r.last().Outcome)
+}
+
 // A pod of a schedulerName that nobody has is left alone.
 func TestUnknownProfile(t *testing.T) { // step 1, W9.1
 	r := newRig(t, Options{}, three())
@@ -295,6 +327,28 @@ func TestTwoProfiles(t *testing.T) { // W9.1
 	}
 	require.Equal(t, "A.Filter:n1:0 B.Filter:n1:1", s.take())
 	require.Equal(t, "p-a p-b", r.on("n1"))
+}
+
+// Waiting pods are found by plugins of all profiles.
+func TestWaitingOfAnotherProfile(t *testing.T) { // W5.6
+	_, list := probes(2)
+	list[0].answer[Permit], list[0].timeout = NewStatus(Wait), time.Hour
+	a, reg := on(list[:1], Permit)
+	b, _ := on(list[1:], PostBind)
+	a.SchedulerName, b.SchedulerName = "a", "b"
+	var h *Handle
+	reg["B"] = func(_ any, handle *Handle) (Plugin, error) { h = handle; return list[1], nil }
+	r := newRig(t, Options{Profiles: []Profile{a, b}, Plugins: reg}, three())
+	p := pod("p")
+	p.Spec.SchedulerName = "a"
+	r.add(p).step()
+	require.Len(t, h.WaitingPods(), 1)
+	require.Equal(t, "n1", h.WaitingPods()[0].Spec.NodeName)
+	require.Equal(t, []string{"A"}, h.WaitsFor(p.UID))
+	require.True(t, h.Allow(p.UID, "A"))
+	require.False(t, h.Reject(p.UID, "A", "late"))
+	r.work()
+	require.Equal(t, Scheduled, r.last().Outcome)
 }
 
 type activator struct {

@@ -186,8 +186,8 @@ func TestThousandBindings(t *testing.T) {
 	}
 	_, ps := probes(1)
 	chaos := &chaotic{probe: ps[0], seen: map[string]int{}}
-	p, reg := on(ps, Reserve, Permit, PreBind, Bind)
-	p.Plugins[Bind] = PluginSet{Enabled: []PluginRef{{Name: "A"}}}
+	p, reg := on(ps, Reserve, Permit, PreBind, Bind, PostBind)
+	p.Plugins[Bind] = PluginSet{Enabled: []PluginRef{{Name: "A"}, {Name: nameDefaultBinder}}, Disabled: []string{"*"}}
 	reg["A"] = func(_ any, h *Handle) (Plugin, error) { chaos.h = h; return chaos, nil }
 	var tasks sync.WaitGroup
 	r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, Go: func(task func()) { tasks.Go(task) }}, list)
@@ -250,6 +250,9 @@ func TestThousandBindings(t *testing.T) {
 	_, assumed := r.s.cache.sizes()
 	require.Zero(t, assumed)
 	require.Empty(t, r.s.binding)
+	require.Equal(t, pods, chaos.told)
+	require.Equal(t, chaos.reserved, chaos.told+chaos.unreserved, "each Reserve ends with PostBind or Unreserve")
+	require.Equal(t, pods*6/8, chaos.unreserved, "the first attempts of six in eight fail")
 }
 
 // chaotic makes each pod's first attempt go its own way; later ones succeed.
@@ -260,6 +263,8 @@ type chaotic struct {
 	seen  map[string]int
 	gate  chan struct{}
 	enter func(int)
+
+	reserved, unreserved, told int
 }
 
 func (c *chaotic) kind(pod *v1.Pod) int {
@@ -282,9 +287,21 @@ func (c *chaotic) Reserve(_ context.Context, _ *State, pod *v1.Pod, _ string) *S
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen[pod.Name]++
+	c.reserved++
 	return nil
 }
-func (c *chaotic) Unreserve(context.Context, *State, *v1.Pod, string) {}
+
+func (c *chaotic) Unreserve(context.Context, *State, *v1.Pod, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unreserved++
+}
+
+func (c *chaotic) PostBind(context.Context, *State, *v1.Pod, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told++
+}
 
 func (c *chaotic) Permit(_ context.Context, _ *State, pod *v1.Pod, _ string) (*Status, time.Duration) {
 	switch k := c.kind(pod); {

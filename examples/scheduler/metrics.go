@@ -225,8 +225,13 @@ func (s *Scheduler) Gauges() {
 				m.Set(UnschedulablePods, float64(q.Rejected(name, plugin)), plugin, name)
 			}
 		}
-		for event, n := range q.InFlightEvents() {
+		events := q.InFlightEvents()
+		for event := range s.inflight {
+			m.Set(InflightEvents, float64(events[event]), event)
+		}
+		for event, n := range events {
 			m.Set(InflightEvents, float64(n), event)
+			s.inflight[event] = true
 		}
 	})
 	pods, assumed := s.cache.sizes()

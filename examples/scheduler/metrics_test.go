@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/queue"
 )
 
 func value(t *testing.T, r *prometheus.Registry, name string, labels ...string) (out float64) {
@@ -83,12 +84,60 @@ func TestMetrics(t *testing.T) { // W12
 	require.Positive(t, value(t, registry, QueueingHintDuration, "event=NodeAdd|UpdateNodeAllocatable", "hint=QueueSkip", "plugin=NodeResourcesFit"))
 	_, err = NewPrometheusMetrics(registry)
 	require.ErrorContains(t, err, "metric scheduler_schedule_attempts_total: ", "registered already")
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, f := range families {
+		seen[f.GetName()] = true
+	}
 	names := map[string]bool{}
 	for _, m := range MetricTable() {
+		if m.Name != PodScheduledAfterFlush && m.Name != InflightEvents { // see TestRareMetrics
+			require.True(t, seen[m.Name], m.Name)
+		}
 		require.False(t, names[m.Name])
 		names[m.Name] = true
 		require.True(t, strings.HasPrefix(m.Name, "scheduler_"))
 		require.Equal(t, m.Kind == Histogram, m.Buckets != nil, m.Name)
 	}
 	require.Equal(t, []float64{1, 2, 4, 8, 16}, buckets(1, 2, 5))
+}
+
+// What is rare: events while a pod is in flight, which are gone with it, and a pod that a leftover flush brought back.
+func TestRareMetrics(t *testing.T) { // W12
+	registry := prometheus.NewRegistry()
+	metrics, err := NewPrometheusMetrics(registry)
+	require.NoError(t, err)
+	r := newRig(t, Options{Metrics: metrics}, three())
+	x := pod("p")
+	r.add(x)
+	e := r.s.queue.TryPop()
+	r.add(testkit.Pod("default/other").On("n1").Obj())
+	r.s.Gauges()
+	require.Equal(t, 1.0, value(t, registry, InflightEvents, "event=AssignedPodAdd"))
+	require.NoError(t, r.s.queue.Return(e, queue.Failure{Unschedulable: []string{"NodeName"}}))
+	r.s.Gauges()
+	require.Zero(t, value(t, registry, InflightEvents, "event=AssignedPodAdd"))
+	require.Equal(t, queue.Unschedulable, r.place(x))
+	r.clock.advance(10 * time.Minute)
+	r.s.Tick()
+	r.step()
+	require.Equal(t, Scheduled, r.last().Outcome)
+	require.Equal(t, 1.0, value(t, registry, PodScheduledAfterFlush))
+}
+
+// The names are upstream's.
+func TestMetricNames(t *testing.T) {
+	var names []string
+	for _, m := range MetricTable() {
+		names = append(names, strings.TrimPrefix(m.Name, "scheduler_")+"{"+strings.Join(m.Labels, ",")+"}")
+	}
+	require.ElementsMatch(t, []string{
+		"schedule_attempts_total{result,profile}", "scheduling_attempt_duration_seconds{result,profile}", "scheduling_algorithm_duration_seconds{}",
+		"pod_scheduling_sli_duration_seconds{attempts}", "pod_scheduling_attempts{}", "pending_pods{queue}", "queue_incoming_pods_total{queue,event}",
+		"unschedulable_pods{plugin,profile}", "pod_scheduled_after_flush_total{}", "preemption_victims{}", "preemption_attempts_total{}",
+		"framework_extension_point_duration_seconds{extension_point,status,profile}", "plugin_execution_duration_seconds{plugin,extension_point,status}",
+		"plugin_evaluation_total{plugin,extension_point,profile}", "permit_wait_duration_seconds{result}", "goroutines{operation}", "cache_size{type}",
+		"event_handling_duration_seconds{event}", "queueing_hint_execution_duration_seconds{plugin,event,hint}", "inflight_events{event}",
+	}, names)
 }

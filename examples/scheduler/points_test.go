@@ -161,12 +161,14 @@ func TestTwoPasses(t *testing.T) {
 		nominated       []*v1.Pod
 		fails           int // the number of pods on the node with which A fails; -1: never
 		code            Code
+		skips           string // a plugin that said Skip at PreFilter
 	}{
-		{"those of its priority count", "W-2", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0 B.Filter:n1:0", nominated("lo", "eq", "hi"), -1, Success},
-		{"fails with them", "W-2: one pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2", nominated("lo", "eq", "hi"), 2, Unschedulable},
-		{"fails without them", "W-2: the second pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0", nominated("lo", "eq", "hi"), 0, Unschedulable},
-		{"only a lower one", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("lo"), -1, Success},
-		{"only itself", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("p"), -1, Success},
+		{"those of its priority count", "W-2", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0 B.Filter:n1:0", nominated("lo", "eq", "hi"), -1, Success, ""},
+		{"fails with them", "W-2: one pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2", nominated("lo", "eq", "hi"), 2, Unschedulable, ""},
+		{"fails without them", "W-2: the second pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0", nominated("lo", "eq", "hi"), 0, Unschedulable, ""},
+		{"only a lower one", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("lo"), -1, Success, ""},
+		{"only itself", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("p"), -1, Success, ""},
+		{"a plugin that skips is not told", "F2", "B.AddPod:hi B.Filter:n1:1 B.Filter:n1:0", nominated("hi"), -1, Success, "A"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, list := probes(2)
@@ -174,7 +176,11 @@ func TestTwoPasses(t *testing.T) {
 			n := r.s.nodes.list[0]
 			fail := &failing{probe: list[0], at: c.fails}
 			r.framework().filter[0] = fail
-			st := r.framework().runFiltersWithNominated(ctx, NewState(), nominated("p")[0], n, c.nominated)
+			state := NewState()
+			if c.skips != "" {
+				state.skipFilter[c.skips] = true
+			}
+			st := r.framework().runFiltersWithNominated(ctx, state, nominated("p")[0], n, c.nominated)
 			require.Equal(t, c.want, s.take(), c.why)
 			require.Equal(t, c.code, st.Code())
 		})
@@ -273,6 +279,12 @@ func TestScore(t *testing.T) {
 		r.add(pod("p")).step()
 		require.Equal(t, "n2", r.last().Node)
 		require.Equal(t, "A.PreFilter", s.take())
+	})
+	t.Run("nothing scores", func(t *testing.T) { // table of points
+		s, list := probes(1)
+		r := bare(t, list, PreScore)
+		require.Equal(t, []int64{1, 1}, total(t, r, "n1", "n2"))
+		require.Empty(t, s.take(), "then PreScore is not asked")
 	})
 	t.Run("the best wins", func(t *testing.T) {
 		_, list := probes(1)

@@ -138,6 +138,7 @@ type Scheduler struct {
 	binding    map[types.UID]bool // pods in PreBind; true: cancelled by preemption
 	preempting map[types.UID]bool // pods whose victims are being deleted
 	namespaces *namespaces
+	inflight   map[string]bool // labels of InflightEvents that were set; guarded by the queue's lock
 	attempts   atomic.Uint64
 	tasks      atomic.Int64
 }
@@ -149,7 +150,7 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		o: o, clock: o.Clock, snapshot: snapshot, waiting: newWaitingRoom(), cache: newCache(o.AssumeTTL),
-		profiles: map[string]*Framework{}, binding: map[types.UID]bool{}, preempting: map[types.UID]bool{},
+		profiles: map[string]*Framework{}, binding: map[types.UID]bool{}, preempting: map[types.UID]bool{}, inflight: map[string]bool{},
 	}
 	if s.clock == nil {
 		s.clock = WallClock{}
