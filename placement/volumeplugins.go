@@ -149,7 +149,11 @@ func (s binding) Numbers(i int) []string {
 		if c.Volume != "" {
 			line += " with volume " + c.Volume
 		}
-		out = append(out, line+": "+c.Reason)
+		line += ": " + c.Reason
+		if c.ZoneLabel != "" {
+			line += " (its zone is that of " + c.ZoneLabel + " here)"
+		}
+		out = append(out, line)
 	}
 	return out
 }

@@ -130,6 +130,28 @@ func TestVolumePlugins(t *testing.T) {
 	require.Equal(t, filter.UnschedulableAndUnresolvable, d.Failure.Code)
 }
 
+// A volume of the in-tree EBS plugin is looked for in the zone of its CSI driver on nodes that have migrated the plugin,
+// from the moment on that their CSINode says so.
+func TestMigratedVolume(t *testing.T) {
+	claim, pv := waiting("data", "fast", "1Gi"), disk("pv-data", "fast", "a", "1Gi")
+	bind(claim, pv, "")
+	pv.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1"}}
+	p, s := planOf(t, cluster.Objects{Nodes: threeZones(), PersistentVolumes: []*v1.PersistentVolume{pv}, Claims: []*v1.PersistentVolumeClaim{claim}})
+	pod := mounting(testkit.Pod("db").Obj(), "data")
+	require.True(t, p.Decide(pod, Options{}).Placed())
+	for _, name := range []string{"a1", "a2"} {
+		require.NoError(t, s.Set(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{v1.MigratedPluginsAnnotationKey: "kubernetes.io/aws-ebs"}}}))
+	}
+	require.Equal(t, "0/5 nodes are available: 5 node(s) didn't match PersistentVolume's node affinity.", p.Decide(pod, Options{}).Failure.Text())
+	slot, _ := p.Slot("a1")
+	require.Equal(t, []Rejection{{Plugin: "VolumeBinding", Code: "UnschedulableAndUnresolvable", Reasons: []string{"node(s) didn't match PersistentVolume's node affinity"},
+		Numbers: []string{"claim data with volume pv-data: node(s) didn't match PersistentVolume's node affinity (its zone is that of topology.ebs.csi.aws.com/zone here)"}}}, p.Fits(pod, slot))
+	labelled := s.Node(slot).DeepCopy()
+	labelled.Labels["topology.ebs.csi.aws.com/zone"] = "a"
+	require.NoError(t, s.UpdateNode(labelled))
+	require.Equal(t, "a1", p.Decide(pod, Options{}).Node)
+}
+
 // Pods without volumes of their own skip the four plugins, without allocation.
 func TestVolumePluginsSkipAtOnce(t *testing.T) {
 	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -24,16 +25,24 @@ func (g *generator) volumes() {
 	topology := class("late-zone", driver, &later)
 	topology.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{
 		{Key: v1.LabelTopologyZone, Values: []string{pick(g, zones), pick(g, zones) + "x"}}}}}
+	inTree := class("late-tree", pick(g, InTreePlugins), &later)
+	if g.one(2) {
+		inTree.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{
+			{Key: pick(g, TopologyKeys), Values: []string{pick(g, zones)}}}}}
+	}
 	o.StorageClasses = append(o.StorageClasses, class("now", driver, &now), class("late", driver, &later), topology,
-		class("late2", driver2, &later), class("static", "kubernetes.io/no-provisioner", &later))
+		class("late2", driver2, &later), class("static", "kubernetes.io/no-provisioner", &later), inTree)
 	capacity := g.one(2)
 	o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
 	if g.one(2) {
 		o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", driver2)})
 	}
+	if g.one(3) {
+		o.CSIDrivers = append(o.CSIDrivers, &storagev1.CSIDriver{ObjectMeta: g.meta("", pick(g, append(inTreeDrivers, inTree.Provisioner))), Spec: storagev1.CSIDriverSpec{StorageCapacity: &capacity}})
+	}
 	for i := range g.Intn(4) {
 		q := resource.MustParse(pick(g, []string{"0", "1Gi", "5Gi", "100Gi"}))
-		c := &storagev1.CSIStorageCapacity{ObjectMeta: g.meta("default", fmt.Sprintf("cap%d", i)), StorageClassName: pick(g, []string{"late", "late2", "late-zone"})}
+		c := &storagev1.CSIStorageCapacity{ObjectMeta: g.meta("default", fmt.Sprintf("cap%d", i)), StorageClassName: pick(g, []string{"late", "late2", "late-zone", "late-tree"})}
 		c.Capacity = &q
 		if g.one(3) {
 			max := resource.MustParse(pick(g, []string{"1Gi", "2Gi"}))
@@ -57,7 +66,7 @@ func (g *generator) volumes() {
 
 func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 	pv := &v1.PersistentVolume{ObjectMeta: g.meta("", fmt.Sprintf("pv%d", i))}
-	pv.Spec.StorageClassName = pick(g, []string{"static", "static", "late", "", "now"})
+	pv.Spec.StorageClassName = pick(g, []string{"static", "static", "late", "late-tree", "", "now"})
 	pv.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse(pick(g, []string{"1Gi", "2Gi", "5Gi"}))}
 	pv.Spec.AccessModes = pick(g, [][]v1.PersistentVolumeAccessMode{{v1.ReadWriteOnce}, {v1.ReadWriteOnce, v1.ReadOnlyMany}, {v1.ReadWriteMany}, {v1.ReadWriteOncePod}})
 	mode := v1.PersistentVolumeFilesystem
@@ -79,17 +88,11 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 		pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{r}}}}}
 	}
 	switch g.Intn(6) {
-	case 0:
-		// The zone of a translated volume becomes a label of its driver, which no node here has; see docs/conformance.md.
-		delete(pv.Labels, v1.LabelTopologyZone)
-		delete(pv.Labels, v1.LabelFailureDomainBetaZone)
-		if a := pv.Spec.NodeAffinity; a != nil && a.Required.NodeSelectorTerms[0].MatchExpressions[0].Key == v1.LabelTopologyZone {
-			pv.Spec.NodeAffinity = nil
-		}
-		pv.Spec.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: fmt.Sprintf("vol-%d", g.Intn(2))}
-	case 1:
-		pv.Spec.HostPath = &v1.HostPathVolumeSource{Path: "/x"}
+	case 0, 1:
+		g.inTree(pv)
 	case 2:
+		pv.Spec.HostPath = &v1.HostPathVolumeSource{Path: "/x"}
+	case 3:
 		pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver2, VolumeHandle: fmt.Sprintf("h%d", g.Intn(3))}
 	default:
 		pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: fmt.Sprintf("h%d", i)}
@@ -101,6 +104,22 @@ func (g *generator) persistentVolume(i int) *v1.PersistentVolume {
 		pv.DeletionTimestamp, pv.Finalizers = &at, []string{"kubernetes.io/pv-protection"}
 	}
 	return pv
+}
+
+// inTree makes a volume one of an in-tree kind, most often with a zone.
+func (g *generator) inTree(pv *v1.PersistentVolume) {
+	pv.Spec.PersistentVolumeSource = InTreeSource(g.Rand)
+	switch g.Intn(4) {
+	case 0:
+		pv.Labels = mergeLabels(pv.Labels, pick(g, TopologyKeys[:4]), pick(g, []string{"a", "b", "a__b"}))
+	case 1:
+		for key, value := range ZoneLabels(g.Rand) {
+			pv.Labels = mergeLabels(pv.Labels, key, value)
+		}
+	}
+	if g.one(2) {
+		pv.Spec.NodeAffinity = VolumeAffinity(g.Rand)
+	}
 }
 
 func mergeLabels(m map[string]string, k, v string) map[string]string {
@@ -115,7 +134,7 @@ func mergeLabels(m map[string]string, k, v string) map[string]string {
 func (g *generator) claim(i int) {
 	o := &g.c.Objects
 	c := &v1.PersistentVolumeClaim{ObjectMeta: g.meta(pick(g, []string{"default", "default", "n1"}), fmt.Sprintf("c%d", i))}
-	class := pick(g, []string{"static", "late", "late-zone", "late2", "now", "", "gone"})
+	class := pick(g, []string{"static", "static", "late", "late", "late-zone", "late2", "late-tree", "late-tree", "now", "", "gone"})
 	c.Spec.StorageClassName = &class
 	if g.one(25) {
 		c.Spec.StorageClassName = nil
@@ -161,12 +180,15 @@ func (g *generator) claim(i int) {
 // csiNodes tells which drivers nodes have and how many volumes they take.
 func (g *generator) csiNodes() {
 	for _, n := range g.c.Nodes {
+		if g.one(2) {
+			g.driverLabels(n)
+		}
 		if g.one(8) {
 			continue
 		}
 		c := &storagev1.CSINode{ObjectMeta: g.meta("", n.Name)}
-		for _, name := range []string{driver, driver2, "ebs.csi.aws.com"} {
-			if g.one(4) {
+		for i, name := range append([]string{driver, driver2}, inTreeDrivers...) {
+			if g.one(4) || i > 2 && !g.one(3) {
 				continue
 			}
 			d := storagev1.CSINodeDriver{Name: name, NodeID: n.Name, TopologyKeys: []string{v1.LabelTopologyZone}}
@@ -176,8 +198,8 @@ func (g *generator) csiNodes() {
 			}
 			c.Spec.Drivers = append(c.Spec.Drivers, d)
 		}
-		if g.one(3) {
-			c.Annotations = map[string]string{"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
+		if g.one(2) {
+			c.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: g.migratedPlugins()}
 		}
 		g.c.CSINodes = append(g.c.CSINodes, c)
 	}
@@ -191,6 +213,34 @@ func (g *generator) csiNodes() {
 	}
 }
 
+// inTreeDrivers are the drivers that serve volumes of in-tree kinds.
+var inTreeDrivers = []string{"ebs.csi.aws.com", "pd.csi.storage.gke.io", "cinder.csi.openstack.org", "disk.csi.azure.com", "file.csi.azure.com",
+	"pxd.portworx.com", "csi.vsphere.vmware.com"}
+
+// driverLabels gives a node the zone labels of drivers, most often with its own zone.
+func (g *generator) driverLabels(n *v1.Node) {
+	for _, key := range TopologyKeys[5:] {
+		zone, ok := n.Labels[v1.LabelTopologyZone]
+		if !ok || g.one(6) {
+			zone = pick(g, zones)
+		}
+		if !g.one(4) {
+			n.Labels[key] = zone
+		}
+	}
+}
+
+// migratedPlugins is a list of plugins, sometimes not written as it should be.
+func (g *generator) migratedPlugins() string {
+	var list []string
+	for _, plugin := range InTreePlugins {
+		if !g.one(4) {
+			list = append(list, plugin)
+		}
+	}
+	return strings.Join(list, pick(g, []string{",", ",", ",", ",", ", "}))
+}
+
 // mount gives a pod one to three volumes.
 func (g *generator) mount(p *v1.Pod) {
 	for i := range 1 + g.Intn(3) {
@@ -201,7 +251,7 @@ func (g *generator) mount(p *v1.Pod) {
 		case 1:
 			v.GCEPersistentDisk = &v1.GCEPersistentDiskVolumeSource{PDName: pick(g, tiers), ReadOnly: g.one(2)}
 		case 2:
-			v.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: pick(g, []string{"vol-0", "vol-1"}), ReadOnly: g.one(2)}
+			v.AWSElasticBlockStore = &v1.AWSElasticBlockStoreVolumeSource{VolumeID: g.ebsName(p), ReadOnly: g.one(2)}
 		case 3:
 			v.ISCSI = &v1.ISCSIVolumeSource{TargetPortal: "10.0.0.1:3260", IQN: pick(g, []string{"iqn.2001-04.com.example:a", "iqn.2001-04.com.example:b"}), ReadOnly: g.one(2)}
 		case 4:
@@ -223,4 +273,13 @@ func (g *generator) mount(p *v1.Pod) {
 		}
 		p.Spec.Volumes = append(p.Spec.Volumes, v)
 	}
+}
+
+// ebsName names an EBS volume. Names that no driver can read are left to pending pods, p0 and so on: a running pod's could
+// not be attached; see docs/fidelity/volume.md.
+func (g *generator) ebsName(p *v1.Pod) string {
+	if strings.HasPrefix(p.Name, "p") && g.one(12) {
+		return pick(g, []string{"aws://a/disk", "aws://a/b/vol-1"})
+	}
+	return pick(g, []string{"vol-0", "vol-0", "vol-1", "aws://a/vol-0", "aws:///vol-1"})
 }

@@ -19,9 +19,11 @@ type Binding struct {
 	pre     filter.PreFilterResult
 	bound   []boundClaim
 	delayed []delayedClaim // the ones to match, by request, then the others as written
-	err     string         // a claim's selector cannot be read
+	objects Objects
 	options Options
-	ledger  *Ledger
+
+	errs       []string // what makes the plugin fail
+	unreadable uint16   // the verdict for a claim whose selector cannot be read, 0 when there is none
 }
 
 // boundClaim is a claim with a volume.
@@ -29,6 +31,7 @@ type boundClaim struct {
 	claim    *v1.PersistentVolumeClaim
 	volume   *v1.PersistentVolume // nil: missing
 	affinity *affinity.Selector
+	migrated *migrated // how nodes see it that migrated its plugin; nil: as written
 }
 
 // delayedClaim is a claim that waits for its first consumer.
@@ -66,7 +69,7 @@ const bindingPlugin = "VolumeBinding"
 // Binding makes the plugin's evaluator. O(volumes of the pod), and O(PersistentVolumes and CSIStorageCapacities) for each
 // claim that waits for its first consumer (with IndexClasses only those of its class).
 func (p *Pod) Binding() *Binding {
-	e := &Binding{pre: result(bindingPlugin, filter.Success), options: p.options, ledger: p.objects.ledger}
+	e := &Binding{pre: result(bindingPlugin, filter.Success), objects: p.objects, options: p.options}
 	if len(p.claims) == 0 {
 		e.pre.Code = filter.Skip
 		return e
@@ -81,7 +84,7 @@ func (p *Pod) Binding() *Binding {
 	for i := range p.claims {
 		claim := p.claims[i].claim
 		if completed(claim) {
-			e.bound = append(e.bound, p.boundClaim(claim))
+			e.bound = append(e.bound, p.boundClaim(claim, e))
 			continue
 		}
 		sc, ok := p.class(class(claim))
@@ -127,12 +130,23 @@ func completed(claim *v1.PersistentVolumeClaim) bool {
 	return ok && claim.Spec.VolumeName != ""
 }
 
-func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim) boundClaim {
+func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *Binding) boundClaim {
 	b := boundClaim{claim: claim}
 	if pv, ok := get(p.objects.PersistentVolumes, "", claim.Spec.VolumeName); ok {
 		b.volume, b.affinity = pv, nodeAffinity(pv)
+		m, err := migrate(pv)
+		if err != nil {
+			m.failed = e.fails(err)
+		}
+		b.migrated = m
 	}
 	return b
+}
+
+// fails keeps why the plugin fails and returns the verdict that says so.
+func (e *Binding) fails(err error) uint16 {
+	e.errs = append(e.errs, err.Error())
+	return bindingError | min(uint16(len(e.errs)-1), maxErrors)<<errorShift
 }
 
 // nodeAffinity compiles the nodes from which a volume can be reached; nil stands for all. What cannot be read matches
@@ -153,8 +167,8 @@ func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.Storag
 	}
 	if d.selected == "" {
 		candidates, err := p.candidates(claim, &d)
-		if err != nil && e.err == "" {
-			e.err = err.Error()
+		if err != nil && e.unreadable == 0 {
+			e.unreadable = e.fails(err)
 		}
 		d.candidates = candidates
 	}
@@ -284,6 +298,9 @@ func (e *Binding) PreFilter() filter.PreFilterResult { return e.pre }
 func (e *Binding) Reads(dst []string) []string {
 	for k := range e.bound {
 		dst = e.bound[k].affinity.Reads(dst)
+		if m := e.bound[k].migrated; m != nil {
+			dst = append(m.affinity.Reads(dst), "name") // of the CSINode
+		}
 	}
 	for k := range e.delayed {
 		d := &e.delayed[k]

@@ -240,6 +240,7 @@ func TestBindingExplain(t *testing.T) {
 		classes: classes(storageClass("s", noProvisioner, wait)),
 	}
 	s := Compile(pod("p", "b", "c", "d"), w.objects(), Options{}).Binding().Count(w)
-	require.Equal(t, []ClaimProblem{{"c", "", "node(s) didn't find available persistent volumes to bind"}}, s.Explain(0))
-	require.Equal(t, []ClaimProblem{{"b", "pv", "node(s) didn't match PersistentVolume's node affinity"}, {"c", "", "node(s) didn't find available persistent volumes to bind"}}, s.Explain(1))
+	require.Equal(t, []ClaimProblem{{Claim: "c", Reason: "node(s) didn't find available persistent volumes to bind"}}, s.Explain(0))
+	require.Equal(t, []ClaimProblem{{Claim: "b", Volume: "pv", Reason: "node(s) didn't match PersistentVolume's node affinity"},
+		{Claim: "c", Reason: "node(s) didn't find available persistent volumes to bind"}}, s.Explain(1))
 }

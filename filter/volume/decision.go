@@ -115,8 +115,8 @@ func (e *Binding) room(c *capacity, d *delayedClaim, earlier []choice) bool {
 			sum.Add(o.claim.request)
 		}
 	}
-	if e.ledger != nil {
-		e.ledger.addProvisioning(&sum, d, c)
+	if e.objects.ledger != nil {
+		e.objects.ledger.addProvisioning(&sum, d, c)
 	}
 	return sum.Cmp(*c.object.Capacity) <= 0
 }

@@ -12,8 +12,9 @@
 //	decision, ok := state.Bindings(i)                                 // what would be bound or provisioned on slot i
 //	err := ledger.Assume(pod, node, decision)                         // ... and ledger.Forget(pod.UID)
 //
-// The rule for one claim: bound, its volume must be reachable from the node (node affinity, zone labels); waiting for its
-// first consumer, a free volume must suit it there or its class must be able to provision one; anything else rejects the
+// The rule for one claim: bound, its volume must be reachable from the node (node affinity, zone labels; for in-tree EBS,
+// GCE and Cinder volumes in the labels of their CSI driver where the node has migrated the plugin); waiting for its first
+// consumer, a free volume must suit it there or its class must be able to provision one; anything else rejects the
 // pod everywhere. Beside that no disk is attached twice where it may not be, no node holds more volumes than its drivers
 // allow, and a ReadWriteOncePod claim has one pod.
 //
@@ -31,6 +32,5 @@
 // node is package filter's.
 //
 // Followed is Kubernetes v1.36: the documentation's "Persistent Volumes", "Storage Classes", "Storage Capacity",
-// "Node-specific Volume Limits" and "Volumes" (CSI migration), and the comments of the API's fields. Known differences:
-// node affinity of volumes of in-tree kinds is read as written.
+// "Node-specific Volume Limits" and "Volumes" (CSI migration), and the comments of the API's fields.
 package volume

@@ -10,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// annMigratedPlugins lists on a CSINode the in-tree plugins whose volumes its drivers serve.
-const annMigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins"
-
 // RestrictionsWouldHelp is the queueing hint of VolumeRestrictions: whether an event could make a pod schedulable that the
 // filter rejected. old is nil for an addition, new for a deletion.
 //
@@ -81,7 +78,7 @@ func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return after != nil && (before == nil || !apiequality.Semantic.DeepEqual(before.AllowedTopologies, after.AllowedTopologies)), nil
 	}
 	if before, after, ok := event[storagev1.CSINode](old, new); ok {
-		return after != nil && (before == nil || before.Annotations[annMigratedPlugins] != after.Annotations[annMigratedPlugins]), nil
+		return after != nil && (before == nil || before.Annotations[v1.MigratedPluginsAnnotationKey] != after.Annotations[v1.MigratedPluginsAnnotationKey]), nil
 	}
 	if before, after, ok := event[storagev1.CSIDriver](old, new); ok {
 		return before != nil && after != nil && publishes(before) && !publishes(after) && hasCSI(pod, after.Name), nil
@@ -188,7 +185,7 @@ func attaches(pod *v1.Pod) bool {
 		if _, _, ok := claimName(pod, &pod.Spec.Volumes[i]); ok {
 			return true
 		}
-		if _, ok := inlineDisk(&pod.Spec.Volumes[i]); ok {
+		if _, ok := inTreeInline(&pod.Spec.Volumes[i]); ok {
 			return true
 		}
 	}
@@ -201,7 +198,7 @@ func hasClaims(pod *v1.Pod) bool {
 
 func hasInline(pod *v1.Pod, driver string) bool {
 	for i := range pod.Spec.Volumes {
-		if d, ok := inlineDisk(&pod.Spec.Volumes[i]); ok && d.driver == driver {
+		if d, ok := inTreeInline(&pod.Spec.Volumes[i]); ok && d == driver {
 			return true
 		}
 	}

@@ -1,82 +1,160 @@
 package volume
 
 import (
+	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 )
 
-// drivers maps the in-tree volume plugins that were replaced by CSI drivers to those. Rule: documentation, "Volumes", the
-// notes on CSI migration of each type.
-var drivers = map[string]string{
-	"kubernetes.io/aws-ebs":         "ebs.csi.aws.com",
-	"kubernetes.io/gce-pd":          "pd.csi.storage.gke.io",
-	"kubernetes.io/azure-disk":      "disk.csi.azure.com",
-	"kubernetes.io/cinder":          "cinder.csi.openstack.org",
-	"kubernetes.io/portworx-volume": "pxd.portworx.com",
+// inTree is a volume plugin that a CSI driver has replaced. Rule: documentation, "Volumes", the notes on CSI migration of
+// each type.
+type inTree struct {
+	plugin, driver string
+	zone           string // the label in which the driver's nodes have their zone, "" when volumes are not confined to one
 }
+
+var (
+	awsEBS    = inTree{"kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"}
+	googlePD  = inTree{"kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone"}
+	cinder    = inTree{"kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"}
+	azureDisk = inTree{"kubernetes.io/azure-disk", "disk.csi.azure.com", ""}
+	portworx  = inTree{"kubernetes.io/portworx-volume", "pxd.portworx.com", ""}
+
+	inTrees = [...]*inTree{&awsEBS, &googlePD, &cinder, &azureDisk, &portworx}
+)
 
 // CSIDriver returns the CSI driver that serves an in-tree provisioner or volume plugin today, and false for a name that is
 // none, such as that of a CSI driver.
-func CSIDriver(inTree string) (driver string, ok bool) {
-	driver, ok = drivers[inTree]
-	return driver, ok
+func CSIDriver(plugin string) (driver string, ok bool) {
+	for _, k := range inTrees {
+		if k.plugin == plugin {
+			return k.driver, true
+		}
+	}
+	return "", false
 }
 
 // disk is a volume as its CSI driver knows it.
 type disk struct{ driver, handle string }
 
-// inlineDisk returns the CSI form of a volume of an in-tree kind written into a pod; false for other volumes.
-func inlineDisk(v *v1.Volume) (disk, bool) {
-	switch {
-	case v.AWSElasticBlockStore != nil:
-		return ebs(v.AWSElasticBlockStore.VolumeID), true
-	case v.GCEPersistentDisk != nil:
-		return gce(v.GCEPersistentDisk.PDName, ""), true
-	case v.AzureDisk != nil:
-		return disk{drivers["kubernetes.io/azure-disk"], v.AzureDisk.DataDiskURI}, true
-	case v.Cinder != nil:
-		return disk{drivers["kubernetes.io/cinder"], v.Cinder.VolumeID}, true
-	case v.PortworxVolume != nil:
-		return disk{drivers["kubernetes.io/portworx-volume"], v.PortworxVolume.VolumeID}, true
+// inlineDisk returns the CSI form of a volume written into a pod, false for volumes that are not of an in-tree kind with a
+// driver. An error says why the driver cannot know the volume.
+func inlineDisk(v *v1.Volume) (d disk, ok bool, err error) {
+	if v.Cinder != nil {
+		return disk{cinder.driver, v.Cinder.VolumeID}, true, nil
 	}
-	return disk{}, false
+	k, handle, err := inTreeSource(v.AWSElasticBlockStore, v.GCEPersistentDisk, v.AzureDisk, v.PortworxVolume, nil)
+	if k == nil {
+		return disk{}, false, nil
+	}
+	return disk{k.driver, handle}, true, err
+}
+
+// inTreeInline reports whether a volume written into a pod is of an in-tree kind with a driver, and which.
+func inTreeInline(v *v1.Volume) (driver string, ok bool) {
+	d, ok, _ := inlineDisk(v)
+	return d.driver, ok
 }
 
 // volumeDisk returns the CSI form of a PersistentVolume, and whether it is one only by translation of an in-tree kind;
-// false for other volumes.
+// false for other volumes and those that the driver cannot know.
 func volumeDisk(pv *v1.PersistentVolume) (d disk, translated, ok bool) {
+	if s := pv.Spec.CSI; s != nil {
+		return disk{s.Driver, s.VolumeHandle}, false, s.VolumeHandle != ""
+	}
+	k, handle, err := inTreeVolume(pv)
+	if k == nil || err != nil || handle == "" {
+		return disk{}, false, false
+	}
+	return disk{k.driver, handle}, true, true
+}
+
+// inTreeVolume returns the plugin of a PersistentVolume of an in-tree kind, nil for others, and the handle by which its
+// driver knows it, or why there is none.
+func inTreeVolume(pv *v1.PersistentVolume) (k *inTree, handle string, err error) {
 	s := &pv.Spec
+	if s.Cinder != nil {
+		return &cinder, s.Cinder.VolumeID, nil
+	}
+	return inTreeSource(s.AWSElasticBlockStore, s.GCEPersistentDisk, s.AzureDisk, s.PortworxVolume, pv.Labels)
+}
+
+func inTreeSource(ebs *v1.AWSElasticBlockStoreVolumeSource, gce *v1.GCEPersistentDiskVolumeSource, azure *v1.AzureDiskVolumeSource,
+	px *v1.PortworxVolumeSource, labels map[string]string) (k *inTree, handle string, err error) {
 	switch {
-	case s.CSI != nil:
-		return disk{s.CSI.Driver, s.CSI.VolumeHandle}, false, true
-	case s.AWSElasticBlockStore != nil:
-		return ebs(s.AWSElasticBlockStore.VolumeID), true, true
-	case s.GCEPersistentDisk != nil:
-		zone := pv.Labels[v1.LabelTopologyZone]
-		if zone == "" {
-			zone = pv.Labels[v1.LabelFailureDomainBetaZone]
+	case ebs != nil:
+		if handle, err = ebsHandle(ebs.VolumeID); err != nil {
+			err = fmt.Errorf("failed to translate Kubernetes ID to EBS Volume ID %w", err)
 		}
-		return gce(s.GCEPersistentDisk.PDName, zone), true, true
-	case s.AzureDisk != nil:
-		return disk{drivers["kubernetes.io/azure-disk"], s.AzureDisk.DataDiskURI}, true, true
-	case s.Cinder != nil:
-		return disk{drivers["kubernetes.io/cinder"], s.Cinder.VolumeID}, true, true
-	case s.PortworxVolume != nil:
-		return disk{drivers["kubernetes.io/portworx-volume"], s.PortworxVolume.VolumeID}, true, true
+		return &awsEBS, handle, err
+	case gce != nil:
+		handle, err = gceHandle(gce.PDName, labels)
+		return &googlePD, handle, err
+	case azure != nil:
+		return &azureDisk, azure.DataDiskURI, nil
+	case px != nil:
+		return &portworx, px.VolumeID, nil
 	}
-	return disk{}, false, false
+	return nil, "", nil
 }
 
-// ebs takes the volume's id from a name such as aws://us-east-1a/vol-1.
-func ebs(id string) disk {
-	return disk{drivers["kubernetes.io/aws-ebs"], id[strings.LastIndexByte(id, '/')+1:]}
+// ebsHandle takes the volume's id from a name such as aws://us-east-1a/vol-1; other names are ids.
+func ebsHandle(name string) (string, error) {
+	if !strings.HasPrefix(name, "aws://") {
+		return name, nil
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		//lint:ignore ST1005 the text is v1.36's
+		return "", fmt.Errorf("Invalid disk name (%s): %w", name, err)
+	}
+	id := strings.Trim(u.Path, "/")
+	if !strings.HasPrefix(id, "vol-") || strings.Contains(id, "/") {
+		//lint:ignore ST1005 the text is v1.36's
+		return "", fmt.Errorf("Invalid format for AWS volume (%s)", name)
+	}
+	return id, nil
 }
 
-// gce names a disk as the driver does; zone "" and a list of zones are unspecified.
-func gce(name, zone string) disk {
-	if zone == "" || strings.Contains(zone, "__") {
-		zone = "UNSPECIFIED"
+// gceHandle names a disk as the driver does. The beta zone label counts before today's; a list of zones is a disk of their
+// region.
+func gceHandle(name string, labels map[string]string) (string, error) {
+	zone := labels[v1.LabelFailureDomainBetaZone]
+	if zone == "" {
+		zone = labels[v1.LabelTopologyZone]
 	}
-	return disk{drivers["kubernetes.io/gce-pd"], "projects/UNSPECIFIED/zones/" + zone + "/disks/" + name}
+	place := "zones/UNSPECIFIED"
+	switch {
+	case strings.Contains(zone, "__"):
+		region, err := gceRegion(strings.Split(zone, "__"))
+		if err != nil {
+			return "", fmt.Errorf("failed to get region from zones: %w", err)
+		}
+		place = "regions/" + region
+	case zone != "":
+		place = "zones/" + zone
+	}
+	return "projects/UNSPECIFIED/" + place + "/disks/" + name, nil
+}
+
+// gceRegion returns the region of zones such as us-central1-a.
+func gceRegion(zones []string) (string, error) {
+	var regions []string
+	for _, zone := range zones {
+		parts := strings.Split(zone, "-")
+		if len(parts) != 3 {
+			return "", fmt.Errorf("zone in unexpected format, expected: {locale}-{region}-{zone}, got: %s", zone)
+		}
+		if r := parts[0] + "-" + parts[1]; !slices.Contains(regions, r) {
+			regions = append(regions, r)
+		}
+	}
+	if len(regions) != 1 {
+		slices.Sort(regions)
+		return "", fmt.Errorf("multiple or no regions gotten from zones, got: map[%s:{}]", strings.Join(regions, ":{} "))
+	}
+	return regions[0], nil
 }

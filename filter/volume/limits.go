@@ -15,6 +15,7 @@ type Limits struct {
 	disks  []wanted // each volume once
 	reason string   // why every node rejects: a missing claim
 	broken string   // why the plugin fails: a claim of another pod
+	disk   string   // why it fails on nodes with a CSINode: a disk that its driver cannot know
 	skip   bool
 }
 
@@ -32,9 +33,13 @@ func (p *Pod) Limits() *Limits {
 	next := 0
 	for i := range p.pod.Spec.Volumes {
 		v := &p.pod.Spec.Volumes[i]
-		if d, ok := inlineDisk(v); ok {
+		if d, ok, err := inlineDisk(v); ok {
 			e.skip = false
-			e.want(d, true)
+			if err == nil {
+				e.want(d, true)
+			} else if e.reason == "" && e.broken == "" && e.disk == "" {
+				e.disk = "converting volume(" + v.Name + ") from inline to csi: " + err.Error()
+			}
 			continue
 		}
 		if _, _, ok := claimName(p.pod, v); !ok {
@@ -153,7 +158,8 @@ const (
 	limitExceeded uint16 = 1
 	claimMissing  uint16 = 2
 	limitsBroken  uint16 = 3
-	noDriver      uint16 = 4
+	diskUnknown   uint16 = 4
+	noDriver      uint16 = 5
 )
 
 // Name returns "NodeVolumeLimits".
@@ -169,6 +175,8 @@ func (s *LimitsState) Check(i int) uint16 {
 
 func (s *LimitsState) check(u *slotUsage) uint16 {
 	switch {
+	case s.limits.disk != "" && u != nil && u.csi:
+		return diskUnknown
 	case s.limits.reason != "":
 		return claimMissing | filter.Unresolvable
 	case s.limits.broken != "":
@@ -203,12 +211,12 @@ func (s *LimitsState) check(u *slotUsage) uint16 {
 	return 0
 }
 
-// Code returns the code of a verdict: Error for a claim that belongs to another pod.
+// Code returns the code of a verdict: Error for a claim that belongs to another pod and a disk that no driver knows.
 func (s *LimitsState) Code(v uint16) filter.Code {
 	switch {
 	case v == 0:
 		return filter.Success
-	case v == limitsBroken:
+	case v == limitsBroken || v == diskUnknown:
 		return filter.Error
 	case v&filter.Unresolvable != 0:
 		return filter.UnschedulableAndUnresolvable
@@ -227,6 +235,8 @@ func (s *LimitsState) Reasons(v uint16) []string {
 		return []string{s.limits.reason}
 	case limitsBroken:
 		return []string{s.limits.broken}
+	case diskUnknown:
+		return []string{s.limits.disk}
 	}
 	return []string{s.drivers[v-noDriver].name + " CSI driver is not installed on the node"}
 }

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 )
 
@@ -22,7 +23,12 @@ const (
 	noMatch       uint16 = 1 << 1
 	noSpace       uint16 = 1 << 2
 	volumeMissing uint16 = 1 << 3
-	bindingError  uint16 = 1 << 4
+	bindingError  uint16 = 1 << 4 // with the place of the error above
+)
+
+const (
+	errorShift = 5
+	maxErrors  = filter.Unresolvable>>errorShift - 1
 )
 
 // Name returns "VolumeBinding".
@@ -49,7 +55,7 @@ func (e *Binding) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 
 
 func (e *Binding) check(node *v1.Node) uint16 {
 	v := e.checkBound(node)
-	if len(e.delayed) > 0 {
+	if len(e.delayed) > 0 && v&bindingError == 0 {
 		var buf [8]choice
 		more, _ := e.checkDelayed(node, buf[:0])
 		v |= more
@@ -60,7 +66,7 @@ func (e *Binding) check(node *v1.Node) uint16 {
 	return v
 }
 
-// Code returns the code of a verdict: Error for a claim whose selector cannot be read.
+// Code returns the code of a verdict: Error for a claim whose selector, or volume whose in-tree name, cannot be read.
 func (s *BindingState) Code(v uint16) filter.Code {
 	switch {
 	case v == 0:
@@ -74,7 +80,7 @@ func (s *BindingState) Code(v uint16) filter.Code {
 // Reasons returns the texts of a verdict.
 func (s *BindingState) Reasons(v uint16) []string {
 	if v&bindingError != 0 {
-		return []string{s.binding.err}
+		return []string{s.binding.errs[v&^filter.Unresolvable>>errorShift]}
 	}
 	var out []string
 	if v&nodeConflict != 0 {
@@ -92,6 +98,17 @@ func (s *BindingState) Reasons(v uint16) []string {
 	return out
 }
 
+// reaches reports whether a volume can be reached from a node by its labels: unlike a pod's, a volume's node affinity is
+// matched without the node's name, so that matchFields do not restrict.
+func reaches(s *affinity.Selector, node *v1.Node) bool {
+	if s == nil {
+		return true
+	}
+	var nameless v1.Node
+	nameless.Labels = node.Labels
+	return s.Matches(&nameless)
+}
+
 // checkBound returns the first flag that a bound claim raises.
 func (e *Binding) checkBound(node *v1.Node) uint16 {
 	for k := range e.bound {
@@ -99,7 +116,14 @@ func (e *Binding) checkBound(node *v1.Node) uint16 {
 		if b.volume == nil {
 			return volumeMissing
 		}
-		if !b.affinity.Matches(node) {
+		if m := b.migrated; m != nil && e.objects.migratedOn(node.Name, m.kind) {
+			if m.failed != 0 {
+				return m.failed
+			}
+			if !reaches(m.affinity, node) {
+				return nodeConflict
+			}
+		} else if !reaches(b.affinity, node) {
 			return nodeConflict
 		}
 	}
@@ -121,8 +145,8 @@ func (e *Binding) checkDelayed(node *v1.Node, dst []choice) (uint16, []choice) {
 			return noMatch, nil
 		}
 	}
-	if e.err != "" {
-		return bindingError, nil
+	if e.unreadable != 0 {
+		return e.unreadable, nil
 	}
 	for k := range e.delayed {
 		if d := &e.delayed[k]; d.selected == "" {
@@ -158,7 +182,7 @@ func (d *delayedClaim) match(node *v1.Node, others []choice) *candidate {
 		if slices.ContainsFunc(others, func(o choice) bool { return o.volume.volume.Name == c.volume.Name }) {
 			continue
 		}
-		if c.affinity.Matches(node) {
+		if reaches(c.affinity, node) {
 			return c
 		}
 		if c.reserved { // reserved for this claim and out of reach: no other will do
@@ -217,10 +241,19 @@ func (s *BindingState) Explain(i int) []ClaimProblem {
 	var out []ClaimProblem
 	for k := range e.bound {
 		b := &e.bound[k]
-		if v := (&Binding{bound: e.bound[k : k+1]}).checkBound(node); v != 0 {
-			out = append(out, ClaimProblem{b.claim.Name, b.claim.Spec.VolumeName, s.Reasons(v)[0]})
-			break
+		v := (&Binding{bound: e.bound[k : k+1], objects: e.objects}).checkBound(node)
+		if v == 0 {
+			continue
 		}
+		c := ClaimProblem{Claim: b.claim.Name, Volume: b.claim.Spec.VolumeName, Reason: s.Reasons(v)[0]}
+		if v&nodeConflict != 0 && b.migrated != nil && e.objects.migratedOn(node.Name, b.migrated.kind) {
+			c.ZoneLabel = b.migrated.kind.zone
+		}
+		out = append(out, c)
+		if v&bindingError != 0 {
+			return out
+		}
+		break
 	}
 	v, _ := e.checkDelayed(node, nil)
 	if v == 0 {
@@ -230,7 +263,7 @@ func (s *BindingState) Explain(i int) []ClaimProblem {
 		part := *e
 		part.delayed = e.delayed[:k+1]
 		if w, _ := part.checkDelayed(node, nil); w == v {
-			return append(out, ClaimProblem{e.delayed[k].claim.Name, "", s.Reasons(v)[0]})
+			return append(out, ClaimProblem{Claim: e.delayed[k].claim.Name, Reason: s.Reasons(v)[0]})
 		}
 	}
 	return append(out, ClaimProblem{Reason: s.Reasons(v)[0]})
@@ -243,6 +276,9 @@ type ClaimProblem struct {
 	Volume string
 	// Reason is one of the texts of VolumeBinding.
 	Reason string
+	// ZoneLabel is the label in which the zone of this node was looked for, its CSI driver's, because its CSINode lists the
+	// volume's in-tree plugin as migrated; "" when the volume's node affinity counts as written.
+	ZoneLabel string
 }
 
 // AppendSignature appends the verdict: it changes only by events on slot i.

@@ -27,9 +27,10 @@ func randomWorld(rng *rand.Rand) *world {
 	w := &world{classes: classes(storageClass("static", noProvisioner, wait), storageClass("dynamic", "d", wait), storageClass("narrow", "e", wait, v1.TopologySelectorTerm{
 		MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: "zone", Values: []string{"a"}}}}), storageClass("now", "d", now))}
 	for i := range 1 + rng.Intn(3) {
-		w.nodes = append(w.nodes, node(fmt.Sprint("n", i), "zone", pick(rng, "a", "b"), v1.LabelTopologyZone, pick(rng, "z1", "z2")))
+		w.nodes = append(w.nodes, node(fmt.Sprint("n", i), "zone", pick(rng, "a", "b"), v1.LabelTopologyZone, pick(rng, "z1", "z2"), "topology.ebs.csi.aws.com/zone", pick(rng, "z1", "z2")))
 		if rng.Intn(4) > 0 {
-			w.csiNodes = append(w.csiNodes, csiNode(w.nodes[i].Name, map[string]int32{"d": int32(rng.Intn(4)), "e": -1, "ebs.csi.aws.com": int32(rng.Intn(3))}))
+			n := csiNode(w.nodes[i].Name, map[string]int32{"d": int32(rng.Intn(4)), "e": -1, "ebs.csi.aws.com": int32(rng.Intn(3))})
+			w.csiNodes = append(w.csiNodes, migrating(n, pick(rng, "", "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd,kubernetes.io/aws-ebs")))
 		}
 	}
 	sizes := []string{"1Gi", "2Gi", "3Gi", "5Gi"}
@@ -111,11 +112,8 @@ func slowBinding(w *world, p *v1.Pod, n *v1.Node) string {
 		pv, ok := o.PersistentVolumes.Get("", c.Spec.VolumeName)
 		if !ok {
 			flags[3], stopped = true, true
-		} else if pv.Spec.NodeAffinity != nil {
-			s, _ := affinity.CompileSelector(pv.Spec.NodeAffinity.Required)
-			if !s.Matches(n) {
-				flags[0], stopped = true, true
-			}
+		} else if !slowReach(o, pv, n) {
+			flags[0], stopped = true, true
 		}
 	}
 	flags[1], flags[2] = slowDelayed(w, delayed, n)
@@ -127,6 +125,25 @@ func slowBinding(w *world, p *v1.Pod, n *v1.Node) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// slowReach is the rule of bound volumes: the affinity as written, whose keys here are not those of zones, and for EBS
+// volumes on nodes that migrated them the zone labels.
+func slowReach(o Objects, pv *v1.PersistentVolume, n *v1.Node) bool {
+	if pv.Spec.NodeAffinity != nil {
+		if s, _ := affinity.CompileSelector(pv.Spec.NodeAffinity.Required); !s.Matches(n) {
+			return false
+		}
+	}
+	csiNode, ok := o.CSINodes.Get("", n.Name)
+	if !ok || pv.Spec.AWSElasticBlockStore == nil || !strings.HasSuffix(csiNode.Annotations[v1.MigratedPluginsAnnotationKey], "kubernetes.io/aws-ebs") {
+		return true
+	}
+	zones, ok := pv.Labels[v1.LabelTopologyZone]
+	if !ok {
+		zones = pv.Labels[v1.LabelFailureDomainBetaZone]
+	}
+	return zones == "" || slices.Contains(strings.Split(zones, "__"), n.Labels["topology.ebs.csi.aws.com/zone"])
 }
 
 func slowDelayed(w *world, delayed []*v1.PersistentVolumeClaim, n *v1.Node) (noMatch, noSpace bool) {

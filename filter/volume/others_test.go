@@ -167,6 +167,10 @@ func TestLimits(t *testing.T) {
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
 			x.put(0, inline(pod("q"), ebsVolume("vol-2", false)))
 		}), pod("p", "a"), Options{}, []string{tooMany}},
+		{"in-tree volume that its driver cannot know", "the plugin fails on nodes with a CSINode", with(w(2), func(x *world) {
+			x.nodes = append(x.nodes, node("n2"))
+		}), inline(pod("p"), ebsVolume("aws://z/disk", false)), Options{},
+			[]string{"Error: converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z/disk)", "ok"}},
 		{"in-tree volume by two names", "is one volume", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
@@ -232,36 +236,6 @@ func TestLimitsExplainAndTrial(t *testing.T) {
 	require.Equal(t, limitExceeded, one.Check(0))
 }
 
-func TestCSIDriver(t *testing.T) {
-	for inTree, want := range map[string]string{"kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-		"kubernetes.io/azure-disk": "disk.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org", "kubernetes.io/portworx-volume": "pxd.portworx.com"} {
-		got, ok := CSIDriver(inTree)
-		require.True(t, ok)
-		require.Equal(t, want, got)
-	}
-	_, ok := CSIDriver("ebs.csi.aws.com")
-	require.False(t, ok)
-	for _, s := range []v1.VolumeSource{
-		{AzureDisk: &v1.AzureDiskVolumeSource{DataDiskURI: "uri"}}, {Cinder: &v1.CinderVolumeSource{VolumeID: "id"}},
-		{PortworxVolume: &v1.PortworxVolumeSource{VolumeID: "id"}}, gcePD("d", false), ebsVolume("v", false),
-	} {
-		inPod, ok := inlineDisk(&v1.Volume{VolumeSource: s})
-		require.True(t, ok)
-		pv := &v1.PersistentVolume{}
-		pv.Spec.AWSElasticBlockStore, pv.Spec.GCEPersistentDisk, pv.Spec.AzureDisk, pv.Spec.PortworxVolume = s.AWSElasticBlockStore, s.GCEPersistentDisk, s.AzureDisk, s.PortworxVolume
-		if s.Cinder != nil {
-			pv.Spec.Cinder = &v1.CinderPersistentVolumeSource{VolumeID: s.Cinder.VolumeID}
-		}
-		inObject, translated, ok := volumeDisk(pv)
-		require.True(t, ok && translated)
-		require.Equal(t, inPod, inObject)
-	}
-	require.Equal(t, gce("d", "z"), func() disk {
-		d, _, _ := volumeDisk(&v1.PersistentVolume{ObjectMeta: node("", v1.LabelTopologyZone, "z").ObjectMeta, Spec: v1.PersistentVolumeSpec{PersistentVolumeSource: v1.PersistentVolumeSource{GCEPersistentDisk: gcePD("d", false).GCEPersistentDisk}}})
-		return d
-	}())
-}
-
 func TestZone(t *testing.T) {
 	const zone, region, beta, betaRegion = v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion
 	nodes := []*v1.Node{node("plain"), node("z1", zone, "z1"), node("z3", zone, "z3"), node("beta", beta, "z1"), node("region only", region, "r1")}
@@ -304,7 +278,7 @@ func TestHints(t *testing.T) {
 	zoned := func(z string) *v1.PersistentVolume { return volume("pv", "", "1Gi", labelled(v1.LabelTopologyZone, z)) }
 	topologies := storageClass("s", "d", wait, v1.TopologySelectorTerm{})
 	migrated := csiNode("n", nil)
-	migrated.Annotations = map[string]string{annMigratedPlugins: "kubernetes.io/gce-pd"}
+	migrated.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: "kubernetes.io/gce-pd"}
 	va := func(driver string) *storagev1.VolumeAttachment {
 		a := attached("a", "n", "pv")
 		a.Spec.Attacher = driver

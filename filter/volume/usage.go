@@ -151,13 +151,16 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// disksOf returns the volumes of a running pod, each once, by the numbers that number gives them. Missing claims, and
-// ephemeral claims of other pods, are left out.
+// disksOf returns the volumes of a running pod, each once, by the numbers that number gives them. Missing claims, ephemeral
+// claims of other pods, and disks that their driver cannot know are left out.
 func (u *Usage) disksOf(pod *v1.Pod, number func(disk) int32) []usedDisk {
 	var used []usedDisk
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
-		d, ok := inlineDisk(v)
+		d, ok, err := inlineDisk(v)
+		if err != nil {
+			continue
+		}
 		if !ok {
 			name, ephemeral, isClaim := claimName(pod, v)
 			if !isClaim {

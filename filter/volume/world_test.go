@@ -174,6 +174,12 @@ func csiNode(name string, limits map[string]int32) *storagev1.CSINode {
 	return n
 }
 
+// migrating lists in-tree plugins as migrated on the node of a CSINode.
+func migrating(n *storagev1.CSINode, plugins string) *storagev1.CSINode {
+	n.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: plugins}
+	return n
+}
+
 func attached(name, node, volume string) *storagev1.VolumeAttachment {
 	a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	a.Spec.Attacher, a.Spec.NodeName, a.Spec.Source.PersistentVolumeName = "d", node, &volume

@@ -1,0 +1,136 @@
+package volume
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+)
+
+// migrated is a bound volume of an in-tree kind as it is seen from a node whose CSINode lists the plugin as migrated: there
+// the zone is looked for in the label of the driver. Volumes that wait to be bound, and classes, are read as written.
+type migrated struct {
+	kind     *inTree
+	affinity *affinity.Selector
+	failed   uint16 // the verdict when the driver cannot know the volume, else 0
+}
+
+// migrate returns nil for a volume that is seen from everywhere as it is written. An error, which comes with what is known,
+// says that the driver cannot know the volume.
+func migrate(pv *v1.PersistentVolume) (*migrated, error) {
+	kind, _, err := inTreeVolume(pv)
+	if kind == nil || kind.zone == "" {
+		return nil, nil
+	}
+	m := &migrated{kind: kind}
+	if err != nil {
+		return m, fmt.Errorf("could not translate pv: %w", err)
+	}
+	terms, changed := kind.terms(pv)
+	if !changed {
+		return nil, nil
+	}
+	m.affinity, _ = affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: terms})
+	return m, nil
+}
+
+// migratedOn reports whether the annotation of the node's CSINode lists the plugin.
+func (o *Objects) migratedOn(node string, k *inTree) bool {
+	csiNode, ok := get(o.CSINodes, "", node)
+	if !ok {
+		return false
+	}
+	for plugin := range strings.SplitSeq(csiNode.Annotations[v1.MigratedPluginsAnnotationKey], ",") {
+		if plugin == k.plugin {
+			return true
+		}
+	}
+	return false
+}
+
+// terms returns the node affinity of a volume in the driver's terms, and whether it differs. Requirements on the zone become
+// ones on the driver's label; where none has values, the volume's zone label adds one to every term. Requirements on the
+// beta region become ones on today's. Which keys count, today's or the beta ones, is said by the zones in the affinity, or
+// else by the volume's labels.
+func (k *inTree) terms(pv *v1.PersistentVolume) (terms []v1.NodeSelectorTerm, changed bool) {
+	if a := pv.Spec.NodeAffinity; a != nil && a.Required != nil {
+		terms = a.Required.NodeSelectorTerms
+	}
+	zone, region := zoneKey(pv, terms)
+	if asks(terms, region) && region != v1.LabelTopologyRegion {
+		terms, changed = renamed(terms, region, v1.LabelTopologyRegion), true
+	}
+	if asks(terms, zone) {
+		return renamed(terms, zone, k.zone), true
+	}
+	zones := zoneList(pv.Labels[zone])
+	if len(zones) == 0 {
+		return terms, changed
+	}
+	if len(terms) == 0 {
+		terms = []v1.NodeSelectorTerm{{}}
+	}
+	return added(terms, v1.NodeSelectorRequirement{Key: k.zone, Operator: v1.NodeSelectorOpIn, Values: zones}), true
+}
+
+// zoneKey returns the keys by which a volume names its zone and region.
+func zoneKey(pv *v1.PersistentVolume, terms []v1.NodeSelectorTerm) (zone, region string) {
+	_, today := pv.Labels[v1.LabelTopologyZone]
+	_, beta := pv.Labels[v1.LabelFailureDomainBetaZone]
+	switch {
+	case uses(terms, v1.LabelTopologyZone):
+	case uses(terms, v1.LabelFailureDomainBetaZone), beta && !today:
+		return v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion
+	}
+	return v1.LabelTopologyZone, v1.LabelTopologyRegion
+}
+
+// uses reports whether a term has a requirement on the label, asks whether one has values.
+func uses(terms []v1.NodeSelectorTerm, key string) bool {
+	return contains(terms, func(r v1.NodeSelectorRequirement) bool { return r.Key == key })
+}
+
+func asks(terms []v1.NodeSelectorTerm, key string) bool {
+	return contains(terms, func(r v1.NodeSelectorRequirement) bool { return r.Key == key && len(r.Values) > 0 })
+}
+
+func contains(terms []v1.NodeSelectorTerm, f func(v1.NodeSelectorRequirement) bool) bool {
+	return slices.ContainsFunc(terms, func(t v1.NodeSelectorTerm) bool { return slices.ContainsFunc(t.MatchExpressions, f) })
+}
+
+// renamed returns the terms with another label in place of one.
+func renamed(terms []v1.NodeSelectorTerm, from, to string) []v1.NodeSelectorTerm {
+	out := slices.Clone(terms)
+	for i := range out {
+		out[i].MatchExpressions = slices.Clone(out[i].MatchExpressions)
+		for j := range out[i].MatchExpressions {
+			if e := &out[i].MatchExpressions[j]; e.Key == from {
+				e.Key = to
+			}
+		}
+	}
+	return out
+}
+
+// added returns the terms with one more requirement each.
+func added(terms []v1.NodeSelectorTerm, r v1.NodeSelectorRequirement) []v1.NodeSelectorTerm {
+	out := slices.Clone(terms)
+	for i := range out {
+		out[i].MatchExpressions = append(slices.Clone(out[i].MatchExpressions), r)
+	}
+	return out
+}
+
+// zoneList splits a label such as "z1__z2"; empty elements are left out.
+func zoneList(value string) []string {
+	var zones []string
+	for z := range strings.SplitSeq(value, "__") {
+		if z = strings.TrimSpace(z); z != "" {
+			zones = append(zones, z)
+		}
+	}
+	return zones
+}
