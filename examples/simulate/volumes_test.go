@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // The pods of a shipped cluster with bound, waiting, zonal and ReadWriteOncePod claims: each decision about volumes reaches
@@ -25,7 +27,7 @@ func TestVolumes(t *testing.T) {
 		{"shop/search-1", "b2", "", "the free volume is on b2"},
 		{"shop/search-2", "", all + "5 node(s) didn't find available persistent volumes to bind.", "the first took it"},
 		{"shop/index-0", "c1", "", "40Gi are free in zone c only"},
-		{"shop/ledger-0", "b1", "", "provisioned in zone b or c"},
+		{"shop/ledger-0", "b2", "", "provisioned in zone b or c; b1 has no attachment left"},
 		{"shop/ledger-1", "", all + "5 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.", "the first has the claim"},
 		{"shop/report-0", "", all + "pod has unbound immediate PersistentVolumeClaims.", "nobody bound it"},
 		{"shop/lost-0", "", all + `persistentvolumeclaim "nowhere" not found.`, "no such claim"},
@@ -52,6 +54,33 @@ func TestVolumes(t *testing.T) {
 			want, err := os.ReadFile(c.golden)
 			require.NoError(t, err)
 			require.Equal(t, string(want), out)
+		})
+	}
+}
+
+// Every kind of storage object is read: without those of one kind the same pods are decided otherwise.
+func TestVolumeKinds(t *testing.T) {
+	data, err := os.ReadFile("testdata/volumes.yaml")
+	require.NoError(t, err)
+	text, err := yaml.ToJSON(data)
+	require.NoError(t, err)
+	var list struct {
+		APIVersion string           `json:"apiVersion"`
+		Kind       string           `json:"kind"`
+		Items      []map[string]any `json:"items"`
+	}
+	require.NoError(t, json.Unmarshal(text, &list))
+	_, whole, _ := simulate(t, string(text), "-f", "-")
+	for _, kind := range []string{"PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"} {
+		t.Run(kind, func(t *testing.T) {
+			less := list
+			less.Items = slices.DeleteFunc(slices.Clone(list.Items), func(o map[string]any) bool { return o["kind"] == kind })
+			require.Less(t, len(less.Items), len(list.Items))
+			text, err := json.Marshal(less)
+			require.NoError(t, err)
+			code, out, errs := simulate(t, string(text), "-f", "-")
+			require.Zero(t, code, errs)
+			require.NotEqual(t, whole, out)
 		})
 	}
 }
