@@ -91,7 +91,7 @@ func TestDefaults(t *testing.T) {
 		w.store = d.Factory.Core().V1().Pods().Informer().GetIndexer()
 		w.shape = w.features
 		w.arrive = w.happen
-		o := queue.Options{Profiles: map[string]queue.Profile{"default-scheduler": {Gates: []queue.Gate{queue.SchedulingGates()}, Events: d.events}}, Known: w.known}
+		o := queue.Options{Profiles: map[string]queue.Profile{"default-scheduler": {Gates: []queue.Gate{w.counted(queue.SchedulingGates())}, Events: d.events}}, Known: w.known}
 		if w.q, err = queue.New(o); err != nil {
 			return err
 		}
@@ -203,7 +203,9 @@ func (w *world) happen() error {
 	for _, e := range events {
 		w.note("event %s", e.Label())
 		w.Count("event " + e.Label())
+		w.refusals = 0
 		w.say(w.q.Move(queue.Change{Event: ours(e), Old: old, New: new}, w.now()))
+		w.meterRefusals()
 		w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, nil)
 	}
 	return nil

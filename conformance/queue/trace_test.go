@@ -23,7 +23,7 @@ var moves = []string{
 	"in flight -> unschedulable", "in flight -> active", "in flight -> gated", "in flight -> nowhere", "unschedulable -> active",
 	"unschedulable -> backoff", "unschedulable -> gated", "gated -> active", "gated -> backoff", "gated -> gated", "backoff -> active",
 	"error backoff -> active", "active -> nowhere", "backoff -> nowhere", "error backoff -> nowhere", "unschedulable -> nowhere", "gated -> nowhere",
-	"duplicate dropped", "return refused", "nominations seen", "flushed", "popped after close",
+	"duplicate dropped", "return refused", "nominations seen", "flushed", "popped after close", "metrics compared",
 }
 
 // TestTraces plays random operations with random registrations, hints and gates.
@@ -32,6 +32,9 @@ func TestTraces(t *testing.T) {
 }
 
 func (w *world) play() error {
+	if err := w.readMeter(); err != nil {
+		return err
+	}
 	for w.More() {
 		if err := w.step(); err != nil {
 			return err
@@ -44,7 +47,7 @@ func (w *world) play() error {
 			return nil
 		}
 	}
-	return nil
+	return w.compareMeters()
 }
 
 func (w *world) now() time.Time { return w.clock.Now() }
@@ -54,6 +57,7 @@ func (w *world) note(format string, args ...any) {
 }
 
 func (w *world) say(list []queue.Move) {
+	w.meter(list)
 	for _, m := range list {
 		w.Note("    %v", m)
 		w.Count(fmt.Sprintf("%v -> %v", m.From, m.To))
@@ -198,6 +202,7 @@ func (w *world) pop() error {
 			time.Sleep(time.Microsecond)
 		}
 		w.real.Add(w.ctx, guest)
+		w.metered["scheduler_queue_incoming_pods_total{event=UnschedulablePodAdd,queue=active}"]++
 	}
 	info := <-got
 	switch {
@@ -357,7 +362,10 @@ func (w *world) event() error {
 		check = queue.PriorityAtMost(limit)
 	}
 	w.note("event %s/%d, old %s, new %s, check %v", e.Resource, e.ActionType, nameOf(old), nameOf(new), check != nil)
+	w.labels[ours(e).String()] = e.Label()
+	w.refusals = 0
 	list := w.q.Move(queue.Change{Event: ours(e), Old: old, New: new, PreCheck: check}, w.now())
+	w.meterRefusals()
 	w.say(list)
 	w.mixed = w.mixed || len(list) > 1 && e.Resource == "UnschedulablePod" // new pods take their nominations from their status
 	w.real.MoveAllToActiveOrBackoffQueue(w.log, e, old, new, check)
@@ -420,7 +428,9 @@ func (w *world) flush() {
 		return
 	}
 	w.note("flush leftover")
+	w.refusals = 0
 	list := w.q.FlushLeftover(w.now())
+	w.meterRefusals()
 	w.say(list)
 	flushLeftover(w.real, w.log)
 	if len(list) > 0 {

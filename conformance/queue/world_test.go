@@ -55,9 +55,14 @@ type world struct {
 	// profiles are those of pods, the last is unknown; rejectors are plugins that reject; arrive makes an event happen.
 	profiles, rejectors []string
 	arrive              func() error
-	shape               func(*v1.Pod) // of new pods
-	mixed               bool          // the order of nominations is the real queue's own
-	ties                bool          // equal times happen; the order then also goes by name
+	shape               func(*v1.Pod)     // of new pods
+	mixed               bool              // the order of nominations is the real queue's own
+	ties                bool              // equal times happen; the order then also goes by name
+	metered             meter             // what podberth's moves amount to
+	before              meter             // the real queue's at the beginning
+	labels              map[string]string // the real queue's, of events with several bits, which do not occur
+	refusals            int               // of podberth's gates since the last event
+	unmetered           string            // why the real queue's metrics are not compared: something made them wrong
 }
 
 // flight is a popped pod.
@@ -130,7 +135,7 @@ func (w *world) draw() (list []registration) {
 
 func emptyWorld(s *trial.Source) *world {
 	w := &world{Source: s, ctx: context.Background(), log: klog.Background(), clock: testingclock.NewFakeClock(noon.Add(300 * time.Millisecond)),
-		shut: map[string]bool{}, profiles: []string{"p1", "p2", "nobody's"}, rejectors: []string{"P", "Q", "R", "S"}}
+		shut: map[string]bool{}, metered: meter{}, labels: map[string]string{}, profiles: []string{"p1", "p2", "nobody's"}, rejectors: []string{"P", "Q", "R", "S"}}
 	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	w.arrive = w.event
 	w.ties = s.Once(3)
@@ -260,7 +265,7 @@ func (g gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 
 // ours is the same gate for podberth.
 func (g gate) ours() queue.Gate {
-	return queue.Gate{Name: g.name, Check: func(pod *v1.Pod) queue.GateVerdict {
+	return g.w.counted(queue.Gate{Name: g.name, Check: func(pod *v1.Pod) queue.GateVerdict {
 		switch {
 		case !g.w.shut[g.name+pod.Name]:
 			return queue.GateVerdict{}
@@ -268,7 +273,7 @@ func (g gate) ours() queue.Gate {
 			return queue.GateVerdict{Err: errors.New("broken")}
 		}
 		return queue.GateVerdict{Refuse: true, Message: "shut"}
-	}}
+	}})
 }
 
 // pod makes a new pod of the name of a slot.

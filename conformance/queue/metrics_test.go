@@ -1,0 +1,158 @@
+package queue_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/podberth/podberth/queue"
+)
+
+// meter is what the real queue's metrics say, by name and labels. They belong to the process, so that differences count.
+type meter map[string]float64
+
+func readMeter() (meter, error) {
+	families, err := metrics.GetGather().Gather()
+	if err != nil {
+		return nil, err
+	}
+	m := meter{}
+	for _, f := range families {
+		switch f.GetName() {
+		case "scheduler_pending_pods", "scheduler_queue_incoming_pods_total":
+		default:
+			continue
+		}
+		for _, one := range f.GetMetric() {
+			var labels []string
+			for _, l := range one.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			slices.Sort(labels)
+			m[f.GetName()+"{"+strings.Join(labels, ",")+"}"] = one.GetCounter().GetValue() + one.GetGauge().GetValue()
+		}
+	}
+	return m, nil
+}
+
+// lastMeter is the reading at the end of the case before, nil when there is none or it went wrong: gathering takes long.
+var lastMeter meter
+
+func (w *world) readMeter() error {
+	w.before, lastMeter = lastMeter, nil
+	if w.before != nil {
+		return nil
+	}
+	var err error
+	w.before, err = readMeter()
+	return err
+}
+
+// since takes another reading away and leaves out what is the same.
+func (m meter) since(before meter) meter {
+	out := meter{}
+	for k, v := range m {
+		if d := v - before[k]; d != 0 {
+			out[k] = d
+		}
+	}
+	return out
+}
+
+// queueOf is the label of a place.
+var queueOf = map[queue.Place]string{queue.Active: "active", queue.Backoff: "backoff", queue.ErrorBackoff: "backoff",
+	queue.Unschedulable: "unschedulable", queue.Gated: "unschedulable"}
+
+const intoUnschedulable = "pods into unschedulable"
+
+// meter counts moves as the metrics do.
+func (w *world) meter(list []queue.Move) {
+	for _, m := range list {
+		if m.Reason == queue.Replaced && (m.From == queue.Unschedulable || m.From == queue.Gated) {
+			w.unmetered = "a waiting pod was added again"
+		}
+		to, ok := queueOf[m.To]
+		switch {
+		case !ok:
+		case m.To == queue.Gated && (m.From == queue.Unschedulable || m.From == queue.Gated): // see meterRefusals
+		case to == "unschedulable":
+			w.metered[intoUnschedulable]++
+		default:
+			label := m.Reason
+			if real, ok := w.labels[label]; ok {
+				label = real
+			}
+			w.metered[fmt.Sprintf("scheduler_queue_incoming_pods_total{event=%s,queue=%s}", label, to)]++
+		}
+	}
+}
+
+// meterRefusals counts what gates refused upon an event: the real queue counts each of these pods, also one that the same
+// gate refuses again, which is no move in podberth. It counts none that an activation or an update let the gates ask for.
+func (w *world) meterRefusals() {
+	w.metered[intoUnschedulable] += float64(w.refusals)
+	w.refusals = 0
+}
+
+// counted lets a gate count what it refuses.
+func (w *world) counted(g queue.Gate) queue.Gate {
+	check := g.Check
+	g.Check = func(pod *v1.Pod) queue.GateVerdict {
+		v := check(pod)
+		if v.Refuse || v.Err != nil {
+			w.refusals++
+		}
+		return v
+	}
+	return g
+}
+
+// compareMeters compares the metrics of the real queue, since readMeter, with what podberth's queue told.
+func (w *world) compareMeters() error {
+	if w.unmetered != "" {
+		w.Count("metrics not compared: " + w.unmetered)
+		return nil
+	}
+	w.Count("metrics compared")
+	after, err := readMeter()
+	if err != nil {
+		return err
+	}
+	got := maps.Clone(w.metered)
+	n := w.q.Counts()
+	for name, v := range map[string]int{"active": n.Active, "backoff": n.Backoff, "unschedulable": n.Unschedulable, "gated": n.Gated} {
+		if v > 0 {
+			got["scheduler_pending_pods{queue="+name+"}"] = float64(v)
+		}
+	}
+	real := after.since(w.before)
+	for k, v := range real {
+		if strings.HasPrefix(k, "scheduler_queue_incoming_pods_total") && strings.HasSuffix(k, "queue=unschedulable}") {
+			delete(real, k)
+			real[intoUnschedulable] += v
+		}
+	}
+	var wrong []string
+	for _, k := range slices.Sorted(maps.Keys(real)) {
+		if real[k] != got[k] {
+			wrong = append(wrong, fmt.Sprintf("%s: real %v, podberth %v", k, real[k], got[k]))
+		}
+		delete(got, k)
+	}
+	for _, k := range slices.Sorted(maps.Keys(got)) {
+		if got[k] == 0 {
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("%s: real 0, podberth %v", k, got[k]))
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
+	}
+	lastMeter = after
+	return nil
+}
