@@ -30,9 +30,11 @@ func (f *Framework) runReserve(ctx context.Context, state *State, pod *v1.Pod, n
 
 // runUnreserve tells all Reserve plugins, the last one first.
 func (f *Framework) runUnreserve(ctx context.Context, state *State, pod *v1.Pod, node string) {
+	began := f.s.metricsNow()
+	defer func() { f.point(unreservePoint, began, Success) }()
 	for k := len(f.reserve) - 1; k >= 0; k-- {
 		p := f.reserve[k]
-		f.notify(ctx, "Unreserve", p, func(ctx context.Context) { p.Unreserve(ctx, state, pod, node) })
+		f.notify(ctx, unreservePoint, p, func(ctx context.Context) { p.Unreserve(ctx, state, pod, node) })
 	}
 }
 
@@ -69,13 +71,21 @@ func (f *Framework) runPermit(ctx context.Context, state *State, pod *v1.Pod, no
 
 // runPreFlight asks the PreBind plugins whether they have anything to do, and reports whether one has.
 func (f *Framework) runPreFlight(ctx context.Context, state *State, pod *v1.Pod, node string) (some bool, err error) {
+	began := f.s.metricsNow()
+	defer func() {
+		code := AsStatus(err).Code()
+		if err == nil && !some {
+			code = Skip
+		}
+		f.point(preFlightPoint, began, code)
+	}()
 	for _, p := range f.preBind {
 		x, ok := p.(PreBindPreFlight)
 		if !ok {
 			some = true
 			continue
 		}
-		parallel, st := call(f, ctx, "PreBindPreFlight", p, func(ctx context.Context) (bool, *Status) {
+		parallel, st := call(f, ctx, preFlightPoint, p, func(ctx context.Context) (bool, *Status) {
 			return x.PreBindPreFlight(ctx, state, pod, node)
 		})
 		state.parallel[p.Name()] = parallel

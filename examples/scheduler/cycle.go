@@ -26,6 +26,7 @@ type attempt struct {
 	state   *State
 	began   time.Time
 	result  Result
+	sifted  bool // PreFilter let it pass
 }
 
 // failure is why an attempt failed, and what becomes of the pod.
@@ -93,6 +94,9 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	// 3. to 11. Find the node.
 	node, failed := s.decide(ctx, a)
 	s.observe(AlgorithmDuration, s.clock.Now().Sub(a.began).Seconds())
+	if a.sifted {
+		s.unbatched(a, failed == nil)
+	}
 	if failed != nil {
 		s.fail(ctx, a, *failed)
 		return
@@ -136,7 +140,7 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 	}
 	// 4. PreFilter. 6. The nominated node. 7. Filter. 8. Extenders.
 	d, err := a.f.findNodes(ctx, a.state, a.pod)
-	a.result.Evaluated, a.result.Feasible = d.evaluated, len(d.nodes)
+	a.result.Evaluated, a.result.Feasible, a.sifted = d.evaluated, len(d.nodes), d.pre.Err() == nil && d.pre.Code() == Success
 	switch {
 	case err != nil:
 		return "", &failure{status: AsStatus(err), nomination: denominate}
@@ -162,6 +166,7 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 	d := a.f.plan.Decide(a.pod, o)
 	s.next = d.Next
 	a.result.Evaluated, a.result.Feasible, a.result.Total = d.Evaluated, d.Feasible, d.Total
+	a.sifted = d.Evaluated > 0 || d.Failure.Err == nil && d.Failure.Message.PreFilter == ""
 	switch {
 	case d.Placed():
 		if !d.Volumes.Empty() {

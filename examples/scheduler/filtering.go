@@ -131,14 +131,14 @@ func (f *Framework) runFiltersWithNominated(ctx context.Context, state *State, p
 func (f *Framework) addPod(ctx context.Context, state *State, pod, other *v1.Pod, node *NodeInfo) *Status {
 	node.add(other)
 	return f.follow(state, "AddPod", func(p Plugin, x PreFilterExtensions) *Status {
-		return f.status(ctx, "AddPod", p, func(ctx context.Context) *Status { return x.AddPod(ctx, state, pod, other, node) })
+		return f.status(ctx, addPodPoint, p, func(ctx context.Context) *Status { return x.AddPod(ctx, state, pod, other, node) })
 	})
 }
 
 func (f *Framework) removePod(ctx context.Context, state *State, pod, other *v1.Pod, node *NodeInfo) *Status {
 	node.remove(other)
 	return f.follow(state, "RemovePod", func(p Plugin, x PreFilterExtensions) *Status {
-		return f.status(ctx, "RemovePod", p, func(ctx context.Context) *Status { return x.RemovePod(ctx, state, pod, other, node) })
+		return f.status(ctx, removePodPoint, p, func(ctx context.Context) *Status { return x.RemovePod(ctx, state, pod, other, node) })
 	})
 }
 
@@ -223,7 +223,9 @@ func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*
 
 // nominatedTakes tries the pod's nominated node, first and alone. Errors only say that it does not take the pod.
 func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Pod, n *NodeInfo, d *found) bool {
+	began := f.s.metricsNow()
 	st := f.runFiltersWithNominated(ctx, state, pod, n, f.s.queue.NominatedFor(n.Node.Name))
+	f.point(Filter, began, Success)
 	if st.Rejected() {
 		d.statuses.explicit[n.Slot] = st
 		d.rejected(st)

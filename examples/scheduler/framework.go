@@ -248,7 +248,7 @@ func (f *Framework) Placement() placement.Profile { return f.placement }
 // has no negative weights.
 func (f *Framework) makePlan() (err error) {
 	f.placement = placement.Profile{SchedulerName: f.name, Sampling: f.sampling}
-	whole := subsequence(f.preFilter, f.filter) && f.scoresArePrepared()
+	whole := !f.s.o.OneByOne && subsequence(f.preFilter, f.filter) && f.scoresArePrepared()
 	for _, p := range f.filter {
 		l, ok := p.(libraryFilter)
 		if !ok {

@@ -37,6 +37,10 @@ const (
 	EventHandlingDuration    = "scheduler_event_handling_duration_seconds"
 	QueueingHintDuration     = "scheduler_queueing_hint_execution_duration_seconds"
 	InflightEvents           = "scheduler_inflight_events"
+	PreemptionTaskDuration   = "scheduler_preemption_goroutines_duration_seconds"
+	PreemptionTasks          = "scheduler_preemption_goroutines_execution_total"
+	BatchAttempts            = "scheduler_batch_attempts_total"
+	BatchCacheFlushed        = "scheduler_batch_cache_flushed_total"
 )
 
 const pluginSamplePeriod = 10 // one attempt in ten is measured plugin by plugin
@@ -89,9 +93,13 @@ func MetricTable() []Metric {
 		{PermitWaitDuration, "Duration of waiting on permit.", Histogram, []string{"result"}, slow},
 		{Goroutines, "Number of running goroutines by the work they do.", Gauge, []string{"operation"}, nil},
 		{CacheSize, "Number of pods, assumed pods and nodes in the cache.", Gauge, []string{"type"}, nil},
-		{EventHandlingDuration, "Event handling latency in seconds.", Histogram, []string{"event"}, buckets(0.0001, 2, 13)},
+		{EventHandlingDuration, "Event handling latency in seconds.", Histogram, []string{"event"}, buckets(0.0001, 2, 12)},
 		{QueueingHintDuration, "Latency for running a queueing hint of a plugin.", Histogram, []string{"plugin", "event", "hint"}, fast},
 		{InflightEvents, "Number of events kept for pods in flight, by event.", Gauge, []string{"event"}, nil},
+		{PreemptionTaskDuration, "Duration in seconds of deleting the victims of a preemption.", Histogram, []string{"result"}, buckets(0.01, 2, 20)},
+		{PreemptionTasks, "Number of times the victims of a preemption were deleted, by the result.", Counter, []string{"result"}, nil},
+		{BatchAttempts, "Number of attempts by what batching of equal pods did for them.", Counter, []string{"profile", "result"}, nil},
+		{BatchCacheFlushed, "Number of times that what batching keeps was dropped, by reason.", Counter, []string{"profile", "reason"}, nil},
 	}
 }
 
@@ -142,14 +150,32 @@ func (f *Framework) point(at Point, began time.Time, code Code) {
 	}
 }
 
+// evaluates are the points at which PluginEvaluation counts.
+var evaluates = map[Point]bool{PreFilter: true, Filter: true, PreScore: true, Score: true}
+
 func (f *Framework) pluginDone(at Point, p Plugin, st *Status, began time.Time) {
 	s := f.s
 	if s.o.Metrics == nil {
 		return
 	}
-	s.count(PluginEvaluation, p.Name(), string(at), f.name)
+	if evaluates[at] && st.Code() != Skip {
+		s.count(PluginEvaluation, p.Name(), string(at), f.name)
+	}
 	if s.attempts.Load()%pluginSamplePeriod == 0 {
 		s.observe(PluginExecutionDuration, s.clock.Now().Sub(began).Seconds(), p.Name(), string(at), st.Code().String())
+	}
+}
+
+// unbatched counts an attempt that came past PreFilter: no pod is taken for equal to the one before it, as in v1.36 with
+// its default arguments.
+func (s *Scheduler) unbatched(a *attempt, found bool) {
+	s.count(BatchAttempts, a.f.name, "no_hint")
+	switch {
+	case !found:
+	case a.result.Feasible == 1:
+		s.count(BatchCacheFlushed, a.f.name, "empty_list")
+	default:
+		s.count(BatchCacheFlushed, a.f.name, "pod_not_batchable")
 	}
 }
 

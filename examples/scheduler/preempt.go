@@ -152,7 +152,7 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 		}
 	}
 	s.start(func() {
-		none := ""
+		none, began := "", s.clock.Now()
 		for _, q := range lower {
 			s.report(ignoreGone(s.o.Client.PatchStatus(ctx, q, StatusPatch{NominatedNode: &none})))
 			s.queue.Nominate(q, queue.Nomination{Override: true})
@@ -169,10 +169,14 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 		if err == nil {
 			err = s.evict(ctx, pod, n.Victims[last], n.Node)
 		}
+		result := "success"
 		if err != nil {
+			result = "error"
 			s.report(fmt.Errorf("preemption for %s: %w", podName(pod), err))
 			s.queue.Activate(pod)
 		}
+		s.count(PreemptionTasks, result)
+		s.observe(PreemptionTaskDuration, s.clock.Now().Sub(began).Seconds(), result)
 	})
 }
 

@@ -44,6 +44,16 @@ const (
 	MultiPoint Point = "MultiPoint"
 )
 
+// The names of parts of points, in metrics and errors.
+const (
+	addPodPoint    Point = "PreFilterExtensionAddPod"
+	removePodPoint Point = "PreFilterExtensionRemovePod"
+	normalizePoint Point = "ScoreExtensionNormalize"
+	unreservePoint Point = "Unreserve"
+	preFlightPoint Point = "PreBindPreFlight"
+	hintPoint      Point = "QueueingHint"
+)
+
 // Points are the extension points in the order of an attempt, without MultiPoint.
 func Points() []Point {
 	return []Point{PreEnqueue, QueueSort, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind}

@@ -44,7 +44,7 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	require.NoError(t, err)
 	clock := newClock()
 	api.s, err = New(snapshot, Options{
-		Client: api, Clock: clock, PercentageOfNodesToScore: 100, Go: func(task func()) { task() },
+		Client: api, Clock: clock, PercentageOfNodesToScore: 100, OneByOne: !planned, Go: func(task func()) { task() },
 		OnResult: func(r Result) {
 			line := fmt.Sprintf("%s %s %s, total %d: %s (%d of %d)", r.Pod.Name, r.Outcome, r.Node, r.Total, r.Message, r.Feasible, r.Evaluated)
 			for _, v := range r.Victims {
@@ -56,10 +56,7 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	})
 	require.NoError(t, err)
 	f := api.s.Profile(v1.DefaultSchedulerName)
-	require.NotNil(t, f.plan)
-	if !planned {
-		f.plan = nil
-	}
+	require.Equal(t, planned, f.plan != nil)
 	for _, p := range pending {
 		api.s.AddPod(p)
 	}

@@ -103,6 +103,9 @@ type Options struct {
 	// Go runs a task beside the scheduling cycles: a binding cycle, the actions of a preemption. nil starts a goroutine for
 	// each. A simulator keeps them and runs them one after the other.
 	Go func(task func())
+	// OneByOne runs every plugin on its own also where the library could decide all at once: slower, but then Metrics sees
+	// each of them.
+	OneByOne bool
 	// Tie chooses among n nodes of equal total; nil takes the first.
 	Tie func(n int) int
 	// Budgets are the disruption budgets that preemption respects; nil takes them from the cluster.

@@ -98,7 +98,7 @@ func (f *Framework) normalize(ctx context.Context, state *State, pod *v1.Pod, c 
 	for k, n := range nodes {
 		scores[k] = NodeScore{n.Node.Name, c.Raw[k], n.Slot}
 	}
-	st := f.status(ctx, "NormalizeScore", p, func(ctx context.Context) *Status { return norm.NormalizeScores(ctx, state, pod, scores) })
+	st := f.status(ctx, normalizePoint, p, func(ctx context.Context) *Status { return norm.NormalizeScores(ctx, state, pod, scores) })
 	if !st.Success() {
 		return fmt.Errorf("running Normalize on Score plugins: plugin %q failed with: %w", p.Name(), st.failure())
 	}

@@ -55,9 +55,7 @@ func busy(at Point, p Plugin) *Status {
 // gate makes a queue's gate of a PreEnqueue plugin. Pods that it could not be asked about stay gated, and are tried again
 // when it has answered.
 func (f *Framework) gate(p PreEnqueuePlugin) queue.Gate {
-	ask := func(pod *v1.Pod) *Status {
-		return f.status(context.Background(), PreEnqueue, p, func(context.Context) *Status { return p.PreEnqueue(pod) })
-	}
+	ask := p.PreEnqueue
 	if !isBuiltin(p) {
 		ask = f.inTurn(p, new(turn))
 	}
@@ -76,10 +74,11 @@ func (f *Framework) inTurn(p PreEnqueuePlugin, t *turn) func(pod *v1.Pod) *Statu
 		if !t.take(pod) {
 			return busy(PreEnqueue, p)
 		}
-		return f.status(context.Background(), PreEnqueue, p, func(context.Context) *Status {
+		_, st := guarded(f.s, context.Background(), PreEnqueue, p, func(context.Context) (struct{}, *Status) {
 			defer func() { f.s.queue.Activate(t.end()...) }() // none while the lock is held
-			return p.PreEnqueue(pod)
+			return struct{}{}, p.PreEnqueue(pod)
 		})
+		return st
 	}
 }
 
@@ -95,7 +94,7 @@ func (f *Framework) less() func(a, b *queue.Entry) bool {
 		if broken {
 			return queue.PriorityLess(a, b)
 		}
-		less, st := call(f, context.Background(), QueueSort, p, func(context.Context) (bool, *Status) { return p.Less(a, b), nil })
+		less, st := guarded(f.s, context.Background(), QueueSort, p, func(context.Context) (bool, *Status) { return p.Less(a, b), nil })
 		if !st.Success() {
 			broken = true
 			f.s.queue.disorder = fmt.Errorf("%w; the queue goes on in the order of PrioritySort", st.AsError())
@@ -119,9 +118,9 @@ func (f *Framework) hint(p Plugin, t *turn, r queue.Registration) queue.Hint {
 			return h(pod, old, new)
 		}
 		if !t.take(pod) {
-			return true, busy(queueingHint, p).AsError()
+			return true, busy(hintPoint, p).AsError()
 		}
-		wants, st := guarded(s, context.Background(), queueingHint, p, func(context.Context) (bool, *Status) {
+		wants, st := guarded(s, context.Background(), hintPoint, p, func(context.Context) (bool, *Status) {
 			defer t.end()
 			wants, err := h(pod, old, new)
 			return wants, AsStatus(err)
@@ -129,6 +128,3 @@ func (f *Framework) hint(p Plugin, t *turn, r queue.Registration) queue.Hint {
 		return wants, st.AsError()
 	}
 }
-
-// queueingHint is where hints are called, in the texts of errors.
-const queueingHint Point = "QueueingHint"

@@ -150,9 +150,9 @@ func TestBadHint(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			_, list := probes(1)
 			list[0].answer[Filter] = u("no")
-			blocked := list[0].spoil(t, queueingHint, how)
+			blocked := list[0].spoil(t, hintPoint, how)
 			list[0].events = []queue.Registration{{Event: queue.NodeAdd, Hint: func(*v1.Pod, any, any) (bool, error) {
-				list[0].do[queueingHint]()
+				list[0].do[hintPoint]()
 				return false, nil
 			}}}
 			r := lockedRig(t, list[0], Filter)

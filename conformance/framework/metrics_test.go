@@ -1,0 +1,109 @@
+// Package framework compares what the reference scheduler tells of itself with what kube-scheduler does: the metrics, and
+// that batching, which it does not have, has no effect with the default arguments.
+package framework
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/podberth/podberth/examples/scheduler"
+)
+
+// shape is what a registry shows of a metric: its kind, the names of its labels, its buckets.
+func shape(f *dto.MetricFamily) string {
+	var labels []string
+	var buckets []float64
+	for _, l := range f.GetMetric()[0].GetLabel() {
+		labels = append(labels, l.GetName())
+	}
+	for _, b := range f.GetMetric()[0].GetHistogram().GetBucket() {
+		buckets = append(buckets, b.GetUpperBound())
+	}
+	slices.Sort(labels)
+	return fmt.Sprint(f.GetType(), labels, buckets)
+}
+
+// touch lets the metrics of kube-scheduler show themselves, which those without a value do not.
+func touch() {
+	metrics.Register()
+	metrics.PodScheduled("p", 1)
+	metrics.SchedulingAlgorithmLatency.Observe(1)
+	metrics.PodSchedulingSLIDuration.WithLabelValues("1").Observe(1)
+	metrics.PodSchedulingAttempts.Observe(1)
+	metrics.ActivePods().Inc()
+	metrics.SchedulerQueueIncomingPods.WithLabelValues("q", "e").Inc()
+	metrics.UnschedulableReason("a", "p").Inc()
+	metrics.PodScheduledAfterFlush.Inc()
+	metrics.PreemptionVictims.Observe(1)
+	metrics.PreemptionAttempts.Inc()
+	metrics.PreemptionGoroutinesDuration.WithLabelValues("r").Observe(1)
+	metrics.PreemptionGoroutinesExecutionTotal.WithLabelValues("r").Inc()
+	metrics.FrameworkExtensionPointDuration.WithLabelValues("x", "s", "p").Observe(1)
+	metrics.PluginExecutionDuration.WithLabelValues("a", "x", "s").Observe(1)
+	metrics.PluginEvaluationTotal.WithLabelValues("a", "x", "p").Inc()
+	metrics.PermitWaitDuration.WithLabelValues("r").Observe(1)
+	metrics.Goroutines.WithLabelValues("o").Inc()
+	metrics.CacheSize.WithLabelValues("t").Inc()
+	metrics.EventHandlingLatency.WithLabelValues("e").Observe(1)
+	metrics.InFlightEvents.WithLabelValues("e").Inc()
+	metrics.BatchAttemptStats.WithLabelValues("p", "r").Inc()
+	metrics.BatchCacheFlushed.WithLabelValues("p", "r").Inc()
+	stop := make(chan struct{})
+	defer close(stop)
+	recorder := metrics.NewMetricsAsyncRecorder(10, time.Hour, stop)
+	recorder.ObserveQueueingHintDurationAsync("a", "e", "h", 1)
+	recorder.FlushMetrics()
+}
+
+func gathered(t *testing.T, g prometheus.Gatherer) map[string]*dto.MetricFamily {
+	t.Helper()
+	families, err := g.Gather()
+	require.NoError(t, err)
+	out := map[string]*dto.MetricFamily{}
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "scheduler_") {
+			out[f.GetName()] = f
+		}
+	}
+	return out
+}
+
+// unmeasured are metrics of kube-scheduler that the reference scheduler has nothing to measure for: it does not batch.
+var unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds"}
+
+// Every metric is called as kube-scheduler's, is of the same kind, and has the same labels and buckets.
+func TestMetrics(t *testing.T) {
+	touch()
+	theirs := gathered(t, legacyregistry.DefaultGatherer)
+	registry := prometheus.NewRegistry()
+	m, err := scheduler.NewPrometheusMetrics(registry)
+	require.NoError(t, err)
+	for _, x := range scheduler.MetricTable() {
+		switch labels := x.Labels; x.Kind {
+		case scheduler.Counter:
+			m.Add(x.Name, 1, labels...)
+		case scheduler.Gauge:
+			m.Set(x.Name, 1, labels...)
+		default:
+			m.Observe(x.Name, 1, labels...)
+		}
+	}
+	ours := gathered(t, registry)
+	require.Len(t, ours, len(scheduler.MetricTable()))
+	for name, f := range ours {
+		require.Contains(t, theirs, name)
+		require.Equal(t, shape(theirs[name]), shape(f), name)
+	}
+	for name := range theirs {
+		require.True(t, ours[name] != nil || slices.Contains(unmeasured, name), name)
+	}
+}
