@@ -13,9 +13,10 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 )
 
-// The cluster that is shipped with simulate: every pending pod decided by both from the same state.
-func TestShippedCluster(t *testing.T) {
-	o, err := dump.Read([]string{"../examples/simulate/testdata/cluster.yaml"}, bytes.NewReader(nil))
+// shipped reads a cluster that is shipped with simulate.
+func shipped(t *testing.T, name string) *gen.Cluster {
+	t.Helper()
+	o, err := dump.Read([]string{"../examples/simulate/testdata/" + name}, bytes.NewReader(nil))
 	must(t, err)
 	c := &gen.Cluster{}
 	c.Objects = o.Cluster()
@@ -29,12 +30,33 @@ func TestShippedCluster(t *testing.T) {
 			c.Pending = append(c.Pending, p)
 		}
 	}
-	s, err := compare.New(context.Background(), defaultProfile(t), seen)
+	return c
+}
+
+// Every pending pod of the shipped cluster, decided by both from the same state.
+func TestShippedCluster(t *testing.T) {
+	c := shipped(t, "cluster.yaml")
+	s, err := compare.New(context.Background(), defaultProfile(t), nil)
 	must(t, err)
 	differences, err := s.Sequence(c)
 	must(t, err)
 	if len(c.Pending) != 19 || len(c.Nodes) != 12 {
 		t.Fatalf("%d pods, %d nodes", len(c.Pending), len(c.Nodes))
+	}
+	for _, d := range unknown(differences) {
+		t.Errorf("%s", d)
+	}
+}
+
+// The same of the cluster with volumes, where each pod finds what those before it were promised.
+func TestShippedVolumes(t *testing.T) {
+	c := shipped(t, "volumes.yaml")
+	s, err := compare.New(context.Background(), defaultProfile(t), nil)
+	must(t, err)
+	differences, err := s.Reserve(c)
+	must(t, err)
+	if len(c.Pending) != 9 || len(c.Nodes) != 5 || len(c.VolumeAttachments) != 1 {
+		t.Fatalf("%d pods, %d nodes, %d attachments", len(c.Pending), len(c.Nodes), len(c.VolumeAttachments))
 	}
 	for _, d := range unknown(differences) {
 		t.Errorf("%s", d)

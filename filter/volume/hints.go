@@ -40,7 +40,8 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 //   - CSINode added; or updated, with a larger limit of some driver (none counts as 0).
 //   - Pod deleted: it had a node or a nominated node, and claims or volumes of in-tree kinds.
 //   - Claim added: one of this pod's, ephemeral ones included.
-//   - VolumeAttachment deleted: this pod has claims, or a volume of that driver written into it.
+//   - VolumeAttachment deleted: this pod has claims, or a volume of that driver written into it. A volume before it whose
+//     driver cannot know it is an error.
 func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[storagev1.CSINode](old, new); ok {
 		return after != nil && (before == nil || limitGrew(before, after)), nil
@@ -52,7 +53,10 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return after != nil && usesClaim(pod, after), nil
 	}
 	if before, after, ok := event[storagev1.VolumeAttachment](old, new); ok {
-		return after == nil && (hasClaims(pod) || hasInline(pod, before.Spec.Attacher)), nil
+		if after != nil {
+			return false, nil
+		}
+		return mayAttach(pod, before.Spec.Attacher)
 	}
 	return false, unexpected(old, new)
 }
@@ -92,7 +96,7 @@ func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 // ZoneWouldHelp is the queueing hint of VolumeZone.
 //
 //   - Node added or updated: always.
-//   - PersistentVolume added; or updated, with other zone or region labels.
+//   - PersistentVolume added; or updated, with other zones or regions in its labels.
 //   - Claim added or updated: one that this pod mounts by name.
 //   - StorageClass added: it waits for the first consumer.
 func ZoneWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
@@ -131,12 +135,16 @@ func limitGrew(before, after *storagev1.CSINode) bool {
 }
 
 func zonesDiffer(before, after *v1.PersistentVolume) bool {
-	for _, key := range zoneKeys {
-		if before.Labels[key[0]] != after.Labels[key[0]] { // an empty label is like none here
-			return true
-		}
+	return !slices.EqualFunc(appendZoneRules(nil, before), appendZoneRules(nil, after), func(a, b zoneRule) bool {
+		return a.key == b.key && sameSet(a.values, b.values)
+	})
+}
+
+func sameSet(a, b []string) bool {
+	within := func(a, b []string) bool {
+		return !slices.ContainsFunc(a, func(v string) bool { return !slices.Contains(b, v) })
 	}
-	return false
+	return within(a, b) && within(b, a)
 }
 
 func publishes(d *storagev1.CSIDriver) bool {
@@ -185,24 +193,29 @@ func attaches(pod *v1.Pod) bool {
 		if _, _, ok := claimName(pod, &pod.Spec.Volumes[i]); ok {
 			return true
 		}
-		if _, ok := inTreeInline(&pod.Spec.Volumes[i]); ok {
+		if _, ok, _ := inlineDisk(&pod.Spec.Volumes[i]); ok {
 			return true
 		}
 	}
 	return false
 }
 
-func hasClaims(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil })
-}
-
-func hasInline(pod *v1.Pod, driver string) bool {
+// mayAttach reports whether the pod has claims, or a volume of that driver written into it.
+func mayAttach(pod *v1.Pod, driver string) (bool, error) {
 	for i := range pod.Spec.Volumes {
-		if d, ok := inTreeInline(&pod.Spec.Volumes[i]); ok && d == driver {
-			return true
+		v := &pod.Spec.Volumes[i]
+		if v.PersistentVolumeClaim != nil {
+			return true, nil
+		}
+		d, ok, err := inlineDisk(v)
+		if err != nil {
+			return false, err
+		}
+		if ok && d.driver == driver {
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 func hasCSI(pod *v1.Pod, driver string) bool {

@@ -50,13 +50,10 @@ func inlineDisk(v *v1.Volume) (d disk, ok bool, err error) {
 	if k == nil {
 		return disk{}, false, nil
 	}
+	if err != nil {
+		err = fmt.Errorf("converting volume(%s) from inline to csi: %w", v.Name, err)
+	}
 	return disk{k.driver, handle}, true, err
-}
-
-// inTreeInline reports whether a volume written into a pod is of an in-tree kind with a driver, and which.
-func inTreeInline(v *v1.Volume) (driver string, ok bool) {
-	d, ok, _ := inlineDisk(v)
-	return d.driver, ok
 }
 
 // volumeDisk returns the CSI form of a PersistentVolume, and whether it is one only by translation of an in-tree kind;

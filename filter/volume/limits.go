@@ -38,7 +38,7 @@ func (p *Pod) Limits() *Limits {
 			if err == nil {
 				e.want(d, true)
 			} else if e.reason == "" && e.broken == "" && e.disk == "" {
-				e.disk = "converting volume(" + v.Name + ") from inline to csi: " + err.Error()
+				e.disk = err.Error()
 			}
 			continue
 		}

@@ -344,6 +344,8 @@ func TestHints(t *testing.T) {
 		{"zone: node", ZoneWouldHelp, self, nil, node("n"), true},
 		{"zone: volume added", ZoneWouldHelp, self, nil, zoned("a"), true},
 		{"zone: volume with other labels", ZoneWouldHelp, self, zoned("a"), zoned("b"), true},
+		{"zone: volume with the same zones in other words", ZoneWouldHelp, self, zoned("a__b"), zoned(" b __a__a"), false},
+		{"zone: volume with a label that says nothing", ZoneWouldHelp, self, volume("pv", "", "1Gi"), zoned("a__"), false},
 		{"zone: volume as before", ZoneWouldHelp, self, zoned("a"), zoned("a"), false},
 		{"zone: claim", ZoneWouldHelp, self, nil, claim("c", "", ""), true},
 		{"zone: other claim", ZoneWouldHelp, self, nil, claim("d", "", ""), false},
@@ -357,6 +359,20 @@ func TestHints(t *testing.T) {
 			_, err = c.hint(c.pod, nil, "a string")
 			require.Error(t, err)
 		})
+	}
+}
+
+// The hint of NodeVolumeLimits goes through the volumes in order, and fails at a disk that its driver cannot know.
+func TestLimitsHintOfAnUnknownDisk(t *testing.T) {
+	deleted := attached("a", "n", "pv")
+	deleted.Spec.Attacher = "ebs.csi.aws.com"
+	broken, fine := ebsVolume("aws://z/disk", false), ebsVolume("vol-1", false)
+	_, err := LimitsWouldHelp(inline(pod("p"), broken, fine), deleted, nil)
+	require.EqualError(t, err, "converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z/disk)")
+	for _, p := range []*v1.Pod{inline(pod("p"), fine, broken), inline(pod("p", "c"), broken)} {
+		helps, err := LimitsWouldHelp(p, deleted, nil)
+		require.NoError(t, err)
+		require.True(t, helps)
 	}
 }
 
