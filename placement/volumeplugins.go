@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,12 +41,6 @@ func (p VolumeRestrictions) Filter(pod *v1.Pod, c Cluster) Filtering {
 		return Filtering{Code: filter.Skip}
 	}
 	return Filtering{Predicate: restricted{s}}
-}
-
-func (p VolumeRestrictions) shared() *Volumes { return p.Volumes }
-func (p VolumeRestrictions) sharing(v *Volumes) FilterPlugin {
-	p.Volumes = v
-	return p
 }
 
 type restricted struct{ *volume.RestrictionsState }
@@ -91,12 +86,6 @@ func (p NodeVolumeLimits) Filter(pod *v1.Pod, c Cluster) Filtering {
 	return Filtering{Predicate: limited{e.On(v.inUse())}}
 }
 
-func (p NodeVolumeLimits) shared() *Volumes { return p.Volumes }
-func (p NodeVolumeLimits) sharing(v *Volumes) FilterPlugin {
-	p.Volumes = v
-	return p
-}
-
 type limited struct{ *volume.LimitsState }
 
 // NewTrial returns a what-if copy.
@@ -131,12 +120,6 @@ func (p VolumeBinding) Filter(pod *v1.Pod, c Cluster) Filtering {
 		return Filtering{Code: pre.Code, Reasons: pre.Reasons}
 	}
 	return Filtering{Predicate: binding{e.Count(c)}}
-}
-
-func (p VolumeBinding) shared() *Volumes { return p.Volumes }
-func (p VolumeBinding) sharing(v *Volumes) FilterPlugin {
-	p.Volumes = v
-	return p
 }
 
 type binding struct{ *volume.BindingState }
@@ -179,12 +162,6 @@ func (p VolumeZone) Filter(pod *v1.Pod, c Cluster) Filtering {
 	return Filtering{Predicate: zoned{e.Count(c)}}
 }
 
-func (p VolumeZone) shared() *Volumes { return p.Volumes }
-func (p VolumeZone) sharing(v *Volumes) FilterPlugin {
-	p.Volumes = v
-	return p
-}
-
 type zoned struct{ *volume.ZoneState }
 
 // Numbers names the labels of volumes that the node does not meet.
@@ -204,43 +181,50 @@ func (v *Volumes) over(c Cluster) *Volumes {
 	return v
 }
 
-// sharer is a plugin with a field Volumes.
-type sharer interface {
-	shared() *Volumes
-	sharing(v *Volumes) FilterPlugin
+// withVolumes returns the plugin with what f makes of its field Volumes; plugins without one stay as they are.
+func withVolumes(plugin FilterPlugin, f func(own *Volumes) *Volumes) FilterPlugin {
+	switch p := plugin.(type) {
+	case VolumeRestrictions:
+		p.Volumes = f(p.Volumes)
+		return p
+	case NodeVolumeLimits:
+		p.Volumes = f(p.Volumes)
+		return p
+	case VolumeBinding:
+		p.Volumes = f(p.Volumes)
+		return p
+	case VolumeZone:
+		p.Volumes = f(p.Volumes)
+		return p
+	}
+	return plugin
 }
 
 // share gives the plugins that have no Volumes those of the others, or new ones, and returns them.
 func share(plugins []FilterPlugin, c Cluster) ([]FilterPlugin, *Volumes) {
 	var v *Volumes
 	for _, p := range plugins {
-		if s, ok := p.(sharer); ok && v == nil {
-			v = s.shared()
-		}
+		withVolumes(p, func(own *Volumes) *Volumes { v = cmp.Or(v, own); return own })
 	}
 	v = v.over(c)
 	out := slices.Clone(plugins)
 	for k, p := range out {
-		if s, ok := p.(sharer); ok && s.shared() == nil {
-			out[k] = s.sharing(v)
-		}
+		out[k] = withVolumes(p, func(own *Volumes) *Volumes { return cmp.Or(own, v) })
 	}
 	return out, v
 }
 
 // forked returns the profile with Volumes over a fork of the cluster.
 func (p Profile) forked(c Cluster) Profile {
-	of := map[*Volumes]*Volumes{}
+	of := map[*Volumes]*Volumes{nil: nil}
 	p.Filters = slices.Clone(p.Filters)
-	for k, f := range p.Filters {
-		s, ok := f.(sharer)
-		if !ok || s.shared() == nil {
-			continue
-		}
-		if of[s.shared()] == nil {
-			of[s.shared()] = s.shared().Fork(c)
-		}
-		p.Filters[k] = s.sharing(of[s.shared()])
+	for k, plugin := range p.Filters {
+		p.Filters[k] = withVolumes(plugin, func(own *Volumes) *Volumes {
+			if _, known := of[own]; !known {
+				of[own] = own.Fork(c)
+			}
+			return of[own]
+		})
 	}
 	return p
 }
