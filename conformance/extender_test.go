@@ -9,5 +9,5 @@ import (
 
 // Extenders that filter, score, fail, or stand aside.
 func TestExtenders(t *testing.T) {
-	run(t, gen.Count(300, 3), gen.New, defaultProfile(t), (*compare.Side).Extenders)
+	run(t, gen.Count(300, 4), gen.New, defaultProfile(t), (*compare.Side).Extenders)
 }

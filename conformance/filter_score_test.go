@@ -9,7 +9,19 @@ import (
 
 // Filters, scores, choices and messages of the default profile.
 func TestDefaultProfile(t *testing.T) {
-	run(t, gen.Count(1500, 40), gen.New, defaultProfile(t), (*compare.Side).Cluster)
+	run(t, gen.Count(1500, 28), gen.New, defaultProfile(t), (*compare.Side).Cluster)
+}
+
+// Pods that may go anywhere: many different scores.
+func TestScores(t *testing.T) {
+	features := []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Images}
+	run(t, gen.Count(300, 16), func(seed int64) *gen.Cluster {
+		shape := gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: features[seed%int64(len(features))]}
+		if shape.Focus == gen.Spread {
+			shape.Running = 120
+		}
+		return gen.Of(seed, shape)
+	}, defaultProfile(t), (*compare.Side).Cluster)
 }
 
 // Pending pods that are nominated to nodes.

@@ -3,12 +3,14 @@ package conformance
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -28,17 +30,49 @@ var known string
 func TestMain(m *testing.M) {
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
+	begin := time.Now()
 	code := m.Run()
 	if testing.Verbose() || *gen.Clusters > 0 || code != 0 {
-		seen.Write(os.Stdout)
+		seen.Write(os.Stdout, time.Since(begin))
 	}
-	if *gen.Clusters >= 100000 && code == 0 && flag.Lookup("test.run").Value.String() == "" {
-		if holes := seen.Holes(100, compare.Expected); len(holes) > 0 {
-			fmt.Printf("produced fewer than 100 times: the generator has holes\n  %s\n", strings.Join(holes, "\n  "))
-			code = 1
+	if *gen.Clusters > 0 && whole() {
+		if err := complete(); err != nil {
+			fmt.Println(err)
+			if long() {
+				code = 1
+			}
 		}
 	}
 	os.Exit(code)
+}
+
+// long reports whether this is the long mode; smaller numbers of clusters are for trying things out.
+func long() bool { return *gen.Clusters >= 100000 }
+
+// whole reports whether all tests run.
+func whole() bool {
+	return flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
+}
+
+// complete says what a run has not shown: too few clusters, or something that kube-scheduler produced too seldom for the
+// number of clusters, 100 times in the long mode, or something that podberth can say and kube-scheduler never said.
+func complete() error {
+	var errs []error
+	if n := seen.Clusters(); n < int64(*gen.Clusters) {
+		errs = append(errs, fmt.Errorf("%d clusters were generated, fewer than %d", n, *gen.Clusters))
+	}
+	least := int64(min(100, *gen.Clusters/2000))
+	if holes := seen.Holes(least, compare.Expected); len(holes) > 0 {
+		errs = append(errs, fmt.Errorf("produced fewer than %d times: the generator has holes\n  %s", least, strings.Join(holes, "\n  ")))
+	}
+	texts, err := reasons("..")
+	if err != nil {
+		return err
+	}
+	if missing := seen.Missing(texts); len(missing) > 0 {
+		errs = append(errs, fmt.Errorf("podberth can say, kube-scheduler never said:\n  %s", strings.Join(missing, "\n  ")))
+	}
+	return errors.Join(errs...)
 }
 
 // sides are kept per worker and profile: starting one takes as long as many comparisons.
@@ -80,9 +114,16 @@ func unknown(list []compare.Difference) (out []compare.Difference) {
 	return out
 }
 
-// run compares n clusters with seeds from *gen.Seed+offset on, on as many workers as there are processors; f checks one
-// cluster on a worker's own side.
-func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Profile, f func(*compare.Side, *gen.Cluster) ([]compare.Difference, error)) {
+// check compares one cluster on a worker's own side.
+type check func(*compare.Side, *gen.Cluster) ([]compare.Difference, error)
+
+// run compares n clusters with seeds from *gen.Seed on, on two workers.
+func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Profile, f check) {
+	t.Helper()
+	runFrom(t, *gen.Seed, n, make, p, f)
+}
+
+func runFrom(t *testing.T, from int64, n int, make func(seed int64) *gen.Cluster, p compare.Profile, f check) {
 	t.Helper()
 	const workers = 2
 	var wg sync.WaitGroup
@@ -92,7 +133,7 @@ func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Prof
 		s := side(t, p)
 		wg.Go(func() {
 			for i := k; i < n; i += workers {
-				seed := *gen.Seed + int64(i)
+				seed := from + int64(i)
 				c := make(seed)
 				differences, err := f(s, c)
 				if err != nil {
@@ -120,7 +161,7 @@ func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Prof
 }
 
 // shrunk returns the smallest cluster that shows a difference of the same area, with what it shows.
-func shrunk(s *compare.Side, c *gen.Cluster, area string, f func(*compare.Side, *gen.Cluster) ([]compare.Difference, error)) string {
+func shrunk(s *compare.Side, c *gen.Cluster, area string, f check) string {
 	if testing.Short() {
 		return "not shrunk in -short"
 	}

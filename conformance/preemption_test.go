@@ -7,9 +7,29 @@ import (
 	"github.com/podberth/podberth/conformance/gen"
 )
 
-// Preemption on full clusters, with budgets and nominated pods.
+// Preemption on full clusters, with budgets and nominated pods, and on clusters in which it often does not help.
 func TestPreemption(t *testing.T) {
-	run(t, gen.Count(800, 15), func(seed int64) *gen.Cluster {
-		return gen.Of(seed, gen.Shape{Nodes: 5, Running: 20, Nominated: seed%3 == 0, Crowded: seed%4 != 0, Volumes: seed%5 == 0})
-	}, defaultProfile(t), (*compare.Side).Preemption)
+	run(t, gen.Count(800, 18), func(seed int64) *gen.Cluster { return gen.Of(seed, preemptible(seed)) },
+		defaultProfile(t), (*compare.Side).Preemption)
+}
+
+func preemptible(seed int64) gen.Shape {
+	s := gen.Shape{Nodes: 5, Running: 20, Crowded: true}
+	switch seed % 10 {
+	case 1, 2:
+		s.Nominated = true
+	case 3:
+		s.Volumes, s.Focus = true, gen.Volumes
+	case 4:
+		s.Crowded, s.Urgent, s.Focus = false, true, gen.PodAffinity
+	case 5:
+		s.Crowded, s.Urgent, s.Focus = false, true, gen.Spread
+	case 6:
+		s.Crowded, s.Urgent, s.Volumes, s.Focus = false, true, true, gen.Volumes
+	case 7:
+		s.Crowded, s.Urgent, s.Focus = false, true, gen.Resources|gen.OddResources
+	case 8:
+		s.Crowded, s.Urgent, s.Nominated = false, true, true
+	}
+	return s
 }

@@ -19,14 +19,14 @@ func TestSequence(t *testing.T) {
 // Profiles with random arguments, weights and plugins: a new one every few clusters.
 func TestProfiles(t *testing.T) {
 	const each = 40
-	n := gen.Count(1200, 15)
+	n := gen.Count(1200, 12)
 	for k := 0; k < n; k += each {
-		p, err := compare.Random(*gen.Seed + int64(k))
+		from := *gen.Seed + int64(k)
+		p, err := compare.Random(from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		offset := int64(k)
-		run(t, min(each, n-k), func(seed int64) *gen.Cluster { return gen.New(seed + offset) }, p, (*compare.Side).Cluster)
+		runFrom(t, from, min(each, n-k), gen.New, p, (*compare.Side).Cluster)
 	}
 }
 
@@ -35,21 +35,21 @@ func TestProfiles(t *testing.T) {
 func TestSampling(t *testing.T) {
 	n := gen.Count(6, 0)
 	if *gen.Clusters > 0 {
-		n = 40
+		n = max(30, *gen.Clusters/1000)
 	}
 	for i := range n {
 		seed := *gen.Seed + int64(i)
 		p := defaultProfile(t)
-		percentage := []int32{0, 1, 30, 60, 100}[i%5]
+		percentage := []int32{0, 1, 30, 60, 100}[seed%5]
 		p.Real.PercentageOfNodesToScore, p.Podberth.Sampling.Percentage = &percentage, &percentage
-		if i%3 == 2 { // the global value is the adaptive one
+		if seed%3 == 2 { // the global value is the adaptive one
 			p.Real.PercentageOfNodesToScore, p.Podberth = nil, placement.DefaultProfile()
 		}
 		s, err := compare.New(context.Background(), p, seen)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := gen.Of(seed, gen.Shape{Nodes: 110 + 60*(i%4), Running: 80, Pending: 8, Exactly: true})
+		c := gen.Of(seed, gen.Shape{Nodes: 110 + 60*int(seed%4), Running: 80, Pending: 8, Exactly: true})
 		differences, err := s.Sequence(compare.Repeat(c, 40))
 		if err != nil {
 			t.Fatal(err)

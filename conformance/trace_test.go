@@ -3,12 +3,14 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,37 +24,63 @@ import (
 // traces is where the saved traces of real clusters are, outside of the repository.
 const traces = "../../shared/traces"
 
+// slice is a trace, or the beginning of one, on some nodes.
+type slice struct {
+	name, pods  string // of the trace, and of its list of pods
+	nodes, upTo int
+	percentage  int32 // of nodes to score; 0: the adaptive share
+}
+
+func (s slice) String() string {
+	return fmt.Sprintf("%s, pods %s, %d nodes, percentage %d", s.name, s.pods, s.nodes, s.percentage)
+}
+
+// slices of the short mode, and the whole traces of the long one. The DLRM trace has no nodes of its own: 800 of them are
+// full before all pods are placed, 7,000 are not.
+func traceSlices() (list []slice) {
+	for _, percentage := range []int32{100, 0} {
+		if !long() {
+			list = append(list, slice{"openb", "default", 150, 1000, percentage}, slice{"dlrm", "default", 150, 1000, percentage})
+			continue
+		}
+		list = append(list, slice{"openb", "default", 1523, 8152, percentage}, slice{"openb", "gpuspec33", 1523, 8152, percentage},
+			slice{"dlrm", "default", 800, 23871, percentage}, slice{"dlrm", "default", 7000, 23871, percentage})
+	}
+	return list
+}
+
 // Two traces of real clusters, each pod decided by both from the same state: with all nodes looked at, and with sampling.
 func TestTraces(t *testing.T) {
 	script := filepath.Join(traces, "trace2yaml.py")
 	if _, err := os.Stat(script); err != nil {
 		t.Skip("no traces here")
 	}
-	nodes, pods := 150, 1000
-	if *gen.Clusters > 0 {
-		nodes, pods = 300, 2500
-	}
-	for _, name := range []string{"openb", "dlrm"} {
-		c := trace(t, script, name, nodes, pods)
-		for _, percentage := range []int32{100, 0} {
+	for _, x := range traceSlices() {
+		t.Run(x.String(), func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			c := trace(t, script, x)
 			p := defaultProfile(t)
-			p.Real.PercentageOfNodesToScore, p.Podberth.Sampling.Percentage = &percentage, &percentage
-			s, err := compare.New(context.Background(), p, seen)
+			p.Real.PercentageOfNodesToScore, p.Podberth.Sampling.Percentage = &x.percentage, &x.percentage
+			tally := compare.NewTally()
+			s, err := compare.New(context.Background(), p, tally)
 			must(t, err)
 			differences, err := s.Sequence(c)
 			must(t, err)
 			bad := unknown(differences)
-			seen.Case(t.Name()+"/"+name, int64(percentage), bad)
+			seen.Trace(fmt.Sprintf("%s: %d pods, %d scheduled, %d unschedulable, %v", x, len(c.Pending),
+				tally.Count("outcome", "Scheduled"), tally.Count("outcome", "Unschedulable"), time.Since(begin).Round(time.Second)), bad)
 			for _, d := range bad {
-				t.Errorf("%s, percentage %d: %s", name, percentage, d)
+				t.Errorf("%s: %s", x, d)
 			}
-		}
+		})
 	}
 }
 
-func trace(t *testing.T, script, name string, nodes, pods int) *gen.Cluster {
+func trace(t *testing.T, script string, x slice) *gen.Cluster {
 	t.Helper()
-	out, err := exec.Command("python3", script, name, "--nodes", strconv.Itoa(nodes), "--pods", strconv.Itoa(pods), "--zones", "3").Output()
+	args := []string{script, x.name, "--nodes", strconv.Itoa(x.nodes), "--pods", strconv.Itoa(x.upTo), "--zones", "3", "--spec", x.pods}
+	out, err := exec.Command("python3", args...).Output()
 	must(t, err)
 	c := &gen.Cluster{}
 	for doc := range bytes.SplitSeq(out, []byte("\n---\n")) {
@@ -78,8 +106,8 @@ func trace(t *testing.T, script, name string, nodes, pods int) *gen.Cluster {
 		}
 	}
 	slices.SortStableFunc(c.Pending, func(a, b *v1.Pod) int { return int(*b.Spec.Priority) - int(*a.Spec.Priority) })
-	if len(c.Nodes) == 0 || len(c.Pending) == 0 {
-		t.Fatalf("%s: %d nodes, %d pods", name, len(c.Nodes), len(c.Pending))
+	if len(c.Nodes) != x.nodes || len(c.Pending) != x.upTo {
+		t.Fatalf("%s: %d nodes, %d pods", x, len(c.Nodes), len(c.Pending))
 	}
 	return c
 }

@@ -75,7 +75,7 @@ func (s *Side) Load(c *gen.Cluster) (*World, error) {
 	if err := s.Real.Load(Copy(c)); err != nil {
 		return nil, fmt.Errorf("kube-scheduler: %w", err)
 	}
-	for _, p := range c.Pending {
+	for _, p := range slices.Concat(c.Pending, c.Gated) {
 		if err := s.Real.Know(p.DeepCopy()); err != nil {
 			return nil, err
 		}
@@ -116,6 +116,11 @@ func (s *Side) Cluster(c *gen.Cluster) ([]Difference, error) {
 	nominated, err := s.nominate(c)
 	if err != nil {
 		return nil, err
+	}
+	for _, pod := range slices.Concat(c.Gated, c.Pending) {
+		if err := s.gates(pod); err != nil {
+			return nil, err
+		}
 	}
 	for _, pod := range c.Pending {
 		if err := s.Real.Update(); err != nil {

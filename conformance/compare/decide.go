@@ -3,9 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -47,6 +45,7 @@ func (s *Side) outcome(w *World, pod *v1.Pod, o placement.Options, d placement.D
 			return "", nil
 		}
 		same(s, "message", what, fit.Error(), d.Failure.Text())
+		s.Seen.Message(fit.Error())
 		same(s, "rejecters", what, sorted(fit.Diagnosis.UnschedulablePlugins.UnsortedList()), sorted(d.Failure.Rejecters))
 		for _, p := range d.Failure.Rejecters {
 			s.Seen.Produced("rejecter", p)
@@ -98,16 +97,6 @@ func (s *Side) choice(w *World, pod *v1.Pod, o placement.Options, d placement.De
 		s.differ("reuse", "pod %s: decided %s with total %d; asked anew the best total is %d", pod.Name, d.Node, d.Total, slices.Max(totals))
 	}
 	s.Seen.Produced("choice", "tie")
-}
-
-var quoted = regexp.MustCompile(`"[^"]*"`)
-
-// normalText takes the parts of a reason that depend on the cluster out of it.
-func normalText(reason string) string {
-	if strings.HasPrefix(reason, "looking up PVC ") {
-		return "looking up PVC …"
-	}
-	return quoted.ReplaceAllString(reason, `"…"`)
 }
 
 // evaluated is what kube-scheduler's count of evaluated nodes comes to when it stops early: its worker goes on behind the

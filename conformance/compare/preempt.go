@@ -109,9 +109,7 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, d placement.Decis
 	m := d.Failure.Message
 	m.PostFilter = filter.PostFilter{Preemption: ours.Message, StoppedBeforeClaims: stopped}.String()
 	full := a.PostFilter()
-	if i := strings.Index(full, "preemption: "); i >= 0 {
-		s.Seen.Produced("preemption", "message with a text of preemption")
-	}
+	s.Seen.Message(full)
 	same(s, "preemption/message", what, full, m.String())
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *Side) Sequence(c *gen.Cluster) ([]Difference, error) {
 		o := placement.Options{Next: next}
 		d := w.Plan.Decide(pod, o)
 		next = d.Next
-		if d.Placed() && d.Evaluated < d.Nodes { // kube-scheduler goes on behind what it looked at beyond its need
+		if d.Feasible > 0 && d.Evaluated < d.Nodes { // kube-scheduler goes on behind what it looked at beyond its need
 			next = (o.Next + evaluated(w, pod, o, d)) % d.Nodes
 		}
 		node, err := s.outcome(w, pod, o, d, result, theirErr)

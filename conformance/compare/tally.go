@@ -1,10 +1,7 @@
 package compare
 
 import (
-	"fmt"
-	"io"
-	"maps"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -17,13 +14,21 @@ type Tally struct {
 	produced map[string]map[string]int64
 	scores   map[string]*[101]int64
 	diffs    map[string][]int64 // seeds by area
-	cases    map[string]int64
+	cases    map[string]*cases  // by test
+	traces   []string
+	broken   int // traces with differences
+}
+
+// cases are the generated clusters of one test.
+type cases struct {
+	n, bad      int64
+	first, last int64 // seeds
 }
 
 // NewTally returns an empty one.
 func NewTally() *Tally {
 	return &Tally{compared: map[string]int64{}, produced: map[string]map[string]int64{}, scores: map[string]*[101]int64{},
-		diffs: map[string][]int64{}, cases: map[string]int64{}}
+		diffs: map[string][]int64{}, cases: map[string]*cases{}}
 }
 
 // Compared counts one comparison of two answers.
@@ -51,6 +56,53 @@ func (t *Tally) Produced(area, value string) {
 	m[value]++
 }
 
+// Count returns how often kube-scheduler answered so.
+func (t *Tally) Count(area, value string) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.produced[area][value]
+}
+
+// message is what stands between the number of nodes and the reasons, at both places of a whole message.
+var (
+	messageHead = regexp.MustCompile(`0/\d+ nodes are available: ?`)
+	messagePart = regexp.MustCompile(`^\d+ `)
+	variable    = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]`)
+)
+
+// Message counts the parts of a whole failure message.
+func (t *Tally) Message(text string) {
+	if t == nil {
+		return
+	}
+	own, preemption, _ := strings.Cut(text, "preemption: ")
+	for area, half := range map[string]string{"message": own, "message of preemption": preemption} {
+		half = messageHead.ReplaceAllString(half, "")
+		for part := range strings.SplitSeq(strings.ReplaceAll(half, ". ", ", "), ", ") {
+			part = messagePart.ReplaceAllString(strings.TrimSuffix(part, "."), "")
+			if part = normalText(part); part != "" {
+				t.Produced(area, part)
+			}
+		}
+	}
+}
+
+// normalText takes the parts of a reason that depend on the cluster out of it.
+func normalText(reason string) string {
+	if strings.HasPrefix(reason, "looking up PVC ") {
+		return "looking up PVC …"
+	}
+	if strings.HasPrefix(reason, "node(s) didn't satisfy plugin(s) [") && strings.Contains(reason, " NodeAffinity") {
+		return "node(s) didn't satisfy plugin(s) [NodeAffinity …]"
+	}
+	return variable.ReplaceAllStringFunc(reason, func(s string) string {
+		if s == "[NodeAffinity]" {
+			return s
+		}
+		return s[:1] + "…" + s[len(s)-1:]
+	})
+}
+
 // Score counts one normalized score.
 func (t *Tally) Score(plugin string, n int64) {
 	if t == nil {
@@ -72,7 +124,31 @@ func (t *Tally) Score(plugin string, n int64) {
 func (t *Tally) Case(test string, seed int64, differences []Difference) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.cases[test]++
+	c := t.cases[test]
+	if c == nil {
+		c = &cases{first: seed, last: seed}
+		t.cases[test] = c
+	}
+	c.n++
+	c.first, c.last = min(c.first, seed), max(c.last, seed)
+	if len(differences) > 0 {
+		c.bad++
+	}
+	t.differ(seed, differences)
+}
+
+// Trace counts a trace of a real cluster, told in one line, and its differences.
+func (t *Tally) Trace(line string, differences []Difference) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.traces = append(t.traces, line)
+	if len(differences) > 0 {
+		t.broken++
+	}
+	t.differ(0, differences)
+}
+
+func (t *Tally) differ(seed int64, differences []Difference) {
 	for _, d := range differences {
 		if l := t.diffs[d.Area]; len(l) == 0 || l[len(l)-1] != seed {
 			t.diffs[d.Area] = append(l, seed)
@@ -80,124 +156,17 @@ func (t *Tally) Case(test string, seed int64, differences []Difference) {
 	}
 }
 
-// Holes returns what was produced fewer than least times, and what was never produced of expected ("area: value").
-func (t *Tally) Holes(least int64, expected []string) []string {
+// podTests compare pods alone: they generate no clusters.
+var podTests = map[string]bool{"TestRequests": true, "TestAdmission": true}
+
+// Clusters returns how many clusters were generated. Pods of tests without clusters do not count, nor do traces.
+func (t *Tally) Clusters() (n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []string
-	for area, values := range t.produced {
-		if strings.HasPrefix(area, "hint/") { // some changes come about only when several fields change at once
-			continue
-		}
-		for value, n := range values {
-			if n < least {
-				out = append(out, fmt.Sprintf("%s: %s: %d", area, value, n))
-			}
+	for test, c := range t.cases {
+		if !podTests[test] {
+			n += c.n
 		}
 	}
-	for _, e := range expected {
-		found := false
-		for area, values := range t.produced {
-			for value := range values {
-				found = found || area+": "+value == e
-			}
-		}
-		if !found {
-			out = append(out, e+": 0")
-		}
-	}
-	for _, v := range t.holesInScores(least) {
-		out = append(out, v)
-	}
-	slices.Sort(out)
-	return out
-}
-
-func (t *Tally) holesInScores(least int64) (out []string) {
-	for value := range 101 {
-		var n int64
-		for _, c := range t.scores {
-			n += c[value]
-		}
-		if n < least {
-			out = append(out, fmt.Sprintf("score value %d: %d", value, n))
-		}
-	}
-	return out
-}
-
-// Write prints the report.
-func (t *Tally) Write(w io.Writer) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintln(w, "generated clusters by test:")
-	for _, k := range slices.Sorted(maps.Keys(t.cases)) {
-		fmt.Fprintf(w, "  %-40s %d\n", k, t.cases[k])
-	}
-	fmt.Fprintln(w, "comparisons by area:")
-	for _, k := range slices.Sorted(maps.Keys(t.compared)) {
-		fmt.Fprintf(w, "  %-40s %d\n", k, t.compared[k])
-	}
-	fmt.Fprintln(w, "produced by kube-scheduler:")
-	for _, area := range slices.Sorted(maps.Keys(t.produced)) {
-		for _, v := range slices.Sorted(maps.Keys(t.produced[area])) {
-			fmt.Fprintf(w, "  %-40s %10d  %s\n", area, t.produced[area][v], v)
-		}
-	}
-	fmt.Fprintln(w, "normalized scores: how many of the values 0 to 100 were produced, and how often 0, others, 100:")
-	for _, plugin := range slices.Sorted(maps.Keys(t.scores)) {
-		c := t.scores[plugin]
-		distinct, between := 0, int64(0)
-		for v, n := range c {
-			if n > 0 {
-				distinct++
-			}
-			if v > 0 && v < 100 {
-				between += n
-			}
-		}
-		fmt.Fprintf(w, "  %-40s %3d values  %d / %d / %d\n", plugin, distinct, c[0], between, c[100])
-	}
-	fmt.Fprintln(w, "disagreements by area (seeds):")
-	if len(t.diffs) == 0 {
-		fmt.Fprintln(w, "  none")
-	}
-	for _, k := range slices.Sorted(maps.Keys(t.diffs)) {
-		seeds := t.diffs[k]
-		fmt.Fprintf(w, "  %-40s %d, such as %v\n", k, len(seeds), seeds[:min(5, len(seeds))])
-	}
-}
-
-// Expected are values that the long mode must have produced, as "area: value".
-var Expected = []string{
-	"filter/NodeName: UnschedulableAndUnresolvable", "filter/NodeUnschedulable: UnschedulableAndUnresolvable",
-	"filter/TaintToleration: UnschedulableAndUnresolvable", "filter/NodeAffinity: UnschedulableAndUnresolvable",
-	"filter/NodeAffinity: PreFilter UnschedulableAndUnresolvable", "filter/NodePorts: Unschedulable",
-	"filter/NodeResourcesFit: Unschedulable", "filter/NodeResourcesFit: UnschedulableAndUnresolvable",
-	"filter/VolumeRestrictions: Unschedulable", "filter/VolumeRestrictions: PreFilter UnschedulableAndUnresolvable",
-	"filter/NodeVolumeLimits: Unschedulable", "filter/NodeVolumeLimits: UnschedulableAndUnresolvable",
-	"filter/VolumeBinding: UnschedulableAndUnresolvable", "filter/VolumeBinding: PreFilter UnschedulableAndUnresolvable",
-	"filter/VolumeZone: UnschedulableAndUnresolvable", "filter/VolumeZone: PreFilter UnschedulableAndUnresolvable",
-	"filter/PodTopologySpread: Unschedulable", "filter/PodTopologySpread: UnschedulableAndUnresolvable",
-	"filter/InterPodAffinity: Unschedulable", "filter/InterPodAffinity: UnschedulableAndUnresolvable",
-	"filter/NodeDeclaredFeatures: UnschedulableAndUnresolvable",
-	"outcome: Scheduled", "outcome: Unschedulable", "outcome: Error", "outcome: no nodes",
-	"reason: Too many pods", "reason: Insufficient cpu", "reason: Insufficient memory", "reason: Insufficient ephemeral-storage",
-	"reason: Insufficient example.com/gpu", "reason: Insufficient hugepages-2Mi",
-	"reason: node(s) didn't match the requested node name", "reason: node(s) were unschedulable",
-	"reason: node(s) had untolerated taint(s)", "reason: node(s) didn't match Pod's node affinity/selector",
-	"reason: node(s) didn't match scheduler-enforced node affinity", "reason: pod affinity terms conflict",
-	"reason: node(s) didn't have free ports for the requested pod ports", "reason: node(s) didn't match Pod's required features",
-	"reason: node(s) didn't match pod affinity rules", "reason: node(s) didn't match pod anti-affinity rules",
-	"reason: node(s) didn't satisfy existing pods anti-affinity rules",
-	"reason: node(s) didn't match pod topology spread constraints",
-	"reason: node(s) didn't match pod topology spread constraints (missing required label)",
-	"reason: node(s) had no available disk", "reason: node(s) exceed max volume count", "reason: node(s) had no available volume zone",
-	"reason: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
-	"reason: node(s) did not have enough free storage", "reason: node(s) didn't find available persistent volumes to bind",
-	"reason: node(s) didn't match PersistentVolume's node affinity",
-	"reason: node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
-	"reason: pod has unbound immediate PersistentVolumeClaims",
-	"preemption: not eligible due to preemptionPolicy=Never.",
-	"preemption: not eligible due to a terminating pod on the nominated node.",
+	return n
 }

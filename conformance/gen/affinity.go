@@ -23,7 +23,13 @@ func (g *generator) nodeAffinity(p *v1.Pod) {
 		return
 	}
 	a := &v1.NodeAffinity{}
-	if g.one(2) {
+	if g.one(12) { // one name and another: no node has both
+		field := v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn}
+		one, other := field, field
+		one.Values, other.Values = []string{"node0"}, []string{pick(g, []string{"node1", "gone"})}
+		a.RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+			{MatchFields: []v1.NodeSelectorRequirement{one, other}}}}
+	} else if g.one(2) {
 		s := &v1.NodeSelector{}
 		for range 1 + g.Intn(2) {
 			s.NodeSelectorTerms = append(s.NodeSelectorTerms, g.nodeTerm())
@@ -39,7 +45,12 @@ func (g *generator) nodeAffinity(p *v1.Pod) {
 	g.affinity(p).NodeAffinity = a
 }
 
-func (g *generator) weight() int32 { return pick(g, []int32{1, 2, 7, 50, 100, int32(1 + g.Intn(100))}) }
+func (g *generator) weight() int32 {
+	if g.shape.Roomy {
+		return int32(1 + g.Intn(100))
+	}
+	return pick(g, []int32{1, 2, 7, 50, 100, int32(1 + g.Intn(100))})
+}
 
 func (g *generator) nodeTerm() v1.NodeSelectorTerm {
 	var t v1.NodeSelectorTerm

@@ -42,6 +42,8 @@ type Cluster struct {
 	cluster.Objects
 	// Pending are the pods to schedule, in order. Those with status.nominatedNodeName are nominated there.
 	Pending []*v1.Pod
+	// Gated are pods that scheduling gates hold back.
+	Gated []*v1.Pod
 }
 
 // Epoch is the creation time of everything.
@@ -59,6 +61,10 @@ type Shape struct {
 	Nominated bool
 	// Crowded makes nodes small and full, so that pods fit only if others leave.
 	Crowded bool
+	// Urgent gives pending pods higher priorities than most running pods; Crowded does too.
+	Urgent bool
+	// Roomy lets every pod go to every node, so that scores decide.
+	Roomy bool
 	// Focus limits what pods ask for; 0 takes it from the seed.
 	Focus Focus
 }
@@ -87,6 +93,8 @@ type generator struct {
 	focus Focus
 	c     *Cluster
 	uid   int
+	// crowds is how uneven pods are spread; see crowd.
+	crowds int
 }
 
 // New returns the cluster of a seed.
@@ -126,11 +134,20 @@ func Of(seed int64, shape Shape) *Cluster {
 			g.c.Pods = append(g.c.Pods, g.running(i))
 		}
 	}
+	if g.shape.Crowded && g.one(3) {
+		g.twin()
+	}
 	g.distinctStarts()
+	for g.one(6) {
+		g.c.Gated = append(g.c.Gated, g.gated(len(g.c.Gated)))
+	}
 	for i := range g.upTo(g.shape.Pending, 1) {
 		p := g.pod(fmt.Sprintf("p%d", i))
 		if shape.Nominated && g.one(2) && len(g.c.Nodes) > 0 {
 			p.Status.NominatedNodeName = pick(g, g.c.Nodes).Name
+			if g.one(20) {
+				p.Status.NominatedNodeName = "gone"
+			}
 		}
 		g.c.Pending = append(g.c.Pending, p)
 	}

@@ -10,8 +10,6 @@ import (
 
 const gpu = "example.com/gpu"
 
-var images = []string{"web:1", "db:2", "registry.example.com/big", "docker.io/library/one:1.0"}
-
 var imageSizes = []int64{10 << 20, 23 << 20, 24 << 20, 90 << 20, 250 << 20, 500 << 20, 999 << 20, 1000 << 20, 3000 << 20, 1}
 
 func (g *generator) node(i int) *v1.Node {
@@ -63,11 +61,13 @@ func (g *generator) node(i int) *v1.Node {
 		set(v1.ResourceCPU, "1", "2", "3")
 		set(v1.ResourceMemory, "2Gi", "4Gi")
 	}
+	if g.shape.Roomy {
+		g.spacious(n, list)
+	}
 	n.Status.Capacity, n.Status.Allocatable = list.DeepCopy(), list
 	if g.with(Images) {
-		for range 1 + g.Intn(3) {
-			image := v1.ContainerImage{SizeBytes: imageSizeOf(pick(g, images), &n.Status.Images, g)}
-			image.Names = []string{g.imageName()}
+		for range 1 + g.Intn(pick(g, []int{3, g.imageCount()})) {
+			image := v1.ContainerImage{SizeBytes: g.imageSize(), Names: []string{g.imageName()}}
 			if g.one(3) {
 				image.Names = append(image.Names, "web@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef")
 			}
@@ -86,7 +86,19 @@ func (g *generator) node(i int) *v1.Node {
 	return n
 }
 
-func imageSizeOf(_ string, _ *[]v1.ContainerImage, g *generator) int64 { return pick(g, imageSizes) }
+func (g *generator) imageCount() int {
+	if g.shape.Roomy {
+		return 12
+	}
+	return 3
+}
+
+func (g *generator) imageSize() int64 {
+	if g.shape.Roomy {
+		return int64(1+g.Intn(3000)) << 20
+	}
+	return pick(g, imageSizes)
+}
 
 func (g *generator) imageName() string {
 	return pick(g, []string{"web:1", "web:latest", "db:2", "registry.example.com/big:latest", "docker.io/library/one:1.0", "web"})

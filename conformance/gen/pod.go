@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -77,10 +78,18 @@ func (g *generator) draft(name string) *v1.Pod {
 	}
 	priority := pick(g, []int32{0, 0, 0, 5, 10, -1, 100})
 	s.Priority = &priority
-	if g.shape.Crowded {
+	if g.shape.Roomy {
+		g.relax(p)
+	}
+	if g.shape.Crowded || g.shape.Urgent {
+		if g.one(5) {
+			priority = math.MinInt32 // adds nothing to the sum of victims
+		}
 		if name[0] == 'p' {
 			priority = pick(g, []int32{5, 10, 50, 200})
 		}
+	}
+	if g.shape.Crowded {
 		requests := v1.ResourceList{v1.ResourceCPU: resource.MustParse(pick(g, []string{"500m", "1", "1500m"}))}
 		if g.one(3) {
 			requests[v1.ResourceMemory] = resource.MustParse(pick(g, []string{"512Mi", "1Gi"}))
@@ -195,6 +204,12 @@ func (g *generator) constraint() v1.TopologySpreadConstraint {
 func (g *generator) running(i int) *v1.Pod {
 	p := g.pod(fmt.Sprintf("r%d", i))
 	p.Spec.NodeName = pick(g, g.c.Nodes).Name
+	if g.shape.Roomy && g.focus&Spread != 0 {
+		p.Spec.NodeName = g.crowd().Name
+	}
+	if g.one(80) {
+		p.Spec.NodeName = "gone"
+	}
 	p.Status.Phase = v1.PodRunning
 	switch {
 	case g.one(25):

@@ -55,7 +55,7 @@ func podValid(p *v1.Pod) bool {
 // copyLists returns a cluster with lists of its own.
 func (c *Cluster) copyLists() *Cluster {
 	d := *c
-	d.Nodes, d.Pods, d.Pending = slices.Clone(c.Nodes), slices.Clone(c.Pods), slices.Clone(c.Pending)
+	d.Nodes, d.Pods, d.Pending, d.Gated = slices.Clone(c.Nodes), slices.Clone(c.Pods), slices.Clone(c.Pending), slices.Clone(c.Gated)
 	return &d
 }
 
@@ -79,6 +79,7 @@ func droppable[T any](list func(*Cluster) *[]T) shrinkable {
 
 var lists = []shrinkable{
 	droppable(func(c *Cluster) *[]*v1.Pod { return &c.Pending }),
+	droppable(func(c *Cluster) *[]*v1.Pod { return &c.Gated }),
 	droppable(func(c *Cluster) *[]*v1.Pod { return &c.Pods }),
 	{func(c *Cluster) int { return len(c.Nodes) }, withoutNode},
 	droppable(func(c *Cluster) *[]*v1.Service { return &c.Services }),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -20,7 +21,7 @@ func (c *Cluster) kinds() []struct {
 	}
 	return []kind{
 		{"v1", "Namespace", objects(c.Namespaces)}, {"v1", "Node", objects(c.Nodes)},
-		{"v1", "Pod", append(objects(c.Pods), objects(c.Pending)...)},
+		{"v1", "Pod", slices.Concat(objects(c.Pods), objects(c.Pending), objects(c.Gated))},
 		{"v1", "Service", objects(c.Services)}, {"v1", "ReplicationController", objects(c.ReplicationControllers)},
 		{"apps/v1", "ReplicaSet", objects(c.ReplicaSets)}, {"apps/v1", "StatefulSet", objects(c.StatefulSets)},
 		{"v1", "PersistentVolumeClaim", objects(c.Claims)}, {"v1", "PersistentVolume", objects(c.PersistentVolumes)},

@@ -142,3 +142,16 @@ func (s *Scheduler) Hints(name string) ([]fwk.ClusterEventWithHint, error) {
 	}
 	return e.EventsToRegister(s.ctx)
 }
+
+// PreEnqueue asks one plugin whether a pod may enter the queue.
+func (s *Scheduler) PreEnqueue(name string, pod *v1.Pod) (*fwk.Status, error) {
+	p, err := s.Plugin(name)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := p.(fwk.PreEnqueuePlugin)
+	if !ok {
+		return nil, fmt.Errorf("plugin %q has no say about the queue", name)
+	}
+	return e.PreEnqueue(s.ctx, pod), nil
+}

@@ -1,0 +1,69 @@
+package conformance
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// said are packages whose texts kube-scheduler says too.
+var said = []string{"filter", "filter/volume", "taints", "affinity", "spread", "preemption"}
+
+// beginnings are how the texts begin that say why a pod does not go to a node, or nobody gives way.
+var beginnings = []string{
+	"node(s) ", "Too many pods", "Insufficient ", "pod affinity", "pod has unbound", "persistentvolume", "PersistentVolume",
+	"storageclass", "waiting for", "looking up PVC", "not eligible", "No preemption", "Preemption is", "no new claims", "not found",
+	"no nodes available",
+}
+
+// unsaid are texts that kube-scheduler v1.36 with its own plugins does not say, with the reason.
+var unsaid = map[string]string{
+	"node(s) had taints that the pod didn't tolerate": "the kubelet's",
+	"node(s) had untolerated taint {":                 "an option: the texts of older versions",
+	"node(s) didn't satisfy plugin ":                  "only one plugin narrows the nodes, and says itself when none is left",
+	"node(s) didn't satisfy plugin(s) ":               "the same, with several plugins; the text with names is said",
+	"PersistentVolumeClaim had no name":               "the API server takes no volume without the claim's name",
+}
+
+// reasons returns the beginnings, up to what is filled in, of the texts of podberth's source.
+func reasons(root string) (out []string, err error) {
+	for _, folder := range said {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				return nil, err
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					out = append(out, beginning(l.Value)...)
+				}
+				return true
+			})
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+func beginning(literal string) []string {
+	text, err := strconv.Unquote(literal)
+	if err != nil || !slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(text, b) }) {
+		return nil
+	}
+	text, _, _ = strings.Cut(text, "%")
+	if unsaid[text] != "" {
+		return nil
+	}
+	return []string{text}
+}
