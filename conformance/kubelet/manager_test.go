@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
+	evictionapi "k8s.io/kubernetes/pkg/kubelet/eviction/api"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	"k8s.io/utils/clock"
 
@@ -32,7 +33,7 @@ func TestDays(t *testing.T) {
 	trial.Run(t, 2000, 3000, func(s *trial.Source) (err error) {
 		synctest.Test(t, func(*testing.T) { err = day(s) })
 		return err
-	}, "evicted for memory", "evicted for ephemeral-storage", "evicted for inodes", "evicted for pids", "nobody to evict", "relieved", "local storage", "layout single", "layout imagefs", "layout split",
+	}, "evicted for memory", "evicted for ephemeral-storage", "evicted for inodes", "evicted for pids", "nobody to evict", "relieved", "local storage", "layout single", "layout imagefs", "layout split", "layout inconsistent",
 		"unknown layout", "soft", "admitted", "refused", "another threshold", "condition without a threshold met")
 }
 
@@ -68,23 +69,29 @@ type node struct {
 	layout    pressure.Layout
 	now       *cycle
 	done      bool
-	detected  bool // the layout, in an earlier cycle
+	more      func() bool // cycles
+	detected  bool        // the layout, in an earlier cycle
 	last      pressure.NodeStats
 	pods      []*v1.Pod
 	uids      int
+	// script, if there is one, makes the cycles in place of chance; await lets the manager sleep until the next of them.
+	script func(now time.Time) *cycle
+	await  func()
 	// policyGrace is what a pod gets when a threshold evicts it.
 	policyGrace func(pressure.Threshold, *v1.Pod) int64
 }
 
 func day(s *trial.Source) error {
-	n := &node{Source: s, dedicated: s.Once(2)}
-	n.split = n.dedicated && s.Once(2)
+	n := &node{Source: s, more: s.More, dedicated: s.Once(2)}
+	n.split = s.Once(map[bool]int{true: 2, false: 4}[n.dedicated])
 	n.layout = pressure.Single
 	switch {
 	case n.dedicated && n.split:
 		n.layout = pressure.SplitImages
 	case n.dedicated:
 		n.layout = pressure.DedicatedImages
+	case n.split:
+		n.layout = pressure.Inconsistent
 	}
 	config, thresholds, err := n.config()
 	if err != nil {
@@ -93,13 +100,25 @@ func day(s *trial.Source) error {
 	if len(thresholds) == 0 { // with nothing at all to do the loop could not be ended
 		config.IgnoreLocalStorage = false
 	}
+	return n.play(config, thresholds, 10*time.Second, func(policy *pressure.Policy, before, state pressure.State, d pressure.Decision, c *cycle, m eviction.Manager, admit lifecycle.PodAdmitHandler) error {
+		if err := n.check(policy, before, state, d, c, m); err != nil {
+			return err
+		}
+		return n.admission(admit, d)
+	})
+}
+
+// look compares a cycle of the manager with podberth's decision.
+type look func(*pressure.Policy, pressure.State, pressure.State, pressure.Decision, *cycle, eviction.Manager, lifecycle.PodAdmitHandler) error
+
+// play runs the manager until there are no more cycles.
+func (n *node) play(config pressure.Config, thresholds []evictionapi.Threshold, interval time.Duration, compare look) error {
 	policy, err := pressure.Compile(config, pressure.Options{})
 	if err != nil {
 		return err
 	}
-	isolation := !config.IgnoreLocalStorage
 	manager, admit := eviction.NewManager(n, eviction.Config{PressureTransitionPeriod: config.EvictionPressureTransitionPeriod,
-		MaxPodGracePeriodSeconds: int64(config.EvictionMaxPodGracePeriod), Thresholds: thresholds}, n.kill, imageGC{n}, containerGC{n}, n, &v1.ObjectReference{}, clock.RealClock{}, isolation)
+		MaxPodGracePeriodSeconds: int64(config.EvictionMaxPodGracePeriod), Thresholds: thresholds}, n.kill, imageGC{n}, containerGC{n}, n, &v1.ObjectReference{}, clock.RealClock{}, !config.IgnoreLocalStorage)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer func() {
 		n.lock.Lock()
@@ -109,24 +128,21 @@ func day(s *trial.Source) error {
 		time.Sleep(time.Minute) // the manager's loop ends at its next cycle
 	}()
 	time.Sleep(time.Second)
-	manager.Start(ctx, n, n.activePods, func(*v1.Pod) bool { return true }, 10*time.Second)
+	manager.Start(ctx, n, n.activePods, func(*v1.Pod) bool { return true }, interval)
 	state := pressure.State{}
 	seen := (*cycle)(nil)
 	for {
 		synctest.Wait()
 		n.lock.Lock()
-		c, more := n.now, n.More()
+		c, more := n.now, n.more()
 		n.lock.Unlock()
 		if c != nil && c != seen {
 			seen = c
 			var d pressure.Decision
 			before := state
 			state, d = policy.Observe(state, c.see, c.at)
-			if err := n.check(policy, before, state, d, c, manager); err != nil {
+			if err := compare(policy, before, state, d, c, manager, admit); err != nil {
 				return fmt.Errorf("at %v: %w", c.at.Sub(start), err)
-			}
-			if err := n.admission(admit, d); err != nil {
-				return err
 			}
 		}
 		if !more {
@@ -145,6 +161,10 @@ func (n *node) begin() *cycle {
 	}
 	now := time.Now()
 	if n.now != nil && n.now.at.Equal(now) {
+		return n.now
+	}
+	if n.script != nil {
+		n.now = n.script(now)
 		return n.now
 	}
 	c := &cycle{at: now}
@@ -178,7 +198,14 @@ func (n *node) begin() *cycle {
 	return c
 }
 
+func (n *node) wait() {
+	if n.await != nil {
+		n.await()
+	}
+}
+
 func (n *node) activePods() []*v1.Pod {
+	n.wait()
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	var out []*v1.Pod
@@ -192,6 +219,7 @@ func (n *node) activePods() []*v1.Pod {
 
 // Get is the summary: the second look of a cycle is after reclaiming.
 func (n *node) Get(context.Context, bool) (*statsapi.Summary, error) {
+	n.wait()
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	c := n.begin()
@@ -210,12 +238,14 @@ func (n *node) GetCPUAndMemoryStats(ctx context.Context) (*statsapi.Summary, err
 }
 
 func (n *node) HasDedicatedImageFs(context.Context) (bool, error) {
+	n.wait()
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	return n.dedicated, n.begin().layoutErr
 }
 
 func (n *node) HasDedicatedContainerFs(context.Context) (bool, error) {
+	n.wait()
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	return n.split, n.begin().layersErr

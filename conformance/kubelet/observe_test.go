@@ -283,8 +283,6 @@ func (n *node) summarize(node pressure.NodeStats) (*statsapi.Summary, map[types.
 			continue
 		}
 		s := pressure.PodStats{WorkingSetBytes: n.used(), EphemeralStorageUsed: n.used(), Processes: n.inodes()}
-		r := statsapi.PodStats{PodRef: statsapi.PodReference{Name: p.Name, Namespace: p.Namespace, UID: string(p.UID)},
-			Memory: &statsapi.MemoryStats{WorkingSetBytes: s.WorkingSetBytes}, EphemeralStorage: &statsapi.FsStats{UsedBytes: s.EphemeralStorageUsed}, ProcessStats: &statsapi.ProcessStats{ProcessCount: s.Processes}}
 		for _, c := range append(append([]v1.Container{}, p.Spec.Containers...), p.Spec.InitContainers...) {
 			if n.Once(8) {
 				continue
@@ -292,7 +290,6 @@ func (n *node) summarize(node pressure.NodeStats) (*statsapi.Summary, map[types.
 			k := pressure.ContainerStats{Name: c.Name, WorkingSetBytes: n.used(), Rootfs: n.usage(), Logs: n.usage()}
 			n.Note("  container %s of %s: memory %v rootfs %v %v logs %v %v", c.Name, p.Name, str(k.WorkingSetBytes), str(k.Rootfs.UsedBytes), str(k.Rootfs.InodesUsed), str(k.Logs.UsedBytes), str(k.Logs.InodesUsed))
 			s.Containers = append(s.Containers, k)
-			r.Containers = append(r.Containers, statsapi.ContainerStats{Name: k.Name, Memory: &statsapi.MemoryStats{WorkingSetBytes: k.WorkingSetBytes}, Rootfs: fsOf(k.Rootfs), Logs: fsOf(k.Logs)})
 		}
 		for _, v := range p.Spec.Volumes {
 			u := n.usage()
@@ -301,13 +298,25 @@ func (n *node) summarize(node pressure.NodeStats) (*statsapi.Summary, map[types.
 			}
 			n.Note("  volume %s of %s: %d %v", v.Name, p.Name, *u.UsedBytes, str(u.InodesUsed))
 			s.Volumes = append(s.Volumes, pressure.VolumeStats{Name: v.Name, FsUsage: u})
-			r.VolumeStats = append(r.VolumeStats, statsapi.VolumeStats{Name: v.Name, FsStats: *fsOf(u)})
 		}
 		n.Note("  stats %s memory %v ephemeral %v processes %v", p.Name, str(s.WorkingSetBytes), str(s.EphemeralStorageUsed), str(s.Processes))
 		stats[p.UID] = s
-		sum.Pods = append(sum.Pods, r)
+		sum.Pods = append(sum.Pods, podStats(p, s))
 	}
 	return sum, stats
+}
+
+// podStats are the statistics as the kubelet has them.
+func podStats(p *v1.Pod, s pressure.PodStats) statsapi.PodStats {
+	r := statsapi.PodStats{PodRef: statsapi.PodReference{Name: p.Name, Namespace: p.Namespace, UID: string(p.UID)},
+		Memory: &statsapi.MemoryStats{WorkingSetBytes: s.WorkingSetBytes}, EphemeralStorage: &statsapi.FsStats{UsedBytes: s.EphemeralStorageUsed}, ProcessStats: &statsapi.ProcessStats{ProcessCount: s.Processes}}
+	for _, c := range s.Containers {
+		r.Containers = append(r.Containers, statsapi.ContainerStats{Name: c.Name, Memory: &statsapi.MemoryStats{WorkingSetBytes: c.WorkingSetBytes}, Rootfs: fsOf(c.Rootfs), Logs: fsOf(c.Logs)})
+	}
+	for _, v := range s.Volumes {
+		r.VolumeStats = append(r.VolumeStats, statsapi.VolumeStats{Name: v.Name, FsStats: *fsOf(v.FsUsage)})
+	}
+	return r
 }
 
 func nodeStats(n pressure.NodeStats) statsapi.NodeStats {
