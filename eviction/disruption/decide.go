@@ -121,14 +121,14 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 	if r.Eviction != nil && (r.Eviction.Name == "" || r.Eviction.Name != r.name(pod)) {
 		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, "name in URL does not match name in Eviction object")
 	}
-	dryRun, err := r.dryRun()
-	if err != nil {
-		return refuse(badRequest, codeInternal, metav1.StatusReasonUnknown, err.Error())
-	}
 	o := r.options()
 	if o.IgnoreStoreReadErrorWithClusterBreakingPotential != nil && *o.IgnoreStoreReadErrorWithClusterBreakingPotential {
 		return invalid(metav1.StatusDetails{Name: r.name(pod), Group: policyv1.GroupName, Kind: "Eviction"}, metav1.CauseTypeFieldValueInvalid,
 			"deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential", "Invalid value: true: can not be set for pod eviction, try after removing the option")
+	}
+	dryRun, err := r.dryRun()
+	if err != nil {
+		return refuse(badRequest, codeInternal, metav1.StatusReasonUnknown, err.Error())
 	}
 	if pod == nil {
 		d := refuse(notFound, codeNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("pods %q not found", r.name(pod)))

@@ -73,9 +73,26 @@ func (w *Workloads) Scale(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, 
 	case o == nil:
 		return "", 0, fmt.Errorf("no matches for kind %q in version %q", owner.Kind, owner.APIVersion)
 	case o.Replicas == nil:
-		return "", 0, fmt.Errorf("%s %s %q does not implement the scale subresource", o.APIVersion, o.Kind, o.Name)
+		return "", 0, fmt.Errorf("%s does not implement the scale subresource", resourceOf(o))
 	}
 	return o.UID, *o.Replicas, nil
+}
+
+// resourceOf is the resource that objects of the kind are found under, "jobs.batch": in lower case, in the plural.
+func resourceOf(o *Workload) string {
+	name := strings.ToLower(o.Kind)
+	switch {
+	case strings.HasSuffix(name, "s"):
+		name += "es"
+	case strings.HasSuffix(name, "y"):
+		name = strings.TrimSuffix(name, "y") + "ies"
+	default:
+		name += "s"
+	}
+	if group := groupOf(o.APIVersion); group != "" {
+		name += "." + group
+	}
+	return name
 }
 
 func builtIn(r metav1.OwnerReference) bool {

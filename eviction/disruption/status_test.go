@@ -218,8 +218,12 @@ func TestSyncFailed(t *testing.T) {
 	none := NewWorkloads(nil)
 	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none.Scale)
 	check(`no matches for kind "Job" in version "batch/v1"`, []*v1.Pod{healthyPod("x", "Job/a")}, none.Scale)
-	job := Workload{APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: "a", UID: "uid-a"}
-	check(`batch/v1 Job "a" does not implement the scale subresource`, []*v1.Pod{healthyPod("x", "Job/a")}, NewWorkloads([]Workload{job}).Scale)
+	for kind, resource := range map[string]string{"Job": "jobs.batch", "Redis": "redises.batch", "Proxy": "proxies.batch"} {
+		job := Workload{APIVersion: "batch/v1", Kind: kind, Namespace: "default", Name: "a", UID: "uid-a"}
+		pod := healthyPod("x", kind+"/a")
+		pod.OwnerReferences[0].APIVersion = job.APIVersion
+		check(resource+" does not implement the scale subresource", []*v1.Pod{pod}, NewWorkloads([]Workload{job}).Scale)
+	}
 	check("broken", []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, func(*v1.Pod, metav1.OwnerReference) (types.UID, int32, error) { return "", 0, errors.New("broken") })
 	b.Spec.Selector = expression("app", "Bad")
 	check(`"Bad" is not a valid label selector operator`, nil, none.Scale)
