@@ -51,6 +51,18 @@ func TestFairness(t *testing.T) {
 		}
 		require.InDelta(t, 10*60/11, attempts, 4)
 	})
+	t.Run("a resting pod of high priority lets others pass", func(t *testing.T) {
+		for _, plugins := range [][]string{nil, {"P"}, {"S"}} { // in error backoff, in backoff, unschedulable
+			r := newRig(t, Options{})
+			r.pods["hopeless"] = testkit.Pod("hopeless").Priority(9).Obj()
+			r.add("hopeless", "low")
+			require.Equal(t, "hopeless", r.pop())
+			r.event(NodeAdd)
+			r.fail("hopeless", plugins...)
+			require.NotEqual(t, Active, r.where("hopeless"))
+			require.Equal(t, "low", r.pop())
+		}
+	})
 	t.Run("every deletion wakes all that wait for room", func(t *testing.T) {
 		r := newRig(t, Options{Profiles: DefaultProfiles()})
 		for i := range 100 {
