@@ -89,8 +89,10 @@ func (t *Tally) Message(text string) {
 
 // normalText takes the parts of a reason that depend on the cluster out of it.
 func normalText(reason string) string {
-	if strings.HasPrefix(reason, "looking up PVC ") {
-		return "looking up PVC …"
+	for _, begins := range []string{"looking up PVC ", "could not translate pv: ", "converting volume("} {
+		if strings.HasPrefix(reason, begins) {
+			return begins + "…"
+		}
 	}
 	if strings.HasPrefix(reason, "node(s) didn't satisfy plugin(s) [") && strings.Contains(reason, " NodeAffinity") {
 		return "node(s) didn't satisfy plugin(s) [NodeAffinity …]"
