@@ -17,7 +17,7 @@ var said = []string{"filter", "filter/volume", "taints", "affinity", "spread", "
 var beginnings = []string{
 	"node(s) ", "Too many pods", "Insufficient ", "pod affinity", "pod has unbound", "persistentvolume", "PersistentVolume",
 	"storageclass", "waiting for", "looking up PVC", "not eligible", "No preemption", "Preemption is", "no new claims", "not found",
-	"no nodes available", "could not translate pv", "converting volume(",
+	"no nodes available", "no candidate node", "expected at least", "could not translate pv", "converting volume(",
 }
 
 // unsaid are texts that kube-scheduler v1.36 with its own plugins does not say, with the reason.

@@ -22,6 +22,7 @@ type extender struct {
 	weight               int64
 	filters, prioritizes bool
 	ignorable, fails     bool
+	victims              func(node string) []*v1.Pod // of which it may name any
 }
 
 func (e *extender) roll(node string, sides int) int {
@@ -52,13 +53,9 @@ func (e *extender) IsBinder() bool                 { return false }
 func (e *extender) IsInterested(*v1.Pod) bool      { return true }
 func (e *extender) IsPrioritizer() bool            { return e.prioritizes }
 func (e *extender) IsFilter() bool                 { return e.filters }
-func (e *extender) SupportsPreemption() bool       { return false }
+func (e *extender) SupportsPreemption() bool       { return e.victims != nil }
 func (e *extender) IsIgnorable() bool              { return e.ignorable }
 func (e *extender) Bind(binding *v1.Binding) error { return errExtender }
-
-func (e *extender) ProcessPreemption(_ *v1.Pod, v map[string]*extenderv1.Victims, _ fwk.NodeInfoLister) (map[string]*extenderv1.Victims, error) {
-	return v, nil
-}
 
 func (e *extender) Filter(_ *v1.Pod, nodes []fwk.NodeInfo) (stay []fwk.NodeInfo, failed, never extenderv1.FailedNodesMap, err error) {
 	if e.fails {

@@ -2,11 +2,13 @@ package compare
 
 import (
 	"fmt"
+	"math/rand"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
@@ -59,17 +61,26 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 			same(s, "outcome", "pod "+pod.Name, "rejected", outcome(d))
 			continue
 		}
-		if err := s.preempt(w, pod, a, d, x.Preempt(pod, o, placement.PreemptOptions{Budgets: budgets, Now: gen.Now})); err != nil {
+		// Sometimes the search begins in the middle and stops early.
+		from, args := 0, config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 10, MinCandidateNodesAbsolute: 100}
+		if r := rand.New(rand.NewSource(c.Seed + int64(k))); r.Intn(3) == 0 {
+			from = r.Intn(5)
+			args.MinCandidateNodesPercentage, args.MinCandidateNodesAbsolute = int32(r.Intn(4)*25), int32(1+r.Intn(3))
+		}
+		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
+		po.Preemption.Offset = from
+		po.Preemption.Candidates = preemption.CandidateArgs{MinPercentage: &args.MinCandidateNodesPercentage, MinAbsolute: &args.MinCandidateNodesAbsolute}
+		if err := s.preempt(w, pod, a, from, args, d, x.Preempt(pod, o, po)); err != nil {
 			return nil, err
 		}
 	}
 	return s.differences, nil
 }
 
-func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, d placement.Decision, ours preemption.Result) error {
+func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args config.DefaultPreemptionArgs, d placement.Decision, ours preemption.Result) error {
 	what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
 	pre := w.Plan.Prepare(pod).Pre
-	theirs, err := a.Preempt()
+	theirs, err := a.PreemptFrom(from, args)
 	if err != nil {
 		return fmt.Errorf("preemption of %s: %w", what, err)
 	}

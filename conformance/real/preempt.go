@@ -1,16 +1,21 @@
 package real
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
 // Attempt is one run of the scheduling algorithm and what it leaves to the PostFilter plugins.
@@ -70,8 +75,14 @@ type Preemption struct {
 // Preempt runs the parts of DefaultPreemption one by one: who may preempt, which victims each node would take, which node
 // is chosen. All nodes are tried, from the first on.
 func (a *Attempt) Preempt() (Preemption, error) {
+	return a.PreemptFrom(0, config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 100, MinCandidateNodesAbsolute: 1})
+}
+
+// PreemptFrom is Preempt that begins at some node of the list, by name, and stops when it has as many candidates as the
+// arguments want.
+func (a *Attempt) PreemptFrom(offset int, args config.DefaultPreemptionArgs) (Preemption, error) {
 	var out Preemption
-	p, err := a.s.Plugin("DefaultPreemption")
+	dp, err := a.plugin(args, a.s.Framework)
 	if err != nil {
 		return out, err
 	}
@@ -79,7 +90,6 @@ func (a *Attempt) Preempt() (Preemption, error) {
 	if fit == nil {
 		return out, fmt.Errorf("pod %s: no fit error", a.pod.Name)
 	}
-	dp := p.(*defaultpreemption.DefaultPreemption)
 	out.Eligible, out.Why = dp.PodEligibleToPreemptOthers(a.s.ctx, a.pod, fit.Diagnosis.NodeToStatus.Get(a.pod.Status.NominatedNodeName))
 	if !out.Eligible {
 		return out, nil
@@ -93,7 +103,8 @@ func (a *Attempt) Preempt() (Preemption, error) {
 	if err != nil {
 		return out, err
 	}
-	candidates, _, err := dp.Evaluator.DryRunPreemption(a.s.ctx, a.state, a.pod, nodes, pdbs, 0, int32(len(nodes)))
+	_, enough := dp.GetOffsetAndNumCandidates(int32(len(nodes)))
+	candidates, _, err := dp.Evaluator.DryRunPreemption(a.s.ctx, a.state, a.pod, nodes, pdbs, int32(offset%len(nodes)), enough)
 	if err != nil {
 		return out, err
 	}
@@ -108,6 +119,41 @@ func (a *Attempt) Preempt() (Preemption, error) {
 		out.Chosen = dp.Evaluator.SelectCandidate(a.s.ctx, candidates).Name()
 	}
 	return out, nil
+}
+
+// plugin makes a DefaultPreemption that deletes nobody.
+func (a *Attempt) plugin(args config.DefaultPreemptionArgs, h fwk.Handle) (*defaultpreemption.DefaultPreemption, error) {
+	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	features.EnableAsyncPreemption = false
+	dp, err := defaultpreemption.New(a.s.ctx, &args, h, features)
+	if err != nil {
+		return nil, err
+	}
+	dp.Executor.PreemptPod = func(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) error {
+		return nil
+	}
+	return dp, nil
+}
+
+// extended is a framework with extenders of its own.
+type extended struct {
+	framework.Framework
+	extenders []fwk.Extender
+}
+
+func (e extended) Extenders() []fwk.Extender { return e.extenders }
+
+// PreemptWith runs DefaultPreemption as a whole, with extenders, and returns the node that it nominates, "" for none.
+func (a *Attempt) PreemptWith(extenders []fwk.Extender) (node string, status *fwk.Status, err error) {
+	dp, err := a.plugin(config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 100, MinCandidateNodesAbsolute: 1}, extended{a.s.Framework, extenders})
+	if err != nil {
+		return "", nil, err
+	}
+	result, status := dp.Evaluator.Preempt(a.s.ctx, a.state, a.pod, a.Fit().Diagnosis.NodeToStatus)
+	if status.IsSuccess() && result != nil && result.NominatingInfo != nil {
+		node = result.NominatedNodeName
+	}
+	return node, status, nil
 }
 
 // PostFilter runs the profile's PostFilter plugins and returns the whole message of the attempt. It is for attempts in which

@@ -1,0 +1,133 @@
+package compare
+
+import (
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+)
+
+// PreemptExtended compares preemption with extenders that leave out nodes and victims, add victims, fail, or name nobody: the
+// node, or the message.
+func (s *Side) PreemptExtended(c *gen.Cluster) ([]Difference, error) {
+	w, err := s.Load(c)
+	if err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewSource(c.Seed))
+	x := placement.NewPreempter(w.Plan)
+	budgets := disruption.NewBudgets(c.PodDisruptionBudgets, disruption.BudgetOptions{})
+	for _, pod := range c.Pending {
+		a, err := s.Real.Attempt(pod)
+		if err != nil {
+			return nil, err
+		}
+		if a.Fit() == nil {
+			continue
+		}
+		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
+		var theirs []fwk.Extender
+		for range 1 + r.Intn(2) {
+			e := &extender{seed: r.Int63(), ignorable: r.Intn(2) == 0, fails: r.Intn(6) == 0, victims: w.victims}
+			theirs = append(theirs, e)
+			po.Extenders = append(po.Extenders, preemption.Extender{Name: extenderName, Ignorable: e.ignorable, Process: e.process})
+		}
+		if err := s.preemptExtended(pod, a, theirs, x.Preempt(pod, placement.Options{}, po)); err != nil {
+			return nil, err
+		}
+	}
+	return s.differences, nil
+}
+
+func (s *Side) preemptExtended(pod *v1.Pod, a *real.Attempt, theirs []fwk.Extender, ours preemption.Result) error {
+	what := "pod " + pod.Namespace + "/" + pod.Name
+	node, status, err := a.PreemptWith(theirs)
+	if err != nil {
+		return err
+	}
+	s.Seen.Produced("extender/preemption", status.Code().String())
+	same(s, "extender/preemption", what+" code", status.Code().String(), ours.Outcome.String())
+	s.Seen.Compared("extender/preemption")
+	if status.IsSuccess() {
+		if node != ours.Node && ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance
+			s.differ("extender/preemption", "%s: kube-scheduler nominates %s, podberth %s by %s", what, node, ours.Node, ours.Criterion)
+		}
+		return nil
+	}
+	if same(s, "extender/preemption", what+" message", status.Message(), ours.Message) {
+		s.Seen.Message("preemption: " + status.Message())
+	}
+	return nil
+}
+
+// victims are the pods of a node, in the order of their names, of which an extender may name any.
+func (w *World) victims(node string) (out []*v1.Pod) {
+	for p := range w.Snapshot.Pods(w.Snapshot.Slot(node)) {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *v1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// change is what the extender makes of the victims of one node; keep is false when it leaves the node out.
+func (e *extender) change(node string, pods []*v1.Pod, violations int64) (_ []*v1.Pod, _ int64, keep bool) {
+	switch e.roll(node, 7) {
+	case 0:
+		return nil, 0, false
+	case 1:
+		return nil, violations, true
+	case 2:
+		return pods[:1], violations, true
+	case 3:
+		return e.victims(node), violations, true
+	case 4:
+		return pods, int64(e.roll(node+"violations", 3)), true
+	}
+	return pods, violations, true
+}
+
+func (e *extender) ProcessPreemption(_ *v1.Pod, in map[string]*extenderv1.Victims, _ fwk.NodeInfoLister) (map[string]*extenderv1.Victims, error) {
+	if e.fails {
+		return nil, errExtender
+	}
+	out := map[string]*extenderv1.Victims{}
+	for _, node := range slices.Sorted(maps.Keys(in)) {
+		if pods, violations, keep := e.change(node, in[node].Pods, in[node].NumPDBViolations); keep {
+			out[node] = &extenderv1.Victims{Pods: pods, NumPDBViolations: violations}
+		}
+	}
+	return out, nil
+}
+
+// process is the same for podberth.
+func (e *extender) process(_ *v1.Pod, in []preemption.Candidate) (out []preemption.ExtenderVictims, err error) {
+	if e.fails {
+		return nil, errExtender
+	}
+	for _, c := range in {
+		var pods []*v1.Pod
+		for _, v := range c.Victims {
+			pods = append(pods, v.Pod)
+		}
+		pods, violations, keep := e.change(c.Node, pods, c.Violations)
+		if !keep {
+			continue
+		}
+		x := preemption.ExtenderVictims{Node: c.Node, Violations: violations}
+		for _, p := range pods {
+			x.UIDs = append(x.UIDs, p.UID)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
