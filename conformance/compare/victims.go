@@ -64,7 +64,11 @@ func (s *Side) preemptExtended(pod *v1.Pod, a *real.Attempt, theirs []fwk.Extend
 		}
 		return nil
 	}
-	if same(s, "extender/preemption", what+" message", status.Message(), ours.Message) {
+	text, message := status.Message(), ours.Message
+	if strings.HasPrefix(text, "expected at least one victim") { // of several nodes v1.36 names any
+		text, message = normalText(text), normalText(message)
+	}
+	if same(s, "extender/preemption", what+" message", text, message) {
 		s.Seen.Message("preemption: " + status.Message())
 	}
 	return nil
