@@ -234,9 +234,9 @@ func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, no
 }
 
 // StaleTarget reports whether the disruption controller takes a pod's DisruptionTarget condition back: it is True for 2
-// minutes, for another reason than a termination by the kubelet, and the pod is not being deleted.
+// minutes, for another reason than a termination by the kubelet, and the pod has not ended and is not being deleted.
 func StaleTarget(pod *v1.Pod, now time.Time) bool {
-	if pod.DeletionTimestamp != nil {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == v1.PodFailed || pod.Status.Phase == v1.PodSucceeded {
 		return false
 	}
 	for i := range pod.Status.Conditions {

@@ -308,6 +308,11 @@ func TestStaleTarget(t *testing.T) {
 	p.Status.Conditions[0].Reason = "TerminationByKubelet"
 	require.False(t, StaleTarget(p, now.Add(time.Hour)))
 	p.Status.Conditions[0].Reason = "EvictionByEvictionAPI"
+	for phase, want := range map[v1.PodPhase]bool{v1.PodRunning: true, v1.PodPending: true, v1.PodFailed: false, v1.PodSucceeded: false} {
+		p.Status.Phase = phase
+		require.Equal(t, want, StaleTarget(p, now.Add(time.Hour)), phase)
+	}
+	p.Status.Phase = v1.PodRunning
 	p.DeletionTimestamp = &metav1.Time{Time: now}
 	require.False(t, StaleTarget(p, now.Add(time.Hour)))
 }
