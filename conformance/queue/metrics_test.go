@@ -24,7 +24,7 @@ func readMeter() (meter, error) {
 	m := meter{}
 	for _, f := range families {
 		switch f.GetName() {
-		case "scheduler_pending_pods", "scheduler_queue_incoming_pods_total":
+		case "scheduler_pending_pods", "scheduler_queue_incoming_pods_total", "scheduler_unschedulable_pods":
 		default:
 			continue
 		}
@@ -75,6 +75,9 @@ func (w *world) meter(list []queue.Move) {
 	for _, m := range list {
 		if m.Reason == queue.Replaced && (m.From == queue.Unschedulable || m.From == queue.Gated) {
 			w.unmetered = "a waiting pod was added again"
+		}
+		if m.To == queue.Nowhere && (m.From == queue.Active || m.From == queue.Backoff || m.From == queue.ErrorBackoff) {
+			w.leaked = true
 		}
 		to, ok := queueOf[m.To]
 		switch {
@@ -130,8 +133,21 @@ func (w *world) compareMeters() error {
 			got["scheduler_pending_pods{queue="+name+"}"] = float64(v)
 		}
 	}
+	if !w.leaked {
+		w.Count("gauges of rejectors compared")
+	}
+	for _, profile := range w.profiles {
+		for _, plugin := range append(slices.Clone(w.rejectors), "A", "B", "SchedulingGates") {
+			if v := w.q.Rejected(profile, plugin); v > 0 && !w.leaked {
+				got["scheduler_unschedulable_pods{plugin="+plugin+",profile="+profile+"}"] = float64(v)
+			}
+		}
+	}
 	real := after.since(w.before)
 	for k, v := range real {
+		if strings.HasPrefix(k, "scheduler_unschedulable_pods") && w.leaked {
+			delete(real, k)
+		}
 		if strings.HasPrefix(k, "scheduler_queue_incoming_pods_total") && strings.HasSuffix(k, "queue=unschedulable}") {
 			delete(real, k)
 			real[intoUnschedulable] += v

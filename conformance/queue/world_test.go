@@ -62,6 +62,7 @@ type world struct {
 	before              meter             // the real queue's at the beginning
 	labels              map[string]string // the real queue's, of events with several bits, which do not occur
 	refusals            int               // of podberth's gates since the last event
+	leaked              bool              // the real scheduler_unschedulable_pods is too large: a pod was deleted while active or resting
 	unmetered           string            // why the real queue's metrics are not compared: something made them wrong
 }
 
