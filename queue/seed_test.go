@@ -234,8 +234,28 @@ func TestArticleEvents(t *testing.T) {
 			require.Equal(t, want, e.String())
 		}
 	}
+	kinds := map[string]Resource{"AssignedPod": AssignedPod, "Node": Node, "Pv": PersistentVolume, "Pvc": PersistentVolumeClaim, "StorageClass": StorageClass,
+		"CSINode": CSINode, "CSIDriver": CSIDriver, "CSIStorageCapacity": CSIStorageCapacity}
+	actions := map[string]Action{"Add": Add, "Update": UpdateV128, "Delete": Delete, "SpecUnschedulableChange": UpdateNodeTaint, "TaintChange": UpdateNodeTaint,
+		"AllocatableChange": UpdateNodeAllocatable, "LabelChange": UpdateNodeLabel, "ConditionChange": UpdateNodeCondition}
+	found := 0
+	for kind, resource := range kinds { // the names are made of both
+		for verb, action := range actions {
+			if e, ok := named[kind+verb]; ok {
+				found++
+				require.Equal(t, Event{resource, action, kind + verb}, e)
+			}
+		}
+	}
+	require.Equal(t, 21, found, "all but the two wildcards")
+	require.True(t, named["UnschedulableTimeout"].IsWildcard())
 	require.True(t, named["WildCardEvent"].IsWildcard())
-	require.Len(t, UnregisteredEventsV128("x"), 6)
+	var six []Resource
+	for _, r := range UnregisteredEventsV128("x") {
+		require.Equal(t, []any{"x", AllV128}, []any{r.Plugin, r.Event.Action})
+		six = append(six, r.Event.Resource)
+	}
+	require.Equal(t, []Resource{Pod, Node, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass}, six)
 }
 
 // The lost wake-up of the counters: the cycle at the return is not the cycle of the pod.
