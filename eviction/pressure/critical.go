@@ -28,8 +28,9 @@ type Missing struct {
 // As few as possible go, the more important classes of quality of service last: what Guaranteed pods must give is worked
 // out as if all others had gone, then Burstable, then BestEffort. Within a class the pod goes whose request is nearest to
 // what is missing: the smallest sum over the resources of the squared share of the missing amount that it leaves open; then
-// the one with the smaller memory request, the smaller cpu request, the earlier in running. The result lists BestEffort,
-// Burstable, Guaranteed. The error says what is missing when all would go. Nothing missing: nobody goes.
+// the one with the smaller memory request, the smaller cpu request, the later in running, where the last takes the place
+// of one that was chosen. The result lists BestEffort, Burstable, Guaranteed. The error says what is missing when all would
+// go. Nothing missing: nobody goes.
 func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
 	var groups [3][]*v1.Pod // BestEffort, Burstable, Guaranteed
 	for _, q := range running {
@@ -100,13 +101,15 @@ func nearest(pods []*v1.Pod, missing []Missing) []*v1.Pod {
 	for len(missing) > 0 && len(pods) > 0 {
 		best := 0
 		for i := 1; i < len(pods); i++ {
-			if closer(pods[i], pods[best], missing) {
+			if !closer(pods[best], pods[i], missing) {
 				best = i
 			}
 		}
 		chosen = append(chosen, pods[best])
 		missing = subtract(missing, pods[best:best+1])
-		pods = slices.Delete(pods, best, best+1)
+		last := len(pods) - 1
+		pods[best] = pods[last] // as the kubelet does it; it decides among equal pods
+		pods = pods[:last]
 	}
 	return chosen
 }

@@ -306,6 +306,8 @@ func TestCriticalVictims(t *testing.T) {
 		{"guaranteed last", "burstable alone covers it", critical, []*v1.Pod{full("g", "cpu=1,memory=1Gi"), burst("b", "memory=1Gi")}, mem(100), []string{"b"}, ""},
 		{"guaranteed for the rest only", "1 of 2Gi from burstable", critical, []*v1.Pod{full("g2", "cpu=1,memory=2Gi"), full("g1", "cpu=1,memory=1Gi"), burst("b", "memory=1Gi")}, mem(2048), []string{"b", "g1"}, ""},
 		{"best effort gives pods", "one place", critical, []*v1.Pod{best("x"), burst("b", "memory=1Gi")}, []pressure.Missing{{Name: v1.ResourcePods, Amount: 1}}, []string{"x"}, ""},
+		{"equal pods", "the later goes, and the last of all takes its place", critical, []*v1.Pod{burst("m", "cpu=1,memory=1Gi"), burst("n", "cpu=1,memory=1Gi"), burst("o", "cpu=2,memory=1Gi"), burst("p", "cpu=1,memory=1Gi")},
+			[]pressure.Missing{{Name: v1.ResourceCPU, Amount: 3500}}, []string{"o", "p", "n"}, ""},
 		{"ties", "equal distance: smaller memory, then smaller cpu", critical, []*v1.Pod{burst("m", "cpu=3,memory=2Gi"), burst("n", "cpu=2,memory=1Gi"), burst("o", "cpu=1,memory=1Gi")}, []pressure.Missing{{Name: v1.ResourceCPU, Amount: 500}}, []string{"o"}, ""},
 		{"two resources", "sum of squares", critical, []*v1.Pod{burst("cpu", "cpu=1"), burst("memory", "memory=1Gi"), burst("half", "cpu=600m,memory=600Mi")},
 			[]pressure.Missing{{Name: v1.ResourceCPU, Amount: 1000}, {Name: v1.ResourceMemory, Amount: 1000 * mi}}, []string{"half", "cpu", "memory"}, ""},
