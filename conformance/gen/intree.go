@@ -38,8 +38,10 @@ func InTreeSource(r *rand.Rand) (s v1.PersistentVolumeSource) {
 			s.VsphereVolume = &v1.VsphereVirtualDiskVolumeSource{VolumePath: "[ds] d"}
 		}
 	case 9:
-		namespace := "default"
-		s.AzureFile = &v1.AzureFilePersistentVolumeSource{SecretName: "s", SecretNamespace: &namespace, ShareName: "s"}
+		s.AzureFile = &v1.AzureFilePersistentVolumeSource{SecretName: "s", ShareName: "s"}
+		if namespace := "default"; r.Intn(2) == 0 { // without it the volume cannot be translated
+			s.AzureFile.SecretNamespace = &namespace
+		}
 	}
 	return s
 }
