@@ -90,6 +90,11 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 		same(s, "preemption/eligible", what, theirs.Why, ours.Message)
 	}
 	same(s, "preemption/outcome", what, len(theirs.Candidates) > 0, ours.Outcome == preemption.Success)
+	if theirs.Failed != nil {
+		s.Seen.Produced("preemption", "error")
+		same(s, "preemption/error", what, theirs.Failed.Error(), errText(ours.Err))
+		return nil
+	}
 	var list []string
 	for _, c := range ours.Candidates {
 		v := real.Victims{Node: c.Node, Violations: c.Violations}

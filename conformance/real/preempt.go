@@ -70,6 +70,7 @@ type Preemption struct {
 	Why        string
 	Candidates []Victims // in the order in which they were found, those without violations first
 	Chosen     string    // "" without candidates
+	Failed     error     // of filters, without candidates
 }
 
 // Preempt runs the parts of DefaultPreemption one by one: who may preempt, which victims each node would take, which node
@@ -104,9 +105,9 @@ func (a *Attempt) PreemptFrom(offset int, args config.DefaultPreemptionArgs) (Pr
 		return out, err
 	}
 	_, enough := dp.GetOffsetAndNumCandidates(int32(len(nodes)))
-	candidates, _, err := dp.Evaluator.DryRunPreemption(a.s.ctx, a.state, a.pod, nodes, pdbs, int32(offset%len(nodes)), enough)
-	if err != nil {
-		return out, err
+	candidates, _, failed := dp.Evaluator.DryRunPreemption(a.s.ctx, a.state, a.pod, nodes, pdbs, int32(offset%len(nodes)), enough)
+	if len(candidates) == 0 { // with candidates nobody asks for it
+		out.Failed = failed
 	}
 	for _, c := range candidates {
 		v := Victims{Node: c.Name(), Violations: c.Victims().NumPDBViolations}
