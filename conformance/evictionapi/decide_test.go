@@ -118,7 +118,7 @@ func (c *request) drawBudget(name string) *policyv1.PodDisruptionBudget {
 	for range c.N(3) {
 		c.disrupted(s, trial.Pick(c.Source, "q", "r", "p"))
 	}
-	if c.Once(16) {
+	if c.Once(10) {
 		n := trial.Pick(c.Source, 2000, 2001, 1999, 2100) - len(s.DisruptedPods)
 		for i := range n {
 			c.disrupted(s, fmt.Sprint("x", i))
@@ -159,10 +159,13 @@ func (c *request) drawRequest() {
 		c.Count("v1beta1")
 	}
 	e.Name = "p"
-	if c.Once(16) {
+	if c.Once(10) {
 		e.Name = trial.Pick(c.Source, "", "other")
 	}
 	e.Namespace = trial.Pick(c.Source, namespace, "")
+	if c.Once(24) {
+		e.Namespace = "m"
+	}
 	if c.Once(10) {
 		c.query = "?dryRun=All"
 	}
@@ -194,7 +197,7 @@ func (c *request) drawRequest() {
 			o.IgnoreStoreReadErrorWithClusterBreakingPotential = &ignore
 		}
 	}
-	c.Note("post %s%s name %q options %+v right version %v wrong version %v", e.APIVersion, c.query, e.Name, e.DeleteOptions, c.right, c.wrong)
+	c.Note("post %s%s name %s/%q options %+v right version %v wrong version %v", e.APIVersion, c.query, e.Namespace, e.Name, e.DeleteOptions, c.right, c.wrong)
 }
 
 // compare asks both.
@@ -223,7 +226,7 @@ func (c *request) compare(s server) error {
 	if c.pod != nil {
 		c.pod.ResourceVersion = version
 	}
-	r := disruption.Request{Name: "p", Eviction: &c.post}
+	r := disruption.Request{Namespace: namespace, Name: "p", Eviction: &c.post}
 	if c.query != "" {
 		r.DryRun = []string{"All"}
 	}

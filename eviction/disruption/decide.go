@@ -118,6 +118,9 @@ func Decide(pod *v1.Pod, pdbs []*policyv1.PodDisruptionBudget, r Request, now ti
 }
 
 func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, now time.Time) Decision {
+	if r.Eviction != nil && r.Eviction.Namespace != "" && r.Eviction.Namespace != r.namespace(pod) {
+		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, "the namespace of the provided object does not match the namespace sent on the request")
+	}
 	if r.Eviction != nil && (r.Eviction.Name == "" || r.Eviction.Name != r.name(pod)) {
 		return refuse(badRequest, codeBadRequest, metav1.StatusReasonBadRequest, "name in URL does not match name in Eviction object")
 	}

@@ -185,6 +185,10 @@ func TestRequests(t *testing.T) {
 		r := Request{Eviction: &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "q"}}}
 		d := Decide(target(), one, r, now)
 		require.Equal(t, []any{int32(400), "name in URL does not match name in Eviction object"}, []any{d.Code, d.Message})
+		r.Eviction.Namespace = "elsewhere"
+		d = Decide(target(), one, r, now)
+		require.Equal(t, []any{int32(400), "the namespace of the provided object does not match the namespace sent on the request"}, []any{d.Code, d.Message})
+		r.Eviction.Namespace = "default"
 		r.Eviction.Name = ""
 		d = Decide(target(), one, r, now)
 		require.EqualValues(t, 400, d.Code, "an empty name is another name, too")

@@ -13,8 +13,8 @@ import (
 
 // Request is one call of the Eviction API: POST .../pods/NAME/eviction. The zero value evicts with no conditions.
 type Request struct {
-	// Name is the pod's name in the URL; empty: that of the pod, or of Eviction when there is no pod.
-	Name string
+	// Namespace and Name are the pod's in the URL; empty: those of the pod, or of Eviction when there is no pod.
+	Namespace, Name string
 	// DryRun is the dryRun of the URL, nil or ["All"].
 	DryRun []string
 	// Eviction is the posted object, nil for one with nothing but the pod's name. One without a name is refused. Objects of
@@ -41,6 +41,19 @@ func DecodeEviction(data []byte) (*policyv1.Eviction, error) {
 		return nil, fmt.Errorf("apiVersion: %q, want policy/v1 or policy/v1beta1", e.APIVersion)
 	}
 	return e, nil
+}
+
+// namespace is that in the URL.
+func (r *Request) namespace(pod *v1.Pod) string {
+	switch {
+	case r.Namespace != "":
+		return r.Namespace
+	case pod != nil:
+		return pod.Namespace
+	case r.Eviction != nil:
+		return r.Eviction.Namespace
+	}
+	return ""
 }
 
 // name is that in the URL.
