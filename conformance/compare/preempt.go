@@ -91,7 +91,6 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 	}
 	same(s, "preemption/outcome", what, len(theirs.Candidates) > 0, ours.Outcome == preemption.Success)
 	if theirs.Failed != nil {
-		s.Seen.Produced("preemption", "error")
 		same(s, "preemption/error", what, theirs.Failed.Error(), errText(ours.Err))
 		return nil
 	}
