@@ -34,6 +34,7 @@ func (s *Side) outcome(w *World, pod *v1.Pod, o placement.Options, d placement.D
 		return result.SuggestedHost, nil
 	case errors.Is(theirErr, scheduler.ErrNoNodesAvailable):
 		s.Seen.Produced("outcome", "no nodes")
+		s.Seen.Message(theirErr.Error())
 		if d.Failure == nil {
 			s.differ("outcome", "%s: kube-scheduler has no nodes, podberth places", what)
 			return "", nil

@@ -94,8 +94,9 @@ func normalText(reason string) string {
 			return begins + "…"
 		}
 	}
-	if strings.HasPrefix(reason, "node(s) didn't satisfy plugin(s) [") && strings.Contains(reason, " NodeAffinity") {
-		return "node(s) didn't satisfy plugin(s) [NodeAffinity …]"
+	const narrowed = "node(s) didn't satisfy plugin(s) ["
+	if names, ok := strings.CutPrefix(reason, narrowed); ok && strings.Contains(names, " ") {
+		return narrowed + "NodeAffinity …]" // and the one that rejected the nominated node
 	}
 	return variable.ReplaceAllStringFunc(reason, func(s string) string {
 		if s == "[NodeAffinity]" {

@@ -148,6 +148,11 @@ func Of(seed int64, shape Shape) *Cluster {
 			if g.one(20) {
 				p.Status.NominatedNodeName = "gone"
 			}
+			if g.one(4) { // PreFilter leaves one node, perhaps another one
+				g.affinity(p).NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+					NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
+						{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{pick(g, g.c.Nodes).Name}}}}}}}
+			}
 		}
 		g.c.Pending = append(g.c.Pending, p)
 	}
