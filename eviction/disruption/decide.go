@@ -61,6 +61,7 @@ type Decision struct {
 
 	covering []*policyv1.PodDisruptionBudget
 	by       *policyv1.PodDisruptionBudget // that refuses
+	yielding *policyv1.PodDisruptionBudget // that lets the pod go as long as it is as it was read
 	kind     refusal
 	dryRun   []string             // as it was asked for
 	about    metav1.StatusDetails // name and kind of what is wrong, and causes other than a budget
@@ -161,9 +162,8 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 	if len(asked) < len(covering) { // the pod must not have become ready meanwhile; what version the caller demanded is forgotten
 		demanded := d.Preconditions != nil && d.Preconditions.ResourceVersion != nil
 		d.pin(pod)
-		if !demanded && mismatch(d.Preconditions, pod) != "" {
-			d.by = covering[0]
-			return d.notNow(processing, retrySeconds, stillProcessed(d.by))
+		if !demanded {
+			d.yielding = covering[0]
 		}
 		if len(asked) == 0 {
 			d.Bypass = "Unhealthy"
@@ -347,7 +347,12 @@ func (d *Decision) delete(pod *v1.Pod, now time.Time) Decision {
 			return invalid(metav1.StatusDetails{Group: metav1.GroupName, Kind: "DeleteOptions"}, metav1.CauseTypeFieldValueNotSupported, "dryRun", fmt.Sprintf("Unsupported value: %q: supported values: %q", d.dryRun, metav1.DryRunAll))
 		}
 	}
-	if text := mismatch(d.Preconditions, pod); text != "" {
+	text := mismatch(d.Preconditions, pod)
+	if text != "" && d.yielding != nil {
+		d.by = d.yielding
+		return d.notNow(processing, retrySeconds, stillProcessed(d.by))
+	}
+	if text != "" {
 		c := d.refuse(conflict, codeConflict, metav1.StatusReasonConflict, fmt.Sprintf("Operation cannot be fulfilled on Pod %q: %s", pod.Name, text))
 		c.about = metav1.StatusDetails{Name: pod.Name, Kind: "Pod"}
 		return c

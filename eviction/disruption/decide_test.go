@@ -207,6 +207,9 @@ func TestRequests(t *testing.T) {
 		require.Equal(t, []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueNotSupported, Field: "dryRun", Message: `Unsupported value: ["Other"]: supported values: "All"`}}, d.StatusObject().Details.Causes)
 		d = Decide(target(), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, r, now)
 		require.EqualValues(t, 429, d.Code, "the budget is asked before")
+		r.Eviction.DeleteOptions.Preconditions = &metav1.Preconditions{UID: ptr(types.UID("zzz"))}
+		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, r, now)
+		require.EqualValues(t, 422, d.Code, "the preconditions are checked after")
 	})
 	t.Run("store read errors", func(t *testing.T) {
 		d := Decide(target(), one, options(metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: ptr(true)}), now)
