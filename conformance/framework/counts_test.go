@@ -11,10 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-base/metrics/legacyregistry"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter/volume"
@@ -151,40 +149,4 @@ func TestCounts(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(seen), 20)
-}
-
-// Batching needs a signature of the pod, which no pod has while PodTopologySpread has default constraints. Without them
-// nearly all have one.
-func TestBatchingHasNoEffect(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		with   config.PodTopologySpreadConstraintsDefaulting
-		signed bool
-	}{
-		{"default arguments", config.SystemDefaulting, false},
-		{"without default constraints", config.ListDefaulting, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			profile, err := real.DefaultProfile()
-			require.NoError(t, err)
-			for _, p := range profile.PluginConfig {
-				if a, ok := p.Args.(*config.PodTopologySpreadArgs); ok {
-					a.DefaultingType = c.with
-				}
-			}
-			s, err := real.New(context.Background(), profile)
-			require.NoError(t, err)
-			pods, signed := 0, 0
-			for seed := range int64(gen.Count(100, 10)) {
-				for _, p := range gen.Of(seed, gen.Shape{Volumes: seed%3 == 0}).Pending {
-					pods++
-					if s.Framework.SignPod(context.Background(), p) != nil {
-						signed++
-					}
-				}
-			}
-			require.Greater(t, pods, 100)
-			require.Equal(t, c.signed, signed > 0, "%d of %d", signed, pods)
-		})
-	}
 }

@@ -1,5 +1,5 @@
-// Package framework compares what the reference scheduler tells of itself with what kube-scheduler does: the metrics, and
-// that batching, which it does not have, has no effect with the default arguments.
+// Package framework compares the reference scheduler with kube-scheduler where no single package of the library answers: the
+// metrics, and the batching of equal pods.
 package framework
 
 import (
@@ -77,7 +77,7 @@ func gathered(t *testing.T, g prometheus.Gatherer) map[string]*dto.MetricFamily 
 	return out
 }
 
-// unmeasured are metrics of kube-scheduler that the reference scheduler has nothing to measure for: it does not batch.
+// unmeasured are metrics of kube-scheduler that the reference scheduler does not measure: how long batching takes.
 var unmeasured = []string{"scheduler_get_node_hint_duration_seconds", "scheduler_store_schedule_results_duration_seconds"}
 
 // Every metric is called as kube-scheduler's, is of the same kind, and has the same labels and buckets.

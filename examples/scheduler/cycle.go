@@ -26,7 +26,10 @@ type attempt struct {
 	state   *State
 	began   time.Time
 	result  Result
-	sifted  bool // PreFilter let it pass
+
+	signature string   // of the pod; "" without
+	hinted    string   // the node that batching proposes
+	ranking   []string // the other nodes that can take the pod, the best first
 }
 
 // failure is why an attempt failed, and what becomes of the pod.
@@ -94,13 +97,11 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	// 3. to 11. Find the node.
 	node, failed := s.decide(ctx, a)
 	s.observe(AlgorithmDuration, s.clock.Now().Sub(a.began).Seconds())
-	if a.sifted {
-		s.unbatched(a, failed == nil)
-	}
 	if failed != nil {
 		s.fail(ctx, a, *failed)
 		return
 	}
+	f.keep(a, node)
 	// 12. Assume: from here on the pod holds its room, and its nomination is used up.
 	a.assumed = pod.DeepCopy()
 	a.assumed.Spec.NodeName = node
@@ -135,12 +136,13 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 	if s.snapshot.NodeCount() == 0 {
 		return "", &failure{status: NewStatus(UnschedulableAndUnresolvable, filter.NoNodes), nomination: denominate}
 	}
+	a.signature = a.f.SignPod(ctx, a.pod)
 	if a.f.plan != nil && len(s.o.Extenders) == 0 {
 		return s.decidePlanned(ctx, a)
 	}
-	// 4. PreFilter. 6. The nominated node. 7. Filter. 8. Extenders.
-	d, err := a.f.findNodes(ctx, a.state, a.pod)
-	a.result.Evaluated, a.result.Feasible, a.sifted = d.evaluated, len(d.nodes), d.pre.Err() == nil && d.pre.Code() == Success
+	// 4. PreFilter. 5. Batching. 6. The nominated node. 7. Filter. 8. Extenders.
+	d, err := a.f.findNodes(ctx, a)
+	a.result.Evaluated, a.result.Feasible = d.evaluated, len(d.nodes)
 	switch {
 	case err != nil:
 		return "", &failure{status: AsStatus(err), nomination: denominate}
@@ -151,24 +153,35 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 		return d.nodes[0].Node.Name, nil
 	}
 	// 11. PreScore, Score, NormalizeScore, weights; the best.
-	best, total, err := a.f.choose(ctx, a.state, a.pod, d.nodes)
+	best, totals, err := a.f.choose(ctx, a.state, a.pod, d.nodes)
 	if err != nil {
 		return "", &failure{status: AsStatus(err), nomination: denominate}
 	}
-	a.result.Total = total
-	return best.Node.Name, nil
+	a.result.Total = totals[best]
+	if a.signature != "" {
+		a.ranking = ranked(nodeNames(d.nodes), totals, best)
+	}
+	return d.nodes[best].Node.Name, nil
 }
 
 // decidePlanned is decide for a profile whose filters and scores are the library's, which does all that at once, and for
 // equal pods at little cost.
 func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *failure) {
-	o := s.planOptions()
-	d := a.f.plan.Decide(a.pod, o)
+	o, pod := s.planOptions(), a.pod
+	if a.signature != "" {
+		pod = withHint(pod, s.planHint(a))
+	}
+	d := a.f.plan.Decide(pod, o)
 	s.next = d.Next
 	a.result.Evaluated, a.result.Feasible, a.result.Total = d.Evaluated, d.Feasible, d.Total
-	a.sifted = d.Evaluated > 0 || d.Failure.Err == nil && d.Failure.Message.PreFilter == ""
+	if a.signature == "" && (d.Evaluated > 0 || d.Failure.Err == nil && d.Failure.Message.PreFilter == "") {
+		a.f.nodeHint(a, nil)
+	}
 	switch {
 	case d.Placed():
+		if d.Feasible > 1 && a.signature != "" {
+			s.planRanking(a, pod, o, d.Slot)
+		}
 		if !d.Volumes.Empty() {
 			decided.Write(a.state, d.Volumes)
 		}

@@ -7,7 +7,8 @@
 //	err = s.Run(ctx)            // or, step by step: s.TryScheduleOne(ctx), s.Tick at s.Next
 //
 // Read cycle.go first: it is one attempt from the queue to the bound pod, or back. plugins.go has the extension points,
-// framework.go and profile.go say which plugins run where, filtering.go, scoring.go and binding.go run them:
+// framework.go and profile.go say which plugins run where, filtering.go, scoring.go and binding.go run them, batch.go spares
+// equal pods the search:
 //
 //	queue: PreEnqueue, QueueSort
 //	scheduling cycle: PreFilter, Filter, PostFilter, PreScore, Score, NormalizeScore, Reserve, Permit
@@ -28,5 +29,5 @@
 // resource allocation.
 //
 // It follows Kubernetes 1.36 with default feature gates; docs/fidelity/framework.md lists the rules and the differences:
-// filters run one after the other, equal totals go to the first node found, batching and gangs are left out.
+// filters run one after the other, equal totals go to the first node found, gangs are left out.
 package scheduler

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,8 +158,8 @@ func (f *Framework) follow(state *State, verb string, tell func(Plugin, PreFilte
 }
 
 // findNodes is PreFilter, Filter and the extenders' filters. The error ends the attempt.
-func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*found, error) {
-	s := f.s
+func (f *Framework) findNodes(ctx context.Context, a *attempt) (*found, error) {
+	s, state, pod := f.s, a.state, a.pod
 	all := s.nodes.list
 	d := &found{pre: f.runPreFilter(ctx, state, pod, all)}
 	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable)}
@@ -176,8 +177,12 @@ func (f *Framework) findNodes(ctx context.Context, state *State, pod *v1.Pod) (*
 	if only, narrowed := d.pre.Nodes(); narrowed {
 		candidates = slices.DeleteFunc(slices.Clone(all), func(n *NodeInfo) bool { return !slices.Contains(only, n.Node.Name) })
 	}
+	hint := f.nodeHint(a, func(node string) (full, found bool) {
+		n := s.nodes.named(node)
+		return n != nil && !f.runFilters(ctx, state, pod, n).Success(), n != nil
+	})
 	outside := 0
-	if n := s.nodes.slot[s.snapshot.Slot(pod.Status.NominatedNodeName)]; n != nil && pod.Status.NominatedNodeName != "" {
+	if n := s.nodes.named(cmp.Or(pod.Status.NominatedNodeName, hint)); n != nil {
 		if f.nominatedTakes(ctx, state, pod, n, d) {
 			d.nodes, d.evaluated = []*NodeInfo{n}, 1
 			return d, nil

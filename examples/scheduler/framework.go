@@ -38,6 +38,9 @@ type Framework struct {
 	// otherwise.
 	placement placement.Profile
 	plan      *placement.Plan
+
+	signers []SignPlugin // nil: no pod has a signature
+	batch   batch
 }
 
 type weighted struct {
@@ -109,6 +112,7 @@ func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
 	if err := f.weigh(sets[Score], sets[MultiPoint]); err != nil {
 		return nil, fmt.Errorf("score plugins: %w", err)
 	}
+	f.findSigners()
 	return f, f.makePlan()
 }
 

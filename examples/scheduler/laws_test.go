@@ -80,7 +80,7 @@ func TestMessageOrder(t *testing.T) { // F7
 		messages := map[string]bool{}
 		for next := range 3 {
 			rig.s.next = next
-			d, err := rig.framework().findNodes(ctx, NewState(), pod("p"))
+			d, err := rig.framework().findNodes(ctx, &attempt{f: rig.framework(), state: NewState(), pod: pod("p")})
 			require.NoError(t, err)
 			if len(d.nodes) > 0 {
 				continue
@@ -137,7 +137,7 @@ func TestTwoPassesOnlyReject(t *testing.T) { // F8
 				continue
 			}
 			state := NewState()
-			if _, err := f.findNodes(ctx, state, p); err != nil {
+			if _, err := f.findNodes(ctx, &attempt{f: f, state: state, pod: p}); err != nil {
 				continue
 			}
 			lower, equal := pod("lower"), pod("equal")

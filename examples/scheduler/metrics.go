@@ -166,19 +166,6 @@ func (f *Framework) pluginDone(at Point, p Plugin, st *Status, began time.Time) 
 	}
 }
 
-// unbatched counts an attempt that came past PreFilter: no pod is taken for equal to the one before it, as in v1.36 with
-// its default arguments.
-func (s *Scheduler) unbatched(a *attempt, found bool) {
-	s.count(BatchAttempts, a.f.name, "no_hint")
-	switch {
-	case !found:
-	case a.result.Feasible == 1:
-		s.count(BatchCacheFlushed, a.f.name, "empty_list")
-	default:
-		s.count(BatchCacheFlushed, a.f.name, "pod_not_batchable")
-	}
-}
-
 // attempted counts an attempt that failed, scheduled one that succeeded.
 func (s *Scheduler) attempted(a *attempt) {
 	result := "error"

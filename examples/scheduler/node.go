@@ -68,6 +68,14 @@ type nodeList struct {
 	slot  map[int]*NodeInfo
 }
 
+// named returns the node of that name, nil when there is none.
+func (l *nodeList) named(name string) *NodeInfo {
+	if len(l.list) == 0 || name == "" {
+		return nil
+	}
+	return l.slot[l.list[0].snapshot.Slot(name)]
+}
+
 // follow brings the list up to date; changed says that a node object may have been replaced.
 func (l *nodeList) follow(s *cluster.Snapshot, changed bool) {
 	order := s.Order()

@@ -52,6 +52,7 @@ const (
 	unreservePoint Point = "Unreserve"
 	preFlightPoint Point = "PreBindPreFlight"
 	hintPoint      Point = "QueueingHint"
+	signPoint      Point = "Sign"
 )
 
 // Points are the extension points in the order of an attempt, without MultiPoint.

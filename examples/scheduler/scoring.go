@@ -11,26 +11,20 @@ import (
 
 // This file runs PreScore, Score, NormalizeScore and the extenders' scores.
 
-// choose ranks the candidates, of which there are two at least, and returns the best with its total.
-func (f *Framework) choose(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) (*NodeInfo, int64, error) {
+// choose scores the candidates, of which there are two at least, and returns the place of the best and all totals.
+func (f *Framework) choose(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) (best int, totals []int64, err error) {
 	s := f.s
-	totals, err := f.totals(ctx, state, pod, nodes)
-	if err != nil {
-		return nil, 0, err
+	if totals, err = f.totals(ctx, state, pod, nodes); err != nil {
+		return 0, nil, err
 	}
 	var tie func([]int) int
 	if s.o.Tie != nil {
 		tie = func(tied []int) int { return s.o.Tie(len(tied)) }
 	}
-	best := score.Best(totals, tie)
-	return nodes[best], totals[best], nil
+	return score.Best(totals, tie), totals, nil
 }
 
 func (f *Framework) totals(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) ([]int64, error) {
-	names := make([]string, len(nodes))
-	for k, n := range nodes {
-		names[k] = n.Node.Name
-	}
 	var columns []score.Column
 	if len(f.score) > 0 {
 		columns = []score.Column{}
@@ -57,7 +51,15 @@ func (f *Framework) totals(ctx context.Context, state *State, pod *v1.Pod, nodes
 		}
 	}
 	f.point(Score, began, Success)
-	return score.Totals(names, columns, f.s.extenderScores(ctx, pod, nodes))
+	return score.Totals(nodeNames(nodes), columns, f.s.extenderScores(ctx, pod, nodes))
+}
+
+func nodeNames(nodes []*NodeInfo) []string {
+	names := make([]string, len(nodes))
+	for k, n := range nodes {
+		names[k] = n.Node.Name
+	}
+	return names
 }
 
 func (f *Framework) runPreScore(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) (err error) {

@@ -1,0 +1,222 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/score"
+)
+
+// This file is the signatures of pods, and what the default plugins have to say for them: what v1.36 compares, of host
+// ports the numbers alone, for example.
+
+// SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that can say what it looks at in a pod. A profile with one
+// that cannot does not batch. Unschedulable says that this pod is not to be batched.
+type SignPlugin interface {
+	Plugin
+	SignPod(ctx context.Context, pod *v1.Pod) ([]SignFragment, *Status)
+}
+
+// SignFragment is what a plugin looks at: a value that can be written as JSON, under a key that stands for the same value
+// with all plugins.
+type SignFragment struct {
+	Key   string
+	Value any
+}
+
+// SignPod returns the signature of a pod; "" when it has none, because a plugin cannot sign or does not want to, or because
+// there are extenders. O(specification).
+func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
+	if f.signers == nil {
+		return ""
+	}
+	parts := map[string]any{"schedulerName": schedulerName(pod)}
+	for _, p := range f.signers {
+		fragments, st := guarded(f.s, ctx, signPoint, p, func(ctx context.Context) ([]SignFragment, *Status) { return p.SignPod(ctx, pod) })
+		if !st.Success() {
+			if !st.Rejected() {
+				f.s.report(st.failure())
+			}
+			return ""
+		}
+		for _, x := range fragments {
+			parts[x.Key] = x.Value
+		}
+	}
+	text, err := json.Marshal(parts)
+	if err != nil {
+		f.s.report(err)
+		return ""
+	}
+	return string(text)
+}
+
+// findSigners lists the plugins that sign, if all do.
+func (f *Framework) findSigners() {
+	if len(f.s.o.Extenders) > 0 {
+		return
+	}
+	names := map[string]bool{}
+	for _, at := range []Point{PreFilter, Filter, PreScore, Score} {
+		for _, p := range f.lists[at] {
+			names[p.Name] = true
+		}
+	}
+	var signers []SignPlugin
+	for _, name := range sortedKeys(names) {
+		p, ok := f.plugins[name].(SignPlugin)
+		if n, never := f.plugins[name].(interface{ neverSigns() bool }); !ok || never && n.neverSigns() {
+			return
+		}
+		signers = append(signers, p)
+	}
+	f.signers = signers
+}
+
+// SignPod returns what the plugin looks at; Unschedulable for a pod that is judged by other pods or by devices.
+func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
+	var out []SignFragment
+	add := func(key string, value any) { out = append(out, SignFragment{"v1.Pod." + key, value}) }
+	refuse := false
+	switch b.name {
+	case "NodeName":
+		add("Spec.NodeName", pod.Spec.NodeName)
+	case "NodeUnschedulable", "TaintToleration":
+		add("Spec.Tolerations", texts(pod.Spec.Tolerations))
+	case "NodeAffinity":
+		add("Spec.Affinity.NodeAffinity", signAffinity(pod))
+		add("Spec.Affinity.NodeSelector", pod.Spec.NodeSelector)
+	case "NodePorts":
+		add("Spec.HostPorts()", hostPorts(pod))
+	case "NodeResourcesFit", "NodeResourcesBalancedAllocation":
+		add("Spec.ContainerRequestsAndOverheads()", requests(pod))
+	case "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone":
+		add("Spec.Volumes.NonSyntheticSources()", volumeSources(pod))
+	case "ImageLocality":
+		add("Spec.CanonicalImageNames()", images(pod))
+	case "NodeDeclaredFeatures":
+		add("Spec.RequiredFeatures()", filter.RequiredFeatures(pod))
+	case "InterPodAffinity":
+		add("Labels", pod.Labels)
+		refuse = pod.Spec.Affinity != nil && (pod.Spec.Affinity.PodAffinity != nil || pod.Spec.Affinity.PodAntiAffinity != nil)
+	case "PodTopologySpread":
+		refuse = len(pod.Spec.TopologySpreadConstraints) > 0
+	case nameDynamicResources:
+		refuse = len(pod.Spec.ResourceClaims) > 0
+	default:
+		refuse = true
+	}
+	if refuse {
+		return nil, NewStatus(Unschedulable)
+	}
+	return out, nil
+}
+
+// neverSigns reports whether no pod can be signed: default constraints look at other pods for every pod.
+func (p nodeFilter) neverSigns() bool {
+	s, ok := p.filter.(placement.PodTopologySpread)
+	return ok && (s.Options.Defaults.Type != "List" || len(s.Options.Defaults.Constraints) > 0)
+}
+
+// texts writes each element as JSON, in an order of their own.
+func texts[T any](list []T) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		text, _ := json.Marshal(x) // API types can be written
+		out = append(out, string(text))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func signAffinity(pod *v1.Pod) any {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return nil
+	}
+	a := pod.Spec.Affinity.NodeAffinity
+	requirements := func(list []v1.NodeSelectorRequirement) []string {
+		list = slices.Clone(list)
+		for k := range list {
+			list[k].Values = slices.Sorted(slices.Values(list[k].Values))
+		}
+		return texts(list)
+	}
+	term := func(t *v1.NodeSelectorTerm) [2][]string {
+		return [2][]string{requirements(t.MatchExpressions), requirements(t.MatchFields)}
+	}
+	var required [][2][]string
+	if a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, t := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			required = append(required, term(&t))
+		}
+	}
+	type weighted struct {
+		Weight int32
+		Term   [2][]string
+	}
+	var preferred []weighted
+	for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+		preferred = append(preferred, weighted{t.Weight, term(&t.Preference)})
+	}
+	return [2][]string{texts(required), texts(preferred)}
+}
+
+// requests are the amounts that the pod asks for: cpu, memory and storage of 0 are as good as none, and what the scheduler
+// does not count is left out.
+func requests(pod *v1.Pod) map[v1.ResourceName]int64 {
+	out := map[v1.ResourceName]int64{}
+	for name, q := range overhead.Requests(pod, overhead.Options{}) {
+		v := resources.Value(name, q)
+		switch name {
+		case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:
+			if v != 0 {
+				out[name] = v
+			}
+		default:
+			if resources.IsScalar(name) {
+				out[name] = v
+			}
+		}
+	}
+	return out
+}
+
+func hostPorts(pod *v1.Pod) []int32 {
+	var out []int32
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, p := range c.Ports {
+			if p.HostPort > 0 {
+				out = append(out, p.HostPort)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// volumeSources leaves out the volumes that are made on the node from objects of the cluster.
+func volumeSources(pod *v1.Pod) []string {
+	var out []v1.VolumeSource
+	for _, v := range pod.Spec.Volumes {
+		if v.ConfigMap == nil && v.Secret == nil {
+			out = append(out, v.VolumeSource)
+		}
+	}
+	return texts(out)
+}
+
+func images(pod *v1.Pod) []string {
+	var out []string
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		out = append(out, score.NormalizeImage(c.Image))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
