@@ -179,7 +179,7 @@ func (b *builder) addedAffinity() {
 	b.set(ours, ours)
 }
 
-// plugins leaves some out and changes weights.
+// plugins leaves some out, changes weights and, for every other profile, the order.
 func (b *builder) plugins() {
 	real := b.p.Real.Plugins.DeepCopy()
 	ours := &b.p.Podberth
@@ -201,6 +201,16 @@ func (b *builder) plugins() {
 				p.Weight = int32(ours.Scores[i].Weight)
 			}
 		}
+	}
+	if b.Intn(2) == 0 {
+		b.Shuffle(len(real.MultiPoint.Enabled), func(i, k int) {
+			real.MultiPoint.Enabled[i], real.MultiPoint.Enabled[k] = real.MultiPoint.Enabled[k], real.MultiPoint.Enabled[i]
+		})
+		at := func(name string) int {
+			return slices.IndexFunc(real.MultiPoint.Enabled, func(p config.Plugin) bool { return p.Name == name })
+		}
+		slices.SortFunc(ours.Filters, func(x, y placement.FilterPlugin) int { return at(x.Name()) - at(y.Name()) })
+		slices.SortFunc(ours.Scores, func(x, y placement.Weighted) int { return at(x.Plugin.Name()) - at(y.Plugin.Name()) })
 	}
 	b.p.Real.Plugins = real
 }
