@@ -22,7 +22,7 @@ import (
 // TestCritical lets the kubelet make room for a critical pod that it would have to refuse for resources, and compares who has to
 // go, in which order, with which reason, and the error when nobody is enough.
 func TestCritical(t *testing.T) {
-	trial.Run(t, 6000, 160, critical, "one victim", "two victims", "three victims or more", "nobody is enough", "static", "priority", "BestEffort", "Burstable", "Guaranteed", "several resources", "pods are missing")
+	trial.Run(t, 6000, 320, critical, "one victim", "two victims", "three victims or more", "nobody is enough", "static", "priority", "BestEffort", "Burstable", "Guaranteed", "several resources", "pods are missing")
 }
 
 func critical(s *trial.Source) error {
@@ -39,21 +39,21 @@ func critical(s *trial.Source) error {
 	}
 	s.Note("admits priority %v annotations %v", str(pod.Spec.Priority), pod.Annotations)
 	var running []*v1.Pod
-	for i := range s.N(8) {
+	for i := range s.N(10) {
 		running = append(running, standing(s, i+1))
 	}
 	var reasons []lifecycle.PredicateFailureReason
 	var missing []pressure.Missing
 	names := []v1.ResourceName{v1.ResourceMemory, v1.ResourceCPU, "example.com/gpu", v1.ResourcePods, v1.ResourceEphemeralStorage}
-	first := s.N(len(names))
+	first := trial.Pick(s, 0, 0, 0, 1, 2, 3, 4)
 	for i := range 1 + s.N(3) {
 		name := names[(first+i)%len(names)]
 		amount := int64(1 + s.N(3))
 		switch name {
 		case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-			amount = trial.Pick(s, int64(100<<20), 1, 50<<20, 250<<20, 1<<30)
+			amount = trial.Pick(s, int64(100<<20), 1, 50<<20, 250<<20, 1000<<20, 1000<<20, 1<<30)
 		case v1.ResourceCPU:
-			amount = trial.Pick(s, int64(100), 1, 500, 1500, 99)
+			amount = trial.Pick(s, int64(100), 1, 500, 1500, 1000, 1000, 99)
 		case v1.ResourcePods:
 			s.Count("pods are missing")
 		}
@@ -107,7 +107,7 @@ func standing(s *trial.Source, i int) *v1.Pod {
 			if r == "example.com/gpu" {
 				out[r] = resource.MustParse(trial.Pick(s, "1", "2"))
 			} else {
-				out[r] = resource.MustParse(map[v1.ResourceName]string{v1.ResourceCPU: trial.Pick(s, "100m", "1", "500m", "0"), v1.ResourceMemory: trial.Pick(s, "100Mi", "50Mi", "1Gi", "250Mi"), v1.ResourceEphemeralStorage: trial.Pick(s, "100Mi", "1Gi")}[r])
+				out[r] = resource.MustParse(map[v1.ResourceName]string{v1.ResourceCPU: trial.Pick(s, "100m", "1", "500m", "0", "300m", "900m", "700m"), v1.ResourceMemory: trial.Pick(s, "100Mi", "50Mi", "1Gi", "250Mi", "900Mi", "500Mi", "700Mi"), v1.ResourceEphemeralStorage: trial.Pick(s, "100Mi", "1Gi")}[r])
 			}
 		}
 		return out
@@ -120,7 +120,7 @@ func standing(s *trial.Source, i int) *v1.Pod {
 	case 1: // all of cpu and memory is limited
 		p.Status.QOSClass = v1.PodQOSGuaranteed
 		for c := range p.Spec.Containers {
-			r := v1.ResourceList{v1.ResourceCPU: resource.MustParse(trial.Pick(s, "100m", "1")), v1.ResourceMemory: resource.MustParse(trial.Pick(s, "100Mi", "1Gi"))}
+			r := v1.ResourceList{v1.ResourceCPU: resource.MustParse(trial.Pick(s, "100m", "1", "500m", "900m")), v1.ResourceMemory: resource.MustParse(trial.Pick(s, "100Mi", "1Gi", "500Mi", "300Mi"))}
 			p.Spec.Containers[c].Resources = v1.ResourceRequirements{Requests: r, Limits: r.DeepCopy()}
 		}
 	case 2:
@@ -131,7 +131,7 @@ func standing(s *trial.Source, i int) *v1.Pod {
 			delete(r, v1.ResourceMemory)
 		}
 	default:
-		p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse(trial.Pick(s, "10m", "200m"))
+		p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse(trial.Pick(s, "10m", "200m", "500m", "300m", "900m"))
 	}
 	if s.Once(6) {
 		p.Spec.Overhead = v1.ResourceList{v1.ResourceMemory: resource.MustParse("10Mi")}
