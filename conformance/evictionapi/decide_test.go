@@ -124,9 +124,9 @@ func (c *request) drawBudget(name string) *policyv1.PodDisruptionBudget {
 			c.disrupted(s, fmt.Sprint("x", i))
 		}
 	}
-	switch c.N(6) {
-	case 1:
-		c.condition(s, metav1.ConditionFalse, policyv1.SyncFailedReason, trial.Pick(c.Source, "it broke", ""))
+	switch c.N(7) {
+	case 1, 6:
+		c.condition(s, metav1.ConditionFalse, policyv1.SyncFailedReason, trial.Pick(c.Source, "it broke", "it broke", ""))
 	case 2, 3:
 		c.condition(s, metav1.ConditionFalse, policyv1.InsufficientPodsReason, trial.Pick(c.Source, "too few", "", "too few"))
 	case 4:
