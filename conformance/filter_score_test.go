@@ -14,8 +14,8 @@ func TestDefaultProfile(t *testing.T) {
 
 // Pods that may go anywhere: many different scores.
 func TestScores(t *testing.T) {
-	features := []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Images}
-	run(t, gen.Count(300, 16), func(seed int64) *gen.Cluster {
+	features := []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Spread, gen.Images}
+	run(t, gen.Count(300, 22), func(seed int64) *gen.Cluster {
 		shape := gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: features[seed%int64(len(features))]}
 		if shape.Focus == gen.Spread {
 			shape.Running = 120

@@ -95,6 +95,7 @@ type generator struct {
 	uid   int
 	// crowds is how uneven pods are spread; see crowd.
 	crowds int
+	taints int // of the node before
 }
 
 // New returns the cluster of a seed.

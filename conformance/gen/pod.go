@@ -82,7 +82,7 @@ func (g *generator) draft(name string) *v1.Pod {
 		g.relax(p)
 	}
 	if g.shape.Crowded || g.shape.Urgent {
-		if g.one(5) {
+		if g.one(4) {
 			priority = math.MinInt32 // adds nothing to the sum of victims
 		}
 		if name[0] == 'p' {

@@ -22,7 +22,12 @@ func (g *generator) spacious(n *v1.Node, list v1.ResourceList) {
 	n.Spec.Unschedulable = false
 	n.Spec.Taints = nil
 	if g.focus&Taints != 0 {
-		for i := range g.Intn(pick(g, []int{4, 20, 101, 181, 181, 181})) {
+		count := g.Intn(pick(g, []int{4, 20, 101, 181, 181, 181}))
+		if g.taints > 90 && g.one(3) { // a few less than the node before: scores near 0
+			count = g.taints - 1 - g.Intn(8)
+		}
+		g.taints = count
+		for i := range count {
 			n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: fmt.Sprintf("t%d", i), Effect: v1.TaintEffectPreferNoSchedule})
 		}
 	}
