@@ -12,9 +12,11 @@ func TestDefaultProfile(t *testing.T) {
 	run(t, gen.Count(1500, 28), gen.New, defaultProfile(t), (*compare.Side).Cluster)
 }
 
+// features that roomy clusters turn on, one each.
+var features = []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Spread, gen.Images}
+
 // Pods that may go anywhere: many different scores.
 func TestScores(t *testing.T) {
-	features := []gen.Focus{gen.Taints, gen.NodeAffinity, gen.PodAffinity, gen.Spread, gen.Spread, gen.Images}
 	run(t, gen.Count(300, 22), func(seed int64) *gen.Cluster {
 		shape := gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: features[seed%int64(len(features))]}
 		if shape.Focus == gen.Spread {

@@ -9,10 +9,15 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// Sequences of 200 pods of a few templates, decided by one plan that keeps its work between pods.
+// Sequences of 200 pods of a few templates, decided by one plan that keeps its work between pods. Every other cluster has room
+// for all of them, so that scores decide.
 func TestSequence(t *testing.T) {
-	run(t, gen.Count(60, 2), func(seed int64) *gen.Cluster {
-		return compare.Repeat(gen.Of(seed, gen.Shape{Nodes: 12, Running: 20, Pending: 5}), 200)
+	run(t, gen.Count(80, 2), func(seed int64) *gen.Cluster {
+		shape := gen.Shape{Nodes: 12, Running: 20, Pending: 5}
+		if seed%2 == 1 {
+			shape.Roomy, shape.Focus = true, features[seed/2%int64(len(features))]
+		}
+		return compare.Repeat(gen.Of(seed, shape), 200)
 	}, defaultProfile(t), (*compare.Side).Sequence)
 }
 
