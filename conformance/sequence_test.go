@@ -4,20 +4,30 @@ import (
 	"context"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/placement"
 )
 
 // Sequences of 200 pods of a few templates, decided by one plan that keeps its work between pods. Every other cluster has room
-// for all of them, so that scores decide.
+// for all of them, so that scores decide, and constraints that some of them make hard.
 func TestSequence(t *testing.T) {
 	run(t, gen.Count(80, 2), func(seed int64) *gen.Cluster {
 		shape := gen.Shape{Nodes: 12, Running: 20, Pending: 5}
 		if seed%2 == 1 {
 			shape.Roomy, shape.Focus = true, features[seed/2%int64(len(features))]
 		}
-		return compare.Repeat(gen.Of(seed, shape), 200)
+		c := gen.Of(seed, shape)
+		for _, p := range c.Pending[:len(c.Pending)/2] {
+			for i := range p.Spec.TopologySpreadConstraints {
+				if shape.Roomy {
+					p.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable = v1.DoNotSchedule
+				}
+			}
+		}
+		return compare.Repeat(c, 200)
 	}, defaultProfile(t), (*compare.Side).Sequence)
 }
 
