@@ -26,6 +26,12 @@ var (
 	inTrees = [...]*inTree{&awsEBS, &googlePD, &cinder, &azureDisk, &portworx}
 )
 
+// In-tree provisioners whose volumes NodeVolumeLimits does not count.
+const (
+	azureFile = "kubernetes.io/azure-file"
+	vSphere   = "kubernetes.io/vsphere-volume"
+)
+
 // CSIDriver returns the CSI driver that serves an in-tree provisioner or volume plugin today, and false for a name that is
 // none, such as that of a CSI driver.
 func CSIDriver(plugin string) (driver string, ok bool) {

@@ -78,7 +78,7 @@ func (e *Limits) want(d disk, translated bool) {
 }
 
 // claimDisk returns the volume that a claim attaches; false when it is not counted. A claim without a volume counts as one
-// of its own of its class's provisioner.
+// of its own of its class's provisioner, except for two in-tree ones that v1.36 has a driver for but does not count.
 func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated, ok bool) {
 	if claim.Spec.VolumeName != "" {
 		if pv, ok := get(o.PersistentVolumes, "", claim.Spec.VolumeName); ok {
@@ -91,6 +91,9 @@ func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated
 	}
 	sc, ok := get(o.StorageClasses, "", name)
 	if !ok {
+		return disk{}, false, false
+	}
+	if sc.Provisioner == azureFile || sc.Provisioner == vSphere {
 		return disk{}, false, false
 	}
 	handle := "\x00-" + claim.Namespace + "/" + claim.Name // no driver's handle begins so
@@ -153,13 +156,15 @@ type diskWant struct {
 	translated bool
 }
 
-// Verdicts of NodeVolumeLimits. From noDriver on: the driver at that position is not on the node.
+// Verdicts of NodeVolumeLimits. From noDriver on: the driver at that position is not on the node. From neighbour on: a pod on
+// the node has a disk that its driver cannot know, with the number of why.
 const (
 	limitExceeded uint16 = 1
 	claimMissing  uint16 = 2
 	limitsBroken  uint16 = 3
 	diskUnknown   uint16 = 4
 	noDriver      uint16 = 5
+	neighbour     uint16 = 1 << 13
 )
 
 // Name returns "NodeVolumeLimits".
@@ -168,7 +173,8 @@ func (s *LimitsState) Name() string { return limitsPlugin }
 // Check rejects slot i with verdict 1 when a driver would have more volumes there than the node's CSINode allows: those
 // that pods on the node use, those attached without a pod, and the pod's own that no pod there uses. (A volume that is
 // attached and used by no pod counts twice when the pod wants it.) Verdict 2, Unresolvable, is a missing claim. Nodes
-// without CSINode and drivers without a limit take any number. No allocation.
+// without CSINode and drivers without a limit take any number. Like v1.36 it fails on nodes with limits where a running pod
+// has a disk whose name its driver cannot read. No allocation.
 func (s *LimitsState) Check(i int) uint16 {
 	return s.check(s.usage.slot(i))
 }
@@ -192,6 +198,9 @@ func (s *LimitsState) check(u *slotUsage) uint16 {
 	if !u.csi {
 		return 0
 	}
+	if len(u.faults) > 0 && len(s.drivers) > 0 && u.limited() {
+		return neighbour + u.faults[0]
+	}
 	for k := range s.drivers {
 		d := &s.drivers[k]
 		limit, ok := u.limit(d.name)
@@ -211,15 +220,15 @@ func (s *LimitsState) check(u *slotUsage) uint16 {
 	return 0
 }
 
-// Code returns the code of a verdict: Error for a claim that belongs to another pod and a disk that no driver knows.
+// Code returns the code of a verdict: Error for a claim that belongs to another pod and for disks that no driver knows.
 func (s *LimitsState) Code(v uint16) filter.Code {
 	switch {
 	case v == 0:
 		return filter.Success
-	case v == limitsBroken || v == diskUnknown:
-		return filter.Error
 	case v&filter.Unresolvable != 0:
 		return filter.UnschedulableAndUnresolvable
+	case v == limitsBroken || v == diskUnknown || v >= neighbour:
+		return filter.Error
 	}
 	return filter.Unschedulable
 }
@@ -237,6 +246,9 @@ func (s *LimitsState) Reasons(v uint16) []string {
 		return []string{s.limits.broken}
 	case diskUnknown:
 		return []string{s.limits.disk}
+	}
+	if v >= neighbour {
+		return []string{s.usage.faults.text(v - neighbour)}
 	}
 	return []string{s.drivers[v-noDriver].name + " CSI driver is not installed on the node"}
 }
@@ -305,8 +317,8 @@ func (t *LimitsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 func (t *LimitsTrial) Reset() { t.slots, t.extra = t.slots[:0], t.extra[:0] }
 
 func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
-	disks := t.s.usage.disksOf(p, t.number)
-	if len(disks) == 0 {
+	h := t.s.usage.held(p, t.number)
+	if h.empty() {
 		return
 	}
 	u := t.at(i)
@@ -317,7 +329,7 @@ func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
 		}
 	}
 	if u != nil {
-		u.apply(t.s.usage, disks, n)
+		u.apply(t.s.usage, h, n)
 	}
 }
 

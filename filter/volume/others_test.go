@@ -171,6 +171,14 @@ func TestLimits(t *testing.T) {
 			x.nodes = append(x.nodes, node("n2"))
 		}), inline(pod("p"), ebsVolume("aws://z/disk", false)), Options{},
 			[]string{"Error: converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z/disk)", "ok"}},
+		{"running pod's in-tree volume that its driver cannot know", "the plugin fails there for pods with volumes", with(w(2), func(x *world) {
+			x.put(0, inline(pod("q"), ebsVolume("aws://z/disk", false)))
+		}), pod("p", "a"), Options{},
+			[]string{"Error: converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z/disk)"}},
+		{"such a volume on a node without limits", "is not looked at", with(w(2), func(x *world) {
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
+			x.put(0, inline(pod("q"), ebsVolume("aws://z/disk", false)))
+		}), pod("p", "a"), Options{}, []string{"ok"}},
 		{"in-tree volume by two names", "is one volume", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
@@ -179,6 +187,10 @@ func TestLimits(t *testing.T) {
 		{"in-tree provisioner", "counts as its CSI driver's", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"pd.csi.storage.gke.io": 0})}
 		}), pod("p", "old"), Options{}, []string{tooMany}},
+		{"in-tree provisioner that is not counted", "vSphere's", with(w(2), func(x *world) {
+			x.classes[1].Provisioner = "kubernetes.io/vsphere-volume"
+			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"kubernetes.io/vsphere-volume": 0, "csi.vsphere.vmware.com": 0})}
+		}), pod("p", "old"), Options{}, []string{"ok"}},
 		{"other in-tree kinds", "NFS has no limit", with(w(0), func(x *world) {
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.NFS = nil, &v1.NFSVolumeSource{}
 		}), pod("p", "a"), Options{}, []string{"ok"}},
@@ -374,6 +386,21 @@ func TestLimitsHintOfAnUnknownDisk(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, helps)
 	}
+}
+
+// A trial meets a running pod's disk that no driver knows, and forgets it when the pod leaves.
+func TestLimitsTrialOfAnUnknownDisk(t *testing.T) {
+	x := &world{nodes: []*v1.Node{node("n1")}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{"d": 2})}}
+	s := Compile(inline(pod("p"), ebsVolume("vol-1", false)), x.objects(), Options{}).Limits().Count(x)
+	trial, q := s.Trial(), inline(pod("q"), ebsVolume("aws://z/disk", false))
+	require.Zero(t, trial.Check(0))
+	trial.Add(q, 0)
+	v := trial.Check(0)
+	require.Equal(t, filter.Error, s.Code(v))
+	require.Equal(t, []string{"converting volume(inline) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z/disk)"}, s.Reasons(v))
+	trial.Remove(q, 0)
+	require.Zero(t, trial.Check(0))
+	require.Zero(t, s.Check(0))
 }
 
 // The four plugins satisfy the runner's interfaces.

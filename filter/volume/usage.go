@@ -18,6 +18,7 @@ type Usage struct {
 	slots   []*slotUsage        // nil: free
 	claims  map[[2]string]int32 // pods by namespace and name of a claim that they mount by name
 	holders map[int][]*v1.Pod   // by slot, the pods with inline disks
+	faults  faults
 }
 
 // slotUsage is one node.
@@ -27,6 +28,7 @@ type slotUsage struct {
 	used     []usedDisk // by pods of the node
 	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
 	attaches []attachCount
+	faults   []uint16 // of pods with a disk that its driver cannot know, in the order in which they came
 }
 
 type driverLimit struct {
@@ -73,7 +75,7 @@ func NewUsage(c Cluster, objects Objects) *Usage {
 		slices.Sort(s.stale)
 		s.stale = slices.Compact(s.stale)
 		for p := range c.Pods(i) {
-			s.change(u.disksOf(p, u.intern), 1)
+			s.change(u.held(p, u.intern), 1)
 			u.restrict(p, i, 1)
 		}
 		s.recount(u)
@@ -110,7 +112,7 @@ func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
 
 func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
 	if s := u.slot(i); s != nil {
-		s.apply(u, u.disksOf(pod, u.intern), n)
+		s.apply(u, u.held(pod, u.intern), n)
 		u.restrict(pod, i, n)
 	}
 }
@@ -151,14 +153,24 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// disksOf returns the volumes of a running pod, each once, by the numbers that number gives them. Missing claims, ephemeral
-// claims of other pods, and disks that their driver cannot know are left out.
-func (u *Usage) disksOf(pod *v1.Pod, number func(disk) int32) []usedDisk {
-	var used []usedDisk
+// held is what NodeVolumeLimits counts of a running pod: its volumes, each once, and whether one of its inline disks is one
+// that the driver cannot know.
+type held struct {
+	disks  []usedDisk
+	faulty bool
+	fault  uint16
+}
+
+// held returns what is counted of a pod. Volumes have the numbers that number gives them. Missing claims and ephemeral
+// claims of other pods are left out.
+func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		d, ok, err := inlineDisk(v)
 		if err != nil {
+			if !h.faulty {
+				h.faulty, h.fault = true, u.faults.number(err.Error())
+			}
 			continue
 		}
 		if !ok {
@@ -176,28 +188,35 @@ func (u *Usage) disksOf(pod *v1.Pod, number func(disk) int32) []usedDisk {
 			continue
 		}
 		id := number(d)
-		if !slices.ContainsFunc(used, func(x usedDisk) bool { return x.id == id }) {
-			used = append(used, usedDisk{id: id, driver: d.driver})
+		if !slices.ContainsFunc(h.disks, func(x usedDisk) bool { return x.id == id }) {
+			h.disks = append(h.disks, usedDisk{id: id, driver: d.driver})
 		}
 	}
-	return used
+	return h
 }
 
 func (s *slotUsage) clone() *slotUsage {
 	c := *s
-	c.used, c.attaches = slices.Clone(s.used), slices.Clone(s.attaches)
+	c.used, c.attaches, c.faults = slices.Clone(s.used), slices.Clone(s.attaches), slices.Clone(s.faults)
 	return &c
 }
 
-func (s *slotUsage) apply(u *Usage, disks []usedDisk, n int32) {
-	if len(disks) > 0 {
-		s.change(disks, n)
+func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }
+
+func (s *slotUsage) apply(u *Usage, h held, n int32) {
+	if !h.empty() {
+		s.change(h, n)
 		s.recount(u)
 	}
 }
 
-func (s *slotUsage) change(disks []usedDisk, n int32) {
-	for _, d := range disks {
+func (s *slotUsage) change(h held, n int32) {
+	if h.faulty && n > 0 {
+		s.faults = append(s.faults, h.fault)
+	} else if at := slices.Index(s.faults, h.fault); h.faulty && at >= 0 {
+		s.faults = slices.Delete(s.faults, at, at+1)
+	}
+	for _, d := range h.disks {
 		at := slices.IndexFunc(s.used, func(x usedDisk) bool { return x.id == d.id })
 		if at < 0 {
 			at = len(s.used)
@@ -260,6 +279,11 @@ func (s *slotUsage) limit(driver string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// limited reports whether any driver has a limit.
+func (s *slotUsage) limited() bool {
+	return slices.ContainsFunc(s.drivers, func(d driverLimit) bool { return d.limit >= 0 })
 }
 
 func (s *slotUsage) hasDriver(driver string) bool {
