@@ -37,6 +37,12 @@ type Source struct {
 // NewSource returns a source over the bytes.
 func NewSource(data []byte) *Source { return &Source{data: data, tally: map[string]int{}} }
 
+// Again returns a source that makes the same choices as s will, with a story and counts of its own.
+func (s *Source) Again() *Source { return NewSource(s.data) }
+
+// Become takes over the story and the counts of another play.
+func (s *Source) Become(o *Source) { *s = *o }
+
 // More reports whether there are bytes left.
 func (s *Source) More() bool { return len(s.data) > 0 }
 
