@@ -33,32 +33,32 @@ func shipped(t *testing.T, name string) *gen.Cluster {
 	return c
 }
 
-// Every pending pod of the shipped cluster, decided by both from the same state.
-func TestShippedCluster(t *testing.T) {
-	c := shipped(t, "cluster.yaml")
+// agreed compares a shipped cluster, and returns it.
+func agreed(t *testing.T, file string, f check) *gen.Cluster {
+	t.Helper()
+	c := shipped(t, file)
 	s, err := compare.New(context.Background(), defaultProfile(t), nil)
 	must(t, err)
-	differences, err := s.Sequence(c)
+	differences, err := f(s, c)
 	must(t, err)
-	if len(c.Pending) != 19 || len(c.Nodes) != 12 {
-		t.Fatalf("%d pods, %d nodes", len(c.Pending), len(c.Nodes))
-	}
 	for _, d := range unknown(differences) {
 		t.Errorf("%s", d)
+	}
+	return c
+}
+
+// Every pending pod of the shipped cluster, decided by both from the same state.
+func TestShippedCluster(t *testing.T) {
+	c := agreed(t, "cluster.yaml", (*compare.Side).Sequence)
+	if len(c.Pending) != 19 || len(c.Nodes) != 12 {
+		t.Fatalf("%d pods, %d nodes", len(c.Pending), len(c.Nodes))
 	}
 }
 
 // The same of the cluster with volumes, where each pod finds what those before it were promised.
 func TestShippedVolumes(t *testing.T) {
-	c := shipped(t, "volumes.yaml")
-	s, err := compare.New(context.Background(), defaultProfile(t), nil)
-	must(t, err)
-	differences, err := s.Reserve(c)
-	must(t, err)
+	c := agreed(t, "volumes.yaml", (*compare.Side).Reserve)
 	if len(c.Pending) != 9 || len(c.Nodes) != 5 || len(c.VolumeAttachments) != 1 {
 		t.Fatalf("%d pods, %d nodes, %d attachments", len(c.Pending), len(c.Nodes), len(c.VolumeAttachments))
-	}
-	for _, d := range unknown(differences) {
-		t.Errorf("%s", d)
 	}
 }

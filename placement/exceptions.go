@@ -108,13 +108,14 @@ func (x *exceptions) build(s *shape) {
 	for i := range n {
 		x.group[i], x.where[i] = -1, -1
 	}
-	for _, i := range s.countedSlots(s.reuse.slots[:0]) {
+	for _, i := range s.countedSlots() {
 		x.move(s, i)
 	}
 }
 
-// countedSlots appends the slots that counted holds for, and maybe others.
-func (s *shape) countedSlots(dst []int32) []int32 {
+// countedSlots returns the slots that counted holds for, and maybe others, until the next call.
+func (s *shape) countedSlots() []int32 {
+	dst := s.reuse.slots[:0]
 	if s.hard != nil {
 		dst = s.hard.AppendCountedSlots(dst)
 	}

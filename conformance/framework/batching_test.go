@@ -52,19 +52,25 @@ func ourProfile(list bool) scheduler.Profile {
 	return p
 }
 
+// signers are both sides, without nodes.
+func signers(t *testing.T, list bool) (*real.Scheduler, *scheduler.Framework) {
+	t.Helper()
+	s, err := real.New(t.Context(), theirProfile(t, list))
+	require.NoError(t, err)
+	snapshot, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	mine, err := scheduler.New(snapshot, scheduler.Options{Client: &api{}, Profiles: []scheduler.Profile{ourProfile(list)}})
+	require.NoError(t, err)
+	return s, mine.Profile(v1.DefaultSchedulerName)
+}
+
 // Equal for batching are the same pods: with the default arguments none is, without default constraints two pods are equal
 // here where they are equal there.
 func TestSignatures(t *testing.T) {
 	ctx := context.Background()
 	for _, list := range []bool{false, true} {
 		t.Run(fmt.Sprintf("list %v", list), func(t *testing.T) {
-			s, err := real.New(ctx, theirProfile(t, list))
-			require.NoError(t, err)
-			snapshot, err := cluster.New(cluster.Objects{})
-			require.NoError(t, err)
-			mine, err := scheduler.New(snapshot, scheduler.Options{Client: &api{}, Profiles: []scheduler.Profile{ourProfile(list)}})
-			require.NoError(t, err)
-			f := mine.Profile(v1.DefaultSchedulerName)
+			s, f := signers(t, list)
 			theirs, ours := map[string]string{}, map[string]string{} // from one side's signature to the other's
 			pods, signed, equal := 0, 0, 0
 			for seed := range int64(gen.Count(1500, 10)) {
@@ -186,17 +192,12 @@ func variants() map[string]func(p *v1.Pod) {
 // Changes that make a difference for batching there make one here, and no others.
 func TestSignatureVariants(t *testing.T) {
 	ctx := context.Background()
-	s, err := real.New(ctx, theirProfile(t, true))
-	require.NoError(t, err)
-	snapshot, err := cluster.New(cluster.Objects{})
-	require.NoError(t, err)
-	mine, err := scheduler.New(snapshot, scheduler.Options{Client: &api{}, Profiles: []scheduler.Profile{ourProfile(true)}})
-	require.NoError(t, err)
+	s, f := signers(t, true)
 	theirs, ours := map[string]string{}, map[string]string{}
 	for name, change := range variants() {
 		p := testkit.Pod("default/p").Request("cpu=1").Obj()
 		change(p)
-		theirs[name], ours[name] = string(s.Framework.SignPod(ctx, p)), mine.Profile(v1.DefaultSchedulerName).SignPod(ctx, p)
+		theirs[name], ours[name] = string(s.Framework.SignPod(ctx, p)), f.SignPod(ctx, p)
 	}
 	equal := 0
 	for x := range theirs {

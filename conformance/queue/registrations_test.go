@@ -33,20 +33,25 @@ var withoutHint = map[string][]queue.Resource{
 	"DynamicResources":   {queue.Node, queue.DeviceClass, queue.ResourceSlice},
 }
 
-// TestRegistrations holds podberth's table against what every plugin of the in-tree registry says for itself: whether it
-// registers events, for which resources and actions, and which of them come with a hint. A plugin that podberth does not
-// know, or one that can reject and registers nothing, fails it.
-func TestRegistrations(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+// defaultScheduler is a real scheduler with the default profile, until the test ends.
+func defaultScheduler(t *testing.T) *real.Scheduler {
+	t.Helper()
 	profile, err := real.DefaultProfile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := real.New(ctx, profile)
+	s, err := real.New(t.Context(), profile)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestRegistrations holds podberth's table against what every plugin of the in-tree registry says for itself: whether it
+// registers events, for which resources and actions, and which of them come with a hint. A plugin that podberth does not
+// know, or one that can reject and registers nothing, fails it.
+func TestRegistrations(t *testing.T) {
+	s := defaultScheduler(t)
 	ours := map[string][]queue.Event{}
 	for _, r := range append(queue.DefaultEvents(), queue.GangEvents()...) {
 		ours[r.Plugin] = append(ours[r.Plugin], r.Event)
@@ -65,7 +70,7 @@ func TestRegistrations(t *testing.T) {
 			continue
 		}
 		known++
-		list, err := e.EventsToRegister(ctx)
+		list, err := e.EventsToRegister(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,15 @@ func (r *rig) cutOff(blocked chan struct{}, do func()) {
 	<-done
 }
 
+// stepBadly takes a step in which a plugin goes wrong in one of the ways.
+func (r *rig) stepBadly(how string, blocked chan struct{}) {
+	if how == "blocks" {
+		r.cutOff(blocked, func() { r.step() })
+		return
+	}
+	r.step()
+}
+
 // A plugin that panics, blocks or answers with an unknown code, at any point, leaves cache and queue as before: nothing on
 // the nodes, nothing reserved, and the pod in the queue once. The plugin well again, the next attempt succeeds.
 func TestBadPlugins(t *testing.T) {
@@ -87,11 +96,7 @@ func TestBadPlugins(t *testing.T) {
 				}
 				x := pod("p")
 				r.add(x)
-				if how == "blocks" {
-					r.cutOff(blocked, func() { r.step() })
-				} else {
-					r.step()
-				}
+				r.stepBadly(how, blocked)
 				require.Equal(t, c.outcome, r.last().Outcome, r.last().Message)
 				said := r.last().Message
 				if c.at == "Unreserve" {
@@ -138,11 +143,7 @@ func TestBadPostBind(t *testing.T) {
 			r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, three())
 			x := pod("p")
 			r.add(x)
-			if how == "blocks" {
-				r.cutOff(blocked, func() { r.step() })
-			} else {
-				r.step()
-			}
+			r.stepBadly(how, blocked)
 			require.Equal(t, Scheduled, r.last().Outcome)
 			require.Equal(t, "p", r.on("n1"))
 			require.Equal(t, queue.Nowhere, r.place(x))
@@ -162,11 +163,7 @@ func TestBadWhatIf(t *testing.T) {
 			r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, []*v1.Node{node("n1")}, low)
 			x := testkit.Pod("default/high").Priority(9).Request("cpu=4").Obj()
 			r.add(x)
-			if how == "blocks" {
-				r.cutOff(blocked, func() { r.step() })
-			} else {
-				r.step()
-			}
+			r.stepBadly(how, blocked)
 			require.Equal(t, Rejected, r.last().Outcome)
 			require.Contains(t, r.last().Message, `running RemovePod on PreFilter plugin "A": `)
 			require.Empty(t, r.deleted)
