@@ -39,7 +39,7 @@ func InTreeSource(r *rand.Rand) (s v1.PersistentVolumeSource) {
 		}
 	case 9:
 		s.AzureFile = &v1.AzureFilePersistentVolumeSource{SecretName: "s", ShareName: "s"}
-		if namespace := "default"; r.Intn(2) == 0 { // without it the volume cannot be translated
+		if namespace := "default"; r.Intn(4) == 0 { // without it the volume cannot be translated
 			s.AzureFile.SecretNamespace = &namespace
 		}
 	}
