@@ -41,12 +41,18 @@ func replica(kind, app, n int) *v1.Pod {
 }
 
 func benchCluster(b testing.TB, kind, nodes, apps int) *cluster.Snapshot {
+	return runningReplicas(b, nodes, 2, func(i int) *v1.Pod { return replica(kind, i%apps, i) })
+}
+
+// runningReplicas is a cluster in which every node has so many of these pods.
+func runningReplicas(b testing.TB, nodes, perNode int, pod func(int) *v1.Pod) *cluster.Snapshot {
 	var o cluster.Objects
 	for i := range nodes {
-		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("node-%d", i)).Zone(fmt.Sprintf("zone-%d", i%3)).Capacity("cpu=32,memory=64Gi").Obj())
+		n := testkit.Node(fmt.Sprintf("node-%d", i)).Zone(fmt.Sprintf("zone-%d", i%3)).Label("row", fmt.Sprint(i%10)).Label("rack", fmt.Sprint(i%100))
+		o.Nodes = append(o.Nodes, n.Capacity("cpu=32,memory=64Gi").Obj())
 	}
-	for i := range 2 * nodes {
-		p := replica(kind, i%apps, i)
+	for i := range perNode * nodes {
+		p := pod(i)
 		p.Spec.NodeName = o.Nodes[i%nodes].Name
 		o.Pods = append(o.Pods, p)
 	}
@@ -62,44 +68,77 @@ func BenchmarkDecide(b *testing.B) {
 		for kind := range kinds {
 			b.Run(fmt.Sprintf("%s/%d", kinds[kind].name, nodes), func(b *testing.B) {
 				const apps = 20
-				s := benchCluster(b, kind, nodes, apps)
-				p, err := New(s, benchProfile())
-				require.NoError(b, err)
-				var pods []*v1.Pod
-				for i := range 4000 {
-					pods = append(pods, replica(kind, i%apps, 1_000_000+i))
-				}
-				m := s.Mark()
-				for i := range 3 * apps { // the shapes
-					d := p.Decide(pods[i], Options{})
-					require.True(b, d.Placed(), "%s", text(d))
-				}
-				s.Rollback(m)
-				b.ReportAllocs()
-				b.ResetTimer()
-				n := 0
-				m = s.Mark()
-				for b.Loop() {
-					if n == len(pods) {
-						b.StopTimer()
-						s.Rollback(m)
-						m, n = s.Mark(), 0
-						for i := range apps {
-							p.Decide(pods[i], Options{})
-						}
-						b.StartTimer()
-					}
-					d := p.Decide(pods[n], Options{})
-					if !d.Placed() {
-						b.Fatal(text(d))
-					}
-					if err := s.Assume(pods[n], d.Slot); err != nil {
-						b.Fatal(err)
-					}
-					n++
-				}
+				decideInTurn(b, benchCluster(b, kind, nodes, apps), apps, func(i int) *v1.Pod { return replica(kind, i%apps, i) })
 			})
 		}
+	}
+}
+
+// BenchmarkGrowth is a decision among 5,000 nodes while one thing grows: the applications whose replicas come in turn, the
+// running pods, the constraints of a pod. All spread over zones, and
+// those with more constraints over hostnames, racks and rows.
+func BenchmarkGrowth(b *testing.B) {
+	keys := []string{v1.LabelTopologyZone, v1.LabelHostname, "rack", "row"}
+	grow := func(name string, apps, perNode, constraints int) {
+		b.Run(name, func(b *testing.B) {
+			pod := func(i int) *v1.Pod {
+				app := fmt.Sprintf("app-%d", i%apps)
+				p := testkit.Pod(fmt.Sprintf("default/%s-%d", app, i)).Labels("app=" + app).Request("cpu=100m,memory=200Mi")
+				for _, key := range keys[:constraints] {
+					p = p.Spread(5, key, v1.ScheduleAnyway, "app="+app)
+				}
+				return p.Obj()
+			}
+			decideInTurn(b, runningReplicas(b, 5_000, perNode, pod), apps, pod)
+		})
+	}
+	for _, apps := range []int{1, 20, 160, 1000} {
+		grow(fmt.Sprintf("applications-%d", apps), apps, 2, 1)
+	}
+	for _, perNode := range []int{2, 10, 30} {
+		grow(fmt.Sprintf("running-%d", 5_000*perNode), 20, perNode, 1)
+	}
+	for constraints := range 5 {
+		grow(fmt.Sprintf("constraints-%d", constraints), 20, 2, constraints)
+	}
+}
+
+// decideInTurn decides and assumes pods with shapes that are known, and starts anew when 4,000 are placed.
+func decideInTurn(b *testing.B, s *cluster.Snapshot, apps int, pod func(int) *v1.Pod) {
+	p, err := New(s, benchProfile())
+	require.NoError(b, err)
+	var pods []*v1.Pod
+	for i := range max(4000, 3*apps) {
+		pods = append(pods, pod(1_000_000+i))
+	}
+	m := s.Mark()
+	for i := range 3 * apps { // the shapes
+		d := p.Decide(pods[i], Options{})
+		require.True(b, d.Placed(), "%s", text(d))
+	}
+	s.Rollback(m)
+	b.ReportAllocs()
+	b.ResetTimer()
+	n := 0
+	m = s.Mark()
+	for b.Loop() {
+		if n == len(pods) {
+			b.StopTimer()
+			s.Rollback(m)
+			m, n = s.Mark(), 0
+			for i := range apps {
+				p.Decide(pods[i], Options{})
+			}
+			b.StartTimer()
+		}
+		d := p.Decide(pods[n], Options{})
+		if !d.Placed() {
+			b.Fatal(text(d))
+		}
+		if err := s.Assume(pods[n], d.Slot); err != nil {
+			b.Fatal(err)
+		}
+		n++
 	}
 }
 
