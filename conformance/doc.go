@@ -1,7 +1,7 @@
 // Package conformance holds podberth against kube-scheduler v1.36.3 itself, run in process over generated clusters:
 //
-//	go test ./...                                  // the short mode, for continuous integration
-//	go test . -args -clusters 200000 -seed 1000    // the long mode
+//	go test ./...                                              // the short mode, for continuous integration
+//	go test -timeout 3h . -args -clusters 200000 -seed 1000    // the long mode
 //
 // A failing test prints the seed and the smallest failing cluster as YAML that `simulate` reads. The folders: real runs
 // kube-scheduler over given objects, gen makes clusters, compare holds the two sides against each other.

@@ -11,6 +11,7 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -74,10 +75,20 @@ func run(only string, verbose bool) (survivors int, err error) {
 	if err := copyTree(root, dir); err != nil {
 		return 0, err
 	}
-	caught := 0
+	caught, sound := 0, map[[2]string]bool{}
 	for _, m := range mutations {
 		if !strings.HasPrefix(m.file, only) {
 			continue
+		}
+		if tests := [2]string{m.pkg, m.tests}; !sound[tests] { // tests that fail anyhow would catch everything
+			failed, out, err := m.test(dir)
+			if err == nil && failed {
+				err = fmt.Errorf("%s of %s fails without a mutation: %s", m.tests, m.pkg, out)
+			}
+			if err != nil {
+				return survivors, err
+			}
+			sound[tests] = true
 		}
 		ok, out, err := m.try(dir)
 		if err != nil {
@@ -117,14 +128,22 @@ func (m mutation) try(dir string) (caught bool, output []byte, err error) {
 			err = e
 		}
 	}()
+	return m.test(dir)
+}
+
+// test runs the tests that ought to notice the mutation.
+func (m mutation) test(dir string) (failed bool, output []byte, err error) {
 	cmd := exec.Command("go", "test", "-short", "-count=1", "-failfast", "-vet=off", "-run", m.tests, m.pkg)
 	cmd.Dir = filepath.Join(dir, "conformance")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, failed := cmd.CombinedOutput()
-	if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("no tests to run")) {
-		return false, out, fmt.Errorf("%s: %s: %s", m.file, m.what, out)
+	output, err = cmd.CombinedOutput()
+	if bytes.Contains(output, []byte("[build failed]")) || bytes.Contains(output, []byte("no tests to run")) {
+		return false, output, fmt.Errorf("%s: %s: %s", m.file, m.what, output)
 	}
-	return failed != nil, out, nil
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return true, output, nil
+	}
+	return false, output, err
 }
 
 // unescape turns \n and \t of the list into what they mean.
