@@ -56,7 +56,7 @@ type ManagedResource struct {
 
 // Extender is the part of an extender's configuration that decides when it is asked and how its answer counts.
 type Extender struct {
-	FilterVerb       string            `json:"filterVerb,omitempty"` // empty: not implemented, as for the other verbs
+	FilterVerb       string            `json:"filterVerb,omitempty"` // empty: the extender does not filter; so for the other verbs
 	PreemptVerb      string            `json:"preemptVerb,omitempty"`
 	PrioritizeVerb   string            `json:"prioritizeVerb,omitempty"`
 	BindVerb         string            `json:"bindVerb,omitempty"`

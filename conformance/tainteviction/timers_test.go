@@ -39,14 +39,15 @@ const plays = 20
 // TestTimers plays random changes of nodes and pods: who is deleted when, and whose deletion is cancelled, must agree.
 func TestTimers(t *testing.T) {
 	trial.Run(t, 3000, 300, func(s *trial.Source) (err error) {
-		choices := s.Again()
+		var last *trial.Source
 		for range plays {
-			again := choices.Again()
-			synctest.Test(t, func(*testing.T) { err = play(again) })
-			if s.Become(again); err == nil {
+			last = s.Again()
+			synctest.Test(t, func(*testing.T) { err = play(last) })
+			if err == nil {
 				break
 			}
 		}
+		s.Become(last)
 		return err
 	}, "deleted at once", "deleted later", "cancelled", "node deleted", "pod deleted", "same instant")
 }

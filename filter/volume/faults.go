@@ -18,14 +18,13 @@ const maxFaults = 1 << 12
 func (f *faults) number(text string) uint16 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at := slices.Index(f.texts, text)
-	if at < 0 && len(f.texts) < maxFaults {
-		at = len(f.texts)
-		f.texts = append(f.texts, text)
-	} else if at < 0 {
-		at = maxFaults - 1
+	if at := slices.Index(f.texts, text); at >= 0 {
+		return uint16(at)
 	}
-	return uint16(at)
+	if len(f.texts) < maxFaults {
+		f.texts = append(f.texts, text)
+	}
+	return uint16(len(f.texts) - 1)
 }
 
 func (f *faults) text(number uint16) string {

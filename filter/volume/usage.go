@@ -161,6 +161,8 @@ type held struct {
 	fault  uint16
 }
 
+func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }
+
 // held returns what is counted of a pod. Volumes have the numbers that number gives them. Missing claims and ephemeral
 // claims of other pods are left out.
 func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
@@ -201,8 +203,6 @@ func (s *slotUsage) clone() *slotUsage {
 	return &c
 }
 
-func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }
-
 func (s *slotUsage) apply(u *Usage, h held, n int32) {
 	if !h.empty() {
 		s.change(h, n)
@@ -211,10 +211,12 @@ func (s *slotUsage) apply(u *Usage, h held, n int32) {
 }
 
 func (s *slotUsage) change(h held, n int32) {
-	if h.faulty && n > 0 {
-		s.faults = append(s.faults, h.fault)
-	} else if at := slices.Index(s.faults, h.fault); h.faulty && at >= 0 {
-		s.faults = slices.Delete(s.faults, at, at+1)
+	if h.faulty {
+		if n > 0 {
+			s.faults = append(s.faults, h.fault)
+		} else if at := slices.Index(s.faults, h.fault); at >= 0 {
+			s.faults = slices.Delete(s.faults, at, at+1)
+		}
 	}
 	for _, d := range h.disks {
 		at := slices.IndexFunc(s.used, func(x usedDisk) bool { return x.id == d.id })
