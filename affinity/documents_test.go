@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 // The worked examples of the documentation ("Assigning Pods to Nodes"), by their names there.
@@ -24,7 +25,7 @@ func TestWithNodeAffinity(t *testing.T) {
 		node("west", zoneKey+"=antarctica-west1,another-node-label-key=another-node-label-value"),
 		node("south", zoneKey+"=antarctica-south1,another-node-label-key=another-node-label-value"))
 	s := compileNode(t, p, nil).Count(w)
-	require.Equal(t, []uint16{0, 0, affinity.NodeMismatch}, []uint16{s.Check(0), s.Check(1), s.Check(2)})
+	require.Equal(t, []resources.Verdict{0, 0, affinity.NodeMismatch}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)})
 	_, score := nodeScores(s, 2)
 	require.Equal(t, []int64{0, 100}, score)
 }
@@ -46,9 +47,9 @@ func TestFooScheduler(t *testing.T) {
 	w := newWorld(node("foo", "scheduler-profile=foo,disk=ssd"), node("foo-hdd", "scheduler-profile=foo"), node("other", "disk=ssd"))
 	p := &v1.Pod{Spec: v1.PodSpec{SchedulerName: "foo-scheduler", NodeSelector: map[string]string{"disk": "ssd"}}}
 	s := compileNode(t, p, added).Count(w)
-	require.Equal(t, []uint16{0, affinity.NodeMismatch, affinity.NodeEnforced}, []uint16{s.Check(0), s.Check(1), s.Check(2)})
+	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, affinity.NodeEnforced}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)})
 	s = compileNode(t, p, nil).Count(w)
-	require.Equal(t, []uint16{0, affinity.NodeMismatch, 0}, []uint16{s.Check(0), s.Check(1), s.Check(2)}, "default-scheduler adds nothing")
+	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, 0}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)}, "default-scheduler adds nothing")
 	require.True(t, affinity.MatchNode(p, w.nodes[2]), "the kubelet does not see what a profile adds")
 }
 
@@ -106,8 +107,8 @@ func TestRedisAndWeb(t *testing.T) {
 	mixed := newWorld(w.nodes...).run("node-1", cache, web).run("node-2", cache)
 	s := count(mixed, web, affinity.PodOptions{})
 	require.Equal(t, "node-1:anti node-2:ok node-3:affinity", verdicts(mixed, s.Check))
-	require.Zero(t, s.Check(0)&affinity.Unresolvable, "preemption may help against anti-affinity")
-	require.NotZero(t, s.Check(2)&affinity.Unresolvable, "but never against affinity")
+	require.Zero(t, s.Check(0)&resources.Unresolvable, "preemption may help against anti-affinity")
+	require.NotZero(t, s.Check(2)&resources.Unresolvable, "but never against affinity")
 	require.Equal(t, []string{"node(s) didn't match pod anti-affinity rules"}, s.Reasons(s.Check(0)))
 	require.Equal(t, []string{"node(s) didn't match pod affinity rules"}, s.Reasons(s.Check(2)))
 	require.Equal(t, []string{"node(s) didn't satisfy existing pods anti-affinity rules"}, s.Reasons(affinity.ExistingAntiAffinity))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // exampleCluster has three zones, five nodes, two web pods, a database and a GPU job.
@@ -76,7 +77,7 @@ func ExampleState_Trial() {
 	pod := testkit.Pod("shop/db-2").Labels("app=db").Obj()
 	e, _ := affinity.CompilePods(pod, affinity.PodOptions{})
 	s := e.Count(cluster)
-	fmt.Println("n1:", s.Reasons(s.Check(0)), "preemption may help:", s.Check(0)&affinity.Unresolvable == 0)
+	fmt.Println("n1:", s.Reasons(s.Check(0)), "preemption may help:", s.Check(0)&resources.Unresolvable == 0)
 
 	trial := s.Trial()
 	trial.Remove(cluster.Assigned[2], 1) // db-1 on n2

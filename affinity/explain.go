@@ -1,8 +1,10 @@
 package affinity
 
+import "github.com/podberth/podberth/resources"
+
 // Explanation tells what is behind verdict and raw score of a slot by inter-pod affinity.
 type Explanation struct {
-	Verdict uint16 // as Check returns it
+	Verdict resources.Verdict // as Check returns it
 	// Affinity and Anti report each topology key of the pod's required affinity and anti-affinity terms. The count is of
 	// running pods in the node's domain: those that match all affinity terms, and for Anti the matches of each term added
 	// up.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 // tableWorld has n1{zone=a,rack=r1,h=n1} n2{zone=a,rack=r2,h=n2} n3{zone=b,rack=r3,h=n3} n4{} and namespaces d and o.
@@ -161,7 +162,7 @@ func TestRejection(t *testing.T) {
 	require.EqualError(t, err, `parsing pod: requiredAffinityTerms: "Bogus" is not a valid label selector operator`)
 	var r *affinity.Rejection
 	require.ErrorAs(t, err, &r)
-	require.Equal(t, uint16(affinity.Unparsable), r.Verdict)
+	require.Equal(t, resources.Verdict(affinity.Unparsable), r.Verdict)
 	_, err = affinity.CompilePods(pod("d", "", "anti zone bogus", "panti 1 zone bogus"), affinity.PodOptions{})
 	require.EqualError(t, err, `parsing pod: [requiredAntiAffinityTerms: "Bogus" is not a valid label selector operator, `+
 		`preferredAntiAffinityTerms: "Bogus" is not a valid label selector operator]`)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // TestPermutation: the order of nodes, pods, terms and labels changes nothing.
@@ -254,10 +255,10 @@ func TestCheckPod(t *testing.T) {
 	w := tableWorld().run("n3", pod("d", "app=x"))
 	got, err := affinity.CheckPod(pod("d", "app=x", "aff zone app=x"), w)
 	require.NoError(t, err)
-	require.Equal(t, []uint16{affinity.PodAffinity, affinity.PodAffinity, 0, affinity.PodAffinity}, got)
+	require.Equal(t, []resources.Verdict{affinity.PodAffinity, affinity.PodAffinity, 0, affinity.PodAffinity}, got)
 	got, err = affinity.CheckPod(pod("d", "app=x", "aff zone bogus"), w)
 	require.Error(t, err)
-	require.Equal(t, uint16(affinity.Unparsable), got[0])
+	require.Equal(t, resources.Verdict(affinity.Unparsable), got[0])
 }
 
 // TestCounted: the number of a key that no two nodes share is of counts, that of a shared key is a domain.
@@ -288,7 +289,7 @@ func TestErrors(t *testing.T) {
 	_, err = affinity.CompilePods(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
 	var rejection *affinity.Rejection
 	require.ErrorAs(t, err, &rejection)
-	require.Equal(t, uint16(affinity.Unparsable), rejection.Verdict)
+	require.Equal(t, resources.Verdict(affinity.Unparsable), rejection.Verdict)
 	require.Equal(t, rejection.Err, errors.Unwrap(err))
 	require.EqualError(t, err, "parsing pod: "+rejection.Err.Error())
 }

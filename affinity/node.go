@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // NodeOptions configures node affinity; the zero value is v1.36.3's default.
@@ -111,7 +113,7 @@ func (e *NodeEvaluator) ScoreErr() error { return e.scoreErr }
 
 // Check returns the filter's verdict on a node: 0, NodeEnforced, NodeMismatch or, when CompileNode returned a Rejection,
 // TermsConflict. It allocates nothing.
-func (e *NodeEvaluator) Check(node *v1.Node) uint16 {
+func (e *NodeEvaluator) Check(node *v1.Node) resources.Verdict {
 	switch {
 	case e.conflict():
 		return TermsConflict

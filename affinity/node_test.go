@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 func preferring(ts ...v1.PreferredSchedulingTerm) *v1.Pod {
@@ -77,7 +78,7 @@ func TestNames(t *testing.T) {
 			require.Equal(t, tc.want, strings.Join(names, " "), tc.why)
 			if tc.pinned && tc.want == "" {
 				require.EqualError(t, err, "pod affinity terms conflict")
-				require.Equal(t, uint16(affinity.TermsConflict), e.Check(node("n1", "")))
+				require.Equal(t, resources.Verdict(affinity.TermsConflict), e.Check(node("n1", "")))
 			} else {
 				require.NoError(t, err)
 			}
@@ -171,7 +172,7 @@ func TestAdded(t *testing.T) {
 				require.Zero(t, s.Check(i))
 				continue
 			}
-			require.Equal(t, uint16(affinity.NodeEnforced), s.Check(i))
+			require.Equal(t, resources.Verdict(affinity.NodeEnforced), s.Check(i))
 			require.Equal(t, []string{"node(s) didn't match scheduler-enforced node affinity"}, s.Reasons(s.Check(i)))
 		}
 		_, score := nodeScores(s, 2)
@@ -185,12 +186,12 @@ func TestAdded(t *testing.T) {
 	})
 	t.Run("A5.2 no terms", func(t *testing.T) {
 		e := compileNode(t, &v1.Pod{}, &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms()})
-		require.Equal(t, uint16(affinity.NodeEnforced), e.Check(w.nodes[0]), "terms that are present but none reject every node")
+		require.Equal(t, resources.Verdict(affinity.NodeEnforced), e.Check(w.nodes[0]), "terms that are present but none reject every node")
 	})
 	t.Run("A3.6 order", func(t *testing.T) {
 		e := compileNode(t, requiring(terms()), added)
-		require.Equal(t, uint16(affinity.NodeMismatch), e.Check(w.nodes[0]))
-		require.Equal(t, uint16(affinity.NodeEnforced), e.Check(w.nodes[2]), "the profile's terms are tested first")
+		require.Equal(t, resources.Verdict(affinity.NodeMismatch), e.Check(w.nodes[0]))
+		require.Equal(t, resources.Verdict(affinity.NodeEnforced), e.Check(w.nodes[2]), "the profile's terms are tested first")
 		require.Equal(t, []string{"node(s) didn't match Pod's node affinity/selector"}, affinity.Reasons(affinity.NodeMismatch))
 	})
 }
@@ -254,7 +255,7 @@ func TestNodeClasses(t *testing.T) {
 			}
 			signatures[sig] = i
 			if n == nil {
-				require.Equal(t, uint16(affinity.NodeMismatch), fast.Check(i))
+				require.Equal(t, resources.Verdict(affinity.NodeMismatch), fast.Check(i))
 				continue
 			}
 			require.Equal(t, affinity.MatchNode(p, n), len(x.Missing)+len(x.Terms) == 0 && !emptyRequired(p))
@@ -285,7 +286,7 @@ func TestExplainNode(t *testing.T) {
 	p := requiring(terms(exprs(req("zone", "In", "q"), req("g", "Exists")), exprs(req("g", "Bogus")), fields(req("metadata.name", "NotIn", "n1"))))
 	p.Spec.NodeSelector = map[string]string{"disk": "ssd", "zone": "a"}
 	x := compileNode(t, p, nil).Explain(tableNodes()[0])
-	require.Equal(t, uint16(affinity.NodeMismatch), x.Verdict)
+	require.Equal(t, resources.Verdict(affinity.NodeMismatch), x.Verdict)
 	require.Equal(t, []string{"disk=ssd"}, x.Missing)
 	require.Len(t, x.Terms, 3)
 	require.Equal(t, []string{"zone in (q)"}, x.Terms[0].Failed)

@@ -3,11 +3,13 @@ package affinity
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // NodeExplanation tells why a node is rejected by node affinity, or what it scores.
 type NodeExplanation struct {
-	Verdict uint16 // as Check returns it
+	Verdict resources.Verdict // as Check returns it
 	// Missing are the pairs of spec.nodeSelector, as key=value and sorted by key, that the node does not have.
 	Missing []string
 	// Added and Terms tell of each required term, of the profile and of the pod, why it does not match. They are empty

@@ -2,6 +2,8 @@ package affinity
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Nodes is what node affinity needs to know of a cluster: nodes by slot, nil for a free slot.
@@ -31,7 +33,7 @@ type NodeState struct {
 }
 
 type nodeAnswer struct {
-	verdict uint16
+	verdict resources.Verdict
 	raw     int64
 }
 
@@ -59,7 +61,7 @@ func (e *NodeEvaluator) Count(nodes Nodes) *NodeState {
 
 // Check returns the filter's verdict on slot i: 0, NodeEnforced, NodeMismatch or TermsConflict, and NodeMismatch for a
 // free slot. It allocates nothing.
-func (s *NodeState) Check(i int) uint16 {
+func (s *NodeState) Check(i int) resources.Verdict {
 	if s.ids != nil {
 		if class := s.ids[i]; class >= 0 {
 			return s.classes[class].verdict
@@ -123,4 +125,4 @@ func (s *NodeState) AppendSignature(dst []int32, i int) []int32 {
 func (s *NodeState) Dynamic() bool { return false }
 
 // Reasons returns v1.36.3's texts of a verdict.
-func (s *NodeState) Reasons(verdict uint16) []string { return Reasons(verdict) }
+func (s *NodeState) Reasons(verdict resources.Verdict) []string { return Reasons(verdict) }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 // oracle is inter-pod affinity written down slowly: maps by (key, value) over API objects.
@@ -245,7 +246,7 @@ func (o *oracle) parses() bool {
 		usable(o.preferred, weightedTerm) && usable(o.preferredAnti, weightedTerm)
 }
 
-func (o *oracle) check(i int) uint16 {
+func (o *oracle) check(i int) resources.Verdict {
 	if !o.parses() {
 		return affinity.Unparsable
 	}

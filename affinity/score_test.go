@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 // scoreWorld has n1{zone=a,h=n1} n2{zone=a,h=n2} n3{zone=b,h=n3} n4{}.
@@ -82,7 +83,7 @@ func TestPodAffinityScore(t *testing.T) {
 	}
 	t.Run("A-100", func(t *testing.T) {
 		s := count(w().run("n1", pod("d", "app=x")), pod("d", "", "paff 7 zone app=x", "anti h app=x"), affinity.PodOptions{})
-		require.Equal(t, uint16(affinity.PodAntiAffinity), s.Check(0))
+		require.Equal(t, resources.Verdict(affinity.PodAntiAffinity), s.Check(0))
 		raw := raws(s, 4)[1:]
 		require.Equal(t, []int64{7, 0, 0}, raw, "pods on infeasible nodes count")
 		s.NormalizeAll(raw)

@@ -1,5 +1,7 @@
 package affinity
 
+import "github.com/podberth/podberth/resources"
+
 // State is a PodEvaluator applied to a cluster: counts by topology key and domain. Check, Raw and the other reads are safe
 // for concurrent use; Apply, Add and Remove are writes. It follows pods that come and go by those; after a change of a
 // node or of a namespace's labels it must be counted anew.
@@ -50,7 +52,7 @@ func (s *State) namespaceLabels() map[string]string {
 // counted in its domain; or when no such pod is counted in any domain, the pod matches all its own terms and the node has
 // all the keys. Anti-affinity fails when a matching pod is counted in the node's domain of any of its terms; a node
 // without the key cannot fail the term.
-func (s *State) Check(i int) uint16 {
+func (s *State) Check(i int) resources.Verdict {
 	if s.evaluator.err != nil {
 		return Unparsable
 	}
@@ -122,7 +124,7 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 func (s *State) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
 
 // Reasons returns v1.36.3's texts of a verdict.
-func (s *State) Reasons(verdict uint16) []string { return Reasons(verdict) }
+func (s *State) Reasons(verdict resources.Verdict) []string { return Reasons(verdict) }
 
 // AppendKeys appends the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts
 // them. Apply, Add and Remove may add one, at the end.

@@ -2,6 +2,8 @@ package affinity
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Trial is a State with some running pods added or removed in thought, for preemption and nominated pods. It moves as
@@ -39,7 +41,7 @@ func (t *Trial) Reset() {
 }
 
 // Check returns the verdict on slot i with the changes made, by the rule of State.Check. It allocates nothing.
-func (t *Trial) Check(i int) uint16 {
+func (t *Trial) Check(i int) resources.Verdict {
 	s := t.state
 	if len(t.changes) == 0 || s.evaluator.err != nil {
 		return s.Check(i)

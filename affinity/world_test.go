@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 // world is a cluster over slices; it has no index.
@@ -141,8 +142,8 @@ func selector(text string) *metav1.LabelSelector {
 }
 
 // verdicts prints the verdict of each node: "n1:ok n2:affinity n3:anti n4:existing".
-func verdicts(w *world, check func(i int) uint16) string {
-	names := map[uint16]string{0: "ok", affinity.PodAffinity: "affinity", affinity.PodAntiAffinity: "anti",
+func verdicts(w *world, check func(i int) resources.Verdict) string {
+	names := map[resources.Verdict]string{0: "ok", affinity.PodAffinity: "affinity", affinity.PodAntiAffinity: "anti",
 		affinity.ExistingAntiAffinity: "existing", affinity.Unparsable: "unparsable"}
 	var out []string
 	for i, n := range w.nodes {

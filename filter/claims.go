@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Claims stands where DynamicResources stands in the list of filters. Allocating devices is outside this library, so a pod
@@ -65,13 +67,13 @@ type ClaimsState struct {
 func (s *ClaimsState) Name() string { return "DynamicResources" }
 
 const (
-	claimsOutside = 1 | Unresolvable
-	deviceOutside = 2 | Unresolvable
+	claimsOutside = 1 | resources.Unresolvable
+	deviceOutside = 2 | resources.Unresolvable
 )
 
 // Check rejects every slot when the pod has resource claims, and otherwise a slot whose node offers none of an extended
 // resource that the pod asks for and a DeviceClass provides. No allocation.
-func (s *ClaimsState) Check(i int) uint16 {
+func (s *ClaimsState) Check(i int) resources.Verdict {
 	if len(s.claims.claims) > 0 {
 		return claimsOutside
 	}
@@ -84,7 +86,7 @@ func (s *ClaimsState) Check(i int) uint16 {
 }
 
 // Reasons returns the text of a verdict. It is this library's own.
-func (s *ClaimsState) Reasons(v uint16) []string {
+func (s *ClaimsState) Reasons(v resources.Verdict) []string {
 	switch v {
 	case claimsOutside:
 		return []string{"pod has resourceClaims: dynamic resource allocation is outside the library"}

@@ -38,6 +38,3 @@ func (c Code) String() string {
 func (c Code) Rejected() bool {
 	return c == Unschedulable || c == UnschedulableAndUnresolvable || c == Pending
 }
-
-// Unresolvable is the bit of a verdict that says that removing pods from the node cannot help.
-const Unresolvable uint16 = 0x8000

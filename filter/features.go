@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Node features that a pod may need. A node declares what it has in status.declaredFeatures.
@@ -77,17 +79,17 @@ func (s *FeaturesState) Name() string { return "NodeDeclaredFeatures" }
 
 // Check rejects slot i with verdict 1 and Unresolvable unless its node declares every feature needed. A free slot declares
 // none. O(features needed x declared), no allocation.
-func (s *FeaturesState) Check(i int) uint16 {
+func (s *FeaturesState) Check(i int) resources.Verdict {
 	for _, f := range s.need {
 		if n := s.cluster.Node(i); n == nil || !slices.Contains(n.Status.DeclaredFeatures, f) {
-			return 1 | Unresolvable
+			return 1 | resources.Unresolvable
 		}
 	}
 	return 0
 }
 
 // Reasons returns the text of a verdict.
-func (s *FeaturesState) Reasons(v uint16) []string {
+func (s *FeaturesState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}

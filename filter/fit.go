@@ -137,9 +137,9 @@ type FitState struct {
 // Verdict bits of NodeResourcesFit, beside Unresolvable: bit 0 is "Too many pods", bits 1 to 13 stand for the first 13
 // requests, bit 14 for any later one. A verdict with bit 14 is partial: ReasonsAt says which.
 const (
-	fitPods  uint16 = 1 << 0
-	fitMore  uint16 = 1 << 14
-	fitNamed        = 13
+	fitPods  resources.Verdict = 1 << 0
+	fitMore  resources.Verdict = 1 << 14
+	fitNamed                   = 13
 )
 
 // Name returns "NodeResourcesFit".
@@ -149,13 +149,13 @@ func (s *FitState) Name() string { return "NodeResourcesFit" }
 // Unresolvable is set when some request is more than all that is allocatable; a lack of pods never is. A resource that
 // the pod does not ask for never rejects. The verdict is a set of bits: 0 for the number of pods, 1 to 13 for the first 13
 // of Fit.Requests, 14 for any of the others (see Partial). A free slot has too few pods. No allocation.
-func (s *FitState) Check(i int) uint16 {
+func (s *FitState) Check(i int) resources.Verdict {
 	return s.CheckOf(s.rows.Allocatable(i), s.rows.Requested(i))
 }
 
 // CheckOf is Check for a caller who has the rows of a slot at hand: what it offers and what its pods ask for.
-func (s *FitState) CheckOf(a, u resources.Vector) uint16 {
-	var v uint16
+func (s *FitState) CheckOf(a, u resources.Vector) resources.Verdict {
+	var v resources.Verdict
 	if u.At(resources.Pods)+1 > a.At(resources.Pods) {
 		v = fitPods
 	}
@@ -169,7 +169,7 @@ func (s *FitState) CheckOf(a, u resources.Vector) uint16 {
 }
 
 // lack returns the verdict bits of request k, of which have is allocatable in all.
-func (r *fitRequest) lack(k int, have int64) uint16 {
+func (r *fitRequest) lack(k int, have int64) resources.Verdict {
 	if r.device && have == 0 {
 		return 0
 	}
@@ -178,14 +178,14 @@ func (r *fitRequest) lack(k int, have int64) uint16 {
 		bit = 1 << (k + 1)
 	}
 	if r.Value > have {
-		bit |= Unresolvable
+		bit |= resources.Unresolvable
 	}
 	return bit
 }
 
 // Reasons returns the texts of a verdict: "Too many pods" first, then "Insufficient <resource>" in the order of
 // Fit.Requests. Of a partial verdict it names those that it can.
-func (s *FitState) Reasons(v uint16) []string {
+func (s *FitState) Reasons(v resources.Verdict) []string {
 	var out []string
 	if v&fitPods != 0 {
 		out = append(out, tooManyPods)
@@ -201,7 +201,7 @@ func (s *FitState) Reasons(v uint16) []string {
 const tooManyPods = "Too many pods"
 
 // Partial reports whether a verdict concerns requests after the 13th, which it does not name.
-func (s *FitState) Partial(v uint16) bool { return v&fitMore != 0 }
+func (s *FitState) Partial(v resources.Verdict) bool { return v&fitMore != 0 }
 
 // ReasonsAt returns the texts of slot i, of all requests.
 func (s *FitState) ReasonsAt(i int) []string {

@@ -93,7 +93,7 @@ func (t *FitTrial) row(i int) *fitChange {
 }
 
 // Check is FitState.Check with the changes made. O(slots changed + requests), no allocation.
-func (t *FitTrial) Check(i int) uint16 {
+func (t *FitTrial) Check(i int) resources.Verdict {
 	var row *fitChange
 	for k := range t.rows {
 		if t.rows[k].slot == i {
@@ -104,7 +104,7 @@ func (t *FitTrial) Check(i int) uint16 {
 		return t.s.Check(i)
 	}
 	a, u := t.s.rows.Allocatable(i), t.s.rows.Requested(i)
-	var v uint16
+	var v resources.Verdict
 	if u.At(resources.Pods)+row.pods+1 > a.At(resources.Pods) {
 		v = fitPods
 	}

@@ -154,7 +154,7 @@ func checkWorld(t *testing.T, data []byte) {
 		require.Equal(t, slow, describe(fit.Explain(i)))
 		require.Equal(t, slow, describe(Fits(p, w.nodes[i], w.pods[i], o)))
 		require.Equal(t, len(slow) > 0, fit.Check(i) != 0)
-		require.Equal(t, strings.Contains(strings.Join(slow, ";"), "true"), fit.Check(i)&Unresolvable != 0)
+		require.Equal(t, strings.Contains(strings.Join(slow, ";"), "true"), fit.Check(i)&resources.Unresolvable != 0)
 		require.Equal(t, fit.ReasonsAt(i), fit.Reasons(fit.Check(i)))
 		conflict := false
 		for _, q := range w.pods[i] {

@@ -13,7 +13,7 @@ import (
 
 // Histograms of parts of a cluster, merged, are the histogram of the whole; nodes may be counted in groups.
 func TestHistogramMerge(t *testing.T) {
-	v := []uint16{1, 2, 0, 1, 3 | Unresolvable, 1}
+	v := []resources.Verdict{1, 2, 0, 1, 3 | resources.Unresolvable, 1}
 	ps := Predicates{fixed{"A", v, nil}}
 	var whole, left, right, grouped Histogram
 	for i := range v {

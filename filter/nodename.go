@@ -1,6 +1,10 @@
 package filter
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
 
 // NodeName is a pod's side of the filter of that name: spec.nodeName must be empty or the node's name. Pods that have a
 // node never reach a scheduler; the rule is the kubelet's at admission (see Admission). It is immutable.
@@ -34,18 +38,18 @@ func (s *NodeNameState) Name() string { return "NodeName" }
 
 // Check rejects slot i with verdict 1 and Unresolvable when its node has another name, or when the slot is free and the
 // pod names a node. No allocation.
-func (s *NodeNameState) Check(i int) uint16 {
+func (s *NodeNameState) Check(i int) resources.Verdict {
 	if s.want == "" {
 		return 0
 	}
 	if n := s.cluster.Node(i); n != nil && n.Name == s.want {
 		return 0
 	}
-	return 1 | Unresolvable
+	return 1 | resources.Unresolvable
 }
 
 // Reasons returns the text of a verdict.
-func (s *NodeNameState) Reasons(v uint16) []string {
+func (s *NodeNameState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}

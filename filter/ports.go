@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 )
 
 // HostPort is a port that a pod holds on its node's address.
@@ -139,14 +140,14 @@ type PortsState struct {
 	conflicts []int32 // per slot, the pods whose ports conflict
 }
 
-const portsTaken uint16 = 1
+const portsTaken resources.Verdict = 1
 
 // Name returns "NodePorts".
 func (s *PortsState) Name() string { return "NodePorts" }
 
 // Check rejects slot i with verdict 1 when a pod there holds a conflicting port. Slots that did not exist at Count and had
 // nothing applied to them are free of pods. No allocation.
-func (s *PortsState) Check(i int) uint16 {
+func (s *PortsState) Check(i int) resources.Verdict {
 	if i < len(s.conflicts) && s.conflicts[i] > 0 {
 		return portsTaken
 	}
@@ -154,7 +155,7 @@ func (s *PortsState) Check(i int) uint16 {
 }
 
 // Reasons returns the text of a verdict.
-func (s *PortsState) Reasons(v uint16) []string {
+func (s *PortsState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}

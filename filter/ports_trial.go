@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // PortsTrial is the what-if copy of a PortsState: see Trial. It keeps the ports in use on a node as a set, as
@@ -47,7 +49,7 @@ func (t *PortsTrial) Remove(p *v1.Pod, i int) {
 func (t *PortsTrial) Reset() { t.slots = t.slots[:0] }
 
 // Check is PortsState.Check with the changes made. O(slots changed), no allocation.
-func (t *PortsTrial) Check(i int) uint16 {
+func (t *PortsTrial) Check(i int) resources.Verdict {
 	for k := range t.slots {
 		if t.slots[k].slot == i {
 			if len(t.slots[k].used) > 0 {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Predicate is one filter plugin, for one pod and one cluster: the State that a package's Count returns. Check and Reasons
@@ -14,21 +16,21 @@ type Predicate interface {
 	Name() string
 	// Check returns the verdict on slot i: 0 allows; any other value rejects, with the bit Unresolvable set when
 	// preemption cannot help.
-	Check(i int) uint16
+	Check(i int) resources.Verdict
 	// Reasons returns the texts of a verdict, in the plugin's order; none for 0.
-	Reasons(v uint16) []string
+	Reasons(v resources.Verdict) []string
 }
 
 // Coder is implemented by a predicate that has verdicts with a code other than Unschedulable and
 // UnschedulableAndUnresolvable, such as Error. Code is only asked about verdicts other than 0.
 type Coder interface {
-	Code(v uint16) Code
+	Code(v resources.Verdict) Code
 }
 
 // Detailer is implemented by a predicate some of whose verdicts do not name every reason. Partial reports whether v is
 // such a verdict; ReasonsAt returns all reasons on slot i.
 type Detailer interface {
-	Partial(v uint16) bool
+	Partial(v resources.Verdict) bool
 	ReasonsAt(i int) []string
 }
 
@@ -36,7 +38,7 @@ type Detailer interface {
 // with the effects that kube-scheduler's AddPod and RemovePod have; Reset forgets them all. A Trial belongs to one
 // goroutine.
 type Trial interface {
-	Check(i int) uint16
+	Check(i int) resources.Verdict
 	Add(p *v1.Pod, i int)
 	Remove(p *v1.Pod, i int)
 	Reset()
@@ -47,14 +49,14 @@ type Rejection struct {
 	// Predicate is the position in the list.
 	Predicate uint16
 	// Verdict is what its Check returned; 0 allows.
-	Verdict uint16
+	Verdict resources.Verdict
 }
 
 // Allowed reports whether no predicate rejects.
 func (r Rejection) Allowed() bool { return r.Verdict == 0 }
 
 // Unresolvable reports whether removing pods cannot help.
-func (r Rejection) Unresolvable() bool { return r.Verdict&Unresolvable != 0 }
+func (r Rejection) Unresolvable() bool { return r.Verdict&resources.Unresolvable != 0 }
 
 // Predicates is the list of filters of a pod in plugin order (see Order). Predicates that the pod makes no use of are left
 // out, as a plugin is left out whose PreFilter answered Skip.

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/resources"
 )
 
 type sampleCase struct {
@@ -236,20 +238,20 @@ func TestZonesModel(t *testing.T) {
 // fixed is a predicate with given verdicts.
 type fixed struct {
 	name     string
-	verdicts []uint16
-	codes    map[uint16]Code
+	verdicts []resources.Verdict
+	codes    map[resources.Verdict]Code
 }
 
-func (p fixed) Name() string       { return p.name }
-func (p fixed) Check(i int) uint16 { return p.verdicts[i] }
-func (p fixed) Reasons(v uint16) []string {
-	return []string{fmt.Sprintf("%s %d", p.name, v&^Unresolvable)}
+func (p fixed) Name() string                  { return p.name }
+func (p fixed) Check(i int) resources.Verdict { return p.verdicts[i] }
+func (p fixed) Reasons(v resources.Verdict) []string {
+	return []string{fmt.Sprintf("%s %d", p.name, v&^resources.Unresolvable)}
 }
-func (p fixed) Code(v uint16) Code {
+func (p fixed) Code(v resources.Verdict) Code {
 	if c, ok := p.codes[v]; ok {
 		return c
 	}
-	if v&Unresolvable != 0 {
+	if v&resources.Unresolvable != 0 {
 		return UnschedulableAndUnresolvable
 	}
 	return Unschedulable
@@ -265,9 +267,9 @@ func slots(n int) []int {
 
 // 250 nodes, the first 60 cordoned: 120 feasible ones are found at 61 to 180, and the next search begins behind them.
 func TestSearch250(t *testing.T) {
-	v := make([]uint16, 250)
+	v := make([]resources.Verdict, 250)
 	for i := range 60 {
-		v[i] = 1 | Unresolvable
+		v[i] = 1 | resources.Unresolvable
 	}
 	ps := Predicates{fixed{"NodeUnschedulable", v, nil}}
 	found := Search{Candidates: slots(250), Limit: NumToFind(250, Sampling{})}.Run(ps, nil)
@@ -281,7 +283,7 @@ func TestSearch250(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	ps := Predicates{fixed{"A", []uint16{0, 1, 0, 0, 2}, nil}, fixed{"B", []uint16{3, 1, 0, 0, 0}, map[uint16]Code{3: Error, 4: Skip, 5: Pending}}}
+	ps := Predicates{fixed{"A", []resources.Verdict{0, 1, 0, 0, 2}, nil}, fixed{"B", []resources.Verdict{3, 1, 0, 0, 0}, map[resources.Verdict]Code{3: Error, 4: Skip, 5: Pending}}}
 	t.Run("an error ends the search and advances", func(t *testing.T) {
 		f := Search{Candidates: slots(5), Next: 3}.Run(ps, nil)
 		require.EqualError(t, f.Err, `running "B" filter plugin: B 3`)
@@ -349,9 +351,9 @@ func TestSearch(t *testing.T) {
 func TestSearchAtAnyParallelism(t *testing.T) {
 	const n = 1000
 	rng := rand.New(rand.NewSource(7))
-	v := make([]uint16, n)
+	v := make([]resources.Verdict, n)
 	for i := range v {
-		v[i] = uint16(rng.Intn(3))
+		v[i] = resources.Verdict(rng.Intn(3))
 	}
 	ps := Predicates{fixed{"A", v, nil}}
 	s := Search{Candidates: rng.Perm(n), Next: 333, Limit: 200}
@@ -380,9 +382,9 @@ func TestSearchRotation(t *testing.T) {
 	const n = 37
 	next, sum := 0, 0
 	for range 100 {
-		v := make([]uint16, n)
+		v := make([]resources.Verdict, n)
 		for i := range v {
-			v[i] = uint16(rng.Intn(2))
+			v[i] = resources.Verdict(rng.Intn(2))
 		}
 		f := Search{Candidates: slots(n), Next: next, Limit: 1 + rng.Intn(n)}.Run(Predicates{fixed{"A", v, nil}}, nil)
 		require.Equal(t, f.Examined, len(f.Feasible)+f.Rejected.Nodes())

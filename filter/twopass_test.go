@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 func withPriority(p *v1.Pod, n int32) *v1.Pod {
@@ -19,7 +21,7 @@ type counting struct {
 	reject func(pods int) bool
 }
 
-func (c *counting) Check(int) uint16 {
+func (c *counting) Check(int) resources.Verdict {
 	c.passes = append(c.passes, len(c.added))
 	if c.reject != nil && c.reject(len(c.added)) {
 		return 1
@@ -41,7 +43,7 @@ func TestNominated(t *testing.T) {
 // A node with nominated pods of priority 1, 5 and 9, and a pod of priority 5, filters A and B.
 func TestTwoPass(t *testing.T) {
 	eq, hi := pod("eq"), pod("hi")
-	ps := Predicates{fixed{"A", []uint16{0}, nil}, fixed{"B", []uint16{0}, nil}}
+	ps := Predicates{fixed{"A", []resources.Verdict{0}, nil}, fixed{"B", []resources.Verdict{0}, nil}}
 	run := func(a, b *counting, nominated ...*v1.Pod) Rejection {
 		return ps.TwoPass([]Trial{a, b}, 0, nominated, nil)
 	}
@@ -63,7 +65,7 @@ func TestTwoPass(t *testing.T) {
 	a = &counting{}
 	require.True(t, run(a, &counting{}).Allowed())
 	require.Equal(t, []int{0}, a.passes, "nobody nominated: a single pass")
-	require.False(t, Predicates{fixed{"A", []uint16{1}, nil}}.TwoPass(nil, 0, []*v1.Pod{eq}, nil).Allowed(), "without a trial the predicate itself decides")
+	require.False(t, Predicates{fixed{"A", []resources.Verdict{1}, nil}}.TwoPass(nil, 0, []*v1.Pod{eq}, nil).Allowed(), "without a trial the predicate itself decides")
 }
 
 // Two passes with real predicates: a nominated pod keeps its room and its port, and victims are taken away in both passes.

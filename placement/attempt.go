@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
@@ -160,7 +161,7 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 }
 
 // Outside is the rejection of a slot that no predicate was asked about.
-var Outside = filter.Rejection{Predicate: math.MaxUint16, Verdict: filter.Unresolvable}
+var Outside = filter.Rejection{Predicate: math.MaxUint16, Verdict: resources.Unresolvable}
 
 // prepareScorers runs the part of the scores that comes before any node.
 func (a *Attempt) prepareScorers() error {

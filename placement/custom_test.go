@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 // tenant is a user's own plugin: a node with the label tenant takes only pods with the same label, and among the nodes that
@@ -59,13 +60,13 @@ type tenantNodes struct {
 }
 
 func (p tenantNodes) Name() string { return "Tenant" }
-func (p tenantNodes) Check(i int) uint16 {
+func (p tenantNodes) Check(i int) resources.Verdict {
 	if owner := p.c.Node(i).Labels["tenant"]; owner != "" && owner != p.name {
-		return 1 | filter.Unresolvable
+		return 1 | resources.Unresolvable
 	}
 	return 0
 }
-func (p tenantNodes) Reasons(v uint16) []string {
+func (p tenantNodes) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
 )
 
 // company is the running example: 3 zones, 5 nodes, web and db pods, and a gpu pod to come.
@@ -177,9 +178,11 @@ type quotaOf struct {
 	max       int
 }
 
-func (quotaOf) Name() string            { return "Quota" }
-func (quotaOf) Reasons(uint16) []string { return []string{"node(s) had enough pods of the namespace"} }
-func (q quotaOf) Check(i int) uint16 {
+func (quotaOf) Name() string { return "Quota" }
+func (quotaOf) Reasons(resources.Verdict) []string {
+	return []string{"node(s) had enough pods of the namespace"}
+}
+func (q quotaOf) Check(i int) resources.Verdict {
 	n := 0
 	for p := range q.cluster.Pods(i) {
 		if p.Namespace == q.namespace {

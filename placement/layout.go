@@ -3,6 +3,7 @@ package placement
 import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 )
 
 // layout divides the nodes into groups of equal signature. Within a group only the nodes' own rows differ. Everything else,
@@ -18,9 +19,9 @@ type layout struct {
 	static  *statics
 	rows    *rows // nil: the groups have no heaps
 
-	group  []int32  // by slot; -1: a free slot
-	where  []int32  // position in the group's heap; -1: rejected by the slot's own rows
-	reject []uint16 // that verdict, as counted in the group
+	group  []int32             // by slot; -1: a free slot
+	where  []int32             // position in the group's heap; -1: rejected by the slot's own rows
+	reject []resources.Verdict // that verdict, as counted in the group
 	groups []group
 	index  map[string]int32
 
@@ -41,7 +42,7 @@ type group struct {
 
 // tally counts nodes by the verdict of their rows.
 type tally struct {
-	verdict uint16
+	verdict resources.Verdict
 	n       int32
 }
 
@@ -81,7 +82,7 @@ func (r *reuse) newLayout(s *shape) *layout {
 		l.group[i] = -1
 	}
 	if l.rows != nil {
-		l.where, l.reject = make([]int32, n), make([]uint16, n)
+		l.where, l.reject = make([]int32, n), make([]resources.Verdict, n)
 		for i := range n {
 			l.where[i] = -1
 		}
@@ -144,7 +145,7 @@ func (l *layout) leave(i int32) {
 	g.tally(l.reject[i], -1)
 }
 
-func (g *group) tally(v uint16, n int32) {
+func (g *group) tally(v resources.Verdict, n int32) {
 	for k := range g.rejects {
 		if g.rejects[k].verdict == v {
 			g.rejects[k].n += n

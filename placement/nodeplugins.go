@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/taints"
 )
@@ -24,9 +25,9 @@ func (p NodeUnschedulable) Filter(pod *v1.Pod, c Cluster) Filtering {
 
 type cordon struct{ *taints.State }
 
-func (cordon) Name() string                { return "NodeUnschedulable" }
-func (s cordon) Check(i int) uint16        { return s.CheckCordon(i) }
-func (s cordon) Reasons(v uint16) []string { return taints.Reasons(v) }
+func (cordon) Name() string                           { return "NodeUnschedulable" }
+func (s cordon) Check(i int) resources.Verdict        { return s.CheckCordon(i) }
+func (s cordon) Reasons(v resources.Verdict) []string { return taints.Reasons(v) }
 
 // NodeName is the filter of that name. The zero value is v1.36's.
 type NodeName struct{}
@@ -64,12 +65,12 @@ type tainted struct {
 	options taints.Options
 }
 
-func (tainted) Name() string                { return "TaintToleration" }
-func (s tainted) Reasons(v uint16) []string { return taints.Reasons(v) }
+func (tainted) Name() string                           { return "TaintToleration" }
+func (s tainted) Reasons(v resources.Verdict) []string { return taints.Reasons(v) }
 
 // Partial and ReasonsAt name the taint where the options ask for it.
-func (s tainted) Partial(uint16) bool      { return s.options.NamedTaint }
-func (s tainted) ReasonsAt(i int) []string { return s.State.Reasons(i, s.Check(i)) }
+func (s tainted) Partial(resources.Verdict) bool { return s.options.NamedTaint }
+func (s tainted) ReasonsAt(i int) []string       { return s.State.Reasons(i, s.Check(i)) }
 
 // NodeAffinity is the filter and score of that name. The zero value is v1.36's.
 type NodeAffinity struct{ Options affinity.NodeOptions }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
 )
@@ -116,8 +117,8 @@ type hardSpread struct {
 	compiled *spread.Hard
 }
 
-func (hardSpread) Name() string                { return "PodTopologySpread" }
-func (s hardSpread) Reasons(v uint16) []string { return spread.Reasons(v) }
+func (hardSpread) Name() string                           { return "PodTopologySpread" }
+func (s hardSpread) Reasons(v resources.Verdict) []string { return spread.Reasons(v) }
 
 // NewTrial returns a what-if copy.
 func (s hardSpread) NewTrial() filter.Trial { return s.HardState.Trial() }
@@ -163,8 +164,8 @@ func (p InterPodAffinity) Filter(pod *v1.Pod, c Cluster) Filtering {
 
 type podAffinity struct{ *affinity.State }
 
-func (podAffinity) Name() string                { return "InterPodAffinity" }
-func (s podAffinity) Reasons(v uint16) []string { return affinity.Reasons(v) }
+func (podAffinity) Name() string                           { return "InterPodAffinity" }
+func (s podAffinity) Reasons(v resources.Verdict) []string { return affinity.Reasons(v) }
 
 // NewTrial returns a what-if copy.
 func (s podAffinity) NewTrial() filter.Trial { return s.State.Trial() }

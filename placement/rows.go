@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
 
@@ -20,7 +21,7 @@ type rows struct {
 	// keys order the nodes: the weighted sum of the scores and, of equal sums, the earlier place in scan order. Negative:
 	// the node is rejected, with the verdict in reject.
 	keys   []int64
-	reject []uint16
+	reject []resources.Verdict
 	broken bool // a sum does not fit a key
 }
 
@@ -55,7 +56,7 @@ func (r *reuse) usual(a *asker) *usual {
 	return u
 }
 
-func (u *usual) own(i int) (own int64, reject uint16) {
+func (u *usual) own(i int) (own int64, reject resources.Verdict) {
 	alloc, used := u.log.Allocatable(i), u.log.Requested(i)
 	if v := u.fit.CheckOf(alloc, used); v != 0 {
 		return 0, v
@@ -106,7 +107,7 @@ func byRows(plugin ScorePlugin) bool {
 const maxOwn = 1 << 30
 
 // key judges a slot: its key, or the verdict that rejects it.
-func (a *asker) key(i int, rank int32) (key int64, reject uint16, ok bool) {
+func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok bool) {
 	var own int64
 	if a.usual != nil {
 		if own, reject = a.usual.own(i); reject != 0 {
@@ -142,7 +143,7 @@ func (r *reuse) rowsOf(pod *v1.Pod) *rows {
 	if w.broken {
 		return nil
 	}
-	w.keys, w.reject = make([]int64, r.log.Len()), make([]uint16, r.log.Len())
+	w.keys, w.reject = make([]int64, r.log.Len()), make([]resources.Verdict, r.log.Len())
 	for _, i := range r.plan.order() {
 		w.judge(i)
 	}

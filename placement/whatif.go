@@ -273,7 +273,7 @@ func pack(r filter.Rejection) preemption.Verdict {
 }
 
 func unpack(v preemption.Verdict) filter.Rejection {
-	return filter.Rejection{Predicate: uint16(v >> 16), Verdict: uint16(v)}
+	return filter.Rejection{Predicate: uint16(v >> 16), Verdict: resources.Verdict(v)}
 }
 
 // Reasons returns the texts of a verdict. Those of a verdict that does not name them all are of the slot without changes.

@@ -198,3 +198,22 @@ func BenchmarkFitsIn(b *testing.B) {
 		}
 	}
 }
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		v                    Verdict
+		allows, unresolvable bool
+		reason               Verdict
+		text                 string
+	}{
+		{0, true, false, 0, "allows"},
+		{3, false, false, 3, "rejects (3)"},
+		{3 | Unresolvable, false, true, 3, "rejects for good (3)"},
+		{Unresolvable, false, true, 0, "rejects for good (0)"},
+	} {
+		require.Equal(t, c.allows, c.v.Allows(), c.text)
+		require.Equal(t, c.unresolvable, c.v.Unresolvable(), c.text)
+		require.Equal(t, c.reason, c.v.Reason(), c.text)
+		require.Equal(t, c.text, c.v.String())
+	}
+}

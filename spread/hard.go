@@ -4,20 +4,20 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Reason numbers of a verdict, as Check returns them.
 const (
 	// MissingLabel: the node lacks a topology key. Preemption cannot help.
-	MissingLabel uint16 = 1 | Unresolvable
+	MissingLabel resources.Verdict = 1 | resources.Unresolvable
 	// SkewExceeded: one more pod would make the skew larger than maxSkew.
-	SkewExceeded uint16 = 2
-	// Unresolvable is the bit of verdicts that preemption cannot change (UnschedulableAndUnresolvable).
-	Unresolvable uint16 = 0x8000
+	SkewExceeded resources.Verdict = 2
 )
 
 // Reasons returns the text of a verdict as kube-scheduler reports it, nil for 0.
-func Reasons(verdict uint16) []string {
+func Reasons(verdict resources.Verdict) []string {
 	switch verdict {
 	case MissingLabel:
 		return []string{"node(s) didn't match pod topology spread constraints (missing required label)"}
@@ -218,7 +218,7 @@ func (col *hardColumn) add(d, n int32) {
 //
 // rejects. A node whose domain does not count is judged with 0 pods. O(constraints), no allocation. With constraints, a
 // free slot lacks the label.
-func (s *HardState) Check(i int) uint16 {
+func (s *HardState) Check(i int) resources.Verdict {
 	for k := range s.cols {
 		col := &s.cols[k]
 		if uint(i) >= uint(len(col.ids)) || col.ids[i] < 0 {
@@ -315,7 +315,7 @@ func (col *hardColumn) clone() hardColumn {
 
 // Check is the simple question: may the pod be placed on the node of slot i? It compiles and counts for this one answer;
 // use CompileHard and Count for more than one. The error is that of CompileHard.
-func Check(pod *v1.Pod, c Cluster, i int, o Options) (uint16, error) {
+func Check(pod *v1.Pod, c Cluster, i int, o Options) (resources.Verdict, error) {
 	h, err := CompileHard(pod, o)
 	if err != nil {
 		return 0, err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 const (
@@ -155,7 +156,7 @@ func mustSoft(t testing.TB, pod *v1.Pod, o Options) *Soft {
 }
 
 // verdicts returns the nodes that pass, those rejected for skew and those that lack a label, each "a b".
-func verdicts(f *fake, check func(int) uint16) (pass, skew, missing string) {
+func verdicts(f *fake, check func(int) resources.Verdict) (pass, skew, missing string) {
 	var p, s, m []int
 	for _, i := range f.all() {
 		switch check(i) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -150,7 +151,7 @@ func newSlowHard(pod *v1.Pod, c Cluster, o Options) *slowHard {
 	return s
 }
 
-func (s *slowHard) check(i int) uint16 {
+func (s *slowHard) check(i int) resources.Verdict {
 	node := s.c.Node(i)
 	for k, r := range s.rules {
 		if node == nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/podberth/podberth/resources"
 )
 
 const worlds = 4000
@@ -249,7 +251,7 @@ func FuzzSpread(f *testing.F) {
 
 // TestWorldsReachEverything keeps the random tests honest: each kind of verdict and score occurs.
 func TestWorldsReachEverything(t *testing.T) {
-	verdict, ignored, planned, defaulted, minimum := map[uint16]int{}, 0, 0, 0, 0
+	verdict, ignored, planned, defaulted, minimum := map[resources.Verdict]int{}, 0, 0, 0, 0
 	for seed := range int64(worlds) {
 		w := decode(randomBytes(seed))
 		h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)

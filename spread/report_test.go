@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 func TestExplain(t *testing.T) {
@@ -32,7 +34,7 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 	forWorlds(t, func(t testing.TB, w world) {
 		s := mustHard(t, w.pod, w.options).Count(w.fake)
 		for _, i := range w.all() {
-			var want uint16
+			var want resources.Verdict
 			for _, x := range s.Explain(i) {
 				if !x.Allows() {
 					if want = SkewExceeded; x.Missing {

@@ -1,6 +1,10 @@
 package spread
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
+)
 
 // Trial is a what-if on a HardState: preemption's victims and nominated pods. It moves exactly as v1.36.3's AddPod and
 // RemovePod do, which repeat the first count but for two exceptions:
@@ -30,7 +34,7 @@ func (s *HardState) Trial() *Trial {
 }
 
 // Check returns the verdict on slot i as HardState.Check does, with the trial's changes.
-func (t *Trial) Check(i int) uint16 {
+func (t *Trial) Check(i int) resources.Verdict {
 	s := HardState{cols: t.cols}
 	return s.Check(i)
 }

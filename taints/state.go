@@ -4,16 +4,16 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
-// Verdicts of this package. Both carry UnresolvableBit: removing pods from the node does not help.
+// Verdicts of this package. Both carry resources.Unresolvable: removing pods from the node does not help.
 const (
-	// UnresolvableBit marks a verdict that preemption cannot change (UnschedulableAndUnresolvable).
-	UnresolvableBit uint16 = 0x8000
 	// Tainted: a NoSchedule or NoExecute taint is not tolerated (filter TaintToleration).
-	Tainted = 1 | UnresolvableBit
+	Tainted = 1 | resources.Unresolvable
 	// Cordoned: spec.unschedulable is set and not tolerated (filter NodeUnschedulable).
-	Cordoned = 2 | UnresolvableBit
+	Cordoned = 2 | resources.Unresolvable
 )
 
 // Texts of the verdicts, as they stand in the message of a pod that cannot be scheduled.
@@ -23,7 +23,7 @@ const (
 )
 
 // Reasons returns the text of a verdict, nil for 0 and for a number that is not of this package.
-func Reasons(verdict uint16) []string {
+func Reasons(verdict resources.Verdict) []string {
 	switch verdict {
 	case Tainted:
 		return []string{TaintedReason}
@@ -35,7 +35,7 @@ func Reasons(verdict uint16) []string {
 
 // CheckNode returns Tainted when a NoSchedule or NoExecute taint of the node is not tolerated, otherwise 0. It is the
 // filter TaintToleration. O(taints x tolerations), no allocation.
-func (e *Evaluator) CheckNode(node *v1.Node) uint16 {
+func (e *Evaluator) CheckNode(node *v1.Node) resources.Verdict {
 	if e.firstUntolerated(node.Spec.Taints) >= 0 {
 		return Tainted
 	}
@@ -44,7 +44,7 @@ func (e *Evaluator) CheckNode(node *v1.Node) uint16 {
 
 // CheckCordon returns Cordoned when spec.unschedulable is set and not tolerated, otherwise 0, whatever the node's taints.
 // It is the filter NodeUnschedulable, which runs before TaintToleration. O(1).
-func (e *Evaluator) CheckCordon(node *v1.Node) uint16 {
+func (e *Evaluator) CheckCordon(node *v1.Node) resources.Verdict {
 	if node.Spec.Unschedulable && !e.ToleratesCordon() {
 		return Cordoned
 	}
@@ -53,7 +53,7 @@ func (e *Evaluator) CheckCordon(node *v1.Node) uint16 {
 
 // Reason returns the text of a verdict on the node. It is that of Reasons unless Options.NamedTaint asks for the name of
 // the first untolerated taint.
-func (e *Evaluator) Reason(node *v1.Node, verdict uint16) []string {
+func (e *Evaluator) Reason(node *v1.Node, verdict resources.Verdict) []string {
 	if verdict == Tainted && e != nil && e.options.NamedTaint {
 		if t := e.Untolerated(node.Spec.Taints); t != nil {
 			return []string{fmt.Sprintf("node(s) had untolerated taint {%s: %s}", t.Key, t.Value)}
@@ -88,7 +88,7 @@ type State struct {
 
 // answer is all that is known of a node, or of a class of equal nodes.
 type answer struct {
-	taints, cordon uint16
+	taints, cordon resources.Verdict
 	raw            int64
 }
 
@@ -131,7 +131,7 @@ func (s *State) class(i int) *answer {
 }
 
 // Check returns the verdict of the filter TaintToleration on slot i: 0 or Tainted. A free slot answers 0. No allocation.
-func (s *State) Check(i int) uint16 {
+func (s *State) Check(i int) resources.Verdict {
 	if c := s.class(i); c != nil {
 		return c.taints
 	}
@@ -143,7 +143,7 @@ func (s *State) Check(i int) uint16 {
 
 // CheckCordon returns the verdict of the filter NodeUnschedulable on slot i: 0 or Cordoned. A free slot answers 0. No
 // allocation.
-func (s *State) CheckCordon(i int) uint16 {
+func (s *State) CheckCordon(i int) resources.Verdict {
 	if c := s.class(i); c != nil {
 		return c.cordon
 	}
@@ -181,7 +181,7 @@ func (s *State) AppendSignature(dst []int32, i int) []int32 {
 func (s *State) Dynamic() bool { return false }
 
 // Reasons returns the text of a verdict on slot i, see Evaluator.Reason.
-func (s *State) Reasons(i int, verdict uint16) []string {
+func (s *State) Reasons(i int, verdict resources.Verdict) []string {
 	if node := s.cluster.Node(i); node != nil {
 		return s.e.Reason(node, verdict)
 	}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -102,8 +103,8 @@ func TestReasons(t *testing.T) {
 	require.Nil(t, taints.Reasons(77))
 	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, taints.Reasons(taints.Tainted))
 	require.Equal(t, []string{"node(s) were unschedulable"}, taints.Reasons(taints.Cordoned))
-	require.NotZero(t, taints.Tainted&taints.UnresolvableBit, "preempting pods does not remove a taint")
-	require.NotZero(t, taints.Cordoned&taints.UnresolvableBit, "preempting pods does not uncordon")
+	require.NotZero(t, taints.Tainted&resources.Unresolvable, "preempting pods does not remove a taint")
+	require.NotZero(t, taints.Cordoned&resources.Unresolvable, "preempting pods does not uncordon")
 
 	n := node("a:PreferNoSchedule", "key2=value2:NoSchedule", "key3:NoSchedule")
 	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, taints.Compile(nil, taints.Options{}).Reason(n, taints.Tainted))

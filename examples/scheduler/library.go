@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/resources"
 )
 
 // This file lends the library's filters and scores the shape of framework plugins.
@@ -104,7 +105,7 @@ func (p nodeFilter) Filter(_ context.Context, s *State, pod *v1.Pod, node *NodeI
 	if x.predicate == nil {
 		return nil
 	}
-	v := uint16(0)
+	v := resources.Verdict(0)
 	if x.trial != nil {
 		v = x.trial.Check(node.Slot)
 	} else {

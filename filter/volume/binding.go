@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 )
 
 // Binding is a pod's side of VolumeBinding: bound volumes must be reachable from the node, and every claim that waits for
@@ -22,8 +23,8 @@ type Binding struct {
 	objects Objects
 	options Options
 
-	errs       []string // what makes the plugin fail
-	unreadable uint16   // the verdict for a claim whose selector cannot be read, 0 when there is none
+	errs       []string          // what makes the plugin fail
+	unreadable resources.Verdict // the verdict for a claim whose selector cannot be read, 0 when there is none
 }
 
 // boundClaim is a claim with a volume.
@@ -144,9 +145,9 @@ func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *Binding) boundClaim
 }
 
 // fails keeps why the plugin fails and returns the verdict that says so.
-func (e *Binding) fails(err error) uint16 {
+func (e *Binding) fails(err error) resources.Verdict {
 	e.errs = append(e.errs, err.Error())
-	return bindingError | min(uint16(len(e.errs)-1), maxErrors)<<errorShift
+	return bindingError | min(resources.Verdict(len(e.errs)-1), maxErrors)<<errorShift
 }
 
 // nodeAffinity compiles the nodes from which a volume can be reached; nil stands for all. What cannot be read matches

@@ -2,6 +2,8 @@ package volume
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // classifier is optional: per slot a class of nodes that are equal in all that reads names (-1 for a free slot), and one
@@ -13,12 +15,12 @@ type classifier interface {
 // byClass holds one verdict for each class of nodes.
 type byClass struct {
 	ids      []int32
-	verdicts []uint16
-	none     uint16 // of a free slot
+	verdicts []resources.Verdict
+	none     resources.Verdict // of a free slot
 }
 
 // decideClasses decides every class of nodes once, nil when the cluster offers none.
-func decideClasses(c Cluster, reads []string, decide func(node *v1.Node) uint16) *byClass {
+func decideClasses(c Cluster, reads []string, decide func(node *v1.Node) resources.Verdict) *byClass {
 	k, ok := c.(classifier)
 	if !ok {
 		return nil
@@ -27,7 +29,7 @@ func decideClasses(c Cluster, reads []string, decide func(node *v1.Node) uint16)
 	if !ok {
 		return nil
 	}
-	b := &byClass{ids: ids, verdicts: make([]uint16, len(reps)), none: decide(&noNode)}
+	b := &byClass{ids: ids, verdicts: make([]resources.Verdict, len(reps)), none: decide(&noNode)}
 	for class, rep := range reps {
 		if n := c.Node(int(rep)); n != nil {
 			b.verdicts[class] = decide(n)
@@ -36,7 +38,7 @@ func decideClasses(c Cluster, reads []string, decide func(node *v1.Node) uint16)
 	return b
 }
 
-func (b *byClass) check(i int) uint16 {
+func (b *byClass) check(i int) resources.Verdict {
 	if i >= len(b.ids) || b.ids[i] < 0 {
 		return b.none
 	}

@@ -18,7 +18,7 @@
 // pod everywhere. Beside that no disk is attached twice where it may not be, no node holds more volumes than its drivers
 // allow, and a ReadWriteOncePod claim has one pod.
 //
-// Verdicts are those of package filter: 0 allows and the bit filter.Unresolvable says that removing pods cannot help.
+// Verdicts are those of package filter: 0 allows and the bit resources.Unresolvable says that removing pods cannot help.
 // Sizes are exact quantities; limits are numbers of volumes.
 //
 // Evaluators are immutable. A State may be read by several goroutines while nothing is applied to it and its Usage or

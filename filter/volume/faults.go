@@ -3,6 +3,8 @@ package volume
 import (
 	"slices"
 	"sync"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // faults numbers the texts of why a running pod's disk cannot be known to its driver. Trials of several goroutines may meet
@@ -15,19 +17,19 @@ type faults struct {
 // maxFaults bounds the numbers; later texts share the last one.
 const maxFaults = 1 << 12
 
-func (f *faults) number(text string) uint16 {
+func (f *faults) number(text string) resources.Verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if at := slices.Index(f.texts, text); at >= 0 {
-		return uint16(at)
+		return resources.Verdict(at)
 	}
 	if len(f.texts) < maxFaults {
 		f.texts = append(f.texts, text)
 	}
-	return uint16(len(f.texts) - 1)
+	return resources.Verdict(len(f.texts) - 1)
 }
 
-func (f *faults) text(number uint16) string {
+func (f *faults) text(number resources.Verdict) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.texts[number]

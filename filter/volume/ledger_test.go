@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // assume compiles the pod against the ledger, checks slot i and enters the decision.
@@ -60,7 +62,7 @@ func TestTwoPodsWithOneReadWriteOncePodClaim(t *testing.T) {
 	w := &world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", boundTo("pv"), rwop)), volumes: volumes(volume("pv", "", "1Gi"))}
 	l := NewLedger(w.objects())
 	first, second := pod("first", "c"), pod("second", "c")
-	check := func(p *v1.Pod) uint16 {
+	check := func(p *v1.Pod) resources.Verdict {
 		return Compile(p, l.Objects(), Options{}).Restrictions().Count(w).Check(0)
 	}
 	require.Zero(t, check(second))

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 )
 
 // Limits is a pod's side of NodeVolumeLimits: the volumes that it would attach. It is immutable.
@@ -159,12 +160,12 @@ type diskWant struct {
 // Verdicts of NodeVolumeLimits. From noDriver on: the driver at that position is not on the node. From neighbour on: a pod on
 // the node has a disk that its driver cannot know, with the number of why.
 const (
-	limitExceeded uint16 = 1
-	claimMissing  uint16 = 2
-	limitsBroken  uint16 = 3
-	diskUnknown   uint16 = 4
-	noDriver      uint16 = 5
-	neighbour     uint16 = 1 << 13
+	limitExceeded resources.Verdict = 1
+	claimMissing  resources.Verdict = 2
+	limitsBroken  resources.Verdict = 3
+	diskUnknown   resources.Verdict = 4
+	noDriver      resources.Verdict = 5
+	neighbour     resources.Verdict = 1 << 13
 )
 
 // Name returns "NodeVolumeLimits".
@@ -175,16 +176,16 @@ func (s *LimitsState) Name() string { return limitsPlugin }
 // attached and used by no pod counts twice when the pod wants it.) Verdict 2, Unresolvable, is a missing claim. Nodes
 // without CSINode and drivers without a limit take any number. Like v1.36 it fails on nodes with limits where a running pod
 // has a disk whose name its driver cannot read. No allocation.
-func (s *LimitsState) Check(i int) uint16 {
+func (s *LimitsState) Check(i int) resources.Verdict {
 	return s.check(s.usage.slot(i))
 }
 
-func (s *LimitsState) check(u *slotUsage) uint16 {
+func (s *LimitsState) check(u *slotUsage) resources.Verdict {
 	switch {
 	case s.limits.disk != "" && u != nil && u.csi:
 		return diskUnknown
 	case s.limits.reason != "":
-		return claimMissing | filter.Unresolvable
+		return claimMissing | resources.Unresolvable
 	case s.limits.broken != "":
 		return limitsBroken
 	case u == nil:
@@ -192,7 +193,7 @@ func (s *LimitsState) check(u *slotUsage) uint16 {
 	}
 	for k := range s.drivers {
 		if d := &s.drivers[k]; d.required && !u.hasDriver(d.name) && (u.csi || !d.onlyTranslated()) {
-			return noDriver + uint16(k)
+			return noDriver + resources.Verdict(k)
 		}
 	}
 	if !u.csi {
@@ -221,11 +222,11 @@ func (s *LimitsState) check(u *slotUsage) uint16 {
 }
 
 // Code returns the code of a verdict: Error for a claim that belongs to another pod and for disks that no driver knows.
-func (s *LimitsState) Code(v uint16) filter.Code {
+func (s *LimitsState) Code(v resources.Verdict) filter.Code {
 	switch {
 	case v == 0:
 		return filter.Success
-	case v&filter.Unresolvable != 0:
+	case v&resources.Unresolvable != 0:
 		return filter.UnschedulableAndUnresolvable
 	case v == limitsBroken || v == diskUnknown || v >= neighbour:
 		return filter.Error
@@ -234,8 +235,8 @@ func (s *LimitsState) Code(v uint16) filter.Code {
 }
 
 // Reasons returns the text of a verdict.
-func (s *LimitsState) Reasons(v uint16) []string {
-	switch v &^ filter.Unresolvable {
+func (s *LimitsState) Reasons(v resources.Verdict) []string {
+	switch v &^ resources.Unresolvable {
 	case 0:
 		return nil
 	case limitExceeded:
@@ -356,7 +357,7 @@ func (t *LimitsTrial) at(i int) *slotUsage {
 }
 
 // Check is LimitsState.Check with the changes made. No allocation.
-func (t *LimitsTrial) Check(i int) uint16 {
+func (t *LimitsTrial) Check(i int) resources.Verdict {
 	if u := t.at(i); u != nil {
 		return t.s.check(u)
 	}

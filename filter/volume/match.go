@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 )
 
 // BindingState is VolumeBinding for one pod and one cluster.
@@ -17,18 +18,18 @@ type BindingState struct {
 	classes *byClass // nil: every node is decided when it is asked about
 }
 
-// Verdict bits of VolumeBinding, beside filter.Unresolvable.
+// Verdict bits of VolumeBinding, beside resources.Unresolvable.
 const (
-	nodeConflict  uint16 = 1 << 0
-	noMatch       uint16 = 1 << 1
-	noSpace       uint16 = 1 << 2
-	volumeMissing uint16 = 1 << 3
-	bindingError  uint16 = 1 << 4 // with the place of the error above
+	nodeConflict  resources.Verdict = 1 << 0
+	noMatch       resources.Verdict = 1 << 1
+	noSpace       resources.Verdict = 1 << 2
+	volumeMissing resources.Verdict = 1 << 3
+	bindingError  resources.Verdict = 1 << 4 // with the place of the error above
 )
 
 const (
 	errorShift = 5
-	maxErrors  = filter.Unresolvable>>errorShift - 1
+	maxErrors  = resources.Unresolvable>>errorShift - 1
 )
 
 // Name returns "VolumeBinding".
@@ -37,7 +38,7 @@ func (s *BindingState) Name() string { return bindingPlugin }
 // Check rejects slot i, always Unresolvable, with a set of bits: 1 a bound volume is not reachable from the node, 2 a
 // claim finds neither a volume nor a provisioner there, 4 there is no room to provision one, 8 a bound volume does not
 // exist. A free slot is rejected by every rule about nodes. No allocation for up to eight claims.
-func (s *BindingState) Check(i int) uint16 {
+func (s *BindingState) Check(i int) resources.Verdict {
 	if s.classes != nil {
 		return s.classes.check(i)
 	}
@@ -53,7 +54,7 @@ func (s *BindingState) Check(i int) uint16 {
 
 func (e *Binding) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 }
 
-func (e *Binding) check(node *v1.Node) uint16 {
+func (e *Binding) check(node *v1.Node) resources.Verdict {
 	v := e.checkBound(node)
 	if len(e.delayed) > 0 && v&bindingError == 0 {
 		var buf [8]choice
@@ -61,13 +62,13 @@ func (e *Binding) check(node *v1.Node) uint16 {
 		v |= more
 	}
 	if v != 0 {
-		v |= filter.Unresolvable
+		v |= resources.Unresolvable
 	}
 	return v
 }
 
 // Code returns the code of a verdict: Error for a claim whose selector, or volume whose in-tree name, cannot be read.
-func (s *BindingState) Code(v uint16) filter.Code {
+func (s *BindingState) Code(v resources.Verdict) filter.Code {
 	switch {
 	case v == 0:
 		return filter.Success
@@ -78,9 +79,9 @@ func (s *BindingState) Code(v uint16) filter.Code {
 }
 
 // Reasons returns the texts of a verdict.
-func (s *BindingState) Reasons(v uint16) []string {
+func (s *BindingState) Reasons(v resources.Verdict) []string {
 	if v&bindingError != 0 {
-		return []string{s.binding.errs[v&^filter.Unresolvable>>errorShift]}
+		return []string{s.binding.errs[v&^resources.Unresolvable>>errorShift]}
 	}
 	var out []string
 	if v&nodeConflict != 0 {
@@ -110,7 +111,7 @@ func reaches(s *affinity.Selector, node *v1.Node) bool {
 }
 
 // checkBound returns the first flag that a bound claim raises.
-func (e *Binding) checkBound(node *v1.Node) uint16 {
+func (e *Binding) checkBound(node *v1.Node) resources.Verdict {
 	for k := range e.bound {
 		b := &e.bound[k]
 		if b.volume == nil {
@@ -139,7 +140,7 @@ type choice struct {
 // checkDelayed decides the delayed claims on a node and appends what each gets to dst. Claims that are being provisioned
 // for another node reject at once. The others are matched in order, each with a volume that no earlier one took; what is
 // left over is provisioned, after the claims that are already being provisioned for this node.
-func (e *Binding) checkDelayed(node *v1.Node, dst []choice) (uint16, []choice) {
+func (e *Binding) checkDelayed(node *v1.Node, dst []choice) (resources.Verdict, []choice) {
 	for k := range e.delayed {
 		if s := e.delayed[k].selected; s != "" && s != node.Name {
 			return noMatch, nil
@@ -193,7 +194,7 @@ func (d *delayedClaim) match(node *v1.Node, others []choice) *candidate {
 }
 
 // provision returns 0 when the claim can be provisioned for the node, after the earlier ones of this pod.
-func (e *Binding) provision(d *delayedClaim, node *v1.Node, earlier []choice) uint16 {
+func (e *Binding) provision(d *delayedClaim, node *v1.Node, earlier []choice) resources.Verdict {
 	if d.class.Provisioner == "" || d.class.Provisioner == noProvisioner || !d.inTopology(node) {
 		return noMatch
 	}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/resources"
 )
 
 // migrated is a bound volume of an in-tree kind as it is seen from a node whose CSINode lists the plugin as migrated: there
@@ -15,7 +16,7 @@ import (
 type migrated struct {
 	kind     *inTree
 	affinity *affinity.Selector
-	failed   uint16 // the verdict when the driver cannot know the volume, else 0
+	failed   resources.Verdict // the verdict when the driver cannot know the volume, else 0
 }
 
 // migrate returns nil for a volume that is seen from everywhere as it is written. An error, which comes with what is known,

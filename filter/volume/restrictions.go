@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 )
 
 // Restrictions is a pod's side of VolumeRestrictions: disks that may not be attached twice, and ReadWriteOncePod claims.
@@ -136,8 +137,8 @@ type RestrictionsState struct {
 }
 
 const (
-	diskTaken  uint16 = 1
-	claimInUse uint16 = 2
+	diskTaken  resources.Verdict = 1
+	claimInUse resources.Verdict = 2
 )
 
 // Name returns "VolumeRestrictions".
@@ -149,7 +150,7 @@ func (s *RestrictionsState) Skips() bool { return !s.restrictions.pod.inline && 
 
 // Check rejects slot i with verdict 1 when a pod there has a conflicting disk, and every slot with verdict 2 while a
 // ReadWriteOncePod claim of the pod is in use anywhere. No allocation.
-func (s *RestrictionsState) Check(i int) uint16 {
+func (s *RestrictionsState) Check(i int) resources.Verdict {
 	if i < len(s.disks) && s.disks[i] > 0 {
 		return diskTaken
 	}
@@ -160,7 +161,7 @@ func (s *RestrictionsState) Check(i int) uint16 {
 }
 
 // Reasons returns the text of a verdict.
-func (s *RestrictionsState) Reasons(v uint16) []string {
+func (s *RestrictionsState) Reasons(v resources.Verdict) []string {
 	switch v {
 	case diskTaken:
 		return []string{"node(s) had no available disk"}
@@ -300,7 +301,7 @@ func (t *RestrictionsTrial) change(p *v1.Pod, i, n int) {
 }
 
 // Check is RestrictionsState.Check with the changes made. No allocation.
-func (t *RestrictionsTrial) Check(i int) uint16 {
+func (t *RestrictionsTrial) Check(i int) resources.Verdict {
 	taken := int32(0)
 	if i < len(t.s.disks) {
 		taken = t.s.disks[i]

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Usage holds which volumes are in use on which node, how many each node may have, and how many pods use each claim: what
@@ -28,7 +30,7 @@ type slotUsage struct {
 	used     []usedDisk // by pods of the node
 	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
 	attaches []attachCount
-	faults   []uint16 // of pods with a disk that its driver cannot know, in the order in which they came
+	faults   []resources.Verdict // of pods with a disk that its driver cannot know, in the order in which they came
 }
 
 type driverLimit struct {
@@ -158,7 +160,7 @@ func (u *Usage) intern(d disk) int32 {
 type held struct {
 	disks  []usedDisk
 	faulty bool
-	fault  uint16
+	fault  resources.Verdict
 }
 
 func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }

@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
 )
 
 // Zone is a pod's side of VolumeZone: the zones and regions that its volumes' labels allow. It is immutable.
@@ -147,7 +148,7 @@ func (s *ZoneState) Name() string { return zonePlugin }
 
 // Check rejects slot i with verdict 1 and Unresolvable when its node lies outside a zone or region of one of the volumes.
 // A node with none of the labels is allowed everywhere. A free slot is allowed. No allocation.
-func (s *ZoneState) Check(i int) uint16 {
+func (s *ZoneState) Check(i int) resources.Verdict {
 	if len(s.zone.rules) == 0 {
 		return 0
 	}
@@ -160,13 +161,13 @@ func (s *ZoneState) Check(i int) uint16 {
 	return 0
 }
 
-func (e *Zone) check(node *v1.Node) uint16 {
+func (e *Zone) check(node *v1.Node) resources.Verdict {
 	if !zoned(node) {
 		return 0
 	}
 	for k := range e.rules {
 		if !e.rules[k].allows(node) {
-			return 1 | filter.Unresolvable
+			return 1 | resources.Unresolvable
 		}
 	}
 	return 0
@@ -192,7 +193,7 @@ func (r *zoneRule) allows(node *v1.Node) bool {
 }
 
 // Reasons returns the text of a verdict.
-func (s *ZoneState) Reasons(v uint16) []string {
+func (s *ZoneState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}

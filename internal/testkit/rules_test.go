@@ -116,11 +116,11 @@ var forbidden = map[string]string{
 var allowedImports = map[string][]string{
 	"resources":           {},
 	"taints":              {"resources"},
-	"affinity":            {},
+	"affinity":            {"resources"},
 	"queue":               {},
 	"eviction/disruption": {},
 	"overhead":            {"resources"},
-	"spread":              {"taints", "affinity"},
+	"spread":              {"taints", "affinity", "resources"},
 	"filter":              {"resources", "overhead", "taints", "affinity"},
 	"filter/volume":       {"filter", "affinity", "resources"},
 	"score":               {"resources", "overhead"},
