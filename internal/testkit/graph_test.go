@@ -1,0 +1,75 @@
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// graphLine is one line of the graph in docs/design.md: a package, the word imports, and packages or the word nothing.
+var graphLine = regexp.MustCompile(`(?m)^([a-z0-9/]+) +imports ([a-z0-9/, ]+)$`)
+
+// The import graph in docs/design.md equals the real one. The graph has every package of the root module that imports
+// some package of the module or is imported, except those that serve tests alone: internal/testkit and what imports it.
+func TestGraph(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/design.md"))
+	require.NoError(t, err)
+	drawn := map[string]string{}
+	for _, m := range graphLine.FindAllStringSubmatch(string(text), -1) {
+		require.NotContains(t, drawn, m[1], "docs/design.md has two lines for %s", m[1])
+		drawn[m[1]] = m[2]
+	}
+	_, all := library(t)
+	for path, p := range all {
+		folder, ours := strings.CutPrefix(path, module+"/")
+		if !ours || folder == "internal/testkit" || slices.Contains(p.Imports, module+"/internal/testkit") {
+			continue
+		}
+		var imports []string
+		for _, imp := range p.Imports {
+			if rest, ok := strings.CutPrefix(imp, module+"/"); ok {
+				imports = append(imports, rest)
+			}
+		}
+		slices.Sort(imports)
+		real := "nothing"
+		if imports != nil {
+			real = strings.Join(imports, ", ")
+		}
+		if drawn[folder] != real {
+			t.Errorf("docs/design.md: the line of %s must be\n%-22s imports %s", folder, folder, real)
+		}
+		delete(drawn, folder)
+	}
+	for folder := range drawn {
+		t.Errorf("docs/design.md has a line for %s, which is no package of the library", folder)
+	}
+}
+
+// Packages of rules know nothing of the packages that plan, diagnose or keep the rules of earlier releases, not even
+// through another package.
+func TestRulesStandAlone(t *testing.T) {
+	own, _ := library(t)
+	for _, p := range own {
+		if !in(p.ImportPath, "queue", "filter", "score", "spread", "taints", "affinity", "preemption", "eviction", "overhead") {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if in(dep, "diagnose", "planning", "history") {
+				t.Errorf("%s depends on %s", p.ImportPath, dep)
+			}
+		}
+	}
+}
+
+// in reports whether a package path is one of the folders of the module or lies below one.
+func in(path string, folders ...string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		return path == module+"/"+folder || strings.HasPrefix(path, module+"/"+folder+"/")
+	})
+}

@@ -1,0 +1,130 @@
+package testkit
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// surface is what a package shows: its exported constants, variables, types, functions and methods of exported types, and
+// the exported fields of its structs with the methods of its interfaces.
+type surface struct{ names, fields int }
+
+// largest has the surface that a folder and the folders below it may have, unless those have rows of their own.
+var largest = map[string]surface{
+	"resources":           {32, 0},
+	"overhead":            {55, 27},
+	"taints":              {99, 34},
+	"affinity":            {123, 49},
+	"spread":              {116, 70},
+	"filter":              {186, 85},
+	"filter/volume":       {107, 36},
+	"score":               {115, 83},
+	"queue":               {156, 93},
+	"preemption":          {81, 69},
+	"eviction/disruption": {85, 81},
+	"eviction/pressure":   {97, 111},
+	"eviction/taint":      {100, 73},
+	"cluster":             {76, 23},
+	"placement":           {150, 124},
+	"history":             {27, 0},
+}
+
+const (
+	largestNames  = 1605 // of all rows together
+	largestFields = 958  // of all rows together
+	largestLater  = 60   // names of a package without a row
+)
+
+// No package shows more than its row says, and the rows stay within what the library shows as a whole.
+func TestSurface(t *testing.T) {
+	own, _ := library(t)
+	shown := map[string]surface{}
+	for _, p := range own {
+		folder := strings.TrimPrefix(p.ImportPath, module+"/")
+		row := folder
+		for row != "." && largest[row] == (surface{}) {
+			row = filepath.ToSlash(filepath.Dir(row))
+		}
+		s := surfaceOf(t, p.Dir)
+		if row == "." {
+			if s.names > largestLater {
+				t.Errorf("%s exports %d names, a package without a row may export %d", folder, s.names, largestLater)
+			}
+			continue
+		}
+		shown[row] = surface{shown[row].names + s.names, shown[row].fields + s.fields}
+	}
+	var sum surface
+	for row, max := range largest {
+		sum = surface{sum.names + max.names, sum.fields + max.fields}
+		if got := shown[row]; got.names > max.names || got.fields > max.fields {
+			t.Errorf("%s exports %d names and %d fields and interface methods, its row allows %d and %d", row, got.names, got.fields, max.names, max.fields)
+		}
+	}
+	if sum.names > largestNames || sum.fields > largestFields {
+		t.Errorf("the rows allow %d names and %d fields and interface methods, together they may allow %d and %d", sum.names, sum.fields, largestNames, largestFields)
+	}
+}
+
+func surfaceOf(t *testing.T, dir string) (s surface) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			names, fields := exports(d)
+			s.names, s.fields = s.names+names, s.fields+fields
+		}
+	}
+	return s
+}
+
+// exports counts what one declaration exports.
+func exports(d ast.Decl) (names, fields int) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv)) {
+			names++
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch spec := spec.(type) {
+			case *ast.ValueSpec:
+				names += exported(spec.Names)
+			case *ast.TypeSpec:
+				names += exported([]*ast.Ident{spec.Name})
+				switch kind := spec.Type.(type) {
+				case *ast.StructType:
+					for _, f := range kind.Fields.List {
+						fields += exported(f.Names)
+					}
+				case *ast.InterfaceType:
+					for _, m := range kind.Methods.List {
+						fields += len(m.Names)
+					}
+				}
+			}
+		}
+	}
+	return names, fields
+}
+
+func exported(names []*ast.Ident) (n int) {
+	for _, name := range names {
+		if name.IsExported() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,71 @@
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A package may link as many third-party packages as its row says, and heaviest without a row. A package that reads claims
+// (resource/v1) or Jobs (batch/v1) may link heaviestWithAPI.
+const (
+	heaviest        = 70
+	heaviestWithAPI = 72
+)
+
+// thirdParty has a row for every package that must stay as light as it is.
+var thirdParty = map[string]int{
+	"affinity":            63,
+	"eviction":            0,
+	"eviction/disruption": 63,
+	"eviction/pressure":   64,
+	"eviction/taint":      62,
+	"overhead":            64,
+	"overhead/kubelet":    64,
+	"overhead/quota":      64,
+	"preemption":          65,
+	"queue":               63,
+	"score":               64,
+	"spread":              64,
+	"taints":              62,
+}
+
+// No library package links more third-party packages than promised.
+func TestWeight(t *testing.T) {
+	own, all := library(t)
+	for _, p := range own {
+		folder := strings.TrimPrefix(p.ImportPath, module+"/")
+		limit, ok := thirdParty[folder]
+		switch {
+		case ok:
+		case slices.Contains(p.Deps, "k8s.io/api/resource/v1"), slices.Contains(p.Deps, "k8s.io/api/batch/v1"):
+			limit = heaviestWithAPI
+		default:
+			limit = heaviest
+		}
+		n := 0
+		for _, d := range p.Deps {
+			if !all[d].Standard && d != module && !strings.HasPrefix(d, module+"/") {
+				n++
+			}
+		}
+		if n > limit {
+			t.Errorf("%s links %d third-party packages, %d are allowed", folder, n, limit)
+		}
+	}
+}
+
+// The limits that readers are promised are those of the test.
+func TestWeightInDocumentation(t *testing.T) {
+	promise := fmt.Sprintf("at most %d third-party packages (%d where claims or Jobs are read)", heaviest, heaviestWithAPI)
+	for _, file := range []string{"README.md", "SCOPE.md", "docs/design.md"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(strings.Fields(string(text)), " "), promise, file)
+	}
+}
