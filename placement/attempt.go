@@ -213,11 +213,11 @@ func columnsOf(p *Plan, columns []score.Column) []score.Column {
 func (s *scorer) column(feasible []int) score.Column {
 	c := score.Column{Plugin: s.name, Weight: s.weight, Raw: make([]int64, len(feasible)), Scores: make([]int64, len(feasible))}
 	if s.weigher != nil {
-		s.weigher.Begin()
-		for _, i := range feasible {
-			s.weigher.See(i, 1)
+		slots := make([]int32, len(feasible))
+		for j, i := range feasible {
+			slots[j] = int32(i)
 		}
-		s.weigher.Weigh()
+		s.weigher.Weigh(slots, nil)
 	}
 	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	for j, i := range feasible {

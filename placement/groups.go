@@ -161,11 +161,11 @@ func (s *shape) addScores() bool {
 	for k := range s.attempt.scorers {
 		x := &s.attempt.scorers[k]
 		if x.weigher != nil {
-			x.weigher.Begin()
+			r.weighed, r.counts = r.weighed[:0], r.counts[:0]
 			for j := range r.feasible {
-				x.weigher.See(int(r.feasible[j].top.slot), r.feasible[j].count)
+				r.weighed, r.counts = append(r.weighed, r.feasible[j].top.slot), append(r.counts, r.feasible[j].count)
 			}
-			x.weigher.Weigh()
+			x.weigher.Weigh(r.weighed, r.counts)
 		}
 		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 		fixed := s.static.scorers[s.order[k]] != nil

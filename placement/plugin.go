@@ -75,12 +75,11 @@ type Normalizer interface {
 	Normalize(raw, lo, hi int64) int64
 }
 
-// Weigher is a Scorer whose raw scores depend on which nodes are feasible. It is told of all of them, between Begin and
-// Weigh, before Raw is asked; n is the number of nodes that are equal to slot i in all that the scorer reads.
+// Weigher is a Scorer whose raw scores depend on which nodes are feasible. Weigh gets all feasible slots, or one slot of each
+// group of nodes that are equal in all that the scorer reads, before Raw is called. counts[j] is how many nodes are like
+// slots[j]; nil: 1 each. Weigh must not keep the slices.
 type Weigher interface {
-	Begin()
-	See(i int, n int32)
-	Weigh()
+	Weigh(slots, counts []int32)
 }
 
 // Ignorer is a Scorer that leaves some feasible nodes out: they get 0 after normalizing and do not enter lo and hi.

@@ -54,6 +54,7 @@ type reuse struct {
 	names            []string
 	which            []uint64
 	slots            []int32
+	weighed, counts  []int32 // arguments of Weigh
 }
 
 // nodeChange is a node whose object was replaced.

@@ -171,18 +171,18 @@ func BenchmarkCheck(b *testing.B) {
 	})
 }
 
-// BenchmarkScore is a whole pass: See, Weigh and Raw of all nodes.
+// BenchmarkScore calls Weigh and Raw with all nodes.
 func BenchmarkScore(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
 		s := mustSoft(b, pod, Options{}).Count(c)
+		all := make([]int32, c.Len())
+		for i := range all {
+			all[i] = int32(i)
+		}
 		var sum int64
 		for b.Loop() {
 			sum = 0
-			s.Begin()
-			for i := range c.Len() {
-				s.See(i, 1)
-			}
-			s.Weigh()
+			s.Weigh(all, nil)
 			for i := range c.Len() {
 				sum += s.Raw(i)
 			}
@@ -225,13 +225,14 @@ func TestNoAllocations(t *testing.T) {
 	trial.Add(c.reps[0], 0)
 	trial.Reset()
 	e, dst := h.Effect(c.reps[0]), make([]int32, 0, 8)
+	one := make([]int32, 1)
 	for name, f := range map[string]func(i int){
 		"Check":           func(i int) { hs.Check(i) },
 		"Apply":           func(i int) { hs.Apply(e, i, 1); hs.Apply(e, i, -1) },
 		"soft Apply":      func(i int) { ss.Apply(e, i, 1); ss.Apply(e, i, -1) },
 		"Effect":          func(i int) { h.Effect(c.reps[i]) },
 		"SelfMask":        func(i int) { h.SelfMask(c.reps[i].Labels) },
-		"pass":            func(i int) { ss.Begin(); ss.See(i, 1); ss.Weigh(); ss.Raw(i) },
+		"pass":            func(i int) { one[0] = int32(i); ss.Weigh(one, nil); ss.Raw(i) },
 		"AppendSignature": func(i int) { dst = ss.AppendSignature(hs.AppendSignature(dst[:0], i), i) },
 		"Trial":           func(i int) { trial.Add(c.reps[0], i); trial.Check(i); trial.Remove(c.reps[0], i); trial.Reset() },
 	} {

@@ -7,7 +7,7 @@
 //
 //	soft, err := spread.CompileSoft(pod, spread.Options{})
 //	scores := soft.Count(cluster)
-//	scores.Begin(); scores.See(slot, 1); scores.Weigh(); raw := scores.Raw(slot)
+//	scores.Weigh(feasible, nil); raw := scores.Raw(slot)
 //
 // A domain is a value of the topology key on a node that counts: it has every key of the pod's constraints of that action
 // and the constraint's inclusion policies accept it. The filter rejects a node when

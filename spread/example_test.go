@@ -146,7 +146,7 @@ func ExampleHardState_ScaleDownOrder() {
 	// web-2 0
 }
 
-// The score needs to see the feasible nodes before it weighs the domains.
+// The weights of the domains depend on the feasible nodes: Weigh comes before Raw.
 func ExampleSoft() {
 	cluster := shop()
 	soft, err := spread.CompileSoft(web(v1.ScheduleAnyway), spread.Options{})
@@ -154,13 +154,10 @@ func ExampleSoft() {
 		fmt.Println(err)
 		return
 	}
-	state, feasible := soft.Count(cluster), []int{0, 2, 4}
-	state.Begin()
-	for _, i := range feasible {
-		state.See(i, 1)
-	}
-	state.Weigh()
-	for _, i := range feasible {
+	state, feasible := soft.Count(cluster), []int32{0, 2, 4}
+	state.Weigh(feasible, nil)
+	for _, slot := range feasible {
+		i := int(slot)
 		fmt.Println(cluster.Node(i).Name, state.Raw(i))
 	}
 	// Output:

@@ -165,11 +165,11 @@ func checkSignatures(t testing.TB, w world) {
 		}
 	}
 	want, _ := pass(ss, nodes)
-	ss.Begin()
+	var slots, counts []int32
 	for _, g := range groups {
-		ss.See(g.rep, g.n)
+		slots, counts = append(slots, int32(g.rep)), append(counts, g.n)
 	}
-	ss.Weigh()
+	ss.Weigh(slots, counts)
 	checkCountedSlots(t, nodes, hs, nil)
 	checkCountedSlots(t, nodes, ss, ss.Ignored)
 	before := map[int]string{}

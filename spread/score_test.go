@@ -40,17 +40,21 @@ func ownedBy(p *v1.Pod, apiVersion, kind, name string, controller bool) *v1.Pod 
 
 // pass scores feasible slots.
 func pass(s *SoftState, feasible []int) (raw, score []int64) {
-	s.Begin()
-	for _, i := range feasible {
-		s.See(i, 1)
-	}
-	s.Weigh()
+	s.Weigh(slotsOf(feasible), nil)
 	for _, i := range feasible {
 		raw = append(raw, s.Raw(i))
 	}
 	score = append(score, raw...)
 	s.NormalizeAll(feasible, score)
 	return raw, score
+}
+
+func slotsOf(list []int) []int32 {
+	out := make([]int32, len(list))
+	for j, i := range list {
+		out[j] = int32(i)
+	}
+	return out
 }
 
 func ints(n ...int64) []int64 { return n }

@@ -31,16 +31,15 @@ func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
 }
 
 // SoftState is the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
-// Soft. Scores depend on the feasible nodes: Begin, See of each of them, Weigh, then Raw. Raw is safe concurrently, the
-// others are not. Like HardState it follows pods through Apply, and not nodes.
+// Soft. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe concurrently, the other
+// methods are not. Like HardState it follows pods through Apply, and not nodes.
 type SoftState struct {
 	soft    *Soft
 	cluster Cluster
 	cols    []softColumn
 	ignores bool // a slot may lack a key and be ignored for it
 
-	seen, ignored int64 // feasible nodes; those of them that are ignored
-	pass          uint32
+	pass uint32 // number of Weigh calls
 }
 
 // softColumn is the state of one constraint.
@@ -172,9 +171,34 @@ func (s *SoftState) Ignored(i int) bool {
 	return false
 }
 
-// Begin starts a pass over the feasible nodes.
-func (s *SoftState) Begin() {
-	s.seen, s.ignored = 0, 0
+// Weigh fixes the weights of the constraints by the feasible nodes. counts[j] is how many feasible nodes have the signature
+// of slots[j]; nil: every node is in slots. The weight of a constraint is ln(size + 2). size is the number of domains among
+// the feasible nodes that are not ignored; for the hostname it is the number of those nodes. Raw needs Weigh, once for each
+// set of feasible nodes. O(slots x constraints), no allocation.
+func (s *SoftState) Weigh(slots, counts []int32) {
+	s.begin()
+	var nodes int64 // feasible nodes that are not ignored
+	for j, i := range slots {
+		n := int64(1)
+		if counts != nil {
+			n = int64(counts[j])
+		}
+		if !s.Ignored(int(i)) {
+			nodes += n
+			s.see(int(i), n)
+		}
+	}
+	for k := range s.cols {
+		col := &s.cols[k]
+		if col.hostname {
+			col.size = nodes
+		}
+		col.weight = math.Log(float64(col.size + 2))
+	}
+}
+
+// begin forgets the domains that the last Weigh saw.
+func (s *SoftState) begin() {
 	if s.pass++; s.pass == 0 { // the marks of 2^32 passes ago would look like new
 		s.pass = 1
 		for k := range s.cols {
@@ -186,21 +210,15 @@ func (s *SoftState) Begin() {
 	}
 }
 
-// See says that the node of slot i is feasible; n is 1, or the number of feasible nodes with slot i's signature.
-// O(constraints), no allocation.
-func (s *SoftState) See(i int, n int32) {
-	s.seen += int64(n)
-	if s.Ignored(i) {
-		s.ignored += int64(n)
-		return
-	}
+// see adds the domains of n feasible nodes that are like slot i and not ignored.
+func (s *SoftState) see(i int, n int64) {
 	for k := range s.cols {
 		col := &s.cols[k]
 		if col.hostname {
 			continue
 		}
 		if col.unique {
-			col.size += int64(n)
+			col.size += n
 			continue
 		}
 		d := col.ids[i]
@@ -211,18 +229,6 @@ func (s *SoftState) See(i int, n int32) {
 			col.marks[d] = s.pass
 			col.size++
 		}
-	}
-}
-
-// Weigh ends the pass and fixes the weights: ln(size + 2), where size is the number of domains among the feasible nodes that
-// are not ignored, and the number of those nodes for the hostname.
-func (s *SoftState) Weigh() {
-	for k := range s.cols {
-		col := &s.cols[k]
-		if col.hostname {
-			col.size = s.seen - s.ignored
-		}
-		col.weight = math.Log(float64(col.size + 2))
 	}
 }
 
@@ -336,12 +342,12 @@ func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) 
 		return nil, err
 	}
 	s := p.Count(c)
-	s.Begin()
-	for _, i := range feasible {
-		s.See(i, 1)
-	}
-	s.Weigh()
 	out := make([]int64, len(feasible))
+	slots := make([]int32, len(feasible))
+	for j, i := range feasible {
+		slots[j] = int32(i)
+	}
+	s.Weigh(slots, nil)
 	for j, i := range feasible {
 		out[j] = s.Raw(i)
 	}

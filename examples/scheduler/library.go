@@ -217,11 +217,11 @@ func (p preScores) PreScore(_ context.Context, s *State, pod *v1.Pod, nodes []*N
 		return NewStatus(Skip)
 	}
 	if w, ok := x.(placement.Weigher); ok {
-		w.Begin()
-		for _, n := range nodes {
-			w.See(n.Slot, 1)
+		slots := make([]int32, len(nodes))
+		for j, n := range nodes {
+			slots[j] = int32(n.Slot)
 		}
-		w.Weigh()
+		w.Weigh(slots, nil)
 	}
 	p.key.Write(s, x)
 	return nil
