@@ -4,6 +4,8 @@ import (
 	"iter"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // Cluster is what inter-pod affinity needs to know of a cluster.
@@ -52,20 +54,6 @@ func labelsOf(name string, in Namespaces) map[string]string {
 	return nil
 }
 
-type domainIndex interface {
-	Domains(key string) (ids []int32, domains, have int)
-}
-
-type podIndex interface {
-	PodSets(namespace, key, value string, yield func(id int32))
-	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
-}
-
-type termIndex interface {
-	TermSets() int
-	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)
-}
-
 // column is one topology key: the domain of each slot and the counts by domain. The count slices are allocated when the
 // first count of their kind comes and may be shorter than the number of domains; what is beyond their end is 0.
 type column struct {
@@ -83,37 +71,9 @@ type column struct {
 func newColumn(cluster Cluster, key string) column {
 	c := column{key: key}
 	var have int
-	if d, ok := cluster.(domainIndex); ok {
-		c.ids, c.values, have = d.Domains(key)
-	} else {
-		c.ids, c.values, have = intern(cluster, key)
-	}
+	c.ids, c.values, have = view.Domains(cluster, key)
 	c.unique = c.values == have
 	return c
-}
-
-func intern(cluster Cluster, key string) (ids []int32, values, have int) {
-	ids = make([]int32, cluster.Len())
-	seen := map[string]int32{}
-	for i := range ids {
-		ids[i] = -1
-		n := cluster.Node(i)
-		if n == nil {
-			continue
-		}
-		v, ok := n.Labels[key]
-		if !ok {
-			continue
-		}
-		id, ok := seen[v]
-		if !ok {
-			id = int32(len(seen))
-			seen[v] = id
-		}
-		ids[i] = id
-		have++
-	}
-	return ids, len(seen), have
 }
 
 // domain returns the domain of slot i, -1 when the node lacks the key.

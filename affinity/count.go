@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // Count applies the evaluator to a cluster: O(nodes) for each topology key that occurs plus, with the optional interfaces
@@ -34,11 +36,11 @@ func (e *PodEvaluator) CountInto(s *State, cluster Cluster, terms func(id int32,
 	s.bind()
 	byLabels := len(s.affinity)+len(s.anti)+len(s.preferred)+len(s.preferredAnti) > 0
 	byTerms := true
-	if p, ok := cluster.(podIndex); ok && byLabels {
+	if p, ok := cluster.(view.PodSets); ok && byLabels {
 		s.countSets(p)
 		byLabels = false
 	}
-	if t, ok := cluster.(termIndex); ok {
+	if t, ok := cluster.(view.TermSets); ok {
 		s.countTermSets(t, terms)
 		byTerms = false
 	}
@@ -88,7 +90,7 @@ func (s *State) countPods(byLabels, byTerms bool) {
 	}
 }
 
-func (s *State) countTermSets(index termIndex, terms func(id int32, rep *v1.Pod) *Terms) {
+func (s *State) countTermSets(index view.TermSets, terms func(id int32, rep *v1.Pod) *Terms) {
 	e := &s.scratch
 	for id := range int32(index.TermSets()) {
 		rep, nodes, counts := index.TermSet(id)
@@ -115,7 +117,7 @@ func (s *State) applyAll(e Effect, nodes, counts []int32) {
 
 // countSets visits the pod sets that can match one of the pod's terms, each once. Required affinity takes a pod that
 // matches every term, so the sets of one term are enough.
-func (s *State) countSets(index podIndex) {
+func (s *State) countSets(index view.PodSets) {
 	var ids []int32
 	for k, list := range [...][]bound{s.affinity, s.anti, s.preferred, s.preferredAnti} {
 		for i := range list {
@@ -142,7 +144,7 @@ func (s *State) countSets(index podIndex) {
 const manyNamespaces = 16
 
 // appendSets appends the sets that the term may match: a superset, found by the label pair that narrows most.
-func (b *bound) appendSets(ids []int32, index podIndex) []int32 {
+func (b *bound) appendSets(ids []int32, index view.PodSets) []int32 {
 	key, values, ok := narrowest(b.selector)
 	if !ok { // nil labelSelector: matches no pod
 		return ids

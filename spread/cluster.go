@@ -32,16 +32,3 @@ type Cluster interface {
 	Node(i int) *v1.Node
 	Pods(i int) iter.Seq[*v1.Pod]
 }
-
-type labelColumns interface {
-	Domains(key string) (ids []int32, domains, have int)
-}
-
-type podSets interface {
-	PodSets(namespace, key, value string, yield func(id int32))
-	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
-}
-
-type nodeClasses interface {
-	Classes(reads []string) (ids, reps []int32, ok bool)
-}

@@ -1,9 +1,12 @@
 package spread
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -75,44 +78,23 @@ func (in *inclusion) exclusions(c Cluster) []uint8 {
 	if in.asks == 0 {
 		return nil
 	}
-	if classes, ok := c.(nodeClasses); ok {
-		if ids, reps, ok := classes.Classes(in.reads(nil)); ok {
-			return in.byClass(c, ids, reps)
-		}
+	classes := view.Classify(c, in.reads(nil), in.exclusion)
+	if classes.Offered() && !slices.ContainsFunc(classes.Answers(), func(b uint8) bool { return b != 0 }) {
+		return nil
 	}
 	var bits []uint8
 	for i := range c.Len() {
-		if node := c.Node(i); node != nil {
-			if b := in.exclusion(node); b != 0 {
-				if bits == nil {
-					bits = make([]uint8, c.Len())
-				}
-				bits[i] = b
+		var b uint8
+		if class := classes.At(i); class != nil {
+			b = *class
+		} else if node := c.Node(i); node != nil {
+			b = in.exclusion(node)
+		}
+		if b != 0 {
+			if bits == nil {
+				bits = make([]uint8, c.Len())
 			}
-		}
-	}
-	return bits
-}
-
-func (in *inclusion) byClass(c Cluster, ids, reps []int32) []uint8 {
-	class := make([]uint8, len(reps))
-	var any uint8
-	for id, rep := range reps {
-		if rep < 0 {
-			continue
-		}
-		if node := c.Node(int(rep)); node != nil {
-			class[id] = in.exclusion(node)
-			any |= class[id]
-		}
-	}
-	if any == 0 {
-		return nil
-	}
-	bits := make([]uint8, c.Len())
-	for i, id := range ids {
-		if id >= 0 {
-			bits[i] = class[id]
+			bits[i] = b
 		}
 	}
 	return bits

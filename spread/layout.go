@@ -1,6 +1,10 @@
 package spread
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/podberth/podberth/internal/view"
+)
 
 // column is where the nodes stand for one constraint.
 type column struct {
@@ -64,30 +68,8 @@ func counted(ids []int32, out []bool, bits []uint8, honours uint8) []int32 {
 
 // labelColumn numbers the values of a node label: the cluster's own numbers if it has them.
 func labelColumn(c Cluster, key string) (col column) {
-	n := c.Len()
-	if columns, ok := c.(labelColumns); ok {
-		col.ids, col.domains, col.have = columns.Domains(key)
-		col.unique = col.domains >= col.have && distinct(col.ids, col.domains) == col.have
-		return col
-	}
-	col.ids = make([]int32, n)
-	numbers := map[string]int32{}
-	for i := range n {
-		col.ids[i] = -1
-		if node := c.Node(i); node != nil {
-			if value, ok := node.Labels[key]; ok {
-				id, known := numbers[value]
-				if !known {
-					id = int32(len(numbers))
-					numbers[value] = id
-				}
-				col.ids[i] = id
-				col.have++
-			}
-		}
-	}
-	col.domains = len(numbers)
-	col.unique = col.domains == col.have
+	col.ids, col.domains, col.have = view.Domains(c, key)
+	col.unique = col.domains >= col.have && distinct(col.ids, col.domains) == col.have
 	return col
 }
 

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // maxSelectors is how many different selectors the constraints of one pod and one action may have: an Effect has one bit
@@ -111,7 +113,7 @@ func (ss *selectors) visit(c Cluster, tally func(mask uint32, slot, n int32)) {
 	if ss.counting == 0 {
 		return
 	}
-	sets, ok := c.(podSets)
+	sets, ok := c.(view.PodSets)
 	if !ok {
 		for i := range c.Len() {
 			if c.Node(i) == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 )
 
 // snapshotOf puts a world into a cluster.Snapshot. Free slots are made by removing nodes.
@@ -43,9 +44,9 @@ func snapshotOf(t testing.TB, w world) *cluster.Snapshot {
 func TestSnapshot(t *testing.T) {
 	if _, ok := any(&cluster.Snapshot{}).(interface {
 		Cluster
-		labelColumns
-		podSets
-		nodeClasses
+		view.PodSets
+		Domains(key string) (ids []int32, domains, have int)
+		Classes(reads []string) (ids, reps []int32, ok bool)
 	}); !ok {
 		t.Fatal("cluster.Snapshot lacks an optional interface")
 	}

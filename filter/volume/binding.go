@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -333,7 +334,7 @@ func (e *Binding) Reads(dst []string) []string {
 func (e *Binding) Count(c Cluster) *BindingState {
 	s := &BindingState{binding: e, cluster: c}
 	if !e.idle() {
-		s.classes = decideClasses(c, e.Reads(nil), e.check)
+		s.classes = view.Classify(c, e.Reads(nil), e.check)
 	}
 	return s
 }

@@ -59,11 +59,11 @@ func TestClassesChangeNothing(t *testing.T) {
 			}
 			switch s := fast.(type) {
 			case *BindingState:
-				if s.classes != nil {
+				if s.classes.Offered() {
 					used++
 				}
 			case *ZoneState:
-				require.Equal(t, len(s.zone.rules) > 0, s.classes != nil)
+				require.Equal(t, len(s.zone.rules) > 0, s.classes.Offered())
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -15,7 +16,7 @@ import (
 type BindingState struct {
 	binding *Binding
 	cluster Cluster
-	classes *byClass // nil: every node is decided when it is asked about
+	classes view.Classes[resources.Verdict]
 }
 
 // Verdict bits of VolumeBinding, beside resources.Unresolvable.
@@ -39,8 +40,8 @@ func (s *BindingState) Name() string { return bindingPlugin }
 // claim finds neither a volume nor a provisioner there, 4 there is no room to provision one, 8 a bound volume does not
 // exist. A free slot is rejected by every rule about nodes. No allocation for up to eight claims.
 func (s *BindingState) Check(i int) resources.Verdict {
-	if s.classes != nil {
-		return s.classes.check(i)
+	if v := s.classes.At(i); v != nil {
+		return *v
 	}
 	if s.binding.idle() {
 		return 0
@@ -51,6 +52,8 @@ func (s *BindingState) Check(i int) resources.Verdict {
 	}
 	return s.binding.check(node)
 }
+
+var noNode v1.Node // a free slot: no name, no labels; never written to
 
 func (e *Binding) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 }
 

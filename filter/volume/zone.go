@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -131,7 +132,7 @@ func (e *Zone) Reads(dst []string) []string {
 func (e *Zone) Count(c Cluster) *ZoneState {
 	s := &ZoneState{zone: e, cluster: c}
 	if len(e.rules) > 0 {
-		s.classes = decideClasses(c, e.Reads(nil), e.check)
+		s.classes = view.Classify(c, e.Reads(nil), e.check)
 	}
 	return s
 }
@@ -140,7 +141,7 @@ func (e *Zone) Count(c Cluster) *ZoneState {
 type ZoneState struct {
 	zone    *Zone
 	cluster Cluster
-	classes *byClass // nil: every node is decided when it is asked about
+	classes view.Classes[resources.Verdict]
 }
 
 // Name returns "VolumeZone".
@@ -152,8 +153,8 @@ func (s *ZoneState) Check(i int) resources.Verdict {
 	if len(s.zone.rules) == 0 {
 		return 0
 	}
-	if s.classes != nil {
-		return s.classes.check(i)
+	if v := s.classes.At(i); v != nil {
+		return *v
 	}
 	if node := s.cluster.Node(i); node != nil {
 		return s.zone.check(node)
