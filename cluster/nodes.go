@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -48,7 +49,7 @@ func (s *Snapshot) UpdateNode(node *v1.Node) error {
 	}
 	order, tree := s.order, s.tree
 	s.change(slot, node)
-	if zoneKey(old) != zoneKey(node) {
+	if view.ZoneKey(old) != view.ZoneKey(node) {
 		order, tree = s.Order(), s.keepTree() // the list of before the change stays in force
 		s.removeFromTree(slot, old)
 		s.placeInTree(slot, node)

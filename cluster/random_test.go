@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/view"
 )
 
 // step makes one random change on the snapshot and the model and compares the change log.
@@ -110,7 +112,7 @@ func (w *world) step(t *testing.T) {
 		anywhere = true
 		if old != nil {
 			require.NoError(t, w.s.UpdateNode(n))
-			if zoneKey(old) != zoneKey(n) {
+			if view.ZoneKey(old) != view.ZoneKey(n) {
 				w.treeRemove(old)
 				w.treeAdd(n)
 			}

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/view"
 )
 
 // world is a snapshot beside a plain model of what it must hold.
@@ -207,7 +208,7 @@ func (w *world) leave(k string) []event {
 }
 
 func (w *world) treeAdd(n *v1.Node) {
-	k := zoneKey(n)
+	k := view.ZoneKey(n)
 	for i := range w.zones {
 		if w.zones[i].key == k {
 			w.zones[i].names = append(w.zones[i].names, n.Name)
@@ -230,7 +231,7 @@ func (w *world) reorder() {
 }
 
 func (w *world) treeRemove(n *v1.Node) {
-	k := zoneKey(n)
+	k := view.ZoneKey(n)
 	i := slices.IndexFunc(w.zones, func(z zoneList) bool { return z.key == k })
 	w.zones[i].names = slices.DeleteFunc(w.zones[i].names, func(s string) bool { return s == n.Name })
 	if len(w.zones[i].names) == 0 {

@@ -16,7 +16,7 @@
 //
 // The package's own predicates are NodeResourcesFit (Fit), NodePorts (Ports), NodeName and NodeDeclaredFeatures
 // (Features); Claims rejects what needs dynamic resource allocation. Beside them stand scheduling gates (Gated,
-// ValidateGatedUpdate), the scan order of nodes (Zones), the size of the search (NumToFind), the joining of PreFilter
+// ValidateGatedUpdate), the scan order of nodes (ScanOrder), the size of the search (NumToFind), the joining of PreFilter
 // answers (PreFilters), the failure message (Message), and the kubelet's admission of pods that name their node
 // (Admission).
 //
@@ -26,7 +26,7 @@
 // A nil list or map is an empty one, and pods and nodes given by pointer are not nil, unless a comment says otherwise.
 //
 // Nothing here writes to its arguments, reads a clock or starts a goroutine. Evaluators are immutable; a State may be read
-// by several goroutines while nothing is applied to it; a Trial, a Histogram and Zones belong to one. The outcome never
+// by several goroutines while nothing is applied to it; a Trial and a Histogram belong to one. The outcome never
 // depends on the order of maps, and the search is sequential: splitting the checks over workers does not change it.
 //
 // Cost: compiling is O(pod), Count O(resources of the pod) for resources and O(nodes) for ports, Check O(resources or

@@ -147,13 +147,9 @@ func ExampleAdmission() {
 }
 
 // The order in which nodes are scanned follows the zones.
-func ExampleZones() {
-	var z filter.Zones
+func ExampleScanOrder() {
 	c := cluster()
-	for i, n := range c.nodes {
-		z.Add(i, n)
-	}
-	for _, i := range z.Order() {
+	for _, i := range filter.ScanOrder(c) {
 		fmt.Print(c.nodes[i].Name, " ")
 	}
 	// Output: a1 b1 c1 a2 b2

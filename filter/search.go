@@ -6,7 +6,7 @@ import "slices"
 // column of verdicts for disjoint parts of the slots (Predicates.First may be called by all of them) and pass a function
 // that reads the column: the outcome is the same.
 type Search struct {
-	// Candidates are the slots to look at in scan order: Zones.Order or ScanOrder, less the nodes that PreFilter plugins
+	// Candidates are the slots to look at in scan order: ScanOrder, less the nodes that PreFilter plugins
 	// took away.
 	Candidates []int
 	// Nodes is the length of the whole scan order; 0 stands for len(Candidates).

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -80,159 +78,19 @@ func TestValidatePercentage(t *testing.T) {
 	require.Len(t, ValidatePercentage(ptr(int32(-1)), path), 1)
 }
 
-func zoned(name string, labels ...string) *v1.Node {
+func inZone(name, zone string) *v1.Node {
 	n := node(name)
-	n.Labels = map[string]string{}
-	for k := 0; k+1 < len(labels); k += 2 {
-		n.Labels[labels[k]] = labels[k+1]
-	}
+	n.Labels = map[string]string{v1.LabelTopologyZone: zone}
 	return n
-}
-
-func inZone(name, zone string) *v1.Node { return zoned(name, v1.LabelTopologyZone, zone) }
-
-// names returns the scan order of z over nodes by name.
-func names(z *Zones, nodes []*v1.Node) string {
-	var out []string
-	for _, i := range z.Order() {
-		out = append(out, nodes[i].Name)
-	}
-	return strings.Join(out, " ")
 }
 
 // The documents' example: six nodes in two zones.
 func TestSixNodesInTwoZones(t *testing.T) {
 	w := newWorld(inZone("1", "z1"), inZone("2", "z1"), inZone("3", "z1"), inZone("4", "z1"), inZone("5", "z2"), inZone("6", "z2"))
 	require.Equal(t, []int{0, 4, 1, 5, 2, 3}, ScanOrder(w))
-	require.Equal(t, []int{0, 4, 1, 5, 2, 3}, Interleave([]string{"a", "a", "a", "a", "b", "b"}))
 	found := Search{Candidates: ScanOrder(w), Next: 5}.Run(nil, nil)
 	require.Equal(t, []int{3, 0, 4, 1, 5, 2}, found.Feasible, "after the last node comes the first")
 	require.Equal(t, 5, found.Next)
-}
-
-func TestZones(t *testing.T) {
-	var z Zones
-	var nodes []*v1.Node
-	add := func(n *v1.Node) {
-		nodes = append(nodes, n)
-		z.Add(len(nodes)-1, n)
-	}
-	for _, n := range []string{"a1", "a2", "a3", "b1", "c1", "c2"} {
-		add(inZone(n, n[:1]))
-	}
-	slot := func(name string) int {
-		return slices.IndexFunc(nodes, func(n *v1.Node) bool { return n.Name == name })
-	}
-	require.Equal(t, "a1 b1 c1 a2 c2 a3", names(&z, nodes))
-	add(inZone("b2", "b"))
-	require.Equal(t, "a1 b1 c1 a2 b2 c2 a3", names(&z, nodes))
-	z.Add(slot("b2"), nodes[slot("b2")])
-	require.Equal(t, 7, z.Len(), "a slot that is there already is left alone")
-	z.Remove(slot("a1"))
-	require.Equal(t, "a2 b1 c1 a3 b2 c2", names(&z, nodes))
-	z.Remove(slot("b1"))
-	z.Remove(slot("b2"))
-	require.Equal(t, "a2 c1 a3 c2", names(&z, nodes))
-	z.Remove(slot("b2"))
-	require.Equal(t, 4, z.Len(), "an unknown slot is ignored")
-	add(inZone("b3", "b"))
-	require.Equal(t, "a2 c1 b3 a3 c2", names(&z, nodes), "a zone that comes back stands last")
-}
-
-func TestZoneKeys(t *testing.T) {
-	nodes := []*v1.Node{
-		zoned("x1", v1.LabelTopologyRegion, "r1", v1.LabelTopologyZone, "z"), zoned("x2", v1.LabelTopologyRegion, "r1", v1.LabelTopologyZone, "z"),
-		zoned("y1", v1.LabelTopologyRegion, "r2", v1.LabelTopologyZone, "z"), zoned("y2", v1.LabelTopologyRegion, "r2", v1.LabelTopologyZone, "z"),
-		zoned("u1"), zoned("u2"), zoned("w1", v1.LabelTopologyRegion, "r1"),
-	}
-	var z Zones
-	for i, n := range nodes {
-		z.Add(i, n)
-	}
-	require.Equal(t, "x1 y1 u1 w1 x2 y2 u2", names(&z, nodes), "no labels are a zone like any other; a region alone is one too")
-
-	beta := zoned("n", v1.LabelFailureDomainBetaZone, "B", v1.LabelTopologyZone, "A")
-	require.Equal(t, ZoneKey(inZone("n", "B")), ZoneKey(beta), "the beta label counts first")
-	require.Equal(t, ZoneKey(zoned("n")), ZoneKey(zoned("n", v1.LabelFailureDomainBetaZone, "", v1.LabelTopologyZone, "A")), "even when empty")
-	require.Equal(t, "r:\x00:z", ZoneKey(zoned("n", v1.LabelTopologyRegion, "r", v1.LabelTopologyZone, "z")))
-}
-
-func TestZoneUpdates(t *testing.T) {
-	for _, eager := range []bool{false, true} {
-		z := Zones{Eager: eager}
-		nodes := []*v1.Node{inZone("a1", "a"), inZone("a2", "a"), inZone("b1", "b")}
-		for i, n := range nodes {
-			z.Update(i, n) // an unknown slot is added
-		}
-		require.Equal(t, "a1 b1 a2", names(&z, nodes))
-		z.Update(0, inZone("a1", "b"))
-		if eager {
-			require.Equal(t, "a2 b1 a1", names(&z, nodes), "shown at once")
-		} else {
-			require.Equal(t, "a1 b1 a2", names(&z, nodes), "shown when a node comes or goes")
-		}
-		z.Update(1, zoned("a2", v1.LabelTopologyZone, "a", "other", "label"))
-		z.Add(3, inZone("c1", "c"))
-		require.Equal(t, "a2 b1 c1 a1", names(&z, append(nodes, inZone("c1", "c"))))
-	}
-}
-
-// The maintained structure equals a slow model under random changes.
-func TestZonesModel(t *testing.T) {
-	for seed := range int64(200) {
-		rng := rand.New(rand.NewSource(seed))
-		z := Zones{Eager: true}
-		var seen []string             // zones in first-seen order
-		members := map[string][]int{} // slots in order of insertion
-		where := map[int]string{}
-		drop := func(i int) {
-			zone := where[i]
-			delete(where, i)
-			members[zone] = slices.DeleteFunc(members[zone], func(s int) bool { return s == i })
-			if len(members[zone]) == 0 {
-				seen = slices.DeleteFunc(seen, func(s string) bool { return s == zone })
-			}
-		}
-		put := func(i int, zone string) {
-			if !slices.Contains(seen, zone) {
-				seen = append(seen, zone)
-			}
-			members[zone], where[i] = append(members[zone], i), zone
-		}
-		for range 60 {
-			i, zone := rng.Intn(12), string(rune('a'+rng.Intn(4)))
-			n := inZone(fmt.Sprint(i), zone)
-			switch _, there := where[i]; rng.Intn(3) {
-			case 0:
-				z.Add(i, n)
-				if !there {
-					put(i, zone)
-				}
-			case 1:
-				z.Remove(i)
-				if there {
-					drop(i)
-				}
-			case 2:
-				z.Update(i, n)
-				if there && where[i] != zone {
-					drop(i)
-				}
-				if _, still := where[i]; !still {
-					put(i, zone)
-				}
-			}
-			var want []int
-			for k := 0; len(want) < len(where); k++ {
-				for _, zone := range seen {
-					if k < len(members[zone]) {
-						want = append(want, members[zone][k])
-					}
-				}
-			}
-			require.Equal(t, want, append([]int(nil), z.Order()...))
-		}
-	}
 }
 
 // fixed is a predicate with given verdicts.

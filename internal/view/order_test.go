@@ -1,0 +1,77 @@
+package view
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestZoneKey(t *testing.T) {
+	const beta, betaRegion = v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion
+	for _, c := range []struct {
+		name   string
+		labels map[string]string
+		want   string
+	}{
+		{"no labels", nil, ""},
+		{"zone", map[string]string{v1.LabelTopologyZone: "z"}, ":\x00:z"},
+		{"region", map[string]string{v1.LabelTopologyRegion: "r"}, "r:\x00:"},
+		{"region and zone", map[string]string{v1.LabelTopologyRegion: "r", v1.LabelTopologyZone: "z"}, "r:\x00:z"},
+		{"beta labels count first", map[string]string{beta: "b", v1.LabelTopologyZone: "z", betaRegion: "c", v1.LabelTopologyRegion: "r"}, "c:\x00:b"},
+		{"an empty beta label counts too", map[string]string{beta: "", v1.LabelTopologyZone: "z"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, ZoneKey(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}}))
+		})
+	}
+}
+
+// Zones equals a slow model under random changes, and a clone keeps what it had.
+func TestZones(t *testing.T) {
+	var none Zones
+	require.Equal(t, []int32{}, none.Order())
+	for seed := range int64(200) {
+		rng := rand.New(rand.NewSource(seed))
+		var z, kept Zones
+		var keptOrder []int32
+		var seen []string               // zones in the order in which they were first seen
+		members := map[string][]int32{} // slots in the order in which they were added
+		where := map[int]string{}
+		for range 60 {
+			slot, key := rng.Intn(12), string(rune('a'+rng.Intn(4)))
+			if at, there := where[slot]; there {
+				z.Remove(slot, at)
+				delete(where, slot)
+				members[at] = slices.DeleteFunc(members[at], func(s int32) bool { return int(s) == slot })
+				if len(members[at]) == 0 {
+					seen = slices.DeleteFunc(seen, func(s string) bool { return s == at })
+				}
+			} else {
+				z.Add(slot, key)
+				if !slices.Contains(seen, key) {
+					seen = append(seen, key)
+				}
+				members[key], where[slot] = append(members[key], int32(slot)), key
+			}
+			want := []int32{}
+			for round := 0; len(want) < len(where); round++ {
+				for _, key := range seen {
+					if round < len(members[key]) {
+						want = append(want, members[key][round])
+					}
+				}
+			}
+			require.Equal(t, want, z.Order())
+			if keptOrder != nil {
+				require.Equal(t, keptOrder, kept.Order())
+			}
+			if rng.Intn(10) == 0 {
+				kept, keptOrder = z.Clone(), want
+			}
+		}
+	}
+}
