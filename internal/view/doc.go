@@ -1,4 +1,5 @@
-// Package view finds the optional interfaces of a cluster and has a fallback for each of them.
+// Package view finds the optional interfaces of a cluster and has a fallback for each of them. It also holds the scan order
+// of nodes (ScanOrder, Zones) and the zone key.
 //
 //	verdicts := view.Classify(cluster, reads, decide) // one decision for each class of equal nodes
 //	ids, domains, have := view.Domains(cluster, key)  // the numbered values of a node label

@@ -1,5 +1,3 @@
-// Package view reads a cluster in the ways that several packages share: the scan order of its nodes and the optional
-// interfaces that a cluster may offer.
 package view
 
 import (
@@ -96,12 +94,6 @@ func (z *Zones) Order() []int32 {
 		lists = more
 	}
 	return order
-}
-
-// Nodes is a cluster as far as the scan order looks at it. Node returns nil for a free slot.
-type Nodes interface {
-	Len() int
-	Node(i int) *v1.Node
 }
 
 // ScanOrder returns the slots of all nodes in scan order, as if the nodes had come in the order of their slots. O(slots).
