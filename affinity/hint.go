@@ -2,6 +2,8 @@ package affinity
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // WouldHelp is the queueing hint of node affinity: whether the event could make a pod schedulable that node affinity
@@ -101,7 +103,7 @@ func (e *PodEvaluator) WouldHelpPod(known Namespaces, old, new *v1.Pod) (bool, e
 	if old != nil && new != nil && new.UID == e.pod.UID {
 		return true, nil
 	}
-	if pod.Spec.NodeName == "" && pod.Status.NominatedNodeName == "" {
+	if !podinfo.Placed(pod) {
 		return false, nil
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -124,7 +125,7 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 			room[slot]++
 		}
 		if elsewhere || s.index.size()+len(out) == known { // the key was there
-			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), pod.Namespace+"/"+pod.Name))
+			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), podinfo.Name(pod)))
 		}
 	}
 	if len(errs) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -14,9 +15,7 @@ import (
 const orphan int32 = -2
 
 // Finished reports whether a pod has ended (phase Succeeded or Failed): it holds nothing on its node any more.
-func Finished(pod *v1.Pod) bool {
-	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
-}
+func Finished(pod *v1.Pod) bool { return podinfo.Finished(pod) }
 
 // Assume puts a pod on a slot, whatever its spec.nodeName says: a decision not yet seen by the API server, or a what-if.
 // Forget takes it back; an Update with the bound pod makes it definite. An error says that the slot has no node, that the pod
@@ -147,10 +146,8 @@ func (s *Snapshot) Orphans() []*v1.Pod {
 	return slices.AppendSeq(make([]*v1.Pod, 0, s.orphans.n), s.orphans.all())
 }
 
-func orphanName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
-
 func (s *Snapshot) addOrphan(pod *v1.Pod) {
-	s.orphans.put(s.own, pod.Spec.NodeName, orphanName(pod), pod)
+	s.orphans.put(s.own, pod.Spec.NodeName, podinfo.Name(pod), pod)
 	s.index.put(s.own, keyOf(pod), orphan)
 	if s.recording {
 		s.record(undo{kind: undoFunc, call: func() { s.removeOrphan(pod) }})
@@ -158,7 +155,7 @@ func (s *Snapshot) addOrphan(pod *v1.Pod) {
 }
 
 func (s *Snapshot) removeOrphan(pod *v1.Pod) {
-	s.orphans.remove(s.own, pod.Spec.NodeName, orphanName(pod))
+	s.orphans.remove(s.own, pod.Spec.NodeName, podinfo.Name(pod))
 	s.index.delete(s.own, keyOf(pod))
 	if s.recording {
 		s.record(undo{kind: undoFunc, call: func() { s.addOrphan(pod) }})
@@ -167,7 +164,7 @@ func (s *Snapshot) removeOrphan(pod *v1.Pod) {
 
 // findOrphan returns the orphan of the pod's namespace and name.
 func (s *Snapshot) findOrphan(pod *v1.Pod) *v1.Pod {
-	if p, ok := s.orphans.get(pod.Spec.NodeName, orphanName(pod)); ok {
+	if p, ok := s.orphans.get(pod.Spec.NodeName, podinfo.Name(pod)); ok {
 		return p
 	}
 	for p := range s.orphans.all() {

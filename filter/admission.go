@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -77,7 +78,7 @@ func (a Admission) Failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []Adm
 	if !PortsFree(pod, running) {
 		fail("NodePorts", portsText)
 	}
-	if a.ToleratesNoExecute != nil && !static(pod) && !a.ToleratesNoExecute(pod, node) {
+	if a.ToleratesNoExecute != nil && !podinfo.Static(pod) && !a.ToleratesNoExecute(pod, node) {
 		fail("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 	}
 	return out
@@ -120,10 +121,4 @@ func notOffered(pod *v1.Pod, node *v1.Node) []string {
 		}
 	})
 	return out
-}
-
-// static reports whether the pod comes from the node's own manifests rather than from the API server.
-func static(pod *v1.Pod) bool {
-	source, ok := pod.Annotations["kubernetes.io/config.source"]
-	return ok && source != "api"
 }

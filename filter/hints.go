@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -28,7 +29,7 @@ func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
 	if before, after, ok := event[v1.Pod](old, new); ok {
 		switch {
 		case after == nil:
-			return placed(before), nil
+			return podinfo.Placed(before), nil
 		case before == nil:
 			return false, nil
 		case after.UID == pod.UID:
@@ -104,7 +105,7 @@ func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 // Any other type is an error, which a queue treats as yes.
 func PortsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[v1.Pod](old, new); ok {
-		return after == nil && placed(before) && CompilePorts(pod).Effect(before) != 0, nil
+		return after == nil && podinfo.Placed(before) && CompilePorts(pod).Effect(before) != 0, nil
 	}
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -150,8 +151,6 @@ func GatesWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 }
 
 // placed reports whether the pod has a node or a nominated one.
-func placed(p *v1.Pod) bool { return p.Spec.NodeName != "" || p.Status.NominatedNodeName != "" }
-
 // event returns both objects of an event about a T, nil for one that is absent; false when it is about something else.
 func event[T any](old, new any) (before, after *T, ok bool) {
 	before, wasT := old.(*T)

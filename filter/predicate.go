@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -139,7 +140,7 @@ func (e *PluginError) Error() string {
 func Nominated(pod *v1.Pod, nominated []*v1.Pod) []*v1.Pod {
 	var out []*v1.Pod
 	for _, q := range nominated {
-		if q.UID != pod.UID && priority(q) >= priority(pod) {
+		if q.UID != pod.UID && podinfo.Priority(q) >= podinfo.Priority(pod) {
 			out = append(out, q)
 		}
 	}
@@ -216,12 +217,5 @@ var (
 		"VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures",
 	}
 )
-
-func priority(p *v1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
-}
 
 func quote(s string) string { return `"` + s + `"` }

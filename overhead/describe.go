@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -46,7 +47,7 @@ func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.
 	rows := [][]string{{"Namespace", "Name", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"},
 		{"---------", "----", "------------", "----------", "---------------", "-------------", "---"}}
 	for _, pod := range pods {
-		if pod == nil || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+		if pod == nil || podinfo.Finished(pod) {
 			continue
 		}
 		requests, limits := Requests(pod, Options{}), Limits(pod, Options{})

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -28,10 +29,6 @@ const (
 // server, or with the priority of the class.
 const (
 	nodeCriticalClass = "system-node-critical"
-	criticalPriority  = int32(2000000000)
-	sourceAnnotation  = "kubernetes.io/config.source"
-	mirrorAnnotation  = "kubernetes.io/config.mirror"
-	apiSource         = "api"
 )
 
 // OOMScoreAdj returns the oom_score_adj that the kubelet gives a container of the pod on a machine with that much memory:
@@ -81,9 +78,7 @@ func nodeCritical(pod *v1.Pod) bool {
 	if pod.Spec.PriorityClassName != nodeCriticalClass {
 		return false
 	}
-	source, hasSource := pod.Annotations[sourceAnnotation]
-	_, mirror := pod.Annotations[mirrorAnnotation]
-	return hasSource && source != apiSource || mirror || pod.Spec.Priority != nil && *pod.Spec.Priority >= criticalPriority
+	return podinfo.Static(pod) || podinfo.Mirror(pod) || podinfo.Critical(pod)
 }
 
 // burstable returns 1000 - 1000*memory/capacity, truncated, and at least 0.

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -54,7 +55,7 @@ func QuotaUsage(pod *v1.Pod, now time.Time) v1.ResourceList {
 }
 
 func charged(pod *v1.Pod, now time.Time) bool {
-	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+	if podinfo.Finished(pod) {
 		return false
 	}
 	if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Violation is a running pod that would not be allowed where it is if it came now.
@@ -43,7 +44,7 @@ func (p *Plan) Violations() []Violation {
 				kept[string(k.b)] = e
 			}
 			if r := e.without(pod, i); len(r) > 0 {
-				out = append(out, Violation{pod.Namespace + "/" + pod.Name, p.cluster.Node(i).Name, r})
+				out = append(out, Violation{podinfo.Name(pod), p.cluster.Node(i).Name, r})
 			}
 		}
 	}

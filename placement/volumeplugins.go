@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // This file has the plugins about volumes. A pod without volumes of its own skips them all at once. Their field Volumes is
@@ -57,7 +58,7 @@ func (s restricted) Numbers(i int) []string {
 			what = "claim " + h.Claim
 		}
 		if h.Pod != nil {
-			who = h.Pod.Namespace + "/" + h.Pod.Name
+			who = podinfo.Name(h.Pod)
 		}
 		out = append(out, what+" is used by "+who)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Storage is optional for a Cluster: the storage objects that the volume plugins read. A cluster.Snapshot need not have it,
@@ -114,7 +115,7 @@ func identified(pod *v1.Pod) *v1.Pod {
 		return pod
 	}
 	p := *pod
-	p.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	p.UID = types.UID(podinfo.Name(pod))
 	return &p
 }
 

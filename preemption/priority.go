@@ -8,6 +8,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Bounds of priorities and the classes that every cluster has.
@@ -15,7 +17,7 @@ const (
 	// MaxUserPriority is the largest value of a PriorityClass that is not built in. There is no lower bound.
 	MaxUserPriority int32 = 1000000000
 	// CriticalPriority is the priority from which a pod is critical.
-	CriticalPriority int32 = 2 * MaxUserPriority
+	CriticalPriority = podinfo.SystemCritical
 
 	SystemClusterCritical = "system-cluster-critical"
 	SystemNodeCritical    = "system-node-critical"
@@ -24,15 +26,10 @@ const (
 
 // Priority returns the pod's effective priority: spec.priority, 0 without one. Nothing else counts, neither class, quality
 // of service nor owner. Rule: API field spec.priority.
-func Priority(pod *v1.Pod) int32 {
-	if pod == nil || pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
-}
+func Priority(pod *v1.Pod) int32 { return podinfo.Priority(pod) }
 
 // Critical reports whether the pod's priority is CriticalPriority or more.
-func Critical(pod *v1.Pod) bool { return Priority(pod) >= CriticalPriority }
+func Critical(pod *v1.Pod) bool { return podinfo.Critical(pod) }
 
 // SystemPriorityClasses returns new objects of the two classes that the API server creates when it starts:
 // system-node-critical (2000001000) and system-cluster-critical (2000000000). Admission treats them as any other class: give

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Pop takes the next pod for an attempt: the head of active or, when nothing is active, the head of backoff, however long
@@ -203,7 +205,7 @@ func podName(pod *v1.Pod) string {
 	if pod.Namespace == "" {
 		return pod.Name
 	}
-	return pod.Namespace + "/" + pod.Name
+	return podinfo.Name(pod)
 }
 
 // Activate sends pods to active at once, however long they would rest: waiting pods unless a gate refuses, backing off

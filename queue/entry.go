@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Place is where a pod is.
@@ -104,13 +106,6 @@ func PriorityLess(a, b *Entry) bool {
 	return a.Timestamp.Before(b.Timestamp)
 }
 
-func priorityOf(pod *v1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
-}
-
 func keyOf(pod *v1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 }
@@ -120,7 +115,7 @@ func flightKey(pod *v1.Pod) types.UID {
 	if pod.UID != "" {
 		return pod.UID
 	}
-	return types.UID(pod.Namespace + "/" + pod.Name)
+	return types.UID(podinfo.Name(pod))
 }
 
 // entryHeap is a binary heap of entries that know their place in it (container/heap).

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Move tells the queue that something happened in the cluster. Of the waiting pods it looks only at those that wait for
@@ -185,5 +187,5 @@ func (q *Queue) updateWaiting(e *Entry, old, new *v1.Pod, events []Event, now ti
 // PriorityAtMost returns a PreCheck that allows pods of at most that priority. When a pending pod with a nomination is
 // deleted, or its nomination changes, the room it held is free for them: Move it as AssignedPodDelete with this check.
 func PriorityAtMost(priority int32) func(*v1.Pod) bool {
-	return func(pod *v1.Pod) bool { return priorityOf(pod) <= priority }
+	return func(pod *v1.Pod) bool { return podinfo.Priority(pod) <= priority }
 }

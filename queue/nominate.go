@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Nomination says which node a pod intends to use: Node if Override (empty: none any more), otherwise what the pod's
@@ -105,7 +107,7 @@ func (n *Nominator) For(node string) []*v1.Pod { return slices.Clone(n.byNode[no
 func Counted(pods []*v1.Pod, pod *v1.Pod) []*v1.Pod {
 	var counted []*v1.Pod
 	for _, p := range pods {
-		if priorityOf(p) >= priorityOf(pod) && flightKey(p) != flightKey(pod) {
+		if podinfo.Priority(p) >= podinfo.Priority(pod) && flightKey(p) != flightKey(pod) {
 			counted = append(counted, p)
 		}
 	}

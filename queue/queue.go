@@ -9,6 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Queue holds the pending pods. Make one with New. It is not safe for concurrent use, not even for reading beside a
@@ -177,7 +179,7 @@ func (c cause) move(e *Entry, from, to Place) Move {
 // setPod gives the entry a (new) version of its pod. It is not enlisted.
 func (q *Queue) setPod(e *Entry, pod *v1.Pod) {
 	e.Pod = pod
-	e.priority = priorityOf(pod)
+	e.priority = podinfo.Priority(pod)
 	if name := schedulerName(pod); e.profile == nil || e.profile.name != name {
 		e.profile = q.profileOf(name)
 	}

@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // FindingKind says what CheckGroup found.
@@ -59,9 +61,9 @@ func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 	first := pods[0]
 	report(MixedConstraints, -1, having(pods, func(p *v1.Pod) bool {
 		return !equalConstraints(p.Spec.TopologySpreadConstraints, first.Spec.TopologySpreadConstraints)
-	}), "constraints differ from those of %s", podName(first))
+	}), "constraints differ from those of %s", podinfo.Name(first))
 	report(MixedNamespaces, -1, having(pods, func(p *v1.Pod) bool { return p.Namespace != first.Namespace }),
-		"only pods of namespace %s count for %s", first.Namespace, podName(first))
+		"only pods of namespace %s count for %s", first.Namespace, podinfo.Name(first))
 	longest := 0
 	for _, p := range pods {
 		longest = max(longest, len(p.Spec.TopologySpreadConstraints))
@@ -86,12 +88,10 @@ func having(pods []*v1.Pod, f func(*v1.Pod) bool) []*v1.Pod {
 	return out
 }
 
-func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
-
 func podNames(pods []*v1.Pod) []string {
 	out := make([]string, len(pods))
 	for i, p := range pods {
-		out[i] = podName(p)
+		out[i] = podinfo.Name(p)
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func checkNodes(pod *v1.Pod, c Cluster) (out []Finding) {
 			}
 		}
 		if len(nodes) > 0 {
-			out = append(out, Finding{Kind: NodesWithoutKey, Constraint: i, Pods: []string{podName(pod)}, Nodes: nodes,
+			out = append(out, Finding{Kind: NodesWithoutKey, Constraint: i, Pods: []string{podinfo.Name(pod)}, Nodes: nodes,
 				Message: fmt.Sprintf("nodes without label %s: %s", key, strings.Join(nodes, ", "))})
 		}
 	}
@@ -161,7 +161,7 @@ func checkNodes(pod *v1.Pod, c Cluster) (out []Finding) {
 	}
 	for _, r := range h.Count(c).Report() {
 		if r.TooFew {
-			out = append(out, Finding{Kind: TooFewDomains, Constraint: r.Constraint, Pods: []string{podName(pod)},
+			out = append(out, Finding{Kind: TooFewDomains, Constraint: r.Constraint, Pods: []string{podinfo.Name(pod)},
 				Message: fmt.Sprintf("%d domains of %s, fewer than minDomains %d: no domain takes more than %d matching pods", len(r.Domains), r.Key, r.MinDomains, r.MaxSkew)})
 		}
 	}

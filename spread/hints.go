@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // WouldHelp is the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this package
@@ -46,8 +48,7 @@ func (h *Hard) podEvent(old, new *v1.Pod) bool {
 		about = old
 	}
 	itself := about.UID == h.pod.UID
-	placed := about.Spec.NodeName != "" || about.Status.NominatedNodeName != ""
-	if !itself && (!placed || about.Namespace != h.pod.Namespace) {
+	if !itself && (!podinfo.Placed(about) || about.Namespace != h.pod.Namespace) {
 		return false
 	}
 	if old == nil || new == nil {

@@ -2,6 +2,8 @@ package taints
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // What the kubelet says of a pod that KubeletAdmits refuses: status.reason and status.message.
@@ -14,7 +16,7 @@ const (
 // tolerated. Other effects do not matter, and static pods, whose annotation kubernetes.io/config.source names another
 // source than "api", are always admitted.
 func KubeletAdmits(pod *v1.Pod, node *v1.Node, o Options) bool {
-	if source, ok := pod.Annotations["kubernetes.io/config.source"]; ok && source != "api" {
+	if podinfo.Static(pod) {
 		return true
 	}
 	return Compile(pod.Spec.Tolerations, o).ToleratesNoExecute(node.Spec.Taints)

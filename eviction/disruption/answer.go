@@ -6,6 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // StatusObject returns the metav1.Status that a client sees.
@@ -139,7 +141,7 @@ func (d *Decision) Steps(pod *v1.Pod) []Step {
 	}
 	g := time.Duration(d.GraceSeconds) * time.Second
 	return []Step{
-		{0, 0, "API server", "sets the deletion timestamp of pod " + pod.Namespace + "/" + pod.Name + " and its grace period"},
+		{0, 0, "API server", "sets the deletion timestamp of pod " + podinfo.Name(pod) + " and its grace period"},
 		{0, g, "kubelet", "notices that the pod terminates and shuts it down gracefully"},
 		{0, g, "control plane", "removes the pod from Endpoints and EndpointSlices"},
 		{g, g, "kubelet", "kills what still runs, the grace period being over"},

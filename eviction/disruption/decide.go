@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Texts of the Eviction API.
@@ -182,7 +184,7 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 
 func bypasses(pod *v1.Pod) string {
 	switch {
-	case pod.Status.Phase == v1.PodSucceeded, pod.Status.Phase == v1.PodFailed, pod.Status.Phase == v1.PodPending:
+	case podinfo.Finished(pod), pod.Status.Phase == v1.PodPending:
 		return string(pod.Status.Phase)
 	case pod.DeletionTimestamp != nil:
 		return "Terminating"
@@ -216,7 +218,7 @@ func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 			own = min(own, *o.GracePeriodSeconds)
 		}
 		return own
-	case pod.Spec.NodeName == "", pod.Status.Phase == v1.PodSucceeded, pod.Status.Phase == v1.PodFailed:
+	case pod.Spec.NodeName == "", podinfo.Finished(pod):
 		return 0
 	case o.GracePeriodSeconds != nil:
 		return *o.GracePeriodSeconds

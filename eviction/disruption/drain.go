@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // DrainOptions are the flags of kubectl drain; the zero value is its default.
@@ -52,8 +54,6 @@ const (
 	unmanagedDeleted = "deleting Pods that declare no controller"
 )
 
-const mirrorAnnotation = v1.MirrorPodAnnotationKey
-
 // Treat tells what a drain does with one pod of the node, and the text that kubectl prints: the reason of a refusal, or
 // the warning of the others. A pod that leaves has the warning of the last rule or none: kubectl forgets those of local
 // storage and of a DaemonSet that is gone. The rules in their order, the first that does not let the pod leave decides:
@@ -69,7 +69,7 @@ func Treat(pod *v1.Pod, o DrainOptions, now time.Time) (t Treatment, reason stri
 	if o.SkipWaitForDelete > 0 && pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > o.SkipWaitForDelete {
 		return Skip, ""
 	}
-	finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+	finished := podinfo.Finished(pod)
 	owner := metav1.GetControllerOf(pod)
 	if owner != nil && owner.Kind == "DaemonSet" && owner.APIVersion == "apps/v1" && !finished {
 		switch {
@@ -83,7 +83,7 @@ func Treat(pod *v1.Pod, o DrainOptions, now time.Time) (t Treatment, reason stri
 			return Skip, daemonSetSkipped
 		}
 	}
-	if _, mirror := pod.Annotations[mirrorAnnotation]; mirror {
+	if podinfo.Mirror(pod) {
 		return Skip, ""
 	}
 	if hasEmptyDir(pod) && !finished && !o.DeleteEmptyDirData {
@@ -151,7 +151,7 @@ func grouped(pods []Treated, is func(Treated) bool) (lines []string) {
 		if byReason[t.Reason] == nil {
 			reasons = append(reasons, t.Reason)
 		}
-		byReason[t.Reason] = append(byReason[t.Reason], t.Pod.Namespace+"/"+t.Pod.Name)
+		byReason[t.Reason] = append(byReason[t.Reason], podinfo.Name(t.Pod))
 	}
 	for _, r := range reasons {
 		lines = append(lines, r+": "+strings.Join(byReason[r], ", "))

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // PlanInput is what Plan looks at.
@@ -201,14 +203,7 @@ func leaveOrder(a, b *v1.Pod) int {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(priority(a), priority(b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-}
-
-func priority(p *v1.Pod) int32 {
-	if p.Spec.Priority == nil {
-		return 0
-	}
-	return *p.Spec.Priority
+	return cmp.Or(cmp.Compare(podinfo.Priority(a), podinfo.Priority(b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
 // sync brings the statuses up to date.
@@ -258,8 +253,7 @@ func (p *planner) replace(w *Wave) {
 	p.sync()
 	for i := range w.Evictions {
 		e := &w.Evictions[i]
-		phase := e.Pod.Status.Phase
-		if metav1.GetControllerOf(e.Pod) == nil || phase == v1.PodSucceeded || phase == v1.PodFailed || e.Pod.DeletionTimestamp != nil {
+		if metav1.GetControllerOf(e.Pod) == nil || podinfo.Finished(e.Pod) || e.Pod.DeletionTimestamp != nil {
 			continue
 		}
 		e.Replaced = true

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // DeletionTimeout is how long an evicted pod counts as disrupted while it is not deleted.
@@ -236,7 +238,7 @@ func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, no
 // StaleTarget reports whether the disruption controller takes a pod's DisruptionTarget condition back: it is True for 2
 // minutes, for another reason than a termination by the kubelet, and the pod has not ended and is not being deleted.
 func StaleTarget(pod *v1.Pod, now time.Time) bool {
-	if pod.DeletionTimestamp != nil || pod.Status.Phase == v1.PodFailed || pod.Status.Phase == v1.PodSucceeded {
+	if pod.DeletionTimestamp != nil || podinfo.Finished(pod) {
 		return false
 	}
 	for i := range pod.Status.Conditions {

@@ -6,28 +6,20 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// criticalPriority is the priority of system-cluster-critical, from which on pods are critical.
-const criticalPriority = int32(2000000000)
-
-// Annotations of pods that do not come from the API server.
-const (
-	sourceAnnotation = "kubernetes.io/config.source"
-	mirrorAnnotation = v1.MirrorPodAnnotationKey
-	apiSource        = "api"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Exempt returns why the kubelet never evicts the pod: "static pod", "mirror pod" or "critical priority" (2000000000 or
 // more); empty when it may. Class names and DaemonSets do not matter.
 func Exempt(pod *v1.Pod) string {
-	if source, ok := pod.Annotations[sourceAnnotation]; ok && source != apiSource {
+	if podinfo.Static(pod) {
 		return "static pod"
 	}
-	if _, ok := pod.Annotations[mirrorAnnotation]; ok {
+	if podinfo.Mirror(pod) {
 		return "mirror pod"
 	}
-	if pod.Spec.Priority != nil && *pod.Spec.Priority >= criticalPriority {
+	if podinfo.Critical(pod) {
 		return "critical priority"
 	}
 	return ""
@@ -35,8 +27,7 @@ func Exempt(pod *v1.Pod) string {
 
 // Active reports whether the pod counts on its node: it has not ended, or is still being terminated.
 func Active(pod *v1.Pod) bool {
-	ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
-	return !ended || pod.DeletionTimestamp != nil
+	return !podinfo.Finished(pod) || pod.DeletionTimestamp != nil
 }
 
 // Ranked is a pod in its place of an eviction ranking.
@@ -70,10 +61,7 @@ func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Op
 		if pod == nil || !Active(pod) {
 			continue
 		}
-		r := Ranked{Pod: pod, Exempt: Exempt(pod)}
-		if pod.Spec.Priority != nil {
-			r.Priority = *pod.Spec.Priority
-		}
+		r := Ranked{Pod: pod, Exempt: Exempt(pod), Priority: podinfo.Priority(pod)}
 		var subtract int64
 		switch {
 		case s.memory():

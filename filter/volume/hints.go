@@ -8,6 +8,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // RestrictionsWouldHelp is the queueing hint of VolumeRestrictions: whether an event could make a pod schedulable that the
@@ -47,7 +49,7 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return after != nil && (before == nil || limitGrew(before, after)), nil
 	}
 	if before, after, ok := event[v1.Pod](old, new); ok {
-		return after == nil && placed(before) && attaches(before), nil
+		return after == nil && podinfo.Placed(before) && attaches(before), nil
 	}
 	if _, after, ok := event[v1.PersistentVolumeClaim](old, new); ok {
 		return after != nil && usesClaim(pod, after), nil
@@ -170,8 +172,6 @@ func more(before, after *resource.Quantity) bool {
 	a := *after // a copy: Cmp may rewrite what it is called on
 	return a.Cmp(*before) > 0
 }
-
-func placed(p *v1.Pod) bool { return p.Spec.NodeName != "" || p.Status.NominatedNodeName != "" }
 
 // usesClaim reports whether the claim is one of the pod's, ephemeral ones included.
 func usesClaim(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {

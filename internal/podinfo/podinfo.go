@@ -1,0 +1,45 @@
+// Package podinfo answers small questions about one pod that several packages ask. Each answer reads only the pod's own
+// fields. No function writes to its argument, and all cost O(1). The pod must not be nil unless a comment allows it.
+package podinfo
+
+import v1 "k8s.io/api/core/v1"
+
+// SystemCritical is the priority of the class system-cluster-critical. A pod with this priority or a higher one is
+// critical.
+const SystemCritical int32 = 2000000000
+
+// Priority returns spec.priority. A nil pod and a pod without priority have priority 0.
+func Priority(pod *v1.Pod) int32 {
+	if pod == nil || pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+// Critical reports whether the pod's priority is SystemCritical or higher.
+func Critical(pod *v1.Pod) bool { return Priority(pod) >= SystemCritical }
+
+// Name returns namespace/name.
+func Name(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// Finished reports whether the pod's phase is Succeeded or Failed.
+func Finished(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
+
+// Placed reports whether the pod has a node or is nominated to one.
+func Placed(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || pod.Status.NominatedNodeName != "" }
+
+// Static reports whether the kubelet read the pod from a source other than the API server: the annotation
+// kubernetes.io/config.source is present and its value is not "api".
+func Static(pod *v1.Pod) bool {
+	source, ok := pod.Annotations["kubernetes.io/config.source"]
+	return ok && source != "api"
+}
+
+// Mirror reports whether the pod is the API server's copy of a static pod: the annotation kubernetes.io/config.mirror is
+// present, with any value.
+func Mirror(pod *v1.Pod) bool {
+	_, ok := pod.Annotations[v1.MirrorPodAnnotationKey]
+	return ok
+}
