@@ -200,7 +200,7 @@ func (d *dryRun) split() {
 	if d.budgets == nil {
 		return
 	}
-	d.ledger.Reset()
+	d.ledger.Undo(0)
 	for k := range d.units {
 		d.draw(k)
 	}
@@ -212,7 +212,7 @@ func (d *dryRun) draw(k int) {
 	u.violating = false
 	for m := u.from; m < u.to; m++ {
 		p := d.members[m].Pod
-		violates := d.ledger.TakeMatched(d.matching(p), p.Name)
+		violates := d.ledger.Take(d.matching(p), p.Name)
 		d.members[m].violates = violates
 		u.violating = u.violating || violates
 	}

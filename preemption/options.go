@@ -37,7 +37,7 @@ func (d *dryRun) bounded(i int) outcome {
 func (d *dryRun) affordable(i int, ascending bool) bool {
 	w := d.r.WhatIf
 	w.Reset()
-	d.ledger.Reset()
+	d.ledger.Undo(0)
 	for n := range d.units {
 		k := n
 		if ascending {

@@ -23,7 +23,7 @@ func (w *cluster) orders() [][]*v1.Pod {
 	var found, lost []*v1.Pod
 	for _, p := range w.list() {
 		if owner := metav1.GetControllerOf(p); owner != nil {
-			if _, _, err := w.work.Scale(p, *owner); err != nil {
+			if _, _, err := w.work(p, *owner); err != nil {
 				lost = append(lost, p)
 				continue
 			}
@@ -43,7 +43,7 @@ func (w *cluster) sync(b belief, now time.Time) (out []belief) {
 	budget := *w.pdb
 	budget.Status = b.status
 	for _, pods := range w.orders() {
-		x := disruption.Sync(&budget, pods, w.work.Scale, now)
+		x := disruption.Sync(&budget, pods, w.work, now)
 		next := belief{x.Status, b.recheck}
 		if !x.Recheck.IsZero() && (next.recheck.IsZero() || x.Recheck.Before(next.recheck)) {
 			next.recheck = x.Recheck

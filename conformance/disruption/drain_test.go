@@ -108,13 +108,12 @@ func TestDrain(t *testing.T) {
 		for _, p := range list.Pods() {
 			want = append(want, p.Namespace+"/"+p.Name)
 		}
-		for _, x := range got.Pods {
-			if x.Treatment == disruption.Leave {
-				mine = append(mine, x.Pod.Namespace+"/"+x.Pod.Name)
-				s.Count("goes")
-			} else {
-				s.Count("stays")
-			}
+		for _, x := range got.Leaving {
+			mine = append(mine, x.Pod.Namespace+"/"+x.Pod.Name)
+			s.Count("goes")
+		}
+		for range got.Skipped {
+			s.Count("stays")
 		}
 		if fmt.Sprint(want) != fmt.Sprint(mine) {
 			return fmt.Errorf("to delete: real %v, podberth %v", want, mine)

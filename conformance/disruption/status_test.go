@@ -61,7 +61,7 @@ type cluster struct {
 	client  *fake.Clientset
 	pods    map[string]*v1.Pod
 	pdb     *policyv1.PodDisruptionBudget
-	work    *disruption.Workloads
+	work    disruption.Scale
 	beliefs []belief // never empty
 }
 
@@ -174,7 +174,7 @@ func (w *cluster) workloads(scales *scalefake.FakeScaleClient) error {
 	w.client.Resources = []*metav1.APIResourceList{{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{{Name: "foos", Kind: "Foo", Group: "example.com", Version: "v1"}, {Name: "foos/scale", Kind: "Scale", Group: "autoscaling", Version: "v1"}}},
 		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{{Name: "daemonsets", Kind: "DaemonSet", Group: "apps", Version: "v1"}}}}
 	list = append(list, disruption.Workload{APIVersion: "example.com/v1", Kind: "Foo", Namespace: "n", Name: "another", UID: "another", Replicas: replicas()}) // the kind is there
-	w.work = disruption.NewWorkloads(list)
+	w.work = disruption.NewScale(list)
 	return failed
 }
 

@@ -264,8 +264,8 @@ func (c *request) answered(d disruption.Decision, got answer) error {
 	if got.retryAfter != header {
 		return fmt.Errorf("Retry-After: real %q, podberth %q", got.retryAfter, header)
 	}
-	if a, b := disruption.Classify(&real), disruption.Classify(&mine); a != b {
-		return fmt.Errorf("class: real %d, podberth %d", a, b)
+	if a, b := disruption.BudgetRefuses(&real), disruption.BudgetRefuses(&mine); a != b {
+		return fmt.Errorf("a budget refuses: real %v, podberth %v", a, b)
 	}
 	return nil
 }
@@ -359,9 +359,9 @@ func (c *request) count(d disruption.Decision) {
 	if d.DryRun {
 		c.Count("dry run")
 	}
-	if d.Charged != nil {
+	if len(d.Charges) > 0 {
 		c.Count("charged")
-		if d.Status.DisruptionsAllowed == 0 {
+		if d.Charges[0].Status.DisruptionsAllowed == 0 {
 			c.Count("the last unit")
 		}
 	}

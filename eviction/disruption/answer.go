@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,28 +28,26 @@ func (d *Decision) StatusObject() metav1.Status {
 	return s
 }
 
-// Outlook says when a pod can be evicted.
-type Outlook uint8
-
-// The outlooks.
+// The values of Decision.Outlook.
 const (
-	Now    Outlook = iota // the request is accepted
-	NotNow                // the same request can succeed later
-	Never                 // not before somebody changes something: see Remedies
+	outlookNow    = "now"
+	outlookNotNow = "not now"
+	outlookNever  = "never"
 )
 
-// String returns "now", "not now" or "never".
-func (o Outlook) String() string { return [...]string{"now", "not now", "never"}[min(o, Never)] }
-
-// Outlook says when the eviction can succeed.
-func (d *Decision) Outlook() Outlook {
+// Outlook returns when the eviction can succeed:
+//
+//   - "now": the request is accepted
+//   - "not now": the same request can succeed later
+//   - "never": somebody has to change something first; see Remedies
+func (d *Decision) Outlook() string {
 	switch {
 	case d.Allowed():
-		return Now
+		return outlookNow
 	case d.Waiting:
-		return NotNow
+		return outlookNotNow
 	}
-	return Never
+	return outlookNever
 }
 
 // Remedies returns what gets a refused eviction going, the best first; empty for an accepted one. The last two are those
@@ -92,36 +91,13 @@ func (d *Decision) Remedies() []string {
 	return out
 }
 
-// Answer is what a client's answer from the Eviction API means.
-type Answer uint8
-
-// The answers.
-const (
-	Accepted       Answer = iota // 2xx: the pod is being deleted
-	BudgetRefuses                // 429 with a cause of type DisruptionBudget
-	RateLimited                  // 429 without one: the API server is busy
-	SeveralBudgets               // 500: the configuration is wrong
-	OtherRefusal
-)
-
-// Classify reads an answer. The two kinds of 429 differ by their causes. An answer of code 0 is read by its Status field.
-func Classify(s *metav1.Status) Answer {
-	switch {
-	case s.Status == metav1.StatusSuccess, s.Code >= 200 && s.Code < 300:
-		return Accepted
-	case s.Code == codeTooMany || s.Reason == metav1.StatusReasonTooManyRequests:
-		if s.Details != nil {
-			for _, c := range s.Details.Causes {
-				if c.Type == policyv1.DisruptionBudgetCause {
-					return BudgetRefuses
-				}
-			}
-		}
-		return RateLimited
-	case s.Code == codeInternal:
-		return SeveralBudgets
+// BudgetRefuses reports whether the Eviction API answered 429 because of a disruption budget: the status then has a cause
+// of type DisruptionBudget. A 429 without that cause means that the API server is busy.
+func BudgetRefuses(s *metav1.Status) bool {
+	if s.Code != codeTooMany && s.Reason != metav1.StatusReasonTooManyRequests || s.Details == nil {
+		return false
 	}
-	return OtherRefusal
+	return slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == policyv1.DisruptionBudgetCause })
 }
 
 // Step is a step of a pod's deletion.

@@ -3,7 +3,6 @@ package disruption
 import (
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -96,12 +95,6 @@ func (n *namespace) add(i int32, s labels.Selector) {
 	}
 }
 
-// Len returns the number of budgets.
-func (b *Budgets) Len() int { return len(b.pdbs) }
-
-// PDB returns budget i, as NewBudgets got it. It must not be written to.
-func (b *Budgets) PDB(i int32) *policyv1.PodDisruptionBudget { return b.pdbs[i] }
-
 // AppendMatches appends the budgets that protect pods of that namespace and those labels, in the order of the list, and
 // returns the extended slice. Pods of one controller share the answer: ask once for each label set. O(labels + candidates).
 func (b *Budgets) AppendMatches(dst []int32, podNamespace string, podLabels map[string]string) []int32 {
@@ -133,42 +126,18 @@ func (b *Budgets) Ledger() *Ledger {
 	return &Ledger{b: b, left: slices.Clone(b.allowed)}
 }
 
-// Split divides pods, most important first, into those whose eviction takes some budget below zero and the others, both in
-// the order given, on a fresh copy of the budgets.
-func (b *Budgets) Split(pods []*v1.Pod) (violating, others []*v1.Pod) {
-	l := b.Ledger()
-	for _, p := range pods {
-		if l.Take(p) {
-			violating = append(violating, p)
-		} else {
-			others = append(others, p)
-		}
-	}
-	return violating, others
-}
-
-// Ledger books victims of one trial against the budgets. Not safe for concurrent use; make one for each trial, or Reset it
+// Ledger books victims of one trial against the budgets. Not safe for concurrent use; make one for each trial, or call Undo(0)
 // between trials.
 type Ledger struct {
 	b     *Budgets
 	left  []int64
 	taken []int32 // budgets in the order in which units were taken
-	ids   []int32 // room of Take
 }
 
-// Take books one victim: each budget that protects the pod loses a unit, and the result reports whether one of them is
-// below zero now. Budgets that have granted the pod's disruption already (status.disruptedPods) are neither counted nor
-// charged. A violating pod is charged like the others.
-func (l *Ledger) Take(pod *v1.Pod) (violates bool) {
-	if len(l.left) == 0 {
-		return false
-	}
-	l.ids = l.b.AppendMatches(l.ids[:0], pod.Namespace, pod.Labels)
-	return l.TakeMatched(l.ids, pod.Name)
-}
-
-// TakeMatched is Take with the answer of AppendMatches for the pod of that name.
-func (l *Ledger) TakeMatched(budgets []int32, podName string) (violates bool) {
+// Take books one victim, the pod of that name. budgets is the answer of AppendMatches for the pod. Each of these budgets
+// loses a unit, and Take reports whether one of them is below zero now. A budget that has granted the pod's disruption
+// already (status.disruptedPods) is neither counted nor charged. A violating pod is charged like the others.
+func (l *Ledger) Take(budgets []int32, podName string) (violates bool) {
 	for _, i := range budgets {
 		if _, granted := l.b.pdbs[i].Status.DisruptedPods[podName]; granted {
 			continue
@@ -182,13 +151,10 @@ func (l *Ledger) TakeMatched(budgets []int32, podName string) (violates bool) {
 	return violates
 }
 
-// Left returns how many disruptions budget i still allows; negative when more were taken.
-func (l *Ledger) Left(i int32) int64 { return l.left[i] }
-
 // Mark returns a place to go back to.
 func (l *Ledger) Mark() int { return len(l.taken) }
 
-// Undo gives back what was taken since the mark. O(units since).
+// Undo gives back what was taken since the mark, everything for mark 0. O(units given back).
 func (l *Ledger) Undo(mark int) {
 	for len(l.taken) > mark {
 		last := len(l.taken) - 1
@@ -196,6 +162,3 @@ func (l *Ledger) Undo(mark int) {
 		l.taken = l.taken[:last]
 	}
 }
-
-// Reset gives back everything. O(units taken).
-func (l *Ledger) Reset() { l.Undo(0) }

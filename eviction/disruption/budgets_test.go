@@ -30,6 +30,24 @@ func pdb(name, selector string, allowed int32) *policyv1.PodDisruptionBudget {
 	return p
 }
 
+// take books one victim.
+func take(b *Budgets, l *Ledger, pod *v1.Pod) (violates bool) {
+	return l.Take(b.AppendMatches(nil, pod.Namespace, pod.Labels), pod.Name)
+}
+
+// split divides pods into those that take a budget below zero and the others.
+func split(b *Budgets, pods []*v1.Pod) (violating, others []*v1.Pod) {
+	l := b.Ledger()
+	for _, p := range pods {
+		if take(b, l, p) {
+			violating = append(violating, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return violating, others
+}
+
 func pods(n int, labels string) []*v1.Pod {
 	out := make([]*v1.Pod, n)
 	for i := range out {
@@ -90,7 +108,7 @@ func TestSplit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			list := pods(3, c.labels)
 			var violating, others []*v1.Pod
-			testkit.Unchanged(t, func() { violating, others = NewBudgets(c.pdbs, c.o).Split(list) }, list...)
+			testkit.Unchanged(t, func() { violating, others = split(NewBudgets(c.pdbs, c.o), list) }, list...)
 			require.Equal(t, c.want, names(violating))
 			require.Len(t, others, 3-len(c.want))
 		})
@@ -101,24 +119,22 @@ func TestLedger(t *testing.T) {
 	b := NewBudgets([]*policyv1.PodDisruptionBudget{pdb("a", "app=x", 2), pdb("b", "app=x", 1), pdb("c", "app=y", 1)}, BudgetOptions{})
 	l := b.Ledger()
 	x := pods(3, "app=x")
-	require.Equal(t, 3, b.Len())
-	require.Equal(t, "b", b.PDB(1).Name)
-	require.False(t, l.Take(x[0]))
+	require.False(t, take(b, l, x[0]))
 	mark := l.Mark()
-	require.True(t, l.Take(x[1]), "b is used up")
-	require.EqualValues(t, []int64{0, -1, 1}, []int64{l.Left(0), l.Left(1), l.Left(2)}, "a is charged although b is broken")
+	require.True(t, take(b, l, x[1]), "b is used up")
+	require.EqualValues(t, []int64{0, -1, 1}, []int64{l.left[0], l.left[1], l.left[2]}, "a is charged although b is broken")
 	l.Undo(mark)
-	require.EqualValues(t, []int64{1, 0, 1}, []int64{l.Left(0), l.Left(1), l.Left(2)})
-	require.True(t, l.Take(x[2]))
-	l.Reset()
+	require.EqualValues(t, []int64{1, 0, 1}, []int64{l.left[0], l.left[1], l.left[2]})
+	require.True(t, take(b, l, x[2]))
+	l.Undo(0)
 	require.Equal(t, b.Ledger().left, l.left)
 	other := b.Ledger()
-	l.Take(x[0])
-	require.EqualValues(t, 1, other.Left(1), "ledgers are apart")
+	take(b, l, x[0])
+	require.EqualValues(t, 1, other.left[1], "ledgers are apart")
 	room := make([]int32, 0, 4)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		l.TakeMatched(b.AppendMatches(room[:0], "default", x[0].Labels), "p0")
-		l.Reset()
+		l.Take(b.AppendMatches(room[:0], "default", x[0].Labels), "p0")
+		l.Undo(0)
 	}))
 }
 
@@ -195,10 +211,10 @@ func TestBudgetsLikeAskingAll(t *testing.T) {
 					violates = violates || left[i] < 0
 				}
 			}
-			require.Equal(t, violates, l.Take(pod))
+			require.Equal(t, violates, take(b, l, pod))
 		}
 		require.True(t, slices.Equal(left, l.left))
-		l.Reset()
+		l.Undo(0)
 		require.True(t, slices.Equal(b.allowed, l.left))
 	}
 }
@@ -213,10 +229,10 @@ func BenchmarkTake(b *testing.B) {
 	pod := testkit.Pod("p").Labels("app=500,tier=web,pod-template-hash=abc").Obj()
 	b.ReportAllocs()
 	for b.Loop() {
-		if l.Take(pod) {
+		if take(budgets, l, pod) {
 			b.Fatal("one may go")
 		}
-		l.Reset()
+		l.Undo(0)
 	}
 }
 

@@ -46,11 +46,8 @@ type Decision struct {
 	// Bypass tells why no budget was asked: "Succeeded", "Failed", "Pending" (the phase), "Terminating", "Unhealthy" (the
 	// budget lets unhealthy pods go); "" when it was asked or there is none.
 	Bypass string
-	// Charged is the budget that lost a unit, and Status its new status; nil when none did. A request that fails after
-	// that (409) has used the unit all the same.
-	Charged *policyv1.PodDisruptionBudget
-	Status  *policyv1.PodDisruptionBudgetStatus
-	// Charges are all budgets that lost a unit; Charged is the first, and the only one without Request.EveryBudget.
+	// Charges are the budgets that lost a unit: at most one without Request.EveryBudget. A request that fails after that
+	// (409) has used the unit all the same.
 	Charges []Charge
 	// The deletion that follows; of an accepted request only.
 	DryRun        bool
@@ -258,10 +255,7 @@ func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time
 	if d.DryRun {
 		return
 	}
-	c := Charge{b, charged(b, pod.Name, now)}
-	if d.Charges = append(d.Charges, c); len(d.Charges) == 1 {
-		d.Charged, d.Status = c.Budget, c.Status
-	}
+	d.Charges = append(d.Charges, Charge{b, charged(b, pod.Name, now)})
 }
 
 // charged is the status after one more disruption.
@@ -319,7 +313,7 @@ func invalid(about metav1.StatusDetails, cause metav1.CauseType, field, why stri
 func (d *Decision) refuse(kind refusal, code int32, reason metav1.StatusReason, message string) Decision {
 	r := refuse(kind, code, reason, message)
 	r.Budgets, r.covering, r.by, r.DryRun = d.Budgets, d.covering, d.by, d.DryRun
-	r.Charged, r.Status, r.Charges = d.Charged, d.Status, d.Charges
+	r.Charges = d.Charges
 	r.Waiting = waitingHelps(kind, d.by)
 	return r
 }

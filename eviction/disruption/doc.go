@@ -1,10 +1,11 @@
 // Package disruption decides which pods may be evicted: disruption budgets, the Eviction API, and draining nodes.
 //
-//	s := disruption.Sync(pdb, pods, workloads.Scale, now)                // the status that the controller gives a budget
+//	s := disruption.Sync(pdb, pods, scale, now)                          // the status that the controller gives a budget
 //	d := disruption.Decide(pod, pdbs, disruption.Request{}, now)         // the answer of the Eviction API
 //	d.Outlook(); d.Cause; d.Remedies()                                   // now, not now or never, why, and what helps
-//	plan := disruption.MakePlan(disruption.PlanInput{Nodes: names, Pods: pods, Budgets: pdbs, Scale: workloads.Scale, Now: now})
-//	violating, others := disruption.NewBudgets(pdbs, disruption.BudgetOptions{}).Split(victims) // preemption's question
+//	plan := disruption.MakePlan(disruption.PlanInput{Nodes: names, Pods: pods, Budgets: pdbs, Scale: scale, Now: now})
+//	budgets := disruption.NewBudgets(pdbs, disruption.BudgetOptions{})
+//	violates := budgets.Ledger().Take(budgets.AppendMatches(nil, pod.Namespace, pod.Labels), pod.Name) // preemption's question
 //
 // A budget allows currentHealthy - desiredHealthy disruptions, desiredHealthy being minAvailable, or what its controllers
 // want less maxUnavailable; percentages are rounded up. An eviction takes one; a pod that has finished, is pending or
@@ -13,7 +14,7 @@
 //
 // Grace periods are in seconds, times are arguments. Arguments are never written to; results may share memory with them.
 // Lists hold no nil pods and no nil budgets.
-// Nothing here does I/O or reads a clock. Budgets and Workloads are immutable and safe for concurrent use, a Ledger and
+// Nothing here does I/O or reads a clock. Budgets and what NewScale returns are immutable and safe for concurrent use, a Ledger and
 // Evictions belong to one goroutine. No answer depends on the order of a map; MakePlan's also not on the order of the pods.
 //
 // Cost: a pod finds its budgets by its labels, whatever their number; Sync is O(pods of the cluster).

@@ -28,22 +28,18 @@ type DrainOptions struct {
 	SkipWaitForDelete time.Duration
 	// PodSelector (--pod-selector) limits the drain to matching pods; nil is all.
 	PodSelector labels.Selector
-	// DaemonSetExists tells whether a DaemonSet is there; nil: all are.
+	// DaemonSetExists reports whether a DaemonSet is there; nil means that all are.
 	DaemonSetExists func(namespace, name string) bool
 }
 
-// Treatment is what a drain does with a pod.
-type Treatment uint8
+// treatment is what a drain does with a pod.
+type treatment uint8
 
-// The treatments.
 const (
-	Leave  Treatment = iota // the pod leaves the node
-	Skip                    // the pod stays, and the drain does not mind
-	Refuse                  // the drain does not begin
+	leave   treatment = iota // the pod leaves the node
+	skip                     // the pod stays, and the drain goes on
+	refuses                  // the drain does not begin
 )
-
-// String returns "leave", "skip" or "refuse".
-func (t Treatment) String() string { return [...]string{"leave", "skip", "refuse"}[min(t, Refuse)] }
 
 // Texts of kubectl drain.
 const (
@@ -54,20 +50,10 @@ const (
 	unmanagedDeleted = "deleting Pods that declare no controller"
 )
 
-// Treat tells what a drain does with one pod of the node, and the text that kubectl prints: the reason of a refusal, or
-// the warning of the others. A pod that leaves has the warning of the last rule or none: kubectl forgets those of local
-// storage and of a DaemonSet that is gone. The rules in their order, the first that does not let the pod leave decides:
-//
-//  1. terminating for longer than SkipWaitForDelete: skipped
-//  2. DaemonSet pods (apps/v1): finished ones leave; skipped or refused by IgnoreDaemonSets; by Force when the set is gone
-//  3. mirror pods of static pods: skipped silently
-//  4. pods with an emptyDir volume: finished ones leave; the others by DeleteEmptyDirData
-//  5. pods without a controller: finished ones leave; the others by Force
-//
-// Source: documentation, "Safely Drain a Node", and kubectl's help.
-func Treat(pod *v1.Pod, o DrainOptions, now time.Time) (t Treatment, reason string) {
+// treat returns what a drain does with one pod of the node, by the rules of Select, and the text that kubectl prints.
+func treat(pod *v1.Pod, o DrainOptions, now time.Time) (t treatment, reason string) {
 	if o.SkipWaitForDelete > 0 && pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > o.SkipWaitForDelete {
-		return Skip, ""
+		return skip, ""
 	}
 	finished := podinfo.Finished(pod)
 	owner := metav1.GetControllerOf(pod)
@@ -75,27 +61,27 @@ func Treat(pod *v1.Pod, o DrainOptions, now time.Time) (t Treatment, reason stri
 		switch {
 		case o.DaemonSetExists != nil && !o.DaemonSetExists(pod.Namespace, owner.Name):
 			if !o.Force {
-				return Refuse, fmt.Sprintf("cannot delete daemonsets.apps %q not found", owner.Name)
+				return refuses, fmt.Sprintf("cannot delete daemonsets.apps %q not found", owner.Name)
 			}
 		case !o.IgnoreDaemonSets:
-			return Refuse, daemonSetRefused
+			return refuses, daemonSetRefused
 		default:
-			return Skip, daemonSetSkipped
+			return skip, daemonSetSkipped
 		}
 	}
 	if podinfo.Mirror(pod) {
-		return Skip, ""
+		return skip, ""
 	}
 	if hasEmptyDir(pod) && !finished && !o.DeleteEmptyDirData {
-		return Refuse, emptyDirRefused
+		return refuses, emptyDirRefused
 	}
 	if owner == nil && !finished {
 		if !o.Force {
-			return Refuse, unmanagedRefused
+			return refuses, unmanagedRefused
 		}
-		return Leave, unmanagedDeleted
+		return leave, unmanagedDeleted
 	}
-	return Leave, ""
+	return leave, ""
 }
 
 func hasEmptyDir(pod *v1.Pod) bool {
@@ -107,45 +93,81 @@ func hasEmptyDir(pod *v1.Pod) bool {
 	return false
 }
 
-// Treated is a pod with what a drain does with it.
+// Treated is a pod, and the text that kubectl drain prints about it: the reason of a refusal or a warning, "" for none.
 type Treated struct {
-	Pod       *v1.Pod
-	Treatment Treatment
-	Reason    string
+	Pod    *v1.Pod
+	Reason string
 }
 
-// Selection is the pods of a node as a drain sorts them.
+// Selection is the pods of a node as a drain sorts them, each list in the order given.
 type Selection struct {
-	// Pods are all pods of the node that the options select, in the order given.
-	Pods []Treated
-	// Errors are kubectl's lines, one for each reason, with the pods joined by commas. With any error nothing on the node is
-	// evicted, and the node stays cordoned.
+	// Leaving pods are evicted or deleted. Skipped pods stay, and the drain goes on. With any Refused pod nothing on the node
+	// is evicted, and the node stays cordoned.
+	Leaving, Skipped, Refused []Treated
+	// Errors are kubectl's lines about refused pods, one for each reason, with the pods joined by commas.
 	Errors []string
-	// Warnings are its warnings, joined likewise.
+	// Warnings are kubectl's lines about the other pods, joined likewise.
 	Warnings []string
 }
 
-// Select sorts the pods of one node: those of pods with that spec.nodeName. O(pods).
+// Select sorts the pods of one node: those of pods with that spec.nodeName that the options select. The rules are, in this
+// order, and the first that does not let the pod leave decides:
+//
+//  1. A pod that has been terminating for longer than SkipWaitForDelete is skipped.
+//  2. A DaemonSet pod (apps/v1) that has finished leaves. Others are skipped or refused by IgnoreDaemonSets. A pod whose
+//     DaemonSet is gone leaves with Force and is refused without.
+//  3. A mirror pod of a static pod is skipped without a text.
+//  4. A pod with an emptyDir volume leaves when it has finished or with DeleteEmptyDirData, and is refused otherwise.
+//  5. A pod without a controller leaves when it has finished or with Force, and is refused otherwise.
+//
+// A pod that leaves has the warning of the last rule or none: kubectl forgets the warnings of the other rules.
+// Source: documentation, "Safely Drain a Node", and kubectl's help. O(pods).
 func Select(node string, pods []*v1.Pod, o DrainOptions, now time.Time) Selection {
-	var s Selection
+	return selectionOf(treatAll(node, pods, o, now))
+}
+
+type treated struct {
+	Treated
+	treatment treatment
+}
+
+// treatAll treats the pods of one node, in the order given.
+func treatAll(node string, pods []*v1.Pod, o DrainOptions, now time.Time) (list []treated) {
 	for _, p := range pods {
 		if p.Spec.NodeName != node || o.PodSelector != nil && !o.PodSelector.Matches(labels.Set(p.Labels)) {
 			continue
 		}
-		t, reason := Treat(p, o, now)
-		s.Pods = append(s.Pods, Treated{p, t, reason})
+		t, reason := treat(p, o, now)
+		list = append(list, treated{Treated{p, reason}, t})
 	}
-	s.Errors = grouped(s.Pods, func(t Treated) bool { return t.Treatment == Refuse })
-	s.Warnings = grouped(s.Pods, func(t Treated) bool { return t.Treatment != Refuse && t.Reason != "" })
+	return list
+}
+
+func selectionOf(list []treated) Selection {
+	var s Selection
+	var stay []Treated // the pods that are not refused
+	for _, t := range list {
+		switch t.treatment {
+		case leave:
+			s.Leaving = append(s.Leaving, t.Treated)
+		case skip:
+			s.Skipped = append(s.Skipped, t.Treated)
+		default:
+			s.Refused = append(s.Refused, t.Treated)
+			continue
+		}
+		stay = append(stay, t.Treated)
+	}
+	s.Errors, s.Warnings = grouped(s.Refused), grouped(stay)
 	return s
 }
 
-// grouped joins the pods of each reason, in the order in which the reasons first appear.
-func grouped(pods []Treated, is func(Treated) bool) (lines []string) {
+// grouped returns a line for each reason, in the order in which the reasons first appear, with the reason's pods.
+func grouped(pods []Treated) (lines []string) {
 	var reasons []string
 	byReason := map[string][]string{}
 	for _, t := range pods {
-		if !is(t) {
+		if t.Reason == "" {
 			continue
 		}
 		if byReason[t.Reason] == nil {

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,40 +34,39 @@ func TestTreat(t *testing.T) {
 		name   string
 		pod    *v1.Pod
 		o      DrainOptions
-		want   Treatment
+		want   treatment
 		reason string
 	}{
-		{"managed", make("ReplicaSet/a"), DrainOptions{}, Leave, ""},
-		{"job", make("Job/a"), DrainOptions{}, Leave, ""},
-		{"daemon set", make("DaemonSet/a"), DrainOptions{}, Refuse, daemonSetRefused},
-		{"daemon set ignored", make("DaemonSet/a"), DrainOptions{IgnoreDaemonSets: true}, Skip, daemonSetSkipped},
-		{"daemon set finished", make("DaemonSet/a", finished), DrainOptions{}, Leave, ""},
-		{"daemon set gone", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone}, Refuse, `cannot delete daemonsets.apps "nope" not found`},
-		{"daemon set gone by force", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone, Force: true}, Leave, ""},
-		{"daemon set gone is not ignored", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone, IgnoreDaemonSets: true}, Refuse, `cannot delete daemonsets.apps "nope" not found`},
-		{"daemon set of an old version", make("DaemonSet/a", old), DrainOptions{}, Leave, ""},
-		{"mirror", make("", mirror), DrainOptions{}, Skip, ""},
-		{"mirror with local storage", make("", mirror, emptyDir), DrainOptions{}, Skip, ""},
-		{"local storage", make("ReplicaSet/a", emptyDir), DrainOptions{}, Refuse, emptyDirRefused},
-		{"local storage deleted", make("ReplicaSet/a", emptyDir), DrainOptions{DeleteEmptyDirData: true}, Leave, ""},
-		{"local storage of a finished pod", make("ReplicaSet/a", emptyDir, finished), DrainOptions{}, Leave, ""},
-		{"host path is not local storage", make("ReplicaSet/a", hostPath), DrainOptions{}, Leave, ""},
-		{"unmanaged", make(""), DrainOptions{}, Refuse, unmanagedRefused},
-		{"unmanaged by force", make(""), DrainOptions{Force: true}, Leave, unmanagedDeleted},
-		{"unmanaged and finished", make("", finished), DrainOptions{}, Leave, ""},
-		{"local storage and unmanaged: the last warning", make("", emptyDir), DrainOptions{Force: true, DeleteEmptyDirData: true}, Leave, unmanagedDeleted},
-		{"local storage before unmanaged", make("", emptyDir), DrainOptions{}, Refuse, emptyDirRefused},
-		{"terminating for long", make("", deleted), DrainOptions{SkipWaitForDelete: time.Second}, Skip, ""},
-		{"terminating not for so long", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: time.Hour}, Leave, ""},
-		{"terminating", make("ReplicaSet/a", deleted), DrainOptions{}, Leave, ""},
+		{"managed", make("ReplicaSet/a"), DrainOptions{}, leave, ""},
+		{"job", make("Job/a"), DrainOptions{}, leave, ""},
+		{"daemon set", make("DaemonSet/a"), DrainOptions{}, refuses, daemonSetRefused},
+		{"daemon set ignored", make("DaemonSet/a"), DrainOptions{IgnoreDaemonSets: true}, skip, daemonSetSkipped},
+		{"daemon set finished", make("DaemonSet/a", finished), DrainOptions{}, leave, ""},
+		{"daemon set gone", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone}, refuses, `cannot delete daemonsets.apps "nope" not found`},
+		{"daemon set gone by force", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone, Force: true}, leave, ""},
+		{"daemon set gone is not ignored", make("DaemonSet/nope"), DrainOptions{DaemonSetExists: gone, IgnoreDaemonSets: true}, refuses, `cannot delete daemonsets.apps "nope" not found`},
+		{"daemon set of an old version", make("DaemonSet/a", old), DrainOptions{}, leave, ""},
+		{"mirror", make("", mirror), DrainOptions{}, skip, ""},
+		{"mirror with local storage", make("", mirror, emptyDir), DrainOptions{}, skip, ""},
+		{"local storage", make("ReplicaSet/a", emptyDir), DrainOptions{}, refuses, emptyDirRefused},
+		{"local storage deleted", make("ReplicaSet/a", emptyDir), DrainOptions{DeleteEmptyDirData: true}, leave, ""},
+		{"local storage of a finished pod", make("ReplicaSet/a", emptyDir, finished), DrainOptions{}, leave, ""},
+		{"host path is not local storage", make("ReplicaSet/a", hostPath), DrainOptions{}, leave, ""},
+		{"unmanaged", make(""), DrainOptions{}, refuses, unmanagedRefused},
+		{"unmanaged by force", make(""), DrainOptions{Force: true}, leave, unmanagedDeleted},
+		{"unmanaged and finished", make("", finished), DrainOptions{}, leave, ""},
+		{"local storage and unmanaged: the last warning", make("", emptyDir), DrainOptions{Force: true, DeleteEmptyDirData: true}, leave, unmanagedDeleted},
+		{"local storage before unmanaged", make("", emptyDir), DrainOptions{}, refuses, emptyDirRefused},
+		{"terminating for long", make("", deleted), DrainOptions{SkipWaitForDelete: time.Second}, skip, ""},
+		{"terminating not for so long", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: time.Hour}, leave, ""},
+		{"terminating", make("ReplicaSet/a", deleted), DrainOptions{}, leave, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, reason := Treat(c.pod, c.o, now)
+			got, reason := treat(c.pod, c.o, now)
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.reason, reason)
 		})
 	}
-	require.Equal(t, []string{"leave", "skip", "refuse"}, []string{Leave.String(), Skip.String(), Refuse.String()})
 }
 
 func TestSelect(t *testing.T) {
@@ -77,7 +77,7 @@ func TestSelect(t *testing.T) {
 	}
 	pods := []*v1.Pod{place("b", "DaemonSet/a", "n"), place("x", "", "n"), place("far", "", "m"), place("a", "DaemonSet/a", "n"), place("ok", "ReplicaSet/r", "n")}
 	s := Select("n", pods, DrainOptions{}, now)
-	require.Len(t, s.Pods, 4)
+	require.Equal(t, [][]Treated{{{pods[4], ""}}, nil, {{pods[0], daemonSetRefused}, {pods[1], unmanagedRefused}, {pods[3], daemonSetRefused}}}, [][]Treated{s.Leaving, s.Skipped, s.Refused})
 	require.Equal(t, []string{
 		"cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore): d/b, d/a",
 		"cannot delete Pods that declare no controller (use --force to override): d/x",
@@ -86,6 +86,5 @@ func TestSelect(t *testing.T) {
 	require.Empty(t, s.Errors)
 	require.Equal(t, []string{"ignoring DaemonSet-managed Pods: d/b, d/a", "deleting Pods that declare no controller: d/x"}, s.Warnings)
 	s = Select("n", pods, DrainOptions{PodSelector: labels.SelectorFromSet(labels.Set{"app": "other"})}, now)
-	require.Empty(t, s.Pods)
-	require.Equal(t, `error when evicting pods/"ok" -n "d" (will retry after 5s): M`, RetryText(pods[4], "M"))
+	require.Empty(t, slices.Concat(s.Leaving, s.Skipped, s.Refused))
 }

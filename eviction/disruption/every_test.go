@@ -27,28 +27,27 @@ func TestEveryBudget(t *testing.T) {
 		code      int32
 		cause     string
 		charged   []string
-		outlook   Outlook
+		outlook   string
 		bypass    string
 	}{
-		{"both allow", "a unit of each", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 2, 4, 2, 4)}, 201, "", []string{"a", "b"}, Now, ""},
+		{"both allow", "a unit of each", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 2, 4, 2, 4)}, 201, "", []string{"a", "b"}, outlookNow, ""},
 		{"the second refuses", "nothing is booked", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 0, 2, 2, 3)}, 429,
-			"The disruption budget b needs 2 healthy pods and has 2 currently", nil, NotNow, ""},
+			"The disruption budget b needs 2 healthy pods and has 2 currently", nil, outlookNotNow, ""},
 		{"the second never allows", "its numbers count, not those of the first", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 0, 3, 3, 3)}, 429,
-			"The disruption budget b needs 3 healthy pods and has 3 currently", nil, Never, ""},
-		{"both let unhealthy pods go", "none is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 0, 2, 2, 3)}, 201, "", nil, Now, "Unhealthy"},
-		{"one lets unhealthy pods go", "the other is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 1, 1, 2, 3)}, 201, "", []string{"b"}, Now, ""},
-		{"one budget", "as without the option", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3)}, 201, "", []string{"a"}, Now, ""},
+			"The disruption budget b needs 3 healthy pods and has 3 currently", nil, outlookNever, ""},
+		{"both let unhealthy pods go", "none is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 0, 2, 2, 3)}, 201, "", nil, outlookNow, "Unhealthy"},
+		{"one lets unhealthy pods go", "the other is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 1, 1, 2, 3)}, 201, "", []string{"b"}, outlookNow, ""},
+		{"one budget", "as without the option", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3)}, 201, "", []string{"a"}, outlookNow, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var d Decision
 			testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, every, now) }, c.pdbs...)
 			require.Equal(t, []any{c.code, c.cause, c.outlook, c.bypass}, []any{d.Code, d.Cause, d.Outlook(), d.Bypass}, c.why)
 			var charged []string
-			for i, x := range d.Charges {
+			for _, x := range d.Charges {
 				charged = append(charged, x.Budget.Name)
 				require.Equal(t, x.Budget.Status.DisruptionsAllowed-1, x.Status.DisruptionsAllowed)
 				require.Contains(t, x.Status.DisruptedPods, "p")
-				require.Equal(t, i == 0, x.Budget == d.Charged && x.Status == d.Status)
 			}
 			require.Equal(t, c.charged, charged)
 			require.Equal(t, d.Allowed(), len(d.Remedies()) == 0)
@@ -59,8 +58,6 @@ func TestEveryBudget(t *testing.T) {
 				lost := c.pdbs[i].Status.DisruptionsAllowed - b.Status.DisruptionsAllowed
 				require.Equal(t, int32(boolean(slices.Contains(charged, b.Name))), lost, "%s is booked", b.Name)
 			}
-			e.Undo(0)
-			require.Equal(t, c.pdbs, e.Budgets())
 		})
 	}
 	t.Run("dry run", func(t *testing.T) {

@@ -7,25 +7,24 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Evictions plays several evictions one after the other on copies of the budgets' statuses, and takes them back. Not safe
-// for concurrent use.
+// Evictions plays several evictions one after the other on copies of the budgets' statuses. Not safe for concurrent use.
 type Evictions struct {
 	index *Budgets
 	pdbs  []*policyv1.PodDisruptionBudget // present versions
-	undo  []undo
+	errs  []error                         // why the selector of a budget cannot be read
 	ids   []int32
 }
 
-type undo struct {
-	i   int32
-	was *policyv1.PodDisruptionBudget
-}
-
-// NewEvictions starts from the budgets as they stand; they are not written to.
+// NewEvictions starts from the budgets as they stand and does not modify them. O(total selectors).
 func NewEvictions(pdbs []*policyv1.PodDisruptionBudget) *Evictions {
-	return &Evictions{index: NewBudgets(pdbs, BudgetOptions{EmptySelectorMatchesAll: true}), pdbs: slices.Clone(pdbs)}
+	e := &Evictions{index: NewBudgets(pdbs, BudgetOptions{EmptySelectorMatchesAll: true}), pdbs: slices.Clone(pdbs), errs: make([]error, len(pdbs))}
+	for i, b := range pdbs {
+		_, e.errs[i] = metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	}
+	return e
 }
 
 // Evict decides on the present statuses and books the outcome.
@@ -46,29 +45,38 @@ func (e *Evictions) Evict(pod *v1.Pod, r Request, now time.Time) Decision {
 }
 
 func (e *Evictions) set(i int32, s *policyv1.PodDisruptionBudgetStatus) {
-	was := e.pdbs[i]
-	e.undo = append(e.undo, undo{i, was})
-	now := *was
+	now := *e.pdbs[i]
 	now.Status = *s
 	e.pdbs[i] = &now
 }
 
-// Sync lets the disruption controller look at all budgets, with the pods that there are now. Beside the notices of each
-// budget there is one of reason MultiplePodDisruptionBudgets for each pod that several select: it cannot be evicted.
-// O(budgets x pods).
-func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Notice {
-	var notices []Notice
-	for i, b := range e.pdbs {
-		s := Sync(b, pods, scale, now)
-		notices = append(notices, s.Notices...)
-		e.set(int32(i), &s.Status)
+// Sync updates the status of every budget, as the disruption controller does, with the pods that there are now. The result
+// has one element for each budget. A pod that several budgets select cannot be evicted: the first of these budgets has a
+// notice of reason MultiplePodDisruptionBudgets about the pod. O(pods x labels + matches).
+func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Synced {
+	out := make([]Synced, len(e.pdbs))
+	for i, matching := range e.matching(pods) {
+		out[i] = syncMatching(e.pdbs[i], matching, e.errs[i], scale, now)
+		e.set(int32(i), &out[i].Status)
 	}
 	for _, p := range pods {
 		if e.ids = e.index.AppendMatches(e.ids[:0], p.Namespace, p.Labels); len(e.ids) > 1 {
-			notices = append(notices, Notice{v1.EventTypeWarning, "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: " + e.names(e.ids), p})
+			out[e.ids[0]].notice(v1.EventTypeWarning, "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: "+e.names(e.ids), p)
 		}
 	}
-	return notices
+	return out
+}
+
+// matching returns the pods that each budget selects, in the order of pods.
+func (e *Evictions) matching(pods []*v1.Pod) [][]*v1.Pod {
+	lists := make([][]*v1.Pod, len(e.pdbs))
+	for _, p := range pods {
+		e.ids = e.index.AppendMatches(e.ids[:0], p.Namespace, p.Labels)
+		for _, i := range e.ids {
+			lists[i] = append(lists[i], p)
+		}
+	}
+	return lists
 }
 
 func (e *Evictions) names(ids []int32) string {
@@ -81,15 +89,3 @@ func (e *Evictions) names(ids []int32) string {
 
 // Budgets returns the budgets with their present statuses, in the order given, as a new slice. They must not be written to.
 func (e *Evictions) Budgets() []*policyv1.PodDisruptionBudget { return slices.Clone(e.pdbs) }
-
-// Mark returns a place to go back to.
-func (e *Evictions) Mark() int { return len(e.undo) }
-
-// Undo takes back what was booked since the mark.
-func (e *Evictions) Undo(mark int) {
-	for len(e.undo) > mark {
-		last := len(e.undo) - 1
-		e.pdbs[e.undo[last].i] = e.undo[last].was
-		e.undo = e.undo[:last]
-	}
-}

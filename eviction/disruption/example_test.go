@@ -59,7 +59,7 @@ func ExampleMakePlan() {
 		Replace: func(*v1.Pod) (string, bool) { return "node-3", true },
 	})
 	for i, w := range plan.Waves {
-		for _, e := range w.Evictions {
+		for _, e := range w {
 			fmt.Println("wave", i+1, e.Pod.Name, "to", e.Replacement)
 		}
 	}
@@ -77,21 +77,19 @@ func ExampleMakePlan() {
 }
 
 // Preemption asks which victims would break a budget.
-func ExampleBudgets_Split() {
+func ExampleLedger_Take() {
 	budget := atLeast("web", 2)
 	budget.Status.DisruptionsAllowed = 1
-	victims := []*v1.Pod{running("web-1", "web", "node-1"), running("web-2", "web", "node-1"), running("db-1", "db", "node-1")}
-	violating, others := disruption.NewBudgets([]*policyv1.PodDisruptionBudget{budget}, disruption.BudgetOptions{}).Split(victims)
-	for _, p := range violating {
-		fmt.Println("violates:", p.Name)
-	}
-	for _, p := range others {
-		fmt.Println("does not:", p.Name)
+	budgets := disruption.NewBudgets([]*policyv1.PodDisruptionBudget{budget}, disruption.BudgetOptions{})
+	ledger := budgets.Ledger()
+	for _, p := range []*v1.Pod{running("web-1", "web", "node-1"), running("web-2", "web", "node-1"), running("db-1", "db", "node-1")} {
+		violates := ledger.Take(budgets.AppendMatches(nil, p.Namespace, p.Labels), p.Name)
+		fmt.Println(p.Name, "violates:", violates)
 	}
 	// Output:
-	// violates: web-2
-	// does not: web-1
-	// does not: db-1
+	// web-1 violates: false
+	// web-2 violates: true
+	// db-1 violates: false
 }
 
 func ExampleSelect() {

@@ -39,15 +39,13 @@ type PlanInput struct {
 
 // Plan is in which waves pods can leave their nodes without breaking a budget.
 type Plan struct {
-	Waves   []Wave
+	// Waves are evictions that can be asked for at the same time, in order.
+	Waves   [][]Planned
 	Blocked []Blocked
 	Skipped []Treated
 	// Warnings and Errors are the lines of kubectl drain, with the node in front. A node with an error is not drained.
 	Warnings, Errors []string
 }
-
-// Wave is evictions that can be asked for at the same time.
-type Wave struct{ Evictions []Planned }
 
 // Planned is one pod that leaves.
 type Planned struct {
@@ -93,19 +91,19 @@ func MakePlan(in PlanInput) Plan {
 	for len(waiting) > 0 {
 		p.sync()
 		slices.SortFunc(waiting, leaveOrder)
-		var wave Wave
+		var wave []Planned
 		var later []*v1.Pod
 		refusals := map[*v1.Pod]Decision{}
 		charged := map[string]bool{} // "namespace/name" of budgets
 		for _, pod := range waiting {
 			d := p.evictions.Evict(pod, p.request(pod), p.now)
 			switch d.Outlook() {
-			case Now:
-				wave.Evictions = append(wave.Evictions, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
+			case outlookNow:
+				wave = append(wave, Planned{Pod: pod, Budgets: budgetNames(d.covering), Decision: d})
 				for _, c := range d.Charges {
 					charged[budgetName(c.Budget)] = true
 				}
-			case NotNow:
+			case outlookNotNow:
 				later = append(later, pod)
 				refusals[pod] = d
 			default:
@@ -117,13 +115,13 @@ func MakePlan(in PlanInput) Plan {
 				}
 			}
 		}
-		if len(wave.Evictions) == 0 {
+		if len(wave) == 0 {
 			for _, pod := range later {
 				p.block(pod, refusals[pod])
 			}
 			break
 		}
-		p.replace(&wave)
+		p.replace(wave)
 		plan.Waves = append(plan.Waves, wave)
 		waiting = later
 	}
@@ -142,18 +140,19 @@ type planner struct {
 // sortPods sorts the pods of the nodes into skipped, refused and leaving ones.
 func (p *planner) sortPods() (leaving []*v1.Pod) {
 	for _, node := range p.in.Nodes {
-		s := Select(node, p.in.Pods, p.in.Options, p.in.Now)
+		pods := treatAll(node, p.in.Pods, p.in.Options, p.in.Now)
+		s := selectionOf(pods)
 		for _, w := range s.Warnings {
 			p.plan.Warnings = append(p.plan.Warnings, node+": "+w)
 		}
 		for _, e := range s.Errors {
 			p.plan.Errors = append(p.plan.Errors, node+": "+e)
 		}
-		for _, t := range s.Pods {
+		for _, t := range pods {
 			switch {
-			case t.Treatment == Skip:
-				p.plan.Skipped = append(p.plan.Skipped, t)
-			case t.Treatment == Refuse:
+			case t.treatment == skip:
+				p.plan.Skipped = append(p.plan.Skipped, t.Treated)
+			case t.treatment == refuses:
 				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: t.Reason, Remedy: flagFor(t.Reason)})
 			case len(s.Errors) > 0:
 				p.plan.Blocked = append(p.plan.Blocked, Blocked{Pod: t.Pod, Cause: "the drain of node " + node + " does not begin: " + s.Errors[0], Remedy: "see the pods that are refused"})
@@ -188,11 +187,11 @@ func (p *planner) deleteAll(pods []*v1.Pod) {
 		return
 	}
 	slices.SortFunc(pods, leaveOrder)
-	var wave Wave
+	var wave []Planned
 	for _, pod := range pods {
-		wave.Evictions = append(wave.Evictions, Planned{Pod: pod})
+		wave = append(wave, Planned{Pod: pod})
 	}
-	p.replace(&wave)
+	p.replace(wave)
 	p.plan.Waves = append(p.plan.Waves, wave)
 }
 
@@ -212,10 +211,10 @@ func (p *planner) sync() {
 		p.evictions.Sync(p.present, p.in.Scale, p.now)
 		return
 	}
-	for i, b := range p.evictions.pdbs {
-		matching, err := matchingPods(b, p.present)
+	for i, matching := range p.evictions.matching(p.present) {
+		b, err := p.evictions.pdbs[i], p.evictions.errs[i]
 		if err != nil || !needsScale(b) {
-			s := Sync(b, p.present, nil, p.now)
+			s := syncMatching(b, matching, err, nil, p.now)
 			p.evictions.set(int32(i), &s.Status)
 			continue
 		}
@@ -244,15 +243,15 @@ func failed(b *policyv1.PodDisruptionBudget) bool {
 }
 
 // replace takes the evicted pods out, lets the controller see that, and puts their replacements in.
-func (p *planner) replace(w *Wave) {
+func (p *planner) replace(wave []Planned) {
 	gone := map[*v1.Pod]bool{}
-	for i := range w.Evictions {
-		gone[w.Evictions[i].Pod] = true
+	for i := range wave {
+		gone[wave[i].Pod] = true
 	}
 	p.present = slices.DeleteFunc(p.present, func(pod *v1.Pod) bool { return gone[pod] })
 	p.sync()
-	for i := range w.Evictions {
-		e := &w.Evictions[i]
+	for i := range wave {
+		e := &wave[i]
 		if metav1.GetControllerOf(e.Pod) == nil || podinfo.Finished(e.Pod) || e.Pod.DeletionTimestamp != nil {
 			continue
 		}

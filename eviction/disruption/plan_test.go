@@ -33,7 +33,7 @@ func budget(name, selector, min, max string) *policyv1.PodDisruptionBudget {
 func outline(p Plan) (out []string) {
 	for _, w := range p.Waves {
 		line := ""
-		for _, e := range w.Evictions {
+		for _, e := range w {
 			line += e.Pod.Name + " "
 		}
 		out = append(out, line)
@@ -52,7 +52,7 @@ func example() PlanInput {
 		Nodes:   []string{"n"},
 		Pods:    []*v1.Pod{on("n", "a1", "a", "ReplicaSet/a"), on("n", "a2", "a", "ReplicaSet/a"), on("m", "a3", "a", "ReplicaSet/a"), on("n", "b1", "b", "ReplicaSet/b"), on("n", "c1", "c", "")},
 		Budgets: []*policyv1.PodDisruptionBudget{budget("a", "app=a", "", "1"), budget("b", "app=b", "1", "")},
-		Scale:   NewWorkloads([]Workload{workload("ReplicaSet", "a", ptr(int32(3)), ""), workload("ReplicaSet", "b", ptr(int32(1)), "")}).Scale,
+		Scale:   NewScale([]Workload{workload("ReplicaSet", "a", ptr(int32(3)), ""), workload("ReplicaSet", "b", ptr(int32(1)), "")}),
 		Now:     now,
 	}
 }
@@ -77,9 +77,9 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, []string{"default/b"}, b.Budgets)
 		require.Equal(t, "budget default/b demands 1 healthy pods of 1 expected: 1 - 1 leaves none to disrupt", b.Proof)
 		require.Equal(t, []string{"n: deleting Pods that declare no controller: default/c1"}, p.Warnings)
-		a1 := p.Waves[0].Evictions[0]
+		a1 := p.Waves[0][0]
 		require.Equal(t, []any{[]string{"default/a"}, true, ""}, []any{a1.Budgets, a1.Replaced, a1.Replacement})
-		require.False(t, p.Waves[0].Evictions[1].Replaced, "nobody makes c1 anew")
+		require.False(t, p.Waves[0][1].Replaced, "nobody makes c1 anew")
 	})
 	t.Run("no room for replacements", func(t *testing.T) {
 		in := example()
@@ -101,7 +101,7 @@ func TestPlan(t *testing.T) {
 		}
 		p := MakePlan(in)
 		require.Equal(t, []string{"a1", "a2"}, asked)
-		require.Equal(t, "m", p.Waves[1].Evictions[0].Replacement)
+		require.Equal(t, "m", p.Waves[1][0].Replacement)
 	})
 	t.Run("without eviction", func(t *testing.T) {
 		in := example()
@@ -120,7 +120,7 @@ func TestPlan(t *testing.T) {
 	t.Run("failed sync", func(t *testing.T) {
 		in := example()
 		in.Pods = in.Pods[:3]
-		in.Scale = NewWorkloads(nil).Scale
+		in.Scale = NewScale(nil)
 		p := MakePlan(in)
 		require.Equal(t, []string{"!a1", "!a2"}, outline(p))
 		require.Equal(t, `The disruption budget a does not allow evicting pods currently because it failed sync: found no controllers for pod "a1"`, p.Blocked[0].Cause)
@@ -161,7 +161,7 @@ func TestPlan(t *testing.T) {
 	t.Run("stateful sets keep their names", func(t *testing.T) {
 		in := PlanInput{Nodes: []string{"n"}, Now: now, Budgets: []*policyv1.PodDisruptionBudget{budget("db", "app=db", "", "1")},
 			Pods:  []*v1.Pod{on("n", "db-0", "db", "StatefulSet/db"), on("n", "db-1", "db", "StatefulSet/db")},
-			Scale: NewWorkloads([]Workload{workload("StatefulSet", "db", ptr(int32(2)), "")}).Scale}
+			Scale: NewScale([]Workload{workload("StatefulSet", "db", ptr(int32(2)), "")})}
 		require.Equal(t, []string{"db-0 ", "db-1 "}, outline(MakePlan(in)))
 	})
 	t.Run("more pods than expected", func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestPlan(t *testing.T) {
 	t.Run("grace", func(t *testing.T) {
 		in := example()
 		in.Options = DrainOptions{Force: true, GracePeriodSeconds: ptr(int64(4))}
-		require.EqualValues(t, 4, MakePlan(in).Waves[0].Evictions[0].Decision.GraceSeconds)
+		require.EqualValues(t, 4, MakePlan(in).Waves[0][0].Decision.GraceSeconds)
 	})
 	t.Run("nothing to do", func(t *testing.T) {
 		require.Equal(t, Plan{}, MakePlan(PlanInput{Nodes: []string{"empty"}, Options: DrainOptions{DisableEviction: true}}))
@@ -226,7 +226,7 @@ func random(r *rand.Rand) PlanInput {
 			in.Budgets = append(in.Budgets, b)
 		}
 	}
-	in.Scale = NewWorkloads(workloads).Scale
+	in.Scale = NewScale(workloads)
 	if r.Intn(2) == 0 {
 		in.Replace = func(p *v1.Pod) (string, bool) { return "n2", len(p.Name)%2 == 0 }
 	}
@@ -257,7 +257,7 @@ func replay(t *testing.T, in PlanInput, plan Plan) {
 		}
 		charged := map[string]bool{}
 		var replacements []*v1.Pod
-		for _, x := range w.Evictions {
+		for _, x := range w {
 			require.False(t, seen[x.Pod], "%s leaves once", x.Pod.Name)
 			seen[x.Pod] = true
 			d := e.Evict(x.Pod, Request{EveryBudget: in.EveryBudget}, in.Now)
@@ -289,10 +289,8 @@ func replay(t *testing.T, in PlanInput, plan Plan) {
 		require.NotEmpty(t, x.Remedy)
 		seen[x.Pod] = true
 		if len(x.Budgets) > 0 {
-			mark := e.Mark()
-			d := e.Evict(x.Pod, Request{EveryBudget: in.EveryBudget}, in.Now)
+			d := NewEvictions(e.Budgets()).Evict(x.Pod, Request{EveryBudget: in.EveryBudget}, in.Now)
 			require.False(t, d.Allowed(), "%s is blocked to the end", x.Pod.Name)
-			e.Undo(mark)
 			refused[x.Pod.Name] = true
 		}
 		if x.Proof != "" {
@@ -322,7 +320,7 @@ func TestPlansBreakNoBudget(t *testing.T) {
 func wavesOf(p Plan) (out [][]string) {
 	for _, w := range p.Waves {
 		var line []string
-		for _, e := range w.Evictions {
+		for _, e := range w {
 			line = append(line, e.Pod.Name)
 		}
 		out = append(out, line)

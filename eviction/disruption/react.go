@@ -3,58 +3,45 @@ package disruption
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// How long kubectl drain waits before it asks again, and how often it looks whether an evicted pod is gone.
+// What React returns.
 const (
-	RetryInterval = 5 * time.Second
-	PollInterval  = time.Second
+	awaitDeletion = "wait for the deletion"
+	gone          = "done: the pod is gone"
+	askAgain      = "ask again after 5s"
+	giveUp        = "give up"
 )
 
-// Reaction is what kubectl drain does about one pod after an answer of the Eviction API. The pods of a node are asked for
-// side by side; one that fails stops none of the others, but the drain reports it.
-type Reaction uint8
-
-// The reactions.
-const (
-	GiveUp        Reaction = iota // the drain fails for this pod
-	Gone                          // the pod is not there: done
-	AwaitDeletion                 // look every PollInterval until the pod is gone or has another UID
-	AskAgain                      // after RetryInterval, without limit but the drain's own timeout
-)
-
-// String returns "give up", "gone", "await deletion" or "ask again".
-func (r Reaction) String() string {
-	return [...]string{"give up", "gone", "await deletion", "ask again"}[min(r, AskAgain)]
-}
-
-// React tells what kubectl drain does after an answer about pod:
+// React returns what kubectl drain does after an answer of the Eviction API about pod, and the line that kubectl prints
+// then ("" for none). The first rule that applies decides:
 //
-//  1. accepted: it waits for the deletion
-//  2. 404: the pod is gone
-//  3. 429, for whatever reason: it asks again (RetryText)
-//  4. 403 since the namespace is terminating: it waits for a pod that is terminating, and asks again for others
-//  5. anything else, the 500 of several budgets included: it gives up
+//  1. accepted, with 200 as documented or 201: "wait for the deletion", looking every second whether the pod is gone or has
+//     another UID
+//  2. 404: "done: the pod is gone"
+//  3. 429, whatever the reason: "ask again after 5s", without limit but the drain's own --timeout
+//  4. 403 because the namespace is terminating: "wait for the deletion" of a pod that is terminating, "ask again after 5s"
+//     for another pod
+//  5. any other answer, the 500 of several budgets included: "give up"; the drain fails for this pod
 //
+// kubectl asks for the pods of a node side by side: a pod that fails stops no other pod, but the drain reports it.
 // Source: documentation, "Safely Drain a Node", and kubectl's behaviour.
-func React(s *metav1.Status, pod *v1.Pod) Reaction {
+func React(s *metav1.Status, pod *v1.Pod) (does, prints string) {
 	switch {
-	case Classify(s) == Accepted:
-		return AwaitDeletion
+	case s.Status == metav1.StatusSuccess, s.Code >= 200 && s.Code < 300:
+		return awaitDeletion, ""
 	case s.Code == codeNotFound || s.Reason == metav1.StatusReasonNotFound:
-		return Gone
+		return gone, ""
 	case s.Code == codeTooMany || s.Reason == metav1.StatusReasonTooManyRequests:
-		return AskAgain
 	case !namespaceTerminates(s):
-		return GiveUp
+		return giveUp, ""
 	case pod.DeletionTimestamp != nil:
-		return AwaitDeletion
+		return awaitDeletion, ""
 	}
-	return AskAgain
+	return askAgain, fmt.Sprintf("error when evicting pods/%q -n %q (will retry after 5s): %s", pod.Name, pod.Namespace, s.Message)
 }
 
 func namespaceTerminates(s *metav1.Status) bool {
@@ -62,14 +49,4 @@ func namespaceTerminates(s *metav1.Status) bool {
 		return false
 	}
 	return slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == v1.NamespaceTerminatingCause })
-}
-
-// RetryText is what kubectl drain prints when it will ask again, before it waits for RetryInterval.
-func RetryText(pod *v1.Pod, refusal string) string {
-	return fmt.Sprintf("error when evicting pods/%q -n %q (will retry after %v): %s", pod.Name, pod.Namespace, RetryInterval, refusal)
-}
-
-// TimeoutText is the error of a drain that ran out of its own time (--timeout).
-func TimeoutText(timeout time.Duration) string {
-	return fmt.Sprintf("global timeout reached: %v", timeout)
 }

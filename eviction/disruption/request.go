@@ -1,8 +1,6 @@
 package disruption
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -18,29 +16,11 @@ type Request struct {
 	// DryRun is the dryRun of the URL, nil or ["All"].
 	DryRun []string
 	// Eviction is the posted object, nil for one with nothing but the pod's name. One without a name is refused. Objects of
-	// policy/v1beta1 have the same fields: DecodeEviction.
+	// policy/v1beta1 have the same fields and the same meaning.
 	Eviction *policyv1.Eviction
 	// EveryBudget lets a pod that several budgets cover go when every one of them allows it, and takes a unit of each. It
 	// is no part of the API: 1.36 answers 500, whatever they say.
 	EveryBudget bool
-}
-
-// DecodeEviction reads an Eviction object of policy/v1 or policy/v1beta1 in JSON. An unknown field is an error that names
-// it.
-func DecodeEviction(data []byte) (*policyv1.Eviction, error) {
-	e := &policyv1.Eviction{}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(e); err != nil {
-		return nil, fmt.Errorf("eviction: %w", err)
-	}
-	if e.Kind != "Eviction" {
-		return nil, fmt.Errorf("kind: %q, want Eviction", e.Kind)
-	}
-	if e.APIVersion != "policy/v1" && e.APIVersion != "policy/v1beta1" {
-		return nil, fmt.Errorf("apiVersion: %q, want policy/v1 or policy/v1beta1", e.APIVersion)
-	}
-	return e, nil
 }
 
 // namespace is that in the URL.

@@ -16,12 +16,12 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// DeletionTimeout is how long an evicted pod counts as disrupted while it is not deleted.
-const DeletionTimeout = 2 * time.Minute
+// deletionTimeout is how long an evicted pod counts as disrupted while it is not deleted.
+const deletionTimeout = 2 * time.Minute
 
 // Scale finds the controller that a pod's replicas are counted by: its UID and the number of replicas it wants. owner is
-// the pod's controller reference. An error fails the whole budget; its text becomes the condition's message. Workloads
-// has one for the built-in kinds.
+// the pod's controller reference. An error fails the whole budget; its text becomes the condition's message. NewScale
+// makes one for the built-in kinds.
 type Scale func(pod *v1.Pod, owner metav1.OwnerReference) (uid types.UID, replicas int32, err error)
 
 // Notice is an event that the disruption controller writes.
@@ -57,8 +57,13 @@ type Synced struct {
 // condition change. Source: documentation, "Specifying a Disruption Budget"; API fields of PodDisruptionBudgetStatus.
 // O(pods).
 func Sync(b *policyv1.PodDisruptionBudget, pods []*v1.Pod, scale Scale, now time.Time) Synced {
-	s := Synced{Status: *b.Status.DeepCopy()}
 	matching, err := matchingPods(b, pods)
+	return syncMatching(b, matching, err, scale, now)
+}
+
+// syncMatching is Sync with the pods that the budget selects, or the error of its selector.
+func syncMatching(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, err error, scale Scale, now time.Time) Synced {
+	s := Synced{Status: *b.Status.DeepCopy()}
 	var expected, desired int32
 	if err == nil {
 		if len(matching) == 0 {
@@ -205,7 +210,7 @@ func healthy(disrupted map[string]metav1.Time, matching []*v1.Pod, now time.Time
 	n := int32(0)
 	for _, p := range matching {
 		at, listed := disrupted[p.Name]
-		if p.DeletionTimestamp == nil && ready(p) && !(listed && at.Add(DeletionTimeout).After(now)) {
+		if p.DeletionTimestamp == nil && ready(p) && !(listed && at.Add(deletionTimeout).After(now)) {
 			n++
 		}
 	}
@@ -220,7 +225,7 @@ func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, no
 		if !listed || p.DeletionTimestamp != nil {
 			continue
 		}
-		until := at.Add(DeletionTimeout)
+		until := at.Add(deletionTimeout)
 		if until.Before(now) {
 			s.notice(v1.EventTypeWarning, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name), p)
 			continue
@@ -244,7 +249,7 @@ func StaleTarget(pod *v1.Pod, now time.Time) bool {
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
 		if c.Type == v1.DisruptionTarget {
-			return c.Status == v1.ConditionTrue && c.Reason != v1.PodReasonTerminationByKubelet && !c.LastTransitionTime.Add(DeletionTimeout).After(now)
+			return c.Status == v1.ConditionTrue && c.Reason != v1.PodReasonTerminationByKubelet && !c.LastTransitionTime.Add(deletionTimeout).After(now)
 		}
 	}
 	return false

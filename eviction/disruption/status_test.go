@@ -3,6 +3,7 @@ package disruption
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestSync(t *testing.T) {
 			b.Generation = 7
 			b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount(c.min), amount(c.max)
 			var s Synced
-			testkit.Unchanged(t, func() { s = Sync(b, c.pods, NewWorkloads(c.workloads).Scale, now) }, c.pods...)
+			testkit.Unchanged(t, func() { s = Sync(b, c.pods, NewScale(c.workloads), now) }, c.pods...)
 			require.NoError(t, s.Err)
 			require.Equal(t, c.want, numbers(s.Status))
 			require.EqualValues(t, 7, s.Status.ObservedGeneration)
@@ -188,10 +189,8 @@ func TestSeveralBudgetsNotice(t *testing.T) {
 	both.Labels, one.Labels = map[string]string{"app": "x"}, map[string]string{"app": "z"}
 	e := NewEvictions([]*policyv1.PodDisruptionBudget{a, b, other})
 	var several []Notice
-	for _, n := range e.Sync([]*v1.Pod{both, one}, nil, now) {
-		if n.Reason == "MultiplePodDisruptionBudgets" {
-			several = append(several, n)
-		}
+	for _, s := range e.Sync([]*v1.Pod{both, one}, nil, now) {
+		several = append(several, slices.DeleteFunc(s.Notices, func(n Notice) bool { return n.Reason != "MultiplePodDisruptionBudgets" })...)
 	}
 	require.Equal(t, []Notice{{"Warning", "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: a, b", both}}, several)
 	require.Equal(t, []int32{1, 2, 0}, []int32{e.Budgets()[0].Status.DisruptionsAllowed, e.Budgets()[1].Status.DisruptionsAllowed, e.Budgets()[2].Status.DisruptionsAllowed})
@@ -215,18 +214,18 @@ func TestSyncFailed(t *testing.T) {
 		require.Equal(t, []any{metav1.ConditionFalse, "SyncFailed", want, int64(1)}, []any{c.Status, c.Reason, c.Message, c.ObservedGeneration})
 		require.Equal(t, "Failed to calculate the number of expected pods: "+want, s.Notices[len(s.Notices)-1].Message)
 	}
-	none := NewWorkloads(nil)
-	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none.Scale)
-	check(`no matches for kind "Job" in version "batch/v1"`, []*v1.Pod{healthyPod("x", "Job/a")}, none.Scale)
+	none := NewScale(nil)
+	check(`found no controllers for pod "x"`, []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, none)
+	check(`no matches for kind "Job" in version "batch/v1"`, []*v1.Pod{healthyPod("x", "Job/a")}, none)
 	for kind, resource := range map[string]string{"Job": "jobs.batch", "Redis": "redises.batch", "Proxy": "proxies.batch"} {
 		job := Workload{APIVersion: "batch/v1", Kind: kind, Namespace: "default", Name: "a", UID: "uid-a"}
 		pod := healthyPod("x", kind+"/a")
 		pod.OwnerReferences[0].APIVersion = job.APIVersion
-		check(resource+" does not implement the scale subresource", []*v1.Pod{pod}, NewWorkloads([]Workload{job}).Scale)
+		check(resource+" does not implement the scale subresource", []*v1.Pod{pod}, NewScale([]Workload{job}))
 	}
 	check("broken", []*v1.Pod{healthyPod("x", "ReplicaSet/a")}, func(*v1.Pod, metav1.OwnerReference) (types.UID, int32, error) { return "", 0, errors.New("broken") })
 	b.Spec.Selector = expression("app", "Bad")
-	check(`"Bad" is not a valid label selector operator`, nil, none.Scale)
+	check(`"Bad" is not a valid label selector operator`, nil, none)
 	b.Spec.Selector = &metav1.LabelSelector{}
 	b.Spec.MaxUnavailable = &intstr.IntOrString{Type: intstr.String, StrVal: "many"}
 	require.Error(t, Sync(b, nil, nil, now).Err)
@@ -234,11 +233,11 @@ func TestSyncFailed(t *testing.T) {
 
 func TestWorkloads(t *testing.T) {
 	three := ptr(int32(3))
-	w := NewWorkloads([]Workload{workload("ReplicationController", "rc", three, ""), workload("ReplicaSet", "rs", three, ""), workload("StatefulSet", "db", three, ""),
+	scale := NewScale([]Workload{workload("ReplicationController", "rc", three, ""), workload("ReplicaSet", "rs", three, ""), workload("StatefulSet", "db", three, ""),
 		workload("ReplicaSet", "d-1", ptr(int32(1)), "d"), workload("Deployment", "d", ptr(int32(9)), ""), workload("ReplicaSet", "orphan", three, "gone"),
 		{APIVersion: "example.com/v1", Kind: "Robot", Namespace: "default", Name: "r", UID: "uid-r", Replicas: three}})
 	find := func(version, kind, name string, uid types.UID) (types.UID, int32, error) {
-		return w.Scale(healthyPod("x", ""), metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: uid})
+		return scale(healthyPod("x", ""), metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: uid})
 	}
 	for _, c := range []struct {
 		name          string

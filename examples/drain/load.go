@@ -62,8 +62,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 // complete gives budgets without a status the one that the disruption controller gives them, and settles whether the
 // controllers of the input are enough to compute budgets anew between waves.
 func (in *input) complete(o options) error {
-	workloads := disruption.NewWorkloads(in.objects.Workloads())
-	in.scale = workloads.Scale
+	in.scale = disruption.NewScale(in.objects.Workloads())
 	for _, b := range in.objects.PodDisruptionBudgets {
 		if b.APIVersion == "policy/v1beta1" {
 			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
@@ -71,7 +70,10 @@ func (in *input) complete(o options) error {
 		if bad := disruption.ValidateSpec(&b.Spec, nil); len(bad) > 0 {
 			return fmt.Errorf("PodDisruptionBudget %s/%s: spec.%w", b.Namespace, b.Name, bad[0])
 		}
-		s := disruption.Sync(b, in.objects.Pods, workloads.Scale, o.at)
+	}
+	synced := disruption.NewEvictions(in.objects.PodDisruptionBudgets).Sync(in.objects.Pods, in.scale, o.at)
+	for i, b := range in.objects.PodDisruptionBudgets {
+		s := synced[i]
 		switch {
 		case reflect.DeepEqual(b.Status, policyv1.PodDisruptionBudgetStatus{}):
 			b = b.DeepCopy()

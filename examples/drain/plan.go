@@ -69,7 +69,7 @@ func (in *input) plan(o options) (*plan, error) {
 	p := &plan{Waves: []wave{}, Blocked: []blocked{}, Skipped: []skipped{}, Errors: made.Errors}
 	for _, w := range made.Waves {
 		out := wave{Evictions: []eviction{}}
-		for _, e := range w.Evictions {
+		for _, e := range w {
 			out.Evictions = append(out.Evictions, eviction{
 				Pod: name(e.Pod), Node: e.Pod.Spec.NodeName, Budgets: orEmpty(e.Budgets), Bypass: e.Decision.Bypass,
 				Replacement: e.Replacement, Note: r.note(e),
@@ -133,6 +133,8 @@ type answered struct {
 	Remedies          []string `json:"remedies,omitempty"`
 	GraceSeconds      *int64   `json:"gracePeriodSeconds,omitempty"`
 	Steps             []string `json:"steps,omitempty"`
+	Drain             string   `json:"drain,omitempty"`  // what kubectl drain does after this answer
+	Prints            string   `json:"prints,omitempty"` // the line that kubectl drain prints then
 }
 
 // evict asks about one pod, with the Eviction object of the input for it if there is one.
@@ -147,7 +149,7 @@ func (in *input) evict(o options) *answered {
 	d := disruption.Decide(pod, in.budgets, r, o.at)
 	a := &answered{
 		Pod: o.evict, Allowed: d.Allowed(), Code: d.Code, Reason: string(d.Reason), Message: d.Message, Cause: d.Cause,
-		RetryAfterSeconds: d.RetryAfterSeconds, Outlook: d.Outlook().String(), Bypass: d.Bypass, Remedies: d.Remedies(), Budgets: []string{},
+		RetryAfterSeconds: d.RetryAfterSeconds, Outlook: d.Outlook(), Bypass: d.Bypass, Remedies: d.Remedies(), Budgets: []string{},
 	}
 	if pod == nil {
 		_, asked, _ := strings.Cut(o.evict, "/")
@@ -161,6 +163,8 @@ func (in *input) evict(o options) *answered {
 			a.Budgets = append(a.Budgets, b.Namespace+"/"+b.Name)
 		}
 	}
+	status := d.StatusObject()
+	a.Drain, a.Prints = disruption.React(&status, pod)
 	if !a.Allowed {
 		a.Proof = disruption.Proof(covering)
 		return a

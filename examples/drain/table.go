@@ -108,6 +108,7 @@ func (a *answered) table(out *strings.Builder) {
 		line("Retry", fmt.Sprintf("after %ds", a.RetryAfterSeconds))
 	}
 	line("Outlook", a.Outlook)
+	line("Drain", a.Drain)
 	line("Proof", a.Proof)
 	for _, r := range a.Remedies {
 		line("Remedy", r)

@@ -93,7 +93,7 @@ func (w *world) disruptionBudgets() *disruption.Budgets {
 				pods = append(pods, b.members[name])
 			}
 			c := *b.pdb
-			c.Status = disruption.Sync(b.pdb, pods, w.workloads.Scale, w.now).Status
+			c.Status = disruption.Sync(b.pdb, pods, w.scale, w.now).Status
 			b.pdb, b.stale = &c, false
 		}
 		list[k] = b.pdb

@@ -87,8 +87,8 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 func newWorld(objects *dump.Objects, o options) *world {
 	w := &world{
 		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
-		now:       time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
-		workloads: disruption.NewWorkloads(objects.Workloads()), objects: objects,
+		now:   time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+		scale: disruption.NewScale(objects.Workloads()), objects: objects,
 	}
 	for _, n := range objects.Nodes {
 		w.nodes[n.Name] = n

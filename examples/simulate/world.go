@@ -31,10 +31,10 @@ type world struct {
 	snapshot *cluster.Snapshot // until the scheduler takes it
 	s        *scheduler.Scheduler
 
-	budgets   []*budget
-	workloads *disruption.Workloads
-	objects   *dump.Objects
-	synced    *disruption.Budgets
+	budgets []*budget
+	scale   disruption.Scale
+	objects *dump.Objects
+	synced  *disruption.Budgets
 }
 
 // leaving is a terminating pod and when it will be gone.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is what a controller object (ReplicaSet, Deployment, StatefulSet, a custom kind) tells about its pods.
+// Workload is what a controller object (ReplicaSet, Deployment, StatefulSet, a custom kind) says about its pods.
 type Workload struct {
 	APIVersion, Kind string
 	Namespace, Name  string
@@ -20,24 +20,27 @@ type Workload struct {
 	Controller *metav1.OwnerReference
 }
 
-// Workloads finds controllers by reference. Make one with NewWorkloads. Immutable, safe for concurrent use.
-type Workloads struct {
+// workloads finds controllers by reference. It is immutable.
+type workloads struct {
 	byName map[workloadKey]*Workload
 	kinds  map[[2]string]bool
 }
 
 type workloadKey struct{ group, kind, namespace, name string }
 
-// NewWorkloads indexes controller objects by group, kind, namespace and name; the version plays no part.
-func NewWorkloads(list []Workload) *Workloads {
-	w := &Workloads{byName: map[workloadKey]*Workload{}, kinds: map[[2]string]bool{}}
+// NewScale returns a Scale over controller objects. Objects are found by group, kind, namespace, name and UID; the version
+// of the API plays no part. A ReplicaSet that a Deployment controls is counted as the Deployment, so that the two
+// ReplicaSets of a rolling update count once. The Scale is safe for concurrent use. It fails where there is no such object,
+// no object of the kind at all, or the kind has no scale. O(objects).
+func NewScale(list []Workload) Scale {
+	w := &workloads{byName: map[workloadKey]*Workload{}, kinds: map[[2]string]bool{}}
 	for i := range list {
 		o := &list[i]
 		group := groupOf(o.APIVersion)
 		w.byName[workloadKey{group, o.Kind, o.Namespace, o.Name}] = o
 		w.kinds[[2]string{group, o.Kind}] = true
 	}
-	return w
+	return w.scale
 }
 
 func groupOf(apiVersion string) string {
@@ -51,7 +54,7 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-func (w *Workloads) find(namespace string, r metav1.OwnerReference) *Workload {
+func (w *workloads) find(namespace string, r metav1.OwnerReference) *Workload {
 	o := w.byName[workloadKey{groupOf(r.APIVersion), r.Kind, namespace, r.Name}]
 	if o == nil || o.UID != r.UID {
 		return nil
@@ -59,10 +62,7 @@ func (w *Workloads) find(namespace string, r metav1.OwnerReference) *Workload {
 	return o
 }
 
-// Scale is a Scale over the workloads. A ReplicaSet that a Deployment controls stands for the Deployment, so that two
-// ReplicaSets of a rolling update count once. Errors: no such object, a kind that is not there at all, a kind without
-// scale.
-func (w *Workloads) Scale(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, int32, error) {
+func (w *workloads) scale(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, int32, error) {
 	o := w.find(pod.Namespace, owner)
 	if o != nil && o.Kind == "ReplicaSet" && groupOf(o.APIVersion) == "apps" && o.Controller != nil && o.Controller.Kind == "Deployment" && groupOf(o.Controller.APIVersion) == "apps" {
 		o = w.find(pod.Namespace, *o.Controller)
