@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/plugins"
 )
 
 // Plugin is a score plugin with its weight.
@@ -22,17 +24,13 @@ type PluginSet struct {
 
 // DefaultPlugins returns the score plugins of v1.36 with their weights, in the order in which they run.
 func DefaultPlugins() []Plugin {
-	return []Plugin{
-		{"TaintToleration", 3},
-		{"NodeAffinity", 2},
-		{"NodeResourcesFit", 1},
-		{"VolumeBinding", 1},
-		{"PodTopologySpread", 2},
-		{"InterPodAffinity", 2},
-		{"DynamicResources", 2},
-		{"NodeResourcesBalancedAllocation", 1},
-		{"ImageLocality", 1},
+	var out []Plugin
+	for _, p := range plugins.Default() {
+		if p.At("Score") {
+			out = append(out, Plugin{p.Name, int64(max(p.Weight, 1))})
+		}
 	}
+	return out
 }
 
 // DefaultPlugins118 returns the score plugins of v1.18 with their weights.

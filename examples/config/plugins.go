@@ -7,6 +7,7 @@ import (
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/score"
 )
 
@@ -83,12 +84,14 @@ func listsOf(p *configv1.Plugins) lists {
 }
 
 // defaults are the plugins of v1.36's default profile, in order. All of them stand in multiPoint.
-var defaults = []plugin{
-	{"SchedulingGates", 0}, {"PrioritySort", 0}, {"NodeUnschedulable", 0}, {"NodeName", 0}, {"TaintToleration", 3},
-	{"NodeAffinity", 2}, {"NodePorts", 0}, {"NodeResourcesFit", 1}, {"VolumeRestrictions", 0}, {"NodeVolumeLimits", 0},
-	{"VolumeBinding", 0}, {"VolumeZone", 0}, {"PodTopologySpread", 2}, {"InterPodAffinity", 2}, {"DynamicResources", 2},
-	{"DefaultPreemption", 0}, {"NodeResourcesBalancedAllocation", 1}, {"ImageLocality", 1}, {"DefaultBinder", 0},
-	{"NodeDeclaredFeatures", 0},
+var defaults = defaultPlugins()
+
+func defaultPlugins() []plugin {
+	var out []plugin
+	for _, p := range plugins.Default() {
+		out = append(out, plugin{p.Name, p.Weight})
+	}
+	return out
 }
 
 // merge puts a user's list over the default one:

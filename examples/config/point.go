@@ -1,5 +1,11 @@
 package config
 
+import (
+	"slices"
+
+	"github.com/podberth/podberth/internal/plugins"
+)
+
 // Point is an extension point of the scheduling framework that lists plugins.
 type Point int
 
@@ -45,31 +51,15 @@ func (p Point) String() string {
 	return pointNames[p]
 }
 
-// inTree are the plugins that kube-scheduler v1.36 brings along, with the points that each takes part in. Those that no
-// default profile has come last.
-var inTree = map[string][]Point{
-	"SchedulingGates":                 {PreEnqueue},
-	"PrioritySort":                    {QueueSort},
-	"NodeUnschedulable":               {Filter},
-	"NodeName":                        {Filter},
-	"TaintToleration":                 {Filter, PreScore, Score},
-	"NodeAffinity":                    {PreFilter, Filter, PreScore, Score},
-	"NodePorts":                       {PreFilter, Filter},
-	"NodeResourcesFit":                {PreFilter, Filter, PreScore, Score, PlacementScore},
-	"VolumeRestrictions":              {PreFilter, Filter},
-	"NodeVolumeLimits":                {PreFilter, Filter},
-	"VolumeBinding":                   {PreFilter, Filter, Reserve, PreBind, PreScore, Score},
-	"VolumeZone":                      {PreFilter, Filter},
-	"PodTopologySpread":               {PreFilter, Filter, PreScore, Score},
-	"InterPodAffinity":                {PreFilter, Filter, PreScore, Score},
-	"DynamicResources":                {PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind},
-	"DefaultPreemption":               {PostFilter, PreEnqueue},
-	"NodeResourcesBalancedAllocation": {PreScore, Score},
-	"ImageLocality":                   {Score},
-	"DefaultBinder":                   {Bind},
-	"NodeDeclaredFeatures":            {PreFilter, Filter},
+// inTree are the plugins that kube-scheduler v1.36 brings along, with the points that each takes part in.
+var inTree = inTreePoints()
 
-	"GangScheduling":             {PreEnqueue, Permit},
-	"PodGroupPodsCount":          {PlacementScore},
-	"TopologyPlacementGenerator": {PlacementGenerate},
+func inTreePoints() map[string][]Point {
+	out := map[string][]Point{}
+	for _, p := range plugins.InTree() {
+		for _, name := range p.Points {
+			out[p.Name] = append(out[p.Name], Point(slices.Index(pointNames[:], name)))
+		}
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/spread"
@@ -24,14 +25,11 @@ const (
 
 // DefaultPlugins returns the lists of v1.36: everything at MultiPoint, with the weights of scores.
 func DefaultPlugins() Plugins {
-	return Plugins{MultiPoint: {Enabled: []PluginRef{
-		{Name: "SchedulingGates"}, {Name: namePrioritySort}, {Name: "NodeUnschedulable"}, {Name: "NodeName"},
-		{Name: "TaintToleration", Weight: 3}, {Name: "NodeAffinity", Weight: 2}, {Name: "NodePorts"}, {Name: "NodeResourcesFit", Weight: 1},
-		{Name: "VolumeRestrictions"}, {Name: "NodeVolumeLimits"}, {Name: "VolumeBinding"}, {Name: "VolumeZone"},
-		{Name: "PodTopologySpread", Weight: 2}, {Name: "InterPodAffinity", Weight: 2}, {Name: nameDynamicResources, Weight: 2},
-		{Name: nameDefaultPreemption}, {Name: "NodeResourcesBalancedAllocation", Weight: 1}, {Name: "ImageLocality", Weight: 1},
-		{Name: nameDefaultBinder}, {Name: "NodeDeclaredFeatures"},
-	}}}
+	var refs []PluginRef
+	for _, p := range plugins.Default() {
+		refs = append(refs, PluginRef{Name: p.Name, Weight: int64(p.Weight)})
+	}
+	return Plugins{MultiPoint: {Enabled: refs}}
 }
 
 // DefaultRegistry returns the plugins of v1.36. The arguments of a plugin are the plugin of package placement that it runs,

@@ -92,13 +92,13 @@ func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
 		return fmt.Errorf("pod %s/%s (UID %s) is assumed already", pod.Namespace, pod.Name, pod.UID)
 	}
 	for _, m := range d.Bind {
-		if h := l.volumes[m.Volume.Name]; h != nil && key(h.claim) != key(m.Claim) {
-			return fmt.Errorf("persistentvolume %q is promised to claim %s, not free for %s", m.Volume.Name, key(h.claim), key(m.Claim))
+		if h := l.volumes[m.Volume.Name]; h != nil && claimKey(h.claim) != claimKey(m.Claim) {
+			return fmt.Errorf("persistentvolume %q is promised to claim %s, not free for %s", m.Volume.Name, claimKey(h.claim), claimKey(m.Claim))
 		}
 	}
 	for _, claim := range d.Provision {
-		if h := l.claims[key(claim)]; h != nil && h.node.Name != node.Name {
-			return fmt.Errorf("claim %s is being provisioned for node %q, not %q", key(claim), h.node.Name, node.Name)
+		if h := l.claims[claimKey(claim)]; h != nil && h.node.Name != node.Name {
+			return fmt.Errorf("claim %s is being provisioned for node %q, not %q", claimKey(claim), h.node.Name, node.Name)
 		}
 	}
 	l.pods[pod.UID] = &assumption{pod, d, node}
@@ -106,7 +106,7 @@ func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
 		holdOf(l.volumes, m.Volume.Name, m.Claim, node).add(pod.UID)
 	}
 	for _, claim := range d.Provision {
-		holdOf(l.claims, key(claim), claim, node).add(pod.UID)
+		holdOf(l.claims, claimKey(claim), claim, node).add(pod.UID)
 	}
 	for _, name := range claimNames(pod) {
 		k := pod.Namespace + "/" + name
@@ -126,7 +126,7 @@ func (l *Ledger) Forget(uid types.UID) bool {
 		release(l.volumes, m.Volume.Name, uid)
 	}
 	for _, claim := range a.decision.Provision {
-		release(l.claims, key(claim), uid)
+		release(l.claims, claimKey(claim), uid)
 	}
 	for _, name := range claimNames(a.pod) {
 		k := a.pod.Namespace + "/" + name
@@ -157,13 +157,13 @@ func (l *Ledger) uses(pod *v1.Pod, claim string) bool {
 // shares its own entry is not counted twice.
 func (l *Ledger) addProvisioning(sum *resource.Quantity, d *delayedClaim, c *capacity) {
 	for k, h := range l.claims {
-		if k != key(d.claim) && class(h.claim) == d.class.Name && c.nodes.Matches(labels.Set(h.node.Labels)) {
+		if k != claimKey(d.claim) && class(h.claim) == d.class.Name && c.nodes.Matches(labels.Set(h.node.Labels)) {
 			sum.Add(h.claim.Spec.Resources.Requests[v1.ResourceStorage])
 		}
 	}
 }
 
-func key(claim *v1.PersistentVolumeClaim) string { return claim.Namespace + "/" + claim.Name }
+func claimKey(claim *v1.PersistentVolumeClaim) string { return claim.Namespace + "/" + claim.Name }
 
 // claimNames returns the claims that a pod mounts by name, each once.
 func claimNames(pod *v1.Pod) []string {
@@ -262,7 +262,7 @@ func (v claimView) All() iter.Seq[*v1.PersistentVolumeClaim] {
 }
 
 func (v claimView) seen(c *v1.PersistentVolumeClaim) *v1.PersistentVolumeClaim {
-	h := v.l.claims[key(c)]
+	h := v.l.claims[claimKey(c)]
 	if h == nil || completed(c) {
 		return c
 	}

@@ -1,0 +1,82 @@
+package affinity
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+)
+
+// AppendNodeKey appends everything that node affinity reads of an incoming pod: spec.nodeSelector and
+// spec.affinity.nodeAffinity. Pods with equal keys have the same verdicts and scores.
+func AppendNodeKey(dst []byte, pod *v1.Pod) []byte {
+	dst = key.Pairs(dst, pod.Spec.NodeSelector)
+	a := pod.Spec.Affinity
+	dst = key.Flag(dst, a != nil && a.NodeAffinity != nil)
+	if a == nil || a.NodeAffinity == nil {
+		return dst
+	}
+	required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	dst = key.Flag(dst, required != nil)
+	if required != nil {
+		dst = key.Len(dst, len(required.NodeSelectorTerms))
+		for i := range required.NodeSelectorTerms {
+			dst = appendNodeTerm(dst, &required.NodeSelectorTerms[i])
+		}
+	}
+	preferred := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	dst = key.Len(key.Flag(dst, preferred != nil), len(preferred))
+	for i := range preferred {
+		dst = appendNodeTerm(key.Int(dst, int64(preferred[i].Weight)), &preferred[i].Preference)
+	}
+	return dst
+}
+
+func appendNodeTerm(dst []byte, t *v1.NodeSelectorTerm) []byte {
+	for _, list := range [...][]v1.NodeSelectorRequirement{t.MatchExpressions, t.MatchFields} {
+		dst = key.Len(dst, len(list))
+		for i := range list {
+			dst = key.Texts(key.Text(key.Text(dst, list[i].Key), list[i].Operator), list[i].Values)
+		}
+	}
+	return dst
+}
+
+// AppendPodKey appends everything that inter-pod affinity reads of an incoming pod: its namespace and labels, which the
+// terms of running pods select, and spec.affinity.podAffinity and podAntiAffinity. Pods with equal keys have the same
+// verdicts and scores.
+func AppendPodKey(dst []byte, pod *v1.Pod) []byte {
+	return AppendTermsKey(key.Pairs(key.Text(dst, pod.Namespace), pod.Labels), pod)
+}
+
+// AppendTermsKey appends the inter-pod affinity and anti-affinity terms of a pod as they are written in its spec.
+func AppendTermsKey(dst []byte, pod *v1.Pod) []byte {
+	affinity, anti := podAffinity(pod)
+	dst = key.Flag(dst, affinity != nil)
+	if affinity != nil {
+		dst = appendPodTerms(dst, affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	dst = key.Flag(dst, anti != nil)
+	if anti != nil {
+		dst = appendPodTerms(dst, anti.RequiredDuringSchedulingIgnoredDuringExecution, anti.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return dst
+}
+
+func appendPodTerms(dst []byte, required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) []byte {
+	dst = key.Len(dst, len(required))
+	for i := range required {
+		dst = appendPodTerm(dst, &required[i])
+	}
+	dst = key.Len(dst, len(preferred))
+	for i := range preferred {
+		dst = appendPodTerm(key.Int(dst, int64(preferred[i].Weight)), &preferred[i].PodAffinityTerm)
+	}
+	return dst
+}
+
+// appendPodTerm writes one term. Label keys (matchLabelKeys) have no effect at scheduling: the API server merges them into
+// the selector.
+func appendPodTerm(dst []byte, t *v1.PodAffinityTerm) []byte {
+	dst = key.Selector(key.Text(dst, t.TopologyKey), t.LabelSelector)
+	return key.Selector(key.Texts(dst, t.Namespaces), t.NamespaceSelector)
+}

@@ -1,0 +1,48 @@
+package filter
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/overhead"
+)
+
+// AppendNodeNameKey appends everything that NodeName reads of an incoming pod: spec.nodeName.
+func AppendNodeNameKey(dst []byte, pod *v1.Pod) []byte { return key.Text(dst, pod.Spec.NodeName) }
+
+// AppendPortsKey appends everything that NodePorts reads of an incoming pod: the host ports of containers and of init
+// containers that keep running.
+func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
+	want := AppendHostPorts(nil, pod)
+	dst = key.Len(dst, len(want))
+	for _, p := range want {
+		dst = key.Text(key.Text(key.Int(dst, int64(p.Port)), p.Protocol), p.IP)
+	}
+	return dst
+}
+
+// AppendFeaturesKey appends everything that NodeDeclaredFeatures reads of an incoming pod: the rules by which containers
+// restart, spec.hostNetwork and spec.hostUsers.
+func AppendFeaturesKey(dst []byte, pod *v1.Pod) []byte {
+	dst = key.Flag(dst, pod.Spec.HostNetwork)
+	dst = key.Optional(dst, pod.Spec.HostUsers, key.Flag)
+	for _, list := range [...][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			for _, r := range list[i].RestartPolicyRules {
+				dst = key.Text(dst, r.Action)
+			}
+		}
+		dst = key.Len(dst, 0)
+	}
+	return dst
+}
+
+// AppendClaimsKey appends everything that DynamicResources reads of an incoming pod: the names of its resource claims, and
+// what it asks for, which a device class may provide.
+func AppendClaimsKey(dst []byte, pod *v1.Pod) []byte {
+	dst = key.Len(dst, len(pod.Spec.ResourceClaims))
+	for i := range pod.Spec.ResourceClaims {
+		dst = key.Text(dst, pod.Spec.ResourceClaims[i].Name)
+	}
+	return overhead.AppendKey(dst, pod)
+}

@@ -1,0 +1,48 @@
+package volume
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+)
+
+// Ignores reports whether the plugins of this package leave the pod out, whatever the cluster: every volume of the pod is
+// one that the kubelet makes on the node (configMap, secret, projected, downwardAPI, emptyDir, hostPath), or the pod has
+// none.
+func Ignores(pod *v1.Pod) bool {
+	for i := range pod.Spec.Volumes {
+		if !local(&pod.Spec.Volumes[i].VolumeSource) {
+			return false
+		}
+	}
+	return true
+}
+
+func local(v *v1.VolumeSource) bool {
+	return v.EmptyDir != nil || v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.DownwardAPI != nil || v.HostPath != nil
+}
+
+// AppendKey appends everything that the plugins of this package read of an incoming pod: its volumes, without those that
+// Ignores names. A pod with a generic ephemeral volume has a claim of its own; its key holds its namespace, name and UID.
+// Pods with equal keys have the same verdicts.
+func AppendKey(dst []byte, pod *v1.Pod) []byte {
+	own := false
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if local(&v.VolumeSource) {
+			continue
+		}
+		dst = key.Text(key.Flag(dst, true), v.VolumeSource.String())
+		if v.Ephemeral != nil {
+			own, dst = true, key.Text(dst, v.Name)
+		}
+	}
+	dst = key.Flag(dst, false)
+	if !Ignores(pod) {
+		dst = key.Text(dst, pod.Namespace)
+	}
+	if own {
+		dst = key.Text(key.Text(dst, pod.Name), pod.UID)
+	}
+	return dst
+}

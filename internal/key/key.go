@@ -1,0 +1,126 @@
+// Package key writes what a rule reads of a pod as a byte string. Two values of one kind write the same bytes exactly if
+// they are equal: lists and strings carry their length, and maps are written in the order of their keys.
+//
+//	dst = key.Text(dst, pod.Namespace)
+//	dst = key.Pairs(dst, pod.Labels)
+//
+// Every function appends to dst and returns the longer slice, as append does. No function changes its argument. Writing
+// maps with more than 16 keys allocates.
+package key
+
+import (
+	"encoding/binary"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Int appends a number.
+func Int(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
+
+// Len appends a length.
+func Len(dst []byte, n int) []byte { return binary.AppendUvarint(dst, uint64(n)) }
+
+// Flag appends a bool.
+func Flag(dst []byte, f bool) []byte {
+	if f {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+// Text appends a string.
+func Text[T ~string](dst []byte, s T) []byte { return append(Len(dst, len(s)), s...) }
+
+// Texts appends a list of strings. nil and an empty list are equal.
+func Texts[T ~string](dst []byte, list []T) []byte {
+	dst = Len(dst, len(list))
+	for _, s := range list {
+		dst = Text(dst, s)
+	}
+	return dst
+}
+
+// Optional appends what a pointer refers to with write; nil differs from every value.
+func Optional[T any](dst []byte, p *T, write func([]byte, T) []byte) []byte {
+	if p == nil {
+		return Flag(dst, false)
+	}
+	return write(Flag(dst, true), *p)
+}
+
+// Pairs appends a map of strings. nil and an empty map differ.
+func Pairs(dst []byte, m map[string]string) []byte {
+	dst = Len(Flag(dst, m != nil), len(m))
+	if len(m) == 1 {
+		for k, v := range m {
+			dst = Text(Text(dst, k), v)
+		}
+		return dst
+	}
+	var room [16]string
+	keys := room[:0]
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		dst = Text(Text(dst, k), m[k])
+	}
+	return dst
+}
+
+// Quantity appends a quantity. Quantities that are equal in value but differ in notation may differ.
+func Quantity(dst []byte, q resource.Quantity) []byte {
+	if n, ok := q.AsInt64(); ok { // the common case: whole units
+		return Int(Int(dst, 0), n)
+	}
+	return Text(Int(dst, 1), q.String())
+}
+
+// Resources appends a list of amounts. nil and an empty list are equal.
+func Resources(dst []byte, list v1.ResourceList) []byte {
+	dst = Len(dst, len(list))
+	if len(list) == 1 {
+		for name, q := range list {
+			dst = Quantity(Text(dst, name), q)
+		}
+		return dst
+	}
+	var room [16]v1.ResourceName
+	names := room[:0]
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		dst = Quantity(Text(dst, name), list[name])
+	}
+	return dst
+}
+
+// Selector appends a label selector. nil and an empty selector differ.
+func Selector(dst []byte, s *metav1.LabelSelector) []byte {
+	dst = Flag(dst, s != nil)
+	if s == nil {
+		return dst
+	}
+	dst = Len(Pairs(dst, s.MatchLabels), len(s.MatchExpressions))
+	for i := range s.MatchExpressions {
+		r := &s.MatchExpressions[i]
+		dst = Texts(Text(Text(dst, r.Key), r.Operator), r.Values)
+	}
+	return dst
+}
+
+// Controller appends the kind and name of the owner that controls a pod.
+func Controller(dst []byte, pod *v1.Pod) []byte {
+	for i := range pod.OwnerReferences {
+		if o := &pod.OwnerReferences[i]; o.Controller != nil && *o.Controller {
+			return Text(Text(Text(Flag(dst, true), o.APIVersion), o.Kind), o.Name)
+		}
+	}
+	return Flag(dst, false)
+}

@@ -1,0 +1,97 @@
+// Package plugins is the one list of the scheduler plugins of Kubernetes v1.36: names, extension points and weights.
+// Rule: documentation, "Scheduler Configuration" (Scheduling plugins).
+package plugins
+
+// Names of plugins.
+const (
+	SchedulingGates                 = "SchedulingGates"
+	PrioritySort                    = "PrioritySort"
+	NodeUnschedulable               = "NodeUnschedulable"
+	NodeName                        = "NodeName"
+	TaintToleration                 = "TaintToleration"
+	NodeAffinity                    = "NodeAffinity"
+	NodePorts                       = "NodePorts"
+	NodeResourcesFit                = "NodeResourcesFit"
+	VolumeRestrictions              = "VolumeRestrictions"
+	NodeVolumeLimits                = "NodeVolumeLimits"
+	VolumeBinding                   = "VolumeBinding"
+	VolumeZone                      = "VolumeZone"
+	PodTopologySpread               = "PodTopologySpread"
+	InterPodAffinity                = "InterPodAffinity"
+	DynamicResources                = "DynamicResources"
+	DefaultPreemption               = "DefaultPreemption"
+	NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation"
+	ImageLocality                   = "ImageLocality"
+	DefaultBinder                   = "DefaultBinder"
+	NodeDeclaredFeatures            = "NodeDeclaredFeatures"
+
+	GangScheduling             = "GangScheduling"
+	PodGroupPodsCount          = "PodGroupPodsCount"
+	TopologyPlacementGenerator = "TopologyPlacementGenerator"
+)
+
+// Plugin is a plugin that kube-scheduler brings along.
+type Plugin struct {
+	Name string
+	// Weight is the weight of the default profile, where the plugin stands at MultiPoint: 0 for a plugin without one,
+	// which counts once if it scores.
+	Weight int32
+	// Points are the names of the extension points that the plugin takes part in.
+	Points []string
+}
+
+// At reports whether the plugin takes part in an extension point.
+func (p Plugin) At(point string) bool {
+	for _, x := range p.Points {
+		if x == point {
+			return true
+		}
+	}
+	return false
+}
+
+// Default returns the plugins of the default profile in their order, as a new slice.
+func Default() []Plugin {
+	return []Plugin{
+		{SchedulingGates, 0, []string{"PreEnqueue"}},
+		{PrioritySort, 0, []string{"QueueSort"}},
+		{NodeUnschedulable, 0, []string{"Filter"}},
+		{NodeName, 0, []string{"Filter"}},
+		{TaintToleration, 3, []string{"Filter", "PreScore", "Score"}},
+		{NodeAffinity, 2, []string{"PreFilter", "Filter", "PreScore", "Score"}},
+		{NodePorts, 0, []string{"PreFilter", "Filter"}},
+		{NodeResourcesFit, 1, []string{"PreFilter", "Filter", "PreScore", "Score", "PlacementScore"}},
+		{VolumeRestrictions, 0, []string{"PreFilter", "Filter"}},
+		{NodeVolumeLimits, 0, []string{"PreFilter", "Filter"}},
+		{VolumeBinding, 0, []string{"PreFilter", "Filter", "Reserve", "PreBind", "PreScore", "Score"}},
+		{VolumeZone, 0, []string{"PreFilter", "Filter"}},
+		{PodTopologySpread, 2, []string{"PreFilter", "Filter", "PreScore", "Score"}},
+		{InterPodAffinity, 2, []string{"PreFilter", "Filter", "PreScore", "Score"}},
+		{DynamicResources, 2, []string{"PreEnqueue", "PreFilter", "Filter", "PostFilter", "Score", "Reserve", "PreBind"}},
+		{DefaultPreemption, 0, []string{"PostFilter", "PreEnqueue"}},
+		{NodeResourcesBalancedAllocation, 1, []string{"PreScore", "Score"}},
+		{ImageLocality, 1, []string{"Score"}},
+		{DefaultBinder, 0, []string{"Bind"}},
+		{NodeDeclaredFeatures, 0, []string{"PreFilter", "Filter"}},
+	}
+}
+
+// InTree returns Default and the plugins that kube-scheduler has beside its default profile, as a new slice.
+func InTree() []Plugin {
+	return append(Default(),
+		Plugin{GangScheduling, 0, []string{"PreEnqueue", "Permit"}},
+		Plugin{PodGroupPodsCount, 0, []string{"PlacementScore"}},
+		Plugin{TopologyPlacementGenerator, 0, []string{"PlacementGenerate"}},
+	)
+}
+
+// DefaultAt returns the names of the default plugins at an extension point, in their order.
+func DefaultAt(point string) []string {
+	var out []string
+	for _, p := range Default() {
+		if p.At(point) {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}

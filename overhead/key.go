@@ -1,0 +1,31 @@
+package overhead
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+)
+
+// AppendKey appends everything that the amounts a pod asks for are read from when the pod is not running yet: requests and
+// limits of its containers, which init containers keep running, spec.resources and spec.overhead. Pods with equal keys ask
+// for the same. Images, commands and the status are not part of the key.
+func AppendKey(dst []byte, pod *v1.Pod) []byte {
+	dst = appendContainers(dst, pod.Spec.Containers)
+	dst = appendContainers(dst, pod.Spec.InitContainers)
+	dst = key.Resources(dst, pod.Spec.Overhead)
+	dst = key.Flag(dst, pod.Spec.Resources != nil)
+	if r := pod.Spec.Resources; r != nil {
+		dst = key.Resources(key.Resources(dst, r.Requests), r.Limits)
+	}
+	return dst
+}
+
+func appendContainers(dst []byte, list []v1.Container) []byte {
+	dst = key.Len(dst, len(list))
+	for i := range list {
+		c := &list[i]
+		dst = key.Resources(key.Resources(dst, c.Resources.Requests), c.Resources.Limits)
+		dst = key.Optional(dst, c.RestartPolicy, key.Text)
+	}
+	return dst
+}
