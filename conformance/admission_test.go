@@ -21,7 +21,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/runtimeclass"
 
 	"github.com/podberth/podberth/conformance/gen"
-	"github.com/podberth/podberth/overhead"
+	podruntimeclass "github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -120,7 +120,7 @@ func TestAdmission(t *testing.T) {
 		r.SetExternalKubeClientSet(client)
 		r.SetExternalKubeInformerFactory(f)
 		r.SetReadyFunc(func() bool { return true })
-		ours, err = overhead.AdmitRuntimeClass(pod, runtimes)
+		ours, err = podruntimeclass.Admit(pod, runtimes)
 		differ(t, seed, "admission/runtimeclass", withRuntime(admitted(t, pod, r.Admit, r.Validate)), withRuntime(ours, err))
 		seen.Case(t.Name(), seed, nil)
 	}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/overhead/kubelet"
+	podquota "github.com/podberth/podberth/overhead/quota"
 )
 
 var resourceNames = []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "hugepages-1Gi", "foo",
@@ -152,17 +154,19 @@ func TestRequests(t *testing.T) {
 			ExcludeOverhead: o.IgnoreOverhead, SkipPodLevelResources: o.IgnorePodLevel, NonMissingContainerRequests: o.Missing}
 		differ("requests", text(helpers.PodRequests(read(), theirs)), text(overhead.Requests(pod, o)))
 		differ("limits", text(helpers.PodLimits(read(), theirs)), text(overhead.Limits(pod, o)))
-		differ("class of service", string(qoshelper.ComputePodQOS(read())), string(overhead.ComputeQoS(pod)))
+		unrecorded := pod.DeepCopy()
+		unrecorded.Status.QOSClass = ""
+		differ("class of service", string(qoshelper.ComputePodQOS(read())), string(kubelet.QoS(unrecorded)))
 		if used, err := quota.PodUsageFunc(read(), clock.RealClock{}); err == nil {
-			differ("quota", text(used), text(overhead.QuotaUsage(pod, clock.RealClock{}.Now())))
+			differ("quota", text(used), text(podquota.Usage(pod, clock.RealClock{}.Now())))
 		}
-		c, ours := cm.ResourceConfigForPod(read(), true, 100000, false, ""), overhead.PodCgroup(pod, overhead.CgroupOptions{})
+		c, ours := cm.ResourceConfigForPod(read(), true, 100000, false, ""), kubelet.PodCgroup(pod, kubelet.CgroupOptions{})
 		differ("cgroup", pointer(c.CPUShares)+" "+pointer(c.CPUQuota)+" "+pointer(c.CPUPeriod)+" "+pointer(c.Memory)+" "+fmt.Sprint(len(c.HugePageLimit)),
 			fmt.Sprint(ours.Shares)+" "+pointer(ours.QuotaMicros)+" "+pointer(ours.PeriodMicros)+" "+pointer(ours.MemoryBytes)+" "+fmt.Sprint(len(ours.HugePages)))
 		if len(pod.Spec.Containers) > 0 {
 			for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 				for k := range list {
-					score, err := overhead.OOMScoreAdj(pod, &list[k], 16<<30)
+					score, err := kubelet.OOMScoreAdj(pod, &list[k], 16<<30)
 					if err != nil {
 						t.Fatal(err)
 					}

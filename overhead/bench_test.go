@@ -3,18 +3,19 @@ package overhead
 import (
 	"testing"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
 func BenchmarkAppendRequests(b *testing.B) {
 	for _, c := range []struct{ name, pod string }{
 		{"one container", "container a requests cpu=500m,memory=100Mi"},
-		{"kata", kata},
+		{"kata", testkit.Kata},
 		{"resized with status", "container a requests cpu=4,memory=1Gi\nstatus a requests cpu=2,memory=1Gi allocated cpu=3,memory=1Gi"},
 		{"gpu, sidecar and init", "init i requests cpu=2\nsidecar s requests memory=1Gi\ncontainer a requests cpu=100m,memory=1Gi,example.com/gpu=1"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			pod, schema := podOf(b, c.pod), resources.NewSchema("example.com/gpu")
+			pod, schema := testkit.Containers(c.pod), resources.NewSchema("example.com/gpu")
 			row := make(resources.Vector, 0, 8)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -28,17 +29,17 @@ func BenchmarkAppendRequests(b *testing.B) {
 }
 
 func BenchmarkNonZero(b *testing.B) {
-	pod := podOf(b, "container a requests cpu=500m")
+	pod := testkit.Containers("container a requests cpu=500m")
 	b.ReportAllocs()
 	for b.Loop() {
-		if cpu, memory := NonZero(pod); cpu != 500 || memory != DefaultMemoryBytes {
+		if cpu, memory := NonZero(pod); cpu != 500 || memory != defaultMemoryBytes {
 			b.Fatal(cpu, memory)
 		}
 	}
 }
 
 func BenchmarkRequests(b *testing.B) {
-	pod := podOf(b, kata)
+	pod := testkit.Containers(testkit.Kata)
 	b.ReportAllocs()
 	for b.Loop() {
 		if len(Requests(pod, Options{})) != 2 {

@@ -14,7 +14,7 @@ import (
 
 // Percent returns an amount as "kubectl describe node" prints it beside what the node offers: "2250m (56%)". The percentage
 // is truncated, and 0 where the node offers nothing.
-func Percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
+func percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
 	percent := int64(0)
 	if whole := resources.Value(name, allocatable); whole != 0 {
 		f := float64(resources.Value(name, q)) / float64(whole) * 100
@@ -32,7 +32,7 @@ func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 		request, limit := requests[name], limits[name]
 		switch {
 		case rank(name) < 3:
-			rows = append(rows, []string{string(name), Percent(name, request, allocatable[name]), Percent(name, limit, allocatable[name])})
+			rows = append(rows, []string{string(name), percent(name, request, allocatable[name]), percent(name, limit, allocatable[name])})
 		case counted(name, nil):
 			rows = append(rows, []string{string(name), request.String(), limit.String()})
 		}
@@ -53,7 +53,7 @@ func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.
 		requests, limits := Requests(pod, Options{}), Limits(pod, Options{})
 		row := []string{pod.Namespace, pod.Name}
 		for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
-			row = append(row, Percent(name, requests[name], allocatable[name]), Percent(name, limits[name], allocatable[name]))
+			row = append(row, percent(name, requests[name], allocatable[name]), percent(name, limits[name], allocatable[name]))
 		}
 		rows = append(rows, append(row, age(pod)))
 	}
@@ -77,13 +77,4 @@ func table(rows [][]string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
-}
-
-// Total returns the sum of the lists, resource by resource.
-func Total(lists ...v1.ResourceList) v1.ResourceList {
-	total := v1.ResourceList{}
-	for _, list := range lists {
-		add(total, list)
-	}
-	return total
 }

@@ -15,11 +15,11 @@ import (
 
 // The documents' "kubectl describe node | grep test-pod -B2".
 func TestDescribePods(t *testing.T) {
-	pod := podOf(t, kata)
+	pod := testkit.Containers(testkit.Kata)
 	pod.CreationTimestamp = metav1.NewTime(testkit.Epoch)
-	ended := podOf(t, kata)
+	ended := testkit.Containers(testkit.Kata)
 	ended.Status.Phase = v1.PodSucceeded
-	young := podOf(t, "container a requests cpu=100m")
+	young := testkit.Containers("container a requests cpu=100m")
 	young.Name = "other"
 	age := func(pod *v1.Pod) string {
 		if pod.CreationTimestamp.IsZero() {
@@ -32,11 +32,11 @@ func TestDescribePods(t *testing.T) {
 		"  ---------  ----      ------------  ----------   ---------------  -------------  ---\n"+
 		"  default    test-pod  2250m (56%)   2250m (56%)  320Mi (1%)       320Mi (1%)     36m\n"+
 		"  default    other     100m (2%)     0 (0%)       0 (0%)           0 (0%)         <unknown>\n",
-		DescribePods([]*v1.Pod{pod, nil, ended, young}, amountsOf(t, "cpu=4,memory=20Gi"), age))
+		DescribePods([]*v1.Pod{pod, nil, ended, young}, testkit.Resources("cpu=4,memory=20Gi"), age))
 }
 
 func TestDescribeResources(t *testing.T) {
-	a, b := podOf(t, kata), podOf(t, "container a requests cpu=1,example.com/gpu=2 limits example.com/gpu=2")
+	a, b := testkit.Containers(testkit.Kata), testkit.Containers("container a requests cpu=1,example.com/gpu=2 limits example.com/gpu=2")
 	require.Equal(t, ""+
 		"  Resource           Requests     Limits\n"+
 		"  --------           --------     ------\n"+
@@ -44,8 +44,8 @@ func TestDescribeResources(t *testing.T) {
 		"  memory             320Mi (3%)   320Mi (3%)\n"+
 		"  ephemeral-storage  0 (0%)       0 (0%)\n"+
 		"  example.com/gpu    2            2\n",
-		DescribeResources(Total(Requests(a, Options{}), Requests(b, Options{})), Total(Limits(a, Options{}), Limits(b, Options{})),
-			amountsOf(t, "cpu=4,memory=8Gi,ephemeral-storage=100Gi,pods=110,example.com/gpu=4")))
+		DescribeResources(total(Requests(a, Options{}), Requests(b, Options{})), total(Limits(a, Options{}), Limits(b, Options{})),
+			testkit.Resources("cpu=4,memory=8Gi,ephemeral-storage=100Gi,pods=110,example.com/gpu=4")))
 }
 
 func TestPercent(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPercent(t *testing.T) {
 		{"no quotient in sight", "bounded", "memory", "9223372036854775807", "1", "9223372036854775807 (2147483647%)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, Percent(v1.ResourceName(c.resource), resource.MustParse(c.q), resource.MustParse(c.whole)), c.why)
+			require.Equal(t, c.want, percent(v1.ResourceName(c.resource), resource.MustParse(c.q), resource.MustParse(c.whole)), c.why)
 		})
 	}
 }

@@ -4,57 +4,90 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
 
-// A pod of the documentation runs in a virtual machine: its runtime class adds 250m and 120Mi.
-func Example() {
-	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "kata-fc"}, Handler: "kata-fc", Overhead: &nodev1.Overhead{
-		PodFixed: v1.ResourceList{"cpu": resource.MustParse("250m"), "memory": resource.MustParse("120Mi")}}}
-	pod := testkit.Pod("test-pod").Limit("cpu=2,memory=200Mi").Obj()
-	pod.Spec.RuntimeClassName = &class.Name
-
-	pod, err := overhead.AdmitRuntimeClass(overhead.Default(pod), []*nodev1.RuntimeClass{class})
-	if err != nil {
-		fmt.Println(err)
-		return
+// web returns a pod that starts with an init container, and whose runtime class adds overhead.
+func web() *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec: v1.PodSpec{
+			InitContainers: []v1.Container{{
+				Name: "migrate",
+				Resources: v1.ResourceRequirements{
+					Requests: v1.ResourceList{"memory": resource.MustParse("1Gi")},
+				},
+			}},
+			Containers: []v1.Container{{
+				Name: "server",
+				Resources: v1.ResourceRequirements{
+					Limits: v1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("256Mi")},
+				},
+			}},
+			Overhead: v1.ResourceList{"cpu": resource.MustParse("250m"), "memory": resource.MustParse("120Mi")},
+		},
 	}
+}
+
+// The API server fills in the missing requests of a manifest. Then Explain says where each request comes from.
+func Example() {
+	pod := overhead.Default(web())
 	for _, part := range overhead.Explain(pod, overhead.Options{}) {
 		fmt.Println(part)
 	}
-	cgroup := overhead.PodCgroup(pod, overhead.CgroupOptions{})
-	fmt.Println(overhead.QoS(pod), "cpu.shares", cgroup.Shares, "memory limit", *cgroup.MemoryBytes)
 	// Output:
-	// cpu 2250m: the containers 2 + overhead 250m
-	// memory 320Mi: the containers 200Mi + overhead 120Mi
-	// Guaranteed cpu.shares 2304 memory limit 335544320
+	// cpu 750m: the containers 500m + overhead 250m
+	// memory 1144Mi: init container migrate needs 1Gi, the containers 256Mi + overhead 120Mi
 }
 
+func ExampleRequests() {
+	pod := overhead.Default(web())
+	requests := overhead.Requests(pod, overhead.Options{})
+	bare := overhead.Requests(pod, overhead.Options{IgnoreOverhead: true})
+	fmt.Println(requests.Cpu(), requests.Memory())
+	fmt.Println(bare.Cpu(), bare.Memory())
+	// Output:
+	// 750m 1144Mi
+	// 500m 1Gi
+}
+
+// Limits include overhead only where a limit exists. An init container without a limit adds nothing.
+func ExampleLimits() {
+	limits := overhead.Limits(web(), overhead.Options{})
+	fmt.Println(limits.Cpu(), limits.Memory())
+	// Output: 750m 376Mi
+}
+
+// A row of integers is what the scheduler counts with: thousandths of cpu, bytes, and whole units of other resources.
 func ExampleAppendRequests() {
+	gpu := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "train", Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{
+			"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi"), "example.com/gpu": resource.MustParse("1"),
+		},
+	}}}}}
 	schema := &resources.Schema{}
 	row := make(resources.Vector, 0, 8)
-	for _, pod := range []*v1.Pod{
-		testkit.Pod("web").Request("cpu=500m,memory=256Mi").Obj(),
-		testkit.Pod("gpu").Request("cpu=4,memory=16Gi,example.com/gpu=1").Obj(),
-	} {
+	for _, pod := range []*v1.Pod{overhead.Default(web()), gpu} {
 		row = overhead.AppendRequests(row[:0], schema, pod, overhead.Options{})
-		fmt.Println(pod.Name, row.Describe(schema))
+		fmt.Println(row.Describe(schema))
 	}
 	// Output:
-	// web cpu=500m memory=268435456
-	// gpu cpu=4000m memory=17179869184 example.com/gpu=1
+	// cpu=750m memory=1199570944
+	// cpu=4000m memory=17179869184 example.com/gpu=1
 }
 
+// In scores a container without a cpu request counts 100m, and a container without a memory request 200Mi.
 func ExampleNonZero() {
-	cpu, memory := overhead.NonZero(testkit.Pod("db").Request("memory=1Gi").Obj())
-	fmt.Println(cpu, memory)
+	db := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "db", Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{"memory": resource.MustParse("1Gi")},
+	}}}}}
+	cpuMilli, memoryBytes := overhead.NonZero(db)
+	fmt.Println(cpuMilli, memoryBytes)
 	// Output: 100 1073741824
 }
 
@@ -69,65 +102,28 @@ func ExampleAllocatable() {
 	// Output: 4 8204Mi <nil>
 }
 
-func ExampleOOMOrder() {
-	pod := testkit.Pod("web").Request("memory=1Gi").Obj()
-	adj, err := overhead.OOMScoreAdj(pod, &pod.Spec.Containers[0], 10<<30)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	order, err := overhead.OOMOrder([]overhead.Process{
-		{Name: "db", MemoryBytes: 6 << 30, OOMScoreAdj: overhead.GuaranteedOOMScore},
-		{Name: "web", MemoryBytes: 2 << 30, OOMScoreAdj: adj},
-	}, 10<<30)
-	fmt.Println(adj, order[0].Name, err)
-	// Output: 900 web <nil>
-}
-
-// A pod beside what its node offers, as kubectl describe node prints it.
-func ExampleDescribeResources() {
-	pod := testkit.Pod("db").Request("cpu=500m,memory=2Gi").Limit("memory=4Gi").Obj()
-	fmt.Print(overhead.DescribeResources(overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}),
-		v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}))
+// The tables of "kubectl describe node".
+func ExampleDescribePods() {
+	pod := overhead.Default(web())
+	offered := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}
+	fmt.Print(overhead.DescribePods([]*v1.Pod{pod}, offered, func(*v1.Pod) string { return "36m" }))
+	fmt.Println()
+	fmt.Print(overhead.DescribeResources(
+		overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}), offered))
 	// Output:
-	// Resource  Requests    Limits
-	//   --------  --------    ------
-	//   cpu       500m (12%)  0 (0%)
-	//   memory    2Gi (25%)   4Gi (50%)
-}
-
-// Overhead is charged to the namespace's quota as well.
-func ExampleCheckQuota() {
-	pod := testkit.Pod("web").Request("cpu=500m").Obj()
-	pod.Spec.Overhead = v1.ResourceList{"cpu": resource.MustParse("250m")}
-	hard := v1.ResourceList{"requests.cpu": resource.MustParse("2")}
-	used := v1.ResourceList{"requests.cpu": resource.MustParse("1500m")}
-	fmt.Println(overhead.CheckQuota("team", hard, used, pod, testkit.Epoch))
-	// Output: pods "web" is forbidden: exceeded quota: team, requested: requests.cpu=750m, used: requests.cpu=1500m, limited: requests.cpu=2
-}
-
-// What a runtime class adds to the tolerations; what another one covers already is left out.
-func ExampleMergeTolerations() {
-	pod := []v1.Toleration{{Key: "kata", Operator: v1.TolerationOpEqual, Value: "v", Effect: v1.TaintEffectNoSchedule}, {Key: "gpu", Operator: v1.TolerationOpExists}}
-	class := []v1.Toleration{{Key: "kata", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}
-	for _, t := range overhead.MergeTolerations(pod, class) {
-		fmt.Printf("%s %s %q\n", t.Key, t.Operator, t.Effect)
-	}
-	// Output:
-	// gpu Exists ""
-	// kata Exists "NoSchedule"
-}
-
-// The cgroup of a pod in which one container has no CPU limit: shares, no quota.
-func ExamplePodCgroup() {
-	pod := overhead.Default(testkit.Pod("web").Request("cpu=500m").Limit("memory=256Mi").Obj())
-	g := overhead.PodCgroup(pod, overhead.CgroupOptions{})
-	fmt.Println(g.Shares, g.Weight, g.QuotaMicros == nil, *g.MemoryBytes)
-	// Output: 512 20 true 268435456
+	//   Namespace  Name  CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age
+	//   ---------  ----  ------------  ----------  ---------------  -------------  ---
+	//   default    web   750m (18%)    750m (18%)  1144Mi (13%)     376Mi (4%)     36m
+	//
+	//   Resource  Requests      Limits
+	//   --------  --------      ------
+	//   cpu       750m (18%)    750m (18%)
+	//   memory    1144Mi (13%)  376Mi (4%)
 }
 
 func ExampleValidateQuantities() {
-	pod := testkit.Pod("web").Request("cpu=-1").Obj()
+	pod := web()
+	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{"cpu": resource.MustParse("-1")}
 	for _, err := range overhead.ValidateQuantities(pod, field.NewPath("spec")) {
 		fmt.Println(err)
 	}

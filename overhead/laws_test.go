@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"maps"
 	"math/rand"
 	"slices"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // randomPods yields pods with amounts of one sign, as the API accepts them.
@@ -27,7 +30,7 @@ func atMost(t *testing.T, a, b v1.ResourceList) {
 	t.Helper()
 	for name, q := range a {
 		other, ok := b[name]
-		require.True(t, ok && q.Cmp(other) <= 0, "%s: %s, %s", name, show(a), show(b))
+		require.True(t, ok && q.Cmp(other) <= 0, "%s: %s, %s", name, testkit.ShowResources(a), testkit.ShowResources(b))
 	}
 }
 
@@ -39,8 +42,8 @@ func TestContainersInAnyOrder(t *testing.T) {
 		for _, list := range [][]v1.Container{other.Spec.Containers, other.Spec.InitContainers} {
 			r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		}
-		require.True(t, equalLists(Requests(pod, onNode), Requests(other, onNode)))
-		require.True(t, equalLists(Limits(pod, onNode), Limits(other, onNode)))
+		require.True(t, equal(Requests(pod, onNode), Requests(other, onNode)))
+		require.True(t, equal(Limits(pod, onNode), Limits(other, onNode)))
 	})
 }
 
@@ -62,7 +65,7 @@ func TestEarlierSidecar(t *testing.T) {
 func TestOverheadIsAdded(t *testing.T) {
 	randomPods(t, 500, func(_ *rand.Rand, pod *v1.Pod) {
 		bare := Requests(pod, Options{IgnoreOverhead: true})
-		require.True(t, equalLists(Requests(pod, Options{}), Total(bare, pod.Spec.Overhead)))
+		require.True(t, equal(Requests(pod, Options{}), total(bare, pod.Spec.Overhead)))
 		more := pod.DeepCopy()
 		more.Spec.Containers = append(more.Spec.Containers, v1.Container{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("1")}}})
 		atMost(t, Requests(pod, Options{}), Requests(more, Options{}))
@@ -73,9 +76,23 @@ func TestOverheadIsAdded(t *testing.T) {
 func TestDefaultingLaws(t *testing.T) {
 	randomPods(t, 500, func(_ *rand.Rand, pod *v1.Pod) {
 		once := Default(pod)
-		require.Equal(t, show(Requests(once, Options{})), show(Requests(Default(once), Options{})))
+		require.Equal(t, testkit.ShowResources(Requests(once, Options{})), testkit.ShowResources(Requests(Default(once), Options{})))
 		if pod.Spec.Resources == nil {
 			atMost(t, Requests(pod, Options{}), Requests(once, Options{}))
 		}
 	})
+}
+
+// total returns the sum of the lists.
+func total(lists ...v1.ResourceList) v1.ResourceList {
+	sum := v1.ResourceList{}
+	for _, list := range lists {
+		add(sum, list)
+	}
+	return sum
+}
+
+// equal reports whether both lists have the same resources with the same amounts.
+func equal(a, b v1.ResourceList) bool {
+	return maps.EqualFunc(a, b, func(p, q resource.Quantity) bool { return p.Cmp(q) == 0 })
 }

@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 		o              Options
 		want           string
 	}{
-		{"limits of the kata pod", "overhead is added to limits that exist", kata, Options{}, "cpu=2250m,memory=320Mi"},
+		{"limits of the kata pod", "overhead is added to limits that exist", testkit.Kata, Options{}, "cpu=2250m,memory=320Mi"},
 		{"limits walk", "the same maximum as for requests", "sidecar s limits cpu=1\ninit i limits cpu=5\ncontainer a limits cpu=2", Options{}, "cpu=6"},
 		{"no limit stays none", "overhead makes no limit", "container a\noverhead cpu=250m,memory=120Mi", Options{}, ""},
 		{"zero limit stays zero", "overhead is added to positive limits only", "container a limits cpu=0,memory=1Gi\noverhead cpu=250m,memory=120Mi", Options{}, "cpu=0,memory=1144Mi"},
@@ -31,8 +31,8 @@ func TestLimits(t *testing.T) {
 		{"pod level resize of limits", "max(spec, actuated)", "container a\nwhole requests cpu=1 limits cpu=1\nwholestatus requests cpu=2 limits cpu=2 allocated cpu=3", onNode, "cpu=2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pod := podOf(t, c.pod)
-			testkit.Unchanged(t, func() { require.Equal(t, c.want, show(Limits(pod, c.o)), c.why) }, pod)
+			pod := testkit.Containers(c.pod)
+			testkit.Unchanged(t, func() { require.Equal(t, c.want, testkit.ShowResources(Limits(pod, c.o)), c.why) }, pod)
 			compare(t, pod, c.o)
 		})
 	}
@@ -40,7 +40,7 @@ func TestLimits(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	for _, c := range []struct{ name, why, pod, want string }{
-		{"kata explained", "containers and overhead", kata, "cpu 2250m: the containers 2 + overhead 250m\nmemory 320Mi: the containers 200Mi + overhead 120Mi\n"},
+		{"kata explained", "containers and overhead", testkit.Kata, "cpu 2250m: the containers 2 + overhead 250m\nmemory 320Mi: the containers 200Mi + overhead 120Mi\n"},
 		{"starting sets the maximum", "of memory only", "init ic1 requests cpu=2,memory=1G\ninit ic2 requests cpu=2,memory=3G\ncontainer c1 requests cpu=2,memory=1G\ncontainer c2 requests cpu=1,memory=1G", "cpu 3: the containers 3\nmemory 3G: init container ic2 needs 3G, the containers 2G\n"},
 		{"a tie", "running is preferred, the first step named", "init i requests cpu=1\ncontainer a requests cpu=1", "cpu 1: the containers 1\n"},
 		{"nothing but overhead", "no phase", "container a\noverhead memory=120Mi", "memory 120Mi: overhead 120Mi\n"},
@@ -49,7 +49,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := ""
-			for _, p := range Explain(podOf(t, c.pod), Options{}) {
+			for _, p := range Explain(testkit.Containers(c.pod), Options{}) {
 				text += p.String() + "\n"
 			}
 			require.Equal(t, c.want, text, c.why)
@@ -75,18 +75,18 @@ func TestDefault(t *testing.T) {
 		{"huge pages named by the pod", "a request or limit of the pod stands", "container a limits hugepages-2Mi=4Mi\nwhole limits hugepages-2Mi=8Mi", "hugepages-2Mi=4Mi;", "hugepages-2Mi=8Mi / hugepages-2Mi=8Mi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pod := podOf(t, c.pod)
+			pod := testkit.Containers(c.pod)
 			var out *v1.Pod
 			testkit.Unchanged(t, func() { out = Default(pod) }, pod)
 			text := ""
 			for _, list := range [][]v1.Container{out.Spec.Containers, out.Spec.InitContainers} {
 				for _, c := range list {
-					text += show(c.Resources.Requests) + ";"
+					text += testkit.ShowResources(c.Resources.Requests) + ";"
 				}
 			}
 			require.Equal(t, c.containers, text, c.why)
 			if c.whole != "" {
-				require.Equal(t, c.whole, show(out.Spec.Resources.Requests)+" / "+show(out.Spec.Resources.Limits), c.why)
+				require.Equal(t, c.whole, testkit.ShowResources(out.Spec.Resources.Requests)+" / "+testkit.ShowResources(out.Spec.Resources.Limits), c.why)
 			}
 			require.Equal(t, out, Default(out), "defaulting twice is defaulting once")
 		})
@@ -94,7 +94,7 @@ func TestDefault(t *testing.T) {
 }
 
 func TestDefaultHostPorts(t *testing.T) {
-	pod := podOf(t, "container a\ninit i")
+	pod := testkit.Containers("container a\ninit i")
 	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 81, HostPort: 8081}}
 	pod.Spec.InitContainers[0].Ports = []v1.ContainerPort{{ContainerPort: 82}}
 	require.Zero(t, Default(pod).Spec.Containers[0].Ports[0].HostPort)
@@ -107,42 +107,8 @@ func TestDefaultHostPorts(t *testing.T) {
 	}, pod)
 }
 
-func TestQoS(t *testing.T) {
-	const full = "requests cpu=1,memory=1Gi limits cpu=1,memory=1Gi"
-	for _, c := range []struct {
-		name, why, pod string
-		want           v1.PodQOSClass
-	}{
-		{"nothing asked", "no cpu, no memory", "container a", v1.PodQOSBestEffort},
-		{"zero asked", "zero is unset", "container a requests cpu=0,memory=0 limits cpu=0,memory=0", v1.PodQOSBestEffort},
-		{"other resources only", "only cpu and memory count", "container a requests ephemeral-storage=1Gi,hugepages-2Mi=2Mi limits ephemeral-storage=1Gi,hugepages-2Mi=2Mi", v1.PodQOSBestEffort},
-		{"overhead only", "overhead does not count", "container a\noverhead cpu=250m,memory=120Mi", v1.PodQOSBestEffort},
-		{"all equal", "every container limits both", "container a " + full + "\ncontainer b " + full, v1.PodQOSGuaranteed},
-		{"kata is guaranteed", "the documents' pod", kata, v1.PodQOSGuaranteed},
-		{"sums are compared", "requests and limits differ per container, not in sum", "container a requests cpu=1,memory=1Gi limits cpu=2,memory=1Gi\ncontainer b requests cpu=2,memory=1Gi limits cpu=1,memory=1Gi", v1.PodQOSGuaranteed},
-		{"limit above request", "not equal", "container a requests cpu=1,memory=1Gi limits cpu=2,memory=1Gi", v1.PodQOSBurstable},
-		{"request of one only", "a limit is missing", "container a requests cpu=1", v1.PodQOSBurstable},
-		{"limits before defaulting", "there are no requests yet", "container a limits cpu=1,memory=1Gi", v1.PodQOSBurstable},
-		{"one container without", "all containers must be limited", "container a " + full + "\ncontainer b", v1.PodQOSBurstable},
-		{"one init container without", "init containers, too", "container a " + full + "\ninit i", v1.PodQOSBurstable},
-		{"memory limit missing", "both resources are needed", "container a requests cpu=1 limits cpu=1", v1.PodQOSBurstable},
-		{"pod level decides alone", "containers are not read", "container a\nwhole " + full, v1.PodQOSGuaranteed},
-		{"pod level empty", "an empty struct decides, too", "container a " + full + "\nwhole", v1.PodQOSBestEffort},
-		{"pod level one limit", "cpu alone does not do", "container a " + full + "\nwhole requests cpu=1 limits cpu=1", v1.PodQOSBurstable},
-		{"pod level requests without limits", "burstable", "container a\nwhole requests cpu=1,memory=1Gi", v1.PodQOSBurstable},
-		{"status has the say", "whatever it says", "container a\nclass Guaranteed", v1.PodQOSGuaranteed},
-		{"unknown class", "passed through", "container a\nclass Golden", "Golden"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := podOf(t, c.pod)
-			testkit.Unchanged(t, func() { require.Equal(t, c.want, QoS(pod), c.why) }, pod)
-		})
-	}
-	require.Equal(t, v1.PodQOSBestEffort, ComputeQoS(podOf(t, "container a\nclass Golden")), "the spec, not the status")
-}
-
 func TestValidateQuantities(t *testing.T) {
-	pod := podOf(t, "container a requests cpu=-1 limits memory=-1Gi\ninit i requests memory=-1\nwhole requests cpu=-1 limits memory=-2\noverhead cpu=-250m")
+	pod := testkit.Containers("container a requests cpu=-1 limits memory=-1Gi\ninit i requests memory=-1\nwhole requests cpu=-1 limits memory=-2\noverhead cpu=-250m")
 	errs := ValidateQuantities(pod, nil)
 	text := []string{}
 	for _, e := range errs {
@@ -157,7 +123,7 @@ func TestValidateQuantities(t *testing.T) {
 		`resources.requests[cpu]: Invalid value: "-1"` + must,
 		`overhead[cpu]: Invalid value: "-250m"` + must,
 	}, text)
-	require.Empty(t, ValidateQuantities(podOf(t, kata), nil))
-	require.Empty(t, ValidateQuantities(podOf(t, "container a requests cpu=2 limits cpu=1"), nil), "a request above its limit is not looked at")
+	require.Empty(t, ValidateQuantities(testkit.Containers(testkit.Kata), nil))
+	require.Empty(t, ValidateQuantities(testkit.Containers("container a requests cpu=2 limits cpu=1"), nil), "a request above its limit is not looked at")
 	require.Empty(t, ValidateQuantities(nil, nil))
 }

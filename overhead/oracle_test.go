@@ -333,25 +333,15 @@ func checkBytes(t testing.TB, data []byte) {
 	testkit.Unchanged(t, func() {
 		compare(t, pod, o)
 		compareNonZero(t, pod)
-		everything(t, pod)
+		Default(pod)
+		ValidateQuantities(pod, nil)
 	}, pod)
 }
 
-// everything calls what reads a pod: nothing may panic or change it.
-func everything(t testing.TB, pod *v1.Pod) {
-	Default(pod)
-	QoS(pod)
-	QuotaUsage(pod, testkit.Epoch)
-	PodCgroup(pod, CgroupOptions{})
-	Sandbox(pod, CgroupOptions{IgnoreCPULimits: true})
-	ValidateQuantities(pod, nil)
-	for i := range pod.Spec.Containers {
-		adj, err := OOMScoreAdj(pod, &pod.Spec.Containers[i], 1<<34)
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, adj, -997)
-	}
-	_, err := AdmitRuntimeClass(pod, nil)
-	require.Equal(t, pod.Spec.Overhead != nil, err != nil)
+// RandomPod returns the pod that the bytes describe, for tests of the packages that import this one.
+func RandomPod(data []byte) *v1.Pod {
+	pod, _ := (&decoder{data}).pod()
+	return pod
 }
 
 func TestRequestsAgainstOracle(t *testing.T) {

@@ -36,7 +36,7 @@ var requestCases = []requestCase{
 	{"overhead last", "added once, after the maximum and the pod level", "init i requests cpu=5\ncontainer a requests cpu=1\nwhole requests memory=1Gi\noverhead cpu=250m,memory=120Mi", Options{}, "cpu=5250m,memory=1144Mi"},
 	{"overhead of new names", "overhead asks for what nobody else asks for", "container a requests cpu=1\noverhead example.com/x=1", Options{}, "cpu=1,example.com/x=1"},
 	{"overhead ignored", "option IgnoreOverhead", "container a requests cpu=1\noverhead cpu=1", Options{IgnoreOverhead: true}, "cpu=1"},
-	{"kata", "the documents' example whole", kata, Options{}, "cpu=2250m,memory=320Mi"},
+	{"kata", "the documents' example whole", testkit.Kata, Options{}, "cpu=2250m,memory=320Mi"},
 	{"kata without defaulting", "limits are not requests before defaulting", "container a limits cpu=500m,memory=100Mi\noverhead cpu=250m,memory=120Mi", Options{}, "cpu=250m,memory=120Mi"},
 	{"best effort with overhead", "overhead alone", "container a\noverhead cpu=250m,memory=120Mi", Options{}, "cpu=250m,memory=120Mi"},
 	{"mixed limits with overhead", "overhead makes requests of new names", "container c requests cpu=1 limits memory=1Gi\ncontainer d limits memory=1Gi,cpu=2\noverhead cpu=250m,memory=120Mi,ephemeral-storage=1Gi,example.com/x=1", Options{}, "cpu=1250m,ephemeral-storage=1Gi,example.com/x=1,memory=120Mi"},
@@ -64,9 +64,9 @@ var requestCases = []requestCase{
 func TestRequests(t *testing.T) {
 	for _, c := range requestCases {
 		t.Run(c.name, func(t *testing.T) {
-			pod := podOf(t, c.pod)
+			pod := testkit.Containers(c.pod)
 			testkit.Unchanged(t, func() {
-				require.Equal(t, c.want, show(Requests(pod, c.o)), c.why)
+				require.Equal(t, c.want, testkit.ShowResources(Requests(pod, c.o)), c.why)
 			}, pod)
 			compare(t, pod, c.o)
 		})
@@ -75,29 +75,29 @@ func TestRequests(t *testing.T) {
 
 // The deprecated field and other conditions say nothing, and the status of the condition is not looked at.
 func TestResizeConditions(t *testing.T) {
-	pod := podOf(t, "container a requests cpu=4\nstatus a requests cpu=2 allocated cpu=3")
+	pod := testkit.Containers("container a requests cpu=4\nstatus a requests cpu=2 allocated cpu=3")
 	pod.Status.Resize = v1.PodResizeStatusInfeasible
 	pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizeInProgress, Reason: v1.PodReasonInfeasible, Status: v1.ConditionTrue}}
-	require.Equal(t, "cpu=4", show(Requests(pod, onNode)))
+	require.Equal(t, "cpu=4", testkit.ShowResources(Requests(pod, onNode)))
 	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Reason: v1.PodReasonInfeasible, Status: v1.ConditionFalse})
-	require.Equal(t, "cpu=3", show(Requests(pod, onNode)))
+	require.Equal(t, "cpu=3", testkit.ShowResources(Requests(pod, onNode)))
 }
 
 // Restart policies other than Always, even unknown ones, make no sidecar.
 func TestPlainInitPolicies(t *testing.T) {
 	for _, policy := range []v1.ContainerRestartPolicy{v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure, "Sometimes"} {
-		pod := podOf(t, "init i requests cpu=1\ncontainer a requests cpu=1")
+		pod := testkit.Containers("init i requests cpu=1\ncontainer a requests cpu=1")
 		pod.Spec.InitContainers[0].RestartPolicy = &policy
-		require.Equal(t, "cpu=1", show(Requests(pod, Options{})), policy)
+		require.Equal(t, "cpu=1", testkit.ShowResources(Requests(pod, Options{})), policy)
 	}
 }
 
 func TestEphemeralContainersNeverCount(t *testing.T) {
-	pod := podOf(t, "container a requests cpu=1 limits cpu=1")
-	pod.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Resources: v1.ResourceRequirements{Requests: amountsOf(t, "cpu=9"), Limits: amountsOf(t, "cpu=9")}}}}
-	require.Equal(t, "cpu=1", show(Requests(pod, Options{})))
-	require.Equal(t, "cpu=1", show(Limits(pod, Options{})))
-	require.Equal(t, "memory=1", show(Default(podOf(t, "container a limits memory=1")).Spec.Containers[0].Resources.Requests))
+	pod := testkit.Containers("container a requests cpu=1 limits cpu=1")
+	pod.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Resources: v1.ResourceRequirements{Requests: testkit.Resources("cpu=9"), Limits: testkit.Resources("cpu=9")}}}}
+	require.Equal(t, "cpu=1", testkit.ShowResources(Requests(pod, Options{})))
+	require.Equal(t, "cpu=1", testkit.ShowResources(Limits(pod, Options{})))
+	require.Equal(t, "memory=1", testkit.ShowResources(Default(testkit.Containers("container a limits memory=1")).Spec.Containers[0].Resources.Requests))
 }
 
 func TestNilPod(t *testing.T) {
@@ -107,16 +107,6 @@ func TestNilPod(t *testing.T) {
 	cpu, memory := NonZero(nil)
 	require.Zero(t, cpu+memory)
 	require.Nil(t, Default(nil))
-	require.Equal(t, v1.PodQOSBestEffort, QoS(nil))
-	require.Empty(t, QuotaUsage(nil, testkit.Epoch))
-	require.Equal(t, MinShares, PodCgroup(nil, CgroupOptions{}).Shares)
-	adj, err := OOMScoreAdj(nil, nil, 1)
-	require.NoError(t, err)
-	require.Equal(t, 1000, adj)
-	admitted, err := AdmitRuntimeClass(nil, nil)
-	require.NoError(t, err)
-	require.Nil(t, admitted)
-	require.NoError(t, CheckQuota("q", nil, nil, nil, testkit.Epoch))
 }
 
 func TestRow(t *testing.T) {
@@ -129,13 +119,13 @@ func TestRow(t *testing.T) {
 		{"storage on the node", "ephemeral-storage has its own column", "container a requests ephemeral-storage=1Gi", "ephemeral-storage=1073741824"},
 		{"huge memory saturates", "where a server's sum would turn negative", "container a requests memory=9223372036854775807\ncontainer b requests memory=1", "memory=9223372036854775807"},
 		{"huge cpu saturates", "where a server's sum would turn zero", "container a requests cpu=9223372036854775807", "cpu=9223372036854775807m"},
-		{"kata", "the documents' example in integers", kata, "cpu=2250m memory=335544320"},
+		{"kata", "the documents' example in integers", testkit.Kata, "cpu=2250m memory=335544320"},
 		{"init maximum in integers", "the documents' example in integers", "init i1 requests cpu=2,memory=1G\ninit i2 requests cpu=2,memory=3G\ncontainer c1 requests cpu=2,memory=1G\ncontainer c2 requests cpu=1,memory=1G", "cpu=3000m memory=3000000000"},
 		{"more names than fit", "the way over quantities gives the same", "container a requests cpu=1,memory=1,ephemeral-storage=1,a.b/1=1,a.b/2=1,a.b/3=1,a.b/4=1,a.b/5=1,a.b/6=1", "cpu=1000m memory=1 ephemeral-storage=1 a.b/1=1 a.b/2=1 a.b/3=1 a.b/4=1 a.b/5=1 a.b/6=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			schema := &resources.Schema{}
-			row := AppendRequests(nil, schema, podOf(t, c.pod), Options{})
+			row := AppendRequests(nil, schema, testkit.Containers(c.pod), Options{})
 			require.Equal(t, c.want, row.Describe(schema), c.why)
 			require.Len(t, row, schema.Len())
 		})
@@ -145,7 +135,7 @@ func TestRow(t *testing.T) {
 // A scalar with zero is there: it has a column.
 func TestZeroScalar(t *testing.T) {
 	schema := &resources.Schema{}
-	AppendRequests(nil, schema, podOf(t, "container a requests example.com/x=0"), Options{})
+	AppendRequests(nil, schema, testkit.Containers("container a requests example.com/x=0"), Options{})
 	_, ok := schema.Column("example.com/x")
 	require.True(t, ok)
 }
@@ -153,19 +143,19 @@ func TestZeroScalar(t *testing.T) {
 // AppendRequests leaves what stands before the row alone.
 func TestRowIsAppended(t *testing.T) {
 	schema := resources.NewSchema("example.com/x")
-	pod := podOf(t, "container a requests cpu=1,example.com/y=7")
+	pod := testkit.Containers("container a requests cpu=1,example.com/y=7")
 	row := AppendRequests(resources.Vector{math.MaxInt64, -1}, schema, pod, Options{})
 	require.Equal(t, resources.Vector{math.MaxInt64, -1, 1000, 0, 0, 0, 0, 7}, row)
 }
 
 func TestRowDoesNotAllocate(t *testing.T) {
 	for _, text := range []string{
-		kata,
+		testkit.Kata,
 		"container a requests cpu=500m,memory=100Mi,example.com/gpu=1,ephemeral-storage=1Gi",
 		"init i requests cpu=2\nsidecar s requests memory=1Gi\ncontainer a requests cpu=100m\nwhole requests memory=2Gi\noverhead cpu=1m",
 		"container a requests cpu=4\nstatus a requests cpu=2 allocated cpu=3\nresize Infeasible",
 	} {
-		pod := podOf(t, text)
+		pod := testkit.Containers(text)
 		schema := resources.NewSchema("example.com/gpu")
 		row := make(resources.Vector, 0, 8)
 		require.Zero(t, testing.AllocsPerRun(100, func() { row = AppendRequests(row[:0], schema, pod, onNode) }), text)
@@ -190,7 +180,7 @@ func TestNonZero(t *testing.T) {
 		{"fractions", "the way over quantities fills in, too", "container a requests cpu=100u\ncontainer b requests cpu=100u", 1, 400 << 20, 1, 400 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pod := podOf(t, c.pod)
+			pod := testkit.Containers(c.pod)
 			cpu, memory := NonZero(pod)
 			require.Equal(t, [2]int64{c.cpu, c.memory}, [2]int64{cpu, memory}, c.why)
 			cpu, memory = NonZeroIncoming(pod)
@@ -201,7 +191,7 @@ func TestNonZero(t *testing.T) {
 
 // The defaults of scoring are never seen by filtering, and other resources have none.
 func TestNoDefaultsElsewhere(t *testing.T) {
-	pod := podOf(t, "container a requests example.com/x=1")
+	pod := testkit.Containers("container a requests example.com/x=1")
 	Each(pod, onNode, func(name v1.ResourceName, value int64) {
 		require.Equal(t, v1.ResourceName("example.com/x"), name)
 		require.EqualValues(t, 1, value)

@@ -11,8 +11,8 @@ import (
 
 // What a container without a cpu or memory request counts with when nodes are scored.
 const (
-	DefaultMilliCPU    int64 = 100
-	DefaultMemoryBytes int64 = 200 << 20
+	defaultMilliCPU    int64 = 100
+	defaultMemoryBytes int64 = 200 << 20
 )
 
 // Each calls yield for every resource of Requests that kube-scheduler counts, zero amounts included: cpu in thousandths,
@@ -86,10 +86,10 @@ func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes int64) {
 	s := sums{basic: true}
 	if cpu {
-		s.miss(v1.ResourceCPU, DefaultMilliCPU)
+		s.miss(v1.ResourceCPU, defaultMilliCPU)
 	}
 	if memory {
-		s.miss(v1.ResourceMemory, DefaultMemoryBytes)
+		s.miss(v1.ResourceMemory, defaultMemoryBytes)
 	}
 	if s.pod(pod, o) {
 		for i := range s.n {
@@ -104,10 +104,10 @@ func nonZero(pod *v1.Pod, o Options, cpu, memory bool) (cpuMilli, memoryBytes in
 	}
 	o.Missing = v1.ResourceList{}
 	if cpu {
-		o.Missing[v1.ResourceCPU] = *resource.NewMilliQuantity(DefaultMilliCPU, resource.DecimalSI)
+		o.Missing[v1.ResourceCPU] = *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI)
 	}
 	if memory {
-		o.Missing[v1.ResourceMemory] = *resource.NewQuantity(DefaultMemoryBytes, resource.BinarySI)
+		o.Missing[v1.ResourceMemory] = *resource.NewQuantity(defaultMemoryBytes, resource.BinarySI)
 	}
 	list := Requests(pod, o)
 	return resources.Value(v1.ResourceCPU, list[v1.ResourceCPU]), resources.Value(v1.ResourceMemory, list[v1.ResourceMemory])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	rh "k8s.io/component-helpers/resource"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	qoshelper "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
@@ -21,6 +22,8 @@ import (
 
 	"github.com/podberth/podberth/conformance/trial"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/overhead/kubelet"
+	podquota "github.com/podberth/podberth/overhead/quota"
 )
 
 // TestOverhead compares everything that is computed from one pod: requests, limits, class, cgroup, OOM scores, quota, the
@@ -71,24 +74,26 @@ func sums(s *trial.Source, pod *v1.Pod) error {
 }
 
 func class(s *trial.Source, pod *v1.Pod) error {
-	want, got := qoshelper.ComputePodQOS(pod.DeepCopy()), overhead.ComputeQoS(pod)
+	unrecorded := pod.DeepCopy()
+	unrecorded.Status.QOSClass = ""
+	want, got := qoshelper.ComputePodQOS(pod.DeepCopy()), kubelet.QoS(unrecorded)
 	s.Count("class " + string(want))
 	if want != got {
 		return fmt.Errorf("class: real %v, podberth %v", want, got)
 	}
-	if want, got := qoshelper.GetPodQOS(pod.DeepCopy()), overhead.QoS(pod); want != got {
+	if want, got := qoshelper.GetPodQOS(pod.DeepCopy()), kubelet.QoS(pod); want != got {
 		return fmt.Errorf("recorded class: real %v, podberth %v", want, got)
 	}
 	return nil
 }
 
 func cgroup(s *trial.Source, pod *v1.Pod) error {
-	o := overhead.CgroupOptions{IgnoreCPULimits: s.Once(4), PeriodMicros: trial.Pick(s, int64(0), 100000, 10000, 50000)}
+	o := kubelet.CgroupOptions{IgnoreCPULimits: s.Once(4), PeriodMicros: trial.Pick(s, int64(0), 100000, 10000, 50000)}
 	period := o.PeriodMicros
 	if period == 0 {
 		period = 100000
 	}
-	want, got := cm.ResourceConfigForPod(pod.DeepCopy(), !o.IgnoreCPULimits, uint64(period), false, ""), overhead.PodCgroup(pod, o)
+	want, got := cm.ResourceConfigForPod(pod.DeepCopy(), !o.IgnoreCPULimits, uint64(period), false, ""), kubelet.PodCgroup(pod, o)
 	pages := map[int64]int64{}
 	sizes := map[string]int64{"2Mi": 2 << 20, "1Gi": 1 << 30}
 	for size, n := range got.HugePages {
@@ -109,10 +114,12 @@ func cgroup(s *trial.Source, pod *v1.Pod) error {
 		return fmt.Errorf("cgroup (shares, quota, period, memory, huge pages) with %+v\nreal     %s\npodberth %s", o, a, b)
 	}
 	milli, micros := int64(s.N(65536))*int64(s.N(65536)), int64(1000+s.N(65536)*16)
-	if want, got := cm.MilliCPUToShares(milli), overhead.Shares(milli); want != uint64(got) {
+	plain := &v1.Pod{Spec: v1.PodSpec{Overhead: v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)}}}
+	fixed, _ := kubelet.Sandbox(plain, kubelet.CgroupOptions{PeriodMicros: micros})
+	if want, got := cm.MilliCPUToShares(milli), fixed.Shares; want != uint64(got) {
 		return fmt.Errorf("shares of %d: real %d, podberth %d", milli, want, got)
 	}
-	if want, got := cm.MilliCPUToQuota(milli, micros), overhead.Quota(milli, micros); want != got {
+	if want, got := cm.MilliCPUToQuota(milli, micros), *fixed.QuotaMicros; want != got {
 		return fmt.Errorf("quota of %d in %d: real %d, podberth %d", milli, micros, want, got)
 	}
 	return nil
@@ -150,7 +157,7 @@ func oom(s *trial.Source, pod *v1.Pod) error {
 			continue
 		}
 		want := qos.GetContainerOOMScoreAdjust(pod.DeepCopy(), c.DeepCopy(), capacity)
-		got, err := overhead.OOMScoreAdj(pod, c, capacity)
+		got, err := kubelet.OOMScoreAdj(pod, c, capacity)
 		if err != nil {
 			return err
 		}
@@ -172,7 +179,7 @@ func quota(_ *trial.Source, pod *v1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return equal("quota", want, overhead.QuotaUsage(pod, time.Now()))
+	return equal("quota", want, podquota.Usage(pod, time.Now()))
 }
 
 func defaulting(_ *trial.Source, pod *v1.Pod) error {
@@ -221,8 +228,8 @@ func counted(_ *trial.Source, pod *v1.Pod) error {
 	if !maps.Equal(got, want) {
 		return fmt.Errorf("counted on a node: real %v, podberth %v", want, got)
 	}
-	if a, b := util.DefaultMilliCPURequest, overhead.DefaultMilliCPU; a != b {
-		return fmt.Errorf("default CPU: real %d, podberth %d", a, b)
+	if milli, _ := overhead.NonZero(&v1.Pod{Spec: v1.PodSpec{Containers: make([]v1.Container, 1)}}); milli != util.DefaultMilliCPURequest {
+		return fmt.Errorf("default CPU: real %d, podberth %d", util.DefaultMilliCPURequest, milli)
 	}
 	return nil
 }

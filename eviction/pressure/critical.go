@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/overhead/kubelet"
 )
 
 // PreemptedReason is status.reason of the pods that CriticalVictims names.
@@ -37,7 +37,7 @@ func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.P
 		if q == nil || !preemptable(pod, q) {
 			continue
 		}
-		switch overhead.QoS(q) {
+		switch kubelet.QoS(q) {
 		case v1.PodQOSGuaranteed:
 			groups[2] = append(groups[2], q)
 		case v1.PodQOSBurstable:

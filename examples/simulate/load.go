@@ -20,6 +20,7 @@ import (
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/taints"
 )
@@ -171,7 +172,7 @@ func comparePods(a, b *v1.Pod) int {
 
 // admit does to a pod what the API server does when it is created.
 func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
-	admitted, err := overhead.AdmitRuntimeClass(overhead.Default(p), objects.RuntimeClasses)
+	admitted, err := runtimeclass.Admit(overhead.Default(p), objects.RuntimeClasses)
 	if err == nil {
 		admitted, err = preemption.AdmitPriority(admitted, objects.AllPriorityClasses())
 	}

@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/overhead/quota"
 )
 
 // describePod says what the pod really asks for: each resource with its parts, the table of "kubectl describe node" beside
@@ -30,14 +32,14 @@ func describePod(pod *v1.Pod, node *v1.Node, now time.Time) string {
 		b.WriteString(overhead.DescribeResources(
 			overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}), node.Status.Allocatable))
 	}
-	fmt.Fprintf(&b, "QoS class: %s\n", overhead.QoS(pod))
-	fmt.Fprintf(&b, "Cgroup: %s\n", describeCgroup(overhead.PodCgroup(pod, overhead.CgroupOptions{})))
-	fmt.Fprintf(&b, "Quota charge: %s\n", describeList(overhead.QuotaUsage(pod, now)))
+	fmt.Fprintf(&b, "QoS class: %s\n", kubelet.QoS(pod))
+	fmt.Fprintf(&b, "Cgroup: %s\n", describeCgroup(kubelet.PodCgroup(pod, kubelet.CgroupOptions{})))
+	fmt.Fprintf(&b, "Quota charge: %s\n", describeList(quota.Usage(pod, now)))
 	return b.String()
 }
 
 // describeCgroup names the values as the kernel does, those of cgroup v1 first. What the kubelet leaves alone is left out.
-func describeCgroup(g overhead.Cgroup) string {
+func describeCgroup(g kubelet.Cgroup) string {
 	parts := []string{fmt.Sprintf("cpu.shares %d (cpu.weight %d)", g.Shares, g.Weight)}
 	if g.QuotaMicros != nil && g.PeriodMicros != nil && *g.QuotaMicros > 0 {
 		parts = append(parts, fmt.Sprintf("cpu.cfs_quota_us %d, cpu.cfs_period_us %d", *g.QuotaMicros, *g.PeriodMicros))

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/overhead/runtimeclass"
 )
 
 var podTestTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -39,7 +40,7 @@ func kata(t *testing.T) *v1.Pod {
 	p := podOf(v1.ResourceRequirements{Limits: amounts("cpu", "500m", "memory", "100Mi")},
 		v1.ResourceRequirements{Limits: amounts("cpu", "1500m", "memory", "100Mi")})
 	p.Spec.RuntimeClassName = &name
-	p, err := overhead.AdmitRuntimeClass(overhead.Default(p), []*nodev1.RuntimeClass{class})
+	p, err := runtimeclass.Admit(overhead.Default(p), []*nodev1.RuntimeClass{class})
 	require.NoError(t, err)
 	return p
 }

@@ -1,4 +1,4 @@
-package overhead
+package kubelet
 
 import (
 	"cmp"
@@ -10,39 +10,39 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
 
-// Values of oom_score_adj. Processes with NeverKilled are safe from the OOM killer; the kubelet and kube-proxy give
-// themselves ServiceOOMScore.
+// Values of oom_score_adj.
 const (
-	NeverKilled        = -1000
-	ServiceOOMScore    = -999
-	GuaranteedOOMScore = -997
-	BestEffortOOMScore = 1000
-
-	minBurstable = 3
-	maxBurstable = 999
+	neverKilled     = -1000 // the OOM killer takes no process with this value
+	guaranteedScore = -997
+	bestEffortScore = 1000
+	minBurstable    = 3
+	maxBurstable    = 999
 )
 
-// What makes a pod node-critical: its class together with one of the annotations of pods that do not come from the API
-// server, or with the priority of the class.
+// A pod is node-critical if it has the class, and also one of these: an annotation of pods that do not come from the API
+// server, or at least the priority of critical pods.
 const (
 	nodeCriticalClass = "system-node-critical"
 )
 
-// OOMScoreAdj returns the oom_score_adj that the kubelet gives a container of the pod on a machine with that much memory:
+// OOMScoreAdj returns the oom_score_adj that the kubelet gives a container of the pod on a machine with capacityBytes of
+// memory. The first line that applies decides:
 //
-//	system-node-critical   -997
+//	system-node-critical   -997 (a static pod, a mirror pod, or a pod with a priority of at least 2000000000)
 //	Guaranteed             -997
 //	BestEffort             1000
-//	Burstable              1000 - 1000 x memory request / capacity, from 3 to 999
+//	otherwise              1000 - 1000 x memory request / capacity, from 3 to 999
 //
-// Under a memory request for the whole pod each container counts an equal share of what the containers' requests leave of
-// it. A sidecar is killed no earlier than the container with the smallest request. Overhead is no part of it. The container
-// is matched by its address or else by its name; one that the pod does not have is computed as a plain one. It fails when
-// the capacity is not positive. Rule: documentation, "Node-pressure Eviction" (Node out of memory behavior), whose lower
-// bound 2 is that of older kubelets.
+// If the pod as a whole requests memory, the containers' requests are subtracted from it and each container counts an equal
+// share of the rest. The value of a sidecar is at most that of the container with the smallest request. Overhead does not
+// count. OOMScoreAdj finds the container by its address or by its name. A container that the pod does not have counts as a
+// container that is no sidecar, and a nil container requests nothing. OOMScoreAdj fails if capacityBytes is not positive.
+// Rules O10.1 to O10.5: documentation, "Node-pressure Eviction" (Node out of memory behavior). The lower bound 2 there is
+// that of older kubelets.
 func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int, error) {
 	if capacityBytes <= 0 {
 		return 0, fmt.Errorf("memory capacity %d: must be greater than 0", capacityBytes)
@@ -51,13 +51,13 @@ func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int
 		pod = &v1.Pod{}
 	}
 	if nodeCritical(pod) {
-		return GuaranteedOOMScore, nil
+		return guaranteedScore, nil
 	}
 	switch QoS(pod) {
 	case v1.PodQOSGuaranteed:
-		return GuaranteedOOMScore, nil
+		return guaranteedScore, nil
 	case v1.PodQOSBestEffort:
-		return BestEffortOOMScore, nil
+		return bestEffortScore, nil
 	}
 	share := podShare(pod)
 	adj := burstable(memoryOf(container)+share, capacityBytes)
@@ -67,13 +67,13 @@ func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int
 	if adj < minBurstable {
 		return minBurstable, nil
 	}
-	if adj == BestEffortOOMScore {
+	if adj == bestEffortScore {
 		return maxBurstable, nil
 	}
 	return int(adj), nil
 }
 
-// nodeCritical reports whether the pod has the class and comes with the authority for it.
+// nodeCritical reports whether the pod is node-critical.
 func nodeCritical(pod *v1.Pod) bool {
 	if pod.Spec.PriorityClassName != nodeCriticalClass {
 		return false
@@ -86,7 +86,7 @@ func burstable(memory, capacity int64) int64 {
 	if memory >= capacity {
 		return 0
 	}
-	if memory < 0 { // the API does not allow it
+	if memory < 0 { // the API server rejects negative requests
 		return 1000 + quotient(-memory, capacity)
 	}
 	return 1000 - quotient(memory, capacity)
@@ -99,17 +99,18 @@ func quotient(memory, capacity int64) int64 {
 	return q.Quo(q, big.NewInt(capacity)).Int64()
 }
 
-// podShare returns what each container counts beside its own request.
+// podShare returns what each container counts beside its own request: an equal share of what the containers leave of the
+// memory request of the pod as a whole.
 func podShare(pod *v1.Pod) int64 {
 	n := int64(len(pod.Spec.Containers) + len(pod.Spec.InitContainers))
-	if !podLevelRequests(pod) || n == 0 {
+	if pod.Spec.Resources == nil || n == 0 {
 		return 0
 	}
 	whole := resources.Value(v1.ResourceMemory, pod.Spec.Resources.Requests[v1.ResourceMemory])
 	if whole == 0 {
 		return 0
 	}
-	named := Requests(pod, Options{IgnorePodLevel: true, IgnoreOverhead: true})[v1.ResourceMemory]
+	named := overhead.Requests(pod, overhead.Options{IgnorePodLevel: true, IgnoreOverhead: true})[v1.ResourceMemory]
 	return (whole - resources.Value(v1.ResourceMemory, named)) / n
 }
 
@@ -133,28 +134,28 @@ func smallestRequest(pod *v1.Pod) int64 {
 func isSidecarOf(pod *v1.Pod, container *v1.Container) bool {
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; c == container || c.Name == container.Name {
-			return IsSidecar(c)
+			return overhead.IsSidecar(c)
 		}
 	}
 	return false
 }
 
-// Process is a container, or anything else on a node, as the kernel's OOM killer sees it.
+// Process is a process on a node as the kernel's OOM killer sees it.
 type Process struct {
 	Name        string
-	MemoryBytes int64 // in use
+	MemoryBytes int64 // memory in use
 	OOMScoreAdj int   // -1000 to 1000
 }
 
-// OOMOrder returns copies of the processes in the order in which the OOM killer would take them on a machine with that much
-// memory:
+// OOMOrder returns copies of the processes in the order in which the OOM killer takes them on a machine with capacityBytes
+// of memory:
 //
-//  1. larger oom_score first: memory in use in thousandths of the machine (compared exactly, not rounded) plus oom_score_adj,
-//  2. more memory in use first,
+//  1. Larger oom_score first: memory in use in thousandths of the machine (not rounded), plus oom_score_adj.
+//  2. More memory in use first.
 //  3. Name.
 //
-// Processes with an oom_score_adj of -1000 or less are never taken and left out. It fails when the capacity is not positive.
-// Rule: documentation, "Node-pressure Eviction" (Node out of memory behavior).
+// OOMOrder leaves out processes with an oom_score_adj of -1000 or less: the OOM killer never takes them. It fails if
+// capacityBytes is not positive. Rule O10.6: documentation, "Node-pressure Eviction" (Node out of memory behavior).
 func OOMOrder(processes []Process, capacityBytes int64) ([]Process, error) {
 	if capacityBytes <= 0 {
 		return nil, fmt.Errorf("memory capacity %d: must be greater than 0", capacityBytes)
@@ -164,7 +165,7 @@ func OOMOrder(processes []Process, capacityBytes int64) ([]Process, error) {
 		s := new(big.Int).Mul(big.NewInt(1000), big.NewInt(p.MemoryBytes))
 		return s.Add(s, new(big.Int).Mul(big.NewInt(int64(p.OOMScoreAdj)), capacity))
 	}
-	order := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.OOMScoreAdj <= NeverKilled })
+	order := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.OOMScoreAdj <= neverKilled })
 	slices.SortStableFunc(order, func(a, b Process) int {
 		return cmp.Or(score(b).Cmp(score(a)), cmp.Compare(b.MemoryBytes, a.MemoryBytes), cmp.Compare(a.Name, b.Name))
 	})

@@ -1,44 +1,20 @@
-package overhead
+package testkit
 
 import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
-	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amountsOf reads "cpu=500m,memory=1Gi" ("" is nil).
-func amountsOf(t testing.TB, text string) v1.ResourceList {
-	t.Helper()
-	if text == "" {
-		return nil
-	}
-	list := v1.ResourceList{}
-	for part := range strings.SplitSeq(text, ",") {
-		name, amount, ok := strings.Cut(part, "=")
-		require.True(t, ok, part)
-		q, err := resource.ParseQuantity(amount)
-		require.NoError(t, err, part)
-		list[v1.ResourceName(name)] = q
-	}
-	return list
-}
+// Kata is the pod of the documentation's "Pod Overhead", after admission and defaulting, for Containers.
+const Kata = `
+	container busybox-ctr requests cpu=500m,memory=100Mi limits cpu=500m,memory=100Mi
+	container nginx-ctr requests cpu=1500m,memory=100Mi limits cpu=1500m,memory=100Mi
+	overhead cpu=250m,memory=120Mi`
 
-// show prints a list in the order of its names.
-func show(list v1.ResourceList) string {
-	parts := []string{}
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		q := list[name]
-		parts = append(parts, string(name)+"="+q.String())
-	}
-	return strings.Join(parts, ",")
-}
-
-// podOf reads a pod, one thing a line:
+// Containers reads the pod default/test-pod, one thing a line:
 //
 //	container NAME [requests LIST] [limits LIST]       also: init, sidecar
 //	whole [requests LIST] [limits LIST]                spec.resources
@@ -47,8 +23,9 @@ func show(list v1.ResourceList) string {
 //	wholestatus [requests LIST] [limits LIST] [allocated LIST]
 //	resize REASON                                      a PodResizePending condition
 //	class NAME                                         status.qosClass
-func podOf(t testing.TB, text string) *v1.Pod {
-	t.Helper()
+//
+// A list is what Resources reads. A list that a line does not name is nil. Containers panics on any other line.
+func Containers(text string) *v1.Pod {
 	pod := &v1.Pod{}
 	pod.Namespace, pod.Name = "default", "test-pod"
 	always := v1.ContainerRestartPolicyAlways
@@ -64,7 +41,7 @@ func podOf(t testing.TB, text string) *v1.Pod {
 		}
 		lists := map[string]v1.ResourceList{}
 		for i := 0; i < len(words); i += 2 {
-			lists[words[i]] = amountsOf(t, words[i+1])
+			lists[words[i]] = Resources(words[i+1])
 		}
 		r := v1.ResourceRequirements{Requests: lists["requests"], Limits: lists["limits"]}
 		c := v1.Container{Name: name, Resources: r}
@@ -80,7 +57,7 @@ func podOf(t testing.TB, text string) *v1.Pod {
 		case "whole":
 			pod.Spec.Resources = &r
 		case "overhead":
-			pod.Spec.Overhead = amountsOf(t, name)
+			pod.Spec.Overhead = Resources(name)
 		case "status":
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status)
 		case "initstatus":
@@ -92,14 +69,18 @@ func podOf(t testing.TB, text string) *v1.Pod {
 		case "class":
 			pod.Status.QOSClass = v1.PodQOSClass(name)
 		default:
-			t.Fatalf("unknown line %q", line)
+			panic("testkit: unknown line " + line)
 		}
 	}
 	return pod
 }
 
-// kata is the pod of the documentation's "Pod Overhead", after admission and defaulting.
-const kata = `
-	container busybox-ctr requests cpu=500m,memory=100Mi limits cpu=500m,memory=100Mi
-	container nginx-ctr requests cpu=1500m,memory=100Mi limits cpu=1500m,memory=100Mi
-	overhead cpu=250m,memory=120Mi`
+// ShowResources prints a list in the form that Resources reads, in the order of the names.
+func ShowResources(list v1.ResourceList) string {
+	parts := []string{}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		q := list[name]
+		parts = append(parts, string(name)+"="+q.String())
+	}
+	return strings.Join(parts, ",")
+}

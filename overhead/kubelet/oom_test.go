@@ -1,0 +1,112 @@
+package kubelet
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func TestOOMScoreAdj(t *testing.T) {
+	const gi = int64(1) << 30
+	for _, c := range []struct {
+		name, why, pod, container string
+		want                      int
+	}{
+		{"one gibibyte of ten", "1000 - 100", "container a requests memory=1Gi", "a", 900},
+		{"half of the machine", "1000 - 500", "container a requests memory=5Gi", "a", 500},
+		{"no memory request", "not more than 999", "container a requests cpu=1", "a", 999},
+		{"the whole machine", "not less than 3", "container a requests memory=10Gi", "a", 3},
+		{"twice the machine", "not less than 3", "container a requests memory=20Gi", "a", 3},
+		{"overhead is no part", "still 900", "container a requests memory=1Gi\noverhead memory=4Gi", "a", 900},
+		{"guaranteed", "a fixed value", testkit.Kata, "nginx-ctr", -997},
+		{"best effort", "a fixed value", "container a", "a", 1000},
+		{"sidecar beside larger containers", "no earlier than the smallest of them", "sidecar s requests memory=1Gi\ncontainer a requests memory=4Gi\ncontainer b requests memory=2Gi", "s", 800},
+		{"sidecar beside larger containers the other way round", "the order of containers does not matter", "sidecar s requests memory=1Gi\ncontainer b requests memory=2Gi\ncontainer a requests memory=4Gi", "s", 800},
+		{"larger sidecar", "its own request", "sidecar s requests memory=3Gi\ncontainer a requests memory=4Gi\ncontainer b requests memory=2Gi", "s", 700},
+		{"plain init container", "no rule of sidecars", "init i requests memory=1Gi\ncontainer a requests memory=4Gi\ncontainer b requests memory=2Gi", "i", 900},
+		{"pod level share", "half of the 3Gi that nobody names", "container c requests memory=1Gi\ncontainer d\nwhole requests memory=4Gi", "c", 750},
+		{"pod level share of one without", "the same half", "container c requests memory=1Gi\ncontainer d\nwhole requests memory=4Gi", "d", 850},
+		{"pod level with a sidecar", "a third each", "sidecar s\ncontainer c requests memory=1Gi\ncontainer d\nwhole requests memory=4Gi", "c", 800},
+		{"sidecar with a share", "a third each", "sidecar s\ncontainer c requests memory=1Gi\ncontainer d\nwhole requests memory=4Gi", "s", 900},
+		{"pod level without memory", "no share", "container c requests memory=1Gi\ncontainer d\nwhole requests cpu=1", "c", 900},
+		{"sidecar without containers", "the smallest request is none", "sidecar s requests memory=1Gi", "s", 900},
+		{"class in the status", "an unknown class is burstable", "container a requests memory=1Gi\nclass Golden", "a", 900},
+		{"negative request", "as it is", "container a requests memory=-1Gi", "a", 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := testkit.Containers(c.pod)
+			for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+				for i := range list {
+					if list[i].Name != c.container {
+						continue
+					}
+					testkit.Unchanged(t, func() {
+						got, err := OOMScoreAdj(pod, &list[i], 10*gi)
+						require.NoError(t, err)
+						require.Equal(t, c.want, got, c.why)
+					}, pod)
+					return
+				}
+			}
+			t.Fatal("no such container")
+		})
+	}
+	_, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0)
+	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
+}
+
+func TestOOMNodeCritical(t *testing.T) {
+	for _, c := range []struct {
+		name, why, class string
+		priority         int32
+		annotations      map[string]string
+		want             int
+	}{
+		{"critical by priority", "class and priority", "system-node-critical", 2000001000, nil, -997},
+		{"static pod", "class and a source other than api", "system-node-critical", 0, map[string]string{"kubernetes.io/config.source": "file"}, -997},
+		{"mirror pod", "class and mirror", "system-node-critical", 0, map[string]string{"kubernetes.io/config.mirror": "x"}, -997},
+		{"source api", "that is no static pod", "system-node-critical", 0, map[string]string{"kubernetes.io/config.source": "api"}, 1000},
+		{"class alone", "neither static nor of that priority", "system-node-critical", 1000, nil, 1000},
+		{"priority alone", "the class is needed", "", 2000001000, nil, 1000},
+		{"cluster critical", "does not qualify", "system-cluster-critical", 2000000000, nil, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := testkit.Pod("p").Priority(c.priority).Obj()
+			pod.Spec.PriorityClassName, pod.Annotations = c.class, c.annotations
+			got, err := OOMScoreAdj(pod, &pod.Spec.Containers[0], 1)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got, c.why)
+		})
+	}
+}
+
+// The documents: the killer adds oom_score_adj to the share of the machine in use, and takes the largest.
+func TestOOMOrder(t *testing.T) {
+	in := []Process{
+		{"kubelet", 1 << 30, -999},
+		{"guaranteed", 6 << 30, guaranteedScore},
+		{"burstable within its request", 1 << 30, 500},
+		{"burstable far above its request", 4 << 30, 900},
+		{"best effort", 1 << 20, bestEffortScore},
+		{"init", 1 << 30, neverKilled},
+		{"b twin", 0, -999},
+		{"a twin", 0, -999},
+	}
+	order, err := OOMOrder(in, 10<<30)
+	require.NoError(t, err)
+	names := []string{}
+	for _, p := range order {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, []string{"burstable far above its request", "best effort", "burstable within its request", "guaranteed", "kubelet", "a twin", "b twin"}, names)
+	require.Equal(t, "kubelet", in[0].Name, "the argument keeps its order")
+	order, err = OOMOrder([]Process{{"exact less", 1, 0}, {"exact more", 2, 0}}, math.MaxInt64)
+	require.NoError(t, err)
+	require.Equal(t, "exact more", order[0].Name)
+	_, err = OOMOrder(nil, -1)
+	require.EqualError(t, err, "memory capacity -1: must be greater than 0")
+}

@@ -1,0 +1,196 @@
+package runtimeclass
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+func kataFC() *nodev1.RuntimeClass {
+	return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "kata-fc"}, Handler: "kata-fc",
+		Overhead: &nodev1.Overhead{PodFixed: testkit.Resources("cpu=250m,memory=120Mi")}}
+}
+
+func TestAdmit(t *testing.T) {
+	plain := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "runc"}, Handler: "runc"}
+	empty := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "empty"}, Overhead: &nodev1.Overhead{}}
+	unnamed := &nodev1.RuntimeClass{}
+	classes := []*nodev1.RuntimeClass{nil, plain, empty, kataFC()}
+	const mismatch = `pods "test-pod" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`
+	const without = `pods "test-pod" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead`
+	for _, c := range []struct {
+		name, why, class, overhead string
+		classes                    []*nodev1.RuntimeClass
+		want, err                  string
+	}{
+		{"class sets overhead", "the documents' pod", "kata-fc", "", classes, "cpu=250m,memory=120Mi", ""},
+		{"equal overhead", "compared as quantities; the class's writing is kept", "kata-fc", "cpu=0.25,memory=122880Ki", classes, "cpu=250m,memory=120Mi", ""},
+		{"preset overhead", "the documents: a pod that defines another one is rejected", "kata-fc", "cpu=300m,memory=120Mi", classes, "", mismatch},
+		{"preset part of the overhead", "names must be the same", "kata-fc", "cpu=250m", classes, "", mismatch},
+		{"preset other names", "names must be the same", "kata-fc", "cpu=250m,example.com/x=1", classes, "", mismatch},
+		{"overhead without class", "there is none to match", "-", "cpu=250m", classes, "", without},
+		{"class without overhead", "none to match either", "runc", "cpu=250m", classes, "", without},
+		{"class without anything", "the pod stays as it is", "runc", "", classes, "", ""},
+		{"empty overhead of the class", "nil and empty are equal", "empty", "", classes, "", ""},
+		{"empty overhead does not match", "the class has no amounts", "empty", "cpu=1", classes, "", mismatch},
+		{"no class", "the pod stays as it is", "-", "", classes, "", ""},
+		{"unknown class", "rejected", "gvisor", "", classes, "", `pods "test-pod" is forbidden: pod rejected: RuntimeClass "gvisor" not found`},
+		{"empty name is a name", "it is looked up", "", "", classes, "", `pods "test-pod" is forbidden: pod rejected: RuntimeClass "" not found`},
+		{"empty name that exists", "it is found", "", "", []*nodev1.RuntimeClass{unnamed}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := testkit.Containers("container a")
+			if c.overhead != "" {
+				pod.Spec.Overhead = testkit.Resources(c.overhead)
+			}
+			if c.class != "-" {
+				pod.Spec.RuntimeClassName = &c.class
+			}
+			testkit.Unchanged(t, func() {
+				got, err := Admit(pod, c.classes)
+				if c.err != "" {
+					require.EqualError(t, err, c.err, c.why)
+					require.True(t, apierrors.IsForbidden(err))
+					require.Nil(t, got)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, c.want, testkit.ShowResources(got.Spec.Overhead), c.why)
+			}, pod)
+		})
+	}
+	t.Run("empty overhead without class", func(t *testing.T) {
+		pod := testkit.Containers("container a")
+		pod.Spec.Overhead = v1.ResourceList{}
+		_, err := Admit(pod, classes)
+		require.EqualError(t, err, without)
+	})
+	t.Run("the copy is the pod's own", func(t *testing.T) {
+		class, name := kataFC(), "kata-fc"
+		pod := testkit.Containers("container a")
+		pod.Spec.RuntimeClassName = &name
+		got, err := Admit(pod, []*nodev1.RuntimeClass{class})
+		require.NoError(t, err)
+		class.Overhead.PodFixed["cpu"] = resource.MustParse("9")
+		require.Equal(t, "cpu=250m,memory=120Mi", testkit.ShowResources(got.Spec.Overhead))
+	})
+}
+
+func TestAdmitScheduling(t *testing.T) {
+	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "kata"}, Scheduling: &nodev1.Scheduling{
+		NodeSelector: map[string]string{"runtime": "kata", "arch": "amd64"},
+		Tolerations:  []v1.Toleration{{Key: "kata", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}},
+	}}
+	for _, c := range []struct {
+		name, why string
+		selector  map[string]string
+		want      map[string]string
+		err       string
+	}{
+		{"no selector", "the class's", nil, map[string]string{"runtime": "kata", "arch": "amd64"}, ""},
+		{"merged selector", "both", map[string]string{"disk": "ssd", "arch": "amd64"}, map[string]string{"disk": "ssd", "runtime": "kata", "arch": "amd64"}, ""},
+		{"conflict", "rejected", map[string]string{"runtime": "runc"}, nil, `pods "test-pod" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[runtime] = kata; pod.spec.nodeSelector[runtime] = runc`},
+		{"two conflicts", "the smallest key is named", map[string]string{"runtime": "runc", "arch": "arm64"}, nil, `pods "test-pod" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[arch] = amd64; pod.spec.nodeSelector[arch] = arm64`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := testkit.Containers("container a")
+			pod.Spec.RuntimeClassName, pod.Spec.NodeSelector = &class.Name, c.selector
+			testkit.Unchanged(t, func() {
+				testkit.Unchanged(t, func() {
+					got, err := Admit(pod, []*nodev1.RuntimeClass{class})
+					if c.err != "" {
+						require.EqualError(t, err, c.err, c.why)
+						return
+					}
+					require.NoError(t, err)
+					require.Equal(t, c.want, got.Spec.NodeSelector, c.why)
+					require.Equal(t, class.Scheduling.Tolerations, got.Spec.Tolerations)
+				}, class)
+			}, pod)
+		})
+	}
+}
+
+func TestValidateUpdate(t *testing.T) {
+	old := kataFC()
+	class := old.DeepCopy()
+	class.Overhead.PodFixed = testkit.Resources("cpu=1")
+	class.Scheduling = &nodev1.Scheduling{NodeSelector: map[string]string{"vm": "true"}}
+	name := "kata-fc"
+	pod := testkit.Containers(testkit.Kata)
+	pod.Spec.RuntimeClassName, pod.Spec.Overhead = &name, nil
+	before, err := Admit(pod, []*nodev1.RuntimeClass{old})
+	require.NoError(t, err)
+	require.Empty(t, ValidateUpdate(old, class, nil), "overhead and scheduling may change")
+	require.Equal(t, "cpu=250m,memory=120Mi", testkit.ShowResources(before.Spec.Overhead), "a pod keeps what it was given")
+	class.Handler = "runc"
+	require.Equal(t, `handler: Invalid value: "runc": field is immutable`, ValidateUpdate(old, class, nil).ToAggregate().Error())
+	require.Empty(t, ValidateUpdate(nil, class, nil))
+}
+
+func TestValidateOverhead(t *testing.T) {
+	const standard, containers, extended = "must be a standard resource type or fully qualified", "must be a standard resource for containers", "doesn't follow extended resource name standard"
+	for _, c := range []struct{ name, why, list, want string }{
+		{"a good overhead", "cpu, memory, whole extended resources", "cpu=250m,memory=120Mi,example.com/x=1,hugepages-2Mi=4Mi,kubernetes.io/y=1", ""},
+		{"negative overhead", "not negative", "cpu=-1", `overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
+		{"fraction of an extended resource", "whole", "example.com/x=1500m", `overhead.limits[example.com/x]: Invalid value: "1500m": must be an integer`},
+		{"fraction of a byte", "memory may be fractional", "memory=1500m", ""},
+		{"unknown name", "standard or qualified", "foo=1", `overhead.limits[foo]: Invalid value: "foo": ` + standard + "\n" + `overhead.limits[foo]: Invalid value: "foo": ` + containers},
+		{"name of a quota", "known, but not of containers", "pods=1", `overhead.limits[pods]: Invalid value: "pods": ` + containers},
+		{"quota name with a domain", "no extended resource", "requests.example.com/x=1", `overhead.limits[requests.example.com/x]: Invalid value: "requests.example.com/x": ` + extended},
+		{"huge pages alone", "with cpu or memory", "hugepages-2Mi=2Mi", "overhead: Forbidden: HugePages require cpu or memory"},
+		{"part of a huge page", "multiples", "cpu=1,hugepages-2Mi=3Mi", `overhead.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`},
+		{"huge pages of no size", "the name has the size", "cpu=1,hugepages-foo=1", `overhead.limits[hugepages-foo]: Invalid value: "1": 1 is not positive integer multiple of hugepages-foo`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := []string{}
+			for _, e := range ValidateOverhead(testkit.Resources(c.list), field.NewPath("overhead")) {
+				text = append(text, e.Error())
+			}
+			require.Equal(t, c.want, strings.Join(text, "\n"), c.why)
+		})
+	}
+	require.Len(t, ValidateOverhead(testkit.Resources("-x/y=1"), nil), 2, "neither a qualified name nor an extended resource")
+	require.NotEmpty(t, ValidateOverhead(testkit.Resources("cpu=1,hugepages-0=1"), nil), "no division by a size of zero")
+}
+
+// taints.MergeTolerations has the rule; these are the document's two cases, in a pod that is admitted.
+func TestAdmitTolerations(t *testing.T) {
+	exists := v1.Toleration{Key: "kata", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}
+	equal := v1.Toleration{Key: "kata", Operator: v1.TolerationOpEqual, Value: "v", Effect: v1.TaintEffectNoSchedule}
+	all := v1.Toleration{Operator: v1.TolerationOpExists}
+	other := v1.Toleration{Key: "z", Operator: v1.TolerationOpExists}
+	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "kata"}, Scheduling: &nodev1.Scheduling{Tolerations: []v1.Toleration{exists}}}
+	for _, c := range []struct {
+		name, why string
+		pod, want []v1.Toleration
+	}{
+		{"an earlier one covers", "Exists without a key covers every toleration", []v1.Toleration{all}, []v1.Toleration{all}},
+		{"a later one covers", "the others keep their order", []v1.Toleration{equal, other}, []v1.Toleration{other, exists}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := testkit.Containers("container a")
+			pod.Spec.RuntimeClassName, pod.Spec.Tolerations = &class.Name, c.pod
+			testkit.Unchanged(t, func() {
+				got, err := Admit(pod, []*nodev1.RuntimeClass{class})
+				require.NoError(t, err)
+				require.Equal(t, c.want, got.Spec.Tolerations, c.why)
+			}, pod)
+		})
+	}
+}
+
+func TestNilPod(t *testing.T) {
+	admitted, err := Admit(nil, nil)
+	require.NoError(t, err)
+	require.Nil(t, admitted)
+}
