@@ -163,8 +163,8 @@ func check(t *testing.T, s *Snapshot) {
 	for i := range s.Len() {
 		if s.Node(i) == nil {
 			require.Zero(t, s.PodCount(i))
-			require.True(t, s.Requested(i).Equal(nil), "a free slot holds nothing")
-			require.True(t, s.Allocatable(i).Equal(nil), "a free slot offers nothing")
+			require.Equal(t, "none", s.Requested(i).Describe(s.Schema()), "a free slot holds nothing")
+			require.Equal(t, "none", s.Allocatable(i).Describe(s.Schema()), "a free slot offers nothing")
 			continue
 		}
 		require.Equal(t, i, s.Slot(s.Node(i).Name))

@@ -43,7 +43,7 @@ type Objects struct {
 // The error is a list that names every nil object, missing name and second object of one kind, namespace and name by its
 // field path, such as `nodes[3].metadata.name: Duplicate value: "n1"`. Then there is no snapshot. O(objects).
 func New(o Objects) (*Snapshot, error) {
-	s := &Snapshot{core: core{own: &owner{}, schema: resources.NewSchema(), tree: &zoneTree{}}}
+	s := &Snapshot{core: core{own: &owner{}, schema: new(resources.Schema), tree: &zoneTree{}}}
 	s.schemaOwn = s.own
 	if errs := s.fill(&o); len(errs) > 0 {
 		return nil, errs.ToAggregate()

@@ -20,7 +20,8 @@ type rows struct {
 }
 
 func newRows(n int) *rows {
-	r := &rows{schema: resources.NewSchema("example.com/gpu"), holder: []*v1.Pod{withPorts(pod("h"), port("", "", 80))}}
+	r := &rows{schema: new(resources.Schema), holder: []*v1.Pod{withPorts(pod("h"), port("", "", 80))}}
+	r.schema.Intern("example.com/gpu")
 	for i := range n {
 		r.nodes = append(r.nodes, inZone(fmt.Sprint("n", i), fmt.Sprint(i%3)))
 		r.allocatable = append(r.allocatable, resources.Vector{4000, 8 << 30, 100 << 30, 110, int64(i % 4)})

@@ -76,8 +76,9 @@ func cluster() *snapshot {
 			exampleNode("b2", "b", "8", "2"), exampleNode("c1", "c", "4", "0"),
 		},
 		pods:   make([][]*v1.Pod, 5),
-		schema: resources.NewSchema("nvidia.com/gpu"),
+		schema: new(resources.Schema),
 	}
+	s.schema.Intern("nvidia.com/gpu")
 	web := examplePod("web-1", "3", 0)
 	web.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80, ContainerPort: 80}}
 	s.pods[0], s.pods[3] = []*v1.Pod{web}, []*v1.Pod{examplePod("db-1", "2", 1)}

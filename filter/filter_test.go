@@ -22,7 +22,7 @@ type world struct {
 }
 
 func newWorld(nodes ...*v1.Node) *world {
-	return &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes)), schema: resources.NewSchema()}
+	return &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes)), schema: new(resources.Schema)}
 }
 
 func (w *world) put(i int, pods ...*v1.Pod) *world {

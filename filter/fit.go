@@ -250,7 +250,7 @@ func (s *FitState) Dynamic() bool { return false }
 // Fits answers the simple question: what a node with the given pods on it lacks for the pod; none when it fits. The
 // running pods count with what they hold (overhead.Options.UseStatus).
 func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
-	schema := resources.NewSchema()
+	schema := new(resources.Schema)
 	row := oneRow{schema: schema, allocatable: resources.FromList(schema, node.Status.Allocatable)}
 	for _, p := range running {
 		r := overhead.AppendRequests(nil, schema, p, overhead.Options{UseStatus: true})

@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"math"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
@@ -50,7 +48,7 @@ func (t *FitTrial) change(p *v1.Pod, i int, sign int64) {
 	overhead.Each(p, overhead.Options{UseStatus: true}, func(name v1.ResourceName, value int64) {
 		for k := range row.plus {
 			if t.s.fit.requests[k].Resource == name {
-				row.plus[k] = addSaturated(row.plus[k], sign*value)
+				row.plus[k] = resources.Add(row.plus[k], sign*value)
 			}
 		}
 	})
@@ -66,7 +64,7 @@ func (t *FitTrial) Apply(requests resources.Vector, i int, sign int64) {
 
 func (c *fitChange) apply(columns []int, v resources.Vector, sign int64) {
 	for k, column := range columns {
-		c.plus[k] = addSaturated(c.plus[k], sign*v.At(column))
+		c.plus[k] = resources.Add(c.plus[k], sign*v.At(column))
 	}
 }
 
@@ -110,21 +108,9 @@ func (t *FitTrial) Check(i int) resources.Verdict {
 	}
 	for k, c := range t.s.columns {
 		r := &t.s.fit.requests[k]
-		if have := a.At(c); r.Value > have-addSaturated(u.At(c), row.plus[k]) {
+		if have := a.At(c); r.Value > have-resources.Add(u.At(c), row.plus[k]) {
 			v |= r.lack(k, have)
 		}
 	}
 	return v
-}
-
-// addSaturated returns a + b, limited to the int64 range.
-func addSaturated(a, b int64) int64 {
-	sum := a + b
-	switch {
-	case a > 0 && b > 0 && sum < 0:
-		return math.MaxInt64
-	case a < 0 && b < 0 && sum >= 0:
-		return math.MinInt64
-	}
-	return sum
 }

@@ -95,7 +95,7 @@ func slowFit(p *v1.Pod, n *v1.Node, running []*v1.Pod, o FitOptions) []string {
 	used := func(name v1.ResourceName) int64 {
 		sum := int64(0)
 		for _, q := range running {
-			sum = addSaturated(sum, resources.Value(name, overhead.Requests(q, overhead.Options{UseStatus: true})[name]))
+			sum = resources.Add(sum, resources.Value(name, overhead.Requests(q, overhead.Options{UseStatus: true})[name]))
 		}
 		return sum
 	}

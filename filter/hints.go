@@ -62,7 +62,7 @@ type DeviceClass struct {
 
 // shrank reports whether a running pod asks for less than before of a resource that pod asks for.
 func shrank(pod, before, after *v1.Pod) bool {
-	schema := resources.NewSchema()
+	schema := new(resources.Schema)
 	was := overhead.AppendRequests(nil, schema, before, overhead.Options{UseStatus: true})
 	is := overhead.AppendRequests(nil, schema, after, overhead.Options{UseStatus: true})
 	less := false
@@ -76,7 +76,7 @@ func shrank(pod, before, after *v1.Pod) bool {
 
 // grew reports whether a node allows more pods, or offers more of a resource that pod asks for.
 func grew(pod *v1.Pod, before, after *v1.Node) bool {
-	schema := resources.NewSchema()
+	schema := new(resources.Schema)
 	was := resources.FromList(schema, before.Status.Allocatable)
 	is := resources.FromList(schema, after.Status.Allocatable)
 	more := is.At(resources.Pods) > was.At(resources.Pods)

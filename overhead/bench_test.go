@@ -15,7 +15,8 @@ func BenchmarkAppendRequests(b *testing.B) {
 		{"gpu, sidecar and init", "init i requests cpu=2\nsidecar s requests memory=1Gi\ncontainer a requests cpu=100m,memory=1Gi,example.com/gpu=1"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			pod, schema := testkit.Containers(c.pod), resources.NewSchema("example.com/gpu")
+			pod, schema := testkit.Containers(c.pod), new(resources.Schema)
+			schema.Intern("example.com/gpu")
 			row := make(resources.Vector, 0, 8)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -142,7 +142,8 @@ func TestZeroScalar(t *testing.T) {
 
 // AppendRequests leaves what stands before the row alone.
 func TestRowIsAppended(t *testing.T) {
-	schema := resources.NewSchema("example.com/x")
+	schema := new(resources.Schema)
+	schema.Intern("example.com/x")
 	pod := testkit.Containers("container a requests cpu=1,example.com/y=7")
 	row := AppendRequests(resources.Vector{math.MaxInt64, -1}, schema, pod, Options{})
 	require.Equal(t, resources.Vector{math.MaxInt64, -1, 1000, 0, 0, 0, 0, 7}, row)
@@ -156,7 +157,8 @@ func TestRowDoesNotAllocate(t *testing.T) {
 		"container a requests cpu=4\nstatus a requests cpu=2 allocated cpu=3\nresize Infeasible",
 	} {
 		pod := testkit.Containers(text)
-		schema := resources.NewSchema("example.com/gpu")
+		schema := new(resources.Schema)
+		schema.Intern("example.com/gpu")
 		row := make(resources.Vector, 0, 8)
 		require.Zero(t, testing.AllocsPerRun(100, func() { row = AppendRequests(row[:0], schema, pod, onNode) }), text)
 		require.Zero(t, testing.AllocsPerRun(100, func() { NonZero(pod); NonZeroIncoming(pod) }), text)

@@ -284,8 +284,8 @@ func (s *sums) sort() {
 
 // plus adds v to *sum and reports whether the result is exact.
 func plus(sum *int64, v int64) bool {
-	n := *sum + v
-	if (*sum^n)&(v^n) < 0 {
+	n := resources.Add(*sum, v)
+	if n-v != *sum { // the sum saturated
 		return false
 	}
 	*sum = n

@@ -42,7 +42,7 @@ type counts struct {
 // A cluster.Snapshot does the same and more; Rows is for callers who keep nodes and pods in a form of their own and ask
 // seldom.
 func Rows(v View) *Counted {
-	c := &Counted{View: v, schema: resources.NewSchema(), known: map[string]map[string]string{}}
+	c := &Counted{View: v, schema: new(resources.Schema), known: map[string]map[string]string{}}
 	for i := range v.Len() {
 		c.Recount(i)
 	}

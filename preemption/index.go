@@ -178,15 +178,12 @@ func (x *Index) sum(l *levels) {
 		}
 		s := l.at(l.pods[k].priority)
 		s.sum = s.sum.Grow(len(v))
-		s.sum.Add(v)
+		l.exact = !s.sum.Add(v) && l.exact // after saturation, subtracting and adding up may differ
 	}
 	for k := 1; k < len(l.steps); k++ {
 		s := &l.steps[k]
 		s.sum = s.sum.Grow(len(l.steps[k-1].sum))
-		s.sum.Add(l.steps[k-1].sum)
-	}
-	if n := len(l.steps); n > 0 && slices.Contains(l.steps[n-1].sum, math.MaxInt64) {
-		l.exact = false // saturated: subtracting and adding up may differ
+		l.exact = !s.sum.Add(l.steps[k-1].sum) && l.exact
 	}
 }
 

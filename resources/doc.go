@@ -1,26 +1,30 @@
-// Package resources holds amounts of named resources (requests, allocatable, usage) as flat integer vectors.
+// Package resources holds amounts of named resources (requests, allocatable, usage) as flat vectors of integers, and the
+// verdict type that all filters share.
 //
-// The flow:
+// Does a request fit into what is free?
 //
-//	schema := resources.NewSchema()                       // cpu, memory, ephemeral-storage, pods
-//	gpu := schema.Intern("nvidia.com/gpu")                // a column for every further name
-//	free := resources.FromList(schema, node.Status.Allocatable)
+//	var schema resources.Schema
+//	free := resources.FromList(&schema, node.Status.Allocatable)
 //	free.Sub(used)
-//	fits := request.FitsIn(free)                          // request[c] <= free[c] wherever request[c] > 0
-//	short := request.Short(nil, free)                     // the columns in which it does not fit
+//	request := resources.FromList(&schema, list)
+//	fits := request.FitsIn(free)
 //
-// A vector has one int64 for each column of its Schema. Columns that a vector is too short for are zero, so a schema may
-// grow without touching the vectors made before. Units: cpu in thousandths of a core, everything else in whole units
-// (bytes, pieces), both rounded up as kube-scheduler rounds.
+// A Vector has one int64 for each column of its Schema:
 //
-// Arithmetic saturates at the ends of int64 and says so, where kube-scheduler overflows. Saturation cannot be undone by
-// the opposite operation: a running total that saturated must be computed anew from its parts.
+//	request fits in free  <=>  request[c] <= free[c] for every column c with request[c] > 0
 //
-// A Schema may be read by many goroutines as long as none interns. A Vector is a slice: whoever made it owns it, and only
-// the methods Add, Sub and Max write to it. None of the verbs on existing vectors allocates; all are O(columns).
+// Columns beyond the end of a vector are zero. So a schema may grow, and the vectors made before stay valid. The unit of cpu
+// is a thousandth of a core; all other resources are in whole units (bytes, pieces). Fractions are rounded up, as
+// kube-scheduler rounds them.
 //
-// Which resources a pod asks for is decided by package overhead; whether a pod fits a node by package filter.
+// Arithmetic saturates at the ends of int64 and reports saturation; kube-scheduler overflows there. The opposite operation
+// cannot undo a saturation: a caller that keeps a running total computes a saturated total again from its parts.
 //
-// The rules follow Kubernetes v1.36: the documentation's "Resource Management for Pods and Containers" and the comments of
-// v1.ResourceList.
+// Many goroutines may read a Schema while none interns names. The maker of a Vector owns it, and only Add and Sub write to
+// it. No method allocates except Grow, Describe and Clone. Methods of vectors take O(columns).
+//
+// Package overhead decides which resources a pod asks for; package filter decides whether a pod fits a node.
+//
+// This package follows Kubernetes v1.36: "Resource Management for Pods and Containers" in the documentation, and the
+// comments of v1.ResourceList.
 package resources

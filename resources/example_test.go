@@ -9,22 +9,45 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The gpu node of the running example has 8 cores, 32 GiB and 2 GPUs; a pod wants 3 GPUs.
+// Node n4 has 8 cores, 32 GiB and 2 GPUs, and pod gpu wants 3 GPUs.
 func Example() {
-	schema := resources.NewSchema()
-	free := resources.FromList(schema, v1.ResourceList{
+	var schema resources.Schema
+	free := resources.FromList(&schema, v1.ResourceList{
 		"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "nvidia.com/gpu": resource.MustParse("2"),
 	})
-	request := resources.FromList(schema, v1.ResourceList{
+	request := resources.FromList(&schema, v1.ResourceList{
 		"cpu": resource.MustParse("500m"), "nvidia.com/gpu": resource.MustParse("3"),
 	})
-	fmt.Println("asks for", request.Describe(schema))
-	fmt.Println("fits:", request.FitsIn(free))
-	for _, c := range request.Short(nil, free) {
-		fmt.Printf("short of %s: %d wanted, %d free\n", schema.Name(c), request[c], free[c])
-	}
+	fmt.Println("request:", request.Describe(&schema))
+	fmt.Println("free:   ", free.Describe(&schema))
+	fmt.Println("fits:   ", request.FitsIn(free))
 	// Output:
-	// asks for cpu=500m nvidia.com/gpu=3
-	// fits: false
-	// short of nvidia.com/gpu: 3 wanted, 2 free
+	// request: cpu=500m nvidia.com/gpu=3
+	// free:    cpu=8000m memory=34359738368 nvidia.com/gpu=2
+	// fits:    false
+}
+
+// Pod web leaves node n1, and pod db comes.
+func ExampleVector_Add() {
+	var schema resources.Schema
+	list := func(cpu, memory string) resources.Vector {
+		return resources.FromList(&schema, v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)})
+	}
+	requested := list("3", "6Gi")
+	requested.Sub(list("500m", "1Gi"))
+	saturated := requested.Add(list("2", "4Gi"))
+	fmt.Println(requested.Describe(&schema), saturated)
+	// Output: cpu=4500m memory=9663676416 false
+}
+
+// A verdict carries a reason and says whether preemption can help.
+func ExampleVerdict() {
+	var allowed resources.Verdict
+	fmt.Println(allowed)
+	fmt.Println(resources.Verdict(3))
+	fmt.Println(resources.Verdict(3) | resources.Unresolvable)
+	// Output:
+	// allows
+	// rejects (3)
+	// rejects for good (3)
 }

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Value converts a quantity of the resource name to the integer that vectors hold: thousandths for cpu, whole units
-// otherwise, rounded up (a negative one, which the API rejects, down). An amount beyond int64 saturates.
+// Value converts a quantity of the named resource to the integer that vectors hold: thousandths for cpu, whole units
+// otherwise. Fractions are rounded up. A negative quantity, which the API rejects, is rounded down. An amount beyond int64
+// saturates.
 func Value(name v1.ResourceName, q resource.Quantity) int64 {
 	scale, unit := resource.Scale(0), int64(1)
 	if name == v1.ResourceCPU {
@@ -19,7 +20,7 @@ func Value(name v1.ResourceName, q resource.Quantity) int64 {
 	if n, ok := q.AsInt64(); ok && n <= math.MaxInt64/unit && n >= math.MinInt64/unit {
 		return n * unit
 	}
-	n := q.ScaledValue(scale) // which overflows silently
+	n := q.ScaledValue(scale) // overflows silently
 	if q.Cmp(*resource.NewScaledQuantity(n, scale)) == 0 {
 		return n
 	}
@@ -29,7 +30,7 @@ func Value(name v1.ResourceName, q resource.Quantity) int64 {
 	if q.Cmp(*resource.NewScaledQuantity(math.MinInt64, scale)) <= 0 {
 		return math.MinInt64
 	}
-	if q.Sign() < 0 { // of which ScaledValue makes nonsense when it is not held in an int64
+	if q.Sign() < 0 { // ScaledValue is wrong for negative quantities that do not fit an int64
 		q = q.DeepCopy()
 		q.Neg()
 		return -q.ScaledValue(scale)
@@ -37,8 +38,8 @@ func Value(name v1.ResourceName, q resource.Quantity) int64 {
 	return n
 }
 
-// IsExtended reports whether name is an extended resource: it has a domain other than kubernetes.io, as "example.com/gpu"
-// has, and is no quota name. Rule: documentation, "Extended resources".
+// IsExtended reports whether name is an extended resource. Such a name has a domain other than kubernetes.io, as
+// "example.com/gpu" does, and is not a quota name ("requests.example.com/gpu"). Rule: documentation, "Extended resources".
 func IsExtended(name v1.ResourceName) bool {
 	s := string(name)
 	if !strings.Contains(s, "/") || strings.Contains(s, v1.ResourceDefaultNamespacePrefix) || strings.HasPrefix(s, v1.DefaultResourceRequestsPrefix) {
@@ -47,9 +48,9 @@ func IsExtended(name v1.ResourceName) bool {
 	return len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+s)) == 0
 }
 
-// IsScalar reports whether kube-scheduler counts name beside cpu, memory and ephemeral-storage: extended resources, huge
-// pages, names that contain "kubernetes.io/", and attachable-volumes limits. Every other name is ignored: it is neither
-// filtered nor scored.
+// IsScalar reports whether kube-scheduler counts name in addition to cpu, memory and ephemeral-storage: extended resources,
+// huge pages, names that contain "kubernetes.io/", and limits of attachable volumes. The scheduler ignores every other name
+// when it filters and scores.
 func IsScalar(name v1.ResourceName) bool {
 	s := string(name)
 	return strings.HasPrefix(s, v1.ResourceHugePagesPrefix) ||

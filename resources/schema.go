@@ -6,37 +6,28 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Columns that every Schema has. Scalars is the first column of the interned names.
+// Columns that every Schema has. Column 2 is ephemeral-storage in bytes. Scalars is the first column of interned names.
 const (
 	CPU       = iota // thousandths of a core
 	Memory           // bytes
-	Ephemeral        // bytes of ephemeral-storage
+	ephemeral        // bytes of ephemeral-storage
 	Pods             // number of pods
 	Scalars
 )
 
 var fixed = [Scalars]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods}
 
-// Schema gives each resource name a column. The zero value is ready to use and knows the fixed columns only. Interning
-// never moves a column. A Schema must not be copied by value; Clone copies it.
+// Schema gives each resource name a column. The zero value is ready to use and has the fixed columns only. Interning never
+// moves a column. A Schema must not be copied by value; use Clone.
 type Schema struct {
 	names   []v1.ResourceName // of the columns from Scalars on
 	columns map[v1.ResourceName]int
 }
 
-// NewSchema returns a schema with the fixed columns and one for each of names, in that order.
-func NewSchema(names ...v1.ResourceName) *Schema {
-	s := &Schema{}
-	for _, name := range names {
-		s.Intern(name)
-	}
-	return s
-}
-
 // Len returns the number of columns, the fixed ones included.
 func (s *Schema) Len() int { return Scalars + len(s.names) }
 
-// Name returns the resource of column c; it panics when c is not below Len, as indexing a slice does.
+// Name returns the resource of column c. It panics when c is not in 0..Len()-1.
 func (s *Schema) Name(c int) v1.ResourceName {
 	if c < Scalars {
 		return fixed[c]
@@ -44,7 +35,7 @@ func (s *Schema) Name(c int) v1.ResourceName {
 	return s.names[c-Scalars]
 }
 
-// Column returns the column of name, and false when the schema has none. It does not change the schema.
+// Column returns the column of name, and false when the schema has no such column. It does not change the schema.
 func (s *Schema) Column(name v1.ResourceName) (int, bool) {
 	switch name {
 	case v1.ResourceCPU:
@@ -52,7 +43,7 @@ func (s *Schema) Column(name v1.ResourceName) (int, bool) {
 	case v1.ResourceMemory:
 		return Memory, true
 	case v1.ResourceEphemeralStorage:
-		return Ephemeral, true
+		return ephemeral, true
 	case v1.ResourcePods:
 		return Pods, true
 	}
@@ -60,7 +51,8 @@ func (s *Schema) Column(name v1.ResourceName) (int, bool) {
 	return c, ok
 }
 
-// Intern returns the column of name and adds one at the end when the schema has none. Not safe beside other calls.
+// Intern returns the column of name. When the schema has no such column, Intern adds one at the end. It is not safe for
+// concurrent use with any other call on the schema.
 func (s *Schema) Intern(name v1.ResourceName) int {
 	if c, ok := s.Column(name); ok {
 		return c

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,18 +8,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Vector is an amount of every resource of a Schema, by column. nil is the zero amount. Amounts may be negative, as the
-// free resources of an overcommitted node are.
+// Vector is an amount of every resource of a Schema, by column. A nil vector is zero in every column. Amounts may be
+// negative: so are the free resources of an overcommitted node.
 type Vector []int64
 
-// FromList converts list, interning names that the schema lacks. Names that kube-scheduler ignores (neither fixed nor
-// IsScalar) are left out, and a negative or fractional quantity is converted as Value says. Allocates one vector.
+// FromList converts a list of quantities with Value. It interns the names that the schema lacks, in alphabetical order. It
+// leaves out names that kube-scheduler ignores: those without a fixed column for which IsScalar is false. A nil list gives
+// zeros.
 func FromList(schema *Schema, list v1.ResourceList) Vector {
 	names := make([]v1.ResourceName, 0, len(list))
 	for name := range list {
 		names = append(names, name)
 	}
-	slices.Sort(names) // new columns in one order, whatever the map's
+	slices.Sort(names) // the order of new columns must not depend on the map
 	for _, name := range names {
 		if IsScalar(name) {
 			schema.Intern(name)
@@ -35,7 +35,7 @@ func FromList(schema *Schema, list v1.ResourceList) Vector {
 	return v
 }
 
-// At returns the amount in column c, zero beyond the end.
+// At returns the amount in column c, zero beyond the end of v.
 func (v Vector) At(c int) int64 {
 	if c < len(v) {
 		return v[c]
@@ -43,8 +43,8 @@ func (v Vector) At(c int) int64 {
 	return 0
 }
 
-// Grow returns v with at least n columns, the new ones zero. It returns v itself when it is long enough, and otherwise a
-// copy.
+// Grow returns a vector of at least n columns with the amounts of v. New columns are zero. Grow returns v itself when v is
+// long enough, and a copy otherwise.
 func (v Vector) Grow(n int) Vector {
 	if len(v) >= n {
 		return v
@@ -52,42 +52,31 @@ func (v Vector) Grow(n int) Vector {
 	return append(slices.Clip(v), make(Vector, n-len(v))...)
 }
 
-// Add adds o to v in place and reports whether a column saturated. v must be at least as long as o, else it panics.
+// Add adds o to v in place and reports whether a column saturated, that is, met an end of int64. It panics when v is shorter
+// than o.
 func (v Vector) Add(o Vector) (saturated bool) {
-	v = v[:len(o)] // one bounds check, and the panic that is promised
+	v = v[:len(o)] // one bounds check, and the panic that the comment promises
 	for c, n := range o {
-		sum := v[c] + n
-		if (v[c]^sum)&(n^sum) < 0 { // both operands have the sign that the sum lacks
-			sum, saturated = limit(n), true
-		}
+		sum := Add(v[c], n)
+		saturated = saturated || sum-n != v[c]
 		v[c] = sum
 	}
 	return saturated
 }
 
-// Sub subtracts o from v in place and reports whether a column saturated. v must be at least as long as o, else it panics.
+// Sub subtracts o from v in place and reports whether a column saturated. It panics when v is shorter than o.
 func (v Vector) Sub(o Vector) (saturated bool) {
 	v = v[:len(o)]
 	for c, n := range o {
-		diff := v[c] - n
-		if (v[c]^n)&(v[c]^diff) < 0 { // operands of different sign, and the difference left the first one's
-			diff, saturated = limit(v[c]), true
-		}
+		diff := subtract(v[c], n)
+		saturated = saturated || diff+n != v[c]
 		v[c] = diff
 	}
 	return saturated
 }
 
-// Max raises every column of v in place to o's where that is larger. v must be at least as long as o, else it panics.
-func (v Vector) Max(o Vector) {
-	v = v[:len(o)]
-	for c, n := range o {
-		v[c] = max(v[c], n)
-	}
-}
-
-// FitsIn reports whether v is at most free in every column in which v is positive. What v does not ask for never fails,
-// even where free is negative.
+// FitsIn reports whether v is at most free in every column in which v is positive. Columns in which v is zero or negative
+// always fit, even where free is negative.
 func (v Vector) FitsIn(free Vector) bool {
 	for c, n := range v {
 		if n > 0 && n > free.At(c) {
@@ -97,27 +86,8 @@ func (v Vector) FitsIn(free Vector) bool {
 	return true
 }
 
-// Short appends the columns in which v does not fit into free (see FitsIn), in column order.
-func (v Vector) Short(dst []int, free Vector) []int {
-	for c, n := range v {
-		if n > 0 && n > free.At(c) {
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
-// Equal reports whether v and o hold the same amounts; missing columns are zero.
-func (v Vector) Equal(o Vector) bool {
-	for c := range max(len(v), len(o)) {
-		if v.At(c) != o.At(c) {
-			return false
-		}
-	}
-	return true
-}
-
-// Describe returns the columns that are not zero as "cpu=1500m memory=1073741824", in column order, "none" without any.
+// Describe returns the columns that are not zero, in column order, as in "cpu=1500m memory=1073741824". It returns "none"
+// when all columns are zero.
 func (v Vector) Describe(schema *Schema) string {
 	var b strings.Builder
 	for c, n := range v {
@@ -138,11 +108,4 @@ func (v Vector) Describe(schema *Schema) string {
 		return "none"
 	}
 	return b.String()
-}
-
-func limit(sign int64) int64 {
-	if sign < 0 {
-		return math.MinInt64
-	}
-	return math.MaxInt64
 }

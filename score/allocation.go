@@ -131,7 +131,7 @@ func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes 
 		if a == 0 {
 			continue
 		}
-		req := plus(used[c.at&1], c.request)
+		req := resources.Add(used[c.at&1], c.request)
 		weights += c.weight
 		switch {
 		case s.kind == most:
@@ -152,7 +152,7 @@ func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 	if alloc == 0 {
 		return s.absent()
 	}
-	req := plus(used, c.request)
+	req := resources.Add(used, c.request)
 	switch s.kind {
 	case least:
 		if req > alloc {
@@ -205,7 +205,7 @@ func (s *AllocationState) Explain(i int) []ResourceScore {
 		alloc, used := s.view.amounts(&n, c)
 		score, ok := s.resource(&n, c)
 		ok = ok && (score > 0 || s.kind != shaped)
-		parts[k] = ResourceScore{string(c.name), c.weight, alloc, plus(used, c.request), score, ok}
+		parts[k] = ResourceScore{string(c.name), c.weight, alloc, resources.Add(used, c.request), score, ok}
 	}
 	return parts
 }

@@ -47,17 +47,5 @@ func share(n, limit, of int64) int64 {
 	return mulDiv(n, limit, of)
 }
 
-// plus adds and saturates at the ends of int64.
-func plus(a, b int64) int64 {
-	sum := a + b
-	if (a^sum)&(b^sum) < 0 {
-		if a < 0 {
-			return math.MinInt64
-		}
-		return math.MaxInt64
-	}
-	return sum
-}
-
 // times multiplies and saturates at the ends of int64.
 func times(a, b int64) int64 { return mulDiv(a, b, 1) }

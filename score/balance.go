@@ -104,7 +104,7 @@ func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
 	cpu, memory := float64(alloc[resources.CPU]), float64(alloc[resources.Memory])
 	c, m := used.At(resources.CPU), used.At(resources.Memory)
-	with := even(part(plus(c, s.view.cols[0].request), cpu), part(plus(m, s.view.cols[1].request), memory))
+	with := even(part(resources.Add(c, s.view.cols[0].request), cpu), part(resources.Add(m, s.view.cols[1].request), memory))
 	return 50 + (50+with-even(part(c, cpu), part(m, memory)))/2
 }
 
@@ -197,7 +197,7 @@ func (s *BalanceState) fractions(n *node, c *column) (with, without float64, ok 
 		return 0, 0, false
 	}
 	all := float64(alloc)
-	return part(plus(used, c.request), all), part(used, all), true
+	return part(resources.Add(used, c.request), all), part(used, all), true
 }
 
 // old returns the shares of cpu and memory, 1 for a node without; false when one of them is used up.
@@ -206,7 +206,7 @@ func (s *BalanceState) old(n *node) (cpu, memory float64, ok bool) {
 	for k := range s.view.cols {
 		c := &s.view.cols[k]
 		if alloc, used := s.view.amounts(n, c); alloc != 0 {
-			f[c.at] = float64(plus(used, c.request)) / float64(alloc)
+			f[c.at] = float64(resources.Add(used, c.request)) / float64(alloc)
 		}
 	}
 	return f[resources.CPU], f[resources.Memory], f[0] < 1 && f[1] < 1

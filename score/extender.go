@@ -41,7 +41,7 @@ func Combine(nodes []string, extenders []ExtenderScores) []int64 {
 	for _, e := range extenders {
 		for _, s := range e.Scores {
 			if i, ok := at[s.Host]; ok {
-				sums[i] = plus(sums[i], times(times(s.Score, e.Weight), extenderScale))
+				sums[i] = resources.Add(sums[i], times(times(s.Score, e.Weight), extenderScale))
 			}
 		}
 	}

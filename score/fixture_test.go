@@ -24,7 +24,7 @@ type rows struct {
 }
 
 func newRows(nodes ...*v1.Node) *rows {
-	r := &rows{nodes: nodes, schema: resources.NewSchema()}
+	r := &rows{nodes: nodes, schema: new(resources.Schema)}
 	for _, n := range nodes {
 		var a resources.Vector
 		if n != nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Nodes is what image and avoidance scores must see of a cluster: its nodes by slot, nil for a free slot.
@@ -204,7 +206,7 @@ func (s *ImageState) Raw(i int) int64 {
 	var sum int64
 	for k := range s.images {
 		if s.images[k].has(i) {
-			sum = plus(sum, s.images[k].worth)
+			sum = resources.Add(sum, s.images[k].worth)
 		}
 	}
 	hi := maxImageBytes * s.containers

@@ -1,6 +1,10 @@
 package score
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/podberth/podberth/resources"
+)
 
 // Column is what one plugin gave the feasible nodes.
 type Column struct {
@@ -56,11 +60,11 @@ func Totals(nodes []string, columns []Column, extenders []ExtenderScores) ([]int
 	}
 	for _, c := range columns {
 		for i, s := range c.Scores[:min(len(c.Scores), len(totals))] {
-			totals[i] = plus(totals[i], times(s, c.Weight))
+			totals[i] = resources.Add(totals[i], times(s, c.Weight))
 		}
 	}
 	for i, s := range Combine(nodes, extenders) {
-		totals[i] = plus(totals[i], s)
+		totals[i] = resources.Add(totals[i], s)
 	}
 	return totals, nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 )
 
 // Reason is status.reason of evicted and of refused pods, and the reason of the event.
@@ -140,7 +141,7 @@ func containerUse(s Signal, pod *v1.Pod, stats *ContainerStats) (used *resource.
 	case s.memory() && stats.WorkingSetBytes != nil:
 		return binary(number(stats.WorkingSetBytes)), ask(own, v1.ResourceMemory)
 	case s.Resource() == "ephemeral-storage" && stats.Rootfs.UsedBytes != nil && stats.Logs.UsedBytes != nil:
-		return binary(plus(number(stats.Rootfs.UsedBytes), number(stats.Logs.UsedBytes))), ask(own, v1.ResourceEphemeralStorage)
+		return binary(resources.Add(number(stats.Rootfs.UsedBytes), number(stats.Logs.UsedBytes))), ask(own, v1.ResourceEphemeralStorage)
 	}
 	return nil, resource.Quantity{}
 }

@@ -4,6 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Step is one pod of a forecast.
@@ -35,7 +37,7 @@ func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
 			continue
 		}
 		frees := Frees(t.Signal, o.Layout, r.Pod, o.Stats)
-		available = saturated(available, frees)
+		available = resources.Add(available, frees)
 		f.Steps = append(f.Steps, Step{r.Pod, p.GraceSeconds(t, r.Pod), frees, available})
 		if f.Cleared = f.Target.CmpInt64(available) <= 0; f.Cleared {
 			break
@@ -55,12 +57,4 @@ func Frees(s Signal, l Layout, pod *v1.Pod, stats map[types.UID]PodStats) int64 
 		return usage(s, l, pod, &st)
 	}
 	return diskUsage(s, l, pod, &st, ownVolume)
-}
-
-// saturated adds an amount that is not negative.
-func saturated(a, b int64) int64 {
-	if a < 0 {
-		return a + b
-	}
-	return plus(a, b)
 }

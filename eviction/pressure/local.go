@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 )
 
 // LocalStorage returns the evictions of pods that use more local storage than they may, whatever the state of the node:
@@ -61,7 +62,7 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 			}
 			use := number(c.Logs.UsedBytes)
 			if l != DedicatedImages && l != SplitImages {
-				use = plus(use, number(c.Rootfs.UsedBytes))
+				use = resources.Add(use, number(c.Rootfs.UsedBytes))
 			}
 			if binary(use).Cmp(limit) > 0 {
 				return fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, &limit)

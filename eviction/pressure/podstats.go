@@ -84,10 +84,10 @@ func diskUsage(s Signal, l Layout, pod *v1.Pod, stats *PodStats, volume func(*v1
 	for i := range stats.Containers {
 		c := &stats.Containers[i]
 		if what.rootfs {
-			sum = plus(sum, c.Rootfs.amount(s.inodes()))
+			sum = resources.Add(sum, c.Rootfs.amount(s.inodes()))
 		}
 		if what.logs {
-			sum = plus(sum, c.Logs.amount(s.inodes()))
+			sum = resources.Add(sum, c.Logs.amount(s.inodes()))
 		}
 	}
 	for i := range pod.Spec.Volumes {
@@ -97,7 +97,7 @@ func diskUsage(s Signal, l Layout, pod *v1.Pod, stats *PodStats, volume func(*v1
 		}
 		for j := range stats.Volumes {
 			if stats.Volumes[j].Name == v.Name {
-				sum = plus(sum, stats.Volumes[j].amount(s.inodes()))
+				sum = resources.Add(sum, stats.Volumes[j].amount(s.inodes()))
 				break
 			}
 		}

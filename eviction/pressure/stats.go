@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/podberth/podberth/resources"
 )
 
 // Measurement is a signal at a moment: how much is available, of how much. Bytes, inodes or processes.
@@ -54,7 +56,7 @@ func Measure(n NodeStats) map[Signal]Measurement {
 	for signal, s := range map[Signal]*MemoryStats{MemoryAvailable: n.Memory, AllocatableMemoryAvailable: n.PodsMemory} {
 		if s != nil && s.AvailableBytes != nil && s.WorkingSetBytes != nil {
 			available := signed(*s.AvailableBytes)
-			m[signal] = Measurement{available, plus(available, signed(*s.WorkingSetBytes)), s.Time}
+			m[signal] = Measurement{available, resources.Add(available, signed(*s.WorkingSetBytes)), s.Time}
 		}
 	}
 	for _, f := range []struct {
@@ -196,11 +198,3 @@ func Reclaims(s Signal, l Layout) []Reclaim {
 
 // signed converts and saturates.
 func signed(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
-
-// plus adds amounts that are not negative and saturates.
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}

@@ -285,7 +285,7 @@ func TestOpenbTrace(t *testing.T) {
 		took := program.ProcessState.UserTime() + program.ProcessState.SystemTime()
 		require.Less(t, took, max(5*time.Second, 3*reading), "reading takes %v", reading)
 	}
-	schema := resources.NewSchema()
+	schema := new(resources.Schema)
 	nodes, used, pods := map[string]*v1.Node{}, map[string]resources.Vector{}, map[string]*v1.Pod{}
 	for _, n := range objects.Nodes {
 		nodes[n.Name] = n

@@ -67,7 +67,7 @@ type Rows struct {
 
 // WithRows returns c with resource rows.
 func (c *Cluster) WithRows() *Rows {
-	s := resources.NewSchema()
+	s := new(resources.Schema)
 	for _, n := range c.Nodes {
 		if n != nil {
 			resources.FromList(s, n.Status.Allocatable)
