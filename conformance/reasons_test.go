@@ -23,7 +23,6 @@ var beginnings = []string{
 // unsaid are texts that kube-scheduler v1.36 with its own plugins does not say, with the reason.
 var unsaid = map[string]string{
 	"node(s) had taints that the pod didn't tolerate": "the kubelet's",
-	"node(s) had untolerated taint {":                 "an option: the texts of older versions",
 	"node(s) didn't satisfy plugin ":                  "only one plugin narrows the nodes, and says itself when none is left",
 	"node(s) didn't satisfy plugin(s) ":               "the same, with several plugins; the text with names is said",
 	"PersistentVolumeClaim had no name":               "the API server takes no volume without the claim's name",

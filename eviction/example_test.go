@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 var now = testkit.Epoch
@@ -26,7 +26,7 @@ func podsOfB1() (web, db, gpu *v1.Pod) {
 		return p
 	}
 	web = testkit.Pod("web-0").Labels("app=web").Request("memory=1Gi").On("b1").Obj()
-	web = taints.WithDefaultSeconds(web, taints.DefaultSeconds{}) // 300 seconds, as admission adds them
+	web = edit.WithDefaultSeconds(web, edit.DefaultSeconds{}) // 300 seconds, as admission adds them
 	db = testkit.Pod("db-0").Labels("app=db").Priority(1000).Request("memory=4Gi").On("b1").Obj()
 	gpu = testkit.Pod("gpu-0").Labels("app=gpu").Request("memory=1Gi").On("b1").Obj()
 	gpu.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}

@@ -229,8 +229,14 @@ func (s ports) Numbers(i int) []string {
 	return out
 }
 
-// Numbers names the taint that is not tolerated.
-func (s tainted) Numbers(i int) []string { return []string{s.State.Explain(i).String()} }
+// Numbers names each taint and what it does.
+func (s tainted) Numbers(i int) []string {
+	var out []string
+	for _, x := range s.Explain(i) {
+		out = append(out, x.String())
+	}
+	return []string{strings.Join(out, "; ")}
+}
 
 // Numbers names the labels and terms that do not match.
 func (s nodeAffinity) Numbers(i int) []string {

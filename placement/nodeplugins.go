@@ -5,7 +5,6 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/taints"
 )
@@ -20,14 +19,8 @@ func (NodeUnschedulable) Name() string { return "NodeUnschedulable" }
 
 // Filter prepares the predicate.
 func (p NodeUnschedulable) Filter(pod *v1.Pod, c Cluster) Filtering {
-	return Filtering{Predicate: cordon{taints.Compile(pod.Spec.Tolerations, p.Options).Count(c)}}
+	return Filtering{Predicate: taints.Compile(pod.Spec.Tolerations, p.Options).OnCordon(c)}
 }
-
-type cordon struct{ *taints.State }
-
-func (cordon) Name() string                           { return "NodeUnschedulable" }
-func (s cordon) Check(i int) resources.Verdict        { return s.CheckCordon(i) }
-func (s cordon) Reasons(v resources.Verdict) []string { return taints.Reasons(v) }
 
 // NodeName is the filter of that name. The zero value is v1.36's.
 type NodeName struct{}
@@ -52,25 +45,15 @@ func (TaintToleration) Name() string { return "TaintToleration" }
 
 // Filter prepares the predicate.
 func (p TaintToleration) Filter(pod *v1.Pod, c Cluster) Filtering {
-	return Filtering{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, p.Options).Count(c), p.Options}}
+	return Filtering{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, p.Options).On(c)}}
 }
 
 // Score prepares the count of soft taints.
 func (p TaintToleration) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
-	return taints.Compile(pod.Spec.Tolerations, p.Options).Count(c), nil
+	return taints.Compile(pod.Spec.Tolerations, p.Options).On(c), nil
 }
 
-type tainted struct {
-	*taints.State
-	options taints.Options
-}
-
-func (tainted) Name() string                           { return "TaintToleration" }
-func (s tainted) Reasons(v resources.Verdict) []string { return taints.Reasons(v) }
-
-// Partial and ReasonsAt name the taint where the options ask for it.
-func (s tainted) Partial(resources.Verdict) bool { return s.options.NamedTaint }
-func (s tainted) ReasonsAt(i int) []string       { return s.State.Reasons(i, s.Check(i)) }
+type tainted struct{ *taints.State }
 
 // NodeAffinity is the filter and score of that name. The zero value is v1.36's.
 type NodeAffinity struct{ Options affinity.NodeOptions }

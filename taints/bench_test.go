@@ -58,14 +58,16 @@ func BenchmarkPass(b *testing.B) {
 				ev := taints.Compile(benchTolerations(), taints.Options{})
 				raw := make([]int64, 0, size)
 				for b.Loop() {
-					s := ev.Count(view)
+					s := ev.On(view)
 					raw = raw[:0]
 					for i := range size {
 						if s.Check(i) == 0 {
 							raw = append(raw, s.Raw(i))
 						}
 					}
-					s.NormalizeAll(raw)
+					for k, r := range raw {
+						raw[k] = s.Normalize(r, 0, 1)
+					}
 				}
 				if len(raw) != size*2/5 {
 					b.Fatalf("%d feasible", len(raw))

@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -63,11 +62,10 @@ func TestDeadline(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			n := &v1.Node{Spec: v1.NodeSpec{Taints: c.taints}}
-			d := taints.DeadlineOf(n, c.tolerations, taints.Options{})
+			d := taints.Compile(c.tolerations, taints.Options{}).Deadline(n.Spec.Taints)
 			require.Equal(t, c.stay, d.Stay, c.why)
 			require.Equal(t, time.Duration(c.seconds)*time.Second, d.After, c.why)
-			require.Equal(t, c.stay == taints.Leave || c.stay == taints.Limited, d.Leaves())
-			require.Equal(t, d.Leaves(), d.Taint >= 0)
+			require.Equal(t, c.stay == taints.Leave || c.stay == taints.Limited, d.Taint >= 0)
 			require.Equal(t, c.stay == taints.Limited, d.Toleration >= 0)
 		})
 	}
@@ -123,50 +121,4 @@ func TestDeadlineAgainstOracle(t *testing.T) {
 		require.Equal(t, []any{d.Stay, d.After}, []any{again.Stay, again.After}, "the order of taints does not matter")
 	}
 	require.Len(t, seen, 4)
-}
-
-func TestStayString(t *testing.T) {
-	require.Equal(t, "NoTaint Forever Limited Leave Stay(9)",
-		taints.NoTaint.String()+" "+taints.Forever.String()+" "+taints.Limited.String()+" "+taints.Leave.String()+" "+taints.Stay(9).String())
-}
-
-func TestImpact(t *testing.T) {
-	pod := func(name, on string, ts ...v1.Toleration) *v1.Pod {
-		p := testkit.Pod(name).On(on).Obj()
-		p.Spec.Tolerations = ts
-		return p
-	}
-	n := node("old:NoExecute")
-	n.Name = "node1"
-	old := stay("old", forever)
-	pods := []*v1.Pod{
-		pod("web/slow", "node1", old, stay("new", 300)),
-		pod("web/none", "node1", old),
-		pod("web/elsewhere", "node2"),
-		pod("web/forever", "node1", old, stay("new", forever)),
-		pod("db/fast", "node1", old, stay("new", 30)),
-		pod("db/leaving", "node1"),
-		pod("db/value", "node1", old, tol("new Equal other NoExecute")),
-		nil,
-	}
-	var got []string
-	testkit.Unchanged(t, func() {
-		for _, d := range taints.Impact(n, taint("new=v:NoExecute"), pods, taints.Options{}) {
-			got = append(got, d.Pod.Name+" "+d.Before.Stay.String()+" "+d.After.Stay.String()+" "+d.After.After.String()+" "+taints.Format(d.Taint))
-		}
-	}, n)
-	require.Equal(t, []string{
-		"leaving Leave Leave 0s old:NoExecute",
-		"value Forever Leave 0s new=v:NoExecute",
-		"none Forever Leave 0s new=v:NoExecute",
-		"fast Forever Limited 30s new=v:NoExecute",
-		"slow Forever Limited 5m0s new=v:NoExecute",
-	}, got)
-	require.Empty(t, taints.Impact(node(), taint("new:NoSchedule"), pods, taints.Options{}), "NoSchedule makes nobody leave")
-
-	// Replacing a taint by one with another value decides anew.
-	n.Spec.Taints = taintList("new=v:NoExecute")
-	p := pod("web/equal", "node1", tol("new Equal v NoExecute"))
-	require.Empty(t, taints.Impact(n, taint("new=v:NoExecute"), []*v1.Pod{p}, taints.Options{}))
-	require.Len(t, taints.Impact(n, taint("new=w:NoExecute"), []*v1.Pod{p}, taints.Options{}), 1)
 }

@@ -1,22 +1,29 @@
 package taints
 
-import (
-	v1 "k8s.io/api/core/v1"
-)
+import v1 "k8s.io/api/core/v1"
 
-// Evaluator is a list of tolerations prepared for many taints. It is immutable, safe for concurrent use and never looks
-// at the list it was compiled from again. The zero value and nil tolerate nothing.
+// Untolerated returns the first taint of the node, in list order, that keeps a pod with these tolerations away: its effect
+// is NoSchedule or NoExecute and no toleration tolerates it. It returns nil when the taints allow the pod. The result
+// points into the node. To ask about many nodes, Compile once and use Evaluator.On.
+func Untolerated(node *v1.Node, tolerations []v1.Toleration, o Options) *v1.Taint {
+	if i := Compile(tolerations, o).untolerated(node.Spec.Taints); i >= 0 {
+		return &node.Spec.Taints[i]
+	}
+	return nil
+}
+
+// Evaluator is a compiled list of tolerations. It is immutable, safe for concurrent use and keeps no reference to the list.
+// The zero value and nil tolerate nothing.
 type Evaluator struct {
 	tolerations []toleration
 	every       bool // some toleration tolerates every taint
 	cordon      bool // the taint of an unschedulable node is tolerated
-	options     Options
 }
 
-// Compile prepares tolerations, in O(tolerations). It cannot fail: a toleration with an operator that v1.36 does not
-// know tolerates nothing. nil tolerates nothing.
+// Compile compiles tolerations, in O(tolerations). There is no error: a toleration whose operator v1.36 does not know
+// tolerates nothing. A nil list tolerates nothing.
 func Compile(tolerations []v1.Toleration, o Options) *Evaluator {
-	e := &Evaluator{options: o}
+	e := &Evaluator{}
 	for i := range tolerations {
 		c, ok := compile(&tolerations[i], i, o)
 		if !ok {
@@ -32,7 +39,24 @@ func Compile(tolerations []v1.Toleration, o Options) *Evaluator {
 	return e
 }
 
-// ToleratesTaint reports whether any toleration tolerates the taint, whatever its effect. O(tolerations), no allocation.
+// Tolerates reports whether every taint of the node with effect NoSchedule or NoExecute is tolerated. It is the rule of
+// the filter TaintToleration, of the nodeTaintsPolicy Honor of topology spread and of the DaemonSet controller. It does not
+// look at spec.unschedulable. O(taints x tolerations), no allocation.
+func (e *Evaluator) Tolerates(node *v1.Node) bool { return e.untolerated(node.Spec.Taints) < 0 }
+
+// ToleratesNoExecute reports whether every taint with effect NoExecute is tolerated, whatever the tolerationSeconds. It is
+// the rule for pods that run already (DaemonSet controller) and for the admission by a kubelet. O(taints x tolerations),
+// no allocation.
+func (e *Evaluator) ToleratesNoExecute(taints []v1.Taint) bool {
+	for i := range taints {
+		if taints[i].Effect == v1.TaintEffectNoExecute && !e.ToleratesTaint(&taints[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// ToleratesTaint reports whether a toleration tolerates the taint, whatever its effect. O(tolerations), no allocation.
 func (e *Evaluator) ToleratesTaint(taint *v1.Taint) bool {
 	return e.tolerates(taint, kindOf(taint.Effect))
 }
@@ -54,58 +78,12 @@ func (e *Evaluator) first(taint *v1.Taint, k kind) *toleration {
 	return nil
 }
 
-// Tolerates reports whether every taint of the node with effect NoSchedule or NoExecute is tolerated: the rule of the
-// scheduler's TaintToleration filter, of topology spread's nodeTaintsPolicy Honor and of the DaemonSet controller.
-// spec.unschedulable is not looked at (see ToleratesCordon). O(taints x tolerations), no allocation.
-func (e *Evaluator) Tolerates(node *v1.Node) bool { return e.firstUntolerated(node.Spec.Taints) < 0 }
-
-// ToleratesNoExecute reports whether every taint with effect NoExecute is tolerated, whatever the tolerationSeconds: the
-// rule for pods that run already (DaemonSet controller, kubelet admission). O(taints x tolerations), no allocation.
-func (e *Evaluator) ToleratesNoExecute(taints []v1.Taint) bool {
-	for i := range taints {
-		if taints[i].Effect == v1.TaintEffectNoExecute && !e.ToleratesTaint(&taints[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// ToleratesCordon reports whether the pod may be placed on a node with spec.unschedulable: its tolerations tolerate
-// node.kubernetes.io/unschedulable with an empty value and effect NoSchedule, whether the node carries that taint or
-// not.
-func (e *Evaluator) ToleratesCordon() bool { return e != nil && e.cordon }
-
-// Untolerated returns the first taint, in list order, with effect NoSchedule or NoExecute that is not tolerated, a
-// pointer into taints; nil if there is none. O(taints x tolerations), no allocation.
-func (e *Evaluator) Untolerated(taints []v1.Taint) *v1.Taint {
-	if i := e.firstUntolerated(taints); i >= 0 {
-		return &taints[i]
-	}
-	return nil
-}
-
-func (e *Evaluator) firstUntolerated(taints []v1.Taint) int {
+// untolerated returns the index of the first taint with effect NoSchedule or NoExecute that is not tolerated, or -1.
+func (e *Evaluator) untolerated(taints []v1.Taint) int {
 	for i := range taints {
 		if k := kindOf(taints[i].Effect); k.hard() && !e.tolerates(&taints[i], k) {
 			return i
 		}
 	}
 	return -1
-}
-
-// Untolerated returns the first taint of the node, in list order, that keeps a pod with these tolerations from being
-// placed there: effect NoSchedule or NoExecute and no toleration for it. nil when the pod may be placed. For more than
-// one node, Compile once and use Evaluator.Untolerated.
-func Untolerated(node *v1.Node, tolerations []v1.Toleration, o Options) *v1.Taint {
-	return Compile(tolerations, o).Untolerated(node.Spec.Taints)
-}
-
-// Tolerate reports whether any of the tolerations tolerates the taint, whatever its effect; their order does not matter.
-func Tolerate(tolerations []v1.Toleration, taint *v1.Taint, o Options) bool {
-	for i := range tolerations {
-		if Matches(&tolerations[i], taint, o) {
-			return true
-		}
-	}
-	return false
 }

@@ -2,129 +2,116 @@ package taints_test
 
 import (
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
-// runningCluster returns three zones and five nodes: a GPU node that is tainted, and one node that is not ready.
-func runningCluster() *testkit.Cluster {
-	return testkit.NewCluster([]*v1.Node{
-		testkit.Node("node1").Zone("a").Obj(),
-		testkit.Node("node2").Zone("a").Taint("spot=true:PreferNoSchedule").Obj(),
-		testkit.Node("node3").Zone("b").Unschedulable().Obj(),
-		testkit.Node("node4").Zone("b").Taint("node.kubernetes.io/not-ready:NoSchedule").
-			Taint("node.kubernetes.io/not-ready:NoExecute").Obj(),
-		testkit.Node("gpu1").Zone("c").Taint("gpu=a100:NoSchedule").Obj(),
-	}, nil)
-}
+// nodes is a cluster in its simplest form. A nil node is a free slot.
+type nodes []*v1.Node
 
-func ExampleUntolerated() {
-	gpu := runningCluster().Nodes[4]
-	taint := taints.Untolerated(gpu, nil, taints.Options{})
-	fmt.Println(taints.Format(*taint))
-	tolerations := []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists}}
-	fmt.Println(taints.Untolerated(gpu, tolerations, taints.Options{}) == nil)
-	// Output:
-	// gpu=a100:NoSchedule
-	// true
-}
+func (c nodes) Len() int            { return len(c) }
+func (c nodes) Node(i int) *v1.Node { return c[i] }
 
-func ExampleEvaluator_Count() {
-	cluster := runningCluster()
-	web := testkit.Pod("shop/web").Obj()
-	state := taints.Compile(web.Spec.Tolerations, taints.Options{}).Count(cluster)
-	for i, node := range cluster.Nodes {
-		verdict := state.CheckCordon(i)
-		if verdict == 0 {
-			verdict = state.Check(i)
+// newNodes returns n1 to n5: n2 is a spot node, n3 is cordoned, n4 is not ready, n5 has GPUs.
+func newNodes() nodes {
+	newNode := func(name, zone string, list ...v1.Taint) *v1.Node {
+		return &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelTopologyZone: zone}},
+			Spec:       v1.NodeSpec{Taints: list},
 		}
-		fmt.Println(node.Name, state.Reasons(i, verdict), state.Explain(i))
+	}
+	c := nodes{
+		newNode("n1", "a"),
+		newNode("n2", "a", v1.Taint{Key: "spot", Value: "true", Effect: v1.TaintEffectPreferNoSchedule}),
+		newNode("n3", "b"),
+		newNode("n4", "b", v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule},
+			v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}),
+		newNode("n5", "c", v1.Taint{Key: "gpu", Value: "a100", Effect: v1.TaintEffectNoSchedule}),
+	}
+	c[2].Spec.Unschedulable = true
+	return c
+}
+
+// The pods web and gpu on the node with GPUs.
+func ExampleUntolerated() {
+	n5 := newNodes()[4]
+	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	gpu := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu"},
+		Spec:       v1.PodSpec{Tolerations: []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists}}},
+	}
+	for _, pod := range []*v1.Pod{web, gpu} {
+		if taint := taints.Untolerated(n5, pod.Spec.Tolerations, taints.Options{}); taint != nil {
+			fmt.Println(pod.Name, "does not tolerate", taint.ToString())
+		} else {
+			fmt.Println(pod.Name, "may run on", n5.Name)
+		}
 	}
 	// Output:
-	// node1 [] no taints
-	// node2 [] spot=true:PreferNoSchedule is not preferred
-	// node3 [node(s) were unschedulable] cordoned
-	// node4 [node(s) had untolerated taint(s)] node.kubernetes.io/not-ready:NoSchedule rejects; node.kubernetes.io/not-ready:NoExecute rejects
-	// gpu1 [node(s) had untolerated taint(s)] gpu=a100:NoSchedule rejects
+	// web does not tolerate gpu=a100:NoSchedule
+	// gpu may run on n5
 }
 
-func ExampleScores() {
-	cluster := runningCluster()
-	fmt.Println(taints.Scores(cluster.Nodes[:2], nil, taints.Options{}))
-	// Output: [100 0]
-}
-
-func ExampleDeadlineOf() {
-	db := taints.WithDefaultSeconds(testkit.Pod("shop/db").Obj(), taints.DefaultSeconds{})
-	d := taints.DeadlineOf(runningCluster().Nodes[3], db.Spec.Tolerations, taints.Options{})
-	fmt.Println(d.Stay, d.After)
-	// Output: Limited 5m0s
-}
-
-func ExampleImpact() {
-	node := runningCluster().Nodes[0]
-	web := testkit.Pod("shop/web").On("node1").Obj()
-	db := taints.WithDefaultSeconds(testkit.Pod("shop/db").On("node1").Obj(), taints.DefaultSeconds{})
-	agent := taints.WithDaemonSet(testkit.Pod("kube-system/agent").On("node1").Obj())
-	taint := v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}
-	for _, d := range taints.Impact(node, taint, []*v1.Pod{web, db, agent}, taints.Options{}) {
-		fmt.Println(d.Pod.Name, d.After.Stay, d.After.After)
+// A pod without tolerations on every node: both filters, the explanation and the score.
+func ExampleEvaluator_On() {
+	cluster := newNodes()
+	e := taints.Compile(nil, taints.Options{})
+	tainted, cordoned := e.On(cluster), e.OnCordon(cluster)
+	for i, node := range cluster {
+		if v := cordoned.Check(i); v != 0 {
+			fmt.Println(node.Name, cordoned.Reasons(v))
+		} else if v := tainted.Check(i); v != 0 {
+			fmt.Println(node.Name, tainted.Reasons(v), tainted.Explain(i))
+		} else {
+			fmt.Println(node.Name, "scores", tainted.Normalize(tainted.Raw(i), 0, 1))
+		}
 	}
 	// Output:
-	// web Leave 0s
-	// db Limited 5m0s
+	// n1 scores 100
+	// n2 scores 0
+	// n3 [node(s) were unschedulable]
+	// n4 [node(s) had untolerated taint(s)] [node.kubernetes.io/not-ready:NoSchedule rejects node.kubernetes.io/not-ready:NoExecute rejects]
+	// n5 [node(s) had untolerated taint(s)] [gpu=a100:NoSchedule rejects]
 }
 
-func ExampleParse() {
-	add, remove, err := taints.Parse([]string{"dedicated=batch:NoSchedule", "spot-"})
-	fmt.Println(taints.Format(add[0]), taints.FormatRemoval(remove[0]), err)
-	node := runningCluster().Nodes[1]
-	list, outcome, err := taints.Edit{Add: add, Remove: remove}.Apply(node)
-	fmt.Println(outcome, taints.Format(list[0]), len(list), err)
+// How long does a pod stay on a node that is not ready?
+func ExampleEvaluator_Deadline() {
+	n4, seconds := newNodes()[3], int64(300)
+	db := taints.Compile([]v1.Toleration{{
+		Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+	}}, taints.Options{})
+	d := db.Deadline(n4.Spec.Taints)
+	fmt.Println(d.Stay == taints.Limited, d.After)
+	web := taints.Compile(nil, taints.Options{})
+	fmt.Println(web.Deadline(n4.Spec.Taints).Stay == taints.Leave)
 	// Output:
-	// dedicated=batch:NoSchedule spot- <nil>
-	// modified dedicated=batch:NoSchedule 1 <nil>
-}
-
-// The node lifecycle controller mirrors conditions as taints: a node short of disk takes no new pods, and keeps its own.
-func ExampleWithConditionTaints() {
-	node := runningCluster().Nodes[0]
-	node.Status.Conditions = []v1.NodeCondition{
-		{Type: v1.NodeReady, Status: v1.ConditionTrue}, {Type: v1.NodeDiskPressure, Status: v1.ConditionTrue},
-	}
-	node = taints.WithConditionTaints(node, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
-	web := testkit.Pod("shop/web").Obj().Spec.Tolerations
-	fmt.Println(taints.Format(*taints.Untolerated(node, web, taints.Options{})))
-	fmt.Println(taints.DeadlineOf(node, web, taints.Options{}).Stay)
-	// Output:
-	// node.kubernetes.io/disk-pressure:NoSchedule
-	// NoTaint
-}
-
-// Why is the GPU node's taint not tolerated?
-func ExampleMismatch() {
-	taint := &runningCluster().Nodes[4].Spec.Taints[0]
-	for _, t := range []v1.Toleration{
-		{Key: "gpu", Value: "t4"}, {Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}, {Key: "gpu", Operator: v1.TolerationOpExists},
-	} {
-		fmt.Printf("%t %s\n", taints.Matches(&t, taint, taints.Options{}), taints.Mismatch(&t, taint, taints.Options{}))
-	}
-	// Output:
-	// false value "a100" is not "t4"
-	// false effect NoSchedule is not NoExecute
+	// true 5m0s
 	// true
 }
 
-// A pod that the taint of gpu1 rejected: which events are worth another attempt?
+func ExampleMatches() {
+	taint := &newNodes()[4].Spec.Taints[0]
+	for _, t := range []v1.Toleration{
+		{Key: "gpu", Value: "t4"},
+		{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute},
+		{Key: "gpu", Operator: v1.TolerationOpExists},
+	} {
+		fmt.Println(taints.Matches(&t, taint, taints.Options{}))
+	}
+	// Output:
+	// false
+	// false
+	// true
+}
+
+// The taint of n5 rejected a pod. Which events make another attempt worthwhile?
 func ExampleOptions_WouldHelp() {
-	cluster, web := runningCluster(), testkit.Pod("shop/web").Obj()
-	gpu, open := cluster.Nodes[4], cluster.Nodes[0]
-	for _, event := range []struct{ old, new any }{{nil, gpu}, {nil, open}, {gpu, open}, {open, gpu}} {
+	cluster, web := newNodes(), &v1.Pod{}
+	n1, n5 := cluster[0], cluster[4]
+	for _, event := range []struct{ old, new any }{{nil, n5}, {nil, n1}, {n5, n1}, {n1, n5}} {
 		help, err := taints.Options{}.WouldHelp(web, event.old, event.new)
 		fmt.Println(help, err)
 	}
@@ -133,22 +120,4 @@ func ExampleOptions_WouldHelp() {
 	// true <nil>
 	// true <nil>
 	// false <nil>
-}
-
-// With admission plugin ExtendedResourceToleration the pods that ask for a GPU tolerate the taint of that name.
-func ExampleWithExtendedResources() {
-	pod := taints.WithExtendedResources(testkit.Pod("ml/train").Request("cpu=1,nvidia.com/gpu=2").Obj())
-	for _, t := range pod.Spec.Tolerations {
-		fmt.Println(t.Key, t.Operator, t.Effect)
-	}
-	// Output: nvidia.com/gpu Exists NoSchedule
-}
-
-func ExampleValidateTolerations() {
-	seconds := int64(60)
-	list := []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule, TolerationSeconds: &seconds}}
-	for _, err := range taints.ValidateTolerations(list, field.NewPath("spec", "tolerations"), taints.ValidateOptions{}) {
-		fmt.Println(err)
-	}
-	// Output: spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be 'NoExecute' when `tolerationSeconds` is set
 }

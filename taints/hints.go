@@ -6,13 +6,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// WouldHelp is the queueing hint of the filter TaintToleration: whether an event could make a pod schedulable that the
-// filter rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition.
+// WouldHelp is the queueing hint of the filter TaintToleration. It reports whether an event could make a pod schedulable
+// that the filter rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition.
 //
-//   - Node added or updated: its NoSchedule and NoExecute taints are tolerated now and were not before.
+//   - Node added or updated: the pod tolerates its NoSchedule and NoExecute taints now and did not before.
 //   - Pod updated: it is this pod (equal UID).
 //
-// A deletion does not help. Any other type is an error, which a queue treats as yes. The method value
+// A deletion does not help. Any other type is an error; a queue treats an error as yes. The method value
 // Options{}.WouldHelp is a hint of package queue.
 func (o Options) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	e, err := readEvent(old, new)
@@ -26,9 +26,9 @@ func (o Options) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return ev.Tolerates(e.newNode) && (e.oldNode == nil || !ev.Tolerates(e.oldNode)), nil
 }
 
-// CordonWouldHelp is the queueing hint of the filter NodeUnschedulable, with the arguments of WouldHelp.
+// CordonWouldHelp is the queueing hint of the filter NodeUnschedulable. Its arguments are those of WouldHelp.
 //
-//   - Node added: spec.unschedulable is not set. Node updated: it was set and is not any more.
+//   - Node added: spec.unschedulable is not set. Node updated: spec.unschedulable was set and is not set any more.
 //   - Pod updated: it is this pod (equal UID), and it tolerates node.kubernetes.io/unschedulable:NoSchedule now.
 func (o Options) CordonWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	e, err := readEvent(old, new)
@@ -36,7 +36,7 @@ func (o Options) CordonWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return false, err
 	}
 	if e.newPod != nil {
-		return e.newPod.UID == pod.UID && Compile(e.newPod.Spec.Tolerations, o).ToleratesCordon(), nil
+		return e.newPod.UID == pod.UID && Compile(e.newPod.Spec.Tolerations, o).toleratesCordon(), nil
 	}
 	return !e.newNode.Spec.Unschedulable && (e.oldNode == nil || e.oldNode.Spec.Unschedulable), nil
 }

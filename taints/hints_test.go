@@ -60,3 +60,5 @@ func TestWouldHelp(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+func podWith(ts ...v1.Toleration) *v1.Pod { return &v1.Pod{Spec: v1.PodSpec{Tolerations: ts}} }

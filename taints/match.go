@@ -4,18 +4,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Options selects behaviour that v1.36 does not have by default. The zero value is v1.36.
+// Options selects behaviour that v1.36 does not have by default. The zero value is v1.36's default.
 type Options struct {
-	// ComparisonOperators lets the operators Gt and Lt compare the taint's value with the toleration's as numbers.
-	// It stands for the feature gate TaintTolerationComparisonOperators, alpha since v1.35 and off by default: a
-	// toleration with one of them then tolerates nothing.
+	// ComparisonOperators enables the operators Gt and Lt, which compare the values of taint and toleration as numbers.
+	// It is the feature gate TaintTolerationComparisonOperators, alpha since v1.35 and off by default. Without it a
+	// toleration with one of these operators tolerates nothing.
 	ComparisonOperators bool
-	// NamedTaint makes the filter's reason name the first untolerated taint, as versions up to v1.34.0 did:
-	// "node(s) had untolerated taint {key: value}".
-	NamedTaint bool
 }
 
-// operator is how a compiled toleration looks at the value of a taint.
+// operator is how a compiled toleration compares values.
 type operator uint8
 
 const (
@@ -109,20 +106,21 @@ func (t *toleration) tolerates(taint *v1.Taint, k kind) bool {
 // Matches reports whether the toleration tolerates the taint (documentation, "Taints and Tolerations", Concepts; API
 // field pod.spec.tolerations):
 //
-//  1. A non-empty effect must be the taint's. An empty one stands for every effect.
-//  2. A non-empty key must be the taint's. An empty one stands for every key, whatever the operator.
-//  3. Operator Exists accepts every value, Equal (or "") only the same value, Gt and Lt compare whole numbers with the
-//     taint's value on the left when Options.ComparisonOperators is set. Any other operator accepts nothing.
+//  1. A non-empty effect must equal the effect of the taint. An empty effect matches every effect.
+//  2. A non-empty key must equal the key of the taint. An empty key matches every key, whatever the operator.
+//  3. Operator Exists accepts every value. Equal and the empty operator accept the same value. Gt and Lt compare whole
+//     numbers, with the taint's value on the left, when Options.ComparisonOperators is set. Any other operator accepts
+//     nothing.
 //
-// tolerationSeconds does not matter. Strings are compared byte by byte. There are no errors: what the API server would
-// refuse (ValidateTolerations) is matched by the same rules. Mismatch says why the answer is no.
+// tolerationSeconds does not matter. Strings are compared byte by byte. There are no errors: the same rules hold for
+// tolerations that the API server would refuse.
 func Matches(t *v1.Toleration, taint *v1.Taint, o Options) bool {
 	c, ok := compile(t, 0, o)
 	return ok && c.tolerates(taint, kindOf(taint.Effect))
 }
 
-// canonicalInt reads a canonical decimal integer: 0, or an optional minus sign and digits of which the first is not 0,
-// within int64.
+// canonicalInt reads a canonical decimal integer within int64: 0, or an optional minus sign and digits that do not begin
+// with 0.
 func canonicalInt(s string) (n int64, ok bool) {
 	digits := s
 	negative := len(s) > 0 && s[0] == '-'
@@ -149,12 +147,5 @@ func canonicalInt(s string) (n int64, ok bool) {
 	return 0, false
 }
 
-// Same reports whether the two taints are the same taint of a node: key and effect are equal. A node has at most one
-// taint of each key and effect.
-func Same(a, b *v1.Taint) bool { return a.Key == b.Key && a.Effect == b.Effect }
-
-// Hard reports whether the effect keeps pods from being placed: NoSchedule or NoExecute. PreferNoSchedule, empty and
-// unknown effects never do.
-func Hard(effect v1.TaintEffect) bool { return kindOf(effect).hard() }
-
+// hard reports whether the effect keeps pods from being placed. PreferNoSchedule, empty and unknown effects never do.
 func (k kind) hard() bool { return k == noSchedule || k == noExecute }

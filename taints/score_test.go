@@ -1,7 +1,6 @@
 package taints_test
 
 import (
-	"math/rand"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,32 +38,34 @@ func TestScores(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, taints.Scores(c.nodes, c.tolerations, taints.Options{}), c.why)
+			require.Equal(t, c.want, scores(c.nodes, c.tolerations), c.why)
 		})
 	}
-	require.EqualValues(t, 3, taints.DefaultWeight)
 }
 
-// TestNormalizeForms holds the scalar form against the slice form, and both within 0 to 100.
-func TestNormalizeForms(t *testing.T) {
-	r := rand.New(rand.NewSource(4))
-	for range 2000 {
-		raw := make([]int64, 1+r.Intn(6))
-		hi := int64(0)
-		for i := range raw {
-			raw[i] = int64(r.Intn(9))
-			hi = max(hi, raw[i])
-		}
-		all := append([]int64(nil), raw...)
-		state := taints.Compile(nil, taints.Options{}).Count(testkit.NewCluster(nil, nil))
-		state.NormalizeAll(all)
-		again := append([]int64(nil), raw...)
-		taints.NormalizeAll(again)
-		require.Equal(t, all, again)
-		for i := range raw {
-			require.Equal(t, all[i], taints.Normalize(raw[i], 0, hi))
-			require.Equal(t, all[i], state.Normalize(raw[i], 0, hi))
-			require.True(t, all[i] >= 0 && all[i] <= taints.MaxScore)
+// scores returns the normalized scores of nodes that are all feasible.
+func scores(nodes []*v1.Node, tolerations []v1.Toleration) []int64 {
+	s := taints.Compile(tolerations, taints.Options{}).On(testkit.NewCluster(nodes, nil))
+	out, hi := make([]int64, len(nodes)), int64(0)
+	for i := range nodes {
+		out[i] = s.Raw(i)
+		hi = max(hi, out[i])
+	}
+	for i := range out {
+		out[i] = s.Normalize(out[i], 0, hi)
+	}
+	return out
+}
+
+// Normalize stays within 0 to 100 and never prefers the larger raw score.
+func TestNormalize(t *testing.T) {
+	s := taints.Compile(nil, taints.Options{}).On(one(nil))
+	for hi := range int64(40) {
+		last := int64(100)
+		for raw := range hi + 1 {
+			got := s.Normalize(raw, 0, hi)
+			require.True(t, got >= 0 && got <= last, "raw %d of %d: %d after %d", raw, hi, got, last)
+			last = got
 		}
 	}
 }

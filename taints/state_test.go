@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
@@ -22,6 +23,18 @@ func cordoned(n *v1.Node) *v1.Node {
 	n.Spec.Unschedulable = true
 	return n
 }
+
+// one is a cluster of one slot; nil leaves the slot free.
+func one(n *v1.Node) taints.Cluster { return testkit.NewCluster([]*v1.Node{n}, nil) }
+
+// rejects is the verdict of both filters. Preemption neither removes a taint nor uncordons a node.
+const rejects = 1 | resources.Unresolvable
+
+// Both states are predicates.
+var (
+	_ filter.Predicate = (*taints.State)(nil)
+	_ filter.Predicate = (*taints.CordonState)(nil)
+)
 
 func tols(ts ...v1.Toleration) []v1.Toleration { return ts }
 
@@ -56,13 +69,13 @@ func TestFilter(t *testing.T) {
 			if c.rejects == "" {
 				require.Nil(t, got, c.why)
 				require.True(t, ev.Tolerates(c.node), c.why)
-				require.Zero(t, ev.CheckNode(c.node))
+				require.Zero(t, ev.On(one(c.node)).Check(0))
 				return
 			}
 			require.NotNil(t, got, c.why)
-			require.Equal(t, c.rejects, taints.Format(*got), c.why)
+			require.Equal(t, c.rejects, got.ToString(), c.why)
 			require.False(t, ev.Tolerates(c.node))
-			require.Equal(t, taints.Tainted, ev.CheckNode(c.node))
+			require.Equal(t, rejects, ev.On(one(c.node)).Check(0))
 		})
 	}
 }
@@ -87,31 +100,25 @@ func TestCordon(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			ev := taints.Compile(c.tolerations, taints.Options{})
-			want := taints.Cordoned
+			want := rejects
 			if c.passes {
 				want = 0
 			}
-			require.Equal(t, c.passes, ev.ToleratesCordon(), c.why)
-			require.Equal(t, want, ev.CheckCordon(cordoned(node())), c.why)
-			require.Zero(t, ev.CheckCordon(node(key+":NoSchedule")), "without spec.unschedulable the filter is silent")
+			require.Equal(t, want, ev.OnCordon(one(cordoned(node()))).Check(0), c.why)
+			require.Zero(t, ev.OnCordon(one(node(key+":NoSchedule"))).Check(0), "without spec.unschedulable the filter allows")
 		})
 	}
 }
 
 func TestReasons(t *testing.T) {
-	require.Nil(t, taints.Reasons(0))
-	require.Nil(t, taints.Reasons(77))
-	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, taints.Reasons(taints.Tainted))
-	require.Equal(t, []string{"node(s) were unschedulable"}, taints.Reasons(taints.Cordoned))
-	require.NotZero(t, taints.Tainted&resources.Unresolvable, "preempting pods does not remove a taint")
-	require.NotZero(t, taints.Cordoned&resources.Unresolvable, "preempting pods does not uncordon")
-
-	n := node("a:PreferNoSchedule", "key2=value2:NoSchedule", "key3:NoSchedule")
-	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, taints.Compile(nil, taints.Options{}).Reason(n, taints.Tainted))
-	named := taints.Compile(nil, taints.Options{NamedTaint: true})
-	require.Equal(t, []string{"node(s) had untolerated taint {key2: value2}"}, named.Reason(n, taints.Tainted))
-	require.Equal(t, []string{"node(s) had untolerated taint {key3: }"}, named.Reason(node("key3:NoExecute"), taints.Tainted))
-	require.Equal(t, []string{"node(s) were unschedulable"}, named.Reason(n, taints.Cordoned))
+	tainted, cordon := taints.Compile(nil, taints.Options{}).On(one(nil)), taints.Compile(nil, taints.Options{}).OnCordon(one(nil))
+	require.Nil(t, tainted.Reasons(0))
+	require.Nil(t, cordon.Reasons(0))
+	require.Equal(t, []string{"node(s) had untolerated taint(s)"}, tainted.Reasons(rejects))
+	require.Equal(t, []string{"node(s) were unschedulable"}, cordon.Reasons(rejects))
+	require.Equal(t, rejects, tainted.Check(0), "a free slot is rejected")
+	require.Equal(t, rejects, cordon.Check(0), "a free slot is rejected")
+	require.Equal(t, "TaintToleration NodeUnschedulable", tainted.Name()+" "+cordon.Name())
 }
 
 // classed offers classes of equal nodes, by the text of what is read.
@@ -185,13 +192,16 @@ func checkState(t *testing.T, r *rand.Rand) {
 	on := r.Intn(2) == 0
 	ev := taints.Compile(ts, taints.Options{ComparisonOperators: on})
 	fast := &classed{Cluster: c}
-	plain, byClass, refused := ev.Count(c), ev.Count(fast), ev.Count(&classed{Cluster: c, none: true})
-	require.Equal(t, []string{"taints", "unschedulable"}, fast.asked)
+	fastCordon := &classed{Cluster: c}
+	refused := &classed{Cluster: c, none: true}
+	states := map[string]*taints.State{"plain": ev.On(c), "classes": ev.On(fast), "refused": ev.On(refused)}
+	cordons := map[string]*taints.CordonState{"plain": ev.OnCordon(c), "classes": ev.OnCordon(fastCordon), "refused": ev.OnCordon(refused)}
+	require.Equal(t, []string{"taints"}, fast.asked)
+	require.Equal(t, []string{"unschedulable"}, fastCordon.asked)
 	signatures := map[string]string{}
 	for i, n := range c.Nodes {
-		var reject string
+		reject, cordon := "free slot", true
 		var raw int64
-		cordon := false
 		if n != nil {
 			reject = oracleRejects(n, ts, on)
 			cordon = n.Spec.Unschedulable && !oracleTolerates(ts, taint("node.kubernetes.io/unschedulable:NoSchedule"), on)
@@ -202,24 +212,30 @@ func checkState(t *testing.T, r *rand.Rand) {
 			}
 		}
 		answers := fmt.Sprint(reject != "", cordon, raw)
-		for name, s := range map[string]*taints.State{"plain": plain, "classes": byClass, "refused": refused} {
-			require.Equal(t, reject != "", s.Check(i) == taints.Tainted, "%s slot %d", name, i)
-			require.Equal(t, cordon, s.CheckCordon(i) == taints.Cordoned, "%s slot %d", name, i)
+		for name, s := range states {
+			require.Equal(t, reject != "", s.Check(i) == rejects, "%s slot %d", name, i)
 			require.Equal(t, raw, s.Raw(i), "%s slot %d", name, i)
-			require.Equal(t, taints.Reasons(s.Check(i)), s.Reasons(i, s.Check(i)))
-			x := s.Explain(i)
-			require.Equal(t, []any{reject != "", cordon, raw}, []any{x.Rejects, x.Cordoned, x.Raw})
-			sig := fmt.Sprint(s.AppendSignature(nil, i))
+			require.Equal(t, cordon, cordons[name].Check(i) == rejects, "%s slot %d", name, i)
+			explained, soft := n == nil, int64(0)
+			for _, x := range s.Explain(i) {
+				if x.By < 0 && (x.Taint.Effect == "NoSchedule" || x.Taint.Effect == "NoExecute") {
+					explained = true
+				}
+				if x.By < 0 && x.Taint.Effect == "PreferNoSchedule" {
+					soft++
+				}
+			}
+			require.Equal(t, []any{reject != "", raw}, []any{explained, soft})
+			sig := fmt.Sprint(cordons[name].AppendSignature(s.AppendSignature(nil, i), i))
 			if before, ok := signatures[sig]; ok {
 				require.Equal(t, before, answers, "equal signatures, different answers")
 			}
 			signatures[sig] = answers
 		}
 		if n != nil && reject != "" {
-			require.Equal(t, reject, fmt.Sprint(*ev.Untolerated(n.Spec.Taints)))
+			require.Equal(t, reject, fmt.Sprint(*taints.Untolerated(n, ts, taints.Options{ComparisonOperators: on})))
 		}
 	}
-	require.False(t, plain.Dynamic())
 }
 
 func TestStateAgainstOracle(t *testing.T) {
@@ -252,7 +268,6 @@ func FuzzMatches(f *testing.F) {
 		for _, o := range []taints.Options{{}, numeric} {
 			want := toleratesTaint((*v1.Toleration).ToleratesTaint, &tl, &tn, o.ComparisonOperators)
 			require.Equal(t, want, taints.Matches(&tl, &tn, o))
-			require.Equal(t, want, taints.Mismatch(&tl, &tn, o) == "", "Mismatch agrees")
 		}
 	})
 }
@@ -263,14 +278,14 @@ func TestPermutationChangesNothing(t *testing.T) {
 		n := &v1.Node{Spec: v1.NodeSpec{Taints: randomTaints(r)}}
 		ts := randomTolerations(r)
 		before := taints.Compile(ts, numeric)
-		verdict, raw := before.CheckNode(n), before.RawNode(n)
+		verdict, raw := before.On(one(n)).Check(0), before.On(one(n)).Raw(0)
 		r.Shuffle(len(n.Spec.Taints), func(i, j int) {
 			n.Spec.Taints[i], n.Spec.Taints[j] = n.Spec.Taints[j], n.Spec.Taints[i]
 		})
 		r.Shuffle(len(ts), func(i, j int) { ts[i], ts[j] = ts[j], ts[i] })
 		after := taints.Compile(ts, numeric)
-		require.Equal(t, verdict, after.CheckNode(n))
-		require.Equal(t, raw, after.RawNode(n))
+		require.Equal(t, verdict, after.On(one(n)).Check(0))
+		require.Equal(t, raw, after.On(one(n)).Raw(0))
 	}
 }
 
@@ -278,43 +293,18 @@ func TestNilEvaluator(t *testing.T) {
 	var ev *taints.Evaluator
 	require.False(t, ev.Tolerates(node("a:NoSchedule")))
 	require.True(t, ev.Tolerates(node("a:PreferNoSchedule")))
-	require.False(t, ev.ToleratesCordon())
-	require.EqualValues(t, 1, ev.RawNode(node("a:PreferNoSchedule")))
+	require.Equal(t, rejects, ev.OnCordon(one(cordoned(node()))).Check(0))
+	require.EqualValues(t, 1, ev.On(one(node("a:PreferNoSchedule"))).Raw(0))
 	require.Equal(t, taints.Leave, ev.Deadline(taintList("a:NoExecute")).Stay)
-	require.Equal(t, []string{taints.TaintedReason}, ev.Reason(node("a:NoSchedule"), taints.Tainted))
 }
 
 func TestExplain(t *testing.T) {
 	ts := tols(tol("x Exists _ _"), tol("a Exists _ _"))
-	x := taints.Compile(ts, taints.Options{}).ExplainNode(cordoned(node("a=1:NoSchedule", "b:NoExecute", "c:PreferNoSchedule", "d:Bogus")))
-	require.Equal(t, "cordoned; a=1:NoSchedule tolerated by tolerations[1]; b:NoExecute rejects; c:PreferNoSchedule is not preferred; d:Bogus has no meaning", x.String())
-	require.Equal(t, 1, x.Taints[0].By)
-	require.Equal(t, -1, x.Taints[1].By)
-	require.Equal(t, "no taints", taints.Explanation{}.String())
-}
-
-func TestMismatch(t *testing.T) {
-	cases := []struct {
-		name, toleration, taint, want string
-		o                             taints.Options
-	}{
-		{"effect", "k Exists _ NoExecute", "k:NoSchedule", "effect NoSchedule is not NoExecute", numeric},
-		{"key", "k Exists _ _", ":NoSchedule", `key "" is not k`, numeric},
-		{"value", "k Equal v _", "k=w:NoSchedule", `value "w" is not "v"`, numeric},
-		{"operator", "k exists _ _", "k:NoSchedule", `operator "exists" is unknown`, numeric},
-		{"switched off", "k Gt 5 _", "k=6:NoSchedule", "operator Gt is switched off", taints.Options{}},
-		{"toleration's number", "k Gt 05 _", "k=6:NoSchedule", `the toleration's value "05" is not a canonical 64-bit integer`, numeric},
-		{"taint's number", "k Gt 5 _", "k=x:NoSchedule", `the taint's value "x" is not a canonical 64-bit integer`, numeric},
-		{"not greater", "k Gt 5 _", "k=5:NoSchedule", "5 is not greater than 5", numeric},
-		{"not less", "k Lt 5 _", "k=7:NoSchedule", "7 is not less than 5", numeric},
-		{"tolerated", "k Lt 5 _", "k=4:NoSchedule", "", numeric},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			tl, tn := tol(c.toleration), taint(c.taint)
-			require.Equal(t, c.want, taints.Mismatch(&tl, &tn, c.o))
-		})
-	}
+	n := node("a=1:NoSchedule", "b:NoExecute", "c:PreferNoSchedule", "d:Bogus")
+	x := taints.Compile(ts, taints.Options{}).On(one(n)).Explain(0)
+	require.Equal(t, "[a=1:NoSchedule tolerated by tolerations[1] b:NoExecute rejects c:PreferNoSchedule is not preferred d:Bogus has no meaning]", fmt.Sprint(x))
+	require.Equal(t, []int{1, -1}, []int{x[0].By, x[1].By})
+	require.Empty(t, taints.Compile(ts, taints.Options{}).On(one(nil)).Explain(0), "a free slot has no taints")
 }
 
 func TestNoAllocations(t *testing.T) {
@@ -322,23 +312,19 @@ func TestNoAllocations(t *testing.T) {
 	n := node("a=1:NoSchedule", "b=7:NoExecute", "b=99999999999999999999:PreferNoSchedule", "c=x:NoExecute")
 	ev := taints.Compile(ts, numeric)
 	c := testkit.NewCluster([]*v1.Node{n, nil}, nil)
-	plain, byClass := ev.Count(c), ev.Count(&classed{Cluster: c})
+	plain, byClass, cordon := ev.On(c), ev.On(&classed{Cluster: c}), ev.OnCordon(c)
 	signature := make([]int32, 0, 8)
-	list := make([]int64, 2)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		ev.Tolerates(n)
-		ev.Untolerated(n.Spec.Taints)
 		ev.ToleratesNoExecute(n.Spec.Taints)
 		ev.Deadline(n.Spec.Taints)
 		taints.Matches(&ts[1], &n.Spec.Taints[2], numeric)
 		for _, s := range []*taints.State{plain, byClass} {
 			s.Check(0)
-			s.CheckCordon(0)
+			cordon.Check(0)
 			s.Raw(0)
 			s.Check(1)
 			signature = s.AppendSignature(signature[:0], 0)
 		}
-		list[0], list[1] = 3, 1
-		taints.NormalizeAll(list)
 	}))
 }

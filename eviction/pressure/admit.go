@@ -29,7 +29,7 @@ func Admit(pod *v1.Pod, pressure []v1.NodeConditionType) (admitted bool, message
 			return true, ""
 		}
 		taint := v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
-		if taints.Tolerate(pod.Spec.Tolerations, &taint, taints.Options{}) {
+		if taints.Compile(pod.Spec.Tolerations, taints.Options{}).ToleratesTaint(&taint) {
 			return true, ""
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // BenchmarkPass is a monitor pass over healthy nodes, each of which renewed its lease.
@@ -44,7 +45,7 @@ func BenchmarkForecast(b *testing.B) {
 		n := ready(fmt.Sprint("n", i), fmt.Sprint("z", i%3), "True")
 		in.Nodes = append(in.Nodes, n)
 		for j := range 30 {
-			in.Pods = append(in.Pods, taints.WithDefaultSeconds(podOn(n.Name, fmt.Sprint("p", i, "-", j), nil), taints.DefaultSeconds{}))
+			in.Pods = append(in.Pods, edit.WithDefaultSeconds(podOn(n.Name, fmt.Sprint("p", i, "-", j), nil), edit.DefaultSeconds{}))
 		}
 		if i < 20 {
 			in.Events = append(in.Events, taint.Event{Node: n.Name, Heartbeats: taint.HeartbeatsStop})

@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // disruption works out the states of the zones and what they change.
@@ -60,7 +60,7 @@ func (l *Lifecycle) takeBack(now time.Time, out *Changes) {
 			z.queue.Remove(name)
 		}
 		change := NodeChange{At: now}
-		l.apply(m, taints.Health(m.node, v1.ConditionTrue), now, &change)
+		l.apply(m, edit.Health(m.node, v1.ConditionTrue), now, &change)
 		l.report(out, m, change)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // Signs of life of a node's kubelet, for Event.Heartbeats.
@@ -111,7 +111,7 @@ func validateChange(e Event, at *field.Path) field.ErrorList {
 	}
 	if e.Taint != "" {
 		set++
-		if _, _, err := taints.ParseOne(e.Taint); err != nil {
+		if _, _, err := edit.ParseOne(e.Taint); err != nil {
 			errs = append(errs, field.Invalid(at.Child("taint"), e.Taint, err.Error()))
 		}
 	}
@@ -148,11 +148,11 @@ func (e Event) apply(node *v1.Node, now time.Time) *v1.Node {
 	case e.Unschedulable != nil:
 		node.Spec.Unschedulable = *e.Unschedulable
 	case e.Taint != "":
-		t, removal, _ := taints.ParseOne(e.Taint) // checked by ValidateEvents
+		t, removal, _ := edit.ParseOne(e.Taint) // checked by ValidateEvents
 		if removal {
-			node.Spec.Taints, _ = taints.Remove(node.Spec.Taints, t.Key, t.Effect)
+			node.Spec.Taints, _ = edit.Remove(node.Spec.Taints, t.Key, t.Effect)
 		} else {
-			node.Spec.Taints, _ = taints.AddOrUpdate(node.Spec.Taints, t)
+			node.Spec.Taints = edit.AddOrUpdate(node.Spec.Taints, t)
 		}
 	}
 	return node

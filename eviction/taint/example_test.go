@@ -9,7 +9,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // The running cluster has three zones and five nodes; web has the default tolerations, db holds out for ten minutes, the
@@ -20,11 +20,11 @@ func ExampleForecast() {
 		testkit.Node("node3").Zone("b").Obj(), testkit.Node("node4").Zone("b").Obj(),
 		testkit.Node("gpu1").Zone("c").Obj(),
 	}
-	web := taints.WithDefaultSeconds(testkit.Pod("shop/web").On("node1").Obj(), taints.DefaultSeconds{})
+	web := edit.WithDefaultSeconds(testkit.Pod("shop/web").On("node1").Obj(), edit.DefaultSeconds{})
 	db := testkit.Pod("shop/db").On("node1").Obj()
 	seconds := int64(600)
 	db.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
-	agent := taints.WithDaemonSet(testkit.Pod("kube-system/agent").On("node1").Obj())
+	agent := edit.WithDaemonSet(testkit.Pod("kube-system/agent").On("node1").Obj())
 	line, err := taint.Forecast(taint.Input{
 		Nodes: nodes, Pods: []*v1.Pod{web, db, agent}, Until: time.Hour,
 		Events: []taint.Event{

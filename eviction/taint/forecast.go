@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // Input is what Forecast plays through.
@@ -98,7 +98,7 @@ func (f *forecast) time(at time.Duration) time.Time { return f.in.Start.Add(at) 
 // begin makes the controllers see all nodes and pods.
 func (f *forecast) begin() {
 	for _, n := range slices.SortedFunc(slices.Values(f.in.Nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) }) {
-		if _, ok := taints.Ready(n); !ok {
+		if _, ok := edit.Ready(n); !ok {
 			n = n.DeepCopy()
 			setCondition(n, v1.NodeReady, v1.ConditionTrue, f.in.Start)
 		}

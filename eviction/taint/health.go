@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // Reasons and messages of conditions that turn Unknown because the kubelet is silent.
@@ -101,6 +101,6 @@ func WithUnknown(node *v1.Node, now time.Time) (copied *v1.Node, changed bool) {
 
 // isReady reports whether the node's Ready condition is True.
 func isReady(node *v1.Node) bool {
-	status, _ := taints.Ready(node)
+	status, _ := edit.Ready(node)
 	return status == v1.ConditionTrue
 }

@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // Lifecycle decides which nodes get taints because of their health, as the node lifecycle controller does. The caller
@@ -161,11 +161,11 @@ func (l *Lifecycle) Serve(now time.Time) Changes {
 			if m == nil {
 				return true, 0
 			}
-			status, _ := taints.Ready(m.node)
+			status, _ := edit.Ready(m.node)
 			change := NodeChange{At: now}
-			if h := taints.Health(m.node, status); h.Wants != "" {
+			if h := edit.Health(m.node, status); h.Wants != "" {
 				want := v1.Taint{Key: h.Wants, Effect: v1.TaintEffectNoExecute}
-				if !taints.Has(m.node.Spec.Taints, &want) {
+				if !slices.ContainsFunc(m.node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&want) }) {
 					h.Add = []v1.Taint{want}
 				}
 				l.apply(m, h, now, &change)
@@ -193,17 +193,16 @@ func (l *Lifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
 
 // mirror brings the NoSchedule taints of m in line with its conditions.
 func (l *Lifecycle) mirror(m *member, change *NodeChange) {
-	add, remove := taints.ConditionChange(m.node)
-	if len(add)+len(remove) > 0 {
-		m.node = taints.WithConditionTaints(m.node, change.At)
+	if node, add, remove := edit.MirrorConditions(m.node, change.At); len(add)+len(remove) > 0 {
+		m.node = node
 		change.Added, change.Removed = append(change.Added, add...), append(change.Removed, remove...)
 	}
 }
 
 // health does to m what its Ready condition asks for at once, and queues the rest.
 func (l *Lifecycle) health(m *member, z *zone, now time.Time, change *NodeChange) {
-	status, _ := taints.Ready(m.node)
-	h := taints.Health(m.node, status)
+	status, _ := edit.Ready(m.node)
+	h := edit.Health(m.node, status)
 	switch {
 	case h.Queue:
 		z.queue.Add(m.node.Name, now)
@@ -215,9 +214,9 @@ func (l *Lifecycle) health(m *member, z *zone, now time.Time, change *NodeChange
 	l.apply(m, h, now, change)
 }
 
-func (l *Lifecycle) apply(m *member, h taints.HealthChange, now time.Time, change *NodeChange) {
+func (l *Lifecycle) apply(m *member, h edit.HealthChange, now time.Time, change *NodeChange) {
 	if len(h.Add)+len(h.Remove) > 0 {
-		m.node = taints.WithHealth(m.node, h, now)
+		m.node = h.Apply(m.node, now)
 		change.Added, change.Removed = append(change.Added, h.Add...), append(change.Removed, h.Remove...)
 	}
 }

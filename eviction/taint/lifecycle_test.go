@@ -12,7 +12,6 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints"
 )
 
 func TestHeartbeat(t *testing.T) {
@@ -166,7 +165,7 @@ func TestZones(t *testing.T) {
 		f.fall("z1", 6)
 		f.run(300, names(three)...)
 		require.Equal(t, []string{"55 zone z1 PartialDisruption 0"}, f.log, "nobody gets a NoExecute taint")
-		require.Equal(t, "node.kubernetes.io/unreachable:NoSchedule", taints.Format(f.l.Node("z1-000").Spec.Taints[0]), "only NoSchedule")
+		require.Equal(t, "node.kubernetes.io/unreachable:NoSchedule", f.l.Node("z1-000").Spec.Taints[0].ToString(), "only NoSchedule")
 		_, _, waiting := f.l.Zone("/z1")
 		require.Len(t, waiting, 6)
 	})
@@ -319,7 +318,7 @@ func TestNotReadyPods(t *testing.T) {
 	n.Status.Conditions[0].Status = v1.ConditionFalse
 	c := l.SetNode(n, at(1))
 	require.Len(t, c.Nodes, 1)
-	require.Equal(t, "node.kubernetes.io/not-ready:NoSchedule", taints.Format(c.Nodes[0].Added[0]), "at once")
+	require.Equal(t, "node.kubernetes.io/not-ready:NoSchedule", c.Nodes[0].Added[0].ToString(), "at once")
 	c = l.Pass(at(5))
 	require.Len(t, c.Nodes, 1)
 	require.True(t, c.Nodes[0].NotReady)

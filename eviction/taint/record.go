@@ -25,10 +25,10 @@ func (f *forecast) carry(at time.Duration, c Changes) {
 			entry(EntryNotReady, name, "its pods get Ready=False")
 		}
 		for _, t := range n.Removed {
-			entry(EntryUntainted, name, taints.Format(t))
+			entry(EntryUntainted, name, t.ToString())
 		}
 		for _, t := range n.Added {
-			entry(EntryTainted, name, taints.Format(t))
+			entry(EntryTainted, name, t.ToString())
 		}
 		f.act(at, f.timers.SetNode(n.Node, f.time(at)))
 	}
@@ -48,13 +48,13 @@ func (f *forecast) act(at time.Duration, actions []Action) {
 		until := offset(a.Fire.Sub(f.in.Start))
 		switch a.Kind {
 		case Started:
-			e.What, e.Until, e.Cause = EntryStarted, until, taints.Format(a.Cause)
+			e.What, e.Until, e.Cause = EntryStarted, until, a.Cause.ToString()
 		case Moved:
-			e.What, e.Until, e.Cause = EntryMoved, until, taints.Format(a.Cause)
+			e.What, e.Until, e.Cause = EntryMoved, until, a.Cause.ToString()
 		case Cancelled:
 			e.What, e.Until, e.Cause = EntryCancelled, until, f.whyCancelled(a)
 		case Deleted:
-			e.What, e.Cause = EntryEvicted, taints.Format(a.Cause)
+			e.What, e.Cause = EntryEvicted, a.Cause.ToString()
 			p := f.timers.pods[a.Pod]
 			switch {
 			case !a.Fire.IsZero():
@@ -82,7 +82,7 @@ func (f *forecast) whyCancelled(a Action) string {
 	}
 	switch d.Stay {
 	case taints.Leave:
-		return taints.Format(list[d.Taint]) + " is not tolerated"
+		return list[d.Taint].ToString() + " is not tolerated"
 	case taints.Limited:
 		return "another time takes its place"
 	case taints.Forever:

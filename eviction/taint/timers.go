@@ -204,7 +204,7 @@ func noExecute(list []v1.Taint) []v1.Taint {
 
 // equalTaints reports whether all fields are equal, TimeAdded included.
 func equalTaints(a, b v1.Taint) bool {
-	return taints.Same(&a, &b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
+	return a.MatchTaint(&b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
 }
 
 func equalTolerations(a, b v1.Toleration) bool {

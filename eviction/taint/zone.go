@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // ExcludeLabel keeps a node out of the count that decides the state of its zone; its value does not matter. The node
@@ -79,7 +79,7 @@ func CountReady(nodes []*v1.Node) (ready, notReady int) {
 		if _, excluded := n.Labels[ExcludeLabel]; excluded {
 			continue
 		}
-		if status, _ := taints.Ready(n); status == v1.ConditionTrue {
+		if status, _ := edit.Ready(n); status == v1.ConditionTrue {
 			ready++
 		} else {
 			notReady++

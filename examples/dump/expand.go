@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // Expand appends to o.Pods the pods that workload objects ask for and no input pod is: for Deployments (through their
@@ -188,7 +189,7 @@ func (e *expander) daemonSet(d *appsv1.DaemonSet) {
 		}
 	}
 	for _, n := range e.o.Nodes {
-		model := taints.WithDaemonSet(&v1.Pod{Spec: d.Spec.Template.Spec})
+		model := edit.WithDaemonSet(&v1.Pod{Spec: d.Spec.Template.Spec})
 		if has[n.Name] || !affinity.MatchNode(model, n) || taints.Untolerated(n, model.Spec.Tolerations, taints.Options{}) != nil {
 			continue
 		}

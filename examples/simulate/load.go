@@ -23,6 +23,7 @@ import (
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // load reads the input and sorts the pods into running, pending and left aside. Warnings go to stderr once nothing can go
@@ -179,7 +180,7 @@ func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pod %s/%s: admission: %w", p.Namespace, p.Name, err)
 	}
-	return taints.WithDefaultSeconds(admitted, taints.DefaultSeconds{}), nil
+	return edit.WithDefaultSeconds(admitted, edit.DefaultSeconds{}), nil
 }
 
 func namespace(name string) *v1.Namespace {

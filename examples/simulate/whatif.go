@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/examples/dump"
-	"github.com/podberth/podberth/taints"
+	"github.com/podberth/podberth/taints/edit"
 )
 
 // change makes the changes to the input that -cordon, -taint and -add ask for.
@@ -27,7 +27,7 @@ func (o options) change(objects *dump.Objects, stdin io.Reader) error {
 		if err != nil {
 			return err
 		}
-		t, removal, err := taints.ParseOne(text)
+		t, removal, err := edit.ParseOne(text)
 		if err != nil || removal {
 			return fmt.Errorf("-taint: Invalid value: %q: must be NODE:KEY=VALUE:EFFECT", spec)
 		}

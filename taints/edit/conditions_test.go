@@ -1,4 +1,4 @@
-package taints_test
+package edit
 
 import (
 	"strings"
@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -28,7 +27,7 @@ func withConditions(n *v1.Node, conditions ...string) *v1.Node {
 func formats(list []v1.Taint) string {
 	var ss []string
 	for _, t := range list {
-		ss = append(ss, taints.Format(t))
+		ss = append(ss, t.ToString())
 	}
 	return strings.ReplaceAll(strings.Join(ss, " "), "node.kubernetes.io/", "")
 }
@@ -44,7 +43,7 @@ func TestConditionKey(t *testing.T) {
 			if key != "" {
 				key = "node.kubernetes.io/" + key
 			}
-			require.Equal(t, key, taints.ConditionKey(v1.NodeConditionType(kind), v1.ConditionStatus(status)), "%s=%s", kind, status)
+			require.Equal(t, key, conditionKey(v1.NodeConditionType(kind), v1.ConditionStatus(status)), "%s=%s", kind, status)
 		}
 	}
 }
@@ -72,17 +71,16 @@ func TestConditionTaints(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			testkit.Unchanged(t, func() {
-				add, remove := taints.ConditionChange(c.node)
+				after, add, remove := MirrorConditions(c.node, noon)
 				require.Equal(t, c.add, formats(add), c.why)
 				require.Equal(t, c.remove, formats(remove), c.why)
-				after := taints.WithConditionTaints(c.node, noon)
 				require.Equal(t, c.then, formats(after.Spec.Taints), c.why)
 				for _, tn := range after.Spec.Taints {
-					if taints.Has(add, &tn) {
+					if has(add, &tn) {
 						require.Equal(t, noon, tn.TimeAdded.Time, "added taints carry the time")
 					}
 				}
-				add, remove = taints.ConditionChange(after)
+				_, add, remove = MirrorConditions(after, noon)
 				require.Empty(t, append(add, remove...), "a second time there is nothing to do")
 			}, c.node)
 		})
@@ -112,22 +110,22 @@ func TestHealth(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			testkit.Unchanged(t, func() {
-				h := taints.Health(c.node, c.ready)
+				h := Health(c.node, c.ready)
 				require.Equal(t, c.queue, h.Queue, c.why)
 				require.Equal(t, c.wants, strings.TrimPrefix(h.Wants, p), c.why)
-				require.Equal(t, c.result, formats(taints.WithHealth(c.node, h, noon).Spec.Taints), c.why)
+				require.Equal(t, c.result, formats(h.Apply(c.node, noon).Spec.Taints), c.why)
 			}, c.node)
 		})
 	}
 }
 
 func TestReady(t *testing.T) {
-	_, ok := taints.Ready(withConditions(node(), "DiskPressure=True"))
+	_, ok := Ready(withConditions(node(), "DiskPressure=True"))
 	require.False(t, ok)
-	status, ok := taints.Ready(withConditions(node(), "DiskPressure=True", "Ready=Unknown"))
+	status, ok := Ready(withConditions(node(), "DiskPressure=True", "Ready=Unknown"))
 	require.True(t, ok)
 	require.Equal(t, v1.ConditionUnknown, status)
-	status, ok = taints.Ready(withConditions(node(), "Ready=False", "DiskPressure=True"))
+	status, ok = Ready(withConditions(node(), "Ready=False", "DiskPressure=True"))
 	require.True(t, ok)
 	require.Equal(t, v1.ConditionFalse, status, "wherever it stands")
 }
@@ -135,33 +133,25 @@ func TestReady(t *testing.T) {
 func TestTaintsSetElsewhere(t *testing.T) {
 	fresh := node("a:NoSchedule")
 	testkit.Unchanged(t, func() {
-		created := taints.WithAdmission(fresh)
+		created := WithAdmission(fresh)
 		require.Equal(t, "a:NoSchedule not-ready:NoSchedule", formats(created.Spec.Taints))
-		require.Equal(t, created, taints.WithAdmission(created), "not twice")
+		require.Equal(t, created, WithAdmission(created), "not twice")
 	}, fresh)
-	require.Equal(t, "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", taints.Format(taints.Uninitialized()))
 }
 
 func TestSets(t *testing.T) {
 	list := taintList("a=1:NoSchedule", "b:NoExecute")
-	got, changed := taints.AddOrUpdate(list, taint("a=2:NoSchedule"))
-	require.True(t, changed)
-	require.Equal(t, "a=2:NoSchedule b:NoExecute", formats(got), "replaced in place")
-	_, changed = taints.AddOrUpdate(list, taint("a=1:NoSchedule"))
-	require.False(t, changed, "equal in all fields")
+	require.Equal(t, "a=2:NoSchedule b:NoExecute", formats(AddOrUpdate(list, taint("a=2:NoSchedule"))), "replaced in place")
 	later := taint("a=1:NoSchedule")
 	later.TimeAdded = &metav1.Time{Time: noon}
-	_, changed = taints.AddOrUpdate(list, later)
-	require.True(t, changed, "TimeAdded is a field")
-	got, changed = taints.AddOrUpdate(list, taint("a:NoExecute"))
-	require.True(t, changed)
-	require.Equal(t, "a=1:NoSchedule b:NoExecute a:NoExecute", formats(got), "another effect is another taint")
-	require.Equal(t, "a=1:NoSchedule b:NoExecute", formats(list), "the argument is untouched")
+	require.Equal(t, noon, AddOrUpdate(list, later)[0].TimeAdded.Time, "all fields are replaced")
+	require.Equal(t, "a=1:NoSchedule b:NoExecute a:NoExecute", formats(AddOrUpdate(list, taint("a:NoExecute"))), "another effect is another taint")
+	require.Equal(t, "a=1:NoSchedule b:NoExecute", formats(list), "the argument is unchanged")
 
-	got, n := taints.Remove(taintList("a:NoSchedule", "b:NoSchedule", "a:NoExecute"), "a", "")
+	got, n := Remove(taintList("a:NoSchedule", "b:NoSchedule", "a:NoExecute"), "a", "")
 	require.Equal(t, 2, n)
 	require.Equal(t, "b:NoSchedule", formats(got))
-	got, n = taints.Remove(got, "b", v1.TaintEffectNoExecute)
+	got, n = Remove(got, "b", v1.TaintEffectNoExecute)
 	require.Equal(t, 0, n)
 	require.Equal(t, "b:NoSchedule", formats(got))
 }

@@ -1,4 +1,4 @@
-package taints_test
+package edit
 
 import (
 	"strings"
@@ -8,16 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
 // kubectl runs "kubectl taint nodes node1 ..." on the node.
 func kubectl(t *testing.T, n *v1.Node, specs string) *v1.Node {
 	t.Helper()
-	add, remove, err := taints.Parse(strings.Fields(specs))
+	command, err := Parse(strings.Fields(specs))
 	require.NoError(t, err)
 	after := n.DeepCopy()
-	after.Spec.Taints, _, err = taints.Edit{Add: add, Remove: remove}.Apply(n)
+	after.Spec.Taints, _, err = command.Apply(n)
 	require.NoError(t, err)
 	return after
 }
@@ -51,32 +52,32 @@ func TestDocuments(t *testing.T) {
 		n = kubectl(t, n, "key1=value1:NoExecute")
 		n = kubectl(t, n, "key2=value2:NoSchedule")
 		pod := tols(tol("key1 Equal value1 NoSchedule"), tol("key1 Equal value1 NoExecute"))
-		require.Equal(t, "key2=value2:NoSchedule", taints.Format(*taints.Untolerated(n, pod, o)), "a new pod is not placed")
-		require.Equal(t, taints.Forever, taints.DeadlineOf(n, pod, o).Stay, "a running pod stays")
+		require.Equal(t, "key2=value2:NoSchedule", taints.Untolerated(n, pod, o).ToString(), "a new pod is not placed")
+		require.Equal(t, taints.Forever, taints.Compile(pod, o).Deadline(n.Spec.Taints).Stay, "a running pod stays")
 	})
 	t.Run("tolerationSeconds 3600", func(t *testing.T) {
 		pod := tols(tol("key1 Equal value1 NoExecute", 3600))
-		d := taints.DeadlineOf(kubectl(t, empty, "key1=value1:NoExecute"), pod, o)
+		d := taints.Compile(pod, o).Deadline(kubectl(t, empty, "key1=value1:NoExecute").Spec.Taints)
 		require.Equal(t, taints.Limited, d.Stay)
 		require.Equal(t, time.Hour, d.After)
-		require.Equal(t, taints.NoTaint, taints.DeadlineOf(empty, pod, o).Stay, "removed before: not evicted")
+		require.Equal(t, taints.NoTaint, taints.Compile(pod, o).Deadline(empty.Spec.Taints).Stay, "removed before: not evicted")
 	})
 	t.Run("tolerationSeconds 6000", func(t *testing.T) {
 		pod := tols(tol("node.kubernetes.io/unreachable Exists _ NoExecute", 6000))
 		n := withConditions(empty.DeepCopy(), "Ready=Unknown")
-		n.Spec.Taints = []v1.Taint{{Key: taints.Health(n, v1.ConditionUnknown).Wants, Effect: v1.TaintEffectNoExecute}}
-		require.Equal(t, 6000*time.Second, taints.DeadlineOf(n, pod, o).After)
+		n.Spec.Taints = []v1.Taint{{Key: Health(n, v1.ConditionUnknown).Wants, Effect: v1.TaintEffectNoExecute}}
+		require.Equal(t, 6000*time.Second, taints.Compile(pod, o).Deadline(n.Spec.Taints).After)
 	})
 	t.Run("300 seconds by default", func(t *testing.T) {
-		pod := taints.WithDefaultSeconds(podWith(), taints.DefaultSeconds{}).Spec.Tolerations
+		pod := WithDefaultSeconds(podWith(), DefaultSeconds{}).Spec.Tolerations
 		for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"} {
-			require.Equal(t, 5*time.Minute, taints.DeadlineOf(node(key+":NoExecute"), pod, o).After)
+			require.Equal(t, 5*time.Minute, taints.Compile(pod, o).Deadline(node(key+":NoExecute").Spec.Taints).After)
 		}
 	})
 	t.Run("DaemonSet pods stay", func(t *testing.T) {
-		pod := taints.WithDefaultSeconds(taints.WithDaemonSet(podWith()), taints.DefaultSeconds{}).Spec.Tolerations
+		pod := WithDefaultSeconds(WithDaemonSet(podWith()), DefaultSeconds{}).Spec.Tolerations
 		n := node("node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/unreachable:NoExecute")
-		require.Equal(t, taints.Forever, taints.DeadlineOf(n, pod, o).Stay)
+		require.Equal(t, taints.Forever, taints.Compile(pod, o).Deadline(n.Spec.Taints).Stay)
 	})
 	t.Run("dedicated nodes", func(t *testing.T) {
 		n := kubectl(t, empty, "dedicated=groupName:NoSchedule")
@@ -92,25 +93,26 @@ func TestDocuments(t *testing.T) {
 		require.Nil(t, taints.Untolerated(kubectl(t, empty, "special=true:NoSchedule"), pod, o))
 		soft := kubectl(t, empty, "special=true:PreferNoSchedule")
 		require.Nil(t, taints.Untolerated(soft, nil, o))
-		require.Equal(t, []int64{0, 100}, taints.Scores([]*v1.Node{soft, empty}, nil, o), "avoided when possible")
-		require.Equal(t, []int64{100, 100}, taints.Scores([]*v1.Node{soft, empty}, pod, o))
+		nodes := testkit.NewCluster([]*v1.Node{soft, empty}, nil)
+		require.EqualValues(t, 1, taints.Compile(nil, o).On(nodes).Raw(0), "avoided when possible")
+		require.EqualValues(t, 0, taints.Compile(pod, o).On(nodes).Raw(0))
 	})
 	t.Run("special hardware by extended resource", func(t *testing.T) {
 		n := kubectl(t, empty, "example.com/gpu=present:NoSchedule")
 		gpu := podWith()
 		gpu.Spec.Containers = []v1.Container{container("example.com/gpu:1")}
 		require.NotNil(t, taints.Untolerated(n, gpu.Spec.Tolerations, o))
-		require.Nil(t, taints.Untolerated(n, taints.WithExtendedResources(gpu).Spec.Tolerations, o))
+		require.Nil(t, taints.Untolerated(n, WithExtendedResources(gpu).Spec.Tolerations, o))
 	})
 	t.Run("conditions are mirrored", func(t *testing.T) {
-		n := taints.WithConditionTaints(withConditions(empty.DeepCopy(), "Ready=True", "DiskPressure=True"), noon)
+		n, _, _ := MirrorConditions(withConditions(empty.DeepCopy(), "Ready=True", "DiskPressure=True"), noon)
 		require.Equal(t, "disk-pressure:NoSchedule", formats(n.Spec.Taints))
-		require.Equal(t, taints.NoTaint, taints.DeadlineOf(n, nil, o).Stay, "nobody is evicted")
+		require.Equal(t, taints.NoTaint, taints.Compile(nil, o).Deadline(n.Spec.Taints).Stay, "nobody is evicted")
 	})
 	t.Run("memory pressure keeps BestEffort away", func(t *testing.T) {
-		n := taints.WithConditionTaints(withConditions(empty.DeepCopy(), "MemoryPressure=True"), noon)
+		n, _, _ := MirrorConditions(withConditions(empty.DeepCopy(), "MemoryPressure=True"), noon)
 		for qos, away := range map[v1.PodQOSClass]bool{v1.PodQOSBestEffort: true, v1.PodQOSBurstable: false, v1.PodQOSGuaranteed: false} {
-			pod := taints.WithMemoryPressure(podWith(), qos)
+			pod := WithMemoryPressure(podWith(), qos)
 			require.Equal(t, away, taints.Untolerated(n, pod.Spec.Tolerations, o) != nil, "%s", qos)
 		}
 	})

@@ -1,4 +1,4 @@
-package taints_test
+package edit
 
 import (
 	"strings"
@@ -8,8 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints"
 )
+
+// removal returns the notation that removes the taint.
+func removal(t v1.Taint) string { return (&v1.Taint{Key: t.Key, Effect: t.Effect}).ToString() + "-" }
 
 func TestParse(t *testing.T) {
 	const alphanumeric = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -47,28 +49,27 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			add, remove, err := taints.Parse(strings.Fields(c.specs))
+			command, err := Parse(strings.Fields(c.specs))
 			if c.err != "" {
 				require.Error(t, err)
 				require.True(t, strings.HasPrefix(err.Error(), c.err), "%s: %v", c.why, err)
 				if !strings.HasSuffix(c.err, "part") && !strings.Contains(c.err, ", ") {
 					require.Equal(t, c.err, err.Error(), c.why)
 				}
-				require.Nil(t, add)
-				require.Nil(t, remove)
+				require.Zero(t, command)
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, c.add, formats(add), c.why)
+			require.Equal(t, c.add, formats(command.Add), c.why)
 			var removals []string
-			for _, r := range remove {
+			for _, r := range command.Remove {
 				require.Empty(t, r.Value)
-				removals = append(removals, taints.FormatRemoval(r))
+				removals = append(removals, removal(r))
 			}
 			require.Equal(t, c.remove, strings.Join(removals, " "), c.why)
 		})
 	}
-	_, _, err := taints.ParseOne("")
+	_, _, err := ParseOne("")
 	require.ErrorContains(t, err, "invalid taint spec: , name part must be non-empty", "T-98: an empty token")
 }
 
@@ -76,10 +77,8 @@ func TestFormat(t *testing.T) {
 	for want, in := range map[string]v1.Taint{
 		"k=v:NoSchedule": taint("k=v:NoSchedule"), "k:NoExecute": taint("k:NoExecute"), "k=v:": taint("k=v"), "k": taint("k"),
 	} {
-		require.Equal(t, want, taints.Format(in))
+		require.Equal(t, want, in.ToString())
 	}
-	require.Equal(t, "k:NoExecute-", taints.FormatRemoval(taint("k=v:NoExecute")))
-	require.Equal(t, "k-", taints.FormatRemoval(taint("k=v")))
 }
 
 // FuzzParse: what is parsed prints as something that parses to the same, and errors leave nothing behind.
@@ -88,19 +87,19 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		parsed, removal, err := taints.ParseOne(s)
+		parsed, removed, err := ParseOne(s)
 		if err != nil {
 			require.Zero(t, parsed)
 			return
 		}
-		text := taints.Format(parsed)
-		if removal {
-			text = taints.FormatRemoval(parsed)
+		text := parsed.ToString()
+		if removed {
+			text = removal(parsed)
 		}
-		again, removalAgain, err := taints.ParseOne(text)
+		again, removedAgain, err := ParseOne(text)
 		require.NoError(t, err)
 		require.Equal(t, parsed, again)
-		require.Equal(t, removal, removalAgain)
+		require.Equal(t, removed, removedAgain)
 	})
 }
 
@@ -109,7 +108,7 @@ func TestEdit(t *testing.T) {
 		name, old, specs string
 		overwrite        bool
 		want             string
-		outcome          taints.Outcome
+		outcome          string
 		err              string
 		why              string
 	}{
@@ -133,10 +132,11 @@ func TestEdit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := node(strings.Fields(c.old)...)
 			n.Name = "node1"
-			add, remove, err := taints.Parse(strings.Fields(c.specs))
+			command, err := Parse(strings.Fields(c.specs))
+			command.Overwrite = c.overwrite
 			require.NoError(t, err)
 			testkit.Unchanged(t, func() {
-				got, outcome, err := taints.Edit{Add: add, Remove: remove, Overwrite: c.overwrite}.Apply(n)
+				got, outcome, err := command.Apply(n)
 				if c.err != "" {
 					require.EqualError(t, err, c.err, c.why)
 					require.Nil(t, got)

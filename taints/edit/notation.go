@@ -1,30 +1,21 @@
-package taints
+package edit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Format returns a taint in kubectl's notation: "key=value:Effect", "key:Effect" without value, "key=value:" without
-// effect and "key" with neither.
-func Format(t v1.Taint) string { return t.ToString() }
-
-// FormatRemoval returns the notation that removes the taint: "key:Effect-", or "key-" for all effects of the key when the
-// effect is empty.
-func FormatRemoval(t v1.Taint) string {
-	return Format(v1.Taint{Key: t.Key, Effect: t.Effect}) + "-"
-}
-
 // ParseOne reads one taint in the notation of "kubectl taint":
 //
 //	key=value:Effect  add           key=value:Effect-, key:Effect-  remove that effect of the key
 //	key:Effect        add           key-                            remove all effects of the key
 //
-// One trailing "-" makes a removal, whose value is checked and dropped. The effect is checked first, then the value, then
-// the key; the errors are kubectl's.
+// One trailing "-" makes a removal. ParseOne checks the value of a removal and drops it. It checks the effect first, then
+// the value, then the key. The errors are those of kubectl.
 func ParseOne(spec string) (taint v1.Taint, removal bool, err error) {
 	s, removal := strings.CutSuffix(spec, "-")
 	invalid := func(messages []string) error {
@@ -66,24 +57,25 @@ func ParseOne(spec string) (taint v1.Taint, removal bool, err error) {
 	return taint, false, nil
 }
 
-// Parse reads the taints of one "kubectl taint" command, see ParseOne. Two additions with the same key and effect are an
-// error; a removal may be repeated. Nothing is returned beside an error.
-func Parse(specs []string) (add, remove []v1.Taint, err error) {
+// Parse reads the taints of one "kubectl taint" command, each as ParseOne does. Two additions with the same key and effect
+// are an error; a removal may be repeated. With an error the command is empty.
+func Parse(specs []string) (Command, error) {
+	var c Command
 	for _, spec := range specs {
 		t, removal, err := ParseOne(spec)
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return Command{}, err
 		case removal:
-			remove = append(remove, t)
-		case Has(add, &t):
-			return nil, nil, fmt.Errorf("duplicated taints with the same key and effect: %v", t)
+			c.Remove = append(c.Remove, t)
+		case has(c.Add, &t):
+			return Command{}, fmt.Errorf("duplicated taints with the same key and effect: %v", t)
 		default:
-			add = append(add, t)
+			c.Add = append(c.Add, t)
 		}
 	}
-	return add, remove, nil
+	return c, nil
 }
 
-// known reports whether the effect is one of the three that the API knows.
-func known(e v1.TaintEffect) bool { return Hard(e) || e == v1.TaintEffectPreferNoSchedule }
+// known reports whether the effect is one of the three effects of the API.
+func known(e v1.TaintEffect) bool { return slices.Contains(effects, e) }

@@ -1,4 +1,4 @@
-package taints_test
+package edit
 
 import (
 	"fmt"
@@ -47,41 +47,41 @@ func TestDefaultSeconds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := podWith(c.have...)
 			testkit.Unchanged(t, func() {
-				got := taints.WithDefaultSeconds(p, taints.DefaultSeconds{})
+				got := WithDefaultSeconds(p, DefaultSeconds{})
 				require.Equal(t, c.want, show(got.Spec.Tolerations), c.why)
-				require.Equal(t, got, taints.WithDefaultSeconds(got, taints.DefaultSeconds{}), "a second time changes nothing")
+				require.Equal(t, got, WithDefaultSeconds(got, DefaultSeconds{}), "a second time changes nothing")
 			}, p)
 		})
 	}
 	zero, minute := int64(0), int64(60)
-	got := taints.WithDefaultSeconds(podWith(), taints.DefaultSeconds{NotReady: &zero, Unreachable: &minute})
+	got := WithDefaultSeconds(podWith(), DefaultSeconds{NotReady: &zero, Unreachable: &minute})
 	require.Equal(t, []string{"not-ready Exists NoExecute 0", "unreachable Exists NoExecute 60"}, show(got.Spec.Tolerations))
 }
 
 func TestDaemonSet(t *testing.T) {
 	all := []string{"not-ready Exists NoExecute", "unreachable Exists NoExecute", "disk-pressure Exists NoSchedule",
 		"memory-pressure Exists NoSchedule", "pid-pressure Exists NoSchedule", "unschedulable Exists NoSchedule"}
-	require.Equal(t, all, show(taints.WithDaemonSet(podWith()).Spec.Tolerations))
+	require.Equal(t, all, show(WithDaemonSet(podWith()).Spec.Tolerations))
 
 	host := podWith()
 	host.Spec.HostNetwork = true
 	testkit.Unchanged(t, func() {
-		require.Equal(t, append(all, "network-unavailable Exists NoSchedule"), show(taints.WithDaemonSet(host).Spec.Tolerations))
+		require.Equal(t, append(all, "network-unavailable Exists NoSchedule"), show(WithDaemonSet(host).Spec.Tolerations))
 	}, host)
 
 	t.Run("T-85", func(t *testing.T) {
 		limited := podWith(tol("node.kubernetes.io/not-ready Exists _ NoExecute", 10), tol("x Exists _ _"))
-		require.Equal(t, []string{"not-ready Exists NoExecute", "x Exists"}, show(taints.WithDaemonSet(limited).Spec.Tolerations)[:2],
+		require.Equal(t, []string{"not-ready Exists NoExecute", "x Exists"}, show(WithDaemonSet(limited).Spec.Tolerations)[:2],
 			"replaced in place, without its limit")
 	})
 	t.Run("duplicates", func(t *testing.T) {
 		twice := tol("node.kubernetes.io/not-ready Exists _ NoExecute", 10)
-		require.Equal(t, all[:1], show(taints.AddToleration(tols(twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))))
-		require.Equal(t, append(all[:1:1], all[0]), show(taints.AddToleration(tols(twice, twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))),
+		require.Equal(t, all[:1], show(addToleration(tols(twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))))
+		require.Equal(t, append(all[:1:1], all[0]), show(addToleration(tols(twice, twice), tol("node.kubernetes.io/not-ready Exists _ NoExecute"))),
 			"all duplicates are replaced")
 	})
 	t.Run("NoSchedule of unhealthy nodes", func(t *testing.T) {
-		ev := taints.Compile(taints.WithDaemonSet(podWith()).Spec.Tolerations, taints.Options{})
+		ev := taints.Compile(WithDaemonSet(podWith()).Spec.Tolerations, taints.Options{})
 		require.False(t, ev.Tolerates(node("node.kubernetes.io/not-ready:NoSchedule")))
 		require.True(t, ev.ToleratesNoExecute(taintList("node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/not-ready:NoSchedule")))
 	})
@@ -92,43 +92,15 @@ func TestMemoryPressure(t *testing.T) {
 	for _, qos := range []v1.PodQOSClass{v1.PodQOSBestEffort, v1.PodQOSBurstable, v1.PodQOSGuaranteed} {
 		p := podWith(tol("x Exists _ _"))
 		testkit.Unchanged(t, func() {
-			got := taints.WithMemoryPressure(p, qos)
+			got := WithMemoryPressure(p, qos)
 			tolerates := taints.Compile(got.Spec.Tolerations, taints.Options{}).Tolerates(pressed)
 			require.Equal(t, qos != v1.PodQOSBestEffort, tolerates, "only BestEffort pods are kept away")
 		}, p)
 	}
 	require.False(t, taints.Compile(podWith().Spec.Tolerations, taints.Options{}).Tolerates(pressed),
 		"without the plugin every pod is kept away by the scheduler")
-	got := taints.WithMemoryPressure(podWith(tol("_ Exists _ _")), v1.PodQOSBurstable)
+	got := WithMemoryPressure(podWith(tol("_ Exists _ _")), v1.PodQOSBurstable)
 	require.Equal(t, []string{"Exists"}, show(got.Spec.Tolerations), "one that covers it makes it redundant")
-}
-
-func TestMergeTolerations(t *testing.T) {
-	cases := []struct {
-		name string
-		a, b []v1.Toleration
-		want []string
-		why  string
-	}{
-		{"longer replaces shorter", tols(stay("a", 10)), tols(stay("a", 20)), []string{"a Exists NoExecute 20"}, "the longer one covers the shorter one"},
-		{"shorter adds nothing", tols(stay("a", 20)), tols(stay("a", 10)), []string{"a Exists NoExecute 20"}, "covered already"},
-		{"no limit covers", tols(stay("a", 20)), tols(stay("a", forever)), []string{"a Exists NoExecute"}, "for ever is longest"},
-		{"equal", tols(stay("a", 20), stay("b", 1)), tols(stay("a", 20)), []string{"a Exists NoExecute 20", "b Exists NoExecute 1"}, "the first of equal ones stays"},
-		{"exists covers equal", tols(tol("a Equal v NoSchedule")), tols(tol("a Exists _ _")), []string{"a Exists"}, "any value, any effect"},
-		{"equal does not cover exists", tols(tol("a Exists _ NoSchedule")), tols(tol("a Equal v NoSchedule")), []string{"a Exists NoSchedule"}, "the wider one stays"},
-		{"values differ", tols(tol("a Equal v _")), tols(tol("a Equal w _")), []string{"a Equal v", "a Equal w"}, "neither covers"},
-		{"operator empty covers equal", tols(tol("a _ v _")), tols(tol("a Equal v _")), []string{"a v"}, "the empty operator covers Equal"},
-		{"operator empty is not covered", tols(tol("a Equal v NoSchedule"), tol("a _ v NoSchedule")), tols(tol("a _ v _")), []string{"a v NoSchedule", "a v"}, "only Equal itself is covered by a value"},
-		{"numbers", tols(tol("a Gt 5 NoSchedule")), tols(tol("a Gt 5 _")), []string{"a Gt 5 NoSchedule", "a Gt 5"}, "Gt and Lt cover nothing but equals"},
-		{"every key", tols(tol("a Equal v _")), tols(tol("_ Equal v _")), []string{"a Equal v", "Equal v"}, "an empty key covers only with Exists"},
-		{"seconds of any effect", tols(stay("a", forever)), tols(tol("a Exists _ _", 5)), []string{"a Exists 5"}, "seconds count only for effect NoExecute"},
-		{"effects differ", tols(tol("a Exists _ NoSchedule")), tols(tol("a Exists _ NoExecute")), []string{"a Exists NoSchedule", "a Exists NoExecute"}, "neither covers"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, show(taints.MergeTolerations(c.a, c.b)), c.why)
-		})
-	}
 }
 
 func container(requests ...string) v1.Container {
@@ -148,7 +120,7 @@ func TestExtendedResources(t *testing.T) {
 		p.Spec.InitContainers = []v1.Container{container("b.com/init:1")}
 		testkit.Unchanged(t, func() {
 			require.Equal(t, []string{"example.com/gpu Exists NoSchedule", "a.com/zero Exists", "a.com/zero Exists NoSchedule", "b.com/init Exists NoSchedule"},
-				show(taints.WithExtendedResources(p).Spec.Tolerations))
+				show(WithExtendedResources(p).Spec.Tolerations))
 		}, p)
 	})
 	t.Run("what does not count", func(t *testing.T) {
@@ -159,19 +131,6 @@ func TestExtendedResources(t *testing.T) {
 		p.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{
 			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"e.com/x": resource.MustParse("1")}}}}}
 		p.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{"p.com/x": resource.MustParse("1")}}
-		require.Empty(t, taints.WithExtendedResources(p).Spec.Tolerations, "limits, invalid names, ephemeral containers, pod-level requests")
+		require.Empty(t, WithExtendedResources(p).Spec.Tolerations, "limits, invalid names, ephemeral containers, pod-level requests")
 	})
-}
-
-func TestKubeletAdmits(t *testing.T) {
-	n := node("a:NoSchedule", "b:NoExecute")
-	require.False(t, taints.KubeletAdmits(podWith(), n, taints.Options{}))
-	require.True(t, taints.KubeletAdmits(podWith(stay("b", 0)), n, taints.Options{}), "NoSchedule and seconds do not matter")
-	static, api := podWith(), podWith()
-	static.Annotations = map[string]string{"kubernetes.io/config.source": "file"}
-	api.Annotations = map[string]string{"kubernetes.io/config.source": "api"}
-	require.True(t, taints.KubeletAdmits(static, n, taints.Options{}), "static pods are exempt")
-	require.False(t, taints.KubeletAdmits(api, n, taints.Options{}))
-	require.Equal(t, "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
-		taints.KubeletReason+": "+taints.KubeletMessage)
 }

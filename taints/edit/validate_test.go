@@ -1,4 +1,4 @@
-package taints_test
+package edit
 
 import (
 	"strings"
@@ -56,7 +56,7 @@ func TestValidateTaints(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := messages(taints.ValidateTaints(c.taints, field.NewPath("metadata", "taints")))
+			got := messages(ValidateTaints(c.taints, field.NewPath("metadata", "taints")))
 			requirePrefixes(t, c.want, got, c.why)
 			if c.name == "duplicate" {
 				require.True(t, strings.HasSuffix(got[0], ": taints must be unique by key and effect pair"), got[0])
@@ -67,13 +67,12 @@ func TestValidateTaints(t *testing.T) {
 
 func TestValidateTolerations(t *testing.T) {
 	const at = "spec.tolerations[0]."
-	off, on := taints.ValidateOptions{}, taints.ValidateOptions{ComparisonOperators: true}
-	used := taints.ValidateOptions{Old: tols(tol("z Lt 1 _"))}
+	off, on := taints.Options{}, taints.Options{ComparisonOperators: true}
 	unsupported := `operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Lt", "Gt"`
 	cases := []struct {
 		name       string
 		toleration v1.Toleration
-		o          taints.ValidateOptions
+		o          taints.Options
 		want       []string
 		why        string
 	}{
@@ -87,7 +86,6 @@ func TestValidateTolerations(t *testing.T) {
 		{"empty operator value", tol("a _ b@ _"), off, []string{at + `operator: Invalid value: "b@": ` + badValue}, "named on field operator"},
 		{"exists value", tol("a Exists v _"), off, []string{at + "operator: Invalid value: \"v\": value must be empty when `operator` is 'Exists'"}, "no value"},
 		{"gate off", tol("a Gt 5 _"), off, []string{at + unsupported}, "the list names the operators all the same"},
-		{"gate off but used", tol("a Gt 5 _"), used, nil, "the old pod uses one already"},
 		{"gate on", tol("a Gt -5 _"), on, nil, "a negative number is legal"},
 		{"gate on leading zero", tol("a Lt 05 _"), on, []string{at + `value: Invalid value: "05": must be a valid decimal integer in canonical form`}, "canonical"},
 		{"gate on empty", tol("a Lt _ _"), on, []string{at + `value: Invalid value: "": must be non-empty`, at + `value: Invalid value: "": strconv.ParseInt: parsing "": invalid syntax`}, "and the parser's text"},
@@ -98,12 +96,12 @@ func TestValidateTolerations(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := messages(taints.ValidateTolerations(tols(c.toleration), field.NewPath("spec", "tolerations"), c.o))
+			got := messages(ValidateTolerations(tols(c.toleration), field.NewPath("spec", "tolerations"), c.o))
 			requirePrefixes(t, c.want, got, c.why)
 		})
 	}
 	twice := tols(tol("a Exists _ _"), tol("a Exists _ _"))
-	require.Empty(t, taints.ValidateTolerations(twice, nil, off), "tolerations need not be unique")
+	require.Empty(t, ValidateTolerations(twice, nil, off), "tolerations need not be unique")
 }
 
 func TestValidateTolerationsUpdate(t *testing.T) {
@@ -120,13 +118,14 @@ func TestValidateTolerationsUpdate(t *testing.T) {
 		{"other seconds", tols(stay("a", 6), tol("b Gt 5 _")), nil, "seconds may change"},
 		{"no seconds", tols(stay("a", forever), tol("b Gt 5 _")), nil, "seconds may go"},
 		{"added", append(tols(tol("c Exists _ _")), old...), nil, "additions are allowed"},
+		{"gate off but used", append(tols(tol("c Lt 5 _")), old...), nil, "the old pod uses Gt already"},
 		{"removed", tols(stay("a", 5)), []string{modified}, "removal"},
 		{"changed", tols(tol("a Exists _ _"), tol("b Gt 5 _")), []string{modified}, "another effect"},
 		{"all changed", tols(tol("_ Equal _ _")), []string{modified, "spec.tolerations[0].operator: Invalid value"}, "one error for the change, and the checks of the new list"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := messages(taints.ValidateTolerationsUpdate(c.new, old, path, taints.ValidateOptions{}))
+			got := messages(ValidateTolerationsUpdate(c.new, old, path, taints.Options{}))
 			requirePrefixes(t, c.want, got, c.why)
 		})
 	}

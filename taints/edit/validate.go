@@ -1,4 +1,4 @@
-package taints
+package edit
 
 import (
 	"slices"
@@ -10,12 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/taints"
 )
 
 var effects = []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute}
 
-// ValidateTaints checks the taints of a node as the API server does, which names them metadata.taints: keys are qualified
-// names, values label values, effects one of the three, pairs of key and effect unique. All errors are collected.
+// ValidateTaints checks the taints of a node as the API server does and returns all errors: keys are qualified names,
+// values are label values, effects are one of three, and pairs of key and effect are unique. The API server's path is
+// metadata.taints.
 func ValidateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range taints {
@@ -32,7 +35,7 @@ func ValidateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
 		case !known(t.Effect):
 			errs = append(errs, field.NotSupported(at.Child("effect"), t.Effect, effects))
 		}
-		if Has(taints[:i], &t) {
+		if has(taints[:i], &t) {
 			duplicate := field.Duplicate(at, internalTaint(t))
 			duplicate.Detail = "taints must be unique by key and effect pair"
 			errs = append(errs, duplicate)
@@ -41,7 +44,7 @@ func ValidateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// internalTaint is printed as the API server prints its own type: with the names of the Go fields.
+// internalTaint prints as the internal type of the API server does: with the names of the Go fields.
 type internalTaint struct {
 	Key       string
 	Value     string
@@ -49,25 +52,36 @@ type internalTaint struct {
 	TimeAdded *metav1.Time
 }
 
-// ValidateOptions selects what ValidateTolerations accepts. The zero value is v1.36 at creation.
-type ValidateOptions struct {
-	// ComparisonOperators accepts Gt and Lt, as the feature gate TaintTolerationComparisonOperators does.
-	ComparisonOperators bool
-	// Old holds the tolerations before an update. If one of them uses Gt or Lt, these operators stay accepted.
-	Old []v1.Toleration
-}
-
-func comparison(op v1.TolerationOperator) bool {
+func compares(op v1.TolerationOperator) bool {
 	return op == v1.TolerationOpGt || op == v1.TolerationOpLt
 }
 
-// ValidateTolerations checks the tolerations of a pod (spec.tolerations) as the API server does. All errors are
-// collected, of each toleration in this order: the key, an empty key without Exists, tolerationSeconds without effect
-// NoExecute, the operator and the value it allows, the effect. Tolerations need not be unique, negative seconds and an
-// empty operator are legal.
-func ValidateTolerations(tolerations []v1.Toleration, path *field.Path, o ValidateOptions) field.ErrorList {
-	numbers := o.ComparisonOperators ||
-		slices.ContainsFunc(o.Old, func(t v1.Toleration) bool { return comparison(t.Operator) })
+// ValidateTolerations checks the tolerations of a pod (spec.tolerations) as the API server does at creation and returns all
+// errors. The checks of a toleration, in their order: the key, an empty key without Exists, tolerationSeconds without
+// effect NoExecute, the operator and its value, the effect. Tolerations need not be unique. Negative seconds and an empty
+// operator are legal.
+func ValidateTolerations(tolerations []v1.Toleration, path *field.Path, o taints.Options) field.ErrorList {
+	return validateTolerations(tolerations, path, o.ComparisonOperators)
+}
+
+// ValidateTolerationsUpdate checks an update of a pod's tolerations and returns all errors. An old toleration may get other
+// tolerationSeconds, but no other change, and must stay. Additions are allowed. The new list must pass ValidateTolerations,
+// where Gt and Lt are accepted when an old toleration uses one of them.
+func ValidateTolerationsUpdate(tolerations, old []v1.Toleration, path *field.Path, o taints.Options) field.ErrorList {
+	var errs field.ErrorList
+	for i := range old {
+		same := func(t v1.Toleration) bool { return sameToleration(&t, &old[i]) }
+		if !slices.ContainsFunc(tolerations, same) {
+			errs = append(errs, field.Forbidden(path,
+				"existing toleration can not be modified except its tolerationSeconds"))
+			break
+		}
+	}
+	used := slices.ContainsFunc(old, func(t v1.Toleration) bool { return compares(t.Operator) })
+	return append(errs, validateTolerations(tolerations, path, o.ComparisonOperators || used)...)
+}
+
+func validateTolerations(tolerations []v1.Toleration, path *field.Path, numbers bool) field.ErrorList {
 	var errs field.ErrorList
 	for i := range tolerations {
 		errs = append(errs, validateToleration(&tolerations[i], path.Index(i), numbers)...)
@@ -109,34 +123,18 @@ func validateOperator(t *v1.Toleration, at *field.Path, numbers bool) field.Erro
 			errs = append(errs, field.Invalid(at.Child("operator"), t.Value,
 				"value must be empty when `operator` is 'Exists'"))
 		}
-	case comparison(t.Operator) && numbers:
+	case compares(t.Operator) && numbers:
 		for _, m := range content.IsDecimalInteger(t.Value) {
 			errs = append(errs, field.Invalid(at.Child("value"), t.Value, m))
 		}
 		if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
 			errs = append(errs, field.Invalid(at.Child("value"), t.Value, err.Error()))
 		}
-	case comparison(t.Operator):
+	case compares(t.Operator):
 		operators = append(operators, v1.TolerationOpLt, v1.TolerationOpGt)
 		fallthrough
 	default:
 		errs = append(errs, field.NotSupported(at.Child("operator"), t.Operator, operators))
 	}
 	return errs
-}
-
-// ValidateTolerationsUpdate checks an update of a pod's tolerations: an old toleration may get other tolerationSeconds
-// but neither vanish nor change otherwise; additions are allowed. The new list is checked by ValidateTolerations as well.
-func ValidateTolerationsUpdate(tolerations, old []v1.Toleration, path *field.Path, o ValidateOptions) field.ErrorList {
-	var errs field.ErrorList
-	for i := range old {
-		same := func(t v1.Toleration) bool { return sameToleration(&t, &old[i]) }
-		if !slices.ContainsFunc(tolerations, same) {
-			errs = append(errs, field.Forbidden(path,
-				"existing toleration can not be modified except its tolerationSeconds"))
-			break
-		}
-	}
-	o.Old = old
-	return append(errs, ValidateTolerations(tolerations, path, o)...)
 }

@@ -1,0 +1,63 @@
+package taints
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/view"
+	"github.com/podberth/podberth/resources"
+)
+
+// cordoned is the verdict of NodeUnschedulable. Preemption cannot help: removing pods does not uncordon a node.
+const cordoned = 1 | resources.Unresolvable
+
+// CordonState is the filter NodeUnschedulable for one pod and one cluster. It is immutable and safe for concurrent use. It
+// describes the nodes as they were at OnCordon.
+type CordonState struct {
+	evaluator *Evaluator
+	cluster   Cluster
+	classes   view.Classes[resources.Verdict]
+}
+
+// OnCordon applies the evaluator to a cluster as NodeUnschedulable, at the cost of On.
+func (e *Evaluator) OnCordon(c Cluster) *CordonState {
+	return &CordonState{e, c, view.Classify(c, []string{"unschedulable"}, e.cordonVerdict)}
+}
+
+// cordonVerdict looks at spec.unschedulable alone, not at the taints of the node.
+func (e *Evaluator) cordonVerdict(node *v1.Node) resources.Verdict {
+	if node.Spec.Unschedulable && !e.toleratesCordon() {
+		return cordoned
+	}
+	return 0
+}
+
+func (e *Evaluator) toleratesCordon() bool { return e != nil && e.cordon }
+
+// Name returns "NodeUnschedulable".
+func (s *CordonState) Name() string { return "NodeUnschedulable" }
+
+// Check returns the verdict on slot i: 1 with resources.Unresolvable when the node has spec.unschedulable and the
+// tolerations do not tolerate node.kubernetes.io/unschedulable with an empty value and effect NoSchedule, otherwise 0. It
+// does not matter whether the node carries that taint. A free slot is rejected. No allocation.
+func (s *CordonState) Check(i int) resources.Verdict {
+	if v := s.classes.At(i); v != nil {
+		return *v
+	}
+	if node := s.cluster.Node(i); node != nil {
+		return s.evaluator.cordonVerdict(node)
+	}
+	return cordoned
+}
+
+// Reasons returns the text of a verdict, nil for 0.
+func (s *CordonState) Reasons(v resources.Verdict) []string {
+	if v == 0 {
+		return nil
+	}
+	return []string{"node(s) were unschedulable"}
+}
+
+// AppendSignature appends one integer that determines Check of slot i. It changes only when the node of slot i does.
+func (s *CordonState) AppendSignature(dst []int32, i int) []int32 {
+	return append(dst, int32(s.Check(i)))
+}
