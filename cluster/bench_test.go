@@ -78,7 +78,7 @@ func BenchmarkPrepare(b *testing.B) {
 	pod := testkit.Pod("new").Labels("app=a1,tier=t1,version=v1").Request("cpu=100m,memory=1Gi").Obj()
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Prepare(pod)
+		s.prepare(pod)
 	}
 }
 
@@ -86,12 +86,12 @@ func BenchmarkAssumeForget(b *testing.B) {
 	atSizes(b, func(b *testing.B, n int) {
 		s := build(b, n, 2)
 		pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
-		info := s.Prepare(pod)
+		info := s.prepare(pod)
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
 			i = (i + 7919) % n
-			if s.AssumePrepared(info, pod, i) != nil || s.Forget(pod) != nil {
+			if assumePrepared(s, info, pod, i) != nil || s.Forget(pod) != nil {
 				b.Fatal("not assumed")
 			}
 		}
@@ -122,13 +122,13 @@ func BenchmarkMarkRollback(b *testing.B) {
 			}
 			var info *Info
 			if pods > 0 {
-				info = s.Prepare(list[0])
+				info = s.prepare(list[0])
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				m := s.Mark()
 				for i, p := range list {
-					if err := s.AssumePrepared(info, p, i*37); err != nil {
+					if err := assumePrepared(s, info, p, i*37); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -146,7 +146,7 @@ func BenchmarkFork(b *testing.B) {
 		s.Domains(v1.LabelTopologyZone)
 		s.Domains(v1.LabelHostname)
 		pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
-		info := s.Prepare(pod)
+		info := s.prepare(pod)
 		b.Run("alone", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -156,7 +156,7 @@ func BenchmarkFork(b *testing.B) {
 		b.Run("and assume one", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Fork().AssumePrepared(info, pod, 17); err != nil {
+				if err := assumePrepared(s.Fork(), info, pod, 17); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -41,7 +41,7 @@ func describe(s *Snapshot) string {
 			ports = append(ports, p.Namespace+"/"+p.Name)
 		}
 		slices.Sort(ports)
-		fmt.Fprintf(&b, "  ports %v, %d pods\n", ports, s.PodCount(int(i)))
+		fmt.Fprintf(&b, "  ports %v, %d pods\n", ports, podCount(s, int(i)))
 	}
 	for id := range s.TermSets() {
 		rep, nodes, counts := s.TermSet(int32(id))
@@ -87,7 +87,7 @@ func describe(s *Snapshot) string {
 	for ns, labels := range s.Namespaces() {
 		lines = append(lines, fmt.Sprintf("namespace %s %v", ns, labels))
 	}
-	for svc := range s.Services().All() {
+	for svc := range List[*v1.Service](s).All() {
 		lines = append(lines, fmt.Sprintf("service %s/%s %v", svc.Namespace, svc.Name, svc.Spec.Selector))
 	}
 	for _, p := range s.Orphans() {
@@ -135,7 +135,7 @@ func partition(names map[int32]string, ids []int32) []string {
 // rebuild makes a snapshot from nothing of what s holds. Assumed pods are copied with their node's name.
 func rebuild(t *testing.T, s *Snapshot) *Snapshot {
 	t.Helper()
-	o := Objects{Pods: s.Orphans(), Services: slices.Collect(s.Services().All())}
+	o := Objects{Pods: s.Orphans(), Services: slices.Collect(List[*v1.Service](s).All())}
 	for i := range s.Len() {
 		n := s.Node(i)
 		if n == nil {
@@ -162,7 +162,7 @@ func check(t *testing.T, s *Snapshot) {
 	t.Helper()
 	for i := range s.Len() {
 		if s.Node(i) == nil {
-			require.Zero(t, s.PodCount(i))
+			require.Zero(t, podCount(s, i))
 			require.Equal(t, "none", s.Requested(i).Describe(s.Schema()), "a free slot holds nothing")
 			require.Equal(t, "none", s.Allocatable(i).Describe(s.Schema()), "a free slot offers nothing")
 			continue

@@ -1,31 +1,39 @@
-// Package cluster holds a cluster as scheduling looks at it: nodes in slots, the pods on them, and indexes that make the
-// questions of the other packages cheap.
+// Package cluster holds a cluster as the other packages look at it: nodes in slots, the pods on the nodes, and indexes that
+// make the questions of the other packages cheap.
 //
-// The flow:
+// What would a node hold with one more pod?
 //
 //	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: pods, Namespaces: namespaces})
-//	info := snapshot.Prepare(pod)                       // once per kind of pod
-//	err = snapshot.AssumePrepared(info, pod, slot)      // the pod counts on that slot from now on
-//	mark := snapshot.Mark()                             // what if ...
-//	snapshot.Rollback(mark)                             // ... and back
-//	branch := snapshot.Fork()                           // or on a copy that costs a microsecond
-//	snapshot.Since(version, func(events []cluster.Event) { … }) // what changed, pod by pod
+//	mark := snapshot.Mark()
+//	err = snapshot.Assume(pod, slot)      // the pod counts on that slot from now on
+//	requested := snapshot.Requested(slot)
+//	snapshot.Rollback(mark)               // the pod is gone again
 //
-// A slot is a plain int, stable while its node exists. Rows hold what a slot offers and what its pods ask for, by the columns
-// of a resources.Schema: requested(slot) = sum over its pods of requests(pod), each rounded up, limited to int64. A pod set is
-// the running pods equal in namespace, labels and whether they are terminating; a term set those equal in namespace and
-// inter-pod terms; a domain index numbers the values of a label; classes divide the nodes by all that a predicate reads.
+// A slot is a plain int, stable while its node exists. New gives out slots; AddNode uses free slots first. A row holds what
+// a slot offers and what its pods ask for, by the columns of a resources.Schema:
 //
-// Pods that have ended (phase Succeeded or Failed) hold nothing and are not here; pending pods are the queue's. A pod whose
-// node is not here is an orphan: listed, counted nowhere. Units are those of package resources.
+//	requested(slot) = sum over the pods of the slot of requests(pod), each rounded up, limited to int64
 //
-// Objects are kept by pointer and never modified; the caller must not modify them either. Reads may run beside each other,
-// everything else must be alone on its snapshot. Forks are independent of each other. The answers do not depend on map order.
-// Slices and iterators are read-only and, unless they say otherwise, valid until the next change.
+// The indexes:
 //
-// Cost: New O(objects); Assume, Forget and Update O(pods of the node); Mark and Fork O(1); a first write after a Fork copies
-// the part that it touches; nothing here is O(cluster) but New, an index's first use and changes of nodes.
+//   - A pod set is the running pods that are equal in namespace, labels and whether they are terminating (PodSets).
+//   - A term set is the running pods that are equal in namespace and inter-pod affinity terms (TermSet).
+//   - A domain is a value of a node label (Domains).
+//   - A class is the nodes that are equal in everything that a predicate reads (Classes).
 //
-// A Snapshot satisfies the optional interfaces of every package of this module. It decides nothing: whether a pod fits is
-// asked of package filter, where it fits best of package placement.
+// The snapshot holds no finished pods (phase Succeeded or Failed) and no pending pods: package queue holds pending pods. A
+// pod whose node is unknown is an orphan: Orphans lists it, and no row counts it. Units are those of package resources.
+//
+// The snapshot keeps objects by pointer and never modifies them. The caller must not modify them either. Reads may run
+// concurrently with reads. Any other call must not run concurrently with a call on the same snapshot. Forks are independent
+// of each other. No answer depends on the order of a map. Slices and iterators are read-only. Unless their comments say
+// otherwise, they are valid until the next change.
+//
+// Cost: New takes O(objects). Assume, Forget and Update take O(pods of the node). Mark and Fork take O(1). The first write
+// to a part after a Fork copies that part. Only New, the first use of an index, and changes of nodes may take O(cluster).
+//
+// A Snapshot satisfies the optional interfaces of every package of this module. It decides nothing: package filter decides
+// whether a pod fits a node, package placement which node is best.
+//
+// This package follows Kubernetes v1.36.
 package cluster

@@ -1,71 +1,96 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/testkit"
 )
 
-// company is the running example: 3 zones, 5 nodes, web and db pods, and a gpu pod to come.
-func company() cluster.Objects {
-	return cluster.Objects{
-		Nodes: []*v1.Node{
-			testkit.Node("node-1").Zone("a").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-2").Zone("a").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-3").Zone("b").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-4").Zone("b").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-5").Zone("c").Capacity("cpu=8,memory=32Gi,nvidia.com/gpu=2").Obj(),
-		},
-		Pods: []*v1.Pod{
-			testkit.Pod("web-1").Labels("app=web").Request("cpu=500m,memory=1Gi").On("node-1").Obj(),
-			testkit.Pod("web-2").Labels("app=web").Request("cpu=500m,memory=1Gi").On("node-3").Obj(),
-			testkit.Pod("db-1").Labels("app=db").Request("cpu=2,memory=8Gi").RequireApart(v1.LabelHostname, "app=db").On("node-2").Obj(),
+// node returns a node of a zone with 4 cores, 16 GiB and gpus.
+func node(name, zone, gpus string) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, v1.LabelTopologyZone: zone}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+			"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi"), "pods": resource.MustParse("110"),
+			"nvidia.com/gpu": resource.MustParse(gpus),
+		}},
+	}
+}
+
+// pod returns a pod with a label app. nodeName "" makes a pending pod.
+func pod(name, app, nodeName string, requests v1.ResourceList) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": app}},
+		Spec: v1.PodSpec{
+			NodeName:   nodeName,
+			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: requests}}},
 		},
 	}
 }
 
-func mustNew(o cluster.Objects) *cluster.Snapshot {
-	s, err := cluster.New(o)
+// example is a cluster with nodes n1 to n5 in three zones, two web pods and a db pod.
+func example() *cluster.Snapshot {
+	small := v1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("1Gi")}
+	s, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{node("n1", "a", "0"), node("n2", "a", "0"), node("n3", "b", "0"), node("n4", "b", "2"), node("n5", "c", "0")},
+		Pods:  []*v1.Pod{pod("web-1", "web", "n1", small), pod("web-2", "web", "n3", small), pod("db-1", "db", "n2", small)},
+	})
 	if err != nil {
 		panic(err)
 	}
 	return s
 }
 
+// What would node n4 hold with the gpu pod on it?
 func Example() {
-	s := mustNew(company())
-	gpu := testkit.Pod("gpu-1").Labels("app=gpu").Request("cpu=1,nvidia.com/gpu=1").Obj()
-	slot := s.Slot("node-5")
+	s := example()
+	gpu := pod("gpu-1", "gpu", "", v1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("1")})
+	slot := s.Slot("n4")
 
 	mark := s.Mark()
 	if err := s.Assume(gpu, slot); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println("with:   ", s.Requested(slot).Describe(s.Schema()))
+	fmt.Println("with the pod:", s.Requested(slot).Describe(s.Schema()))
 	s.Rollback(mark)
-	fmt.Println("without:", s.Requested(slot).Describe(s.Schema()))
+	fmt.Println("rolled back: ", s.Requested(slot).Describe(s.Schema()))
 
-	zones, n, have := s.Domains(v1.LabelTopologyZone)
-	fmt.Println("zones:  ", zones, n, have)
 	s.PodSets("default", "app", "web", func(id int32) {
 		_, nodes, counts := s.PodSet(id)
-		fmt.Println("web on: ", nodes, counts)
+		fmt.Println("web pods on slots", nodes, "count", counts)
 	})
 	// Output:
-	// with:    cpu=1000m pods=1 nvidia.com/gpu=1
-	// without: none
-	// zones:   [0 0 1 1 2] 3 5
-	// web on:  [0 2] [1 1]
+	// with the pod: cpu=1000m pods=1 nvidia.com/gpu=1
+	// rolled back:  none
+	// web pods on slots [0 2] count [1 1]
 }
 
-// A fork goes its own way.
+// Callers decide on the kind of an error with errors.Is.
+func ExampleSnapshot_Assume() {
+	s := example()
+	err := s.Assume(pod("db-1", "db", "", nil), s.Slot("n5"))
+	fmt.Println(err)
+	fmt.Println("on a node already:", errors.Is(err, cluster.ErrPlaced))
+	err = s.Assume(pod("db-2", "db", "", nil), s.Slot("n6"))
+	fmt.Println(err)
+	fmt.Println("no such node:", errors.Is(err, cluster.ErrNotFound))
+	// Output:
+	// pod default/db-1: is on node "n2" already
+	// on a node already: true
+	// pod default/db-2: slot -1 has no node (slots run from 0 to 4)
+	// no such node: true
+}
+
+// A change of a fork does not show in the original.
 func ExampleSnapshot_Fork() {
-	s := mustNew(company())
+	s := example()
 	f := s.Fork()
-	if err := f.RemoveNode("node-1"); err != nil {
+	if err := f.RemoveNode("n1"); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println("original:", s.NodeCount(), "nodes", s.TotalPods(), "pods")
@@ -75,33 +100,33 @@ func ExampleSnapshot_Fork() {
 	// fork:     4 nodes 2 pods 1 orphan
 }
 
-// The change log tells a reader which pod sets changed where.
+// The change log says how many pods of which set came to a node or left it.
 func ExampleSnapshot_Since() {
-	s := mustNew(company())
+	s := example()
 	seen := s.Version()
-	if err := s.Assume(testkit.Pod("web-3").Labels("app=web").Obj(), s.Slot("node-5")); err != nil {
+	if err := s.Assume(pod("web-3", "web", "", nil), s.Slot("n5")); err != nil {
 		fmt.Println(err)
 	}
-	if err := s.Forget(testkit.Pod("db-1").Obj()); err != nil {
+	if err := s.Forget(pod("db-1", "db", "", nil)); err != nil {
 		fmt.Println(err)
 	}
 	s.Since(seen, func(events []cluster.Event) {
 		for _, e := range events {
 			rep, _, _ := s.PodSet(e.Set)
-			fmt.Printf("%+d of %v on %s, term set %d\n", e.N, rep.Labels, s.Node(int(e.Node)).Name, e.Terms)
+			fmt.Printf("%+d of %v on %s\n", e.N, rep.Labels, s.Node(int(e.Node)).Name)
 		}
 	})
 	// Output:
-	// +1 of map[app:web] on node-5, term set -1
-	// -1 of map[app:db] on node-2, term set 0
+	// +1 of map[app:web] on n5
+	// -1 of map[app:db] on n2
 }
 
-// kube-scheduler goes through the zones in turn.
+// kube-scheduler scans one node of each zone in turn.
 func ExampleSnapshot_Order() {
-	s := mustNew(company())
+	s := example()
 	for _, i := range s.Order() {
 		fmt.Print(s.Node(int(i)).Name, " ")
 	}
 	// Output:
-	// node-1 node-3 node-5 node-2 node-4
+	// n1 n3 n5 n2 n4
 }

@@ -15,9 +15,9 @@ import (
 func TestIdleSetsAreSwept(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	keep := testkit.Pod("keep").Labels("app=keep").RequireApart("k", "app=keep").Obj()
-	info := s.Prepare(keep)
-	require.NoError(t, s.AssumePrepared(info, keep, 1))
-	idle := s.Prepare(testkit.Pod("idle").Labels("app=idle").Obj())
+	info := s.prepare(keep)
+	require.NoError(t, assumePrepared(s, info, keep, 1))
+	idle := s.prepare(testkit.Pod("idle").Labels("app=idle").Obj())
 	told := 0
 	for i := range 5_000 {
 		v := s.Version()
@@ -35,11 +35,11 @@ func TestIdleSetsAreSwept(t *testing.T) {
 	require.Less(t, s.TermSets(), 1100, "ids are reused")
 	require.Less(t, s.sets.n, 1100)
 	require.Positive(t, told)
-	require.Equal(t, info.Set(), s.Prepare(keep).Set(), "sets with pods keep their id")
-	require.Equal(t, info.Terms(), s.Prepare(keep).Terms())
+	require.Equal(t, info.set, s.prepare(keep).set, "sets with pods keep their id")
+	require.Equal(t, info.Terms(), s.prepare(keep).Terms())
 
 	pod := testkit.Pod("idle").Labels("app=idle").Obj()
-	require.NoError(t, s.AssumePrepared(idle, pod, 0), "a stale Info is worked out again")
+	require.NoError(t, assumePrepared(s, idle, pod, 0), "a stale Info is worked out again")
 	found := 0
 	s.PodSets("default", "app", "idle", func(id int32) {
 		rep, nodes, counts := s.PodSet(id)

@@ -10,8 +10,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Info is what a pod counts with on a node: its pod set and term set, its requests, whether it holds host ports. Pods that
-// count the same share one Info. It is immutable; Prepare makes it.
+// Info is what a pod counts with on a node: its pod set and term set, its requests, and whether it holds host ports. Pods
+// that count the same share one Info. An Info is immutable; PodInfo returns it.
 type Info struct {
 	set, terms     int32
 	setID, termsID *identity
@@ -21,27 +21,17 @@ type Info struct {
 	ports          bool
 }
 
-// Set returns the id of the pod set (namespace, labels, terminating or not). It is the id on the snapshot that prepared
-// the Info, until an event with Node == -1.
-func (i *Info) Set() int32 { return i.set }
-
-// Terms returns the id of the term set, -1 for a pod without inter-pod terms. See Set for how long it holds.
+// Terms returns the id of the term set, -1 for a pod without inter-pod terms. The id is that of the snapshot that returned
+// the Info. It is valid until an event with Node == -1.
 func (i *Info) Terms() int32 { return i.terms }
 
-// Requested returns what the pod adds to its node's row, 1 in column resources.Pods included. Read-only.
+// Requested returns what the pod adds to the row of its node; column resources.Pods is 1. Read-only.
 func (i *Info) Requested() resources.Vector { return i.request }
 
-// NonZero returns the requests with 100m and 200Mi for containers that name none, as a pod on a node counts in scores.
-func (i *Info) NonZero() (cpuMilli, memoryBytes int64) { return i.cpu, i.memory }
-
-// HostPorts reports whether a container or a sidecar of the pod holds a host port.
-func (i *Info) HostPorts() bool { return i.ports }
-
-// Prepare works out what a pod counts with, to be given to AssumePrepared any number of times. It registers the pod's
-// labels, terms and resource names with the snapshot and therefore is a write: it must not run beside other calls. The Info
-// is meant for this snapshot; used on a fork or after ids were given out anew it is worked out again. Under a microsecond
-// for a pod like one seen before.
-func (s *Snapshot) Prepare(pod *v1.Pod) *Info {
+// prepare works out what a pod counts with. It registers the pod's labels, terms and resource names with the snapshot: it is
+// a write. On a fork, or after ids were given out again, the Info is worked out again. Under a microsecond for a pod like a
+// pod before it.
+func (s *Snapshot) prepare(pod *v1.Pod) *Info {
 	set := s.internSet(pod)
 	terms := s.internTerms(pod)
 	s.request = s.requests(s.request[:0], pod)

@@ -137,7 +137,7 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 	for i, pod := range pods {
 		switch slot := at[i]; {
 		case slot >= 0:
-			s.place(pod, s.Prepare(pod), int(slot), len(s.row(int(slot)).pods))
+			s.place(pod, s.prepare(pod), int(slot), len(s.row(int(slot)).pods))
 		case slot == unknown:
 			s.addOrphan(pod)
 		}

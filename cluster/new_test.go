@@ -82,7 +82,7 @@ func TestWhereNewPutsPods(t *testing.T) {
 	}
 	require.Equal(t, []string{"running", "no phase", "pending", "leaving"}, names)
 	require.Equal(t, resources.Vector{4000, 0, 0, 4}, s.Requested(0))
-	require.Equal(t, 0, s.PodCount(1))
+	require.Equal(t, 0, podCount(s, 1))
 	require.Len(t, s.Orphans(), 1)
 	require.Equal(t, "lost", s.Orphans()[0].Name)
 	require.Equal(t, -1, s.PodSlot("default", "lost"), "an orphan is on no slot")
@@ -130,27 +130,27 @@ func TestObjects(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "x", Name: "o"}
 	s := mustNew(t, Objects{Services: []*v1.Service{{ObjectMeta: meta}}})
 	claim, class := &v1.PersistentVolumeClaim{ObjectMeta: meta}, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}
-	require.NoError(t, s.SetNamespace("x", map[string]string{"a": "b"}))
+	require.NoError(t, s.Set(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x", Labels: map[string]string{"a": "b"}}}))
 	m := s.Mark()
 	for _, o := range []metav1.Object{claim, class, testkit.Node("n").Obj(), testkit.Pod("x/p").On("n").Obj()} {
 		require.NoError(t, s.Set(o))
 	}
-	require.NoError(t, s.RemoveNamespace("x"))
-	got, ok := s.Claims().Get("x", "o")
+	require.NoError(t, s.Unset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}}))
+	got, ok := List[*v1.PersistentVolumeClaim](s).Get("x", "o")
 	require.True(t, ok)
 	require.Same(t, claim, got)
-	require.Equal(t, []*storagev1.StorageClass{class}, slices.Collect(s.StorageClasses().All()))
-	require.Equal(t, 1, s.Services().Len())
+	require.Equal(t, []*storagev1.StorageClass{class}, slices.Collect(List[*storagev1.StorageClass](s).All()))
+	require.Equal(t, 1, count[*v1.Service](s))
 	require.Equal(t, 1, s.TotalPods())
 	_, ok = s.Namespace("x")
 	require.False(t, ok)
 	require.True(t, s.Rollback(m))
-	require.Zero(t, s.Claims().Len()+s.StorageClasses().Len()+s.TotalPods()+s.NodeCount())
+	require.Zero(t, count[*v1.PersistentVolumeClaim](s)+count[*storagev1.StorageClass](s)+s.TotalPods()+s.NodeCount())
 	labels, ok := s.Namespace("x")
 	require.True(t, ok)
 	require.Equal(t, map[string]string{"a": "b"}, labels)
-	require.Len(t, slices.Collect(s.Services().In("x")), 1)
-	require.Empty(t, slices.Collect(s.Services().In("y")))
+	require.Len(t, slices.Collect(List[*v1.Service](s).In("x")), 1)
+	require.Empty(t, slices.Collect(List[*v1.Service](s).In("y")))
 }
 
 func TestNothingIsModified(t *testing.T) {

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,10 +13,10 @@ import (
 // node has no name or that one of its name is there.
 func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
 	if node == nil || node.Name == "" {
-		return -1, fmt.Errorf("metadata.name: Required value: a node needs a name")
+		return -1, fail(ErrInvalid, "metadata.name: Required value: a node needs a name")
 	}
 	if s.nodeIndex.get(node.Name) >= 0 {
-		return -1, fmt.Errorf("node %q: is in the snapshot already", node.Name)
+		return -1, fail(ErrExists, "node %q: is in the snapshot already", node.Name)
 	}
 	slot = s.n
 	if n := len(s.free); n > 0 {
@@ -29,7 +28,7 @@ func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
 	s.record(undo{kind: undoOccupy, slot: slot, tree: tree, order: order})
 	for _, pod := range slices.Collect(s.orphans.in(node.Name)) {
 		s.removeOrphan(pod)
-		s.insert(pod, s.Prepare(pod), slot, len(s.row(slot).pods))
+		s.insert(pod, s.prepare(pod), slot, len(s.row(slot).pods))
 	}
 	return slot, nil
 }
@@ -37,11 +36,11 @@ func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
 // UpdateNode replaces the object of the node of that name; its slot stays. An error says that there is none.
 func (s *Snapshot) UpdateNode(node *v1.Node) error {
 	if node == nil {
-		return fmt.Errorf("metadata.name: Required value: a node needs a name")
+		return fail(ErrInvalid, "metadata.name: Required value: a node needs a name")
 	}
 	slot := int(s.nodeIndex.get(node.Name))
 	if slot < 0 {
-		return fmt.Errorf("node %q: not found", node.Name)
+		return fail(ErrNotFound, "node %q: not found", node.Name)
 	}
 	old := s.Node(slot)
 	if old == node {
@@ -65,7 +64,7 @@ func (s *Snapshot) UpdateNode(node *v1.Node) error {
 func (s *Snapshot) RemoveNode(name string) error {
 	slot := int(s.nodeIndex.get(name))
 	if slot < 0 {
-		return fmt.Errorf("node %q: not found", name)
+		return fail(ErrNotFound, "node %q: not found", name)
 	}
 	for at := len(s.row(slot).pods) - 1; at >= 0; at-- {
 		pod := s.row(slot).pods[at].pod

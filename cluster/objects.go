@@ -51,77 +51,21 @@ func (s *Snapshot) Namespace(name string) (labels map[string]string, ok bool) {
 	return ns.Labels, true
 }
 
-// Services returns the Services.
-func (s *Snapshot) Services() Lookup[*v1.Service] { return Lookup[*v1.Service]{&s.objects.services} }
-
-// ReplicationControllers returns the ReplicationControllers.
-func (s *Snapshot) ReplicationControllers() Lookup[*v1.ReplicationController] {
-	return Lookup[*v1.ReplicationController]{&s.objects.replicationControllers}
-}
-
-// ReplicaSets returns the ReplicaSets.
-func (s *Snapshot) ReplicaSets() Lookup[*appsv1.ReplicaSet] {
-	return Lookup[*appsv1.ReplicaSet]{&s.objects.replicaSets}
-}
-
-// StatefulSets returns the StatefulSets.
-func (s *Snapshot) StatefulSets() Lookup[*appsv1.StatefulSet] {
-	return Lookup[*appsv1.StatefulSet]{&s.objects.statefulSets}
-}
-
-// Claims returns the PersistentVolumeClaims.
-func (s *Snapshot) Claims() Lookup[*v1.PersistentVolumeClaim] {
-	return Lookup[*v1.PersistentVolumeClaim]{&s.objects.claims}
-}
-
-// PersistentVolumes returns the PersistentVolumes.
-func (s *Snapshot) PersistentVolumes() Lookup[*v1.PersistentVolume] {
-	return Lookup[*v1.PersistentVolume]{&s.objects.persistentVolumes}
-}
-
-// StorageClasses returns the StorageClasses.
-func (s *Snapshot) StorageClasses() Lookup[*storagev1.StorageClass] {
-	return Lookup[*storagev1.StorageClass]{&s.objects.storageClasses}
-}
-
-// CSINodes returns the CSINodes; each has its node's name.
-func (s *Snapshot) CSINodes() Lookup[*storagev1.CSINode] {
-	return Lookup[*storagev1.CSINode]{&s.objects.csiNodes}
-}
-
-// CSIDrivers returns the CSIDrivers.
-func (s *Snapshot) CSIDrivers() Lookup[*storagev1.CSIDriver] {
-	return Lookup[*storagev1.CSIDriver]{&s.objects.csiDrivers}
-}
-
-// CSIStorageCapacities returns the CSIStorageCapacities.
-func (s *Snapshot) CSIStorageCapacities() Lookup[*storagev1.CSIStorageCapacity] {
-	return Lookup[*storagev1.CSIStorageCapacity]{&s.objects.csiStorageCapacities}
-}
-
-// VolumeAttachments returns the VolumeAttachments.
-func (s *Snapshot) VolumeAttachments() Lookup[*storagev1.VolumeAttachment] {
-	return Lookup[*storagev1.VolumeAttachment]{&s.objects.volumeAttachments}
-}
-
-// PodDisruptionBudgets returns the PodDisruptionBudgets.
-func (s *Snapshot) PodDisruptionBudgets() Lookup[*policyv1.PodDisruptionBudget] {
-	return Lookup[*policyv1.PodDisruptionBudget]{&s.objects.podDisruptionBudgets}
-}
-
-// PriorityClasses returns the PriorityClasses.
-func (s *Snapshot) PriorityClasses() Lookup[*schedulingv1.PriorityClass] {
-	return Lookup[*schedulingv1.PriorityClass]{&s.objects.priorityClasses}
-}
-
-// SetNamespace adds the namespace or replaces its labels.
-func (s *Snapshot) SetNamespace(name string, labels map[string]string) error {
-	return s.Set(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
-}
-
-// RemoveNamespace removes the namespace; its pods stay. An error says that it is not there.
-func (s *Snapshot) RemoveNamespace(name string) error {
-	return s.Unset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+// List returns the objects of one kind: List[*v1.Service](snapshot). It panics when T is not the element type of a list of
+// Objects, or is *v1.Node or *v1.Pod: nodes and pods have slots.
+func List[T metav1.Object](s *Snapshot) Lookup[T] {
+	o := &s.objects
+	for _, t := range [...]any{
+		&o.services, &o.claims, &o.persistentVolumes, &o.storageClasses, &o.csiNodes, &o.csiDrivers, &o.csiStorageCapacities,
+		&o.volumeAttachments, &o.replicationControllers, &o.replicaSets, &o.statefulSets, &o.podDisruptionBudgets,
+		&o.priorityClasses, &o.namespaces,
+	} {
+		if t, ok := t.(*table[T]); ok {
+			return Lookup[T]{t}
+		}
+	}
+	var none T
+	panic(fmt.Sprintf("cluster.List: a snapshot has no table of %T", none))
 }
 
 // Set adds an object or replaces the one of its kind, namespace and name. The kinds are those of Objects; for a node it is
@@ -185,20 +129,20 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 	case *schedulingv1.PriorityClass:
 		return edit(s, &t.priorityClasses, o, put)
 	}
-	return fmt.Errorf("%T: a snapshot does not hold objects of this kind", obj)
+	return fail(ErrInvalid, "%T: a snapshot does not hold objects of this kind", obj)
 }
 
 func edit[T metav1.Object](s *Snapshot, t *table[T], obj T, put bool) error {
 	in, name := obj.GetNamespace(), obj.GetName()
 	if name == "" {
-		return fmt.Errorf("metadata.name: Required value: an object of type %T needs a name", obj)
+		return fail(ErrInvalid, "metadata.name: Required value: an object of type %T needs a name", obj)
 	}
 	var old T
 	var had bool
 	if put {
 		old, had = t.put(s.own, in, name, obj)
 	} else if old, had = t.remove(s.own, in, name); !had {
-		return fmt.Errorf("%T %s/%s: not found", obj, in, name)
+		return fail(ErrNotFound, "%T %s/%s: not found", obj, in, name)
 	}
 	if s.recording {
 		s.record(undo{kind: undoFunc, call: func() {

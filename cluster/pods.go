@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
@@ -24,32 +23,22 @@ func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 	if err := s.assumable(pod, slot); err != nil {
 		return err
 	}
-	s.insert(pod, s.Prepare(pod), slot, len(s.row(slot).pods))
-	return nil
-}
-
-// AssumePrepared is Assume with what Prepare said of the pod or of one that counts the same (equal namespace, labels,
-// inter-pod terms, requests and host ports; both terminating or neither). It does not allocate once the tables have grown.
-func (s *Snapshot) AssumePrepared(info *Info, pod *v1.Pod, slot int) error {
-	if err := s.assumable(pod, slot); err != nil {
-		return err
-	}
-	s.insert(pod, info, slot, len(s.row(slot).pods))
+	s.insert(pod, s.prepare(pod), slot, len(s.row(slot).pods))
 	return nil
 }
 
 func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
 	if slot < 0 || slot >= s.n || s.Node(slot) == nil {
-		return fmt.Errorf("pod %s/%s: slot %d has no node (slots run from 0 to %d)", pod.Namespace, pod.Name, slot, s.n-1)
+		return fail(ErrNotFound, "pod %s/%s: slot %d has no node (slots run from 0 to %d)", pod.Namespace, pod.Name, slot, s.n-1)
 	}
 	if Finished(pod) {
-		return fmt.Errorf("pod %s/%s: status.phase: Invalid value: %q: a pod that has ended holds nothing on a node", pod.Namespace, pod.Name, pod.Status.Phase)
+		return fail(ErrInvalid, "pod %s/%s: status.phase: Invalid value: %q: a pod that has ended holds nothing on a node", pod.Namespace, pod.Name, pod.Status.Phase)
 	}
 	switch at := s.index.get(keyOf(pod)); {
 	case at == orphan:
-		return fmt.Errorf("pod %s/%s: is on a node that is not in the snapshot", pod.Namespace, pod.Name)
+		return fail(ErrPlaced, "pod %s/%s: is on a node that is not in the snapshot", pod.Namespace, pod.Name)
 	case at >= 0:
-		return fmt.Errorf("pod %s/%s: is on node %q already", pod.Namespace, pod.Name, s.Node(int(at)).Name)
+		return fail(ErrPlaced, "pod %s/%s: is on node %q already", pod.Namespace, pod.Name, s.Node(int(at)).Name)
 	}
 	return nil
 }
@@ -59,7 +48,7 @@ func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
 func (s *Snapshot) Forget(pod *v1.Pod) error {
 	slot := s.index.get(keyOf(pod))
 	if slot < 0 {
-		return fmt.Errorf("pod %s/%s: is on no node of the snapshot", pod.Namespace, pod.Name)
+		return fail(ErrNotFound, "pod %s/%s: is on no node of the snapshot", pod.Namespace, pod.Name)
 	}
 	s.take(int(slot), s.row(int(slot)).find(pod.Namespace, pod.Name))
 	return nil
@@ -75,7 +64,7 @@ func (s *Snapshot) Forget(pod *v1.Pod) error {
 // Pods are identified by namespace and name. An error says that the pod has no name.
 func (s *Snapshot) Update(pod *v1.Pod) error {
 	if pod == nil || pod.Name == "" {
-		return fmt.Errorf("metadata.name: Required value: a pod needs a name")
+		return fail(ErrInvalid, "metadata.name: Required value: a pod needs a name")
 	}
 	at := s.index.get(keyOf(pod))
 	if Finished(pod) {
@@ -98,14 +87,14 @@ func (s *Snapshot) Update(pod *v1.Pod) error {
 		s.addOrphan(pod)
 		return nil
 	}
-	s.insert(pod, s.Prepare(pod), int(slot), len(s.row(int(slot)).pods))
+	s.insert(pod, s.prepare(pod), int(slot), len(s.row(int(slot)).pods))
 	return nil
 }
 
 func (s *Snapshot) renew(pod *v1.Pod, slot int) {
 	at := s.row(slot).find(pod.Namespace, pod.Name)
 	if s.row(slot).pods[at].pod != pod {
-		s.replace(pod, s.Prepare(pod), slot, at)
+		s.replace(pod, s.prepare(pod), slot, at)
 	}
 }
 
@@ -131,10 +120,10 @@ func (s *Snapshot) Remove(pod *v1.Pod) error {
 	case at == orphan:
 		have = s.findOrphan(pod)
 	default:
-		return fmt.Errorf("pod %s/%s: not found", pod.Namespace, pod.Name)
+		return fail(ErrNotFound, "pod %s/%s: not found", pod.Namespace, pod.Name)
 	}
 	if pod.UID != "" && have.UID != "" && pod.UID != have.UID {
-		return fmt.Errorf("pod %s/%s: metadata.uid: Invalid value: %q: the pod that is here has uid %q", pod.Namespace, pod.Name, pod.UID, have.UID)
+		return fail(ErrNotFound, "pod %s/%s: metadata.uid: Invalid value: %q: the pod that is here has uid %q", pod.Namespace, pod.Name, pod.UID, have.UID)
 	}
 	s.drop(pod, at)
 	return nil
@@ -189,14 +178,6 @@ func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
 			}
 		}
 	}
-}
-
-// PodCount returns the number of pods on slot i.
-func (s *Snapshot) PodCount(i int) int {
-	if r := s.row(i); r != nil {
-		return len(r.pods)
-	}
-	return 0
 }
 
 // TotalPods returns the number of pods on all slots.

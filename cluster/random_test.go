@@ -55,7 +55,7 @@ func (w *world) step(t *testing.T) {
 		if r.Intn(2) == 0 {
 			err = w.s.Assume(p, w.s.Slot(node))
 		} else {
-			err = w.s.AssumePrepared(w.s.Prepare(p), p, w.s.Slot(node))
+			err = assumePrepared(w.s, w.s.prepare(p), p, w.s.Slot(node))
 		}
 		if isOn || isOrphan {
 			require.Error(t, err)
@@ -154,10 +154,10 @@ func (w *world) step(t *testing.T) {
 	case op < 19:
 		anywhere = true
 		if r.Intn(2) == 0 {
-			require.NoError(t, w.s.SetNamespace(pick(r, "n1", "n2"), map[string]string{"env": pick(r, "a", "b")}))
+			require.NoError(t, w.s.Set(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: pick(r, "n1", "n2"), Labels: map[string]string{"env": pick(r, "a", "b")}}}))
 		} else if svc := (&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n1", Name: pick(r, "x", "y")}}); r.Intn(2) == 0 {
 			require.NoError(t, w.s.Set(svc))
-		} else if _, ok := w.s.Services().Get("n1", svc.Name); ok {
+		} else if _, ok := List[*v1.Service](w.s).Get("n1", svc.Name); ok {
 			require.NoError(t, w.s.Unset(svc))
 		}
 	default:

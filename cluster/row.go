@@ -50,7 +50,7 @@ func (s *Snapshot) insert(pod *v1.Pod, info *Info, slot, at int) {
 // place is insert without the index of pods.
 func (s *Snapshot) place(pod *v1.Pod, info *Info, slot, at int) {
 	if !s.valid(info) {
-		info = s.Prepare(pod)
+		info = s.prepare(pod)
 	}
 	r := s.writeRow(slot)
 	if at == len(r.pods) {
@@ -90,7 +90,7 @@ func (s *Snapshot) take(slot, at int) {
 // replace puts a newer object in the place of a pod.
 func (s *Snapshot) replace(pod *v1.Pod, info *Info, slot, at int) {
 	if !s.valid(info) {
-		info = s.Prepare(pod)
+		info = s.prepare(pod)
 	}
 	r := s.writeRow(slot)
 	e := r.pods[at]

@@ -19,8 +19,8 @@ func TestInfoOfAnotherSnapshot(t *testing.T) {
 	a := testkit.Pod("a").Labels("app=a").Request("example.com/a=1").Obj()
 	b := testkit.Pod("b").Labels("app=b").Request("example.com/b=2").Obj()
 	require.NoError(t, s.Assume(a, 0))
-	info := f.Prepare(b) // the same set id and column as a's in s
-	require.NoError(t, s.AssumePrepared(info, b, 1))
+	info := f.prepare(b) // the same set id and column as a's in s
+	require.NoError(t, assumePrepared(s, info, b, 1))
 	require.Equal(t, "pods=1 example.com/b=2", s.Requested(1).Describe(s.Schema()))
 	require.Equal(t, resources.Scalars+2, s.Schema().Len())
 	require.Equal(t, resources.Scalars+1, f.Schema().Len(), "a fork's schema grows alone")
@@ -32,19 +32,19 @@ func TestInfoOfAnotherSnapshot(t *testing.T) {
 func TestHotVerbsDoNotAllocate(t *testing.T) {
 	s := build(t, 100, 3)
 	pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m").RequireApart(v1.LabelHostname, "app=x0").Obj()
-	info := s.Prepare(pod)
+	info := s.prepare(pod)
 	for _, c := range []struct {
 		name string
 		call func()
 	}{
-		{"Prepare of a known kind", func() { s.Prepare(pod) }},
+		{"Prepare of a known kind", func() { s.prepare(pod) }},
 		{"rows", func() {
 			s.Allocatable(5)
 			s.Requested(5)
 			s.NonZero(5)
 			s.Node(5)
 			s.PortPods(5)
-			s.PodCount(5)
+			podCount(s, 5)
 		}},
 		{"Domains", func() { s.Domains(v1.LabelTopologyZone) }},
 		{"sets", func() { s.PodSet(0); s.TermSet(0); s.TermSets() }},
@@ -63,7 +63,7 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 	t.Run("Assume and Forget", func(t *testing.T) {
 		// One in 128 pairs begins a block of the change log.
 		got := testing.AllocsPerRun(1000, func() {
-			if s.AssumePrepared(info, pod, 5) != nil || s.Forget(pod) != nil {
+			if assumePrepared(s, info, pod, 5) != nil || s.Forget(pod) != nil {
 				t.Error("not assumed")
 			}
 		})
@@ -117,13 +117,13 @@ func TestTermsDoNotDependOnMapOrder(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	for range 50 {
 		pod := testkit.Pod("p").Labels("a=1,b=2,c=3,d=4,e=5").RequireApart("k", "a=1,b=2,c=3,d=4,e=5,f=6,g=7").PreferWith(1, "k", "x=1,y=2,z=3").Obj()
-		info := s.Prepare(pod)
-		require.Equal(t, []int32{0, 0}, []int32{info.Set(), info.Terms()})
+		info := s.prepare(pod)
+		require.Equal(t, []int32{0, 0}, []int32{info.set, info.Terms()})
 	}
 	pod := testkit.Pod("p").Obj()
 	pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{}, PodAntiAffinity: &v1.PodAntiAffinity{}}
-	require.Equal(t, int32(-1), s.Prepare(pod).Terms(), "empty lists are no terms")
+	require.Equal(t, int32(-1), s.prepare(pod).Terms(), "empty lists are no terms")
 	apart := testkit.Pod("p").RequireApart("k", "a=1").Obj()
 	with := testkit.Pod("p").RequireWith("k", "a=1").Obj()
-	require.NotEqual(t, s.Prepare(apart).Terms(), s.Prepare(with).Terms(), "affinity and anti-affinity differ")
+	require.NotEqual(t, s.prepare(apart).Terms(), s.prepare(with).Terms(), "affinity and anti-affinity differ")
 }

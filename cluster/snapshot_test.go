@@ -26,30 +26,35 @@ func TestOperationErrors(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
+		kind error
 		want string
 	}{
-		{"assume on a free slot", s.Assume(testkit.Pod("q").Obj(), 1), "pod default/q: slot 1 has no node (slots run from 0 to 1)"},
-		{"assume past the end", s.Assume(testkit.Pod("q").Obj(), 2), "pod default/q: slot 2 has no node (slots run from 0 to 1)"},
-		{"assume below zero", s.Assume(testkit.Pod("q").Obj(), -1), "pod default/q: slot -1 has no node (slots run from 0 to 1)"},
-		{"assume twice", s.Assume(testkit.Pod("p").Obj(), 0), `pod default/p: is on node "a" already`},
-		{"assume an orphan", s.Assume(testkit.Pod("lost").Obj(), 0), "pod default/lost: is on a node that is not in the snapshot"},
-		{"assume an ended pod", s.Assume(ended, 0), `pod default/ended: status.phase: Invalid value: "Failed": a pod that has ended holds nothing on a node`},
-		{"forget what is not there", s.Forget(testkit.Pod("q").Obj()), "pod default/q: is on no node of the snapshot"},
-		{"forget an orphan", s.Forget(testkit.Pod("lost").Obj()), "pod default/lost: is on no node of the snapshot"},
-		{"remove what is not there", s.Remove(testkit.Pod("q").Obj()), "pod default/q: not found"},
-		{"remove another incarnation", s.Remove(other), `pod default/p: metadata.uid: Invalid value: "other": the pod that is here has uid "uid-default-p"`},
-		{"update without a name", s.Update(&v1.Pod{}), "metadata.name: Required value: a pod needs a name"},
-		{"add a node twice", addErr, `node "a": is in the snapshot already`},
-		{"add no node", nilErr, "metadata.name: Required value: a node needs a name"},
-		{"update an unknown node", s.UpdateNode(two()[1]), `node "b": not found`},
-		{"remove an unknown node", s.RemoveNode("b"), `node "b": not found`},
-		{"set a kind that is not held", s.Set(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}), "*v1.ConfigMap: a snapshot does not hold objects of this kind"},
-		{"set without a name", s.Set(&v1.Service{}), "metadata.name: Required value: an object of type *v1.Service needs a name"},
-		{"unset what is not there", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), "*v1.Service x/y: not found"},
+		{"assume on a free slot", s.Assume(testkit.Pod("q").Obj(), 1), ErrNotFound, "pod default/q: slot 1 has no node (slots run from 0 to 1)"},
+		{"assume past the end", s.Assume(testkit.Pod("q").Obj(), 2), ErrNotFound, "pod default/q: slot 2 has no node (slots run from 0 to 1)"},
+		{"assume below zero", s.Assume(testkit.Pod("q").Obj(), -1), ErrNotFound, "pod default/q: slot -1 has no node (slots run from 0 to 1)"},
+		{"assume twice", s.Assume(testkit.Pod("p").Obj(), 0), ErrPlaced, `pod default/p: is on node "a" already`},
+		{"assume an orphan", s.Assume(testkit.Pod("lost").Obj(), 0), ErrPlaced, "pod default/lost: is on a node that is not in the snapshot"},
+		{"assume an ended pod", s.Assume(ended, 0), ErrInvalid, `pod default/ended: status.phase: Invalid value: "Failed": a pod that has ended holds nothing on a node`},
+		{"forget an unknown pod", s.Forget(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: is on no node of the snapshot"},
+		{"forget an orphan", s.Forget(testkit.Pod("lost").Obj()), ErrNotFound, "pod default/lost: is on no node of the snapshot"},
+		{"remove an unknown pod", s.Remove(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: not found"},
+		{"remove a pod with another UID", s.Remove(other), ErrNotFound, `pod default/p: metadata.uid: Invalid value: "other": the pod that is here has uid "uid-default-p"`},
+		{"update without a name", s.Update(&v1.Pod{}), ErrInvalid, "metadata.name: Required value: a pod needs a name"},
+		{"add a node twice", addErr, ErrExists, `node "a": is in the snapshot already`},
+		{"add a nil node", nilErr, ErrInvalid, "metadata.name: Required value: a node needs a name"},
+		{"update an unknown node", s.UpdateNode(two()[1]), ErrNotFound, `node "b": not found`},
+		{"remove an unknown node", s.RemoveNode("b"), ErrNotFound, `node "b": not found`},
+		{"set an unsupported kind", s.Set(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}), ErrInvalid, "*v1.ConfigMap: a snapshot does not hold objects of this kind"},
+		{"set without a name", s.Set(&v1.Service{}), ErrInvalid, "metadata.name: Required value: an object of type *v1.Service needs a name"},
+		{"unset an unknown object", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), ErrNotFound, "*v1.Service x/y: not found"},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.EqualError(t, c.err, c.want) })
+		t.Run(c.name, func(t *testing.T) {
+			require.EqualError(t, c.err, c.want)
+			require.ErrorIs(t, c.err, c.kind)
+		})
 	}
-	require.Equal(t, version, s.Version(), "errors change nothing")
+	require.Equal(t, version, s.Version(), "a call that returns an error changes nothing")
+	require.Panics(t, func() { List[*v1.Node](s) })
 }
 
 func TestSaturationIsUndone(t *testing.T) {
@@ -81,12 +86,12 @@ func TestSlotsAreReusedAndLogged(t *testing.T) {
 	require.Equal(t, 0, slot)
 	var got []Event
 	require.True(t, s.Since(v, func(e []Event) { got = append(got, e...) }))
-	set := s.Prepare(testkit.Pod("p").Obj()).Set()
+	set := s.prepare(testkit.Pod("p").Obj()).set
 	require.Equal(t, []Event{{0, set, -1, -1}, {0, set, -1, -1}, {0, -1, -1, 0}, {0, -1, -1, 0}}, got)
 	slot, err = s.AddNode(two()[0])
 	require.NoError(t, err)
 	require.Equal(t, 2, slot)
-	require.Equal(t, 1, s.PodCount(2), "the orphan is back")
+	require.Equal(t, 1, podCount(s, 2), "the orphan is back")
 	require.Empty(t, s.Orphans())
 }
 

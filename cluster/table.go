@@ -110,10 +110,12 @@ func (t *table[T]) all() iter.Seq[T] {
 	}
 }
 
-// Lookup reads the objects of one kind. It shows the snapshot as it is at each call, which must not change meanwhile.
+// Lookup reads the objects of one kind; List makes it. It always shows the present state of the snapshot. The snapshot must
+// not change during a call or an iteration.
 type Lookup[T any] struct{ t *table[T] }
 
-// Get returns the object of that namespace ("" for cluster-wide kinds) and name, the zero T and false when there is none.
+// Get returns the object with that namespace ("" for cluster-wide kinds) and name. It returns the zero T and false when
+// there is no such object.
 // O(log objects of the namespace).
 func (l Lookup[T]) Get(namespace, name string) (T, bool) { return l.t.get(namespace, name) }
 
@@ -122,6 +124,3 @@ func (l Lookup[T]) In(namespace string) iter.Seq[T] { return l.t.in(namespace) }
 
 // All yields the objects by namespace and name.
 func (l Lookup[T]) All() iter.Seq[T] { return l.t.all() }
-
-// Len returns the number of objects.
-func (l Lookup[T]) Len() int { return l.t.n }

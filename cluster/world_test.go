@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/view"
@@ -242,9 +243,9 @@ func (w *world) treeRemove(n *v1.Node) {
 // counts reports whether two pods count the same, so that the newer one is logged as a mere replacement.
 func (w *world) counts(a, b *v1.Pod) bool {
 	text := func(p *v1.Pod) string {
-		i := w.s.Prepare(p)
-		cpu, memory := i.NonZero()
-		return fmt.Sprint(w.eventOf("", p, 0), amounts(w.s, i.Requested()), cpu, memory, i.HostPorts())
+		i := w.s.prepare(p)
+		cpu, memory := i.cpu, i.memory
+		return fmt.Sprint(w.eventOf("", p, 0), amounts(w.s, i.Requested()), cpu, memory, i.ports)
 	}
 	return text(a) == text(b)
 }
@@ -266,4 +267,29 @@ func (w *world) verify(t *testing.T) {
 	}
 	require.Equal(t, w.order, got)
 	require.Empty(t, cmp.Diff(describe(rebuild(t, w.s)), describe(w.s)))
+}
+
+// assumePrepared is Assume with what prepare returned for the pod or for a pod that counts the same.
+func assumePrepared(s *Snapshot, info *Info, pod *v1.Pod, slot int) error {
+	if err := s.assumable(pod, slot); err != nil {
+		return err
+	}
+	s.insert(pod, info, slot, podCount(s, slot))
+	return nil
+}
+
+// podCount returns the number of pods on slot i.
+func podCount(s *Snapshot, i int) int {
+	if r := s.row(i); r != nil {
+		return len(r.pods)
+	}
+	return 0
+}
+
+// count returns the number of objects of a kind.
+func count[T metav1.Object](s *Snapshot) (n int) {
+	for range List[T](s).All() {
+		n++
+	}
+	return n
 }

@@ -133,20 +133,22 @@ func (p *Plan) Slot(name string) (int, bool) {
 // owners are the look-ups of a snapshot in the form in which topology spread asks.
 type owners struct{ s *cluster.Snapshot }
 
-func (o owners) Services(namespace string) iter.Seq[*v1.Service] { return o.s.Services().In(namespace) }
+func (o owners) Services(namespace string) iter.Seq[*v1.Service] {
+	return cluster.List[*v1.Service](o.s).In(namespace)
+}
 
 func (o owners) ReplicationController(namespace, name string) *v1.ReplicationController {
-	x, _ := o.s.ReplicationControllers().Get(namespace, name)
+	x, _ := cluster.List[*v1.ReplicationController](o.s).Get(namespace, name)
 	return x
 }
 
 func (o owners) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
-	x, _ := o.s.ReplicaSets().Get(namespace, name)
+	x, _ := cluster.List[*appsv1.ReplicaSet](o.s).Get(namespace, name)
 	return x
 }
 
 func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
-	x, _ := o.s.StatefulSets().Get(namespace, name)
+	x, _ := cluster.List[*appsv1.StatefulSet](o.s).Get(namespace, name)
 	return x
 }
 

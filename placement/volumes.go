@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
@@ -123,8 +124,8 @@ func identified(pod *v1.Pod) *v1.Pod {
 func (v *Volumes) objects() volume.Objects {
 	if s := v.log; s != nil {
 		return volume.Objects{
-			Claims: s.Claims(), PersistentVolumes: byClass{v}, StorageClasses: s.StorageClasses(), CSINodes: s.CSINodes(),
-			CSIDrivers: s.CSIDrivers(), CSIStorageCapacities: s.CSIStorageCapacities(), VolumeAttachments: s.VolumeAttachments(),
+			Claims: cluster.List[*v1.PersistentVolumeClaim](s), PersistentVolumes: byClass{v}, StorageClasses: cluster.List[*storagev1.StorageClass](s), CSINodes: cluster.List[*storagev1.CSINode](s),
+			CSIDrivers: cluster.List[*storagev1.CSIDriver](s), CSIStorageCapacities: cluster.List[*storagev1.CSIStorageCapacity](s), VolumeAttachments: cluster.List[*storagev1.VolumeAttachment](s),
 		}
 	}
 	if s, ok := v.cluster.(Storage); ok {
@@ -233,17 +234,19 @@ type byClass struct{ v *Volumes }
 
 // Get returns the volume of that name.
 func (t byClass) Get(namespace, name string) (*v1.PersistentVolume, bool) {
-	return t.v.log.PersistentVolumes().Get(namespace, name)
+	return cluster.List[*v1.PersistentVolume](t.v.log).Get(namespace, name)
 }
 
 // All yields the volumes by name.
-func (t byClass) All() iter.Seq[*v1.PersistentVolume] { return t.v.log.PersistentVolumes().All() }
+func (t byClass) All() iter.Seq[*v1.PersistentVolume] {
+	return cluster.List[*v1.PersistentVolume](t.v.log).All()
+}
 
 // OfClass yields the volumes of one class by name.
 func (t byClass) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	t.v.follow()
 	if t.v.classes == nil {
-		t.v.classes = volume.IndexClasses(t.v.log.PersistentVolumes())
+		t.v.classes = volume.IndexClasses(cluster.List[*v1.PersistentVolume](t.v.log))
 	}
 	return t.v.classes.(interface {
 		OfClass(string) iter.Seq[*v1.PersistentVolume]

@@ -290,7 +290,7 @@ func TestVolumeDecisionsChangeNoObject(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 37))
 		p, s := volumeWorld(t, r)
-		claims, volumes := slices.Collect(s.Claims().All()), slices.Collect(s.PersistentVolumes().All())
+		claims, volumes := slices.Collect(cluster.List[*v1.PersistentVolumeClaim](s).All()), slices.Collect(cluster.List[*v1.PersistentVolume](s).All())
 		testkit.Unchanged(t, func() {
 			testkit.Unchanged(t, func() {
 				for k := range 12 {

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -122,7 +124,7 @@ func (s *Scheduler) budgets() *disruption.Budgets {
 	if s.o.Budgets != nil {
 		return s.o.Budgets()
 	}
-	return disruption.NewBudgets(slices.Collect(s.snapshot.PodDisruptionBudgets().All()), disruption.BudgetOptions{})
+	return disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.snapshot).All()), disruption.BudgetOptions{})
 }
 
 // preemptExtenders are the extenders that have a say about victims.

@@ -27,8 +27,8 @@ func TestSnapshot(t *testing.T) {
 	require.NoError(t, err)
 
 	seen := volume.Objects{
-		Claims: s.Claims(), PersistentVolumes: s.PersistentVolumes(), StorageClasses: s.StorageClasses(), CSINodes: s.CSINodes(),
-		CSIDrivers: s.CSIDrivers(), CSIStorageCapacities: s.CSIStorageCapacities(), VolumeAttachments: s.VolumeAttachments(),
+		Claims: cluster.List[*v1.PersistentVolumeClaim](s), PersistentVolumes: cluster.List[*v1.PersistentVolume](s), StorageClasses: cluster.List[*storagev1.StorageClass](s), CSINodes: cluster.List[*storagev1.CSINode](s),
+		CSIDrivers: cluster.List[*storagev1.CSIDriver](s), CSIStorageCapacities: cluster.List[*storagev1.CSIStorageCapacity](s), VolumeAttachments: cluster.List[*storagev1.VolumeAttachment](s),
 	}
 	pod := examplePod("db-1", "data-db-1")
 	p := volume.Compile(pod, seen, volume.Options{})
