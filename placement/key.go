@@ -232,7 +232,7 @@ func (k *keyer) images(p *v1.Pod) {
 // rows writes what kept rows depend on: what the pod asks for, and its images if some node has one of them.
 func (k *keyer) rows(p *v1.Pod, c Cluster) {
 	k.requests(p)
-	if images := score.CompileImages(p); !images.Skip() && !images.Count(c).Zero() {
+	if images := score.CompileImages(p).On(c); !images.Zero() {
 		k.images(p)
 	}
 }

@@ -116,21 +116,5 @@ func (ImageLocality) Name() string { return "ImageLocality" }
 
 // Score prepares the sizes of the pod's images.
 func (ImageLocality) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
-	e := score.CompileImages(pod)
-	if e.Skip() {
-		return nil, nil
-	}
-	return e.Count(c), nil
-}
-
-// NodePreferAvoidPods is a score of v1.18 that is not in v1.36: nodes whose annotation asks to keep the pods of a controller
-// away get 0, others 100. It is in no default profile; weight 10000 was its default.
-type NodePreferAvoidPods struct{}
-
-// Name returns "NodePreferAvoidPods".
-func (NodePreferAvoidPods) Name() string { return "NodePreferAvoidPods" }
-
-// Score prepares the look at the annotations.
-func (NodePreferAvoidPods) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
-	return score.CompileAvoid(pod).Count(c), nil
+	return score.CompileImages(pod).On(c), nil
 }

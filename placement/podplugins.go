@@ -41,8 +41,6 @@ type NodeResourcesFit struct {
 	Fit filter.FitOptions
 	// Args are the score's arguments; its lists of ignored resources have no effect here, the filter's are in Fit.
 	Args score.FitArgs
-	// Options choose earlier arithmetic for the score.
-	Options score.Options
 }
 
 // Name returns "NodeResourcesFit".
@@ -60,29 +58,26 @@ func (s fit) NewTrial() filter.Trial { return s.FitState.Trial() }
 
 // Score prepares the strategy.
 func (p NodeResourcesFit) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
-	e, err := score.CompileAllocation(pod, p.Args, p.Options)
-	if err != nil || e.Skip() {
+	e, err := score.CompileAllocation(pod, p.Args)
+	if err != nil {
 		return nil, err
 	}
-	return e.Count(c), nil
+	return e.On(c), nil
 }
 
 // NodeResourcesBalancedAllocation is the score of that name. The zero value is v1.36's.
-type NodeResourcesBalancedAllocation struct {
-	Args    score.BalanceArgs
-	Options score.Options
-}
+type NodeResourcesBalancedAllocation struct{ Args score.BalanceArgs }
 
 // Name returns "NodeResourcesBalancedAllocation".
 func (NodeResourcesBalancedAllocation) Name() string { return "NodeResourcesBalancedAllocation" }
 
 // Score prepares the balance; a pod that asks for none of the resources skips it.
 func (p NodeResourcesBalancedAllocation) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
-	e, err := score.CompileBalance(pod, p.Args, p.Options)
+	e, err := score.CompileBalance(pod, p.Args)
 	if err != nil || e.Skip() {
 		return nil, err
 	}
-	return e.Count(c), nil
+	return e.On(c), nil
 }
 
 // PodTopologySpread is the filter and score of that name. The zero value is v1.36's: the built-in system defaults, whose

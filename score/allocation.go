@@ -4,7 +4,6 @@ import (
 	"math"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/resources"
 )
@@ -15,11 +14,9 @@ type Allocation struct{ allocation }
 // allocation is what evaluator and state have in common.
 type allocation struct {
 	kind   kind
-	limit  int64 // the highest score
-	old    Arithmetic
 	cols   []column
 	shape  shape
-	simple bool // v1.36's arithmetic, cpu and memory at most, no shape
+	simple bool // cpu and memory at most, no shape
 }
 
 type kind uint8
@@ -30,39 +27,36 @@ const (
 	shaped
 )
 
-// CompileAllocation prepares the score of NodeResourcesFit for a pod. args are defaulted (DefaultFitArgs) and checked
-// (ValidateFitArgs); the error is the list of what is wrong, and then the evaluator is nil.
+// CompileAllocation compiles the score of NodeResourcesFit for a pod. Missing fields of args get their defaults. The error
+// lists what is wrong with args, in v1.36's words; the evaluator is nil then.
 //
-// The pod counts with its containers' requests and its overhead, 100m and 200Mi standing in for cpu and memory that a
-// container does not name. As in v1.36 resources at pod level are not looked at. nil is an empty pod.
+// The pod counts with the requests of its containers and its overhead. A container without a cpu or memory request counts
+// 100m or 200Mi. v1.36 does not look at requests at pod level, and neither does this score. A nil pod is an empty pod.
 // Rule: documentation, "Resource Bin Packing"; configuration API, NodeResourcesFitArgs.
-func CompileAllocation(pod *v1.Pod, args FitArgs, o Options) (*Allocation, error) {
-	args = DefaultFitArgs(args)
+func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
+	args = defaultFitArgs(args)
 	if errs := ValidateFitArgs(args, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
 	s := args.ScoringStrategy
-	a := allocation{old: o.Arithmetic, limit: o.max(), cols: columns(s.Resources, fitRequest(pod), true, o.Arithmetic == ZeroToTen)}
+	a := allocation{cols: columns(s.Resources, fitRequest(pod), true)}
 	switch s.Type {
 	case MostAllocated:
 		a.kind = most
 	case RequestedToCapacityRatio:
 		a.kind = shaped
-		a.shape = compileShape(s.RequestedToCapacityRatio.Shape, o.max()/10)
+		a.shape = compileShape(s.RequestedToCapacityRatio.Shape)
 	}
-	a.simple = a.kind != shaped && o.Arithmetic == Hundred
+	a.simple = a.kind != shaped
 	for _, c := range a.cols {
 		a.simple = a.simple && c.nonZero
 	}
 	return &Allocation{a}, nil
 }
 
-// Skip reports whether the plugin leaves the pod out: never.
-func (a *Allocation) Skip() bool { return false }
-
-// Count resolves the resources against the columns of a cluster. O(resources): the rows are read by Raw, so that the
-// state stays right while nodes and pods come and go.
-func (a *Allocation) Count(rows Rows) *AllocationState {
+// On returns the scores over a cluster. O(resources): Raw reads the rows, so that the state stays right while nodes and
+// pods come and go.
+func (a *Allocation) On(rows Rows) *AllocationState {
 	return &AllocationState{a.allocation, newView(rows, a.cols)}
 }
 
@@ -73,16 +67,11 @@ type AllocationState struct {
 	view view
 }
 
-// Dynamic reports whether the score of a slot can change by events on others: never.
-func (s *AllocationState) Dynamic() bool { return false }
+// Name returns "NodeResourcesFit".
+func (s *AllocationState) Name() string { return "NodeResourcesFit" }
 
-// AppendSignature appends the raw score itself: all of it belongs to the slot.
-func (s *AllocationState) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Raw(i)))
-}
-
-// Raw returns the score of slot i, 0 to 100 (0 to 10 under ZeroToTen); it needs no normalization. A resource of which the
-// node has nothing takes no part; a node with none of them, and a free slot, scores 0. O(resources), no allocation.
+// Raw returns the score of slot i, 0 to 100. The score needs no normalization. A resource that the node does not have takes
+// no part. A node without any of the resources scores 0, and so does a free slot. O(resources), no allocation.
 func (s *AllocationState) Raw(i int) int64 {
 	if s.simple {
 		return s.basic(i)
@@ -107,14 +96,13 @@ func (s *AllocationState) Raw(i int) int64 {
 	return sum / weights
 }
 
-// basic is Raw for cpu and memory in v1.36's arithmetic: what nearly every profile asks for, without the branches of the
-// general case.
+// basic is Raw for cpu and memory without a shape. Nearly every profile asks for it.
 func (s *AllocationState) basic(i int) int64 {
 	cpuMilli, memoryBytes := s.view.rows.NonZero(i)
 	return s.basicOf(s.view.rows.Allocatable(i), cpuMilli, memoryBytes)
 }
 
-// RawOf is Raw(i) for a caller who has the rows of slot i at hand.
+// RawOf is Raw(i) for a caller who has already read the rows of slot i.
 func (s *AllocationState) RawOf(i int, alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
 	if s.simple {
 		return s.basicOf(alloc, cpuMilli, memoryBytes)
@@ -150,39 +138,20 @@ func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes 
 func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 	alloc, used := s.view.amounts(n, c)
 	if alloc == 0 {
-		return s.absent()
-	}
-	req := resources.Add(used, c.request)
-	switch s.kind {
-	case least:
-		if req > alloc {
-			return 0, true
-		}
-		return share(alloc-req, s.limit, alloc), true
-	case most:
-		if req > alloc && s.old == ZeroToTen {
-			return 0, true
-		}
-		return share(min(req, alloc), s.limit, alloc), true
-	}
-	if req > alloc {
-		return s.shape.at(100), true
-	}
-	if s.old == Hundred {
-		return s.shape.at(share(req, 100, alloc)), true
-	}
-	return s.shape.at(100 - share(alloc-req, 100, alloc)), true
-}
-
-// absent is the score of a resource that the node does not have: none, or under ZeroToTen that of a full one.
-func (s *AllocationState) absent() (int64, bool) {
-	if s.old != ZeroToTen {
 		return 0, false
 	}
-	if s.kind == shaped {
+	req := resources.Add(used, c.request)
+	switch {
+	case s.kind == least && req > alloc:
+		return 0, true
+	case s.kind == least:
+		return share(alloc-req, MaxScore, alloc), true
+	case s.kind == most:
+		return share(min(req, alloc), MaxScore, alloc), true
+	case req > alloc:
 		return s.shape.at(100), true
 	}
-	return 0, true
+	return s.shape.at(share(req, 100, alloc)), true
 }
 
 // ResourceScore is the part of one resource in the score of a node.
@@ -208,13 +177,4 @@ func (s *AllocationState) Explain(i int) []ResourceScore {
 		parts[k] = ResourceScore{string(c.name), c.weight, alloc, resources.Add(used, c.request), score, ok}
 	}
 	return parts
-}
-
-// Interpolate returns what the shape makes of a utilization in percent, on the scale 0 to 100 (0 to 10 under ZeroToTen).
-// The error is that of ValidateShape.
-func Interpolate(points []Point, utilization int64, o Options) (int64, error) {
-	if errs := ValidateShape(points, field.NewPath("shape")); len(errs) > 0 {
-		return 0, errs.ToAggregate()
-	}
-	return compileShape(points, o.max()/10).at(utilization), nil
 }

@@ -46,125 +46,83 @@ func TestAllocation(t *testing.T) {
 		reason string
 		pod    *v1.Pod
 		s      score.Strategy
-		o      score.Options
 		rows   *rows
 		want   []int64
 	}{
-		{"log line 86 of the first node", "cpu 83, memory 89", pod("cpu=7850m,memory=6786383872"), least, score.Options{}, logged(), []int64{86}},
-		{"log line 86 of the second node", "cpu 85, memory 88", pod("cpu=6950m,memory=7627341824"), least, score.Options{}, logged(), []int64{86}},
-		{"best effort", "100m and 200Mi stand in", pod(""), least, score.Options{}, standard(), []int64{97}},
-		{"two containers and an init container without requests", "the defaults of two: 95, 96", withContainers(pod(""), 1, 1), least, score.Options{}, standard(), []int64{95}},
-		{"explicit zero beside defaults", "0 cpu stays 0: used 200, requested 300", pod(""), only(least, "cpu"), score.Options{},
+		{"log line 86 of the first node", "cpu 83, memory 89", pod("cpu=7850m,memory=6786383872"), least, logged(), []int64{86}},
+		{"log line 86 of the second node", "cpu 85, memory 88", pod("cpu=6950m,memory=7627341824"), least, logged(), []int64{86}},
+		{"best effort", "100m and 200Mi stand in", pod(""), least, standard(), []int64{97}},
+		{"two containers and an init container without requests", "the defaults of two: 95, 96", withContainers(pod(""), 1, 1), least, standard(), []int64{95}},
+		{"explicit zero beside defaults", "0 cpu stays 0: used 200, requested 300", pod(""), only(least, "cpu"),
 			standard().run(0, pod("")).run(0, pod("")).run(0, pod("cpu=0")), []int64{92}},
-		{"over capacity least", "cpu 0, memory 89", pod("cpu=5,memory=1Gi"), least, score.Options{}, standard(), []int64{44}},
-		{"no cpu in allocatable", "memory alone", pod(""), least, score.Options{}, newRows(node("n", "memory=10000Mi")), []int64{98}},
-		{"nothing allocatable", "no weight: 0", pod(""), least, score.Options{}, newRows(node("n", "pods=1")), []int64{0}},
-		{"free slot", "a free slot has no rows", pod(""), least, score.Options{}, newRows(nil), []int64{0}},
-		{"overhead on best effort", "1 cpu on top of 100m", withOverhead(pod(""), "cpu=1"), only(least, "cpu"), score.Options{}, standard(), []int64{72}},
-		{"pod level resources are ignored", "v1.36 quirk: 100m and 200Mi count, not 2 and 5000Mi", withPodLevel(pod(""), "cpu=2,memory=5000Mi"), least, score.Options{}, standard(), []int64{97}},
-		{"node without the device", "judged by cpu and memory only", seedPod, weigh(least, seedWeights), score.Options{}, newRows(node("n3", "memory=1024M,cpu=8")), []int64{75}},
-		{"ephemeral storage counts unrequested", "it is not scalar", pod(""), only(least, "ephemeral-storage"), score.Options{}, newRows(node("n", "ephemeral-storage=10Gi")), []int64{100}},
-		{"names that match nothing", "the oldest document's CPU and Memory: 0 everywhere", pod("cpu=1"), weigh(least, weighted("CPU", 1, "Memory", 1, "pods", 1, "foo", 1)), score.Options{}, standard(), []int64{0}},
-		{"a resource named twice counts twice", "97, 97 and 98 over 3", pod(""), weigh(least, weighted("cpu", 1, "cpu", 1, "memory", 1)), score.Options{}, standard(), []int64{97}},
+		{"over capacity least", "cpu 0, memory 89", pod("cpu=5,memory=1Gi"), least, standard(), []int64{44}},
+		{"no cpu in allocatable", "memory alone", pod(""), least, newRows(node("n", "memory=10000Mi")), []int64{98}},
+		{"nothing allocatable", "no weight: 0", pod(""), least, newRows(node("n", "pods=1")), []int64{0}},
+		{"free slot", "a free slot has no rows", pod(""), least, newRows(nil), []int64{0}},
+		{"overhead on best effort", "1 cpu on top of 100m", withOverhead(pod(""), "cpu=1"), only(least, "cpu"), standard(), []int64{72}},
+		{"pod level resources are ignored", "v1.36 quirk: 100m and 200Mi count, not 2 and 5000Mi", withPodLevel(pod(""), "cpu=2,memory=5000Mi"), least, standard(), []int64{97}},
+		{"node without the device", "judged by cpu and memory only", seedPod, weigh(least, seedWeights), newRows(node("n3", "memory=1024M,cpu=8")), []int64{75}},
+		{"ephemeral storage counts unrequested", "it is not scalar", pod(""), only(least, "ephemeral-storage"), newRows(node("n", "ephemeral-storage=10Gi")), []int64{100}},
+		{"names that match nothing", "the oldest document's CPU and Memory: 0 everywhere", pod("cpu=1"), weigh(least, weighted("CPU", 1, "Memory", 1, "pods", 1, "foo", 1)), standard(), []int64{0}},
+		{"a resource named twice counts twice", "97, 97 and 98 over 3", pod(""), weigh(least, weighted("cpu", 1, "cpu", 1, "memory", 1)), standard(), []int64{97}},
 
-		{"most allocated bin packing", "foo 5, memory 1, cpu 3", seedPod, weigh(most, seedWeights), score.Options{}, seedRows, []int64{59, 69}},
-		{"over capacity most", "cpu is cut at 100, memory 10", pod("cpu=5,memory=1Gi"), most, score.Options{}, standard(), []int64{55}},
-		{"over capacity most before 2021", "cpu was 0", pod("cpu=5,memory=1Gi"), most, score.Options{Arithmetic: score.ZeroToTen}, standard(), []int64{0}},
-		{"hugepages requested", "1Gi of 4Gi", pod("hugepages-1Gi=1Gi"), only(most, "hugepages-1Gi"), score.Options{}, newRows(node("n", "hugepages-1Gi=4Gi")), []int64{25}},
-		{"hugepages not requested", "nothing left to average", pod("cpu=1"), only(most, "hugepages-1Gi"), score.Options{}, newRows(node("n", "hugepages-1Gi=4Gi")), []int64{0}},
+		{"most allocated bin packing", "foo 5, memory 1, cpu 3", seedPod, weigh(most, seedWeights), seedRows, []int64{59, 69}},
+		{"over capacity most", "cpu is cut at 100, memory 10", pod("cpu=5,memory=1Gi"), most, standard(), []int64{55}},
+		{"hugepages requested", "1Gi of 4Gi", pod("hugepages-1Gi=1Gi"), only(most, "hugepages-1Gi"), newRows(node("n", "hugepages-1Gi=4Gi")), []int64{25}},
+		{"hugepages not requested", "nothing left to average", pod("cpu=1"), only(most, "hugepages-1Gi"), newRows(node("n", "hugepages-1Gi=4Gi")), []int64{0}},
 		{"rise in between", "foo 3 of 4, bar 1 of 4, weights 3 and 3 of the documentation's most allocated configuration", pod(foo + "=3,intel.com/bar=1,cpu=1,memory=1Gi"),
-			weigh(most, weighted("cpu", 1, "memory", 1, foo, 3, "intel.com/bar", 3)), score.Options{}, newRows(node("n", foo+"=4,intel.com/bar=4,cpu=2,memory=2Gi")), []int64{50}},
+			weigh(most, weighted("cpu", 1, "memory", 1, foo, 3, "intel.com/bar", 3)), newRows(node("n", foo+"=4,intel.com/bar=4,cpu=2,memory=2Gi")), []int64{50}},
 
-		{"bin packing in v1.36", "75 50 37 and 50 75 100", seedPod, ratio(seedWeights, 0, 0, 100, 10), score.Options{}, seedRows, []int64{60, 69}},
-		{"bin packing of the documents: 5 and 7", "7 5 3 and 5 7 10 on the old scale", seedPod, ratio(seedWeights, 0, 0, 100, 10), score.Options{Arithmetic: score.ZeroToTen}, seedRows, []int64{5, 7}},
-		{"bin packing before v1.33", "cpu 38 instead of 37", seedPod, ratio(seedWeights, 0, 0, 100, 10), score.Options{Arithmetic: score.FreeShare}, seedRows, []int64{60, 69}},
-		{"bin packing reversed", "cpu of n2 is 0 and drops out of the average", seedPod, ratio(seedWeights, 0, 10, 100, 0), score.Options{}, seedRows, []int64{40, 46}},
-		{"bin packing without foo", "a scalar that the pod does not ask for is left out", noFoo, ratio(seedWeights, 0, 0, 100, 10), score.Options{}, seedRows, []int64{40, 94}},
-		{"ratio drops zero scores", "0 and 50 with equal weights are 50, not 25", pod("cpu=0,memory=5000Mi"), ratio(nil, 0, 0, 100, 10), score.Options{}, standard(), []int64{50}},
-		{"ratio reversed over capacity", "cpu 0 is dropped, memory 10 percent", pod("cpu=5,memory=1000Mi"), ratio(nil, 0, 10, 100, 0), score.Options{}, standard(), []int64{90}},
-		{"ratio without any score", "all zero", pod("cpu=5,memory=20000Mi"), ratio(nil, 0, 10, 100, 0), score.Options{}, standard(), []int64{0}},
-		{"one point is a constant", "", pod("cpu=1"), ratio(nil, 50, 3), score.Options{}, standard(), []int64{30}},
-		{"old scale: absent device looks full", "a node without foo scores f(100) for it: (10*5+2*1+2*3)/9 = 6.4", seedPod, ratio(seedWeights, 0, 0, 100, 10), score.Options{Arithmetic: score.ZeroToTen},
-			newRows(node("n", "memory=1024M,cpu=8")), []int64{6}},
-		{"old scale: least allocated", "97.5 and 98 percent are 9 and 9", pod(""), least, score.Options{Arithmetic: score.ZeroToTen}, standard(), []int64{9}},
-		{"old scale: zero capacity keeps its weight", "memory 9 and cpu 0", pod(""), least, score.Options{Arithmetic: score.ZeroToTen}, newRows(node("n", "memory=10000Mi")), []int64{4}},
+		{"bin packing in v1.36", "75 50 37 and 50 75 100", seedPod, ratio(seedWeights, 0, 0, 100, 10), seedRows, []int64{60, 69}},
+		{"bin packing reversed", "cpu of n2 is 0 and drops out of the average", seedPod, ratio(seedWeights, 0, 10, 100, 0), seedRows, []int64{40, 46}},
+		{"bin packing without foo", "a scalar that the pod does not ask for is left out", noFoo, ratio(seedWeights, 0, 0, 100, 10), seedRows, []int64{40, 94}},
+		{"ratio drops zero scores", "0 and 50 with equal weights are 50, not 25", pod("cpu=0,memory=5000Mi"), ratio(nil, 0, 0, 100, 10), standard(), []int64{50}},
+		{"ratio reversed over capacity", "cpu 0 is dropped, memory 10 percent", pod("cpu=5,memory=1000Mi"), ratio(nil, 0, 10, 100, 0), standard(), []int64{90}},
+		{"ratio without any score", "all zero", pod("cpu=5,memory=20000Mi"), ratio(nil, 0, 10, 100, 0), standard(), []int64{0}},
+		{"one point is a constant", "", pod("cpu=1"), ratio(nil, 50, 3), standard(), []int64{30}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := fit(t, tc.pod, tc.s, tc.o, tc.rows)
+			s := fit(t, tc.pod, tc.s, tc.rows)
 			require.Equal(t, tc.want, raws(tc.rows.Len(), s.Raw), tc.reason)
-			require.False(t, s.Dynamic())
-			require.Equal(t, []int32{int32(tc.want[0])}, s.AppendSignature(nil, 0))
 		})
 	}
 }
 
 func TestAllocationDefault(t *testing.T) {
-	e, err := score.CompileAllocation(pod(""), score.FitArgs{}, score.Options{})
+	e, err := score.CompileAllocation(pod(""), score.FitArgs{})
 	require.NoError(t, err)
-	require.Equal(t, int64(97), e.Count(newRows(node("n", "cpu=4,memory=10000Mi"))).Raw(0), "the zero arguments are LeastAllocated over cpu and memory")
+	require.Equal(t, int64(97), e.On(newRows(node("n", "cpu=4,memory=10000Mi"))).Raw(0), "the zero arguments are LeastAllocated over cpu and memory")
 
-	e, err = score.CompileAllocation(nil, score.FitArgs{}, score.Options{})
+	e, err = score.CompileAllocation(nil, score.FitArgs{})
 	require.NoError(t, err)
-	require.Equal(t, int64(100), e.Count(newRows(node("n", "cpu=4,memory=10000Mi"))).Raw(0), "nil is an empty pod")
+	require.Equal(t, int64(100), e.On(newRows(node("n", "cpu=4,memory=10000Mi"))).Raw(0), "nil is an empty pod")
 }
 
 func TestAllocationExplain(t *testing.T) {
 	p, r := packing()
-	s := fit(t, p, ratio(seedWeights, 0, 0, 100, 10), score.Options{}, r)
+	s := fit(t, p, ratio(seedWeights, 0, 0, 100, 10), r)
 	require.Equal(t, []score.ResourceScore{
 		{Name: foo, Weight: 5, Allocatable: 4, Requested: 3, Score: 75, Counted: true},
 		{Name: "memory", Weight: 1, Allocatable: 1024e6, Requested: 512e6, Score: 50, Counted: true},
 		{Name: "cpu", Weight: 3, Allocatable: 8000, Requested: 3000, Score: 37, Counted: true},
 	}, s.Explain(0))
-	old := fit(t, p, ratio(seedWeights, 0, 0, 100, 10), score.Options{Arithmetic: score.ZeroToTen}, r)
-	var scores []int64
-	for i := range 2 {
-		for _, part := range old.Explain(i) {
-			scores = append(scores, part.Score)
-		}
-	}
-	require.Equal(t, []int64{7, 5, 3, 5, 7, 10}, scores, "the resource scores of the documents")
-
 	logged := newRows(node("n", "cpu=47800m,memory=66054406144"))
 	for _, tc := range []struct {
 		requests    string
 		cpu, memory int64
 	}{{"cpu=7850m,memory=6786383872", 83, 89}, {"cpu=6950m,memory=7627341824", 85, 88}} {
-		parts := fit(t, pod(tc.requests), score.Strategy{Type: score.LeastAllocated}, score.Options{}, logged).Explain(0)
+		parts := fit(t, pod(tc.requests), score.Strategy{Type: score.LeastAllocated}, logged).Explain(0)
 		require.Equal(t, []int64{tc.cpu, tc.memory}, []int64{parts[0].Score, parts[1].Score})
 	}
 
-	absent := fit(t, p, ratio(seedWeights, 0, 10, 100, 0), score.Options{}, r).Explain(1)
+	absent := fit(t, p, ratio(seedWeights, 0, 10, 100, 0), r).Explain(1)
 	require.False(t, absent[2].Counted, "a zero takes no part in the average of a ratio")
-}
-
-func TestShape(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		shape []score.Point
-		o     score.Options
-		want  map[int64]int64
-	}{
-		{"falling", points(10, 10, 90, 0), score.Options{}, map[int64]int64{-1: 100, 0: 100, 10: 100, 11: 99, 50: 50, 89: 2, 90: 0, 100: 0}},
-		{"raw scale", points(0, 0, 3, 10, 50, 10, 100, 7), score.Options{Arithmetic: score.ZeroToTen}, map[int64]int64{1: 3, 2: 6, 3: 10, 60: 10, 67: 9, 99: 8, 100: 7}},
-		{"one point", points(30, 4), score.Options{}, map[int64]int64{0: 40, 30: 40, 100: 40}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			for p, want := range tc.want {
-				got, err := score.Interpolate(tc.shape, p, tc.o)
-				require.NoError(t, err)
-				require.Equal(t, want, got, "utilization %d", p)
-			}
-		})
-	}
-	_, err := score.Interpolate(nil, 0, score.Options{})
-	require.EqualError(t, err, "shape: Required value: at least one point must be specified")
 }
 
 // A resource that only later nodes have is found, although the schema did not know it at Count.
 func TestAllocationNewColumn(t *testing.T) {
 	r := newRows(node("n1", "cpu=4"))
-	s := fit(t, pod(foo+"=1"), score.Strategy{Type: score.MostAllocated, Resources: weighted(foo, 1)}, score.Options{}, r)
+	s := fit(t, pod(foo+"=1"), score.Strategy{Type: score.MostAllocated, Resources: weighted(foo, 1)}, r)
 	require.Equal(t, int64(0), s.Raw(0))
 	late := newRows(node("n2", "intel.com/bar=7,"+foo+"=4"))
 	r.schema.Intern("intel.com/bar")
@@ -179,6 +137,6 @@ func TestDevices(t *testing.T) {
 		require.Equal(t, v1.ResourceName(foo), name)
 		return 4, 1
 	}}
-	s := fit(t, pod(foo+"=1,hugepages-2Mi=2Mi"), score.Strategy{Type: score.MostAllocated, Resources: weighted(foo, 1, "hugepages-2Mi", 1)}, score.Options{}, d)
+	s := fit(t, pod(foo+"=1,hugepages-2Mi=2Mi"), score.Strategy{Type: score.MostAllocated, Resources: weighted(foo, 1, "hugepages-2Mi", 1)}, d)
 	require.Equal(t, []int64{50, 50}, raws(2, s.Raw), "2 of 4 devices; 1 of the 2 that allocatable names")
 }

@@ -36,16 +36,15 @@ func benchRows() *rows {
 func evaluators(tb testing.TB, r *rows) map[string]func(int) int64 {
 	p := imagePod("", 0, "gcr.io/300:v1", "gcr.io/900:v1")
 	p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1,memory=2Gi," + foo + "=1")
-	controlled(p, "ReplicaSet", "u1")
 	compiled := func(args score.FitArgs) func(int) int64 {
-		e, err := score.CompileAllocation(p, args, score.Options{})
+		e, err := score.CompileAllocation(p, args)
 		require.NoError(tb, err)
-		return e.Count(r).Raw
+		return e.On(r).Raw
 	}
 	balanced := func(args score.BalanceArgs) func(int) int64 {
-		e, err := score.CompileBalance(p, args, score.Options{})
+		e, err := score.CompileBalance(p, args)
 		require.NoError(tb, err)
-		return e.Count(r).Raw
+		return e.On(r).Raw
 	}
 	bins := ratio(seedWeights, 0, 0, 100, 10)
 	return map[string]func(int) int64{
@@ -54,9 +53,7 @@ func evaluators(tb testing.TB, r *rows) map[string]func(int) int64 {
 		"RequestedToCapacityRatio": compiled(score.FitArgs{ScoringStrategy: &bins}),
 		"Balanced":                 balanced(score.BalanceArgs{}),
 		"BalancedThree":            balanced(score.BalanceArgs{Resources: weighted("cpu", 1, "memory", 1, foo, 1)}),
-		"BalancedDifference":       balanced(score.BalanceArgs{Mode: score.Difference}),
-		"Images":                   score.CompileImages(p).Count(r).Raw,
-		"Avoid":                    score.CompileAvoid(p).Count(r).Raw,
+		"Images":                   score.CompileImages(p).On(r).Raw,
 	}
 }
 
@@ -73,16 +70,6 @@ func TestRawDoesNotAllocate(t *testing.T) {
 			require.Positive(t, sum)
 		})
 	}
-}
-
-func TestNormalizeDoesNotAllocate(t *testing.T) {
-	scores := make([]int64, 100)
-	require.Zero(t, testing.AllocsPerRun(20, func() {
-		for i := range scores {
-			scores[i] = int64(i)
-		}
-		score.Proportional{Reverse: true}.NormalizeAll(scores)
-	}))
 }
 
 // One operation is one node.
@@ -106,27 +93,12 @@ func BenchmarkRaw(b *testing.B) {
 	}
 }
 
-// One operation is one node.
-func BenchmarkNormalize(b *testing.B) {
-	b.ReportAllocs()
-	scores := make([]int64, benchNodes)
-	for n := 0; n < b.N; n += benchNodes {
-		for i := range scores {
-			scores[i] = int64(i)
-		}
-		score.Proportional{Reverse: true}.NormalizeAll(scores)
-		if scores[0] != 100 {
-			b.Fatal("not normalized")
-		}
-	}
-}
-
 // One operation is one pod.
 func BenchmarkCompile(b *testing.B) {
 	p := pod("cpu=1,memory=2Gi")
 	for name, compile := range map[string]func() error{
-		"Allocation": func() error { _, err := score.CompileAllocation(p, score.FitArgs{}, score.Options{}); return err },
-		"Balance":    func() error { _, err := score.CompileBalance(p, score.BalanceArgs{}, score.Options{}); return err },
+		"Allocation": func() error { _, err := score.CompileAllocation(p, score.FitArgs{}); return err },
+		"Balance":    func() error { _, err := score.CompileBalance(p, score.BalanceArgs{}); return err },
 		"Images":     func() error { score.CompileImages(p); return nil },
 	} {
 		b.Run(name, func(b *testing.B) {

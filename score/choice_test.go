@@ -1,7 +1,6 @@
 package score_test
 
 import (
-	"errors"
 	"math/rand"
 	"testing"
 
@@ -26,9 +25,8 @@ func TestBest(t *testing.T) {
 		{"a tie function", []int64{1, 9, 2, 9}, last, 3},
 		{"a tie function is not asked without a tie", []int64{1, 9, 2}, func([]int) int { panic("no tie") }, 1},
 		{"a tie function out of range", []int64{9, 9}, func([]int) int { return 2 }, 0},
-		{"lowest name", []int64{9, 1, 9, 9}, score.LowestName([]string{"n3", "n0", "n1", "n2"}), 2},
-		{"lowest name with too few names", []int64{9, 9}, score.LowestName(nil), 0},
-		{"uniform", []int64{9, 1, 9}, score.Uniform(func(n int) int { return n - 1 }), 2},
+		{"lowest name", []int64{9, 1, 9, 9}, lowestName([]string{"n3", "n0", "n1", "n2"}), 2},
+		{"last of the tied", []int64{9, 1, 9}, func(tied []int) int { return len(tied) - 1 }, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			require.Equal(t, tc.want, score.Best(tc.totals, tc.tie))
@@ -36,60 +34,31 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// Both ways to draw are uniform over the tied; the numbers are those of a fixed seed.
-func TestUniformTies(t *testing.T) {
-	totals := []int64{3, 7, 7, 2, 7}
-	rng := rand.New(rand.NewSource(1))
-	for name, draw := range map[string]func() int{
-		"uniform":   func() int { return score.Best(totals, score.Uniform(rng.Intn)) },
-		"reservoir": func() int { return score.Reservoir(totals, rng.Intn) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			won := map[int]int{}
-			for range 3000 {
-				won[draw()]++
+// lowestName is a tie function that chooses the node whose name sorts first.
+func lowestName(names []string) func(tied []int) int {
+	return func(tied []int) int {
+		best := 0
+		for k, i := range tied {
+			if names[i] < names[tied[best]] {
+				best = k
 			}
-			require.Len(t, won, 3)
-			for _, i := range []int{1, 2, 4} {
-				require.InDelta(t, 1000, won[i], 120)
-			}
-		})
+		}
+		return best
 	}
 }
 
-func TestReservoir(t *testing.T) {
-	asked := []int{}
-	never := func(n int) int { asked = append(asked, n); return 1 }
-	require.Equal(t, 0, score.Reservoir([]int64{9, 9, 9}, never))
-	require.Equal(t, []int{2, 3}, asked, "the second of the tied replaces with 1/2, the third with 1/3")
-	asked = asked[:0]
-	require.Equal(t, 3, score.Reservoir([]int64{1, 1, 1, 2}, never))
-	require.Equal(t, []int{2, 3}, asked, "a higher total starts the count anew")
-	require.Equal(t, -1, score.Reservoir(nil, never))
-	require.Equal(t, 0, score.Reservoir([]int64{-4}, never))
-	always := func(int) int { return 0 }
-	require.Equal(t, 2, score.Reservoir([]int64{9, 9, 9}, always), "what the article's loop does without the counting line")
-}
-
-func TestChoose(t *testing.T) {
-	unasked := func() ([]score.Column, []score.ExtenderScores, error) { panic("nobody is asked") }
-	i, err := score.Choose(nil, unasked, nil)
-	require.NoError(t, err)
-	require.Equal(t, -1, i)
-	i, err = score.Choose([]string{"a"}, unasked, nil)
-	require.NoError(t, err)
-	require.Equal(t, 0, i)
-	i, err = score.Choose([]string{"a", "b"}, func() ([]score.Column, []score.ExtenderScores, error) {
-		return []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{1, 2}}}, nil, nil
-	}, nil)
-	require.NoError(t, err)
-	require.Equal(t, 1, i)
-	_, err = score.Choose([]string{"a", "b"}, func() ([]score.Column, []score.ExtenderScores, error) { return nil, nil, errors.New("no") }, nil)
-	require.EqualError(t, err, "no")
-	_, err = score.Choose([]string{"a", "b"}, func() ([]score.Column, []score.ExtenderScores, error) {
-		return []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{-1, 2}}}, nil, nil
-	}, nil)
-	require.ErrorContains(t, err, "invalid score -1")
+// A tie function can draw: each of the tied nodes has the same chance. The numbers are those of a fixed seed.
+func TestUniformTies(t *testing.T) {
+	totals := []int64{3, 7, 7, 2, 7}
+	rng := rand.New(rand.NewSource(1))
+	won := map[int]int{}
+	for range 3000 {
+		won[score.Best(totals, func(tied []int) int { return rng.Intn(len(tied)) })]++
+	}
+	require.Len(t, won, 3)
+	for _, i := range []int{1, 2, 4} {
+		require.InDelta(t, 1000, won[i], 120)
+	}
 }
 
 func TestExplain(t *testing.T) {

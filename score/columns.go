@@ -22,12 +22,6 @@ type DeviceRows interface {
 	Devices(name v1.ResourceName, i int) (devices, allocated int64)
 }
 
-// VolumeRows is an optional interface of Rows for VolumeVariance: how many volumes would be attached to slot i with the
-// pod there, and how many may be; allocatable 0: not known.
-type VolumeRows interface {
-	Volumes(i int) (requested, allocatable int64)
-}
-
 // column is one configured resource with what the pod asks of it.
 type column struct {
 	name    v1.ResourceName
@@ -37,19 +31,18 @@ type column struct {
 	nonZero bool
 }
 
-// columns prepares the configured resources: those that no node and no pod can have are left out, and scalars that the
-// pod does not ask for. With all, neither is.
-func columns(list []Resource, request func(v1.ResourceName) int64, nonZero, all bool) []column {
+// columns prepares the configured resources. It leaves out resources that no node and no pod can have, and scalars that the
+// pod does not ask for. With nonZero, cpu and memory of running pods count with defaults.
+func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool) []column {
 	cols := make([]column, 0, len(list))
 	for _, r := range list {
 		c := column{name: v1.ResourceName(r.Name), weight: r.Weight, at: -1}
-		if known(c.name) {
-			c.request = request(c.name)
-			c.nonZero = nonZero && (c.name == v1.ResourceCPU || c.name == v1.ResourceMemory)
-			if c.request == 0 && resources.IsScalar(c.name) && !all {
-				continue
-			}
-		} else if !all {
+		if !known(c.name) {
+			continue
+		}
+		c.request = request(c.name)
+		c.nonZero = nonZero && (c.name == v1.ResourceCPU || c.name == v1.ResourceMemory)
+		if c.request == 0 && resources.IsScalar(c.name) {
 			continue
 		}
 		cols = append(cols, c)

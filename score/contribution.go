@@ -76,7 +76,7 @@ func parts(nodes []string, columns []Column, extenders []ExtenderScores) []Colum
 	for _, e := range extenders {
 		own := e
 		own.Weight = 1
-		scaled := Combine(nodes, []ExtenderScores{own})
+		scaled := combine(nodes, []ExtenderScores{own})
 		raw := make([]int64, len(scaled))
 		for i, s := range scaled {
 			raw[i] = s / extenderScale

@@ -3,58 +3,157 @@ package score_test
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/score"
 )
 
-// threeZones is the cluster of all examples: five nodes in three zones, with a db pod on the first and web pods on two.
-func threeZones() (*rows, []string) {
-	r := newRows(
-		testkit.Node("a1").Zone("a").Capacity("cpu=4,memory=8Gi").Obj(),
-		testkit.Node("a2").Zone("a").Capacity("cpu=4,memory=8Gi").Obj(),
-		testkit.Node("b1").Zone("b").Capacity("cpu=8,memory=8Gi").Obj(),
-		testkit.Node("b2").Zone("b").Capacity("cpu=8,memory=16Gi,nvidia.com/gpu=4").Obj(),
-		testkit.Node("c1").Zone("c").Capacity("cpu=4,memory=8Gi").Obj(),
-	)
-	r.run(0, testkit.Pod("db-0").Request("cpu=2,memory=6Gi").Obj())
-	r.run(1, testkit.Pod("web-0").Request("cpu=1,memory=1Gi").Obj())
-	r.run(4, testkit.Pod("web-1").Request("cpu=1,memory=1Gi").Obj())
-	return r, []string{"a1", "a2", "b1", "b2", "c1"}
+// shop returns a cluster of five nodes with 4 cpu and 8Gi each, in the zones a (n1, n2), b (n3, n4) and c (n5). n5 has two
+// GPUs. Pods db and web run on n1 and n2, and n1 has the image of web.
+func shop() (*cluster.Snapshot, error) {
+	var o cluster.Objects
+	for i, zone := range []string{"a", "a", "b", "b", "c"} {
+		o.Nodes = append(o.Nodes, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i+1), Labels: map[string]string{v1.LabelTopologyZone: zone}},
+			Status:     v1.NodeStatus{Allocatable: list("4", "8Gi", "")},
+		})
+	}
+	o.Nodes[4].Status.Allocatable = list("4", "8Gi", "2")
+	o.Nodes[0].Status.Images = []v1.ContainerImage{{Names: []string{"registry.example.com/web:2"}, SizeBytes: 800 << 20}}
+	db, web := exampleOf("db", list("2", "6Gi", "")), exampleOf("web", list("2", "2Gi", ""))
+	db.Spec.NodeName, web.Spec.NodeName = "n1", "n2"
+	o.Pods = []*v1.Pod{db, web}
+	return cluster.New(o)
 }
 
+func list(cpu, memory, gpus string) v1.ResourceList {
+	l := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory)}
+	if gpus != "" {
+		l["nvidia.com/gpu"] = resource.MustParse(gpus)
+	}
+	return l
+}
+
+func exampleOf(name string, requests v1.ResourceList) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+		Spec: v1.PodSpec{Containers: []v1.Container{{Name: "main", Image: "registry.example.com/" + name + ":2",
+			Resources: v1.ResourceRequirements{Requests: requests}}}},
+	}
+}
+
+// The emptiest node has the highest score of NodeResourcesFit.
 func Example() {
-	cluster, names := threeZones()
-	web := testkit.Pod("web-2").Request("cpu=1,memory=1Gi").Obj()
-
-	fit, err := score.CompileAllocation(web, score.FitArgs{}, score.Options{})
+	shop, err := shop()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	balanced, err := score.CompileBalance(web, score.BalanceArgs{}, score.Options{})
+	fit, err := score.CompileAllocation(exampleOf("web-2", list("1", "1Gi", "")), score.FitArgs{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	free, even := fit.Count(cluster), balanced.Count(cluster)
-	columns := []score.Column{{Plugin: "NodeResourcesFit", Weight: 1}, {Plugin: "NodeResourcesBalancedAllocation", Weight: 1}}
-	for i := range names {
-		columns[0].Scores = append(columns[0].Scores, free.Raw(i))
-		columns[1].Scores = append(columns[1].Scores, even.Raw(i))
+	state := fit.On(shop)
+	names, column := []string{}, score.Column{Plugin: state.Name(), Weight: 1}
+	for i := range shop.Len() {
+		names = append(names, shop.Node(i).Name)
+		column.Scores = append(column.Scores, state.Raw(i))
 	}
-	totals, err := score.Totals(names, columns, nil)
+	totals, err := score.Totals(names, []score.Column{column}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(names[score.Best(totals, score.LowestName(names))], totals)
-	// Output: b2 [96 134 162 163 134]
+	fmt.Println(totals, names[score.Best(totals, nil)])
+	// Output: [18 43 81 81 81] n3
 }
 
+// RequestedToCapacityRatio with a rising shape packs GPUs: resources that the pod does not ask for do not count.
+func ExampleCompileAllocation() {
+	shop, err := shop()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	gpu := exampleOf("gpu", list("1", "2Gi", "1"))
+	fit, err := score.CompileAllocation(gpu, score.FitArgs{ScoringStrategy: &score.Strategy{
+		Type:                     score.RequestedToCapacityRatio,
+		Resources:                []score.Resource{{Name: "nvidia.com/gpu", Weight: 3}, {Name: "cpu", Weight: 1}},
+		RequestedToCapacityRatio: &score.Ratio{Shape: []score.Point{{Utilization: 0, Score: 0}, {Utilization: 100, Score: 10}}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state := fit.On(shop)
+	fmt.Println(state.Raw(4))
+	for _, r := range state.Explain(4) {
+		fmt.Println(r.Name, r.Weight, r.Requested, "of", r.Allocatable, "is", r.Score)
+	}
+	// Output:
+	// 44
+	// nvidia.com/gpu 3 1 of 2 is 50
+	// cpu 1 1000 of 4000 is 25
+}
+
+// On n1 more memory than cpu is in use, on n2 more cpu than memory. A pod that needs cpu alone improves the balance of n1.
+func ExampleCompileBalance() {
+	shop, err := shop()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	balance, err := score.CompileBalance(exampleOf("web-2", list("1", "0", "")), score.BalanceArgs{})
+	if err != nil || balance.Skip() {
+		fmt.Println(err)
+		return
+	}
+	state := balance.On(shop)
+	for i := range 2 {
+		with, without := state.Explain(i)
+		fmt.Println(shop.Node(i).Name, state.Raw(i), "balance", without, "becomes", with)
+	}
+	// Output:
+	// n1 81 balance 87 becomes 100
+	// n2 69 balance 87 becomes 75
+}
+
+// A node that has the image already is preferred, the more the larger the image is.
+func ExampleCompileImages() {
+	shop, err := shop()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state := score.CompileImages(exampleOf("web", nil)).On(shop)
+	fmt.Println(state.Raw(0), state.Raw(1))
+	// Output: 14 0
+}
+
+// Two plugins and an extender: the extender's scores of 0 to 10 count ten times its weight.
+func ExampleTotals() {
+	names := []string{"n1", "n3", "n5"}
+	columns := []score.Column{
+		{Plugin: "TaintToleration", Weight: 3, Scores: []int64{67, 100, 0}},
+		{Plugin: "NodeResourcesFit", Weight: 1, Scores: []int64{50, 20, 90}},
+	}
+	extender := score.ExtenderScores{Name: "gpu", Weight: 2, Scores: []score.HostScore{{Host: "n5", Score: 10}}}
+	totals, err := score.Totals(names, columns, []score.ExtenderScores{extender})
+	fmt.Println(totals, err)
+	fmt.Println(names[score.Best(totals, nil)])
+	// Output:
+	// [251 320 290] <nil>
+	// n3
+}
+
+// Why n3 was chosen, and which weight would have to change for another choice.
 func ExampleExplain() {
-	names := []string{"b1", "b2"}
+	names := []string{"n3", "n5"}
 	columns := []score.Column{
 		{Plugin: "TaintToleration", Weight: 3, Raw: []int64{0, 0}, Scores: []int64{100, 100}},
 		{Plugin: "NodeResourcesFit", Weight: 1, Raw: []int64{87, 90}, Scores: []int64{87, 90}},
@@ -67,109 +166,18 @@ func ExampleExplain() {
 	}
 	fmt.Print(x)
 	// Output:
-	// b1 392, runner-up b2 390, lead 2
+	// n3 392, runner-up n5 390, lead 2
 	// plugin                              raw  score weight weighted runner-up  share
 	// TaintToleration                       0    100      3      300       300     0%
 	// NodeResourcesFit                     87     87      1       87        90  -150%
 	// ImageLocality                         5      5      1        5         0   250%
-	// b2 wins when the weight of NodeResourcesFit goes from 1 to 2
+	// n5 wins when the weight of NodeResourcesFit goes from 1 to 2
 }
 
-// The bin packing example of the documentation, as v1.36 scores it and as the documentation of v1.16 does.
-func ExampleCompileAllocation() {
-	pod, cluster := packing()
-	args := score.FitArgs{ScoringStrategy: &score.Strategy{
-		Type:                     score.RequestedToCapacityRatio,
-		Resources:                []score.Resource{{Name: "intel.com/foo", Weight: 5}, {Name: "memory"}, {Name: "cpu", Weight: 3}},
-		RequestedToCapacityRatio: &score.Ratio{Shape: []score.Point{{Utilization: 0, Score: 0}, {Utilization: 100, Score: 10}}},
-	}}
-	for _, o := range []score.Options{{}, {Arithmetic: score.ZeroToTen}} {
-		e, err := score.CompileAllocation(pod, args, o)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		s := e.Count(cluster)
-		fmt.Println(s.Raw(0), s.Raw(1))
-	}
-	// Output:
-	// 60 69
-	// 5 7
-}
-
-func ExampleCheckNames() {
-	for _, err := range score.CheckNames([]score.Resource{{Name: "CPU"}, {Name: "intel.com/foo"}}, field.NewPath("resources")) {
-		fmt.Println(err)
-	}
-	// Output: resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"
-}
-
-func ExampleReservoir() {
-	totals := []int64{7, 9, 9}
-	fmt.Println(score.Reservoir(totals, func(n int) int { return n - 1 })) // a source that never draws 0
-	// Output: 1
-}
-
-// A default plugin that is listed again without a weight counts once instead of three times.
-func ExampleResolve() {
-	plugins, err := score.Resolve(score.PluginSet{Enabled: []score.Plugin{{Name: "TaintToleration"}}},
-		score.PluginSet{Enabled: []score.Plugin{{Name: "TaintToleration", Weight: 3}, {Name: "NodeAffinity", Weight: 2}}}, nil)
-	fmt.Println(plugins, err)
-	// Output: [{TaintToleration 1} {NodeAffinity 2}] <nil>
-}
-
-// Two plugins and an extender: its scores of 0 to 10 count ten times its weight.
-func ExampleTotals() {
-	names := []string{"a1", "b1", "c1"}
-	raw := []int64{1, 0, 3}
-	score.Proportional{Reverse: true}.NormalizeAll(raw)
-	columns := []score.Column{{Plugin: "TaintToleration", Weight: 3, Scores: raw}, {Plugin: "NodeResourcesFit", Weight: 1, Scores: []int64{50, 20, 90}}}
-	extender := score.ExtenderScores{Name: "gpu", Weight: 2, Scores: []score.HostScore{{Host: "c1", Score: 10}}}
-	totals, err := score.Totals(names, columns, []score.ExtenderScores{extender})
-	fmt.Println(raw, totals, err)
-	fmt.Println(names[score.Best(totals, nil)])
-	// Output:
-	// [67 100 0] [251 320 290] <nil>
-	// b1
-}
-
-// Nodes that have the image already are preferred, the more the larger it is.
-func ExampleCompileImages() {
-	nodes := newRows(testkit.Node("a1").Image(800<<20, "registry.example.com/web:2").Obj(), testkit.Node("b1").Obj())
-	state := score.CompileImages(testkit.Pod("web-2").Image("registry.example.com/web:2").Obj()).Count(nodes)
-	fmt.Println(state.Raw(0), state.Raw(1))
-	// Output: 38 0
-}
-
-// What a shape is worth at some utilizations.
-func ExampleInterpolate() {
-	shape := []score.Point{{Utilization: 0, Score: 0}, {Utilization: 70, Score: 10}, {Utilization: 100, Score: 0}}
-	for _, utilization := range []int64{35, 70, 85} {
-		fmt.Println(score.Interpolate(shape, utilization, score.Options{}))
-	}
-	// Output:
-	// 50 <nil>
-	// 100 <nil>
-	// 50 <nil>
-}
-
-// Who is asked about a pod with a GPU, and what its answer leaves.
-func ExampleApplyFilter() {
-	gpu := score.Extender{FilterVerb: "filter", ManagedResources: []score.ManagedResource{{Name: "nvidia.com/gpu", IgnoredByScheduler: true}}}
-	fmt.Println(gpu.Interested(testkit.Pod("gpu").Request("nvidia.com/gpu=1").Obj()), gpu.Interested(testkit.Pod("web").Obj()))
-	fmt.Println(score.IgnoredByScheduler([]score.Extender{gpu}), score.URL("http://gpu.example.com/scheduler/", gpu.FilterVerb))
-	left, err := score.ApplyFilter("http://gpu.example.com/scheduler", score.CacheCapable, []string{"b1", "b2"},
-		score.FilterAnswer{NodeNames: []string{"b2"}, FailedNodes: map[string]string{"b1": "no free GPU"}})
-	fmt.Println(left.Nodes, left.Failed, err)
-	// Output:
-	// true false
-	// [nvidia.com/gpu] http://gpu.example.com/scheduler/filter
-	// [b2] map[b1:no free GPU] <nil>
-}
-
+// v1.36 names every field that is wrong.
 func ExampleValidateFitArgs() {
-	args := score.DefaultFitArgs(score.FitArgs{ScoringStrategy: &score.Strategy{Resources: []score.Resource{{Name: "cpu", Weight: 101}}}})
-	for _, err := range score.ValidateFitArgs(args, nil) {
+	strategy := score.Strategy{Resources: []score.Resource{{Name: "cpu", Weight: 101}}}
+	for _, err := range score.ValidateFitArgs(score.FitArgs{ScoringStrategy: &strategy}, nil) {
 		fmt.Println(err)
 	}
 	// Output:

@@ -1,15 +1,6 @@
 package score
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/podberth/podberth/resources"
-)
+import "github.com/podberth/podberth/resources"
 
 // extenderScale brings the scores of extenders, 0 to 10, to those of plugins.
 const extenderScale = 10
@@ -28,11 +19,11 @@ type ExtenderScores struct {
 	Scores []HostScore
 }
 
-// Combine returns what the extenders add to the total of each node: the sum of score x weight x 10. Scores are not
+// combine returns what the extenders add to the total of each node: the sum of score x weight x 10. Scores are not
 // checked: larger and negative ones count as they are, and a host named twice counts twice. Hosts that are not feasible
 // are ignored.
 // Rule: configuration API, Extender.
-func Combine(nodes []string, extenders []ExtenderScores) []int64 {
+func combine(nodes []string, extenders []ExtenderScores) []int64 {
 	sums := make([]int64, len(nodes))
 	at := make(map[string]int, len(nodes))
 	for i, name := range nodes {
@@ -47,172 +38,3 @@ func Combine(nodes []string, extenders []ExtenderScores) []int64 {
 	}
 	return sums
 }
-
-// ManagedResource is a resource that an extender is responsible for.
-type ManagedResource struct {
-	Name               string `json:"name"`
-	IgnoredByScheduler bool   `json:"ignoredByScheduler,omitempty"` // NodeResourcesFit does not filter by it
-}
-
-// Extender is the part of an extender's configuration that decides when it is asked and how its answer counts.
-type Extender struct {
-	FilterVerb       string            `json:"filterVerb,omitempty"` // empty: the extender does not filter; so for the other verbs
-	PreemptVerb      string            `json:"preemptVerb,omitempty"`
-	PrioritizeVerb   string            `json:"prioritizeVerb,omitempty"`
-	BindVerb         string            `json:"bindVerb,omitempty"`
-	Weight           int64             `json:"weight,omitempty"`
-	ManagedResources []ManagedResource `json:"managedResources,omitempty"` // empty: every pod
-	Ignorable        bool              `json:"ignorable,omitempty"`        // its failure does not fail the pod
-}
-
-// Interested reports whether the extender has a say about the pod: it manages no particular resources, or a container or
-// init container names one of them in its requests or limits, whatever the amount.
-func (e Extender) Interested(pod *v1.Pod) bool {
-	if len(e.ManagedResources) == 0 {
-		return true
-	}
-	if pod == nil {
-		return false
-	}
-	for _, list := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if e.manages(list[i].Resources.Requests) || e.manages(list[i].Resources.Limits) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (e Extender) manages(list v1.ResourceList) bool {
-	for _, m := range e.ManagedResources {
-		if _, ok := list[v1.ResourceName(m.Name)]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// Order returns the positions of the extenders in the order in which they are asked: the ignorable ones after the others.
-func Order(extenders []Extender) []int {
-	order := make([]int, len(extenders))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case extenders[a].Ignorable == extenders[b].Ignorable:
-			return 0
-		case extenders[b].Ignorable:
-			return -1
-		}
-		return 1
-	})
-	return order
-}
-
-// IgnoredByScheduler returns the managed resources that are left to the extenders; they replace
-// FitArgs.IgnoredResources of every profile when there are any.
-func IgnoredByScheduler(extenders []Extender) []string {
-	var list []string
-	for _, e := range extenders {
-		for _, m := range e.ManagedResources {
-			if m.IgnoredByScheduler {
-				list = append(list, m.Name)
-			}
-		}
-	}
-	return list
-}
-
-// ValidateExtenders returns what v1.36 finds wrong with the extenders of a configuration; path is that of the list.
-func ValidateExtenders(extenders []Extender, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	binders := 0
-	seen := map[string]bool{}
-	for i, e := range extenders {
-		p := path.Index(i)
-		if e.PrioritizeVerb != "" && e.Weight <= 0 {
-			errs = append(errs, field.Invalid(p.Child("weight"), e.Weight, "must have a positive weight applied to it"))
-		}
-		if e.BindVerb != "" {
-			binders++
-		}
-		for j, m := range e.ManagedResources {
-			mp := p.Child("managedResources").Index(j).Child("name")
-			if malformed := labelName(m.Name, mp); len(malformed) > 0 {
-				errs = append(errs, malformed...)
-			} else if !resources.IsExtended(v1.ResourceName(m.Name)) {
-				errs = append(errs, field.Invalid(mp, m.Name, "is an invalid extended resource name"))
-			}
-			if seen[m.Name] {
-				errs = append(errs, field.Invalid(mp, m.Name, "duplicate extender managed resource name"))
-			}
-			seen[m.Name] = true
-		}
-	}
-	if binders > 1 {
-		errs = append(errs, field.Invalid(path, fmt.Sprintf("found %d extenders implementing bind", binders), "only one extender can implement bind"))
-	}
-	return errs
-}
-
-// Filtered is the result of an extender's filter: the nodes that stay, in the extender's order, and why others left.
-type Filtered struct {
-	Nodes        []string
-	Unresolvable map[string]string // preemption does not help there
-	Failed       map[string]string
-}
-
-// FilterAnswer is what an extender answered to filter. Nodes and NodeNames nil: absent.
-type FilterAnswer struct {
-	NodeNames                  []string
-	Nodes                      []string // the names of the node objects in the answer
-	FailedNodes                map[string]string
-	FailedAndUnresolvableNodes map[string]string
-}
-
-// ApplyFilter takes the answer of the extender at url to the nodes it was asked about. The names count when it is
-// cache-capable and sent any, else the objects, else no node stays. A name that was not asked about is an error. Nodes
-// that are merely missing have no reason.
-//
-// v1.36 checks names only and, in the other form, goes on with the extender's node objects, whose requests, pods and
-// images are lost. Here the nodes of both forms are names of nodes that the caller knows.
-func ApplyFilter(url string, cacheCapable CacheCapability, asked []string, a FilterAnswer) (Filtered, error) {
-	nodes := a.Nodes
-	if cacheCapable == CacheCapable && a.NodeNames != nil {
-		nodes = a.NodeNames
-	}
-	known := make(map[string]bool, len(asked))
-	for _, name := range asked {
-		known[name] = true
-	}
-	f := Filtered{Unresolvable: map[string]string{}, Failed: map[string]string{}}
-	for _, name := range nodes {
-		if !known[name] {
-			return Filtered{}, fmt.Errorf("extender %q claims a filtered node %q which is not found in the input node list", url, name)
-		}
-		f.Nodes = append(f.Nodes, name)
-	}
-	for name, text := range a.FailedAndUnresolvableNodes {
-		f.Unresolvable[name] = text
-	}
-	for name, text := range a.FailedNodes {
-		if _, ok := f.Unresolvable[name]; !ok {
-			f.Failed[name] = text
-		}
-	}
-	return f, nil
-}
-
-// CacheCapability says whether an extender keeps the nodes itself, so that names are exchanged instead of objects.
-type CacheCapability int
-
-// The two forms of exchange.
-const (
-	NotCacheCapable CacheCapability = iota // node objects
-	CacheCapable                           // node names (nodeCacheCapable)
-)
-
-// URL returns where the extender's verb is: the prefix without a slash at its end, a slash, the verb.
-func URL(prefix, verb string) string { return strings.TrimRight(prefix, "/") + "/" + verb }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
@@ -63,13 +61,6 @@ type deviceRows struct {
 
 func (d deviceRows) Devices(name v1.ResourceName, i int) (int64, int64) { return d.devices(name, i) }
 
-type volumeRows struct {
-	*rows
-	requested, allocatable int64
-}
-
-func (d volumeRows) Volumes(int) (int64, int64) { return d.requested, d.allocatable }
-
 func node(name, capacity string) *v1.Node {
 	n := testkit.Node(name).Capacity(capacity).Obj()
 	delete(n.Status.Allocatable, v1.ResourcePods)
@@ -98,29 +89,18 @@ func withContainers(p *v1.Pod, containers, inits int) *v1.Pod {
 	return p
 }
 
-func controlled(p *v1.Pod, kind string, uid types.UID) *v1.Pod {
-	yes := true
-	p.OwnerReferences = []metav1.OwnerReference{
-		{APIVersion: "v1", Kind: "ReplicaSet", Name: "not-controlling", UID: "uid-other"},
-		{APIVersion: "v1", Kind: kind, Name: "c", UID: uid, Controller: &yes},
-	}
-	return p
+func fit(t *testing.T, p *v1.Pod, s score.Strategy, r score.Rows) *score.AllocationState {
+	t.Helper()
+	e, err := score.CompileAllocation(p, score.FitArgs{ScoringStrategy: &s})
+	require.NoError(t, err)
+	return e.On(r)
 }
 
-func fit(t *testing.T, p *v1.Pod, s score.Strategy, o score.Options, r score.Rows) *score.AllocationState {
+func balance(t *testing.T, p *v1.Pod, a score.BalanceArgs, r score.Rows) *score.BalanceState {
 	t.Helper()
-	e, err := score.CompileAllocation(p, score.FitArgs{ScoringStrategy: &s}, o)
+	e, err := score.CompileBalance(p, a)
 	require.NoError(t, err)
-	require.False(t, e.Skip())
-	return e.Count(r)
-}
-
-func balance(t *testing.T, p *v1.Pod, a score.BalanceArgs, o score.Options, r score.Rows) *score.BalanceState {
-	t.Helper()
-	e, err := score.CompileBalance(p, a, o)
-	require.NoError(t, err)
-	require.False(t, e.Skip())
-	return e.Count(r)
+	return e.On(r)
 }
 
 func raws(n int, raw func(i int) int64) []int64 {

@@ -8,16 +8,13 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Nodes is what image and avoidance scores must see of a cluster: its nodes by slot, nil for a free slot.
+// Nodes is what the image score must see of a cluster: its nodes by slot. Node returns nil for a free slot.
 type Nodes interface {
 	Len() int
 	Node(i int) *v1.Node
 }
 
-// ImageNodes is an optional interface of Nodes: the size of an image as the first node that lists it in
-// status.images has it, the number of nodes that list it, and whether slot i does. Without it Count walks the images of
-// every node, with the same result.
-type ImageNodes interface {
+type imageNodes interface {
 	Image(name string) (sizeBytes int64, nodes int, has func(i int) bool)
 }
 
@@ -83,12 +80,15 @@ func NormalizeImage(name string) string {
 	return name
 }
 
-// Skip reports whether the plugin leaves the pod out: never.
-func (e *Images) Skip() bool { return false }
-
-// Count looks up the images. O(slots + images) with ImageNodes, O(images of all nodes) without. The state must be counted
-// anew when a node comes, goes or changes: the number of nodes is part of every score.
-func (e *Images) Count(nodes Nodes) *ImageState {
+// On looks up the images in a cluster. A cluster may have the method
+//
+//	Image(name string) (sizeBytes int64, nodes int, has func(i int) bool)
+//
+// It returns the size of an image as the first node that lists the image in status.images has it, the number of nodes that
+// list it, and a function that reports whether slot i does. On is O(slots + images) then. Without the method On walks the
+// images of all nodes, and the scores are the same. The state is that of the moment: when a node comes, goes or changes,
+// call On again, because the number of nodes is part of every score.
+func (e *Images) On(nodes Nodes) *ImageState {
 	s := &ImageState{containers: e.containers}
 	if len(e.wanted) == 0 {
 		return s
@@ -118,7 +118,7 @@ type found struct {
 
 func (e *Images) find(nodes Nodes) []found {
 	list := make([]found, len(e.wanted))
-	if index, ok := nodes.(ImageNodes); ok {
+	if index, ok := nodes.(imageNodes); ok {
 		for k, w := range e.wanted {
 			f := &list[k]
 			f.size, f.nodes, f.has = index.Image(w.name)
@@ -163,7 +163,8 @@ func countNodes(nodes Nodes) (n int) {
 	return n
 }
 
-// ImageState scores the nodes of one cluster as of Count. Safe for concurrent use while the cluster is not written to.
+// ImageState scores the nodes of one cluster as they were at On. It is safe for concurrent use while the cluster is not
+// written to.
 type ImageState struct {
 	images     []image // those that some node has
 	containers int64
@@ -174,28 +175,11 @@ type image struct {
 	has   func(i int) bool
 }
 
-// Dynamic reports whether the score of a slot can change by events on others: when some node has an image of the pod.
-func (s *ImageState) Dynamic() bool { return len(s.images) > 0 }
+// Name returns "ImageLocality".
+func (s *ImageState) Name() string { return "ImageLocality" }
 
 // Zero reports whether every node scores 0 because no node has an image of the pod.
 func (s *ImageState) Zero() bool { return len(s.images) == 0 }
-
-// AppendSignature appends which of the pod's images slot i has.
-func (s *ImageState) AppendSignature(dst []int32, i int) []int32 {
-	var bits int32
-	for k := range s.images {
-		if s.images[k].has(i) {
-			bits |= 1 << (k % 32)
-		}
-		if k%32 == 31 {
-			dst, bits = append(dst, bits), 0
-		}
-	}
-	if len(s.images)%32 != 0 {
-		dst = append(dst, bits)
-	}
-	return dst
-}
 
 // Raw returns the score of slot i, 0 to 100; it needs no normalization. The bytes on the node, each image times the share
 // of nodes that have it, count from 23 MiB to 1000 MiB a container. O(images), no allocation.

@@ -84,36 +84,17 @@ func TestImages(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			cluster := testkit.NewCluster(tc.nodes, nil)
 			e := score.CompileImages(tc.pod)
-			require.False(t, e.Skip())
-			slow, fast := e.Count(cluster), e.Count(indexed{cluster})
+			slow, fast := e.On(cluster), e.On(indexed{cluster})
 			require.Equal(t, tc.want, raws(len(tc.nodes), slow.Raw), tc.reason)
 			require.Equal(t, tc.want, raws(len(tc.nodes), fast.Raw), "with the index")
-			require.Equal(t, slow.Dynamic(), fast.Dynamic())
 		})
 	}
 }
 
-func TestImageSignature(t *testing.T) {
+func TestImageZero(t *testing.T) {
 	nodes := []*v1.Node{testkit.Node("a").Image(1, "x:1", "y:1").Obj(), testkit.Node("b").Image(1, "y:1").Obj(), testkit.Node("c").Obj()}
-	s := score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1")).Count(testkit.NewCluster(nodes, nil))
-	require.True(t, s.Dynamic())
-	require.Equal(t, []int32{3}, s.AppendSignature(nil, 0))
-	require.Equal(t, []int32{9, 2}, s.AppendSignature([]int32{9}, 1))
-	require.Equal(t, []int32{0}, s.AppendSignature(nil, 2))
-	none := score.CompileImages(imagePod("", 0, "z:1")).Count(testkit.NewCluster(nodes, nil))
-	require.False(t, s.Zero())
-	require.True(t, none.Zero())
-	require.False(t, none.Dynamic(), "no node has an image of the pod")
-	require.Empty(t, none.AppendSignature(nil, 0))
-
-	var many []string
-	wide := testkit.Node("w")
-	for i := range 33 {
-		many = append(many, string(rune('A'+i))+":1")
-		wide.Image(1, many[i])
-	}
-	w := score.CompileImages(imagePod("", 0, many...)).Count(testkit.NewCluster([]*v1.Node{wide.Obj()}, nil))
-	require.Equal(t, []int32{-1, 1}, w.AppendSignature(nil, 0))
+	require.False(t, score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1")).On(testkit.NewCluster(nodes, nil)).Zero())
+	require.True(t, score.CompileImages(imagePod("", 0, "z:1")).On(testkit.NewCluster(nodes, nil)).Zero(), "no node has an image of the pod")
 }
 
 func TestNormalizeImage(t *testing.T) {
@@ -126,38 +107,5 @@ func TestNormalizeImage(t *testing.T) {
 		"":                  ":latest",
 	} {
 		require.Equal(t, want, score.NormalizeImage(in))
-	}
-}
-
-func TestAvoid(t *testing.T) {
-	node := func(name, annotation string) *v1.Node {
-		n := testkit.Node(name).Obj()
-		n.Annotations = map[string]string{v1.PreferAvoidPodsAnnotationKey: annotation}
-		return n
-	}
-	entry := func(kind, uid string) string {
-		return `{"preferAvoidPods":[{"podSignature":{}},{"podSignature":{"podController":{"apiVersion":"v1","kind":"` + kind + `","name":"c","uid":"` + uid + `","controller":true}}}]}`
-	}
-	nodes := []*v1.Node{node("same", entry("ReplicaSet", "u1")), node("other-uid", entry("ReplicaSet", "u2")), node("other-kind", entry("ReplicationController", "u1")),
-		node("broken", "{"), nil, testkit.Node("plain").Obj()}
-	for _, tc := range []struct {
-		name string
-		pod  *v1.Pod
-		want []int64
-	}{
-		{"replica set", controlled(pod(""), "ReplicaSet", "u1"), []int64{0, 100, 100, 100, 100, 100}},
-		{"replication controller", controlled(pod(""), "ReplicationController", "u1"), []int64{100, 100, 0, 100, 100, 100}},
-		{"other kinds cannot be avoided", controlled(pod(""), "StatefulSet", "u1"), []int64{100, 100, 100, 100, 100, 100}},
-		{"no controller", pod(""), []int64{100, 100, 100, 100, 100, 100}},
-		{"nil pod of avoidance", nil, []int64{100, 100, 100, 100, 100, 100}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			e := score.CompileAvoid(tc.pod)
-			require.False(t, e.Skip())
-			s := e.Count(testkit.NewCluster(nodes, nil))
-			require.Equal(t, tc.want, raws(len(nodes), s.Raw))
-			require.False(t, s.Dynamic())
-			require.Equal(t, []int32{int32(tc.want[0])}, s.AppendSignature(nil, 0))
-		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// RawOf is Raw for a caller who has the rows.
+// RawOf returns what Raw returns.
 func TestRawOf(t *testing.T) {
 	var nodes []*v1.Node
 	var pods []*v1.Pod
@@ -23,21 +23,26 @@ func TestRawOf(t *testing.T) {
 	pod := testkit.Pod("p").Request("cpu=300m,memory=256Mi,example.com/gpu=1").Obj()
 	for _, resources := range [][]Resource{nil, {{"memory", 1}, {"example.com/gpu", 3}}} {
 		for _, kind := range []StrategyType{LeastAllocated, MostAllocated} {
-			a, err := CompileAllocation(pod, FitArgs{ScoringStrategy: &Strategy{Type: kind, Resources: resources}}, Options{})
+			a, err := CompileAllocation(pod, FitArgs{ScoringStrategy: &Strategy{Type: kind, Resources: resources}})
 			require.NoError(t, err)
-			s := a.Count(rows)
+			s := a.On(rows)
 			for i := range nodes {
 				cpu, memory := rows.NonZero(i)
 				require.Equal(t, s.Raw(i), s.RawOf(i, rows.Allocatable(i), cpu, memory), "%s node %d", kind, i)
 			}
 		}
 	}
-	for _, mode := range []BalanceMode{Improvement, Absolute} {
-		b, err := CompileBalance(pod, BalanceArgs{Mode: mode}, Options{})
-		require.NoError(t, err)
-		s := b.Count(rows)
-		for i := range nodes {
-			require.Equal(t, s.Raw(i), s.RawOf(i, rows.Allocatable(i), rows.Requested(i)), "node %d", i)
-		}
+	b, err := CompileBalance(pod, BalanceArgs{})
+	require.NoError(t, err)
+	s := b.On(rows)
+	for i := range nodes {
+		require.Equal(t, s.Raw(i), s.RawOf(i, rows.Allocatable(i), rows.Requested(i)), "node %d", i)
 	}
+}
+
+func TestDefaultArgs(t *testing.T) {
+	own := Strategy{Type: MostAllocated, Resources: []Resource{{"cpu", 0}, {"memory", 3}}}
+	require.Equal(t, []Resource{{"cpu", 1}, {"memory", 3}}, defaultFitArgs(FitArgs{ScoringStrategy: &own}).ScoringStrategy.Resources)
+	require.Equal(t, []Resource{{"cpu", 0}, {"memory", 3}}, own.Resources, "the argument is not modified")
+	require.Equal(t, &Strategy{Type: LeastAllocated, Resources: []Resource{{"cpu", 1}, {"memory", 1}}}, defaultFitArgs(FitArgs{}).ScoringStrategy)
 }

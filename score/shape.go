@@ -3,10 +3,10 @@ package score
 // shape is a compiled list of points: strictly increasing utilization, scores on the scale of the result.
 type shape []struct{ utilization, score int64 }
 
-func compileShape(points []Point, scale int64) shape {
+func compileShape(points []Point) shape {
 	s := make(shape, len(points))
 	for i, p := range points {
-		s[i].utilization, s[i].score = int64(p.Utilization), int64(p.Score)*scale
+		s[i].utilization, s[i].score = int64(p.Utilization), int64(p.Score)*MaxScore/10
 	}
 	return s
 }

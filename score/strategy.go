@@ -55,61 +55,16 @@ type FitArgs struct {
 	ScoringStrategy       *Strategy `json:"scoringStrategy,omitempty"`
 }
 
-// BalanceMode names a formula of NodeResourcesBalancedAllocation.
-type BalanceMode int
-
-// The formulas, the newest first.
-const (
-	// Improvement (v1.36): how much the pod betters the balance of the node; 75 when it changes nothing.
-	Improvement BalanceMode = iota
-	// Absolute (v1.22 to v1.35): the balance of the node with the pod.
-	Absolute
-	// Difference (before v1.22): 1 - |cpu - memory|, and 0 for a node that would be full. It counts 100m and 200Mi for
-	// containers without requests, does not skip best-effort pods, and looks at no other resources.
-	Difference
-	// VolumeVariance is Difference of the alpha gate BalanceAttachedNodeVolumes: 1 - variance of the shares of cpu, memory
-	// and attached volumes on nodes whose volume limit is known (see VolumeRows), Difference on all others.
-	VolumeVariance
-)
-
-// BalanceArgs are the arguments of NodeResourcesBalancedAllocation. The zero value is v1.36's default: Improvement over
-// cpu and memory. The weight of a resource must be 1, or 0 for 1.
+// BalanceArgs are the arguments of NodeResourcesBalancedAllocation. The zero value is v1.36's default: cpu and memory. The
+// weight of a resource must be 1; 0 is read as 1.
 type BalanceArgs struct {
-	Resources []Resource  `json:"resources,omitempty"`
-	Mode      BalanceMode `json:"-"`
+	Resources []Resource `json:"resources,omitempty"`
 }
 
-// Arithmetic chooses integer arithmetic of an earlier release.
-type Arithmetic int
-
-const (
-	// Hundred is v1.36's: scores 0 to 100, utilization requested*100/allocatable.
-	Hundred Arithmetic = iota
-	// FreeShare is that of the releases before v1.33: as Hundred, but RequestedToCapacityRatio computes utilization as 100
-	// minus the truncated free share, so that 3 of 8 is 38 percent.
-	FreeShare
-	// ZeroToTen is that of the releases before scores went to 100 (about v1.17): every score 0 to 10, utilization as in
-	// FreeShare, shape scores not scaled, resources that the pod does not ask for or the node lacks not left out, and 0 for
-	// an overcommitted resource under MostAllocated. It reproduces the older documents; do not add such scores to others.
-	ZeroToTen
-)
-
-// Options of the resource scores. The zero value is v1.36.
-type Options struct {
-	Arithmetic Arithmetic
-}
-
-func (o Options) max() int64 {
-	if o.Arithmetic == ZeroToTen {
-		return 10
-	}
-	return MaxScore
-}
-
-// DefaultFitArgs returns args as the configuration API defaults them: a missing strategy is LeastAllocated over cpu and
+// defaultFitArgs returns args as the configuration API defaults them: a missing strategy is LeastAllocated over cpu and
 // memory, an empty resource list is cpu and memory, a weight of 0 is 1. The type of a strategy that is present is not
 // defaulted. args is not modified.
-func DefaultFitArgs(args FitArgs) FitArgs {
+func defaultFitArgs(args FitArgs) FitArgs {
 	s := Strategy{Type: LeastAllocated}
 	if args.ScoringStrategy != nil {
 		s = *args.ScoringStrategy
@@ -119,13 +74,7 @@ func DefaultFitArgs(args FitArgs) FitArgs {
 	return args
 }
 
-// DefaultBalanceArgs returns args as the configuration API defaults them: cpu and memory when no resource is named,
-// weight 1 for weight 0. args is not modified.
-func DefaultBalanceArgs(args BalanceArgs) BalanceArgs {
-	args.Resources = defaultResources(args.Resources)
-	return args
-}
-
+// defaultResources returns cpu and memory for an empty list, and weight 1 for weight 0. list is not modified.
 func defaultResources(list []Resource) []Resource {
 	if len(list) == 0 {
 		return []Resource{{string(v1.ResourceCPU), 1}, {string(v1.ResourceMemory), 1}}

@@ -26,8 +26,8 @@ func (e *RangeError) Error() string {
 		e.Plugin, e.Score, MinScore, MaxScore)
 }
 
-// CheckRange returns a RangeError for the first score out of range: by node, then in plugin order.
-func CheckRange(columns []Column) error {
+// checkRange returns a RangeError for the first score out of range: by node, then in plugin order.
+func checkRange(columns []Column) error {
 	rows := 0
 	for _, c := range columns {
 		rows = max(rows, len(c.Scores))
@@ -43,12 +43,12 @@ func CheckRange(columns []Column) error {
 }
 
 // Totals returns the total of each feasible node: the weighted scores of the plugins that did not skip, in order, plus
-// what the extenders give (Combine). With neither a plugin nor an extender every node gets 1; a plugin that skipped has no
+// what the extenders give (combine). With neither a plugin nor an extender every node gets 1; a plugin that skipped has no
 // column, but counts as present, so that its caller passes an empty non-nil list. The error is a RangeError.
 //
 // nodes are the names of the feasible nodes; a Scores list that is shorter counts 0 at its end.
 func Totals(nodes []string, columns []Column, extenders []ExtenderScores) ([]int64, error) {
-	if err := CheckRange(columns); err != nil {
+	if err := checkRange(columns); err != nil {
 		return nil, err
 	}
 	totals := make([]int64, len(nodes))
@@ -63,7 +63,7 @@ func Totals(nodes []string, columns []Column, extenders []ExtenderScores) ([]int
 			totals[i] = resources.Add(totals[i], times(s, c.Weight))
 		}
 	}
-	for i, s := range Combine(nodes, extenders) {
+	for i, s := range combine(nodes, extenders) {
 		totals[i] = resources.Add(totals[i], s)
 	}
 	return totals, nil

@@ -45,17 +45,17 @@ func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	case s.Type == RequestedToCapacityRatio && s.RequestedToCapacityRatio == nil:
 		errs = append(errs, field.Required(p, "must be specified when type is RequestedToCapacityRatio"))
 	case s.Type == RequestedToCapacityRatio:
-		errs = append(errs, ValidateShape(s.RequestedToCapacityRatio.Shape, p.Child("shape"))...)
+		errs = append(errs, validateShape(s.RequestedToCapacityRatio.Shape, p.Child("shape"))...)
 	case s.RequestedToCapacityRatio != nil:
 		errs = append(errs, field.Forbidden(p, "must be nil when type is not RequestedToCapacityRatio"))
 	}
 	return errs
 }
 
-// ValidateShape returns what v1.36 finds wrong with a shape: it must have a point, utilizations must increase strictly
+// validateShape returns what v1.36 finds wrong with a shape: it must have a point, utilizations must increase strictly
 // (only the first violation is reported) and lie in 0 to 100, scores in 0 to 10. One point is legal: a constant.
 // Rule: configuration API, UtilizationShapePoint.
-func ValidateShape(shape []Point, path *field.Path) field.ErrorList {
+func validateShape(shape []Point, path *field.Path) field.ErrorList {
 	if len(shape) == 0 {
 		return field.ErrorList{field.Required(path, "at least one point must be specified")}
 	}
@@ -91,24 +91,6 @@ func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 		if r.Weight != 1 {
 			errs = append(errs, field.Invalid(p.Child("weight"), r.Weight, "must be 1"))
 		}
-	}
-	return errs
-}
-
-// CheckNames refuses resource names that match no resource of any node. v1.36 accepts them silently: such a resource is
-// left out of every average, and a list of nothing else scores every node 0. Documents of v1.16 name "CPU" and "Memory",
-// which are such names: resource names are case-sensitive.
-func CheckNames(list []Resource, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, r := range list {
-		if known(v1.ResourceName(r.Name)) {
-			continue
-		}
-		reason := "matches no resource: must be cpu, memory, ephemeral-storage, an extended resource or hugepages-<size>"
-		if lower := strings.ToLower(r.Name); known(v1.ResourceName(lower)) {
-			reason = fmt.Sprintf("matches no resource: names are case-sensitive, use %q", lower)
-		}
-		errs = append(errs, field.Invalid(path.Index(i).Child("name"), r.Name, reason))
 	}
 	return errs
 }

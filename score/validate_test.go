@@ -10,7 +10,7 @@ import (
 )
 
 func TestValidateFitArgs(t *testing.T) {
-	with := func(s score.Strategy) score.FitArgs { return score.DefaultFitArgs(score.FitArgs{ScoringStrategy: &s}) }
+	with := func(s score.Strategy) score.FitArgs { return defaulted(score.FitArgs{ScoringStrategy: &s}) }
 	const types = `: supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"`
 	const shape = "scoringStrategy.requestedToCapacityRatio.shape"
 	for _, tc := range []struct {
@@ -18,7 +18,7 @@ func TestValidateFitArgs(t *testing.T) {
 		args score.FitArgs
 		want []string
 	}{
-		{"default", score.DefaultFitArgs(score.FitArgs{}), nil},
+		{"default", defaulted(score.FitArgs{}), nil},
 		{"strategy nil", score.FitArgs{}, []string{"scoringStrategy: Required value: ScoringStrategy field is required"}},
 		{"strategy without type", with(score.Strategy{}), []string{`scoringStrategy.type: Unsupported value: ""` + types}},
 		{"type Foo", with(score.Strategy{Type: "Foo"}), []string{`scoringStrategy.type: Unsupported value: "Foo"` + types}},
@@ -33,9 +33,9 @@ func TestValidateFitArgs(t *testing.T) {
 		{"score 11", with(ratio(nil, 1, 11)), []string{shape + "[0].score: Invalid value: 11: not in valid range [0, 10]"}},
 		{"score -1", with(ratio(nil, 1, -1)), []string{shape + "[0].score: Invalid value: -1: not in valid range [0, 10]"}},
 		{"the oldest document's shape with score 100", with(ratio(nil, 0, 100, 100, 0)), []string{shape + "[0].score: Invalid value: 100: not in valid range [0, 10]"}},
-		{"ignored resource bad name", score.DefaultFitArgs(score.FitArgs{IgnoredResources: []string{"bad name"}}), []string{
+		{"ignored resource bad name", defaulted(score.FitArgs{IgnoredResources: []string{"bad name"}}), []string{
 			`ignoredResources[0]: Invalid value: "bad name": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
-		{"ignored group with a slash", score.DefaultFitArgs(score.FitArgs{IgnoredResourceGroups: []string{"example.com/y"}}), []string{`ignoredResourceGroups[0]: Invalid value: "example.com/y": resource group name can't contain '/'`}},
+		{"ignored group with a slash", defaulted(score.FitArgs{IgnoredResourceGroups: []string{"example.com/y"}}), []string{`ignoredResourceGroups[0]: Invalid value: "example.com/y": resource group name can't contain '/'`}},
 		{"order of checks", score.FitArgs{IgnoredResourceGroups: []string{"a/b"}, ScoringStrategy: &score.Strategy{Type: "Foo", Resources: weighted("cpu", 0), RequestedToCapacityRatio: &score.Ratio{}}}, []string{
 			`ignoredResourceGroups[0]: Invalid value: "a/b": resource group name can't contain '/'`,
 			`scoringStrategy.type: Unsupported value: "Foo"` + types,
@@ -49,7 +49,7 @@ func TestValidateFitArgs(t *testing.T) {
 			if tc.args.ScoringStrategy == nil {
 				return
 			}
-			_, err := score.CompileAllocation(pod(""), tc.args, score.Options{})
+			_, err := score.CompileAllocation(pod(""), tc.args)
 			if tc.want == nil {
 				require.NoError(t, err)
 			} else if tc.name != "order of checks" {
@@ -60,21 +60,26 @@ func TestValidateFitArgs(t *testing.T) {
 	require.Equal(t, []string{`args.scoringStrategy.type: Unsupported value: ""` + types}, texts(score.ValidateFitArgs(with(score.Strategy{}), field.NewPath("args"))))
 }
 
+// defaulted fills in what the configuration API defaults.
+func defaulted(args score.FitArgs) score.FitArgs {
+	if args.ScoringStrategy == nil {
+		args.ScoringStrategy = &score.Strategy{Type: score.LeastAllocated}
+	}
+	for i := range args.ScoringStrategy.Resources {
+		r := &args.ScoringStrategy.Resources[i]
+		if r.Weight == 0 {
+			r.Weight = 1
+		}
+	}
+	return args
+}
+
 func texts(errs field.ErrorList) []string {
 	var list []string
 	for _, e := range errs {
 		list = append(list, e.Error())
 	}
 	return list
-}
-
-func TestDefaultArgs(t *testing.T) {
-	own := score.Strategy{Type: score.MostAllocated, Resources: weighted("cpu", 0, foo, 3)}
-	args := score.FitArgs{ScoringStrategy: &own}
-	require.Equal(t, weighted("cpu", 1, foo, 3), score.DefaultFitArgs(args).ScoringStrategy.Resources)
-	require.Equal(t, weighted("cpu", 0, foo, 3), own.Resources, "the argument is not modified")
-	require.Equal(t, &score.Strategy{Type: score.LeastAllocated, Resources: weighted("cpu", 1, "memory", 1)}, score.DefaultFitArgs(score.FitArgs{}).ScoringStrategy)
-	require.Equal(t, weighted("cpu", 1, "memory", 1), score.DefaultBalanceArgs(score.BalanceArgs{}).Resources)
 }
 
 func TestValidateBalanceArgs(t *testing.T) {
@@ -85,12 +90,12 @@ func TestValidateBalanceArgs(t *testing.T) {
 	}{
 		{"balance weight 2", weighted("cpu", 2), "args.resources[0].weight: Invalid value: 2: must be 1"},
 		{"balance duplicate", weighted("cpu", 1, "cpu", 1), `args.resources[1].name: Duplicate value: "cpu"`},
-		{"balance weight 0 stands for 1", weighted("cpu", 0), ""},
+		{"balance weight 1", weighted("cpu", 1), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			args := score.DefaultBalanceArgs(score.BalanceArgs{Resources: tc.list})
+			args := score.BalanceArgs{Resources: tc.list}
 			err := score.ValidateBalanceArgs(args, field.NewPath("args")).ToAggregate()
-			_, compiled := score.CompileBalance(pod("cpu=1"), args, score.Options{})
+			_, compiled := score.CompileBalance(pod("cpu=1"), args)
 			if tc.want == "" {
 				require.NoError(t, err)
 				require.NoError(t, compiled)
@@ -100,12 +105,4 @@ func TestValidateBalanceArgs(t *testing.T) {
 			require.Error(t, compiled)
 		})
 	}
-}
-
-func TestCheckNames(t *testing.T) {
-	require.Equal(t, []string{
-		`resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"`,
-		`resources[1].name: Invalid value: "Memory": matches no resource: names are case-sensitive, use "memory"`,
-		`resources[3].name: Invalid value: "pods": matches no resource: must be cpu, memory, ephemeral-storage, an extended resource or hugepages-<size>`,
-	}, texts(score.CheckNames(weighted("CPU", 1, "Memory", 1, foo, 1, "pods", 1, "cpu", 1, "hugepages-2Mi", 1, "ephemeral-storage", 1), field.NewPath("resources"))))
 }

@@ -22,14 +22,13 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
 	"github.com/podberth/podberth/examples/config"
-	"github.com/podberth/podberth/score"
 )
 
 var registerMetrics sync.Once
 
 // kube loads a configuration as the real kube-scheduler does, up to a scheduler that could start, and returns the plugin
 // lists of each profile by scheduler name and point.
-func kube(t *testing.T, file string) (map[string]map[string][]score.Plugin, *kubeconfig.KubeSchedulerConfiguration, error) {
+func kube(t *testing.T, file string) (map[string]map[string][]config.Entry, *kubeconfig.KubeSchedulerConfiguration, error) {
 	t.Helper()
 	logger := klog.LoggerWithValues(klog.Background())
 	cfg, err := options.LoadConfigFromFile(logger, file)
@@ -50,13 +49,13 @@ func kube(t *testing.T, file string) (map[string]map[string][]score.Plugin, *kub
 	if err != nil {
 		return nil, nil, err
 	}
-	out := map[string]map[string][]score.Plugin{}
+	out := map[string]map[string][]config.Entry{}
 	for name, f := range s.Profiles {
 		text, err := json.Marshal(f.ListPlugins())
 		require.NoError(t, err)
-		var sets map[string]struct{ Enabled []score.Plugin }
+		var sets map[string]struct{ Enabled []config.Entry }
 		require.NoError(t, json.Unmarshal(text, &sets))
-		out[name] = map[string][]score.Plugin{}
+		out[name] = map[string][]config.Entry{}
 		for at, set := range sets {
 			if len(set.Enabled) > 0 {
 				out[name][at] = set.Enabled
@@ -93,7 +92,7 @@ func sameConfiguration(t *testing.T, document string) (accepted bool) {
 	}
 	require.Len(t, got.Profiles, len(want), document)
 	for _, p := range got.Profiles {
-		lists := map[string][]score.Plugin{}
+		lists := map[string][]config.Entry{}
 		for at, list := range p.Plugins {
 			lists[at.String()] = list
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // This file turns the arguments of plugins into those of the library.
@@ -60,8 +62,8 @@ func fitOptions(a score.FitArgs) filter.FitOptions {
 }
 
 // extendersOf returns the part of extenders that decides when they are asked.
-func extendersOf(list []configv1.Extender) []score.Extender {
-	out := make([]score.Extender, len(list))
+func extendersOf(list []configv1.Extender) []rules.Extender {
+	out := make([]rules.Extender, len(list))
 	for k := range list {
 		out[k] = ExtenderOf(&list[k])
 	}
@@ -69,13 +71,13 @@ func extendersOf(list []configv1.Extender) []score.Extender {
 }
 
 // ExtenderOf returns the part of an extender's configuration that decides when it is asked and how its answer counts.
-func ExtenderOf(x *configv1.Extender) score.Extender {
-	out := score.Extender{
+func ExtenderOf(x *configv1.Extender) rules.Extender {
+	out := rules.Extender{
 		FilterVerb: x.FilterVerb, PreemptVerb: x.PreemptVerb, PrioritizeVerb: x.PrioritizeVerb, BindVerb: x.BindVerb,
 		Weight: x.Weight, Ignorable: x.Ignorable,
 	}
 	for _, m := range x.ManagedResources {
-		out.ManagedResources = append(out.ManagedResources, score.ManagedResource(m))
+		out.ManagedResources = append(out.ManagedResources, rules.ManagedResource(m))
 	}
 	return out
 }

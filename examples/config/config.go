@@ -11,14 +11,15 @@ import (
 
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
-	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // Configuration is what a document says, ready for use.
 type Configuration struct {
 	// Profiles are those of the document in its order, at least one. They share queue, cluster and extenders.
 	Profiles []Profile
-	// Extenders are those of the document, in its order. They are asked in that of score.Order.
+	// Extenders are those of the document, in its order. They are asked in that of rules.Order.
 	Extenders []configv1.Extender
 	// Parallelism is how many nodes may be looked at side by side, at least 1.
 	Parallelism int
@@ -131,7 +132,7 @@ func seconds(n int64) time.Duration {
 // leaveToExtenders makes the resources that extenders look after the ignored resources of NodeResourcesFit, instead of
 // those that the profiles name. v1.36 refuses a profile without that plugin then.
 func leaveToExtenders(c *configv1.KubeSchedulerConfiguration) error {
-	ignored := score.IgnoredByScheduler(extendersOf(c.Extenders))
+	ignored := rules.IgnoredByScheduler(extendersOf(c.Extenders))
 	if len(ignored) == 0 {
 		return nil
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/placement"
-	"github.com/podberth/podberth/score"
 )
 
 // defaultLists are v1.36's plugins by point.
@@ -35,7 +34,7 @@ var defaultLists = map[Point]string{
 }
 
 // text prints the plugins of a point.
-func text(list []score.Plugin) string {
+func text(list []Entry) string {
 	var out []string
 	for _, p := range list {
 		if p.Weight != 0 {
@@ -129,42 +128,6 @@ func TestDefaultPlacement(t *testing.T) {
 	require.Equal(t, want.SchedulerName, got.SchedulerName)
 	require.Nil(t, got.Sampling.Percentage)
 	require.Zero(t, got.Sampling.Global)
-}
-
-// The lists of Score are those of score.Resolve, the same rules written for scores alone.
-func TestAgreesWithResolve(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	scorers := []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality", "VolumeBinding", "PrioritySort", "DefaultBinder"}
-	draw := func(weights bool) (s pluginSet, t score.PluginSet) {
-		for _, k := range r.Perm(len(scorers))[:r.IntN(4)] {
-			p := plugin{Name: scorers[k]}
-			if weights && r.IntN(2) == 0 {
-				p.Weight = int32(r.IntN(5))
-			}
-			s.Enabled = append(s.Enabled, p)
-			t.Enabled = append(t.Enabled, score.Plugin{Name: p.Name, Weight: int64(p.Weight)})
-		}
-		for range r.IntN(2) {
-			name := slices.Concat(scorers, []string{"*"})[r.IntN(len(scorers)+1)]
-			s.Disabled = append(s.Disabled, plugin{Name: name})
-			t.Disabled = append(t.Disabled, name)
-		}
-		return s, t
-	}
-	for range 3000 {
-		var l lists
-		own, ownScore := draw(true)
-		own.Enabled = slices.DeleteFunc(own.Enabled, func(p plugin) bool { return !slices.Contains(inTree[p.Name], Score) })
-		ownScore.Enabled = slices.DeleteFunc(ownScore.Enabled, func(p score.Plugin) bool { return !slices.Contains(inTree[p.Name], Score) })
-		multi, multiScore := draw(true)
-		l.own[Score], l.multi = own, multi
-		plugins, err := l.expand(inTree)
-		require.NoError(t, err)
-		require.NoError(t, l.weigh(plugins, inTree))
-		want, err := score.Resolve(ownScore, multiScore, func(name string) bool { return slices.Contains(inTree[name], Score) })
-		require.NoError(t, err)
-		require.Equal(t, append([]score.Plugin{}, want...), append([]score.Plugin{}, plugins[Score]...), "%+v %+v", own, multi)
-	}
 }
 
 // Laws of merging: an empty list changes nothing, no merged list of distinct names repeats one, disabled names that are not

@@ -13,7 +13,13 @@ import (
 
 // Plugins are the plugins of a profile by extension point, in the order in which they run. Weights count at Score and
 // PlacementScore and are never 0 there; they are 0 elsewhere.
-type Plugins map[Point][]score.Plugin
+type Plugins map[Point][]Entry
+
+// Entry is a plugin of a point with its weight.
+type Entry struct {
+	Name   string `json:"name"`
+	Weight int64  `json:"weight,omitempty"`
+}
 
 // Names returns the names of a point's plugins.
 func (p Plugins) Names(at Point) []string {
@@ -170,7 +176,7 @@ func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 			return nil, err
 		}
 		for _, name := range names {
-			out[at] = append(out[at], score.Plugin{Name: name})
+			out[at] = append(out[at], Entry{Name: name})
 		}
 	}
 	return out, nil

@@ -243,7 +243,7 @@ func (k *policyConverter) ratioOf(name string, shape []configv1.UtilizationShape
 		Type: configv1.RequestedToCapacityRatio, Resources: list,
 		RequestedToCapacityRatio: &configv1.RequestedToCapacityRatioParam{Shape: shape},
 	}
-	for _, err := range score.CheckNames(resourcesOf(list), field.NewPath("resources")) {
+	for _, err := range checkNames(list, field.NewPath("resources")) {
 		k.note("priority %s: %v", name, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/history"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 )
@@ -191,10 +192,10 @@ func TestPolicyNames(t *testing.T) {
 	}
 	table := OldPriorities()
 	require.True(t, slices.IsSortedFunc(table, func(a, b OldPriority) int { return strings.Compare(a.Old, b.Old) }))
-	for _, p := range score.DefaultPlugins118() {
-		_, now := inTree[p.Name]
-		_, old := ModernPriority(p.Name)
-		require.True(t, now || old, "%s of v1.18", p.Name)
+	for name := range history.DefaultScores118() {
+		_, now := inTree[name]
+		_, old := ModernPriority(name)
+		require.True(t, now || old, "%s of v1.18", name)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // Validate returns what v1.36 finds wrong with a configuration that has its defaults, in its order. Like v1.36 it does not
@@ -53,7 +55,7 @@ func Validate(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 		errs = append(errs, field.Invalid(field.NewPath("podMaxBackoffSeconds"), *c.PodMaxBackoffSeconds,
 			"must be greater than or equal to PodInitialBackoffSeconds"))
 	}
-	return append(errs, score.ValidateExtenders(extendersOf(c.Extenders), field.NewPath("extenders"))...)
+	return append(errs, rules.ValidateExtenders(extendersOf(c.Extenders), field.NewPath("extenders"))...)
 }
 
 // validateSurroundings checks what is not about scheduling.

@@ -23,7 +23,8 @@ import (
 
 	"github.com/podberth/podberth/examples/httpextender"
 	"github.com/podberth/podberth/examples/program"
-	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 var ctx = context.Background()
@@ -347,7 +348,7 @@ func TestServe(t *testing.T) {
 	url, ok := strings.CutPrefix(said(), "listening on ")
 	require.True(t, ok)
 	x := client(t, url, true)
-	ask := func() score.Filtered {
+	ask := func() rules.Filtered {
 		a, err := x.Filter(ctx, podAsking("1"), nodesNamed("node-2", "node-4"))
 		require.NoError(t, err)
 		return a.Filtered

@@ -10,6 +10,8 @@ import (
 
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // This file asks several extenders for one pod, in the order in which they are given (that of NewAll).
@@ -18,7 +20,7 @@ import (
 // ignorable extender is passed over; another's is the error. Unresolvable wins where extenders disagree about a node.
 // Objects are those of the last extender that sent some.
 func FilterAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
-	out := Answer{Filtered: score.Filtered{Unresolvable: map[string]string{}, Failed: map[string]string{}}}
+	out := Answer{Filtered: rules.Filtered{Unresolvable: map[string]string{}, Failed: map[string]string{}}}
 	for _, x := range extenders {
 		if len(nodes) == 0 {
 			break
@@ -80,7 +82,11 @@ func ScoreAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, nodes
 		})
 	}
 	asked.Wait()
-	return score.Combine(namesOf(nodes), scores)
+	sums, err := score.Totals(namesOf(nodes), []score.Column{}, scores) // no plugins: the extenders alone
+	if err != nil {
+		panic(err) // only a plugin's score can be out of range
+	}
+	return sums
 }
 
 // BindAll has the first interested extender that binds do so. bound is false when there is none, or when those that there

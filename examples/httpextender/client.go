@@ -14,6 +14,8 @@ import (
 
 	"github.com/podberth/podberth/examples/config"
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // DefaultTimeout is how long an extender may take when its configuration does not say.
@@ -64,7 +66,7 @@ type Options struct {
 // Client asks one extender. It is safe for concurrent use.
 type Client struct {
 	config  configv1.Extender
-	rules   score.Extender
+	rules   rules.Extender
 	http    *http.Client
 	options Options
 }
@@ -94,12 +96,12 @@ func New(x configv1.Extender, o Options) (*Client, error) {
 
 // NewAll returns clients for all extenders of a configuration in the order in which they are asked: the ignorable ones last.
 func NewAll(list []configv1.Extender, o Options) ([]*Client, error) {
-	rules := make([]score.Extender, len(list))
+	known := make([]rules.Extender, len(list))
 	for k := range list {
-		rules[k] = config.ExtenderOf(&list[k])
+		known[k] = config.ExtenderOf(&list[k])
 	}
 	clients := make([]*Client, 0, len(list))
-	for _, k := range score.Order(rules) {
+	for _, k := range rules.Order(known) {
 		c, err := New(list[k], o)
 		if err != nil {
 			return nil, fmt.Errorf("couldn't build extenders: %w", err)
@@ -142,7 +144,7 @@ func (c *Client) send(ctx context.Context, v Verb, request, answer any) error {
 	if err != nil {
 		return err
 	}
-	url := score.URL(c.config.URLPrefix, c.verb(v))
+	url := rules.URL(c.config.URLPrefix, c.verb(v))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err

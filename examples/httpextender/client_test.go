@@ -20,6 +20,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 var ctx = context.Background()
@@ -113,28 +115,28 @@ func TestFilterAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, reason, answer string
 		cached               bool
-		want                 score.Filtered
+		want                 rules.Filtered
 		err                  string
 	}{
-		{"names", "", `{"NodeNames":["n2"],"FailedNodes":{"n1":"no"}}`, true, score.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
-		{"lower case", "as extenders of v1.16 write", `{"nodenames":["n2"],"failedNodes":{"n1":"no"},"error":""}`, true, score.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
-		{"order of the extender", "", `{"NodeNames":["n2","n1"]}`, true, score.Filtered{Nodes: []string{"n2", "n1"}, Unresolvable: none, Failed: none}, ""},
-		{"no list", "none stays, and there are no reasons", `{}`, true, score.Filtered{Unresolvable: none, Failed: none}, ""},
-		{"empty list", "", `{"NodeNames":[]}`, true, score.Filtered{Unresolvable: none, Failed: none}, ""},
-		{"null", "an answer without anything", `null`, true, score.Filtered{Unresolvable: none, Failed: none}, ""},
-		{"objects instead of names", "they count when there are no names", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]}}`, true, score.Filtered{Nodes: []string{"n1"}, Unresolvable: none, Failed: none}, ""},
-		{"names before objects", "", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]},"NodeNames":["n2"]}`, true, score.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: none}, ""},
-		{"names instead of objects", "without nodeCacheCapable they do not count", `{"NodeNames":["n2"]}`, false, score.Filtered{Unresolvable: none, Failed: none}, ""},
+		{"names", "", `{"NodeNames":["n2"],"FailedNodes":{"n1":"no"}}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
+		{"lower case", "as extenders of v1.16 write", `{"nodenames":["n2"],"failedNodes":{"n1":"no"},"error":""}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
+		{"order of the extender", "", `{"NodeNames":["n2","n1"]}`, true, rules.Filtered{Nodes: []string{"n2", "n1"}, Unresolvable: none, Failed: none}, ""},
+		{"no list", "none stays, and there are no reasons", `{}`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
+		{"empty list", "", `{"NodeNames":[]}`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
+		{"null", "an answer without anything", `null`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
+		{"objects instead of names", "they count when there are no names", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]}}`, true, rules.Filtered{Nodes: []string{"n1"}, Unresolvable: none, Failed: none}, ""},
+		{"names before objects", "", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]},"NodeNames":["n2"]}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: none}, ""},
+		{"names instead of objects", "without nodeCacheCapable they do not count", `{"NodeNames":["n2"]}`, false, rules.Filtered{Unresolvable: none, Failed: none}, ""},
 		{"unresolvable wins", "a node in both maps", `{"NodeNames":[],"FailedNodes":{"n1":"a","n2":"b"},"FailedAndUnresolvableNodes":{"n1":"c"}}`, true,
-			score.Filtered{Unresolvable: map[string]string{"n1": "c"}, Failed: map[string]string{"n2": "b"}}, ""},
-		{"unknown name", "", `{"NodeNames":["n9"]}`, true, score.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
-		{"unknown object", "mapped back by name", `{"Nodes":{"items":[{"metadata":{"name":"n9"}}]}}`, false, score.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
-		{"error", "", `{"NodeNames":["n1"],"Error":"busy"}`, true, score.Filtered{}, "busy"},
-		{"not JSON", "", `<html>`, true, score.Filtered{}, "invalid character '<' looking for beginning of value"},
-		{"cut off", "", `{"NodeNames":["n1"`, true, score.Filtered{}, "unexpected EOF"},
-		{"nothing", "", ``, true, score.Filtered{}, "EOF"},
-		{"wrong type", "", `{"NodeNames":"n1"}`, true, score.Filtered{}, "json: cannot unmarshal string into Go struct field ExtenderFilterResult.NodeNames of type []string"},
-		{"a list", "", `[]`, true, score.Filtered{}, "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"},
+			rules.Filtered{Unresolvable: map[string]string{"n1": "c"}, Failed: map[string]string{"n2": "b"}}, ""},
+		{"unknown name", "", `{"NodeNames":["n9"]}`, true, rules.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
+		{"unknown object", "mapped back by name", `{"Nodes":{"items":[{"metadata":{"name":"n9"}}]}}`, false, rules.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
+		{"error", "", `{"NodeNames":["n1"],"Error":"busy"}`, true, rules.Filtered{}, "busy"},
+		{"not JSON", "", `<html>`, true, rules.Filtered{}, "invalid character '<' looking for beginning of value"},
+		{"cut off", "", `{"NodeNames":["n1"`, true, rules.Filtered{}, "unexpected EOF"},
+		{"nothing", "", ``, true, rules.Filtered{}, "EOF"},
+		{"wrong type", "", `{"NodeNames":"n1"}`, true, rules.Filtered{}, "json: cannot unmarshal string into Go struct field ExtenderFilterResult.NodeNames of type []string"},
+		{"a list", "", `[]`, true, rules.Filtered{}, "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := serve(t, &stub{answer: c.answer}, func(x *configv1.Extender) { x.NodeCacheCapable = c.cached })

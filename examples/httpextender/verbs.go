@@ -11,11 +11,13 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // Answer is what an extender said about nodes.
 type Answer struct {
-	score.Filtered
+	rules.Filtered
 	// Objects are the node objects that the extender sent back, with Options.ReplaceView and in the form with objects only:
 	// what v1.36 goes on with. They need not be among the nodes asked about.
 	Objects []*v1.Node
@@ -25,7 +27,7 @@ type Answer struct {
 // as in v1.36: node names need nodeCacheCapable, objects do not need its absence. An answer without either leaves no node.
 func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
 	if !c.Offers(Filter) {
-		return Answer{Filtered: score.Filtered{Nodes: namesOf(nodes)}}, nil
+		return Answer{Filtered: rules.Filtered{Nodes: namesOf(nodes)}}, nil
 	}
 	var result extenderv1.ExtenderFilterResult
 	if err := c.send(ctx, Filter, c.args(pod, nodes), &result); err != nil {
@@ -34,12 +36,12 @@ func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Ans
 	if result.Error != "" {
 		return Answer{}, errors.New(result.Error)
 	}
-	answer := score.FilterAnswer{
+	answer := rules.FilterAnswer{
 		FailedNodes: result.FailedNodes, FailedAndUnresolvableNodes: result.FailedAndUnresolvableNodes,
 	}
-	capable := score.NotCacheCapable
+	capable := rules.NotCacheCapable
 	if c.config.NodeCacheCapable {
-		capable = score.CacheCapable
+		capable = rules.CacheCapable
 	}
 	if result.NodeNames != nil {
 		answer.NodeNames = append([]string{}, *result.NodeNames...)
@@ -57,7 +59,7 @@ func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Ans
 	if replaced {
 		asked = answer.Nodes // nothing is checked
 	}
-	filtered, err := score.ApplyFilter(c.Name(), capable, asked, answer)
+	filtered, err := rules.ApplyFilter(c.Name(), capable, asked, answer)
 	if err != nil {
 		return Answer{}, err
 	}

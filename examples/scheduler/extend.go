@@ -7,6 +7,8 @@ import (
 
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // Verb is something that an extender may offer.
@@ -29,7 +31,7 @@ type Extender interface {
 	// Ignorable reports whether its failure to answer is passed over.
 	Ignorable() bool
 	// Filter returns which of the nodes stay. A node that is missing without a reason is out as well.
-	Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Filtered, error)
+	Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (rules.Filtered, error)
 	// Prioritize scores nodes, 0 to 10; they count times weight times 10. Its errors are passed over.
 	Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (scores []score.HostScore, weight int64, err error)
 	// Preempt looks over the candidates of preemption and returns those that it agrees with, with victims of its own.

@@ -13,6 +13,8 @@ import (
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 func fullNode(t *testing.T, o Options, victims ...string) (*rig, *v1.Pod) {
@@ -137,7 +139,7 @@ type ext struct {
 	name      string
 	ignorable bool
 	verbs     map[Verb]bool
-	filter    func(nodes []*v1.Node) (score.Filtered, error)
+	filter    func(nodes []*v1.Node) (rules.Filtered, error)
 	scores    map[string]int64
 	weight    int64
 	bindErr   error
@@ -148,7 +150,7 @@ func (e *ext) Name() string              { return e.name }
 func (e *ext) Offers(v Verb) bool        { return e.verbs[v] }
 func (e *ext) Interested(p *v1.Pod) bool { return p.Labels["skip"] == "" }
 func (e *ext) Ignorable() bool           { return e.ignorable }
-func (e *ext) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (score.Filtered, error) {
+func (e *ext) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (rules.Filtered, error) {
 	e.calls.note("%s:%d", e.name, len(nodes))
 	return e.filter(nodes)
 }
@@ -178,8 +180,8 @@ func (e *ext) Bind(_ context.Context, p *v1.Pod, node string) error {
 
 func TestExtenders(t *testing.T) { // W6.4, W5.8
 	calls := &script{}
-	keep := func(names ...string) func([]*v1.Node) (score.Filtered, error) {
-		return func([]*v1.Node) (score.Filtered, error) { return score.Filtered{Nodes: names}, nil }
+	keep := func(names ...string) func([]*v1.Node) (rules.Filtered, error) {
+		return func([]*v1.Node) (rules.Filtered, error) { return rules.Filtered{Nodes: names}, nil }
 	}
 	filters := map[Verb]bool{FilterVerb: true}
 	t.Run("one after the other, ignorable ones last", func(t *testing.T) {
@@ -193,8 +195,8 @@ func TestExtenders(t *testing.T) { // W6.4, W5.8
 		require.Equal(t, "n3", r.last().Node)
 	})
 	t.Run("nothing left", func(t *testing.T) {
-		r := newRig(t, Options{Extenders: []Extender{&ext{name: "x", verbs: filters, calls: calls, filter: func([]*v1.Node) (score.Filtered, error) {
-			return score.Filtered{Failed: map[string]string{"n1": "busy"}, Unresolvable: map[string]string{"n2": "broken"}}, nil
+		r := newRig(t, Options{Extenders: []Extender{&ext{name: "x", verbs: filters, calls: calls, filter: func([]*v1.Node) (rules.Filtered, error) {
+			return rules.Filtered{Failed: map[string]string{"n1": "busy"}, Unresolvable: map[string]string{"n2": "broken"}}, nil
 		}}}}, three())
 		p := pod("p")
 		r.add(p).step()
@@ -209,7 +211,7 @@ func TestExtenders(t *testing.T) { // W6.4, W5.8
 		require.Equal(t, "0/3 nodes are available: no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", r.last().Message)
 	})
 	t.Run("an error", func(t *testing.T) {
-		fails := func([]*v1.Node) (score.Filtered, error) { return score.Filtered{}, errors.New("down") }
+		fails := func([]*v1.Node) (rules.Filtered, error) { return rules.Filtered{}, errors.New("down") }
 		r := newRig(t, Options{Extenders: []Extender{&ext{name: "x", verbs: filters, filter: fails, calls: calls}}}, three())
 		r.add(pod("p")).step()
 		require.Equal(t, SchedulingError, r.last().Outcome)

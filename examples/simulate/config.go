@@ -15,6 +15,8 @@ import (
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/score"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // setup returns the scheduler's options that the command line asks for, and what is to be said about them.
@@ -124,7 +126,7 @@ func (x extender) Offers(v scheduler.Verb) bool {
 }
 
 // Filter asks which nodes stay.
-func (x extender) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Filtered, error) {
+func (x extender) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (rules.Filtered, error) {
 	a, err := x.Client.Filter(ctx, pod, nodes)
 	if err != nil && x.Ignorable() {
 		x.passOver(err)

@@ -24,7 +24,7 @@ var largest = map[string]surface{
 	"spread":              {116, 70},
 	"filter":              {190, 85},
 	"filter/volume":       {109, 36},
-	"score":               {116, 83},
+	"score":               {56, 56},
 	"queue":               {156, 93},
 	"preemption":          {81, 69},
 	"eviction/disruption": {85, 81},
@@ -32,7 +32,7 @@ var largest = map[string]surface{
 	"eviction/taint":      {100, 73},
 	"cluster":             {76, 23},
 	"placement":           {150, 124},
-	"history":             {27, 0},
+	"history":             {27, 1},
 }
 
 const (

@@ -1,0 +1,110 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+const foo = "intel.com/foo"
+
+func pod(requests string) *v1.Pod { return testkit.Pod("web").Request(requests).Obj() }
+
+func TestInterested(t *testing.T) {
+	managed := rules.Extender{ManagedResources: []rules.ManagedResource{{Name: foo}}}
+	inInit, overhead, podLevel := pod(""), pod(""), pod("")
+	overhead.Spec.Overhead = testkit.Resources(foo + "=1")
+	podLevel.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources(foo + "=1")}
+	inInit.Spec.InitContainers = []v1.Container{{Resources: v1.ResourceRequirements{Limits: testkit.Resources(foo + "=1")}}}
+	for _, tc := range []struct {
+		name string
+		e    rules.Extender
+		pod  *v1.Pod
+		want bool
+	}{
+		{"no managed resources", rules.Extender{}, pod(""), true},
+		{"no managed resources and no pod", rules.Extender{}, nil, true},
+		{"requested", managed, pod(foo + "=1"), true},
+		{"zero requested", managed, pod(foo + "=0"), true},
+		{"limited in an init container", managed, inInit, true},
+		{"not named", managed, pod("cpu=1"), false},
+		{"overhead does not count", managed, overhead, false},
+		{"pod level does not count", managed, podLevel, false},
+		{"managed and no pod", managed, nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, tc.e.Interested(tc.pod))
+		})
+	}
+}
+
+func TestExtenderOrder(t *testing.T) {
+	require.Equal(t, []int{1, 3, 0, 2}, rules.Order([]rules.Extender{{Ignorable: true}, {}, {Ignorable: true}, {}}))
+	require.Equal(t, []string{"a.io/x", "a.io/z"}, rules.IgnoredByScheduler([]rules.Extender{
+		{ManagedResources: []rules.ManagedResource{{Name: "a.io/x", IgnoredByScheduler: true}, {Name: "a.io/y"}}},
+		{ManagedResources: []rules.ManagedResource{{Name: "a.io/z", IgnoredByScheduler: true}}},
+	}))
+}
+
+func TestValidateExtenders(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		list []rules.Extender
+		want string
+	}{
+		{"prioritize without weight", []rules.Extender{{PrioritizeVerb: "prioritize"}}, "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
+		{"two binders", []rules.Extender{{BindVerb: "bind"}, {BindVerb: "bind"}}, `extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind`},
+		{"not extended", []rules.Extender{{ManagedResources: []rules.ManagedResource{{Name: "cpu"}}}}, `extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name`},
+		{"managed twice", []rules.Extender{{ManagedResources: []rules.ManagedResource{{Name: foo}}}, {ManagedResources: []rules.ManagedResource{{Name: foo}}}},
+			`extenders[1].managedResources[0].name: Invalid value: "intel.com/foo": duplicate extender managed resource name`},
+		{"valid extenders", []rules.Extender{{FilterVerb: "filter"}, {PrioritizeVerb: "prioritize", Weight: 1, BindVerb: "bind"}}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := rules.ValidateExtenders(tc.list, field.NewPath("extenders")).ToAggregate()
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, tc.want)
+		})
+	}
+}
+
+func TestApplyFilter(t *testing.T) {
+	asked := []string{"n1", "n2", "n3"}
+	for _, tc := range []struct {
+		name   string
+		cache  rules.CacheCapability
+		answer rules.FilterAnswer
+		want   []string
+		err    string
+	}{
+		{"names", rules.CacheCapable, rules.FilterAnswer{NodeNames: []string{"n3", "n1"}, Nodes: []string{"n2"}}, []string{"n3", "n1"}, ""},
+		{"names of one that keeps no nodes", rules.NotCacheCapable, rules.FilterAnswer{NodeNames: []string{"n3"}}, nil, ""},
+		{"objects", rules.NotCacheCapable, rules.FilterAnswer{Nodes: []string{"n2"}}, []string{"n2"}, ""},
+		{"objects instead of names", rules.CacheCapable, rules.FilterAnswer{Nodes: []string{"n2"}}, []string{"n2"}, ""},
+		{"neither", rules.CacheCapable, rules.FilterAnswer{}, nil, ""},
+		{"unknown", rules.CacheCapable, rules.FilterAnswer{NodeNames: []string{"n9"}}, nil, `extender "http://e" claims a filtered node "n9" which is not found in the input node list`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := rules.ApplyFilter("http://e", tc.cache, asked, tc.answer)
+			if tc.err != "" {
+				require.EqualError(t, err, tc.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tc.want, got.Nodes)
+		})
+	}
+	got, err := rules.ApplyFilter("", rules.CacheCapable, asked, rules.FilterAnswer{NodeNames: []string{"n1"},
+		FailedNodes: map[string]string{"n2": "soft", "n3": "soft"}, FailedAndUnresolvableNodes: map[string]string{"n3": "hard"}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"n2": "soft"}, got.Failed)
+	require.Equal(t, map[string]string{"n3": "hard"}, got.Unresolvable)
+	require.Equal(t, "http://e/x/filter", rules.URL("http://e/x/", "filter"))
+}

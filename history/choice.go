@@ -1,0 +1,37 @@
+package history
+
+// Reservoir returns the position of the highest total as releases up to v1.34 choose it: it walks the list, counts ties,
+// and lets the k-th of them replace the choice with probability 1/k. Every tied node has the same chance. intn returns a
+// number from 0 to n-1, as rand.IntN does. Reservoir returns -1 without totals.
+//
+// A widely read article prints the loop without the line that increments the count; copied like that the loop always takes
+// the last of the tied nodes.
+func Reservoir(totals []int64, intn func(n int) int) int {
+	best, ties := -1, 0
+	for i, t := range totals {
+		switch {
+		case best < 0 || t > totals[best]:
+			best, ties = i, 1
+		case t == totals[best]:
+			ties++
+			if intn(ties) == 0 {
+				best = i
+			}
+		}
+	}
+	return best
+}
+
+// DefaultScores118 returns the score plugins of v1.18's default profile with their weights.
+func DefaultScores118() map[string]int64 {
+	return map[string]int64{
+		"NodeResourcesBalancedAllocation": 1,
+		"ImageLocality":                   1,
+		"InterPodAffinity":                1,
+		"NodeResourcesLeastAllocated":     1,
+		"NodeAffinity":                    1,
+		"NodePreferAvoidPods":             10000,
+		"DefaultPodTopologySpread":        1,
+		"TaintToleration":                 1,
+	}
+}

@@ -1,0 +1,184 @@
+package history_test
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/history"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/score"
+)
+
+const foo = "intel.com/foo"
+
+// rowsOf returns a cluster of nodes n0, n1, ... with the capacities given, and of pods on them.
+func rowsOf(t *testing.T, capacities []string, pods ...*v1.Pod) *cluster.Snapshot {
+	t.Helper()
+	var o cluster.Objects
+	for i, c := range capacities {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprint("n", i)).Capacity(c).Obj())
+	}
+	o.Pods = pods
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	return s
+}
+
+func asking(requests string) *v1.Pod { return testkit.Pod("web").Request(requests).Obj() }
+
+// packing is the bin packing example of the documentation: a pod that asks for foo 2, 256MB and 2 cpu, and two nodes.
+func packing(t *testing.T) (*v1.Pod, *cluster.Snapshot) {
+	return asking(foo + "=2,memory=256M,cpu=2"), rowsOf(t, []string{foo + "=4,memory=1024M,cpu=8", foo + "=8,memory=1024M,cpu=8"},
+		testkit.Pod("a").Request(foo+"=1,memory=256M,cpu=1").On("n0").Obj(), testkit.Pod("b").Request(foo+"=2,memory=512M,cpu=6").On("n1").Obj())
+}
+
+func ratio(points ...score.Point) score.FitArgs {
+	return score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.RequestedToCapacityRatio,
+		Resources:                []score.Resource{{Name: foo, Weight: 5}, {Name: "memory", Weight: 1}, {Name: "cpu", Weight: 3}},
+		RequestedToCapacityRatio: &score.Ratio{Shape: points}}}
+}
+
+func TestAllocation(t *testing.T) {
+	type formula = func(*v1.Pod, score.FitArgs, score.Rows) (history.Scorer, error)
+	rising := ratio(score.Point{}, score.Point{Utilization: 100, Score: 10})
+	seedPod, seedRows := packing(t)
+	standard := rowsOf(t, []string{"cpu=4,memory=10000Mi"})
+	most := score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.MostAllocated}}
+	for _, tc := range []struct {
+		name, reason string
+		of           formula
+		pod          *v1.Pod
+		args         score.FitArgs
+		rows         score.Rows
+		want         []int64
+	}{
+		{"over capacity most before 2021", "cpu was 0", history.ZeroToTen, asking("cpu=5,memory=1Gi"), most, standard, []int64{0}},
+		{"bin packing of the documents: 5 and 7", "7 5 3 and 5 7 10 on the old scale", history.ZeroToTen, seedPod, rising, seedRows, []int64{5, 7}},
+		{"bin packing before v1.33", "cpu 38 instead of 37", history.FreeShare, seedPod, rising, seedRows, []int64{60, 69}},
+		{"free share of cpu", "3 of 8 is 38 percent", history.FreeShare, asking("cpu=3"),
+			score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.RequestedToCapacityRatio, Resources: []score.Resource{{Name: "cpu"}},
+				RequestedToCapacityRatio: &score.Ratio{Shape: []score.Point{{}, {Utilization: 100, Score: 10}}}}},
+			rowsOf(t, []string{"cpu=8"}), []int64{38}},
+		{"free share of LeastAllocated", "as in v1.36", history.FreeShare, asking(""), score.FitArgs{}, standard, []int64{97}},
+		{"old scale: absent device looks full", "a node without foo scores f(100) for it: (10*5+2*1+2*3)/9 = 6.4", history.ZeroToTen, seedPod, rising,
+			rowsOf(t, []string{"memory=1024M,cpu=8"}), []int64{6}},
+		{"old scale: least allocated", "97.5 and 98 percent are 9 and 9", history.ZeroToTen, asking(""), score.FitArgs{}, standard, []int64{9}},
+		{"old scale: zero capacity keeps its weight", "memory 9 and cpu 0", history.ZeroToTen, asking(""), score.FitArgs{}, rowsOf(t, []string{"memory=10000Mi"}), []int64{4}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := tc.of(tc.pod, tc.args, tc.rows)
+			require.NoError(t, err)
+			for i, want := range tc.want {
+				require.Equal(t, want, s.Raw(i), tc.reason)
+			}
+		})
+	}
+	for _, of := range []formula{history.FreeShare, history.ZeroToTen} {
+		_, err := of(seedPod, ratio(), seedRows)
+		require.EqualError(t, err, "scoringStrategy.requestedToCapacityRatio.shape: Required value: at least one point must be specified")
+	}
+}
+
+// One resource shows the points of a shape on the old scale.
+func TestShape(t *testing.T) {
+	shape := []score.Point{{Utilization: 0, Score: 0}, {Utilization: 3, Score: 10}, {Utilization: 50, Score: 10}, {Utilization: 100, Score: 7}}
+	args := score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.RequestedToCapacityRatio, Resources: []score.Resource{{Name: "cpu"}},
+		RequestedToCapacityRatio: &score.Ratio{Shape: shape}}}
+	for percent, want := range map[int]int64{1: 3, 2: 6, 3: 10, 60: 10, 67: 9, 99: 8, 100: 7, 101: 7} {
+		s, err := history.ZeroToTen(asking(fmt.Sprintf("cpu=%d", percent)), args, rowsOf(t, []string{"cpu=100"}))
+		require.NoError(t, err)
+		require.Equal(t, want, s(0), "utilization %d", percent)
+	}
+}
+
+// The table of shares after the pod, of which 90, 90, 80 and 70 stand in the article on scoring.
+func TestBalance(t *testing.T) {
+	r := rowsOf(t, []string{"cpu=10,memory=10000"})
+	logged := rowsOf(t, []string{"cpu=47800m,memory=66054406144"})
+	for _, tc := range []struct {
+		name, requests       string
+		rows                 score.Rows
+		difference, absolute int64
+	}{
+		{"10 and 20 percent", "cpu=1,memory=2000", r, 90, 95},
+		{"20 and 10 percent", "cpu=2,memory=1000", r, 90, 95},
+		{"20 and 40 percent", "cpu=2,memory=4000", r, 80, 90},
+		{"20 and 50 percent", "cpu=2,memory=5000", r, 70, 85},
+		{"50 and 50 percent", "cpu=5,memory=5000", r, 100, 100},
+		{"100 and 0 percent", "cpu=10,memory=0", r, 0, 50},
+		{"120 and 10 percent", "cpu=12,memory=1000", r, 0, 55},
+		{"log line 93", "cpu=7850m,memory=6786383872", logged, 93, 96},
+		{"log line 97", "cpu=6950m,memory=7627341824", logged, 97, 98},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := history.AbsoluteBalance(asking(tc.requests), score.BalanceArgs{}, tc.rows)
+			require.NoError(t, err)
+			require.Equal(t, []int64{tc.difference, tc.absolute}, []int64{history.Difference(asking(tc.requests), tc.rows, 100)(0), s(0)})
+		})
+	}
+	_, err := history.AbsoluteBalance(asking("cpu=1"), score.BalanceArgs{Resources: []score.Resource{{Name: "cpu", Weight: 2}}}, r)
+	require.Error(t, err)
+}
+
+type attached struct {
+	*cluster.Snapshot
+	requested, allocatable int64
+}
+
+func (a attached) Volumes(int) (requested, allocatable int64) { return a.requested, a.allocatable }
+
+// The formula before v1.22 and its variant with volumes.
+func TestBalanceOld(t *testing.T) {
+	r := rowsOf(t, []string{"cpu=10,memory=10000Mi"})
+	web := asking("cpu=2,memory=5000Mi")
+	for _, tc := range []struct {
+		name, reason string
+		s            history.Scorer
+		want         int64
+	}{
+		{"defaults count", "100m of 10 and 200Mi of 10000Mi: 1 and 2 percent", history.Difference(asking(""), r, 100), 99},
+		{"no cpu on the node", "its share is 1", history.Difference(asking(""), rowsOf(t, []string{"memory=10000Mi"}), 100), 0},
+		{"before the scale of 100", "times 10", history.Difference(web, r, 10), 7},
+		{"volume limit unknown", "difference", history.VolumeVariance(web, attached{r, 3, 0}, 100), 70},
+		{"variance of three", "shares .2 .5 .8: variance .06", history.VolumeVariance(web, attached{r, 8, 10}, 100), 94},
+		{"variance before the scale of 100", "times 10", history.VolumeVariance(web, attached{r, 8, 10}, 10), 9},
+		{"volumes used up", "never preferred", history.VolumeVariance(web, attached{r, 10, 10}, 100), 0},
+		{"cpu used up", "never preferred", history.VolumeVariance(asking("cpu=10,memory=5000Mi"), attached{r, 1, 10}, 100), 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, tc.s(0), tc.reason) })
+	}
+}
+
+func TestReservoir(t *testing.T) {
+	asked := []int{}
+	never := func(n int) int { asked = append(asked, n); return 1 }
+	require.Equal(t, 0, history.Reservoir([]int64{9, 9, 9}, never))
+	require.Equal(t, []int{2, 3}, asked, "the second of the tied replaces with 1/2, the third with 1/3")
+	asked = asked[:0]
+	require.Equal(t, 3, history.Reservoir([]int64{1, 1, 1, 2}, never))
+	require.Equal(t, []int{2, 3}, asked, "a higher total starts the count again")
+	require.Equal(t, -1, history.Reservoir(nil, never))
+	require.Equal(t, 0, history.Reservoir([]int64{-4}, never))
+	always := func(int) int { return 0 }
+	require.Equal(t, 2, history.Reservoir([]int64{9, 9, 9}, always), "what the article's loop does without the counting line")
+
+	rng := rand.New(rand.NewSource(1))
+	won := map[int]int{}
+	for range 3000 {
+		won[history.Reservoir([]int64{3, 7, 7, 2, 7}, rng.Intn)]++
+	}
+	require.Len(t, won, 3)
+	for _, i := range []int{1, 2, 4} {
+		require.InDelta(t, 1000, won[i], 120, "each of the tied nodes has the same chance")
+	}
+}
+
+func TestDefaultScores118(t *testing.T) {
+	require.Len(t, history.DefaultScores118(), 8)
+	require.EqualValues(t, 10000, history.DefaultScores118()["NodePreferAvoidPods"])
+}
