@@ -6,7 +6,7 @@ replace github.com/podberth/podberth => ../
 
 require (
 	github.com/google/go-cmp v0.7.0
-	github.com/podberth/podberth v0.0.0
+	github.com/podberth/podberth v0.1.0
 	github.com/stretchr/testify v1.11.1
 	go.etcd.io/etcd/server/v3 v3.6.8
 	k8s.io/kubectl v0.36.3
@@ -93,7 +93,7 @@ require (
 	github.com/opencontainers/selinux v1.13.1 // indirect
 	github.com/peterbourgon/diskv v2.0.1+incompatible // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
-	github.com/podberth/podberth/examples v0.0.0
+	github.com/podberth/podberth/examples v0.1.0
 	github.com/pquerna/cachecontrol v0.1.0 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect

@@ -3,7 +3,7 @@ module github.com/podberth/podberth/examples
 go 1.26.0
 
 require (
-	github.com/podberth/podberth v0.0.0-00010101000000-000000000000
+	github.com/podberth/podberth v0.1.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
@@ -53,5 +53,3 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 )
-
-replace github.com/podberth/podberth => ../

@@ -1,0 +1,244 @@
+// Release builds the modules of the tree as their users will: it writes a module proxy into a temporary folder that has
+// every published module under the next version, then builds, vets and installs each module from there, outside the
+// workspace. Published are all modules of the tree but those in conformance/. The next version is the first one in
+// CHANGELOG.md.
+//
+//	go run .ci/release.go
+package main
+
+import (
+	"archive/zip"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const root = "github.com/podberth/podberth"
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	changes, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	heading := regexp.MustCompile(`(?m)^## (v[0-9]+\.[0-9]+\.[0-9]+)`).FindSubmatch(changes)
+	if heading == nil {
+		return fmt.Errorf("CHANGELOG.md has no heading with a version")
+	}
+	version := string(heading[1])
+	folders, err := modules()
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	for _, folder := range folders {
+		if err := publish(filepath.Join(tmp, "proxy"), folder, version); err != nil {
+			return err
+		}
+	}
+	env, err := environment(tmp)
+	if err != nil {
+		return err
+	}
+	// The go command looks for programs in modules of longer and longer paths. A proxy on the network may answer with an error
+	// where no such module exists, so installing takes the other modules from what building has fetched.
+	installing := append(slices.Clone(env), "GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(tmp, "mod/cache/download"))
+	for _, folder := range folders {
+		path := modulePath(folder)
+		programs, err := build(env, filepath.Join(tmp, "src", folder), folder)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Printf("%s %s, %d programs\n", path, version, len(programs))
+		for _, program := range programs {
+			if err := command(installing, tmp, "install", program+"@"+version); err != nil {
+				return fmt.Errorf("%s: %w", program, err)
+			}
+		}
+	}
+	return nil
+}
+
+// modules returns the folders of the published modules.
+func modules() (folders []string, err error) {
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (path == "conformance" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if d.Name() == "go.mod" {
+			folders = append(folders, filepath.ToSlash(filepath.Dir(path)))
+		}
+		return nil
+	})
+	slices.Sort(folders)
+	return folders, err
+}
+
+func modulePath(folder string) string {
+	if folder == "." {
+		return root
+	}
+	return root + "/" + folder
+}
+
+// files returns the files of a module, relative to its folder: those below it that belong to no module further down.
+func files(folder string) (out []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, other := os.Stat(filepath.Join(path, "go.mod"))
+			if path != folder && (other == nil || d.Name() == ".git") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(folder, path)
+		out = append(out, filepath.ToSlash(name))
+		return err
+	})
+	return out, err
+}
+
+// publish writes a module into the proxy, in the layout of https://go.dev/ref/mod#goproxy-protocol.
+func publish(proxy, folder, version string) error {
+	at := filepath.Join(proxy, modulePath(folder), "@v")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"list": version + "\n", version + ".info": `{"Version":"` + version + `"}`, version + ".mod": string(mod)} {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	archive, err := os.Create(filepath.Join(at, version+".zip"))
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	w := zip.NewWriter(archive)
+	names, err := files(folder)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return err
+		}
+		entry, err := w.Create(modulePath(folder) + "@" + version + "/" + name)
+		if err != nil {
+			return err
+		}
+		if _, err := entry.Write(text); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// environment returns the environment of the go command: no workspace, a module cache of its own, the proxy in tmp before the
+// module cache of the machine and the ordinary proxies. The checksum database is not asked: it cannot know modules that are
+// not released, and build checks that go.sum has the sums of all others.
+func environment(tmp string) ([]string, error) {
+	out, err := exec.Command("go", "env", "GOPROXY", "GOMODCACHE").Output()
+	if err != nil {
+		return nil, err
+	}
+	proxies, cache, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return append(os.Environ(),
+		"GOWORK=off", "GOFLAGS=-mod=mod -modcacherw -trimpath -buildvcs=false", "GOSUMDB=off",
+		"GOMODCACHE="+filepath.Join(tmp, "mod"), "GOBIN="+filepath.Join(tmp, "bin"),
+		"GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(cache, "cache/download")+","+proxies), nil
+}
+
+// build builds and vets a copy of a module at dir and returns the import paths of its programs. The copy's go.mod and go.sum
+// must need nothing more than the sums of the modules that are about to be released.
+func build(env []string, dir, folder string) (programs []string, err error) {
+	names, err := files(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	if err := command(env, dir, "build", "./..."); err != nil {
+		return nil, err
+	}
+	if err := command(env, dir, "vet", "./..."); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if err := unchanged(filepath.Join(folder, name), filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	list := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./...")
+	list.Env, list.Dir, list.Stderr = env, dir, os.Stderr
+	out, err := list.Output()
+	return strings.Fields(string(out)), err
+}
+
+// unchanged returns an error when the go command added a line to a file that does not name a module of the tree.
+func unchanged(before, after string) error {
+	old, err := os.ReadFile(before)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(after)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		released := strings.HasPrefix(line, root+" ") || strings.HasPrefix(line, root+"/")
+		if !released && !strings.Contains("\n"+string(old), "\n"+line) {
+			return fmt.Errorf("%s lacks %q: run go mod tidy", before, strings.TrimSpace(line))
+		}
+	}
+	return nil
+}
+
+// command runs the go command in a folder. The output is in the error.
+func command(env []string, dir string, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Env, cmd.Dir = env, dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package testkit
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// goModule is what `go mod edit -json` prints of a go.mod file.
+type goModule struct {
+	Module  struct{ Path string }
+	Require []struct {
+		Path, Version string
+		Indirect      bool
+	}
+	Replace []any
+}
+
+func goModuleAt(t *testing.T, folder string) (m goModule) {
+	t.Helper()
+	cmd := exec.Command("go", "mod", "edit", "-json")
+	cmd.Dir = filepath.Join(root, folder)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, &m))
+	return m
+}
+
+// publishedModules returns the modules of the tree by folder: all but those in conformance.
+func publishedModules(t *testing.T) map[string]goModule {
+	t.Helper()
+	modules := map[string]goModule{}
+	require.NoError(t, filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != root && (d.Name() == "conformance" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if d.Name() == "go.mod" {
+			folder, err := filepath.Rel(root, filepath.Dir(file))
+			if err != nil {
+				return err
+			}
+			modules[filepath.ToSlash(folder)] = goModuleAt(t, folder)
+		}
+		return nil
+	}))
+	require.Contains(t, modules, ".")
+	return modules
+}
+
+// text returns a file of the repository.
+func text(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	require.NoError(t, err)
+	return string(data)
+}
+
+// nextVersion returns the version that the first heading of CHANGELOG.md with a version names.
+func nextVersion(t *testing.T) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^## (v[0-9]+\.[0-9]+\.[0-9]+)`).FindStringSubmatch(text(t, "CHANGELOG.md"))
+	require.NotNil(t, m, "CHANGELOG.md has no heading with a version")
+	return m[1]
+}
+
+// Published modules carry no replace directive, require each other under the next version, and are joined by go.work alone.
+func TestModules(t *testing.T) {
+	modules, version := publishedModules(t), nextVersion(t)
+	work := exec.Command("go", "work", "edit", "-json")
+	work.Dir = root
+	out, err := work.Output()
+	require.NoError(t, err)
+	var workspace struct {
+		Use     []struct{ DiskPath string }
+		Replace []struct {
+			Old, New struct{ Path, Version string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(out, &workspace))
+	var used, folders []string
+	for _, u := range workspace.Use {
+		used = append(used, path.Clean(u.DiskPath))
+	}
+	required := map[string]bool{}
+	for folder, m := range modules {
+		folders = append(folders, folder)
+		require.Equal(t, path.Join(module, folder), m.Module.Path, "the module in %s", folder)
+		require.Empty(t, m.Replace, "%s/go.mod: a published module has no replace", folder)
+		for _, r := range m.Require {
+			if r.Path == module || strings.HasPrefix(r.Path, module+"/") {
+				required[r.Path] = true
+				require.Equal(t, version, r.Version, "%s/go.mod: the version of %s", folder, r.Path)
+			}
+		}
+	}
+	require.ElementsMatch(t, folders, used, "go.work uses every published module")
+	for _, r := range workspace.Replace {
+		require.True(t, required[r.Old.Path], "go.work: no module requires %s", r.Old.Path)
+		require.Equal(t, version, r.Old.Version, "go.work: the version of %s", r.Old.Path)
+		require.Equal(t, r.Old.Path, path.Join(module, r.New.Path), "go.work: the folder of %s", r.Old.Path)
+		delete(required, r.Old.Path)
+	}
+	require.Empty(t, required, "go.work lacks a replace of these modules: the go command would look for a version that is not released")
+}
+
+// The commands that readers are given test every module of the workspace.
+func TestCommandsNameEveryModule(t *testing.T) {
+	var folders []string
+	for folder := range publishedModules(t) {
+		folders = append(folders, folder)
+	}
+	slices.Sort(folders) // the root is first
+	patterns := ""
+	for _, folder := range folders {
+		patterns += " ./" + path.Join(folder, "...")
+	}
+	for _, file := range []string{"README.md", "CONTRIBUTING.md"} {
+		require.Regexp(t, `(?m)^go test`+regexp.QuoteMeta(patterns)+`( +#.*)?$`, text(t, file), file)
+	}
+	require.Contains(t, text(t, ".ci/run"), "packages=("+strings.TrimSpace(patterns)+")\n", ".ci/run")
+}
+
+// CONTRIBUTING.md lists the tags of a release, a module after those that it requires.
+func TestOrderOfTags(t *testing.T) {
+	modules, guide := publishedModules(t), text(t, "CONTRIBUTING.md")
+	line := func(folder string) int {
+		tag := "`" + path.Join(folder, "vX.Y.Z") + "`"
+		at := strings.Index(guide, ". "+tag)
+		require.GreaterOrEqual(t, at, 0, "CONTRIBUTING.md: no numbered line for the tag %s", tag)
+		return at
+	}
+	for folder, m := range modules {
+		at := line(folder)
+		for _, r := range m.Require {
+			if rest, ok := strings.CutPrefix(r.Path, module); ok {
+				needed := path.Clean("." + rest)
+				require.Less(t, line(needed), at, "CONTRIBUTING.md: %s is tagged before %s", needed, folder)
+			}
+		}
+	}
+}
