@@ -39,14 +39,14 @@ func Example() {
 	pods := []*v1.Pod{web, db, gpu}
 
 	// The kubelet: memory is short, and web uses most above its request. No budget is asked.
-	policy, err := pressure.Compile(pressure.Default(pressure.Config{}, pressure.Linux), pressure.Options{})
+	policy, err := pressure.Compile(pressure.Default(pressure.Config{}, "linux"), pressure.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	_, decision := policy.Observe(pressure.State{}, pressure.Observation{
-		Signals: map[pressure.Signal]pressure.Measurement{pressure.MemoryAvailable: {Available: 80 << 20, Capacity: 8 << 30, Time: now}},
-		Layout:  pressure.Single, Pods: pods,
+		Signals: map[pressure.Signal]pressure.Measurement{"memory.available": {Available: 80 << 20, Capacity: 8 << 30, Time: now}},
+		Layout:  "single", Pods: pods,
 		Stats: map[types.UID]pressure.PodStats{web.UID: memory(3 << 30), db.UID: memory(3 << 30), gpu.UID: memory(1 << 30)},
 	}, now)
 	fmt.Println("pressure:", decision.Eviction.Pod.Name, "in", decision.Eviction.GraceSeconds, "s")

@@ -13,6 +13,16 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
+// graceSeconds returns what a pod gets when a threshold evicts it: the forecast for a node on which nothing is available and
+// no other pod runs; 0 for a pod that is never evicted.
+func graceSeconds(p *pressure.Policy, t pressure.Threshold, pod *v1.Pod) int64 {
+	steps := p.Forecast(t, pressure.Measurement{Capacity: 1 << 40}, pressure.Observation{Pods: []*v1.Pod{pod}}).Steps
+	if len(steps) == 0 {
+		return 0
+	}
+	return steps[0].GraceSeconds
+}
+
 // check compares a cycle. Where the kubelet chooses at random, among thresholds that are not of memory and among pods that
 // rank equal, its choice must be one that podberth's ranking allows.
 func (n *node) check(policy *pressure.Policy, before, state pressure.State, d pressure.Decision, c *cycle, m eviction.Manager) error {
@@ -74,7 +84,7 @@ func (n *node) check(policy *pressure.Policy, before, state pressure.State, d pr
 	if at < 0 || ranking[at].Exempt != "" || !tied(acting.Signal, ranking[at], ranking[first]) {
 		return fmt.Errorf("for %v: real evicts %s, podberth's order is %s", acting, got.pod.Name, order(ranking))
 	}
-	if want := policy.GraceSeconds(acting, got.pod); want != got.grace {
+	if want := graceSeconds(policy, acting, got.pod); want != got.grace {
 		return fmt.Errorf("grace of %s for %v: real %d, podberth %d", got.pod.Name, acting, got.grace, want)
 	}
 	if acting != *d.Acting || d.Eviction.Pod.UID != got.pod.UID {
@@ -140,9 +150,9 @@ func (n *node) checkLocal(d pressure.Decision, c *cycle) error {
 // choice finds the threshold that the real one acts on among those that it may.
 func (n *node) choice(d pressure.Decision, c *cycle) (pressure.Threshold, error) {
 	text := func(t pressure.Threshold) string {
-		return "Warning " + pressure.EventReason + " Attempting to reclaim " + t.Signal.Resource()
+		return "Warning EvictionThresholdMet Attempting to reclaim " + t.Signal.Resource()
 	}
-	if want := "Warning " + pressure.EventReason + " " + d.Event; want != text(*d.Acting) {
+	if want := "Warning EvictionThresholdMet " + d.Event; want != text(*d.Acting) {
 		return *d.Acting, fmt.Errorf("podberth's event %q", want)
 	}
 	var able []pressure.Threshold
@@ -150,11 +160,11 @@ func (n *node) choice(d pressure.Decision, c *cycle) (pressure.Threshold, error)
 	for _, s := range d.Thresholds {
 		if s.Actionable {
 			able = append(able, s.Threshold)
-			memory = memory || s.Threshold.Signal.Condition() == v1.NodeMemoryPressure
+			memory = memory || s.Threshold.Signal.Resource() == "memory"
 		}
 	}
 	if memory {
-		able = slices.DeleteFunc(able, func(t pressure.Threshold) bool { return t.Signal.Condition() != v1.NodeMemoryPressure })
+		able = slices.DeleteFunc(able, func(t pressure.Threshold) bool { return t.Signal.Resource() != "memory" })
 	}
 	if !slices.Contains(able, *d.Acting) {
 		return *d.Acting, fmt.Errorf("podberth acts on %v, which is not due", d.Acting)
@@ -207,7 +217,7 @@ func tied(s pressure.Signal, a, b pressure.Ranked) bool {
 	if a.Priority != b.Priority {
 		return false
 	}
-	if s == pressure.PIDAvailable {
+	if s == "pid.available" {
 		return a.Usage == b.Usage
 	}
 	if a.Measured != b.Measured {
@@ -257,7 +267,7 @@ func (n *node) count(d pressure.Decision, c *cycle) {
 	if len(d.LocalStorage) > 0 {
 		n.Count("local storage")
 	}
-	if d.Acting != nil && !d.Acting.Hard() {
+	if d.Acting != nil && d.Acting.Grace > 0 {
 		n.Count("soft")
 	}
 	met := slices.ContainsFunc(d.Thresholds, func(s pressure.Status) bool { return s.Met })

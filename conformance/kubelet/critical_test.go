@@ -85,7 +85,7 @@ func critical(s *trial.Source) error {
 	}
 	var want []string
 	for _, v := range victims {
-		want = append(want, fmt.Sprint(v.Name, " ", pressure.PreemptedReason, " ", true))
+		want = append(want, fmt.Sprint(v.Name, " ", "Preempting", " ", true))
 		s.Count(string(v.Status.QOSClass))
 	}
 	if !slices.Equal(real, want) {

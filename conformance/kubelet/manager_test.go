@@ -47,7 +47,7 @@ type cycle struct {
 	killErr    error
 	layersErr  error
 	killed     []kill
-	reclaimed  []pressure.Reclaim
+	reclaimed  []string
 	event      string // of the node
 	summary    *statsapi.Summary
 	podEvents  []string
@@ -84,14 +84,14 @@ type node struct {
 func day(s *trial.Source) error {
 	n := &node{Source: s, more: s.More, dedicated: s.Once(2)}
 	n.split = s.Once(map[bool]int{true: 2, false: 4}[n.dedicated])
-	n.layout = pressure.Single
+	n.layout = "single"
 	switch {
 	case n.dedicated && n.split:
-		n.layout = pressure.SplitImages
+		n.layout = "split"
 	case n.dedicated:
-		n.layout = pressure.DedicatedImages
+		n.layout = "imagefs"
 	case n.split:
-		n.layout = pressure.Inconsistent
+		n.layout = "inconsistent"
 	}
 	config, thresholds, err := n.config()
 	if err != nil {
@@ -266,15 +266,15 @@ func (n *node) kill(pod *v1.Pod, _ bool, grace *int64, status func(*v1.PodStatus
 
 type imageGC struct{ n *node }
 
-func (g imageGC) DeleteUnusedImages(context.Context) error { return g.n.reclaim(pressure.UnusedImages) }
+func (g imageGC) DeleteUnusedImages(context.Context) error { return g.n.reclaim("imageGC") }
 
 type containerGC struct{ n *node }
 
 func (g containerGC) DeleteAllUnusedContainers(context.Context) error {
-	return g.n.reclaim(pressure.DeadContainers)
+	return g.n.reclaim("containerGC")
 }
 
-func (n *node) reclaim(what pressure.Reclaim) error {
+func (n *node) reclaim(what string) error {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	c := n.begin()

@@ -30,10 +30,10 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 	}
 	many := n.Once(2)
 	for _, s := range pressure.Signals() {
-		if n.layout == pressure.Inconsistent && strings.HasPrefix(string(s), "containerfs.") { // taken as they are in that layout, which cannot be
+		if n.layout == "inconsistent" && strings.HasPrefix(string(s), "containerfs.") { // taken as they are in that layout, which cannot be
 			continue
 		}
-		if s == pressure.AllocatableMemoryAvailable && c.EnforceNodeAllocatable != nil { // equal to the copy but for its reclaim, it would share its memory
+		if s == "allocatableMemory.available" && c.EnforceNodeAllocatable != nil { // equal to the copy but for its reclaim, it would share its memory
 			continue
 		}
 		values := []string{"1Gi", "10%", "500Mi", "5%", "15%", "1073741825", "0%"}
@@ -60,7 +60,7 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 		if err != nil {
 			panic(err)
 		}
-		return p.GraceSeconds(t, pod)
+		return graceSeconds(p, t, pod)
 	}
 	n.Note("layout %s, hard %v, soft %v, grace %v, reclaim %v, max grace %d, transition %v, allocatable %v", n.layout, c.EvictionHard, c.EvictionSoft, c.EvictionSoftGracePeriod,
 		c.EvictionMinimumReclaim, c.EvictionMaxPodGracePeriod, c.EvictionPressureTransitionPeriod, c.EnforceNodeAllocatable)

@@ -52,19 +52,19 @@ func TestScriptedDays(t *testing.T) {
 // playDay reports whether the manager does at each step what the script says. Whatever podberth would not allow fails the test.
 func playDay(t *testing.T, d nodeday.Day) bool {
 	source := trial.NewSource(nil)
-	n := &node{Source: source, layout: pressure.Single}
+	n := &node{Source: source, layout: "single"}
 	for _, s := range d.Steps {
 		if s.Layout != "" {
 			n.layout = s.Layout
 		}
 	}
-	n.dedicated, n.split = n.layout != pressure.Single, n.layout == pressure.SplitImages
+	n.dedicated, n.split = n.layout != "single", n.layout == "split"
 	c := d.Config
 	thresholds, err := eviction.ParseThresholdConfig(c.EnforceNodeAllocatable, c.EvictionHard, c.EvictionSoft, c.EvictionSoftGracePeriod, c.EvictionMinimumReclaim)
 	require.NoError(t, err)
 	policy, err := pressure.Compile(c, pressure.Options{})
 	require.NoError(t, err)
-	n.policyGrace = policy.GraceSeconds
+	n.policyGrace = func(t pressure.Threshold, pod *v1.Pod) int64 { return graceSeconds(policy, t, pod) }
 	begin := time.Now().Add(2 * time.Second)
 	next := 0        // step
 	var broken error // the script cannot be played
@@ -153,7 +153,7 @@ func outcome(d pressure.Decision, c *cycle, m eviction.Manager) string {
 	}
 	if c.event != "" {
 		o.Acting = pressure.Signal(c.event)
-		if d.Acting != nil && c.event == "Warning "+pressure.EventReason+" "+d.Event {
+		if d.Acting != nil && c.event == "Warning EvictionThresholdMet "+d.Event {
 			o.Acting = d.Acting.Signal
 		}
 	}
@@ -185,17 +185,17 @@ func measured(signals map[pressure.Signal]pressure.Measurement) (out pressure.No
 	for _, s := range slices.Sorted(maps.Keys(signals)) {
 		m := signals[s]
 		switch s {
-		case pressure.MemoryAvailable:
+		case "memory.available":
 			out.Memory = memory(m)
-		case pressure.AllocatableMemoryAvailable:
+		case "allocatableMemory.available":
 			out.PodsMemory = memory(m)
-		case pressure.NodeFsAvailable, pressure.NodeFsInodesFree:
-			fs(&out.NodeFs, m, s == pressure.NodeFsInodesFree)
-		case pressure.ImageFsAvailable, pressure.ImageFsInodesFree:
-			fs(&out.ImageFs, m, s == pressure.ImageFsInodesFree)
-		case pressure.ContainerFsAvailable, pressure.ContainerFsInodesFree:
-			fs(&out.ContainerFs, m, s == pressure.ContainerFsInodesFree)
-		case pressure.PIDAvailable:
+		case "nodefs.available", "nodefs.inodesFree":
+			fs(&out.NodeFs, m, s == "nodefs.inodesFree")
+		case "imagefs.available", "imagefs.inodesFree":
+			fs(&out.ImageFs, m, s == "imagefs.inodesFree")
+		case "containerfs.available", "containerfs.inodesFree":
+			fs(&out.ContainerFs, m, s == "containerfs.inodesFree")
+		case "pid.available":
 			running := m.Capacity - m.Available
 			out.Processes = &pressure.ProcessStats{Time: m.Time, Max: &m.Capacity, Running: &running}
 		}

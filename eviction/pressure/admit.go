@@ -21,7 +21,7 @@ func Admit(pod *v1.Pod, pressure []v1.NodeConditionType) (admitted bool, message
 			names = append(names, string(c))
 		}
 	}
-	if len(names) == 0 || Exempt(pod) != "" {
+	if len(names) == 0 || exempt(pod) != "" {
 		return true, ""
 	}
 	if len(names) == 1 && names[0] == string(v1.NodeMemoryPressure) {

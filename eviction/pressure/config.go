@@ -26,44 +26,34 @@ type Config struct {
 	IgnoreLocalStorage bool
 }
 
-// OS is the operating system of the node.
-type OS int
-
-// Operating systems with their own default thresholds.
-const (
-	Linux OS = iota
-	Windows
-	OtherOS
-)
-
-// MonitoringInterval is how often the kubelet observes. After an eviction it observes again as soon as the pod is gone.
-const MonitoringInterval = 10 * time.Second
-
 const defaultTransition = 5 * time.Minute
 
-// DefaultHard returns the hard thresholds of a kubelet that is told none. The documentation's table lacks
+// defaultHard returns the hard thresholds of a kubelet without configuration. The documentation's table lacks
 // imagefs.inodesFree, which was added later.
-func DefaultHard(os OS) map[string]string {
+func defaultHard(goos string) map[string]string {
 	hard := map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%"}
-	switch os {
-	case Linux:
+	switch goos {
+	case "linux":
 		hard["nodefs.inodesFree"], hard["imagefs.inodesFree"] = "5%", "5%"
-	case Windows:
+	case "windows":
 		hard["memory.available"] = "500Mi"
 	}
 	return hard
 }
 
-// Default returns c as the kubelet completes it: default hard thresholds when there are none at all, or, with
-// MergeDefaultEvictionSettings, for the signals that are not set; a transition period of five minutes; node allocatable
-// enforced on pods when EnforceNodeAllocatable is nil. Setting one hard threshold without merging leaves the others unset.
-// c is not modified.
-func Default(c Config, os OS) Config {
+// Default returns c as the kubelet completes it while it loads a configuration. goos is the node's operating system as Go
+// and nodes name it: "linux", "windows", or another name for a system without defaults of its own. c is not modified.
+//
+//   - Hard thresholds: the defaults when EvictionHard is nil, or for the signals that are not set when
+//     MergeDefaultEvictionSettings is true. One hard threshold without merging leaves the other signals unset.
+//   - A transition period of five minutes when it is 0.
+//   - Node allocatable enforced on pods when EnforceNodeAllocatable is nil.
+func Default(c Config, goos string) Config {
 	switch {
 	case c.EvictionHard == nil:
-		c.EvictionHard = DefaultHard(os)
+		c.EvictionHard = defaultHard(goos)
 	case c.MergeDefaultEvictionSettings:
-		hard := DefaultHard(os)
+		hard := defaultHard(goos)
 		maps.Copy(hard, c.EvictionHard)
 		c.EvictionHard = hard
 	}
@@ -96,23 +86,4 @@ func pairs(list, separator string) (map[string]string, error) {
 		m[strings.TrimSpace(key)] = strings.TrimSpace(value)
 	}
 	return m, nil
-}
-
-// ReplacedFlag is a garbage collection flag of the kubelet that eviction replaces.
-type ReplacedFlag struct {
-	Flag        string
-	Replacement string // empty: none
-	Reason      string
-}
-
-// ReplacedFlags returns the deprecated flags. Rule: documentation, "Node-pressure Eviction" (Eviction signals).
-func ReplacedFlags() []ReplacedFlag {
-	const logs = "deprecated once old logs are stored outside of the container's context"
-	return []ReplacedFlag{
-		{"--image-gc-high-threshold", "--eviction-hard or --eviction-soft", "existing eviction signals can trigger image garbage collection"},
-		{"--image-gc-low-threshold", "--eviction-minimum-reclaim", "eviction reclaims achieve the same behavior"},
-		{"--maximum-dead-containers", "", logs},
-		{"--maximum-dead-containers-per-container", "", logs},
-		{"--minimum-container-ttl-duration", "", logs},
-	}
 }

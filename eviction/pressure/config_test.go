@@ -1,13 +1,10 @@
-package pressure_test
+package pressure
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/podberth/podberth/eviction/pressure"
 )
 
 type settings = map[string]string
@@ -15,24 +12,24 @@ type settings = map[string]string
 func TestCompileErrors(t *testing.T) {
 	const mem = "memory.available"
 	const quantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-	hard := func(signal, value string) pressure.Config {
-		return pressure.Config{EvictionHard: settings{signal: value}}
+	hard := func(signal, value string) Config {
+		return Config{EvictionHard: settings{signal: value}}
 	}
-	reclaim := func(value string) pressure.Config {
-		return pressure.Config{EvictionMinimumReclaim: settings{mem: value}}
+	reclaim := func(value string) Config {
+		return Config{EvictionMinimumReclaim: settings{mem: value}}
 	}
-	soft := func(value, grace string) pressure.Config {
-		return pressure.Config{EvictionSoft: settings{mem: value}, EvictionSoftGracePeriod: settings{mem: grace}}
+	soft := func(value, grace string) Config {
+		return Config{EvictionSoft: settings{mem: value}, EvictionSoftGracePeriod: settings{mem: grace}}
 	}
 	for _, tc := range []struct {
 		name  string
-		c     pressure.Config
+		c     Config
 		want  string
 		field string
 	}{
 		{"unknown signal", hard("cpu.available", "1"), "unsupported eviction signal cpu.available", "evictionHard"},
-		{"unknown signal in grace", pressure.Config{EvictionSoftGracePeriod: settings{"x": "1s"}}, "unsupported eviction signal x", "evictionSoftGracePeriod"},
-		{"unknown signal in reclaim", pressure.Config{EvictionMinimumReclaim: settings{"x": "1"}}, "unsupported eviction signal x", "evictionMinimumReclaim"},
+		{"unknown signal in grace", Config{EvictionSoftGracePeriod: settings{"x": "1s"}}, "unsupported eviction signal x", "evictionSoftGracePeriod"},
+		{"unknown signal in reclaim", Config{EvictionMinimumReclaim: settings{"x": "1"}}, "unsupported eviction signal x", "evictionMinimumReclaim"},
 		{"percent abc", hard(mem, "abc%"), `strconv.ParseFloat: parsing "abc": invalid syntax`, "evictionHard"},
 		{"percent alone", hard(mem, "%"), `strconv.ParseFloat: parsing "": invalid syntax`, "evictionHard"},
 		{"percent with a space before", hard(mem, " 10%"), `strconv.ParseFloat: parsing " 10": invalid syntax`, "evictionHard"},
@@ -46,24 +43,23 @@ func TestCompileErrors(t *testing.T) {
 		{"quantity without digits", hard(mem, "x"), quantity, "evictionHard"},
 		{"quantity zero", hard(mem, "0"), "eviction threshold memory.available must be positive: 0", "evictionHard"},
 		{"quantity negative", hard(mem, "-1024Ki"), "eviction threshold memory.available must be positive: -1Mi", "evictionHard"},
-		{"soft without grace", pressure.Config{EvictionSoft: settings{mem: "1Gi"}}, "grace period must be specified for the soft eviction threshold memory.available", "evictionSoft"},
+		{"soft without grace", Config{EvictionSoft: settings{mem: "1Gi"}}, "grace period must be specified for the soft eviction threshold memory.available", "evictionSoft"},
 		{"grace without unit", soft("1Gi", "5"), `time: missing unit in duration "5"`, "evictionSoftGracePeriod"},
 		{"grace negative", soft("1Gi", "-5s"), "invalid eviction grace period specified: -5s, must be a positive value", "evictionSoftGracePeriod"},
 		{"reclaim percent zero", reclaim("0%"), "eviction percentage minimum reclaim memory.available must be positive: 0%", "evictionMinimumReclaim"},
 		{"reclaim percent not a number", reclaim("NaN%"), "eviction percentage minimum reclaim memory.available must be positive: NaN%", "evictionMinimumReclaim"},
 		{"reclaim negative", reclaim("-1"), "negative eviction minimum reclaim specified for memory.available", "evictionMinimumReclaim"},
 		{"reclaim quantity", reclaim("y"), quantity, "evictionMinimumReclaim"},
-		{"hard before soft", pressure.Config{EvictionHard: settings{mem: "0"}, EvictionSoft: settings{mem: "-1"}}, "eviction threshold memory.available must be positive: 0", "evictionHard"},
-		{"by signal", pressure.Config{EvictionHard: settings{"b": "1", "a": "1"}}, "unsupported eviction signal a", "evictionHard"},
-		{"grace missing comes last", pressure.Config{EvictionSoft: settings{mem: "1Gi"}, EvictionMinimumReclaim: settings{mem: "-1"}}, "negative eviction minimum reclaim specified for memory.available", "evictionMinimumReclaim"},
+		{"hard before soft", Config{EvictionHard: settings{mem: "0"}, EvictionSoft: settings{mem: "-1"}}, "eviction threshold memory.available must be positive: 0", "evictionHard"},
+		{"by signal", Config{EvictionHard: settings{"b": "1", "a": "1"}}, "unsupported eviction signal a", "evictionHard"},
+		{"grace missing comes last", Config{EvictionSoft: settings{mem: "1Gi"}, EvictionMinimumReclaim: settings{mem: "-1"}}, "negative eviction minimum reclaim specified for memory.available", "evictionMinimumReclaim"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := pressure.Compile(tc.c, pressure.Options{})
-			var wrong *pressure.ConfigError
+			_, err := Compile(tc.c, Options{})
+			var wrong *ConfigError
 			require.ErrorAs(t, err, &wrong)
 			require.Equal(t, tc.field, wrong.Field)
 			require.NotEmpty(t, wrong.Signal)
-			require.Equal(t, wrong.Err, errors.Unwrap(err))
 			require.EqualError(t, err, tc.want)
 		})
 	}
@@ -72,32 +68,32 @@ func TestCompileErrors(t *testing.T) {
 func TestCompileAccepts(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		c    pressure.Config
+		c    Config
 		want []string
 	}{
-		{"0% and 100% disable", pressure.Config{EvictionHard: settings{"memory.available": "0%", "nodefs.available": "100%"}}, nil},
-		{"disabled soft needs no grace", pressure.Config{EvictionSoft: settings{"memory.available": "100%"}}, nil},
-		{"0.0% and 100.0% are kept", pressure.Config{EvictionHard: settings{"memory.available": "0.0%", "nodefs.available": "100.0%"}}, []string{"memory.available<0.0%", "nodefs.available<100.0%"}},
-		{"several percent signs", pressure.Config{EvictionHard: settings{"memory.available": "5%%"}}, []string{"memory.available<5%"}},
-		{"odd quantities", pressure.Config{EvictionHard: settings{"memory.available": "500m", "nodefs.available": "1e3", "pid.available": "1000Ei"}}, []string{"memory.available<500m", "nodefs.available<1e3", "pid.available<9223372036854775807"}},
-		{"hard and soft of one signal", pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"}},
+		{"0% and 100% disable", Config{EvictionHard: settings{"memory.available": "0%", "nodefs.available": "100%"}}, nil},
+		{"disabled soft needs no grace", Config{EvictionSoft: settings{"memory.available": "100%"}}, nil},
+		{"0.0% and 100.0% are kept", Config{EvictionHard: settings{"memory.available": "0.0%", "nodefs.available": "100.0%"}}, []string{"memory.available<0.0%", "nodefs.available<100.0%"}},
+		{"several percent signs", Config{EvictionHard: settings{"memory.available": "5%%"}}, []string{"memory.available<5%"}},
+		{"odd quantities", Config{EvictionHard: settings{"memory.available": "500m", "nodefs.available": "1e3", "pid.available": "1000Ei"}}, []string{"memory.available<500m", "nodefs.available<1e3", "pid.available<9223372036854775807"}},
+		{"hard and soft of one signal", Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"}},
 			[]string{"memory.available<1Gi", "memory.available<2Gi for 30s"}},
-		{"soft with grace 0s is hard", pressure.Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "0s"}, EnforceNodeAllocatable: []string{"pods"}},
+		{"soft with grace 0s is hard", Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "0s"}, EnforceNodeAllocatable: []string{"pods"}},
 			[]string{"memory.available<2Gi", "allocatableMemory.available<2Gi"}},
-		{"grace of an unset signal is ignored", pressure.Config{EvictionSoftGracePeriod: settings{"memory.available": "1s"}}, nil},
-		{"reclaim of an unset signal is ignored", pressure.Config{EvictionMinimumReclaim: settings{"memory.available": "200%"}}, nil},
-		{"allocatable copy of hard memory", pressure.Config{EvictionHard: settings{"memory.available": "10%"}, EvictionSoft: settings{"memory.available": "20%"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EnforceNodeAllocatable: []string{"system-reserved", "pods"}},
+		{"grace of an unset signal is ignored", Config{EvictionSoftGracePeriod: settings{"memory.available": "1s"}}, nil},
+		{"reclaim of an unset signal is ignored", Config{EvictionMinimumReclaim: settings{"memory.available": "200%"}}, nil},
+		{"allocatable copy of hard memory", Config{EvictionHard: settings{"memory.available": "10%"}, EvictionSoft: settings{"memory.available": "20%"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EnforceNodeAllocatable: []string{"system-reserved", "pods"}},
 			[]string{"memory.available<10%", "memory.available<20% for 1s", "allocatableMemory.available<10%"}},
-		{"no copy unless pods are enforced", pressure.Config{EvictionHard: settings{"memory.available": "10%"}, EnforceNodeAllocatable: []string{"system-reserved"}}, []string{"memory.available<10%"}},
-		{"allocatable set by hand", pressure.Config{EvictionHard: settings{"allocatableMemory.available": "1Gi"}}, []string{"allocatableMemory.available<1Gi"}},
+		{"no copy unless pods are enforced", Config{EvictionHard: settings{"memory.available": "10%"}, EnforceNodeAllocatable: []string{"system-reserved"}}, []string{"memory.available<10%"}},
+		{"allocatable set by hand", Config{EvictionHard: settings{"allocatableMemory.available": "1Gi"}}, []string{"allocatableMemory.available<1Gi"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, list(compile(t, tc.c, pressure.Options{}), ""))
+			require.Equal(t, tc.want, list(compile(t, tc.c, Options{}), ""))
 		})
 	}
 }
 
-func list(p *pressure.Policy, l pressure.Layout) []string {
+func list(p *Policy, l Layout) []string {
 	var out []string
 	for _, t := range p.Thresholds(l) {
 		out = append(out, t.String())
@@ -106,39 +102,39 @@ func list(p *pressure.Policy, l pressure.Layout) []string {
 }
 
 func TestMinimumReclaimOfEveryThreshold(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"},
-		EvictionMinimumReclaim: settings{"memory.available": "150%"}, EnforceNodeAllocatable: []string{"pods"}}, pressure.Options{})
-	require.Len(t, p.Thresholds(pressure.Single), 3)
-	for _, th := range p.Thresholds(pressure.Single) {
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"},
+		EvictionMinimumReclaim: settings{"memory.available": "150%"}, EnforceNodeAllocatable: []string{"pods"}}, Options{})
+	require.Len(t, p.Thresholds(single), 3)
+	for _, th := range p.Thresholds(single) {
 		require.Equal(t, "150%", th.MinReclaim.String())
 	}
 }
 
 func TestContainerFs(t *testing.T) {
-	c := pressure.Config{
+	c := Config{
 		EvictionHard:           settings{"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "containerfs.available": "1Gi", "containerfs.inodesFree": "1"},
 		EvictionSoft:           settings{"nodefs.available": "20%", "containerfs.available": "1Gi"},
 		EvictionMinimumReclaim: settings{"nodefs.available": "1Gi"}, EvictionSoftGracePeriod: settings{"nodefs.available": "1m", "containerfs.available": "1s"},
 	}
-	p := compile(t, c, pressure.Options{})
+	p := compile(t, c, Options{})
 	require.Equal(t, []string{"found containerfs.available for hard eviction. ignoring", "found containerfs.inodesFree for hard eviction. ignoring", "found containerfs.available for soft eviction. ignoring"}, p.Warnings())
 	common := []string{"nodefs.available<10%", "nodefs.available<20% for 1m0s", "nodefs.inodesFree<5%", "imagefs.available<15%"}
 	for _, tc := range []struct {
 		name   string
-		layout pressure.Layout
+		layout Layout
 		want   []string
 	}{
-		{"single follows nodefs", pressure.Single, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
-		{"dedicated follows imagefs", pressure.DedicatedImages, []string{"containerfs.available<15%"}},
-		{"split follows nodefs", pressure.SplitImages, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
-		{"inconsistent has none", pressure.Inconsistent, nil},
+		{"single follows nodefs", single, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
+		{"dedicated follows imagefs", dedicatedImages, []string{"containerfs.available<15%"}},
+		{"split follows nodefs", splitImages, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
+		{"inconsistent has none", inconsistent, nil},
 		{"not known yet", "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			require.Equal(t, append(append([]string(nil), common...), tc.want...), list(p, tc.layout))
 		})
 	}
-	single := p.Thresholds(pressure.Single)
+	single := p.Thresholds(single)
 	require.Equal(t, "1Gi", single[4].MinReclaim.String(), "the copy keeps the minimum reclaim")
 }
 
@@ -146,20 +142,20 @@ func TestDefault(t *testing.T) {
 	linux := settings{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%"}
 	for _, tc := range []struct {
 		name string
-		c    pressure.Config
-		os   pressure.OS
+		c    Config
+		os   string
 		want settings
 	}{
-		{"linux", pressure.Config{}, pressure.Linux, linux},
-		{"windows", pressure.Config{}, pressure.Windows, settings{"memory.available": "500Mi", "nodefs.available": "10%", "imagefs.available": "15%"}},
-		{"other", pressure.Config{}, pressure.OtherOS, settings{"memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%"}},
-		{"empty means none", pressure.Config{EvictionHard: settings{}}, pressure.Linux, settings{}},
-		{"one set leaves the others unset", pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}}, pressure.Linux, settings{"memory.available": "1Gi"}},
-		{"merged", pressure.Config{EvictionHard: settings{"memory.available": "1Gi", "pid.available": "5%"}, MergeDefaultEvictionSettings: true}, pressure.Linux,
+		{"linux", Config{}, "linux", linux},
+		{"windows", Config{}, "windows", settings{"memory.available": "500Mi", "nodefs.available": "10%", "imagefs.available": "15%"}},
+		{"other", Config{}, "plan9", settings{"memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%"}},
+		{"empty means none", Config{EvictionHard: settings{}}, "linux", settings{}},
+		{"one set leaves the others unset", Config{EvictionHard: settings{"memory.available": "1Gi"}}, "linux", settings{"memory.available": "1Gi"}},
+		{"merged", Config{EvictionHard: settings{"memory.available": "1Gi", "pid.available": "5%"}, MergeDefaultEvictionSettings: true}, "linux",
 			settings{"memory.available": "1Gi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%", "pid.available": "5%"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := pressure.Default(tc.c, tc.os)
+			got := Default(tc.c, tc.os)
 			require.Equal(t, tc.want, got.EvictionHard)
 			require.Equal(t, 5*time.Minute, got.EvictionPressureTransitionPeriod)
 			require.Equal(t, []string{"pods"}, got.EnforceNodeAllocatable)
@@ -170,48 +166,36 @@ func TestDefault(t *testing.T) {
 			require.NotContains(t, tc.c.EvictionHard, "imagefs.inodesFree", "the argument is not modified")
 		})
 	}
-	kept := pressure.Default(pressure.Config{EvictionPressureTransitionPeriod: time.Second, EnforceNodeAllocatable: []string{}}, pressure.Linux)
+	kept := Default(Config{EvictionPressureTransitionPeriod: time.Second, EnforceNodeAllocatable: []string{}}, "linux")
 	require.Equal(t, time.Second, kept.EvictionPressureTransitionPeriod)
 	require.Empty(t, kept.EnforceNodeAllocatable)
-	require.Equal(t, 10*time.Second, pressure.MonitoringInterval)
 }
 
 // The default thresholds of the documentation, as a kubelet without configuration has them.
 func TestDefaultThresholds(t *testing.T) {
-	p := compile(t, pressure.Default(pressure.Config{}, pressure.Linux), pressure.Options{})
+	p := compile(t, Default(Config{}, "linux"), Options{})
 	require.Equal(t, []string{"memory.available<100Mi", "allocatableMemory.available<100Mi", "nodefs.available<10%", "nodefs.inodesFree<5%", "imagefs.available<15%", "imagefs.inodesFree<5%",
-		"containerfs.available<10%", "containerfs.inodesFree<5%"}, list(p, pressure.Single))
-	require.Empty(t, list(compile(t, pressure.Config{}, pressure.Options{}), pressure.Single), "a kubelet that loads no configuration has none")
+		"containerfs.available<10%", "containerfs.inodesFree<5%"}, list(p, single))
+	require.Empty(t, list(compile(t, Config{}, Options{}), single), "a kubelet that loads no configuration has none")
 }
 
 func TestParseFlags(t *testing.T) {
-	m, err := pressure.ParseThresholds("memory.available<500Mi, nodefs.available < 10% ,memory.available<1Gi")
+	m, err := ParseThresholds("memory.available<500Mi, nodefs.available < 10% ,memory.available<1Gi")
 	require.NoError(t, err)
 	require.Equal(t, settings{"memory.available": "1Gi", "nodefs.available": "10%"}, m)
-	m, err = pressure.ParseThresholds("memory.available<<1Gi")
+	m, err = ParseThresholds("memory.available<<1Gi")
 	require.NoError(t, err)
 	require.Equal(t, settings{"memory.available": "<1Gi"}, m, "split at the first")
-	_, err = pressure.ParseThresholds("memory.available=500Mi")
+	_, err = ParseThresholds("memory.available=500Mi")
 	require.EqualError(t, err, "malformed pair, expect string<string")
-	m, err = pressure.ParseSettings("memory.available=1m30s")
+	m, err = ParseSettings("memory.available=1m30s")
 	require.NoError(t, err)
 	require.Equal(t, settings{"memory.available": "1m30s"}, m)
-	_, err = pressure.ParseSettings("memory.available<1m30s")
+	_, err = ParseSettings("memory.available<1m30s")
 	require.EqualError(t, err, "malformed pair, expect string=string")
-	m, err = pressure.ParseSettings("")
+	m, err = ParseSettings("")
 	require.NoError(t, err)
 	require.Empty(t, m)
-}
-
-func TestReplacedFlags(t *testing.T) {
-	flags := pressure.ReplacedFlags()
-	require.Len(t, flags, 5)
-	require.Equal(t, "--eviction-hard or --eviction-soft", flags[0].Replacement)
-	require.Equal(t, "--eviction-minimum-reclaim", flags[1].Replacement)
-	for _, f := range flags[2:] {
-		require.Empty(t, f.Replacement)
-		require.Contains(t, f.Reason, "old logs")
-	}
 }
 
 func TestAmount(t *testing.T) {
@@ -229,15 +213,15 @@ func TestAmount(t *testing.T) {
 		{"exponents stay floats", "1e1%", 10 * gi, 1073741840, 1073741840},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := compile(t, pressure.Config{EvictionHard: settings{"nodefs.available": tc.percent}}, pressure.Options{})
+			p := compile(t, Config{EvictionHard: settings{"nodefs.available": tc.percent}}, Options{})
 			v := p.Thresholds("")[0].Value
-			q := v.Amount(tc.capacity, pressure.Options{})
+			q := v.amount(tc.capacity, Options{})
 			require.Equal(t, tc.float, q.Value())
-			q = v.Amount(tc.capacity, pressure.Options{ExactPercent: true})
+			q = v.amount(tc.capacity, Options{ExactPercent: true})
 			require.Equal(t, tc.decimals, q.Value())
 		})
 	}
-	huge := compile(t, pressure.Config{EvictionHard: settings{"nodefs.available": "100.0%"}, EvictionMinimumReclaim: settings{"nodefs.available": "900%"}}, pressure.Options{}).Thresholds("")[0]
-	q := huge.MinReclaim.Amount(1<<62, pressure.Options{})
+	huge := compile(t, Config{EvictionHard: settings{"nodefs.available": "100.0%"}, EvictionMinimumReclaim: settings{"nodefs.available": "900%"}}, Options{}).Thresholds("")[0]
+	q := huge.MinReclaim.amount(1<<62, Options{})
 	require.Equal(t, int64(1<<63-1), q.Value(), "saturates")
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/podberth/podberth/overhead/kubelet"
 )
 
-// PreemptedReason is status.reason of the pods that CriticalVictims names.
-const PreemptedReason = "Preempting"
-
 // Missing is how much of a resource a node lacks for a pod: thousandths of cpu, bytes, pieces, or pods.
 type Missing struct {
 	Name   v1.ResourceName
@@ -22,7 +19,7 @@ type Missing struct {
 }
 
 // CriticalVictims returns the pods that a kubelet stops so that a critical pod (static, mirror, priority of 2000000000 or
-// more) fits that it would have to refuse for nothing but resources. A pod can be stopped when it is not critical and the
+// more) fits that it would have to refuse for nothing but resources. Their status.reason becomes "Preempting". A pod can be stopped when it is not critical and the
 // new one is, or when both state a priority and its own is lower.
 //
 // As few as possible go, the more important classes of quality of service last: what Guaranteed pods must give is worked
@@ -56,7 +53,7 @@ func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.P
 }
 
 func preemptable(pod, q *v1.Pod) bool {
-	if Exempt(pod) != "" && Exempt(q) == "" {
+	if exempt(pod) != "" && exempt(q) == "" {
 		return true
 	}
 	return pod.Spec.Priority != nil && q.Spec.Priority != nil && *pod.Spec.Priority > *q.Spec.Priority

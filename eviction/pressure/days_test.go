@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/nodeday"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestDays(t *testing.T) {
@@ -19,19 +20,26 @@ func TestDays(t *testing.T) {
 	require.Greater(t, len(days), 10)
 	for _, d := range days {
 		t.Run(d.Name, func(t *testing.T) {
-			policy, state := compile(t, d.Config, pressure.Options{}), pressure.State{}
+			policy, state := compiled(t, d.Config), pressure.State{}
 			for _, s := range d.Steps {
-				next, dec := policy.Observe(state, d.Observation(s, epoch), epoch.Add(s.At))
+				next, dec := policy.Observe(state, d.Observation(s, testkit.Epoch), testkit.Epoch.Add(s.At))
 				require.Equal(t, next.Conditions, dec.Conditions)
 				require.Equal(t, s.Want, nodeday.Of(dec).String(), s.Line)
-				state = stored(t, next)
+				state = restored(t, next)
 			}
 		})
 	}
 }
 
-// stored sends a state through JSON, as a program that keeps it in a file does.
-func stored(t *testing.T, s pressure.State) (out pressure.State) {
+func compiled(t *testing.T, c pressure.Config) *pressure.Policy {
+	t.Helper()
+	p, err := pressure.Compile(c, pressure.Options{})
+	require.NoError(t, err)
+	return p
+}
+
+// restored sends a state through JSON, as a program that keeps the state in a file does.
+func restored(t *testing.T, s pressure.State) (out pressure.State) {
 	t.Helper()
 	b, err := json.Marshal(s)
 	require.NoError(t, err)

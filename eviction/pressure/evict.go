@@ -16,11 +16,11 @@ const Reason = "Evicted"
 
 // Keys of the annotations on the event of an eviction.
 const (
-	OffendingContainers      = "offending_containers"
-	OffendingContainersUsage = "offending_containers_usage"
-	OffendingPod             = "offending_pod"
-	OffendingPodUsage        = "offending_pod_usage"
-	StarvedResource          = "starved_resource"
+	offendingContainers      = "offending_containers"
+	offendingContainersUsage = "offending_containers_usage"
+	offendingPod             = "offending_pod"
+	offendingPodUsage        = "offending_pod_usage"
+	starvedResource          = "starved_resource"
 )
 
 // Eviction says how a pod is to be terminated. Its phase becomes Failed with Reason and Message, and a Warning event of
@@ -50,11 +50,11 @@ func waitFor(graceSeconds int64) time.Duration {
 	return max(10*time.Second, time.Duration(min(graceSeconds, most))*time.Second*3/2)
 }
 
-// GraceSeconds returns how long a pod gets when the threshold evicts it: 1 second for a hard threshold, otherwise the
+// graceSeconds returns how long a pod gets when the threshold evicts it: 1 second for a hard threshold, otherwise the
 // smaller of EvictionMaxPodGracePeriod and the pod's own grace, and at least 1. A negative maximum means 1 second, or with
 // Options.NegativeMaxGraceMeansPod the pod's own grace (30 seconds when it has none).
-func (p *Policy) GraceSeconds(t Threshold, pod *v1.Pod) int64 {
-	if t.Hard() {
+func (p *Policy) graceSeconds(t Threshold, pod *v1.Pod) int64 {
+	if t.hard() {
 		return 1
 	}
 	own := pod.Spec.TerminationGracePeriodSeconds
@@ -74,11 +74,11 @@ func (p *Policy) GraceSeconds(t Threshold, pod *v1.Pod) int64 {
 func (p *Policy) evict(t Threshold, m Measurement, pod *v1.Pod, stats *PodStats) *Eviction {
 	word := t.Signal.Resource()
 	var b strings.Builder
-	value, available := t.Value.Amount(m.Capacity, p.options), t.Signal.Quantity(m.Available)
+	value, available := t.Value.amount(m.Capacity, p.options), t.Signal.Quantity(m.Available)
 	b.WriteString("The node was low on resource: " + word + ". ")
 	b.WriteString("Threshold quantity: " + value.String() + ", available: " + available.String() + ". ")
 	annotations := offenders(&b, t.Signal, pod, stats)
-	e := newEviction(pod, p.GraceSeconds(t, pod), b.String())
+	e := newEviction(pod, p.graceSeconds(t, pod), b.String())
 	e.Annotations = annotations
 	e.Disrupted = &v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonTerminationByKubelet, Message: e.Message}
 	return e
@@ -90,7 +90,7 @@ func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[s
 		return nil
 	}
 	word := s.Resource()
-	annotations := map[string]string{StarvedResource: word}
+	annotations := map[string]string{starvedResource: word}
 	pod = allocated(pod)
 	consumes := func(kind, name, used, request string) {
 		b.WriteString(kind + " " + name + " was using " + used + ", request is " + request + ", has larger consumption of " + word + ". ")
@@ -98,7 +98,7 @@ func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[s
 	if whole, ok := podRequest(pod); s.memory() && ok { // the kubelet writes this even when the pod uses less
 		used := binary(number(stats.WorkingSetBytes))
 		consumes("Pod", pod.Name, used.String(), whole.String())
-		annotations[OffendingPod], annotations[OffendingPodUsage] = pod.Name, used.String()
+		annotations[offendingPod], annotations[offendingPodUsage] = pod.Name, used.String()
 	}
 	var names, usages []string
 	for i := range stats.Containers {
@@ -110,7 +110,7 @@ func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[s
 		consumes("Container", c.Name, used.String(), request.String())
 		names, usages = append(names, c.Name), append(usages, used.String())
 	}
-	annotations[OffendingContainers], annotations[OffendingContainersUsage] = strings.Join(names, ","), strings.Join(usages, ",")
+	annotations[offendingContainers], annotations[offendingContainersUsage] = strings.Join(names, ","), strings.Join(usages, ",")
 	return annotations
 }
 

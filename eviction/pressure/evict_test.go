@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"testing"
@@ -7,17 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// observe takes one observation with a fresh state and the layout Single.
-func observe(t *testing.T, p *pressure.Policy, o pressure.Observation) pressure.Decision {
+// observe takes one observation with a fresh state and the layout single.
+func observe(t *testing.T, p *Policy, o Observation) Decision {
 	t.Helper()
 	if o.Layout == "" {
-		o.Layout = pressure.Single
+		o.Layout = single
 	}
-	_, d := p.Observe(pressure.State{}, o, epoch)
+	_, d := p.Observe(State{}, o, epoch)
 	return d
 }
 
@@ -27,53 +26,53 @@ func TestGrace(t *testing.T) {
 		p.Spec.TerminationGracePeriodSeconds = &grace
 		return p
 	}
-	negative := pressure.Options{NegativeMaxGraceMeansPod: true}
+	negative := Options{NegativeMaxGraceMeansPod: true}
 	for _, tc := range []struct {
 		name string
 		soft bool
 		max  int32
 		pod  *v1.Pod
-		o    pressure.Options
+		o    Options
 		want int64
 	}{
-		{"hard", false, 60, with(30), pressure.Options{}, 1},
-		{"soft takes the maximum", true, 5, with(30), pressure.Options{}, 5},
-		{"soft takes the pod's", true, 60, with(30), pressure.Options{}, 30},
-		{"soft without the pod's", true, 60, pod("p", 0, ""), pressure.Options{}, 60},
-		{"soft without maximum", true, 0, with(30), pressure.Options{}, 1},
-		{"pod with zero", true, 5, with(0), pressure.Options{}, 1},
-		{"negative maximum", true, -1, with(30), pressure.Options{}, 1},
+		{"hard", false, 60, with(30), Options{}, 1},
+		{"soft takes the maximum", true, 5, with(30), Options{}, 5},
+		{"soft takes the pod's", true, 60, with(30), Options{}, 30},
+		{"soft without the pod's", true, 60, pod("p", 0, ""), Options{}, 60},
+		{"soft without maximum", true, 0, with(30), Options{}, 1},
+		{"pod with zero", true, 5, with(0), Options{}, 1},
+		{"negative maximum", true, -1, with(30), Options{}, 1},
 		{"negative maximum means the pod's", true, -1, with(30), negative, 30},
 		{"negative maximum and none of the pod's", true, -1, pod("p", 0, ""), negative, 30},
 		{"the option changes nothing for hard", false, -1, with(30), negative, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMaxPodGracePeriod: tc.max}
+			c := Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMaxPodGracePeriod: tc.max}
 			if tc.soft {
-				c = pressure.Config{EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: tc.max}
+				c = Config{EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: tc.max}
 			}
 			p := compile(t, c, tc.o)
-			require.Equal(t, tc.want, p.GraceSeconds(p.Thresholds("")[0], tc.pod))
+			require.Equal(t, tc.want, p.graceSeconds(p.Thresholds("")[0], tc.pod))
 		})
 	}
 }
 
 // A termination that runs already can only get shorter.
 func TestGraceOfTerminatingPod(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: 40}, pressure.Options{})
+	p := compile(t, Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: 40}, Options{})
 	leaving := testkit.Pod("p").Terminating().Obj()
 	for _, tc := range []struct{ ongoing, want int64 }{{10, 10}, {90, 40}, {0, 1}} {
 		leaving.DeletionGracePeriodSeconds = &tc.ongoing
-		state, _ := p.Observe(pressure.State{}, pressure.Observation{Layout: pressure.Single, Signals: measured(pressure.MemoryAvailable, "1Gi", "4Gi", seconds(0))}, seconds(0))
-		_, d := p.Observe(state, pressure.Observation{Pods: []*v1.Pod{leaving}, Signals: measured(pressure.MemoryAvailable, "1Gi", "4Gi", seconds(1))}, seconds(1))
+		state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", seconds(0))}, seconds(0))
+		_, d := p.Observe(state, Observation{Pods: []*v1.Pod{leaving}, Signals: measured(memoryAvailable, "1Gi", "4Gi", seconds(1))}, seconds(1))
 		require.Equal(t, tc.want, d.Eviction.GraceSeconds)
 		require.Equal(t, max(10*time.Second, time.Duration(tc.want)*1500*time.Millisecond), d.Eviction.WaitAtMost)
 	}
 }
 
 func TestMessages(t *testing.T) {
-	hard := func(signal, value string) *pressure.Policy {
-		return compile(t, pressure.Config{EvictionHard: settings{signal: value}}, pressure.Options{})
+	hard := func(signal, value string) *Policy {
+		return compile(t, Config{EvictionHard: settings{signal: value}}, Options{})
 	}
 	whole := pod("whole", 0, "memory=100Mi")
 	whole.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("memory=200Mi")}
@@ -81,53 +80,53 @@ func TestMessages(t *testing.T) {
 	several.Spec.Containers = append(several.Spec.Containers, v1.Container{Name: "d"})
 	several.Spec.InitContainers = []v1.Container{{Name: "i"}}
 	several.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "e"}}}
-	use := pressure.PodStats{WorkingSetBytes: n(gi)}
+	use := PodStats{WorkingSetBytes: n(gi)}
 	for _, c := range []struct {
 		name string
 		mib  int64
 	}{{"e", 9}, {"d", 1}, {"c", 100}, {"i", 2}} {
-		use.Containers = append(use.Containers, pressure.ContainerStats{Name: c.name, WorkingSetBytes: n(c.mib * mi)})
+		use.Containers = append(use.Containers, ContainerStats{Name: c.name, WorkingSetBytes: n(c.mib * mi)})
 	}
 	half := disk(3, 4, 0)
 	half.Containers[0].Logs.UsedBytes = nil
 	for _, tc := range []struct {
 		name        string
-		policy      *pressure.Policy
-		signals     map[pressure.Signal]pressure.Measurement
+		policy      *Policy
+		signals     map[Signal]Measurement
 		pod         *v1.Pod
-		use         *pressure.PodStats
+		use         *PodStats
 		want        string
 		annotations map[string]string
 	}{
-		{"memory", hard("memory.available", "1Gi"), measured(pressure.MemoryAvailable, "1073741823", "10Gi", epoch), pod("p", 0, "memory=100Mi"), ptr(memory(300 * mi)),
+		{"memory", hard("memory.available", "1Gi"), measured(memoryAvailable, "1073741823", "10Gi", epoch), pod("p", 0, "memory=100Mi"), ptr(memory(300 * mi)),
 			"The node was low on resource: memory. Threshold quantity: 1Gi, available: 1073741823. Container c was using 300Mi, request is 100Mi, has larger consumption of memory. ",
 			map[string]string{"starved_resource": "memory", "offending_containers": "c", "offending_containers_usage": "300Mi"}},
-		{"request missing", hard("memory.available", "1Gi"), measured(pressure.MemoryAvailable, "1Mi", "10Gi", epoch), pod("p", 0, ""), ptr(memory(300 * mi)),
+		{"request missing", hard("memory.available", "1Gi"), measured(memoryAvailable, "1Mi", "10Gi", epoch), pod("p", 0, ""), ptr(memory(300 * mi)),
 			"The node was low on resource: memory. Threshold quantity: 1Gi, available: 1Mi. Container c was using 300Mi, request is 0, has larger consumption of memory. ",
 			map[string]string{"starved_resource": "memory", "offending_containers": "c", "offending_containers_usage": "300Mi"}},
-		{"no statistics", hard("memory.available", "1Gi"), measured(pressure.MemoryAvailable, "1Mi", "10Gi", epoch), pod("p", 0, ""), nil,
+		{"no statistics", hard("memory.available", "1Gi"), measured(memoryAvailable, "1Mi", "10Gi", epoch), pod("p", 0, ""), nil,
 			"The node was low on resource: memory. Threshold quantity: 1Gi, available: 1Mi. ", nil},
-		{"pod level", hard("memory.available", "1Gi"), measured(pressure.MemoryAvailable, "1Mi", "10Gi", epoch), whole, ptr(memory(300 * mi)),
+		{"pod level", hard("memory.available", "1Gi"), measured(memoryAvailable, "1Mi", "10Gi", epoch), whole, ptr(memory(300 * mi)),
 			"The node was low on resource: memory. Threshold quantity: 1Gi, available: 1Mi. Pod whole was using 300Mi, request is 200Mi, has larger consumption of memory. Container c was using 300Mi, request is 100Mi, has larger consumption of memory. ",
 			map[string]string{"starved_resource": "memory", "offending_containers": "c", "offending_containers_usage": "300Mi", "offending_pod": "whole", "offending_pod_usage": "300Mi"}},
-		{"several containers in the order of the statistics", hard("memory.available", "1Gi"), measured(pressure.MemoryAvailable, "1Mi", "10Gi", epoch), several, &use,
+		{"several containers in the order of the statistics", hard("memory.available", "1Gi"), measured(memoryAvailable, "1Mi", "10Gi", epoch), several, &use,
 			"The node was low on resource: memory. Threshold quantity: 1Gi, available: 1Mi. Container d was using 1Mi, request is 0, has larger consumption of memory. Container i was using 2Mi, request is 0, has larger consumption of memory. ",
 			map[string]string{"starved_resource": "memory", "offending_containers": "d,i", "offending_containers_usage": "1Mi,2Mi"}},
-		{"inodes", hard("nodefs.inodesFree", "5%"), measured(pressure.NodeFsInodesFree, "1000", "102400", epoch), pod("p", 0, ""), ptr(disk(1, 1, 0)),
+		{"inodes", hard("nodefs.inodesFree", "5%"), measured(nodeFsInodesFree, "1000", "102400", epoch), pod("p", 0, ""), ptr(disk(1, 1, 0)),
 			"The node was low on resource: inodes. Threshold quantity: 5Ki, available: 1k. ",
 			map[string]string{"starved_resource": "inodes", "offending_containers": "", "offending_containers_usage": ""}},
-		{"disk", hard("nodefs.available", "1Gi"), measured(pressure.NodeFsAvailable, "1Mi", "10Gi", epoch), pod("p", 0, "ephemeral-storage=6Mi"), ptr(disk(3, 4, 0)),
+		{"disk", hard("nodefs.available", "1Gi"), measured(nodeFsAvailable, "1Mi", "10Gi", epoch), pod("p", 0, "ephemeral-storage=6Mi"), ptr(disk(3, 4, 0)),
 			"The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 1Mi. Container c was using 7Mi, request is 6Mi, has larger consumption of ephemeral-storage. ",
 			map[string]string{"starved_resource": "ephemeral-storage", "offending_containers": "c", "offending_containers_usage": "7Mi"}},
-		{"disk with a number missing", hard("nodefs.available", "1Gi"), measured(pressure.NodeFsAvailable, "1Mi", "10Gi", epoch), pod("p", 0, ""), &half,
+		{"disk with a number missing", hard("nodefs.available", "1Gi"), measured(nodeFsAvailable, "1Mi", "10Gi", epoch), pod("p", 0, ""), &half,
 			"The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 1Mi. ",
 			map[string]string{"starved_resource": "ephemeral-storage", "offending_containers": "", "offending_containers_usage": ""}},
-		{"processes", hard("pid.available", "1k"), measured(pressure.PIDAvailable, "10", "32768", epoch), pod("p", 0, ""), &pressure.PodStats{Processes: n(9)},
+		{"processes", hard("pid.available", "1k"), measured(pidAvailable, "10", "32768", epoch), pod("p", 0, ""), &PodStats{Processes: n(9)},
 			"The node was low on resource: pids. Threshold quantity: 1k, available: 10. ",
 			map[string]string{"starved_resource": "pids", "offending_containers": "", "offending_containers_usage": ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := pressure.Observation{Signals: tc.signals, Pods: []*v1.Pod{tc.pod}}
+			o := Observation{Signals: tc.signals, Pods: []*v1.Pod{tc.pod}}
 			if tc.use != nil {
 				o.Stats = stats(o.Pods, *tc.use)
 			}
@@ -135,7 +134,7 @@ func TestMessages(t *testing.T) {
 			require.Equal(t, tc.want, e.Message)
 			require.Equal(t, tc.annotations, e.Annotations)
 			require.Equal(t, &v1.PodCondition{Type: "DisruptionTarget", Status: "True", Reason: "TerminationByKubelet", Message: tc.want}, e.Disrupted)
-			require.Equal(t, "Evicted", pressure.Reason)
+			require.Equal(t, "Evicted", Reason)
 		})
 	}
 }
@@ -143,16 +142,15 @@ func TestMessages(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 func TestChoice(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}}, pressure.Options{})
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}}, Options{})
 	static, critical := pod("static", 0, ""), pod("critical", 2000000000, "")
 	static.Annotations = map[string]string{"kubernetes.io/config.source": "file"}
 	pods := []*v1.Pod{static, critical, pod("small", 0, "")}
-	o := pressure.Observation{Signals: measured(pressure.MemoryAvailable, "1Mi", "4Gi", epoch), Pods: pods, Stats: stats(pods, memory(9*gi), memory(9*gi), memory(1))}
+	o := Observation{Signals: measured(memoryAvailable, "1Mi", "4Gi", epoch), Pods: pods, Stats: stats(pods, memory(9*gi), memory(9*gi), memory(1))}
 	d := observe(t, p, o)
 	require.Equal(t, []string{"static", "small", "critical"}, names(d.Ranking))
 	require.Equal(t, "small", d.Eviction.Pod.Name, "the first that is not exempt, however little it uses")
 	require.Equal(t, "Attempting to reclaim memory", d.Event)
-	require.Equal(t, "EvictionThresholdMet", pressure.EventReason)
 
 	o.Pods = pods[:2]
 	d = observe(t, p, o)
@@ -172,10 +170,10 @@ func TestLocalStorage(t *testing.T) {
 		}
 		return p
 	}
-	total := func(mib int64) pressure.PodStats { return pressure.PodStats{EphemeralStorageUsed: n(mib * mi)} }
-	volume := func(uses ...*uint64) (s pressure.PodStats) {
+	total := func(mib int64) PodStats { return PodStats{EphemeralStorageUsed: n(mib * mi)} }
+	volume := func(uses ...*uint64) (s PodStats) {
 		for _, u := range uses {
-			s.Volumes = append(s.Volumes, pressure.VolumeStats{Name: "data", FsUsage: pressure.FsUsage{UsedBytes: u}})
+			s.Volumes = append(s.Volumes, VolumeStats{Name: "data", FsUsage: FsUsage{UsedBytes: u}})
 		}
 		return s
 	}
@@ -192,56 +190,56 @@ func TestLocalStorage(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		reason string
-		layout pressure.Layout
+		layout Layout
 		pod    *v1.Pod
-		use    pressure.PodStats
+		use    PodStats
 		want   string
 	}{
-		{"emptyDir above", "", pressure.Single, empty("1Gi", ""), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"emptyDir in memory above", "any medium", pressure.Single, empty("1Gi", v1.StorageMediumMemory), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"emptyDir equal", "", pressure.Single, empty("1Gi", ""), volume(n(gi)), ""},
-		{"emptyDir limit 0", "no limit", pressure.Single, empty("0", ""), volume(n(gi)), ""},
-		{"emptyDir twice in the statistics", "the last counts", pressure.Single, empty("1Gi", ""), volume(n(gi+1), n(1)), ""},
-		{"emptyDir without a number", "skipped", pressure.Single, empty("1Gi", ""), volume(nil), ""},
-		{"pod total above", "", pressure.Single, limited("ephemeral-storage=20Mi"), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
-		{"pod total equal", "", pressure.Single, limited("ephemeral-storage=20Mi"), total(20), ""},
-		{"pod total with an unlimited container", "one limit caps the whole pod", pressure.Single, limited("ephemeral-storage=20Mi", ""), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
-		{"pod total of two", "", pressure.Single, limited("ephemeral-storage=20Mi", "ephemeral-storage=10Mi"), total(30), ""},
-		{"pod total with overhead", "overhead adds where a limit exists", pressure.Single, overhead, total(25), ""},
-		{"pod without limits", "", pressure.Single, limited(""), total(21), ""},
-		{"pod limit 0", "any use", pressure.Single, limited("ephemeral-storage=0"), total(1), "Pod ephemeral local storage usage exceeds the total limit of containers 0. "},
-		{"pod total unknown", "counts 0", pressure.Single, limited("ephemeral-storage=20Mi"), pressure.PodStats{}, ""},
-		{"container above", "logs and writable layer", pressure.Single, limited("ephemeral-storage=10Mi"), disk(6, 5, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
-		{"container equal", "", pressure.Single, limited("ephemeral-storage=10Mi"), disk(5, 5, 0), ""},
-		{"container with images apart", "only logs", pressure.DedicatedImages, limited("ephemeral-storage=10Mi"), disk(60, 5, 0), ""},
-		{"container with images split", "only logs", pressure.SplitImages, limited("ephemeral-storage=10Mi"), disk(60, 11, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
-		{"container limit 0", "skipped", pressure.Single, limited("ephemeral-storage=0"), disk(60, 5, 0), ""},
-		{"first hit decides", "the emptyDir", pressure.Single, both, bothUse, `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"exempt", "", pressure.Single, exempt, volume(n(gi + 1)), ""},
-		{"ended", "", pressure.Single, ended, volume(n(gi + 1)), ""},
+		{"emptyDir above", "", single, empty("1Gi", ""), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+		{"emptyDir in memory above", "any medium", single, empty("1Gi", v1.StorageMediumMemory), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+		{"emptyDir equal", "", single, empty("1Gi", ""), volume(n(gi)), ""},
+		{"emptyDir limit 0", "no limit", single, empty("0", ""), volume(n(gi)), ""},
+		{"emptyDir twice in the statistics", "the last counts", single, empty("1Gi", ""), volume(n(gi+1), n(1)), ""},
+		{"emptyDir without a number", "skipped", single, empty("1Gi", ""), volume(nil), ""},
+		{"pod total above", "", single, limited("ephemeral-storage=20Mi"), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
+		{"pod total equal", "", single, limited("ephemeral-storage=20Mi"), total(20), ""},
+		{"pod total with an unlimited container", "one limit caps the whole pod", single, limited("ephemeral-storage=20Mi", ""), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
+		{"pod total of two", "", single, limited("ephemeral-storage=20Mi", "ephemeral-storage=10Mi"), total(30), ""},
+		{"pod total with overhead", "overhead adds where a limit exists", single, overhead, total(25), ""},
+		{"pod without limits", "", single, limited(""), total(21), ""},
+		{"pod limit 0", "any use", single, limited("ephemeral-storage=0"), total(1), "Pod ephemeral local storage usage exceeds the total limit of containers 0. "},
+		{"pod total unknown", "counts 0", single, limited("ephemeral-storage=20Mi"), PodStats{}, ""},
+		{"container above", "logs and writable layer", single, limited("ephemeral-storage=10Mi"), disk(6, 5, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
+		{"container equal", "", single, limited("ephemeral-storage=10Mi"), disk(5, 5, 0), ""},
+		{"container with images apart", "only logs", dedicatedImages, limited("ephemeral-storage=10Mi"), disk(60, 5, 0), ""},
+		{"container with images split", "only logs", splitImages, limited("ephemeral-storage=10Mi"), disk(60, 11, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
+		{"container limit 0", "skipped", single, limited("ephemeral-storage=0"), disk(60, 5, 0), ""},
+		{"first hit decides", "the emptyDir", single, both, bothUse, `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+		{"exempt", "", single, exempt, volume(n(gi + 1)), ""},
+		{"ended", "", single, ended, volume(n(gi + 1)), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			pods := []*v1.Pod{tc.pod}
-			got := pressure.LocalStorage(tc.layout, pods, stats(pods, tc.use))
+			got := localStorage(tc.layout, pods, stats(pods, tc.use))
 			if tc.want == "" {
 				require.Empty(t, got, tc.reason)
 				return
 			}
-			require.Equal(t, []pressure.Eviction{{Pod: tc.pod, GraceSeconds: 1, WaitAtMost: 10 * time.Second, Message: tc.want}}, got, tc.reason)
+			require.Equal(t, []Eviction{{Pod: tc.pod, GraceSeconds: 1, WaitAtMost: 10 * time.Second, Message: tc.want}}, got, tc.reason)
 		})
 	}
 	two := []*v1.Pod{empty("1Gi", ""), nil, pod("quiet", 0, ""), empty("1Gi", "")}
 	two[3].UID, two[3].Name = "other", "q"
 	m := stats([]*v1.Pod{two[0], two[3]}, volume(n(gi+1)), volume(n(gi+1)))
-	require.Len(t, pressure.LocalStorage(pressure.Single, two, m), 2, "all offenders at once")
+	require.Len(t, localStorage(single, two, m), 2, "all offenders at once")
 
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}}, pressure.Options{})
-	o := pressure.Observation{Signals: measured(pressure.MemoryAvailable, "1Mi", "4Gi", epoch), Pods: two, Stats: m}
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}}, Options{})
+	o := Observation{Signals: measured(memoryAvailable, "1Mi", "4Gi", epoch), Pods: two, Stats: m}
 	d := observe(t, p, o)
 	require.Len(t, d.LocalStorage, 2)
 	require.Nil(t, d.Acting, "the cycle ends")
 	require.Equal(t, []v1.NodeConditionType{v1.NodeMemoryPressure}, d.Conditions)
-	off := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}, IgnoreLocalStorage: true}, pressure.Options{})
+	off := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}, IgnoreLocalStorage: true}, Options{})
 	require.Empty(t, observe(t, off, o).LocalStorage)
 }
 
@@ -271,7 +269,7 @@ func TestAdmit(t *testing.T) {
 		{"all three", pod("p", 0, "cpu=1"), all, "The node had condition: [MemoryPressure DiskPressure PIDPressure]. "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			ok, message := pressure.Admit(tc.pod, tc.on)
+			ok, message := Admit(tc.pod, tc.on)
 			require.Equal(t, tc.want == "", ok)
 			require.Equal(t, tc.want, message)
 		})
@@ -285,8 +283,8 @@ func TestCriticalVictims(t *testing.T) {
 	full := func(name, list string) *v1.Pod {
 		return testkit.Pod(name).Priority(0).Request(list).Limit(list).Obj()
 	}
-	mem := func(mib int64) []pressure.Missing {
-		return []pressure.Missing{{Name: v1.ResourceMemory, Amount: mib * mi}}
+	mem := func(mib int64) []Missing {
+		return []Missing{{Name: v1.ResourceMemory, Amount: mib * mi}}
 	}
 	unset := testkit.Pod("unset").Request("memory=1Gi").Obj()
 	static := unset.DeepCopy()
@@ -296,7 +294,7 @@ func TestCriticalVictims(t *testing.T) {
 		reason  string
 		pod     *v1.Pod
 		running []*v1.Pod
-		missing []pressure.Missing
+		missing []Missing
 		want    []string
 		err     string
 	}{
@@ -305,13 +303,13 @@ func TestCriticalVictims(t *testing.T) {
 		{"nearest when none covers", "900 leaves 10 percent open", critical, []*v1.Pod{burst("a", "memory=500Mi"), burst("b", "memory=900Mi"), burst("c", "memory=300Mi")}, mem(1000), []string{"b", "c"}, ""},
 		{"guaranteed last", "burstable alone covers it", critical, []*v1.Pod{full("g", "cpu=1,memory=1Gi"), burst("b", "memory=1Gi")}, mem(100), []string{"b"}, ""},
 		{"guaranteed for the rest only", "1 of 2Gi from burstable", critical, []*v1.Pod{full("g2", "cpu=1,memory=2Gi"), full("g1", "cpu=1,memory=1Gi"), burst("b", "memory=1Gi")}, mem(2048), []string{"b", "g1"}, ""},
-		{"best effort gives pods", "one place", critical, []*v1.Pod{best("x"), burst("b", "memory=1Gi")}, []pressure.Missing{{Name: v1.ResourcePods, Amount: 1}}, []string{"x"}, ""},
+		{"best effort gives pods", "one place", critical, []*v1.Pod{best("x"), burst("b", "memory=1Gi")}, []Missing{{Name: v1.ResourcePods, Amount: 1}}, []string{"x"}, ""},
 		{"equal pods", "the later goes, and the last of all takes its place", critical, []*v1.Pod{burst("m", "cpu=1,memory=1Gi"), burst("n", "cpu=1,memory=1Gi"), burst("o", "cpu=2,memory=1Gi"), burst("p", "cpu=1,memory=1Gi")},
-			[]pressure.Missing{{Name: v1.ResourceCPU, Amount: 3500}}, []string{"o", "p", "n"}, ""},
-		{"ties", "equal distance: smaller memory, then smaller cpu", critical, []*v1.Pod{burst("m", "cpu=3,memory=2Gi"), burst("n", "cpu=2,memory=1Gi"), burst("o", "cpu=1,memory=1Gi")}, []pressure.Missing{{Name: v1.ResourceCPU, Amount: 500}}, []string{"o"}, ""},
+			[]Missing{{Name: v1.ResourceCPU, Amount: 3500}}, []string{"o", "p", "n"}, ""},
+		{"ties", "equal distance: smaller memory, then smaller cpu", critical, []*v1.Pod{burst("m", "cpu=3,memory=2Gi"), burst("n", "cpu=2,memory=1Gi"), burst("o", "cpu=1,memory=1Gi")}, []Missing{{Name: v1.ResourceCPU, Amount: 500}}, []string{"o"}, ""},
 		{"two resources", "sum of squares", critical, []*v1.Pod{burst("cpu", "cpu=1"), burst("memory", "memory=1Gi"), burst("half", "cpu=600m,memory=600Mi")},
-			[]pressure.Missing{{Name: v1.ResourceCPU, Amount: 1000}, {Name: v1.ResourceMemory, Amount: 1000 * mi}}, []string{"half", "cpu", "memory"}, ""},
-		{"impossible", "", critical, []*v1.Pod{burst("b", "memory=100Mi")}, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 100*mi + 100}}, nil,
+			[]Missing{{Name: v1.ResourceCPU, Amount: 1000}, {Name: v1.ResourceMemory, Amount: 1000 * mi}}, []string{"half", "cpu", "memory"}, ""},
+		{"impossible", "", critical, []*v1.Pod{burst("b", "memory=100Mi")}, []Missing{{Name: v1.ResourceMemory, Amount: 100*mi + 100}}, nil,
 			"preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 100), ]"},
 		{"critical pods stay", "equal priority", critical, []*v1.Pod{pod("peer", 2000000000, "memory=1Gi")}, mem(1), nil,
 			"preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 1048576), ]"},
@@ -320,7 +318,7 @@ func TestCriticalVictims(t *testing.T) {
 		{"lower priority goes", "though the new one is not critical", pod("p", 5, ""), []*v1.Pod{pod("q", 4, "memory=1Gi"), unset, nil}, mem(1), []string{"q"}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := pressure.CriticalVictims(tc.pod, tc.running, tc.missing)
+			got, err := CriticalVictims(tc.pod, tc.running, tc.missing)
 			if tc.err != "" {
 				require.EqualError(t, err, tc.err)
 				return
@@ -333,5 +331,4 @@ func TestCriticalVictims(t *testing.T) {
 			require.Equal(t, tc.want, list, tc.reason)
 		})
 	}
-	require.Equal(t, "Preempting", pressure.PreemptedReason)
 }

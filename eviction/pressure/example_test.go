@@ -11,20 +11,24 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
+func memory(bytes uint64) pressure.PodStats {
+	return pressure.PodStats{WorkingSetBytes: &bytes, Containers: []pressure.ContainerStats{{Name: "c", WorkingSetBytes: &bytes}}}
+}
+
 // nodeB1 is a node of the three-zone cluster of all examples with a web, a db and a gpu pod.
 func nodeB1() ([]*v1.Pod, map[types.UID]pressure.PodStats) {
 	web := testkit.Pod("web-0").Request("memory=1Gi").On("b1").Obj()
 	db := testkit.Pod("db-0").Priority(1000).Request("memory=4Gi").On("b1").Obj()
 	gpu := testkit.Pod("gpu-0").On("b1").Obj()
 	pods := []*v1.Pod{web, db, gpu}
-	return pods, stats(pods, memory(1200<<20), memory(5<<30), memory(600<<20))
+	return pods, map[types.UID]pressure.PodStats{web.UID: memory(1200 << 20), db.UID: memory(5 << 30), gpu.UID: memory(600 << 20)}
 }
 
 func Example() {
 	policy, err := pressure.Compile(pressure.Default(pressure.Config{
 		EvictionHard:           map[string]string{"memory.available": "500Mi"},
 		EvictionMinimumReclaim: map[string]string{"memory.available": "1Gi"},
-	}, pressure.Linux), pressure.Options{})
+	}, "linux"), pressure.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -32,10 +36,8 @@ func Example() {
 	pods, use := nodeB1()
 	now := testkit.Epoch
 	observation := pressure.Observation{
-		Signals: pressure.Measure(pressure.NodeStats{Memory: pressure.CgroupMemory{
-			Time: now, LimitBytes: 8 << 30, UsageBytes: 8 << 30, InactiveFileBytes: 400 << 20,
-		}.Stats()}),
-		Layout: pressure.Single, Pods: pods, Stats: use,
+		Signals: pressure.Measure(pressure.NodeStats{Memory: pressure.CgroupMemory(8<<30, 8<<30, 400<<20, now)}),
+		Layout:  "single", Pods: pods, Stats: use,
 	}
 	_, decision := policy.Observe(pressure.State{}, observation, now)
 	fmt.Println(decision.Conditions, decision.Event)
@@ -70,7 +72,7 @@ func ExampleCriticalVictims() {
 	proxy := testkit.Pod("proxy").Priority(2000001000).Request("memory=1Gi").Obj()
 	victims, err := pressure.CriticalVictims(proxy, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 1 << 30}})
 	for _, p := range victims {
-		fmt.Println(pressure.PreemptedReason, p.Name)
+		fmt.Println("Preempting", p.Name)
 	}
 	fmt.Println(err)
 	_, err = pressure.CriticalVictims(proxy, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 6 << 30}})
@@ -92,7 +94,7 @@ func ExampleParseThresholds() {
 		fmt.Println(err)
 		return
 	}
-	for _, t := range policy.Thresholds(pressure.Single) {
+	for _, t := range policy.Thresholds("single") {
 		fmt.Println(t)
 	}
 	// Output:

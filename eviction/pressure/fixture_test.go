@@ -1,6 +1,7 @@
-package pressure_test
+package pressure
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -33,9 +33,9 @@ func bytesOf(q string) int64 {
 	return v.Value()
 }
 
-func compile(t testing.TB, c pressure.Config, o pressure.Options) *pressure.Policy {
+func compile(t testing.TB, c Config, o Options) *Policy {
 	t.Helper()
-	p, err := pressure.Compile(c, o)
+	p, err := Compile(c, o)
 	require.NoError(t, err)
 	return p
 }
@@ -45,18 +45,18 @@ func pod(name string, priority int32, requests string) *v1.Pod {
 }
 
 // memory is the statistics of a pod and of its first container.
-func memory(bytes int64) pressure.PodStats {
-	return pressure.PodStats{WorkingSetBytes: n(bytes), Containers: []pressure.ContainerStats{{Name: "c", WorkingSetBytes: n(bytes)}}}
+func memory(bytes int64) PodStats {
+	return PodStats{WorkingSetBytes: n(bytes), Containers: []ContainerStats{{Name: "c", WorkingSetBytes: n(bytes)}}}
 }
 
 // disk is the statistics of a pod with a volume "data", in bytes and inodes.
-func disk(rootfs, logs, volume int64) pressure.PodStats {
-	use := func(mib int64) pressure.FsUsage {
-		return pressure.FsUsage{UsedBytes: n(mib * mi), InodesUsed: n(mib * 10)}
+func disk(rootfs, logs, volume int64) PodStats {
+	use := func(mib int64) FsUsage {
+		return FsUsage{UsedBytes: n(mib * mi), InodesUsed: n(mib * 10)}
 	}
-	return pressure.PodStats{
-		Containers: []pressure.ContainerStats{{Name: "c", Rootfs: use(rootfs), Logs: use(logs)}},
-		Volumes:    []pressure.VolumeStats{{Name: "data", FsUsage: use(volume)}},
+	return PodStats{
+		Containers: []ContainerStats{{Name: "c", Rootfs: use(rootfs), Logs: use(logs)}},
+		Volumes:    []VolumeStats{{Name: "data", FsUsage: use(volume)}},
 	}
 }
 
@@ -67,15 +67,15 @@ func withVolume(p *v1.Pod, source v1.VolumeSource) *v1.Pod {
 
 func uid(p *v1.Pod) types.UID { return p.UID }
 
-func stats(pods []*v1.Pod, use ...pressure.PodStats) map[types.UID]pressure.PodStats {
-	m := map[types.UID]pressure.PodStats{}
+func stats(pods []*v1.Pod, use ...PodStats) map[types.UID]PodStats {
+	m := map[types.UID]PodStats{}
 	for i, u := range use {
 		m[uid(pods[i])] = u
 	}
 	return m
 }
 
-func names(ranking []pressure.Ranked) []string {
+func names(ranking []Ranked) []string {
 	var list []string
 	for _, r := range ranking {
 		list = append(list, r.Pod.Name)
@@ -83,6 +83,15 @@ func names(ranking []pressure.Ranked) []string {
 	return list
 }
 
-func measured(signal pressure.Signal, available, capacity string, at time.Time) map[pressure.Signal]pressure.Measurement {
-	return map[pressure.Signal]pressure.Measurement{signal: {Available: bytesOf(available), Capacity: bytesOf(capacity), Time: at}}
+func measured(signal Signal, available, capacity string, at time.Time) map[Signal]Measurement {
+	return map[Signal]Measurement{signal: {Available: bytesOf(available), Capacity: bytesOf(capacity), Time: at}}
+}
+
+// stored sends a state through JSON, as a program that keeps it in a file does.
+func stored(t *testing.T, s State) (out State) {
+	t.Helper()
+	b, err := json.Marshal(s)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &out))
+	return out
 }

@@ -26,7 +26,7 @@ type Forecast struct {
 // Forecast goes through the ranking for a threshold and takes pods that are not exempt until its target is available. It
 // assumes that usage stays as it is, that nothing is reclaimed at node level, and that no other threshold acts in between.
 func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
-	f := Forecast{Target: t.Target(m.Capacity, p.options)}
+	f := Forecast{Target: t.target(m.Capacity, p.options)}
 	available := m.Available
 	if !t.missed(m, p.options) {
 		f.Cleared = true
@@ -36,9 +36,9 @@ func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
 		if r.Exempt != "" {
 			continue
 		}
-		frees := Frees(t.Signal, o.Layout, r.Pod, o.Stats)
-		available = resources.Add(available, frees)
-		f.Steps = append(f.Steps, Step{r.Pod, p.GraceSeconds(t, r.Pod), frees, available})
+		taken := frees(t.Signal, o.Layout, r.Pod, o.Stats)
+		available = resources.Add(available, taken)
+		f.Steps = append(f.Steps, Step{r.Pod, p.graceSeconds(t, r.Pod), taken, available})
 		if f.Cleared = f.Target.CmpInt64(available) <= 0; f.Cleared {
 			break
 		}
@@ -46,14 +46,14 @@ func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
 	return f
 }
 
-// Frees returns how much of the signal's resource a pod takes with it: memory, processes, or what of it counts on the file
+// frees returns how much of the signal's resource a pod takes with it: memory, processes, or what of it counts on the file
 // system except hostPath volumes. 0 without statistics.
-func Frees(s Signal, l Layout, pod *v1.Pod, stats map[types.UID]PodStats) int64 {
+func frees(s Signal, l Layout, pod *v1.Pod, stats map[types.UID]PodStats) int64 {
 	st, ok := stats[pod.UID]
 	switch {
 	case !ok:
 		return 0
-	case s.memory() || s == PIDAvailable:
+	case s.memory() || s == pidAvailable:
 		return usage(s, l, pod, &st)
 	}
 	return diskUsage(s, l, pod, &st, ownVolume)

@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"math"
@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead/kubelet"
 )
@@ -43,17 +42,17 @@ func (s *source) number(huge bool) *uint64 {
 	return &u
 }
 
-func (s *source) usage(huge bool) pressure.FsUsage {
-	return pressure.FsUsage{UsedBytes: s.number(huge), InodesUsed: s.number(huge)}
+func (s *source) usage(huge bool) FsUsage {
+	return FsUsage{UsedBytes: s.number(huge), InodesUsed: s.number(huge)}
 }
 
-func (s *source) layout() pressure.Layout {
-	return []pressure.Layout{pressure.Single, pressure.DedicatedImages, pressure.SplitImages}[s.intn(3)]
+func (s *source) layout() Layout {
+	return []Layout{single, dedicatedImages, splitImages}[s.intn(3)]
 }
 
-func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]pressure.PodStats) {
+func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]PodStats) {
 	var pods []*v1.Pod
-	m := map[types.UID]pressure.PodStats{}
+	m := map[types.UID]PodStats{}
 	for k := range s.intn(6) {
 		p := testkit.Pod(string(rune('a' + k))).Obj()
 		if s.intn(3) > 0 {
@@ -70,12 +69,12 @@ func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]pressure.PodStats) {
 		if s.intn(4) == 0 {
 			continue
 		}
-		st := pressure.PodStats{WorkingSetBytes: s.number(huge), Processes: s.number(huge), EphemeralStorageUsed: s.number(huge)}
+		st := PodStats{WorkingSetBytes: s.number(huge), Processes: s.number(huge), EphemeralStorageUsed: s.number(huge)}
 		for range s.intn(3) {
-			st.Containers = append(st.Containers, pressure.ContainerStats{Name: []string{"c", "d"}[s.intn(2)], WorkingSetBytes: s.number(huge), Rootfs: s.usage(huge), Logs: s.usage(huge)})
+			st.Containers = append(st.Containers, ContainerStats{Name: []string{"c", "d"}[s.intn(2)], WorkingSetBytes: s.number(huge), Rootfs: s.usage(huge), Logs: s.usage(huge)})
 		}
 		for range s.intn(3) {
-			st.Volumes = append(st.Volumes, pressure.VolumeStats{Name: []string{"v", "w"}[s.intn(2)], FsUsage: s.usage(huge)})
+			st.Volumes = append(st.Volumes, VolumeStats{Name: []string{"v", "w"}[s.intn(2)], FsUsage: s.usage(huge)})
 		}
 		m[p.UID] = st
 	}
@@ -87,8 +86,8 @@ func checkRank(t *testing.T, data []byte) {
 	s := &source{data}
 	pods, m := s.pods(false)
 	l := s.layout()
-	for _, signal := range pressure.Signals() {
-		got := pressure.Rank(signal, l, pods, m, pressure.Options{})
+	for _, signal := range Signals() {
+		got := Rank(signal, l, pods, m, Options{})
 		require.Len(t, got, len(pods))
 		for i := range got {
 			for j := i + 1; j < len(got); j++ {
@@ -101,7 +100,7 @@ func checkRank(t *testing.T, data []byte) {
 		}
 		reversed := slices.Clone(pods)
 		slices.Reverse(reversed)
-		require.Equal(t, names(got), names(pressure.Rank(signal, l, reversed, m, pressure.Options{})))
+		require.Equal(t, names(got), names(Rank(signal, l, reversed, m, Options{})))
 	}
 }
 
@@ -121,8 +120,8 @@ func manySeeds(t *testing.T, rounds, size int, check func(*testing.T, []byte)) {
 	}
 }
 
-func (s *source) config() pressure.Config {
-	c := pressure.Config{EvictionHard: settings{}, EvictionSoft: settings{}, EvictionSoftGracePeriod: settings{}, EvictionMinimumReclaim: settings{}, IgnoreLocalStorage: true}
+func (s *source) config() Config {
+	c := Config{EvictionHard: settings{}, EvictionSoft: settings{}, EvictionSoftGracePeriod: settings{}, EvictionMinimumReclaim: settings{}, IgnoreLocalStorage: true}
 	for _, signal := range []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} {
 		value := []string{"10", "30%", "70", "0%"}[s.intn(4)]
 		switch s.intn(4) {
@@ -149,20 +148,20 @@ func (s *source) config() pressure.Config {
 // a condition is false only when nothing of it was met within the transition period, and true only when something was.
 func checkDay(t *testing.T, data []byte) {
 	s := &source{data}
-	p := compile(t, s.config(), pressure.Options{})
+	p := compile(t, s.config(), Options{})
 	l := s.layout()
-	state := pressure.State{Layout: l}
+	state := State{Layout: l}
 	slow := &slowKubelet{thresholds: p.Thresholds(l), transition: (&source{data}).config().EvictionPressureTransitionPeriod, lastTrue: map[v1.NodeConditionType]time.Time{}}
 	now := epoch
 	metAt := map[v1.NodeConditionType]time.Time{}
 	for range 12 {
 		now = now.Add(time.Duration(s.intn(30)) * time.Second)
-		signals := map[pressure.Signal]pressure.Measurement{}
-		for _, signal := range pressure.Signals() {
+		signals := map[Signal]Measurement{}
+		for _, signal := range Signals() {
 			if s.intn(5) == 0 {
 				continue
 			}
-			m := pressure.Measurement{Available: int64(s.intn(101)), Capacity: 100, Time: now}
+			m := Measurement{Available: int64(s.intn(101)), Capacity: 100, Time: now}
 			switch s.intn(5) {
 			case 0:
 				m.Time = now.Add(-20 * time.Second)
@@ -172,10 +171,10 @@ func checkDay(t *testing.T, data []byte) {
 			signals[signal] = m
 		}
 		pods, m := s.pods(true)
-		o := pressure.Observation{Signals: signals, Layout: l, Pods: pods, Stats: m}
+		o := Observation{Signals: signals, Layout: l, Pods: pods, Stats: m}
 		kept := stored(t, state)
-		var next pressure.State
-		var d pressure.Decision
+		var next State
+		var d Decision
 		testkit.Unchanged(t, func() { next, d = p.Observe(state, o, now) }, pods...)
 		require.Equal(t, kept, stored(t, state), "the state is not modified")
 		on, actionable := slow.cycle(signals, now)
@@ -187,10 +186,10 @@ func checkDay(t *testing.T, data []byte) {
 		var act []string
 		for _, st := range d.Thresholds {
 			if st.Met {
-				metAt[st.Threshold.Signal.Condition()] = now
+				metAt[st.Threshold.Signal.condition()] = now
 			}
 			if st.Actionable {
-				act = append(act, st.Threshold.Key())
+				act = append(act, st.Threshold.key())
 			}
 		}
 		require.ElementsMatch(t, actionable, act)
@@ -202,9 +201,9 @@ func checkDay(t *testing.T, data []byte) {
 			require.Nil(t, d.Acting)
 			require.Nil(t, d.Eviction)
 		} else {
-			require.Equal(t, act[0], d.Acting.Key(), "the first in the order of thresholds")
+			require.Equal(t, act[0], d.Acting.key(), "the first in the order of thresholds")
 			require.Equal(t, slices.ContainsFunc(act, func(k string) bool { return k[0] == 'm' || k[0] == 'a' }), d.Acting.Signal.Resource() == "memory", "memory first")
-			i := slices.IndexFunc(d.Ranking, func(r pressure.Ranked) bool { return r.Exempt == "" })
+			i := slices.IndexFunc(d.Ranking, func(r Ranked) bool { return r.Exempt == "" })
 			require.Equal(t, i < 0, d.Eviction == nil)
 			if i >= 0 {
 				require.Equal(t, d.Ranking[i].Pod, d.Eviction.Pod)
@@ -232,25 +231,25 @@ func TestDayOracle(t *testing.T) { manySeeds(t, 250, 900, checkDay) }
 // Whatever is missing or out of any range, nothing panics.
 func checkMissing(t *testing.T, data []byte) {
 	s := &source{data}
-	memory := func() *pressure.MemoryStats {
+	memory := func() *MemoryStats {
 		if s.intn(3) == 0 {
 			return nil
 		}
-		return &pressure.MemoryStats{AvailableBytes: s.number(true), WorkingSetBytes: s.number(true)}
+		return &MemoryStats{AvailableBytes: s.number(true), WorkingSetBytes: s.number(true)}
 	}
-	fs := func() *pressure.FsStats {
+	fs := func() *FsStats {
 		if s.intn(3) == 0 {
 			return nil
 		}
-		return &pressure.FsStats{AvailableBytes: s.number(true), CapacityBytes: s.number(true), InodesFree: s.number(true), Inodes: s.number(true)}
+		return &FsStats{AvailableBytes: s.number(true), CapacityBytes: s.number(true), InodesFree: s.number(true), Inodes: s.number(true)}
 	}
-	signals := pressure.Measure(pressure.NodeStats{Memory: memory(), PodsMemory: memory(), NodeFs: fs(), ImageFs: fs(), ContainerFs: fs()})
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "70%", "nodefs.available": "9000Pi", "nodefs.inodesFree": "99%", "imagefs.available": "15%"},
-		EvictionMinimumReclaim: settings{"memory.available": "300%", "nodefs.available": "7Ei"}, EnforceNodeAllocatable: []string{"pods"}}, pressure.Options{})
+	signals := Measure(NodeStats{Memory: memory(), PodsMemory: memory(), NodeFs: fs(), ImageFs: fs(), ContainerFs: fs()})
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "70%", "nodefs.available": "9000Pi", "nodefs.inodesFree": "99%", "imagefs.available": "15%"},
+		EvictionMinimumReclaim: settings{"memory.available": "300%", "nodefs.available": "7Ei"}, EnforceNodeAllocatable: []string{"pods"}}, Options{})
 	pods, m := s.pods(true)
 	pods = append(pods, nil, &v1.Pod{})
-	o := pressure.Observation{Signals: signals, Layout: s.layout(), Pods: pods, Stats: m}
-	state, d := p.Observe(pressure.State{Layout: o.Layout}, o, epoch)
+	o := Observation{Signals: signals, Layout: s.layout(), Pods: pods, Stats: m}
+	state, d := p.Observe(State{Layout: o.Layout}, o, epoch)
 	p.Relieved(state, signals)
 	for _, th := range d.Thresholds {
 		if th.Measured != nil {
@@ -289,7 +288,7 @@ func checkCritical(t *testing.T, data []byte) {
 		}
 		running = append(running, p.Obj())
 	}
-	missing := []pressure.Missing{{Name: v1.ResourceCPU, Amount: int64(s.intn(5)) * 900}, {Name: v1.ResourceMemory, Amount: int64(s.intn(5)) * gi}, {Name: v1.ResourcePods, Amount: int64(s.intn(2))}}
+	missing := []Missing{{Name: v1.ResourceCPU, Amount: int64(s.intn(5)) * 900}, {Name: v1.ResourceMemory, Amount: int64(s.intn(5)) * gi}, {Name: v1.ResourcePods, Amount: int64(s.intn(2))}}
 	gives := func(list []*v1.Pod, name v1.ResourceName) (sum int64) {
 		for _, p := range list {
 			q := p.Spec.Containers[0].Resources.Requests[name]
@@ -305,10 +304,10 @@ func checkCritical(t *testing.T, data []byte) {
 		return sum
 	}
 	enough := func(list []*v1.Pod) bool {
-		return !slices.ContainsFunc(missing, func(m pressure.Missing) bool { return gives(list, m.Name) < m.Amount })
+		return !slices.ContainsFunc(missing, func(m Missing) bool { return gives(list, m.Name) < m.Amount })
 	}
-	may := slices.DeleteFunc(slices.Clone(running), func(p *v1.Pod) bool { return pressure.Exempt(p) != "" })
-	victims, err := pressure.CriticalVictims(critical, running, missing)
+	may := slices.DeleteFunc(slices.Clone(running), func(p *v1.Pod) bool { return exempt(p) != "" })
+	victims, err := CriticalVictims(critical, running, missing)
 	if err != nil {
 		require.False(t, enough(may), "possible, but refused")
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// LocalStorage returns the evictions of pods that use more local storage than they may, whatever the state of the node:
+// localStorage returns the evictions of pods that use more local storage than they may, whatever the state of the node:
 // every active pod that has statistics and is not exempt, in the order of pods. The first of these that holds decides:
 //
 //  1. an emptyDir with a size limit above 0, of any medium, is larger than that,
@@ -18,10 +18,10 @@ import (
 //  3. a container's logs, and its writable layer unless images have their own file system, are larger than its limit.
 //
 // Equal is fine. The grace is one second. O(pods x (containers + volumes)).
-func LocalStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Eviction {
+func localStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Eviction {
 	var list []Eviction
 	for _, pod := range pods {
-		if pod == nil || !Active(pod) || Exempt(pod) != "" {
+		if pod == nil || !active(pod) || exempt(pod) != "" {
 			continue
 		}
 		st, ok := stats[pod.UID]
@@ -61,7 +61,7 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 				continue
 			}
 			use := number(c.Logs.UsedBytes)
-			if l != DedicatedImages && l != SplitImages {
+			if l != dedicatedImages && l != splitImages {
 				use = resources.Add(use, number(c.Rootfs.UsedBytes))
 			}
 			if binary(use).Cmp(limit) > 0 {

@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"math/big"
@@ -9,23 +9,22 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/overhead"
 )
 
 // slowKubelet is the rules of a cycle, one after the other, over sets of threshold keys.
 type slowKubelet struct {
-	thresholds []pressure.Threshold
+	thresholds []Threshold
 	transition time.Duration
 	firstMet   map[string]time.Time
 	prevMet    map[string]bool
 	lastTrue   map[v1.NodeConditionType]time.Time
-	last       map[pressure.Signal]pressure.Measurement
+	last       map[Signal]Measurement
 }
 
 // cycle returns the conditions and the thresholds that may act, in no particular order.
-func (k *slowKubelet) cycle(signals map[pressure.Signal]pressure.Measurement, now time.Time) (on map[v1.NodeConditionType]bool, actionable []string) {
-	below := func(t pressure.Threshold, reclaim bool) bool {
+func (k *slowKubelet) cycle(signals map[Signal]Measurement, now time.Time) (on map[v1.NodeConditionType]bool, actionable []string) {
+	below := func(t Threshold, reclaim bool) bool {
 		m, ok := signals[t.Signal]
 		if !ok {
 			return false
@@ -36,10 +35,10 @@ func (k *slowKubelet) cycle(signals map[pressure.Signal]pressure.Measurement, no
 		}
 		return limit.Cmp(new(big.Rat).SetInt64(m.Available)) > 0
 	}
-	met := map[string]pressure.Threshold{}
+	met := map[string]Threshold{}
 	for _, t := range k.thresholds {
-		if below(t, false) || k.prevMet[t.Key()] && below(t, true) {
-			met[t.Key()] = t
+		if below(t, false) || k.prevMet[t.key()] && below(t, true) {
+			met[t.key()] = t
 		}
 	}
 	first := map[string]time.Time{}
@@ -48,7 +47,7 @@ func (k *slowKubelet) cycle(signals map[pressure.Signal]pressure.Measurement, no
 		if at, ok := k.firstMet[key]; ok {
 			first[key] = at
 		}
-		k.lastTrue[t.Signal.Condition()] = now
+		k.lastTrue[t.Signal.condition()] = now
 	}
 	k.firstMet = first
 	k.prevMet = map[string]bool{}
@@ -73,7 +72,7 @@ func (k *slowKubelet) cycle(signals map[pressure.Signal]pressure.Measurement, no
 	return on, actionable
 }
 
-func amount(v pressure.Value, capacity int64) *big.Rat {
+func amount(v value, capacity int64) *big.Rat {
 	if v.Percent {
 		return new(big.Rat).SetInt64(int64(float64(capacity) * float64(v.Share)))
 	}
@@ -85,7 +84,7 @@ func amount(v pressure.Value, capacity int64) *big.Rat {
 }
 
 // before is the ranking's rule for two pods, comparator by comparator; 0 leaves it to age and name.
-func before(s pressure.Signal, l pressure.Layout, a, b *v1.Pod, stats map[types.UID]pressure.PodStats) int {
+func before(s Signal, l Layout, a, b *v1.Pod, stats map[types.UID]PodStats) int {
 	sa, oka := stats[a.UID]
 	sb, okb := stats[b.UID]
 	missing := func() int {
@@ -122,7 +121,7 @@ func before(s pressure.Signal, l pressure.Layout, a, b *v1.Pod, stats map[types.
 		}
 		return 0
 	}
-	if s == pressure.PIDAvailable {
+	if s == pidAvailable {
 		if c := priority(); c != 0 {
 			return c
 		}
@@ -163,7 +162,7 @@ func slowAsk(p *v1.Pod, name v1.ResourceName) int64 {
 }
 
 // slowUse reads the table of what counts where.
-func slowUse(s pressure.Signal, l pressure.Layout, p *v1.Pod, st pressure.PodStats) int64 {
+func slowUse(s Signal, l Layout, p *v1.Pod, st PodStats) int64 {
 	value := func(u *uint64) int64 {
 		if u == nil {
 			return 0
@@ -176,7 +175,7 @@ func slowUse(s pressure.Signal, l pressure.Layout, p *v1.Pod, st pressure.PodSta
 	case "pids":
 		return value(st.Processes)
 	}
-	pick := func(u pressure.FsUsage) int64 {
+	pick := func(u FsUsage) int64 {
 		if s.Resource() == "inodes" {
 			return value(u.InodesUsed)
 		}
@@ -184,9 +183,9 @@ func slowUse(s pressure.Signal, l pressure.Layout, p *v1.Pod, st pressure.PodSta
 	}
 	fs := map[string]string{"n": "root logs volumes", "i": "root logs volumes", "c": "root logs volumes"}
 	switch l {
-	case pressure.DedicatedImages:
+	case dedicatedImages:
 		fs = map[string]string{"n": "logs volumes", "i": "root", "c": "root"}
-	case pressure.SplitImages:
+	case splitImages:
 		fs["i"] = ""
 	}
 	var sum int64
@@ -202,7 +201,7 @@ func slowUse(s pressure.Signal, l pressure.Layout, p *v1.Pod, st pressure.PodSta
 			}
 		case "volumes":
 			for _, v := range p.Spec.Volumes {
-				if i := slices.IndexFunc(st.Volumes, func(x pressure.VolumeStats) bool { return x.Name == v.Name }); i >= 0 {
+				if i := slices.IndexFunc(st.Volumes, func(x VolumeStats) bool { return x.Name == v.Name }); i >= 0 {
 					sum += pick(st.Volumes[i].FsUsage)
 				}
 			}

@@ -31,18 +31,12 @@ type Policy struct {
 	options    Options
 }
 
-// ConfigError is a wrong value in a Config. Its text is the kubelet's.
+// ConfigError is a wrong value in a Config. Its text is the one with which the kubelet refuses to start.
 type ConfigError struct {
 	Field  string // evictionHard, evictionSoft, evictionSoftGracePeriod or evictionMinimumReclaim
 	Signal string
-	Err    error
+	error
 }
-
-// Error returns the text with which the kubelet refuses to start.
-func (e *ConfigError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Compile checks a configuration and returns its policy. c is taken as it is: pass Default(c, os) for what a kubelet with
 // that configuration does. The error is a ConfigError for the first wrong value: hard, soft, grace, reclaim, each by
@@ -81,8 +75,8 @@ func Compile(c Config, o Options) (*Policy, error) {
 			return nil, &ConfigError{"evictionSoft", string(s), fmt.Errorf("grace period must be specified for the soft eviction threshold %s", s)}
 		}
 		t := Threshold{Signal: s, Value: *v, Grace: g, MinReclaim: reclaim[s]}
-		if first := hard[s]; t.Hard() && first != nil {
-			if old := (Threshold{Signal: s, Value: *first}).Key(); old != t.Key() {
+		if first := hard[s]; t.hard() && first != nil {
+			if old := (Threshold{Signal: s, Value: *first}).key(); old != t.key() {
 				p.shadowed = append(p.shadowed, old)
 			}
 		}
@@ -90,18 +84,18 @@ func Compile(c Config, o Options) (*Policy, error) {
 	}
 	if slices.Contains(c.EnforceNodeAllocatable, "pods") {
 		for _, t := range p.thresholds {
-			if t.Signal == MemoryAvailable && t.Hard() {
-				t.Signal = AllocatableMemoryAvailable
+			if t.Signal == memoryAvailable && t.hard() {
+				t.Signal = allocatableMemoryAvailable
 				p.thresholds = append(p.thresholds, t)
 			}
 		}
 	}
-	slices.SortStableFunc(p.thresholds, CompareThresholds)
+	slices.SortStableFunc(p.thresholds, compareThresholds)
 	return p, nil
 }
 
 func (p *Policy) add(t Threshold, kind string) {
-	if t.Signal == ContainerFsAvailable || t.Signal == ContainerFsInodesFree {
+	if t.Signal == containerFsAvailable || t.Signal == containerFsInodesFree {
 		p.warnings = append(p.warnings, fmt.Sprintf("found %s for %s eviction. ignoring", t.Signal, kind))
 		return
 	}
@@ -118,20 +112,20 @@ func (p *Policy) Warnings() []string { return slices.Clone(p.warnings) }
 func (p *Policy) Thresholds(l Layout) []Threshold {
 	list := slices.Clone(p.thresholds)
 	for _, t := range p.thresholds {
-		if slices.Contains(p.shadowed, t.Key()) {
+		if slices.Contains(p.shadowed, t.key()) {
 			continue
 		}
 		switch source := l.containerSource(); {
-		case source == ImageFsAvailable && t.Signal == ImageFsAvailable, source == NodeFsAvailable && t.Signal == NodeFsAvailable:
-			t.Signal = ContainerFsAvailable
-		case source == ImageFsAvailable && t.Signal == ImageFsInodesFree, source == NodeFsAvailable && t.Signal == NodeFsInodesFree:
-			t.Signal = ContainerFsInodesFree
+		case source == imageFsAvailable && t.Signal == imageFsAvailable, source == nodeFsAvailable && t.Signal == nodeFsAvailable:
+			t.Signal = containerFsAvailable
+		case source == imageFsAvailable && t.Signal == imageFsInodesFree, source == nodeFsAvailable && t.Signal == nodeFsInodesFree:
+			t.Signal = containerFsInodesFree
 		default:
 			continue
 		}
 		list = append(list, t)
 	}
-	slices.SortStableFunc(list, CompareThresholds)
+	slices.SortStableFunc(list, compareThresholds)
 	return list
 }
 
@@ -139,7 +133,7 @@ func (p *Policy) Thresholds(l Layout) []Threshold {
 func parseValues[T any](name string, m map[string]string, parse func(signal, text string) (T, error)) (map[Signal]T, error) {
 	out := make(map[Signal]T, len(m))
 	for _, s := range slices.Sorted(maps.Keys(m)) {
-		if !Signal(s).Known() {
+		if !Signal(s).known() {
 			return nil, &ConfigError{name, s, fmt.Errorf("unsupported eviction signal %s", s)}
 		}
 		v, err := parse(s, m[s])
@@ -152,7 +146,7 @@ func parseValues[T any](name string, m map[string]string, parse func(signal, tex
 }
 
 // parseThreshold returns nil for the two values that disable a threshold.
-func parseThreshold(signal, text string) (*Value, error) {
+func parseThreshold(signal, text string) (*value, error) {
 	if text == "0%" || text == "100%" {
 		return nil, nil
 	}
@@ -175,10 +169,10 @@ func parseThreshold(signal, text string) (*Value, error) {
 	if q.Sign() <= 0 {
 		return nil, fmt.Errorf("eviction threshold %s must be positive: %s", signal, q.String())
 	}
-	return &Value{Quantity: q}, nil
+	return &value{Quantity: q}, nil
 }
 
-func parseReclaim(signal, text string) (Value, error) {
+func parseReclaim(signal, text string) (value, error) {
 	if strings.HasSuffix(text, "%") {
 		v, err := parsePercent(text)
 		if err == nil && !(v.Share > 0) {
@@ -190,17 +184,17 @@ func parseReclaim(signal, text string) (Value, error) {
 	if err == nil && q.Sign() < 0 {
 		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", signal)
 	}
-	return Value{Quantity: q}, err
+	return value{Quantity: q}, err
 }
 
 // parsePercent reads a percentage in the kubelet's precision.
-func parsePercent(text string) (Value, error) {
+func parsePercent(text string) (value, error) {
 	number := strings.TrimRight(text, "%")
 	f, err := strconv.ParseFloat(number, 32)
 	if err != nil {
-		return Value{}, err
+		return value{}, err
 	}
-	return Value{Percent: true, Share: float32(f) / 100, text: number}, nil
+	return value{Percent: true, Share: float32(f) / 100, text: number}, nil
 }
 
 func parseGrace(signal, text string) (time.Duration, error) {

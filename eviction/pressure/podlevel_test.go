@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -18,30 +17,30 @@ func TestPodLevelRequest(t *testing.T) {
 	used, disk, none := uint64(100<<20), uint64(60<<20), uint64(0)
 	p := testkit.Pod("n/whole").Request("ephemeral-storage=100Mi").Obj()
 	p.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("memory=500Mi")}
-	stats := map[types.UID]pressure.PodStats{p.UID: {WorkingSetBytes: &used,
-		Containers: []pressure.ContainerStats{{Name: p.Spec.Containers[0].Name, Rootfs: pressure.FsUsage{UsedBytes: &disk}, Logs: pressure.FsUsage{UsedBytes: &none}}}}}
-	policy, err := pressure.Compile(pressure.Config{EvictionHard: map[string]string{"memory.available": "1Gi"}}, pressure.Options{})
+	stats := map[types.UID]PodStats{p.UID: {WorkingSetBytes: &used,
+		Containers: []ContainerStats{{Name: p.Spec.Containers[0].Name, Rootfs: FsUsage{UsedBytes: &disk}, Logs: FsUsage{UsedBytes: &none}}}}}
+	policy, err := Compile(Config{EvictionHard: map[string]string{"memory.available": "1Gi"}}, Options{})
 	require.NoError(t, err)
-	_, d := policy.Observe(pressure.State{}, pressure.Observation{Signals: map[pressure.Signal]pressure.Measurement{pressure.MemoryAvailable: {Available: 1, Capacity: 10 << 30}},
-		Layout: pressure.Single, Pods: []*v1.Pod{p}, Stats: stats}, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	_, d := policy.Observe(State{}, Observation{Signals: map[Signal]Measurement{memoryAvailable: {Available: 1, Capacity: 10 << 30}},
+		Layout: single, Pods: []*v1.Pod{p}, Stats: stats}, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	require.Equal(t, "The node was low on resource: memory. Threshold quantity: 1Gi, available: 1. Pod whole was using 100Mi, request is 500Mi, has larger consumption of memory. ", d.Eviction.Message)
-	require.Equal(t, "whole", d.Eviction.Annotations[pressure.OffendingPod])
+	require.Equal(t, "whole", d.Eviction.Annotations[offendingPod])
 
-	r := pressure.Rank(pressure.NodeFsAvailable, pressure.Single, []*v1.Pod{p}, stats, pressure.Options{})[0]
+	r := Rank(nodeFsAvailable, single, []*v1.Pod{p}, stats, Options{})[0]
 	require.Equal(t, []any{int64(60 << 20), int64(0), true}, []any{r.Usage, r.Request, r.Exceeds})
 	p.Spec.Resources = nil
-	r = pressure.Rank(pressure.NodeFsAvailable, pressure.Single, []*v1.Pod{p}, stats, pressure.Options{})[0]
+	r = Rank(nodeFsAvailable, single, []*v1.Pod{p}, stats, Options{})[0]
 	require.Equal(t, []any{int64(60 << 20), int64(100 << 20), false}, []any{r.Usage, r.Request, r.Exceeds})
 }
 
 // A soft threshold with a grace of 0s is hard; from two hard thresholds of nodefs that of the soft setting goes on to the
 // writable layers.
 func TestWritableLayersOfTwoHardThresholds(t *testing.T) {
-	p, err := pressure.Compile(pressure.Config{EvictionHard: map[string]string{"nodefs.available": "15%"}, EvictionSoft: map[string]string{"nodefs.available": "1Gi"},
-		EvictionSoftGracePeriod: map[string]string{"nodefs.available": "0s"}}, pressure.Options{})
+	p, err := Compile(Config{EvictionHard: map[string]string{"nodefs.available": "15%"}, EvictionSoft: map[string]string{"nodefs.available": "1Gi"},
+		EvictionSoftGracePeriod: map[string]string{"nodefs.available": "0s"}}, Options{})
 	require.NoError(t, err)
 	var got []string
-	for _, x := range p.Thresholds(pressure.Single) {
+	for _, x := range p.Thresholds(single) {
 		got = append(got, x.String())
 	}
 	require.Equal(t, []string{"nodefs.available<1Gi", "nodefs.available<15%", "containerfs.available<1Gi"}, got)

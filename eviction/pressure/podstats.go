@@ -54,14 +54,14 @@ func number(n *uint64) int64 {
 type counted struct{ rootfs, logs, volumes bool }
 
 func countedOn(s Signal, l Layout) counted {
-	nodefs := s == NodeFsAvailable || s == NodeFsInodesFree
-	images := s == ImageFsAvailable || s == ImageFsInodesFree
+	nodefs := s == nodeFsAvailable || s == nodeFsInodesFree
+	images := s == imageFsAvailable || s == imageFsInodesFree
 	switch {
-	case l == DedicatedImages && nodefs:
+	case l == dedicatedImages && nodefs:
 		return counted{logs: true, volumes: true}
-	case l == DedicatedImages:
+	case l == dedicatedImages:
 		return counted{rootfs: true}
-	case l == SplitImages && images:
+	case l == splitImages && images:
 		return counted{}
 	}
 	return counted{true, true, true}
@@ -72,7 +72,7 @@ func usage(s Signal, l Layout, pod *v1.Pod, stats *PodStats) int64 {
 	switch {
 	case s.memory():
 		return number(stats.WorkingSetBytes)
-	case s == PIDAvailable:
+	case s == pidAvailable:
 		return number(stats.Processes)
 	}
 	return diskUsage(s, l, pod, stats, localVolume)

@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -28,21 +27,21 @@ func TestArgumentsStay(t *testing.T) {
 	pods := []*v1.Pod{full, small}
 	use := disk(30, 30, 2)
 	use.WorkingSetBytes, use.Containers[0].WorkingSetBytes, use.EphemeralStorageUsed = n(100*mi), n(100*mi), n(62*mi)
-	o := pressure.Observation{Layout: pressure.Single, Pods: pods, Stats: stats(pods, use, use)}
+	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use, use)}
 	critical := pod("critical", 2000000000, "memory=1Gi")
-	policy := compile(t, pressure.Config{EvictionHard: map[string]string{"memory.available": "1Gi"}, IgnoreLocalStorage: true}, pressure.Options{})
+	policy := compile(t, Config{EvictionHard: map[string]string{"memory.available": "1Gi"}, IgnoreLocalStorage: true}, Options{})
 	testkit.Unchanged(t, func() {
-		for _, signal := range pressure.Signals() {
+		for _, signal := range Signals() {
 			o.Signals = measured(signal, "1Mi", "10Gi", epoch)
-			policy.Observe(pressure.State{Layout: o.Layout}, o, epoch)
-			pressure.Rank(signal, o.Layout, o.Pods, o.Stats, pressure.Options{})
-			policy.Forecast(pressure.Threshold{Signal: signal, Value: pressure.Value{Quantity: fresh(gi)}}, o.Signals[signal], o)
+			policy.Observe(State{Layout: o.Layout}, o, epoch)
+			Rank(signal, o.Layout, o.Pods, o.Stats, Options{})
+			policy.Forecast(Threshold{Signal: signal, Value: value{Quantity: fresh(gi)}}, o.Signals[signal], o)
 		}
-		if len(pressure.LocalStorage(o.Layout, o.Pods, o.Stats)) == 0 {
+		if len(localStorage(o.Layout, o.Pods, o.Stats)) == 0 {
 			t.Error("full is over its limit")
 		}
-		pressure.Admit(full, []v1.NodeConditionType{v1.NodeMemoryPressure})
-		if _, err := pressure.CriticalVictims(critical, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: mi}}); err != nil {
+		Admit(full, []v1.NodeConditionType{v1.NodeMemoryPressure})
+		if _, err := CriticalVictims(critical, pods, []Missing{{Name: v1.ResourceMemory, Amount: mi}}); err != nil {
 			t.Error(err)
 		}
 	}, append(pods, critical)...)

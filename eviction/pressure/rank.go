@@ -10,9 +10,9 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Exempt returns why the kubelet never evicts the pod: "static pod", "mirror pod" or "critical priority" (2000000000 or
+// exempt returns why the kubelet never evicts the pod: "static pod", "mirror pod" or "critical priority" (2000000000 or
 // more); empty when it may. Class names and DaemonSets do not matter.
-func Exempt(pod *v1.Pod) string {
+func exempt(pod *v1.Pod) string {
 	if podinfo.Static(pod) {
 		return "static pod"
 	}
@@ -25,8 +25,8 @@ func Exempt(pod *v1.Pod) string {
 	return ""
 }
 
-// Active reports whether the pod counts on its node: it has not ended, or is still being terminated.
-func Active(pod *v1.Pod) bool {
+// active reports whether the pod counts on its node: it has not ended, or is still being terminated.
+func active(pod *v1.Pod) bool {
 	return !podinfo.Finished(pod) || pod.DeletionTimestamp != nil
 }
 
@@ -38,7 +38,7 @@ type Ranked struct {
 	Request  int64 // what Usage is compared with; 0 for inodes and processes
 	Exceeds  bool  // Usage > Request
 	Priority int32
-	Exempt   string // why it is never evicted although ranked, see Exempt
+	Exempt   string // why it is never evicted: "static pod", "mirror pod" or "critical priority"; "" when it may be
 	excess   int64  // third comparator
 }
 
@@ -58,10 +58,10 @@ type Ranked struct {
 func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Options) []Ranked {
 	list := make([]Ranked, 0, len(pods))
 	for _, pod := range pods {
-		if pod == nil || !Active(pod) {
+		if pod == nil || !active(pod) {
 			continue
 		}
-		r := Ranked{Pod: pod, Exempt: Exempt(pod), Priority: podinfo.Priority(pod)}
+		r := Ranked{Pod: pod, Exempt: exempt(pod), Priority: podinfo.Priority(pod)}
 		var subtract int64
 		switch {
 		case s.memory():
@@ -71,7 +71,7 @@ func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Op
 			if !o.InodeUsageOnly {
 				subtract = request(pod, v1.ResourceEphemeralStorage)
 			}
-		case s != PIDAvailable:
+		case s != pidAvailable:
 			r.Request = request(pod, v1.ResourceEphemeralStorage)
 			subtract = r.Request
 		}
@@ -100,7 +100,7 @@ func compareRanked(s Signal, a, b *Ranked) int {
 	if both {
 		more = cmp.Compare(b.excess, a.excess)
 	}
-	if s == PIDAvailable {
+	if s == pidAvailable {
 		return cmp.Or(priority, missing, more)
 	}
 	var exceeds int

@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"testing"
@@ -9,25 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
 // ranked is the pods of the memory example, in an order that is not the answer.
-func ranked() ([]*v1.Pod, []pressure.PodStats) {
+func ranked() ([]*v1.Pod, []PodStats) {
 	pods := []*v1.Pod{
 		pod("guaranteed", 0, "memory=1000Mi"), pod("nomem", 0, ""), pod("exact", 0, "memory=100Mi"), pod("neg", -10, "memory=500Mi"), pod("hi", 1000, ""),
 		pod("over-1", 0, "memory=200Mi"), pod("over-200", 0, "memory=100Mi"), pod("be-250", 0, ""), pod("nostats", 1000, ""),
 	}
 	none := memory(0)
 	none.WorkingSetBytes = nil
-	return pods, []pressure.PodStats{memory(900 * mi), none, memory(100 * mi), memory(100 * mi), memory(500 * mi), memory(201 * mi), memory(300 * mi), memory(250 * mi)}
+	return pods, []PodStats{memory(900 * mi), none, memory(100 * mi), memory(100 * mi), memory(500 * mi), memory(201 * mi), memory(300 * mi), memory(250 * mi)}
 }
 
 func TestRankMemory(t *testing.T) {
 	pods, use := ranked()
-	for _, signal := range []pressure.Signal{pressure.MemoryAvailable, pressure.AllocatableMemoryAvailable} {
-		got := pressure.Rank(signal, pressure.Single, pods, stats(pods, use...), pressure.Options{})
+	for _, signal := range []Signal{memoryAvailable, allocatableMemoryAvailable} {
+		got := Rank(signal, single, pods, stats(pods, use...), Options{})
 		require.Equal(t, []string{"nostats", "be-250", "over-200", "over-1", "hi", "neg", "exact", "nomem", "guaranteed"}, names(got))
 		require.Equal(t, "be-250", got[1].Pod.Name)
 		require.False(t, got[0].Measured)
@@ -46,11 +45,11 @@ func TestRankQualityOfService(t *testing.T) {
 	above := pod("burstable-above", 20, "memory=100Mi")
 	best := pod("best-effort", 20, "")
 	pods := []*v1.Pod{guaranteed, below, above, best}
-	got := pressure.Rank(pressure.MemoryAvailable, pressure.Single, pods, stats(pods, memory(900*mi), memory(900*mi), memory(300*mi), memory(250*mi)), pressure.Options{})
+	got := Rank(memoryAvailable, single, pods, stats(pods, memory(900*mi), memory(900*mi), memory(300*mi), memory(250*mi)), Options{})
 	require.Equal(t, []string{"best-effort", "burstable-above", "burstable-below", "guaranteed"}, names(got))
 }
 
-func diskPods() ([]*v1.Pod, []pressure.PodStats) {
+func diskPods() ([]*v1.Pod, []PodStats) {
 	pods := []*v1.Pod{
 		pod("zero", 0, ""), pod("req", 0, "ephemeral-storage=150Mi"),
 		withVolume(pod("vol", 0, ""), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}),
@@ -60,33 +59,33 @@ func diskPods() ([]*v1.Pod, []pressure.PodStats) {
 		start := metav1.NewTime(epoch.Add(time.Duration([]int{1, 0, 2, 3, 4}[i]) * time.Minute))
 		p.Status.StartTime = &start
 	}
-	return pods, []pressure.PodStats{disk(0, 0, 0), disk(100, 100, 0), disk(2, 1, 40), disk(50, 1, 0), disk(1, 30, 0)}
+	return pods, []PodStats{disk(0, 0, 0), disk(100, 100, 0), disk(2, 1, 40), disk(50, 1, 0), disk(1, 30, 0)}
 }
 
 func TestRankDisk(t *testing.T) {
 	pods, use := diskPods()
 	for _, tc := range []struct {
 		name   string
-		signal pressure.Signal
-		layout pressure.Layout
-		o      pressure.Options
+		signal Signal
+		layout Layout
+		o      Options
 		want   []string
 		usage  []int64 // in MiB, or inodes
 	}{
-		{"single nodefs", pressure.NodeFsAvailable, pressure.Single, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
-		{"single imagefs", pressure.ImageFsAvailable, pressure.Single, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
-		{"dedicated nodefs", pressure.NodeFsAvailable, pressure.DedicatedImages, pressure.Options{}, []string{"vol", "logs", "root", "zero", "req"}, []int64{41, 30, 1, 0, 100}},
-		{"dedicated imagefs", pressure.ImageFsAvailable, pressure.DedicatedImages, pressure.Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
-		{"dedicated containerfs", pressure.ContainerFsAvailable, pressure.DedicatedImages, pressure.Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
-		{"single inodes", pressure.NodeFsInodesFree, pressure.Single, pressure.Options{}, []string{"root", "vol", "logs", "req", "zero"}, []int64{510, 430, 310, 2000, 0}},
-		{"single inodes by usage only", pressure.NodeFsInodesFree, pressure.Single, pressure.Options{InodeUsageOnly: true}, []string{"req", "root", "vol", "logs", "zero"}, []int64{2000, 510, 430, 310, 0}},
-		{"split nodefs", pressure.NodeFsAvailable, pressure.SplitImages, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
-		{"split containerfs", pressure.ContainerFsAvailable, pressure.SplitImages, pressure.Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
-		{"split imagefs", pressure.ImageFsAvailable, pressure.SplitImages, pressure.Options{}, []string{"logs", "root", "vol", "zero", "req"}, []int64{0, 0, 0, 0, 0}},
-		{"split imagefs in the caller's order", pressure.ImageFsAvailable, pressure.SplitImages, pressure.Options{KeepOrder: true}, []string{"zero", "vol", "root", "logs", "req"}, []int64{0, 0, 0, 0, 0}},
+		{"single nodefs", nodeFsAvailable, single, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"single imagefs", imageFsAvailable, single, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"dedicated nodefs", nodeFsAvailable, dedicatedImages, Options{}, []string{"vol", "logs", "root", "zero", "req"}, []int64{41, 30, 1, 0, 100}},
+		{"dedicated imagefs", imageFsAvailable, dedicatedImages, Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
+		{"dedicated containerfs", containerFsAvailable, dedicatedImages, Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
+		{"single inodes", nodeFsInodesFree, single, Options{}, []string{"root", "vol", "logs", "req", "zero"}, []int64{510, 430, 310, 2000, 0}},
+		{"single inodes by usage only", nodeFsInodesFree, single, Options{InodeUsageOnly: true}, []string{"req", "root", "vol", "logs", "zero"}, []int64{2000, 510, 430, 310, 0}},
+		{"split nodefs", nodeFsAvailable, splitImages, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"split containerfs", containerFsAvailable, splitImages, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"split imagefs", imageFsAvailable, splitImages, Options{}, []string{"logs", "root", "vol", "zero", "req"}, []int64{0, 0, 0, 0, 0}},
+		{"split imagefs in the caller's order", imageFsAvailable, splitImages, Options{KeepOrder: true}, []string{"zero", "vol", "root", "logs", "req"}, []int64{0, 0, 0, 0, 0}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := pressure.Rank(tc.signal, tc.layout, pods, stats(pods, use...), tc.o)
+			got := Rank(tc.signal, tc.layout, pods, stats(pods, use...), tc.o)
 			require.Equal(t, tc.want, names(got))
 			for i, want := range tc.usage {
 				if tc.signal.Resource() != "inodes" {
@@ -100,8 +99,8 @@ func TestRankDisk(t *testing.T) {
 
 func TestRankProcesses(t *testing.T) {
 	pods := []*v1.Pod{pod("few", 0, ""), pod("many", 0, ""), pod("low", -1, ""), pod("unmeasured", 0, ""), pod("no-number", 0, "")}
-	got := pressure.Rank(pressure.PIDAvailable, pressure.Single, pods,
-		stats([]*v1.Pod{pods[0], pods[1], pods[2], pods[4]}, pressure.PodStats{Processes: n(5)}, pressure.PodStats{Processes: n(500)}, pressure.PodStats{Processes: n(1)}, pressure.PodStats{}), pressure.Options{})
+	got := Rank(pidAvailable, single, pods,
+		stats([]*v1.Pod{pods[0], pods[1], pods[2], pods[4]}, PodStats{Processes: n(5)}, PodStats{Processes: n(500)}, PodStats{Processes: n(1)}, PodStats{}), Options{})
 	require.Equal(t, []string{"low", "unmeasured", "many", "few", "no-number"}, names(got))
 	require.Equal(t, int64(500), got[2].Usage)
 	require.Zero(t, got[2].Request)
@@ -116,7 +115,7 @@ func TestRankTies(t *testing.T) {
 	twin := testkit.Pod("b/same").Obj()
 	twin.UID = "uid-0"
 	pods := []*v1.Pod{at(pod("b/old", 0, ""), 1), at(pod("b/young", 0, ""), 9), pod("b/same", 0, ""), pod("a/zz", 0, ""), twin, pod("b/first", 0, "")}
-	got := pressure.Rank(pressure.MemoryAvailable, pressure.Single, pods, nil, pressure.Options{})
+	got := Rank(memoryAvailable, single, pods, nil, Options{})
 	require.Equal(t, []string{"zz", "first", "same", "same", "young", "old"}, names(got))
 	require.Equal(t, twin, got[2].Pod, "equal names are told apart by UID")
 }
@@ -124,7 +123,7 @@ func TestRankTies(t *testing.T) {
 func TestRankActive(t *testing.T) {
 	ended, failed, leaving := pod("ended", 0, ""), pod("failed", 0, ""), testkit.Pod("leaving").Terminating().Obj()
 	ended.Status.Phase, failed.Status.Phase, leaving.Status.Phase = v1.PodSucceeded, v1.PodFailed, v1.PodFailed
-	got := pressure.Rank(pressure.MemoryAvailable, pressure.Single, []*v1.Pod{ended, failed, leaving, nil, pod("running", 0, "")}, nil, pressure.Options{})
+	got := Rank(memoryAvailable, single, []*v1.Pod{ended, failed, leaving, nil, pod("running", 0, "")}, nil, Options{})
 	require.Equal(t, []string{"leaving", "running"}, names(got))
 }
 
@@ -150,27 +149,27 @@ func TestRequest(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		pod    *v1.Pod
-		signal pressure.Signal
+		signal Signal
 		want   int64
 	}{
-		{"pod level memory replaces", whole, pressure.MemoryAvailable, 300 * mi},
-		{"pod level memory as allocated", wholeAllocated, pressure.MemoryAvailable, 200 * mi},
-		{"init container beside the sidecar before it", starting, pressure.MemoryAvailable, 450 * mi},
-		{"resized containers count as allocated", resized, pressure.MemoryAvailable, 760 * mi},
-		{"overhead on top", overhead, pressure.MemoryAvailable, 120 * mi},
-		{"overhead alone does not count", onlyOverhead, pressure.MemoryAvailable, 0},
-		{"ephemeral storage", pod("disk", 0, "ephemeral-storage=1Gi,memory=5Gi"), pressure.NodeFsAvailable, gi},
-		{"none for inodes", pod("disk", 0, "ephemeral-storage=1Gi"), pressure.NodeFsInodesFree, 0},
-		{"none for processes", pod("disk", 0, "memory=1Gi"), pressure.PIDAvailable, 0},
+		{"pod level memory replaces", whole, memoryAvailable, 300 * mi},
+		{"pod level memory as allocated", wholeAllocated, memoryAvailable, 200 * mi},
+		{"init container beside the sidecar before it", starting, memoryAvailable, 450 * mi},
+		{"resized containers count as allocated", resized, memoryAvailable, 760 * mi},
+		{"overhead on top", overhead, memoryAvailable, 120 * mi},
+		{"overhead alone does not count", onlyOverhead, memoryAvailable, 0},
+		{"ephemeral storage", pod("disk", 0, "ephemeral-storage=1Gi,memory=5Gi"), nodeFsAvailable, gi},
+		{"none for inodes", pod("disk", 0, "ephemeral-storage=1Gi"), nodeFsInodesFree, 0},
+		{"none for processes", pod("disk", 0, "memory=1Gi"), pidAvailable, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, pressure.Rank(tc.signal, pressure.Single, []*v1.Pod{tc.pod}, nil, pressure.Options{})[0].Request)
+			require.Equal(t, tc.want, Rank(tc.signal, single, []*v1.Pod{tc.pod}, nil, Options{})[0].Request)
 		})
 	}
 }
 
 func TestLocalVolumes(t *testing.T) {
-	use := pressure.PodStats{Volumes: []pressure.VolumeStats{{Name: "data", FsUsage: pressure.FsUsage{UsedBytes: n(7), InodesUsed: n(3)}}, {Name: "data", FsUsage: pressure.FsUsage{UsedBytes: n(100)}}}}
+	use := PodStats{Volumes: []VolumeStats{{Name: "data", FsUsage: FsUsage{UsedBytes: n(7), InodesUsed: n(3)}}, {Name: "data", FsUsage: FsUsage{UsedBytes: n(100)}}}}
 	for _, tc := range []struct {
 		name   string
 		source v1.VolumeSource
@@ -190,13 +189,13 @@ func TestLocalVolumes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			pods := []*v1.Pod{withVolume(pod("p", 0, ""), tc.source)}
-			got := pressure.Rank(pressure.NodeFsAvailable, pressure.Single, pods, stats(pods, use), pressure.Options{})[0].Usage
+			got := Rank(nodeFsAvailable, single, pods, stats(pods, use), Options{})[0].Usage
 			if tc.local {
 				require.Equal(t, int64(7), got, "the first statistics of a name count")
 			} else {
 				require.Zero(t, got)
 			}
-			require.Equal(t, tc.frees, pressure.Frees(pressure.NodeFsAvailable, pressure.Single, pods[0], stats(pods, use)))
+			require.Equal(t, tc.frees, frees(nodeFsAvailable, single, pods[0], stats(pods, use)))
 		})
 	}
 }
@@ -223,7 +222,7 @@ func TestExempt(t *testing.T) {
 		{"daemon set", testkit.Pod("p").Owner("apps/v1", "DaemonSet", "d").Obj(), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, pressure.Exempt(tc.pod))
+			require.Equal(t, tc.want, exempt(tc.pod))
 		})
 	}
 }

@@ -7,50 +7,59 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Signal names a resource of the node that can run short.
+// Signal names a resource of the node that can run short, in the kubelet's words. In the order in which their thresholds
+// act (memory first as in the kubelet, the others in a fixed order where the kubelet has none):
+//
+//	memory.available             memory of the node
+//	allocatableMemory.available  memory of the cgroup that holds all pods
+//	nodefs.available             bytes of the file system of the kubelet's root directory
+//	nodefs.inodesFree            inodes of that file system
+//	imagefs.available            bytes of the file system of images
+//	imagefs.inodesFree           inodes of that file system
+//	containerfs.available        bytes of the file system of writable layers
+//	containerfs.inodesFree       inodes of that file system
+//	pid.available                processes and threads
 type Signal string
 
-// The signals, in the order in which thresholds act: memory first as the kubelet does, the others in a fixed order where
-// the kubelet has none.
 const (
-	MemoryAvailable            Signal = "memory.available"
-	AllocatableMemoryAvailable Signal = "allocatableMemory.available" // of the cgroup that holds all pods
-	NodeFsAvailable            Signal = "nodefs.available"
-	NodeFsInodesFree           Signal = "nodefs.inodesFree"
-	ImageFsAvailable           Signal = "imagefs.available"
-	ImageFsInodesFree          Signal = "imagefs.inodesFree"
-	ContainerFsAvailable       Signal = "containerfs.available"
-	ContainerFsInodesFree      Signal = "containerfs.inodesFree"
-	PIDAvailable               Signal = "pid.available"
+	memoryAvailable            Signal = "memory.available"
+	allocatableMemoryAvailable Signal = "allocatableMemory.available"
+	nodeFsAvailable            Signal = "nodefs.available"
+	nodeFsInodesFree           Signal = "nodefs.inodesFree"
+	imageFsAvailable           Signal = "imagefs.available"
+	imageFsInodesFree          Signal = "imagefs.inodesFree"
+	containerFsAvailable       Signal = "containerfs.available"
+	containerFsInodesFree      Signal = "containerfs.inodesFree"
+	pidAvailable               Signal = "pid.available"
 )
 
-var signals = []Signal{MemoryAvailable, AllocatableMemoryAvailable, NodeFsAvailable, NodeFsInodesFree, ImageFsAvailable,
-	ImageFsInodesFree, ContainerFsAvailable, ContainerFsInodesFree, PIDAvailable}
+var signals = []Signal{memoryAvailable, allocatableMemoryAvailable, nodeFsAvailable, nodeFsInodesFree, imageFsAvailable,
+	imageFsInodesFree, containerFsAvailable, containerFsInodesFree, pidAvailable}
 
 // Signals returns all signals in the order in which their thresholds act.
 func Signals() []Signal { return slices.Clone(signals) }
 
-// Known reports whether the kubelet has the signal.
-func (s Signal) Known() bool { return slices.Contains(signals, s) }
+// known reports whether the kubelet has the signal.
+func (s Signal) known() bool { return slices.Contains(signals, s) }
 
 // Resource returns the word for the resource in messages: memory, ephemeral-storage, inodes or pids; empty for an unknown
 // signal.
 func (s Signal) Resource() string {
 	switch s {
-	case MemoryAvailable, AllocatableMemoryAvailable:
+	case memoryAvailable, allocatableMemoryAvailable:
 		return "memory"
-	case NodeFsAvailable, ImageFsAvailable, ContainerFsAvailable:
+	case nodeFsAvailable, imageFsAvailable, containerFsAvailable:
 		return "ephemeral-storage"
-	case NodeFsInodesFree, ImageFsInodesFree, ContainerFsInodesFree:
+	case nodeFsInodesFree, imageFsInodesFree, containerFsInodesFree:
 		return "inodes"
-	case PIDAvailable:
+	case pidAvailable:
 		return "pids"
 	}
 	return ""
 }
 
-// Condition returns the node condition that the signal raises, empty for an unknown signal.
-func (s Signal) Condition() v1.NodeConditionType {
+// condition returns the node condition that the signal raises, empty for an unknown signal.
+func (s Signal) condition() v1.NodeConditionType {
 	switch s.Resource() {
 	case "memory":
 		return v1.NodeMemoryPressure

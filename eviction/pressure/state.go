@@ -14,7 +14,7 @@ import (
 // be written as JSON. Observe never modifies one.
 type State struct {
 	Layout     Layout                             `json:"layout,omitempty"`   // as first detected
-	FirstMet   map[string]time.Time               `json:"firstMet,omitempty"` // by Threshold.Key, since when it is met
+	FirstMet   map[string]time.Time               `json:"firstMet,omitempty"` // by key (signal, value and grace): since when the threshold is met
 	Due        []string                           `json:"due,omitempty"`      // keys of those met for longer than their grace
 	LastTrue   map[v1.NodeConditionType]time.Time `json:"lastTrue,omitempty"` // last observation that raised the condition
 	Measured   map[Signal]time.Time               `json:"measured,omitempty"` // times of the last measurements
@@ -49,15 +49,12 @@ type Decision struct {
 	// LocalStorage are evictions of pods over their own limits. When there is one, nothing else is done.
 	LocalStorage []Eviction
 	Acting       *Threshold // the threshold that is acted on
-	Event        string     // text of the Warning event EvictionThresholdMet on the node, written when there is an Acting
+	Event        string     // text of the Warning event of reason EvictionThresholdMet on the node, written when there is an Acting
 	// Reclaim is to be done first. Then measure again: if Relieved, nobody is evicted.
-	Reclaim  []Reclaim
+	Reclaim  []string
 	Ranking  []Ranked  // all active pods, first evicted first; with Acting only
 	Eviction *Eviction // of the first pod that is not exempt; nil: none
 }
-
-// EventReason is the reason of the event of a decision.
-const EventReason = "EvictionThresholdMet"
 
 // Observe takes one observation: it returns the state to keep and what to do. Call it every MonitoringInterval, and again
 // at once when an evicted pod is gone. At most one pod is evicted for pressure in one observation.
@@ -84,11 +81,11 @@ func (p *Policy) Observe(s State, o Observation, now time.Time) (State, Decision
 	}
 	for _, t := range d.Thresholds {
 		if t.Met {
-			next.FirstMet[t.Threshold.Key()] = t.Since
-			next.LastTrue[t.Threshold.Signal.Condition()] = now
+			next.FirstMet[t.Threshold.key()] = t.Since
+			next.LastTrue[t.Threshold.Signal.condition()] = now
 		}
 		if t.Due {
-			next.Due = append(next.Due, t.Threshold.Key())
+			next.Due = append(next.Due, t.Threshold.key())
 		}
 	}
 	for signal, m := range o.Signals {
@@ -108,16 +105,16 @@ func (p *Policy) Observe(s State, o Observation, now time.Time) (State, Decision
 func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time.Time) []Status {
 	list := make([]Status, len(thresholds))
 	for i, t := range thresholds {
-		st := Status{Threshold: t, Value: t.Value.Amount(0, p.options), Target: t.Target(0, p.options)}
+		st := Status{Threshold: t, Value: t.Value.amount(0, p.options), Target: t.target(0, p.options)}
 		m, ok := o.Signals[t.Signal]
 		if ok {
 			st.Measured = &m
-			st.Value, st.Target = t.Value.Amount(m.Capacity, p.options), t.Target(m.Capacity, p.options)
-			st.Met = t.met(m, p.options) || slices.Contains(s.Due, t.Key()) && t.missed(m, p.options)
+			st.Value, st.Target = t.Value.amount(m.Capacity, p.options), t.target(m.Capacity, p.options)
+			st.Met = t.met(m, p.options) || slices.Contains(s.Due, t.key()) && t.missed(m, p.options)
 		}
 		if st.Met {
 			st.Since = now
-			if since, ok := s.FirstMet[t.Key()]; ok {
+			if since, ok := s.FirstMet[t.key()]; ok {
 				st.Since = since
 			}
 			st.Due = now.Sub(st.Since) >= t.Grace
@@ -132,7 +129,7 @@ func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time
 // act fills in what to do.
 func (p *Policy) act(d *Decision, l Layout, o Observation) {
 	if p.local {
-		if d.LocalStorage = LocalStorage(l, o.Pods, o.Stats); len(d.LocalStorage) > 0 {
+		if d.LocalStorage = localStorage(l, o.Pods, o.Stats); len(d.LocalStorage) > 0 {
 			return
 		}
 	}
@@ -181,7 +178,7 @@ func (p *Policy) NextChange(s State, now time.Time) (time.Time, bool) {
 		}
 	}
 	for _, t := range p.Thresholds(s.Layout) {
-		if since, ok := s.FirstMet[t.Key()]; ok {
+		if since, ok := s.FirstMet[t.key()]; ok {
 			consider(since.Add(t.Grace))
 		}
 	}

@@ -1,4 +1,4 @@
-package pressure_test
+package pressure
 
 import (
 	"testing"
@@ -7,44 +7,43 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 )
 
 // Value 10% of 100Gi and 5Gi more: in single precision 15Gi is not enough.
 func TestRelieved(t *testing.T) {
-	c := pressure.Config{EvictionHard: settings{"nodefs.available": "10%"}, EvictionMinimumReclaim: settings{"nodefs.available": "5Gi"},
+	c := Config{EvictionHard: settings{"nodefs.available": "10%"}, EvictionMinimumReclaim: settings{"nodefs.available": "5Gi"},
 		EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1h"}}
-	p := compile(t, c, pressure.Options{})
-	state, d := p.Observe(pressure.State{}, pressure.Observation{Layout: pressure.Single, Signals: measured(pressure.NodeFsAvailable, "1Gi", "100Gi", epoch)}, epoch)
-	require.Equal(t, []pressure.Reclaim{pressure.DeadContainers, pressure.UnusedImages}, d.Reclaim)
+	p := compile(t, c, Options{})
+	state, d := p.Observe(State{}, Observation{Layout: single, Signals: measured(nodeFsAvailable, "1Gi", "100Gi", epoch)}, epoch)
+	require.Equal(t, []string{deadContainers, unusedImages}, d.Reclaim)
 	for _, tc := range []struct {
 		name    string
-		signals map[pressure.Signal]pressure.Measurement
+		signals map[Signal]Measurement
 		want    bool
 	}{
-		{"15Gi is not enough", measured(pressure.NodeFsAvailable, "15Gi", "100Gi", epoch), false},
-		{"15361Mi is", measured(pressure.NodeFsAvailable, "15361Mi", "100Gi", epoch), true},
-		{"an unrelated soft threshold within its grace", map[pressure.Signal]pressure.Measurement{
-			pressure.NodeFsAvailable: {Available: 99 * gi, Capacity: 100 * gi}, pressure.MemoryAvailable: {Available: gi, Capacity: 10 * gi}}, false},
-		{"a threshold of the writable layers", measured(pressure.ContainerFsAvailable, "1Gi", "100Gi", epoch), false},
+		{"15Gi is not enough", measured(nodeFsAvailable, "15Gi", "100Gi", epoch), false},
+		{"15361Mi is", measured(nodeFsAvailable, "15361Mi", "100Gi", epoch), true},
+		{"an unrelated soft threshold within its grace", map[Signal]Measurement{
+			nodeFsAvailable: {Available: 99 * gi, Capacity: 100 * gi}, memoryAvailable: {Available: gi, Capacity: 10 * gi}}, false},
+		{"a threshold of the writable layers", measured(containerFsAvailable, "1Gi", "100Gi", epoch), false},
 		{"nothing measured", nil, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			require.Equal(t, tc.want, p.Relieved(state, tc.signals))
 		})
 	}
-	exact := compile(t, c, pressure.Options{ExactPercent: true})
-	require.True(t, exact.Relieved(state, measured(pressure.NodeFsAvailable, "15Gi", "100Gi", epoch)))
+	exact := compile(t, c, Options{ExactPercent: true})
+	require.True(t, exact.Relieved(state, measured(nodeFsAvailable, "15Gi", "100Gi", epoch)))
 }
 
 func TestStatus(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "10%"}, EvictionMinimumReclaim: settings{"memory.available": "1Gi"},
-		EvictionSoft: settings{"nodefs.available": "1Gi"}, EvictionSoftGracePeriod: settings{"nodefs.available": "1m"}}, pressure.Options{})
-	m := pressure.Measurement{Available: 5 * gi, Capacity: 10 * gi, Time: epoch}
-	low := pressure.Measurement{Available: 1, Capacity: 10 * gi, Time: epoch}
-	_, d := p.Observe(pressure.State{}, pressure.Observation{Layout: pressure.Single, Signals: map[pressure.Signal]pressure.Measurement{pressure.MemoryAvailable: m, pressure.NodeFsAvailable: low}}, epoch)
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "10%"}, EvictionMinimumReclaim: settings{"memory.available": "1Gi"},
+		EvictionSoft: settings{"nodefs.available": "1Gi"}, EvictionSoftGracePeriod: settings{"nodefs.available": "1m"}}, Options{})
+	m := Measurement{Available: 5 * gi, Capacity: 10 * gi, Time: epoch}
+	low := Measurement{Available: 1, Capacity: 10 * gi, Time: epoch}
+	_, d := p.Observe(State{}, Observation{Layout: single, Signals: map[Signal]Measurement{memoryAvailable: m, nodeFsAvailable: low}}, epoch)
 	require.Len(t, d.Thresholds, 2)
 	require.Equal(t, "1073741840", d.Thresholds[0].Value.String())
 	require.Equal(t, 1073741840+gi, d.Thresholds[0].Target.Value())
@@ -57,18 +56,18 @@ func TestStatus(t *testing.T) {
 }
 
 func TestNothingConfigured(t *testing.T) {
-	p := compile(t, pressure.Config{IgnoreLocalStorage: true}, pressure.Options{})
-	before := pressure.State{Conditions: []v1.NodeConditionType{v1.NodeDiskPressure}}
-	after, d := p.Observe(before, pressure.Observation{Signals: measured(pressure.MemoryAvailable, "0", "1", epoch)}, epoch)
+	p := compile(t, Config{IgnoreLocalStorage: true}, Options{})
+	before := State{Conditions: []v1.NodeConditionType{v1.NodeDiskPressure}}
+	after, d := p.Observe(before, Observation{Signals: measured(memoryAvailable, "0", "1", epoch)}, epoch)
 	require.Equal(t, before, after)
-	require.Equal(t, pressure.Decision{Conditions: before.Conditions}, d)
+	require.Equal(t, Decision{Conditions: before.Conditions}, d)
 }
 
 func TestNextChange(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"}, EvictionPressureTransitionPeriod: time.Minute}, pressure.Options{})
-	_, ok := p.NextChange(pressure.State{}, epoch)
+	p := compile(t, Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"}, EvictionPressureTransitionPeriod: time.Minute}, Options{})
+	_, ok := p.NextChange(State{}, epoch)
 	require.False(t, ok)
-	state, _ := p.Observe(pressure.State{}, pressure.Observation{Layout: pressure.Single, Signals: measured(pressure.MemoryAvailable, "1Gi", "4Gi", epoch)}, epoch)
+	state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", epoch)}, epoch)
 	next, ok := p.NextChange(state, epoch)
 	require.True(t, ok)
 	require.Equal(t, seconds(30), next, "the soft threshold becomes due")
@@ -80,15 +79,15 @@ func TestNextChange(t *testing.T) {
 }
 
 func TestForecast(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMinimumReclaim: settings{"memory.available": "500Mi"}}, pressure.Options{})
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMinimumReclaim: settings{"memory.available": "500Mi"}}, Options{})
 	threshold := p.Thresholds("")[0]
 	pods, use := ranked()
 	pods = append(pods, pod("critical", 2000000000, ""))
-	use = append(use, pressure.PodStats{}, memory(9*gi))
+	use = append(use, PodStats{}, memory(9*gi))
 	use[len(pods)-1].WorkingSetBytes = n(9 * gi)
-	o := pressure.Observation{Layout: pressure.Single, Pods: pods, Stats: stats(pods, use...)}
+	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use...)}
 	delete(o.Stats, pods[8].UID) // nostats
-	f := p.Forecast(threshold, pressure.Measurement{Available: gi - 1, Capacity: 10 * gi}, o)
+	f := p.Forecast(threshold, Measurement{Available: gi - 1, Capacity: 10 * gi}, o)
 	require.Equal(t, "1524Mi", f.Target.String())
 	require.True(t, f.Cleared)
 	var steps []string
@@ -100,21 +99,21 @@ func TestForecast(t *testing.T) {
 	require.Equal(t, []int64{0, 250 * mi, 300 * mi}, []int64{f.Steps[0].Frees, f.Steps[1].Frees, f.Steps[2].Frees})
 	require.Equal(t, gi-1+550*mi, f.Steps[2].Available)
 
-	short := p.Forecast(threshold, pressure.Measurement{Available: -20 * gi, Capacity: 10 * gi}, o)
+	short := p.Forecast(threshold, Measurement{Available: -20 * gi, Capacity: 10 * gi}, o)
 	require.False(t, short.Cleared)
 	require.Len(t, short.Steps, 9, "all but the exempt pod")
-	fine := p.Forecast(threshold, pressure.Measurement{Available: 2 * gi, Capacity: 10 * gi}, o)
+	fine := p.Forecast(threshold, Measurement{Available: 2 * gi, Capacity: 10 * gi}, o)
 	require.True(t, fine.Cleared)
 	require.Empty(t, fine.Steps)
 }
 
 // The first step of a forecast is whom Observe evicts.
 func TestForecastAgreesWithObserve(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionHard: settings{"nodefs.available": "1Gi"}}, pressure.Options{})
+	p := compile(t, Config{EvictionHard: settings{"nodefs.available": "1Gi"}}, Options{})
 	pods, use := diskPods()
-	o := pressure.Observation{Layout: pressure.Single, Pods: pods, Stats: stats(pods, use...), Signals: measured(pressure.NodeFsAvailable, "1023Mi", "100Gi", epoch)}
+	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use...), Signals: measured(nodeFsAvailable, "1023Mi", "100Gi", epoch)}
 	d := observe(t, p, o)
-	f := p.Forecast(*d.Acting, o.Signals[pressure.NodeFsAvailable], o)
+	f := p.Forecast(*d.Acting, o.Signals[nodeFsAvailable], o)
 	require.Equal(t, d.Eviction.Pod, f.Steps[0].Pod)
 	require.True(t, f.Cleared)
 	require.Len(t, f.Steps, 1)
@@ -129,19 +128,19 @@ func TestAllocatable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 8204*mi, got.Memory().Value())
 
-	p := compile(t, pressure.Config{EvictionHard: hard}, pressure.Options{})
-	use := func(share float64) pressure.Observation {
+	p := compile(t, Config{EvictionHard: hard}, Options{})
+	use := func(share float64) Observation {
 		available := int64(float64(10*gi) * (1 - share))
-		return pressure.Observation{Signals: map[pressure.Signal]pressure.Measurement{pressure.MemoryAvailable: {Available: available, Capacity: 10 * gi}}}
+		return Observation{Signals: map[Signal]Measurement{memoryAvailable: {Available: available, Capacity: 10 * gi}}}
 	}
 	require.Empty(t, observe(t, p, use(0.95)).Conditions, "512Mi are left")
 	require.Equal(t, []v1.NodeConditionType{v1.NodeMemoryPressure}, observe(t, p, use(0.952)).Conditions)
 }
 
 func TestThresholdKey(t *testing.T) {
-	p := compile(t, pressure.Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1m"}}, pressure.Options{})
+	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1m"}}, Options{})
 	th := p.Thresholds("")
-	require.Equal(t, []string{"memory.available<1Gi/0s", "memory.available<1Gi/1m0s"}, []string{th[0].Key(), th[1].Key()}, "hard and soft of one signal are told apart")
-	require.True(t, th[0].Hard())
-	require.False(t, th[1].Hard())
+	require.Equal(t, []string{"memory.available<1Gi/0s", "memory.available<1Gi/1m0s"}, []string{th[0].key(), th[1].key()}, "hard and soft of one signal are told apart")
+	require.True(t, th[0].hard())
+	require.False(t, th[1].hard())
 }

@@ -46,14 +46,14 @@ type FsStats struct {
 // ProcessStats counts processes and threads.
 type ProcessStats struct {
 	Time    time.Time
-	Max     *int64 // see MaxProcesses
+	Max     *int64
 	Running *int64
 }
 
 // Measure returns the signals of which all numbers are known; the others are missing, which is not zero.
 func Measure(n NodeStats) map[Signal]Measurement {
 	m := map[Signal]Measurement{}
-	for signal, s := range map[Signal]*MemoryStats{MemoryAvailable: n.Memory, AllocatableMemoryAvailable: n.PodsMemory} {
+	for signal, s := range map[Signal]*MemoryStats{memoryAvailable: n.Memory, allocatableMemoryAvailable: n.PodsMemory} {
 		if s != nil && s.AvailableBytes != nil && s.WorkingSetBytes != nil {
 			available := signed(*s.AvailableBytes)
 			m[signal] = Measurement{available, resources.Add(available, signed(*s.WorkingSetBytes)), s.Time}
@@ -63,9 +63,9 @@ func Measure(n NodeStats) map[Signal]Measurement {
 		bytes, inodes Signal
 		stats         *FsStats
 	}{
-		{NodeFsAvailable, NodeFsInodesFree, n.NodeFs},
-		{ImageFsAvailable, ImageFsInodesFree, n.ImageFs},
-		{ContainerFsAvailable, ContainerFsInodesFree, n.ContainerFs},
+		{nodeFsAvailable, nodeFsInodesFree, n.NodeFs},
+		{imageFsAvailable, imageFsInodesFree, n.ImageFs},
+		{containerFsAvailable, containerFsInodesFree, n.ContainerFs},
 	} {
 		if f.stats == nil {
 			continue
@@ -78,41 +78,44 @@ func Measure(n NodeStats) map[Signal]Measurement {
 		}
 	}
 	if p := n.Processes; p != nil && p.Max != nil && p.Running != nil {
-		m[PIDAvailable] = Measurement{*p.Max - *p.Running, *p.Max, p.Time}
+		m[pidAvailable] = Measurement{*p.Max - *p.Running, *p.Max, p.Time}
 	}
 	return m
 }
 
-// CgroupMemory is a memory cgroup as the kernel shows it.
-type CgroupMemory struct {
-	Time              time.Time
-	LimitBytes        uint64 // of the cgroup; for the root, MemTotal of /proc/meminfo. Above 2^62: no limit
-	UsageBytes        uint64 // memory.usage_in_bytes, memory.current
-	InactiveFileBytes uint64 // total_inactive_file, inactive_file of memory.stat
-}
-
-// noLimit is the size from which on a limit is none.
+// noLimit is the size above which a limit is none.
 const noLimit = 1 << 62
 
-// Stats returns the working set, usage without inactive file pages, and what is left of the limit. Active file pages count
-// as used, though the kernel could reclaim them. Where kubelets subtract without a sign, less than nothing is 0 here.
-func (c CgroupMemory) Stats() *MemoryStats {
-	set := c.UsageBytes - min(c.UsageBytes, c.InactiveFileBytes)
-	m := &MemoryStats{Time: c.Time, WorkingSetBytes: &set}
-	if c.LimitBytes <= noLimit {
-		left := c.LimitBytes - min(c.LimitBytes, set)
+// CgroupMemory returns the memory of a cgroup from three numbers in bytes, as the kernel shows them:
+//
+//   - limit: the limit of the cgroup, or for the root cgroup MemTotal of /proc/meminfo. A limit above 2^62 is none.
+//   - usage: memory.current, or memory.usage_in_bytes of version 1
+//   - inactiveFile: inactive_file of memory.stat, or total_inactive_file of version 1
+//
+// The working set is usage without inactive file pages; active file pages count as used, although the kernel could reclaim
+// them. Available is the limit without the working set. Both are at least 0, where kubelets subtract without a sign.
+func CgroupMemory(limit, usage, inactiveFile uint64, at time.Time) *MemoryStats {
+	set := usage - min(usage, inactiveFile)
+	m := &MemoryStats{Time: at, WorkingSetBytes: &set}
+	if limit <= noLimit {
+		left := limit - min(limit, set)
 		m.AvailableBytes = &left
 	}
 	return m
 }
 
-// MaxProcesses returns how many processes and threads the node can have: the smaller of kernel.pid_max and
-// kernel.threads-max.
-func MaxProcesses(pidMax, threadsMax int64) int64 { return min(pidMax, threadsMax) }
+// Processes returns how many processes and threads a node has and can have: the smaller of kernel.pid_max and
+// kernel.threads-max, and the fourth field of /proc/loadavg, after the slash. A loadavg without this number is an error.
+func Processes(pidMax, threadsMax int64, loadavg string, at time.Time) (*ProcessStats, error) {
+	most := min(pidMax, threadsMax)
+	running, err := runningProcesses(loadavg)
+	if err != nil {
+		return nil, err
+	}
+	return &ProcessStats{Time: at, Max: &most, Running: &running}, nil
+}
 
-// RunningProcesses reads the number of processes and threads from the text of /proc/loadavg: its fourth field, after the
-// slash.
-func RunningProcesses(loadavg string) (int64, error) {
+func runningProcesses(loadavg string) (int64, error) {
 	fields := strings.Fields(loadavg)
 	if len(fields) < 4 {
 		return 0, fmt.Errorf("loadavg %q: must have at least four fields", loadavg)
@@ -128,67 +131,71 @@ func RunningProcesses(loadavg string) (int64, error) {
 	return n, nil
 }
 
-// Layout says on which file systems images and writable layers are. The empty layout is not known yet.
+// Layout is on which file systems images and writable layers are:
+//
+//	"single"        one file system for everything
+//	"imagefs"       images and writable layers together on their own
+//	"split"         images on their own, writable layers with nodefs
+//	"inconsistent"  writable layers apart from images that are with nodefs: treated as "single", without containerfs
+//
+// The empty layout is not known yet.
 type Layout string
 
-// The layouts.
 const (
-	Single          Layout = "single"       // one file system for everything
-	DedicatedImages Layout = "imagefs"      // images and writable layers together on their own
-	SplitImages     Layout = "split"        // images on their own, writable layers with nodefs
-	Inconsistent    Layout = "inconsistent" // writable layers apart from images that are with nodefs: treated as Single, without containerfs
+	single          Layout = "single"
+	dedicatedImages Layout = "imagefs"
+	splitImages     Layout = "split"
+	inconsistent    Layout = "inconsistent"
 )
 
 // DetectLayout compares the devices of the kubelet's root directory, of the images and of the writable layers.
 func DetectLayout(root, images, layers string) Layout {
 	switch {
 	case images != layers:
-		return SplitImages
+		return splitImages
 	case images != root:
-		return DedicatedImages
+		return dedicatedImages
 	}
-	return Single
+	return single
 }
 
 // containerSource is the signal whose threshold holds for writable layers.
 func (l Layout) containerSource() Signal {
 	switch l {
-	case Single, SplitImages:
-		return NodeFsAvailable
-	case DedicatedImages:
-		return ImageFsAvailable
+	case single, splitImages:
+		return nodeFsAvailable
+	case dedicatedImages:
+		return imageFsAvailable
 	}
 	return ""
 }
 
-// Reclaim is something that the kubelet does before it evicts a pod.
-type Reclaim string
-
 // What can be reclaimed at node level.
 const (
-	DeadContainers Reclaim = "containerGC" // delete dead containers
-	UnusedImages   Reclaim = "imageGC"     // delete unused images
+	deadContainers = "containerGC"
+	unusedImages   = "imageGC"
 )
 
-// Reclaims returns what is reclaimed for a signal before pods are evicted, in order; nothing for memory and processes.
-func Reclaims(s Signal, l Layout) []Reclaim {
-	both := []Reclaim{DeadContainers, UnusedImages}
+// Reclaims returns what the kubelet reclaims for a signal before it evicts pods, in order: "containerGC" deletes dead
+// containers, "imageGC" deletes unused images. Nothing is reclaimed for memory and processes.
+func Reclaims(s Signal, l Layout) []string {
+	both := []string{deadContainers, unusedImages}
 	switch s {
-	case NodeFsAvailable, NodeFsInodesFree:
+	case nodeFsAvailable, nodeFsInodesFree:
 		switch l {
-		case DedicatedImages:
+		case dedicatedImages:
 			return nil
-		case SplitImages:
+		case splitImages:
 			return both[:1]
 		}
 		return both
-	case ImageFsAvailable, ImageFsInodesFree:
-		if l == SplitImages {
+	case imageFsAvailable, imageFsInodesFree:
+		if l == splitImages {
 			return both[1:]
 		}
 		return both
-	case ContainerFsAvailable, ContainerFsInodesFree:
-		if l == SplitImages {
+	case containerFsAvailable, containerFsInodesFree:
+		if l == splitImages {
 			return both[:1]
 		}
 		return both

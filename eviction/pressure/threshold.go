@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Value is an amount, or a share of the signal's capacity. The zero value is nothing.
-type Value struct {
+// value is an amount, or a share of the signal's capacity. The zero value is nothing.
+type value struct {
 	Quantity resource.Quantity
 	Percent  bool    // Share counts, not Quantity
 	Share    float32 // 0.1 is 10%
 	text     string  // of the percentage, without the sign
 }
 
-// Amount returns the value in absolute terms. A share is multiplied in the kubelet's precision: 10% of 10Gi are 1073741840
+// amount returns the value in absolute terms. A share is multiplied in the kubelet's precision: 10% of 10Gi are 1073741840
 // bytes, 16 more than the exact amount; Options.ExactPercent computes it exactly, rounded down.
-func (v Value) Amount(capacity int64, o Options) resource.Quantity {
+func (v value) amount(capacity int64, o Options) resource.Quantity {
 	if !v.Percent {
 		return v.Quantity.DeepCopy()
 	}
@@ -38,7 +38,7 @@ func (v Value) Amount(capacity int64, o Options) resource.Quantity {
 }
 
 // exact takes the percentage as it was written; false when it was written as anything but a plain decimal.
-func (v Value) exact(capacity int64) (int64, bool) {
+func (v value) exact(capacity int64) (int64, bool) {
 	if len(v.text) == 0 || len(v.text) > 64 || strings.Trim(v.text, "0123456789.+") != "" {
 		return 0, false
 	}
@@ -52,7 +52,7 @@ func (v Value) exact(capacity int64) (int64, bool) {
 }
 
 // String returns the value as it is configured: "500Mi", "10%".
-func (v Value) String() string {
+func (v value) String() string {
 	if v.Percent {
 		return v.text + "%"
 	}
@@ -62,17 +62,17 @@ func (v Value) String() string {
 // Threshold is met while less than Value is available.
 type Threshold struct {
 	Signal     Signal
-	Value      Value
+	Value      value
 	Grace      time.Duration // how long it must be met before pods are evicted; 0: a hard threshold, however it was configured
-	MinReclaim Value         // how much more than Value must be available before eviction stops
+	MinReclaim value         // how much more than Value must be available before eviction stops
 }
 
-// Hard reports whether the threshold acts at once and gives pods one second: it has no grace period. A soft threshold with
+// hard reports whether the threshold acts at once and gives pods one second: it has no grace period. A soft threshold with
 // a grace period of 0s is one.
-func (t Threshold) Hard() bool { return t.Grace == 0 }
+func (t Threshold) hard() bool { return t.Grace == 0 }
 
-// Key identifies the threshold in a State: signal, value and grace.
-func (t Threshold) Key() string {
+// key identifies the threshold in a State: signal, value and grace.
+func (t Threshold) key() string {
 	return string(t.Signal) + "<" + t.Value.String() + "/" + t.Grace.String()
 }
 
@@ -80,7 +80,7 @@ func (t Threshold) Key() string {
 // 30s".
 func (t Threshold) String() string {
 	s := string(t.Signal) + "<" + t.Value.String()
-	if !t.Hard() {
+	if !t.hard() {
 		s += " for " + t.Grace.String()
 	}
 	return s
@@ -88,31 +88,31 @@ func (t Threshold) String() string {
 
 // met reports whether less than the value is available; equal is not met.
 func (t Threshold) met(m Measurement, o Options) bool {
-	q := t.Value.Amount(m.Capacity, o)
+	q := t.Value.amount(m.Capacity, o)
 	return q.CmpInt64(m.Available) > 0
 }
 
-// Target returns how much must be available before eviction stops: the value plus the minimum reclaim.
-func (t Threshold) Target(capacity int64, o Options) resource.Quantity {
-	q := t.Value.Amount(capacity, o)
-	q.Add(t.MinReclaim.Amount(capacity, o))
+// target returns how much must be available before eviction stops: the value plus the minimum reclaim.
+func (t Threshold) target(capacity int64, o Options) resource.Quantity {
+	q := t.Value.amount(capacity, o)
+	q.Add(t.MinReclaim.amount(capacity, o))
 	return q
 }
 
 // missed reports whether less than the target is available.
 func (t Threshold) missed(m Measurement, o Options) bool {
-	q := t.Target(m.Capacity, o)
+	q := t.target(m.Capacity, o)
 	return q.CmpInt64(m.Available) > 0
 }
 
-// CompareThresholds orders thresholds as they act:
+// compareThresholds orders thresholds as they act:
 //
 //  1. by signal, in the order of Signals (memory before all others),
 //  2. hard before soft, the shorter grace first,
 //  3. quantities before percentages; the larger value first,
 //  4. the larger minimum reclaim first, by its text.
-func CompareThresholds(a, b Threshold) int {
-	percent := func(v Value) int {
+func compareThresholds(a, b Threshold) int {
+	percent := func(v value) int {
 		if v.Percent {
 			return 1
 		}

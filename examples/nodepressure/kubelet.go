@@ -28,7 +28,7 @@ type setup struct {
 }
 
 // loadKubelet reads a configuration, completes it as a kubelet does and checks it. No path: the defaults.
-func loadKubelet(path string, stdin io.Reader, os pressure.OS) (setup, error) {
+func loadKubelet(path string, stdin io.Reader, goos string) (setup, error) {
 	var s setup
 	var c kubelet.KubeletConfiguration
 	if path != "" {
@@ -53,7 +53,7 @@ func loadKubelet(path string, stdin io.Reader, os pressure.OS) (setup, error) {
 		EnforceNodeAllocatable:           c.EnforceNodeAllocatable,
 		MergeDefaultEvictionSettings:     c.MergeDefaultEvictionSettings != nil && *c.MergeDefaultEvictionSettings,
 		IgnoreLocalStorage:               c.LocalStorageCapacityIsolation != nil && !*c.LocalStorageCapacityIsolation,
-	}, os)
+	}, goos)
 	if d := c.EvictionPressureTransitionPeriod.Duration; d < 0 {
 		return s, fmt.Errorf("%s: evictionPressureTransitionPeriod: Invalid value: %q: must not be negative", path, d)
 	}
@@ -84,7 +84,7 @@ func placed(path string, c pressure.Config, err error) error {
 		"evictionHard": c.EvictionHard, "evictionSoft": c.EvictionSoft,
 		"evictionSoftGracePeriod": c.EvictionSoftGracePeriod, "evictionMinimumReclaim": c.EvictionMinimumReclaim,
 	}[bad.Field][bad.Signal]
-	return fmt.Errorf("%s: %s[%s]: Invalid value: %q: %w", path, bad.Field, bad.Signal, value, bad.Err)
+	return fmt.Errorf("%s: %s[%s]: Invalid value: %q: %w", path, bad.Field, bad.Signal, value, bad)
 }
 
 // reservable is what a kubelet can reserve.

@@ -113,11 +113,11 @@ func (in *input) find(objects *dump.Objects) *v1.Node {
 }
 
 // system returns the operating system of the node, Linux for an unknown one.
-func system(n *v1.Node) pressure.OS {
+func system(n *v1.Node) string {
 	if n != nil && (n.Status.NodeInfo.OperatingSystem == string(v1.Windows) || n.Labels[v1.LabelOSStable] == string(v1.Windows)) {
-		return pressure.Windows
+		return "windows"
 	}
-	return pressure.Linux
+	return "linux"
 }
 
 // time settles when the observation is made, and what was remembered before.
@@ -158,8 +158,8 @@ func (in *input) time(o options) error {
 // running.
 func (in *input) fileSystems(o options) {
 	if in.before.Layout == "" {
-		in.before.Layout = pressure.Single
-		root, images := in.observation.Signals[pressure.NodeFsAvailable], in.observation.Signals[pressure.ImageFsAvailable]
+		in.before.Layout = "single"
+		root, images := in.observation.Signals["nodefs.available"], in.observation.Signals["imagefs.available"]
 		if root.Capacity != images.Capacity && root.Capacity > 0 && images.Capacity > 0 {
 			in.warnings = append(in.warnings, fmt.Sprintf("%s: node.fs and node.runtime.imageFs differ in size, but -layout is single: is it imagefs or split?", o.summary))
 		}

@@ -56,7 +56,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	return program.Print(out, in.warnings, stdout, stderr)
 }
 
-var layouts = []string{string(pressure.Single), string(pressure.DedicatedImages), string(pressure.SplitImages)}
+var layouts = []string{"single", "imagefs", "split"}
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := program.Flags("nodepressure", "tells what the kubelet does on a node that runs short of memory, disk or processes.",
@@ -85,7 +85,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, program.CheckForm(o.output)
 	case o.layout != "" && !slices.Contains(layouts, string(o.layout)):
 		return o, fmt.Errorf("-layout: Unsupported value: %q: supported values: %s", o.layout, strings.Join(layouts, ", "))
-	case o.rank != "" && !o.rank.Known():
+	case o.rank != "" && !slices.Contains(pressure.Signals(), o.rank):
 		return o, fmt.Errorf("-rank: Unsupported value: %q: supported values: %s", o.rank, signals())
 	case o.state == "-":
 		return o, errors.New("-state: Invalid value: \"-\": must be a file, it is read and written")

@@ -18,7 +18,7 @@ type report struct {
 	Conditions   []v1.NodeConditionType `json:"conditions"`
 	Acting       pressure.Signal        `json:"acting"`
 	Event        string                 `json:"event,omitempty"`
-	Reclaim      []pressure.Reclaim     `json:"reclaim"`
+	Reclaim      []string               `json:"reclaim"`
 	LocalStorage []victim               `json:"localStorage,omitempty"` // over their own limits: they go first
 	RankedFor    pressure.Signal        `json:"rankedFor"`
 	Ranking      []place                `json:"ranking"`
@@ -85,7 +85,7 @@ func observe(in *input) *report {
 	in.after = state
 	r := &report{
 		Node: in.node, At: in.at, Layout: o.Layout, Event: d.Event, RankedFor: in.rank, Allocatable: map[string]string{},
-		Thresholds: []threshold{}, Conditions: append([]v1.NodeConditionType{}, d.Conditions...), Reclaim: append([]pressure.Reclaim{}, d.Reclaim...),
+		Thresholds: []threshold{}, Conditions: append([]v1.NodeConditionType{}, d.Conditions...), Reclaim: append([]string{}, d.Reclaim...),
 	}
 	for name, q := range in.allocatable {
 		r.Allocatable[string(name)] = q.String()
@@ -107,7 +107,7 @@ func observe(in *input) *report {
 	case r.RankedFor == "" && short != nil:
 		r.RankedFor = short.Threshold.Signal
 	case r.RankedFor == "":
-		r.RankedFor = pressure.MemoryAvailable
+		r.RankedFor = "memory.available"
 	}
 	r.Ranking = places(r.RankedFor, pressure.Rank(r.RankedFor, o.Layout, o.Pods, o.Stats, pressure.Options{}))
 	if d.Eviction != nil {
@@ -132,7 +132,7 @@ func tell(s *pressure.Status) threshold {
 	if s.Threshold.Value.Percent {
 		t.Quantity = s.Value.String()
 	}
-	if !s.Threshold.Hard() {
+	if s.Threshold.Grace > 0 {
 		t.GracePeriod = s.Threshold.Grace.String()
 	}
 	if m := s.Threshold.MinReclaim; m.Percent || !m.Quantity.IsZero() {
@@ -190,9 +190,9 @@ func places(s pressure.Signal, ranking []pressure.Ranked) []place {
 // behind says which rule puts b behind a.
 func behind(s pressure.Signal, a, b *pressure.Ranked) string {
 	switch {
-	case s != pressure.PIDAvailable && a.Measured != b.Measured:
+	case s != "pid.available" && a.Measured != b.Measured:
 		return "has statistics"
-	case s != pressure.PIDAvailable && a.Exceeds && !b.Exceeds:
+	case s != "pid.available" && a.Exceeds && !b.Exceeds:
 		return "within its request"
 	case a.Priority != b.Priority:
 		return fmt.Sprintf("priority %d after %d", b.Priority, a.Priority)

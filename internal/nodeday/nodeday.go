@@ -57,7 +57,7 @@ func Parse(text string) (days []Day, err error) {
 			return nil, fmt.Errorf("%q: want a unique name and a reason", title)
 		}
 		seen[d.Name] = true
-		layout := pressure.Single
+		layout := pressure.Layout("single")
 		for line := range strings.SplitSeq(rest, "\n") {
 			if seen, want, ok := strings.Cut(line, " => "); ok {
 				s, err := step(strings.Fields(seen))
@@ -191,7 +191,7 @@ type Outcome struct {
 	Conditions []v1.NodeConditionType
 	Limits     []string // pods over their own limits
 	Acting     pressure.Signal
-	Reclaim    []pressure.Reclaim
+	Reclaim    []string
 	Evicted    string // pod; empty: none
 	Grace      int64  // seconds
 }
@@ -232,7 +232,7 @@ func (o Outcome) String() string {
 	if len(o.Reclaim) > 0 {
 		words = []string{"reclaims"}
 		for _, r := range o.Reclaim {
-			words = append(words, string(r))
+			words = append(words, r)
 		}
 		parts = append(parts, strings.Join(words, " "))
 	}
