@@ -1,0 +1,160 @@
+package devices
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+
+	"github.com/podberth/podberth/devices"
+)
+
+// features are those of v1.36.3 with default gates.
+var (
+	features    = structured.Features{AdminAccess: true, ConsumableCapacity: true, DeviceBindingAndStatus: true, DeviceTaints: true, PartitionableDevices: true, PrioritizedList: true}
+	expressionC = dracel.NewCache(1000, dracel.Features{EnableConsumableCapacity: true})
+)
+
+type classList []*resourcev1.DeviceClass
+
+func (l classList) List() ([]*resourcev1.DeviceClass, error) { return l, nil }
+
+func (l classList) Get(name string) (*resourcev1.DeviceClass, error) {
+	if c := l.find(name); c != nil {
+		return c, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: "resource.k8s.io", Resource: "deviceclasses"}, name)
+}
+
+func (l classList) find(name string) *resourcev1.DeviceClass {
+	for _, c := range l {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// allocated counts the allocations of running claims in the terms of the real allocator.
+func allocated(running []*resourcev1.ResourceClaim) structured.AllocatedState {
+	s := structured.AllocatedState{AllocatedDevices: sets.New[structured.DeviceID](), AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection()}
+	for _, c := range running {
+		for _, r := range c.Status.Allocation.Devices.Results {
+			id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
+			switch {
+			case r.AdminAccess != nil && *r.AdminAccess:
+			case r.ShareID == nil:
+				s.AllocatedDevices.Insert(id)
+			default:
+				s.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, r.ShareID))
+				if r.ConsumedCapacity != nil {
+					s.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity))
+				}
+			}
+		}
+	}
+	return s
+}
+
+// answers is what one side says about each node.
+type answers []answer
+
+type answer struct {
+	results []resourcev1.AllocationResult
+	ok      bool
+	err     error
+	slow    bool
+}
+
+func real(w *world) (answers, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	a, err := structured.NewAllocator(ctx, features, allocated(w.running), classList(w.classes), w.slices, expressionC)
+	if err != nil {
+		return nil, err
+	}
+	var out answers
+	for _, n := range w.nodes {
+		r, err := a.Allocate(ctx, n, w.claims)
+		out = append(out, answer{r, r != nil && err == nil, err, ctx.Err() != nil})
+	}
+	return out, nil
+}
+
+func ours(w *world) answers {
+	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
+	search := devices.NewAllocator(ledger, classList(w.classes).find, compiler{}, devices.Options{}).Compile(w.claims...)
+	var out answers
+	for _, n := range w.nodes {
+		r, ok, err := search.Allocate(n)
+		out = append(out, answer{r, ok, err, false})
+	}
+	return out
+}
+
+// compiler is that of Kubernetes.
+type compiler struct{}
+
+func (compiler) Compile(expression string) (devices.Selector, error) {
+	r := expressionC.GetOrCompile(expression)
+	if r.Error != nil {
+		return nil, r.Error
+	}
+	return program{r}, nil
+}
+
+type program struct{ dracel.CompilationResult }
+
+func (p program) Matches(d devices.Device) (bool, error) {
+	ok, _, err := p.DeviceMatches(context.Background(), dracel.Device{Driver: d.Driver, AllowMultipleAllocations: &d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity})
+	return ok, err
+}
+
+func (a answer) String() string {
+	if a.err != nil {
+		return "error: " + a.err.Error()
+	}
+	if !a.ok {
+		return "none"
+	}
+	out := ""
+	for _, r := range a.results {
+		for _, d := range r.Devices.Results {
+			out += fmt.Sprintf("%s=%s/%s/%s", d.Request, d.Driver, d.Pool, d.Device)
+			if d.AdminAccess != nil {
+				out += fmt.Sprintf(" admin %v", *d.AdminAccess)
+			}
+			if d.ShareID != nil {
+				out += " share"
+			}
+			if d.ConsumedCapacity != nil {
+				out += " consumes"
+				for _, name := range []resourcev1.QualifiedName{"mem", "bw"} {
+					if q, ok := d.ConsumedCapacity[name]; ok {
+						out += fmt.Sprintf(" %s %s", name, q.String())
+					}
+				}
+			}
+			out += fmt.Sprintf(" %v %v %v\n", d.Tolerations, d.BindingConditions, d.BindingFailureConditions)
+		}
+		for _, c := range r.Devices.Config {
+			out += fmt.Sprintf("config %s %v %s\n", c.Source, c.Requests, c.Opaque.Driver)
+		}
+		out += "on " + selectorText(r.NodeSelector) + "\n"
+	}
+	return out
+}
+
+func selectorText(s *v1.NodeSelector) string {
+	if s == nil {
+		return "all nodes"
+	}
+	return fmt.Sprint(s.NodeSelectorTerms)
+}

@@ -1,0 +1,60 @@
+package devices
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// contents numbers what selectors can see of devices: driver, attributes, capacities and whether a device may be shared.
+// Equal contents have equal numbers, so a selector is evaluated once for each.
+type contents map[string]int32
+
+func (c contents) of(driver string, d *resourcev1.Device) int32 {
+	b := strconv.AppendQuote(nil, driver)
+	b = strconv.AppendBool(b, d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations)
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		b = appendAttribute(strconv.AppendQuote(b, string(name)), d.Attributes[name])
+	}
+	b = append(b, '|')
+	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
+		value := d.Capacity[name].Value
+		b = strconv.AppendQuote(strconv.AppendQuote(b, string(name)), value.String())
+	}
+	id, ok := c[string(b)]
+	if !ok {
+		id = int32(len(c))
+		c[string(b)] = id
+	}
+	return id
+}
+
+func appendAttribute(b []byte, a resourcev1.DeviceAttribute) []byte {
+	if a.IntValue != nil {
+		b = strconv.AppendInt(append(b, 'i'), *a.IntValue, 10)
+	}
+	if a.BoolValue != nil {
+		b = strconv.AppendBool(append(b, 'b'), *a.BoolValue)
+	}
+	if a.StringValue != nil {
+		b = strconv.AppendQuote(append(b, 's'), *a.StringValue)
+	}
+	if a.VersionValue != nil {
+		b = strconv.AppendQuote(append(b, 'v'), *a.VersionValue)
+	}
+	for _, x := range a.IntValues {
+		b = strconv.AppendInt(append(b, 'I'), x, 10)
+	}
+	for _, x := range a.BoolValues {
+		b = strconv.AppendBool(append(b, 'B'), x)
+	}
+	for _, x := range a.StringValues {
+		b = strconv.AppendQuote(append(b, 'S'), x)
+	}
+	for _, x := range a.VersionValues {
+		b = strconv.AppendQuote(append(b, 'V'), x)
+	}
+	return append(b, ';')
+}

@@ -1,0 +1,98 @@
+package devices
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// counterID names one counter of a pool.
+type counterID struct{ set, name string }
+
+type counter struct{ value resource.Quantity }
+
+// available returns the counters that the allocations of the cluster leave of a pool; they may be negative (rule D7.5). A device that two
+// slices list is counted twice, as in v1.36.3; the pool is then invalid on the nodes that see both.
+func (p *pool) available(l *Ledger) map[counterID]counter {
+	left := make(map[counterID]counter, len(p.sets))
+	for id, c := range p.sets {
+		left[id] = counter{c.value.DeepCopy()}
+	}
+	for _, s := range p.all {
+		if s.counters {
+			continue
+		}
+		for k := range s.devices {
+			d := &s.devices[k]
+			if len(d.object.ConsumesCounters) == 0 || !l.allocated(d.index) {
+				continue
+			}
+			eachCounter(d.object, func(id counterID, amount resource.Quantity) {
+				if c, ok := left[id]; ok {
+					c.value.Sub(amount)
+					left[id] = c
+				}
+			})
+		}
+	}
+	return left
+}
+
+func eachCounter(d *resourcev1.Device, yield func(counterID, resource.Quantity)) {
+	for _, use := range d.ConsumesCounters {
+		for name, c := range use.Counters {
+			yield(counterID{use.CounterSet, name}, c.Value)
+		}
+	}
+}
+
+// counterPool names the pool whose counters a device uses: by name only, as v1.36 does (quirk D10.2), or by driver too.
+func (s *Search) counterPool(p *pool) poolKey {
+	if s.options.CountersByDriver {
+		return p.key
+	}
+	return poolKey{pool: p.key.pool}
+}
+
+// charge takes a device's counters for this search. It reports whether all counters of the pool suffice; if not, nothing is
+// taken. paid says that refund must be called when the device is given back.
+func (s *Search) charge(p *pool, d *device) (ok, paid bool) {
+	if len(d.object.ConsumesCounters) == 0 {
+		return true, false
+	}
+	if d.shares && (s.ledger.measured[d.index] > 0 || s.options.CountersOnce && s.ledger.shares[d.index] > 0 || s.shared(d)) {
+		return true, false
+	}
+	key := s.counterPool(p)
+	left, ok := s.left[key]
+	if !ok {
+		left = p.available(s.ledger)
+		s.left[key] = left
+	}
+	spent := s.spent[key]
+	if spent == nil {
+		spent = map[counterID]counter{}
+		s.spent[key] = spent
+	}
+	eachCounter(d.object, func(id counterID, amount resource.Quantity) {
+		c := spent[id]
+		c.value.Add(amount)
+		spent[id] = c
+	})
+	for id, have := range left {
+		if c, used := spent[id]; used && have.value.Cmp(c.value) < 0 || !used && have.value.Sign() < 0 {
+			s.refund(p, d)
+			return false, false
+		}
+	}
+	return true, true
+}
+
+// refund gives back what charge took.
+func (s *Search) refund(p *pool, d *device) {
+	spent := s.spent[s.counterPool(p)]
+	eachCounter(d.object, func(id counterID, amount resource.Quantity) {
+		c := spent[id]
+		c.value.Sub(amount)
+		spent[id] = c
+	})
+}

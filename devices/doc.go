@@ -1,0 +1,2 @@
+// Package devices decides dynamic resource allocation.
+package devices

@@ -1,0 +1,85 @@
+package devices
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Ledger is what the allocations of all claims have taken of an inventory (rules D2.1 to D2.3): the dedicated devices, the
+// shares of devices and the capacity that the shares consume. Results with admin access count nothing. Devices that the
+// inventory does not list are passed over.
+//
+// Add and Remove are each other's opposite, whatever their order: a Ledger always equals the count over the claims that it
+// holds. A Ledger may be read by several goroutines while none changes it.
+type Ledger struct {
+	inventory *Inventory
+	dedicated []int32 // by device: allocations that hold the whole device
+	shares    []int32 // shares
+	measured  []int32 // shares that name what capacity they consume
+	consumed  map[int32]capacities
+}
+
+type capacities = map[resourcev1.QualifiedName]resource.Quantity
+
+// NewLedger returns the ledger of claims over an inventory. Claims without status.allocation hold nothing.
+func NewLedger(inventory *Inventory, claims ...*resourcev1.ResourceClaim) *Ledger {
+	n := len(inventory.index)
+	l := &Ledger{inventory: inventory, dedicated: make([]int32, n), shares: make([]int32, n), measured: make([]int32, n), consumed: map[int32]capacities{}}
+	for _, c := range claims {
+		l.Add(c.Status.Allocation)
+	}
+	return l
+}
+
+// Add counts an allocation; nil counts nothing.
+func (l *Ledger) Add(allocation *resourcev1.AllocationResult) { l.count(allocation, 1) }
+
+// Remove takes back an allocation that Add counted; nil takes nothing back.
+func (l *Ledger) Remove(allocation *resourcev1.AllocationResult) { l.count(allocation, -1) }
+
+func (l *Ledger) count(allocation *resourcev1.AllocationResult, n int32) {
+	if allocation == nil {
+		return
+	}
+	for k := range allocation.Devices.Results {
+		r := &allocation.Devices.Results[k]
+		at, ok := l.inventory.index[ID{r.Driver, r.Pool, r.Device}]
+		switch {
+		case !ok || r.AdminAccess != nil && *r.AdminAccess:
+		case r.ShareID == nil:
+			l.dedicated[at] += n
+		default:
+			l.shares[at] += n
+			l.measure(at, r.ConsumedCapacity, n)
+		}
+	}
+}
+
+func (l *Ledger) measure(at int32, capacity capacities, n int32) {
+	if capacity == nil {
+		return
+	}
+	if l.measured[at] += n; l.measured[at] <= 0 {
+		delete(l.consumed, at)
+		return
+	}
+	sum := l.consumed[at]
+	if sum == nil {
+		sum = capacities{}
+		l.consumed[at] = sum
+	}
+	for name, amount := range capacity {
+		q := sum[name]
+		if n > 0 {
+			q.Add(amount)
+		} else {
+			q.Sub(amount)
+		}
+		sum[name] = q
+	}
+}
+
+// allocated reports whether an allocation holds the device or a share of it (rule D2.2).
+func (l *Ledger) allocated(at int32) bool {
+	return l.dedicated[at] > 0 || l.shares[at] > 0 || l.measured[at] > 0
+}

@@ -1,0 +1,190 @@
+package devices
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// pool is what one node sees of a pool.
+type pool struct {
+	key     poolKey
+	all     []*slice // the slices that count for counters: the relevant ones where they are complete, else all of the generation
+	devices []*device
+	binding bool // some device has binding conditions
+	state   poolState
+	reason  string // why the pool is incomplete or invalid
+
+	sets map[counterID]counter
+}
+
+type poolState uint8
+
+const (
+	complete poolState = iota
+	incomplete
+	invalid
+)
+
+// pools returns the pools that a node sees, in the order in which they are searched (rules D3.1 to D3.8).
+func (inv *Inventory) poolsOf(node *v1.Node, options Options) ([]*pool, error) {
+	relevant := map[poolKey][]*slice{}
+	for _, list := range [][]*slice{inv.byNode[node.Name], inv.open} {
+		for _, s := range list {
+			ok, err := s.relevant(node)
+			if err != nil {
+				return nil, fatal("gather pool information: failed to perform node selection for slice %s: failed to parse node selector %v: %w", s.object.Name, s.selectorObject(), err)
+			}
+			if ok {
+				relevant[s.pool] = append(relevant[s.pool], s)
+			}
+		}
+	}
+	var out []*pool
+	for key, list := range relevant {
+		if p := inv.pool(key, list, options); p != nil {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *pool) int {
+		if a.binding != b.binding {
+			if a.binding {
+				return 1
+			}
+			return -1
+		}
+		return a.key.compare(b.key)
+	})
+	return out, nil
+}
+
+// relevant reports whether a slice matters to a node (rule D3.1).
+func (s *slice) relevant(node *v1.Node) (bool, error) {
+	if s.counters {
+		return true, nil
+	}
+	if s.reach.kind != nowhere {
+		return s.reach.has(node)
+	}
+	if !s.each {
+		return false, nil
+	}
+	for k := range s.devices {
+		if ok, err := s.devices[k].reach.has(node); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// selectorObject returns the first selector of the slice that cannot be parsed.
+func (s *slice) selectorObject() *v1.NodeSelector {
+	if s.reach.err != nil {
+		return s.reach.object
+	}
+	for k := range s.devices {
+		if s.devices[k].reach.err != nil {
+			return s.devices[k].reach.object
+		}
+	}
+	return nil
+}
+
+// pool puts the relevant slices of one pool together; nil when the pool is obsolete (rules D3.3 to D3.7).
+func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *pool {
+	generation := relevant[0].object.Spec.Pool.Generation
+	for _, s := range relevant {
+		generation = max(generation, s.object.Spec.Pool.Generation)
+	}
+	older := func(s *slice) bool { return s.object.Spec.Pool.Generation < generation }
+	relevant = slices.DeleteFunc(relevant, older)
+	slices.SortStableFunc(relevant, func(a, b *slice) int {
+		switch {
+		case a.object.Name < b.object.Name:
+			return -1
+		case a.object.Name > b.object.Name:
+			return 1
+		}
+		return 0
+	})
+	p := &pool{key: key}
+	newer := false
+	for _, s := range inv.pools[key] {
+		switch g := s.object.Spec.Pool.Generation; {
+		case g > generation:
+			newer = true
+		case g == generation:
+			p.all = append(p.all, s)
+		}
+	}
+	want := relevant[0].object.Spec.Pool.ResourceSliceCount
+	if newer && (options.CurrentGeneration || int64(len(relevant)) != want) {
+		return nil
+	}
+	switch {
+	case int64(len(relevant)) == want:
+		p.all = relevant
+	case int64(len(p.all)) != want:
+		p.state, p.reason = incomplete, fmt.Sprintf("%d of %d slices", len(p.all), want)
+		return p
+	}
+	p.fill(relevant)
+	return p
+}
+
+// fill takes devices and counter sets from the slices and finds out whether they contradict each other (rule D3.6).
+func (p *pool) fill(relevant []*slice) {
+	p.sets = map[counterID]counter{}
+	names, sets := map[string]bool{}, map[string]bool{}
+	broken := func(format string, args ...any) {
+		if p.state == complete {
+			p.state, p.reason = invalid, fmt.Sprintf(format, args...)
+		}
+	}
+	for _, s := range relevant {
+		for k := range s.object.Spec.SharedCounters {
+			set := &s.object.Spec.SharedCounters[k]
+			if sets[set.Name] {
+				broken("duplicate counter set name %s", set.Name)
+			}
+			sets[set.Name] = true
+			for name, c := range set.Counters {
+				p.sets[counterID{set.Name, name}] = counter{c.Value}
+			}
+		}
+		if s.counters {
+			continue
+		}
+		for k := range s.devices {
+			d := &s.devices[k]
+			if names[d.id.Device] {
+				broken("duplicate device name %s", d.id.Device)
+			}
+			names[d.id.Device] = true
+			p.devices = append(p.devices, d)
+			p.binding = p.binding || d.object.BindingConditions != nil
+		}
+	}
+	for _, s := range p.all {
+		for k := range s.devices {
+			p.checkCounters(s.devices[k].object, sets, broken)
+		}
+	}
+	p.binding = p.binding && p.state == complete
+}
+
+func (p *pool) checkCounters(d *resourcev1.Device, sets map[string]bool, broken func(string, ...any)) {
+	for _, use := range d.ConsumesCounters {
+		if !sets[use.CounterSet] {
+			broken("counter set %s not found", use.CounterSet)
+			continue
+		}
+		for name := range use.Counters {
+			if _, ok := p.sets[counterID{use.CounterSet, name}]; !ok {
+				broken("counter %s not found in counter set %s", name, use.CounterSet)
+			}
+		}
+	}
+}

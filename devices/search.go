@@ -1,0 +1,360 @@
+package devices
+
+import (
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// maxResults is the number of devices that one claim may get.
+const maxResults = resourcev1.AllocationResultsMaxSize
+
+// Search is the question for devices of one pod's claims. It belongs to one goroutine.
+type Search struct {
+	allocator *Allocator
+	ledger    *Ledger
+	options   Options
+	claims    []claimAsk
+	requests  int
+	left      map[poolKey]map[counterID]counter // counters that the cluster leaves; kept for all nodes (quirk D10.2)
+
+	// Of the node that is searched:
+	node        *v1.Node
+	pools       []*pool
+	found       [][]candidate // by request: the devices of allocationMode All
+	constraints [][]constraint
+	chosen      [][]int // by claim and request: the alternative
+	choices     []choice
+	counts      []int // by claim: choices
+	spent       map[poolKey]map[counterID]counter
+	steps       int
+	err         error
+	tally       *tally
+}
+
+// candidate is a device with its pool.
+type candidate struct {
+	pool   *pool
+	device *device
+}
+
+// choice is a device that the search has taken.
+type choice struct {
+	candidate
+	claim    int
+	request  *request
+	shared   bool
+	paid     bool // counters
+	consumed capacities
+}
+
+type outcome uint8
+
+const (
+	failed  outcome = iota
+	solved          // all claims have their devices
+	tooMany         // a claim would get more devices than it may
+	broken          // s.err
+)
+
+// position is a point of the search: n devices of one alternative of one request of one claim are found.
+type position struct {
+	claim, ask, alternative int
+	entered                 bool // an alternative of firstAvailable
+	n                       int
+}
+
+// cursor is where the search for the next device of a request begins.
+type cursor struct{ pool, device int }
+
+func (s *Search) run(node *v1.Node) (outcome, error) {
+	s.node, s.steps, s.err = node, 0, nil
+	s.choices, s.spent = s.choices[:0], map[poolKey]map[counterID]counter{}
+	s.counts = make([]int, len(s.claims))
+	s.found = make([][]candidate, s.requests)
+	s.constraints, s.chosen = make([][]constraint, len(s.claims)), make([][]int, len(s.claims))
+	var err error
+	if s.pools, err = s.allocator.inventory.poolsOf(node, s.options); err != nil {
+		return broken, err
+	}
+	for k := range s.claims {
+		if err := s.prepare(k); err != nil {
+			return broken, err
+		}
+	}
+	out := s.step(position{}, cursor{})
+	return out, s.err
+}
+
+// prepare collects the devices of allocationMode All and checks the number of devices of a claim (rules D6.1 to D6.7).
+func (s *Search) prepare(claim int) error {
+	c := &s.claims[claim]
+	s.chosen[claim] = make([]int, len(c.asks))
+	total := 0
+	for k := range c.asks {
+		least := -1
+		for j := range c.asks[k].alternatives {
+			r := &c.asks[k].alternatives[j]
+			if r.err != nil {
+				return r.err
+			}
+			need := r.count
+			if r.all {
+				if err := s.collect(c, r); err != nil {
+					return err
+				}
+				need = len(s.found[r.id])
+			}
+			if least < 0 || need < least {
+				least = need
+			}
+		}
+		total += max(least, 0)
+	}
+	if total > maxResults {
+		return fatal("claim %s: number of requested devices %d exceeds the claim limit of %d", c.name, total, maxResults)
+	}
+	if c.err != nil {
+		return c.err
+	}
+	s.constraints[claim] = make([]constraint, len(c.constraints))
+	for k := range c.constraints {
+		s.constraints[claim][k].constraintSpec = &c.constraints[k]
+	}
+	return nil
+}
+
+// collect finds every device of a request with allocationMode All.
+func (s *Search) collect(c *claimAsk, r *request) error {
+	for _, p := range s.pools {
+		switch p.state {
+		case incomplete:
+			return fatal("claim %s, request %s: asks for all devices, but resource pool %s is currently being updated", c.name, r.short(), p.key)
+		case invalid:
+			return fatal("claim %s, request %s: asks for all devices, but resource pool %s is currently invalid", c.name, r.short(), p.key)
+		}
+		for _, d := range p.devices {
+			ok, err := s.selectable(d, r)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			taken, ok, err := consumption(d, r.capacity)
+			if err != nil {
+				return err
+			}
+			if ok && (s.options.AllStatic || s.room(d, taken)) {
+				s.found[r.id] = append(s.found[r.id], candidate{p, d})
+			}
+		}
+	}
+	return nil
+}
+
+// step completes a partial choice, depth first (rule D7.2).
+func (s *Search) step(at position, from cursor) outcome {
+	if at.claim == len(s.claims) {
+		return solved
+	}
+	c := &s.claims[at.claim]
+	if at.ask == len(c.asks) {
+		if out := s.step(position{claim: at.claim + 1}, cursor{}); out != tooMany {
+			return out
+		}
+		return failed
+	}
+	x := &c.asks[at.ask]
+	if x.first && !at.entered {
+		return s.firstAvailable(at, x)
+	}
+	r := &x.alternatives[at.alternative]
+	need := r.count
+	if r.all {
+		if need = len(s.found[r.id]); need == 0 {
+			return failed
+		}
+	}
+	if at.n >= need {
+		s.chosen[at.claim][at.ask] = at.alternative
+		return s.step(position{claim: at.claim, ask: at.ask + 1}, cursor{})
+	}
+	if s.counts[at.claim]+need-at.n > maxResults {
+		return tooMany
+	}
+	next := at
+	next.n++
+	if r.all {
+		ok, out := s.take(at, r, s.found[r.id][at.n])
+		if ok {
+			if out = s.step(next, cursor{}); out != solved {
+				s.giveBack(at.claim)
+			}
+		}
+		return out
+	}
+	for p := from.pool; p < len(s.pools); p++ {
+		if s.pools[p].state != complete {
+			continue
+		}
+		first := 0
+		if p == from.pool {
+			first = from.device
+		}
+		for d := first; d < len(s.pools[p].devices); d++ {
+			ok, out := s.take(at, r, candidate{s.pools[p], s.pools[p].devices[d]})
+			if out == broken {
+				return broken
+			}
+			if !ok {
+				continue
+			}
+			if out = s.step(next, cursor{p, d + 1}); out == solved {
+				return solved
+			}
+			s.giveBack(at.claim)
+			if out != failed {
+				return out
+			}
+		}
+	}
+	return failed
+}
+
+// firstAvailable tries the alternatives of a request in their order.
+func (s *Search) firstAvailable(at position, x *ask) outcome {
+	out := tooMany
+	for k := range x.alternatives {
+		switch s.step(position{claim: at.claim, ask: at.ask, alternative: k, entered: true}, cursor{}) {
+		case solved:
+			return solved
+		case broken:
+			return broken
+		case failed:
+			out = failed
+		}
+	}
+	return out
+}
+
+// take tries a device for a request, test by test (rule D7.3). The outcome is broken or failed when the device is not taken.
+func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
+	if s.options.Steps > 0 && s.steps >= s.options.Steps {
+		s.err = ErrSteps
+		return false, broken
+	}
+	s.steps++
+	d := x.device
+	if s.inUse(d, r, at.claim) {
+		return s.refuse(r, inUse)
+	}
+	if !r.all {
+		ok, err := s.selectable(d, r)
+		if err != nil {
+			s.err = err
+			return false, broken
+		}
+		if !ok {
+			return s.refuse(r, notSelected)
+		}
+	}
+	taken, ok, err := consumption(d, r.capacity)
+	if err != nil {
+		s.err = err
+		return false, broken
+	}
+	if !r.all && (!ok || !s.room(d, taken)) {
+		return s.refuse(r, noCapacity)
+	}
+	ok, paid := s.charge(x.pool, d)
+	if !ok {
+		return s.refuse(r, noCounters)
+	}
+	undo := func() {
+		if paid {
+			s.refund(x.pool, d)
+		}
+	}
+	if !tolerated(d.object.Taints, r.tolerations) {
+		undo()
+		return s.refuse(r, tainted)
+	}
+	if !s.constrain(at.claim, r, d) {
+		undo()
+		if r.all && !s.options.AllPerNode {
+			s.err = fatal("claim %s, request %s: cannot add device %s because a claim constraint would not be satisfied", s.claims[at.claim].name, r.short(), d.id)
+			return false, broken
+		}
+		return s.refuse(r, unconstrained)
+	}
+	if r.all && !s.room(d, taken) { // the devices of this mode have passed the other tests before the search
+		undo()
+		s.unconstrain(at.claim, r)
+		return s.refuse(r, noCapacity)
+	}
+	c := choice{candidate: x, claim: at.claim, request: r, shared: d.shares, paid: paid}
+	if d.shares {
+		c.consumed = taken
+	}
+	s.choices = append(s.choices, c)
+	s.counts[at.claim]++
+	return true, failed
+}
+
+// inUse reports whether somebody has the device (rule D7.3 a).
+func (s *Search) inUse(d *device, r *request, claim int) bool {
+	if !r.admin && (s.ledger.dedicated[d.index] > 0 || s.options.SharesBlock && !d.shares && s.ledger.shares[d.index] > 0) {
+		return true
+	}
+	for k := range s.choices {
+		c := &s.choices[k]
+		if c.device.index != d.index || c.shared {
+			continue
+		}
+		if s.options.AdminApart && c.request.admin != r.admin {
+			continue
+		}
+		if !r.admin || c.claim == claim {
+			return true
+		}
+	}
+	return false
+}
+
+// constrain adds a device to the constraints of its claim. It reports false, and adds nothing, when one would be violated.
+func (s *Search) constrain(claim int, r *request, d *device) bool {
+	list := s.constraints[claim]
+	for k := range list {
+		if !list[k].covers(r) || list[k].add(r, d, s.options.AllDistinct) {
+			continue
+		}
+		for k--; k >= 0; k-- {
+			if list[k].covers(r) {
+				list[k].remove(r, s.options.AllDistinct)
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// giveBack undoes the last choice of a claim.
+func (s *Search) giveBack(claim int) {
+	c := &s.choices[len(s.choices)-1]
+	if c.paid {
+		s.refund(c.pool, c.device)
+	}
+	s.unconstrain(claim, c.request)
+	s.choices = s.choices[:len(s.choices)-1]
+	s.counts[claim]--
+}
+
+// unconstrain takes the device that was added last from the constraints of its claim.
+func (s *Search) unconstrain(claim int, r *request) {
+	list := s.constraints[claim]
+	for k := len(list) - 1; k >= 0; k-- {
+		if list[k].covers(r) {
+			list[k].remove(r, s.options.AllDistinct)
+		}
+	}
+}

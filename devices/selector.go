@@ -1,0 +1,69 @@
+package devices
+
+import (
+	"errors"
+
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// Device is what a selector sees of a device (rule D4.2).
+type Device struct {
+	Driver                   string
+	AllowMultipleAllocations bool
+	Attributes               map[resourcev1.QualifiedName]resourcev1.DeviceAttribute
+	Capacity                 map[resourcev1.QualifiedName]resourcev1.DeviceCapacity
+}
+
+// SelectorCompiler turns the text of a CEL expression into a Selector. Package devices/cel has the compiler of Kubernetes;
+// equal texts must give selectors that answer alike.
+type SelectorCompiler interface {
+	Compile(expression string) (Selector, error)
+}
+
+// Selector answers for one expression. Its answer must depend on the device alone.
+type Selector interface {
+	Matches(d Device) (bool, error)
+}
+
+var errNoCompiler = errors.New("no compiler of CEL expressions was given")
+
+// program is a selector that is compiled when it is first needed.
+type program struct {
+	text     string
+	compiled bool
+	selector Selector
+	err      error
+	answers  map[int32]bool // by content of a device
+}
+
+// matches evaluates an expression about a device. The text in front of an error depends on where the expression stands.
+func (a *Allocator) matches(p *program, d *device) (bool, error) {
+	if !p.compiled {
+		p.compiled = true
+		if a.compiler == nil {
+			p.err = errNoCompiler
+		} else {
+			p.selector, p.err = a.compiler.Compile(p.text)
+		}
+	}
+	if p.err != nil {
+		return false, &selectorError{"CEL compile error", p.err}
+	}
+	if ok, known := p.answers[d.content]; known {
+		return ok, nil
+	}
+	ok, err := p.selector.Matches(Device{d.id.Driver, d.shares, d.object.Attributes, d.object.Capacity})
+	if err != nil {
+		return false, &selectorError{"CEL runtime error", err}
+	}
+	p.answers[d.content] = ok
+	return ok, nil
+}
+
+type selectorError struct {
+	stage string
+	err   error
+}
+
+func (e *selectorError) Error() string { return e.stage + ": " + e.err.Error() }
+func (e *selectorError) Unwrap() error { return e.err }

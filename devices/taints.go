@@ -1,0 +1,34 @@
+package devices
+
+import resourcev1 "k8s.io/api/resource/v1"
+
+// tolerated reports whether every taint of a device that keeps pods away has a toleration (rule D7.6).
+func tolerated(taints []resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {
+	for k := range taints {
+		t := &taints[k]
+		if t.Effect != resourcev1.DeviceTaintEffectNoSchedule && t.Effect != resourcev1.DeviceTaintEffectNoExecute {
+			continue
+		}
+		found := false
+		for j := range tolerations {
+			found = found || tolerates(&tolerations[j], t)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+func tolerates(t *resourcev1.DeviceToleration, taint *resourcev1.DeviceTaint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+		return false
+	}
+	switch t.Operator {
+	case resourcev1.DeviceTolerationOpExists:
+		return true
+	case resourcev1.DeviceTolerationOpEqual, "":
+		return t.Value == taint.Value
+	}
+	return false
+}
