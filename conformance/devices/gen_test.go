@@ -20,7 +20,15 @@ type world struct {
 	claims  []*resourcev1.ResourceClaim // of one pod, to allocate
 }
 
-type generator struct{ *rand.Rand }
+// generator makes cases. Most of its worlds are clean: what is rare there, a contradiction in a pool or a selector that
+// fails, would hide what is left to compare.
+type generator struct {
+	*rand.Rand
+	clean bool
+}
+
+// mess is chance in a world that is not clean.
+func (g generator) mess(percent int) bool { return !g.clean && g.chance(percent) }
 
 func (g generator) chance(percent int) bool { return g.IntN(100) < percent }
 
@@ -30,6 +38,7 @@ func ptr[T any](x T) *T { return &x }
 
 func (g generator) world() *world {
 	w := &world{}
+	g.clean = g.chance(75)
 	for k := range 1 + g.IntN(3) {
 		w.nodes = append(w.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", k+1), Labels: map[string]string{
 			"zone": pick(g, "a", "b"), "rack": pick(g, "1", "2")}}})
@@ -46,7 +55,7 @@ func (g generator) world() *world {
 		g.pool(w, driver, name, k)
 	}
 	g.allocations(w)
-	for k := range 1 + g.IntN(2) + g.IntN(2) {
+	for k := range pick(g, 1, 1, 1, 2, 2, 3) {
 		w.claims = append(w.claims, g.claim(fmt.Sprintf("k%d", k+1)))
 	}
 	return w
@@ -63,7 +72,7 @@ func (g generator) classesOf(w *world) {
 		{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: resourcev1.DeviceClassSpec{Config: config(g.IntN(3))}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "c2"}, Spec: resourcev1.DeviceClassSpec{Config: config(g.IntN(2)), Selectors: []resourcev1.DeviceSelector{cel(pick(g, `device.driver == "drv"`, `has(device.attributes["drv"].numa)`, `device.allowMultipleAllocations`, `!device.allowMultipleAllocations`))}}},
 	}
-	if g.chance(3) {
+	if g.mess(3) {
 		w.classes[1].Spec.Selectors[0] = cel("device.nope")
 	}
 }
@@ -82,7 +91,7 @@ func (g generator) selector() *v1.NodeSelector {
 		term.MatchFields = []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{pick(g, "n1", "n2")}}}
 	}
 	s := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}
-	if g.chance(4) {
+	if g.mess(5) {
 		s.NodeSelectorTerms = append(s.NodeSelectorTerms, *term.DeepCopy())
 	}
 	return s
@@ -96,12 +105,15 @@ func (g generator) pool(w *world, driver, name string, at int) {
 	if counters {
 		count++
 	}
-	if g.chance(10) {
+	if g.mess(25) {
 		count += int64(pick(g, -1, 1))
 	}
-	shared := pick(g, 0, 0, 1) // where the devices of several slices are told apart
+	shared := 0 // 1: the devices of several slices have the same names at times
+	if g.mess(33) {
+		shared = 1
+	}
 	generation := func() int64 {
-		if g.chance(8) {
+		if g.mess(15) {
 			return 2
 		}
 		return 1
@@ -125,7 +137,7 @@ func (g generator) pool(w *world, driver, name string, at int) {
 				s.Spec.NodeName = ptr("n1")
 			}
 		}
-		for j := range g.IntN(5) {
+		for j := range 1 + g.IntN(5) {
 			device := fmt.Sprintf("d%d", j+k*10*(1-shared)+shared*k*g.IntN(2)*10)
 			s.Spec.Devices = append(s.Spec.Devices, g.device(device, driver, counters, s.Spec.PerDeviceNodeSelection != nil))
 		}
@@ -142,19 +154,19 @@ func (g generator) pool(w *world, driver, name string, at int) {
 		s.Spec.AllNodes = ptr(true)
 	}
 	for _, set := range []string{"gpu0", "gpu1"} {
-		if g.chance(6) {
+		if g.mess(10) {
 			continue
 		}
 		c := resourcev1.CounterSet{Name: set, Counters: map[string]resourcev1.Counter{"mem": {Value: resource.MustParse(pick(g, "40Gi", "20Gi"))}}}
-		if !g.chance(6) {
+		if !g.mess(10) {
 			c.Counters["slots"] = resourcev1.Counter{Value: resource.MustParse(pick(g, "4", "2"))}
 		}
 		s.Spec.SharedCounters = append(s.Spec.SharedCounters, c)
 	}
-	if g.chance(3) && len(s.Spec.SharedCounters) > 0 {
+	if g.mess(6) && len(s.Spec.SharedCounters) > 0 {
 		s.Spec.SharedCounters = append(s.Spec.SharedCounters, *s.Spec.SharedCounters[0].DeepCopy())
 	}
-	if g.chance(4) {
+	if g.mess(8) {
 		s.Spec.Devices = append(s.Spec.Devices, g.device("beside", driver, true, false))
 	}
 	w.slices = append(w.slices, s)
@@ -168,10 +180,10 @@ func (g generator) device(name, driver string, counters, each bool) resourcev1.D
 		}
 		d.Attributes[resourcev1.QualifiedName(name)] = value
 	}
-	if g.chance(85) {
+	if !g.mess(20) {
 		attribute("numa", resourcev1.DeviceAttribute{IntValue: ptr(int64(g.IntN(2)))})
 	}
-	if g.chance(80) {
+	if !g.mess(20) {
 		attribute("model", resourcev1.DeviceAttribute{StringValue: ptr(pick(g, "a", "b"))})
 	}
 	if g.chance(10) {
@@ -183,7 +195,7 @@ func (g generator) device(name, driver string, counters, each bool) resourcev1.D
 	if g.chance(30) {
 		attribute("dom/root", pick(g, resourcev1.DeviceAttribute{StringValue: ptr("x")}, resourcev1.DeviceAttribute{VersionValue: ptr("1.0.0")}, resourcev1.DeviceAttribute{BoolValue: ptr(true)}, resourcev1.DeviceAttribute{StringValue: ptr("y")}))
 	}
-	if g.chance(2) {
+	if g.mess(4) || g.chance(1) {
 		attribute("list", resourcev1.DeviceAttribute{IntValues: []int64{1}})
 	}
 	if g.chance(30) {
@@ -277,11 +289,21 @@ var expressions = []string{
 	`device.capacity["drv"].mem.isGreaterThan(quantity("5Gi"))`, `device.allowMultipleAllocations`, `device.attributes["drv"].model == "a" || device.attributes["drv"].missing == 1`,
 }
 
+// safe expressions fail on no device.
+var safe = []string{
+	`true`, `device.driver == "drv"`, `device.attributes["drv"].?numa.orValue(0) == 0`, `device.attributes["drv"].?numa.orValue(1) == 1`,
+	`device.attributes["drv"].?model.orValue("a") == "a"`, `device.attributes["other"].?model.orValue("b") == "b"`, `has(device.attributes["drv"].model)`, `device.allowMultipleAllocations`,
+}
+
 func (g generator) selectors() (out []resourcev1.DeviceSelector) {
 	for range pick(g, 0, 0, 0, 1, 1, 2) {
-		out = append(out, cel(pick(g, expressions...)))
+		if g.clean {
+			out = append(out, cel(pick(g, safe...)))
+		} else {
+			out = append(out, cel(pick(g, expressions...)))
+		}
 	}
-	if g.chance(1) {
+	if g.mess(2) {
 		out = append(out, cel(pick(g, `nope`, `device.driver`)))
 	}
 	return out
@@ -305,21 +327,21 @@ func (g generator) capacity() *resourcev1.CapacityRequirements {
 func (g generator) claim(name string) *resourcev1.ResourceClaim {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
 	class := func() string {
-		if g.chance(1) {
+		if g.mess(2) {
 			return pick(g, "", "zz")
 		}
 		return pick(g, "c", "c", "c2")
 	}
 	mode := func() (resourcev1.DeviceAllocationMode, int64) {
 		switch {
-		case g.chance(20):
+		case g.chance(12):
 			return resourcev1.DeviceAllocationModeAll, 0
-		case g.chance(1):
+		case g.mess(2):
 			return pick(g, resourcev1.DeviceAllocationMode(""), "Some"), 0
 		case g.chance(1):
 			return resourcev1.DeviceAllocationModeExactCount, pick(g, int64(0), 33)
 		}
-		return resourcev1.DeviceAllocationModeExactCount, pick(g, int64(1), 1, 1, 2, 2, 3, 4)
+		return resourcev1.DeviceAllocationModeExactCount, pick(g, int64(1), 1, 1, 1, 2, 2, 3)
 	}
 	for k := range pick(g, 1, 1, 1, 2, 2, 3) {
 		r := resourcev1.DeviceRequest{Name: fmt.Sprintf("r%d", k)}
@@ -345,7 +367,7 @@ func (g generator) claim(name string) *resourcev1.ResourceClaim {
 		x := resourcev1.DeviceConstraint{Requests: names()}
 		attribute := resourcev1.FullyQualifiedName(pick(g, "drv/numa", "drv/numa", "drv/model", "dom/root", "numa", "other/numa", "drv/list", "drv/rank"))
 		switch {
-		case g.chance(1):
+		case g.mess(2):
 		case g.chance(60):
 			x.MatchAttribute = &attribute
 		default:

@@ -74,7 +74,7 @@ type answer struct {
 }
 
 func real(w *world) (answers, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	a, err := structured.NewAllocator(ctx, features, allocated(w.running), classList(w.classes), w.slices, expressionC)
 	if err != nil {
@@ -90,7 +90,7 @@ func real(w *world) (answers, error) {
 
 func ours(w *world) answers {
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
-	search := devices.NewAllocator(ledger, classList(w.classes).find, compiler{}, devices.Options{}).Compile(w.claims...)
+	search := devices.NewAllocator(ledger, classList(w.classes).find, compiler{}, devices.Options{Steps: 50_000}).Compile(w.claims...)
 	var out answers
 	for _, n := range w.nodes {
 		r, ok, err := search.Allocate(n)
