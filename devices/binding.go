@@ -1,0 +1,139 @@
+package devices
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// DefaultBindingTimeout is how long v1.36 waits for the binding conditions of devices.
+const DefaultBindingTimeout = 10 * time.Minute
+
+// Readiness is what the binding conditions of a claim's devices say (rule D8.9).
+type Readiness struct {
+	// Ready: every device has all its binding conditions.
+	Ready bool
+	// TimedOut: the claim was allocated longer ago than the time-out, and some device has binding conditions.
+	TimedOut bool
+	// Failed is v1.36's text about a device whose failure condition is true; empty when none is.
+	Failed string
+}
+
+// BindingReadiness reads the conditions of an allocated claim. A claim without an allocation, and one whose devices have no
+// binding conditions, is ready.
+func BindingReadiness(claim *resourcev1.ResourceClaim, timeout time.Duration, now time.Time) Readiness {
+	r := Readiness{Ready: true}
+	allocation := claim.Status.Allocation
+	if allocation == nil {
+		return r
+	}
+	for k := range allocation.Devices.Results {
+		result := &allocation.Devices.Results[k]
+		if len(result.BindingConditions) == 0 {
+			continue
+		}
+		if at := allocation.AllocationTimestamp; at != nil && at.Add(timeout).Before(now) {
+			r.TimedOut = true
+		}
+		if !r.Ready || r.Failed != "" {
+			continue
+		}
+		status := deviceStatus(claim, result)
+		if status == nil {
+			r.Ready = false
+			continue
+		}
+		for _, name := range result.BindingFailureConditions {
+			if c := condition(status.Conditions, name); c != nil && c.Status == metav1.ConditionTrue {
+				r.Ready, r.Failed = false, fmt.Sprintf("device binding failed: claim=%s, reason=%s, message=%q", claim.Name, c.Reason, c.Message)
+				break
+			}
+		}
+		for _, name := range result.BindingConditions {
+			if c := condition(status.Conditions, name); c == nil || c.Status != metav1.ConditionTrue {
+				r.Ready = false
+			}
+		}
+	}
+	return r
+}
+
+func deviceStatus(claim *resourcev1.ResourceClaim, r *resourcev1.DeviceRequestAllocationResult) *resourcev1.AllocatedDeviceStatus {
+	for k := range claim.Status.Devices {
+		if s := &claim.Status.Devices[k]; s.Driver == r.Driver && s.Pool == r.Pool && s.Device == r.Device {
+			return s
+		}
+	}
+	return nil
+}
+
+func condition(list []metav1.Condition, name string) *metav1.Condition {
+	for k := range list {
+		if list[k].Type == name {
+			return &list[k]
+		}
+	}
+	return nil
+}
+
+// Reserved returns a copy of a claim with an allocation and the finalizer that protects it: what an attempt keeps in memory
+// from Reserve on (rule D8.8).
+func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.AllocationResult) *resourcev1.ResourceClaim {
+	c := claim.DeepCopy()
+	c.Status.Allocation = allocation.DeepCopy()
+	if !slices.Contains(c.Finalizers, resourcev1.Finalizer) {
+		c.Finalizers = append(c.Finalizers, resourcev1.Finalizer)
+	}
+	return c
+}
+
+// Bound returns the claim that PreBind writes for a pod: latest is the claim as the API server has it, allocation what the
+// attempt reserved, nil when the claim was allocated before. The pod is added to status.reservedFor unless it is there, and
+// the time of the allocation is set unless it is known. The error is v1.36's text when the claim changed in the meantime.
+func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
+	name := latest.Namespace + "/" + latest.Name
+	switch {
+	case latest.DeletionTimestamp != nil:
+		return nil, fmt.Errorf("claim %s got deleted in the meantime", name)
+	case allocation != nil && latest.Status.Allocation != nil:
+		return nil, fmt.Errorf("claim %s got allocated elsewhere in the meantime", name)
+	case allocation == nil && latest.Status.Allocation == nil:
+		return nil, fmt.Errorf("claim %s got deallocated elsewhere in the meantime", name)
+	}
+	c := latest.DeepCopy()
+	if allocation != nil {
+		c = Reserved(latest, allocation)
+	}
+	if !reservedFor(c, pod.UID) {
+		c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID})
+	}
+	if c.Status.Allocation.AllocationTimestamp == nil {
+		at := metav1.NewTime(now)
+		c.Status.Allocation.AllocationTimestamp = &at
+	}
+	return c, nil
+}
+
+// Unreserved returns a copy of a claim that is no longer reserved for a pod. The allocation stays.
+func Unreserved(claim *resourcev1.ResourceClaim, pod types.UID) *resourcev1.ResourceClaim {
+	c := claim.DeepCopy()
+	c.Status.ReservedFor = slices.DeleteFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod })
+	return c
+}
+
+// Deallocated returns a copy of a claim without allocation, reservation and device status: what PostFilter writes (rule
+// D8.5). The finalizer stays.
+func Deallocated(claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	c := claim.DeepCopy()
+	c.Status.Allocation, c.Status.ReservedFor, c.Status.Devices = nil, nil, nil
+	return c
+}
+
+func reservedFor(claim *resourcev1.ResourceClaim, pod types.UID) bool {
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod })
+}

@@ -1,0 +1,109 @@
+package devices
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Objects is what the rules look up in a cluster.
+type Objects interface {
+	// ResourceClaim returns a claim as the API server has it; nil when there is none.
+	ResourceClaim(namespace, name string) *resourcev1.ResourceClaim
+	// ResourceClaims yields the claims of a namespace.
+	ResourceClaims(namespace string) iter.Seq[*resourcev1.ResourceClaim]
+	// InFlight reports whether devices are reserved for the claim with this UID and the API server does not have the
+	// allocation yet.
+	InFlight(claim types.UID) bool
+	// DeviceClass returns a device class; nil when there is none.
+	DeviceClass(name string) *resourcev1.DeviceClass
+}
+
+// PodClaims returns the claims that a pod names in spec.resourceClaims, in this order (rules D1.6 and D1.7). An entry made
+// from a template whose status names no claim is left out: the pod needs none. The error is v1.36's text about the first
+// entry whose claim is not there, is being deleted or belongs to another pod.
+func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error) {
+	var out []*resourcev1.ResourceClaim
+	for k := range pod.Spec.ResourceClaims {
+		name, generated, err := claimName(pod, &pod.Spec.ResourceClaims[k])
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			continue
+		}
+		claim := objects.ResourceClaim(pod.Namespace, name)
+		switch {
+		case claim == nil:
+			return nil, fmt.Errorf("could not find resource claim %q", pod.Namespace+"/"+name)
+		case claim.DeletionTimestamp != nil:
+			return nil, fmt.Errorf("resourceclaim %q is being deleted", name)
+		case generated && !metav1.IsControlledBy(claim, pod):
+			return nil, fmt.Errorf("ResourceClaim %s/%s was not created for Pod %s/%s (Pod is not owner)", claim.Namespace, claim.Name, pod.Namespace, pod.Name)
+		}
+		out = append(out, claim)
+	}
+	return out, nil
+}
+
+// claimName returns the name of an entry's claim, "" when the entry needs none. generated says that the claim was made from
+// a template.
+func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (name string, generated bool, err error) {
+	switch {
+	case entry.ResourceClaimName != nil:
+		return *entry.ResourceClaimName, false, nil
+	case entry.ResourceClaimTemplateName == nil:
+		return "", false, fmt.Errorf("pod %q, spec.resourceClaim %q: none of the supported fields are set", pod.Namespace+"/"+pod.Name, entry.Name)
+	}
+	for k := range pod.Status.ResourceClaimStatuses {
+		if s := &pod.Status.ResourceClaimStatuses[k]; s.Name == entry.Name {
+			if s.ResourceClaimName == nil {
+				return "", true, nil
+			}
+			return *s.ResourceClaimName, true, nil
+		}
+	}
+	return "", true, fmt.Errorf("pod %q: %w", pod.Namespace+"/"+pod.Name, errNotCreated)
+}
+
+var errNotCreated = errors.New("ResourceClaim not created yet")
+
+// ClaimFromTemplate returns the claim that the controller of resource claims makes for an entry of spec.resourceClaims (rule
+// D1.8). The API server appends five random characters to the name; suffix is used in their place.
+func ClaimFromTemplate(pod *v1.Pod, entry string, template *resourcev1.ResourceClaimTemplate, suffix string) *resourcev1.ResourceClaim {
+	base := generatedName(pod.Name, entry)
+	yes := true
+	claim := &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: base, Name: base + suffix, Namespace: pod.Namespace, UID: types.UID(base + suffix),
+			Annotations:     map[string]string{"resource.kubernetes.io/pod-claim-name": entry},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &yes}},
+		},
+		Spec: *template.Spec.Spec.DeepCopy(),
+	}
+	for k, v := range template.Spec.Annotations {
+		claim.Annotations[k] = v
+	}
+	for k, v := range template.Spec.Labels {
+		if claim.Labels == nil {
+			claim.Labels = map[string]string{}
+		}
+		claim.Labels[k] = v
+	}
+	return claim
+}
+
+// generatedName returns "POD-ENTRY-", shortened in proportion when it is longer than 57 bytes.
+func generatedName(pod, entry string) string {
+	const limit = 57
+	name := pod + "-" + entry + "-"
+	if n := len(name); n > limit {
+		return pod[:len(pod)*limit/n] + "-" + entry[:len(entry)*limit/n]
+	}
+	return name
+}

@@ -1,0 +1,208 @@
+package devices
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/overhead"
+)
+
+// ExtendedResources maps the names of extended resources to the device classes that provide them (rule D9.2): the explicit
+// spec.extendedResourceName, and deviceclass.resource.kubernetes.io/CLASS for every class. It is immutable; nil maps none.
+type ExtendedResources map[v1.ResourceName]*resourcev1.DeviceClass
+
+// NewExtendedResources maps the names that the classes give. Of two classes with one explicit name the newer one wins, then
+// the one whose name comes first.
+func NewExtendedResources(classes iter.Seq[*resourcev1.DeviceClass]) ExtendedResources {
+	e := ExtendedResources{}
+	for c := range classes {
+		e[v1.ResourceName(resourcev1.ResourceDeviceClassPrefix+c.Name)] = c
+		if c.Spec.ExtendedResourceName == nil {
+			continue
+		}
+		name := v1.ResourceName(*c.Spec.ExtendedResourceName)
+		if old := e[name]; old == nil || beats(c, old) {
+			e[name] = c
+		}
+	}
+	return e
+}
+
+func beats(a, b *resourcev1.DeviceClass) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return b.CreationTimestamp.Before(&a.CreationTimestamp)
+	}
+	return a.Name < b.Name
+}
+
+const (
+	extendedClaimName       = "<extended-resources>"
+	extendedClaimAnnotation = "resource.kubernetes.io/extended-resource-claim"
+)
+
+// eligible reports whether a device class may provide a resource: an extended resource, or one named after a class (rule
+// D9.1).
+func eligible(name v1.ResourceName) bool {
+	s := string(name)
+	switch {
+	case strings.HasPrefix(s, resourcev1.ResourceDeviceClassPrefix):
+		return true
+	case !strings.Contains(s, "/"), strings.Contains(s, v1.ResourceDefaultNamespacePrefix), strings.HasPrefix(s, v1.DefaultResourceRequestsPrefix):
+		return false
+	}
+	return true
+}
+
+// asked returns the names of the eligible resources that a pod asks for, sorted, and whether one of them maps to a class.
+func (e ExtendedResources) asked(pod *v1.Pod) (names []v1.ResourceName, mapped bool) {
+	for name, amount := range overhead.Requests(pod, overhead.Options{}) {
+		if amount.IsZero() || !eligible(name) {
+			continue
+		}
+		names = append(names, name)
+		mapped = mapped || e[name] != nil
+	}
+	slices.Sort(names)
+	return names, mapped
+}
+
+// extendedClaim returns the claim that stands for the pod's extended resources: the one that a former attempt created, or a
+// claim in memory (rule D9.3).
+func extendedClaim(pod *v1.Pod, objects Objects) *resourcev1.ResourceClaim {
+	for c := range objects.ResourceClaims(pod.Namespace) {
+		if c.Annotations[extendedClaimAnnotation] != "true" {
+			continue
+		}
+		for k := range c.OwnerReferences {
+			o := &c.OwnerReferences[k]
+			if o.Name == pod.Name && o.UID == pod.UID && o.Controller != nil && *o.Controller {
+				return c
+			}
+		}
+	}
+	yes := true
+	return &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: extendedClaimName, GenerateName: pod.Name + "-extended-resources-",
+		Annotations:     map[string]string{extendedClaimAnnotation: "true"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &yes}},
+	}}
+}
+
+// provided returns the resources that device classes provide on a node. fits is false when the node lacks a resource that no
+// class provides (rule D9.5).
+func (e ExtendedResources) provided(names []v1.ResourceName, node *v1.Node) (out []v1.ResourceName, fits bool) {
+	for _, name := range names {
+		amount, has := node.Status.Allocatable[name]
+		switch {
+		case amount.IsZero() && e[name] != nil:
+			out = append(out, name)
+		case !has:
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// extendedRequests returns the requests of the special claim for resources, and which request serves which container (rule
+// D9.7). The resources must be sorted.
+func (e ExtendedResources) requests(pod *v1.Pod, names []v1.ResourceName) ([]resourcev1.DeviceRequest, []v1.ContainerExtendedResourceRequest) {
+	containers := podContainers(pod)
+	var requests []resourcev1.DeviceRequest
+	var long, short []v1.ContainerExtendedResourceRequest
+	for _, name := range names {
+		r, l, s := e.requestsOf(containers, name)
+		requests, long, short = append(requests, r...), append(long, l...), append(short, s...)
+	}
+	slices.SortFunc(requests, func(a, b resourcev1.DeviceRequest) int { return strings.Compare(a.Name, b.Name) })
+	return requests, append(long, short...)
+}
+
+// container is one container of a pod with its place: init containers first.
+type container struct {
+	*v1.Container
+	at        int
+	longLived bool
+}
+
+func podContainers(pod *v1.Pod) []container {
+	var out []container
+	for k := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[k]
+		out = append(out, container{c, len(out), overhead.IsSidecar(c)})
+	}
+	for k := range pod.Spec.Containers {
+		out = append(out, container{&pod.Spec.Containers[k], len(out), true})
+	}
+	return out
+}
+
+// amount returns how many devices a container asks for, and the name of its request.
+func (c container) amount(resource v1.ResourceName) (int64, string) {
+	q, ok := c.Resources.Requests[resource]
+	if !ok || q.Value() <= 0 {
+		return 0, ""
+	}
+	names := slices.Sorted(maps.Keys(c.Resources.Requests))
+	return q.Value(), "container-" + strconv.Itoa(c.at) + "-request-" + strconv.Itoa(slices.Index(names, resource))
+}
+
+// own is a request of one container for one resource.
+type own struct {
+	container container
+	name      string
+	count     int64
+}
+
+// requestsOf makes the requests of one resource: every long-lived container has its own; short-lived ones use those of the
+// later long-lived ones, and the largest of what is missing is one more request that all short-lived containers share.
+func (e ExtendedResources) requestsOf(containers []container, resource v1.ResourceName) (requests []resourcev1.DeviceRequest, long, short []v1.ContainerExtendedResourceRequest) {
+	var lasting []own
+	for _, c := range containers {
+		if n, name := c.amount(resource); n > 0 && c.longLived {
+			lasting = append(lasting, own{c, name, n})
+			long = append(long, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: name})
+		}
+	}
+	var extra []own
+	for _, c := range containers {
+		n, name := c.amount(resource)
+		if n <= 0 || c.longLived {
+			continue
+		}
+		sum := int64(0)
+		for _, l := range lasting {
+			if l.container.at < c.at || sum >= n {
+				continue
+			}
+			sum += l.count
+			short = append(short, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: l.name})
+		}
+		if sum < n {
+			extra = append(extra, own{c, name, n - sum})
+			short = append(short, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: name})
+		}
+	}
+	if len(extra) > 0 {
+		largest := slices.MaxFunc(extra, func(a, b own) int { return cmp.Compare(a.count, b.count) })
+		for k := range short {
+			if slices.ContainsFunc(extra, func(x own) bool { return x.name == short[k].RequestName }) {
+				short[k].RequestName = largest.name
+			}
+		}
+		lasting = append(lasting, largest)
+	}
+	for _, o := range lasting {
+		requests = append(requests, resourcev1.DeviceRequest{Name: o.name, Exactly: &resourcev1.ExactDeviceRequest{
+			DeviceClassName: e[resource].Name, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: o.count,
+		}})
+	}
+	return requests, long, short
+}

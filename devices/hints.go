@@ -1,0 +1,68 @@
+package devices
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// ClaimHint returns the queueing hint of ResourceClaim events (rule D8.15). old and new are *resourcev1.ResourceClaim; old
+// is nil for an addition, new for a deletion.
+//
+//  1. The claims of the waiting pod do not all exist: false.
+//  2. Any claim lost its allocation: true, since devices became free.
+//  3. The claim is not one of the pod's: false.
+//  4. The claim was added: true.
+//  5. Its status did not change: false. Otherwise true.
+func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		before, after, err := pair[resourcev1.ResourceClaim](old, new)
+		if err != nil {
+			return false, err
+		}
+		claims, err := PodClaims(pod, objects)
+		switch {
+		case err != nil:
+			return false, nil // the pod waits for a claim in any case
+		case before != nil && after != nil && before.Status.Allocation != nil && after.Status.Allocation == nil:
+			return true, nil
+		case after == nil:
+			return false, nil
+		}
+		used := false
+		for _, c := range claims {
+			used = used || c.UID == after.UID
+		}
+		switch {
+		case !used:
+			return false, nil
+		case before == nil:
+			return true, nil
+		}
+		return !equality.Semantic.DeepEqual(&before.Status, &after.Status), nil
+	}
+}
+
+// PodHint returns the queueing hint of Pod events: true when all claims of the waiting pod exist after its own update.
+func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		_, after, err := pair[v1.Pod](old, new)
+		if err != nil || after == nil || after.UID != pod.UID {
+			return false, err
+		}
+		_, err = PodClaims(after, objects)
+		return err == nil, nil
+	}
+}
+
+// pair returns the objects of an event as their type.
+func pair[T any](old, new any) (before, after *T, err error) {
+	before, wasOld := old.(*T)
+	after, isNew := new.(*T)
+	if old != nil && !wasOld || new != nil && !isNew {
+		return nil, nil, fmt.Errorf("unexpected objects: %T and %T, expected %T", old, new, before)
+	}
+	return before, after, nil
+}

@@ -1,0 +1,335 @@
+package devices
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
+)
+
+// Cluster is what the filter must see of a cluster. A node's handle is its slot; Node(i) == nil marks a free slot.
+type Cluster interface {
+	Len() int
+	Node(i int) *v1.Node
+}
+
+// Clock says what time it is for binding conditions. The zero value makes no condition time out.
+type Clock struct {
+	Now time.Time
+	// BindingTimeout is how long a claim may wait for the binding conditions of its devices; 0 is DefaultBindingTimeout.
+	BindingTimeout time.Duration
+}
+
+// The verdicts. All say that preemption cannot help, but those of errors.
+const (
+	noFreeSlot     resources.Verdict = 1 | resources.Unresolvable
+	notAllocated   resources.Verdict = 2 | resources.Unresolvable
+	notAvailable   resources.Verdict = 3 | resources.Unresolvable
+	invalidPools   resources.Verdict = 4 | resources.Unresolvable
+	leftOver       resources.Verdict = 5 | resources.Unresolvable
+	resourceAbsent resources.Verdict = 6 | resources.Unresolvable
+	firstError     resources.Verdict = 16
+	lastError      resources.Verdict = 1 << 12
+)
+
+// State is the filter and score DynamicResources of one pod over one cluster. Each slot is answered once and remembered.
+// It is safe for concurrent use while the cluster and the ledger do not change.
+type State struct {
+	pod       *Pod
+	cluster   Cluster
+	allocator *Allocator
+	clock     Clock
+	pending   []*resourcev1.ResourceClaim // of the user's, to allocate
+
+	mu       sync.Mutex
+	searches map[string]*nodeSearch // by the extended resources that classes provide
+	left     map[poolKey]map[counterID]counter
+	answers  map[int]*slotAnswer
+	errors   []string
+	unusable map[*resourcev1.ResourceClaim]bool
+}
+
+type nodeSearch struct {
+	*Search
+	mappings []v1.ContainerExtendedResourceRequest
+}
+
+type slotAnswer struct {
+	verdict resources.Verdict
+	results []resourcev1.AllocationResult
+	search  *nodeSearch
+}
+
+// On prepares the filter. The allocator's ledger must count the allocations of all claims of the cluster, those in flight
+// too.
+func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
+	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: map[int]*slotAnswer{}, unusable: map[*resourcev1.ResourceClaim]bool{}}
+	if s.clock.BindingTimeout == 0 {
+		s.clock.BindingTimeout = DefaultBindingTimeout
+	}
+	for k := range p.claims {
+		if x := &p.claims[k]; !x.allocated() && x.object != p.special {
+			s.pending = append(s.pending, x.object)
+		}
+	}
+	return s
+}
+
+// Name returns "DynamicResources".
+func (*State) Name() string { return "DynamicResources" }
+
+// Check decides about slot i: rule D8.4. A free slot is rejected.
+func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
+
+// Reasons returns v1.36's text of a verdict.
+func (s *State) Reasons(v resources.Verdict) []string {
+	switch v {
+	case 0:
+		return nil
+	case noFreeSlot:
+		return []string{"the slot has no node"}
+	case notAllocated:
+		return []string{"cannot allocate all claims"}
+	case notAvailable:
+		return []string{"resourceclaim not available on the node"}
+	case invalidPools:
+		return []string{ErrInvalidPools.Error()}
+	case leftOver:
+		return []string{"cannot schedule extended resource claim"}
+	case resourceAbsent:
+		return []string{"cannot fit resource"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return []string{s.errors[v-firstError]}
+}
+
+// Code returns Error for the verdict of a failure, UnschedulableAndUnresolvable for any other.
+func (s *State) Code(v resources.Verdict) filter.Code {
+	if v&resources.Unresolvable != 0 {
+		return filter.UnschedulableAndUnresolvable
+	}
+	return filter.Error
+}
+
+// Raw returns the score of slot i (rule D8.7): for each firstAvailable request 8 less the position of the chosen
+// alternative. It is 0 for a node on which nothing is to be allocated.
+func (s *State) Raw(i int) int64 {
+	a := s.answer(i)
+	if a.results == nil {
+		return 0
+	}
+	sum, at := int64(0), 0
+	for k := range s.pod.claims {
+		c := &s.pod.claims[k]
+		allocation := c.object.Status.Allocation
+		if allocation == nil {
+			if at < len(a.results) {
+				allocation = &a.results[at]
+			}
+			at++
+		}
+		if allocation != nil {
+			sum += preference(&c.object.Spec, allocation)
+		}
+	}
+	return sum
+}
+
+// best is what the first alternative of a request scores.
+const best = resourcev1.FirstAvailableDeviceRequestMaxSize
+
+func preference(spec *resourcev1.ResourceClaimSpec, allocation *resourcev1.AllocationResult) (sum int64) {
+	for k := range spec.Devices.Requests {
+		r := &spec.Devices.Requests[k]
+		for j := range r.FirstAvailable {
+			name := r.Name + "/" + r.FirstAvailable[j].Name
+			if slices.ContainsFunc(allocation.Devices.Results, func(x resourcev1.DeviceRequestAllocationResult) bool { return x.Request == name }) {
+				sum += int64(best - j)
+				break
+			}
+		}
+	}
+	return sum
+}
+
+// Normalize maps the largest raw score of the feasible nodes to 100 and the others in proportion.
+func (*State) Normalize(raw, _, hi int64) int64 {
+	if hi == 0 {
+		return raw
+	}
+	return raw * 100 / hi
+}
+
+// Allocation is what a pod gets on one node.
+type Allocation struct {
+	// Claims are the claims to allocate, in the pod's order. The one that stands for extended resources is the last one and
+	// has no UID: it does not exist yet.
+	Claims []*resourcev1.ResourceClaim
+	// Results has an allocation for each of Claims.
+	Results []resourcev1.AllocationResult
+	// Mappings says which request of the last claim serves which container's extended resource.
+	Mappings []v1.ContainerExtendedResourceRequest
+}
+
+// Allocation returns what the pod gets on slot i, which Check allows. A pod all of whose claims are allocated gets nothing.
+func (s *State) Allocation(i int) Allocation {
+	a := s.answer(i)
+	if a.search == nil || a.verdict != 0 {
+		return Allocation{}
+	}
+	out := Allocation{Results: a.results, Mappings: a.search.mappings}
+	for k := range a.search.claims {
+		out.Claims = append(out.Claims, a.search.claims[k].object)
+	}
+	return out
+}
+
+func (s *State) answer(i int) *slotAnswer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.answers[i]
+	if a == nil {
+		a = s.decide(s.cluster.Node(i))
+		s.answers[i] = a
+	}
+	return a
+}
+
+func (s *State) decide(node *v1.Node) *slotAnswer {
+	if node == nil {
+		return &slotAnswer{verdict: noFreeSlot}
+	}
+	var provided []v1.ResourceName
+	if s.pod.special != nil {
+		if len(s.pod.special.Spec.Devices.Requests) > 0 {
+			return &slotAnswer{verdict: leftOver}
+		}
+		var fits bool
+		if provided, fits = s.pod.extended.provided(s.pod.asked, node); !fits {
+			return &slotAnswer{verdict: resourceAbsent}
+		}
+		if len(provided) == 0 && len(s.pod.claims) == 1 {
+			return &slotAnswer{}
+		}
+	}
+	missing := s.unavailable(node)
+	a := &slotAnswer{}
+	if len(s.pending) > 0 || s.pod.special != nil {
+		a.search = s.searchFor(provided)
+		results, ok, err := a.search.Allocate(node)
+		switch {
+		case errors.Is(err, ErrInvalidPools):
+			return &slotAnswer{verdict: invalidPools}
+		case err != nil:
+			return &slotAnswer{verdict: s.fail(err)}
+		case !ok:
+			return &slotAnswer{verdict: notAllocated}
+		}
+		a.results = results
+	}
+	if len(missing) > 0 {
+		for _, c := range missing {
+			s.unusable[c] = true
+		}
+		return &slotAnswer{verdict: notAvailable}
+	}
+	return a
+}
+
+// unavailable returns the allocated claims that cannot be used on a node: out of reach, or not ready in time.
+func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
+	for k := range s.pod.claims {
+		c := &s.pod.claims[k]
+		if !c.allocated() {
+			continue
+		}
+		ready := BindingReadiness(c.object, s.clock.BindingTimeout, s.clock.Now)
+		if c.reach != nil && !c.reach.Matches(node) || ready.Failed != "" || !ready.Ready && ready.TimedOut {
+			out = append(out, c.object)
+		}
+	}
+	return out
+}
+
+// searchFor returns the search of the pending claims, with the requests of the special claim for the resources that classes
+// provide on a node.
+func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
+	var key strings.Builder
+	for _, name := range provided {
+		key.WriteString(string(name))
+		key.WriteByte(0)
+	}
+	x := s.searches[key.String()]
+	if x != nil {
+		return x
+	}
+	claims := slices.Clone(s.pending)
+	x = &nodeSearch{}
+	if s.pod.special != nil {
+		special := s.pod.special.DeepCopy()
+		special.Spec.Devices.Requests, x.mappings = s.pod.extended.requests(s.pod.pod, provided)
+		claims = append(claims, special)
+	}
+	x.Search = s.allocator.Compile(claims...)
+	if s.left == nil {
+		s.left = x.left
+	}
+	x.left = s.left // one cache for the attempt (quirk D10.2)
+	s.searches[key.String()] = x
+	return x
+}
+
+// fail gives an error a verdict.
+func (s *State) fail(err error) resources.Verdict {
+	text := err.Error()
+	at := slices.Index(s.errors, text)
+	if at < 0 {
+		if at = len(s.errors); at < int(lastError-firstError) {
+			s.errors = append(s.errors, text)
+		} else {
+			at--
+		}
+	}
+	return firstError + resources.Verdict(at)
+}
+
+// Release is what PostFilter does for a pod that fits nowhere.
+type Release struct {
+	// Deallocate is a claim whose allocation keeps the pod from every node; nil without.
+	Deallocate *resourcev1.ResourceClaim
+	// Delete is the claim that a former attempt created for extended resources; nil without.
+	Delete *resourcev1.ResourceClaim
+	// Reason is v1.36's text.
+	Reason string
+}
+
+// Release returns what v1.36 gives back when the pod fits nowhere, so that the next attempt can allocate afresh (rule D8.5).
+// It must be asked after all nodes were checked. The code is always Unschedulable: preemption goes on.
+func (s *State) Release() Release {
+	if len(s.pod.claims) == 0 {
+		return Release{Reason: "no new claims to deallocate"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.pod.claims {
+		c := s.pod.claims[k].object
+		if !s.unusable[c] || c == s.pod.special {
+			continue
+		}
+		if r := c.Status.ReservedFor; len(r) == 0 || len(r) == 1 && r[0].UID == s.pod.pod.UID {
+			return Release{Deallocate: c, Reason: "deallocation of ResourceClaim completed"}
+		}
+	}
+	if s.pod.special != nil && s.pod.special.UID != "" {
+		return Release{Delete: s.pod.special, Reason: "deletion of ResourceClaim completed"}
+	}
+	return Release{Reason: "still not schedulable"}
+}
