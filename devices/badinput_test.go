@@ -1,0 +1,93 @@
+package devices_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/devices"
+)
+
+// Input that the API server refuses gets an error or a rejection, never a panic.
+func TestBadInput(t *testing.T) {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	claim := func(change func(*resourcev1.ExactDeviceRequest)) *resourcev1.ResourceClaim {
+		c := gpuClaim("web", 1)
+		change(c.Spec.Devices.Requests[0].Exactly)
+		return c
+	}
+	for _, c := range []struct {
+		name, reason string
+		slices       []*resourcev1.ResourceSlice
+		claim        *resourcev1.ResourceClaim
+		want         string // the error; "": no room
+	}{
+		{"no slices", "nothing is offered", nil, gpuClaim("web", 1), ""},
+		{"a slice count that is wrong", "the pool is incomplete", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Pool.ResourceSliceCount = 2 })}, gpuClaim("web", 1), ""},
+		{"a device twice", "the pool is invalid", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Devices[1].Name = "gpu-0" })}, gpuClaim("web", 1),
+			"invalid resource pools were encountered"},
+		{"an unknown class", "the class is looked up", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.DeviceClassName = "tpu" }),
+			`claim default/web, request gpu: could not retrieve device class tpu: deviceclasses.resource.k8s.io "tpu" not found`},
+		{"no class", "the API server demands a class", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.DeviceClassName = "" }),
+			"claim default/web, request gpu: missing device class name (unsupported request type?)"},
+		{"no mode", "the API server fills the mode in", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.AllocationMode = "" }),
+			"claim default/web, request gpu: unsupported count mode "},
+		{"33 devices", "a claim gets 32 at most", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Count = 33 }),
+			"claim default/web: number of requested devices 33 exceeds the claim limit of 32"},
+		{"a selector without a compiler", "an unread selector is never silent", []*resourcev1.ResourceSlice{gpus("n1")},
+			claim(func(r *resourcev1.ExactDeviceRequest) {
+				r.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "true"}}}
+			}), "claim default/web: selector #0: CEL compile error: no compiler of CEL expressions was given"},
+		{"an empty selector", "only CEL is known", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Selectors = []resourcev1.DeviceSelector{{}} }),
+			"claim default/web, request gpu, selector #0: CEL expression empty (unsupported selector type?)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ledger := devices.NewLedger(devices.NewInventory(c.slices))
+			_, ok, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(c.claim).Allocate(node)
+			require.False(t, ok, c.reason)
+			if c.want == "" {
+				require.NoError(t, err, c.reason)
+			} else {
+				require.EqualError(t, err, c.want, c.reason)
+			}
+		})
+	}
+}
+
+func change(s *resourcev1.ResourceSlice, f func(*resourcev1.ResourceSliceSpec)) *resourcev1.ResourceSlice {
+	f(&s.Spec)
+	return s
+}
+
+// Removing what was added leaves the ledger as it was.
+func TestLedgerBalance(t *testing.T) {
+	allocation := func(device string, share bool) *resourcev1.AllocationResult {
+		r := resourcev1.DeviceRequestAllocationResult{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: device}
+		if share {
+			id := metav1.ObjectMeta{UID: "share"}.UID
+			r.ShareID = &id
+		}
+		return &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{r}}}
+	}
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	inventory := devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1")})
+	ledger := devices.NewLedger(inventory)
+	fits := func(n int64) bool {
+		_, ok, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(gpuClaim("web", n)).Allocate(node)
+		require.NoError(t, err)
+		return ok
+	}
+	require.True(t, fits(2))
+	ledger.Add(allocation("gpu-0", false))
+	ledger.Add(allocation("gone", false)) // no slice lists it
+	ledger.Add(nil)
+	require.False(t, fits(2))
+	require.True(t, fits(1))
+	ledger.Remove(allocation("gpu-0", false))
+	require.True(t, fits(2))
+	ledger.Add(allocation("gpu-1", true)) // a share of a device that is not shareable: v1.36 does not notice (quirk D10.10)
+	require.True(t, fits(2))
+}
