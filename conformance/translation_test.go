@@ -45,7 +45,7 @@ func TestTranslation(t *testing.T) {
 		for k := range 6 {
 			c.nodes = append(c.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node", k), Labels: gen.TopologyLabels(rng)}})
 		}
-		state := c.pod(pv).Binding().Count(c)
+		state := c.pod(pv).Binding().On(c)
 		for k, n := range c.nodes {
 			want, code := "", filter.Success
 			switch seen := pv; {
@@ -69,10 +69,10 @@ func TestTranslation(t *testing.T) {
 		}
 		seen.Compared("translation")
 		if failed != nil || !slices.Contains(counted, plugin) {
-			require.Empty(t, c.pod(pv).Limits().Count(c).Explain(0), "seed %d", seed)
+			require.Empty(t, c.limits(c.pod(pv)), "seed %d", seed)
 			continue
 		}
-		counts := c.pod(pv, translated).Limits().Count(c).Explain(0)
+		counts := c.limits(c.pod(pv, translated))
 		require.Equal(t, []volume.DriverCount{{Driver: translated.Spec.CSI.Driver, New: 1, Limit: 9}}, counts, "seed %d: one volume by both names", seed)
 	}
 }
@@ -103,7 +103,11 @@ func (c translationCluster) pod(volumes ...*v1.PersistentVolume) *volume.Pod {
 		claims = append(claims, claim)
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
 	}
-	var csiNodes []*storagev1.CSINode
+	return volume.Compile(p, volume.Objects{Claims: volume.List(claims...), PersistentVolumes: volume.List(named...), CSINodes: volume.List(c.csiNodes()...)}, volume.Options{})
+}
+
+func (c translationCluster) csiNodes() []*storagev1.CSINode {
+	var out []*storagev1.CSINode
 	nine := int32(9)
 	for i, n := range c.nodes {
 		csiNode := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
@@ -112,9 +116,14 @@ func (c translationCluster) pod(volumes ...*v1.PersistentVolume) *volume.Pod {
 		}
 		driver, _ := volume.CSIDriver(c.plugin)
 		csiNode.Spec.Drivers = []storagev1.CSINodeDriver{{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: &nine}}}
-		csiNodes = append(csiNodes, csiNode)
+		out = append(out, csiNode)
 	}
-	return volume.Compile(p, volume.Objects{Claims: volume.List(claims...), PersistentVolumes: volume.List(named...), CSINodes: volume.List(csiNodes...)}, volume.Options{})
+	return out
+}
+
+// limits returns the drivers with a limit on slot 0 when no pod has a volume there.
+func (c translationCluster) limits(p *volume.Pod) []volume.DriverCount {
+	return p.Limits().On(volume.NewUsage(c, volume.Objects{CSINodes: volume.List(c.csiNodes()...)})).Explain(0)
 }
 
 // reach is a volume's node affinity as JSON.

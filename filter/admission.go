@@ -58,7 +58,7 @@ func (a Admission) Failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []Adm
 		return []AdmissionFailure{f}
 	}
 	var out []AdmissionFailure
-	for _, x := range Fits(pod, node, running, FitOptions{IgnoredResources: notOffered(pod, node)}) {
+	for _, x := range Lacks(pod, node, running, FitOptions{IgnoredResources: notOffered(pod, node)}) {
 		out = append(out, AdmissionFailure{
 			Reason: "OutOf" + string(x.Resource),
 			Message: rejected + fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
@@ -75,7 +75,7 @@ func (a Admission) Failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []Adm
 	if pod.Spec.NodeName != "" && pod.Spec.NodeName != node.Name {
 		fail("NodeName", otherNode)
 	}
-	if !PortsFree(pod, running) {
+	if !portsFree(pod, running) {
 		fail("NodePorts", portsText)
 	}
 	if a.ToleratesNoExecute != nil && !podinfo.Static(pod) && !a.ToleratesNoExecute(pod, node) {

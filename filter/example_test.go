@@ -68,20 +68,20 @@ func examplePod(name, cpu string, gpus int64) *v1.Pod {
 	}
 }
 
-// cluster has three zones and five nodes; web-1 and db-1 run.
+// cluster has three zones and five nodes; web and db-1 run.
 func cluster() *snapshot {
 	s := &snapshot{
 		nodes: []*v1.Node{
-			exampleNode("a1", "a", "4", "0"), exampleNode("a2", "a", "4", "0"), exampleNode("b1", "b", "4", "0"),
-			exampleNode("b2", "b", "8", "2"), exampleNode("c1", "c", "4", "0"),
+			exampleNode("n1", "a", "4", "0"), exampleNode("n2", "a", "4", "0"), exampleNode("n3", "b", "4", "0"),
+			exampleNode("n4", "b", "8", "2"), exampleNode("n5", "c", "4", "0"),
 		},
 		pods:   make([][]*v1.Pod, 5),
 		schema: new(resources.Schema),
 	}
 	s.schema.Intern("nvidia.com/gpu")
-	web := examplePod("web-1", "3", 0)
+	web := examplePod("web", "3", 0)
 	web.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80, ContainerPort: 80}}
-	s.pods[0], s.pods[3] = []*v1.Pod{web}, []*v1.Pod{examplePod("db-1", "2", 1)}
+	s.pods[0], s.pods[3] = []*v1.Pod{web}, []*v1.Pod{examplePod("db", "2", 1)}
 	return s
 }
 
@@ -90,7 +90,7 @@ func Example() {
 	c := cluster()
 	web := examplePod("web-2", "2", 0)
 	web.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80, ContainerPort: 80}}
-	ps := filter.Predicates{filter.CompilePorts(web).Count(c), filter.CompileFit(web, filter.FitOptions{}).Count(c)}
+	ps := filter.Predicates{filter.CompilePorts(web).On(c), filter.CompileFit(web, filter.FitOptions{}).On(c)}
 
 	order := filter.ScanOrder(c)
 	found := filter.Search{Candidates: order, Limit: filter.NumToFind(len(order), filter.Sampling{})}.Run(ps, nil)
@@ -101,35 +101,35 @@ func Example() {
 		fmt.Println(count.Nodes, count.Reason)
 	}
 	// Output:
-	// fits b1
-	// fits c1
-	// fits a2
-	// fits b2
+	// fits n3
+	// fits n5
+	// fits n2
+	// fits n4
 	// 1 node(s) didn't have free ports for the requested pod ports
 }
 
-// A pod that fits nowhere, and the message of its condition.
+// What is the message of a pod that fits on no node?
 func ExampleMessage() {
 	c := cluster()
-	gpu := examplePod("gpu-1", "5", 2)
-	fit := filter.CompileFit(gpu, filter.FitOptions{}).Count(c)
+	gpu := examplePod("gpu", "5", 2)
+	fit := filter.CompileFit(gpu, filter.FitOptions{}).On(c)
 	ps := filter.Predicates{fit}
 	found := filter.Search{Candidates: filter.ScanOrder(c)}.Run(ps, nil)
 	fmt.Println(filter.Message{Nodes: 5, Reasons: found.Rejected.Counts(ps), PostFilter: filter.PostFilter{
 		Preemption: "0/5 nodes are available: 1 No preemption victims found for incoming pod, 4 Preemption is not helpful for scheduling.",
 	}.String()})
 	for _, x := range fit.Explain(3) {
-		fmt.Printf("b2: %s (requested %d, used %d, capacity %d)\n", x.Reason, x.Requested, x.Used, x.Capacity)
+		fmt.Printf("n4: %s (requested %d, used %d, capacity %d)\n", x.Reason, x.Requested, x.Used, x.Capacity)
 	}
 	// Output:
 	// 0/5 nodes are available: 4 Insufficient cpu, 5 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/5 nodes are available: 1 No preemption victims found for incoming pod, 4 Preemption is not helpful for scheduling.
-	// b2: Insufficient nvidia.com/gpu (requested 2, used 1, capacity 2)
+	// n4: Insufficient nvidia.com/gpu (requested 2, used 1, capacity 2)
 }
 
-// The simple question about one node.
-func ExampleFits() {
+// What does one node lack for a pod?
+func ExampleLacks() {
 	db := examplePod("db-2", "3", 0)
-	for _, x := range filter.Fits(db, exampleNode("a1", "a", "4", "0"), []*v1.Pod{examplePod("web-1", "3", 0)}, filter.FitOptions{}) {
+	for _, x := range filter.Lacks(db, exampleNode("n1", "a", "4", "0"), []*v1.Pod{examplePod("web", "3", 0)}, filter.FitOptions{}) {
 		fmt.Println(x.Reason, x.Unresolvable)
 	}
 	// Output: Insufficient cpu false
@@ -138,8 +138,8 @@ func ExampleFits() {
 // What a kubelet says to a pod that was put on its node by name.
 func ExampleAdmission() {
 	db := examplePod("db-2", "3", 0)
-	db.Spec.NodeName = "a1"
-	failure, rejected := filter.Admission{}.Admit(db, exampleNode("a1", "a", "4", "0"), []*v1.Pod{examplePod("web-1", "3", 0)})
+	db.Spec.NodeName = "n1"
+	failure, rejected := filter.Admission{}.Admit(db, exampleNode("n1", "a", "4", "0"), []*v1.Pod{examplePod("web", "3", 0)})
 	fmt.Println(rejected, failure.Reason)
 	fmt.Println(failure.Message)
 	// Output:
@@ -153,7 +153,7 @@ func ExampleScanOrder() {
 	for _, i := range filter.ScanOrder(c) {
 		fmt.Print(c.nodes[i].Name, " ")
 	}
-	// Output: a1 b1 c1 a2 b2
+	// Output: n1 n3 n5 n2 n4
 }
 
 func ExampleNumToFind() {
@@ -170,12 +170,12 @@ func ExampleGated() {
 	// Output: waiting for scheduling gates: [example.com/quota] true
 }
 
-// The last GPU of b2 is not free for another pod while one is nominated to it.
+// The last GPU of n4 is not free for another pod while one is nominated to it.
 func ExamplePredicates_TwoPass() {
 	c := cluster()
-	gpu, nominated := examplePod("gpu-1", "1", 1), examplePod("gpu-0", "1", 1)
-	fit := filter.CompileFit(gpu, filter.FitOptions{}).Count(c)
-	ps, trials := filter.Predicates{fit}, []filter.Trial{fit.Trial()}
+	gpu, nominated := examplePod("gpu", "1", 1), examplePod("gpu-0", "1", 1)
+	fit := filter.CompileFit(gpu, filter.FitOptions{}).On(c)
+	ps, trials := filter.Predicates{fit}, []filter.Trial{fit.NewTrial()}
 	fmt.Println(ps.First(3).Allowed())
 	r := ps.TwoPass(trials, 3, []*v1.Pod{nominated}, nil)
 	fmt.Println(ps.Reasons(r, 3), ps.Code(r))
@@ -184,27 +184,28 @@ func ExamplePredicates_TwoPass() {
 	// [Insufficient nvidia.com/gpu] Unschedulable
 }
 
-// What PreFilter plugins say together: two of them leave b1, and the reason of the other nodes names both.
+// What PreFilter plugins say together: two of them leave n3, and the reason of the other nodes names both.
 func ExamplePreFilters() {
 	var f filter.PreFilters
 	f.Add(filter.PreFilterResult{Plugin: "NodePorts", Code: filter.Skip})
-	f.Add(filter.PreFilterResult{Plugin: "NodeAffinity", Nodes: []string{"a1", "b1"}})
-	f.Add(filter.PreFilterResult{Plugin: "VolumeBinding", Nodes: []string{"b1", "b2"}})
+	f.Add(filter.PreFilterResult{Plugin: "NodeAffinity", Nodes: []string{"n1", "n3"}})
+	f.Add(filter.PreFilterResult{Plugin: "VolumeBinding", Nodes: []string{"n3", "n4"}})
 	fmt.Println(f.Nodes())
 	fmt.Println(f.Outside(), f.Skipped())
 	// Output:
-	// [b1] true
+	// [n3] true
 	// [node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding]] [NodePorts]
 }
 
-// Which events are worth another attempt for a pod that nothing had room for?
-func ExampleFitWouldHelp() {
-	gpu := examplePod("gpu-1", "5", 2)
-	db := examplePod("db-1", "2", 1)
-	db.Spec.NodeName = "b2"
-	small, large := exampleNode("c1", "c", "4", "0"), exampleNode("c2", "c", "8", "2")
+// Which events are worth another attempt for a pod that no node has room for?
+func ExampleFitHint() {
+	hint := filter.FitHint(filter.FitOptions{})
+	gpu := examplePod("gpu", "5", 2)
+	db := examplePod("db", "2", 1)
+	db.Spec.NodeName = "n4"
+	small, large := exampleNode("n5", "c", "4", "0"), exampleNode("n6", "c", "8", "2")
 	for _, event := range []struct{ old, new any }{{db, nil}, {nil, small}, {nil, large}, {small, small}} {
-		fmt.Println(filter.FitWouldHelp(gpu, event.old, event.new, filter.FitOptions{}))
+		fmt.Println(hint(gpu, event.old, event.new))
 	}
 	// Output:
 	// true <nil>
@@ -218,25 +219,12 @@ func ExampleCompileClaims() {
 	c := cluster()
 	p := examplePod("gpu-2", "1", 0)
 	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
-	claims := filter.CompileClaims(p, filter.FitOptions{})
-	s := claims.Count(c)
+	s := filter.CompileClaims(p, filter.FitOptions{}).On(c)
 	fmt.Println(s.Reasons(s.Check(0)))
-	fmt.Println(claims.Err())
+	fmt.Println(filter.ClaimsError(p))
 	// Output:
 	// [pod has resourceClaims: dynamic resource allocation is outside the library]
 	// spec.resourceClaims [gpu]: dynamic resource allocation is outside podberth
-}
-
-// What today's plugins do for the predicates of a scheduling policy.
-func ExampleModern() {
-	for _, name := range []string{"PodFitsResources", "MaxEBSVolumeCount", "CheckServiceAffinity"} {
-		today, known := filter.Modern(name)
-		fmt.Printf("%t %v %q\n", known, today.Plugins, today.Note)
-	}
-	// Output:
-	// true [NodeResourcesFit] ""
-	// true [NodeVolumeLimits] "limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver"
-	// true [] "removed in v1.23 without a successor; node affinity or a plugin of one's own does it"
 }
 
 // Scheduling gates can only be removed; while there is one, the node selector may grow.

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
@@ -24,46 +22,17 @@ type FitOptions struct {
 	DeviceResources []string
 }
 
-// ValidateFit checks the options as kube-scheduler checks NodeResourcesFitArgs; DeviceResources is no argument there and
-// not checked.
-func ValidateFit(o FitOptions, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, name := range o.IgnoredResources {
-		errs = append(errs, labelName(name, path.Child("ignoredResources").Index(i))...)
-	}
-	for i, group := range o.IgnoredResourceGroups {
-		p := path.Child("ignoredResourceGroups").Index(i)
-		if strings.Contains(group, "/") {
-			errs = append(errs, field.Invalid(p, group, "resource group name can't contain '/'"))
-		}
-		errs = append(errs, labelName(group, p)...)
-	}
-	return errs
-}
-
-func labelName(name string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, text := range validation.IsQualifiedName(name) {
-		errs = append(errs, field.Invalid(path, name, text))
-	}
-	return errs
-}
-
-// Request is an amount of one resource that a pod asks for: thousandths of a core for cpu, units otherwise.
-type Request struct {
-	Resource v1.ResourceName
-	Value    int64
-}
-
 // Fit is a pod's side of NodeResourcesFit: what it asks for, compiled once. It is immutable.
 type Fit struct {
 	requests []fitRequest
 }
 
+// fitRequest is an amount of one resource that a pod asks for: thousandths of a core for cpu, units otherwise.
 type fitRequest struct {
-	Request
-	device bool   // a DeviceClass provides it
-	reason string // "Insufficient <name>"
+	resource v1.ResourceName
+	value    int64
+	device   bool   // a DeviceClass provides the resource
+	reason   string // "Insufficient <name>"
 }
 
 // CompileFit works out what is checked for the pod: the requests of its spec (overhead and pod-level resources included),
@@ -76,9 +45,9 @@ func CompileFit(pod *v1.Pod, o FitOptions) *Fit {
 			return
 		}
 		f.requests = append(f.requests, fitRequest{
-			Request: Request{name, value},
-			device:  slices.Contains(o.DeviceResources, string(name)),
-			reason:  "Insufficient " + string(name),
+			resource: name, value: value,
+			device: slices.Contains(o.DeviceResources, string(name)),
+			reason: "Insufficient " + string(name),
 		})
 	})
 	return f
@@ -99,23 +68,14 @@ func checked(name v1.ResourceName, value int64, o FitOptions) bool {
 	return !slices.Contains(o.IgnoredResources, string(name)) && !slices.Contains(o.IgnoredResourceGroups, group)
 }
 
-// Requests returns what is checked, in order, as a new slice.
-func (f *Fit) Requests() []Request {
-	out := make([]Request, len(f.requests))
-	for k, r := range f.requests {
-		out[k] = r.Request
-	}
-	return out
-}
-
-// Count resolves the requests against the rows of a cluster. The State reads the rows anew at every Check, so it stays
-// right while nodes and pods come and go, as long as the schema only grows by names that the pod does not ask for; after
-// such a growth Count again. O(resources of the pod).
-func (f *Fit) Count(rows Rows) *FitState {
+// On finds the columns of the requests in the rows of a cluster. Every Check reads the rows again, so the State stays right
+// while nodes and pods come and go. When the schema gets a column for a resource that the pod asks for, call On again.
+// O(resources of the pod).
+func (f *Fit) On(rows Rows) *FitState {
 	s := &FitState{fit: f, rows: rows, columns: make([]int, len(f.requests))}
 	schema := rows.Schema()
 	for k, r := range f.requests {
-		c, ok := schema.Column(r.Resource)
+		c, ok := schema.Column(r.resource)
 		if !ok {
 			c = nowhere
 		}
@@ -161,7 +121,7 @@ func (s *FitState) CheckOf(a, u resources.Vector) resources.Verdict {
 	}
 	for k, c := range s.columns {
 		r := &s.fit.requests[k]
-		if have := a.At(c); r.Value > have-u.At(c) {
+		if have := a.At(c); r.value > have-u.At(c) {
 			v |= r.lack(k, have)
 		}
 	}
@@ -177,7 +137,7 @@ func (r *fitRequest) lack(k int, have int64) resources.Verdict {
 	if k < fitNamed {
 		bit = 1 << (k + 1)
 	}
-	if r.Value > have {
+	if r.value > have {
 		bit |= resources.Unresolvable
 	}
 	return bit
@@ -234,22 +194,22 @@ func (s *FitState) Explain(i int) []Insufficient {
 	for k, c := range s.columns {
 		r := &s.fit.requests[k]
 		have, used := a.At(c), u.At(c)
-		if r.Value > have-used && r.lack(k, have) != 0 {
-			out = append(out, Insufficient{r.Resource, r.reason, r.Value, used, have, r.Value > have})
+		if r.value > have-used && r.lack(k, have) != 0 {
+			out = append(out, Insufficient{r.resource, r.reason, r.value, used, have, r.value > have})
 		}
 	}
 	return out
 }
 
-// AppendSignature appends the verdict: it changes only by events on slot i.
-func (s *FitState) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Check(i))) }
+// Fits reports whether the pod fits on a node that runs the given pods. Running pods count with what they hold
+// (overhead.Options.UseStatus). Nil running means no pods.
+func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) bool {
+	return len(Lacks(pod, node, running, o)) == 0
+}
 
-// Dynamic returns false: other slots do not matter.
-func (s *FitState) Dynamic() bool { return false }
-
-// Fits answers the simple question: what a node with the given pods on it lacks for the pod; none when it fits. The
-// running pods count with what they hold (overhead.Options.UseStatus).
-func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
+// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Reasons; none when the pod
+// fits. Running pods count as in Fits.
+func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
 	schema := new(resources.Schema)
 	row := oneRow{schema: schema, allocatable: resources.FromList(schema, node.Status.Allocatable)}
 	for _, p := range running {
@@ -258,7 +218,7 @@ func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insuffi
 		row.requested.Add(r)
 		row.requested[resources.Pods]++
 	}
-	return CompileFit(pod, o).Count(&row).Explain(0)
+	return CompileFit(pod, o).On(&row).Explain(0)
 }
 
 // oneRow is Rows of a single slot.

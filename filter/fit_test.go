@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 type fitCase struct {
@@ -25,23 +24,24 @@ func (c fitCase) title() (string, string) { return c.name, c.why }
 func (c fitCase) check(t *testing.T) {
 	t.Helper()
 	w := newWorld(c.node).put(0, c.running...).resolve()
-	s := CompileFit(c.pod, c.options).Count(w)
+	s := CompileFit(c.pod, c.options).On(w)
 	ps := Predicates{s}
 	r := ps.First(0)
 	require.Equal(t, c.code, ps.Code(r), "code")
 	require.Equal(t, c.reasons, ps.Reasons(r, 0), "reasons")
 	var texts []string
 	unresolvable := false
-	for _, x := range Fits(c.pod, c.node, c.running, c.options) {
+	for _, x := range Lacks(c.pod, c.node, c.running, c.options) {
 		texts = append(texts, x.Reason)
 		unresolvable = unresolvable || x.Unresolvable
 	}
 	require.Equal(t, c.reasons, texts, "one call")
+	require.Equal(t, len(texts) == 0, Fits(c.pod, c.node, c.running, c.options))
 	require.Equal(t, c.code == UnschedulableAndUnresolvable, unresolvable)
 
 	empty := newWorld(c.node).resolve()
 	empty.schema = w.schema
-	tr := CompileFit(c.pod, c.options).Count(empty).Trial()
+	tr := CompileFit(c.pod, c.options).On(empty).NewTrial()
 	for _, p := range c.running {
 		tr.Add(p, 0)
 	}
@@ -49,7 +49,7 @@ func (c fitCase) check(t *testing.T) {
 	for _, p := range c.running {
 		tr.Remove(p, 0)
 	}
-	require.Equal(t, CompileFit(c.pod, c.options).Count(empty).Check(0), tr.Check(0), "and removed again")
+	require.Equal(t, CompileFit(c.pod, c.options).On(empty).Check(0), tr.Check(0), "and removed again")
 }
 
 func TestFit(t *testing.T) {
@@ -117,7 +117,7 @@ func TestFitExplain(t *testing.T) {
 		{"pods", "Too many pods", 1, 1, 1, false},
 		{"cpu", "Insufficient cpu", 2000, 3000, 4000, false},
 		{"memory", "Insufficient memory", 1, 0, 0, true},
-	}, CompileFit(pod("p", "cpu", "2", "memory", "1"), FitOptions{}).Count(w).Explain(0))
+	}, CompileFit(pod("p", "cpu", "2", "memory", "1"), FitOptions{}).On(w).Explain(0))
 }
 
 // The example of a document on the scheduling framework: init containers ask for (2, 1G) and (2, 3G), containers for
@@ -128,10 +128,11 @@ func TestInitContainerExample(t *testing.T) {
 	p.Spec.InitContainers = []v1.Container{
 		pod("x", "cpu", "2", "memory", "1G").Spec.Containers[0], pod("x", "cpu", "2", "memory", "3G").Spec.Containers[0],
 	}
-	f := CompileFit(p, FitOptions{})
-	require.Equal(t, []Request{{"cpu", 3000}, {"memory", 3_000_000_000}}, f.Requests())
-	require.Empty(t, Fits(p, node("n", "cpu", "3", "memory", "3G", "pods", "1"), nil, FitOptions{}))
-	require.Len(t, Fits(p, node("n", "cpu", "2999m", "memory", "2999M", "pods", "1"), nil, FitOptions{}), 2)
+	require.True(t, Fits(p, node("n", "cpu", "3", "memory", "3G", "pods", "1"), nil, FitOptions{}))
+	require.Equal(t, []Insufficient{
+		{Resource: "cpu", Reason: "Insufficient cpu", Requested: 3000, Capacity: 2999, Unresolvable: true},
+		{Resource: "memory", Reason: "Insufficient memory", Requested: 3_000_000_000, Capacity: 2_999_000_000, Unresolvable: true},
+	}, Lacks(p, node("n", "cpu", "2999m", "memory", "2999M", "pods", "1"), nil, FitOptions{}))
 }
 
 // A pod with more than 13 requests has partial verdicts.
@@ -143,7 +144,7 @@ func TestFitManyResources(t *testing.T) {
 		want = append(want, "Insufficient "+name)
 	}
 	w := newWorld(node("none", "pods", "9"), node("all", append(append([]string{}, pairs...), "pods", "9")...), node("first", append(append([]string{}, pairs[:28]...), "pods", "9")...))
-	s := CompileFit(pod("p", pairs...), FitOptions{}).Count(w.resolve())
+	s := CompileFit(pod("p", pairs...), FitOptions{}).On(w.resolve())
 	ps := Predicates{s}
 	require.True(t, s.Partial(s.Check(0)))
 	require.Equal(t, want, ps.Reasons(ps.First(0), 0))
@@ -162,19 +163,7 @@ func TestFitManyResources(t *testing.T) {
 	require.Equal(t, Count{want[19], 2}, counts[19])
 }
 
-func TestValidateFit(t *testing.T) {
-	errs := ValidateFit(FitOptions{
-		IgnoredResources:      []string{"example.com/x", "bad name"},
-		IgnoredResourceGroups: []string{"example.com", "example.com/y"},
-	}, nil)
-	require.Len(t, errs, 2)
-	require.Equal(t, "ignoredResources[1]", errs[0].Field)
-	require.Contains(t, errs[0].Error(), `Invalid value: "bad name"`)
-	require.Equal(t, `ignoredResourceGroups[1]: Invalid value: "example.com/y": resource group name can't contain '/'`, errs[1].Error())
-	require.Empty(t, ValidateFit(FitOptions{}, field.NewPath("x")))
-}
-
 func TestFitFreeSlot(t *testing.T) {
-	s := CompileFit(pod("p", "cpu", "1"), FitOptions{}).Count(newWorld(nil).resolve())
+	s := CompileFit(pod("p", "cpu", "1"), FitOptions{}).On(newWorld(nil).resolve())
 	require.NotZero(t, s.Check(0), "a free slot takes no pod and does not panic")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// FitTrial is the what-if copy of a FitState: see Trial. Pods count with what they hold on a node.
-type FitTrial struct {
+// fitTrial is the Trial of a FitState. Pods count with what they hold on a node.
+type fitTrial struct {
 	s     *FitState
 	rows  []fitChange
 	known podRows
@@ -21,22 +21,24 @@ type fitChange struct {
 	plus []int64
 }
 
-// Trial returns a copy to try changes on. It is cheap and independent of other trials.
-func (s *FitState) Trial() *FitTrial {
+// NewTrial returns a copy to try changes on. It is cheap and independent of other trials. The copy also has the method
+// Apply(requests resources.Vector, i int, n int32), for callers that know a pod's requests in the columns of the schema: n
+// pods with these requests come to slot i, or leave it when n is negative.
+func (s *FitState) NewTrial() Trial {
 	known, _ := s.rows.(podRows)
-	return &FitTrial{s: s, known: known}
+	return &fitTrial{s: s, known: known}
 }
 
 // Add pretends that p comes to slot i. It costs O(containers of p), less when the rows know the pod.
-func (t *FitTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
+func (t *fitTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
-// Remove pretends that p leaves slot i; p is taken to be there.
-func (t *FitTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
+// Remove pretends that p leaves slot i. The caller makes sure that p is there.
+func (t *fitTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
 // Reset forgets all changes and keeps the memory.
-func (t *FitTrial) Reset() { t.rows = t.rows[:0] }
+func (t *fitTrial) Reset() { t.rows = t.rows[:0] }
 
-func (t *FitTrial) change(p *v1.Pod, i int, sign int64) {
+func (t *fitTrial) change(p *v1.Pod, i int, sign int64) {
 	row := t.row(i)
 	row.pods += sign
 	if t.known != nil {
@@ -47,19 +49,18 @@ func (t *FitTrial) change(p *v1.Pod, i int, sign int64) {
 	}
 	overhead.Each(p, overhead.Options{UseStatus: true}, func(name v1.ResourceName, value int64) {
 		for k := range row.plus {
-			if t.s.fit.requests[k].Resource == name {
+			if t.s.fit.requests[k].resource == name {
 				row.plus[k] = resources.Add(row.plus[k], sign*value)
 			}
 		}
 	})
 }
 
-// Apply pretends that a pod with these requests, in the columns of the rows' schema, comes to slot i (sign 1) or leaves it
-// (sign -1): Add and Remove for callers who have the row at hand.
-func (t *FitTrial) Apply(requests resources.Vector, i int, sign int64) {
+// Apply pretends that n pods with these requests come to slot i, or leave it when n is negative.
+func (t *fitTrial) Apply(requests resources.Vector, i int, n int32) {
 	row := t.row(i)
-	row.pods += sign
-	row.apply(t.s.columns, requests, sign)
+	row.pods += int64(n)
+	row.apply(t.s.columns, requests, int64(n))
 }
 
 func (c *fitChange) apply(columns []int, v resources.Vector, sign int64) {
@@ -68,8 +69,8 @@ func (c *fitChange) apply(columns []int, v resources.Vector, sign int64) {
 	}
 }
 
-// row returns the changes of slot i, making an empty entry for it if need be. The pointer holds until the next call.
-func (t *FitTrial) row(i int) *fitChange {
+// row returns the changes of slot i, with a new empty entry the first time. The pointer is valid until the next call.
+func (t *fitTrial) row(i int) *fitChange {
 	for k := range t.rows {
 		if t.rows[k].slot == i {
 			return &t.rows[k]
@@ -91,7 +92,7 @@ func (t *FitTrial) row(i int) *fitChange {
 }
 
 // Check is FitState.Check with the changes made. O(slots changed + requests), no allocation.
-func (t *FitTrial) Check(i int) resources.Verdict {
+func (t *fitTrial) Check(i int) resources.Verdict {
 	var row *fitChange
 	for k := range t.rows {
 		if t.rows[k].slot == i {
@@ -108,7 +109,7 @@ func (t *FitTrial) Check(i int) resources.Verdict {
 	}
 	for k, c := range t.s.columns {
 		r := &t.s.fit.requests[k]
-		if have := a.At(c); r.Value > have-resources.Add(u.At(c), row.plus[k]) {
+		if have := a.At(c); r.value > have-resources.Add(u.At(c), row.plus[k]) {
 			v |= r.lack(k, have)
 		}
 	}

@@ -11,49 +11,57 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// FitWouldHelp is the queueing hint of NodeResourcesFit: whether an event could make a pod schedulable that the filter
-// rejected. old and new are *v1.Pod, *v1.Node or *DeviceClass; old is nil for an addition, new for a deletion.
+// FitHint returns the queueing hint of NodeResourcesFit with these options. The hint reports whether an event could make a
+// pod schedulable that the filter rejected. old and new are *v1.Pod, *v1.Node or *DeviceClass; old is nil for an addition,
+// new for a deletion. The hint is true for these events:
 //
-//   - Pod deleted: it had a node or a nominated node.
-//   - Pod updated: it is this pod (equal UID); or it has a node and asks for less of a resource that this pod asks for.
-//   - Node added or updated: the pod fits the empty node, and the node is new, allows more pods than before, or offers
-//     more of a resource that the pod asks for.
-//   - DeviceClass added or updated: it provides an extended resource that the pod names, and did not before. Asking for
-//     none of it (0) counts here.
+//   - A pod is deleted that had a node or a nominated node.
+//   - This pod is updated (equal UID).
+//   - Another pod is updated that has a node, and it now asks for less of a resource that this pod asks for.
+//   - A node is added, and the pod fits the empty node.
+//   - A node is updated, the pod fits the empty node, and the node allows more pods than before or offers more of a resource
+//     that the pod asks for.
+//   - A DeviceClass is added or updated, and it now provides an extended resource that the pod names, even with amount 0.
 //
-// The ignored resources of o have no effect: v1.36 leaves them out of the filter and not of its hint, so that a pod which
-// asks for more of one than a node has sleeps through the arrival of that node.
+// The ignored resources of o have no effect: v1.36 ignores them in the filter and not in its hint. A pod that asks for more
+// of an ignored resource than a node has is not woken when that node is added.
 //
-// Any other type is an error, which a queue treats as yes.
-func FitWouldHelp(pod *v1.Pod, old, new any, o FitOptions) (bool, error) {
-	if before, after, ok := event[v1.Pod](old, new); ok {
-		switch {
-		case after == nil:
-			return podinfo.Placed(before), nil
-		case before == nil:
-			return false, nil
-		case after.UID == pod.UID:
-			return true, nil
+// An object of another type is an error. A queue treats an error as true.
+func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		if before, after, ok := event[v1.Pod](old, new); ok {
+			return podHelps(pod, before, after), nil
 		}
-		return after.Spec.NodeName != "" && shrank(pod, before, after), nil
-	}
-	if before, after, ok := event[v1.Node](old, new); ok {
-		if after == nil || len(Fits(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources})) > 0 {
-			return false, nil
+		if before, after, ok := event[v1.Node](old, new); ok {
+			if after == nil || !Fits(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources}) {
+				return false, nil
+			}
+			return before == nil || grew(pod, before, after), nil
 		}
-		return before == nil || grew(pod, before, after), nil
-	}
-	if before, after, ok := event[DeviceClass](old, new); ok {
-		if after == nil || after.ExtendedResourceName == "" {
-			return false, nil
+		if before, after, ok := event[DeviceClass](old, new); ok {
+			if after == nil || after.ExtendedResourceName == "" {
+				return false, nil
+			}
+			known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName
+			return !known && listed(pod, after.ExtendedResourceName), nil
 		}
-		known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName
-		return !known && listed(pod, after.ExtendedResourceName), nil
+		return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
 	}
-	return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
 }
 
-// DeviceClass is what FitWouldHelp reads of a resource.k8s.io DeviceClass. The API's own type would make every importer
+func podHelps(pod, before, after *v1.Pod) bool {
+	switch {
+	case after == nil:
+		return podinfo.Placed(before)
+	case before == nil:
+		return false
+	case after.UID == pod.UID:
+		return true
+	}
+	return after.Spec.NodeName != "" && shrank(pod, before, after)
+}
+
+// DeviceClass is what the hint of FitHint reads of a resource.k8s.io DeviceClass. The API's own type would make every importer
 // link the resource API for this one name.
 type DeviceClass struct {
 	// ExtendedResourceName is spec.extendedResourceName, "" when the class provides none.
@@ -105,7 +113,7 @@ func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 // Any other type is an error, which a queue treats as yes.
 func PortsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[v1.Pod](old, new); ok {
-		return after == nil && podinfo.Placed(before) && CompilePorts(pod).Effect(before) != 0, nil
+		return after == nil && podinfo.Placed(before) && CompilePorts(pod).conflict(before), nil
 	}
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -122,35 +130,29 @@ func NodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new, "*v1.Node")
 }
 
-// FeaturesWouldHelp is the queueing hint of NodeDeclaredFeatures. old and new are *v1.Node or *v1.Pod.
+// FeaturesHint returns the queueing hint of NodeDeclaredFeatures with these options. old and new are *v1.Node or *v1.Pod.
+// The hint is true for these events:
 //
-//   - Node added; or updated, with another list of declared features.
-//   - Pod updated: it is this pod (equal UID), and it needs other features than before.
+//   - A node is added.
+//   - A node is updated, and its list of declared features changed.
+//   - This pod is updated (equal UID), and it needs other features than before.
 //
-// Any other type is an error, which a queue treats as yes.
-func FeaturesWouldHelp(pod *v1.Pod, old, new any, o FeaturesOptions) (bool, error) {
-	if before, after, ok := event[v1.Node](old, new); ok {
-		return after != nil && (before == nil || !slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)), nil
-	}
-	if before, after, ok := event[v1.Pod](old, new); ok {
-		if before == nil || after == nil || after.UID != pod.UID {
-			return false, nil
+// An object of another type is an error. A queue treats an error as true.
+func FeaturesHint(o FeaturesOptions) func(pod *v1.Pod, old, new any) (bool, error) {
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		if before, after, ok := event[v1.Node](old, new); ok {
+			return after != nil && (before == nil || !slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)), nil
 		}
-		return !slices.Equal(o.required(before), o.required(after)), nil
+		if before, after, ok := event[v1.Pod](old, new); ok {
+			if before == nil || after == nil || after.UID != pod.UID {
+				return false, nil
+			}
+			return !slices.Equal(o.required(before), o.required(after)), nil
+		}
+		return false, unexpected(old, new, "*v1.Node or *v1.Pod")
 	}
-	return false, unexpected(old, new, "*v1.Node or *v1.Pod")
 }
 
-// GatesWouldHelp is the queueing hint of SchedulingGates, for the event that a pod's gates are gone. old and new are
-// *v1.Pod: it helps when it is this pod (equal UID). Any other type is an error, which a queue treats as yes.
-func GatesWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	if _, after, ok := event[v1.Pod](old, new); ok {
-		return after != nil && after.UID == pod.UID, nil
-	}
-	return false, unexpected(old, new, "*v1.Pod")
-}
-
-// placed reports whether the pod has a node or a nominated one.
 // event returns both objects of an event about a T, nil for one that is absent; false when it is about something else.
 func event[T any](old, new any) (before, after *T, ok bool) {
 	before, wasT := old.(*T)

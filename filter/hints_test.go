@@ -17,8 +17,8 @@ type hintCase struct {
 func (c hintCase) title() (string, string) { return c.name, c.why }
 
 func TestHints(t *testing.T) {
-	fit := func(p *v1.Pod, old, new any) (bool, error) { return FitWouldHelp(p, old, new, FitOptions{}) }
-	features := func(p *v1.Pod, old, new any) (bool, error) { return FeaturesWouldHelp(p, old, new, FeaturesOptions{}) }
+	fit := FitHint(FitOptions{})
+	features := FeaturesHint(FeaturesOptions{})
 	on := func(p *v1.Pod) *v1.Pod { p.Spec.NodeName = "n"; return p }
 	holding := func(p *v1.Pod) *v1.Pod {
 		p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "c", Resources: &v1.ResourceRequirements{Requests: list("cpu", "2")}}}
@@ -42,10 +42,10 @@ func TestHints(t *testing.T) {
 		{"fit: another asks for less cpu", "a resource this pod asks for", fit, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), true},
 		{"fit: another asks for less memory", "not a resource this pod asks for", fit, on(pod("q", "memory", "2")), on(pod("q", "memory", "1")), false},
 		{"fit: another asks for less of what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {
-			return FitWouldHelp(pod("p", "cpu", "0", "memory", "1"), old, new, FitOptions{})
+			return FitHint(FitOptions{})(pod("p", "cpu", "0", "memory", "1"), old, new)
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
 		{"fit: this pod asks for what the other never had", "other resources do not stand in for it", func(p *v1.Pod, old, new any) (bool, error) {
-			return FitWouldHelp(pod("p", "example.com/x", "1"), old, new, FitOptions{})
+			return FitHint(FitOptions{})(pod("p", "example.com/x", "1"), old, new)
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
 		{"fit: another wants less and still holds it", "what the containers hold counts until the resize is done", fit, on(holding(pod("q", "cpu", "2"))), on(holding(pod("q", "cpu", "1"))), false},
 		{"fit: a pending pod asks for less", "it holds nothing", fit, pod("q", "cpu", "2"), pod("q", "cpu", "1"), false},
@@ -59,10 +59,10 @@ func TestHints(t *testing.T) {
 		{"fit: node deleted", "never helps", fit, node("n", big...), nil, false},
 		{"fit: device class for the resource", "it newly provides what is asked for", fit, nil, class("example.com/x"), true},
 		{"fit: device class for a resource asked for with 0", "the name is enough", func(p *v1.Pod, old, new any) (bool, error) {
-			return FitWouldHelp(pod("p", "example.com/x", "0"), old, new, FitOptions{})
+			return FitHint(FitOptions{})(pod("p", "example.com/x", "0"), old, new)
 		}, nil, class("example.com/x"), true},
 		{"fit: node added without an ignored resource", "ignored by the filter, not by its hint", func(p *v1.Pod, old, new any) (bool, error) {
-			return FitWouldHelp(p, old, new, FitOptions{IgnoredResources: []string{"example.com/x"}, IgnoredResourceGroups: []string{"example.com"}})
+			return FitHint(FitOptions{IgnoredResources: []string{"example.com/x"}, IgnoredResourceGroups: []string{"example.com"}})(p, old, new)
 		}, nil, node("n", "cpu", "4", "pods", "5"), false},
 		{"fit: device class renamed", "it newly provides what is asked for", fit, class("example.com/z"), class("example.com/x"), true},
 		{"fit: device class as before", "nothing new", fit, class("example.com/x"), class("example.com/x"), false},
@@ -86,9 +86,6 @@ func TestHints(t *testing.T) {
 		{"features: this pod needs others", "an update of its spec", features, self(), needy, true},
 		{"features: this pod as before", "needs what it needed", features, self(), self(), false},
 		{"features: another pod", "does not matter", features, pod("q"), pod("q"), false},
-
-		{"gates: this pod", "its gates are gone", GatesWouldHelp, self(), self(), true},
-		{"gates: another pod", "does not matter", GatesWouldHelp, pod("q"), pod("q"), false},
 	}, func(t *testing.T, c hintCase) {
 		got, err := c.hint(self(), c.old, c.new)
 		require.NoError(t, err)

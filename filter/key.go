@@ -13,7 +13,7 @@ func AppendNodeNameKey(dst []byte, pod *v1.Pod) []byte { return key.Text(dst, po
 // AppendPortsKey appends everything that NodePorts reads of an incoming pod: the host ports of containers and of init
 // containers that keep running.
 func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
-	want := AppendHostPorts(nil, pod)
+	want := appendHostPorts(nil, pod)
 	dst = key.Len(dst, len(want))
 	for _, p := range want {
 		dst = key.Text(key.Text(key.Int(dst, int64(p.Port)), p.Protocol), p.IP)

@@ -36,9 +36,9 @@ func TestHistogramMerge(t *testing.T) {
 
 	many := CompileFit(pod("p", "example.com/a", "1"), FitOptions{})
 	for k := range 14 {
-		many.requests = append(many.requests, fitRequest{Request: Request{v1.ResourceName(string(rune('a' + k))), 1}, reason: string(rune('a' + k))})
+		many.requests = append(many.requests, fitRequest{resource: v1.ResourceName(string(rune('a' + k))), value: 1, reason: string(rune('a' + k))})
 	}
-	partial := Predicates{many.Count(newWorld(node("n", "pods", "1")))}
+	partial := Predicates{many.On(newWorld(node("n", "pods", "1")))}
 	var a, b Histogram
 	a.Add(partial, partial.First(0), 0, 2)
 	b.Add(partial, partial.First(0), 0, 3)
@@ -66,8 +66,8 @@ func TestOptionalMethodsChangeNothing(t *testing.T) {
 	sidecar.Spec.InitContainers = []v1.Container{{Name: "s", RestartPolicy: &always, Ports: []v1.ContainerPort{port("", "", 80), port("", "", 0)}}}
 	w := newWorld(node("n", "cpu", "4", "example.com/x", "2", "pods", "9")).put(0, sidecar, pod("unknown", "cpu", "2")).resolve()
 	p := withPorts(pod("p", "cpu", "2", "example.com/x", "1"), port("127.0.0.1", "", 80))
-	slow, fast := CompileFit(p, FitOptions{}).Count(w), CompileFit(p, FitOptions{}).Count(knowing{w})
-	st, ft := slow.Trial(), fast.Trial()
+	slow, fast := CompileFit(p, FitOptions{}).On(w), CompileFit(p, FitOptions{}).On(knowing{w})
+	st, ft := slow.NewTrial(), fast.NewTrial()
 	for _, q := range append([]*v1.Pod{pod("new", "example.com/x", "2")}, w.pods[0]...) {
 		require.Equal(t, st.Check(0), ft.Check(0))
 		st.Remove(q, 0)
@@ -79,20 +79,20 @@ func TestOptionalMethodsChangeNothing(t *testing.T) {
 	for _, q := range append([]*v1.Pod{pod("new", "cpu", "1", "example.com/x", "1")}, w.pods[0]...) {
 		row := overhead.AppendRequests(nil, w.schema, q, overhead.Options{UseStatus: true})
 		st.Add(q, 0)
-		ft.Apply(row, 0, 1)
+		ft.(*fitTrial).Apply(row, 0, 1)
 		require.Equal(t, st.Check(0), ft.Check(0), "a row at hand says the same as its pod")
 		st.Remove(q, 0)
-		ft.Apply(row, 0, -1)
+		ft.(*fitTrial).Apply(row, 0, -1)
 		require.Equal(t, st.Check(0), ft.Check(0))
 		require.Equal(t, slow.Check(0), ft.Check(0))
 	}
 	e := CompilePorts(p)
-	require.Equal(t, []HostPort{{"127.0.0.1", "TCP", 80}}, e.Want())
-	plain, offered := e.Count(w), e.Count(knowing{w})
-	require.Equal(t, plain.conflicts, offered.conflicts)
+	require.Equal(t, []HostPort{{"127.0.0.1", "TCP", 80}}, e.want)
+	plain, offered := e.On(w), e.On(knowing{w})
+	require.Equal(t, plain.taken, offered.taken)
 	require.Equal(t, portsTaken, offered.Check(0))
 	require.Equal(t, plain.Explain(0), offered.Explain(0))
-	trial := offered.Trial()
+	trial := offered.NewTrial()
 	trial.Remove(sidecar, 0)
 	require.Zero(t, trial.Check(0))
 }
@@ -100,7 +100,7 @@ func TestOptionalMethodsChangeNothing(t *testing.T) {
 func TestSaturation(t *testing.T) {
 	huge := pod("huge", "memory", "9223372036854775807")
 	w := newWorld(node("n", "memory", "9223372036854775807", "pods", "9")).put(0, huge, huge).resolve()
-	require.NotZero(t, CompileFit(pod("p", "memory", "1"), FitOptions{}).Count(w).Check(0), "two such pods do not wrap around")
+	require.NotZero(t, CompileFit(pod("p", "memory", "1"), FitOptions{}).On(w).Check(0), "two such pods do not wrap around")
 }
 
 func TestReads(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// PortsTrial is the what-if copy of a PortsState: see Trial. It keeps the ports in use on a node as a set, as
-// kube-scheduler does while it simulates: when two pods there hold the same address, protocol and port, removing one of
-// them frees it. (Fresh counts and PortsState.Remove know better.)
-type PortsTrial struct {
+// portsTrial is the Trial of a PortsState. It keeps the ports in use on a node as a set, as kube-scheduler does while it
+// simulates: when two pods hold the same address, protocol and port, removing one pod frees the port. A fresh On still sees
+// the other pod.
+type portsTrial struct {
 	s     *PortsState
 	slots []portsChange
 }
@@ -22,11 +22,11 @@ type portsChange struct {
 	used []HostPort
 }
 
-// Trial returns a copy to try changes on. It is cheap and independent of other trials.
-func (s *PortsState) Trial() *PortsTrial { return &PortsTrial{s: s} }
+// NewTrial returns a copy to try changes on. It is cheap and independent of other trials.
+func (s *PortsState) NewTrial() Trial { return &portsTrial{s: s} }
 
 // Add pretends that p comes to slot i: its ports join the set.
-func (t *PortsTrial) Add(p *v1.Pod, i int) {
+func (t *portsTrial) Add(p *v1.Pod, i int) {
 	if t.s.ports.Skip() {
 		return
 	}
@@ -35,34 +35,35 @@ func (t *PortsTrial) Add(p *v1.Pod, i int) {
 }
 
 // Remove pretends that p leaves slot i: its ports leave the set.
-func (t *PortsTrial) Remove(p *v1.Pod, i int) {
+func (t *portsTrial) Remove(p *v1.Pod, i int) {
 	if t.s.ports.Skip() {
 		return
 	}
 	c := t.change(i)
-	for _, h := range AppendHostPorts(nil, p) {
+	for _, h := range appendHostPorts(nil, p) {
 		c.used = slices.DeleteFunc(c.used, func(u HostPort) bool { return u == h })
 	}
 }
 
 // Reset forgets all changes and keeps the memory.
-func (t *PortsTrial) Reset() { t.slots = t.slots[:0] }
+func (t *portsTrial) Reset() { t.slots = t.slots[:0] }
 
 // Check is PortsState.Check with the changes made. O(slots changed), no allocation.
-func (t *PortsTrial) Check(i int) resources.Verdict {
+func (t *portsTrial) Check(i int) resources.Verdict {
 	for k := range t.slots {
-		if t.slots[k].slot == i {
-			if len(t.slots[k].used) > 0 {
-				return portsTaken
-			}
-			return 0
+		if t.slots[k].slot != i || t.s.cluster.Node(i) == nil {
+			continue
 		}
+		if len(t.slots[k].used) > 0 {
+			return portsTaken
+		}
+		return 0
 	}
 	return t.s.Check(i)
 }
 
-// change returns the set of slot i, filled from the pods there the first time. The pointer holds until the next call.
-func (t *PortsTrial) change(i int) *portsChange {
+// change returns the set of slot i. The first call fills the set from the pods there. The pointer is valid until the next call.
+func (t *portsTrial) change(i int) *portsChange {
 	for k := range t.slots {
 		if t.slots[k].slot == i {
 			return &t.slots[k]
@@ -82,10 +83,10 @@ func (t *PortsTrial) change(i int) *portsChange {
 
 // add joins the ports of p that conflict with a wanted one.
 func (c *portsChange) add(e *Ports, p *v1.Pod) {
-	if e.Effect(p) == 0 {
+	if !e.conflict(p) {
 		return
 	}
-	for _, h := range AppendHostPorts(nil, p) {
+	for _, h := range appendHostPorts(nil, p) {
 		if e.hit(h) && !slices.Contains(c.used, h) {
 			c.used = append(c.used, h)
 		}

@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
@@ -196,14 +195,5 @@ func reset(trials []Trial) {
 		}
 	}
 }
-
-// Order returns the names of v1.36's default filters in the order in which a node is checked, as a new slice.
-func Order() []string { return plugins.DefaultAt("Filter") }
-
-// PreFilterOrder returns the names of v1.36's default PreFilter plugins in their order, as a new slice.
-func PreFilterOrder() []string { return plugins.DefaultAt("PreFilter") }
-
-// PostFilterOrder returns the names of v1.36's default PostFilter plugins in their order, as a new slice.
-func PostFilterOrder() []string { return plugins.DefaultAt("PostFilter") }
 
 func quote(s string) string { return `"` + s + `"` }

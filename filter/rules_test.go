@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/plugins"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -22,10 +24,10 @@ func TestNodeName(t *testing.T) {
 	w := newWorld(node("a"), node("b"), nil)
 	p := pod("p")
 	require.True(t, CompileNodeName(p).Skip())
-	require.Zero(t, CompileNodeName(p).Count(w).Check(1))
+	require.Zero(t, CompileNodeName(p).On(w).Check(1))
 	require.Empty(t, CompileNodeName(p).Reads(nil))
 	p.Spec.NodeName = "a"
-	ps := Predicates{CompileNodeName(p).Count(w)}
+	ps := Predicates{CompileNodeName(p).On(w)}
 	require.True(t, ps.First(0).Allowed())
 	for _, i := range []int{1, 2} {
 		require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(i)))
@@ -79,10 +81,8 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 		require.Equal(t, c.needs, RequiredFeatures(p))
 		e := CompileFeatures(p, FeaturesOptions{})
 		require.Equal(t, len(c.needs) == 0, e.Skip())
-		s := e.Count(newWorld(n, nil))
-		ps := Predicates{s}
+		ps := Predicates{e.On(newWorld(n, nil))}
 		require.Equal(t, c.fits, ps.First(0).Allowed())
-		require.Equal(t, c.fits, len(s.Explain(0)) == 0)
 		if !c.fits {
 			require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
 			require.Equal(t, []string{"node(s) didn't match Pod's required features"}, ps.Reasons(ps.First(0), 0))
@@ -90,76 +90,45 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 		}
 	})
 	own := CompileFeatures(pod("p"), FeaturesOptions{Required: func(*v1.Pod) []string { return []string{"X"} }})
-	require.NotZero(t, own.Count(newWorld(node("n"))).Check(0), "the required set can be the caller's")
+	require.NotZero(t, own.On(newWorld(node("n"))).Check(0), "the required set can be the caller's")
 }
 
 func TestClaims(t *testing.T) {
 	w := newWorld(node("plain", "pods", "9"), node("plugin", "pods", "9", "example.com/x", "1")).resolve()
 	require.True(t, CompileClaims(pod("p"), FitOptions{}).Skip())
-	require.NoError(t, CompileClaims(pod("p"), FitOptions{}).Err())
+	require.NoError(t, ClaimsError(pod("p")))
 
 	p := pod("p")
 	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}, {Name: "nic"}}
 	e := CompileClaims(p, FitOptions{})
 	require.False(t, e.Skip())
-	var outside *OutsideError
-	require.ErrorAs(t, e.Err(), &outside)
-	require.Equal(t, []string{"gpu", "nic"}, outside.Claims)
-	require.Equal(t, "spec.resourceClaims [gpu nic]: dynamic resource allocation is outside podberth", outside.Error())
-	ps := Predicates{e.Count(w)}
+	require.EqualError(t, ClaimsError(p), "spec.resourceClaims [gpu nic]: dynamic resource allocation is outside podberth")
+	ps := Predicates{e.On(w)}
 	require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
 	require.Len(t, ps.Reasons(ps.First(0), 0), 1)
 	require.Equal(t, "DynamicResources", ps[0].Name())
 
 	o := FitOptions{DeviceResources: []string{"example.com/x"}}
 	e = CompileClaims(pod("p", "example.com/x", "1"), o)
-	require.NoError(t, e.Err())
-	ps = Predicates{e.Count(w)}
+	ps = Predicates{e.On(w)}
 	require.False(t, ps.First(0).Allowed(), "no silent verdict on a node that would need the allocator")
 	require.Contains(t, ps.Reasons(ps.First(0), 0)[0], "DeviceClass")
 	require.True(t, ps.First(1).Allowed(), "a node with a device plugin needs no allocator")
 }
 
-func TestOldNames(t *testing.T) {
-	today := map[string]bool{}
-	for _, name := range Order() {
-		today[name] = true
-	}
-	seen := map[string]bool{}
-	for _, o := range OldNames() {
-		require.False(t, seen[o.Old], o.Old)
-		seen[o.Old] = true
-		require.False(t, today[o.Old], "%s is a name of today", o.Old)
-		for _, p := range o.Plugins {
-			require.True(t, today[p], "%s -> %s", o.Old, p)
-		}
-		require.True(t, len(o.Plugins) > 0 || o.Note != "", "%s goes nowhere without a word", o.Old)
-		got, ok := Modern(o.Old)
-		require.True(t, ok)
-		require.Equal(t, o, got)
-	}
-	for old, plugin := range map[string]string{"PodFitsResources": "NodeResourcesFit", "PodFitsHostPorts": "NodePorts", "HostName": "NodeName",
-		"MatchNodeSelector": "NodeAffinity", "NoDiskConflict": "VolumeRestrictions", "NoVolumeZoneConflict": "VolumeZone",
-		"CheckVolumeBinding": "VolumeBinding", "EBSLimits": "NodeVolumeLimits", "EvenPodsSpread": "PodTopologySpread"} {
-		got, ok := Modern(old)
-		require.True(t, ok)
-		require.Equal(t, []string{plugin}, got.Plugins)
-	}
-	_, ok := Modern("NodeResourcesFit")
-	require.False(t, ok)
-}
-
+// The lists of filters have the order of the default profile.
 func TestOrders(t *testing.T) {
-	require.Len(t, Order(), 14)
-	require.Len(t, PreFilterOrder(), 11)
-	Order()[0] = "changed"
-	require.Equal(t, "NodeUnschedulable", Order()[0], "each call returns a slice of its own")
-	position := map[string]int{}
-	for i, name := range Order() {
-		position[name] = i
+	filters, before := plugins.DefaultAt("Filter"), plugins.DefaultAt("PreFilter")
+	require.Len(t, filters, 14)
+	require.Len(t, before, 11)
+	at := 0
+	for _, name := range filters {
+		if at < len(before) && name == before[at] {
+			at++
+		}
 	}
-	for i := range len(PreFilterOrder()) - 1 {
-		require.Less(t, position[PreFilterOrder()[i]], position[PreFilterOrder()[i+1]], "both lists agree")
-	}
-	require.Equal(t, []string{"DynamicResources", "DefaultPreemption"}, PostFilterOrder())
+	require.Equal(t, len(before), at, "PreFilter has the order of Filter")
+	require.Equal(t, []string{"DynamicResources", "DefaultPreemption"}, plugins.DefaultAt("PostFilter"))
+	filters[0] = "changed"
+	require.Equal(t, "NodeUnschedulable", plugins.DefaultAt("Filter")[0], "each call returns a slice of its own")
 }

@@ -72,9 +72,9 @@ func TestTwoPass(t *testing.T) {
 func TestTwoPassWithRealTrials(t *testing.T) {
 	w := newWorld(node("n", "cpu", "4", "pods", "10")).put(0, withPorts(pod("victim", "cpu", "4"), port("", "", 80))).resolve()
 	p := withPorts(pod("p", "cpu", "2"), port("", "", 80))
-	fit, ports := CompileFit(p, FitOptions{}).Count(w), CompilePorts(p).Count(w)
+	fit, ports := CompileFit(p, FitOptions{}).On(w), CompilePorts(p).On(w)
 	ps := Predicates{ports, fit}
-	trials := []Trial{ports.Trial(), fit.Trial()}
+	trials := []Trial{ports.NewTrial(), fit.NewTrial()}
 	evict := func() {
 		for _, tr := range trials {
 			tr.Remove(w.pods[0][0], 0)

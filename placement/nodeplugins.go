@@ -34,7 +34,7 @@ func (NodeName) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if e.Skip() {
 		return Filtering{}
 	}
-	return Filtering{Predicate: e.Count(c)}
+	return Filtering{Predicate: e.On(c)}
 }
 
 // TaintToleration is the filter and score of that name. The zero value is v1.36's.
@@ -105,7 +105,7 @@ func (p NodeDeclaredFeatures) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if e.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
-	return Filtering{Predicate: e.Count(c)}
+	return Filtering{Predicate: e.On(c)}
 }
 
 // ImageLocality is the score of that name. The zero value is v1.36's.

@@ -24,16 +24,13 @@ func (NodePorts) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if e.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
-	return Filtering{Predicate: ports{e.Count(c), e}}
+	return Filtering{Predicate: ports{e.On(c), e}}
 }
 
 type ports struct {
 	*filter.PortsState
 	compiled *filter.Ports
 }
-
-// NewTrial returns a what-if copy.
-func (s ports) NewTrial() filter.Trial { return s.PortsState.Trial() }
 
 // NodeResourcesFit is the filter and score of that name. The zero value is v1.36's: LeastAllocated over cpu and memory.
 type NodeResourcesFit struct {
@@ -48,13 +45,10 @@ func (NodeResourcesFit) Name() string { return "NodeResourcesFit" }
 
 // Filter prepares the predicate.
 func (p NodeResourcesFit) Filter(pod *v1.Pod, c Cluster) Filtering {
-	return Filtering{Predicate: fit{filter.CompileFit(pod, p.Fit).Count(c)}}
+	return Filtering{Predicate: fit{filter.CompileFit(pod, p.Fit).On(c)}}
 }
 
 type fit struct{ *filter.FitState }
-
-// NewTrial returns a what-if copy.
-func (s fit) NewTrial() filter.Trial { return s.FitState.Trial() }
 
 // Score prepares the strategy.
 func (p NodeResourcesFit) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
@@ -187,12 +181,12 @@ func (DynamicResources) Name() string { return "DynamicResources" }
 
 // Filter fails for pods with spec.resourceClaims, and skips the others.
 func (p DynamicResources) Filter(pod *v1.Pod, c Cluster) Filtering {
-	e := filter.CompileClaims(pod, p.Fit)
-	if err := e.Err(); err != nil {
+	if err := filter.ClaimsError(pod); err != nil {
 		return Filtering{Code: filter.Error, Reasons: []string{err.Error()}}
 	}
+	e := filter.CompileClaims(pod, p.Fit)
 	if e.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
-	return Filtering{Predicate: e.Count(c)}
+	return Filtering{Predicate: e.On(c)}
 }

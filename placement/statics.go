@@ -87,9 +87,6 @@ func (t *statics) prepare(r *reuse) bool {
 		if f.Code != filter.Success || f.Nodes != nil || !ok {
 			return false
 		}
-		if _, outside := f.Predicate.(*filter.ClaimsState); outside {
-			return false
-		}
 		t.filters[k], t.signed = f.Predicate, append(t.signed, signed)
 	}
 	for k, w := range profile.Scores {

@@ -37,17 +37,14 @@ func (p VolumeRestrictions) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if pre := e.PreFilter(); pre.Code != filter.Success {
 		return Filtering{Code: pre.Code, Reasons: pre.Reasons}
 	}
-	s := e.On(v.inUse(), c)
-	if s.Skips() {
+	s := e.On(v.inUse())
+	if s.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
 	return Filtering{Predicate: restricted{s}}
 }
 
 type restricted struct{ *volume.RestrictionsState }
-
-// NewTrial returns a what-if copy.
-func (s restricted) NewTrial() filter.Trial { return s.RestrictionsState.Trial() }
 
 // Numbers names the pods in the way.
 func (s restricted) Numbers(i int) []string {
@@ -89,9 +86,6 @@ func (p NodeVolumeLimits) Filter(pod *v1.Pod, c Cluster) Filtering {
 
 type limited struct{ *volume.LimitsState }
 
-// NewTrial returns a what-if copy.
-func (s limited) NewTrial() filter.Trial { return s.LimitsState.Trial() }
-
 // Numbers gives the volumes of each driver with a limit.
 func (s limited) Numbers(i int) []string {
 	var out []string
@@ -120,7 +114,7 @@ func (p VolumeBinding) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if pre := e.PreFilter(); pre.Code != filter.Success {
 		return Filtering{Code: pre.Code, Reasons: pre.Reasons}
 	}
-	return Filtering{Predicate: binding{e.Count(c)}}
+	return Filtering{Predicate: binding{e.On(c)}}
 }
 
 type binding struct{ *volume.BindingState }
@@ -160,7 +154,7 @@ func (p VolumeZone) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if pre := e.PreFilter(); pre.Code != filter.Success {
 		return Filtering{Code: pre.Code, Reasons: pre.Reasons}
 	}
-	return Filtering{Predicate: zoned{e.Count(c)}}
+	return Filtering{Predicate: zoned{e.On(c)}}
 }
 
 type zoned struct{ *volume.ZoneState }

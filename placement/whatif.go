@@ -60,7 +60,7 @@ func (w *WhatIf) bound(k int) {
 	for _, plugin := range w.attempt.plan.profile.Filters {
 		if p, ok := plugin.(NodeResourcesFit); ok {
 			w.fit, w.left.Cluster = k, w.attempt.plan.cluster
-			w.unused = filter.CompileFit(w.attempt.pod, p.Fit).Count(&w.left)
+			w.unused = filter.CompileFit(w.attempt.pod, p.Fit).On(&w.left)
 		}
 	}
 }
@@ -147,9 +147,9 @@ func (w *WhatIf) apply(m move) {
 			t.Apply(e.affinity, m.slot, n)
 			t.Apply(e.terms, m.slot, n)
 			continue
-		case *filter.FitTrial:
+		case requestsTrial:
 			if e.known {
-				t.Apply(e.requests, m.slot, int64(n))
+				t.Apply(e.requests, m.slot, n)
 				continue
 			}
 		}
@@ -159,6 +159,11 @@ func (w *WhatIf) apply(m move) {
 			w.trials[k].Add(m.pod, m.slot)
 		}
 	}
+}
+
+// requestsTrial is the trial of NodeResourcesFit: it takes requests instead of a pod.
+type requestsTrial interface {
+	Apply(requests resources.Vector, i int, n int32)
 }
 
 // effect is what a pod does to the trials. Pods that count the same in the cluster share one.

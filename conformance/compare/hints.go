@@ -32,28 +32,19 @@ func plain(f queue.Hint) hint {
 
 // hints are podberth's queueing hints by plugin.
 var hints = map[string]hint{
-	"NodeUnschedulable":  plain(taints.Options{}.CordonWouldHelp),
-	"TaintToleration":    plain(taints.Options{}.WouldHelp),
-	"NodeName":           plain(filter.NodeNameWouldHelp),
-	"NodePorts":          plain(filter.PortsWouldHelp),
-	"VolumeRestrictions": plain(volume.RestrictionsWouldHelp),
-	"NodeVolumeLimits":   plain(volume.LimitsWouldHelp),
-	"VolumeBinding":      plain(volume.BindingWouldHelp),
-	"VolumeZone":         plain(volume.ZoneWouldHelp),
-	"DefaultPreemption":  plain(queue.NeverHelps),
-	"SchedulingGates": plain(func(p *v1.Pod, old, new any) (bool, error) {
-		a, err := filter.GatesWouldHelp(p, old, new)
-		b, _ := queue.SameUpdatedPod(p, old, new)
-		if a != b {
-			return a, fmt.Errorf("podberth has two hints for it that differ: filter %v, queue %v", a, b)
-		}
-		return a, err
-	}),
-	"NodeDeclaredFeatures": plain(func(p *v1.Pod, old, new any) (bool, error) {
-		return filter.FeaturesWouldHelp(p, old, new, filter.FeaturesOptions{})
-	}),
+	"NodeUnschedulable":    plain(taints.Options{}.CordonWouldHelp),
+	"TaintToleration":      plain(taints.Options{}.WouldHelp),
+	"NodeName":             plain(filter.NodeNameWouldHelp),
+	"NodePorts":            plain(filter.PortsWouldHelp),
+	"VolumeRestrictions":   plain(volume.RestrictionsWouldHelp),
+	"NodeVolumeLimits":     plain(volume.LimitsWouldHelp),
+	"VolumeBinding":        plain(volume.BindingWouldHelp),
+	"VolumeZone":           plain(volume.ZoneWouldHelp),
+	"DefaultPreemption":    plain(queue.NeverHelps),
+	"SchedulingGates":      plain(queue.SameUpdatedPod),
+	"NodeDeclaredFeatures": plain(filter.FeaturesHint(filter.FeaturesOptions{})),
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return filter.FitWouldHelp(pod, deviceClass(old), deviceClass(new), plugin[placement.NodeResourcesFit](s).Fit)
+		return filter.FitHint(plugin[placement.NodeResourcesFit](s).Fit)(pod, deviceClass(old), deviceClass(new))
 	},
 	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
 		o := plugin[placement.PodTopologySpread](s).Options

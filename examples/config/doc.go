@@ -15,7 +15,7 @@
 // Versions: kubescheduler.config.k8s.io/v1, and v1beta3, whose shape is the same and which v1.36 does not read any more.
 // Older versions and scheduling policies get v1.36's error together with the v1 document that does the same
 // (OldVersionError); ConvertPolicy converts policies, OldPriorities is the table of their priority names, and
-// filter.OldNames that of their predicates.
+// history.FindOldFilter that of their predicates.
 //
 // Three traps that the lists have: a default plugin enabled again at a point without a weight counts once, whatever its
 // default weight was; it also moves to the front there; and percentageOfNodesToScore 0 in a profile asks for the adaptive

@@ -6,7 +6,7 @@ import (
 )
 
 // OldPriority maps a priority function of scheduling policies (Kubernetes up to v1.22), or a score plugin that is gone, to
-// what does the same today. The table of predicates is filter.OldNames.
+// what does the same today. history.FindOldFilter has the predicates.
 type OldPriority struct {
 	// Old is the name in a Policy, or of the plugin.
 	Old string

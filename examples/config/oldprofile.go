@@ -6,7 +6,7 @@ import (
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/history"
 )
 
 // This file converts the plugin lists and arguments of profiles older than v1beta3.
@@ -85,7 +85,7 @@ func (d *oldDocument) rename(p object, at, name string, enabled bool) []string {
 		}
 		return []string{old.Plugin}
 	}
-	if old, ok := filter.Modern(name); ok {
+	if old, ok := history.FindOldFilter(name); ok {
 		if enabled && old.Note != "" {
 			d.note("plugins.%s: %s: %s", at, name, old.Note)
 		}
@@ -142,7 +142,7 @@ func (d *oldDocument) pluginConfig(p object) {
 		name, _ := o["name"].(string)
 		args, _ := o["args"].(object)
 		old, isOld := ModernPriority(name)
-		_, gone := filter.Modern(name)
+		_, gone := history.FindOldFilter(name)
 		switch _, current := inTree[name]; {
 		case current:
 			delete(args, "apiVersion") // of the same version as the document

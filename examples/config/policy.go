@@ -12,7 +12,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/history"
 	"github.com/podberth/podberth/score"
 )
 
@@ -131,7 +131,7 @@ func (p *policy) validate() field.ErrorList {
 	var errs field.ErrorList
 	if p.Predicates != nil {
 		for i, x := range *p.Predicates {
-			if _, ok := filter.Modern(x.Name); !ok && x.Argument == nil {
+			if _, ok := history.FindOldFilter(x.Name); !ok && x.Argument == nil {
 				errs = append(errs, field.Invalid(field.NewPath("predicates").Index(i).Child("name"), x.Name, "is no predicate"))
 			}
 		}
@@ -162,7 +162,7 @@ func (k *policyConverter) predicates(p *policy, plugins *configv1.Plugins) {
 	}
 	keep := slices.Concat(mandatory, younger)
 	for _, x := range *p.Predicates {
-		old, ok := filter.Modern(x.Name)
+		old, ok := history.FindOldFilter(x.Name)
 		switch {
 		case x.Argument != nil && (x.Argument.ServiceAffinity != nil || x.Argument.LabelsPresence != nil):
 			k.note("predicate %s: removed in v1.23 without a successor; node affinity or a plugin of one's own does it", x.Name)

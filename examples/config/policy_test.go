@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/history"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -169,7 +168,7 @@ func TestPolicyNames(t *testing.T) {
 		MaxGCEPDVolumeCount NoDiskConflict NoVolumeZoneConflict PodFitsHostPorts PodFitsPorts PodFitsResources
 		PodToleratesNodeNoExecuteTaints PodToleratesNodeTaints`)
 	for _, name := range predicates {
-		old, ok := filter.Modern(name)
+		old, ok := history.FindOldFilter(name)
 		require.True(t, ok, name)
 		for _, p := range old.Plugins {
 			require.Contains(t, inTree[p], Filter, name)

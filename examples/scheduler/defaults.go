@@ -61,7 +61,7 @@ func DefaultRegistry() Registry {
 			return podFilter{newNodeFilter(b, p)}
 		}),
 		"NodeResourcesFit": with(func(p placement.NodeResourcesFit, b base) Plugin {
-			b.hint = func(pod *v1.Pod, old, new any) (bool, error) { return filter.FitWouldHelp(pod, old, new, p.Fit) }
+			b.hint = filter.FitHint(p.Fit)
 			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 		}),
 		"VolumeRestrictions": with(func(p placement.VolumeRestrictions, b base) Plugin {
@@ -94,9 +94,7 @@ func DefaultRegistry() Registry {
 			return dynamicResources{podFilter{newNodeFilter(b, p)}}
 		}),
 		"NodeDeclaredFeatures": with(func(p placement.NodeDeclaredFeatures, b base) Plugin {
-			b.hint = func(pod *v1.Pod, old, new any) (bool, error) {
-				return filter.FeaturesWouldHelp(pod, old, new, p.Options)
-			}
+			b.hint = filter.FeaturesHint(p.Options)
 			return podFilter{newNodeFilter(b, p)}
 		}),
 		"NodeResourcesBalancedAllocation": with(func(p placement.NodeResourcesBalancedAllocation, b base) Plugin {

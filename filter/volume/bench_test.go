@@ -69,17 +69,11 @@ func BenchmarkCompile(b *testing.B) {
 			sink += len(Compile(p, x, Options{}).Binding().delayed)
 		}
 	})
-	b.Run("restrictions/10000 pods", func(b *testing.B) {
-		e := Compile(p, o, Options{}).Restrictions()
-		for b.Loop() {
-			sink += e.Count(w).conflicts
-		}
-	})
 	b.Run("restrictions on a usage", func(b *testing.B) {
 		e := Compile(p, o, Options{}).Restrictions()
 		u := NewUsage(w, o)
 		for b.Loop() {
-			sink += e.On(u, w).conflicts
+			sink += e.On(u).conflicts
 		}
 	})
 	b.Run("usage/10000 pods", func(b *testing.B) {
@@ -99,7 +93,7 @@ func BenchmarkLedger(b *testing.B) {
 	w := benchWorld(100)
 	l := NewLedger(w.objects())
 	p := pod("p", "static")
-	d, _ := Compile(p, l.Objects(), Options{}).Binding().Count(w).Bindings(0)
+	d, _ := Compile(p, l.Objects(), Options{}).Binding().On(w).Bindings(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := l.Assume(p, w.nodes[0], d); err != nil {

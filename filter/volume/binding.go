@@ -328,10 +328,10 @@ func (e *Binding) Reads(dst []string) []string {
 	return slices.Compact(dst)
 }
 
-// Count binds the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
+// On applies the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
 // decided here, once; otherwise it is O(1), and every node is decided when it is asked about. What a ledger assumes counts
 // as it was when the pod was compiled; after a change of the ledger compile anew.
-func (e *Binding) Count(c Cluster) *BindingState {
+func (e *Binding) On(c Cluster) *BindingState {
 	s := &BindingState{binding: e, cluster: c}
 	if !e.idle() {
 		s.classes = view.Classify(c, e.Reads(nil), e.check)

@@ -204,7 +204,7 @@ func TestBindings(t *testing.T) {
 		volumes: volumes(volume("old", "", "1Gi"), volume("v9", "s", "9Gi"), volume("v1b", "s", "1Gi"), volume("v1a", "s", "1Gi"), volume("v6", "s", "6Gi", on("zone", "b"))),
 		classes: classes(storageClass("s", "d", wait)),
 	}
-	s := Compile(pod("p", "bound", "big", "small", "rest"), w.objects(), Options{}).Binding().Count(w)
+	s := Compile(pod("p", "bound", "big", "small", "rest"), w.objects(), Options{}).Binding().On(w)
 	d, ok := s.Bindings(0)
 	require.True(t, ok)
 	require.Equal(t, map[string]string{"small": "v1b", "big": "v9", "rest": "new on n1"}, names(d), "smallest first, of equal ones the first in the table")
@@ -222,13 +222,13 @@ func TestBindings(t *testing.T) {
 	require.Nil(t, w.volumes[2].Spec.ClaimRef, "the objects themselves are not written to")
 	require.Empty(t, w.claims[3].Annotations)
 
-	bound, ok := Compile(pod("p", "bound"), w.objects(), Options{}).Binding().Count(w).Bindings(0)
+	bound, ok := Compile(pod("p", "bound"), w.objects(), Options{}).Binding().On(w).Bindings(0)
 	require.True(t, ok)
 	require.True(t, bound.Empty())
-	_, ok = Compile(pod("p", "bound"), (&world{claims: w.claims}).objects(), Options{}).Binding().Count(w).Bindings(0)
+	_, ok = Compile(pod("p", "bound"), (&world{claims: w.claims}).objects(), Options{}).Binding().On(w).Bindings(0)
 	require.False(t, ok)
 	w.classes[0].Provisioner = noProvisioner
-	_, ok = Compile(pod("p", "rest"), w.objects(), Options{}).Binding().Count(w).Bindings(0)
+	_, ok = Compile(pod("p", "rest"), w.objects(), Options{}).Binding().On(w).Bindings(0)
 	require.False(t, ok)
 }
 
@@ -239,7 +239,7 @@ func TestBindingExplain(t *testing.T) {
 		volumes: volumes(volume("pv", "", "1Gi", on("zone", "a")), volume("free", "s", "1Gi")),
 		classes: classes(storageClass("s", noProvisioner, wait)),
 	}
-	s := Compile(pod("p", "b", "c", "d"), w.objects(), Options{}).Binding().Count(w)
+	s := Compile(pod("p", "b", "c", "d"), w.objects(), Options{}).Binding().On(w)
 	require.Equal(t, []ClaimProblem{{Claim: "c", Reason: "node(s) didn't find available persistent volumes to bind"}}, s.Explain(0))
 	require.Equal(t, []ClaimProblem{{Claim: "b", Volume: "pv", Reason: "node(s) didn't match PersistentVolume's node affinity"},
 		{Claim: "c", Reason: "node(s) didn't find available persistent volumes to bind"}}, s.Explain(1))

@@ -81,9 +81,9 @@ func TestIndexChangesNothing(t *testing.T) {
 		slow, fast, seen := Compile(p, w.objects(), Options{}).Binding(), Compile(p, o, Options{}).Binding(), Compile(p, NewLedger(o).Objects(), Options{}).Binding()
 		require.Equal(t, slow.PreFilter(), fast.PreFilter())
 		for i := range w.nodes {
-			want, ok := slow.Count(w).Bindings(i)
-			got, okFast := fast.Count(w).Bindings(i)
-			viewed, okSeen := seen.Count(w).Bindings(i)
+			want, ok := slow.On(w).Bindings(i)
+			got, okFast := fast.On(w).Bindings(i)
+			viewed, okSeen := seen.On(w).Bindings(i)
 			require.Equal(t, ok, okFast)
 			require.Equal(t, ok, okSeen)
 			require.Equal(t, want, got)

@@ -26,7 +26,7 @@ type Match struct {
 func (s *BindingState) Bindings(i int) (Decision, bool) {
 	e, node := s.binding, s.cluster.Node(i)
 	if node == nil {
-		node = &noNode
+		return Decision{}, false
 	}
 	d := Decision{Node: node.Name}
 	if e.checkBound(node) != 0 {

@@ -64,7 +64,7 @@ func Example() {
 	ledger := volume.NewLedger(exampleObjects(exampleClaim("data-db-1"), exampleClaim("data-db-2")))
 	for _, name := range []string{"db-1", "db-2"} {
 		pod := examplePod(name, "data-"+name)
-		state := volume.Compile(pod, ledger.Objects(), volume.Options{}).Binding().Count(cluster)
+		state := volume.Compile(pod, ledger.Objects(), volume.Options{}).Binding().On(cluster)
 		ps := filter.Predicates{state}
 		found := filter.Search{Candidates: []int{0, 1, 2, 3, 4}, Limit: 1}.Run(ps, nil)
 		if len(found.Feasible) == 0 {

@@ -20,7 +20,7 @@ func assume(l *Ledger, w *world, p *v1.Pod, i int, o Options) error {
 	if pre := b.PreFilter(); len(pre.Reasons) > 0 {
 		return fmt.Errorf("%s", pre.Reasons[0])
 	}
-	s := b.Count(w)
+	s := b.On(w)
 	d, ok := s.Bindings(i)
 	if !ok {
 		return fmt.Errorf("%s", s.Reasons(s.Check(i))[0])
@@ -33,7 +33,7 @@ func TestTwoPodsAfterOneVolume(t *testing.T) {
 		volumes: volumes(volume("pv", "s", "1Gi")), classes: classes(storageClass("s", noProvisioner, wait))}
 	l := NewLedger(w.objects())
 	first, second := pod("first", "a"), pod("second", "b")
-	early := Compile(second, l.Objects(), Options{}).Binding().Count(w)
+	early := Compile(second, l.Objects(), Options{}).Binding().On(w)
 	decision, ok := early.Bindings(1)
 	require.True(t, ok)
 
@@ -63,13 +63,13 @@ func TestTwoPodsWithOneReadWriteOncePodClaim(t *testing.T) {
 	l := NewLedger(w.objects())
 	first, second := pod("first", "c"), pod("second", "c")
 	check := func(p *v1.Pod) resources.Verdict {
-		return Compile(p, l.Objects(), Options{}).Restrictions().Count(w).Check(0)
+		return Compile(p, l.Objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Check(0)
 	}
 	require.Zero(t, check(second))
 	require.NoError(t, assume(l, w, first, 0, Options{}))
 	require.Equal(t, claimInUse, check(second))
 	require.Zero(t, check(first), "a pod is not in its own way")
-	require.Equal(t, []Holder{{Claim: "c", Slot: -1}}, Compile(second, l.Objects(), Options{}).Restrictions().Count(w).Explain(0))
+	require.Equal(t, []Holder{{Claim: "c", Slot: -1}}, Compile(second, l.Objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Explain(0))
 	w.put(0, first)
 	require.Equal(t, claimInUse, check(second), "once, though cluster and ledger know it")
 	l.Forget(first.UID)

@@ -113,11 +113,7 @@ func (e *Limits) PreFilter() filter.PreFilterResult {
 	return result(limitsPlugin, filter.Success)
 }
 
-// Count makes a Usage of the cluster and binds the rule to it. O(pods): with more than one pod to decide, make the Usage
-// once and call On.
-func (e *Limits) Count(c Cluster) *LimitsState { return e.On(NewUsage(c, e.pod.objects)) }
-
-// On binds the rule to the volumes in use. O(volumes of the pod). The State follows the Usage.
+// On applies the rule to the volumes in use. O(volumes of the pod). The State follows the Usage.
 func (e *Limits) On(u *Usage) *LimitsState {
 	s := &LimitsState{limits: e, usage: u}
 	for _, d := range e.disks {
@@ -175,7 +171,8 @@ func (s *LimitsState) Name() string { return limitsPlugin }
 // that pods on the node use, those attached without a pod, and the pod's own that no pod there uses. (A volume that is
 // attached and used by no pod counts twice when the pod wants it.) Verdict 2, Unresolvable, is a missing claim. Nodes
 // without CSINode and drivers without a limit take any number. Like v1.36 it fails on nodes with limits where a running pod
-// has a disk whose name its driver cannot read. No allocation.
+// has a disk whose name its driver cannot read. A free slot is rejected with verdict 1 and resources.Unresolvable. No
+// allocation.
 func (s *LimitsState) Check(i int) resources.Verdict {
 	return s.check(s.usage.slot(i))
 }
@@ -189,7 +186,7 @@ func (s *LimitsState) check(u *slotUsage) resources.Verdict {
 	case s.limits.broken != "":
 		return limitsBroken
 	case u == nil:
-		return 0
+		return limitExceeded | resources.Unresolvable
 	}
 	for k := range s.drivers {
 		if d := &s.drivers[k]; d.required && !u.hasDriver(d.name) && (u.csi || !d.onlyTranslated()) {
@@ -285,16 +282,8 @@ func (s *LimitsState) Explain(i int) []DriverCount {
 	return out
 }
 
-// AppendSignature appends the verdict: it changes only by events on slot i.
-func (s *LimitsState) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Check(i)))
-}
-
-// Dynamic returns false: other slots do not matter.
-func (s *LimitsState) Dynamic() bool { return false }
-
-// LimitsTrial is the what-if copy of a LimitsState: see filter.Trial.
-type LimitsTrial struct {
+// limitsTrial is the Trial of a LimitsState.
+type limitsTrial struct {
 	s     *LimitsState
 	slots []trialSlot
 	extra []disk // volumes that the Usage does not know: numbers -1, -2 ...
@@ -305,19 +294,19 @@ type trialSlot struct {
 	usage *slotUsage
 }
 
-// Trial returns a copy to try changes on. The first change of a slot copies what is known of it.
-func (s *LimitsState) Trial() *LimitsTrial { return &LimitsTrial{s: s} }
+// NewTrial returns a copy to try changes on. The first change of a slot copies what is known of it.
+func (s *LimitsState) NewTrial() filter.Trial { return &limitsTrial{s: s} }
 
 // Add pretends that p comes to slot i.
-func (t *LimitsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
+func (t *limitsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
 // Remove pretends that p leaves slot i.
-func (t *LimitsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
+func (t *limitsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
 // Reset forgets all changes.
-func (t *LimitsTrial) Reset() { t.slots, t.extra = t.slots[:0], t.extra[:0] }
+func (t *limitsTrial) Reset() { t.slots, t.extra = t.slots[:0], t.extra[:0] }
 
-func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
+func (t *limitsTrial) change(p *v1.Pod, i int, n int32) {
 	h := t.s.usage.held(p, t.number)
 	if h.empty() {
 		return
@@ -335,7 +324,7 @@ func (t *LimitsTrial) change(p *v1.Pod, i int, n int32) {
 }
 
 // number returns the number of a volume without writing to the Usage, which other trials read.
-func (t *LimitsTrial) number(d disk) int32 {
+func (t *limitsTrial) number(d disk) int32 {
 	if id, ok := t.s.usage.ids[d]; ok {
 		return id
 	}
@@ -347,7 +336,7 @@ func (t *LimitsTrial) number(d disk) int32 {
 	return -1 - int32(at)
 }
 
-func (t *LimitsTrial) at(i int) *slotUsage {
+func (t *limitsTrial) at(i int) *slotUsage {
 	for k := range t.slots {
 		if t.slots[k].slot == i {
 			return t.slots[k].usage
@@ -357,7 +346,7 @@ func (t *LimitsTrial) at(i int) *slotUsage {
 }
 
 // Check is LimitsState.Check with the changes made. No allocation.
-func (t *LimitsTrial) Check(i int) resources.Verdict {
+func (t *limitsTrial) Check(i int) resources.Verdict {
 	if u := t.at(i); u != nil {
 		return t.s.check(u)
 	}

@@ -38,22 +38,20 @@ func (s *BindingState) Name() string { return bindingPlugin }
 
 // Check rejects slot i, always Unresolvable, with a set of bits: 1 a bound volume is not reachable from the node, 2 a
 // claim finds neither a volume nor a provisioner there, 4 there is no room to provision one, 8 a bound volume does not
-// exist. A free slot is rejected by every rule about nodes. No allocation for up to eight claims.
+// exist. A free slot is rejected with flag 1. No allocation for up to eight claims.
 func (s *BindingState) Check(i int) resources.Verdict {
 	if v := s.classes.At(i); v != nil {
 		return *v
 	}
-	if s.binding.idle() {
-		return 0
-	}
 	node := s.cluster.Node(i)
-	if node == nil {
-		node = &noNode
+	switch {
+	case node == nil:
+		return nodeConflict | resources.Unresolvable
+	case s.binding.idle():
+		return 0
 	}
 	return s.binding.check(node)
 }
-
-var noNode v1.Node // a free slot: no name, no labels; never written to
 
 func (e *Binding) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 }
 
@@ -236,11 +234,11 @@ func (d *delayedClaim) inTopology(node *v1.Node) bool {
 }
 
 // Explain returns the claims behind a rejection of slot i, in the order in which they are decided: those of the first flag
-// of each step.
+// of each step. A free slot has none.
 func (s *BindingState) Explain(i int) []ClaimProblem {
 	e, node := s.binding, s.cluster.Node(i)
 	if node == nil {
-		node = &noNode
+		return nil
 	}
 	var out []ClaimProblem
 	for k := range e.bound {
@@ -284,11 +282,3 @@ type ClaimProblem struct {
 	// volume's in-tree plugin as migrated; "" when the volume's node affinity counts as written.
 	ZoneLabel string
 }
-
-// AppendSignature appends the verdict: it changes only by events on slot i.
-func (s *BindingState) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Check(i)))
-}
-
-// Dynamic returns false: other slots do not matter.
-func (s *BindingState) Dynamic() bool { return false }

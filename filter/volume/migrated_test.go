@@ -156,7 +156,7 @@ func TestMigratedExplain(t *testing.T) {
 	}
 	e := Compile(pod("p", "c"), w.objects(), Options{}).Binding()
 	require.Equal(t, []string{"label:" + ebsZone, "label:" + zoneLabel, "name"}, e.Reads(nil), "the CSINode goes by the node's name")
-	s := e.Count(w)
+	s := e.On(w)
 	require.Equal(t, []ClaimProblem{{Claim: "c", Volume: "pv", Reason: text, ZoneLabel: ebsZone}}, s.Explain(0), "zone a by today's label does not count there")
 	require.Equal(t, []ClaimProblem{{Claim: "c", Volume: "pv", Reason: text}}, s.Explain(1))
 	require.Empty(t, s.Explain(2))
@@ -185,7 +185,7 @@ func TestMigratedUnreadable(t *testing.T) {
 	for i, want := range []string{"Error: " + ebsText, "Error: " + gceText, noneToBind} {
 		require.Equal(t, want, verdict(plugins(Compile(p, w.objects(), Options{}), w)[bindingAt], i))
 	}
-	s := Compile(p, w.objects(), Options{}).Binding().Count(w)
+	s := Compile(p, w.objects(), Options{}).Binding().On(w)
 	require.Equal(t, []ClaimProblem{{Claim: "a", Volume: "va", Reason: ebsText}}, s.Explain(0), "nothing is decided after a failure")
 	require.Equal(t, []ClaimProblem{{Claim: "b", Volume: "vb", Reason: gceText}}, s.Explain(1))
 }

@@ -302,7 +302,7 @@ func checkWorld(t *testing.T, seed int64) {
 	p := randomPod(rng, w, "p")
 	c := Compile(p, w.objects(), Options{})
 	binding := c.Binding()
-	state := binding.Count(w)
+	state := binding.On(w)
 	limits, restrictions := c.Limits(), c.Restrictions()
 	known := binding.PreFilter().Code == filter.Success
 	for i, n := range w.nodes {
@@ -313,40 +313,33 @@ func checkWorld(t *testing.T, seed int64) {
 			require.Equal(t, ok, len(state.Explain(i)) == 0)
 		}
 		if limits.reason == "" {
-			require.Equal(t, slowLimits(w, p, i), limits.Count(w).Check(i) == 0, "limits")
+			require.Equal(t, slowLimits(w, p, i), limits.On(NewUsage(w, w.objects())).Check(i) == 0, "limits")
 		}
 	}
 	if len(w.pods[0]) == 0 {
 		return
 	}
-	// Taking a pod away: a state that it is applied to, and a trial, agree with a count without it.
+	// Without one of the pods: a usage that the pod is removed from, and a trial, agree with a new usage.
 	gone := w.pods[0][0]
 	less := *w
 	less.pods = slices.Clone(w.pods)
 	less.pods[0] = w.pods[0][1:]
 	if restrictions.PreFilter().Code == filter.Success {
-		s := restrictions.Count(w)
-		s.Remove(gone, 0)
-		fresh := restrictions.Count(&less)
-		for i := range w.nodes {
-			require.Equal(t, fresh.Check(i), s.Check(i), "applied equals counted")
-		}
-		require.Equal(t, fresh.conflicts, s.conflicts)
+		fresh := restrictions.On(NewUsage(&less, w.objects()))
 		kept := NewUsage(w, w.objects())
 		kept.Remove(gone, 0)
-		on := restrictions.On(kept, w)
+		on := restrictions.On(kept)
 		require.Equal(t, fresh.users, on.users, "usage")
 		for i := range w.nodes {
 			require.Equal(t, fresh.Check(i), on.Check(i), "usage")
 		}
-		s.Add(gone, 0)
-		require.Equal(t, restrictions.Count(w).users, s.users)
+		require.Equal(t, fresh.conflicts, on.conflicts)
 	}
 	u := NewUsage(w, w.objects())
 	s := limits.On(u)
-	tr := s.Trial()
+	tr := s.NewTrial()
 	tr.Remove(gone, 0)
-	want := limits.Count(&less).Check(0)
+	want := limits.On(NewUsage(&less, w.objects())).Check(0)
 	require.Equal(t, want, tr.Check(0), "trial")
 	tr.Add(gone, 0)
 	require.Equal(t, s.Check(0), tr.Check(0))
@@ -404,10 +397,6 @@ func TestChecksDoNotAllocate(t *testing.T) {
 					s.Check(i)
 				}
 			}), "%s, seed %d", s.Name(), seed)
-			s.(interface{ Dynamic() bool }).Dynamic()
-			require.Len(t, s.(interface {
-				AppendSignature([]int32, int) []int32
-			}).AppendSignature(nil, 0), 1)
 		}
 	}
 }

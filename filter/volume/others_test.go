@@ -81,11 +81,10 @@ func TestRestrictionsTrial(t *testing.T) {
 	foreign, user := pod("foreign", "c"), pod("user", "c")
 	foreign.Namespace = "other"
 	w := (&world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, user, foreign)
-	s := Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w)
+	s := Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(NewUsage(w, w.objects()))
 	require.Equal(t, []string{"c"}, s.InUse())
-	require.True(t, s.Dynamic())
 	require.Equal(t, []Holder{{"c", user, 0}}, s.Explain(0))
-	tr := s.Trial()
+	tr := s.NewTrial()
 	require.Equal(t, claimInUse, tr.Check(0))
 	tr.Remove(foreign, 0)
 	require.Zero(t, tr.Check(0), "v1.36's slip")
@@ -95,29 +94,27 @@ func TestRestrictionsTrial(t *testing.T) {
 	tr.Add(user, 0)
 	require.Equal(t, claimInUse, tr.Check(0))
 
-	tr = Compile(pod("p", "c"), w.objects(), Options{CompareNamespaces: true}).Restrictions().Count(w).Trial()
+	tr = Compile(pod("p", "c"), w.objects(), Options{CompareNamespaces: true}).Restrictions().On(NewUsage(w, w.objects())).NewTrial()
 	tr.Remove(foreign, 0)
 	require.Equal(t, claimInUse, tr.Check(0), "option: the namespace counts")
 	tr.Remove(user, 0)
 	require.Zero(t, tr.Check(0))
 
-	s.Remove(foreign, 0)
-	require.Equal(t, claimInUse, s.Check(0), "the state itself knows namespaces")
-	s.Remove(user, 0)
-	require.Zero(t, s.Check(0))
+	u := NewUsage(w, w.objects())
+	u.Remove(foreign, 0)
+	require.Equal(t, claimInUse, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(u).Check(0), "a usage knows namespaces")
+	u.Remove(user, 0)
+	require.Zero(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(u).Check(0))
 
 	q := inline(pod("q"), gcePD("d", false))
-	disks := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().Count((&world{nodes: w.nodes}).put(0, q))
+	disks := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().On(NewUsage((&world{nodes: []*v1.Node{node("n1"), node("n2")}}).put(0, q), Objects{}))
 	require.Equal(t, []Holder{{"", q, 0}}, disks.Explain(0))
-	td := disks.Trial()
+	td := disks.NewTrial()
 	require.Equal(t, diskTaken, td.Check(0))
 	td.Remove(q, 0)
 	require.Zero(t, td.Check(0))
-	td.Add(q, 7)
-	require.Equal(t, diskTaken, td.Check(7))
-	disks.Add(q, 9)
-	require.Equal(t, diskTaken, disks.Check(9), "a slot that is new since Count")
-	require.False(t, disks.Dynamic())
+	td.Add(q, 1)
+	require.Equal(t, diskTaken, td.Check(1))
 }
 
 func TestLimits(t *testing.T) {
@@ -218,11 +215,11 @@ func TestLimitsExplainAndTrial(t *testing.T) {
 	s := Compile(pod("p", "a", "b", "c"), w.objects(), Options{}).Limits().On(u)
 	require.Equal(t, []DriverCount{{"d", 2, 2, 2}}, s.Explain(0))
 	require.Equal(t, limitExceeded, s.Check(0))
-	require.Zero(t, s.Check(1), "a free slot has nothing attached")
+	require.NotZero(t, s.Check(1), "a free slot takes no pod")
 	require.Empty(t, s.Explain(1))
 
 	one := Compile(pod("p", "c"), w.objects(), Options{}).Limits().On(u)
-	tr := one.Trial()
+	tr := one.NewTrial()
 	require.Equal(t, limitExceeded, tr.Check(0))
 	tr.Remove(q, 0)
 	require.Zero(t, tr.Check(0), "a volume less")
@@ -231,7 +228,7 @@ func TestLimitsExplainAndTrial(t *testing.T) {
 	tr.Add(q, 0)
 	require.Equal(t, limitExceeded, tr.Check(0))
 	tr.Add(q, 1)
-	require.Zero(t, tr.Check(1))
+	require.NotZero(t, tr.Check(1), "a free slot takes no pod in a trial either")
 	tr.Remove(q, 0)
 	known := len(u.ids)
 	tr.Add(inline(pod("new"), gcePD("unknown", false), gcePD("other", false)), 0)
@@ -277,10 +274,9 @@ func TestZone(t *testing.T) {
 		{"immediate claim", "ought to be bound", unbound(claim("c", "s", "1Gi"), storageClass("s", "d", now)), p, Options{}, []string{podUU + "PersistentVolume had no name"}},
 		{"ephemeral volumes", "are not looked at", &world{}, ephemeral(pod("p"), "x"), Options{}, []string{"skip"}},
 	})
-	s := Compile(p, w(zone, "z1__z2", region, "r1").objects(), Options{}).Zone().Count(w())
+	s := Compile(p, w(zone, "z1__z2", region, "r1").objects(), Options{}).Zone().On(w())
 	require.Equal(t, []ZoneConflict{{"pv", zone, []string{"z1", "z2"}}, {"pv", region, []string{"r1"}}}, s.Explain(2))
 	require.Empty(t, s.Explain(0))
-	require.Zero(t, Compile(p, w(zone, "z1").objects(), Options{}).Zone().Count(&world{nodes: []*v1.Node{nil}}).Check(0))
 }
 
 func TestHints(t *testing.T) {
@@ -391,8 +387,8 @@ func TestLimitsHintOfAnUnknownDisk(t *testing.T) {
 // A trial meets a running pod's disk that no driver knows, and forgets it when the pod leaves.
 func TestLimitsTrialOfAnUnknownDisk(t *testing.T) {
 	x := &world{nodes: []*v1.Node{node("n1")}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{"d": 2})}}
-	s := Compile(inline(pod("p"), ebsVolume("vol-1", false)), x.objects(), Options{}).Limits().Count(x)
-	trial, q := s.Trial(), inline(pod("q"), ebsVolume("aws://z/disk", false))
+	s := Compile(inline(pod("p"), ebsVolume("vol-1", false)), x.objects(), Options{}).Limits().On(NewUsage(x, x.objects()))
+	trial, q := s.NewTrial(), inline(pod("q"), ebsVolume("aws://z/disk", false))
 	require.Zero(t, trial.Check(0))
 	trial.Add(q, 0)
 	v := trial.Check(0)
@@ -411,18 +407,18 @@ var (
 	_ filter.Predicate = (*ZoneState)(nil)
 	_ filter.Coder     = (*LimitsState)(nil)
 	_ filter.Coder     = (*BindingState)(nil)
-	_ filter.Trial     = (*RestrictionsTrial)(nil)
-	_ filter.Trial     = (*LimitsTrial)(nil)
+	_ filter.Trial     = (*restrictionsTrial)(nil)
+	_ filter.Trial     = (*limitsTrial)(nil)
 )
 
 // The plugin is left out while no ReadWriteOncePod claim of the pod is in use.
 func TestRestrictionsSkips(t *testing.T) {
 	w := &world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}
-	require.True(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w).Skips())
+	require.True(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Skip())
 	w.put(0, pod("user", "c"))
-	require.False(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().Count(w).Skips())
-	disk := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().Count(w)
-	require.False(t, disk.Skips(), "a disk written into the pod is always compared")
+	require.False(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Skip())
+	disk := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().On(NewUsage(w, w.objects()))
+	require.False(t, disk.Skip(), "a disk written into the pod is always compared")
 }
 
 func withMaximum(c *storagev1.CSIStorageCapacity, most string) *storagev1.CSIStorageCapacity {

@@ -41,56 +41,14 @@ func (p *Pod) Restrictions() *Restrictions {
 }
 
 // PreFilter returns the plugin's answer about the pod as a whole as far as the pod tells: UnschedulableAndUnresolvable for a
-// missing claim, Skip when no node can reject it, else Success. RestrictionsState.Skips has the rest of the answer.
+// missing claim, Skip when no node can reject it, else Success. RestrictionsState.Skip has the rest of the answer.
 func (e *Restrictions) PreFilter() filter.PreFilterResult { return e.pre }
 
-// RestrictionsEffect is what one running pod does to a RestrictionsState.
-type RestrictionsEffect struct {
-	disk int32   // 1: an inline disk conflicts
-	rwop []int32 // positions of the ReadWriteOncePod claims that it uses
-}
-
-// Effect returns what one running pod does to the states of this evaluator. It allocates only for a pod that uses one of
-// the ReadWriteOncePod claims.
-func (e *Restrictions) Effect(pod *v1.Pod) RestrictionsEffect {
-	var x RestrictionsEffect
-	if e.pod.inline && diskConflict(e.pod.pod, pod) {
-		x.disk = 1
-	}
-	if len(e.rwop) == 0 || pod.Namespace != e.pod.pod.Namespace {
-		return x
-	}
-	for i := range pod.Spec.Volumes {
-		if c := pod.Spec.Volumes[i].PersistentVolumeClaim; c != nil {
-			if at := slices.Index(e.rwop, c.ClaimName); at >= 0 && !slices.Contains(x.rwop, int32(at)) {
-				x.rwop = append(x.rwop, int32(at))
-			}
-		}
-	}
-	return x
-}
-
-// Count finds the pods that hold one of the disks or claims. O(1) for a pod with neither, else O(pods): with more than one
-// pod to decide, make a Usage once and call On. Pods that the ledger assumes count as users of their claims too; when the
-// ledger changes, Count again.
-func (e *Restrictions) Count(c Cluster) *RestrictionsState {
-	s := &RestrictionsState{restrictions: e, cluster: c, users: make([]int32, len(e.rwop))}
-	if e.pre.Code != filter.Success {
-		return s
-	}
-	for i := range c.Len() {
-		for p := range c.Pods(i) {
-			s.Apply(e.Effect(p), i, 1)
-		}
-	}
-	s.countLedger()
-	return s
-}
-
-// On is Count with what a Usage of the cluster knows: O(claims of the pod), and for a pod with inline disks O(pods with
-// such). The State does not follow the Usage.
-func (e *Restrictions) On(u *Usage, c Cluster) *RestrictionsState {
-	s := &RestrictionsState{restrictions: e, cluster: c, users: make([]int32, len(e.rwop))}
+// On finds the pods that hold one of the disks or claims: O(claims of the pod), and for a pod with inline disks O(pods with
+// inline disks). Pods that the ledger assumes count as users of their claims too. The State does not follow later changes
+// of the usage or of the ledger.
+func (e *Restrictions) On(u *Usage) *RestrictionsState {
+	s := &RestrictionsState{restrictions: e, cluster: u.cluster, users: make([]int32, len(e.rwop))}
 	if e.pre.Code != filter.Success {
 		return s
 	}
@@ -98,7 +56,7 @@ func (e *Restrictions) On(u *Usage, c Cluster) *RestrictionsState {
 		for i, pods := range u.holders {
 			for _, p := range pods {
 				if diskConflict(e.pod.pod, p) {
-					s.Apply(RestrictionsEffect{disk: 1}, i, 1)
+					s.countDisk(i)
 				}
 			}
 		}
@@ -144,17 +102,26 @@ const (
 // Name returns "VolumeRestrictions".
 func (s *RestrictionsState) Name() string { return restrictions }
 
-// Skips reports whether v1.36 leaves the plugin out for this pod: it has no disk written into it, and none of its
-// ReadWriteOncePod claims is in use. Check allows every slot then; pods that a trial adds must not count either.
-func (s *RestrictionsState) Skips() bool { return !s.restrictions.pod.inline && s.conflicts == 0 }
+// Skip reports whether v1.36 leaves the plugin out for this pod: the pod has no disk written into its spec, and none of its
+// ReadWriteOncePod claims is in use. Check then allows every node, and a trial must not be used.
+func (s *RestrictionsState) Skip() bool { return !s.restrictions.pod.inline && s.conflicts == 0 }
 
 // Check rejects slot i with verdict 1 when a pod there has a conflicting disk, and every slot with verdict 2 while a
-// ReadWriteOncePod claim of the pod is in use anywhere. No allocation.
-func (s *RestrictionsState) Check(i int) resources.Verdict {
-	if i < len(s.disks) && s.disks[i] > 0 {
-		return diskTaken
+// ReadWriteOncePod claim of the pod is in use anywhere. A free slot is rejected like a slot with a conflicting disk, with
+// resources.Unresolvable. No allocation.
+func (s *RestrictionsState) Check(i int) resources.Verdict { return s.check(i, 0, s.conflicts) }
+
+// check decides slot i when that many more disks conflict there and that many claims are in use.
+func (s *RestrictionsState) check(i int, disks int32, claims int) resources.Verdict {
+	if i < len(s.disks) {
+		disks += s.disks[i]
 	}
-	if s.conflicts > 0 {
+	switch {
+	case s.cluster.Node(i) == nil:
+		return diskTaken | resources.Unresolvable
+	case disks > 0:
+		return diskTaken
+	case claims > 0:
 		return claimInUse
 	}
 	return 0
@@ -162,7 +129,7 @@ func (s *RestrictionsState) Check(i int) resources.Verdict {
 
 // Reasons returns the text of a verdict.
 func (s *RestrictionsState) Reasons(v resources.Verdict) []string {
-	switch v {
+	switch v &^ resources.Unresolvable {
 	case diskTaken:
 		return []string{"node(s) had no available disk"}
 	case claimInUse:
@@ -197,7 +164,7 @@ type Holder struct {
 func (s *RestrictionsState) Explain(i int) []Holder {
 	var out []Holder
 	e := s.restrictions
-	if i < len(s.disks) && s.disks[i] > 0 {
+	if i < len(s.disks) && s.disks[i] > 0 && s.cluster.Node(i) != nil {
 		for p := range s.cluster.Pods(i) {
 			if diskConflict(e.pod.pod, p) {
 				out = append(out, Holder{"", p, i})
@@ -207,6 +174,9 @@ func (s *RestrictionsState) Explain(i int) []Holder {
 	for _, name := range s.InUse() {
 		at := len(out)
 		for k := range s.cluster.Len() {
+			if s.cluster.Node(k) == nil {
+				continue
+			}
 			for p := range s.cluster.Pods(k) {
 				if p.Namespace == e.pod.pod.Namespace && slices.Contains(claimNames(p), name) {
 					out = append(out, Holder{name, p, k})
@@ -220,49 +190,17 @@ func (s *RestrictionsState) Explain(i int) []Holder {
 	return out
 }
 
-// Apply counts n pods (-n: gone) with that effect on slot i. The result equals a fresh Count.
-func (s *RestrictionsState) Apply(x RestrictionsEffect, i, n int) {
-	if x.disk != 0 {
-		for i >= len(s.disks) {
-			s.disks = append(s.disks, 0)
-		}
-		s.disks[i] += x.disk * int32(n)
+func (s *RestrictionsState) countDisk(i int) {
+	for i >= len(s.disks) {
+		s.disks = append(s.disks, 0)
 	}
-	for _, k := range x.rwop {
-		before := s.users[k] > 0
-		s.users[k] += int32(n)
-		if after := s.users[k] > 0; after != before {
-			if after {
-				s.conflicts++
-			} else {
-				s.conflicts--
-			}
-		}
-	}
+	s.disks[i]++
 }
 
-// Add counts one more pod on slot i.
-func (s *RestrictionsState) Add(pod *v1.Pod, i int) { s.Apply(s.restrictions.Effect(pod), i, 1) }
-
-// Remove counts one pod less on slot i.
-func (s *RestrictionsState) Remove(pod *v1.Pod, i int) { s.Apply(s.restrictions.Effect(pod), i, -1) }
-
-// AppendSignature appends whether a disk conflicts on slot i: it changes only by events there. ReadWriteOncePod claims are
-// alike for all slots.
-func (s *RestrictionsState) AppendSignature(dst []int32, i int) []int32 {
-	if i < len(s.disks) && s.disks[i] > 0 {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
-}
-
-// Dynamic reports whether events on one slot can change the verdict on others: the pod has a ReadWriteOncePod claim.
-func (s *RestrictionsState) Dynamic() bool { return len(s.users) > 0 }
-
-// RestrictionsTrial is the what-if copy of a RestrictionsState: see filter.Trial. As v1.36 it counts, for each volume of an
+// restrictionsTrial is the Trial of a RestrictionsState. Like v1.36 it counts, for each volume of an
 // added or removed pod, one claim whose name is that of a ReadWriteOncePod claim of the pod, whatever the namespace; see
 // Options.CompareNamespaces.
-type RestrictionsTrial struct {
+type restrictionsTrial struct {
 	s         *RestrictionsState
 	conflicts int
 	disks     []diskChange
@@ -273,19 +211,19 @@ type diskChange struct {
 	delta int32
 }
 
-// Trial returns a copy to try changes on. It is cheap and independent of other trials.
-func (s *RestrictionsState) Trial() *RestrictionsTrial { return &RestrictionsTrial{s: s} }
+// NewTrial returns a copy to try changes on. It is cheap and independent of other trials.
+func (s *RestrictionsState) NewTrial() filter.Trial { return &restrictionsTrial{s: s} }
 
 // Add pretends that p comes to slot i.
-func (t *RestrictionsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
+func (t *restrictionsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
 // Remove pretends that p leaves slot i.
-func (t *RestrictionsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
+func (t *restrictionsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
 // Reset forgets all changes.
-func (t *RestrictionsTrial) Reset() { t.conflicts, t.disks = 0, t.disks[:0] }
+func (t *restrictionsTrial) Reset() { t.conflicts, t.disks = 0, t.disks[:0] }
 
-func (t *RestrictionsTrial) change(p *v1.Pod, i, n int) {
+func (t *restrictionsTrial) change(p *v1.Pod, i, n int) {
 	e := t.s.restrictions
 	if e.pod.inline && diskConflict(e.pod.pod, p) {
 		t.disks = append(t.disks, diskChange{i, int32(n)})
@@ -301,23 +239,14 @@ func (t *RestrictionsTrial) change(p *v1.Pod, i, n int) {
 }
 
 // Check is RestrictionsState.Check with the changes made. No allocation.
-func (t *RestrictionsTrial) Check(i int) resources.Verdict {
-	taken := int32(0)
-	if i < len(t.s.disks) {
-		taken = t.s.disks[i]
-	}
+func (t *restrictionsTrial) Check(i int) resources.Verdict {
+	disks := int32(0)
 	for _, d := range t.disks {
 		if d.slot == i {
-			taken += d.delta
+			disks += d.delta
 		}
 	}
-	switch {
-	case taken > 0:
-		return diskTaken
-	case t.s.conflicts+t.conflicts > 0:
-		return claimInUse
-	}
-	return 0
+	return t.s.check(i, disks, t.s.conflicts+t.conflicts)
 }
 
 // exclusive reports whether a volume is of an inline kind that VolumeRestrictions knows.

@@ -32,9 +32,10 @@ func TestSnapshot(t *testing.T) {
 	}
 	pod := examplePod("db-1", "data-db-1")
 	p := volume.Compile(pod, seen, volume.Options{})
+	usage := volume.NewUsage(s, seen)
 	ps := filter.Predicates{
-		filter.CompileFit(pod, filter.FitOptions{}).Count(s), filter.CompilePorts(pod).Count(s),
-		p.Restrictions().Count(s), p.Limits().Count(s), p.Binding().Count(s), p.Zone().Count(s),
+		filter.CompileFit(pod, filter.FitOptions{}).On(s), filter.CompilePorts(pod).On(s),
+		p.Restrictions().On(usage), p.Limits().On(usage), p.Binding().On(s), p.Zone().On(s),
 	}
 	var rejected []string
 	for _, i := range filter.ScanOrder(s) {

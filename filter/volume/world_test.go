@@ -210,8 +210,8 @@ type plugin struct {
 func plugins(p *Pod, c Cluster) []plugin {
 	r, l, b, z := p.Restrictions(), p.Limits(), p.Binding(), p.Zone()
 	return []plugin{
-		{r.PreFilter(), func() filter.Predicate { return r.Count(c) }}, {l.PreFilter(), func() filter.Predicate { return l.Count(c) }},
-		{b.PreFilter(), func() filter.Predicate { return b.Count(c) }}, {z.PreFilter(), func() filter.Predicate { return z.Count(c) }},
+		{r.PreFilter(), func() filter.Predicate { return r.On(NewUsage(c, p.objects)) }}, {l.PreFilter(), func() filter.Predicate { return l.On(NewUsage(c, p.objects)) }},
+		{b.PreFilter(), func() filter.Predicate { return b.On(c) }}, {z.PreFilter(), func() filter.Predicate { return z.On(c) }},
 	}
 }
 

@@ -127,9 +127,9 @@ func (e *Zone) Reads(dst []string) []string {
 	return dst
 }
 
-// Count binds the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
+// On applies the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
 // decided here, once; otherwise it is O(1).
-func (e *Zone) Count(c Cluster) *ZoneState {
+func (e *Zone) On(c Cluster) *ZoneState {
 	s := &ZoneState{zone: e, cluster: c}
 	if len(e.rules) > 0 {
 		s.classes = view.Classify(c, e.Reads(nil), e.check)
@@ -148,18 +148,15 @@ type ZoneState struct {
 func (s *ZoneState) Name() string { return zonePlugin }
 
 // Check rejects slot i with verdict 1 and Unresolvable when its node lies outside a zone or region of one of the volumes.
-// A node with none of the labels is allowed everywhere. A free slot is allowed. No allocation.
+// A node with none of the labels is allowed everywhere. A free slot is rejected. No allocation.
 func (s *ZoneState) Check(i int) resources.Verdict {
-	if len(s.zone.rules) == 0 {
-		return 0
-	}
 	if v := s.classes.At(i); v != nil {
 		return *v
 	}
 	if node := s.cluster.Node(i); node != nil {
 		return s.zone.check(node)
 	}
-	return 0
+	return 1 | resources.Unresolvable
 }
 
 func (e *Zone) check(node *v1.Node) resources.Verdict {
@@ -208,13 +205,13 @@ type ZoneConflict struct {
 	Values []string // allowed
 }
 
-// Explain returns the labels that slot i does not meet, in the order of the claims and labels.
+// Explain returns the labels that slot i does not meet, in the order of the claims and labels; none on a free slot.
 func (s *ZoneState) Explain(i int) []ZoneConflict {
-	if s.Check(i) == 0 {
+	node := s.cluster.Node(i)
+	if node == nil || s.Check(i) == 0 {
 		return nil
 	}
 	var out []ZoneConflict
-	node := s.cluster.Node(i)
 	for _, r := range s.zone.rules {
 		if !r.allows(node) {
 			out = append(out, ZoneConflict{r.volume, r.key, slices.Clone(r.values)})
@@ -222,11 +219,3 @@ func (s *ZoneState) Explain(i int) []ZoneConflict {
 	}
 	return out
 }
-
-// AppendSignature appends the verdict: it changes only by events on slot i.
-func (s *ZoneState) AppendSignature(dst []int32, i int) []int32 {
-	return append(dst, int32(s.Check(i)))
-}
-
-// Dynamic returns false: other slots do not matter.
-func (s *ZoneState) Dynamic() bool { return false }

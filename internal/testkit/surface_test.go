@@ -22,8 +22,8 @@ var largest = map[string]surface{
 	"taints":              {100, 34},
 	"affinity":            {126, 49},
 	"spread":              {116, 70},
-	"filter":              {190, 85},
-	"filter/volume":       {109, 36},
+	"filter":              {119, 78},
+	"filter/volume":       {84, 35},
 	"score":               {56, 56},
 	"queue":               {156, 93},
 	"preemption":          {81, 69},
@@ -32,11 +32,11 @@ var largest = map[string]surface{
 	"eviction/taint":      {100, 73},
 	"cluster":             {76, 23},
 	"placement":           {150, 124},
-	"history":             {27, 1},
+	"history":             {27, 8},
 }
 
 const (
-	largestNames  = 1617 // of all rows together
+	largestNames  = 1521 // of all rows together
 	largestFields = 958  // of all rows together
 	largestLater  = 60   // names of a package without a row
 )

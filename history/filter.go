@@ -1,41 +1,28 @@
-package filter
+package history
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
-// OldName maps a predicate's name of Kubernetes up to v1.22 (scheduling policies) or a filter plugin's that is gone to the
-// plugins that decide the same today.
-type OldName struct {
-	// Old is the name in a Policy or in documents of that time.
+// OldFilter maps the name of an earlier release's filter to today's plugins that decide the same. The name is that of a
+// predicate of a scheduling policy (Kubernetes up to v1.22) or of a filter plugin that is gone.
+type OldFilter struct {
+	// Old is the earlier name.
 	Old string
-	// Plugins are today's, in plugin order; none when the rule is gone.
+	// Plugins are the names of today's plugins in plugin order; none when the rule is gone.
 	Plugins []string
-	// Note says what is different, "" when nothing is.
+	// Note says what is different today, "" when nothing is.
 	Note string
 }
 
-// OldNames returns the whole table, sorted by old name, as a new slice.
-func OldNames() []OldName {
-	out := slices.Clone(oldNames)
-	for i := range out {
-		out[i].Plugins = slices.Clone(out[i].Plugins)
-	}
-	slices.SortFunc(out, func(a, b OldName) int { return strings.Compare(a.Old, b.Old) })
-	return out
-}
-
-// Modern returns the entry of an old predicate or plugin name, false for a name that is not in the table (today's names
-// are not).
-func Modern(old string) (OldName, bool) {
-	for _, o := range oldNames {
+// FindOldFilter returns the entry of an earlier name, and false for a name that is not in the table. Today's names are not
+// in the table.
+func FindOldFilter(old string) (OldFilter, bool) {
+	for _, o := range oldFilters {
 		if o.Old == old {
 			o.Plugins = slices.Clone(o.Plugins)
 			return o, true
 		}
 	}
-	return OldName{}, false
+	return OldFilter{}, false
 }
 
 const (
@@ -44,7 +31,7 @@ const (
 	goneNote      = "removed in v1.23 without a successor; node affinity or a plugin of one's own does it"
 )
 
-var oldNames = []OldName{
+var oldFilters = []OldFilter{
 	{"CheckNodeCondition", []string{"NodeUnschedulable", "TaintToleration"}, conditionNote},
 	{"CheckNodeDiskPressure", []string{"TaintToleration"}, conditionNote},
 	{"CheckNodeLabelPresence", nil, goneNote},
