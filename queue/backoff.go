@@ -5,7 +5,7 @@ import "time"
 // window is what expiries are aligned to, and the period of the upstream timer that ends backoffs.
 const window = time.Second
 
-// BackoffDuration returns how long a pod rests after its count-th failure: initial, doubled by each further failure, at
+// backoffDuration returns how long a pod rests after its count-th failure: initial, doubled by each further failure, at
 // most max:
 //
 //	max                  if initial > max >> (count-1)
@@ -13,7 +13,7 @@ const window = time.Second
 //
 // 1, 2, 4, 8, 10, 10 … seconds by default. It is 0 when max is 0 (no backoff) or count is not positive, and never
 // overflows. Source: KubeSchedulerConfiguration, podInitialBackoffSeconds and podMaxBackoffSeconds.
-func BackoffDuration(initial, max time.Duration, count int) time.Duration {
+func backoffDuration(initial, max time.Duration, count int) time.Duration {
 	if max == 0 || count <= 0 {
 		return 0
 	}
@@ -23,25 +23,25 @@ func BackoffDuration(initial, max time.Duration, count int) time.Duration {
 	return initial << (count - 1)
 }
 
-// BackoffExpiry returns the expiry of a backoff that began at from, cut down to the whole second. The zero time stands for
+// backoffExpiry returns the expiry of a backoff that began at from, cut down to the whole second. The zero time stands for
 // no backoff.
-func BackoffExpiry(from time.Time, duration time.Duration) time.Time {
+func backoffExpiry(from time.Time, duration time.Duration) time.Time {
 	if duration <= 0 {
 		return time.Time{}
 	}
 	return from.Add(duration).Truncate(window)
 }
 
-// BackingOff reports whether a pod whose backoff has the given expiry still rests at now: not (expiry < now cut down to
+// backingOff reports whether a pod whose backoff has the given expiry still rests at now: not (expiry < now cut down to
 // the second). Equality rests, so the pod becomes free one second after its expiry, and the real rest is longer than the
 // duration by up to a second, never shorter.
-func BackingOff(expiry, now time.Time) bool {
+func backingOff(expiry, now time.Time) bool {
 	return !expiry.IsZero() && !expiry.Before(now.Truncate(window))
 }
 
 // duration returns the rest that e has earned, 0 for none.
 func (q *Queue) duration(e *Entry) time.Duration {
-	return BackoffDuration(q.initial, q.max, e.failures())
+	return backoffDuration(q.initial, q.max, e.failures())
 }
 
 func (q *Queue) expiry(e *Entry) time.Time {
@@ -52,7 +52,7 @@ func (q *Queue) expiry(e *Entry) time.Time {
 	case q.o.WaitOutBackoff || q.o.CycleCounter:
 		return e.Timestamp.Add(d)
 	}
-	return BackoffExpiry(e.Timestamp, d)
+	return backoffExpiry(e.Timestamp, d)
 }
 
 func (q *Queue) backingOff(e *Entry, now time.Time) bool {

@@ -28,7 +28,7 @@ func crowd(n int) []*v1.Pod {
 
 // asleep returns a queue with n unschedulable pods, of which the first few wait for plugin "few", the rest for "many".
 func asleep(b *testing.B, pods []*v1.Pod, few int) *Queue {
-	q, err := New(Options{Profiles: map[string]Profile{DefaultScheduler: {Events: []Registration{
+	q, err := New(Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{
 		{"few", Event{Node, Add, ""}, func(*v1.Pod, any, any) (bool, error) { return false, nil }},
 		{"many", Event{CSINode, Update, ""}, func(*v1.Pod, any, any) (bool, error) { return false, nil }},
 		{"many", Event{StorageClass, Add, ""}, nil},

@@ -1,18 +1,15 @@
 package queue
 
 import (
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Pop takes the next pod for an attempt: the head of active or, when nothing is active, the head of backoff, however long
-// it would still rest (its gates are not asked again). Pods in error backoff are never popped early. The entry is nil when
-// there is nothing to try. The caller owes the pod exactly one Return or Done. An entry whose UID is in flight already is
-// dropped and the next one taken.
+// Pop takes the next pod for an attempt: the head of active or, when nothing is active, the head of backoff, even when that
+// pod has to rest longer (its gates are not asked again). Pop never takes pods from error backoff. The entry is nil when
+// there is no pod to try. The caller must end each attempt with one call of Return or Done. Pop drops an entry whose UID is
+// in flight already and takes the next entry. O(log n).
 func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
 	q.see(now)
 	for {
@@ -32,7 +29,7 @@ func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
 	}
 }
 
-// pop takes an active entry into flight; false when the pod is there already.
+// pop takes an active entry into flight and returns false when the pod is in flight already.
 func (q *Queue) pop(e *Entry, now time.Time) bool {
 	q.take(e)
 	delete(q.entries, keyOf(e.Pod))
@@ -48,12 +45,12 @@ func (q *Queue) pop(e *Entry, now time.Time) bool {
 	if !q.o.CycleCounter {
 		q.takeOff(e)
 	}
-	q.out = append(q.out, cause{reason: PodPopped}.move(e, Active, InFlight))
+	q.out = append(q.out, cause{reason: podPopped}.move(e, Active, InFlight))
 	return true
 }
 
-// PopPod takes a certain pod: it is activated and popped, wherever it stands. The entry is nil when the pod is not queued,
-// or stays gated. Schedulers of pod groups need it.
+// PopPod activates and pops the given pod, wherever it is queued. The entry is nil when the pod is not queued or stays
+// gated. Schedulers of pod groups need PopPod.
 func (q *Queue) PopPod(pod *v1.Pod, now time.Time) (*Entry, []Move) {
 	if pod == nil {
 		return nil, nil
@@ -70,51 +67,56 @@ func (q *Queue) PopPod(pod *v1.Pod, now time.Time) (*Entry, []Move) {
 	return e, q.moves()
 }
 
-// Done ends the attempt of a popped pod that is not returned: it was bound, or is gone, or is skipped. From then on events
-// are not logged for it. An unknown or nil pod is ignored, so calling it twice is harmless.
+// Done ends the attempt of a popped pod that the caller does not return: the pod was bound, or is gone, or is skipped. The
+// only move is from InFlight to Nowhere. The queue stops logging events for the pod. Done ignores a nil or unknown pod, so
+// a second call does nothing. O(1).
 func (q *Queue) Done(pod *v1.Pod) []Move {
 	if pod == nil {
 		return nil
 	}
 	if f := q.land(pod); f != nil {
 		f.entry.place = Nowhere
-		q.out = append(q.out, cause{reason: AttemptDone}.move(f.entry, InFlight, Nowhere))
+		q.out = append(q.out, cause{reason: attemptDone}.move(f.entry, InFlight, Nowhere))
 	}
 	return q.moves()
 }
 
-// Failure is how an attempt ended.
+// Failure says how an attempt ended. The zero value is an attempt that an error ended.
 type Failure struct {
-	// Unschedulable and Pending name the plugins that rejected the pod, by status. Both empty means an error: something
-	// went wrong, or there are no nodes, or binding failed; the pod rests and is tried again without an event.
+	// Unschedulable and Pending name the plugins that rejected the pod, by status. Both are empty when an error ended the
+	// attempt: a plugin failed, there are no nodes, or the binding failed. The pod then rests in ErrorBackoff, and the end
+	// of the backoff alone makes it active.
 	Unschedulable, Pending []string
-	// Pod is the present version, as the pod store has it; nil keeps the popped one, for the queue does not collect the
-	// updates of pods in flight. It must have the popped pod's name and UID.
+	// Pod is the present version of the pod, as the pod store has it. The queue does not collect updates of pods in flight.
+	// nil keeps the popped version. Pod must have the popped pod's namespace, name and UID.
 	Pod *v1.Pod
-	// Nomination is applied when the pod has been placed; the zero value keeps what status.nominatedNodeName says.
+	// Nomination is applied after the pod has its new place. The zero value keeps what status.nominatedNodeName says.
 	Nomination Nomination
 	// Cycle is read by CycleCounter only: the scheduling cycle that the pod's attempt counts as. kube-scheduler of that
 	// time passed Queue.Cycle() at the moment of the return.
 	Cycle int64
 }
 
-// Return puts a popped pod back after a failed attempt:
+// Return puts a popped pod back after a failed attempt. The first line that holds decides:
 //
-//	no rejecting plugin                        error backoff
-//	Done was called before                     backoff
-//	an event of the attempt concerns it        backoff; active when a pending plugin wants it
-//	otherwise                                  unschedulable
+//  1. No plugin rejected the pod: error backoff.
+//  2. Done was called before: backoff.
+//  3. An event during the attempt concerns the pod: backoff, or active when a pending plugin wants the pod.
+//  4. Otherwise: unschedulable.
 //
-// active instead of backoff where MaxBackoff is zero, gated instead of either when a gate refuses. The attempt is done in
-// every case. A pod deleted in flight is not put back. The error tells that a pod of that name is queued already, which
-// leaves that pod as it is, or that the entry or Failure.Pod is not a popped pod's.
+// The pod goes to active instead of backoff when MaxBackoff is zero, and to gated instead of either when a gate refuses the
+// pod. Return ends the attempt in every case. It does not put back a pod that was deleted in flight. Errors: ErrNoPod for a
+// nil entry, ErrQueued when a pod of that name is queued, ErrOtherPod when Failure.Pod is another pod. O(log n).
 func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	if e == nil || e.Pod == nil {
-		return nil, errNoPod
+		return nil, ErrNoPod
 	}
 	q.see(now)
+	if e.profile == nil { // the caller made the entry
+		q.setPod(e, e.Pod)
+	}
 	if f.Pod != nil && (keyOf(f.Pod) != keyOf(e.Pod) || f.Pod.UID != e.Pod.UID) {
-		return q.Done(e.Pod), twoNames(e.Pod, f.Pod)
+		return q.Done(e.Pod), otherPod(e.Pod, f.Pod)
 	}
 	if queued := q.entries[keyOf(e.Pod)]; queued != nil {
 		return q.Done(e.Pod), alreadyPresent(queued)
@@ -123,7 +125,7 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	if fl != nil && fl.deleted {
 		q.land(e.Pod)
 		e.place = Nowhere
-		q.out = append(q.out, cause{reason: PodDeleted}.move(e, InFlight, Nowhere))
+		q.out = append(q.out, cause{reason: podDeleted}.move(e, InFlight, Nowhere))
 		return q.moves(), nil
 	}
 	from := Nowhere
@@ -133,7 +135,7 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	e.place = from
 	q.fail(e, &f, now)
 	v, by, err := q.strategy(e, fl, &f)
-	c := cause{ScheduleAttemptFailure, by, err}
+	c := cause{scheduleAttemptFailure, by, err}
 	var tick uint64
 	if fl != nil {
 		tick = fl.tick
@@ -151,7 +153,7 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	return q.moves(), nil
 }
 
-// fail books a failed attempt.
+// fail writes a failed attempt into the entry.
 func (q *Queue) fail(e *Entry, f *Failure, now time.Time) {
 	if f.Pod != nil {
 		q.setPod(e, f.Pod)
@@ -184,33 +186,9 @@ func (q *Queue) strategy(e *Entry, fl *flight, f *Failure) (verdict, *plugin, er
 	return q.judgeFlight(e, q.during(fl))
 }
 
-func twoNames(a, b *v1.Pod) error {
-	return fmt.Errorf("queue: pod %s (UID %q) and pod %s (UID %q) are not versions of one pod", keyOf(a), a.UID, keyOf(b), b.UID)
-}
-
-func alreadyPresent(e *Entry) error {
-	where := "the active"
-	switch e.place {
-	case Unschedulable, Gated:
-		where = "unschedulable"
-	case Backoff, ErrorBackoff:
-		where = "the backoff"
-	}
-	//lint:ignore ST1005 the text is kube-scheduler's
-	return fmt.Errorf("Pod %s is already present in %s queue", podName(e.Pod), where)
-}
-
-// podName is namespace/name, the name alone without a namespace.
-func podName(pod *v1.Pod) string {
-	if pod.Namespace == "" {
-		return pod.Name
-	}
-	return podinfo.Name(pod)
-}
-
-// Activate sends pods to active at once, however long they would rest: waiting pods unless a gate refuses, backing off
-// pods without asking the gates. For a pod in flight it is remembered: its Return goes to backoff instead of
-// unschedulable. Active, unknown and nil pods are ignored.
+// Activate sends pods to active at once, before their backoff ends. Unschedulable and gated pods go unless a gate refuses
+// them; pods in backoff go without asking the gates. For a pod in flight the queue logs the call: the pod's Return goes to
+// backoff instead of unschedulable. Activate ignores active, unknown and nil pods.
 func (q *Queue) Activate(now time.Time, pods ...*v1.Pod) []Move {
 	q.see(now)
 	for _, pod := range pods {
@@ -223,7 +201,7 @@ func (q *Queue) Activate(now time.Time, pods ...*v1.Pod) []Move {
 			}
 		}
 		if q.flightOf(pod) != nil { // perhaps besides an entry of its name
-			q.record(Change{Event: ForceActivate, New: pod})
+			q.record(Change{Event: forceActivate, New: pod})
 		}
 	}
 	return q.moves()
@@ -235,13 +213,13 @@ func (q *Queue) activate(e *Entry, now time.Time) bool {
 	case Active:
 		return false
 	case Unschedulable, Gated:
-		q.requeue(e, immediate, cause{reason: ForceActivate.String()}, now)
+		q.requeue(e, immediate, cause{reason: forceActivate.String()}, now)
 	case Backoff, ErrorBackoff:
 		q.take(e)
-		q.put(e, Active, cause{reason: ForceActivate.String()}, now)
+		q.put(e, Active, cause{reason: forceActivate.String()}, now)
 	}
 	return e.place == Active
 }
 
-// Cycle returns the number of pops so far, dropped duplicates not counted.
+// Cycle returns the number of pops so far, without dropped duplicates.
 func (q *Queue) Cycle() int64 { return q.cycle }

@@ -34,8 +34,9 @@ func (p Place) String() string {
 	return "unknown"
 }
 
-// Entry is a pod with its history in the queue. It belongs to the queue: callers read it. An entry that Pop returned is
-// not touched by the queue until it is handed to Return.
+// Entry is a pod with its history in the queue. The queue owns its entries; callers only read them. The queue does not touch
+// an entry that Pop returned until the caller passes it to Return. A caller may make an entry with a Pod and a Timestamp to
+// compare it with PriorityLess.
 type Entry struct {
 	// Pod is the version last seen by Add, Update or Return.
 	Pod *v1.Pod
@@ -50,7 +51,7 @@ type Entry struct {
 	UnschedulableCount int
 	// ConsecutiveErrorsCount counts the attempts in a row that ended without one.
 	ConsecutiveErrorsCount int
-	// BackoffExpiration is the expiry of the last backoff (BackoffExpiry); zero for a pod that never failed.
+	// BackoffExpiration is the expiry of the last backoff (backoffExpiry); zero for a pod that never failed.
 	BackoffExpiration time.Time
 	// UnschedulablePlugins are the plugins that rejected the pod in its last attempt and those that gated it since,
 	// sorted. Neither a pop nor an opened gate clears them.
@@ -61,7 +62,7 @@ type Entry struct {
 	GatingPlugin, GateMessage string
 	// GateErr is the gate's error when it failed instead of refusing.
 	GateErr error
-	// WasFlushed tells that the leftover flush picked the pod and it was not returned since.
+	// WasFlushed says that the leftover flush moved the pod and that the pod was not returned since.
 	WasFlushed bool
 	// Signature is Options.Signature of the pod, "" when it has none.
 	Signature string
@@ -80,14 +81,8 @@ type Entry struct {
 	member   int    // place in that list
 }
 
-// Place tells where the entry is.
+// Place returns where the entry is; Nowhere for an entry that the caller made.
 func (e *Entry) Place() Place { return e.place }
-
-// Since returns when the entry came to its place.
-func (e *Entry) Since() time.Time { return e.since }
-
-// Priority returns spec.priority of the pod, 0 when it is not set.
-func (e *Entry) Priority() int32 { return e.priority }
 
 // failures is the count that the backoff goes by.
 func (e *Entry) failures() int {
@@ -97,11 +92,22 @@ func (e *Entry) failures() int {
 	return e.UnschedulableCount
 }
 
-// PriorityLess is the default order of active: the larger spec.priority (nil is 0) first, then the earlier Timestamp. Two
-// entries equal in both are ordered by their arrival.
+// PriorityLess reports whether a comes before b in the default order of active:
+//
+//  1. the larger spec.priority (0 when the pod is nil or has no priority)
+//  2. the earlier Timestamp
+//
+// The queue orders entries that are equal in both by their arrival.
 func PriorityLess(a, b *Entry) bool {
-	if a.priority != b.priority {
-		return a.priority > b.priority
+	return before(a, b, podinfo.Priority(a.Pod), podinfo.Priority(b.Pod))
+}
+
+// cachedLess is PriorityLess for entries of the queue, which keep their pod's priority.
+func cachedLess(a, b *Entry) bool { return before(a, b, a.priority, b.priority) }
+
+func before(a, b *Entry, priorityA, priorityB int32) bool {
+	if priorityA != priorityB {
+		return priorityA > priorityB
 	}
 	return a.Timestamp.Before(b.Timestamp)
 }

@@ -130,33 +130,44 @@ func (e Event) Matches(arriving Event) bool {
 	return e.Resource.covers(arriving.Resource) && e.Action&arriving.Action != 0 && arriving.Action <= e.Action
 }
 
+// sharesBit reports whether e, a registered event, covers the arriving one by the rule of 1.27 and 1.28: e is resource "*"
+// with all actions of that time, or the resources match and the masks share a bit. By this rule a plugin registered for
+// label changes hears of an update of no particular kind.
+func (e Event) sharesBit(arriving Event) bool {
+	const all = Add | Delete | UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition
+	if e.Resource == Wildcard && e.Action&all == all {
+		return true
+	}
+	return e.Resource.covers(arriving.Resource) && e.Action&arriving.Action != 0
+}
+
 func (r Resource) covers(arriving Resource) bool {
 	return r == Wildcard || r == arriving || r == Pod && (arriving == AssignedPod || arriving == UnschedulablePod)
 }
 
 // Named events of Kubernetes 1.36: those that the scheduler itself sends, and the reasons that moves carry.
 var (
-	UnschedulablePodAdd    = Event{UnschedulablePod, Add, ""}
-	UnschedulablePodUpdate = Event{UnschedulablePod, Update, ""}
+	unschedulablePodAdd    = Event{UnschedulablePod, Add, ""}
+	unschedulablePodUpdate = Event{UnschedulablePod, Update, ""}
 	AssignedPodAdd         = Event{AssignedPod, Add, ""}
-	AssignedPodUpdate      = Event{AssignedPod, Update, ""}
+	assignedPodUpdate      = Event{AssignedPod, Update, ""}
 	AssignedPodDelete      = Event{AssignedPod, Delete, ""}
 	NodeAdd                = Event{Node, Add, ""}
 	NodeDelete             = Event{Node, Delete, ""}
-	UnschedulableTimeout   = Event{Wildcard, All, "UnschedulableTimeout"}
-	ForceActivate          = Event{Wildcard, All, "ForceActivate"}
+	unschedulableTimeout   = Event{Wildcard, All, "UnschedulableTimeout"}
+	forceActivate          = Event{Wildcard, All, "ForceActivate"}
 )
 
 // Reasons of moves that are no cluster events.
 const (
-	BackoffComplete        = "BackoffComplete"        // the backoff time has passed
+	backoffComplete        = "BackoffComplete"        // the backoff time has passed
 	PopFromBackoff         = "PopFromBackoffQ"        // nothing was active, so the head of backoff is tried early
-	ScheduleAttemptFailure = "ScheduleAttemptFailure" // the attempt failed
-	PodPopped              = "PodPopped"              // the attempt began
-	AttemptDone            = "AttemptDone"            // the attempt ended without a return
-	PodDeleted             = "PodDeleted"             // the pod was deleted
+	scheduleAttemptFailure = "ScheduleAttemptFailure" // the attempt failed
+	podPopped              = "PodPopped"              // the attempt began
+	attemptDone            = "AttemptDone"            // the attempt ended without a return
+	podDeleted             = "PodDeleted"             // the pod was deleted
 	Duplicate              = "Duplicate"              // the popped pod was already in flight and is dropped
 	Replaced               = "Replaced"               // the pod was added while it was queued: the old entry is dropped
-	SharedFailure          = "SharedFailure"          // an equal pod failed (Options.ShareFailures)
-	QueueClosed            = "QueueClosed"            // the queue was closed while the attempt ran
+	sharedFailure          = "SharedFailure"          // an equal pod failed (Options.ShareFailures)
+	queueClosed            = "QueueClosed"            // the queue was closed while the attempt ran
 )

@@ -25,9 +25,9 @@ func TestActionBits(t *testing.T) {
 func TestEventString(t *testing.T) {
 	for want, e := range map[string]Event{
 		"NodeAdd": NodeAdd, "NodeUpdateNodeLabel": {Node, UpdateNodeLabel, ""}, "AssignedPodDelete": AssignedPodDelete,
-		"storage.k8s.io/CSINodeUpdate": {CSINode, Update, ""}, "UnschedulableTimeout": UnschedulableTimeout, "ForceActivate": ForceActivate,
+		"storage.k8s.io/CSINodeUpdate": {CSINode, Update, ""}, "UnschedulableTimeout": unschedulableTimeout, "ForceActivate": forceActivate,
 		"NodeAdd|UpdateNodeTaint": {Node, Add | UpdateNodeTaint, ""}, "PodAll": {Pod, All, ""}, "NodeNone": {Node, 0, ""},
-		"UnschedulablePodAdd": UnschedulablePodAdd, "AssignedPodUpdate": AssignedPodUpdate, "PersistentVolumeAdd": {PersistentVolume, Add, ""},
+		"UnschedulablePodAdd": unschedulablePodAdd, "AssignedPodUpdate": assignedPodUpdate, "PersistentVolumeAdd": {PersistentVolume, Add, ""},
 	} {
 		require.Equal(t, want, e.String())
 	}
@@ -47,14 +47,14 @@ func TestMatches(t *testing.T) {
 		{"numbers and not subsets", Event{Node, Add | UpdateNodeTaint, ""}, Event{Node, Add | UpdateNodeLabel, ""}, true},
 		{"every resource", Event{Wildcard, Add, ""}, NodeAdd, true},
 		{"all of nodes and a wildcard", Event{Node, All, ""}, wild, false},
-		{"wildcard and wildcard", wild, UnschedulableTimeout, true},
+		{"wildcard and wildcard", wild, unschedulableTimeout, true},
 		{"additions of everything and a wildcard", Event{Wildcard, Add, ""}, wild, false},
 		{"wildcard hears everything", wild, NodeAdd, true},
 		{"empty mask registered", Event{Node, 0, ""}, NodeAdd, false},
 		{"empty mask arriving", Event{Node, All, ""}, Event{Node, 0, ""}, false},
 		{"pod and assigned pod", Event{Pod, Delete, ""}, AssignedPodDelete, true},
-		{"pod and unscheduled pod", Event{Pod, Update, ""}, UnschedulablePodUpdate, true},
-		{"assigned pod is not unscheduled pod", Event{AssignedPod, All, ""}, UnschedulablePodUpdate, false},
+		{"pod and unscheduled pod", Event{Pod, Update, ""}, unschedulablePodUpdate, true},
+		{"assigned pod is not unscheduled pod", Event{AssignedPod, All, ""}, unschedulablePodUpdate, false},
 		{"another resource", Event{CSINode, All, ""}, NodeAdd, false},
 		{"labels play no part", Event{Node, Add, "x"}, Event{Node, Add, "y"}, true},
 	} {
@@ -122,7 +122,7 @@ func TestPodUpdateEvents(t *testing.T) {
 	}
 	assigned := base.DeepCopy()
 	assigned.Spec.NodeName = "n"
-	require.Equal(t, []Event{AssignedPodUpdate}, PodUpdateEvents(base, assigned))
+	require.Equal(t, []Event{assignedPodUpdate}, PodUpdateEvents(base, assigned))
 	require.Empty(t, PodUpdateEvents(nil, base))
 }
 

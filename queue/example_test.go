@@ -59,7 +59,7 @@ func ExampleWithHints() {
 			return ok && !n.Status.Allocatable.Name("nvidia.com/gpu", "").IsZero(), nil
 		},
 	})
-	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{queue.DefaultScheduler: {Events: events}}})
+	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {Events: events}}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -100,13 +100,6 @@ func ExampleQueue_Explain() {
 	// moved by NodeAdd|UpdateNodeLabel, always (NodeAffinity)
 	// moved by NodeUpdateNodeTaint, always (NodeAffinity)
 	// tried again at 2026-01-01T12:05:30Z in any case
-}
-
-func ExampleBackoffDuration() {
-	for failures := 1; failures <= 6; failures++ {
-		fmt.Print(queue.BackoffDuration(queue.DefaultInitialBackoff, queue.DefaultMaxBackoff, failures), " ")
-	}
-	// Output: 1s 2s 4s 8s 10s 10s
 }
 
 // The caller owns the clock: it sleeps, or jumps, until Next.

@@ -43,7 +43,7 @@ func simpleAffinity(pod *v1.Pod, old, new any) (bool, error) {
 
 // podA wants region cd, podB 10 CPUs; the story that the article on the scheduling queue tells.
 func TestPodAAndPodB(t *testing.T) {
-	r := newRig(t, Options{ExactRegistrations: true, Profiles: map[string]Profile{DefaultScheduler: {
+	r := newRig(t, Options{ExactRegistrations: true, Profiles: map[string]Profile{defaultScheduler: {
 		Events: WithHints(DefaultEvents(), map[string]Hint{"NodeResourcesFit": simpleFit, "NodeAffinity": simpleAffinity})}}})
 	running := testkit.Pod("running").Request("cpu=4").On("n1").Obj()
 	n2 := testkit.Node("n2").Label("region", "bj").Capacity("cpu=8").Obj()
@@ -146,7 +146,7 @@ func TestExamples(t *testing.T) {
 		require.Equal(t, []string{"hi", "lo", ""}, []string{r.pop(), r.pop(), r.pop()})
 	})
 	t.Run("Q-6 two gates", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: DefaultProfiles()})
+		r := newRig(t, Options{Profiles: defaultProfiles()})
 		r.pod("a").Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "x"}, {Name: "y"}}
 		r.add("a")
 		require.Equal(t, Counts{Gated: 1}, r.q.Counts())

@@ -64,7 +64,7 @@ func TestFairness(t *testing.T) {
 		}
 	})
 	t.Run("every deletion wakes all that wait for room", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: DefaultProfiles()})
+		r := newRig(t, Options{Profiles: defaultProfiles()})
 		for i := range 100 {
 			r.try("NodeResourcesFit", fmt.Sprint(i))
 		}

@@ -50,7 +50,7 @@ func (q *Queue) flushBackoff(now time.Time) {
 				break
 			}
 			q.take(e)
-			to, c := Active, cause{reason: BackoffComplete}
+			to, c := Active, cause{reason: backoffComplete}
 			if q.o.CycleCounter {
 				if refused, by := q.gate(e); refused {
 					to, c.plugin, c.err = Gated, by, e.GateErr
@@ -65,7 +65,7 @@ func (q *Queue) overdue(e *Entry, at time.Time) bool { return at.Sub(e.Timestamp
 
 // flushLeftover flushes what is overdue at a time that may be before now.
 func (q *Queue) flushLeftover(at, now time.Time) {
-	c := Change{Event: UnschedulableTimeout}
+	c := Change{Event: unschedulableTimeout}
 	reason := cause{reason: c.Event.String()}
 	gated := q.overdueGated(at)
 	found := len(gated) > 0
@@ -110,14 +110,14 @@ func (q *Queue) overdueGated(at time.Time) (found []*Entry) {
 
 // flushesGate reports whether the leftover flush asks the gate of a gated entry again.
 func (q *Queue) flushesGate(e *Entry) bool {
-	return q.o.FlushGated || q.o.CycleCounter || q.gateHears(e.GatingPlugin, UnschedulableTimeout)
+	return q.o.FlushGated || q.o.CycleCounter || q.gateHears(e.GatingPlugin, unschedulableTimeout)
 }
 
 // gateHearsWildcard reports whether a gate registered the wildcard event, so that flushes concern its pods.
 func (q *Queue) gateHearsWildcard() bool {
 	for _, p := range q.profiles {
 		for _, g := range p.gates {
-			if q.gateHears(g.Name, UnschedulableTimeout) {
+			if q.gateHears(g.Name, unschedulableTimeout) {
 				return true
 			}
 		}

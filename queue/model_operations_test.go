@@ -35,7 +35,7 @@ func (m *model) update(old, new *v1.Pod, now time.Time) {
 	}
 	e := m.queued[name(new)]
 	if e == nil {
-		m.add(new, UnschedulablePodUpdate.String(), now)
+		m.add(new, unschedulablePodUpdate.String(), now)
 		return
 	}
 	e.pod = new
@@ -55,7 +55,7 @@ func (m *model) update(old, new *v1.Pod, now time.Time) {
 func (m *model) delete(pod *v1.Pod) {
 	if e := m.queued[name(pod)]; e != nil {
 		delete(m.queued, name(pod))
-		m.moved(e, e.place, Nowhere, PodDeleted)
+		m.moved(e, e.place, Nowhere, podDeleted)
 	}
 	if f := m.flights[pod.UID]; f != nil {
 		f.deleted = true
@@ -66,11 +66,11 @@ func (m *model) delete(pod *v1.Pod) {
 func (m *model) ret(e *modelEntry, f Failure, now time.Time) bool {
 	fl := m.flights[e.pod.UID]
 	if m.queued[name(e.pod)] != nil {
-		m.done(e.pod.UID, AttemptDone)
+		m.done(e.pod.UID, attemptDone)
 		return false
 	}
 	if fl != nil && fl.deleted {
-		m.done(e.pod.UID, PodDeleted)
+		m.done(e.pod.UID, podDeleted)
 		return true
 	}
 	if f.Pod != nil {
@@ -116,9 +116,9 @@ func (m *model) ret(e *modelEntry, f Failure, now time.Time) bool {
 		e.place = InFlight
 	}
 	if verdict == "skip" {
-		m.put(e, Unschedulable, ScheduleAttemptFailure)
+		m.put(e, Unschedulable, scheduleAttemptFailure)
 	} else {
-		m.requeue(e, verdict, ScheduleAttemptFailure, now)
+		m.requeue(e, verdict, scheduleAttemptFailure, now)
 	}
 	return true
 }
@@ -136,14 +136,14 @@ func (m *model) activate(pod *v1.Pod, now time.Time) {
 		}
 	}
 	if m.flights[pod.UID] != nil {
-		m.log = append(m.log, Change{Event: ForceActivate, New: pod})
+		m.log = append(m.log, Change{Event: forceActivate, New: pod})
 	}
 }
 
 func (m *model) flushBackoff(now time.Time) {
 	for _, e := range m.queued {
 		if (e.place == Backoff || e.place == ErrorBackoff) && !m.resting(e, now) {
-			m.put(e, Active, BackoffComplete)
+			m.put(e, Active, backoffComplete)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (m *model) flushLeftover(at, now time.Time) {
 		m.requeue(e, "afterBackoff", "UnschedulableTimeout", now)
 	}
 	if found && len(m.flights) > 0 {
-		m.log = append(m.log, Change{Event: UnschedulableTimeout})
+		m.log = append(m.log, Change{Event: unschedulableTimeout})
 	}
 }
 
@@ -178,6 +178,6 @@ func (m *model) advance(now time.Time) {
 
 func (m *model) close() {
 	for uid := range m.flights {
-		m.done(uid, QueueClosed)
+		m.done(uid, queueClosed)
 	}
 }

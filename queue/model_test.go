@@ -181,7 +181,7 @@ func (m *model) pop() *modelEntry {
 			e.place = Nowhere
 			continue
 		}
-		m.moved(e, Active, InFlight, PodPopped)
+		m.moved(e, Active, InFlight, podPopped)
 		e.place = InFlight
 		m.flights[e.pod.UID] = &modelFlight{entry: e, from: len(m.log)}
 		return e

@@ -130,7 +130,7 @@ func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
 // (PodUpdateEvents) is worth a retry. Unknown, or old nil: as Add. The error tells of a nil pod or of two names.
 func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	if new == nil {
-		return nil, errNoPod
+		return nil, ErrNoPod
 	}
 	q.see(now)
 	if old == nil {
@@ -138,7 +138,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 		return q.moves(), nil
 	}
 	if keyOf(old) != keyOf(new) {
-		return nil, twoNames(old, new)
+		return nil, otherPod(old, new)
 	}
 	if q.o.SplitRecreated && old.UID != new.UID {
 		q.out = q.Delete(old)

@@ -51,13 +51,13 @@ func TestMove(t *testing.T) {
 	t.Run("wildcard bound to a pod", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("S", "a", "b")
-		r.q.Move(Change{Event: ForceActivate, New: r.pod("b")}, r.now)
+		r.q.Move(Change{Event: forceActivate, New: r.pod("b")}, r.now)
 		r.is(Unschedulable, "a")
 		r.is(Backoff, "b")
 	})
 	t.Run("a change of taints wakes plugins that hear of new nodes", func(t *testing.T) {
 		for _, exact := range []bool{false, true} {
-			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{DefaultScheduler: {Events: WithHints(DefaultEvents(), map[string]Hint{"NodeResourcesFit": NeverHelps, "TaintToleration": NeverHelps})}}})
+			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: WithHints(DefaultEvents(), map[string]Hint{"NodeResourcesFit": NeverHelps, "TaintToleration": NeverHelps})}}})
 			r.try("NodeResourcesFit", "a")
 			r.try("TaintToleration", "b")
 			r.event(Event{Node, UpdateNodeTaint, ""})
@@ -70,7 +70,7 @@ func TestMove(t *testing.T) {
 		}
 	})
 	t.Run("default preemption alone", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Events: DefaultEvents()}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents()}}})
 		r.try("DefaultPreemption", "a")
 		require.Empty(t, r.event(AssignedPodDelete))
 	})
@@ -173,12 +173,12 @@ func TestDelete(t *testing.T) {
 	r.try("P", "b")
 	r.q.Move(Change{Event: NodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
 	r.add("a")
-	require.Equal(t, 2, r.q.Rejected(DefaultScheduler, "P"), "u and b")
+	require.Equal(t, 2, r.q.Rejected(defaultScheduler, "P"), "u and b")
 	for _, n := range []string{"u", "e", "b", "a"} {
 		require.Len(t, r.q.Delete(r.pod(n)), 1, n)
 	}
 	require.Equal(t, Counts{}, r.q.Counts())
-	require.Zero(t, r.q.Rejected(DefaultScheduler, "P"), "also after a deletion from backoff")
+	require.Zero(t, r.q.Rejected(defaultScheduler, "P"), "also after a deletion from backoff")
 }
 
 func TestActivate(t *testing.T) {

@@ -16,25 +16,25 @@ type Nomination struct {
 	Node     string
 }
 
-// Nominator remembers which pod means to use which node. Make one with NewNominator; Queue has one of its own. Not safe for
+// nominator remembers which pod means to use which node. Make one with newNominator; Queue has one of its own. Not safe for
 // concurrent use.
-type Nominator struct {
+type nominator struct {
 	known  func(pod *v1.Pod) (nodeName string, ok bool)
 	byNode map[string][]*v1.Pod
 	node   map[types.UID]string
 }
 
-// NewNominator returns an empty nominator. known is Options.Known.
-func NewNominator(known func(pod *v1.Pod) (nodeName string, ok bool)) *Nominator {
+// newNominator returns an empty nominator. known is Options.Known.
+func newNominator(known func(pod *v1.Pod) (nodeName string, ok bool)) *nominator {
 	if known == nil {
 		known = func(pod *v1.Pod) (string, bool) { return pod.Spec.NodeName, true }
 	}
-	return &Nominator{known: known, byNode: map[string][]*v1.Pod{}, node: map[types.UID]string{}}
+	return &nominator{known: known, byNode: map[string][]*v1.Pod{}, node: map[types.UID]string{}}
 }
 
 // Nominate replaces the pod's nomination. Without a node to nominate, or for a pod that is unknown or assigned, the old
 // nomination is removed all the same.
-func (n *Nominator) Nominate(pod *v1.Pod, to Nomination) {
+func (n *nominator) Nominate(pod *v1.Pod, to Nomination) {
 	if pod == nil {
 		return
 	}
@@ -55,7 +55,7 @@ func (n *Nominator) Nominate(pod *v1.Pod, to Nomination) {
 
 // Update follows a change of the pod: the new status counts, except that a nomination which no status has heard of
 // survives (both statuses empty).
-func (n *Nominator) Update(old, new *v1.Pod) {
+func (n *nominator) Update(old, new *v1.Pod) {
 	if new == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (n *Nominator) Update(old, new *v1.Pod) {
 
 // Remove forgets the pod's nomination; the pod was deleted, or is assumed on a node. Without one nothing happens.
 // O(nominations of that node).
-func (n *Nominator) Remove(pod *v1.Pod) {
+func (n *nominator) Remove(pod *v1.Pod) {
 	if pod == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (n *Nominator) Remove(pod *v1.Pod) {
 }
 
 // Node returns the node that the pod is nominated for, "" for none.
-func (n *Nominator) Node(pod *v1.Pod) string {
+func (n *nominator) Node(pod *v1.Pod) string {
 	if pod == nil {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (n *Nominator) Node(pod *v1.Pod) string {
 }
 
 // For returns the pods nominated for the node, in the order of their nominations, as a new slice.
-func (n *Nominator) For(node string) []*v1.Pod { return slices.Clone(n.byNode[node]) }
+func (n *nominator) For(node string) []*v1.Pod { return slices.Clone(n.byNode[node]) }
 
 // Counted returns those of pods whose room a pod of the given priority and UID must leave free when it is filtered:
 // other pods of the same or a higher priority. Lower nominations never count.

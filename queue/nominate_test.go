@@ -18,7 +18,7 @@ func nominated(name, node string) *v1.Pod {
 
 func TestNominator(t *testing.T) {
 	t.Run("from status and by override", func(t *testing.T) {
-		n := NewNominator(nil)
+		n := newNominator(nil)
 		p := nominated("a", "n1")
 		n.Nominate(p, Nomination{})
 		require.Equal(t, "n1", n.Node(p))
@@ -35,7 +35,7 @@ func TestNominator(t *testing.T) {
 	})
 	t.Run("refused after removal", func(t *testing.T) {
 		known, node := true, ""
-		n := NewNominator(func(*v1.Pod) (string, bool) { return node, known })
+		n := newNominator(func(*v1.Pod) (string, bool) { return node, known })
 		p := nominated("a", "n1")
 		n.Nominate(p, Nomination{})
 		known = false
@@ -46,7 +46,7 @@ func TestNominator(t *testing.T) {
 		require.Empty(t, n.Node(p), "assigned already")
 	})
 	t.Run("update", func(t *testing.T) {
-		n := NewNominator(nil)
+		n := newNominator(nil)
 		none, n1, n2 := nominated("a", ""), nominated("a", "n1"), nominated("a", "n2")
 		n.Nominate(none, Nomination{Override: true, Node: "mem"})
 		n.Update(none, none.DeepCopy())
@@ -61,7 +61,7 @@ func TestNominator(t *testing.T) {
 		require.Equal(t, "n1", n.Node(none))
 	})
 	t.Run("order and removal", func(t *testing.T) {
-		n := NewNominator(nil)
+		n := newNominator(nil)
 		a, b, c := nominated("a", "n"), nominated("b", "n"), nominated("c", "n")
 		for _, p := range []*v1.Pod{c, a, b} {
 			n.Nominate(p, Nomination{})
@@ -125,7 +125,7 @@ func TestQueueNominations(t *testing.T) {
 	})
 	t.Run("an update that makes a pod active forgets what its status does not know", func(t *testing.T) {
 		for _, label := range []bool{false, true} {
-			r := newRig(t, Options{MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{DefaultScheduler: {Events: []Registration{{"R", Event{Pod, Update, ""}, nil}}}}})
+			r := newRig(t, Options{MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{Pod, Update, ""}, nil}}}}})
 			r.add("a")
 			r.pop()
 			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"R"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)

@@ -16,8 +16,8 @@ const (
 	DefaultInitialBackoff = time.Second
 	DefaultMaxBackoff     = 10 * time.Second
 	DefaultLeftover       = 5 * time.Minute
-	DefaultLeftoverPeriod = 30 * time.Second
-	DefaultScheduler      = v1.DefaultSchedulerName
+	defaultLeftoverPeriod = 30 * time.Second
+	defaultScheduler      = v1.DefaultSchedulerName
 )
 
 // Options configures a queue. The zero value is that of Kubernetes 1.36: one profile "default-scheduler" with the default
@@ -35,7 +35,7 @@ type Options struct {
 	// Less replaces PriorityLess as the order of active, for all profiles. It must be a strict weak order; what it leaves
 	// equal is ordered by arrival. nil keeps PriorityLess.
 	Less func(a, b *Entry) bool
-	// Profiles maps spec.schedulerName to gates and registrations; nil is DefaultProfiles(). A pod of an unknown profile
+	// Profiles maps spec.schedulerName to gates and registrations; nil is defaultProfiles(). A pod of an unknown profile
 	// has no gates, and every event that interests some profile is worth a retry for it.
 	Profiles map[string]Profile
 	// Known tells the node that the pod store has for a pod ("" while it has none) and whether the pod is there at all.
@@ -66,7 +66,7 @@ type Options struct {
 	// EqualPods) that would be active wait with it instead of being tried in vain, until an event lets one of them go.
 	ShareFailures bool
 	// CycleCounter is the rule of 1.27: no log of events, no hints; a returned pod goes to backoff if a move request came
-	// at or after its scheduling cycle, else to unschedulable. See Failure.Cycle. Matching is MatchesV128, updates of pods
+	// at or after its scheduling cycle, else to unschedulable. See Failure.Cycle. Events match when their masks share a bit (package history has the events of 1.28), updates of pods
 	// in flight queue them a second time, assigned pods wake only pods whose required affinity they match, gates run at
 	// the end of a backoff and in the leftover flush, expiries are not aligned. Backoff counts are those of 1.36.
 	CycleCounter bool
@@ -106,15 +106,15 @@ func SchedulingGates() Gate {
 	}}
 }
 
-// DefaultProfiles returns the profile "default-scheduler" with SchedulingGates and DefaultEvents. (In a live scheduler
+// defaultProfiles returns the profile "default-scheduler" with SchedulingGates and DefaultEvents. (In a live scheduler
 // DynamicResources and DefaultPreemption have gates too; they need the state of claims and of running preemptions.)
-func DefaultProfiles() map[string]Profile {
-	return map[string]Profile{DefaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents()}}
+func defaultProfiles() map[string]Profile {
+	return map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents()}}
 }
 
-// Validate returns what is wrong with the options: durations that are negative or contradict each other, gates without
+// validate returns what is wrong with the options: durations that are negative or contradict each other, gates without
 // name or function, registrations without plugin or resource. New refuses the same.
-func (o Options) Validate(path *field.Path) field.ErrorList {
+func (o Options) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	initial, max := o.backoff()
 	if initial < 0 {

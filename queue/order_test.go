@@ -32,7 +32,7 @@ func TestOrder(t *testing.T) {
 		}
 	})
 	t.Run("one other order for all profiles", func(t *testing.T) {
-		profiles := DefaultProfiles()
+		profiles := defaultProfiles()
 		profiles["other"] = Profile{}
 		r := newRig(t, Options{Profiles: profiles, Less: func(a, b *Entry) bool { return a.Pod.Name > b.Pod.Name }})
 		r.pods["b"] = testkit.Pod("b").Priority(100).Obj()
@@ -104,13 +104,13 @@ func TestBackoffDuration(t *testing.T) {
 		{"count of the largest int", s, 10 * s, math.MaxInt, 10 * s},
 		{"initial above max", 5 * s, 3 * s, 1, 3 * s}, {"no backoff", s, 0, 3, 0}, {"never failed", s, 10 * s, 0, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, BackoffDuration(c.initial, c.max, c.count)) })
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, backoffDuration(c.initial, c.max, c.count)) })
 	}
 	t.Run("grows and stays in bounds", func(t *testing.T) {
 		for _, initial := range []time.Duration{1, 7, time.Millisecond, s, 9 * s} {
 			last := time.Duration(0)
 			for count := 1; count < 100; count++ {
-				d := BackoffDuration(initial, 10*s, count)
+				d := backoffDuration(initial, 10*s, count)
 				require.GreaterOrEqual(t, d, last)
 				require.GreaterOrEqual(t, d, initial)
 				require.LessOrEqual(t, d, 10*s)
@@ -130,14 +130,14 @@ func TestBackoffExpiry(t *testing.T) {
 		{"failed at .000", 0, 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			expiry := BackoffExpiry(noon.Add(c.failed), time.Second)
-			require.True(t, BackingOff(expiry, noon.Add(c.free-1)))
-			require.False(t, BackingOff(expiry, noon.Add(c.free)))
+			expiry := backoffExpiry(noon.Add(c.failed), time.Second)
+			require.True(t, backingOff(expiry, noon.Add(c.free-1)))
+			require.False(t, backingOff(expiry, noon.Add(c.free)))
 			require.GreaterOrEqual(t, c.free-c.failed, time.Second, "never less than the duration")
 			require.LessOrEqual(t, c.free-c.failed, 2*time.Second)
 		})
 	}
-	require.False(t, BackingOff(BackoffExpiry(noon, 0), noon), "no duration, no backoff")
+	require.False(t, backingOff(backoffExpiry(noon, 0), noon), "no duration, no backoff")
 }
 
 func TestBackoffCounts(t *testing.T) {
@@ -197,4 +197,37 @@ func TestBackoffOptions(t *testing.T) {
 		r.q.Advance(r.now)
 		require.Equal(t, "b", r.pop())
 	})
+}
+
+// PriorityLess reads the pods of entries that the caller made, and the queue's own order agrees.
+func TestPriorityLess(t *testing.T) {
+	entry := func(priority int32, after time.Duration) *Entry {
+		return &Entry{Pod: testkit.Pod("p").Priority(priority).Obj(), Timestamp: noon.Add(after)}
+	}
+	for _, c := range []struct {
+		name string
+		a, b *Entry
+		want bool
+	}{
+		{"higher priority", entry(100, time.Hour), entry(1, 0), true},
+		{"lower priority", entry(1, 0), entry(100, time.Hour), false},
+		{"earlier timestamp", entry(1, 0), entry(1, time.Hour), true},
+		{"equal", entry(1, 0), entry(1, 0), false},
+		{"a nil pod has priority 0", entry(1, time.Hour), &Entry{Timestamp: noon}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, PriorityLess(c.a, c.b)) })
+	}
+	r := newRig(t, Options{})
+	r.pods["lo"], r.pods["hi"] = testkit.Pod("lo").Priority(-1).Obj(), testkit.Pod("hi").Priority(5).Obj()
+	r.add("lo", "hi", "plain")
+	for _, a := range r.q.heaps[Active].items {
+		for _, b := range r.q.heaps[Active].items {
+			require.Equal(t, PriorityLess(a, b), cachedLess(a, b))
+		}
+	}
+	made := &Entry{Pod: r.pod("made"), Timestamp: noon}
+	require.Equal(t, Nowhere, made.Place())
+	moves, err := r.q.Return(made, Failure{}, r.now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"default/made: nowhere -> error backoff (ScheduleAttemptFailure)"}, lines(moves), "the queue takes an entry that the caller made")
 }

@@ -101,7 +101,7 @@ func (p *profile) plugin(name string) *plugin {
 
 func (q *Queue) matches(r *Registration, arriving Event) bool {
 	if q.o.CycleCounter {
-		return r.Event.MatchesV128(arriving)
+		return r.Event.sharesBit(arriving)
 	}
 	return r.Event.Matches(arriving)
 }
@@ -145,7 +145,7 @@ func (q *Queue) interesting(arriving Event) bool {
 // schedulerName is spec.schedulerName, defaulted as the API server does.
 func schedulerName(pod *v1.Pod) string {
 	if pod.Spec.SchedulerName == "" {
-		return DefaultScheduler
+		return defaultScheduler
 	}
 	return pod.Spec.SchedulerName
 }

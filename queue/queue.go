@@ -3,7 +3,6 @@ package queue
 import (
 	"container/heap"
 	"container/list"
-	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +27,7 @@ type Queue struct {
 	heaps   [Gated + 1]entryHeap            // by place; Nowhere is unused
 	loose   []*Entry                        // unschedulable pods that every interesting event concerns
 	groups  map[string]*group
-	nom     *Nominator
+	nom     *nominator
 
 	flights   map[types.UID]*list.Element // *flight
 	order     list.List                   // flights, by pop
@@ -51,7 +50,7 @@ type Queue struct {
 type Move struct {
 	Pod      *v1.Pod
 	From, To Place
-	// Reason is the label of the event (Event.String) or one of the Reason constants beside BackoffComplete.
+	// Reason is the label of the event (Event.String) or one of the Reason constants beside backoffComplete.
 	Reason string
 	// Plugin is the plugin that asked for the move, or the gate that holds the pod; "" when it was nobody's wish.
 	Plugin string
@@ -71,11 +70,9 @@ func (m Move) String() string {
 	return s + ")"
 }
 
-var errNoPod = errors.New("queue: the pod is nil")
-
-// New returns an empty queue, or what Validate says against the options.
+// New returns an empty queue, or what validate says against the options.
 func New(o Options) (*Queue, error) {
-	if errs := o.Validate(nil); len(errs) > 0 {
+	if errs := o.validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
 	q := &Queue{o: o, leftover: o.Leftover, period: o.LeftoverPeriod, moveCycle: -1,
@@ -85,7 +82,7 @@ func New(o Options) (*Queue, error) {
 		q.leftover = DefaultLeftover
 	}
 	if q.period == 0 {
-		q.period = DefaultLeftoverPeriod
+		q.period = defaultLeftoverPeriod
 	}
 	if o.ShareFailures {
 		q.groups = map[string]*group{}
@@ -95,7 +92,7 @@ func New(o Options) (*Queue, error) {
 	}
 	configured := o.Profiles
 	if configured == nil {
-		configured = DefaultProfiles()
+		configured = defaultProfiles()
 	}
 	for _, name := range sortedKeys(configured) {
 		p := newProfile(name, configured[name], &q.o)
@@ -103,14 +100,14 @@ func New(o Options) (*Queue, error) {
 		q.profiles = append(q.profiles, p)
 	}
 	q.setOrders()
-	q.nom = NewNominator(o.Known)
+	q.nom = newNominator(o.Known)
 	return q, nil
 }
 
 func (q *Queue) setOrders() {
 	less := q.o.Less
 	if less == nil {
-		less = PriorityLess
+		less = cachedLess
 	}
 	active := func(a, b *Entry) bool {
 		if less(a, b) {
@@ -239,7 +236,7 @@ func (q *Queue) replace(e *Entry, pod *v1.Pod) {
 // tells of a nil pod.
 func (q *Queue) Add(pod *v1.Pod, now time.Time) ([]Move, error) {
 	if pod == nil {
-		return nil, errNoPod
+		return nil, ErrNoPod
 	}
 	q.see(now)
 	q.add(pod, labelAdd, now)
@@ -258,7 +255,7 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 		to, c.plugin, c.err = Gated, by, e.GateErr
 	} else if leader := q.sharesWith(e); leader != nil {
 		e.UnschedulablePlugins = leader.UnschedulablePlugins
-		to, c.reason = Unschedulable, SharedFailure
+		to, c.reason = Unschedulable, sharedFailure
 	}
 	if old := q.entries[keyOf(pod)]; old != nil {
 		if to != Active && (old.place == Active || old.place == Backoff || old.place == ErrorBackoff) {
@@ -278,7 +275,7 @@ func (q *Queue) Delete(pod *v1.Pod) []Move {
 	}
 	q.nom.Remove(pod)
 	if e := q.entries[keyOf(pod)]; e != nil {
-		q.drop(e, cause{reason: PodDeleted})
+		q.drop(e, cause{reason: podDeleted})
 	}
 	if f := q.flightOf(pod); f != nil {
 		f.deleted = true
@@ -292,7 +289,7 @@ func (q *Queue) Close() []Move {
 	q.closed = true
 	for el := q.order.Front(); el != nil; el = el.Next() {
 		f := el.Value.(*flight)
-		q.out = append(q.out, cause{reason: QueueClosed}.move(f.entry, InFlight, Nowhere))
+		q.out = append(q.out, cause{reason: queueClosed}.move(f.entry, InFlight, Nowhere))
 		f.entry.place = Nowhere
 	}
 	clear(q.flights)

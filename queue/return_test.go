@@ -17,7 +17,7 @@ func TestAdd(t *testing.T) {
 		r.add("a")
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.Equal(t, []any{Active, 0}, []any{e.Place(), e.UnschedulableCount})
-		require.Zero(t, r.q.Rejected(DefaultScheduler, "P"))
+		require.Zero(t, r.q.Rejected(defaultScheduler, "P"))
 	})
 	t.Run("gated over active is ignored", func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -139,7 +139,7 @@ func TestReturn(t *testing.T) {
 			require.Len(t, moves, 1)
 			require.Equal(t, InFlight, moves[0].From)
 			require.Equal(t, c.want, moves[0].To)
-			require.Equal(t, ScheduleAttemptFailure, moves[0].Reason)
+			require.Equal(t, scheduleAttemptFailure, moves[0].Reason)
 			if c.broken != "" {
 				require.ErrorIs(t, moves[0].Err, errBroken)
 			}

@@ -32,7 +32,7 @@ func newRig(t *testing.T, o Options) *rig {
 	r := &rig{t: t, now: noon, pods: map[string]*v1.Pod{}, held: map[string]*Entry{}, shut: map[string]bool{}, skips: map[string]bool{},
 		errs: map[string]error{}, asked: map[string]int{}, gates: map[string]int{}}
 	if o.Profiles == nil {
-		o.Profiles = map[string]Profile{DefaultScheduler: {Gates: []Gate{r.gate("x"), r.gate("y")}, Events: []Registration{
+		o.Profiles = map[string]Profile{defaultScheduler: {Gates: []Gate{r.gate("x"), r.gate("y")}, Events: []Registration{
 			{"P", Event{Node, Add | UpdateNodeTaint, ""}, r.hint("P")},
 			{"P", Event{Pod, UpdatePodLabel, ""}, r.hint("P")},
 			{"Q", Event{Node, Add | UpdateNodeTaint, ""}, r.hint("Q")},

@@ -89,7 +89,7 @@ func TestLeftover(t *testing.T) {
 	t.Run("a gate that hears everything", func(t *testing.T) {
 		open := false
 		g := Gate{"g", func(*v1.Pod) GateVerdict { return GateVerdict{Refuse: !open} }}
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, All, ""}, nil}}}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, All, ""}, nil}}}}})
 		r.add("a")
 		open = true
 		r.at(6 * time.Minute)
@@ -138,13 +138,13 @@ func TestGates(t *testing.T) {
 	})
 	t.Run("an error gates", func(t *testing.T) {
 		g := Gate{"g", func(*v1.Pod) GateVerdict { return GateVerdict{Err: errBroken} }}
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Gates: []Gate{g}}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}}}})
 		moves := r.add("a")
 		require.Equal(t, []string{"default/a: nowhere -> gated (UnschedulablePodAdd, g: broken)"}, lines(moves))
 		require.ErrorIs(t, r.q.Explain(r.pod("a"), r.now).GateErr, errBroken)
 	})
 	t.Run("the verdict of all rejectors", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Gates: []Gate{newRig(t, Options{}).gate("never")}}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{newRig(t, Options{}).gate("never")}}}})
 		r.add("a")
 		r.is(Active, "a")
 
@@ -160,7 +160,7 @@ func TestGates(t *testing.T) {
 		r := newRig(t, Options{})
 		shut := map[string]bool{"a": true}
 		g := Gate{"g", func(p *v1.Pod) GateVerdict { return GateVerdict{Refuse: shut[p.Name]} }}
-		q, err := New(Options{Profiles: map[string]Profile{DefaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, Add, ""}, nil}}},
+		q, err := New(Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, Add, ""}, nil}}},
 			"other": {Events: []Registration{{"g", Event{Wildcard, All, ""}, nil}}}}})
 		require.NoError(t, err)
 		r.q = q
@@ -171,7 +171,7 @@ func TestGates(t *testing.T) {
 	})
 	t.Run("registrations count in their profile only", func(t *testing.T) {
 		r := newRig(t, Options{Profiles: map[string]Profile{
-			DefaultScheduler: {Events: []Registration{{"P", Event{Node, Add, ""}, nil}}},
+			defaultScheduler: {Events: []Registration{{"P", Event{Node, Add, ""}, nil}}},
 			"other":          {Events: []Registration{{"P", Event{Pod, Delete, ""}, nil}}},
 		}})
 		r.pod("b").Spec.SchedulerName = "other"
@@ -222,9 +222,9 @@ func TestMetrics(t *testing.T) {
 	r.q.Done(r.pod("a"))
 	require.Equal(t, Counts{Active: 0, Backoff: 2, Unschedulable: 2, Gated: 1, InFlight: 1}, r.q.Counts())
 	require.Equal(t, 5, r.q.Counts().Queued())
-	require.Equal(t, []int{2, 1, 1, 0, 0}, []int{r.q.Rejected(DefaultScheduler, "P"), r.q.Rejected(DefaultScheduler, "Q"), r.q.Rejected(DefaultScheduler, "x"), r.q.Rejected(DefaultScheduler, "y"), r.q.Rejected("nobody's", "P")})
+	require.Equal(t, []int{2, 1, 1, 0, 0}, []int{r.q.Rejected(defaultScheduler, "P"), r.q.Rejected(defaultScheduler, "Q"), r.q.Rejected(defaultScheduler, "x"), r.q.Rejected(defaultScheduler, "y"), r.q.Rejected("nobody's", "P")})
 	r.pop()
-	require.Zero(t, r.q.Rejected(DefaultScheduler, "Q"), "a popped pod counts nowhere")
+	require.Zero(t, r.q.Rejected(defaultScheduler, "Q"), "a popped pod counts nowhere")
 }
 
 func TestValidate(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 // counterRig is the queue of the article on the scheduling queue (Kubernetes 1.28): two plugins with the registrations it
 // quotes, and no hints.
 func counterRig(t *testing.T) *rig {
-	return newRig(t, Options{CycleCounter: true, Profiles: map[string]Profile{DefaultScheduler: {
+	return newRig(t, Options{CycleCounter: true, Profiles: map[string]Profile{defaultScheduler: {
 		Gates: []Gate{SchedulingGates()},
 		Events: append([]Registration{
 			{"Fit", Event{Pod, Delete, ""}, nil},
-			{"Fit", Event{Node, Add | UpdateV128, ""}, nil},
+			{"Fit", Event{Node, Add | update128, ""}, nil},
 			{"NodeAffinity", Event{Node, Add | UpdateNodeLabel, ""}, nil},
-		}, UnregisteredEventsV128("Custom")...),
+		}, custom128()...),
 	}}})
 }
 
@@ -110,9 +110,9 @@ func TestQuestions(t *testing.T) {
 		podB := testkit.Pod("podB").On("n").Obj()
 		changed := podB.DeepCopy()
 		changed.Labels = map[string]string{"a": "b"}
-		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodUpdate"], Old: podB, New: changed}, r.now)
+		r.q.Move(Change{Event: event128("AssignedPodUpdate"), Old: podB, New: changed}, r.now)
 		r.is(Unschedulable, "podA")
-		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodDelete"], Old: podB}, r.now)
+		r.q.Move(Change{Event: event128("AssignedPodDelete"), Old: podB}, r.now)
 		r.is(Backoff, "podA")
 
 		for _, name := range []string{"AssignedPodDelete", "NodeAdd", "NodeAllocatableChange"} { // what the plugin waits for
@@ -120,11 +120,11 @@ func TestQuestions(t *testing.T) {
 			r.add("podA")
 			r.pop()
 			r.giveBack("podA", "Fit")
-			r.event(NamedEventsV128()[name])
+			r.event(event128(name))
 			r.is(Backoff, "podA")
 		}
 
-		r = newRig(t, Options{Profiles: DefaultProfiles()})
+		r = newRig(t, Options{Profiles: defaultProfiles()})
 		r.try("NodeResourcesFit", "podA")
 		for _, e := range PodUpdateEvents(podB, changed) {
 			r.q.Move(Change{Event: e, Old: podB, New: changed}, r.now)
@@ -180,7 +180,7 @@ func TestDesignQuestions(t *testing.T) {
 		r.pop()
 		r.giveBack("podA", "Fit")
 		r.at(time.Minute)
-		require.Equal(t, []string{"default/podA: unschedulable -> active (NodeAdd, Fit)"}, lines(r.event(NamedEventsV128()["NodeAdd"])))
+		require.Equal(t, []string{"default/podA: unschedulable -> active (NodeAdd, Fit)"}, lines(r.event(event128("NodeAdd"))))
 	})
 	t.Run("how are events and pods linked", func(t *testing.T) { // by the plugins that registered the one and rejected the other
 		for event, woken := range map[string][]string{
@@ -195,7 +195,7 @@ func TestDesignQuestions(t *testing.T) {
 			}
 			r.at(time.Minute)
 			var got []string
-			for _, m := range r.event(NamedEventsV128()[event]) {
+			for _, m := range r.event(event128(event)) {
 				got = append(got, m.Pod.Name)
 			}
 			require.ElementsMatch(t, woken, got, event)
@@ -205,57 +205,16 @@ func TestDesignQuestions(t *testing.T) {
 
 func TestArticleBits(t *testing.T) {
 	require.Equal(t, []Action{1, 2, 4, 8, 16, 32}, []Action{Add, Delete, UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint, UpdateNodeCondition})
-	require.EqualValues(t, 0b111100, UpdateV128)
-	require.EqualValues(t, 0b111111, AllV128)
-	overlap := func(a, b Action) bool { return Event{Node, a, ""}.MatchesV128(Event{Node, b, ""}) }
+	require.EqualValues(t, 0b111100, update128)
+	require.EqualValues(t, 0b111111, all128)
+	overlap := func(a, b Action) bool { return Event{Node, a, ""}.sharesBit(Event{Node, b, ""}) }
 	require.True(t, overlap(Add, Add), "the same action")
-	require.True(t, overlap(AllV128, Delete), "all and another")
-	require.True(t, overlap(UpdateV128, UpdateNodeAllocatable), "update and a kind of it")
-	require.True(t, overlap(UpdateNodeLabel, UpdateV128), "and the other way round, unlike 1.36")
+	require.True(t, overlap(all128, Delete), "all and another")
+	require.True(t, overlap(update128, UpdateNodeAllocatable), "update and a kind of it")
+	require.True(t, overlap(UpdateNodeLabel, update128), "and the other way round, unlike 1.36")
 	require.False(t, overlap(Add, Delete), "nothing in common")
-	require.True(t, Event{Wildcard, AllV128, ""}.MatchesV128(NodeAdd))
-	require.False(t, Event{CSINode, AllV128, ""}.MatchesV128(NodeAdd))
-}
-
-func TestArticleEvents(t *testing.T) {
-	named := NamedEventsV128()
-	require.Len(t, named, 23)
-	now := map[string]string{ // what 1.36 calls them
-		"NodeSpecUnschedulableChange": "NodeUpdateNodeTaint", "NodeTaintChange": "NodeUpdateNodeTaint", "NodeAllocatableChange": "NodeUpdateNodeAllocatable",
-		"NodeLabelChange": "NodeUpdateNodeLabel", "NodeConditionChange": "NodeUpdateNodeCondition", "PvAdd": "PersistentVolumeAdd",
-		"PvcAdd": "PersistentVolumeClaimAdd", "CSINodeAdd": "storage.k8s.io/CSINodeAdd", "AssignedPodAdd": "AssignedPodAdd",
-		"AssignedPodDelete": "AssignedPodDelete", "NodeAdd": "NodeAdd", "StorageClassAdd": "storage.k8s.io/StorageClassAdd",
-		"CSIDriverAdd": "storage.k8s.io/CSIDriverAdd", "CSIStorageCapacityAdd": "storage.k8s.io/CSIStorageCapacityAdd",
-	}
-	for label, e := range named {
-		require.Equal(t, label, e.String())
-		if want, ok := now[label]; ok {
-			e.Label = ""
-			require.Equal(t, want, e.String())
-		}
-	}
-	kinds := map[string]Resource{"AssignedPod": AssignedPod, "Node": Node, "Pv": PersistentVolume, "Pvc": PersistentVolumeClaim, "StorageClass": StorageClass,
-		"CSINode": CSINode, "CSIDriver": CSIDriver, "CSIStorageCapacity": CSIStorageCapacity}
-	actions := map[string]Action{"Add": Add, "Update": UpdateV128, "Delete": Delete, "SpecUnschedulableChange": UpdateNodeTaint, "TaintChange": UpdateNodeTaint,
-		"AllocatableChange": UpdateNodeAllocatable, "LabelChange": UpdateNodeLabel, "ConditionChange": UpdateNodeCondition}
-	found := 0
-	for kind, resource := range kinds { // the names are made of both
-		for verb, action := range actions {
-			if e, ok := named[kind+verb]; ok {
-				found++
-				require.Equal(t, Event{resource, action, kind + verb}, e)
-			}
-		}
-	}
-	require.Equal(t, 21, found, "all but the two wildcards")
-	require.True(t, named["UnschedulableTimeout"].IsWildcard())
-	require.True(t, named["WildCardEvent"].IsWildcard())
-	var six []Resource
-	for _, r := range UnregisteredEventsV128("x") {
-		require.Equal(t, []any{"x", AllV128}, []any{r.Plugin, r.Event.Action})
-		six = append(six, r.Event.Resource)
-	}
-	require.Equal(t, []Resource{Pod, Node, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass}, six)
+	require.True(t, Event{Wildcard, all128, ""}.sharesBit(NodeAdd))
+	require.False(t, Event{CSINode, all128, ""}.sharesBit(NodeAdd))
 }
 
 // The lost wake-up of the counters: the cycle at the return is not the cycle of the pod.
@@ -282,7 +241,7 @@ func TestCycleCounter(t *testing.T) {
 		r.add("a")
 		r.pop()
 		r.giveBack("a", "NodeAffinity")
-		r.event(Event{Node, UpdateV128, ""})
+		r.event(Event{Node, update128, ""})
 		r.is(Backoff, "a")
 	})
 	t.Run("errors sleep too", func(t *testing.T) {
@@ -347,7 +306,7 @@ func TestCycleCounter(t *testing.T) {
 		other := testkit.Pod("other").RequireWith(v1.LabelTopologyZone, "app=db").Obj()
 		other.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].Namespaces = []string{"elsewhere"}
 		r.pods["other"] = other
-		add := NamedEventsV128()["AssignedPodAdd"]
+		add := event128("AssignedPodAdd")
 		r.add("friend", "other", "plain")
 		for range 3 {
 			r.giveBack(r.pop(), "Custom")
@@ -361,7 +320,31 @@ func TestCycleCounter(t *testing.T) {
 		r.is(Backoff, "other")
 		big := testkit.Pod("big").Request("cpu=2").On("n").Obj()
 		small := testkit.Pod("big").Request("cpu=1").On("n").Obj()
-		r.q.Move(Change{Event: NamedEventsV128()["AssignedPodUpdate"], Old: big, New: small}, r.now)
+		r.q.Move(Change{Event: event128("AssignedPodUpdate"), Old: big, New: small}, r.now)
 		r.is(Backoff, "plain")
 	})
+}
+
+const (
+	update128 = UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition
+	all128    = Add | Delete | update128
+)
+
+// event128 returns an event of 1.28 by its name. Package history has the whole table.
+func event128(name string) Event {
+	return map[string]Event{
+		"AssignedPodAdd": {AssignedPod, Add, name}, "AssignedPodUpdate": {AssignedPod, update128, name},
+		"AssignedPodDelete": {AssignedPod, Delete, name}, "NodeAdd": {Node, Add, name},
+		"NodeAllocatableChange": {Node, UpdateNodeAllocatable, name}, "NodeLabelChange": {Node, UpdateNodeLabel, name},
+		"NodeTaintChange": {Node, UpdateNodeTaint, name}, "CSINodeAdd": {CSINode, Add, name},
+		"CSIDriverAdd": {CSIDriver, Add, name}, "UnschedulableTimeout": {Wildcard, All, name},
+	}[name]
+}
+
+// custom128 returns the registrations of a plugin Custom that does not say what it waits for, as in 1.28.
+func custom128() (list []Registration) {
+	for _, r := range []Resource{Pod, Node, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass} {
+		list = append(list, Registration{Plugin: "Custom", Event: Event{Resource: r, Action: all128}})
+	}
+	return list
 }

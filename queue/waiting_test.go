@@ -118,7 +118,7 @@ func TestWaiting(t *testing.T) {
 		asked := 0
 		g := Gate{"g", func(*v1.Pod) GateVerdict { asked++; return GateVerdict{Refuse: true} }}
 		helps := false
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Gates: []Gate{g}, Events: []Registration{
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{
 			{"g", Event{Node, Add, ""}, func(*v1.Pod, any, any) (bool, error) { return helps, nil }}}}}})
 		r.add("a")
 		require.Equal(t, 1, asked)
@@ -138,7 +138,7 @@ func TestWaiting(t *testing.T) {
 		note := func(label string, yes bool) Hint {
 			return func(*v1.Pod, any, any) (bool, error) { asked = append(asked, label); return yes, nil }
 		}
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Events: []Registration{
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{
 			{"P", Event{Pod, UpdatePodToleration, ""}, note("toleration", true)},
 			{"P", Event{Pod, UpdatePodScaleDown, ""}, note("scale-down", true)},
 			{"P", Event{Pod, UpdatePodLabel, ""}, note("label", false)},
@@ -179,7 +179,7 @@ func TestWaiting(t *testing.T) {
 			seen, objects = append(seen, p), append(objects, old, new)
 			return false, nil
 		}
-		r := newRig(t, Options{Profiles: map[string]Profile{DefaultScheduler: {Events: []Registration{{"P", Event{Node, Add | Delete, ""}, hint}}}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"P", Event{Node, Add | Delete, ""}, hint}}}}})
 		r.try("P", "a")
 		r.update("a", func(p *v1.Pod) { p.Annotations = map[string]string{"k": "v"} })
 		queued, node := r.pod("a"), testkit.Node("n").Obj()
@@ -205,7 +205,7 @@ func TestWaiting(t *testing.T) {
 				require.Empty(t, r.event(Event{kind, bit, ""}))
 			}
 		}
-		r.event(UnschedulableTimeout)
+		r.event(unschedulableTimeout)
 		r.is(Backoff, "a")
 	})
 	t.Run("counters take every move request", func(t *testing.T) {

@@ -271,7 +271,7 @@ func (w *world) step() {
 		if uids := sortedKeys(w.held); len(uids) > 0 {
 			uid := uids[0]
 			w.note("done %s", uid)
-			m.done(uid, AttemptDone)
+			m.done(uid, attemptDone)
 			w.compare(q.Done(w.held[uid].Pod))
 			if arg%2 == 0 { // otherwise it comes back after a failed binding
 				delete(w.held, uid)

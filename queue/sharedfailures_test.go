@@ -30,7 +30,7 @@ func TestShareFailures(t *testing.T) {
 		require.Equal(t, []string{"default/w4: nowhere -> unschedulable (SharedFailure)"}, lines(r.add("w4")), "one that comes later, too")
 		e, _ := r.q.Lookup(r.pod("w4"))
 		require.Equal(t, []any{0, 0, []string{"P"}}, []any{e.Attempts, e.UnschedulableCount, e.UnschedulablePlugins})
-		require.Equal(t, 4, r.q.Rejected(DefaultScheduler, "P"))
+		require.Equal(t, 4, r.q.Rejected(defaultScheduler, "P"))
 		r.event(NodeAdd)
 		r.is(Backoff, "w1")
 		r.is(Active, "w2", "w3", "w4")

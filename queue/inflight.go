@@ -79,11 +79,11 @@ func (q *Queue) record(c Change) {
 func (q *Queue) during(f *flight) []Change { return q.events[f.from-q.base:] }
 
 // InFlightEvents returns how many events of each label the log holds for the pods in flight, and the pods themselves as
-// "PodPopped": the metric scheduler_inflight_events. O(log).
+// "podPopped": the metric scheduler_inflight_events. O(log).
 func (q *Queue) InFlightEvents() map[string]int {
 	n := map[string]int{}
 	if q.order.Len() > 0 {
-		n[PodPopped] = q.order.Len()
+		n[podPopped] = q.order.Len()
 	}
 	for i := range q.events {
 		n[q.events[i].Event.String()]++

@@ -90,7 +90,7 @@ func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 		if f.entered <= popped && f.profile == e.profile && q.nom.Node(f.Pod) == "" {
 			q.take(f)
 			f.UnschedulablePlugins = e.UnschedulablePlugins
-			q.put(f, Unschedulable, cause{reason: SharedFailure}, now)
+			q.put(f, Unschedulable, cause{reason: sharedFailure}, now)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package history
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/queue"
+)
+
+func TestQueueEvents(t *testing.T) {
+	named := Events128()
+	require.Len(t, named, 23)
+	require.EqualValues(t, 0b111100, UpdateActions128)
+	require.EqualValues(t, 0b111111, AllActions128)
+	now := map[string]string{ // what 1.36 calls them
+		"NodeSpecUnschedulableChange": "NodeUpdateNodeTaint", "NodeTaintChange": "NodeUpdateNodeTaint", "NodeAllocatableChange": "NodeUpdateNodeAllocatable",
+		"NodeLabelChange": "NodeUpdateNodeLabel", "NodeConditionChange": "NodeUpdateNodeCondition", "PvAdd": "PersistentVolumeAdd",
+		"PvcAdd": "PersistentVolumeClaimAdd", "CSINodeAdd": "storage.k8s.io/CSINodeAdd", "AssignedPodAdd": "AssignedPodAdd",
+		"AssignedPodDelete": "AssignedPodDelete", "NodeAdd": "NodeAdd", "StorageClassAdd": "storage.k8s.io/StorageClassAdd",
+		"CSIDriverAdd": "storage.k8s.io/CSIDriverAdd", "CSIStorageCapacityAdd": "storage.k8s.io/CSIStorageCapacityAdd",
+	}
+	for label, e := range named {
+		require.Equal(t, label, e.String())
+		if want, ok := now[label]; ok {
+			e.Label = ""
+			require.Equal(t, want, e.String())
+		}
+	}
+	kinds := map[string]queue.Resource{"AssignedPod": queue.AssignedPod, "Node": queue.Node, "Pv": queue.PersistentVolume, "Pvc": queue.PersistentVolumeClaim, "StorageClass": queue.StorageClass,
+		"CSINode": queue.CSINode, "CSIDriver": queue.CSIDriver, "CSIStorageCapacity": queue.CSIStorageCapacity}
+	actions := map[string]queue.Action{"Add": queue.Add, "Update": UpdateActions128, "Delete": queue.Delete, "SpecUnschedulableChange": queue.UpdateNodeTaint, "TaintChange": queue.UpdateNodeTaint,
+		"AllocatableChange": queue.UpdateNodeAllocatable, "LabelChange": queue.UpdateNodeLabel, "ConditionChange": queue.UpdateNodeCondition}
+	found := 0
+	for kind, resource := range kinds { // each name is a kind and a verb
+		for verb, action := range actions {
+			if e, ok := named[kind+verb]; ok {
+				found++
+				require.Equal(t, queue.Event{Resource: resource, Action: action, Label: kind + verb}, e)
+			}
+		}
+	}
+	require.Equal(t, 21, found, "all events except the two wildcards")
+	require.True(t, named["UnschedulableTimeout"].IsWildcard())
+	require.True(t, named["WildCardEvent"].IsWildcard())
+	var six []queue.Resource
+	for _, r := range UnregisteredEvents128("x") {
+		require.Equal(t, []any{"x", AllActions128}, []any{r.Plugin, r.Event.Action})
+		six = append(six, r.Event.Resource)
+	}
+	require.Equal(t, []queue.Resource{queue.Pod, queue.Node, queue.CSINode, queue.PersistentVolume, queue.PersistentVolumeClaim, queue.StorageClass}, six)
+}
