@@ -66,10 +66,10 @@ func (w *WhatIf) bound(k int) {
 }
 
 // Check judges slot i with the changes made.
-func (w *WhatIf) Check(i int) preemption.Verdict {
+func (w *WhatIf) Check(i int) preemption.Answer {
 	w.visit(i)
 	if len(w.nominated) == 0 {
-		return pack(w.pass(i))
+		return preemption.Answer(w.pass(i))
 	}
 	w.replay()
 	for _, k := range w.moving {
@@ -82,7 +82,7 @@ func (w *WhatIf) Check(i int) preemption.Verdict {
 	if r.Allowed() {
 		r = w.pass(i)
 	}
-	return pack(r)
+	return preemption.Answer(r)
 }
 
 // visit works out what no change alters on a slot: the first rejection of the predicates that do not look at other pods, and
@@ -270,44 +270,35 @@ func (w *WhatIf) replay() {
 	}
 }
 
-func pack(r filter.Rejection) preemption.Verdict {
-	if r.Allowed() {
-		return 0
-	}
-	return preemption.Verdict(r.Predicate)<<16 | preemption.Verdict(r.Verdict)
-}
-
-func unpack(v preemption.Verdict) filter.Rejection {
-	return filter.Rejection{Predicate: uint16(v >> 16), Verdict: resources.Verdict(v)}
-}
-
-// Reasons returns the texts of a verdict. Those of a verdict that does not name them all are of the slot without changes.
-func (w *WhatIf) Reasons(i int, v preemption.Verdict) ([]string, bool) {
-	r, ps := unpack(v), w.attempt.Predicates
+// Reasons returns the texts of an answer. The texts of a verdict that does not name all its reasons are those of the slot
+// without changes.
+func (w *WhatIf) Reasons(i int, a preemption.Answer) ([]string, bool) {
+	r, ps := filter.Rejection(a), w.attempt.Predicates
 	d, ok := ps[r.Predicate].(filter.Detailer)
 	return ps.Reasons(r, i), !ok || !d.Partial(r.Verdict)
 }
 
 // Err returns the failure of a predicate.
-func (w *WhatIf) Err(i int, v preemption.Verdict) error {
-	return w.attempt.Predicates.Err(unpack(v), i)
+func (w *WhatIf) Err(i int, a preemption.Answer) error {
+	return w.attempt.Predicates.Err(filter.Rejection(a), i)
 }
 
-// Without returns the verdict on slot i if its pods asked for no more than left, 0 when that is not certain.
-func (w *WhatIf) Without(i int, left []int64) preemption.Verdict {
+// Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows if that is
+// not certain.
+func (w *WhatIf) Without(i int, left []int64) preemption.Answer {
 	if w.fit < 0 {
-		return 0
+		return preemption.Answer{}
 	}
 	w.visit(i)
 	if len(w.nominated) > 0 || w.static.Verdict != 0 && int(w.static.Predicate) < w.fit {
-		return 0
+		return preemption.Answer{}
 	}
 	w.left.requested = left
 	v := w.unused.Check(i)
 	if v == 0 || w.unused.Partial(v) {
-		return 0
+		return preemption.Answer{}
 	}
-	return pack(filter.Rejection{Predicate: uint16(w.fit), Verdict: v})
+	return preemption.Answer{Predicate: uint16(w.fit), Verdict: v}
 }
 
 // hypothetical is a cluster whose slots all have the same requests.

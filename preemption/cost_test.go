@@ -12,21 +12,23 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// counted counts the questions to a WhatIf. unbounded ones have no Bounder.
+// counted counts the questions to a WhatIf, and has no method Without.
 type counted struct {
 	preemption.WhatIf
 	checks int
 }
 
-func (c *counted) Check(i int) preemption.Verdict {
+func (c *counted) Check(i int) preemption.Answer {
 	c.checks++
 	return c.WhatIf.Check(i)
 }
 
 type bounded struct {
 	*counted
-	preemption.Bounder
+	what *placement.WhatIf
 }
+
+func (b bounded) Without(i int, left []int64) preemption.Answer { return b.what.Without(i, left) }
 
 // Nodes whose fate is certain are not tried, and the message is the same.
 func TestBounds(t *testing.T) {

@@ -17,7 +17,7 @@ type dryRun struct {
 	budgets  *disruption.Budgets
 	matches  map[*v1.Pod][]int32 // budgets of the pods that were possible victims; as long as budgets is the same
 	index    *Index
-	bound    Bounder
+	bound    bounder
 	unitOf   map[podName]int // unit of Options.Units; nil: there are none
 	slots    [][]int         // of their pods; -1: on none
 
@@ -45,19 +45,17 @@ type member struct {
 	violates bool
 }
 
-// Bounder is an optional interface of a WhatIf that saves work: Without returns the verdict that Check(i) would give if
-// the pods of slot i asked for no more than left, in a schema that the caller shares with the cluster, and 0 when it allows
-// or when that is not certain, for instance since other pods' labels matter before.
-type Bounder interface {
-	Without(i int, left []int64) Verdict
+// bounder is the optional method of a WhatIf.
+type bounder interface {
+	Without(i int, left []int64) Answer
 }
 
-// outcome of one node.
+// outcome is the result for one node.
 type outcome struct {
-	found   bool
-	verdict Verdict // why not, when a filter says it
-	reason  string  // why not, otherwise
-	err     error
+	found  bool
+	answer Answer // why not, if a filter rejects the node
+	reason string // why not, otherwise
+	err    error
 }
 
 // node tries slot i and leaves the victims in d.units: those with out set.
@@ -94,8 +92,8 @@ func (d *dryRun) hopeless(i int) (outcome, bool) {
 	if !exact {
 		return outcome{}, false
 	}
-	v := d.bound.Without(i, left)
-	return outcome{verdict: v}, v != 0
+	a := d.bound.Without(i, left)
+	return outcome{answer: a}, a.Verdict != 0
 }
 
 // collectLocal adds the pods of slot i that may be victims.
@@ -132,8 +130,8 @@ func (d *dryRun) search(i int) outcome {
 	for k := range d.members {
 		w.Remove(d.members[k].Pod, d.members[k].Slot)
 	}
-	if v := w.Check(i); v != 0 {
-		return outcome{verdict: v, err: w.Err(i, v)}
+	if a := w.Check(i); a.Verdict != 0 {
+		return outcome{answer: a, err: w.Err(i, a)}
 	}
 	d.sort()
 	d.split()
@@ -252,7 +250,7 @@ func (d *dryRun) back(i, k int) bool {
 	for m := range pods {
 		w.Add(pods[m].Pod, pods[m].Slot)
 	}
-	if w.Check(i) == 0 {
+	if w.Check(i).Verdict == 0 {
 		return true
 	}
 	for m := range pods {

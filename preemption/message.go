@@ -18,33 +18,33 @@ type histogram struct {
 	tallies []tally
 }
 
-// tally is a number of nodes with one verdict, or with one text when the verdict is 0.
+// tally is a number of nodes with one answer, or with one text if the answer allows.
 type tally struct {
-	verdict Verdict
+	answer  Answer
 	reasons []string
 	n       int
 }
 
-// add counts slot i. The reasons of a verdict are asked for when it is new.
+// add counts slot i. It asks for the reasons of an answer once.
 func (h *histogram) add(w WhatIf, i int, o outcome) {
 	h.nodes++
 	switch {
 	case o.err != nil:
 		h.text(o.err.Error())
 		return
-	case o.verdict == 0:
+	case o.answer.Verdict == 0:
 		h.text(o.reason)
 		return
 	}
 	for k := range h.tallies {
-		if h.tallies[k].verdict == o.verdict {
+		if h.tallies[k].answer == o.answer {
 			h.tallies[k].n++
 			return
 		}
 	}
-	reasons, general := w.Reasons(i, o.verdict)
+	reasons, general := w.Reasons(i, o.answer)
 	if general {
-		h.tallies = append(h.tallies, tally{o.verdict, reasons, 1})
+		h.tallies = append(h.tallies, tally{o.answer, reasons, 1})
 		return
 	}
 	for _, reason := range reasons {
@@ -54,12 +54,12 @@ func (h *histogram) add(w WhatIf, i int, o outcome) {
 
 func (h *histogram) text(reason string) {
 	for k := range h.tallies {
-		if t := &h.tallies[k]; t.verdict == 0 && t.reasons[0] == reason {
+		if t := &h.tallies[k]; t.answer.Verdict == 0 && t.reasons[0] == reason {
 			t.n++
 			return
 		}
 	}
-	h.tallies = append(h.tallies, tally{0, []string{reason}, 1})
+	h.tallies = append(h.tallies, tally{Answer{}, []string{reason}, 1})
 }
 
 // counts returns the nodes of each reason, and rest nodes for which preemption does not help, in the order of the message.

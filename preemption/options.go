@@ -52,7 +52,7 @@ func (d *dryRun) affordable(i int, ascending bool) bool {
 			w.Remove(m.Pod, m.Slot)
 		}
 	}
-	if w.Check(i) != 0 {
+	if w.Check(i).Verdict != 0 {
 		return false
 	}
 	for k := range d.units {

@@ -118,7 +118,7 @@ func (d *dryRun) prepare(r *Request) {
 	if d.index = r.Index; d.index == nil {
 		d.index = NewIndex(r.Cluster)
 	}
-	d.bound, _ = r.WhatIf.(Bounder)
+	d.bound, _ = r.WhatIf.(bounder)
 	if d.budgets != r.Budgets || d.ledger == nil {
 		d.budgets, d.ledger, d.matches = r.Budgets, nil, map[*v1.Pod][]int32{}
 		if r.Budgets != nil {

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/resources"
 )
 
 // Cluster is what preemption must see of a cluster. A node's handle is its slot.
@@ -20,25 +21,37 @@ type Cluster interface {
 	Pods(i int) iter.Seq[*v1.Pod]
 }
 
-// Verdict is what the filters say about the preemptor on one slot: 0 allows, every other value is the caller's.
-type Verdict uint32
+// Answer is what the filters say about the preemptor on one slot. The zero value allows.
+type Answer struct {
+	// Predicate is the position of the filter that rejects, in the list of the WhatIf. Only the WhatIf reads it.
+	Predicate uint16
+	// Verdict is the filter's verdict: 0 allows.
+	Verdict resources.Verdict
+}
 
-// WhatIf is all filters of one preemptor over one cluster, with changes made in thought. Add and Remove pretend that a pod
-// comes to or leaves slot i, as kube-scheduler's AddPod and RemovePod do; Reset takes all changes back. It belongs to one
-// goroutine. Attempt.WhatIf of package placement is one.
+// WhatIf asks all filters of one preemptor about a slot of one cluster, after pods were added and removed that the cluster
+// itself keeps. Package placement has an implementation (Attempt.WhatIf). A WhatIf belongs to one goroutine.
+//
+// A WhatIf may have the method Without(i int, left []int64) Answer, which saves work. Without returns the answer that
+// Check(i) would give if the pods of slot i asked for no more than left. The columns of left are those of the schema that
+// the WhatIf and the cluster share. Without returns an answer that allows if the filters allow, or if that answer is not
+// certain, for example because an earlier filter reads labels of other pods.
 type WhatIf interface {
-	// Check judges slot i with the changes made. Pods nominated to the slot, of at least the preemptor's priority, count in
-	// two passes: the preemptor must pass with all of them there and without any. The verdict is that of the pass that
-	// failed.
-	Check(i int) Verdict
+	// Check asks the filters about slot i with the changes made. Pods nominated to the slot whose priority is at least the
+	// preemptor's count in two passes: the preemptor must pass with all of them on the slot, and without them. The answer is
+	// that of the pass that failed.
+	Check(i int) Answer
+	// Add adds p to slot i, as kube-scheduler's AddPod does.
 	Add(p *v1.Pod, i int)
+	// Remove removes p from slot i, as kube-scheduler's RemovePod does.
 	Remove(p *v1.Pod, i int)
+	// Reset takes all changes back.
 	Reset()
-	// Reasons returns the texts of the verdict that Check(i) just returned; general says that they are those of v on every
-	// slot.
-	Reasons(i int, v Verdict) (reasons []string, general bool)
-	// Err returns the failure that the verdict stands for, nil for a rejection.
-	Err(i int, v Verdict) error
+	// Reasons returns the texts of the answer that the last Check(i) returned. general is true if the answer has the same
+	// texts on every slot.
+	Reasons(i int, a Answer) (reasons []string, general bool)
+	// Err returns the error of a filter that failed, and nil for a rejection.
+	Err(i int, a Answer) error
 }
 
 // Rejection is what the filters said about a node in the attempt that failed.

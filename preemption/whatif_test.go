@@ -10,41 +10,42 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/resources"
 )
 
 // scripted is a WhatIf that allows the preemptor on a slot once all pods of it left, unless the script has a verdict.
 type scripted struct {
 	pods    map[int]int
 	left    map[int]int
-	verdict map[int]preemption.Verdict
-	failed  map[preemption.Verdict]error
+	verdict map[int]resources.Verdict
+	failed  map[resources.Verdict]error
 }
 
-func (s *scripted) Check(i int) preemption.Verdict {
+func (s *scripted) Check(i int) preemption.Answer {
 	if v := s.verdict[i]; v != 0 {
-		return v
+		return preemption.Answer{Verdict: v}
 	}
 	if s.left[i] == s.pods[i] {
-		return 0
+		return preemption.Answer{}
 	}
-	return 99 // whose Err is never asked for while pods come back
+	return preemption.Answer{Verdict: 99} // whose Err is never asked for while pods come back
 }
 func (s *scripted) Add(_ *v1.Pod, i int)    { s.left[i]-- }
 func (s *scripted) Remove(_ *v1.Pod, i int) { s.left[i]++ }
 func (s *scripted) Reset()                  { clear(s.left) }
-func (s *scripted) Reasons(i int, v preemption.Verdict) ([]string, bool) {
-	if v >= 50 {
+func (s *scripted) Reasons(i int, a preemption.Answer) ([]string, bool) {
+	if a.Verdict >= 50 {
 		return []string{fmt.Sprintf("detail of %d", i), "shared"}, false
 	}
-	return []string{fmt.Sprintf("reason %d", v), "shared"}, true
+	return []string{fmt.Sprintf("reason %d", a.Verdict), "shared"}, true
 }
-func (s *scripted) Err(_ int, v preemption.Verdict) error { return s.failed[v] }
+func (s *scripted) Err(_ int, a preemption.Answer) error { return s.failed[a.Verdict] }
 
 // Verdicts of the filters: reasons, several of them, failures.
 func TestVerdicts(t *testing.T) {
-	ask := func(verdicts ...preemption.Verdict) preemption.Result {
+	ask := func(verdicts ...resources.Verdict) preemption.Result {
 		s := parts()
-		w := &scripted{pods: map[int]int{}, left: map[int]int{}, verdict: map[int]preemption.Verdict{}, failed: map[preemption.Verdict]error{7: errors.New("broken"), 8: errors.New("broken"), 9: errors.New("gone"), 99: errors.New("never")}}
+		w := &scripted{pods: map[int]int{}, left: map[int]int{}, verdict: map[int]resources.Verdict{}, failed: map[resources.Verdict]error{7: errors.New("broken"), 8: errors.New("broken"), 9: errors.New("gone"), 99: errors.New("never")}}
 		var all []preemption.Rejection
 		for i, v := range verdicts {
 			name := fmt.Sprintf("n%d", i)
@@ -57,15 +58,15 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, why string
-		verdicts  []preemption.Verdict
+		verdicts  []resources.Verdict
 		want      string
 	}{
-		{"reasons", "a node with two counts in both; the list is sorted as text", []preemption.Verdict{1, 1, 2}, "Unschedulable, clear: 0/3 nodes are available: 1 reason 2, 2 reason 1, 3 shared."},
-		{"reasons of single nodes", "are asked for one by one", []preemption.Verdict{50, 50, 1}, "Unschedulable, clear: 0/3 nodes are available: 1 detail of 0, 1 detail of 1, 1 reason 1, 3 shared."},
-		{"failure", "of a filter on one node, without candidates", []preemption.Verdict{1, 7}, "Error, keep: broken"},
-		{"failures", "are joined, equal ones said once", []preemption.Verdict{7, 8, 9}, "Error, keep: [broken, gone]"},
-		{"failure beside a candidate", "does not matter", []preemption.Verdict{7, 0}, "n1: bn1 an1"},
-		{"failure while pods come back", "counts as not fitting", []preemption.Verdict{0}, "n0: bn0 an0"},
+		{"reasons", "a node with two counts in both; the list is sorted as text", []resources.Verdict{1, 1, 2}, "Unschedulable, clear: 0/3 nodes are available: 1 reason 2, 2 reason 1, 3 shared."},
+		{"reasons of single nodes", "are asked for one by one", []resources.Verdict{50, 50, 1}, "Unschedulable, clear: 0/3 nodes are available: 1 detail of 0, 1 detail of 1, 1 reason 1, 3 shared."},
+		{"failure", "of a filter on one node, without candidates", []resources.Verdict{1, 7}, "Error, keep: broken"},
+		{"failures", "are joined, equal ones said once", []resources.Verdict{7, 8, 9}, "Error, keep: [broken, gone]"},
+		{"failure beside a candidate", "does not matter", []resources.Verdict{7, 0}, "n1: bn1 an1"},
+		{"failure while pods come back", "counts as not fitting", []resources.Verdict{0}, "n0: bn0 an0"},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, shown(ask(c.verdicts...)), c.why) })
 	}

@@ -31,14 +31,14 @@ func (c oneCluster) Pods(i int) iter.Seq[*v1.Pod] {
 // gone is a what-if of a pod that fits once any pod has left.
 type gone struct{ left int }
 
-func (w *gone) Check(int) preemption.Verdict {
+func (w *gone) Check(int) preemption.Answer {
 	if w.left > 0 {
-		return 0
+		return preemption.Answer{}
 	}
-	return 1
+	return preemption.Answer{Verdict: 1}
 }
-func (w *gone) Add(*v1.Pod, int)                                 { w.left-- }
-func (w *gone) Remove(*v1.Pod, int)                              { w.left++ }
-func (w *gone) Reset()                                           { w.left = 0 }
-func (w *gone) Reasons(int, preemption.Verdict) ([]string, bool) { return []string{"full"}, true }
-func (w *gone) Err(int, preemption.Verdict) error                { return nil }
+func (w *gone) Add(*v1.Pod, int)                                { w.left-- }
+func (w *gone) Remove(*v1.Pod, int)                             { w.left++ }
+func (w *gone) Reset()                                          { w.left = 0 }
+func (w *gone) Reasons(int, preemption.Answer) ([]string, bool) { return []string{"full"}, true }
+func (w *gone) Err(int, preemption.Answer) error                { return nil }

@@ -211,7 +211,7 @@ func (w *world) fitsWithout(attempt *placement.Attempt, slot int, victims []*v1.
 	for _, p := range victims {
 		what.Remove(p, slot)
 	}
-	return what.Check(slot) == 0
+	return what.Check(slot).Verdict == 0
 }
 
 // search finds podberth's own victims on one node, nil without.

@@ -125,19 +125,19 @@ type fitsWithout struct {
 	gone map[string]bool
 }
 
-func (w *fitsWithout) Check(int) preemption.Verdict {
+func (w *fitsWithout) Check(int) preemption.Answer {
 	if w.gone[w.name] {
-		return 0
+		return preemption.Answer{}
 	}
-	return 1
+	return preemption.Answer{Verdict: 1}
 }
 func (w *fitsWithout) Add(p *v1.Pod, _ int)    { delete(w.gone, p.Name) }
 func (w *fitsWithout) Remove(p *v1.Pod, _ int) { w.gone[p.Name] = true }
 func (w *fitsWithout) Reset()                  { clear(w.gone) }
-func (w *fitsWithout) Reasons(int, preemption.Verdict) ([]string, bool) {
+func (w *fitsWithout) Reasons(int, preemption.Answer) ([]string, bool) {
 	return []string{"in the way"}, true
 }
-func (w *fitsWithout) Err(int, preemption.Verdict) error { return nil }
+func (w *fitsWithout) Err(int, preemption.Answer) error { return nil }
 
 // The answers of extenders about victims, down to the result of preemption.
 func TestPreempters(t *testing.T) {

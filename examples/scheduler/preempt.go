@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/resources"
 )
 
 // PreemptionArgs are the arguments of DefaultPreemption. The zero value is v1.36's.
@@ -259,21 +260,21 @@ func (w *whatIf) Remove(p *v1.Pod, i int) {
 	}
 }
 
-// Check judges slot i; the verdict is the code.
-func (w *whatIf) Check(i int) preemption.Verdict {
+// Check asks the filters about slot i. The verdict is the code.
+func (w *whatIf) Check(i int) preemption.Answer {
 	n := w.node(i)
 	w.last = w.err
 	if w.last == nil {
 		w.last = w.f.runFiltersWithNominated(w.ctx, w.state, w.pod, n, w.f.s.queue.NominatedFor(n.Node.Name))
 	}
-	return preemption.Verdict(w.last.Code())
+	return preemption.Answer{Verdict: resources.Verdict(w.last.Code())}
 }
 
 // Reasons returns the texts of the last verdict.
-func (w *whatIf) Reasons(int, preemption.Verdict) ([]string, bool) { return w.last.Reasons(), false }
+func (w *whatIf) Reasons(int, preemption.Answer) ([]string, bool) { return w.last.Reasons(), false }
 
 // Err returns the failure behind the last verdict.
-func (w *whatIf) Err(int, preemption.Verdict) error {
+func (w *whatIf) Err(int, preemption.Answer) error {
 	if w.last.Code() == Error {
 		return w.last.AsError()
 	}
