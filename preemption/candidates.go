@@ -6,10 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// CandidateArgs bound how many nodes preemption looks for: the arguments of v1.36's DefaultPreemption. nil fields take the
-// defaults.
+// CandidateArgs are the arguments of v1.36's plugin DefaultPreemption. They say how many candidates are enough: the
+// percentage of the nodes to try, rounded down, at least MinAbsolute, at most all nodes to try. The number can be 0 (4
+// percent of 20 nodes, at least 0). Then preemption finds nothing; see Options.AtLeastOneCandidate. nil fields take the
+// defaults. Rule P-18.
 type CandidateArgs struct {
-	// MinPercentage is minCandidateNodesPercentage, of the nodes to try: 0 to 100, default 10.
+	// MinPercentage is minCandidateNodesPercentage: 0 to 100, default 10.
 	MinPercentage *int32
 	// MinAbsolute is minCandidateNodesAbsolute: 0 or more, default 100.
 	MinAbsolute *int32
@@ -26,16 +28,14 @@ func (a CandidateArgs) values() (percentage, absolute int32) {
 	return percentage, absolute
 }
 
-// Number returns how many candidates are enough when n nodes are to be tried: the percentage of n, rounded down, at least
-// MinAbsolute, at most n. It can be 0 (4 percent of 20 nodes, at least 0): then nothing is ever found. It is a number of
-// nodes to find, not to look at, and n counts the nodes that can be cured, not the cluster.
-func (a CandidateArgs) Number(n int) int {
+// number returns how many candidates are enough if n nodes are to be tried.
+func (a CandidateArgs) number(n int) int {
 	percentage, absolute := a.values()
 	return min(max(int(int64(n)*int64(percentage)/100), int(absolute)), n)
 }
 
-// Validate returns what kube-scheduler finds wrong with the arguments at path (nil: the root). The names are those of the
-// configuration.
+// Validate returns what kube-scheduler finds wrong with the arguments at path (nil: the root). The field names are those of
+// the configuration.
 func (a CandidateArgs) Validate(path *field.Path) field.ErrorList {
 	percentage, absolute := a.values()
 	p, n := path.Child("minCandidateNodesPercentage"), path.Child("minCandidateNodesAbsolute")

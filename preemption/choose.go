@@ -10,112 +10,104 @@ import (
 // Victim is a pod that has to leave.
 type Victim struct {
 	Placed
-	// Violates says that a disruption budget did not allow it.
+	// Violates is true if a disruption budget does not allow the disruption of the pod.
 	Violates bool
 }
 
-// Candidate is a node and the pods that have to leave so that the preemptor fits on it.
+// Candidate is a node and the pods that have to leave so that the preemptor fits on the node.
 type Candidate struct {
 	Slot int
 	Node string
-	// Victims are the pods, most important first; after an extender spoke, in its order.
+	// Victims are the pods, most important first. After an extender answered, they are in the extender's order.
 	Victims []Victim
-	// Violations is how many victims break a disruption budget, each counted once; an extender may say something else.
+	// Violations is the number of victims that break a disruption budget. A victim that breaks several counts once. An
+	// extender may set another number.
 	Violations int64
-	// Foreign is how many victims are on other nodes (Options.CrossNode, Options.Units).
+	// Foreign is the number of victims on other nodes (Options.CrossNode, Options.Units).
 	Foreign int
 }
 
-// Criterion is what decided among candidates. Those that come first were looked at first.
-type Criterion int
+// Criterion is what decided among the candidates, in words. An empty Criterion means that nothing was chosen.
+type Criterion string
 
-// The criteria.
+// SmallestName is the criterion in whose place v1.36 has chance.
+const SmallestName Criterion = "smallest node name"
+
+// rank is a criterion. Criteria of a lower rank are looked at first.
+type rank int
+
 const (
-	// Only: there was one candidate.
-	Only Criterion = iota
-	// OwnScore: Options.Scores, in place of the next six.
-	OwnScore
-	FewestViolations
-	// FewestForeign: never decisive without victims on other nodes.
-	FewestForeign
-	LowestHighestPriority
-	SmallestPrioritySum
-	FewestVictims
-	LatestStart
-	SmallestName
+	only     rank = iota // there was one candidate
+	ownScore             // Options.Scores, in place of the next six
+	fewestViolations
+	fewestForeign // never decisive without victims on other nodes
+	lowestHighestPriority
+	smallestPrioritySum
+	fewestVictims
+	latestStart
+	smallestName
 )
 
-// String returns the criterion in words.
-func (c Criterion) String() string {
-	names := [...]string{
+func (r rank) criterion() Criterion {
+	return [...]Criterion{
 		"only candidate", "own score", "fewest violations of disruption budgets", "fewest victims on other nodes",
 		"lowest of the highest victim priorities", "smallest sum of victim priorities", "fewest victims",
-		"latest start of the most important victims", "smallest node name",
-	}
-	if c < 0 || int(c) >= len(names) {
-		return "unknown"
-	}
-	return names[c]
+		"latest start of the most important victims", SmallestName,
+	}[r]
 }
 
-// Values are what Choose compares.
-type Values struct {
-	Violations int64
-	Foreign    int
-	// Highest is the priority of the first victim.
-	Highest int32
-	// Sum is the sum of the victims' priorities, each plus 2147483648, so that more victims weigh more.
-	Sum     int64
-	Victims int
-	// Start is the earliest start among the victims of the highest priority; the zero time without victims.
-	Start time.Time
+// values are what choose compares.
+type values struct {
+	violations int64
+	foreign    int
+	highest    int32     // priority of the first victim; the lowest int32 without victims
+	sum        int64     // of the victims' priorities, each plus 2147483648, so that more victims weigh more
+	victims    int       // number of victims
+	start      time.Time // earliest start of the victims of the highest priority; the zero time without victims
 }
 
-// Values returns what Choose compares. A victim without start time started at now. O(victims).
-func (c *Candidate) Values(now time.Time) Values {
-	v := Values{Violations: c.Violations, Foreign: c.Foreign, Victims: len(c.Victims), Highest: math.MinInt32}
+// values returns what choose compares. A victim without start time started at now.
+func (c *Candidate) values(now time.Time) values {
+	v := values{violations: c.Violations, foreign: c.Foreign, victims: len(c.Victims), highest: math.MinInt32}
 	if len(c.Victims) > 0 {
-		v.Highest = Priority(c.Victims[0].Pod)
+		v.highest = Priority(c.Victims[0].Pod)
 	}
 	var highest int32
 	for k := range c.Victims {
 		p := c.Victims[k].Pod
 		priority, s := Priority(p), start(p, now)
-		v.Sum += int64(priority) + math.MaxInt32 + 1
+		v.sum += int64(priority) + math.MaxInt32 + 1
 		switch {
 		case k == 0 || priority > highest:
-			highest, v.Start = priority, s
-		case priority == highest && s.Before(v.Start):
-			v.Start = s
+			highest, v.start = priority, s
+		case priority == highest && s.Before(v.start):
+			v.start = s
 		}
 	}
 	return v
 }
 
-// Choose returns the index of the best candidate and the criterion that left only that one, -1 without candidates. Each
-// criterion keeps those with the best value:
+// choose returns the index of the best candidate and the criterion that left only that candidate; -1 without candidates.
+// Each criterion keeps the candidates with the best value:
 //
-//  1. fewest victims that break a disruption budget (and then, with victims on other nodes, fewest of those),
-//  2. lowest priority of the first victim, which is the highest,
-//  3. smallest sum of the victims' priorities, each plus 2147483648,
-//  4. fewest victims,
-//  5. latest start: of each candidate the earliest start among the victims of its highest priority,
-//  6. smallest node name.
+//  1. Fewest victims that break a disruption budget; then fewest victims on other nodes.
+//  2. Lowest priority of the first victim, which is the highest priority.
+//  3. Smallest sum of the victims' priorities, each plus 2147483648.
+//  4. Fewest victims.
+//  5. Latest start: of each candidate the earliest start among the victims of its highest priority.
+//  6. Smallest node name.
 //
-// Load, grace periods, spread or costs do not count. Rule: documentation, "Pod Priority and Preemption", Higher priority
-// Pods are preempted before lower priority pods; v1.36 leaves criterion 6 to chance. O(victims).
-func Choose(candidates []Candidate, now time.Time) (int, Criterion) {
-	return choose(candidates, now, nil)
-}
-
+// scores replace criteria 1 to 5, in order; the highest score wins. Load, grace periods, spread and costs do not count.
+// Rules P10.1 to P10.6: documentation, "Pod Priority and Preemption" (Higher priority Pods are preempted before lower
+// priority pods). v1.36 leaves criterion 6 to chance. O(victims).
 func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int64) (int, Criterion) {
 	if len(candidates) == 0 {
-		return -1, Only
+		return -1, ""
 	}
-	better := func(a, b *Candidate, va, vb *Values) (int, Criterion) {
+	better := func(a, b *Candidate, va, vb *values) (int, rank) {
 		for _, score := range scores {
 			if c := cmp.Compare(score(*b), score(*a)); c != 0 {
-				return c, OwnScore
+				return c, ownScore
 			}
 		}
 		if len(scores) == 0 {
@@ -123,41 +115,41 @@ func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int6
 				return c, by
 			}
 		}
-		return strings.Compare(a.Node, b.Node), SmallestName
+		return strings.Compare(a.Node, b.Node), smallestName
 	}
-	values, best := make([]Values, len(candidates)), 0
+	all, best := make([]values, len(candidates)), 0
 	for k := range candidates {
-		values[k] = candidates[k].Values(now)
-		if c, _ := better(&candidates[k], &candidates[best], &values[k], &values[best]); c < 0 {
+		all[k] = candidates[k].values(now)
+		if c, _ := better(&candidates[k], &candidates[best], &all[k], &all[best]); c < 0 {
 			best = k
 		}
 	}
-	decided := Only // the last criterion that the winner needed against somebody
+	decided := only // the last criterion that the winner needed against another candidate
 	for k := range candidates {
 		if k != best {
-			_, by := better(&candidates[best], &candidates[k], &values[best], &values[k])
+			_, by := better(&candidates[best], &candidates[k], &all[best], &all[k])
 			decided = max(decided, by)
 		}
 	}
-	return best, decided
+	return best, decided.criterion()
 }
 
-// compare returns a negative number when v is better, and the criterion that says so.
-func (v *Values) compare(o *Values) (int, Criterion) {
-	if c := cmp.Compare(v.Violations, o.Violations); c != 0 {
-		return c, FewestViolations
+// compare returns a negative number if v is better than o, a positive number if v is worse, and the criterion that differs.
+func (v *values) compare(o *values) (int, rank) {
+	if c := cmp.Compare(v.violations, o.violations); c != 0 {
+		return c, fewestViolations
 	}
-	if c := cmp.Compare(v.Foreign, o.Foreign); c != 0 {
-		return c, FewestForeign
+	if c := cmp.Compare(v.foreign, o.foreign); c != 0 {
+		return c, fewestForeign
 	}
-	if c := cmp.Compare(v.Highest, o.Highest); c != 0 {
-		return c, LowestHighestPriority
+	if c := cmp.Compare(v.highest, o.highest); c != 0 {
+		return c, lowestHighestPriority
 	}
-	if c := cmp.Compare(v.Sum, o.Sum); c != 0 {
-		return c, SmallestPrioritySum
+	if c := cmp.Compare(v.sum, o.sum); c != 0 {
+		return c, smallestPrioritySum
 	}
-	if c := cmp.Compare(v.Victims, o.Victims); c != 0 {
-		return c, FewestVictims
+	if c := cmp.Compare(v.victims, o.victims); c != 0 {
+		return c, fewestVictims
 	}
-	return o.Start.Compare(v.Start), LatestStart
+	return o.start.Compare(v.start), latestStart
 }

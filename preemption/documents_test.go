@@ -93,7 +93,7 @@ func TestDocumentsNomination(t *testing.T) {
 	p := pod("p", 10, "3", "").Obj()
 	r := ask(p)
 	require.Equal(t, "n: victim", shown(r))
-	require.Equal(t, preemption.Set, r.Nomination)
+	require.Equal(t, "n", r.Actions(p, nil).Nominate)
 	p = nominatedTo(pod("p", 10, "3", ""), "n")
 	nominated["n"] = []*v1.Pod{p}
 	require.NoError(t, s.Update(preempted(pod("victim", 1, "4", "n"))))
@@ -105,11 +105,10 @@ func TestDocumentsNomination(t *testing.T) {
 	high := pod("high", 20, "4", "").Obj()
 	r = ask(high)
 	require.Equal(t, "n: victim", shown(r), "a higher pod may take it: one that is leaving is the cheapest victim")
-	var kinds []string
-	for _, a := range r.Actions(high, nominated["n"]) {
-		kinds = append(kinds, a.Kind.String()+" "+a.Pod.Name)
-	}
-	require.Equal(t, []string{"clear nomination p", "nominate high"}, kinds, "the victim is not deleted twice; p loses its nomination")
+	actions := r.Actions(high, nominated["n"])
+	require.Empty(t, actions.Evict, "the victim is not deleted twice")
+	require.Equal(t, nominated["n"], actions.ClearNominations, "p loses its nomination")
+	require.Equal(t, "n", actions.Nominate)
 
 	require.NoError(t, s.Forget(s.Pod("default", "victim")))
 	d := plan.Decide(high, o)
@@ -135,10 +134,10 @@ func TestWalkthrough(t *testing.T) {
 	var found []string
 	var sums []int64
 	for _, c := range r.Candidates {
-		found, sums = append(found, shownCandidate(c)), append(sums, c.Values(now).Sum)
+		found, sums = append(found, shownCandidate(c)), append(sums, c.Sum(now))
 	}
 	require.Equal(t, []string{"n1: a b", "n2: d", "n5: h"}, found)
 	require.Equal(t, []int64{4294967356, 2147483738, 2147483698}, sums)
-	require.Equal(t, preemption.SmallestPrioritySum, r.Criterion)
-	require.Equal(t, []preemption.Count{{Reason: "Insufficient cpu", Nodes: 1}}, r.Reasons)
+	require.Equal(t, preemption.Criterion("smallest sum of victim priorities"), r.Criterion)
+	require.Equal(t, []string{"1 Insufficient cpu"}, r.Reasons)
 }

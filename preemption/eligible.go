@@ -9,21 +9,18 @@ const (
 	waitingMessage = "not eligible due to a terminating pod on the nominated node."
 )
 
-// PreemptionByScheduler is the reason of the DisruptionTarget condition of victims.
-const PreemptionByScheduler = v1.PodReasonPreemptionByScheduler
-
-// Eligible reports whether the pod may try to preempt, and why not. The first that applies decides:
+// eligible reports whether the pod may try to preempt, and returns the reason if it may not. The first line that applies
+// decides:
 //
-//  1. preemptionPolicy Never: no. Any other value, known or not: go on.
-//  2. No nominated node: yes.
+//  1. The preemptionPolicy is Never: no. Any other value, known or not, goes on.
+//  2. The pod has no nominated node: yes.
 //  3. The nominated node is rejected as Unresolvable, or is not in the cluster: yes.
-//  4. A pod on the nominated node that may be a victim is terminating since a scheduler preempted it: no; the preemptor
-//     waits for it. It need not be the preemptor's own victim.
+//  4. A pod on the nominated node that may be a victim is terminating because a scheduler preempted it: no. The preemptor
+//     waits for that pod, whoever preempted it.
 //  5. Otherwise yes.
 //
-// Rule: documentation, "Pod Priority and Preemption", Non-preempting PriorityClass and User exposed information. It reads
-// Pod, Cluster, Rejections and Options.Eligible of the request.
-func Eligible(r Request) (bool, string) {
+// Rules P2: documentation, "Pod Priority and Preemption" (Non-preempting PriorityClass, User exposed information).
+func (r *Request) eligible() (bool, string) {
 	if p := r.Pod.Spec.PreemptionPolicy; p != nil && *p == v1.PreemptNever {
 		return false, neverMessage
 	}
@@ -47,13 +44,13 @@ func Eligible(r Request) (bool, string) {
 func preempted(pod *v1.Pod) bool {
 	for k := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[k]; c.Type == v1.DisruptionTarget {
-			return c.Status == v1.ConditionTrue && c.Reason == PreemptionByScheduler
+			return c.Status == v1.ConditionTrue && c.Reason == v1.PodReasonPreemptionByScheduler
 		}
 	}
 	return false
 }
 
-// victim reports whether a pod of slot i may be a victim: lower priority, and allowed by the option.
+// victim reports whether a pod of slot i may be a victim: its priority is lower, and Options.Eligible allows it.
 func (r *Request) victim(i int, q *v1.Pod) bool {
 	return Priority(q) < Priority(r.Pod) && (r.Options.Eligible == nil || r.Options.Eligible(i, q, r.Pod))
 }
@@ -65,7 +62,7 @@ func (r *Request) rejection(i int) Rejection {
 	return r.Rejections[i]
 }
 
-// slot returns the slot of a node, -1 without one.
+// slot returns the slot of the node of that name, -1 without such a node.
 func (r *Request) slot(name string) int {
 	if s, ok := r.Cluster.(interface{ Slot(string) int }); ok {
 		return s.Slot(name)

@@ -7,14 +7,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// CompareImportance orders pods by who should rather stay: negative when a is more important than b.
+// compareImportance orders pods by importance: the result is negative if a is more important than b.
 //
-//  1. The higher priority.
-//  2. The earlier status.startTime; a pod without one started at now.
+//  1. Higher priority first.
+//  2. Earlier status.startTime first. A pod without a start time started at now.
 //
-// Nothing else counts, neither name, age of the object, quality of service nor usage; 0 means that they are equal, and their
-// order on the node decides. Rule: API fields spec.priority and status.startTime.
-func CompareImportance(a, b *v1.Pod, now time.Time) int {
+// Name, creation time, quality of service and usage do not count. 0 means that the pods are equally important; then their
+// order on the node decides. Rules P7.1 and P7.2: API fields spec.priority and status.startTime.
+func compareImportance(a, b *v1.Pod, now time.Time) int {
 	if c := cmp.Compare(Priority(b), Priority(a)); c != 0 {
 		return c
 	}

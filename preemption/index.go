@@ -11,8 +11,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Index is what is worth keeping between two questions about one cluster: the nodes by name, and of each node the pods and
-// by priority what they ask for. Tell it of changes by Touch. It belongs to one goroutine.
+// Index keeps what several requests about one cluster share: the nodes by name, and of each node the pods and what the pods
+// of each priority ask for. The caller reports every change of the cluster by Touch, TouchNodes or Forget. An Index belongs
+// to one goroutine. NewIndex makes one.
 type Index struct {
 	cluster  Cluster
 	requests func(p *v1.Pod) (resources.Vector, bool)
@@ -27,13 +28,13 @@ type levels struct {
 	known  bool
 	lowest int32 // priority, MaxInt32 without pods
 	pods   []resident
-	again  bool // it was asked for since it is known
-	summed bool // steps are worked out
+	again  bool // left was called since the pods are known
+	summed bool // the steps are computed
 	exact  bool
 	steps  []step
 }
 
-// resident is a pod with what is often read of it.
+// resident is a pod with the values that are read often.
 type resident struct {
 	pod      *v1.Pod
 	priority int32
@@ -41,14 +42,14 @@ type resident struct {
 	start    time.Time
 }
 
-// step is a priority and what all pods of at least this priority ask for.
+// step is a priority, and the sum of the requests of all pods of at least this priority.
 type step struct {
 	priority int32
 	sum      resources.Vector
 }
 
-// NewIndex returns an index of the cluster. Nothing is computed before it is needed. A cluster that can tell what a pod
-// counts with (PodRequests) allows bounds by which hopeless nodes are not tried.
+// NewIndex returns an index of the cluster. The index computes nothing before it is needed. If the cluster has the method
+// PodRequests(p *v1.Pod) (resources.Vector, bool), the index also rules out nodes that cannot be made free enough.
 func NewIndex(c Cluster) *Index {
 	x := &Index{cluster: c}
 	if k, ok := c.(interface {
@@ -59,17 +60,17 @@ func NewIndex(c Cluster) *Index {
 	return x
 }
 
-// Touch says that the pods of slot i changed.
+// Touch reports to the index that the pods of slot i changed. A slot that the index does not know is ignored.
 func (x *Index) Touch(i int) {
 	if i >= 0 && i < len(x.rows) {
 		x.rows[i].known = false
 	}
 }
 
-// TouchNodes says that nodes were added, removed or changed.
+// TouchNodes reports to the index that nodes were added, removed or changed.
 func (x *Index) TouchNodes() { x.sorted = false }
 
-// Forget says that anything may have changed.
+// Forget reports to the index that anything may have changed.
 func (x *Index) Forget() {
 	x.sorted = false
 	for i := range x.rows {
@@ -77,7 +78,7 @@ func (x *Index) Forget() {
 	}
 }
 
-// byName returns the slots that have a node, by name. Most changes of nodes leave the names as they are.
+// byName returns the slots that have a node, sorted by node name. Most changes of nodes keep the names.
 func (x *Index) byName() []int32 {
 	if !x.sorted && !x.same() {
 		x.sort()
@@ -86,7 +87,7 @@ func (x *Index) byName() []int32 {
 	return x.order
 }
 
-// same reports whether the nodes have the slots and names that they had.
+// same reports whether every node has the slot and name that it had.
 func (x *Index) same() bool {
 	nodes := 0
 	for i := range x.cluster.Len() {
@@ -146,8 +147,8 @@ func (x *Index) fill(i int, l *levels) {
 	}
 }
 
-// left returns what the pods of slot i of at least the priority ask for, and false when that is not known for certain. It is
-// worked out for slots that are asked for again: the first time trying the node costs no more.
+// left returns what the pods of slot i of at least the priority ask for, and false if that is not certain. The first call for
+// a slot returns false: to compute the sums once costs as much as to try the node.
 func (x *Index) left(i int, priority int32) (resources.Vector, bool) {
 	l := x.level(i)
 	if !l.again || x.requests == nil {
@@ -167,7 +168,7 @@ func (x *Index) left(i int, priority int32) (resources.Vector, bool) {
 	return sum, l.exact
 }
 
-// sum works out the steps.
+// sum computes the steps.
 func (x *Index) sum(l *levels) {
 	l.summed, l.exact, l.steps = true, true, l.steps[:0]
 	for k := range l.pods {
@@ -187,7 +188,7 @@ func (x *Index) sum(l *levels) {
 	}
 }
 
-// at returns the step of a priority, a new one if need be.
+// at returns the step of a priority, and inserts a step if there is none.
 func (l *levels) at(priority int32) *step {
 	k, found := slices.BinarySearchFunc(l.steps, priority, func(s step, p int32) int {
 		switch {

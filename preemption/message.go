@@ -12,7 +12,7 @@ const (
 	notHelpful = "Preemption is not helpful for scheduling"
 )
 
-// histogram counts why nodes were tried in vain.
+// histogram counts the reasons of the nodes that were tried without success.
 type histogram struct {
 	nodes   int
 	tallies []tally
@@ -62,49 +62,31 @@ func (h *histogram) text(reason string) {
 	h.tallies = append(h.tallies, tally{Answer{}, []string{reason}, 1})
 }
 
-// counts returns the nodes of each reason, and rest nodes for which preemption does not help, in the order of the message.
-func (h *histogram) counts(rest int) []Count {
-	var out []Count
-	add := func(reason string, n int) {
-		for k := range out {
-			if out[k].Reason == reason {
-				out[k].Nodes += n
-				return
-			}
-		}
-		out = append(out, Count{reason, n})
-	}
+// counts returns "<nodes> <reason>" for each reason, and for rest nodes for which preemption does not help, sorted as text.
+func (h *histogram) counts(rest int) []string {
+	nodes := map[string]int{}
 	for _, t := range h.tallies {
 		for _, reason := range t.reasons {
-			add(reason, t.n)
+			nodes[reason] += t.n
 		}
 	}
 	if rest > 0 {
-		add(notHelpful, rest)
+		nodes[notHelpful] += rest
 	}
-	slices.SortFunc(out, func(a, b Count) int { return strings.Compare(a.String(), b.String()) })
+	var out []string
+	for reason, n := range nodes {
+		out = append(out, strconv.Itoa(n)+" "+reason)
+	}
+	slices.Sort(out)
 	return out
 }
 
-// Count is how many nodes have a reason.
-type Count struct {
-	Reason string
-	Nodes  int
-}
-
-// String returns "<nodes> <reason>".
-func (c Count) String() string { return strconv.Itoa(c.Nodes) + " " + c.Reason }
-
 // message returns "0/<nodes> nodes are available: <counts>.".
-func message(nodes int, counts []Count) string {
-	parts := make([]string, len(counts))
-	for k, c := range counts {
-		parts[k] = c.String()
-	}
-	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
+func message(nodes int, counts []string) string {
+	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(counts, ", "))
 }
 
-// noVictimError says that the preemptor fits on a node that was rejected although nobody leaves.
+// noVictimError is the error of a node that was rejected and on which the preemptor fits while every pod stays.
 func noVictimError(node string) error {
 	return fmt.Errorf("expected at least one victim pod on node %q", node)
 }

@@ -7,75 +7,65 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// Outcome is how an attempt to preempt ended.
-type Outcome uint8
+// Outcome is the end of an attempt to preempt, by kube-scheduler's name.
+type Outcome string
 
-// The outcomes. The zero value is Unschedulable.
+// The outcomes.
 const (
-	// Unschedulable: nobody gives way.
-	Unschedulable Outcome = iota
-	// Success: Node and Victims are set.
-	Success
-	// Error: something failed; the attempt is to be repeated.
-	Error
+	// Unschedulable: there are no victims.
+	Unschedulable Outcome = "Unschedulable"
+	// Success: Node and Victims of the Result are set.
+	Success Outcome = "Success"
+	// Error: something failed. The caller repeats the attempt.
+	Error Outcome = "Error"
 )
 
-// String returns kube-scheduler's name of the outcome.
-func (o Outcome) String() string {
-	return [...]string{"Unschedulable", "Success", "Error"}[min(o, Error)]
-}
-
-// Nomination says what becomes of the preemptor's status.nominatedNodeName.
-type Nomination uint8
-
-// The instructions. The zero value leaves the nomination as it is.
-const (
-	Keep Nomination = iota
-	Set             // to Result.Node
-	Clear
-)
-
-// String returns "keep", "set" or "clear".
-func (n Nomination) String() string { return [...]string{"keep", "set", "clear"}[min(n, Clear)] }
-
-// Result is the answer.
+// Result is the answer to a Request.
 type Result struct {
 	Outcome Outcome
 	// Message is what kube-scheduler says behind "preemption: "; empty on success.
 	Message string
 	// Err is the failure behind Outcome Error.
-	Err        error
-	Nomination Nomination
-	// Candidate is the node chosen, with the victims; Slot is -1 and the rest empty without success.
+	Err error
+	// ClearNomination is true if the caller clears the preemptor's status.nominatedNodeName. On success the caller sets the
+	// nomination to Node. Otherwise the nomination stays.
+	ClearNomination bool
+	// Candidate is the chosen node with the victims. Without success Slot is -1 and the rest is empty.
 	Candidate
 	// Criterion is what decided among the candidates.
 	Criterion Criterion
-	// Candidates are all nodes found: those that break no budget, then the others, each in the order in which they were
+	// Candidates are all nodes found: first those that break no budget, then the others, each in the order in which they were
 	// found; after extenders by name.
 	Candidates []Candidate
 	// Tried is the number of nodes that were tried.
 	Tried int
-	// Reasons count the nodes that were tried in vain, by why, in the order of the message; without candidates all other
-	// nodes stand there as "Preemption is not helpful for scheduling". Empty when the preemptor was not eligible.
-	Reasons []Count
+	// Reasons are the reasons of the nodes that were tried without success, as "<nodes> <reason>" in the order of Message.
+	// Without candidates all other nodes count as "Preemption is not helpful for scheduling". Reasons is empty if the
+	// preemptor was not eligible.
+	Reasons []string
 }
 
-// Planner answers requests and keeps its memory between them. The zero value is ready. It belongs to one goroutine; what it
-// returned does not change later.
+// Planner answers requests and keeps memory between requests. The zero value is ready to use. A Planner belongs to one
+// goroutine. A Result does not change after Preempt returned it.
 type Planner struct{ run dryRun }
 
 // Preempt answers one request: see Planner.Preempt.
 func Preempt(r Request) Result { return new(Planner).Preempt(r) }
 
-// Preempt decides who gives way, as v1.36 does: Eligible, then the nodes whose rejection is Resolvable, by name and from
-// Options.Offset on, until CandidateArgs.Number of them are found of which one breaks no budget; then the extenders; then
-// Choose.
+// Preempt decides which pods leave, as v1.36 does:
 //
-// Without candidates the outcome is Unschedulable and the nomination is cleared, or Error and kept when a node failed.
-// Otherwise not eligible and errors keep it. O(nodes + filter checks of 1 + possible victims on each node tried).
+//  1. A preemptor that must not preempt, or that waits for victims, ends here: Unschedulable, the nomination stays.
+//  2. The nodes whose rejection is Resolvable are tried, sorted by name, from Options.Offset on. The search ends when
+//     Options.Candidates says that enough nodes were found and one of them breaks no disruption budget.
+//  3. Without candidates the outcome is Error if a filter failed on a node, and the nomination stays. Otherwise the outcome
+//     is Unschedulable, and the nomination is cleared.
+//  4. The extenders change the candidates.
+//  5. The best candidate is chosen; docs/preemption.md has the criteria.
+//
+// O(nodes + filter checks of 1 + possible victims on each node tried).
 func (pl *Planner) Preempt(r Request) Result {
-	none := Result{Candidate: Candidate{Slot: -1}}
-	if ok, why := Eligible(r); !ok {
+	none := Result{Outcome: Unschedulable, Candidate: Candidate{Slot: -1}}
+	if ok, why := r.eligible(); !ok {
 		none.Message = why
 		return none
 	}
@@ -94,7 +84,7 @@ func (pl *Planner) Preempt(r Request) Result {
 			none.Message = none.Err.Error()
 			return none
 		}
-		none.Nomination, none.Message = Clear, message(nodes, none.Reasons)
+		none.ClearNomination, none.Message = true, message(nodes, none.Reasons)
 		return none
 	}
 	found, err := r.extend(out.found)
@@ -108,7 +98,7 @@ func (pl *Planner) Preempt(r Request) Result {
 	}
 	best, by := choose(found, r.Now, r.Options.Scores)
 	return Result{
-		Outcome: Success, Nomination: Set, Candidate: found[best], Criterion: by, Candidates: found,
+		Outcome: Success, Candidate: found[best], Criterion: by, Candidates: found,
 		Tried: none.Tried, Reasons: none.Reasons,
 	}
 }
@@ -161,7 +151,7 @@ func (d *dryRun) visit(list []int32) visited {
 	if n == 0 {
 		return out
 	}
-	enough := d.r.Options.Candidates.Number(n)
+	enough := d.r.Options.Candidates.number(n)
 	if enough == 0 && d.r.Options.AtLeastOneCandidate {
 		enough = 1
 	}

@@ -14,30 +14,27 @@ import (
 
 // Bounds of priorities and the classes that every cluster has.
 const (
-	// MaxUserPriority is the largest value of a PriorityClass that is not built in. There is no lower bound.
-	MaxUserPriority int32 = 1000000000
-	// CriticalPriority is the priority from which a pod is critical.
-	CriticalPriority = podinfo.SystemCritical
+	// maxUserPriority is the largest value of a PriorityClass that is not built in. There is no lower bound.
+	maxUserPriority int32 = 1000000000
+	// criticalPriority is the priority from which a pod is critical.
+	criticalPriority = podinfo.SystemCritical
 
-	SystemClusterCritical = "system-cluster-critical"
-	SystemNodeCritical    = "system-node-critical"
+	systemClusterCritical = "system-cluster-critical"
+	systemNodeCritical    = "system-node-critical"
 	systemPrefix          = "system-"
 )
 
-// Priority returns the pod's effective priority: spec.priority, 0 without one. Nothing else counts, neither class, quality
-// of service nor owner. Rule: API field spec.priority.
+// Priority returns the pod's effective priority: spec.priority, and 0 for a pod without priority and for a nil pod. Class,
+// quality of service and owner do not count. Rule P1.1: API field spec.priority.
 func Priority(pod *v1.Pod) int32 { return podinfo.Priority(pod) }
 
-// Critical reports whether the pod's priority is CriticalPriority or more.
-func Critical(pod *v1.Pod) bool { return podinfo.Critical(pod) }
-
 // SystemPriorityClasses returns new objects of the two classes that the API server creates when it starts:
-// system-node-critical (2000001000) and system-cluster-critical (2000000000). Admission treats them as any other class: give
-// them to AdmitPriority where the cluster at hand does not list them.
+// system-node-critical (2000001000) and system-cluster-critical (2000000000). Admission treats them as any other class. A
+// caller whose list of classes lacks them adds them before AdmitPriority. Rule P1.6.
 func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	return []*schedulingv1.PriorityClass{
-		systemClass(SystemNodeCritical, CriticalPriority+1000, "Used for system critical pods that must not be moved from their current node."),
-		systemClass(SystemClusterCritical, CriticalPriority, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
+		systemClass(systemNodeCritical, criticalPriority+1000, "Used for system critical pods that must not be moved from their current node."),
+		systemClass(systemClusterCritical, criticalPriority, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
 	}
 }
 
@@ -48,9 +45,10 @@ func systemClass(name string, value int32, description string) *schedulingv1.Pri
 	}
 }
 
-// DefaultPriorityClass returns the class of pods that name none: of those with globalDefault the one with the smallest
-// value, of equal ones (unspecified on a server) the smallest name; nil without any.
-func DefaultPriorityClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
+// defaultPriorityClass returns the class of pods that name none: of the classes with globalDefault the class with the
+// smallest value, and of equal values (unspecified on a server) the class with the smallest name; nil without such a class.
+// Rule P1.3.
+func defaultPriorityClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
 	var best *schedulingv1.PriorityClass
 	for _, c := range classes {
 		if c == nil || !c.GlobalDefault {
@@ -63,17 +61,18 @@ func DefaultPriorityClass(classes []*schedulingv1.PriorityClass) *schedulingv1.P
 	return best
 }
 
-// AdmitPriority does what the Priority admission plugin does when a pod is created, and returns a changed copy with
-// spec.priority, and from the class spec.preemptionPolicy and, where the default class was taken, spec.priorityClassName.
-// classes are all PriorityClasses.
+// AdmitPriority does what the Priority admission plugin does when a pod is created, and returns a changed copy. The copy has
+// spec.priority and spec.preemptionPolicy of its class, and the default class's name if the pod names no class. classes are
+// all PriorityClasses; nil entries are ignored.
 //
-//  1. A named class must exist, system-* classes not excepted. Without a name DefaultPriorityClass applies, and without a
-//     default priority 0 and policy PreemptLowerPriority.
-//  2. A priority in the pod must be the computed one.
-//  3. A policy in the pod must be that of the class; it is kept where the class has none.
+//  1. A class that the pod names must exist, also a class whose name begins with "system-".
+//  2. A pod that names no class gets the default class: of the classes with globalDefault the class with the smallest value,
+//     then the smallest name. Without a default class it gets priority 0 and policy PreemptLowerPriority.
+//  3. A priority in the pod must be that of the class.
+//  4. A policy in the pod must be that of the class. A class without a policy keeps the pod's policy.
 //
-// A pod that breaks one is rejected with the API server's Forbidden error and a nil pod. Classes that change or go later
-// never change a pod. Rule: documentation, "Pod Priority and Preemption" (PriorityClass, Pod priority). nil gives nil.
+// A pod that breaks a rule is rejected with the API server's Forbidden error and a nil pod. Later changes of classes change no
+// pod. A nil pod gives nil. Rules P1.3 to P1.8: documentation, "Pod Priority and Preemption" (PriorityClass, Pod priority).
 func AdmitPriority(pod *v1.Pod, classes []*schedulingv1.PriorityClass) (*v1.Pod, error) {
 	pod = pod.DeepCopy()
 	if pod == nil {
@@ -100,11 +99,11 @@ func AdmitPriority(pod *v1.Pod, classes []*schedulingv1.PriorityClass) (*v1.Pod,
 	return pod, nil
 }
 
-// classOf returns the class that the pod gets; one without a name stands for the absence of any.
+// classOf returns the class that the pod gets. A pod without a class gets a class without a name.
 func classOf(pod *v1.Pod, classes []*schedulingv1.PriorityClass) (*schedulingv1.PriorityClass, error) {
 	name := pod.Spec.PriorityClassName
 	if name == "" {
-		if c := DefaultPriorityClass(classes); c != nil {
+		if c := defaultPriorityClass(classes); c != nil {
 			return c, nil
 		}
 		return systemClass("", 0, ""), nil
@@ -117,8 +116,9 @@ func classOf(pod *v1.Pod, classes []*schedulingv1.PriorityClass) (*schedulingv1.
 	return nil, rejected(pod, fmt.Sprintf("no PriorityClass with name %s was found", name))
 }
 
-// AdmitPriorityUpdate does what the plugin does when a pod is updated: it returns a copy of the new pod with the old one's
-// priority and preemption policy where the new one has none. Nothing is computed anew. nil gives nil.
+// AdmitPriorityUpdate does what the Priority admission plugin does when a pod is updated: it returns a copy of the new pod
+// that has the old pod's priority and preemption policy where the new pod has none. It computes neither from a class. A nil
+// new pod gives nil. A nil old pod gives a copy of the new pod. Rule P1.9.
 func AdmitPriorityUpdate(old, pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	if pod == nil || old == nil {

@@ -11,19 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidatePriorityClass returns what the API server finds wrong with a new PriorityClass at path (nil: the root):
+// ValidatePriorityClass returns what the API server finds wrong with class at path (nil: the root). old is nil when the class
+// is created, and the class before an update otherwise.
 //
-//  1. the name is a DNS subdomain; it begins with "system-" only for the built-in classes, with their value and without
-//     globalDefault,
-//  2. the value of all others is at most 1000000000; any negative one is allowed,
-//  3. the preemption policy is absent, Never or PreemptLowerPriority.
+// When a class is created:
 //
-// Rule: documentation, "Pod Priority and Preemption" (PriorityClass). nil has no errors.
-func ValidatePriorityClass(class *schedulingv1.PriorityClass, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if class == nil {
-		return errs
+//  1. The name is a DNS subdomain. A name that begins with "system-" is that of a built-in class, with its value and
+//     without globalDefault.
+//  2. The value of any other class is at most 1000000000. There is no lower bound.
+//  3. The preemption policy is absent, Never or PreemptLowerPriority.
+//
+// When a class is updated, value and policy must not change; an absent policy is PreemptLowerPriority. Description and
+// globalDefault may change. A nil class has no errors. Rules P1.10 to P1.13: documentation, "Pod Priority and Preemption"
+// (PriorityClass).
+func ValidatePriorityClass(old, class *schedulingv1.PriorityClass, path *field.Path) field.ErrorList {
+	switch {
+	case class == nil:
+		return nil
+	case old != nil:
+		return validateUpdate(old, class, path)
 	}
+	var errs field.ErrorList
 	name := path.Child("metadata", "name")
 	if class.Name == "" {
 		errs = append(errs, field.Required(name, "name or generateName is required"))
@@ -36,8 +44,8 @@ func ValidatePriorityClass(class *schedulingv1.PriorityClass, path *field.Path) 
 		if problem := notBuiltIn(class); problem != "" {
 			errs = append(errs, field.Forbidden(name, "priority class names with 'system-' prefix are reserved for system use only. error: "+problem))
 		}
-	} else if class.Value > MaxUserPriority {
-		errs = append(errs, field.Forbidden(path.Child("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", MaxUserPriority)))
+	} else if class.Value > maxUserPriority {
+		errs = append(errs, field.Forbidden(path.Child("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", maxUserPriority)))
 	}
 	if p := class.PreemptionPolicy; p != nil && *p != v1.PreemptNever && *p != v1.PreemptLowerPriority {
 		errs = append(errs, field.NotSupported(path.Child("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
@@ -45,7 +53,7 @@ func ValidatePriorityClass(class *schedulingv1.PriorityClass, path *field.Path) 
 	return errs
 }
 
-// notBuiltIn says in what a class differs from the built-in one of its name, "" when it does not.
+// notBuiltIn returns how a class differs from the built-in class of its name; "" if it does not differ.
 func notBuiltIn(class *schedulingv1.PriorityClass) string {
 	for _, c := range SystemPriorityClasses() {
 		switch {
@@ -61,13 +69,8 @@ func notBuiltIn(class *schedulingv1.PriorityClass) string {
 	return class.Name + " is not a known system priority class"
 }
 
-// ValidatePriorityClassUpdate returns what the API server finds wrong with an update: the value and the preemption policy
-// never change; globalDefault and description may. An absent policy is PreemptLowerPriority.
-func ValidatePriorityClassUpdate(old, class *schedulingv1.PriorityClass, path *field.Path) field.ErrorList {
+func validateUpdate(old, class *schedulingv1.PriorityClass, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if old == nil || class == nil {
-		return errs
-	}
 	if class.Value != old.Value {
 		errs = append(errs, field.Forbidden(path.Child("value"), "may not be changed in an update."))
 	}
@@ -85,14 +88,14 @@ func policyOf(class *schedulingv1.PriorityClass) v1.PreemptionPolicy {
 	return *class.PreemptionPolicy
 }
 
-// AdmitPriorityClass reports with the API server's Forbidden error that the class cannot be created, or updated to this,
-// since another of existing has globalDefault already; nil when it can. Several that exist are no error for a class
-// without globalDefault. Of several existing defaults the one named is DefaultPriorityClass.
+// AdmitPriorityClass returns the API server's Forbidden error if class cannot be created or updated because another class of
+// existing has globalDefault already, and nil if it can. A class without globalDefault is always admitted, also if existing
+// has several defaults. The error names the default class of AdmitPriority. A nil class is admitted. Rule P1.14.
 func AdmitPriorityClass(class *schedulingv1.PriorityClass, existing []*schedulingv1.PriorityClass) error {
 	if class == nil || !class.GlobalDefault {
 		return nil
 	}
-	if d := DefaultPriorityClass(existing); d != nil && d.Name != class.Name {
+	if d := defaultPriorityClass(existing); d != nil && d.Name != class.Name {
 		return apierrors.NewForbidden(schedulingv1.Resource("priorityclasses"), class.Name,
 			fmt.Errorf("PriorityClass %v is already marked as default. Only one default can exist", d.Name))
 	}

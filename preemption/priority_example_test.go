@@ -7,22 +7,21 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
 )
 
+// Admission gives a pod the priority of its class, or of the default class.
 func ExampleAdmitPriority() {
 	never := v1.PreemptNever
 	classes := append(preemption.SystemPriorityClasses(),
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Value: 1000, PreemptionPolicy: &never},
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "normal"}, Value: 100, GlobalDefault: true},
 	)
-	gpu := testkit.Pod("gpu").Obj()
-	gpu.Spec.PriorityClassName = "batch"
-	web := testkit.Pod("web").Obj()
-	db := testkit.Pod("db").Obj()
-	db.Spec.PriorityClassName = "gold"
-	for _, pod := range []*v1.Pod{gpu, web, db} {
+	for _, pod := range []*v1.Pod{
+		{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: v1.PodSpec{PriorityClassName: "batch"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: v1.PodSpec{PriorityClassName: "gold"}},
+	} {
 		admitted, err := preemption.AdmitPriority(pod, classes)
 		if err != nil {
 			fmt.Println(err)
@@ -36,30 +35,31 @@ func ExampleAdmitPriority() {
 	// pods "db" is forbidden: no PriorityClass with name gold was found
 }
 
-// The largest value of a class is kept for the system's own classes, and their names are reserved.
+// The largest values and the names that begin with "system-" are those of the built-in classes. The value of a class never
+// changes.
 func ExampleValidatePriorityClass() {
 	for _, class := range []*schedulingv1.PriorityClass{
 		{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Value: 1000000001},
 		{ObjectMeta: metav1.ObjectMeta{Name: "system-gold"}, Value: 1000},
 		{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Value: -1000},
 	} {
-		fmt.Println(preemption.ValidatePriorityClass(class, nil).ToAggregate())
+		fmt.Println(preemption.ValidatePriorityClass(nil, class, nil).ToAggregate())
 	}
+	normal := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "normal"}, Value: 100}
+	changed := normal.DeepCopy()
+	changed.Value = 101
+	fmt.Println(preemption.ValidatePriorityClass(normal, changed, nil).ToAggregate())
 	// Output:
 	// value: Forbidden: maximum allowed value of a user defined priority is 1000000000
 	// metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-gold is not a known system priority class
 	// <nil>
+	// value: Forbidden: may not be changed in an update.
 }
 
-// There is one default class, and the value of a class is for ever.
+// A cluster has one default class.
 func ExampleAdmitPriorityClass() {
 	normal := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "normal"}, Value: 100, GlobalDefault: true}
 	other := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Value: 200, GlobalDefault: true}
 	fmt.Println(preemption.AdmitPriorityClass(other, []*schedulingv1.PriorityClass{normal}))
-	changed := normal.DeepCopy()
-	changed.Value = 101
-	fmt.Println(preemption.ValidatePriorityClassUpdate(normal, changed, nil).ToAggregate())
-	// Output:
-	// priorityclasses.scheduling.k8s.io "other" is forbidden: PriorityClass normal is already marked as default. Only one default can exist
-	// value: Forbidden: may not be changed in an update.
+	// Output: priorityclasses.scheduling.k8s.io "other" is forbidden: PriorityClass normal is already marked as default. Only one default can exist
 }

@@ -38,10 +38,8 @@ func TestPriority(t *testing.T) {
 	require.Zero(t, Priority(&v1.Pod{}))
 	require.EqualValues(t, -7, Priority(testkit.Pod("p").Priority(-7).Obj()))
 	pod := testkit.Pod("p").Obj()
-	pod.Spec.PriorityClassName = SystemNodeCritical
+	pod.Spec.PriorityClassName = systemNodeCritical
 	require.Zero(t, Priority(pod), "the name of the class does not count")
-	require.True(t, Critical(testkit.Pod("p").Priority(2000000000).Obj()))
-	require.False(t, Critical(testkit.Pod("p").Priority(1999999999).Obj()))
 }
 
 func TestAdmitPriority(t *testing.T) {
@@ -67,9 +65,9 @@ func TestAdmitPriority(t *testing.T) {
 		{"two defaults", "the smaller value", "", nil, "", []*schedulingv1.PriorityClass{a, b}, "b/50/Never", ""},
 		{"two defaults of one value", "unspecified on a server; here the smaller name", "", nil, "", []*schedulingv1.PriorityClass{b, twin}, "a-twin/50/PreemptLowerPriority", ""},
 		{"unknown name", "rejected", "none", nil, "", documents, "", `pods "nginx" is forbidden: no PriorityClass with name none was found`},
-		{"unknown system name", "system classes are ordinary objects", SystemNodeCritical, nil, "", documents, "", `pods "nginx" is forbidden: no PriorityClass with name system-node-critical was found`},
-		{"system-node-critical", "created when the server starts", SystemNodeCritical, nil, "", SystemPriorityClasses(), "system-node-critical/2000001000/PreemptLowerPriority", ""},
-		{"system-cluster-critical", "created when the server starts", SystemClusterCritical, nil, "", SystemPriorityClasses(), "system-cluster-critical/2000000000/PreemptLowerPriority", ""},
+		{"unknown system name", "system classes are ordinary objects", systemNodeCritical, nil, "", documents, "", `pods "nginx" is forbidden: no PriorityClass with name system-node-critical was found`},
+		{"system-node-critical", "created when the server starts", systemNodeCritical, nil, "", SystemPriorityClasses(), "system-node-critical/2000001000/PreemptLowerPriority", ""},
+		{"system-cluster-critical", "created when the server starts", systemClusterCritical, nil, "", SystemPriorityClasses(), "system-cluster-critical/2000000000/PreemptLowerPriority", ""},
 		{"preset zero without classes", "equal to the computed one", "", preset(0), "", nil, "/0/PreemptLowerPriority", ""},
 		{"preset five without classes", "another than the computed one", "", preset(5), "", nil, "", badPriority + "0 from the given PriorityClass name"},
 		{"preset equal", "accepted", "high-priority", preset(1000000), "", documents, "high-priority/1000000/PreemptLowerPriority", ""},
@@ -139,7 +137,7 @@ func TestAdmitPriorityUpdate(t *testing.T) {
 	}, old, update)
 	update = testkit.Pod("p").Priority(9).Obj()
 	update.Spec.PreemptionPolicy = &lower
-	require.Equal(t, "/9/PreemptLowerPriority", shown(AdmitPriorityUpdate(old, update)), "what is there is not computed anew")
+	require.Equal(t, "/9/PreemptLowerPriority", shown(AdmitPriorityUpdate(old, update)), "a value that is there stays")
 	require.Equal(t, "/-/-", shown(AdmitPriorityUpdate(testkit.Pod("p").Obj(), testkit.Pod("p").Obj())))
 	require.Equal(t, "/-/-", shown(AdmitPriorityUpdate(nil, testkit.Pod("p").Obj())))
 	require.Nil(t, AdmitPriorityUpdate(old, nil))
@@ -159,22 +157,22 @@ func TestValidatePriorityClass(t *testing.T) {
 		{"no DNS subdomain", "the name must be one", priorityClass("C_1", 1, ""), []string{`metadata.name: Invalid value: "C_1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
 		{"no name", "required", priorityClass("", 1, ""), []string{"metadata.name: Required value: name or generateName is required"}},
 		{"system prefix", "reserved", priorityClass("system-mine", 1, ""), []string{reserved + "system-mine is not a known system priority class"}},
-		{"built-in with another value", "its value is fixed", priorityClass(SystemNodeCritical, 5, ""), []string{reserved + "value of system-node-critical PriorityClass must be 2000001000"}},
-		{"built-in as default", "never the default", globalDefault(priorityClass(SystemClusterCritical, 2000000000, "")), []string{reserved + "globalDefault of system-cluster-critical PriorityClass must be false"}},
-		{"built-in", "valid", priorityClass(SystemNodeCritical, 2000001000, v1.PreemptLowerPriority), nil},
+		{"built-in with another value", "its value is fixed", priorityClass(systemNodeCritical, 5, ""), []string{reserved + "value of system-node-critical PriorityClass must be 2000001000"}},
+		{"built-in as default", "never the default", globalDefault(priorityClass(systemClusterCritical, 2000000000, "")), []string{reserved + "globalDefault of system-cluster-critical PriorityClass must be false"}},
+		{"built-in", "valid", priorityClass(systemNodeCritical, 2000001000, v1.PreemptLowerPriority), nil},
 		{"unknown policy", "one of two", priorityClass("c", 1, "Sometimes"), []string{`preemptionPolicy: Unsupported value: "Sometimes": supported values: "PreemptLowerPriority", "Never"`}},
 		{"nil class", "nothing to validate", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, e := range ValidatePriorityClass(c.class, nil) {
+			for _, e := range ValidatePriorityClass(nil, c.class, nil) {
 				got = append(got, e.Error())
 			}
 			require.Equal(t, c.want, got, c.why)
 		})
 	}
 	for _, c := range SystemPriorityClasses() {
-		require.Empty(t, ValidatePriorityClass(c, nil))
+		require.Empty(t, ValidatePriorityClass(nil, c, nil))
 	}
 }
 
@@ -194,7 +192,7 @@ func TestValidatePriorityClassUpdate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, e := range ValidatePriorityClassUpdate(highPriority, c.class, nil) {
+			for _, e := range ValidatePriorityClass(highPriority, c.class, nil) {
 				got = append(got, e.Error())
 			}
 			require.Equal(t, c.want, got, c.why)

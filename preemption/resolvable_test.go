@@ -1,15 +1,12 @@
 package preemption_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/placement"
 )
 
 // TestResolvable goes through what the default plugins say about a node: is it tried, with a pod of lower priority there?
@@ -72,33 +69,4 @@ func TestPlaceholders(t *testing.T) {
 	placeholder := pod("more", -10, "1", "").Obj()
 	require.Equal(t, "Unschedulable, clear: 0/3 nodes are available: 3 No preemption victims found for incoming pod.", shown(s.preempt(t, placeholder)),
 		"a placeholder displaces nobody, not even its like: it waits for a new node")
-}
-
-// Example_placeholders keeps room with pods of negative priority; a pod of the usual priority takes it.
-func Example_placeholders() {
-	o := cluster.Objects{
-		Nodes: []*v1.Node{node("node-1", "4"), node("node-2", "4")},
-		Pods: []*v1.Pod{
-			pod("web-0", 0, "3", "node-1").Obj(), pod("placeholder-0", -10, "1", "node-1").Obj(),
-			pod("web-1", 0, "2", "node-2").Obj(), pod("placeholder-1", -10, "2", "node-2").Obj(),
-		},
-	}
-	snapshot, err := cluster.New(o)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	plan, err := placement.New(snapshot, placement.DefaultProfile())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	db := testkit.Pod("db-0").Request("cpu=2").Obj()
-	r := placement.NewPreempter(plan).Preempt(db, placement.Options{}, placement.PreemptOptions{Now: testkit.Epoch})
-	for _, a := range r.Actions(db, nil) {
-		fmt.Println(a.Kind, a.Pod.Name, a.Node)
-	}
-	// Output:
-	// evict placeholder-1 node-2
-	// nominate db-0 node-2
 }

@@ -87,7 +87,11 @@ func (s situation) preempt(t testing.TB, pod *v1.Pod) preemption.Result {
 // shown is a result in a line: "n1: a b, 1 violation" or the message with outcome and nomination.
 func shown(r preemption.Result) string {
 	if r.Outcome != preemption.Success {
-		return fmt.Sprintf("%s, %s: %s", r.Outcome, r.Nomination, r.Message)
+		nomination := "keep"
+		if r.ClearNomination {
+			nomination = "clear"
+		}
+		return fmt.Sprintf("%s, %s: %s", r.Outcome, nomination, r.Message)
 	}
 	return shownCandidate(r.Candidate)
 }
@@ -146,7 +150,7 @@ func granted(b *policyv1.PodDisruptionBudget, names ...string) *policyv1.PodDisr
 // preempted marks a terminating pod as a scheduler's victim.
 func preempted(b testkit.PodBuilder) *v1.Pod {
 	p := b.Terminating().Obj()
-	p.Status.Conditions = []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: preemption.PreemptionByScheduler}}
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler}}
 	return p
 }
 

@@ -113,10 +113,10 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 	}
 	if len(theirs.Candidates) > 0 {
 		if ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance
-			s.Seen.Produced("preemption", "chosen by "+ours.Criterion.String())
+			s.Seen.Produced("preemption", "chosen by "+string(ours.Criterion))
 		}
 		if theirs.Chosen != ours.Node && ours.Criterion != preemption.SmallestName {
-			same(s, "preemption/node", what+" by "+ours.Criterion.String(), theirs.Chosen, ours.Node)
+			same(s, "preemption/node", what+" by "+string(ours.Criterion), theirs.Chosen, ours.Node)
 		}
 		s.Seen.Compared("preemption/node")
 		return nil

@@ -56,7 +56,7 @@ func (s *Side) preemptExtended(pod *v1.Pod, a *real.Attempt, theirs []fwk.Extend
 		return err
 	}
 	s.Seen.Produced("extender/preemption", status.Code().String())
-	same(s, "extender/preemption", what+" code", status.Code().String(), ours.Outcome.String())
+	same(s, "extender/preemption", what+" code", status.Code().String(), string(ours.Outcome))
 	s.Seen.Compared("extender/preemption")
 	if status.IsSuccess() {
 		if node != ours.Node && ours.Criterion != preemption.SmallestName { // which v1.36 leaves to chance

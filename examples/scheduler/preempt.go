@@ -66,10 +66,10 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 	r := p.ask(ctx, state, now, statuses)
 	s.count(PreemptionAttempts)
 	var nomination *Nomination
-	switch r.Nomination {
-	case preemption.Clear:
+	switch {
+	case r.ClearNomination:
 		nomination = &Nomination{}
-	case preemption.Set:
+	case r.Outcome == preemption.Success:
 		nomination = &Nomination{Node: r.Node}
 		for _, v := range r.Victims {
 			nomination.Victims = append(nomination.Victims, v.Pod)

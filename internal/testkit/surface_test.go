@@ -26,7 +26,7 @@ var largest = map[string]surface{
 	"filter/volume":       {84, 35},
 	"score":               {56, 56},
 	"queue":               {156, 93},
-	"preemption":          {81, 69},
+	"preemption":          {42, 69},
 	"eviction/disruption": {45, 79},
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {100, 73},

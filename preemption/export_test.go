@@ -1,0 +1,24 @@
+package preemption
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// SystemNodeCritical is the name of a built-in class, for the tests outside the package.
+const SystemNodeCritical = systemNodeCritical
+
+// Choose returns the index of the best of the candidates, and why.
+func Choose(candidates []Candidate, now time.Time) (int, Criterion) {
+	return choose(candidates, now, nil)
+}
+
+// CompareImportance is compareImportance.
+func CompareImportance(a, b *v1.Pod, now time.Time) int { return compareImportance(a, b, now) }
+
+// Number returns how many candidates are enough if n nodes are to be tried.
+func (a CandidateArgs) Number(n int) int { return a.number(n) }
+
+// Sum returns the sum of the victims' priorities as choose compares it.
+func (c *Candidate) Sum(now time.Time) int64 { return c.values(now).sum }
