@@ -10,7 +10,8 @@ import (
 
 // Actions is what the caller does to carry out a Result, in the order of the fields. The zero value is nothing to do.
 type Actions struct {
-	// Evict are the victims to delete, most important first. Victims that are terminating already are left out. For each the
+	// Evict are the victims to delete, most important first. Victims that are terminating already are left out, and
+	// a victim that an extender names twice is here once. For each the
 	// caller adds Condition to the pod's status and deletes the pod with empty options, so that the pod's own grace period
 	// holds. A pod that is not found is done. A pod that waits at Permit, or that is being bound, is rejected or unbound in
 	// the scheduler's memory instead.
@@ -48,7 +49,7 @@ func (r *Result) Actions(preemptor *v1.Pod, nominated []*v1.Pod) Actions {
 		Nominate: r.Node,
 	}
 	for _, v := range r.Victims {
-		if v.Pod.DeletionTimestamp == nil {
+		if v.Pod.DeletionTimestamp == nil && !slices.Contains(a.Evict, v.Pod) {
 			a.Evict = append(a.Evict, v.Pod)
 		}
 	}

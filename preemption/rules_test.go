@@ -299,6 +299,7 @@ func TestExtenders(t *testing.T) {
 	}{
 		{"leaves one node out", "the other is taken", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-c"))}, "n2: b c"},
 		{"other victims and violations", "as it says", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
+		{"a victim twice", "counts twice in the choice", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-b"))}, "n2: b b"},
 		{"error", "ends preemption", []preemption.Extender{failing}, "Error, keep: down"},
 		{"ignorable error", "is passed over", []preemption.Extender{ignorable(failing)}, "n1: a"},
 		{"unknown pod", "an error", []preemption.Extender{answer(says("n1", 0, "uid-9"))}, "Error, keep: extender: http://x claims to preempt pod (UID: &{uid-9}) on node: n1, but the pod is not found on that node"},
@@ -319,6 +320,10 @@ func TestExtenders(t *testing.T) {
 		})
 	}
 	s := parts(node("n1", "4"), pod("a", 10, "4", "n1").Obj())
+	twice := base()
+	twice.extenders = []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-b"))}
+	r := twice.preempt(t, p)
+	require.Len(t, r.Actions(p, nil).Evict, 1, "a victim that is named twice is deleted once")
 	s.extenders = []preemption.Extender{failing}
 	require.Equal(t, none, shown(s.preempt(t, p)), "without candidates no extender is asked")
 }

@@ -85,7 +85,7 @@ func (w *World) victims(node string) (out []*v1.Pod) {
 
 // change is what the extender makes of the victims of one node; keep is false when it leaves the node out.
 func (e *extender) change(node string, pods []*v1.Pod, violations int64) (_ []*v1.Pod, _ int64, keep bool) {
-	switch e.roll(node, 7) {
+	switch e.roll(node, 8) {
 	case 0:
 		return nil, 0, false
 	case 1:
@@ -96,6 +96,8 @@ func (e *extender) change(node string, pods []*v1.Pod, violations int64) (_ []*v
 		return e.victims(node), violations, true
 	case 4:
 		return pods, int64(e.roll(node+"violations", 3)), true
+	case 5:
+		return append([]*v1.Pod{pods[0]}, pods...), violations, true // a victim named twice
 	}
 	return pods, violations, true
 }

@@ -189,6 +189,8 @@ func TestPreempt(t *testing.T) {
 			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"web-2"}, Violations: 1}}},
 		{"too few", "both have to leave", "4", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2")}}},
 			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"web-2", "db-1"}}}},
+		{"too few, one named twice", "a pod leaves once", "4", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2"), victim("web-2")}}},
+			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"web-2", "db-1"}}}},
 		{"in vain", "the node is too small", "5", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2")}}}, map[string]httpextender.MetaVictims{}},
 		{"cordoned", "", "1", map[string]httpextender.Victims{"node-2": {}}, map[string]httpextender.MetaVictims{}},
 		{"unknown victim", "younger than the input: as it came", "2", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("new-1")}}},
@@ -251,7 +253,9 @@ func TestBadRequests(t *testing.T) {
 		{"no pod to preempt", "POST", "/preempt", `{}`, 400, "Pod: Required value\n"},
 		{"no nodes", "POST", "/filter", `{"Pod":{}}`, 400, "Nodes: Required value: node objects, or NodeNames\n"},
 		{"no nodes to prioritize", "POST", "/prioritize", `{"Pod":{}}`, 400, "Nodes: Required value: node objects, or NodeNames\n"},
-		{"null victims", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-3":null},"NodeNameToMetaVictims":{"node-1":{"Pods":[null]}}}`, 200, `{"NodeNameToMetaVictims":{"node-1":{"Pods":[null],"NumPDBViolations":0}}}` + "\n"},
+		{"null list of victims", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-3":null}}`, 200, `{"NodeNameToMetaVictims":{}}` + "\n"},
+		{"null victim", "POST", "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"node-1":{"Pods":[null]}}}`, 400, "NodeNameToMetaVictims[node-1].Pods[0]: Required value\n"},
+		{"null victim as an object", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-1":{"Pods":[{},null]}}}`, 400, "NodeNameToVictims[node-1].Pods[1]: Required value\n"},
 		{"resource claims", "POST", "/filter", `{"Pod":{"spec":{"resourceClaims":[{"name":"x","resourceClaimName":"y"}]}},"NodeNames":["node-1"]}`, 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -118,10 +119,13 @@ func (w *world) prioritize(a *extenderv1.ExtenderArgs, highest int64) (extenderv
 	return list, nil
 }
 
-// preempt looks over the victims that kube-scheduler means to evict, node by node. If the filters let the pod in once they
-// are gone, they stay as they are; otherwise the pods that podberth would evict are added. A node on which that does not
-// help is left out. A victim that the input does not have speaks for a younger state of the node than the input: such a node
-// stays as it is.
+// preempt checks the victims that kube-scheduler chose, node by node:
+//
+//  1. If the filters accept the pod once the victims are gone, the node keeps its victims.
+//  2. Otherwise the pods that podberth would evict are added. If that does not help, the node is left out.
+//  3. If the input lacks a victim, the scheduler knows a younger state of the node than the input: the node keeps its victims.
+//
+// A victim that is named twice leaves once, and the answer names that victim once. A null victim is an error.
 func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	plan, err := w.plan(a.Pod)
 	if err != nil {
@@ -132,7 +136,11 @@ func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.Exten
 	if attempt.Rejected() && attempt.Pre.Code() != filter.Unschedulable {
 		return result, nil // nothing that leaves a node can help
 	}
-	for name, meta := range metaVictims(a) {
+	asked, err := metaVictims(a)
+	if err != nil {
+		return nil, err
+	}
+	for name, meta := range asked {
 		slot := w.snapshot.Slot(name)
 		if slot < 0 {
 			continue
@@ -162,28 +170,46 @@ func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.Exten
 	return result, nil
 }
 
-// metaVictims returns the victims of a request by UID, whichever form it has.
-func metaVictims(a *extenderv1.ExtenderPreemptionArgs) map[string]*extenderv1.MetaVictims {
+// metaVictims returns the victims of a request by UID, each once, whichever form the request has. A node without a list of
+// victims is left out.
+func metaVictims(a *extenderv1.ExtenderPreemptionArgs) (map[string]*extenderv1.MetaVictims, error) {
 	out := map[string]*extenderv1.MetaVictims{}
 	for name, m := range a.NodeNameToMetaVictims {
-		if m != nil {
-			out[name] = m
+		if m == nil {
+			continue
 		}
+		v := &extenderv1.MetaVictims{NumPDBViolations: m.NumPDBViolations}
+		for k, p := range m.Pods {
+			if p == nil {
+				return nil, badRequest{field.Required(field.NewPath("NodeNameToMetaVictims").Key(name).Child("Pods").Index(k), "")}
+			}
+			addVictim(v, p.UID)
+		}
+		out[name] = v
 	}
 	for name, v := range a.NodeNameToVictims {
-		if v != nil {
-			out[name] = metaOf(v.Pods, v.NumPDBViolations)
+		if v == nil {
+			continue
 		}
+		if k := slices.Index(v.Pods, nil); k >= 0 {
+			return nil, badRequest{field.Required(field.NewPath("NodeNameToVictims").Key(name).Child("Pods").Index(k), "")}
+		}
+		out[name] = metaOf(v.Pods, v.NumPDBViolations)
 	}
-	return out
+	return out, nil
+}
+
+// addVictim adds a victim that v does not name yet.
+func addVictim(v *extenderv1.MetaVictims, uid string) {
+	if !slices.ContainsFunc(v.Pods, func(p *extenderv1.MetaPod) bool { return p.UID == uid }) {
+		v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: uid})
+	}
 }
 
 func metaOf(pods []*v1.Pod, violations int64) *extenderv1.MetaVictims {
 	m := &extenderv1.MetaVictims{NumPDBViolations: violations}
 	for _, p := range pods {
-		if p != nil {
-			m.Pods = append(m.Pods, &extenderv1.MetaPod{UID: string(p.UID)})
-		}
+		addVictim(m, string(p.UID))
 	}
 	return m
 }
@@ -193,7 +219,7 @@ func (w *world) known(slot int, m *extenderv1.MetaVictims) (victims []*v1.Pod, a
 	for _, v := range m.Pods {
 		found := false
 		for p := range w.snapshot.Pods(slot) {
-			if v != nil && string(p.UID) == v.UID {
+			if string(p.UID) == v.UID {
 				victims, found = append(victims, p), true
 				break
 			}
