@@ -1,0 +1,45 @@
+package testkit
+
+import "math/rand/v2"
+
+// Bytes decodes the bytes of a fuzz target into choices. Every choice takes one byte; after the last byte every choice is 0,
+// so every input is a case and a small change of the input is a small change of the case. A package embeds *Bytes in a
+// type of its own that has the choices of the package.
+type Bytes struct{ rest []byte }
+
+// NewBytes returns a decoder of data.
+func NewBytes(data []byte) *Bytes { return &Bytes{data} }
+
+// RandomBytes returns size bytes that depend on the seed alone: inputs for a test that plays what a fuzz target plays.
+func RandomBytes(seed uint64, size int) []byte {
+	r := rand.New(rand.NewPCG(seed, 1))
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = byte(r.Uint32())
+	}
+	return data
+}
+
+// Next returns the next byte, 0 after the last.
+func (b *Bytes) Next() byte {
+	if len(b.rest) == 0 {
+		return 0
+	}
+	next := b.rest[0]
+	b.rest = b.rest[1:]
+	return next
+}
+
+// Below returns a number from 0 to n-1. It panics when n is not from 1 to 256, as larger numbers need more than a byte.
+func (b *Bytes) Below(n int) int {
+	if n < 1 || n > 256 {
+		panic("testkit: Below takes 1 to 256")
+	}
+	return int(b.Next()) % n
+}
+
+// OneIn reports whether a choice that n possibilities have is the last of them. Without bytes it is not, unless n is 1.
+func (b *Bytes) OneIn(n int) bool { return b.Below(n) == n-1 }
+
+// Pick returns one of list, the first without bytes.
+func Pick[T any](b *Bytes, list ...T) T { return list[b.Below(len(list))] }
