@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -56,19 +57,19 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	if o.evict != "" {
 		a := in.evict(o)
 		no = !a.Allowed
-		out, err = program.Render(o.output, a, a.table)
+		out, err = report.Render(o.output, a, a.table)
 	} else {
 		var p *plan
 		if p, err = in.plan(o); err != nil {
 			return false, err
 		}
 		no = len(p.Blocked) > 0
-		out, err = program.Render(o.output, p, p.table)
+		out, err = report.Render(o.output, p, p.table)
 	}
 	if err != nil {
 		return false, err
 	}
-	return no, program.Print(out, in.warnings, stdout, stderr)
+	return no, report.Print(out, in.warnings, stdout, stderr)
 }
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
@@ -87,7 +88,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
-	program.Form(f, &o.output)
+	report.Flag(f, &o.output)
 	for { // flags may stand behind nodes, as with kubectl
 		if err := program.Parse(f, args); err != nil {
 			return o, err
@@ -100,8 +101,8 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	switch {
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
-	case program.CheckForm(o.output) != nil:
-		return o, program.CheckForm(o.output)
+	case report.Check(o.output) != nil:
+		return o, report.Check(o.output)
 	case o.evict != "" && len(o.nodes) > 0:
 		return o, fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
 	case o.evict == "" && len(o.nodes) == 0:

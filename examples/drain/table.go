@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 func (p *plan) table(out *strings.Builder) {
@@ -32,7 +32,7 @@ func (p *plan) table(out *strings.Builder) {
 			}
 			rows = append(rows, []string{e.Node, e.Pod, budgets, goes})
 		}
-		program.Columns(out, []string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
+		out.WriteString(report.Columns([]string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows))
 	}
 	if len(p.Blocked) > 0 {
 		fmt.Fprintf(out, "\nBlocked\n")
@@ -59,7 +59,7 @@ func (p *plan) table(out *strings.Builder) {
 		for _, s := range p.Skipped {
 			rows = append(rows, []string{s.Node, s.Pod, s.Reason})
 		}
-		program.Columns(out, []string{"NODE", "POD", "REASON"}, rows)
+		out.WriteString(report.Columns([]string{"NODE", "POD", "REASON"}, rows))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -46,14 +47,14 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	r := observe(in)
-	out, err := program.Render(o.output, r, r.table)
+	out, err := report.Render(o.output, r, r.table)
 	if err != nil {
 		return err
 	}
 	if err := in.keep(o.state); err != nil {
 		return err
 	}
-	return program.Print(out, in.warnings, stdout, stderr)
+	return report.Print(out, in.warnings, stdout, stderr)
 }
 
 var layouts = []string{"single", "imagefs", "split"}
@@ -68,7 +69,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	at := f.String("at", "", "`TIME` of the observation as 2026-03-02T08:00:00Z (the newest one of the summary when not given)")
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
 	rank := f.String("rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
-	program.Form(f, &o.output)
+	report.Flag(f, &o.output)
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	if err := program.Parse(f, args); err != nil {
 		return o, err
@@ -81,8 +82,8 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, program.CheckInputs(o.files)
 	case o.summary == "":
 		return o, errors.New("-summary: Required value: a file with a stats summary")
-	case program.CheckForm(o.output) != nil:
-		return o, program.CheckForm(o.output)
+	case report.Check(o.output) != nil:
+		return o, report.Check(o.output)
 	case o.layout != "" && !slices.Contains(layouts, string(o.layout)):
 		return o, fmt.Errorf("-layout: Unsupported value: %q: supported values: %s", o.layout, strings.Join(layouts, ", "))
 	case o.rank != "" && !slices.Contains(pressure.Signals(), o.rank):

@@ -138,7 +138,7 @@ func TestCalmNode(t *testing.T) {
 	at := files(t, map[string]string{"summary.json": calm})
 	code, out, errs := nodepressure(onePod+oneNode, "-f", "-", "-summary", at("summary.json"), "-o", "json")
 	require.Zero(t, code, errs)
-	var r report
+	var r nodeReport
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	require.Empty(t, r.Conditions)
 	require.Nil(t, r.Victim)
@@ -160,7 +160,7 @@ func TestSparseInput(t *testing.T) {
 		code, out, errs := nodepressure(pod+oneNode, "-f", "-", "-summary", at("summary.json"), "-o", "json")
 		require.Zero(t, code, errs)
 		require.Empty(t, errs)
-		var r report
+		var r nodeReport
 		require.NoError(t, json.Unmarshal([]byte(out), &r))
 		require.Equal(t, "default/a", r.Victim.Pod)
 		require.Equal(t, int64(1), r.Victim.GracePeriodSeconds)

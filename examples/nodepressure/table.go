@@ -8,19 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // table prints the report for people: a line or a table for each part.
-func (r *report) table(b *strings.Builder) {
+func (r *nodeReport) table(b *strings.Builder) {
 	fmt.Fprintf(b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
 	var rows [][]string
 	for _, t := range r.Thresholds {
-		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(short(t.Observed)), orDash(short(t.Capacity)), orDash(short(t.Target)), stands(t)})
+		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(report.Short(t.Observed)), orDash(report.Short(t.Capacity)), orDash(report.Short(t.Target)), stands(t)})
 	}
-	program.Columns(b, []string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
+	b.WriteString(report.Columns([]string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows))
 
 	var conditions []string
 	for _, c := range r.Conditions {
@@ -46,47 +44,35 @@ func (r *report) table(b *strings.Builder) {
 	}
 	var offered []string
 	for _, k := range slices.Sorted(maps.Keys(r.Allocatable)) {
-		offered = append(offered, k+" "+short(r.Allocatable[k]))
+		offered = append(offered, k+" "+report.Short(r.Allocatable[k]))
 	}
 	fmt.Fprintf(b, "Allocatable: %s\n", cmp.Or(strings.Join(offered, ", "), "not known"))
 
 	fmt.Fprintf(b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
 	rows = nil
 	for i, p := range r.Ranking {
-		rows = append(rows, []string{fmt.Sprint(i + 1), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), orDash(short(p.Usage)), short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
+		rows = append(rows, []string{fmt.Sprint(i + 1), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), orDash(report.Short(p.Usage)), report.Short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
 	}
-	program.Columns(b, []string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
+	b.WriteString(report.Columns([]string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows))
 
 	if f := r.Forecast; f != nil {
-		fmt.Fprintf(b, "\nUntil %s of %s are available, if nothing else changes:\n", short(f.Target), f.Signal)
+		fmt.Fprintf(b, "\nUntil %s of %s are available, if nothing else changes:\n", report.Short(f.Target), f.Signal)
 		rows = nil
 		for _, s := range f.Steps {
-			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), short(s.Frees), short(s.Available)})
+			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), report.Short(s.Frees), report.Short(s.Available)})
 		}
-		program.Columns(b, []string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows)
+		b.WriteString(report.Columns([]string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows))
 		if !f.Cleared {
 			fmt.Fprintf(b, "That is not enough.\n")
 		}
 	}
 }
 
-// short rounds a quantity of more than eight characters to tenths of Gi; json and yaml have all digits.
-func short(quantity string) string {
-	if len(quantity) <= 8 {
-		return quantity
-	}
-	q, err := resource.ParseQuantity(quantity)
-	if err != nil {
-		return quantity
-	}
-	return strings.Replace(fmt.Sprintf("%.1fGi", q.AsApproximateFloat64()/(1<<30)), ".0Gi", "Gi", 1)
-}
-
 func clock(t time.Time) string { return t.Format(time.RFC3339) }
 
 func valueOf(t threshold) string {
 	if t.Quantity != "" {
-		return t.Value + " = " + short(t.Quantity)
+		return t.Value + " = " + report.Short(t.Quantity)
 	}
 	return t.Value
 }

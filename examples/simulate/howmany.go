@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -24,7 +24,7 @@ func howMany(out io.Writer, w *world, o options, profile placement.Profile) (fai
 	if err != nil {
 		return false, err
 	}
-	if o.output == "json" || o.output == "yaml" {
+	if report.IsData(o.output) {
 		return room.Count == 0, writeData(out, struct {
 			Pod string `json:"pod"`
 			placement.Room
@@ -36,14 +36,11 @@ func howMany(out io.Writer, w *world, o options, profile placement.Profile) (fai
 		for _, n := range room.Nodes {
 			count[n]++
 		}
-		t := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
-		fmt.Fprintln(t, "NODE\tPODS")
+		var rows [][]string
 		for _, n := range sortedKeys(count) {
-			fmt.Fprintf(t, "%s\t%d\n", n, count[n])
+			rows = append(rows, []string{n, fmt.Sprint(count[n])})
 		}
-		if err := t.Flush(); err != nil {
-			return false, err
-		}
+		fmt.Fprint(out, report.Columns([]string{"NODE", "PODS"}, rows))
 	}
 	if room.Stop != nil {
 		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())

@@ -11,10 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // Exit codes of the programs.
@@ -120,14 +119,14 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed
 	for _, e := range x.last {
 		failed = failed || e.Outcome != outcomeScheduled
 	}
-	if err := write(out, x.entries, o.output); err != nil || o.output != "wide" {
+	if err := write(out, x.entries, o.output); err != nil || o.output != wide {
 		return failed, err
 	}
 	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })
 	return failed, err
 }
 
-var outputs = []string{"table", "wide", "json", "yaml"}
+const wide = "wide" // the form of output that has more columns than a table
 
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("simulate", flag.ContinueOnError)
@@ -141,7 +140,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return nil
 	})
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
-	f.StringVar(&o.output, "o", "table", "output: "+strings.Join(outputs, ", "))
+	report.Flag(f, &o.output, wide)
 	f.BoolVar(&o.detail, "detail", false, "with json and yaml: every plugin's verdict and score of every node")
 	f.StringVar(&o.explain, "explain", "", "explain one pod in words: `NAMESPACE/NAME`")
 	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods")
@@ -172,15 +171,15 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, fmt.Errorf("unexpected argument %q; see simulate -h", f.Arg(0))
 	case len(o.files) == 0:
 		return o, errors.New("-f: Required value: at least one file, folder or -")
-	case !slices.Contains(outputs, o.output):
-		return o, fmt.Errorf("-o: Unsupported value: %q: supported values: %s", o.output, strings.Join(outputs, ", "))
+	case report.Check(o.output, wide) != nil:
+		return o, report.Check(o.output, wide)
 	case o.percentage < -1 || o.percentage > 100:
 		return o, fmt.Errorf("-percentage: Invalid value: %d: not in valid range [0-100]", o.percentage)
 	case o.count < 1 || o.count > 1000000:
 		return o, fmt.Errorf("-count: Invalid value: %d: not in valid range [1-1000000]", o.count)
 	case o.count != 1 && len(o.add) == 0:
 		return o, errors.New("-count: Invalid value: goes with -add")
-	case o.detail && o.output != "json" && o.output != "yaml":
+	case o.detail && !report.IsData(o.output):
 		return o, errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
 	}
 	return o, nil

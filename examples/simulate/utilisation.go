@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"text/tabwriter"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // usage is what all nodes together offer and what their pods ask for, by resource.
@@ -35,33 +34,22 @@ func usageOf(c *cluster.Snapshot) usage {
 	return u
 }
 
-// writeUsage prints what was and is asked for of what there is.
+// writeUsage prints what pods ask for before and after the run, and what the nodes offer.
 func writeUsage(out io.Writer, before, after usage) error {
-	t := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(t, "\nRESOURCE\tALLOCATABLE\tREQUESTED BEFORE\tREQUESTED AFTER")
+	var rows [][]string
 	for _, name := range after.names {
 		total := after.offered[name]
 		old, oldTotal := before.wanted[name], before.offered[name]
 		if old == nil {
 			old, oldTotal = new(big.Int), new(big.Int)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", name, amount(name, total), share(name, old, oldTotal), share(name, after.wanted[name], total))
+		rows = append(rows, []string{name, amount(name, total), share(name, old, oldTotal), share(name, after.wanted[name], total)})
 	}
-	return t.Flush()
+	_, err := fmt.Fprint(out, "\n", report.Columns([]string{"RESOURCE", "ALLOCATABLE", "REQUESTED BEFORE", "REQUESTED AFTER"}, rows))
+	return err
 }
 
-func amount(name string, n *big.Int) string {
-	if !n.IsInt64() {
-		return n.String()
-	}
-	switch v1.ResourceName(name) {
-	case v1.ResourceCPU:
-		return resource.NewMilliQuantity(n.Int64(), resource.DecimalSI).String()
-	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-		return resource.NewQuantity(n.Int64(), resource.BinarySI).String()
-	}
-	return n.String()
-}
+func amount(name string, n *big.Int) string { return report.Amount(v1.ResourceName(name), n) }
 
 func share(name string, n, total *big.Int) string {
 	if total.Sign() == 0 {

@@ -2,58 +2,51 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
-	"sigs.k8s.io/yaml"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // write prints the attempts in the form asked for.
 func write(out io.Writer, entries []entry, form string) error {
-	switch form {
-	case "json", "yaml":
-		return writeData(out, struct {
-			Pods []entry `json:"pods"`
-		}{entries}, form)
-	}
-	return writeTable(out, entries, form == "wide")
-}
-
-func writeData(out io.Writer, v any, form string) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := report.Render(form, struct {
+		Pods []entry `json:"pods"`
+	}{entries}, func(b *strings.Builder) { b.WriteString(attempts(entries, form)) })
 	if err != nil {
 		return err
-	}
-	data = append(data, '\n')
-	if form == "yaml" {
-		if data, err = yaml.JSONToYAML(data); err != nil {
-			return err
-		}
 	}
 	_, err = out.Write(data)
 	return err
 }
 
-// writeTable prints the columns as kubectl does.
-func writeTable(out io.Writer, entries []entry, wide bool) error {
-	t := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+// writeData prints v as JSON or YAML.
+func writeData(out io.Writer, v any, form string) error {
+	data, err := report.Data(form, v)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(data)
+	return err
+}
+
+// attempts returns the table of attempts, with more columns in the wide form.
+func attempts(entries []entry, form string) string {
 	header := []string{"NAMESPACE", "NAME", "PRIORITY", "OUTCOME", "NODE"}
-	if wide {
+	if form == wide {
 		header = append(header, "EVALUATED", "FEASIBLE", "SCORE", "NOMINATED NODE", "VICTIMS")
 	}
-	fmt.Fprintln(t, strings.Join(append(header, "MESSAGE"), "\t"))
+	var rows [][]string
 	for _, e := range entries {
 		namespace, name, _ := strings.Cut(e.Pod, "/")
 		row := []string{namespace, name, fmt.Sprint(e.Priority), e.Outcome, orNone(e.Node)}
-		if wide {
+		if form == wide {
 			row = append(row, fmt.Sprint(e.evaluated), fmt.Sprint(e.feasible), fmt.Sprint(e.total), orNone(e.NominatedNode), orNone(strings.Join(e.Victims, ",")))
 		}
-		fmt.Fprintln(t, strings.Join(append(row, e.Message), "\t"))
+		rows = append(rows, append(row, e.Message))
 	}
-	return t.Flush()
+	return report.Columns(append(header, "MESSAGE"), rows)
 }
 
 func orNone(s string) string { return cmp.Or(s, "<none>") }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -50,11 +51,11 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out, err := program.Render(o.output, line, func(b *strings.Builder) { b.WriteString(line.String()) })
+	out, err := report.Render(o.output, line, func(b *strings.Builder) { b.WriteString(line.String()) })
 	if err != nil {
 		return err
 	}
-	return program.Print(out, warnings, stdout, stderr)
+	return report.Print(out, warnings, stdout, stderr)
 }
 
 // longest is how far a forecast looks at most; it walks through every monitor pass.
@@ -67,7 +68,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.DurationVar(&o.until, "until", -1, "how far to look (10m after the last event when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
-	program.Form(f, &o.output)
+	report.Flag(f, &o.output)
 	controllerFlags(f, &o.config)
 	if err := program.Parse(f, args); err != nil {
 		return o, err
@@ -83,8 +84,8 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, errors.New("-events: Required value: a file with events")
 	case o.events == "-" && slices.Contains(o.files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
-	case program.CheckForm(o.output) != nil:
-		return o, program.CheckForm(o.output)
+	case report.Check(o.output) != nil:
+		return o, report.Check(o.output)
 	case untilGiven && (o.until < 0 || o.until > longest):
 		return o, fmt.Errorf("-until: Invalid value: %q: must be from 0s to %v", o.until, longest)
 	case o.config.MonitorPeriod != 0 && o.config.MonitorPeriod < taint.ServePeriod:

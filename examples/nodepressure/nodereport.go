@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 )
 
-// report is the answer, in the form in which it is printed.
-type report struct {
+// nodeReport is the answer, in the form in which it is printed.
+type nodeReport struct {
 	Node         string                 `json:"node"`
 	At           time.Time              `json:"at"`
 	Layout       pressure.Layout        `json:"layout"`
@@ -76,14 +76,14 @@ type step struct {
 }
 
 // observe lets the policy look at the observation and puts what it says into words.
-func observe(in *input) *report {
+func observe(in *input) *nodeReport {
 	policy, o := in.setup.policy, in.observation
 	state, d := policy.Observe(in.before, o, in.at)
 	if state.Layout == "" {
 		state.Layout = o.Layout
 	}
 	in.after = state
-	r := &report{
+	r := &nodeReport{
 		Node: in.node, At: in.at, Layout: o.Layout, Event: d.Event, RankedFor: in.rank, Allocatable: map[string]string{},
 		Thresholds: []threshold{}, Conditions: append([]v1.NodeConditionType{}, d.Conditions...), Reclaim: append([]string{}, d.Reclaim...),
 	}
