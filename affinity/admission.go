@@ -27,12 +27,12 @@ func LimitHardAntiAffinity(pod *v1.Pod) error {
 	return nil
 }
 
-// RestrictedLabel reports whether the NodeRestriction admission plugin keeps a node from setting this label on its own
+// restrictedLabel reports whether the NodeRestriction admission plugin keeps a node from setting this label on its own
 // Node object: keys whose prefix is node-restriction.kubernetes.io or ends in .node-restriction.kubernetes.io, and all keys
 // of kubernetes.io, k8s.io and their subdomains except those of kubelet.kubernetes.io and node.kubernetes.io with their
 // subdomains and the well-known labels that kubelets set. The kubelet itself refuses the same keys in --node-labels.
 // (Assigning Pods to Nodes, Node isolation/restriction; the plugin is off by default, installers enable it.)
-func RestrictedLabel(key string) bool {
+func restrictedLabel(key string) bool {
 	namespace, _, found := strings.Cut(key, "/")
 	if !found {
 		return false
@@ -84,7 +84,7 @@ func RestrictNodeUpdate(identity string, old, new *v1.Node) error {
 // restricted returns the restricted keys of labels whose value was does not have.
 func restricted(labels, was map[string]string) (keys []string) {
 	for key, value := range labels {
-		if before, had := was[key]; RestrictedLabel(key) && (!had || before != value) {
+		if before, had := was[key]; restrictedLabel(key) && (!had || before != value) {
 			keys = append(keys, key)
 		}
 	}

@@ -214,7 +214,7 @@ func BenchmarkPod(b *testing.B) {
 	})
 	b.Run("trial", func(b *testing.B) {
 		b.ReportAllocs()
-		t := s.Trial()
+		t := s.NewTrial()
 		for b.Loop() {
 			t.Apply(effect, 17, -1)
 			t.Check(17)
@@ -234,7 +234,7 @@ func BenchmarkNode(b *testing.B) {
 		l := newLarge(n)
 		raw := make([]int64, 0, n)
 		for name, nodes := range map[string]affinity.Nodes{"classes": l, "plain": plainNodes{l.nodes}} {
-			s := e.Count(nodes)
+			s := e.On(nodes)
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

@@ -18,13 +18,13 @@ func (e *PodEvaluator) Count(cluster Cluster) *State {
 // is a term set of the cluster (TermSet). It is not called when the cluster has no term sets. Memo.Terms is one.
 func (e *PodEvaluator) CountWith(cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) *State {
 	s := &State{}
-	e.CountInto(s, cluster, terms)
+	e.countInto(s, cluster, terms)
 	return s
 }
 
-// CountInto is CountWith into the memory of a state that is no longer needed: one of this or of another evaluator, or the
+// countInto is CountWith into the memory of a state that is no longer needed: one of this or of another evaluator, or the
 // zero State. Trials of the old state must not be used any more.
-func (e *PodEvaluator) CountInto(s *State, cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) {
+func (e *PodEvaluator) countInto(s *State, cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) {
 	*s = State{
 		evaluator: e, cluster: cluster,
 		columns: s.columns[:0], spare: append(s.spare, s.columns...),

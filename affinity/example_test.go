@@ -2,35 +2,68 @@ package affinity_test
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
-// exampleCluster has three zones, five nodes, two web pods, a database and a GPU job.
-func exampleCluster() *testkit.Cluster {
-	n := func(name, zone string) testkit.NodeBuilder {
-		return testkit.Node(name).Zone(zone).Label(v1.LabelHostname, name)
-	}
-	return testkit.NewCluster(
-		[]*v1.Node{n("n1", "a").Obj(), n("n2", "a").Obj(), n("n3", "b").Obj(), n("n4", "b").Obj(), n("n5", "c").Label("gpu", "t4").Obj()},
-		[]*v1.Pod{
-			testkit.Pod("shop/web-1").Labels("app=web").On("n1").Obj(),
-			testkit.Pod("shop/web-2").Labels("app=web").On("n3").Obj(),
-			testkit.Pod("shop/db-1").Labels("app=db").RequireApart(v1.LabelTopologyZone, "app=db").On("n2").Obj(),
-			testkit.Pod("lab/gpu-1").Labels("app=gpu").On("n5").Obj(),
-		})
+// exampleCluster is a cluster in its simplest form. A nil node is a free slot.
+type exampleCluster struct {
+	nodes []*v1.Node
+	pods  map[string][]*v1.Pod // by node
 }
 
-// The simple question about one node: nodeSelector and required node affinity, as the kubelet asks it.
+func (c exampleCluster) Len() int                     { return len(c.nodes) }
+func (c exampleCluster) Node(i int) *v1.Node          { return c.nodes[i] }
+func (c exampleCluster) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(c.pods[c.nodes[i].Name]) }
+func (c exampleCluster) Namespaces() iter.Seq2[string, map[string]string] {
+	return func(yield func(string, map[string]string) bool) { yield("default", nil) }
+}
+
+func newPod(name string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}}
+}
+
+// near returns a term that selects the pods of an app in the domains of a topology key.
+func near(key, app string) v1.PodAffinityTerm {
+	return v1.PodAffinityTerm{TopologyKey: key, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}
+}
+
+func apart(terms ...v1.PodAffinityTerm) *v1.Affinity {
+	return &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
+}
+
+// newCluster returns nodes n1 to n5 in the zones a, b and c; n5 has a GPU. A web pod runs on n1 and on n3. The db pod on n2
+// keeps other db pods out of its zone.
+func newCluster() exampleCluster {
+	c := exampleCluster{pods: map[string][]*v1.Pod{}}
+	for i, zone := range []string{"a", "a", "b", "b", "c"} {
+		name := fmt.Sprint("n", i+1)
+		c.nodes = append(c.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{v1.LabelHostname: name, v1.LabelTopologyZone: zone},
+		}})
+	}
+	c.nodes[4].Labels["gpu"] = "t4"
+	db := newPod("db")
+	db.Spec.Affinity = apart(near(v1.LabelTopologyZone, "db"))
+	for node, pod := range map[string]*v1.Pod{"n1": newPod("web"), "n2": db, "n3": newPod("web")} {
+		pod.Spec.NodeName = node
+		c.pods[node] = append(c.pods[node], pod)
+	}
+	return c
+}
+
+// Which nodes do nodeSelector and required node affinity allow?
 func ExampleMatchNode() {
-	pod := testkit.Pod("lab/gpu-2").RequireNodes(v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
-		{Key: "gpu", Operator: v1.NodeSelectorOpExists}}}).Obj()
-	for _, n := range exampleCluster().Nodes {
-		fmt.Println(n.Name, affinity.MatchNode(pod, n))
+	gpu := newPod("gpu")
+	gpu.Spec.NodeSelector = map[string]string{"gpu": "t4"}
+	for _, n := range newCluster().nodes {
+		fmt.Println(n.Name, affinity.MatchNode(gpu, n))
 	}
 	// Output:
 	// n1 false
@@ -40,70 +73,69 @@ func ExampleMatchNode() {
 	// n5 true
 }
 
-// A third web pod that must not share a node with another one and wants to be near the database.
+// A third web pod must not share a node with another web pod and prefers the zone of the database.
 func Example() {
-	cluster := exampleCluster()
-	pod := testkit.Pod("shop/web-3").Labels("app=web").
-		RequireApart(v1.LabelHostname, "app=web").
-		PreferWith(10, v1.LabelTopologyZone, "app=db").Obj()
-
-	e, err := affinity.CompilePods(pod, affinity.PodOptions{})
+	cluster := newCluster()
+	web := newPod("web")
+	web.Spec.Affinity = apart(near(v1.LabelHostname, "web"))
+	web.Spec.Affinity.PodAffinity = &v1.PodAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: near(v1.LabelTopologyZone, "db")}},
+	}
+	e, err := affinity.CompilePods(web, affinity.PodOptions{})
 	if err != nil { // the pod is rejected as a whole
 		fmt.Println(err)
 		return
 	}
 	s := e.Count(cluster)
-	var feasible []string
-	var scores []int64
-	for i := range cluster.Len() {
+	for i, node := range cluster.nodes {
 		if v := s.Check(i); v != 0 {
-			fmt.Println(cluster.Node(i).Name, s.Reasons(v))
+			fmt.Println(node.Name, s.Reasons(v))
 			continue
 		}
-		feasible = append(feasible, cluster.Node(i).Name)
-		scores = append(scores, s.Raw(i))
+		fmt.Println(node.Name, s.Normalize(s.Raw(i), 0, 10))
 	}
-	s.NormalizeAll(scores)
-	fmt.Println(feasible, scores)
 	// Output:
 	// n1 [node(s) didn't match pod anti-affinity rules]
+	// n2 100
 	// n3 [node(s) didn't match pod anti-affinity rules]
-	// [n2 n4 n5] [100 0 0]
+	// n4 0
+	// n5 0
 }
 
-// A second database is kept out of zone a by the anti-affinity of the one that runs there. Would it fit without it?
-func ExampleState_Trial() {
-	cluster := exampleCluster()
-	pod := testkit.Pod("shop/db-2").Labels("app=db").Obj()
-	e, _ := affinity.CompilePods(pod, affinity.PodOptions{})
+// The running db pod keeps a second db pod out of zone a. Would the second pod fit without the first?
+func ExampleState_NewTrial() {
+	cluster := newCluster()
+	e, _ := affinity.CompilePods(newPod("db"), affinity.PodOptions{})
 	s := e.Count(cluster)
-	fmt.Println("n1:", s.Reasons(s.Check(0)), "preemption may help:", s.Check(0)&resources.Unresolvable == 0)
+	v := s.Check(0)
+	fmt.Println("n1:", s.Reasons(v), "preemption may help:", v&resources.Unresolvable == 0)
 
-	trial := s.Trial()
-	trial.Remove(cluster.Assigned[2], 1) // db-1 on n2
-	fmt.Println("without db-1:", trial.Check(0) == 0)
+	trial := s.NewTrial()
+	trial.Remove(cluster.pods["n2"][0], 1)
+	fmt.Println("without the first:", trial.Check(0) == 0)
 	// Output:
 	// n1: [node(s) didn't satisfy existing pods anti-affinity rules] preemption may help: true
-	// without db-1: true
+	// without the first: true
 }
 
-// A profile that prefers the nodes with GPUs.
+// A profile that prefers nodes with a GPU, and a pod that selects zone c.
 func ExampleCompileNode() {
-	cluster := exampleCluster()
+	cluster := newCluster()
 	added, err := affinity.CompileAdded(&v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{
-		Weight: 1, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "gpu", Operator: v1.NodeSelectorOpExists}}}}}})
+		Weight: 1, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "gpu", Operator: v1.NodeSelectorOpExists}}},
+	}}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	pod := testkit.Pod("lab/gpu-2").Obj()
-	pod.Spec.NodeSelector = map[string]string{v1.LabelTopologyZone: "c"}
-	e, _ := affinity.CompileNode(pod, affinity.NodeOptions{Added: added})
-	s := e.Count(cluster)
-	for i := range cluster.Len() {
-		fmt.Println(cluster.Node(i).Name, s.Check(i) == 0, s.Raw(i))
+	gpu := newPod("gpu")
+	gpu.Spec.NodeSelector = map[string]string{v1.LabelTopologyZone: "c"}
+	e, _ := affinity.CompileNode(gpu, affinity.NodeOptions{Added: added})
+	s := e.On(cluster)
+	for i, node := range cluster.nodes {
+		fmt.Println(node.Name, s.Check(i) == 0, s.Raw(i))
 	}
-	fmt.Println(e.Explain(cluster.Node(0)).Missing)
+	fmt.Println(s.Explain(0).Missing)
 	// Output:
 	// n1 false 0
 	// n2 false 0
@@ -113,60 +145,58 @@ func ExampleCompileNode() {
 	// [topology.kubernetes.io/zone=c]
 }
 
-// The API server's part of matchLabelKeys: a pod of revision 2 keeps apart from pods of its own revision only.
+// matchLabelKeys at the API server: a pod of revision 2 keeps away from pods of its own revision only.
 func ExampleMergeLabelKeys() {
-	pod := testkit.Pod("shop/web-4").Labels("app=web,rev=2").RequireApart(v1.LabelHostname, "app=web").Obj()
-	pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].MatchLabelKeys = []string{"rev"}
-	for _, e := range affinity.MergeLabelKeys(pod).Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector.MatchExpressions {
+	web := newPod("web")
+	web.Labels["rev"] = "2"
+	term := near(v1.LabelHostname, "web")
+	term.MatchLabelKeys = []string{"rev"}
+	web.Spec.Affinity = apart(term)
+	merged := affinity.MergeLabelKeys(web).Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+	for _, e := range merged.LabelSelector.MatchExpressions {
 		fmt.Println(e.Key, e.Operator, e.Values)
 	}
-	// Output:
-	// rev In [2]
+	// Output: rev In [2]
 }
 
-// Where could the pod go as far as the pods that run are concerned?
+// A web pod must run in a zone with a database. Which nodes do the running pods allow?
 func ExampleCheckPod() {
-	cluster := exampleCluster()
-	verdicts, err := affinity.CheckPod(testkit.Pod("shop/cart-1").RequireWith(v1.LabelTopologyZone, "app=db").Obj(), cluster)
+	cluster := newCluster()
+	web := newPod("web")
+	web.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{near(v1.LabelTopologyZone, "db")},
+	}}
+	verdicts, err := affinity.CheckPod(web, cluster)
 	for i, v := range verdicts {
-		fmt.Println(cluster.Node(i).Name, affinity.Reasons(v))
+		fmt.Println(cluster.nodes[i].Name, v == 0)
 	}
 	fmt.Println(err)
 	// Output:
-	// n1 []
-	// n2 []
-	// n3 [node(s) didn't match pod affinity rules]
-	// n4 [node(s) didn't match pod affinity rules]
-	// n5 [node(s) didn't match pod affinity rules]
+	// n1 true
+	// n2 true
+	// n3 false
+	// n4 false
+	// n5 false
 	// <nil>
 }
 
-// A pod pinned by name, as DaemonSet pods are: only these nodes need to be looked at.
-func ExampleNodeEvaluator_Names() {
-	pod := testkit.Pod("kube-system/agent-1").RequireNodes(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{
-		{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n3"}}}}).Obj()
-	e, err := affinity.CompileNode(pod, affinity.NodeOptions{})
-	names, pinned := e.Names()
-	fmt.Println(names, pinned, err)
-	// Output: [n3] true <nil>
-}
-
-// A second database waits: is it worth another attempt when a pod is deleted?
-func ExamplePodEvaluator_WouldHelpPod() {
-	cluster := exampleCluster()
-	e, _ := affinity.CompilePods(testkit.Pod("shop/db-2").Labels("app=db").Obj(), affinity.PodOptions{})
-	for _, gone := range cluster.Assigned[1:3] {
-		help, err := e.WouldHelpPod(cluster, gone, nil)
+// A second db pod waits. Which deletions make another attempt worthwhile?
+func ExamplePodOptions_Hint() {
+	cluster := newCluster()
+	hint := affinity.PodOptions{}.Hint(cluster)
+	for _, node := range []string{"n1", "n2"} {
+		gone := cluster.pods[node][0]
+		help, err := hint(newPod("db"), gone, nil)
 		fmt.Println(gone.Name, help, err)
 	}
 	// Output:
-	// web-2 false <nil>
-	// db-1 true <nil>
+	// web false <nil>
+	// db true <nil>
 }
 
-// Labels that a node may not give itself, so that pods which must not run on foreign nodes can rely on them.
+// Pods that must not run on foreign nodes rely on labels that a node may not give itself.
 func ExampleRestrictNodeUpdate() {
-	old := exampleCluster().Nodes[0]
+	old := newCluster().nodes[0]
 	changed := old.DeepCopy()
 	changed.Labels["example.com/rack"] = "7"
 	fmt.Println(affinity.RestrictNodeUpdate("n1", old, changed))
@@ -178,11 +208,12 @@ func ExampleRestrictNodeUpdate() {
 }
 
 func ExampleValidatePod() {
-	pod := testkit.Pod("shop/web-5").RequireApart("", "app=web").Obj()
-	for _, err := range affinity.ValidatePod(pod)[:1] {
-		fmt.Println(err)
-	}
-	fmt.Println(affinity.Warnings(testkit.Pod("shop/web-5").NodeSelector("beta.kubernetes.io/os=linux").Obj()))
+	web := newPod("web")
+	web.Spec.Affinity = apart(near("", "web"))
+	fmt.Println(affinity.ValidatePod(web)[0])
+	db := newPod("db")
+	db.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"}
+	fmt.Println(affinity.Warnings(db))
 	// Output:
 	// spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty
 	// [spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead]

@@ -2,7 +2,7 @@ package affinity
 
 import "github.com/podberth/podberth/resources"
 
-// Explanation tells what is behind verdict and raw score of a slot by inter-pod affinity.
+// Explanation has the numbers behind verdict and raw score of a slot by inter-pod affinity.
 type Explanation struct {
 	Verdict resources.Verdict // as Check returns it
 	// Affinity and Anti report each topology key of the pod's required affinity and anti-affinity terms. The count is of
@@ -35,10 +35,10 @@ type KeyScore struct {
 	Sum        int64
 }
 
-// Explain returns what is behind Check and Raw of slot i. It allocates.
+// Explain returns the numbers behind Check and Raw of slot i. It allocates.
 func (s *State) Explain(i int) Explanation {
 	x := Explanation{Verdict: s.Check(i)}
-	if x.Verdict == Unparsable {
+	if x.Verdict == unparsable {
 		return x
 	}
 	x.Raw = s.Raw(i)

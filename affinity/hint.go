@@ -1,18 +1,39 @@
 package affinity
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// WouldHelp is the queueing hint of node affinity: whether the event could make a pod schedulable that node affinity
-// rejected. old is nil when a node was added, new is the node after the event; both are set when labels changed. It is
-// true when the profile's added affinity and the pod's own match new, and the pod's own did not match old.
+// WouldHelp is the queueing hint of NodeAffinity. It reports whether an event could make a pod schedulable that node affinity
+// rejected: a node was added or its labels changed, the affinity of profile and pod matches the new node, and the affinity
+// of the pod did not match the old node. old and new are *v1.Node; old is nil for an addition. A deletion does not help.
 //
-// The error tells, when no required term of the pod matches, which of them cannot be converted; the queue treats an
-// error as true.
-func (e *NodeEvaluator) WouldHelp(old, new *v1.Node) (bool, error) {
+// It is an error when no required term of the pod matches and one of them cannot be converted, and when old or new has
+// another type. A queue treats an error as yes. The method value NodeOptions{}.WouldHelp is a hint of package queue.
+func (o NodeOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	before, after, err := both[v1.Node](old, new)
+	if err != nil {
+		return false, err
+	}
+	e, _ := CompileNode(pod, o) // a conflict of names does not matter: no node matches such a pod
+	return e.wouldHelp(before, after)
+}
+
+// both returns the objects of an event, nil for an absent one.
+func both[T any](old, new any) (before, after *T, err error) {
+	before, wasT := old.(*T)
+	after, isT := new.(*T)
+	if old != nil && !wasT || new != nil && !isT {
+		return nil, nil, fmt.Errorf("objects of an event: got %T and %T, want %T", old, new, after)
+	}
+	return before, after, nil
+}
+
+func (e *NodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
 	if new == nil || !e.added.required.Matches(new) {
 		return false, nil
 	}
@@ -38,20 +59,53 @@ func (r *Required) match(node *v1.Node) (bool, error) {
 	return false, r.affinity.err
 }
 
-// WouldHelpNode is the queueing hint of inter-pod affinity for node events: whether the event could make a pod schedulable
-// that inter-pod affinity rejected. old is nil when the node was added; both are set when its labels changed. It is true
-// when
+// Hint returns the queueing hint of InterPodAffinity: whether an event could make a pod schedulable that inter-pod affinity
+// rejected. known has the namespaces; the hint reads them only with DocumentedNamespaceSelector. old and new are *v1.Node or
+// *v1.Pod; old is nil for an addition, new for a deletion. A node event helps when
 //
-//  1. new has the key of a required affinity term that old did not have, or had with another value;
-//  2. the pod has required anti-affinity terms and the node was added, or lost a term's key, or changed its value.
+//  1. the new node has the key of a required affinity term, and the old node did not have it or had another value;
+//  2. the pod has required anti-affinity terms and the node was added, or lost the key of a term, or changed its value.
 //
-// The error is the Rejection of CompilePods; the queue treats an error as true.
-func (e *PodEvaluator) WouldHelpNode(old, new *v1.Node) (bool, error) {
-	if e.err != nil {
-		return true, e.err
+// A pod event helps when
+//
+//  1. the rejected pod itself was updated (equal UID);
+//  2. a scheduled pod (it has a node or is nominated for one) was added and matches all required affinity terms;
+//  3. a scheduled pod began to match all required affinity terms, or ceased to match all required anti-affinity terms;
+//  4. a scheduled pod was deleted that matched all required anti-affinity terms, or all of whose own required anti-affinity
+//     terms match the rejected pod.
+//
+// An empty list of terms is never matched. As in v1.36.3 a namespaceSelector sees a namespace without labels, unless
+// DocumentedNamespaceSelector is set. It is an error when a term of the pod cannot be converted, or when old or new has
+// another type. A queue treats an error as yes.
+func (o PodOptions) Hint(known Namespaces) func(pod *v1.Pod, old, new any) (bool, error) {
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		e, err := CompilePods(pod, o)
+		if err != nil {
+			return false, err
+		}
+		if isNode(old) || isNode(new) {
+			before, after, err := both[v1.Node](old, new)
+			if err != nil {
+				return false, err
+			}
+			return e.wouldHelpNode(before, after), nil
+		}
+		before, after, err := both[v1.Pod](old, new)
+		if err != nil {
+			return false, err
+		}
+		return e.wouldHelpPod(known, before, after), nil
 	}
+}
+
+func isNode(o any) bool {
+	_, ok := o.(*v1.Node)
+	return ok
+}
+
+func (e *PodEvaluator) wouldHelpNode(old, new *v1.Node) bool {
 	if new == nil {
-		return false, nil
+		return false
 	}
 	for i := range e.affinity {
 		now, has := new.Labels[e.affinity[i].key]
@@ -59,67 +113,52 @@ func (e *PodEvaluator) WouldHelpNode(old, new *v1.Node) (bool, error) {
 			continue
 		}
 		if old == nil {
-			return true, nil
+			return true
 		}
 		if was, had := old.Labels[e.affinity[i].key]; !had || was != now {
-			return true, nil
+			return true
 		}
 	}
 	if old == nil {
-		return len(e.anti) > 0, nil
+		return len(e.anti) > 0
 	}
 	for i := range e.anti {
 		was, had := old.Labels[e.anti[i].key]
 		if now, has := new.Labels[e.anti[i].key]; had && (!has || was != now) {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
-// WouldHelpPod is the queueing hint of inter-pod affinity for pod events. old is nil when the pod was added, new when it
-// was deleted; both are set when its labels changed. known tells the namespaces, as a Cluster does. It is true when
-//
-//  1. the changed pod is the rejected pod itself;
-//  2. a scheduled pod (it has a node, or a nomination for one) was added and matches all required affinity terms;
-//  3. a scheduled pod began to match all required affinity terms, or ceased to match all required anti-affinity terms;
-//  4. a scheduled pod was deleted that matched all required anti-affinity terms, or all of whose own required
-//     anti-affinity terms match the rejected pod.
-//
-// A namespaceSelector is asked about a namespace without labels, whatever those of the pod's namespace are, unless
-// PodOptions.DocumentedNamespaceSelector is set; known is read with that option only. An empty list of terms is never
-// matched. The error is the Rejection of CompilePods; the queue treats an error as true.
-func (e *PodEvaluator) WouldHelpPod(known Namespaces, old, new *v1.Pod) (bool, error) {
-	if e.err != nil {
-		return true, e.err
-	}
+func (e *PodEvaluator) wouldHelpPod(known Namespaces, old, new *v1.Pod) bool {
 	pod := new
 	if pod == nil {
 		pod = old
 	}
 	if pod == nil {
-		return false, nil
+		return false
 	}
 	if old != nil && new != nil && new.UID == e.pod.UID {
-		return true, nil
+		return true
 	}
 	if !podinfo.Placed(pod) {
-		return false, nil
+		return false
 	}
 	switch {
 	case old == nil:
-		return e.all(e.affinity, new, known), nil
+		return e.all(e.affinity, new, known)
 	case new == nil:
 		if e.all(e.anti, old, known) {
-			return true, nil
+			return true
 		}
 		terms := CompileTerms(old)
-		return terms != nil && unresolved(terms.anti, e.pod), nil
+		return terms != nil && unresolved(terms.anti, e.pod)
 	}
 	if !e.all(e.affinity, old, known) && e.all(e.affinity, new, known) {
-		return true, nil
+		return true
 	}
-	return e.all(e.anti, old, known) && !e.all(e.anti, new, known), nil
+	return e.all(e.anti, old, known) && !e.all(e.anti, new, known)
 }
 
 // all reports whether a pod matches all of the rejected pod's terms; none are never matched.

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/queue"
 )
 
 func TestNodeHint(t *testing.T) {
@@ -34,7 +36,7 @@ func TestNodeHint(t *testing.T) {
 		{"parse error but another term matches", requiring(terms(exprs(req("zone", "Bogus")), exprs(req("zone", "In", "a")))), nil, nil, node("n", "zone=a"), true, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := compileNode(t, tc.pod, tc.added).WouldHelp(tc.old, tc.new)
+			got, err := nodeOptions(t, tc.added).WouldHelp(tc.pod, tc.old, tc.new)
 			require.Equal(t, tc.err, err != nil)
 			require.Equal(t, tc.want, got)
 		})
@@ -63,9 +65,7 @@ func TestPodHintNode(t *testing.T) {
 		{"deleted", anti, node("n", "zone=a"), nil, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e, err := affinity.CompilePods(tc.pod, affinity.PodOptions{})
-			require.NoError(t, err)
-			got, err := e.WouldHelpNode(tc.old, tc.new)
+			got, err := affinity.PodOptions{}.Hint(tableWorld())(tc.pod, object(tc.old), object(tc.new))
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got)
 		})
@@ -107,9 +107,7 @@ func TestPodHintPod(t *testing.T) {
 		{"nothing", aff, nil, nil, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e, err := affinity.CompilePods(tc.pod, affinity.PodOptions{})
-			require.NoError(t, err)
-			got, err := e.WouldHelpPod(w, tc.old, tc.new)
+			got, err := affinity.PodOptions{}.Hint(w)(tc.pod, object(tc.old), object(tc.new))
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got)
 		})
@@ -127,26 +125,50 @@ func TestPodHintPod(t *testing.T) {
 			term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: tc.selector}
 			rejected, other := pod("d", ""), on(pod("o", ""))
 			rejected.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
-			e, err := affinity.CompilePods(rejected, affinity.PodOptions{})
-			require.NoError(t, err)
-			got, err := e.WouldHelpPod(w, other, nil)
+			got, err := affinity.PodOptions{}.Hint(w)(rejected, other, nil)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got, "%s: namespaces have no labels in hints", tc.name)
 			other.Spec.Affinity = rejected.Spec.Affinity
-			e, err = affinity.CompilePods(pod("d", ""), affinity.PodOptions{})
-			require.NoError(t, err)
-			got, err = e.WouldHelpPod(w, other, nil)
+			got, err = affinity.PodOptions{}.Hint(w)(pod("d", ""), other, nil)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got, "%s: in the deleted pod's terms, too", tc.name)
 		}
 	})
-	t.Run("parse error", func(t *testing.T) {
-		e, _ := affinity.CompilePods(pod("d", "", "aff zone bogus"), affinity.PodOptions{})
-		got, err := e.WouldHelpPod(w, nil, on(pod("d", "")))
-		require.Error(t, err)
-		require.True(t, got)
-		got, err = e.WouldHelpNode(nil, w.nodes[0])
-		require.Error(t, err)
-		require.True(t, got)
+	t.Run("errors", func(t *testing.T) {
+		hint := affinity.PodOptions{}.Hint(w)
+		bogus := pod("d", "", "aff zone bogus")
+		for _, event := range [][2]any{{nil, on(pod("d", ""))}, {nil, w.nodes[0]}} {
+			_, err := hint(bogus, event[0], event[1])
+			require.Error(t, err, "a term cannot be converted")
+		}
+		for _, event := range [][2]any{{pod("d", ""), w.nodes[0]}, {w.nodes[0], pod("d", "")}, {nil, "x"}, {1, nil}} {
+			_, err := hint(pod("d", ""), event[0], event[1])
+			require.Error(t, err, "%T and %T", event[0], event[1])
+			_, err = affinity.NodeOptions{}.WouldHelp(pod("d", ""), event[0], event[1])
+			require.Error(t, err, "%T and %T", event[0], event[1])
+		}
 	})
+}
+
+// The hints have the type that package queue takes, and the states are predicates.
+var (
+	_ queue.Hint       = affinity.NodeOptions{}.WouldHelp
+	_ queue.Hint       = affinity.PodOptions{}.Hint(nil)
+	_ filter.Predicate = (*affinity.NodeState)(nil)
+	_ filter.Predicate = (*affinity.State)(nil)
+	_ filter.Trial     = (*affinity.Trial)(nil)
+)
+
+// object is o, or nil without a type when o is a nil pointer.
+func object[T any](o *T) any {
+	if o == nil {
+		return nil
+	}
+	return o
+}
+
+func nodeOptions(t *testing.T, added *v1.NodeAffinity) affinity.NodeOptions {
+	a, err := affinity.CompileAdded(added)
+	require.NoError(t, err)
+	return affinity.NodeOptions{Added: a}
 }

@@ -1,12 +1,16 @@
 package affinity
 
 import (
+	"errors"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/resources"
 )
+
+// errConflict has the text with which v1.36.3 rejects the pod.
+var errConflict = errors.New("pod affinity terms conflict")
 
 // NodeOptions configures node affinity; the zero value is v1.36.3's default.
 type NodeOptions struct {
@@ -30,9 +34,9 @@ type NodeEvaluator struct {
 
 // CompileNode compiles the pod's node affinity.
 //
-// The error is a *Rejection when v1.36.3 rejects the pod before it looks at any node: its requirements on metadata.name
-// exclude each other ("pod affinity terms conflict"). The evaluator then rejects every node with TermsConflict. Terms
-// that cannot be converted are no error here: required ones never match, preferred ones fail the scoring (ScoreErr).
+// The error is "pod affinity terms conflict": the requirements on metadata.name exclude each other, and v1.36.3 rejects the
+// pod before it looks at any node. The evaluator then rejects every node. Terms that cannot be converted are no error here:
+// required terms never match, preferred terms fail the scoring (ScoreErr).
 //
 // Rule: documentation, "Assigning Pods to Nodes" (nodeSelector, Node affinity); API fields spec.nodeSelector and
 // spec.affinity.nodeAffinity. O(terms).
@@ -41,7 +45,7 @@ func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
 	if e.added == nil {
 		e.added = &Added{}
 	}
-	e.required, _ = CompileRequired(pod) // kept for RequiredErr
+	e.required, _ = CompileRequired(pod) // terms that cannot be converted never match
 	var required *v1.NodeSelector
 	e.scoreSkips = len(e.added.preferred) == 0
 	if a := nodeAffinity(pod); a != nil {
@@ -52,7 +56,7 @@ func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
 	e.skips = required == nil && pod.Spec.NodeSelector == nil && !e.added.required.present
 	e.names, e.pinned = pinnedNames(required)
 	if e.conflict() {
-		return e, &Rejection{Verdict: TermsConflict}
+		return e, errConflict
 	}
 	return e, nil
 }
@@ -88,61 +92,56 @@ func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 	return slices.Compact(names), true
 }
 
-// Names returns the names of the only nodes that need to be looked at, sorted and without duplicates, when every required
-// term pins the pod by metadata.name In; pinned is false when any node may match. Names that no node has are to be left
-// out. v1.36.3 evaluates the named nodes only and reports the others as NotNamed; none of those could match. The caller
+// Names returns the names of the only nodes that can match, sorted and without duplicates. pinned is false when any node may
+// match: a required term has no In requirement on metadata.name. The names may include names that no node has. v1.36.3
+// evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The caller
 // must not modify the slice.
 func (e *NodeEvaluator) Names() (names []string, pinned bool) { return e.names, e.pinned }
 
-// Skips reports whether v1.36.3 does not run the filter for this pod: it has neither required affinity nor a nodeSelector
-// (an empty one that is not nil is run) and the profile adds no required terms. Check allows every node then.
-func (e *NodeEvaluator) Skips() bool { return e.skips }
+// Skip reports whether v1.36.3 does not run the filter for this pod: the pod has no required affinity, its nodeSelector is
+// nil (not merely empty), and the profile adds no required terms. Check then allows every node.
+func (e *NodeEvaluator) Skip() bool { return e.skips }
 
-// ScoreSkips reports whether v1.36.3 does not score this pod: its preferred list is nil (an empty one is scored) and the
-// profile adds no preferred terms. Raw is 0 on every node then.
-func (e *NodeEvaluator) ScoreSkips() bool { return e.scoreSkips }
+// SkipScore reports whether v1.36.3 does not score this pod: its preferred list is nil (not merely empty) and the profile
+// adds no preferred terms. Raw is then 0 on every node.
+func (e *NodeEvaluator) SkipScore() bool { return e.scoreSkips }
 
-// RequiredErr tells which required terms of the pod cannot be converted and so never match; v1.36.3 ignores this in the
-// filter. nil when there are none.
-func (e *NodeEvaluator) RequiredErr() error { return e.required.affinity.err }
-
-// ScoreErr returns what v1.36.3 fails the whole scheduling attempt with when it scores this pod: a preferred term with a
-// weight and requirements that cannot be converted, although the API server accepts illegal label values there. It is not
-// reached when only one node is feasible. nil when there is none.
+// ScoreErr returns the error with which v1.36.3 fails the whole scheduling attempt when it scores this pod, nil for none. The
+// pod then has a preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal
+// label values there. v1.36.3 does not score when only one node is feasible.
 func (e *NodeEvaluator) ScoreErr() error { return e.scoreErr }
 
-// Check returns the filter's verdict on a node: 0, NodeEnforced, NodeMismatch or, when CompileNode returned a Rejection,
-// TermsConflict. It allocates nothing.
-func (e *NodeEvaluator) Check(node *v1.Node) resources.Verdict {
+// check returns the verdict of the filter on a node.
+func (e *NodeEvaluator) check(node *v1.Node) resources.Verdict {
 	switch {
 	case e.conflict():
-		return TermsConflict
+		return termsConflict
 	case !e.added.required.Matches(node):
-		return NodeEnforced
+		return nodeEnforced
 	case !e.required.Matches(node):
-		return NodeMismatch
+		return nodeMismatch
 	}
 	return 0
 }
 
-// Raw returns the sum of the weights of the preferred terms, the profile's and the pod's, that match the node. It
-// allocates nothing. With ScoreErr set, terms that cannot be converted count nothing.
-func (e *NodeEvaluator) Raw(node *v1.Node) int64 {
+// raw returns the sum of the weights of the preferred terms, of profile and pod, that match the node. Terms that cannot be
+// converted add nothing.
+func (e *NodeEvaluator) raw(node *v1.Node) int64 {
 	return sumPreferred(e.added.preferred, node) + sumPreferred(e.prefs, node)
 }
 
-// Reads appends what Check and Raw look at on a node: "label:KEY" and "name". Nodes that are equal in all of it get the
-// same verdict and raw score. The order is fixed by the pod and the profile and nothing is named twice, provided dst does
-// not name it already.
-func (e *NodeEvaluator) Reads(dst []string) []string {
-	for _, r := range e.added.required.reads {
-		dst = appendNew(dst, r)
+// reads returns what check and raw read of a node: "label:KEY" and "name", each once.
+func (e *NodeEvaluator) reads() []string {
+	var r reads
+	r.addAll(e.added.required.reads)
+	for i := range e.required.pairs {
+		r.add("label:" + e.required.pairs[i].key)
 	}
-	dst = e.required.Reads(dst)
+	r.addAll(e.required.affinity.reads)
 	for _, list := range [][]preference{e.added.preferred, e.prefs} {
 		for i := range list {
-			dst = appendReads(dst, &list[i].term)
+			r.addTerm(&list[i].term)
 		}
 	}
-	return dst
+	return r.names
 }

@@ -114,7 +114,7 @@ func TestNodeScore(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			e := compileNode(t, tc.pod, nil)
 			require.NoError(t, e.ScoreErr())
-			for _, s := range []*affinity.NodeState{e.Count(w), e.Count(index(w))} {
+			for _, s := range []*affinity.NodeState{e.On(w), e.On(index(w))} {
 				raw, score := nodeScores(s, 5)
 				require.Equal(t, tc.raw, raw, tc.why)
 				require.Equal(t, tc.score, score, tc.why)
@@ -128,7 +128,7 @@ func TestNodeScore(t *testing.T) {
 		require.ErrorContains(t, e.ScoreErr(), `[0].matchExpressions[0].values[0]`, "although the API server accepts it")
 	})
 	t.Run("A-35", func(t *testing.T) {
-		s := compileNode(t, preferring(prefer(-5, req("zone", "In", "a"))), nil).Count(w)
+		s := compileNode(t, preferring(prefer(-5, req("zone", "In", "a"))), nil).On(w)
 		require.Equal(t, int64(-5), s.Raw(0))
 		all := []int64{-5, -5}
 		s.NormalizeAll(all)
@@ -155,8 +155,8 @@ func TestNodeSkips(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			e := compileNode(t, tc.pod, tc.added)
-			require.Equal(t, tc.filter, e.Skips(), tc.why)
-			require.Equal(t, tc.score, e.ScoreSkips(), tc.why)
+			require.Equal(t, tc.filter, e.Skip(), tc.why)
+			require.Equal(t, tc.score, e.SkipScore(), tc.why)
 		})
 	}
 }
@@ -166,7 +166,7 @@ func TestAdded(t *testing.T) {
 		PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{prefer(10, req("zone", "In", "b"))}}
 	w := newWorld(tableNodes()...)
 	t.Run("A-40", func(t *testing.T) {
-		s := compileNode(t, &v1.Pod{}, added).Count(w)
+		s := compileNode(t, &v1.Pod{}, added).On(w)
 		for i := range 5 {
 			if i < 2 {
 				require.Zero(t, s.Check(i))
@@ -177,7 +177,7 @@ func TestAdded(t *testing.T) {
 		}
 		_, score := nodeScores(s, 2)
 		require.Equal(t, []int64{0, 100}, score)
-		_, score = nodeScores(compileNode(t, preferring(prefer(4, req("zone", "In", "a"))), added).Count(w), 2)
+		_, score = nodeScores(compileNode(t, preferring(prefer(4, req("zone", "In", "a"))), added).On(w), 2)
 		require.Equal(t, []int64{40, 100}, score)
 	})
 	t.Run("A5.1 error", func(t *testing.T) {
@@ -239,8 +239,7 @@ func TestNodeClasses(t *testing.T) {
 		}
 		e, _ := affinity.CompileNode(p, affinity.NodeOptions{Added: added})
 		w := &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes))}
-		fast, slow := e.Count(&indexed{world: w}), e.Count(plainNodes{nodes})
-		require.False(t, fast.Dynamic())
+		fast, slow := e.On(&indexed{world: w}), e.On(plainNodes{nodes})
 		signatures := map[[3]int32]int{}
 		for i, n := range nodes {
 			require.Equal(t, slow.Check(i), fast.Check(i))

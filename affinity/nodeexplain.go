@@ -7,13 +7,13 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// NodeExplanation tells why a node is rejected by node affinity, or what it scores.
+// NodeExplanation is why node affinity rejects a node, or what the node scores.
 type NodeExplanation struct {
 	Verdict resources.Verdict // as Check returns it
 	// Missing are the pairs of spec.nodeSelector, as key=value and sorted by key, that the node does not have.
 	Missing []string
-	// Added and Terms tell of each required term, of the profile and of the pod, why it does not match. They are empty
-	// when one of the terms matches or there is nothing required.
+	// Added and Terms have an entry for each required term, of the profile and of the pod, with the reason why the term
+	// does not match. They are empty when one of the terms matches or nothing is required.
 	Added, Terms []TermExplanation
 	// Preferred lists the preferred terms that match: the profile's first, then the pod's.
 	Preferred []PreferredExplanation
@@ -21,7 +21,7 @@ type NodeExplanation struct {
 	Raw int64
 }
 
-// TermExplanation tells why one node selector term does not match a node.
+// TermExplanation is why one node selector term does not match a node.
 type TermExplanation struct {
 	Failed []string // the requirements that do not hold, as selectors; none when Err is set
 	Err    error    // the term cannot be converted and never matches
@@ -34,9 +34,9 @@ type PreferredExplanation struct {
 	Weight int64 // what it adds to the raw score
 }
 
-// Explain returns what is behind Check and Raw of a node. It allocates.
-func (e *NodeEvaluator) Explain(node *v1.Node) NodeExplanation {
-	x := NodeExplanation{Verdict: e.Check(node), Raw: e.Raw(node)}
+// explain returns what is behind check and raw of a node.
+func (e *NodeEvaluator) explain(node *v1.Node) NodeExplanation {
+	x := NodeExplanation{Verdict: e.check(node), Raw: e.raw(node)}
 	for _, p := range e.required.pairs {
 		if v, ok := node.Labels[p.key]; !ok || v != p.value {
 			x.Missing = append(x.Missing, p.key+"="+p.value)
@@ -54,12 +54,12 @@ func (e *NodeEvaluator) Explain(node *v1.Node) NodeExplanation {
 	return x
 }
 
-// Explain returns what is behind Check and Raw of slot i. It allocates. A free slot has the verdict NodeMismatch alone.
+// Explain returns the numbers behind Check and Raw of slot i. It allocates. For a free slot only Verdict is set.
 func (s *NodeState) Explain(i int) NodeExplanation {
 	if n := s.nodes.Node(i); n != nil {
-		return s.evaluator.Explain(n)
+		return s.evaluator.explain(n)
 	}
-	return NodeExplanation{Verdict: NodeMismatch}
+	return NodeExplanation{Verdict: nodeMismatch}
 }
 
 func (s *Selector) explain(node *v1.Node) []TermExplanation {

@@ -3,33 +3,23 @@ package affinity
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
 )
 
-// Nodes is what node affinity needs to know of a cluster: nodes by slot, nil for a free slot.
-//
-// A cluster that also has
-//
-//	Classes(reads []string) (ids, reps []int32, ok bool)
-//
-// (per slot a class of nodes that are equal in all that reads names, -1 for a free slot, and one slot of each class) has
-// each class evaluated once. The answers are the same without it.
+// Nodes is the part of a cluster that node affinity needs. Node(i) == nil marks a free slot. A cluster that also has
+// Classes(reads []string) (ids, reps []int32, ok bool) has each class of equal nodes evaluated once.
 type Nodes interface {
 	Len() int
 	Node(i int) *v1.Node
 }
 
-type classifier interface {
-	Classes(reads []string) (ids, reps []int32, ok bool)
-}
-
-// NodeState is a NodeEvaluator applied to a cluster. It answers for the nodes as they were at Count; after a change of a
-// node's labels or name it must be counted anew. It is safe for concurrent reads.
+// NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they were at On;
+// after a change of a node's labels or name, call On again. It is immutable and safe for concurrent use.
 type NodeState struct {
 	evaluator *NodeEvaluator
 	nodes     Nodes
-	ids       []int32 // class of a slot; nil without classes
-	classes   []nodeAnswer
+	classes   view.Classes[nodeAnswer]
 }
 
 type nodeAnswer struct {
@@ -37,60 +27,50 @@ type nodeAnswer struct {
 	raw     int64
 }
 
-// Count applies the evaluator to a cluster: one evaluation for each class of equal nodes, or none at all when the cluster
-// offers no classes and Check and Raw evaluate the node they are asked about.
-func (e *NodeEvaluator) Count(nodes Nodes) *NodeState {
-	s := &NodeState{evaluator: e, nodes: nodes}
-	c, ok := nodes.(classifier)
-	if !ok {
-		return s
-	}
-	ids, reps, ok := c.Classes(e.Reads(nil))
-	if !ok {
-		return s
-	}
-	s.ids = ids
-	s.classes = make([]nodeAnswer, len(reps))
-	for class, rep := range reps {
-		if n := nodes.Node(int(rep)); n != nil {
-			s.classes[class] = nodeAnswer{e.Check(n), e.Raw(n)}
-		}
-	}
-	return s
+// On applies the evaluator to a cluster. When the cluster offers classes of equal nodes, On evaluates each class once;
+// otherwise On is O(1) and the state evaluates each node when asked.
+func (e *NodeEvaluator) On(nodes Nodes) *NodeState {
+	return &NodeState{e, nodes, view.Classify(nodes, e.reads(), e.answer)}
 }
 
-// Check returns the filter's verdict on slot i: 0, NodeEnforced, NodeMismatch or TermsConflict, and NodeMismatch for a
-// free slot. It allocates nothing.
+func (e *NodeEvaluator) answer(node *v1.Node) nodeAnswer {
+	return nodeAnswer{e.check(node), e.raw(node)}
+}
+
+// Name returns "NodeAffinity".
+func (s *NodeState) Name() string { return "NodeAffinity" }
+
+// Check returns the verdict on slot i, always with resources.Unresolvable: 1 when the terms that the profile adds do not
+// match, 2 when nodeSelector or required node affinity do not match, 4 when CompileNode returned an error. A free slot is
+// rejected. It allocates nothing.
 func (s *NodeState) Check(i int) resources.Verdict {
-	if s.ids != nil {
-		if class := s.ids[i]; class >= 0 {
-			return s.classes[class].verdict
-		}
-		return NodeMismatch
+	if a := s.classes.At(i); a != nil {
+		return a.verdict
 	}
 	if n := s.nodes.Node(i); n != nil {
-		return s.evaluator.Check(n)
+		return s.evaluator.check(n)
 	}
-	return NodeMismatch
+	return nodeMismatch
 }
 
-// Raw returns the raw score of slot i: the sum of the matching preferred weights, 0 for a free slot. It allocates nothing.
+// Reasons returns v1.36.3's texts of a verdict, nil for 0.
+func (s *NodeState) Reasons(v resources.Verdict) []string { return texts(v) }
+
+// Raw returns the raw score of slot i: the sum of the weights of the preferred terms that match. A free slot has 0. It
+// allocates nothing.
 func (s *NodeState) Raw(i int) int64 {
-	if s.ids != nil {
-		if class := s.ids[i]; class >= 0 {
-			return s.classes[class].raw
-		}
-		return 0
+	if a := s.classes.At(i); a != nil {
+		return a.raw
 	}
 	if n := s.nodes.Node(i); n != nil {
-		return s.evaluator.Raw(n)
+		return s.evaluator.raw(n)
 	}
 	return 0
 }
 
-// Normalize brings a raw score to 0..100: 100*raw/hi, truncated, hi being the largest raw score of the feasible nodes;
-// unchanged when hi is not positive. lo is not used. Negative weights, which the API server does not admit, give negative
-// results, which v1.36.3 treats as an error of the attempt.
+// Normalize turns a raw score into 0 to 100: 100*raw/hi, truncated. hi is the largest raw score of the feasible nodes; when
+// hi is not positive the score stays as it is. lo is not used. Negative weights, which the API server does not admit, give
+// negative results; v1.36.3 then fails the attempt.
 func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return raw
@@ -98,31 +78,9 @@ func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
 	return 100 * raw / hi
 }
 
-// NormalizeAll normalizes the raw scores of the feasible nodes in place.
-func (s *NodeState) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
-
-func normalizeAll(raw []int64, normalize func(raw, lo, hi int64) int64) {
-	if len(raw) == 0 {
-		return
-	}
-	lo, hi := raw[0], raw[0]
-	for _, r := range raw[1:] {
-		lo, hi = min(lo, r), max(hi, r)
-	}
-	for i := range raw {
-		raw[i] = normalize(raw[i], lo, hi)
-	}
-}
-
-// AppendSignature appends the three integers that determine verdict and raw score of slot i. They change only when the
-// node does.
+// AppendSignature appends three integers that determine Check and Raw of slot i. They change only when the node of slot i
+// does.
 func (s *NodeState) AppendSignature(dst []int32, i int) []int32 {
 	raw := s.Raw(i)
 	return append(dst, int32(s.Check(i)), int32(raw), int32(raw>>32))
 }
-
-// Dynamic reports whether verdict or raw score of a slot can change by events on other slots: never.
-func (s *NodeState) Dynamic() bool { return false }
-
-// Reasons returns v1.36.3's texts of a verdict.
-func (s *NodeState) Reasons(verdict resources.Verdict) []string { return Reasons(verdict) }

@@ -51,8 +51,8 @@ type PodEvaluator struct {
 // CompilePods compiles the inter-pod affinity of an incoming pod. Every pod has to be compiled, also one without terms:
 // running pods' terms may concern it.
 //
-// The error is a *Rejection with verdict Unparsable when a term cannot be converted: v1.36.3 then rejects the pod before
-// it looks at any node, with the error's text. The evaluator rejects every node with Unparsable.
+// It is an error when a term cannot be converted. v1.36.3 then rejects the pod, with the text of the error, before it looks
+// at any node. The evaluator rejects every node.
 //
 // Rule: documentation, "Assigning Pods to Nodes" (Inter-pod affinity and anti-affinity); API fields spec.affinity.podAffinity
 // and podAntiAffinity. O(terms).
@@ -87,14 +87,14 @@ func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
 	}
 	e.scores = hasPreferred || !options.IgnorePreferredTermsOfExistingPods
 	if len(errs) > 0 {
-		e.err = &Rejection{Verdict: Unparsable, Err: aggregate(errs)}
+		e.err = fmt.Errorf("parsing pod: %w", aggregate(errs))
 	}
 	return e, e.err
 }
 
 // SelfAll reports whether the pod matches all of its own required affinity terms, which lets it be the first of its group
-// when no pod matches them yet. namespaceLabels are the labels of the pod's namespace and known tells whether the cluster
-// has that namespace. It is false for a pod without required affinity terms.
+// when no pod matches them yet. namespaceLabels are the labels of the pod's namespace; known says that the cluster has
+// this namespace. It is false for a pod without required affinity terms.
 func (e *PodEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
 	own := func(yield func(string, map[string]string) bool) {
 		if known {

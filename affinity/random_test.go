@@ -124,8 +124,8 @@ func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why stri
 		}
 	}
 	if o.parses() {
-		require.Equal(t, o.ignoreMoves, s.Skips(), "%s: skip", why)
-		require.Equal(t, len(o.score) == 0, s.ScoreSkips(), "%s: score skip", why)
+		require.Equal(t, o.ignoreMoves, s.Skip(), "%s: skip", why)
+		require.Equal(t, len(o.score) == 0, s.SkipScore(), "%s: score skip", why)
 	}
 }
 
@@ -154,7 +154,7 @@ func testRandom(t *testing.T, data []byte) {
 	}
 
 	// A trial moves as the oracle's maps do; the state itself does not move.
-	trial := s.Trial()
+	trial := s.NewTrial()
 	if o.parses() {
 		for range 1 + src.n(5) {
 			i, q, n := src.n(len(w.nodes)), src.pod(), 1

@@ -2,65 +2,34 @@ package affinity
 
 import "github.com/podberth/podberth/resources"
 
-// The verdicts of this package. Zero allows.
+// The verdicts of this package. 0 allows.
 const (
-	// NodeEnforced: the profile's added node affinity does not match the node.
-	NodeEnforced = 1 | resources.Unresolvable
-	// NodeMismatch: the pod's nodeSelector or required node affinity does not match the node.
-	NodeMismatch = 2 | resources.Unresolvable
-	// NotNamed: the pod is pinned to nodes by metadata.name and this is none of them; such a node is not evaluated at
-	// all. Check never answers it: who narrows the search by NodeEvaluator.Names uses it for the nodes left out.
-	NotNamed = 3 | resources.Unresolvable
-	// TermsConflict: the pod's requirements on metadata.name exclude each other. The pod is rejected before any node
-	// is looked at.
-	TermsConflict = 4 | resources.Unresolvable
-	// PodAffinity: a required pod affinity term has no matching pod in the node's domain, or the node lacks the key.
-	PodAffinity = 5 | resources.Unresolvable
-	// PodAntiAffinity: a pod in the node's domain matches one of the pod's required anti-affinity terms.
-	PodAntiAffinity resources.Verdict = 6
-	// ExistingAntiAffinity: a required anti-affinity term of a pod in the node's domain matches the pod.
-	ExistingAntiAffinity resources.Verdict = 7
-	// Unparsable: a pod affinity term of the pod cannot be converted. The pod is rejected before any node is looked at;
-	// the error of CompilePods has the text.
-	Unparsable = 8 | resources.Unresolvable
+	nodeEnforced                           = 1 | resources.Unresolvable // the terms that the profile adds do not match
+	nodeMismatch                           = 2 | resources.Unresolvable // nodeSelector or required node affinity do not match
+	termsConflict                          = 4 | resources.Unresolvable // requirements on metadata.name exclude each other
+	podAffinityUnmet                       = 5 | resources.Unresolvable // no matching pod in the domain, or no domain
+	podAntiAffinity      resources.Verdict = 6                          // a pod in the domain matches an anti-affinity term
+	existingAntiAffinity resources.Verdict = 7                          // a term of a pod in the domain matches the pod
+	unparsable                             = 8 | resources.Unresolvable // a term of the pod cannot be converted
 )
 
-var reasons = [...]string{
-	NodeEnforced &^ resources.Unresolvable:  "node(s) didn't match scheduler-enforced node affinity",
-	NodeMismatch &^ resources.Unresolvable:  "node(s) didn't match Pod's node affinity/selector",
-	NotNamed &^ resources.Unresolvable:      "node(s) didn't satisfy plugin(s) [NodeAffinity]",
-	TermsConflict &^ resources.Unresolvable: "pod affinity terms conflict",
-	PodAffinity &^ resources.Unresolvable:   "node(s) didn't match pod affinity rules",
-	PodAntiAffinity:                         "node(s) didn't match pod anti-affinity rules",
-	ExistingAntiAffinity:                    "node(s) didn't satisfy existing pods anti-affinity rules",
-	Unparsable &^ resources.Unresolvable:    "parsing pod",
-}
-
-// Reasons returns the texts that v1.36.3 reports for a verdict, none for one that allows or that this package does not
-// know. The text of Unparsable ends in the pod's own error, which the error of CompilePods prints whole.
-func Reasons(verdict resources.Verdict) []string {
-	n := int(verdict &^ resources.Unresolvable)
-	if n == 0 || n >= len(reasons) {
-		return nil
+// texts returns v1.36.3's texts of a verdict, nil for 0 and for a verdict of another package.
+func texts(v resources.Verdict) []string {
+	switch v {
+	case nodeEnforced:
+		return []string{"node(s) didn't match scheduler-enforced node affinity"}
+	case nodeMismatch:
+		return []string{"node(s) didn't match Pod's node affinity/selector"}
+	case termsConflict:
+		return []string{"pod affinity terms conflict"}
+	case podAffinityUnmet:
+		return []string{"node(s) didn't match pod affinity rules"}
+	case podAntiAffinity:
+		return []string{"node(s) didn't match pod anti-affinity rules"}
+	case existingAntiAffinity:
+		return []string{"node(s) didn't satisfy existing pods anti-affinity rules"}
+	case unparsable:
+		return []string{"parsing pod"}
 	}
-	return []string{reasons[n]}
+	return nil
 }
-
-// Rejection is the error of a Compile function whose pod v1.36.3 rejects before it looks at any node. Preemption cannot
-// help such a pod.
-type Rejection struct {
-	Verdict resources.Verdict // TermsConflict or Unparsable
-	Err     error             // what could not be parsed; nil for TermsConflict
-}
-
-// Error prints the reason as v1.36.3 reports it.
-func (r *Rejection) Error() string {
-	text := Reasons(r.Verdict)[0]
-	if r.Err != nil {
-		return text + ": " + r.Err.Error()
-	}
-	return text
-}
-
-// Unwrap returns the parse error, if there is one.
-func (r *Rejection) Unwrap() error { return r.Err }

@@ -55,19 +55,22 @@ func (r *Required) selects(node *v1.Node) bool {
 	return true
 }
 
-// Reads appends what Matches looks at on a node: "label:KEY" for each key, "name" when there are matchFields. Nodes that
-// are equal in all of it get the same answer. It appends nothing when every node matches.
+// Reads appends what Matches reads of a node: "label:KEY" for each key, "name" when there are matchFields. A name that dst
+// has is not appended again. Nodes that are equal in all of it get the same answer. Reads appends nothing when every node
+// matches.
 func (r *Required) Reads(dst []string) []string {
-	if r == nil {
+	if r == nil || len(r.pairs)+len(r.affinity.reads) == 0 {
 		return dst
 	}
+	if len(r.pairs) == 0 && len(dst) == 0 {
+		return append(dst, r.affinity.reads...)
+	}
+	names := reads{names: dst}
 	for i := range r.pairs {
-		dst = appendNew(dst, "label:"+r.pairs[i].key)
+		names.add("label:" + r.pairs[i].key)
 	}
-	for _, read := range r.affinity.reads {
-		dst = appendNew(dst, read)
-	}
-	return dst
+	names.addAll(r.affinity.reads)
+	return names.names
 }
 
 func nodeAffinity(pod *v1.Pod) *v1.NodeAffinity {

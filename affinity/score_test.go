@@ -69,7 +69,7 @@ func TestPodAffinityScore(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, c := range []affinity.Cluster{tc.world, index(tc.world)} {
 				s := count(c, tc.pod, tc.options)
-				require.Equal(t, tc.raw == nil, s.ScoreSkips(), tc.why)
+				require.Equal(t, tc.raw == nil, s.SkipScore(), tc.why)
 				if tc.raw == nil {
 					require.Equal(t, make([]int64, 4), raws(s, 4))
 					continue

@@ -1,8 +1,6 @@
 package affinity
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -50,6 +48,7 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 	s := &Selector{present: true}
 	path = path.Child("nodeSelectorTerms")
 	var errs []error
+	var names reads
 	for i := range selector.NodeSelectorTerms {
 		t := &selector.NodeSelectorTerms[i]
 		if emptyTerm(t) {
@@ -60,8 +59,9 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 			errs = append(errs, compiled.err)
 		}
 		s.terms = append(s.terms, compiled)
-		s.reads = appendReads(s.reads, &compiled)
+		names.addTerm(&compiled)
 	}
+	s.reads = names.names
 	s.err = aggregate(errs)
 	return s
 }
@@ -174,23 +174,6 @@ var (
 	}
 	fieldOperatorNames = []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}
 )
-
-func appendReads(dst []string, t *nodeTerm) []string {
-	for i := range t.exprs {
-		dst = appendNew(dst, "label:"+t.exprs[i].Key())
-	}
-	if len(t.fields) > 0 {
-		dst = appendNew(dst, "name")
-	}
-	return dst
-}
-
-func appendNew(dst []string, s string) []string {
-	if slices.Contains(dst, s) {
-		return dst
-	}
-	return append(dst, s)
-}
 
 // aggregate prints one error as itself and several as [a, b].
 func aggregate(errs []error) error {

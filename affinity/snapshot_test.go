@@ -71,7 +71,7 @@ func TestSnapshot(t *testing.T) {
 			}
 		}
 		ne, _ := affinity.CompileNode(&v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}}, affinity.NodeOptions{})
-		classes, plain := ne.Count(snapshot), ne.Count(w)
+		classes, plain := ne.On(snapshot), ne.On(w)
 		for i, n := range w.nodes {
 			require.Equal(t, plain.Check(i), classes.Check(snapshot.Slot(n.Name)))
 		}

@@ -45,42 +45,51 @@ func (s *State) namespaceLabels() map[string]string {
 	return labelsOf(s.evaluator.pod.Namespace, s.cluster)
 }
 
-// Check returns the filter's verdict on slot i, in v1.36.3's order: PodAffinity, PodAntiAffinity, ExistingAntiAffinity; 0
-// allows; Unparsable on every slot when CompilePods returned a Rejection. It allocates nothing.
+// Name returns "InterPodAffinity".
+func (s *State) Name() string { return "InterPodAffinity" }
+
+// Check returns the verdict on slot i, by the first rule that rejects, in the order of v1.36.3. It allocates nothing.
 //
-// Required affinity holds when, for each term, the node has the topology key and a running pod that matches all terms is
-// counted in its domain; or when no such pod is counted in any domain, the pod matches all its own terms and the node has
-// all the keys. Anti-affinity fails when a matching pod is counted in the node's domain of any of its terms; a node
-// without the key cannot fail the term.
+//  1. 5 with resources.Unresolvable: required affinity does not hold. It holds when the node has the topology key of each
+//     term and a running pod that matches all terms is counted in each of these domains. It also holds when no such pod is
+//     counted in any domain, the pod matches all its own terms and the node has all the keys.
+//  2. 6: a pod in the node's domain matches a required anti-affinity term of the pod. A node without the topology key
+//     cannot fail the term.
+//  3. 7: a required anti-affinity term of a pod in the node's domain matches the pod.
+//
+// When CompilePods returned an error every slot gets 8 with resources.Unresolvable. A free slot is rejected.
 func (s *State) Check(i int) resources.Verdict {
 	if s.evaluator.err != nil {
-		return Unparsable
+		return unparsable
 	}
 	unmet := false
 	for _, k := range s.affinityCols {
 		col := &s.columns[k]
 		d := col.domain(i)
 		if d < 0 {
-			return PodAffinity
+			return podAffinityUnmet
 		}
 		if at(col.affinity, d) <= 0 {
 			unmet = true
 		}
 	}
 	if unmet && !(s.self && s.affinityCells == 0) {
-		return PodAffinity
+		return podAffinityUnmet
 	}
 	for _, k := range s.antiCols {
 		col := &s.columns[k]
 		if len(col.anti) > 0 && at(col.anti, col.domain(i)) > 0 {
-			return PodAntiAffinity
+			return podAntiAffinity
 		}
 	}
 	for k := range s.columns {
 		col := &s.columns[k]
 		if len(col.existing) > 0 && at(col.existing, col.domain(i)) > 0 {
-			return ExistingAntiAffinity
+			return existingAntiAffinity
 		}
+	}
+	if s.cluster.Node(i) == nil {
+		return podAffinityUnmet
 	}
 	return 0
 }
@@ -98,21 +107,18 @@ func (s *State) Raw(i int) int64 {
 	return sum
 }
 
-// Skips reports whether v1.36.3 does not run the filter for this pod: it has no required terms and no running pod's
-// required anti-affinity matches it. Check allows every node then.
-func (s *State) Skips() bool {
+// Skip reports whether v1.36.3 does not run the filter for this pod: the pod has no required terms and no running pod's
+// required anti-affinity matches it. Check then allows every node.
+func (s *State) Skip() bool {
 	return s.evaluator.err == nil && len(s.affinity) == 0 && len(s.anti) == 0 && s.existingCells == 0
 }
 
-// ScoreSkips reports whether v1.36.3 does not score this pod: nothing contributes anywhere, not even 0, or
-// IgnorePreferredTermsOfExistingPods leaves it out. Raw is 0 on every slot then.
-func (s *State) ScoreSkips() bool { return s.marks == 0 }
+// SkipScore reports whether v1.36.3 does not score this pod: nothing contributes to any score, not even 0, or
+// IgnorePreferredTermsOfExistingPods leaves the pod out. Raw is then 0 on every slot.
+func (s *State) SkipScore() bool { return s.marks == 0 }
 
-// SelfAll reports whether the pod matches all of its own required affinity terms, as PodEvaluator.SelfAll.
-func (s *State) SelfAll() bool { return s.self }
-
-// Normalize brings a raw score to 0..100: 100 * (raw-lo)/(hi-lo) in float64, divided first, then multiplied, then
-// truncated; lo and hi are the smallest and largest raw score of the feasible nodes. It is 0 when they are equal.
+// Normalize turns a raw score into 0 to 100: 100 * (raw-lo)/(hi-lo) in float64, which divides, then multiplies, then
+// truncates. lo and hi are the smallest and largest raw score of the feasible nodes. The result is 0 when they are equal.
 func (s *State) Normalize(raw, lo, hi int64) int64 {
 	if hi <= lo {
 		return 0
@@ -120,11 +126,8 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 	return int64(100 * (float64(raw-lo) / float64(hi-lo)))
 }
 
-// NormalizeAll normalizes the raw scores of the feasible nodes in place.
-func (s *State) NormalizeAll(raw []int64) { normalizeAll(raw, s.Normalize) }
-
-// Reasons returns v1.36.3's texts of a verdict.
-func (s *State) Reasons(verdict resources.Verdict) []string { return Reasons(verdict) }
+// Reasons returns v1.36.3's texts of a verdict, nil for 0.
+func (s *State) Reasons(v resources.Verdict) []string { return texts(v) }
 
 // AppendKeys appends the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts
 // them. Apply, Add and Remove may add one, at the end.
@@ -191,19 +194,4 @@ func (s *State) AppendCountedSlots(dst []int32) []int32 {
 		}
 	}
 	return dst
-}
-
-// Dynamic reports whether verdict or raw score of a slot can change by events on other slots: when nodes share a domain of
-// one of the keys, or by the rule for the first pod of a group. An event that adds a key (AppendKeys) must be treated as
-// a change of every slot.
-func (s *State) Dynamic() bool {
-	if len(s.affinity) > 0 {
-		return true
-	}
-	for k := range s.columns {
-		if !s.columns[k].unique {
-			return true
-		}
-	}
-	return false
 }

@@ -29,7 +29,7 @@ func CompileTerms(pod *v1.Pod) *Terms {
 		t.anti, _ = newTerms(pod, anti.RequiredDuringSchedulingIgnoredDuringExecution)
 		t.preferredAnti, _ = newWeightedTerms(pod, anti.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	if t.Len() == 0 {
+	if t.size() == 0 {
 		return nil
 	}
 	for _, list := range [...][]term{t.anti, t.affinity, t.preferred, t.preferredAnti} {
@@ -40,27 +40,17 @@ func CompileTerms(pod *v1.Pod) *Terms {
 	return t
 }
 
-// Len returns the number of terms: required anti-affinity first, then required affinity, preferred affinity and preferred
-// anti-affinity. That is the order in which Which and AppendWhich count them.
-func (t *Terms) Len() int {
+// size returns the number of terms.
+func (t *Terms) size() int {
 	if t == nil {
 		return 0
 	}
 	return len(t.anti) + len(t.affinity) + len(t.preferred) + len(t.preferredAnti)
 }
 
-// Which returns which terms match an incoming pod: bit k is term k in the order of Len. namespaceLabels are the labels of
-// the pod's namespace, nil when it is unknown. Two incoming pods with equal bits for every running pod are treated alike
-// by them. With more than 64 terms (Len) it covers the first 64 only; use AppendWhich.
-func (t *Terms) Which(pod *v1.Pod, namespaceLabels map[string]string) uint64 {
-	var words [1]uint64
-	if w := t.AppendWhich(words[:0], pod, namespaceLabels); len(w) > 0 {
-		return w[0]
-	}
-	return 0
-}
-
-// AppendWhich appends the bits of Which, 64 terms to a word: (Len+63)/64 words.
+// AppendWhich appends which terms match an incoming pod, 64 terms to a word: bit k is term k, in the order required
+// anti-affinity, required affinity, preferred affinity, preferred anti-affinity. namespaceLabels are the labels of the pod's
+// namespace, nil when it is unknown. Running pods treat two incoming pods alike when the bits are equal for all of them.
 func (t *Terms) AppendWhich(dst []uint64, pod *v1.Pod, namespaceLabels map[string]string) []uint64 {
 	if t == nil {
 		return dst

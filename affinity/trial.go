@@ -6,13 +6,15 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial is a State with some running pods added or removed in thought, for preemption and nominated pods. It moves as
-// v1.36.3's AddPod and RemovePod do: when the filter is skipped for the incoming pod (State.Skips at the time of Trial or
-// Reset) it ignores every change; the removal of a pod that was not counted leaves -1; a count that becomes 0 is gone, so
-// that the rule for the first pod of a group may open.
+// Trial answers what a State would answer with some running pods added or removed, for preemption and nominated pods. It
+// moves as AddPod and RemovePod of v1.36.3 do:
 //
-// It keeps the changes only; the State must not change before the next Reset. A Trial is not safe for concurrent use,
-// several of one State are.
+//  1. When State.Skip holds at NewTrial or Reset, the trial ignores every change.
+//  2. Removing a pod that was not counted leaves -1.
+//  3. A count that becomes 0 is gone, so that the rule for the first pod of a group can apply.
+//
+// A Trial keeps the changes only. The State must not change before the next Reset. A Trial is not safe for concurrent use;
+// several trials of one State are.
 type Trial struct {
 	state   *State
 	skips   bool
@@ -25,19 +27,19 @@ type Trial struct {
 // delta is the change of the counts of one domain.
 type delta struct{ affinity, anti, existing int32 }
 
-// Trial returns a copy of the state for what-if questions, in constant time.
-func (s *State) Trial() *Trial {
+// NewTrial returns a cheap copy for what-if questions, in constant time.
+func (s *State) NewTrial() *Trial {
 	t := &Trial{state: s, changes: map[uint64]delta{}}
 	t.Reset()
 	return t
 }
 
-// Reset takes back every change and reads the state anew.
+// Reset takes back every change and reads the state again.
 func (t *Trial) Reset() {
 	clear(t.changes)
 	t.extra = t.extra[:0]
 	t.cells = 0
-	t.skips = t.state.Skips()
+	t.skips = t.state.Skip()
 }
 
 // Check returns the verdict on slot i with the changes made, by the rule of State.Check. It allocates nothing.
@@ -51,31 +53,34 @@ func (t *Trial) Check(i int) resources.Verdict {
 		col := &s.columns[k]
 		d := col.domain(i)
 		if d < 0 {
-			return PodAffinity
+			return podAffinityUnmet
 		}
 		if at(col.affinity, d)+t.changes[place(k, d)].affinity <= 0 {
 			unmet = true
 		}
 	}
 	if unmet && !(s.self && s.affinityCells+t.cells == 0) {
-		return PodAffinity
+		return podAffinityUnmet
 	}
 	for _, k := range s.antiCols {
 		col := &s.columns[k]
 		if d := col.domain(i); d >= 0 && at(col.anti, d)+t.changes[place(k, d)].anti > 0 {
-			return PodAntiAffinity
+			return podAntiAffinity
 		}
 	}
 	for k := range len(s.columns) + len(t.extra) {
 		col := t.at(k)
 		if d := col.domain(i); d >= 0 && at(col.existing, d)+t.changes[place(k, d)].existing > 0 {
-			return ExistingAntiAffinity
+			return existingAntiAffinity
 		}
+	}
+	if s.cluster.Node(i) == nil {
+		return podAffinityUnmet
 	}
 	return 0
 }
 
-// Add assumes that a pod runs on slot i as well.
+// Add assumes that the pod also runs on slot i.
 func (t *Trial) Add(pod *v1.Pod, i int) {
 	if !t.skips {
 		t.state.effect(&t.scratch, pod)
@@ -83,7 +88,7 @@ func (t *Trial) Add(pod *v1.Pod, i int) {
 	}
 }
 
-// Remove assumes that a pod does not run on slot i.
+// Remove assumes that the pod does not run on slot i.
 func (t *Trial) Remove(pod *v1.Pod, i int) {
 	if !t.skips {
 		t.state.effect(&t.scratch, pod)

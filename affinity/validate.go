@@ -22,7 +22,7 @@ func ValidatePod(pod *v1.Pod) field.ErrorList {
 	}
 	path := spec.Child("affinity")
 	if a.NodeAffinity != nil {
-		errs = append(errs, ValidateNodeAffinity(a.NodeAffinity, path.Child("nodeAffinity"))...)
+		errs = append(errs, validateNodeAffinity(a.NodeAffinity, path.Child("nodeAffinity"))...)
 	}
 	if p := a.PodAffinity; p != nil {
 		errs = append(errs, validateTerms(p.RequiredDuringSchedulingIgnoredDuringExecution,
@@ -35,12 +35,12 @@ func ValidatePod(pod *v1.Pod) field.ErrorList {
 	return errs
 }
 
-// ValidateNodeAffinity checks node affinity as the API server does. Illegal label values in preferred terms and operands of
+// validateNodeAffinity checks node affinity as the API server does. Illegal label values in preferred terms and operands of
 // Gt and Lt that are not integers are accepted, as there.
-func ValidateNodeAffinity(affinity *v1.NodeAffinity, path *field.Path) field.ErrorList {
+func validateNodeAffinity(affinity *v1.NodeAffinity, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r := affinity.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
-		errs = append(errs, ValidateNodeSelector(r, path.Child("requiredDuringSchedulingIgnoredDuringExecution"))...)
+		errs = append(errs, validateNodeSelector(r, path.Child("requiredDuringSchedulingIgnoredDuringExecution"))...)
 	}
 	path = path.Child("preferredDuringSchedulingIgnoredDuringExecution")
 	for i := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
@@ -51,9 +51,9 @@ func ValidateNodeAffinity(affinity *v1.NodeAffinity, path *field.Path) field.Err
 	return errs
 }
 
-// ValidateNodeSelector checks a required node selector as the API server does: at least one term, of which each may be
+// validateNodeSelector checks a required node selector as the API server does: at least one term, of which each may be
 // empty.
-func ValidateNodeSelector(selector *v1.NodeSelector, path *field.Path) field.ErrorList {
+func validateNodeSelector(selector *v1.NodeSelector, path *field.Path) field.ErrorList {
 	path = path.Child("nodeSelectorTerms")
 	if len(selector.NodeSelectorTerms) == 0 {
 		return field.ErrorList{field.Required(path, "must have at least one node selector term")}

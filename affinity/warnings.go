@@ -13,7 +13,7 @@ import (
 func Warnings(pod *v1.Pod) []string {
 	var out []string
 	deprecated := func(path *field.Path, key string) {
-		if d, ok := Deprecated(key); ok {
+		if d, ok := deprecatedKey(key); ok {
 			text := path.String() + ": deprecated"
 			if d.Since != "" {
 				text += " since " + d.Since

@@ -64,34 +64,32 @@ func (NodeAffinity) Name() string { return "NodeAffinity" }
 // Filter prepares the predicate; a pod that is pinned by metadata.name narrows the nodes.
 func (p NodeAffinity) Filter(pod *v1.Pod, c Cluster) Filtering {
 	e, _ := affinity.CompileNode(pod, p.Options) // terms that cannot be converted match nothing, as in v1.36
-	if e.Skips() {
+	if e.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
 	names, pinned := e.Names()
 	if !pinned {
-		return Filtering{Predicate: nodeAffinity{e.Count(c)}}
+		return Filtering{Predicate: nodeAffinity{e.On(c)}}
 	}
 	if len(names) == 0 {
 		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"pod affinity terms conflict"}}
 	}
-	return Filtering{Nodes: names, Predicate: nodeAffinity{e.Count(c)}}
+	return Filtering{Nodes: names, Predicate: nodeAffinity{e.On(c)}}
 }
 
 // Score prepares the weights of preferred terms.
 func (p NodeAffinity) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
 	e, _ := affinity.CompileNode(pod, p.Options)
-	if e.ScoreSkips() {
+	if e.SkipScore() {
 		return nil, nil
 	}
 	if err := e.ScoreErr(); err != nil {
 		return nil, err
 	}
-	return e.Count(c), nil
+	return e.On(c), nil
 }
 
 type nodeAffinity struct{ *affinity.NodeState }
-
-func (nodeAffinity) Name() string { return "NodeAffinity" }
 
 // NodeDeclaredFeatures is the filter of that name. The zero value is v1.36's.
 type NodeDeclaredFeatures struct{ Options filter.FeaturesOptions }

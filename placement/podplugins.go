@@ -145,7 +145,7 @@ func (p InterPodAffinity) Filter(pod *v1.Pod, c Cluster) Filtering {
 		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
 	}
 	s := e.Count(c)
-	if s.Skips() {
+	if s.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
 	return Filtering{Predicate: podAffinity{s}}
@@ -153,11 +153,8 @@ func (p InterPodAffinity) Filter(pod *v1.Pod, c Cluster) Filtering {
 
 type podAffinity struct{ *affinity.State }
 
-func (podAffinity) Name() string                           { return "InterPodAffinity" }
-func (s podAffinity) Reasons(v resources.Verdict) []string { return affinity.Reasons(v) }
-
 // NewTrial returns a what-if copy.
-func (s podAffinity) NewTrial() filter.Trial { return s.State.Trial() }
+func (s podAffinity) NewTrial() filter.Trial { return s.State.NewTrial() }
 
 // Score prepares the preferred terms of both sides and the required affinity of running pods.
 func (p InterPodAffinity) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
@@ -166,7 +163,7 @@ func (p InterPodAffinity) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
 		return nil, err
 	}
 	s := e.Count(c)
-	if s.ScoreSkips() {
+	if s.SkipScore() {
 		return nil, nil
 	}
 	return s, nil

@@ -13,7 +13,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
@@ -52,24 +51,10 @@ var hints = map[string]hint{
 		return spread.WouldHelp(pod, old, new, o)
 	},
 	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		e, _ := affinity.CompileNode(pod, plugin[placement.NodeAffinity](s).Options)
-		before, _ := old.(*v1.Node)
-		after, _ := new.(*v1.Node)
-		return e.WouldHelp(before, after)
+		return plugin[placement.NodeAffinity](s).Options.WouldHelp(pod, old, new)
 	},
 	"InterPodAffinity": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
-		e, err := affinity.CompilePods(pod, plugin[placement.InterPodAffinity](s).Options)
-		if err != nil {
-			return false, err
-		}
-		if isNode(old, new) {
-			before, _ := old.(*v1.Node)
-			after, _ := new.(*v1.Node)
-			return e.WouldHelpNode(before, after)
-		}
-		before, _ := old.(*v1.Pod)
-		after, _ := new.(*v1.Pod)
-		return e.WouldHelpPod(w.Snapshot, before, after)
+		return plugin[placement.InterPodAffinity](s).Options.Hint(w.Snapshot)(pod, old, new)
 	},
 }
 
@@ -103,12 +88,6 @@ func deviceClass(o any) any {
 		out.ExtendedResourceName = v1.ResourceName(*n)
 	}
 	return out
-}
-
-func isNode(old, new any) bool {
-	_, a := old.(*v1.Node)
-	_, b := new.(*v1.Node)
-	return a || b
 }
 
 // incoming returns what kube-scheduler calls a change.

@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
@@ -53,7 +52,7 @@ func DefaultRegistry() Registry {
 			return nodeFilterAndScore{newNodeFilter(b, p), scoring{preScores{newScores(b, p)}}}
 		}),
 		"NodeAffinity": with(func(p placement.NodeAffinity, b base) Plugin {
-			b.hint = func(pod *v1.Pod, old, new any) (bool, error) { return nodeAffinityHint(pod, old, new, p.Options) }
+			b.hint = p.Options.WouldHelp
 			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 		}),
 		"NodePorts": with(func(p placement.NodePorts, b base) Plugin {
@@ -85,9 +84,7 @@ func DefaultRegistry() Registry {
 			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 		}),
 		"InterPodAffinity": with(func(p placement.InterPodAffinity, b base) Plugin {
-			b.hint = func(pod *v1.Pod, old, new any) (bool, error) {
-				return podAffinityHint(b.h.s, pod, old, new, p.Options)
-			}
+			b.hint = p.Options.Hint(b.h.s.namespaces)
 			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 		}),
 		nameDynamicResources: with(func(p placement.DynamicResources, b base) Plugin {
@@ -226,54 +223,3 @@ func (dynamicResources) PreBindPreFlight(context.Context, *State, *v1.Pod, strin
 
 // PreBind has nothing to do.
 func (dynamicResources) PreBind(context.Context, *State, *v1.Pod, string) *Status { return nil }
-
-func nodeAffinityHint(pod *v1.Pod, old, new any, o affinity.NodeOptions) (bool, error) {
-	before, after, err := nodes(old, new)
-	if err != nil || after == nil {
-		return false, err
-	}
-	e, err := affinity.CompileNode(pod, o)
-	if err != nil {
-		return true, err
-	}
-	return e.WouldHelp(before, after)
-}
-
-func podAffinityHint(s *Scheduler, pod *v1.Pod, old, new any, o affinity.PodOptions) (bool, error) {
-	e, err := affinity.CompilePods(pod, o)
-	if err != nil {
-		return true, err
-	}
-	if _, isNode := cmpOr(new, old).(*v1.Node); isNode {
-		before, after, err := nodes(old, new)
-		if err != nil || after == nil {
-			return false, err
-		}
-		return e.WouldHelpNode(before, after)
-	}
-	before, after, err := pods(old, new)
-	if err != nil {
-		return false, err
-	}
-	return e.WouldHelpPod(s.namespaces, before, after)
-}
-
-func cmpOr(a, b any) any {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-func nodes(old, new any) (before, after *v1.Node, err error) { return pair[v1.Node](old, new) }
-func pods(old, new any) (before, after *v1.Pod, err error)   { return pair[v1.Pod](old, new) }
-
-// pair returns both objects of an event, nil for one that is absent.
-func pair[T any](old, new any) (before, after *T, err error) {
-	before, wasT := old.(*T)
-	after, isT := new.(*T)
-	if old != nil && !wasT || new != nil && !isT {
-		return nil, nil, fmt.Errorf("unexpected objects %T and %T", old, new)
-	}
-	return before, after, nil
-}

@@ -6,9 +6,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// CheckPod returns the verdict of inter-pod affinity on each slot of a cluster for one incoming pod, with v1.36.3's
-// defaults: 0 allows. A free slot is checked like a node without labels. It is the one-call form of CompilePods, Count and
-// Check; the error is a *Rejection as that of CompilePods, and every slot is Unparsable then.
+// CheckPod returns the verdict of inter-pod affinity on each slot of a cluster for one incoming pod, with the defaults of
+// v1.36.3. 0 allows; a free slot is rejected. CheckPod is CompilePods, Count and Check in one call. With the error of
+// CompilePods every slot is rejected.
 func CheckPod(pod *v1.Pod, cluster Cluster) ([]resources.Verdict, error) {
 	e, err := CompilePods(pod, PodOptions{})
 	s := e.Count(cluster)

@@ -1,0 +1,48 @@
+package affinity
+
+// reads is a list of what an evaluator reads of a node, each name once. Adding is O(1): a list that has grown long also
+// keeps a set.
+type reads struct {
+	names []string
+	set   map[string]struct{}
+}
+
+// longReads is the length from which on a set is kept.
+const longReads = 16
+
+func (r *reads) add(name string) {
+	if r.set == nil {
+		for _, have := range r.names {
+			if have == name {
+				return
+			}
+		}
+		r.names = append(r.names, name)
+		if len(r.names) >= longReads { // from now on by the set
+			r.set = make(map[string]struct{}, 2*longReads)
+			for _, have := range r.names {
+				r.set[have] = struct{}{}
+			}
+		}
+		return
+	}
+	if _, have := r.set[name]; !have {
+		r.set[name] = struct{}{}
+		r.names = append(r.names, name)
+	}
+}
+
+func (r *reads) addAll(names []string) {
+	for _, name := range names {
+		r.add(name)
+	}
+}
+
+func (r *reads) addTerm(t *nodeTerm) {
+	for i := range t.exprs {
+		r.add("label:" + t.exprs[i].Key())
+	}
+	if len(t.fields) > 0 {
+		r.add("name")
+	}
+}
