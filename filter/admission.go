@@ -37,13 +37,13 @@ type AdmissionFailure struct {
 // Admit returns the first failure, which is the one the kubelet reports, and false when the pod is admitted. running are
 // the other pods on the node.
 func (a Admission) Admit(pod *v1.Pod, node *v1.Node, running []*v1.Pod) (AdmissionFailure, bool) {
-	if all := a.Failures(pod, node, running); len(all) > 0 {
+	if all := a.failures(pod, node, running); len(all) > 0 {
 		return all[0], true
 	}
 	return AdmissionFailure{}, false
 }
 
-// Failures returns all failures in the kubelet's order:
+// failures returns all failures in the kubelet's order:
 //
 //  1. the operating system: the pod's label kubernetes.io/os, then spec.os, against the node's; then
 //     supplementalGroupsPolicy Strict on a node without it. A failure here is the only one.
@@ -53,7 +53,7 @@ func (a Admission) Admit(pod *v1.Pod, node *v1.Node, running []*v1.Pod) (Admissi
 //  6. NoExecute taints that the pod does not tolerate, except for static pods. NoSchedule taints are not checked.
 //
 // Rule: documentation, "Node conditions"/"Assigning Pods to Nodes" (nodeName), and the reasons named there.
-func (a Admission) Failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []AdmissionFailure {
+func (a Admission) failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []AdmissionFailure {
 	if f, failed := beforePredicates(pod, node); failed {
 		return []AdmissionFailure{f}
 	}

@@ -109,13 +109,13 @@ func TestAdmissionCollectsAll(t *testing.T) {
 	p.Spec.NodeName = "other"
 	var reasons []string
 	onlyResources := true
-	for _, f := range (Admission{no, no}).Failures(p, node("n", "cpu", "1"), []*v1.Pod{withPorts(pod("a"), port("", "", 80))}) {
+	for _, f := range (Admission{no, no}).failures(p, node("n", "cpu", "1"), []*v1.Pod{withPorts(pod("a"), port("", "", 80))}) {
 		reasons = append(reasons, f.Reason)
 		onlyResources = onlyResources && f.Lack != nil
 	}
 	require.Equal(t, []string{"OutOfpods", "OutOfcpu", "OutOfmemory", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration"}, reasons)
 	require.False(t, onlyResources)
-	for _, f := range (Admission{}).Failures(pod("p", "cpu", "2"), node("n", "cpu", "1"), nil) {
+	for _, f := range (Admission{}).failures(pod("p", "cpu", "2"), node("n", "cpu", "1"), nil) {
 		require.NotNil(t, f.Lack)
 		require.Equal(t, "OutOf"+string(f.Lack.Resource), f.Reason, "each failure has its own numbers")
 	}

@@ -1,37 +1,40 @@
-// Package filter decides which nodes can take a pod, and says in kube-scheduler's words why the others cannot.
+// Package filter decides which nodes can take a pod. It says in kube-scheduler's words why other nodes cannot.
 //
 // The flow:
 //
-//	fit := filter.CompileFit(pod, filter.FitOptions{})            // once per pod
-//	ps := filter.Predicates{fit.Count(rows), filter.CompilePorts(pod).Count(cluster)}
-//	found := filter.Search{Candidates: zones.Order(), Next: next, Limit: limit}.Run(ps, nil)
+//	fit := filter.CompileFit(pod, filter.FitOptions{}) // once per pod
+//	ps := filter.Predicates{filter.CompilePorts(pod).On(cluster), fit.On(rows)}
+//	found := filter.Search{Candidates: filter.ScanOrder(cluster), Next: next, Limit: limit}.Run(ps, nil)
 //	if len(found.Feasible) == 0 {
 //		fmt.Println(filter.Message{Nodes: n, Reasons: found.Rejected.Counts(ps)}) // 0/5 nodes are available: ...
 //	}
 //
-// The rule: a node takes the pod when every predicate allows it; the first one in plugin order that rejects gives the
-// reasons. A predicate is anything with a name, a verdict per node and texts of verdicts, so the filters of the packages
-// taints, affinity, spread and filter/volume take their places in the same list, and so may a caller's own. The runner
-// knows nothing about any of them.
+// The rule: a node takes the pod when every predicate allows the node. The first predicate in plugin order that rejects the
+// node gives the reasons. A Predicate is anything with a name, a verdict for each slot and texts for verdicts: the states of
+// this package and of filter/volume, and those of a caller. Every state rejects a free slot.
 //
-// The package's own predicates are NodeResourcesFit (Fit), NodePorts (Ports), NodeName and NodeDeclaredFeatures
-// (Features); Claims rejects what needs dynamic resource allocation. Beside them stand scheduling gates (Gated,
-// ValidateGatedUpdate), the scan order of nodes (ScanOrder), the size of the search (NumToFind), the joining of PreFilter
-// answers (PreFilters), the failure message (Message), and the kubelet's admission of pods that name their node
-// (Admission).
+// The filters of this package:
 //
-// Verdicts: 0 allows, other values are a predicate's own, and the bit Unresolvable says that removing pods cannot help.
-// Resource amounts are thousandths of a core for cpu, pieces for pods and units (bytes) otherwise.
+//   - NodeResourcesFit (Fit) and NodePorts (Ports),
+//   - NodeName, NodeDeclaredFeatures and the stand-in for DynamicResources (NodeRule),
+//   - scheduling gates (Gated, ValidateGatedUpdate),
+//   - the kubelet's admission of pods that name their node (Admission).
 //
-// A nil list or map is an empty one, and pods and nodes given by pointer are not nil, unless a comment says otherwise.
+// Around the filters: the scan order of nodes (ScanOrder), how many nodes to find (NumToFind), the search (Search), the
+// answers of PreFilter plugins (PreFilters), the count of reasons (Histogram) and the message of a failure (Message).
 //
-// Nothing here writes to its arguments, reads a clock or starts a goroutine. Evaluators are immutable; a State may be read
-// by several goroutines while nothing is applied to it; a Trial and a Histogram belong to one. The outcome never
-// depends on the order of maps, and the search is sequential: splitting the checks over workers does not change it.
+// Verdicts: 0 allows. Other values belong to the predicate. The bit resources.Unresolvable says that removing pods cannot
+// help. Amounts are thousandths of a core for cpu, a number of pods for pods, and units or bytes otherwise.
 //
-// Cost: compiling is O(pod), Count O(resources of the pod) for resources and O(nodes) for ports, Check O(resources or
-// ports of the pod) without allocation, a message over any number of nodes O(distinct reasons).
+// A nil list or map is an empty list or map. Pods and nodes are not nil unless a comment allows it.
 //
-// Followed is Kubernetes v1.36: the documentation's "Scheduling Framework", "Scheduler Performance Tuning", "Pod
+// No function writes to its arguments, reads a clock or starts a goroutine. Evaluators are immutable. Several goroutines may
+// read one State. A Trial and a Histogram belong to one goroutine. No result depends on the order of a map. The search is
+// sequential.
+//
+// Cost: compiling is O(pod). On is O(resources of the pod) for resources, O(pods) for ports and O(1) otherwise. Check is
+// O(resources or ports of the pod) and does not allocate. A message is O(distinct reasons) for any number of nodes.
+//
+// This package follows Kubernetes v1.36: the documentation's "Scheduling Framework", "Scheduler Performance Tuning", "Pod
 // Scheduling Readiness" and "Node-pressure Eviction", and the comments of the API's fields.
 package filter

@@ -9,8 +9,8 @@ import (
 // NoNodes is the message of an attempt in a cluster without nodes. It is the whole message.
 const NoNodes = "no nodes available to schedule pods"
 
-// NoteLimit is the largest length of an event's note in bytes. Rule: the API's validation of Event.note.
-const NoteLimit = 1024
+// noteLimit is the largest length of an event's note in bytes. Rule: the API's validation of Event.note.
+const noteLimit = 1024
 
 // Message is what a failed attempt says, in parts. String gives the text of the pod's PodScheduled condition, Note that of
 // the FailedScheduling event. The zero value is a failure without any reason.
@@ -72,17 +72,17 @@ func (m Message) entries() []string {
 	return entries
 }
 
-// Note returns String cut to NoteLimit bytes.
+// Note returns String cut to noteLimit bytes.
 func (m Message) Note() string { return Cut(m.String()) }
 
-// Cut shortens a text of more than NoteLimit bytes to its first NoteLimit-4 bytes and " ...". It cuts between bytes, as
+// Cut shortens a text of more than noteLimit bytes to its first noteLimit-4 bytes and " ...". It cuts between bytes, as
 // kube-scheduler does, so a character of several bytes may be split.
 func Cut(text string) string {
 	const more = " ..."
-	if len(text) <= NoteLimit {
+	if len(text) <= noteLimit {
 		return text
 	}
-	return text[:NoteLimit-len(more)] + more
+	return text[:noteLimit-len(more)] + more
 }
 
 // PostFilter is what the PostFilter plugins of the default profile leave behind. The zero value is a profile in which

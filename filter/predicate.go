@@ -55,8 +55,8 @@ type Rejection struct {
 // Allowed reports whether no predicate rejects.
 func (r Rejection) Allowed() bool { return r.Verdict == 0 }
 
-// Unresolvable reports whether removing pods cannot help.
-func (r Rejection) Unresolvable() bool { return r.Verdict&resources.Unresolvable != 0 }
+// unresolvable reports whether removing pods cannot help.
+func (r Rejection) unresolvable() bool { return r.Verdict&resources.Unresolvable != 0 }
 
 // Predicates is the list of filters of a pod in plugin order (see Order). Predicates that the pod makes no use of are left
 // out, as a plugin is left out whose PreFilter answered Skip.
@@ -92,7 +92,7 @@ func (ps Predicates) Code(r Rejection) Code {
 	if c, ok := ps[r.Predicate].(Coder); ok {
 		return c.Code(r.Verdict)
 	}
-	if r.Unresolvable() {
+	if r.unresolvable() {
 		return UnschedulableAndUnresolvable
 	}
 	return Unschedulable
@@ -117,20 +117,20 @@ func (ps Predicates) Err(r Rejection, i int) error {
 	case Success, Unschedulable, UnschedulableAndUnresolvable, Pending:
 		return nil
 	case Error:
-		return &PluginError{Plugin: ps[r.Predicate].Name(), Text: strings.Join(ps.Reasons(r, i), ", ")}
+		return &pluginError{Plugin: ps[r.Predicate].Name(), Text: strings.Join(ps.Reasons(r, i), ", ")}
 	default:
-		return &PluginError{Plugin: ps[r.Predicate].Name(), Text: "unexpected status " + code.String()}
+		return &pluginError{Plugin: ps[r.Predicate].Name(), Text: "unexpected status " + code.String()}
 	}
 }
 
-// PluginError is the failure of a filter plugin on a node.
-type PluginError struct {
+// pluginError is the failure of a filter plugin on a node.
+type pluginError struct {
 	Plugin string
 	Text   string
 }
 
 // Error returns kube-scheduler's text: running "<plugin>" filter plugin: <text>.
-func (e *PluginError) Error() string {
+func (e *pluginError) Error() string {
 	return "running " + quote(e.Plugin) + " filter plugin: " + e.Text
 }
 

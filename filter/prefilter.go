@@ -58,7 +58,7 @@ func (f *PreFilters) Add(r PreFilterResult) (stop bool) {
 		text = "unexpected status " + r.Code.String()
 	}
 	f.code, f.message, f.rejecters, f.stopped = Error, "", nil, true
-	f.err = &PreFilterError{Plugin: r.Plugin, Text: text}
+	f.err = &preFilterError{Plugin: r.Plugin, Text: text}
 	return true
 }
 
@@ -144,13 +144,13 @@ func (f *PreFilters) Rejecters() []string {
 	return out
 }
 
-// PreFilterError is the failure of a PreFilter plugin.
-type PreFilterError struct {
+// preFilterError is the failure of a PreFilter plugin.
+type preFilterError struct {
 	Plugin string
 	Text   string
 }
 
 // Error returns kube-scheduler's text: running PreFilter plugin "<plugin>": <text>.
-func (e *PreFilterError) Error() string {
+func (e *preFilterError) Error() string {
 	return "running PreFilter plugin " + quote(e.Plugin) + ": " + e.Text
 }

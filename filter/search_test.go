@@ -148,7 +148,7 @@ func TestSearch(t *testing.T) {
 		require.Equal(t, []int{3}, f.Feasible)
 		require.Equal(t, 3, f.Examined)
 		require.Equal(t, (3+3)%5, f.Next)
-		var plugin *PluginError
+		var plugin *pluginError
 		require.True(t, errors.As(f.Err, &plugin))
 		require.Equal(t, "B", plugin.Plugin)
 	})

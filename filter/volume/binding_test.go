@@ -215,7 +215,7 @@ func TestBindings(t *testing.T) {
 
 	pvs, pvcs := d.Objects()
 	require.Len(t, pvs, 2)
-	require.Equal(t, "yes", pvs[0].Annotations[AnnBoundByController])
+	require.Equal(t, "yes", pvs[0].Annotations[annBoundByController])
 	require.Equal(t, &v1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: "default", Name: "small", UID: "claim-small"}, pvs[0].Spec.ClaimRef)
 	require.Len(t, pvcs, 1)
 	require.Equal(t, "n2", pvcs[0].Annotations[AnnSelectedNode])

@@ -16,8 +16,8 @@ const (
 	AnnBindCompleted = "pv.kubernetes.io/bind-completed"
 	// AnnSelectedNode names the node for which a claim is being provisioned.
 	AnnSelectedNode = "volume.kubernetes.io/selected-node"
-	// AnnBoundByController marks a volume whose claimRef the binder wrote rather than its creator.
-	AnnBoundByController = "pv.kubernetes.io/bound-by-controller"
+	// annBoundByController marks a volume whose claimRef the binder wrote rather than its creator.
+	annBoundByController = "pv.kubernetes.io/bound-by-controller"
 )
 
 // noProvisioner is the provisioner of classes without dynamic provisioning.

@@ -80,7 +80,7 @@ func reserve(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) *v1.Persi
 		if c.Annotations == nil {
 			c.Annotations = map[string]string{}
 		}
-		c.Annotations[AnnBoundByController] = "yes"
+		c.Annotations[annBoundByController] = "yes"
 	}
 	c.Spec.ClaimRef = &v1.ObjectReference{
 		Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,

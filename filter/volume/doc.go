@@ -7,16 +7,16 @@
 //	p := volume.Compile(pod, ledger.Objects(), volume.Options{})      // once per pod
 //	binding := p.Binding()
 //	answer := binding.PreFilter()                                     // about the pod as a whole
-//	state := binding.Count(cluster)
+//	state := binding.On(cluster)
 //	verdict := state.Check(i)                                         // 0 allows; state.Reasons(verdict) says why not
 //	decision, ok := state.Bindings(i)                                 // what would be bound or provisioned on slot i
 //	err := ledger.Assume(pod, node, decision)                         // ... and ledger.Forget(pod.UID)
 //
-// The rule for one claim: bound, its volume must be reachable from the node (node affinity, zone labels; for in-tree EBS,
-// GCE and Cinder volumes in the labels of their CSI driver where the node has migrated the plugin); waiting for its first
-// consumer, a free volume must suit it there or its class must be able to provision one; anything else rejects the
-// pod everywhere. Beside that no disk is attached twice where it may not be, no node holds more volumes than its drivers
-// allow, and a ReadWriteOncePod claim has one pod.
+// The rule for a bound claim: the node must reach the volume (node affinity, zone labels). In-tree EBS, GCE and Cinder volumes
+// are matched by the labels of their CSI driver on a node that has migrated the plugin. The rule for a claim that waits for
+// its first consumer: a free volume must suit the claim on the node, or the class must be able to provision a volume there.
+// Any other claim rejects the pod on every node. No disk is attached twice where that is forbidden, no node has more volumes
+// than its drivers allow, and a ReadWriteOncePod claim has one pod. Every state rejects a free slot.
 //
 // Verdicts are those of package filter: 0 allows and the bit resources.Unresolvable says that removing pods cannot help.
 // Sizes are exact quantities; limits are numbers of volumes.
@@ -28,9 +28,9 @@
 // Cost: compiling is O(volumes of the pod), and O(PersistentVolumes) for each claim that waits; NewUsage O(pods); Check
 // O(claims and their candidate volumes) without allocation.
 //
-// Binding and provisioning themselves are the API's and its controllers'; resources, ports and everything else about a
-// node is package filter's.
+// This package does not bind or provision: controllers do, through the API. Package filter decides about resources, ports
+// and the rest of a node.
 //
-// Followed is Kubernetes v1.36: the documentation's "Persistent Volumes", "Storage Classes", "Storage Capacity",
+// This package follows Kubernetes v1.36: the documentation's "Persistent Volumes", "Storage Classes", "Storage Capacity",
 // "Node-specific Volume Limits" and "Volumes" (CSI migration), and the comments of the API's fields.
 package volume

@@ -25,8 +25,8 @@ func (n nodes) Pods(int) iter.Seq[*v1.Pod] { return slices.Values([]*v1.Pod(nil)
 // Three zones and five nodes.
 func exampleNodes() nodes {
 	var out nodes
-	for _, name := range []string{"a1", "a2", "b1", "b2", "c1"} {
-		out = append(out, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelTopologyZone: name[:1]}}})
+	for k, zone := range []string{"a", "a", "b", "b", "c"} {
+		out = append(out, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", k+1), Labels: map[string]string{v1.LabelTopologyZone: zone}}})
 	}
 	return out
 }
@@ -58,7 +58,7 @@ func examplePod(name, claim string) *v1.Pod {
 	return p
 }
 
-// Two database pods after one volume: the second learns that it is promised.
+// Two database pods want one volume. The ledger keeps the volume for the first pod.
 func Example() {
 	cluster := exampleNodes()
 	ledger := volume.NewLedger(exampleObjects(exampleClaim("data-db-1"), exampleClaim("data-db-2")))
@@ -79,14 +79,75 @@ func Example() {
 		}
 	}
 	// Output:
-	// db-1 to b1 with disk-b
+	// db-1 to n3 with disk-b
 	// db-2 0/5 nodes are available: 5 node(s) didn't find available persistent volumes to bind.
 }
 
-// A claim that is not there rejects the pod before any node is looked at.
+// A claim that does not exist rejects the pod before any node is checked.
 func ExamplePod() {
-	p := volume.Compile(examplePod("web-1", "nowhere"), exampleObjects(), volume.Options{})
+	p := volume.Compile(examplePod("web", "nowhere"), exampleObjects(), volume.Options{})
 	answer := p.Binding().PreFilter()
 	fmt.Println(answer.Code, answer.Reasons[0])
 	// Output: UnschedulableAndUnresolvable persistentvolumeclaim "nowhere" not found
+}
+
+// The zone of a bound volume rejects the nodes of other zones.
+func ExampleZone() {
+	cluster := exampleNodes()
+	claim := exampleClaim("data-db")
+	claim.Spec.VolumeName = "disk-b"
+	objects := exampleObjects(claim)
+	disk, _ := objects.PersistentVolumes.Get("", "disk-b")
+	disk.Labels = map[string]string{v1.LabelTopologyZone: "b"}
+	state := volume.Compile(examplePod("db", "data-db"), objects, volume.Options{}).Zone().On(cluster)
+	for i, node := range cluster {
+		fmt.Println(node.Name, state.Reasons(state.Check(i)))
+	}
+	// Output:
+	// n1 [node(s) had no available volume zone]
+	// n2 [node(s) had no available volume zone]
+	// n3 []
+	// n4 []
+	// n5 [node(s) had no available volume zone]
+}
+
+// The CSI driver of node n1 attaches one volume, and a running pod has it.
+func ExampleLimits() {
+	cluster := exampleNodes()
+	one := int32(1)
+	csiNode := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+		{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: &one}},
+	}}}
+	objects := volume.Objects{CSINodes: volume.List(csiNode)}
+	ebs := func(pod, id string) *v1.Pod {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: pod, UID: types.UID(pod)}}
+		p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: id}}}}
+		return p
+	}
+	usage := volume.NewUsage(cluster, objects)
+	usage.Add(ebs("web", "vol-1"), 0)
+	state := volume.Compile(ebs("db", "vol-2"), objects, volume.Options{}).Limits().On(usage)
+	fmt.Println(state.Reasons(state.Check(0)), state.Explain(0))
+	fmt.Println(state.Reasons(state.Check(1)))
+	// Output:
+	// [node(s) exceed max volume count] [{ebs.csi.aws.com 1 1 1}]
+	// []
+}
+
+// A disk that a running pod writes to cannot be attached to the same node for another pod.
+func ExampleRestrictions() {
+	cluster := exampleNodes()
+	disk := func(pod string) *v1.Pod {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: pod, UID: types.UID(pod)}}
+		p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "models"}}}}
+		return p
+	}
+	usage := volume.NewUsage(cluster, volume.Objects{})
+	usage.Add(disk("web"), 0)
+	state := volume.Compile(disk("gpu"), volume.Objects{}, volume.Options{}).Restrictions().On(usage)
+	fmt.Println(state.Reasons(state.Check(0)))
+	fmt.Println(state.Reasons(state.Check(1)))
+	// Output:
+	// [node(s) had no available disk]
+	// []
 }

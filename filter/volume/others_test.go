@@ -82,7 +82,7 @@ func TestRestrictionsTrial(t *testing.T) {
 	foreign.Namespace = "other"
 	w := (&world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, user, foreign)
 	s := Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(NewUsage(w, w.objects()))
-	require.Equal(t, []string{"c"}, s.InUse())
+	require.Equal(t, []string{"c"}, s.inUse())
 	require.Equal(t, []Holder{{"c", user, 0}}, s.Explain(0))
 	tr := s.NewTrial()
 	require.Equal(t, claimInUse, tr.Check(0))

@@ -138,8 +138,8 @@ func (s *RestrictionsState) Reasons(v resources.Verdict) []string {
 	return nil
 }
 
-// InUse returns the pod's ReadWriteOncePod claims that another pod uses, in the order of the pod's volumes.
-func (s *RestrictionsState) InUse() []string {
+// inUse returns the pod's ReadWriteOncePod claims that another pod uses, in the order of the pod's volumes.
+func (s *RestrictionsState) inUse() []string {
 	var out []string
 	for k, n := range s.users {
 		if n > 0 {
@@ -171,7 +171,7 @@ func (s *RestrictionsState) Explain(i int) []Holder {
 			}
 		}
 	}
-	for _, name := range s.InUse() {
+	for _, name := range s.inUse() {
 		at := len(out)
 		for k := range s.cluster.Len() {
 			if s.cluster.Node(k) == nil {

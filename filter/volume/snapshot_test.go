@@ -44,7 +44,7 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"a1 NodeResourcesFit", "a1 VolumeBinding", "b1 NodeResourcesFit", "c1 NodeResourcesFit", "c1 VolumeBinding",
-		"a2 NodeResourcesFit", "a2 VolumeBinding", "b2 NodeResourcesFit",
+		"n1 NodeResourcesFit", "n1 VolumeBinding", "n3 NodeResourcesFit", "n5 NodeResourcesFit", "n5 VolumeBinding",
+		"n2 NodeResourcesFit", "n2 VolumeBinding", "n4 NodeResourcesFit",
 	}, rejected, "nodes without pods allowed take none; the volume is in zone b")
 }
