@@ -5,7 +5,6 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
 )
@@ -95,7 +94,7 @@ func (p PodTopologySpread) Filter(pod *v1.Pod, c Cluster) Filtering {
 	if err != nil {
 		return Filtering{Code: filter.Error, Reasons: []string{err.Error()}}
 	}
-	if e.Empty() {
+	if e.Skip() {
 		return Filtering{Code: filter.Skip}
 	}
 	return Filtering{Predicate: hardSpread{e.Count(c), e}}
@@ -106,11 +105,8 @@ type hardSpread struct {
 	compiled *spread.Hard
 }
 
-func (hardSpread) Name() string                           { return "PodTopologySpread" }
-func (s hardSpread) Reasons(v resources.Verdict) []string { return spread.Reasons(v) }
-
 // NewTrial returns a what-if copy.
-func (s hardSpread) NewTrial() filter.Trial { return s.HardState.Trial() }
+func (s hardSpread) NewTrial() filter.Trial { return s.HardState.NewTrial() }
 
 // Score prepares the ScheduleAnyway constraints; a pod without any skips the plugin.
 func (p PodTopologySpread) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
@@ -118,7 +114,7 @@ func (p PodTopologySpread) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Empty() {
+	if e.Skip() {
 		return nil, nil
 	}
 	return softSpread{e.Count(c), e}, nil

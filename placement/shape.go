@@ -66,7 +66,7 @@ func (r *reuse) compile(pod *v1.Pod) (c compiled, ok bool) {
 			if err != nil {
 				return c, false
 			}
-			if !e.Empty() {
+			if !e.Skip() {
 				c.hardE = e
 			}
 		case InterPodAffinity:
@@ -89,7 +89,7 @@ func (r *reuse) compile(pod *v1.Pod) (c compiled, ok bool) {
 			if err != nil {
 				return c, false
 			}
-			if !e.Empty() {
+			if !e.Skip() {
 				c.softE = e
 			}
 		case InterPodAffinity:

@@ -135,7 +135,7 @@ func BenchmarkSoftCount(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
 		p := mustSoft(b, pod, Options{})
 		for b.Loop() {
-			if p.Count(c).Skip() {
+			if p.Count(c).skips() {
 				b.Fatal("skipped")
 			}
 		}
@@ -221,7 +221,7 @@ func TestNoAllocations(t *testing.T) {
 	pod := benchPods["zone+host"]
 	h, p := mustHard(t, pod, Options{}), mustSoft(t, pod, Options{})
 	hs, ss := h.Count(c), p.Count(c)
-	trial := hs.Trial()
+	trial := hs.NewTrial()
 	trial.Add(c.reps[0], 0)
 	trial.Reset()
 	e, dst := h.Effect(c.reps[0]), make([]int32, 0, 8)
@@ -231,7 +231,6 @@ func TestNoAllocations(t *testing.T) {
 		"Apply":           func(i int) { hs.Apply(e, i, 1); hs.Apply(e, i, -1) },
 		"soft Apply":      func(i int) { ss.Apply(e, i, 1); ss.Apply(e, i, -1) },
 		"Effect":          func(i int) { h.Effect(c.reps[i]) },
-		"SelfMask":        func(i int) { h.SelfMask(c.reps[i].Labels) },
 		"pass":            func(i int) { one[0] = int32(i); ss.Weigh(one, nil); ss.Raw(i) },
 		"AppendSignature": func(i int) { dst = ss.AppendSignature(hs.AppendSignature(dst[:0], i), i) },
 		"Trial":           func(i int) { trial.Add(c.reps[0], i); trial.Check(i); trial.Remove(c.reps[0], i); trial.Reset() },

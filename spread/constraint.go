@@ -7,18 +7,28 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Options is what the scheduler's profile and the caller add to a pod. The zero value is v1.36's default profile without
-// a view of services and controllers, and therefore without default constraints.
+// Options are the arguments of the profile and what the caller knows beside the cluster. The zero value is v1.36's default
+// profile, with the built-in default constraints, in a cluster without services and controllers. v1.36 derives the selector
+// of default constraints from those objects: a pod that has none gets no default constraints. Set Owners in a cluster that
+// has them.
 type Options struct {
 	// Defaults are the profile's PodTopologySpreadArgs. The zero value is the built-in System defaults.
 	Defaults Defaults
-	// Owners finds the services and controllers that default constraints derive their selector from. nil: there are none,
-	// so that no pod gets default constraints.
+	// Owners finds the services and controllers from which the selector of default constraints is derived. nil: Check and
+	// Scores ask the cluster if it has the methods of Owners; otherwise there are no such objects, and no pod gets default
+	// constraints.
 	Owners Owners
 	// PlannedNodes are nodes that do not exist yet but can: one template for each pool that is scaled to zero, with the
 	// labels and taints its nodes will have. The filter counts their domains, with no pods, as those of existing nodes.
 	// v1.36 knows the domains of existing nodes only; the default is none. Templates are read, never kept as slots.
 	PlannedNodes []*v1.Node
+}
+
+// askCluster takes the owners from the cluster where Options names none and the cluster has the methods of Owners.
+func (o *Options) askCluster(c Cluster) {
+	if o.Owners == nil {
+		o.Owners, _ = c.(Owners)
+	}
 }
 
 // constraint is one effective constraint of an action, in the pod's order.
@@ -31,10 +41,9 @@ type constraint struct {
 	honours    uint8 // exclusion bits that apply
 }
 
-// Evaluator is what Hard and Soft share: the effective constraints of one action in the pod's order, their selectors and
-// their node inclusion policies. It is immutable and safe for concurrent use. It keeps the pod it was compiled from, which
-// must not change afterwards. The zero value has no constraints.
-type Evaluator struct {
+// evaluator is what Hard and Soft have in common: the effective constraints of one action in the pod's order, their
+// selectors and their node inclusion policies. It keeps the pod that it was compiled from, which must not change afterwards.
+type evaluator struct {
 	constraints []constraint
 	selectors   selectors
 	inclusion   inclusion
@@ -45,8 +54,8 @@ type Evaluator struct {
 }
 
 // compile picks the constraints with the action from the pod, or from the profile's defaults when the pod has none at all.
-func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (Evaluator, error) {
-	e := Evaluator{pod: pod, planned: o.PlannedNodes}
+func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (evaluator, error) {
+	e := evaluator{pod: pod, planned: o.PlannedNodes}
 	e.selectors.namespace = pod.Namespace
 	list := pod.Spec.TopologySpreadConstraints
 	var derived labels.Selector
@@ -54,7 +63,7 @@ func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (
 		if list = o.Defaults.constraints(action); len(list) == 0 {
 			return e, nil
 		}
-		if derived = derivedSelector(pod, o.Owners); derived == nil {
+		if derived = OwnerSelector(pod, o.Owners); derived == nil {
 			return e, nil
 		}
 		e.defaulted = true
@@ -68,12 +77,12 @@ func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (
 		if s == nil {
 			var err error
 			if s, err = selector(c, pod); err != nil {
-				return Evaluator{}, err
+				return evaluator{}, err
 			}
 		}
 		bit, err := e.selectors.add(s)
 		if err != nil {
-			return Evaluator{}, err
+			return evaluator{}, err
 		}
 		e.constraints = append(e.constraints, newConstraint(c, i, bit))
 	}
@@ -97,7 +106,7 @@ func newConstraint(c *v1.TopologySpreadConstraint, index int, bit uint8) constra
 }
 
 // hasKeys reports whether the labels have every constraint's topology key.
-func (e *Evaluator) hasKeys(set map[string]string) bool {
+func (e *evaluator) hasKeys(set map[string]string) bool {
 	for k := range e.constraints {
 		if _, ok := set[e.constraints[k].key]; !ok {
 			return false
@@ -107,36 +116,25 @@ func (e *Evaluator) hasKeys(set map[string]string) bool {
 }
 
 // selfOf returns 1 if the pod's labels match the selector of constraint k.
-func (e *Evaluator) selfOf(k int) int32 { return int32(e.self >> e.constraints[k].selector & 1) }
+func (e *evaluator) selfOf(k int) int32 { return int32(e.self >> e.constraints[k].selector & 1) }
 
 // Effect says which selectors of an evaluator count a pod, one bit each; 0 when the pod does not matter to it. It depends
 // on the pod's namespace, labels and on whether it is being deleted, so that a caller works it out once for a set of
 // equal pods. An Effect belongs to the evaluator that made it.
 type Effect uint32
 
-// Empty reports whether there is no constraint: the evaluator allows every node and scores none.
-func (e *Evaluator) Empty() bool { return len(e.constraints) == 0 }
-
-// Len returns the number of effective constraints.
-func (e *Evaluator) Len() int { return len(e.constraints) }
+// Skip reports whether the plugin leaves the pod out, because there are no constraints.
+func (e *evaluator) Skip() bool { return len(e.constraints) == 0 }
 
 // Defaulted reports whether the constraints come from the profile and not from the pod.
-func (e *Evaluator) Defaulted() bool { return e.defaulted }
-
-// SelfMask returns the selectors that match labels, one bit each. Pods that are equal in namespace, spec, SelfMask and
-// the values of matchLabelKeys have the same evaluator, unless it is Defaulted. O(selectors), no allocation.
-func (e *Evaluator) SelfMask(labels map[string]string) uint32 { return e.selectors.matches(labels) }
+func (e *evaluator) Defaulted() bool { return e.defaulted }
 
 // Effect returns what one such pod does to the counts: 0 for another namespace, a pod that is being deleted, and a pod that
 // no selector counts.
-func (e *Evaluator) Effect(pod *v1.Pod) Effect { return Effect(e.selectors.effect(pod)) }
-
-// Dynamic reports whether events on other nodes can change the verdict or raw score of a node. It is false when nothing is
-// counted: no constraints, or only constraints whose selector is absent or empty.
-func (e *Evaluator) Dynamic() bool { return e.selectors.counting != 0 }
+func (e *evaluator) Effect(pod *v1.Pod) Effect { return Effect(e.selectors.effect(pod)) }
 
 // Keys appends the topology keys in the order of the constraints, each once.
-func (e *Evaluator) Keys(dst []string) []string {
+func (e *evaluator) Keys(dst []string) []string {
 	for k := range e.constraints {
 		if e.firstWithKey(k) == k {
 			dst = append(dst, e.constraints[k].key)
@@ -145,7 +143,7 @@ func (e *Evaluator) Keys(dst []string) []string {
 	return dst
 }
 
-func (e *Evaluator) firstWithKey(k int) int {
+func (e *evaluator) firstWithKey(k int) int {
 	for j := range k {
 		if e.constraints[j].key == e.constraints[k].key {
 			return j
@@ -156,7 +154,7 @@ func (e *Evaluator) firstWithKey(k int) int {
 
 // Reads appends what the evaluator looks at on a node: "label:KEY" of each topology key, and what the inclusion policies
 // need ("label:KEY", "name", "taints").
-func (e *Evaluator) Reads(dst []string) []string {
+func (e *evaluator) Reads(dst []string) []string {
 	for k := range e.constraints {
 		if e.firstWithKey(k) == k {
 			dst = append(dst, "label:"+e.constraints[k].key)
@@ -168,7 +166,7 @@ func (e *Evaluator) Reads(dst []string) []string {
 // AppendKey appends bytes that are equal for two evaluators of one action exactly if namespace, constraints, merged
 // selectors and self-match are equal. Two pods with equal keys, nodeSelector, node affinity, tolerations and Options have
 // evaluators, and therefore states, that can stand for each other.
-func (e *Evaluator) AppendKey(dst []byte) []byte {
+func (e *evaluator) AppendKey(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, e.selectors.namespace)
 	for _, text := range e.selectors.texts {
 		dst = strconv.AppendQuote(dst, text)

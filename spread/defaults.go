@@ -36,7 +36,7 @@ type Defaults struct {
 func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.TopologySpreadConstraint {
 	list := d.Constraints
 	if d.system() {
-		list = SystemConstraints()
+		list = systemConstraints()
 	}
 	for i := range list {
 		if list[i].WhenUnsatisfiable == action {
@@ -48,9 +48,9 @@ func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.Top
 
 func (d *Defaults) system() bool { return d.Type == "" || d.Type == SystemDefaulting }
 
-// SystemConstraints returns a new list with the built-in default constraints (documentation of pod topology spread
+// systemConstraints returns a new list with the built-in default constraints (documentation of pod topology spread
 // constraints, "Built-in default constraints").
-func SystemConstraints() []v1.TopologySpreadConstraint {
+func systemConstraints() []v1.TopologySpreadConstraint {
 	return []v1.TopologySpreadConstraint{
 		{MaxSkew: 3, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway},
 		{MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway},
@@ -67,60 +67,14 @@ type Owners interface {
 	StatefulSet(namespace, name string) *appsv1.StatefulSet
 }
 
-// Workloads is an Owners over plain lists: each look-up is a scan. The zero value has none.
-type Workloads struct {
-	ServiceList               []*v1.Service
-	ReplicationControllerList []*v1.ReplicationController
-	ReplicaSetList            []*appsv1.ReplicaSet
-	StatefulSetList           []*appsv1.StatefulSet
-}
-
-// Services yields the services of the namespace in list order.
-func (w *Workloads) Services(namespace string) iter.Seq[*v1.Service] {
-	return func(yield func(*v1.Service) bool) {
-		for _, s := range w.ServiceList {
-			if s.Namespace == namespace && !yield(s) {
-				return
-			}
-		}
-	}
-}
-
-// ReplicationController returns the first of that name, nil if there is none.
-func (w *Workloads) ReplicationController(namespace, name string) *v1.ReplicationController {
-	return named(w.ReplicationControllerList, namespace, name)
-}
-
-// ReplicaSet returns the first of that name, nil if there is none.
-func (w *Workloads) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
-	return named(w.ReplicaSetList, namespace, name)
-}
-
-// StatefulSet returns the first of that name, nil if there is none.
-func (w *Workloads) StatefulSet(namespace, name string) *appsv1.StatefulSet {
-	return named(w.StatefulSetList, namespace, name)
-}
-
-func named[P interface {
-	comparable
-	metav1.Object
-}](list []P, namespace, name string) P {
-	for _, o := range list {
-		if o.GetNamespace() == namespace && o.GetName() == name {
-			return o
-		}
-	}
-	var none P
-	return none
-}
-
-// derivedSelector returns the selector that default constraints get for a pod, nil if there is none. It asks for
+// OwnerSelector returns the selector that default constraints get for a pod, nil if there is none. Nil owners have no objects.
+// The selector asks for
 //  1. the label pairs of every service of the namespace whose selector matches the pod;
 //  2. the selector of the controlling v1 ReplicationController, apps/v1 ReplicaSet or apps/v1 StatefulSet, looked up by
 //     name. The owner's UID is not compared; other owners and invalid selectors add nothing.
 //
 // A Deployment acts through its ReplicaSet, whose selector has the pod-template-hash: pods spread by revision.
-func derivedSelector(pod *v1.Pod, owners Owners) labels.Selector {
+func OwnerSelector(pod *v1.Pod, owners Owners) labels.Selector {
 	if owners == nil {
 		return nil
 	}

@@ -22,14 +22,14 @@ func TestDerivedSelector(t *testing.T) {
 	set := func(name string, s *metav1.LabelSelector) *appsv1.StatefulSet {
 		return &appsv1.StatefulSet{ObjectMeta: meta(name), Spec: appsv1.StatefulSetSpec{Selector: s}}
 	}
-	all := &Workloads{
+	all := &workloads{
 		ReplicaSetList:            []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar"), replicaSet("deploy-h", "app=w,pod-template-hash=h")},
 		ReplicationControllerList: []*v1.ReplicationController{{ObjectMeta: meta("rc"), Spec: v1.ReplicationControllerSpec{Selector: testkit.Pairs("foo=bar")}}},
 		StatefulSetList: []*appsv1.StatefulSet{set("set", &metav1.LabelSelector{MatchLabels: testkit.Pairs("foo=bar")}), set("nil", nil),
 			set("bad", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bogus"}}}),
 			set("empty", &metav1.LabelSelector{})},
 	}
-	with := func(services ...*v1.Service) *Workloads {
+	with := func(services ...*v1.Service) *workloads {
 		w := *all
 		w.ServiceList = services
 		return &w
@@ -67,21 +67,21 @@ func TestDerivedSelector(t *testing.T) {
 			require.NotEmpty(t, tc.reason)
 			s := mustSoft(t, tc.pod, Options{Owners: tc.owners})
 			if tc.want == "-" {
-				assert.True(t, s.Empty())
+				assert.True(t, s.Skip())
 				return
 			}
-			require.Equal(t, 2, s.Len())
+			require.Equal(t, 2, len(s.constraints))
 			assert.True(t, s.Defaulted())
 			assert.Equal(t, tc.want, s.selectors.describe(0))
 			assert.Equal(t, []string{host, zoneKey}, s.Keys(nil))
-			assert.True(t, mustHard(t, tc.pod, Options{Owners: tc.owners}).Empty(), "the built-in constraints are soft")
+			assert.True(t, mustHard(t, tc.pod, Options{Owners: tc.owners}).Skip(), "the built-in constraints are soft")
 		})
 	}
 }
 
 // TestS63 counts only pods with the labels of both the service and the ReplicaSet.
 func TestS63(t *testing.T) {
-	w := &Workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")},
+	w := &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")},
 		ServiceList: []*v1.Service{{ObjectMeta: meta("s"), Spec: v1.ServiceSpec{Selector: testkit.Pairs("app=w")}}}}
 	f := abxy().run("a*2", "foo=bar").run("b", "app=w,foo=bar").run("x*3", "app=w")
 	s := mustSoft(t, ownedBy(podOf("p", "app=w,foo=bar"), "apps/v1", "ReplicaSet", "rs", true), Options{Owners: w}).Count(f)
@@ -91,12 +91,12 @@ func TestS63(t *testing.T) {
 // TestS64: a hard default constraint from a list.
 func TestS64(t *testing.T) {
 	c := by(zoneKey, 1, hard, noSelector, matchKeys("rev"))
-	o := Options{Owners: &Workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")}}, Defaults: Defaults{ListDefaulting, []v1.TopologySpreadConstraint{c}}}
+	o := Options{Owners: &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")}}, Defaults: Defaults{ListDefaulting, []v1.TopologySpreadConstraint{c}}}
 	f := withQ().run("a*2", "foo=bar,rev=1")
 	pod := ownedBy(podOf("p", "foo=bar,rev=2"), "apps/v1", "ReplicaSet", "rs", true)
 	pass, skew, missing := verdicts(f, mustHard(t, pod, o).Count(f).Check)
 	assert.Equal(t, [3]string{"x y", "a b", "q"}, [3]string{pass, skew, missing}, "matchLabelKeys of a default constraint have no effect")
-	assert.True(t, mustSoft(t, pod, o).Empty(), "no constraint of the list is soft")
+	assert.True(t, mustSoft(t, pod, o).Skip(), "no constraint of the list is soft")
 }
 
 func TestSystemConstraints(t *testing.T) {
@@ -104,16 +104,16 @@ func TestSystemConstraints(t *testing.T) {
 		{MaxSkew: 3, TopologyKey: "kubernetes.io/hostname", WhenUnsatisfiable: v1.ScheduleAnyway},
 		{MaxSkew: 5, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: v1.ScheduleAnyway},
 	}
-	got := SystemConstraints()
+	got := systemConstraints()
 	assert.Equal(t, want, got)
 	got[0].MaxSkew = 9
-	assert.Equal(t, want, SystemConstraints(), "a new list each time")
+	assert.Equal(t, want, systemConstraints(), "a new list each time")
 }
 
 // TestDisabledDefaults: defaultingType List with an empty list means no defaults (documentation, "Built-in default
 // constraints").
 func TestDisabledDefaults(t *testing.T) {
 	o := Options{Owners: service("foo=bar"), Defaults: Defaults{Type: ListDefaulting}}
-	assert.True(t, mustSoft(t, podOf("p", "foo=bar"), o).Empty())
-	assert.True(t, mustHard(t, podOf("p", "foo=bar"), o).Empty())
+	assert.True(t, mustSoft(t, podOf("p", "foo=bar"), o).Skip())
+	assert.True(t, mustHard(t, podOf("p", "foo=bar"), o).Skip())
 }

@@ -21,7 +21,7 @@ func allowed(t *testing.T, f *fake, pod *v1.Pod) string {
 func TestDocumentOneConstraint(t *testing.T) {
 	f, mypod := threePods(), constrained("foo=bar", by("zone", 1, hard))
 	assert.Equal(t, "node3 node4", allowed(t, f, mypod))
-	assert.Equal(t, 2, mustHard(t, mypod, Options{}).Count(f).Explain(0)[0].Skew())
+	assert.Equal(t, 2, mustHard(t, mypod, Options{}).Count(f).Explain(0)[0].value())
 	assert.Equal(t, "node1 node2 node3 node4", allowed(t, f, constrained("foo=bar", by("zone", 2, hard))), "maxSkew 2 allows zoneA too")
 	assert.Equal(t, "node4", allowed(t, f, constrained("foo=bar", by("node", 1, hard))), "topologyKey node leaves node4")
 	anyway := constrained("foo=bar", by("zone", 1, soft))
@@ -54,7 +54,7 @@ func TestDocumentNodeAffinity(t *testing.T) {
 	s := mustHard(t, mypod, Options{}).Count(f)
 	assert.Equal(t, []string{"zoneB"}, s.Report()[0].SetBy)
 	assert.Equal(t, "node3 node4 node5", allowed(t, f, mypod), "node5 is left to node affinity")
-	assert.Equal(t, "node5: node affinity", s.Report()[0].Excluded[0].String())
+	assert.Equal(t, "node5: node affinity", s.Report()[0].Excluded[0].text())
 }
 
 // TestDocumentZoneTypo: node5 has zone-typo instead of zone: it is bypassed, and its pods do not count.
@@ -78,7 +78,7 @@ func TestDocumentOwnLabels(t *testing.T) {
 	s := mustHard(t, mypod, Options{}).Count(f)
 	s.Add(mypod, f.slot("node4"))
 	assert.Equal(t, []int{2, 1}, []int{s.Report()[0].Domains[0].Pods, s.Report()[0].Domains[1].Pods})
-	assert.Equal(t, SelectorMissesPod, CheckGroup([]*v1.Pod{mypod}, f)[0].Kind)
+	assert.Equal(t, foundSelectorMissesPod, CheckGroup([]*v1.Pod{mypod}, f)[0].Kind)
 }
 
 // TestDocumentMotivation: on 20 nodes, 2 replicas do not share a node, and 15 spread over 15 nodes, evenly over the zones.

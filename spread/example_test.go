@@ -42,7 +42,7 @@ func shop() *nodes {
 	}
 }
 
-// web is a further replica of web with one constraint by zone.
+// web is another replica of web with one constraint by zone.
 func web(action v1.UnsatisfiableConstraintAction) *v1.Pod {
 	p := pod("web-5", "web")
 	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
@@ -63,7 +63,7 @@ func Example() {
 	}
 	state := hard.Count(cluster)
 	for i := range cluster.Len() {
-		fmt.Println(cluster.Node(i).Name, state.Explain(i)[0], spread.Reasons(state.Check(i)))
+		fmt.Println(cluster.Node(i).Name, state.Explain(i)[0], state.Reasons(state.Check(i)))
 	}
 	// Output:
 	// n1 topology.kubernetes.io/zone=a: 2 + 1 - 1 = 2 > 1 [node(s) didn't match pod topology spread constraints]
@@ -79,15 +79,21 @@ func ExampleScores() {
 	// Output: [66 100 100] <nil>
 }
 
+// replicaSets are the owners of a namespace that has ReplicaSets only.
+type replicaSets map[string]*appsv1.ReplicaSet
+
+func (r replicaSets) ReplicaSet(_, name string) *appsv1.ReplicaSet { return r[name] }
+
+func (replicaSets) Services(string) iter.Seq[*v1.Service]                          { return func(func(*v1.Service) bool) {} }
+func (replicaSets) ReplicationController(string, string) *v1.ReplicationController { return nil }
+func (replicaSets) StatefulSet(string, string) *appsv1.StatefulSet                 { return nil }
+
 // Default constraints spread the pods of a ReplicaSet that have no constraints of their own.
 func ExampleOptions() {
 	controller := true
 	p := pod("web-5", "web")
 	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &controller}}
-	owners := &spread.Workloads{ReplicaSetList: []*appsv1.ReplicaSet{{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
-		Spec:       appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-	}}}
+	owners := replicaSets{"web": {Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}
 	scores, err := spread.Scores(p, shop(), []int{0, 1, 2, 3, 4}, spread.Options{Owners: owners})
 	fmt.Println(scores, err)
 	// Output: [61 92 84 100 84] <nil>
@@ -167,7 +173,7 @@ func ExampleSoft() {
 }
 
 // Would n1 take the pod if web-1 had to leave?
-func ExampleHardState_Trial() {
+func ExampleHardState_NewTrial() {
 	cluster := shop()
 	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
 	if err != nil {
@@ -175,9 +181,9 @@ func ExampleHardState_Trial() {
 		return
 	}
 	state := hard.Count(cluster)
-	trial := state.Trial()
+	trial := state.NewTrial()
 	trial.Remove(cluster.pods["n1"][0], 0)
-	fmt.Println(spread.Reasons(state.Check(0)), trial.Check(0) == 0)
+	fmt.Println(state.Reasons(state.Check(0)), trial.Check(0) == 0)
 	// Output: [node(s) didn't match pod topology spread constraints] true
 }
 
@@ -197,34 +203,19 @@ func ExampleCheckGroup() {
 }
 
 // Which events are worth another attempt for a pod that zone spreading rejected?
-func ExampleWouldHelp() {
+func ExampleHint() {
 	waiting := web(v1.DoNotSchedule)
 	waiting.UID = "waiting"
 	running := pod("web-1", "web")
 	running.Spec.NodeName = "n1"
+	hint := spread.Hint(spread.Options{})
 	for _, event := range []struct{ old, new any }{{running, nil}, {nil, node("n6", "d")}, {node("n1", "a"), node("n1", "a")}} {
-		fmt.Println(spread.WouldHelp(waiting, event.old, event.new, spread.Options{}))
+		fmt.Println(hint(waiting, event.old, event.new))
 	}
 	// Output:
 	// true <nil>
 	// true <nil>
 	// false <nil>
-}
-
-// The score before there were default constraints, over the same pods.
-func ExampleCompileSelectorSpread() {
-	cluster, p := shop(), pod("web-5", "web")
-	owners := &spread.Workloads{ServiceList: []*v1.Service{{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}},
-	}}}
-	state, feasible := spread.CompileSelectorSpread(p, owners).Count(cluster), []int{0, 1, 2, 3, 4}
-	raw := make([]int64, len(feasible))
-	for k, i := range feasible {
-		raw[k] = state.Raw(i)
-	}
-	state.NormalizeAll(feasible, raw)
-	fmt.Println(raw)
-	// Output: [0 33 50 66 50]
 }
 
 // What the API server makes of matchLabelKeys when the pod is created: each revision spreads for itself.

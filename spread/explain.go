@@ -18,11 +18,11 @@ type Skew struct {
 	MaxSkew    int
 }
 
-// Skew returns the skew that the pod would make: Pods + Self - Minimum.
-func (s Skew) Skew() int { return s.Pods + s.Self - s.Minimum }
+// value returns the skew that the pod would make: Pods + Self - Minimum.
+func (s Skew) value() int { return s.Pods + s.Self - s.Minimum }
 
 // Allows reports whether the constraint allows the node.
-func (s Skew) Allows() bool { return !s.Missing && s.Skew() <= s.MaxSkew }
+func (s Skew) Allows() bool { return !s.Missing && s.value() <= s.MaxSkew }
 
 // String writes the arithmetic, such as "zone=zoneA: 2 + 1 - 1 = 2 > 1".
 func (s Skew) String() string {
@@ -33,7 +33,7 @@ func (s Skew) String() string {
 	if !s.Allows() {
 		sign = ">"
 	}
-	return fmt.Sprintf("%s=%s: %d + %d - %d = %d %s %d", s.Key, s.Value, s.Pods, s.Self, s.Minimum, s.Skew(), sign, s.MaxSkew)
+	return fmt.Sprintf("%s=%s: %d + %d - %d = %d %s %d", s.Key, s.Value, s.Pods, s.Self, s.Minimum, s.value(), sign, s.MaxSkew)
 }
 
 // Explain returns the numbers of every constraint on the node of slot i, in order; nil for a free slot or without
@@ -70,7 +70,7 @@ type Part struct {
 // Explain returns what every constraint adds to the raw score of slot i in the pass that Weigh ended; nil for a free
 // slot, an ignored node or without constraints.
 func (s *SoftState) Explain(i int) []Part {
-	if s.Skip() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
+	if s.skips() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
 		return nil
 	}
 	set := s.cluster.Node(i).Labels

@@ -179,7 +179,7 @@ func TestWhatIf(t *testing.T) {
 			require.NotEmpty(t, tc.reason)
 			s := mustHard(t, tc.pod, Options{}).Count(tc.cluster)
 			before, _, _ := verdicts(tc.cluster, s.Check)
-			trial := s.Trial()
+			trial := s.NewTrial()
 			tc.move(tc.cluster, trial)
 			got, _, _ := verdicts(tc.cluster, trial.Check)
 			assert.Equal(t, tc.trial, got, "trial")
@@ -224,7 +224,7 @@ func TestEffective(t *testing.T) {
 	h, s := mustHard(t, pod, Options{}), mustSoft(t, pod, Options{})
 	assert.Equal(t, []string{"node"}, h.Keys(nil), "unknown actions are dropped silently")
 	assert.Equal(t, []string{"zone"}, s.Keys(nil))
-	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Empty(), "own constraints exclude defaults")
+	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Skip(), "own constraints exclude defaults")
 	bogus := v1.NodeInclusionPolicy("Bogus")
 	c := by("zone", 1, hard, affinityPolicy(bogus), func(c *v1.TopologySpreadConstraint) { c.NodeTaintsPolicy = &bogus })
 	assert.Zero(t, mustHard(t, constrained("", c), Options{}).constraints[0].honours, "an unknown policy is Ignore")
@@ -232,9 +232,9 @@ func TestEffective(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints (missing required label)"}, Reasons(MissingLabel))
-	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints"}, Reasons(SkewExceeded))
-	assert.Nil(t, Reasons(0))
+	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints (missing required label)"}, new(HardState).Reasons(MissingLabel))
+	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints"}, new(HardState).Reasons(SkewExceeded))
+	assert.Nil(t, new(HardState).Reasons(0))
 	assert.NotZero(t, MissingLabel&0x8000)
 	assert.Zero(t, SkewExceeded&0x8000)
 }
@@ -282,5 +282,5 @@ func TestTooManySelectors(t *testing.T) {
 	for i := range list {
 		list[i].LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"n": "same"}}
 	}
-	assert.Equal(t, 33, mustHard(t, constrained("", list...), Options{}).Len(), "constraints may be many, their selectors not")
+	assert.Equal(t, 33, len(mustHard(t, constrained("", list...), Options{}).constraints), "constraints may be many, their selectors not")
 }

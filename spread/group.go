@@ -11,33 +11,32 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// FindingKind says what CheckGroup found.
-type FindingKind string
-
+// Kinds of findings; see Finding.
 const (
-	// MixedConstraints: pods of the group have different constraints. The documentation asks for equal ones ("Consistency").
-	MixedConstraints FindingKind = "MixedConstraints"
-	// MixedNamespaces: pods of the group are in different namespaces, and only pods of a pod's own namespace count.
-	MixedNamespaces FindingKind = "MixedNamespaces"
-	// InvalidSelector: the selector cannot be converted; every attempt to schedule the pod fails.
-	InvalidSelector FindingKind = "InvalidSelector"
-	// NoSelector: the selector is absent or empty and counts no pod; the constraint does nothing.
-	NoSelector FindingKind = "NoSelector"
-	// SelectorMissesPod: the selector does not match the pod itself, so that placing the pod leaves the skew as it is.
-	SelectorMissesPod FindingKind = "SelectorMissesPod"
-	// SelectorMissesGroup: the selector matches the pod itself but not another pod of the group.
-	SelectorMissesGroup FindingKind = "SelectorMissesGroup"
-	// AbsentMatchLabelKey: a key of matchLabelKeys is not on the pod and is ignored.
-	AbsentMatchLabelKey FindingKind = "AbsentMatchLabelKey"
-	// NodesWithoutKey: nodes lack the topology key; DoNotSchedule never places the pod there, and their pods do not count.
-	NodesWithoutKey FindingKind = "NodesWithoutKey"
-	// TooFewDomains: there are fewer domains than minDomains, so that no domain takes more than maxSkew pods.
-	TooFewDomains FindingKind = "TooFewDomains"
+	foundMixedConstraints    = "MixedConstraints"
+	foundMixedNamespaces     = "MixedNamespaces"
+	foundInvalidSelector     = "InvalidSelector"
+	foundNoSelector          = "NoSelector"
+	foundSelectorMissesPod   = "SelectorMissesPod"
+	foundSelectorMissesGroup = "SelectorMissesGroup"
+	foundAbsentMatchLabelKey = "AbsentMatchLabelKey"
+	foundNodesWithoutKey     = "NodesWithoutKey"
+	foundTooFewDomains       = "TooFewDomains"
 )
 
-// Finding is one likely mistake in the constraints of a group of pods.
+// Finding is one likely mistake in the constraints of a group of pods. Kind is one of
+//
+//	MixedConstraints     pods of the group have different constraints; the documentation asks for equal ones
+//	MixedNamespaces      pods of the group are in different namespaces; only pods of a pod's own namespace count
+//	InvalidSelector      the selector cannot be converted; every attempt to schedule the pod fails
+//	NoSelector           the selector is absent or empty and counts no pod; the constraint does nothing
+//	SelectorMissesPod    the selector does not match the pod itself; placing the pod leaves the skew as it is
+//	SelectorMissesGroup  the selector matches the pod itself but not another pod of the group
+//	AbsentMatchLabelKey  a key of matchLabelKeys is not on the pod and is ignored
+//	NodesWithoutKey      nodes lack the topology key; DoNotSchedule never places the pod there
+//	TooFewDomains        there are fewer domains than minDomains; no domain takes more than maxSkew pods
 type Finding struct {
-	Kind       FindingKind
+	Kind       string   // the word above that says what was found
 	Constraint int      // place in the pods' list; -1 if it is not about one constraint
 	Pods       []string // "namespace/name", in the order of the group
 	Nodes      []string // by slot; nil if it is not about nodes
@@ -53,16 +52,16 @@ func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 		return nil
 	}
 	var out []Finding
-	report := func(kind FindingKind, constraint int, about []*v1.Pod, format string, args ...any) {
+	report := func(kind string, constraint int, about []*v1.Pod, format string, args ...any) {
 		if len(about) > 0 {
 			out = append(out, Finding{Kind: kind, Constraint: constraint, Pods: podNames(about), Message: fmt.Sprintf(format, args...)})
 		}
 	}
 	first := pods[0]
-	report(MixedConstraints, -1, having(pods, func(p *v1.Pod) bool {
+	report(foundMixedConstraints, -1, having(pods, func(p *v1.Pod) bool {
 		return !equalConstraints(p.Spec.TopologySpreadConstraints, first.Spec.TopologySpreadConstraints)
 	}), "constraints differ from those of %s", podinfo.Name(first))
-	report(MixedNamespaces, -1, having(pods, func(p *v1.Pod) bool { return p.Namespace != first.Namespace }),
+	report(foundMixedNamespaces, -1, having(pods, func(p *v1.Pod) bool { return p.Namespace != first.Namespace }),
 		"only pods of namespace %s count for %s", first.Namespace, podinfo.Name(first))
 	longest := 0
 	for _, p := range pods {
@@ -97,7 +96,7 @@ func podNames(pods []*v1.Pod) []string {
 }
 
 // checkSelectors reports on constraint i of those pods of the group that have one.
-func checkSelectors(pods, group []*v1.Pod, i int, report func(FindingKind, int, []*v1.Pod, string, ...any)) {
+func checkSelectors(pods, group []*v1.Pod, i int, report func(string, int, []*v1.Pod, string, ...any)) {
 	constraintOf := func(p *v1.Pod) *v1.TopologySpreadConstraint { return &p.Spec.TopologySpreadConstraints[i] }
 	selectorOf := func(p *v1.Pod) labels.Selector {
 		s, err := selector(constraintOf(p), p)
@@ -106,20 +105,20 @@ func checkSelectors(pods, group []*v1.Pod, i int, report func(FindingKind, int, 
 		}
 		return s
 	}
-	report(InvalidSelector, i, having(pods, func(p *v1.Pod) bool { return selectorOf(p) == nil }), "labelSelector cannot be converted")
+	report(foundInvalidSelector, i, having(pods, func(p *v1.Pod) bool { return selectorOf(p) == nil }), "labelSelector cannot be converted")
 	pods = having(pods, func(p *v1.Pod) bool { return selectorOf(p) != nil })
 	idle := func(p *v1.Pod) bool { return constraintOf(p).LabelSelector == nil || selectorOf(p).Empty() }
-	report(NoSelector, i, having(pods, idle), "labelSelector is absent or empty: no pod is counted")
+	report(foundNoSelector, i, having(pods, idle), "labelSelector is absent or empty: no pod is counted")
 	pods = having(pods, func(p *v1.Pod) bool { return !idle(p) })
 	matchesSelf := func(p *v1.Pod) bool { return selectorOf(p).Matches(labels.Set(p.Labels)) }
-	report(SelectorMissesPod, i, having(pods, func(p *v1.Pod) bool { return !matchesSelf(p) }),
+	report(foundSelectorMissesPod, i, having(pods, func(p *v1.Pod) bool { return !matchesSelf(p) }),
 		"labelSelector does not match the pod's own labels: placing it does not change the skew")
-	report(SelectorMissesGroup, i, having(pods, func(p *v1.Pod) bool {
+	report(foundSelectorMissesGroup, i, having(pods, func(p *v1.Pod) bool {
 		s := selectorOf(p)
 		return matchesSelf(p) && slices.ContainsFunc(group, func(q *v1.Pod) bool { return !s.Matches(labels.Set(q.Labels)) })
 	}), "labelSelector matches the pod itself and not all pods of the group")
 	for _, key := range matchLabelKeysOf(pods, constraintOf) {
-		report(AbsentMatchLabelKey, i, having(pods, func(p *v1.Pod) bool {
+		report(foundAbsentMatchLabelKey, i, having(pods, func(p *v1.Pod) bool {
 			_, ok := p.Labels[key]
 			return !ok && slices.Contains(constraintOf(p).MatchLabelKeys, key)
 		}), "matchLabelKeys names %s, which the pod does not have: it is ignored", key)
@@ -151,17 +150,17 @@ func checkNodes(pod *v1.Pod, c Cluster) (out []Finding) {
 			}
 		}
 		if len(nodes) > 0 {
-			out = append(out, Finding{Kind: NodesWithoutKey, Constraint: i, Pods: []string{podinfo.Name(pod)}, Nodes: nodes,
+			out = append(out, Finding{Kind: foundNodesWithoutKey, Constraint: i, Pods: []string{podinfo.Name(pod)}, Nodes: nodes,
 				Message: fmt.Sprintf("nodes without label %s: %s", key, strings.Join(nodes, ", "))})
 		}
 	}
 	h, err := CompileHard(pod, Options{})
 	if err != nil {
-		return out // reported as InvalidSelector
+		return out // reported as foundInvalidSelector
 	}
 	for _, r := range h.Count(c).Report() {
 		if r.TooFew {
-			out = append(out, Finding{Kind: TooFewDomains, Constraint: r.Constraint, Pods: []string{podinfo.Name(pod)},
+			out = append(out, Finding{Kind: foundTooFewDomains, Constraint: r.Constraint, Pods: []string{podinfo.Name(pod)},
 				Message: fmt.Sprintf("%d domains of %s, fewer than minDomains %d: no domain takes more than %d matching pods", len(r.Domains), r.Key, r.MinDomains, r.MaxSkew)})
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
+const pluginName = "PodTopologySpread"
+
 // Reason numbers of a verdict, as Check returns them.
 const (
 	// MissingLabel: the node lacks a topology key. Preemption cannot help.
@@ -16,20 +18,9 @@ const (
 	SkewExceeded resources.Verdict = 2
 )
 
-// Reasons returns the text of a verdict as kube-scheduler reports it, nil for 0.
-func Reasons(verdict resources.Verdict) []string {
-	switch verdict {
-	case MissingLabel:
-		return []string{"node(s) didn't match pod topology spread constraints (missing required label)"}
-	case SkewExceeded:
-		return []string{"node(s) didn't match pod topology spread constraints"}
-	}
-	return nil
-}
-
 // Hard is a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters: the filter. It is
 // immutable and safe for concurrent use; the zero value allows every node.
-type Hard struct{ Evaluator }
+type Hard struct{ evaluator }
 
 // CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no
 // constraints at all. Constraints with the other action are left out, as those with an unknown one.
@@ -81,7 +72,7 @@ type hardColumn struct {
 // + pods x selectors) without.
 func (h *Hard) Count(c Cluster) *HardState {
 	s := &HardState{hard: h, cluster: c, slots: c.Len()}
-	if h.Empty() {
+	if h.Skip() {
 		return s
 	}
 	columns := h.layOut(c, true)
@@ -211,14 +202,31 @@ func (col *hardColumn) add(d, n int32) {
 	col.renew()
 }
 
+// Name returns "PodTopologySpread".
+func (s *HardState) Name() string { return pluginName }
+
+// Reasons returns the text of a verdict as kube-scheduler reports it, nil for 0.
+func (s *HardState) Reasons(v resources.Verdict) []string {
+	switch v {
+	case MissingLabel:
+		return []string{"node(s) didn't match pod topology spread constraints (missing required label)"}
+	case SkewExceeded:
+		return []string{"node(s) didn't match pod topology spread constraints"}
+	}
+	return nil
+}
+
 // Check returns 0 if the pod may be placed on the node of slot i, MissingLabel or SkewExceeded otherwise. Constraints are
 // tried in order and the first that rejects decides: with the key on the node,
 //
 //	skew = pods matching in the node's domain + (1 if the pod matches itself) - global minimum > maxSkew
 //
-// rejects. A node whose domain does not count is judged with 0 pods. O(constraints), no allocation. With constraints, a
-// free slot lacks the label.
+// rejects. A node whose domain does not count is judged with 0 pods. O(constraints), no allocation. A free
+// slot lacks the label, without constraints too.
 func (s *HardState) Check(i int) resources.Verdict {
+	if len(s.cols) == 0 {
+		return s.free(i)
+	}
 	for k := range s.cols {
 		col := &s.cols[k]
 		if uint(i) >= uint(len(col.ids)) || col.ids[i] < 0 {
@@ -244,15 +252,6 @@ func (s *HardState) Apply(e Effect, i int, n int32) {
 		}
 	}
 }
-
-// Add is Apply of one pod.
-func (s *HardState) Add(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, 1) }
-
-// Remove takes one pod away that was counted.
-func (s *HardState) Remove(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, -1) }
-
-// Dynamic reports whether events on other nodes can change the verdict of a node.
-func (s *HardState) Dynamic() bool { return s.hard.Dynamic() }
 
 // AppendSignature appends one number for each constraint that changes only by events on slot i: the node's domain, or its
 // count for a key of which every node has its own value, or -1 without the label. Nodes of equal signature have equal
@@ -296,8 +295,8 @@ func (s *HardState) AppendCountedSlots(dst []int32) []int32 {
 	return dst
 }
 
-// Clone returns a copy that moves on its own. O(domains).
-func (s *HardState) Clone() *HardState {
+// clone returns a copy that moves on its own. O(domains).
+func (s *HardState) clone() *HardState {
 	out := *s
 	out.cols = make([]hardColumn, len(s.cols))
 	for k := range s.cols {
@@ -313,9 +312,18 @@ func (col *hardColumn) clone() hardColumn {
 	return out
 }
 
-// Check is the simple question: may the pod be placed on the node of slot i? It compiles and counts for this one answer;
-// use CompileHard and Count for more than one. The error is that of CompileHard.
+// free returns MissingLabel for a free slot and 0 for a node.
+func (s *HardState) free(i int) resources.Verdict {
+	if uint(i) >= uint(s.slots) || s.cluster.Node(i) == nil {
+		return MissingLabel
+	}
+	return 0
+}
+
+// Check reports in its verdict whether the pod may be placed on the node of slot i. Check compiles and counts for this one
+// answer; use CompileHard and Count for more answers. The error is that of CompileHard. O(nodes + pods).
 func Check(pod *v1.Pod, c Cluster, i int, o Options) (resources.Verdict, error) {
+	o.askCluster(c)
 	h, err := CompileHard(pod, o)
 	if err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -264,4 +265,57 @@ func (x *indexed) Classes(reads []string) (ids, reps []int32, ok bool) {
 		ids = append(ids, numbers[b.String()])
 	}
 	return ids, reps, true
+}
+
+// Add and Remove count one pod more or less.
+func (s *HardState) Add(pod *v1.Pod, i int)    { s.Apply(s.hard.Effect(pod), i, 1) }
+func (s *HardState) Remove(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, -1) }
+func (s *SoftState) Add(pod *v1.Pod, i int)    { s.Apply(s.soft.Effect(pod), i, 1) }
+func (s *SoftState) Remove(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, -1) }
+
+// workloads is an Owners over plain lists: each look-up is a scan. The zero value has none.
+type workloads struct {
+	ServiceList               []*v1.Service
+	ReplicationControllerList []*v1.ReplicationController
+	ReplicaSetList            []*appsv1.ReplicaSet
+	StatefulSetList           []*appsv1.StatefulSet
+}
+
+// Services yields the services of the namespace in list order.
+func (w *workloads) Services(namespace string) iter.Seq[*v1.Service] {
+	return func(yield func(*v1.Service) bool) {
+		for _, s := range w.ServiceList {
+			if s.Namespace == namespace && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// ReplicationController returns the first of that name, nil if there is none.
+func (w *workloads) ReplicationController(namespace, name string) *v1.ReplicationController {
+	return named(w.ReplicationControllerList, namespace, name)
+}
+
+// ReplicaSet returns the first of that name, nil if there is none.
+func (w *workloads) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	return named(w.ReplicaSetList, namespace, name)
+}
+
+// StatefulSet returns the first of that name, nil if there is none.
+func (w *workloads) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	return named(w.StatefulSetList, namespace, name)
+}
+
+func named[P interface {
+	comparable
+	metav1.Object
+}](list []P, namespace, name string) P {
+	for _, o := range list {
+		if o.GetNamespace() == namespace && o.GetName() == name {
+			return o
+		}
+	}
+	var none P
+	return none
 }

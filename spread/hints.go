@@ -10,20 +10,21 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// WouldHelp is the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this package
+// Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
 // rejected. old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for an addition and new
 // for a deletion. The error is that of CompileHard, or says that the objects are of another kind; the queue takes an error
 // for true.
-func WouldHelp(pod *v1.Pod, old, new any, o Options) (bool, error) {
-	h, err := CompileHard(pod, o)
-	if err != nil {
-		return false, err
+func Hint(o Options) func(pod *v1.Pod, old, new any) (bool, error) {
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		h, err := CompileHard(pod, o)
+		if err != nil {
+			return false, err
+		}
+		return h.wouldHelp(old, new)
 	}
-	return h.WouldHelp(old, new)
 }
 
-// WouldHelp is the hint for the pod that h was compiled from; see the function of that name.
-func (h *Hard) WouldHelp(old, new any) (bool, error) {
+func (h *Hard) wouldHelp(old, new any) (bool, error) {
 	oldPod, oldIsPod := old.(*v1.Pod)
 	newPod, newIsPod := new.(*v1.Pod)
 	if (oldIsPod || old == nil) && (newIsPod || new == nil) && (oldPod != nil || newPod != nil) {

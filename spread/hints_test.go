@@ -74,34 +74,34 @@ func TestWouldHelp(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			require.NotEmpty(t, tc.reason)
-			got, err := WouldHelp(tc.pod, tc.old, tc.new, Options{})
+			got, err := Hint(Options{})(tc.pod, tc.old, tc.new)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, got)
 		})
 	}
 	t.Run("default constraints count", func(t *testing.T) {
 		o := Options{Owners: service("foo=bar"), Defaults: Defaults{ListDefaulting, []v1.TopologySpreadConstraint{by("zone", 1, hard, noSelector)}}}
-		got, err := WouldHelp(podOf("mypod", "foo=bar"), nil, running("foo=bar"), o)
+		got, err := Hint(o)(podOf("mypod", "foo=bar"), nil, running("foo=bar"))
 		require.NoError(t, err)
 		assert.True(t, got)
 	})
 	t.Run("typed nil", func(t *testing.T) {
-		got, err := WouldHelp(pod, (*v1.Pod)(nil), running("foo=bar"), Options{})
+		got, err := Hint(Options{})(pod, (*v1.Pod)(nil), running("foo=bar"))
 		require.NoError(t, err)
 		assert.True(t, got)
-		got, err = WouldHelp(pod, node("zone=a,rack=1"), (*v1.Node)(nil), Options{})
+		got, err = Hint(Options{})(pod, node("zone=a,rack=1"), (*v1.Node)(nil))
 		require.NoError(t, err)
 		assert.True(t, got)
 	})
 	t.Run("errors", func(t *testing.T) {
 		for _, pair := range [][2]any{{nil, nil}, {pod, node("")}, {"x", nil}, {(*v1.Pod)(nil), nil}} {
-			_, err := WouldHelp(pod, pair[0], pair[1], Options{})
+			_, err := Hint(Options{})(pod, pair[0], pair[1])
 			assert.Error(t, err)
 		}
 		bad := constrained("", by("zone", 1, hard, func(c *v1.TopologySpreadConstraint) {
 			c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bogus"}}}
 		}))
-		_, err := WouldHelp(bad, nil, running("foo=bar"), Options{})
+		_, err := Hint(Options{})(bad, nil, running("foo=bar"))
 		assert.Error(t, err)
 	})
 }

@@ -16,7 +16,7 @@ type column struct {
 }
 
 // layOut returns the column of every constraint. With all, a node without every key is counted in none.
-func (e *Evaluator) layOut(c Cluster, all bool) []column {
+func (e *evaluator) layOut(c Cluster, all bool) []column {
 	n := c.Len()
 	cols := make([]column, len(e.constraints))
 	partial := 0 // different keys that some slot lacks
@@ -90,7 +90,7 @@ func distinct(ids []int32, domains int) int {
 }
 
 // values returns the label value of every domain of a column.
-func (e *Evaluator) values(c Cluster, k int, col *column) []string {
+func (e *evaluator) values(c Cluster, k int, col *column) []string {
 	out := make([]string, col.domains)
 	known := make([]bool, col.domains)
 	for i, d := range col.ids {

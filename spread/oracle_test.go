@@ -153,10 +153,10 @@ func newSlowHard(pod *v1.Pod, c Cluster, o Options) *slowHard {
 
 func (s *slowHard) check(i int) resources.Verdict {
 	node := s.c.Node(i)
+	if node == nil {
+		return MissingLabel
+	}
 	for k, r := range s.rules {
-		if node == nil {
-			return MissingLabel
-		}
 		value, ok := node.Labels[r.TopologyKey]
 		if !ok {
 			return MissingLabel

@@ -34,7 +34,7 @@ type Placement struct {
 // tried first, and when it gets stuck other choices are searched, Steps of them at most. The state does not change.
 // O(n x groups of nodes in equal domains) without the search.
 func (s *HardState) Place(n int, o PlaceOptions) Placement {
-	p := &placer{state: s.Clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
+	p := &placer{state: s.clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
 	p.group(s, n, o)
 	for len(p.path) < n {
 		next := p.emptiest()

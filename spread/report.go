@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Unlimited is the room of a domain that takes any number of pods.
-const Unlimited = math.MaxInt
+// unlimited is the room of a domain that takes any number of pods.
+const unlimited = math.MaxInt
 
 // Report is the spread of one constraint over a cluster.
 type Report struct {
@@ -33,7 +33,7 @@ type Domain struct {
 	Pods  int // matching pods
 	Nodes int // existing nodes that count; 0 if the domain is only planned
 	// Room is how many pods like this one the constraint lets into the domain one after the other, while the other domains
-	// stay as they are: Unlimited, or 0 and more.
+	// stay as they are: 0 and more, math.MaxInt for any number.
 	Room int
 }
 
@@ -52,7 +52,7 @@ func (r Report) String() string {
 	fmt.Fprintf(&b, "constraint %d: %s, maxSkew %d, minDomains %d, selector %s\n", r.Constraint, r.Key, r.MaxSkew, r.MinDomains, r.Selector)
 	for _, d := range r.Domains {
 		room := fmt.Sprintf("room for %d", d.Room)
-		if d.Room == Unlimited {
+		if d.Room == unlimited {
 			room = "room for any number"
 		}
 		fmt.Fprintf(&b, "  %s: %d pods on %d nodes, %s\n", d.Value, d.Pods, d.Nodes, room)
@@ -66,13 +66,13 @@ func (r Report) String() string {
 	}
 	fmt.Fprintf(&b, "  minimum %d (%s)\n", r.Minimum, why)
 	for _, e := range r.Excluded {
-		fmt.Fprintf(&b, "  without %s\n", e)
+		fmt.Fprintf(&b, "  without %s\n", e.text())
 	}
 	return b.String()
 }
 
-// String names the node and what excludes it.
-func (e Exclusion) String() string {
+// text names the node and what excludes it.
+func (e Exclusion) text() string {
 	var why []string
 	if len(e.Missing) > 0 {
 		why = append(why, "no label "+strings.Join(e.Missing, ", "))
@@ -115,11 +115,11 @@ func (s *HardState) Report() []Report {
 // each constraint whose key it has. Counts the cluster anew.
 func (p *Soft) Report(c Cluster) []Report {
 	if p.requireAll {
-		return (&Hard{p.Evaluator}).Count(c).Report()
+		return (&Hard{p.evaluator}).Count(c).Report()
 	}
 	var out []Report
 	for k := range p.constraints {
-		one := p.Evaluator
+		one := p.evaluator
 		one.constraints = p.constraints[k : k+1]
 		out = append(out, (&Hard{one}).Count(c).Report()...)
 	}
@@ -170,7 +170,7 @@ func (s *HardState) room(k, d int) int {
 	grows := col.self == 1 && s.hard.selectors.counting>>col.selector&1 != 0
 	if !grows {
 		if int(col.counts[d])+int(col.self)-int(col.low) <= int(col.maxSkew) {
-			return Unlimited
+			return unlimited
 		}
 		return 0
 	}
@@ -184,7 +184,7 @@ func (s *HardState) room(k, d int) int {
 		}
 	}
 	if !found && col.maxSkew > 0 {
-		return Unlimited // the only domain is its own minimum
+		return unlimited // the only domain is its own minimum
 	}
 	return max(0, int(col.maxSkew)+others-int(col.counts[d]))
 }

@@ -102,7 +102,7 @@ func TestReport(t *testing.T) {
 	assert.Contains(t, few.String(), "minimum 0 (2 of 3 domains)")
 
 	one := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(clusterOf("a{zone=z}").run("a*5", "foo=bar")).Report()[0]
-	assert.Equal(t, []Domain{{"z", 5, 1, Unlimited}}, one.Domains, "the only domain is its own minimum")
+	assert.Equal(t, []Domain{{"z", 5, 1, unlimited}}, one.Domains, "the only domain is its own minimum")
 	assert.Contains(t, one.String(), "room for any number")
 
 	none := mustHard(t, constrained("foo=bar", by("zone", 1, hard, noSelector)), Options{}).Count(clusterOf("a{}")).Report()[0]
@@ -131,7 +131,7 @@ func TestSoftReport(t *testing.T) {
 func TestRoomIsExact(t *testing.T) {
 	forWorlds(t, func(t testing.TB, w world) {
 		h := mustHard(t, w.pod, w.options)
-		if h.Len() != 1 {
+		if len(h.constraints) != 1 {
 			return
 		}
 		s := h.Count(w.fake)
@@ -148,7 +148,7 @@ func TestRoomIsExact(t *testing.T) {
 			if slot < 0 {
 				t.Fatalf("no node of %q", d.Value)
 			}
-			c, n := s.Clone(), 0
+			c, n := s.clone(), 0
 			for ; n < 50 && c.Check(slot) == 0; n++ {
 				c.Add(w.pod, slot)
 			}

@@ -37,7 +37,7 @@ type Deletion struct {
 // out to be unlucky later. The state must count the replicas and does not change. Fewer are returned if there are fewer.
 // O(n x (replicas + domains) x constraints).
 func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Deletion {
-	work := s.Clone()
+	work := s.clone()
 	left := make([]candidate, len(replicas))
 	for j, r := range replicas {
 		left[j] = candidate{r, s.hard.Effect(r.Pod)}

@@ -53,7 +53,7 @@ func describe(t *testing.T, c *testkit.Cluster, pod *v1.Pod) string {
 		if j := slices.Index(feasible, i); j >= 0 {
 			line += fmt.Sprintf(" passes, score %d", scores[j])
 		} else {
-			line += " rejected: " + Reasons(s.Check(i))[0]
+			line += " rejected: " + s.Reasons(s.Check(i))[0]
 		}
 		for _, x := range s.Explain(i) {
 			line += "; " + x.String()

@@ -25,7 +25,7 @@ func withQ() *fake { return abxy().addNode(nodeOf("q", "kubernetes.io/hostname=q
 
 // service returns owners with one service that selects labels.
 func service(labels string) Owners {
-	return &Workloads{ServiceList: []*v1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "svc"}, Spec: v1.ServiceSpec{Selector: testkit.Pairs(labels)}}}}
+	return &workloads{ServiceList: []*v1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "svc"}, Spec: v1.ServiceSpec{Selector: testkit.Pairs(labels)}}}}
 }
 
 func replicaSet(name, labels string) *appsv1.ReplicaSet {
@@ -45,7 +45,7 @@ func pass(s *SoftState, feasible []int) (raw, score []int64) {
 		raw = append(raw, s.Raw(i))
 	}
 	score = append(score, raw...)
-	s.NormalizeAll(feasible, score)
+	s.normalizeAll(feasible, score)
 	return raw, score
 }
 
@@ -66,9 +66,9 @@ func TestScore(t *testing.T) {
 		return by(zoneKey, skew, soft, change...)
 	}
 	foo := func(c ...v1.TopologySpreadConstraint) *v1.Pod { return constrained("foo=bar", c...) }
-	byRS := Options{Owners: &Workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")}}}
+	byRS := Options{Owners: &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")}}}
 	owned := ownedBy(foo(), "apps/v1", "ReplicaSet", "rs", true)
-	list := Options{Owners: byRS.Owners, Defaults: Defaults{Type: ListDefaulting, Constraints: SystemConstraints()}}
+	list := Options{Owners: byRS.Owners, Defaults: Defaults{Type: ListDefaulting, Constraints: systemConstraints()}}
 	threeZones := func() *fake {
 		return clusterOf("a{topology.kubernetes.io/zone=1} b{topology.kubernetes.io/zone=2} c{topology.kubernetes.io/zone=3}")
 	}
@@ -137,12 +137,12 @@ func taintedA(f *fake) *fake {
 
 func TestSkippedScore(t *testing.T) {
 	f := abxy()
-	assert.True(t, mustSoft(t, constrained("foo=bar"), Options{}).Count(f).Skip(), "S-60: no service, no owner")
-	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Count(f).Skip(), "only hard constraints")
+	assert.True(t, mustSoft(t, constrained("foo=bar"), Options{}).Count(f).skips(), "S-60: no service, no owner")
+	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Count(f).skips(), "only hard constraints")
 	s := mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).Count(&fake{})
-	assert.True(t, s.Skip(), "no nodes")
+	assert.True(t, s.skips(), "no nodes")
 	raw := ints(3, 4)
-	s.NormalizeAll([]int{0, 1}, raw)
+	s.normalizeAll([]int{0, 1}, raw)
 	assert.Equal(t, ints(3, 4), raw, "skipped scores are not normalised")
 	score, err := Scores(constrained("foo=bar"), f, f.all(), Options{})
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 // Soft is a pod's constraints with whenUnsatisfiable ScheduleAnyway, compiled for many clusters: the score. It is
 // immutable and safe for concurrent use; the zero value scores every node 0.
 type Soft struct {
-	Evaluator
+	evaluator
 	requireAll bool // nodes without every key are ignored
 }
 
@@ -60,7 +60,7 @@ type softColumn struct {
 // + pods x selectors) without.
 func (p *Soft) Count(c Cluster) *SoftState {
 	s := &SoftState{soft: p, cluster: c}
-	if p.Empty() {
+	if p.Skip() {
 		return s
 	}
 	columns := p.layOut(c, p.requireAll)
@@ -144,18 +144,11 @@ func (s *SoftState) Apply(e Effect, i int, n int32) {
 	}
 }
 
-// Add is Apply of one pod.
-func (s *SoftState) Add(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, 1) }
+// Name returns "PodTopologySpread".
+func (s *SoftState) Name() string { return pluginName }
 
-// Remove takes one pod away that was counted.
-func (s *SoftState) Remove(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, -1) }
-
-// Dynamic reports whether events on other nodes can change the raw score of a node.
-func (s *SoftState) Dynamic() bool { return s.soft.Dynamic() }
-
-// Skip reports whether the scorer is skipped: there are no constraints, or no nodes. Every node then gets 0, which is not
-// normalised.
-func (s *SoftState) Skip() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
+// skips reports whether every node gets 0, which is not normalised: there are no constraints, or no nodes.
+func (s *SoftState) skips() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
 
 // Ignored reports whether the node of slot i lacks a topology key that the constraints ask for. Its raw and its normalised
 // score are 0, and it does not enter the smallest and largest raw score. Nodes are never ignored for the system defaults.
@@ -313,10 +306,9 @@ func Normalize(raw, lo, hi int64) int64 {
 	return 100 * (hi + lo - raw) / hi
 }
 
-// NormalizeAll replaces the raw scores of slots, which are those of the feasible nodes, by the normalised ones. Nothing
-// changes when the scorer is skipped.
-func (s *SoftState) NormalizeAll(slots []int, raw []int64) {
-	if s.Skip() {
+// normalizeAll replaces the raw scores of the feasible slots by the normalised scores. Nothing changes when s.skips.
+func (s *SoftState) normalizeAll(slots []int, raw []int64) {
+	if s.skips() {
 		return
 	}
 	lo, hi := int64(math.MaxInt64), int64(0)
@@ -334,9 +326,11 @@ func (s *SoftState) NormalizeAll(slots []int, raw []int64) {
 	}
 }
 
-// Scores is the simple question: the scores 0..100 of feasible slots, in their order, before the plugin's weight. It
-// compiles and counts for this one answer. All are 0 when there is nothing to score. The error is that of CompileSoft.
+// Scores returns the scores 0..100 of feasible slots, in their order, before they are multiplied by the plugin's weight.
+// Scores compiles and counts for this one answer. All scores are 0 when there is nothing to score. The error is that of
+// CompileSoft. O(nodes + pods).
 func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) {
+	o.askCluster(c)
 	p, err := CompileSoft(pod, o)
 	if err != nil {
 		return nil, err
@@ -351,6 +345,6 @@ func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) 
 	for j, i := range feasible {
 		out[j] = s.Raw(i)
 	}
-	s.NormalizeAll(feasible, out)
+	s.normalizeAll(feasible, out)
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 //     the other domains fail;
 //  2. the empty selector, which counted no pod, matches here.
 //
-// HardState.Add and Remove have neither. A node without all keys, or that a constraint's policies exclude, is left alone
+// HardState.Apply has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone
 // as in the count. After changes in several domains v1.36.3 may use too large a minimum; a Trial always has the true one.
 //
 // A Trial does not change its HardState, and does not follow it: take a new one when the state has moved. It is not safe
@@ -27,15 +27,16 @@ type Trial struct {
 
 type trialMove struct{ k, d, n int32 }
 
-// Trial returns a what-if copy. Making it costs O(constraints), the first change of a constraint O(domains), every other
+// NewTrial returns a what-if copy. Making it costs O(constraints), the first change of a constraint O(domains), every other
 // change O(1), Reset O(changes).
-func (s *HardState) Trial() *Trial {
+func (s *HardState) NewTrial() *Trial {
 	return &Trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
 }
 
 // Check returns the verdict on slot i as HardState.Check does, with the trial's changes.
 func (t *Trial) Check(i int) resources.Verdict {
-	s := HardState{cols: t.cols}
+	s := *t.state
+	s.cols = t.cols
 	return s.Check(i)
 }
 

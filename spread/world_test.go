@@ -158,7 +158,7 @@ func randomConstrained(b *bytesOf) *v1.Pod {
 }
 
 func randomOwners(b *bytesOf) Owners {
-	w := &Workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", []string{"foo=bar", "rev=1"}[b.pick(2)])}}
+	w := &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", []string{"foo=bar", "rev=1"}[b.pick(2)])}}
 	for i := range b.pick(3) {
 		w.ServiceList = append(w.ServiceList, &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: []string{"default", "default", "other"}[b.pick(3)], Name: fmt.Sprint("s", i)},
 			Spec: v1.ServiceSpec{Selector: testkit.Pairs([]string{"foo=bar", "rev=1", ""}[b.pick(3)])}})

@@ -48,7 +48,7 @@ var hints = map[string]hint{
 	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
 		o := plugin[placement.PodTopologySpread](s).Options
 		o.Owners = placement.OwnersOf(w.Snapshot)
-		return spread.WouldHelp(pod, old, new, o)
+		return spread.Hint(o)(pod, old, new)
 	},
 	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
 		return plugin[placement.NodeAffinity](s).Options.WouldHelp(pod, old, new)

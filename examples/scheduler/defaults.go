@@ -80,7 +80,7 @@ func DefaultRegistry() Registry {
 			return podFilter{newNodeFilter(b, p)}
 		}),
 		"PodTopologySpread": with(func(p placement.PodTopologySpread, b base) Plugin {
-			b.hint = func(pod *v1.Pod, old, new any) (bool, error) { return spread.WouldHelp(pod, old, new, p.Options) }
+			b.hint = spread.Hint(p.Options)
 			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 		}),
 		"InterPodAffinity": with(func(p placement.InterPodAffinity, b base) Plugin {

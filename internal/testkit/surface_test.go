@@ -21,7 +21,7 @@ var largest = map[string]surface{
 	"overhead":            {56, 27},
 	"taints":              {100, 34},
 	"affinity":            {126, 49},
-	"spread":              {116, 70},
+	"spread":              {72, 62},
 	"filter":              {112, 78},
 	"filter/volume":       {82, 35},
 	"score":               {56, 56},

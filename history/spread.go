@@ -1,63 +1,52 @@
-package spread
+package history
 
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/spread"
 )
 
 // SelectorSpread is the score that spread the pods of a service or controller before default constraints did: the plugin
 // SelectorSpread, named DefaultPodTopologySpread for a while, on by default until v1.20 and gone from the configuration
-// with v1.25. It is not part of v1.36's default profile. The value is immutable; the zero value is skipped.
+// with v1.25. It has the number of matching pods on every node of one cluster, as they were when it was made.
 type SelectorSpread struct {
-	selectors selectors
-	skip      bool
+	cluster spread.Cluster
+	counts  []int64
 }
 
-// CompileSelectorSpread derives the selector of a pod from its services and controller, as default constraints do. It is
-// skipped for a pod with constraints of its own.
-func CompileSelectorSpread(pod *v1.Pod, owners Owners) *SelectorSpread {
-	p := &SelectorSpread{skip: len(pod.Spec.TopologySpreadConstraints) > 0}
-	p.selectors.namespace = pod.Namespace
-	if s := derivedSelector(pod, owners); s != nil && !p.skip {
-		p.selectors = selectors{pod.Namespace, []labels.Selector{s}, []string{s.String()}, []pair{requiredPair(requirementsOf(s))}, 1}
+// NewSelectorSpread counts the pods that the pod's services and controller select: those of its namespace that are not
+// being deleted. The selector is that of default constraints (spread.OwnerSelector); without a selector no pod counts.
+// NewSelectorSpread returns nil for a pod with constraints of its own: the plugin leaves such a pod out. O(nodes + pods).
+func NewSelectorSpread(pod *v1.Pod, owners spread.Owners, c spread.Cluster) *SelectorSpread {
+	if len(pod.Spec.TopologySpreadConstraints) > 0 {
+		return nil
 	}
-	return p
-}
-
-func requirementsOf(s labels.Selector) labels.Requirements {
-	r, _ := s.Requirements()
-	return r
-}
-
-// Skip reports whether the score contributes 0 without normalisation.
-func (p *SelectorSpread) Skip() bool { return p.skip }
-
-// SelectorSpreadState is the number of matching pods on every node.
-type SelectorSpreadState struct {
-	spread  *SelectorSpread
-	cluster Cluster
-	counts  []int32
-}
-
-// Count counts the matching pods of every node: those of the pod's namespace that are not being deleted. Without
-// a selector there are none.
-func (p *SelectorSpread) Count(c Cluster) *SelectorSpreadState {
-	s := &SelectorSpreadState{spread: p, cluster: c, counts: make([]int32, c.Len())}
-	p.selectors.visit(c, func(_ uint32, slot, n int32) { s.counts[slot] += n })
+	s := &SelectorSpread{cluster: c, counts: make([]int64, c.Len())}
+	selector := spread.OwnerSelector(pod, owners)
+	if selector == nil {
+		return s
+	}
+	for i := range s.counts {
+		if c.Node(i) == nil {
+			continue
+		}
+		for p := range c.Pods(i) {
+			if p.Namespace == pod.Namespace && p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
+				s.counts[i]++
+			}
+		}
+	}
 	return s
 }
 
 // Raw returns the number of matching pods on slot i. Smaller is better.
-func (s *SelectorSpreadState) Raw(i int) int64 { return int64(s.counts[i]) }
+func (s *SelectorSpread) Raw(i int) int64 { return s.counts[i] }
 
 // NormalizeAll replaces the raw scores of the feasible slots by 0..100: two thirds for few matching pods in the zone, one
 // third for few on the node, both linear below the largest; the node alone where it, or every feasible node, has no zone.
-// A zone is the pair of region and zone labels, failure-domain.beta.kubernetes.io before topology.kubernetes.io. Nothing
-// changes when the score is skipped.
-func (s *SelectorSpreadState) NormalizeAll(slots []int, raw []int64) {
-	if s.spread.skip {
-		return
-	}
+// A zone is the pair of region and zone labels, failure-domain.beta.kubernetes.io before topology.kubernetes.io.
+func (s *SelectorSpread) NormalizeAll(slots []int, raw []int64) {
 	const zoneWeighting float64 = 2.0 / 3.0
 	zones := make([]string, len(slots))
 	byZone := map[string]int64{}

@@ -1,0 +1,81 @@
+package history_test
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/history"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// services are owners that know services only.
+type services []*v1.Service
+
+func (s services) Services(string) iter.Seq[*v1.Service] {
+	return func(yield func(*v1.Service) bool) {
+		for _, x := range s {
+			if !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+func (services) ReplicationController(string, string) *v1.ReplicationController { return nil }
+func (services) ReplicaSet(string, string) *appsv1.ReplicaSet                   { return nil }
+func (services) StatefulSet(string, string) *appsv1.StatefulSet                 { return nil }
+
+func TestSelectorSpread(t *testing.T) {
+	const zone, region, beta = v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone
+	web := testkit.Pod("p").Labels("foo=bar").Obj()
+	all := services{{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "s"}, Spec: v1.ServiceSpec{Selector: map[string]string{"foo": "bar"}}}}
+	abxy := []map[string]string{{zone: "1"}, {zone: "1"}, {zone: "2"}, {zone: "2"}}
+	for _, tc := range []struct {
+		name, reason string
+		labels       []map[string]string // of the nodes
+		pods         []int               // on each node
+		score        []int64
+	}{
+		{"S-70", "two thirds zone, one third node", abxy, []int{2, 1, 0, 4}, []int64{33, 41, 33, 0}},
+		{"S-71", "without zone labels", make([]map[string]string, 4), []int{2, 1, 0, 4}, []int64{50, 75, 100, 0}},
+		{"S-72", "no pods", abxy, []int{0, 0, 0, 0}, []int64{100, 100, 100, 100}},
+		{"beta labels first", "the older zone label wins: both nodes are apart", []map[string]string{{beta: "1", zone: "z"}, {zone: "z"}}, []int{2, 1}, []int64{0, 50}},
+		{"region alone", "is a zone too", []map[string]string{{region: "r"}, nil}, []int{2, 1}, []int64{0, 50}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var nodes []*v1.Node
+			var pods []*v1.Pod
+			for i, labels := range tc.labels {
+				n := testkit.Node(fmt.Sprint("n", i)).Obj()
+				n.Labels = labels
+				nodes = append(nodes, n)
+				for k := range tc.pods[i] {
+					pods = append(pods, testkit.Pod(fmt.Sprint("p", i, k)).Labels("foo=bar").On(n.Name).Obj())
+				}
+				other := testkit.Pod(fmt.Sprint("other", i)).Labels("foo=baz").On(n.Name).Obj()
+				pods = append(pods, other)
+			}
+			c := testkit.NewCluster(nodes, pods)
+			s := history.NewSelectorSpread(web, all, c)
+			var slots []int
+			var raw []int64
+			for i := range nodes {
+				slots, raw = append(slots, i), append(raw, s.Raw(i))
+				require.EqualValues(t, tc.pods[i], s.Raw(i))
+			}
+			s.NormalizeAll(slots, raw)
+			require.Equal(t, tc.score, raw, tc.reason)
+		})
+	}
+	c := testkit.NewCluster([]*v1.Node{testkit.Node("a").Obj()}, []*v1.Pod{testkit.Pod("b").Labels("foo=bar").On("a").Obj()})
+	own := web.DeepCopy()
+	own.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: zone, WhenUnsatisfiable: v1.ScheduleAnyway}}
+	require.Nil(t, history.NewSelectorSpread(own, all, c), "a pod with constraints of its own is left out")
+	require.Zero(t, history.NewSelectorSpread(web, nil, c).Raw(0), "nothing selects")
+}
