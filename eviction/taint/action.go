@@ -8,17 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What the controller writes and how often it tries.
+// What the controller writes. It tries condition and deletion 5 times, 10 ms apart; a pod that is gone counts as deleted.
 const (
-	// EventReason is the reason of the pod events of type Normal.
+	// EventReason is the reason of the pod events of type zoneNormal.
 	EventReason = "TaintManagerEviction"
-	// ConditionReason and ConditionMessage stand in the pod condition DisruptionTarget=True that is set before deletion.
-	ConditionReason  = "DeletionByTaintManager"
-	ConditionMessage = "Taint manager: deleting due to NoExecute taint"
-	// DeleteTries is how often the controller tries condition and deletion, DeleteRetryDelay apart; a pod that is gone
-	// counts as deleted.
-	DeleteTries      = 5
-	DeleteRetryDelay = 10 * time.Millisecond
+	// conditionReason and conditionMessage stand in the pod condition DisruptionTarget=True that is set before deletion.
+	conditionReason  = "DeletionByTaintManager"
+	conditionMessage = "Taint manager: deleting due to NoExecute taint"
 )
 
 // ActionKind says what happens to a pod.
@@ -78,6 +74,6 @@ func (a Action) Event() string {
 // Condition returns the pod condition that is set before a deletion.
 func (a Action) Condition() v1.PodCondition {
 	return v1.PodCondition{
-		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: ConditionReason, Message: ConditionMessage,
+		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: conditionReason, Message: conditionMessage,
 	}
 }

@@ -1,4 +1,4 @@
-package taint_test
+package taint
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/taints"
 	"github.com/podberth/podberth/taints/edit"
 )
@@ -16,7 +15,7 @@ import (
 func BenchmarkPass(b *testing.B) {
 	for _, size := range []int{5000, 50000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			l, err := taint.NewLifecycle(taint.Config{})
+			l, err := newLifecycle(Config{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -40,7 +39,7 @@ func BenchmarkPass(b *testing.B) {
 
 // BenchmarkForecast plays two hours of 500 nodes with 30 pods each, 20 of which fall silent.
 func BenchmarkForecast(b *testing.B) {
-	in := taint.Input{Until: 2 * time.Hour}
+	in := Input{Until: 2 * time.Hour}
 	for i := range 500 {
 		n := ready(fmt.Sprint("n", i), fmt.Sprint("z", i%3), "True")
 		in.Nodes = append(in.Nodes, n)
@@ -48,11 +47,11 @@ func BenchmarkForecast(b *testing.B) {
 			in.Pods = append(in.Pods, edit.WithDefaultSeconds(podOn(n.Name, fmt.Sprint("p", i, "-", j), nil), edit.DefaultSeconds{}))
 		}
 		if i < 20 {
-			in.Events = append(in.Events, taint.Event{Node: n.Name, Heartbeats: taint.HeartbeatsStop})
+			in.Events = append(in.Events, Event{Node: n.Name, Heartbeats: HeartbeatsStop})
 		}
 	}
 	for b.Loop() {
-		l, err := taint.Forecast(in)
+		l, err := Forecast(in)
 		if err != nil || len(l.Evictions()) != 20*30 {
 			b.Fatal(len(l.Evictions()), err)
 		}
@@ -62,10 +61,10 @@ func BenchmarkForecast(b *testing.B) {
 func BenchmarkDecide(b *testing.B) {
 	ev := taints.Compile(tolerationsOf("x:3 y:1 z:inf"), taints.Options{})
 	list := taintsOf("x z")
-	var d taint.Decision
+	var d decision
 	b.ReportAllocs()
 	for b.Loop() {
-		d = taint.Decide(taint.Timer{}, ev, list, start, taint.Options{})
+		d = decide(timerState{}, ev, list, start, Options{})
 	}
 	if !d.Started || d.Cause.Key != "x" || d.Cause.Effect != v1.TaintEffectNoExecute {
 		b.Fatal(d)

@@ -10,7 +10,7 @@ import (
 // Config holds the parameters of the node lifecycle controller. The zero value is v1.36's defaults; durations of 0 stand
 // for the default, and nil pointers too.
 type Config struct {
-	MonitorPeriod time.Duration // --node-monitor-period, 5 s: how often the caller means to call Pass; Forecast uses it
+	MonitorPeriod time.Duration // --node-monitor-period, 5 s: how often Forecast lets the monitor look at the nodes
 	GracePeriod   time.Duration // --node-monitor-grace-period, 50 s (40 s up to v1.31)
 	StartupGrace  time.Duration // --node-startup-grace-period, 60 s: for a node that never posted a Ready condition
 

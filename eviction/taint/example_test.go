@@ -76,9 +76,3 @@ func ExampleTimers() {
 	// 0 actions: a running timer keeps its time
 	// 1m0s Marking for deletion Pod shop/web
 }
-
-func ExampleStateOf() {
-	state := taint.StateOf(4, 6, taint.Config{})
-	fmt.Println(state, taint.RateOf(state, 10, taint.Config{}))
-	// Output: PartialDisruption 0
-}

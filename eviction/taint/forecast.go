@@ -40,7 +40,7 @@ func Forecast(in Input) (Timeline, error) {
 	if errs := in.validate(); len(errs) > 0 {
 		return Timeline{}, errs.ToAggregate()
 	}
-	lifecycle, err := NewLifecycle(in.Config)
+	lifecycle, err := newLifecycle(in.Config)
 	if err != nil {
 		return Timeline{}, err
 	}
@@ -86,7 +86,7 @@ func (in Input) validate() field.ErrorList {
 
 type forecast struct {
 	in        Input
-	lifecycle *Lifecycle
+	lifecycle *nodeLifecycle
 	timers    *Timers
 	events    []Event // that are still to come
 	silent    map[string]bool

@@ -1,4 +1,4 @@
-package taint_test
+package taint
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 	"github.com/podberth/podberth/taints/edit"
@@ -22,7 +21,7 @@ func after(seconds float64) metav1.Duration {
 }
 
 // lines shows the entries of some kinds: "at what pod-or-node cause until".
-func lines(l taint.Timeline, kinds string) []string {
+func lines(l Timeline, kinds string) []string {
 	var out []string
 	for _, e := range l.Entries {
 		if !strings.Contains(kinds, e.What) {
@@ -37,9 +36,9 @@ func lines(l taint.Timeline, kinds string) []string {
 	return out
 }
 
-func forecast(t *testing.T, in taint.Input) taint.Timeline {
+func played(t *testing.T, in Input) Timeline {
 	t.Helper()
-	got, err := taint.Forecast(in)
+	got, err := Forecast(in)
 	require.NoError(t, err)
 	return got
 }
@@ -49,13 +48,13 @@ const podEntries = "started moved cancelled evicted"
 // TestDocuments holds the worked examples of the documentation chapter "Taints and Tolerations" over time.
 func TestDocuments(t *testing.T) {
 	nodes := []*v1.Node{ready("node1", "a", "True"), ready("node2", "b", "True")}
-	stop := []taint.Event{{Node: "node1", Heartbeats: taint.HeartbeatsStop}}
+	stop := []Event{{Node: "node1", Heartbeats: HeartbeatsStop}}
 	defaults := edit.WithDefaultSeconds(podOn("node1", "web", nil), edit.DefaultSeconds{})
 	daemon := edit.WithDefaultSeconds(edit.WithDaemonSet(podOn("node1", "agent", nil)), edit.DefaultSeconds{})
 
 	t.Run("300 seconds by default", func(t *testing.T) {
 		two := append(nodes[:1:1], ready("node3", "a", "True"))
-		l := forecast(t, taint.Input{Nodes: two, Pods: []*v1.Pod{defaults}, Events: stop, Until: time.Hour})
+		l := played(t, Input{Nodes: two, Pods: []*v1.Pod{defaults}, Events: stop, Until: time.Hour})
 		require.Equal(t, []string{
 			"55 started node1 web 355 unreachable:NoExecute",
 			"355 evicted node1 web unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent",
@@ -63,22 +62,22 @@ func TestDocuments(t *testing.T) {
 	})
 	t.Run("tolerationSeconds 6000", func(t *testing.T) {
 		pod := podOn("node1", "state", tolerationsOf("node.kubernetes.io/unreachable:6000"))
-		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: stop, Until: 2 * time.Hour})
+		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: stop, Until: 2 * time.Hour})
 		require.Equal(t, "6055 evicted node1 state unreachable:NoExecute: time is up; stays Terminating while the kubelet is silent", lines(l, "evicted")[0])
 	})
 	t.Run("tolerationSeconds 3600", func(t *testing.T) {
 		pod := podOn("node1", "p", tolerationsOf("key1:3600"))
-		set := taint.Event{Node: "node1", Taint: "key1=value1:NoExecute"}
-		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: []taint.Event{set}, Until: 2 * time.Hour})
+		set := Event{Node: "node1", Taint: "key1=value1:NoExecute"}
+		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: []Event{set}, Until: 2 * time.Hour})
 		require.Equal(t, []string{"3600 evicted node1 p key1=value1:NoExecute: time is up"}, lines(l, "evicted"))
-		removed := taint.Event{At: after(3599), Node: "node1", Taint: "key1:NoExecute-"}
-		l = forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: []taint.Event{removed, set}, Until: 2 * time.Hour})
+		removed := Event{At: after(3599), Node: "node1", Taint: "key1:NoExecute-"}
+		l = played(t, Input{Nodes: nodes, Pods: []*v1.Pod{pod}, Events: []Event{removed, set}, Until: 2 * time.Hour})
 		require.Empty(t, l.Evictions(), "removed before: not evicted")
 		require.Len(t, l.Cancellations(), 1)
 		require.Equal(t, []string{"3599 cancelled node1 p 3600 no NoExecute taint is left"}, lines(l, "cancelled"))
 	})
 	t.Run("DaemonSet pods stay", func(t *testing.T) {
-		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{daemon, defaults}, Events: stop, Until: 24 * time.Hour})
+		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{daemon, defaults}, Events: stop, Until: 24 * time.Hour})
 		require.Len(t, l.Evictions(), 1)
 		require.Equal(t, "d/web", l.Evictions()[0].Pod)
 	})
@@ -86,15 +85,15 @@ func TestDocuments(t *testing.T) {
 		pod := podOn("node1", "p", []v1.Toleration{
 			{Key: "key1", Operator: v1.TolerationOpEqual, Value: "value1", Effect: v1.TaintEffectNoSchedule},
 			{Key: "key1", Operator: v1.TolerationOpEqual, Value: "value1", Effect: v1.TaintEffectNoExecute}})
-		events := []taint.Event{{Node: "node1", Taint: "key1=value1:NoSchedule"}, {Node: "node1", Taint: "key1=value1:NoExecute"},
+		events := []Event{{Node: "node1", Taint: "key1=value1:NoSchedule"}, {Node: "node1", Taint: "key1=value1:NoExecute"},
 			{Node: "node1", Taint: "key2=value2:NoSchedule"}}
-		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{pod, podOn("node1", "other", nil)}, Events: events, Until: time.Hour})
+		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{pod, podOn("node1", "other", nil)}, Events: events, Until: time.Hour})
 		require.Equal(t, []string{"0 evicted node1 other key1=value1:NoExecute: not tolerated"}, lines(l, podEntries))
 	})
 	t.Run("memory pressure evicts nobody", func(t *testing.T) {
-		event := taint.Event{At: after(1), Node: "node1", Condition: v1.NodeMemoryPressure, Status: v1.ConditionTrue}
+		event := Event{At: after(1), Node: "node1", Condition: v1.NodeMemoryPressure, Status: v1.ConditionTrue}
 		best, burst := podOn("node1", "best", nil), edit.WithMemoryPressure(podOn("node1", "burst", nil), v1.PodQOSBurstable)
-		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{best, burst}, Events: []taint.Event{event}, Until: time.Hour})
+		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{best, burst}, Events: []Event{event}, Until: time.Hour})
 		require.Empty(t, lines(l, podEntries))
 		require.Equal(t, []string{"1 tainted node1  memory-pressure:NoSchedule"}, lines(l, "tainted"))
 		pressed := nodeWith("n", taintsOf("node.kubernetes.io/memory-pressure:NoSchedule"))
@@ -102,8 +101,8 @@ func TestDocuments(t *testing.T) {
 		require.True(t, taints.Compile(burst.Spec.Tolerations, taints.Options{}).Tolerates(pressed))
 	})
 	t.Run("condition back to normal", func(t *testing.T) {
-		events := append(stop, taint.Event{At: after(200), Node: "node1", Heartbeats: taint.HeartbeatsResume})
-		l := forecast(t, taint.Input{Nodes: nodes, Pods: []*v1.Pod{defaults}, Events: events, Until: time.Hour})
+		events := append(stop, Event{At: after(200), Node: "node1", Heartbeats: HeartbeatsResume})
+		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{defaults}, Events: events, Until: time.Hour})
 		require.Equal(t, []string{"55 started node1 web 355 unreachable:NoExecute", "200 cancelled node1 web 355 no NoExecute taint is left"}, lines(l, podEntries))
 	})
 }
@@ -118,16 +117,16 @@ func TestForecast(t *testing.T) {
 		}
 		return list
 	}
-	silent := func(names ...string) (list []taint.Event) {
+	silent := func(names ...string) (list []Event) {
 		for _, n := range names {
-			list = append(list, taint.Event{At: after(1), Node: n, Heartbeats: taint.HeartbeatsStop})
+			list = append(list, Event{At: after(1), Node: n, Heartbeats: HeartbeatsStop})
 		}
 		return list
 	}
 	cases := []struct {
 		name   string
 		pods   []*v1.Pod
-		events []taint.Event
+		events []Event
 		kinds  string
 		want   []string
 		why    string
@@ -144,27 +143,27 @@ func TestForecast(t *testing.T) {
 		}, "half of eight is normal; each node ahead in the zone costs 10 s"},
 		{"all down", pods("n1"), silent("n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"), "evicted started zone", []string{
 			"55 zone /a  Normal to FullDisruption, 0 nodes a second, all zones are down"}, "nobody is evicted"},
-		{"not ready then unknown", pods("n1"), append(silent("n1"), taint.Event{Node: "n1", Condition: v1.NodeReady, Status: v1.ConditionFalse}),
+		{"not ready then unknown", pods("n1"), append(silent("n1"), Event{Node: "n1", Condition: v1.NodeReady, Status: v1.ConditionFalse}),
 			podEntries + "notReady", []string{"0 notReady n1  its pods get Ready=False", "0 started n1 on-n1 300 not-ready:NoExecute",
 				"300 evicted n1 on-n1 not-ready:NoExecute: time is up; stays Terminating while the kubelet is silent"}, "the swap at 55 s keeps the time"},
-		{"cordoned", pods("n1"), []taint.Event{{At: after(1), Node: "n1", Unschedulable: &yes}, {At: after(2), Node: "n1", Unschedulable: &no}},
+		{"cordoned", pods("n1"), []Event{{At: after(1), Node: "n1", Unschedulable: &yes}, {At: after(2), Node: "n1", Unschedulable: &no}},
 			podEntries + "tainted untainted event", []string{"1 event n1  cordoned", "1 tainted n1  unschedulable:NoSchedule", "2 event n1  uncordoned",
 				"2 untainted n1  unschedulable:NoSchedule"}, "nobody leaves"},
-		{"node deleted", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:3"))}, []taint.Event{{Node: "n1", Taint: "x:NoExecute"}, {At: after(1), Node: "n1", Deleted: true},
+		{"node deleted", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:3"))}, []Event{{Node: "n1", Taint: "x:NoExecute"}, {At: after(1), Node: "n1", Deleted: true},
 			{At: after(2), Node: "n1", Taint: "x-"}}, podEntries + "event", []string{"0 event n1  taint x:NoExecute", "0 started n1 p 3 x:NoExecute", "1 event n1  node deleted",
 			"3 evicted n1 p x:NoExecute: time is up"}, "the time runs on; events on a deleted node do nothing"},
-		{"no time", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:0"))}, []taint.Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"}}, podEntries,
+		{"no time", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:0"))}, []Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"}}, podEntries,
 			[]string{"1 evicted n1 p x:NoExecute: tolerated for no time"}, "0 seconds"},
-		{"another taint", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:9"))}, []taint.Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"}, {At: after(2), Node: "n1", Taint: "y:NoExecute"}}, podEntries,
+		{"another taint", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:9"))}, []Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"}, {At: after(2), Node: "n1", Taint: "y:NoExecute"}}, podEntries,
 			[]string{"1 started n1 p 10 x:NoExecute", "2 cancelled n1 p 10 y:NoExecute is not tolerated", "2 evicted n1 p y:NoExecute: not tolerated"}, "cancelled and deleted"},
-		{"tolerated for ever", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:9 y:inf"))}, []taint.Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"},
+		{"tolerated for ever", []*v1.Pod{podOn("n1", "p", tolerationsOf("x:9 y:inf"))}, []Event{{At: after(1), Node: "n1", Taint: "x:NoExecute"},
 			{At: after(2), Node: "n1", Taint: "x-"}, {At: after(2), Node: "n1", Taint: "y:NoExecute"}}, podEntries,
 			[]string{"1 started n1 p 10 x:NoExecute", "2 cancelled n1 p 10 what is left is tolerated without limit"}, "replaced by one without limit"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			testkit.Unchanged(t, func() {
-				l := forecast(t, taint.Input{Nodes: nodes, Pods: c.pods, Events: c.events, Until: 10 * time.Minute})
+				l := played(t, Input{Nodes: nodes, Pods: c.pods, Events: c.events, Until: 10 * time.Minute})
 				require.Equal(t, c.want, lines(l, c.kinds), c.why)
 			}, append(append([]*v1.Pod{}, c.pods...), podOn("x", "x", nil))...)
 		})
@@ -174,9 +173,9 @@ func TestForecast(t *testing.T) {
 func TestForecastErrors(t *testing.T) {
 	n := ready("n1", "", "True")
 	yes := true
-	_, err := taint.Forecast(taint.Input{
+	_, err := Forecast(Input{
 		Nodes: []*v1.Node{n, n, ready("", "", "")}, Pods: []*v1.Pod{nil}, Until: -1,
-		Events: []taint.Event{
+		Events: []Event{
 			{Node: "n2", Deleted: true},
 			{Node: "n1"},
 			{Node: "n1", At: after(-1), Taint: "x"},
@@ -192,18 +191,18 @@ func TestForecastErrors(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = taint.Forecast(taint.Input{Nodes: []*v1.Node{nil}})
+	_, err = Forecast(Input{Nodes: []*v1.Node{nil}})
 	require.ErrorContains(t, err, "nodes[0]: Required value")
 }
 
 func TestTimelineForms(t *testing.T) {
-	in := taint.Input{
+	in := Input{
 		Nodes:  []*v1.Node{ready("n1", "a", ""), ready("n2", "a", "")},
 		Pods:   []*v1.Pod{podOn("n1", "p", tolerationsOf("x:90")), podOn("n1", "q", tolerationsOf("x:30"))},
-		Events: []taint.Event{{At: after(10), Node: "n1", Taint: "x=1:NoExecute"}},
+		Events: []Event{{At: after(10), Node: "n1", Taint: "x=1:NoExecute"}},
 		Until:  time.Minute,
 	}
-	l := forecast(t, in)
+	l := played(t, in)
 	want := `AT    NODE  POD  WHAT     CAUSE
 10s   n1    -    event    taint x=1:NoExecute
 10s   n1    d/p  started  x=1:NoExecute, until 1m40s
@@ -212,18 +211,17 @@ func TestTimelineForms(t *testing.T) {
 1m0s  n1    d/p  pending  until 1m40s
 `
 	require.Equal(t, want, l.String())
-	require.Equal(t, "x"+want, string(l.AppendTable([]byte("x"))))
 	text, err := json.Marshal(l)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `{"at":"40s","what":"evicted","node":"n1","pod":"d/q","cause":"x=1:NoExecute: time is up"}`)
 	require.Contains(t, string(text), `"pending":[{"pod":"d/p","node":"n1","until":"1m40s"}]`)
-	var back taint.Timeline
+	var back Timeline
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, l, back)
-	var e taint.Event
+	var e Event
 	require.NoError(t, json.Unmarshal([]byte(`{"at":"10s","node":"n1","taint":"x=1:NoExecute"}`), &e))
 	require.Equal(t, in.Events[0], e)
-	empty := forecast(t, taint.Input{})
+	empty := played(t, Input{})
 	text, err = json.Marshal(empty)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"until":"0s","entries":[]}`, string(text))

@@ -1,4 +1,4 @@
-package taint_test
+package taint
 
 import (
 	"fmt"
@@ -11,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/eviction/taint"
 )
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.Intn(len(of))] }
@@ -154,7 +152,7 @@ func (o *oracle) evaluateChanged(now int, what string) {
 
 // playOnce plays a script; a pod that is deleted is gone.
 func playOnce(t *testing.T, tolerations, script string) string {
-	log := play(t, tolerations, script, 1000, taint.Options{})
+	log := play(t, tolerations, script, 1000, Options{})
 	if i := strings.Index(log, "Deleted"); i >= 0 {
 		log = log[:i+len("Deleted")] // a deletion at evaluation leaves the pod known to the timers
 	}
@@ -174,7 +172,7 @@ func FuzzTimers(f *testing.F) {
 }
 
 // end returns when the script's pod is deleted, infinity when it stays.
-func end(t *testing.T, tolerations, script string, o taint.Options) float64 {
+func end(t *testing.T, tolerations, script string, o Options) float64 {
 	log := play(t, tolerations, script, 1e6, o)
 	if !strings.HasSuffix(log, "Deleted") {
 		return math.Inf(1)
@@ -190,7 +188,7 @@ func checkCancel(t *testing.T, r *rand.Rand) {
 	tolerations, list := randomTolerations(r), randomTaints(r)
 	away := r.Intn(6)
 	back := away + r.Intn(6)
-	for _, o := range []taint.Options{{}, {RecomputeOnChange: true}} {
+	for _, o := range []Options{{}, {RecomputeOnChange: true}} {
 		plain := end(t, tolerations, "0 taints "+list, o)
 		again := end(t, tolerations, fmt.Sprintf("0 taints %s; %d taints -; %d taints %s", list, away, back, list), o)
 		require.GreaterOrEqual(t, again, plain, "%s | %s | %d %d", tolerations, list, away, back)
@@ -209,14 +207,14 @@ func FuzzCancelNeverShortens(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed int64) { checkCancel(t, rand.New(rand.NewSource(seed))) })
 }
 
-func randomInput(r *rand.Rand) taint.Input {
-	in := taint.Input{Start: start, Until: time.Duration(100+r.Intn(300)) * time.Second}
+func randomInput(r *rand.Rand) Input {
+	in := Input{Start: start, Until: time.Duration(100+r.Intn(300)) * time.Second}
 	statuses := []v1.ConditionStatus{"True", "True", "True", "False", "Unknown", ""}
 	for i := range 1 + r.Intn(12) {
 		n := ready(fmt.Sprint("n", i), pick(r, "", "a", "b", "b"), pick(r, statuses...))
 		n.Spec.Taints = taintsOf(randomTaints(r))
 		if r.Intn(10) == 0 {
-			n.Labels = map[string]string{taint.ExcludeLabel: ""}
+			n.Labels = map[string]string{excludeLabel: ""}
 		}
 		in.Nodes = append(in.Nodes, n)
 		for j := range r.Intn(3) {
@@ -229,10 +227,10 @@ func randomInput(r *rand.Rand) taint.Input {
 	}
 	yes, no := true, false
 	for range r.Intn(20) {
-		e := taint.Event{At: after(float64(r.Intn(8)) * pick(r, 0.05, 1, 5, 30)), Node: pick(r, in.Nodes...).Name}
+		e := Event{At: after(float64(r.Intn(8)) * pick(r, 0.05, 1, 5, 30)), Node: pick(r, in.Nodes...).Name}
 		switch r.Intn(8) {
 		case 0, 1, 2:
-			e.Heartbeats = pick(r, taint.HeartbeatsStop, taint.HeartbeatsStop, taint.HeartbeatsResume)
+			e.Heartbeats = pick(r, HeartbeatsStop, HeartbeatsStop, HeartbeatsResume)
 		case 3:
 			e.Condition, e.Status = pick(r, v1.NodeReady, v1.NodeDiskPressure), pick(r, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown)
 		case 4, 5:
@@ -249,7 +247,7 @@ func randomInput(r *rand.Rand) taint.Input {
 	if r.Intn(2) == 0 {
 		fast, second := pick(r, float32(0.1), 1, 3), pick(r, float32(0.01), 0.5)
 		small := r.Intn(4)
-		in.Config = taint.Config{EvictionRate: &fast, SecondaryRate: &second, LargeCluster: &small, GracePeriod: 12 * time.Second}
+		in.Config = Config{EvictionRate: &fast, SecondaryRate: &second, LargeCluster: &small, GracePeriod: 12 * time.Second}
 	}
 	in.Options.RecomputeOnChange = r.Intn(4) == 0
 	return in
@@ -257,7 +255,7 @@ func randomInput(r *rand.Rand) taint.Input {
 
 func checkForecast(t *testing.T, r *rand.Rand) {
 	in := randomInput(r)
-	l := forecast(t, in)
+	l := played(t, in)
 
 	shuffled := in
 	shuffled.Events, shuffled.Nodes, shuffled.Pods = slices.Clone(in.Events), slices.Clone(in.Nodes), slices.Clone(in.Pods)
@@ -266,11 +264,11 @@ func checkForecast(t *testing.T, r *rand.Rand) {
 	})
 	r.Shuffle(len(in.Nodes), func(i, j int) { shuffled.Nodes[i], shuffled.Nodes[j] = shuffled.Nodes[j], shuffled.Nodes[i] })
 	r.Shuffle(len(in.Pods), func(i, j int) { shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i] })
-	require.Equal(t, l.String(), forecast(t, shuffled).String(), "the order of the input does not matter")
+	require.Equal(t, l.String(), played(t, shuffled).String(), "the order of the input does not matter")
 
 	earlier := in
 	earlier.Until = in.Until / 2
-	prefix := forecast(t, earlier).Entries
+	prefix := played(t, earlier).Entries
 	require.Equal(t, prefix, l.Entries[:len(prefix)], "a shorter forecast is the beginning of a longer one")
 
 	running, gone := map[string]time.Duration{}, map[string]bool{}
@@ -284,18 +282,18 @@ func checkForecast(t *testing.T, r *rand.Rand) {
 		require.False(t, gone[e.Pod], "%s is gone", e.Pod)
 		until, runs := running[e.Pod]
 		switch e.What {
-		case taint.EntryStarted:
+		case EntryStarted:
 			require.False(t, runs, "one time for a pod")
 			running[e.Pod] = e.Until.Duration
 			require.Greater(t, e.Until.Duration, e.At.Duration)
-		case taint.EntryMoved:
+		case EntryMoved:
 			require.True(t, runs && in.Options.RecomputeOnChange)
 			running[e.Pod] = e.Until.Duration
-		case taint.EntryCancelled:
+		case EntryCancelled:
 			require.True(t, runs)
 			require.Equal(t, until, e.Until.Duration)
 			delete(running, e.Pod)
-		case taint.EntryEvicted:
+		case EntryEvicted:
 			if runs {
 				require.Equal(t, until, e.At.Duration, "a time that runs ends when it was to end")
 			}
@@ -312,24 +310,24 @@ func checkForecast(t *testing.T, r *rand.Rand) {
 }
 
 // checkRates: in a zone no window of w seconds sees more than 1 + rate*w nodes tainted from the queue.
-func checkRates(t *testing.T, in taint.Input, l taint.Timeline) {
+func checkRates(t *testing.T, in Input, l Timeline) {
 	rate := 0.1
 	if in.Config.EvictionRate != nil {
 		rate = float64(max(*in.Config.EvictionRate, *in.Config.SecondaryRate))
 	}
 	zone := map[string]string{}
 	for _, n := range in.Nodes {
-		zone[n.Name] = taint.ZoneKey(n)
+		zone[n.Name] = zoneKey(n)
 	}
 	tainted := map[string][]float64{}
-	failing := func(e taint.Entry, what string) bool {
+	failing := func(e Entry, what string) bool {
 		return e.What == what && strings.HasPrefix(e.Cause, "node.kubernetes.io/") && strings.HasSuffix(e.Cause, ":NoExecute")
 	}
 	for _, e := range l.Entries {
-		swapped := slices.ContainsFunc(l.Entries, func(o taint.Entry) bool {
-			return failing(o, taint.EntryUntainted) && o.Node == e.Node && o.At == e.At
+		swapped := slices.ContainsFunc(l.Entries, func(o Entry) bool {
+			return failing(o, EntryUntainted) && o.Node == e.Node && o.At == e.At
 		})
-		if !failing(e, taint.EntryTainted) || swapped { // a swap is at once
+		if !failing(e, EntryTainted) || swapped { // a swap is at once
 			continue
 		}
 		tainted[zone[e.Node]] = append(tainted[zone[e.Node]], e.At.Seconds())

@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// Lifecycle decides which nodes get taints because of their health, as the node lifecycle controller does. The caller
+// nodeLifecycle decides which nodes get taints because of their health, as the node lifecycle controller does. The caller
 // tells it of nodes and heartbeats, calls Pass every monitor period and Serve every ServePeriod, and carries out the
-// changes; Lifecycle takes them for carried out. Create it with NewLifecycle; it is not safe for concurrent use.
-type Lifecycle struct {
+// changes; nodeLifecycle takes them for carried out. Create it with newLifecycle; it is not safe for concurrent use.
+type nodeLifecycle struct {
 	config Config
 	nodes  map[string]*member
 	zones  map[string]*zone
@@ -22,19 +22,19 @@ type Lifecycle struct {
 
 type member struct {
 	node     *v1.Node // own copy
-	heart    Heartbeat
+	heart    heartbeat
 	renewed  time.Time
 	wasReady bool
 }
 
 type zone struct {
-	state   ZoneState
-	limiter Limiter
-	queue   Queue
+	state   zoneState
+	limiter tokenBucket
+	queue   taintQueue
 }
 
-// NodeChange is what happens to a node at one moment.
-type NodeChange struct {
+// nodeChange is what happens to a node at one moment.
+type nodeChange struct {
 	At      time.Time
 	Node    *v1.Node // the node after the change, a copy
 	Unknown bool     // conditions turned Unknown because the kubelet is silent
@@ -44,54 +44,54 @@ type NodeChange struct {
 	Added, Removed []v1.Taint
 }
 
-// ZoneChange is a zone that got another state or rate.
-type ZoneChange struct {
+// zoneChange is a zone that got another state or rate.
+type zoneChange struct {
 	At       time.Time
-	Zone     string // ZoneKey
-	From, To ZoneState
+	Zone     string // zoneKey
+	From, To zoneState
 	Rate     float32 // nodes a second that get a NoExecute taint from now on
 	Halted   bool    // all zones are in FullDisruption: tainting stops and NoExecute taints are taken back
 }
 
-// Changes are the changes of one call, nodes by name and zones by key.
-type Changes struct {
-	Nodes []NodeChange
-	Zones []ZoneChange
+// changes are the changes of one call, nodes by name and zones by key.
+type changes struct {
+	Nodes []nodeChange
+	Zones []zoneChange
 }
 
-// NewLifecycle returns a controller that knows no node. Bad parameters are an error (Config.Validate).
-func NewLifecycle(c Config) (*Lifecycle, error) {
+// newLifecycle returns a controller that knows no node. Bad parameters are an error (Config.Validate).
+func newLifecycle(c Config) (*nodeLifecycle, error) {
 	if errs := c.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	return &Lifecycle{config: c, nodes: map[string]*member{}, zones: map[string]*zone{}}, nil
+	return &nodeLifecycle{config: c, nodes: map[string]*member{}, zones: map[string]*zone{}}, nil
 }
 
 // SetNode takes a node that was added or updated and mirrors its conditions and spec.unschedulable in NoSchedule taints,
 // at once. Health is left to Pass.
-func (l *Lifecycle) SetNode(node *v1.Node, now time.Time) Changes {
+func (l *nodeLifecycle) SetNode(node *v1.Node, now time.Time) changes {
 	m := l.nodes[node.Name]
 	if m == nil {
 		m = &member{wasReady: isReady(node)}
 		l.nodes[node.Name] = m
 	}
 	m.node = node.DeepCopy()
-	var out Changes
-	change := NodeChange{At: now}
+	var out changes
+	change := nodeChange{At: now}
 	l.mirror(m, &change)
 	l.report(&out, m, change)
 	return out
 }
 
 // Renew takes the renewTime of a node's lease. Unknown nodes are ignored.
-func (l *Lifecycle) Renew(name string, renewTime time.Time) {
+func (l *nodeLifecycle) Renew(name string, renewTime time.Time) {
 	if m := l.nodes[name]; m != nil {
 		m.renewed = renewTime
 	}
 }
 
 // DeleteNode forgets a node.
-func (l *Lifecycle) DeleteNode(name string) {
+func (l *nodeLifecycle) DeleteNode(name string) {
 	delete(l.nodes, name)
 	for _, z := range l.zones {
 		z.queue.Remove(name)
@@ -99,47 +99,47 @@ func (l *Lifecycle) DeleteNode(name string) {
 }
 
 // Node returns the node as it is now, which the caller must not modify; nil when it is unknown.
-func (l *Lifecycle) Node(name string) *v1.Node {
+func (l *nodeLifecycle) Node(name string) *v1.Node {
 	if m := l.nodes[name]; m != nil {
 		return m.node
 	}
 	return nil
 }
 
-// Halted reports whether all zones are in FullDisruption, so that no node gets a NoExecute taint.
-func (l *Lifecycle) Halted() bool { return l.halted }
+// Halted reports whether all zones are in zoneFull, so that no node gets a NoExecute taint.
+func (l *nodeLifecycle) Halted() bool { return l.halted }
 
 // Zone returns the state of a zone, the rate of its limiter and the nodes that wait; the zero values for one unknown.
-func (l *Lifecycle) Zone(key string) (state ZoneState, rate float32, waiting []string) {
+func (l *nodeLifecycle) Zone(key string) (state zoneState, rate float32, waiting []string) {
 	z := l.zones[key]
 	if z == nil {
-		return Initial, 0, nil
+		return zoneInitial, 0, nil
 	}
 	return z.state, z.limiter.Rate(), z.queue.Names()
 }
 
 // Pass looks at all nodes, by name: silent ones turn Unknown, recovered ones lose their NoExecute taints, one taint is
 // swapped for the other where Ready changed between False and Unknown, and the rest goes into the queue of its zone. Then
-// it looks at the zones: their states set the rates. While all zones are in FullDisruption nothing is queued; entering
+// it looks at the zones: their states set the rates. While all zones are in zoneFull nothing is queued; entering
 // that state takes the NoExecute taints of all nodes back and empties the queues, leaving it gives every node a new grace
 // period.
-func (l *Lifecycle) Pass(now time.Time) Changes {
-	var out Changes
+func (l *nodeLifecycle) Pass(now time.Time) changes {
+	var out changes
 	byZone := map[string][]*v1.Node{}
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		m := l.nodes[name]
-		change := NodeChange{At: now}
+		change := nodeChange{At: now}
 		m.heart = m.heart.Observe(m.node, m.renewed, now)
 		if m.heart.Silent(now, l.config) {
-			m.node, change.Unknown = WithUnknown(m.node, now)
+			m.node, change.Unknown = withUnknown(m.node, now)
 		}
 		l.mirror(m, &change)
 		ready := isReady(m.node)
 		change.NotReady = m.wasReady && !ready
 		m.wasReady = ready
-		key := ZoneKey(m.node)
+		key := zoneKey(m.node)
 		if l.zones[key] == nil {
-			l.zones[key] = &zone{limiter: NewLimiter(l.config.evictionRate(), now)}
+			l.zones[key] = &zone{limiter: newTokenBucket(l.config.evictionRate(), now)}
 		}
 		byZone[key] = append(byZone[key], m.node)
 		if !l.halted {
@@ -152,8 +152,8 @@ func (l *Lifecycle) Pass(now time.Time) Changes {
 }
 
 // Serve gives each zone's first waiting nodes their NoExecute taint as far as the zone's rate allows.
-func (l *Lifecycle) Serve(now time.Time) Changes {
-	var out Changes
+func (l *nodeLifecycle) Serve(now time.Time) changes {
+	var out changes
 	for _, key := range slices.Sorted(maps.Keys(l.zones)) {
 		z := l.zones[key]
 		z.queue.Serve(&z.limiter, now, func(name string) (bool, time.Duration) {
@@ -162,7 +162,7 @@ func (l *Lifecycle) Serve(now time.Time) Changes {
 				return true, 0
 			}
 			status, _ := edit.Ready(m.node)
-			change := NodeChange{At: now}
+			change := nodeChange{At: now}
 			if h := edit.Health(m.node, status); h.Wants != "" {
 				want := v1.Taint{Key: h.Wants, Effect: v1.TaintEffectNoExecute}
 				if !slices.ContainsFunc(m.node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&want) }) {
@@ -179,7 +179,7 @@ func (l *Lifecycle) Serve(now time.Time) Changes {
 
 // NextServe returns when Serve will next have something to do, not before now; ok is false when nothing waits or no zone
 // that has waiting nodes ever accepts.
-func (l *Lifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
+func (l *nodeLifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
 	for _, z := range l.zones {
 		if z.queue.Len() == 0 {
 			continue
@@ -192,7 +192,7 @@ func (l *Lifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
 }
 
 // mirror brings the NoSchedule taints of m in line with its conditions.
-func (l *Lifecycle) mirror(m *member, change *NodeChange) {
+func (l *nodeLifecycle) mirror(m *member, change *nodeChange) {
 	if node, add, remove := edit.MirrorConditions(m.node, change.At); len(add)+len(remove) > 0 {
 		m.node = node
 		change.Added, change.Removed = append(change.Added, add...), append(change.Removed, remove...)
@@ -200,7 +200,7 @@ func (l *Lifecycle) mirror(m *member, change *NodeChange) {
 }
 
 // health does to m what its Ready condition asks for at once, and queues the rest.
-func (l *Lifecycle) health(m *member, z *zone, now time.Time, change *NodeChange) {
+func (l *nodeLifecycle) health(m *member, z *zone, now time.Time, change *nodeChange) {
 	status, _ := edit.Ready(m.node)
 	h := edit.Health(m.node, status)
 	switch {
@@ -214,14 +214,14 @@ func (l *Lifecycle) health(m *member, z *zone, now time.Time, change *NodeChange
 	l.apply(m, h, now, change)
 }
 
-func (l *Lifecycle) apply(m *member, h edit.HealthChange, now time.Time, change *NodeChange) {
+func (l *nodeLifecycle) apply(m *member, h edit.HealthChange, now time.Time, change *nodeChange) {
 	if len(h.Add)+len(h.Remove) > 0 {
 		m.node = h.Apply(m.node, now)
 		change.Added, change.Removed = append(change.Added, h.Add...), append(change.Removed, h.Remove...)
 	}
 }
 
-func (l *Lifecycle) report(out *Changes, m *member, change NodeChange) {
+func (l *nodeLifecycle) report(out *changes, m *member, change nodeChange) {
 	if change.Unknown || change.NotReady || len(change.Added)+len(change.Removed) > 0 {
 		change.Node = m.node.DeepCopy()
 		out.Nodes = append(out.Nodes, change)

@@ -1,4 +1,4 @@
-package taint_test
+package taint
 
 import (
 	"fmt"
@@ -10,18 +10,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestHeartbeat(t *testing.T) {
-	var c taint.Config
+	var c Config
 	stamped := func(n *v1.Node, seconds float64) *v1.Node {
 		n.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(at(seconds))
 		return n
 	}
 	n := stamped(ready("n", "", "True"), -1000)
-	h := taint.Heartbeat{}.Observe(n, time.Time{}, start)
+	h := heartbeat{}.Observe(n, time.Time{}, start)
 	require.Equal(t, start, h.Probe, "the first look counts, the remote time does not")
 	h = h.Observe(n, time.Time{}, at(5))
 	require.Equal(t, start, h.Probe, "nothing new")
@@ -33,13 +32,13 @@ func TestHeartbeat(t *testing.T) {
 	require.Equal(t, at(15), h.Probe, "the lease went back")
 	require.False(t, h.Silent(at(65), c), "50 s are allowed")
 	require.True(t, h.Silent(at(65.001), c), "more are not")
-	require.True(t, h.Silent(at(55.001), taint.Config{GracePeriod: 40 * time.Second}))
+	require.True(t, h.Silent(at(55.001), Config{GracePeriod: 40 * time.Second}))
 	h = h.Observe(ready("n", "", ""), at(-50), at(30))
 	require.Equal(t, at(30), h.Probe, "the condition disappeared")
 
 	fresh := ready("n", "", "")
 	fresh.CreationTimestamp = metav1.NewTime(at(-10))
-	h = taint.Heartbeat{}.Observe(fresh, time.Time{}, start)
+	h = heartbeat{}.Observe(fresh, time.Time{}, start)
 	require.Equal(t, at(-10), h.Probe, "without a Ready condition: from creation")
 	require.False(t, h.Silent(at(50), c), "60 s are allowed")
 	require.True(t, h.Silent(at(50.001), c))
@@ -52,7 +51,7 @@ func TestWithUnknown(t *testing.T) {
 		v1.NodeCondition{Type: v1.NodeDiskPressure, Status: v1.ConditionTrue},
 		v1.NodeCondition{Type: v1.NodePIDPressure, Status: v1.ConditionUnknown, Reason: "kept"})
 	testkit.Unchanged(t, func() {
-		got, changed := taint.WithUnknown(n, start)
+		got, changed := withUnknown(n, start)
 		require.True(t, changed)
 		var lines []string
 		for _, c := range got.Status.Conditions {
@@ -65,7 +64,7 @@ func TestWithUnknown(t *testing.T) {
 			"PIDPressureUnknownkept",
 			"MemoryPressureUnknownNodeStatusNeverUpdatedKubelet never posted node status.",
 		}, lines)
-		_, changed = taint.WithUnknown(got, at(1))
+		_, changed = withUnknown(got, at(1))
 		require.False(t, changed)
 	}, n)
 }
@@ -73,14 +72,14 @@ func TestWithUnknown(t *testing.T) {
 // farm drives a lifecycle whose nodes have names "ZONE-NUMBER".
 type farm struct {
 	t    *testing.T
-	l    *taint.Lifecycle
+	l    *nodeLifecycle
 	down map[string]bool
 	now  time.Duration
 	log  []string
 }
 
-func newFarm(t *testing.T, zones map[string]int, c taint.Config) *farm {
-	l, err := taint.NewLifecycle(c)
+func newFarm(t *testing.T, zones map[string]int, c Config) *farm {
+	l, err := newLifecycle(c)
 	require.NoError(t, err)
 	f := &farm{t: t, l: l, down: map[string]bool{}}
 	for zone, n := range zones {
@@ -93,7 +92,7 @@ func newFarm(t *testing.T, zones map[string]int, c taint.Config) *farm {
 
 // run lets time pass until the given second; nodes that are not down renew their leases at every pass.
 func (f *farm) run(seconds float64, names ...string) {
-	for until := time.Duration(seconds * float64(time.Second)); f.now <= until; f.now += taint.ServePeriod {
+	for until := time.Duration(seconds * float64(time.Second)); f.now <= until; f.now += ServePeriod {
 		now := start.Add(f.now)
 		if f.now%(5*time.Second) == 0 {
 			for _, name := range names {
@@ -107,7 +106,7 @@ func (f *farm) run(seconds float64, names ...string) {
 	}
 }
 
-func (f *farm) write(c taint.Changes) {
+func (f *farm) write(c changes) {
 	for _, n := range c.Nodes {
 		for _, tn := range n.Added {
 			if tn.Effect == v1.TaintEffectNoExecute {
@@ -161,7 +160,7 @@ func TestZones(t *testing.T) {
 	three := map[string]int{"z1": 10, "z2": 10, "z3": 10}
 
 	t.Run("9.1", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		f.fall("z1", 6)
 		f.run(300, names(three)...)
 		require.Equal(t, []string{"55 zone z1 PartialDisruption 0"}, f.log, "nobody gets a NoExecute taint")
@@ -170,7 +169,7 @@ func TestZones(t *testing.T) {
 		require.Len(t, waiting, 6)
 	})
 	t.Run("9.2", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		f.fall("z1", 10)
 		f.run(80, names(three)...)
 		require.Equal(t, []string{"55 zone z1 FullDisruption 0.1", "55 +z1-000 unreachable", "65 +z1-001 unreachable", "75 +z1-002 unreachable"},
@@ -178,7 +177,7 @@ func TestZones(t *testing.T) {
 	})
 	t.Run("9.3 partial", func(t *testing.T) {
 		large := map[string]int{"z1": 60, "z2": 3}
-		f := newFarm(t, large, taint.Config{})
+		f := newFarm(t, large, Config{})
 		f.fall("z1", 33)
 		f.run(260, names(large)...)
 		require.Equal(t, []string{"55 zone z1 PartialDisruption 0.01", "55 +z1-000 unreachable", "155.1 +z1-001 unreachable", "255.2 +z1-002 unreachable"},
@@ -186,13 +185,13 @@ func TestZones(t *testing.T) {
 	})
 	t.Run("9.3 normal", func(t *testing.T) {
 		large := map[string]int{"z1": 60, "z2": 3}
-		f := newFarm(t, large, taint.Config{})
+		f := newFarm(t, large, Config{})
 		f.fall("z1", 32)
 		f.run(76, names(large)...)
 		require.Equal(t, []string{"55 +z1-000 unreachable", "65 +z1-001 unreachable", "75 +z1-002 unreachable"}, f.log, "0.533 is normal")
 	})
 	t.Run("9.4", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		f.fall("z1", 10)
 		f.run(64.9, names(three)...)
 		f.fall("z2", 10)
@@ -216,7 +215,7 @@ func TestZones(t *testing.T) {
 	})
 	t.Run("9.5", func(t *testing.T) {
 		two := map[string]int{"z1": 3}
-		f := newFarm(t, two, taint.Config{})
+		f := newFarm(t, two, Config{})
 		n := f.l.Node("z1-000").DeepCopy()
 		n.Status.Conditions[0].Status = v1.ConditionFalse
 		f.l.SetNode(n, start)
@@ -228,16 +227,16 @@ func TestZones(t *testing.T) {
 	})
 	t.Run("9.6", func(t *testing.T) {
 		two := map[string]int{"z1": 2}
-		f := newFarm(t, two, taint.Config{})
+		f := newFarm(t, two, Config{})
 		f.fall("z1", 1)
 		f.run(60, names(two)...)
 		require.Equal(t, []string{"55 +z1-000 unreachable"}, f.log, "one of two is normal")
 	})
 	t.Run("9.7", func(t *testing.T) {
-		f := newFarm(t, map[string]int{"z1": 1}, taint.Config{})
+		f := newFarm(t, map[string]int{"z1": 1}, Config{})
 		for i := range 3 {
 			n := ready(fmt.Sprintf("z1-10%d", i), "z1", "True")
-			n.Labels[taint.ExcludeLabel] = "x"
+			n.Labels[excludeLabel] = "x"
 			f.l.SetNode(n, start)
 		}
 		f.run(60, "z1-000")
@@ -245,20 +244,20 @@ func TestZones(t *testing.T) {
 	})
 	t.Run("one node dies", func(t *testing.T) {
 		one := map[string]int{"z1": 1}
-		f := newFarm(t, one, taint.Config{})
+		f := newFarm(t, one, Config{})
 		f.fall("z1", 1)
 		f.run(600, names(one)...)
 		require.Equal(t, []string{"55 zone z1 FullDisruption 0 halted"}, f.log, "a cluster that is down completely never evicts")
 	})
 	t.Run("full disruption rate", func(t *testing.T) {
 		slow := float32(0.02)
-		f := newFarm(t, three, taint.Config{FullDisruptionRate: &slow})
+		f := newFarm(t, three, Config{FullDisruptionRate: &slow})
 		f.fall("z1", 10)
 		f.run(110, names(three)...)
 		require.Equal(t, []string{"55 zone z1 FullDisruption 0.02", "55 +z1-000 unreachable", "105.1 +z1-001 unreachable"}, f.log, "by option")
 	})
 	t.Run("recovery", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		f.fall("z1", 2)
 		f.run(60, names(three)...)
 		f.rise("z1", 0)
@@ -268,7 +267,7 @@ func TestZones(t *testing.T) {
 		require.Empty(t, f.l.Node("z1-000").Spec.Taints)
 	})
 	t.Run("tainted already", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		for _, name := range []string{"z1-000", "z1-001"} {
 			n := f.l.Node(name).DeepCopy()
 			n.Status.Conditions[0].Status = v1.ConditionFalse
@@ -281,7 +280,7 @@ func TestZones(t *testing.T) {
 		require.Equal(t, []string{"10 +z1-001 not-ready"}, f.log, "the turn of a node that has its taint takes a token all the same")
 	})
 	t.Run("deleted node", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		f.fall("z1", 2)
 		f.run(60, names(three)...)
 		f.l.DeleteNode("z1-001")
@@ -289,7 +288,7 @@ func TestZones(t *testing.T) {
 		require.Equal(t, []string{"55 +z1-000 unreachable"}, f.log)
 	})
 	t.Run("zone label changes", func(t *testing.T) {
-		f := newFarm(t, three, taint.Config{})
+		f := newFarm(t, three, Config{})
 		f.fall("z1", 3)
 		f.run(56, names(three)...)
 		n := f.l.Node("z1-002").DeepCopy()
@@ -308,7 +307,7 @@ func TestZones(t *testing.T) {
 
 // TestNotReadyPods: when Ready goes from True to something else the pods are marked, once.
 func TestNotReadyPods(t *testing.T) {
-	l, err := taint.NewLifecycle(taint.Config{})
+	l, err := newLifecycle(Config{})
 	require.NoError(t, err)
 	n := ready("n", "", "True")
 	l.SetNode(n, start)
@@ -326,7 +325,7 @@ func TestNotReadyPods(t *testing.T) {
 	require.Nil(t, l.Node("unknown"))
 	l.Renew("unknown", start)
 	state, rate, waiting := l.Zone("unknown")
-	require.Equal(t, taint.Initial, state)
+	require.Equal(t, zoneInitial, state)
 	require.Zero(t, rate)
 	require.Empty(t, waiting)
 }

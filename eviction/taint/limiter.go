@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// Limiter is a token bucket for one token that fills at a rate: it accepts at once when full and then every 1/rate
+// tokenBucket is a token bucket for one token that fills at a rate: it accepts at once when full and then every 1/rate
 // seconds. It is a value: a copy is independent. The zero value never accepts.
-type Limiter struct {
+type tokenBucket struct {
 	rate   float32
 	tokens float64   // at last
 	last   time.Time // when tokens was worked out
 }
 
-// NewLimiter returns a full bucket; one with rate 0 or less never accepts.
-func NewLimiter(rate float32, now time.Time) Limiter {
+// newTokenBucket returns a full bucket; one with rate 0 or less never accepts.
+func newTokenBucket(rate float32, now time.Time) tokenBucket {
 	if !(rate > 0) {
-		return Limiter{}
+		return tokenBucket{}
 	}
-	return Limiter{rate: rate, tokens: 1, last: now}
+	return tokenBucket{rate: rate, tokens: 1, last: now}
 }
 
 // Rate returns the tokens a second, 0 when the limiter never accepts.
-func (l Limiter) Rate() float32 { return l.rate }
+func (l tokenBucket) Rate() float32 { return l.rate }
 
-func (l Limiter) at(now time.Time) float64 {
+func (l tokenBucket) at(now time.Time) float64 {
 	return min(1, l.tokens+max(0, now.Sub(l.last).Seconds())*float64(l.rate))
 }
 
 // wait returns the time until the bucket is full, whole nanoseconds.
-func (l Limiter) wait(now time.Time) time.Duration {
+func (l tokenBucket) wait(now time.Time) time.Duration {
 	ns := (1 - l.at(now)) / float64(l.rate) * float64(time.Second)
 	if ns >= math.MaxInt64 {
 		return math.MaxInt64
@@ -38,7 +38,7 @@ func (l Limiter) wait(now time.Time) time.Duration {
 }
 
 // Accept takes a token if there is one at now and reports whether it did.
-func (l *Limiter) Accept(now time.Time) bool {
+func (l *tokenBucket) Accept(now time.Time) bool {
 	if !l.Would(now) {
 		return false
 	}
@@ -47,10 +47,10 @@ func (l *Limiter) Accept(now time.Time) bool {
 }
 
 // Would reports whether Accept would take a token at now.
-func (l Limiter) Would(now time.Time) bool { return l.rate > 0 && l.wait(now) <= 0 }
+func (l tokenBucket) Would(now time.Time) bool { return l.rate > 0 && l.wait(now) <= 0 }
 
 // Next returns when a token is there, not before now; ok is false when there never is one.
-func (l Limiter) Next(now time.Time) (at time.Time, ok bool) {
+func (l tokenBucket) Next(now time.Time) (at time.Time, ok bool) {
 	if l.rate <= 0 {
 		return time.Time{}, false
 	}
@@ -59,7 +59,7 @@ func (l Limiter) Next(now time.Time) (at time.Time, ok bool) {
 
 // Swap changes the rate: with the same rate the bucket is kept, otherwise there is a new one, empty when the old one would
 // refuse at now and full when it would accept. (Kubernetes takes a change from 0 to exactly 1 for no change.)
-func (l *Limiter) Swap(rate float32, now time.Time) {
+func (l *tokenBucket) Swap(rate float32, now time.Time) {
 	if !(rate > 0) {
 		rate = 0
 	}
@@ -67,7 +67,7 @@ func (l *Limiter) Swap(rate float32, now time.Time) {
 		return
 	}
 	empty := !l.Would(now)
-	*l = NewLimiter(rate, now)
+	*l = newTokenBucket(rate, now)
 	if empty {
 		l.tokens = 0
 	}

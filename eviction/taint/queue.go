@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Queue holds the names of the nodes of a zone that wait for their NoExecute taint: unique, in order of the time from
+// taintQueue holds the names of the nodes of a zone that wait for their NoExecute taint: unique, in order of the time from
 // which they are due, then of insertion. A name that was handled stays known and is refused until Remove, so that a node
 // is tainted once while it is not ready. The zero value is empty.
-type Queue struct {
+type taintQueue struct {
 	waiting []waiting
 	known   map[string]bool
 	next    int
@@ -21,7 +21,7 @@ type waiting struct {
 }
 
 // Add puts a name into the queue, due at now, and reports whether it did: not when the name is known.
-func (q *Queue) Add(name string, now time.Time) bool {
+func (q *taintQueue) Add(name string, now time.Time) bool {
 	if q.known[name] {
 		return false
 	}
@@ -34,7 +34,7 @@ func (q *Queue) Add(name string, now time.Time) bool {
 	return true
 }
 
-func (q *Queue) insert(w waiting) {
+func (q *taintQueue) insert(w waiting) {
 	i, _ := slices.BinarySearchFunc(q.waiting, w, func(a, b waiting) int {
 		if c := a.due.Compare(b.due); c != 0 {
 			return c
@@ -45,7 +45,7 @@ func (q *Queue) insert(w waiting) {
 }
 
 // Remove forgets a name, waiting or handled, and reports whether it was known.
-func (q *Queue) Remove(name string) bool {
+func (q *taintQueue) Remove(name string) bool {
 	if !q.known[name] {
 		return false
 	}
@@ -55,10 +55,10 @@ func (q *Queue) Remove(name string) bool {
 }
 
 // Len returns the number of names that wait.
-func (q *Queue) Len() int { return len(q.waiting) }
+func (q *taintQueue) Len() int { return len(q.waiting) }
 
 // Names returns the names that wait, in order.
-func (q *Queue) Names() []string {
+func (q *taintQueue) Names() []string {
 	names := make([]string, len(q.waiting))
 	for i, w := range q.waiting {
 		names[i] = w.name
@@ -68,7 +68,7 @@ func (q *Queue) Names() []string {
 
 // Serve handles what waits while the limiter accepts. A token is taken before the first name is looked at and is gone even
 // when that name is not due. handle returns whether the name is done; if not it is due again after retry.
-func (q *Queue) Serve(l *Limiter, now time.Time, handle func(name string) (done bool, retry time.Duration)) {
+func (q *taintQueue) Serve(l *tokenBucket, now time.Time, handle func(name string) (done bool, retry time.Duration)) {
 	for len(q.waiting) > 0 && l.Accept(now) {
 		head := q.waiting[0]
 		if head.due.After(now) {

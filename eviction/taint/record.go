@@ -12,14 +12,14 @@ import (
 func (f *forecast) add(e Entry) { f.line.Entries = append(f.line.Entries, e) }
 
 // carry writes changes of nodes and zones down and shows the changed nodes to the timers.
-func (f *forecast) carry(at time.Duration, c Changes) {
+func (f *forecast) carry(at time.Duration, c changes) {
 	entry := func(what, node, cause string) {
 		f.add(Entry{At: metav1.Duration{Duration: at}, What: what, Node: node, Cause: cause})
 	}
 	for _, n := range c.Nodes {
 		name := n.Node.Name
 		if n.Unknown {
-			entry(EntryUnknown, name, UnknownMessage)
+			entry(EntryUnknown, name, unknownMessage)
 		}
 		if n.NotReady {
 			entry(EntryNotReady, name, "its pods get Ready=False")

@@ -68,9 +68,9 @@ func (t Timeline) only(what string) []Entry {
 	return list
 }
 
-// AppendTable appends the timeline as a table with the columns AT, NODE OR ZONE, POD, WHAT and CAUSE, and a line for each
-// pod whose time is still running.
-func (t Timeline) AppendTable(dst []byte) []byte {
+// String returns the timeline as a table with the columns AT, NODE, POD, WHAT and CAUSE, and a line for each pod whose time
+// is still running.
+func (t Timeline) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(columns ...any) { fmt.Fprintf(w, "%v\t%v\t%v\t%v\t%v\n", columns...) } // a Builder never fails
@@ -94,11 +94,8 @@ func (t Timeline) AppendTable(dst []byte) []byte {
 	for line := range strings.Lines(b.String()) {
 		lines = append(lines, strings.TrimRight(line, " \n")+"\n")
 	}
-	return append(dst, strings.Join(lines, "")...)
+	return strings.Join(lines, "")
 }
-
-// String returns the table of AppendTable.
-func (t Timeline) String() string { return string(t.AppendTable(nil)) }
 
 func orDash(s string) string {
 	if s == "" {

@@ -20,28 +20,28 @@ type Options struct {
 	UseTimeAdded bool
 }
 
-// Timer is the running time of a pod. The zero value is no timer.
-type Timer struct {
+// timerState is the running time of a pod. The zero value is no timer.
+type timerState struct {
 	Created time.Time // when pod and taint were first seen together
 	Fire    time.Time // when the pod is deleted; due when now is not before it
 }
 
 // Running reports whether t is a timer.
-func (t Timer) Running() bool { return !t.Fire.IsZero() }
+func (t timerState) Running() bool { return !t.Fire.IsZero() }
 
-// Decision is the outcome of one evaluation of one pod.
-type Decision struct {
-	Timer     Timer // the timer after the evaluation; zero: none
-	Cancelled bool  // the old timer was cancelled (an event tells so), before anything else
-	Started   bool  // Timer is new
-	Moved     bool  // Timer has another time, by Options.RecomputeOnChange
-	Delete    bool  // delete the pod now
+// decision is the outcome of one evaluation of one pod.
+type decision struct {
+	Timer     timerState // the timer after the evaluation; zero: none
+	Cancelled bool       // the old timer was cancelled (an event tells so), before anything else
+	Started   bool       // Timer is new
+	Moved     bool       // Timer has another time, by Options.RecomputeOnChange
+	Delete    bool       // delete the pod now
 	// Cause is the taint that decides: the first one not tolerated, or the first one with the smallest limit; nil when the
 	// pod stays and when an old timer simply keeps running.
 	Cause *v1.Taint
 }
 
-// Decide evaluates a pod on a node (documentation, "Taints and Tolerations", Taint based Evictions). The first that holds
+// decide evaluates a pod on a node (documentation, "Taints and Tolerations", Taint based Evictions). The first that holds
 // decides:
 //
 //  1. No NoExecute taint: a timer is cancelled.
@@ -52,9 +52,9 @@ type Decision struct {
 //     started, or with limit 0 the pod deleted now.
 //
 // pod holds the pod's compiled tolerations. O(taints x tolerations).
-func Decide(timer Timer, pod *taints.Evaluator, list []v1.Taint, now time.Time, o Options) Decision {
+func decide(timer timerState, pod *taints.Evaluator, list []v1.Taint, now time.Time, o Options) decision {
 	d := pod.Deadline(list)
-	stop := Decision{Cancelled: timer.Running()}
+	stop := decision{Cancelled: timer.Running()}
 	switch d.Stay {
 	case taints.NoTaint, taints.Forever:
 		return stop
@@ -66,20 +66,20 @@ func Decide(timer Timer, pod *taints.Evaluator, list []v1.Taint, now time.Time, 
 		fire, cause := deadline(pod, list, timer.Created, o)
 		switch {
 		case !fire.After(now):
-			return Decision{Cancelled: true, Delete: true, Cause: cause}
+			return decision{Cancelled: true, Delete: true, Cause: cause}
 		case fire.Equal(timer.Fire):
-			return Decision{Timer: timer}
+			return decision{Timer: timer}
 		}
-		return Decision{Timer: Timer{timer.Created, fire}, Moved: true, Cause: cause}
+		return decision{Timer: timerState{timer.Created, fire}, Moved: true, Cause: cause}
 	}
 	if timer.Running() && timer.Created.Before(now) {
-		return Decision{Timer: timer}
+		return decision{Timer: timer}
 	}
 	fire, cause := deadline(pod, list, now, o)
 	if !fire.After(now) {
-		return Decision{Cancelled: timer.Running(), Delete: true, Cause: cause}
+		return decision{Cancelled: timer.Running(), Delete: true, Cause: cause}
 	}
-	return Decision{Timer: Timer{now, fire}, Cancelled: timer.Running(), Started: true, Cause: cause}
+	return decision{Timer: timerState{now, fire}, Cancelled: timer.Running(), Started: true, Cause: cause}
 }
 
 // deadline returns the earliest end of the limits, counted from start or, by option, from when each taint was added.

@@ -29,7 +29,7 @@ type podTimer struct {
 	node        string
 	tolerations []v1.Toleration
 	compiled    *taints.Evaluator
-	timer       Timer
+	timer       timerState
 	cause       v1.Taint
 }
 
@@ -102,7 +102,7 @@ func (t *Timers) DeletePod(name types.NamespacedName, now time.Time) []Action {
 		actions = append(actions, Action{Kind: Cancelled, At: now, Pod: name, UID: p.uid, Node: p.node, Fire: p.timer.Fire})
 	}
 	t.leave(p)
-	p.timer = Timer{}
+	p.timer = timerState{}
 	delete(t.pods, name)
 	return actions
 }
@@ -134,16 +134,16 @@ func (t *Timers) Advance(now time.Time) []Action {
 		}
 		p := heap.Pop(&t.due).(due).pod
 		actions = append(actions, Action{Deleted, now, p.name, p.uid, p.node, p.timer.Fire, p.cause})
-		p.timer = Timer{}
+		p.timer = timerState{}
 	}
 }
 
-// Timer returns the timer of a pod, the zero value when none runs.
-func (t *Timers) Timer(name types.NamespacedName) Timer {
+// timer returns the timer of a pod, the zero value when none runs.
+func (t *Timers) timer(name types.NamespacedName) timerState {
 	if p := t.pods[name]; p != nil {
 		return p.timer
 	}
-	return Timer{}
+	return timerState{}
 }
 
 func (t *Timers) evaluate(actions []Action, p *podTimer, now time.Time) []Action {
@@ -152,7 +152,7 @@ func (t *Timers) evaluate(actions []Action, p *podTimer, now time.Time) []Action
 		return actions
 	}
 	old := p.timer
-	d := Decide(old, p.compiled, list, now, t.options)
+	d := decide(old, p.compiled, list, now, t.options)
 	p.timer = d.Timer
 	act := func(kind ActionKind, fire time.Time) {
 		a := Action{Kind: kind, At: now, Pod: p.name, UID: p.uid, Node: p.node, Fire: fire}

@@ -1,4 +1,4 @@
-package taint_test
+package taint
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -71,14 +70,14 @@ func podOn(node, name string, tolerations []v1.Toleration) *v1.Pod {
 // play drives timers with a script and returns the log of actions until the given second. Lines of the script:
 //
 //	0 taints x y     1 pod x:3 y:inf     1 delete node     1 delete pod     1 new pod x:3
-func play(t *testing.T, tolerations, script string, until float64, o taint.Options) string {
+func play(t *testing.T, tolerations, script string, until float64, o Options) string {
 	t.Helper()
-	timers := taint.NewTimers(o)
+	timers := NewTimers(o)
 	var log []string
-	write := func(actions []taint.Action) {
+	write := func(actions []Action) {
 		for _, a := range actions {
 			line := fmt.Sprintf("%v %v", a.At.Sub(start).Seconds(), a.Kind)
-			if a.Kind == taint.Started || a.Kind == taint.Moved {
+			if a.Kind == Started || a.Kind == Moved {
 				line += fmt.Sprintf(" %v", a.Fire.Sub(start).Seconds())
 			}
 			log = append(log, line)
@@ -128,50 +127,50 @@ func play(t *testing.T, tolerations, script string, until float64, o taint.Optio
 }
 
 func TestTimers(t *testing.T) {
-	recompute := taint.Options{RecomputeOnChange: true}
+	recompute := Options{RecomputeOnChange: true}
 	cases := []struct {
 		name, tolerations, script, want string
-		o                               taint.Options
+		o                               Options
 		why                             string
 	}{
-		{"T-60", "a:6 b:1", "0 taints a; 1 taints a b", "0 Started 6; 6 Deleted", taint.Options{}, "another taint with a shorter limit does not shorten the time"},
-		{"T-61", "a:3 b:10", "0 taints a; 1 taints b", "0 Started 3; 3 Deleted", taint.Options{}, "the time survives the taint that set it"},
-		{"T-62", "a:3", "0 taints a; 1 taints a z", "0 Started 3; 1 Cancelled; 1 Deleted", taint.Options{}, "an untolerated taint deletes at once"},
-		{"T-63", "a:3", "0 taints a; 1 taints -; 2 taints a", "0 Started 3; 1 Cancelled; 2 Started 5; 5 Deleted", taint.Options{}, "removed and added again: a new time"},
-		{"T-64", "a:6", "0 taints a; 1 pod a:2", "0 Started 6; 6 Deleted", taint.Options{}, "a shorter toleration does not shorten the time"},
-		{"T-64 zero", "a:6", "0 taints a; 1 pod a:0", "0 Started 6; 6 Deleted", taint.Options{}, "not even 0"},
-		{"T-65", "a:3", "0 taints a; 1 pod a:inf", "0 Started 3; 1 Cancelled", taint.Options{}, "tolerated for ever"},
+		{"T-60", "a:6 b:1", "0 taints a; 1 taints a b", "0 Started 6; 6 Deleted", Options{}, "another taint with a shorter limit does not shorten the time"},
+		{"T-61", "a:3 b:10", "0 taints a; 1 taints b", "0 Started 3; 3 Deleted", Options{}, "the time survives the taint that set it"},
+		{"T-62", "a:3", "0 taints a; 1 taints a z", "0 Started 3; 1 Cancelled; 1 Deleted", Options{}, "an untolerated taint deletes at once"},
+		{"T-63", "a:3", "0 taints a; 1 taints -; 2 taints a", "0 Started 3; 1 Cancelled; 2 Started 5; 5 Deleted", Options{}, "removed and added again: a new time"},
+		{"T-64", "a:6", "0 taints a; 1 pod a:2", "0 Started 6; 6 Deleted", Options{}, "a shorter toleration does not shorten the time"},
+		{"T-64 zero", "a:6", "0 taints a; 1 pod a:0", "0 Started 6; 6 Deleted", Options{}, "not even 0"},
+		{"T-65", "a:3", "0 taints a; 1 pod a:inf", "0 Started 3; 1 Cancelled", Options{}, "tolerated for ever"},
 
-		{"8.1 kept", "key1:3600", "0 taints key1=value1", "0 Started 3600; 3600 Deleted", taint.Options{}, "an hour"},
-		{"8.1 removed", "key1:3600", "0 taints key1=value1; 3599 taints -", "0 Started 3600; 3599 Cancelled", taint.Options{}, "removed in time"},
-		{"8.2", "key1:inf", "0 taints key1=value1:NoSchedule key1=value1 key2=value2:NoSchedule", "", taint.Options{}, "the NoSchedule taint is irrelevant"},
-		{"8.3", "node.kubernetes.io/unreachable:6000", "0 taints node.kubernetes.io/unreachable", "0 Started 6000; 6000 Deleted", taint.Options{}, "100 minutes"},
-		{"8.4 none", "-", "0 taints x", "0 Deleted", taint.Options{}, "not tolerated"},
-		{"8.4 zero", "x:0", "0 taints x", "0 Deleted", taint.Options{}, "0 without a timer is at once"},
-		{"8.4 negative", "x:-5", "0 taints x", "0 Deleted", taint.Options{}, "negative is 0"},
-		{"8.5 limited first", "x:2 x:inf", "0 taints x", "0 Started 2; 2 Deleted", taint.Options{}, "the first counts"},
-		{"8.5 unlimited first", "x:inf x:1", "0 taints x", "", taint.Options{}, "the first counts"},
-		{"8.6", "x:3 y:1 z:inf", "0 taints x y z", "0 Started 1; 1 Deleted", taint.Options{}, "minimum"},
-		{"8.7", "x:5 y:1", "0 taints x; 1 taints x y", "0 Started 5; 5 Deleted", taint.Options{}, "not 2"},
-		{"8.8 shorter", "x:5", "0 taints x; 1 pod x:2", "0 Started 5; 5 Deleted", taint.Options{}, "keeps"},
-		{"8.8 longer", "x:3", "0 taints x; 1 pod x:6", "0 Started 3; 3 Deleted", taint.Options{}, "keeps"},
-		{"8.8 infinite", "x:3", "0 taints x; 1 pod x:inf", "0 Started 3; 1 Cancelled", taint.Options{}, "cancelled"},
-		{"8.9", "x:3 y:6", "0 taints x y; 1 taints y", "0 Started 3; 3 Deleted", taint.Options{}, "keeps although x is gone"},
-		{"8.10", "x:3", "0 taints x; 1 taints -; 2 taints x", "0 Started 3; 1 Cancelled; 2 Started 5; 5 Deleted", taint.Options{}, "a new time"},
+		{"8.1 kept", "key1:3600", "0 taints key1=value1", "0 Started 3600; 3600 Deleted", Options{}, "an hour"},
+		{"8.1 removed", "key1:3600", "0 taints key1=value1; 3599 taints -", "0 Started 3600; 3599 Cancelled", Options{}, "removed in time"},
+		{"8.2", "key1:inf", "0 taints key1=value1:NoSchedule key1=value1 key2=value2:NoSchedule", "", Options{}, "the NoSchedule taint is irrelevant"},
+		{"8.3", "node.kubernetes.io/unreachable:6000", "0 taints node.kubernetes.io/unreachable", "0 Started 6000; 6000 Deleted", Options{}, "100 minutes"},
+		{"8.4 none", "-", "0 taints x", "0 Deleted", Options{}, "not tolerated"},
+		{"8.4 zero", "x:0", "0 taints x", "0 Deleted", Options{}, "0 without a timer is at once"},
+		{"8.4 negative", "x:-5", "0 taints x", "0 Deleted", Options{}, "negative is 0"},
+		{"8.5 limited first", "x:2 x:inf", "0 taints x", "0 Started 2; 2 Deleted", Options{}, "the first counts"},
+		{"8.5 unlimited first", "x:inf x:1", "0 taints x", "", Options{}, "the first counts"},
+		{"8.6", "x:3 y:1 z:inf", "0 taints x y z", "0 Started 1; 1 Deleted", Options{}, "minimum"},
+		{"8.7", "x:5 y:1", "0 taints x; 1 taints x y", "0 Started 5; 5 Deleted", Options{}, "not 2"},
+		{"8.8 shorter", "x:5", "0 taints x; 1 pod x:2", "0 Started 5; 5 Deleted", Options{}, "keeps"},
+		{"8.8 longer", "x:3", "0 taints x; 1 pod x:6", "0 Started 3; 3 Deleted", Options{}, "keeps"},
+		{"8.8 infinite", "x:3", "0 taints x; 1 pod x:inf", "0 Started 3; 1 Cancelled", Options{}, "cancelled"},
+		{"8.9", "x:3 y:6", "0 taints x y; 1 taints y", "0 Started 3; 3 Deleted", Options{}, "keeps although x is gone"},
+		{"8.10", "x:3", "0 taints x; 1 taints -; 2 taints x", "0 Started 3; 1 Cancelled; 2 Started 5; 5 Deleted", Options{}, "a new time"},
 		{"8.11", "node.kubernetes.io/not-ready:3 node.kubernetes.io/unreachable:3", "0 taints node.kubernetes.io/not-ready; 1 taints node.kubernetes.io/unreachable",
-			"0 Started 3; 3 Deleted", taint.Options{}, "a swap keeps the time"},
-		{"8.12", "x:3", "0 taints x; 1 taints x u", "0 Started 3; 1 Cancelled; 1 Deleted", taint.Options{}, "cancel, then delete"},
-		{"8.13", "x:3", "0 taints x; 1 delete node", "0 Started 3; 3 Deleted", taint.Options{}, "the time of a deleted node's pod runs on"},
+			"0 Started 3; 3 Deleted", Options{}, "a swap keeps the time"},
+		{"8.12", "x:3", "0 taints x; 1 taints x u", "0 Started 3; 1 Cancelled; 1 Deleted", Options{}, "cancel, then delete"},
+		{"8.13", "x:3", "0 taints x; 1 delete node", "0 Started 3; 3 Deleted", Options{}, "the time of a deleted node's pod runs on"},
 
-		{"same moment", "x:3", "0 taints x; 0 pod x:5", "0 Started 3; 0 Cancelled; 0 Started 5; 5 Deleted", taint.Options{}, "created at exactly now: replaced"},
-		{"same moment zero", "x:3", "0 taints x; 0 pod x:0", "0 Started 3; 0 Cancelled; 0 Deleted", taint.Options{}, "created at exactly now: replaced by now"},
-		{"pod deleted", "x:3", "0 taints x; 1 delete pod", "0 Started 3; 1 Cancelled", taint.Options{}, "as any timer that is stopped"},
-		{"pod recreated", "x:3", "0 taints x; 1 new pod x:3", "0 Started 3; 1 Cancelled; 1 Started 4; 4 Deleted", taint.Options{}, "another UID is another pod"},
-		{"bound to tainted node", "x:3", "0 taints x; 0 delete pod; 2 pod x:3", "0 Started 3; 0 Cancelled; 2 Started 5; 5 Deleted", taint.Options{}, "counts from the pod"},
-		{"value changed", "x:3", "0 taints x=1; 1 taints x=2", "0 Started 3; 3 Deleted", taint.Options{}, "evaluated again, kept"},
-		{"huge", "x:10000000000", "0 taints x", "", taint.Options{}, "beyond a Duration: for ever"},
-		{"not removed in time", "x:3", "0 taints x; 3 taints -", "0 Started 3; 3 Deleted", taint.Options{}, "due at exactly now"},
-		{"after deletion of node", "x:3", "0 taints x; 1 delete node; 2 pod x:inf", "0 Started 3; 3 Deleted", taint.Options{}, "node unknown: the timer stays"},
+		{"same moment", "x:3", "0 taints x; 0 pod x:5", "0 Started 3; 0 Cancelled; 0 Started 5; 5 Deleted", Options{}, "created at exactly now: replaced"},
+		{"same moment zero", "x:3", "0 taints x; 0 pod x:0", "0 Started 3; 0 Cancelled; 0 Deleted", Options{}, "created at exactly now: replaced by now"},
+		{"pod deleted", "x:3", "0 taints x; 1 delete pod", "0 Started 3; 1 Cancelled", Options{}, "as any timer that is stopped"},
+		{"pod recreated", "x:3", "0 taints x; 1 new pod x:3", "0 Started 3; 1 Cancelled; 1 Started 4; 4 Deleted", Options{}, "another UID is another pod"},
+		{"bound to tainted node", "x:3", "0 taints x; 0 delete pod; 2 pod x:3", "0 Started 3; 0 Cancelled; 2 Started 5; 5 Deleted", Options{}, "counts from the pod"},
+		{"value changed", "x:3", "0 taints x=1; 1 taints x=2", "0 Started 3; 3 Deleted", Options{}, "evaluated again, kept"},
+		{"huge", "x:10000000000", "0 taints x", "", Options{}, "beyond a Duration: for ever"},
+		{"not removed in time", "x:3", "0 taints x; 3 taints -", "0 Started 3; 3 Deleted", Options{}, "due at exactly now"},
+		{"after deletion of node", "x:3", "0 taints x; 1 delete node; 2 pod x:inf", "0 Started 3; 3 Deleted", Options{}, "node unknown: the timer stays"},
 
 		{"recompute shorter", "x:5", "0 taints x; 1 pod x:2", "0 Started 5; 1 Moved 2; 2 Deleted", recompute, "start plus the new limit"},
 		{"recompute longer", "x:3", "0 taints x; 1 pod x:6", "0 Started 3; 1 Moved 6; 6 Deleted", recompute, "start plus the new limit"},
@@ -192,31 +191,31 @@ func TestTimeAdded(t *testing.T) {
 	added[0].TimeAdded = &hourAgo
 	pod := podOn("n", "p", tolerationsOf("x:2"))
 	t.Run("T-66", func(t *testing.T) {
-		timers := taint.NewTimers(taint.Options{})
+		timers := NewTimers(Options{})
 		timers.SetNode(nodeWith("n", added), start)
 		actions := timers.SetPod(pod, start)
 		require.Len(t, actions, 1)
 		require.Equal(t, at(2), actions[0].Fire, "TimeAdded is ignored")
 	})
 	t.Run("option", func(t *testing.T) {
-		timers := taint.NewTimers(taint.Options{UseTimeAdded: true})
+		timers := NewTimers(Options{UseTimeAdded: true})
 		timers.SetNode(nodeWith("n", added), start)
-		require.Equal(t, taint.Deleted, timers.SetPod(pod, start)[0].Kind, "the time is over")
+		require.Equal(t, Deleted, timers.SetPod(pod, start)[0].Kind, "the time is over")
 		late := podOn("n", "q", tolerationsOf("x:3700"))
 		require.Equal(t, at(100), timers.SetPod(late, start)[0].Fire, "counted from TimeAdded")
-		restarted := taint.NewTimers(taint.Options{UseTimeAdded: true})
+		restarted := NewTimers(Options{UseTimeAdded: true})
 		restarted.SetNode(nodeWith("n", added), at(50))
 		require.Equal(t, at(100), restarted.SetPod(late, at(50))[0].Fire, "a restart changes nothing")
 	})
 	t.Run("restart", func(t *testing.T) {
-		timers := taint.NewTimers(taint.Options{})
+		timers := NewTimers(Options{})
 		timers.SetNode(nodeWith("n", taintsOf("x")), at(50))
 		require.Equal(t, at(52), timers.SetPod(pod, at(50))[0].Fire, "times begin anew")
 	})
 }
 
 func TestChangesThatDoNotMatter(t *testing.T) {
-	timers := taint.NewTimers(taint.Options{})
+	timers := NewTimers(Options{})
 	n := nodeWith("n", taintsOf("x"))
 	require.Empty(t, timers.SetNode(n, start))
 	require.Empty(t, timers.SetPod(podOn("", "pending", nil), start), "no node: nothing")
@@ -230,12 +229,12 @@ func TestChangesThatDoNotMatter(t *testing.T) {
 	n = n.DeepCopy()
 	n.Spec.Taints = append(n.Spec.Taints, taintsOf("soft:PreferNoSchedule hard:NoSchedule")...)
 	require.Empty(t, timers.SetNode(n, start), "other effects: nothing, at the very same moment")
-	require.Equal(t, at(3), timers.Timer(types.NamespacedName{Namespace: "d", Name: "p"}).Fire)
-	require.False(t, timers.Timer(types.NamespacedName{Namespace: "d", Name: "none"}).Running())
+	require.Equal(t, at(3), timers.timer(types.NamespacedName{Namespace: "d", Name: "p"}).Fire)
+	require.False(t, timers.timer(types.NamespacedName{Namespace: "d", Name: "none"}).Running())
 }
 
 func TestNobodyIsExempt(t *testing.T) {
-	timers := taint.NewTimers(taint.Options{})
+	timers := NewTimers(Options{})
 	timers.SetNode(nodeWith("n", taintsOf("x")), start)
 	critical := int32(2000001000)
 	now := metav1.NewTime(start)
@@ -251,32 +250,30 @@ func TestNobodyIsExempt(t *testing.T) {
 		change(p)
 		actions := timers.SetPod(p, start)
 		require.Len(t, actions, 1, name)
-		require.Equal(t, taint.Deleted, actions[0].Kind, name)
+		require.Equal(t, Deleted, actions[0].Kind, name)
 	}
 }
 
 func TestTexts(t *testing.T) {
-	a := taint.Action{Kind: taint.Cancelled, Pod: types.NamespacedName{Namespace: "ns", Name: "p"}}
+	a := Action{Kind: Cancelled, Pod: types.NamespacedName{Namespace: "ns", Name: "p"}}
 	require.Equal(t, "Cancelling deletion of Pod ns/p", a.Event())
-	a.Kind = taint.Deleted
+	a.Kind = Deleted
 	require.Equal(t, "Marking for deletion Pod ns/p", a.Event())
 	require.Equal(t, v1.PodCondition{Type: "DisruptionTarget", Status: "True", Reason: "DeletionByTaintManager",
 		Message: "Taint manager: deleting due to NoExecute taint"}, a.Condition())
-	a.Kind = taint.Started
+	a.Kind = Started
 	require.Empty(t, a.Event())
-	require.Equal(t, "TaintManagerEviction", taint.EventReason)
-	require.Equal(t, 5, taint.DeleteTries)
-	require.Equal(t, 10*time.Millisecond, taint.DeleteRetryDelay)
-	require.Equal(t, "Moved ActionKind(0)", taint.Moved.String()+" "+taint.ActionKind(0).String())
+	require.Equal(t, "TaintManagerEviction", EventReason)
+	require.Equal(t, "Moved ActionKind(0)", Moved.String()+" "+ActionKind(0).String())
 }
 
 // TestOrder: pods of one node are evaluated by namespace and name, timers of one moment fire in that order.
 func TestOrder(t *testing.T) {
-	timers := taint.NewTimers(taint.Options{})
+	timers := NewTimers(Options{})
 	for _, name := range []string{"c", "a", "b"} {
 		timers.SetPod(podOn("n", name, tolerationsOf("x:3")), start)
 	}
-	names := func(actions []taint.Action) (s string) {
+	names := func(actions []Action) (s string) {
 		for _, a := range actions {
 			s += a.Pod.Name
 		}

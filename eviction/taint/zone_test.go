@@ -1,4 +1,4 @@
-package taint_test
+package taint
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/podberth/podberth/eviction/taint"
 )
 
 // ready returns a node of a zone with this Ready status; "" leaves the condition out.
@@ -44,7 +42,7 @@ func TestZoneKey(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := nodeWith("n", nil)
 			n.Labels = c.labels
-			require.Equal(t, c.want, taint.ZoneKey(n), c.why)
+			require.Equal(t, c.want, zoneKey(n), c.why)
 		})
 	}
 }
@@ -52,60 +50,60 @@ func TestZoneKey(t *testing.T) {
 func TestStateOf(t *testing.T) {
 	cases := []struct {
 		ready, notReady int
-		want            taint.ZoneState
+		want            zoneState
 		why             string
 	}{
-		{0, 0, taint.Normal, "an empty zone"},
-		{0, 1, taint.FullDisruption, "none ready"},
-		{1, 2, taint.Normal, "two thirds but only two"},
-		{1, 3, taint.PartialDisruption, "three of four"},
-		{3, 3, taint.Normal, "half"},
-		{9, 11, taint.PartialDisruption, "exactly 0.55"},
-		{10, 11, taint.Normal, "0.52"},
-		{45, 55, taint.PartialDisruption, "exactly 0.55"},
-		{46, 54, taint.Normal, "0.54"},
-		{4, 6, taint.PartialDisruption, "T-71: 6 of 10"},
-		{1, 2, taint.Normal, "T-72: not more than two"},
+		{0, 0, zoneNormal, "an empty zone"},
+		{0, 1, zoneFull, "none ready"},
+		{1, 2, zoneNormal, "two thirds but only two"},
+		{1, 3, zonePartial, "three of four"},
+		{3, 3, zoneNormal, "half"},
+		{9, 11, zonePartial, "exactly 0.55"},
+		{10, 11, zoneNormal, "0.52"},
+		{45, 55, zonePartial, "exactly 0.55"},
+		{46, 54, zoneNormal, "0.54"},
+		{4, 6, zonePartial, "T-71: 6 of 10"},
+		{1, 2, zoneNormal, "T-72: not more than two"},
 	}
 	for _, c := range cases {
-		require.Equal(t, c.want, taint.StateOf(c.ready, c.notReady, taint.Config{}), "%d ready, %d not: %s", c.ready, c.notReady, c.why)
+		require.Equal(t, c.want, stateOf(c.ready, c.notReady, Config{}), "%d ready, %d not: %s", c.ready, c.notReady, c.why)
 	}
 	nodes := []*v1.Node{ready("a", "", "True"), ready("b", "", ""), ready("c", "", "Unknown"), ready("d", "", "False")}
 	excluded := ready("e", "", "False")
-	excluded.Labels = map[string]string{taint.ExcludeLabel: ""}
-	r, not := taint.CountReady(append(nodes, excluded))
+	excluded.Labels = map[string]string{excludeLabel: ""}
+	r, not := countReady(append(nodes, excluded))
 	require.Equal(t, []int{1, 3}, []int{r, not}, "a missing condition is not ready, excluded nodes are not counted")
-	require.Equal(t, taint.PartialDisruption, taint.StateOf(r, not, taint.Config{}))
+	require.Equal(t, zonePartial, stateOf(r, not, Config{}))
 	require.Equal(t, "Initial Normal PartialDisruption FullDisruption ZoneState(9)",
-		fmt.Sprint(taint.Initial, taint.Normal, taint.PartialDisruption, taint.FullDisruption, taint.ZoneState(9)))
+		fmt.Sprint(zoneInitial, zoneNormal, zonePartial, zoneFull, zoneState(9)))
 }
 
 func TestRateOf(t *testing.T) {
 	half := float32(0.5)
-	own := taint.Config{FullDisruptionRate: &half}
+	own := Config{FullDisruptionRate: &half}
 	cases := []struct {
-		state taint.ZoneState
+		state zoneState
 		size  int
-		c     taint.Config
+		c     Config
 		want  float32
 		why   string
 	}{
-		{taint.Initial, 5, taint.Config{}, 0.1, "behaves as Normal"},
-		{taint.Normal, 5, taint.Config{}, 0.1, "the normal rate"},
-		{taint.PartialDisruption, 10, taint.Config{}, 0, "T-71: a small zone stops"},
-		{taint.PartialDisruption, 50, taint.Config{}, 0, "50 is not large"},
-		{taint.PartialDisruption, 51, taint.Config{}, 0.01, "51 is large"},
-		{taint.FullDisruption, 10, taint.Config{}, 0.1, "the normal rate, not a slower one"},
-		{taint.FullDisruption, 10, own, 0.5, "by option"},
-		{taint.Normal, 10, own, 0.1, "the option is for full disruption only"},
+		{zoneInitial, 5, Config{}, 0.1, "behaves as Normal"},
+		{zoneNormal, 5, Config{}, 0.1, "the normal rate"},
+		{zonePartial, 10, Config{}, 0, "T-71: a small zone stops"},
+		{zonePartial, 50, Config{}, 0, "50 is not large"},
+		{zonePartial, 51, Config{}, 0.01, "51 is large"},
+		{zoneFull, 10, Config{}, 0.1, "the normal rate, not a slower one"},
+		{zoneFull, 10, own, 0.5, "by option"},
+		{zoneNormal, 10, own, 0.1, "the option is for full disruption only"},
 	}
 	for _, c := range cases {
-		require.Equal(t, c.want, taint.RateOf(c.state, c.size, c.c), "%v %d: %s", c.state, c.size, c.why)
+		require.Equal(t, c.want, rateOf(c.state, c.size, c.c), "%v %d: %s", c.state, c.size, c.why)
 	}
 }
 
 func TestLimiter(t *testing.T) {
-	accepted := func(l taint.Limiter, from, to float64) (list []float64) {
+	accepted := func(l tokenBucket, from, to float64) (list []float64) {
 		for ms := int(from * 1000); ms <= int(to*1000); ms += 10 {
 			if s := float64(ms) / 1000; l.Accept(at(s)) {
 				list = append(list, s)
@@ -113,45 +111,45 @@ func TestLimiter(t *testing.T) {
 		}
 		return list
 	}
-	require.Equal(t, []float64{0, 0.5, 1}, accepted(taint.NewLimiter(2, start), 0, 1.2), "a full bucket, then 2 a second")
-	require.Equal(t, []float64{0, 10, 20}, accepted(taint.NewLimiter(0.1, start), 0, 25), "the default rate")
-	require.Equal(t, []float64{7, 17}, accepted(taint.NewLimiter(0.1, start), 7, 20), "it fills up to one")
-	require.Empty(t, accepted(taint.NewLimiter(0, start), 0, 25), "never")
-	require.Empty(t, accepted(taint.NewLimiter(float32(math.NaN()), start), 0, 25), "not a number is never")
-	require.Empty(t, accepted(taint.Limiter{}, 0, 25), "the zero value never accepts")
+	require.Equal(t, []float64{0, 0.5, 1}, accepted(newTokenBucket(2, start), 0, 1.2), "a full bucket, then 2 a second")
+	require.Equal(t, []float64{0, 10, 20}, accepted(newTokenBucket(0.1, start), 0, 25), "the default rate")
+	require.Equal(t, []float64{7, 17}, accepted(newTokenBucket(0.1, start), 7, 20), "it fills up to one")
+	require.Empty(t, accepted(newTokenBucket(0, start), 0, 25), "never")
+	require.Empty(t, accepted(newTokenBucket(float32(math.NaN()), start), 0, 25), "not a number is never")
+	require.Empty(t, accepted(tokenBucket{}, 0, 25), "the zero value never accepts")
 
 	t.Run("swap", func(t *testing.T) {
-		l := taint.NewLimiter(0.1, start)
+		l := newTokenBucket(0.1, start)
 		require.True(t, l.Accept(start))
 		kept := l
 		kept.Swap(0.1, at(5))
 		require.Equal(t, l, kept, "the same rate keeps the bucket")
 		l.Swap(1, at(5))
 		require.Equal(t, []float64{6, 7}, accepted(l, 5, 7.5), "the old one would refuse: starts empty")
-		full := taint.NewLimiter(0.1, start)
+		full := newTokenBucket(0.1, start)
 		full.Swap(1, at(5))
 		require.Equal(t, []float64{5, 6}, accepted(full, 5, 6.5), "the old one would accept: starts full")
 		full.Swap(0, at(7))
 		require.Empty(t, accepted(full, 7, 30))
 		full.Swap(5, at(8))
 		require.Equal(t, []float64{8.2, 8.4}, accepted(full, 8, 8.5), "from 0: starts empty")
-		never := taint.Limiter{}
+		never := tokenBucket{}
 		never.Swap(1, start)
 		require.Equal(t, []float64{1, 2}, accepted(never, 0, 2.5), "from 0 to exactly 1")
 	})
 	t.Run("next", func(t *testing.T) {
-		l := taint.NewLimiter(0.5, start)
+		l := newTokenBucket(0.5, start)
 		next, ok := l.Next(start)
 		require.True(t, ok)
 		require.Equal(t, start, next)
 		l.Accept(start)
 		next, _ = l.Next(at(0.5))
 		require.Equal(t, at(2), next)
-		_, ok = taint.Limiter{}.Next(start)
+		_, ok = tokenBucket{}.Next(start)
 		require.False(t, ok)
 	})
 	t.Run("clock back", func(t *testing.T) {
-		l := taint.NewLimiter(1, start)
+		l := newTokenBucket(1, start)
 		require.True(t, l.Accept(at(10)))
 		require.False(t, l.Accept(at(5)))
 		require.True(t, l.Accept(at(11)))
@@ -159,14 +157,14 @@ func TestLimiter(t *testing.T) {
 }
 
 func TestQueue(t *testing.T) {
-	var q taint.Queue
+	var q taintQueue
 	require.True(t, q.Add("n2", at(1)))
 	require.True(t, q.Add("n1", at(1)))
 	require.True(t, q.Add("n0", at(0)))
 	require.False(t, q.Add("n1", at(5)), "unique")
 	require.Equal(t, []string{"n0", "n2", "n1"}, q.Names(), "by time, then insertion")
 
-	l := taint.NewLimiter(2, start)
+	l := newTokenBucket(2, start)
 	var got []string
 	handle := func(name string) (bool, time.Duration) { got = append(got, name); return true, 0 }
 	for ms := 0; ms <= 2000; ms += 100 {
@@ -183,24 +181,24 @@ func TestQueue(t *testing.T) {
 	require.True(t, q.Add("n1", at(9)), "forgotten")
 
 	t.Run("token of one not due", func(t *testing.T) {
-		var q taint.Queue
+		var q taintQueue
 		q.Add("later", at(1))
-		l := taint.NewLimiter(1, start)
+		l := newTokenBucket(1, start)
 		q.Serve(&l, at(0.5), func(string) (bool, time.Duration) { t.Fatal("not due"); return true, 0 })
 		require.False(t, l.Would(at(1)), "the token is gone")
 		require.True(t, l.Would(at(1.5)))
 	})
 	t.Run("empty queue takes no token", func(t *testing.T) {
-		var q taint.Queue
-		l := taint.NewLimiter(1, start)
+		var q taintQueue
+		l := newTokenBucket(1, start)
 		q.Serve(&l, start, nil)
 		require.True(t, l.Would(start))
 	})
 	t.Run("retry", func(t *testing.T) {
-		var q taint.Queue
+		var q taintQueue
 		q.Add("a", start)
 		q.Add("b", at(0.01))
-		l := taint.NewLimiter(1000, start)
+		l := newTokenBucket(1000, start)
 		var got []string
 		for ms := 0; ms < 200; ms += 10 {
 			q.Serve(&l, at(float64(ms)/1000), func(name string) (bool, time.Duration) {
@@ -216,7 +214,7 @@ func TestQueue(t *testing.T) {
 func TestConfigValidate(t *testing.T) {
 	nan, negative, two, zero := float32(math.NaN()), float32(-1), float32(2), float32(0)
 	less := -1
-	bad := taint.Config{
+	bad := Config{
 		MonitorPeriod: -1, GracePeriod: -time.Second, StartupGrace: -1, EvictionRate: &nan, SecondaryRate: &negative,
 		LargeCluster: &less, UnhealthyThreshold: &two, FullDisruptionRate: &negative,
 	}
@@ -226,7 +224,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 	require.Equal(t, []string{"config.monitorPeriod", "config.gracePeriod", "config.startupGrace", "config.evictionRate",
 		"config.secondaryRate", "config.largeCluster", "config.unhealthyThreshold", "config.fullDisruptionRate"}, got)
-	require.Empty(t, taint.Config{EvictionRate: &zero, UnhealthyThreshold: &zero}.Validate(nil))
-	_, err := taint.NewLifecycle(bad)
+	require.Empty(t, Config{EvictionRate: &zero, UnhealthyThreshold: &zero}.Validate(nil))
+	_, err := newLifecycle(bad)
 	require.ErrorContains(t, err, "must be a number from 0 to 1")
 }

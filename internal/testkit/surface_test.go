@@ -29,7 +29,7 @@ var largest = map[string]surface{
 	"preemption":          {42, 69},
 	"eviction/disruption": {45, 79},
 	"eviction/pressure":   {48, 103},
-	"eviction/taint":      {100, 73},
+	"eviction/taint":      {44, 73},
 	"cluster":             {76, 23},
 	"placement":           {150, 124},
 	"history":             {27, 8},

@@ -11,16 +11,16 @@ import (
 )
 
 // disruption works out the states of the zones and what they change.
-func (l *Lifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out *Changes) {
-	states, sizes := map[string]ZoneState{}, map[string]int{}
+func (l *nodeLifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out *changes) {
+	states, sizes := map[string]zoneState{}, map[string]int{}
 	full := 0
 	for key, nodes := range byZone {
-		ready, notReady := CountReady(nodes)
+		ready, notReady := countReady(nodes)
 		if ready+notReady == 0 { // only excluded nodes
 			continue
 		}
-		states[key], sizes[key] = StateOf(ready, notReady, l.config), ready+notReady
-		if states[key] == FullDisruption {
+		states[key], sizes[key] = stateOf(ready, notReady, l.config), ready+notReady
+		if states[key] == zoneFull {
 			full++
 		}
 	}
@@ -29,16 +29,16 @@ func (l *Lifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out 
 	l.halted = halt
 	for _, key := range slices.Sorted(maps.Keys(l.zones)) {
 		z := l.zones[key]
-		change := ZoneChange{At: now, Zone: key, From: z.state, To: states[key], Halted: halt}
+		change := zoneChange{At: now, Zone: key, From: z.state, To: states[key], Halted: halt}
 		oldRate := z.limiter.Rate()
 		switch {
 		case entering:
 			z.limiter.Swap(0, now)
 		case !halt && (leaving || z.state != states[key]):
-			z.limiter.Swap(RateOf(states[key], sizes[key], l.config), now)
+			z.limiter.Swap(rateOf(states[key], sizes[key], l.config), now)
 		}
 		z.state, change.Rate = states[key], z.limiter.Rate()
-		if change.From != change.To && !(change.From == Initial && change.To == Normal) || change.Rate != oldRate {
+		if change.From != change.To && !(change.From == zoneInitial && change.To == zoneNormal) || change.Rate != oldRate {
 			out.Zones = append(out.Zones, change)
 		}
 	}
@@ -53,13 +53,13 @@ func (l *Lifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out 
 }
 
 // takeBack removes the NoExecute taints of failing nodes from all nodes and empties the queues.
-func (l *Lifecycle) takeBack(now time.Time, out *Changes) {
+func (l *nodeLifecycle) takeBack(now time.Time, out *changes) {
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		m := l.nodes[name]
 		for _, z := range l.zones {
 			z.queue.Remove(name)
 		}
-		change := NodeChange{At: now}
+		change := nodeChange{At: now}
 		l.apply(m, edit.Health(m.node, v1.ConditionTrue), now, &change)
 		l.report(out, m, change)
 	}

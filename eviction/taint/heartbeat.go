@@ -11,14 +11,14 @@ import (
 
 // Reasons and messages of conditions that turn Unknown because the kubelet is silent.
 const (
-	NeverUpdatedReason  = "NodeStatusNeverUpdated"
-	NeverUpdatedMessage = "Kubelet never posted node status."
-	UnknownReason       = "NodeStatusUnknown"
-	UnknownMessage      = "Kubelet stopped posting node status."
+	neverUpdatedReason  = "NodeStatusNeverUpdated"
+	neverUpdatedMessage = "Kubelet never posted node status."
+	unknownReason       = "NodeStatusUnknown"
+	unknownMessage      = "Kubelet stopped posting node status."
 )
 
-// Heartbeat is what is remembered of a node's signs of life. The zero value belongs to a node that was never looked at.
-type Heartbeat struct {
+// heartbeat is what is remembered of a node's signs of life. The zero value belongs to a node that was never looked at.
+type heartbeat struct {
 	Probe time.Time // when the last new sign of life was observed, by the controller's own clock
 	// What was observed last; only changes count, the remote clock is never compared with the local one.
 	Ready     bool      // there was a Ready condition
@@ -30,8 +30,8 @@ type Heartbeat struct {
 // Observe looks at a node's Ready condition and the renewTime of its lease (zero: none) at now. A sign of life is a
 // lastHeartbeatTime that differs, a Ready condition that appears or disappears, and a renewTime that advanced; seeing the
 // node for the first time counts too, except that a node without a Ready condition counts from its creation.
-func (h Heartbeat) Observe(node *v1.Node, renewed, now time.Time) Heartbeat {
-	next := Heartbeat{Probe: h.Probe, Renewed: h.Renewed, Initially: true}
+func (h heartbeat) Observe(node *v1.Node, renewed, now time.Time) heartbeat {
+	next := heartbeat{Probe: h.Probe, Renewed: h.Renewed, Initially: true}
 	if c := readyCondition(node); c != nil {
 		next.Ready, next.Posted = true, c.LastHeartbeatTime.Time
 	}
@@ -61,7 +61,7 @@ func readyCondition(node *v1.Node) *v1.NodeCondition {
 
 // Silent reports whether a node has been silent for longer than its grace period at now; one without a Ready condition has
 // the start-up grace period.
-func (h Heartbeat) Silent(now time.Time, c Config) bool {
+func (h heartbeat) Silent(now time.Time, c Config) bool {
 	grace := c.gracePeriod()
 	if !h.Ready {
 		grace = c.startupGrace()
@@ -69,10 +69,10 @@ func (h Heartbeat) Silent(now time.Time, c Config) bool {
 	return now.After(h.Probe.Add(grace))
 }
 
-// WithUnknown returns a copy of a silent node, in which Ready, MemoryPressure, DiskPressure and PIDPressure are Unknown:
-// missing ones are added with NeverUpdatedReason, the others changed with UnknownReason unless they are Unknown already.
+// withUnknown returns a copy of a silent node, in which Ready, MemoryPressure, DiskPressure and PIDPressure are Unknown:
+// missing ones are added with neverUpdatedReason, the others changed with unknownReason unless they are Unknown already.
 // Other conditions stay. changed is false when there was nothing to do.
-func WithUnknown(node *v1.Node, now time.Time) (copied *v1.Node, changed bool) {
+func withUnknown(node *v1.Node, now time.Time) (copied *v1.Node, changed bool) {
 	node = node.DeepCopy()
 	stamp := metav1.NewTime(now)
 	for _, kind := range []v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure} {
@@ -84,13 +84,13 @@ func WithUnknown(node *v1.Node, now time.Time) (copied *v1.Node, changed bool) {
 			}
 			found = true
 			if c.Status != v1.ConditionUnknown {
-				c.Status, c.Reason, c.Message, c.LastTransitionTime = v1.ConditionUnknown, UnknownReason, UnknownMessage, stamp
+				c.Status, c.Reason, c.Message, c.LastTransitionTime = v1.ConditionUnknown, unknownReason, unknownMessage, stamp
 				changed = true
 			}
 		}
 		if !found {
 			node.Status.Conditions = append(node.Status.Conditions, v1.NodeCondition{
-				Type: kind, Status: v1.ConditionUnknown, Reason: NeverUpdatedReason, Message: NeverUpdatedMessage,
+				Type: kind, Status: v1.ConditionUnknown, Reason: neverUpdatedReason, Message: neverUpdatedMessage,
 				LastHeartbeatTime: node.CreationTimestamp, LastTransitionTime: stamp,
 			})
 			changed = true
