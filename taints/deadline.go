@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/seconds"
 )
 
 // Stay is how long a pod may stay on a node because of its NoExecute taints.
@@ -67,6 +69,6 @@ func (e *Evaluator) Deadline(taints []v1.Taint) Deadline {
 			d = Deadline{Stay: Limited, Taint: i, Toleration: t.index}
 		}
 	}
-	d.After = time.Duration(least) * time.Second
+	d.After = seconds.Duration(least)
 	return d
 }

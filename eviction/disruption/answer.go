@@ -8,6 +8,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/internal/seconds"
+
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -115,7 +117,7 @@ func (d *Decision) Steps(pod *v1.Pod) []Step {
 	if !d.Allowed() || d.DryRun {
 		return nil
 	}
-	g := time.Duration(d.GraceSeconds) * time.Second
+	g := seconds.Duration(d.GraceSeconds)
 	return []Step{
 		{0, 0, "API server", "sets the deletion timestamp of pod " + podinfo.Name(pod) + " and its grace period"},
 		{0, g, "kubelet", "notices that the pod terminates and shuts it down gracefully"},

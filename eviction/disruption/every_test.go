@@ -1,6 +1,8 @@
 package disruption
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -94,4 +96,40 @@ func boolean(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// A grace period that no duration can hold lasts as long as the longest duration: no step has a negative time.
+func TestStepsOfHugeGrace(t *testing.T) {
+	for _, grace := range []int64{9223372037, 10000000000, math.MaxInt64} {
+		p := target()
+		p.Spec.NodeName, p.Spec.TerminationGracePeriodSeconds = "n", &grace
+		d := Decide(p, nil, Request{}, now)
+		steps := d.Steps(p)
+		require.EqualValues(t, math.MaxInt64, steps[5].After)
+		require.EqualValues(t, math.MaxInt64, steps[1].Until)
+	}
+}
+
+// Budgets are found by the labels of pods: a drain of many pods under many budgets asks each pod for its own budget only.
+func TestPlanOfManyBudgets(t *testing.T) {
+	in := PlanInput{Nodes: []string{"n"}, Now: now}
+	for i := range 1000 {
+		b := pdb(fmt.Sprint("b", i), fmt.Sprint("app=", i), 0)
+		b.Spec.MinAvailable = ptr(intstr.FromInt32(1))
+		in.Budgets = append(in.Budgets, b)
+		for j := range 2 {
+			p := healthyPod(fmt.Sprintf("p%d-%d", i, j), "ReplicaSet/a")
+			p.Labels, p.Spec.NodeName = map[string]string{"app": fmt.Sprint(i)}, "n"
+			in.Pods = append(in.Pods, p)
+		}
+	}
+	plan := MakePlan(in)
+	require.Len(t, plan.Waves, 2)
+	require.Len(t, plan.Waves[0], 1000)
+	require.Len(t, plan.Waves[1], 1000)
+	matched := 0
+	for _, list := range NewEvictions(in.Budgets).matching(in.Pods) {
+		matched += len(list)
+	}
+	require.Equal(t, 2000, matched)
 }

@@ -29,6 +29,9 @@ func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) fiel
 	return errs
 }
 
+// percentText is what the API server says about text that is not a percentage, with both spaces.
+const percentText = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+
 func validateAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
 	if v == nil {
 		return nil
@@ -46,7 +49,7 @@ func validateAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
 		}
 		return field.ErrorList{field.Invalid(path, v.StrVal, "must not be greater than 100%")}
 	}
-	return field.ErrorList{field.Invalid(path, v.StrVal, "must be a non-negative integer or a percentage such as 25%")}
+	return field.ErrorList{field.Invalid(path, v.StrVal, percentText)}
 }
 
 // emptySelectorKey is the label key by which conversion remembers what {} meant in policy/v1beta1.

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -44,10 +45,10 @@ func newEviction(pod *v1.Pod, graceSeconds int64, message string) *Eviction {
 	return &Eviction{Pod: pod, GraceSeconds: graceSeconds, WaitAtMost: waitFor(graceSeconds), Message: message}
 }
 
-// waitFor is one and a half times the grace, at least ten seconds.
+// waitFor returns one and a half times the grace, at least ten seconds and at most the largest duration.
 func waitFor(graceSeconds int64) time.Duration {
-	const most = int64(1<<62) / int64(time.Second)
-	return max(10*time.Second, time.Duration(min(graceSeconds, most))*time.Second*3/2)
+	grace := seconds.Duration(graceSeconds)
+	return max(10*time.Second, time.Duration(resources.Add(int64(grace), int64(grace/2))))
 }
 
 // graceSeconds returns how long a pod gets when the threshold evicts it: 1 second for a hard threshold, otherwise the

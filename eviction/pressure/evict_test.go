@@ -1,6 +1,7 @@
 package pressure
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -63,8 +64,8 @@ func TestGraceOfTerminatingPod(t *testing.T) {
 	leaving := testkit.Pod("p").Terminating().Obj()
 	for _, tc := range []struct{ ongoing, want int64 }{{10, 10}, {90, 40}, {0, 1}} {
 		leaving.DeletionGracePeriodSeconds = &tc.ongoing
-		state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", seconds(0))}, seconds(0))
-		_, d := p.Observe(state, Observation{Pods: []*v1.Pod{leaving}, Signals: measured(memoryAvailable, "1Gi", "4Gi", seconds(1))}, seconds(1))
+		state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(0))}, since(0))
+		_, d := p.Observe(state, Observation{Pods: []*v1.Pod{leaving}, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(1))}, since(1))
 		require.Equal(t, tc.want, d.Eviction.GraceSeconds)
 		require.Equal(t, max(10*time.Second, time.Duration(tc.want)*1500*time.Millisecond), d.Eviction.WaitAtMost)
 	}
@@ -330,5 +331,14 @@ func TestCriticalVictims(t *testing.T) {
 			}
 			require.Equal(t, tc.want, list, tc.reason)
 		})
+	}
+}
+
+// One and a half times a grace period that no duration can hold is the longest duration, not less than the ten seconds.
+func TestWaitOfHugeGrace(t *testing.T) {
+	require.Equal(t, 10*time.Second, waitFor(1))
+	require.Equal(t, 45*time.Second, waitFor(30))
+	for _, grace := range []int64{9223372037, 10000000000, math.MaxInt64} {
+		require.Equal(t, time.Duration(math.MaxInt64), waitFor(grace))
 	}
 }

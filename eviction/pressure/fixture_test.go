@@ -20,7 +20,7 @@ const (
 
 var epoch = testkit.Epoch
 
-func seconds(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
+func since(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
 
 func n(v int64) *uint64 {
 	u := uint64(v)

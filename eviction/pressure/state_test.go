@@ -70,11 +70,11 @@ func TestNextChange(t *testing.T) {
 	state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", epoch)}, epoch)
 	next, ok := p.NextChange(state, epoch)
 	require.True(t, ok)
-	require.Equal(t, seconds(30), next, "the soft threshold becomes due")
-	next, ok = p.NextChange(state, seconds(30))
+	require.Equal(t, since(30), next, "the soft threshold becomes due")
+	next, ok = p.NextChange(state, since(30))
 	require.True(t, ok)
-	require.Equal(t, seconds(60), next, "the condition ends")
-	_, ok = p.NextChange(state, seconds(60))
+	require.Equal(t, since(60), next, "the condition ends")
+	_, ok = p.NextChange(state, since(60))
 	require.False(t, ok)
 }
 

@@ -38,7 +38,7 @@ func TestSignals(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	i := func(v int64) *int64 { return &v }
-	at := seconds(7)
+	at := since(7)
 	got := Measure(NodeStats{
 		Memory:      &MemoryStats{Time: at, AvailableBytes: n(3), WorkingSetBytes: n(7)},
 		PodsMemory:  &MemoryStats{WorkingSetBytes: n(7)},
@@ -62,9 +62,9 @@ func TestMeasure(t *testing.T) {
 // The numbers of the documentation's script: capacity from /proc/meminfo, usage and inactive file pages of the root cgroup.
 func TestCgroupMemory(t *testing.T) {
 	const meminfoKiB = 16374584
-	c := CgroupMemory(meminfoKiB*1024, 5<<30, 2<<30, seconds(1))
+	c := CgroupMemory(meminfoKiB*1024, 5<<30, 2<<30, since(1))
 	m := Measure(NodeStats{Memory: c})[memoryAvailable]
-	require.Equal(t, Measurement{Available: meminfoKiB*1024 - 3<<30, Capacity: meminfoKiB * 1024, Time: seconds(1)}, m)
+	require.Equal(t, Measurement{Available: meminfoKiB*1024 - 3<<30, Capacity: meminfoKiB * 1024, Time: since(1)}, m)
 
 	over := CgroupMemory(100, 300, 50, epoch)
 	require.Equal(t, []uint64{0, 250}, []uint64{*over.AvailableBytes, *over.WorkingSetBytes}, "more than the limit leaves nothing")
@@ -78,9 +78,9 @@ func TestCgroupMemory(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	const loadavg = "0.52 0.58 0.59 3/1187 42171\n"
 	for max, threads := range map[int64]int64{32768: 127421, 100: 100} {
-		p, err := Processes(32768, threads, loadavg, seconds(1))
+		p, err := Processes(32768, threads, loadavg, since(1))
 		require.NoError(t, err)
-		require.Equal(t, ProcessStats{seconds(1), ptr(max), ptr(int64(1187))}, *p)
+		require.Equal(t, ProcessStats{since(1), ptr(max), ptr(int64(1187))}, *p)
 	}
 	for _, text := range []string{"", "1 2 3", "1 2 3 4 5", "1 2 3 4/x 5"} {
 		_, err := Processes(1, 1, text, epoch)

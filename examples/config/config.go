@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 
@@ -105,8 +106,8 @@ func (l Loader) Build(document *configv1.KubeSchedulerConfiguration) (*Configura
 	c := &Configuration{
 		Extenders:                document.Extenders,
 		Parallelism:              int(*document.Parallelism),
-		PodInitialBackoff:        seconds(*document.PodInitialBackoffSeconds),
-		PodMaxBackoff:            seconds(*document.PodMaxBackoffSeconds),
+		PodInitialBackoff:        seconds.Duration(*document.PodInitialBackoffSeconds),
+		PodMaxBackoff:            seconds.Duration(*document.PodMaxBackoffSeconds),
 		PercentageOfNodesToScore: *document.PercentageOfNodesToScore,
 		Document:                 document,
 	}
@@ -122,11 +123,6 @@ func (l Loader) Build(document *configv1.KubeSchedulerConfiguration) (*Configura
 		c.Profiles = append(c.Profiles, p)
 	}
 	return c, oneQueueSort(c.Profiles)
-}
-
-// seconds avoids the overflow of very large numbers, which stand for "for ever" then.
-func seconds(n int64) time.Duration {
-	return time.Duration(min(n, int64(1<<63-1)/int64(time.Second))) * time.Second
 }
 
 // leaveToExtenders makes the resources that extenders look after the ignored resources of NodeResourcesFit, instead of

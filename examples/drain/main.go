@@ -17,6 +17,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/seconds"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -109,13 +110,13 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, errors.New("NODE: Required value: at least one node")
 	case o.evict != "" && !isName(o.evict):
 		return o, fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
-	case *skip < 0 || *skip > int64(time.Duration(1<<62)/time.Second):
+	case *skip < 0:
 		return o, fmt.Errorf("-skip-wait-for-delete-timeout: Invalid value: %d: must be seconds, not negative", *skip)
 	}
 	if *grace >= 0 {
 		o.drain.GracePeriodSeconds = grace
 	}
-	o.drain.SkipWaitForDelete = time.Duration(*skip) * time.Second
+	o.drain.SkipWaitForDelete = seconds.Duration(*skip)
 	if o.drain.PodSelector, err = labels.Parse(*selector); err != nil {
 		return o, fmt.Errorf("-pod-selector: Invalid value: %q: %w", *selector, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/internal/seconds"
 )
 
 // world is the simulated cluster: the API server's pods and nodes, the kubelets, which run a pod as soon as it is bound and
@@ -113,7 +114,7 @@ func (w *world) Delete(_ context.Context, pod *v1.Pod) error {
 	}
 	period := defaultGrace
 	if g := now.Spec.TerminationGracePeriodSeconds; g != nil {
-		period = time.Duration(*g) * time.Second
+		period = seconds.Duration(*g)
 	}
 	if !w.grace || now.Spec.NodeName == "" || period <= 0 {
 		w.remove(now)

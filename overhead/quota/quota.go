@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 )
@@ -88,7 +89,7 @@ func charged(pod *v1.Pod, now time.Time) bool {
 	if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
 		return true
 	}
-	grace := time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
+	grace := seconds.Duration(*pod.DeletionGracePeriodSeconds)
 	return !now.After(pod.DeletionTimestamp.Add(grace))
 }
 
