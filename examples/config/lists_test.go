@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -55,10 +56,11 @@ func without(list string, names ...string) string {
 
 // Every case says what differs from the default lists.
 func TestPluginLists(t *testing.T) {
-	for _, c := range []struct {
-		name, reason, body string
-		want               map[Point]string
-	}{
+	type test struct {
+		name, why, body string
+		want            map[Point]string
+	}
+	testkit.Run(t, []test{
 		{"nothing", "the default lists", "schedulerName: default-scheduler", nil},
 		{"empty lists", "as good as none", "plugins: {score: {enabled: [], disabled: []}, filter: {}}", nil},
 		{"score alone", "disabled * leaves what is enabled there", "plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 7}]}}",
@@ -78,8 +80,8 @@ func TestPluginLists(t *testing.T) {
 			map[Point]string{Score: "NodeResourcesFit=9 " + without(defaultLists[Score], "NodeResourcesFit"), PlacementScore: "NodeResourcesFit=7"}},
 		{"weight at filter", "counts for nothing; the plugin moves to the front there", "plugins: {filter: {enabled: [{name: NodeAffinity, weight: 20}]}}",
 			map[Point]string{Filter: "NodeAffinity " + without(defaultLists[Filter], "NodeAffinity")}},
-		{"disabled at score", "", "plugins: {score: {disabled: [{name: ImageLocality}]}}", map[Point]string{Score: without(defaultLists[Score], "ImageLocality")}},
-		{"disabled in multiPoint", "", "plugins: {multiPoint: {disabled: [{name: ImageLocality}]}}", map[Point]string{Score: without(defaultLists[Score], "ImageLocality")}},
+		{"disabled at score", "the other plugins keep their order", "plugins: {score: {disabled: [{name: ImageLocality}]}}", map[Point]string{Score: without(defaultLists[Score], "ImageLocality")}},
+		{"disabled in multiPoint", "the same there", "plugins: {multiPoint: {disabled: [{name: ImageLocality}]}}", map[Point]string{Score: without(defaultLists[Score], "ImageLocality")}},
 		{"disabled unknown", "unknown names may be disabled", "plugins: {score: {disabled: [{name: Nope}]}, multiPoint: {disabled: [{name: GCEPDLimits}]}}", nil},
 		{"disabled and enabled at score", "it leaves multiPoint and comes last", "plugins: {score: {disabled: [{name: NodeAffinity}], enabled: [{name: NodeAffinity, weight: 5}]}}",
 			map[Point]string{Score: without(defaultLists[Score], "NodeAffinity") + " NodeAffinity=5"}},
@@ -97,17 +99,15 @@ func TestPluginLists(t *testing.T) {
 			map[Point]string{PreEnqueue: defaultLists[PreEnqueue] + " GangScheduling", Permit: "GangScheduling"}},
 		{"twice where it is disabled", "repetitions count only where the plugin takes part", "plugins: {multiPoint: {enabled: [{name: NodeName}, {name: NodeName}]}, filter: {disabled: [{name: NodeName}]}}",
 			map[Point]string{Filter: without(defaultLists[Filter], "NodeName")}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			conf, err := Load([]byte(profileOf(c.body)))
-			require.NoError(t, err, c.reason)
-			want := maps.Clone(defaultLists)
-			maps.Copy(want, c.want)
-			for _, at := range Points() {
-				require.Equal(t, want[at], text(conf.Profiles[0].Plugins[at]), "%v: %s", at, c.reason)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		conf, err := Load([]byte(profileOf(c.body)))
+		require.NoError(t, err, c.why)
+		want := maps.Clone(defaultLists)
+		maps.Copy(want, c.want)
+		for _, at := range Points() {
+			require.Equal(t, want[at], text(conf.Profiles[0].Plugins[at]), "%v: %s", at, c.why)
+		}
+	})
 }
 
 // What runs in placement is what the lists say: the default profile is placement's own.

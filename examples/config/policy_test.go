@@ -11,6 +11,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/history"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 )
@@ -65,19 +66,20 @@ func TestDocumentPolicy(t *testing.T) {
 }
 
 func TestConvertPolicy(t *testing.T) {
-	for _, c := range []struct {
-		name, reason, policy  string
+	type test struct {
+		name, why, policy     string
 		filters, scores       string // "": the default ones
 		noScores              bool
 		notes                 []string
 		hardPodAffinityWeight int32
-	}{
-		{name: "empty", reason: "absent lists are the default sets", policy: `{kind: Policy}`},
-		{name: "empty lists", reason: "mandatory and younger filters stay", policy: `{kind: Policy, predicates: [], priorities: []}`,
+	}
+	testkit.Run(t, []test{
+		{name: "empty", why: "absent lists are the default sets", policy: `{kind: Policy}`},
+		{name: "empty lists", why: "mandatory and younger filters stay", policy: `{kind: Policy, predicates: [], priorities: []}`,
 			filters: "NodeUnschedulable TaintToleration DynamicResources NodeDeclaredFeatures", noScores: true},
-		{name: "general predicates", reason: "several plugins for one name", policy: `{kind: Policy, predicates: [{name: GeneralPredicates}]}`,
+		{name: "general predicates", why: "several plugins for one name", policy: `{kind: Policy, predicates: [{name: GeneralPredicates}]}`,
 			filters: "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit DynamicResources NodeDeclaredFeatures"},
-		{name: "gone predicates", reason: "they are named in notes", policy: `{kind: Policy, predicates: [
+		{name: "gone predicates", why: "they are named in notes", policy: `{kind: Policy, predicates: [
 			{name: Mine, argument: {serviceAffinity: {labels: [region]}}}, {name: Zones, argument: {labelsPresence: {labels: [zone], presence: true}}}, {name: CheckServiceAffinity}]}`,
 			filters: "NodeUnschedulable TaintToleration DynamicResources NodeDeclaredFeatures",
 			notes: []string{
@@ -85,49 +87,47 @@ func TestConvertPolicy(t *testing.T) {
 				"predicate Zones: removed in v1.23 without a successor; node affinity or a plugin of one's own does it",
 				"predicate CheckServiceAffinity: removed in v1.23 without a successor; node affinity or a plugin of one's own does it",
 			}},
-		{name: "priorities", reason: "in their order with their weights", policy: `{kind: Policy, priorities: [{name: ImageLocalityPriority, weight: 4}, {name: LeastRequestedPriority, weight: 1}, {name: EqualPriority, weight: 1}]}`,
+		{name: "priorities", why: "in their order with their weights", policy: `{kind: Policy, priorities: [{name: ImageLocalityPriority, weight: 4}, {name: LeastRequestedPriority, weight: 1}, {name: EqualPriority, weight: 1}]}`,
 			scores: "ImageLocality=4 NodeResourcesFit=1", notes: []string{"priority EqualPriority: all nodes are equal when nothing scores them"}},
-		{name: "two for one plugin", reason: "their weights add up", policy: `{kind: Policy, priorities: [{name: EvenPodsSpreadPriority, weight: 2}, {name: SelectorSpreadPriority, weight: 3}]}`,
+		{name: "two for one plugin", why: "their weights add up", policy: `{kind: Policy, priorities: [{name: EvenPodsSpreadPriority, weight: 2}, {name: SelectorSpreadPriority, weight: 3}]}`,
 			scores: "PodTopologySpread=5", notes: []string{
 				"priority SelectorSpreadPriority: " + spreadNote, "priority SelectorSpreadPriority: adds its weight to that of PodTopologySpread"}},
-		{name: "two strategies", reason: "a profile has one", policy: `{kind: Policy, priorities: [{name: MostRequestedPriority, weight: 2}, {name: LeastRequestedPriority, weight: 3}]}`,
+		{name: "two strategies", why: "a profile has one", policy: `{kind: Policy, priorities: [{name: MostRequestedPriority, weight: 2}, {name: LeastRequestedPriority, weight: 3}]}`,
 			scores: "NodeResourcesFit=2", notes: []string{"priority LeastRequestedPriority: left out, NodeResourcesFit has one strategy and it is MostAllocated already; another profile can have another"}},
-		{name: "ratio without arguments", reason: "it had no default", policy: `{kind: Policy, priorities: [{name: RequestedToCapacityRatioPriority, weight: 2}]}`,
+		{name: "ratio without arguments", why: "it had no default", policy: `{kind: Policy, priorities: [{name: RequestedToCapacityRatioPriority, weight: 2}]}`,
 			noScores: true, notes: []string{
 				"priority RequestedToCapacityRatioPriority: utilization is requested*100/allocatable since v1.33",
 				"priority RequestedToCapacityRatioPriority: left out, it needs requestedToCapacityRatioArguments"}},
-		{name: "ratio under another name", reason: "the argument says what it is; CPU names no resource", policy: `{kind: Policy, priorities: [{name: Packing, weight: 1, argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 0}], resources: [{name: CPU, weight: 1}]}}}]}`,
+		{name: "ratio under another name", why: "the argument says what it is; CPU names no resource", policy: `{kind: Policy, priorities: [{name: Packing, weight: 1, argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 0}], resources: [{name: CPU, weight: 1}]}}}]}`,
 			scores: "NodeResourcesFit=1", notes: []string{
 				"priority Packing: utilization is requested*100/allocatable since v1.33",
 				`priority Packing: resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"`}},
-		{name: "service anti-affinity", reason: "gone", policy: `{kind: Policy, priorities: [{name: Racks, weight: 1, argument: {serviceAntiAffinity: {label: rack}}}, {name: Labels, weight: 1, argument: {labelPreference: {label: ssd, presence: true}}}]}`,
+		{name: "service anti-affinity", why: "gone", policy: `{kind: Policy, priorities: [{name: Racks, weight: 1, argument: {serviceAntiAffinity: {label: rack}}}, {name: Labels, weight: 1, argument: {labelPreference: {label: ssd, presence: true}}}]}`,
 			noScores: true, notes: []string{"priority Racks: " + goneNote, "priority Labels: " + goneNote}},
-		{name: "weights of affinity", reason: "", policy: `{kind: Policy, hardPodAffinitySymmetricWeight: 10, alwaysCheckAllPredicates: true}`, hardPodAffinityWeight: 10,
+		{name: "weights of affinity", why: "the weight becomes an argument of InterPodAffinity; a field without effect gets a note", policy: `{kind: Policy, hardPodAffinitySymmetricWeight: 10, alwaysCheckAllPredicates: true}`, hardPodAffinityWeight: 10,
 			notes: []string{"alwaysCheckAllPredicates has no equivalent: the first plugin that rejects a node ends its checks"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			document, notes, err := ConvertPolicy([]byte(c.policy))
-			require.NoError(t, err)
-			require.Equal(t, c.notes, notes, c.reason)
-			out, err := Encode(document)
-			require.NoError(t, err)
-			conf, err := Load(out)
-			require.NoError(t, err, string(out))
-			plugins := conf.Profiles[0].Plugins
-			want := c.filters
-			if want == "" {
-				want = defaultLists[Filter]
-			}
-			require.Equal(t, want, text(plugins[Filter]))
-			want = c.scores
-			if want == "" && !c.noScores {
-				want = defaultLists[Score]
-			}
-			require.Equal(t, want, text(plugins[Score]))
-			weight := *conf.Profiles[0].Args["InterPodAffinity"].(*configv1.InterPodAffinityArgs).HardPodAffinityWeight
-			require.Equal(t, max(c.hardPodAffinityWeight, 1), weight)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		document, notes, err := ConvertPolicy([]byte(c.policy))
+		require.NoError(t, err)
+		require.Equal(t, c.notes, notes, c.why)
+		out, err := Encode(document)
+		require.NoError(t, err)
+		conf, err := Load(out)
+		require.NoError(t, err, string(out))
+		plugins := conf.Profiles[0].Plugins
+		want := c.filters
+		if want == "" {
+			want = defaultLists[Filter]
+		}
+		require.Equal(t, want, text(plugins[Filter]))
+		want = c.scores
+		if want == "" && !c.noScores {
+			want = defaultLists[Score]
+		}
+		require.Equal(t, want, text(plugins[Score]))
+		weight := *conf.Profiles[0].Args["InterPodAffinity"].(*configv1.InterPodAffinityArgs).HardPodAffinityWeight
+		require.Equal(t, max(c.hardPodAffinityWeight, 1), weight)
+	})
 }
 
 func TestPolicyExtenders(t *testing.T) {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter/volume"
-	"github.com/podberth/podberth/internal/testkit"
 )
 
 // BlinkingLightScorer is the plugin of the documentation of the scheduling framework: it ranks nodes by how many blinking
@@ -54,17 +55,23 @@ func (p printer) BindVolumes(context.Context, *v1.Pod, volume.Decision) error   
 func (p printer) Delete(context.Context, *v1.Pod) error                             { return nil }
 
 func Example() {
-	nodes := []*v1.Node{}
-	for name, lights := range map[string]string{"node-1": "0", "node-2": "10", "node-3": "5"} {
-		n := testkit.Node(name).Capacity("cpu=4,memory=8Gi,pods=110").Obj()
-		n.Annotations = map[string]string{"blinking-lights": lights}
-		nodes = append(nodes, n)
+	var nodes []*v1.Node
+	for name, lights := range map[string]string{"n1": "0", "n2": "10", "n3": "5"} {
+		nodes = append(nodes, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"blinking-lights": lights}},
+			Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}},
+		})
 	}
 	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
 	if err != nil {
 		panic(err)
 	}
-	web := testkit.Pod("default/web").Request("cpu=1").Obj()
+	web := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web"},
+		Spec: v1.PodSpec{SchedulerName: "default-scheduler", Containers: []v1.Container{{
+			Name: "web", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("1")}},
+		}}},
+	}
 	s, err := scheduler.New(snapshot, scheduler.Options{
 		Client:  printer{web},
 		Go:      func(task func()) { task() }, // bind at once
@@ -78,7 +85,7 @@ func Example() {
 	}
 	s.AddPod(web)
 	s.TryScheduleOne(context.Background())
-	// Output: web goes to node-2
+	// Output: web goes to n2
 }
 
 // Counts of 0, 5 and 10 become 0, 50 and 100, and no lights at all stay 0.

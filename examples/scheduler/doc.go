@@ -6,22 +6,34 @@
 //	s.AddPod(pod)               // and UpdatePod, AddNode, Set …: what the informers see
 //	err = s.Run(ctx)            // or, step by step: s.TryScheduleOne(ctx), s.Tick at s.Next
 //
-// Read cycle.go first: it is one attempt from the queue to the bound pod, or back. plugins.go has the extension points,
-// framework.go and profile.go say which plugins run where, filtering.go, scoring.go and binding.go run them, batch.go spares
-// equal pods the search:
+// The order in which to read the files:
+//
+//  1. scheduler.go: Options, Client, and the loop; events.go: what the caller reports of the cluster.
+//  2. cycle.go: one attempt, from the queue to the bound pod or back to the queue.
+//  3. plugins.go: the interfaces of the extension points; status.go, state.go, node.go and handle.go: what plugins answer with,
+//     keep, see and ask.
+//  4. profile.go, defaults.go, registry.go and framework.go: which plugins run at which point.
+//  5. filtering.go, scoring.go, preempt.go, waiting.go and binding.go: the points in the order in which they run.
+//  6. library.go and volumes.go: the default plugins, which are adapters over package placement.
+//  7. cache.go, namespaces.go and status_patch.go: the state of the cluster, and what is written back.
+//  8. batch.go and sign.go: equal pods share the search. extend.go: extenders.
+//  9. guard.go, blocking.go and underlock.go: plugins that panic, block or call back.
+//  10. clock.go, metrics.go and prometheus.go: time and measurements.
+//
+// The extension points:
 //
 //	queue: PreEnqueue, QueueSort
 //	scheduling cycle: PreFilter, Filter, PostFilter, PreScore, Score, NormalizeScore, Reserve, Permit
 //	binding cycle: PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind
 //
-// A plugin implements any of the interfaces. What its plugins know about an attempt stands in State under typed keys. The
-// default plugins are adapters over package placement; a profile that has no others, and no extender, is decided by a
-// placement.Plan as a whole, with the work shared between equal pods, and to the same end.
+// A plugin implements any of the interfaces. Plugins keep what they know about an attempt in State, under typed keys. When a
+// profile has only default plugins and no extender, a placement.Plan takes the whole decision. The plan shares work between
+// equal pods and decides the same.
 //
-// A Client stands for the API server, a Clock for the time, Options.Go for goroutines: a simulator gives all three and is
-// deterministic to the byte (examples/simulate). A Scheduler is safe for concurrent use; its plugins must be, from Permit
-// on. Objects that it was given must not be changed any more. Plugins that panic, answer with an unknown code, or block
-// longer than Options.PluginTimeout fail the attempt and leave cache and queue as they were.
+// Client takes the place of the API server, Clock of the time, and Options.Go of goroutines. A simulator gives all three and
+// is deterministic to the byte (examples/simulate). A Scheduler is safe for concurrent use. Plugins must be safe for
+// concurrent use from Permit on. Callers must not change objects that they have given to a Scheduler. A plugin that panics,
+// returns an unknown code, or blocks longer than Options.PluginTimeout fails the attempt; cache and queue stay as they were.
 //
 // Cost: an attempt costs a decision of package placement; without a plan, nodes x plugins calls.
 //
