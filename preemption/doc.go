@@ -1,34 +1,37 @@
-// Package preemption decides which pods give way to a pod that fits nowhere, and resolves priorities.
+// Package preemption decides which pods leave so that a pod that fits on no node gets room, and resolves priorities.
 //
-// The flow, with package placement for the filters (Preempter there does all of it):
+// The flow, with package placement for the filters (placement.Preempter does all of it):
 //
-//	what := attempt.WhatIf(placement.Options{})      // the preemptor's filters, to be asked "what if"
+//	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, with pods added and removed in thought
 //	r := preemption.Preempt(preemption.Request{
 //		Pod: pod, Cluster: snapshot, WhatIf: what, Rejections: rejections, Budgets: disruption.NewBudgets(pdbs, …), Now: now,
 //	})
-//	for _, a := range r.Actions(pod, nominated) { … } // delete victims, clear nominations, nominate pod
+//	actions := r.Actions(pod, nominated) // delete the victims, clear nominations, nominate the pod
 //
-// The rule: of the nodes whose rejection can be cured, in order of their names from an offset on, each is tried: all pods of
-// lower priority leave, and if the preemptor then fits they come back as long as it still does, those whose disruption
-// budget is exhausted first, then the others, the more important ones first. Those that cannot come back are the victims. Of
-// the nodes found the best is chosen by six criteria (Choose). Nothing is evicted here: the result is a plan.
+// The rule: each node whose rejection can be cured is tried, sorted by name, from an offset on. On a node
 //
-// Priorities are int32, higher is more; a pod without one has 0. A disruption budget counts pods; what is left of it may be
-// negative. Times are instants; a pod without a start time started at Request.Now. Slots are the cluster's handles of nodes.
+//  1. all pods of lower priority leave;
+//  2. if the preemptor then fits, the pods come back as long as the preemptor still fits: first the pods whose disruption
+//     budget is exhausted, then the others, the more important pods first;
+//  3. the pods that cannot come back are the victims.
 //
-// Arguments are read, never changed; there is no clock and no randomness (Request.Now, Options.Offset), and the answer does
-// not depend on the order of nodes, budgets or maps; it does depend on the order of the pods on a node among pods of equal
-// priority and start. A Planner and an Index keep memory between calls and belong to one goroutine; the functions are safe
-// to call side by side on one cluster while it does not change, each with a WhatIf of its own.
+// Of the nodes found, six criteria choose the best (docs/preemption.md). The package evicts nothing: the result is a plan.
 //
-// Cost: O(nodes) for the list of nodes to try, and for each node tried one check of the filters plus one for each pod of
-// lower priority there. The number of nodes tried is bounded by Options.Candidates once one is found that breaks no budget.
+// Priorities are int32; a higher number is more important, and a pod without priority has 0. A disruption budget counts
+// pods; the rest of a budget may be negative. Times are instants; a pod without a start time started at Request.Now. Slots
+// are the cluster's handles of nodes. The package asks for no pods of a free slot.
 //
-// What it does not do: filter nodes (package filter and placement), count budgets (the disruption controller), delete pods
-// (the caller), make room for critical pods on the kubelet's side (package eviction/pressure), wait in a queue (package
-// queue).
+// The functions modify no argument. There is no clock and no randomness (Request.Now, Options.Offset). The answer does not
+// depend on the order of nodes, budgets or maps. It depends on the order of the pods on a node if pods have equal priority
+// and start. A Planner and an Index keep memory between calls and belong to one goroutine. The functions may run side by side
+// on one cluster that does not change, each with its own WhatIf.
 //
-// Followed is Kubernetes v1.36: the documentation's "Pod Priority and Preemption" and the API fields of PriorityClass,
-// PodDisruptionBudget and pod status. Differences and options are listed in docs/fidelity/preemption.md; docs/preemption.md
-// explains the algorithm with an example.
+// Cost: O(nodes) for the list of nodes to try. For each node tried, one check of the filters and one more for each pod of
+// lower priority. Options.Candidates bounds the number of nodes tried once a node is found that breaks no budget.
+//
+// Package filter and placement filter nodes. The disruption controller counts budgets. The caller deletes pods. Package
+// eviction/pressure makes room for critical pods on a kubelet. Package queue lets pods wait.
+//
+// This package follows Kubernetes v1.36: the documentation's "Pod Priority and Preemption" and the API fields of
+// PriorityClass, PodDisruptionBudget and pod status. docs/fidelity/preemption.md lists rules, differences and options.
 package preemption

@@ -9,17 +9,17 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 )
 
-// dryRun looks for victims on one node after the other. Its slices are kept between nodes and between calls.
+// dryRun searches victims on one node after the other. It keeps its slices between nodes and between calls.
 type dryRun struct {
 	r        *Request
 	priority int32
 	ledger   *disruption.Ledger
 	budgets  *disruption.Budgets
-	matches  map[*v1.Pod][]int32 // budgets of the pods that were possible victims; as long as budgets is the same
+	matches  map[*v1.Pod][]int32 // budgets of the pods that were possible victims, for the same budgets
 	index    *Index
 	bound    bounder
 	unitOf   map[podName]int // unit of Options.Units; nil: there are none
-	slots    [][]int         // of their pods; -1: on none
+	slots    [][]int         // slots of the units' pods; -1: no slot
 
 	units   []unit
 	members []member
@@ -30,14 +30,14 @@ type dryRun struct {
 
 type podName struct{ namespace, name string }
 
-// unit is pods that leave together: members[from:to].
+// unit is a set of pods that leave together: members[from:to].
 type unit struct {
 	from, to  int
 	priority  int32
 	start     time.Time
-	foreign   bool // no pod of it is on the node
+	foreign   bool // no pod of the unit is on the node
 	violating bool
-	out       bool // it does not come back
+	out       bool // the unit does not come back
 }
 
 type member struct {
@@ -58,7 +58,7 @@ type outcome struct {
 	err    error
 }
 
-// node tries slot i and leaves the victims in d.units: those with out set.
+// node tries slot i. The victims are the units of d.units whose out is true.
 func (d *dryRun) node(i int) outcome {
 	o, certain := d.hopeless(i)
 	if certain {
@@ -77,7 +77,7 @@ func (d *dryRun) node(i int) outcome {
 	return d.across(i, o)
 }
 
-// hopeless answers for nodes whose fate is certain without a look at their pods.
+// hopeless returns the outcome of a node that needs no search, and true if the outcome is certain.
 func (d *dryRun) hopeless(i int) (outcome, bool) {
 	if d.r.Options.Eligible != nil || d.unitOf != nil || d.r.Options.CrossNode != nil {
 		return outcome{}, false
@@ -104,7 +104,7 @@ func (d *dryRun) collectLocal(i int) {
 	}
 }
 
-// collect adds the pod as a possible victim, with the unit that it belongs to.
+// collect adds the pod, or the unit of the pod, as a possible victim.
 func (d *dryRun) collect(i int, q *resident, foreign bool) {
 	if d.unitOf != nil {
 		if k, ok := d.unitOf[podName{q.pod.Namespace, q.pod.Name}]; ok {
@@ -123,7 +123,7 @@ func (d *dryRun) collect(i int, q *resident, foreign bool) {
 	d.units = append(d.units, unit{from: n, to: n + 1, priority: q.priority, start: at, foreign: foreign})
 }
 
-// search removes all units, and lets come back what may.
+// search removes all units and lets units come back while the preemptor fits.
 func (d *dryRun) search(i int) outcome {
 	w := d.r.WhatIf
 	w.Reset()
@@ -145,7 +145,7 @@ func (d *dryRun) search(i int) outcome {
 	return outcome{found: true}
 }
 
-// sort puts the units in order of importance, equal ones as they were found. Few are sorted by insertion.
+// sort sorts the units by importance and keeps the order of equal units. Up to 32 units are sorted by insertion.
 func (d *dryRun) sort() {
 	if len(d.units) > 32 {
 		slices.SortStableFunc(d.units, func(a, b unit) int { return d.compare(&a, &b) })
@@ -181,7 +181,7 @@ func (d *dryRun) compare(a, b *unit) int {
 	return first(a.foreign, b.foreign) // pods of other nodes come back before local ones of equal importance
 }
 
-// first orders what has a property before what has not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a && !b:
@@ -192,8 +192,8 @@ func first(a, b bool) int {
 	return 0
 }
 
-// split marks the units that some budget cannot bear, the more important ones drawing first. The budgets are fresh for
-// every node, and what a unit drew is not given back when it is reprieved.
+// split marks the units that break a budget. More important units draw from the budgets first. Every node starts with fresh
+// budgets, and a unit that comes back does not return what it drew (rule P6.5).
 func (d *dryRun) split() {
 	if d.budgets == nil {
 		return
@@ -204,7 +204,7 @@ func (d *dryRun) split() {
 	}
 }
 
-// draw takes the unit's pods from the budgets and marks those that break one.
+// draw takes the unit's pods from the budgets and marks the pods that break a budget.
 func (d *dryRun) draw(k int) {
 	u := &d.units[k]
 	u.violating = false
@@ -216,7 +216,7 @@ func (d *dryRun) draw(k int) {
 	}
 }
 
-// matching returns the budgets that protect a pod. An object's labels never change, so that the answer is kept.
+// matching returns the budgets that protect a pod. It keeps the answer, because the labels of a pod object never change.
 func (d *dryRun) matching(p *v1.Pod) []int32 {
 	list, ok := d.matches[p]
 	if !ok {
@@ -229,11 +229,11 @@ func (d *dryRun) matching(p *v1.Pod) []int32 {
 	return list
 }
 
-// keptPods bounds what a Planner remembers.
+// keptPods bounds the pods whose budgets a Planner keeps.
 const keptPods = 1 << 18
 
-// reprieve lets units come back while the preemptor still fits: those that break a budget first, then the others, the more
-// important ones first.
+// reprieve lets units come back while the preemptor still fits: first the units that break a budget, then the others, the
+// more important units first.
 func (d *dryRun) reprieve(i int) {
 	for _, violating := range [...]bool{true, false} {
 		for k := range d.units {
@@ -244,7 +244,7 @@ func (d *dryRun) reprieve(i int) {
 	}
 }
 
-// back adds a unit again and reports whether it can stay.
+// back adds a unit again and reports whether the preemptor still fits. If not, back removes the unit.
 func (d *dryRun) back(i, k int) bool {
 	w, pods := d.r.WhatIf, d.members[d.units[k].from:d.units[k].to]
 	for m := range pods {
@@ -277,8 +277,8 @@ func (d *dryRun) violations() (n int) {
 	return n
 }
 
-// candidate returns what was found on slot i: the victims most important first, of equal ones those that break a budget
-// before the others.
+// candidate returns the candidate of slot i. The victims are sorted, most important first; of equally important victims those
+// that break a budget come first.
 func (d *dryRun) candidate(i, violations int) Candidate {
 	for k := 1; k < len(d.units); k++ {
 		for m := k; m > 0 && d.units[m].violating && !d.units[m-1].violating && d.compare(&d.units[m], &d.units[m-1]) == 0; m-- {

@@ -9,31 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Extender is an outside process that may change the candidates: its preemption verb.
+// Extender is the preemption verb of a process outside the scheduler that may change the candidates.
 type Extender struct {
 	// Name is its URL, for errors.
 	Name string
-	// Ignorable says that its failures are passed over.
+	// Ignorable is true if the failures of the extender are ignored.
 	Ignorable bool
-	// Process gets the candidates, by node name at first, and returns those that remain: it may leave out and add nodes and
-	// victims. It must not change what it gets.
+	// Process gets the candidates and returns the candidates that remain. The first extender gets them sorted by node name.
+	// Process may leave out and add nodes and victims. It must not modify its arguments.
 	Process func(preemptor *v1.Pod, candidates []Candidate) ([]ExtenderVictims, error)
 }
 
-// ExtenderVictims is what an extender says about one node.
+// ExtenderVictims is an extender's answer about one node.
 type ExtenderVictims struct {
 	Node string
 	// UIDs are the victims, pods of that node, the first being the most important one.
 	UIDs []types.UID
-	// Violations is what the choice takes as the number of broken disruption budgets.
+	// Violations is the number of broken disruption budgets, for the choice among the candidates.
 	Violations int64
 }
 
-// extend passes the candidates through the extenders. Each answer replaces what was there; an empty one ends it.
+// extend passes the candidates through the extenders. Each answer replaces the candidates; an empty answer ends the loop.
 //
-//  1. An error, or an answer that names an unknown node or pod: an ignorable extender is passed over, of another the error
-//     ends the attempt.
-//  2. A node without victims: left out for an ignorable extender, an error for another.
+//  1. An error, or an answer that names an unknown node or pod, ends the attempt. An ignorable extender is skipped instead.
+//  2. A node without victims ends the attempt with an error. The node of an ignorable extender is left out instead.
+//
+// Rules P9.1 to P9.6.
 func (r *Request) extend(found []Candidate) ([]Candidate, error) {
 	if len(r.Extenders) == 0 {
 		return found, nil
@@ -69,7 +70,7 @@ func byName(list []Candidate) []Candidate {
 	return list
 }
 
-// resolve finds the pods of an answer. Of several answers for one node the last one stands.
+// resolve finds the pods of an answer. Of several answers for one node the last counts.
 func (r *Request) resolve(name string, answer []ExtenderVictims) ([]Candidate, error) {
 	var out []Candidate
 	for _, a := range answer {

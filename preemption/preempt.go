@@ -119,13 +119,13 @@ func (d *dryRun) prepare(r *Request) {
 	d.pile = nil
 }
 
-// release drops what belongs to the request.
+// release drops the references to the request.
 func (d *dryRun) release() {
 	d.r, d.index, d.bound, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil
 	clear(d.members)
 }
 
-// list returns the slots to try, by name, and the number of nodes.
+// list returns the slots to try, sorted by node name, and the number of nodes.
 func (d *dryRun) list() ([]int32, int) {
 	order := d.index.byName()
 	d.try = d.try[:0]
@@ -144,7 +144,7 @@ type visited struct {
 	failed histogram
 }
 
-// visit tries the nodes of the list until enough are found.
+// visit tries the nodes of the list until enough candidates are found.
 func (d *dryRun) visit(list []int32) visited {
 	var out visited
 	n := len(list)

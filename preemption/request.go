@@ -10,14 +10,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Cluster is what preemption must see of a cluster. A node's handle is its slot.
+// Cluster is the view of a cluster that preemption needs. A node's handle is its slot.
 type Cluster interface {
 	// Len returns the number of slots, free ones included.
 	Len() int
 	// Node returns the node of slot i, nil for a free one.
 	Node(i int) *v1.Node
-	// Pods yields the pods assigned to slot i, terminating ones included, Succeeded and Failed ones not; none for a free
-	// slot. Pods of equal importance are victims in the reverse of this order.
+	// Pods yields the pods assigned to slot i: terminating pods too, Succeeded and Failed pods not. It is not called for a
+	// free slot. Pods of equal importance are victims in the reverse of this order.
 	Pods(i int) iter.Seq[*v1.Pod]
 }
 
@@ -59,9 +59,9 @@ type Rejection uint8
 
 // The rejections. The zero value is that of a node that no filter was asked about.
 const (
-	// Unresolvable: removing pods from the node cannot help (UnschedulableAndUnresolvable).
+	// Unresolvable: to remove pods from the node cannot help (UnschedulableAndUnresolvable).
 	Unresolvable Rejection = iota
-	// Resolvable: removing pods may help (Unschedulable). Only such nodes are tried.
+	// Resolvable: to remove pods may help (Unschedulable). Only such nodes are tried.
 	Resolvable
 	// Fits: the node was not rejected.
 	Fits
@@ -69,7 +69,7 @@ const (
 	Failed
 )
 
-// Request is one question: who gives way to Pod?
+// Request asks which pods leave so that Pod gets room.
 type Request struct {
 	// Pod is the preemptor, as it is in the API server now.
 	Pod *v1.Pod
@@ -77,67 +77,70 @@ type Request struct {
 	Cluster Cluster
 	// WhatIf holds the preemptor's filters.
 	WhatIf WhatIf
-	// Rejections are those of the failed attempt by slot; slots past the end are Unresolvable. When a plugin rejected the
-	// pod before it saw a node, all nodes have that rejection.
+	// Rejections are those of the failed attempt by slot. Slots past the end are Unresolvable. If a plugin rejected the pod
+	// before it saw a node, all nodes have that rejection.
 	Rejections []Rejection
-	// Budgets are the disruption budgets of all namespaces; nil: none. Their option EmptySelectorMatchesAll is the correction
-	// of what v1.36 does with the selector {}.
+	// Budgets are the disruption budgets of all namespaces; nil: none. Their option EmptySelectorMatchesAll corrects what
+	// v1.36 does with the selector {}.
 	Budgets *disruption.Budgets
-	// Now stands for the start time of pods that have none.
+	// Now is the start time of pods that have no start time.
 	Now time.Time
-	// Index may be given by callers who ask often; nil makes one for the call.
+	// Index is for callers that ask often. nil makes an index for the call.
 	Index *Index
-	// Extenders may change what was found, in this order. Only those that support preemption and care about the pod.
+	// Extenders may change what was found, in this order. They are the extenders that support preemption and care about the
+	// pod.
 	Extenders []Extender
 	Options   Options
 }
 
-// Options choose between v1.36's behaviour, the zero value, and others.
+// Options selects behaviour other than v1.36's. The zero value is v1.36's behaviour.
 type Options struct {
-	// Candidates bounds how many nodes are tried; the zero value is v1.36's 10 percent, at least 100.
+	// Candidates bounds how many nodes are tried. The zero value is v1.36's 10 percent, at least 100.
 	Candidates CandidateArgs
-	// Offset is the position in the list of nodes to try, sorted by name, at which the round begins, modulo its length. It
-	// is random in v1.36.
+	// Offset is the position at which the search begins, in the list of nodes to try, sorted by name. It counts modulo the
+	// length of the list. v1.36 takes a random position.
 	Offset int
-	// Eligible narrows the pods that may be victims on slot i, beside their priority; nil allows all. Bounds that save
-	// work are not used with it.
+	// Eligible reports whether a pod of lower priority on slot i may be a victim; nil allows all. With Eligible every node is
+	// tried: bounds that save work are not used.
 	Eligible func(i int, victim, preemptor *v1.Pod) bool
-	// MoreImportant reports whether a should rather stay than b; nil: CompareImportance. It must be a strict weak order.
+	// MoreImportant reports whether a is more important than b. It must be a strict weak order. nil compares priority, then
+	// start time: the pod that started earlier is more important.
 	MoreImportant func(a, b *v1.Pod) bool
-	// Scores replace the first five criteria of the choice among nodes, in order; the highest value wins each.
+	// Scores replace the first five criteria of the choice among nodes, in order. The highest score wins.
 	Scores []func(c Candidate) int64
-	// Units are pods that leave together or not at all. Pods in none are units of one.
+	// Units are pods that leave together or not at all. A pod that no unit names is a unit of its own.
 	Units []Unit
-	// NeverViolate makes disruption budgets binding: no victim breaks one.
+	// NeverViolate makes disruption budgets binding: no victim breaks a budget.
 	NeverViolate bool
-	// AtLeastOneCandidate corrects CandidateArgs that come to no candidate at all in a small cluster.
+	// AtLeastOneCandidate raises a number of candidates of 0, which small clusters and small CandidateArgs give, to 1.
 	AtLeastOneCandidate bool
-	// CrossNode allows victims on other nodes for nodes on which local victims are not enough; nil does not.
+	// CrossNode allows victims on other nodes if local victims are not enough; nil does not.
 	CrossNode *CrossNode
 }
 
-// Unit is a set of pods that leave together, on one node or on several: if one is a victim all are. A unit is considered on
-// every node that holds one of its pods. If one of its pods may not be a victim, none may.
+// Unit is a set of pods that leave together, on one node or on several: if one pod is a victim, all are. A unit counts on
+// every node that holds one of its pods. If one of the pods must not be a victim, none is. A pod in several units belongs to
+// the first.
 type Unit struct {
 	Pods []*v1.Pod
-	// Priority is the unit's; nil: the highest of its pods. A unit is more important than another as a pod of its priority
-	// is that started when the first of its pods did.
+	// Priority is the priority of the unit; nil: the highest priority of its pods. A unit is as important as a pod of that
+	// priority that started when the first of the unit's pods started.
 	Priority *int32
 }
 
-// Placed is a pod and the slot it is on.
+// Placed is a pod and the slot of its node.
 type Placed struct {
 	Pod  *v1.Pod
 	Slot int
 }
 
-// CrossNode allows victims on other nodes. Where the local search finds no solution, the pods that Foreign names leave as
-// well, and come back before the local ones of equal importance.
+// CrossNode allows victims on other nodes. If the local search finds no victims, the pods that Foreign returns leave as
+// well. They come back before local pods of equal importance.
 type CrossNode struct {
-	// Foreign returns the pods of other slots that may keep the preemptor from slot i, such as those in a required
-	// anti-affinity with it in the same domain (WhatIf.Foreign of package placement). Those that may not be victims are left
-	// out by preemption.
+	// Foreign returns the pods of other slots that may keep the preemptor from slot i, such as pods of the same domain that a
+	// required anti-affinity separates from the preemptor (WhatIf.Foreign of package placement). Preemption ignores pods that
+	// must not be victims.
 	Foreign func(i int) []Placed
-	// Max bounds the foreign pods of a slot; a slot with more is not tried. 0 stands for 50.
+	// Max bounds the foreign pods of a slot. A slot with more is not tried. 0 is 50.
 	Max int
 }
