@@ -5,14 +5,26 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// A pod that no node has room for waits for an event that its rejector registered.
+func pod(name string, priority int32) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1.PodSpec{Priority: &priority}}
+}
+
+func node(name, gpus string) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"nvidia.com/gpu": resource.MustParse(gpus)}},
+	}
+}
+
+// Pod gpu fits no node. It waits for an event that the rejecting plugin registered.
 func Example() {
 	q, err := queue.New(queue.Options{})
 	if err != nil {
@@ -25,8 +37,7 @@ func Example() {
 			fmt.Println(m)
 		}
 	}
-	web, gpu := testkit.Pod("web").Obj(), testkit.Pod("gpu").Request("nvidia.com/gpu=1").Priority(100).Obj()
-	for _, p := range []*v1.Pod{web, gpu} {
+	for _, p := range []*v1.Pod{pod("web", 0), pod("gpu", 100)} {
 		moves, err := q.Add(p, now)
 		if err != nil {
 			fmt.Println(err)
@@ -42,7 +53,7 @@ func Example() {
 	show(moves)
 
 	now = now.Add(time.Minute)
-	show(q.Move(queue.Change{Event: queue.NodeAdd, New: testkit.Node("node-6").Capacity("nvidia.com/gpu=1").Obj()}, now))
+	show(q.Move(queue.Change{Event: queue.NodeAdd, New: node("n4", "2")}, now))
 	// Output:
 	// default/web: nowhere -> active (UnschedulablePodAdd)
 	// default/gpu: nowhere -> active (UnschedulablePodAdd)
@@ -51,7 +62,7 @@ func Example() {
 	// default/gpu: unschedulable -> active (NodeAdd, NodeResourcesFit)
 }
 
-// Hints are functions of the packages that know the plugins.
+// A hint decides whether an event can help a pod: here, only a node with GPUs.
 func ExampleWithHints() {
 	events := queue.WithHints(queue.DefaultEvents(), map[string]queue.Hint{
 		"NodeResourcesFit": func(_ *v1.Pod, _, new any) (bool, error) {
@@ -64,7 +75,7 @@ func ExampleWithHints() {
 		fmt.Println(err)
 		return
 	}
-	gpu := testkit.Pod("gpu").Obj()
+	gpu := pod("gpu", 0)
 	if _, err := q.Add(gpu, noon); err != nil {
 		fmt.Println(err)
 	}
@@ -72,8 +83,8 @@ func ExampleWithHints() {
 	if _, err := q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, noon); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(q.Move(queue.Change{Event: queue.NodeAdd, New: testkit.Node("small").Obj()}, noon))
-	fmt.Println(q.Move(queue.Change{Event: queue.NodeAdd, New: testkit.Node("big").Capacity("nvidia.com/gpu=8").Obj()}, noon))
+	fmt.Println(q.Move(queue.Change{Event: queue.NodeAdd, New: node("n1", "0")}, noon))
+	fmt.Println(q.Move(queue.Change{Event: queue.NodeAdd, New: node("n4", "2")}, noon))
 	// Output:
 	// []
 	// [default/gpu: unschedulable -> backoff (NodeAdd, NodeResourcesFit)]
@@ -85,7 +96,7 @@ func ExampleQueue_Explain() {
 		fmt.Println(err)
 		return
 	}
-	db := testkit.Pod("db").Obj()
+	db := pod("db", 0)
 	if _, err := q.Add(db, noon); err != nil {
 		fmt.Println(err)
 	}
@@ -102,21 +113,50 @@ func ExampleQueue_Explain() {
 	// tried again at 2026-01-01T12:05:30Z in any case
 }
 
-// The caller owns the clock: it sleeps, or jumps, until Next.
+// The caller owns the clock. It sleeps until Next and calls Advance.
 func ExampleQueue_Next() {
 	q, err := queue.New(queue.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := q.Add(testkit.Pod("web").Obj(), noon); err != nil {
+	if _, err := q.Add(pod("web", 0), noon); err != nil {
 		fmt.Println(err)
 	}
 	e, _ := q.Pop(noon)
-	if _, err := q.Return(e, queue.Failure{}, noon); err != nil { // an error: it rests
+	if _, err := q.Return(e, queue.Failure{}, noon); err != nil { // an error ended the attempt
 		fmt.Println(err)
 	}
 	next, _ := q.Next(noon)
 	fmt.Println(next.Format(time.TimeOnly), q.Advance(next))
 	// Output: 12:00:02 [default/web: error backoff -> active (BackoffComplete)]
+}
+
+// Options change the backoff and the profiles. The zero value of each field is the default of v1.36.
+func ExampleOptions() {
+	most := 4 * time.Second
+	q, err := queue.New(queue.Options{
+		InitialBackoff: 2 * time.Second,
+		MaxBackoff:     &most,
+		Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
+			Gates:  []queue.Gate{queue.SchedulingGates()},
+			Events: queue.DefaultEvents(),
+		}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db := pod("db", 0)
+	db.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/quota"}}
+	moves, err := q.Add(db, noon)
+	fmt.Println(moves, err)
+	fmt.Println(q.Explain(db, noon).GateMessage)
+
+	_, err = queue.New(queue.Options{InitialBackoff: 8 * time.Second, MaxBackoff: &most})
+	fmt.Println(err)
+	// Output:
+	// [default/db: nowhere -> gated (UnschedulablePodAdd, SchedulingGates)] <nil>
+	// waiting for scheduling gates: [example.com/quota]
+	// maxBackoff: Invalid value: "4s": must be greater than or equal to initialBackoff 8s, or 0 for no backoff
 }

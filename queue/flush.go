@@ -2,9 +2,9 @@ package queue
 
 import "time"
 
-// Advance tells the queue that it is now: backoffs that are over end, and every 30 s (LeftoverPeriod, counted from the
-// first time that the queue was told) leftovers are looked for; a flush that was missed is made up for. Call it at Next,
-// or every second. A clock that jumps back lets pods wait longer and breaks nothing. O(log n) for each pod that moves.
+// Advance sets the queue's time to now. It releases pods whose backoff has ended. Every 30 s (LeftoverPeriod, counted from
+// the first time that the queue saw) it also moves leftovers, as FlushLeftover does, and makes up for a missed flush. Call
+// Advance at Next, or every second. After a clock jumps back, pods only wait longer. O(log n) for each pod that moves.
 func (q *Queue) Advance(now time.Time) []Move {
 	q.see(now)
 	q.flushBackoff(now)

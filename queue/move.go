@@ -8,10 +8,10 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Move tells the queue that something happened in the cluster. Of the waiting pods it looks only at those that wait for
-// it: unschedulable pods of which a rejecting plugin registered the event, and gated pods whose gate did. A pod that a
-// hint wants goes to active, or to backoff while it rests, or stays gated. Pods in backoff are never looked at; for pods
-// in flight the event is logged. An event that nobody registered does nothing.
+// Move takes in an event of the cluster and moves the pods that the event may help. It looks only at pods that wait for the
+// event: unschedulable pods with a rejecting plugin that registered the event, and gated pods whose gate registered it. When
+// a hint says Queue, the pod goes to active, or to backoff until its backoff ends, or stays gated. Move never looks at pods
+// in backoff. For pods in flight it logs the event. An event that no plugin registered does nothing.
 //
 // The additions, updates and deletions of assigned pods are such events: AssignedPodAdd (also when a pod becomes
 // assigned), PodUpdateEvents, AssignedPodDelete (also when a binding fails or a pod with a nomination is deleted).
@@ -125,9 +125,14 @@ func (q *Queue) requeue(e *Entry, v verdict, c cause, now time.Time) {
 	}
 }
 
-// Update tells the queue of a new version of an unassigned pod. In flight: the change is logged. Active or backing off:
-// the pod is replaced where it is and sorted anew. Waiting: it is replaced, and moved if one of the events of the change
-// (PodUpdateEvents) is worth a retry. Unknown, or old nil: as Add. The error tells of a nil pod or of two names.
+// Update takes in a new version of an unassigned pod:
+//
+//   - In flight: the queue logs the change.
+//   - Active or backing off: the new version replaces the old one and is sorted again.
+//   - Waiting: the new version replaces the old one, and moves if an event of the change (PodUpdateEvents) may help the pod.
+//   - Unknown, or old is nil: as Add.
+//
+// Errors: ErrNoPod when new is nil, ErrOtherPod when the names differ.
 func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	if new == nil {
 		return nil, ErrNoPod

@@ -134,7 +134,7 @@ func (q *Queue) setOrders() {
 	q.heaps[Gated].less = byTimestamp
 }
 
-// Reorder sorts active and backoff anew, for a caller whose Options.Less gives other answers than before. Nothing moves.
+// Reorder sorts active and backoff again, for a caller whose Options.Less gives other answers than before. Nothing moves.
 // O(n).
 func (q *Queue) Reorder() {
 	for _, at := range [...]Place{Active, Backoff, ErrorBackoff} {
@@ -232,8 +232,8 @@ func (q *Queue) replace(e *Entry, pod *v1.Pod) {
 
 // Add takes a new pod in: to active, or to gated if a gate of its profile refuses it. An active pod takes its nomination
 // from status.nominatedNodeName. A pod of that name that is queued already loses its place and its history, except that
-// nothing happens when it is active or backing off and the new one is gated; callers should not add twice. The error
-// tells of a nil pod.
+// nothing happens when it is active or backing off and the new one is gated; callers should not add twice. The error is
+// ErrNoPod for a nil pod.
 func (q *Queue) Add(pod *v1.Pod, now time.Time) ([]Move, error) {
 	if pod == nil {
 		return nil, ErrNoPod
