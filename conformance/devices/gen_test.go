@@ -70,14 +70,14 @@ func (g generator) classesOf(w *world) {
 	}
 	w.classes = []*resourcev1.DeviceClass{
 		{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: resourcev1.DeviceClassSpec{Config: config(g.IntN(3))}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "c2"}, Spec: resourcev1.DeviceClassSpec{Config: config(g.IntN(2)), Selectors: []resourcev1.DeviceSelector{cel(pick(g, `device.driver == "drv"`, `has(device.attributes["drv"].numa)`, `device.allowMultipleAllocations`, `!device.allowMultipleAllocations`))}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "c2"}, Spec: resourcev1.DeviceClassSpec{Config: config(g.IntN(2)), Selectors: []resourcev1.DeviceSelector{celSelector(pick(g, `device.driver == "drv"`, `has(device.attributes["drv"].numa)`, `device.allowMultipleAllocations`, `!device.allowMultipleAllocations`))}}},
 	}
 	if g.mess(3) {
-		w.classes[1].Spec.Selectors[0] = cel("device.nope")
+		w.classes[1].Spec.Selectors[0] = celSelector("device.nope")
 	}
 }
 
-func cel(expression string) resourcev1.DeviceSelector {
+func celSelector(expression string) resourcev1.DeviceSelector {
 	return resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}
 }
 
@@ -298,13 +298,13 @@ var safe = []string{
 func (g generator) selectors() (out []resourcev1.DeviceSelector) {
 	for range pick(g, 0, 0, 0, 1, 1, 2) {
 		if g.clean {
-			out = append(out, cel(pick(g, safe...)))
+			out = append(out, celSelector(pick(g, safe...)))
 		} else {
-			out = append(out, cel(pick(g, expressions...)))
+			out = append(out, celSelector(pick(g, expressions...)))
 		}
 	}
 	if g.mess(2) {
-		out = append(out, cel(pick(g, `nope`, `device.driver`)))
+		out = append(out, celSelector(pick(g, `nope`, `device.driver`)))
 	}
 	return out
 }

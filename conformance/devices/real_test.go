@@ -14,6 +14,7 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/cel"
 )
 
 // features are those of v1.36.3 with default gates.
@@ -90,31 +91,13 @@ func real(w *world) (answers, error) {
 
 func ours(w *world) answers {
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
-	search := devices.NewAllocator(ledger, classList(w.classes).find, compiler{}, devices.Options{Steps: 50_000}).Compile(w.claims...)
+	search := devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), devices.Options{Steps: 50_000}).Compile(w.claims...)
 	var out answers
 	for _, n := range w.nodes {
 		r, ok, err := search.Allocate(n)
 		out = append(out, answer{r, ok, err, false})
 	}
 	return out
-}
-
-// compiler is that of Kubernetes.
-type compiler struct{}
-
-func (compiler) Compile(expression string) (devices.Selector, error) {
-	r := expressionC.GetOrCompile(expression)
-	if r.Error != nil {
-		return nil, r.Error
-	}
-	return program{r}, nil
-}
-
-type program struct{ dracel.CompilationResult }
-
-func (p program) Matches(d devices.Device) (bool, error) {
-	ok, _, err := p.DeviceMatches(context.Background(), dracel.Device{Driver: d.Driver, AllowMultipleAllocations: &d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity})
-	return ok, err
 }
 
 func (a answer) String() string {

@@ -1,0 +1,42 @@
+package cel
+
+import (
+	"context"
+
+	dra "k8s.io/dynamic-resource-allocation/cel"
+
+	"github.com/podberth/podberth/devices"
+)
+
+// cached is the number of compiled expressions that a compiler keeps.
+const cached = 1024
+
+// Compiler compiles selectors. It keeps the expressions that it compiled last. It is safe for concurrent use.
+type Compiler struct{ cache *dra.Cache }
+
+var _ devices.SelectorCompiler = (*Compiler)(nil)
+
+// NewCompiler returns a compiler with the feature gates that v1.36 has on by default.
+func NewCompiler() *Compiler {
+	return &Compiler{dra.NewCache(cached, dra.Features{EnableConsumableCapacity: true})}
+}
+
+// Compile compiles a stored expression. The error has Kubernetes' text: the position in the expression and what is wrong
+// there. The empty expression is an error.
+func (c *Compiler) Compile(expression string) (devices.Selector, error) {
+	result := c.cache.GetOrCompile(expression)
+	if result.Error != nil {
+		return nil, result.Error
+	}
+	return selector{result}, nil
+}
+
+type selector struct{ compiled dra.CompilationResult }
+
+// Matches evaluates the expression about a device.
+func (s selector) Matches(d devices.Device) (bool, error) {
+	ok, _, err := s.compiled.DeviceMatches(context.Background(), dra.Device{
+		Driver: d.Driver, AllowMultipleAllocations: &d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity,
+	})
+	return ok, err
+}

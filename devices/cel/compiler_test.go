@@ -1,0 +1,90 @@
+package cel_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/cel"
+)
+
+func gpu() devices.Device {
+	model, index := "a100", int64(0)
+	return devices.Device{
+		Driver:     "gpu.example.com",
+		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &model}, "index": {IntValue: &index}},
+		Capacity:   map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("80Gi")}},
+	}
+}
+
+// Rules D4.2 to D4.6.
+func TestSelectors(t *testing.T) {
+	for _, c := range []struct {
+		name, expression string
+		want             bool
+		err              string // prefix
+	}{
+		{"driver", `device.driver == "gpu.example.com"`, true, ""},
+		{"attribute under the driver's domain", `device.attributes["gpu.example.com"].model == "a100"`, true, ""},
+		{"capacity", `device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("100Gi"))`, false, ""},
+		{"shareable", `device.allowMultipleAllocations`, false, ""},
+		{"another domain has no attributes", `has(device.attributes["other"].model)`, false, ""},
+		{"missing attribute", `device.attributes["gpu.example.com"].missing == 1`, false, "no such key: missing"},
+		{"unknown field", `device.nope`, false, "compilation failed: ERROR: <input>:1:7: undefined field 'nope'"},
+		{"not a bool", `device.driver`, false, "must evaluate to bool or the unknown type, not string"},
+		{"no syntax", `device.`, false, "compilation failed: "},
+		{"empty", ``, false, "compilation failed: "},
+		{"too expensive", strings.Repeat(`[1,2,3,4,5,6,7,8,9,10].all(x, `, 6) + `device.driver != "x"` + strings.Repeat(`)`, 6), false, "operation cancelled: actual cost limit exceeded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got bool
+			s, err := cel.NewCompiler().Compile(c.expression)
+			if err == nil {
+				got, err = s.Matches(gpu())
+			}
+			if c.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.Error(t, err)
+				require.True(t, strings.HasPrefix(err.Error(), c.err), "%v", err)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// A selector asks for a model.
+func ExampleCompiler_Compile() {
+	s, err := cel.NewCompiler().Compile(`device.attributes["gpu.example.com"].model == "a100"`)
+	if err != nil {
+		panic(err)
+	}
+	model := "a100"
+	fmt.Println(s.Matches(devices.Device{
+		Driver:     "gpu.example.com",
+		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &model}},
+	}))
+	// Output: true <nil>
+}
+
+func FuzzCompile(f *testing.F) {
+	for _, x := range []string{`device.driver == "x"`, `true`, `device.`, `[1].all(x, x > 0)`} {
+		f.Add(x)
+	}
+	compiler := cel.NewCompiler()
+	f.Fuzz(func(t *testing.T, expression string) {
+		s, err := compiler.Compile(expression)
+		if err != nil {
+			return
+		}
+		first, err1 := s.Matches(gpu())
+		second, err2 := s.Matches(gpu())
+		require.Equal(t, first, second)
+		require.Equal(t, err1 == nil, err2 == nil)
+	})
+}
