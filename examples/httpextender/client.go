@@ -1,14 +1,13 @@
 package httpextender
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
@@ -20,6 +19,9 @@ import (
 
 // DefaultTimeout is how long an extender may take when its configuration does not say.
 const DefaultTimeout = 5 * time.Second
+
+// DefaultAnswerLimit is how many bytes an answer may have when Options does not say: 256 MiB.
+const DefaultAnswerLimit = 256 << 20
 
 // Verb is something that an extender may offer.
 type Verb string
@@ -52,8 +54,22 @@ type Extender interface {
 	Bind(ctx context.Context, pod *v1.Pod, node string) error
 }
 
-// Options choose between v1.36's behaviour and others.
+// Options says where a client does what v1.36 does although it is unsafe. The zero value is safe; V136 returns the
+// options of v1.36.
 type Options struct {
+	// AnswerLimit bounds an answer in bytes; a longer answer is a failure. 0 is DefaultAnswerLimit. A negative number is no
+	// limit, as in v1.36.
+	AnswerLimit int64
+	// OtherHosts follows a redirect to another scheme, host or port, as v1.36 does. By default such a redirect is a failure.
+	OtherHosts bool
+	// NegativeTimeout accepts a negative httpTimeout, which v1.36 takes for no time-out. By default New refuses it.
+	NegativeTimeout bool
+	// TrailingData accepts data behind the JSON value of an answer, as v1.36 does. By default such an answer is a failure.
+	TrailingData bool
+	// StrictScores makes an answer to Prioritize a failure when it names a host twice, names a host that was not asked
+	// about, or has a score outside 0 to 10. By default all scores count as in v1.36: a host that is named twice gets both,
+	// and the range is not checked.
+	StrictScores bool
 	// ReplaceView takes the node objects of an answer as they are, as v1.36 does with extenders that are not
 	// nodeCacheCapable: nothing checks that they were asked about, and a scheduler that goes on with them sees nodes without
 	// pods, requests and images (Answer.Objects). By default an answer is mapped back by name, and a node that was not asked
@@ -61,6 +77,11 @@ type Options struct {
 	ReplaceView bool
 	// Transport carries the requests; nil makes one with the TLS settings of the configuration.
 	Transport http.RoundTripper
+}
+
+// V136 returns the options with which a client does what v1.36 does, in everything.
+func V136() Options {
+	return Options{AnswerLimit: -1, OtherHosts: true, NegativeTimeout: true, TrailingData: true, ReplaceView: true}
 }
 
 // Client asks one extender. It is safe for concurrent use.
@@ -73,9 +94,12 @@ type Client struct {
 
 var _ Extender = (*Client)(nil)
 
-// New returns a client for an extender of a configuration. The error is that of its TLS settings: files that cannot be
-// read, data that are no certificates, a root certificate together with insecure.
+// New returns a client for an extender of a configuration. The error is a negative httpTimeout, or is about the TLS
+// settings: files that cannot be read, data that are no certificates, a root certificate together with insecure.
 func New(x configv1.Extender, o Options) (*Client, error) {
+	if x.HTTPTimeout.Duration < 0 && !o.NegativeTimeout {
+		return nil, field.Invalid(field.NewPath("httpTimeout"), x.HTTPTimeout.Duration.String(), "must be greater than or equal to 0")
+	}
 	transport := o.Transport
 	if transport == nil {
 		t, err := transportOf(&x)
@@ -88,10 +112,14 @@ func New(x configv1.Extender, o Options) (*Client, error) {
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	return &Client{
+	c := &Client{
 		config: *x.DeepCopy(), rules: config.ExtenderOf(&x), options: o,
 		http: &http.Client{Transport: transport, Timeout: timeout},
-	}, nil
+	}
+	if !o.OtherHosts {
+		c.http.CheckRedirect = sameHost
+	}
+	return c, nil
 }
 
 // NewAll returns clients for all extenders of a configuration in the order in which they are asked: the ignorable ones last.
@@ -135,30 +163,6 @@ func (c *Client) verb(v Verb) string {
 		return c.config.BindVerb
 	}
 	return ""
-}
-
-// send posts a request and decodes the answer. Everything but an answer of status 200 that is JSON of the right shape is an
-// error.
-func (c *Client) send(ctx context.Context, v Verb, request, answer any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	url := rules.URL(c.config.URLPrefix, c.verb(v))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	response, err := c.http.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("failed %v with extender at URL %v, code %v", c.verb(v), url, response.StatusCode)
-	}
-	return json.NewDecoder(response.Body).Decode(answer)
 }
 
 // args returns the pod and the nodes in the form that the extender wants.

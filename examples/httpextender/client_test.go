@@ -218,7 +218,6 @@ func TestFailures(t *testing.T) {
 		})
 	}
 	require.Equal(t, 5*time.Second, serve(t, &stub{}, nil).http.Timeout, "0 stands for 5 s")
-	require.Negative(t, serve(t, &stub{}, func(x *configv1.Extender) { x.HTTPTimeout.Duration = -time.Second }).http.Timeout, "negative timeouts are accepted and mean none")
 }
 
 // A verb that is not configured is not there.

@@ -8,19 +8,26 @@
 //	sums := httpextender.ScoreAll(ctx, clients, pod, nodes) // to add to the totals of the plugins
 //
 // The wire format is that of kube-scheduler v1.36 (k8s.io/kube-scheduler/extender/v1): POST of JSON to
-// <urlPrefix>/<verb>. Field names are written capitalised and read whatever their case, so that extenders of the times of
-// v1.16 understand and are understood. Any status but 200, an answer that is no JSON, one that comes late, or one with an
-// Error is a failure of the extender; what that means for the pod depends on Ignorable, and on the verb:
+// <urlPrefix>/<verb>. Requests have capitalised keys. Answers may have keys in any case, as extenders for v1.16 send them.
 //
-//   - Filter: asked one after the other while nodes are left, the ignorable ones last. The failure of an ignorable one is
-//     passed over, that of another ends the attempt. An answer that names no nodes at all leaves none.
-//   - Prioritize: asked side by side. Failures are passed over. Scores count times weight times 10, whatever their range;
-//     unknown hosts are ignored, a host named twice counts twice.
-//   - Preempt: one after the other, each on the answer of the one before. Unknown nodes and pods are failures.
-//   - Bind: the first extender that offers it and is interested binds.
+// An extender fails if it does not answer in time, if the status is not 200, if the answer is not JSON of the right shape,
+// or if the answer has an Error. The verb and Ignorable decide what a failure means for the pod:
 //
-// A timeout of 0 stands for 5 s. A client keeps its connections and may be used by many goroutines. Pods and nodes are read
-// only. Answers are returned as names; Answer.Objects has what the extender sent instead of them (see Options).
+//   - Filter: extenders are asked one after the other while nodes are left, the ignorable ones last. The failure of an
+//     ignorable extender is passed over. Any other failure ends the attempt. An answer without nodes leaves no node.
+//   - Prioritize: extenders are asked side by side. Failures are passed over. A score counts times weight times 10,
+//     whatever its range. Unknown hosts are ignored. A host that is named twice gets both scores.
+//   - Preempt: each extender is asked about the answer of the one before. Unknown nodes and pods are failures.
+//   - Bind: the first extender that offers the verb and is interested binds.
 //
-// Which pods an extender is asked about, the order of extenders, and the arithmetic of scores are package score's.
+// Limits that v1.36 does not have: an answer has at most 256 MiB, redirects stay on the host, no data follow the JSON
+// value, and a negative httpTimeout is refused. V136 returns the options without these limits.
+//
+// A time-out of 0 means 5 s. A client keeps its connections. Many goroutines may use one client. A client only reads the
+// pods and nodes that it gets.
+//
+// Package rules has the rules without the wire: which pods an extender is asked about, the order of extenders, and what an
+// answer means.
+//
+// This package follows Kubernetes v1.36.
 package httpextender

@@ -3,6 +3,7 @@ package httpextender
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -80,11 +81,38 @@ func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) 
 	if err := c.send(ctx, Prioritize, c.args(pod, nodes), &result); err != nil {
 		return out, err
 	}
+	if c.options.StrictScores {
+		if err := c.checkScores(result, nodes); err != nil {
+			return out, err
+		}
+	}
 	out.Weight = c.config.Weight
 	for _, s := range result {
 		out.Scores = append(out.Scores, score.HostScore{Host: s.Host, Score: s.Score})
 	}
 	return out, nil
+}
+
+// checkScores returns the first mistake of Options.StrictScores, nil without one. O(scores + nodes).
+func (c *Client) checkScores(list extenderv1.HostPriorityList, nodes []*v1.Node) error {
+	left := make(map[string]bool, len(nodes)) // whether a host that was asked about has no score yet
+	for _, n := range nodes {
+		left[n.Name] = true
+	}
+	for _, s := range list {
+		first, asked := left[s.Host]
+		switch {
+		case !asked:
+			return fmt.Errorf("extender %s scores host %q, which it was not asked about", c.Name(), s.Host)
+		case !first:
+			return fmt.Errorf("extender %s scores host %q twice", c.Name(), s.Host)
+		case s.Score < extenderv1.MinExtenderPriority || s.Score > extenderv1.MaxExtenderPriority:
+			return fmt.Errorf("extender %s scores host %q with %d, which is not in valid range [%d-%d]",
+				c.Name(), s.Host, s.Score, extenderv1.MinExtenderPriority, extenderv1.MaxExtenderPriority)
+		}
+		left[s.Host] = false
+	}
+	return nil
 }
 
 // Victims are the pods that would leave one node, and how many disruption budgets that breaks.
