@@ -12,16 +12,15 @@ import (
 
 // NodePreferAvoidPods is a score plugin of the releases up to v1.21: a node whose annotation
 // scheduler.alpha.kubernetes.io/preferAvoidPods names the controller of the pod scores 0, all other nodes 100. Its default
-// weight was 10000. Only pods of a ReplicationController or a ReplicaSet can be avoided.
+// weight was 10000. Only pods of a ReplicationController or a ReplicaSet can be avoided. An annotation that is not valid
+// JSON (v1.AvoidPods) avoids nothing. Nothing is kept for a profile with the plugin.
 // Rule: documentation of v1.18, "Scheduling Policies" (NodePreferAvoidPodsPriority).
-type NodePreferAvoidPods struct{}
+func NodePreferAvoidPods() *placement.Plugin {
+	return &placement.Plugin{Name: "NodePreferAvoidPods", Score: scoreAvoided}
+}
 
-// Name returns "NodePreferAvoidPods".
-func (NodePreferAvoidPods) Name() string { return "NodePreferAvoidPods" }
-
-// Score reads the annotation of every node (v1.AvoidPods as JSON). An annotation that is not valid JSON avoids nothing. The
-// error is always nil. O(slots).
-func (NodePreferAvoidPods) Score(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
+// scoreAvoided reads the annotation of every node. O(slots).
+func scoreAvoided(pod *v1.Pod, c placement.Cluster) (placement.Scorer, error) {
 	avoided := make([]bool, c.Len())
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner != nil && (owner.Kind == "ReplicationController" || owner.Kind == "ReplicaSet") {

@@ -22,7 +22,7 @@ func TestNodePreferAvoidPods(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{big, testkit.Node("small").Capacity("cpu=4,memory=4Gi").Obj()}})
 	require.NoError(t, err)
 	profile := placement.DefaultProfile()
-	profile.Scores = append(profile.Scores, placement.Weighted{Plugin: history.NodePreferAvoidPods{}, Weight: 10000})
+	profile.Scores = append(profile.Scores, placement.Weighted{Plugin: history.NodePreferAvoidPods(), Weight: 10000})
 	p, err := placement.New(s, profile)
 	require.NoError(t, err)
 	pod := testkit.Pod("p").Request("cpu=1,memory=1Gi")
@@ -71,7 +71,7 @@ func TestAvoidedControllers(t *testing.T) {
 		{"no controller", testkit.Pod("web").Obj(), []int64{100, 100, 100, 100, 100, 100}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := history.NodePreferAvoidPods{}.Score(tc.pod, nodesOnly{testkit.NewCluster(nodes, nil)})
+			s, err := history.NodePreferAvoidPods().Score(tc.pod, nodesOnly{testkit.NewCluster(nodes, nil)})
 			require.NoError(t, err)
 			var got []int64
 			for i := range nodes {

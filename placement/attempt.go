@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -22,19 +23,9 @@ type Attempt struct {
 	// Predicates are the filters that look at nodes, in plugin order, without those that skip the pod.
 	Predicates filter.Predicates
 
-	scorers []scorer // nil until Scorers
+	scorers []reuse.Ranking // nil until Scorers
 	scored  bool
 	err     error // of preparing the scorers
-}
-
-// scorer is a prepared score plugin with its optional interfaces looked up.
-type scorer struct {
-	Scorer
-	name      string
-	weight    int64
-	normalize Normalizer
-	weigher   Weigher
-	ignorer   Ignorer
 }
 
 // Prepare runs the part of the filters that comes before any node. O(nodes) for plugins that count pods, otherwise
@@ -43,7 +34,7 @@ func (p *Plan) Prepare(pod *v1.Pod) *Attempt {
 	a := &Attempt{plan: p, pod: pod}
 	for _, plugin := range p.profile.Filters {
 		f := plugin.Filter(pod, p.cluster)
-		stop := a.Pre.Add(filter.PreFilterResult{Plugin: plugin.Name(), Code: f.Code, Reasons: f.Reasons, Nodes: f.Nodes})
+		stop := a.Pre.Add(filter.PreFilterResult{Plugin: plugin.Name, Code: f.Code, Reasons: f.Reasons, Nodes: f.Nodes})
 		if f.Code == filter.Success && f.Predicate != nil {
 			a.Predicates = append(a.Predicates, f.Predicate)
 		}
@@ -131,7 +122,7 @@ func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 // Plan.Volumes takes. Nothing for a pod that VolumeBinding skips.
 func (a *Attempt) Volumes(i int) volume.Decision {
 	for _, p := range a.Predicates {
-		if b, ok := p.(binding); ok {
+		if b, ok := p.(binder); ok {
 			d, _ := b.Bindings(i)
 			return d
 		}
@@ -172,17 +163,13 @@ func (a *Attempt) prepareScorers() error {
 	for _, w := range a.plan.profile.Scores {
 		s, err := w.Plugin.Score(a.pod, a.plan.cluster)
 		if err != nil {
-			a.err = preScoreError(w.Plugin.Name(), err)
+			a.err = preScoreError(w.Plugin.Name, err)
 			return a.err
 		}
 		if s == nil {
 			continue
 		}
-		sc := scorer{Scorer: s, name: w.Plugin.Name(), weight: w.weight()}
-		sc.normalize, _ = s.(Normalizer)
-		sc.weigher, _ = s.(Weigher)
-		sc.ignorer, _ = s.(Ignorer)
-		a.scorers = append(a.scorers, sc)
+		a.scorers = append(a.scorers, reuse.NewRanking(s, w.Plugin.Name, w.weight()))
 	}
 	return nil
 }
@@ -195,7 +182,7 @@ func (a *Attempt) Scores(feasible []int) ([]score.Column, []int64, error) {
 	}
 	columns := make([]score.Column, len(a.scorers))
 	for k := range a.scorers {
-		columns[k] = a.scorers[k].column(feasible)
+		columns[k] = column(&a.scorers[k], feasible)
 	}
 	totals, err := score.Totals(make([]string, len(feasible)), columnsOf(a.plan, columns), nil)
 	return columns, totals, err
@@ -210,32 +197,30 @@ func columnsOf(p *Plan, columns []score.Column) []score.Column {
 }
 
 // column asks one scorer about all feasible slots.
-func (s *scorer) column(feasible []int) score.Column {
-	c := score.Column{Plugin: s.name, Weight: s.weight, Raw: make([]int64, len(feasible)), Scores: make([]int64, len(feasible))}
-	if s.weigher != nil {
+func column(s *reuse.Ranking, feasible []int) score.Column {
+	c := score.Column{Plugin: s.Name, Weight: s.Weight, Raw: make([]int64, len(feasible)), Scores: make([]int64, len(feasible))}
+	if s.Weigher != nil {
 		slots := make([]int32, len(feasible))
 		for j, i := range feasible {
 			slots[j] = int32(i)
 		}
-		s.weigher.Weigh(slots, nil)
+		s.Weigher.Weigh(slots, nil)
 	}
 	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	for j, i := range feasible {
 		c.Raw[j] = s.Raw(i)
-		if !s.ignored(i) {
+		if !s.Ignored(i) {
 			lo, hi = min(lo, c.Raw[j]), max(hi, c.Raw[j])
 		}
 	}
 	for j, i := range feasible {
 		switch {
-		case s.ignored(i):
-		case s.normalize != nil:
-			c.Scores[j] = s.normalize.Normalize(c.Raw[j], lo, hi)
+		case s.Ignored(i):
+		case s.Normalizer != nil:
+			c.Scores[j] = s.Normalizer.Normalize(c.Raw[j], lo, hi)
 		default:
 			c.Scores[j] = c.Raw[j]
 		}
 	}
 	return c
 }
-
-func (s *scorer) ignored(i int) bool { return s.ignorer != nil && s.ignorer.Ignored(i) }

@@ -34,7 +34,7 @@ func (p *Plan) Assume(pod *v1.Pod, d Decision) error {
 	if err := s.Assume(pod, d.Slot); err != nil {
 		return err
 	}
-	if err := p.volumes.assume(pod, d.Slot, d.Volumes); err != nil {
+	if err := p.profile.Volumes.assume(pod, d.Slot, d.Volumes); err != nil {
 		return errors.Join(err, s.Forget(pod))
 	}
 	return nil
@@ -50,7 +50,7 @@ func (p *Plan) Forget(pod *v1.Pod) error {
 	if err := s.Forget(pod); err != nil {
 		return err
 	}
-	p.volumes.Unreserve(pod)
+	p.profile.Volumes.Unreserve(pod)
 	return nil
 }
 
@@ -166,5 +166,7 @@ func (p *Plan) WithNodes(nodes ...*v1.Node) (*Plan, error) {
 			return nil, err
 		}
 	}
-	return New(fork, p.profile.forked(fork))
+	profile := p.profile
+	profile.Volumes = profile.Volumes.Fork(fork)
+	return New(fork, profile)
 }

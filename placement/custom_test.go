@@ -14,23 +14,24 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/taints"
 )
 
 // tenant is a user's own plugin: a node with the label tenant takes only pods with the same label, and among the nodes that
 // take a pod those with a larger label speed are better. It says by AppendKey and AppendSignature that its answers may be
 // kept.
-type tenant struct{ plainTenant }
-
-func (tenant) AppendKey(dst []byte, pod *v1.Pod) []byte {
-	return append(append(dst, pod.Labels["tenant"]...), 0)
+func tenant() *Plugin {
+	p := plainTenant()
+	p.Group, p.AppendKey = GroupStatics, func(dst []byte, pod *v1.Pod) []byte {
+		return append(append(dst, pod.Labels["tenant"]...), 0)
+	}
+	return p
 }
 
 // plainTenant is the same without reuse.
-type plainTenant struct{}
+func plainTenant() *Plugin { return &Plugin{Name: "Tenant", Filter: filterTenant, Score: scoreTenant} }
 
-func (plainTenant) Name() string { return "Tenant" }
-
-func (plainTenant) Filter(pod *v1.Pod, c Cluster) Filtering {
+func filterTenant(pod *v1.Pod, c Cluster) Filtering {
 	switch pod.Labels["tenant"] {
 	case "":
 		return Filtering{Code: filter.Skip}
@@ -44,7 +45,7 @@ func (plainTenant) Filter(pod *v1.Pod, c Cluster) Filtering {
 	return Filtering{Predicate: tenantNodes{c, pod.Labels["tenant"]}}
 }
 
-func (plainTenant) Score(pod *v1.Pod, c Cluster) (Scorer, error) {
+func scoreTenant(pod *v1.Pod, c Cluster) (Scorer, error) {
 	switch pod.Labels["tenant"] {
 	case "":
 		return nil, nil
@@ -93,10 +94,7 @@ func (s tenantSpeed) Normalize(raw, lo, hi int64) int64 {
 }
 func (s tenantSpeed) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Raw(i))) }
 
-func tenantProfile(p interface {
-	FilterPlugin
-	ScorePlugin
-}) Profile {
+func tenantProfile(p *Plugin) Profile {
 	profile := DefaultProfile()
 	profile.Filters = append(profile.Filters, p)
 	profile.Scores = append(profile.Scores, Weighted{p, 5})
@@ -111,7 +109,7 @@ func TestOwnPlugin(t *testing.T) {
 		testkit.Node("n3").Label("speed", "30").Capacity("cpu=4").Obj(),
 	}})
 	require.NoError(t, err)
-	p, err := New(s, tenantProfile(tenant{}))
+	p, err := New(s, tenantProfile(tenant()))
 	require.NoError(t, err)
 	pod := func(name, cpu string) *v1.Pod {
 		return testkit.Pod("p").Labels("tenant=" + name).Request("cpu=" + cpu).Obj()
@@ -133,7 +131,7 @@ func TestOwnPlugin(t *testing.T) {
 		require.NotNil(t, d.Failure, c.name)
 		require.Equal(t, c.want, d.Failure.Text(), c.name)
 	}
-	unkept, err := New(s, tenantProfile(plainTenant{}))
+	unkept, err := New(s, tenantProfile(plainTenant()))
 	require.NoError(t, err)
 	require.Equal(t, "n1", unkept.Decide(pod("pinned", "1"), Options{}).Node)
 	require.Equal(t, []string{"Tenant"}, p.Decide(pod("banned", "1"), Options{}).Failure.Rejecters)
@@ -154,10 +152,7 @@ func TestOwnPlugin(t *testing.T) {
 
 // With a user's own plugin, that may be kept or not, every decision is the same as without anything kept.
 func TestReuseWithOwnPlugin(t *testing.T) {
-	for _, plugin := range []interface {
-		FilterPlugin
-		ScorePlugin
-	}{tenant{}, plainTenant{}} {
+	for _, plugin := range []*Plugin{tenant(), plainTenant()} {
 		shared := 0
 		for seed := range uint64(60) {
 			w := &world{r: rand.New(rand.NewPCG(seed, 17))}
@@ -181,10 +176,10 @@ func TestReuseWithOwnPlugin(t *testing.T) {
 				pod.Labels["tenant"] = w.pick("", "red", "blue", "banned")
 				fresh, err := New(s, tenantProfile(plugin))
 				require.NoError(t, err)
-				fresh.reuse = nil
+				fresh.engine = nil
 				d := p.Decide(pod, Options{})
-				require.Equal(t, text(fresh.Decide(pod, Options{})), text(d), "%T seed %d step %d", plugin, seed, step)
-				if p.reuse != nil && p.reuse.shape(pod) != nil {
+				require.Equal(t, text(fresh.Decide(pod, Options{})), text(d), "group %d seed %d step %d", plugin.Group, seed, step)
+				if used(p, pod) {
 					shared++
 				}
 				if d.Placed() {
@@ -192,17 +187,14 @@ func TestReuseWithOwnPlugin(t *testing.T) {
 				}
 			}
 		}
-		if _, ok := plugin.(Reusable); ok {
+		if plugin.Group != GroupNever {
 			require.Greater(t, shared, 300, "decisions that used kept work")
 		}
 	}
 }
 
 // annotated is a plugin that reads something of a pod that no other does, and does not say so.
-type annotated struct{}
-
-func (annotated) Name() string { return "Annotated" }
-func (annotated) Filter(pod *v1.Pod, _ Cluster) Filtering {
+func annotated(pod *v1.Pod, _ Cluster) Filtering {
 	if pod.Annotations["stay"] == "" {
 		return Filtering{Code: filter.Skip}
 	}
@@ -214,7 +206,7 @@ func TestPluginsThatMayNotBeKept(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
 	profile := DefaultProfile()
-	profile.Filters = append(profile.Filters, annotated{})
+	profile.Filters = append(profile.Filters, &Plugin{Name: "Annotated", Filter: annotated})
 	p, err := New(s, profile)
 	require.NoError(t, err)
 	for range 4 {
@@ -235,13 +227,15 @@ func TestProfileValidate(t *testing.T) {
 	}{
 		{"default", "nothing", DefaultProfile(), nil},
 		{"empty", "no plugins are allowed", Profile{}, nil},
-		{"nil filter", "a filter that is none", Profile{Filters: []FilterPlugin{nil}}, []string{"filters[0]: Required value: a plugin"}},
+		{"nil filter", "a filter that is none", Profile{Filters: []*Plugin{nil}}, []string{"filters[0]: Required value: a plugin"}},
 		{"nil score", "a score that is none", Profile{Scores: []Weighted{{}}}, []string{"scores[0].plugin: Required value: a plugin"}},
-		{"twice", "a plugin runs once at a point", Profile{Filters: []FilterPlugin{NodeName{}, NodeName{}}, Scores: []Weighted{{ImageLocality{}, 1}, {ImageLocality{}, 2}}},
+		{"twice", "a plugin runs once at a point", Profile{Filters: []*Plugin{NodeName(), NodeName()}, Scores: []Weighted{{ImageLocality(), 1}, {ImageLocality(), 2}}},
 			[]string{`filters[1]: Duplicate value: "NodeName"`, `scores[1].plugin: Duplicate value: "ImageLocality"`}},
-		{"at both points", "one plugin may filter and score", Profile{Filters: []FilterPlugin{TaintToleration{}}, Scores: []Weighted{{TaintToleration{}, 1}}}, nil},
-		{"unnamed", "messages need names", Profile{Filters: []FilterPlugin{nameless{}}}, []string{"filters[0]: Required value: a plugin has a name"}},
-		{"negative weight", "weights add up", Profile{Scores: []Weighted{{ImageLocality{}, -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1"}},
+		{"at both points", "one plugin may filter and score", Profile{Filters: []*Plugin{TaintToleration(taints.Options{})}, Scores: []Weighted{{TaintToleration(taints.Options{}), 1}}}, nil},
+		{"unnamed", "messages need names", Profile{Filters: []*Plugin{{Filter: NodeName().Filter}}}, []string{"filters[0]: Required value: a plugin has a name"}},
+		{"negative weight", "weights add up", Profile{Scores: []Weighted{{ImageLocality(), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1"}},
+		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{ImageLocality()}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
+		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: NodeName().Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -261,18 +255,14 @@ func TestProfileValidate(t *testing.T) {
 	}
 }
 
-type nameless struct{ NodeName }
-
-func (nameless) Name() string { return "" }
-
 // The default profile is v1.36's.
 func TestDefaultProfile(t *testing.T) {
 	var filters, scores []string
 	for _, f := range DefaultProfile().Filters {
-		filters = append(filters, f.Name())
+		filters = append(filters, f.Name)
 	}
 	for _, w := range DefaultProfile().Scores {
-		scores = append(scores, fmt.Sprintf("%s %d", w.Plugin.Name(), w.weight()))
+		scores = append(scores, fmt.Sprintf("%s %d", w.Plugin.Name, w.weight()))
 	}
 	require.Equal(t, []string{
 		"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
@@ -282,7 +272,7 @@ func TestDefaultProfile(t *testing.T) {
 		"TaintToleration 3", "NodeAffinity 2", "NodeResourcesFit 1", "PodTopologySpread 2", "InterPodAffinity 2",
 		"NodeResourcesBalancedAllocation 1", "ImageLocality 1",
 	}, scores)
-	require.IsType(t, NodePorts{}, DefaultProfile().Filter("NodePorts"))
+	require.Equal(t, "NodePorts", DefaultProfile().Filter("NodePorts").Name)
 	require.Nil(t, DefaultProfile().Filter("nobody"))
 }
 
@@ -293,7 +283,7 @@ func TestPluginThatOnlyNarrows(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	profile := DefaultProfile()
-	profile.Filters = append([]FilterPlugin{tenant{}}, profile.Filters...)
+	profile.Filters = append([]*Plugin{tenant()}, profile.Filters...)
 	p, err := New(s, profile)
 	require.NoError(t, err)
 	for n := range 3 {

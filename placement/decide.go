@@ -7,6 +7,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/score"
 )
 
@@ -64,9 +65,9 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
 	}
-	if p.reuse != nil && p.whole(o, d.Nodes) {
-		if s := p.reuse.shape(pod); s != nil && s.decide(pod, &d) {
-			return d
+	if p.engine != nil && p.whole(o, d.Nodes) {
+		if x, ok := p.engine.Decide(pod); ok {
+			return p.answered(pod, d, x)
 		}
 	}
 	return p.Prepare(pod).decide(d, o)
@@ -77,6 +78,18 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 func (p *Plan) whole(o Options, nodes int) bool {
 	return o.Nominated == nil && o.Tie == nil && !o.Scored && o.Next%nodes == 0 && len(p.profile.Scores) > 0 &&
 		filter.NumToFind(nodes, p.profile.Sampling) >= nodes
+}
+
+// answered is the decision with the engine's answer, for which every node counts as looked at.
+func (p *Plan) answered(pod *v1.Pod, d Decision, x reuse.Answer) Decision {
+	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, x.Feasible, x.Slot, x.Total, 0
+	if d.Slot >= 0 {
+		d.Node = p.cluster.Node(d.Slot).Name
+		return d
+	}
+	a := &Attempt{plan: p, pod: pod, Predicates: x.Predicates}
+	d.Failure = a.failure(d.Nodes, x.Rejected)
+	return d
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {
@@ -132,8 +145,8 @@ func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...
 func (a *Attempt) inOrder(names []string) []string {
 	var out []string
 	for _, p := range a.plan.profile.Filters {
-		if slices.Contains(names, p.Name()) {
-			out = append(out, p.Name())
+		if slices.Contains(names, p.Name) {
+			out = append(out, p.Name)
 		}
 	}
 	return out

@@ -164,12 +164,10 @@ func ExampleDecision_MarshalJSON() {
 }
 
 // quota is a filter of one's own: no more than so many pods of a namespace on a node.
-type quota struct{ max int }
-
-func (quota) Name() string { return "Quota" }
-
-func (q quota) Filter(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-	return placement.Filtering{Predicate: quotaOf{c, pod.Namespace, q.max}}
+func quota(max int) *placement.Plugin {
+	return &placement.Plugin{Name: "Quota", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+		return placement.Filtering{Predicate: quotaOf{c, pod.Namespace, max}}
+	}}
 }
 
 type quotaOf struct {
@@ -196,10 +194,10 @@ func (q quotaOf) Check(i int) resources.Verdict {
 }
 
 // A plugin of one's own takes part in messages and tables.
-func ExampleFilterPlugin() {
+func ExamplePlugin() {
 	_, snapshot := company()
 	profile := placement.DefaultProfile()
-	profile.Filters = append(profile.Filters, quota{max: 1})
+	profile.Filters = append(profile.Filters, quota(1))
 	plan, err := placement.New(snapshot, profile)
 	if err != nil {
 		fmt.Println(err)

@@ -3,12 +3,10 @@ package placement
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/score"
 )
@@ -45,11 +43,6 @@ type NodeReport struct {
 // Feasible reports whether no plugin rejects the node.
 func (n NodeReport) Feasible() bool { return len(n.Rejections) == 0 }
 
-// Numberer is a predicate that can say in words and figures why it rejects slot i.
-type Numberer interface {
-	Numbers(i int) []string
-}
-
 // Fits asks every plugin whether the pod can go to one node and returns what rejects it, in plugin order; none when it
 // fits.
 func (p *Plan) Fits(pod *v1.Pod, slot int) []Rejection { return p.PrepareAll(pod).Rejections(slot) }
@@ -60,7 +53,7 @@ func (p *Plan) PrepareAll(pod *v1.Pod) *Explained {
 	for _, plugin := range p.profile.Filters {
 		f := plugin.Filter(pod, p.cluster)
 		if f.Code != filter.Success && f.Code != filter.Skip {
-			e.whole = append(e.whole, whole{len(e.Predicates), Rejection{Plugin: plugin.Name(), Code: f.Code.String(), Reasons: f.Reasons}})
+			e.whole = append(e.whole, whole{len(e.Predicates), Rejection{Plugin: plugin.Name, Code: f.Code.String(), Reasons: f.Reasons}})
 		}
 		if f.Code == filter.Success && f.Predicate != nil {
 			e.Predicates = append(e.Predicates, f.Predicate)
@@ -193,109 +186,4 @@ func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 		return score.Explanation{}, err
 	}
 	return score.Explain(names, columns, nil, at)
-}
-
-// Numbers of the built-in predicates.
-
-// Numbers names the resources with what is asked for, in use and there in all.
-func (s fit) Numbers(i int) []string {
-	var out []string
-	for _, x := range s.Explain(i) {
-		out = append(out, shortage(x))
-	}
-	return out
-}
-
-// shortage writes "cpu: asks for 2000m, 500m of 1000m are in use", without the cost of package fmt.
-func shortage(x filter.Insufficient) string {
-	unit := ""
-	if x.Resource == v1.ResourceCPU {
-		unit = "m"
-	}
-	b := make([]byte, 0, 96)
-	b = append(append(b, x.Resource...), ": asks for "...)
-	b = append(append(strconv.AppendInt(b, x.Requested, 10), unit...), ", "...)
-	b = append(append(strconv.AppendInt(b, x.Used, 10), unit...), " of "...)
-	b = append(append(strconv.AppendInt(b, x.Capacity, 10), unit...), " are in use"...)
-	return string(b)
-}
-
-// Numbers names the ports and the pods that hold them.
-func (s ports) Numbers(i int) []string {
-	var out []string
-	for _, x := range s.Explain(i) {
-		out = append(out, fmt.Sprintf("port %d: held by %s/%s", x.Want.Port, x.Holder.Namespace, x.Holder.Name))
-	}
-	return out
-}
-
-// Numbers names each taint and what it does.
-func (s tainted) Numbers(i int) []string {
-	var out []string
-	for _, x := range s.Explain(i) {
-		out = append(out, x.String())
-	}
-	return []string{strings.Join(out, "; ")}
-}
-
-// Numbers names the labels and terms that do not match.
-func (s nodeAffinity) Numbers(i int) []string {
-	x := s.Explain(i)
-	var out []string
-	if len(x.Missing) > 0 {
-		out = append(out, "node selector: the node lacks "+strings.Join(x.Missing, ", "))
-	}
-	out = appendTerms(out, "profile term", x.Added)
-	return appendTerms(out, "term", x.Terms)
-}
-
-func appendTerms(out []string, what string, terms []affinity.TermExplanation) []string {
-	for k, t := range terms {
-		switch {
-		case t.Err != nil:
-			out = append(out, fmt.Sprintf("%s %d never matches: %v", what, k+1, t.Err))
-		case len(t.Failed) > 0:
-			out = append(out, fmt.Sprintf("%s %d: does not hold: %s", what, k+1, strings.Join(t.Failed, ", ")))
-		default:
-			out = append(out, fmt.Sprintf("%s %d is empty and matches nothing", what, k+1))
-		}
-	}
-	return out
-}
-
-// Numbers gives the arithmetic of each constraint that rejects.
-func (s hardSpread) Numbers(i int) []string {
-	var out []string
-	for _, x := range s.Explain(i) {
-		if !x.Allows() {
-			out = append(out, x.String())
-		}
-	}
-	return out
-}
-
-// Numbers says which counts of pods in the node's domains are in the way.
-func (s podAffinity) Numbers(i int) []string {
-	x := s.Explain(i)
-	var out []string
-	domain := func(r affinity.KeyReport) string {
-		if !r.Has {
-			return "the node has no label " + r.Key
-		}
-		return r.Key + "=" + r.Value
-	}
-	for _, r := range x.Affinity {
-		if r.Count == 0 && !(x.First && r.Has) {
-			out = append(out, domain(r)+": no pod that matches the affinity terms")
-		}
-	}
-	for _, r := range x.Anti {
-		if r.Count > 0 {
-			out = append(out, fmt.Sprintf("%s: %d match(es) of the anti-affinity terms", domain(r), r.Count))
-		}
-	}
-	for _, r := range x.Existing {
-		out = append(out, fmt.Sprintf("%s: %d anti-affinity term(s) of running pods match the pod", domain(r), r.Count))
-	}
-	return out
 }

@@ -2,12 +2,9 @@ package placement
 
 import (
 	"iter"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
-	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -22,7 +19,7 @@ func (w *WhatIf) Foreign(i int) []preemption.Placed {
 			continue
 		}
 		for q := range a.plan.cluster.Pods(j) {
-			if w.apart(q, i, j) || w.counted(q, i, j) || sharesClaim(a.pod, q) {
+			if w.repelled(q, i, j) || sharesClaim(a.pod, q) {
 				out = append(out, preemption.Placed{Pod: q, Slot: j})
 			}
 		}
@@ -30,32 +27,11 @@ func (w *WhatIf) Foreign(i int) []preemption.Placed {
 	return out
 }
 
-// apart reports whether anti-affinity keeps the pod off slot i because of q on slot j.
-func (w *WhatIf) apart(q *v1.Pod, i, j int) bool {
-	a := w.attempt
-	if !slices.ContainsFunc(a.Predicates, func(p filter.Predicate) bool { _, ok := p.(podAffinity); return ok }) {
-		return false
-	}
-	alone := a.pod.DeepCopy()
-	if f := alone.Spec.Affinity; f != nil {
-		f.PodAffinity = nil
-	}
-	e, err := affinity.CompilePods(alone, affinity.PodOptions{})
-	return err == nil && e.Count(&pairOf{a.plan.cluster, i, j, q}).Check(0) != 0
-}
-
-// counted reports whether a spread constraint may count q on slot j in a domain of slot i.
-func (w *WhatIf) counted(q *v1.Pod, i, j int) bool {
-	at, other := w.attempt.plan.cluster.Node(i).Labels, w.attempt.plan.cluster.Node(j).Labels
+// repelled reports whether a predicate keeps the pod off slot i because of q on slot j.
+func (w *WhatIf) repelled(q *v1.Pod, i, j int) bool {
 	for _, p := range w.attempt.Predicates {
-		s, ok := p.(hardSpread)
-		if !ok || s.compiled.Effect(q) == 0 {
-			continue
-		}
-		for _, key := range s.compiled.Keys(nil) {
-			if value, has := at[key]; has && other[key] == value {
-				return true
-			}
+		if r, ok := p.(repeller); ok && r.KeepsOff(w.attempt.pod, q, i, j) {
+			return true
 		}
 	}
 	return false

@@ -8,18 +8,17 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/spread"
 )
 
 // Plan answers questions about pods over one cluster under one profile. It follows the cluster: what it keeps is brought
-// up to date by the cluster's change log (cluster.Snapshot has one), or made anew. It belongs to one goroutine; several
-// plans of one cluster may work side by side while the cluster does not change.
+// up to date by the cluster's change log, or made again when the cluster has none (see cluster.Snapshot). It belongs to one
+// goroutine; several plans of one cluster may work side by side while the cluster does not change.
 type Plan struct {
 	cluster Cluster
 	profile Profile
-	reuse   *reuse     // nil: nothing is kept
-	custom  []Reusable // plugins of the user's
-	volumes *Volumes   // of the volume plugins
+	engine  *reuse.Engine // nil: nothing is kept
 
 	scan    []int   // slots in scan order
 	scanned []int32 // the cluster's own list that scan was made of
@@ -32,54 +31,15 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	if errs := profile.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	p := &Plan{cluster: c, profile: profile}
-	p.profile.Filters, p.volumes = share(profile.Filters, c)
-	for _, f := range profile.Filters {
-		p.addCustom(f)
-	}
-	for _, w := range profile.Scores {
-		p.addCustom(w.Plugin)
-	}
-	if profile.keeps() {
-		p.reuse = newReuse(p)
+	p := &Plan{cluster: c, profile: profile.over(c)}
+	if log, ok := c.(reuse.Log); ok {
+		p.engine = reuse.New(log, p.order, p.profile.units(c))
 	}
 	return p, nil
 }
 
-// keeps reports whether work for equal pods may be kept: every plugin is of this package or Reusable. What another plugin
-// reads of a pod is not known.
-func (p Profile) keeps() bool {
-	for _, f := range p.Filters {
-		if !kept(f) {
-			return false
-		}
-	}
-	for _, w := range p.Scores {
-		if !kept(w.Plugin) {
-			return false
-		}
-	}
-	return true
-}
-
-func kept(plugin any) bool {
-	switch plugin.(type) {
-	case NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits,
-		VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, NodeDeclaredFeatures,
-		NodeResourcesBalancedAllocation, ImageLocality, Reusable:
-		return true
-	}
-	return false
-}
-
-func (p *Plan) addCustom(plugin any) {
-	if r, ok := plugin.(Reusable); ok {
-		p.custom = append(p.custom, r)
-	}
-}
-
 // Volumes returns what the plan's volume plugins share.
-func (p *Plan) Volumes() *Volumes { return p.volumes }
+func (p *Plan) Volumes() *Volumes { return p.profile.Volumes }
 
 // Options are what one question may add. The zero value asks about the cluster as it is.
 type Options struct {

@@ -1,40 +1,86 @@
 package placement
 
 import (
-	"iter"
-
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/queue"
 )
 
-// Cluster is what placement must see of a cluster. cluster.Snapshot offers it with all the optional interfaces that make
-// it fast; Rows makes one out of three methods.
-//
-// A node's handle is its slot; Node(i) == nil marks a free one. Pods yields the pods assigned to a slot, terminating ones
-// included, Succeeded and Failed ones not. The vectors have the columns of Schema; column resources.Pods of Allocatable is
-// the number of pods allowed, of Requested the number there. NonZero counts 100m cpu and 200Mi memory for containers that
-// name none.
-type Cluster interface {
-	Len() int
-	Node(i int) *v1.Node
-	Pods(i int) iter.Seq[*v1.Pod]
-	Namespaces() iter.Seq2[string, map[string]string]
-	Schema() *resources.Schema
-	Allocatable(i int) resources.Vector
-	Requested(i int) resources.Vector
-	NonZero(i int) (cpuMilli, memoryBytes int64)
+// Plugin is a filter, a score, or both: all that a Plan knows about it. The plugins of this package are such values, one
+// file each; a plugin of the user's takes part in everything as they do. Only Name and one of Filter and Score are required.
+// A Plugin must not change once a Plan uses it.
+type Plugin struct {
+	// Name is what messages, tables and configurations call the plugin.
+	Name string
+	// Args are the plugin's arguments, for those who read a profile. The plan does not look at them.
+	Args any
+	// Filter prepares the predicate of one pod over one cluster. It must not change either. nil: the plugin does not filter.
+	Filter func(pod *v1.Pod, c Cluster) Filtering
+	// Score prepares the scorer of one pod over one cluster; a nil scorer leaves the plugin out for this pod (Skip). The
+	// error ends the attempt. nil: the plugin does not score.
+	Score func(pod *v1.Pod, c Cluster) (Scorer, error)
+	// Hint returns the plugin's queueing hint. known are the namespaces at the time of an event. nil: every event of the plugin
+	// may help.
+	Hint func(known affinity.Namespaces) queue.Hint
+
+	// Group says on what the plugin's answers depend. The zero value, GroupNever, keeps no work for a profile with the plugin:
+	// each decision then looks at each node. Every other Group needs AppendKey.
+	Group Group
+	// AppendKey appends everything that the plugin reads of an incoming pod: pods with equal keys are treated the same on
+	// every cluster.
+	AppendKey func(dst []byte, pod *v1.Pod) []byte
+	// KeyName names what AppendKey appends, so that plugins that read the same of a pod append it once. Plugins with equal
+	// names must append the same. "" is a key of the plugin's own.
+	KeyName string
+	// AppendRowKey replaces AppendKey, for GroupRows, where the cluster makes some of the key worthless. nil: AppendKey.
+	AppendRowKey func(dst []byte, pod *v1.Pod, c Cluster) []byte
+	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of one of
+	// these on any node makes everything that is kept worthless.
+	Reads []string
+	// Skips reports, for GroupAbsent, whether the plugin leaves the pod out on every cluster.
+	Skips func(pod *v1.Pod) bool
+	// States starts counting over a cluster, for GroupStates.
+	States func(c Cluster) Counting
+
+	// Lapses says that the filter's rule can stop holding for a running pod, which stays all the same (Plan.Violations).
+	Lapses bool
+	// Volumes returns the plugin over the volumes that the plugins of a plan share. nil: the plugin needs none.
+	Volumes func(v *Volumes) *Plugin
 }
 
-// FilterPlugin decides which nodes may take a pod. The plugins of this package are such; a user's own takes part in
-// everything: messages, tables, preemption (if its predicate is a Trialer) and reuse (if it is Signed).
-type FilterPlugin interface {
-	// Name is what messages and configurations call the plugin.
-	Name() string
-	// Filter prepares the predicate of one pod over one cluster. It must not change either.
-	Filter(pod *v1.Pod, c Cluster) Filtering
-}
+// Group says on what the answers of a plugin depend, and so how they are kept.
+type Group = reuse.Group
+
+// The groups of plugins.
+const (
+	// GroupNever: nothing is kept for a profile with the plugin.
+	GroupNever = reuse.Never
+	// GroupStatics: an answer about a node changes only with the object of that node. Predicate and scorer have
+	// AppendSignature(dst []int32, i int) []int32, which appends integers that determine the answer about slot i. Slots of
+	// equal signature are asked about once.
+	GroupStatics = reuse.Statics
+	// GroupRows: an answer about a node changes with the object of that node and with the pods there. Scores of this group
+	// are not normalized, and at most one filter of a profile is of it. A predicate may have CheckRow and a scorer RawRow,
+	// which get the rows of the node from the plan (see NodeResourcesFit), and a scorer Zero() bool, which reports that every
+	// node gets 0.
+	GroupRows = reuse.Rows
+	// GroupStates: answers change with pods on any node. The plugin needs States.
+	GroupStates = reuse.States
+	// GroupAbsent: work is kept for the pods that Skips reports true for. The other pods are decided node by node.
+	GroupAbsent = reuse.Absent
+)
+
+// Counting, Compiled, State and Move are what a plugin of GroupStates gives the plan: Counting compiles pods, Compiled
+// counts running pods, State holds the counts, and Move brings them up to date.
+type (
+	Counting = reuse.Counting
+	Compiled = reuse.Compiled
+	State    = reuse.State
+	Move     = reuse.Move
+)
 
 // Filtering is what a plugin says about a pod before it sees a node (PreFilter), and the predicate for the nodes.
 type Filtering struct {
@@ -42,7 +88,7 @@ type Filtering struct {
 	Code filter.Code
 	// Reasons go with a Code that rejects or fails.
 	Reasons []string
-	// Nodes are the names of the only nodes that can take the pod; nil stands for all.
+	// Nodes are the names of the only nodes that can take the pod; nil is all nodes.
 	Nodes []string
 	// Predicate answers for the nodes. nil allows all of them.
 	Predicate filter.Predicate
@@ -53,15 +99,6 @@ type Filtering struct {
 // must not disturb each other.
 type Trialer interface {
 	NewTrial() filter.Trial
-}
-
-// ScorePlugin ranks the nodes that can take a pod.
-type ScorePlugin interface {
-	// Name is what tables and configurations call the plugin.
-	Name() string
-	// Score prepares the scorer of one pod over one cluster; nil leaves the plugin out for this pod (Skip). The error ends
-	// the attempt.
-	Score(pod *v1.Pod, c Cluster) (Scorer, error)
 }
 
 // Scorer gives raw scores. Raw is only asked about feasible slots. Without Normalizer they must lie in 0..100.
@@ -87,9 +124,7 @@ type Ignorer interface {
 	Ignored(i int) bool
 }
 
-// Signed is a predicate or scorer whose answers may be kept. AppendSignature appends integers that determine the verdict,
-// or the raw score, of slot i, and that change only when the node object of slot i does. Slots of equal signature are
-// asked about once.
-type Signed interface {
-	AppendSignature(dst []int32, i int) []int32
+// Numberer is a predicate that can say in words and figures why it rejects slot i.
+type Numberer interface {
+	Numbers(i int) []string
 }

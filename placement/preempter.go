@@ -17,18 +17,18 @@ type Preempter struct {
 	plan    *Plan
 	planner preemption.Planner
 	index   *preemption.Index
-	log     *cluster.Snapshot // nil: a cluster without a change log
+	log     changeLog // nil: a cluster without one
 	at      uint64
 
 	verdicts   []filter.Rejection
 	rejections []preemption.Rejection
-	known      *known
+	running    *running
 }
 
 // NewPreempter returns a Preempter for the plan.
 func NewPreempter(p *Plan) *Preempter {
-	x := &Preempter{plan: p, index: preemption.NewIndex(p.cluster), known: newKnown()}
-	if x.log, _ = p.cluster.(*cluster.Snapshot); x.log != nil {
+	x := &Preempter{plan: p, index: preemption.NewIndex(p.cluster), running: newRunning()}
+	if x.log, _ = p.cluster.(changeLog); x.log != nil {
 		x.at = x.log.Version()
 	}
 	return x
@@ -52,7 +52,7 @@ func (x *Preempter) Preempt(pod *v1.Pod, o Options, po PreemptOptions) preemptio
 	x.follow()
 	a := x.plan.Prepare(pod)
 	w := a.WhatIf(o)
-	w.known = x.known
+	w.running = x.running
 	x.verdicts = a.Verdicts(x.verdicts[:0], o)
 	x.rejections = a.appendRejections(x.rejections[:0], x.verdicts)
 	for i, r := range po.Rejected {
@@ -85,7 +85,7 @@ func (x *Preempter) follow() {
 			switch e := &events[k]; {
 			case e.Node < 0:
 				x.index.Forget()
-				x.known.forget()
+				x.running.forget()
 			case e.Set < 0:
 				x.index.TouchNodes()
 				x.index.Touch(int(e.Node))
@@ -96,7 +96,7 @@ func (x *Preempter) follow() {
 	})
 	if !reached {
 		x.index.Forget()
-		x.known.forget()
+		x.running.forget()
 	}
 	x.at = version
 }

@@ -6,7 +6,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
 )
 
 // Profile says which plugins decide and which rank, in which order and with which weights. The zero value has none: every
@@ -15,9 +21,12 @@ type Profile struct {
 	// SchedulerName is the spec.schedulerName of the pods that the profile is for; "" stands for "default-scheduler".
 	SchedulerName string
 	// Filters are asked about a node in this order; the first that rejects gives the reason.
-	Filters []FilterPlugin
+	Filters []*Plugin
 	// Scores are summed up in this order.
 	Scores []Weighted
+	// Volumes is what the plan's volume plugins share. Plans that place pods in the same cluster, such as those of several
+	// profiles, must share one. nil: the plan makes its own.
+	Volumes *Volumes
 	// Sampling says how many feasible nodes are looked for. The zero value is v1.36's: all nodes of a small cluster, a
 	// share of those of a large one. AllNodes looks at every node.
 	Sampling filter.Sampling
@@ -25,7 +34,7 @@ type Profile struct {
 
 // Weighted is a score plugin with the factor of its scores. Weight 0 stands for 1.
 type Weighted struct {
-	Plugin ScorePlugin
+	Plugin *Plugin
 	Weight int64
 }
 
@@ -38,45 +47,79 @@ func AllNodes() filter.Sampling {
 // DefaultProfile returns v1.36's default-scheduler with default arguments, as far as placement goes: its filters in their
 // order and its scores with their weights. Rule: documentation, "Scheduler Configuration", Scheduling plugins.
 func DefaultProfile() Profile {
+	taint, node, fit := TaintToleration(taints.Options{}), NodeAffinity(affinity.NodeOptions{}), NodeResourcesFit(FitOptions{})
+	topology, pods := PodTopologySpread(spread.Options{}), InterPodAffinity(affinity.PodOptions{})
 	return Profile{
 		SchedulerName: v1.DefaultSchedulerName,
-		Filters: []FilterPlugin{
-			NodeUnschedulable{}, NodeName{}, TaintToleration{}, NodeAffinity{}, NodePorts{}, NodeResourcesFit{},
-			VolumeRestrictions{}, NodeVolumeLimits{}, VolumeBinding{}, VolumeZone{},
-			PodTopologySpread{}, InterPodAffinity{}, DynamicResources{}, NodeDeclaredFeatures{},
+		Filters: []*Plugin{
+			NodeUnschedulable(taints.Options{}), NodeName(), taint, node, NodePorts(), fit,
+			VolumeRestrictions(volume.Options{}), NodeVolumeLimits(volume.Options{}), VolumeBinding(volume.Options{}),
+			VolumeZone(volume.Options{}), topology, pods, DynamicResources(filter.FitOptions{}),
+			NodeDeclaredFeatures(filter.FeaturesOptions{}),
 		},
 		Scores: []Weighted{
-			{TaintToleration{}, 3}, {NodeAffinity{}, 2}, {NodeResourcesFit{}, 1},
-			{PodTopologySpread{}, 2}, {InterPodAffinity{}, 2}, {NodeResourcesBalancedAllocation{}, 1}, {ImageLocality{}, 1},
+			{taint, 3}, {node, 2}, {fit, 1}, {topology, 2}, {pods, 2},
+			{NodeResourcesBalancedAllocation(score.BalanceArgs{}), 1}, {ImageLocality(), 1},
 		},
 	}
 }
 
-// Validate returns what is wrong with the profile: plugins without a name or twice at one point, negative weights.
+// Hints returns the queueing hints of the profile's plugins by plugin, for queue.WithHints. known are the namespaces at
+// the time of an event, such as a Cluster.
+func (p Profile) Hints(known affinity.Namespaces) map[string]queue.Hint {
+	out := map[string]queue.Hint{}
+	add := func(plugin *Plugin) {
+		if plugin.Hint != nil {
+			out[plugin.Name] = plugin.Hint(known)
+		}
+	}
+	for _, f := range p.Filters {
+		add(f)
+	}
+	for _, w := range p.Scores {
+		add(w.Plugin)
+	}
+	return out
+}
+
+// Validate returns what is wrong with the profile: plugins without a name, without the function of the point, or twice at one
+// point, plugins that say how answers are kept and not by what, negative weights.
 func (p Profile) Validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
 	for i, f := range p.Filters {
 		at := path.Child("filters").Index(i)
-		if f == nil {
-			errs = append(errs, field.Required(at, "a plugin"))
-			continue
-		}
-		errs = append(errs, named(f.Name(), seen, at)...)
+		errs = append(errs, f.validate(seen, f != nil && f.Filter != nil, at)...)
 	}
 	seen = map[string]bool{}
 	for i, w := range p.Scores {
 		at := path.Child("scores").Index(i)
-		if w.Plugin == nil {
-			errs = append(errs, field.Required(at.Child("plugin"), "a plugin"))
-			continue
-		}
-		errs = append(errs, named(w.Plugin.Name(), seen, at.Child("plugin"))...)
+		errs = append(errs, w.Plugin.validate(seen, w.Plugin != nil && w.Plugin.Score != nil, at.Child("plugin"))...)
 		if w.Weight < 0 {
 			errs = append(errs, field.Invalid(at.Child("weight"), w.Weight, "must not be negative; 0 stands for 1"))
 		}
 	}
 	return append(errs, filter.ValidatePercentage(p.Sampling.Percentage, path.Child("sampling", "percentage"))...)
+}
+
+// validate checks one plugin at a point; serves reports whether the plugin has the function of the point.
+func (p *Plugin) validate(seen map[string]bool, serves bool, path *field.Path) field.ErrorList {
+	if p == nil {
+		return field.ErrorList{field.Required(path, "a plugin")}
+	}
+	errs := named(p.Name, seen, path)
+	switch {
+	case len(errs) > 0:
+	case !serves:
+		errs = append(errs, field.Invalid(path, p.Name, "does not serve at this point"))
+	case p.Group != GroupNever && p.AppendKey == nil:
+		errs = append(errs, field.Required(path.Child("appendKey"), "what the plugin reads of a pod"))
+	case p.Group == GroupStates && p.States == nil:
+		errs = append(errs, field.Required(path.Child("states"), "of a plugin of group States"))
+	case p.Group == GroupAbsent && p.Skips == nil:
+		errs = append(errs, field.Required(path.Child("skips"), "of a plugin of group Absent"))
+	}
+	return errs
 }
 
 func named(name string, seen map[string]bool, path *field.Path) field.ErrorList {
@@ -91,9 +134,9 @@ func named(name string, seen map[string]bool, path *field.Path) field.ErrorList 
 }
 
 // Filter returns the filter plugin of that name, nil without one.
-func (p Profile) Filter(name string) FilterPlugin {
+func (p Profile) Filter(name string) *Plugin {
 	for _, f := range p.Filters {
-		if f.Name() == name {
+		if f.Name == name {
 			return f
 		}
 	}

@@ -75,7 +75,7 @@ func TestViolationsAgainstForks(t *testing.T) {
 		require.NoError(t, err)
 		var profile Profile
 		for _, f := range DefaultProfile().Filters {
-			if rules[f.Name()] {
+			if f.Lapses {
 				profile.Filters = append(profile.Filters, f)
 			}
 		}
@@ -147,7 +147,7 @@ func TestHowMany(t *testing.T) {
 		fork := s.Fork()
 		slow, err := New(fork, DefaultProfile())
 		require.NoError(t, err)
-		slow.reuse = nil
+		slow.engine = nil
 		var nodes []string
 		for k := 0; ; k++ {
 			c := pod.DeepCopy()

@@ -109,10 +109,10 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 			}
 			without, err := New(s, profile)
 			require.NoError(t, err)
-			without.reuse = nil
+			without.engine = nil
 			d := with.Decide(p, Options{})
 			require.Equal(t, text(without.Decide(p, Options{})), text(d), at)
-			if w.chance(2) && with.reuse.shape(p) != nil {
+			if w.chance(2) && used(with, p) {
 				shared++
 			}
 			if d.Placed() {
@@ -144,7 +144,7 @@ func TestSharedShapes(t *testing.T) {
 		return s, func(p *v1.Pod) string {
 			without, err := New(s, DefaultProfile())
 			require.NoError(t, err)
-			without.reuse = nil
+			without.engine = nil
 			d := with.Decide(p, Options{})
 			require.Equal(t, text(without.Decide(p, Options{})), text(d))
 			return d.Node
@@ -174,4 +174,13 @@ func TestSharedShapes(t *testing.T) {
 		require.NoError(t, s.Assume(guard, s.Slot("n1")))
 		require.Equal(t, "n2", decide(pod("a3", "a")))
 	})
+}
+
+// used reports whether the plan decides the pod with kept work.
+func used(p *Plan, pod *v1.Pod) bool {
+	if p.engine == nil {
+		return false
+	}
+	_, ok := p.engine.Decide(pod)
+	return ok
 }

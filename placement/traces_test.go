@@ -85,7 +85,7 @@ func sameDecisions(t *testing.T, o cluster.Objects, pods []*v1.Pod, stride int) 
 	require.NoError(t, err)
 	slow, err := New(s, profile)
 	require.NoError(t, err)
-	slow.reuse = nil
+	slow.engine = nil
 	shared := 0
 	for k, pod := range pods {
 		d := kept.Decide(pod, Options{})

@@ -14,34 +14,25 @@ type Violation struct {
 	Rejections []Rejection `json:"rejections"`
 }
 
-// rules are the filters whose rules can stop holding for a running pod: it stays all the same, except that a NoExecute
-// taint evicts it.
-var rules = map[string]bool{"TaintToleration": true, "NodeAffinity": true, "InterPodAffinity": true, "PodTopologySpread": true}
-
-// remover is a predicate over counts of running pods.
-type remover interface {
-	Add(p *v1.Pod, i int)
-	Remove(p *v1.Pod, i int)
-}
-
 // Violations returns the running pods whose taints, node affinity, inter-pod affinity or spread rules no longer hold, each
 // judged as if it came to its node now and did not run there yet; pods that are terminating are left out. In scan order of
 // the nodes. Equal pods share the count of the cluster: O(distinct pods x (nodes + pod sets) + pods).
 func (p *Plan) Violations() []Violation {
 	var out []Violation
 	kept := map[string]*Explained{}
-	var k keyer
+	var key []byte
 	for _, i := range p.order() {
 		for pod := range p.cluster.Pods(i) {
 			if pod.DeletionTimestamp != nil {
 				continue
 			}
-			k.b = k.b[:0]
-			k.pod(pod)
-			e, ok := kept[string(k.b)]
-			if !ok {
+			var e *Explained
+			if key = p.rulesKey(key[:0], pod); key != nil {
+				e = kept[string(key)]
+			}
+			if e == nil {
 				e = p.prepareRules(pod)
-				kept[string(k.b)] = e
+				kept[string(key)] = e
 			}
 			if r := e.without(pod, i); len(r) > 0 {
 				out = append(out, Violation{podinfo.Name(pod), p.cluster.Node(i).Name, r})
@@ -51,10 +42,24 @@ func (p *Plan) Violations() []Violation {
 	return out
 }
 
+// rulesKey appends what the filters that can lapse read of a pod; nil when one does not say it.
+func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
+	for _, plugin := range p.profile.Filters {
+		if !plugin.Lapses {
+			continue
+		}
+		if plugin.AppendKey == nil {
+			return nil
+		}
+		dst = plugin.AppendKey(dst, pod)
+	}
+	return append(dst, 0)
+}
+
 func (p *Plan) prepareRules(pod *v1.Pod) *Explained {
 	e := &Explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
-		if !rules[plugin.Name()] {
+		if !plugin.Lapses {
 			continue
 		}
 		if f := plugin.Filter(pod, p.cluster); f.Code == filter.Success && f.Predicate != nil {

@@ -34,7 +34,7 @@ type Storage interface {
 // its pod leaves the snapshot in another way, such as by a Rollback.
 type Volumes struct {
 	cluster Cluster
-	log     *cluster.Snapshot // nil: a cluster without a change log
+	log     *cluster.Snapshot // nil: another kind of cluster, that has no change log of objects
 	ledger  *volume.Ledger
 	assumed []*v1.Pod // with reservations that end when they leave the snapshot
 
@@ -211,22 +211,19 @@ func (v *Volumes) recount(i int) {
 func (v *Volumes) usersOf(i int) []*v1.Pod {
 	var out []*v1.Pod
 	for p := range v.cluster.Pods(i) {
-		if stored(p) {
+		if !volume.Ignores(p) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// stored reports whether a pod has volumes that the volume plugins may look at: any but those that the kubelet makes.
-func stored(pod *v1.Pod) bool {
-	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i].VolumeSource
-		if v.ConfigMap == nil && v.Projected == nil && v.EmptyDir == nil && v.Secret == nil && v.HostPath == nil && v.DownwardAPI == nil {
-			return true
-		}
+// over returns the shared volumes, or new ones where there are none to share.
+func (v *Volumes) over(c Cluster) *Volumes {
+	if v == nil {
+		return NewVolumes(c)
 	}
-	return false
+	return v
 }
 
 // byClass is the snapshot's volumes with an index by class that follows them.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -17,7 +18,8 @@ import (
 func BenchmarkVolumePluginsSkip(b *testing.B) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(b, err)
-	plugins, _ := share([]FilterPlugin{VolumeRestrictions{}, NodeVolumeLimits{}, VolumeBinding{}, VolumeZone{}}, s)
+	o := volume.Options{}
+	plugins := Profile{Filters: []*Plugin{VolumeRestrictions(o), NodeVolumeLimits(o), VolumeBinding(o), VolumeZone(o)}}.over(s).Filters
 	pod := testkit.Pod("p").Obj()
 	pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}, {VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}}
 	b.ReportAllocs()

@@ -15,14 +15,14 @@ import (
 
 // seen is all that later pods can see of the cluster and its reservations.
 func seen(p *Plan, s *cluster.Snapshot) string {
-	p.volumes.follow()
-	out := fmt.Sprintln(p.volumes.ledger.Len(), len(p.volumes.assumed), s.TotalPods())
-	for pv := range p.volumes.Objects().PersistentVolumes.All() {
+	p.profile.Volumes.follow()
+	out := fmt.Sprintln(p.profile.Volumes.ledger.Len(), len(p.profile.Volumes.assumed), s.TotalPods())
+	for pv := range p.profile.Volumes.Objects().PersistentVolumes.All() {
 		if pv.Spec.ClaimRef != nil {
 			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)
 		}
 	}
-	for c := range p.volumes.Objects().Claims.All() {
+	for c := range p.profile.Volumes.Objects().Claims.All() {
 		out += fmt.Sprintln(c.Name, c.Annotations[volume.AnnSelectedNode])
 	}
 	r := rand.New(rand.NewPCG(3, 3))

@@ -161,19 +161,21 @@ func TestVolumePluginsSkipAtOnce(t *testing.T) {
 		{VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}}, {VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}},
 		{VolumeSource: v1.VolumeSource{DownwardAPI: &v1.DownwardAPIVolumeSource{}}}, {VolumeSource: v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}},
 	}
-	var plugins []FilterPlugin
+	var plugins []*Plugin
 	for _, f := range p.profile.Filters {
-		withVolumes(f, func(own *Volumes) *Volumes { plugins = append(plugins, f); return own })
+		if f.Volumes != nil {
+			plugins = append(plugins, f)
+		}
 	}
 	require.Len(t, plugins, 4)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		for _, f := range plugins {
 			if f.Filter(pod, s).Code != filter.Skip {
-				t.Fatal(f.Name())
+				t.Fatal(f.Name)
 			}
 		}
 	}))
-	require.Nil(t, p.volumes.usage, "nothing is counted for such pods")
+	require.Nil(t, p.profile.Volumes.usage, "nothing is counted for such pods")
 }
 
 // A cluster that is no snapshot says itself what storage it has.
@@ -246,8 +248,8 @@ func TestHowManyWithVolumes(t *testing.T) {
 	room, err = p.HowMany(mounting(testkit.Pod("p").Obj(), "one"), 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, room.Count)
-	p.volumes.follow()
-	require.Zero(t, p.volumes.ledger.Len())
+	p.profile.Volumes.follow()
+	require.Zero(t, p.profile.Volumes.ledger.Len())
 	require.Zero(t, s.TotalPods())
 }
 

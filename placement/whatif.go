@@ -3,12 +3,10 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
-	"github.com/podberth/podberth/spread"
 )
 
 // WhatIf is the filters of an attempt with pods added and removed in thought: a preemption.WhatIf. The cluster must not
@@ -20,17 +18,17 @@ type WhatIf struct {
 	options Options
 	moves   []move
 
-	known      *known
-	effects    map[*cluster.Info]*effect
+	running    *running
+	effects    map[*cluster.Info][]Move // of pods of the cluster, by place in moving
 	last       *v1.Pod
-	lastEffect *effect
+	lastEffect []Move
 
-	slot      int // that statics and nominated are of; -1: none
+	slot      int // that static and nominated are of; -1: none
 	static    filter.Rejection
 	nominated []*v1.Pod
 
-	fit    int              // position of NodeResourcesFit when no other pods' ports matter before; -1
-	unused *filter.FitState // NodeResourcesFit over left
+	rows   int              // position of a predicate over rows when no other pods matter before it; -1
+	unused filter.Predicate // that predicate over left
 	left   hypothetical
 }
 
@@ -40,29 +38,20 @@ type move struct {
 	remove bool
 }
 
-// WhatIf returns the question of what the filters would say if. Options.Nominated counts in two passes.
+// WhatIf lets the caller add and remove pods and then asks the filters again. Options.Nominated counts in two passes.
 func (a *Attempt) WhatIf(o Options) *WhatIf {
-	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, fit: -1, known: newKnown(), effects: map[*cluster.Info]*effect{}}
+	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, rows: -1, running: newRunning(), effects: map[*cluster.Info][]Move{}}
 	for k, t := range w.trials {
 		if t == nil {
 			continue
 		}
-		if _, ok := a.Predicates[k].(fit); ok && len(w.moving) == 0 {
-			w.bound(k)
+		if over, ok := a.Predicates[k].(overRows); ok && len(w.moving) == 0 {
+			w.rows, w.left.Cluster = k, a.plan.cluster
+			w.unused = over.WithRequested(&w.left)
 		}
 		w.moving = append(w.moving, k)
 	}
 	return w
-}
-
-// bound prepares NodeResourcesFit, at position k, for any amount of requests.
-func (w *WhatIf) bound(k int) {
-	for _, plugin := range w.attempt.plan.profile.Filters {
-		if p, ok := plugin.(NodeResourcesFit); ok {
-			w.fit, w.left.Cluster = k, w.attempt.plan.cluster
-			w.unused = filter.CompileFit(w.attempt.pod, p.Fit).On(&w.left)
-		}
-	}
 }
 
 // Check judges slot i with the changes made.
@@ -137,116 +126,70 @@ func (w *WhatIf) apply(m move) {
 	if m.remove {
 		n = -1
 	}
-	e := w.effect(m.pod)
-	for _, k := range w.moving {
-		switch t := w.trials[k].(type) {
-		case *spread.Trial:
-			t.Apply(e.spread, m.slot, n)
-			continue
-		case *affinity.Trial:
-			t.Apply(e.affinity, m.slot, n)
-			t.Apply(e.terms, m.slot, n)
-			continue
-		case requestsTrial:
-			if e.known {
-				t.Apply(e.requests, m.slot, n)
-				continue
-			}
-		}
-		if m.remove {
+	effect := w.effect(m.pod)
+	for at, k := range w.moving {
+		switch {
+		case effect[at] != nil:
+			effect[at](m.slot, n)
+		case m.remove:
 			w.trials[k].Remove(m.pod, m.slot)
-		} else {
+		default:
 			w.trials[k].Add(m.pod, m.slot)
 		}
 	}
 }
 
-// requestsTrial is the trial of NodeResourcesFit: it takes requests instead of a pod.
-type requestsTrial interface {
-	Apply(requests resources.Vector, i int, n int32)
-}
-
-// effect is what a pod does to the trials. Pods that count the same in the cluster share one.
-type effect struct {
-	known    bool
-	requests resources.Vector
-	spread   spread.Effect
-	affinity affinity.Effect // of the labels
-	terms    affinity.Effect
-}
-
-func (w *WhatIf) effect(pod *v1.Pod) *effect {
-	if w.last == pod {
-		return w.lastEffect
+// effect returns what a pod does to the trials. Pods that count the same in the cluster share the result.
+func (w *WhatIf) effect(pod *v1.Pod) []Move {
+	if w.last != pod {
+		w.last, w.lastEffect = pod, w.lookUp(pod)
 	}
-	w.last, w.lastEffect = pod, w.lookUp(pod)
 	return w.lastEffect
 }
 
-func (w *WhatIf) lookUp(pod *v1.Pod) *effect {
+func (w *WhatIf) lookUp(pod *v1.Pod) []Move {
 	info := w.info(pod)
 	if info == nil {
 		return w.work(pod, nil)
 	}
-	if e, ok := w.effects[info]; ok {
-		return e
+	e, ok := w.effects[info]
+	if !ok {
+		e = w.work(pod, &runningPod{info, w.running.memo})
+		w.effects[info] = e
 	}
-	e := w.work(pod, info)
-	w.effects[info] = e
 	return e
 }
 
 // info returns what a pod counts with on its node; nil when the cluster does not know.
 func (w *WhatIf) info(pod *v1.Pod) *cluster.Info {
-	if info, ok := w.known.infos[pod]; ok {
+	if info, ok := w.running.infos[pod]; ok {
 		return info
 	}
-	s, ok := w.attempt.plan.cluster.(*cluster.Snapshot)
-	if !ok || s.Pod(pod.Namespace, pod.Name) != pod {
+	c, ok := w.attempt.plan.cluster.(interface {
+		Pod(namespace, name string) *v1.Pod
+		PodInfo(namespace, name string) *cluster.Info
+		TotalPods() int
+	})
+	if !ok || c.Pod(pod.Namespace, pod.Name) != pod {
 		return nil
 	}
-	if len(w.known.infos) > s.TotalPods() { // pods that left
-		clear(w.known.infos)
+	if len(w.running.infos) > c.TotalPods() { // pods that left
+		clear(w.running.infos)
 	}
-	info := s.PodInfo(pod.Namespace, pod.Name)
-	w.known.infos[pod] = info
+	info := c.PodInfo(pod.Namespace, pod.Name)
+	w.running.infos[pod] = info
 	return info
 }
 
 // work finds out what a pod does to the trials.
-func (w *WhatIf) work(pod *v1.Pod, info *cluster.Info) *effect {
-	e := &effect{known: info != nil}
-	if info != nil {
-		e.requests = info.Requested()
-	}
-	for _, k := range w.moving {
-		switch t := w.trials[k].(type) {
-		case *spread.Trial:
-			e.spread = t.Effect(pod)
-		case *affinity.Trial:
-			state := w.attempt.Predicates[k].(podAffinity).State
-			e.affinity = state.LabelEffect(pod)
-			e.terms = state.TermEffect(w.termsOf(pod, info))
+func (w *WhatIf) work(pod *v1.Pod, known *runningPod) []Move {
+	moves := make([]Move, len(w.moving))
+	for at, k := range w.moving {
+		if m, ok := w.trials[k].(mover); ok {
+			moves[at] = m.MoveOf(pod, known)
 		}
 	}
-	return e
-}
-
-// termsOf returns the compiled terms of a pod, nil without any.
-func (w *WhatIf) termsOf(pod *v1.Pod, info *cluster.Info) *affinity.Terms {
-	if info == nil {
-		return affinity.CompileTerms(pod)
-	}
-	id := info.Terms()
-	if id < 0 {
-		return nil
-	}
-	t, ok := w.known.terms[id]
-	if !ok {
-		t = affinity.CompileTerms(pod)
-		w.known.terms[id] = t
-	}
-	return t
+	return moves
 }
 
 // Reset takes all changes back.
@@ -286,19 +229,19 @@ func (w *WhatIf) Err(i int, a preemption.Answer) error {
 // Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows if that is
 // not certain.
 func (w *WhatIf) Without(i int, left []int64) preemption.Answer {
-	if w.fit < 0 {
+	if w.rows < 0 {
 		return preemption.Answer{}
 	}
 	w.visit(i)
-	if len(w.nominated) > 0 || w.static.Verdict != 0 && int(w.static.Predicate) < w.fit {
+	if len(w.nominated) > 0 || w.static.Verdict != 0 && int(w.static.Predicate) < w.rows {
 		return preemption.Answer{}
 	}
 	w.left.requested = left
 	v := w.unused.Check(i)
-	if v == 0 || w.unused.Partial(v) {
+	if d, ok := w.unused.(filter.Detailer); v == 0 || ok && d.Partial(v) {
 		return preemption.Answer{}
 	}
-	return preemption.Answer{Predicate: uint16(w.fit), Verdict: v}
+	return preemption.Answer{Predicate: uint16(w.rows), Verdict: v}
 }
 
 // hypothetical is a cluster whose slots all have the same requests.
@@ -310,18 +253,16 @@ type hypothetical struct {
 // Requested returns the requests.
 func (h *hypothetical) Requested(int) resources.Vector { return h.requested }
 
-// known is what a Preempter remembers of running pods.
-type known struct {
+// running is what a Preempter remembers of running pods.
+type running struct {
 	infos map[*v1.Pod]*cluster.Info
-	terms map[int32]*affinity.Terms // by Info.Terms
+	memo  map[any]any
 }
 
-func newKnown() *known {
-	return &known{map[*v1.Pod]*cluster.Info{}, map[int32]*affinity.Terms{}}
-}
+func newRunning() *running { return &running{map[*v1.Pod]*cluster.Info{}, map[any]any{}} }
 
 // forget drops everything.
-func (k *known) forget() {
+func (k *running) forget() {
 	clear(k.infos)
-	clear(k.terms)
+	clear(k.memo)
 }

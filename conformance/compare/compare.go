@@ -199,8 +199,8 @@ func (s *Side) filters(w *World, pod *v1.Pod) error {
 }
 
 // filter asks one plugin about each node.
-func (s *Side) filter(w *World, pod *v1.Pod, plugin placement.FilterPlugin, nodes []fwk.NodeInfo) error {
-	name := plugin.Name()
+func (s *Side) filter(w *World, pod *v1.Pod, plugin *placement.Plugin, nodes []fwk.NodeInfo) error {
+	name := plugin.Name
 	area := "filter/" + name
 	theirs, err := s.Real.Filter(name, pod)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
@@ -43,18 +44,18 @@ var hints = map[string]hint{
 	"SchedulingGates":      plain(queue.SameUpdatedPod),
 	"NodeDeclaredFeatures": plain(filter.FeaturesHint(filter.FeaturesOptions{})),
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return filter.FitHint(plugin[placement.NodeResourcesFit](s).Fit)(pod, deviceClass(old), deviceClass(new))
+		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
 	},
 	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
-		o := plugin[placement.PodTopologySpread](s).Options
+		o := argsOf[spread.Options](s, "PodTopologySpread")
 		o.Owners = placement.OwnersOf(w.Snapshot)
 		return spread.Hint(o)(pod, old, new)
 	},
 	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
-		return plugin[placement.NodeAffinity](s).Options.WouldHelp(pod, old, new)
+		return argsOf[affinity.NodeOptions](s, "NodeAffinity").WouldHelp(pod, old, new)
 	},
 	"InterPodAffinity": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
-		return plugin[placement.InterPodAffinity](s).Options.Hint(w.Snapshot)(pod, old, new)
+		return argsOf[affinity.PodOptions](s, "InterPodAffinity").Hint(w.Snapshot)(pod, old, new)
 	},
 }
 
@@ -67,14 +68,12 @@ var notCompared = map[string]string{
 // oneAnswer are the plugins whose hints cannot give the other answer.
 var oneAnswer = map[string]fwk.QueueingHint{"NodeName": fwk.Queue, "DefaultPreemption": fwk.QueueSkip}
 
-// plugin returns the filter of podberth's profile, the zero value where the profile leaves it out.
-func plugin[P placement.FilterPlugin](s *Side) (p P) {
-	for _, f := range s.Profile.Filters {
-		if found, ok := f.(P); ok {
-			p = found
-		}
+// argsOf returns the arguments of a filter of podberth's profile, the zero value where the profile leaves the filter out.
+func argsOf[A any](s *Side, name string) (args A) {
+	if p := s.Profile.Filter(name); p != nil {
+		args = p.Args.(A)
 	}
-	return p
+	return args
 }
 
 // deviceClass is the object in the form that the hint reads if it is a device class.

@@ -63,22 +63,22 @@ func (b *builder) args(name string, args runtime.Object) {
 }
 
 // set replaces a plugin at both points of podberth's profile.
-func (b *builder) set(f placement.FilterPlugin, s placement.ScorePlugin) {
+func (b *builder) set(p *placement.Plugin) {
 	for i, old := range b.p.Podberth.Filters {
-		if f != nil && old.Name() == f.Name() {
-			b.p.Podberth.Filters[i] = f
+		if old.Name == p.Name {
+			b.p.Podberth.Filters[i] = p
 		}
 	}
 	for i, old := range b.p.Podberth.Scores {
-		if s != nil && old.Plugin.Name() == s.Name() {
-			b.p.Podberth.Scores[i].Plugin = s
+		if old.Plugin.Name == p.Name {
+			b.p.Podberth.Scores[i].Plugin = p
 		}
 	}
 }
 
 func (b *builder) fit() {
 	args := &config.NodeResourcesFitArgs{}
-	var ours placement.NodeResourcesFit
+	var ours placement.FitOptions
 	if b.Intn(3) == 0 {
 		args.IgnoredResources = []string{"example.com/gpu"}
 	}
@@ -112,30 +112,30 @@ func (b *builder) fit() {
 	}
 	ours.Args.ScoringStrategy = strategy
 	b.args("NodeResourcesFit", args)
-	b.set(ours, ours)
+	b.set(placement.NodeResourcesFit(ours))
 }
 
 func (b *builder) balance() {
 	args := &config.NodeResourcesBalancedAllocationArgs{}
-	var ours placement.NodeResourcesBalancedAllocation
+	var ours score.BalanceArgs
 	for _, name := range []string{"cpu", "memory", "example.com/gpu"} {
 		if len(args.Resources) > 0 && b.Intn(2) == 0 {
 			continue
 		}
 		args.Resources = append(args.Resources, config.ResourceSpec{Name: name, Weight: 1})
-		ours.Args.Resources = append(ours.Args.Resources, score.Resource{Name: name, Weight: 1})
+		ours.Resources = append(ours.Resources, score.Resource{Name: name, Weight: 1})
 	}
-	b.args(ours.Name(), args)
-	b.set(nil, ours)
+	b.args("NodeResourcesBalancedAllocation", args)
+	b.set(placement.NodeResourcesBalancedAllocation(ours))
 }
 
 func (b *builder) interPod() {
 	weight := []int32{0, 1, 5, 100}[b.Intn(4)]
 	args := &config.InterPodAffinityArgs{HardPodAffinityWeight: weight, IgnorePreferredTermsOfExistingPods: b.Intn(2) == 0}
-	ours := placement.InterPodAffinity{Options: affinity.PodOptions{
-		HardPodAffinityWeight: &weight, IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods}}
-	b.args(ours.Name(), args)
-	b.set(ours, ours)
+	ours := placement.InterPodAffinity(affinity.PodOptions{
+		HardPodAffinityWeight: &weight, IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods})
+	b.args(ours.Name, args)
+	b.set(ours)
 }
 
 func (b *builder) spread() {
@@ -149,10 +149,9 @@ func (b *builder) spread() {
 			args.DefaultConstraints = append(args.DefaultConstraints, v1.TopologySpreadConstraint{MaxSkew: int32(1 + b.Intn(3)), TopologyKey: key, WhenUnsatisfiable: action})
 		}
 	}
-	var ours placement.PodTopologySpread
-	ours.Options.Defaults = spread.Defaults{Type: spread.ListDefaulting, Constraints: args.DefaultConstraints}
-	b.args(ours.Name(), args)
-	b.set(ours, ours)
+	ours := placement.PodTopologySpread(spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting, Constraints: args.DefaultConstraints}})
+	b.args(ours.Name, args)
+	b.set(ours)
 }
 
 func (b *builder) addedAffinity() {
@@ -174,9 +173,9 @@ func (b *builder) addedAffinity() {
 	if err != nil {
 		panic(err) // the terms above are right
 	}
-	ours := placement.NodeAffinity{Options: affinity.NodeOptions{Added: added}}
-	b.args(ours.Name(), &config.NodeAffinityArgs{AddedAffinity: a})
-	b.set(ours, ours)
+	ours := placement.NodeAffinity(affinity.NodeOptions{Added: added})
+	b.args(ours.Name, &config.NodeAffinityArgs{AddedAffinity: a})
+	b.set(ours)
 }
 
 // plugins leaves some out, changes weights and, for every other profile, the order.
@@ -188,8 +187,8 @@ func (b *builder) plugins() {
 			continue
 		}
 		real.MultiPoint.Enabled = slices.DeleteFunc(real.MultiPoint.Enabled, func(p config.Plugin) bool { return p.Name == name })
-		ours.Filters = slices.DeleteFunc(ours.Filters, func(p placement.FilterPlugin) bool { return p.Name() == name })
-		ours.Scores = slices.DeleteFunc(ours.Scores, func(p placement.Weighted) bool { return p.Plugin.Name() == name })
+		ours.Filters = slices.DeleteFunc(ours.Filters, func(p *placement.Plugin) bool { return p.Name == name })
+		ours.Scores = slices.DeleteFunc(ours.Scores, func(p placement.Weighted) bool { return p.Plugin.Name == name })
 	}
 	for i := range ours.Scores {
 		if b.Intn(2) > 0 {
@@ -197,7 +196,7 @@ func (b *builder) plugins() {
 		}
 		ours.Scores[i].Weight = []int64{1, 4, 10, 100}[b.Intn(4)]
 		for k := range real.MultiPoint.Enabled {
-			if p := &real.MultiPoint.Enabled[k]; p.Name == ours.Scores[i].Plugin.Name() {
+			if p := &real.MultiPoint.Enabled[k]; p.Name == ours.Scores[i].Plugin.Name {
 				p.Weight = int32(ours.Scores[i].Weight)
 			}
 		}
@@ -209,8 +208,8 @@ func (b *builder) plugins() {
 		at := func(name string) int {
 			return slices.IndexFunc(real.MultiPoint.Enabled, func(p config.Plugin) bool { return p.Name == name })
 		}
-		slices.SortFunc(ours.Filters, func(x, y placement.FilterPlugin) int { return at(x.Name()) - at(y.Name()) })
-		slices.SortFunc(ours.Scores, func(x, y placement.Weighted) int { return at(x.Plugin.Name()) - at(y.Plugin.Name()) })
+		slices.SortFunc(ours.Filters, func(x, y *placement.Plugin) int { return at(x.Name) - at(y.Name) })
+		slices.SortFunc(ours.Scores, func(x, y placement.Weighted) int { return at(x.Plugin.Name) - at(y.Plugin.Name) })
 	}
 	b.p.Real.Plugins = real
 }

@@ -67,7 +67,7 @@ func (s *Side) scoreSet(w *World, pod *v1.Pod, nodes []fwk.NodeInfo) error {
 		return nil
 	}
 	for _, weighted := range s.Profile.Scores {
-		name := weighted.Plugin.Name()
+		name := weighted.Plugin.Name
 		area := "score/" + name
 		real, err := s.Real.Score(name, pod, nodes)
 		if err != nil {

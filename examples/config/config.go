@@ -81,9 +81,9 @@ type Plugin struct {
 	Points []Point
 	// Filter makes what filters nodes, if it takes part in Filter or PreFilter. args are nil without any in the profile. nil
 	// leaves the plugin to the caller.
-	Filter func(args []byte) (placement.FilterPlugin, error)
+	Filter func(args []byte) (*placement.Plugin, error)
 	// Score makes what scores nodes, if it takes part in Score. nil leaves the plugin to the caller.
-	Score func(args []byte) (placement.ScorePlugin, error)
+	Score func(args []byte) (*placement.Plugin, error)
 }
 
 // Load decodes, completes and checks a document and makes its profiles. Errors are those with which v1.36 refuses the
@@ -157,7 +157,7 @@ func (l Loader) registry() map[string][]Point {
 // weights.
 func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]Point, c *Configuration) (Profile, error) {
 	own := listsOf(p.Plugins).merged()
-	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: placement.DefaultProfile()}
+	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: placement.DefaultProfile(), plugin: map[string]*placement.Plugin{}}
 	if err := b.readArgs(own.used()); err != nil {
 		return Profile{}, err
 	}

@@ -61,7 +61,7 @@ func TestSmallDefaults(t *testing.T) {
 	c, err := Load([]byte(profileOf("pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu}, {name: cpu, weight: 0}]}}}, {name: InterPodAffinity, args: null}, {name: '', args: {}}]")))
 	require.NoError(t, err, "resources may repeat")
 	require.Equal(t, []score.Resource{{Name: "cpu", Weight: 1}, {Name: "cpu", Weight: 1}},
-		c.Profiles[0].Placement.Filter("NodeResourcesFit").(placement.NodeResourcesFit).Args.ScoringStrategy.Resources)
+		c.Profiles[0].Placement.Filter("NodeResourcesFit").Args.(placement.FitOptions).Args.ScoringStrategy.Resources)
 	require.EqualValues(t, 1, *c.Profiles[0].Args["InterPodAffinity"].(*configv1.InterPodAffinityArgs).HardPodAffinityWeight)
 }
 
@@ -85,7 +85,7 @@ profiles: [{schedulerName: a, pluginConfig: [{name: NodeResourcesFit, args: {ign
 	require.NoError(t, err)
 	require.Len(t, c.Extenders, 1)
 	for k, groups := range [][]string{{"d.e"}, nil} {
-		fit := c.Profiles[k].Placement.Filter("NodeResourcesFit").(placement.NodeResourcesFit)
+		fit := c.Profiles[k].Placement.Filter("NodeResourcesFit").Args.(placement.FitOptions)
 		require.Equal(t, []string{"example.com/x"}, fit.Fit.IgnoredResources)
 		require.Equal(t, groups, fit.Fit.IgnoredResourceGroups)
 	}
@@ -103,23 +103,24 @@ func TestPluginsThatDoNotRun(t *testing.T) {
 }
 
 // refuse is a plugin of the user's own that rejects nodes.
-type refuse struct{ placement.NodeName }
-
-func (refuse) Name() string { return "Refuse" }
+func refuse() *placement.Plugin {
+	return &placement.Plugin{Name: "Refuse", Filter: placement.NodeName().Filter}
+}
 
 func TestOwnPlugins(t *testing.T) {
 	var seen []string
+	images := placement.ImageLocality()
 	l := Loader{Plugins: map[string]Plugin{
 		"Refuse": {
 			Points: []Point{PreFilter, Filter, Score, QueueSort},
-			Filter: func(args []byte) (placement.FilterPlugin, error) {
+			Filter: func(args []byte) (*placement.Plugin, error) {
 				seen = append(seen, string(args))
 				if string(args) == `{"fail":true}` {
 					return nil, errors.New("as told")
 				}
-				return refuse{}, nil
+				return refuse(), nil
 			},
-			Score: func([]byte) (placement.ScorePlugin, error) { return placement.ImageLocality{}, nil },
+			Score: func([]byte) (*placement.Plugin, error) { return images, nil },
 		},
 		"Silent": {Points: []Point{Permit, Filter, Score}},
 	}}
@@ -129,8 +130,10 @@ func TestOwnPlugins(t *testing.T) {
 	require.Equal(t, defaultLists[Filter]+" Silent Refuse", text(p.Plugins[Filter]))
 	require.Equal(t, defaultLists[Score]+" Silent=1 Refuse=4", text(p.Plugins[Score]))
 	require.Equal(t, "Silent", text(p.Plugins[Permit]))
-	require.Equal(t, refuse{}, p.Placement.Filters[len(p.Placement.Filters)-1], "Silent is the caller's own business")
-	require.Equal(t, placement.Weighted{Plugin: placement.ImageLocality{}, Weight: 4}, p.Placement.Scores[len(p.Placement.Scores)-1])
+	require.Equal(t, "Refuse", p.Placement.Filters[len(p.Placement.Filters)-1].Name, "Silent is the caller's own business")
+	last := p.Placement.Scores[len(p.Placement.Scores)-1]
+	require.Same(t, images, last.Plugin)
+	require.EqualValues(t, 4, last.Weight)
 	require.Equal(t, []string{`{"max":3}`}, seen)
 
 	_, err = l.Load([]byte(profileOf("{plugins: {filter: {enabled: [{name: Refuse}]}}, pluginConfig: [{name: Refuse, args: {fail: true}}]}")))
@@ -158,6 +161,8 @@ profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 3}]}}, plu
 	*document.Profiles[0].Plugins.Score.Enabled[0].Weight = 9
 	b, err := Loader{}.Build(before)
 	require.NoError(t, err)
+	argsOnly(a)
+	argsOnly(b)
 	require.Equal(t, b, a)
 }
 

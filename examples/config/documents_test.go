@@ -156,19 +156,19 @@ func TestDocumentDefaultConstraints(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, spread.Defaults{Type: spread.ListDefaulting, Constraints: []v1.TopologySpreadConstraint{
 		{MaxSkew: 1, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: v1.ScheduleAnyway},
-	}}, c.Profiles[0].Placement.Filter("PodTopologySpread").(placement.PodTopologySpread).Options.Defaults)
+	}}, c.Profiles[0].Placement.Filter("PodTopologySpread").Args.(spread.Options).Defaults)
 }
 
 // "Built-in default constraints" and how they are disabled.
 func TestDocumentNoDefaultConstraints(t *testing.T) {
 	c, err := Load([]byte(noDefaults))
 	require.NoError(t, err)
-	d := c.Profiles[0].Placement.Filter("PodTopologySpread").(placement.PodTopologySpread).Options.Defaults
+	d := c.Profiles[0].Placement.Filter("PodTopologySpread").Args.(spread.Options).Defaults
 	require.Equal(t, spread.ListDefaulting, d.Type)
 	require.Empty(t, d.Constraints)
 	c, err = Load([]byte(head))
 	require.NoError(t, err)
-	d = c.Profiles[0].Placement.Filter("PodTopologySpread").(placement.PodTopologySpread).Options.Defaults
+	d = c.Profiles[0].Placement.Filter("PodTopologySpread").Args.(spread.Options).Defaults
 	require.Equal(t, spread.Defaults{Type: spread.SystemDefaulting}, d, "without a configuration there are some")
 }
 
@@ -176,7 +176,7 @@ func TestDocumentNoDefaultConstraints(t *testing.T) {
 func TestDocumentMostAllocated(t *testing.T) {
 	c, err := Load([]byte(mostAllocated))
 	require.NoError(t, err)
-	fit := c.Profiles[0].Placement.Filter("NodeResourcesFit").(placement.NodeResourcesFit)
+	fit := c.Profiles[0].Placement.Filter("NodeResourcesFit").Args.(placement.FitOptions)
 	require.Equal(t, &score.Strategy{Type: score.MostAllocated, Resources: []score.Resource{
 		{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}, {Name: "intel.com/foo", Weight: 3}, {Name: "intel.com/bar", Weight: 3},
 	}}, fit.Args.ScoringStrategy)
@@ -199,7 +199,7 @@ func packed(t *testing.T, args string) string {
 func TestDocumentRequestedToCapacityRatio(t *testing.T) {
 	c, err := Load([]byte(capacityRatio))
 	require.NoError(t, err)
-	fit := c.Profiles[0].Placement.Filter("NodeResourcesFit").(placement.NodeResourcesFit)
+	fit := c.Profiles[0].Placement.Filter("NodeResourcesFit").Args.(placement.FitOptions)
 	require.Equal(t, &score.Strategy{
 		Type:                     score.RequestedToCapacityRatio,
 		Resources:                []score.Resource{{Name: "intel.com/foo", Weight: 3}, {Name: "intel.com/bar", Weight: 3}},
@@ -223,6 +223,8 @@ func TestDocumentsAsV1(t *testing.T) {
 		require.NoError(t, err)
 		now, err := Load([]byte(strings.Replace(document, "/v1beta3", "/v1", 1)))
 		require.NoError(t, err)
+		argsOnly(now)
+		argsOnly(old)
 		require.Equal(t, now, old)
 	}
 	old, err := Load([]byte(v1beta3Head + "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {apiVersion: kubescheduler.config.k8s.io/v1beta3, kind: InterPodAffinityArgs, hardPodAffinityWeight: 7}}]}]"))
@@ -258,4 +260,21 @@ func TestDocumentBackoff(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "2s", c.PodInitialBackoff.String())
 	require.Positive(t, c.PodMaxBackoff, "too large for a duration: for ever")
+}
+
+// argsOnly leaves of every plugin its name and arguments, which can be compared.
+func argsOnly(c *Configuration) {
+	only := func(p *placement.Plugin) *placement.Plugin { return &placement.Plugin{Name: p.Name, Args: p.Args} }
+	for k := range c.Profiles {
+		p := &c.Profiles[k]
+		for i, f := range p.Placement.Filters {
+			p.Placement.Filters[i] = only(f)
+		}
+		for i, w := range p.Placement.Scores {
+			p.Placement.Scores[i].Plugin = only(w.Plugin)
+		}
+		for name, made := range p.made {
+			p.made[name] = only(made.(*placement.Plugin))
+		}
+	}
 }

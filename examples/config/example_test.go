@@ -28,7 +28,7 @@ profiles:
 	for _, p := range c.Profiles {
 		fmt.Println(p.SchedulerName)
 		for _, s := range p.Placement.Scores {
-			fmt.Println(" ", s.Plugin.Name(), s.Weight)
+			fmt.Println(" ", s.Plugin.Name, s.Weight)
 		}
 	}
 	// Output:

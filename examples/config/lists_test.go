@@ -117,10 +117,10 @@ func TestDefaultPlacement(t *testing.T) {
 	got, want := c.Profiles[0].Placement, placement.DefaultProfile()
 	names := func(p placement.Profile) (out []string) {
 		for _, f := range p.Filters {
-			out = append(out, f.Name())
+			out = append(out, f.Name)
 		}
 		for _, s := range p.Scores {
-			out = append(out, fmt.Sprint(s.Plugin.Name(), s.Weight))
+			out = append(out, fmt.Sprint(s.Plugin.Name, s.Weight))
 		}
 		return out
 	}
@@ -162,7 +162,9 @@ func TestPointsApart(t *testing.T) {
 	c, err := Load([]byte(profileOf("plugins: {filter: {disabled: [{name: NodeAffinity}]}, preFilter: {disabled: [{name: NodeResourcesFit}]}, preScore: {disabled: [{name: InterPodAffinity}]}}")))
 	require.NoError(t, err)
 	p := c.Profiles[0]
-	require.IsType(t, preFilterOnly{}, p.Placement.Filter("NodeAffinity"))
+	pod := pod("p")
+	pod.Spec.NodeSelector = map[string]string{"no": "node"}
+	require.True(t, decide(t, p.Placement, pod, node("n", nil)).Placed(), "NodeAffinity does not run at Filter")
 	require.Equal(t, []string{
 		"plugin NodeResourcesFit runs at Filter but not at PreFilter, where it prepares: kube-scheduler may fail every pod",
 		"plugin InterPodAffinity runs at Score but not at PreScore, where it prepares: kube-scheduler may fail every pod",

@@ -21,6 +21,7 @@ type builder struct {
 	profile *configv1.KubeSchedulerProfile
 	args    map[string]runtime.Object
 	base    placement.Profile
+	plugin  map[string]*placement.Plugin // made so far
 }
 
 // readArgs gathers the arguments of the plugins that run, and checks those that v1.36 checks only now.
@@ -73,7 +74,7 @@ func (b *builder) placement(plugins Plugins) (placement.Profile, error) {
 			return out, err
 		}
 		if f != nil {
-			out.Filters = append(out.Filters, preFilterOnly{f})
+			out.Filters = append(out.Filters, preFilterOnly(f))
 		}
 	}
 	for _, p := range plugins[Score] {
@@ -88,8 +89,20 @@ func (b *builder) placement(plugins Plugins) (placement.Profile, error) {
 	return out, nil
 }
 
-// made returns the plugin of that name with its arguments, nil for one without arguments.
-func (b *builder) made(name string) (any, error) {
+// made returns the plugin of that name with its arguments, at every call the same, nil for one without arguments.
+func (b *builder) made(name string) (*placement.Plugin, error) {
+	p, ok := b.plugin[name]
+	if ok {
+		return p, nil
+	}
+	p, err := b.make(name)
+	if err == nil {
+		b.plugin[name] = p
+	}
+	return p, err
+}
+
+func (b *builder) make(name string) (*placement.Plugin, error) {
 	switch a := b.args[name].(type) {
 	case *configv1.NodeAffinityArgs:
 		added, err := affinity.CompileAdded(a.AddedAffinity)
@@ -99,21 +112,21 @@ func (b *builder) made(name string) (any, error) {
 		if a.AddedAffinity == nil {
 			added = nil
 		}
-		return placement.NodeAffinity{Options: affinity.NodeOptions{Added: added}}, nil
+		return placement.NodeAffinity(affinity.NodeOptions{Added: added}), nil
 	case *configv1.NodeResourcesFitArgs:
 		args := fitArgs(a)
-		return placement.NodeResourcesFit{Fit: fitOptions(args), Args: args}, nil
+		return placement.NodeResourcesFit(placement.FitOptions{Fit: fitOptions(args), Args: args}), nil
 	case *configv1.PodTopologySpreadArgs:
-		return placement.PodTopologySpread{Options: spread.Options{Defaults: spreadDefaults(a)}}, nil
+		return placement.PodTopologySpread(spread.Options{Defaults: spreadDefaults(a)}), nil
 	case *configv1.InterPodAffinityArgs:
-		return placement.InterPodAffinity{Options: podOptions(a)}, nil
+		return placement.InterPodAffinity(podOptions(a)), nil
 	case *configv1.NodeResourcesBalancedAllocationArgs:
-		return placement.NodeResourcesBalancedAllocation{Args: balanceArgs(a)}, nil
+		return placement.NodeResourcesBalancedAllocation(balanceArgs(a)), nil
 	}
 	return nil, nil
 }
 
-func (b *builder) filter(name string) (placement.FilterPlugin, error) {
+func (b *builder) filter(name string) (*placement.Plugin, error) {
 	if p, ok := b.loader.Plugins[name]; ok && inTree[name] == nil {
 		if p.Filter == nil {
 			return nil, nil
@@ -121,13 +134,13 @@ func (b *builder) filter(name string) (placement.FilterPlugin, error) {
 		return named(p.Filter, name, b.raw(name))
 	}
 	p, err := b.made(name)
-	if f, ok := p.(placement.FilterPlugin); ok || err != nil {
-		return f, err
+	if err != nil || p != nil && p.Filter != nil {
+		return p, err
 	}
 	return b.base.Filter(name), nil
 }
 
-func (b *builder) score(name string) (placement.ScorePlugin, error) {
+func (b *builder) score(name string) (*placement.Plugin, error) {
 	if p, ok := b.loader.Plugins[name]; ok && inTree[name] == nil {
 		if p.Score == nil {
 			return nil, nil
@@ -135,11 +148,11 @@ func (b *builder) score(name string) (placement.ScorePlugin, error) {
 		return named(p.Score, name, b.raw(name))
 	}
 	p, err := b.made(name)
-	if s, ok := p.(placement.ScorePlugin); ok || err != nil {
-		return s, err
+	if err != nil || p != nil && p.Score != nil {
+		return p, err
 	}
 	for _, w := range b.base.Scores {
-		if w.Plugin.Name() == name {
+		if w.Plugin.Name == name {
 			return w.Plugin, nil
 		}
 	}
@@ -181,15 +194,17 @@ func named[P any](make func([]byte) (P, error), name string, args []byte) (P, er
 	return p, err
 }
 
-// preFilterOnly is a plugin that runs at PreFilter and not at Filter: it may still reject the pod as a whole or narrow the
-// nodes.
-type preFilterOnly struct{ placement.FilterPlugin }
-
-// Filter leaves the predicate out.
-func (p preFilterOnly) Filter(pod *v1.Pod, c placement.Cluster) placement.Filtering {
-	f := p.FilterPlugin.Filter(pod, c)
-	f.Predicate = nil
-	return f
+// preFilterOnly returns a plugin that runs at PreFilter and not at Filter: it may still reject the pod as a whole or narrow
+// the nodes. Nothing is kept for a profile with such a plugin.
+func preFilterOnly(p *placement.Plugin) *placement.Plugin {
+	only := *p
+	only.Group, only.Score = placement.GroupNever, nil
+	only.Filter = func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
+		f := p.Filter(pod, c)
+		f.Predicate = nil
+		return f
+	}
+	return &only
 }
 
 // warnings tells of plugins that work on what they prepare at an earlier point, and do not run there.

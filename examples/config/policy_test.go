@@ -56,7 +56,7 @@ func TestDocumentPolicy(t *testing.T) {
 		Type:                     score.RequestedToCapacityRatio,
 		Resources:                []score.Resource{{Name: "intel.com/foo", Weight: 3}, {Name: "intel.com/bar", Weight: 5}},
 		RequestedToCapacityRatio: &score.Ratio{Shape: []score.Point{{Utilization: 0, Score: 0}, {Utilization: 100, Score: 10}}},
-	}, p.Placement.Filter("NodeResourcesFit").(placement.NodeResourcesFit).Args.ScoringStrategy)
+	}, p.Placement.Filter("NodeResourcesFit").Args.(placement.FitOptions).Args.ScoringStrategy)
 
 	_, err = Load([]byte(strings.Replace(ratioPolicy, "],\n  }", "]\n  }", 1)))
 	var old *OldVersionError

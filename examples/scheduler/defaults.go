@@ -6,12 +6,15 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
 )
 
 // Names of plugins that others speak of.
@@ -32,72 +35,37 @@ func DefaultPlugins() Plugins {
 }
 
 // DefaultRegistry returns the plugins of v1.36. The arguments of a plugin are the plugin of package placement that it runs,
-// such as placement.NodeResourcesFit{Args: …}, and PreemptionArgs for DefaultPreemption; nil is v1.36's default.
+// such as placement.NodeResourcesFit(…), and PreemptionArgs for DefaultPreemption; nil is v1.36's default.
 func DefaultRegistry() Registry {
 	return Registry{
 		"SchedulingGates": func(_ any, h *Handle) (Plugin, error) {
 			return schedulingGates{base{"SchedulingGates", h, nil}}, nil
 		},
-		namePrioritySort: func(any, *Handle) (Plugin, error) { return prioritySort{}, nil },
-		"NodeUnschedulable": with(func(p placement.NodeUnschedulable, b base) Plugin {
-			b.hint = p.Options.CordonWouldHelp
-			return newNodeFilter(b, p)
-		}),
-		"NodeName": with(func(p placement.NodeName, b base) Plugin {
-			b.hint = filter.NodeNameWouldHelp
-			return newNodeFilter(b, p)
-		}),
-		"TaintToleration": with(func(p placement.TaintToleration, b base) Plugin {
-			b.hint = p.Options.WouldHelp
+		namePrioritySort:    func(any, *Handle) (Plugin, error) { return prioritySort{}, nil },
+		"NodeUnschedulable": with(placement.NodeUnschedulable(taints.Options{}), filters),
+		"NodeName":          with(placement.NodeName(), filters),
+		"TaintToleration": with(placement.TaintToleration(taints.Options{}), func(p *placement.Plugin, b base) Plugin {
 			return nodeFilterAndScore{newNodeFilter(b, p), scoring{preScores{newScores(b, p)}}}
 		}),
-		"NodeAffinity": with(func(p placement.NodeAffinity, b base) Plugin {
-			b.hint = p.Options.WouldHelp
-			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
-		}),
-		"NodePorts": with(func(p placement.NodePorts, b base) Plugin {
-			b.hint = filter.PortsWouldHelp
-			return podFilter{newNodeFilter(b, p)}
-		}),
-		"NodeResourcesFit": with(func(p placement.NodeResourcesFit, b base) Plugin {
-			b.hint = filter.FitHint(p.Fit)
-			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
-		}),
-		"VolumeRestrictions": with(func(p placement.VolumeRestrictions, b base) Plugin {
-			b.hint, p.Volumes = volume.RestrictionsWouldHelp, b.h.s.volumes
-			return podFilter{newNodeFilter(b, p)}
-		}),
-		"NodeVolumeLimits": with(func(p placement.NodeVolumeLimits, b base) Plugin {
-			b.hint, p.Volumes = volume.LimitsWouldHelp, b.h.s.volumes
-			return podFilter{newNodeFilter(b, p)}
-		}),
-		"VolumeBinding": with(func(p placement.VolumeBinding, b base) Plugin {
-			b.hint, p.Volumes = volume.BindingWouldHelp, b.h.s.volumes
+		"NodeAffinity":       with(placement.NodeAffinity(affinity.NodeOptions{}), podFiltersAndScores),
+		"NodePorts":          with(placement.NodePorts(), podFilters),
+		"NodeResourcesFit":   with(placement.NodeResourcesFit(placement.FitOptions{}), podFiltersAndScores),
+		"VolumeRestrictions": with(placement.VolumeRestrictions(volume.Options{}), podFilters),
+		"NodeVolumeLimits":   with(placement.NodeVolumeLimits(volume.Options{}), podFilters),
+		"VolumeBinding": with(placement.VolumeBinding(volume.Options{}), func(p *placement.Plugin, b base) Plugin {
 			return volumeBinding{podFilter{newNodeFilter(b, p)}}
 		}),
-		"VolumeZone": with(func(p placement.VolumeZone, b base) Plugin {
-			b.hint, p.Volumes = volume.ZoneWouldHelp, b.h.s.volumes
-			return podFilter{newNodeFilter(b, p)}
-		}),
-		"PodTopologySpread": with(func(p placement.PodTopologySpread, b base) Plugin {
-			b.hint = spread.Hint(p.Options)
-			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
-		}),
-		"InterPodAffinity": with(func(p placement.InterPodAffinity, b base) Plugin {
-			b.hint = p.Options.Hint(b.h.s.namespaces)
-			return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
-		}),
-		nameDynamicResources: with(func(p placement.DynamicResources, b base) Plugin {
+		"VolumeZone":        with(placement.VolumeZone(volume.Options{}), podFilters),
+		"PodTopologySpread": with(placement.PodTopologySpread(spread.Options{}), podFiltersAndScores),
+		"InterPodAffinity":  with(placement.InterPodAffinity(affinity.PodOptions{}), podFiltersAndScores),
+		nameDynamicResources: with(placement.DynamicResources(filter.FitOptions{}), func(p *placement.Plugin, b base) Plugin {
 			return dynamicResources{podFilter{newNodeFilter(b, p)}}
 		}),
-		"NodeDeclaredFeatures": with(func(p placement.NodeDeclaredFeatures, b base) Plugin {
-			b.hint = filter.FeaturesHint(p.Options)
-			return podFilter{newNodeFilter(b, p)}
-		}),
-		"NodeResourcesBalancedAllocation": with(func(p placement.NodeResourcesBalancedAllocation, b base) Plugin {
+		"NodeDeclaredFeatures": with(placement.NodeDeclaredFeatures(filter.FeaturesOptions{}), podFilters),
+		"NodeResourcesBalancedAllocation": with(placement.NodeResourcesBalancedAllocation(score.BalanceArgs{}), func(p *placement.Plugin, b base) Plugin {
 			return preScores{newScores(b, p)}
 		}),
-		"ImageLocality":       with(func(p placement.ImageLocality, b base) Plugin { return newScores(b, p) }),
+		"ImageLocality":       with(placement.ImageLocality(), func(p *placement.Plugin, b base) Plugin { return newScores(b, p) }),
 		nameDefaultPreemption: newDefaultPreemption,
 		nameDefaultBinder: func(_ any, h *Handle) (Plugin, error) {
 			return defaultBinder{base{nameDefaultBinder, h, nil}}, nil
@@ -105,18 +73,36 @@ func DefaultRegistry() Registry {
 	}
 }
 
-// with makes a factory whose arguments are a plugin of package placement.
-func with[P interface{ Name() string }](make func(p P, b base) Plugin) Factory {
+// with makes a factory whose arguments are the plugin of package placement with that name; nil is v1.36's.
+func with(p *placement.Plugin, make func(p *placement.Plugin, b base) Plugin) Factory {
 	return func(args any, h *Handle) (Plugin, error) {
-		var p P
+		p := p
 		if args != nil {
-			var ok bool
-			if p, ok = args.(P); !ok {
+			given, ok := args.(*placement.Plugin)
+			if !ok {
 				return nil, fmt.Errorf("want args to be of type %T, got %T", p, args)
 			}
+			if given.Name != p.Name {
+				return nil, fmt.Errorf("want args to be plugin %s, got %s", p.Name, given.Name)
+			}
+			p = given
 		}
-		return make(p, base{p.Name(), h, nil}), nil
+		if p.Volumes != nil {
+			p = p.Volumes(h.s.volumes)
+		}
+		b := base{p.Name, h, nil}
+		if p.Hint != nil {
+			b.hint = p.Hint(h.s.namespaces)
+		}
+		return make(p, b), nil
 	}
+}
+
+func filters(p *placement.Plugin, b base) Plugin    { return newNodeFilter(b, p) }
+func podFilters(p *placement.Plugin, b base) Plugin { return podFilter{newNodeFilter(b, p)} }
+
+func podFiltersAndScores(p *placement.Plugin, b base) Plugin {
+	return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 }
 
 // nodeFilterAndScore is a plugin at Filter, PreScore and Score, podFilterAndScore one at PreFilter too.
@@ -133,7 +119,7 @@ type podFilterAndScore struct {
 // scoring lends the methods of a score to a plugin that filters as well.
 type scoring struct{ inner preScores }
 
-func (p scoring) libraryScore() placement.ScorePlugin { return p.inner.plugin }
+func (p scoring) libraryScore() *placement.Plugin { return p.inner.plugin }
 
 // PreScore prepares the scorer.
 func (p scoring) PreScore(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) *Status {
@@ -203,7 +189,7 @@ func (dynamicResources) PostFilter(_ context.Context, s *State, _ *v1.Pod, _ *No
 	return nil, NewStatus(Unschedulable, "no new claims to deallocate")
 }
 
-func (dynamicResources) libraryScore() placement.ScorePlugin { return nil }
+func (dynamicResources) libraryScore() *placement.Plugin { return nil }
 
 // Score is 0 for a pod without claims.
 func (dynamicResources) Score(context.Context, *State, *v1.Pod, *NodeInfo) (int64, *Status) {

@@ -15,8 +15,8 @@ import (
 // This file lends the library's filters and scores the shape of framework plugins.
 
 // libraryFilter and libraryScore are plugins that a plan can run as well.
-type libraryFilter interface{ library() placement.FilterPlugin }
-type libraryScore interface{ libraryScore() placement.ScorePlugin } // nil: it never scores anything
+type libraryFilter interface{ library() *placement.Plugin }
+type libraryScore interface{ libraryScore() *placement.Plugin } // nil: it never scores anything
 
 // base is what all adapters have.
 type base struct {
@@ -85,15 +85,15 @@ func (p *prepared) move(m moved) {
 // nodeFilter is a filter that looks at nodes only. It prepares itself when the first node comes.
 type nodeFilter struct {
 	base
-	filter placement.FilterPlugin
+	filter *placement.Plugin
 	key    *Key[*prepared]
 }
 
-func newNodeFilter(b base, p placement.FilterPlugin) nodeFilter {
+func newNodeFilter(b base, p *placement.Plugin) nodeFilter {
 	return nodeFilter{b, p, NewKey[*prepared](b.name)}
 }
 
-func (p nodeFilter) library() placement.FilterPlugin { return p.filter }
+func (p nodeFilter) library() *placement.Plugin { return p.filter }
 
 // Filter asks the predicate.
 func (p nodeFilter) Filter(_ context.Context, s *State, pod *v1.Pod, node *NodeInfo) *Status {
@@ -153,15 +153,15 @@ func (p podFilter) move(s *State, m moved) *Status {
 // scores is a score that needs no candidates to prepare itself.
 type scores struct {
 	base
-	plugin placement.ScorePlugin
+	plugin *placement.Plugin
 	key    *Key[placement.Scorer]
 }
 
-func newScores(b base, p placement.ScorePlugin) scores {
+func newScores(b base, p *placement.Plugin) scores {
 	return scores{b, p, NewKey[placement.Scorer](b.name + " scores")}
 }
 
-func (p scores) libraryScore() placement.ScorePlugin { return p.plugin }
+func (p scores) libraryScore() *placement.Plugin { return p.plugin }
 
 // Score asks the scorer.
 func (p scores) Score(_ context.Context, s *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
+	"github.com/podberth/podberth/spread"
 )
 
 // This file is the signatures of pods, and what the default plugins have to say for them: what v1.36 compares, of host
@@ -121,8 +121,8 @@ func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) 
 
 // neverSigns reports whether no pod can be signed: default constraints look at other pods for every pod.
 func (p nodeFilter) neverSigns() bool {
-	s, ok := p.filter.(placement.PodTopologySpread)
-	return ok && (s.Options.Defaults.Type != "List" || len(s.Options.Defaults.Constraints) > 0)
+	o, ok := p.filter.Args.(spread.Options)
+	return ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
 }
 
 // texts writes each element as JSON, in an order of their own.

@@ -17,7 +17,7 @@ type volumeBinding struct{ podFilter }
 // decided holds what has to happen to the pod's claims on the node chosen.
 var decided = NewKey[volume.Decision]("VolumeBinding decision")
 
-func (volumeBinding) libraryScore() placement.ScorePlugin { return nil }
+func (volumeBinding) libraryScore() *placement.Plugin { return nil }
 
 // PreScore skips: scoring volumes by capacity is off by default.
 func (volumeBinding) PreScore(context.Context, *State, *v1.Pod, []*NodeInfo) *Status {

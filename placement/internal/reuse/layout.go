@@ -1,6 +1,8 @@
-package placement
+package reuse
 
 import (
+	"encoding/binary"
+
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
@@ -47,35 +49,35 @@ type tally struct {
 }
 
 // lay gives the shape its layout, a new one if need be, and its exceptions.
-func (r *reuse) lay(s *shape) bool {
-	s.markUp()
-	r.key.b = r.key.b[:0]
-	r.key.flag(s.rows != nil)
+func (e *Engine) lay(s *shape) bool {
+	b := append(e.room.key[:0], 0)
 	if s.rows != nil {
-		r.key.rows(s.pod, r.log)
+		b[0] = 1
+		b = e.rowKeys.append(b, s.pod)
 	}
-	r.key.statics(r.plan, s.pod)
-	r.key.topology(s)
-	for _, m := range s.marks {
-		r.key.count(int(m))
+	b = e.staticKeys.append(b, s.pod)
+	for k := range s.counted {
+		b = binary.AppendUvarint(b, uint64(s.counted[k].plugin))
+		b = s.counted[k].state.AppendLayoutKey(b)
 	}
-	l, ok := r.layouts[string(r.key.b)]
+	e.room.key = b
+	l, ok := e.layouts[string(b)]
 	if !ok {
-		l = r.newLayout(s)
-		r.layouts[string(r.key.b)] = l
+		l = e.newLayout(s)
+		e.layouts[string(b)] = l
 	}
 	s.layout = l
-	if !l.follow(r, s) {
+	if !l.follow(e, s) {
 		return false
 	}
 	s.exceptions.build(s)
 	return true
 }
 
-func (r *reuse) newLayout(s *shape) *layout {
-	n := r.log.Len()
+func (e *Engine) newLayout(s *shape) *layout {
+	n := e.log.Len()
 	l := &layout{
-		version: r.log.Version(), changes: len(r.changes), static: s.static, rows: s.rows,
+		version: e.log.Version(), changes: len(e.changes), static: s.static, rows: s.rows,
 		group: make([]int32, n), index: map[string]int32{},
 	}
 	for i := range n {
@@ -87,7 +89,7 @@ func (r *reuse) newLayout(s *shape) *layout {
 			l.where[i] = -1
 		}
 	}
-	for _, i := range r.plan.order() {
+	for _, i := range e.order() {
 		l.join(s, int32(i))
 	}
 	return l
@@ -103,8 +105,9 @@ func (l *layout) join(s *shape, i int32) {
 
 func (l *layout) find(s *shape, i int32) int32 {
 	l.scratch.ints = append(l.scratch.ints[:0], l.static.class[i])
-	l.scratch.ints = s.sign(l.scratch.ints, int(i))
-	s.blank(l.scratch.ints[1:])
+	for k := range s.counted {
+		l.scratch.ints = s.counted[k].state.AppendDomains(l.scratch.ints, int(i))
+	}
 	g, ok := l.index[string(l.scratch.key())]
 	if !ok {
 		g = int32(len(l.groups))
@@ -193,15 +196,15 @@ func (l *layout) rank(i int32) {
 
 // follow takes the layout to the version of the cluster, with s, one of the shapes that share it. The rows must have followed
 // already. It reports false when the log does not reach back.
-func (l *layout) follow(r *reuse, s *shape) bool {
-	for ; l.changes < len(r.changes); l.changes++ {
-		l.move(s, r.changes[l.changes].slot)
+func (l *layout) follow(e *Engine, s *shape) bool {
+	for ; l.changes < len(e.changes); l.changes++ {
+		l.move(s, e.changes[l.changes])
 	}
-	version := r.log.Version()
+	version := e.log.Version()
 	if version == l.version {
 		return true
 	}
-	known := l.rows == nil || r.log.Since(l.version, func(events []cluster.Event) {
+	known := l.rows == nil || e.log.Since(l.version, func(events []cluster.Event) {
 		for i := range events {
 			l.rank(events[i].Node)
 		}

@@ -1,4 +1,4 @@
-package placement
+package reuse
 
 // heap holds slots by falling key in a tree of four children a node. where[slot] is the position of a slot in the heap it
 // is in. The key of a slot is its own score and, of equal scores, the earlier place in scan order: the top is what a scan

@@ -1,4 +1,4 @@
-package placement
+package reuse
 
 // exceptions are the nodes on which a count of that one node matters to a shape: some of its pods run there, for a topology
 // key that no two nodes share. They stand in groups of their own, by signature.
@@ -21,83 +21,11 @@ type exception struct {
 	top   heapEntry
 }
 
-// mark says what a place of the signature is.
-type mark uint8
-
-const (
-	domain    mark = iota // a domain: no count
-	count                 // the count of one node; -1 without the key
-	flagged               // of inter-pod affinity: flags of one node, -1 without the key,
-	flagScore             // and its score
-)
-
-// markUp says what the places of the shape's signature are.
-func (s *shape) markUp() {
-	s.marks = s.marks[:0]
-	var counted []bool
-	if s.hard != nil {
-		counted = s.hard.AppendCounted(counted)
-	}
-	if s.soft != nil {
-		counted = s.soft.AppendCounted(counted)
-	}
-	for _, c := range counted {
-		if c {
-			s.marks = append(s.marks, count)
-		} else {
-			s.marks = append(s.marks, domain)
-		}
-	}
-	if s.pods == nil {
-		return
-	}
-	for _, c := range s.pods.AppendCounted(nil) {
-		if c {
-			s.marks = append(s.marks, flagged, flagScore, flagScore)
-		} else {
-			s.marks = append(s.marks, domain)
-		}
-	}
-}
-
-// sign appends where slot i stands for the states.
-func (s *shape) sign(dst []int32, i int) []int32 {
-	if s.hard != nil {
-		dst = s.hard.AppendSignature(dst, i)
-	}
-	if s.soft != nil {
-		dst = s.soft.AppendSignature(dst, i)
-	}
-	if s.pods != nil {
-		dst = s.pods.AppendSignature(dst, i)
-	}
-	return dst
-}
-
-// counted reports whether a signature has counts of a single node.
-func (s *shape) counted(ints []int32) bool {
-	for k, m := range s.marks {
-		if m != domain && ints[k] != 0 && (ints[k] != -1 || m == flagScore) {
-			return true
-		}
-	}
-	return false
-}
-
-// blank takes the counts of single nodes out of a signature.
-func (s *shape) blank(ints []int32) {
-	for k, m := range s.marks {
-		if m != domain && (ints[k] != -1 || m == flagScore) {
-			ints[k] = 0
-		}
-	}
-}
-
 // build looks at every node with a count.
 func (x *exceptions) build(s *shape) {
 	*x = exceptions{group: x.group[:0], where: x.where[:0], groups: x.groups[:0], inBase: x.inBase[:0], sign: x.sign}
-	for _, m := range s.marks {
-		x.some = x.some || m != domain
+	for k := range s.counted {
+		x.some = x.some || s.counted[k].state.Single()
 	}
 	if !x.some {
 		return
@@ -108,25 +36,15 @@ func (x *exceptions) build(s *shape) {
 	for i := range n {
 		x.group[i], x.where[i] = -1, -1
 	}
-	for _, i := range s.countedSlots() {
+	e := s.engine
+	slots := e.room.slots[:0]
+	for k := range s.counted {
+		slots = s.counted[k].state.AppendCounted(slots)
+	}
+	e.room.slots = slots
+	for _, i := range slots {
 		x.move(s, i)
 	}
-}
-
-// countedSlots returns the slots that counted holds for, and maybe others, until the next call.
-func (s *shape) countedSlots() []int32 {
-	dst := s.reuse.slots[:0]
-	if s.hard != nil {
-		dst = s.hard.AppendCountedSlots(dst)
-	}
-	if s.soft != nil {
-		dst = s.soft.AppendCountedSlots(dst)
-	}
-	if s.pods != nil {
-		dst = s.pods.AppendCountedSlots(dst)
-	}
-	s.reuse.slots = dst
-	return dst
 }
 
 // move puts a slot where its signature belongs.
@@ -135,8 +53,13 @@ func (x *exceptions) move(s *shape, i int32) {
 		return
 	}
 	x.sign.ints = append(x.sign.ints[:0], s.layout.group[i])
-	x.sign.ints = s.sign(x.sign.ints, int(i))
-	if !s.counted(x.sign.ints[1:]) {
+	counted := false
+	for k := range s.counted {
+		var some bool
+		x.sign.ints, some = s.counted[k].state.AppendCounts(x.sign.ints, int(i))
+		counted = counted || some
+	}
+	if !counted {
 		x.leave(s, i)
 		x.group[i] = -1
 		return

@@ -1,4 +1,4 @@
-package placement
+package reuse
 
 import (
 	"math"
@@ -12,41 +12,38 @@ import (
 // decide chooses among the groups instead of among the nodes: O(groups), after a scan of the rows for a shape without heaps.
 // It reports false when the answer takes a look at each node: a score out of range, a verdict whose reasons differ from node
 // to node. The decision is the same.
-func (s *shape) decide(pod *v1.Pod, d *Decision) bool {
-	r := s.reuse
+func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
+	e := s.engine
 	if !s.heaps && !s.scan(pod) {
-		return false
+		return Answer{}, false
 	}
-	s.gather()
-	r.feasible = r.feasible[:0]
-	feasible := 0
-	for k := range r.groups {
-		if c := &r.groups[k]; s.allows(int(c.top.slot)) {
-			feasible += int(c.count)
-			r.feasible = append(r.feasible, *c)
+	groups := s.gather(e.room.groups[:0])
+	feasible := e.room.feasible[:0]
+	out := Answer{Slot: -1}
+	for k := range groups {
+		if c := &groups[k]; s.allows(int(c.top.slot)) {
+			out.Feasible += int(c.count)
+			feasible = append(feasible, *c)
 		}
 	}
-	slot, total := int32(-1), int64(0)
+	e.room.groups, e.room.feasible = groups, feasible
 	switch {
-	case feasible == 0:
-		failure, ok := s.failure(d.Nodes)
+	case out.Feasible == 0:
+		rejected, ok := s.rejected(groups)
 		if !ok {
-			return false
+			return Answer{}, false
 		}
-		d.Failure = failure
-	case feasible == 1:
-		slot = r.feasible[0].top.slot
+		out.Predicates, out.Rejected = s.predicates, rejected
+	case out.Feasible == 1:
+		out.Slot = int(feasible[0].top.slot)
 	default:
-		if !s.addScores() {
-			return false
+		scores, ok := s.scoresOf(feasible)
+		if !ok {
+			return Answer{}, false
 		}
-		slot, total = s.best()
+		out.Slot, out.Total = best(feasible, scores)
 	}
-	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, feasible, int(slot), total, 0
-	if slot >= 0 {
-		d.Node = r.log.Node(int(slot)).Name
-	}
-	return true
+	return out, true
 }
 
 // candidate is a group of nodes with room: nodes of a group of the layout without exceptions, or exceptions.
@@ -56,10 +53,9 @@ type candidate struct {
 	top   heapEntry
 }
 
-// gather lists the groups that have nodes with room, apart from those that a static predicate rejects.
-func (s *shape) gather() {
-	l, r, x := s.layout, s.reuse, &s.exceptions
-	r.groups = r.groups[:0]
+// gather appends the groups that have nodes with room, apart from those that a static predicate rejects.
+func (s *shape) gather(dst []candidate) []candidate {
+	l, x := s.layout, &s.exceptions
 	for g := range l.groups {
 		base := &l.groups[g]
 		c := candidate{base.class, base.count, base.top}
@@ -77,10 +73,10 @@ func (s *shape) gather() {
 				continue
 			}
 			if c.top = base.heap[0]; x.some && x.group[c.top.slot] >= 0 {
-				c.top = x.best(base.heap, &r.frontier)
+				c.top = x.best(base.heap, &s.engine.room.frontier)
 			}
 		}
-		r.groups = append(r.groups, c)
+		dst = append(dst, c)
 	}
 	for g := range x.groups {
 		e := &x.groups[g]
@@ -92,20 +88,21 @@ func (s *shape) gather() {
 			}
 		}
 		if c.count > 0 && l.verdict(base).Allowed() {
-			r.groups = append(r.groups, c)
+			dst = append(dst, c)
 		}
 	}
+	return dst
 }
 
 // scan judges the rows of every node for one pod and leaves in each group how many nodes have room and which is the best.
 func (s *shape) scan(pod *v1.Pod) bool {
-	l, r := s.layout, s.reuse
-	a, ok := r.askerOf(pod)
+	l, e := s.layout, s.engine
+	a, ok := e.askerOf(pod)
 	if !ok {
 		return false
 	}
 	if s.own >= 0 {
-		s.attempt.Predicates[s.own] = a.fit
+		s.predicates[s.own] = a.filter
 	}
 	for g := range l.groups {
 		x := &l.groups[g]
@@ -115,7 +112,7 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	for g := range except.groups {
 		except.groups[g].count, except.groups[g].top = 0, heapEntry{key: -1}
 	}
-	for rank, i := range r.plan.order() {
+	for rank, i := range e.order() {
 		x := &l.groups[l.group[i]]
 		if !l.verdict(x).Allowed() {
 			continue
@@ -144,78 +141,78 @@ func (s *shape) scan(pod *v1.Pod) bool {
 
 // allows asks the predicates behind the static ones and the one that reads rows. All nodes of a group get the same answer.
 func (s *shape) allows(i int) bool {
-	for k := s.front; k < len(s.attempt.Predicates); k++ {
-		if k != s.own && s.attempt.Predicates[k].Check(i) != 0 {
+	for k := s.front; k < len(s.predicates); k++ {
+		if k != s.own && s.predicates[k].Check(i) != 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// addScores works out what each feasible group's nodes get beside their own scores. It reports false when a score is out
-// of range.
-func (s *shape) addScores() bool {
-	r := s.reuse
-	r.add = append(r.add[:0], make([]int64, len(r.feasible))...)
-	r.raw = append(r.raw[:0], r.add...)
-	for k := range s.attempt.scorers {
-		x := &s.attempt.scorers[k]
-		if x.weigher != nil {
-			r.weighed, r.counts = r.weighed[:0], r.counts[:0]
-			for j := range r.feasible {
-				r.weighed, r.counts = append(r.weighed, r.feasible[j].top.slot), append(r.counts, r.feasible[j].count)
+// scoresOf returns what the nodes of each feasible group get beside their own scores, by group. It reports false when a
+// score is out of range. The slice is lent until the next call.
+func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
+	room := &s.engine.room
+	room.add = append(room.add[:0], make([]int64, len(groups))...)
+	room.raw = append(room.raw[:0], room.add...)
+	add, raw := room.add, room.raw
+	for k := range s.scorers {
+		x := &s.scorers[k]
+		if x.Weigher != nil {
+			room.slots, room.counts = room.slots[:0], room.counts[:0]
+			for j := range groups {
+				room.slots, room.counts = append(room.slots, groups[j].top.slot), append(room.counts, groups[j].count)
 			}
-			x.weigher.Weigh(r.weighed, r.counts)
+			x.Weigher.Weigh(room.slots, room.counts)
 		}
 		lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 		fixed := s.static.scorers[s.order[k]] != nil
-		for j := range r.feasible {
-			i := int(r.feasible[j].top.slot)
+		for j := range groups {
+			i := int(groups[j].top.slot)
 			if fixed {
-				r.raw[j] = s.static.raw[r.feasible[j].class][s.order[k]]
+				raw[j] = s.static.raw[groups[j].class][s.order[k]]
 			} else {
-				r.raw[j] = x.Raw(i)
+				raw[j] = x.Raw(i)
 			}
-			if !x.ignored(i) {
-				lo, hi = min(lo, r.raw[j]), max(hi, r.raw[j])
+			if !x.Ignored(i) {
+				lo, hi = min(lo, raw[j]), max(hi, raw[j])
 			}
 		}
-		for j := range r.feasible {
-			if x.ignored(int(r.feasible[j].top.slot)) {
+		for j := range groups {
+			if x.Ignored(int(groups[j].top.slot)) {
 				continue
 			}
-			n := r.raw[j]
-			if x.normalize != nil {
-				n = x.normalize.Normalize(n, lo, hi)
+			n := raw[j]
+			if x.Normalizer != nil {
+				n = x.Normalizer.Normalize(n, lo, hi)
 			}
 			if n < score.MinScore || n > score.MaxScore {
-				return false
+				return nil, false
 			}
-			r.add[j] += n * x.weight
+			add[j] += n * x.Weight
 		}
 	}
-	return true
+	return add, true
 }
 
 // best returns the node with the largest total, the first in scan order of several.
-func (s *shape) best() (slot int32, total int64) {
-	r := s.reuse
+func best(groups []candidate, add []int64) (slot int, total int64) {
 	slot, total = -1, math.MinInt64
 	var rank int64
-	for j := range r.feasible {
-		top := r.feasible[j].top
-		t, place := top.key>>32+r.add[j], top.key&math.MaxUint32 // larger is earlier
+	for j := range groups {
+		top := groups[j].top
+		t, place := top.key>>32+add[j], top.key&math.MaxUint32 // larger is earlier
 		if t > total || t == total && place > rank {
-			slot, total, rank = top.slot, t, place
+			slot, total, rank = int(top.slot), t, place
 		}
 	}
 	return slot, total
 }
 
-// failure counts the first rejections group by group. It reports false for verdicts whose reasons differ from node to node.
-func (s *shape) failure(nodes int) (*Failure, bool) {
-	var h filter.Histogram
-	ps := s.attempt.Predicates
+// rejected counts the first rejections group by group. It reports false for verdicts whose reasons differ from node to node.
+func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
+	h := &filter.Histogram{}
+	ps := s.predicates
 	for g := range s.layout.groups {
 		x := &s.layout.groups[g]
 		if x.size == 0 {
@@ -237,8 +234,8 @@ func (s *shape) failure(nodes int) (*Failure, bool) {
 			h.Add(ps, r, int(x.member), int(t.n))
 		}
 	}
-	for k := range s.reuse.groups {
-		c := &s.reuse.groups[k]
+	for k := range groups {
+		c := &groups[k]
 		i := int(c.top.slot)
 		r := ps.First(i)
 		if partial(ps, r) || ps.Err(r, i) != nil {
@@ -246,7 +243,7 @@ func (s *shape) failure(nodes int) (*Failure, bool) {
 		}
 		h.Add(ps, r, i, int(c.count))
 	}
-	return s.attempt.failure(nodes, &h), true
+	return h, true
 }
 
 // position returns where the predicate of a plugin of the profile stands.

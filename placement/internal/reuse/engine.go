@@ -1,0 +1,305 @@
+// Package reuse is the engine that keeps what was worked out for earlier pods of a plan. It follows the change log of a
+// cluster.
+//
+//	e := reuse.New(log, order, plugins) // nil: nothing can be kept
+//	answer, ok := e.Decide(pod)         // false: the caller looks at node by node
+//
+// The engine knows no plugin. It keeps five things, each shared by all pods that agree in what it depends on:
+//
+//	statics   answers that only a change of a node can change   by the keys of plugins of group Statics
+//	rows      answers that pods of the same node change too     by the keys of group Rows
+//	states    counts of running pods                            by what Compiled.AppendKey appends
+//	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
+//	shape     all of these together                             by pod
+//
+// A pod that asks for what no pod before it did uses statics and states and looks at the rows of every node once (scan).
+// Other pods have heaps over kept rows. Every answer is the one that a look at each node gives. An Engine belongs to one
+// goroutine.
+package reuse
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
+)
+
+// Log is a cluster with pod sets, term sets and a change log; see cluster.Snapshot.
+type Log interface {
+	Len() int
+	Node(i int) *v1.Node
+	Schema() *resources.Schema
+	Allocatable(i int) resources.Vector
+	Requested(i int) resources.Vector
+	NonZero(i int) (cpuMilli, memoryBytes int64)
+	Version() uint64
+	Since(version uint64, yield func([]cluster.Event)) bool
+	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+	TermSets() int
+	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)
+}
+
+// Engine keeps work for one profile over one cluster.
+type Engine struct {
+	log        Log
+	order      func() []int
+	plugins    []Plugin
+	filters    []int // plugin by place in the profile's list
+	scores     []int
+	pods       keys // of everything that plugins read of a pod
+	staticKeys keys // of group Statics
+	rowKeys    keys // of group Rows
+	skips      []func(*v1.Pod) bool
+
+	seen    map[string]struct{} // keys of pods
+	asked   map[string]struct{} // keys of rows
+	shapes  map[string]*shape
+	parts   map[string]*shape
+	layouts map[string]*layout
+	rows    map[string]*rows
+	statics map[string]*statics
+
+	epoch    uint64
+	at       uint64              // version up to which the log was looked through for changes of nodes
+	nodes    []*v1.Node          // by slot, as of that version
+	changes  []int32             // slots whose node object was replaced since the epoch began
+	reads    map[string]struct{} // what must not change on any node
+	counting []Counting          // by plugin; nil for other groups
+
+	ranked []int32 // place in scan order by slot
+	of     []int   // the scan order that ranked was made of
+
+	room room
+}
+
+// room is memory that calls lend to each other. Nothing in it outlives a call.
+type room struct {
+	key              []byte
+	groups, feasible []candidate
+	frontier         heap
+	raw, add         []int64
+	slots, counts    []int32
+}
+
+// Limits of what is kept. Beyond them everything is forgotten, which takes time and changes no answer.
+const (
+	maxSeen    = 1 << 16
+	maxShapes  = 1 << 11
+	maxChanges = 1 << 16
+)
+
+// keys are the AppendKey functions of some plugins, without those that append the same.
+type keys []func(dst []byte, pod *v1.Pod) []byte
+
+func (k keys) append(dst []byte, pod *v1.Pod) []byte {
+	for _, f := range k {
+		dst = f(dst, pod)
+	}
+	return dst
+}
+
+// New returns an engine for a profile of these plugins; nil when the work of one cannot be kept. order returns the slots
+// of all nodes in scan order, as a slice that changes when nodes do.
+func New(log Log, order func() []int, plugins []Plugin) *Engine {
+	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}}
+	names := map[string]bool{}
+	fresh := func(p *Plugin, what string) bool {
+		if p.KeyName == "" {
+			return true
+		}
+		known := names[what+p.KeyName]
+		names[what+p.KeyName] = true
+		return !known
+	}
+	filtering := 0 // filters over rows
+	for k := range plugins {
+		p := &plugins[k]
+		place(&e.filters, p.Filter, k)
+		place(&e.scores, p.Score, k)
+		if fresh(p, "pods ") {
+			e.pods = append(e.pods, p.AppendKey)
+		}
+		switch p.Group {
+		case Never:
+			return nil
+		case Statics:
+			if fresh(p, "statics ") {
+				e.staticKeys = append(e.staticKeys, p.AppendKey)
+			}
+		case Rows:
+			if p.Filter >= 0 {
+				filtering++
+			}
+			if p.AppendRowKey != nil {
+				e.rowKeys = append(e.rowKeys, p.AppendRowKey)
+			} else if fresh(p, "rows ") {
+				e.rowKeys = append(e.rowKeys, p.AppendKey)
+			}
+		case Absent:
+			if fresh(p, "skips ") {
+				e.skips = append(e.skips, p.Skips)
+			}
+		}
+	}
+	if filtering > 1 {
+		return nil
+	}
+	e.forget()
+	return e
+}
+
+func place(list *[]int, at, plugin int) {
+	if at < 0 {
+		return
+	}
+	for len(*list) <= at {
+		*list = append(*list, -1)
+	}
+	(*list)[at] = plugin
+}
+
+// forget drops everything but the memory of which pods were seen.
+func (e *Engine) forget() {
+	e.epoch++
+	e.shapes, e.parts = map[string]*shape{}, map[string]*shape{}
+	e.layouts, e.rows, e.statics = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}
+	e.reads, e.changes = map[string]struct{}{}, nil
+	e.counting = make([]Counting, len(e.plugins))
+	for k := range e.plugins {
+		for _, read := range e.plugins[k].Reads {
+			e.reads[read] = struct{}{}
+		}
+		if e.plugins[k].Group == States {
+			e.counting[k] = e.plugins[k].Open()
+		}
+	}
+	e.at, e.nodes = e.log.Version(), e.nodes[:0]
+	for i := range e.log.Len() {
+		e.nodes = append(e.nodes, e.log.Node(i))
+	}
+}
+
+// Answer is the decision about one pod.
+type Answer struct {
+	Slot     int // -1: no node is feasible
+	Total    int64
+	Feasible int
+	// Predicates and Rejected say why there is no node.
+	Predicates filter.Predicates
+	Rejected   *filter.Histogram
+}
+
+// Decide decides about a pod among all nodes. It reports false when the pod must be decided node by node: the pod has a
+// nomination, a plugin of group Absent does not skip it, a plugin fails, or reasons differ from node to node.
+func (e *Engine) Decide(pod *v1.Pod) (Answer, bool) {
+	if pod.Status.NominatedNodeName != "" {
+		return Answer{}, false
+	}
+	for _, skips := range e.skips {
+		if !skips(pod) {
+			return Answer{}, false
+		}
+	}
+	s := e.shape(pod)
+	if s == nil {
+		return Answer{}, false
+	}
+	return s.decide(pod)
+}
+
+// shape returns the shape of a pod, up to date; nil without one. A shape without heaps is one that the pod shares with
+// pods that ask for something else.
+func (e *Engine) shape(pod *v1.Pod) *shape {
+	e.watch()
+	e.room.key = e.pods.append(e.room.key[:0], pod)
+	if s, ok := e.shapes[string(e.room.key)]; ok {
+		return s.use()
+	}
+	key := string(e.room.key)
+	if _, again := e.seen[key]; !again {
+		remember(e.seen, key)
+		return e.part(pod, key)
+	}
+	if len(e.shapes) >= maxShapes {
+		e.forget()
+	}
+	c := e.compile(pod)
+	s := e.promoted(pod, key, c)
+	if s == nil {
+		s = &shape{engine: e, pod: pod, key: key, heaps: true}
+		s.build(c)
+	}
+	e.shapes[key] = s
+	return s.use()
+}
+
+// remember puts a key into a set of limited size.
+func remember(set map[string]struct{}, key string) {
+	if len(set) >= maxSeen {
+		clear(set)
+	}
+	set[key] = struct{}{}
+}
+
+// part returns the shape of all pods that the states cannot tell from this one; nil without one. Once a second pod has asked
+// for the same, the shape has heaps for those that do.
+func (e *Engine) part(pod *v1.Pod, key string) *shape {
+	c := e.compile(pod)
+	if !c.ok {
+		return nil
+	}
+	part, heaps := e.partKey(pod, c)
+	s, ok := e.parts[part]
+	if !ok {
+		if len(e.parts) >= maxShapes {
+			e.forget()
+		}
+		s = &shape{engine: e, pod: pod, key: key, heaps: heaps, shared: true}
+		s.build(c)
+		e.parts[part] = s
+	}
+	s.served++
+	return s.use()
+}
+
+// partKey returns the key of a part, and whether the part has heaps.
+func (e *Engine) partKey(pod *v1.Pod, c compiled) (key string, heaps bool) {
+	b := append(e.room.key[:0], 1)
+	b = e.rowKeys.append(b, pod)
+	if _, heaps = e.asked[string(b[1:])]; !heaps {
+		remember(e.asked, string(b[1:]))
+		b = append(b[:0], 0)
+	}
+	b = e.staticKeys.append(b, pod)
+	b = c.appendKey(b)
+	e.room.key = b
+	return string(b), heaps
+}
+
+// promoted returns the part that was made for this pod and has served no other, as the pod's own shape; nil without one.
+func (e *Engine) promoted(pod *v1.Pod, key string, c compiled) *shape {
+	if !c.ok {
+		return nil
+	}
+	part, _ := e.partKey(pod, c)
+	s := e.parts[part]
+	if s == nil || !s.heaps || s.key != key || s.served > 1 {
+		return nil
+	}
+	delete(e.parts, part) // it has not followed the log yet: what it remembers of term sets is still nothing
+	s.shared = false
+	return s
+}
+
+// ranks returns the place in scan order of each slot.
+func (e *Engine) ranks() []int32 {
+	order := e.order()
+	if len(e.of) != len(order) || len(order) > 0 && &e.of[0] != &order[0] || len(e.ranked) != e.log.Len() {
+		e.ranked, e.of = make([]int32, e.log.Len()), order
+		for k, i := range order {
+			e.ranked[i] = int32(k)
+		}
+	}
+	return e.ranked
+}

@@ -1,0 +1,154 @@
+package reuse
+
+import (
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
+)
+
+// rows is what the plugins of group Rows say about the nodes to pods that ask for the same.
+type rows struct {
+	version uint64
+	changes int
+	asker
+	rank []int32
+	// keys order the nodes: the weighted sum of the scores and, of equal sums, the earlier place in scan order. Negative:
+	// the node is rejected, with the verdict in reject.
+	keys   []int64
+	reject []resources.Verdict
+	broken bool // a sum does not fit a key
+}
+
+// asker is one pod's predicate and scorers of group Rows.
+type asker struct {
+	log     Log
+	filter  filter.Predicate // nil: the profile has none
+	row     RowFilter        // the same; nil when it wants no rows
+	scorers []rowScorer
+}
+
+type rowScorer struct {
+	Scorer
+	weight int64
+	row    RowScorer
+}
+
+// askerOf prepares a pod. It reports false when a plugin fails.
+func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
+	a.log = e.log
+	for _, k := range e.filters {
+		if p := &e.plugins[k]; p.Group == Rows {
+			if a.filter, ok = p.Predicate(pod); !ok || a.filter == nil {
+				return a, false
+			}
+			a.row, _ = a.filter.(RowFilter)
+		}
+	}
+	for _, k := range e.scores {
+		p := &e.plugins[k]
+		if p.Group != Rows {
+			continue
+		}
+		s, err := p.Scorer(pod)
+		if err != nil {
+			return a, false
+		}
+		if s == nil {
+			continue
+		}
+		if z, is := s.(Zeroer); is && z.Zero() {
+			continue
+		}
+		x := rowScorer{Scorer: s, weight: p.Weight}
+		x.row, _ = s.(RowScorer)
+		a.scorers = append(a.scorers, x)
+	}
+	return a, true
+}
+
+const maxOwn = 1 << 30
+
+// key judges a slot: its key, or the verdict that rejects it.
+func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok bool) {
+	var allocatable, requested resources.Vector
+	if a.row != nil {
+		allocatable, requested = a.log.Allocatable(i), a.log.Requested(i)
+		if v := a.row.CheckRow(i, allocatable, requested); v != 0 {
+			return -1, v, true
+		}
+	} else {
+		if a.filter != nil {
+			if v := a.filter.Check(i); v != 0 {
+				return -1, v, true
+			}
+		}
+		allocatable, requested = a.log.Allocatable(i), a.log.Requested(i)
+	}
+	cpu, memory := a.log.NonZero(i)
+	var own int64
+	for k := range a.scorers {
+		s := &a.scorers[k]
+		if s.row != nil {
+			own += s.row.RawRow(i, allocatable, requested, cpu, memory) * s.weight
+		} else {
+			own += s.Raw(i) * s.weight
+		}
+	}
+	return own<<32 | int64(math.MaxUint32-uint32(rank)), 0, own >= 0 && own < maxOwn
+}
+
+// rowsOf returns the rows for a pod, up to date; nil when they cannot be kept.
+func (e *Engine) rowsOf(pod *v1.Pod) *rows {
+	e.room.key = e.rowKeys.append(e.room.key[:0], pod)
+	if w, ok := e.rows[string(e.room.key)]; ok {
+		if !w.follow(e) {
+			return nil
+		}
+		return w
+	}
+	key := string(e.room.key)
+	a, ok := e.askerOf(pod)
+	w := &rows{version: e.log.Version(), changes: len(e.changes), asker: a, rank: e.ranks(), broken: !ok}
+	e.rows[key] = w
+	if w.broken {
+		return nil
+	}
+	w.keys, w.reject = make([]int64, e.log.Len()), make([]resources.Verdict, e.log.Len())
+	for _, i := range e.order() {
+		w.judge(i)
+	}
+	if w.broken {
+		return nil
+	}
+	return w
+}
+
+func (w *rows) judge(i int) {
+	var ok bool
+	w.keys[i], w.reject[i], ok = w.key(i, w.rank[i])
+	w.broken = w.broken || !ok
+}
+
+// follow judges the slots again whose pods or nodes changed.
+func (w *rows) follow(e *Engine) bool {
+	for ; w.changes < len(e.changes); w.changes++ {
+		if !w.broken {
+			w.judge(int(e.changes[w.changes]))
+		}
+	}
+	version := e.log.Version()
+	if w.broken || version == w.version {
+		return !w.broken
+	}
+	known := e.log.Since(w.version, func(events []cluster.Event) {
+		for i := range events {
+			w.judge(int(events[i].Node))
+		}
+	})
+	w.version, w.broken = version, w.broken || !known
+	return !w.broken
+}

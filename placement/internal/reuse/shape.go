@@ -1,0 +1,291 @@
+package reuse
+
+import (
+	"encoding/binary"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+)
+
+// shape is a pod prepared for good: statics, states that follow the cluster, and a layout of the nodes.
+type shape struct {
+	engine  *Engine
+	pod     *v1.Pod
+	key     string // of that pod
+	heaps   bool   // the layout has heaps over kept rows
+	shared  bool   // with pods of other keys
+	served  int    // how many pods a shared shape has served
+	usable  bool
+	epoch   uint64
+	version uint64
+	columns int // of the schema
+
+	static  *statics
+	rows    *rows
+	counted []counted
+	layout  *layout
+
+	predicates filter.Predicates // in profile order
+	scorers    []Ranking         // in profile order, without those over rows
+	own        int               // position of the predicate that reads rows; -1: none
+	plugin     []int             // place in the profile of each predicate
+	front      int               // predicates in front of the first that is not static
+	order      []int             // place in the profile of each scorer
+	changes    int               // of the statics when the lists were put together
+
+	effects effects
+	moved   []int32 // slots where counts changed
+	nodes   int     // changes of nodes that the exceptions have followed
+
+	exceptions exceptions
+}
+
+// counted is the state of one plugin of group States.
+type counted struct {
+	plugin   int
+	compiled Compiled
+	state    State
+	keys     int // topology keys when the layout was made
+}
+
+// compiled is what the plugins of group States make of a pod; those that skip the pod are left out.
+type compiled struct {
+	list []counted
+	ok   bool // no plugin fails
+}
+
+// compile asks the plugins of group States.
+func (e *Engine) compile(pod *v1.Pod) compiled {
+	var out compiled
+	for k, c := range e.counting {
+		if c == nil {
+			continue
+		}
+		x, err := c.Compile(pod)
+		if err != nil {
+			return compiled{}
+		}
+		if x != nil {
+			out.list = append(out.list, counted{plugin: k, compiled: x})
+		}
+	}
+	out.ok = true
+	return out
+}
+
+// appendKey appends what the states depend on.
+func (c compiled) appendKey(dst []byte) []byte {
+	for k := range c.list {
+		dst = binary.AppendUvarint(dst, uint64(c.list[k].plugin))
+		dst = c.list[k].compiled.AppendKey(dst)
+	}
+	return dst
+}
+
+// build works out everything from the start.
+func (s *shape) build(c compiled) {
+	e := s.engine
+	*s = shape{engine: e, pod: s.pod, key: s.key, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
+		version: e.log.Version(), columns: e.log.Schema().Len(), nodes: len(e.changes)}
+	if !c.ok {
+		return
+	}
+	if s.static = e.staticsOf(s.pod); !s.static.usable {
+		return
+	}
+	if s.heaps {
+		if s.rows = e.rowsOf(s.pod); s.rows == nil {
+			return
+		}
+	}
+	s.counted = c.list
+	for k := range s.counted {
+		x := &s.counted[k]
+		x.state = x.compiled.Count()
+		x.keys = x.state.Keys()
+		e.read(x.state)
+	}
+	s.assemble()
+	s.usable = s.inOrder() && e.lay(s)
+}
+
+// rebuild is build for a shape whose states are out of date.
+func (s *shape) rebuild() {
+	c := s.engine.compile(s.pod)
+	if c.ok && s.shared {
+		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // finds the term sets that match
+	}
+	s.build(c)
+}
+
+// read takes note of what a state reads of nodes.
+func (e *Engine) read(s State) {
+	for _, x := range s.Reads(nil) {
+		e.reads[x] = struct{}{}
+	}
+}
+
+// assemble puts predicates and scorers together in profile order.
+func (s *shape) assemble() {
+	e := s.engine
+	s.changes, s.own = s.static.changes, -1
+	s.predicates, s.scorers, s.plugin, s.order = nil, nil, s.plugin[:0], s.order[:0]
+	for at, k := range e.filters {
+		f := s.static.filters[at]
+		switch e.plugins[k].Group {
+		case Rows:
+			if s.own = len(s.plugin); s.rows != nil {
+				f = s.rows.filter
+			} else {
+				f = unscanned{}
+			}
+		case States:
+			if x := s.stateOf(k); x != nil {
+				f = x.Filter()
+			}
+		}
+		if f != nil {
+			s.predicates, s.plugin = append(s.predicates, f), append(s.plugin, at)
+		}
+	}
+	for at, k := range e.scores {
+		p := &e.plugins[k]
+		x := s.static.scorers[at]
+		if p.Group == States {
+			if state := s.stateOf(k); state != nil {
+				x = state.Score()
+			}
+		}
+		if x != nil {
+			s.scorers, s.order = append(s.scorers, NewRanking(x, p.Name, p.Weight)), append(s.order, at)
+		}
+	}
+	s.front = len(s.plugin)
+	for at, k := range s.plugin {
+		if k >= s.static.front {
+			s.front = at
+			break
+		}
+	}
+}
+
+// stateOf returns the state of a plugin, nil without one.
+func (s *shape) stateOf(plugin int) State {
+	for k := range s.counted {
+		if s.counted[k].plugin == plugin {
+			return s.counted[k].state
+		}
+	}
+	return nil
+}
+
+// unscanned holds the place of the predicate that reads rows until a scan asks the one of its pod.
+type unscanned struct{ filter.Predicate }
+
+// inOrder reports whether nothing that moves with pods comes before the predicate that reads rows: the groups count
+// first rejections in that order.
+func (s *shape) inOrder() bool { return s.own < 0 || s.own == s.front }
+
+// use brings the shape up to date; nil when it does not serve.
+func (s *shape) use() *shape {
+	if s.follow() {
+		return s
+	}
+	return nil
+}
+
+// follow brings the shape to the version of the cluster and reports whether it serves.
+func (s *shape) follow() bool {
+	e := s.engine
+	if s.epoch != e.epoch || s.columns != e.log.Schema().Len() {
+		s.rebuild()
+		return s.usable
+	}
+	if !s.usable {
+		return false
+	}
+	if s.static.follow(e); !s.static.usable {
+		s.usable = false
+		return false
+	}
+	if s.changes != s.static.changes {
+		s.assemble()
+	}
+	if s.rows != nil && !s.rows.follow(e) || !s.moveStates() {
+		s.rebuild()
+		return s.usable
+	}
+	if s.newKeys() { // a running pod brought a topology key of its own
+		s.moved, s.nodes = s.moved[:0], len(e.changes)
+		return e.lay(s)
+	}
+	if !s.layout.follow(e, s) {
+		s.rebuild()
+		return s.usable
+	}
+	for ; s.nodes < len(e.changes); s.nodes++ {
+		s.exceptions.move(s, e.changes[s.nodes])
+	}
+	for _, i := range s.moved {
+		s.exceptions.move(s, i)
+	}
+	s.moved = s.moved[:0]
+	return true
+}
+
+// moveStates applies the events since the last time. It reports false when the log does not reach back.
+func (s *shape) moveStates() bool {
+	version := s.engine.log.Version()
+	if version == s.version {
+		return true
+	}
+	known := s.engine.log.Since(s.version, func(events []cluster.Event) {
+		for i := range events {
+			e := &events[i]
+			if e.N == 0 || e.Set < 0 {
+				continue
+			}
+			if s.exceptions.some && s.exceptions.group[e.Node] >= 0 {
+				s.exceptions.rank(s, e.Node)
+			}
+			if !s.effects.none(e) {
+				s.apply(e)
+			}
+		}
+	})
+	s.version = version
+	return known
+}
+
+// newKeys reports whether a state counts by more topology keys than the layout knows.
+func (s *shape) newKeys() bool {
+	grown := false
+	for k := range s.counted {
+		if x := &s.counted[k]; x.keys != x.state.Keys() {
+			x.keys, grown = x.state.Keys(), true
+			s.engine.read(x.state)
+		}
+	}
+	return grown
+}
+
+// apply does to the states what an event did to the cluster.
+func (s *shape) apply(e *cluster.Event) {
+	moves := s.effects.ofSet(s, e.Set)
+	for _, m := range moves {
+		m(int(e.Node), e.N)
+	}
+	moved := moves != nil
+	if e.Terms >= 0 {
+		moves = s.effects.ofTerms(s, e.Terms)
+		for _, m := range moves {
+			m(int(e.Node), e.N)
+		}
+		moved = moved || moves != nil
+	}
+	if moved {
+		s.moved = append(s.moved, e.Node)
+	}
+}

@@ -1,0 +1,156 @@
+package reuse
+
+import (
+	"encoding/binary"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+// statics is what only a change of a node can change, for pods that tolerate and select the same: verdicts and raw scores of
+// classes of nodes that have the same static signature.
+type statics struct {
+	usable  bool
+	pod     *v1.Pod            // one of those pods
+	changes int                // of the engine, followed so far
+	filters []filter.Predicate // by filter of the profile; nil: skipped, or not static
+	scorers []Scorer           // by score of the profile; nil likewise
+	front   int                // filters of the profile in front of the first that is not static
+
+	signed  []Signed
+	class   []int32 // by slot
+	index   map[string]int32
+	verdict []filter.Rejection // by class, of the predicates in front; Predicate is the place in the profile
+	raw     [][]int64          // by class, by score of the profile
+	scratch signature
+}
+
+// signature is a list of integers with its bytes, to be looked up in a map.
+type signature struct {
+	ints  []int32
+	bytes []byte
+}
+
+func (g *signature) key() []byte {
+	g.bytes = g.bytes[:0]
+	for _, x := range g.ints {
+		g.bytes = binary.LittleEndian.AppendUint32(g.bytes, uint32(x))
+	}
+	return g.bytes
+}
+
+// staticsOf returns the statics of a pod, up to date.
+func (e *Engine) staticsOf(pod *v1.Pod) *statics {
+	e.room.key = e.staticKeys.append(e.room.key[:0], pod)
+	if t, ok := e.statics[string(e.room.key)]; ok {
+		t.follow(e)
+		return t
+	}
+	t := &statics{pod: pod, index: map[string]int32{}, class: make([]int32, e.log.Len()), changes: len(e.changes)}
+	e.statics[string(e.room.key)] = t
+	if t.usable = t.prepare(e); t.usable {
+		for _, i := range e.order() {
+			t.classify(i)
+		}
+	}
+	return t
+}
+
+// prepare asks the plugins. It reports false when one rejects the pod as a whole, narrows the nodes or cannot be kept.
+func (t *statics) prepare(e *Engine) bool {
+	t.filters, t.scorers, t.signed = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.signed[:0]
+	t.front = len(e.filters)
+	for at, k := range e.filters {
+		p := &e.plugins[k]
+		if p.Group != Statics {
+			t.front = min(t.front, at)
+			continue
+		}
+		f, ok := p.Predicate(t.pod)
+		if !ok {
+			return false
+		}
+		if f == nil {
+			continue
+		}
+		signed, ok := f.(Signed)
+		if !ok {
+			return false
+		}
+		t.filters[at], t.signed = f, append(t.signed, signed)
+	}
+	for at, k := range e.scores {
+		p := &e.plugins[k]
+		if p.Group != Statics {
+			continue
+		}
+		s, err := p.Scorer(t.pod)
+		if err != nil {
+			return false
+		}
+		if s == nil {
+			continue
+		}
+		signed, ok := s.(Signed)
+		if !ok {
+			return false
+		}
+		t.scorers[at], t.signed = s, append(t.signed, signed)
+	}
+	return true
+}
+
+// classify gives a slot its class.
+func (t *statics) classify(i int) {
+	t.scratch.ints = t.scratch.ints[:0]
+	for _, s := range t.signed {
+		t.scratch.ints = s.AppendSignature(t.scratch.ints, i)
+	}
+	id, ok := t.index[string(t.scratch.key())]
+	if !ok {
+		id = int32(len(t.verdict))
+		t.index[string(t.scratch.bytes)] = id
+		t.verdict, t.raw = append(t.verdict, t.first(i)), append(t.raw, t.raws(i))
+	}
+	t.class[i] = id
+}
+
+func (t *statics) first(i int) filter.Rejection {
+	for k, p := range t.filters[:t.front] {
+		if p == nil {
+			continue
+		}
+		if v := p.Check(i); v != 0 {
+			return filter.Rejection{Predicate: uint16(k), Verdict: v}
+		}
+	}
+	return filter.Rejection{}
+}
+
+func (t *statics) raws(i int) []int64 {
+	raw := make([]int64, len(t.scorers))
+	for k, s := range t.scorers {
+		if s != nil {
+			raw[k] = s.Raw(i)
+		}
+	}
+	return raw
+}
+
+// follow classifies the changed nodes again.
+func (t *statics) follow(e *Engine) {
+	if t.changes == len(e.changes) {
+		return
+	}
+	changed := e.changes[t.changes:]
+	t.changes = len(e.changes)
+	if !t.usable {
+		return
+	}
+	if t.usable = t.prepare(e); t.usable {
+		for _, slot := range changed {
+			t.classify(int(slot))
+		}
+	}
+}

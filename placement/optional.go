@@ -1,0 +1,78 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+)
+
+// This file has the optional interfaces of predicates and trials. A plugin's own type offers them; the plan finds them by
+// assertion and knows no plugin.
+
+// overRows is a predicate that can judge the rows of another cluster with the same nodes.
+type overRows interface {
+	WithRequested(c Cluster) filter.Predicate
+}
+
+// remover is a predicate over counts of running pods.
+type remover interface {
+	Add(p *v1.Pod, i int)
+	Remove(p *v1.Pod, i int)
+}
+
+// repeller is a predicate that can say which running pods on other nodes may be in the way.
+type repeller interface {
+	// KeepsOff reports whether q on slot j may keep the pod off slot i.
+	KeepsOff(pod, q *v1.Pod, i, j int) bool
+}
+
+// binder is a predicate that knows what has to happen to the pod's claims on a slot.
+type binder interface {
+	Bindings(i int) (volume.Decision, bool)
+}
+
+// mover is a trial that works out once what a running pod does to it.
+type mover interface {
+	// MoveOf returns what the pod does; nil when Add and Remove have to be called. known is nil for a pod that the cluster
+	// does not know.
+	MoveOf(pod *v1.Pod, known *runningPod) Move
+}
+
+// runningPod is what is known of a pod of the cluster.
+type runningPod struct {
+	info *cluster.Info
+	memo map[any]any
+}
+
+// remember returns what make returned at the first call with the key.
+func (k *runningPod) remember(key any, make func() any) any {
+	x, ok := k.memo[key]
+	if !ok {
+		x = make()
+		k.memo[key] = x
+	}
+	return x
+}
+
+// namespaceLabels returns the labels of a namespace, and whether the cluster has it.
+func namespaceLabels(c Cluster, name string) (map[string]string, bool) {
+	if n, ok := c.(interface {
+		Namespace(string) (map[string]string, bool)
+	}); ok {
+		return n.Namespace(name)
+	}
+	for at, labels := range c.Namespaces() {
+		if at == name {
+			return labels, true
+		}
+	}
+	return nil, false
+}
+
+// changeLog is a cluster that says what changed since a version; see cluster.Snapshot.
+type changeLog interface {
+	Version() uint64
+	Since(version uint64, yield func([]cluster.Event)) bool
+}

@@ -1,0 +1,33 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/score"
+)
+
+// NodeResourcesBalancedAllocation is the score of that name. A pod that asks for none of the resources skips it. The zero
+// arguments are v1.36's.
+func NodeResourcesBalancedAllocation(args score.BalanceArgs) *Plugin {
+	return &Plugin{
+		Name: plugins.NodeResourcesBalancedAllocation, Args: args,
+		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
+		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			e, err := score.CompileBalance(pod, args)
+			if err != nil || e.Skip() {
+				return nil, err
+			}
+			return balance{e.On(c)}, nil
+		},
+	}
+}
+
+type balance struct{ *score.BalanceState }
+
+// RawRow is Raw with the rows of the node given.
+func (s balance) RawRow(i int, allocatable, requested resources.Vector, _, _ int64) int64 {
+	return s.RawOf(i, allocatable, requested)
+}

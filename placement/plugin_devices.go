@@ -1,0 +1,30 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
+)
+
+// DynamicResources has the place of v1.36's plugin of that name. podberth does not allocate devices: a pod that
+// needs them is an error that says so. Pods without spec.resourceClaims skip it. The zero FitOptions have no device classes.
+func DynamicResources(o filter.FitOptions) *Plugin {
+	return &Plugin{
+		Name: plugins.DynamicResources, Args: o,
+		Group: GroupAbsent, AppendKey: filter.AppendClaimsKey,
+		Skips: func(pod *v1.Pod) bool {
+			return len(pod.Spec.ResourceClaims) == 0 && (o.DeviceResources == nil || filter.CompileClaims(pod, o).Skip())
+		},
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			if err := filter.ClaimsError(pod); err != nil {
+				return Filtering{Code: filter.Error, Reasons: []string{err.Error()}}
+			}
+			e := filter.CompileClaims(pod, o)
+			if e.Skip() {
+				return Filtering{Code: filter.Skip}
+			}
+			return Filtering{Predicate: e.On(c)}
+		},
+	}
+}

@@ -1,0 +1,106 @@
+package placement
+
+import (
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/resources"
+	"github.com/podberth/podberth/score"
+)
+
+// FitOptions configure NodeResourcesFit. The zero value is v1.36's: LeastAllocated over cpu and memory.
+type FitOptions struct {
+	// Fit are the filter's arguments.
+	Fit filter.FitOptions
+	// Args are the score's arguments; its lists of ignored resources have no effect here, the filter's are in Fit.
+	Args score.FitArgs
+}
+
+// NodeResourcesFit is the filter and score of that name.
+func NodeResourcesFit(o FitOptions) *Plugin {
+	return &Plugin{
+		Name: plugins.NodeResourcesFit, Args: o,
+		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
+		Hint: func(affinity.Namespaces) queue.Hint { return filter.FitHint(o.Fit) },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			e := filter.CompileFit(pod, o.Fit)
+			return Filtering{Predicate: fit{e.On(c), e}}
+		},
+		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			e, err := score.CompileAllocation(pod, o.Args)
+			if err != nil {
+				return nil, err
+			}
+			return allocation{e.On(c)}, nil
+		},
+	}
+}
+
+type fit struct {
+	*filter.FitState
+	compiled *filter.Fit
+}
+
+// NewTrial returns a what-if copy.
+func (s fit) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTrial()} }
+
+type fitTrial struct{ filter.Trial }
+
+// MoveOf returns what a pod with known requests does to the trial.
+func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) Move {
+	if known == nil {
+		return nil
+	}
+	x, ok := t.Trial.(interface {
+		Apply(requests resources.Vector, i int, n int32)
+	})
+	if !ok {
+		return nil
+	}
+	requests := known.info.Requested()
+	return func(i int, n int32) { x.Apply(requests, i, n) }
+}
+
+// CheckRow is Check with the rows of the node given.
+func (s fit) CheckRow(_ int, allocatable, requested resources.Vector) resources.Verdict {
+	return s.CheckOf(allocatable, requested)
+}
+
+// WithRequested returns the predicate over a cluster whose nodes have other requests.
+func (s fit) WithRequested(c Cluster) filter.Predicate { return fit{s.compiled.On(c), s.compiled} }
+
+type allocation struct{ *score.AllocationState }
+
+// RawRow is Raw with the rows of the node given.
+func (s allocation) RawRow(i int, allocatable, _ resources.Vector, cpuMilli, memoryBytes int64) int64 {
+	return s.RawOf(i, allocatable, cpuMilli, memoryBytes)
+}
+
+// Numbers names the resources with what is asked for, in use and there in all.
+func (s fit) Numbers(i int) []string {
+	var out []string
+	for _, x := range s.Explain(i) {
+		out = append(out, shortage(x))
+	}
+	return out
+}
+
+// shortage writes "cpu: asks for 2000m, 500m of 1000m are in use", without the cost of package fmt.
+func shortage(x filter.Insufficient) string {
+	unit := ""
+	if x.Resource == v1.ResourceCPU {
+		unit = "m"
+	}
+	b := make([]byte, 0, 96)
+	b = append(append(b, x.Resource...), ": asks for "...)
+	b = append(append(strconv.AppendInt(b, x.Requested, 10), unit...), ", "...)
+	b = append(append(strconv.AppendInt(b, x.Used, 10), unit...), " of "...)
+	b = append(append(strconv.AppendInt(b, x.Capacity, 10), unit...), " are in use"...)
+	return string(b)
+}

@@ -1,0 +1,27 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/score"
+)
+
+// ImageLocality is the score of that name.
+func ImageLocality() *Plugin {
+	return &Plugin{
+		Name:  plugins.ImageLocality,
+		Group: GroupRows, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages, Reads: []string{"images"},
+		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			return score.CompileImages(pod).On(c), nil
+		},
+	}
+}
+
+// appendKnownImages appends the pod's images if some node has one of them. Otherwise every node scores 0.
+func appendKnownImages(dst []byte, pod *v1.Pod, c Cluster) []byte {
+	if !score.CompileImages(pod).On(c).Zero() {
+		return score.AppendImagesKey(dst, pod)
+	}
+	return dst
+}

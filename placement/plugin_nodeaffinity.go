@@ -1,0 +1,76 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/queue"
+)
+
+// NodeAffinity is the filter and score of that name. A pod that is pinned by metadata.name narrows the nodes. The zero
+// NodeOptions are v1.36's.
+func NodeAffinity(o affinity.NodeOptions) *Plugin {
+	return &Plugin{
+		Name: plugins.NodeAffinity, Args: o, Lapses: true,
+		Group: GroupStatics, AppendKey: affinity.AppendNodeKey,
+		Hint:   func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering { return filterNodeAffinity(pod, c, o) },
+		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			e, _ := affinity.CompileNode(pod, o)
+			if e.SkipScore() {
+				return nil, nil
+			}
+			if err := e.ScoreErr(); err != nil {
+				return nil, err
+			}
+			return e.On(c), nil
+		},
+	}
+}
+
+func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) Filtering {
+	e, _ := affinity.CompileNode(pod, o) // terms that cannot be converted match nothing, as in v1.36
+	if e.Skip() {
+		return Filtering{Code: filter.Skip}
+	}
+	names, pinned := e.Names()
+	if !pinned {
+		return Filtering{Predicate: nodeAffinity{e.On(c)}}
+	}
+	if len(names) == 0 {
+		return Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{"pod affinity terms conflict"}}
+	}
+	return Filtering{Nodes: names, Predicate: nodeAffinity{e.On(c)}}
+}
+
+type nodeAffinity struct{ *affinity.NodeState }
+
+// Numbers names the labels and terms that do not match.
+func (s nodeAffinity) Numbers(i int) []string {
+	x := s.Explain(i)
+	var out []string
+	if len(x.Missing) > 0 {
+		out = append(out, "node selector: the node lacks "+strings.Join(x.Missing, ", "))
+	}
+	out = appendTerms(out, "profile term", x.Added)
+	return appendTerms(out, "term", x.Terms)
+}
+
+func appendTerms(out []string, what string, terms []affinity.TermExplanation) []string {
+	for k, t := range terms {
+		switch {
+		case t.Err != nil:
+			out = append(out, fmt.Sprintf("%s %d never matches: %v", what, k+1, t.Err))
+		case len(t.Failed) > 0:
+			out = append(out, fmt.Sprintf("%s %d: does not hold: %s", what, k+1, strings.Join(t.Failed, ", ")))
+		default:
+			out = append(out, fmt.Sprintf("%s %d is empty and matches nothing", what, k+1))
+		}
+	}
+	return out
+}

@@ -1,0 +1,26 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/queue"
+)
+
+// NodeName is the filter of that name. It allows all nodes for a pod without spec.nodeName.
+func NodeName() *Plugin {
+	return &Plugin{
+		Name:  plugins.NodeName,
+		Group: GroupStatics, AppendKey: filter.AppendNodeNameKey,
+		Hint: func(affinity.Namespaces) queue.Hint { return filter.NodeNameWouldHelp },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			e := filter.CompileNodeName(pod)
+			if e.Skip() {
+				return Filtering{}
+			}
+			return Filtering{Predicate: e.On(c)}
+		},
+	}
+}

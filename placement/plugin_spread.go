@@ -1,0 +1,276 @@
+package placement
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/spread"
+)
+
+// PodTopologySpread is the filter and score of that name. A pod without constraints skips it. The zero Options are v1.36's:
+// the built-in system defaults, whose selectors are derived from the services and owners that the cluster knows
+// (OwnersOf).
+func PodTopologySpread(o spread.Options) *Plugin {
+	over := func(c Cluster) spread.Options { // adds the owners that the cluster itself knows
+		o := o
+		if o.Owners == nil {
+			o.Owners = OwnersOf(c)
+		}
+		return o
+	}
+	return &Plugin{
+		Name: plugins.PodTopologySpread, Args: o, Lapses: true,
+		Group: GroupStates, AppendKey: spread.AppendKey,
+		Hint:   func(affinity.Namespaces) queue.Hint { return spread.Hint(o) },
+		States: func(c Cluster) Counting { return spreadCounting{over(c), c} },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			e, err := spread.CompileHard(pod, over(c))
+			if err != nil {
+				return Filtering{Code: filter.Error, Reasons: []string{err.Error()}}
+			}
+			if e.Skip() {
+				return Filtering{Code: filter.Skip}
+			}
+			return Filtering{Predicate: hardSpread{e.Count(c), e, c}}
+		},
+		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			e, err := spread.CompileSoft(pod, over(c))
+			if err != nil {
+				return nil, err
+			}
+			if e.Skip() {
+				return nil, nil
+			}
+			return softSpread{e.Count(c)}, nil
+		},
+	}
+}
+
+type hardSpread struct {
+	*spread.HardState
+	compiled *spread.Hard
+	cluster  Cluster
+}
+
+// NewTrial returns a what-if copy.
+func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.NewTrial()} }
+
+type spreadTrial struct{ *spread.Trial }
+
+// MoveOf returns what a pod does to the trial.
+func (t spreadTrial) MoveOf(pod *v1.Pod, _ *runningPod) Move {
+	e := t.Effect(pod)
+	return func(i int, n int32) { t.Apply(e, i, n) }
+}
+
+// KeepsOff reports whether a constraint may count q on slot j in a domain of slot i.
+func (s hardSpread) KeepsOff(_, q *v1.Pod, i, j int) bool {
+	if s.compiled.Effect(q) == 0 {
+		return false
+	}
+	at, other := s.cluster.Node(i).Labels, s.cluster.Node(j).Labels
+	for _, key := range s.compiled.Keys(nil) {
+		if value, has := at[key]; has && other[key] == value {
+			return true
+		}
+	}
+	return false
+}
+
+type softSpread struct{ *spread.SoftState }
+
+// Normalize is spread.Normalize.
+func (s softSpread) Normalize(raw, lo, hi int64) int64 { return spread.Normalize(raw, lo, hi) }
+
+// spreadCounting keeps counts of both kinds of constraints.
+type spreadCounting struct {
+	options spread.Options
+	cluster Cluster
+}
+
+// Compile compiles the constraints of a pod.
+func (x spreadCounting) Compile(pod *v1.Pod) (Compiled, error) {
+	hard, err := spread.CompileHard(pod, x.options)
+	if err != nil {
+		return nil, err
+	}
+	soft, err := spread.CompileSoft(pod, x.options)
+	if err != nil {
+		return nil, err
+	}
+	if hard.Skip() && soft.Skip() {
+		return nil, nil
+	}
+	return &spreadCompiled{hard, soft, x.cluster}, nil
+}
+
+type spreadCompiled struct {
+	hard    *spread.Hard
+	soft    *spread.Soft
+	cluster Cluster
+}
+
+// AppendKey appends the constraints and what of the pod's labels matters to them.
+func (e *spreadCompiled) AppendKey(dst []byte) []byte {
+	return e.soft.AppendKey(append(e.hard.AppendKey(dst), 0))
+}
+
+// Matched returns false: terms of running pods do not matter.
+func (e *spreadCompiled) Matched(int32) bool { return false }
+
+// Count counts the running pods.
+func (e *spreadCompiled) Count() State {
+	s := &spreadState{spreadCompiled: e}
+	if !e.hard.Skip() {
+		s.hard = e.hard.Count(e.cluster)
+		s.single = s.hard.AppendCounted(s.single)
+	}
+	if !e.soft.Skip() {
+		s.soft = e.soft.Count(e.cluster)
+		s.single = s.soft.AppendCounted(s.single)
+	}
+	return s
+}
+
+type spreadState struct {
+	*spreadCompiled
+	hard   *spread.HardState
+	soft   *spread.SoftState
+	single []bool // by constraint: no two nodes share the key
+}
+
+// Filter returns the hard constraints.
+func (s *spreadState) Filter() filter.Predicate {
+	if s.hard == nil {
+		return nil
+	}
+	return hardSpread{s.hard, s.spreadCompiled.hard, s.cluster}
+}
+
+// Score returns the soft constraints.
+func (s *spreadState) Score() reuse.Scorer {
+	if s.soft == nil {
+		return nil
+	}
+	return softSpread{s.soft}
+}
+
+// Reads appends topology keys and what node inclusion policies look at.
+func (s *spreadState) Reads(dst []string) []string {
+	dst = s.spreadCompiled.soft.Reads(s.spreadCompiled.hard.Reads(dst))
+	for _, k := range s.spreadCompiled.soft.Keys(s.spreadCompiled.hard.Keys(nil)) {
+		dst = append(dst, "label:"+k)
+	}
+	return dst
+}
+
+// Keys returns the number of constraints, which no move changes.
+func (s *spreadState) Keys() int { return len(s.single) }
+
+// AppendLayoutKey appends the topology keys, and whether nodes without them are ignored.
+func (s *spreadState) AppendLayoutKey(dst []byte) []byte {
+	dst = key.Flag(dst, s.soft != nil && s.spreadCompiled.soft.Defaulted())
+	dst = key.Texts(dst, s.spreadCompiled.hard.Keys(nil))
+	dst = key.Texts(dst, s.spreadCompiled.soft.Keys(nil))
+	for _, single := range s.single {
+		dst = key.Flag(dst, single)
+	}
+	return dst
+}
+
+func (s *spreadState) sign(dst []int32, i int) []int32 {
+	if s.hard != nil {
+		dst = s.hard.AppendSignature(dst, i)
+	}
+	if s.soft != nil {
+		dst = s.soft.AppendSignature(dst, i)
+	}
+	return dst
+}
+
+// AppendDomains appends the domains of a slot.
+func (s *spreadState) AppendDomains(dst []int32, i int) []int32 {
+	from := len(dst)
+	dst = s.sign(dst, i)
+	for k, single := range s.single {
+		if single && dst[from+k] != -1 {
+			dst[from+k] = 0
+		}
+	}
+	return dst
+}
+
+// AppendCounts appends the signature of a slot, which has its counts.
+func (s *spreadState) AppendCounts(dst []int32, i int) (_ []int32, some bool) {
+	from := len(dst)
+	dst = s.sign(dst, i)
+	for k, single := range s.single {
+		some = some || single && dst[from+k] != 0 && dst[from+k] != -1
+	}
+	return dst, some
+}
+
+// AppendCounted appends the slots with counts.
+func (s *spreadState) AppendCounted(dst []int32) []int32 {
+	if s.hard != nil {
+		dst = s.hard.AppendCountedSlots(dst)
+	}
+	if s.soft != nil {
+		dst = s.soft.AppendCountedSlots(dst)
+	}
+	return dst
+}
+
+// Single reports whether no two nodes share one of the keys.
+func (s *spreadState) Single() bool { return slices.Contains(s.single, true) }
+
+// OfSet returns what pods like rep do.
+func (s *spreadState) OfSet(rep *v1.Pod) Move {
+	var hard, soft spread.Effect
+	if s.hard != nil {
+		hard = s.spreadCompiled.hard.Effect(rep)
+	}
+	if s.soft != nil {
+		soft = s.spreadCompiled.soft.Effect(rep)
+	}
+	if hard == 0 && soft == 0 {
+		return nil
+	}
+	return func(i int, n int32) {
+		if hard != 0 {
+			s.hard.Apply(hard, i, n)
+		}
+		if soft != 0 {
+			s.soft.Apply(soft, i, n)
+		}
+	}
+}
+
+// OfTerms returns nil: terms of running pods do not matter.
+func (s *spreadState) OfTerms(int32, *v1.Pod) Move { return nil }
+
+// Numbers gives the arithmetic of each constraint that rejects.
+func (s hardSpread) Numbers(i int) []string {
+	var out []string
+	for _, x := range s.Explain(i) {
+		if !x.Allows() {
+			out = append(out, x.String())
+		}
+	}
+	return out
+}
+
+// Add counts a running pod that came to slot i.
+func (s hardSpread) Add(p *v1.Pod, i int) { s.Apply(s.compiled.Effect(p), i, 1) }
+
+// Remove takes back a running pod that left slot i.
+func (s hardSpread) Remove(p *v1.Pod, i int) { s.Apply(s.compiled.Effect(p), i, -1) }
+
+var _ remover = hardSpread{}

@@ -1,0 +1,38 @@
+package placement
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/taints"
+)
+
+// TaintToleration is the filter and score of that name. The zero Options are v1.36's.
+func TaintToleration(o taints.Options) *Plugin {
+	return &Plugin{
+		Name: plugins.TaintToleration, Args: o, Lapses: true,
+		Group: GroupStatics, AppendKey: taints.AppendKey, KeyName: "tolerations",
+		Hint: func(affinity.Namespaces) queue.Hint { return o.WouldHelp },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			return Filtering{Predicate: tainted{taints.Compile(pod.Spec.Tolerations, o).On(c)}}
+		},
+		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
+			return taints.Compile(pod.Spec.Tolerations, o).On(c), nil
+		},
+	}
+}
+
+type tainted struct{ *taints.State }
+
+// Numbers names each taint and what it does.
+func (s tainted) Numbers(i int) []string {
+	var out []string
+	for _, x := range s.Explain(i) {
+		out = append(out, x.String())
+	}
+	return []string{strings.Join(out, "; ")}
+}

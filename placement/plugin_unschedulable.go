@@ -1,0 +1,22 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/taints"
+)
+
+// NodeUnschedulable is the filter of that name: spec.unschedulable, unless tolerated. The zero Options are v1.36's.
+func NodeUnschedulable(o taints.Options) *Plugin {
+	return &Plugin{
+		Name: plugins.NodeUnschedulable, Args: o,
+		Group: GroupStatics, AppendKey: taints.AppendKey, KeyName: "tolerations",
+		Hint: func(affinity.Namespaces) queue.Hint { return o.CordonWouldHelp },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			return Filtering{Predicate: taints.Compile(pod.Spec.Tolerations, o).OnCordon(c)}
+		},
+	}
+}

@@ -1,0 +1,55 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/queue"
+)
+
+// VolumeBinding is the filter of that name: bound volumes are in reach, claims that wait find a volume or are provisioned.
+// What would be bound is Decision.Volumes. A pod without claims skips it.
+// The zero Options are v1.36's.
+func VolumeBinding(o volume.Options) *Plugin { return bindingOver(o, nil) }
+
+func bindingOver(o volume.Options, v *Volumes) *Plugin {
+	return &Plugin{
+		Name: plugins.VolumeBinding, Args: o,
+		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
+		Hint:    func(affinity.Namespaces) queue.Hint { return volume.BindingWouldHelp },
+		Volumes: func(v *Volumes) *Plugin { return bindingOver(o, v) },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			if volume.Ignores(pod) {
+				return Filtering{Code: filter.Skip}
+			}
+			v := v.over(c)
+			e := volume.Compile(pod, v.Objects(), o).Binding()
+			if pre := e.PreFilter(); pre.Code != filter.Success {
+				return Filtering{Code: pre.Code, Reasons: pre.Reasons}
+			}
+			return Filtering{Predicate: binding{e.On(c)}}
+		},
+	}
+}
+
+type binding struct{ *volume.BindingState }
+
+// Numbers names the claims that reject.
+func (s binding) Numbers(i int) []string {
+	var out []string
+	for _, c := range s.Explain(i) {
+		line := "claim " + c.Claim
+		if c.Volume != "" {
+			line += " with volume " + c.Volume
+		}
+		line += ": " + c.Reason
+		if c.ZoneLabel != "" {
+			line += " (its zone is that of " + c.ZoneLabel + " here)"
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package placement
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/queue"
+)
+
+// NodeVolumeLimits is the filter of that name: how many volumes the drivers attach to a node.
+// A pod without claims and attached volumes skips it.
+// The zero Options are v1.36's.
+func NodeVolumeLimits(o volume.Options) *Plugin { return limitsOver(o, nil) }
+
+func limitsOver(o volume.Options, v *Volumes) *Plugin {
+	return &Plugin{
+		Name: plugins.NodeVolumeLimits, Args: o,
+		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
+		Hint:    func(affinity.Namespaces) queue.Hint { return volume.LimitsWouldHelp },
+		Volumes: func(v *Volumes) *Plugin { return limitsOver(o, v) },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			if volume.Ignores(pod) {
+				return Filtering{Code: filter.Skip}
+			}
+			v := v.over(c)
+			e := volume.Compile(pod, v.Objects(), o).Limits()
+			if pre := e.PreFilter(); pre.Code != filter.Success {
+				return Filtering{Code: pre.Code, Reasons: pre.Reasons}
+			}
+			return Filtering{Predicate: limited{e.On(v.inUse())}}
+		},
+	}
+}
+
+type limited struct{ *volume.LimitsState }
+
+// Numbers gives the volumes of each driver with a limit.
+func (s limited) Numbers(i int) []string {
+	var out []string
+	for _, d := range s.Explain(i) {
+		out = append(out, fmt.Sprintf("%s: %d attached and %d more, %d allowed", d.Driver, d.Attached, d.New, d.Limit))
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/queue"
+)
+
+// VolumeRestrictions is the filter of that name: disks that may not be attached twice, ReadWriteOncePod claims.
+// A pod without such disks whose ReadWriteOncePod claims nobody uses skips it, so that, as in v1.36, pods nominated to a
+// node do not count there.
+// The zero Options are v1.36's.
+func VolumeRestrictions(o volume.Options) *Plugin { return restrictionsOver(o, nil) }
+
+func restrictionsOver(o volume.Options, v *Volumes) *Plugin {
+	return &Plugin{
+		Name: plugins.VolumeRestrictions, Args: o,
+		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
+		Hint:    func(affinity.Namespaces) queue.Hint { return volume.RestrictionsWouldHelp },
+		Volumes: func(v *Volumes) *Plugin { return restrictionsOver(o, v) },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			if volume.Ignores(pod) {
+				return Filtering{Code: filter.Skip}
+			}
+			v := v.over(c)
+			e := volume.Compile(pod, v.Objects(), o).Restrictions()
+			if pre := e.PreFilter(); pre.Code != filter.Success {
+				return Filtering{Code: pre.Code, Reasons: pre.Reasons}
+			}
+			s := e.On(v.inUse())
+			if s.Skip() {
+				return Filtering{Code: filter.Skip}
+			}
+			return Filtering{Predicate: restricted{s}}
+		},
+	}
+}
+
+type restricted struct{ *volume.RestrictionsState }
+
+// Numbers names the pods in the way.
+func (s restricted) Numbers(i int) []string {
+	var out []string
+	for _, h := range s.Explain(i) {
+		what, who := "a disk", "a pod that is not bound yet"
+		if h.Claim != "" {
+			what = "claim " + h.Claim
+		}
+		if h.Pod != nil {
+			who = podinfo.Name(h.Pod)
+		}
+		out = append(out, what+" is used by "+who)
+	}
+	return out
+}

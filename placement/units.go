@@ -1,0 +1,84 @@
+package placement
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/reuse"
+)
+
+// over returns the profile with its volume plugins over shared volumes.
+func (p Profile) over(c Cluster) Profile {
+	p.Volumes = p.Volumes.over(c)
+	p.Filters = slices.Clone(p.Filters)
+	p.Scores = slices.Clone(p.Scores)
+	shared := map[*Plugin]*Plugin{}
+	over := func(plugin *Plugin) *Plugin {
+		if plugin.Volumes == nil {
+			return plugin
+		}
+		if shared[plugin] == nil {
+			shared[plugin] = plugin.Volumes(p.Volumes)
+		}
+		return shared[plugin]
+	}
+	for k := range p.Filters {
+		p.Filters[k] = over(p.Filters[k])
+	}
+	for k := range p.Scores {
+		p.Scores[k].Plugin = over(p.Scores[k].Plugin)
+	}
+	return p
+}
+
+// units returns the plugins as the engine sees them. A plugin that filters and scores is one unit.
+func (p Profile) units(c Cluster) []reuse.Plugin {
+	var out []reuse.Plugin
+	at := map[*Plugin]int{}
+	unit := func(x *Plugin) *reuse.Plugin {
+		k, known := at[x]
+		if !known {
+			k = len(out)
+			at[x] = k
+			out = append(out, x.unit(c))
+		}
+		return &out[k]
+	}
+	for k, f := range p.Filters {
+		unit(f).Filter = k
+	}
+	for k, w := range p.Scores {
+		u := unit(w.Plugin)
+		u.Score, u.Weight = k, w.weight()
+	}
+	return out
+}
+
+// unit returns the plugin as the engine sees it, at no point yet.
+func (p *Plugin) unit(c Cluster) reuse.Plugin {
+	u := reuse.Plugin{
+		Name: p.Name, Group: p.Group, Filter: -1, Score: -1,
+		AppendKey: p.AppendKey, KeyName: p.KeyName, Skips: p.Skips, Reads: p.Reads,
+		Predicate: func(pod *v1.Pod) (filter.Predicate, bool) {
+			f := p.Filter(pod, c)
+			if f.Code == filter.Skip {
+				return nil, true
+			}
+			return f.Predicate, f.Code == filter.Success && f.Nodes == nil
+		},
+		Scorer: func(pod *v1.Pod) (reuse.Scorer, error) {
+			s, err := p.Score(pod, c)
+			if s == nil {
+				return nil, err
+			}
+			return s, err
+		},
+		Open: func() reuse.Counting { return p.States(c) },
+	}
+	if p.AppendRowKey != nil {
+		u.AppendRowKey = func(dst []byte, pod *v1.Pod) []byte { return p.AppendRowKey(dst, pod, c) }
+	}
+	return u
+}
