@@ -40,10 +40,10 @@ func TestWorkedExamples(t *testing.T) {
 	seen := map[string]bool{}
 	for _, block := range strings.Split(string(text), "\n\n") {
 		lines := strings.Split(strings.TrimSpace(block), "\n")
-		if strings.HasPrefix(lines[0], "#") {
+		if strings.HasPrefix(lines[0], "##") {
 			continue
 		}
-		id, why, _ := strings.Cut(lines[0], " ")
+		id, why, _ := strings.Cut(strings.TrimPrefix(lines[0], "# "), " ")
 		require.False(t, seen[id], id)
 		require.NotEmpty(t, why, id)
 		seen[id] = true
