@@ -70,7 +70,16 @@ type Engine struct {
 	ranked []int32 // place in scan order by slot
 	of     []int   // the scan order that ranked was made of
 
-	room room
+	collect func([]cluster.Event) // keeps blocks of events in room
+	room    room
+}
+
+// since returns the events after a version in blocks, and false when the log does not reach back. The list is lent until the
+// next call. Handing each reader's own function to the log would allocate it at every decision.
+func (e *Engine) since(version uint64) ([][]cluster.Event, bool) {
+	e.room.blocks = e.room.blocks[:0]
+	known := e.log.Since(version, e.collect)
+	return e.room.blocks, known
 }
 
 // room is memory that calls lend to each other. Nothing in it outlives a call.
@@ -80,6 +89,7 @@ type room struct {
 	frontier         heap
 	raw, add         []int64
 	slots, counts    []int32
+	blocks           [][]cluster.Event
 }
 
 // Limits of what is kept. Beyond them everything is forgotten, which takes time and changes no answer.
@@ -103,6 +113,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // of all nodes in scan order, as a slice that changes when nodes do.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}}
+	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
 	fresh := func(p *Plugin, what string) bool {
 		if p.KeyName == "" {
@@ -117,7 +128,7 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 		p := &plugins[k]
 		place(&e.filters, p.Filter, k)
 		place(&e.scores, p.Score, k)
-		if fresh(p, "pods ") {
+		if p.Group != Absent && fresh(p, "pods ") { // a pod that the engine serves is nothing to a plugin that skips it
 			e.pods = append(e.pods, p.AppendKey)
 		}
 		switch p.Group {

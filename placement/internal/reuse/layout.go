@@ -3,7 +3,6 @@ package reuse
 import (
 	"encoding/binary"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
 )
@@ -204,11 +203,16 @@ func (l *layout) follow(e *Engine, s *shape) bool {
 	if version == l.version {
 		return true
 	}
-	known := l.rows == nil || e.log.Since(l.version, func(events []cluster.Event) {
+	if l.rows == nil {
+		l.version = version
+		return true
+	}
+	blocks, known := e.since(l.version)
+	for _, events := range blocks {
 		for i := range events {
 			l.rank(events[i].Node)
 		}
-	})
+	}
 	l.version = version
 	return known
 }

@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
 )
@@ -144,11 +143,12 @@ func (w *rows) follow(e *Engine) bool {
 	if w.broken || version == w.version {
 		return !w.broken
 	}
-	known := e.log.Since(w.version, func(events []cluster.Event) {
+	blocks, known := e.since(w.version)
+	for _, events := range blocks {
 		for i := range events {
 			w.judge(int(events[i].Node))
 		}
-	})
+	}
 	w.version, w.broken = version, w.broken || !known
 	return !w.broken
 }

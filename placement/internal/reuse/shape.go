@@ -241,7 +241,8 @@ func (s *shape) moveStates() bool {
 	if version == s.version {
 		return true
 	}
-	known := s.engine.log.Since(s.version, func(events []cluster.Event) {
+	blocks, known := s.engine.since(s.version)
+	for _, events := range blocks {
 		for i := range events {
 			e := &events[i]
 			if e.N == 0 || e.Set < 0 {
@@ -254,7 +255,7 @@ func (s *shape) moveStates() bool {
 				s.apply(e)
 			}
 		}
-	})
+	}
 	s.version = version
 	return known
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/cluster"
 )
 
 // watch looks for changes of nodes and of what stands beside them.
@@ -15,13 +13,14 @@ func (e *Engine) watch() {
 		return
 	}
 	outdated := false
-	known := e.log.Since(e.at, func(events []cluster.Event) {
+	blocks, known := e.since(e.at)
+	for _, events := range blocks {
 		for i := range events {
 			if x := &events[i]; x.Node < 0 || x.Set < 0 && !e.changed(int(x.Node)) {
 				outdated = true
 			}
 		}
-	})
+	}
 	e.at = version
 	if !known || outdated || len(e.changes) > maxChanges {
 		e.forget()
