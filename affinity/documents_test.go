@@ -114,11 +114,3 @@ func TestRedisAndWeb(t *testing.T) {
 	require.Equal(t, []string{"node(s) didn't satisfy existing pods anti-affinity rules"}, s.Reasons(affinity.ExistingAntiAffinity))
 	require.Empty(t, s.Reasons(0))
 }
-
-func TestNodeIsolation(t *testing.T) {
-	self := func(labels string) error { return affinity.RestrictNodeCreate("n", node("n", labels)) }
-	require.EqualError(t, self("example.com.node-restriction.kubernetes.io/fips=true"),
-		`node "n" is not allowed to set the following labels: example.com.node-restriction.kubernetes.io/fips`)
-	require.Error(t, self("node-role.kubernetes.io/x="))
-	require.NoError(t, self("example.com/x=y"))
-}

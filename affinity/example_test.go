@@ -145,20 +145,6 @@ func ExampleCompileNode() {
 	// [topology.kubernetes.io/zone=c]
 }
 
-// matchLabelKeys at the API server: a pod of revision 2 keeps away from pods of its own revision only.
-func ExampleMergeLabelKeys() {
-	web := newPod("web")
-	web.Labels["rev"] = "2"
-	term := near(v1.LabelHostname, "web")
-	term.MatchLabelKeys = []string{"rev"}
-	web.Spec.Affinity = apart(term)
-	merged := affinity.MergeLabelKeys(web).Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
-	for _, e := range merged.LabelSelector.MatchExpressions {
-		fmt.Println(e.Key, e.Operator, e.Values)
-	}
-	// Output: rev In [2]
-}
-
 // A web pod must run in a zone with a database. Which nodes do the running pods allow?
 func ExampleCheckPod() {
 	cluster := newCluster()
@@ -192,29 +178,4 @@ func ExamplePodOptions_Hint() {
 	// Output:
 	// web false <nil>
 	// db true <nil>
-}
-
-// Pods that must not run on foreign nodes rely on labels that a node may not give itself.
-func ExampleRestrictNodeUpdate() {
-	old := newCluster().nodes[0]
-	changed := old.DeepCopy()
-	changed.Labels["example.com/rack"] = "7"
-	fmt.Println(affinity.RestrictNodeUpdate("n1", old, changed))
-	changed.Labels["example.com.node-restriction.kubernetes.io/fips"] = "true"
-	fmt.Println(affinity.RestrictNodeUpdate("n1", old, changed))
-	// Output:
-	// <nil>
-	// node "n1" is not allowed to modify labels: example.com.node-restriction.kubernetes.io/fips
-}
-
-func ExampleValidatePod() {
-	web := newPod("web")
-	web.Spec.Affinity = apart(near("", "web"))
-	fmt.Println(affinity.ValidatePod(web)[0])
-	db := newPod("db")
-	db.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"}
-	fmt.Println(affinity.Warnings(db))
-	// Output:
-	// spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty
-	// [spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead]
 }

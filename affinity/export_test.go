@@ -20,9 +20,7 @@ const (
 )
 
 var (
-	Reasons         = texts
-	RestrictedLabel = restrictedLabel
-	Deprecated      = deprecatedKey
+	Reasons = texts
 )
 
 func (e *NodeEvaluator) Check(n *v1.Node) resources.Verdict { return e.check(n) }

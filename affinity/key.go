@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // AppendNodeKey appends everything that node affinity reads of an incoming pod: spec.nodeSelector and
@@ -50,7 +51,7 @@ func AppendPodKey(dst []byte, pod *v1.Pod) []byte {
 
 // AppendTermsKey appends the inter-pod affinity and anti-affinity terms of a pod as they are written in its spec.
 func AppendTermsKey(dst []byte, pod *v1.Pod) []byte {
-	affinity, anti := podAffinity(pod)
+	affinity, anti := podinfo.PodAffinity(pod)
 	dst = key.Flag(dst, affinity != nil)
 	if affinity != nil {
 		dst = appendPodTerms(dst, affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
 )
 
@@ -60,4 +61,13 @@ func TestLabelSelector(t *testing.T) {
 			require.Equal(t, tc.want, got, tc.why)
 		})
 	}
+}
+
+// The API server merges matchLabelKeys into the selector. The scheduler does not read them.
+func TestLabelKeysAreNotRead(t *testing.T) {
+	p := pod("d", "app=x,rev=2", "anti h app=x")
+	p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].MatchLabelKeys = []string{"rev"}
+	w := tableWorld().run("n1", pod("d", "app=x,rev=1"))
+	require.Equal(t, "n1:anti n2:ok n3:ok n4:ok", verdicts(w, count(w, p, affinity.PodOptions{}).Check), "the scheduler does not read the lists")
+	require.Equal(t, "n1:ok n2:ok n3:ok n4:ok", verdicts(w, count(w, admission.MergeLabelKeys(p), affinity.PodOptions{}).Check))
 }

@@ -205,10 +205,6 @@ func TestPurity(t *testing.T) {
 			ns.Explain(i)
 		}
 		_, _ = affinity.CheckPod(p, w)
-		affinity.ValidatePod(p)
-		affinity.Warnings(p)
-		affinity.MergeLabelKeys(p)
-		_ = affinity.RestrictNodeUpdate("n1", w.nodes[0], w.nodes[1])
 	}
 	testkit.Unchanged(t, call, p, q)
 	testkit.Unchanged(t, call, w.nodes...)

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -48,7 +49,7 @@ func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
 	e.required, _ = CompileRequired(pod) // terms that cannot be converted never match
 	var required *v1.NodeSelector
 	e.scoreSkips = len(e.added.preferred) == 0
-	if a := nodeAffinity(pod); a != nil {
+	if a := podinfo.NodeAffinity(pod); a != nil {
 		required = a.RequiredDuringSchedulingIgnoredDuringExecution
 		e.prefs, e.scoreErr = compilePreferred(a.PreferredDuringSchedulingIgnoredDuringExecution, nil)
 		e.scoreSkips = e.scoreSkips && a.PreferredDuringSchedulingIgnoredDuringExecution == nil

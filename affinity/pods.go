@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // PodOptions configures inter-pod affinity; the zero value is v1.36.3's default.
@@ -58,7 +60,7 @@ type PodEvaluator struct {
 // and podAntiAffinity. O(terms).
 func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
 	e := &PodEvaluator{pod: pod, hardWeight: options.hardWeight(), documented: options.DocumentedNamespaceSelector}
-	affinity, anti := podAffinity(pod)
+	affinity, anti := podinfo.PodAffinity(pod)
 	var errs []error
 	note := func(list string, err error) {
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Required is a pod's compiled spec.nodeSelector and required node affinity, without what a profile adds: the rule by
@@ -26,7 +28,7 @@ func CompileRequired(pod *v1.Pod) (*Required, error) {
 		r.pairs = append(r.pairs, pair{k, v})
 	}
 	slices.SortFunc(r.pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
-	if a := nodeAffinity(pod); a != nil {
+	if a := podinfo.NodeAffinity(pod); a != nil {
 		path := field.NewPath("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 		r.affinity = *compileSelector(a.RequiredDuringSchedulingIgnoredDuringExecution, path)
 	}
@@ -71,11 +73,4 @@ func (r *Required) Reads(dst []string) []string {
 	}
 	names.addAll(r.affinity.reads)
 	return names.names
-}
-
-func nodeAffinity(pod *v1.Pod) *v1.NodeAffinity {
-	if pod.Spec.Affinity == nil {
-		return nil
-	}
-	return pod.Spec.Affinity.NodeAffinity
 }

@@ -137,10 +137,3 @@ func allMatch(list []bound, pod *v1.Pod) bool {
 	}
 	return len(list) > 0
 }
-
-func podAffinity(pod *v1.Pod) (affinity *v1.PodAffinity, anti *v1.PodAntiAffinity) {
-	if a := pod.Spec.Affinity; a != nil {
-		return a.PodAffinity, a.PodAntiAffinity
-	}
-	return nil, nil
-}

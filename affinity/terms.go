@@ -2,6 +2,8 @@ package affinity
 
 import (
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Terms are the compiled inter-pod terms of a running pod, as far as they can concern other pods. They depend on the pod's
@@ -16,7 +18,7 @@ type Terms struct {
 // CompileTerms compiles the inter-pod terms of a running pod; it returns nil when there are none. As in v1.36.3 a term
 // that cannot be converted silently empties its whole list (required or preferred, affinity or anti-affinity).
 func CompileTerms(pod *v1.Pod) *Terms {
-	affinity, anti := podAffinity(pod)
+	affinity, anti := podinfo.PodAffinity(pod)
 	if affinity == nil && anti == nil {
 		return nil
 	}

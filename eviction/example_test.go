@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 var now = testkit.Epoch
@@ -26,7 +26,7 @@ func podsOfB1() (web, db, gpu *v1.Pod) {
 		return p
 	}
 	web = testkit.Pod("web-0").Labels("app=web").Request("memory=1Gi").On("b1").Obj()
-	web = edit.WithDefaultSeconds(web, edit.DefaultSeconds{}) // 300 seconds, as admission adds them
+	web = admission.WithDefaultSeconds(web, admission.DefaultSeconds{}) // 300 seconds, as admission adds them
 	db = testkit.Pod("db-0").Labels("app=db").Priority(1000).Request("memory=4Gi").On("b1").Obj()
 	gpu = testkit.Pod("gpu-0").Labels("app=gpu").Request("memory=1Gi").On("b1").Obj()
 	gpu.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}

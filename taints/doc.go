@@ -28,7 +28,7 @@
 // Cost: Compile is O(tolerations). The verdict of a node is O(taints x tolerations) without allocation, or one array read
 // when the cluster offers classes of equal nodes.
 //
-// Package taints/edit changes taints and tolerations as kubectl, admission and the controllers do. Package eviction/taint
+// Package taints/edit changes taints as kubectl and the controllers do. Package admission adds tolerations. Package eviction/taint
 // has timers, zones and eviction rates. Package spread decides whether topology spread counts tainted nodes.
 //
 // The package follows Kubernetes v1.36 with default feature gates. One difference: tolerationSeconds above 9,223,372,036

@@ -7,8 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/taints"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 // BenchmarkPass is a monitor pass over healthy nodes, each of which renewed its lease.
@@ -44,7 +44,7 @@ func BenchmarkForecast(b *testing.B) {
 		n := ready(fmt.Sprint("n", i), fmt.Sprint("z", i%3), "True")
 		in.Nodes = append(in.Nodes, n)
 		for j := range 30 {
-			in.Pods = append(in.Pods, edit.WithDefaultSeconds(podOn(n.Name, fmt.Sprint("p", i, "-", j), nil), edit.DefaultSeconds{}))
+			in.Pods = append(in.Pods, admission.WithDefaultSeconds(podOn(n.Name, fmt.Sprint("p", i, "-", j), nil), admission.DefaultSeconds{}))
 		}
 		if i < 20 {
 			in.Events = append(in.Events, Event{Node: n.Name, Heartbeats: HeartbeatsStop})

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 // The running cluster has three zones and five nodes; web has the default tolerations, db holds out for ten minutes, the
@@ -20,11 +20,11 @@ func ExampleForecast() {
 		testkit.Node("node3").Zone("b").Obj(), testkit.Node("node4").Zone("b").Obj(),
 		testkit.Node("gpu1").Zone("c").Obj(),
 	}
-	web := edit.WithDefaultSeconds(testkit.Pod("shop/web").On("node1").Obj(), edit.DefaultSeconds{})
+	web := admission.WithDefaultSeconds(testkit.Pod("shop/web").On("node1").Obj(), admission.DefaultSeconds{})
 	db := testkit.Pod("shop/db").On("node1").Obj()
 	seconds := int64(600)
 	db.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
-	agent := edit.WithDaemonSet(testkit.Pod("kube-system/agent").On("node1").Obj())
+	agent := admission.WithDaemonSet(testkit.Pod("kube-system/agent").On("node1").Obj())
 	line, err := taint.Forecast(taint.Input{
 		Nodes: nodes, Pods: []*v1.Pod{web, db, agent}, Until: time.Hour,
 		Events: []taint.Event{

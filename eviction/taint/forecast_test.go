@@ -11,9 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 func after(seconds float64) metav1.Duration {
@@ -49,8 +49,8 @@ const podEntries = "started moved cancelled evicted"
 func TestDocuments(t *testing.T) {
 	nodes := []*v1.Node{ready("node1", "a", "True"), ready("node2", "b", "True")}
 	stop := []Event{{Node: "node1", Heartbeats: HeartbeatsStop}}
-	defaults := edit.WithDefaultSeconds(podOn("node1", "web", nil), edit.DefaultSeconds{})
-	daemon := edit.WithDefaultSeconds(edit.WithDaemonSet(podOn("node1", "agent", nil)), edit.DefaultSeconds{})
+	defaults := admission.WithDefaultSeconds(podOn("node1", "web", nil), admission.DefaultSeconds{})
+	daemon := admission.WithDefaultSeconds(admission.WithDaemonSet(podOn("node1", "agent", nil)), admission.DefaultSeconds{})
 
 	t.Run("300 seconds by default", func(t *testing.T) {
 		two := append(nodes[:1:1], ready("node3", "a", "True"))
@@ -92,7 +92,7 @@ func TestDocuments(t *testing.T) {
 	})
 	t.Run("memory pressure evicts nobody", func(t *testing.T) {
 		event := Event{At: after(1), Node: "node1", Condition: v1.NodeMemoryPressure, Status: v1.ConditionTrue}
-		best, burst := podOn("node1", "best", nil), edit.WithMemoryPressure(podOn("node1", "burst", nil), v1.PodQOSBurstable)
+		best, burst := podOn("node1", "best", nil), admission.WithMemoryPressure(podOn("node1", "burst", nil), v1.PodQOSBurstable)
 		l := played(t, Input{Nodes: nodes, Pods: []*v1.Pod{best, burst}, Events: []Event{event}, Until: time.Hour})
 		require.Empty(t, lines(l, podEntries))
 		require.Equal(t, []string{"1 tainted node1  memory-pressure:NoSchedule"}, lines(l, "tainted"))
@@ -113,7 +113,7 @@ func TestForecast(t *testing.T) {
 	yes, no := true, false
 	pods := func(on ...string) (list []*v1.Pod) {
 		for _, n := range on {
-			list = append(list, edit.WithDefaultSeconds(podOn(n, "on-"+n, nil), edit.DefaultSeconds{}))
+			list = append(list, admission.WithDefaultSeconds(podOn(n, "on-"+n, nil), admission.DefaultSeconds{}))
 		}
 		return list
 	}

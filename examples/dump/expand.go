@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/taints"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 // Expand appends to o.Pods the pods that workload objects ask for and no input pod is: for Deployments (through their
@@ -189,7 +189,7 @@ func (e *expander) daemonSet(d *appsv1.DaemonSet) {
 		}
 	}
 	for _, n := range e.o.Nodes {
-		model := edit.WithDaemonSet(&v1.Pod{Spec: d.Spec.Template.Spec})
+		model := admission.WithDaemonSet(&v1.Pod{Spec: d.Spec.Template.Spec})
 		if has[n.Name] || !affinity.MatchNode(model, n) || taints.Untolerated(n, model.Spec.Tolerations, taints.Options{}) != nil {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
@@ -23,7 +24,6 @@ import (
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/taints"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 // load reads the input and sorts the pods into running, pending and left aside. Warnings go to stderr once nothing can go
@@ -180,7 +180,7 @@ func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pod %s/%s: admission: %w", p.Namespace, p.Name, err)
 	}
-	return edit.WithDefaultSeconds(admitted, edit.DefaultSeconds{}), nil
+	return admission.WithDefaultSeconds(admitted, admission.DefaultSeconds{}), nil
 }
 
 func namespace(name string) *v1.Namespace {

@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/examples/dump"
-	"github.com/podberth/podberth/taints/edit"
 )
 
 // script is the file of -events.
@@ -54,7 +54,7 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings []string, err er
 			warnings = append(warnings, fmt.Sprintf("pod %s/%s: spec.nodeName: Invalid value: %q: no such node in the input; the pod takes no part", p.Namespace, p.Name, p.Spec.NodeName))
 			continue
 		case o.admit:
-			p = edit.WithDefaultSeconds(p, edit.DefaultSeconds{})
+			p = admission.WithDefaultSeconds(p, admission.DefaultSeconds{})
 		}
 		in.Pods = append(in.Pods, p)
 	}

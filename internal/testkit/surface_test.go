@@ -19,8 +19,8 @@ type surface struct{ names, fields int }
 var largest = map[string]surface{
 	"resources":           {32, 0},
 	"overhead":            {56, 27},
-	"taints":              {100, 34},
-	"affinity":            {126, 49},
+	"taints":              {48, 16},
+	"affinity":            {82, 36},
 	"spread":              {72, 62},
 	"filter":              {112, 78},
 	"filter/volume":       {82, 35},

@@ -130,15 +130,6 @@ func TestReady(t *testing.T) {
 	require.Equal(t, v1.ConditionFalse, status, "wherever it stands")
 }
 
-func TestTaintsSetElsewhere(t *testing.T) {
-	fresh := node("a:NoSchedule")
-	testkit.Unchanged(t, func() {
-		created := WithAdmission(fresh)
-		require.Equal(t, "a:NoSchedule not-ready:NoSchedule", formats(created.Spec.Taints))
-		require.Equal(t, created, WithAdmission(created), "not twice")
-	}, fresh)
-}
-
 func TestSets(t *testing.T) {
 	list := taintList("a=1:NoSchedule", "b:NoExecute")
 	require.Equal(t, "a=2:NoSchedule b:NoExecute", formats(AddOrUpdate(list, taint("a=2:NoSchedule"))), "replaced in place")

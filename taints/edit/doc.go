@@ -1,17 +1,25 @@
-// Package edit changes the taints of nodes and the tolerations of pods as the components of Kubernetes do.
+// Package edit changes the taints of nodes as kubectl and the node lifecycle controller do.
 //
 //	command, err := edit.Parse([]string{"dedicated=batch:NoSchedule", "spot-"}) // kubectl taint
 //	list, outcome, err := command.Apply(node)
-//	pod = edit.WithDefaultSeconds(pod, edit.DefaultSeconds{})                   // admission
-//	pod = edit.WithDaemonSet(pod)                                               // DaemonSet controller
-//	node, added, removed := edit.MirrorConditions(node, now)                    // node lifecycle controller
+//	node, added, removed := edit.MirrorConditions(node, now)                    // conditions become NoSchedule taints
+//	status, _ := edit.Ready(node)
+//	node = edit.Health(node, status).Apply(node, now)                           // Ready becomes NoExecute taints
 //
-// The package has the notation of kubectl, the checks of the API server, the admission plugins, the steps of the node
-// lifecycle controller, and Impact: which pods leave a node that gets a taint. What taints and tolerations mean is in
-// package taints. Timers, zones and rates are in package eviction/taint.
+// The rules:
 //
-// Every function returns a new object or list and leaves its arguments unchanged. Times are parameters. Nothing is kept
-// between calls. Each function is O(n) to O(n^2) in the length of the lists.
+//  1. A node has at most one taint of each key and effect. Values do not tell taints apart.
+//  2. A command of kubectl puts its additions first and keeps the other taints in their order.
+//  3. The controller mirrors five conditions and spec.unschedulable as NoSchedule taints, and the Ready condition as one of
+//     two NoExecute taints that exclude each other.
 //
-// The package follows Kubernetes v1.36 with default feature gates. A comment says which plugins are off by default.
+// Every function returns a new object or list and leaves its arguments unchanged, and is safe for concurrent use. Times are
+// parameters. Nodes must not be nil; a nil list is an empty list.
+//
+// Cost: O(n^2) in the number of taints, which is small.
+//
+// Package taints decides what taints mean. Package admission adds tolerations to pods and checks taints and tolerations.
+// Package eviction/taint has timers, zones and eviction rates.
+//
+// The package follows Kubernetes v1.36 with default feature gates and has no known difference.
 package edit

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
@@ -69,13 +70,13 @@ func TestDocuments(t *testing.T) {
 		require.Equal(t, 6000*time.Second, taints.Compile(pod, o).Deadline(n.Spec.Taints).After)
 	})
 	t.Run("300 seconds by default", func(t *testing.T) {
-		pod := WithDefaultSeconds(podWith(), DefaultSeconds{}).Spec.Tolerations
+		pod := admission.WithDefaultSeconds(&v1.Pod{}, admission.DefaultSeconds{}).Spec.Tolerations
 		for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"} {
 			require.Equal(t, 5*time.Minute, taints.Compile(pod, o).Deadline(node(key+":NoExecute").Spec.Taints).After)
 		}
 	})
 	t.Run("DaemonSet pods stay", func(t *testing.T) {
-		pod := WithDefaultSeconds(WithDaemonSet(podWith()), DefaultSeconds{}).Spec.Tolerations
+		pod := admission.WithDefaultSeconds(admission.WithDaemonSet(&v1.Pod{}), admission.DefaultSeconds{}).Spec.Tolerations
 		n := node("node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/unreachable:NoExecute")
 		require.Equal(t, taints.Forever, taints.Compile(pod, o).Deadline(n.Spec.Taints).Stay)
 	})
@@ -99,10 +100,10 @@ func TestDocuments(t *testing.T) {
 	})
 	t.Run("special hardware by extended resource", func(t *testing.T) {
 		n := kubectl(t, empty, "example.com/gpu=present:NoSchedule")
-		gpu := podWith()
-		gpu.Spec.Containers = []v1.Container{container("example.com/gpu:1")}
+		gpu := &v1.Pod{}
+		gpu.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: testkit.Resources("example.com/gpu=1")}}}
 		require.NotNil(t, taints.Untolerated(n, gpu.Spec.Tolerations, o))
-		require.Nil(t, taints.Untolerated(n, WithExtendedResources(gpu).Spec.Tolerations, o))
+		require.Nil(t, taints.Untolerated(n, admission.WithExtendedResources(gpu).Spec.Tolerations, o))
 	})
 	t.Run("conditions are mirrored", func(t *testing.T) {
 		n, _, _ := MirrorConditions(withConditions(empty.DeepCopy(), "Ready=True", "DiskPressure=True"), noon)
@@ -112,7 +113,7 @@ func TestDocuments(t *testing.T) {
 	t.Run("memory pressure keeps BestEffort away", func(t *testing.T) {
 		n, _, _ := MirrorConditions(withConditions(empty.DeepCopy(), "MemoryPressure=True"), noon)
 		for qos, away := range map[v1.PodQOSClass]bool{v1.PodQOSBestEffort: true, v1.PodQOSBurstable: false, v1.PodQOSGuaranteed: false} {
-			pod := WithMemoryPressure(podWith(), qos)
+			pod := admission.WithMemoryPressure(&v1.Pod{}, qos)
 			require.Equal(t, away, taints.Untolerated(n, pod.Spec.Tolerations, o) != nil, "%s", qos)
 		}
 	})

@@ -1,12 +1,9 @@
 package edit
 
 import (
-	"math"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/taints"
 )
 
 // taint reads "key=value:Effect"; value and effect may be missing.
@@ -49,16 +46,3 @@ func cordoned(n *v1.Node) *v1.Node {
 }
 
 func tols(ts ...v1.Toleration) []v1.Toleration { return ts }
-
-// forever stands for a toleration without tolerationSeconds.
-const forever = math.MinInt64
-
-// stays returns tolerations {key Exists NoExecute seconds}.
-func stay(key string, seconds int64) v1.Toleration {
-	if seconds == forever {
-		return tol(key + " Exists _ NoExecute")
-	}
-	return tol(key+" Exists _ NoExecute", seconds)
-}
-
-var numeric = taints.Options{ComparisonOperators: true}

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -78,4 +77,6 @@ func Parse(specs []string) (Command, error) {
 }
 
 // known reports whether the effect is one of the three effects of the API.
-func known(e v1.TaintEffect) bool { return slices.Contains(effects, e) }
+func known(e v1.TaintEffect) bool {
+	return e == v1.TaintEffectNoSchedule || e == v1.TaintEffectPreferNoSchedule || e == v1.TaintEffectNoExecute
+}

@@ -1,4 +1,4 @@
-package edit
+package admission
 
 import (
 	"slices"
@@ -32,10 +32,10 @@ func ValidateTaints(taints []v1.Taint, path *field.Path) field.ErrorList {
 		switch {
 		case t.Effect == "":
 			errs = append(errs, field.Required(at.Child("effect"), ""))
-		case !known(t.Effect):
+		case !slices.Contains(effects, t.Effect):
 			errs = append(errs, field.NotSupported(at.Child("effect"), t.Effect, effects))
 		}
-		if has(taints[:i], &t) {
+		if hasTaint(taints[:i], &t) {
 			duplicate := field.Duplicate(at, internalTaint(t))
 			duplicate.Detail = "taints must be unique by key and effect pair"
 			errs = append(errs, duplicate)
@@ -104,7 +104,7 @@ func validateToleration(t *v1.Toleration, at *field.Path, numbers bool) field.Er
 			"effect must be 'NoExecute' when `tolerationSeconds` is set"))
 	}
 	errs = append(errs, validateOperator(t, at, numbers)...)
-	if t.Effect != "" && !known(t.Effect) {
+	if t.Effect != "" && !slices.Contains(effects, t.Effect) {
 		errs = append(errs, field.NotSupported(at.Child("effect"), t.Effect, effects))
 	}
 	return errs
@@ -137,4 +137,9 @@ func validateOperator(t *v1.Toleration, at *field.Path, numbers bool) field.Erro
 		errs = append(errs, field.NotSupported(at.Child("operator"), t.Operator, operators))
 	}
 	return errs
+}
+
+// hasTaint reports whether list has a taint with the key and effect of taint.
+func hasTaint(list []v1.Taint, taint *v1.Taint) bool {
+	return slices.ContainsFunc(list, func(t v1.Taint) bool { return t.MatchTaint(taint) })
 }

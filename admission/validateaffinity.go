@@ -1,4 +1,4 @@
-package affinity
+package admission
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidatePod checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
+// ValidateAffinity checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
 // error. The pod is to be given as the user wrote it, before MergeLabelKeys.
 // Rule: API reference, NodeAffinity, PodAffinityTerm.
-func ValidatePod(pod *v1.Pod) field.ErrorList {
+func ValidateAffinity(pod *v1.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := metavalidation.ValidateLabels(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
 	a := MergeLabelKeys(pod).Spec.Affinity
@@ -115,7 +115,7 @@ func validateField(r *v1.NodeSelectorRequirement, path *field.Path) field.ErrorL
 	default:
 		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
 	}
-	if r.Key != metadataName {
+	if r.Key != "metadata.name" {
 		return append(errs, field.Invalid(path.Child("key"), r.Key, "not a valid field selector key"))
 	}
 	for i, value := range r.Values {

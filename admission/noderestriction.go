@@ -1,4 +1,4 @@
-package affinity
+package admission
 
 import (
 	"fmt"
@@ -9,23 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 )
-
-// LimitHardAntiAffinity is the rule of the LimitPodHardAntiAffinityTopology admission plugin, which is off by default: a
-// pod's required anti-affinity may name the key kubernetes.io/hostname only. It applies to creations and updates of pods;
-// preferred terms and pod affinity are free. The error tells the first term that offends.
-func LimitHardAntiAffinity(pod *v1.Pod) error {
-	_, anti := podAffinity(pod)
-	if anti == nil {
-		return nil
-	}
-	for i := range anti.RequiredDuringSchedulingIgnoredDuringExecution {
-		if key := anti.RequiredDuringSchedulingIgnoredDuringExecution[i].TopologyKey; key != v1.LabelHostname {
-			return fmt.Errorf("pods %q is forbidden: affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed",
-				pod.Name, key, v1.LabelHostname)
-		}
-	}
-	return nil
-}
 
 // restrictedLabel reports whether the NodeRestriction admission plugin keeps a node from setting this label on its own
 // Node object: keys whose prefix is node-restriction.kubernetes.io or ends in .node-restriction.kubernetes.io, and all keys

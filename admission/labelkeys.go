@@ -1,8 +1,10 @@
-package affinity
+package admission
 
 import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // MergeLabelKeys returns the pod as the API server stores it at creation: to the labelSelector of each inter-pod term it
@@ -14,7 +16,7 @@ import (
 // is a copy; it must not pass through twice, and later changes of the pod's labels do not change the selectors.
 func MergeLabelKeys(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
-	affinity, anti := podAffinity(pod)
+	affinity, anti := podinfo.PodAffinity(pod)
 	if affinity != nil {
 		mergeTerms(affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution, pod.Labels)
 	}

@@ -1,4 +1,4 @@
-package affinity
+package admission
 
 import (
 	"slices"

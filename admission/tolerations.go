@@ -1,4 +1,4 @@
-package edit
+package admission
 
 import (
 	"maps"
@@ -135,12 +135,12 @@ func extended(name string) bool {
 		len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+name)) == 0
 }
 
-// WithAdmission returns a copy of a new node after the admission plugin TaintNodesByCondition, which is on by default. The
+// WithNotReady returns a copy of a new node after the admission plugin TaintNodesByCondition, which is on by default. The
 // plugin adds the taint node.kubernetes.io/not-ready:NoSchedule, unless the node has a taint of that key and effect.
-func WithAdmission(node *v1.Node) *v1.Node {
+func WithNotReady(node *v1.Node) *v1.Node {
 	node = node.DeepCopy()
 	t := v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}
-	if !has(node.Spec.Taints, &t) {
+	if !hasTaint(node.Spec.Taints, &t) {
 		node.Spec.Taints = append(node.Spec.Taints, t)
 	}
 	return node

@@ -1,4 +1,4 @@
-package affinity
+package admission
 
 import (
 	"maps"
@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Warnings returns what the API server warns of without rejecting the pod: inter-pod terms with a nil labelSelector, which
@@ -25,7 +27,7 @@ func Warnings(pod *v1.Pod) []string {
 	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
 		deprecated(spec.Child("nodeSelector").Key(key), key)
 	}
-	if a := nodeAffinity(pod); a != nil {
+	if a := podinfo.NodeAffinity(pod); a != nil {
 		path := spec.Child("affinity", "nodeAffinity")
 		term := func(t *v1.NodeSelectorTerm, path *field.Path) {
 			for i := range t.MatchExpressions {
@@ -56,7 +58,7 @@ func Warnings(pod *v1.Pod) []string {
 			term(&preferred[i].PodAffinityTerm, path.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("podAffinityTerm"))
 		}
 	}
-	affinity, anti := podAffinity(pod)
+	affinity, anti := podinfo.PodAffinity(pod)
 	if affinity != nil {
 		list(affinity.RequiredDuringSchedulingIgnoredDuringExecution, affinity.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity"))
 	}

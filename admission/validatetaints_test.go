@@ -1,4 +1,4 @@
-package edit
+package admission
 
 import (
 	"strings"
@@ -107,7 +107,7 @@ func TestValidateTolerations(t *testing.T) {
 func TestValidateTolerationsUpdate(t *testing.T) {
 	path := field.NewPath("spec", "tolerations")
 	const modified = "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"
-	old := tols(stay("a", 5), tol("b Gt 5 _"))
+	old := tols(tol("a Exists _ NoExecute", 5), tol("b Gt 5 _"))
 	cases := []struct {
 		name string
 		new  []v1.Toleration
@@ -115,11 +115,11 @@ func TestValidateTolerationsUpdate(t *testing.T) {
 		why  string
 	}{
 		{"unchanged", old, nil, "Gt stays accepted"},
-		{"other seconds", tols(stay("a", 6), tol("b Gt 5 _")), nil, "seconds may change"},
-		{"no seconds", tols(stay("a", forever), tol("b Gt 5 _")), nil, "seconds may go"},
+		{"other seconds", tols(tol("a Exists _ NoExecute", 6), tol("b Gt 5 _")), nil, "seconds may change"},
+		{"no seconds", tols(tol("a Exists _ NoExecute"), tol("b Gt 5 _")), nil, "seconds may go"},
 		{"added", append(tols(tol("c Exists _ _")), old...), nil, "additions are allowed"},
 		{"gate off but used", append(tols(tol("c Lt 5 _")), old...), nil, "the old pod uses Gt already"},
-		{"removed", tols(stay("a", 5)), []string{modified}, "removal"},
+		{"removed", tols(tol("a Exists _ NoExecute", 5)), []string{modified}, "removal"},
 		{"changed", tols(tol("a Exists _ _"), tol("b Gt 5 _")), []string{modified}, "another effect"},
 		{"all changed", tols(tol("_ Equal _ _")), []string{modified, "spec.tolerations[0].operator: Invalid value"}, "one error for the change, and the checks of the new list"},
 	}

@@ -1,4 +1,4 @@
-package edit
+package admission
 
 import (
 	"fmt"
@@ -82,13 +82,13 @@ func TestDaemonSet(t *testing.T) {
 	})
 	t.Run("NoSchedule of unhealthy nodes", func(t *testing.T) {
 		ev := taints.Compile(WithDaemonSet(podWith()).Spec.Tolerations, taints.Options{})
-		require.False(t, ev.Tolerates(node("node.kubernetes.io/not-ready:NoSchedule")))
+		require.False(t, ev.Tolerates(tainted("node.kubernetes.io/not-ready:NoSchedule")))
 		require.True(t, ev.ToleratesNoExecute(taintList("node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/not-ready:NoSchedule")))
 	})
 }
 
 func TestMemoryPressure(t *testing.T) {
-	pressed := node("node.kubernetes.io/memory-pressure:NoSchedule")
+	pressed := tainted("node.kubernetes.io/memory-pressure:NoSchedule")
 	for _, qos := range []v1.PodQOSClass{v1.PodQOSBestEffort, v1.PodQOSBurstable, v1.PodQOSGuaranteed} {
 		p := podWith(tol("x Exists _ _"))
 		testkit.Unchanged(t, func() {
@@ -133,4 +133,13 @@ func TestExtendedResources(t *testing.T) {
 		p.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{"p.com/x": resource.MustParse("1")}}
 		require.Empty(t, WithExtendedResources(p).Spec.Tolerations, "limits, invalid names, ephemeral containers, pod-level requests")
 	})
+}
+
+func TestNotReady(t *testing.T) {
+	fresh := tainted("a:NoSchedule")
+	testkit.Unchanged(t, func() {
+		created := WithNotReady(fresh)
+		require.Equal(t, taintList("a:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"), created.Spec.Taints)
+		require.Equal(t, created, WithNotReady(created), "not twice")
+	}, fresh)
 }

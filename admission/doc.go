@@ -1,0 +1,31 @@
+// Package admission does to pods and nodes what the API server and the controllers do before the scheduler sees them: it
+// adds tolerations, merges label keys, and refuses what a cluster does not admit.
+//
+//	errs := admission.ValidateAffinity(pod)                         // the pod as its author wrote it
+//	errs = append(errs, admission.ValidateTolerations(pod.Spec.Tolerations, field.NewPath("spec", "tolerations"), taints.Options{})...)
+//	pod = admission.MergeLabelKeys(pod)                             // matchLabelKeys of inter-pod terms
+//	pod = admission.WithDefaultSeconds(pod, admission.DefaultSeconds{}) // DefaultTolerationSeconds
+//	pod = admission.WithDaemonSet(pod)                              // only for the pods of a DaemonSet
+//
+// The rules:
+//
+//  1. Validate functions return every error of the API server for one part of an object, with the server's texts. Warnings
+//     returns the texts that the server prints for pods that it accepts.
+//  2. With functions return a copy of an object after one admission plugin or controller. A comment says whether the plugin
+//     is on by default.
+//  3. Restrict functions and LimitHardAntiAffinity return the error with which a plugin refuses an object, nil when the
+//     plugin admits it. These plugins are off by default.
+//
+// Units: tolerationSeconds are whole seconds. A nil list or map is an empty one. Pods and nodes must not be nil.
+//
+// No function modifies its arguments, keeps anything between calls or reads a clock. All functions are safe for concurrent
+// use. Answers do not depend on the order of map entries.
+//
+// Cost: O(terms) or O(tolerations), and O(n^2) where a comment says so. The With functions copy the object.
+//
+// Packages taints and affinity decide what tolerations and terms mean. Priority classes are in package preemption, runtime
+// classes in package overhead/runtimeclass, scheduling gates in package filter, spread constraints in package spread.
+//
+// The package follows Kubernetes v1.36 with default feature gates. docs/fidelity/taints.md and docs/fidelity/affinity.md
+// have the known differences.
+package admission

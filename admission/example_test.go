@@ -1,0 +1,92 @@
+package admission_test
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/taints"
+)
+
+// apart makes a pod that must not run in one domain of a topology key with pods of the same app.
+func apart(name, key string) *v1.Pod {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}}
+	pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+			TopologyKey: key, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		}},
+	}}
+	return pod
+}
+
+// matchLabelKeys at the API server: a pod of revision 2 keeps away from pods of its own revision only.
+func ExampleMergeLabelKeys() {
+	web := apart("web", v1.LabelHostname)
+	web.Labels["rev"] = "2"
+	web.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].MatchLabelKeys = []string{"rev"}
+	merged := admission.MergeLabelKeys(web).Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+	for _, e := range merged.LabelSelector.MatchExpressions {
+		fmt.Println(e.Key, e.Operator, e.Values)
+	}
+	// Output: rev In [2]
+}
+
+// Pods that must not run on foreign nodes rely on labels that a node may not give itself.
+func ExampleRestrictNodeUpdate() {
+	old := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{v1.LabelHostname: "n1"}}}
+	changed := old.DeepCopy()
+	changed.Labels["example.com/rack"] = "7"
+	fmt.Println(admission.RestrictNodeUpdate("n1", old, changed))
+	changed.Labels["example.com.node-restriction.kubernetes.io/fips"] = "true"
+	fmt.Println(admission.RestrictNodeUpdate("n1", old, changed))
+	// Output:
+	// <nil>
+	// node "n1" is not allowed to modify labels: example.com.node-restriction.kubernetes.io/fips
+}
+
+func ExampleValidateAffinity() {
+	fmt.Println(admission.ValidateAffinity(apart("web", ""))[0])
+	db := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db"}}
+	db.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "linux"}
+	fmt.Println(admission.Warnings(db))
+	// Output:
+	// spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty
+	// [spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead]
+}
+
+// How long do the pods stay when the kubelet of their node cannot be reached?
+func ExampleWithDefaultSeconds() {
+	unreachable := []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
+	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	db := admission.WithDefaultSeconds(web, admission.DefaultSeconds{})
+	fmt.Println(taints.Compile(web.Spec.Tolerations, taints.Options{}).Deadline(unreachable).After)
+	fmt.Println(taints.Compile(db.Spec.Tolerations, taints.Options{}).Deadline(unreachable).After)
+	// Output:
+	// 0s
+	// 5m0s
+}
+
+// With the admission plugin ExtendedResourceToleration, pods that ask for a GPU tolerate the taint of that name.
+func ExampleWithExtendedResources() {
+	gpu := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	gpu.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("2")},
+	}}}
+	for _, t := range admission.WithExtendedResources(gpu).Spec.Tolerations {
+		fmt.Println(t.Key, t.Operator, t.Effect)
+	}
+	// Output: nvidia.com/gpu Exists NoSchedule
+}
+
+func ExampleValidateTolerations() {
+	seconds := int64(60)
+	list := []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule, TolerationSeconds: &seconds}}
+	for _, err := range admission.ValidateTolerations(list, field.NewPath("spec", "tolerations"), taints.Options{}) {
+		fmt.Println(err)
+	}
+	// Output: spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be 'NoExecute' when `tolerationSeconds` is set
+}
