@@ -12,33 +12,33 @@ const (
 // Events128 returns the events of Kubernetes 1.28 by their names, as a new map. The actions of WildCardEvent and
 // UnschedulableTimeout are queue.All, because package queue takes only that action for a wildcard.
 func Events128() map[string]queue.Event {
-	event := func(r queue.Resource, a queue.Action, label string) queue.Event {
+	event := func(r string, a queue.Action, label string) queue.Event {
 		return queue.Event{Resource: r, Action: a, Label: label}
 	}
 	list := []queue.Event{
-		event(queue.AssignedPod, queue.Add, "AssignedPodAdd"),
-		event(queue.Node, queue.Add, "NodeAdd"),
-		event(queue.AssignedPod, UpdateActions128, "AssignedPodUpdate"),
-		event(queue.AssignedPod, queue.Delete, "AssignedPodDelete"),
-		event(queue.Node, queue.UpdateNodeTaint, "NodeSpecUnschedulableChange"),
-		event(queue.Node, queue.UpdateNodeAllocatable, "NodeAllocatableChange"),
-		event(queue.Node, queue.UpdateNodeLabel, "NodeLabelChange"),
-		event(queue.Node, queue.UpdateNodeTaint, "NodeTaintChange"),
-		event(queue.Node, queue.UpdateNodeCondition, "NodeConditionChange"),
-		event(queue.PersistentVolume, queue.Add, "PvAdd"),
-		event(queue.PersistentVolume, UpdateActions128, "PvUpdate"),
-		event(queue.PersistentVolumeClaim, queue.Add, "PvcAdd"),
-		event(queue.PersistentVolumeClaim, UpdateActions128, "PvcUpdate"),
-		event(queue.StorageClass, queue.Add, "StorageClassAdd"),
-		event(queue.StorageClass, UpdateActions128, "StorageClassUpdate"),
-		event(queue.CSINode, queue.Add, "CSINodeAdd"),
-		event(queue.CSINode, UpdateActions128, "CSINodeUpdate"),
-		event(queue.CSIDriver, queue.Add, "CSIDriverAdd"),
-		event(queue.CSIDriver, UpdateActions128, "CSIDriverUpdate"),
-		event(queue.CSIStorageCapacity, queue.Add, "CSIStorageCapacityAdd"),
-		event(queue.CSIStorageCapacity, UpdateActions128, "CSIStorageCapacityUpdate"),
-		event(queue.Wildcard, queue.All, "WildCardEvent"),
-		event(queue.Wildcard, queue.All, "UnschedulableTimeout"),
+		event("AssignedPod", queue.Add, "AssignedPodAdd"),
+		event("Node", queue.Add, "NodeAdd"),
+		event("AssignedPod", UpdateActions128, "AssignedPodUpdate"),
+		event("AssignedPod", queue.Delete, "AssignedPodDelete"),
+		event("Node", queue.UpdateNodeTaint, "NodeSpecUnschedulableChange"),
+		event("Node", queue.UpdateNodeAllocatable, "NodeAllocatableChange"),
+		event("Node", queue.UpdateNodeLabel, "NodeLabelChange"),
+		event("Node", queue.UpdateNodeTaint, "NodeTaintChange"),
+		event("Node", queue.UpdateNodeCondition, "NodeConditionChange"),
+		event("PersistentVolume", queue.Add, "PvAdd"),
+		event("PersistentVolume", UpdateActions128, "PvUpdate"),
+		event("PersistentVolumeClaim", queue.Add, "PvcAdd"),
+		event("PersistentVolumeClaim", UpdateActions128, "PvcUpdate"),
+		event("storage.k8s.io/StorageClass", queue.Add, "StorageClassAdd"),
+		event("storage.k8s.io/StorageClass", UpdateActions128, "StorageClassUpdate"),
+		event("storage.k8s.io/CSINode", queue.Add, "CSINodeAdd"),
+		event("storage.k8s.io/CSINode", UpdateActions128, "CSINodeUpdate"),
+		event("storage.k8s.io/CSIDriver", queue.Add, "CSIDriverAdd"),
+		event("storage.k8s.io/CSIDriver", UpdateActions128, "CSIDriverUpdate"),
+		event("storage.k8s.io/CSIStorageCapacity", queue.Add, "CSIStorageCapacityAdd"),
+		event("storage.k8s.io/CSIStorageCapacity", UpdateActions128, "CSIStorageCapacityUpdate"),
+		event("*", queue.All, "WildCardEvent"),
+		event("*", queue.All, "UnschedulableTimeout"),
 	}
 	named := make(map[string]queue.Event, len(list))
 	for _, e := range list {
@@ -50,8 +50,8 @@ func Events128() map[string]queue.Event {
 // UnregisteredEvents128 returns the registrations that Kubernetes 1.28 made for a plugin without registrations of its own:
 // every action of six kinds.
 func UnregisteredEvents128(plugin string) []queue.Registration {
-	kinds := []queue.Resource{
-		queue.Pod, queue.Node, queue.CSINode, queue.PersistentVolume, queue.PersistentVolumeClaim, queue.StorageClass,
+	kinds := []string{
+		"Pod", "Node", "storage.k8s.io/CSINode", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/StorageClass",
 	}
 	list := make([]queue.Registration, len(kinds))
 	for i, r := range kinds {

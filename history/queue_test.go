@@ -27,8 +27,8 @@ func TestQueueEvents(t *testing.T) {
 			require.Equal(t, want, e.String())
 		}
 	}
-	kinds := map[string]queue.Resource{"AssignedPod": queue.AssignedPod, "Node": queue.Node, "Pv": queue.PersistentVolume, "Pvc": queue.PersistentVolumeClaim, "StorageClass": queue.StorageClass,
-		"CSINode": queue.CSINode, "CSIDriver": queue.CSIDriver, "CSIStorageCapacity": queue.CSIStorageCapacity}
+	kinds := map[string]string{"AssignedPod": "AssignedPod", "Node": "Node", "Pv": "PersistentVolume", "Pvc": "PersistentVolumeClaim", "StorageClass": "storage.k8s.io/StorageClass",
+		"CSINode": "storage.k8s.io/CSINode", "CSIDriver": "storage.k8s.io/CSIDriver", "CSIStorageCapacity": "storage.k8s.io/CSIStorageCapacity"}
 	actions := map[string]queue.Action{"Add": queue.Add, "Update": UpdateActions128, "Delete": queue.Delete, "SpecUnschedulableChange": queue.UpdateNodeTaint, "TaintChange": queue.UpdateNodeTaint,
 		"AllocatableChange": queue.UpdateNodeAllocatable, "LabelChange": queue.UpdateNodeLabel, "ConditionChange": queue.UpdateNodeCondition}
 	found := 0
@@ -41,12 +41,13 @@ func TestQueueEvents(t *testing.T) {
 		}
 	}
 	require.Equal(t, 21, found, "all events except the two wildcards")
-	require.True(t, named["UnschedulableTimeout"].IsWildcard())
-	require.True(t, named["WildCardEvent"].IsWildcard())
-	var six []queue.Resource
+	for _, name := range []string{"UnschedulableTimeout", "WildCardEvent"} {
+		require.Equal(t, queue.Event{Resource: "*", Action: queue.All, Label: name}, named[name])
+	}
+	var six []string
 	for _, r := range UnregisteredEvents128("x") {
 		require.Equal(t, []any{"x", AllActions128}, []any{r.Plugin, r.Event.Action})
 		six = append(six, r.Event.Resource)
 	}
-	require.Equal(t, []queue.Resource{queue.Pod, queue.Node, queue.CSINode, queue.PersistentVolume, queue.PersistentVolumeClaim, queue.StorageClass}, six)
+	require.Equal(t, []string{"Pod", "Node", "storage.k8s.io/CSINode", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/StorageClass"}, six)
 }

@@ -29,9 +29,9 @@ func crowd(n int) []*v1.Pod {
 // asleep returns a queue with n unschedulable pods, of which the first few wait for plugin "few", the rest for "many".
 func asleep(b *testing.B, pods []*v1.Pod, few int) *Queue {
 	q, err := New(Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{
-		{"few", Event{Node, Add, ""}, func(*v1.Pod, any, any) (bool, error) { return false, nil }},
-		{"many", Event{CSINode, Update, ""}, func(*v1.Pod, any, any) (bool, error) { return false, nil }},
-		{"many", Event{StorageClass, Add, ""}, nil},
+		{"few", Event{"Node", Add, ""}, func(*v1.Pod, any, any) (bool, error) { return false, nil }},
+		{"many", Event{"storage.k8s.io/CSINode", Update, ""}, func(*v1.Pod, any, any) (bool, error) { return false, nil }},
+		{"many", Event{"storage.k8s.io/StorageClass", Add, ""}, nil},
 	}}}, ExactRegistrations: true})
 	if err != nil {
 		b.Fatal(err)
@@ -88,7 +88,7 @@ func BenchmarkMillion(b *testing.B) {
 	b.Run("event for 1000 of them", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if moves := q.Move(Change{Event: NodeAdd}, noon); len(moves) != 0 {
+			if moves := q.Move(Change{Event: nodeAdd}, noon); len(moves) != 0 {
 				b.Fatal("the hint says Skip")
 			}
 		}
@@ -96,11 +96,11 @@ func BenchmarkMillion(b *testing.B) {
 	b.Run("event for none", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			q.Move(Change{Event: Event{Node, UpdateNodeCondition, ""}}, noon)
+			q.Move(Change{Event: Event{"Node", UpdateNodeCondition, ""}}, noon)
 		}
 	})
 	b.Run("event for none by a scan of all", func(b *testing.B) { // what the queue spares: each waiting pod is asked who rejected it
-		arriving := Event{CSINode, Add, ""}
+		arriving := Event{"storage.k8s.io/CSINode", Add, ""}
 		for b.Loop() {
 			for _, e := range q.heaps[Unschedulable].items {
 				for i := range e.waits {
@@ -113,7 +113,7 @@ func BenchmarkMillion(b *testing.B) {
 	})
 	b.Run("event for nearly all and the hint skips", func(b *testing.B) {
 		for b.Loop() {
-			q.Move(Change{Event: Event{CSINode, Update, ""}}, noon)
+			q.Move(Change{Event: Event{"storage.k8s.io/CSINode", Update, ""}}, noon)
 		}
 	})
 	extra := &v1.Pod{}
@@ -138,7 +138,7 @@ func BenchmarkMillion(b *testing.B) {
 	})
 	b.Run("event that moves nearly all", func(b *testing.B) {
 		start := time.Now()
-		moves := q.Move(Change{Event: Event{StorageClass, Add, ""}}, noon.Add(time.Minute))
+		moves := q.Move(Change{Event: Event{"storage.k8s.io/StorageClass", Add, ""}}, noon.Add(time.Minute))
 		if len(moves) != million-1000 {
 			b.Fatal(len(moves))
 		}

@@ -17,7 +17,7 @@ func (q *Queue) Pop(now time.Time) (*Entry, []Move) {
 		if e == nil && !q.o.WaitOutBackoff && !q.o.CycleCounter {
 			if e = q.heaps[Backoff].head(); e != nil {
 				q.take(e)
-				q.put(e, Active, cause{reason: PopFromBackoff}, now)
+				q.put(e, Active, cause{reason: popFromBackoff}, now)
 			}
 		}
 		if e == nil {
@@ -37,7 +37,7 @@ func (q *Queue) pop(e *Entry, now time.Time) bool {
 	e.since = now
 	if q.flightOf(e.Pod) != nil {
 		e.place = Nowhere
-		q.out = append(q.out, cause{reason: Duplicate}.move(e, Active, Nowhere))
+		q.out = append(q.out, cause{reason: duplicate}.move(e, Active, Nowhere))
 		return false
 	}
 	q.cycle++
@@ -49,8 +49,8 @@ func (q *Queue) pop(e *Entry, now time.Time) bool {
 	return true
 }
 
-// PopPod activates and pops the given pod, wherever it is queued. The entry is nil when the pod is not queued or stays
-// gated. Schedulers of pod groups need PopPod.
+// PopPod activates and pops the given pod, wherever it is queued. The entry is nil when the pod is nil, is not queued or
+// stays gated. Schedulers of pod groups need PopPod.
 func (q *Queue) PopPod(pod *v1.Pod, now time.Time) (*Entry, []Move) {
 	if pod == nil {
 		return nil, nil
@@ -92,8 +92,8 @@ type Failure struct {
 	Pod *v1.Pod
 	// Nomination is applied after the pod has its new place. The zero value keeps what status.nominatedNodeName says.
 	Nomination Nomination
-	// Cycle is read by CycleCounter only: the scheduling cycle that the pod's attempt counts as. kube-scheduler of that
-	// time passed Queue.Cycle() at the moment of the return.
+	// Cycle is read by CycleCounter only: the scheduling cycle that the pod's attempt counts as. The first Pop begins cycle 1,
+	// and each later Pop that returns a pod begins the next. 0 is the cycle of the last Pop, which is what v1.27 passed.
 	Cycle int64
 }
 
@@ -175,8 +175,12 @@ func (q *Queue) fail(e *Entry, f *Failure, now time.Time) {
 }
 
 func (q *Queue) strategy(e *Entry, fl *flight, f *Failure) (verdict, *plugin, error) {
+	cycle := f.Cycle
+	if cycle == 0 {
+		cycle = q.cycle
+	}
 	switch {
-	case q.o.CycleCounter && q.moveCycle < f.Cycle:
+	case q.o.CycleCounter && q.moveCycle < cycle:
 		return skip, nil, nil
 	case q.o.CycleCounter, len(e.waits) == 0, fl == nil:
 		return afterBackoff, nil, nil
@@ -220,6 +224,3 @@ func (q *Queue) activate(e *Entry, now time.Time) bool {
 	}
 	return e.place == Active
 }
-
-// Cycle returns the number of pops so far, without dropped duplicates.
-func (q *Queue) Cycle() int64 { return q.cycle }

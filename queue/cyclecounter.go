@@ -25,7 +25,7 @@ func sameSpec(old, new *v1.Pod) bool {
 // that the pod matches. An update that frees resources concerns all.
 func (q *Queue) assignedPodCheck(c Change) func(*v1.Pod) bool {
 	assigned, ok := c.New.(*v1.Pod)
-	if !ok || assigned == nil || c.Event.Resource != AssignedPod || c.Event.Action&Delete != 0 {
+	if !ok || assigned == nil || c.Event.Resource != assignedPod || c.Event.Action&Delete != 0 {
 		return c.PreCheck
 	}
 	if old, ok := c.Old.(*v1.Pod); ok && old != nil && scaledDown(old, assigned) {

@@ -35,7 +35,7 @@ func diary(t *testing.T, o Options, seed int64) (out []string) {
 	for _, name := range []string{"one", "two", "three"} {
 		p := Profile{Gates: []Gate{{"x", func(p *v1.Pod) GateVerdict { return GateVerdict{Refuse: shut[p.Name]} }}}}
 		for _, plugin := range []string{"P", "Q", "x"} {
-			p.Events = append(p.Events, Registration{plugin, NodeAdd, nil}, Registration{plugin, Event{Pod, Update, ""}, nil})
+			p.Events = append(p.Events, Registration{plugin, nodeAdd, nil}, Registration{plugin, Event{"Pod", Update, ""}, nil})
 		}
 		o.Profiles[name] = p
 	}
@@ -63,7 +63,7 @@ func diary(t *testing.T, o Options, seed int64) (out []string) {
 			}
 		case 5, 6:
 			if len(flying) > 0 {
-				f := Failure{Unschedulable: [][]string{nil, {"P"}, {"Q", "P"}, {"S"}}[rnd.Intn(4)], Cycle: q.Cycle()}
+				f := Failure{Unschedulable: [][]string{nil, {"P"}, {"Q", "P"}, {"S"}}[rnd.Intn(4)]}
 				moves, err := q.Return(flying[0], f, now)
 				flying = flying[1:]
 				note(fmt.Sprint("return ", err), moves)

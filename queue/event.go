@@ -2,35 +2,23 @@ package queue
 
 import "strings"
 
-// Resource is the kind of object that an event is about, as plugins register it.
-type Resource string
-
-// The resources of Kubernetes 1.36. Plugins register Pod; what arrives is AssignedPod (spec.nodeName is set) or
-// UnschedulablePod (it is not). Wildcard stands for every kind. Kinds of custom resources are written
-// "plural.version.group".
+// Kinds that this package decides by. Plugins register anyPod. What arrives is assignedPod (spec.nodeName is set) or
+// unschedulablePod (spec.nodeName is empty). anyKind covers every kind.
 const (
-	Pod                   Resource = "Pod"
-	AssignedPod           Resource = "AssignedPod"
-	UnschedulablePod      Resource = "UnschedulablePod"
-	Node                  Resource = "Node"
-	PersistentVolume      Resource = "PersistentVolume"
-	PersistentVolumeClaim Resource = "PersistentVolumeClaim"
-	CSINode               Resource = "storage.k8s.io/CSINode"
-	CSIDriver             Resource = "storage.k8s.io/CSIDriver"
-	VolumeAttachment      Resource = "storage.k8s.io/VolumeAttachment"
-	CSIStorageCapacity    Resource = "storage.k8s.io/CSIStorageCapacity"
-	StorageClass          Resource = "storage.k8s.io/StorageClass"
-	ResourceClaim         Resource = "resource.k8s.io/ResourceClaim"
-	ResourceSlice         Resource = "resource.k8s.io/ResourceSlice"
-	DeviceClass           Resource = "resource.k8s.io/DeviceClass"
-	PodGroup              Resource = "scheduling.k8s.io/PodGroup"
-	Wildcard              Resource = "*"
+	anyPod           = "Pod"
+	assignedPod      = "AssignedPod"
+	unschedulablePod = "UnschedulablePod"
+	nodeKind         = "Node"
+	anyKind          = "*"
 )
 
-func (r Resource) known() bool {
-	switch r {
-	case Pod, AssignedPod, UnschedulablePod, Node, PersistentVolume, PersistentVolumeClaim, CSINode, CSIDriver, VolumeAttachment,
-		CSIStorageCapacity, StorageClass, ResourceClaim, ResourceSlice, DeviceClass, PodGroup, Wildcard:
+// known reports whether Kubernetes 1.36 has events of the kind.
+func known(kind string) bool {
+	switch kind {
+	case anyPod, assignedPod, unschedulablePod, nodeKind, "PersistentVolume", "PersistentVolumeClaim",
+		"storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment",
+		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", "resource.k8s.io/ResourceClaim",
+		"resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass", "scheduling.k8s.io/PodGroup", anyKind:
 		return true
 	}
 	return false
@@ -92,13 +80,22 @@ func (a Action) String() string {
 	return strings.Join(names, "|")
 }
 
-// Event is something that happens to an object of the cluster (when it arrives), or a kind of such happenings that a
-// plugin wants to hear of (when it is registered). Label, if given, is the name that String returns; it plays no part in
-// matching.
+// Event is a change of an object of the cluster when it arrives, or a kind of change that a plugin waits for when it is
+// registered. The zero value covers nothing.
+//
+// Resource is the kind of the object:
+//
+//   - "Node", "PersistentVolume" and "PersistentVolumeClaim".
+//   - "storage.k8s.io/" with CSINode, CSIDriver, VolumeAttachment, CSIStorageCapacity or StorageClass.
+//   - "resource.k8s.io/" with ResourceClaim, ResourceSlice or DeviceClass, and "scheduling.k8s.io/PodGroup".
+//   - "Pod" where a plugin registers. "AssignedPod" (spec.nodeName is set) or "UnschedulablePod" (spec.nodeName is empty)
+//     where the event arrives.
+//   - "*" for every kind, and "plural.version.group" for a custom resource.
 type Event struct {
-	Resource Resource
+	Resource string
 	Action   Action
-	Label    string
+	// Label is the name that String returns. Matching ignores it.
+	Label string
 }
 
 // String returns the label of metrics and logs: Label, or the resource and the action without a break (NodeAdd,
@@ -107,14 +104,14 @@ func (e Event) String() string {
 	if e.Label != "" {
 		return e.Label
 	}
-	return string(e.Resource) + e.Action.String()
+	return e.Resource + e.Action.String()
 }
 
-// IsWildcard reports whether the event is resource "*" with every action. An arriving wildcard event bypasses the
+// isWildcard reports whether the event is resource "*" with every action. An arriving wildcard event bypasses the
 // registrations; a registered one matches whatever arrives.
-func (e Event) IsWildcard() bool { return e.Resource == Wildcard && e.Action == All }
+func (e Event) isWildcard() bool { return e.Resource == anyKind && e.Action == All }
 
-// Matches reports whether e, a registered event, covers the arriving one:
+// matches reports whether e, a registered event, covers the arriving one:
 //
 //	e is the wildcard event, or
 //	the resources match (registered "*", equal, or registered Pod and arriving AssignedPod or UnschedulablePod),
@@ -123,11 +120,11 @@ func (e Event) IsWildcard() bool { return e.Resource == Wildcard && e.Action == 
 // So a plugin registered for Update hears of a label change, but one registered for label changes does not hear of an
 // update of no particular kind. The comparison of numbers is v1.36's; on every event that occurs it says the same as
 // "the arriving bits are a subset".
-func (e Event) Matches(arriving Event) bool {
-	if e.IsWildcard() {
+func (e Event) matches(arriving Event) bool {
+	if e.isWildcard() {
 		return true
 	}
-	return e.Resource.covers(arriving.Resource) && e.Action&arriving.Action != 0 && arriving.Action <= e.Action
+	return covers(e.Resource, arriving.Resource) && e.Action&arriving.Action != 0 && arriving.Action <= e.Action
 }
 
 // sharesBit reports whether e, a registered event, covers the arriving one by the rule of 1.27 and 1.28: e is resource "*"
@@ -135,39 +132,33 @@ func (e Event) Matches(arriving Event) bool {
 // label changes hears of an update of no particular kind.
 func (e Event) sharesBit(arriving Event) bool {
 	const all = Add | Delete | UpdateNodeAllocatable | UpdateNodeLabel | UpdateNodeTaint | UpdateNodeCondition
-	if e.Resource == Wildcard && e.Action&all == all {
+	if e.Resource == anyKind && e.Action&all == all {
 		return true
 	}
-	return e.Resource.covers(arriving.Resource) && e.Action&arriving.Action != 0
+	return covers(e.Resource, arriving.Resource) && e.Action&arriving.Action != 0
 }
 
-func (r Resource) covers(arriving Resource) bool {
-	return r == Wildcard || r == arriving || r == Pod && (arriving == AssignedPod || arriving == UnschedulablePod)
+// covers reports whether a registered kind includes an arriving kind.
+func covers(registered, arriving string) bool {
+	return registered == anyKind || registered == arriving || registered == anyPod && (arriving == assignedPod || arriving == unschedulablePod)
 }
 
-// Named events of Kubernetes 1.36: those that the scheduler itself sends, and the reasons that moves carry.
+// Named events of Kubernetes 1.36 that the queue itself makes.
 var (
-	unschedulablePodAdd    = Event{UnschedulablePod, Add, ""}
-	unschedulablePodUpdate = Event{UnschedulablePod, Update, ""}
-	AssignedPodAdd         = Event{AssignedPod, Add, ""}
-	assignedPodUpdate      = Event{AssignedPod, Update, ""}
-	AssignedPodDelete      = Event{AssignedPod, Delete, ""}
-	NodeAdd                = Event{Node, Add, ""}
-	NodeDelete             = Event{Node, Delete, ""}
-	unschedulableTimeout   = Event{Wildcard, All, "UnschedulableTimeout"}
-	forceActivate          = Event{Wildcard, All, "ForceActivate"}
+	unschedulableTimeout = Event{anyKind, All, "UnschedulableTimeout"}
+	forceActivate        = Event{anyKind, All, "ForceActivate"}
 )
 
 // Reasons of moves that are no cluster events.
 const (
 	backoffComplete        = "BackoffComplete"        // the backoff time has passed
-	PopFromBackoff         = "PopFromBackoffQ"        // nothing was active, so the head of backoff is tried early
+	popFromBackoff         = "PopFromBackoffQ"        // nothing was active, so Pop takes the head of backoff early
 	scheduleAttemptFailure = "ScheduleAttemptFailure" // the attempt failed
 	podPopped              = "PodPopped"              // the attempt began
 	attemptDone            = "AttemptDone"            // the attempt ended without a return
 	podDeleted             = "PodDeleted"             // the pod was deleted
-	Duplicate              = "Duplicate"              // the popped pod was already in flight and is dropped
-	Replaced               = "Replaced"               // the pod was added while it was queued: the old entry is dropped
+	duplicate              = "Duplicate"              // the popped pod was already in flight: the entry is dropped
+	replaced               = "Replaced"               // the pod was added while it was queued: the old entry is dropped
 	sharedFailure          = "SharedFailure"          // an equal pod failed (Options.ShareFailures)
 	queueClosed            = "QueueClosed"            // the queue was closed while the attempt ran
 )

@@ -24,48 +24,48 @@ func TestActionBits(t *testing.T) {
 
 func TestEventString(t *testing.T) {
 	for want, e := range map[string]Event{
-		"NodeAdd": NodeAdd, "NodeUpdateNodeLabel": {Node, UpdateNodeLabel, ""}, "AssignedPodDelete": AssignedPodDelete,
-		"storage.k8s.io/CSINodeUpdate": {CSINode, Update, ""}, "UnschedulableTimeout": unschedulableTimeout, "ForceActivate": forceActivate,
-		"NodeAdd|UpdateNodeTaint": {Node, Add | UpdateNodeTaint, ""}, "PodAll": {Pod, All, ""}, "NodeNone": {Node, 0, ""},
-		"UnschedulablePodAdd": unschedulablePodAdd, "AssignedPodUpdate": assignedPodUpdate, "PersistentVolumeAdd": {PersistentVolume, Add, ""},
+		"NodeAdd": nodeAdd, "NodeUpdateNodeLabel": {"Node", UpdateNodeLabel, ""}, "AssignedPodDelete": assignedPodDelete,
+		"storage.k8s.io/CSINodeUpdate": {"storage.k8s.io/CSINode", Update, ""}, "UnschedulableTimeout": unschedulableTimeout, "ForceActivate": forceActivate,
+		"NodeAdd|UpdateNodeTaint": {"Node", Add | UpdateNodeTaint, ""}, "PodAll": {"Pod", All, ""}, "NodeNone": {"Node", 0, ""},
+		"UnschedulablePodAdd": unschedulablePodAdd, "AssignedPodUpdate": assignedPodUpdate, "PersistentVolumeAdd": {"PersistentVolume", Add, ""},
 	} {
 		require.Equal(t, want, e.String())
 	}
 }
 
 func TestMatches(t *testing.T) {
-	wild := Event{Wildcard, All, ""}
+	wild := Event{"*", All, ""}
 	for _, c := range []struct {
 		name                 string
 		registered, arriving Event
 		want                 bool
 	}{
-		{"update hears of a label change", Event{Node, Update, ""}, Event{Node, UpdateNodeLabel, ""}, true},
-		{"label does not hear of a general update", Event{Node, UpdateNodeLabel, ""}, Event{Node, Update, ""}, false},
-		{"one of two", Event{Node, Add | UpdateNodeLabel, ""}, Event{Node, UpdateNodeLabel, ""}, true},
-		{"one of two arriving", Event{Node, UpdateNodeTaint, ""}, Event{Node, UpdateNodeLabel | UpdateNodeTaint, ""}, false},
-		{"numbers and not subsets", Event{Node, Add | UpdateNodeTaint, ""}, Event{Node, Add | UpdateNodeLabel, ""}, true},
-		{"every resource", Event{Wildcard, Add, ""}, NodeAdd, true},
-		{"all of nodes and a wildcard", Event{Node, All, ""}, wild, false},
+		{"update hears of a label change", Event{"Node", Update, ""}, Event{"Node", UpdateNodeLabel, ""}, true},
+		{"label does not hear of a general update", Event{"Node", UpdateNodeLabel, ""}, Event{"Node", Update, ""}, false},
+		{"one of two", Event{"Node", Add | UpdateNodeLabel, ""}, Event{"Node", UpdateNodeLabel, ""}, true},
+		{"one of two arriving", Event{"Node", UpdateNodeTaint, ""}, Event{"Node", UpdateNodeLabel | UpdateNodeTaint, ""}, false},
+		{"numbers and not subsets", Event{"Node", Add | UpdateNodeTaint, ""}, Event{"Node", Add | UpdateNodeLabel, ""}, true},
+		{"every resource", Event{"*", Add, ""}, nodeAdd, true},
+		{"all of nodes and a wildcard", Event{"Node", All, ""}, wild, false},
 		{"wildcard and wildcard", wild, unschedulableTimeout, true},
-		{"additions of everything and a wildcard", Event{Wildcard, Add, ""}, wild, false},
-		{"wildcard hears everything", wild, NodeAdd, true},
-		{"empty mask registered", Event{Node, 0, ""}, NodeAdd, false},
-		{"empty mask arriving", Event{Node, All, ""}, Event{Node, 0, ""}, false},
-		{"pod and assigned pod", Event{Pod, Delete, ""}, AssignedPodDelete, true},
-		{"pod and unscheduled pod", Event{Pod, Update, ""}, unschedulablePodUpdate, true},
-		{"assigned pod is not unscheduled pod", Event{AssignedPod, All, ""}, unschedulablePodUpdate, false},
-		{"another resource", Event{CSINode, All, ""}, NodeAdd, false},
-		{"labels play no part", Event{Node, Add, "x"}, Event{Node, Add, "y"}, true},
+		{"additions of everything and a wildcard", Event{"*", Add, ""}, wild, false},
+		{"wildcard hears everything", wild, nodeAdd, true},
+		{"empty mask registered", Event{"Node", 0, ""}, nodeAdd, false},
+		{"empty mask arriving", Event{"Node", All, ""}, Event{"Node", 0, ""}, false},
+		{"pod and assigned pod", Event{"Pod", Delete, ""}, assignedPodDelete, true},
+		{"pod and unscheduled pod", Event{"Pod", Update, ""}, unschedulablePodUpdate, true},
+		{"assigned pod is not unscheduled pod", Event{"AssignedPod", All, ""}, unschedulablePodUpdate, false},
+		{"another resource", Event{"storage.k8s.io/CSINode", All, ""}, nodeAdd, false},
+		{"labels play no part", Event{"Node", Add, "x"}, Event{"Node", Add, "y"}, true},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.registered.Matches(c.arriving)) })
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.registered.matches(c.arriving)) })
 	}
 	t.Run("numbers say the same as subsets for single bits and the full update", func(t *testing.T) {
-		for _, r := range DefaultEvents() {
+		for _, r := range DefaultEvents(nil) {
 			for bit := Add; bit <= UpdatePodGeneratedResourceClaim; bit <<= 1 {
 				for _, a := range []Action{bit, Update} {
 					subset := a&^r.Event.Action == 0
-					require.Equal(t, subset, r.Event.Matches(Event{r.Event.Resource, a, ""}), "%v %v", r, a)
+					require.Equal(t, subset, r.Event.matches(Event{r.Event.Resource, a, ""}), "%v %v", r, a)
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func TestPodUpdateEvents(t *testing.T) {
 			c.change(newer)
 			var got []Action
 			for _, e := range PodUpdateEvents(c.old, newer) {
-				require.Equal(t, UnschedulablePod, e.Resource)
+				require.Equal(t, unschedulablePod, e.Resource)
 				got = append(got, e.Action)
 			}
 			require.Equal(t, c.want, got)
@@ -161,7 +161,7 @@ func TestNodeUpdateEvents(t *testing.T) {
 			c.change(newer)
 			var got []Action
 			for _, e := range NodeUpdateEvents(c.old, newer) {
-				require.Equal(t, Node, e.Resource)
+				require.Equal(t, nodeKind, e.Resource)
 				got = append(got, e.Action)
 			}
 			require.Equal(t, c.want, got)
@@ -171,31 +171,31 @@ func TestNodeUpdateEvents(t *testing.T) {
 }
 
 func TestDefaultEvents(t *testing.T) {
-	masks := map[string]map[Resource]Action{}
-	for _, r := range DefaultEvents() {
+	masks := map[string]map[string]Action{}
+	for _, r := range DefaultEvents(nil) {
 		if masks[r.Plugin] == nil {
-			masks[r.Plugin] = map[Resource]Action{}
+			masks[r.Plugin] = map[string]Action{}
 		}
 		masks[r.Plugin][r.Event.Resource] |= r.Event.Action
 	}
 	require.Len(t, masks, 16)
-	for plugin, want := range map[string]map[Resource]Action{
-		"SchedulingGates":      {Pod: 2048},
-		"NodeUnschedulable":    {Node: 17, Pod: 1024},
-		"NodeName":             {Node: 1},
-		"TaintToleration":      {Node: 17, Pod: 1024},
-		"NodeAffinity":         {Node: 9},
-		"NodePorts":            {Pod: 2, Node: 1},
-		"NodeResourcesFit":     {Pod: 514, Node: 5, DeviceClass: 8189},
-		"VolumeRestrictions":   {Pod: 2, PersistentVolumeClaim: 1, Node: 1},
-		"NodeVolumeLimits":     {CSINode: 8189, Pod: 2, PersistentVolumeClaim: 1, VolumeAttachment: 2},
-		"VolumeBinding":        {Node: 9, PersistentVolume: 8189, PersistentVolumeClaim: 8189, StorageClass: 8189, CSINode: 8189, CSIDriver: 8188, CSIStorageCapacity: 8189},
-		"VolumeZone":           {Node: 9, PersistentVolume: 8189, PersistentVolumeClaim: 8189, StorageClass: 1},
-		"PodTopologySpread":    {Pod: 1283, Node: 27},
-		"InterPodAffinity":     {Pod: 259, Node: 9},
-		"DynamicResources":     {Node: 13, ResourceClaim: 8189, Pod: 4096, DeviceClass: 8189, ResourceSlice: 8189},
-		"NodeDeclaredFeatures": {Node: 129, Pod: 8188},
-		"DefaultPreemption":    {Pod: 2},
+	for plugin, want := range map[string]map[string]Action{
+		"SchedulingGates":      {"Pod": 2048},
+		"NodeUnschedulable":    {"Node": 17, "Pod": 1024},
+		"NodeName":             {"Node": 1},
+		"TaintToleration":      {"Node": 17, "Pod": 1024},
+		"NodeAffinity":         {"Node": 9},
+		"NodePorts":            {"Pod": 2, "Node": 1},
+		"NodeResourcesFit":     {"Pod": 514, "Node": 5, "resource.k8s.io/DeviceClass": 8189},
+		"VolumeRestrictions":   {"Pod": 2, "PersistentVolumeClaim": 1, "Node": 1},
+		"NodeVolumeLimits":     {"storage.k8s.io/CSINode": 8189, "Pod": 2, "PersistentVolumeClaim": 1, "storage.k8s.io/VolumeAttachment": 2},
+		"VolumeBinding":        {"Node": 9, "PersistentVolume": 8189, "PersistentVolumeClaim": 8189, "storage.k8s.io/StorageClass": 8189, "storage.k8s.io/CSINode": 8189, "storage.k8s.io/CSIDriver": 8188, "storage.k8s.io/CSIStorageCapacity": 8189},
+		"VolumeZone":           {"Node": 9, "PersistentVolume": 8189, "PersistentVolumeClaim": 8189, "storage.k8s.io/StorageClass": 1},
+		"PodTopologySpread":    {"Pod": 1283, "Node": 27},
+		"InterPodAffinity":     {"Pod": 259, "Node": 9},
+		"DynamicResources":     {"Node": 13, "resource.k8s.io/ResourceClaim": 8189, "Pod": 4096, "resource.k8s.io/DeviceClass": 8189, "resource.k8s.io/ResourceSlice": 8189},
+		"NodeDeclaredFeatures": {"Node": 129, "Pod": 8188},
+		"DefaultPreemption":    {"Pod": 2},
 	} {
 		require.Equal(t, want, masks[plugin], plugin)
 	}
@@ -204,7 +204,7 @@ func TestDefaultEvents(t *testing.T) {
 		require.NoError(t, err)
 		var added []string
 		for _, pl := range q.profiles[0].listed {
-			if last := pl.rows[len(pl.rows)-1]; last.Event == (Event{Node, UpdateNodeTaint, ""}) && last.Hint == nil {
+			if last := pl.rows[len(pl.rows)-1]; last.Event == (Event{"Node", UpdateNodeTaint, ""}) && last.Hint == nil {
 				added = append(added, pl.name)
 			}
 		}
@@ -214,28 +214,27 @@ func TestDefaultEvents(t *testing.T) {
 	t.Run("nobody hears of conditions and annotations", func(t *testing.T) {
 		q, err := New(Options{})
 		require.NoError(t, err)
-		require.False(t, q.interesting(Event{Node, UpdateNodeCondition, ""}))
-		require.False(t, q.interesting(Event{Node, UpdateNodeAnnotation, ""}))
+		require.False(t, q.interesting(Event{"Node", UpdateNodeCondition, ""}))
+		require.False(t, q.interesting(Event{"Node", UpdateNodeAnnotation, ""}))
 	})
 	t.Run("without registration", func(t *testing.T) {
 		list := UnregisteredEvents("Extender")
 		require.Len(t, list, 10)
 		for _, r := range list {
 			require.Equal(t, All, r.Event.Action)
-			require.NotContains(t, []Resource{VolumeAttachment, ResourceSlice}, r.Event.Resource)
+			require.NotContains(t, []string{"storage.k8s.io/VolumeAttachment", "resource.k8s.io/ResourceSlice"}, r.Event.Resource)
 		}
 	})
-	t.Run("gang", func(t *testing.T) { require.Len(t, GangEvents(), 2) })
 	t.Run("hints of this package", func(t *testing.T) {
 		p := testkit.Pod("a").Obj()
-		yes, err := SameUpdatedPod(p, nil, p.DeepCopy())
+		yes, err := sameUpdatedPod(p, nil, p.DeepCopy())
 		require.True(t, yes)
 		require.NoError(t, err)
-		yes, _ = SameUpdatedPod(p, nil, testkit.Pod("b").Obj())
+		yes, _ = sameUpdatedPod(p, nil, testkit.Pod("b").Obj())
 		require.False(t, yes)
-		yes, _ = SameUpdatedPod(p, nil, testkit.Node("b").Obj())
+		yes, _ = sameUpdatedPod(p, nil, testkit.Node("b").Obj())
 		require.False(t, yes)
-		yes, _ = NeverHelps(p, nil, nil)
+		yes, _ = neverHelps(p, nil, nil)
 		require.False(t, yes)
 	})
 }

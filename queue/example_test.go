@@ -53,7 +53,7 @@ func Example() {
 	show(moves)
 
 	now = now.Add(time.Minute)
-	show(q.Move(queue.Change{Event: queue.NodeAdd, New: node("n4", "2")}, now))
+	show(q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node("n4", "2")}, now))
 	// Output:
 	// default/web: nowhere -> active (UnschedulablePodAdd)
 	// default/gpu: nowhere -> active (UnschedulablePodAdd)
@@ -63,8 +63,8 @@ func Example() {
 }
 
 // A hint decides whether an event can help a pod: here, only a node with GPUs.
-func ExampleWithHints() {
-	events := queue.WithHints(queue.DefaultEvents(), map[string]queue.Hint{
+func ExampleDefaultEvents() {
+	events := queue.DefaultEvents(map[string]queue.Hint{
 		"NodeResourcesFit": func(_ *v1.Pod, _, new any) (bool, error) {
 			n, ok := new.(*v1.Node)
 			return ok && !n.Status.Allocatable.Name("nvidia.com/gpu", "").IsZero(), nil
@@ -83,8 +83,8 @@ func ExampleWithHints() {
 	if _, err := q.Return(e, queue.Failure{Unschedulable: []string{"NodeResourcesFit"}}, noon); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(q.Move(queue.Change{Event: queue.NodeAdd, New: node("n1", "0")}, noon))
-	fmt.Println(q.Move(queue.Change{Event: queue.NodeAdd, New: node("n4", "2")}, noon))
+	fmt.Println(q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node("n1", "0")}, noon))
+	fmt.Println(q.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node("n4", "2")}, noon))
 	// Output:
 	// []
 	// [default/gpu: unschedulable -> backoff (NodeAdd, NodeResourcesFit)]
@@ -140,7 +140,7 @@ func ExampleOptions() {
 		MaxBackoff:     &most,
 		Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
 			Gates:  []queue.Gate{queue.SchedulingGates()},
-			Events: queue.DefaultEvents(),
+			Events: queue.DefaultEvents(nil),
 		}},
 	})
 	if err != nil {

@@ -226,9 +226,6 @@ type Counts struct {
 	Active, Backoff, Unschedulable, Gated, InFlight int
 }
 
-// Queued returns the number of pods in all queues.
-func (c Counts) Queued() int { return c.Active + c.Backoff + c.Unschedulable + c.Gated }
-
 // Counts returns how many pods are where. With CycleCounter nothing is known of pods in flight.
 func (q *Queue) Counts() Counts {
 	n := func(p Place) int { return len(q.heaps[p].items) }

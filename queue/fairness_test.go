@@ -57,7 +57,7 @@ func TestFairness(t *testing.T) {
 			r.pods["hopeless"] = testkit.Pod("hopeless").Priority(9).Obj()
 			r.add("hopeless", "low")
 			require.Equal(t, "hopeless", r.pop())
-			r.event(NodeAdd)
+			r.event(nodeAdd)
 			r.fail("hopeless", plugins...)
 			require.NotEqual(t, Active, r.where("hopeless"))
 			require.Equal(t, "low", r.pop())
@@ -68,7 +68,7 @@ func TestFairness(t *testing.T) {
 		for i := range 100 {
 			r.try("NodeResourcesFit", fmt.Sprint(i))
 		}
-		require.Len(t, r.q.Move(Change{Event: AssignedPodDelete, Old: testkit.Pod("gone").On("n").Obj()}, r.now), 100)
+		require.Len(t, r.q.Move(Change{Event: assignedPodDelete, Old: testkit.Pod("gone").On("n").Obj()}, r.now), 100)
 	})
 	t.Run("a leftover flush brings old hopeless pods all at once", func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -76,7 +76,7 @@ func TestFairness(t *testing.T) {
 			r.try("Nobody", fmt.Sprint(i))
 		}
 		r.at(6 * time.Minute)
-		require.Len(t, r.q.FlushLeftover(r.now), 100)
+		require.Len(t, r.q.flushLeftovers(r.now), 100)
 		require.Equal(t, Counts{Active: 100}, r.q.Counts())
 	})
 }

@@ -3,7 +3,7 @@ package queue
 import "time"
 
 // Advance sets the queue's time to now. It releases pods whose backoff has ended. Every 30 s (LeftoverPeriod, counted from
-// the first time that the queue saw) it also moves leftovers, as FlushLeftover does, and makes up for a missed flush. Call
+// the first time that the queue saw) it also moves leftovers, and makes up for a missed flush. Call
 // Advance at Next, or every second. After a clock jumps back, pods only wait longer. O(log n) for each pod that moves.
 func (q *Queue) Advance(now time.Time) []Move {
 	q.see(now)
@@ -26,22 +26,7 @@ func (q *Queue) grid(t time.Time) int64 {
 	return n
 }
 
-// FlushBackoff ends the backoffs that are over. Advance does it; callers with their own timers call it every second.
-func (q *Queue) FlushBackoff(now time.Time) []Move {
-	q.see(now)
-	q.flushBackoff(now)
-	return q.moves()
-}
-
-// FlushLeftover moves the unschedulable pods that came to the queue more than Leftover ago as if an event had woken them.
-// Gated pods are marked (WasFlushed) but stay, unless FlushGated. A flush that finds a pod, gated or not, concerns every
-// pod in flight: rejected, it goes to backoff. Advance does it; callers with their own timers call it every 30 s.
-func (q *Queue) FlushLeftover(now time.Time) []Move {
-	q.see(now)
-	q.flushLeftover(now, now)
-	return q.moves()
-}
-
+// flushBackoff makes the pods active whose backoff has ended.
 func (q *Queue) flushBackoff(now time.Time) {
 	for _, place := range []Place{Backoff, ErrorBackoff} {
 		for {
@@ -63,7 +48,9 @@ func (q *Queue) flushBackoff(now time.Time) {
 
 func (q *Queue) overdue(e *Entry, at time.Time) bool { return at.Sub(e.Timestamp) > q.leftover }
 
-// flushLeftover flushes what is overdue at a time that may be before now.
+// flushLeftover moves the unschedulable pods that came to the queue more than Leftover before at as if an event had woken
+// them. at may be before now. Gated pods are marked (WasFlushed) but stay, unless FlushGated. A flush that finds a pod, gated
+// or not, concerns every pod in flight: when it is rejected, it goes to backoff.
 func (q *Queue) flushLeftover(at, now time.Time) {
 	c := Change{Event: unschedulableTimeout}
 	reason := cause{reason: c.Event.String()}

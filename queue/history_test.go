@@ -24,11 +24,11 @@ func TestHistory(t *testing.T) {
 		{"an update that moves keeps the time", func(r *rig) {
 			r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"k": "v"} })
 		}, Active},
-		{"an event keeps the time", func(r *rig) { r.event(NodeAdd) }, Active},
+		{"an event keeps the time", func(r *rig) { r.event(nodeAdd) }, Active},
 		{"activation keeps the time", func(r *rig) { r.q.Activate(r.now, r.pod("a")) }, Active},
-		{"the leftover flush keeps the time", func(r *rig) { later(r, time.Hour); r.q.FlushLeftover(r.now) }, Active},
-		{"a gate keeps the time", func(r *rig) { r.shut["x a"] = true; r.event(NodeAdd) }, Gated},
-		{"a pop keeps the time", func(r *rig) { r.event(NodeAdd); r.pop() }, InFlight},
+		{"the leftover flush keeps the time", func(r *rig) { later(r, time.Hour); r.q.flushLeftovers(r.now) }, Active},
+		{"a gate keeps the time", func(r *rig) { r.shut["x a"] = true; r.event(nodeAdd) }, Gated},
+		{"a pop keeps the time", func(r *rig) { r.event(nodeAdd); r.pop() }, InFlight},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Options{})
@@ -43,10 +43,10 @@ func TestHistory(t *testing.T) {
 	t.Run("the end of a backoff keeps the time and a return renews it", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "a")
 		later(r, time.Minute)
-		r.q.FlushBackoff(r.now)
+		r.q.flushBackoffs(r.now)
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.Equal(t, []any{Active, noon}, []any{e.Place(), e.Timestamp})
 		r.pop()
@@ -62,7 +62,7 @@ func TestHistory(t *testing.T) {
 		require.NoError(t, err)
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.Equal(t, []any{[]string{"P", "Q"}, []string{"P"}}, []any{e.UnschedulablePlugins, e.PendingPlugins}, "a pending plugin is in both")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop()
 		r.fail("a", "R")
 		require.Equal(t, []string{"R"}, e.UnschedulablePlugins)
@@ -93,7 +93,7 @@ func TestHistory(t *testing.T) {
 		r.try("P", "lo")
 		later(r, time.Second)
 		r.try("P", "hi")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "lo", "hi")
 		e, moves := r.q.Pop(r.now)
 		require.Equal(t, "lo", e.Pod.Name, "the priority decides between equal expiries only")
@@ -102,7 +102,7 @@ func TestHistory(t *testing.T) {
 	t.Run("a new priority sorts backoff anew", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a", "b")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.update("b", func(p *v1.Pod) { p.Spec.Priority = ptr(int32(1)) })
 		require.Equal(t, []string{"b", "a"}, []string{r.pop(), r.pop()})
 	})
@@ -117,7 +117,7 @@ func TestHistory(t *testing.T) {
 			r.pop()
 			_, err := r.q.Return(r.held["a"], Failure{Nomination: c.nomination}, r.now)
 			require.NoError(t, err)
-			require.Equal(t, c.want, r.q.NominatedNode(r.pod("a")), "none keeps that of the status, an empty one clears")
+			require.Equal(t, c.want, r.q.nom.Node(r.pod("a")), "none keeps that of the status, an empty one clears")
 		}
 	})
 	t.Run("the cycle plays no part", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestHistory(t *testing.T) {
 			r := newRig(t, Options{})
 			r.add("a")
 			r.pop()
-			r.event(NodeAdd)
+			r.event(nodeAdd)
 			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Cycle: cycle}, r.now)
 			require.NoError(t, err)
 			r.is(Backoff, "a")
@@ -135,7 +135,7 @@ func TestHistory(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.shut["x a"] = true
 		_, err := r.q.Return(r.held["a"], Failure{Pending: []string{"P"}}, r.now)
 		require.NoError(t, err)

@@ -6,11 +6,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Change is an event with its object: nil Old for an addition, nil New for a deletion.
+// Change is an event with its object. Old is nil for an addition, New is nil for a deletion.
 type Change struct {
 	Event    Event
 	Old, New any
-	// PreCheck, if given, limits a Move to the waiting pods that it allows. It does not apply to pods in flight.
+	// PreCheck limits a Move to the waiting pods that PreCheck allows; pods in flight hear of the event anyway. nil allows
+	// every pod. When a pending pod with a nomination is deleted, or its nomination changes, its room is free for pods of the
+	// same or a lower priority: such a Move is (AssignedPod, Delete) with a PreCheck that allows these pods.
 	PreCheck func(pod *v1.Pod) bool
 }
 

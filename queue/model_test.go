@@ -127,7 +127,7 @@ func (m *model) add(pod *v1.Pod, reason string, now time.Time) {
 		if to == Gated && old.place != Unschedulable && old.place != Gated {
 			return
 		}
-		m.moved(old, old.place, Nowhere, Replaced)
+		m.moved(old, old.place, Nowhere, replaced)
 	}
 	m.put(e, to, reason)
 }
@@ -172,12 +172,12 @@ func (m *model) pop() *modelEntry {
 			if e == nil {
 				return nil
 			}
-			m.put(e, Active, PopFromBackoff)
+			m.put(e, Active, popFromBackoff)
 		}
 		delete(m.queued, name(e.pod))
 		e.attempts++
 		if m.flights[e.pod.UID] != nil {
-			m.moved(e, Active, Nowhere, Duplicate)
+			m.moved(e, Active, Nowhere, duplicate)
 			e.place = Nowhere
 			continue
 		}
@@ -200,7 +200,7 @@ func (m *model) done(uid types.UID, reason string) {
 
 func (m *model) hears(plugin string, ev Event) bool {
 	for _, r := range m.regs {
-		if r.Plugin == plugin && r.Event.Matches(ev) {
+		if r.Plugin == plugin && r.Event.matches(ev) {
 			return true
 		}
 	}
@@ -218,7 +218,7 @@ func (m *model) verdict(e *modelEntry, c Change) string {
 	if len(all) == 0 {
 		return "afterBackoff"
 	}
-	if c.Event.IsWildcard() {
+	if c.Event.isWildcard() {
 		if p, ok := c.New.(*v1.Pod); c.New != nil && (!ok || p.UID != e.pod.UID) {
 			return "skip"
 		}
@@ -229,7 +229,7 @@ func (m *model) verdict(e *modelEntry, c Change) string {
 	}
 	got := "skip"
 	for _, r := range m.regs {
-		if !all[r.Plugin] || !r.Event.Matches(c.Event) {
+		if !all[r.Plugin] || !r.Event.matches(c.Event) {
 			continue
 		}
 		wants := true
@@ -265,8 +265,8 @@ func (m *model) requeue(e *modelEntry, verdict, reason string, now time.Time) {
 }
 
 func (m *model) interesting(ev Event) bool {
-	if ev.IsWildcard() {
+	if ev.isWildcard() {
 		return true
 	}
-	return slices.ContainsFunc(m.regs, func(r Registration) bool { return r.Event.Matches(ev) })
+	return slices.ContainsFunc(m.regs, func(r Registration) bool { return r.Event.matches(ev) })
 }

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Move takes in an event of the cluster and moves the pods that the event may help. It looks only at pods that wait for the
@@ -13,8 +11,8 @@ import (
 // a hint says Queue, the pod goes to active, or to backoff until its backoff ends, or stays gated. Move never looks at pods
 // in backoff. For pods in flight it logs the event. An event that no plugin registered does nothing.
 //
-// The additions, updates and deletions of assigned pods are such events: AssignedPodAdd (also when a pod becomes
-// assigned), PodUpdateEvents, AssignedPodDelete (also when a binding fails or a pod with a nomination is deleted).
+// The additions, updates and deletions of assigned pods are such events: (AssignedPod, Add), also when a pod
+// becomes assigned; PodUpdateEvents; (AssignedPod, Delete), also when a binding fails or a pod with a nomination is deleted.
 // O(pods that wait for it) times the cost of their hints.
 func (q *Queue) Move(c Change, now time.Time) []Move {
 	q.see(now)
@@ -58,7 +56,7 @@ func (q *Queue) concerned(arriving Event) []*Entry {
 			found = append(found, e)
 		}
 	}
-	wildcard := arriving.IsWildcard()
+	wildcard := arriving.isWildcard()
 	if wildcard {
 		for _, e := range q.heaps[Unschedulable].items {
 			see(e)
@@ -187,10 +185,4 @@ func (q *Queue) updateWaiting(e *Entry, old, new *v1.Pod, events []Event, now ti
 			return
 		}
 	}
-}
-
-// PriorityAtMost returns a PreCheck that allows pods of at most that priority. When a pending pod with a nomination is
-// deleted, or its nomination changes, the room it held is free for them: Move it as AssignedPodDelete with this check.
-func PriorityAtMost(priority int32) func(*v1.Pod) bool {
-	return func(pod *v1.Pod) bool { return podinfo.Priority(pod) <= priority }
 }

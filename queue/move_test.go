@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -13,9 +14,9 @@ func TestMove(t *testing.T) {
 	t.Run("backoff is never looked at", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		asked := r.asked["P a"]
-		require.Empty(t, r.event(NodeAdd))
+		require.Empty(t, r.event(nodeAdd))
 		require.Equal(t, asked, r.asked["P a"])
 	})
 	t.Run("only pods that wait for it are asked", func(t *testing.T) {
@@ -23,7 +24,7 @@ func TestMove(t *testing.T) {
 		r.try("S", "s1", "s2")
 		r.try("P", "p")
 		r.try("Q", "q")
-		r.event(Event{AssignedPod, UpdatePodLabel, ""})
+		r.event(Event{"AssignedPod", UpdatePodLabel, ""})
 		require.Equal(t, map[string]int{"P p": 1}, r.asked)
 	})
 	t.Run("a pod with two rejectors is moved once", func(t *testing.T) {
@@ -31,14 +32,14 @@ func TestMove(t *testing.T) {
 		r.add("a")
 		r.pop()
 		r.fail("a", "P", "Q")
-		require.Len(t, r.event(NodeAdd), 1)
+		require.Len(t, r.event(nodeAdd), 1)
 	})
 	t.Run("nobody registered it", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")
 		r.add("b")
 		r.pop()
-		require.Empty(t, r.event(Event{Node, UpdateNodeCondition, ""}))
+		require.Empty(t, r.event(Event{"Node", UpdateNodeCondition, ""}))
 		require.Equal(t, map[string]int{"PodPopped": 1}, r.q.InFlightEvents(), "not even logged")
 	})
 	t.Run("wildcard", func(t *testing.T) {
@@ -46,7 +47,7 @@ func TestMove(t *testing.T) {
 		r.try("S", "a")
 		r.shut["x g"] = true
 		r.add("g")
-		require.Equal(t, []string{"default/a: unschedulable -> backoff (Everything)"}, lines(r.event(Event{Wildcard, All, "Everything"})), "a gated pod is not concerned")
+		require.Equal(t, []string{"default/a: unschedulable -> backoff (Everything)"}, lines(r.event(Event{"*", All, "Everything"})), "a gated pod is not concerned")
 	})
 	t.Run("wildcard bound to a pod", func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -57,10 +58,10 @@ func TestMove(t *testing.T) {
 	})
 	t.Run("a change of taints wakes plugins that hear of new nodes", func(t *testing.T) {
 		for _, exact := range []bool{false, true} {
-			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: WithHints(DefaultEvents(), map[string]Hint{"NodeResourcesFit": NeverHelps, "TaintToleration": NeverHelps})}}})
+			r := newRig(t, Options{ExactRegistrations: exact, Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": neverHelps, "TaintToleration": neverHelps})}}})
 			r.try("NodeResourcesFit", "a")
 			r.try("TaintToleration", "b")
-			r.event(Event{Node, UpdateNodeTaint, ""})
+			r.event(Event{"Node", UpdateNodeTaint, ""})
 			r.is(Unschedulable, "b")
 			if exact {
 				r.is(Unschedulable, "a")
@@ -70,15 +71,15 @@ func TestMove(t *testing.T) {
 		}
 	})
 	t.Run("default preemption alone", func(t *testing.T) {
-		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents()}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(nil)}}})
 		r.try("DefaultPreemption", "a")
-		require.Empty(t, r.event(AssignedPodDelete))
+		require.Empty(t, r.event(assignedPodDelete))
 	})
 	t.Run("priority at most", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.pods["high"] = testkit.Pod("high").Priority(9).Obj()
 		r.try("P", "low", "high")
-		r.q.Move(Change{Event: NodeAdd, PreCheck: PriorityAtMost(5)}, r.now)
+		r.q.Move(Change{Event: nodeAdd, PreCheck: func(p *v1.Pod) bool { return podinfo.Priority(p) <= 5 }}, r.now)
 		r.is(Backoff, "low")
 		r.is(Unschedulable, "high")
 	})
@@ -129,7 +130,7 @@ func TestUpdate(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")
 		r.shut["x a"] = true
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Gated, "a")
 		r.shut["x a"] = false
 		r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"l": "1"} })
@@ -171,7 +172,7 @@ func TestDelete(t *testing.T) {
 	r.pop()
 	r.fail("e")
 	r.try("P", "b")
-	r.q.Move(Change{Event: NodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
+	r.q.Move(Change{Event: nodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
 	r.add("a")
 	require.Equal(t, 2, r.q.Rejected(defaultScheduler, "P"), "u and b")
 	for _, n := range []string{"u", "e", "b", "a"} {
@@ -187,7 +188,7 @@ func TestActivate(t *testing.T) {
 	r.shut["x a"] = true
 	r.q.Activate(r.now, r.pod("a"))
 	r.is(Gated, "a")
-	r.event(NodeAdd)
+	r.event(nodeAdd)
 	r.is(Backoff, "b")
 	r.shut["x b"] = true
 	require.Equal(t, []string{"default/b: backoff -> active (ForceActivate)"}, lines(r.q.Activate(r.now, r.pod("b"))), "no gate, no rest")

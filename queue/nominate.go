@@ -117,12 +117,6 @@ func Counted(pods []*v1.Pod, pod *v1.Pod) []*v1.Pod {
 // Nominate replaces the nomination of a pod, queued or in flight.
 func (q *Queue) Nominate(pod *v1.Pod, to Nomination) { q.nom.Nominate(pod, to) }
 
-// Unnominate forgets the nomination of a pod, for instance when it is assumed on a node.
-func (q *Queue) Unnominate(pod *v1.Pod) { q.nom.Remove(pod) }
-
-// NominatedNode returns the node that the pod is nominated for, "" for none.
-func (q *Queue) NominatedNode(pod *v1.Pod) string { return q.nom.Node(pod) }
-
 // Nominations returns the number of pods that are nominated for a node.
 func (q *Queue) Nominations() int { return len(q.nom.node) }
 
@@ -140,36 +134,5 @@ func (q *Queue) NominatedFor(node string) []*v1.Pod {
 			pods[i] = bare
 		}
 	}
-	return pods
-}
-
-// PodsToActivateKey is the name under which plugins find the PodsToActivate of a scheduling cycle.
-const PodsToActivateKey = "kubernetes.io/pods-to-activate"
-
-// PodsToActivate collects pods that plugins want to be active at the end of a successful scheduling or binding cycle. The
-// zero value is empty. Not safe for concurrent use.
-type PodsToActivate struct {
-	// Map is keyed by namespace/name.
-	Map map[string]*v1.Pod
-}
-
-// Add lists a pod.
-func (p *PodsToActivate) Add(pod *v1.Pod) {
-	if pod == nil {
-		return
-	}
-	if p.Map == nil {
-		p.Map = map[string]*v1.Pod{}
-	}
-	p.Map[podName(pod)] = pod
-}
-
-// Take returns the listed pods by name and empties the list: what Queue.Activate is given.
-func (p *PodsToActivate) Take() []*v1.Pod {
-	var pods []*v1.Pod
-	for _, name := range sortedKeys(p.Map) {
-		pods = append(pods, p.Map[name])
-	}
-	p.Map = nil
 	return pods
 }

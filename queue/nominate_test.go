@@ -88,7 +88,7 @@ func TestQueueNominations(t *testing.T) {
 		r := newRig(t, Options{})
 		r.pods["a"] = nominated("a", "n1")
 		r.add("a")
-		require.Equal(t, "n1", r.q.NominatedNode(r.pod("a")))
+		require.Equal(t, "n1", r.q.nom.Node(r.pod("a")))
 		require.Same(t, r.pods["a"], r.q.NominatedFor("n1")[0])
 		r.pop()
 		bare := r.q.NominatedFor("n1")[0]
@@ -96,7 +96,7 @@ func TestQueueNominations(t *testing.T) {
 		require.Empty(t, bare.Spec, "a pod in flight protects no room")
 		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Nomination: Nomination{Override: true, Node: "n2"}}, r.now)
 		require.NoError(t, err)
-		require.Equal(t, "n2", r.q.NominatedNode(r.pod("a")))
+		require.Equal(t, "n2", r.q.nom.Node(r.pod("a")))
 		r.q.Delete(r.pod("a"))
 		require.Empty(t, r.q.NominatedFor("n2"))
 	})
@@ -111,21 +111,21 @@ func TestQueueNominations(t *testing.T) {
 		r := newRig(t, Options{})
 		r.pods["a"] = nominated("a", "n1")
 		r.add("a")
-		r.q.Unnominate(r.pod("a"))
-		require.Empty(t, r.q.NominatedNode(r.pod("a")))
+		r.q.Nominate(r.pod("a"), Nomination{Override: true})
+		require.Empty(t, r.q.nom.Node(r.pod("a")))
 		r.q.Nominate(r.pod("a"), Nomination{Override: true, Node: "n3"})
-		require.Equal(t, "n3", r.q.NominatedNode(r.pod("a")))
+		require.Equal(t, "n3", r.q.nom.Node(r.pod("a")))
 	})
 	t.Run("gated pods nominate nothing", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.pods["a"] = nominated("a", "n1")
 		r.shut["x a"] = true
 		r.add("a")
-		require.Empty(t, r.q.NominatedNode(r.pod("a")))
+		require.Empty(t, r.q.nom.Node(r.pod("a")))
 	})
 	t.Run("an update that makes a pod active forgets what its status does not know", func(t *testing.T) {
 		for _, label := range []bool{false, true} {
-			r := newRig(t, Options{MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{Pod, Update, ""}, nil}}}}})
+			r := newRig(t, Options{MaxBackoff: ptr(time.Duration(0)), Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"R", Event{"Pod", Update, ""}, nil}}}}})
 			r.add("a")
 			r.pop()
 			_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"R"}, Nomination: Nomination{Override: true, Node: "n1"}}, r.now)
@@ -138,7 +138,7 @@ func TestQueueNominations(t *testing.T) {
 				}
 			})
 			r.is(Active, "a")
-			require.Equal(t, label, r.q.NominatedNode(r.pod("a")) != "", "only the general update does")
+			require.Equal(t, label, r.q.nom.Node(r.pod("a")) != "", "only the general update does")
 		}
 	})
 	t.Run("an update shows the new version", func(t *testing.T) {
@@ -149,18 +149,4 @@ func TestQueueNominations(t *testing.T) {
 		require.Empty(t, r.q.NominatedFor("n1"))
 		require.Same(t, r.pods["a"], r.q.NominatedFor("n2")[0])
 	})
-}
-
-func TestPodsToActivate(t *testing.T) {
-	r := newRig(t, Options{})
-	r.try("P", "b", "a")
-	var list PodsToActivate
-	list.Add(nil)
-	list.Add(r.pod("b"))
-	list.Add(r.pod("a"))
-	list.Add(r.pod("a"))
-	require.Contains(t, list.Map, "default/a")
-	require.Len(t, r.q.Activate(r.now, list.Take()...), 2)
-	require.Empty(t, list.Take())
-	r.is(Active, "a", "b")
 }

@@ -13,9 +13,9 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultInitialBackoff = time.Second
-	DefaultMaxBackoff     = 10 * time.Second
-	DefaultLeftover       = 5 * time.Minute
+	defaultInitialBackoff = time.Second
+	defaultMaxBackoff     = 10 * time.Second
+	defaultLeftover       = 5 * time.Minute
 	defaultLeftoverPeriod = 30 * time.Second
 	defaultScheduler      = v1.DefaultSchedulerName
 )
@@ -60,10 +60,12 @@ type Options struct {
 	// WholeNominations lets NominatedFor return the whole pod for nominated pods that are in no queue. 1.36 returns their
 	// name and UID without a spec, so that they protect no room.
 	WholeNominations bool
-	// GangScheduling sends returned pods with spec.schedulingGroup to backoff, whatever happened (feature gate, off).
+	// GangScheduling sends returned pods with spec.schedulingGroup to backoff, whatever happened. The feature gate is off by
+	// default in v1.36. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
+	// add them to Profile.Events.
 	GangScheduling bool
 	// ShareFailures lets equal pods share a failure: while a pod waits unschedulable, pods with the same Signature (nil:
-	// EqualPods) that would be active wait with it instead of being tried in vain, until an event lets one of them go.
+	// a key of the namespace, the labels, the controller and all of the spec that schedulers read) that would be active wait with it instead of being tried in vain, until an event lets one of them go.
 	ShareFailures bool
 	// CycleCounter is the rule of 1.27: no log of events, no hints; a returned pod goes to backoff if a move request came
 	// at or after its scheduling cycle, else to unschedulable. See Failure.Cycle. Events match when their masks share a bit (package history has the events of 1.28), updates of pods
@@ -109,7 +111,7 @@ func SchedulingGates() Gate {
 // defaultProfiles returns the profile "default-scheduler" with SchedulingGates and DefaultEvents. (In a live scheduler
 // DynamicResources and DefaultPreemption have gates too; they need the state of claims and of running preemptions.)
 func defaultProfiles() map[string]Profile {
-	return map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents()}}
+	return map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents(nil)}}
 }
 
 // validate returns what is wrong with the options: durations that are negative or contradict each other, gates without
@@ -147,8 +149,8 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 			}
 			if r.Event.Resource == "" {
 				errs = append(errs, field.Required(at.Child("events").Index(i).Child("event", "resource"), `a kind, or "*"`))
-			} else if !r.Event.Resource.known() && strings.Count(string(r.Event.Resource), ".") < 2 {
-				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), string(r.Event.Resource), "must be a resource of this package or plural.version.group"))
+			} else if !known(r.Event.Resource) && strings.Count(r.Event.Resource, ".") < 2 {
+				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), r.Event.Resource, "must be a resource of this package or plural.version.group"))
 			}
 			if r.Event.Action <= 0 || r.Event.Action&^All != 0 {
 				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "action"), int64(r.Event.Action), "must be a mask from 1 to 8191"))
@@ -159,9 +161,9 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 }
 
 func (o Options) backoff() (initial, max time.Duration) {
-	initial, max = o.InitialBackoff, DefaultMaxBackoff
+	initial, max = o.InitialBackoff, defaultMaxBackoff
 	if initial == 0 {
-		initial = DefaultInitialBackoff
+		initial = defaultInitialBackoff
 	}
 	if o.MaxBackoff != nil {
 		max = *o.MaxBackoff

@@ -62,7 +62,7 @@ func TestOrder(t *testing.T) {
 		r.try("P", "old")
 		r.at(time.Minute)
 		r.add("young")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		require.Equal(t, "old", r.pop())
 		e := r.held["old"]
 		require.Equal(t, noon, e.Timestamp)
@@ -170,7 +170,7 @@ func TestBackoffOptions(t *testing.T) {
 		r := newRig(t, Options{WaitOutBackoff: true})
 		r.at(300 * time.Millisecond)
 		r.try("P", "a")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "a")
 		require.Empty(t, r.pop(), "not popped early")
 		next, _ := r.q.Next(r.now)
@@ -190,7 +190,7 @@ func TestBackoffOptions(t *testing.T) {
 	t.Run("gates are not asked at the end of a backoff", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a", "b")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.shut["x a"], r.shut["x b"] = true, true
 		require.Equal(t, "a", r.pop(), "nor at an early pop")
 		r.at(time.Minute)

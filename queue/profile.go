@@ -80,12 +80,12 @@ func newProfile(name string, p Profile, o *Options) *profile {
 func (p *plugin) addTaintRow() {
 	var actions Action
 	for _, r := range p.rows {
-		if r.Event.Resource == Node {
+		if r.Event.Resource == nodeKind {
 			actions |= r.Event.Action
 		}
 	}
 	if actions&Add != 0 && actions&UpdateNodeTaint == 0 {
-		p.rows = append(p.rows, Registration{Plugin: p.name, Event: Event{Resource: Node, Action: UpdateNodeTaint}})
+		p.rows = append(p.rows, Registration{Plugin: p.name, Event: Event{Resource: "Node", Action: UpdateNodeTaint}})
 	}
 }
 
@@ -103,7 +103,7 @@ func (q *Queue) matches(r *Registration, arriving Event) bool {
 	if q.o.CycleCounter {
 		return r.Event.sharesBit(arriving)
 	}
-	return r.Event.Matches(arriving)
+	return r.Event.matches(arriving)
 }
 
 // hears reports whether the plugin registered an event that covers the arriving one.
@@ -129,7 +129,7 @@ func (q *Queue) gateHears(gate string, arriving Event) bool {
 
 // interesting reports whether some profile registered the event. A wildcard event always is.
 func (q *Queue) interesting(arriving Event) bool {
-	if arriving.IsWildcard() {
+	if arriving.isWildcard() {
 		return true
 	}
 	for _, p := range q.profiles {

@@ -79,7 +79,7 @@ func New(o Options) (*Queue, error) {
 		byName: map[string]*profile{}, entries: map[types.NamespacedName]*Entry{}, flights: map[types.UID]*list.Element{}}
 	q.initial, q.max = o.backoff()
 	if q.leftover == 0 {
-		q.leftover = DefaultLeftover
+		q.leftover = defaultLeftover
 	}
 	if q.period == 0 {
 		q.period = defaultLeftoverPeriod
@@ -87,7 +87,7 @@ func New(o Options) (*Queue, error) {
 	if o.ShareFailures {
 		q.groups = map[string]*group{}
 		if o.Signature == nil {
-			q.o.Signature = EqualPods
+			q.o.Signature = equalPods
 		}
 	}
 	configured := o.Profiles
@@ -261,7 +261,7 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 		if to != Active && (old.place == Active || old.place == Backoff || old.place == ErrorBackoff) {
 			return
 		}
-		q.drop(old, cause{reason: Replaced})
+		q.drop(old, cause{reason: replaced})
 	}
 	q.put(e, to, c, now)
 }
@@ -297,7 +297,3 @@ func (q *Queue) Close() []Move {
 	q.trim()
 	return q.moves()
 }
-
-// Closed reports whether Close was called: a caller that waits for Pop gives up once the queue is closed and Pop has
-// nothing.
-func (q *Queue) Closed() bool { return q.closed }

@@ -62,10 +62,10 @@ func TestDone(t *testing.T) {
 	r := newRig(t, Options{})
 	r.add("a", "b")
 	r.pop()
-	r.event(NodeAdd)
+	r.event(nodeAdd)
 	r.pop()
-	r.event(NodeAdd)
-	r.event(Event{Node, UpdateNodeCondition, ""})
+	r.event(nodeAdd)
+	r.event(Event{"Node", UpdateNodeCondition, ""})
 	require.Equal(t, map[string]int{"PodPopped": 2, "NodeAdd": 2}, r.q.InFlightEvents(), "nobody registered conditions")
 	require.Len(t, r.q.Done(r.pod("a")), 1)
 	require.Equal(t, map[string]int{"PodPopped": 1, "NodeAdd": 1}, r.q.InFlightEvents(), "events before the oldest pod in flight go")
@@ -79,7 +79,7 @@ func TestDone(t *testing.T) {
 
 // Which place a failed attempt leads to.
 func TestReturn(t *testing.T) {
-	label := Event{AssignedPod, UpdatePodLabel, ""}
+	label := Event{"AssignedPod", UpdatePodLabel, ""}
 	for _, c := range []struct {
 		name     string
 		plugins  []string
@@ -93,24 +93,24 @@ func TestReturn(t *testing.T) {
 		want     Place
 	}{
 		{name: "error", want: ErrorBackoff},
-		{name: "error and an event", during: []Event{NodeAdd}, want: ErrorBackoff},
+		{name: "error and an event", during: []Event{nodeAdd}, want: ErrorBackoff},
 		{name: "rejected and nothing happens", plugins: []string{"P"}, want: Unschedulable},
-		{name: "rejected and an event before the pop", plugins: []string{"P"}, before: []Event{NodeAdd}, want: Unschedulable},
-		{name: "rejected and the hint skips", plugins: []string{"P"}, skips: []string{"P"}, during: []Event{NodeAdd}, want: Unschedulable},
+		{name: "rejected and an event before the pop", plugins: []string{"P"}, before: []Event{nodeAdd}, want: Unschedulable},
+		{name: "rejected and the hint skips", plugins: []string{"P"}, skips: []string{"P"}, during: []Event{nodeAdd}, want: Unschedulable},
 		{name: "rejected and an event of others", plugins: []string{"Q"}, during: []Event{label}, want: Unschedulable},
-		{name: "rejected and the hint queues", plugins: []string{"P"}, during: []Event{NodeAdd}, want: Backoff},
-		{name: "rejected and the hint fails", plugins: []string{"P"}, skips: []string{"P"}, broken: "P", during: []Event{NodeAdd}, want: Backoff},
-		{name: "rejected and there is no hint", plugins: []string{"R"}, during: []Event{NodeAdd}, want: Backoff},
-		{name: "pending and the hint queues", pending: []string{"P"}, during: []Event{NodeAdd}, want: Active},
+		{name: "rejected and the hint queues", plugins: []string{"P"}, during: []Event{nodeAdd}, want: Backoff},
+		{name: "rejected and the hint fails", plugins: []string{"P"}, skips: []string{"P"}, broken: "P", during: []Event{nodeAdd}, want: Backoff},
+		{name: "rejected and there is no hint", plugins: []string{"R"}, during: []Event{nodeAdd}, want: Backoff},
+		{name: "pending and the hint queues", pending: []string{"P"}, during: []Event{nodeAdd}, want: Active},
 		{name: "pending and nothing happens", pending: []string{"P"}, want: Unschedulable},
-		{name: "pending and the hint skips", pending: []string{"P"}, skips: []string{"P"}, during: []Event{NodeAdd}, want: Unschedulable},
-		{name: "rejector queues and pending skips", plugins: []string{"Q"}, pending: []string{"P"}, skips: []string{"P"}, during: []Event{NodeAdd}, want: Backoff},
-		{name: "pending queues after a rejector did", plugins: []string{"R"}, pending: []string{"P"}, during: []Event{{AssignedPod, UpdatePodScaleDown, ""}, NodeAdd}, want: Active},
+		{name: "pending and the hint skips", pending: []string{"P"}, skips: []string{"P"}, during: []Event{nodeAdd}, want: Unschedulable},
+		{name: "rejector queues and pending skips", plugins: []string{"Q"}, pending: []string{"P"}, skips: []string{"P"}, during: []Event{nodeAdd}, want: Backoff},
+		{name: "pending queues after a rejector did", plugins: []string{"R"}, pending: []string{"P"}, during: []Event{{"AssignedPod", UpdatePodScaleDown, ""}, nodeAdd}, want: Active},
 		{name: "activated", plugins: []string{"S"}, activate: true, want: Backoff},
 		{name: "pending and activated", pending: []string{"P"}, activate: true, want: Backoff},
-		{name: "unknown profile and an event", plugins: []string{"S"}, profile: "nobody's", during: []Event{NodeAdd}, want: Backoff},
+		{name: "unknown profile and an event", plugins: []string{"S"}, profile: "nobody's", during: []Event{nodeAdd}, want: Backoff},
 		{name: "unknown profile and nothing", plugins: []string{"S"}, profile: "nobody's", want: Unschedulable},
-		{name: "the empty plugin name", plugins: []string{""}, during: []Event{NodeAdd}, want: Unschedulable},
+		{name: "the empty plugin name", plugins: []string{""}, during: []Event{nodeAdd}, want: Unschedulable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Options{})
@@ -211,7 +211,7 @@ func TestReturn(t *testing.T) {
 		e, _ := r.q.Lookup(old)
 		require.Same(t, old, e.Pod, "updates in flight are not merged")
 		r.at(time.Minute)
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop()
 		_, err := r.q.Return(e, Failure{Pod: r.pods["a"]}, r.now)
 		require.NoError(t, err)

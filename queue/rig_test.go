@@ -13,6 +13,33 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
+// Events that many tests send.
+var (
+	nodeAdd                = Event{Resource: nodeKind, Action: Add}
+	nodeDelete             = Event{Resource: nodeKind, Action: Delete}
+	assignedPodAdd         = Event{Resource: assignedPod, Action: Add}
+	assignedPodUpdate      = Event{Resource: assignedPod, Action: Update}
+	assignedPodDelete      = Event{Resource: assignedPod, Action: Delete}
+	unschedulablePodAdd    = Event{Resource: unschedulablePod, Action: Add}
+	unschedulablePodUpdate = Event{Resource: unschedulablePod, Action: Update}
+)
+
+// queued returns the number of pods in all queues.
+func (c Counts) queued() int { return c.Active + c.Backoff + c.Unschedulable + c.Gated }
+
+// flushBackoffs and flushLeftovers make one of the two flushes of Advance.
+func (q *Queue) flushBackoffs(now time.Time) []Move {
+	q.see(now)
+	q.flushBackoff(now)
+	return q.moves()
+}
+
+func (q *Queue) flushLeftovers(now time.Time) []Move {
+	q.see(now)
+	q.flushLeftover(now, now)
+	return q.moves()
+}
+
 // rig is a queue with a clock that tests turn, plugins P, Q and R that wait for new nodes (P and Q by hints that tests
 // set), S that waits for nothing, and gates x and y that hold the pods that tests name.
 type rig struct {
@@ -33,13 +60,13 @@ func newRig(t *testing.T, o Options) *rig {
 		errs: map[string]error{}, asked: map[string]int{}, gates: map[string]int{}}
 	if o.Profiles == nil {
 		o.Profiles = map[string]Profile{defaultScheduler: {Gates: []Gate{r.gate("x"), r.gate("y")}, Events: []Registration{
-			{"P", Event{Node, Add | UpdateNodeTaint, ""}, r.hint("P")},
-			{"P", Event{Pod, UpdatePodLabel, ""}, r.hint("P")},
-			{"Q", Event{Node, Add | UpdateNodeTaint, ""}, r.hint("Q")},
-			{"R", Event{Node, Add | UpdateNodeTaint, ""}, nil},
-			{"R", Event{Pod, Update, ""}, nil},
-			{"x", Event{Node, UpdateNodeAnnotation, ""}, nil},
-			{"y", Event{Node, UpdateNodeLabel, ""}, nil},
+			{"P", Event{"Node", Add | UpdateNodeTaint, ""}, r.hint("P")},
+			{"P", Event{"Pod", UpdatePodLabel, ""}, r.hint("P")},
+			{"Q", Event{"Node", Add | UpdateNodeTaint, ""}, r.hint("Q")},
+			{"R", Event{"Node", Add | UpdateNodeTaint, ""}, nil},
+			{"R", Event{"Pod", Update, ""}, nil},
+			{"x", Event{"Node", UpdateNodeAnnotation, ""}, nil},
+			{"y", Event{"Node", UpdateNodeLabel, ""}, nil},
 		}}}
 	}
 	var err error

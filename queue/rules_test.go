@@ -15,9 +15,9 @@ func TestLeftover(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("S", "a")
 		r.at(5 * time.Minute)
-		require.Empty(t, r.q.FlushLeftover(r.now), "exactly 5 minutes stay")
+		require.Empty(t, r.q.flushLeftovers(r.now), "exactly 5 minutes stay")
 		r.at(5*time.Minute + 1)
-		require.Equal(t, []string{"default/a: unschedulable -> active (UnschedulableTimeout)"}, lines(r.q.FlushLeftover(r.now)))
+		require.Equal(t, []string{"default/a: unschedulable -> active (UnschedulableTimeout)"}, lines(r.q.flushLeftovers(r.now)))
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.True(t, e.WasFlushed)
 		r.pop()
@@ -81,7 +81,7 @@ func TestLeftover(t *testing.T) {
 			r.at(6 * time.Minute)
 			r.add("a")
 			r.pop()
-			r.q.FlushLeftover(r.now)
+			r.q.flushLeftovers(r.now)
 			r.fail("a", "S")
 			r.is(Backoff, "a")
 		}
@@ -89,7 +89,7 @@ func TestLeftover(t *testing.T) {
 	t.Run("a gate that hears everything", func(t *testing.T) {
 		open := false
 		g := Gate{"g", func(*v1.Pod) GateVerdict { return GateVerdict{Refuse: !open} }}
-		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, All, ""}, nil}}}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{"*", All, ""}, nil}}}}})
 		r.add("a")
 		open = true
 		r.at(6 * time.Minute)
@@ -151,33 +151,33 @@ func TestGates(t *testing.T) {
 		r = newRig(t, Options{})
 		r.shut["x a"] = true
 		r.add("a")
-		r.event(Event{Node, UpdateNodeLabel, ""})
+		r.event(Event{"Node", UpdateNodeLabel, ""})
 		require.Equal(t, 1, r.gates["x a"], "an event of y asks nobody")
-		r.event(Event{Node, UpdateNodeAnnotation, ""})
+		r.event(Event{"Node", UpdateNodeAnnotation, ""})
 		require.Equal(t, 2, r.gates["x a"])
 	})
 	t.Run("events of a gate count in all profiles", func(t *testing.T) {
 		r := newRig(t, Options{})
 		shut := map[string]bool{"a": true}
 		g := Gate{"g", func(p *v1.Pod) GateVerdict { return GateVerdict{Refuse: shut[p.Name]} }}
-		q, err := New(Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{Wildcard, Add, ""}, nil}}},
-			"other": {Events: []Registration{{"g", Event{Wildcard, All, ""}, nil}}}}})
+		q, err := New(Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{{"g", Event{"*", Add, ""}, nil}}},
+			"other": {Events: []Registration{{"g", Event{"*", All, ""}, nil}}}}})
 		require.NoError(t, err)
 		r.q = q
 		r.add("a")
 		shut["a"] = false
-		r.event(Event{Wildcard, All, "Everything"})
+		r.event(Event{"*", All, "Everything"})
 		r.is(Active, "a")
 	})
 	t.Run("registrations count in their profile only", func(t *testing.T) {
 		r := newRig(t, Options{Profiles: map[string]Profile{
-			defaultScheduler: {Events: []Registration{{"P", Event{Node, Add, ""}, nil}}},
-			"other":          {Events: []Registration{{"P", Event{Pod, Delete, ""}, nil}}},
+			defaultScheduler: {Events: []Registration{{"P", Event{"Node", Add, ""}, nil}}},
+			"other":          {Events: []Registration{{"P", Event{"Pod", Delete, ""}, nil}}},
 		}})
 		r.pod("b").Spec.SchedulerName = "other"
 		r.try("P", "a", "b")
-		require.Equal(t, []string{"default/a: unschedulable -> backoff (NodeAdd, P)"}, lines(r.event(NodeAdd)), "P of the other profile did not register it")
-		require.Equal(t, []string{"default/b: unschedulable -> backoff (AssignedPodDelete, P)"}, lines(r.event(AssignedPodDelete)))
+		require.Equal(t, []string{"default/a: unschedulable -> backoff (NodeAdd, P)"}, lines(r.event(nodeAdd)), "P of the other profile did not register it")
+		require.Equal(t, []string{"default/b: unschedulable -> backoff (AssignedPodDelete, P)"}, lines(r.event(assignedPodDelete)))
 	})
 	t.Run("the name stays after the gate opened", func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -214,14 +214,14 @@ func TestMetrics(t *testing.T) {
 	r.try("Q", "b")
 	r.shut["x g"] = true
 	r.add("g", "a", "f", "e")
-	r.q.Move(Change{Event: NodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
+	r.q.Move(Change{Event: nodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "b" }}, r.now)
 	r.pop() // a
 	r.pop() // f
 	r.pop() // e
 	r.fail("e")
 	r.q.Done(r.pod("a"))
 	require.Equal(t, Counts{Active: 0, Backoff: 2, Unschedulable: 2, Gated: 1, InFlight: 1}, r.q.Counts())
-	require.Equal(t, 5, r.q.Counts().Queued())
+	require.Equal(t, 5, r.q.Counts().queued())
 	require.Equal(t, []int{2, 1, 1, 0, 0}, []int{r.q.Rejected(defaultScheduler, "P"), r.q.Rejected(defaultScheduler, "Q"), r.q.Rejected(defaultScheduler, "x"), r.q.Rejected(defaultScheduler, "y"), r.q.Rejected("nobody's", "P")})
 	r.pop()
 	require.Zero(t, r.q.Rejected(defaultScheduler, "Q"), "a popped pod counts nowhere")
@@ -240,9 +240,9 @@ func TestValidate(t *testing.T) {
 	bad(Options{LeftoverPeriod: -1}, "leftoverPeriod")
 	bad(Options{Profiles: map[string]Profile{"p": {Gates: []Gate{{}}}}}, "profiles[p].gates[0].name: Required value")
 	bad(Options{Profiles: map[string]Profile{"p": {Gates: []Gate{{Name: "g"}}}}}, "profiles[p].gates[0].check: Required value")
-	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"", NodeAdd, nil}}}}}, "profiles[p].events[0].plugin: Required value")
+	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"", nodeAdd, nil}}}}}, "profiles[p].events[0].plugin: Required value")
 	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"", Add, ""}, nil}}}}}, "profiles[p].events[0].event.resource: Required value")
-	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{Node, 0, ""}, nil}}}}}, "must be a mask from 1 to 8191")
+	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"Node", 0, ""}, nil}}}}}, "must be a mask from 1 to 8191")
 	bad(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"Nodes", Add, ""}, nil}}}}}, `event.resource: Invalid value: "Nodes": must be a resource of this package or plural.version.group`)
 	_, err := New(Options{Profiles: map[string]Profile{"p": {Events: []Registration{{"P", Event{"foos.v1.example.com", Add, ""}, nil}}}}})
 	require.NoError(t, err)
@@ -265,7 +265,7 @@ func TestArgumentsStay(t *testing.T) {
 		require.NoError(t, err)
 		_, err = r.q.Update(a, newer, r.now)
 		require.NoError(t, err)
-		r.q.Move(Change{Event: NodeAdd, New: node}, r.now)
+		r.q.Move(Change{Event: nodeAdd, New: node}, r.now)
 		r.q.All(r.now)
 		_ = r.q.Explain(a, r.now).String()
 	}, a, b, newer)

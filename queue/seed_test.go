@@ -16,9 +16,9 @@ func counterRig(t *testing.T) *rig {
 	return newRig(t, Options{CycleCounter: true, Profiles: map[string]Profile{defaultScheduler: {
 		Gates: []Gate{SchedulingGates()},
 		Events: append([]Registration{
-			{"Fit", Event{Pod, Delete, ""}, nil},
-			{"Fit", Event{Node, Add | update128, ""}, nil},
-			{"NodeAffinity", Event{Node, Add | UpdateNodeLabel, ""}, nil},
+			{"Fit", Event{"Pod", Delete, ""}, nil},
+			{"Fit", Event{"Node", Add | update128, ""}, nil},
+			{"NodeAffinity", Event{"Node", Add | UpdateNodeLabel, ""}, nil},
 		}, custom128()...),
 	}}})
 }
@@ -26,7 +26,7 @@ func counterRig(t *testing.T) *rig {
 // giveBack returns a pod with the present scheduling cycle, as kube-scheduler did.
 func (r *rig) giveBack(name string, plugins ...string) {
 	r.t.Helper()
-	_, err := r.q.Return(r.held[name], Failure{Unschedulable: plugins, Cycle: r.q.Cycle()}, r.now)
+	_, err := r.q.Return(r.held[name], Failure{Unschedulable: plugins}, r.now)
 	require.NoError(r.t, err)
 }
 
@@ -39,9 +39,9 @@ func TestQuestions(t *testing.T) {
 		r.giveBack("podA", "NodeAffinity")
 		r.is(Unschedulable, "podA")
 		r.at(time.Minute)
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop()
-		r.event(NodeAdd) // a node of region cd arrives while podA is tried
+		r.event(nodeAdd) // a node of region cd arrives while podA is tried
 		r.giveBack("podA", "NodeAffinity")
 		r.is(Backoff, "podA")
 	})
@@ -51,7 +51,7 @@ func TestQuestions(t *testing.T) {
 		r.pop()
 		r.giveBack("u", "NodeAffinity")
 		r.pop()
-		r.event(Event{CSINode, Add, ""}) // for the custom plugin only: u stays, b was in flight
+		r.event(Event{"storage.k8s.io/CSINode", Add, ""}) // for the custom plugin only: u stays, b was in flight
 		r.giveBack("b", "NodeAffinity")
 		r.is(Unschedulable, "u")
 		r.is(Backoff, "b")
@@ -73,9 +73,9 @@ func TestQuestions(t *testing.T) {
 		r.add("a")
 		for range 3 {
 			r.pop()
-			r.event(NodeAdd)
+			r.event(nodeAdd)
 			r.giveBack("a", "Fit")
-			require.Equal(t, 1, r.q.Counts().Queued())
+			require.Equal(t, 1, r.q.Counts().queued())
 			r.now = r.now.Add(time.Minute)
 			r.q.Advance(r.now)
 			require.Equal(t, Counts{Active: 1}, r.q.Counts())
@@ -85,7 +85,7 @@ func TestQuestions(t *testing.T) {
 		r := counterRig(t)
 		r.add("a")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.giveBack("a", "NodeAffinity")
 		r.is(Backoff, "a")
 	})
@@ -130,20 +130,20 @@ func TestQuestions(t *testing.T) {
 			r.q.Move(Change{Event: e, Old: podB, New: changed}, r.now)
 		}
 		r.is(Unschedulable, "podA")
-		r.event(Event{AssignedPod, UpdatePodScaleDown, ""})
+		r.event(Event{"AssignedPod", UpdatePodScaleDown, ""})
 		r.is(Backoff, "podA")
 	})
 	t.Run("8 no duplicates", func(t *testing.T) {
 		r := counterRig(t)
 		r.add("a", "a", "a")
-		require.Equal(t, 1, r.q.Counts().Queued())
+		require.Equal(t, 1, r.q.Counts().queued())
 		for _, rests := range []bool{false, true} { // nor beside a pod that waits or rests
 			r.pop()
 			if rests {
-				r.event(NodeAdd)
+				r.event(nodeAdd)
 			}
 			r.giveBack("a", "Fit")
-			require.Equal(t, 1, r.q.Counts().Queued())
+			require.Equal(t, 1, r.q.Counts().queued())
 			r.add("a")
 			require.Equal(t, Counts{Active: 1}, r.q.Counts())
 		}
@@ -162,9 +162,9 @@ func TestDesignQuestions(t *testing.T) {
 		r.add("a")
 		r.pop()
 		r.giveBack("a", "NodeAffinity")
-		r.event(Event{PersistentVolume, Add, ""})
+		r.event(Event{"PersistentVolume", Add, ""})
 		r.is(Unschedulable, "a")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "a")
 	})
 	t.Run("what if nobody gives an order", func(t *testing.T) {
@@ -207,14 +207,14 @@ func TestArticleBits(t *testing.T) {
 	require.Equal(t, []Action{1, 2, 4, 8, 16, 32}, []Action{Add, Delete, UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint, UpdateNodeCondition})
 	require.EqualValues(t, 0b111100, update128)
 	require.EqualValues(t, 0b111111, all128)
-	overlap := func(a, b Action) bool { return Event{Node, a, ""}.sharesBit(Event{Node, b, ""}) }
+	overlap := func(a, b Action) bool { return Event{"Node", a, ""}.sharesBit(Event{"Node", b, ""}) }
 	require.True(t, overlap(Add, Add), "the same action")
 	require.True(t, overlap(all128, Delete), "all and another")
 	require.True(t, overlap(update128, UpdateNodeAllocatable), "update and a kind of it")
 	require.True(t, overlap(UpdateNodeLabel, update128), "and the other way round, unlike 1.36")
 	require.False(t, overlap(Add, Delete), "nothing in common")
-	require.True(t, Event{Wildcard, all128, ""}.sharesBit(NodeAdd))
-	require.False(t, Event{CSINode, all128, ""}.sharesBit(NodeAdd))
+	require.True(t, Event{"*", all128, ""}.sharesBit(nodeAdd))
+	require.False(t, Event{"storage.k8s.io/CSINode", all128, ""}.sharesBit(nodeAdd))
 }
 
 // The lost wake-up of the counters: the cycle at the return is not the cycle of the pod.
@@ -223,11 +223,11 @@ func TestCounterLosesAWakeUp(t *testing.T) {
 		r := counterRig(t)
 		r.add("a", "b")
 		r.pop()
-		cycle := r.q.Cycle()
-		r.event(NodeAdd)
+		cycle := r.q.cycle
+		r.event(nodeAdd)
 		r.pop()
 		if !own {
-			cycle = r.q.Cycle()
+			cycle = r.q.cycle
 		}
 		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"Fit"}, Cycle: cycle}, r.now)
 		require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestCycleCounter(t *testing.T) {
 		r.add("a")
 		r.pop()
 		r.giveBack("a", "NodeAffinity")
-		r.event(Event{Node, update128, ""})
+		r.event(Event{"Node", update128, ""})
 		r.is(Backoff, "a")
 	})
 	t.Run("errors sleep too", func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestCycleCounter(t *testing.T) {
 		r.pop()
 		r.giveBack("a")
 		r.is(Unschedulable, "a")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "a")
 	})
 	t.Run("expiry is not aligned", func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestCycleCounter(t *testing.T) {
 		r.at(300 * time.Millisecond)
 		r.add("a")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.giveBack("a", "Fit")
 		require.Empty(t, r.pop(), "nor is it popped early")
 		next, _ := r.q.Next(r.now)
@@ -270,7 +270,7 @@ func TestCycleCounter(t *testing.T) {
 		r := counterRig(t)
 		r.add("a")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.giveBack("a", "Fit")
 		r.update("a", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}} })
 		r.at(time.Minute)
@@ -333,17 +333,17 @@ const (
 // event128 returns an event of 1.28 by its name. Package history has the whole table.
 func event128(name string) Event {
 	return map[string]Event{
-		"AssignedPodAdd": {AssignedPod, Add, name}, "AssignedPodUpdate": {AssignedPod, update128, name},
-		"AssignedPodDelete": {AssignedPod, Delete, name}, "NodeAdd": {Node, Add, name},
-		"NodeAllocatableChange": {Node, UpdateNodeAllocatable, name}, "NodeLabelChange": {Node, UpdateNodeLabel, name},
-		"NodeTaintChange": {Node, UpdateNodeTaint, name}, "CSINodeAdd": {CSINode, Add, name},
-		"CSIDriverAdd": {CSIDriver, Add, name}, "UnschedulableTimeout": {Wildcard, All, name},
+		"AssignedPodAdd": {"AssignedPod", Add, name}, "AssignedPodUpdate": {"AssignedPod", update128, name},
+		"AssignedPodDelete": {"AssignedPod", Delete, name}, "NodeAdd": {"Node", Add, name},
+		"NodeAllocatableChange": {"Node", UpdateNodeAllocatable, name}, "NodeLabelChange": {"Node", UpdateNodeLabel, name},
+		"NodeTaintChange": {"Node", UpdateNodeTaint, name}, "CSINodeAdd": {"storage.k8s.io/CSINode", Add, name},
+		"CSIDriverAdd": {"storage.k8s.io/CSIDriver", Add, name}, "UnschedulableTimeout": {"*", All, name},
 	}[name]
 }
 
 // custom128 returns the registrations of a plugin Custom that does not say what it waits for, as in 1.28.
 func custom128() (list []Registration) {
-	for _, r := range []Resource{Pod, Node, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass} {
+	for _, r := range []string{"Pod", "Node", "storage.k8s.io/CSINode", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/StorageClass"} {
 		list = append(list, Registration{Plugin: "Custom", Event: Event{Resource: r, Action: all128}})
 	}
 	return list

@@ -95,11 +95,11 @@ func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 	}
 }
 
-// EqualPods is a Signature for pods made from one template: it covers the namespace, the labels, the controller and all of
+// equalPods is a Signature for pods made from one template: it covers the namespace, the labels, the controller and all of
 // the spec that schedulers read. It returns "" for pods that are bound to something of their own: generic ephemeral
 // volumes, resource claims, a scheduling group. Names of projected token volumes, which differ from pod to pod, are left
 // out; labels that do (pod-template-generation, statefulset.kubernetes.io/pod-name) keep pods apart.
-func EqualPods(pod *v1.Pod) string {
+func equalPods(pod *v1.Pod) string {
 	if len(pod.Spec.ResourceClaims) > 0 || pod.Spec.SchedulingGroup != nil {
 		return ""
 	}

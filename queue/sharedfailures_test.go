@@ -31,7 +31,7 @@ func TestShareFailures(t *testing.T) {
 		e, _ := r.q.Lookup(r.pod("w4"))
 		require.Equal(t, []any{0, 0, []string{"P"}}, []any{e.Attempts, e.UnschedulableCount, e.UnschedulablePlugins})
 		require.Equal(t, 4, r.q.Rejected(defaultScheduler, "P"))
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "w1")
 		r.is(Active, "w2", "w3", "w4")
 		web(r, "w5")
@@ -66,7 +66,7 @@ func TestShareFailures(t *testing.T) {
 		web(r, "w1", "w2")
 		r.add("w1", "w2")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.fail("w1", "P")
 		r.is(Backoff, "w1")
 		r.is(Active, "w2")
@@ -112,7 +112,7 @@ func TestEqualPods(t *testing.T) {
 		p := base.DeepCopy()
 		p.Name, p.UID = "b", "b"
 		change(p)
-		return EqualPods(p) == EqualPods(base)
+		return equalPods(p) == equalPods(base)
 	}
 	require.True(t, same(func(*v1.Pod) {}))
 	require.True(t, same(func(p *v1.Pod) {
@@ -128,10 +128,10 @@ func TestEqualPods(t *testing.T) {
 	}))
 	own := base.DeepCopy()
 	own.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
-	require.Empty(t, EqualPods(own))
+	require.Empty(t, equalPods(own))
 	own = base.DeepCopy()
 	own.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c"}}
-	require.Empty(t, EqualPods(own))
+	require.Empty(t, equalPods(own))
 }
 
 // TestLawsOfOptions runs random operations under every option and checks what must hold without a model: each pod is in
@@ -170,7 +170,7 @@ func randomLaws(t *testing.T, o Options, rnd *rand.Rand) {
 			if e := r.held[n]; e != nil {
 				delete(r.held, n)
 				sets := [][]string{nil, {"P"}, {"Q", "R"}, {"S"}}
-				f := Failure{Unschedulable: sets[rnd.Intn(4)], Cycle: r.q.Cycle()}
+				f := Failure{Unschedulable: sets[rnd.Intn(4)]}
 				if rnd.Intn(4) == 0 {
 					f.Pending = []string{"P"}
 				}

@@ -16,9 +16,9 @@ func PodUpdateEvents(old, new *v1.Pod) []Event {
 	if old == nil || new == nil {
 		return nil
 	}
-	r := UnschedulablePod
+	r := unschedulablePod
 	if new.Spec.NodeName != "" {
-		r = AssignedPod
+		r = assignedPod
 	}
 	var events []Event
 	when := func(changed bool, a Action) {
@@ -66,7 +66,7 @@ func NodeUpdateEvents(old, new *v1.Node) []Event {
 	var events []Event
 	when := func(changed bool, a Action) {
 		if changed {
-			events = append(events, Event{Resource: Node, Action: a})
+			events = append(events, Event{Resource: "Node", Action: a})
 		}
 	}
 	when(old.Spec.Unschedulable && !new.Spec.Unschedulable, UpdateNodeTaint)

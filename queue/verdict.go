@@ -22,7 +22,7 @@ func (q *Queue) judge(e *Entry, c *Change) (verdict, *plugin, error) {
 	if len(e.waits) == 0 {
 		return afterBackoff, nil, nil
 	}
-	if c.Event.IsWildcard() {
+	if c.Event.isWildcard() {
 		if c.New != nil {
 			if pod, ok := c.New.(*v1.Pod); !ok || pod == nil || flightKey(pod) != flightKey(e.Pod) {
 				return skip, nil, nil

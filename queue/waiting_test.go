@@ -17,10 +17,10 @@ import (
 func TestEventsTouchOnlyPodsThatWait(t *testing.T) {
 	plugins := []string{"P", "Q", "R", "S", "x", "y"}
 	regs := []Registration{
-		{"P", Event{Node, Add | UpdateNodeLabel, ""}, nil}, {"P", Event{Pod, Delete, ""}, nil},
-		{"Q", Event{Node, UpdateNodeAllocatable, ""}, nil}, {"Q", Event{CSINode, Update, ""}, nil},
-		{"R", Event{Pod, UpdatePodLabel, ""}, nil}, // S waits for nothing
-		{"x", Event{Node, UpdateNodeAnnotation, ""}, nil}, {"x", Event{Node, Add, ""}, nil}, {"y", Event{PersistentVolume, Update, ""}, nil},
+		{"P", Event{"Node", Add | UpdateNodeLabel, ""}, nil}, {"P", Event{"Pod", Delete, ""}, nil},
+		{"Q", Event{"Node", UpdateNodeAllocatable, ""}, nil}, {"Q", Event{"storage.k8s.io/CSINode", Update, ""}, nil},
+		{"R", Event{"Pod", UpdatePodLabel, ""}, nil}, // S waits for nothing
+		{"x", Event{"Node", UpdateNodeAnnotation, ""}, nil}, {"x", Event{"Node", Add, ""}, nil}, {"y", Event{"PersistentVolume", Update, ""}, nil},
 	}
 	asked, opened := map[string]int{}, map[string]int{}
 	for i := range regs {
@@ -62,18 +62,18 @@ func TestEventsTouchOnlyPodsThatWait(t *testing.T) {
 	}
 	waits := func(name string, e *Entry, arriving Event) bool {
 		for _, r := range regs {
-			if r.Plugin != name || !r.Event.Matches(arriving) {
+			if r.Plugin != name || !r.Event.matches(arriving) {
 				continue
 			}
-			if s := e.Pod.Spec.SchedulerName; s == "p" || s == "other" && (name == "P" || name == "Q" && r.Event.Resource == Node) {
+			if s := e.Pod.Spec.SchedulerName; s == "p" || s == "other" && (name == "P" || name == "Q" && r.Event.Resource == nodeKind) {
 				return true
 			}
 		}
 		return false
 	}
 	touched := map[string]int{}
-	for _, arriving := range []Event{NodeAdd, {Node, UpdateNodeLabel, ""}, {Node, UpdateNodeAllocatable, ""}, {Node, UpdateNodeCondition, ""},
-		{Node, UpdateNodeAnnotation, ""}, AssignedPodDelete, {AssignedPod, UpdatePodLabel, ""}, {CSINode, Update, ""}, {PersistentVolume, Update, ""}} {
+	for _, arriving := range []Event{nodeAdd, {"Node", UpdateNodeLabel, ""}, {"Node", UpdateNodeAllocatable, ""}, {"Node", UpdateNodeCondition, ""},
+		{"Node", UpdateNodeAnnotation, ""}, assignedPodDelete, {"AssignedPod", UpdatePodLabel, ""}, {"storage.k8s.io/CSINode", Update, ""}, {"PersistentVolume", Update, ""}} {
 		want, wantAsked := map[string]bool{}, map[string]int{}
 		for _, e := range q.entries {
 			interested := e.GatingPlugin != "" && waits(e.GatingPlugin, e, arriving)
@@ -119,13 +119,13 @@ func TestWaiting(t *testing.T) {
 		g := Gate{"g", func(*v1.Pod) GateVerdict { asked++; return GateVerdict{Refuse: true} }}
 		helps := false
 		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Gates: []Gate{g}, Events: []Registration{
-			{"g", Event{Node, Add, ""}, func(*v1.Pod, any, any) (bool, error) { return helps, nil }}}}}})
+			{"g", Event{"Node", Add, ""}, func(*v1.Pod, any, any) (bool, error) { return helps, nil }}}}}})
 		r.add("a")
 		require.Equal(t, 1, asked)
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		require.Equal(t, 1, asked, "its hint says Skip")
 		helps = true
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		require.Equal(t, 2, asked)
 	})
 	t.Run("an update of an unknown pod asks the gates", func(t *testing.T) {
@@ -139,9 +139,9 @@ func TestWaiting(t *testing.T) {
 			return func(*v1.Pod, any, any) (bool, error) { asked = append(asked, label); return yes, nil }
 		}
 		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{
-			{"P", Event{Pod, UpdatePodToleration, ""}, note("toleration", true)},
-			{"P", Event{Pod, UpdatePodScaleDown, ""}, note("scale-down", true)},
-			{"P", Event{Pod, UpdatePodLabel, ""}, note("label", false)},
+			{"P", Event{"Pod", UpdatePodToleration, ""}, note("toleration", true)},
+			{"P", Event{"Pod", UpdatePodScaleDown, ""}, note("scale-down", true)},
+			{"P", Event{"Pod", UpdatePodLabel, ""}, note("label", false)},
 		}}}})
 		r.pods["a"] = testkit.Pod("a").Request("cpu=2").Obj()
 		r.try("P", "a")
@@ -179,16 +179,16 @@ func TestWaiting(t *testing.T) {
 			seen, objects = append(seen, p), append(objects, old, new)
 			return false, nil
 		}
-		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"P", Event{Node, Add | Delete, ""}, hint}}}}})
+		r := newRig(t, Options{Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"P", Event{"Node", Add | Delete, ""}, hint}}}}})
 		r.try("P", "a")
 		r.update("a", func(p *v1.Pod) { p.Annotations = map[string]string{"k": "v"} })
 		queued, node := r.pod("a"), testkit.Node("n").Obj()
-		r.q.Move(Change{Event: NodeAdd, New: node}, r.now)
-		r.q.Move(Change{Event: Event{Node, Delete, ""}, Old: node}, r.now)
+		r.q.Move(Change{Event: nodeAdd, New: node}, r.now)
+		r.q.Move(Change{Event: Event{"Node", Delete, ""}, Old: node}, r.now)
 		require.Equal(t, []any{nil, node, node, nil}, objects, "no old object of an addition, no new one of a deletion")
 		r.q.Activate(r.now, queued)
 		r.pop()
-		r.q.Move(Change{Event: NodeAdd, New: node}, r.now)
+		r.q.Move(Change{Event: nodeAdd, New: node}, r.now)
 		fresh := queued.DeepCopy()
 		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Pod: fresh}, r.now)
 		require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestWaiting(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("S", "a")
 		for bit := Add; bit <= UpdatePodGeneratedResourceClaim; bit <<= 1 {
-			for _, kind := range []Resource{Node, AssignedPod, UnschedulablePod, CSINode, PersistentVolume} {
+			for _, kind := range []string{"Node", "AssignedPod", "UnschedulablePod", "storage.k8s.io/CSINode", "PersistentVolume"} {
 				require.Empty(t, r.event(Event{kind, bit, ""}))
 			}
 		}
@@ -212,7 +212,7 @@ func TestWaiting(t *testing.T) {
 		r := counterRig(t)
 		r.add("a")
 		r.pop()
-		r.event(Event{ResourceClaim, Add, ""}) // nobody registered it
+		r.event(Event{"resource.k8s.io/ResourceClaim", Add, ""}) // nobody registered it
 		r.giveBack("a", "Fit")
 		r.is(Backoff, "a")
 	})
@@ -222,7 +222,7 @@ func TestWaiting(t *testing.T) {
 		r.add("a")
 		r.pop()
 		r.at(time.Minute)
-		require.Empty(t, r.q.FlushLeftover(r.now))
+		require.Empty(t, r.q.flushLeftovers(r.now))
 		r.fail("a", "S")
 		r.is(Unschedulable, "a")
 	})

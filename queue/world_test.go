@@ -77,22 +77,22 @@ func (w *world) gate(name string) Gate {
 }
 
 var fuzzEvents = []Event{
-	NodeAdd, {Node, UpdateNodeLabel, ""}, {Node, UpdateNodeTaint, ""}, {Node, UpdateNodeAnnotation, ""}, AssignedPodDelete,
-	{AssignedPod, UpdatePodLabel, ""}, {CSINode, Update, ""}, {Wildcard, All, "Everything"}, {UnschedulablePod, Add, ""}, {Node, Delete, ""},
+	nodeAdd, {"Node", UpdateNodeLabel, ""}, {"Node", UpdateNodeTaint, ""}, {"Node", UpdateNodeAnnotation, ""}, assignedPodDelete,
+	{"AssignedPod", UpdatePodLabel, ""}, {"storage.k8s.io/CSINode", Update, ""}, {"*", All, "Everything"}, {"UnschedulablePod", Add, ""}, {"Node", Delete, ""},
 }
 
 func newWorld(t *testing.T, data []byte) *world {
 	w := &world{t: t, data: data, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), held: map[types.UID]*Entry{},
 		model: map[types.UID]*modelEntry{}, shut: map[string]bool{}, owed: map[types.UID]bool{}}
 	regs := []Registration{
-		{"A", Event{Node, UpdateNodeLabel, ""}, nil},
-		{"A", Event{Pod, Update, ""}, SameUpdatedPod},
-		{"P", Event{Node, Add | UpdateNodeLabel, ""}, hint("P")},
-		{"P", Event{Node, UpdateNodeTaint, ""}, nil}, // New adds this one to P itself; the model must be told
-		{"Q", Event{Pod, Delete | UpdatePodLabel, ""}, hint("Q")},
-		{"Q", Event{Node, Add | UpdateNodeTaint, ""}, hint("Q2")},
-		{"R", Event{CSINode, Update, ""}, hint("R")},
-		{"R", Event{Node, Delete, ""}, nil},
+		{"A", Event{"Node", UpdateNodeLabel, ""}, nil},
+		{"A", Event{"Pod", Update, ""}, sameUpdatedPod},
+		{"P", Event{"Node", Add | UpdateNodeLabel, ""}, hint("P")},
+		{"P", Event{"Node", UpdateNodeTaint, ""}, nil}, // New adds this one to P itself; the model must be told
+		{"Q", Event{"Pod", Delete | UpdatePodLabel, ""}, hint("Q")},
+		{"Q", Event{"Node", Add | UpdateNodeTaint, ""}, hint("Q2")},
+		{"R", Event{"storage.k8s.io/CSINode", Update, ""}, hint("R")},
+		{"R", Event{"Node", Delete, ""}, nil},
 	}
 	gates := []Gate{w.gate("A"), w.gate("B")}
 	given := slices.Delete(slices.Clone(regs), 3, 4)
@@ -169,7 +169,7 @@ func (w *world) same() {
 	}
 	require.Len(w.t, w.m.queued, len(w.q.entries), "%s", w.last())
 	n := w.q.Counts()
-	require.Equal(w.t, len(w.q.entries), n.Queued()) // I12
+	require.Equal(w.t, len(w.q.entries), n.queued()) // I12
 	require.Equal(w.t, counts[Backoff]+counts[ErrorBackoff], n.Backoff)
 	require.Equal(w.t, len(w.m.flights), n.InFlight)
 	for _, p := range w.q.byName {
@@ -206,7 +206,7 @@ func (w *world) asleep(c Change) (waiting []*Entry) {
 func (w *world) wanted(e *Entry, c Change) bool {
 	for _, p := range e.UnschedulablePlugins {
 		for _, r := range w.m.regs {
-			if r.Plugin == p && r.Event.Matches(c.Event) && e.Pod.Spec.SchedulerName == "p" {
+			if r.Plugin == p && r.Event.matches(c.Event) && e.Pod.Spec.SchedulerName == "p" {
 				if r.Hint == nil {
 					return true
 				}
@@ -311,13 +311,13 @@ func (w *world) step() {
 		w.compare(moves)
 		require.Nil(w.t, q.flightOf(e.Pod), "I11: the attempt is over")
 		for _, c := range events { // I4, for pods in flight
-			if ok && !deleted && !c.Event.IsWildcard() && w.wanted(e, c) {
+			if ok && !deleted && !c.Event.isWildcard() && w.wanted(e, c) {
 				require.Contains(w.t, []Place{Active, Backoff, Gated}, e.place, "a wake-up was lost: %s", w.last())
 			}
 		}
 	case 9:
 		c := Change{Event: fuzzEvents[arg%len(fuzzEvents)]}
-		if c.Event.Resource == Node {
+		if c.Event.Resource == nodeKind {
 			n := &v1.Node{}
 			n.Name = fmt.Sprint("node", arg%7)
 			c.New = n

@@ -30,6 +30,16 @@ func plain(f queue.Hint) hint {
 	return func(_ *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) { return f(pod, old, new) }
 }
 
+// queueHint returns the hint that package queue itself has for a plugin.
+func queueHint(plugin string) queue.Hint {
+	for _, r := range queue.DefaultEvents(nil) {
+		if r.Plugin == plugin && r.Hint != nil {
+			return r.Hint
+		}
+	}
+	panic("package queue has no hint of " + plugin)
+}
+
 // hints are podberth's queueing hints by plugin.
 var hints = map[string]hint{
 	"NodeUnschedulable":    plain(taints.Options{}.CordonWouldHelp),
@@ -40,8 +50,8 @@ var hints = map[string]hint{
 	"NodeVolumeLimits":     plain(volume.LimitsWouldHelp),
 	"VolumeBinding":        plain(volume.BindingWouldHelp),
 	"VolumeZone":           plain(volume.ZoneWouldHelp),
-	"DefaultPreemption":    plain(queue.NeverHelps),
-	"SchedulingGates":      plain(queue.SameUpdatedPod),
+	"DefaultPreemption":    plain(queueHint("DefaultPreemption")),
+	"SchedulingGates":      plain(queueHint("SchedulingGates")),
 	"NodeDeclaredFeatures": plain(filter.FeaturesHint(filter.FeaturesOptions{})),
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
 		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))

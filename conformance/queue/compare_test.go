@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 	_ "unsafe" // for linkname
 
 	v1 "k8s.io/api/core/v1"
@@ -22,6 +23,14 @@ func flushBackoff(*realqueue.PriorityQueue, klog.Logger)
 
 //go:linkname flushLeftover k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
 func flushLeftover(*realqueue.PriorityQueue, klog.Logger)
+
+// Advance runs podberth's two flushes; here they are called alone, too.
+
+//go:linkname ourFlushBackoff github.com/podberth/podberth/queue.(*Queue).flushBackoff
+func ourFlushBackoff(q *queue.Queue, now time.Time)
+
+//go:linkname ourFlushLeftover github.com/podberth/podberth/queue.(*Queue).flushLeftover
+func ourFlushLeftover(q *queue.Queue, at, now time.Time)
 
 // compare holds every pod's place and history on both sides together.
 func (w *world) compare() error {

@@ -41,7 +41,7 @@ func newDefaults(options ...scheduler.Option) (*defaults, error) {
 		return nil, err
 	}
 	seen := map[string]int{}
-	for _, r := range queue.DefaultEvents() {
+	for _, r := range queue.DefaultEvents(nil) {
 		hints, err := d.Hints(r.Plugin)
 		if err != nil {
 			return nil, err

@@ -139,7 +139,7 @@ func TestHandlers(t *testing.T) {
 	reject()
 	_, err = pods.Create(ctx, running, metav1.CreateOptions{})
 	require.NoError(t, err)
-	check("an assigned pod is added", []queue.Event{queue.AssignedPodAdd}, nil, running)
+	check("an assigned pod is added", []queue.Event{{Resource: "AssignedPod", Action: queue.Add}}, nil, running)
 	for what, f := range map[string]func(p *v1.Pod){
 		"labels":     func(p *v1.Pod) { p.Labels = map[string]string{"l": "2"} },
 		"scale down": func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = list("1") },
@@ -151,12 +151,12 @@ func TestHandlers(t *testing.T) {
 	}
 	reject()
 	require.NoError(t, pods.Delete(ctx, "r", metav1.DeleteOptions{}))
-	check("an assigned pod is deleted", []queue.Event{queue.AssignedPodDelete}, running, nil)
+	check("an assigned pod is deleted", []queue.Event{{Resource: "AssignedPod", Action: queue.Delete}}, running, nil)
 	reject()
 	other := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2", ResourceVersion: "1"}}
 	_, err = client.CoreV1().Nodes().Create(ctx, other, metav1.CreateOptions{})
 	require.NoError(t, err)
-	check("a node is added", []queue.Event{queue.NodeAdd}, nil, other)
+	check("a node is added", []queue.Event{{Resource: "Node", Action: queue.Add}}, nil, other)
 	reject()
 	newer := other.DeepCopy()
 	newer.Labels, newer.Status.Allocatable, newer.ResourceVersion = map[string]string{"l": "1"}, list("4"), "2"
@@ -165,5 +165,5 @@ func TestHandlers(t *testing.T) {
 	check("a node changes", queue.NodeUpdateEvents(other, newer), other, newer)
 	reject()
 	require.NoError(t, client.CoreV1().Nodes().Delete(ctx, "n2", metav1.DeleteOptions{}))
-	check("a node is deleted", []queue.Event{queue.NodeDelete}, newer, nil)
+	check("a node is deleted", []queue.Event{{Resource: "Node", Action: queue.Delete}}, newer, nil)
 }

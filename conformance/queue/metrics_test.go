@@ -73,7 +73,7 @@ const intoUnschedulable = "pods into unschedulable"
 // meter counts moves as the metrics do.
 func (w *world) meter(list []queue.Move) {
 	for _, m := range list {
-		if m.Reason == queue.Replaced && (m.From == queue.Unschedulable || m.From == queue.Gated) {
+		if m.Reason == "Replaced" && (m.From == queue.Unschedulable || m.From == queue.Gated) {
 			w.unmetered = "a waiting pod was added again"
 		}
 		if m.To == queue.Nowhere && (m.From == queue.Active || m.From == queue.Backoff || m.From == queue.ErrorBackoff) {

@@ -23,14 +23,20 @@ import (
 )
 
 // withoutHint are the registrations for which the real plugins give no hint.
-var withoutHint = map[string][]queue.Resource{
-	"NodeName":           {queue.Node},
-	"NodePorts":          {queue.Node},
-	"VolumeRestrictions": {queue.Node},
-	"NodeVolumeLimits":   {queue.CSINode}, // for its addition; there is one for its update
-	"VolumeBinding":      {queue.Node, queue.PersistentVolume},
-	"VolumeZone":         {queue.Node},
-	"DynamicResources":   {queue.Node, queue.DeviceClass, queue.ResourceSlice},
+var withoutHint = map[string][]string{
+	"NodeName":           {"Node"},
+	"NodePorts":          {"Node"},
+	"VolumeRestrictions": {"Node"},
+	"NodeVolumeLimits":   {"storage.k8s.io/CSINode"}, // for its addition; there is one for its update
+	"VolumeBinding":      {"Node", "PersistentVolume"},
+	"VolumeZone":         {"Node"},
+	"DynamicResources":   {"Node", "resource.k8s.io/DeviceClass", "resource.k8s.io/ResourceSlice"},
+}
+
+// gangEvents are what queue.Options.GangScheduling says that the plugin of that feature registers.
+var gangEvents = []queue.Registration{
+	{Plugin: "GangScheduling", Event: queue.Event{Resource: "Pod", Action: queue.Add}},
+	{Plugin: "GangScheduling", Event: queue.Event{Resource: "scheduling.k8s.io/PodGroup", Action: queue.Add}},
 }
 
 // defaultScheduler is a real scheduler with the default profile, until the test ends.
@@ -53,7 +59,7 @@ func defaultScheduler(t *testing.T) *real.Scheduler {
 func TestRegistrations(t *testing.T) {
 	s := defaultScheduler(t)
 	ours := map[string][]queue.Event{}
-	for _, r := range append(queue.DefaultEvents(), queue.GangEvents()...) {
+	for _, r := range append(queue.DefaultEvents(nil), gangEvents...) {
 		ours[r.Plugin] = append(ours[r.Plugin], r.Event)
 	}
 	known := 0
@@ -75,11 +81,11 @@ func TestRegistrations(t *testing.T) {
 			t.Fatal(err)
 		}
 		var theirs []queue.Event
-		var none []queue.Resource
+		var none []string
 		for _, r := range list {
-			theirs = append(theirs, queue.Event{Resource: queue.Resource(r.Event.Resource), Action: queue.Action(r.Event.ActionType), Label: r.Event.CustomLabel})
+			theirs = append(theirs, queue.Event{Resource: string(r.Event.Resource), Action: queue.Action(r.Event.ActionType), Label: r.Event.CustomLabel})
 			if r.QueueingHintFn == nil {
-				none = append(none, queue.Resource(r.Event.Resource))
+				none = append(none, string(r.Event.Resource))
 			}
 		}
 		if a, b := sorted(theirs), sorted(ours[name]); !slices.Equal(a, b) {
@@ -153,7 +159,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := queue.DefaultEvents()
+	events := queue.DefaultEvents(nil)
 	rejectors := []string{"Mute", "Extender", "Unheard"}
 	for _, name := range rejectors[:2] {
 		events = append(events, queue.UnregisteredEvents(name)...)
@@ -189,7 +195,7 @@ func TestEveryEventForEveryPlugin(t *testing.T) {
 				if real != got {
 					t.Errorf("%s, %s with mask %d: does it wake? real %v, podberth %v", rejector, resource, action, real, got)
 				}
-				if real && !ours(e).IsWildcard() {
+				if real && ours(e) != (queue.Event{Resource: "*", Action: queue.All}) {
 					woken[rejector]++
 				}
 			}

@@ -61,10 +61,10 @@ func (w *world) say(list []queue.Move) {
 	for _, m := range list {
 		w.Note("    %v", m)
 		w.Count(fmt.Sprintf("%v -> %v", m.From, m.To))
-		if m.Reason == queue.PopFromBackoff {
+		if m.Reason == "PopFromBackoffQ" {
 			w.Count("popped from backoff")
 		}
-		if m.Reason == queue.Duplicate {
+		if m.Reason == "Duplicate" {
 			w.Count("duplicate dropped")
 		}
 	}
@@ -327,7 +327,7 @@ func (w *world) done() {
 		}
 		w.slots[slot] = nil
 		_ = w.store.Delete(p)
-		w.q.Unnominate(p)
+		w.q.Nominate(p, queue.Nomination{Override: true})
 		w.real.DeleteNominatedPodIfExists(p)
 		w.Note("    it is bound")
 	}
@@ -360,7 +360,7 @@ func (w *world) event() error {
 	var check func(*v1.Pod) bool
 	if w.Once(4) {
 		limit := int32(w.N(3))
-		check = queue.PriorityAtMost(limit)
+		check = func(p *v1.Pod) bool { return p.Spec.Priority == nil || *p.Spec.Priority <= limit }
 	}
 	w.note("event %s/%d, old %s, new %s, check %v", e.Resource, e.ActionType, nameOf(old), nameOf(new), check != nil)
 	w.labels[ours(e).String()] = e.Label()
@@ -424,13 +424,15 @@ func (w *world) turn(slot int) {
 func (w *world) flush() {
 	if w.N(2) == 0 {
 		w.note("flush backoff")
-		w.say(w.q.FlushBackoff(w.now()))
+		ourFlushBackoff(w.q, w.now())
+		w.say(w.q.Activate(w.now())) // no pod: only the moves of the flush
 		flushBackoff(w.real, w.log)
 		return
 	}
 	w.note("flush leftover")
 	w.refusals = 0
-	list := w.q.FlushLeftover(w.now())
+	ourFlushLeftover(w.q, w.now(), w.now())
+	list := w.q.Activate(w.now())
 	w.meterRefusals()
 	w.say(list)
 	flushLeftover(w.real, w.log)
@@ -446,7 +448,7 @@ func (w *world) nominate(slot int) {
 	}
 	if w.Once(3) {
 		w.note("unnominate %s", p.Name)
-		w.q.Unnominate(p)
+		w.q.Nominate(p, queue.Nomination{Override: true})
 		w.real.DeleteNominatedPodIfExists(p)
 		return
 	}

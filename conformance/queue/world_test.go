@@ -162,7 +162,7 @@ func (w *world) build(o queue.Options, hints realqueue.QueueingHintMapPerProfile
 			return a.GetPodInfo().GetPod().UID < b.GetPodInfo().GetPod().UID
 		}
 	}
-	initial, max, leftover := queue.DefaultInitialBackoff, queue.DefaultMaxBackoff, queue.DefaultLeftover
+	initial, max, leftover := time.Second, 10*time.Second, 5*time.Minute
 	switch w.N(5) {
 	case 1:
 		initial, max = 2*time.Second, 3*time.Second
@@ -211,7 +211,7 @@ var recorder = metrics.NewMetricsAsyncRecorder(1000, time.Second, nil)
 var factory = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 
 func ours(e fwk.ClusterEvent) queue.Event {
-	return queue.Event{Resource: queue.Resource(e.Resource), Action: queue.Action(e.ActionType), Label: e.CustomLabel}
+	return queue.Event{Resource: string(e.Resource), Action: queue.Action(e.ActionType), Label: e.CustomLabel}
 }
 
 // hint is none, or a pure function of the plugin, the pod and the objects: Queue, Skip, or an error with either.

@@ -17,6 +17,7 @@ type Queue struct {
 	clock  Clock
 	onMove func([]queue.Move)
 	wake   chan struct{} // has an element when something happened that Pop has not seen
+	closed bool
 
 	disorder error       // why the order of the queue is another since the lock was taken; nil: it is not
 	onError  func(error) // told of it, without the lock
@@ -89,7 +90,7 @@ func (q *Queue) pop() (e *queue.Entry, over bool) {
 	if q.onMove != nil && len(moves) > 0 {
 		q.onMove(moves)
 	}
-	over = e == nil && q.inner.Closed()
+	over = e == nil && q.closed
 	if e != nil || over {
 		q.signal()
 	}
@@ -159,5 +160,8 @@ func (q *Queue) Read(read func(*queue.Queue)) {
 
 // Close lets Pop return nil once the queue is empty.
 func (q *Queue) Close() {
-	q.do(func(in *queue.Queue) []queue.Move { return in.Close() })
+	q.do(func(in *queue.Queue) []queue.Move {
+		q.closed = true
+		return in.Close()
+	})
 }

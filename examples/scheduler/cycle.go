@@ -126,7 +126,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		s.waiting.enter(a.assumed, waits, s.clock.Now())
 	}
 	// 15. Plugins may have asked for other pods.
-	s.queue.Activate(a.state.PodsToActivate.Take()...)
+	s.queue.Activate(a.state.PodsToActivate.take()...)
 	s.start(func() { s.bindingCycle(ctx, a) })
 }
 
@@ -303,7 +303,7 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	s.scheduled(a)
 	s.event(a.assumed, v1.EventTypeNormal, "Scheduled", "Binding", fmt.Sprintf("Successfully assigned %s to %s", podName(a.pod), a.result.Node))
 	a.f.runPostBind(ctx, a.state, a.assumed, a.result.Node)
-	s.queue.Activate(a.state.PodsToActivate.Take()...)
+	s.queue.Activate(a.state.PodsToActivate.take()...)
 	a.result.Outcome = Scheduled
 	s.finish(a)
 }
@@ -312,7 +312,7 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 // pod itself may profit from its leaving, after a rejection it may not.
 func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
 	s.undo(ctx, a)
-	left := queue.Change{Event: queue.AssignedPodDelete, Old: a.assumed}
+	left := queue.Change{Event: podGone, Old: a.assumed}
 	if !out.status.Rejected() {
 		s.queue.Move(left)
 		s.fail(ctx, a, out)

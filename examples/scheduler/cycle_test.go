@@ -230,7 +230,7 @@ func TestFailedBindingWakesOthers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, list := probes(1)
 			list[0].timeout = time.Hour
-			list[0].events = []queue.Registration{{Event: queue.Event{Resource: queue.Pod, Action: queue.Delete}}}
+			list[0].events = []queue.Registration{{Event: queue.Event{Resource: "Pod", Action: queue.Delete}}}
 			list[0].perPod["p"] = map[Point]*Status{Permit: NewStatus(Wait)}
 			p, reg := on(list, Permit)
 			r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg}, []*v1.Node{node("n1")})

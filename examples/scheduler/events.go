@@ -20,6 +20,12 @@ func schedulerName(p *v1.Pod) string {
 	return p.Spec.SchedulerName
 }
 
+// Events of pods that have a node.
+var (
+	podAssigned = queue.Event{Resource: "AssignedPod", Action: queue.Add}
+	podGone     = queue.Event{Resource: "AssignedPod", Action: queue.Delete}
+)
+
 // AddPod tells of a pod that is new to the scheduler.
 func (s *Scheduler) AddPod(pod *v1.Pod) {
 	s.handle("PodAdd", func() error {
@@ -41,7 +47,7 @@ func (s *Scheduler) assigned(old, pod *v1.Pod) error {
 		return err
 	}
 	if old == nil {
-		s.queue.Move(queue.Change{Event: queue.AssignedPodAdd, New: pod})
+		s.queue.Move(queue.Change{Event: podAssigned, New: pod})
 		return nil
 	}
 	for _, e := range queue.PodUpdateEvents(old, pod) {
@@ -96,16 +102,19 @@ func (s *Scheduler) withdraw(assumed *v1.Pod) {
 	if !s.waiting.reject(assumed.UID, "", "removed") {
 		s.report(s.cache.forget(assumed))
 	}
-	s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: assumed})
+	s.queue.Move(queue.Change{Event: podGone, Old: assumed})
 }
 
 // roomLeft tells pods of no higher priority that the room is free that a nominated pod had kept.
 func (s *Scheduler) roomLeft(pod *v1.Pod) {
-	p := int32(0)
-	if pod.Spec.Priority != nil {
-		p = *pod.Spec.Priority
+	priority := func(p *v1.Pod) int32 {
+		if p.Spec.Priority == nil {
+			return 0
+		}
+		return *p.Spec.Priority
 	}
-	s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: pod, PreCheck: queue.PriorityAtMost(p)})
+	kept := priority(pod)
+	s.queue.Move(queue.Change{Event: podGone, Old: pod, PreCheck: func(other *v1.Pod) bool { return priority(other) <= kept }})
 }
 
 // DeletePod tells of a pod that is gone.
@@ -113,7 +122,7 @@ func (s *Scheduler) DeletePod(pod *v1.Pod) {
 	s.handle("PodDelete", func() error {
 		if pod.Spec.NodeName != "" {
 			s.cache.remove(pod)
-			s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: pod})
+			s.queue.Move(queue.Change{Event: podGone, Old: pod})
 			return nil
 		}
 		s.queue.Delete(pod)
@@ -130,7 +139,7 @@ func (s *Scheduler) DeletePod(pod *v1.Pod) {
 func (s *Scheduler) AddNode(node *v1.Node) {
 	s.handle("NodeAdd", func() error {
 		s.cache.change(node, false)
-		s.queue.Move(queue.Change{Event: queue.NodeAdd, New: node})
+		s.queue.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Add}, New: node})
 		return nil
 	})
 }
@@ -150,7 +159,7 @@ func (s *Scheduler) UpdateNode(old, node *v1.Node) {
 func (s *Scheduler) DeleteNode(node *v1.Node) {
 	s.handle("NodeDelete", func() error {
 		s.cache.change(node, true)
-		s.queue.Move(queue.Change{Event: queue.NodeDelete, Old: node})
+		s.queue.Move(queue.Change{Event: queue.Event{Resource: "Node", Action: queue.Delete}, Old: node})
 		return nil
 	})
 }
@@ -185,22 +194,22 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 }
 
 // resource returns what an object is called in events; false for a kind that no pod waits for.
-func resource(obj metav1.Object) (queue.Resource, bool) {
+func resource(obj metav1.Object) (string, bool) {
 	switch obj.(type) {
 	case *v1.PersistentVolume:
-		return queue.PersistentVolume, true
+		return "PersistentVolume", true
 	case *v1.PersistentVolumeClaim:
-		return queue.PersistentVolumeClaim, true
+		return "PersistentVolumeClaim", true
 	case *storagev1.CSINode:
-		return queue.CSINode, true
+		return "storage.k8s.io/CSINode", true
 	case *storagev1.CSIDriver:
-		return queue.CSIDriver, true
+		return "storage.k8s.io/CSIDriver", true
 	case *storagev1.CSIStorageCapacity:
-		return queue.CSIStorageCapacity, true
+		return "storage.k8s.io/CSIStorageCapacity", true
 	case *storagev1.StorageClass:
-		return queue.StorageClass, true
+		return "storage.k8s.io/StorageClass", true
 	case *storagev1.VolumeAttachment:
-		return queue.VolumeAttachment, true
+		return "storage.k8s.io/VolumeAttachment", true
 	}
 	return "", false
 }

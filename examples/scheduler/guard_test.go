@@ -121,7 +121,7 @@ func TestBadPlugins(t *testing.T) {
 				require.Empty(t, r.s.binding)
 				var counts queue.Counts
 				r.s.queue.Read(func(q *queue.Queue) { counts = q.Counts() })
-				require.Equal(t, 1, counts.Queued())
+				require.Equal(t, 1, counts.Active+counts.Backoff+counts.Unschedulable+counts.Gated)
 
 				list[0].answer, list[0].do, list[0].preflight = map[Point]*Status{}, map[Point]func(){}, nil
 				r.s.queue.Activate(x)
@@ -230,7 +230,7 @@ func TestThousandBindings(t *testing.T) {
 		tasks.Wait()
 		var c queue.Counts
 		r.s.queue.Read(func(q *queue.Queue) { c = q.Counts() })
-		if c.Queued()+c.InFlight+r.s.Waiting() == 0 {
+		if c.Active+c.Backoff+c.Unschedulable+c.Gated+c.InFlight+r.s.Waiting() == 0 {
 			break
 		}
 	}
@@ -277,7 +277,7 @@ func (c *chaotic) first(pod *v1.Pod) bool {
 }
 
 func (c *chaotic) EventsToRegister() ([]queue.Registration, error) {
-	return []queue.Registration{{Event: queue.Event{Resource: queue.Pod, Action: queue.All}}}, nil
+	return []queue.Registration{{Event: queue.Event{Resource: "Pod", Action: queue.All}}}, nil
 }
 
 func (c *chaotic) Reserve(_ context.Context, _ *State, pod *v1.Pod, _ string) *Status {

@@ -33,7 +33,7 @@ func (base) builtin() {}
 // EventsToRegister returns v1.36's registrations with the library's hint.
 func (b base) EventsToRegister() ([]queue.Registration, error) {
 	var out []queue.Registration
-	for _, r := range queue.DefaultEvents() {
+	for _, r := range queue.DefaultEvents(nil) {
 		if r.Plugin == b.name {
 			if b.hint != nil {
 				r.Hint = b.hint

@@ -279,7 +279,7 @@ func (s *Scheduler) Tick() {
 	s.waiting.expire(now)
 	for _, p := range s.cache.expire(now) {
 		s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podName(p), p.Spec.NodeName))
-		s.queue.Move(queue.Change{Event: queue.AssignedPodDelete, Old: p})
+		s.queue.Move(queue.Change{Event: podGone, Old: p})
 	}
 }
 

@@ -3,9 +3,10 @@ package scheduler
 import (
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 
-	"github.com/podberth/podberth/queue"
+	v1 "k8s.io/api/core/v1"
 )
 
 // ErrNotFound is what reading a key says that was not written in this attempt.
@@ -18,7 +19,7 @@ type State struct {
 	values map[any]cell
 
 	// PodsToActivate are sent to active at the end of a successful scheduling cycle, and again after binding.
-	PodsToActivate queue.PodsToActivate
+	PodsToActivate PodsToActivate
 
 	skipFilter, skipScore, skipPreBind, parallel map[string]bool // by plugin name
 }
@@ -94,4 +95,31 @@ func (k *Key[T]) Delete(s *State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.values, k)
+}
+
+// PodsToActivate collects the pods that plugins want to be active at the end of a successful scheduling or binding cycle. The
+// zero value is empty. It is not safe for concurrent use.
+type PodsToActivate struct {
+	pods map[string]*v1.Pod // by namespace/name
+}
+
+// Add lists a pod. nil is ignored.
+func (p *PodsToActivate) Add(pod *v1.Pod) {
+	if pod == nil {
+		return
+	}
+	if p.pods == nil {
+		p.pods = map[string]*v1.Pod{}
+	}
+	p.pods[pod.Namespace+"/"+pod.Name] = pod
+}
+
+// take returns the listed pods by name and empties the list.
+func (p *PodsToActivate) take() []*v1.Pod {
+	var pods []*v1.Pod
+	for _, name := range slices.Sorted(maps.Keys(p.pods)) {
+		pods = append(pods, p.pods[name])
+	}
+	p.pods = nil
+	return pods
 }

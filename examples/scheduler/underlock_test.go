@@ -151,7 +151,7 @@ func TestBadHint(t *testing.T) {
 			_, list := probes(1)
 			list[0].answer[Filter] = u("no")
 			blocked := list[0].spoil(t, hintPoint, how)
-			list[0].events = []queue.Registration{{Event: queue.NodeAdd, Hint: func(*v1.Pod, any, any) (bool, error) {
+			list[0].events = []queue.Registration{{Event: queue.Event{Resource: "Node", Action: queue.Add}, Hint: func(*v1.Pod, any, any) (bool, error) {
 				list[0].do[hintPoint]()
 				return false, nil
 			}}}

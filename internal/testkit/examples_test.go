@@ -22,8 +22,6 @@ var withInternal = map[string]bool{
 	"eviction/taint/example_test.go":      true,
 	"placement/example_test.go":           true,
 	"placement/example_volumes_test.go":   true,
-	"queue/example_test.go":               true,
-	"queue/examples_test.go":              true,
 }
 
 // What a reader sees as an example compiles in the reader's own module: files of examples import no internal package. A file

@@ -25,7 +25,7 @@ var largest = map[string]surface{
 	"filter":              {112, 78},
 	"filter/volume":       {82, 35},
 	"score":               {56, 56},
-	"queue":               {156, 93},
+	"queue":               {80, 92},
 	"preemption":          {42, 69},
 	"eviction/disruption": {45, 79},
 	"eviction/pressure":   {48, 103},

@@ -44,7 +44,7 @@ func simpleAffinity(pod *v1.Pod, old, new any) (bool, error) {
 // podA wants region cd, podB 10 CPUs; the story that the article on the scheduling queue tells.
 func TestPodAAndPodB(t *testing.T) {
 	r := newRig(t, Options{ExactRegistrations: true, Profiles: map[string]Profile{defaultScheduler: {
-		Events: WithHints(DefaultEvents(), map[string]Hint{"NodeResourcesFit": simpleFit, "NodeAffinity": simpleAffinity})}}})
+		Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": simpleFit, "NodeAffinity": simpleAffinity})}}})
 	running := testkit.Pod("running").Request("cpu=4").On("n1").Obj()
 	n2 := testkit.Node("n2").Label("region", "bj").Capacity("cpu=8").Obj()
 	n3 := testkit.Node("n3").Label("region", "cd").Capacity("cpu=500m").Obj()
@@ -62,11 +62,11 @@ func TestPodAAndPodB(t *testing.T) {
 	for _, e := range PodUpdateEvents(running, relabelled) {
 		require.Empty(t, r.q.Move(Change{Event: e, Old: running, New: relabelled}, r.now), "a label change of the running pod helps nobody")
 	}
-	require.Empty(t, r.q.Move(Change{Event: NodeAdd, New: n2}, r.now), "n2 is too small for podB and not in cd")
-	require.Equal(t, []string{"default/podA: unschedulable -> backoff (NodeAdd, NodeAffinity)"}, lines(r.q.Move(Change{Event: NodeAdd, New: n3}, r.now)))
+	require.Empty(t, r.q.Move(Change{Event: nodeAdd, New: n2}, r.now), "n2 is too small for podB and not in cd")
+	require.Equal(t, []string{"default/podA: unschedulable -> backoff (NodeAdd, NodeAffinity)"}, lines(r.q.Move(Change{Event: nodeAdd, New: n3}, r.now)))
 	require.Equal(t, "podA", r.pop())
 	r.fail("podA", "NodeAffinity", "NodeResourcesFit")
-	require.Len(t, r.q.Move(Change{Event: AssignedPodDelete, Old: running}, r.now), 2, "NodeResourcesFit wants both when any pod leaves")
+	require.Len(t, r.q.Move(Change{Event: assignedPodDelete, Old: running}, r.now), 2, "NodeResourcesFit wants both when any pod leaves")
 	r.is(Backoff, "podA", "podB")
 
 	r.pop()
@@ -91,13 +91,13 @@ func TestExamples(t *testing.T) {
 	t.Run("Q-2 event during the attempt", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop()
 		r.fail("a", "P")
 		r.is(Unschedulable, "a")
 		r.add("b")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop() // a: the event moved it to backoff, which is popped early
 		r.fail("b", "P")
 		r.is(Backoff, "b")
@@ -106,7 +106,7 @@ func TestExamples(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a", "b")
 		r.pop()
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop()
 		r.fail("a", "P")
 		r.fail("b", "P")
@@ -140,7 +140,7 @@ func TestExamples(t *testing.T) {
 		r.add("err")
 		r.pop()
 		r.fail("err")
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Backoff, "lo", "hi")
 		r.is(ErrorBackoff, "err")
 		require.Equal(t, []string{"hi", "lo", ""}, []string{r.pop(), r.pop(), r.pop()})
@@ -150,7 +150,7 @@ func TestExamples(t *testing.T) {
 		r.pod("a").Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "x"}, {Name: "y"}}
 		r.add("a")
 		require.Equal(t, Counts{Gated: 1}, r.q.Counts())
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.at(time.Hour)
 		require.Empty(t, r.q.Advance(r.now))
 		require.Empty(t, r.q.Activate(r.now, r.pod("a")))
@@ -167,14 +167,14 @@ func TestExamples(t *testing.T) {
 		r.shut["x a"] = true
 		r.add("a")
 		r.shut["x a"], r.shut["y a"] = false, true
-		require.Equal(t, []string{"default/a: gated -> gated (NodeUpdateNodeAnnotation, y)"}, lines(r.event(Event{Node, UpdateNodeAnnotation, ""})))
+		require.Equal(t, []string{"default/a: gated -> gated (NodeUpdateNodeAnnotation, y)"}, lines(r.event(Event{"Node", UpdateNodeAnnotation, ""})))
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.Equal(t, []string{"x", "y"}, e.UnschedulablePlugins)
 		asked := r.gates["y a"]
-		require.Empty(t, r.event(Event{Node, UpdateNodeAnnotation, ""}))
+		require.Empty(t, r.event(Event{"Node", UpdateNodeAnnotation, ""}))
 		require.Equal(t, asked, r.gates["y a"], "the event of the earlier gate asks nobody")
 		r.shut["y a"] = false
-		r.event(Event{Node, UpdateNodeLabel, ""})
+		r.event(Event{"Node", UpdateNodeLabel, ""})
 		r.is(Active, "a")
 	})
 	t.Run("Q-8 activate everywhere", func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestExamples(t *testing.T) {
 		r.at(3 * time.Second)
 		r.try("P", "late")
 		r.at(3500 * time.Millisecond)
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.is(Active, "early")
 		r.is(Backoff, "late")
 	})
@@ -211,7 +211,7 @@ func TestExamples(t *testing.T) {
 		e, moves := r.q.Pop(r.now)
 		require.Nil(t, e)
 		require.Equal(t, []string{"default/a: active -> nowhere (Duplicate)"}, lines(moves))
-		require.EqualValues(t, 1, r.q.Cycle(), "a dropped duplicate is no cycle")
+		require.EqualValues(t, 1, r.q.cycle, "a dropped duplicate is no cycle")
 	})
 	t.Run("Q-11 re-created in flight", func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -243,7 +243,7 @@ func TestExamples(t *testing.T) {
 		r.add("a", "b")
 		r.pop()
 		require.Equal(t, []string{"default/a: in flight -> nowhere (QueueClosed)"}, lines(r.q.Close()))
-		require.True(t, r.q.Closed())
+		require.True(t, r.q.closed)
 		require.Equal(t, []string{"b", ""}, []string{r.pop(), r.pop()})
 		r.add("c")
 		require.Equal(t, "c", r.pop())
@@ -254,7 +254,7 @@ func TestExamples(t *testing.T) {
 		r.try("P", "x", "y")
 		r.add("z")
 		r.pop()
-		r.q.Move(Change{Event: NodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "x" }}, r.now)
+		r.q.Move(Change{Event: nodeAdd, PreCheck: func(p *v1.Pod) bool { return p.Name == "x" }}, r.now)
 		r.is(Backoff, "x")
 		r.is(Unschedulable, "y")
 		r.fail("z", "P")
@@ -264,10 +264,10 @@ func TestExamples(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")
 		r.shut["x a"] = true
-		require.Equal(t, []string{"default/a: unschedulable -> gated (NodeAdd, x)"}, lines(r.event(NodeAdd)))
+		require.Equal(t, []string{"default/a: unschedulable -> gated (NodeAdd, x)"}, lines(r.event(nodeAdd)))
 		require.Equal(t, Counts{Gated: 1}, r.q.Counts())
 		asked := r.gates["x a"]
-		require.Empty(t, r.event(NodeAdd), "x registered no such event")
+		require.Empty(t, r.event(nodeAdd), "x registered no such event")
 		require.Equal(t, asked, r.gates["x a"])
 		r.shut["x a"] = false
 		r.q.Activate(r.now, r.pod("a"))
@@ -277,14 +277,14 @@ func TestExamples(t *testing.T) {
 		r := newRig(t, Options{CycleCounter: true})
 		r.add("a")
 		r.pop()
-		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Cycle: r.q.Cycle()}, r.now)
+		_, err := r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}}, r.now)
 		require.NoError(t, err)
 		r.is(Unschedulable, "a")
 		r.at(time.Minute)
-		r.event(NodeAdd)
+		r.event(nodeAdd)
 		r.pop()
-		r.event(NodeAdd)
-		_, err = r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}, Cycle: r.q.Cycle()}, r.now)
+		r.event(nodeAdd)
+		_, err = r.q.Return(r.held["a"], Failure{Unschedulable: []string{"P"}}, r.now)
 		require.NoError(t, err)
 		r.is(Backoff, "a")
 	})
