@@ -64,7 +64,7 @@ func DefaultProfile() Profile {
 	}
 }
 
-// Hints returns the queueing hints of the profile's plugins by plugin, for queue.WithHints. known are the namespaces at
+// Hints returns the queueing hints of the profile's plugins by plugin, for queue.DefaultEvents. known are the namespaces at
 // the time of an event, such as a Cluster.
 func (p Profile) Hints(known affinity.Namespaces) map[string]queue.Hint {
 	out := map[string]queue.Hint{}
