@@ -40,7 +40,7 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 		claim := objects.ResourceClaim(pod.Namespace, name)
 		switch {
 		case claim == nil:
-			return nil, fmt.Errorf("could not find resource claim %q", pod.Namespace+"/"+name)
+			return nil, fmt.Errorf("could not find ResourceClaim %q", pod.Namespace+"/"+name)
 		case claim.DeletionTimestamp != nil:
 			return nil, fmt.Errorf("resourceclaim %q is being deleted", name)
 		case generated && !metav1.IsControlledBy(claim, pod):

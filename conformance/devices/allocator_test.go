@@ -13,21 +13,24 @@ import (
 )
 
 var (
-	clusters = flag.Int("clusters", 4000, "generated cases")
+	clusters = flag.Int("clusters", 1500, "generated cases")
 	seed     = flag.Uint64("seed", 1, "of the generator")
 )
+
+func newGenerator(k int) *generator {
+	return &generator{Rand: rand.New(rand.NewPCG(*seed, uint64(k)))}
+}
 
 // The same devices in the same order, the same results, the same errors as the real allocator.
 func TestAllocator(t *testing.T) {
 	fits, fatal, slow, count := 0, 0, 0, 0
 	for k := range *clusters {
-		g := generator{Rand: rand.New(rand.NewPCG(*seed, uint64(k)))}
-		w := g.world()
-		theirs, err := real(generator{Rand: rand.New(rand.NewPCG(*seed, uint64(k)))}.world()) // a world of its own: neither side can disturb the other
+		w := newGenerator(k).world()
+		theirs, err := theirsOf(newGenerator(k).world()) // a world of its own: neither side can disturb the other
 		if err != nil {
 			t.Fatalf("case %d: %v", k, err)
 		}
-		for n, a := range ours(w) {
+		for n, a := range oursOf(w) {
 			b := theirs[n]
 			if b.slow || errors.Is(a.err, devices.ErrSteps) {
 				slow++
@@ -59,13 +62,7 @@ func equalText(a, b string) bool {
 
 func (w *world) yaml(t *testing.T) string {
 	out := ""
-	add := func(x any) {
-		b, err := yaml.Marshal(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out += "---\n" + string(b)
-	}
+	add := func(x any) { out += yamlOf(t, x) }
 	for _, x := range w.nodes {
 		add(x)
 	}
@@ -82,4 +79,12 @@ func (w *world) yaml(t *testing.T) string {
 		add(x)
 	}
 	return out
+}
+
+func yamlOf(t *testing.T, x any) string {
+	b, err := yaml.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "---\n" + string(b)
 }

@@ -28,15 +28,15 @@ type generator struct {
 }
 
 // mess is chance in a world that is not clean.
-func (g generator) mess(percent int) bool { return !g.clean && g.chance(percent) }
+func (g *generator) mess(percent int) bool { return !g.clean && g.chance(percent) }
 
-func (g generator) chance(percent int) bool { return g.IntN(100) < percent }
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
-func pick[T any](g generator, list ...T) T { return list[g.IntN(len(list))] }
+func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
 func ptr[T any](x T) *T { return &x }
 
-func (g generator) world() *world {
+func (g *generator) world() *world {
 	w := &world{}
 	g.clean = g.chance(75)
 	for k := range 1 + g.IntN(3) {
@@ -61,7 +61,7 @@ func (g generator) world() *world {
 	return w
 }
 
-func (g generator) classesOf(w *world) {
+func (g *generator) classesOf(w *world) {
 	config := func(n int) (out []resourcev1.DeviceClassConfiguration) {
 		for k := range n {
 			out = append(out, resourcev1.DeviceClassConfiguration{DeviceConfiguration: resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{Driver: fmt.Sprintf("config-%d", k)}}})
@@ -81,7 +81,7 @@ func celSelector(expression string) resourcev1.DeviceSelector {
 	return resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}
 }
 
-func (g generator) selector() *v1.NodeSelector {
+func (g *generator) selector() *v1.NodeSelector {
 	r := v1.NodeSelectorRequirement{Key: pick(g, "zone", "rack", "none"), Operator: pick(g, v1.NodeSelectorOpIn, v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn, v1.NodeSelectorOpExists), Values: pick(g, []string{"a"}, []string{"a", "b"}, []string{"b", "a"}, []string{"1"})}
 	if r.Operator == v1.NodeSelectorOpExists {
 		r.Values = nil
@@ -98,7 +98,7 @@ func (g generator) selector() *v1.NodeSelector {
 }
 
 // pool makes the slices of one pool, mostly consistent.
-func (g generator) pool(w *world, driver, name string, at int) {
+func (g *generator) pool(w *world, driver, name string, at int) {
 	n := 1 + g.IntN(3)
 	counters := g.chance(35)
 	count := int64(n)
@@ -172,7 +172,7 @@ func (g generator) pool(w *world, driver, name string, at int) {
 	w.slices = append(w.slices, s)
 }
 
-func (g generator) device(name, driver string, counters, each bool) resourcev1.Device {
+func (g *generator) device(name, driver string, counters, each bool) resourcev1.Device {
 	d := resourcev1.Device{Name: name}
 	attribute := func(name string, value resourcev1.DeviceAttribute) {
 		if d.Attributes == nil {
@@ -237,7 +237,7 @@ func (g generator) device(name, driver string, counters, each bool) resourcev1.D
 	return d
 }
 
-func (g generator) policy() *resourcev1.CapacityRequestPolicy {
+func (g *generator) policy() *resourcev1.CapacityRequestPolicy {
 	q := func(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
 	switch g.IntN(7) {
 	case 0:
@@ -255,7 +255,7 @@ func (g generator) policy() *resourcev1.CapacityRequestPolicy {
 }
 
 // allocations takes some devices, as claims of running pods.
-func (g generator) allocations(w *world) {
+func (g *generator) allocations(w *world) {
 	for _, s := range w.slices {
 		for k := range s.Spec.Devices {
 			d := &s.Spec.Devices[k]
@@ -295,7 +295,7 @@ var safe = []string{
 	`device.attributes["drv"].?model.orValue("a") == "a"`, `device.attributes["other"].?model.orValue("b") == "b"`, `has(device.attributes["drv"].model)`, `device.allowMultipleAllocations`,
 }
 
-func (g generator) selectors() (out []resourcev1.DeviceSelector) {
+func (g *generator) selectors() (out []resourcev1.DeviceSelector) {
 	for range pick(g, 0, 0, 0, 1, 1, 2) {
 		if g.clean {
 			out = append(out, celSelector(pick(g, safe...)))
@@ -309,14 +309,14 @@ func (g generator) selectors() (out []resourcev1.DeviceSelector) {
 	return out
 }
 
-func (g generator) tolerations() []resourcev1.DeviceToleration {
+func (g *generator) tolerations() []resourcev1.DeviceToleration {
 	if !g.chance(15) {
 		return nil
 	}
 	return []resourcev1.DeviceToleration{{Key: pick(g, "k", "l", ""), Operator: pick(g, resourcev1.DeviceTolerationOpExists, resourcev1.DeviceTolerationOpEqual, "", "Foo"), Value: pick(g, "v", "w"), Effect: pick(g, "", resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute)}}
 }
 
-func (g generator) capacity() *resourcev1.CapacityRequirements {
+func (g *generator) capacity() *resourcev1.CapacityRequirements {
 	if !g.chance(25) {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (g generator) capacity() *resourcev1.CapacityRequirements {
 	return &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{name: resource.MustParse(pick(g, "500Mi", "1Gi", "1500Mi", "3Gi", "4Gi", "5Gi", "7680Mi", "9Gi", "11Gi", "0"))}}
 }
 
-func (g generator) claim(name string) *resourcev1.ResourceClaim {
+func (g *generator) claim(name string) *resourcev1.ResourceClaim {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
 	class := func() string {
 		if g.mess(2) {

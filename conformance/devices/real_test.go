@@ -74,7 +74,7 @@ type answer struct {
 	slow    bool
 }
 
-func real(w *world) (answers, error) {
+func theirsOf(w *world) (answers, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	a, err := structured.NewAllocator(ctx, features, allocated(w.running), classList(w.classes), w.slices, expressionC)
@@ -89,7 +89,7 @@ func real(w *world) (answers, error) {
 	return out, nil
 }
 
-func ours(w *world) answers {
+func oursOf(w *world) answers {
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
 	search := devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), devices.Options{Steps: 50_000}).Compile(w.claims...)
 	var out answers

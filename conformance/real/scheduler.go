@@ -18,6 +18,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,6 +82,7 @@ func New(ctx context.Context, profile config.KubeSchedulerProfile, options ...sc
 		"classes": &storagev1.StorageClass{}, "csinodes": &storagev1.CSINode{}, "csidrivers": &storagev1.CSIDriver{},
 		"capacities": &storagev1.CSIStorageCapacity{}, "attachments": &storagev1.VolumeAttachment{},
 		"budgets": &policyv1.PodDisruptionBudget{}, "priorityclasses": &schedulingv1.PriorityClass{},
+		"resourceclaims": &resourcev1.ResourceClaim{}, "resourceslices": &resourcev1.ResourceSlice{}, "deviceclasses": &resourcev1.DeviceClass{},
 	} {
 		s.informers[name] = register(s.Factory, kind, name == "pods" || name == "nodes")
 	}
@@ -131,6 +133,11 @@ func (s *Scheduler) Load(o cluster.Objects) error {
 		s.pods = append(s.pods, p)
 	}
 	return s.Update()
+}
+
+// LoadDevices replaces the objects of dynamic resource allocation.
+func (s *Scheduler) LoadDevices(slices []*resourcev1.ResourceSlice, classes []*resourcev1.DeviceClass, claims []*resourcev1.ResourceClaim) error {
+	return errors.Join(s.informers["resourceslices"].set(list(slices)), s.informers["deviceclasses"].set(list(classes)), s.informers["resourceclaims"].set(list(claims)))
 }
 
 func list[T any](in []T) []any {
