@@ -6,8 +6,15 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Rows is what the resource scores must see of a cluster: by slot, what the node offers and what its pods ask for. A
-// vector shorter than the schema has zeros at its end; a free slot has no resources.
+// Rows is what the resource scores must see of a cluster: what the node of each slot offers and what its pods ask for. A
+// vector that is shorter than the schema has zeros at its end. A free slot has no resources.
+//
+// A cluster with extended resources that a DeviceClass provides also has the method
+//
+//	Devices(name v1.ResourceName, i int) (devices, allocated int64)
+//
+// It returns how many devices of slot i match the resource, and how many of those are allocated. The scores call it only
+// for resources of which Allocatable has 0.
 type Rows interface {
 	Schema() *resources.Schema
 	Allocatable(i int) resources.Vector
@@ -16,18 +23,17 @@ type Rows interface {
 	NonZero(i int) (cpuMilli, memoryBytes int64)
 }
 
-// DeviceRows is an optional interface of Rows for extended resources that a DeviceClass provides: how many devices of
-// slot i match the resource, and how many of those are allocated. It is asked only where allocatable is 0.
-type DeviceRows interface {
+// deviceRows is the optional part of Rows.
+type deviceRows interface {
 	Devices(name v1.ResourceName, i int) (devices, allocated int64)
 }
 
-// column is one configured resource with what the pod asks of it.
+// column is one configured resource with the pod's request.
 type column struct {
 	name    v1.ResourceName
 	weight  int64
 	request int64
-	at      int // column in the rows, -1: the schema had none at Count
+	at      int // column in the rows, -1: the schema had none when On was called
 	nonZero bool
 }
 
@@ -53,16 +59,16 @@ func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool)
 // view is a list of columns resolved against the rows of a cluster.
 type view struct {
 	rows    Rows
-	devices DeviceRows
+	devices deviceRows
 	cols    []column
-	width   int  // of the schema at Count
+	width   int  // of the schema when On was called
 	exact   bool // some column counts exact requests
 	nonZero bool // some column counts requests with defaults
 }
 
 func newView(rows Rows, cols []column) view {
 	v := view{rows: rows, cols: make([]column, len(cols)), width: rows.Schema().Len()}
-	v.devices, _ = rows.(DeviceRows)
+	v.devices, _ = rows.(deviceRows)
 	copy(v.cols, cols)
 	for k := range v.cols {
 		c := &v.cols[k]
@@ -75,7 +81,7 @@ func newView(rows Rows, cols []column) view {
 	return v
 }
 
-// node is what a slot has, read once for all columns.
+// node has the rows of one slot, which are read once for all columns.
 type node struct {
 	allocatable, requested resources.Vector
 	nonZero                [2]int64 // cpu and memory, by column
@@ -94,7 +100,8 @@ func (v *view) node(i int) (n node) {
 	return n
 }
 
-// amounts returns what node n has of column c and how much of it is in use without the pod; alloc 0: left out.
+// amounts returns how much of column c node n has, and how much of that is in use without the pod. With alloc 0 the resource
+// takes no part.
 func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 	at := c.at
 	if at < 0 {

@@ -1,35 +1,41 @@
-// Package score rates the feasible nodes of a pod and chooses one: by free or used resources, balance and images, with the
-// weights, normalization and tie rules of kube-scheduler.
+// Package score computes the scores of resources, balance and images, adds up the scores of all plugins and extenders, and
+// picks the best node.
 //
-//	fit, err := score.CompileAllocation(pod, score.FitArgs{}, score.Options{}) // once per pod shape
-//	state := fit.Count(cluster)                                                // once per cluster
-//	column := score.Column{Plugin: "NodeResourcesFit", Weight: 1}
-//	for _, i := range feasible {
-//		column.Scores = append(column.Scores, state.Raw(i))
-//	}
-//	chosen, err := score.Choose(names, columns, nil)                           // total, ties, RangeError
+//	fit, err := score.CompileAllocation(pod, score.FitArgs{}) // once per pod shape
+//	state := fit.On(cluster)                                  // once per cluster
+//	column := score.Column{Plugin: state.Name(), Weight: 1}
+//	for _, i := range feasible { column.Scores = append(column.Scores, state.Raw(i)) }
+//	totals, err := score.Totals(names, []score.Column{column}, nil)
+//	best := score.Best(totals, nil)                           // a position in feasible
 //
-// The rule: total = sum of weight x normalized score over the plugins that do not skip, plus 10 x weight x score of every
-// extender; the highest total wins. LeastAllocated is the weighted mean of (allocatable-requested)*100/allocatable,
-// MostAllocated that of requested*100/allocatable, RequestedToCapacityRatio that of a shape at this utilization, without
-// zeros and rounded; NodeResourcesBalancedAllocation of v1.36 is 50 + (50+with-without)/2, with and without being 100
-// minus the standard deviation of the shares in use. All integers truncate where kube-scheduler truncates.
+// The total of a node is the sum of weight x normalized score over the plugins that do not skip, plus 10 x weight x score of
+// every extender. The highest total wins. The scores of this package are:
 //
-// Units: cpu in thousandths of a core, everything else in units; raw scores of this package are 0 to 100 and need no
-// normalization; those of other plugins are brought there by Proportional or by their own rule. Weights are positive.
+//   - LeastAllocated: the weighted mean of (allocatable - requested) x 100 / allocatable.
+//   - MostAllocated: the weighted mean of requested x 100 / allocatable.
+//   - RequestedToCapacityRatio: the weighted mean of a shape's value at requested x 100 / allocatable, without the resources
+//     that score 0, rounded.
+//   - NodeResourcesBalancedAllocation: 50 + (50 + with - without) / 2. The values with and without are 100 minus the standard
+//     deviation, in percent, of the shares of resources in use with and without the pod.
+//   - ImageLocality: the bytes of the pod's images on the node, each times the share of nodes that have the image, on a scale
+//     from 23 MiB (0) to 1000 MiB per container (100).
 //
-// Evaluators are immutable. States of resource scores read the cluster's rows when asked, so that they stay right while
-// pods and nodes come and go, and depend on the slot alone; states of images and avoidance are as of Count, and are made
-// anew after a node event. Nothing is modified, nothing is random: ties are settled by a function of the caller. A nil pod
-// is an empty one, and so is a nil list, unless a comment says otherwise.
+// Integers are truncated where kube-scheduler truncates them. CPU is in thousandths of a core, other resources in units.
+// Raw scores of this package are 0 to 100 and need no normalization.
 //
-// Cost: a compile is O(containers + resources), a raw score O(resources) without allocation. Images are O(images of all
-// nodes) in Count unless the cluster offers ImageNodes.
+// Evaluators are immutable. States of resource scores read the cluster's rows at every call, so that they follow pods and
+// nodes. A state of images is a copy: call On again after a node event. All reads are safe concurrently while the cluster is
+// not written to. No argument is modified, and nothing is random: the caller's function settles ties. A nil pod is an empty
+// pod, and a nil list is an empty list unless a comment says otherwise. Methods of nil evaluators and states panic.
 //
-// What a pod asks for is computed by package overhead; whether it fits, by filter; the scores of taints, affinity and
-// spread, by the packages of those names. Calling extenders over HTTP is the caller's.
+// A compile costs O(containers + resources), a raw score O(resources) without allocation. Images.On costs O(images of all
+// nodes), or O(slots + images of the pod) when the cluster has an index of images.
 //
-// Follows Kubernetes v1.36. Known differences: ties are settled by a stated rule instead of heap position, nodes that
-// disagree on the size of an image take that of the first in order, sums saturate instead of wrapping around
-// (docs/fidelity/score.md). Formulas of earlier releases are options: BalanceMode and Arithmetic.
+// Package overhead computes what a pod asks for, and package filter whether that fits. The scores of taints, affinity and
+// spread are in the packages of those names. Package history has the formulas of earlier releases. This package does not
+// call extenders: the caller does, and passes the answers as columns.
+//
+// The package follows Kubernetes v1.36. Known differences (docs/fidelity/score.md): a stated rule settles ties instead of
+// the position in a heap; nodes that disagree on the size of an image take that of the first node in slot order; sums
+// saturate instead of wrapping around.
 package score

@@ -142,8 +142,8 @@ func ExampleTotals() {
 		{Plugin: "TaintToleration", Weight: 3, Scores: []int64{67, 100, 0}},
 		{Plugin: "NodeResourcesFit", Weight: 1, Scores: []int64{50, 20, 90}},
 	}
-	extender := score.ExtenderScores{Name: "gpu", Weight: 2, Scores: []score.HostScore{{Host: "n5", Score: 10}}}
-	totals, err := score.Totals(names, columns, []score.ExtenderScores{extender})
+	extender := score.Column{Plugin: "gpu", Weight: 2, Hosts: []string{"n5"}, Scores: []int64{10}}
+	totals, err := score.Totals(names, columns, []score.Column{extender})
 	fmt.Println(totals, err)
 	fmt.Println(names[score.Best(totals, nil)])
 	// Output:

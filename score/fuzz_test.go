@@ -2,7 +2,6 @@ package score_test
 
 import (
 	"math"
-	"math/rand"
 	"slices"
 	"testing"
 
@@ -14,41 +13,30 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// source deals numbers from fuzz bytes, zeros when they run out.
-type source struct{ data []byte }
-
-func (s *source) next() byte {
-	if len(s.data) == 0 {
-		return 0
-	}
-	b := s.data[0]
-	s.data = s.data[1:]
-	return b
-}
-
-func (s *source) intn(n int) int { return int(s.next()) % n }
+// source has the choices of this package. Bytes 0 give the smallest case: one pod and one node without resources.
+type source struct{ *testkit.Bytes }
 
 // amount reaches zero, small, equal-looking, large and the end of int64.
-func (s *source) amount() int64 {
-	switch s.intn(8) {
+func (s source) amount() int64 {
+	switch s.Below(8) {
 	case 0:
 		return 0
 	case 1:
-		return math.MaxInt64 - int64(s.intn(3))
+		return math.MaxInt64 - int64(s.Below(3))
 	case 2:
-		return int64(s.next()) << 30
+		return int64(s.Next()) << 30
 	case 3:
-		return math.MaxInt64/100 + int64(s.intn(3)) - 1
+		return math.MaxInt64/100 + int64(s.Below(3)) - 1
 	}
-	return int64(s.intn(40))
+	return int64(s.Below(40))
 }
 
 var names = []string{"cpu", "memory", "ephemeral-storage", foo, "hugepages-2Mi", "pods", "CPU", "nobody.has/this"}
 
-func (s *source) list() v1.ResourceList {
+func (s source) list() v1.ResourceList {
 	l := v1.ResourceList{}
-	for range s.intn(5) {
-		name := v1.ResourceName(names[s.intn(len(names))])
+	for range s.Below(5) {
+		name := v1.ResourceName(names[s.Below(len(names))])
 		n := s.amount()
 		if name == "cpu" {
 			l[name] = *resource.NewMilliQuantity(n, resource.DecimalSI)
@@ -59,10 +47,10 @@ func (s *source) list() v1.ResourceList {
 	return l
 }
 
-func (s *source) pod() *v1.Pod {
+func (s source) pod() *v1.Pod {
 	p := testkit.Pod("p").Obj()
 	p.Spec.Containers[0].Resources.Requests = s.list()
-	switch s.intn(5) {
+	switch s.Below(5) {
 	case 0:
 		p.Spec.Containers = append(p.Spec.Containers, v1.Container{})
 	case 1:
@@ -73,59 +61,59 @@ func (s *source) pod() *v1.Pod {
 	return p
 }
 
-func (s *source) rows() *rows {
+func (s source) rows() *rows {
 	var nodes []*v1.Node
-	for range 1 + s.intn(3) {
+	for range 1 + s.Below(3) {
 		n := testkit.Node("n").Obj()
 		n.Status.Allocatable = s.list()
-		if s.intn(4) > 0 {
+		if s.Below(4) > 0 {
 			for _, name := range []v1.ResourceName{"cpu", "memory"} {
-				n.Status.Allocatable[name] = *resource.NewQuantity(int64(1+s.intn(40)), resource.DecimalSI)
+				n.Status.Allocatable[name] = *resource.NewQuantity(int64(1+s.Below(40)), resource.DecimalSI)
 			}
 		}
 		nodes = append(nodes, n)
 	}
 	r := newRows(nodes...)
 	for i := range nodes {
-		for range s.intn(3) {
+		for range s.Below(3) {
 			r.run(i, s.pod())
 		}
 	}
 	return r
 }
 
-func (s *source) resources() []score.Resource {
+func (s source) resources() []score.Resource {
 	var list []score.Resource
-	for range s.intn(4) {
-		list = append(list, score.Resource{Name: names[s.intn(len(names))], Weight: int64(s.intn(101))})
+	for range s.Below(4) {
+		list = append(list, score.Resource{Name: names[s.Below(len(names))], Weight: int64(s.Below(101))})
 	}
 	return list
 }
 
-func (s *source) strategy() score.Strategy {
-	st := score.Strategy{Type: []score.StrategyType{score.LeastAllocated, score.MostAllocated, score.RequestedToCapacityRatio}[s.intn(3)], Resources: s.resources()}
+func (s source) strategy() score.Strategy {
+	st := score.Strategy{Type: testkit.Pick(s.Bytes, score.LeastAllocated, score.MostAllocated, score.RequestedToCapacityRatio), Resources: s.resources()}
 	if st.Type == score.RequestedToCapacityRatio {
 		st.RequestedToCapacityRatio = &score.Ratio{Shape: s.shape()}
 	}
 	return st
 }
 
-func (s *source) shape() []score.Point {
+func (s source) shape() []score.Point {
 	at := map[int32]bool{}
-	for range 1 + s.intn(4) {
-		at[int32(s.intn(101))] = true
+	for range 1 + s.Below(4) {
+		at[int32(s.Below(101))] = true
 	}
 	var list []score.Point
 	for u := int32(0); u <= 100; u++ {
 		if at[u] {
-			list = append(list, score.Point{Utilization: u, Score: int32(s.intn(11))})
+			list = append(list, score.Point{Utilization: u, Score: int32(s.Below(11))})
 		}
 	}
 	return list
 }
 
 func checkResources(t *testing.T, data []byte) {
-	s := &source{data}
+	s := source{testkit.NewBytes(data)}
 	p, st, r := s.pod(), s.strategy(), s.rows()
 	a := fit(t, p, st, r)
 	for i := range r.nodes {
@@ -166,24 +154,22 @@ func FuzzResources(f *testing.F) {
 func TestResourcesOracle(t *testing.T) { manySeeds(t, 4000, 160, checkResources) }
 
 func manySeeds(t *testing.T, rounds, size int, check func(*testing.T, []byte)) {
-	rng := rand.New(rand.NewSource(7))
-	for range rounds {
-		data := make([]byte, rng.Intn(size))
-		rng.Read(data)
-		check(t, data)
+	for seed := range rounds {
+		data := testkit.RandomBytes(uint64(seed), size)
+		check(t, data[:seed%(size+1)])
 	}
 }
 
 // Laws of totals and choice.
 func checkLaws(t *testing.T, data []byte) {
-	s := &source{data}
-	n := 1 + s.intn(6)
+	s := source{testkit.NewBytes(data)}
+	n := 1 + s.Below(6)
 	nodes := []string{"a", "b", "c", "d", "e", "f"}[:n]
 	columns := []score.Column{}
-	for k := range s.intn(4) {
-		c := score.Column{Plugin: names[k], Weight: int64(s.intn(5)), Scores: make([]int64, n)}
+	for k := range s.Below(4) {
+		c := score.Column{Plugin: names[k], Weight: int64(s.Below(5)), Scores: make([]int64, n)}
 		for i := range c.Scores {
-			c.Scores[i] = int64(s.intn(101))
+			c.Scores[i] = int64(s.Below(101))
 		}
 		columns = append(columns, c)
 	}
@@ -203,7 +189,7 @@ func checkLaws(t *testing.T, data []byte) {
 	require.Equal(t, best, score.Best(doubled, nil))
 	require.Equal(t, totals[best], slices.Max(totals))
 
-	turn := s.intn(n) // a rotation of the nodes permutes totals and keeps the winner's name
+	turn := s.Below(n) // a rotation of the nodes permutes totals and keeps the winner's name
 	turned := append(slices.Clone(nodes[turn:]), nodes[:turn]...)
 	moved := slices.Clone(columns)
 	for k := range moved {
@@ -220,11 +206,11 @@ func checkLaws(t *testing.T, data []byte) {
 	for k, p := range x.Parts {
 		lead += p.Weighted - p.RunnerUp
 		nearest := bruteFlip(nodes, columns, k, best)
-		if p.Flip == nil {
+		if p.Winner == "" {
 			require.Negative(t, nearest, "no weight from 0 to 2000 makes another node win")
 			continue
 		}
-		require.Equal(t, nearest, max(p.Flip.To-p.Flip.From, p.Flip.From-p.Flip.To))
+		require.Equal(t, nearest, max(p.Flip-p.Weight, p.Weight-p.Flip))
 	}
 	if n > 1 {
 		require.Equal(t, x.Lead, lead, "the parts add up")
@@ -259,20 +245,20 @@ func TestLaws(t *testing.T) { manySeeds(t, 300, 60, checkLaws) }
 
 // Image scores of a plain cluster and of one with an index agree and do not depend on the order of the images of a node.
 func checkImages(t *testing.T, data []byte) {
-	s := &source{data}
+	s := source{testkit.NewBytes(data)}
 	var nodes, reversed []*v1.Node
-	image := func() string { return []string{"a", "b:1", "c.io:80/x", "d@sha256:00"}[s.intn(4)] }
+	image := func() string { return testkit.Pick(s.Bytes, "a", "b:1", "c.io:80/x", "d@sha256:00") }
 	sizes := map[string]int64{}
-	for range 1 + s.intn(4) {
-		if s.intn(5) == 0 {
+	for range 1 + s.Below(4) {
+		if s.Below(5) == 0 {
 			nodes, reversed = append(nodes, nil), append(reversed, nil)
 			continue
 		}
 		b, c := testkit.Node("n"), testkit.Node("n")
-		for range s.intn(4) {
+		for range s.Below(4) {
 			name := score.NormalizeImage(image())
 			if _, ok := sizes[name]; !ok {
-				sizes[name] = int64(s.next()) << 23
+				sizes[name] = int64(s.Next()) << 23
 			}
 			b.Image(sizes[name], name)
 		}
@@ -282,7 +268,7 @@ func checkImages(t *testing.T, data []byte) {
 		nodes, reversed = append(nodes, b.Obj()), append(reversed, c.Obj())
 	}
 	p := imagePod("", 0)
-	for range 1 + s.intn(3) {
+	for range 1 + s.Below(3) {
 		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Image: image()})
 	}
 	e := score.CompileImages(p)

@@ -22,7 +22,7 @@ func TestRawOf(t *testing.T) {
 	rows := testkit.NewCluster(nodes, pods).WithRows()
 	pod := testkit.Pod("p").Request("cpu=300m,memory=256Mi,example.com/gpu=1").Obj()
 	for _, resources := range [][]Resource{nil, {{"memory", 1}, {"example.com/gpu", 3}}} {
-		for _, kind := range []StrategyType{LeastAllocated, MostAllocated} {
+		for _, kind := range []string{LeastAllocated, MostAllocated} {
 			a, err := CompileAllocation(pod, FitArgs{ScoringStrategy: &Strategy{Type: kind, Resources: resources}})
 			require.NoError(t, err)
 			s := a.On(rows)

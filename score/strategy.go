@@ -6,45 +6,40 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Scores of a plugin lie in [MinScore, MaxScore] after normalization.
+// MaxScore is the largest score of a plugin after normalization. The smallest is 0.
+const MaxScore = 100
+
+// The types of a Strategy.
 const (
-	MinScore = 0
-	MaxScore = 100
+	LeastAllocated           = "LeastAllocated"           // the emptier the node is with the pod, the better
+	MostAllocated            = "MostAllocated"            // the fuller the node is with the pod, the better
+	RequestedToCapacityRatio = "RequestedToCapacityRatio" // a shape says what a utilization is worth
 )
 
-// StrategyType names how NodeResourcesFit scores a node.
-type StrategyType string
-
-// The strategies of NodeResourcesFit.
-const (
-	LeastAllocated           StrategyType = "LeastAllocated"           // the emptier the node with the pod, the better
-	MostAllocated            StrategyType = "MostAllocated"            // the fuller, the better
-	RequestedToCapacityRatio StrategyType = "RequestedToCapacityRatio" // a shape says what a utilization is worth
-)
-
-// Resource is a resource with its weight in the average of a node. Weight 0 stands for 1.
+// Resource is a resource with its weight in the average of a node. Weight 0 is read as 1.
 type Resource struct {
 	Name   string `json:"name"`
 	Weight int64  `json:"weight,omitempty"`
 }
 
-// Point of a shape: a node utilized to Utilization percent (0 to 100) is worth Score (0 to 10).
+// Point is one point of a shape: a node utilized to Utilization percent (0 to 100) is worth Score (0 to 10).
 type Point struct {
 	Utilization int32 `json:"utilization"`
 	Score       int32 `json:"score"`
 }
 
-// Ratio is the parameter of RequestedToCapacityRatio. Between two points the score is interpolated in integers; beyond
-// the first and the last point it is constant.
+// Ratio is the parameter of RequestedToCapacityRatio. Between two points the score is interpolated in integers. Before the
+// first point and after the last point it is constant.
 type Ratio struct {
 	Shape []Point `json:"shape"`
 }
 
-// Strategy says how NodeResourcesFit scores. Type has no default once a strategy is given.
+// Strategy says how NodeResourcesFit scores. Type is LeastAllocated, MostAllocated or RequestedToCapacityRatio. It has no
+// default when there is a Strategy.
 type Strategy struct {
-	Type                     StrategyType `json:"type,omitempty"`
-	Resources                []Resource   `json:"resources,omitempty"` // empty: cpu and memory, weight 1 each
-	RequestedToCapacityRatio *Ratio       `json:"requestedToCapacityRatio,omitempty"`
+	Type                     string     `json:"type,omitempty"`
+	Resources                []Resource `json:"resources,omitempty"` // empty: cpu and memory, weight 1 each
+	RequestedToCapacityRatio *Ratio     `json:"requestedToCapacityRatio,omitempty"`
 }
 
 // FitArgs are the arguments of NodeResourcesFit, field by field those of kubescheduler.config.k8s.io/v1. The zero value

@@ -6,27 +6,16 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Column is what one plugin gave the feasible nodes.
+// Column is what one plugin or one extender gave the feasible nodes.
 type Column struct {
-	Plugin string
-	Weight int64   // as it is multiplied: 0 is 0 here
-	Raw    []int64 // by feasible node, before normalization; nil: not kept
-	Scores []int64 // by feasible node, normalized: each in [MinScore, MaxScore]
+	Plugin string   // name of the plugin or extender
+	Weight int64    // as it is multiplied: 0 is 0 here
+	Raw    []int64  // of a plugin, by feasible node, before normalization; nil: not kept
+	Scores []int64  // of a plugin by feasible node, normalized, 0 to MaxScore each; of an extender by Hosts, by convention 0 to 10
+	Hosts  []string // of an extender: the names of the nodes that Scores is about; nil for a plugin
 }
 
-// RangeError says that a plugin returned a score outside [MinScore, MaxScore] after normalizing. The cycle fails with it.
-type RangeError struct {
-	Plugin string
-	Score  int64
-}
-
-// Error returns v1.36's text.
-func (e *RangeError) Error() string {
-	return fmt.Sprintf("applying score defaultWeights on Score plugins: plugin %q returns an invalid score %d, it should in the range of [%d, %d] after normalizing",
-		e.Plugin, e.Score, MinScore, MaxScore)
-}
-
-// checkRange returns a RangeError for the first score out of range: by node, then in plugin order.
+// checkRange returns v1.36's error for the first score out of range: by node, then in plugin order. The cycle fails with it.
 func checkRange(columns []Column) error {
 	rows := 0
 	for _, c := range columns {
@@ -34,20 +23,26 @@ func checkRange(columns []Column) error {
 	}
 	for i := range rows {
 		for _, c := range columns {
-			if i < len(c.Scores) && (c.Scores[i] < MinScore || c.Scores[i] > MaxScore) {
-				return &RangeError{c.Plugin, c.Scores[i]}
+			if i < len(c.Scores) && (c.Scores[i] < 0 || c.Scores[i] > MaxScore) {
+				return fmt.Errorf("applying score defaultWeights on Score plugins: plugin %q returns an invalid score %d, it should in the range of [0, %d] after normalizing",
+					c.Plugin, c.Scores[i], MaxScore)
 			}
 		}
 	}
 	return nil
 }
 
-// Totals returns the total of each feasible node: the weighted scores of the plugins that did not skip, in order, plus
-// what the extenders give (combine). With neither a plugin nor an extender every node gets 1; a plugin that skipped has no
-// column, but counts as present, so that its caller passes an empty non-nil list. The error is a RangeError.
+// Totals returns the total of each feasible node: the sum of weight x score over the plugins, plus 10 x weight x score of
+// every extender. The error is v1.36's for a plugin's score that is not from 0 to MaxScore.
 //
-// nodes are the names of the feasible nodes; a Scores list that is shorter counts 0 at its end.
-func Totals(nodes []string, columns []Column, extenders []ExtenderScores) ([]int64, error) {
+// nodes has the names of the feasible nodes. columns has the plugins that did not skip. When columns and extenders are both
+// nil, there is nothing that scores, and every node gets 1. A plugin that skipped counts as present: its caller passes a
+// list that is empty and not nil. A Scores list that is shorter than nodes counts 0 for the rest.
+//
+// An extender that failed, or that has no prioritize verb, has no scores. Scores of extenders are not checked: larger and
+// negative ones count as they are, and a host named twice counts twice. Hosts that are not in nodes are ignored.
+// Rule: configuration API, Extender.
+func Totals(nodes []string, columns, extenders []Column) ([]int64, error) {
 	if err := checkRange(columns); err != nil {
 		return nil, err
 	}
@@ -67,4 +62,24 @@ func Totals(nodes []string, columns []Column, extenders []ExtenderScores) ([]int
 		totals[i] = resources.Add(totals[i], s)
 	}
 	return totals, nil
+}
+
+// extenderScale brings the scores of extenders, 0 to 10, to those of plugins.
+const extenderScale = 10
+
+// combine returns what the extenders add to the total of each node.
+func combine(nodes []string, extenders []Column) []int64 {
+	sums := make([]int64, len(nodes))
+	at := make(map[string]int, len(nodes))
+	for i, name := range nodes {
+		at[name] = i
+	}
+	for _, e := range extenders {
+		for j, host := range e.Hosts[:min(len(e.Hosts), len(e.Scores))] {
+			if i, ok := at[host]; ok {
+				sums[i] = resources.Add(sums[i], times(times(e.Scores[j], e.Weight), extenderScale))
+			}
+		}
+	}
+	return sums
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // ValidateFitArgs returns what v1.36 finds wrong with the arguments of NodeResourcesFit, in its order: ignored resources,
-// ignored groups, type, weights, ratio parameter. It does not default: call it on the result of DefaultFitArgs. Resource
-// names are not looked at (see CheckNames) and may repeat.
+// ignored groups, type, weights, ratio parameter. It does not default: its argument has every default filled in. Resource
+// names are not checked and may repeat. A nil path is the root.
 // Rule: configuration API, NodeResourcesFitArgs.
 func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -35,7 +35,7 @@ func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	switch s.Type {
 	case LeastAllocated, MostAllocated, RequestedToCapacityRatio:
 	default:
-		errs = append(errs, field.NotSupported(p.Child("type"), s.Type, []StrategyType{LeastAllocated, MostAllocated, RequestedToCapacityRatio}))
+		errs = append(errs, field.NotSupported(p.Child("type"), s.Type, []string{LeastAllocated, MostAllocated, RequestedToCapacityRatio}))
 	}
 	for i, r := range s.Resources {
 		errs = append(errs, weight(r, p.Child("resources").Index(i))...)
@@ -78,7 +78,7 @@ func validateShape(shape []Point, path *field.Path) field.ErrorList {
 }
 
 // ValidateBalanceArgs returns what v1.36 finds wrong with the arguments of NodeResourcesBalancedAllocation: weights other
-// than 1 and names that repeat. It does not default: call it on the result of DefaultBalanceArgs.
+// than 1 and names that repeat. It does not default: its argument has every default filled in. A nil path is the root.
 func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}

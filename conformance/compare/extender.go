@@ -162,14 +162,14 @@ func (s *Side) extended(w *World, a *placement.Attempt, feasible []int, list []*
 	if err != nil {
 		return err
 	}
-	var extra []score.ExtenderScores
+	var extra []score.Column
 	for _, e := range list {
 		if !e.prioritizes || e.fails {
 			continue
 		}
-		x := score.ExtenderScores{Name: e.Name(), Weight: e.weight}
+		x := score.Column{Plugin: e.Name(), Weight: e.weight}
 		for _, n := range names {
-			x.Scores = append(x.Scores, score.HostScore{Host: n, Score: e.score(n)})
+			x.Hosts, x.Scores = append(x.Hosts, n), append(x.Scores, e.score(n))
 		}
 		extra = append(extra, x)
 	}

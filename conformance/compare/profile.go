@@ -88,7 +88,7 @@ func (b *builder) fit() {
 	ours.Fit = filter.FitOptions{IgnoredResources: args.IgnoredResources, IgnoredResourceGroups: args.IgnoredResourceGroups}
 	kind := []config.ScoringStrategyType{config.LeastAllocated, config.MostAllocated, config.RequestedToCapacityRatio}[b.Intn(3)]
 	args.ScoringStrategy = &config.ScoringStrategy{Type: kind}
-	strategy := &score.Strategy{Type: score.StrategyType(kind)}
+	strategy := &score.Strategy{Type: string(kind)}
 	for _, name := range []string{"cpu", "memory", "example.com/gpu", "ephemeral-storage"} {
 		if len(strategy.Resources) > 0 && b.Intn(2) == 0 {
 			continue

@@ -192,12 +192,11 @@ func comparePrioritize(t *testing.T, theirs fwk.Extender, ours *httpextender.Cli
 	if theirErr != nil {
 		return
 	}
-	require.Equal(t, weight, got.Weight)
-	var want []score.HostScore
+	want := score.Column{Plugin: ours.Name(), Weight: weight}
 	for _, s := range *list {
-		want = append(want, score.HostScore{Host: s.Host, Score: s.Score})
+		want.Hosts, want.Scores = append(want.Hosts, s.Host), append(want.Scores, s.Score)
 	}
-	require.Equal(t, want, got.Scores, "prioritize: %s", answer)
+	require.Equal(t, want, got, "prioritize: %s", answer)
 }
 
 // lister holds the nodes n1 with pods a and b, and n2 with c.

@@ -45,7 +45,7 @@ func balanceArgs(a *configv1.NodeResourcesBalancedAllocationArgs) score.BalanceA
 func fitArgs(a *configv1.NodeResourcesFitArgs) score.FitArgs {
 	out := score.FitArgs{IgnoredResources: a.IgnoredResources, IgnoredResourceGroups: a.IgnoredResourceGroups}
 	if s := a.ScoringStrategy; s != nil {
-		out.ScoringStrategy = &score.Strategy{Type: score.StrategyType(s.Type), Resources: resourcesOf(s.Resources)}
+		out.ScoringStrategy = &score.Strategy{Type: string(s.Type), Resources: resourcesOf(s.Resources)}
 		if r := s.RequestedToCapacityRatio; r != nil {
 			ratio := &score.Ratio{}
 			for _, p := range r.Shape {

@@ -91,7 +91,7 @@ func ConvertPolicy(data []byte) (c *configv1.KubeSchedulerConfiguration, notes [
 	var k policyConverter
 	k.predicates(&p, profile.Plugins)
 	k.priorities(&p, profile.Plugins)
-	if k.strategy != "" && k.strategy != string(score.LeastAllocated) || k.ratio != nil {
+	if k.strategy != "" && k.strategy != score.LeastAllocated || k.ratio != nil {
 		s := k.ratio
 		if s == nil {
 			s = &configv1.ScoringStrategy{Type: configv1.ScoringStrategyType(k.strategy)}

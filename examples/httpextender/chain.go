@@ -69,7 +69,7 @@ func kept(nodes []*v1.Node, a Answer) []*v1.Node {
 // ScoreAll returns what the interested extenders add to the total of each node: the sum of score x weight x 10. They are
 // asked side by side; failures are passed over.
 func ScoreAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, nodes []*v1.Node) []int64 {
-	scores := make([]score.ExtenderScores, len(extenders))
+	scores := make([]score.Column, len(extenders))
 	var asked sync.WaitGroup
 	for k, x := range extenders {
 		if !x.Interested(pod) {

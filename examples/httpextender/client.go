@@ -47,7 +47,7 @@ type Extender interface {
 	// Filter returns which of the nodes stay.
 	Filter(context.Context, *v1.Pod, []*v1.Node) (Answer, error)
 	// Prioritize scores nodes.
-	Prioritize(context.Context, *v1.Pod, []*v1.Node) (score.ExtenderScores, error)
+	Prioritize(context.Context, *v1.Pod, []*v1.Node) (score.Column, error)
 	// Preempt looks over the victims by node name and returns those that stay.
 	Preempt(context.Context, *v1.Pod, map[string]Victims) (map[string]MetaVictims, error)
 	// Bind binds a pod to a node.

@@ -245,7 +245,7 @@ func TestPrioritizeAnswers(t *testing.T) {
 	x := serve(t, &stub{answer: `[{"Host":"n1","Score":1000},{"host":"n2","score":-5},{"Host":"n1","Score":1},{"Host":"n9","Score":3}]`}, nil)
 	got, err := x.Prioritize(ctx, web(), nodes("n1", "n2"))
 	require.NoError(t, err)
-	require.Equal(t, score.ExtenderScores{Name: x.Name(), Weight: 3, Scores: []score.HostScore{{Host: "n1", Score: 1000}, {Host: "n2", Score: -5}, {Host: "n1", Score: 1}, {Host: "n9", Score: 3}}}, got)
+	require.Equal(t, score.Column{Plugin: x.Name(), Weight: 3, Hosts: []string{"n1", "n2", "n1", "n9"}, Scores: []int64{1000, -5, 1, 3}}, got)
 	require.Equal(t, []int64{30030, -150}, ScoreAll(ctx, []*Client{x}, web(), nodes("n1", "n2")), "whatever the range, a host twice twice, unknown hosts not at all")
 	for _, answer := range []string{`{"Host":"n1"}`, `[{"Host":"n1","Score":1.5}]`, `[{"Host":1}]`} {
 		_, err := serve(t, &stub{answer: answer}, nil).Prioritize(ctx, web(), nodes("n1"))

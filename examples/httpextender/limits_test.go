@@ -155,7 +155,7 @@ func TestStrictScores(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, c.err)
-			require.Equal(t, score.ExtenderScores{Name: x.Name()}, got)
+			require.Equal(t, score.Column{Plugin: x.Name()}, got)
 			require.Equal(t, []int64{0, 0}, ScoreAll(ctx, []*Client{strict}, web(), nodes("n1", "n2")), "a failure is passed over")
 		})
 	}

@@ -72,8 +72,8 @@ func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Ans
 }
 
 // Prioritize asks for the scores of nodes. Without the verb there are none, and weight 0.
-func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.ExtenderScores, error) {
-	out := score.ExtenderScores{Name: c.Name()}
+func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Column, error) {
+	out := score.Column{Plugin: c.Name()}
 	if !c.Offers(Prioritize) {
 		return out, nil
 	}
@@ -88,7 +88,7 @@ func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) 
 	}
 	out.Weight = c.config.Weight
 	for _, s := range result {
-		out.Scores = append(out.Scores, score.HostScore{Host: s.Host, Score: s.Score})
+		out.Hosts, out.Scores = append(out.Hosts, s.Host), append(out.Scores, s.Score)
 	}
 	return out, nil
 }

@@ -32,8 +32,8 @@ type Extender interface {
 	Ignorable() bool
 	// Filter returns which of the nodes stay. A node that is missing without a reason is out as well.
 	Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (rules.Filtered, error)
-	// Prioritize scores nodes, 0 to 10; they count times weight times 10. Its errors are passed over.
-	Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (scores []score.HostScore, weight int64, err error)
+	// Prioritize scores nodes, 0 to 10; a score counts times the column's weight times 10. Its errors are passed over.
+	Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Column, error)
 	// Preempt looks over the candidates of preemption and returns those that it agrees with, with victims of its own.
 	Preempt(ctx context.Context, pod *v1.Pod, candidates []preemption.Candidate) ([]preemption.ExtenderVictims, error)
 	// Bind binds the pod.

@@ -154,11 +154,12 @@ func (e *ext) Filter(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (rules.Filt
 	e.calls.note("%s:%d", e.name, len(nodes))
 	return e.filter(nodes)
 }
-func (e *ext) Prioritize(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (out []score.HostScore, weight int64, err error) {
+func (e *ext) Prioritize(_ context.Context, _ *v1.Pod, nodes []*v1.Node) (score.Column, error) {
+	out := score.Column{Weight: e.weight}
 	for _, n := range nodes {
-		out = append(out, score.HostScore{Host: n.Name, Score: e.scores[n.Name]})
+		out.Hosts, out.Scores = append(out.Hosts, n.Name), append(out.Scores, e.scores[n.Name])
 	}
-	return out, e.weight, nil
+	return out, nil
 }
 func (e *ext) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
 	var out []preemption.ExtenderVictims

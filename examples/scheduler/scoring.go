@@ -111,21 +111,22 @@ func (f *Framework) normalize(ctx context.Context, state *State, pod *v1.Pod, c 
 }
 
 // extenderScores asks the extenders that prioritize; those that fail count nothing.
-func (s *Scheduler) extenderScores(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo) []score.ExtenderScores {
-	var out []score.ExtenderScores
+func (s *Scheduler) extenderScores(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo) []score.Column {
+	var out []score.Column
 	for _, e := range s.o.Extenders {
 		if out == nil {
-			out = []score.ExtenderScores{}
+			out = []score.Column{}
 		}
 		if !e.Offers(PrioritizeVerb) || !e.Interested(pod) {
 			continue
 		}
-		scores, weight, err := e.Prioritize(ctx, pod, objects(nodes))
+		column, err := e.Prioritize(ctx, pod, objects(nodes))
 		if err != nil {
 			s.report(fmt.Errorf("extender %s: %w", e.Name(), err))
 			continue
 		}
-		out = append(out, score.ExtenderScores{Name: e.Name(), Weight: weight, Scores: scores})
+		column.Plugin = e.Name()
+		out = append(out, column)
 	}
 	return out
 }

@@ -139,12 +139,12 @@ func (x extender) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (ru
 }
 
 // Prioritize asks for scores.
-func (x extender) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) ([]score.HostScore, int64, error) {
+func (x extender) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Column, error) {
 	s, err := x.Client.Prioritize(ctx, pod, nodes)
 	if err != nil {
 		x.passOver(err)
 	}
-	return s.Scores, s.Weight, nil
+	return s, nil
 }
 
 // Preempt asks what becomes of victims.

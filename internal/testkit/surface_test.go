@@ -24,7 +24,7 @@ var largest = map[string]surface{
 	"spread":              {72, 62},
 	"filter":              {112, 78},
 	"filter/volume":       {82, 35},
-	"score":               {56, 56},
+	"score":               {48, 47},
 	"queue":               {80, 92},
 	"preemption":          {42, 69},
 	"eviction/disruption": {45, 79},
@@ -32,7 +32,7 @@ var largest = map[string]surface{
 	"eviction/taint":      {44, 73},
 	"cluster":             {76, 23},
 	"placement":           {150, 124},
-	"history":             {27, 8},
+	"history":             {24, 4},
 }
 
 const (

@@ -186,7 +186,7 @@ func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 			if x.Normalizer != nil {
 				n = x.Normalizer.Normalize(n, lo, hi)
 			}
-			if n < score.MinScore || n > score.MaxScore {
+			if n < 0 || n > score.MaxScore {
 				return nil, false
 			}
 			add[j] += n * x.Weight

@@ -67,18 +67,18 @@ func TestExplain(t *testing.T) {
 		{Plugin: "NodeResourcesFit", Weight: 1, Raw: []int64{75, 81, 10}, Scores: []int64{75, 81, 10}},
 		{Plugin: "TaintToleration", Weight: 3, Raw: []int64{0, 1, 1}, Scores: []int64{100, 90, 90}},
 	}
-	extenders := []score.ExtenderScores{{Name: "ext", Weight: 2, Scores: []score.HostScore{{Host: "n3", Score: 3}}}}
+	extenders := []score.Column{{Plugin: "ext", Weight: 2, Hosts: []string{"n3"}, Scores: []int64{3}}}
 	x, err := score.Explain(nodes, columns, extenders, 0)
 	require.NoError(t, err)
 	require.Equal(t, "n1", x.Node)
 	require.Equal(t, []int64{375, 351, 24}, []int64{x.Total, x.RunnerUpTotal, x.Lead})
 	require.Equal(t, "n2", x.RunnerUp)
 	require.Equal(t, score.Part{Name: "NodeResourcesFit", Weight: 1, Raw: 75, Score: 75, Weighted: 75, RunnerUp: 81, Share: -0.25,
-		Flip: &score.Flip{Name: "NodeResourcesFit", From: 1, To: 0, Winner: "n3"}}, x.Parts[0])
+		Flip: 0, Winner: "n3"}, x.Parts[0])
 	require.Equal(t, score.Part{Name: "TaintToleration", Weight: 3, Score: 100, Weighted: 300, RunnerUp: 270, Share: 1.25,
-		Flip: &score.Flip{Name: "TaintToleration", From: 3, To: 0, Winner: "n2"}}, x.Parts[1])
-	require.Equal(t, score.Part{Name: "ext", Weight: 2, Flip: &score.Flip{Name: "ext", From: 2, To: 4, Winner: "n3"}}, x.Parts[2])
-	require.Equal(t, x.Parts[0].Flip, x.Flip, "the smallest of all")
+		Flip: 0, Winner: "n2"}, x.Parts[1])
+	require.Equal(t, score.Part{Name: "ext", Weight: 2, Flip: 4, Winner: "n3"}, x.Parts[2])
+	require.Same(t, &x.Parts[0], x.Flip, "the smallest of all")
 	require.Equal(t, `n1 375, runner-up n2 351, lead 24
 plugin                              raw  score weight weighted runner-up  share
 NodeResourcesFit                     75     75      1       75        81   -25%
@@ -100,9 +100,9 @@ func TestExplainEdges(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, x.Lead)
 	require.Zero(t, x.Parts[0].Share)
-	require.Equal(t, &score.Flip{Name: "P", From: 1, To: 2, Winner: "b"}, x.Parts[0].Flip)
-	require.Equal(t, &score.Flip{Name: "Q", From: 1, To: 0, Winner: "b"}, x.Parts[1].Flip)
-	require.Nil(t, x.Parts[2].Flip, "it does not tell them apart")
+	require.Equal(t, score.Part{Name: "P", Weight: 1, Score: 7, Weighted: 7, RunnerUp: 8, Winner: "b", Flip: 2}, x.Parts[0])
+	require.Equal(t, score.Part{Name: "Q", Weight: 1, Score: 8, Weighted: 8, RunnerUp: 7, Winner: "b"}, x.Parts[1], "the weight 0")
+	require.Empty(t, x.Parts[2].Winner, "the nodes have equal scores")
 
 	sure := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{9, 8}}, {Plugin: "Q", Weight: 1, Scores: []int64{9, 8}}}
 	x, err = score.Explain([]string{"a", "b"}, sure, nil, 0)

@@ -9,12 +9,13 @@ import (
 type Explanation struct {
 	Node, RunnerUp       string // RunnerUp is empty when there was no other node
 	Total, RunnerUpTotal int64
-	Lead                 int64 // Total - RunnerUpTotal; not positive when the choice was not the best
-	Parts                []Part
-	Flip                 *Flip // the smallest change of one weight that makes another node win; nil: none does
+	Lead                 int64  // Total - RunnerUpTotal; not positive when the choice was not the best
+	Parts                []Part // the plugins in order, then the extenders
+	Flip                 *Part  // the part whose weight has to change least for another node to win; nil: there is none
 }
 
-// Part is what one plugin or extender had to do with the choice.
+// Part is what one plugin or extender contributed to the choice. A weight of 0 cannot stand in a configuration: it means
+// that the plugin is disabled.
 type Part struct {
 	Name     string
 	Weight   int64
@@ -23,21 +24,14 @@ type Part struct {
 	Weighted int64
 	RunnerUp int64   // weighted score of the runner-up
 	Share    float64 // of the lead: 1 is all of it, negative works against the choice; 0 when there is no lead
-	Flip     *Flip   // the smallest change of this weight alone
+	Winner   string  // the node that beats the chosen one when this weight alone becomes Flip; "": no weight does that
+	Flip     int64   // the nearest such weight, 0 or more; 0 without a Winner
 }
 
-// Flip is a change of one weight after which Winner has a higher total than the chosen node. A weight of 0 is no weight
-// that a configuration can state: it means that the plugin is disabled.
-type Flip struct {
-	Name     string
-	From, To int64 // weights; To is not negative
-	Winner   string
-}
-
-// Explain takes a decision apart: chosen is the position of the chosen node. The runner-up is the node with the highest
-// total among the others, the first of several. The error is a RangeError. chosen out of range gives an empty answer.
-// O(nodes x plugins).
-func Explain(nodes []string, columns []Column, extenders []ExtenderScores, chosen int) (Explanation, error) {
+// Explain returns what each plugin and extender contributed to a decision. Its arguments are those of Totals, and chosen is
+// the position of the chosen node. The runner-up is the node with the highest total among the others, the first of several.
+// The error is that of Totals. The explanation is empty when chosen is not a position of nodes. O(nodes x plugins).
+func Explain(nodes []string, columns, extenders []Column, chosen int) (Explanation, error) {
 	totals, err := Totals(nodes, columns, extenders)
 	if err != nil || chosen < 0 || chosen >= len(nodes) {
 		return Explanation{}, err
@@ -60,55 +54,57 @@ func Explain(nodes []string, columns []Column, extenders []ExtenderScores, chose
 			if x.Lead != 0 {
 				p.Share = float64(p.Weighted-p.RunnerUp) / float64(x.Lead)
 			}
-			p.Flip = flip(nodes, c, totals, chosen)
-		}
-		if p.Flip != nil && (x.Flip == nil || p.Flip.change() < x.Flip.change()) {
-			x.Flip = p.Flip
+			p.flip(nodes, c.Scores, totals, chosen)
 		}
 		x.Parts = append(x.Parts, p)
+	}
+	for k := range x.Parts {
+		if p := &x.Parts[k]; p.Winner != "" && (x.Flip == nil || p.change() < x.Flip.change()) {
+			x.Flip = p
+		}
 	}
 	return x, nil
 }
 
-// parts is the columns with those of the extenders, each on the scale of plugin scores.
-func parts(nodes []string, columns []Column, extenders []ExtenderScores) []Column {
+// parts returns the columns of plugins and extenders, all by feasible node and on the scale of plugin scores.
+func parts(nodes []string, columns, extenders []Column) []Column {
 	list := append([]Column(nil), columns...)
 	for _, e := range extenders {
-		own := e
-		own.Weight = 1
-		scaled := combine(nodes, []ExtenderScores{own})
+		weighed := e
+		weighed.Weight = 1
+		scaled := combine(nodes, []Column{weighed})
 		raw := make([]int64, len(scaled))
 		for i, s := range scaled {
 			raw[i] = s / extenderScale
 		}
-		list = append(list, Column{Plugin: e.Name, Weight: e.Weight, Raw: raw, Scores: scaled})
+		list = append(list, Column{Plugin: e.Plugin, Weight: e.Weight, Raw: raw, Scores: scaled})
 	}
 	return list
 }
 
 // flip finds the weight nearest to the present one with which some node beats the chosen one.
-func flip(nodes []string, c Column, totals []int64, chosen int) *Flip {
-	var best *Flip
+func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
+	found := false
 	for i := range nodes {
-		d := at(c.Scores, chosen) - at(c.Scores, i) // what one more of weight adds to the lead over i
+		d := at(scores, chosen) - at(scores, i) // what a weight larger by 1 adds to the lead over i
 		if i == chosen || d == 0 {
 			continue
 		}
 		lead := max(totals[chosen]-totals[i], 0)
-		to := c.Weight - (lead/d + 1) // d > 0: less weight
+		to := p.Weight - (lead/d + 1) // d > 0: less weight
 		if d < 0 {
-			to = c.Weight + lead/-d + 1
+			to = p.Weight + lead/-d + 1
 		}
-		f := &Flip{c.Plugin, c.Weight, to, nodes[i]}
-		if to >= 0 && (best == nil || f.change() < best.change()) {
-			best = f
+		if to >= 0 && (!found || max(to-p.Weight, p.Weight-to) < p.change()) {
+			p.Winner, p.Flip, found = nodes[i], to, true
 		}
 	}
-	return best
 }
 
-func (f *Flip) change() int64 { return max(f.To-f.From, f.From-f.To) }
+// change returns by how much the weight has to change for Winner to win.
+func (p *Part) change() int64 { return max(p.Flip-p.Weight, p.Weight-p.Flip) }
 
+// at returns entry i of list, 0 beyond its end.
 func at(list []int64, i int) int64 {
 	if i < len(list) {
 		return list[i]
@@ -129,7 +125,7 @@ func (x Explanation) String() string {
 	}
 	switch {
 	case x.Flip != nil:
-		fmt.Fprintf(&b, "%s wins when the weight of %s goes from %d to %d\n", x.Flip.Winner, x.Flip.Name, x.Flip.From, x.Flip.To)
+		fmt.Fprintf(&b, "%s wins when the weight of %s goes from %d to %d\n", x.Flip.Winner, x.Flip.Name, x.Flip.Weight, x.Flip.Flip)
 	case x.RunnerUp != "":
 		b.WriteString("no change of a single weight makes another node win\n")
 	}
