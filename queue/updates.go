@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/same"
 )
 
 // PodUpdateEvents returns the events of a change from old to new, in this order: labels differ; a resource of old's
@@ -72,7 +73,7 @@ func NodeUpdateEvents(old, new *v1.Node) []Event {
 	when(old.Spec.Unschedulable && !new.Spec.Unschedulable, UpdateNodeTaint)
 	when(!sameQuantities(old.Status.Allocatable, new.Status.Allocatable), UpdateNodeAllocatable)
 	when(!maps.Equal(old.Labels, new.Labels), UpdateNodeLabel)
-	when(!slices.EqualFunc(old.Spec.Taints, new.Spec.Taints, sameTaint), UpdateNodeTaint)
+	when(!slices.EqualFunc(old.Spec.Taints, new.Spec.Taints, same.Taint), UpdateNodeTaint)
 	when(!maps.Equal(conditions(old), conditions(new)), UpdateNodeCondition)
 	when(!maps.Equal(old.Annotations, new.Annotations), UpdateNodeAnnotation)
 	when(!slices.Equal(old.Status.DeclaredFeatures, new.Status.DeclaredFeatures), UpdateNodeDeclaredFeature)
@@ -89,17 +90,6 @@ func sameQuantities(a, b v1.ResourceList) bool {
 		}
 	}
 	return true
-}
-
-func sameTaint(a, b v1.Taint) bool {
-	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && sameTime(a.TimeAdded, b.TimeAdded)
-}
-
-func sameTime(a, b *metav1.Time) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Time.Equal(b.Time)
 }
 
 func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {

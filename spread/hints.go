@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/same"
 )
 
 // Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
@@ -89,9 +90,5 @@ func (h *Hard) nodeEvent(old, new *v1.Node) bool {
 			return true
 		}
 	}
-	return !slices.EqualFunc(old.Spec.Taints, new.Spec.Taints, sameTaint)
-}
-
-func sameTaint(a, b v1.Taint) bool {
-	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && a.TimeAdded.Equal(b.TimeAdded)
+	return !slices.EqualFunc(old.Spec.Taints, new.Spec.Taints, same.Taint)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/same"
 )
 
 // MergeTolerations returns the tolerations of a and then of b without each toleration that another toleration covers. Of
@@ -21,7 +23,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	for i := range all {
 		covered := func(by v1.Toleration) bool { return covers(&by, &all[i]) }
 		coveredLater := func(by v1.Toleration) bool {
-			return covered(by) && !equalToleration(&by, &all[i])
+			return covered(by) && !same.Toleration(by, all[i])
 		}
 		if slices.ContainsFunc(merged, covered) || slices.ContainsFunc(all[i+1:], coveredLater) {
 			continue
@@ -33,7 +35,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 
 // covers reports whether a covers b, see MergeTolerations.
 func covers(a, b *v1.Toleration) bool {
-	if equalToleration(a, b) {
+	if same.Toleration(*a, *b) {
 		return true
 	}
 	everyKey := a.Key == "" && a.Operator == v1.TolerationOpExists
@@ -51,11 +53,4 @@ func covers(a, b *v1.Toleration) bool {
 		return b.Operator == v1.TolerationOpEqual && a.Value == b.Value
 	}
 	return false
-}
-
-// equalToleration reports whether all fields are equal, tolerationSeconds included.
-func equalToleration(a, b *v1.Toleration) bool {
-	x, y := a.TolerationSeconds, b.TolerationSeconds
-	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect &&
-		(x == y || x != nil && y != nil && *x == *y)
 }

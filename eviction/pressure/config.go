@@ -66,24 +66,37 @@ func Default(c Config, goos string) Config {
 	return c
 }
 
-// ParseThresholds reads the flag form of hard and soft thresholds, "memory.available<500Mi,nodefs.available<1Gi". Of a
-// signal named twice the last counts. The values are checked by Compile.
-func ParseThresholds(list string) (map[string]string, error) { return pairs(list, "<") }
+// ParseThresholds reads the kubelet's flags --eviction-hard and --eviction-soft, "memory.available<500Mi,nodefs.available<10%".
+// An empty list has no thresholds. A part without "<" is an error. Compile checks the values.
+//
+// The documentation says that a signal cannot have both a quantity and a percentage. The kubelet accepts a signal that has
+// several values and uses the last one. ParseThresholds does the same and returns a warning for each value that is not used.
+func ParseThresholds(list string) (thresholds map[string]string, warnings []string, err error) {
+	return pairs(list, "<")
+}
 
-// ParseSettings reads the flag form of grace periods and minimum reclaims, "memory.available=1m30s".
-func ParseSettings(list string) (map[string]string, error) { return pairs(list, "=") }
+// ParseSettings reads the kubelet's flags --eviction-soft-grace-period and --eviction-minimum-reclaim,
+// "memory.available=1m30s". Of several values of a signal the last one is used, with a warning, as ParseThresholds does. A
+// part without "=" is an error.
+func ParseSettings(list string) (settings map[string]string, warnings []string, err error) {
+	return pairs(list, "=")
+}
 
-func pairs(list, separator string) (map[string]string, error) {
-	m := map[string]string{}
+func pairs(list, separator string) (m map[string]string, warnings []string, err error) {
+	m = map[string]string{}
 	for item := range strings.SplitSeq(list, ",") {
 		if item == "" {
 			continue
 		}
 		key, value, ok := strings.Cut(item, separator)
 		if !ok {
-			return nil, fmt.Errorf("malformed pair, expect string%sstring", separator)
+			return nil, nil, fmt.Errorf("malformed pair, expect string%sstring", separator)
 		}
-		m[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if old, again := m[key]; again && old != value {
+			warnings = append(warnings, fmt.Sprintf("%s has the values %s and %s: the kubelet uses the last one, %s", key, old, value, value))
+		}
+		m[key] = value
 	}
-	return m, nil
+	return m, warnings, nil
 }

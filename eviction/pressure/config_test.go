@@ -180,22 +180,40 @@ func TestDefaultThresholds(t *testing.T) {
 }
 
 func TestParseFlags(t *testing.T) {
-	m, err := ParseThresholds("memory.available<500Mi, nodefs.available < 10% ,memory.available<1Gi")
-	require.NoError(t, err)
-	require.Equal(t, settings{"memory.available": "1Gi", "nodefs.available": "10%"}, m)
-	m, err = ParseThresholds("memory.available<<1Gi")
-	require.NoError(t, err)
-	require.Equal(t, settings{"memory.available": "<1Gi"}, m, "split at the first")
-	_, err = ParseThresholds("memory.available=500Mi")
-	require.EqualError(t, err, "malformed pair, expect string<string")
-	m, err = ParseSettings("memory.available=1m30s")
-	require.NoError(t, err)
-	require.Equal(t, settings{"memory.available": "1m30s"}, m)
-	_, err = ParseSettings("memory.available<1m30s")
-	require.EqualError(t, err, "malformed pair, expect string=string")
-	m, err = ParseSettings("")
-	require.NoError(t, err)
-	require.Empty(t, m)
+	for _, c := range []struct {
+		name, why, list string
+		parse           func(string) (map[string]string, []string, error)
+		want            settings
+		warnings        []string
+		err             string
+	}{
+		{name: "spaces", why: "are no part of signal and value", list: " nodefs.available < 10% ,pid.available<1", parse: ParseThresholds, want: settings{"nodefs.available": "10%", "pid.available": "1"}},
+		{name: "quantity and percentage", why: "the kubelet uses the last value", list: "memory.available<10%,memory.available<1Gi", parse: ParseThresholds, want: settings{"memory.available": "1Gi"},
+			warnings: []string{"memory.available has the values 10% and 1Gi: the kubelet uses the last one, 1Gi"}},
+		{name: "percentage and quantity", why: "the kubelet uses the last value", list: "memory.available<1Gi,memory.available<10%", parse: ParseThresholds, want: settings{"memory.available": "10%"},
+			warnings: []string{"memory.available has the values 1Gi and 10%: the kubelet uses the last one, 10%"}},
+		{name: "three values", why: "each value that is not used has a warning", list: "a<1,a<2,a<3", parse: ParseThresholds, want: settings{"a": "3"},
+			warnings: []string{"a has the values 1 and 2: the kubelet uses the last one, 2", "a has the values 2 and 3: the kubelet uses the last one, 3"}},
+		{name: "same value twice", why: "nothing is lost", list: "a<1,a<1", parse: ParseThresholds, want: settings{"a": "1"}},
+		{name: "two operators", why: "the first one separates", list: "memory.available<<1Gi", parse: ParseThresholds, want: settings{"memory.available": "<1Gi"}},
+		{name: "wrong operator", why: "only less than", list: "memory.available=500Mi", parse: ParseThresholds, err: "malformed pair, expect string<string"},
+		{name: "grace", why: "settings have the equals sign", list: "memory.available=1m30s", parse: ParseSettings, want: settings{"memory.available": "1m30s"}},
+		{name: "two graces", why: "the kubelet uses the last value", list: "memory.available=1m30s,memory.available=1m", parse: ParseSettings, want: settings{"memory.available": "1m"},
+			warnings: []string{"memory.available has the values 1m30s and 1m: the kubelet uses the last one, 1m"}},
+		{name: "grace with wrong operator", why: "only the equals sign", list: "memory.available<1m30s", parse: ParseSettings, err: "malformed pair, expect string=string"},
+		{name: "empty", why: "no settings", list: "", parse: ParseSettings, want: settings{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, warnings, err := c.parse(c.list)
+			if c.err != "" {
+				require.EqualError(t, err, c.err, c.why)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, m, c.why)
+			require.Equal(t, c.warnings, warnings, c.why)
+		})
+	}
 }
 
 func TestAmount(t *testing.T) {

@@ -84,7 +84,7 @@ func ExampleCriticalVictims() {
 }
 
 func ExampleParseThresholds() {
-	hard, err := pressure.ParseThresholds("memory.available<500Mi,nodefs.available<10%")
+	hard, _, err := pressure.ParseThresholds("memory.available<500Mi,nodefs.available<10%")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,6 +3,7 @@ package taint
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 
 	"github.com/podberth/podberth/taints/edit"
 )
+
+// maxPasses is the largest number of monitor periods in a Forecast. With the period of 5 s it is a year and seven months.
+const maxPasses = 10_000_000
 
 // Input is what Forecast plays through.
 type Input struct {
@@ -78,8 +82,12 @@ func (in Input) validate() field.ErrorList {
 		}
 	}
 	errs = append(errs, ValidateEvents(in.Events, in.Nodes, field.NewPath("events"))...)
+	until := field.NewPath("until")
 	if in.Until < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("until"), in.Until.String(), "must not be negative"))
+		errs = append(errs, field.Invalid(until, in.Until.String(), "must not be negative"))
+	}
+	if period := in.Config.monitorPeriod(); in.Until/period > maxPasses {
+		errs = append(errs, field.Invalid(until, in.Until.String(), fmt.Sprintf("must be at most %d monitor periods of %v", maxPasses, period)))
 	}
 	return append(errs, in.Config.Validate(field.NewPath("config"))...)
 }
@@ -180,10 +188,9 @@ func (e Event) describe() string {
 	return "node deleted"
 }
 
-// next returns the next moment after at at which something can happen.
-func (f *forecast) next(at time.Duration) (time.Duration, bool) {
-	period := f.in.Config.monitorPeriod()
-	next := at - at%period + period
+// next returns the first moment after at when something can happen. ok is false when a Duration cannot hold that moment.
+func (f *forecast) next(at time.Duration) (next time.Duration, ok bool) {
+	next = tick(at, f.in.Config.monitorPeriod())
 	if len(f.events) > 0 {
 		next = min(next, f.events[0].At.Duration)
 	}
@@ -191,10 +198,19 @@ func (f *forecast) next(at time.Duration) (time.Duration, bool) {
 		next = min(next, fire.Sub(f.in.Start))
 	}
 	if serve, ok := f.lifecycle.NextServe(f.time(at)); ok {
-		ticks := max((serve.Sub(f.in.Start)+ServePeriod-1)/ServePeriod, at/ServePeriod+1)
-		next = min(next, ticks*ServePeriod)
+		next = min(next, tick(max(serve.Sub(f.in.Start)-1, at), ServePeriod))
 	}
 	return next, next > at
+}
+
+// tick returns the first multiple of period after at, or the largest Duration when no Duration holds that multiple. at is
+// not negative.
+func tick(at, period time.Duration) time.Duration {
+	last := at - at%period
+	if last > math.MaxInt64-period {
+		return math.MaxInt64
+	}
+	return last + period
 }
 
 // end lists the times that are still running.

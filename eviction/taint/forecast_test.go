@@ -3,6 +3,7 @@ package taint
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -225,4 +226,75 @@ func TestTimelineForms(t *testing.T) {
 	text, err = json.Marshal(empty)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"until":"0s","entries":[]}`, string(text))
+}
+
+// Durations at their limits neither overflow nor make a forecast run for hours.
+func TestForecastBounds(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
+	slow, never := float32(1e-38), float32(0)
+	silent := []Event{{Node: "n1", Heartbeats: HeartbeatsStop}}
+	for _, c := range []struct {
+		name, why    string
+		until        time.Duration
+		start        time.Time
+		config       Config
+		pod, taint   string
+		evicted, err string
+		pending      time.Duration
+	}{
+		{name: "short period", until: 10 * time.Second, config: Config{MonitorPeriod: time.Millisecond}, why: "10 s by milliseconds"},
+		{name: "one period too many", until: (maxPasses + 1) * 5 * time.Second, why: "the default period is 5 s",
+			err: `until: Invalid value: "13888h53m25s": must be at most 10000000 monitor periods of 5s`},
+		{name: "tiny period", until: time.Second, config: Config{MonitorPeriod: 1}, why: "a billion passes",
+			err: `until: Invalid value: "1s": must be at most 10000000 monitor periods of 1ns`},
+		{name: "largest until with the default period", until: math.MaxInt64, why: "1.8 billion passes",
+			err: `until: Invalid value: "2562047h47m16.854775807s": must be at most 10000000 monitor periods of 5s`},
+		{name: "largest until", until: math.MaxInt64, config: Config{MonitorPeriod: century}, pod: "x:3", taint: "x:NoExecute", evicted: "3s", why: "the pass after the last is beyond any Duration"},
+		{name: "largest until and period", until: math.MaxInt64, config: Config{MonitorPeriod: math.MaxInt64}, pod: "x:3", taint: "x:NoExecute", evicted: "3s", why: "one pass"},
+		{name: "largest grace period", until: time.Hour, config: Config{GracePeriod: math.MaxInt64, StartupGrace: math.MaxInt64}, why: "silence never counts"},
+		{name: "rate that serves after the end of time", until: 24 * time.Hour, config: Config{EvictionRate: &slow, FullDisruptionRate: &slow}, why: "the turn of the second node never comes"},
+		{name: "rate 0", until: 24 * time.Hour, config: Config{EvictionRate: &never}, why: "no turn ever comes"},
+		{name: "largest limited toleration", until: time.Minute, pod: "x:9223372036", taint: "x:NoExecute", pending: 9223372036 * time.Second, why: "292 years"},
+		{name: "larger toleration", until: time.Minute, pod: "x:9223372037", taint: "x:NoExecute", why: "for ever"},
+		{name: "year 9999", until: math.MaxInt64, start: year(9999), config: Config{MonitorPeriod: century}, pod: "x:9223372036", taint: "x:NoExecute", evicted: "2562047h47m16s", why: "ends in the year 10291"},
+		{name: "year 200000", until: time.Hour, start: year(200000), pod: "x:60", taint: "x:NoExecute", evicted: "1m0s", why: "no year is special"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := Input{Nodes: []*v1.Node{ready("n1", "a", "True"), ready("n2", "b", "True"), ready("n3", "b", "True")}, Events: silent, Start: c.start, Until: c.until, Config: c.config}
+			if c.pod != "" {
+				in.Pods = []*v1.Pod{podOn("n2", "p", tolerationsOf(c.pod))}
+				in.Events = []Event{{Node: "n2", Taint: c.taint}}
+			}
+			line, err := Forecast(in)
+			if c.err != "" {
+				require.EqualError(t, err, c.err, c.why)
+				return
+			}
+			require.NoError(t, err)
+			var evicted string
+			for _, e := range line.Evictions() {
+				evicted += e.At.Duration.String()
+			}
+			require.Equal(t, c.evicted, evicted, c.why)
+			var pending time.Duration
+			for _, p := range line.Pending {
+				pending += p.Until.Duration
+			}
+			require.Equal(t, c.pending, pending, c.why)
+			for i, e := range line.Entries {
+				require.True(t, e.At.Duration >= 0 && e.At.Duration <= c.until, e)
+				require.True(t, i == 0 || line.Entries[i-1].At.Duration <= e.At.Duration, "in order: %v", e)
+			}
+		})
+	}
+}
+
+func TestTick(t *testing.T) {
+	for _, c := range []struct{ at, period, want time.Duration }{
+		{0, 5, 5}, {4, 5, 5}, {5, 5, 10}, {0, math.MaxInt64, math.MaxInt64}, {math.MaxInt64 - 1, 1, math.MaxInt64},
+		{math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64 - 1, 5, math.MaxInt64}, {math.MaxInt64 / 2, math.MaxInt64/2 + 1, math.MaxInt64/2 + 1},
+	} {
+		require.Equal(t, c.want, tick(c.at, c.period), "after %d by %d", c.at, c.period)
+	}
 }

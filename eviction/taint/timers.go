@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podberth/podberth/internal/same"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -47,7 +48,7 @@ func NewTimers(o Options) *Timers {
 // order) every pod on it is evaluated, by namespace and name.
 func (t *Timers) SetNode(node *v1.Node, now time.Time) []Action {
 	list := noExecute(node.Spec.Taints)
-	if old, known := t.nodes[node.Name]; known && slices.EqualFunc(old, list, equalTaints) {
+	if old, known := t.nodes[node.Name]; known && slices.EqualFunc(old, list, same.Taint) {
 		return nil
 	}
 	t.nodes[node.Name] = list
@@ -74,7 +75,7 @@ func (t *Timers) SetPod(pod *v1.Pod, now time.Time) []Action {
 	if p == nil {
 		p = &podTimer{name: name, uid: pod.UID}
 		t.pods[name] = p
-	} else if p.node == pod.Spec.NodeName && slices.EqualFunc(p.tolerations, pod.Spec.Tolerations, equalTolerations) {
+	} else if p.node == pod.Spec.NodeName && slices.EqualFunc(p.tolerations, pod.Spec.Tolerations, same.Toleration) {
 		return nil
 	}
 	t.leave(p)
@@ -200,18 +201,6 @@ func noExecute(list []v1.Taint) []v1.Taint {
 		}
 	}
 	return kept
-}
-
-// equalTaints reports whether all fields are equal, TimeAdded included.
-func equalTaints(a, b v1.Taint) bool {
-	return a.MatchTaint(&b) && a.Value == b.Value && a.TimeAdded.Equal(b.TimeAdded)
-}
-
-func equalTolerations(a, b v1.Toleration) bool {
-	x, y := a.TolerationSeconds, b.TolerationSeconds
-	seconds := x == y || x != nil && y != nil && *x == *y
-	a.TolerationSeconds, b.TolerationSeconds = nil, nil
-	return seconds && a == b
 }
 
 // due is a timer in the heap. It is stale when the pod's timer has another time or is gone.

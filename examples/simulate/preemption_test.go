@@ -64,6 +64,23 @@ func TestPreemptionChapter(t *testing.T) {
 			want: []string{"p Unschedulable - n1 low", "p Scheduled n1 - -"},
 		},
 		{
+			name: "a grace of 317 years", why: "more seconds than a duration holds are the longest duration, not no time at all",
+			input: nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "", "terminationGracePeriodSeconds: 10000000000") + podYAML("p", "", 10, "2", ""), args: []string{"-grace"},
+			want: []string{"p Unschedulable - n1 low", "p Unschedulable - - -", "p Scheduled n1 - -"},
+		},
+		{
+			name: "a node after ten years", why: "the retries of idle pods are not played, events are",
+			input: nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "", "terminationGracePeriodSeconds: 10000000000") + podYAML("p", "", 10, "2", ""), args: []string{"-grace"},
+			timeline: "- {at: 87600h, add: {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: '2', memory: 8Gi, pods: '10'}}}}\n",
+			want:     []string{"p Unschedulable - n1 low", "p Unschedulable - - -", "p Scheduled n2 - -"},
+		},
+		{
+			name: "a pod that leaves in the year 9999", why: "the last year that a timestamp can have",
+			input: nodeYAML("n1", "2", "") + "---\n{apiVersion: v1, kind: Pod, metadata: {name: late, deletionTimestamp: '9999-12-31T23:59:59Z'}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: '2'}}}]}}\n" +
+				podYAML("q", "", 0, "2", ""),
+			args: []string{"-grace"}, want: []string{"q Unschedulable - - -", "q Scheduled n1 - -"},
+		},
+		{
 			name: "the preemptor is not scheduled", why: "a pod of higher priority takes the nomination, then the room, while the victim runs out its grace",
 			input: full + podYAML("p", "", 10, "2", ""), args: []string{"-grace"},
 			timeline: "- {at: 10s, add: {apiVersion: v1, kind: Pod, metadata: {name: higher}, spec: {priority: 20, containers: [{name: c, resources: {requests: {cpu: '2'}}}]}}}\n",

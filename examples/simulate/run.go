@@ -160,10 +160,27 @@ func (x *simulation) next() (at time.Time, more bool) {
 	if len(x.timeline) > 0 {
 		see(x.begin.Add(x.timeline[0].at))
 	}
-	if t, ok := x.w.s.Next(); ok && (more || x.hopeful() || x.w.s.Waiting() > 0) {
+	play := more && (at.Sub(x.w.now) <= longest || !x.idle())
+	if t, ok := x.w.s.Next(); ok && (play || x.hopeful() || x.w.s.Waiting() > 0) {
 		see(t)
 	}
 	return at, more
+}
+
+// longest is the longest time for which the run plays retries of idle pods. A longer time passes in one step, because a
+// grace period may be as long as 292 years and the queue retries every pod about every five minutes.
+const longest = time.Hour
+
+// idle reports whether every pod of the queue was tried after the last change of the cluster. Such a pod fails again until
+// the next change.
+func (x *simulation) idle() bool {
+	idle := true
+	x.w.s.Queue().Read(func(q *queue.Queue) {
+		for _, st := range q.All(x.w.now) {
+			idle = idle && (st.Place == queue.Gated || x.tried[key(st.Pod)] == x.w.changes)
+		}
+	})
+	return idle
 }
 
 // hopeful reports whether a pod backs off that may have a chance.

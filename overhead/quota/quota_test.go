@@ -29,7 +29,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestUsageOfEndingPods(t *testing.T) {
-	grace := int64(30)
+	grace, huge := int64(30), int64(10000000000)
 	for _, c := range []struct {
 		name, why string
 		phase     v1.PodPhase
@@ -44,6 +44,7 @@ func TestUsageOfEndingPods(t *testing.T) {
 		{"deleted", "still in its grace period", v1.PodRunning, true, &grace, 0, true},
 		{"grace counted twice", "deletionTimestamp has the period in it already", v1.PodRunning, true, &grace, 30 * time.Second, true},
 		{"should be gone", "past the second grace period", v1.PodRunning, true, &grace, 30*time.Second + 1, false},
+		{"grace of 317 years", "more seconds than a duration holds do not end before they began", v1.PodRunning, true, &huge, time.Hour, true},
 		{"deleted without grace period", "charged", v1.PodRunning, true, nil, time.Hour, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
