@@ -55,7 +55,7 @@ func busyPod() *v1.Pod {
 
 func all(r *rows, p *v1.Pod) Predicates {
 	return Predicates{CompileNodeName(p).On(r), CompilePorts(p).On(r), CompileFit(p, FitOptions{}).On(r),
-		CompileClaims(p, FitOptions{}).On(r), CompileFeatures(p, FeaturesOptions{}).On(r)}
+		CompileClaims(p, FitOptions{}).On(r), CompileFeatures(p).On(r)}
 }
 
 func TestChecksDoNotAllocate(t *testing.T) {
@@ -79,7 +79,7 @@ func TestChecksDoNotAllocate(t *testing.T) {
 	pt.Add(r.holder[0], 7)
 	ft.Add(r.holder[0], 7)
 	require.Zero(t, testing.AllocsPerRun(100, func() { pt.Check(7); ft.Check(7) }))
-	require.Zero(t, testing.AllocsPerRun(100, func() { ports.ports.conflict(r.holder[0]) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { ports.(*portsState).ports.conflict(r.holder[0]) }))
 	require.Zero(t, testing.AllocsPerRun(100, func() { ps.First(3); ps.Code(Rejection{0, 1}) }))
 }
 
@@ -135,12 +135,12 @@ func BenchmarkCompileAndCount(b *testing.B) {
 	p := busyPod()
 	b.Run("fit", func(b *testing.B) {
 		for b.Loop() {
-			sink += len(CompileFit(p, FitOptions{}).On(r).columns)
+			sink += len(CompileFit(p, FitOptions{}).on(r).columns)
 		}
 	})
 	b.Run("ports/5000", func(b *testing.B) {
 		for b.Loop() {
-			sink += len(CompilePorts(p).On(r).taken)
+			sink += len(compilePorts(p).on(r).taken)
 		}
 	})
 }

@@ -2,39 +2,34 @@ package filter
 
 import "strconv"
 
-// Code is the outcome of one plugin at one extension point, with the names and numbers of kube-scheduler's framework. The
+// Code is the outcome of one plugin at one extension point. Names and numbers are those of kube-scheduler's framework. The
 // zero value is Success.
 type Code int
 
-// The codes. Filters answer with Success, Unschedulable, UnschedulableAndUnresolvable, Pending or Error.
+// The codes. A filter may answer with Success, Unschedulable, UnschedulableAndUnresolvable, Pending or Error.
 const (
 	// Success lets the pod pass.
 	Success Code = iota
-	// Error is a failure of the plugin itself; the attempt ends and is retried after backoff.
+	// Error is a failure of the plugin itself. It ends the attempt. The pod is tried again after backoff.
 	Error
-	// Unschedulable rejects; removing other pods may help.
+	// Unschedulable rejects. Removing other pods may help.
 	Unschedulable
-	// UnschedulableAndUnresolvable rejects; removing other pods cannot help.
+	// UnschedulableAndUnresolvable rejects. Removing other pods cannot help.
 	UnschedulableAndUnresolvable
 	// Wait holds the pod at Permit.
 	Wait
 	// Skip leaves the plugin out of the rest of the attempt.
 	Skip
-	// Pending rejects until an event of the plugin that rejects.
+	// Pending rejects until an event that the plugin waits for.
 	Pending
 )
 
 var codeNames = [...]string{"Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable", "Wait", "Skip", "Pending"}
 
-// String returns the name of the code, "Code(n)" outside the range.
+// String returns the name of the code, and "Code(n)" for a number without a name.
 func (c Code) String() string {
 	if c < 0 || int(c) >= len(codeNames) {
 		return "Code(" + strconv.Itoa(int(c)) + ")"
 	}
 	return codeNames[c]
-}
-
-// Rejected reports whether the code turns a pod or node down: Unschedulable, UnschedulableAndUnresolvable or Pending.
-func (c Code) Rejected() bool {
-	return c == Unschedulable || c == UnschedulableAndUnresolvable || c == Pending
 }

@@ -15,9 +15,10 @@
 //
 // The filters of this package:
 //
-//   - NodeResourcesFit (Fit) and NodePorts (Ports),
-//   - NodeName, NodeDeclaredFeatures and the stand-in for DynamicResources (NodeRule),
-//   - scheduling gates (Gated, ValidateGatedUpdate),
+//   - NodeResourcesFit (Fits, CompileFit) and NodePorts (CompilePorts),
+//   - NodeName (CompileNodeName) and NodeDeclaredFeatures (CompileFeatures),
+//   - a substitute for DynamicResources (CompileClaims),
+//   - scheduling gates (Gated, ValidateGates),
 //   - the kubelet's admission of pods that name their node (Admission).
 //
 // Around the filters: the scan order of nodes (ScanOrder), how many nodes to find (NumToFind), the search (Search), the

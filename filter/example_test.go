@@ -115,9 +115,8 @@ func ExampleMessage() {
 	fit := filter.CompileFit(gpu, filter.FitOptions{}).On(c)
 	ps := filter.Predicates{fit}
 	found := filter.Search{Candidates: filter.ScanOrder(c)}.Run(ps, nil)
-	fmt.Println(filter.Message{Nodes: 5, Reasons: found.Rejected.Counts(ps), PostFilter: filter.PostFilter{
-		Preemption: "0/5 nodes are available: 1 No preemption victims found for incoming pod, 4 Preemption is not helpful for scheduling.",
-	}.String()})
+	fmt.Println(filter.Message{Nodes: 5, Reasons: found.Rejected.Counts(ps), PostFilter: "no new claims to deallocate, " +
+		"preemption: 0/5 nodes are available: 1 No preemption victims found for incoming pod, 4 Preemption is not helpful for scheduling."})
 	for _, x := range fit.Explain(3) {
 		fmt.Printf("n4: %s (requested %d, used %d, capacity %d)\n", x.Reason, x.Requested, x.Used, x.Capacity)
 	}
@@ -176,7 +175,7 @@ func ExamplePredicates_TwoPass() {
 	gpu, nominated := examplePod("gpu", "1", 1), examplePod("gpu-0", "1", 1)
 	fit := filter.CompileFit(gpu, filter.FitOptions{}).On(c)
 	ps, trials := filter.Predicates{fit}, []filter.Trial{fit.NewTrial()}
-	fmt.Println(ps.First(3).Allowed())
+	fmt.Println(ps.First(3).Verdict == 0)
 	r := ps.TwoPass(trials, 3, []*v1.Pod{nominated}, nil)
 	fmt.Println(ps.Reasons(r, 3), ps.Code(r))
 	// Output:
@@ -184,17 +183,17 @@ func ExamplePredicates_TwoPass() {
 	// [Insufficient nvidia.com/gpu] Unschedulable
 }
 
-// What PreFilter plugins say together: two of them leave n3, and the reason of the other nodes names both.
+// Two PreFilter plugins leave n3. The reason of the other nodes names both plugins.
 func ExamplePreFilters() {
 	var f filter.PreFilters
 	f.Add(filter.PreFilterResult{Plugin: "NodePorts", Code: filter.Skip})
 	f.Add(filter.PreFilterResult{Plugin: "NodeAffinity", Nodes: []string{"n1", "n3"}})
 	f.Add(filter.PreFilterResult{Plugin: "VolumeBinding", Nodes: []string{"n3", "n4"}})
-	fmt.Println(f.Nodes())
-	fmt.Println(f.Outside(), f.Skipped())
+	fmt.Println(f.Code, f.Nodes)
+	fmt.Println(f.Outside())
 	// Output:
-	// [n3] true
-	// [node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding]] [NodePorts]
+	// Success [n3]
+	// [node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding]]
 }
 
 // Which events are worth another attempt for a pod that no node has room for?
@@ -214,29 +213,26 @@ func ExampleFitHint() {
 	// false <nil>
 }
 
-// A pod that needs dynamic resource allocation is rejected with a reason of its own.
+// The substitute for DynamicResources rejects a pod that needs dynamic resource allocation.
 func ExampleCompileClaims() {
 	c := cluster()
 	p := examplePod("gpu-2", "1", 0)
 	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
 	s := filter.CompileClaims(p, filter.FitOptions{}).On(c)
 	fmt.Println(s.Reasons(s.Check(0)))
-	fmt.Println(filter.ClaimsError(p))
-	// Output:
-	// [pod has resourceClaims: dynamic resource allocation is outside the library]
-	// spec.resourceClaims [gpu]: dynamic resource allocation is outside podberth
+	// Output: [pod has resourceClaims: dynamic resource allocation is outside the library]
 }
 
-// Scheduling gates can only be removed; while there is one, the node selector may grow.
-func ExampleValidateGatedUpdate() {
+// Scheduling gates can only be removed. While the pod has a gate, its node selector may grow.
+func ExampleValidateGates() {
 	old := examplePod("web-3", "1", 0).Spec
 	old.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/quota"}}
 	updated := *old.DeepCopy()
 	updated.NodeSelector = map[string]string{"pool": "web"}
 	updated.SchedulingGates = nil
-	fmt.Println(len(filter.ValidateGatedUpdate(&updated, &old, nil)))
+	fmt.Println(len(filter.ValidateGates(&updated, &old, nil)))
 	updated.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/budget"}}
-	fmt.Println(filter.ValidateGatedUpdate(&updated, &old, nil)[0])
+	fmt.Println(filter.ValidateGates(&updated, &old, nil)[0])
 	// Output:
 	// 0
 	// spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/budget'

@@ -35,25 +35,12 @@ func RequiredFeatures(pod *v1.Pod) []string {
 	return out
 }
 
-// FeaturesOptions configure NodeDeclaredFeatures. The zero value is v1.36's default. To switch the filter off, which is
-// v1.35's default, leave the predicate out.
-type FeaturesOptions struct {
-	// Required returns the features that a pod needs. It must be a pure function. nil means RequiredFeatures.
-	Required func(pod *v1.Pod) []string
-}
-
-func (o FeaturesOptions) required(pod *v1.Pod) []string {
-	if o.Required == nil {
-		return RequiredFeatures(pod)
-	}
-	return o.Required(pod)
-}
-
-// CompileFeatures compiles the filter NodeDeclaredFeatures: a node must declare every feature that the pod needs. Other
-// nodes are rejected with verdict 1 and resources.Unresolvable. Check is O(features needed x features declared).
-func CompileFeatures(pod *v1.Pod, o FeaturesOptions) *NodeRule {
-	need := o.required(pod)
-	return &NodeRule{plugin: "NodeDeclaredFeatures", skip: len(need) == 0, reads: "features",
+// CompileFeatures compiles the filter NodeDeclaredFeatures: a node must declare every feature that the pod needs
+// (RequiredFeatures). Other nodes and free slots are rejected with verdict 1 and resources.Unresolvable. The filter skips a
+// pod that needs no feature. Check is O(features needed x features declared).
+func CompileFeatures(pod *v1.Pod) Evaluator[Predicate] {
+	need := RequiredFeatures(pod)
+	return &nodeRule{plugin: "NodeDeclaredFeatures", skip: len(need) == 0, signed: true,
 		texts: []string{"node(s) didn't match Pod's required features"},
 		check: func(node *v1.Node) resources.Verdict {
 			for _, f := range need {

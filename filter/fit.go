@@ -17,12 +17,12 @@ type FitOptions struct {
 	// IgnoredResourceGroups lists domains of extended resources that are not checked: "example.com" covers
 	// "example.com/gpu" and not "sub.example.com/gpu".
 	IgnoredResourceGroups []string
-	// DeviceResources lists the extended resources that a DeviceClass of the cluster provides
-	// (spec.extendedResourceName). On a node that offers none of such a resource itself it is left to DynamicResources.
+	// DeviceResources lists the extended resources that a DeviceClass of the cluster provides (spec.extendedResourceName).
+	// A node whose allocatable has 0 of such a resource is not rejected for it: DynamicResources decides there.
 	DeviceResources []string
 }
 
-// Fit is a pod's side of NodeResourcesFit: what it asks for, compiled once. It is immutable.
+// Fit is a pod's side of NodeResourcesFit: what the pod asks for. It is immutable.
 type Fit struct {
 	requests []fitRequest
 }
@@ -35,9 +35,9 @@ type fitRequest struct {
 	reason   string // "Insufficient <name>"
 }
 
-// CompileFit works out what is checked for the pod: the requests of its spec (overhead and pod-level resources included),
-// without zero amounts, without resources that the scheduler does not know and without ignored ones, in the order cpu,
-// memory, ephemeral-storage, others by name.
+// CompileFit compiles the filter NodeResourcesFit. It takes the requests of the pod's spec with overhead and pod-level
+// resources. It leaves out amounts of 0 and ignored resources. The order is cpu, memory, ephemeral-storage, then the others
+// by name. O(containers of the pod).
 func CompileFit(pod *v1.Pod, o FitOptions) *Fit {
 	f := &Fit{}
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
@@ -68,11 +68,33 @@ func checked(name v1.ResourceName, value int64, o FitOptions) bool {
 	return !slices.Contains(o.IgnoredResources, string(name)) && !slices.Contains(o.IgnoredResourceGroups, group)
 }
 
-// On finds the columns of the requests in the rows of a cluster. Every Check reads the rows again, so the State stays right
-// while nodes and pods come and go. When the schema gets a column for a resource that the pod asks for, call On again.
-// O(resources of the pod).
-func (f *Fit) On(rows Rows) *FitState {
-	s := &FitState{fit: f, rows: rows, columns: make([]int, len(f.requests))}
+// FitState is NodeResourcesFit for one pod and one cluster. Every Check reads the rows again, so the State stays right while
+// nodes and pods come and go.
+//
+// Check rejects a slot without room for one more pod, and a slot with less than a request: allocatable minus requested of
+// any resource that the pod asks for. The verdict is a set of bits: bit 0 for the number of pods, bits 1 to 13 for the first
+// 13 requests, bit 14 for all later requests (Partial). resources.Unresolvable is set when a request is more than all that
+// is allocatable; too few pods never set it. A free slot has room for 0 pods. Check does not allocate.
+//
+// Reasons returns "Too many pods" first, then "Insufficient <resource>" in the order of the requests. Explain has the same
+// order; none when the pod fits.
+//
+// The Trial counts a pod with what it holds on a node (overhead.Options.UseStatus). It also has the method
+// Apply(requests resources.Vector, i int, n int32), for callers that know the requests of a pod in the columns of the schema:
+// n pods with these requests come to slot i, or leave it when n is negative.
+type FitState interface {
+	TrialState[Insufficient]
+	Detailer
+	// CheckRow is Check for a caller that has the rows of slot i.
+	CheckRow(i int, allocatable, requested resources.Vector) resources.Verdict
+}
+
+// On finds the columns of the requests in the rows of a cluster. When the schema gets a column for a resource that the pod
+// asks for, call On again. O(resources of the pod).
+func (f *Fit) On(rows Rows) FitState { return f.on(rows) }
+
+func (f *Fit) on(rows Rows) *fitState {
+	s := &fitState{fit: f, rows: rows, columns: make([]int, len(f.requests))}
 	schema := rows.Schema()
 	for k, r := range f.requests {
 		c, ok := schema.Column(r.resource)
@@ -87,34 +109,26 @@ func (f *Fit) On(rows Rows) *FitState {
 // nowhere is past the end of every row: no node offers the resource, and none has it in use.
 const nowhere = 1 << 30
 
-// FitState is NodeResourcesFit for one pod and one cluster.
-type FitState struct {
+type fitState struct {
 	fit     *Fit
 	rows    Rows
 	columns []int
 }
 
-// Verdict bits of NodeResourcesFit, beside Unresolvable: bit 0 is "Too many pods", bits 1 to 13 stand for the first 13
-// requests, bit 14 for any later one. A verdict with bit 14 is partial: ReasonsAt says which.
+// Verdict bits of NodeResourcesFit.
 const (
 	fitPods  resources.Verdict = 1 << 0
 	fitMore  resources.Verdict = 1 << 14
 	fitNamed                   = 13
 )
 
-// Name returns "NodeResourcesFit".
-func (s *FitState) Name() string { return "NodeResourcesFit" }
+func (s *fitState) Name() string { return "NodeResourcesFit" }
 
-// Check reports what slot i lacks: room for one more pod, and for each request P more than allocatable less requested.
-// Unresolvable is set when some request is more than all that is allocatable; a lack of pods never is. A resource that
-// the pod does not ask for never rejects. The verdict is a set of bits: 0 for the number of pods, 1 to 13 for the first 13
-// of Fit.Requests, 14 for any of the others (see Partial). A free slot has too few pods. No allocation.
-func (s *FitState) Check(i int) resources.Verdict {
-	return s.CheckOf(s.rows.Allocatable(i), s.rows.Requested(i))
+func (s *fitState) Check(i int) resources.Verdict {
+	return s.CheckRow(i, s.rows.Allocatable(i), s.rows.Requested(i))
 }
 
-// CheckOf is Check for a caller who has the rows of a slot at hand: what it offers and what its pods ask for.
-func (s *FitState) CheckOf(a, u resources.Vector) resources.Verdict {
+func (s *fitState) CheckRow(_ int, a, u resources.Vector) resources.Verdict {
 	var v resources.Verdict
 	if u.At(resources.Pods)+1 > a.At(resources.Pods) {
 		v = fitPods
@@ -128,7 +142,7 @@ func (s *FitState) CheckOf(a, u resources.Vector) resources.Verdict {
 	return v
 }
 
-// lack returns the verdict bits of request k, of which have is allocatable in all.
+// lack returns the verdict bits of request k on a node that allows have of the resource in all.
 func (r *fitRequest) lack(k int, have int64) resources.Verdict {
 	if r.device && have == 0 {
 		return 0
@@ -143,9 +157,7 @@ func (r *fitRequest) lack(k int, have int64) resources.Verdict {
 	return bit
 }
 
-// Reasons returns the texts of a verdict: "Too many pods" first, then "Insufficient <resource>" in the order of
-// Fit.Requests. Of a partial verdict it names those that it can.
-func (s *FitState) Reasons(v resources.Verdict) []string {
+func (s *fitState) Reasons(v resources.Verdict) []string {
 	var out []string
 	if v&fitPods != 0 {
 		out = append(out, tooManyPods)
@@ -160,11 +172,10 @@ func (s *FitState) Reasons(v resources.Verdict) []string {
 
 const tooManyPods = "Too many pods"
 
-// Partial reports whether a verdict concerns requests after the 13th, which it does not name.
-func (s *FitState) Partial(v resources.Verdict) bool { return v&fitMore != 0 }
+// Partial reports whether a request after the 13th is among those that reject.
+func (s *fitState) Partial(v resources.Verdict) bool { return v&fitMore != 0 }
 
-// ReasonsAt returns the texts of slot i, of all requests.
-func (s *FitState) ReasonsAt(i int) []string {
+func (s *fitState) ReasonsAt(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
 		out = append(out, x.Reason)
@@ -172,20 +183,19 @@ func (s *FitState) ReasonsAt(i int) []string {
 	return out
 }
 
-// Insufficient is one resource that a node lacks for a pod.
+// Insufficient is a resource that a node lacks for a pod.
 type Insufficient struct {
 	Resource v1.ResourceName
 	// Reason is "Too many pods" or "Insufficient <resource>".
 	Reason string
-	// Requested is what the pod asks for, Used what the pods there ask for, Capacity what the node allows in all:
-	// thousandths for cpu, pieces for pods, units otherwise.
+	// Requested is what the pod asks for, Used what the pods on the node ask for, and Capacity what the node allows in all:
+	// thousandths of a core for cpu, a number of pods for pods, and units or bytes otherwise.
 	Requested, Used, Capacity int64
-	// Unresolvable says that the pod would not fit on the empty node. It is never set for pods.
+	// Unresolvable says that the pod does not fit on the empty node. It is never set for pods.
 	Unresolvable bool
 }
 
-// Explain returns what slot i lacks, in the order of Reasons; none when the pod fits.
-func (s *FitState) Explain(i int) []Insufficient {
+func (s *fitState) Explain(i int) []Insufficient {
 	a, u := s.rows.Allocatable(i), s.rows.Requested(i)
 	var out []Insufficient
 	if used, most := u.At(resources.Pods), a.At(resources.Pods); used+1 > most {
@@ -201,13 +211,13 @@ func (s *FitState) Explain(i int) []Insufficient {
 	return out
 }
 
-// Fits reports whether the pod fits on a node that runs the given pods. Running pods count with what they hold
-// (overhead.Options.UseStatus). Nil running means no pods.
+// Fits reports whether the resources of a node that runs the given pods suffice for the pod. Running pods count with what
+// they hold (overhead.Options.UseStatus). Nil running means no pods. O(containers of all pods).
 func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) bool {
 	return len(Lacks(pod, node, running, o)) == 0
 }
 
-// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Reasons; none when the pod
+// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Explain; none when the pod
 // fits. Running pods count as in Fits.
 func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
 	schema := new(resources.Schema)
@@ -218,7 +228,7 @@ func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insuff
 		row.requested.Add(r)
 		row.requested[resources.Pods]++
 	}
-	return CompileFit(pod, o).On(&row).Explain(0)
+	return CompileFit(pod, o).on(&row).Explain(0)
 }
 
 // oneRow is Rows of a single slot.

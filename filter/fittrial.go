@@ -7,35 +7,30 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// fitTrial is the Trial of a FitState. Pods count with what they hold on a node.
+// fitTrial is the Trial of a FitState.
 type fitTrial struct {
-	s     *FitState
+	s     *fitState
 	rows  []fitChange
 	known podRows
 }
 
-// fitChange is what was added to a slot: pods, and of each request's resource.
+// fitChange is what was added to a slot: a number of pods, and an amount of the resource of each request.
 type fitChange struct {
 	slot int
 	pods int64
 	plus []int64
 }
 
-// NewTrial returns a copy to try changes on. It is cheap and independent of other trials. The copy also has the method
-// Apply(requests resources.Vector, i int, n int32), for callers that know a pod's requests in the columns of the schema: n
-// pods with these requests come to slot i, or leave it when n is negative.
-func (s *FitState) NewTrial() Trial {
+func (s *fitState) NewTrial() Trial {
 	known, _ := s.rows.(podRows)
 	return &fitTrial{s: s, known: known}
 }
 
-// Add pretends that p comes to slot i. It costs O(containers of p), less when the rows know the pod.
+// Add costs O(containers of p), and less when the rows know the pod (podRows).
 func (t *fitTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
-// Remove pretends that p leaves slot i. The caller makes sure that p is there.
 func (t *fitTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
-// Reset forgets all changes and keeps the memory.
 func (t *fitTrial) Reset() { t.rows = t.rows[:0] }
 
 func (t *fitTrial) change(p *v1.Pod, i int, sign int64) {
@@ -56,7 +51,7 @@ func (t *fitTrial) change(p *v1.Pod, i int, sign int64) {
 	})
 }
 
-// Apply pretends that n pods with these requests come to slot i, or leave it when n is negative.
+// Apply pretends that n pods with these requests come to slot i, or leave slot i when n is negative.
 func (t *fitTrial) Apply(requests resources.Vector, i int, n int32) {
 	row := t.row(i)
 	row.pods += int64(n)
@@ -77,7 +72,7 @@ func (t *fitTrial) row(i int) *fitChange {
 		}
 	}
 	n := len(t.rows)
-	if n < cap(t.rows) { // left over from before a Reset
+	if n < cap(t.rows) { // a Reset left the entry behind
 		t.rows = t.rows[:n+1]
 	} else {
 		t.rows = append(t.rows, fitChange{})
@@ -91,7 +86,7 @@ func (t *fitTrial) row(i int) *fitChange {
 	return row
 }
 
-// Check is FitState.Check with the changes made. O(slots changed + requests), no allocation.
+// Check costs O(slots changed + requests) and does not allocate.
 func (t *fitTrial) Check(i int) resources.Verdict {
 	var row *fitChange
 	for k := range t.rows {

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/resources"
@@ -15,7 +16,17 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// gaps is a cluster whose slot 1 is free. It fails the test when anybody asks for the pods of that slot.
+// Every state of a filter is a Predicate. The states of filter/volume and the other states of this package have interface
+// types that contain Predicate.
+var (
+	_ filter.Predicate = filter.FitState(nil)
+	_ filter.Predicate = (*taints.State)(nil)
+	_ filter.Predicate = (*affinity.NodeState)(nil)
+	_ filter.Predicate = (*affinity.State)(nil)
+	_ filter.Predicate = (*spread.HardState)(nil)
+)
+
+// gaps is a cluster whose slot 1 is free. The test fails when the pods of that slot are read.
 type gaps struct {
 	*snapshot
 	t *testing.T
@@ -48,6 +59,10 @@ func TestFreeSlot(t *testing.T) {
 	busy.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
 		MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{},
 	}}
+	busy.Spec.NodeSelector = map[string]string{v1.LabelTopologyZone: "a"}
+	busy.Labels = map[string]string{"app": "busy"}
+	apart := v1.PodAffinityTerm{TopologyKey: v1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "busy"}}}
+	busy.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{apart}}}
 	busy.Spec.Volumes = []v1.Volume{
 		{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
 		{Name: "disk", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "disk"}}},
@@ -63,29 +78,31 @@ func TestFreeSlot(t *testing.T) {
 	for _, p := range []*v1.Pod{plain, busy} {
 		hard, err := spread.CompileHard(p, spread.Options{})
 		require.NoError(t, err)
+		nodes, err := affinity.CompileNode(p, affinity.NodeOptions{})
+		require.NoError(t, err)
+		pods, err := affinity.CompilePods(p, affinity.PodOptions{})
+		require.NoError(t, err)
 		volumes, tolerations := volume.Compile(p, objects, volume.Options{}), taints.Compile(p.Spec.Tolerations, taints.Options{})
-		states := map[string]interface{ Check(i int) resources.Verdict }{
+		states := map[string]filter.Predicate{
 			"fit":                 filter.CompileFit(p, filter.FitOptions{}).On(c),
 			"ports":               filter.CompilePorts(p).On(c),
 			"node name":           filter.CompileNodeName(p).On(c),
-			"features":            filter.CompileFeatures(p, filter.FeaturesOptions{}).On(c),
+			"features":            filter.CompileFeatures(p).On(c),
 			"claims":              filter.CompileClaims(p, filter.FitOptions{}).On(c),
 			"volume restrictions": volumes.Restrictions().On(usage),
 			"volume limits":       volumes.Limits().On(usage),
 			"volume binding":      volumes.Binding().On(c),
 			"volume zone":         volumes.Zone().On(c),
 			"taints":              tolerations.On(c),
-		}
-		if len(p.Spec.TopologySpreadConstraints) > 0 {
-			states["spread"] = hard.Count(c)
+			"spread":              hard.Count(c),
+			"cordon":              tolerations.OnCordon(c),
+			"node affinity":       nodes.On(c),
+			"inter-pod affinity":  pods.Count(c),
 		}
 		for name, s := range states {
 			require.NotZero(t, s.Check(1), "%s of pod %s", name, p.Name)
-			if named, ok := s.(filter.Predicate); ok {
-				require.NotEmpty(t, named.Reasons(s.Check(1)), "%s of pod %s gives a reason", name, p.Name)
-			}
-			if m, ok := s.(interface{ NewTrial() filter.Trial }); ok {
-				trial := m.NewTrial()
+			require.NotEmpty(t, s.Reasons(s.Check(1)), "%s of pod %s gives a reason", name, p.Name)
+			if trial := trialOf(s); trial != nil {
 				require.NotZero(t, trial.Check(1), "a trial of %s of pod %s", name, p.Name)
 				trial.Add(busy, 1)
 				trial.Remove(busy, 1)
@@ -93,4 +110,17 @@ func TestFreeSlot(t *testing.T) {
 			}
 		}
 	}
+}
+
+// trialOf returns a trial of a state, nil for a state that does not look at running pods.
+func trialOf(s filter.Predicate) filter.Trial {
+	switch s := s.(type) {
+	case interface{ NewTrial() filter.Trial }:
+		return s.NewTrial()
+	case *affinity.State:
+		return s.NewTrial()
+	case *spread.HardState:
+		return s.NewTrial()
+	}
+	return nil
 }

@@ -160,8 +160,8 @@ func checkWorld(t *testing.T, data []byte) {
 		for _, q := range w.pods[i] {
 			for _, a := range appendHostPorts(nil, p) {
 				for _, u := range appendHostPorts(nil, q) {
-					same := a.Port == u.Port && a.Protocol == u.Protocol
-					conflict = conflict || same && (a.IP == "0.0.0.0" || u.IP == "0.0.0.0" || a.IP == u.IP)
+					same := a.port == u.port && a.protocol == u.protocol
+					conflict = conflict || same && (a.ip == "0.0.0.0" || u.ip == "0.0.0.0" || a.ip == u.ip)
 				}
 			}
 		}

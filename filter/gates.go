@@ -12,9 +12,9 @@ import (
 // semantic compares as the API server does: nil and empty are equal.
 var semantic reflect.Equalities
 
-// Gated reports whether scheduling gates hold the pod back, with the message of the plugin SchedulingGates, whose code is
-// UnschedulableAndUnresolvable: "waiting for scheduling gates: [a b]", names in the order written. Rule: documentation,
-// "Pod Scheduling Readiness".
+// Gated reports whether scheduling gates hold the pod back. The message is that of the plugin SchedulingGates: "waiting for
+// scheduling gates: [a b]", with the names in the order written. The plugin's code is UnschedulableAndUnresolvable. Rule:
+// documentation, "Pod Scheduling Readiness".
 func Gated(pod *v1.Pod) (message string, gated bool) {
 	if len(pod.Spec.SchedulingGates) == 0 {
 		return "", false
@@ -26,8 +26,8 @@ func Gated(pod *v1.Pod) (message string, gated bool) {
 	return "waiting for scheduling gates: [" + strings.Join(names, " ") + "]", true
 }
 
-// GatedCondition returns the condition that the API server gives a gated pod at its creation, without times; false when
-// the pod is not gated or has a PodScheduled condition already.
+// GatedCondition returns the condition that the API server gives a gated pod at its creation, without times. It returns false
+// when the pod has no gates or has a PodScheduled condition already.
 func GatedCondition(pod *v1.Pod) (v1.PodCondition, bool) {
 	if len(pod.Spec.SchedulingGates) == 0 {
 		return v1.PodCondition{}, false
@@ -45,10 +45,42 @@ func GatedCondition(pod *v1.Pod) (v1.PodCondition, bool) {
 	}, true
 }
 
-// ValidateGates checks the scheduling gates of a pod at its creation: qualified names, none twice, and no node together
-// with gates. path is that of the pod's spec; nil stands for "spec".
-func ValidateGates(spec *v1.PodSpec, path *field.Path) field.ErrorList {
-	path = orSpec(path)
+// ValidateGates checks the scheduling gates of a pod that is created (old is nil) or updated (old is the spec before).
+//
+// At creation the gates have qualified names, no name twice, and the pod has no spec.nodeName. Later:
+//
+//  1. Gates may be removed and reordered. Every name must have been there before.
+//  2. spec.nodeSelector changes only while the old pod has gates, and only by additions.
+//  3. spec.affinity changes only while the old pod has gates, and only in its nodeAffinity. Preferred terms may change.
+//     Required terms may change when there were none. Otherwise the number of terms stays, and each term may get more
+//     expressions and fields behind those that it had. A term without any stays so.
+//
+// path is the path of the pod's spec; nil means "spec". Rule: documentation, "Pod Scheduling Readiness", Mutable pod
+// scheduling directives.
+func ValidateGates(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
+	if path == nil {
+		path = field.NewPath("spec")
+	}
+	if old == nil {
+		return newGates(spec, path)
+	}
+	var errs field.ErrorList
+	had := map[string]bool{}
+	for _, g := range old.SchedulingGates {
+		had[g.Name] = true
+	}
+	for i, g := range spec.SchedulingGates {
+		if !had[g.Name] {
+			errs = append(errs, field.Forbidden(path.Child("schedulingGates").Index(i).Child("name"),
+				"only deletion is allowed, but found new scheduling gate '"+g.Name+"'"))
+		}
+	}
+	gated := len(old.SchedulingGates) > 0
+	errs = append(errs, selectorUpdate(spec.NodeSelector, old.NodeSelector, gated, path.Child("nodeSelector"))...)
+	return append(errs, affinityUpdate(spec.Affinity, old.Affinity, gated, path.Child("affinity"))...)
+}
+
+func newGates(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	gates := path.Child("schedulingGates")
 	var errs field.ErrorList
 	seen := map[string]bool{}
@@ -65,34 +97,6 @@ func ValidateGates(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
 	return errs
-}
-
-// ValidateGatedUpdate checks an update of the fields that scheduling gates rule over:
-//
-//  1. Gates may be removed, in any order, and reordered; every name must have been there before.
-//  2. spec.nodeSelector changes only while the old pod is gated, and only by additions.
-//  3. spec.affinity changes only while the old pod is gated, and only its nodeAffinity: preferred terms freely; required
-//     terms freely when there were none, and else the same number of terms, each with expressions and fields appended to
-//     what it had; a term without any stays so.
-//
-// path is that of the pod's spec; nil stands for "spec". Rule: documentation, "Pod Scheduling Readiness", Mutable pod
-// scheduling directives.
-func ValidateGatedUpdate(updated, old *v1.PodSpec, path *field.Path) field.ErrorList {
-	path = orSpec(path)
-	var errs field.ErrorList
-	had := map[string]bool{}
-	for _, g := range old.SchedulingGates {
-		had[g.Name] = true
-	}
-	for i, g := range updated.SchedulingGates {
-		if !had[g.Name] {
-			errs = append(errs, field.Forbidden(path.Child("schedulingGates").Index(i).Child("name"),
-				"only deletion is allowed, but found new scheduling gate '"+g.Name+"'"))
-		}
-	}
-	gated := len(old.SchedulingGates) > 0
-	errs = append(errs, selectorUpdate(updated.NodeSelector, old.NodeSelector, gated, path.Child("nodeSelector"))...)
-	return append(errs, affinityUpdate(updated.Affinity, old.Affinity, gated, path.Child("affinity"))...)
 }
 
 func selectorUpdate(updated, old map[string]string, gated bool, path *field.Path) field.ErrorList {
@@ -168,11 +172,4 @@ func extends(updated, old []v1.NodeSelectorRequirement) bool {
 
 func immutable(path *field.Path) *field.Error {
 	return field.Forbidden(path, "may not change, except as documented for pods with scheduling gates")
-}
-
-func orSpec(path *field.Path) *field.Path {
-	if path == nil {
-		return field.NewPath("spec")
-	}
-	return path
 }

@@ -35,14 +35,14 @@ func TestGated(t *testing.T) {
 }
 
 func TestValidateGates(t *testing.T) {
-	require.Empty(t, ValidateGates(&v1.PodSpec{SchedulingGates: gates("foo", "example.com/foo")}, nil))
-	require.Empty(t, ValidateGates(&v1.PodSpec{NodeName: "n"}, nil))
-	errs := ValidateGates(&v1.PodSpec{SchedulingGates: gates("a", "a")}, nil)
+	require.Empty(t, ValidateGates(&v1.PodSpec{SchedulingGates: gates("foo", "example.com/foo")}, nil, nil))
+	require.Empty(t, ValidateGates(&v1.PodSpec{NodeName: "n"}, nil, nil))
+	errs := ValidateGates(&v1.PodSpec{SchedulingGates: gates("a", "a")}, nil, nil)
 	require.Len(t, errs, 1)
 	require.Equal(t, `spec.schedulingGates[1]: Duplicate value: "a"`, errs[0].Error())
-	errs = ValidateGates(&v1.PodSpec{SchedulingGates: gates("a"), NodeName: "n"}, nil)
+	errs = ValidateGates(&v1.PodSpec{SchedulingGates: gates("a"), NodeName: "n"}, nil, nil)
 	require.Equal(t, "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared", errs[0].Error())
-	errs = ValidateGates(&v1.PodSpec{SchedulingGates: gates("bad name")}, nil)
+	errs = ValidateGates(&v1.PodSpec{SchedulingGates: gates("bad name")}, nil, nil)
 	require.Len(t, errs, 1)
 	require.Equal(t, "spec.schedulingGates[0]", errs[0].Field)
 }
@@ -109,7 +109,7 @@ func TestGatedUpdate(t *testing.T) {
 		{"pod affinity", "fixed even while gated", g(aff(nil), "g"), g(aff(pods), "g"), "spec.affinity.podAntiAffinity: Forbidden"},
 		{"nothing", "an equal spec is allowed", aff(pods), aff(pods.DeepCopy()), ""},
 	}, func(t *testing.T, c updateCase) {
-		errs := ValidateGatedUpdate(&c.new, &c.old, nil)
+		errs := ValidateGates(&c.new, &c.old, nil)
 		if c.err == "" {
 			require.Empty(t, errs)
 			return

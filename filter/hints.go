@@ -61,8 +61,8 @@ func podHelps(pod, before, after *v1.Pod) bool {
 	return after.Spec.NodeName != "" && shrank(pod, before, after)
 }
 
-// DeviceClass is what the hint of FitHint reads of a resource.k8s.io DeviceClass. The API's own type would make every importer
-// link the resource API for this one name.
+// DeviceClass has what the hint of FitHint reads of a resource.k8s.io DeviceClass. With the API's own type, every importer of
+// this package would link the resource API for one name.
 type DeviceClass struct {
 	// ExtendedResourceName is spec.extendedResourceName, "" when the class provides none.
 	ExtendedResourceName v1.ResourceName
@@ -96,7 +96,7 @@ func grew(pod *v1.Pod, before, after *v1.Node) bool {
 	return more
 }
 
-// listed reports whether a resource is among the pod's requests, be it with 0.
+// listed reports whether a resource is among the pod's requests, even with amount 0.
 func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 	found := false
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, _ int64) {
@@ -105,15 +105,17 @@ func listed(pod *v1.Pod, resource v1.ResourceName) bool {
 	return found
 }
 
-// PortsWouldHelp is the queueing hint of NodePorts. old and new are *v1.Pod or *v1.Node.
+// PortsWouldHelp is the queueing hint of NodePorts. It reports whether an event could make a pod schedulable that the filter
+// rejected. old and new are *v1.Pod or *v1.Node; old is nil for an addition, new for a deletion. The hint is true for these
+// events:
 //
-//   - Pod deleted: it had a node or a nominated node, and one of its host ports conflicts with one of this pod's.
-//   - Node added or updated: always.
+//   - A pod is deleted that had a node or a nominated node, and a host port of it conflicts with a host port of this pod.
+//   - A node is added or updated.
 //
-// Any other type is an error, which a queue treats as yes.
+// An object of another type is an error. A queue treats an error as true.
 func PortsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[v1.Pod](old, new); ok {
-		return after == nil && podinfo.Placed(before) && CompilePorts(pod).conflict(before), nil
+		return after == nil && podinfo.Placed(before) && compilePorts(pod).conflict(before), nil
 	}
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -121,8 +123,9 @@ func PortsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new, "*v1.Pod or *v1.Node")
 }
 
-// NodeNameWouldHelp is the queueing hint of NodeName. old and new are *v1.Node; an added or updated node always helps. Any
-// other type is an error, which a queue treats as yes.
+// NodeNameWouldHelp is the queueing hint of NodeName. It reports whether a node was added or updated. old and new are
+// *v1.Node; old is nil for an addition, new for a deletion. An object of another type is an error. A queue treats an error as
+// true.
 func NodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -130,30 +133,30 @@ func NodeNameWouldHelp(_ *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new, "*v1.Node")
 }
 
-// FeaturesHint returns the queueing hint of NodeDeclaredFeatures with these options. old and new are *v1.Node or *v1.Pod.
-// The hint is true for these events:
+// FeaturesWouldHelp is the queueing hint of NodeDeclaredFeatures. It reports whether an event could make a pod schedulable
+// that the filter rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition, new for a deletion. The hint is
+// true for these events:
 //
 //   - A node is added.
 //   - A node is updated, and its list of declared features changed.
 //   - This pod is updated (equal UID), and it needs other features than before.
 //
 // An object of another type is an error. A queue treats an error as true.
-func FeaturesHint(o FeaturesOptions) func(pod *v1.Pod, old, new any) (bool, error) {
-	return func(pod *v1.Pod, old, new any) (bool, error) {
-		if before, after, ok := event[v1.Node](old, new); ok {
-			return after != nil && (before == nil || !slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)), nil
-		}
-		if before, after, ok := event[v1.Pod](old, new); ok {
-			if before == nil || after == nil || after.UID != pod.UID {
-				return false, nil
-			}
-			return !slices.Equal(o.required(before), o.required(after)), nil
-		}
-		return false, unexpected(old, new, "*v1.Node or *v1.Pod")
+func FeaturesWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	if before, after, ok := event[v1.Node](old, new); ok {
+		return after != nil && (before == nil || !slices.Equal(before.Status.DeclaredFeatures, after.Status.DeclaredFeatures)), nil
 	}
+	if before, after, ok := event[v1.Pod](old, new); ok {
+		if before == nil || after == nil || after.UID != pod.UID {
+			return false, nil
+		}
+		return !slices.Equal(RequiredFeatures(before), RequiredFeatures(after)), nil
+	}
+	return false, unexpected(old, new, "*v1.Node or *v1.Pod")
 }
 
-// event returns both objects of an event about a T, nil for one that is absent; false when it is about something else.
+// event returns the two objects of an event about a T, nil for an absent object. It returns false for an event about another
+// type.
 func event[T any](old, new any) (before, after *T, ok bool) {
 	before, wasT := old.(*T)
 	after, isT := new.(*T)

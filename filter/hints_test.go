@@ -18,7 +18,6 @@ func (c hintCase) title() (string, string) { return c.name, c.why }
 
 func TestHints(t *testing.T) {
 	fit := FitHint(FitOptions{})
-	features := FeaturesHint(FeaturesOptions{})
 	on := func(p *v1.Pod) *v1.Pod { p.Spec.NodeName = "n"; return p }
 	holding := func(p *v1.Pod) *v1.Pod {
 		p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "c", Resources: &v1.ResourceRequirements{Requests: list("cpu", "2")}}}
@@ -80,12 +79,12 @@ func TestHints(t *testing.T) {
 		{"name: node", "any node may have the name", NodeNameWouldHelp, nil, node("n"), true},
 		{"name: node deleted", "never helps", NodeNameWouldHelp, node("n"), nil, false},
 
-		{"features: node added", "it may declare them", features, nil, declares(), true},
-		{"features: list differs", "it may declare them now", features, declares("a"), declares("a", "b"), true},
-		{"features: list equal", "nothing new", features, declares("a"), declares("a"), false},
-		{"features: this pod needs others", "an update of its spec", features, self(), needy, true},
-		{"features: this pod as before", "needs what it needed", features, self(), self(), false},
-		{"features: another pod", "does not matter", features, pod("q"), pod("q"), false},
+		{"features: node added", "it may declare them", FeaturesWouldHelp, nil, declares(), true},
+		{"features: list differs", "it may declare them now", FeaturesWouldHelp, declares("a"), declares("a", "b"), true},
+		{"features: list equal", "nothing new", FeaturesWouldHelp, declares("a"), declares("a"), false},
+		{"features: this pod needs others", "an update of its spec", FeaturesWouldHelp, self(), needy, true},
+		{"features: this pod as before", "needs what it needed", FeaturesWouldHelp, self(), self(), false},
+		{"features: another pod", "does not matter", FeaturesWouldHelp, pod("q"), pod("q"), false},
 	}, func(t *testing.T, c hintCase) {
 		got, err := c.hint(self(), c.old, c.new)
 		require.NoError(t, err)

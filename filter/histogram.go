@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Histogram counts why nodes were rejected. The zero value is empty and ready. Counting a node costs no allocation, apart
-// from the first node of each distinct rejection; the texts are made at the end. Not for concurrent use; Merge joins the
-// histograms of several workers.
+// Histogram counts why nodes were rejected. The zero value is empty and ready. Add allocates for the first node of each
+// distinct rejection only. Counts makes the texts at the end. A Histogram is not safe for concurrent use.
 type Histogram struct {
 	nodes  int
 	last   int // position of the rejection counted last
@@ -23,7 +22,7 @@ type tally struct {
 	partial bool // the reasons are in texts
 }
 
-// Count is how many nodes have a reason.
+// Count is a reason and the number of nodes that have it.
 type Count struct {
 	Reason string
 	Nodes  int
@@ -32,11 +31,11 @@ type Count struct {
 // Nodes returns how many nodes were counted.
 func (h *Histogram) Nodes() int { return h.nodes }
 
-// Add counts n nodes that are rejected as slot i is: a single node with n 1, or a group of nodes of which i is one. ps is
-// the list that r is a rejection of. Nodes that r allows are not counted. A verdict that does not name all its reasons
-// (Detailer) is resolved here and allocates.
+// Add counts n nodes with the rejection r: the node of slot i and n-1 nodes that are equal to it. r is a rejection of the
+// list ps. Add ignores a rejection that allows, and n of 0 and below. A verdict without all its reasons (Detailer) is
+// resolved here and allocates.
 func (h *Histogram) Add(ps Predicates, r Rejection, i, n int) {
-	if r.Allowed() || n <= 0 {
+	if r.Verdict == 0 || n <= 0 {
 		return
 	}
 	h.nodes += n
@@ -53,7 +52,7 @@ func (h *Histogram) Add(ps Predicates, r Rejection, i, n int) {
 	}
 }
 
-// tally returns the counter of r, which is 0 when r is new. The pointer holds until the next call.
+// tally returns the counter of r, which is 0 when r is new. The pointer is valid until the next call.
 func (h *Histogram) tally(r Rejection) *tally {
 	if h.last < len(h.counts) && h.counts[h.last].r == r {
 		return &h.counts[h.last]
@@ -78,20 +77,8 @@ func (h *Histogram) text(reason string, n int) {
 	h.texts[reason] += n
 }
 
-// Merge adds what o counted over the same list of predicates.
-func (h *Histogram) Merge(o *Histogram) {
-	h.nodes += o.nodes
-	for _, t := range o.counts {
-		to := h.tally(t.r)
-		to.n, to.partial = to.n+t.n, t.partial
-	}
-	for reason, n := range o.texts {
-		h.text(reason, n)
-	}
-}
-
-// Counts returns the number of nodes of each reason, by reason. A node with several reasons counts in each. ps is the
-// list that was counted. O(distinct rejections).
+// Counts returns the number of nodes of each reason, sorted by reason. A node with several reasons counts for each of them.
+// ps is the list whose rejections were added. O(distinct rejections).
 func (h *Histogram) Counts(ps Predicates) []Count {
 	sum := make(map[string]int, len(h.counts)+len(h.texts))
 	maps.Copy(sum, h.texts)
@@ -111,8 +98,8 @@ func (h *Histogram) Counts(ps Predicates) []Count {
 	return out
 }
 
-// Rejecters returns the names of the predicates that rejected at least one node, in list order: the plugins whose events
-// may make the pod schedulable. ps is the list that was counted.
+// Rejecters returns the names of the predicates that rejected at least one node, in list order. Events of these plugins may
+// make the pod schedulable. ps is the list whose rejections were added.
 func (h *Histogram) Rejecters(ps Predicates) []string {
 	var positions []int
 	for _, t := range h.counts {

@@ -16,7 +16,7 @@ func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
 	want := appendHostPorts(nil, pod)
 	dst = key.Len(dst, len(want))
 	for _, p := range want {
-		dst = key.Text(key.Text(key.Int(dst, int64(p.Port)), p.Protocol), p.IP)
+		dst = key.Text(key.Text(key.Int(dst, int64(p.port)), p.protocol), p.ip)
 	}
 	return dst
 }

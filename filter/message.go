@@ -12,27 +12,34 @@ const NoNodes = "no nodes available to schedule pods"
 // noteLimit is the largest length of an event's note in bytes. Rule: the API's validation of Event.note.
 const noteLimit = 1024
 
-// Message is what a failed attempt says, in parts. String gives the text of the pod's PodScheduled condition, Note that of
-// the FailedScheduling event. The zero value is a failure without any reason.
+// Message has the parts of the text about a failed attempt. String returns the text of the pod's PodScheduled condition. Cut
+// makes of it the note of the FailedScheduling event. The zero value is a failure without a reason.
 type Message struct {
-	// Nodes is the number of nodes the scheduler knows: the N of "0/N nodes are available". 1 when Reserve or Permit
-	// rejected the pod on the chosen node.
+	// Nodes is the number of nodes that the scheduler knows: the N of "0/N nodes are available". It is 1 when Reserve or
+	// Permit rejected the pod on the chosen node.
 	Nodes int
 	// PreFilter is the message of the PreFilter plugin that rejected the pod. When it is not empty, the nodes' reasons are
 	// not shown.
 	PreFilter string
 	// Reasons holds how many nodes have each reason (Histogram.Counts). Equal reasons are added up.
 	Reasons []Count
-	// Absent holds the reasons of nodes without a verdict of their own, such as those outside the set that PreFilter
-	// plugins left (PreFilters.Outside), and AbsentNodes how many those are.
+	// Absent holds the reasons of nodes that no filter looked at, such as the nodes that PreFilter plugins took away
+	// (PreFilters.Outside). AbsentNodes is the number of those nodes.
 	Absent      []string
 	AbsentNodes int
-	// PostFilter is the text of the PostFilter plugins (PostFilter.String). It is not followed by a dot.
+	// PostFilter is the text of the PostFilter plugins. No dot follows it. With v1.36's default plugins it is "" when a node
+	// was nominated, "not found" when a PreFilter plugin before DynamicResources rejected the pod with
+	// UnschedulableAndUnresolvable, and else "no new claims to deallocate, preemption: " with the outcome of preemption.
 	PostFilter string
 }
 
-// String returns "0/N nodes are available:", then the PreFilter message or the sorted list "<count> <reason>" with a dot
-// behind, then the PostFilter text. The list is sorted as text: "10 x" stands before "2 y". O(reasons).
+// String returns three parts, separated by spaces:
+//
+//  1. "0/N nodes are available:",
+//  2. the PreFilter message, or else the list of "<count> <reason>", then a dot,
+//  3. the PostFilter text.
+//
+// The list is sorted as text: "10 x" comes before "2 y". Empty parts are left out. O(reasons x log reasons).
 func (m Message) String() string {
 	var b strings.Builder
 	b.WriteString("0/")
@@ -72,49 +79,12 @@ func (m Message) entries() []string {
 	return entries
 }
 
-// Note returns String cut to noteLimit bytes.
-func (m Message) Note() string { return Cut(m.String()) }
-
-// Cut shortens a text of more than noteLimit bytes to its first noteLimit-4 bytes and " ...". It cuts between bytes, as
-// kube-scheduler does, so a character of several bytes may be split.
+// Cut returns a text as the note of an event: at most 1024 bytes. Of a longer text it returns the first 1020 bytes and
+// " ...". It may split a character of several bytes, as kube-scheduler does.
 func Cut(text string) string {
 	const more = " ..."
 	if len(text) <= noteLimit {
 		return text
 	}
 	return text[:noteLimit-len(more)] + more
-}
-
-// PostFilter is what the PostFilter plugins of the default profile leave behind. The zero value is a profile in which
-// DynamicResources found nothing to do and DefaultPreemption is not enabled.
-type PostFilter struct {
-	// Nominated says that a node was nominated: preemption succeeded, and nothing is said.
-	Nominated bool
-	// Preemption is the outcome of preemption without its prefix, such as "not eligible due to
-	// preemptionPolicy=Never."; empty when the plugin said nothing.
-	Preemption string
-	// WithoutClaims says that DynamicResources is not enabled in the profile.
-	WithoutClaims bool
-	// StoppedBeforeClaims says that a PreFilter plugin in front of DynamicResources ended the attempt with
-	// UnschedulableAndUnresolvable (PreFilters.Stopped). DynamicResources' PostFilter then fails with "not found", and
-	// preemption is not tried.
-	StoppedBeforeClaims bool
-}
-
-// String returns the text of Message.PostFilter, "" when there is none.
-func (p PostFilter) String() string {
-	if p.Nominated {
-		return ""
-	}
-	var parts []string
-	if !p.WithoutClaims {
-		if p.StoppedBeforeClaims {
-			return "not found"
-		}
-		parts = append(parts, "no new claims to deallocate")
-	}
-	if p.Preemption != "" {
-		parts = append(parts, "preemption: "+p.Preemption)
-	}
-	return strings.Join(parts, ", ")
 }

@@ -19,7 +19,7 @@ const noClaims = "no new claims to deallocate, preemption: 0/3 nodes are availab
 
 func TestMessage(t *testing.T) {
 	unhelpful := func(n string) string {
-		return PostFilter{Preemption: "0/" + n + " nodes are available: " + n + " Preemption is not helpful for scheduling."}.String()
+		return "no new claims to deallocate, preemption: 0/" + n + " nodes are available: " + n + " Preemption is not helpful for scheduling."
 	}
 	unique(t, []messageCase{
 		{"three nodes too small", "a node with two reasons counts in both; sorted as text",
@@ -27,18 +27,18 @@ func TestMessage(t *testing.T) {
 			"0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu, 3 Insufficient memory. " + noClaims},
 		{"full of equal priority", "preemption found no victims",
 			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}},
-				PostFilter: PostFilter{Preemption: "0/1 nodes are available: 1 No preemption victims found for incoming pod."}.String()},
+				PostFilter: "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."},
 			"0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."},
 		{"affinity by node name", "nodes outside the PreFilter set have its reason",
 			Message{Nodes: 3, Reasons: []Count{{"Insufficient cpu", 1}}, Absent: []string{"node(s) didn't satisfy plugin(s) [NodeAffinity]"}, AbsentNodes: 2, PostFilter: unhelpful("3")},
 			"0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]. " + noClaims},
 		{"missing claim", "a PreFilter rejection hides the nodes; DynamicResources was never asked",
-			Message{Nodes: 3, PreFilter: `persistentvolumeclaim "missing" not found`, PostFilter: PostFilter{StoppedBeforeClaims: true, Preemption: "x"}.String()},
+			Message{Nodes: 3, PreFilter: `persistentvolumeclaim "missing" not found`, PostFilter: "not found"},
 			`0/3 nodes are available: persistentvolumeclaim "missing" not found. not found`},
 		{"cordoned and tainted and port used", "one reason each",
 			Message{Nodes: 3, Reasons: []Count{{"node(s) were unschedulable", 1}, {"node(s) had untolerated taint(s)", 1},
 				{"node(s) didn't have free ports for the requested pod ports", 1}},
-				PostFilter: PostFilter{Preemption: "0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."}.String()},
+				PostFilter: "no new claims to deallocate, preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."},
 			"0/3 nodes are available: 1 node(s) didn't have free ports for the requested pod ports, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."},
 		{"extender returned nothing", "no reasons: no list and no dot",
 			Message{Nodes: 3, PostFilter: unhelpful("3")}, "0/3 nodes are available: " + noClaims},
@@ -54,24 +54,23 @@ func TestMessage(t *testing.T) {
 		{"nothing known", "no nodes, no reasons", Message{}, "0/0 nodes are available:"},
 		{"reserve", "a rejection by Reserve is about one node",
 			Message{Nodes: 1, Reasons: []Count{{"waiting for thing", 1}}}, "0/1 nodes are available: 1 waiting for thing."},
-		{"after a preemption", "PostFilter succeeded and says nothing",
-			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}}, PostFilter: PostFilter{Nominated: true, Preemption: "x"}.String()},
+		{"after a preemption", "a node was nominated, and PostFilter has no text",
+			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}}},
 			"0/1 nodes are available: 1 Insufficient cpu."},
 		{"preemption never", "the policy forbids it",
-			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}}, PostFilter: PostFilter{Preemption: "not eligible due to preemptionPolicy=Never."}.String()},
+			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}}, PostFilter: "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."},
 			"0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."},
 		{"terminating victim", "preemption waits",
-			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}}, PostFilter: PostFilter{Preemption: "not eligible due to a terminating pod on the nominated node."}.String()},
+			Message{Nodes: 1, Reasons: []Count{{"Insufficient cpu", 1}}, PostFilter: "no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node."},
 			"0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node."},
 		{"without dynamic resources", "the plugin is not in the profile",
-			Message{Nodes: 1, Reasons: []Count{{"x", 1}}, PostFilter: PostFilter{WithoutClaims: true, StoppedBeforeClaims: true, Preemption: "y."}.String()},
+			Message{Nodes: 1, Reasons: []Count{{"x", 1}}, PostFilter: "preemption: y."},
 			"0/1 nodes are available: 1 x. preemption: y."},
 		{"without preemption", "DynamicResources speaks alone",
-			Message{Nodes: 1, Reasons: []Count{{"x", 1}}, PostFilter: PostFilter{}.String()},
+			Message{Nodes: 1, Reasons: []Count{{"x", 1}}, PostFilter: "no new claims to deallocate"},
 			"0/1 nodes are available: 1 x. no new claims to deallocate"},
 	}, func(t *testing.T, c messageCase) {
 		require.Equal(t, c.want, c.m.String())
-		require.Equal(t, c.want, c.m.Note())
 	})
 	require.Equal(t, "no nodes available to schedule pods", NoNodes)
 }
@@ -134,16 +133,15 @@ func TestPreFilters(t *testing.T) {
 			for _, r := range c.in {
 				got.called++
 				if f.Add(r) {
-					require.True(t, f.Stopped())
 					break
 				}
 			}
-			got.code, got.message, got.rejecters = f.Code(), f.Message(), f.Rejecters()
-			if nodes, narrowed := f.Nodes(); narrowed && len(nodes) > 0 {
-				got.nodes = nodes
+			got.code, got.message, got.rejecters = f.Code, f.Message, f.Rejecters()
+			if len(f.Nodes) > 0 {
+				got.nodes = f.Nodes
 			}
-			if f.Err() != nil {
-				got.err = f.Err().Error()
+			if f.Err != nil {
+				got.err = f.Err.Error()
 			}
 			require.Equal(t, c.want, got, c.why)
 		})
@@ -153,6 +151,6 @@ func TestPreFilters(t *testing.T) {
 	f.Add(set("B", "n"))
 	f.Add(set("A", "n", "gone"))
 	require.Equal(t, []string{"node(s) didn't satisfy plugin(s) [A B]"}, f.Outside())
-	f.Add(PreFilterResult{Plugin: "C", Code: Skip})
-	require.Equal(t, []string{"C"}, f.Skipped())
+	f.Add(PreFilterResult{Plugin: "C", Code: Skip, Nodes: []string{}})
+	require.Equal(t, []string{"n"}, f.Nodes, "the set of a plugin that skips is ignored")
 }

@@ -10,23 +10,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Histograms of parts of a cluster, merged, are the histogram of the whole; nodes may be counted in groups.
-func TestHistogramMerge(t *testing.T) {
+// Nodes that are counted in groups give the histogram of nodes that are counted one by one.
+func TestHistogramOfGroups(t *testing.T) {
 	v := []resources.Verdict{1, 2, 0, 1, 3 | resources.Unresolvable, 1}
 	ps := Predicates{fixed{"A", v, nil}}
-	var whole, left, right, grouped Histogram
+	var whole, grouped Histogram
 	for i := range v {
-		r := ps.First(i)
-		whole.Add(ps, r, i, 1)
-		if i < 3 {
-			left.Add(ps, r, i, 1)
-		} else {
-			right.Add(ps, r, i, 1)
-		}
+		whole.Add(ps, ps.First(i), i, 1)
 	}
-	left.Merge(&right)
-	require.Equal(t, whole.Counts(ps), left.Counts(ps))
-	require.Equal(t, 5, left.Nodes())
 	require.Equal(t, []Count{{"A 1", 3}, {"A 2", 1}, {"A 3", 1}}, whole.Counts(ps))
 	for i, n := range map[int]int{0: 3, 1: 1, 4: 1, 2: 7} {
 		grouped.Add(ps, ps.First(i), i, n)
@@ -39,10 +30,9 @@ func TestHistogramMerge(t *testing.T) {
 		many.requests = append(many.requests, fitRequest{resource: v1.ResourceName(string(rune('a' + k))), value: 1, reason: string(rune('a' + k))})
 	}
 	partial := Predicates{many.On(newWorld(node("n", "pods", "1")))}
-	var a, b Histogram
+	var a Histogram
 	a.Add(partial, partial.First(0), 0, 2)
-	b.Add(partial, partial.First(0), 0, 3)
-	a.Merge(&b)
+	a.Add(partial, partial.First(0), 0, 3)
 	require.Equal(t, Count{"n", 5}, a.Counts(partial)[14])
 	require.Equal(t, []string{"NodeResourcesFit"}, a.Rejecters(partial))
 }
@@ -86,9 +76,9 @@ func TestOptionalMethodsChangeNothing(t *testing.T) {
 		require.Equal(t, st.Check(0), ft.Check(0))
 		require.Equal(t, slow.Check(0), ft.Check(0))
 	}
-	e := CompilePorts(p)
-	require.Equal(t, []HostPort{{"127.0.0.1", "TCP", 80}}, e.want)
-	plain, offered := e.On(w), e.On(knowing{w})
+	e := compilePorts(p)
+	require.Equal(t, []hostPort{{"127.0.0.1", "TCP", 80}}, e.want)
+	plain, offered := e.on(w), e.on(knowing{w})
 	require.Equal(t, plain.taken, offered.taken)
 	require.Equal(t, portsTaken, offered.Check(0))
 	require.Equal(t, plain.Explain(0), offered.Explain(0))
@@ -103,11 +93,9 @@ func TestSaturation(t *testing.T) {
 	require.NotZero(t, CompileFit(pod("p", "memory", "1"), FitOptions{}).On(w).Check(0), "two such pods do not wrap around")
 }
 
-func TestReads(t *testing.T) {
+func TestNoReasonsForZero(t *testing.T) {
 	p := pod("p")
-	require.Empty(t, CompileFeatures(p, FeaturesOptions{}).Reads(nil))
 	p.Spec.HostNetwork, p.Spec.HostUsers = true, ptr(false)
-	require.Equal(t, []string{"features"}, CompileFeatures(p, FeaturesOptions{}).Reads(nil))
 	for _, q := range all(newRows(3), p) {
 		require.Empty(t, q.Reasons(0), q.Name())
 	}

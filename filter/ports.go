@@ -7,12 +7,11 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// HostPort is a port that a pod holds on an address of its node.
-type HostPort struct {
-	// IP is the address as written. 0.0.0.0 means all addresses; "::" is an address like any other.
-	IP       string
-	Protocol v1.Protocol
-	Port     int32
+// hostPort is a port that a pod holds on an address of its node.
+type hostPort struct {
+	ip       string // as written; 0.0.0.0 means all addresses, and "::" is an address like any other
+	protocol v1.Protocol
+	port     int32
 }
 
 const anyIP = "0.0.0.0"
@@ -20,7 +19,7 @@ const anyIP = "0.0.0.0"
 // appendHostPorts appends the host ports of the pod: the ports of its sidecars, then the ports of its containers, in the
 // order written. An empty address becomes 0.0.0.0 and an empty protocol TCP; nothing else is normalized. Init containers that
 // are not sidecars hold no ports.
-func appendHostPorts(dst []HostPort, pod *v1.Pod) []HostPort {
+func appendHostPorts(dst []hostPort, pod *v1.Pod) []hostPort {
 	for k := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[k]; overhead.IsSidecar(c) {
 			dst = appendContainerPorts(dst, c)
@@ -32,43 +31,57 @@ func appendHostPorts(dst []HostPort, pod *v1.Pod) []HostPort {
 	return dst
 }
 
-func appendContainerPorts(dst []HostPort, c *v1.Container) []HostPort {
+func appendContainerPorts(dst []hostPort, c *v1.Container) []hostPort {
 	for k := range c.Ports {
 		if p := &c.Ports[k]; p.HostPort > 0 {
-			dst = append(dst, hostPort(p))
+			dst = append(dst, portOf(p))
 		}
 	}
 	return dst
 }
 
-func hostPort(p *v1.ContainerPort) HostPort {
-	h := HostPort{p.HostIP, p.Protocol, p.HostPort}
-	if h.IP == "" {
-		h.IP = anyIP
+func portOf(p *v1.ContainerPort) hostPort {
+	h := hostPort{p.HostIP, p.Protocol, p.HostPort}
+	if h.ip == "" {
+		h.ip = anyIP
 	}
-	if h.Protocol == "" {
-		h.Protocol = v1.ProtocolTCP
+	if h.protocol == "" {
+		h.protocol = v1.ProtocolTCP
 	}
 	return h
 }
 
-// conflicts reports whether two ports cannot both be held on one node: they are equal in protocol and port, and equal in
-// address or one address is 0.0.0.0. Both ports are as appendHostPorts returns them. Ports of 0 and below never conflict.
-func (h HostPort) conflicts(o HostPort) bool {
-	return h.Port > 0 && h.Port == o.Port && h.Protocol == o.Protocol && (h.IP == o.IP || h.IP == anyIP || o.IP == anyIP)
+// containerPort returns the port as the API writes it.
+func (h hostPort) containerPort() v1.ContainerPort {
+	return v1.ContainerPort{HostIP: h.ip, Protocol: h.protocol, HostPort: h.port}
 }
 
-// Ports is a pod's side of NodePorts: the host ports that the pod asks for. It is immutable.
-type Ports struct{ want []HostPort }
+// conflicts reports whether two ports cannot both be held on one node: they are equal in protocol and port, and equal in
+// address or one address is 0.0.0.0. Both ports are as appendHostPorts returns them. Ports of 0 and below never conflict.
+func (h hostPort) conflicts(o hostPort) bool {
+	return h.port > 0 && h.port == o.port && h.protocol == o.protocol && (h.ip == o.ip || h.ip == anyIP || o.ip == anyIP)
+}
 
-// CompilePorts collects the host ports of the pod. Ports that conflict with each other inside the pod are not an error.
-func CompilePorts(pod *v1.Pod) *Ports { return &Ports{appendHostPorts(nil, pod)} }
+// ports is a pod's side of NodePorts: the host ports that the pod asks for.
+type ports struct{ want []hostPort }
 
-// Skip reports whether the pod asks for no host port. The filter then allows every node.
-func (e *Ports) Skip() bool { return len(e.want) == 0 }
+// CompilePorts compiles the filter NodePorts: no pod on the node may hold a host port that conflicts with a host port of the
+// pod. Two ports conflict when they are equal in protocol and number, and equal in address or one address is 0.0.0.0. An
+// empty address is 0.0.0.0 and an empty protocol TCP. Ports that conflict with each other inside the pod are not an error.
+// A node with a conflict is rejected with verdict 1, a free slot with resources.Unresolvable too. The filter skips a pod
+// without host ports.
+//
+// On counts the pods that run when it is called: O(slots + pods), or O(slots + pods with host ports) when the cluster has the
+// method PortPods(i int) []*v1.Pod, and O(1) for a pod without host ports. Check does not allocate. Explain returns the
+// conflicts ordered by wanted port and then by pod.
+func CompilePorts(pod *v1.Pod) Evaluator[TrialState[PortConflict]] { return compilePorts(pod) }
+
+func compilePorts(pod *v1.Pod) *ports { return &ports{appendHostPorts(nil, pod)} }
+
+func (e *ports) Skip() bool { return len(e.want) == 0 }
 
 // conflict reports whether a running pod holds a port that conflicts with a wanted port. No allocation.
-func (e *Ports) conflict(pod *v1.Pod) bool {
+func (e *ports) conflict(pod *v1.Pod) bool {
 	for k := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[k]; overhead.IsSidecar(c) && e.hits(c) {
 			return true
@@ -82,16 +95,16 @@ func (e *Ports) conflict(pod *v1.Pod) bool {
 	return false
 }
 
-func (e *Ports) hits(c *v1.Container) bool {
+func (e *ports) hits(c *v1.Container) bool {
 	for k := range c.Ports {
-		if c.Ports[k].HostPort > 0 && e.hit(hostPort(&c.Ports[k])) {
+		if c.Ports[k].HostPort > 0 && e.hit(portOf(&c.Ports[k])) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *Ports) hit(used HostPort) bool {
+func (e *ports) hit(used hostPort) bool {
 	for _, want := range e.want {
 		if want.conflicts(used) {
 			return true
@@ -100,10 +113,10 @@ func (e *Ports) hit(used HostPort) bool {
 	return false
 }
 
-// On finds the nodes on which a port is taken. O(slots + pods), or O(slots + pods with host ports) when the cluster has the
-// method PortPods(i int) []*v1.Pod. O(1) for a pod without host ports.
-func (e *Ports) On(c Cluster) *PortsState {
-	s := &PortsState{ports: e, cluster: c}
+func (e *ports) On(c Cluster) TrialState[PortConflict] { return e.on(c) }
+
+func (e *ports) on(c Cluster) *portsState {
+	s := &portsState{ports: e, cluster: c}
 	if e.Skip() {
 		return s
 	}
@@ -114,21 +127,19 @@ func (e *Ports) On(c Cluster) *PortsState {
 	return s
 }
 
-// PortsState is NodePorts for one pod and one cluster. It has the pods that ran when On was called.
-type PortsState struct {
-	ports   *Ports
+// portsState is NodePorts for one pod and one cluster.
+type portsState struct {
+	ports   *ports
 	cluster Cluster
 	taken   []bool // per slot: a pod there holds a conflicting port
 }
 
 const portsTaken resources.Verdict = 1
 
-// Name returns "NodePorts".
-func (s *PortsState) Name() string { return "NodePorts" }
+func (s *portsState) Name() string { return "NodePorts" }
 
-// Check rejects slot i with verdict 1 when a pod there holds a conflicting port. A free slot is rejected with
-// resources.Unresolvable too. A slot that did not exist when On was called has no pods. No allocation.
-func (s *PortsState) Check(i int) resources.Verdict {
+// Check counts no pods on a slot that did not exist when On was called.
+func (s *portsState) Check(i int) resources.Verdict {
 	switch {
 	case s.cluster.Node(i) == nil:
 		return portsTaken | resources.Unresolvable
@@ -138,8 +149,7 @@ func (s *PortsState) Check(i int) resources.Verdict {
 	return 0
 }
 
-// Reasons returns the text of a verdict, nil for 0.
-func (s *PortsState) Reasons(v resources.Verdict) []string {
+func (s *portsState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}
@@ -148,20 +158,20 @@ func (s *PortsState) Reasons(v resources.Verdict) []string {
 
 const portsText = "node(s) didn't have free ports for the requested pod ports"
 
-// PortConflict is a wanted port that a pod on the node holds already.
+// PortConflict is a wanted port that a pod on the node holds already. Want and Used have the fields HostIP, Protocol and
+// HostPort.
 type PortConflict struct {
-	Want, Used HostPort
+	Want, Used v1.ContainerPort
 	Holder     *v1.Pod
 }
 
-// Explain returns the conflicts on slot i, ordered by wanted port and then by pod; none on a free slot.
-func (s *PortsState) Explain(i int) []PortConflict {
+func (s *portsState) Explain(i int) []PortConflict {
 	var out []PortConflict
 	for _, want := range s.ports.want {
 		s.each(i, func(p *v1.Pod) {
 			for _, used := range appendHostPorts(nil, p) {
 				if want.conflicts(used) {
-					out = append(out, PortConflict{want, used, p})
+					out = append(out, PortConflict{want.containerPort(), used.containerPort(), p})
 				}
 			}
 		})
@@ -170,7 +180,7 @@ func (s *PortsState) Explain(i int) []PortConflict {
 }
 
 // each calls f for the pods of slot i that may hold ports, for none on a free slot.
-func (s *PortsState) each(i int, f func(*v1.Pod)) {
+func (s *portsState) each(i int, f func(*v1.Pod)) {
 	if s.cluster.Node(i) == nil {
 		return
 	}
@@ -187,7 +197,7 @@ func (s *PortsState) each(i int, f func(*v1.Pod)) {
 
 // portsFree reports whether the pod's host ports are free beside the given pods of a node.
 func portsFree(pod *v1.Pod, running []*v1.Pod) bool {
-	e := CompilePorts(pod)
+	e := compilePorts(pod)
 	for _, p := range running {
 		if e.conflict(p) {
 			return false

@@ -37,7 +37,7 @@ func TestPortConflicts(t *testing.T) {
 		require.Equal(t, c.conflict, s.Check(0) != 0)
 		require.Equal(t, !c.conflict, portsFree(want, w.pods[0]))
 		require.Equal(t, c.conflict, len(s.Explain(0)) > 0)
-		require.Equal(t, c.conflict, CompilePorts(used).conflict(want), "conflict is mutual")
+		require.Equal(t, c.conflict, compilePorts(used).conflict(want), "conflict is mutual")
 		if c.conflict {
 			ps := Predicates{s}
 			require.Equal(t, Unschedulable, ps.Code(ps.First(0)))
@@ -51,12 +51,12 @@ func TestPortConflicts(t *testing.T) {
 func TestNodePortsOfTheArticle(t *testing.T) {
 	web := withPorts(pod("web"), port("", "", 80), port("", "", 443))
 	w := newWorld(node("free"), node("busy"), node("other")).put(1, withPorts(pod("a"), port("", "", 443))).put(2, withPorts(pod("b"), port("", "", 8080)))
-	ports := CompilePorts(web)
-	require.Equal(t, []HostPort{{"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 443}}, ports.want)
+	ports := compilePorts(web)
+	require.Equal(t, []hostPort{{"0.0.0.0", "TCP", 80}, {"0.0.0.0", "TCP", 443}}, ports.want)
 	ps := Predicates{ports.On(w)}
-	require.True(t, ps.First(0).Allowed())
+	require.Zero(t, ps.First(0).Verdict)
 	require.Equal(t, []string{"node(s) didn't have free ports for the requested pod ports"}, ps.Reasons(ps.First(1), 1))
-	require.True(t, ps.First(2).Allowed(), "another port")
+	require.Zero(t, ps.First(2).Verdict, "another port")
 	require.True(t, CompilePorts(pod("plain")).Skip(), "a pod without host ports is not filtered")
 }
 
@@ -67,7 +67,7 @@ func TestWhosePorts(t *testing.T) {
 		{Name: "init", Ports: []v1.ContainerPort{port("", "", 1)}},
 		{Name: "sidecar", RestartPolicy: &always, Ports: []v1.ContainerPort{port("", "UDP", 2)}},
 	}
-	require.Equal(t, []HostPort{{"0.0.0.0", "UDP", 2}, {"0.0.0.0", "TCP", 80}}, appendHostPorts(nil, p))
+	require.Equal(t, []hostPort{{"0.0.0.0", "UDP", 2}, {"0.0.0.0", "TCP", 80}}, appendHostPorts(nil, p))
 	require.True(t, CompilePorts(pod("none")).Skip())
 	twice := withPorts(pod("twice"), port("", "", 80), port("", "", 80))
 	require.True(t, portsFree(twice, nil), "conflicts inside one pod are not checked")

@@ -8,24 +8,23 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// portsTrial is the Trial of a PortsState. It keeps the ports in use on a node as a set, as kube-scheduler does while it
+// portsTrial is the Trial of a portsState. It keeps the ports in use on a node as a set, as kube-scheduler does while it
 // simulates: when two pods hold the same address, protocol and port, removing one pod frees the port. A fresh On still sees
 // the other pod.
 type portsTrial struct {
-	s     *PortsState
+	s     *portsState
 	slots []portsChange
 }
 
 // portsChange is the set of conflicting ports in use on a changed slot.
 type portsChange struct {
 	slot int
-	used []HostPort
+	used []hostPort
 }
 
-// NewTrial returns a copy to try changes on. It is cheap and independent of other trials.
-func (s *PortsState) NewTrial() Trial { return &portsTrial{s: s} }
+func (s *portsState) NewTrial() Trial { return &portsTrial{s: s} }
 
-// Add pretends that p comes to slot i: its ports join the set.
+// Add joins the ports of p with the set of slot i.
 func (t *portsTrial) Add(p *v1.Pod, i int) {
 	if t.s.ports.Skip() {
 		return
@@ -34,21 +33,20 @@ func (t *portsTrial) Add(p *v1.Pod, i int) {
 	c.add(t.s.ports, p)
 }
 
-// Remove pretends that p leaves slot i: its ports leave the set.
+// Remove takes the ports of p out of the set of slot i.
 func (t *portsTrial) Remove(p *v1.Pod, i int) {
 	if t.s.ports.Skip() {
 		return
 	}
 	c := t.change(i)
 	for _, h := range appendHostPorts(nil, p) {
-		c.used = slices.DeleteFunc(c.used, func(u HostPort) bool { return u == h })
+		c.used = slices.DeleteFunc(c.used, func(u hostPort) bool { return u == h })
 	}
 }
 
-// Reset forgets all changes and keeps the memory.
 func (t *portsTrial) Reset() { t.slots = t.slots[:0] }
 
-// Check is PortsState.Check with the changes made. O(slots changed), no allocation.
+// Check costs O(slots changed) and does not allocate.
 func (t *portsTrial) Check(i int) resources.Verdict {
 	for k := range t.slots {
 		if t.slots[k].slot != i || t.s.cluster.Node(i) == nil {
@@ -70,7 +68,7 @@ func (t *portsTrial) change(i int) *portsChange {
 		}
 	}
 	n := len(t.slots)
-	if n < cap(t.slots) { // left over from before a Reset
+	if n < cap(t.slots) { // a Reset left the entry behind
 		t.slots = t.slots[:n+1]
 	} else {
 		t.slots = append(t.slots, portsChange{})
@@ -82,7 +80,7 @@ func (t *portsTrial) change(i int) *portsChange {
 }
 
 // add joins the ports of p that conflict with a wanted one.
-func (c *portsChange) add(e *Ports, p *v1.Pod) {
+func (c *portsChange) add(e *ports, p *v1.Pod) {
 	if !e.conflict(p) {
 		return
 	}

@@ -5,60 +5,63 @@ import (
 	"strings"
 )
 
-// PreFilterResult is what one PreFilter plugin answers about a pod.
+// PreFilterResult is the answer of one PreFilter plugin about a pod.
 type PreFilterResult struct {
 	Plugin string
 	Code   Code
-	// Reasons of a code other than Success and Skip.
+	// Reasons belong to a Code other than Success and Skip.
 	Reasons []string
-	// Nodes names the nodes that can take the pod. nil stands for all nodes; an empty, non-nil slice for none. Names of
-	// nodes that do not exist are allowed and match nothing.
+	// Nodes names the nodes that can take the pod. nil means all nodes. An empty, non-nil slice means no node. A name
+	// without a node matches nothing.
 	Nodes []string
 }
 
-// PreFilters joins the answers of the PreFilter plugins, in plugin order. The zero value is ready: all nodes, no
-// rejection.
+// PreFilters joins the answers of the PreFilter plugins. Add the answers in plugin order. The zero value is ready: no
+// rejection, all nodes.
 type PreFilters struct {
-	narrowed  bool
-	nodes     []string
-	narrowing []string // plugins that returned a set
-	skipped   []string
-	code      Code
-	message   string
+	// Code is Success, the code with which the pod is rejected, or Error. Error and UnschedulableAndUnresolvable mean that
+	// the plugins after the last answer were not called.
+	Code Code
+	// Message is the text of the rejection, for Message.PreFilter; "" without a rejection.
+	Message string
+	// Err is the error that ended the attempt; nil when Code is not Error.
+	Err error
+	// Nodes has the names of the nodes that are left, sorted. nil means all nodes.
+	Nodes []string
+
+	narrowing []string // plugins that returned a set of nodes
 	rejecters []string
-	stopped   bool
-	err       error
 }
 
-// Add joins one answer and reports whether the later plugins are not to be called:
+// Add joins one answer. It reports whether the later plugins must not be called:
 //
-//  1. Skip: the plugin's filter is left out, its set ignored.
-//  2. Success: its set narrows what is left. Nothing left rejects the pod with UnschedulableAndUnresolvable at once.
-//  3. Unschedulable: remembered; the other plugins still run. The last one counts.
-//  4. UnschedulableAndUnresolvable: rejects the pod at once.
-//  5. anything else is an error and ends the attempt.
+//  1. Skip: the caller leaves out the plugin's filter. The plugin's set of nodes is ignored.
+//  2. Success: the plugin's set narrows Nodes. When no node is left, the pod is rejected with UnschedulableAndUnresolvable
+//     at once.
+//  3. Unschedulable: the pod is rejected, and the other plugins still run. The last such answer counts.
+//  4. UnschedulableAndUnresolvable: the pod is rejected at once.
+//  5. Any other code is an error and ends the attempt.
 //
 // Rule: documentation, "Scheduling Framework", PreFilter.
 func (f *PreFilters) Add(r PreFilterResult) (stop bool) {
 	switch r.Code {
 	case Skip:
-		f.skipped = append(f.skipped, r.Plugin)
 		return false
 	case Success:
 		return f.narrow(r)
 	case Unschedulable:
-		f.code, f.message, f.rejecters = r.Code, strings.Join(r.Reasons, ", "), []string{r.Plugin}
+		f.Code, f.Message, f.rejecters = r.Code, strings.Join(r.Reasons, ", "), []string{r.Plugin}
 		return false
 	case UnschedulableAndUnresolvable:
-		f.code, f.message, f.rejecters, f.stopped = r.Code, strings.Join(r.Reasons, ", "), []string{r.Plugin}, true
+		f.Code, f.Message, f.rejecters = r.Code, strings.Join(r.Reasons, ", "), []string{r.Plugin}
 		return true
 	}
 	text := strings.Join(r.Reasons, ", ")
 	if r.Code == Wait {
 		text = "unexpected status " + r.Code.String()
 	}
-	f.code, f.message, f.rejecters, f.stopped = Error, "", nil, true
-	f.err = &preFilterError{Plugin: r.Plugin, Text: text}
+	f.Code, f.Message, f.rejecters = Error, "", nil
+	f.Err = &preFilterError{Plugin: r.Plugin, Text: text}
 	return true
 }
 
@@ -67,50 +70,34 @@ func (f *PreFilters) narrow(r PreFilterResult) (stop bool) {
 		return false
 	}
 	f.narrowing = append(f.narrowing, r.Plugin)
-	if !f.narrowed {
-		f.narrowed, f.nodes = true, slices.Clone(r.Nodes)
-		slices.Sort(f.nodes)
-		f.nodes = slices.Compact(f.nodes)
+	if f.Nodes == nil {
+		f.Nodes = append([]string{}, r.Nodes...)
+		slices.Sort(f.Nodes)
+		f.Nodes = slices.Compact(f.Nodes)
 	} else {
-		f.nodes = slices.DeleteFunc(f.nodes, func(n string) bool { return !slices.Contains(r.Nodes, n) })
+		f.Nodes = slices.DeleteFunc(f.Nodes, func(n string) bool { return !slices.Contains(r.Nodes, n) })
 	}
-	if len(f.nodes) > 0 {
+	if len(f.Nodes) > 0 {
 		return false
 	}
-	f.message = "node(s) didn't satisfy plugin " + f.narrowing[0]
+	f.Message = "node(s) didn't satisfy plugin " + f.narrowing[0]
 	if len(f.narrowing) > 1 {
-		f.message = "node(s) didn't satisfy plugin(s) " + f.names() + " simultaneously"
+		f.Message = "node(s) didn't satisfy plugin(s) " + brackets(f.narrowing) + " simultaneously"
 	}
-	f.code, f.rejecters, f.stopped = UnschedulableAndUnresolvable, slices.Clone(f.narrowing), true
+	f.Code, f.rejecters = UnschedulableAndUnresolvable, slices.Clone(f.narrowing)
 	return true
 }
 
-func (f *PreFilters) names() string {
-	sorted := slices.Clone(f.narrowing)
-	slices.Sort(sorted)
-	return "[" + strings.Join(sorted, " ") + "]"
+// brackets returns names in order, such as "[a b]".
+func brackets(names []string) string {
+	return "[" + strings.Join(slices.Sorted(slices.Values(names)), " ") + "]"
 }
 
-// Code returns Success, or the code with which the pod is rejected, or Error.
-func (f *PreFilters) Code() Code { return f.code }
-
-// Message returns the rejection's text for Message.PreFilter, "" without a rejection.
-func (f *PreFilters) Message() string { return f.message }
-
-// Err returns the error that ended the attempt, nil without.
-func (f *PreFilters) Err() error { return f.err }
-
-// Stopped reports whether the plugins after the last one added were not called.
-func (f *PreFilters) Stopped() bool { return f.stopped }
-
-// Nodes returns the names of the nodes that are left, sorted, and false when all are.
-func (f *PreFilters) Nodes() (names []string, narrowed bool) { return f.nodes, f.narrowed }
-
-// Outside returns the reason of the nodes that are not left, for Message.Absent; none when all nodes are left.
-// also are plugins named with those that narrowed: the one that rejected the nominated node (Found.NominatedBy), which is
-// tried before the others.
+// Outside returns the reason of the nodes that are not left, for Message.Absent; none when all nodes are left. The reason
+// names the plugins that narrowed the nodes and the plugins of also. also has the plugin that rejected the nominated node
+// (Found.NominatedBy), which is tried before the other nodes; "" there names no plugin.
 func (f *PreFilters) Outside(also ...string) []string {
-	if !f.narrowed {
+	if f.Nodes == nil {
 		return nil
 	}
 	names := slices.Clone(f.narrowing)
@@ -119,20 +106,16 @@ func (f *PreFilters) Outside(also ...string) []string {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
-	return []string{"node(s) didn't satisfy plugin(s) [" + strings.Join(names, " ") + "]"}
+	return []string{"node(s) didn't satisfy plugin(s) " + brackets(names)}
 }
 
-// Skipped returns the plugins whose filters are left out, in plugin order.
-func (f *PreFilters) Skipped() []string { return f.skipped }
-
-// Rejecters returns the plugins whose events may make the pod schedulable: the one that rejected and, unless it stopped
-// the others, those that narrowed the nodes.
+// Rejecters returns the plugins whose events may make the pod schedulable: the plugin that rejected the pod, and the plugins
+// that narrowed the nodes. A plugin that rejects with UnschedulableAndUnresolvable is the only one. None after an error.
 func (f *PreFilters) Rejecters() []string {
-	if f.err != nil {
+	if f.Err != nil {
 		return nil
 	}
-	if f.code == UnschedulableAndUnresolvable {
+	if f.Code == UnschedulableAndUnresolvable {
 		return f.rejecters
 	}
 	out := slices.Clone(f.rejecters)

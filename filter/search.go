@@ -53,7 +53,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	if s.Nominated != nil {
 		i := *s.Nominated
 		r := check(i)
-		if r.Allowed() {
+		if r.Verdict == 0 {
 			f.Feasible, f.OnNominated, f.Examined = []int{i}, true, 1
 			return f
 		}
@@ -81,7 +81,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 		}
 		f.Examined++
 		r := check(i)
-		if r.Allowed() {
+		if r.Verdict == 0 {
 			if f.Feasible == nil {
 				f.Feasible = make([]int, 0, limit)
 			}

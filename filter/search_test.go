@@ -47,9 +47,6 @@ func TestNumToFind(t *testing.T) {
 		{"above 100", "counts as 100, as the documents say", 5000, profile(150), 5000},
 		{"nothing scores", "the first node will do", 5000, Sampling{Unscored: true}, 1},
 		{"nothing scores and no nodes", "there is none", 0, Sampling{Unscored: true}, 0},
-		{"older minimum", "up to v1.15 it was 50", 5000, Sampling{Global: 1, Minimum: 50}, 50},
-		{"older minimum and few nodes", "below it all are looked at", 49, Sampling{Minimum: 50}, 49},
-		{"older minimum and 60 nodes", "50% of 60 is below it", 60, Sampling{Minimum: 50}, 50},
 	}, func(t *testing.T, c sampleCase) { require.Equal(t, c.want, NumToFind(c.n, c.s)) })
 
 	for n := range 20000 {
@@ -58,13 +55,11 @@ func TestNumToFind(t *testing.T) {
 	}
 }
 
-// The percentages of the documentation: 50% at 100 nodes, 10% at 5000, never below 5%. The minimum of 100 nodes is out of
-// the way.
+// The percentages of the documentation, without the minimum of 100 nodes: 50% of 100 nodes, 10% of 5000, never below 5%.
 func TestPercentagesOfTheDocuments(t *testing.T) {
-	adaptive := Sampling{Minimum: 1}
-	require.Equal(t, 50, NumToFind(100, adaptive))
-	require.Equal(t, 500, NumToFind(5000, adaptive))
-	require.Equal(t, 5000, NumToFind(100_000, adaptive))
+	require.Equal(t, 50, share(100, 0))
+	require.Equal(t, 500, share(5000, 0))
+	require.Equal(t, 5000, share(100_000, 0))
 	require.Equal(t, NumToFind(5000, Sampling{Global: 10}), NumToFind(5000, Sampling{}))
 	require.Equal(t, NumToFind(100_000, Sampling{Global: 5}), NumToFind(100_000, Sampling{}))
 }
@@ -198,10 +193,9 @@ func TestSearch(t *testing.T) {
 		require.Equal(t, Success, ps.Code(Rejection{}))
 		require.Empty(t, ps.Reasons(Rejection{}, 0))
 	})
-	t.Run("all rejections", func(t *testing.T) {
-		require.Equal(t, []Rejection{{0, 1}, {1, 1}}, ps.AppendAll(nil, 1))
-		require.Equal(t, Rejection{0, 1}, ps.First(1))
-		require.Empty(t, ps.AppendAll(nil, 2))
+	t.Run("two filters reject", func(t *testing.T) {
+		require.NotZero(t, ps[1].Check(1))
+		require.Equal(t, Rejection{0, 1}, ps.First(1), "the rejection of the first filter counts")
 	})
 }
 

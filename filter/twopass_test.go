@@ -48,7 +48,7 @@ func TestTwoPass(t *testing.T) {
 		return ps.TwoPass([]Trial{a, b}, 0, nominated, nil)
 	}
 	a, b := &counting{}, &counting{}
-	require.True(t, run(a, b, eq, hi).Allowed())
+	require.Zero(t, run(a, b, eq, hi).Verdict)
 	require.Equal(t, []int{2, 0}, a.passes, "with both, then without")
 	require.Equal(t, []int{2, 0}, b.passes)
 	require.Empty(t, a.added, "nothing is left behind")
@@ -63,9 +63,9 @@ func TestTwoPass(t *testing.T) {
 	require.Equal(t, []int{2, 0}, a.passes, "a second pass")
 
 	a = &counting{}
-	require.True(t, run(a, &counting{}).Allowed())
+	require.Zero(t, run(a, &counting{}).Verdict)
 	require.Equal(t, []int{0}, a.passes, "nobody nominated: a single pass")
-	require.False(t, Predicates{fixed{"A", []resources.Verdict{1}, nil}}.TwoPass(nil, 0, []*v1.Pod{eq}, nil).Allowed(), "without a trial the predicate itself decides")
+	require.NotZero(t, Predicates{fixed{"A", []resources.Verdict{1}, nil}}.TwoPass(nil, 0, []*v1.Pod{eq}, nil).Verdict, "without a trial the predicate itself decides")
 }
 
 // Two passes with real predicates: a nominated pod keeps its room and its port, and victims are taken away in both passes.
@@ -81,8 +81,8 @@ func TestTwoPassWithRealTrials(t *testing.T) {
 		}
 	}
 	require.Equal(t, Rejection{0, portsTaken}, ps.TwoPass(trials, 0, nil, nil))
-	require.True(t, ps.TwoPass(trials, 0, nil, evict).Allowed())
-	require.True(t, ps.TwoPass(trials, 0, []*v1.Pod{pod("q", "cpu", "2")}, evict).Allowed())
+	require.Zero(t, ps.TwoPass(trials, 0, nil, evict).Verdict)
+	require.Zero(t, ps.TwoPass(trials, 0, []*v1.Pod{pod("q", "cpu", "2")}, evict).Verdict)
 	require.Equal(t, "NodeResourcesFit", ps[ps.TwoPass(trials, 0, []*v1.Pod{pod("q", "cpu", "3")}, evict).Predicate].Name())
 	require.Equal(t, "NodePorts", ps[ps.TwoPass(trials, 0, []*v1.Pod{withPorts(pod("q"), port("", "", 80))}, evict).Predicate].Name())
 	require.Equal(t, Rejection{0, portsTaken}, ps.TwoPass(trials, 0, nil, nil), "the eviction is forgotten")

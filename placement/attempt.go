@@ -46,17 +46,16 @@ func (p *Plan) Prepare(pod *v1.Pod) *Attempt {
 }
 
 // Rejected reports whether the pod is rejected, or failed, before any node is asked.
-func (a *Attempt) Rejected() bool { return a.Pre.Code() != filter.Success }
+func (a *Attempt) Rejected() bool { return a.Pre.Code != filter.Success }
 
 // Candidates returns the slots to look at in scan order: all nodes, or those that the plugins named. The slice may be the
 // plan's own and must not be changed.
 func (a *Attempt) Candidates() []int {
-	names, narrowed := a.Pre.Nodes()
-	if !narrowed {
+	if a.Pre.Nodes == nil {
 		return a.plan.order()
 	}
-	left := make(map[string]bool, len(names))
-	for _, n := range names {
+	left := make(map[string]bool, len(a.Pre.Nodes))
+	for _, n := range a.Pre.Nodes {
 		left[n] = true
 	}
 	var out []int
@@ -83,7 +82,7 @@ func (a *Attempt) Trials() []filter.Trial {
 // Search looks for feasible nodes. Rejected attempts find none.
 func (a *Attempt) Search(o Options) filter.Found {
 	if a.Rejected() {
-		return filter.Found{Next: o.Next, Err: a.Pre.Err()}
+		return filter.Found{Next: o.Next, Err: a.Pre.Err}
 	}
 	candidates := a.Candidates()
 	sampling := a.plan.profile.Sampling

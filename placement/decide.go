@@ -128,8 +128,8 @@ func tie(o Options) func([]int) int {
 func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...string) *Failure {
 	f := &Failure{Code: filter.Unschedulable, Message: filter.Message{Nodes: nodes}}
 	if a.Rejected() {
-		f.Code, f.Err = a.Pre.Code(), a.Pre.Err()
-		f.Message.PreFilter, f.Rejecters = a.Pre.Message(), a.Pre.Rejecters()
+		f.Code, f.Err = a.Pre.Code, a.Pre.Err
+		f.Message.PreFilter, f.Rejecters = a.Pre.Message, a.Pre.Rejecters()
 		return f
 	}
 	f.Message.Reasons = rejected.Counts(a.Predicates)

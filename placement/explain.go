@@ -81,7 +81,12 @@ type whole struct {
 // Rejections returns what rejects the pod on a slot, in plugin order; none when it fits. The texts of equal verdicts are
 // shared.
 func (e *Explained) Rejections(slot int) []Rejection {
-	e.found = e.Predicates.AppendAll(e.found[:0], slot)
+	e.found = e.found[:0]
+	for k, p := range e.Predicates {
+		if v := p.Check(slot); v != 0 {
+			e.found = append(e.found, filter.Rejection{Predicate: uint16(k), Verdict: v})
+		}
+	}
 	n := len(e.whole) + len(e.found)
 	if n == 0 {
 		return nil

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
@@ -17,8 +19,8 @@ func DynamicResources(o filter.FitOptions) *Plugin {
 			return len(pod.Spec.ResourceClaims) == 0 && (o.DeviceResources == nil || filter.CompileClaims(pod, o).Skip())
 		},
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			if err := filter.ClaimsError(pod); err != nil {
-				return Filtering{Code: filter.Error, Reasons: []string{err.Error()}}
+			if len(pod.Spec.ResourceClaims) > 0 {
+				return Filtering{Code: filter.Error, Reasons: []string{claimsReason(pod)}}
 			}
 			e := filter.CompileClaims(pod, o)
 			if e.Skip() {
@@ -27,4 +29,13 @@ func DynamicResources(o filter.FitOptions) *Plugin {
 			return Filtering{Predicate: e.On(c)}
 		},
 	}
+}
+
+// claimsReason names the resource claims of a pod.
+func claimsReason(pod *v1.Pod) string {
+	names := make([]string, len(pod.Spec.ResourceClaims))
+	for k, c := range pod.Spec.ResourceClaims {
+		names[k] = c.Name
+	}
+	return "spec.resourceClaims [" + strings.Join(names, " ") + "]: dynamic resource allocation is outside podberth"
 }

@@ -43,7 +43,7 @@ func NodeResourcesFit(o FitOptions) *Plugin {
 }
 
 type fit struct {
-	*filter.FitState
+	filter.FitState
 	compiled *filter.Fit
 }
 
@@ -65,11 +65,6 @@ func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) Move {
 	}
 	requests := known.info.Requested()
 	return func(i int, n int32) { x.Apply(requests, i, n) }
-}
-
-// CheckRow is Check with the rows of the node given.
-func (s fit) CheckRow(_ int, allocatable, requested resources.Vector) resources.Verdict {
-	return s.CheckOf(allocatable, requested)
 }
 
 // WithRequested returns the predicate over a cluster whose nodes have other requests.

@@ -28,13 +28,15 @@ func NodePorts() *Plugin {
 	}
 }
 
-type ports struct{ *filter.PortsState }
+type ports struct {
+	filter.TrialState[filter.PortConflict]
+}
 
 // Numbers names the ports and the pods that hold them.
 func (s ports) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
-		out = append(out, fmt.Sprintf("port %d: held by %s/%s", x.Want.Port, x.Holder.Namespace, x.Holder.Name))
+		out = append(out, fmt.Sprintf("port %d: held by %s/%s", x.Want.HostPort, x.Holder.Namespace, x.Holder.Name))
 	}
 	return out
 }

@@ -109,7 +109,7 @@ func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption
 func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter.Rejection) []preemption.Rejection {
 	if a.Rejected() { // every node has the rejection of the plugin
 		for range verdicts {
-			dst = append(dst, rejection(a.Pre.Code()))
+			dst = append(dst, rejection(a.Pre.Code))
 		}
 		return dst
 	}

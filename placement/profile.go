@@ -55,7 +55,7 @@ func DefaultProfile() Profile {
 			NodeUnschedulable(taints.Options{}), NodeName(), taint, node, NodePorts(), fit,
 			VolumeRestrictions(volume.Options{}), NodeVolumeLimits(volume.Options{}), VolumeBinding(volume.Options{}),
 			VolumeZone(volume.Options{}), topology, pods, DynamicResources(filter.FitOptions{}),
-			NodeDeclaredFeatures(filter.FeaturesOptions{}),
+			NodeDeclaredFeatures(),
 		},
 		Scores: []Weighted{
 			{taint, 3}, {node, 2}, {fit, 1}, {topology, 2}, {pods, 2},

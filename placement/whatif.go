@@ -68,7 +68,7 @@ func (w *WhatIf) Check(i int) preemption.Answer {
 	}
 	r := w.pass(i)
 	w.replay()
-	if r.Allowed() {
+	if r.Verdict == 0 {
 		r = w.pass(i)
 	}
 	return preemption.Answer(r)

@@ -110,7 +110,7 @@ func (s *Side) Extenders(c *gen.Cluster) ([]Difference, error) {
 		what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
 		a := w.Plan.Prepare(pod)
 		found := a.Search(placement.Options{Scored: true})
-		m := filter.Message{Nodes: len(c.Nodes), PreFilter: a.Pre.Message(), Absent: a.Pre.Outside(), Reasons: found.Rejected.Counts(a.Predicates)}
+		m := filter.Message{Nodes: len(c.Nodes), PreFilter: a.Pre.Message, Absent: a.Pre.Outside(), Reasons: found.Rejected.Counts(a.Predicates)}
 		rejected := found.Rejected.Nodes()
 		feasible := slices.DeleteFunc(slices.Clone(found.Feasible), func(i int) bool {
 			for _, e := range list {

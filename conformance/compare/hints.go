@@ -52,7 +52,7 @@ var hints = map[string]hint{
 	"VolumeZone":           plain(volume.ZoneWouldHelp),
 	"DefaultPreemption":    plain(queueHint("DefaultPreemption")),
 	"SchedulingGates":      plain(queueHint("SchedulingGates")),
-	"NodeDeclaredFeatures": plain(filter.FeaturesHint(filter.FeaturesOptions{})),
+	"NodeDeclaredFeatures": plain(filter.FeaturesWouldHelp),
 	"NodeResourcesFit": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
 		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
 	},

@@ -30,7 +30,7 @@ func (w *world) filter(a *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterRe
 	}
 	result := &extenderv1.ExtenderFilterResult{FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{}}
 	attempt := plan.Prepare(a.Pod)
-	if err := attempt.Pre.Err(); err != nil {
+	if err := attempt.Pre.Err; err != nil {
 		return &extenderv1.ExtenderFilterResult{Error: err.Error()}, nil
 	}
 	verdicts := attempt.Verdicts(nil, w.options())
@@ -64,13 +64,13 @@ func (w *world) judge(attempt *placement.Attempt, verdicts []filter.Rejection, n
 	case slot < 0:
 		return filter.UnschedulableAndUnresolvable, unknownNode, nil
 	case attempt.Rejected():
-		return attempt.Pre.Code(), attempt.Pre.Message(), nil
+		return attempt.Pre.Code, attempt.Pre.Message, nil
 	}
 	r := verdicts[slot]
 	switch {
 	case r == placement.Outside:
 		return filter.UnschedulableAndUnresolvable, strings.Join(attempt.Pre.Outside(), ", "), nil
-	case r.Allowed():
+	case r.Verdict == 0:
 		return filter.Success, "", nil
 	}
 	if err := attempt.Predicates.Err(r, slot); err != nil {
@@ -133,7 +133,7 @@ func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.Exten
 	}
 	result := &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	attempt := plan.Prepare(a.Pod)
-	if attempt.Rejected() && attempt.Pre.Code() != filter.Unschedulable {
+	if attempt.Rejected() && attempt.Pre.Code != filter.Unschedulable {
 		return result, nil // nothing that leaves a node can help
 	}
 	asked, err := metaVictims(a)

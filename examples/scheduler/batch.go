@@ -109,7 +109,7 @@ func (s *Scheduler) planHint(a *attempt) string {
 	}
 	return a.f.nodeHint(a, func(node string) (full, found bool) {
 		i, found := a.f.plan.Slot(node)
-		return found && !p.Predicates.First(i).Allowed(), found
+		return found && p.Predicates.First(i).Verdict != 0, found
 	})
 }
 

@@ -194,9 +194,9 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 		p := a.f.plan.Prepare(a.pod)
 		statuses.attempt, statuses.verdicts = p, p.Verdicts(nil, o)
 		if p.Rejected() {
-			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code(), p.Pre.Message())
+			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code, p.Pre.Message)
 		}
-		if !p.Pre.Stopped() {
+		if p.Pre.Code != UnschedulableAndUnresolvable {
 			claims.Write(a.state, true) // DynamicResources has seen the pod
 		}
 	}

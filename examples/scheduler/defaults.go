@@ -61,7 +61,7 @@ func DefaultRegistry() Registry {
 		nameDynamicResources: with(placement.DynamicResources(filter.FitOptions{}), func(p *placement.Plugin, b base) Plugin {
 			return dynamicResources{podFilter{newNodeFilter(b, p)}}
 		}),
-		"NodeDeclaredFeatures": with(placement.NodeDeclaredFeatures(filter.FeaturesOptions{}), podFilters),
+		"NodeDeclaredFeatures": with(placement.NodeDeclaredFeatures(), podFilters),
 		"NodeResourcesBalancedAllocation": with(placement.NodeResourcesBalancedAllocation(score.BalanceArgs{}), func(p *placement.Plugin, b base) Plugin {
 			return preScores{newScores(b, p)}
 		}),

@@ -31,7 +31,7 @@ func (n *NodeStatuses) Get(slot int) *Status {
 		switch {
 		case r == placement.Outside:
 			return n.absent
-		case r.Allowed():
+		case r.Verdict == 0:
 			return nil
 		}
 		p := n.attempt.Predicates
@@ -76,7 +76,7 @@ func (d *found) rejected(st *Status) {
 func (f *Framework) runPreFilter(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) filter.PreFilters {
 	var pre filter.PreFilters
 	began := f.s.metricsNow()
-	defer func() { f.point(PreFilter, began, pre.Code()) }()
+	defer func() { f.point(PreFilter, began, pre.Code) }()
 	for _, p := range f.preFilter {
 		only, st := call(f, ctx, PreFilter, p, func(ctx context.Context) ([]string, *Status) { return p.PreFilter(ctx, state, pod, nodes) })
 		code, reasons := st.Code(), st.Reasons()
@@ -163,18 +163,18 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*found, error) {
 	all := s.nodes.list
 	d := &found{pre: f.runPreFilter(ctx, state, pod, all)}
 	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable)}
-	if err := d.pre.Err(); err != nil {
+	if err := d.pre.Err; err != nil {
 		return d, err
 	}
-	if d.pre.Code() != Success {
-		d.statuses.absent = NewStatus(d.pre.Code(), d.pre.Message())
+	if d.pre.Code != Success {
+		d.statuses.absent = NewStatus(d.pre.Code, d.pre.Message)
 		return d, nil
 	}
 	if outside := d.pre.Outside(); outside != nil {
 		d.statuses.absent = NewStatus(UnschedulableAndUnresolvable, outside...)
 	}
 	candidates := all
-	if only, narrowed := d.pre.Nodes(); narrowed {
+	if only := d.pre.Nodes; only != nil {
 		candidates = slices.DeleteFunc(slices.Clone(all), func(n *NodeInfo) bool { return !slices.Contains(only, n.Node.Name) })
 	}
 	hint := f.nodeHint(a, func(node string) (full, found bool) {
@@ -245,8 +245,8 @@ func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Po
 
 // message is the text of an attempt that found no node, but for the PostFilter plugins' part.
 func (d *found) message(nodes int) filter.Message {
-	m := filter.Message{Nodes: nodes, PreFilter: d.pre.Message()}
-	if d.pre.Code() != Success {
+	m := filter.Message{Nodes: nodes, PreFilter: d.pre.Message}
+	if d.pre.Code != Success {
 		return m
 	}
 	counts := map[string]int{}

@@ -58,18 +58,16 @@ func TestPreFilter(t *testing.T) {
 			r := bare(t, list, PreFilter)
 			state := NewState()
 			pre := r.framework().runPreFilter(ctx, state, pod("p"), nil)
-			require.Equal(t, c.code, pre.Code(), c.why)
-			require.Equal(t, c.message, pre.Message())
+			require.Equal(t, c.code, pre.Code, c.why)
+			require.Equal(t, c.message, pre.Message)
 			require.Equal(t, c.call, s.take())
 			if c.err != "" {
-				require.EqualError(t, pre.Err(), c.err)
+				require.EqualError(t, pre.Err, c.err)
 			} else {
-				require.NoError(t, pre.Err())
+				require.NoError(t, pre.Err)
 			}
 			if c.only != nil {
-				only, narrowed := pre.Nodes()
-				require.True(t, narrowed)
-				require.Equal(t, c.only, only)
+				require.Equal(t, c.only, pre.Nodes)
 			}
 			require.Equal(t, c.a.Code() == Skip, state.skipFilter["A"])
 		})

@@ -76,7 +76,10 @@ func (s *Status) Message() string { return strings.Join(s.Reasons(), ", ") }
 func (s *Status) Success() bool { return s.Code() == Success }
 
 // Rejected reports whether the pod is turned down: Unschedulable, UnschedulableAndUnresolvable or Pending.
-func (s *Status) Rejected() bool { return s.Code().Rejected() }
+func (s *Status) Rejected() bool {
+	c := s.Code()
+	return c == Unschedulable || c == UnschedulableAndUnresolvable || c == Pending
+}
 
 // AsError returns nil for Success, Wait and Skip, otherwise the error inside, or one made of the message.
 func (s *Status) AsError() error {

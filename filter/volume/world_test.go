@@ -226,7 +226,7 @@ func verdict(p plugin, i int) string {
 	}
 	ps := filter.Predicates{p.count()}
 	r := ps.First(i)
-	if r.Allowed() {
+	if r.Verdict == 0 {
 		return "ok"
 	}
 	return ps.Code(r).String() + ": " + strings.Join(ps.Reasons(r, i), ", ")

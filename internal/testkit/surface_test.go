@@ -22,7 +22,7 @@ var largest = map[string]surface{
 	"taints":              {48, 16},
 	"affinity":            {82, 36},
 	"spread":              {72, 62},
-	"filter":              {112, 78},
+	"filter":              {77, 78},
 	"filter/volume":       {82, 35},
 	"score":               {48, 47},
 	"queue":               {80, 92},

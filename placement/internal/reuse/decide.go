@@ -62,7 +62,7 @@ func (s *shape) gather(dst []candidate) []candidate {
 		if s.rows != nil {
 			c.count = int32(len(base.heap))
 		}
-		if c.count == 0 || !l.verdict(base).Allowed() {
+		if c.count == 0 || l.verdict(base).Verdict != 0 {
 			continue
 		}
 		if s.rows != nil {
@@ -87,7 +87,7 @@ func (s *shape) gather(dst []candidate) []candidate {
 				c.top = e.heap[0]
 			}
 		}
-		if c.count > 0 && l.verdict(base).Allowed() {
+		if c.count > 0 && l.verdict(base).Verdict == 0 {
 			dst = append(dst, c)
 		}
 	}
@@ -114,7 +114,7 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	}
 	for rank, i := range e.order() {
 		x := &l.groups[l.group[i]]
-		if !l.verdict(x).Allowed() {
+		if l.verdict(x).Verdict != 0 {
 			continue
 		}
 		key, reject, ok := a.key(i, int32(rank))
@@ -218,7 +218,7 @@ func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 		if x.size == 0 {
 			continue
 		}
-		if v := s.layout.verdict(x); !v.Allowed() {
+		if v := s.layout.verdict(x); v.Verdict != 0 {
 			v.Predicate = s.position(v.Predicate)
 			if partial(ps, v) {
 				return nil, false
