@@ -26,6 +26,7 @@ import (
 //	dedicated POOL/DEVICE, shared POOL/DEVICE NAME=AMOUNT                                         what is allocated
 //	class NAME `EXPRESSION`                                                                       a class beside c
 //	CLAIM[REQUEST, REQUEST] match ATTRIBUTE (REQUEST, ...); distinct ATTRIBUTE                    a claim
+//	corrected                                                                                     without v1.36's quirks
 //	= ANSWER
 //
 // A slice belongs to the pool of its name and to node n1 unless the line says more: all, each, two, "zone In a". A device
@@ -67,6 +68,7 @@ type worked struct {
 	classes map[string]*resourcev1.DeviceClass
 	claims  []*resourcev1.ResourceClaim
 	want    string
+	options devices.Options
 }
 
 const base = `cs(pool p, of 2, counters gpu0.mem=40Gi gpu0.slots=4)
@@ -80,6 +82,8 @@ func parse(t *testing.T, lines []string) *worked {
 		switch word, rest, _ := strings.Cut(line, " "); {
 		case word == "=":
 			w.want = expand(rest)
+		case line == "corrected":
+			w.options = devices.Options{}.Corrected()
 		case line == "base":
 			for _, l := range strings.Split(base, "\n") {
 				w.slice(l)
@@ -347,7 +351,7 @@ func (w *worked) answer() string {
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
 	class := func(name string) *resourcev1.DeviceClass { return w.classes[name] }
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"zone": "a", "rack": "1"}}}
-	results, ok, err := devices.NewAllocator(ledger, class, cel.NewCompiler(), devices.Options{}).Compile(w.claims...).Allocate(node)
+	results, ok, err := devices.NewAllocator(ledger, class, cel.NewCompiler(), w.options).Compile(w.claims...).Allocate(node)
 	if err != nil {
 		return "error " + err.Error()
 	}
