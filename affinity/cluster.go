@@ -38,20 +38,20 @@ type Namespaces interface {
 	Namespaces() iter.Seq2[string, map[string]string]
 }
 
-// labelsOf returns the labels of a namespace, nil when it is unknown.
-func labelsOf(name string, in Namespaces) map[string]string {
+// labelsOf returns the labels of a namespace. known is false, and the labels are nil, for a namespace that the cluster does
+// not have.
+func labelsOf(name string, in Namespaces) (labels map[string]string, known bool) {
 	if direct, ok := in.(interface {
 		Namespace(name string) (labels map[string]string, ok bool)
 	}); ok {
-		set, _ := direct.Namespace(name)
-		return set
+		return direct.Namespace(name)
 	}
-	for known, set := range in.Namespaces() {
-		if known == name {
-			return set
+	for other, set := range in.Namespaces() {
+		if other == name {
+			return set, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // column is one topology key: the domain of each slot and the counts by domain. The count slices are allocated when the

@@ -3,28 +3,24 @@ package affinity
 import (
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/internal/view"
 )
 
-// Count applies the evaluator to a cluster: O(nodes) for each topology key that occurs plus, with the optional interfaces
-// of Cluster, the number of pod sets and term sets that matter, or else the number of running pods.
-func (e *PodEvaluator) Count(cluster Cluster) *State {
-	return e.CountWith(cluster, func(_ int32, rep *v1.Pod) *Terms { return CompileTerms(rep) })
-}
+// Count applies the evaluator to a cluster. Cost: O(nodes) for each topology key that occurs, plus the pod sets and term
+// sets that matter when the cluster offers them (see Cluster), or else all running pods. The cluster must not be nil.
+func (e *PodEvaluator) Count(cluster Cluster) *State { return e.CountWith(cluster, nil) }
 
-// CountWith is Count with a memory for the compiled terms of running pods: terms must return CompileTerms(rep), where id
-// is a term set of the cluster (TermSet). It is not called when the cluster has no term sets. Memo.Terms is one.
-func (e *PodEvaluator) CountWith(cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) *State {
+// CountWith is Count with a memory for the compiled terms of running pods. The memo is not used when the cluster has no term
+// sets. A nil memo remembers nothing.
+func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
 	s := &State{}
-	e.countInto(s, cluster, terms)
+	e.countInto(s, cluster, m)
 	return s
 }
 
-// countInto is CountWith into the memory of a state that is no longer needed: one of this or of another evaluator, or the
+// countInto is CountWith into the memory of a state that is no longer needed: a state of this or of another evaluator, or the
 // zero State. Trials of the old state must not be used any more.
-func (e *PodEvaluator) countInto(s *State, cluster Cluster, terms func(id int32, rep *v1.Pod) *Terms) {
+func (e *PodEvaluator) countInto(s *State, cluster Cluster, m *Memo) {
 	*s = State{
 		evaluator: e, cluster: cluster,
 		columns: s.columns[:0], spare: append(s.spare, s.columns...),
@@ -41,7 +37,7 @@ func (e *PodEvaluator) countInto(s *State, cluster Cluster, terms func(id int32,
 		byLabels = false
 	}
 	if t, ok := cluster.(view.TermSets); ok {
-		s.countTermSets(t, terms)
+		s.countTermSets(t, m)
 		byTerms = false
 	}
 	if byLabels || byTerms {
@@ -78,34 +74,34 @@ func (s *State) countPods(byLabels, byTerms bool) {
 			continue
 		}
 		for pod := range s.cluster.Pods(i) {
-			e.cells = e.cells[:0]
+			*e = (*e)[:0]
 			if byLabels {
 				s.labelEffect(e, pod)
 			}
 			if byTerms {
-				s.termEffect(e, CompileTerms(pod))
+				s.termEffect(e, compileTerms(pod))
 			}
 			s.Apply(*e, i, 1)
 		}
 	}
 }
 
-func (s *State) countTermSets(index view.TermSets, terms func(id int32, rep *v1.Pod) *Terms) {
+func (s *State) countTermSets(index view.TermSets, m *Memo) {
 	e := &s.scratch
 	for id := range int32(index.TermSets()) {
 		rep, nodes, counts := index.TermSet(id)
 		if len(nodes) == 0 {
 			continue
 		}
-		e.cells = e.cells[:0]
-		s.termEffect(e, terms(id, rep))
+		*e = (*e)[:0]
+		s.termEffect(e, m.terms(id, rep))
 		s.applyAll(*e, nodes, counts)
 	}
 }
 
 func (s *State) applyAll(e Effect, nodes, counts []int32) {
-	for k := range e.cells {
-		c := &e.cells[k]
+	for k := range e {
+		c := &e[k]
 		col := s.column(c.key)
 		for j, i := range nodes {
 			if d := col.domain(int(i)); d >= 0 {
@@ -134,7 +130,7 @@ func (s *State) countSets(index view.PodSets) {
 		if len(nodes) == 0 {
 			continue
 		}
-		e.cells = e.cells[:0]
+		*e = (*e)[:0]
 		s.labelEffect(e, rep)
 		s.applyAll(*e, nodes, counts)
 	}
@@ -163,27 +159,4 @@ func (b *bound) appendSets(ids []int32, index view.PodSets) []int32 {
 		}
 	}
 	return ids
-}
-
-// Memo remembers compiled terms by term set, for CountWith. A set whose representative became another pod is compiled
-// anew. The zero value is empty and ready; it is not safe for concurrent use.
-type Memo struct {
-	entries []memoEntry
-}
-
-type memoEntry struct {
-	rep   *v1.Pod
-	terms *Terms
-}
-
-// Terms returns CompileTerms(rep), remembered under id.
-func (m *Memo) Terms(id int32, rep *v1.Pod) *Terms {
-	if int(id) >= len(m.entries) {
-		m.entries = append(m.entries, make([]memoEntry, int(id)+1-len(m.entries))...)
-	}
-	e := &m.entries[id]
-	if e.rep != rep {
-		*e = memoEntry{rep, CompileTerms(rep)}
-	}
-	return e.terms
 }

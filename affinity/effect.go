@@ -4,12 +4,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Effect is what one running pod does to the counts of a State, wherever it runs. It depends on the incoming pod and on the
-// running pod, not on the counts: it may be kept and applied again as long as the cluster's namespaces do not change. The
-// zero value does nothing.
-type Effect struct {
-	cells []cell // one for each topology key
-}
+// Effect is what one running pod does to the counts of a State, on whatever node the pod runs. An Effect depends on the
+// incoming pod and the running pod and not on the counts: callers may keep an Effect and apply it again while the
+// cluster's namespaces do not change. nil and an empty Effect do nothing.
+type Effect []cell // one for each topology key
 
 // cell is what one pod adds to the counts of the domain it runs in.
 type cell struct {
@@ -19,17 +17,14 @@ type cell struct {
 	marks                    int32 // contributions to the score, those of 0 too
 }
 
-// Empty reports whether the effect changes nothing.
-func (e Effect) Empty() bool { return len(e.cells) == 0 }
-
 func (e *Effect) at(key string) *cell {
-	for i := range e.cells {
-		if e.cells[i].key == key {
-			return &e.cells[i]
+	for i := range *e {
+		if (*e)[i].key == key {
+			return &(*e)[i]
 		}
 	}
-	e.cells = append(e.cells, cell{key: key})
-	return &e.cells[len(e.cells)-1]
+	*e = append(*e, cell{key: key})
+	return &(*e)[len(*e)-1]
 }
 
 func (e *Effect) addScore(key string, weight int64) {
@@ -38,33 +33,29 @@ func (e *Effect) addScore(key string, weight int64) {
 	c.marks++
 }
 
-// Effect returns what a running pod does to the counts: LabelEffect and TermEffect in one.
-func (s *State) Effect(pod *v1.Pod) Effect {
-	var e Effect
-	s.effect(&e, pod)
-	return e
-}
-
 // effect writes the effect of a pod into e, whose memory it reuses.
 func (s *State) effect(e *Effect, pod *v1.Pod) {
-	e.cells = e.cells[:0]
+	*e = (*e)[:0]
 	s.labelEffect(e, pod)
-	s.termEffect(e, CompileTerms(pod))
+	s.termEffect(e, compileTerms(pod))
 }
 
-// LabelEffect returns what a running pod does by its namespace and labels: it may match the incoming pod's terms. Pods
-// equal in both have the same.
+// LabelEffect returns what a running pod does by its namespace and labels: the terms of the incoming pod may match the
+// running pod. Running pods that are equal in namespace and labels have the same LabelEffect. The result is nil for a pod
+// that no term matches. The pod must not be nil.
 func (s *State) LabelEffect(pod *v1.Pod) Effect {
 	var e Effect
 	s.labelEffect(&e, pod)
 	return e
 }
 
-// TermEffect returns what a running pod does by its own terms: they may match the incoming pod. Pods equal in namespace and
-// terms have the same.
-func (s *State) TermEffect(terms *Terms) Effect {
+// TermEffect returns what a running pod does by its own terms: they may match the incoming pod. Running pods that are equal
+// in namespace and terms have the same TermEffect. The result is nil when no term matches. The pod must not be nil. id is
+// the term set of the pod, under which the memo keeps the compiled terms; with a nil memo TermEffect compiles the terms and
+// does not use id.
+func (s *State) TermEffect(m *Memo, id int32, pod *v1.Pod) Effect {
 	var e Effect
-	s.termEffect(&e, terms)
+	s.termEffect(&e, m.terms(id, pod))
 	return e
 }
 
@@ -91,16 +82,16 @@ func (s *State) labelEffect(e *Effect, pod *v1.Pod) {
 	}
 }
 
-func (s *State) termEffect(e *Effect, terms *Terms) {
+func (s *State) termEffect(e *Effect, own *terms) {
 	if s.evaluator.err != nil { // rejected as a whole: nothing is counted
 		return
 	}
-	if terms == nil || terms.pairs&s.pairs == 0 && terms.pairs != ^uint64(0) {
+	if own == nil || own.pairs&s.pairs == 0 && own.pairs != ^uint64(0) {
 		return
 	}
 	pod := s.evaluator.pod
-	for i := range terms.anti {
-		if t := &terms.anti[i]; t.matchesIn(pod, s.namespaceLabels) {
+	for i := range own.anti {
+		if t := &own.anti[i]; t.matchesIn(pod, s.namespaceLabels) {
 			e.at(t.key).existing++
 		}
 	}
@@ -108,47 +99,35 @@ func (s *State) termEffect(e *Effect, terms *Terms) {
 		return
 	}
 	if hard := s.evaluator.hardWeight; hard > 0 {
-		for i := range terms.affinity {
-			if t := &terms.affinity[i]; t.matchesIn(pod, s.namespaceLabels) {
+		for i := range own.affinity {
+			if t := &own.affinity[i]; t.matchesIn(pod, s.namespaceLabels) {
 				e.addScore(t.key, hard)
 			}
 		}
 	}
-	for i := range terms.preferred {
-		if t := &terms.preferred[i]; t.matchesIn(pod, s.namespaceLabels) {
+	for i := range own.preferred {
+		if t := &own.preferred[i]; t.matchesIn(pod, s.namespaceLabels) {
 			e.addScore(t.key, t.weight)
 		}
 	}
-	for i := range terms.preferredAnti {
-		if t := &terms.preferredAnti[i]; t.matchesIn(pod, s.namespaceLabels) {
+	for i := range own.preferredAnti {
+		if t := &own.preferredAnti[i]; t.matchesIn(pod, s.namespaceLabels) {
 			e.addScore(t.key, -t.weight)
 		}
 	}
 }
 
-// Apply counts the pods of an effect on slot i n times: n pods came, or -n left. It takes 5 to 20 ns and allocates only
-// for the first count of a topology key. The counts are then those of a fresh Count. A slot without a node or without the
-// topology keys is not counted.
+// Apply counts the effect n times on slot i: n pods came, or -n pods left. The counts are then those of a fresh Count. Apply
+// counts nothing on a slot without a node or without the topology keys. It takes 5 to 20 ns and allocates only for the
+// first count of a topology key.
 func (s *State) Apply(effect Effect, i int, n int32) {
-	for k := range effect.cells {
-		c := &effect.cells[k]
+	for k := range effect {
+		c := &effect[k]
 		col := s.column(c.key)
 		if d := col.domain(i); d >= 0 {
 			s.count(col, c, d, n)
 		}
 	}
-}
-
-// Add counts a running pod that came to slot i: Apply(Effect(pod), i, 1).
-func (s *State) Add(pod *v1.Pod, i int) {
-	s.effect(&s.scratch, pod)
-	s.Apply(s.scratch, i, 1)
-}
-
-// Remove takes back a running pod that left slot i: Apply(Effect(pod), i, -1).
-func (s *State) Remove(pod *v1.Pod, i int) {
-	s.effect(&s.scratch, pod)
-	s.Apply(s.scratch, i, -1)
 }
 
 func (s *State) count(col *column, c *cell, domain, n int32) {

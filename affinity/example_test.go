@@ -130,40 +130,19 @@ func ExampleCompileNode() {
 	}
 	gpu := newPod("gpu")
 	gpu.Spec.NodeSelector = map[string]string{v1.LabelTopologyZone: "c"}
-	e, _ := affinity.CompileNode(gpu, affinity.NodeOptions{Added: added})
+	e, _ := affinity.CompileNode(gpu, added)
 	s := e.On(cluster)
 	for i, node := range cluster.nodes {
 		fmt.Println(node.Name, s.Check(i) == 0, s.Raw(i))
 	}
-	fmt.Println(s.Explain(0).Missing)
+	fmt.Println(s.Explain(0))
 	// Output:
 	// n1 false 0
 	// n2 false 0
 	// n3 false 0
 	// n4 false 0
 	// n5 true 1
-	// [topology.kubernetes.io/zone=c]
-}
-
-// A web pod must run in a zone with a database. Which nodes do the running pods allow?
-func ExampleCheckPod() {
-	cluster := newCluster()
-	web := newPod("web")
-	web.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{near(v1.LabelTopologyZone, "db")},
-	}}
-	verdicts, err := affinity.CheckPod(web, cluster)
-	for i, v := range verdicts {
-		fmt.Println(cluster.nodes[i].Name, v == 0)
-	}
-	fmt.Println(err)
-	// Output:
-	// n1 true
-	// n2 true
-	// n3 false
-	// n4 false
-	// n5 false
-	// <nil>
+	// [node selector: the node lacks topology.kubernetes.io/zone=c]
 }
 
 // A second db pod waits. Which deletions make another attempt worthwhile?

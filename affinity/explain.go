@@ -1,86 +1,62 @@
 package affinity
 
-import "github.com/podberth/podberth/resources"
-
-// Explanation has the numbers behind verdict and raw score of a slot by inter-pod affinity.
+// Explanation is what the node's domain of one topology key means for one kind of required terms.
 type Explanation struct {
-	Verdict resources.Verdict // as Check returns it
-	// Affinity and Anti report each topology key of the pod's required affinity and anti-affinity terms. The count is of
-	// running pods in the node's domain: those that match all affinity terms, and for Anti the matches of each term added
-	// up.
-	Affinity, Anti []KeyReport
-	// First is set when the pod may be the first of its group: it matches all its own affinity terms and no running pod
-	// that does is counted anywhere.
-	First bool
-	// Existing reports the topology keys for which running pods in the node's domain have required anti-affinity terms
-	// that match the pod; the count is of terms.
-	Existing []KeyReport
-	// Score lists what each topology key adds to the raw score.
-	Score []KeyScore
-	// Raw is the sum of Score.
-	Raw int64
+	Anti     bool   // anti-affinity terms; false: affinity terms of the pod
+	Existing bool   // terms of running pods that match the pod; false: terms of the pod
+	First    bool   // only for affinity: the pod may be the first of its group, and no running pod has to match
+	Key      string // the topology key
+	Value    string // the node's value of the key: the domain
+	Has      bool   // whether the node has the key; false: there is no domain, and Count is 0
+	// Count is a number of running pods in the domain that match all affinity terms of the pod; or a number of matches,
+	// summed over the anti-affinity terms with the key; or a number of terms of running pods (Existing).
+	Count int
 }
 
-// KeyReport is a count in the node's domain of a topology key.
-type KeyReport struct {
-	Key   string // topologyKey
-	Value string // of the node's label; the domain
-	Has   bool   // whether the node has the label; false: no domain, Count is 0
-	Count int    // in the domain
-}
-
-// KeyScore is what the node's domain of a topology key adds to the raw score.
-type KeyScore struct {
-	Key, Value string
-	Sum        int64
-}
-
-// Explain returns the numbers behind Check and Raw of slot i. It allocates.
-func (s *State) Explain(i int) Explanation {
-	x := Explanation{Verdict: s.Check(i)}
-	if x.Verdict == unparsable {
-		return x
+// Explain returns the numbers behind Check of slot i: each topology key of the pod's required affinity terms, then of its
+// required anti-affinity terms, then each key of required anti-affinity terms of running pods that match the pod. The result
+// is nil when CompilePods returned an error, and has no counts for a free slot. Explain allocates.
+func (s *State) Explain(i int) []Explanation {
+	if s.evaluator.err != nil {
+		return nil
 	}
-	x.Raw = s.Raw(i)
-	x.First = s.self && s.affinityCells == 0
+	var out []Explanation
+	first := s.self && s.affinityCells == 0
 	for _, k := range s.affinityCols {
-		terms := 0
+		terms := int32(0)
 		for t := range s.affinity {
 			if s.affinity[t].key == s.columns[k].key {
 				terms++
 			}
 		}
-		r := s.report(k, i, func(c *column, d int32) int32 { return at(c.affinity, d) })
-		r.Count /= terms // a pod is counted once for each term with the key
-		x.Affinity = append(x.Affinity, r)
+		x := s.explain(k, i, s.columns[k].affinity)
+		x.First = first
+		x.Count /= int(terms) // a pod is counted once for each term with the key
+		out = append(out, x)
 	}
 	for _, k := range s.antiCols {
-		x.Anti = append(x.Anti, s.report(k, i, func(c *column, d int32) int32 { return at(c.anti, d) }))
+		x := s.explain(k, i, s.columns[k].anti)
+		x.Anti = true
+		out = append(out, x)
 	}
 	for k := range s.columns {
-		if r := s.report(k, i, func(c *column, d int32) int32 { return at(c.existing, d) }); r.Count > 0 {
-			x.Existing = append(x.Existing, r)
+		if x := s.explain(k, i, s.columns[k].existing); x.Count > 0 {
+			x.Anti, x.Existing = true, true
+			out = append(out, x)
 		}
-		col := &s.columns[k]
-		if d := col.domain(i); d >= 0 && at(col.score, d) != 0 {
-			x.Score = append(x.Score, KeyScore{col.key, s.value(col, i), at(col.score, d)})
+	}
+	return out
+}
+
+// explain returns the count of column k in the domain of slot i.
+func (s *State) explain(k, i int, counts []int32) Explanation {
+	col := &s.columns[k]
+	x := Explanation{Key: col.key}
+	if d := col.domain(i); d >= 0 {
+		x.Has, x.Count = true, int(at(counts, d))
+		if n := s.cluster.Node(i); n != nil {
+			x.Value = n.Labels[col.key]
 		}
 	}
 	return x
-}
-
-func (s *State) report(k, i int, count func(*column, int32) int32) KeyReport {
-	col := &s.columns[k]
-	r := KeyReport{Key: col.key}
-	if d := col.domain(i); d >= 0 {
-		r.Has, r.Value, r.Count = true, s.value(col, i), int(count(col, d))
-	}
-	return r
-}
-
-func (s *State) value(col *column, i int) string {
-	if n := s.cluster.Node(i); n != nil {
-		return n.Labels[col.key]
-	}
-	return ""
 }

@@ -26,23 +26,33 @@ var (
 func (e *NodeEvaluator) Check(n *v1.Node) resources.Verdict { return e.check(n) }
 func (e *NodeEvaluator) Reads() []string                    { return e.reads() }
 
-func (e *NodeEvaluator) Explain(n *v1.Node) NodeExplanation { return e.explain(n) }
+func (e *NodeEvaluator) Explain(n *v1.Node) []string { return e.explain(n) }
 
-func (e *NodeEvaluator) RequiredErr() error { return e.required.affinity.err }
+func (e *NodeEvaluator) RequiredErr() error { return e.required.err }
 
-func (e *PodEvaluator) CountInto(s *State, c Cluster, terms func(id int32, rep *v1.Pod) *Terms) {
-	e.countInto(s, c, terms)
+func (e *PodEvaluator) CountInto(s *State, c Cluster, m *Memo) { e.countInto(s, c, m) }
+
+func (e *PodEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
+	return e.matchesItself(namespaceLabels, known)
 }
 
+type Terms = terms
+
+var CompileTerms = compileTerms
+
 // Terms in one word, and their number.
-func (t *Terms) Which(p *v1.Pod, namespaceLabels map[string]string) uint64 {
-	if w := t.AppendWhich(nil, p, namespaceLabels); len(w) > 0 {
+func (t *terms) Which(p *v1.Pod, namespaceLabels map[string]string) uint64 {
+	if w := t.appendWhich(nil, p, namespaceLabels); len(w) > 0 {
 		return w[0]
 	}
 	return 0
 }
 
-func (t *Terms) Len() int { return t.size() }
+func (t *terms) AppendWhich(dst []uint64, p *v1.Pod, namespaceLabels map[string]string) []uint64 {
+	return t.appendWhich(dst, p, namespaceLabels)
+}
+
+func (t *terms) Len() int { return t.size() }
 
 // SelfAll is that of the evaluator, with the namespaces of the cluster.
 func (s *State) SelfAll() bool { return s.self }
@@ -61,4 +71,25 @@ func normalizeAll(raw []int64, normalize func(raw, lo, hi int64) int64) {
 	for i := range raw {
 		raw[i] = normalize(raw[i], lo, hi)
 	}
+}
+
+// Effect is LabelEffect and TermEffect in one.
+func (s *State) Effect(pod *v1.Pod) Effect {
+	var e Effect
+	s.effect(&e, pod)
+	return e
+}
+
+// Add counts a running pod that came to slot i.
+func (s *State) Add(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, 1) }
+
+// Remove takes back a running pod that left slot i.
+func (s *State) Remove(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, -1) }
+
+// KeysOf returns the topology keys of a state, and which of them no two nodes share.
+func KeysOf(s *State) (keys []string, single []bool) {
+	for k, one := range s.Keys {
+		keys, single = append(keys, k), append(single, one)
+	}
+	return keys, single
 }

@@ -49,14 +49,14 @@ func (e *NodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
 }
 
 // match is Matches with the error that v1.36.3 reports when nothing matched. The nodeSelector is tested first.
-func (r *Required) match(node *v1.Node) (bool, error) {
-	if !r.selects(node) {
+func (s *Selector) match(node *v1.Node) (bool, error) {
+	if !s.selects(node) {
 		return false, nil
 	}
-	if r.affinity.Matches(node) {
+	if s.matchesTerms(node) {
 		return true, nil
 	}
-	return false, r.affinity.err
+	return false, s.err
 }
 
 // Hint returns the queueing hint of InterPodAffinity: whether an event could make a pod schedulable that inter-pod affinity
@@ -152,7 +152,7 @@ func (e *PodEvaluator) wouldHelpPod(known Namespaces, old, new *v1.Pod) bool {
 		if e.all(e.anti, old, known) {
 			return true
 		}
-		terms := CompileTerms(old)
+		terms := compileTerms(old)
 		return terms != nil && unresolved(terms.anti, e.pod)
 	}
 	if !e.all(e.affinity, old, known) && e.all(e.affinity, new, known) {

@@ -156,7 +156,7 @@ var (
 	_ queue.Hint       = affinity.PodOptions{}.Hint(nil)
 	_ filter.Predicate = (*affinity.NodeState)(nil)
 	_ filter.Predicate = (*affinity.State)(nil)
-	_ filter.Trial     = (*affinity.Trial)(nil)
+	_ filter.Trial     = affinity.Trial(nil)
 )
 
 // object is o, or nil without a type when o is a nil pointer.
@@ -170,5 +170,5 @@ func object[T any](o *T) any {
 func nodeOptions(t *testing.T, added *v1.NodeAffinity) affinity.NodeOptions {
 	a, err := affinity.CompileAdded(added)
 	require.NoError(t, err)
-	return affinity.NodeOptions{Added: a}
+	return a
 }

@@ -46,11 +46,11 @@ func appendNodeTerm(dst []byte, t *v1.NodeSelectorTerm) []byte {
 // terms of running pods select, and spec.affinity.podAffinity and podAntiAffinity. Pods with equal keys have the same
 // verdicts and scores.
 func AppendPodKey(dst []byte, pod *v1.Pod) []byte {
-	return AppendTermsKey(key.Pairs(key.Text(dst, pod.Namespace), pod.Labels), pod)
+	return appendTerms(key.Pairs(key.Text(dst, pod.Namespace), pod.Labels), pod)
 }
 
-// AppendTermsKey appends the inter-pod affinity and anti-affinity terms of a pod as they are written in its spec.
-func AppendTermsKey(dst []byte, pod *v1.Pod) []byte {
+// appendTerms appends the inter-pod affinity and anti-affinity terms of a pod as they are written in its spec.
+func appendTerms(dst []byte, pod *v1.Pod) []byte {
 	affinity, anti := podinfo.PodAffinity(pod)
 	dst = key.Flag(dst, affinity != nil)
 	if affinity != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/resources"
 )
 
 // TestPermutation: the order of nodes, pods, terms and labels changes nothing.
@@ -73,11 +72,12 @@ func TestSignatureIsLocal(t *testing.T) {
 			}
 			return out
 		}
-		keys, before := s.AppendKeys(nil), snapshot()
-		local := s.Skip() && !slices.Contains(s.AppendCounted(nil), false) // no count of another node matters
+		keys, single := affinity.KeysOf(s)
+		before := snapshot()
+		local := s.Skip() && !slices.Contains(single, false) // no count of another node matters
 		i := src.n(len(w.nodes))
 		s.Add(src.pod(), i)
-		if !slices.Equal(keys, s.AppendKeys(nil)) {
+		if now, _ := affinity.KeysOf(s); !slices.Equal(keys, now) {
 			continue
 		}
 		for j, after := range snapshot() {
@@ -142,43 +142,40 @@ func TestExplain(t *testing.T) {
 		w, p := src.world(), src.pod()
 		s := count(w, p, affinity.PodOptions{})
 		for i := range w.nodes {
-			x := s.Explain(i)
-			require.Equal(t, s.Check(i), x.Verdict)
-			if x.Verdict == affinity.Unparsable {
+			v := s.Check(i)
+			if v == affinity.Unparsable {
+				require.Nil(t, s.Explain(i))
 				continue
 			}
-			require.Equal(t, s.Raw(i), x.Raw)
-			var sum int64
-			for _, k := range x.Score {
-				require.Equal(t, w.nodes[i].Labels[k.Key], k.Value)
-				sum += k.Sum
-			}
-			require.Equal(t, x.Raw, sum)
-			affinityHolds, anyKeyMissing := true, false
-			for _, k := range x.Affinity {
-				affinityHolds = affinityHolds && k.Count > 0
-				anyKeyMissing = anyKeyMissing || !k.Has
-			}
-			require.Equal(t, x.Verdict == affinity.PodAffinity, anyKeyMissing || !affinityHolds && !x.First)
-			anti := slices.ContainsFunc(x.Anti, func(k affinity.KeyReport) bool { return k.Count > 0 })
-			if x.Verdict != affinity.PodAffinity {
-				require.Equal(t, x.Verdict == affinity.PodAntiAffinity, anti)
-				if !anti {
-					require.Equal(t, x.Verdict == affinity.ExistingAntiAffinity, len(x.Existing) > 0)
+			affinityHolds, anti, existing := true, false, false
+			for _, x := range s.Explain(i) {
+				switch {
+				case x.Existing:
+					existing = true
+				case x.Anti:
+					anti = anti || x.Count > 0
+				default:
+					affinityHolds = affinityHolds && x.Has && (x.Count > 0 || x.First)
 				}
+				if x.Has {
+					require.Equal(t, w.nodes[i].Labels[x.Key], x.Value)
+				}
+			}
+			require.Equal(t, v == affinity.PodAffinity, !affinityHolds)
+			if affinityHolds {
+				require.Equal(t, v == affinity.PodAntiAffinity, anti)
+			}
+			if affinityHolds && !anti {
+				require.Equal(t, v == affinity.ExistingAntiAffinity, existing)
 			}
 		}
 	}
 	w := tableWorld().run("n1", pod("d", "app=x"), pod("d", "app=x"), pod("d", "", "anti rack app=p", "paff 3 zone app=p"))
-	x := count(w, pod("d", "app=p", "aff zone app=x", "aff zone app", "anti h app=x"), affinity.PodOptions{}).Explain(0)
-	require.Equal(t, affinity.Explanation{
-		Verdict:  affinity.PodAntiAffinity,
-		Affinity: []affinity.KeyReport{{Key: "zone", Value: "a", Has: true, Count: 2}},
-		Anti:     []affinity.KeyReport{{Key: "h", Value: "n1", Has: true, Count: 2}},
-		Existing: []affinity.KeyReport{{Key: "rack", Value: "r1", Has: true, Count: 1}},
-		Score:    []affinity.KeyScore{{Key: "zone", Value: "a", Sum: 3}},
-		Raw:      3,
-	}, x)
+	require.Equal(t, []affinity.Explanation{
+		{Key: "zone", Value: "a", Has: true, Count: 2},
+		{Anti: true, Key: "h", Value: "n1", Has: true, Count: 2},
+		{Anti: true, Existing: true, Key: "rack", Value: "r1", Has: true, Count: 1},
+	}, count(w, pod("d", "app=p", "aff zone app=x", "aff zone app", "anti h app=x"), affinity.PodOptions{}).Explain(0))
 }
 
 // TestPurity: nothing that is passed in changes.
@@ -204,7 +201,6 @@ func TestPurity(t *testing.T) {
 			ns.Check(i)
 			ns.Explain(i)
 		}
-		_, _ = affinity.CheckPod(p, w)
 	}
 	testkit.Unchanged(t, call, p, q)
 	testkit.Unchanged(t, call, w.nodes...)
@@ -234,7 +230,6 @@ func TestNoAllocations(t *testing.T) {
 		"Trial.Check":         func(i int) { trial.Check(i) },
 		"Trial.Apply":         func(i int) { trial.Apply(effect, 0, 1); trial.Apply(effect, 0, -1) },
 		"Trial.Add":           func(i int) { trial.Add(simple, 0); trial.Remove(simple, 0) },
-		"Add":                 func(i int) { s.Add(simple, i); s.Remove(simple, i) },
 		"NodeState.Check":     func(i int) { classes.Check(i); plain.Check(i) },
 		"NodeState.Raw":       func(i int) { classes.Raw(i); plain.Raw(i) },
 		"NodeState.Signature": func(i int) { classes.AppendSignature(signature, i) },
@@ -248,30 +243,22 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-func TestCheckPod(t *testing.T) {
-	w := tableWorld().run("n3", pod("d", "app=x"))
-	got, err := affinity.CheckPod(pod("d", "app=x", "aff zone app=x"), w)
-	require.NoError(t, err)
-	require.Equal(t, []resources.Verdict{affinity.PodAffinity, affinity.PodAffinity, 0, affinity.PodAffinity}, got)
-	got, err = affinity.CheckPod(pod("d", "app=x", "aff zone bogus"), w)
-	require.Error(t, err)
-	require.Equal(t, resources.Verdict(affinity.Unparsable), got[0])
-}
-
 // TestCounted: the number of a key that no two nodes share is of counts, that of a shared key is a domain.
 func TestCounted(t *testing.T) {
 	w := tableWorld().run("n1", pod("d", "app=x"))
 	s := count(w, pod("d", "app=p", "aff zone app=x", "anti h app=x"), affinity.PodOptions{})
-	require.Equal(t, []string{"zone", "h"}, s.AppendKeys(nil))
-	require.Equal(t, []bool{true, false, true}, s.AppendCounted([]bool{true}))
+	keys, single := affinity.KeysOf(s)
+	require.Equal(t, []string{"zone", "h"}, keys)
+	require.Equal(t, []bool{false, true}, single)
 	require.Len(t, s.AppendSignature(nil, 0), 4, "one number of zone, three of h")
 }
 
 func TestEmptyEffect(t *testing.T) {
 	s := count(tableWorld(), pod("d", "app=p", "anti h app=x"), affinity.PodOptions{})
-	require.True(t, affinity.Effect{}.Empty())
-	require.True(t, s.Effect(pod("d", "app=y")).Empty())
-	require.False(t, s.Effect(pod("d", "app=x")).Empty())
+	require.Nil(t, s.LabelEffect(pod("d", "app=y")))
+	require.NotEmpty(t, s.LabelEffect(pod("d", "app=x")))
+	require.Nil(t, s.TermEffect(nil, 0, pod("d", "", "anti zone app=q")))
+	require.NotEmpty(t, s.TermEffect(nil, 0, pod("d", "", "anti zone app=p")))
 }
 
 // TestErrors: what cannot be parsed can be got at.

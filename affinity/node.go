@@ -13,17 +13,17 @@ import (
 // errConflict has the text with which v1.36.3 rejects the pod.
 var errConflict = errors.New("pod affinity terms conflict")
 
-// NodeOptions configures node affinity; the zero value is v1.36.3's default.
+// NodeOptions configures node affinity. The zero value is v1.36.3's default. CompileAdded returns the options of a profile
+// that adds node affinity to its pods. NodeOptions may be copied and are safe for concurrent use.
 type NodeOptions struct {
-	// Added is what the pod's profile adds; nil adds nothing.
-	Added *Added
+	added *added // nil: the profile adds nothing
 }
 
 // NodeEvaluator is a pod's compiled node affinity: nodeSelector, required and preferred terms and what its profile adds.
 // It is immutable and safe for concurrent use.
 type NodeEvaluator struct {
-	required *Required
-	added    *Added
+	required *Selector
+	added    *added
 	prefs    []preference
 	scoreErr error
 
@@ -37,14 +37,14 @@ type NodeEvaluator struct {
 //
 // The error is "pod affinity terms conflict": the requirements on metadata.name exclude each other, and v1.36.3 rejects the
 // pod before it looks at any node. The evaluator then rejects every node. Terms that cannot be converted are no error here:
-// required terms never match, preferred terms fail the scoring (ScoreErr).
+// required terms never match, preferred terms fail the scoring (SkipScore).
 //
 // Rule: documentation, "Assigning Pods to Nodes" (nodeSelector, Node affinity); API fields spec.nodeSelector and
 // spec.affinity.nodeAffinity. O(terms).
 func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
-	e := &NodeEvaluator{added: options.Added}
+	e := &NodeEvaluator{added: options.added}
 	if e.added == nil {
-		e.added = &Added{}
+		e.added = &added{}
 	}
 	e.required, _ = CompileRequired(pod) // terms that cannot be converted never match
 	var required *v1.NodeSelector
@@ -103,14 +103,13 @@ func (e *NodeEvaluator) Names() (names []string, pinned bool) { return e.names, 
 // nil (not merely empty), and the profile adds no required terms. Check then allows every node.
 func (e *NodeEvaluator) Skip() bool { return e.skips }
 
-// SkipScore reports whether v1.36.3 does not score this pod: its preferred list is nil (not merely empty) and the profile
-// adds no preferred terms. Raw is then 0 on every node.
-func (e *NodeEvaluator) SkipScore() bool { return e.scoreSkips }
-
-// ScoreErr returns the error with which v1.36.3 fails the whole scheduling attempt when it scores this pod, nil for none. The
-// pod then has a preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal
-// label values there. v1.36.3 does not score when only one node is feasible.
-func (e *NodeEvaluator) ScoreErr() error { return e.scoreErr }
+// SkipScore reports whether v1.36.3 does not score this pod: the pod's preferred list is nil (not merely empty) and the
+// profile adds no preferred terms (A4.5). Raw is then 0 on every node.
+//
+// err is the error with which v1.36.3 fails the whole scheduling attempt when it scores this pod (A4.3). The pod then has a
+// preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal label values
+// there. v1.36.3 does not score when only one node is feasible.
+func (e *NodeEvaluator) SkipScore() (skip bool, err error) { return e.scoreSkips, e.scoreErr }
 
 // check returns the verdict of the filter on a node.
 func (e *NodeEvaluator) check(node *v1.Node) resources.Verdict {
@@ -135,10 +134,7 @@ func (e *NodeEvaluator) raw(node *v1.Node) int64 {
 func (e *NodeEvaluator) reads() []string {
 	var r reads
 	r.addAll(e.added.required.reads)
-	for i := range e.required.pairs {
-		r.add("label:" + e.required.pairs[i].key)
-	}
-	r.addAll(e.required.affinity.reads)
+	r.addAll(e.required.reads)
 	for _, list := range [][]preference{e.added.preferred, e.prefs} {
 		for i := range list {
 			r.addTerm(&list[i].term)

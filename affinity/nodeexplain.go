@@ -1,86 +1,57 @@
 package affinity
 
 import (
+	"fmt"
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"github.com/podberth/podberth/resources"
 )
 
-// NodeExplanation is why node affinity rejects a node, or what the node scores.
-type NodeExplanation struct {
-	Verdict resources.Verdict // as Check returns it
-	// Missing are the pairs of spec.nodeSelector, as key=value and sorted by key, that the node does not have.
-	Missing []string
-	// Added and Terms have an entry for each required term, of the profile and of the pod, with the reason why the term
-	// does not match. They are empty when one of the terms matches or nothing is required.
-	Added, Terms []TermExplanation
-	// Preferred lists the preferred terms that match: the profile's first, then the pod's.
-	Preferred []PreferredExplanation
-	// Raw is the sum of the weights of Preferred.
-	Raw int64
-}
-
-// TermExplanation is why one node selector term does not match a node.
-type TermExplanation struct {
-	Failed []string // the requirements that do not hold, as selectors; none when Err is set
-	Err    error    // the term cannot be converted and never matches
-}
-
-// PreferredExplanation is a preferred term that matches a node.
-type PreferredExplanation struct {
-	Added  bool  // the profile's, not the pod's
-	Index  int   // in its list
-	Weight int64 // what it adds to the raw score
-}
-
-// explain returns what is behind check and raw of a node.
-func (e *NodeEvaluator) explain(node *v1.Node) NodeExplanation {
-	x := NodeExplanation{Verdict: e.check(node), Raw: e.raw(node)}
-	for _, p := range e.required.pairs {
-		if v, ok := node.Labels[p.key]; !ok || v != p.value {
-			x.Missing = append(x.Missing, p.key+"="+p.value)
-		}
-	}
-	x.Added = e.added.required.explain(node)
-	x.Terms = e.required.affinity.explain(node)
-	for i, list := range [][]preference{e.added.preferred, e.prefs} {
-		for j := range list {
-			if list[j].term.matches(node) {
-				x.Preferred = append(x.Preferred, PreferredExplanation{i == 0, list[j].index, list[j].weight})
-			}
-		}
-	}
-	return x
-}
-
-// Explain returns the numbers behind Check and Raw of slot i. It allocates. For a free slot only Verdict is set.
-func (s *NodeState) Explain(i int) NodeExplanation {
-	if n := s.nodes.Node(i); n != nil {
-		return s.evaluator.explain(n)
-	}
-	return NodeExplanation{Verdict: nodeMismatch}
-}
-
-func (s *Selector) explain(node *v1.Node) []TermExplanation {
-	if s.Matches(node) {
+// Explain returns why node affinity rejects slot i: the pairs of spec.nodeSelector that the node lacks, then for each
+// required term, of the profile and of the pod, why the term does not match. Terms are numbered from 1. The result is empty
+// for a free slot and for a node that is allowed. The texts are the library's own. Explain allocates.
+func (s *NodeState) Explain(i int) []string {
+	n := s.nodes.Node(i)
+	if n == nil {
 		return nil
 	}
-	var out []TermExplanation
-	for i := range s.terms {
-		out = append(out, s.terms[i].explain(node))
-	}
-	return out
+	return s.evaluator.explain(n)
 }
 
-func (t *nodeTerm) explain(node *v1.Node) TermExplanation {
-	x := TermExplanation{Err: t.err}
-	if t.err != nil {
-		return x
+func (e *NodeEvaluator) explain(node *v1.Node) []string {
+	var out, missing []string
+	for _, p := range e.required.pairs {
+		if v, ok := node.Labels[p.key]; !ok || v != p.value {
+			missing = append(missing, p.key+"="+p.value)
+		}
 	}
+	if len(missing) > 0 {
+		out = append(out, "node selector: the node lacks "+strings.Join(missing, ", "))
+	}
+	out = e.added.required.explain(out, "profile term", node)
+	return e.required.explain(out, "term", node)
+}
+
+// explain appends a text for each term when none matches.
+func (s *Selector) explain(dst []string, what string, node *v1.Node) []string {
+	if s.matchesTerms(node) {
+		return dst
+	}
+	for i := range s.terms {
+		dst = append(dst, fmt.Sprintf("%s %d%s", what, i+1, s.terms[i].explain(node)))
+	}
+	return dst
+}
+
+func (t *nodeTerm) explain(node *v1.Node) string {
+	if t.err != nil {
+		return fmt.Sprintf(" never matches: %v", t.err)
+	}
+	var failed []string
 	for i := range t.exprs {
 		if !t.exprs[i].Matches(labels.Set(node.Labels)) {
-			x.Failed = append(x.Failed, t.exprs[i].String())
+			failed = append(failed, t.exprs[i].String())
 		}
 	}
 	for i := range t.fields {
@@ -89,8 +60,8 @@ func (t *nodeTerm) explain(node *v1.Node) TermExplanation {
 			if !f.in {
 				op = " notin ("
 			}
-			x.Failed = append(x.Failed, f.key+op+f.value+")")
+			failed = append(failed, f.key+op+f.value+")")
 		}
 	}
-	return x
+	return ": does not hold: " + strings.Join(failed, ", ")
 }

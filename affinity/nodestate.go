@@ -7,18 +7,11 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Nodes is the part of a cluster that node affinity needs. Node(i) == nil marks a free slot. A cluster that also has
-// Classes(reads []string) (ids, reps []int32, ok bool) has each class of equal nodes evaluated once.
-type Nodes interface {
-	Len() int
-	Node(i int) *v1.Node
-}
-
 // NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they were at On;
 // after a change of a node's labels or name, call On again. It is immutable and safe for concurrent use.
 type NodeState struct {
 	evaluator *NodeEvaluator
-	nodes     Nodes
+	nodes     view.Nodes
 	classes   view.Classes[nodeAnswer]
 }
 
@@ -27,9 +20,13 @@ type nodeAnswer struct {
 	raw     int64
 }
 
-// On applies the evaluator to a cluster. When the cluster offers classes of equal nodes, On evaluates each class once;
+// On applies the evaluator to the nodes of a cluster, which must not be nil. Node(i) == nil marks a free slot. When the
+// cluster also has Classes(reads []string) (ids, reps []int32, ok bool), On evaluates each class of equal nodes once;
 // otherwise On is O(1) and the state evaluates each node when asked.
-func (e *NodeEvaluator) On(nodes Nodes) *NodeState {
+func (e *NodeEvaluator) On(nodes interface {
+	Len() int
+	Node(i int) *v1.Node
+}) *NodeState {
 	return &NodeState{e, nodes, view.Classify(nodes, e.reads(), e.answer)}
 }
 

@@ -93,15 +93,3 @@ func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
 	}
 	return e, e.err
 }
-
-// SelfAll reports whether the pod matches all of its own required affinity terms, which lets it be the first of its group
-// when no pod matches them yet. namespaceLabels are the labels of the pod's namespace; known says that the cluster has
-// this namespace. It is false for a pod without required affinity terms.
-func (e *PodEvaluator) SelfAll(namespaceLabels map[string]string, known bool) bool {
-	own := func(yield func(string, map[string]string) bool) {
-		if known {
-			yield(e.pod.Namespace, namespaceLabels)
-		}
-	}
-	return allMatch(bindAll(e.affinity, own, e.documented), e.pod)
-}

@@ -8,7 +8,6 @@ import (
 // preference is a compiled v1.PreferredSchedulingTerm.
 type preference struct {
 	weight int64
-	index  int // in the list it came from
 	term   nodeTerm
 }
 
@@ -21,7 +20,7 @@ func compilePreferred(list []v1.PreferredSchedulingTerm, path *field.Path) ([]pr
 		if list[i].Weight == 0 || emptyTerm(&list[i].Preference) {
 			continue
 		}
-		p := preference{int64(list[i].Weight), i, compileTerm(&list[i].Preference, path.Index(i))}
+		p := preference{int64(list[i].Weight), compileTerm(&list[i].Preference, path.Index(i))}
 		if p.term.err != nil {
 			errs = append(errs, p.term.err)
 		}
@@ -40,30 +39,28 @@ func sumPreferred(prefs []preference, node *v1.Node) int64 {
 	return sum
 }
 
-// Added is the compiled node affinity that a scheduler profile adds to each of its pods (NodeAffinityArgs.addedAffinity):
-// required terms that must hold besides the pod's own, and preferred terms whose weights are added to the pod's. nil and
-// the zero value add nothing. It is immutable and safe for concurrent use.
-//
-// It is not part of the pod: the kubelet, the DaemonSet controller and topology spread do not see it.
-type Added struct {
+// added is the compiled node affinity that a profile adds to its pods.
+type added struct {
 	required  Selector
 	preferred []preference
 }
 
-// CompileAdded compiles a profile's added affinity; nil adds nothing. Required terms that are present but empty reject
-// every node. Weights are not checked against a range.
+// CompileAdded compiles the node affinity that a scheduler profile adds to each of its pods (NodeAffinityArgs.addedAffinity):
+// required terms that must hold together with those of the pod, and preferred terms whose weights are added to those of the
+// pod. The added affinity is not part of the pod: the kubelet, the DaemonSet controller and topology spread do not see it.
 //
-// A term that cannot be converted makes the profile's configuration invalid: the error, which has the path from
-// addedAffinity on, must be treated as fatal, and the value is nil.
-// Rule: documentation, "Assigning Pods to Nodes" (Node affinity per scheduling profile).
-func CompileAdded(affinity *v1.NodeAffinity) (*Added, error) {
+// nil adds nothing and gives the zero NodeOptions. Required affinity that is present but has no terms rejects every node.
+// Weights may have any value.
+//
+// A term that cannot be converted is an error, and makes the profile's configuration invalid. The error has the path from
+// addedAffinity on. Rule: documentation, "Assigning Pods to Nodes" (Node affinity per scheduling profile); A5.1 to A5.4.
+func CompileAdded(affinity *v1.NodeAffinity) (NodeOptions, error) {
 	if affinity == nil {
-		return &Added{}, nil
+		return NodeOptions{}, nil
 	}
 	path := field.NewPath("addedAffinity")
-	a := &Added{}
-	a.required = *compileSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution,
-		path.Child("requiredDuringSchedulingIgnoredDuringExecution"))
+	a := &added{required: *compileSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		path.Child("requiredDuringSchedulingIgnoredDuringExecution"))}
 	var err error
 	a.preferred, err = compilePreferred(affinity.PreferredDuringSchedulingIgnoredDuringExecution,
 		path.Child("preferredDuringSchedulingIgnoredDuringExecution"))
@@ -74,7 +71,7 @@ func CompileAdded(affinity *v1.NodeAffinity) (*Added, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return nil, aggregate(errs)
+		return NodeOptions{}, aggregate(errs)
 	}
-	return a, nil
+	return NodeOptions{a}, nil
 }

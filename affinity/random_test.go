@@ -138,9 +138,9 @@ func testRandom(t *testing.T, data []byte) {
 	s := e.Count(w)
 	requireState(t, w, o, s, "plain")
 	var memo affinity.Memo
-	requireState(t, w, o, e.CountWith(index(w), memo.Terms), "indexed")
+	requireState(t, w, o, e.CountWith(index(w), &memo), "indexed")
 	used := count(index(w), pod("d", "app=x", "anti h {}", "anti zone {}", "aff rack {}", "paff 3 h {}"), options)
-	e.CountInto(used, index(w), memo.Terms)
+	e.CountInto(used, index(w), &memo)
 	requireState(t, w, o, used, "into used memory")
 	sp := e.Count(sparse(w))
 	for i := range w.nodes {
@@ -191,7 +191,7 @@ func testRandom(t *testing.T, data []byte) {
 		switch {
 		case src.n(2) == 0:
 			s.Apply(s.LabelEffect(q), i, n)
-			s.Apply(s.TermEffect(affinity.CompileTerms(q)), i, n)
+			s.Apply(s.TermEffect(nil, 0, q), i, n)
 		case n > 0:
 			s.Add(q, i)
 		default:
@@ -215,7 +215,8 @@ func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 		}
 		seen[sig] = i
 	}
-	slots, counted := s.AppendCountedSlots(nil), s.AppendCounted(nil)
+	slots := s.AppendCountedSlots(nil)
+	_, counted := affinity.KeysOf(s)
 	for i := range w.nodes {
 		has, numbers := false, s.AppendSignature(nil, i)
 		for _, c := range counted {

@@ -8,13 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Selector is a compiled v1.NodeSelector: an OR of terms, each an AND of label and field requirements. It is immutable
-// and safe for concurrent use. The zero value and nil match every node, as an absent selector does.
+// Selector is a compiled v1.NodeSelector, or a pod's nodeSelector together with one: pairs of labels, and one of several
+// terms, each a list of label and field requirements. A Selector is immutable and safe for concurrent use. The zero value
+// and nil match every node, as an absent selector does.
 type Selector struct {
-	present bool // false: no constraint
+	pairs   []pair // spec.nodeSelector, sorted by key
+	present bool   // the selector has a list of terms; false: every node satisfies the terms
 	terms   []nodeTerm
 	err     error
-	reads   []string
+	reads   []string // what Matches reads, each name once
 }
 
 // nodeTerm is one v1.NodeSelectorTerm. A term with err set, and one without any requirement, match nothing.
@@ -66,10 +68,14 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 	return s
 }
 
-// Matches reports whether the node satisfies the selector. It looks at the node's labels and name only and allocates
-// nothing. nil and the zero value match.
+// Matches reports whether the node satisfies the selector. Matches reads the node's labels and name only, and allocates
+// nothing. A nil Selector and the zero value match every node. The node must not be nil.
 func (s *Selector) Matches(node *v1.Node) bool {
-	if s == nil || !s.present {
+	return s == nil || s.selects(node) && s.matchesTerms(node)
+}
+
+func (s *Selector) matchesTerms(node *v1.Node) bool {
+	if !s.present {
 		return true
 	}
 	for i := range s.terms {
@@ -80,13 +86,19 @@ func (s *Selector) Matches(node *v1.Node) bool {
 	return false
 }
 
-// Reads appends what the selector looks at on a node: "label:KEY" for each label key, "name" when it has matchFields.
-// The order is that of the terms; nothing is named twice by one selector.
+// Reads appends what Matches reads of a node: "label:KEY" for each label key, "name" when the selector has matchFields. Reads
+// does not append a name that dst has. Nodes that are equal in all these names get the same answer. Reads appends nothing
+// when every node matches, and for a nil Selector.
 func (s *Selector) Reads(dst []string) []string {
 	if s == nil {
 		return dst
 	}
-	return append(dst, s.reads...)
+	if len(dst) == 0 {
+		return append(dst, s.reads...)
+	}
+	names := reads{names: dst}
+	names.addAll(s.reads)
+	return names.names
 }
 
 func emptyTerm(t *v1.NodeSelectorTerm) bool {

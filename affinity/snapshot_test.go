@@ -40,7 +40,7 @@ func TestSnapshot(t *testing.T) {
 		states := map[*affinity.PodEvaluator]*affinity.State{}
 		for range 3 {
 			e, _ := affinity.CompilePods(src.pod(), affinity.PodOptions{})
-			states[e] = e.CountWith(snapshot, memo.Terms)
+			states[e] = e.CountWith(snapshot, &memo)
 		}
 		for range 6 {
 			i := src.n(len(w.nodes))
@@ -60,7 +60,7 @@ func TestSnapshot(t *testing.T) {
 				}
 			}
 			for e, s := range states {
-				plain, fresh := e.Count(w), e.CountWith(snapshot, memo.Terms)
+				plain, fresh := e.Count(w), e.CountWith(snapshot, &memo)
 				for i, n := range w.nodes {
 					slot := snapshot.Slot(n.Name)
 					require.Equal(t, plain.Check(i), fresh.Check(slot), "seed %d", seed)

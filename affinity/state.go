@@ -42,7 +42,8 @@ func (s *State) columnIndex(key string) int {
 
 // namespaceLabels returns the labels of the incoming pod's namespace, nil when it is unknown.
 func (s *State) namespaceLabels() map[string]string {
-	return labelsOf(s.evaluator.pod.Namespace, s.cluster)
+	labels, _ := labelsOf(s.evaluator.pod.Namespace, s.cluster)
+	return labels
 }
 
 // Name returns "InterPodAffinity".
@@ -129,28 +130,20 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 // Reasons returns v1.36.3's texts of a verdict, nil for 0.
 func (s *State) Reasons(v resources.Verdict) []string { return texts(v) }
 
-// AppendKeys appends the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts
-// them. Apply, Add and Remove may add one, at the end.
-func (s *State) AppendKeys(dst []string) []string {
+// Keys yields the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts them, and
+// whether no two nodes share a domain of the key (single). Apply may add a key at the end.
+func (s *State) Keys(yield func(key string, single bool) bool) {
 	for k := range s.columns {
-		dst = append(dst, s.columns[k].key)
+		if !yield(s.columns[k].key, s.columns[k].unique) {
+			return
+		}
 	}
-	return dst
-}
-
-// AppendCounted appends for each key of AppendKeys whether its place in a signature is of counts of the node, which are three
-// numbers, and not of a domain, which is one.
-func (s *State) AppendCounted(dst []bool) []bool {
-	for k := range s.columns {
-		dst = append(dst, s.columns[k].unique)
-	}
-	return dst
 }
 
 // AppendSignature appends the integers that determine verdict and raw score of slot i together with counts of whole
 // domains: slots of equal signature always get the same. For a key that nodes share it is the domain; for one that no two
 // nodes share (kubernetes.io/hostname) which counts are above 0, and the score. A slot's signature changes only by events
-// on that slot, as long as AppendKeys appends the same.
+// on that slot, as long as Keys yields the same.
 func (s *State) AppendSignature(dst []int32, i int) []int32 {
 	for k := range s.columns {
 		col := &s.columns[k]

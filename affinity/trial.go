@@ -6,8 +6,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial answers what a State would answer with some running pods added or removed, for preemption and nominated pods. It
-// moves as AddPod and RemovePod of v1.36.3 do:
+// Trial is what a State would answer with some running pods added or removed, for preemption and nominated pods. A Trial moves
+// as AddPod and RemovePod of v1.36.3 do (A8.5 to A8.7):
 //
 //  1. When State.Skip holds at NewTrial or Reset, the trial ignores every change.
 //  2. Removing a pod that was not counted leaves -1.
@@ -15,7 +15,21 @@ import (
 //
 // A Trial keeps the changes only. The State must not change before the next Reset. A Trial is not safe for concurrent use;
 // several trials of one State are.
-type Trial struct {
+type Trial interface {
+	// Check returns the verdict on slot i with the changes made, by the rule of State.Check. No allocation.
+	Check(i int) resources.Verdict
+	// Add assumes that the pod also runs on slot i. The pod must not be nil.
+	Add(pod *v1.Pod, i int)
+	// Remove assumes that the pod does not run on slot i. The pod must not be nil.
+	Remove(pod *v1.Pod, i int)
+	// Apply assumes that n pods with the effect came to slot i, or that -n pods left. Callers that move a pod more than once
+	// keep its effects and need not call Add and Remove.
+	Apply(effect Effect, i int, n int32)
+	// Reset takes back every change and reads the state again.
+	Reset()
+}
+
+type trial struct {
 	state   *State
 	skips   bool
 	extra   []column // of keys that the state does not have
@@ -28,22 +42,20 @@ type Trial struct {
 type delta struct{ affinity, anti, existing int32 }
 
 // NewTrial returns a cheap copy for what-if questions, in constant time.
-func (s *State) NewTrial() *Trial {
-	t := &Trial{state: s, changes: map[uint64]delta{}}
+func (s *State) NewTrial() Trial {
+	t := &trial{state: s, changes: map[uint64]delta{}}
 	t.Reset()
 	return t
 }
 
-// Reset takes back every change and reads the state again.
-func (t *Trial) Reset() {
+func (t *trial) Reset() {
 	clear(t.changes)
 	t.extra = t.extra[:0]
 	t.cells = 0
 	t.skips = t.state.Skip()
 }
 
-// Check returns the verdict on slot i with the changes made, by the rule of State.Check. It allocates nothing.
-func (t *Trial) Check(i int) resources.Verdict {
+func (t *trial) Check(i int) resources.Verdict {
 	s := t.state
 	if len(t.changes) == 0 || s.evaluator.err != nil {
 		return s.Check(i)
@@ -80,29 +92,26 @@ func (t *Trial) Check(i int) resources.Verdict {
 	return 0
 }
 
-// Add assumes that the pod also runs on slot i.
-func (t *Trial) Add(pod *v1.Pod, i int) {
+func (t *trial) Add(pod *v1.Pod, i int) {
 	if !t.skips {
 		t.state.effect(&t.scratch, pod)
 		t.Apply(t.scratch, i, 1)
 	}
 }
 
-// Remove assumes that the pod does not run on slot i.
-func (t *Trial) Remove(pod *v1.Pod, i int) {
+func (t *trial) Remove(pod *v1.Pod, i int) {
 	if !t.skips {
 		t.state.effect(&t.scratch, pod)
 		t.Apply(t.scratch, i, -1)
 	}
 }
 
-// Apply assumes that n pods with the effect came to slot i, or that -n left. It is Add and Remove with the effect kept.
-func (t *Trial) Apply(effect Effect, i int, n int32) {
+func (t *trial) Apply(effect Effect, i int, n int32) {
 	if t.skips {
 		return
 	}
-	for k := range effect.cells {
-		c := &effect.cells[k]
+	for k := range effect {
+		c := &effect[k]
 		if c.affinity == 0 && c.anti == 0 && c.existing == 0 {
 			continue
 		}
@@ -123,7 +132,7 @@ func (t *Trial) Apply(effect Effect, i int, n int32) {
 }
 
 // column finds the column of a key and its number.
-func (t *Trial) column(key string) (int, *column) {
+func (t *trial) column(key string) (int, *column) {
 	n := len(t.state.columns) + len(t.extra)
 	for k := range n {
 		if col := t.at(k); col.key == key {
@@ -135,7 +144,7 @@ func (t *Trial) column(key string) (int, *column) {
 }
 
 // at returns a column by its number: the state's first, then the extra ones.
-func (t *Trial) at(k int) *column {
+func (t *trial) at(k int) *column {
 	if n := len(t.state.columns); k >= n {
 		return &t.extra[k-n]
 	}

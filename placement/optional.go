@@ -56,21 +56,6 @@ func (k *runningPod) remember(key any, make func() any) any {
 	return x
 }
 
-// namespaceLabels returns the labels of a namespace, and whether the cluster has it.
-func namespaceLabels(c Cluster, name string) (map[string]string, bool) {
-	if n, ok := c.(interface {
-		Namespace(string) (map[string]string, bool)
-	}); ok {
-		return n.Namespace(name)
-	}
-	for at, labels := range c.Namespaces() {
-		if at == name {
-			return labels, true
-		}
-	}
-	return nil, false
-}
-
 // changeLog is a cluster that says what changed since a version; see cluster.Snapshot.
 type changeLog interface {
 	Version() uint64

@@ -1,9 +1,6 @@
 package placement
 
 import (
-	"fmt"
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
@@ -22,10 +19,7 @@ func NodeAffinity(o affinity.NodeOptions) *Plugin {
 		Filter: func(pod *v1.Pod, c Cluster) Filtering { return filterNodeAffinity(pod, c, o) },
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, _ := affinity.CompileNode(pod, o)
-			if e.SkipScore() {
-				return nil, nil
-			}
-			if err := e.ScoreErr(); err != nil {
+			if skip, err := e.SkipScore(); skip || err != nil {
 				return nil, err
 			}
 			return e.On(c), nil
@@ -51,26 +45,4 @@ func filterNodeAffinity(pod *v1.Pod, c Cluster, o affinity.NodeOptions) Filterin
 type nodeAffinity struct{ *affinity.NodeState }
 
 // Numbers names the labels and terms that do not match.
-func (s nodeAffinity) Numbers(i int) []string {
-	x := s.Explain(i)
-	var out []string
-	if len(x.Missing) > 0 {
-		out = append(out, "node selector: the node lacks "+strings.Join(x.Missing, ", "))
-	}
-	out = appendTerms(out, "profile term", x.Added)
-	return appendTerms(out, "term", x.Terms)
-}
-
-func appendTerms(out []string, what string, terms []affinity.TermExplanation) []string {
-	for k, t := range terms {
-		switch {
-		case t.Err != nil:
-			out = append(out, fmt.Sprintf("%s %d never matches: %v", what, k+1, t.Err))
-		case len(t.Failed) > 0:
-			out = append(out, fmt.Sprintf("%s %d: does not hold: %s", what, k+1, strings.Join(t.Failed, ", ")))
-		default:
-			out = append(out, fmt.Sprintf("%s %d is empty and matches nothing", what, k+1))
-		}
-	}
-	return out
-}
+func (s nodeAffinity) Numbers(i int) []string { return s.Explain(i) }

@@ -52,29 +52,46 @@ type podAffinity struct {
 }
 
 // NewTrial returns a what-if copy.
-func (s podAffinity) NewTrial() filter.Trial { return podTrial{s.State.NewTrial(), s.State} }
+func (s podAffinity) NewTrial() filter.Trial { return podTrial{s.State.NewTrial(), s} }
 
 type podTrial struct {
-	*affinity.Trial
-	state *affinity.State
+	affinity.Trial
+	base podAffinity
 }
 
-// compiledTerms is the key of the compiled terms of a term set.
-type compiledTerms int32
+// compiledTerms is the key of the compiled terms of running pods.
+type compiledTerms struct{}
 
 // MoveOf returns what a pod does to the trial.
 func (t podTrial) MoveOf(pod *v1.Pod, known *runningPod) Move {
-	var terms *affinity.Terms
-	if known == nil {
-		terms = affinity.CompileTerms(pod)
-	} else if id := known.info.Terms(); id >= 0 {
-		terms = known.remember(compiledTerms(id), func() any { return affinity.CompileTerms(pod) }).(*affinity.Terms)
-	}
-	byLabels, byTerms := t.state.LabelEffect(pod), t.state.TermEffect(terms)
+	byLabels, byTerms := t.base.LabelEffect(pod), t.base.termEffect(pod, known)
 	return func(i int, n int32) {
 		t.Apply(byLabels, i, n)
 		t.Apply(byTerms, i, n)
 	}
+}
+
+// termEffect returns what a pod does by its terms, which are compiled once for each term set that the cluster knows.
+func (s podAffinity) termEffect(pod *v1.Pod, known *runningPod) affinity.Effect {
+	sets, ok := s.cluster.(reuse.Log)
+	if !ok || known == nil || known.info.Terms() < 0 {
+		return s.TermEffect(nil, 0, pod)
+	}
+	memo := known.remember(compiledTerms{}, func() any { return &affinity.Memo{} }).(*affinity.Memo)
+	id := known.info.Terms()
+	rep, _, _ := sets.TermSet(id)
+	return s.TermEffect(memo, id, rep)
+}
+
+// Add counts a pod that came to slot i.
+func (s podAffinity) Add(pod *v1.Pod, i int) { s.move(pod, i, 1) }
+
+// Remove takes back a pod that left slot i.
+func (s podAffinity) Remove(pod *v1.Pod, i int) { s.move(pod, i, -1) }
+
+func (s podAffinity) move(pod *v1.Pod, i int, n int32) {
+	s.Apply(s.LabelEffect(pod), i, n)
+	s.Apply(s.TermEffect(nil, 0, pod), i, n)
 }
 
 // KeepsOff reports whether anti-affinity keeps the pod off slot i because of q on slot j.
@@ -91,15 +108,11 @@ func (s podAffinity) KeepsOff(pod, q *v1.Pod, i, j int) bool {
 type podCounting struct {
 	options affinity.PodOptions
 	cluster Cluster
-	sets    reuse.Log // nil: the cluster has no term sets, and nothing is kept
 	memo    affinity.Memo
-	which   []uint64
 }
 
 func newPodCounting(c Cluster, o affinity.PodOptions) *podCounting {
-	x := &podCounting{options: o, cluster: c}
-	x.sets, _ = c.(reuse.Log)
-	return x
+	return &podCounting{options: o, cluster: c}
 }
 
 // Compile compiles the terms of a pod.
@@ -108,12 +121,11 @@ func (x *podCounting) Compile(pod *v1.Pod) (Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &podCompiled{evaluator: e, pod: pod, counting: x}, nil
+	return &podCompiled{evaluator: e, counting: x}, nil
 }
 
 type podCompiled struct {
 	evaluator *affinity.PodEvaluator
-	pod       *v1.Pod
 	counting  *podCounting
 	matched   []int32 // term sets, ascending
 }
@@ -121,26 +133,8 @@ type podCompiled struct {
 // AppendKey appends the pod's terms, and which terms of running pods match the pod.
 func (e *podCompiled) AppendKey(dst []byte) []byte {
 	x := e.counting
-	labels, known := namespaceLabels(x.cluster, e.pod.Namespace)
-	dst = affinity.AppendTermsKey(key.Text(dst, e.pod.Namespace), e.pod)
-	dst = key.Flag(dst, e.evaluator.SelfAll(labels, known))
-	e.matched = e.matched[:0]
-	for id := range int32(x.sets.TermSets()) {
-		rep, nodes, _ := x.sets.TermSet(id)
-		if len(nodes) == 0 {
-			continue
-		}
-		x.which = x.memo.Terms(id, rep).AppendWhich(x.which[:0], e.pod, labels)
-		for at, w := range x.which {
-			if w != 0 {
-				dst = key.Int(key.Len(key.Len(dst, int(id)+1), at), int64(w))
-				if n := len(e.matched); n == 0 || e.matched[n-1] != id {
-					e.matched = append(e.matched, id)
-				}
-			}
-		}
-	}
-	return key.Len(dst, 0)
+	dst, e.matched = e.evaluator.AppendKey(dst, e.matched[:0], x.cluster, &x.memo)
+	return dst
 }
 
 // Matched reports whether a term set had a term that matches the pod.
@@ -152,13 +146,12 @@ func (e *podCompiled) Matched(id int32) bool {
 // Count counts the running pods.
 func (e *podCompiled) Count() State {
 	x := e.counting
-	return &podState{State: e.evaluator.CountWith(x.cluster, x.memo.Terms), podCompiled: e}
+	return &podState{State: e.evaluator.CountWith(x.cluster, &x.memo), podCompiled: e}
 }
 
 type podState struct {
 	*affinity.State
 	*podCompiled
-	names  []string
 	single []bool // by topology key: no two nodes share it
 }
 
@@ -170,7 +163,7 @@ func (s *podState) Score() reuse.Scorer { return s.State }
 
 // Reads appends the topology keys.
 func (s *podState) Reads(dst []string) []string {
-	for _, k := range s.State.AppendKeys(nil) {
+	for k := range s.State.Keys {
 		dst = append(dst, "label:"+k)
 	}
 	return dst
@@ -178,16 +171,22 @@ func (s *podState) Reads(dst []string) []string {
 
 // Keys returns the number of topology keys. A running pod may bring one.
 func (s *podState) Keys() int {
-	s.names = s.State.AppendKeys(s.names[:0])
-	return len(s.names)
+	n := 0
+	for range s.State.Keys {
+		n++
+	}
+	return n
 }
 
 // AppendLayoutKey appends the topology keys.
 func (s *podState) AppendLayoutKey(dst []byte) []byte {
-	s.single = s.State.AppendCounted(s.single[:0])
-	dst = key.Texts(dst, s.State.AppendKeys(nil))
-	for _, single := range s.single {
-		dst = key.Flag(dst, single)
+	s.single = s.single[:0]
+	for _, single := range s.State.Keys {
+		s.single = append(s.single, single)
+	}
+	dst = key.Len(dst, len(s.single))
+	for k, single := range s.State.Keys {
+		dst = key.Flag(key.Text(dst, k), single)
 	}
 	return dst
 }
@@ -233,11 +232,11 @@ func (s *podState) OfSet(rep *v1.Pod) Move { return s.moveOf(s.State.LabelEffect
 
 // OfTerms returns what pods like rep do by their terms.
 func (s *podState) OfTerms(id int32, rep *v1.Pod) Move {
-	return s.moveOf(s.State.TermEffect(s.counting.memo.Terms(id, rep)))
+	return s.moveOf(s.State.TermEffect(&s.counting.memo, id, rep))
 }
 
 func (s *podState) moveOf(e affinity.Effect) Move {
-	if e.Empty() {
+	if len(e) == 0 {
 		return nil
 	}
 	return func(i int, n int32) { s.State.Apply(e, i, n) }
@@ -245,26 +244,20 @@ func (s *podState) moveOf(e affinity.Effect) Move {
 
 // Numbers says which counts of pods in the node's domains are in the way.
 func (s podAffinity) Numbers(i int) []string {
-	x := s.Explain(i)
 	var out []string
-	domain := func(r affinity.KeyReport) string {
-		if !r.Has {
-			return "the node has no label " + r.Key
+	for _, x := range s.Explain(i) {
+		domain := x.Key + "=" + x.Value
+		if !x.Has {
+			domain = "the node has no label " + x.Key
 		}
-		return r.Key + "=" + r.Value
-	}
-	for _, r := range x.Affinity {
-		if r.Count == 0 && !(x.First && r.Has) {
-			out = append(out, domain(r)+": no pod that matches the affinity terms")
+		switch {
+		case x.Existing:
+			out = append(out, fmt.Sprintf("%s: %d anti-affinity term(s) of running pods match the pod", domain, x.Count))
+		case x.Anti && x.Count > 0:
+			out = append(out, fmt.Sprintf("%s: %d match(es) of the anti-affinity terms", domain, x.Count))
+		case !x.Anti && x.Count == 0 && !(x.First && x.Has):
+			out = append(out, domain+": no pod that matches the affinity terms")
 		}
-	}
-	for _, r := range x.Anti {
-		if r.Count > 0 {
-			out = append(out, fmt.Sprintf("%s: %d match(es) of the anti-affinity terms", domain(r), r.Count))
-		}
-	}
-	for _, r := range x.Existing {
-		out = append(out, fmt.Sprintf("%s: %d anti-affinity term(s) of running pods match the pod", domain(r), r.Count))
 	}
 	return out
 }

@@ -19,7 +19,7 @@ const (
 // inclusion is what nodeAffinityPolicy and nodeTaintsPolicy look at: the pod's nodeSelector and required node affinity,
 // and its tolerations. A profile's addedAffinity and spec.unschedulable have no part in it.
 type inclusion struct {
-	required   *affinity.Required
+	required   *affinity.Selector
 	tolerances *taints.Evaluator // nil: no constraint honours taints
 	asks       uint8             // bits that some constraint honours and that can exclude at all
 }

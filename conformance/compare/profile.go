@@ -173,7 +173,7 @@ func (b *builder) addedAffinity() {
 	if err != nil {
 		panic(err) // the terms above are right
 	}
-	ours := placement.NodeAffinity(affinity.NodeOptions{Added: added})
+	ours := placement.NodeAffinity(added)
 	b.args(ours.Name, &config.NodeAffinityArgs{AddedAffinity: a})
 	b.set(ours)
 }

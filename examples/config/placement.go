@@ -105,14 +105,11 @@ func (b *builder) made(name string) (*placement.Plugin, error) {
 func (b *builder) make(name string) (*placement.Plugin, error) {
 	switch a := b.args[name].(type) {
 	case *configv1.NodeAffinityArgs:
-		added, err := affinity.CompileAdded(a.AddedAffinity)
+		o, err := affinity.CompileAdded(a.AddedAffinity)
 		if err != nil {
 			return nil, fmt.Errorf("initializing plugin %q: %w", name, err)
 		}
-		if a.AddedAffinity == nil {
-			added = nil
-		}
-		return placement.NodeAffinity(affinity.NodeOptions{Added: added}), nil
+		return placement.NodeAffinity(o), nil
 	case *configv1.NodeResourcesFitArgs:
 		args := fitArgs(a)
 		return placement.NodeResourcesFit(placement.FitOptions{Fit: fitOptions(args), Args: args}), nil

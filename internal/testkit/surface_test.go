@@ -20,7 +20,7 @@ var largest = map[string]surface{
 	"resources":           {32, 0},
 	"overhead":            {56, 27},
 	"taints":              {48, 16},
-	"affinity":            {82, 36},
+	"affinity":            {55, 20},
 	"spread":              {72, 62},
 	"filter":              {77, 78},
 	"filter/volume":       {82, 35},

@@ -1,0 +1,84 @@
+package affinity
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/view"
+)
+
+// Memo remembers the compiled terms of running pods, by the term sets of one cluster (see Cluster). When another pod
+// represents a set, the memo compiles the terms of that pod. The zero value is empty and ready to use. A nil Memo remembers
+// nothing and may be used too. A Memo must not be copied and is not safe for concurrent use.
+type Memo struct {
+	entries []memoEntry // by term set
+	which   []uint64
+}
+
+type memoEntry struct {
+	rep   *v1.Pod
+	terms *terms
+}
+
+// terms returns the compiled terms of rep, which represents the term set id.
+func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
+	if m == nil || id < 0 {
+		return compileTerms(rep)
+	}
+	if int(id) >= len(m.entries) {
+		m.entries = append(m.entries, make([]memoEntry, int(id)+1-len(m.entries))...)
+	}
+	e := &m.entries[id]
+	if e.rep != rep {
+		*e = memoEntry{rep, compileTerms(rep)}
+	}
+	return e.terms
+}
+
+// AppendKey appends everything that the counts of a State depend on beside the nodes and the running pods: the namespace and
+// the terms of the pod, whether the pod matches its own required affinity terms, and which terms of running pods match the
+// pod. Pods whose options and keys are equal have the same State. AppendKey also appends to matched the term sets that have
+// such a term, in ascending order. On a cluster without term sets the key says nothing about running pods' terms. A nil memo
+// remembers nothing. O(terms of the pod and of all term sets).
+func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m *Memo) ([]byte, []int32) {
+	labels, known := labelsOf(e.pod.Namespace, cluster)
+	dst = appendTerms(key.Text(dst, e.pod.Namespace), e.pod)
+	dst = key.Flag(dst, e.matchesItself(labels, known))
+	sets, ok := cluster.(view.TermSets)
+	if !ok {
+		return key.Len(dst, 0), matched
+	}
+	if m == nil {
+		m = &Memo{}
+	}
+	for id := range int32(sets.TermSets()) {
+		rep, nodes, _ := sets.TermSet(id)
+		if len(nodes) == 0 {
+			continue
+		}
+		m.which = m.terms(id, rep).appendWhich(m.which[:0], e.pod, labels)
+		some := false
+		for at, w := range m.which {
+			if w != 0 {
+				dst = key.Int(key.Len(key.Len(dst, int(id)+1), at), int64(w))
+				some = true
+			}
+		}
+		if some {
+			matched = append(matched, id)
+		}
+	}
+	return key.Len(dst, 0), matched
+}
+
+// matchesItself reports whether the pod matches all of its own required affinity terms, which lets the pod be the first of
+// its group. namespaceLabels are the labels of the pod's namespace; known reports whether the cluster has the namespace.
+// matchesItself is false for a pod without required affinity terms.
+func (e *PodEvaluator) matchesItself(namespaceLabels map[string]string, known bool) bool {
+	own := func(yield func(string, map[string]string) bool) {
+		if known {
+			yield(e.pod.Namespace, namespaceLabels)
+		}
+	}
+	return allMatch(bindAll(e.affinity, own, e.documented), e.pod)
+}
