@@ -159,15 +159,16 @@ func (f *Framework) runBind(ctx context.Context, state *State, pod *v1.Pod, node
 	began := f.s.metricsNow()
 	defer func() { f.point(Bind, began, out.Code()) }()
 	for _, e := range f.s.o.Extenders {
-		if !e.Offers(BindVerb) || !e.Interested(pod) {
+		_, asked, err := consult(f.s, ctx, e, BindVerb, pod, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, e.Bind(ctx, pod, node)
+		})
+		if err != nil && f.s.ignorable(e) {
+			f.s.passOver(e, err)
 			continue
 		}
-		err := e.Bind(ctx, pod, node)
-		if err != nil && e.Ignorable() {
-			f.s.report(fmt.Errorf("extender %s: %w", e.Name(), err))
-			continue
+		if asked {
+			return AsStatus(err)
 		}
-		return AsStatus(err)
 	}
 	for _, p := range f.bind {
 		st := f.status(ctx, Bind, p, func(ctx context.Context) *Status { return p.Bind(ctx, state, pod, node) })

@@ -19,8 +19,9 @@ type Queue struct {
 	wake   chan struct{} // has an element when something happened that Pop has not seen
 	closed bool
 
-	disorder error       // why the order of the queue is another since the lock was taken; nil: it is not
-	onError  func(error) // told of it, without the lock
+	disorder error       // why the order of the queue has changed since the lock was taken; nil: it has not
+	failed   []error     // other failures since the lock was taken
+	onError  func(error) // told of them, without the lock
 }
 
 // NewQueue wraps a queue, which nobody else may use from then on. onMove may be nil; it must not call the queue.
@@ -41,14 +42,15 @@ func (q *Queue) do(operation func(*queue.Queue) []queue.Move) {
 
 // unlock lets go of the queue, sorted anew if its order failed meanwhile.
 func (q *Queue) unlock() {
-	failed := q.disorder
-	if failed != nil {
-		q.disorder = nil
+	failed := q.failed
+	if q.disorder != nil {
+		failed = append(failed, q.disorder)
 		q.inner.Reorder()
 	}
+	q.disorder, q.failed = nil, nil
 	q.mu.Unlock()
-	if failed != nil {
-		q.onError(failed)
+	for _, err := range failed {
+		q.onError(err)
 	}
 }
 

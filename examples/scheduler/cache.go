@@ -145,6 +145,23 @@ func (c *cache) remove(pod *v1.Pod) {
 	}
 }
 
+// has reports whether the pod holds room.
+func (c *cache) has(pod *v1.Pod) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pods[pod.UID] != nil
+}
+
+// lastKnown returns the pod as the cache has it, or else as it is given.
+func (c *cache) lastKnown(pod *v1.Pod) *v1.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.pods[pod.UID]; ok {
+		return known.pod
+	}
+	return pod
+}
+
 // assumed returns the assumed pod of that UID, nil when there is none.
 func (c *cache) assumed(uid types.UID) *v1.Pod {
 	c.mu.Lock()

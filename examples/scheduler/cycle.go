@@ -92,7 +92,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		return
 	}
 	if s.o.OnAttempt != nil {
-		s.o.OnAttempt(pod, s.snapshot)
+		s.report(tell(s, "OnAttempt", func() { s.o.OnAttempt(pod, s.snapshot) }))
 	}
 	// 3. to 11. Find the node.
 	node, failed := s.decide(ctx, a)
@@ -205,7 +205,10 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 
 // planOptions says where the search begins, and which pods are nominated.
 func (s *Scheduler) planOptions() placement.Options {
-	o := placement.Options{Next: s.next, Tie: s.o.Tie}
+	o := placement.Options{Next: s.next}
+	if s.o.Tie != nil {
+		o.Tie = s.tie
+	}
 	nominations := 0
 	s.queue.Read(func(q *queue.Queue) { nominations = q.Nominations() })
 	if nominations > 0 {
@@ -261,7 +264,7 @@ func (s *Scheduler) bindingCycle(ctx context.Context, a *attempt) {
 	}
 	if some || waits {
 		node := a.result.Node
-		s.report(s.o.Client.PatchStatus(ctx, a.assumed, StatusPatch{NominatedNode: &node}))
+		s.report(s.patch(ctx, a.assumed, StatusPatch{NominatedNode: &node}))
 	}
 	// 17. Wait on Permit: whoever gives the outcome goes on.
 	waited := s.clock.Now()
@@ -335,7 +338,11 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 	if n := out.nomination; n != nil {
 		a.result.Nominated, a.result.Victims = n.Node, n.Victims
 	}
-	now := s.o.Client.Pod(a.pod.Namespace, a.pod.Name)
+	now, err := s.podNow(a.pod.Namespace, a.pod.Name)
+	if err != nil {
+		s.report(err)
+		now = s.cache.lastKnown(a.pod)
+	}
 	switch {
 	case now == nil, now.Spec.NodeName != "":
 		s.queue.Done(a.pod)
@@ -365,16 +372,9 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 		patch.NominatedNode = &out.nomination.Node
 	}
 	if patch = patch.changes(a.pod, now); patch != (StatusPatch{}) {
-		if err := s.o.Client.PatchStatus(ctx, a.pod, patch); !errors.Is(err, ErrGone) {
+		if err := s.patch(ctx, a.pod, patch); !errors.Is(err, ErrGone) {
 			s.report(err)
 		}
 	}
 	s.finish(a)
-}
-
-// finish tells of an attempt that ended.
-func (s *Scheduler) finish(a *attempt) {
-	if s.o.OnResult != nil {
-		s.o.OnResult(a.result)
-	}
 }

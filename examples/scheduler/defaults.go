@@ -162,7 +162,7 @@ type defaultBinder struct{ base }
 
 // Bind binds the pod.
 func (p defaultBinder) Bind(ctx context.Context, _ *State, pod *v1.Pod, node string) *Status {
-	return AsStatus(p.h.s.o.Client.Bind(ctx, pod, node))
+	return AsStatus(p.h.s.bind(ctx, pod, node))
 }
 
 // dynamicResources stands where v1.36's plugin stands. Allocating devices is outside podberth: pods with claims fail at

@@ -8,7 +8,7 @@
 //
 // The order in which to read the files:
 //
-//  1. scheduler.go: Options, Client, and the loop; events.go: what the caller reports of the cluster.
+//  1. scheduler.go: Options and Client; run.go: the loop; events.go: what the caller reports of the cluster.
 //  2. cycle.go: one attempt, from the queue to the bound pod or back to the queue.
 //  3. plugins.go: the interfaces of the extension points; status.go, state.go, node.go and handle.go: what plugins answer with,
 //     keep, see and ask.
@@ -17,7 +17,7 @@
 //  6. library.go and volumes.go: the default plugins, which are adapters over package placement.
 //  7. cache.go, namespaces.go and status_patch.go: the state of the cluster, and what is written back.
 //  8. batch.go and sign.go: equal pods share the search. extend.go: extenders.
-//  9. guard.go, blocking.go and underlock.go: plugins that panic, block or call back.
+//  9. guard.go, caller.go, blocking.go and underlock.go: plugins and functions of the caller that panic, block or call back.
 //  10. clock.go, metrics.go and prometheus.go: time and measurements.
 //
 // The extension points:
@@ -32,8 +32,10 @@
 //
 // Client takes the place of the API server, Clock of the time, and Options.Go of goroutines. A simulator gives all three and
 // is deterministic to the byte (examples/simulate). A Scheduler is safe for concurrent use. Plugins must be safe for
-// concurrent use from Permit on. Callers must not change objects that they have given to a Scheduler. A plugin that panics,
-// returns an unknown code, or blocks longer than Options.PluginTimeout fails the attempt; cache and queue stay as they were.
+// concurrent use from Permit on. Callers must not change objects that they have given to a Scheduler.
+//
+// A plugin or a function of the caller fails if it panics, returns an unknown code, or blocks longer than
+// Options.PluginTimeout. After a failure that ends an attempt, the pod is back in the queue and its room is free.
 //
 // Cost: an attempt costs a decision of package placement; without a plan, nodes x plugins calls.
 //

@@ -11,6 +11,8 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+
+	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
 // This file runs PreFilter, Filter, the extenders' filters and PostFilter.
@@ -264,7 +266,11 @@ func (d *found) message(nodes int) filter.Message {
 
 // extendersRank reports whether an extender filters or prioritizes, so that one feasible node is not enough.
 func (s *Scheduler) extendersRank() bool {
-	return slices.ContainsFunc(s.o.Extenders, func(e Extender) bool { return e.Offers(FilterVerb) || e.Offers(PrioritizeVerb) })
+	ranks, err := ask(s, context.Background(), "Extender.Offers", func(context.Context) (bool, error) {
+		return slices.ContainsFunc(s.o.Extenders, func(e Extender) bool { return e.Offers(FilterVerb) || e.Offers(PrioritizeVerb) }), nil
+	})
+	s.report(err)
+	return ranks || err != nil
 }
 
 // extenderFilters asks the extenders that filter one after the other, those first whose failure counts.
@@ -274,16 +280,20 @@ func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*N
 			if len(nodes) == 0 {
 				return nodes, nil
 			}
-			if e.Ignorable() != ignorable || !e.Offers(FilterVerb) || !e.Interested(pod) {
+			if s.ignorable(e) != ignorable {
 				continue
 			}
-			answer, err := e.Filter(ctx, pod, objects(nodes))
-			if err != nil {
-				if ignorable {
-					s.report(fmt.Errorf("extender %s: %w", e.Name(), err))
-					continue
-				}
+			answer, asked, err := consult(s, ctx, e, FilterVerb, pod, func(ctx context.Context) (rules.Filtered, error) {
+				return e.Filter(ctx, pod, objects(nodes))
+			})
+			switch {
+			case err != nil && ignorable:
+				s.passOver(e, err)
+				continue
+			case err != nil:
 				return nil, err
+			case !asked:
+				continue
 			}
 			for _, n := range nodes {
 				if text, ok := answer.Unresolvable[n.Node.Name]; ok {

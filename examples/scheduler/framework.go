@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -79,7 +80,7 @@ func (f *Framework) close() error {
 	var errs []error
 	for _, name := range sortedKeys(f.plugins) {
 		if c, ok := f.plugins[name].(io.Closer); ok {
-			errs = append(errs, c.Close())
+			errs = append(errs, f.s.act(context.Background(), Point(fmt.Sprintf("Close of plugin %q", name)), func(context.Context) error { return c.Close() }))
 		}
 	}
 	return errors.Join(errs...)

@@ -2,15 +2,38 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"sync"
 )
+
+// This file guards every call of code that is not the library's: plugins, and what the caller gives in Options. A panic
+// becomes an error. So does a call that does not answer within Options.PluginTimeout: its context is cancelled, its late
+// answer is dropped, and its goroutine is left to it.
 
 // builtin marks the library's own plugins, which neither panic nor block and are called directly.
 type builtin interface{ builtin() }
 
-// call runs one plugin at one point. A panic becomes an error; so does a plugin that has not answered by
-// Options.PluginTimeout: its context is cancelled, its answer will be dropped, and the goroutine is left to it.
+func isBuiltin(p Plugin) bool {
+	_, ok := p.(builtin)
+	return ok
+}
+
+// callee names what is called: a plugin at a point, or a method or function of Options (plugin nil).
+type callee struct {
+	at     Point
+	plugin Plugin
+}
+
+// said returns a sentence about the callee.
+func (c callee) said(verb string) string {
+	if c.plugin == nil {
+		return fmt.Sprintf("%s %s", c.at, verb)
+	}
+	return fmt.Sprintf("plugin %q %s at %s", c.plugin.Name(), verb, c.at)
+}
+
+// call runs one plugin at one point and measures it.
 func call[T any](f *Framework, ctx context.Context, at Point, p Plugin, run func(context.Context) (T, *Status)) (T, *Status) {
 	began := f.s.metricsNow()
 	value, st := guarded(f.s, ctx, at, p, run)
@@ -23,45 +46,7 @@ func guarded[T any](s *Scheduler, ctx context.Context, at Point, p Plugin, run f
 	if isBuiltin(p) {
 		return run(ctx)
 	}
-	if limit := s.o.PluginTimeout; limit > 0 {
-		return race(s.clock, ctx, limit, at, p, run)
-	}
-	return protect(ctx, at, p, run)
-}
-
-func isBuiltin(p Plugin) bool {
-	_, ok := p.(builtin)
-	return ok
-}
-
-func protect[T any](ctx context.Context, at Point, p Plugin, run func(context.Context) (T, *Status)) (value T, st *Status) {
-	defer func() {
-		if r := recover(); r != nil {
-			st = AsStatus(fmt.Errorf("plugin %q panicked at %s: %v", p.Name(), at, r))
-		}
-	}()
-	return run(ctx)
-}
-
-func race[T any](clock Clock, ctx context.Context, limit time.Duration, at Point, p Plugin, run func(context.Context) (T, *Status)) (T, *Status) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		value T
-		st    *Status
-	}
-	done, late := make(chan answer, 1), clock.After(limit)
-	go func() {
-		value, st := protect(ctx, at, p, run)
-		done <- answer{value, st}
-	}()
-	select {
-	case a := <-done:
-		return a.value, a.st
-	case <-late:
-		var none T
-		return none, AsStatus(fmt.Errorf("plugin %q did not answer at %s within %v", p.Name(), at, limit))
-	}
+	return bounded(s, ctx, callee{at, p}, run)
 }
 
 // status is call for a plugin that answers with a status alone.
@@ -70,10 +55,103 @@ func (f *Framework) status(ctx context.Context, at Point, p Plugin, run func(con
 	return st
 }
 
-// notify is call for a plugin that answers nothing; what goes wrong is only reported.
+// notify is call for a plugin that answers nothing. Its failure is only reported.
 func (f *Framework) notify(ctx context.Context, at Point, p Plugin, run func(context.Context)) {
 	st := f.status(ctx, at, p, func(ctx context.Context) *Status { run(ctx); return nil })
 	if !st.Success() {
 		f.s.report(st.AsError())
 	}
+}
+
+// ask calls a function of the caller's that answers with a value and an error.
+func ask[T any](s *Scheduler, ctx context.Context, what Point, run func(context.Context) (T, error)) (T, error) {
+	value, st := bounded(s, ctx, callee{at: what}, func(ctx context.Context) (T, *Status) {
+		value, err := run(ctx)
+		return value, AsStatus(err)
+	})
+	return value, st.AsError()
+}
+
+// tell calls a function of the caller's that answers nothing.
+func tell(s *Scheduler, what Point, run func()) error {
+	_, err := ask(s, context.Background(), what, func(context.Context) (struct{}, error) { run(); return struct{}{}, nil })
+	return err
+}
+
+// bounded runs a call within Options.PluginTimeout, and on the same goroutine without a time-out.
+func bounded[T any](s *Scheduler, ctx context.Context, c callee, run func(context.Context) (T, *Status)) (T, *Status) {
+	if s.o.PluginTimeout > 0 {
+		return race(s, ctx, c, run)
+	}
+	return protect(s, ctx, c, run)
+}
+
+// protect turns a panic into an error. While the call lasts, it is among the calls that hanging lists.
+func protect[T any](s *Scheduler, ctx context.Context, c callee, run func(context.Context) (T, *Status)) (value T, st *Status) {
+	id := s.calls.enter(c)
+	defer s.calls.leave(id)
+	defer func() {
+		if r := recover(); r != nil {
+			st = AsStatus(fmt.Errorf("%s: %v", c.said("panicked"), r))
+		}
+	}()
+	return run(ctx)
+}
+
+func race[T any](s *Scheduler, ctx context.Context, c callee, run func(context.Context) (T, *Status)) (T, *Status) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		value T
+		st    *Status
+	}
+	limit := s.o.PluginTimeout
+	done, late := make(chan answer, 1), s.clock.After(limit)
+	go func() {
+		a := answer{st: AsStatus(errors.New(c.said("ended its goroutine")))} // unless run returns
+		defer func() { done <- a }()
+		a.value, a.st = protect(s, ctx, c, run)
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.st
+	case <-late:
+		var none T
+		return none, AsStatus(fmt.Errorf("%s within %v", c.said("did not answer"), limit))
+	}
+}
+
+// calls are the guarded calls that run.
+type calls struct {
+	mu   sync.Mutex
+	next uint64
+	list map[uint64]callee
+}
+
+func (r *calls) enter(c callee) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.list == nil {
+		r.list = map[uint64]callee{}
+	}
+	r.next++
+	r.list[r.next] = c
+	return r.next
+}
+
+func (r *calls) leave(id uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.list, id)
+}
+
+// hanging returns an error for each call that runs, the oldest first.
+func (r *calls) hanging() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, id := range sortedKeys(r.list) {
+		errs = append(errs, errors.New(r.list[id].said("has not answered")))
+	}
+	return errors.Join(errs...)
 }

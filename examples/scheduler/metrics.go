@@ -104,27 +104,27 @@ func MetricTable() []Metric {
 }
 
 func (s *Scheduler) observe(name string, value float64, labels ...string) {
-	if s.o.Metrics != nil {
-		s.o.Metrics.Observe(name, value, labels...)
-	}
+	s.measure(func(m Metrics) { m.Observe(name, value, labels...) })
+}
+
+func (s *Scheduler) gauge(name string, value float64, labels ...string) {
+	s.measure(func(m Metrics) { m.Set(name, value, labels...) })
 }
 
 func (s *Scheduler) count(name string, labels ...string) {
-	if s.o.Metrics != nil {
-		s.o.Metrics.Add(name, 1, labels...)
-	}
+	s.measure(func(m Metrics) { m.Add(name, 1, labels...) })
 }
 
 // metricsNow is the time where somebody measures, and zero where nobody does.
 func (s *Scheduler) metricsNow() time.Time {
-	if s.o.Metrics == nil {
+	if !s.measures() {
 		return time.Time{}
 	}
 	return s.clock.Now()
 }
 
 func (s *Scheduler) hinted(plugin, event string, began time.Time, wants bool, err error) {
-	if s.o.Metrics == nil {
+	if !s.measures() {
 		return
 	}
 	hint := "QueueSkip"
@@ -138,14 +138,14 @@ func (s *Scheduler) hinted(plugin, event string, began time.Time, wants bool, er
 }
 
 func (s *Scheduler) handled(event string, began time.Time) {
-	if s.o.Metrics != nil {
+	if s.measures() {
 		s.observe(EventHandlingDuration, s.clock.Now().Sub(began).Seconds(), event)
 	}
 }
 
 // point measures all plugins of an extension point.
 func (f *Framework) point(at Point, began time.Time, code Code) {
-	if f.s.o.Metrics != nil {
+	if f.s.measures() {
 		f.s.observe(ExtensionPointDuration, f.s.clock.Now().Sub(began).Seconds(), string(at), code.String(), f.name)
 	}
 }
@@ -155,7 +155,7 @@ var evaluates = map[Point]bool{PreFilter: true, Filter: true, PreScore: true, Sc
 
 func (f *Framework) pluginDone(at Point, p Plugin, st *Status, began time.Time) {
 	s := f.s
-	if s.o.Metrics == nil {
+	if !s.measures() {
 		return
 	}
 	if evaluates[at] && st.Code() != Skip {
@@ -177,7 +177,7 @@ func (s *Scheduler) attempted(a *attempt) {
 
 func (s *Scheduler) scheduled(a *attempt) {
 	s.attempt(a, "scheduled")
-	if s.o.Metrics == nil {
+	if !s.measures() {
 		return
 	}
 	e := a.entry
@@ -200,9 +200,7 @@ func (s *Scheduler) attempt(a *attempt, result string) {
 // goroutines counts the tasks that run.
 func (s *Scheduler) goroutines(n int64) {
 	now := s.tasks.Add(n)
-	if s.o.Metrics != nil {
-		s.o.Metrics.Set(Goroutines, float64(now), "binding")
-	}
+	s.gauge(Goroutines, float64(now), "binding")
 }
 
 var incoming = map[queue.Place]string{
@@ -210,7 +208,7 @@ var incoming = map[queue.Place]string{
 }
 
 func (s *Scheduler) countMoves(moves []queue.Move) {
-	if s.o.Metrics == nil {
+	if !s.measures() {
 		return
 	}
 	for _, m := range moves {
@@ -223,34 +221,33 @@ func (s *Scheduler) countMoves(moves []queue.Move) {
 // Gauges sets the gauges to what is now: pending and unschedulable pods, events in flight, the cache. An exporter calls it
 // before it is read.
 func (s *Scheduler) Gauges() {
-	m := s.o.Metrics
-	if m == nil {
+	if !s.measures() {
 		return
 	}
 	s.queue.Read(func(q *queue.Queue) {
 		c := q.Counts()
-		m.Set(PendingPods, float64(c.Active), "active")
-		m.Set(PendingPods, float64(c.Backoff), "backoff")
-		m.Set(PendingPods, float64(c.Unschedulable), "unschedulable")
-		m.Set(PendingPods, float64(c.Gated), "gated")
+		s.gauge(PendingPods, float64(c.Active), "active")
+		s.gauge(PendingPods, float64(c.Backoff), "backoff")
+		s.gauge(PendingPods, float64(c.Unschedulable), "unschedulable")
+		s.gauge(PendingPods, float64(c.Gated), "gated")
 		for name, f := range s.profiles {
 			for plugin := range f.plugins {
-				m.Set(UnschedulablePods, float64(q.Rejected(name, plugin)), plugin, name)
+				s.gauge(UnschedulablePods, float64(q.Rejected(name, plugin)), plugin, name)
 			}
 		}
 		events := q.InFlightEvents()
 		for event := range s.inflight {
-			m.Set(InflightEvents, float64(events[event]), event)
+			s.gauge(InflightEvents, float64(events[event]), event)
 		}
 		for event, n := range events {
-			m.Set(InflightEvents, float64(n), event)
+			s.gauge(InflightEvents, float64(n), event)
 			s.inflight[event] = true
 		}
 	})
 	pods, assumed := s.cache.sizes()
-	m.Set(CacheSize, float64(pods), "pods")
-	m.Set(CacheSize, float64(assumed), "assumed_pods")
+	s.gauge(CacheSize, float64(pods), "pods")
+	s.gauge(CacheSize, float64(assumed), "assumed_pods")
 	s.cycle.Lock()
 	defer s.cycle.Unlock()
-	m.Set(CacheSize, float64(s.snapshot.NodeCount()), "nodes")
+	s.gauge(CacheSize, float64(s.snapshot.NodeCount()), "nodes")
 }

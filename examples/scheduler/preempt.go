@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -59,11 +56,18 @@ func (p *defaultPreemption) PreEnqueue(pod *v1.Pod) *Status {
 // PostFilter asks who gives way, and begins to make them.
 func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, *Status) {
 	s := p.h.s
-	now := s.o.Client.Pod(pod.Namespace, pod.Name)
+	now, err := s.podNow(pod.Namespace, pod.Name)
+	if err != nil {
+		return nil, AsStatus(fmt.Errorf("preemption: %w", err))
+	}
 	if now == nil || now.UID != pod.UID {
 		return nil, AsStatus(fmt.Errorf("preemption: pod %q not found", podName(pod)))
 	}
-	r := p.ask(ctx, state, now, statuses)
+	budgets, err := s.budgets()
+	if err != nil {
+		return nil, AsStatus(fmt.Errorf("preemption: %w", err))
+	}
+	r := p.search(ctx, state, now, statuses, budgets)
 	s.count(PreemptionAttempts)
 	var nomination *Nomination
 	switch {
@@ -88,19 +92,19 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 	return nomination, NewStatus(code, "preemption: "+r.Message)
 }
 
-// ask finds the victims: over the plan where there is one, else over the framework's own filters.
-func (p *defaultPreemption) ask(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) preemption.Result {
+// search finds the victims: over the plan where there is one, else over the framework's own filters.
+func (p *defaultPreemption) search(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses, budgets *disruption.Budgets) preemption.Result {
 	s, f := p.h.s, p.h.f
 	if f.plan != nil && len(s.o.Extenders) == 0 {
 		if p.preempter == nil {
 			p.preempter = placement.NewPreempter(f.plan)
 		}
 		return p.preempter.Preempt(pod, s.planOptions(), placement.PreemptOptions{
-			Budgets: s.budgets(), Now: s.clock.Now(), Preemption: p.args.Options,
+			Budgets: budgets, Now: s.clock.Now(), Preemption: p.args.Options,
 		})
 	}
 	r := preemption.Request{
-		Pod: pod, Cluster: s.snapshot, WhatIf: newWhatIf(ctx, f, state, pod), Budgets: s.budgets(), Now: s.clock.Now(),
+		Pod: pod, Cluster: s.snapshot, WhatIf: newWhatIf(ctx, f, state, pod), Budgets: budgets, Now: s.clock.Now(),
 		Options: p.args.Options, Extenders: s.preemptExtenders(ctx, pod),
 	}
 	for i := range s.snapshot.Len() {
@@ -121,22 +125,20 @@ func rejection(c Code) preemption.Rejection {
 	return preemption.Failed
 }
 
-func (s *Scheduler) budgets() *disruption.Budgets {
-	if s.o.Budgets != nil {
-		return s.o.Budgets()
-	}
-	return disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.snapshot).All()), disruption.BudgetOptions{})
-}
-
-// preemptExtenders are the extenders that have a say about victims.
+// preemptExtenders returns the extenders that have a say about the victims of a pod.
 func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preemption.Extender {
 	var out []preemption.Extender
 	for _, e := range s.o.Extenders {
-		if e.Offers(PreemptVerb) && e.Interested(pod) {
-			out = append(out, preemption.Extender{Name: e.Name(), Ignorable: e.Ignorable(), Process: func(pod *v1.Pod, found []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
-				return e.Preempt(ctx, pod, found)
-			}})
+		asked, failed := s.interested(ctx, e, PreemptVerb, pod)
+		if !asked && failed == nil {
+			continue
 		}
+		out = append(out, preemption.Extender{Name: s.extenderName(e), Ignorable: s.ignorable(e), Process: func(pod *v1.Pod, found []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
+			if failed != nil {
+				return nil, failed
+			}
+			return ask(s, ctx, "Extender.preempt", func(ctx context.Context) ([]preemption.ExtenderVictims, error) { return e.Preempt(ctx, pod, found) })
+		}})
 	}
 	return out
 }
@@ -157,20 +159,27 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 	s.start(func() {
 		none, began := "", s.clock.Now()
 		for _, q := range lower {
-			s.report(ignoreGone(s.o.Client.PatchStatus(ctx, q, StatusPatch{NominatedNode: &none})))
+			s.report(ignoreGone(s.patch(ctx, q, StatusPatch{NominatedNode: &none})))
 			s.queue.Nominate(q, queue.Nomination{Override: true})
 		}
 		var errs []error
-		last := len(n.Victims) - 1
-		for _, v := range n.Victims[:last] {
+		last := n.Victims[max(len(n.Victims)-1, 0):]
+		for _, v := range n.Victims[:len(n.Victims)-len(last)] {
 			errs = append(errs, s.evict(ctx, pod, v, n.Node))
 		}
 		s.mu.Lock()
 		delete(s.preempting, pod.UID)
 		s.mu.Unlock()
 		err := errors.Join(errs...)
-		if err == nil {
-			err = s.evict(ctx, pod, n.Victims[last], n.Node)
+		for _, v := range last {
+			if err != nil {
+				continue
+			}
+			left := !s.cache.has(v)
+			if err = s.evict(ctx, pod, v, n.Node); err == nil && left {
+				// The victim left while the pod was gated. No event follows that could release the pod.
+				s.queue.Move(queue.Change{Event: podGone, Old: v})
+			}
 		}
 		result := "success"
 		if err != nil {
@@ -193,12 +202,12 @@ func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node s
 		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note+" (in kube-scheduler memory).")
 		return nil
 	}
-	err := s.o.Client.PatchStatus(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
+	err := s.patch(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
 		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
 		Message: schedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
 	}})
 	if err == nil {
-		err = s.o.Client.Delete(ctx, victim)
+		err = s.delete(ctx, victim)
 	}
 	if err := ignoreGone(err); err != nil {
 		return err

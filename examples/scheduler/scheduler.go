@@ -92,9 +92,10 @@ type Options struct {
 	InitialBackoff time.Duration
 	MaxBackoff     *time.Duration
 	Leftover       time.Duration
-	// PluginTimeout bounds every call of a plugin that is not the library's; 0 does not. A plugin that does not answer in
-	// time has failed. What it does later should touch nothing but its own. While PreEnqueue, Less or a hint is waited for,
-	// the queue stands still.
+	// PluginTimeout bounds every call of a plugin that is not the library's, of Client, Extenders and Recorder, and of
+	// Budgets, Tie, OnAttempt, OnMove, OnResult and OnError. 0 is no bound. A call that does not answer in time has failed.
+	// What it does later should touch nothing but its own. While PreEnqueue, Less, a hint, OnMove or Client.Pod is waited
+	// for, the queue may stand still. Client.BindVolumes is bounded too: allow for the time that the volumes take.
 	PluginTimeout time.Duration
 	// AssumeTTL drops a pod from the cache whose binding has finished that long ago and was never seen; 0 does not.
 	AssumeTTL time.Duration
@@ -142,6 +143,8 @@ type Scheduler struct {
 	preempting map[types.UID]bool // pods whose victims are being deleted
 	namespaces *namespaces
 	inflight   map[string]bool // labels of InflightEvents that were set; guarded by the queue's lock
+	calls      calls
+	unmeasured atomic.Bool // Metrics has panicked
 	attempts   atomic.Uint64
 	tasks      atomic.Int64
 }
@@ -202,12 +205,7 @@ func (s *Scheduler) makeQueue() error {
 	o := queue.Options{
 		InitialBackoff: s.o.InitialBackoff, MaxBackoff: s.o.MaxBackoff, Leftover: s.o.Leftover,
 		Profiles: map[string]queue.Profile{}, Less: s.profiles[s.o.Profiles[0].SchedulerName].less(),
-		Known: func(pod *v1.Pod) (string, bool) {
-			if p := s.o.Client.Pod(pod.Namespace, pod.Name); p != nil {
-				return p.Spec.NodeName, true
-			}
-			return "", false
-		},
+		Known: s.known,
 	}
 	for name, f := range s.profiles {
 		events, err := f.events()
@@ -232,16 +230,6 @@ func (s *Scheduler) makeQueue() error {
 	return nil
 }
 
-func (s *Scheduler) moved(moves []queue.Move) {
-	s.countMoves(moves)
-	if s.o.OnMove != nil {
-		now := s.clock.Now()
-		for _, m := range moves {
-			s.o.OnMove(m, now)
-		}
-	}
-}
-
 // Profile returns the framework of a schedulerName, nil when there is none.
 func (s *Scheduler) Profile(name string) *Framework { return s.profiles[name] }
 
@@ -250,61 +238,6 @@ func (s *Scheduler) Waiting() int { return len(s.waiting.list()) }
 
 // Queue returns the queue, to be looked at.
 func (s *Scheduler) Queue() *Queue { return s.queue }
-
-// Run schedules until the context ends, then closes the plugins. Binding cycles that run then are not waited for.
-func (s *Scheduler) Run(ctx context.Context) error {
-	go s.tick(ctx)
-	for s.ScheduleOne(ctx) {
-	}
-	return s.Close()
-}
-
-// tick lets time pass: every second, as kube-scheduler's timers do.
-func (s *Scheduler) tick(ctx context.Context) {
-	for {
-		s.Tick()
-		select {
-		case <-s.clock.After(time.Second):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// Tick does what is due now: backoffs end, pods that waited too long on Permit are rejected, assumed pods expire. Run calls
-// it every second; who drives the scheduler step by step calls it at Next.
-func (s *Scheduler) Tick() {
-	now := s.clock.Now()
-	s.queue.Advance()
-	s.waiting.expire(now)
-	for _, p := range s.cache.expire(now) {
-		s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podName(p), p.Spec.NodeName))
-		s.queue.Move(queue.Change{Event: podGone, Old: p})
-	}
-}
-
-// Next returns when Tick will have something to do; false when only events can bring it.
-func (s *Scheduler) Next() (at time.Time, ok bool) {
-	see := func(t time.Time, found bool) {
-		if found && (!ok || t.Before(at)) {
-			at, ok = t, true
-		}
-	}
-	s.queue.Read(func(q *queue.Queue) { see(q.Next(s.clock.Now())) })
-	see(s.waiting.next())
-	see(s.cache.next())
-	return at, ok
-}
-
-// Close closes the queue and the plugins.
-func (s *Scheduler) Close() error {
-	s.queue.Close()
-	var errs []error
-	for _, name := range sortedKeys(s.profiles) {
-		errs = append(errs, s.profiles[name].close())
-	}
-	return errors.Join(errs...)
-}
 
 // View lets a function look at the cluster as the next scheduling cycle will see it, between two cycles. It must keep
 // nothing. Changes of its own must be taken back before it returns.
@@ -321,37 +254,6 @@ func (s *Scheduler) refresh() error {
 	nodes, err := s.cache.refresh(s.snapshot)
 	s.nodes.follow(s.snapshot, nodes)
 	return err
-}
-
-// start runs a task beside the scheduling cycles.
-func (s *Scheduler) start(task func()) {
-	run := func() {
-		s.goroutines(1)
-		defer s.goroutines(-1)
-		defer func() {
-			if r := recover(); r != nil {
-				s.report(fmt.Errorf("panic: %v", r))
-			}
-		}()
-		task()
-	}
-	if s.o.Go != nil {
-		s.o.Go(run)
-		return
-	}
-	go run()
-}
-
-func (s *Scheduler) report(err error) {
-	if err != nil && s.o.OnError != nil {
-		s.o.OnError(err)
-	}
-}
-
-func (s *Scheduler) event(pod *v1.Pod, kind, reason, action, note string) {
-	if s.o.Recorder != nil {
-		s.o.Recorder.Event(pod, kind, reason, action, note)
-	}
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -19,7 +19,7 @@ func (f *Framework) choose(ctx context.Context, state *State, pod *v1.Pod, nodes
 	}
 	var tie func([]int) int
 	if s.o.Tie != nil {
-		tie = func(tied []int) int { return s.o.Tie(len(tied)) }
+		tie = func(tied []int) int { return s.tie(len(tied)) }
 	}
 	return score.Best(totals, tie), totals, nil
 }
@@ -117,16 +117,17 @@ func (s *Scheduler) extenderScores(ctx context.Context, pod *v1.Pod, nodes []*No
 		if out == nil {
 			out = []score.Column{}
 		}
-		if !e.Offers(PrioritizeVerb) || !e.Interested(pod) {
-			continue
-		}
-		column, err := e.Prioritize(ctx, pod, objects(nodes))
+		column, asked, err := consult(s, ctx, e, PrioritizeVerb, pod, func(ctx context.Context) (score.Column, error) {
+			return e.Prioritize(ctx, pod, objects(nodes))
+		})
 		if err != nil {
-			s.report(fmt.Errorf("extender %s: %w", e.Name(), err))
+			s.passOver(e, err)
 			continue
 		}
-		column.Plugin = e.Name()
-		out = append(out, column)
+		if asked {
+			column.Plugin = s.extenderName(e)
+			out = append(out, column)
+		}
 	}
 	return out
 }

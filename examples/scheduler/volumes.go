@@ -73,7 +73,7 @@ func (volumeBinding) PreBindPreFlight(_ context.Context, s *State, _ *v1.Pod, _ 
 func (p volumeBinding) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ string) *Status {
 	d, err := decided.Read(s)
 	if err == nil {
-		err = p.h.s.o.Client.BindVolumes(ctx, pod, d)
+		err = p.h.s.bindVolumes(ctx, pod, d)
 	}
 	if err != nil {
 		return AsStatus(err)
