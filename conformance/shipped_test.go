@@ -16,7 +16,7 @@ import (
 // shipped reads a cluster that is shipped with simulate.
 func shipped(t *testing.T, name string) *gen.Cluster {
 	t.Helper()
-	o, err := dump.Read([]string{"../examples/simulate/testdata/" + name}, bytes.NewReader(nil))
+	o, err := dump.Read([]string{"../examples/simulate/testdata/" + name}, bytes.NewReader(nil), dump.Options{})
 	must(t, err)
 	c := &gen.Cluster{}
 	c.Objects = o.Cluster()

@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/quantity"
 )
 
 // Reservations is what a kubelet keeps from pods, as in its configuration.
@@ -65,7 +67,7 @@ func threshold(signal, text string, capacity resource.Quantity) (resource.Quanti
 		return resource.Quantity{}, nil
 	}
 	if !strings.HasSuffix(text, "%") {
-		q, err := resource.ParseQuantity(text)
+		q, err := quantity.Parse(text)
 		if err == nil && q.Sign() <= 0 {
 			err = fmt.Errorf("eviction threshold %s must be positive: %s", signal, q.String())
 		}

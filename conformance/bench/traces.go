@@ -39,7 +39,7 @@ func trace(args ...string) func(int) (world, error) {
 		if err := os.WriteFile(file, out, 0o600); err != nil {
 			return world{}, err
 		}
-		o, err := dump.Read([]string{file}, bytes.NewReader(nil))
+		o, err := dump.Read([]string{file}, bytes.NewReader(nil), dump.Options{})
 		if err != nil {
 			return world{}, err
 		}

@@ -27,7 +27,7 @@ func TestYAMLIsRead(t *testing.T) {
 	gated := 0
 	for seed := range int64(100) {
 		c := gen.Of(seed, shapes[seed%int64(len(shapes))])
-		o, err := dump.Read([]string{"-"}, bytes.NewReader(c.YAML()))
+		o, err := dump.Read([]string{"-"}, bytes.NewReader(c.YAML()), dump.Options{})
 		require.NoError(t, err, "seed %d", seed)
 		read := o.Cluster()
 		require.Len(t, read.Nodes, len(c.Nodes))

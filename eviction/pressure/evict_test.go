@@ -162,7 +162,7 @@ func TestChoice(t *testing.T) {
 
 func TestLocalStorage(t *testing.T) {
 	empty := func(limit string, medium v1.StorageMedium) *v1.Pod {
-		return withVolume(pod("p", 0, ""), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{SizeLimit: quantity(limit), Medium: medium}})
+		return withVolume(pod("p", 0, ""), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{SizeLimit: limitOf(limit), Medium: medium}})
 	}
 	limited := func(limits ...string) *v1.Pod {
 		p := testkit.Pod("p").Limit(limits[0]).Obj()

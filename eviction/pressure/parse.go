@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"github.com/podberth/podberth/internal/quantity"
 )
 
 // Options change rules. The zero value is v1.36.
@@ -162,7 +162,7 @@ func parseThreshold(signal, text string) (*value, error) {
 		}
 		return &v, nil
 	}
-	q, err := resource.ParseQuantity(text)
+	q, err := quantity.Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func parseReclaim(signal, text string) (value, error) {
 		}
 		return v, err
 	}
-	q, err := resource.ParseQuantity(text)
+	q, err := quantity.Parse(text)
 	if err == nil && q.Sign() < 0 {
 		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", signal)
 	}

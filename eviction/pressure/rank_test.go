@@ -227,7 +227,7 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-func quantity(q string) *resource.Quantity {
+func limitOf(q string) *resource.Quantity {
 	v := resource.MustParse(q)
 	return &v
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/seconds"
@@ -25,6 +26,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // options are the command line.
 type options struct {
 	files       []string
+	input       dump.Options
 	nodes       []string
 	evict       string
 	drain       disruption.DrainOptions
@@ -77,6 +79,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := program.Flags("drain", "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
 		"drain -f PATH [flags] NODE...\n       drain -f PATH -evict NAMESPACE/NAME [flags]", stderr)
 	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f)
 	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
 	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")

@@ -1,7 +1,9 @@
 package dump
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,10 +11,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/podberth/podberth/internal/quantity"
 )
 
 // FieldError says which field of an object cannot be read and why.
@@ -30,21 +35,75 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s: Invalid value: %s: %s", e.Path, e.Value, e.Why)
 }
 
-// decode reads data into object. Field names are case-sensitive, as the API server's are.
-func decode(data []byte, object any) error {
-	err := kjson.UnmarshalCaseSensitivePreserveInts(data, object)
+// Decode reads one JSON value into object, a pointer to a struct. Field names are case-sensitive, as the API server's are. A
+// key that stands twice, text that is not UTF-8, too much nesting, and a quantity that is too long to parse, negative or
+// beyond int64 are errors with the field path. unknown has one line for each field that object does not have.
+func Decode(data []byte, object any) (unknown []string, err error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("Invalid value: must be UTF-8")
+	}
+	s := scan{data: data}
+	if err := s.whole(); err != nil {
+		return nil, err
+	}
+	return decode(data, object, s.numbers)
+}
+
+// decode reads data that was scanned into object. numbers says that the texts of quantities have to be looked at first.
+func decode(data []byte, object any, numbers bool) (unknown []string, err error) {
+	if numbers {
+		if found := search(data, object, locator{}); found != nil {
+			return nil, found
+		}
+	}
+	strict, err := kjson.UnmarshalStrict(data, object)
 	if err != nil { // the slow road finds the field
-		var raw any
-		if e := kjson.UnmarshalCaseSensitivePreserveInts(data, &raw); e != nil {
-			return e
+		if found := search(data, object, locator{}); found != nil {
+			return nil, found
 		}
-		if found := locate(reflect.TypeOf(object).Elem(), raw, ""); found != nil {
-			return found
-		}
-		return err
+		return nil, err
 	}
 	if bad := quantities(reflect.ValueOf(object).Elem(), ""); bad != nil {
-		return bad
+		return nil, bad
+	}
+	for _, e := range strict {
+		unknown = append(unknown, e.Error())
+	}
+	return unknown, nil
+}
+
+// Check returns an error for one JSON value that encoding/json decodes into object, a pointer to a struct, without
+// complaint but not safely: a key twice, text that is not UTF-8, too much nesting, a quantity that is too long to parse. Text that is not JSON passes: the decoder refuses it.
+func Check(data []byte, object any) error {
+	if !utf8.Valid(data) {
+		return errors.New("Invalid value: must be UTF-8")
+	}
+	s := scan{data: data}
+	var bad refusal
+	if err := s.whole(); errors.As(err, &bad) {
+		return err
+	} else if err != nil {
+		return nil
+	}
+	if s.numbers {
+		return search(data, object, locator{fold: true})
+	}
+	return nil
+}
+
+// locator finds fields. With fold it ignores the case of their names, as encoding/json does.
+type locator struct{ fold bool }
+
+// search returns the first field of data that does not fit the type of object, nil when all do.
+func search(data []byte, object any, l locator) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var raw any
+	if err := decoder.Decode(&raw); err != nil {
+		return err
+	}
+	if found := l.locate(reflect.TypeOf(object).Elem(), raw, ""); found != nil {
+		return found
 	}
 	return nil
 }
@@ -52,7 +111,7 @@ func decode(data []byte, object any) error {
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // locate returns the first field of value that does not fit type t, nil when all do.
-func locate(t reflect.Type, value any, path string) *FieldError {
+func (l locator) locate(t reflect.Type, value any, path string) *FieldError {
 	if value == nil {
 		return nil
 	}
@@ -63,12 +122,12 @@ func locate(t reflect.Type, value any, path string) *FieldError {
 		switch v := value.(type) {
 		case map[string]any:
 			if t.Kind() == reflect.Struct || t.Kind() == reflect.Map {
-				return locateIn(t, v, path)
+				return l.locateIn(t, v, path)
 			}
 		case []any:
 			if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
 				for i, item := range v {
-					if bad := locate(t.Elem(), item, fmt.Sprintf("%s[%d]", path, i)); bad != nil {
+					if bad := l.locate(t.Elem(), item, fmt.Sprintf("%s[%d]", path, i)); bad != nil {
 						return bad
 					}
 				}
@@ -80,13 +139,30 @@ func locate(t reflect.Type, value any, path string) *FieldError {
 	if err != nil {
 		return &FieldError{path, fmt.Sprint(value), err.Error()}
 	}
+	if t == quantityType {
+		text, quoted := value.(string)
+		if !quoted {
+			text = string(data)
+		}
+		if err := quantity.Check(text); err != nil {
+			return &FieldError{path, short(string(data)), err.Error()}
+		}
+	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(t).Interface()); err != nil {
-		return &FieldError{path, string(data), wanted(t, err)}
+		return &FieldError{path, short(string(data)), wanted(t, err)}
 	}
 	return nil
 }
 
-func locateIn(t reflect.Type, value map[string]any, path string) *FieldError {
+// short cuts a value that is too long for a message.
+func short(value string) string {
+	if len(value) <= 200 {
+		return value
+	}
+	return strings.ToValidUTF8(value[:100], "") + "..."
+}
+
+func (l locator) locateIn(t reflect.Type, value map[string]any, path string) *FieldError {
 	keys := make([]string, 0, len(value))
 	for k := range value {
 		keys = append(keys, k)
@@ -94,13 +170,13 @@ func locateIn(t reflect.Type, value map[string]any, path string) *FieldError {
 	slices.Sort(keys)
 	for _, k := range keys {
 		if t.Kind() == reflect.Map {
-			if bad := locate(t.Elem(), value[k], path+"["+k+"]"); bad != nil {
+			if bad := l.locate(t.Elem(), value[k], path+"["+k+"]"); bad != nil {
 				return bad
 			}
 			continue
 		}
-		if f, ok := field(t, k); ok {
-			if bad := locate(f, value[k], join(path, k)); bad != nil {
+		if f, ok := l.field(t, k); ok {
+			if bad := l.locate(f, value[k], join(path, k)); bad != nil {
 				return bad
 			}
 		}
@@ -109,15 +185,18 @@ func locateIn(t reflect.Type, value map[string]any, path string) *FieldError {
 }
 
 // field returns the type of the field of struct t that JSON calls name.
-func field(t reflect.Type, name string) (reflect.Type, bool) {
+func (l locator) field(t reflect.Type, name string) (reflect.Type, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if tag == name {
+		if tag == "" && !f.Anonymous {
+			tag = f.Name
+		}
+		if tag == name || l.fold && strings.EqualFold(tag, name) {
 			return f.Type, true
 		}
 		if tag == "" && f.Anonymous {
-			if inner, ok := field(f.Type, name); ok {
+			if inner, ok := l.field(f.Type, name); ok {
 				return inner, true
 			}
 		}

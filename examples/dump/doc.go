@@ -1,7 +1,7 @@
 // Package dump reads dumps of a cluster: YAML or JSON documents as `kubectl get nodes,pods,… -A -o yaml` prints them,
 // from files, folders and standard input.
 //
-//	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin)
+//	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin, dump.Options{})
 //	for _, w := range objects.Warnings { fmt.Fprintln(os.Stderr, w) }
 //
 // Lists are flattened, unknown kinds are counted in a warning, unknown fields are ignored. An object that cannot be what

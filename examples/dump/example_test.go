@@ -16,7 +16,7 @@ items:
 - {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4"}}}
 - {apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: web}, spec: {containers: [{name: c}]}}
 - {apiVersion: v1, kind: Secret, metadata: {namespace: shop, name: key}}
-`))
+`), dump.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -24,7 +24,7 @@ items:
 	fmt.Println(objects.Pods[0].Namespace, objects.Pods[0].Name)
 	fmt.Println(objects.Warnings)
 
-	_, err = dump.Read([]string{"-"}, strings.NewReader(`{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: four}}}`))
+	_, err = dump.Read([]string{"-"}, strings.NewReader(`{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: four}}}`), dump.Options{})
 	fmt.Println(err)
 	// Output:
 	// n1 4

@@ -1,84 +1,83 @@
 package dump
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"reflect"
-	"strings"
-
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
-// ReadFile reads the one YAML or JSON document of a file (packed when its name ends in .gz; "-" is stdin) into object, a
-// pointer to a struct. Errors name the file, the field path and the value. unknown has one line for each field that object
-// does not have or that stands twice; whether that is an error is the caller's choice.
-func ReadFile(path string, stdin io.Reader, object any) (unknown []string, err error) {
-	called, text, err := slurp(path, stdin)
+// ReadFile reads the one YAML or JSON document of a file ("-" is stdin) into object, a pointer to a struct. Text may be
+// packed by gzip. Errors name the file, the field path and the value. unknown has one line for each field that object does
+// not have; whether that is an error is the caller's choice.
+func ReadFile(path string, stdin io.Reader, object any, o Options) (unknown []string, err error) {
+	data, err := ReadJSON(path, stdin, o)
 	if err != nil {
 		return nil, err
 	}
-	var data []byte
-	for document := range documents(text) {
-		if isEmpty(document) {
-			continue
+	if unknown, err = Decode(data, object); err != nil {
+		return nil, fmt.Errorf("%s: %w", named(path), oneLine(err))
+	}
+	for i := range unknown {
+		unknown[i] = named(path) + ": " + unknown[i]
+	}
+	return unknown, nil
+}
+
+// ReadJSON reads the one YAML or JSON document of a file ("-" is stdin) and returns the document as JSON.
+func ReadJSON(path string, stdin io.Reader, o Options) (data []byte, err error) {
+	called, d, closing, err := open(path, stdin, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closing()) }()
+	for d.next() {
+		line := d.line
+		text, err := one(d, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", called, err)
 		}
-		if data != nil {
-			return nil, fmt.Errorf("%s: must hold a single document", called)
-		}
-		if data = document; !isJSON(document) {
-			if data, err = yaml.YAMLToJSONStrict(document); err != nil {
-				return nil, fmt.Errorf("%s: %w", called, oneLine(err))
+		values := [][]byte{text}
+		if s := (scan{data: text}); s.whole() != nil {
+			if values, err = fromYAML(text, line, o.object(), o.tooLarge()); err != nil {
+				return nil, fmt.Errorf("%s: %w", called, err)
 			}
+		}
+		for _, v := range values {
+			if data != nil {
+				return nil, fmt.Errorf("%s: must hold a single document", called)
+			}
+			data = v
 		}
 	}
 	if data == nil {
 		return nil, fmt.Errorf("%s: is empty", called)
 	}
-	if err := decode(data, object); err != nil {
-		return nil, fmt.Errorf("%s: %w", called, oneLine(err))
-	}
-	strict, err := kjson.UnmarshalStrict(data, reflect.New(reflect.TypeOf(object).Elem()).Interface())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", called, oneLine(err))
-	}
-	for _, e := range strict {
-		unknown = append(unknown, fmt.Sprintf("%s: %v", called, e))
-	}
-	return unknown, nil
+	return data, nil
 }
 
-// isEmpty reports whether a document has nothing but blanks and comments.
-func isEmpty(document []byte) bool {
-	for line := range strings.Lines(string(document)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			return false
-		}
+// one reads a document of the size of an object.
+func one(in io.Reader, o Options) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(in, int64(o.object())+1))
+	if err == nil && len(text) > o.object() {
+		err = o.tooLarge()
 	}
-	return true
+	return text, err
 }
 
-func slurp(path string, stdin io.Reader) (called string, text []byte, err error) {
-	if path == "-" {
-		text, err = io.ReadAll(stdin)
-		return "standard input", text, err
-	}
-	f, err := os.Open(path)
+// ReadText reads a file ("-" is stdin) for a decoder that does not limit aliases: text whose aliases would make it larger
+// than an object may be is an error. Other errors in the text are for the decoder to find.
+func ReadText(path string, stdin io.Reader, o Options) (text []byte, err error) {
+	called, in, closing, err := reading(path, stdin, o)
 	if err != nil {
-		return path, nil, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	var in io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			return path, nil, fmt.Errorf("%s: %w", path, err)
-		}
+	defer func() { err = errors.Join(err, closing()) }()
+	if text, err = one(in, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", called, err)
 	}
-	if text, err = io.ReadAll(in); err != nil {
-		return path, nil, fmt.Errorf("%s: %w", path, err)
+	limit := o.tooLarge()
+	if _, err := fromYAML(text, 1, o.object(), limit); errors.Is(err, limit) {
+		return nil, fmt.Errorf("%s: %w", called, limit)
 	}
-	return path, text, nil
+	return text, nil
 }

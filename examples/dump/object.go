@@ -4,23 +4,19 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 )
 
 // Object reads one object, as JSON, of a kind that Read knows. Errors begin with at, which says where it stands.
 func Object(data []byte, at string) (metav1.Object, error) {
-	r := reader{objects: &Objects{}, seen: map[string]string{}, unknown: map[string]int{}}
-	var h struct {
-		Kind string `json:"kind"`
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &h); err != nil {
-		return nil, fmt.Errorf("%s: not a Kubernetes object with apiVersion and kind: %w", at, oneLine(err))
-	}
-	if err := r.object(data, at); err != nil {
+	r := newReader(Options{})
+	if err := r.one(data, at, place{file: at, document: 1, line: 1}, envelope{}); err != nil {
 		return nil, err
 	}
+	for kind := range r.unknown {
+		return nil, fmt.Errorf("%s: kind: Unsupported value: %q", at, kind)
+	}
 	if r.last == nil {
-		return nil, fmt.Errorf("%s: kind: Unsupported value: %q", at, h.Kind)
+		return nil, fmt.Errorf("%s: kind: Invalid value: must be the kind of one object, not of a List", at)
 	}
 	return r.last, nil
 }

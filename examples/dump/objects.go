@@ -46,7 +46,8 @@ type Objects struct {
 type kind struct {
 	group      string // without version; any version of the group is read as the type
 	namespaced bool
-	decode     func(o *Objects, data []byte) (metav1.Object, error)
+	make       func() metav1.Object
+	add        func(o *Objects, object metav1.Object)
 }
 
 // of makes a kind from the field of Objects that holds it. P is *T.
@@ -54,17 +55,11 @@ func of[T any, P interface {
 	*T
 	metav1.Object
 }](group string, namespaced bool, field func(*Objects) *[]P) kind {
-	return kind{group, namespaced, func(o *Objects, data []byte) (metav1.Object, error) {
-		object := P(new(T))
-		if err := decode(data, object); err != nil {
-			return nil, err
-		}
-		if namespaced && object.GetNamespace() == "" {
-			object.SetNamespace(v1.NamespaceDefault)
-		}
-		*field(o) = append(*field(o), object)
-		return object, nil
-	}}
+	return kind{
+		group, namespaced,
+		func() metav1.Object { return P(new(T)) },
+		func(o *Objects, object metav1.Object) { *field(o) = append(*field(o), object.(P)) },
+	}
 }
 
 var kinds = map[string]kind{

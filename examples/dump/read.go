@@ -1,62 +1,93 @@
 package dump
 
 import (
-	"bytes"
-	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Read reads the dumps at paths: files, folders (recursively their .yaml, .yml and .json files and the .gz of those, by
-// name) and "-", which is stdin. Any error is about the first thing that is wrong; nothing is returned beside it.
-func Read(paths []string, stdin io.Reader) (*Objects, error) {
-	r := reader{objects: &Objects{}, seen: map[string]string{}, unknown: map[string]int{}}
+// name) and "-", which is stdin. Text may be packed by gzip. Any error is about the first thing that is wrong; nothing is
+// returned beside it. Input without a single object of a kind that is read is an error.
+func Read(paths []string, stdin io.Reader, o Options) (*Objects, error) {
+	r := newReader(o)
 	for _, path := range paths {
+		before := r.documents
 		if err := r.path(path, stdin); err != nil {
 			return nil, err
 		}
+		if r.documents == before {
+			return nil, fmt.Errorf("%s: is empty: must hold Kubernetes objects as YAML or JSON", named(path))
+		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(r.unknown)) {
-		r.objects.Warnings = append(r.objects.Warnings, fmt.Sprintf("%d object(s) of kind %s left aside: the kind is not read", r.unknown[k], k))
+	if len(r.seen) == 0 {
+		return nil, fmt.Errorf("%s: Required value: no object of a kind that is read%s", strings.Join(mapped(paths, named), ", "), r.others())
+	}
+	r.objects.Warnings = append(r.objects.Warnings, r.unknownKinds()...)
+	if fields := r.fields.lines(); len(fields) > 0 && o.Strict {
+		return nil, errors.New(strings.Join(fields, "\n"))
+	} else {
+		r.objects.Warnings = append(r.objects.Warnings, fields...)
 	}
 	return r.objects, nil
 }
 
+func named(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
+// reader is the sink that makes Objects.
 type reader struct {
-	objects *Objects
-	seen    map[string]string // kind and name -> where it stood
-	unknown map[string]int
-	last    metav1.Object
+	o         Options
+	objects   *Objects
+	documents int
+	seen      map[string]entry // by kind and name
+	uids      map[types.UID]string
+	unknown   map[string]int // objects by kind
+	fields    fields
+	list      list
+	last      metav1.Object
+}
+
+// entry is an object that was read.
+type entry struct {
+	object metav1.Object
+	at     string
+}
+
+func newReader(o Options) *reader {
+	return &reader{o: o, objects: &Objects{}, seen: map[string]entry{}, uids: map[types.UID]string{}, unknown: map[string]int{}, fields: fields{}}
 }
 
 func (r *reader) path(path string, stdin io.Reader) error {
 	if path == "-" {
-		return r.stream("standard input", stdin)
+		return r.file(path, stdin)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return r.file(path)
+		return r.file(path, nil)
 	}
 	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !readable(file) {
 			return err
 		}
-		return r.file(file)
+		return r.file(file, nil)
 	})
 }
 
@@ -68,138 +99,177 @@ func readable(file string) bool {
 	return false
 }
 
-func (r *reader) file(file string) (err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	var in io.Reader = f
-	if strings.HasSuffix(file, ".gz") {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		in = z
-	}
-	return r.stream(file, in)
+func (r *reader) file(path string, stdin io.Reader) error {
+	n, err := feed(path, stdin, r.o, r)
+	r.documents += n
+	return err
 }
 
-func (r *reader) stream(file string, in io.Reader) error {
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+// list is the List that is being read.
+type list struct {
+	n       int      // items so far
+	waiting []waiter // items without a kind, until that of the List is known
+}
+
+type waiter struct {
+	data []byte
+	at   place
+	name string
+}
+
+// item reads an item of a List.
+func (r *reader) item(kind string, data []byte, at place) error {
+	r.list.n++
+	name := fmt.Sprintf("%v, item %d", at, r.list.n)
+	s := scan{data: data}
+	if err := s.whole(); err == nil && s.kind == nil && len(data) > 0 && data[0] == '{' {
+		r.list.waiting = append(r.list.waiting, waiter{append([]byte(nil), data...), at, name})
+		return nil
 	}
-	n := 0
-	for document := range documents(text) {
-		n++
-		if err := r.document(document, fmt.Sprintf("%s: document %d", file, n)); err != nil {
+	return r.one(data, name, at, envelope{})
+}
+
+// object reads an object, or ends the List whose items were read.
+func (r *reader) object(data []byte, at place, streamed bool) error {
+	l := r.list
+	r.list = list{}
+	if !streamed {
+		return r.one(data, at.String(), at, envelope{})
+	}
+	s := scan{data: data}
+	if err := s.whole(); err != nil {
+		return at.fail(err)
+	}
+	e, err := s.envelope()
+	if err != nil {
+		return fmt.Errorf("%v: %w", at, err)
+	}
+	if !isList(e.kind) {
+		return fmt.Errorf("%v: kind: Invalid value: %q: must be a List, as it has items", at, e.kind)
+	}
+	e.kind = strings.TrimSuffix(e.kind, "List")
+	for _, w := range l.waiting {
+		if err := r.one(w.data, w.name, w.at, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// documents yields the YAML documents of text. A line that is "---", alone or before blanks or a comment, separates.
-func documents(text []byte) func(func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		start := 0
-		for at := 0; at < len(text); {
-			line := text[at:]
-			if end := bytes.IndexByte(line, '\n'); end >= 0 {
-				line = line[:end+1]
-			}
-			if rest, ok := bytes.CutPrefix(line, []byte("---")); ok {
-				rest = bytes.TrimSpace(rest)
-				if len(rest) == 0 || rest[0] == '#' {
-					if !yield(text[start:at]) {
-						return
-					}
-					start = at + len(line)
-				}
-			}
-			at += len(line)
-		}
-		yield(text[start:])
-	}
+func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
+
+// envelope is what an object says it is, or what the List says that its items are.
+type envelope struct {
+	kind, apiVersion string
+	lists            int // Lists around the object
 }
 
-func (r *reader) document(text []byte, at string) error {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil
+// envelope returns what the scanned object says it is.
+func (s *scan) envelope() (e envelope, err error) {
+	for _, f := range []struct {
+		name string
+		from []byte
+		to   *string
+	}{{"kind", s.kind, &e.kind}, {"apiVersion", s.apiVersion, &e.apiVersion}} {
+		if f.from != nil && json.Unmarshal(f.from, f.to) != nil {
+			return e, fmt.Errorf("%s: Invalid value: %s: must be a string", f.name, short(string(f.from)))
+		}
 	}
-	data := text
-	if !isJSON(text) {
+	if e.kind == "" {
+		return e, errors.New("kind: Required value: every document is a Kubernetes object with apiVersion and kind")
+	}
+	return e, nil
+}
+
+// one reads one object. name says where it stands; around is what a typed list says of its items.
+func (r *reader) one(data []byte, name string, at place, around envelope) error {
+	s := scan{data: data}
+	if err := s.whole(); err != nil {
+		var bad refusal
+		if errors.As(err, &bad) {
+			return fmt.Errorf("%s: line %d: %w", name, at.line+bad.line, err)
+		}
+		return at.fail(err)
+	}
+	if len(data) == 0 || data[0] != '{' {
+		return fmt.Errorf("%s: %w", name, notAnObject(data))
+	}
+	e := around
+	if s.kind != nil || around.kind == "" {
 		var err error
-		if data, err = yaml.YAMLToJSONStrict(text); err != nil {
-			return fmt.Errorf("%s: %w", at, oneLine(err))
+		if e, err = s.envelope(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) { // comments only
+	if isList(e.kind) {
+		return r.nested(data, name, at, e, around.lists)
+	}
+	version, err := schema.ParseGroupVersion(e.apiVersion)
+	if err != nil {
+		return fmt.Errorf("%s: apiVersion: Invalid value: %q: %w", name, e.apiVersion, err)
+	}
+	k, ok := kinds[e.kind]
+	if !ok || k.group != version.Group {
+		r.unknown[schema.GroupKind{Group: version.Group, Kind: e.kind}.String()]++
 		return nil
 	}
-	return r.object(data, at)
+	object := k.make()
+	unknown, err := decode(data, object, s.numbers)
+	if err != nil {
+		return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), oneLine(err))
+	}
+	return r.keep(k, e, object, unknown, name)
 }
 
-func isJSON(text []byte) bool {
-	text = bytes.TrimSpace(text)
-	return len(text) > 0 && text[0] == '{' && bytes.IndexByte(text, '"') >= 0 && kjson.UnmarshalCaseSensitivePreserveInts(text, &struct{}{}) == nil
-}
-
-// rawObject keeps the bytes of a list's item.
-type rawObject []byte
-
-// UnmarshalJSON keeps a copy of data.
-func (o *rawObject) UnmarshalJSON(data []byte) error {
-	*o = bytes.Clone(data)
+// nested reads the items of a List that is an item itself, or that has none.
+func (r *reader) nested(data []byte, name string, at place, e envelope, lists int) error {
+	if lists >= maxLists {
+		return fmt.Errorf("%s: Too many: Lists may be nested %d deep", name, maxLists)
+	}
+	var l struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return fmt.Errorf("%s: items: Invalid value: must be a list", name)
+	}
+	inner := envelope{strings.TrimSuffix(e.kind, "List"), e.apiVersion, lists + 1}
+	for i, item := range l.Items {
+		if err := r.one(item, fmt.Sprintf("%s, item %d", name, i+1), at, inner); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func (r *reader) object(data []byte, at string) error {
-	var h struct {
-		APIVersion string      `json:"apiVersion"`
-		Kind       string      `json:"kind"`
-		Items      []rawObject `json:"items"`
+// keep adds an object to those that were read. An object that was read before is left out when the two are equal.
+func (r *reader) keep(k kind, e envelope, object metav1.Object, unknown []string, at string) error {
+	if k.namespaced && object.GetNamespace() == "" {
+		object.SetNamespace(metav1.NamespaceDefault)
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &h); err != nil {
-		return fmt.Errorf("%s: not a Kubernetes object with apiVersion and kind: %w", at, oneLine(err))
+	if typed, ok := object.(interface{ GetObjectKind() schema.ObjectKind }); ok {
+		typed.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(e.apiVersion, e.kind))
 	}
-	if h.Kind == "" {
-		return fmt.Errorf("%s: kind: Required value: every document is a Kubernetes object with apiVersion and kind", at)
-	}
-	if strings.HasSuffix(h.Kind, "List") && h.Items != nil {
-		for i, item := range h.Items {
-			if err := r.object(item, fmt.Sprintf("%s, item %d", at, i+1)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if strings.HasSuffix(h.Kind, "List") {
-		return nil // a list without items
-	}
-	version, err := schema.ParseGroupVersion(h.APIVersion)
-	if err != nil {
-		return fmt.Errorf("%s: apiVersion: Invalid value: %q: %w", at, h.APIVersion, err)
-	}
-	k, ok := kinds[h.Kind]
-	if !ok || k.group != version.Group {
-		r.unknown[schema.GroupKind{Group: version.Group, Kind: h.Kind}.String()]++
-		return nil
-	}
-	object, err := k.decode(r.objects, data)
-	if err != nil {
-		return fmt.Errorf("%s (%s): %w", at, nameOf(h.Kind, data), oneLine(err))
-	}
+	object.SetManagedFields(nil) // nobody asks who wrote a field, and most of a dump is about that
 	r.last = object
-	called := name(h.Kind, object)
+	called := name(e.kind, object)
 	if object.GetName() == "" {
-		return fmt.Errorf("%s (%s): metadata.name: Required value: every object has a name", at, h.Kind)
+		return fmt.Errorf("%s (%s): metadata.name: Required value: every object has a name", at, e.kind)
 	}
 	if first, ok := r.seen[called]; ok {
-		return fmt.Errorf("%s: metadata.name: Duplicate value: %q: %s stands at %s already", at, object.GetName(), called, first)
+		if equality.Semantic.DeepEqual(first.object, object) {
+			return nil
+		}
+		return fmt.Errorf("%s: metadata.name: Duplicate value: %q: another %s stands at %s", at, object.GetName(), called, first.at)
 	}
-	r.seen[called] = at
+	r.seen[called] = entry{object, at}
+	if uid := object.GetUID(); uid != "" {
+		if first, ok := r.uids[uid]; ok {
+			return fmt.Errorf("%s (%s): metadata.uid: Duplicate value: %q: that of %s at %s", at, called, uid, first, r.seen[first].at)
+		}
+		r.uids[uid] = called
+	}
+	r.fields.note(e.kind, called, at, unknown)
+	k.add(r.objects, object)
 	return nil
 }
 
@@ -211,7 +281,7 @@ func nameOf(kind string, data []byte) string {
 			Namespace any `json:"namespace"`
 		} `json:"metadata"`
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &h); err != nil || h.Metadata.Name == nil {
+	if err := json.Unmarshal(data, &h); err != nil || h.Metadata.Name == nil {
 		return kind
 	}
 	if h.Metadata.Namespace == nil {
@@ -220,10 +290,17 @@ func nameOf(kind string, data []byte) string {
 	return fmt.Sprintf("%s %v/%v", kind, h.Metadata.Namespace, h.Metadata.Name)
 }
 
-// oneLine puts an error of several lines on one; FieldErrors pass as they are.
+// oneLine puts an error of several lines on one.
 func oneLine(err error) error {
 	if text := err.Error(); strings.Contains(text, "\n") {
 		return errors.New(strings.Join(strings.Fields(text), " "))
 	}
 	return err
+}
+
+func mapped[T, U any](list []T, f func(T) U) (out []U) {
+	for _, x := range list {
+		out = append(out, f(x))
+	}
+	return out
 }

@@ -248,6 +248,8 @@ func TestBadRequests(t *testing.T) {
 		{"other verb", "POST", "/bind", "{}", 404, "/bind: Unsupported value: supported values: /filter, /prioritize, /preempt\n"},
 		{"other method", "GET", "/filter", "", 405, "only POST\n"},
 		{"not JSON", "POST", "/filter", "<html>", 400, "request: invalid character '<' looking for beginning of value\n"},
+		{"quantity that takes minutes to parse", "POST", "/filter", `{"pod":{"SPEC":{"containers":[{"resources":{"requests":{"cpu":"1e999999999"}}}]}}}`, 400, "request: pod.SPEC.containers[0].resources.requests[cpu]: Invalid value: \"1e999999999\": must be a quantity with an exponent between -99 and 99\n"},
+		{"key twice", "POST", "/filter", `{"Pod":{},"Pod":null}`, 400, "request: Pod: Duplicate value: the key stands twice\n"},
 		{"no pod", "POST", "/filter", `{"NodeNames":[]}`, 400, "Pod: Required value\n"},
 		{"no pod to prioritize", "POST", "/prioritize", `null`, 400, "Pod: Required value\n"},
 		{"no pod to preempt", "POST", "/preempt", `{}`, 400, "Pod: Required value\n"},

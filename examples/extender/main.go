@@ -27,6 +27,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 )
 
@@ -43,6 +44,7 @@ func main() {
 // options are the command line.
 type options struct {
 	files  []string
+	input  dump.Options
 	listen string
 	config string
 	scores int64
@@ -95,6 +97,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, aga
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := program.Flags(name, "serves podberth's filters, scores and preemption to a stock kube-scheduler.", name+" -f PATH [flags]", stderr)
 	program.Inputs(f, &o.files, "input")
+	o.input.Flags(f)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8888", "`ADDRESS` to listen on")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration whose profiles decide; the default profile without")
 	f.Int64Var(&o.scores, "scores", 10, "the highest score that is sent; kube-scheduler multiplies by 10 and by the extender's weight")

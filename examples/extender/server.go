@@ -24,7 +24,7 @@ type server struct {
 
 // read takes the input in; the old one stays when something is wrong with the new one.
 func (s *server) read(o options, stdin io.Reader, stderr io.Writer) error {
-	objects, err := dump.Read(o.files, stdin)
+	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,14 @@ func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, verb fu
 		return
 	}
 	var args A
-	if err := json.NewDecoder(r.Body).Decode(&args); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = dump.Check(body, &args)
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &args)
+	}
+	if err != nil {
 		http.Error(w, "request: "+err.Error(), http.StatusBadRequest)
 		return
 	}

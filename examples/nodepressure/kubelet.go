@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/overhead"
 )
 
@@ -28,11 +28,11 @@ type setup struct {
 }
 
 // loadKubelet reads a configuration, completes it as a kubelet does and checks it. No path: the defaults.
-func loadKubelet(path string, stdin io.Reader, goos string) (setup, error) {
+func loadKubelet(path string, stdin io.Reader, goos string, limits dump.Options) (setup, error) {
 	var s setup
 	var c kubelet.KubeletConfiguration
 	if path != "" {
-		unknown, err := dump.ReadFile(path, stdin, &c)
+		unknown, err := dump.ReadFile(path, stdin, &c, limits)
 		if err != nil {
 			return s, err
 		}
@@ -93,7 +93,7 @@ var reservable = []string{"cpu", "ephemeral-storage", "memory", "pid"}
 func reserve(amounts map[string]string) (v1.ResourceList, error) {
 	list := v1.ResourceList{}
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
-		q, err := resource.ParseQuantity(amounts[name])
+		q, err := quantity.Parse(amounts[name])
 		switch {
 		case !slices.Contains(reservable, name):
 			return nil, fmt.Errorf("[%s]: Unsupported value: %q: supported values: %s", name, name, strings.Join(reservable, ", "))

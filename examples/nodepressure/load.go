@@ -43,12 +43,12 @@ type memory struct {
 
 // load reads everything that is asked for.
 func load(o options, stdin io.Reader) (*input, error) {
-	objects, err := dump.Read(o.files, stdin)
+	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return nil, err
 	}
 	var summary stats.Summary
-	if _, err := dump.ReadFile(o.summary, stdin, &summary); err != nil {
+	if _, err := dump.ReadFile(o.summary, stdin, &summary, o.input); err != nil {
 		return nil, err
 	}
 	in := &input{rank: o.rank, warnings: objects.Warnings, before: pressure.State{Layout: o.layout}}
@@ -56,7 +56,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return nil, fmt.Errorf("%s: %w", o.summary, err)
 	}
 	node := in.find(objects)
-	if in.setup, err = loadKubelet(o.kubelet, stdin, system(node)); err != nil {
+	if in.setup, err = loadKubelet(o.kubelet, stdin, system(node), o.input); err != nil {
 		return nil, err
 	}
 	in.warnings = append(in.warnings, in.setup.warnings...)
@@ -133,7 +133,7 @@ func (in *input) time(o options) error {
 		return nil
 	}
 	var m memory
-	unknown, err := dump.ReadFile(o.state, nil, &m)
+	unknown, err := dump.ReadFile(o.state, nil, &m, o.input)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
@@ -22,6 +23,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // options are the command line.
 type options struct {
 	files   []string
+	input   dump.Options
 	summary string
 	kubelet string
 	layout  pressure.Layout // empty: not given
@@ -63,6 +65,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := program.Flags("nodepressure", "tells what the kubelet does on a node that runs short of memory, disk or processes.",
 		"nodepressure -f PATH -summary FILE [flags]", stderr)
 	program.Inputs(f, &o.files, "pods and their node")
+	o.input.Flags(f)
 	f.StringVar(&o.summary, "summary", "", "`FILE` that kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary printed")
 	f.StringVar(&o.kubelet, "kubelet", "", "`FILE` with a KubeletConfiguration (defaults when not given)")
 	layout := f.String("layout", "", "file systems: "+strings.Join(layouts, ", ")+" (single, or that of the state, when not given)")
@@ -74,6 +77,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
+	o.input.Strict = o.strict
 	o.layout, o.rank = pressure.Layout(*layout), pressure.Signal(*rank)
 	switch {
 	case f.NArg() > 0:

@@ -153,6 +153,29 @@ func TestCalmNode(t *testing.T) {
 	require.Contains(t, out, `"rankedFor": "pid.available"`)
 }
 
+// Quantities that take minutes to parse are refused at once: of the kubelet's configuration, the state, the pods.
+func TestQuantityText(t *testing.T) {
+	const huge = "1e999999999"
+	at := files(t, map[string]string{
+		"summary.json":   calm,
+		"threshold.yaml": config + "evictionHard: {memory.available: '" + huge + "'}\n",
+		"reclaim.yaml":   config + "evictionMinimumReclaim: {memory.available: '" + huge + "'}\n",
+		"reserved.yaml":  config + "kubeReserved: {memory: '" + huge + "'}\n",
+		"bomb.yaml":      config + "a: &a " + strings.Repeat("x", 1<<19) + "\nb: [" + strings.Repeat("*a,", 100) + "]\n",
+	})
+	for name, want := range map[string]string{
+		"threshold.yaml": "exponent between -99 and 99",
+		"reclaim.yaml":   "exponent between -99 and 99",
+		"reserved.yaml":  `kubeReserved[memory]: Invalid value: "1e999999999": must be a quantity`,
+		"bomb.yaml":      "Too long: one object may have at most 16777216 bytes, aliases expanded",
+	} {
+		code, out, errs := nodepressure(onePod+oneNode, "-f", "-", "-summary", at("summary.json"), "-kubelet", at(name))
+		require.Equal(t, 2, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, want, name)
+	}
+}
+
 // A pod without a UID on one side is known by its name, a summary without a name is that of the only node.
 func TestSparseInput(t *testing.T) {
 	at := files(t, map[string]string{"summary.json": low})

@@ -74,7 +74,7 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 func TestPlanAgainstPlugins(t *testing.T) {
 	for _, name := range []string{"cluster.yaml", "volumes.yaml"} {
 		t.Run(name, func(t *testing.T) {
-			o, err := dump.Read([]string{filepath.Join("../simulate/testdata", name)}, nil)
+			o, err := dump.Read([]string{filepath.Join("../simulate/testdata", name)}, nil, dump.Options{})
 			require.NoError(t, err)
 			want := decisions(t, o, false)
 			require.NotEmpty(t, want)
@@ -90,7 +90,7 @@ func TestPlanAgainstPlugins(t *testing.T) {
 		if err != nil {
 			t.Skipf("the trace cannot be made: %v", err)
 		}
-		o, err := dump.Read([]string{"-"}, strings.NewReader(string(text)))
+		o, err := dump.Read([]string{"-"}, strings.NewReader(string(text)), dump.Options{})
 		require.NoError(t, err)
 		want := decisions(t, o, false)
 		require.GreaterOrEqual(t, len(want), 1200)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/examples/config"
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/httpextender"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/preemption"
@@ -24,7 +24,7 @@ func setup(o options, stderr io.Writer) (out scheduler.Options, warnings []strin
 	if o.config == "" {
 		all := int32(100)
 		out.Profiles = []scheduler.Profile{{SchedulerName: v1.DefaultSchedulerName, PercentageOfNodesToScore: &all}}
-	} else if out, warnings, err = configured(o.config, stderr); err != nil {
+	} else if out, warnings, err = configured(o.config, o.input, stderr); err != nil {
 		return out, nil, err
 	}
 	if o.percentage >= 0 {
@@ -38,8 +38,8 @@ func setup(o options, stderr io.Writer) (out scheduler.Options, warnings []strin
 
 // configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. Extenders are asked, but never to
 // bind: that would not be a simulation.
-func configured(file string, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
-	data, err := os.ReadFile(file)
+func configured(file string, limits dump.Options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
+	data, err := dump.ReadText(file, nil, limits)
 	if err != nil {
 		return out, nil, fmt.Errorf("-config: %w", err)
 	}

@@ -29,7 +29,7 @@ import (
 // load reads the input and sorts the pods into running, pending and left aside. Warnings go to stderr once nothing can go
 // wrong any more.
 func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Writer) (*world, error) {
-	objects, err := dump.Read(o.files, stdin)
+	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/report"
 )
 
@@ -28,6 +29,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // options are the command line.
 type options struct {
 	files             []string
+	input             dump.Options
 	config            string
 	output            string
 	detail            bool
@@ -75,7 +77,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed bool, err error) {
 	var timeline []event
 	if o.timeline != "" {
-		if timeline, err = readTimeline(o.timeline); err != nil {
+		if timeline, err = readTimeline(o.timeline, o.input); err != nil {
 			return false, err
 		}
 	}
@@ -139,13 +141,14 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		o.files = append(o.files, s)
 		return nil
 	})
+	o.input.Flags(f)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	report.Flag(f, &o.output, wide)
 	f.BoolVar(&o.detail, "detail", false, "with json and yaml: every plugin's verdict and score of every node")
 	f.StringVar(&o.explain, "explain", "", "explain one pod in words: `NAMESPACE/NAME`")
 	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
-	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
+	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the choice among equally good nodes; 0 takes the first in node order")
 	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore of all profiles, 0 to 100 (100 when neither it nor -config is given)")
 	f.BoolVar(&o.grace, "grace", false, "victims run out their grace periods in virtual time")
@@ -166,6 +169,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		}
 		return o, fmt.Errorf("%w; see simulate -h", err)
 	}
+	o.input.Strict = o.strict
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see simulate -h", f.Arg(0))

@@ -109,7 +109,7 @@ func TestBadInput(t *testing.T) {
 		name, input, want string
 		args              []string
 	}{
-		{"a node twice", oneNode + "---\n" + oneNode, `standard input: document 2: metadata.name: Duplicate value: "n1": Node n1 stands at standard input: document 1 already`, nil},
+		{"two nodes of one name", oneNode + "---\n" + strings.ReplaceAll(oneNode, "8Gi", "9Gi"), `standard input: document 2: metadata.name: Duplicate value: "n1": another Node n1 stands at standard input: document 1`, nil},
 		{"negative quantity", strings.ReplaceAll(oneNode, "8Gi", "-8Gi"), `standard input: document 1 (Node n1): status.allocatable[memory]: Invalid value: "-8Gi": must not be negative`, nil},
 		{"overflowing quantity", strings.ReplaceAll(oneNode, "8Gi", "'99999999999999999999'"), `status.allocatable[memory]: Invalid value: "99999999999999999999": must be below 9223372036854775807`, nil},
 		{"overflowing cpu", strings.ReplaceAll(oneNode, "'4'", "9Ei"), `status.allocatable[cpu]`, nil},
@@ -276,7 +276,7 @@ func TestOpenbTrace(t *testing.T) {
 	require.Len(t, result.Pods, 8152)
 
 	before := processorTime(t)
-	objects, err := dump.Read([]string{file}, nil)
+	objects, err := dump.Read([]string{file}, nil, dump.Options{})
 	require.NoError(t, err)
 	reading := processorTime(t) - before
 	if !testing.Short() { // the race detector is run with short

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
@@ -30,14 +28,10 @@ type event struct {
 
 // readTimeline reads a list of events: at (a duration such as 1m30s, or seconds) and add, update or delete with an object.
 // Events of one time keep their order.
-func readTimeline(path string) ([]event, error) {
-	text, err := os.ReadFile(path)
+func readTimeline(path string, limits dump.Options) ([]event, error) {
+	data, err := dump.ReadJSON(path, nil, limits)
 	if err != nil {
 		return nil, err
-	}
-	data, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {

@@ -36,7 +36,7 @@ func (o options) change(objects *dump.Objects, stdin io.Reader) error {
 	if len(o.add) == 0 {
 		return nil
 	}
-	more, err := dump.Read(o.add, stdin)
+	more, err := dump.Read(o.add, stdin, o.input)
 	if err != nil {
 		return err
 	}

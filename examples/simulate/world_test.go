@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/queue"
 )
@@ -70,7 +71,7 @@ func TestPermitWaits(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "timeline.yaml")
 		pod := strings.ReplaceAll(strings.TrimPrefix(podYAML("NAME", "", 0, "1", ""), "---\n"), "\n", "")
 		require.NoError(t, os.WriteFile(file, []byte("- {at: 10s, add: "+strings.ReplaceAll(pod, "NAME", "key")+"}\n- {at: 20s, add: "+strings.ReplaceAll(pod, "NAME", "late")+"}\n"), 0o600))
-		timeline, err := readTimeline(file)
+		timeline, err := readTimeline(file, dump.Options{})
 		require.NoError(t, err)
 		x, err := newSimulation(w, o, timeline, with)
 		require.NoError(t, err)

@@ -20,12 +20,12 @@ type script struct {
 
 // load reads cluster and events.
 func load(o options, stdin io.Reader) (in taint.Input, warnings []string, err error) {
-	objects, err := dump.Read(o.files, stdin)
+	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return in, nil, err
 	}
 	var s script
-	unknown, err := dump.ReadFile(o.events, stdin, &s)
+	unknown, err := dump.ReadFile(o.events, stdin, &s, o.input)
 	switch {
 	case err != nil:
 		return in, nil, err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
@@ -25,6 +26,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // options are the command line.
 type options struct {
 	files  []string
+	input  dump.Options
 	events string
 	until  time.Duration // negative: not given
 	admit  bool
@@ -64,6 +66,7 @@ const longest = 30 * 24 * time.Hour
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := program.Flags("taintforecast", "tells which pods taints make leave their nodes, and when.", "taintforecast -f PATH -events FILE [flags]", stderr)
 	program.Inputs(f, &o.files, "nodes and pods")
+	o.input.Flags(f)
 	f.StringVar(&o.events, "events", "", "`FILE` with what happens: events, each with at, node and one of condition with status, taint, heartbeats, unschedulable, deleted")
 	f.DurationVar(&o.until, "until", -1, "how far to look (10m after the last event when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
@@ -73,6 +76,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
+	o.input.Strict = o.strict
 	untilGiven := false
 	f.Visit(func(g *flag.Flag) { untilGiven = untilGiven || g.Name == "until" })
 	switch {

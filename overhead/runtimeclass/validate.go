@@ -7,10 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -49,7 +49,7 @@ func ValidateOverhead(podFixed v1.ResourceList, path *field.Path) field.ErrorLis
 		}
 		if size, ok := strings.CutPrefix(string(name), v1.ResourceHugePagesPrefix); ok {
 			huge = true
-			page, err := resource.ParseQuantity(size)
+			page, err := quantity.Parse(size)
 			if err != nil || page.Sign() <= 0 || q.CmpInt64(q.Value()) != 0 || q.Value()%page.Value() != 0 {
 				errs = append(errs, field.Invalid(at, q.String(), q.String()+" is not positive integer multiple of "+string(name)))
 			}

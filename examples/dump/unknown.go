@@ -1,0 +1,56 @@
+package dump
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fields counts the fields that the API does not have, by kind and path.
+type fields map[string]*unknownField
+
+type unknownField struct {
+	count int
+	first string // the first object that has the field, and where the object stands
+}
+
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// note counts the unknown fields of an object. Items of lists count as one field.
+func (f fields) note(kind, called, at string, unknown []string) {
+	for _, text := range slices.Compact(slices.Sorted(slices.Values(mapped(unknown, func(s string) string {
+		return index.ReplaceAllString(strings.TrimPrefix(s, "unknown field "), "[]")
+	})))) {
+		key := fmt.Sprintf("%s: unknown field %s", kind, text)
+		if f[key] == nil {
+			f[key] = &unknownField{first: fmt.Sprintf("%s (%s)", at, called)}
+		}
+		f[key].count++
+	}
+}
+
+// lines returns one line for each field.
+func (f fields) lines() (out []string) {
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		out = append(out, fmt.Sprintf("%s in %d object(s), the first is %s", key, f[key].count, f[key].first))
+	}
+	return out
+}
+
+// unknownKinds returns one line for each kind that is not read.
+func (r *reader) unknownKinds() (out []string) {
+	for _, k := range slices.Sorted(maps.Keys(r.unknown)) {
+		out = append(out, fmt.Sprintf("%d object(s) of kind %s left aside: the kind is not read", r.unknown[k], k))
+	}
+	return out
+}
+
+// others names the kinds that are not read, for the error of input that has nothing else.
+func (r *reader) others() string {
+	if len(r.unknown) == 0 {
+		return ""
+	}
+	return ", only " + strings.Join(slices.Sorted(maps.Keys(r.unknown)), ", ")
+}

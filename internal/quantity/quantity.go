@@ -1,0 +1,71 @@
+// Package quantity parses quantities from text that nobody has checked yet.
+//
+// resource.ParseQuantity works out powers of ten of any size: the twelve characters 1e999999999 keep it busy for minutes.
+// Check looks at the text alone and refuses such quantities, in time that is linear in the length of the text. A quantity
+// that an int64 can hold, in thousandths or billionths too, passes in every usual notation.
+package quantity
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Limits of the text of a quantity.
+const (
+	MaxLength   = 64 // characters, without blanks at both ends
+	MaxExponent = 99 // digits behind e or E as a number, either sign
+)
+
+// Check returns an error when the text of a quantity is longer than MaxLength or its exponent is beyond MaxExponent. It
+// does not say whether the text is a quantity.
+func Check(text string) error {
+	text = strings.TrimSpace(text)
+	if len(text) > MaxLength {
+		return fmt.Errorf("must be a quantity of at most %d characters", MaxLength)
+	}
+	if Huge(text) {
+		return fmt.Errorf("must be a quantity with an exponent between -%d and %d", MaxExponent, MaxExponent)
+	}
+	return nil
+}
+
+// Huge reports whether text is a number with an exponent beyond MaxExponent.
+func Huge[T string | []byte](text T) bool {
+	at := digits(text, 0)
+	if at == 0 || at == len(text) || text[at]|0x20 != 'e' {
+		return false
+	}
+	at++
+	if at < len(text) && (text[at] == '+' || text[at] == '-') {
+		at++
+	}
+	for at < len(text) && text[at] == '0' {
+		at++
+	}
+	exponent := len(text) - at
+	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
+		at++
+	}
+	return exponent > 2 && at == len(text)
+}
+
+// digits returns where the signs, digits and points that begin at from end.
+func digits[T string | []byte](text T, from int) int {
+	for from < len(text) {
+		if c := text[from]; (c < '0' || c > '9') && c != '.' && c != '+' && c != '-' {
+			break
+		}
+		from++
+	}
+	return from
+}
+
+// Parse is resource.ParseQuantity for text that Check allows. Any other text is an error at once.
+func Parse(text string) (resource.Quantity, error) {
+	if err := Check(text); err != nil {
+		return resource.Quantity{}, err
+	}
+	return resource.ParseQuantity(text)
+}
