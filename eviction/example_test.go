@@ -2,40 +2,42 @@ package eviction_test
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/eviction/taint"
-	"github.com/podberth/podberth/internal/testkit"
 )
 
-var now = testkit.Epoch
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// podsOfB1 are the pods of node b1 in the three-zone cluster of all examples: web is far above its request, db is
-// important and within its own, gpu tolerates whatever happens to its node.
-func podsOfB1() (web, db, gpu *v1.Pod) {
-	ready := func(p *v1.Pod) *v1.Pod {
-		p.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
-		return p
+// podsOfN3 returns the pods of node n3. web is far above its request and tolerates NoExecute taints for 300 seconds, db is
+// important and within its request, gpu tolerates every taint without limit.
+func podsOfN3() (web, db, gpu *v1.Pod) {
+	pod := func(name, memory string, priority int32, tolerations ...v1.Toleration) *v1.Pod {
+		return &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name}},
+			Spec: v1.PodSpec{NodeName: "n3", Priority: &priority, Tolerations: tolerations, Containers: []v1.Container{{
+				Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse(memory)}},
+			}}},
+			Status: v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}},
+		}
 	}
-	web = testkit.Pod("web-0").Labels("app=web").Request("memory=1Gi").On("b1").Obj()
-	web = admission.WithDefaultSeconds(web, admission.DefaultSeconds{}) // 300 seconds, as admission adds them
-	db = testkit.Pod("db-0").Labels("app=db").Priority(1000).Request("memory=4Gi").On("b1").Obj()
-	gpu = testkit.Pod("gpu-0").Labels("app=gpu").Request("memory=1Gi").On("b1").Obj()
-	gpu.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
-	return ready(web), ready(db), ready(gpu)
+	seconds := int64(300)
+	web = pod("web", "1Gi", 0, v1.Toleration{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+	return web, pod("db", "4Gi", 1000), pod("gpu", "1Gi", 0, v1.Toleration{Operator: v1.TolerationOpExists})
 }
 
 // The same three pods, evicted by the kubelet, by a client of the Eviction API, and by a taint.
 func Example() {
-	web, db, gpu := podsOfB1()
+	web, db, gpu := podsOfN3()
 	pods := []*v1.Pod{web, db, gpu}
 
 	// The kubelet: memory is short, and web uses most above its request. No budget is asked.
@@ -51,7 +53,7 @@ func Example() {
 	}, now)
 	fmt.Println("pressure:", decision.Eviction.Pod.Name, "in", decision.Eviction.GraceSeconds, "s")
 
-	// The Eviction API: the budgets decide, and db's wants every pod.
+	// The Eviction API: the budgets decide, and the budget of db wants every pod.
 	budgets := []*policyv1.PodDisruptionBudget{demandsOne("db")}
 	for i := range budgets {
 		budgets[i].Status = disruption.Sync(budgets[i], pods, nil, now).Status
@@ -66,7 +68,8 @@ func Example() {
 	for _, p := range pods {
 		timers.SetPod(p, now)
 	}
-	for _, a := range timers.SetNode(testkit.Node("b1").Taint(v1.TaintNodeUnreachable+":NoExecute").Obj(), now) {
+	unreachable := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n3"}, Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}}}
+	for _, a := range timers.SetNode(unreachable, now) {
 		fmt.Println("taint:", a.Pod.Name, a.Kind)
 	}
 	due, _ := timers.Next()
@@ -74,18 +77,18 @@ func Example() {
 		fmt.Println("taint:", a.Pod.Name, a.Kind, "after", due.Sub(now))
 	}
 	// Output:
-	// pressure: web-0 in 1 s
-	// disruption: web-0 201, now ""
-	// disruption: db-0 429, never "The disruption budget db needs 1 healthy pods and has 1 currently"
-	// disruption: gpu-0 201, now ""
-	// taint: db-0 Deleted
-	// taint: web-0 Started
-	// taint: web-0 Deleted after 5m0s
+	// pressure: web in 1 s
+	// disruption: web 201, now ""
+	// disruption: db 429, never "The disruption budget db needs 1 healthy pods and has 1 currently"
+	// disruption: gpu 201, now ""
+	// taint: db Deleted
+	// taint: web Started
+	// taint: web Deleted after 5m0s
 }
 
 func memory(bytes uint64) pressure.PodStats { return pressure.PodStats{WorkingSetBytes: &bytes} }
 
-// demandsOne is a budget that wants one pod of an app.
+// demandsOne returns a budget that wants one pod of an app.
 func demandsOne(app string) *policyv1.PodDisruptionBudget {
 	one := intstr.FromInt32(1)
 	return &policyv1.PodDisruptionBudget{

@@ -94,9 +94,10 @@ func (d *Decision) Remedies() []string {
 }
 
 // BudgetRefuses reports whether the Eviction API answered 429 because of a disruption budget: the status then has a cause
-// of type DisruptionBudget. A 429 without that cause means that the API server is busy.
+// of type DisruptionBudget. A 429 without that cause means that the API server is busy. A nil
+// status has no cause.
 func BudgetRefuses(s *metav1.Status) bool {
-	if s.Code != codeTooMany && s.Reason != metav1.StatusReasonTooManyRequests || s.Details == nil {
+	if s == nil || s.Code != codeTooMany && s.Reason != metav1.StatusReasonTooManyRequests || s.Details == nil {
 		return false
 	}
 	return slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == policyv1.DisruptionBudgetCause })
@@ -111,10 +112,10 @@ type Step struct {
 	Does         string
 }
 
-// Steps returns what follows an accepted eviction, in order; nil for a refused one and in a dry run. Source:
+// Steps returns what follows an accepted eviction, in order; nil for a refused one, in a dry run and for a nil pod. Source:
 // documentation, "How API-initiated eviction works".
 func (d *Decision) Steps(pod *v1.Pod) []Step {
-	if !d.Allowed() || d.DryRun {
+	if pod == nil || !d.Allowed() || d.DryRun {
 		return nil
 	}
 	g := seconds.Duration(d.GraceSeconds)

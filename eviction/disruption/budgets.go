@@ -35,10 +35,13 @@ type namespace struct {
 type pair struct{ key, value string }
 
 // NewBudgets indexes the budgets as they stand: status.disruptionsAllowed is what may be taken, generation and spec are not
-// looked at. A selector that is nil or cannot be read protects nobody. nil budgets are not allowed. O(total selectors).
+// looked at. A selector that is nil or cannot be read protects nobody. A nil budget protects nobody. O(total selectors).
 func NewBudgets(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions) *Budgets {
 	b := &Budgets{o: o, pdbs: pdbs, matcher: make([]labels.Selector, len(pdbs)), allowed: make([]int64, len(pdbs)), spaces: map[string]*namespace{}}
 	for i, p := range pdbs {
+		if p == nil {
+			continue
+		}
 		b.allowed[i] = int64(p.Status.DisruptionsAllowed)
 		s := selectorOf(p)
 		if s == nil || s.Empty() && !o.EmptySelectorMatchesAll {

@@ -13,7 +13,7 @@
 // cover cannot be evicted. Preemption is laxer: it counts every budget by itself, and only prefers not to break one.
 //
 // Grace periods are in seconds, times are arguments. Arguments are never written to; results may share memory with them.
-// Lists hold no nil pods and no nil budgets.
+// Nil pods and nil budgets in lists are ignored.
 // Nothing here does I/O or reads a clock. Budgets and what NewScale returns are immutable and safe for concurrent use, a Ledger and
 // Evictions belong to one goroutine. No answer depends on the order of a map; MakePlan's also not on the order of the pods.
 //

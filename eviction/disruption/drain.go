@@ -121,7 +121,7 @@ type Selection struct {
 //  5. A pod without a controller leaves when it has finished or with Force, and is refused otherwise.
 //
 // A pod that leaves has the warning of the last rule or none: kubectl forgets the warnings of the other rules.
-// Source: documentation, "Safely Drain a Node", and kubectl's help. O(pods).
+// Source: documentation, "Safely Drain a Node", and kubectl's help. Nil pods are ignored. O(pods).
 func Select(node string, pods []*v1.Pod, o DrainOptions, now time.Time) Selection {
 	return selectionOf(treatAll(node, pods, o, now))
 }
@@ -134,7 +134,7 @@ type treated struct {
 // treatAll treats the pods of one node, in the order given.
 func treatAll(node string, pods []*v1.Pod, o DrainOptions, now time.Time) (list []treated) {
 	for _, p := range pods {
-		if p.Spec.NodeName != node || o.PodSelector != nil && !o.PodSelector.Matches(labels.Set(p.Labels)) {
+		if p == nil || p.Spec.NodeName != node || o.PodSelector != nil && !o.PodSelector.Matches(labels.Set(p.Labels)) {
 			continue
 		}
 		t, reason := treat(p, o, now)

@@ -18,16 +18,19 @@ type Evictions struct {
 	ids   []int32
 }
 
-// NewEvictions starts from the budgets as they stand and does not modify them. O(total selectors).
+// NewEvictions starts from the budgets as they stand and does not modify them. A nil budget covers no pod. O(total selectors).
 func NewEvictions(pdbs []*policyv1.PodDisruptionBudget) *Evictions {
 	e := &Evictions{index: NewBudgets(pdbs, BudgetOptions{EmptySelectorMatchesAll: true}), pdbs: slices.Clone(pdbs), errs: make([]error, len(pdbs))}
 	for i, b := range pdbs {
+		if b == nil {
+			continue
+		}
 		_, e.errs[i] = metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	}
 	return e
 }
 
-// Evict decides on the present statuses and books the outcome.
+// Evict decides on the present statuses and books the outcome. A nil pod is a pod that does not exist: 404.
 func (e *Evictions) Evict(pod *v1.Pod, r Request, now time.Time) Decision {
 	if pod == nil {
 		return decide(nil, nil, r, now)
@@ -51,15 +54,21 @@ func (e *Evictions) set(i int32, s *policyv1.PodDisruptionBudgetStatus) {
 }
 
 // Sync updates the status of every budget, as the disruption controller does, with the pods that there are now. The result
-// has one element for each budget. A pod that several budgets select cannot be evicted: the first of these budgets has a
+// has one element for each budget, the zero value for a nil one. Nil pods are ignored. A pod that several budgets select cannot be evicted: the first of these budgets has a
 // notice of reason MultiplePodDisruptionBudgets about the pod. O(pods x labels + matches).
 func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Synced {
 	out := make([]Synced, len(e.pdbs))
 	for i, matching := range e.matching(pods) {
+		if e.pdbs[i] == nil {
+			continue
+		}
 		out[i] = syncMatching(e.pdbs[i], matching, e.errs[i], scale, now)
 		e.set(int32(i), &out[i].Status)
 	}
 	for _, p := range pods {
+		if p == nil {
+			continue
+		}
 		if e.ids = e.index.AppendMatches(e.ids[:0], p.Namespace, p.Labels); len(e.ids) > 1 {
 			out[e.ids[0]].notice(v1.EventTypeWarning, "MultiplePodDisruptionBudgets", "Several PodDisruptionBudgets select the pod: "+e.names(e.ids), p)
 		}
@@ -71,6 +80,9 @@ func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Synced {
 func (e *Evictions) matching(pods []*v1.Pod) [][]*v1.Pod {
 	lists := make([][]*v1.Pod, len(e.pdbs))
 	for _, p := range pods {
+		if p == nil {
+			continue
+		}
 		e.ids = e.index.AppendMatches(e.ids[:0], p.Namespace, p.Labels)
 		for _, i := range e.ids {
 			lists[i] = append(lists[i], p)

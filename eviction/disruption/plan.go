@@ -20,7 +20,7 @@ import (
 type PlanInput struct {
 	// Nodes are drained together.
 	Nodes []string
-	// Pods are all pods of the cluster: those elsewhere count for the budgets.
+	// Pods are all pods of the cluster, because pods on other nodes count for the budgets. Nil pods and budgets are ignored.
 	Pods    []*v1.Pod
 	Budgets []*policyv1.PodDisruptionBudget
 	// Scale computes the budgets anew between waves. nil keeps their expectedPods and desiredHealthy and counts only which
@@ -212,6 +212,9 @@ func (p *planner) sync() {
 		return
 	}
 	for i, matching := range p.evictions.matching(p.present) {
+		if p.evictions.pdbs[i] == nil {
+			continue
+		}
 		b, err := p.evictions.pdbs[i], p.evictions.errs[i]
 		if err != nil || !needsScale(b) {
 			s := syncMatching(b, matching, err, nil, p.now)
@@ -301,8 +304,9 @@ func budgetName(b *policyv1.PodDisruptionBudget) string { return b.Namespace + "
 
 // Proof says in numbers why the budgets that cover a pod can never let a healthy pod go while no more pods match than they
 // expect: there are several of them, or the only one wants as many healthy pods as it expects. "" when there is no such
-// proof.
+// proof. Nil budgets are ignored.
 func Proof(covering []*policyv1.PodDisruptionBudget) string {
+	covering = slices.DeleteFunc(slices.Clone(covering), func(b *policyv1.PodDisruptionBudget) bool { return b == nil })
 	if len(covering) > 1 {
 		return fmt.Sprintf("%d budgets cover the pod: %s", len(covering), strings.Join(budgetNames(covering), ", "))
 	}

@@ -28,9 +28,14 @@ const (
 //  5. any other answer, the 500 of several budgets included: "give up"; the drain fails for this pod
 //
 // kubectl asks for the pods of a node side by side: a pod that fails stops no other pod, but the drain reports it.
-// Source: documentation, "Safely Drain a Node", and kubectl's behaviour.
+// Source: documentation, "Safely Drain a Node", and kubectl's behaviour. A nil status is given up. A nil pod has no name.
 func React(s *metav1.Status, pod *v1.Pod) (does, prints string) {
+	if pod == nil {
+		pod = &v1.Pod{}
+	}
 	switch {
+	case s == nil:
+		return giveUp, ""
 	case s.Status == metav1.StatusSuccess, s.Code >= 200 && s.Code < 300:
 		return awaitDeletion, ""
 	case s.Code == codeNotFound || s.Reason == metav1.StatusReasonNotFound:

@@ -55,8 +55,11 @@ type Synced struct {
 // controller add nothing. Matching pods are those of the budget's namespace with its labels in any phase, all for the
 // selector {}, none for a nil one. pods may be those of many namespaces. On failure only disruptionsAllowed and the
 // condition change. Source: documentation, "Specifying a Disruption Budget"; API fields of PodDisruptionBudgetStatus.
-// O(pods).
+// A nil budget has the zero answer, nil pods are ignored, and a nil scale finds no controller. O(pods).
 func Sync(b *policyv1.PodDisruptionBudget, pods []*v1.Pod, scale Scale, now time.Time) Synced {
+	if b == nil {
+		return Synced{}
+	}
 	matching, err := matchingPods(b, pods)
 	return syncMatching(b, matching, err, scale, now)
 }
@@ -132,7 +135,7 @@ func matchingPods(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) ([]*v1.Pod, e
 	}
 	var out []*v1.Pod
 	for _, p := range pods {
-		if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
+		if p != nil && p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
 			out = append(out, p)
 		}
 	}
@@ -241,9 +244,10 @@ func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, no
 }
 
 // StaleTarget reports whether the disruption controller takes a pod's DisruptionTarget condition back: it is True for 2
-// minutes, for another reason than a termination by the kubelet, and the pod has not ended and is not being deleted.
+// minutes, for another reason than a termination by the kubelet, and the pod has not ended and is not being deleted. A nil
+// pod has no condition.
 func StaleTarget(pod *v1.Pod, now time.Time) bool {
-	if pod.DeletionTimestamp != nil || podinfo.Finished(pod) {
+	if pod == nil || pod.DeletionTimestamp != nil || podinfo.Finished(pod) {
 		return false
 	}
 	for i := range pod.Status.Conditions {

@@ -12,8 +12,11 @@ import (
 
 // ValidateSpec returns what the API server finds wrong with a budget's specification: minAvailable and maxUnavailable
 // together, a negative number, something that is not a percentage from 0% to 100%, an unknown unhealthyPodEvictionPolicy,
-// a selector that cannot be read. Neither of the two numbers is allowed.
+// a selector that cannot be read. A budget may have neither number. A nil specification has no errors.
 func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
+	if spec == nil {
+		return nil
+	}
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
 		errs = append(errs, field.Invalid(path, *spec, "minAvailable and maxUnavailable cannot be both set"))

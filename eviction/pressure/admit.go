@@ -13,8 +13,12 @@ import (
 // Admit returns whether a node on which these pressure conditions are true takes a new pod, and if not the message of the
 // refusal; its reason is Reason. Critical pods (static, mirror, priority of 2000000000 or more) are always taken. When
 // memory is all that is short, so are pods that are not BestEffort and those that tolerate
-// node.kubernetes.io/memory-pressure:NoSchedule; short disk or process space keeps all others out, whatever they tolerate.
+// node.kubernetes.io/memory-pressure:NoSchedule; short disk or process space keeps all others out, whatever they tolerate. A nil pod is
+// admitted.
 func Admit(pod *v1.Pod, pressure []v1.NodeConditionType) (admitted bool, message string) {
+	if pod == nil {
+		return true, ""
+	}
 	var names []string
 	for _, c := range conditions {
 		if slices.Contains(pressure, c) {

@@ -27,8 +27,12 @@ type Missing struct {
 // what is missing: the smallest sum over the resources of the squared share of the missing amount that it leaves open; then
 // the one with the smaller memory request, the smaller cpu request, the later in running, where the last takes the place
 // of one that was chosen. The result lists BestEffort, Burstable, Guaranteed. The error says what is missing when all would
-// go. Nothing missing: nobody goes.
+// go. No pod goes when nothing is missing or pod is nil. Nil running pods are
+// ignored.
 func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
+	if pod == nil {
+		return nil, nil
+	}
 	var groups [3][]*v1.Pod // BestEffort, Burstable, Guaranteed
 	for _, q := range running {
 		if q == nil || !preemptable(pod, q) {

@@ -3,27 +3,44 @@ package pressure_test
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/eviction/pressure"
-	"github.com/podberth/podberth/internal/testkit"
 )
 
-func memory(bytes uint64) pressure.PodStats {
-	return pressure.PodStats{WorkingSetBytes: &bytes, Containers: []pressure.ContainerStats{{Name: "c", WorkingSetBytes: &bytes}}}
+// Node n3 runs three pods. web and gpu use more memory than they ask for, db is more important than both.
+func podsOfN3() []*v1.Pod {
+	pod := func(name string, priority int32, memory string) *v1.Pod {
+		c := v1.Container{Name: "main"}
+		if memory != "" {
+			c.Resources.Requests = v1.ResourceList{v1.ResourceMemory: resource.MustParse(memory)}
+		}
+		return &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+			Spec:       v1.PodSpec{NodeName: "n3", Priority: &priority, Containers: []v1.Container{c}},
+			Status:     v1.PodStatus{Phase: v1.PodRunning},
+		}
+	}
+	return []*v1.Pod{pod("web", 0, "1Gi"), pod("db", 1000, "4Gi"), pod("gpu", 0, "")}
 }
 
-// nodeB1 is a node of the three-zone cluster of all examples with a web, a db and a gpu pod.
-func nodeB1() ([]*v1.Pod, map[types.UID]pressure.PodStats) {
-	web := testkit.Pod("web-0").Request("memory=1Gi").On("b1").Obj()
-	db := testkit.Pod("db-0").Priority(1000).Request("memory=4Gi").On("b1").Obj()
-	gpu := testkit.Pod("gpu-0").On("b1").Obj()
-	pods := []*v1.Pod{web, db, gpu}
-	return pods, map[types.UID]pressure.PodStats{web.UID: memory(1200 << 20), db.UID: memory(5 << 30), gpu.UID: memory(600 << 20)}
+// uses is what the pods of n3 use, by UID.
+func uses() map[types.UID]pressure.PodStats {
+	memory := func(mib uint64) pressure.PodStats {
+		bytes := mib << 20
+		return pressure.PodStats{WorkingSetBytes: &bytes, Containers: []pressure.ContainerStats{{Name: "main", WorkingSetBytes: &bytes}}}
+	}
+	return map[types.UID]pressure.PodStats{"web": memory(1200), "db": memory(5 * 1024), "gpu": memory(600)}
 }
 
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// The node is short of memory: the condition, the order of the pods, the pod that goes, and who would go next.
 func Example() {
 	policy, err := pressure.Compile(pressure.Default(pressure.Config{
 		EvictionHard:           map[string]string{"memory.available": "500Mi"},
@@ -33,43 +50,86 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	pods, use := nodeB1()
-	now := testkit.Epoch
 	observation := pressure.Observation{
-		Signals: pressure.Measure(pressure.NodeStats{Memory: pressure.CgroupMemory(8<<30, 8<<30, 400<<20, now)}),
-		Layout:  "single", Pods: pods, Stats: use,
+		Signals: pressure.Measure(pressure.NodeStats{Memory: pressure.CgroupMemory(8<<30, 8<<30, 400<<20, noon)}),
+		Layout:  "single", Pods: podsOfN3(), Stats: uses(),
 	}
-	_, decision := policy.Observe(pressure.State{}, observation, now)
+	_, decision := policy.Observe(pressure.State{}, observation, noon)
 	fmt.Println(decision.Conditions, decision.Event)
-	for _, r := range decision.Ranking {
-		fmt.Println(r.Pod.Name, r.Exceeds, r.Priority)
-	}
-	fmt.Println(strings.TrimSpace(decision.Eviction.Message))
-	for _, s := range policy.Forecast(*decision.Acting, observation.Signals[decision.Acting.Signal], observation).Steps {
-		fmt.Println(s.Pod.Name, s.Frees>>20, "MiB")
+	fmt.Println(decision.Eviction.Pod.Name, "in", decision.Eviction.GraceSeconds, "s:", strings.TrimSpace(decision.Eviction.Message))
+	for _, s := range policy.Forecast(*decision.Acting, observation.Signals["memory.available"], observation).Steps {
+		fmt.Println(s.Pod.Name, "frees", s.Frees>>20, "MiB")
 	}
 	// Output:
 	// [MemoryPressure] Attempting to reclaim memory
-	// gpu-0 true 0
-	// web-0 true 0
-	// db-0 true 1000
-	// The node was low on resource: memory. Threshold quantity: 500Mi, available: 400Mi. Container c was using 600Mi, request is 0, has larger consumption of memory.
-	// gpu-0 600 MiB
-	// web-0 1200 MiB
+	// gpu in 1 s: The node was low on resource: memory. Threshold quantity: 500Mi, available: 400Mi. Container main was using 600Mi, request is 0, has larger consumption of memory.
+	// gpu frees 600 MiB
+	// web frees 1200 MiB
 }
 
+// All three pods exceed their requests. The lower priority goes first, then the larger excess.
+func ExampleRank() {
+	for _, r := range pressure.Rank("memory.available", "single", podsOfN3(), uses(), pressure.Options{}) {
+		fmt.Printf("%s: priority %d, uses %d MiB of %d MiB\n", r.Pod.Name, r.Priority, r.Usage>>20, r.Request>>20)
+	}
+	// Output:
+	// gpu: priority 0, uses 600 MiB of 0 MiB
+	// web: priority 0, uses 1200 MiB of 1024 MiB
+	// db: priority 1000, uses 5120 MiB of 4096 MiB
+}
+
+// Before the kubelet evicts a pod because of a full disk, it deletes dead containers and unused images.
+func ExampleReclaims() {
+	fmt.Println(pressure.Reclaims("nodefs.available", "single"))
+	fmt.Println(pressure.Reclaims("imagefs.available", "split"))
+	fmt.Println(pressure.Reclaims("memory.available", "single"))
+	// Output:
+	// [containerGC imageGC]
+	// [imageGC]
+	// []
+}
+
+// The kubelet deletes unused images and measures again. Enough is available then, so that no pod is evicted.
+func ExamplePolicy_Relieved() {
+	policy, err := pressure.Compile(pressure.Config{
+		EvictionHard:           map[string]string{"nodefs.available": "1Gi"},
+		EvictionMinimumReclaim: map[string]string{"nodefs.available": "500Mi"},
+	}, pressure.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	disk := func(mib int64, at time.Time) map[pressure.Signal]pressure.Measurement {
+		return map[pressure.Signal]pressure.Measurement{"nodefs.available": {Available: mib << 20, Capacity: 100 << 30, Time: at}}
+	}
+	state, decision := policy.Observe(pressure.State{}, pressure.Observation{Signals: disk(900, noon), Layout: "single", Pods: podsOfN3()}, noon)
+	fmt.Println(decision.Reclaim)
+	fmt.Println(policy.Relieved(state, disk(1500, noon.Add(time.Second))))
+	fmt.Println(policy.Relieved(state, disk(1600, noon.Add(time.Second))))
+	// Output:
+	// [containerGC imageGC]
+	// false
+	// true
+}
+
+// A node that is short of memory refuses BestEffort pods.
 func ExampleAdmit() {
-	_, use := nodeB1()
-	best := testkit.Pod("web-1").Obj()
-	admitted, message := pressure.Admit(best, []v1.NodeConditionType{v1.NodeMemoryPressure})
-	fmt.Println(len(use), admitted, message)
-	// Output: 3 false The node had condition: [MemoryPressure].
+	pods := podsOfN3()
+	for _, p := range pods {
+		admitted, message := pressure.Admit(p, []v1.NodeConditionType{v1.NodeMemoryPressure})
+		fmt.Printf("%s %v %q\n", p.Name, admitted, message)
+	}
+	// Output:
+	// web true ""
+	// db true ""
+	// gpu false "The node had condition: [MemoryPressure]. "
 }
 
 // A critical pod that lacks 1Gi of memory at admission displaces the pod whose request is nearest to that.
 func ExampleCriticalVictims() {
-	pods, _ := nodeB1()
-	proxy := testkit.Pod("proxy").Priority(2000001000).Request("memory=1Gi").Obj()
+	pods := podsOfN3()
+	priority := int32(2000001000)
+	proxy := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxy"}, Spec: v1.PodSpec{Priority: &priority}}
 	victims, err := pressure.CriticalVictims(proxy, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 1 << 30}})
 	for _, p := range victims {
 		fmt.Println("Preempting", p.Name)
@@ -78,17 +138,19 @@ func ExampleCriticalVictims() {
 	_, err = pressure.CriticalVictims(proxy, pods, []pressure.Missing{{Name: v1.ResourceMemory, Amount: 6 << 30}})
 	fmt.Println(err)
 	// Output:
-	// Preempting web-0
+	// Preempting web
 	// <nil>
 	// preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 1073741824), ]
 }
 
+// The documentation says that a signal has a quantity or a percentage, not both. The kubelet uses the last one.
 func ExampleParseThresholds() {
-	hard, _, err := pressure.ParseThresholds("memory.available<500Mi,nodefs.available<10%")
+	hard, warnings, err := pressure.ParseThresholds("memory.available<10%,nodefs.available<10%,memory.available<1Gi")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	fmt.Println(warnings)
 	policy, err := pressure.Compile(pressure.Config{EvictionHard: hard}, pressure.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -98,7 +160,8 @@ func ExampleParseThresholds() {
 		fmt.Println(t)
 	}
 	// Output:
-	// memory.available<500Mi
+	// [memory.available has the values 10% and 1Gi: the kubelet uses the last one, 1Gi]
+	// memory.available<1Gi
 	// nodefs.available<10%
 	// containerfs.available<10%
 }

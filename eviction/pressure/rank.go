@@ -42,7 +42,8 @@ type Ranked struct {
 	excess   int64  // third comparator
 }
 
-// Rank returns the active pods in the order in which the kubelet evicts them for a signal. stats are by pod UID. Nothing
+// Rank returns the active pods in the order in which the kubelet evicts them for a signal. stats are by pod UID. Nil pods are
+// left out. Nothing
 // here looks at quality of service or disruption budgets.
 //
 //  1. No statistics before statistics, where the next comparator needs them (not for pid.available).

@@ -76,12 +76,14 @@ func compareEvents(a, b Event) int {
 	)
 }
 
-// ValidateEvents checks events against the names of the nodes.
+// ValidateEvents returns what is wrong with the events. nodes are the nodes that events may name; nil nodes are ignored.
 func ValidateEvents(events []Event, nodes []*v1.Node, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	known := map[string]bool{}
 	for _, n := range nodes {
-		known[n.Name] = true
+		if n != nil {
+			known[n.Name] = true
+		}
 	}
 	for i, e := range events {
 		at := path.Index(i)

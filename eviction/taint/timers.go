@@ -45,8 +45,11 @@ func NewTimers(o Options) *Timers {
 }
 
 // SetNode takes a node that was added or updated. When it is new or its NoExecute taints differ (in any field or in their
-// order) every pod on it is evaluated, by namespace and name.
+// order) every pod on it is evaluated, by namespace and name. A nil node changes nothing.
 func (t *Timers) SetNode(node *v1.Node, now time.Time) []Action {
+	if node == nil {
+		return nil
+	}
 	list := noExecute(node.Spec.Taints)
 	if old, known := t.nodes[node.Name]; known && slices.EqualFunc(old, list, same.Taint) {
 		return nil
@@ -63,8 +66,12 @@ func (t *Timers) SetNode(node *v1.Node, now time.Time) []Action {
 func (t *Timers) DeleteNode(name string) { delete(t.nodes, name) }
 
 // SetPod takes a pod that was added or updated. It is evaluated when it is new (another UID is another pod), or its node
-// or tolerations differ; other changes do nothing. While its node is unknown or empty nothing happens and a timer stays.
+// or tolerations differ; other changes do nothing. While its node is unknown or empty nothing happens and a timer stays. A
+// nil pod changes nothing.
 func (t *Timers) SetPod(pod *v1.Pod, now time.Time) []Action {
+	if pod == nil {
+		return nil
+	}
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	p := t.pods[name]
 	var actions []Action
