@@ -34,7 +34,7 @@ type namespace struct {
 
 type pair struct{ key, value string }
 
-// NewBudgets indexes the budgets as they stand: status.disruptionsAllowed is what may be taken, generation and spec are not
+// NewBudgets indexes the budgets with their present status: status.disruptionsAllowed is what may be taken, generation and spec are not
 // looked at. A selector that is nil or cannot be read protects nobody. A nil budget protects nobody. O(total selectors).
 func NewBudgets(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions) *Budgets {
 	b := &Budgets{o: o, pdbs: pdbs, matcher: make([]labels.Selector, len(pdbs)), allowed: make([]int64, len(pdbs)), spaces: map[string]*namespace{}}

@@ -37,13 +37,14 @@ type Decision struct {
 	// Code is the HTTP status: 201 accepted; 429 not now; 500 several budgets; 400, 403, 404, 409, 422.
 	Code   int32
 	Reason metav1.StatusReason // of a refusal
-	// Message is that of the status object; Cause, of 429 by a budget only, is its cause of type DisruptionBudget.
+	// Message is the message of the status object. Cause is the status's cause of type DisruptionBudget; only a 429 by a
+	// budget has a cause.
 	Message, Cause string
 	// RetryAfterSeconds is 0 where the answer has no Retry-After header.
 	RetryAfterSeconds int32
 	// Budgets are the names of the budgets that cover the pod, as far as they were looked at, in list order.
 	Budgets []string
-	// Bypass tells why no budget was asked: "Succeeded", "Failed", "Pending" (the phase), "Terminating", "Unhealthy" (the
+	// Bypass says why no budget was asked: "Succeeded", "Failed", "Pending" (the phase), "Terminating", "Unhealthy" (the
 	// budget lets unhealthy pods go); "" when it was asked or there is none.
 	Bypass string
 	// Charges are the budgets that lost a unit: at most one without Request.EveryBudget. A request that fails after that
@@ -55,7 +56,8 @@ type Decision struct {
 	GraceSeconds  int64
 	// Condition is what is written to the pod before; nil in a dry run.
 	Condition *v1.PodCondition
-	// Waiting tells whether the same request can succeed later without anybody changing specifications; of a refusal only.
+	// Waiting reports whether the same request can succeed later without a change of a specification. It is set in refusals
+	// only.
 	Waiting bool
 
 	covering []*policyv1.PodDisruptionBudget
@@ -90,8 +92,9 @@ const (
 // Allowed reports whether the pod is deleted (or would be, in a dry run).
 func (d *Decision) Allowed() bool { return d.kind == accepted }
 
-// Decide tells what the Eviction API answers when asked to evict pod, and what it books. pdbs are budgets of any
-// namespace, with their status; nil pod is a pod that is not there. The first rule that applies decides:
+// Decide returns the answer of the Eviction API to a request to evict pod, and the budgets that the request charges. pdbs
+// are budgets of any namespace, with their status. A nil pod is a pod that does not exist. The first rule that applies
+// decides:
 //
 //  1. a request that contradicts itself: 400, 422, and 500 for dry runs that differ
 //  2. no pod: 404
@@ -205,7 +208,8 @@ func (d *Decision) pin(pod *v1.Pod) {
 	d.Preconditions.ResourceVersion = &version
 }
 
-// grace is 0 for a pod that no kubelet runs any more, or none yet; a running grace can only be shortened.
+// grace returns the grace period in seconds. A pod that no kubelet runs has 0. A grace that runs already can only become
+// shorter.
 func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 	own := int64(v1.DefaultTerminationGracePeriodSeconds)
 	switch {
@@ -250,7 +254,7 @@ func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 	return false
 }
 
-// charge books a unit of the budget.
+// charge takes a unit from the budget.
 func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time.Time) {
 	if d.DryRun {
 		return
@@ -258,7 +262,7 @@ func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time
 	d.Charges = append(d.Charges, Charge{b, charged(b, pod.Name, now)})
 }
 
-// charged is the status after one more disruption.
+// charged returns the status after one more disruption.
 func charged(b *policyv1.PodDisruptionBudget, podName string, now time.Time) *policyv1.PodDisruptionBudgetStatus {
 	s := b.Status
 	s.DisruptedPods = maps.Clone(s.DisruptedPods)
@@ -309,7 +313,7 @@ func invalid(about metav1.StatusDetails, cause metav1.CauseType, field, why stri
 	return d
 }
 
-// refuse keeps what is known of the budgets.
+// refuse returns a refusal with the budgets and charges of d.
 func (d *Decision) refuse(kind refusal, code int32, reason metav1.StatusReason, message string) Decision {
 	r := refuse(kind, code, reason, message)
 	r.Budgets, r.covering, r.by, r.DryRun = d.Budgets, d.covering, d.by, d.DryRun

@@ -16,28 +16,27 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// PlanInput is what Plan looks at.
+// PlanInput is the input of MakePlan.
 type PlanInput struct {
 	// Nodes are drained together.
 	Nodes []string
 	// Pods are all pods of the cluster, because pods on other nodes count for the budgets. Nil pods and budgets are ignored.
 	Pods    []*v1.Pod
 	Budgets []*policyv1.PodDisruptionBudget
-	// Scale computes the budgets anew between waves. nil keeps their expectedPods and desiredHealthy and counts only which
+	// Scale computes the budgets again between waves. A nil Scale keeps their expectedPods and desiredHealthy and counts only which
 	// pods are healthy: for callers who do not know the controllers.
 	Scale   Scale
 	Options DrainOptions
 	// EveryBudget is Request.EveryBudget, for pods that several budgets cover.
 	EveryBudget bool
 	Now         time.Time
-	// Replace tells on which node the replacement of an evicted pod runs ready before the next wave; false: nowhere. It is
-	// asked once for each evicted pod that has a controller, had not finished and was not terminating, in the order of the
-	// plan. nil: every one
-	// is replaced somewhere (node "").
+	// Replace returns the node on which the replacement of an evicted pod is ready before the next wave, and false when
+	// there is no such node. MakePlan calls Replace once for each evicted pod that has a controller, had not finished and was not terminating, in the order of the
+	// plan. With a nil Replace every such pod is replaced on an unnamed node (node "").
 	Replace func(pod *v1.Pod) (node string, ok bool)
 }
 
-// Plan is in which waves pods can leave their nodes without breaking a budget.
+// Plan lists the waves in which pods can leave their nodes without breaking a budget.
 type Plan struct {
 	// Waves are evictions that can be asked for at the same time, in order.
 	Waves   [][]Planned
@@ -52,7 +51,8 @@ type Planned struct {
 	Pod *v1.Pod
 	// Budgets are the names of those that cover it, "namespace/name".
 	Budgets []string
-	// Replaced tells that a replacement runs on the node Replacement ("" : somewhere) before the next wave.
+	// Replaced reports whether a replacement is ready before the next wave. Replacement is the node of the replacement, ""
+	// when the node is not known.
 	Replaced    bool
 	Replacement string
 	Decision    Decision
@@ -63,14 +63,14 @@ type Blocked struct {
 	Pod     *v1.Pod
 	Budgets []string // "namespace/name"
 	Cause   string
-	// WaitingHelps tells whether the pod can leave later without anybody changing a specification.
+	// WaitingHelps reports whether the pod can leave later without a change of a specification.
 	WaitingHelps bool
 	Remedy       string
 	// Proof says, in numbers, why a budget can never let the pod go; "" where it is no budget or can.
 	Proof string
 }
 
-// MakePlan tells in which waves the pods of the nodes can leave, and who blocks. Every eviction is decided as the Eviction
+// MakePlan returns the waves in which the pods of the nodes can leave, and the pods that are blocked. Every eviction is decided as the Eviction
 // API decides, on statuses that the disruption controller has brought up to date before each wave; evicted pods are gone,
 // and their replacements ready, when the next wave begins. In a wave, pods go in this order:
 //
@@ -171,7 +171,7 @@ func flagFor(reason string) string {
 	case emptyDirRefused:
 		return "--delete-emptydir-data deletes the pod with its local data"
 	}
-	return "--force deletes the pod; nothing makes it anew"
+	return "--force deletes the pod; nothing creates the pod again"
 }
 
 func (p *planner) request(pod *v1.Pod) Request {

@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 		require.Empty(t, p.Waves)
 		require.Equal(t, []string{"n: cannot delete Pods that declare no controller (use --force to override): default/c1"}, p.Errors)
 		require.Len(t, p.Blocked, 4, "nothing on the node is evicted")
-		require.Equal(t, "--force deletes the pod; nothing makes it anew", p.Blocked[3].Remedy)
+		require.Equal(t, "--force deletes the pod; nothing creates the pod again", p.Blocked[3].Remedy)
 	})
 	t.Run("the example with force", func(t *testing.T) {
 		in := example()

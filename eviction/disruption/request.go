@@ -23,7 +23,7 @@ type Request struct {
 	EveryBudget bool
 }
 
-// namespace is that in the URL.
+// namespace returns the namespace in the URL.
 func (r *Request) namespace(pod *v1.Pod) string {
 	switch {
 	case r.Namespace != "":
@@ -36,7 +36,7 @@ func (r *Request) namespace(pod *v1.Pod) string {
 	return ""
 }
 
-// name is that in the URL.
+// name returns the name in the URL.
 func (r *Request) name(pod *v1.Pod) string {
 	switch {
 	case r.Name != "":
@@ -56,7 +56,7 @@ func (r *Request) options() *metav1.DeleteOptions {
 	return r.Eviction.DeleteOptions
 }
 
-// dryRun merges the two places where it can stand; a difference is an error.
+// dryRun returns the dry-run option of the URL or of the posted object. Two different options are an error.
 func (r *Request) dryRun() ([]string, error) {
 	url, content := r.DryRun, r.options().DryRun
 	if len(url) > 0 && len(content) > 0 && !slices.Equal(url, content) {

@@ -38,7 +38,7 @@ type Synced struct {
 	Notices []Notice
 	// Recheck is when an entry of disruptedPods runs out; zero: only changes of the pods change the status.
 	Recheck time.Time
-	// Err tells why the expected number of pods is unknown: no disruption is allowed.
+	// Err says why the expected number of pods is unknown: no disruption is allowed.
 	Err error
 }
 
@@ -51,7 +51,7 @@ type Synced struct {
 //	neither             0, 0
 //	disruptionsAllowed  currentHealthy - desiredHealthy, at least 0; 0 when no pod is expected
 //
-// S is the sum of the replicas of the distinct controllers of the matching pods, as scale tells them; pods without a
+// S is the sum of the replicas of the distinct controllers of the matching pods, as scale returns them; pods without a
 // controller add nothing. Matching pods are those of the budget's namespace with its labels in any phase, all for the
 // selector {}, none for a nil one. pods may be those of many namespaces. On failure only disruptionsAllowed and the
 // condition change. Source: documentation, "Specifying a Disruption Budget"; API fields of PodDisruptionBudgetStatus.
@@ -167,7 +167,7 @@ func scaled(v *intstr.IntOrString, total int32) (int32, error) {
 	return int32(n), err
 }
 
-// replicas is S: each controller once.
+// replicas returns S. Each controller counts once.
 func (s *Synced) replicas(matching []*v1.Pod, scale Scale) (int32, error) {
 	counted := map[types.UID]bool{}
 	var unmanaged []string

@@ -10,8 +10,8 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Admit returns whether a node on which these pressure conditions are true takes a new pod, and if not the message of the
-// refusal; its reason is Reason. Critical pods (static, mirror, priority of 2000000000 or more) are always taken. When
+// Admit reports whether a node with these pressure conditions admits a new pod, and returns the message of a refusal. The
+// reason of a refusal is Reason. Critical pods (static, mirror, priority of 2000000000 or more) are always taken. When
 // memory is all that is short, so are pods that are not BestEffort and those that tolerate
 // node.kubernetes.io/memory-pressure:NoSchedule; short disk or process space keeps all others out, whatever they tolerate. A nil pod is
 // admitted.

@@ -38,8 +38,8 @@ type ConfigError struct {
 	error
 }
 
-// Compile checks a configuration and returns its policy. c is taken as it is: pass Default(c, os) for what a kubelet with
-// that configuration does. The error is a ConfigError for the first wrong value: hard, soft, grace, reclaim, each by
+// Compile checks a configuration and returns its policy. Compile uses c without defaults: pass Default(c, os)
+// for what a kubelet with that configuration does. The error is a ConfigError for the first wrong value: hard, soft, grace, reclaim, each by
 // signal, then a soft threshold without grace. Thresholds of "0%" or "100%" are dropped; containerfs thresholds are ignored
 // (see Warnings).
 func Compile(c Config, o Options) (*Policy, error) {
@@ -102,7 +102,7 @@ func (p *Policy) add(t Threshold, kind string) {
 	p.thresholds = append(p.thresholds, t)
 }
 
-// Warnings returns what was ignored: thresholds on the file system of the writable layers, which follow from those of
+// Warnings returns the settings that Compile ignored: thresholds on the file system of the writable layers, which follow from those of
 // nodefs or imagefs. The kubelet logs the last of them only.
 func (p *Policy) Warnings() []string { return slices.Clone(p.warnings) }
 

@@ -52,8 +52,9 @@ type Ranked struct {
 //  3. Lower priority first; no priority is 0.
 //  4. Larger usage minus request first; more processes first for pid.available. For inodes, too, the ephemeral-storage
 //     request in bytes is subtracted (see Options.InodeUsageOnly).
-//  5. Started later first, never started before all (not with Options.KeepOrder, as the next).
-//  6. Namespace, name, UID.
+//  5. Pods that have not started. Options.KeepOrder skips this and the next two.
+//  6. Later start time first.
+//  7. Namespace, name, UID.
 //
 // O(pods x containers + pods log pods).
 func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Options) []Ranked {
@@ -111,7 +112,7 @@ func compareRanked(s Signal, a, b *Ranked) int {
 	return cmp.Or(missing, exceeds, priority, more)
 }
 
-// first orders what is true before what is not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is what the kubelet remembers between observations. The zero value is that of a kubelet that just started. It can
-// be written as JSON. Observe never modifies one.
+// State is what the kubelet remembers between observations. The zero value is that of a kubelet that just started. A
+// State can be written as JSON, up to the year 9999. Observe never modifies its argument.
 type State struct {
 	Layout     Layout                             `json:"layout,omitempty"`   // as first detected
 	FirstMet   map[string]time.Time               `json:"firstMet,omitempty"` // by key (signal, value and grace): since when the threshold is met
@@ -29,14 +29,14 @@ type Observation struct {
 	Stats   map[types.UID]PodStats
 }
 
-// Status is how a threshold stands.
+// Status is the state of a threshold after an observation.
 type Status struct {
 	Threshold  Threshold
 	Measured   *Measurement      // nil: no observation, the threshold is not met
 	Value      resource.Quantity // in absolute terms; zero for a percentage without observation
 	Target     resource.Quantity // Value plus minimum reclaim: where eviction stops
 	Met        bool              // less than Value, or since it acted still less than Target
-	Since      time.Time         // when it was met first; zero: it is not
+	Since      time.Time         // since when the threshold is met; zero: it is not met
 	Due        bool              // met for as long as its grace
 	Actionable bool              // due, with a measurement newer than the last one
 }
@@ -101,7 +101,7 @@ func (p *Policy) Observe(s State, o Observation, now time.Time) (State, Decision
 	return next, d
 }
 
-// status says how the thresholds stand.
+// status returns the state of each threshold.
 func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time.Time) []Status {
 	list := make([]Status, len(thresholds))
 	for i, t := range thresholds {

@@ -50,7 +50,7 @@ func number(n *uint64) int64 {
 	return signed(*n)
 }
 
-// counted says what of a pod a file system holds.
+// counted lists the parts of a pod that a file system holds.
 type counted struct{ rootfs, logs, volumes bool }
 
 func countedOn(s Signal, l Layout) counted {
@@ -110,7 +110,7 @@ func localVolume(v *v1.Volume) bool {
 	return v.HostPath != nil || v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault || v.ConfigMap != nil || v.GitRepo != nil
 }
 
-// ownVolume reports whether a local volume goes with its pod.
+// ownVolume reports whether a local volume is deleted with its pod.
 func ownVolume(v *v1.Volume) bool { return localVolume(v) && v.HostPath == nil }
 
 // request returns what the pod asks of a resource: containers, sidecars and init containers or, when it has resources as a

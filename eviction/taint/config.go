@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Config holds the parameters of the node lifecycle controller. The zero value is v1.36's defaults; durations of 0 stand
-// for the default, and nil pointers too.
+// Config holds the parameters of the node lifecycle controller. The zero value is v1.36's defaults. A duration of
+// 0 and a nil pointer mean the default.
 type Config struct {
 	MonitorPeriod time.Duration // --node-monitor-period, 5 s: how often Forecast lets the monitor look at the nodes
 	GracePeriod   time.Duration // --node-monitor-grace-period, 50 s (40 s up to v1.31)

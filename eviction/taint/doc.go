@@ -17,8 +17,8 @@
 // depends on how much of the zone is down; nothing at all when all zones are down completely.
 //
 // Units: time.Time and time.Duration; rates are nodes a second. The monitor's passes (5 s) and the queues' services
-// (100 ms) are played by Forecast. Timers is a state machine
-// that owns its state and copies what it keeps; it is not safe for concurrent use. Everything else is pure. Arguments
+// (100 ms) are played by Forecast, which refuses more than 10 million passes. Timers is a state machine that owns its
+// state and copies what it keeps; it is not safe for concurrent use. Everything else is pure. Arguments
 // are never modified. Nodes are handled by name and pods by namespace and name, so that answers do not depend on the
 // order of maps or, at equal times, of events.
 //

@@ -22,7 +22,7 @@ type Input struct {
 	Nodes  []*v1.Node // as they are at the start; one without a Ready condition counts as ready
 	Pods   []*v1.Pod  // as they are at the start; those without a node of Nodes take no part
 	Events []Event    // in any order
-	Start  time.Time  // the moment from which entries count; the zero time will do without Options.UseTimeAdded
+	Start  time.Time  // the moment from which entries count; the zero time is enough without Options.UseTimeAdded
 	Until  time.Duration
 
 	Config  Config
@@ -38,7 +38,8 @@ type Input struct {
 // input, and each node they touch is looked at once; the monitor passes; the queues are served. A deleted pod is gone for
 // the forecast, and nothing replaces it; while its node's kubelet is silent it would in fact stay Terminating.
 //
-// Bad nodes, pods, events and parameters are an error. Cost: O(nodes) for each monitor pass, and O(pods of the node) for
+// Nil or unnamed nodes, nil pods, bad events and bad parameters are an error, and so is an Until of more than 10 million
+// monitor periods. Cost: O(nodes) for each monitor pass, and O(pods of the node) for
 // each change of a node.
 func Forecast(in Input) (Timeline, error) {
 	if errs := in.validate(); len(errs) > 0 {
@@ -171,7 +172,7 @@ func (f *forecast) node(at time.Duration, name string) {
 	f.act(at, f.timers.SetNode(f.lifecycle.Node(name), now))
 }
 
-// describe tells the event in words.
+// describe returns the event in words.
 func (e Event) describe() string {
 	switch {
 	case e.Condition != "":

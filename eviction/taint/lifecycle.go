@@ -11,7 +11,7 @@ import (
 )
 
 // nodeLifecycle decides which nodes get taints because of their health, as the node lifecycle controller does. The caller
-// tells it of nodes and heartbeats, calls Pass every monitor period and Serve every ServePeriod, and carries out the
+// passes nodes and heartbeats, calls Pass every monitor period and Serve every ServePeriod, and carries out the
 // changes; nodeLifecycle takes them for carried out. Create it with newLifecycle; it is not safe for concurrent use.
 type nodeLifecycle struct {
 	config Config

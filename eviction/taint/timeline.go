@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What an Entry of a Timeline tells.
+// The values of Entry.What.
 const (
 	EntryEvent     = "event"     // an event of the input
 	EntryUnknown   = "unknown"   // a silent node's conditions turned Unknown

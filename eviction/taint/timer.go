@@ -32,7 +32,7 @@ func (t timerState) Running() bool { return !t.Fire.IsZero() }
 // decision is the outcome of one evaluation of one pod.
 type decision struct {
 	Timer     timerState // the timer after the evaluation; zero: none
-	Cancelled bool       // the old timer was cancelled (an event tells so), before anything else
+	Cancelled bool       // the old timer was cancelled (there is an event), before anything else
 	Started   bool       // Timer is new
 	Moved     bool       // Timer has another time, by Options.RecomputeOnChange
 	Delete    bool       // delete the pod now

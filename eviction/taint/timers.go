@@ -15,7 +15,8 @@ import (
 
 // Timers holds the timers of all pods of a cluster, as the taint-eviction controller does. Every kind of pod takes part:
 // terminating, finished, mirror and DaemonSet pods have no protection but their tolerations. Create it with NewTimers; it
-// is not safe for concurrent use. A new one knows nothing: after a restart the times begin anew.
+// is not safe for concurrent use. New Timers know no pod and no node: after a
+// restart of the controller all times begin again.
 type Timers struct {
 	options Options
 	nodes   map[string][]v1.Taint // NoExecute taints of the known nodes

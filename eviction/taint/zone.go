@@ -72,7 +72,7 @@ func stateOf(ready, notReady int, c Config) zoneState {
 	return zoneNormal
 }
 
-// countReady counts the nodes of one zone for StateOf: ready are those with Ready=True, notReady all others, also those
+// countReady counts the nodes of one zone for stateOf: ready are those with Ready=True, notReady all others, also those
 // without the condition. Nodes with excludeLabel are not counted.
 func countReady(nodes []*v1.Node) (ready, notReady int) {
 	for _, n := range nodes {

@@ -60,7 +60,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 }
 
 // complete gives budgets without a status the one that the disruption controller gives them, and settles whether the
-// controllers of the input are enough to compute budgets anew between waves.
+// controllers of the input are enough to compute budgets again between waves.
 func (in *input) complete(o options) error {
 	in.scale = disruption.NewScale(in.objects.Workloads())
 	for _, b := range in.objects.PodDisruptionBudgets {

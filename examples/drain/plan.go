@@ -112,7 +112,7 @@ func (r *replacer) note(e disruption.Planned) string {
 	case e.Pod.DeletionTimestamp != nil:
 		return "it is being deleted already"
 	case metav1.GetControllerOf(e.Pod) == nil:
-		return "no controller makes it anew"
+		return "no controller creates it again"
 	}
 	return r.failures[e.Pod]
 }
