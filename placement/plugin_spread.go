@@ -62,7 +62,7 @@ type hardSpread struct {
 // NewTrial returns a what-if copy.
 func (s hardSpread) NewTrial() filter.Trial { return spreadTrial{s.HardState.NewTrial()} }
 
-type spreadTrial struct{ *spread.Trial }
+type spreadTrial struct{ spread.Trial }
 
 // MoveOf returns what a pod does to the trial.
 func (t spreadTrial) MoveOf(pod *v1.Pod, _ *runningPod) Move {
@@ -260,7 +260,7 @@ func (s *spreadState) OfTerms(int32, *v1.Pod) Move { return nil }
 func (s hardSpread) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
-		if !x.Allows() {
+		if !x.Allows {
 			out = append(out, x.String())
 		}
 	}

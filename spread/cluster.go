@@ -10,23 +10,23 @@ import (
 // Pods(i) yields the pods assigned to (or assumed on) the node of slot i, terminating ones included, Succeeded and Failed
 // ones not.
 //
-// Three optional interfaces make counting faster and change no answer; they are found by type assertion.
+// A cluster may have more methods, which make counting faster and change no answer:
 //
 //	Domains(key string) (ids []int32, domains, have int)
 //
-// gives each slot the number of its value of a node label (-1 without the label or without a node); all numbers are below
-// domains, and have is the number of slots that are not -1.
+// Domains returns for each slot the number of its value of a node label, -1 without the label or without a node. All numbers
+// are below domains, and have is the number of slots that are not -1.
 //
 //	PodSets(namespace, key, value string, yield func(id int32))
 //	PodSet(id int32) (rep *v1.Pod, nodes, counts []int32)
 //
-// name the sets of running pods of a namespace that are equal in labels and in being deleted or not, limited to those with
-// a label pair unless key is "", and say on which slots how many pods of a set run.
+// A pod set is the running pods of one namespace that are equal in labels and in being deleted or not. PodSets yields the sets
+// that have a label pair, all sets of the namespace when key is "". PodSet returns how many pods of a set run on which slots.
 //
 //	Classes(reads []string) (ids, reps []int32, ok bool)
 //
-// gives each slot a class of nodes that are equal in what reads names ("label:KEY", "name", "taints"), and a slot of each
-// class.
+// Classes returns for each slot a class of nodes that are equal in everything that reads names ("label:KEY", "name",
+// "taints"), and one slot of each class.
 type Cluster interface {
 	Len() int
 	Node(i int) *v1.Node

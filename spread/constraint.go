@@ -14,13 +14,13 @@ import (
 type Options struct {
 	// Defaults are the profile's PodTopologySpreadArgs. The zero value is the built-in System defaults.
 	Defaults Defaults
-	// Owners finds the services and controllers from which the selector of default constraints is derived. nil: Check and
-	// Scores ask the cluster if it has the methods of Owners; otherwise there are no such objects, and no pod gets default
-	// constraints.
+	// Owners finds the services and controllers from which the selector of default constraints is derived. With nil, Check
+	// and Scores use the cluster when it has the methods of Owners. Otherwise nil has no such objects, and no pod gets
+	// default constraints.
 	Owners Owners
 	// PlannedNodes are nodes that do not exist yet but can: one template for each pool that is scaled to zero, with the
 	// labels and taints its nodes will have. The filter counts their domains, with no pods, as those of existing nodes.
-	// v1.36 knows the domains of existing nodes only; the default is none. Templates are read, never kept as slots.
+	// v1.36 counts the domains of existing nodes only; nil does the same. Nil nodes in the list are ignored.
 	PlannedNodes []*v1.Node
 }
 
@@ -42,7 +42,7 @@ type constraint struct {
 }
 
 // evaluator is what Hard and Soft have in common: the effective constraints of one action in the pod's order, their
-// selectors and their node inclusion policies. It keeps the pod that it was compiled from, which must not change afterwards.
+// selectors and their node inclusion policies. An evaluator keeps its pod, which must not change afterwards.
 type evaluator struct {
 	constraints []constraint
 	selectors   selectors
@@ -118,12 +118,12 @@ func (e *evaluator) hasKeys(set map[string]string) bool {
 // selfOf returns 1 if the pod's labels match the selector of constraint k.
 func (e *evaluator) selfOf(k int) int32 { return int32(e.self >> e.constraints[k].selector & 1) }
 
-// Effect says which selectors of an evaluator count a pod, one bit each; 0 when the pod does not matter to it. It depends
-// on the pod's namespace, labels and on whether it is being deleted, so that a caller works it out once for a set of
-// equal pods. An Effect belongs to the evaluator that made it.
+// Effect has one bit for each selector of an evaluator that counts a pod; 0 when no selector does. An Effect depends on the
+// pod's namespace, its labels and whether it is being deleted, so that a caller asks once for a set of equal pods. An Effect
+// belongs to the evaluator that made it.
 type Effect uint32
 
-// Skip reports whether the plugin leaves the pod out, because there are no constraints.
+// Skip reports whether the plugin skips the pod, because there are no constraints.
 func (e *evaluator) Skip() bool { return len(e.constraints) == 0 }
 
 // Defaulted reports whether the constraints come from the profile and not from the pod.
@@ -165,7 +165,7 @@ func (e *evaluator) Reads(dst []string) []string {
 
 // AppendKey appends bytes that are equal for two evaluators of one action exactly if namespace, constraints, merged
 // selectors and self-match are equal. Two pods with equal keys, nodeSelector, node affinity, tolerations and Options have
-// evaluators, and therefore states, that can stand for each other.
+// evaluators and states with equal answers.
 func (e *evaluator) AppendKey(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, e.selectors.namespace)
 	for _, text := range e.selectors.texts {

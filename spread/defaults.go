@@ -10,23 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// DefaultingType says where default constraints come from.
-type DefaultingType string
+// ListDefaulting is the type of Defaults that are a list of constraints. An empty list means no defaults.
+const ListDefaulting = "List"
 
-const (
-	// SystemDefaulting uses the built-in constraints: maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway.
-	SystemDefaulting DefaultingType = "System"
-	// ListDefaulting uses the constraints of the profile; an empty list means no defaults.
-	ListDefaulting DefaultingType = "List"
-)
+// systemDefaulting is the type of the built-in constraints: maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway.
+const systemDefaulting = "System"
 
 // Defaults are the default constraints of a scheduler profile (PodTopologySpreadArgs). They are used for pods without
 // any constraint of their own that belong to a service, ReplicationController, ReplicaSet or StatefulSet. The zero value
-// is v1.36's default: SystemDefaulting.
+// is v1.36's default: the built-in constraints, maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway.
 // Rule: documentation, "Pod Topology Spread Constraints" (Cluster-level default constraints).
 type Defaults struct {
-	// Type is SystemDefaulting or ListDefaulting; "" is SystemDefaulting, as in the versioned configuration.
-	Type DefaultingType
+	// Type is "System" for the built-in constraints or ListDefaulting. "" is "System", as in the versioned configuration.
+	Type string
 	// Constraints are used with ListDefaulting. Their labelSelector must be nil: it is derived for each pod, and their
 	// matchLabelKeys have no effect.
 	Constraints []v1.TopologySpreadConstraint
@@ -46,7 +42,7 @@ func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.Top
 	return nil
 }
 
-func (d *Defaults) system() bool { return d.Type == "" || d.Type == SystemDefaulting }
+func (d *Defaults) system() bool { return d.Type == "" || d.Type == systemDefaulting }
 
 // systemConstraints returns a new list with the built-in default constraints (documentation of pod topology spread
 // constraints, "Built-in default constraints").
@@ -67,8 +63,8 @@ type Owners interface {
 	StatefulSet(namespace, name string) *appsv1.StatefulSet
 }
 
-// OwnerSelector returns the selector that default constraints get for a pod, nil if there is none. Nil owners have no objects.
-// The selector asks for
+// OwnerSelector returns the selector that default constraints get for a pod, nil if there is none. Nil owners have no objects;
+// a nil pod panics. The selector asks for
 //  1. the label pairs of every service of the namespace whose selector matches the pod;
 //  2. the selector of the controlling v1 ReplicationController, apps/v1 ReplicaSet or apps/v1 StatefulSet, looked up by
 //     name. The owner's UID is not compared; other owners and invalid selectors add nothing.

@@ -92,10 +92,10 @@ func TestDocumentMotivation(t *testing.T) {
 	pod := constrained("foo=bar", by(host, 1, hard), by(zoneKey, 1, hard))
 	for _, n := range []int{2, 15} {
 		s := mustHard(t, pod, Options{}).Count(f)
-		got := s.Place(n, PlaceOptions{})
-		assert.Len(t, got.Slots, n)
+		got, _ := s.Place(n, PlaceOptions{})
+		assert.Len(t, got, n)
 		byNode, byZone := map[int]int{}, map[string]int{}
-		for _, i := range got.Slots {
+		for _, i := range got {
 			byNode[i]++
 			byZone[f.nodes[i].Labels[zoneKey]]++
 		}
@@ -109,9 +109,9 @@ func TestDocumentMotivation(t *testing.T) {
 // TestDocumentThreeNodesOfFive: 15 replicas on three nodes are 5 a node.
 func TestDocumentThreeNodesOfFive(t *testing.T) {
 	f := clusterOf("a{kubernetes.io/hostname=a} b{kubernetes.io/hostname=b} c{kubernetes.io/hostname=c}")
-	got := mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(f).Place(15, PlaceOptions{})
+	got, _ := mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(f).Place(15, PlaceOptions{})
 	n := map[int]int{}
-	for _, i := range got.Slots {
+	for _, i := range got {
 		n[i]++
 	}
 	assert.Equal(t, map[int]int{0: 5, 1: 5, 2: 5}, n)

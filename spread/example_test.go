@@ -121,11 +121,11 @@ func ExampleHardState_Place() {
 		fmt.Println(err)
 		return
 	}
-	placement := hard.Count(cluster).Place(6, spread.PlaceOptions{Room: func(int) int { return 2 }})
-	for _, i := range placement.Slots {
+	slots, proven := hard.Count(cluster).Place(6, spread.PlaceOptions{Room: func(int) int { return 2 }})
+	for _, i := range slots {
 		fmt.Print(cluster.Node(i).Name, " ")
 	}
-	fmt.Println(placement.Proven)
+	fmt.Println(proven)
 	// Output: n3 n5 n1 n4 n5 n2 true
 }
 

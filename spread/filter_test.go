@@ -232,11 +232,11 @@ func TestEffective(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints (missing required label)"}, new(HardState).Reasons(MissingLabel))
-	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints"}, new(HardState).Reasons(SkewExceeded))
+	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints (missing required label)"}, new(HardState).Reasons(missingLabel))
+	assert.Equal(t, []string{"node(s) didn't match pod topology spread constraints"}, new(HardState).Reasons(skewExceeded))
 	assert.Nil(t, new(HardState).Reasons(0))
-	assert.NotZero(t, MissingLabel&0x8000)
-	assert.Zero(t, SkewExceeded&0x8000)
+	assert.NotZero(t, missingLabel&0x8000)
+	assert.Zero(t, skewExceeded&0x8000)
 }
 
 // TestGlobalMinimum holds the documentation's numbers: zones with 2, 2 and 1 pods have the minimum 1, zones with 2, 4

@@ -10,24 +10,34 @@ import (
 
 const pluginName = "PodTopologySpread"
 
-// Reason numbers of a verdict, as Check returns them.
+// Verdicts of Check.
 const (
-	// MissingLabel: the node lacks a topology key. Preemption cannot help.
-	MissingLabel resources.Verdict = 1 | resources.Unresolvable
-	// SkewExceeded: one more pod would make the skew larger than maxSkew.
-	SkewExceeded resources.Verdict = 2
+	missingLabel resources.Verdict = 1 | resources.Unresolvable // the node lacks a topology key; preemption cannot help
+	skewExceeded resources.Verdict = 2                          // with the pod the skew would be larger than maxSkew
 )
+
+// counting is what HardState and SoftState have in common.
+type counting struct {
+	single []bool // by constraint: its number in a signature is a count of the node
+}
+
+// Name returns "PodTopologySpread".
+func (counting) Name() string { return pluginName }
+
+// AppendCounted appends for each number of a signature whether the number is a count of the node. All other numbers are
+// domains. The answer is the same until the next Count.
+func (s *counting) AppendCounted(dst []bool) []bool { return append(dst, s.single...) }
 
 // Hard is a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters: the filter. It is
 // immutable and safe for concurrent use; the zero value allows every node.
 type Hard struct{ evaluator }
 
 // CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no
-// constraints at all. Constraints with the other action are left out, as those with an unknown one.
+// constraints at all. CompileHard ignores every constraint whose whenUnsatisfiable is not DoNotSchedule.
 //
 // A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
 // follows `running PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. The pod is kept and must not
-// change afterwards.
+// change afterwards. A nil pod panics.
 //
 // Rule: documentation, "Pod Topology Spread Constraints" (Spread constraint definition); API field
 // spec.topologySpreadConstraints. O(constraints).
@@ -42,9 +52,10 @@ func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
 // HardState is the number of matching pods in every domain of a cluster, for the constraints of a Hard. Check and the other
 // reading methods are safe concurrently; Apply, Add and Remove are not.
 //
-// It follows pods through Apply and is then equal to a new Count. It does not follow nodes: when one is added, removed,
-// relabelled or its taints change, count anew.
+// The state follows pods through Apply and is then equal to a new Count. It does not follow nodes: call Count again when a
+// node is added or removed, or when its labels or taints change.
 type HardState struct {
+	counting
 	hard    *Hard
 	cluster Cluster
 	slots   int
@@ -95,6 +106,7 @@ func (h *Hard) Count(c Cluster) *HardState {
 	})
 	for k := range s.cols {
 		s.cols[k].settle(h.constraints[k].minDomains)
+		s.single = append(s.single, s.cols[k].unique)
 	}
 	return s
 }
@@ -202,27 +214,25 @@ func (col *hardColumn) add(d, n int32) {
 	col.renew()
 }
 
-// Name returns "PodTopologySpread".
-func (s *HardState) Name() string { return pluginName }
-
 // Reasons returns the text of a verdict as kube-scheduler reports it, nil for 0.
 func (s *HardState) Reasons(v resources.Verdict) []string {
 	switch v {
-	case MissingLabel:
+	case missingLabel:
 		return []string{"node(s) didn't match pod topology spread constraints (missing required label)"}
-	case SkewExceeded:
+	case skewExceeded:
 		return []string{"node(s) didn't match pod topology spread constraints"}
 	}
 	return nil
 }
 
-// Check returns 0 if the pod may be placed on the node of slot i, MissingLabel or SkewExceeded otherwise. Constraints are
-// tried in order and the first that rejects decides: with the key on the node,
+// Check returns 0 when the constraints allow the node of slot i. The first constraint that rejects, in the order of the pod's
+// list, decides the verdict. A constraint rejects
 //
-//	skew = pods matching in the node's domain + (1 if the pod matches itself) - global minimum > maxSkew
+//   - a node without the topology key; the verdict has the bit resources.Unresolvable;
+//   - a node where pods matching in its domain + (1 if the pod matches itself) - global minimum > maxSkew.
 //
-// rejects. A node whose domain does not count is judged with 0 pods. O(constraints), no allocation. A free
-// slot lacks the label, without constraints too.
+// A domain that does not count has 0 pods. Check rejects a free slot and a slot that does not exist as nodes without the
+// key, also without constraints. O(constraints), no allocation.
 func (s *HardState) Check(i int) resources.Verdict {
 	if len(s.cols) == 0 {
 		return s.free(i)
@@ -230,16 +240,16 @@ func (s *HardState) Check(i int) resources.Verdict {
 	for k := range s.cols {
 		col := &s.cols[k]
 		if uint(i) >= uint(len(col.ids)) || col.ids[i] < 0 {
-			return MissingLabel
+			return missingLabel
 		}
 		if int64(col.counts[col.ids[i]])+int64(col.self)-int64(col.low) > int64(col.maxSkew) {
-			return SkewExceeded
+			return skewExceeded
 		}
 	}
 	return 0
 }
 
-// Apply adds n pods of one effect to the node of slot i, or takes -n away. The state stays equal to a new Count of the
+// Apply adds n pods of one effect to the node of slot i, or removes -n. The state stays equal to a new Count of the
 // cluster with those pods. O(constraints), amortised; no allocation unless a count grows beyond what it was.
 func (s *HardState) Apply(e Effect, i int, n int32) {
 	if e == 0 || n == 0 {
@@ -265,15 +275,6 @@ func (s *HardState) AppendSignature(dst []int32, i int) []int32 {
 		default:
 			dst = append(dst, d)
 		}
-	}
-	return dst
-}
-
-// AppendCounted appends for each number of a signature whether it is a count, of a key of which every node has its own value;
-// all others are domains. It holds until the next Count.
-func (s *HardState) AppendCounted(dst []bool) []bool {
-	for k := range s.cols {
-		dst = append(dst, s.cols[k].unique)
 	}
 	return dst
 }
@@ -312,10 +313,10 @@ func (col *hardColumn) clone() hardColumn {
 	return out
 }
 
-// free returns MissingLabel for a free slot and 0 for a node.
+// free returns missingLabel for a slot without a node and 0 for a node.
 func (s *HardState) free(i int) resources.Verdict {
 	if uint(i) >= uint(s.slots) || s.cluster.Node(i) == nil {
-		return MissingLabel
+		return missingLabel
 	}
 	return 0
 }

@@ -163,9 +163,9 @@ func verdicts(f *fake, check func(int) resources.Verdict) (pass, skew, missing s
 		switch check(i) {
 		case 0:
 			p = append(p, i)
-		case SkewExceeded:
+		case skewExceeded:
 			s = append(s, i)
-		case MissingLabel:
+		case missingLabel:
 			m = append(m, i)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
 // rejected. old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for an addition and new
 // for a deletion. The error is that of CompileHard, or says that the objects are of another kind; the queue takes an error
-// for true.
+// for true. A nil pod panics.
 func Hint(o Options) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		h, err := CompileHard(pod, o)

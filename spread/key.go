@@ -11,7 +11,7 @@ import (
 // AppendKey appends everything that the rules of this package read of an incoming pod: its namespace and labels,
 // spec.topologySpreadConstraints, the controller from which default constraints derive their selector, and what the node
 // inclusion policies read (spec.nodeSelector, node affinity, tolerations). Pods with equal keys have the same verdicts and
-// scores.
+// scores. A nil pod panics.
 func AppendKey(dst []byte, pod *v1.Pod) []byte {
 	dst = key.Pairs(key.Text(dst, pod.Namespace), pod.Labels)
 	dst = key.Controller(dst, pod)

@@ -154,12 +154,12 @@ func newSlowHard(pod *v1.Pod, c Cluster, o Options) *slowHard {
 func (s *slowHard) check(i int) resources.Verdict {
 	node := s.c.Node(i)
 	if node == nil {
-		return MissingLabel
+		return missingLabel
 	}
 	for k, r := range s.rules {
 		value, ok := node.Labels[r.TopologyKey]
 		if !ok {
-			return MissingLabel
+			return missingLabel
 		}
 		least := math.MaxInt
 		for _, n := range s.counts[k] {
@@ -173,7 +173,7 @@ func (s *slowHard) check(i int) resources.Verdict {
 			self = 1
 		}
 		if s.counts[k][value]+self-least > int(r.MaxSkew) {
-			return SkewExceeded
+			return skewExceeded
 		}
 	}
 	return 0

@@ -17,23 +17,21 @@ type PlaceOptions struct {
 	Steps int
 }
 
-// Placement is where replicas go.
-type Placement struct {
-	// Slots has the node of each replica, in the order in which they must be placed: every prefix is legal.
-	Slots []int
-	// Proven says that more replicas than len(Slots) are impossible, or not asked for. false: the search was cut short.
-	Proven bool
-}
-
-// Place asks where n more pods like this one can be placed one after the other, and returns as many as it can. Kubernetes
-// decides one pod at a time; Place looks for an order in which none of the first ones gets in the way of the last.
+// Place returns where n more pods like this one can be placed one after the other: the node of each replica, in the order in
+// which they must be placed, and fewer when there is no room. proven reports that more replicas are impossible; it is false
+// when the search was cut short. Kubernetes decides one pod at a time. Place looks for an order in which the first replicas
+// do not get in the way of the last.
 //
-// Each replica goes to an allowed node that does not count, if there is one (Slots leaves out those that the pod's node
-// affinity or tolerations forbid), otherwise to the domains with the smallest counts, in the order of the constraints, and
-// there to the nodes in turn, in the order of Slots. With one constraint that places as many as possible. With several it is
-// tried first, and when it gets stuck other choices are searched, Steps of them at most. The state does not change.
+// Each replica goes to
+//
+//  1. a node that the constraints allow and do not count (PlaceOptions.Slots leaves out the nodes that the pod's node
+//     affinity or tolerations forbid);
+//  2. else the domains with the smallest counts, in the order of the constraints, and there to the nodes in turn.
+//
+// With one constraint this places as many replicas as possible. With several constraints Place searches other choices when
+// the first attempt gets stuck, at most PlaceOptions.Steps of them. The state does not change. n below 1 places nothing.
 // O(n x groups of nodes in equal domains) without the search.
-func (s *HardState) Place(n int, o PlaceOptions) Placement {
+func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 	p := &placer{state: s.clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
 	p.group(s, n, o)
 	for len(p.path) < n {
@@ -45,16 +43,16 @@ func (s *HardState) Place(n int, o PlaceOptions) Placement {
 	}
 	greedy := slices.Clone(p.path)
 	if len(greedy) >= n || len(s.cols) < 2 {
-		return Placement{greedy, true}
+		return greedy, true
 	}
 	for len(p.path) > 0 {
 		p.take()
 	}
 	p.best, p.seen = greedy, map[string]bool{}
 	if p.search(n) {
-		return Placement{p.path, true}
+		return p.path, true
 	}
-	return Placement{p.best, p.steps > 0}
+	return p.best, p.steps > 0
 }
 
 // placer places replicas on a copy of a state.

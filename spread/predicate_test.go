@@ -10,12 +10,13 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/spread"
 )
 
 var (
 	_ filter.Predicate = (*spread.HardState)(nil)
-	_ filter.Trial     = (*spread.Trial)(nil)
+	_ filter.Trial     = spread.Trial(nil)
 	_ queue.Hint       = spread.Hint(spread.Options{})
 )
 
@@ -29,8 +30,8 @@ func TestFreeSlot(t *testing.T) {
 		s := hard.Count(c)
 		trial := s.NewTrial()
 		for _, slot := range []int{-1, 1, 5} {
-			require.Equal(t, spread.MissingLabel, s.Check(slot))
-			require.Equal(t, spread.MissingLabel, trial.Check(slot))
+			require.Equal(t, resources.Verdict(1|resources.Unresolvable), s.Check(slot))
+			require.Equal(t, resources.Verdict(1|resources.Unresolvable), trial.Check(slot))
 		}
 		require.Zero(t, s.Check(2))
 		require.Zero(t, trial.Check(2))
@@ -50,7 +51,7 @@ func TestOptionsZeroValue(t *testing.T) {
 		return got
 	}
 	owners := replicaSets{"web": {Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}
-	want := scores(shop(), spread.Options{Owners: owners, Defaults: spread.Defaults{Type: spread.SystemDefaulting}})
+	want := scores(shop(), spread.Options{Owners: owners, Defaults: spread.Defaults{Type: "System"}})
 	require.Equal(t, []int64{61, 92, 84, 100, 84}, want)
 	require.Equal(t, want, scores(owned{shop(), owners}, spread.Options{}), "the cluster has the methods of Owners")
 	require.Equal(t, make([]int64, 5), scores(shop(), spread.Options{}), "a cluster without services and controllers")

@@ -274,7 +274,7 @@ func TestWorldsReachEverything(t *testing.T) {
 			}
 		}
 	}
-	for what, n := range map[string]int{"allowed": verdict[0], "missing": verdict[MissingLabel], "skew": verdict[SkewExceeded],
+	for what, n := range map[string]int{"allowed": verdict[0], "missing": verdict[missingLabel], "skew": verdict[skewExceeded],
 		"ignored": ignored, "planned": planned, "defaulted": defaulted, "minimum above 0": minimum} {
 		if n < 50 {
 			t.Errorf("%s: only %d", what, n)

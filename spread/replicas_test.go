@@ -15,7 +15,7 @@ func replicasOf(f *fake) []Replica {
 	var out []Replica
 	for i := range f.nodes {
 		for _, p := range f.pods[i] {
-			out = append(out, Replica{p, i})
+			out = append(out, Replica{Pod: p, Slot: i})
 		}
 	}
 	return out
@@ -125,9 +125,9 @@ func TestPlace(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			require.NotEmpty(t, tc.reason)
-			got := mustHard(t, tc.pod, Options{}).Count(tc.cluster).Place(tc.n, tc.options)
-			assert.Equal(t, tc.want, tc.cluster.names(got.Slots))
-			assert.Equal(t, tc.proven, got.Proven)
+			got, proven := mustHard(t, tc.pod, Options{}).Count(tc.cluster).Place(tc.n, tc.options)
+			assert.Equal(t, tc.want, tc.cluster.names(got))
+			assert.Equal(t, tc.proven, proven)
 		})
 	}
 }
@@ -163,22 +163,22 @@ func TestPlaceAgainstTryingEverything(t *testing.T) {
 		for _, i := range w.all() {
 			room[i] = w.next.pick(4)
 		}
-		got := s.Place(5, PlaceOptions{Room: func(i int) int { return room[i] }})
-		if !got.Proven {
+		got, proven := s.Place(5, PlaceOptions{Room: func(i int) int { return room[i] }})
+		if !proven {
 			t.Fatalf("seed %d: not proven", seed)
 		}
 		c := s.clone()
 		used := map[int]int{}
-		for _, i := range got.Slots {
+		for _, i := range got {
 			if used[i]++; c.Check(i) != 0 || used[i] > room[i] {
 				t.Fatalf("seed %d: illegal placement on slot %d", seed, i)
 			}
 			c.Add(w.pod, i)
 		}
-		if want := most(s.clone(), w.pod, w.all(), room, 5); len(got.Slots) != want {
-			t.Fatalf("seed %d: placed %d, possible %d", seed, len(got.Slots), want)
+		if want := most(s.clone(), w.pod, w.all(), room, 5); len(got) != want {
+			t.Fatalf("seed %d: placed %d, possible %d", seed, len(got), want)
 		}
-		if len(got.Slots) < 5 {
+		if len(got) < 5 {
 			stuck++
 		}
 	}
@@ -194,9 +194,9 @@ func TestPlaceGivesUp(t *testing.T) {
 		f.addNode(nodeOf(fmt.Sprint("n", i), fmt.Sprintf("zone=z%d,rack=r%d", i%5, i%6)))
 	}
 	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard), by("rack", 1, hard)), Options{}).Count(f)
-	got := s.Place(200, PlaceOptions{Steps: 50, Room: func(i int) int { return 5 * (i % 2) }})
-	assert.False(t, got.Proven)
-	assert.NotEmpty(t, got.Slots)
+	got, proven := s.Place(200, PlaceOptions{Steps: 50, Room: func(i int) int { return 5 * (i % 2) }})
+	assert.False(t, proven)
+	assert.NotEmpty(t, got)
 }
 
 func TestCheckGroup(t *testing.T) {

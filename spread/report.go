@@ -87,7 +87,7 @@ func (e Exclusion) text() string {
 }
 
 // Report returns one report for each constraint: its domains with their counts and room, what sets the minimum, and the
-// nodes that do not count. O(nodes x constraints + domains log domains); for readers, not for loops.
+// nodes that do not count. O(nodes x constraints + domains log domains).
 func (s *HardState) Report() []Report {
 	out := make([]Report, len(s.cols))
 	for k := range s.cols {
@@ -111,8 +111,8 @@ func (s *HardState) Report() []Report {
 }
 
 // Report returns what HardState.Report would if the ScheduleAnyway constraints were DoNotSchedule: Room is how many pods
-// a domain takes before its skew exceeds maxSkew, which the score may let happen. For the system defaults a node counts for
-// each constraint whose key it has. Counts the cluster anew.
+// a domain takes before its skew exceeds maxSkew, which the score does not forbid. For the system defaults a node counts for
+// each constraint whose key it has. Every call counts the cluster.
 func (p *Soft) Report(c Cluster) []Report {
 	if p.requireAll {
 		return (&Hard{p.evaluator}).Count(c).Report()

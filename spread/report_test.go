@@ -25,8 +25,8 @@ func TestExplain(t *testing.T) {
 	assert.Nil(t, s.Explain(-1))
 	assert.Nil(t, s.Explain(6))
 	assert.Nil(t, mustHard(t, podOf("p", ""), Options{}).Count(f).Explain(0), "no constraints")
-	assert.Equal(t, MissingLabel, s.Check(5))
-	assert.Equal(t, MissingLabel, s.Check(99), "no such slot")
+	assert.Equal(t, missingLabel, s.Check(5))
+	assert.Equal(t, missingLabel, s.Check(99), "no such slot")
 }
 
 // TestExplainAgreesWithCheck: Check rejects with the first constraint that Explain says does not allow.
@@ -36,9 +36,9 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 		for _, i := range w.all() {
 			var want resources.Verdict
 			for _, x := range s.Explain(i) {
-				if !x.Allows() {
-					if want = SkewExceeded; x.Missing {
-						want = MissingLabel
+				if !x.Allows {
+					if want = skewExceeded; x.Missing {
+						want = missingLabel
 					}
 					break
 				}
@@ -51,8 +51,8 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 		raw, _ := pass(q, w.all())
 		for j, i := range w.all() {
 			sum := 0.0
-			for _, x := range q.Explain(i) {
-				sum += x.Score
+			for _, x := range q.explain(i) {
+				sum += x.score
 			}
 			if d := sum - float64(raw[j]); d > 0.5 || d < -0.5 {
 				t.Errorf("slot %d: raw %d, parts sum to %v", i, raw[j], sum)
@@ -65,15 +65,15 @@ func TestExplainScore(t *testing.T) {
 	f := withQ().run("a*2 b y*4", "foo=bar")
 	s := mustSoft(t, constrained("foo=bar"), Options{Owners: service("foo=bar")}).Count(f)
 	pass(s, f.all())
-	got := s.Explain(4)
+	got := s.explain(4)
 	require.Len(t, got, 2)
-	assert.Equal(t, 2.0, got[0].Score)
-	assert.True(t, got[1].Missing)
-	assert.Equal(t, int64(3), got[1].Size, "q adds the domain of nodes without the key")
-	assert.Equal(t, 3, s.Explain(0)[1].Pods)
+	assert.Equal(t, 2.0, got[0].score)
+	assert.True(t, got[1].missing)
+	assert.Equal(t, int64(3), got[1].size, "q adds the domain of nodes without the key")
+	assert.Equal(t, 3, s.explain(0)[1].pods)
 	own := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft)), Options{}).Count(f)
-	assert.Nil(t, own.Explain(4), "an ignored node")
-	assert.Nil(t, own.Explain(9))
+	assert.Nil(t, own.explain(4), "an ignored node")
+	assert.Nil(t, own.explain(9))
 }
 
 func TestReport(t *testing.T) {

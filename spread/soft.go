@@ -19,7 +19,7 @@ type Soft struct {
 //
 // A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
 // follows `running PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. The pod is kept and must not
-// change afterwards.
+// change afterwards. A nil pod panics.
 //
 // Rule: documentation, "Pod Topology Spread Constraints" (whenUnsatisfiable: ScheduleAnyway). O(constraints).
 func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
@@ -34,6 +34,7 @@ func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
 // Soft. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe concurrently, the other
 // methods are not. Like HardState it follows pods through Apply, and not nodes.
 type SoftState struct {
+	counting
 	soft    *Soft
 	cluster Cluster
 	cols    []softColumn
@@ -78,6 +79,9 @@ func (p *Soft) Count(c Cluster) *SoftState {
 		}
 		col.counts = make([]int32, col.domains)
 		col.marks = make([]uint32, col.domains)
+	}
+	for k := range s.cols {
+		s.single = append(s.single, s.cols[k].hostname || s.cols[k].unique)
 	}
 	p.selectors.visit(c, func(mask uint32, slot, n int32) { s.tally(mask, int(slot), n) })
 	return s
@@ -136,16 +140,13 @@ func (s *SoftState) tally(mask uint32, i int, n int32) {
 	}
 }
 
-// Apply adds n pods of one effect to the node of slot i, or takes -n away. The state stays equal to a new Count.
+// Apply adds n pods of one effect to the node of slot i, or removes -n. The state stays equal to a new Count.
 // O(constraints), no allocation.
 func (s *SoftState) Apply(e Effect, i int, n int32) {
 	if e != 0 && len(s.cols) > 0 && uint(i) < uint(len(s.cols[0].ids)) {
 		s.tally(uint32(e), i, n)
 	}
 }
-
-// Name returns "PodTopologySpread".
-func (s *SoftState) Name() string { return pluginName }
 
 // skips reports whether every node gets 0, which is not normalised: there are no constraints, or no nodes.
 func (s *SoftState) skips() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
@@ -266,15 +267,6 @@ func (s *SoftState) AppendSignature(dst []int32, i int) []int32 {
 		default:
 			dst = append(dst, d)
 		}
-	}
-	return dst
-}
-
-// AppendCounted appends for each number of a signature whether it is a count of the node; all others are domains. It holds
-// until the next Count.
-func (s *SoftState) AppendCounted(dst []bool) []bool {
-	for k := range s.cols {
-		dst = append(dst, s.cols[k].hostname || s.cols[k].unique)
 	}
 	return dst
 }

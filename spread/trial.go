@@ -16,9 +16,23 @@ import (
 // HardState.Apply has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone
 // as in the count. After changes in several domains v1.36.3 may use too large a minimum; a Trial always has the true one.
 //
-// A Trial does not change its HardState, and does not follow it: take a new one when the state has moved. It is not safe
-// for concurrent use; several trials of one state are.
-type Trial struct {
+// A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is not
+// safe for concurrent use. Several trials of one state are safe side by side.
+type Trial interface {
+	// Check returns the verdict on slot i as HardState.Check does, with the trial's changes.
+	Check(i int) resources.Verdict
+	// Add counts the pod on slot i, and Remove subtracts it.
+	Add(pod *v1.Pod, i int)
+	Remove(pod *v1.Pod, i int)
+	// Reset undoes every change.
+	Reset()
+	// Effect returns what Add and Remove count for a pod. Unlike Hard.Effect it depends on namespace and labels only.
+	Effect(pod *v1.Pod) Effect
+	// Apply adds n pods of one effect to slot i, or removes -n.
+	Apply(e Effect, i int, n int32)
+}
+
+type trial struct {
 	state *HardState
 	cols  []hardColumn // own copies; counts shared with the state until copied says otherwise
 	own   []bool
@@ -29,27 +43,23 @@ type trialMove struct{ k, d, n int32 }
 
 // NewTrial returns a what-if copy. Making it costs O(constraints), the first change of a constraint O(domains), every other
 // change O(1), Reset O(changes).
-func (s *HardState) NewTrial() *Trial {
-	return &Trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
+func (s *HardState) NewTrial() Trial {
+	return &trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
 }
 
-// Check returns the verdict on slot i as HardState.Check does, with the trial's changes.
-func (t *Trial) Check(i int) resources.Verdict {
+func (t *trial) Check(i int) resources.Verdict {
 	s := *t.state
 	s.cols = t.cols
 	return s.Check(i)
 }
 
-// Add counts the pod on slot i.
-func (t *Trial) Add(pod *v1.Pod, i int) { t.move(pod, i, 1) }
+func (t *trial) Add(pod *v1.Pod, i int) { t.move(pod, i, 1) }
 
-// Remove takes the pod from slot i.
-func (t *Trial) Remove(pod *v1.Pod, i int) { t.move(pod, i, -1) }
+func (t *trial) Remove(pod *v1.Pod, i int) { t.move(pod, i, -1) }
 
-func (t *Trial) move(pod *v1.Pod, i int, n int32) { t.Apply(t.Effect(pod), i, n) }
+func (t *trial) move(pod *v1.Pod, i int, n int32) { t.Apply(t.Effect(pod), i, n) }
 
-// Effect returns what Add and Remove count for a pod: unlike HardState's it looks at namespace and labels only.
-func (t *Trial) Effect(pod *v1.Pod) Effect {
+func (t *trial) Effect(pod *v1.Pod) Effect {
 	ss := &t.state.hard.selectors
 	if len(t.cols) == 0 || pod.Namespace != ss.namespace {
 		return 0
@@ -57,8 +67,7 @@ func (t *Trial) Effect(pod *v1.Pod) Effect {
 	return Effect(ss.matches(pod.Labels))
 }
 
-// Apply counts n pods with an effect on slot i, or takes -n from it: Add and Remove with the effect kept.
-func (t *Trial) Apply(mask Effect, i int, n int32) {
+func (t *trial) Apply(mask Effect, i int, n int32) {
 	if mask == 0 {
 		return
 	}
@@ -76,8 +85,7 @@ func (t *Trial) Apply(mask Effect, i int, n int32) {
 	}
 }
 
-// Reset undoes every Add and Remove.
-func (t *Trial) Reset() {
+func (t *trial) Reset() {
 	for j := len(t.log) - 1; j >= 0; j-- {
 		m := t.log[j]
 		t.cols[m.k].add(m.d, -m.n)

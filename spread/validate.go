@@ -16,7 +16,7 @@ var (
 
 // Validate returns what the API server finds wrong with spec.topologySpreadConstraints of a new pod, path being that field.
 // It expects the constraints as stored, after MergeMatchLabelKeys: a key of matchLabelKeys that labelSelector has as well
-// is only seen then. The field cannot be changed after creation (ValidateUpdate).
+// is only seen then. The constraints of a pod cannot change after its creation. A nil path is the root.
 // Rule: API reference, TopologySpreadConstraint.
 func Validate(constraints []v1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -116,14 +116,6 @@ func uses(s *metav1.LabelSelector, key string) int {
 	return n
 }
 
-// ValidateUpdate returns an error for a change of the constraints of a pod that exists: the field is immutable.
-func ValidateUpdate(new, old []v1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
-	if equalConstraints(new, old) {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, new, "field is immutable")}
-}
-
 // equalConstraints reports whether two lists say the same, nil and empty parts being equal.
 func equalConstraints(a, b []v1.TopologySpreadConstraint) bool {
 	if len(a) != len(b) {
@@ -178,20 +170,21 @@ func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 	return out
 }
 
-// ValidateDefaults returns what v1.36 finds wrong with PodTopologySpreadArgs, path being their place in the configuration.
-// It judges the configuration as loaded, after an absent defaultingType has become System: "" is an error here, although
-// Defaults takes it for System.
+// ValidateDefaults returns what v1.36 finds wrong with PodTopologySpreadArgs. path is their place in the configuration; nil is
+// the root.
+// It checks the configuration as loaded, after an absent defaultingType has become System: "" is an error here, although
+// Defaults reads "" as System.
 func ValidateDefaults(d Defaults, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	typePath := path.Child("defaultingType")
 	switch d.Type {
 	case ListDefaulting:
-	case SystemDefaulting:
+	case systemDefaulting:
 		if len(d.Constraints) > 0 {
 			errs = append(errs, field.Invalid(typePath, d.Type, "when .defaultConstraints are not empty"))
 		}
 	default:
-		errs = append(errs, field.NotSupported(typePath, d.Type, []DefaultingType{SystemDefaulting, ListDefaulting}))
+		errs = append(errs, field.NotSupported(typePath, d.Type, []string{systemDefaulting, ListDefaulting}))
 	}
 	for i := range d.Constraints {
 		c, p := &d.Constraints[i], path.Child("defaultConstraints").Index(i)

@@ -76,13 +76,6 @@ func TestValidate(t *testing.T) {
 		require.Len(t, errs, 1)
 		assert.Equal(t, "c[0].labelSelector.matchExpressions[0].operator", errs[0].Field)
 	})
-	t.Run("immutable", func(t *testing.T) {
-		one, two := set(func(*v1.TopologySpreadConstraint) {}), set(minDomains(2))
-		assert.Empty(t, ValidateUpdate(one, set(func(*v1.TopologySpreadConstraint) {}), field.NewPath("c")))
-		assert.Empty(t, ValidateUpdate(nil, []v1.TopologySpreadConstraint{}, field.NewPath("c")))
-		assert.Len(t, ValidateUpdate(two, one, field.NewPath("c")), 1)
-		assert.Len(t, ValidateUpdate(nil, one, field.NewPath("c")), 1)
-	})
 }
 
 func TestWarnings(t *testing.T) {
@@ -125,12 +118,12 @@ func TestValidateDefaults(t *testing.T) {
 		d            Defaults
 		want         []string
 	}{
-		{"system", "the default", Defaults{Type: SystemDefaulting}, nil},
+		{"system", "the default", Defaults{Type: systemDefaulting}, nil},
 		{"empty list", "no defaults", Defaults{Type: ListDefaulting}, nil},
 		{"list", "a legal constraint", one(same), nil},
 		{"unknown type", "System or List", Defaults{Type: "X"}, []string{`defaultingType: Unsupported value: "X": supported values: "System", "List"`}},
 		{"no type", "after defaulting there is one", Defaults{}, []string{`defaultingType: Unsupported value: "": supported values: "System", "List"`}},
-		{"system with constraints", "one or the other", Defaults{SystemDefaulting, one(same).Constraints}, []string{`defaultingType: Invalid value: "System": when .defaultConstraints are not empty`}},
+		{"system with constraints", "one or the other", Defaults{systemDefaulting, one(same).Constraints}, []string{`defaultingType: Invalid value: "System": when .defaultConstraints are not empty`}},
 		{"maxSkew", "must be positive", one(func(c *v1.TopologySpreadConstraint) { c.MaxSkew = 0 }), []string{"defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)"}},
 		{"no key", "required", one(func(c *v1.TopologySpreadConstraint) { c.TopologyKey = "" }), []string{"defaultConstraints[0].topologyKey: Required value: can not be empty"}},
 		{"no action", "required", one(func(c *v1.TopologySpreadConstraint) { c.WhenUnsatisfiable = "" }), []string{"defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty"}},

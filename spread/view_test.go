@@ -94,7 +94,7 @@ func TestPurity(t *testing.T) {
 			trial := s.NewTrial()
 			for _, i := range w.all() {
 				s.Explain(i)
-				q.Explain(i)
+				q.explain(i)
 				trial.Add(w.pod, i)
 				s.Add(w.pod, i)
 				_, err := Hint(w.options)(w.pod, nil, w.nodes[i])

@@ -27,7 +27,7 @@ func podOptions(a *configv1.InterPodAffinityArgs) affinity.PodOptions {
 }
 
 func spreadDefaults(a *configv1.PodTopologySpreadArgs) spread.Defaults {
-	return spread.Defaults{Type: spread.DefaultingType(a.DefaultingType), Constraints: a.DefaultConstraints}
+	return spread.Defaults{Type: string(a.DefaultingType), Constraints: a.DefaultConstraints}
 }
 
 func resourcesOf(list []configv1.ResourceSpec) []score.Resource {

@@ -169,7 +169,7 @@ func TestDocumentNoDefaultConstraints(t *testing.T) {
 	c, err = Load([]byte(head))
 	require.NoError(t, err)
 	d = c.Profiles[0].Placement.Filter("PodTopologySpread").Args.(spread.Options).Defaults
-	require.Equal(t, spread.Defaults{Type: spread.SystemDefaulting}, d, "without a configuration there are some")
+	require.Equal(t, spread.Defaults{Type: "System"}, d, "without a configuration there are some")
 }
 
 // "Enabling bin packing using the MostAllocated strategy": the fuller node wins.

@@ -21,7 +21,7 @@ var largest = map[string]surface{
 	"overhead":            {56, 27},
 	"taints":              {48, 16},
 	"affinity":            {55, 20},
-	"spread":              {72, 62},
+	"spread":              {52, 59},
 	"filter":              {77, 78},
 	"filter/volume":       {82, 35},
 	"score":               {48, 47},

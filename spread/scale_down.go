@@ -12,13 +12,8 @@ import (
 type Replica struct {
 	Pod  *v1.Pod
 	Slot int
-}
-
-// Deletion is one step of a scale-down.
-type Deletion struct {
-	Replica
-	// Excess is what is left after the step: over all constraints, by how many pods the fullest domain is above the global
-	// minimum + maxSkew. 0: the spread is legal.
+	// Excess is what is left after the replica is deleted: over all constraints, by how many pods the fullest domain is above
+	// the global minimum + maxSkew. 0: the spread is legal. ScaleDownOrder sets Excess and does not read it.
 	Excess int
 }
 
@@ -36,7 +31,7 @@ type Deletion struct {
 // With one constraint no other choice of n replicas has a smaller Excess after the last step; with several a step can turn
 // out to be unlucky later. The state must count the replicas and does not change. Fewer are returned if there are fewer.
 // O(n x (replicas + domains) x constraints).
-func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Deletion {
+func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Replica {
 	work := s.clone()
 	left := make([]candidate, len(replicas))
 	for j, r := range replicas {
@@ -46,7 +41,7 @@ func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Deletion {
 		return cmp.Or(strings.Compare(a.Pod.Namespace, b.Pod.Namespace), strings.Compare(a.Pod.Name, b.Pod.Name),
 			strings.Compare(string(a.Pod.UID), string(b.Pod.UID)), cmp.Compare(a.Slot, b.Slot))
 	})
-	var out []Deletion
+	var out []Replica
 	for len(out) < n && len(left) > 0 {
 		tops := work.tops()
 		best, bestIs := 0, work.without(left[0], tops)
@@ -55,7 +50,9 @@ func (s *HardState) ScaleDownOrder(replicas []Replica, n int) []Deletion {
 				best, bestIs = j, is
 			}
 		}
-		out = append(out, Deletion{left[best].Replica, bestIs.excess})
+		deleted := left[best].Replica
+		deleted.Excess = bestIs.excess
+		out = append(out, deleted)
 		work.Apply(left[best].effect, left[best].Slot, -1)
 		left = slices.Delete(left, best, best+1)
 	}

@@ -44,8 +44,8 @@ type Finding struct {
 }
 
 // CheckGroup looks for mistakes in the constraints of pods that belong together, such as the replicas of a Deployment: mixed
-// constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. c may be nil: nodes are
-// not looked at then. Findings about a constraint name every pod that has it at that place and are in the order of the
+// constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. A nil
+// c leaves out the checks of nodes. Nil pods panic. Findings about a constraint name every pod that has it at that place and are in the order of the
 // places. None of them stops Kubernetes from accepting the pods. O(pods² x constraints + nodes x constraints).
 func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 	if len(pods) == 0 {
