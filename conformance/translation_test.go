@@ -98,7 +98,7 @@ func (c translationCluster) pod(volumes ...*v1.PersistentVolume) *volume.Pod {
 		copied := pv.DeepCopy()
 		copied.Name = name
 		named = append(named, copied)
-		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{volume.AnnBindCompleted: "yes"}}}
+		claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{affinity.AnnBindCompleted: "yes"}}}
 		claim.Spec.VolumeName = name
 		claims = append(claims, claim)
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}})
@@ -114,7 +114,10 @@ func (c translationCluster) csiNodes() []*storagev1.CSINode {
 		if c.migrated(i) {
 			csiNode.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: "kubernetes.io/other," + c.plugin}
 		}
-		driver, _ := volume.CSIDriver(c.plugin)
+		driver, err := csitranslation.New().GetCSINameFromInTreeName(c.plugin)
+		if err != nil {
+			driver = c.plugin
+		}
 		csiNode.Spec.Drivers = []storagev1.CSINodeDriver{{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: &nine}}}
 		out = append(out, csiNode)
 	}

@@ -68,7 +68,7 @@ func TestFreeSlot(t *testing.T) {
 		{Name: "disk", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "disk"}}},
 	}
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "data", Annotations: map[string]string{volume.AnnBindCompleted: "yes"},
+		Namespace: "default", Name: "data", Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"},
 	}}
 	claim.Spec.VolumeName = "disk-a"
 	claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}

@@ -35,7 +35,7 @@ func bindingOver(o volume.Options, v *Volumes) *Plugin {
 	}
 }
 
-type binding struct{ *volume.BindingState }
+type binding struct{ volume.BindingState }
 
 // Numbers names the claims that reject.
 func (s binding) Numbers(i int) []string {

@@ -37,7 +37,7 @@ func limitsOver(o volume.Options, v *Volumes) *Plugin {
 	}
 }
 
-type limited struct{ *volume.LimitsState }
+type limited struct{ volume.LimitsState }
 
 // Numbers gives the volumes of each driver with a limit.
 func (s limited) Numbers(i int) []string {

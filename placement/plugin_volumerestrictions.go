@@ -41,7 +41,7 @@ func restrictionsOver(o volume.Options, v *Volumes) *Plugin {
 	}
 }
 
-type restricted struct{ *volume.RestrictionsState }
+type restricted struct{ volume.RestrictionsState }
 
 // Numbers names the pods in the way.
 func (s restricted) Numbers(i int) []string {

@@ -38,7 +38,9 @@ func zoneOver(o volume.Options, v *Volumes) *Plugin {
 	}
 }
 
-type zoned struct{ *volume.ZoneState }
+type zoned struct {
+	filter.State[volume.ZoneConflict]
+}
 
 // Numbers names the labels of volumes that the node does not meet.
 func (s zoned) Numbers(i int) []string {

@@ -96,9 +96,6 @@ func (v *Volumes) assume(pod *v1.Pod, slot int, d volume.Decision) error {
 
 // Unreserve takes back what Reserve entered for the pod, and reports whether there was anything.
 func (v *Volumes) Unreserve(pod *v1.Pod) bool {
-	if v.ledger.Len() == 0 {
-		return false
-	}
 	uid := identified(pod).UID
 	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool { return identified(p).UID == uid })
 	return v.ledger.Forget(uid)
@@ -243,7 +240,7 @@ func (t byClass) All() iter.Seq[*v1.PersistentVolume] {
 func (t byClass) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	t.v.follow()
 	if t.v.classes == nil {
-		t.v.classes = volume.IndexClasses(cluster.List[*v1.PersistentVolume](t.v.log))
+		t.v.classes = volume.List(slices.Collect(cluster.List[*v1.PersistentVolume](t.v.log).All())...)
 	}
 	return t.v.classes.(interface {
 		OfClass(string) iter.Seq[*v1.PersistentVolume]

@@ -16,7 +16,7 @@ import (
 // seen is all that later pods can see of the cluster and its reservations.
 func seen(p *Plan, s *cluster.Snapshot) string {
 	p.profile.Volumes.follow()
-	out := fmt.Sprintln(p.profile.Volumes.ledger.Len(), len(p.profile.Volumes.assumed), s.TotalPods())
+	out := fmt.Sprintln(len(p.profile.Volumes.assumed), s.TotalPods())
 	for pv := range p.profile.Volumes.Objects().PersistentVolumes.All() {
 		if pv.Spec.ClaimRef != nil {
 			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)

@@ -249,7 +249,7 @@ func TestHowManyWithVolumes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, room.Count)
 	p.profile.Volumes.follow()
-	require.Zero(t, p.profile.Volumes.ledger.Len())
+	require.Empty(t, p.profile.Volumes.assumed)
 	require.Zero(t, s.TotalPods())
 }
 

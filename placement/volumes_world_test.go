@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -42,7 +41,7 @@ func waiting(name, class, size string, modes ...v1.PersistentVolumeAccessMode) *
 
 // bind completes a claim with a CSI volume of its own.
 func bind(c *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, driver string) {
-	c.Spec.VolumeName, c.Annotations = pv.Name, map[string]string{volume.AnnBindCompleted: "yes"}
+	c.Spec.VolumeName, c.Annotations = pv.Name, map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
 	pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
 	pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: pv.Name}
 }

@@ -76,7 +76,7 @@ func (c *volumeServer) BindVolumes(_ context.Context, _ *v1.Pod, d volume.Decisi
 		if done.Annotations == nil {
 			done.Annotations = map[string]string{}
 		}
-		done.Annotations[volume.AnnBindCompleted] = "yes"
+		done.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
 		c.claims[claim.Name] = done
 		c.s.Set(claim, done)
 	}

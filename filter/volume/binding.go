@@ -15,9 +15,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Binding is a pod's side of VolumeBinding: bound volumes must be reachable from the node, and every claim that waits for
-// its first consumer must find a volume or be provisioned there. It is immutable.
-type Binding struct {
+// bindingFilter is a pod's side of VolumeBinding.
+type bindingFilter struct {
 	pre     filter.PreFilterResult
 	bound   []boundClaim
 	delayed []delayedClaim // the ones to match, by request, then the others as written
@@ -68,10 +67,19 @@ type topology []v1.TopologySelectorLabelRequirement
 
 const bindingPlugin = "VolumeBinding"
 
-// Binding makes the plugin's evaluator. O(volumes of the pod), and O(PersistentVolumes and CSIStorageCapacities) for each
-// claim that waits for its first consumer (with IndexClasses only those of its class).
-func (p *Pod) Binding() *Binding {
-	e := &Binding{pre: result(bindingPlugin, filter.Success), objects: p.objects, options: p.options}
+// Binding compiles the filter VolumeBinding: the node must reach every bound volume, and for every claim that waits for its
+// first consumer the node must have a free volume or a provisioner. O(volumes of the pod), and for each claim that waits
+// O(PersistentVolumes and CSIStorageCapacities); of PersistentVolumes in a List only those of the claim's class are read.
+//
+// PreFilter answers Skip without claims, UnschedulableAndUnresolvable for a claim that cannot be used or has to be bound
+// already, Error for a class without binding mode, and else Success.
+//
+// When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1), and Check decides. What a
+// ledger assumes counts as it was when the pod was compiled. After a change of the ledger, compile the pod again.
+func (p *Pod) Binding() Evaluator[filter.Cluster, BindingState] { return p.binding() }
+
+func (p *Pod) binding() *bindingFilter {
+	e := &bindingFilter{pre: result(bindingPlugin, filter.Success), objects: p.objects, options: p.options}
 	if len(p.claims) == 0 {
 		e.pre.Code = filter.Skip
 		return e
@@ -128,11 +136,11 @@ func (p *Pod) unusable(c *podClaim) string {
 
 // completed reports whether a claim is bound for good.
 func completed(claim *v1.PersistentVolumeClaim) bool {
-	_, ok := claim.Annotations[AnnBindCompleted]
+	_, ok := claim.Annotations[annBindCompleted]
 	return ok && claim.Spec.VolumeName != ""
 }
 
-func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *Binding) boundClaim {
+func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *bindingFilter) boundClaim {
 	b := boundClaim{claim: claim}
 	if pv, ok := get(p.objects.PersistentVolumes, "", claim.Spec.VolumeName); ok {
 		b.volume, b.affinity = pv, nodeAffinity(pv)
@@ -146,7 +154,7 @@ func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *Binding) boundClaim
 }
 
 // fails keeps why the plugin fails and returns the verdict that says so.
-func (e *Binding) fails(err error) resources.Verdict {
+func (e *bindingFilter) fails(err error) resources.Verdict {
 	e.errs = append(e.errs, err.Error())
 	return bindingError | min(resources.Verdict(len(e.errs)-1), maxErrors)<<errorShift
 }
@@ -161,7 +169,7 @@ func nodeAffinity(pv *v1.PersistentVolume) *affinity.Selector {
 	return s
 }
 
-func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.StorageClass, e *Binding) delayedClaim {
+func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.StorageClass, e *bindingFilter) delayedClaim {
 	d := delayedClaim{claim: claim, class: sc, selected: claim.Annotations[AnnSelectedNode]}
 	d.request, d.ask = claim.Spec.Resources.Requests[v1.ResourceStorage]
 	for _, t := range sc.AllowedTopologies {
@@ -292,12 +300,10 @@ func compareDelayed(a, b delayedClaim) int {
 	return a.request.Cmp(b.request)
 }
 
-// PreFilter returns the plugin's answer about the pod as a whole: Skip without claims, UnschedulableAndUnresolvable for a
-// claim that cannot be used or ought to be bound already, Error for a class without binding mode, else Success.
-func (e *Binding) PreFilter() filter.PreFilterResult { return e.pre }
+func (e *bindingFilter) PreFilter() filter.PreFilterResult { return e.pre }
 
-// Reads appends what the verdict on a node depends on.
-func (e *Binding) Reads(dst []string) []string {
+// reads appends what the verdict on a node depends on.
+func (e *bindingFilter) reads(dst []string) []string {
 	for k := range e.bound {
 		dst = e.bound[k].affinity.Reads(dst)
 		if m := e.bound[k].migrated; m != nil {
@@ -328,13 +334,10 @@ func (e *Binding) Reads(dst []string) []string {
 	return slices.Compact(dst)
 }
 
-// On applies the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
-// decided here, once; otherwise it is O(1), and every node is decided when it is asked about. What a ledger assumes counts
-// as it was when the pod was compiled; after a change of the ledger compile anew.
-func (e *Binding) On(c Cluster) *BindingState {
-	s := &BindingState{binding: e, cluster: c}
+func (e *bindingFilter) On(c filter.Cluster) BindingState {
+	s := &bindingState{binding: e, cluster: c}
 	if !e.idle() {
-		s.classes = view.Classify(c, e.Reads(nil), e.check)
+		s.classes = view.Classify(c, e.reads(nil), e.check)
 	}
 	return s
 }

@@ -12,8 +12,8 @@ import (
 
 // Annotations of claims that the rules read.
 const (
-	// AnnBindCompleted, with any value, says that a claim is bound for good.
-	AnnBindCompleted = "pv.kubernetes.io/bind-completed"
+	// annBindCompleted, with any value, says that a claim is bound for good.
+	annBindCompleted = "pv.kubernetes.io/bind-completed"
 	// AnnSelectedNode names the node for which a claim is being provisioned.
 	AnnSelectedNode = "volume.kubernetes.io/selected-node"
 	// annBoundByController marks a volume whose claimRef the binder wrote rather than its creator.
@@ -23,8 +23,16 @@ const (
 // noProvisioner is the provisioner of classes without dynamic provisioning.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// Pod is a pod's volumes with the objects behind them, resolved once. It is immutable. The four plugins are made from it:
-// Restrictions, Limits, Binding and Zone.
+// Evaluator is a pod's side of one plugin, compiled once and immutable. C is what the plugin reads of the cluster. S is the
+// predicate.
+type Evaluator[C any, S filter.Predicate] interface {
+	// PreFilter returns the plugin's answer about the pod as a whole. The code Skip means that every node is allowed.
+	PreFilter() filter.PreFilterResult
+	// On returns the plugin's predicate.
+	On(c C) S
+}
+
+// Pod is a pod's volumes with the objects behind them. It is immutable. Its methods compile the four plugins.
 type Pod struct {
 	pod     *v1.Pod
 	objects Objects

@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Decision is what has to happen to a pod's claims when it is put on a node: what kube-scheduler writes in PreBind. The
-// zero value is nothing.
+// Decision is what has to happen to a pod's claims when the pod goes to a node. kube-scheduler writes it in PreBind. In the
+// zero value nothing has to happen.
 type Decision struct {
 	Node string
-	// Bind are the claims that take a volume that exists.
+	// Bind has the claims that take an existing volume.
 	Bind []Match
-	// Provision are the claims for which a volume is to be made.
+	// Provision has the claims for which a volume has to be made.
 	Provision []*v1.PersistentVolumeClaim
 }
 
@@ -21,9 +21,7 @@ type Match struct {
 	Volume *v1.PersistentVolume
 }
 
-// Bindings returns what would be bound and provisioned on slot i, and false when Check rejects it. Claims that are bound
-// already are not in it.
-func (s *BindingState) Bindings(i int) (Decision, bool) {
+func (s *bindingState) Bindings(i int) (Decision, bool) {
 	e, node := s.binding, s.cluster.Node(i)
 	if node == nil {
 		return Decision{}, false
@@ -52,9 +50,8 @@ func (s *BindingState) Bindings(i int) (Decision, bool) {
 // Empty reports whether nothing has to happen.
 func (d Decision) Empty() bool { return len(d.Bind) == 0 && len(d.Provision) == 0 }
 
-// Objects returns the volumes and claims as the scheduler would write them: each volume of Bind with the claim in its
-// claimRef, each claim of Provision with the node in its annotation. They are copies; those that are so already are left
-// out.
+// Objects returns copies of the volumes and claims as the scheduler writes them: each volume of Bind with the claim in its
+// claimRef, and each claim of Provision with the node in its annotation. It leaves out objects that do not change.
 func (d Decision) Objects() (volumes []*v1.PersistentVolume, claims []*v1.PersistentVolumeClaim) {
 	for _, m := range d.Bind {
 		if pv := reserve(m.Volume, m.Claim); pv != m.Volume {
@@ -69,7 +66,7 @@ func (d Decision) Objects() (volumes []*v1.PersistentVolume, claims []*v1.Persis
 	return volumes, claims
 }
 
-// reserve returns a copy of the volume with the claim in its claimRef, the volume itself when it is there in full.
+// reserve returns a copy of the volume with the claim in its claimRef, or the volume itself when nothing changes.
 func reserve(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) *v1.PersistentVolume {
 	ref := pv.Spec.ClaimRef
 	if ref != nil && refersTo(ref, claim) && ref.UID == claim.UID {
@@ -89,7 +86,7 @@ func reserve(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) *v1.Persi
 	return c
 }
 
-// selectNode returns a copy of the claim that is being provisioned for the node, the claim itself when it is already.
+// selectNode returns a copy of the claim with the node in its annotation, or the claim itself when nothing changes.
 func selectNode(claim *v1.PersistentVolumeClaim, node string) *v1.PersistentVolumeClaim {
 	if claim.Annotations[AnnSelectedNode] == node {
 		return claim
@@ -104,7 +101,7 @@ func selectNode(claim *v1.PersistentVolumeClaim, node string) *v1.PersistentVolu
 
 // room reports whether a capacity object has room for the claim beside what is being provisioned from it: the ledger's
 // claims and the earlier ones of this pod.
-func (e *Binding) room(c *capacity, d *delayedClaim, earlier []choice) bool {
+func (e *bindingFilter) room(c *capacity, d *delayedClaim, earlier []choice) bool {
 	if c.object.Capacity == nil {
 		return true // only the largest volume is published
 	}

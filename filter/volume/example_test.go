@@ -92,7 +92,7 @@ func ExamplePod() {
 }
 
 // The zone of a bound volume rejects the nodes of other zones.
-func ExampleZone() {
+func ExamplePod_Zone() {
 	cluster := exampleNodes()
 	claim := exampleClaim("data-db")
 	claim.Spec.VolumeName = "disk-b"
@@ -112,7 +112,7 @@ func ExampleZone() {
 }
 
 // The CSI driver of node n1 attaches one volume, and a running pod has it.
-func ExampleLimits() {
+func ExamplePod_Limits() {
 	cluster := exampleNodes()
 	one := int32(1)
 	csiNode := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
@@ -135,7 +135,7 @@ func ExampleLimits() {
 }
 
 // A disk that a running pod writes to cannot be attached to the same node for another pod.
-func ExampleRestrictions() {
+func ExamplePod_Restrictions() {
 	cluster := exampleNodes()
 	disk := func(pod string) *v1.Pod {
 		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: pod, UID: types.UID(pod)}}

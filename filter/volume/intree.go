@@ -32,9 +32,9 @@ const (
 	vSphere   = "kubernetes.io/vsphere-volume"
 )
 
-// CSIDriver returns the CSI driver that serves an in-tree provisioner or volume plugin today, and false for a name that is
-// none, such as that of a CSI driver.
-func CSIDriver(plugin string) (driver string, ok bool) {
+// csiDriver returns the CSI driver that serves an in-tree provisioner or volume plugin today. It returns false for any other
+// name, such as that of a CSI driver.
+func csiDriver(plugin string) (driver string, ok bool) {
 	for _, k := range inTrees {
 		if k.plugin == plugin {
 			return k.driver, true

@@ -10,11 +10,11 @@ import (
 func TestCSIDriver(t *testing.T) {
 	for inTree, want := range map[string]string{"kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
 		"kubernetes.io/azure-disk": "disk.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org", "kubernetes.io/portworx-volume": "pxd.portworx.com"} {
-		got, ok := CSIDriver(inTree)
+		got, ok := csiDriver(inTree)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	}
-	_, ok := CSIDriver("ebs.csi.aws.com")
+	_, ok := csiDriver("ebs.csi.aws.com")
 	require.False(t, ok)
 	for _, s := range []v1.VolumeSource{
 		{AzureDisk: &v1.AzureDiskVolumeSource{DataDiskURI: "uri"}}, {Cinder: &v1.CinderVolumeSource{VolumeID: "id"}},

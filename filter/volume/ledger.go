@@ -72,9 +72,6 @@ func (l *Ledger) Clone(base Objects) *Ledger {
 	return c
 }
 
-// SetObjects replaces the objects under the assumptions, after the API showed changes.
-func (l *Ledger) SetObjects(base Objects) { l.base = base }
-
 // Objects returns the objects with every assumption in them. They follow the ledger.
 func (l *Ledger) Objects() Objects {
 	o := l.base
@@ -136,9 +133,6 @@ func (l *Ledger) Forget(uid types.UID) bool {
 	}
 	return true
 }
-
-// Len returns the number of assumed pods.
-func (l *Ledger) Len() int { return len(l.pods) }
 
 // Decision returns what was assumed for the pod with that UID.
 func (l *Ledger) Decision(uid types.UID) (Decision, bool) {

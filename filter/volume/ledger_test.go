@@ -54,7 +54,7 @@ func TestTwoPodsAfterOneVolume(t *testing.T) {
 	require.True(t, l.Forget("pod-third"))
 	require.False(t, l.Forget("pod-third"))
 	require.NoError(t, assume(l, w, second, 1, Options{}))
-	require.Equal(t, 1, l.Len())
+	require.Len(t, l.pods, 1)
 	require.Nil(t, w.volumes[0].Spec.ClaimRef, "the objects are not written to")
 }
 
@@ -69,7 +69,7 @@ func TestTwoPodsWithOneReadWriteOncePodClaim(t *testing.T) {
 	require.NoError(t, assume(l, w, first, 0, Options{}))
 	require.Equal(t, claimInUse, check(second))
 	require.Zero(t, check(first), "a pod is not in its own way")
-	require.Equal(t, []Holder{{Claim: "c", Slot: -1}}, Compile(second, l.Objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Explain(0))
+	require.Equal(t, []Holder{{Claim: "c"}}, Compile(second, l.Objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Explain(0))
 	w.put(0, first)
 	require.Equal(t, claimInUse, check(second), "once, though cluster and ledger know it")
 	l.Forget(first.UID)
@@ -121,13 +121,13 @@ func TestLedgerGivesWayToTheAPI(t *testing.T) {
 
 	lost := *w
 	lost.volumes = volumes(reserve(w.volumes[0], w.claims[1]))
-	l.SetObjects(lost.objects())
+	l.base = lost.objects()
 	shown, _ = l.Objects().PersistentVolumes.Get("", "pv")
 	require.Equal(t, "b", shown.Spec.ClaimRef.Name, "the volume went to another claim")
 
 	won := *w
 	won.claims = claims(claim("a", "s", "1Gi", boundTo("pv")), w.claims[1])
-	l.SetObjects(won.objects())
+	l.base = won.objects()
 	c, _ := l.Objects().Claims.Get("default", "a")
 	require.Same(t, won.claims[0], c)
 	_, ok := l.Objects().Claims.Get("default", "none")

@@ -10,8 +10,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Limits is a pod's side of NodeVolumeLimits: the volumes that it would attach. It is immutable.
-type Limits struct {
+// limitsFilter is a pod's side of NodeVolumeLimits: the volumes that the pod would attach.
+type limitsFilter struct {
 	pod    *Pod
 	disks  []wanted // each volume once
 	reason string   // why every node rejects: a missing claim
@@ -28,9 +28,13 @@ type wanted struct {
 
 const limitsPlugin = "NodeVolumeLimits"
 
-// Limits makes the plugin's evaluator.
-func (p *Pod) Limits() *Limits {
-	e := &Limits{pod: p, skip: true}
+// Limits compiles the filter NodeVolumeLimits: no driver may have more volumes on a node than its CSINode allows. PreFilter
+// answers Skip for a pod without claims and without volumes of in-tree kinds that have a CSI driver, and else Success. On is
+// O(volumes of the pod) and writes to the Usage.
+func (p *Pod) Limits() Evaluator[*Usage, LimitsState] { return p.limits() }
+
+func (p *Pod) limits() *limitsFilter {
+	e := &limitsFilter{pod: p, skip: true}
 	next := 0
 	for i := range p.pod.Spec.Volumes {
 		v := &p.pod.Spec.Volumes[i]
@@ -68,7 +72,7 @@ func (p *Pod) Limits() *Limits {
 }
 
 // want adds a volume. One that is named both as a CSI volume and by translation is a CSI volume.
-func (e *Limits) want(d disk, translated bool) {
+func (e *limitsFilter) want(d disk, translated bool) {
 	for k := range e.disks {
 		if e.disks[k].disk == d {
 			e.disks[k].translated = e.disks[k].translated && translated
@@ -98,24 +102,21 @@ func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated
 		return disk{}, false, false
 	}
 	handle := "\x00-" + claim.Namespace + "/" + claim.Name // no driver's handle begins so
-	if driver, ok := CSIDriver(sc.Provisioner); ok {
+	if driver, ok := csiDriver(sc.Provisioner); ok {
 		return disk{driver, handle}, true, true
 	}
 	return disk{sc.Provisioner, handle}, false, true
 }
 
-// PreFilter returns the plugin's answer about the pod as a whole: Skip for a pod without claims and volumes of in-tree
-// kinds that have a CSI driver, else Success.
-func (e *Limits) PreFilter() filter.PreFilterResult {
+func (e *limitsFilter) PreFilter() filter.PreFilterResult {
 	if e.skip {
 		return result(limitsPlugin, filter.Skip)
 	}
 	return result(limitsPlugin, filter.Success)
 }
 
-// On applies the rule to the volumes in use. O(volumes of the pod). The State follows the Usage.
-func (e *Limits) On(u *Usage) *LimitsState {
-	s := &LimitsState{limits: e, usage: u}
+func (e *limitsFilter) On(u *Usage) LimitsState {
+	s := &limitsState{limits: e, usage: u}
 	for _, d := range e.disks {
 		driver, ok := slices.BinarySearchFunc(s.drivers, d.driver, func(x driverWant, name string) int { return strings.Compare(x.name, name) })
 		if !ok {
@@ -130,9 +131,24 @@ func (e *Limits) On(u *Usage) *LimitsState {
 	return s
 }
 
-// LimitsState is NodeVolumeLimits for one pod and the volumes in use.
-type LimitsState struct {
-	limits  *Limits
+// LimitsState is NodeVolumeLimits for one pod and the volumes in use. It follows changes of the Usage.
+//
+// Check rejects a slot with verdict 1 when a driver would have more volumes there than the CSINode allows. It counts the
+// volumes that pods on the node use, the volumes that are attached without a pod, and the volumes of the pod that no pod on
+// the node uses. A volume that is attached, used by no pod and wanted by the pod counts twice. Nodes without CSINode and
+// drivers without a limit take any number. Verdict 2 with resources.Unresolvable is a missing claim. A free slot is rejected
+// with verdict 1 and resources.Unresolvable. Check does not allocate.
+//
+// Code is Error for a claim that belongs to another pod, for a disk of the pod that its driver cannot know, and, like v1.36,
+// for a node with limits on which a running pod has such a disk. Explain returns the drivers of the pod's volumes that have
+// a limit on the slot, by name, whether or not the limit is exceeded.
+type LimitsState interface {
+	filter.TrialState[DriverCount]
+	filter.Coder
+}
+
+type limitsState struct {
+	limits  *limitsFilter
 	usage   *Usage
 	drivers []driverWant // by name
 }
@@ -164,20 +180,13 @@ const (
 	neighbour     resources.Verdict = 1 << 13
 )
 
-// Name returns "NodeVolumeLimits".
-func (s *LimitsState) Name() string { return limitsPlugin }
+func (s *limitsState) Name() string { return limitsPlugin }
 
-// Check rejects slot i with verdict 1 when a driver would have more volumes there than the node's CSINode allows: those
-// that pods on the node use, those attached without a pod, and the pod's own that no pod there uses. (A volume that is
-// attached and used by no pod counts twice when the pod wants it.) Verdict 2, Unresolvable, is a missing claim. Nodes
-// without CSINode and drivers without a limit take any number. Like v1.36 it fails on nodes with limits where a running pod
-// has a disk whose name its driver cannot read. A free slot is rejected with verdict 1 and resources.Unresolvable. No
-// allocation.
-func (s *LimitsState) Check(i int) resources.Verdict {
+func (s *limitsState) Check(i int) resources.Verdict {
 	return s.check(s.usage.slot(i))
 }
 
-func (s *LimitsState) check(u *slotUsage) resources.Verdict {
+func (s *limitsState) check(u *slotUsage) resources.Verdict {
 	switch {
 	case s.limits.disk != "" && u != nil && u.csi:
 		return diskUnknown
@@ -218,8 +227,7 @@ func (s *LimitsState) check(u *slotUsage) resources.Verdict {
 	return 0
 }
 
-// Code returns the code of a verdict: Error for a claim that belongs to another pod and for disks that no driver knows.
-func (s *LimitsState) Code(v resources.Verdict) filter.Code {
+func (s *limitsState) Code(v resources.Verdict) filter.Code {
 	switch {
 	case v == 0:
 		return filter.Success
@@ -231,8 +239,7 @@ func (s *LimitsState) Code(v resources.Verdict) filter.Code {
 	return filter.Unschedulable
 }
 
-// Reasons returns the text of a verdict.
-func (s *LimitsState) Reasons(v resources.Verdict) []string {
+func (s *limitsState) Reasons(v resources.Verdict) []string {
 	switch v &^ resources.Unresolvable {
 	case 0:
 		return nil
@@ -251,15 +258,14 @@ func (s *LimitsState) Reasons(v resources.Verdict) []string {
 	return []string{s.drivers[v-noDriver].name + " CSI driver is not installed on the node"}
 }
 
-// DriverCount is how a driver stands on a node for a pod.
+// DriverCount is a driver with a limit on a node and its volumes.
 type DriverCount struct {
 	Driver string
-	// Attached volumes count already, New are the pod's that would come, Limit is what the node allows.
+	// Attached volumes count on the node already. New volumes would come with the pod. Limit is what the node allows.
 	Attached, New, Limit int
 }
 
-// Explain returns the drivers of the pod's volumes that have a limit on slot i, by name, exceeded or not.
-func (s *LimitsState) Explain(i int) []DriverCount {
+func (s *limitsState) Explain(i int) []DriverCount {
 	u := s.usage.slot(i)
 	if u == nil || !u.csi {
 		return nil
@@ -282,9 +288,9 @@ func (s *LimitsState) Explain(i int) []DriverCount {
 	return out
 }
 
-// limitsTrial is the Trial of a LimitsState.
+// limitsTrial is the Trial of a limitsState. The first change of a slot copies its usage.
 type limitsTrial struct {
-	s     *LimitsState
+	s     *limitsState
 	slots []trialSlot
 	extra []disk // volumes that the Usage does not know: numbers -1, -2 ...
 }
@@ -294,16 +300,12 @@ type trialSlot struct {
 	usage *slotUsage
 }
 
-// NewTrial returns a copy to try changes on. The first change of a slot copies what is known of it.
-func (s *LimitsState) NewTrial() filter.Trial { return &limitsTrial{s: s} }
+func (s *limitsState) NewTrial() filter.Trial { return &limitsTrial{s: s} }
 
-// Add pretends that p comes to slot i.
 func (t *limitsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
-// Remove pretends that p leaves slot i.
 func (t *limitsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
-// Reset forgets all changes.
 func (t *limitsTrial) Reset() { t.slots, t.extra = t.slots[:0], t.extra[:0] }
 
 func (t *limitsTrial) change(p *v1.Pod, i int, n int32) {
@@ -345,7 +347,6 @@ func (t *limitsTrial) at(i int) *slotUsage {
 	return nil
 }
 
-// Check is LimitsState.Check with the changes made. No allocation.
 func (t *limitsTrial) Check(i int) resources.Verdict {
 	if u := t.at(i); u != nil {
 		return t.s.check(u)

@@ -13,9 +13,24 @@ import (
 )
 
 // BindingState is VolumeBinding for one pod and one cluster.
-type BindingState struct {
-	binding *Binding
-	cluster Cluster
+//
+// Check always rejects with resources.Unresolvable. The verdict is a set of bits: 1 for a bound volume that the node does not
+// reach, 2 for a claim without a volume and a provisioner, 4 for too little room to provision, 8 for a bound volume that does
+// not exist. A free slot is rejected with bit 1. Check does not allocate for up to eight claims.
+//
+// Code is Error for a claim whose selector cannot be read and for a volume whose in-tree name cannot be read. Explain returns
+// the claims behind a rejection in the order in which they are decided; none on a free slot.
+type BindingState interface {
+	filter.State[ClaimProblem]
+	filter.Coder
+	// Bindings returns what would be bound and provisioned on slot i, without claims that are bound already. It returns
+	// false when Check rejects the slot.
+	Bindings(i int) (Decision, bool)
+}
+
+type bindingState struct {
+	binding *bindingFilter
+	cluster filter.Cluster
 	classes view.Classes[resources.Verdict]
 }
 
@@ -33,13 +48,9 @@ const (
 	maxErrors  = resources.Unresolvable>>errorShift - 1
 )
 
-// Name returns "VolumeBinding".
-func (s *BindingState) Name() string { return bindingPlugin }
+func (s *bindingState) Name() string { return bindingPlugin }
 
-// Check rejects slot i, always Unresolvable, with a set of bits: 1 a bound volume is not reachable from the node, 2 a
-// claim finds neither a volume nor a provisioner there, 4 there is no room to provision one, 8 a bound volume does not
-// exist. A free slot is rejected with flag 1. No allocation for up to eight claims.
-func (s *BindingState) Check(i int) resources.Verdict {
+func (s *bindingState) Check(i int) resources.Verdict {
 	if v := s.classes.At(i); v != nil {
 		return *v
 	}
@@ -53,9 +64,9 @@ func (s *BindingState) Check(i int) resources.Verdict {
 	return s.binding.check(node)
 }
 
-func (e *Binding) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 }
+func (e *bindingFilter) idle() bool { return len(e.bound) == 0 && len(e.delayed) == 0 }
 
-func (e *Binding) check(node *v1.Node) resources.Verdict {
+func (e *bindingFilter) check(node *v1.Node) resources.Verdict {
 	v := e.checkBound(node)
 	if len(e.delayed) > 0 && v&bindingError == 0 {
 		var buf [8]choice
@@ -68,8 +79,7 @@ func (e *Binding) check(node *v1.Node) resources.Verdict {
 	return v
 }
 
-// Code returns the code of a verdict: Error for a claim whose selector, or volume whose in-tree name, cannot be read.
-func (s *BindingState) Code(v resources.Verdict) filter.Code {
+func (s *bindingState) Code(v resources.Verdict) filter.Code {
 	switch {
 	case v == 0:
 		return filter.Success
@@ -79,8 +89,7 @@ func (s *BindingState) Code(v resources.Verdict) filter.Code {
 	return filter.UnschedulableAndUnresolvable
 }
 
-// Reasons returns the texts of a verdict.
-func (s *BindingState) Reasons(v resources.Verdict) []string {
+func (s *bindingState) Reasons(v resources.Verdict) []string {
 	if v&bindingError != 0 {
 		return []string{s.binding.errs[v&^resources.Unresolvable>>errorShift]}
 	}
@@ -100,8 +109,8 @@ func (s *BindingState) Reasons(v resources.Verdict) []string {
 	return out
 }
 
-// reaches reports whether a volume can be reached from a node by its labels: unlike a pod's, a volume's node affinity is
-// matched without the node's name, so that matchFields do not restrict.
+// reaches reports whether a node reaches a volume by its labels. A volume's node affinity is matched without the node's name,
+// unlike that of a pod, so that matchFields do not restrict.
 func reaches(s *affinity.Selector, node *v1.Node) bool {
 	if s == nil {
 		return true
@@ -111,8 +120,8 @@ func reaches(s *affinity.Selector, node *v1.Node) bool {
 	return s.Matches(&nameless)
 }
 
-// checkBound returns the first flag that a bound claim raises.
-func (e *Binding) checkBound(node *v1.Node) resources.Verdict {
+// checkBound returns the first bit that a bound claim sets.
+func (e *bindingFilter) checkBound(node *v1.Node) resources.Verdict {
 	for k := range e.bound {
 		b := &e.bound[k]
 		if b.volume == nil {
@@ -132,16 +141,18 @@ func (e *Binding) checkBound(node *v1.Node) resources.Verdict {
 	return 0
 }
 
-// choice is what a delayed claim gets: a volume, or, when it is nil, provisioning.
+// choice is what a delayed claim gets: a volume, or provisioning when volume is nil.
 type choice struct {
 	claim  *delayedClaim
 	volume *candidate
 }
 
-// checkDelayed decides the delayed claims on a node and appends what each gets to dst. Claims that are being provisioned
-// for another node reject at once. The others are matched in order, each with a volume that no earlier one took; what is
-// left over is provisioned, after the claims that are already being provisioned for this node.
-func (e *Binding) checkDelayed(node *v1.Node, dst []choice) (resources.Verdict, []choice) {
+// checkDelayed decides the delayed claims on a node and appends what each claim gets to dst:
+//
+//  1. A claim that is being provisioned for another node rejects at once.
+//  2. Claims are matched in order, each with a volume that no earlier claim took.
+//  3. Claims that are being provisioned for this node are checked, then the claims without a match.
+func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Verdict, []choice) {
 	for k := range e.delayed {
 		if s := e.delayed[k].selected; s != "" && s != node.Name {
 			return noMatch, nil
@@ -195,7 +206,7 @@ func (d *delayedClaim) match(node *v1.Node, others []choice) *candidate {
 }
 
 // provision returns 0 when the claim can be provisioned for the node, after the earlier ones of this pod.
-func (e *Binding) provision(d *delayedClaim, node *v1.Node, earlier []choice) resources.Verdict {
+func (e *bindingFilter) provision(d *delayedClaim, node *v1.Node, earlier []choice) resources.Verdict {
 	if d.class.Provisioner == "" || d.class.Provisioner == noProvisioner || !d.inTopology(node) {
 		return noMatch
 	}
@@ -233,9 +244,8 @@ func (d *delayedClaim) inTopology(node *v1.Node) bool {
 	return false
 }
 
-// Explain returns the claims behind a rejection of slot i, in the order in which they are decided: those of the first flag
-// of each step. A free slot has none.
-func (s *BindingState) Explain(i int) []ClaimProblem {
+// Explain returns the claims of the first bit of each step: bound claims, then claims that wait.
+func (s *bindingState) Explain(i int) []ClaimProblem {
 	e, node := s.binding, s.cluster.Node(i)
 	if node == nil {
 		return nil
@@ -243,7 +253,7 @@ func (s *BindingState) Explain(i int) []ClaimProblem {
 	var out []ClaimProblem
 	for k := range e.bound {
 		b := &e.bound[k]
-		v := (&Binding{bound: e.bound[k : k+1], objects: e.objects}).checkBound(node)
+		v := (&bindingFilter{bound: e.bound[k : k+1], objects: e.objects}).checkBound(node)
 		if v == 0 {
 			continue
 		}
@@ -271,14 +281,14 @@ func (s *BindingState) Explain(i int) []ClaimProblem {
 	return append(out, ClaimProblem{Reason: s.Reasons(v)[0]})
 }
 
-// ClaimProblem says which claim rejects a node.
+// ClaimProblem is a claim that rejects a node.
 type ClaimProblem struct {
 	Claim string
 	// Volume is the volume that the claim is bound to, "" for a claim that waits for its first consumer.
 	Volume string
 	// Reason is one of the texts of VolumeBinding.
 	Reason string
-	// ZoneLabel is the label in which the zone of this node was looked for, its CSI driver's, because its CSINode lists the
-	// volume's in-tree plugin as migrated; "" when the volume's node affinity counts as written.
+	// ZoneLabel is the CSI driver's label in which the node's zone was looked for, because the CSINode lists the volume's
+	// in-tree plugin as migrated. It is "" when the volume's node affinity counts as written.
 	ZoneLabel string
 }

@@ -154,8 +154,8 @@ func TestMigratedExplain(t *testing.T) {
 		csiNodes: []*storagev1.CSINode{migrating(csiNode("n1", nil), "kubernetes.io/aws-ebs"), csiNode("n2", nil), migrating(csiNode("n3", nil), "kubernetes.io/aws-ebs")},
 		claims:   claims(claim("c", "", "1Gi", boundTo("pv"))), volumes: volumes(volume("pv", "", "1Gi", ebs, on(zoneLabel, "a"))),
 	}
-	e := Compile(pod("p", "c"), w.objects(), Options{}).Binding()
-	require.Equal(t, []string{"label:" + ebsZone, "label:" + zoneLabel, "name"}, e.Reads(nil), "the CSINode goes by the node's name")
+	e := Compile(pod("p", "c"), w.objects(), Options{}).binding()
+	require.Equal(t, []string{"label:" + ebsZone, "label:" + zoneLabel, "name"}, e.reads(nil), "the CSINode goes by the node's name")
 	s := e.On(w)
 	require.Equal(t, []ClaimProblem{{Claim: "c", Volume: "pv", Reason: text, ZoneLabel: ebsZone}}, s.Explain(0), "zone a by today's label does not count there")
 	require.Equal(t, []ClaimProblem{{Claim: "c", Volume: "pv", Reason: text}}, s.Explain(1))

@@ -2,33 +2,24 @@ package volume
 
 import (
 	"iter"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Cluster is what the predicates read of nodes and running pods. A node's handle is its slot.
-type Cluster interface {
-	// Len returns the number of slots, free ones included.
-	Len() int
-	// Node returns the node of slot i, nil for a free one.
-	Node(i int) *v1.Node
-	// Pods yields the pods assigned to slot i, terminating ones included, Succeeded and Failed ones not; none for a free
-	// slot.
-	Pods(i int) iter.Seq[*v1.Pod]
-}
-
-// Table looks up the objects of one kind.
+// Table holds the objects of one kind.
 type Table[T any] interface {
-	// Get returns the object of that namespace ("" for cluster-wide kinds) and name, and false when there is none.
+	// Get returns the object with a namespace and a name, and false when there is none. namespace is "" for cluster-wide
+	// kinds.
 	Get(namespace, name string) (T, bool)
-	// All yields the objects, always in the same order: where two volumes serve a claim equally, the first is taken.
+	// All yields the objects, always in the same order. Of two volumes that serve a claim equally, the first is taken.
 	All() iter.Seq[T]
 }
 
-// Objects are the storage objects of a cluster. A nil Table has no objects. They are read when a pod is compiled, a State
-// counted or a Usage made, and must not change while those are in use.
+// Objects are the storage objects of a cluster. A nil Table has no objects. Compile, On and NewUsage read the objects. They
+// must not change while a Pod, a State or a Usage made from them is in use.
 type Objects struct {
 	Claims            Table[*v1.PersistentVolumeClaim]
 	PersistentVolumes Table[*v1.PersistentVolume]
@@ -56,11 +47,16 @@ func all[T any](t Table[T]) iter.Seq[T] {
 	return t.All()
 }
 
-// List makes a Table of a few objects in the order given; of two with one namespace and name the later one is found.
+// List returns a Table of the objects in the given order. Of two objects with the same namespace and name, Get returns the
+// later. A list of PersistentVolumes also has an index by storage class, so that compiling a claim that waits for its first
+// consumer reads the volumes of one class only. O(objects).
 func List[T metav1.Object](objects ...T) Table[T] {
-	l := &list[T]{objects: objects, at: make(map[[2]string]T, len(objects))}
+	l := &list[T]{objects: objects, at: make(map[[2]string]T, len(objects)), classes: map[string][]*v1.PersistentVolume{}}
 	for _, o := range objects {
 		l.at[[2]string{o.GetNamespace(), o.GetName()}] = o
+		if pv, ok := any(o).(*v1.PersistentVolume); ok {
+			l.classes[volumeClass(pv)] = append(l.classes[volumeClass(pv)], pv)
+		}
 	}
 	return l
 }
@@ -68,6 +64,12 @@ func List[T metav1.Object](objects ...T) Table[T] {
 type list[T metav1.Object] struct {
 	objects []T
 	at      map[[2]string]T
+	classes map[string][]*v1.PersistentVolume // of a list of PersistentVolumes
+}
+
+// OfClass yields the PersistentVolumes of a class in the list's order.
+func (l *list[T]) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
+	return slices.Values(l.classes[class])
 }
 
 func (l *list[T]) Get(namespace, name string) (T, bool) {

@@ -303,7 +303,7 @@ func checkWorld(t *testing.T, seed int64) {
 	c := Compile(p, w.objects(), Options{})
 	binding := c.Binding()
 	state := binding.On(w)
-	limits, restrictions := c.Limits(), c.Restrictions()
+	limits, restrictions := c.limits(), c.restrictions()
 	known := binding.PreFilter().Code == filter.Success
 	for i, n := range w.nodes {
 		if known {
@@ -325,10 +325,10 @@ func checkWorld(t *testing.T, seed int64) {
 	less.pods = slices.Clone(w.pods)
 	less.pods[0] = w.pods[0][1:]
 	if restrictions.PreFilter().Code == filter.Success {
-		fresh := restrictions.On(NewUsage(&less, w.objects()))
+		fresh := restrictions.On(NewUsage(&less, w.objects())).(*restrictionsState)
 		kept := NewUsage(w, w.objects())
 		kept.Remove(gone, 0)
-		on := restrictions.On(kept)
+		on := restrictions.On(kept).(*restrictionsState)
 		require.Equal(t, fresh.users, on.users, "usage")
 		for i := range w.nodes {
 			require.Equal(t, fresh.Check(i), on.Check(i), "usage")

@@ -82,8 +82,7 @@ func TestRestrictionsTrial(t *testing.T) {
 	foreign.Namespace = "other"
 	w := (&world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}).put(0, user, foreign)
 	s := Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(NewUsage(w, w.objects()))
-	require.Equal(t, []string{"c"}, s.inUse())
-	require.Equal(t, []Holder{{"c", user, 0}}, s.Explain(0))
+	require.Equal(t, []Holder{{"c", user}}, s.Explain(0))
 	tr := s.NewTrial()
 	require.Equal(t, claimInUse, tr.Check(0))
 	tr.Remove(foreign, 0)
@@ -108,7 +107,7 @@ func TestRestrictionsTrial(t *testing.T) {
 
 	q := inline(pod("q"), gcePD("d", false))
 	disks := Compile(inline(pod("p"), gcePD("d", false)), Objects{}, Options{}).Restrictions().On(NewUsage((&world{nodes: []*v1.Node{node("n1"), node("n2")}}).put(0, q), Objects{}))
-	require.Equal(t, []Holder{{"", q, 0}}, disks.Explain(0))
+	require.Equal(t, []Holder{{"", q}}, disks.Explain(0))
 	td := disks.NewTrial()
 	require.Equal(t, diskTaken, td.Check(0))
 	td.Remove(q, 0)
@@ -401,12 +400,12 @@ func TestLimitsTrialOfAnUnknownDisk(t *testing.T) {
 
 // The four plugins satisfy the runner's interfaces.
 var (
-	_ filter.Predicate = (*RestrictionsState)(nil)
-	_ filter.Predicate = (*LimitsState)(nil)
-	_ filter.Predicate = (*BindingState)(nil)
-	_ filter.Predicate = (*ZoneState)(nil)
-	_ filter.Coder     = (*LimitsState)(nil)
-	_ filter.Coder     = (*BindingState)(nil)
+	_ filter.Predicate = (*restrictionsState)(nil)
+	_ filter.Predicate = (*limitsState)(nil)
+	_ filter.Predicate = (*bindingState)(nil)
+	_ filter.Predicate = (*zoneState)(nil)
+	_ filter.Coder     = (*limitsState)(nil)
+	_ filter.Coder     = (*bindingState)(nil)
 	_ filter.Trial     = (*restrictionsTrial)(nil)
 	_ filter.Trial     = (*limitsTrial)(nil)
 )

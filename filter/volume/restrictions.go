@@ -9,25 +9,33 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Restrictions is a pod's side of VolumeRestrictions: disks that may not be attached twice, and ReadWriteOncePod claims.
-// It is immutable.
-type Restrictions struct {
+// restrictionsFilter is a pod's side of VolumeRestrictions.
+type restrictionsFilter struct {
 	pod  *Pod
 	rwop []string // names of the pod's ReadWriteOncePod claims, without duplicates
 	pre  filter.PreFilterResult
 }
 
-const restrictions = "VolumeRestrictions"
+const restrictionsPlugin = "VolumeRestrictions"
 
-// Restrictions makes the plugin's evaluator.
-func (p *Pod) Restrictions() *Restrictions {
-	e := &Restrictions{pod: p, pre: result(restrictions, filter.Success)}
+// Restrictions compiles the filter VolumeRestrictions: some disks may not be attached to a node twice, and a ReadWriteOncePod
+// claim may have one pod.
+//
+// PreFilter answers UnschedulableAndUnresolvable for a missing claim, Skip when no node can reject the pod, and else Success.
+// RestrictionsState.Skip has the part of the answer that depends on running pods.
+//
+// On is O(claims of the pod), and for a pod with inline disks O(pods with inline disks). Pods that the ledger assumes count
+// as users of their claims too. The State does not follow later changes of the usage or of the ledger.
+func (p *Pod) Restrictions() Evaluator[*Usage, RestrictionsState] { return p.restrictions() }
+
+func (p *Pod) restrictions() *restrictionsFilter {
+	e := &restrictionsFilter{pod: p, pre: result(restrictionsPlugin, filter.Success)}
 	for _, c := range p.claims {
 		if c.ephemeral {
 			continue
 		}
 		if c.claim == nil {
-			e.pre = result(restrictions, filter.UnschedulableAndUnresolvable, claimNotFound(c.name))
+			e.pre = result(restrictionsPlugin, filter.UnschedulableAndUnresolvable, claimNotFound(c.name))
 			return e
 		}
 		if hasMode(c.claim.Spec.AccessModes, v1.ReadWriteOncePod) && !slices.Contains(e.rwop, c.name) {
@@ -40,15 +48,10 @@ func (p *Pod) Restrictions() *Restrictions {
 	return e
 }
 
-// PreFilter returns the plugin's answer about the pod as a whole as far as the pod tells: UnschedulableAndUnresolvable for a
-// missing claim, Skip when no node can reject it, else Success. RestrictionsState.Skip has the rest of the answer.
-func (e *Restrictions) PreFilter() filter.PreFilterResult { return e.pre }
+func (e *restrictionsFilter) PreFilter() filter.PreFilterResult { return e.pre }
 
-// On finds the pods that hold one of the disks or claims: O(claims of the pod), and for a pod with inline disks O(pods with
-// inline disks). Pods that the ledger assumes count as users of their claims too. The State does not follow later changes
-// of the usage or of the ledger.
-func (e *Restrictions) On(u *Usage) *RestrictionsState {
-	s := &RestrictionsState{restrictions: e, cluster: u.cluster, users: make([]int32, len(e.rwop))}
+func (e *restrictionsFilter) On(u *Usage) RestrictionsState {
+	s := &restrictionsState{restrictions: e, cluster: u.cluster, users: make([]int32, len(e.rwop))}
 	if e.pre.Code != filter.Success {
 		return s
 	}
@@ -71,7 +74,7 @@ func (e *Restrictions) On(u *Usage) *RestrictionsState {
 }
 
 // countLedger counts the claims that only pods of the ledger use.
-func (s *RestrictionsState) countLedger() {
+func (s *restrictionsState) countLedger() {
 	e := s.restrictions
 	l := e.pod.objects.ledger
 	if l == nil {
@@ -86,9 +89,23 @@ func (s *RestrictionsState) countLedger() {
 }
 
 // RestrictionsState is VolumeRestrictions for one pod and one cluster.
-type RestrictionsState struct {
-	restrictions *Restrictions
-	cluster      Cluster
+//
+// Check rejects a slot with verdict 1 when a pod there has a conflicting disk. It rejects every slot with verdict 2 while a
+// ReadWriteOncePod claim of the pod is in use anywhere. A free slot is rejected with verdict 1 and resources.Unresolvable.
+// Check does not allocate.
+//
+// Explain returns the pods of the slot with a conflicting disk, then for each claim in use its users anywhere. It is O(pods
+// of the cluster).
+type RestrictionsState interface {
+	filter.TrialState[Holder]
+	// Skip reports whether v1.36 leaves the plugin out for this pod: the pod has no disk written into its spec, and none of
+	// its ReadWriteOncePod claims is in use. Check then allows every node, and a trial must not be used.
+	Skip() bool
+}
+
+type restrictionsState struct {
+	restrictions *restrictionsFilter
+	cluster      filter.Cluster
 	disks        []int32 // per slot, the pods with a conflicting disk
 	users        []int32 // per ReadWriteOncePod claim, the pods that use it anywhere
 	conflicts    int     // claims in use
@@ -99,20 +116,14 @@ const (
 	claimInUse resources.Verdict = 2
 )
 
-// Name returns "VolumeRestrictions".
-func (s *RestrictionsState) Name() string { return restrictions }
+func (s *restrictionsState) Name() string { return restrictionsPlugin }
 
-// Skip reports whether v1.36 leaves the plugin out for this pod: the pod has no disk written into its spec, and none of its
-// ReadWriteOncePod claims is in use. Check then allows every node, and a trial must not be used.
-func (s *RestrictionsState) Skip() bool { return !s.restrictions.pod.inline && s.conflicts == 0 }
+func (s *restrictionsState) Skip() bool { return !s.restrictions.pod.inline && s.conflicts == 0 }
 
-// Check rejects slot i with verdict 1 when a pod there has a conflicting disk, and every slot with verdict 2 while a
-// ReadWriteOncePod claim of the pod is in use anywhere. A free slot is rejected like a slot with a conflicting disk, with
-// resources.Unresolvable. No allocation.
-func (s *RestrictionsState) Check(i int) resources.Verdict { return s.check(i, 0, s.conflicts) }
+func (s *restrictionsState) Check(i int) resources.Verdict { return s.check(i, 0, s.conflicts) }
 
 // check decides slot i when that many more disks conflict there and that many claims are in use.
-func (s *RestrictionsState) check(i int, disks int32, claims int) resources.Verdict {
+func (s *restrictionsState) check(i int, disks int32, claims int) resources.Verdict {
 	if i < len(s.disks) {
 		disks += s.disks[i]
 	}
@@ -127,8 +138,7 @@ func (s *RestrictionsState) check(i int, disks int32, claims int) resources.Verd
 	return 0
 }
 
-// Reasons returns the text of a verdict.
-func (s *RestrictionsState) Reasons(v resources.Verdict) []string {
+func (s *restrictionsState) Reasons(v resources.Verdict) []string {
 	switch v &^ resources.Unresolvable {
 	case diskTaken:
 		return []string{"node(s) had no available disk"}
@@ -139,7 +149,7 @@ func (s *RestrictionsState) Reasons(v resources.Verdict) []string {
 }
 
 // inUse returns the pod's ReadWriteOncePod claims that another pod uses, in the order of the pod's volumes.
-func (s *RestrictionsState) inUse() []string {
+func (s *restrictionsState) inUse() []string {
 	var out []string
 	for k, n := range s.users {
 		if n > 0 {
@@ -149,25 +159,21 @@ func (s *RestrictionsState) inUse() []string {
 	return out
 }
 
-// Holder is a pod in the way of a volume.
+// Holder is a pod that keeps a volume from the pod.
 type Holder struct {
 	// Claim is the ReadWriteOncePod claim that the other pod uses, "" for a disk.
 	Claim string
-	// Pod is the other pod, nil when only the ledger knows of one.
+	// Pod is the other pod, nil when only the ledger knows the pod.
 	Pod *v1.Pod
-	// Slot is where it runs, -1 without a pod.
-	Slot int
 }
 
-// Explain returns the pods behind a rejection of slot i: those of the slot with a conflicting disk, then for each claim in
-// use its users anywhere. O(pods of the cluster).
-func (s *RestrictionsState) Explain(i int) []Holder {
+func (s *restrictionsState) Explain(i int) []Holder {
 	var out []Holder
 	e := s.restrictions
 	if i < len(s.disks) && s.disks[i] > 0 && s.cluster.Node(i) != nil {
 		for p := range s.cluster.Pods(i) {
 			if diskConflict(e.pod.pod, p) {
-				out = append(out, Holder{"", p, i})
+				out = append(out, Holder{"", p})
 			}
 		}
 	}
@@ -179,18 +185,18 @@ func (s *RestrictionsState) Explain(i int) []Holder {
 			}
 			for p := range s.cluster.Pods(k) {
 				if p.Namespace == e.pod.pod.Namespace && slices.Contains(claimNames(p), name) {
-					out = append(out, Holder{name, p, k})
+					out = append(out, Holder{name, p})
 				}
 			}
 		}
 		if len(out) == at {
-			out = append(out, Holder{Claim: name, Slot: -1})
+			out = append(out, Holder{Claim: name})
 		}
 	}
 	return out
 }
 
-func (s *RestrictionsState) countDisk(i int) {
+func (s *restrictionsState) countDisk(i int) {
 	for i >= len(s.disks) {
 		s.disks = append(s.disks, 0)
 	}
@@ -201,7 +207,7 @@ func (s *RestrictionsState) countDisk(i int) {
 // added or removed pod, one claim whose name is that of a ReadWriteOncePod claim of the pod, whatever the namespace; see
 // Options.CompareNamespaces.
 type restrictionsTrial struct {
-	s         *RestrictionsState
+	s         *restrictionsState
 	conflicts int
 	disks     []diskChange
 }
@@ -211,16 +217,12 @@ type diskChange struct {
 	delta int32
 }
 
-// NewTrial returns a copy to try changes on. It is cheap and independent of other trials.
-func (s *RestrictionsState) NewTrial() filter.Trial { return &restrictionsTrial{s: s} }
+func (s *restrictionsState) NewTrial() filter.Trial { return &restrictionsTrial{s: s} }
 
-// Add pretends that p comes to slot i.
 func (t *restrictionsTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
-// Remove pretends that p leaves slot i.
 func (t *restrictionsTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
-// Reset forgets all changes.
 func (t *restrictionsTrial) Reset() { t.conflicts, t.disks = 0, t.disks[:0] }
 
 func (t *restrictionsTrial) change(p *v1.Pod, i, n int) {
@@ -238,7 +240,6 @@ func (t *restrictionsTrial) change(p *v1.Pod, i, n int) {
 	}
 }
 
-// Check is RestrictionsState.Check with the changes made. No allocation.
 func (t *restrictionsTrial) Check(i int) resources.Verdict {
 	disks := int32(0)
 	for _, d := range t.disks {

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -14,7 +15,7 @@ import (
 // storage objects or nodes change, make a new one. Reading is safe for several goroutines, except that Limits.On, Add and
 // Remove write.
 type Usage struct {
-	cluster Cluster
+	cluster filter.Cluster
 	objects Objects
 	ids     map[disk]int32
 	disks   []disk
@@ -51,7 +52,7 @@ type attachCount struct {
 }
 
 // NewUsage counts the volumes of a cluster's pods. O(pods + CSINodes + VolumeAttachments).
-func NewUsage(c Cluster, objects Objects) *Usage {
+func NewUsage(c filter.Cluster, objects Objects) *Usage {
 	u := &Usage{cluster: c, objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len()), claims: map[[2]string]int32{}, holders: map[int][]*v1.Pod{}}
 	byNode := map[string][]*storagev1.VolumeAttachment{}
 	for a := range all(objects.VolumeAttachments) {

@@ -104,7 +104,7 @@ func claim(name, class, size string, change ...func(*v1.PersistentVolumeClaim)) 
 func boundTo(volume string) func(*v1.PersistentVolumeClaim) {
 	return func(c *v1.PersistentVolumeClaim) {
 		c.Spec.VolumeName = volume
-		c.Annotations[AnnBindCompleted] = "yes"
+		c.Annotations[annBindCompleted] = "yes"
 	}
 }
 
@@ -207,7 +207,7 @@ type plugin struct {
 	count func() filter.Predicate
 }
 
-func plugins(p *Pod, c Cluster) []plugin {
+func plugins(p *Pod, c filter.Cluster) []plugin {
 	r, l, b, z := p.Restrictions(), p.Limits(), p.Binding(), p.Zone()
 	return []plugin{
 		{r.PreFilter(), func() filter.Predicate { return r.On(NewUsage(c, p.objects)) }}, {l.PreFilter(), func() filter.Predicate { return l.On(NewUsage(c, p.objects)) }},

@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Zone is a pod's side of VolumeZone: the zones and regions that its volumes' labels allow. It is immutable.
-type Zone struct {
+// zoneFilter is a pod's side of VolumeZone: the zones and regions that the labels of its volumes allow.
+type zoneFilter struct {
 	pre   filter.PreFilterResult
 	rules []zoneRule
 }
@@ -35,9 +35,19 @@ var zoneKeys = [...][2]string{
 	{v1.LabelTopologyRegion, ""},
 }
 
-// Zone makes the plugin's evaluator. Generic ephemeral volumes are not looked at.
-func (p *Pod) Zone() *Zone {
-	e := &Zone{}
+// Zone compiles the filter VolumeZone: a node must be in a zone and a region of each bound volume, by the labels of both.
+// Generic ephemeral volumes are not looked at.
+//
+// PreFilter answers UnschedulableAndUnresolvable for a missing object and for a claim that has to be bound already, Skip when
+// no volume has a zone, and else Success.
+//
+// A node outside is rejected with verdict 1 and resources.Unresolvable, a free slot too. A node with none of the labels is
+// allowed. When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1). Check does not
+// allocate. Explain returns the labels that the node does not meet, in the order of the claims and labels.
+func (p *Pod) Zone() Evaluator[filter.Cluster, filter.State[ZoneConflict]] { return p.zone() }
+
+func (p *Pod) zone() *zoneFilter {
+	e := &zoneFilter{}
 	for i := range p.claims {
 		c := &p.claims[i]
 		if c.ephemeral {
@@ -59,7 +69,7 @@ func (p *Pod) Zone() *Zone {
 	return e
 }
 
-// zonal returns the volume of a claim, nil when it will be chosen with the node, or why the pod is rejected.
+// zonal returns the volume of a claim, nil for a claim whose volume is chosen with the node, or why the pod is rejected.
 func (p *Pod) zonal(c *podClaim) (pv *v1.PersistentVolume, reason string) {
 	switch {
 	case c.name == "":
@@ -101,7 +111,7 @@ func appendZoneRules(dst []zoneRule, pv *v1.PersistentVolume) []zoneRule {
 	return dst
 }
 
-// zoneSet splits a label such as "z1__z2"; false when an element is empty.
+// zoneSet splits a label such as "z1__z2". It returns false when an element is empty.
 func zoneSet(value string) ([]string, bool) {
 	values := strings.Split(value, "__")
 	for i := range values {
@@ -112,12 +122,10 @@ func zoneSet(value string) ([]string, bool) {
 	return values, true
 }
 
-// PreFilter returns the plugin's answer about the pod as a whole: UnschedulableAndUnresolvable for a missing object or a
-// claim that ought to be bound, Skip when no volume has a zone, else Success.
-func (e *Zone) PreFilter() filter.PreFilterResult { return e.pre }
+func (e *zoneFilter) PreFilter() filter.PreFilterResult { return e.pre }
 
-// Reads appends what the verdict on a node depends on.
-func (e *Zone) Reads(dst []string) []string {
+// reads appends what the verdict on a node depends on.
+func (e *zoneFilter) reads(dst []string) []string {
 	if len(e.rules) == 0 {
 		return dst
 	}
@@ -127,29 +135,24 @@ func (e *Zone) Reads(dst []string) []string {
 	return dst
 }
 
-// On applies the rule to a cluster. When the cluster offers Classes, each class of nodes that are equal in Reads is
-// decided here, once; otherwise it is O(1).
-func (e *Zone) On(c Cluster) *ZoneState {
-	s := &ZoneState{zone: e, cluster: c}
+func (e *zoneFilter) On(c filter.Cluster) filter.State[ZoneConflict] {
+	s := &zoneState{zone: e, cluster: c}
 	if len(e.rules) > 0 {
-		s.classes = view.Classify(c, e.Reads(nil), e.check)
+		s.classes = view.Classify(c, e.reads(nil), e.check)
 	}
 	return s
 }
 
-// ZoneState is VolumeZone for one pod and one cluster.
-type ZoneState struct {
-	zone    *Zone
-	cluster Cluster
+// zoneState is VolumeZone for one pod and one cluster.
+type zoneState struct {
+	zone    *zoneFilter
+	cluster filter.Cluster
 	classes view.Classes[resources.Verdict]
 }
 
-// Name returns "VolumeZone".
-func (s *ZoneState) Name() string { return zonePlugin }
+func (s *zoneState) Name() string { return zonePlugin }
 
-// Check rejects slot i with verdict 1 and Unresolvable when its node lies outside a zone or region of one of the volumes.
-// A node with none of the labels is allowed everywhere. A free slot is rejected. No allocation.
-func (s *ZoneState) Check(i int) resources.Verdict {
+func (s *zoneState) Check(i int) resources.Verdict {
 	if v := s.classes.At(i); v != nil {
 		return *v
 	}
@@ -159,7 +162,7 @@ func (s *ZoneState) Check(i int) resources.Verdict {
 	return 1 | resources.Unresolvable
 }
 
-func (e *Zone) check(node *v1.Node) resources.Verdict {
+func (e *zoneFilter) check(node *v1.Node) resources.Verdict {
 	if !zoned(node) {
 		return 0
 	}
@@ -180,8 +183,8 @@ func zoned(node *v1.Node) bool {
 	return false
 }
 
-// allows reports whether the node's label, or for a beta key today's, is one of the values. Never the other way round: a
-// volume labelled by today's names does not match a node with beta labels only.
+// allows reports whether the value of the node's label is one of the values. For a beta key that the node does not have,
+// today's key counts. A volume with today's labels does not match a node with beta labels only.
 func (r *zoneRule) allows(node *v1.Node) bool {
 	value, ok := node.Labels[r.key]
 	if !ok && r.twin != "" {
@@ -190,8 +193,7 @@ func (r *zoneRule) allows(node *v1.Node) bool {
 	return ok && slices.Contains(r.values, value)
 }
 
-// Reasons returns the text of a verdict.
-func (s *ZoneState) Reasons(v resources.Verdict) []string {
+func (s *zoneState) Reasons(v resources.Verdict) []string {
 	if v == 0 {
 		return nil
 	}
@@ -205,8 +207,7 @@ type ZoneConflict struct {
 	Values []string // allowed
 }
 
-// Explain returns the labels that slot i does not meet, in the order of the claims and labels; none on a free slot.
-func (s *ZoneState) Explain(i int) []ZoneConflict {
+func (s *zoneState) Explain(i int) []ZoneConflict {
 	node := s.cluster.Node(i)
 	if node == nil || s.Check(i) == 0 {
 		return nil

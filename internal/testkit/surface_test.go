@@ -23,7 +23,7 @@ var largest = map[string]surface{
 	"affinity":            {55, 20},
 	"spread":              {52, 59},
 	"filter":              {77, 78},
-	"filter/volume":       {82, 35},
+	"filter/volume":       {40, 35},
 	"score":               {48, 47},
 	"queue":               {80, 92},
 	"preemption":          {42, 69},
