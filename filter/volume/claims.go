@@ -14,7 +14,7 @@ import (
 const (
 	// annBindCompleted, with any value, says that a claim is bound for good.
 	annBindCompleted = "pv.kubernetes.io/bind-completed"
-	// AnnSelectedNode names the node for which a claim is being provisioned.
+	// AnnSelectedNode has the name of the node for which a claim is being provisioned.
 	AnnSelectedNode = "volume.kubernetes.io/selected-node"
 	// annBoundByController marks a volume whose claimRef the binder wrote rather than its creator.
 	annBoundByController = "pv.kubernetes.io/bound-by-controller"
@@ -67,7 +67,7 @@ func Compile(pod *v1.Pod, objects Objects, o Options) *Pod {
 	return p
 }
 
-// claimName returns the claim that a volume stands for; that of a generic ephemeral volume is <pod>-<volume>.
+// claimName returns the claim of a volume. The claim of a generic ephemeral volume is <pod>-<volume>.
 func claimName(pod *v1.Pod, v *v1.Volume) (name string, ephemeral, ok bool) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -78,7 +78,7 @@ func claimName(pod *v1.Pod, v *v1.Volume) (name string, ephemeral, ok bool) {
 	return "", false, false
 }
 
-// class returns the class of a claim: the old annotation when it is there, else the field, "" when neither is.
+// class returns the class of a claim: the old annotation, or else the field, or else "".
 func class(claim *v1.PersistentVolumeClaim) string {
 	if c, ok := claim.Annotations[v1.BetaStorageClassAnnotation]; ok {
 		return c
@@ -89,7 +89,7 @@ func class(claim *v1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// volumeClass returns the class of a volume: the old annotation when it is there, else the field.
+// volumeClass returns the class of a volume: the old annotation, or else the field.
 func volumeClass(pv *v1.PersistentVolume) string {
 	if c, ok := pv.Annotations[v1.BetaStorageClassAnnotation]; ok {
 		return c

@@ -7,14 +7,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// faults numbers the texts of why a running pod's disk cannot be known to its driver. Trials of several goroutines may meet
-// new ones.
+// faults numbers the texts that say why a driver cannot know the disk of a running pod. Trials of several goroutines may add
+// texts.
 type faults struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-// maxFaults bounds the numbers; later texts share the last one.
+// maxFaults is the largest number of texts. Later texts share the last number.
 const maxFaults = 1 << 12
 
 func (f *faults) number(text string) resources.Verdict {

@@ -12,14 +12,14 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// RestrictionsWouldHelp is the queueing hint of VolumeRestrictions: whether an event could make a pod schedulable that the
-// filter rejected. old is nil for an addition, new for a deletion.
+// RestrictionsWouldHelp is the queueing hint of VolumeRestrictions. It reports whether an event could make a pod schedulable
+// that the filter rejected. old is nil for an addition, new for a deletion. The hint is true for these events:
 //
-//   - Pod deleted: of the same namespace, with a disk that conflicts with one of this pod's or a claim in common.
-//   - Claim added: one that this pod mounts by name.
-//   - Node added or updated: always.
+//   - A pod of the same namespace is deleted, and it has a claim of this pod or a disk that conflicts with one of this pod.
+//   - A claim is added that this pod mounts by name.
+//   - A node is added or updated.
 //
-// Any other type is an error, which a queue treats as yes; so with the other hints.
+// An object of another type is an error. A queue treats an error as true.
 func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[v1.Pod](old, new); ok {
 		if after != nil || before.Namespace != pod.Namespace {
@@ -37,13 +37,14 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// LimitsWouldHelp is the queueing hint of NodeVolumeLimits.
+// LimitsWouldHelp is the queueing hint of NodeVolumeLimits. Arguments and errors are as in RestrictionsWouldHelp. The hint is
+// true for these events:
 //
-//   - CSINode added; or updated, with a larger limit of some driver (none counts as 0).
-//   - Pod deleted: it had a node or a nominated node, and claims or volumes of in-tree kinds.
-//   - Claim added: one of this pod's, ephemeral ones included.
-//   - VolumeAttachment deleted: this pod has claims, or a volume of that driver written into it. A volume before it whose
-//     driver cannot know it is an error.
+//   - A CSINode is added, or updated with a larger limit of a driver. No limit counts as 0.
+//   - A pod is deleted that had a node or a nominated node, and claims or volumes of in-tree kinds.
+//   - A claim of this pod is added, also the claim of an ephemeral volume.
+//   - A VolumeAttachment is deleted, and this pod has claims or a volume of that driver written into its spec. A volume before
+//     them that its driver cannot know is an error.
 func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[storagev1.CSINode](old, new); ok {
 		return after != nil && (before == nil || limitGrew(before, after)), nil
@@ -63,13 +64,15 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// BindingWouldHelp is the queueing hint of VolumeBinding.
+// BindingWouldHelp is the queueing hint of VolumeBinding. Arguments and errors are as in RestrictionsWouldHelp. The hint is
+// true for these events:
 //
-//   - Node or PersistentVolume added or updated: always. Claim: one of this pod's.
-//   - StorageClass added; or updated, with other allowedTopologies.
-//   - CSINode added; or updated, with another annotation of migrated plugins.
-//   - CSIDriver updated: it no longer publishes capacity, and this pod has a volume of it written into it.
-//   - CSIStorageCapacity added; or updated, with room for a larger volume.
+//   - A node or PersistentVolume is added or updated.
+//   - A claim of this pod is added or updated.
+//   - A StorageClass is added, or updated with other allowedTopologies.
+//   - A CSINode is added, or updated with another annotation of migrated plugins.
+//   - A CSIDriver is updated and no longer publishes capacity, and this pod has a volume of the driver written into its spec.
+//   - A CSIStorageCapacity is added, or updated with room for a larger volume.
 func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -95,12 +98,13 @@ func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return false, unexpected(old, new)
 }
 
-// ZoneWouldHelp is the queueing hint of VolumeZone.
+// ZoneWouldHelp is the queueing hint of VolumeZone. Arguments and errors are as in RestrictionsWouldHelp. The hint is true for
+// these events:
 //
-//   - Node added or updated: always.
-//   - PersistentVolume added; or updated, with other zones or regions in its labels.
-//   - Claim added or updated: one that this pod mounts by name.
-//   - StorageClass added: it waits for the first consumer.
+//   - A node is added or updated.
+//   - A PersistentVolume is added, or updated with other zones or regions in its labels.
+//   - A claim is added or updated that this pod mounts by name.
+//   - A StorageClass is added or updated that waits for the first consumer.
 func ZoneWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if _, after, ok := event[v1.Node](old, new); ok {
 		return after != nil, nil
@@ -153,7 +157,7 @@ func publishes(d *storagev1.CSIDriver) bool {
 	return d.Spec.StorageCapacity != nil && *d.Spec.StorageCapacity
 }
 
-// largest is the size of the largest volume that can be made.
+// largest returns the size of the largest volume that can be made, nil when the object has no size.
 func largest(c *storagev1.CSIStorageCapacity) *resource.Quantity {
 	if c.MaximumVolumeSize != nil {
 		return c.MaximumVolumeSize
@@ -161,7 +165,7 @@ func largest(c *storagev1.CSIStorageCapacity) *resource.Quantity {
 	return c.Capacity
 }
 
-// more reports whether after is more than before; nil is nothing.
+// more reports whether after is more than before. nil counts as 0.
 func more(before, after *resource.Quantity) bool {
 	if after == nil {
 		return false
@@ -173,7 +177,7 @@ func more(before, after *resource.Quantity) bool {
 	return a.Cmp(*before) > 0
 }
 
-// usesClaim reports whether the claim is one of the pod's, ephemeral ones included.
+// usesClaim reports whether the pod uses the claim by name or for an ephemeral volume.
 func usesClaim(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 	if claim.Namespace != pod.Namespace {
 		return false
@@ -222,7 +226,8 @@ func hasCSI(pod *v1.Pod, driver string) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.CSI != nil && v.CSI.Driver == driver })
 }
 
-// event returns both objects of an event about a T, nil for one that is absent; false when it is about something else.
+// event returns the two objects of an event about a T, nil for an absent object. It returns false for an event about another
+// type.
 func event[T any](old, new any) (before, after *T, ok bool) {
 	before, wasT := old.(*T)
 	after, isT := new.(*T)
@@ -233,5 +238,5 @@ func event[T any](old, new any) (before, after *T, ok bool) {
 }
 
 func unexpected(old, new any) error {
-	return fmt.Errorf("objects of an event: got %T and %T, which the filter has no interest in", old, new)
+	return fmt.Errorf("objects of an event: got %T and %T, which this hint does not read", old, new)
 }

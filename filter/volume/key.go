@@ -6,9 +6,8 @@ import (
 	"github.com/podberth/podberth/internal/key"
 )
 
-// Ignores reports whether the plugins of this package leave the pod out, whatever the cluster: every volume of the pod is
-// one that the kubelet makes on the node (configMap, secret, projected, downwardAPI, emptyDir, hostPath), or the pod has
-// none.
+// Ignores reports whether the plugins of this package leave the pod out in every cluster: the pod has no volumes other than
+// those that the kubelet makes on the node (configMap, secret, projected, downwardAPI, emptyDir, hostPath).
 func Ignores(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		if !local(&pod.Spec.Volumes[i].VolumeSource) {
@@ -22,9 +21,9 @@ func local(v *v1.VolumeSource) bool {
 	return v.EmptyDir != nil || v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.DownwardAPI != nil || v.HostPath != nil
 }
 
-// AppendKey appends everything that the plugins of this package read of an incoming pod: its volumes, without those that
-// Ignores names. A pod with a generic ephemeral volume has a claim of its own; its key holds its namespace, name and UID.
-// Pods with equal keys have the same verdicts.
+// AppendKey appends everything that the plugins of this package read of an incoming pod: its volumes without those that the
+// kubelet makes (Ignores). The key of a pod with a generic ephemeral volume also has its namespace, name and UID, because such
+// a pod has a claim of its own. Pods with equal keys have equal verdicts.
 func AppendKey(dst []byte, pod *v1.Pod) []byte {
 	own := false
 	for i := range pod.Spec.Volumes {

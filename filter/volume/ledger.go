@@ -12,16 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ledger remembers the volume decisions of pods that are on their way to a node, so that they reach the pods after them
-// before the API objects show them:
+// Ledger remembers the volume decisions of pods that are on their way to a node, until the API objects show the decisions:
 //
-//   - a volume that a claim takes is no candidate for any other claim,
-//   - a claim that is being provisioned for a node waits for that node,
-//   - a ReadWriteOncePod claim of an assumed pod is in use,
-//   - with Options.ReserveCapacity, what is being provisioned takes its share of the published capacity.
+//   - A volume that a claim takes is no candidate for any other claim.
+//   - A claim that is being provisioned for a node waits for that node.
+//   - A ReadWriteOncePod claim of an assumed pod is in use.
+//   - With Options.ReserveCapacity, a claim that is being provisioned takes its share of the published capacity.
 //
-// Objects shows the cluster with all that; compile the next pod from it. Assume and Forget are exact opposites. A Ledger
-// belongs to one goroutine; the objects it is given are never changed.
+// Objects returns the objects of the cluster with these assumptions. Compile the next pod from them. Forget undoes Assume
+// exactly. A Ledger belongs to one goroutine. It never changes the objects that it is given.
 type Ledger struct {
 	base    Objects
 	pods    map[types.UID]*assumption
@@ -36,13 +35,13 @@ type assumption struct {
 	node     *v1.Node
 }
 
-// hold is what is assumed of one object, by one or more pods that share a claim.
+// hold is an assumption about one object. Several pods that share a claim share the hold.
 type hold struct {
 	claim *v1.PersistentVolumeClaim // the claim that takes a volume, or that is provisioned
 	node  *v1.Node
 	pods  []types.UID
 
-	// The copy that was shown last, and of which object.
+	// The copy that was returned last, and the object of which it is a copy.
 	volume, volumeShown *v1.PersistentVolume
 	owner, ownerShown   *v1.PersistentVolumeClaim
 }
@@ -55,8 +54,8 @@ func NewLedger(base Objects) *Ledger {
 	}
 }
 
-// Clone returns a ledger with the same assumptions over other objects, such as those of a copy of the cluster. The two do not
-// influence each other. O(assumptions).
+// Clone returns a ledger with the same assumptions over other objects, such as the objects of a copy of the cluster. Later
+// changes of one ledger do not reach the other. O(assumptions).
 func (l *Ledger) Clone(base Objects) *Ledger {
 	c := NewLedger(base)
 	maps.Copy(c.pods, l.pods)
@@ -72,7 +71,7 @@ func (l *Ledger) Clone(base Objects) *Ledger {
 	return c
 }
 
-// Objects returns the objects with every assumption in them. They follow the ledger.
+// Objects returns the objects with every assumption in them. The returned tables follow the ledger.
 func (l *Ledger) Objects() Objects {
 	o := l.base
 	o.ledger = l
@@ -81,9 +80,8 @@ func (l *Ledger) Objects() Objects {
 	return o
 }
 
-// Assume enters the decision for a pod that goes to the node. An error, which leaves the ledger as it was, says that the
-// pod is assumed already, or that a volume or claim of the decision has been promised otherwise since the pod was
-// compiled.
+// Assume enters the decision for a pod that goes to the node. It returns an error and changes nothing when the pod is assumed
+// already, and when another pod has been promised a volume or claim of the decision since the pod was compiled.
 func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
 	if _, ok := l.pods[pod.UID]; ok {
 		return fmt.Errorf("pod %s/%s (UID %s) is assumed already", pod.Namespace, pod.Name, pod.UID)
@@ -112,7 +110,7 @@ func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
 	return nil
 }
 
-// Forget takes back what Assume entered for the pod with that UID, and reports whether there was anything.
+// Forget removes the decision that Assume entered for the pod with the UID. It reports whether there was a decision.
 func (l *Ledger) Forget(uid types.UID) bool {
 	a, ok := l.pods[uid]
 	if !ok {
@@ -134,7 +132,7 @@ func (l *Ledger) Forget(uid types.UID) bool {
 	return true
 }
 
-// Decision returns what was assumed for the pod with that UID.
+// Decision returns the decision that Assume entered for the pod with the UID, and false when there is none.
 func (l *Ledger) Decision(uid types.UID) (Decision, bool) {
 	if a, ok := l.pods[uid]; ok {
 		return a.decision, true
@@ -147,8 +145,8 @@ func (l *Ledger) uses(pod *v1.Pod, claim string) bool {
 	return slices.ContainsFunc(l.users[pod.Namespace+"/"+claim], func(u types.UID) bool { return u != pod.UID })
 }
 
-// addProvisioning adds the requests that the ledger's claims of the same class take from a capacity object. A claim that
-// shares its own entry is not counted twice.
+// addProvisioning adds the requests that the ledger's claims of the same class take from a capacity object. It leaves out the
+// claim itself.
 func (l *Ledger) addProvisioning(sum *resource.Quantity, d *delayedClaim, c *capacity) {
 	for k, h := range l.claims {
 		if k != claimKey(d.claim) && class(h.claim) == d.class.Name && c.nodes.Matches(labels.Set(h.node.Labels)) {
@@ -191,7 +189,7 @@ func release(m map[string]*hold, k string, uid types.UID) {
 	}
 }
 
-// volumeView is the base's volumes with the claims that are to take them.
+// volumeView has the volumes of the base with the claims that take them.
 type volumeView struct{ l *Ledger }
 
 func (v volumeView) Get(namespace, name string) (*v1.PersistentVolume, bool) {
@@ -212,7 +210,7 @@ func (v volumeView) All() iter.Seq[*v1.PersistentVolume] {
 	}
 }
 
-// OfClass yields the volumes of a class, those of others too when the base has no index.
+// OfClass yields the volumes of a class, and the volumes of other classes too when the base has no index.
 func (v volumeView) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	return func(yield func(*v1.PersistentVolume) bool) {
 		for pv := range ofClass(v.l.base.PersistentVolumes, class) {
@@ -234,7 +232,7 @@ func (v volumeView) seen(pv *v1.PersistentVolume) *v1.PersistentVolume {
 	return h.volumeShown
 }
 
-// claimView is the base's claims with the nodes for which they are being provisioned.
+// claimView has the claims of the base with the nodes for which they are being provisioned.
 type claimView struct{ l *Ledger }
 
 func (v claimView) Get(namespace, name string) (*v1.PersistentVolumeClaim, bool) {

@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Usage holds which volumes are in use on which node, how many each node may have, and how many pods use each claim: what
-// NodeVolumeLimits and VolumeRestrictions count. It is made once for a cluster and kept up with Add and Remove; when
-// storage objects or nodes change, make a new one. Reading is safe for several goroutines, except that Limits.On, Add and
-// Remove write.
+// Usage has the volumes in use on each node, the number of volumes that each node may have, and the number of pods that use
+// each claim. NodeVolumeLimits and VolumeRestrictions read it. Make a Usage once for a cluster and keep it up to date with Add
+// and Remove. When storage objects or nodes change, make a new Usage. Several goroutines may read it. Add, Remove and On of
+// the evaluator of NodeVolumeLimits write.
 type Usage struct {
 	cluster filter.Cluster
 	objects Objects
@@ -95,7 +95,7 @@ func limitOf(d *storagev1.CSINodeDriver) driverLimit {
 	return l
 }
 
-// attachment returns the volume of a VolumeAttachment; only PersistentVolumes of CSI drivers count.
+// attachment returns the volume of a VolumeAttachment. Only PersistentVolumes of CSI drivers count.
 func (u *Usage) attachment(a *storagev1.VolumeAttachment) (disk, bool) {
 	name := a.Spec.Source.PersistentVolumeName
 	if name == nil {
@@ -108,10 +108,10 @@ func (u *Usage) attachment(a *storagev1.VolumeAttachment) (disk, bool) {
 	return disk{a.Spec.Attacher, pv.Spec.CSI.VolumeHandle}, true
 }
 
-// Add counts a pod that came to slot i. O(volumes of the slot).
+// Add counts a pod that came to slot i. It does nothing for a free slot. O(volumes of the slot).
 func (u *Usage) Add(pod *v1.Pod, i int) { u.apply(pod, i, 1) }
 
-// Remove counts a pod off that left slot i.
+// Remove takes away a pod that left slot i. The pod must have been counted there. O(volumes of the slot).
 func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
 
 func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
@@ -157,8 +157,8 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// held is what NodeVolumeLimits counts of a running pod: its volumes, each once, and whether one of its inline disks is one
-// that the driver cannot know.
+// held is what NodeVolumeLimits counts of a running pod: each of its volumes once, and the fault of the first inline disk that
+// its driver cannot know.
 type held struct {
 	disks  []usedDisk
 	faulty bool
@@ -167,8 +167,8 @@ type held struct {
 
 func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }
 
-// held returns what is counted of a pod. Volumes have the numbers that number gives them. Missing claims and ephemeral
-// claims of other pods are left out.
+// held returns what is counted of a pod. number returns the number of a volume. Missing claims and ephemeral claims of other
+// pods are left out.
 func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
