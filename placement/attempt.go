@@ -26,6 +26,9 @@ type Attempt struct {
 	scorers []reuse.Ranking // nil until Scorers
 	scored  bool
 	err     error // of preparing the scorers
+
+	verdicts []filter.Rejection // by slot, of a failed attempt; nil: not asked yet
+	version  uint64             // of the cluster at the failure
 }
 
 // Prepare runs the part of the filters that comes before any node. O(nodes) for plugins that count pods, otherwise
@@ -80,7 +83,10 @@ func (a *Attempt) Trials() []filter.Trial {
 }
 
 // Search looks for feasible nodes. Rejected attempts find none.
-func (a *Attempt) Search(o Options) filter.Found {
+func (a *Attempt) Search(o Options) filter.Found { return a.search(o, a.check(o)) }
+
+// search is Search with check as the judge of one slot; nil: the predicates.
+func (a *Attempt) search(o Options, check func(i int) filter.Rejection) filter.Found {
 	if a.Rejected() {
 		return filter.Found{Next: o.Next, Err: a.Pre.Err}
 	}
@@ -96,7 +102,7 @@ func (a *Attempt) Search(o Options) filter.Found {
 			s.Nominated = &i
 		}
 	}
-	return s.Run(a.Predicates, a.check(o))
+	return s.Run(a.Predicates, check)
 }
 
 // check returns how one slot is judged: with the nominated pods that count, if there are any.
@@ -130,8 +136,12 @@ func (a *Attempt) Volumes(i int) volume.Decision {
 }
 
 // Verdicts appends the first rejection of every slot, by slot; a slot that is free, or outside the named nodes, gets
-// Outside. With nominated pods as in Search.
+// Outside. With nominated pods as in Search. A failed attempt (Plan.Failed) returns what the search found, when the search
+// asked node by node.
 func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection {
+	if a.verdicts != nil {
+		return append(dst, a.verdicts...)
+	}
 	n := a.plan.cluster.Len()
 	base := len(dst)
 	for range n {

@@ -89,17 +89,21 @@ func (p *Plan) answered(pod *v1.Pod, d Decision, x reuse.Answer) Decision {
 	}
 	a := &Attempt{plan: p, pod: pod, Predicates: x.Predicates}
 	d.Failure = a.failure(d.Nodes, x.Rejected)
+	a.fail(d.Failure, nil)
 	return d
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {
-	found := a.Search(o)
+	verdicts := a.plan.blank()
+	found := a.search(o, a.recorded(o, verdicts))
 	d.Evaluated, d.Feasible, d.Next = found.Examined, len(found.Feasible), found.Next
 	switch {
 	case found.Err != nil:
 		d.Failure = &Failure{Code: filter.Error, Err: found.Err}
 	case d.Feasible == 0:
 		d.Failure = a.failure(d.Nodes, &found.Rejected, found.NominatedBy)
+		a.plan.verdicts = nil // the failure keeps the list
+		a.fail(d.Failure, verdicts)
 	case d.Feasible == 1:
 		d.Slot = found.Feasible[0]
 	default:

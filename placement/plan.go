@@ -24,6 +24,10 @@ type Plan struct {
 	scanned []int32 // the cluster's own list that scan was made of
 	named   []int   // slots by name
 	namedOf []int   // the scan order that named was made of
+
+	verdicts []filter.Rejection // memory of decisions that found a node
+	failure  *Failure           // the latest, and its attempt
+	failed   *Attempt
 }
 
 // New returns a plan. The error is that of Profile.Validate.

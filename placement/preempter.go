@@ -46,11 +46,21 @@ type PreemptOptions struct {
 	Preemption preemption.Options
 }
 
-// Preempt looks for pods that give way to a pod for which Decide found no node in the cluster as it is. o is what Decide
-// got. The pod must be as it is in the API server; its nomination counts.
-func (x *Preempter) Preempt(pod *v1.Pod, o Options, po PreemptOptions) preemption.Result {
+// Preempt looks for pods that give way to a pod for which Decide found no node. failure is the Failure of that decision and
+// o what Decide got. Preempt goes on with the failed attempt: the pod is not prepared and the nodes are not searched a second
+// time. Preempt makes an attempt of its own when
+//
+//   - the plan has had another failure since, or failure is nil,
+//   - pod is not the object that Decide got, but a newer one from the API server,
+//   - the cluster has changed since, or has no change log.
+//
+// The nomination of the pod counts.
+func (x *Preempter) Preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
 	x.follow()
-	a := x.plan.Prepare(pod)
+	a := x.plan.Failed(failure)
+	if a == nil || a.pod != pod || x.log == nil || a.version != x.log.Version() {
+		a = x.plan.Prepare(pod)
+	}
 	w := a.WhatIf(o)
 	w.running = x.running
 	x.verdicts = a.Verdicts(x.verdicts[:0], o)
@@ -99,40 +109,4 @@ func (x *Preempter) follow() {
 		x.running.forget()
 	}
 	x.at = version
-}
-
-// Rejections appends how preemption sees each slot: the argument of preemption.Request.
-func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption.Rejection {
-	return a.appendRejections(dst, a.Verdicts(nil, o))
-}
-
-func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter.Rejection) []preemption.Rejection {
-	if a.Rejected() { // every node has the rejection of the plugin
-		for range verdicts {
-			dst = append(dst, rejection(a.Pre.Code))
-		}
-		return dst
-	}
-	for _, v := range verdicts {
-		switch {
-		case v == Outside:
-			dst = append(dst, preemption.Unresolvable)
-		default:
-			dst = append(dst, rejection(a.Predicates.Code(v)))
-		}
-	}
-	return dst
-}
-
-// rejection returns what a code means to preemption, which tries Unschedulable nodes only.
-func rejection(code filter.Code) preemption.Rejection {
-	switch code {
-	case filter.Success:
-		return preemption.Fits
-	case filter.Unschedulable:
-		return preemption.Resolvable
-	case filter.UnschedulableAndUnresolvable:
-		return preemption.Unresolvable
-	}
-	return preemption.Failed
 }

@@ -280,7 +280,7 @@ func TestPreemptionForVolumes(t *testing.T) {
 		pod := mounting(testkit.Pod("incoming").Priority(10).Obj(), c.claim)
 		d := p.Decide(pod, Options{})
 		require.False(t, d.Placed(), c.name)
-		r := NewPreempter(p).Preempt(pod, Options{}, PreemptOptions{})
+		r := NewPreempter(p).Preempt(pod, d.Failure, Options{}, PreemptOptions{})
 		require.Equal(t, c.node, r.Node, "%s: %s", c.name, r.Message)
 		require.Len(t, r.Victims, 1, c.why)
 		require.Equal(t, c.victim, r.Victims[0].Pod.Name, c.why)

@@ -170,10 +170,11 @@ func preemptBerth(w world, n int) (float64, error) {
 	for i := range n {
 		pod := w.pod(i)
 		begin := time.Now()
-		if d := b.plan.Decide(pod, placement.Options{}); d.Placed() {
+		d := b.plan.Decide(pod, placement.Options{})
+		if d.Placed() {
 			return 0, fmt.Errorf("pod %s has a place", pod.Name)
 		}
-		r := x.Preempt(pod, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: begin, Preemption: preemption.Options{Offset: i}})
+		r := x.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: begin, Preemption: preemption.Options{Offset: i}})
 		took += time.Since(begin)
 		if r.Outcome != preemption.Success {
 			return 0, fmt.Errorf("pod %s: %s", pod.Name, r.Message)
@@ -218,7 +219,7 @@ func comparePreemption(w world, n int) (bool, error) {
 		for _, c := range found {
 			theirs[c.Name()] = fmt.Sprint(c.Victims().NumPDBViolations, names(c.Victims().Pods))
 		}
-		r := x.Preempt(pod, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: time.Now(), Preemption: preemption.Options{Candidates: preemption.CandidateArgs{MinAbsolute: &all}}})
+		r := x.Preempt(pod, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: time.Now(), Preemption: preemption.Options{Candidates: preemption.CandidateArgs{MinAbsolute: &all}}})
 		for _, c := range r.Candidates {
 			if have := fmt.Sprint(c.Violations, victims(c)); theirs[c.Node] != have {
 				fmt.Printf("pod %s on %s: kube-scheduler %q, podberth %q\n", pod.Name, c.Node, theirs[c.Node], have)

@@ -70,7 +70,7 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
 		po.Preemption.Offset = from
 		po.Preemption.Candidates = preemption.CandidateArgs{MinPercentage: &args.MinCandidateNodesPercentage, MinAbsolute: &args.MinCandidateNodesAbsolute}
-		if err := s.preempt(w, pod, a, from, args, d, x.Preempt(pod, o, po)); err != nil {
+		if err := s.preempt(w, pod, a, from, args, d, x.Preempt(pod, d.Failure, o, po)); err != nil {
 			return nil, err
 		}
 	}

@@ -42,7 +42,7 @@ func (s *Side) PreemptExtended(c *gen.Cluster) ([]Difference, error) {
 			theirs = append(theirs, e)
 			po.Extenders = append(po.Extenders, preemption.Extender{Name: extenderName, Ignorable: e.ignorable, Process: e.process})
 		}
-		if err := s.preemptExtended(pod, a, theirs, x.Preempt(pod, placement.Options{}, po)); err != nil {
+		if err := s.preemptExtended(pod, a, theirs, x.Preempt(pod, w.Plan.Decide(pod, placement.Options{}).Failure, placement.Options{}, po)); err != nil {
 			return nil, err
 		}
 	}

@@ -191,8 +191,8 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 	}
 	statuses := &NodeStatuses{absent: NewStatus(UnschedulableAndUnresolvable)}
 	if len(a.f.postFilter) > 0 {
-		p := a.f.plan.Prepare(a.pod)
-		statuses.attempt, statuses.verdicts = p, p.Verdicts(nil, o)
+		p := a.f.plan.Failed(d.Failure)
+		statuses.failure, statuses.attempt, statuses.verdicts = d.Failure, p, p.Verdicts(nil, o)
 		if p.Rejected() {
 			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code, p.Pre.Message)
 		}

@@ -22,6 +22,7 @@ type NodeStatuses struct {
 	explicit map[int]*Status // by slot
 	absent   *Status         // of nodes without a status of their own
 
+	failure  *placement.Failure // of the plan; nil without one
 	attempt  *placement.Attempt // instead of explicit
 	verdicts []filter.Rejection
 }

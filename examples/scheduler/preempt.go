@@ -99,7 +99,7 @@ func (p *defaultPreemption) search(ctx context.Context, state *State, pod *v1.Po
 		if p.preempter == nil {
 			p.preempter = placement.NewPreempter(f.plan)
 		}
-		return p.preempter.Preempt(pod, s.planOptions(), placement.PreemptOptions{
+		return p.preempter.Preempt(pod, statuses.failure, s.planOptions(), placement.PreemptOptions{
 			Budgets: budgets, Now: s.clock.Now(), Preemption: p.args.Options,
 		})
 	}

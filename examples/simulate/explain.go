@@ -60,7 +60,7 @@ func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (plac
 	} else {
 		fmt.Fprintf(out, "It has no node: %s\n", d.Failure.Text())
 		if d.Failure.Err == nil {
-			x.tellPreemption(out, plan, pod)
+			x.tellPreemption(out, plan, pod, d.Failure)
 		}
 	}
 	var node *v1.Node
@@ -86,8 +86,8 @@ func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (plac
 }
 
 // tellPreemption says who gives way, or why nobody does.
-func (x *simulation) tellPreemption(out io.Writer, plan *placement.Plan, pod *v1.Pod) {
-	r := placement.NewPreempter(plan).Preempt(pod, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
+func (x *simulation) tellPreemption(out io.Writer, plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) {
+	r := placement.NewPreempter(plan).Preempt(pod, failure, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
 	if r.Node == "" {
 		fmt.Fprintf(out, "Nobody gives way: %s\n", r.Message)
 		return

@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -33,7 +34,7 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 		if !ok {
 			return Answer{}, false
 		}
-		out.Predicates, out.Rejected = s.predicates, rejected
+		out.Predicates, out.Rejected = slices.Clone(s.predicates), rejected // the shape changes its list for the next pod
 	case out.Feasible == 1:
 		out.Slot = int(feasible[0].top.slot)
 	default:

@@ -1,0 +1,158 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
+)
+
+// counting is a filter that counts how often the plan prepares it and asks it about a node.
+type counting struct{ prepared, asked int }
+
+func (c *counting) plugin() *Plugin {
+	return &Plugin{Name: "Counting", Filter: func(*v1.Pod, Cluster) Filtering {
+		c.prepared++
+		return Filtering{Predicate: c}
+	}}
+}
+
+func (c *counting) Name() string                       { return "Counting" }
+func (c *counting) Reasons(resources.Verdict) []string { return []string{"counted"} }
+func (c *counting) Check(int) resources.Verdict        { c.asked++; return 0 }
+
+// TestPreemptGoesOn counts what a preemption after a failed decision prepares and asks.
+func TestPreemptGoesOn(t *testing.T) {
+	var o cluster.Objects
+	for i := range 4 {
+		n := fmt.Sprintf("n%d", i+1)
+		o.Nodes = append(o.Nodes, testkit.Node(n).Capacity("cpu=2").Obj())
+		o.Pods = append(o.Pods, testkit.Pod("low"+n).Request("cpu=2").On(n).Obj())
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	c := &counting{}
+	profile := DefaultProfile()
+	profile.Filters = append([]*Plugin{c.plugin()}, profile.Filters...)
+	p, err := New(s, profile)
+	require.NoError(t, err)
+	pod := testkit.Pod("web").Priority(10).Request("cpu=2").Obj()
+	x := NewPreempter(p)
+
+	failed := p.Decide(pod, Options{}).Failure
+	require.NotNil(t, failed)
+	require.Equal(t, counting{prepared: 1, asked: 4}, *c, "the decision prepares the pod and asks about each node")
+	r := x.Preempt(pod, failed, Options{}, PreemptOptions{})
+	require.Equal(t, "n1", r.Node, r.Message)
+	require.Equal(t, 1, c.prepared, "preemption goes on with the attempt")
+	require.LessOrEqual(t, c.asked, 8, "preemption asks again only about what the nodes say without their victims")
+	asked := c.asked - 4
+
+	for _, test := range []struct {
+		name, why string
+		change    func() (*v1.Pod, *Failure)
+	}{
+		{"another object", "the pod may be a newer one", func() (*v1.Pod, *Failure) { return pod.DeepCopy(), failed }},
+		{"no failure", "there is no attempt", func() (*v1.Pod, *Failure) { return pod, nil }},
+		{"older failure", "the plan keeps the latest", func() (*v1.Pod, *Failure) {
+			require.NotNil(t, p.Decide(pod, Options{}).Failure)
+			*c = counting{}
+			return pod, failed
+		}},
+		{"changed cluster", "the verdicts are out of date", func() (*v1.Pod, *Failure) {
+			_, err := s.AddNode(testkit.Node("n5").Capacity("cpu=1").Obj())
+			require.NoError(t, err)
+			return pod, failed
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			*c = counting{}
+			pod, f := test.change()
+			require.Equal(t, r.Node, x.Preempt(pod, f, Options{}, PreemptOptions{}).Node, test.why)
+			require.Equal(t, 1, c.prepared, test.why)
+			require.Equal(t, s.NodeCount()+asked, c.asked, test.why)
+		})
+	}
+}
+
+// TestPreemptLikeAFreshAttempt holds that preemption answers the same with the failed attempt, which may share the predicates
+// of equal pods, and without.
+func TestPreemptLikeAFreshAttempt(t *testing.T) {
+	failed, kept, evicted := 0, 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := preemptWorld(t, r)
+		p, err := New(s, benchProfile())
+		require.NoError(t, err)
+		x, fresh := NewPreempter(p), NewPreempter(p)
+		for k := range 40 {
+			pod := preemptPod(r, fmt.Sprintf("p%d", k))
+			d := p.Decide(pod, Options{})
+			if d.Placed() {
+				require.NoError(t, p.Assume(pod, d))
+				continue
+			}
+			failed++
+			if used(p, pod) {
+				kept++
+			}
+			had := p.Failed(d.Failure)
+			require.NotNil(t, had)
+			want := fresh.Preempt(pod, nil, Options{}, PreemptOptions{})
+			got := x.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+			require.Equal(t, want, got, "seed %d pod %s", seed, pod.Name)
+			a := p.Prepare(pod)
+			verdicts := had.Verdicts(nil, Options{})
+			for i, v := range a.Verdicts(nil, Options{}) {
+				require.Equal(t, a.Predicates.Reasons(v, i), had.Predicates.Reasons(verdicts[i], i), "seed %d pod %s slot %d", seed, pod.Name, i)
+			}
+			if got.Node != "" {
+				evicted++
+				for _, v := range got.Victims {
+					require.NoError(t, s.Remove(v.Pod))
+				}
+			}
+		}
+	}
+	require.Greater(t, failed, 200)
+	require.Greater(t, kept, 100, "decisions of the engine")
+	require.Greater(t, evicted, 100)
+}
+
+func preemptWorld(t *testing.T, r *rand.Rand) *cluster.Snapshot {
+	var o cluster.Objects
+	for i := range 5 {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("n%d", i+1)).Zone(string("abc"[i%3])).Capacity("cpu=4,memory=8Gi").Obj())
+	}
+	for i := range 12 {
+		pod := preemptPod(r, fmt.Sprintf("r%d", i))
+		pod.Spec.NodeName = fmt.Sprintf("n%d", 1+r.IntN(5))
+		o.Pods = append(o.Pods, pod)
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	return s
+}
+
+// preemptPod returns one of some dozens of kinds of pods, so that kinds come back.
+func preemptPod(r *rand.Rand, name string) *v1.Pod {
+	app := []string{"web", "db", "gpu"}[r.IntN(3)]
+	p := testkit.Pod(name).Labels("app=" + app).Priority(int32(r.IntN(4))).Request([]string{"cpu=1", "cpu=2", "cpu=3"}[r.IntN(3)])
+	switch r.IntN(6) {
+	case 0:
+		p = p.Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app="+app)
+	case 1:
+		p = p.RequireApart(v1.LabelHostname, "app="+app)
+	case 2:
+		p = p.Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app="+app)
+	case 3:
+		p = p.RequireApart(v1.LabelTopologyZone, "app=gpu")
+	}
+	return p.Obj()
+}
