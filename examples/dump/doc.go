@@ -4,7 +4,16 @@
 //	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin, dump.Options{})
 //	for _, w := range objects.Warnings { fmt.Fprintln(os.Stderr, w) }
 //
-// Lists are flattened, unknown kinds are counted in a warning, unknown fields are ignored. An object that cannot be what
-// it says (a field of the wrong type, a quantity that is no quantity, negative or beyond int64, a kind and name twice) is
-// an error that names the file, the document, the field path and the value.
+// Lists are flattened. Items of typed lists take the kind of the list. Streams of JSON objects, UTF-16 and packed text are
+// read. Unknown kinds and unknown fields are counted in warnings. Equal copies of an object are one object.
+//
+// These are errors, which name the file, the document, the field path and the value:
+//   - a field of the wrong type, a quantity that is no quantity, negative or beyond int64,
+//   - a key twice in an object, text that is not UTF-8,
+//   - two different objects of one kind, namespace and name, or of one UID,
+//   - text beyond the limits of Options, objects and lists nested more than 500 deep, Lists nested more than 8 deep,
+//   - input without an object of a kind that is read.
+//
+// Lists are read item by item. A YAML document is read so when it is longer than 1 MiB and its items are a block list; an
+// anchor is not known in the other items of such a List.
 package dump

@@ -21,13 +21,16 @@ import (
 // belongs to the Deployment whose name and pod-template-hash its owner's name is made of. Names are the controller's with a
 // number. The pods have been through no admission.
 func (o *Objects) Expand() []*v1.Pod {
-	e := expander{o: o, names: map[string]bool{}, owned: map[string]int{}}
+	e := expander{o: o, names: map[string]bool{}, owned: map[string]int{}, numbers: map[string]int{}, sets: map[string]bool{}}
+	for _, r := range o.ReplicaSets {
+		e.sets[r.Namespace+"/"+r.Name] = true
+	}
 	for _, p := range o.Pods {
 		e.names[p.Namespace+"/"+p.Name] = true
 		if ref := metav1.GetControllerOf(p); ref != nil && live(p) {
 			e.owned[key(ref.Kind, p.Namespace, ref.Name)]++
 			if hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
-				if name, ok := strings.CutSuffix(ref.Name, "-"+hash); ok && e.replicaSet(p.Namespace, ref.Name) == nil {
+				if name, ok := strings.CutSuffix(ref.Name, "-"+hash); ok && !e.sets[p.Namespace+"/"+ref.Name] {
 					e.owned[key("Deployment", p.Namespace, name)]++
 				}
 			}
@@ -60,6 +63,9 @@ type expander struct {
 	made  []*v1.Pod
 	names map[string]bool // of all pods
 	owned map[string]int  // pods by controller
+
+	numbers map[string]int  // the last number that free gave to names that begin so
+	sets    map[string]bool // ReplicaSets of the dump
 }
 
 func key(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
@@ -86,15 +92,6 @@ func jobPods(parallelism, completions *int32, succeeded int32, suspend *bool) in
 		return 0
 	}
 	return max(n, 0)
-}
-
-func (e *expander) replicaSet(namespace, name string) *appsv1.ReplicaSet {
-	for _, r := range e.o.ReplicaSets {
-		if r.Namespace == namespace && r.Name == name {
-			return r
-		}
-	}
-	return nil
 }
 
 // replicaSets makes the pods of ReplicaSets that no Deployment of the dump owns.
@@ -133,10 +130,11 @@ func (e *expander) replicas(apiVersion, kind string, owner metav1.Object, n int,
 	}
 }
 
-// free returns the first name with a number that no pod has.
+// free returns the first name with a number that no pod has. The caller makes a pod of that name.
 func (e *expander) free(namespace, name string) string {
-	for n := 1; ; n++ {
-		if next := fmt.Sprintf("%s-%d", name, n); !e.names[namespace+"/"+next] {
+	for {
+		e.numbers[namespace+"/"+name]++
+		if next := fmt.Sprintf("%s-%d", name, e.numbers[namespace+"/"+name]); !e.names[namespace+"/"+next] {
 			return next
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
+// mostCopies is how many pods -how-many places at most: a node may allow more pods than anybody can count.
+const mostCopies = 100_000
+
 // howMany answers how many more pods like one of the input fit into the cluster as it is, no pending pod placed.
 func howMany(out io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
 	pod := w.pods[o.howMany]
@@ -20,7 +23,7 @@ func howMany(out io.Writer, w *world, o options, profile placement.Profile) (fai
 	if err != nil {
 		return false, err
 	}
-	room, err := plan.HowMany(&c, 0)
+	room, err := plan.HowMany(&c, mostCopies)
 	if err != nil {
 		return false, err
 	}
@@ -30,7 +33,11 @@ func howMany(out io.Writer, w *world, o options, profile placement.Profile) (fai
 			placement.Room
 		}{o.howMany, room}, o.output)
 	}
-	fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", room.Count, o.howMany)
+	if room.Stop == nil {
+		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", room.Count, o.howMany)
+	} else {
+		fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", room.Count, o.howMany)
+	}
 	if room.Count > 0 {
 		count := map[string]int{}
 		for _, n := range room.Nodes {

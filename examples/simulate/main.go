@@ -161,7 +161,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	list(&o.taint, "taint", "what if, repeatable: a node had this taint, `NODE:KEY=VALUE:EFFECT`")
 	list(&o.add, "add", "what if, repeatable: there were the nodes and pods of this `FILE` too")
 	f.IntVar(&o.count, "count", 1, "how many of each object of -add there are")
-	f.StringVar(&o.howMany, "how-many", "", "tell how many more pods like `NAMESPACE/NAME` fit")
+	f.StringVar(&o.howMany, "how-many", "", "tell how many more pods like `NAMESPACE/NAME` fit, up to 100000")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -40,6 +40,13 @@ func (o options) change(objects *dump.Objects, stdin io.Reader) error {
 	if err != nil {
 		return err
 	}
+	have := map[string]bool{} // names of nodes, and of pods with their namespaces
+	for _, n := range objects.Nodes {
+		have[n.Name] = true
+	}
+	for _, p := range objects.Pods {
+		have[key(p)] = true
+	}
 	for _, n := range more.Nodes {
 		for _, c := range copies(n, o.count, (*v1.Node).DeepCopy, func(c *v1.Node, name string) {
 			if c.Labels[v1.LabelHostname] == c.Name {
@@ -47,19 +54,19 @@ func (o options) change(objects *dump.Objects, stdin io.Reader) error {
 			}
 			c.Name = name
 		}) {
-			if _, err := nodeOf(objects, "", c.Name); err == nil {
+			if have[c.Name] {
 				return fmt.Errorf("-add: metadata.name: Duplicate value: %q: the input has a Node of that name", c.Name)
 			}
+			have[c.Name] = true
 			objects.Nodes = append(objects.Nodes, c)
 		}
 	}
 	for _, p := range more.Pods {
 		for _, c := range copies(p, o.count, (*v1.Pod).DeepCopy, func(c *v1.Pod, name string) { c.Name, c.UID = name, types.UID("") }) {
-			for _, have := range objects.Pods {
-				if key(have) == key(c) {
-					return fmt.Errorf("-add: metadata.name: Duplicate value: %q: the input has a Pod of that name", key(c))
-				}
+			if have[key(c)] {
+				return fmt.Errorf("-add: metadata.name: Duplicate value: %q: the input has a Pod of that name", key(c))
 			}
+			have[key(c)] = true
 			objects.Pods = append(objects.Pods, c)
 		}
 	}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// -how-many stops at a stated limit on a node that allows more pods than anybody can count.
+func TestHowManyIsBounded(t *testing.T) {
+	input := strings.Replace(oneNode, "pods: '10'", "pods: '1000000000'", 1) + "---\n" + onePod
+	code, out, errs := simulate(t, input, "-f", "-", "-how-many", "default/p")
+	require.Zero(t, code, errs)
+	require.True(t, strings.HasPrefix(out, fmt.Sprintf("At least %d more pods like default/p fit; -how-many tries no more than that.\n", mostCopies)), "%.200s", out)
+}
+
+// -add makes all its copies, and finds a name that the input has.
+func TestAddManyCopies(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pod.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(onePod), 0o600))
+	code, out, errs := simulate(t, oneNode, "-f", "-", "-add", file, "-count", "20000")
+	require.Zero(t, code, errs)
+	require.Equal(t, 20001, strings.Count(out, "\n"))
+	code, _, errs = simulate(t, oneNode+"---\n"+strings.Replace(onePod, "name: p}", "name: p-7}", 1), "-f", "-", "-add", file, "-count", "20")
+	require.Equal(t, exitBadInput, code)
+	require.Contains(t, errs, `-add: metadata.name: Duplicate value: "default/p-7"`)
+}
