@@ -9,8 +9,8 @@ import (
 )
 
 // LimitHardAntiAffinity is the rule of the LimitPodHardAntiAffinityTopology admission plugin, which is off by default: a
-// pod's required anti-affinity may name the key kubernetes.io/hostname only. It applies to creations and updates of pods;
-// preferred terms and pod affinity are free. The error tells the first term that offends.
+// pod's required anti-affinity may name the key kubernetes.io/hostname only. The rule applies to creations and updates of
+// pods. Preferred terms and pod affinity are free. The error names the first key that is not allowed; nil admits the pod.
 func LimitHardAntiAffinity(pod *v1.Pod) error {
 	_, anti := podinfo.PodAffinity(pod)
 	if anti == nil {

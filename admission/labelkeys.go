@@ -7,13 +7,18 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// MergeLabelKeys returns the pod as the API server stores it at creation: to the labelSelector of each inter-pod term it
-// appends `key In (value)` for each of matchLabelKeys and then `key NotIn (value)` for each of mismatchLabelKeys, in the
-// order of the lists, the values being those of the pod's labels. Keys that the pod does not have are passed over; a term
-// without a labelSelector is left alone; the lists of keys stay. (API reference, PodAffinityTerm.)
+// MergeLabelKeys returns a copy of the pod as the API server stores the pod at creation (API reference, PodAffinityTerm;
+// A7.4). The API server appends requirements to the labelSelector of each inter-pod term, with the values of the pod's own
+// labels and in the order of the lists:
 //
-// The scheduler does not read the lists: a pod that did not come from the API server has to pass through here. The result
-// is a copy; it must not pass through twice, and later changes of the pod's labels do not change the selectors.
+//  1. key In (value) for each key of matchLabelKeys,
+//  2. key NotIn (value) for each key of mismatchLabelKeys.
+//
+// Keys that the pod does not have add nothing. A term without a labelSelector stays as it is, and the lists of keys stay.
+//
+// The scheduler does not read the lists, so call MergeLabelKeys for a pod that does not come from the API server, and only
+// once: a second call appends the requirements again. Later changes of the pod's labels do not change the selectors. The
+// pod must not be nil.
 func MergeLabelKeys(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	affinity, anti := podinfo.PodAffinity(pod)

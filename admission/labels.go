@@ -37,9 +37,10 @@ func deprecatedKey(key string) (deprecatedLabel, bool) {
 	return list[i], true
 }
 
-// ReconcileAliases returns the labels that controllers set on a node to keep deprecated keys and their successors equal,
-// nil when nothing is to be done. The node lifecycle controller copies kubernetes.io/os and arch onto the beta keys; the
-// cloud node controller copies the beta zone, region and instance type onto their successors: there the beta key wins.
+// ReconcileAliases returns the labels that controllers set on a node to keep deprecated keys equal to their successors, nil
+// when there is nothing to set (A10.6). The node lifecycle controller copies kubernetes.io/os and kubernetes.io/arch to the
+// beta keys. The cloud node controller copies the beta keys of zone, region and instance type to their successors, so that
+// there the beta key wins.
 func ReconcileAliases(labels map[string]string) map[string]string {
 	var set map[string]string
 	for _, c := range [...]struct{ from, to string }{
@@ -62,8 +63,8 @@ func ReconcileAliases(labels map[string]string) map[string]string {
 }
 
 // TopologyLabels returns the labels that the PodTopologyLabels admission plugin (on since v1.35) copies from a node onto a
-// pod when it is bound: topology.kubernetes.io/zone and /region, as far as the node has them. nil when it has neither. So
-// running pods may carry labels that their template does not have.
+// pod when the pod is bound: topology.kubernetes.io/zone and topology.kubernetes.io/region, if the node has them. The result
+// is nil for a node with neither label. Running pods may therefore have labels that their template does not have (A10.7).
 func TopologyLabels(node *v1.Node) map[string]string {
 	var out map[string]string
 	for _, key := range [...]string{v1.LabelTopologyZone, v1.LabelTopologyRegion} {

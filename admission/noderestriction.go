@@ -43,8 +43,8 @@ var kubeletLabels = []string{
 	"beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
 
-// RestrictNodeCreate is the rule of NodeRestriction for a node that creates its Node object: it must be its own and have
-// no restricted label; taints are free. identity is the name of the node that asks.
+// RestrictNodeCreate is the rule of NodeRestriction for a node that creates its Node object: the object must be the
+// node's own and have no restricted label. Taints are free. identity is the name of the node that asks.
 func RestrictNodeCreate(identity string, node *v1.Node) error {
 	if node.Name != identity {
 		return fmt.Errorf("node %q is not allowed to modify node %q", identity, node.Name)
@@ -52,8 +52,9 @@ func RestrictNodeCreate(identity string, node *v1.Node) error {
 	return forbidden(identity, "set the following labels", restricted(node.Labels, nil))
 }
 
-// RestrictNodeUpdate is the rule of NodeRestriction for a node that updates its Node object: it must be its own, with no
-// restricted label added, changed or removed and with the same taints. identity is the name of the node that asks.
+// RestrictNodeUpdate is the rule of NodeRestriction for a node that updates its Node object: the object must be the
+// node's own, have the same taints, and add, change or remove no restricted label. identity is the name of the node that
+// asks.
 func RestrictNodeUpdate(identity string, old, new *v1.Node) error {
 	if new.Name != identity {
 		return fmt.Errorf("node %q is not allowed to modify node %q", identity, new.Name)

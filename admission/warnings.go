@@ -10,8 +10,9 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Warnings returns what the API server warns of without rejecting the pod: inter-pod terms with a nil labelSelector, which
-// match no pod, and deprecated label keys in nodeSelector, node affinity and topologyKey.
+// Warnings returns the texts of what the API server warns of when it accepts the pod: inter-pod terms with a nil
+// labelSelector, which match no pod, and deprecated label keys in nodeSelector, node affinity and topologyKey. The result is
+// nil without warnings. The pod must not be nil.
 func Warnings(pod *v1.Pod) []string {
 	var out []string
 	deprecated := func(path *field.Path, key string) {

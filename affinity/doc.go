@@ -8,7 +8,7 @@
 //		near, liked := ps.Raw(i), ns.Raw(i)                       // Normalize turns them into 0 to 100
 //	}
 //
-// MatchNode and CheckPod are the one-call forms.
+// MatchNode answers for one node in one call.
 //
 // Node affinity: a node is allowed when it has every pair of nodeSelector, one of the pod's required terms matches, and one
 // of the terms that the profile adds matches. Its raw score is the sum of the weights of the preferred terms that match.
@@ -24,9 +24,10 @@
 // that match the pod. Weights of anti-affinity count negative.
 //
 // Weights run from 1 to 100, normalized scores from 0 to 100. A nil list or map is an empty one, except where the API tells
-// them apart. Pods and nodes must not be nil, unless a comment says so.
+// them apart. Pods and nodes must not be nil, unless a comment says so. Slots run from 0 to Len()-1;
+// another slot may panic.
 //
-// Evaluators are immutable. A State is safe for concurrent reads; Apply, Add and Remove let it follow pods that come and go.
+// Evaluators are immutable. A State is safe for concurrent reads; Apply lets a State follow pods that come and go.
 // A Trial is a cheap copy for what-if. No function modifies its arguments. Answers do not depend on the order of nodes, pods
 // or map entries. Nothing panics on bad data: Compile reports what cannot be parsed, and treats it as v1.36.3 does.
 //

@@ -9,7 +9,7 @@ import (
 
 // Memo remembers the compiled terms of running pods, by the term sets of one cluster (see Cluster). When another pod
 // represents a set, the memo compiles the terms of that pod. The zero value is empty and ready to use. A nil Memo remembers
-// nothing and may be used too. A Memo must not be copied and is not safe for concurrent use.
+// nothing and may be used too. A Memo does not remember sets whose id is 1,048,576 or more. A Memo must not be copied and is not safe for concurrent use.
 type Memo struct {
 	entries []memoEntry // by term set
 	which   []uint64
@@ -20,9 +20,13 @@ type memoEntry struct {
 	terms *terms
 }
 
+// remembered is the number of term sets that a Memo remembers: sets with larger ids are compiled at each use. It bounds the
+// memory that a wrong id takes.
+const remembered = 1 << 20
+
 // terms returns the compiled terms of rep, which represents the term set id.
 func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
-	if m == nil || id < 0 {
+	if m == nil || id < 0 || id >= remembered {
 		return compileTerms(rep)
 	}
 	if int(id) >= len(m.entries) {

@@ -2,9 +2,9 @@ package affinity
 
 import "github.com/podberth/podberth/resources"
 
-// State is a PodEvaluator applied to a cluster: counts by topology key and domain. Check, Raw and the other reads are safe
-// for concurrent use; Apply, Add and Remove are writes. It follows pods that come and go by those; after a change of a
-// node or of a namespace's labels it must be counted anew.
+// State is the filter and score InterPodAffinity for one pod and one cluster: counts by topology key and domain. Check, Raw
+// and the other reads are safe for concurrent use. Apply writes; it lets the State follow pods that come and go. After a
+// change of a node or of a namespace's labels, call Count again.
 type State struct {
 	evaluator *PodEvaluator
 	cluster   Cluster
@@ -20,7 +20,7 @@ type State struct {
 	marks                  int64 // contributions to the score
 
 	spare   []column // columns of an earlier count, for their memory
-	scratch Effect   // of Add and Remove
+	scratch Effect   // of Count
 }
 
 // column finds the column of a key, made at its first use.

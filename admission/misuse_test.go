@@ -1,0 +1,43 @@
+package admission
+
+import (
+	"testing"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Nil, zero and extreme arguments give an error or the zero answer, but for pods and nodes that must not be nil.
+func TestMisuse(t *testing.T) {
+	const object = "pods and nodes must not be nil"
+	testkit.Misuse(t, map[string]any{
+		"LimitHardAntiAffinity":     LimitHardAntiAffinity,
+		"MergeLabelKeys":            MergeLabelKeys,
+		"ReconcileAliases":          ReconcileAliases,
+		"TopologyLabels":            TopologyLabels,
+		"RestrictNodeCreate":        RestrictNodeCreate,
+		"RestrictNodeUpdate":        RestrictNodeUpdate,
+		"WithDefaultSeconds":        WithDefaultSeconds,
+		"WithDaemonSet":             WithDaemonSet,
+		"WithMemoryPressure":        WithMemoryPressure,
+		"WithExtendedResources":     WithExtendedResources,
+		"WithNotReady":              WithNotReady,
+		"ValidateAffinity":          ValidateAffinity,
+		"ValidateTaints":            ValidateTaints,
+		"ValidateTolerations":       ValidateTolerations,
+		"ValidateTolerationsUpdate": ValidateTolerationsUpdate,
+		"Warnings":                  Warnings,
+	}, map[string]string{
+		"LimitHardAntiAffinity": object,
+		"MergeLabelKeys":        object,
+		"TopologyLabels":        object,
+		"RestrictNodeCreate":    object,
+		"RestrictNodeUpdate":    object,
+		"WithDefaultSeconds":    object,
+		"WithDaemonSet":         object,
+		"WithMemoryPressure":    object,
+		"WithExtendedResources": object,
+		"WithNotReady":          object,
+		"ValidateAffinity":      object,
+		"Warnings":              object,
+	})
+}

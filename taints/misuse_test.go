@@ -1,0 +1,45 @@
+package taints_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/taints"
+)
+
+// Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil and slots that do
+// not exist.
+func TestMisuse(t *testing.T) {
+	nodes := testkit.NewCluster([]*v1.Node{{}}, nil)
+	var none *taints.Evaluator
+	const object, noSlot = "objects must not be nil", "slots run from 0 to Len()-1"
+	testkit.Misuse(t, map[string]any{
+		"Untolerated":      taints.Untolerated,
+		"Matches":          taints.Matches,
+		"MergeTolerations": taints.MergeTolerations,
+		"AppendKey":        taints.AppendKey,
+		"Compile":          taints.Compile,
+		"WouldHelp":        taints.Options{}.WouldHelp,
+		"CordonWouldHelp":  taints.Options{}.CordonWouldHelp,
+		"hints of nodes": func(o, n *v1.Node) {
+			_, _ = taints.Options{}.WouldHelp(&v1.Pod{}, o, n)
+			_, _ = taints.Options{}.CordonWouldHelp(&v1.Pod{}, o, n)
+		},
+		"nil Evaluator.Deadline":           none.Deadline,
+		"nil Evaluator.ToleratesNoExecute": none.ToleratesNoExecute,
+		"State":                            func() *taints.State { return none.On(nodes) },
+		"CordonState":                      func() *taints.CordonState { return none.OnCordon(nodes) },
+	}, map[string]string{
+		"Untolerated":                 object,
+		"Matches":                     object,
+		"AppendKey":                   object,
+		"State.Check":                 noSlot,
+		"State.Raw":                   noSlot,
+		"State.Explain":               noSlot,
+		"State.AppendSignature":       noSlot,
+		"CordonState.Check":           noSlot,
+		"CordonState.AppendSignature": noSlot,
+	})
+}
