@@ -7,7 +7,7 @@ import (
 )
 
 // AppendImagesKey appends everything that ImageLocality reads of an incoming pod: the images of its containers, init
-// containers and volumes.
+// containers and volumes. A nil pod panics.
 func AppendImagesKey(dst []byte, pod *v1.Pod) []byte {
 	dst = key.Len(dst, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
 	for i := range pod.Spec.InitContainers {

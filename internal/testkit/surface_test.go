@@ -18,7 +18,7 @@ type surface struct{ names, fields int }
 // largest has the surface that a folder and the folders below it may have, unless those have rows of their own.
 var largest = map[string]surface{
 	"resources":           {32, 0},
-	"overhead":            {56, 27},
+	"overhead":            {38, 27},
 	"taints":              {48, 16},
 	"affinity":            {55, 20},
 	"spread":              {52, 59},

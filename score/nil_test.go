@@ -1,0 +1,43 @@
+package score_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/score"
+)
+
+// Nil and zero arguments give the zero answer, as the comments say.
+func TestNil(t *testing.T) {
+	r := newRows(node("n1", "cpu=4,memory=4Gi"), nil)
+	for _, p := range []*v1.Pod{nil, {}} {
+		a, err := score.CompileAllocation(p, score.FitArgs{})
+		require.NoError(t, err)
+		require.Zero(t, a.On(r).Raw(1), "a free slot")
+		b, err := score.CompileBalance(p, score.BalanceArgs{})
+		require.NoError(t, err)
+		require.True(t, b.Skip(), "the pod asks for nothing")
+		require.Zero(t, score.CompileImages(p).On(testkit.NewCluster(nil, nil)).Raw(0))
+	}
+	totals, err := score.Totals(nil, nil, nil)
+	require.NoError(t, err)
+	require.Empty(t, totals)
+	require.Equal(t, -1, score.Best(nil, nil))
+	x, err := score.Explain(nil, nil, nil, 0)
+	require.NoError(t, err)
+	require.Equal(t, score.Explanation{}, x)
+	require.NotEmpty(t, score.ValidateFitArgs(score.FitArgs{}, nil), "arguments without defaults")
+	require.Empty(t, score.ValidateBalanceArgs(score.BalanceArgs{}, nil))
+}
+
+// Extreme weights and scores saturate, and lists of different lengths are read to the end of the shorter one.
+func TestExtremeColumns(t *testing.T) {
+	totals, err := score.Totals([]string{"a"}, []score.Column{{Weight: math.MinInt64, Scores: []int64{100, 100}}},
+		[]score.Column{{Weight: math.MinInt64, Scores: []int64{math.MinInt64, 1}, Hosts: []string{"b"}}, {Hosts: []string{"a"}}})
+	require.NoError(t, err)
+	require.Equal(t, []int64{math.MinInt64}, totals)
+}

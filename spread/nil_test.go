@@ -1,0 +1,46 @@
+package spread
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+// Nil lists, nil owners and empty objects give the zero answer, as the comments say.
+func TestNil(t *testing.T) {
+	empty := &fake{}
+	require.Nil(t, OwnerSelector(&v1.Pod{}, nil))
+	require.Nil(t, CheckGroup(nil, nil))
+	require.Empty(t, CheckGroup([]*v1.Pod{{}}, nil))
+	require.Empty(t, Validate(nil, nil))
+	require.Empty(t, Warnings(nil, nil))
+	require.Len(t, ValidateDefaults(Defaults{}, nil), 1, "the type is absent")
+	require.Nil(t, MergeMatchLabelKeys(&v1.Pod{}))
+	v, err := Check(&v1.Pod{}, empty, 0, Options{})
+	require.NoError(t, err)
+	require.Equal(t, missingLabel, v, "no such slot")
+	scores, err := Scores(&v1.Pod{}, empty, nil, Options{PlannedNodes: []*v1.Node{nil}})
+	require.NoError(t, err)
+	require.Empty(t, scores)
+	require.Empty(t, new(HardState).Report())
+	require.Empty(t, new(HardState).ScaleDownOrder(nil, 3))
+	_, err = Hint(Options{})(&v1.Pod{}, nil, nil)
+	require.Error(t, err, "neither pods nor nodes")
+}
+
+// Numbers at the ends of their ranges neither panic nor change a verdict.
+func TestExtremes(t *testing.T) {
+	c := threePods()
+	for _, skew := range []int32{math.MinInt32, 0, math.MaxInt32} {
+		s := mustHard(t, constrained("foo=bar", by("zone", skew, hard, minDomains(math.MaxInt32))), Options{}).Count(c)
+		require.Equal(t, skew == math.MaxInt32, s.Check(0) == 0)
+		require.Equal(t, missingLabel, s.Check(math.MinInt))
+		require.Equal(t, missingLabel, s.Check(math.MaxInt))
+		slots, proven := s.Place(-1, PlaceOptions{Steps: math.MinInt})
+		require.Empty(t, slots)
+		require.True(t, proven)
+	}
+	require.EqualValues(t, 100, Normalize(5, math.MinInt64, math.MinInt64))
+}
