@@ -48,7 +48,7 @@ items:
 var all = []string{"node-1", "node-2", "node-3", "node-4", "node-5"}
 
 // start serves the shop, or what change makes of the options.
-func start(t *testing.T, change func(*options)) (*server, *httptest.Server) {
+func start(t testing.TB, change func(*options)) (*server, *httptest.Server) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(shop), 0o600))
@@ -56,7 +56,7 @@ func start(t *testing.T, change func(*options)) (*server, *httptest.Server) {
 	if change != nil {
 		change(&o)
 	}
-	s := &server{scores: o.scores}
+	s := newServer(o)
 	require.NoError(t, s.read(o, strings.NewReader(""), io.Discard))
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)

@@ -4,7 +4,7 @@
 //	go run ./examples/extender -f cluster.yaml -listen 127.0.0.1:8888
 //
 // -f gives what the wire format does not carry: the pods on the nodes, namespaces, services, volumes and so on. Node objects
-// in requests replace those of -f. The signal HUP reads -f and -config again. In kube-scheduler's configuration:
+// in requests replace those of -f. -max-body, -at-once and -max-nodes bound what clients can take. The signal HUP reads -f and -config again. In kube-scheduler's configuration:
 //
 //	extenders:
 //	- urlPrefix: http://127.0.0.1:8888
@@ -48,12 +48,30 @@ type options struct {
 	listen string
 	config string
 	scores int64
+	limits
 }
+
+// limits bound what clients can take of the server.
+type limits struct {
+	body   int64 // bytes of a request
+	atOnce int   // requests that are read or worked on at the same time
+	nodes  int   // nodes of a request, and nodes that only requests know
+}
+
+var defaultLimits = limits{body: 64 << 20, atOnce: 256, nodes: 20000}
+
+// The time-outs of a connection. A request that is not read within readTimeout fails.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
 
 // run serves until ctx ends. hangup makes it read its input again.
 func run(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer, hangup <-chan os.Signal) int {
 	o, err := parseFlags(args, stderr)
-	s := &server{scores: o.scores}
+	s := newServer(o)
 	if err == nil {
 		err = s.read(o, stdin, stderr)
 	}
@@ -74,7 +92,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer, 
 
 // serve answers requests until ctx ends, and lets those under way finish.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, again func(), hangup <-chan os.Signal) int {
-	h := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	h := bounded(handler)
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(listener) }()
 	for {
@@ -94,6 +112,14 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, aga
 	}
 }
 
+// bounded returns an HTTP server with the time-outs.
+func bounded(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: 64 << 10,
+	}
+}
+
 func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f := program.Flags(name, "serves podberth's filters, scores and preemption to a stock kube-scheduler.", name+" -f PATH [flags]", stderr)
 	program.Inputs(f, &o.files, "input")
@@ -101,6 +127,9 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8888", "`ADDRESS` to listen on")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration whose profiles decide; the default profile without")
 	f.Int64Var(&o.scores, "scores", 10, "the highest score that is sent; kube-scheduler multiplies by 10 and by the extender's weight")
+	f.Int64Var(&o.body, "max-body", defaultLimits.body, "the largest request in `BYTES`")
+	f.IntVar(&o.atOnce, "at-once", defaultLimits.atOnce, "the `NUMBER` of requests at the same time; more get status 429")
+	f.IntVar(&o.nodes, "max-nodes", defaultLimits.nodes, "the `NUMBER` of nodes of one request, and of nodes that only requests name")
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
@@ -111,6 +140,8 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 		return o, errors.New("-f: Required value: at least one file, folder or -")
 	case o.scores < 1 || o.scores > 1000000:
 		return o, fmt.Errorf("-scores: Invalid value: %d: not in valid range [1-1000000]", o.scores)
+	case o.body < 1 || o.atOnce < 1 || o.nodes < 1:
+		return o, errors.New("-max-body, -at-once, -max-nodes: must be greater than 0")
 	}
 	return o, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,12 +15,28 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 )
 
-// server answers the verbs of an extender. One request is worked on at a time: a plan belongs to one goroutine.
+// server answers the verbs of an extender. Requests are read and worked on side by side.
 type server struct {
 	scores int64 // the highest score that is sent
+	limits limits
+	slots  chan struct{} // one element for each request under way
 
-	mu sync.Mutex
+	mu sync.RWMutex
 	w  *world
+}
+
+func newServer(o options) *server {
+	if o.limits == (limits{}) {
+		o.limits = defaultLimits
+	}
+	return &server{scores: o.scores, limits: o.limits, slots: make(chan struct{}, o.atOnce)}
+}
+
+// world returns the cluster as it was read last.
+func (s *server) world() *world {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.w
 }
 
 // read takes the input in; the old one stays when something is wrong with the new one.
@@ -42,6 +59,7 @@ func (s *server) read(o options, stdin io.Reader, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	w.shared.limit = s.limits.nodes
 	for _, text := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", text)
 	}
@@ -57,28 +75,37 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/healthz":
 		fmt.Fprintln(w, "ok")
 	case "/filter":
-		answer(w, r, s, (*world).filter)
+		answer(w, r, s, (*world).learn, (*world).filter)
 	case "/prioritize":
-		answer(w, r, s, func(w *world, a *extenderv1.ExtenderArgs) (extenderv1.HostPriorityList, error) {
+		answer(w, r, s, (*world).learn, func(w *world, a *extenderv1.ExtenderArgs) (extenderv1.HostPriorityList, error) {
 			return w.prioritize(a, s.scores)
 		})
 	case "/preempt":
-		answer(w, r, s, (*world).preempt)
+		answer(w, r, s, func(*world, *extenderv1.ExtenderPreemptionArgs) error { return nil }, (*world).preempt)
 	default:
 		http.Error(w, fmt.Sprintf("%s: Unsupported value: supported values: /filter, /prioritize, /preempt", r.URL.Path), http.StatusNotFound)
 	}
 }
 
 // answer decodes a request, works on it, and encodes the answer. A request that makes no sense gets status 400, a failure
-// that the answer has no place for 500: kube-scheduler takes both as a failure of the extender.
-func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, verb func(*world, *A) (B, error)) {
+// that the answer has no place for 500, a request over the limit of bytes 413, and one over the limit of requests at once 429.
+// kube-scheduler takes each of them as a failure of the extender.
+func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, learn func(*world, *A) error, verb func(*world, *A) (B, error)) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "only POST", http.StatusMethodNotAllowed)
 		return
 	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, fmt.Sprintf("more than %d requests at once (-at-once)", s.limits.atOnce), http.StatusTooManyRequests)
+		return
+	}
 	var args A
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.body))
 	if err == nil {
 		err = dump.Check(body, &args)
 	}
@@ -86,12 +113,14 @@ func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, verb fu
 		err = json.Unmarshal(body, &args)
 	}
 	if err != nil {
-		http.Error(w, "request: "+err.Error(), http.StatusBadRequest)
+		status, text := http.StatusBadRequest, err.Error()
+		if errors.As(err, new(*http.MaxBytesError)) {
+			status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes (-max-body)", s.limits.body)
+		}
+		http.Error(w, "request: "+text, status)
 		return
 	}
-	s.mu.Lock()
-	result, err := verb(s.w, &args)
-	s.mu.Unlock()
+	result, err := work(s.world(), &args, learn, verb)
 	if err != nil {
 		status := http.StatusInternalServerError
 		if bad, ok := err.(badRequest); ok {
@@ -102,6 +131,24 @@ func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, verb fu
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(result) // an error here is a client that went away
+}
+
+// work takes in the nodes of a request, and evaluates the request beside other evaluations.
+func work[A, B any](w *world, args *A, learn func(*world, *A) error, verb func(*world, *A) (B, error)) (result B, err error) {
+	if err := learn(w, args); err != nil {
+		return result, err
+	}
+	w.shared.mu.RLock()
+	defer w.shared.mu.RUnlock()
+	plans, err := w.borrow()
+	if err != nil {
+		return result, err
+	}
+	own := *w
+	own.plans = plans
+	result, err = verb(&own, args)
+	w.giveBack(plans) // not after a panic
+	return result, err
 }
 
 // badRequest is an error of the one who asks.

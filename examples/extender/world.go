@@ -1,8 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,12 +20,54 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// world is the cluster as the input and the requests tell of it.
+// world is the cluster as the input and the requests describe it.
 type world struct {
+	shared    *shared
 	snapshot  *cluster.Snapshot
 	plans     map[string]*placement.Plan // by scheduler name; "" is that of all names without a plan of their own
 	budgets   *disruption.Budgets
 	nominated map[string][]*v1.Pod // pending pods by status.nominatedNodeName
+}
+
+// shared is what the requests share. A plan belongs to one goroutine, so that each evaluation borrows a set of plans.
+type shared struct {
+	mu       sync.RWMutex // of the snapshot: evaluations hold it to read, learn to write
+	profiles map[string]placement.Profile
+	free     chan map[string]*placement.Plan
+	limit    int // of nodes; 0 is none
+
+	requests uint64            // that had node objects
+	learned  map[string]uint64 // nodes that the input lacks, with the last request that had them; guarded by mu
+}
+
+// borrow returns a set of plans that nobody else uses. The snapshot is locked for reading.
+func (w *world) borrow() (map[string]*placement.Plan, error) {
+	select {
+	case plans := <-w.shared.free:
+		return plans, nil
+	default:
+		return plansOf(w.snapshot, w.shared.profiles)
+	}
+}
+
+// giveBack keeps a set of plans for later requests, or drops it when there are enough.
+func (w *world) giveBack(plans map[string]*placement.Plan) {
+	select {
+	case w.shared.free <- plans:
+	default:
+	}
+}
+
+func plansOf(s *cluster.Snapshot, profiles map[string]placement.Profile) (map[string]*placement.Plan, error) {
+	plans := map[string]*placement.Plan{}
+	for name, p := range profiles {
+		plan, err := placement.New(s, p)
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
+		plans[name] = plan
+	}
+	return plans, nil
 }
 
 // newWorld makes plans for the profiles of a configuration, or one of the default profile for every pod.
@@ -46,17 +93,21 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, []string,
 			warnings = append(warnings, c.Profiles[k].Warnings...)
 		}
 	}
+	w.shared = &shared{
+		profiles: map[string]placement.Profile{}, learned: map[string]uint64{},
+		free: make(chan map[string]*placement.Plan, runtime.GOMAXPROCS(0)),
+	}
 	for _, p := range profiles {
-		plan, err := placement.New(snapshot, p)
-		if err != nil {
-			return nil, nil, fmt.Errorf("profile %s: %w", p.SchedulerName, err)
-		}
 		if c == nil {
-			w.plans[""] = plan
+			w.shared.profiles[""] = p
 		} else {
-			w.plans[p.SchedulerName] = plan
+			w.shared.profiles[p.SchedulerName] = p
 		}
 	}
+	if w.plans, err = plansOf(snapshot, w.shared.profiles); err != nil {
+		return nil, nil, err
+	}
+	w.giveBack(w.plans)
 	for _, p := range objects.Pods {
 		if p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" {
 			w.nominated[p.Status.NominatedNodeName] = append(w.nominated[p.Status.NominatedNodeName], p)
@@ -88,7 +139,7 @@ func (w *world) options() placement.Options {
 	return placement.Options{Nominated: func(i int) []*v1.Pod { return w.nominated[w.snapshot.Node(i).Name] }}
 }
 
-// asked takes in the node objects of a request, and returns the names that it is about.
+// asked returns the names of the nodes that a request is about.
 func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	if a.Nodes == nil && a.NodeNames == nil {
 		//lint:ignore ST1005 a field path in Go field names, as the wire format has it
@@ -97,11 +148,7 @@ func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	var names []string
 	if a.Nodes != nil {
 		for k := range a.Nodes.Items {
-			n := &a.Nodes.Items[k]
-			if err := w.learn(n); err != nil {
-				return nil, badRequest{fmt.Errorf("Nodes.items[%d].%w", k, err)}
-			}
-			names = append(names, n.Name)
+			names = append(names, a.Nodes.Items[k].Name)
 		}
 	}
 	if a.NodeNames != nil && a.Nodes == nil {
@@ -110,16 +157,107 @@ func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	return names, nil
 }
 
-// learn replaces what is known of a node, if it is different.
-func (w *world) learn(n *v1.Node) error {
-	slot := w.snapshot.Slot(n.Name)
-	if slot < 0 {
-		_, err := w.snapshot.AddNode(n)
+// step is how many changed nodes learn takes in before it lets evaluations go on.
+const step = 64
+
+// learn takes in the node objects of a request that differ from the known ones. It holds the snapshot for a few nodes at a
+// time. Of the nodes that the input lacks it keeps those of the latest requests, up to the limit.
+func (w *world) learn(a *extenderv1.ExtenderArgs) error {
+	s := w.shared
+	if _, err := w.plan(a.Pod); err != nil {
 		return err
 	}
-	known := w.snapshot.Node(slot)
-	if n.ResourceVersion != "" && n.ResourceVersion == known.ResourceVersion || equality.Semantic.DeepEqual(n, known) {
+	n := 0
+	if a.Nodes != nil {
+		n = len(a.Nodes.Items)
+	} else if a.NodeNames != nil {
+		n = len(*a.NodeNames)
+	}
+	if s.limit > 0 && n > s.limit {
+		return badRequest{fmt.Errorf("%d nodes in a request; the limit is %d (-max-nodes)", n, s.limit)}
+	}
+	if a.Nodes == nil {
 		return nil
 	}
-	return w.snapshot.UpdateNode(n)
+	for from := 0; from < len(a.Nodes.Items); from += step {
+		part := a.Nodes.Items[from:min(from+step, len(a.Nodes.Items))]
+		if !w.differs(part) {
+			continue
+		}
+		if err := w.takeIn(part, from); err != nil {
+			return err
+		}
+	}
+	return w.forget(a.Nodes.Items)
+}
+
+// differs reports whether one of the nodes is not known as it is.
+func (w *world) differs(nodes []v1.Node) bool {
+	w.shared.mu.RLock()
+	defer w.shared.mu.RUnlock()
+	for k := range nodes {
+		if !w.knows(&nodes[k]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) knows(n *v1.Node) bool {
+	slot := w.snapshot.Slot(n.Name)
+	if slot < 0 {
+		return false
+	}
+	known := w.snapshot.Node(slot)
+	return n.ResourceVersion != "" && n.ResourceVersion == known.ResourceVersion || equality.Semantic.DeepEqual(n, known)
+}
+
+// takeIn adds or replaces nodes. from is the place of the first in its request.
+func (w *world) takeIn(nodes []v1.Node, from int) error {
+	w.shared.mu.Lock()
+	defer w.shared.mu.Unlock()
+	for k := range nodes {
+		n := &nodes[k]
+		var err error
+		switch {
+		case w.knows(n):
+		case w.snapshot.Slot(n.Name) >= 0:
+			err = w.snapshot.UpdateNode(n)
+		default:
+			if _, err = w.snapshot.AddNode(n); err == nil {
+				w.shared.learned[n.Name] = 0
+			}
+		}
+		if err != nil {
+			return badRequest{fmt.Errorf("Nodes.items[%d].%w", from+k, err)}
+		}
+	}
+	return nil
+}
+
+// forget notes which nodes the request had, and removes those that the input lacks and that no request has had for longest
+// until the limit holds.
+func (w *world) forget(nodes []v1.Node) error {
+	s := w.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	for k := range nodes {
+		if _, ok := s.learned[nodes[k].Name]; ok {
+			s.learned[nodes[k].Name] = s.requests
+		}
+	}
+	if s.limit == 0 || len(s.learned) <= s.limit {
+		return nil
+	}
+	oldest := slices.SortedFunc(maps.Keys(s.learned), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.learned[a], s.learned[b]), cmp.Compare(a, b))
+	})
+	for _, name := range oldest[:len(oldest)-s.limit] {
+		if err := w.snapshot.RemoveNode(name); err != nil {
+			return err
+		}
+		delete(s.learned, name)
+	}
+	return nil
 }
