@@ -76,7 +76,7 @@ func BenchmarkPreempt(b *testing.B) {
 				if c.cold {
 					x = placement.NewPreempter(plan)
 				}
-				r := x.Preempt(c.pod, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: now})
+				r := x.Preempt(c.pod, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: now})
 				if (r.Outcome == preemption.Success) != c.found {
 					b.Fatal(shown(r))
 				}

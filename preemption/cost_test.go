@@ -82,8 +82,8 @@ func TestAllocations(t *testing.T) {
 			Candidates: preemption.CandidateArgs{MinPercentage: &zero, MinAbsolute: &one},
 		}}
 		p := pod("p", 50, "2", "").Obj()
-		require.Equal(t, nodes, x.Preempt(p, placement.Options{}, o).Tried)
-		return testing.AllocsPerRun(5, func() { x.Preempt(p, placement.Options{}, o) })
+		require.Equal(t, nodes, x.Preempt(p, nil, placement.Options{}, o).Tried)
+		return testing.AllocsPerRun(5, func() { x.Preempt(p, nil, placement.Options{}, o) })
 	}
 	require.InDelta(t, allocs(600), allocs(2400), 20, "four times the nodes")
 }

@@ -87,7 +87,7 @@ func TestDocumentsNomination(t *testing.T) {
 	o := placement.Options{Nominated: func(i int) []*v1.Pod { return nominated[s.Node(i).Name] }}
 	ask := func(p *v1.Pod) preemption.Result {
 		require.False(t, plan.Decide(p, o).Placed())
-		return x.Preempt(p, o, placement.PreemptOptions{Now: now})
+		return x.Preempt(p, nil, o, placement.PreemptOptions{Now: now})
 	}
 
 	p := pod("p", 10, "3", "").Obj()

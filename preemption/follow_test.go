@@ -31,7 +31,7 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 		running := s.pods
 		for k := range 12 {
 			if _, p := chance(r, true); !plan.Decide(p, o).Placed() {
-				got, want := old.Preempt(p, o, po), placement.NewPreempter(plan).Preempt(p, o, po)
+				got, want := old.Preempt(p, nil, o, po), placement.NewPreempter(plan).Preempt(p, nil, o, po)
 				require.Equal(t, want, got, "seed %d", seed)
 				if asked++; got.Outcome == preemption.Success {
 					found++

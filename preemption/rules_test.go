@@ -360,7 +360,7 @@ func TestPreempterFollows(t *testing.T) {
 	x := placement.NewPreempter(plan)
 	p := pod("p", 10, "2", "").Obj()
 	ask := func() string {
-		return shown(x.Preempt(p, placement.Options{}, placement.PreemptOptions{Now: now}))
+		return shown(x.Preempt(p, nil, placement.Options{}, placement.PreemptOptions{Now: now}))
 	}
 	require.Equal(t, "n2: a", ask())
 	_, err = s.AddNode(node("n1", "4"))
