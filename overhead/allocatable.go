@@ -29,6 +29,7 @@ type Reservations struct {
 // taken as the kubelet does, in single precision: 10% of 100Gi are 10737418400 bytes. It fails on thresholds that are
 // neither a quantity nor a percentage from 0 to 100, naming the first signal in order. Rule: documentation, "Reserve Compute
 // Resources for System Daemons" (Node Allocatable), and "Manage HugePages".
+// A nil capacity has no resource.
 func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, error) {
 	reserved := clone(r.Kube)
 	add(reserved, r.System)

@@ -26,6 +26,7 @@ func percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
 // DescribeResources returns requests and limits beside what a node offers, as the table "Allocated resources" of "kubectl
 // describe node" has them: cpu, memory and ephemeral-storage, and then the other counted resources that the node offers, by name.
 // Those others are printed without a percentage.
+// A nil list is an empty list.
 func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 	rows := [][]string{{"Resource", "Requests", "Limits"}, {"--------", "--------", "------"}}
 	for _, name := range sortedNames(allocatable) {
@@ -43,6 +44,7 @@ func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 // DescribePods returns the pods of a node as the table "Non-terminated Pods" of "kubectl describe node" has them: requests
 // and limits of cpu and memory, overhead included, beside what the node offers, and the age as age writes it (kubectl:
 // duration.HumanDuration of k8s.io/apimachinery). Pods are printed in the order given; those that have ended are left out.
+// A nil list is an empty list; age must not be nil.
 func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.Pod) string) string {
 	rows := [][]string{{"Namespace", "Name", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"},
 		{"---------", "----", "------------", "----------", "---------------", "-------------", "---"}}

@@ -44,6 +44,7 @@ type Part struct {
 
 // Explain returns the parts of Requests(pod, o): cpu, memory and ephemeral-storage first, then by name. Phase prefers
 // Running to Starting where both need the same.
+// A nil pod has no parts.
 func Explain(pod *v1.Pod, o Options) []Part {
 	if pod == nil {
 		return nil

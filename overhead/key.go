@@ -8,8 +8,12 @@ import (
 
 // AppendKey appends everything that the amounts a pod asks for are read from when the pod is not running yet: requests and
 // limits of its containers, which init containers keep running, spec.resources and spec.overhead. Pods with equal keys ask
-// for the same. Images, commands and the status are not part of the key.
+// for the same. Images, commands and the status are not part of the key. A nil pod
+// has the key of a pod without containers.
 func AppendKey(dst []byte, pod *v1.Pod) []byte {
+	if pod == nil {
+		pod = &v1.Pod{}
+	}
 	dst = appendContainers(dst, pod.Spec.Containers)
 	dst = appendContainers(dst, pod.Spec.InitContainers)
 	dst = key.Resources(dst, pod.Spec.Overhead)

@@ -8,6 +8,7 @@ import v1 "k8s.io/api/core/v1"
 // pod as a whole as the spec has them. A container without a limit adds nothing, so a limit
 // here does not say that every container has one; see Cgroup. Options.Missing is not read. Rules: documentation, "Pod
 // Overhead", "Resize CPU and Memory Resources assigned to Containers".
+// A nil pod has no limits.
 func Limits(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}

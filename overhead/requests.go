@@ -60,9 +60,10 @@ func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 	return total
 }
 
-// IsSidecar reports whether an init container keeps running beside the containers: its restart policy is Always.
+// IsSidecar reports whether an init container keeps running beside the containers: its restart policy is Always. A nil
+// container does not.
 func IsSidecar(c *v1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
+	return c != nil && c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
 // PodLevelSupported reports whether spec.resources may name the resource: cpu, memory and huge pages. Other names there

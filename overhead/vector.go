@@ -20,6 +20,7 @@ const (
 // Amounts are those of the whole pod, rounded up once and limited to the int64 range. "pods" and names that the scheduler
 // does not know are left out. It does not allocate for amounts that are whole thousandths of cpu or whole units otherwise
 // and at most eight names.
+// A nil pod has no amounts; yield must not be nil.
 func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64)) {
 	each(pod, o, nil, yield)
 }
@@ -46,6 +47,7 @@ func each(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.R
 // AppendRequests appends to dst a row of schema.Len() columns with the amounts of Each, interning names that the schema
 // lacks. Give it buf[:0] to fill a row that is used again. Column resources.Pods stays 0: a caller that counts pods adds 1.
 // A name that the schema has already is not examined again, so that rows of known names do not allocate.
+// A nil pod asks for nothing. The schema must not be nil.
 func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod, o Options) resources.Vector {
 	start := len(dst)
 	for range schema.Len() {
@@ -64,6 +66,7 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 // NonZero returns what a pod on a node counts with in NodeResourcesFit's scores: the cpu and memory of Requests with
 // UseStatus, where containers that name none count 100m and 200Mi. When the pod sets spec.resources.requests, only what
 // Requests lacks altogether is filled in; there a pod overhead of 10m, too, counts as having named cpu.
+// A nil pod counts 0.
 func NonZero(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 	o := Options{UseStatus: true}
 	cpu, memory := true, true
@@ -79,6 +82,7 @@ func NonZero(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 // NonZeroIncoming returns what an incoming pod counts with in NodeResourcesFit's scores: the cpu and memory of Requests,
 // where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.36. For the other
 // resources that a pod is scored by see Each with IgnorePodLevel.
+// A nil pod counts 0.
 func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 	return nonZero(pod, Options{IgnorePodLevel: true}, true, true)
 }

@@ -17,11 +17,11 @@ func TestNil(t *testing.T) {
 	budgets := []*policyv1.PodDisruptionBudget{nil, budget, nil}
 	pods := []*v1.Pod{nil, pod, nil}
 	decision, evictions := Decide(pod, budgets, Request{}, testkit.Epoch), NewEvictions(budgets)
-	testkit.Zero(t, map[string]any{
+	testkit.Misuse(t, map[string]any{
 		"Decide": Decide, "NewBudgets": NewBudgets, "NewEvictions": NewEvictions, "NewScale": NewScale, "Sync": Sync, "Select": Select, "MakePlan": MakePlan,
 		"Proof": Proof, "React": React, "BudgetRefuses": BudgetRefuses, "StaleTarget": StaleTarget, "ValidateSpec": ValidateSpec,
 		"SelectorFromV1beta1": SelectorFromV1beta1, "Steps": decision.Steps, "Evict": evictions.Evict, "Evictions.Sync": evictions.Sync,
-	}, pod, pods, budget, budgets, &budget.Spec, NewScale(nil), PlanInput{Nodes: []string{"", "n1"}, Pods: pods, Budgets: budgets},
+	}, nil, pod, pods, budget, budgets, &budget.Spec, NewScale(nil), PlanInput{Nodes: []string{"", "n1"}, Pods: pods, Budgets: budgets},
 		PlanInput{Nodes: []string{""}, Pods: pods, Budgets: budgets, Scale: NewScale(nil), Options: DrainOptions{Force: true}},
 		&metav1.Status{Code: codeTooMany}, &metav1.Status{Code: codeForbidden}, &metav1.Status{Code: codeForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: v1.NamespaceTerminatingCause}}}})
 }

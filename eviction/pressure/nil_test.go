@@ -16,12 +16,12 @@ func TestNil(t *testing.T) {
 	policy := compile(t, Default(Config{}, "linux"), Options{})
 	use := map[types.UID]PodStats{p.UID: {}}
 	low := map[Signal]Measurement{memoryAvailable: {Capacity: gi}}
-	testkit.Zero(t, map[string]any{
+	testkit.Misuse(t, map[string]any{
 		"Admit": Admit, "CriticalVictims": CriticalVictims, "Rank": Rank, "Measure": Measure, "Reclaims": Reclaims, "DetectLayout": DetectLayout,
 		"Compile": Compile, "Default": Default, "ParseThresholds": ParseThresholds, "ParseSettings": ParseSettings, "CgroupMemory": CgroupMemory, "Processes": Processes,
 		"Observe": policy.Observe, "Relieved": policy.Relieved, "Forecast": policy.Forecast, "NextChange": policy.NextChange, "Thresholds": policy.Thresholds,
-		"zero Observe": new(Policy).Observe, "zero Relieved": new(Policy).Relieved, "zero NextChange": new(Policy).NextChange,
-	}, p, pods, use, low, memoryAvailable, nodeFsInodesFree, single, []Missing{{Name: v1.ResourceMemory, Amount: 1}}, []v1.NodeConditionType{v1.NodeMemoryPressure},
+		"Signals": Signals, "zero Observe": new(Policy).Observe, "zero Relieved": new(Policy).Relieved, "zero NextChange": new(Policy).NextChange,
+	}, nil, p, pods, use, low, memoryAvailable, nodeFsInodesFree, single, []Missing{{Name: v1.ResourceMemory, Amount: 1}}, []v1.NodeConditionType{v1.NodeMemoryPressure},
 		Observation{Signals: low, Layout: single, Pods: pods, Stats: use}, Observation{Layout: single, Pods: pods}, policy.Thresholds(single)[0],
 		Config{EvictionHard: settings{"memory.available": ""}}, NodeStats{Memory: &MemoryStats{}, NodeFs: &FsStats{}, Processes: &ProcessStats{}})
 }

@@ -12,8 +12,8 @@ import (
 // Nil and zero arguments, and nil in lists, are answered.
 func TestNil(t *testing.T) {
 	timers, node, pod := NewTimers(Options{}), ready("n1", "a", "True"), podOn("n1", "p", tolerationsOf("x:3"))
-	testkit.Zero(t, map[string]any{
+	testkit.Misuse(t, map[string]any{
 		"NewTimers": NewTimers, "SetNode": timers.SetNode, "SetPod": timers.SetPod, "DeleteNode": timers.DeleteNode, "DeletePod": timers.DeletePod, "Next": timers.Next, "Advance": timers.Advance,
 		"Forecast": Forecast, "ValidateEvents": ValidateEvents, "Config.Validate": Config{}.Validate, "Event": Action{}.Event, "Condition": Action{}.Condition, "String": Timeline{}.String,
-	}, node, pod, []*v1.Node{nil, node}, []Event{{}, {Node: "n1", Taint: "-"}}, Input{Nodes: []*v1.Node{nil}}, Input{Nodes: []*v1.Node{node}, Pods: []*v1.Pod{nil, pod}, Until: time.Minute})
+	}, nil, node, pod, []*v1.Node{nil, node}, []Event{{}, {Node: "n1", Taint: "-"}}, Input{Nodes: []*v1.Node{nil}}, Input{Nodes: []*v1.Node{node}, Pods: []*v1.Pod{nil, pod}, Until: time.Minute})
 }

@@ -2,7 +2,11 @@ package testkit
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"path/filepath"
 	"reflect"
 	"sort"
 	"strings"
@@ -15,9 +19,13 @@ import (
 // Misuse calls functions and methods with nil, zero and extreme arguments and finds those that panic. targets maps a name to
 // a function, or to a function without parameters that returns a value whose exported methods are called; each call gets a
 // value of its own. panics lists what is allowed to panic, with the reason, by name ("New") or by name and method
-// ("Queue.Pop"). A name of panics that does not panic fails the test, too.
-func Misuse(t *testing.T, targets map[string]any, panics map[string]string) {
+// ("Queue.Pop"). A name of panics that does not panic fails the test, too. full has further values for the parameters of
+// their types. Each exported function of the package in the test's folder must be a name of targets.
+func Misuse(t *testing.T, targets map[string]any, panics map[string]string, full ...any) {
 	t.Helper()
+	for _, name := range exportedFunctions(t) {
+		require.Contains(t, targets, name, "an exported function that the test does not call")
+	}
 	found := map[string]string{}
 	calls := 0
 	for name, target := range targets {
@@ -26,11 +34,11 @@ func Misuse(t *testing.T, targets map[string]any, panics map[string]string) {
 			methods := f.Type().Out(0)
 			for i := range methods.NumMethod() {
 				at := name + "." + methods.Method(i).Name
-				misuse(methods.Method(i).Type, at, found, &calls, func() reflect.Value { return f.Call(nil)[0].Method(i) })
+				misuse(methods.Method(i).Type, at, found, &calls, full, func() reflect.Value { return f.Call(nil)[0].Method(i) })
 			}
 			continue
 		}
-		misuse(f.Type(), name, found, &calls, func() reflect.Value { return f })
+		misuse(f.Type(), name, found, &calls, full, func() reflect.Value { return f })
 	}
 	for _, at := range sortedNames(found) {
 		if panics[at] == "" {
@@ -44,6 +52,27 @@ func Misuse(t *testing.T, targets map[string]any, panics map[string]string) {
 	t.Logf("%d calls", calls)
 }
 
+// exportedFunctions returns the names of the exported functions, without methods, of the package in the working folder.
+func exportedFunctions(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.IsExported() {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
 func sortedNames(m map[string]string) (names []string) {
 	for name := range m {
 		names = append(names, name)
@@ -53,13 +82,19 @@ func sortedNames(m map[string]string) (names []string) {
 }
 
 // misuse calls what fresh returns with every combination of odd arguments.
-func misuse(f reflect.Type, at string, found map[string]string, calls *int, fresh func() reflect.Value) {
+func misuse(f reflect.Type, at string, found map[string]string, calls *int, full []any, fresh func() reflect.Value) {
 	f = fresh().Type() // without the receiver
 	args := make([]reflect.Value, f.NumIn())
 	var fill func(i int)
 	fill = func(i int) {
 		if i < len(args) {
-			for _, v := range odd(f.In(i)) {
+			values := odd(f.In(i))
+			for _, v := range full {
+				if reflect.TypeOf(v) == f.In(i) {
+					values = append(values, reflect.ValueOf(v))
+				}
+			}
+			for _, v := range values {
 				args[i] = v
 				fill(i + 1)
 			}

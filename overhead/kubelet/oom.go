@@ -156,6 +156,7 @@ type Process struct {
 //
 // OOMOrder leaves out processes with an oom_score_adj of -1000 or less: the OOM killer never takes them. It fails if
 // capacityBytes is not positive. Rule O10.6: documentation, "Node-pressure Eviction" (Node out of memory behavior).
+// A nil list has no order.
 func OOMOrder(processes []Process, capacityBytes int64) ([]Process, error) {
 	if capacityBytes <= 0 {
 		return nil, fmt.Errorf("memory capacity %d: must be greater than 0", capacityBytes)

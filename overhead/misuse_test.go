@@ -1,0 +1,30 @@
+package overhead
+
+import (
+	"testing"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Nil, zero and extreme arguments give an error or the zero answer, but for a nil schema.
+func TestMisuse(t *testing.T) {
+	testkit.Misuse(t, map[string]any{
+		"Allocatable":        Allocatable,
+		"AppendKey":          AppendKey,
+		"AppendRequests":     AppendRequests,
+		"Default":            Default,
+		"DescribePods":       DescribePods,
+		"DescribeResources":  DescribeResources,
+		"Each":               Each,
+		"Explain":            Explain,
+		"IsSidecar":          IsSidecar,
+		"Limits":             Limits,
+		"NonZero":            NonZero,
+		"NonZeroIncoming":    NonZeroIncoming,
+		"PodLevelSupported":  PodLevelSupported,
+		"Requests":           Requests,
+		"ValidateQuantities": ValidateQuantities,
+	}, map[string]string{
+		"AppendRequests": "the schema gets the columns: it must not be nil",
+	})
+}
