@@ -19,7 +19,11 @@ const (
 // RequiredFeatures returns the node features that v1.36 infers from a pod's spec, sorted; nil when the pod needs none. It
 // does not look at feature gates: a pod with hostNetwork true and hostUsers false needs a feature that no node declares by
 // default.
+// A nil pod needs none.
 func RequiredFeatures(pod *v1.Pod) []string {
+	if pod == nil {
+		return nil
+	}
 	var out []string
 	restarts := func(c v1.Container) bool {
 		return slices.ContainsFunc(c.RestartPolicyRules, func(r v1.ContainerRestartRule) bool {

@@ -15,8 +15,9 @@ var semantic reflect.Equalities
 // Gated reports whether scheduling gates hold the pod back. The message is that of the plugin SchedulingGates: "waiting for
 // scheduling gates: [a b]", with the names in the order written. The plugin's code is UnschedulableAndUnresolvable. Rule:
 // documentation, "Pod Scheduling Readiness".
+// A nil pod has no gates.
 func Gated(pod *v1.Pod) (message string, gated bool) {
-	if len(pod.Spec.SchedulingGates) == 0 {
+	if pod == nil || len(pod.Spec.SchedulingGates) == 0 {
 		return "", false
 	}
 	names := make([]string, len(pod.Spec.SchedulingGates))
@@ -28,8 +29,9 @@ func Gated(pod *v1.Pod) (message string, gated bool) {
 
 // GatedCondition returns the condition that the API server gives a gated pod at its creation, without times. It returns false
 // when the pod has no gates or has a PodScheduled condition already.
+// A nil pod has no gates.
 func GatedCondition(pod *v1.Pod) (v1.PodCondition, bool) {
-	if len(pod.Spec.SchedulingGates) == 0 {
+	if pod == nil || len(pod.Spec.SchedulingGates) == 0 {
 		return v1.PodCondition{}, false
 	}
 	for _, c := range pod.Status.Conditions {

@@ -21,6 +21,8 @@
 // Verdicts are those of package filter: 0 allows and the bit resources.Unresolvable says that removing pods cannot help.
 // Sizes are exact quantities; limits are numbers of volumes.
 //
+// A nil Table has no objects. Pods, nodes, clusters and the objects of a list are not nil.
+//
 // Evaluators are immutable. A State may be read by several goroutines while nothing is applied to it and its Usage or
 // Ledger does not change; a Trial and a Ledger belong to one. No argument is changed: what a decision writes is a copy
 // (Decision.Objects). Nothing depends on the order of maps; where two volumes serve equally, the table's order decides.
