@@ -47,14 +47,14 @@ func TestSnapshot(t *testing.T) {
 			if n := len(w.pods[i]); n > 0 && src.n(2) == 0 {
 				p := w.pods[i][n-1]
 				w.pods[i] = w.pods[i][:n-1]
-				require.NoError(t, snapshot.Remove(p))
+				require.NoError(t, snapshot.Unset(p))
 				for _, s := range states {
 					s.Remove(p, snapshot.Slot(w.nodes[i].Name))
 				}
 			} else {
 				p := name(src.pod(), i)
 				w.pods[i] = append(w.pods[i], p)
-				require.NoError(t, snapshot.Update(p))
+				require.NoError(t, snapshot.Set(p))
 				for _, s := range states {
 					s.Add(p, snapshot.Slot(w.nodes[i].Name))
 				}

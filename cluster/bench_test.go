@@ -120,7 +120,7 @@ func BenchmarkMarkRollback(b *testing.B) {
 			for i := range list {
 				list[i] = testkit.Pod(fmt.Sprint("new", i)).Labels("app=a1").Request("cpu=100m").Obj()
 			}
-			var info *Info
+			var info *info
 			if pods > 0 {
 				info = s.prepare(list[0])
 			}
@@ -208,7 +208,7 @@ func BenchmarkUpdateNode(b *testing.B) {
 	y.Spec.Unschedulable = true
 	b.ReportAllocs()
 	for b.Loop() {
-		if s.UpdateNode(y) != nil || s.UpdateNode(x) != nil {
+		if s.Set(y) != nil || s.Set(x) != nil {
 			b.Fatal("no such node")
 		}
 	}

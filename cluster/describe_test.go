@@ -29,7 +29,7 @@ func describe(s *Snapshot) string {
 			names[int32(i)] = n.Name
 		}
 	}
-	fmt.Fprintf(&b, "nodes %d pods %d\n", s.NodeCount(), s.TotalPods())
+	fmt.Fprintf(&b, "nodes %d pods %d\n", s.live, s.TotalPods())
 	for _, i := range slices.SortedFunc(maps.Keys(names), func(x, y int32) int { return strings.Compare(names[x], names[y]) }) {
 		cpu, memory := s.NonZero(int(i))
 		fmt.Fprintf(&b, "%s: offers %s, asked %s, scored %d %d\n", names[i], amounts(s, s.Allocatable(int(i))), amounts(s, s.Requested(int(i))), cpu, memory)
@@ -169,7 +169,7 @@ func check(t *testing.T, s *Snapshot) {
 		}
 		require.Equal(t, i, s.Slot(s.Node(i).Name))
 		for p := range s.Pods(i) {
-			require.Equal(t, i, s.PodSlot(p.Namespace, p.Name))
+			require.Equal(t, i, s.podSlot(p.Namespace, p.Name))
 			require.Same(t, p, s.Pod(p.Namespace, p.Name))
 		}
 	}

@@ -9,7 +9,7 @@
 //	requested := snapshot.Requested(slot)
 //	snapshot.Rollback(mark)               // the pod is gone again
 //
-// A slot is a plain int, stable while its node exists. New gives out slots; AddNode uses free slots first. A row holds what
+// A slot is a plain int, stable while its node exists. New gives out slots; a node that Set adds gets a free slot first. A row holds what
 // a slot offers and what its pods ask for, by the columns of a resources.Schema:
 //
 //	requested(slot) = sum over the pods of the slot of requests(pod), each rounded up, limited to int64
@@ -29,7 +29,7 @@
 // of each other. No answer depends on the order of a map. Slices and iterators are read-only. Unless their comments say
 // otherwise, they are valid until the next change.
 //
-// Cost: New takes O(objects). Assume, Forget and Update take O(pods of the node). Mark and Fork take O(1). The first write
+// Cost: New takes O(objects). Assume, Forget, and Set and Unset of a pod take O(pods of the node). Mark and Fork take O(1). The first write
 // to a part after a Fork copies that part. Only New, the first use of an index, and changes of nodes may take O(cluster).
 //
 // A Snapshot satisfies the optional interfaces of every package of this module. It decides nothing: package filter decides

@@ -8,10 +8,8 @@ import (
 // Errors of changes to a snapshot; test for them with errors.Is. When a method of Snapshot returns an error, the snapshot
 // has not changed.
 var (
-	// ErrInvalid: the object has no name, its kind is not one of Objects, or the pod has ended.
+	// ErrInvalid: the object is nil, has no name, is of a kind that Objects does not have, or is a pod that has ended.
 	ErrInvalid = errors.New("the object is invalid")
-	// ErrExists: a node of that name is in the snapshot already.
-	ErrExists = errors.New("the object exists")
 	// ErrNotFound: no such node, pod or object is in the snapshot, or the slot has no node, or the UID differs.
 	ErrNotFound = errors.New("the object is not found")
 	// ErrPlaced: the pod is on a node already.

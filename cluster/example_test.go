@@ -90,11 +90,11 @@ func ExampleSnapshot_Assume() {
 func ExampleSnapshot_Fork() {
 	s := example()
 	f := s.Fork()
-	if err := f.RemoveNode("n1"); err != nil {
+	if err := f.Unset(f.Node(f.Slot("n1"))); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println("original:", s.NodeCount(), "nodes", s.TotalPods(), "pods")
-	fmt.Println("fork:    ", f.NodeCount(), "nodes", f.TotalPods(), "pods", len(f.Orphans()), "orphan")
+	fmt.Println("original:", len(s.Order()), "nodes", s.TotalPods(), "pods")
+	fmt.Println("fork:    ", len(f.Order()), "nodes", f.TotalPods(), "pods", len(f.Orphans()), "orphan")
 	// Output:
 	// original: 5 nodes 3 pods
 	// fork:     4 nodes 2 pods 1 orphan

@@ -19,7 +19,7 @@ type group struct {
 	id     *identity // nil: free
 	nodes  []int32
 	counts []int32
-	infos  []*Info // pod sets: the distinct pods seen, so that equal ones share one Info
+	infos  []*info // pod sets: the distinct pods seen, so that equal ones share one Info
 }
 
 // place is where a group lists a node.

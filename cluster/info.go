@@ -10,9 +10,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Info is what a pod counts with on a node: its pod set and term set, its requests, and whether it holds host ports. Pods
-// that count the same share one Info. An Info is immutable; PodInfo returns it.
-type Info struct {
+// info is what a pod counts with on a node: its pod set and term set, its requests, and whether it holds host ports. Pods
+// that count the same share one info. An info is immutable.
+type info struct {
 	set, terms     int32
 	setID, termsID *identity
 	schema         *resources.Schema
@@ -21,17 +21,10 @@ type Info struct {
 	ports          bool
 }
 
-// Terms returns the id of the term set, -1 for a pod without inter-pod terms. The id is that of the snapshot that returned
-// the Info. It is valid until an event with Node == -1.
-func (i *Info) Terms() int32 { return i.terms }
-
-// Requested returns what the pod adds to the row of its node; column resources.Pods is 1. Read-only.
-func (i *Info) Requested() resources.Vector { return i.request }
-
 // prepare works out what a pod counts with. It registers the pod's labels, terms and resource names with the snapshot: it is
-// a write. On a fork, or after ids were given out again, the Info is worked out again. Under a microsecond for a pod like a
-// pod before it.
-func (s *Snapshot) prepare(pod *v1.Pod) *Info {
+// a write. On a fork, or after ids were given out again, prepare works the info out again. It takes under a microsecond for a
+// pod like a pod before it.
+func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	set := s.internSet(pod)
 	terms := s.internTerms(pod)
 	s.request = s.requests(s.request[:0], pod)
@@ -44,7 +37,7 @@ func (s *Snapshot) prepare(pod *v1.Pod) *Info {
 			return i
 		}
 	}
-	i := &Info{
+	i := &info{
 		set: set, terms: terms, setID: g.id, schema: s.schema,
 		request: slices.Clone(s.request), cpu: cpu, memory: memory, ports: ports,
 	}
@@ -58,16 +51,16 @@ func (s *Snapshot) prepare(pod *v1.Pod) *Info {
 	return i
 }
 
-// sharedInfos bounds the search for a shared Info; pods of more kinds than that get one each.
+// sharedInfos bounds the search for a shared info; pods of more kinds than that get one each.
 const sharedInfos = 64
 
-// valid reports whether an Info means here what it meant where it was made.
-func (s *Snapshot) valid(i *Info) bool {
+// valid reports whether an info means here what it meant where it was made.
+func (s *Snapshot) valid(i *info) bool {
 	return i.schema == s.schema && s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
 }
 
-// same reports whether two valid Infos count the same.
-func same(a, b *Info) bool {
+// same reports whether two valid infos count the same.
+func same(a, b *info) bool {
 	return a == b || a.set == b.set && a.terms == b.terms && a.cpu == b.cpu && a.memory == b.memory && a.ports == b.ports &&
 		slices.Equal(a.request, b.request)
 }
@@ -203,8 +196,8 @@ func appendString(dst []byte, v string) []byte {
 // sweepAt is the number of idle ids that are kept for pods to come.
 const sweepAt = 1024
 
-// sweep frees ids of groups that no pod is in once there are more of those than of the others. Readers are told to start
-// anew, since ids they know will mean something else.
+// sweep frees ids of groups that no pod is in once there are more of those than of the others. The
+// change log tells readers to begin again, because the ids that they know get other meanings.
 func (s *Snapshot) sweep(g *groups) {
 	if g.idle() < max(sweepAt, g.live) {
 		return

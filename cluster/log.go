@@ -70,7 +70,7 @@ func (s *Snapshot) Since(version uint64, yield func([]Event)) bool {
 	return true
 }
 
-func (s *Snapshot) logPod(slot int, info *Info, n int32) {
+func (s *Snapshot) logPod(slot int, info *info, n int32) {
 	s.changes.add(s.own, Event{Node: int32(slot), Set: info.set, Terms: info.terms, N: n})
 }
 

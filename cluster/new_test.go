@@ -85,9 +85,8 @@ func TestWhereNewPutsPods(t *testing.T) {
 	require.Equal(t, 0, podCount(s, 1))
 	require.Len(t, s.Orphans(), 1)
 	require.Equal(t, "lost", s.Orphans()[0].Name)
-	require.Equal(t, -1, s.PodSlot("default", "lost"), "an orphan is on no slot")
+	require.Equal(t, -1, s.podSlot("default", "lost"), "an orphan is on no slot")
 	require.Nil(t, s.Pod("default", "waiting"))
-	require.Nil(t, s.PodInfo("default", "waiting"))
 }
 
 // What a pod counts with comes from package overhead: resize, pod overhead, pod-level requests, defaults for scores.
@@ -145,7 +144,7 @@ func TestObjects(t *testing.T) {
 	_, ok = s.Namespace("x")
 	require.False(t, ok)
 	require.True(t, s.Rollback(m))
-	require.Zero(t, count[*v1.PersistentVolumeClaim](s)+count[*storagev1.StorageClass](s)+s.TotalPods()+s.NodeCount())
+	require.Zero(t, count[*v1.PersistentVolumeClaim](s)+count[*storagev1.StorageClass](s)+s.TotalPods()+s.live)
 	labels, ok := s.Namespace("x")
 	require.True(t, ok)
 	require.Equal(t, map[string]string{"a": "b"}, labels)
@@ -161,7 +160,7 @@ func TestNothingIsModified(t *testing.T) {
 		s := mustNew(t, Objects{Nodes: nodes, Pods: pods})
 		require.NoError(t, s.Assume(pods[1], 1))
 		describe(s)
-		require.NoError(t, s.RemoveNode("a"))
+		require.NoError(t, s.removeNode("a"))
 		describe(s.Fork())
 	}, all...)
 }

@@ -9,16 +9,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// AddNode gives a node a slot, a freed one if there is, and takes over the orphans that name it. An error says that the
-// node has no name or that one of its name is there.
-func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
-	if node == nil || node.Name == "" {
-		return -1, fail(ErrInvalid, "metadata.name: Required value: a node needs a name")
-	}
-	if s.nodeIndex.get(node.Name) >= 0 {
-		return -1, fail(ErrExists, "node %q: is in the snapshot already", node.Name)
-	}
-	slot = s.n
+// addNode gives a new node a slot, a freed slot if there is one, and puts the orphans that name the node there.
+func (s *Snapshot) addNode(node *v1.Node) {
+	slot := s.n
 	if n := len(s.free); n > 0 {
 		slot = int(s.free[n-1])
 	}
@@ -30,21 +23,13 @@ func (s *Snapshot) AddNode(node *v1.Node) (slot int, err error) {
 		s.removeOrphan(pod)
 		s.insert(pod, s.prepare(pod), slot, len(s.row(slot).pods))
 	}
-	return slot, nil
 }
 
-// UpdateNode replaces the object of the node of that name; its slot stays. An error says that there is none.
-func (s *Snapshot) UpdateNode(node *v1.Node) error {
-	if node == nil {
-		return fail(ErrInvalid, "metadata.name: Required value: a node needs a name")
-	}
-	slot := int(s.nodeIndex.get(node.Name))
-	if slot < 0 {
-		return fail(ErrNotFound, "node %q: not found", node.Name)
-	}
+// updateNode replaces the object of a slot's node by another object of that node.
+func (s *Snapshot) updateNode(slot int, node *v1.Node) {
 	old := s.Node(slot)
 	if old == node {
-		return nil
+		return
 	}
 	order, tree := s.order, s.tree
 	s.change(slot, node)
@@ -55,13 +40,12 @@ func (s *Snapshot) UpdateNode(node *v1.Node) error {
 		s.order = order
 	}
 	s.record(undo{kind: undoChange, slot: slot, node: old, tree: tree, order: order})
-	return nil
 }
 
-// RemoveNode frees the slot of a node. Its pods become orphans until they are removed or the node comes back; those that
-// were only assumed there are pending again and leave the snapshot. The slot may
-// be given to another node from then on; the change log names it both times. An error says that there is no such node.
-func (s *Snapshot) RemoveNode(name string) error {
+// removeNode frees the slot of a node. Pods with that spec.nodeName become orphans until they are removed or the node comes
+// back. Pods that were only assumed there are pending again and leave the snapshot. Another node may get the slot from then
+// on; the change log names the slot both times.
+func (s *Snapshot) removeNode(name string) error {
 	slot := int(s.nodeIndex.get(name))
 	if slot < 0 {
 		return fail(ErrNotFound, "node %q: not found", name)
@@ -153,9 +137,6 @@ func (s *Snapshot) Len() int { return s.n }
 
 // Node returns the node of slot i, nil when the slot is free. It panics when i is not below Len, as all reads of slots do.
 func (s *Snapshot) Node(i int) *v1.Node { return s.nodes.at(i) }
-
-// NodeCount returns the number of nodes.
-func (s *Snapshot) NodeCount() int { return s.live }
 
 // Slot returns the slot of the node of that name, -1 when there is none.
 func (s *Snapshot) Slot(name string) int { return int(s.nodeIndex.get(name)) }

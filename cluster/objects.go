@@ -30,7 +30,7 @@ type objects struct {
 	priorityClasses        table[*schedulingv1.PriorityClass]
 }
 
-// Namespaces yields the namespaces that objects were given for, by name, with their labels. A namespace that only pods
+// Namespaces yields the namespaces that the snapshot has objects of, by name, with their labels. A namespace that only pods
 // name is not among them.
 func (s *Snapshot) Namespaces() iter.Seq2[string, map[string]string] {
 	return func(yield func(string, map[string]string) bool) {
@@ -42,7 +42,7 @@ func (s *Snapshot) Namespaces() iter.Seq2[string, map[string]string] {
 	}
 }
 
-// Namespace returns the labels of a namespace, and false when no object was given for it.
+// Namespace returns the labels of a namespace, and false when the snapshot has no object of the namespace.
 func (s *Snapshot) Namespace(name string) (labels map[string]string, ok bool) {
 	ns, ok := s.objects.namespaces.get("", name)
 	if !ok {
@@ -68,30 +68,56 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 	panic(fmt.Sprintf("cluster.List: a snapshot has no table of %T", none))
 }
 
-// Set adds an object or replaces the one of its kind, namespace and name. The kinds are those of Objects; for a node it is
-// AddNode or UpdateNode, for a pod Update. An error names another kind or a missing name.
+// Set adds an object, or replaces the object of its kind, namespace and name. The kinds are those of Objects.
+//
+// A new node gets a free slot if there is one, else a new slot at the end, and the orphans that name the node come to it. A
+// newer object of a node keeps the node's slot. A pod is taken as a watch reports it:
+//
+//   - A finished pod (Finished) leaves its node.
+//   - A pod with spec.nodeName comes to that node, from another node if need be. A newer object replaces the older one.
+//   - A pod whose node is not in the snapshot becomes an orphan.
+//   - A pod without spec.nodeName stays where Assume put it. Otherwise the pod is left out: the snapshot holds no pending pods.
+//
+// Set returns ErrInvalid for nil, for an object without a name and for another kind. O(pods of the node) for a pod,
+// O(slots) at most for a node.
 func (s *Snapshot) Set(obj metav1.Object) error {
 	switch o := obj.(type) {
 	case *v1.Node:
-		if o != nil && s.Slot(o.Name) >= 0 {
-			return s.UpdateNode(o)
+		if o == nil || o.Name == "" {
+			return fail(ErrInvalid, "metadata.name: Required value: a node needs a name")
 		}
-		_, err := s.AddNode(o)
-		return err
+		if slot := s.Slot(o.Name); slot >= 0 {
+			s.updateNode(slot, o)
+		} else {
+			s.addNode(o)
+		}
+		return nil
 	case *v1.Pod:
-		return s.Update(o)
+		return s.updatePod(o)
 	}
 	return s.visit(obj, true)
 }
 
-// Unset removes the object of the kind, namespace and name of obj; for a node it is RemoveNode, for a pod Remove. An error
-// names another kind, or says that there is no such object.
+// Unset removes the object of obj's kind, namespace and name. It reads nothing else of obj but the UID of a pod.
+//
+// A removed node frees its slot, and another node may get the slot. Pods with the node's name in spec.nodeName become
+// orphans until they are removed or the node comes back. Pods that were only assumed there leave the snapshot. A removed pod
+// leaves its node or the orphans.
+//
+// Unset returns ErrNotFound when there is no such object, or the snapshot has a pod of that name with another UID, and
+// ErrInvalid for nil and for a kind that Objects does not have.
 func (s *Snapshot) Unset(obj metav1.Object) error {
 	switch o := obj.(type) {
 	case *v1.Node:
-		return s.RemoveNode(o.Name)
+		if o == nil {
+			return fail(ErrInvalid, "a nil node")
+		}
+		return s.removeNode(o.Name)
 	case *v1.Pod:
-		return s.Remove(o)
+		if o == nil {
+			return fail(ErrInvalid, "a nil pod")
+		}
+		return s.removePod(o)
 	}
 	return s.visit(obj, false)
 }
@@ -132,7 +158,14 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 	return fail(ErrInvalid, "%T: a snapshot does not hold objects of this kind", obj)
 }
 
-func edit[T metav1.Object](s *Snapshot, t *table[T], obj T, put bool) error {
+func edit[T interface {
+	metav1.Object
+	comparable
+}](s *Snapshot, t *table[T], obj T, put bool) error {
+	var none T
+	if obj == none {
+		return fail(ErrInvalid, "a nil %T", obj)
+	}
 	in, name := obj.GetNamespace(), obj.GetName()
 	if name == "" {
 		return fail(ErrInvalid, "metadata.name: Required value: an object of type %T needs a name", obj)

@@ -10,16 +10,20 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// orphan in the index of pods stands for a pod on a node that is not here.
+// orphan in the index of pods marks a pod whose node is not in the snapshot.
 const orphan int32 = -2
 
-// Finished reports whether a pod has ended (phase Succeeded or Failed): it holds nothing on its node any more.
-func Finished(pod *v1.Pod) bool { return podinfo.Finished(pod) }
+// Finished reports whether a pod has ended (phase Succeeded or Failed): the pod holds nothing on its node any more. A nil pod
+// has not ended.
+func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
 
-// Assume puts a pod on a slot, whatever its spec.nodeName says: a decision not yet seen by the API server, or a what-if.
-// Forget takes it back; an Update with the bound pod makes it definite. An error says that the slot has no node, that the pod
-// is on a node already, or that it has ended; nothing has changed then.
+// Assume puts a pod on a slot, whatever its spec.nodeName says: a decision that the API server has not seen yet, or a
+// what-if. Forget takes the pod off again; Set with the bound pod makes the decision definite. Assume returns ErrInvalid for
+// a nil or finished pod, ErrNotFound for a slot without a node, and ErrPlaced for a pod that is on a node already.
 func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
+	if pod == nil {
+		return fail(ErrInvalid, "a nil pod")
+	}
 	if err := s.assumable(pod, slot); err != nil {
 		return err
 	}
@@ -43,9 +47,12 @@ func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
 	return nil
 }
 
-// Forget takes a pod off its node, in particular one that Assume put there. An error says that the pod, found by namespace
-// and name, is on no node.
+// Forget takes the pod of that namespace and name off its node, in particular a pod that Assume put there. It returns
+// ErrNotFound for a pod that is on no node, and ErrInvalid for nil.
 func (s *Snapshot) Forget(pod *v1.Pod) error {
+	if pod == nil {
+		return fail(ErrInvalid, "a nil pod")
+	}
 	slot := s.index.get(keyOf(pod))
 	if slot < 0 {
 		return fail(ErrNotFound, "pod %s/%s: is on no node of the snapshot", pod.Namespace, pod.Name)
@@ -54,15 +61,8 @@ func (s *Snapshot) Forget(pod *v1.Pod) error {
 	return nil
 }
 
-// Update takes over a pod as a watch reports it, new or changed:
-//
-//   - a finished pod (Finished) leaves its node,
-//   - a pod with spec.nodeName is put on that node, moved there, or its newer object replaces the one that is there,
-//   - one whose node is not here becomes an orphan,
-//   - a pod without spec.nodeName stays where Assume put it, and is otherwise left out: the snapshot holds no pending pods.
-//
-// Pods are identified by namespace and name. An error says that the pod has no name.
-func (s *Snapshot) Update(pod *v1.Pod) error {
+// updatePod is Set for a pod.
+func (s *Snapshot) updatePod(pod *v1.Pod) error {
 	if pod == nil || pod.Name == "" {
 		return fail(ErrInvalid, "metadata.name: Required value: a pod needs a name")
 	}
@@ -108,9 +108,8 @@ func (s *Snapshot) drop(pod *v1.Pod, at int32) {
 	}
 }
 
-// Remove takes a deleted pod out, off its node or from the orphans. An error says that no such pod is here, or one of that
-// name with another UID.
-func (s *Snapshot) Remove(pod *v1.Pod) error {
+// removePod is Unset for a pod.
+func (s *Snapshot) removePod(pod *v1.Pod) error {
 	at := s.index.get(keyOf(pod))
 	var have *v1.Pod
 	switch {
@@ -129,8 +128,8 @@ func (s *Snapshot) Remove(pod *v1.Pod) error {
 	return nil
 }
 
-// Orphans returns the pods whose node is not here, sorted by node, namespace and name. They are counted nowhere; AddNode
-// takes those of its node over, and RemoveNode turns the pods of its node into orphans. O(orphans).
+// Orphans returns the pods whose node is not in the snapshot, sorted by node, namespace and name, as a new slice. No row and
+// no index counts them. O(orphans).
 func (s *Snapshot) Orphans() []*v1.Pod {
 	return slices.AppendSeq(make([]*v1.Pod, 0, s.orphans.n), s.orphans.all())
 }
@@ -164,8 +163,8 @@ func (s *Snapshot) findOrphan(pod *v1.Pod) *v1.Pod {
 	return nil
 }
 
-// Pods yields the assigned pods of slot i in the order in which they came, terminating ones included; none for a free slot.
-// The snapshot must not change while they are read.
+// Pods yields the assigned pods of slot i in the order in which they came, terminating pods included; none for a free slot.
+// The snapshot must not change while the caller reads the pods.
 func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
 	var pods []entry
 	if r := s.row(i); r != nil {
@@ -183,14 +182,15 @@ func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
 // TotalPods returns the number of pods on all slots.
 func (s *Snapshot) TotalPods() int { return s.total }
 
-// PodSlot returns the slot that the pod of that namespace and name is on, assumed or bound, and -1 when it is on none.
-func (s *Snapshot) PodSlot(namespace, name string) int {
+// podSlot returns the slot that the pod of that namespace and name is on, assumed or bound, and -1 when it is on none.
+func (s *Snapshot) podSlot(namespace, name string) int {
 	return max(int(s.index.get(podKey{namespace, name})), -1)
 }
 
-// Pod returns the pod of that namespace and name as it stands on its node, nil when it is on none.
+// Pod returns the pod of that namespace and name as the snapshot has it on a slot, assumed or bound; nil when it is on no
+// slot.
 func (s *Snapshot) Pod(namespace, name string) *v1.Pod {
-	slot := s.PodSlot(namespace, name)
+	slot := s.podSlot(namespace, name)
 	if slot < 0 {
 		return nil
 	}
@@ -198,25 +198,39 @@ func (s *Snapshot) Pod(namespace, name string) *v1.Pod {
 	return r.pods[r.find(namespace, name)].pod
 }
 
-// PodInfo returns what the pod counts with on its node, nil when it is on none.
-func (s *Snapshot) PodInfo(namespace, name string) *Info {
-	slot := s.PodSlot(namespace, name)
+// infoOf returns what an assigned pod counts with; nil for a nil pod and for a pod object that is on no slot.
+func (s *Snapshot) infoOf(pod *v1.Pod) *info {
+	if pod == nil {
+		return nil
+	}
+	slot := s.index.get(keyOf(pod))
 	if slot < 0 {
 		return nil
 	}
-	r := s.row(slot)
-	return r.pods[r.find(namespace, name)].info
-}
-
-// PodRequests returns what an assigned pod adds to Requested, and false for a pod object that is on no slot. Read-only.
-func (s *Snapshot) PodRequests(pod *v1.Pod) (resources.Vector, bool) {
-	slot := s.index.get(keyOf(pod))
-	if slot < 0 {
-		return nil, false
-	}
 	r := s.row(int(slot))
 	if e := r.pods[r.find(pod.Namespace, pod.Name)]; e.pod == pod {
-		return e.info.request, true
+		return e.info
 	}
-	return nil, false
+	return nil
+}
+
+// PodRequests returns what an assigned pod adds to Requested, and false for a nil pod and for a pod object that is on no
+// slot. Column resources.Pods is 1. Read-only.
+func (s *Snapshot) PodRequests(pod *v1.Pod) (resources.Vector, bool) {
+	i := s.infoOf(pod)
+	if i == nil {
+		return nil, false
+	}
+	return i.request, true
+}
+
+// PodKind returns a comparable value that assigned pods which count the same share, and the id of the pod's term set, -1 for
+// a pod without inter-pod terms. Pods of one kind are equal in pod set, term set and requests. kind is nil for a nil pod and
+// for a pod object that is on no slot. Both results are valid until an event with Node == -1.
+func (s *Snapshot) PodKind(pod *v1.Pod) (kind any, terms int32) {
+	i := s.infoOf(pod)
+	if i == nil {
+		return nil, -1
+	}
+	return i, i.terms
 }

@@ -97,9 +97,9 @@ func (w *world) step(t *testing.T) {
 		default:
 			want = append(w.leave(name), w.put(p, p.Spec.NodeName)...)
 		}
-		require.NoError(t, w.s.Update(p))
+		require.NoError(t, w.s.Set(p))
 	case op < 15: // deletion
-		err := w.s.Remove(w.pod(name))
+		err := w.s.Unset(w.pod(name))
 		if !isOn && !isOrphan {
 			require.Error(t, err)
 			break
@@ -111,13 +111,13 @@ func (w *world) step(t *testing.T) {
 		old := w.nodes[n.Name]
 		anywhere = true
 		if old != nil {
-			require.NoError(t, w.s.UpdateNode(n))
+			require.NoError(t, w.s.Set(n))
 			if view.ZoneKey(old) != view.ZoneKey(n) {
 				w.treeRemove(old)
 				w.treeAdd(n)
 			}
 		} else {
-			_, err := w.s.AddNode(n)
+			err := w.s.Set(n)
 			require.NoError(t, err)
 			w.treeAdd(n)
 		}
@@ -138,7 +138,7 @@ func (w *world) step(t *testing.T) {
 			return
 		}
 		anywhere = true
-		require.NoError(t, w.s.RemoveNode(node))
+		require.NoError(t, w.s.removeNode(node))
 		for _, k := range slices.Sorted(maps.Keys(w.on)) {
 			if at := w.on[k]; at.node == node {
 				want = append(want, w.leave(k)...)

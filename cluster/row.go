@@ -20,7 +20,7 @@ type row struct {
 
 type entry struct {
 	pod  *v1.Pod
-	info *Info
+	info *info
 }
 
 // podKey names a pod.
@@ -42,13 +42,13 @@ func (s *Snapshot) writeRow(slot int) *row {
 }
 
 // insert puts a pod into a slot, at a position among its pods.
-func (s *Snapshot) insert(pod *v1.Pod, info *Info, slot, at int) {
+func (s *Snapshot) insert(pod *v1.Pod, info *info, slot, at int) {
 	s.place(pod, info, slot, at)
 	s.index.put(s.own, keyOf(pod), int32(slot))
 }
 
 // place is insert without the index of pods.
-func (s *Snapshot) place(pod *v1.Pod, info *Info, slot, at int) {
+func (s *Snapshot) place(pod *v1.Pod, info *info, slot, at int) {
 	if !s.valid(info) {
 		info = s.prepare(pod)
 	}
@@ -88,7 +88,7 @@ func (s *Snapshot) take(slot, at int) {
 }
 
 // replace puts a newer object in the place of a pod.
-func (s *Snapshot) replace(pod *v1.Pod, info *Info, slot, at int) {
+func (s *Snapshot) replace(pod *v1.Pod, info *info, slot, at int) {
 	if !s.valid(info) {
 		info = s.prepare(pod)
 	}
@@ -116,7 +116,7 @@ func (s *Snapshot) replace(pod *v1.Pod, info *Info, slot, at int) {
 }
 
 // join counts a pod in the groups of its slot.
-func (s *Snapshot) join(r *row, info *Info, slot int) {
+func (s *Snapshot) join(r *row, info *info, slot int) {
 	r.sets = s.sets.add(s.own, info.set, slot, r.sets)
 	if info.terms >= 0 {
 		r.terms = s.terms.add(s.own, info.terms, slot, r.terms)
@@ -124,7 +124,7 @@ func (s *Snapshot) join(r *row, info *Info, slot int) {
 }
 
 // leave is the opposite of join.
-func (s *Snapshot) leave(r *row, info *Info) {
+func (s *Snapshot) leave(r *row, info *info) {
 	var moved int
 	var pos int32
 	if r.sets, moved, pos = s.sets.remove(s.own, info.set, r.sets); moved >= 0 {
@@ -139,7 +139,7 @@ func (s *Snapshot) leave(r *row, info *Info) {
 
 // sum takes a pod out of the sums of its slot and puts one in; either may be nil. The pods of the row are those of after the
 // change, since sums that saturate are computed anew from them.
-func (s *Snapshot) sum(r *row, slot int, out, in *Info) {
+func (s *Snapshot) sum(r *row, slot int, out, in *info) {
 	saturated := r.saturated
 	if !saturated && out != nil {
 		saturated = s.requested.write(s.own, slot, len(out.request)).Sub(out.request)

@@ -52,7 +52,7 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 		{"PodSets", func() { s.PodSets("default", "app", "a1", func(int32) {}); s.PodSets("", "", "", func(int32) {}) }},
 		{"Since", func() { s.Since(s.Version()-min(s.Version(), 100), func([]Event) {}) }},
 		{"Order", func() { s.Order() }},
-		{"look-ups", func() { s.Slot("node-00007"); s.PodSlot("default", "pod-1-1"); s.Pod("default", "pod-1-1") }},
+		{"look-ups", func() { s.Slot("node-00007"); s.podSlot("default", "pod-1-1"); s.Pod("default", "pod-1-1") }},
 		{"Mark and Rollback", func() { s.Rollback(s.Mark()) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,13 +92,13 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			w := newWorld(t, int64(i))
 			for k := range 200 {
-				if err := f.Update(w.pod(fmt.Sprintf("n1/p%d", k))); err != nil {
+				if err := f.Set(w.pod(fmt.Sprintf("n1/p%d", k))); err != nil {
 					t.Error(err)
 				}
 				if err := f.Assume(w.pod(fmt.Sprintf("n%d/p%d", i, k)), k%70); err != nil {
 					t.Error(err)
 				}
-				if err := f.UpdateNode(w.node(fmt.Sprintf("node-%05d", k%70))); err != nil {
+				if err := f.Set(w.node(fmt.Sprintf("node-%05d", k%70))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -118,12 +118,12 @@ func TestTermsDoNotDependOnMapOrder(t *testing.T) {
 	for range 50 {
 		pod := testkit.Pod("p").Labels("a=1,b=2,c=3,d=4,e=5").RequireApart("k", "a=1,b=2,c=3,d=4,e=5,f=6,g=7").PreferWith(1, "k", "x=1,y=2,z=3").Obj()
 		info := s.prepare(pod)
-		require.Equal(t, []int32{0, 0}, []int32{info.set, info.Terms()})
+		require.Equal(t, []int32{0, 0}, []int32{info.set, info.terms})
 	}
 	pod := testkit.Pod("p").Obj()
 	pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{}, PodAntiAffinity: &v1.PodAntiAffinity{}}
-	require.Equal(t, int32(-1), s.prepare(pod).Terms(), "empty lists are no terms")
+	require.Equal(t, int32(-1), s.prepare(pod).terms, "empty lists are no terms")
 	apart := testkit.Pod("p").RequireApart("k", "a=1").Obj()
 	with := testkit.Pod("p").RequireWith("k", "a=1").Obj()
-	require.NotEqual(t, s.prepare(apart).Terms(), s.prepare(with).Terms(), "affinity and anti-affinity differ")
+	require.NotEqual(t, s.prepare(apart).terms, s.prepare(with).terms, "affinity and anti-affinity differ")
 }

@@ -15,14 +15,12 @@ import (
 
 func TestOperationErrors(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("p").On("a").Obj(), testkit.Pod("lost").On("gone").Obj()}})
-	require.NoError(t, s.RemoveNode("b"))
+	require.NoError(t, s.removeNode("b"))
 	version := s.Version()
 	other := testkit.Pod("p").Obj()
 	other.UID = "other"
 	ended := testkit.Pod("ended").Obj()
 	ended.Status.Phase = v1.PodFailed
-	_, addErr := s.AddNode(two()[0])
-	_, nilErr := s.AddNode(nil)
 	for _, c := range []struct {
 		name string
 		err  error
@@ -37,13 +35,19 @@ func TestOperationErrors(t *testing.T) {
 		{"assume an ended pod", s.Assume(ended, 0), ErrInvalid, `pod default/ended: status.phase: Invalid value: "Failed": a pod that has ended holds nothing on a node`},
 		{"forget an unknown pod", s.Forget(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: is on no node of the snapshot"},
 		{"forget an orphan", s.Forget(testkit.Pod("lost").Obj()), ErrNotFound, "pod default/lost: is on no node of the snapshot"},
-		{"remove an unknown pod", s.Remove(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: not found"},
-		{"remove a pod with another UID", s.Remove(other), ErrNotFound, `pod default/p: metadata.uid: Invalid value: "other": the pod that is here has uid "uid-default-p"`},
-		{"update without a name", s.Update(&v1.Pod{}), ErrInvalid, "metadata.name: Required value: a pod needs a name"},
-		{"add a node twice", addErr, ErrExists, `node "a": is in the snapshot already`},
-		{"add a nil node", nilErr, ErrInvalid, "metadata.name: Required value: a node needs a name"},
-		{"update an unknown node", s.UpdateNode(two()[1]), ErrNotFound, `node "b": not found`},
-		{"remove an unknown node", s.RemoveNode("b"), ErrNotFound, `node "b": not found`},
+		{"remove an unknown pod", s.Unset(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: not found"},
+		{"remove a pod with another UID", s.Unset(other), ErrNotFound, `pod default/p: metadata.uid: Invalid value: "other": the pod that is here has uid "uid-default-p"`},
+		{"update without a name", s.Set(&v1.Pod{}), ErrInvalid, "metadata.name: Required value: a pod needs a name"},
+		{"set a nil node", s.Set((*v1.Node)(nil)), ErrInvalid, "metadata.name: Required value: a node needs a name"},
+		{"set a nil pod", s.Set((*v1.Pod)(nil)), ErrInvalid, "metadata.name: Required value: a pod needs a name"},
+		{"set a nil object", s.Set((*v1.Service)(nil)), ErrInvalid, "a nil *v1.Service"},
+		{"set nil", s.Set(nil), ErrInvalid, "<nil>: a snapshot does not hold objects of this kind"},
+		{"unset a nil node", s.Unset((*v1.Node)(nil)), ErrInvalid, "a nil node"},
+		{"unset a nil pod", s.Unset((*v1.Pod)(nil)), ErrInvalid, "a nil pod"},
+		{"unset nil", s.Unset(nil), ErrInvalid, "<nil>: a snapshot does not hold objects of this kind"},
+		{"assume a nil pod", s.Assume(nil, 0), ErrInvalid, "a nil pod"},
+		{"forget a nil pod", s.Forget(nil), ErrInvalid, "a nil pod"},
+		{"remove an unknown node", s.removeNode("b"), ErrNotFound, `node "b": not found`},
 		{"set an unsupported kind", s.Set(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}), ErrInvalid, "*v1.ConfigMap: a snapshot does not hold objects of this kind"},
 		{"set without a name", s.Set(&v1.Service{}), ErrInvalid, "metadata.name: Required value: an object of type *v1.Service needs a name"},
 		{"unset an unknown object", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), ErrNotFound, "*v1.Service x/y: not found"},
@@ -76,21 +80,19 @@ func TestSlotsAreReusedAndLogged(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("p").On("a").Obj()}})
 	require.NoError(t, s.Assume(testkit.Pod("assumed").Obj(), 0))
 	v := s.Version()
-	require.NoError(t, s.RemoveNode("a"))
+	require.NoError(t, s.removeNode("a"))
 	require.Nil(t, s.Node(0))
 	require.Equal(t, 2, s.Len())
 	require.Equal(t, 1, s.Slot("b"), "slots of others stay")
 	require.Len(t, s.Orphans(), 1, "an assumed pod is pending again, a bound one waits for its node")
-	slot, err := s.AddNode(testkit.Node("c").Obj())
-	require.NoError(t, err)
-	require.Equal(t, 0, slot)
+	require.NoError(t, s.Set(testkit.Node("c").Obj()))
+	require.Equal(t, 0, s.Slot("c"))
 	var got []Event
 	require.True(t, s.Since(v, func(e []Event) { got = append(got, e...) }))
 	set := s.prepare(testkit.Pod("p").Obj()).set
 	require.Equal(t, []Event{{0, set, -1, -1}, {0, set, -1, -1}, {0, -1, -1, 0}, {0, -1, -1, 0}}, got)
-	slot, err = s.AddNode(two()[0])
-	require.NoError(t, err)
-	require.Equal(t, 2, slot)
+	require.NoError(t, s.Set(two()[0]))
+	require.Equal(t, 2, s.Slot("a"))
 	require.Equal(t, 1, podCount(s, 2), "the orphan is back")
 	require.Empty(t, s.Orphans())
 }

@@ -31,7 +31,7 @@ type undo struct {
 	kind     undoKind
 	slot, at int
 	pod      *v1.Pod
-	info     *Info
+	info     *info
 	node     *v1.Node
 	tree     *zoneTree
 	order    []int32

@@ -245,7 +245,7 @@ func (w *world) counts(a, b *v1.Pod) bool {
 	text := func(p *v1.Pod) string {
 		i := w.s.prepare(p)
 		cpu, memory := i.cpu, i.memory
-		return fmt.Sprint(w.eventOf("", p, 0), amounts(w.s, i.Requested()), cpu, memory, i.ports)
+		return fmt.Sprint(w.eventOf("", p, 0), amounts(w.s, i.request), cpu, memory, i.ports)
 	}
 	return text(a) == text(b)
 }
@@ -254,11 +254,11 @@ func (w *world) counts(a, b *v1.Pod) bool {
 func (w *world) verify(t *testing.T) {
 	t.Helper()
 	check(t, w.s)
-	require.Equal(t, len(w.nodes), w.s.NodeCount())
+	require.Equal(t, len(w.nodes), w.s.live)
 	require.Equal(t, len(w.on), w.s.TotalPods())
 	for _, at := range w.on {
 		require.Same(t, at.pod, w.s.Pod(at.pod.Namespace, at.pod.Name))
-		require.Equal(t, at.node, w.s.Node(w.s.PodSlot(at.pod.Namespace, at.pod.Name)).Name)
+		require.Equal(t, at.node, w.s.Node(w.s.podSlot(at.pod.Namespace, at.pod.Name)).Name)
 	}
 	require.Len(t, w.s.Orphans(), len(w.orphans))
 	var got []string
@@ -270,7 +270,7 @@ func (w *world) verify(t *testing.T) {
 }
 
 // assumePrepared is Assume with what prepare returned for the pod or for a pod that counts the same.
-func assumePrepared(s *Snapshot, info *Info, pod *v1.Pod, slot int) error {
+func assumePrepared(s *Snapshot, info *info, pod *v1.Pod, slot int) error {
 	if err := s.assumable(pod, slot); err != nil {
 		return err
 	}

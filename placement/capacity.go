@@ -162,7 +162,7 @@ func (p *Plan) WithNodes(nodes ...*v1.Node) (*Plan, error) {
 	}
 	fork := s.Fork()
 	for _, n := range nodes {
-		if _, err := fork.AddNode(n); err != nil {
+		if err := fork.Set(n); err != nil {
 			return nil, err
 		}
 	}

@@ -142,10 +142,10 @@ func TestOwnPlugin(t *testing.T) {
 	require.Equal(t, []string{"NodeResourcesFit", "Tenant"}, d.Failure.Rejecters)
 
 	require.NotNil(t, p.Decide(pod("unscored", "1"), Options{}).Failure)
-	_, err = s.AddNode(testkit.Node("n4").Capacity("cpu=4").Obj())
+	err = s.Set(testkit.Node("n4").Capacity("cpu=4").Obj())
 	require.NoError(t, err)
 	require.Equal(t, "n4", p.Decide(pod("unscored", "1"), Options{}).Node, "a single node is not scored")
-	_, err = s.AddNode(testkit.Node("n5").Capacity("cpu=4").Obj())
+	err = s.Set(testkit.Node("n5").Capacity("cpu=4").Obj())
 	require.NoError(t, err)
 	require.EqualError(t, p.Decide(pod("unscored", "1"), Options{}).Failure.Err, `running PreScore plugin "Tenant": no speed known`)
 }
@@ -160,7 +160,7 @@ func TestReuseWithOwnPlugin(t *testing.T) {
 			label := func() {
 				n := s.Node(w.r.IntN(s.Len())).DeepCopy()
 				n.Labels["tenant"], n.Labels["speed"] = w.pick("", "red", "blue"), w.pick("1", "2", "3")
-				require.NoError(t, s.UpdateNode(n))
+				require.NoError(t, s.Set(n))
 			}
 			for range s.Len() {
 				label()

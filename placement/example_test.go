@@ -122,7 +122,7 @@ func ExamplePlan_Violations() {
 	plan, snapshot := company()
 	node := snapshot.Node(snapshot.Slot("node-1")).DeepCopy()
 	node.Spec.Taints = []v1.Taint{{Key: "team", Value: "search", Effect: v1.TaintEffectNoSchedule}}
-	if err := snapshot.UpdateNode(node); err != nil {
+	if err := snapshot.Set(node); err != nil {
 		fmt.Println(err)
 	}
 	for _, v := range plan.Violations() {

@@ -6,6 +6,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/resources"
 )
 
 // This file has the optional interfaces of predicates and trials. A plugin's own type offers them; the plan finds them by
@@ -42,8 +43,10 @@ type mover interface {
 
 // runningPod is what is known of a pod of the cluster.
 type runningPod struct {
-	info *cluster.Info
-	memo map[any]any
+	kind     any // pods of one kind count the same
+	requests resources.Vector
+	terms    int32 // id of the term set, -1: none
+	memo     map[any]any
 }
 
 // remember returns what make returned at the first call with the key.

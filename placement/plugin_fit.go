@@ -63,7 +63,7 @@ func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) Move {
 	if !ok {
 		return nil
 	}
-	requests := known.info.Requested()
+	requests := known.requests
 	return func(i int, n int32) { x.Apply(requests, i, n) }
 }
 

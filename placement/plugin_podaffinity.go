@@ -74,11 +74,11 @@ func (t podTrial) MoveOf(pod *v1.Pod, known *runningPod) Move {
 // termEffect returns what a pod does by its terms, which are compiled once for each term set that the cluster knows.
 func (s podAffinity) termEffect(pod *v1.Pod, known *runningPod) affinity.Effect {
 	sets, ok := s.cluster.(reuse.Log)
-	if !ok || known == nil || known.info.Terms() < 0 {
+	if !ok || known == nil || known.terms < 0 {
 		return s.TermEffect(nil, 0, pod)
 	}
 	memo := known.remember(compiledTerms{}, func() any { return &affinity.Memo{} }).(*affinity.Memo)
-	id := known.info.Terms()
+	id := known.terms
 	rep, _, _ := sets.TermSet(id)
 	return s.TermEffect(memo, id, rep)
 }

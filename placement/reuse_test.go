@@ -50,15 +50,15 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 		case 0:
 			name := fmt.Sprintf("n%d", w.r.IntN(8))
 			if s.Slot(name) >= 0 {
-				require.NoError(t, s.UpdateNode(w.node(name)))
+				require.NoError(t, s.Set(w.node(name)))
 			}
 		case 1:
 			w.next++
-			_, err := s.AddNode(w.node(fmt.Sprintf("m%d", w.next)))
+			err := s.Set(w.node(fmt.Sprintf("m%d", w.next)))
 			require.NoError(t, err)
 		case 2:
-			if len(marks) == 0 && s.NodeCount() > 2 {
-				require.NoError(t, s.RemoveNode(s.Node(int(s.Order()[0])).Name))
+			if len(marks) == 0 && len(s.Order()) > 2 {
+				require.NoError(t, s.Unset(s.Node(int(s.Order()[0]))))
 				assumed = nil
 			}
 		case 3:
@@ -74,7 +74,7 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 				assumed = assumed[:n-1]
 			}
 		case 7:
-			n := s.Node(int(s.Order()[w.r.IntN(s.NodeCount())])).DeepCopy()
+			n := s.Node(int(s.Order()[w.r.IntN(len(s.Order()))])).DeepCopy()
 			switch w.r.IntN(4) {
 			case 0:
 				n.Labels["revision"] = fmt.Sprint(step)
@@ -85,7 +85,7 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 			case 3:
 				n.Status.Allocatable = testkit.Resources("cpu=9,memory=9Gi,pods=9")
 			}
-			require.NoError(t, s.UpdateNode(n))
+			require.NoError(t, s.Set(n))
 		case 6:
 			if w.chance(3) && len(marks) == 0 {
 				s = s.Fork()

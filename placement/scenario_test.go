@@ -58,9 +58,9 @@ func answer(t *testing.T, s testkit.Scenario, pod *v1.Pod) string {
 	for slot := range c.Len() {
 		n := c.Node(slot).DeepCopy()
 		n.Spec.Unschedulable = !n.Spec.Unschedulable
-		require.NoError(t, c.UpdateNode(n))
+		require.NoError(t, c.Set(n))
 		for q := range c.Pods(slot) {
-			require.NoError(t, c.Remove(q))
+			require.NoError(t, c.Unset(q))
 			break
 		}
 		p.Decide(pod, Options{})

@@ -180,7 +180,7 @@ func (v *Volumes) follow() {
 // release ends the reservations of assumed pods that are not in the snapshot any more.
 func (v *Volumes) release() {
 	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool {
-		gone := v.log.PodSlot(p.Namespace, p.Name) < 0
+		gone := v.log.Pod(p.Namespace, p.Name) == nil
 		if gone {
 			v.ledger.Forget(identified(p).UID)
 		}

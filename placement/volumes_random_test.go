@@ -133,7 +133,7 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 			case k == 2:
 				n := s.Node(r.IntN(5)).DeepCopy()
 				n.Labels["x"] = fmt.Sprint(step)
-				require.NoError(t, s.UpdateNode(n), at)
+				require.NoError(t, s.Set(n), at)
 			case k == 3:
 				c := waiting("c9", []string{"local", "fast"}[r.IntN(2)], "1Gi")
 				require.NoError(t, s.Set(c), at)

@@ -39,7 +39,7 @@ func TestDecisionsAboutVolumesReachTheNextPod(t *testing.T) {
 
 	require.NoError(t, p.Forget(first))
 	require.Equal(t, "b1", p.Decide(second, Options{}).Node)
-	require.Equal(t, -1, s.PodSlot("default", "db-1"))
+	require.Nil(t, s.Pod("default", "db-1"))
 	require.Error(t, p.Forget(first), "it is on no node")
 }
 
@@ -54,7 +54,7 @@ func TestAssumeOfAStaleDecision(t *testing.T) {
 	d1, d2 := p.Decide(first, Options{}), p.Decide(second, Options{})
 	require.NoError(t, p.Assume(first, d1))
 	require.EqualError(t, p.Assume(second, d2), `persistentvolume "disk-b" is promised to claim default/data-1, not free for default/data-2`)
-	require.Equal(t, -1, s.PodSlot("default", "db-2"))
+	require.Nil(t, s.Pod("default", "db-2"))
 	require.Error(t, p.Assume(first, d1), "it is placed already")
 	_, ok := p.Volumes().Reserved(first)
 	require.True(t, ok, "the failed attempt took nothing back")
@@ -148,7 +148,7 @@ func TestMigratedVolume(t *testing.T) {
 		Numbers: []string{"claim data with volume pv-data: node(s) didn't match PersistentVolume's node affinity (its zone is that of topology.ebs.csi.aws.com/zone here)"}}}, p.Fits(pod, slot))
 	labelled := s.Node(slot).DeepCopy()
 	labelled.Labels["topology.ebs.csi.aws.com/zone"] = "a"
-	require.NoError(t, s.UpdateNode(labelled))
+	require.NoError(t, s.Set(labelled))
 	require.Equal(t, "a1", p.Decide(pod, Options{}).Node)
 }
 

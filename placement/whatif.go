@@ -3,7 +3,6 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
@@ -19,7 +18,7 @@ type WhatIf struct {
 	moves   []move
 
 	running    *running
-	effects    map[*cluster.Info][]Move // of pods of the cluster, by place in moving
+	effects    map[any][]Move // of pods of the cluster, by place in moving
 	last       *v1.Pod
 	lastEffect []Move
 
@@ -40,7 +39,7 @@ type move struct {
 
 // WhatIf lets the caller add and remove pods and then asks the filters again. Options.Nominated counts in two passes.
 func (a *Attempt) WhatIf(o Options) *WhatIf {
-	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, rows: -1, running: newRunning(), effects: map[*cluster.Info][]Move{}}
+	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, rows: -1, running: newRunning(), effects: map[any][]Move{}}
 	for k, t := range w.trials {
 		if t == nil {
 			continue
@@ -148,37 +147,41 @@ func (w *WhatIf) effect(pod *v1.Pod) []Move {
 }
 
 func (w *WhatIf) lookUp(pod *v1.Pod) []Move {
-	info := w.info(pod)
-	if info == nil {
+	known := w.known(pod)
+	if known.kind == nil {
 		return w.work(pod, nil)
 	}
-	e, ok := w.effects[info]
+	e, ok := w.effects[known.kind]
 	if !ok {
-		e = w.work(pod, &runningPod{info, w.running.memo})
-		w.effects[info] = e
+		e = w.work(pod, &known)
+		w.effects[known.kind] = e
 	}
 	return e
 }
 
-// info returns what a pod counts with on its node; nil when the cluster does not know.
-func (w *WhatIf) info(pod *v1.Pod) *cluster.Info {
-	if info, ok := w.running.infos[pod]; ok {
-		return info
+// known returns what a pod counts with on its node; the kind is nil when the cluster does not know.
+func (w *WhatIf) known(pod *v1.Pod) runningPod {
+	if known, ok := w.running.pods[pod]; ok {
+		return known
 	}
 	c, ok := w.attempt.plan.cluster.(interface {
-		Pod(namespace, name string) *v1.Pod
-		PodInfo(namespace, name string) *cluster.Info
+		PodKind(pod *v1.Pod) (kind any, terms int32)
+		PodRequests(pod *v1.Pod) (resources.Vector, bool)
 		TotalPods() int
 	})
-	if !ok || c.Pod(pod.Namespace, pod.Name) != pod {
-		return nil
+	if !ok {
+		return runningPod{}
 	}
-	if len(w.running.infos) > c.TotalPods() { // pods that left
-		clear(w.running.infos)
+	known := runningPod{memo: w.running.memo}
+	if known.kind, known.terms = c.PodKind(pod); known.kind == nil {
+		return runningPod{}
 	}
-	info := c.PodInfo(pod.Namespace, pod.Name)
-	w.running.infos[pod] = info
-	return info
+	known.requests, _ = c.PodRequests(pod)
+	if len(w.running.pods) > c.TotalPods() { // pods that left
+		clear(w.running.pods)
+	}
+	w.running.pods[pod] = known
+	return known
 }
 
 // work finds out what a pod does to the trials.
@@ -255,14 +258,14 @@ func (h *hypothetical) Requested(int) resources.Vector { return h.requested }
 
 // running is what a Preempter remembers of running pods.
 type running struct {
-	infos map[*v1.Pod]*cluster.Info
-	memo  map[any]any
+	pods map[*v1.Pod]runningPod
+	memo map[any]any
 }
 
-func newRunning() *running { return &running{map[*v1.Pod]*cluster.Info{}, map[any]any{}} }
+func newRunning() *running { return &running{map[*v1.Pod]runningPod{}, map[any]any{}} }
 
 // forget drops everything.
 func (k *running) forget() {
-	clear(k.infos)
+	clear(k.pods)
 	clear(k.memo)
 }

@@ -96,7 +96,7 @@ func TestDocumentsNomination(t *testing.T) {
 	require.Equal(t, "n", r.Actions(p, nil).Nominate)
 	p = nominatedTo(pod("p", 10, "3", ""), "n")
 	nominated["n"] = []*v1.Pod{p}
-	require.NoError(t, s.Update(preempted(pod("victim", 1, "4", "n"))))
+	require.NoError(t, s.Set(preempted(pod("victim", 1, "4", "n"))))
 	require.Equal(t, waiting, shown(ask(p)), "the victim is given its time")
 
 	same := pod("same", 10, "3", "").Obj()

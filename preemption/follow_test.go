@@ -43,7 +43,7 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 				require.NoError(t, snapshot.Forget(running[j]))
 				running = append(append([]*v1.Pod{}, running[:j]...), running[j+1:]...)
 			case n == 1:
-				_, err := snapshot.AddNode(testkit.Node(fmt.Sprintf("%c%d", 'a'+rune(r.IntN(26)), 100+k)).Zone("a").Capacity("cpu=2").Obj())
+				err := snapshot.Set(testkit.Node(fmt.Sprintf("%c%d", 'a'+rune(r.IntN(26)), 100+k)).Zone("a").Capacity("cpu=2").Obj())
 				require.NoError(t, err)
 			default:
 				p := pod(fmt.Sprintf("more%d", k), int32(r.IntN(4)), "1", "").Labels("app=x").Obj()

@@ -363,7 +363,7 @@ func TestPreempterFollows(t *testing.T) {
 		return shown(x.Preempt(p, nil, placement.Options{}, placement.PreemptOptions{Now: now}))
 	}
 	require.Equal(t, "n2: a", ask())
-	_, err = s.AddNode(node("n1", "4"))
+	err = s.Set(node("n1", "4"))
 	require.NoError(t, err)
 	require.NoError(t, s.Assume(pod("b", 1, "4", "").Obj(), s.Slot("n1")))
 	testkit.Unchanged(t, func() { require.Equal(t, "n1: b", ask()) }, p, s.Pod("default", "a"), s.Pod("default", "b"))

@@ -34,7 +34,7 @@ func snapshotOf(t testing.TB, w world) *cluster.Snapshot {
 	require.NoError(t, err)
 	for i, n := range w.nodes {
 		if n == nil {
-			require.NoError(t, s.RemoveNode(fmt.Sprint("gone", i)))
+			require.NoError(t, s.Unset(s.Node(s.Slot(fmt.Sprint("gone", i)))))
 		}
 	}
 	return s

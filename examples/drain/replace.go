@@ -57,7 +57,7 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 	if r.err != nil {
 		return "", false
 	}
-	if r.err = r.snapshot.Remove(pod); r.err != nil {
+	if r.err = r.snapshot.Unset(pod); r.err != nil {
 		return "", false
 	}
 	if owner := metav1.GetControllerOf(pod); owner.Kind == "DaemonSet" {

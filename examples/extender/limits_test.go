@@ -126,7 +126,7 @@ func TestNodesOfRequestsAreBounded(t *testing.T) {
 	}
 	w := s.world()
 	require.Len(t, w.shared.learned, 6)
-	require.Equal(t, 5+6, w.snapshot.NodeCount())
+	require.Equal(t, 5+6, len(w.snapshot.Order()))
 	for _, name := range append([]string{"kept", "new-49", "new-45"}, all...) {
 		require.GreaterOrEqual(t, w.snapshot.Slot(name), 0, name)
 	}

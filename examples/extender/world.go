@@ -218,18 +218,15 @@ func (w *world) takeIn(nodes []v1.Node, from int) error {
 	defer w.shared.mu.Unlock()
 	for k := range nodes {
 		n := &nodes[k]
-		var err error
-		switch {
-		case w.knows(n):
-		case w.snapshot.Slot(n.Name) >= 0:
-			err = w.snapshot.UpdateNode(n)
-		default:
-			if _, err = w.snapshot.AddNode(n); err == nil {
-				w.shared.learned[n.Name] = 0
-			}
+		if w.knows(n) {
+			continue
 		}
-		if err != nil {
+		added := w.snapshot.Slot(n.Name) < 0
+		if err := w.snapshot.Set(n); err != nil {
 			return badRequest{fmt.Errorf("Nodes.items[%d].%w", from+k, err)}
+		}
+		if added {
+			w.shared.learned[n.Name] = 0
 		}
 	}
 	return nil
@@ -254,7 +251,7 @@ func (w *world) forget(nodes []v1.Node) error {
 		return cmp.Or(cmp.Compare(s.learned[a], s.learned[b]), cmp.Compare(a, b))
 	})
 	for _, name := range oldest[:len(oldest)-s.limit] {
-		if err := w.snapshot.RemoveNode(name); err != nil {
+		if err := w.snapshot.Unset(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
 		delete(s.learned, name)

@@ -71,7 +71,7 @@ func (c *cache) assume(pod *v1.Pod) error {
 }
 
 func (c *cache) put(pod *v1.Pod) {
-	c.later(func(s *cluster.Snapshot) error { return s.Update(pod) })
+	c.later(func(s *cluster.Snapshot) error { return s.Set(pod) })
 }
 
 func (c *cache) drop(pod *v1.Pod) {
@@ -79,7 +79,7 @@ func (c *cache) drop(pod *v1.Pod) {
 		if s.Pod(pod.Namespace, pod.Name) == nil && !orphan(s, pod) {
 			return nil // its node went, and an assumed pod with it
 		}
-		return s.Remove(pod)
+		return s.Unset(pod)
 	})
 }
 

@@ -133,7 +133,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 // decide finds a node. When it does not, the failure says why.
 func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed *failure) {
 	// 3. No nodes, no plugins.
-	if s.snapshot.NodeCount() == 0 {
+	if len(s.snapshot.Order()) == 0 {
 		return "", &failure{status: NewStatus(UnschedulableAndUnresolvable, filter.NoNodes), nomination: denominate}
 	}
 	a.signature = a.f.SignPod(ctx, a.pod)

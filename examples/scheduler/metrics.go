@@ -249,5 +249,5 @@ func (s *Scheduler) Gauges() {
 	s.gauge(CacheSize, float64(assumed), "assumed_pods")
 	s.cycle.Lock()
 	defer s.cycle.Unlock()
-	s.gauge(CacheSize, float64(s.snapshot.NodeCount()), "nodes")
+	s.gauge(CacheSize, float64(len(s.snapshot.Order())), "nodes")
 }

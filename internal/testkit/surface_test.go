@@ -30,7 +30,7 @@ var largest = map[string]surface{
 	"eviction/disruption": {45, 79},
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {44, 73},
-	"cluster":             {76, 23},
+	"cluster":             {48, 23},
 	"placement":           {150, 124},
 	"history":             {24, 4},
 }
