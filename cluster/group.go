@@ -49,7 +49,7 @@ func (g *groups) write(own *owner, id int32) *group {
 	return *p
 }
 
-// is reports whether id stands for that identity here.
+// is reports whether id has that identity here.
 func (g *groups) is(id int32, who *identity) bool {
 	return int(id) < g.n && g.at(id).id == who
 }

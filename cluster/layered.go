@@ -3,7 +3,7 @@ package cluster
 import "slices"
 
 // layered is a map from K to a number that forks share: frozen layers, oldest first, below one that its owner writes.
-// The value gone stands for a deleted key. Layers are merged when a newer one has half the size of the one below, so that
+// The value gone marks a deleted key. Layers are merged when a newer one has half the size of the one below, so that
 // a look-up meets a logarithmic number of them.
 type layered[K comparable] struct {
 	own    *owner

@@ -7,7 +7,7 @@ import "slices"
 //	Set >= 0, N != 0   N pods of pod set Set and term set Terms (-1: none) came to slot Node (negative: left it)
 //	Set >= 0, N == 0   a pod of that set on Node was replaced by a newer object that counts the same
 //	Set == -1, N == 0  the node of slot Node was added, changed or removed
-//	Node == -1         something outside the nodes changed, or set ids or domain ids were given out anew: start anew
+//	Node == -1         something outside the nodes changed, or ids of sets or domains got other meanings: begin again
 type Event struct {
 	Node, Set, Terms, N int32
 }
@@ -51,12 +51,12 @@ func (c *changes) unshare(own *owner) {
 }
 
 // Version returns the number of events ever logged. It grows with every change, a Rollback included, and never falls.
-// The versions of a snapshot and its forks count on from the same number but mean different histories.
+// A snapshot and its forks count on from the same number, but their histories differ.
 func (s *Snapshot) Version() uint64 { return s.changes.next }
 
 // Since yields the events after version, oldest first, in blocks of at most 256, and returns true. The blocks belong to
 // the snapshot. It returns false, and yields nothing, when the log does not reach back to version (it keeps at least the
-// last 8,192 events) or when version lies ahead: the reader starts anew. O(events).
+// last 8,192 events) or when version lies ahead; the reader then reads the cluster again. yield must not be nil. O(events).
 func (s *Snapshot) Since(version uint64, yield func([]Event)) bool {
 	c := &s.changes
 	if version < c.first || version > c.next {

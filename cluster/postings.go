@@ -3,7 +3,7 @@ package cluster
 import "slices"
 
 // postings finds pod sets by a label pair: pairs and namespaces have numbers, and each combination of them that occurs has
-// a list of pod sets. Pair 0 stands for every pod set of a namespace.
+// a list of pod sets. Pair 0 has every pod set of a namespace.
 type postings struct {
 	namespaces layered[string]
 	pairs      layered[pair]

@@ -9,8 +9,8 @@ import (
 )
 
 // Snapshot is a cluster: nodes in slots, the pods on them, the objects that scheduling looks up, and the indexes over them.
-// New makes it; the zero value is not usable, and a Snapshot must not be copied (see Fork). Reads may run beside each other;
-// everything else must not run beside any other call on the same snapshot.
+// New makes a Snapshot; the zero value is not usable. A Snapshot must not be copied by value; use Fork. Reads may run
+// concurrently. Any other call must not run concurrently with a call on the same snapshot.
 type Snapshot struct {
 	core
 
@@ -55,7 +55,7 @@ type core struct {
 }
 
 // PodSets calls yield for the id of each pod set that has pods and the label key with that value, in the namespace. Key ""
-// stands for any labels, namespace "" for every namespace. O(sets with that label pair).
+// means any labels, and namespace "" means every namespace. O(sets with that label pair).
 func (s *Snapshot) PodSets(namespace, key, value string, yield func(id int32)) {
 	s.postings.each(namespace, key, value, func(ids []int32) {
 		for _, id := range ids {
@@ -66,18 +66,19 @@ func (s *Snapshot) PodSets(namespace, key, value string, yield func(id int32)) {
 	})
 }
 
-// PodSet returns a pod set, the running pods equal in namespace, labels and whether they are terminating: one of them (or
-// one that was once), the slots that have some, in no particular order, and how many each has. Read-only and valid until
-// the next change. A set without pods has no nodes; an id that is not in use has a nil rep.
+// PodSet returns a pod set, the running pods equal in namespace, labels and whether they are terminating. rep is a pod that is
+// or was in the set, nodes has the slots with pods of the set in no particular order, and counts has their number on each
+// slot. A set without pods has no nodes. An id that is not in use has a nil rep; an id that the snapshot never gave out
+// panics. Read-only and valid until the next change. O(1).
 func (s *Snapshot) PodSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
 	return s.sets.read(id)
 }
 
-// TermSets returns the number of term set ids: they run from 0 to TermSets()-1, free ones included.
+// TermSets returns the number of term set ids. The ids run from 0 to TermSets()-1; some may be free.
 func (s *Snapshot) TermSets() int { return s.terms.n }
 
-// TermSet returns a term set, the running pods equal in namespace and inter-pod affinity and anti-affinity terms, as PodSet
-// does. Pods without such terms are in none. An id without nodes is free.
+// TermSet returns a term set, the running pods equal in namespace and in inter-pod affinity and anti-affinity terms. The
+// results are those of PodSet. Pods without such terms are in no term set. An id without nodes is free. O(1).
 func (s *Snapshot) TermSet(id int32) (rep *v1.Pod, nodes, counts []int32) {
 	return s.terms.read(id)
 }

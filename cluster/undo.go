@@ -2,7 +2,8 @@ package cluster
 
 import v1 "k8s.io/api/core/v1"
 
-// Mark is a point to which Rollback returns. It belongs to the snapshot that gave it, not to its forks.
+// Mark is a point to which Rollback returns. It belongs to the snapshot that returned it, not to forks. The zero value is no
+// mark: Rollback and Release return false.
 type Mark struct {
 	depth  int
 	serial uint64
@@ -38,8 +39,8 @@ type undo struct {
 	call     func()
 }
 
-// Mark begins to keep what is needed to undo all changes from here on. Marks nest: each is ended by Rollback or Release of
-// itself or of one before it; while one is open the undo log grows with every change. O(1).
+// Mark begins to record changes, so that Rollback can undo them. Marks nest: Rollback and Release of a mark also end the marks
+// taken after it. While a mark is open, the undo log grows with every change. O(1).
 func (s *Snapshot) Mark() Mark {
 	s.serial++
 	s.open = append(s.open, open{s.serial, len(s.undo)})
@@ -47,10 +48,14 @@ func (s *Snapshot) Mark() Mark {
 	return Mark{len(s.open) - 1, s.serial}
 }
 
-// Rollback undoes every change since the mark and ends it, together with the marks taken after it. Nodes, pods, rows,
-// objects and their orders are then what they were, except that slots which came meanwhile remain as free ones, that ids
-// given out meanwhile stay registered, and that the version has grown: readers of the change log see the way back as
-// further events. It returns false, and does nothing, when the mark has ended already. O(changes).
+// Rollback undoes every change since the mark and ends the mark. Nodes, pods, rows, objects and their orders are then what they
+// were at the mark. Three things differ:
+//
+//   - Slots that came since the mark remain, as free slots.
+//   - Ids that were given out since the mark stay registered.
+//   - The version is larger: the change log shows the way back as further events.
+//
+// Rollback returns false, and does nothing, when the mark has ended already. O(changes).
 func (s *Snapshot) Rollback(m Mark) bool {
 	if !s.isOpen(m) {
 		return false
@@ -69,8 +74,8 @@ func (s *Snapshot) Rollback(m Mark) bool {
 	return true
 }
 
-// Release ends the mark and those taken after it and keeps the changes; marks before it can still undo them. It returns
-// false when the mark has ended already.
+// Release ends the mark and keeps the changes. Marks taken before it can still undo them. Release returns false, and does
+// nothing, when the mark has ended already.
 func (s *Snapshot) Release(m Mark) bool {
 	if !s.isOpen(m) {
 		return false

@@ -23,7 +23,7 @@ func backoffDuration(initial, max time.Duration, count int) time.Duration {
 	return initial << (count - 1)
 }
 
-// backoffExpiry returns the expiry of a backoff that began at from, cut down to the whole second. The zero time stands for
+// backoffExpiry returns the expiry of a backoff that began at from, cut down to the whole second. The zero time means
 // no backoff.
 func backoffExpiry(from time.Time, duration time.Duration) time.Time {
 	if duration <= 0 {

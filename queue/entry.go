@@ -97,7 +97,7 @@ func (e *Entry) failures() int {
 //  1. the larger spec.priority (0 when the pod is nil or has no priority)
 //  2. the earlier Timestamp
 //
-// The queue orders entries that are equal in both by their arrival.
+// The queue orders entries that are equal in both by their arrival. PriorityLess panics when an entry is nil.
 func PriorityLess(a, b *Entry) bool {
 	return before(a, b, podinfo.Priority(a.Pod), podinfo.Priority(b.Pod))
 }

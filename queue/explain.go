@@ -9,16 +9,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Status is a pod's line in an overview.
+// Status is what an overview of the queue says about one pod.
 type Status struct {
 	Pod       *v1.Pod
 	Place     Place
-	Since     time.Time // when it came to its place
-	Timestamp time.Time // when it last came from outside: the second key of the order
+	Since     time.Time // when the pod came to its place
+	Timestamp time.Time // when the pod was added or last returned: the second key of the order
 	Attempts  int
-	// Until is when the pod leaves by time alone: the end of its backoff, or the leftover flush. Zero: never.
+	// Until is when the pod leaves its place by time alone: the end of its backoff, or the leftover flush. Zero: never.
 	Until time.Time
-	// Rejectors are the plugins that rejected or gated it, sorted; Gate is the one that holds it now.
+	// Rejectors are the plugins that rejected or gated the pod, sorted. Gate is the gate that holds the pod now, "" for none.
 	Rejectors []string
 	Gate      string
 	Nominated string // node, "" for none
@@ -29,9 +29,10 @@ type Explanation struct {
 	Status
 	// Found is false for a pod that is neither queued nor in flight; everything else is then zero but Status.Pod.
 	Found bool
-	// Ahead is the number of active pods that are popped before an active pod.
+	// Ahead is the number of pods that Pop takes before an active pod.
 	Ahead int
-	// UnschedulableCount and ConsecutiveErrorsCount are the counts that its backoff goes by, Backoff the rest they earn.
+	// UnschedulableCount and ConsecutiveErrorsCount count the pod's failures. Backoff is the length of rest that follows from
+	// them.
 	UnschedulableCount, ConsecutiveErrorsCount int
 	Backoff                                    time.Duration
 	// Pending are the rejectors that let the pod skip its backoff.
@@ -39,13 +40,13 @@ type Explanation struct {
 	GateMessage string
 	GateErr     error
 	WasFlushed  bool
-	// Waits are the events that would move the pod. For a gated pod they are those of its gate, in whatever profile it
-	// registered them: the gate is asked again if one of the pod's rejectors wants it, too.
+	// Waits are the events that would move an unschedulable pod. For a gated pod they are the events that its gate registered
+	// in any profile; the queue then asks the gate again if one of the pod's rejectors wants the event, too.
 	Waits []Wait
-	// AnyEvent tells that every event which anybody registered moves the pod.
+	// AnyEvent reports whether every event that some plugin registered moves the pod.
 	AnyEvent bool
-	// Logged is the number of events that arrived during the running attempt; Concern are those among them for which the pod
-	// would go to backoff or active if it failed the way it failed last.
+	// Logged is the number of events that arrived during the running attempt. Concern has those events for which the pod would
+	// go to backoff or active if the same plugins as last time rejected it.
 	Logged  int
 	Concern []Event
 }
@@ -54,9 +55,9 @@ type Explanation struct {
 type Wait struct {
 	Plugin string
 	Event  Event
-	// Hinted tells that the plugin's hint decides; without one every such event moves the pod.
+	// Hinted reports whether the plugin has a hint, which decides. Without a hint every such event moves the pod.
 	Hinted bool
-	// Pending tells that the plugin moves the pod to active without backoff.
+	// Pending reports whether the plugin moves the pod to active without backoff.
 	Pending bool
 }
 
@@ -84,8 +85,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Explain tells where a pod is, since when, and what would move it. nil and unknown pods are not found. O(1), for active
-// pods O(active), for pods in flight O(events during the attempt).
+// Explain returns where a pod is, since when, and what would move the pod. Found is false for nil and unknown pods. O(1); for
+// an active pod O(active pods); for a pod in flight O(events during the attempt).
 func (q *Queue) Explain(pod *v1.Pod, now time.Time) Explanation {
 	x := Explanation{}
 	x.Pod = pod
@@ -150,7 +151,7 @@ func appendWaits(waits []Wait, p *plugin, pending bool) []Wait {
 	return waits
 }
 
-// String tells it in a few words, one fact a line.
+// String returns the explanation as text, one fact a line. It is "no pod" when the pod is nil.
 func (x Explanation) String() string {
 	if x.Pod == nil {
 		return "no pod"
@@ -198,8 +199,12 @@ func (x Explanation) String() string {
 	return b.String()
 }
 
-// All returns every known pod: active ones in the order in which they are popped, backing off ones by the end of their
-// rest, unschedulable and gated ones by age, pods in flight by pop. O(n log n).
+// All returns every pod of the queue, in this order, as a new slice. O(n log n).
+//
+//  1. Active pods, in the order in which Pop takes them.
+//  2. Pods in backoff, then pods in error backoff, by the end of their rest.
+//  3. Unschedulable pods, then gated pods, by Timestamp.
+//  4. Pods in flight, in the order in which Pop took them.
 func (q *Queue) All(now time.Time) []Status {
 	all := make([]Status, 0, len(q.entries)+q.order.Len())
 	for place := Active; place <= Gated; place++ {
@@ -220,20 +225,20 @@ func (q *Queue) All(now time.Time) []Status {
 	return all
 }
 
-// Counts is how many pods are where: the metric scheduler_pending_pods, and the pods in flight, which it does not count.
-// Backoff covers both kinds.
+// Counts has the number of pods in each place: the metric scheduler_pending_pods (Q12.1), and the pods in flight, which that
+// metric does not count. Backoff covers backoff and error backoff.
 type Counts struct {
 	Active, Backoff, Unschedulable, Gated, InFlight int
 }
 
-// Counts returns how many pods are where. With CycleCounter nothing is known of pods in flight.
+// Counts returns the number of pods in each place. With CycleCounter the queue does not know the pods in flight. O(1).
 func (q *Queue) Counts() Counts {
 	n := func(p Place) int { return len(q.heaps[p].items) }
 	return Counts{Active: n(Active), Backoff: n(Backoff) + n(ErrorBackoff), Unschedulable: n(Unschedulable), Gated: n(Gated), InFlight: q.order.Len()}
 }
 
-// Rejected returns how many queued pods of a profile record the plugin as a rejector or gate: the metric
-// scheduler_unschedulable_pods.
+// Rejected returns the number of queued pods of a profile that the plugin rejected or gates: the metric
+// scheduler_unschedulable_pods (Q12.2). It is 0 for an unknown profile or plugin. O(1).
 func (q *Queue) Rejected(schedulerName, plugin string) int {
 	if p := q.byName[schedulerName]; p != nil && p.plugins[plugin] != nil {
 		return p.plugins[plugin].count
@@ -241,7 +246,7 @@ func (q *Queue) Rejected(schedulerName, plugin string) int {
 	return 0
 }
 
-// Lookup returns the entry of a queued pod, by namespace and name.
+// Lookup returns the entry of the queued pod of that namespace and name, and false when pod is nil or not queued. O(1).
 func (q *Queue) Lookup(pod *v1.Pod) (*Entry, bool) {
 	if pod == nil {
 		return nil, false

@@ -2,9 +2,10 @@ package queue
 
 import "time"
 
-// Advance sets the queue's time to now. It releases pods whose backoff has ended. Every 30 s (LeftoverPeriod, counted from
-// the first time that the queue saw) it also moves leftovers, and makes up for a missed flush. Call
-// Advance at Next, or every second. After a clock jumps back, pods only wait longer. O(log n) for each pod that moves.
+// Advance sets the queue's time to now and releases the pods whose backoff has ended. Every 30 s (LeftoverPeriod, counted from
+// the first time that the queue saw) Advance also moves leftovers: pods that have been unschedulable for more than 5 minutes
+// (Leftover). One late call makes up for missed calls. Call Advance at Next, or every second. After a clock jumps back, pods
+// only wait longer. O(log n) for each pod that moves.
 func (q *Queue) Advance(now time.Time) []Move {
 	q.see(now)
 	q.flushBackoff(now)
@@ -112,8 +113,8 @@ func (q *Queue) gateHearsWildcard() bool {
 	return false
 }
 
-// Next returns the first time, now or later, at which Advance moves a pod or asks a gate again; false when only events can
-// move any. O(1), but O(gated) with FlushGated.
+// Next returns the first time, now or later, at which Advance moves a pod or asks a gate again. It returns false when only
+// events can move pods. O(1); O(gated pods) with FlushGated.
 func (q *Queue) Next(now time.Time) (time.Time, bool) {
 	var next time.Time
 	found := false
@@ -143,7 +144,7 @@ func (q *Queue) Next(now time.Time) (time.Time, bool) {
 	return next, found
 }
 
-// leftoverTime returns the first flush that takes e, as long as it waits.
+// leftoverTime returns the time of the first flush that takes e if e waits until then.
 func (q *Queue) leftoverTime(e *Entry) time.Time {
 	n := q.grid(e.Timestamp.Add(q.leftover)) + 1
 	return q.anchor.Add(time.Duration(n) * q.period)

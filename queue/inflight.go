@@ -80,8 +80,8 @@ func (q *Queue) record(c Change) {
 // during returns the events logged since the pod was popped.
 func (q *Queue) during(f *flight) []Change { return q.events[f.from-q.base:] }
 
-// InFlightEvents returns how many events of each label the log holds for the pods in flight, and the pods themselves as
-// "podPopped": the metric scheduler_inflight_events. O(log).
+// InFlightEvents returns the number of events of each label in the log for the pods in flight, and the number of pods in
+// flight under the label "PodPopped": the metric scheduler_inflight_events (Q12.4). O(events in the log).
 func (q *Queue) InFlightEvents() map[string]int {
 	n := map[string]int{}
 	if q.order.Len() > 0 {

@@ -9,15 +9,14 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Nomination says which node a pod intends to use: Node if Override (empty: none any more), otherwise what the pod's
-// status.nominatedNodeName says.
+// Nomination says which node a pod intends to use. With Override the node is Node, and an empty Node means none. Without
+// Override the node is that of the pod's status.nominatedNodeName.
 type Nomination struct {
 	Override bool
 	Node     string
 }
 
-// nominator remembers which pod means to use which node. Make one with newNominator; Queue has one of its own. Not safe for
-// concurrent use.
+// nominator remembers which pod intends to use which node. It is not safe for concurrent use.
 type nominator struct {
 	known  func(pod *v1.Pod) (nodeName string, ok bool)
 	byNode map[string][]*v1.Pod
@@ -32,8 +31,8 @@ func newNominator(known func(pod *v1.Pod) (nodeName string, ok bool)) *nominator
 	return &nominator{known: known, byNode: map[string][]*v1.Pod{}, node: map[types.UID]string{}}
 }
 
-// Nominate replaces the pod's nomination. Without a node to nominate, or for a pod that is unknown or assigned, the old
-// nomination is removed all the same.
+// Nominate removes the pod's nomination and then adds the new nomination, unless that has no node or the pod is unknown or
+// assigned.
 func (n *nominator) Nominate(pod *v1.Pod, to Nomination) {
 	if pod == nil {
 		return
@@ -53,8 +52,8 @@ func (n *nominator) Nominate(pod *v1.Pod, to Nomination) {
 	n.byNode[node] = append(n.byNode[node], pod)
 }
 
-// Update follows a change of the pod: the new status counts, except that a nomination which no status has heard of
-// survives (both statuses empty).
+// Update follows a change of the pod. The new status counts. When both statuses have no nomination, the pod keeps the
+// nomination that it has here.
 func (n *nominator) Update(old, new *v1.Pod) {
 	if new == nil {
 		return
@@ -71,8 +70,7 @@ func (n *nominator) Update(old, new *v1.Pod) {
 	n.Nominate(new, to)
 }
 
-// Remove forgets the pod's nomination; the pod was deleted, or is assumed on a node. Without one nothing happens.
-// O(nominations of that node).
+// Remove forgets the pod's nomination if there is one. O(nominations of that node).
 func (n *nominator) Remove(pod *v1.Pod) {
 	if pod == nil {
 		return
@@ -102,27 +100,32 @@ func (n *nominator) Node(pod *v1.Pod) string {
 // For returns the pods nominated for the node, in the order of their nominations, as a new slice.
 func (n *nominator) For(node string) []*v1.Pod { return slices.Clone(n.byNode[node]) }
 
-// Counted returns those of pods whose room a pod of the given priority and UID must leave free when it is filtered:
-// other pods of the same or a higher priority. Lower nominations never count.
+// Counted returns the nominated pods whose room pod must leave free when the filters look at pod: pods with another UID and
+// the same or a higher priority. Nominations of a lower priority never count. Counted skips nil pods; the result is nil when
+// pod is nil or no pod counts.
 func Counted(pods []*v1.Pod, pod *v1.Pod) []*v1.Pod {
+	if pod == nil {
+		return nil
+	}
 	var counted []*v1.Pod
 	for _, p := range pods {
-		if podinfo.Priority(p) >= podinfo.Priority(pod) && flightKey(p) != flightKey(pod) {
+		if p != nil && podinfo.Priority(p) >= podinfo.Priority(pod) && flightKey(p) != flightKey(pod) {
 			counted = append(counted, p)
 		}
 	}
 	return counted
 }
 
-// Nominate replaces the nomination of a pod, queued or in flight.
+// Nominate replaces the nomination of a pod, queued or in flight. Nomination{Override: true} forgets the nomination, for
+// instance when the pod is assumed on a node. A nil pod is ignored. O(nominations of the node).
 func (q *Queue) Nominate(pod *v1.Pod, to Nomination) { q.nom.Nominate(pod, to) }
 
 // Nominations returns the number of pods that are nominated for a node.
 func (q *Queue) Nominations() int { return len(q.nom.node) }
 
 // NominatedFor returns the pods nominated for the node in the order of their nominations, each in the version that is
-// queued. A pod that is in no queue (it is in flight) comes with its names and UID and no spec, as in 1.36, so that it
-// counts with priority 0 and without requests; whole with Options.WholeNominations.
+// queued. A pod in flight is in no queue: as in v1.36 the result has only its names and UID, so the pod counts with priority
+// 0 and without requests (Q11.7). With Options.WholeNominations the result has the whole pod. O(nominations of the node).
 func (q *Queue) NominatedFor(node string) []*v1.Pod {
 	pods := q.nom.For(node)
 	for i, p := range pods {

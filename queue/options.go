@@ -23,37 +23,41 @@ const (
 // Options configures a queue. The zero value is that of Kubernetes 1.36: one profile "default-scheduler" with the default
 // plugins' events and the gate of spec.schedulingGates.
 type Options struct {
-	// InitialBackoff is the rest after the first failure; 0 is 1 s. Source: podInitialBackoffSeconds.
+	// InitialBackoff is how long a pod rests after its first failure; 0 is 1 s. Source: podInitialBackoffSeconds.
 	InitialBackoff time.Duration
-	// MaxBackoff bounds the rest; nil is 10 s, zero means no backoff at all. Source: podMaxBackoffSeconds.
+	// MaxBackoff is the longest rest; nil is 10 s, zero means no backoff at all. Source: podMaxBackoffSeconds.
 	MaxBackoff *time.Duration
 	// Leftover is how long a pod may stay unschedulable without an event; 0 is 5 min. Source: the kube-scheduler flag
 	// --pod-max-in-unschedulable-pods-duration.
 	Leftover time.Duration
 	// LeftoverPeriod is how often Advance looks for leftovers; 0 is 30 s.
 	LeftoverPeriod time.Duration
-	// Less replaces PriorityLess as the order of active, for all profiles. It must be a strict weak order; what it leaves
-	// equal is ordered by arrival. nil keeps PriorityLess.
+	// Less is the order of active, for all profiles. It must be a strict weak order. Equal entries come in the order of their
+	// arrival. nil is PriorityLess.
 	Less func(a, b *Entry) bool
-	// Profiles maps spec.schedulerName to gates and registrations; nil is defaultProfiles(). A pod of an unknown profile
-	// has no gates, and every event that interests some profile is worth a retry for it.
+	// Profiles maps spec.schedulerName to gates and registrations. nil is the one profile "default-scheduler" with the gate
+	// SchedulingGates and DefaultEvents(nil). A pod of an unknown profile has no gates, and every event that some profile
+	// registered is worth a retry for the pod.
 	Profiles map[string]Profile
-	// Known tells the node that the pod store has for a pod ("" while it has none) and whether the pod is there at all.
-	// A nomination is refused for an unknown or an assigned pod. nil judges the given pod by its own spec.nodeName.
+	// Known looks a pod up in the caller's pod store. It returns the pod's node, "" for none, and whether the store has the
+	// pod. The queue refuses nominations of pods that are unknown or have a node. nil: every pod is known, and its node is its
+	// own spec.nodeName.
 	Known func(pod *v1.Pod) (nodeName string, ok bool)
-	// Signature returns a key that pods equal for the scheduler share, "" for none; it is kept in Entry.Signature.
+	// Signature returns a key that pods share which are equal for the scheduler, "" for none. Entry.Signature has the key.
+	// nil: no keys, but see ShareFailures.
 	Signature func(pod *v1.Pod) string
 	// NamespaceLabels is read by CycleCounter only, for the namespaceSelector of pod affinity terms. nil: a namespace has
 	// the label kubernetes.io/metadata.name and no other.
 	NamespaceLabels func(namespace string) map[string]string
 
-	// WaitOutBackoff switches popping from backoff off (before 1.33): a pod rests to the end even when nothing is active,
-	// and expiries are not aligned to seconds.
+	// WaitOutBackoff is the rule before 1.33: Pop never takes a pod from backoff, and the ends of backoffs are not aligned to
+	// seconds.
 	WaitOutBackoff bool
-	// ExactRegistrations leaves out what 1.36 adds: (Node, UpdateNodeTaint) without a hint for each plugin that registers
-	// Node with Add and without UpdateNodeTaint. With the addition, any change of a taint tries such a plugin's pods again.
+	// ExactRegistrations leaves out registrations that 1.36 adds: (Node, UpdateNodeTaint) without a hint for each plugin that
+	// registers Node with Add and without UpdateNodeTaint. With them, any change of a taint tries such a plugin's pods again.
 	ExactRegistrations bool
-	// FlushGated lets the leftover flush run the gates of gated pods again (upstream after 1.36). In 1.36 it skips them.
+	// FlushGated makes the leftover flush run the gates of gated pods again, as kube-scheduler does after 1.36. In 1.36 the
+	// flush skips gated pods.
 	FlushGated bool
 	// SplitRecreated treats an Update between two UIDs as Delete and Add. 1.36 keeps the history of the old pod.
 	SplitRecreated bool
@@ -67,15 +71,21 @@ type Options struct {
 	// ShareFailures lets equal pods share a failure: while a pod waits unschedulable, pods with the same Signature (nil:
 	// a key of the namespace, the labels, the controller and all of the spec that schedulers read) that would be active wait with it instead of being tried in vain, until an event lets one of them go.
 	ShareFailures bool
-	// CycleCounter is the rule of 1.27: no log of events, no hints; a returned pod goes to backoff if a move request came
-	// at or after its scheduling cycle, else to unschedulable. See Failure.Cycle. Events match when their masks share a bit (package history has the events of 1.28), updates of pods
-	// in flight queue them a second time, assigned pods wake only pods whose required affinity they match, gates run at
-	// the end of a backoff and in the leftover flush, expiries are not aligned. Backoff counts are those of 1.36.
+	// CycleCounter is the rule of 1.27 and 1.28. The counts of failures stay those of 1.36.
+	//
+	//   - There is no log of events, and hints are ignored.
+	//   - A returned pod goes to backoff if an event came at or after its scheduling cycle (Failure.Cycle), else to
+	//     unschedulable.
+	//   - Events match when their masks share a bit. Package history has the events of 1.28.
+	//   - An update of a pod in flight queues the pod a second time.
+	//   - Assigned pods wake only pods whose required affinity they match.
+	//   - Gates run at the end of a backoff and in the leftover flush.
+	//   - The ends of backoffs are not aligned to seconds.
 	CycleCounter bool
 }
 
-// Profile is what one spec.schedulerName brings: the PreEnqueue gates, in the order they run, and what the plugins wait
-// for.
+// Profile is the configuration of one spec.schedulerName: the PreEnqueue gates in the order in which they run, and the events
+// that the plugins wait for. The zero value has neither.
 type Profile struct {
 	Gates  []Gate
 	Events []Registration
@@ -87,17 +97,18 @@ type Gate struct {
 	Check func(pod *v1.Pod) GateVerdict
 }
 
-// GateVerdict is a gate's answer; the zero value allows. Err refuses too, and is handed on in Move.Err.
+// GateVerdict is a gate's answer. The zero value allows the pod. An Err refuses the pod too; Move.Err has it.
 type GateVerdict struct {
 	Refuse  bool
 	Message string
 	Err     error
 }
 
-// SchedulingGates is the gate of spec.schedulingGates: it refuses a pod that has any, "waiting for scheduling gates: [a b]".
+// SchedulingGates returns the gate of spec.schedulingGates. The gate refuses a pod that has scheduling gates, with the message
+// "waiting for scheduling gates: [a b]". It allows a nil pod.
 func SchedulingGates() Gate {
 	return Gate{Name: pluginSchedulingGates, Check: func(pod *v1.Pod) GateVerdict {
-		if len(pod.Spec.SchedulingGates) == 0 {
+		if pod == nil || len(pod.Spec.SchedulingGates) == 0 {
 			return GateVerdict{}
 		}
 		names := make([]string, len(pod.Spec.SchedulingGates))
@@ -120,7 +131,7 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	initial, max := o.backoff()
 	if initial < 0 {
-		errs = append(errs, field.Invalid(path.Child("initialBackoff"), initial.String(), "must be greater than 0 (0 stands for 1s)"))
+		errs = append(errs, field.Invalid(path.Child("initialBackoff"), initial.String(), "must be greater than 0 (0 means 1s)"))
 	}
 	if max < 0 {
 		errs = append(errs, field.Invalid(path.Child("maxBackoff"), max.String(), "must not be negative"))
@@ -128,10 +139,10 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("maxBackoff"), max.String(), "must be greater than or equal to initialBackoff "+initial.String()+", or 0 for no backoff"))
 	}
 	if o.Leftover < 0 {
-		errs = append(errs, field.Invalid(path.Child("leftover"), o.Leftover.String(), "must not be negative (0 stands for 5m)"))
+		errs = append(errs, field.Invalid(path.Child("leftover"), o.Leftover.String(), "must not be negative (0 means 5m)"))
 	}
 	if o.LeftoverPeriod < 0 {
-		errs = append(errs, field.Invalid(path.Child("leftoverPeriod"), o.LeftoverPeriod.String(), "must not be negative (0 stands for 30s)"))
+		errs = append(errs, field.Invalid(path.Child("leftoverPeriod"), o.LeftoverPeriod.String(), "must not be negative (0 means 30s)"))
 	}
 	for _, name := range sortedKeys(o.Profiles) {
 		at := path.Child("profiles").Key(name)

@@ -45,21 +45,27 @@ type Queue struct {
 	found             []*Entry // room of concerned
 }
 
-// Move tells that a pod changed its place, and why. From and To are equal when a pod was replaced where it was or a
-// gated pod is now held by another gate.
+// Move is a change of a pod's place, with the reason. From and To are equal when a pod was replaced in its place, or when
+// another gate holds a gated pod now.
 type Move struct {
 	Pod      *v1.Pod
 	From, To Place
-	// Reason is the label of the event (Event.String) or one of the Reason constants beside backoffComplete.
+	// Reason is the label of an event (Event.String) or one of BackoffComplete, PopFromBackoffQ, ScheduleAttemptFailure,
+	// PodPopped, AttemptDone, PodDeleted, Duplicate (the popped pod was in flight already), Replaced (the pod was added while
+	// it was queued), SharedFailure and QueueClosed.
 	Reason string
-	// Plugin is the plugin that asked for the move, or the gate that holds the pod; "" when it was nobody's wish.
+	// Plugin is the plugin whose hint asked for the move, or the gate that holds the pod; "" for neither.
 	Plugin string
-	// Err is the error of a hint (which counts as a wish) or of a gate (which counts as a refusal).
+	// Err is the error of a hint, which counts as Queue, or of a gate, which counts as a refusal.
 	Err error
 }
 
-// String is a line of a log: "default/web-1: unschedulable -> active (NodeAdd, NodeAffinity)".
+// String returns a line for a log: "default/web-1: unschedulable -> active (NodeAdd, NodeAffinity)". A move without a pod is
+// "no pod".
 func (m Move) String() string {
+	if m.Pod == nil {
+		return "no pod"
+	}
 	s := fmt.Sprintf("%s: %v -> %v (%s", keyOf(m.Pod), m.From, m.To, m.Reason)
 	if m.Plugin != "" {
 		s += ", " + m.Plugin
@@ -70,7 +76,8 @@ func (m Move) String() string {
 	return s + ")"
 }
 
-// New returns an empty queue, or what validate says against the options.
+// New returns an empty queue. The error names every invalid option by its field path: durations that are negative or
+// contradict each other, gates without name or function, registrations without plugin, resource or action.
 func New(o Options) (*Queue, error) {
 	if errs := o.validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -134,8 +141,7 @@ func (q *Queue) setOrders() {
 	q.heaps[Gated].less = byTimestamp
 }
 
-// Reorder sorts active and backoff again, for a caller whose Options.Less gives other answers than before. Nothing moves.
-// O(n).
+// Reorder sorts active and backoff again. Call it when Options.Less gives other answers than before. No pod moves. O(n).
 func (q *Queue) Reorder() {
 	for _, at := range [...]Place{Active, Backoff, ErrorBackoff} {
 		heap.Init(&q.heaps[at])
@@ -230,10 +236,12 @@ func (q *Queue) replace(e *Entry, pod *v1.Pod) {
 	heap.Fix(&q.heaps[e.place], e.index)
 }
 
-// Add takes a new pod in: to active, or to gated if a gate of its profile refuses it. An active pod takes its nomination
-// from status.nominatedNodeName. A pod of that name that is queued already loses its place and its history, except that
-// nothing happens when it is active or backing off and the new one is gated; callers should not add twice. The error is
-// ErrNoPod for a nil pod.
+// Add puts a new pod into active, or into gated when a gate of its profile refuses the pod. A pod that becomes active takes
+// its nomination from status.nominatedNodeName. The error is ErrNoPod for a nil pod.
+//
+// Callers should not add a pod twice. When a pod of that name is queued already, the new pod replaces the queued pod, which
+// loses its place and its history. When the queued pod is active or backing off and the new pod would be gated, Add does
+// nothing.
 func (q *Queue) Add(pod *v1.Pod, now time.Time) ([]Move, error) {
 	if pod == nil {
 		return nil, ErrNoPod
@@ -266,9 +274,9 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 	q.put(e, to, c, now)
 }
 
-// Delete forgets a pod, by namespace and name, and its nomination. A pod of that UID in flight is marked: Done is still
-// owed for it, and Return will not bring it back. (After Done the queue knows nothing of a pod: look into the store before
-// returning it.) An unknown or nil pod is ignored.
+// Delete forgets a pod, by namespace and name, and its nomination. When a pod of that UID is in flight, the caller must still
+// end the attempt with Done or Return, and Return does not put the pod back. After Done the queue knows nothing of the pod:
+// look into the store before returning it. Delete ignores a nil or unknown pod. O(log n).
 func (q *Queue) Delete(pod *v1.Pod) []Move {
 	if pod == nil {
 		return nil
@@ -283,8 +291,7 @@ func (q *Queue) Delete(pod *v1.Pod) []Move {
 	return q.moves()
 }
 
-// Close marks the queue as closed and forgets what is in flight. Pods that are queued, or added later, are still handed
-// out by Pop. Closing again does nothing.
+// Close forgets the pods in flight. Pop still returns the pods that are queued or added later. A second call does nothing.
 func (q *Queue) Close() []Move {
 	q.closed = true
 	for el := q.order.Front(); el != nil; el = el.Next() {

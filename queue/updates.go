@@ -9,10 +9,16 @@ import (
 	"github.com/podberth/podberth/internal/same"
 )
 
-// PodUpdateEvents returns the events of a change from old to new, in this order: labels differ; a resource of old's
-// requests is smaller in new, or gone; the last scheduling gate went; the number of tolerations differs; the generated
-// resource claims differ. When it is none of these (annotations, status, requests that grow, one gate of two, nothing) it
-// is one general Update. The resource is AssignedPod if new has a node, else UnschedulablePod. Nil pods have no events.
+// PodUpdateEvents returns the events of a change from old to new, in this order:
+//
+//  1. UpdatePodLabel: the labels differ.
+//  2. UpdatePodScaleDown: a resource of old's requests is smaller in new, or gone.
+//  3. UpdatePodSchedulingGatesEliminated: old has scheduling gates, new has none.
+//  4. UpdatePodToleration: the number of tolerations differs.
+//  5. UpdatePodGeneratedResourceClaim: the generated resource claims differ.
+//
+// Any other change (annotations, status, requests that grow, one gate of two) and no change give one event with the action
+// Update. The resource is AssignedPod if new has a node, else UnschedulablePod. The result is nil when old or new is nil.
 func PodUpdateEvents(old, new *v1.Pod) []Event {
 	if old == nil || new == nil {
 		return nil
@@ -56,10 +62,15 @@ func scaledDown(old, new *v1.Pod) bool {
 	return false
 }
 
-// NodeUpdateEvents returns the events of a change from old to new, in this order: uncordoned (UpdateNodeTaint);
-// allocatable, labels, taints, the status of a condition, annotations, declared features differ. Heartbeats, reasons and
-// cordoning are no events, so the list may be empty; uncordoning with a change of taints gives UpdateNodeTaint twice. Nil
-// nodes have no events.
+// NodeUpdateEvents returns the events of a change from old to new, in this order:
+//
+//  1. UpdateNodeTaint: the node was uncordoned.
+//  2. UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint: status.allocatable, the labels, the taints differ.
+//  3. UpdateNodeCondition: the status of a condition differs.
+//  4. UpdateNodeAnnotation, UpdateNodeDeclaredFeature: the annotations, status.declaredFeatures differ.
+//
+// Heartbeats, reasons of conditions and cordoning are no events, so the result may be nil. Uncordoning together with a change
+// of taints gives UpdateNodeTaint twice. The result is nil when old or new is nil.
 func NodeUpdateEvents(old, new *v1.Node) []Event {
 	if old == nil || new == nil {
 		return nil

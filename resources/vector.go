@@ -14,7 +14,7 @@ type Vector []int64
 
 // FromList converts a list of quantities with Value. It interns the names that the schema lacks, in alphabetical order. It
 // leaves out names that kube-scheduler ignores: those without a fixed column for which IsScalar is false. A nil list gives
-// zeros.
+// zeros. FromList panics when schema is nil.
 func FromList(schema *Schema, list v1.ResourceList) Vector {
 	names := make([]v1.ResourceName, 0, len(list))
 	for name := range list {
@@ -35,7 +35,7 @@ func FromList(schema *Schema, list v1.ResourceList) Vector {
 	return v
 }
 
-// At returns the amount in column c, zero beyond the end of v.
+// At returns the amount in column c, zero beyond the end of v. It panics when c is negative.
 func (v Vector) At(c int) int64 {
 	if c < len(v) {
 		return v[c]
@@ -87,7 +87,8 @@ func (v Vector) FitsIn(free Vector) bool {
 }
 
 // Describe returns the columns that are not zero, in column order, as in "cpu=1500m memory=1073741824". It returns "none"
-// when all columns are zero.
+// when all columns are zero. It
+// panics when an amount is in a column that the schema does not have.
 func (v Vector) Describe(schema *Schema) string {
 	var b strings.Builder
 	for c, n := range v {
