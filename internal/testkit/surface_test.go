@@ -17,7 +17,7 @@ type surface struct{ names, fields int }
 
 // largest has the surface that a folder and the folders below it may have, unless those have rows of their own.
 var largest = map[string]surface{
-	"resources":           {32, 0},
+	"resources":           {25, 0},
 	"overhead":            {38, 27},
 	"taints":              {48, 16},
 	"affinity":            {55, 20},
