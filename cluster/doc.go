@@ -9,8 +9,8 @@
 //	requested := snapshot.Requested(slot)
 //	snapshot.Rollback(mark)               // the pod is gone again
 //
-// A slot is a plain int, stable while its node exists. New gives out slots; a node that Set adds gets a free slot first. A row holds what
-// a slot offers and what its pods ask for, by the columns of a resources.Schema:
+// A slot is a plain int, stable while its node exists. New gives out slots; a node that Set adds gets a free slot if there is
+// one. A row holds what a slot offers and what its pods ask for, by the columns of a resources.Schema:
 //
 //	requested(slot) = sum over the pods of the slot of requests(pod), each rounded up, limited to int64
 //

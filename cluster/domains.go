@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// values numbers what the nodes have of something: the values of a label, or combinations of all that a list of reads
-// names. It is made when first asked for and kept up to date from then on.
+// values numbers the values of a label on the nodes, or the combinations of all that a list of reads names. The first question
+// makes it, and every change of a node keeps it up to date.
 type values struct {
 	own    *owner
 	key    string   // label, for domains
@@ -24,10 +24,15 @@ type values struct {
 	given  bool // a caller may hold ids and reps: they are copied before they change
 }
 
-// Domains returns, for each slot, the number of the node's value of label key (-1: a free slot or a node without it), how
-// many values there are, and how many nodes have the label. Values are numbered from 0 without gaps; the numbers stay while
-// every value keeps a node (else an event with Node == -1 is logged, except when every node has a value of its own before
-// and after). The slice never changes; it describes the nodes as of now. O(nodes) at the first call for a key, O(1) then.
+// Domains describes the values of the label key on the nodes as they are now:
+//
+//   - ids has the number of the node's value for each slot, -1 for a free slot and for a node without the label. The slice
+//     never changes.
+//   - domains is the number of values. Their numbers run from 0 to domains-1.
+//   - have is the number of nodes with the label.
+//
+// A value keeps its number while every value keeps a node. Otherwise the snapshot logs an event with Node == -1, except when
+// every node has a value of its own before and after the change. O(nodes) at the first call for a key, then O(1).
 func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	c := s.values(indexKey{name: key})
 	if c == nil {
@@ -36,11 +41,15 @@ func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	return c.ids, len(c.names), c.have
 }
 
-// Classes divides the nodes into classes of nodes equal in all that reads names: "label:KEY" (value, or its absence),
-// "taints" (key, value and effect of spec.taints, in order), "unschedulable", "name", "features" (the set of
-// status.declaredFeatures). ids has the class of each slot, -1 for a free one; reps one slot of each class. ok is false for
-// a list with any other read. The slices never change; the numbers are those of this call, others after nodes changed.
-// O(nodes) at the first call for a list of reads, O(reads) then.
+// Classes divides the nodes into classes. Nodes of one class are equal in everything that reads names:
+//
+//   - "label:KEY": the value of the label, or its absence.
+//   - "taints": key, value and effect of spec.taints, in order.
+//   - "unschedulable" (spec.unschedulable), "name", and "features" (the set of status.declaredFeatures).
+//
+// ids has the class of each slot, -1 for a free slot. reps has one slot of each class. ok is false, and the slices are nil,
+// when reads has any other string. Empty reads give one class of all nodes. The slices never change; after a change of nodes
+// the next call may number the classes in another way. O(nodes) at the first call for a list of reads, then O(reads).
 func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	for _, r := range reads {
 		if !known(r) {
@@ -73,8 +82,8 @@ type indexKey struct {
 	name    string
 }
 
-// values returns an index to a caller, nil when there is none. What this snapshot does not own needs no note of that: it is
-// copied before it changes.
+// values returns an index for a caller, nil when there is none, and notes that a caller holds it. An index that belongs to
+// another snapshot needs no note, because a change copies it.
 func (s *Snapshot) values(name indexKey) *values {
 	s.lazy.RLock()
 	c := s.indexes[name]
@@ -88,15 +97,15 @@ func (s *Snapshot) values(name indexKey) *values {
 	return c
 }
 
-// maxClasses bounds the number of class indexes that are kept; beyond it the least needed cannot be told, and all go.
+// maxClasses is the largest number of class indexes. When there are more, all are dropped: no index counts its uses.
 const maxClasses = 128
 
-// addValues fills an index and publishes it. Reads may run beside each other: the first one to publish wins.
+// addValues fills an index and publishes it. Reads may run concurrently: the first index that is published stays.
 func (s *Snapshot) addValues(name indexKey, c *values) *values {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
 	if have := s.indexes[name]; have != nil {
-		return have // its maker has noted that it is in a caller's hands
+		return have // its maker has noted that a caller holds it
 	}
 	c.given = true
 	c.ids = make([]int32, s.n)
@@ -175,8 +184,8 @@ func (c *values) has(slot int, v string, ok bool) bool {
 	return id >= 0 && c.names[id] == v
 }
 
-// set gives a slot a value (ok false: none) and reports whether a number changed its meaning, because another value lost
-// its last node: the highest number then takes the place of that value's.
+// set gives a slot a value, or none when ok is false. It reports whether a number changed its meaning: when a value loses its
+// last node, the value with the highest number gets its number.
 func (c *values) set(slot int, v string, ok bool) (renumbered bool) {
 	old, id := c.ids[slot], int32(-1)
 	if ok {

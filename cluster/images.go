@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// images lists for each image name the slots that have it, ascending. It is made at the first question. A fork makes its own
+// images lists for each image name the slots that have it, ascending. The first question makes it. A fork makes its own
 // when one of its nodes changes images.
 type images struct {
 	own    *owner
@@ -18,9 +18,10 @@ type imageAt struct {
 	size int64
 }
 
-// Image returns the state of an image name in the whole cluster: its size in bytes, how many nodes report it in
-// status.images, and which. Where nodes disagree the size is that of the lowest slot. has allocates nothing, takes slots
-// below Len and describes the nodes as of now. O(images of all nodes) at the first call, O(nodes with the image) then.
+// Image returns the state of an image name in the whole cluster as it is now: the size in bytes, the number of nodes that
+// report the image in status.images, and a function that reports whether the node of slot i has it. Where nodes report
+// different sizes, the size is that of the lowest slot. has allocates nothing and panics for slots that do not exist, unless
+// no node has the image. O(images of all nodes) at the first call, then O(nodes with the image).
 func (s *Snapshot) Image(name string) (sizeBytes int64, nodes int, has func(i int) bool) {
 	at := s.imageIndex().byName[name]
 	if len(at) == 0 {

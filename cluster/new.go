@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Objects is what a snapshot is made from. Every list may be nil. The objects are kept, not copied: they must not be
-// changed while a snapshot or a fork holds them.
+// Objects has the objects of a cluster for New. Every list may be nil. The snapshot keeps the objects and does not copy them:
+// callers must not change an object while a snapshot or a fork holds it.
 type Objects struct {
 	Nodes                  []*v1.Node
 	Pods                   []*v1.Pod
@@ -34,14 +34,14 @@ type Objects struct {
 	PriorityClasses        []*schedulingv1.PriorityClass
 }
 
-// New makes a snapshot. Nodes get the slots 0, 1, 2 … in their order. Pods go by spec.nodeName:
+// New returns a snapshot of the objects. Nodes get the slots 0, 1, 2 … in their order. spec.nodeName decides about a pod:
 //
-//   - pods on a node of the list are assigned to it, terminating ones included,
-//   - pods on an unknown node are counted nowhere; Orphans lists them,
-//   - finished pods (Succeeded, Failed) and pods without a node hold nothing and are left out.
+//   - A pod on a node of the list comes to the node's slot, terminating pods included.
+//   - A pod on any other node is an orphan: Orphans lists it, and no row counts it.
+//   - New leaves out finished pods (Succeeded, Failed) and pods without a node.
 //
-// The error is a list that names every nil object, missing name and second object of one kind, namespace and name by its
-// field path, such as `nodes[3].metadata.name: Duplicate value: "n1"`. Then there is no snapshot. O(objects).
+// The error names, by field path, every nil object, every missing name, and every second object of one kind, namespace and
+// name, such as `nodes[3].metadata.name: Duplicate value: "n1"`. The snapshot is then nil. O(objects).
 func New(o Objects) (*Snapshot, error) {
 	s := &Snapshot{core: core{own: &owner{}, schema: new(resources.Schema), tree: &zoneTree{}}}
 	s.schemaOwn = s.own

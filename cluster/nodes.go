@@ -126,7 +126,7 @@ func (s *Snapshot) setAllocatable(slot int, node *v1.Node) {
 	copy(w, v)
 }
 
-// reindex brings the indexes over nodes that exist by now up to date with a change of a slot.
+// reindex brings the existing indexes over nodes up to date with a change of a slot.
 func (s *Snapshot) reindex(slot int, old, node *v1.Node) {
 	s.reindexValues(slot, node)
 	s.reindexImages(slot, old, node)
@@ -135,13 +135,14 @@ func (s *Snapshot) reindex(slot int, old, node *v1.Node) {
 // Len returns the number of slots, free ones included. Slots run from 0 to Len()-1.
 func (s *Snapshot) Len() int { return s.n }
 
-// Node returns the node of slot i, nil when the slot is free. It panics when i is not below Len, as all reads of slots do.
+// Node returns the node of slot i, nil when the slot is free. Node and all other reads of slots panic when i is not in
+// 0..Len()-1.
 func (s *Snapshot) Node(i int) *v1.Node { return s.nodes.at(i) }
 
 // Slot returns the slot of the node of that name, -1 when there is none.
 func (s *Snapshot) Slot(name string) int { return int(s.nodeIndex.get(name)) }
 
-// Schema returns the columns of the rows. It is read-only; columns are added by the snapshot alone, at the end.
+// Schema returns the columns of the rows. Read-only: only the snapshot adds columns, at the end.
 func (s *Snapshot) Schema() *resources.Schema { return s.schema }
 
 // Allocatable returns what slot i offers (status.allocatable), by column of Schema; missing columns are zero. Read-only
@@ -149,10 +150,11 @@ func (s *Snapshot) Schema() *resources.Schema { return s.schema }
 func (s *Snapshot) Allocatable(i int) resources.Vector { return s.allocatable.at(i) }
 
 // Requested returns the sum of what the pods of slot i ask for, and their number in column resources.Pods. Each pod's sum is
-// rounded up before it is added. Sums beyond int64 stay at its end. Read-only and valid until the next change.
+// rounded up before it is added. Sums saturate at the ends of int64. Read-only and valid until the next change.
 func (s *Snapshot) Requested(i int) resources.Vector { return s.requested.at(i) }
 
-// NonZero returns the requests of slot i for scoring, with 100m and 200Mi for containers that name none.
+// NonZero returns the sum of the requests of slot i's pods for scoring, with 100m cpu and 200Mi memory for containers without a
+// request.
 func (s *Snapshot) NonZero(i int) (cpuMilli, memoryBytes int64) {
 	nz := s.nonZero.at(i)
 	return nz[0], nz[1]

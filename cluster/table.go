@@ -115,8 +115,7 @@ func (t *table[T]) all() iter.Seq[T] {
 type Lookup[T any] struct{ t *table[T] }
 
 // Get returns the object with that namespace ("" for cluster-wide kinds) and name. It returns the zero T and false when
-// there is no such object.
-// O(log objects of the namespace).
+// there is no such object. O(log objects of the namespace).
 func (l Lookup[T]) Get(namespace, name string) (T, bool) { return l.t.get(namespace, name) }
 
 // In yields the objects of a namespace by name.

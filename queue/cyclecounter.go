@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// What follows is the rule of 1.27 and 1.28 (Options.CycleCounter) where it is not one line elsewhere.
+// This file has the larger parts of the rule of 1.27 and 1.28 (Options.CycleCounter).
 
-// sameSpec reports whether an update changes only what cannot make a pod schedulable: status, resource version, generation,
-// managed fields and finalizers.
+// sameSpec reports whether an update changes only fields that cannot make a pod schedulable: status, resource version,
+// generation, managed fields and finalizers.
 func sameSpec(old, new *v1.Pod) bool {
 	strip := func(p *v1.Pod) *v1.Pod {
 		c := p.DeepCopy()
@@ -48,7 +48,7 @@ func (q *Queue) wantsNeighbour(waiting, assigned *v1.Pod) bool {
 	return false
 }
 
-// termMatches reports whether the term selects the assigned pod. A selector that cannot be read selects nothing.
+// termMatches reports whether the term selects the assigned pod. An invalid selector selects nothing.
 func (q *Queue) termMatches(t *v1.PodAffinityTerm, waiting, assigned *v1.Pod) bool {
 	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 	if err != nil || !selector.Matches(labels.Set(assigned.Labels)) {

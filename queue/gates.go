@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// gate runs the gates of the entry's profile, the one that holds it first, then the others in their order; it stops at
-// the first refusal and notes who refused. The entry is not enlisted.
+// gate runs the gates of the entry's profile: first the gate that holds the entry, then the others in their order. gate stops
+// at the first refusal and writes the refusing gate into the entry. The entry must not be enlisted.
 func (q *Queue) gate(e *Entry) (refused bool, by *plugin) {
 	holding := e.GatingPlugin
 	e.GatingPlugin, e.GateMessage, e.GateErr = "", "", nil

@@ -89,7 +89,7 @@ func (p *plugin) addTaintRow() {
 	}
 }
 
-// plugin returns the plugin with that name, a new one without registrations if need be.
+// plugin returns the plugin with that name; a new plugin has no registrations.
 func (p *profile) plugin(name string) *plugin {
 	pl := p.plugins[name]
 	if pl == nil {
@@ -150,7 +150,7 @@ func schedulerName(pod *v1.Pod) string {
 	return pod.Spec.SchedulerName
 }
 
-// profileOf returns the profile of a schedulerName; one that is not configured gets an empty one of its own.
+// profileOf returns the profile of a schedulerName. A name that is not configured gets an empty profile of its own.
 func (q *Queue) profileOf(name string) *profile {
 	if p, ok := q.byName[name]; ok {
 		return p
@@ -196,7 +196,7 @@ func (q *Queue) enlist(e *Entry) {
 	q.joinGroup(e)
 }
 
-// delist undoes enlist; place is still the one that it was enlisted with.
+// delist undoes enlist. The entry must still have the place that it had then.
 func (q *Queue) delist(e *Entry) {
 	q.leaveGroup(e)
 	if e.place == Unschedulable && e.wakesAlways() {

@@ -8,10 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// requests returns what a pod holds of each resource, for the one question whether an update lowers it: the sum of the
-// containers and sidecars, at least the need of each init container with the sidecars before it, pod-level values where
-// they are given, plus overhead. A pod resized in place counts by desired, actuated and allocated resources, whichever is
-// largest (the latter two when the resize is infeasible). Package overhead owns these rules; its tests hold the two equal.
+// requests returns the requests of a pod, for the question whether an update lowers them:
+//
+//  1. The sum of the containers and sidecars.
+//  2. At least the need of each init container with the sidecars before it.
+//  3. Pod-level values instead, where the pod has them.
+//  4. Plus spec.overhead.
+//
+// A pod that is resized in place counts with the largest of desired, actuated and allocated resources, and without the desired
+// resources when the resize is infeasible. Package overhead owns these rules; TestRequestsLikeOverhead holds the two equal.
 func requests(pod *v1.Pod) v1.ResourceList {
 	total, sidecars, start := v1.ResourceList{}, v1.ResourceList{}, v1.ResourceList{}
 	for i := range pod.Spec.Containers {
@@ -118,7 +123,8 @@ func podLevelRequest(pod *v1.Pod, name v1.ResourceName, spec resource.Quantity) 
 	return largest[name]
 }
 
-// sameRequests spares the sums for updates that change no resources, which are nearly all.
+// sameRequests reports whether two versions of a pod certainly have the same requests. Nearly all updates change no resources,
+// and sameRequests is cheaper than the sums.
 func sameRequests(a, b *v1.Pod) bool {
 	same := func(x, y []v1.Container) bool {
 		if len(x) != len(y) {

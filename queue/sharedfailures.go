@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// group is the queued pods of one signature, with ShareFailures: those active that were never tried, and those that wait
+// group has the queued pods of one signature, with ShareFailures: fresh pods are active and were never tried, waiting pods wait
 // after a failure that the group shares.
 type group struct {
 	fresh   []*Entry
@@ -60,8 +60,8 @@ func (q *Queue) leaveGroup(e *Entry) {
 	}
 }
 
-// sharesWith returns a pod that waits after a failure which a new entry would only repeat. A pod with a nomination shares
-// nothing: its failure has made room somewhere.
+// sharesWith returns a waiting pod whose failure a new entry would only repeat, nil for none. A pod with a nomination shares no
+// failure, because its preemption has made room on a node.
 func (q *Queue) sharesWith(e *Entry) *Entry {
 	if q.groups == nil || e.Signature == "" || q.groups[e.Signature] == nil {
 		return nil
@@ -74,8 +74,8 @@ func (q *Queue) sharesWith(e *Entry) *Entry {
 	return nil
 }
 
-// shareFailure lets the equal pods wait that have been active since before the failed attempt began and were never tried.
-// What became active later did so by an event that the attempt may not have seen.
+// shareFailure makes those equal pods wait that were active before the failed attempt began and were never tried. A pod that
+// became active later did so by an event that the attempt may not have seen.
 func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 	if q.groups == nil || e.Signature == "" || len(e.PendingPlugins) > 0 || q.nom.Node(e.Pod) != "" {
 		return
@@ -95,10 +95,10 @@ func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 	}
 }
 
-// equalPods is a Signature for pods made from one template: it covers the namespace, the labels, the controller and all of
-// the spec that schedulers read. It returns "" for pods that are bound to something of their own: generic ephemeral
-// volumes, resource claims, a scheduling group. Names of projected token volumes, which differ from pod to pod, are left
-// out; labels that do (pod-template-generation, statefulset.kubernetes.io/pod-name) keep pods apart.
+// equalPods is a Signature for pods of one template: a key of the namespace, the labels, the controller and all of the spec that
+// schedulers read. It returns "" for pods with objects of their own: generic ephemeral volumes, resource claims, a scheduling
+// group. The key leaves out the names of projected token volumes, which differ from pod to pod. Labels that differ from pod to
+// pod (statefulset.kubernetes.io/pod-name) keep pods apart.
 func equalPods(pod *v1.Pod) string {
 	if len(pod.Spec.ResourceClaims) > 0 || pod.Spec.SchedulingGroup != nil {
 		return ""

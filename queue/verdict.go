@@ -14,10 +14,10 @@ const (
 // judge returns the verdict of an event on an entry, the plugin that asked for the retry, and its hint's error:
 //
 //  1. no rejectors: a retry after backoff
-//  2. a wildcard event: the same, unless it is bound to another pod
+//  2. a wildcard event: the same, unless the event is about another pod
 //  3. an unknown profile: the same
-//  4. otherwise each rejector's hint on each event registered by it that covers this one; Queue from a pending plugin is
-//     a retry now, Queue from another a retry after backoff, nothing at all means the pod stays.
+//  4. otherwise each rejector's hint on each registered event that covers the arriving event: Queue from a pending plugin is
+//     a retry now, Queue from another plugin is a retry after backoff, and without any Queue the pod stays.
 func (q *Queue) judge(e *Entry, c *Change) (verdict, *plugin, error) {
 	if len(e.waits) == 0 {
 		return afterBackoff, nil, nil
