@@ -66,7 +66,7 @@ func TestPreemptGoesOn(t *testing.T) {
 			return pod, failed
 		}},
 		{"changed cluster", "the verdicts are out of date", func() (*v1.Pod, *Failure) {
-			_, err := s.AddNode(testkit.Node("n5").Capacity("cpu=1").Obj())
+			err := s.Set(testkit.Node("n5").Capacity("cpu=1").Obj())
 			require.NoError(t, err)
 			return pod, failed
 		}},
@@ -76,7 +76,7 @@ func TestPreemptGoesOn(t *testing.T) {
 			pod, f := test.change()
 			require.Equal(t, r.Node, x.Preempt(pod, f, Options{}, PreemptOptions{}).Node, test.why)
 			require.Equal(t, 1, c.prepared, test.why)
-			require.Equal(t, s.NodeCount()+asked, c.asked, test.why)
+			require.Equal(t, len(s.Order())+asked, c.asked, test.why)
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestPreemptLikeAFreshAttempt(t *testing.T) {
 			if got.Node != "" {
 				evicted++
 				for _, v := range got.Victims {
-					require.NoError(t, s.Remove(v.Pod))
+					require.NoError(t, s.Unset(v.Pod))
 				}
 			}
 		}
