@@ -162,6 +162,9 @@ func (p *Plan) WithNodes(nodes ...*v1.Node) (*Plan, error) {
 	}
 	fork := s.Fork()
 	for _, n := range nodes {
+		if n != nil && fork.Slot(n.Name) >= 0 {
+			return nil, fmt.Errorf("WithNodes: node %q is in the cluster already", n.Name)
+		}
 		if err := fork.Set(n); err != nil {
 			return nil, err
 		}

@@ -153,7 +153,8 @@ func (w *WhatIf) lookUp(pod *v1.Pod) []Move {
 	}
 	e, ok := w.effects[known.kind]
 	if !ok {
-		e = w.work(pod, &known)
+		first := known // a copy, so that only the first pod of a kind allocates
+		e = w.work(pod, &first)
 		w.effects[known.kind] = e
 	}
 	return e
