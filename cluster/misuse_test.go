@@ -24,7 +24,7 @@ func TestMisuse(t *testing.T) {
 			_, _ = New(Objects{Nodes: []*v1.Node{n}, Pods: []*v1.Pod{p}, Services: []*v1.Service{s}})
 		},
 		"Snapshot": fresh,
-		"Lookup":   func() Lookup[*v1.Service] { return List[*v1.Service](fresh()) },
+		"List":     func() Lookup[*v1.Service] { return List[*v1.Service](fresh()) },
 		"Set pod":  func(p *v1.Pod) error { return fresh().Set(p) },
 		"Set node": func(n *v1.Node) error { return fresh().Set(n) },
 		"Set":      func(o *v1.Service) error { return fresh().Set(o) },
