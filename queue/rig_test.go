@@ -16,8 +16,6 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // Events that many tests send.
 var (
 	nodeAdd                = Event{Resource: nodeKind, Action: Add}
-	nodeDelete             = Event{Resource: nodeKind, Action: Delete}
-	assignedPodAdd         = Event{Resource: assignedPod, Action: Add}
 	assignedPodUpdate      = Event{Resource: assignedPod, Action: Update}
 	assignedPodDelete      = Event{Resource: assignedPod, Action: Delete}
 	unschedulablePodAdd    = Event{Resource: unschedulablePod, Action: Add}

@@ -40,7 +40,7 @@ func (e *FieldError) Error() string {
 // beyond int64 are errors with the field path. unknown has one line for each field that object does not have.
 func Decode(data []byte, object any) (unknown []string, err error) {
 	if !utf8.Valid(data) {
-		return nil, errors.New("Invalid value: must be UTF-8")
+		return nil, refuse("Invalid value", "must be UTF-8")
 	}
 	s := scan{data: data}
 	if err := s.whole(); err != nil {
@@ -76,7 +76,7 @@ func decode(data []byte, object any, numbers bool) (unknown []string, err error)
 // complaint but not safely: a key twice, text that is not UTF-8, too much nesting, a quantity that is too long to parse. Text that is not JSON passes: the decoder refuses it.
 func Check(data []byte, object any) error {
 	if !utf8.Valid(data) {
-		return errors.New("Invalid value: must be UTF-8")
+		return refuse("Invalid value", "must be UTF-8")
 	}
 	s := scan{data: data}
 	var bad refusal

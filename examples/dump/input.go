@@ -126,7 +126,7 @@ func (p *place) read(d *documents, o Options, to sink) error {
 	}
 	values, err := fromYAML(frame, p.line, o.object(), o.tooLarge())
 	if err == nil && len(values) != 1 {
-		err = errors.New("Invalid value: must be one object")
+		err = refuse("Invalid value", "must be one object")
 	}
 	if err != nil {
 		return p.fail(err)

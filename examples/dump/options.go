@@ -52,9 +52,14 @@ func (o Options) file() int64 {
 func (o Options) object() int { return int(o.file() / portion) }
 
 func (o Options) tooLong() error {
-	return fmt.Errorf("Too long: a file may have at most %d bytes, unpacked; -max-size raises the limit", o.file())
+	return refuse("Too long", "a file may have at most %d bytes, unpacked; -max-size raises the limit", o.file())
 }
 
 func (o Options) tooLarge() error {
-	return fmt.Errorf("Too long: one object may have at most %d bytes, aliases expanded; -max-size raises the limit", o.object())
+	return refuse("Too long", "one object may have at most %d bytes, aliases expanded; -max-size raises the limit", o.object())
+}
+
+// refuse returns an error in the form of the API server's: what kind of mistake, then what is wrong.
+func refuse(kind, format string, args ...any) error {
+	return errors.New(kind + ": " + fmt.Sprintf(format, args...))
 }

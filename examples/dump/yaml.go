@@ -67,7 +67,7 @@ type writer struct {
 
 func (w *writer) value(v any, depth int) error {
 	if depth > maxNesting {
-		return fmt.Errorf("Too many: objects and lists may be nested %d deep", maxNesting)
+		return refuse("Too many", "objects and lists may be nested %d deep", maxNesting)
 	}
 	switch v := v.(type) {
 	case string:
@@ -88,7 +88,7 @@ func (w *writer) value(v any, depth int) error {
 	default:
 		data, err := json.Marshal(v)
 		if err != nil {
-			return fmt.Errorf("Invalid value: %v: JSON has no such number", v)
+			return refuse("Invalid value", "%v: JSON has no such number", v)
 		}
 		w.out = append(w.out, data...)
 	}
@@ -117,7 +117,7 @@ func (w *writer) object(m map[any]any, depth int) error {
 	for k, v := range m {
 		name, ok := keyText(k)
 		if !ok {
-			return fmt.Errorf("Invalid value: %v: a key must be a string, a number or a bool", k)
+			return refuse("Invalid value", "%v: a key must be a string, a number or a bool", k)
 		}
 		if _, twice := values[name]; twice {
 			return fmt.Errorf("%s: Duplicate value: the key stands twice", name)

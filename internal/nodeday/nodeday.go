@@ -230,10 +230,7 @@ func (o Outcome) String() string {
 		parts = append(parts, "acts "+string(o.Acting))
 	}
 	if len(o.Reclaim) > 0 {
-		words = []string{"reclaims"}
-		for _, r := range o.Reclaim {
-			words = append(words, r)
-		}
+		words = append([]string{"reclaims"}, o.Reclaim...)
 		parts = append(parts, strings.Join(words, " "))
 	}
 	if o.Evicted != "" {

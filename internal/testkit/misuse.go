@@ -34,11 +34,11 @@ func Misuse(t *testing.T, targets map[string]any, panics map[string]string, full
 			methods := f.Type().Out(0)
 			for i := range methods.NumMethod() {
 				at := name + "." + methods.Method(i).Name
-				misuse(methods.Method(i).Type, at, found, &calls, full, func() reflect.Value { return f.Call(nil)[0].Method(i) })
+				misuse(at, found, &calls, full, func() reflect.Value { return f.Call(nil)[0].Method(i) })
 			}
 			continue
 		}
-		misuse(f.Type(), name, found, &calls, full, func() reflect.Value { return f })
+		misuse(name, found, &calls, full, func() reflect.Value { return f })
 	}
 	for _, at := range sortedNames(found) {
 		if panics[at] == "" {
@@ -82,8 +82,8 @@ func sortedNames(m map[string]string) (names []string) {
 }
 
 // misuse calls what fresh returns with every combination of odd arguments.
-func misuse(f reflect.Type, at string, found map[string]string, calls *int, full []any, fresh func() reflect.Value) {
-	f = fresh().Type() // without the receiver
+func misuse(at string, found map[string]string, calls *int, full []any, fresh func() reflect.Value) {
+	f := fresh().Type() // without the receiver
 	args := make([]reflect.Value, f.NumIn())
 	var fill func(i int)
 	fill = func(i int) {
