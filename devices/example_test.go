@@ -2,10 +2,13 @@ package devices_test
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/devices"
 )
@@ -65,4 +68,49 @@ func ExampleAllocator_Compile() {
 	// n2 has room: true
 	//   gpu gets gpu.example.com/n2/gpu-0
 	//   gpu gets gpu.example.com/n2/gpu-1
+}
+
+// claims are the objects of a cluster with the class gpu.
+type claims []*resourcev1.ResourceClaim
+
+func (c claims) ResourceClaim(namespace, name string) *resourcev1.ResourceClaim {
+	for _, claim := range c {
+		if claim.Namespace == namespace && claim.Name == name {
+			return claim
+		}
+	}
+	return nil
+}
+func (c claims) ResourceClaims(string) iter.Seq[*resourcev1.ResourceClaim] { return slices.Values(c) }
+func (claims) InFlight(types.UID) bool                                     { return false }
+func (claims) DeviceClass(name string) *resourcev1.DeviceClass             { return class(name) }
+
+type nodes []*v1.Node
+
+func (n nodes) Len() int            { return len(n) }
+func (n nodes) Node(i int) *v1.Node { return n[i] }
+
+// A pod asks for a claim of two GPUs. Nodes n3 and n5 have GPUs, the others have none.
+func Example() {
+	var cluster nodes
+	for k, zone := range []string{"a", "a", "b", "b", "c"} {
+		cluster = append(cluster, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", k+1), Labels: map[string]string{v1.LabelTopologyZone: zone}}})
+	}
+	name := "two-gpus"
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gpu", UID: "gpu"}}
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpus", ResourceClaimName: &name}}
+	pod.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Claims: []v1.ResourceClaim{{Name: "gpus"}}}}}
+
+	compiled := devices.Compile(pod, claims{gpuClaim(name, 2)}, nil)
+	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n3"), gpus("n5")}))
+	state := compiled.On(cluster, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
+	for i, n := range cluster {
+		fmt.Println(n.Name, state.Reasons(state.Check(i)), len(state.Allocation(i).Claims))
+	}
+	// Output:
+	// n1 [cannot allocate all claims] 0
+	// n2 [cannot allocate all claims] 0
+	// n3 [] 1
+	// n4 [cannot allocate all claims] 0
+	// n5 [] 1
 }

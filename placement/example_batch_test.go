@@ -57,7 +57,7 @@ func admit(plan *placement.Plan, queue []job) (left []job, err error) {
 // A batch scheduler that places groups all or nothing.
 func Example_batch() {
 	var objects cluster.Objects
-	for _, name := range []string{"gpu-1", "gpu-2", "gpu-3"} {
+	for _, name := range []string{"n1", "n2", "n3"} {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		n.Status.Allocatable = v1.ResourceList{"nvidia.com/gpu": resource.MustParse("4"), v1.ResourcePods: resource.MustParse("110")}
 		objects.Nodes = append(objects.Nodes, n)
@@ -75,8 +75,8 @@ func Example_batch() {
 	left, err := admit(plan, []job{{"vision", 2, "4"}, {"language", 2, "3"}, {"speech", 1, "4"}})
 	fmt.Println(len(left), "left,", snapshot.TotalPods(), "pods placed", err)
 	// Output:
-	// vision starts on gpu-1 gpu-2
+	// vision starts on n1 n2
 	// language waits, worker 1 has no node: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
-	// speech starts on gpu-3
+	// speech starts on n3
 	// 1 left, 3 pods placed <nil>
 }

@@ -50,7 +50,7 @@ func (c *nodeCache) reconcile(pod *v1.Pod) error {
 // A controller that adapts the node cache it has.
 func Example_controller() {
 	cache := &nodeCache{pods: map[string][]*v1.Pod{}}
-	for _, name := range []string{"node-1", "node-2"} {
+	for _, name := range []string{"n1", "n2"} {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"disk": "ssd"}}}
 		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourcePods: resource.MustParse("110")}
 		cache.nodes = append(cache.nodes, n)
@@ -61,15 +61,15 @@ func Example_controller() {
 		p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}
 		return p
 	}
-	cache.pods["node-1"] = []*v1.Pod{web("web-1", "2500m")}
+	cache.pods["n1"] = []*v1.Pod{web("web-1", "2500m")}
 	for _, pod := range []*v1.Pod{web("web-2", "1"), web("web-3", "2")} {
 		if err := cache.reconcile(pod); err != nil {
 			fmt.Println(err)
 		}
 	}
 	// Output:
-	// web-2: goes to node-1
+	// web-2: goes to n1
 	// web-3: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
-	//   node-1 NodeResourcesFit: [Insufficient cpu] [cpu: asks for 2000m, 2500m of 4000m are in use]
-	//   node-2 NodeUnschedulable: [node(s) were unschedulable] []
+	//   n1 NodeResourcesFit: [Insufficient cpu] [cpu: asks for 2000m, 2500m of 4000m are in use]
+	//   n2 NodeUnschedulable: [node(s) were unschedulable] []
 }

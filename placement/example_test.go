@@ -3,33 +3,30 @@ package placement_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 )
 
-// company is the running example: 3 zones, 5 nodes, web and db pods, and a gpu pod to come.
-func company() (*placement.Plan, *cluster.Snapshot) {
-	snapshot, err := cluster.New(cluster.Objects{
-		Nodes: []*v1.Node{
-			testkit.Node("node-1").Zone("a").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-2").Zone("a").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-3").Zone("b").Capacity("cpu=4,memory=16Gi").Obj(),
-			testkit.Node("node-4").Zone("b").Capacity("cpu=4,memory=16Gi").Unschedulable().Obj(),
-			testkit.Node("node-5").Zone("c").Capacity("cpu=8,memory=32Gi,nvidia.com/gpu=2").Taint("gpu=true:NoSchedule").Obj(),
-		},
-		Pods: []*v1.Pod{
-			testkit.Pod("web-1").Labels("app=web").Request("cpu=500m,memory=1Gi").On("node-1").Obj(),
-			testkit.Pod("web-2").Labels("app=web").Request("cpu=500m,memory=1Gi").On("node-3").Obj(),
-			testkit.Pod("db-1").Labels("app=db").Request("cpu=2,memory=8Gi").RequireApart(v1.LabelHostname, "app=db").On("node-2").Obj(),
-		},
-	})
+// shop has nodes n1 to n5 in three zones. Node n4 is cordoned, and n5 has GPUs behind a taint. Two web pods and a db pod run.
+func shop() (*placement.Plan, *cluster.Snapshot) {
+	small := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")}
+	large := v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "nvidia.com/gpu": resource.MustParse("2")}
+	nodes := []*v1.Node{node("n1", "a", small), node("n2", "a", small), node("n3", "b", small), node("n4", "b", small), node("n5", "c", large)}
+	nodes[3].Spec.Unschedulable = true
+	nodes[4].Spec.Taints = []v1.Taint{{Key: "gpu", Value: "true", Effect: v1.TaintEffectNoSchedule}}
+	pods := []*v1.Pod{web("web-1"), web("web-2"), db("db-1", "2")}
+	pods[0].Spec.NodeName, pods[1].Spec.NodeName, pods[2].Spec.NodeName = "n1", "n3", "n2"
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: pods})
 	if err != nil {
 		panic(err)
 	}
@@ -40,49 +37,84 @@ func company() (*placement.Plan, *cluster.Snapshot) {
 	return plan, snapshot
 }
 
-func gpu(name string) *v1.Pod {
-	return testkit.Pod(name).Labels("app=gpu").Request("cpu=1,nvidia.com/gpu=1").Tolerate("gpu", v1.TolerationOpExists, "", "").Obj()
+func node(name, zone string, amounts v1.ResourceList) *v1.Node {
+	amounts = maps.Clone(amounts)
+	amounts[v1.ResourcePods] = resource.MustParse("110")
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, v1.LabelTopologyZone: zone}},
+		Status:     v1.NodeStatus{Capacity: amounts, Allocatable: amounts},
+	}
 }
 
-// One pod after the other, each seeing those before.
+func pod(name, app string, requests v1.ResourceList) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app}},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: app, Resources: v1.ResourceRequirements{Requests: requests}}}},
+	}
+}
+
+func web(name string) *v1.Pod {
+	return pod(name, "web", v1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("1Gi")})
+}
+
+// db returns a pod that shares its node with no other db pod.
+func db(name, cpu string) *v1.Pod {
+	p := pod(name, "db", v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi")})
+	p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
+		{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}},
+	}}}
+	return p
+}
+
+// gpu returns a pod that asks for a GPU and tolerates the taint of the nodes that have GPUs.
+func gpu(name string) *v1.Pod {
+	p := pod(name, "gpu", v1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("1")})
+	p.Spec.Tolerations = []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists}}
+	return p
+}
+
+// Assume adds a pod to the cluster, so that the next decision counts that pod.
 func ExamplePlan_Decide() {
-	plan, _ := company()
+	plan, _ := shop()
 	for _, name := range []string{"gpu-1", "gpu-2", "gpu-3"} {
-		pod := gpu(name)
-		d := plan.Decide(pod, placement.Options{})
+		p := gpu(name)
+		d := plan.Decide(p, placement.Options{})
 		if !d.Placed() {
 			fmt.Printf("%s: %s\n", name, d.Failure.Text())
 			continue
 		}
 		fmt.Printf("%s: %s\n", name, d.Node)
-		if err := plan.Assume(pod, d); err != nil {
+		if err := plan.Assume(p, d); err != nil {
 			fmt.Println(err)
 		}
 	}
 	// Output:
-	// gpu-1: node-5
-	// gpu-2: node-5
+	// gpu-1: n5
+	// gpu-2: n5
 	// gpu-3: 0/5 nodes are available: 1 node(s) were unschedulable, 4 Insufficient nvidia.com/gpu.
 }
 
-// Why not this node? Every plugin is asked.
+// Fits asks every filter why a pod cannot run on one node.
 func ExamplePlan_Fits() {
-	plan, _ := company()
-	db := testkit.Pod("db-2").Labels("app=db").Request("cpu=3,memory=8Gi").RequireApart(v1.LabelHostname, "app=db").Obj()
-	slot, _ := plan.Slot("node-2")
-	for _, r := range plan.Fits(db, slot) {
+	plan, _ := shop()
+	slot, _ := plan.Slot("n2")
+	for _, r := range plan.Fits(db("db-2", "3"), slot) {
 		fmt.Printf("%s: %s (%s)\n", r.Plugin, strings.Join(r.Reasons, ", "), r.Numbers[0])
 	}
 	// Output:
 	// NodeResourcesFit: Insufficient cpu (cpu: asks for 3000m, 2000m of 4000m are in use)
-	// InterPodAffinity: node(s) didn't match pod anti-affinity rules (kubernetes.io/hostname=node-2: 1 match(es) of the anti-affinity terms)
+	// InterPodAffinity: node(s) didn't match pod anti-affinity rules (kubernetes.io/hostname=n2: 1 match(es) of the anti-affinity terms)
 }
 
-// The whole picture, node by node.
+// Table lists what filters and scores say about each node.
 func ExamplePlan_Table() {
-	plan, _ := company()
-	web := testkit.Pod("web-3").Labels("app=web").Request("cpu=500m,memory=1Gi").Spread(1, v1.LabelTopologyZone, v1.ScheduleAnyway, "app=web").Obj()
-	table, err := plan.Table(web)
+	plan, _ := shop()
+	replica := web("web-3")
+	replica.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+	}}
+	table, err := plan.Table(replica)
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -98,29 +130,28 @@ func ExamplePlan_Table() {
 		fmt.Println()
 	}
 	// Output:
-	// node-1 654: TaintToleration 100x3 NodeResourcesFit 81x1 PodTopologySpread 100x2 NodeResourcesBalancedAllocation 73x1 ImageLocality 0x1
-	// node-2 613: TaintToleration 100x3 NodeResourcesFit 40x1 PodTopologySpread 100x2 NodeResourcesBalancedAllocation 73x1 ImageLocality 0x1
-	// node-3 654: TaintToleration 100x3 NodeResourcesFit 81x1 PodTopologySpread 100x2 NodeResourcesBalancedAllocation 73x1 ImageLocality 0x1
-	// node-4 no: node(s) were unschedulable
-	// node-5 no: node(s) had untolerated taint(s)
+	// n1 654: TaintToleration 100x3 NodeResourcesFit 81x1 PodTopologySpread 100x2 NodeResourcesBalancedAllocation 73x1 ImageLocality 0x1
+	// n2 613: TaintToleration 100x3 NodeResourcesFit 40x1 PodTopologySpread 100x2 NodeResourcesBalancedAllocation 73x1 ImageLocality 0x1
+	// n3 654: TaintToleration 100x3 NodeResourcesFit 81x1 PodTopologySpread 100x2 NodeResourcesBalancedAllocation 73x1 ImageLocality 0x1
+	// n4 no: node(s) were unschedulable
+	// n5 no: node(s) had untolerated taint(s)
 }
 
-// How many more replicas fit, and what stops the next one.
+// HowMany counts the replicas that still fit and says what stops the next one.
 func ExamplePlan_HowMany() {
-	plan, _ := company()
-	db := testkit.Pod("db").Labels("app=db").Request("cpu=1,memory=8Gi").RequireApart(v1.LabelHostname, "app=db").Obj()
-	room, err := plan.HowMany(db, 0)
+	plan, _ := shop()
+	room, err := plan.HowMany(db("db", "1"), 0)
 	fmt.Println(room.Count, room.Nodes, err)
 	fmt.Println(room.Stop.Text())
 	// Output:
-	// 2 [node-1 node-3] <nil>
+	// 2 [n1 n3] <nil>
 	// 0/5 nodes are available: 1 node(s) didn't match pod anti-affinity rules, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient memory.
 }
 
-// Running pods whose rules no longer hold where they are.
+// Violations finds running pods whose rules no longer allow their nodes.
 func ExamplePlan_Violations() {
-	plan, snapshot := company()
-	node := snapshot.Node(snapshot.Slot("node-1")).DeepCopy()
+	plan, snapshot := shop()
+	node := snapshot.Node(snapshot.Slot("n1")).DeepCopy()
 	node.Spec.Taints = []v1.Taint{{Key: "team", Value: "search", Effect: v1.TaintEffectNoSchedule}}
 	if err := snapshot.Set(node); err != nil {
 		fmt.Println(err)
@@ -129,41 +160,41 @@ func ExamplePlan_Violations() {
 		fmt.Println(v.Pod, "on", v.Node, v.Rejections[0].Plugin, v.Rejections[0].Numbers[0])
 	}
 	// Output:
-	// default/web-1 on node-1 TaintToleration team=search:NoSchedule rejects
+	// default/web-1 on n1 TaintToleration team=search:NoSchedule rejects
 }
 
-// Would a node that does not exist yet help?
+// WithNodes asks whether a node that does not exist yet would help.
 func ExamplePlan_WithNodes() {
-	plan, _ := company()
-	pod := testkit.Pod("big").Request("cpu=12").Obj()
-	fmt.Println(plan.Decide(pod, placement.Options{}).Failure.Text())
-	larger, err := plan.WithNodes(testkit.Node("node-6").Zone("c").Capacity("cpu=16,memory=64Gi").Obj())
+	plan, _ := shop()
+	big := pod("big", "web", v1.ResourceList{"cpu": resource.MustParse("12")})
+	fmt.Println(plan.Decide(big, placement.Options{}).Failure.Text())
+	larger, err := plan.WithNodes(node("n6", "c", v1.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi")}))
 	if err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(larger.Decide(pod, placement.Options{}).Node)
+	fmt.Println(larger.Decide(big, placement.Options{}).Node)
 	// Output:
 	// 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.
-	// node-6
+	// n6
 }
 
 // Decisions and failures as controllers store them.
 func ExampleDecision_MarshalJSON() {
-	plan, _ := company()
-	for _, pod := range []*v1.Pod{testkit.Pod("web-3").Request("cpu=500m,memory=1Gi").Obj(), gpu("gpu-1"), testkit.Pod("big").Request("cpu=12").Obj()} {
-		data, err := json.Marshal(plan.Decide(pod, placement.Options{}))
+	plan, _ := shop()
+	for _, p := range []*v1.Pod{web("web-3"), gpu("gpu-1"), pod("big", "web", v1.ResourceList{"cpu": resource.MustParse("12")})} {
+		data, err := json.Marshal(plan.Decide(p, placement.Options{}))
 		if err != nil {
 			fmt.Println(err)
 		}
 		fmt.Println(strings.ReplaceAll(string(data), `,"`, `, "`))
 	}
 	// Output:
-	// {"node":"node-1", "total":454, "nodes":5, "evaluated":5, "feasible":3}
-	// {"node":"node-5", "total":0, "nodes":5, "evaluated":5, "feasible":1}
+	// {"node":"n1", "total":454, "nodes":5, "evaluated":5, "feasible":3}
+	// {"node":"n5", "total":0, "nodes":5, "evaluated":5, "feasible":1}
 	// {"total":0, "nodes":5, "evaluated":5, "feasible":0, "failure":{"code":"Unschedulable", "message":"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.", "nodes":5, "reasons":[{"reason":"Insufficient cpu", "nodes":3},{"reason":"node(s) had untolerated taint(s)", "nodes":1},{"reason":"node(s) were unschedulable", "nodes":1}], "rejecters":["NodeUnschedulable", "TaintToleration", "NodeResourcesFit"]}}
 }
 
-// quota is a filter of one's own: no more than so many pods of a namespace on a node.
+// quota is a filter of the caller. It allows at most max pods of a namespace on a node.
 func quota(max int) *placement.Plugin {
 	return &placement.Plugin{Name: "Quota", Filter: func(pod *v1.Pod, c placement.Cluster) placement.Filtering {
 		return placement.Filtering{Predicate: quotaOf{c, pod.Namespace, max}}
@@ -193,9 +224,9 @@ func (q quotaOf) Check(i int) resources.Verdict {
 	return 0
 }
 
-// A plugin of one's own takes part in messages and tables.
+// The messages count a plugin of the caller like the other plugins.
 func ExamplePlugin() {
-	_, snapshot := company()
+	_, snapshot := shop()
 	profile := placement.DefaultProfile()
 	profile.Filters = append(profile.Filters, quota(1))
 	plan, err := placement.New(snapshot, profile)
@@ -203,7 +234,7 @@ func ExamplePlugin() {
 		fmt.Println(err)
 		return
 	}
-	d := plan.Decide(testkit.Pod("web-3").Request("cpu=100m").Obj(), placement.Options{})
+	d := plan.Decide(web("web-3"), placement.Options{})
 	fmt.Println(d.Failure.Text())
 	fmt.Println(d.Failure.Code == filter.Unschedulable, d.Failure.Rejecters)
 	// Output:

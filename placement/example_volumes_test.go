@@ -7,9 +7,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -21,15 +21,23 @@ func dataClaim(name string) *v1.PersistentVolumeClaim {
 	return c
 }
 
-// Two database pods after one volume: what the first decision promised, the second pod does not get. PreBind would write the
-// objects; Forget gives the volume back.
+// Two db pods want one volume. Assume keeps the volume for the first pod, so that the second pod finds none. Forget gives the
+// volume back.
 func ExamplePlan_Assume() {
 	wait := storagev1.VolumeBindingWaitForFirstConsumer
 	disk := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk-1"}}
 	disk.Spec.StorageClassName, disk.Status.Phase = "local", v1.VolumeAvailable
 	disk.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("100Gi")}
+	var nodes []*v1.Node
+	for k, zone := range []string{"a", "a", "b", "b", "c"} {
+		name := fmt.Sprint("n", k+1)
+		nodes = append(nodes, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, v1.LabelTopologyZone: zone}},
+			Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourcePods: resource.MustParse("110")}},
+		})
+	}
 	snapshot, err := cluster.New(cluster.Objects{
-		Nodes:             []*v1.Node{testkit.Node("node-1").Zone("a").Obj(), testkit.Node("node-2").Zone("b").Obj()},
+		Nodes:             nodes,
 		Claims:            []*v1.PersistentVolumeClaim{dataClaim("data-db-1"), dataClaim("data-db-2")},
 		PersistentVolumes: []*v1.PersistentVolume{disk},
 		StorageClasses: []*storagev1.StorageClass{{
@@ -45,7 +53,7 @@ func ExamplePlan_Assume() {
 	}
 	var placed []*v1.Pod
 	try := func(name string) {
-		pod := testkit.Pod(name).Obj()
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
 		pod.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data-" + name}}}}
 		d := plan.Decide(pod, placement.Options{})
@@ -67,7 +75,7 @@ func ExamplePlan_Assume() {
 	}
 	try("db-2")
 	// Output:
-	// db-1 to node-1; to write: disk-1 for claim data-db-1
-	// db-2 0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.
-	// db-2 to node-1; to write: disk-1 for claim data-db-2
+	// db-1 to n1; to write: disk-1 for claim data-db-1
+	// db-2 0/5 nodes are available: 5 node(s) didn't find available persistent volumes to bind.
+	// db-2 to n1; to write: disk-1 for claim data-db-2
 }

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -13,20 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withInternal has the files with examples that import an internal package. No file is added.
-var withInternal = map[string]bool{
-	"affinity/example_test.go":            true,
-	"eviction/disruption/example_test.go": true,
-	"eviction/example_test.go":            true,
-	"eviction/pressure/example_test.go":   true,
-	"eviction/taint/example_test.go":      true,
-	"placement/example_test.go":           true,
-	"placement/example_volumes_test.go":   true,
-}
-
-// What a reader sees as an example compiles in the reader's own module: files of examples import no internal package. A file
-// of examples has the word example in its name, or is of an external test package and has an Example function.
+// An example compiles in the module of its reader, because files of examples import no internal package. A file of examples has
+// the word example in its name, or belongs to an external test package and has an Example function. Every package that can be
+// imported has an example whose output is checked.
 func TestExamplesCompileForReaders(t *testing.T) {
+	runs, packages := map[string]bool{}, map[string]string{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -34,10 +26,10 @@ func TestExamplesCompileForReaders(t *testing.T) {
 		if d.IsDir() && path != root && (d.Name() == "conformance" || d.Name() == "testkit" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
 			return fs.SkipDir
 		}
-		if !strings.HasSuffix(path, "_test.go") {
+		if !strings.HasSuffix(path, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
@@ -46,6 +38,13 @@ func TestExamplesCompileForReaders(t *testing.T) {
 			return err
 		}
 		name = filepath.ToSlash(name)
+		if !strings.HasSuffix(path, "_test.go") {
+			packages[filepath.ToSlash(filepath.Dir(name))] = f.Name.Name
+			return nil
+		}
+		for _, e := range doc.Examples(f) {
+			runs[filepath.ToSlash(filepath.Dir(name))] = runs[filepath.ToSlash(filepath.Dir(name))] || e.Output != "" || e.EmptyOutput
+		}
 		if !strings.Contains(filepath.Base(name), "example") && !hasExample(f) {
 			return nil
 		}
@@ -54,12 +53,17 @@ func TestExamplesCompileForReaders(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if strings.HasPrefix(imp, module+"/") && strings.Contains(imp+"/", "/internal/") && !withInternal[name] {
+			if strings.HasPrefix(imp, module+"/") && strings.Contains(imp+"/", "/internal/") {
 				t.Errorf("%s has examples and imports %s, which its readers cannot", name, imp)
 			}
 		}
 		return nil
 	}))
+	for folder, name := range packages {
+		if name != "main" && !strings.Contains(folder+"/", "internal/") && !runs[folder] {
+			t.Errorf("package %s has no example that runs", folder)
+		}
+	}
 }
 
 // hasExample reports whether a file of an external test package declares an Example function.
