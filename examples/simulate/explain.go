@@ -13,29 +13,32 @@ import (
 )
 
 // explain schedules the pods in front of the one asked for and tells about that one in words.
-func explain(ctx context.Context, out io.Writer, x *simulation) (failed bool, err error) {
+func explain(ctx context.Context, out io.Writer, x *simulation) (v verdict, err error) {
+	for _, r := range x.w.refused {
+		if key(r.pod) == x.o.explain {
+			_, err = fmt.Fprintf(out, "Pod %s is refused by the API server: %s\n", x.o.explain, r.text)
+			return verdict{unplaced: true, failed: true}, err
+		}
+	}
 	pod := x.w.pods[x.o.explain]
 	if pod == nil || pod.Spec.NodeName != "" {
-		return false, fmt.Errorf("-explain: Not found: %q: no pending pod of that namespace and name", x.o.explain)
+		return v, fmt.Errorf("-explain: Not found: %q: no pending pod of that namespace and name", x.o.explain)
 	}
 	var text strings.Builder
-	failed = true
-	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
-		placed, e := x.tell(&text, pod, c)
-		failed, err = !placed, e
-	}
+	v.unplaced = true
+	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) { v, err = x.tell(&text, pod, c) }
 	if e := x.run(ctx); e != nil {
-		return false, e
+		return v, e
 	}
 	if err != nil {
-		return false, err
+		return v, err
 	}
 	fmt.Fprintf(out, "Pod %s, tried after %d pod(s) of higher rank.\n", x.o.explain, x.ahead(pod))
 	if len(pod.Spec.SchedulingGates) > 0 {
 		fmt.Fprintf(out, "It is gated: %s.\n", gatedMessage)
 	}
 	fmt.Fprint(out, text.String())
-	return failed, nil
+	return v, nil
 }
 
 // ahead counts the pods of the input that the queue tries before.
@@ -49,10 +52,10 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 }
 
 // tell explains the attempt that is about to be made.
-func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (placed bool, err error) {
+func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (v verdict, err error) {
 	plan, err := x.plan(pod, c)
 	if err != nil {
-		return false, err
+		return v, err
 	}
 	d := plan.Decide(pod, placement.Options{})
 	if d.Placed() {
@@ -68,21 +71,22 @@ func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (plac
 		node = c.Node(d.Slot)
 	}
 	fmt.Fprintf(out, "\n%s", describePod(pod, node, x.w.now))
+	v = verdict{unplaced: !d.Placed(), failed: !d.Placed() && d.Failure.Err != nil}
 	table, err := plan.Table(pod)
 	if err != nil {
-		return false, err
+		fmt.Fprintf(out, "\nThere are no scores: %v\n", err)
 	}
 	for _, n := range table {
 		explainNode(out, n, n.Node == d.Node)
 	}
-	if d.Placed() && d.Feasible > 1 {
+	if err == nil && d.Placed() && d.Feasible > 1 {
 		why, err := plan.Choice(pod, d.Slot)
 		if err != nil {
-			return false, err
+			return v, err
 		}
 		fmt.Fprintf(out, "\nWhy %s:\n%s\n", d.Node, strings.TrimRight(why.String(), "\n"))
 	}
-	return d.Placed(), nil
+	return v, nil
 }
 
 // tellPreemption says who gives way, or why nobody does.

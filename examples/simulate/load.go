@@ -64,9 +64,12 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 			others[p.Spec.SchedulerName]++
 			continue
 		case pending && (o.admit || made[p] || p.Spec.Priority == nil):
-			if p, err = admit(p, objects); err != nil {
-				return nil, err
+			admitted, err := admit(p, objects)
+			if err != nil {
+				w.refused = append(w.refused, refusal{p, err.Error()})
+				continue
 			}
+			p = admitted
 		}
 		if !cluster.Finished(p) {
 			w.keep(p)
@@ -171,14 +174,25 @@ func comparePods(a, b *v1.Pod) int {
 	return cmp.Or(cmp.Compare(preemption.Priority(b), preemption.Priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 }
 
-// admit does to a pod what the API server does when it is created.
+// refusal is a pod of the input that the API server does not take, with the server's text.
+type refusal struct {
+	pod  *v1.Pod
+	text string
+}
+
+// entry is the entry of a pod that never comes into the cluster.
+func (r refusal) entry() entry {
+	return entry{Pod: key(r.pod), SchedulerName: schedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
+}
+
+// admit does to a pod what the API server does when it is created. The error is the server's.
 func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
 	admitted, err := runtimeclass.Admit(overhead.Default(p), objects.RuntimeClasses)
 	if err == nil {
 		admitted, err = preemption.AdmitPriority(admitted, objects.AllPriorityClasses())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("pod %s/%s: admission: %w", p.Namespace, p.Name, err)
+		return nil, err
 	}
 	return admission.WithDefaultSeconds(admitted, admission.DefaultSeconds{}), nil
 }

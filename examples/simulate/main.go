@@ -40,6 +40,7 @@ type options struct {
 	seed              uint64
 	percentage        int
 	failUnschedulable bool
+	failErrors        bool
 	grace             bool
 	timeline, log     string
 	cordon, taint     []string
@@ -59,7 +60,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitBadInput
 	}
 	var out bytes.Buffer
-	failed, err := answer(&out, o, stdin, stderr)
+	v, err := answer(&out, o, stdin, stderr)
 	if err == nil {
 		_, err = stdout.Write(out.Bytes())
 	}
@@ -67,27 +68,33 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "simulate: %v\n", err)
 		return exitBadInput
 	}
-	if failed && o.failUnschedulable {
+	if v.unplaced && o.failUnschedulable || v.failed && o.failErrors {
 		return exitNo
 	}
 	return exitOK
 }
 
-// answer writes what was asked for and reports whether a pod stayed without a node.
-func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed bool, err error) {
+// verdict is what the exit code depends on.
+type verdict struct {
+	unplaced bool // a pod stayed without a node
+	failed   bool // a pod was refused, or ended with an error
+}
+
+// answer writes what was asked for.
+func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
 	var timeline []event
 	if o.timeline != "" {
 		if timeline, err = readTimeline(o.timeline, o.input); err != nil {
-			return false, err
+			return v, err
 		}
 	}
 	with, warnings, err := setup(o, stderr)
 	if err != nil {
-		return false, err
+		return v, err
 	}
 	w, err := load(o, with.Profiles, stdin, stderr)
 	if err != nil {
-		return false, err
+		return v, err
 	}
 	for _, text := range warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", text)
@@ -95,7 +102,7 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed
 	before := usageOf(w.snapshot)
 	x, err := newSimulation(w, o, timeline, with)
 	if err != nil {
-		return false, err
+		return v, err
 	}
 	switch {
 	case o.howMany != "":
@@ -103,29 +110,32 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (failed
 		if p := w.pods[o.howMany]; p != nil && w.s.Profile(schedulerName(p)) != nil {
 			profile = w.s.Profile(schedulerName(p))
 		}
-		return howMany(out, w, o, profile.Placement())
+		v.unplaced, err = howMany(out, w, o, profile.Placement())
+		return v, err
 	case o.explain != "":
 		return explain(context.Background(), out, x)
 	}
 	if err := x.run(context.Background()); err != nil {
-		return false, err
+		return v, err
 	}
 	for _, text := range x.notes {
 		fmt.Fprintf(stderr, "warning: %s\n", text)
 	}
 	if o.log != "" {
 		if err := os.WriteFile(o.log, []byte(x.log.String()), 0o644); err != nil {
-			return false, err
+			return v, err
 		}
 	}
+	v.failed = x.refused
 	for _, e := range x.last {
-		failed = failed || e.Outcome != outcomeScheduled
+		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
+		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
 	if err := write(out, x.entries, o.output); err != nil || o.output != wide {
-		return failed, err
+		return v, err
 	}
 	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })
-	return failed, err
+	return v, err
 }
 
 const wide = "wide" // the form of output that has more columns than a table
@@ -163,6 +173,7 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.IntVar(&o.count, "count", 1, "how many of each object of -add there are")
 	f.StringVar(&o.howMany, "how-many", "", "tell how many more pods like `NAMESPACE/NAME` fit, up to 100000")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
+	f.BoolVar(&o.failErrors, "fail-errors", false, "exit 1 if a pod was refused or ended with an error")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return o, err

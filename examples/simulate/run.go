@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +22,7 @@ const (
 	outcomeScheduled     = "Scheduled"
 	outcomeUnschedulable = "Unschedulable"
 	outcomeGated         = "Gated"
+	outcomeRefused       = "Refused" // by the API server: the pod never comes into the cluster
 	outcomeError         = "Error"
 )
 
@@ -65,7 +65,8 @@ type simulation struct {
 	tables  map[string][]placement.NodeReport // of attempts that run, by pod
 	log     strings.Builder
 	notes   []string // warnings
-	errs    []error
+	refused bool     // an event of the timeline was refused
+	err     error    // there is no plan of a profile
 
 	explain func(pod *v1.Pod, c *cluster.Snapshot)
 	stopped bool
@@ -76,7 +77,7 @@ func newSimulation(w *world, o options, timeline []event, setup scheduler.Option
 	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, last: map[string]entry{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
-	setup.OnError = func(err error) { x.errs = append(x.errs, err) }
+	setup.OnError = func(err error) { x.warn("%v", err) }
 	if o.seed != 0 {
 		setup.Tie = rand.New(rand.NewPCG(o.seed, 0)).IntN
 	}
@@ -90,8 +91,11 @@ func newSimulation(w *world, o options, timeline []event, setup scheduler.Option
 	return x, nil
 }
 
+// warn adds a warning, once.
 func (x *simulation) warn(format string, args ...any) {
-	x.notes = append(x.notes, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(x.notes, text) {
+		x.notes = append(x.notes, text)
+	}
 }
 
 func (x *simulation) logf(format string, args ...any) {
@@ -107,6 +111,9 @@ func (x *simulation) run(ctx context.Context) error {
 				x.w.leave(p)
 			}
 		}
+	}
+	for _, r := range x.w.refused {
+		x.add(r.entry())
 	}
 	for k, p := range x.w.pending {
 		x.place[key(p)] = k
@@ -129,7 +136,7 @@ func (x *simulation) run(ctx context.Context) error {
 		x.w.now = next
 	}
 	x.tellGated(len(x.w.pending))
-	return errors.Join(x.errs...)
+	return x.err
 }
 
 // due does what the present time brings.
@@ -207,20 +214,15 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		x.stopped = true
 		x.explain(pod, c)
 	case x.o.detail:
-		var err error
-		if x.tables[key(pod)], err = x.report(pod, c); err != nil {
-			x.errs = append(x.errs, err)
+		plan, err := x.plan(pod, c)
+		if err != nil {
+			x.err = err
+			return
+		}
+		if x.tables[key(pod)], err = plan.Table(pod); err != nil {
+			x.warn("pod %s: -detail has no scores: %v", key(pod), err)
 		}
 	}
-}
-
-// report asks every plugin about every node.
-func (x *simulation) report(pod *v1.Pod, c *cluster.Snapshot) ([]placement.NodeReport, error) {
-	plan, err := x.plan(pod, c)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Table(pod)
 }
 
 // plan makes a plan of the pod's profile over the cluster.

@@ -123,7 +123,6 @@ func TestBadInput(t *testing.T) {
 		{"no name", "apiVersion: v1\nkind: Node\n", "metadata.name: Required value", nil},
 		{"a scalar", "hello", "not a Kubernetes object", nil},
 		{"unknown node, strict", oneNode + "---\n" + strings.Replace(onePod, "spec: {", "spec: {nodeName: n9, ", 1), `pod default/p: spec.nodeName: Invalid value: "n9"`, []string{"-strict"}},
-		{"unknown priority class", strings.Replace(onePod, "priority: 0", "priorityClassName: gold", 1), "no PriorityClass with name gold was found", nil},
 		{"unknown output", oneNode, `-o: Unsupported value: "xml"`, []string{"-o", "xml"}},
 		{"percentage out of range", oneNode, "-percentage: Invalid value: 101: not in valid range [0-100]", []string{"-percentage", "101"}},
 		{"detail in a table", oneNode, "-detail", []string{"-detail"}},

@@ -103,7 +103,8 @@ func (x *simulation) apply(e event) error {
 	x.w.changes++
 	switch o := e.object.(type) {
 	case *v1.Pod:
-		return x.applyPod(e, o)
+		x.applyPod(e, o)
+		return nil
 	case *v1.Node:
 		return x.applyNode(e, o)
 	}
@@ -126,25 +127,27 @@ func (e event) missing() error {
 	return fmt.Errorf("%s: Not found: %s: there is no such object at that time", e.where, named(e.object))
 }
 
-func (x *simulation) applyPod(e event, p *v1.Pod) error {
+func (x *simulation) applyPod(e event, p *v1.Pod) {
 	w, old := x.w, x.w.pods[key(e.object)]
 	switch e.verb {
 	case "add":
 		if old != nil {
-			return e.taken()
+			x.refuseEvent(e, fmt.Sprintf("pods %q already exists", p.Name))
+		} else {
+			x.addPod(e, p)
 		}
-		return x.addPod(e, p)
+		return
 	case "delete":
 		if old == nil {
 			x.warn("%v", e.missing())
-			return nil
+			return
 		}
 		w.remove(old)
-		return nil
+		return
 	}
 	if old == nil {
 		x.warn("%v", e.missing())
-		return nil
+		return
 	}
 	next := *p
 	next.UID, next.CreationTimestamp = old.UID, old.CreationTimestamp
@@ -160,21 +163,40 @@ func (x *simulation) applyPod(e event, p *v1.Pod) error {
 	if cluster.Finished(&next) {
 		w.drop(&next)
 		w.s.UpdatePod(old, &next)
-		return nil
+		return
 	}
 	w.store(&next)
-	return nil
 }
 
-func (x *simulation) addPod(e event, p *v1.Pod) (err error) {
+// refuse notes that the API server does not take a pod of the timeline.
+func (x *simulation) refuse(r refusal) {
+	if x.o.log != "" {
+		x.logf("%s", r.entry().line())
+	}
+	x.add(r.entry())
+}
+
+// refuseEvent notes that the API server refuses an event about a pod that stays as it is.
+func (x *simulation) refuseEvent(e event, text string) {
+	x.refused = true
+	x.warn("%s: %s: refused: %s", e.where, e.verb, text)
+	if x.o.log != "" {
+		x.logf("%s refused: %s", named(e.object), text)
+	}
+}
+
+func (x *simulation) addPod(e event, p *v1.Pod) {
 	w := x.w
 	if p.UID == "" {
 		p.UID = types.UID(fmt.Sprintf("%s@%v", key(p), e.at))
 	}
 	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {
-		if p, err = admit(p, w.objects); err != nil {
-			return fmt.Errorf("%s: %w", e.where, err)
+		admitted, err := admit(p, w.objects)
+		if err != nil {
+			x.refuse(refusal{p, err.Error()})
+			return
 		}
+		p = admitted
 	}
 	if known := w.objects.Namespaces; !slices.ContainsFunc(known, func(n *v1.Namespace) bool { return n.Name == p.Namespace }) {
 		n := namespace(p.Namespace)
@@ -186,7 +208,6 @@ func (x *simulation) addPod(e event, p *v1.Pod) (err error) {
 	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 && w.s.Profile(schedulerName(p)) != nil {
 		x.add(gatedEntry(p))
 	}
-	return nil
 }
 
 func (x *simulation) applyNode(e event, n *v1.Node) error {

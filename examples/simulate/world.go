@@ -25,6 +25,7 @@ type world struct {
 	nodes   map[string]*v1.Node
 	others  map[string]metav1.Object
 	pending []*v1.Pod // of the input, in the order of the queue
+	refused []refusal // of the input, in its order
 	leaving []leaving // by time
 	tasks   []func()
 	changes int // of what could make a pod schedulable
