@@ -24,8 +24,9 @@
 // Cost: O(terms) or O(tolerations), and O(n^2) where a comment says so. The With functions copy the object.
 //
 // Packages taints and affinity decide what tolerations and terms mean. Priority classes are in package preemption, runtime
-// classes in package overhead/runtimeclass, scheduling gates in package filter, spread constraints in package spread.
+// classes in package overhead/runtimeclass, spread constraints in package spread. Package filter reports whether scheduling
+// gates hold a pod back.
 //
-// The package follows Kubernetes v1.36 with default feature gates. docs/fidelity/taints.md and docs/fidelity/affinity.md
-// have the known differences.
+// The package follows Kubernetes v1.36 with default feature gates. The known differences are in docs/fidelity: taints.md,
+// affinity.md and filter.md.
 package admission

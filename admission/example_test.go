@@ -90,3 +90,15 @@ func ExampleValidateTolerations() {
 	}
 	// Output: spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be 'NoExecute' when `tolerationSeconds` is set
 }
+
+// Scheduling gates can only be removed. While the pod has a gate, its node selector may grow.
+func ExampleValidateGates() {
+	old := v1.PodSpec{SchedulingGates: []v1.PodSchedulingGate{{Name: "example.com/quota"}}}
+	updated := v1.PodSpec{NodeSelector: map[string]string{"pool": "web"}}
+	fmt.Println(len(admission.ValidateGates(&updated, &old, nil)))
+	updated.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/budget"}}
+	fmt.Println(admission.ValidateGates(&updated, &old, nil)[0])
+	// Output:
+	// 0
+	// spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/budget'
+}

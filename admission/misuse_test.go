@@ -6,10 +6,11 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for pods and nodes that must not be nil.
+// Nil, zero and extreme arguments give an error or the zero answer, except that pods, specs and nodes must not be nil.
 func TestMisuse(t *testing.T) {
-	const object = "pods and nodes must not be nil"
+	const object = "pods, specs and nodes must not be nil"
 	testkit.Misuse(t, map[string]any{
+		"GatedCondition":            GatedCondition,
 		"LimitHardAntiAffinity":     LimitHardAntiAffinity,
 		"MergeLabelKeys":            MergeLabelKeys,
 		"ReconcileAliases":          ReconcileAliases,
@@ -22,6 +23,7 @@ func TestMisuse(t *testing.T) {
 		"WithExtendedResources":     WithExtendedResources,
 		"WithNotReady":              WithNotReady,
 		"ValidateAffinity":          ValidateAffinity,
+		"ValidateGates":             ValidateGates,
 		"ValidateTaints":            ValidateTaints,
 		"ValidateTolerations":       ValidateTolerations,
 		"ValidateTolerationsUpdate": ValidateTolerationsUpdate,
@@ -38,6 +40,7 @@ func TestMisuse(t *testing.T) {
 		"WithExtendedResources": object,
 		"WithNotReady":          object,
 		"ValidateAffinity":      object,
+		"ValidateGates":         object,
 		"Warnings":              object,
 	})
 }

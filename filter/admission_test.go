@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 type admissionCase struct {
@@ -14,8 +16,6 @@ type admissionCase struct {
 	reason    string
 	message   string
 }
-
-func (c admissionCase) title() (string, string) { return c.name, c.why }
 
 func TestAdmission(t *testing.T) {
 	rules := Admission{
@@ -43,7 +43,7 @@ func TestAdmission(t *testing.T) {
 		return func(_ *v1.Pod, n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "k", Effect: effect}} }
 	}
 	full := []*v1.Pod{pod("a"), pod("b"), pod("c")}
-	unique(t, []admissionCase{
+	testkit.Run(t, []admissionCase{
 		{"admitted", "nothing speaks against it", func(*v1.Pod, *v1.Node) {}, nil, "", ""},
 		{"cpu", "thousandths of a core", ask("cpu", "2"), nil, "OutOfcpu",
 			"Pod was rejected: Node didn't have enough resource: cpu, requested: 2000, used: 0, capacity: 1000"},

@@ -18,7 +18,7 @@
 //   - NodeResourcesFit (Fits, CompileFit) and NodePorts (CompilePorts),
 //   - NodeName (CompileNodeName) and NodeDeclaredFeatures (CompileFeatures),
 //   - a substitute for DynamicResources (CompileClaims),
-//   - scheduling gates (Gated, ValidateGates),
+//   - scheduling gates (Gated),
 //   - the kubelet's admission of pods that name their node (Admission).
 //
 // Around the filters: the scan order of nodes (ScanOrder), how many nodes to find (NumToFind), the search (Search), the

@@ -222,18 +222,3 @@ func ExampleCompileClaims() {
 	fmt.Println(s.Reasons(s.Check(0)))
 	// Output: [pod has resourceClaims: dynamic resource allocation is outside the library]
 }
-
-// Scheduling gates can only be removed. While the pod has a gate, its node selector may grow.
-func ExampleValidateGates() {
-	old := examplePod("web-3", "1", 0).Spec
-	old.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/quota"}}
-	updated := *old.DeepCopy()
-	updated.NodeSelector = map[string]string{"pool": "web"}
-	updated.SchedulingGates = nil
-	fmt.Println(len(filter.ValidateGates(&updated, &old, nil)))
-	updated.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/budget"}}
-	fmt.Println(filter.ValidateGates(&updated, &old, nil)[0])
-	// Output:
-	// 0
-	// spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/budget'
-}

@@ -2,9 +2,7 @@ package filter
 
 import (
 	"iter"
-	"testing"
 
-	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,20 +99,4 @@ func withPorts(p *v1.Pod, ports ...v1.ContainerPort) *v1.Pod {
 
 func port(ip string, protocol v1.Protocol, n int32) v1.ContainerPort {
 	return v1.ContainerPort{HostIP: ip, Protocol: protocol, HostPort: n, ContainerPort: n}
-}
-
-// named is a table case: a unique name and the reason it is there.
-type named interface{ title() (name, why string) }
-
-// unique runs cases as subtests and insists on names and reasons.
-func unique[C named](t *testing.T, cases []C, run func(t *testing.T, c C)) {
-	t.Helper()
-	seen := map[string]bool{}
-	for _, c := range cases {
-		name, why := c.title()
-		require.NotEmpty(t, why, "case %q gives no reason", name)
-		require.False(t, seen[name], "two cases are named %q", name)
-		seen[name] = true
-		t.Run(name, func(t *testing.T) { run(t, c) })
-	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 type fitCase struct {
@@ -17,8 +19,6 @@ type fitCase struct {
 	code      Code
 	reasons   []string
 }
-
-func (c fitCase) title() (string, string) { return c.name, c.why }
 
 // check compares the column form, the one-call form and the trial form.
 func (c fitCase) check(t *testing.T) {
@@ -60,7 +60,7 @@ func TestFit(t *testing.T) {
 	overheadPod.Spec.Overhead = list("cpu", "250m")
 	podLevel := pod("p", "cpu", "1")
 	podLevel.Spec.Resources = &v1.ResourceRequirements{Requests: list("cpu", "5")}
-	unique(t, []fitCase{
+	testkit.Run(t, []fitCase{
 		{"fits exactly", "requested equal to what is free is enough", big, busy,
 			pod("p", "cpu", "1", "memory", "1Gi", "ephemeral-storage", "10Gi", "example.com/gpu", "1"), FitOptions{}, Success, nil},
 		{"short of three", "every lack is reported in order; each fits the empty node", big, busy,

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 type hintCase struct {
@@ -13,8 +15,6 @@ type hintCase struct {
 	old, new  any
 	want      bool
 }
-
-func (c hintCase) title() (string, string) { return c.name, c.why }
 
 func TestHints(t *testing.T) {
 	fit := FitHint(FitOptions{})
@@ -32,7 +32,7 @@ func TestHints(t *testing.T) {
 	needy := self()
 	needy.Spec.HostNetwork, needy.Spec.HostUsers = true, ptr(false)
 
-	unique(t, []hintCase{
+	testkit.Run(t, []hintCase{
 		{"fit: scheduled pod deleted", "it frees something", fit, on(pod("q")), nil, true},
 		{"fit: nominated pod deleted", "it gives up its room", fit, nominated(pod("q")), nil, true},
 		{"fit: pending pod deleted", "it held nothing", fit, pod("q"), nil, false},

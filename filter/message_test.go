@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 type messageCase struct {
@@ -13,15 +15,13 @@ type messageCase struct {
 	want      string
 }
 
-func (c messageCase) title() (string, string) { return c.name, c.why }
-
 const noClaims = "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
 
 func TestMessage(t *testing.T) {
 	unhelpful := func(n string) string {
 		return "no new claims to deallocate, preemption: 0/" + n + " nodes are available: " + n + " Preemption is not helpful for scheduling."
 	}
-	unique(t, []messageCase{
+	testkit.Run(t, []messageCase{
 		{"three nodes too small", "a node with two reasons counts in both; sorted as text",
 			Message{Nodes: 3, Reasons: []Count{{"Insufficient cpu", 2}, {"Insufficient memory", 3}, {"Too many pods", 1}}, PostFilter: unhelpful("3")},
 			"0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu, 3 Insufficient memory. " + noClaims},

@@ -28,7 +28,6 @@ func TestMisuse(t *testing.T) {
 		"FitHint":            FitHint,
 		"Fits":               Fits,
 		"Gated":              Gated,
-		"GatedCondition":     GatedCondition,
 		"Lacks":              Lacks,
 		"NodeNameWouldHelp":  NodeNameWouldHelp,
 		"Nominated":          Nominated,
@@ -36,7 +35,6 @@ func TestMisuse(t *testing.T) {
 		"PortsWouldHelp":     PortsWouldHelp,
 		"RequiredFeatures":   RequiredFeatures,
 		"ScanOrder":          ScanOrder,
-		"ValidateGates":      ValidateGates,
 		"ValidatePercentage": ValidatePercentage,
 		"hint of FitHint":    FitHint(FitOptions{}),
 		"hints of nodes": func(o, n *v1.Node) {
@@ -67,7 +65,6 @@ func TestMisuse(t *testing.T) {
 		"Lacks":             object,
 		"Nominated":         object,
 		"ScanOrder":         object,
-		"ValidateGates":     object,
 		"Features.Check":    noSlot,
 		"NodeName.Check":    noSlot,
 		"Ports.Check":       noSlot,

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 type portCase struct {
@@ -13,10 +15,8 @@ type portCase struct {
 	conflict   bool
 }
 
-func (c portCase) title() (string, string) { return c.name, c.why }
-
 func TestPortConflicts(t *testing.T) {
-	unique(t, []portCase{
+	testkit.Run(t, []portCase{
 		{"defaults are any address and TCP", "empty fields are filled in", port("", "", 80), port("0.0.0.0", "TCP", 80), true},
 		{"any address used", "0.0.0.0 covers 127.0.0.1", port("0.0.0.0", "TCP", 80), port("127.0.0.1", "TCP", 80), true},
 		{"any address wanted", "and the other way round", port("127.0.0.1", "TCP", 80), port("0.0.0.0", "TCP", 80), true},

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -41,11 +42,9 @@ type featureCase struct {
 	fits      bool
 }
 
-func (c featureCase) title() (string, string) { return c.name, c.why }
-
 func TestNodeDeclaredFeatures(t *testing.T) {
 	restart := []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
-	unique(t, []featureCase{
+	testkit.Run(t, []featureCase{
 		{"plain pod", "needs nothing", func(*v1.Pod) {}, nil, nil, true},
 		{"restart all on a plain node", "the node declares nothing",
 			func(p *v1.Pod) { p.Spec.Containers[0].RestartPolicyRules = restart }, nil, []string{"RestartAllContainersOnContainerExits"}, false},

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -21,11 +22,9 @@ type sampleCase struct {
 	want      int
 }
 
-func (c sampleCase) title() (string, string) { return c.name, c.why }
-
 func TestNumToFind(t *testing.T) {
 	profile := func(p int32) Sampling { return Sampling{Percentage: &p} }
-	unique(t, []sampleCase{
+	testkit.Run(t, []sampleCase{
 		{"99 nodes", "below 100 all are looked at", 99, Sampling{}, 99},
 		{"100 nodes", "49% of them, at least 100", 100, Sampling{}, 100},
 		{"150 nodes at 30%", "the minimum of 100", 150, Sampling{Global: 30}, 100},

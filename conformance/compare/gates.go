@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/filter"
 )
 
@@ -36,7 +37,7 @@ func (s *Side) gates(pod *v1.Pod) error {
 			theirs = c
 		}
 	}
-	ours, _ := filter.GatedCondition(bare)
+	ours, _ := admission.GatedCondition(bare)
 	same(s, "gates", what+" condition", text(theirs), text(ours))
 	return nil
 }

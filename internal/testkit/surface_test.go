@@ -22,7 +22,7 @@ var largest = map[string]surface{
 	"taints":              {48, 16},
 	"affinity":            {55, 20},
 	"spread":              {52, 59},
-	"filter":              {77, 78},
+	"filter":              {75, 78},
 	"filter/volume":       {40, 35},
 	"score":               {48, 47},
 	"queue":               {80, 92},
