@@ -5,9 +5,9 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Allocator chooses devices for the claims of pods, over one inventory and one ledger, as the allocator of v1.36.3 with
-// default feature gates does. It keeps what selectors answered. It belongs to one goroutine; several allocators may share an
-// inventory and a ledger that nobody changes.
+// Allocator chooses devices for the claims of pods as the allocator of v1.36.3 with default feature gates does. It uses one
+// inventory and one ledger, and it keeps the answers of selectors. An Allocator belongs to one goroutine. Several
+// allocators may share an inventory and a ledger while nobody changes the ledger.
 type Allocator struct {
 	inventory *Inventory
 	ledger    *Ledger
@@ -17,8 +17,8 @@ type Allocator struct {
 	programs  map[string]*program
 }
 
-// NewAllocator returns an allocator. classes returns a device class by name, nil when there is none. compiler may be nil:
-// a selector is then an error that says so.
+// NewAllocator returns an allocator over a ledger and its inventory. classes returns the device class of a name, nil when
+// the class does not exist. With a nil compiler every selector is an error.
 func NewAllocator(ledger *Ledger, classes func(name string) *resourcev1.DeviceClass, compiler SelectorCompiler, options Options) *Allocator {
 	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options, programs: map[string]*program{}}
 }
@@ -33,7 +33,7 @@ func (a *Allocator) program(text string) *program {
 }
 
 // Compile prepares the unallocated claims of one pod, in the pod's order, for questions about many nodes. The result sees
-// the ledger as it is now; compile again when the ledger has changed.
+// the ledger as it is now. Call Compile again when the ledger has changed.
 func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 	s := &Search{allocator: a, ledger: a.ledger, options: a.options, left: map[poolKey]map[counterID]counter{}}
 	for _, c := range claims {
@@ -42,12 +42,11 @@ func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 	return s
 }
 
-// Allocate returns an allocation for each claim, in their order, on one node. ok is false without an error when the node has
-// no devices for all of them. ErrInvalidPools and ErrSteps are about this node, a FatalError ends the attempt on every node.
-//
-// The first solution in the order of the pools, slices and devices wins, without any preference. The cost is proportional to
-// the devices that the node sees where selectors and constraints leave no doubt, and exponential in the number of requests
-// in the worst case; Options.Steps bounds it.
+// Allocate returns one allocation for each claim, in the order of the claims, on one node. ok is false and the error nil
+// when the node does not have devices for all claims. ErrInvalidPools and ErrSteps concern this node only. A FatalError
+// ends the attempt on every node. Allocate takes the first solution in the order of pools, slices and devices, and prefers
+// no device (rule U7.2). The cost is proportional to the number of devices that the node sees when the first choices serve.
+// In the worst case the cost is exponential in the number of requests; Options.Steps bounds it.
 func (s *Search) Allocate(node *v1.Node) (results []resourcev1.AllocationResult, ok bool, err error) {
 	switch out, err := s.run(node); {
 	case err != nil:

@@ -9,9 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Input that the API server refuses gets an error or a rejection, never a panic.
+// Input that the API server refuses gives an error or a rejection, never a panic.
 func TestBadInput(t *testing.T) {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 	claim := func(change func(*resourcev1.ExactDeviceRequest)) *resourcev1.ResourceClaim {
@@ -19,12 +20,13 @@ func TestBadInput(t *testing.T) {
 		change(c.Spec.Devices.Requests[0].Exactly)
 		return c
 	}
-	for _, c := range []struct {
-		name, reason string
-		slices       []*resourcev1.ResourceSlice
-		claim        *resourcev1.ResourceClaim
-		want         string // the error; "": no room
-	}{
+	type test struct {
+		name, why string
+		slices    []*resourcev1.ResourceSlice
+		claim     *resourcev1.ResourceClaim
+		want      string // expected error; "": the node has no room
+	}
+	testkit.Run(t, []test{
 		{"no slices", "nothing is offered", nil, gpuClaim("web", 1), ""},
 		{"a slice count that is wrong", "the pool is incomplete", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Pool.ResourceSliceCount = 2 })}, gpuClaim("web", 1), ""},
 		{"a device twice", "the pool is invalid", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Devices[1].Name = "gpu-0" })}, gpuClaim("web", 1),
@@ -43,18 +45,16 @@ func TestBadInput(t *testing.T) {
 			}), "claim default/web: selector #0: CEL compile error: no compiler of CEL expressions was given"},
 		{"an empty selector", "only CEL is known", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Selectors = []resourcev1.DeviceSelector{{}} }),
 			"claim default/web, request gpu, selector #0: CEL expression empty (unsupported selector type?)"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			ledger := devices.NewLedger(devices.NewInventory(c.slices))
-			_, ok, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(c.claim).Allocate(node)
-			require.False(t, ok, c.reason)
-			if c.want == "" {
-				require.NoError(t, err, c.reason)
-			} else {
-				require.EqualError(t, err, c.want, c.reason)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		ledger := devices.NewLedger(devices.NewInventory(c.slices))
+		_, ok, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(c.claim).Allocate(node)
+		require.False(t, ok)
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.want)
+		}
+	})
 }
 
 func change(s *resourcev1.ResourceSlice, f func(*resourcev1.ResourceSliceSpec)) *resourcev1.ResourceSlice {
@@ -62,7 +62,7 @@ func change(s *resourcev1.ResourceSlice, f func(*resourcev1.ResourceSliceSpec)) 
 	return s
 }
 
-// Removing what was added leaves the ledger as it was.
+// Adding and then removing an allocation leaves the ledger as it was.
 func TestLedgerBalance(t *testing.T) {
 	allocation := func(device string, share bool) *resourcev1.AllocationResult {
 		r := resourcev1.DeviceRequestAllocationResult{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: device}
@@ -88,6 +88,6 @@ func TestLedgerBalance(t *testing.T) {
 	require.True(t, fits(1))
 	ledger.Remove(allocation("gpu-0", false))
 	require.True(t, fits(2))
-	ledger.Add(allocation("gpu-1", true)) // a share of a device that is not shareable: v1.36 does not notice (quirk D10.10)
+	ledger.Add(allocation("gpu-1", true)) // a share of a device that cannot be shared: v1.36 does not notice (quirk U10.10)
 	require.True(t, fits(2))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/devices"
 )
 
-// BenchmarkAllocate asks all of 5,000 nodes with two devices each for one device; the first is taken on every node.
+// BenchmarkAllocate asks each of 5,000 nodes for one device. Every node has two devices, and the first is taken.
 func BenchmarkAllocate(b *testing.B) {
 	var (
 		slices []*resourcev1.ResourceSlice

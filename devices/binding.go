@@ -11,21 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DefaultBindingTimeout is how long v1.36 waits for the binding conditions of devices.
+// DefaultBindingTimeout is how long v1.36 waits for the binding conditions of a claim's devices.
 const DefaultBindingTimeout = 10 * time.Minute
 
-// Readiness is what the binding conditions of a claim's devices say (rule D8.9).
+// Readiness is what the binding conditions of a claim's devices say (rule U8.9).
 type Readiness struct {
 	// Ready: every device has all its binding conditions.
 	Ready bool
-	// TimedOut: the claim was allocated longer ago than the time-out, and some device has binding conditions.
+	// TimedOut: the claim was allocated longer ago than the time-out, and a device has binding conditions.
 	TimedOut bool
-	// Failed is v1.36's text about a device whose failure condition is true; empty when none is.
+	// Failed is v1.36's text about the first device whose binding failure condition is true; empty when no device failed.
 	Failed string
 }
 
-// BindingReadiness reads the conditions of an allocated claim. A claim without an allocation, and one whose devices have no
-// binding conditions, is ready.
+// BindingReadiness reads the binding conditions of a claim at time now (rule U8.9). A claim without an allocation is ready,
+// and so is a claim whose devices have no binding conditions.
 func BindingReadiness(claim *resourcev1.ResourceClaim, timeout time.Duration, now time.Time) Readiness {
 	r := Readiness{Ready: true}
 	allocation := claim.Status.Allocation
@@ -81,8 +81,8 @@ func condition(list []metav1.Condition, name string) *metav1.Condition {
 	return nil
 }
 
-// Reserved returns a copy of a claim with an allocation and the finalizer that protects it: what an attempt keeps in memory
-// from Reserve on (rule D8.8).
+// Reserved returns a copy of a claim with an allocation and with the finalizer that protects the claim. An attempt keeps
+// this copy in memory from Reserve on (rule U8.8).
 func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.AllocationResult) *resourcev1.ResourceClaim {
 	c := claim.DeepCopy()
 	c.Status.Allocation = allocation.DeepCopy()
@@ -92,9 +92,10 @@ func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.Allocation
 	return c
 }
 
-// Bound returns the claim that PreBind writes for a pod: latest is the claim as the API server has it, allocation what the
-// attempt reserved, nil when the claim was allocated before. The pod is added to status.reservedFor unless it is there, and
-// the time of the allocation is set unless it is known. The error is v1.36's text when the claim changed in the meantime.
+// Bound returns the claim that PreBind writes for a pod (rule U8.8). latest is the claim as the API server has it.
+// allocation is what the attempt reserved; nil means that the claim was allocated before. Bound adds the pod to
+// status.reservedFor and sets the time of the allocation, each only where it is missing. The error is v1.36's text when the
+// claim was deleted, allocated or deallocated in the meantime.
 func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	name := latest.Namespace + "/" + latest.Name
 	switch {
@@ -119,15 +120,15 @@ func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1
 	return c, nil
 }
 
-// Unreserved returns a copy of a claim that is no longer reserved for a pod. The allocation stays.
+// Unreserved returns a copy of a claim without the pod's reservation. The allocation stays.
 func Unreserved(claim *resourcev1.ResourceClaim, pod types.UID) *resourcev1.ResourceClaim {
 	c := claim.DeepCopy()
 	c.Status.ReservedFor = slices.DeleteFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod })
 	return c
 }
 
-// Deallocated returns a copy of a claim without allocation, reservation and device status: what PostFilter writes (rule
-// D8.5). The finalizer stays.
+// Deallocated returns a copy of a claim without allocation, reservations and device status: PostFilter writes this claim
+// (rule U8.5). The finalizer stays.
 func Deallocated(claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 	c := claim.DeepCopy()
 	c.Status.Allocation, c.Status.ReservedFor, c.Status.Devices = nil, nil, nil

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// consumption returns what a request takes of each capacity of a device, nil for a device without capacity. ok is false when
-// the device cannot serve the request: a capacity that it does not have, a request policy that forbids the amount (rule
-// D6.8). The error is that of a policy that the API server refuses: a step without a minimum.
+// consumption returns the amount that a request takes of each capacity of a device; nil for a device without capacity. ok
+// is false when the device cannot serve the request: it lacks a requested capacity, or a request policy forbids the amount
+// (rule U6.8). The error is about a policy that the API server refuses: a step without a minimum.
 func consumption(d *device, requests capacities) (taken capacities, ok bool, err error) {
 	for name := range requests {
 		if _, known := d.object.Capacity[name]; !known {
@@ -38,7 +38,7 @@ func consumption(d *device, requests capacities) (taken capacities, ok bool, err
 	return taken, true, nil
 }
 
-// rounded returns the amount that a policy makes of what was asked for.
+// rounded returns the requested amount as the policy rounds it.
 func rounded(amount resource.Quantity, policy *resourcev1.CapacityRequestPolicy) resource.Quantity {
 	if policy == nil {
 		return amount
@@ -90,7 +90,7 @@ func permitted(amount resource.Quantity, policy *resourcev1.CapacityRequestPolic
 	return false
 }
 
-// room reports whether the capacities of a device leave room for an amount beside the allocations of the cluster and the
+// room reports whether the capacities of a device have room for an amount, besides the allocations of the cluster and the
 // earlier choices of this search.
 func (s *Search) room(d *device, taken capacities) bool {
 	before := s.ledger.consumed[d.index]

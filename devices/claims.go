@@ -11,22 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Objects is what the rules look up in a cluster.
+// Objects returns the objects of a cluster that the rules look up.
 type Objects interface {
-	// ResourceClaim returns a claim as the API server has it; nil when there is none.
+	// ResourceClaim returns a claim as the API server has it, nil when the claim does not exist.
 	ResourceClaim(namespace, name string) *resourcev1.ResourceClaim
 	// ResourceClaims yields the claims of a namespace.
 	ResourceClaims(namespace string) iter.Seq[*resourcev1.ResourceClaim]
-	// InFlight reports whether devices are reserved for the claim with this UID and the API server does not have the
-	// allocation yet.
+	// InFlight reports whether an attempt has reserved devices for the claim with this UID and the API server does not have
+	// the allocation yet.
 	InFlight(claim types.UID) bool
-	// DeviceClass returns a device class; nil when there is none.
+	// DeviceClass returns a device class, nil when the class does not exist.
 	DeviceClass(name string) *resourcev1.DeviceClass
 }
 
-// PodClaims returns the claims that a pod names in spec.resourceClaims, in this order (rules D1.6 and D1.7). An entry made
-// from a template whose status names no claim is left out: the pod needs none. The error is v1.36's text about the first
-// entry whose claim is not there, is being deleted or belongs to another pod.
+// PodClaims returns the claims of spec.resourceClaims in the pod's order (rule U1.6). It leaves out an entry made from a
+// template when the pod's status says that the entry needs no claim. The error is v1.36's text about the first claim that
+// is missing, is being deleted or belongs to another pod.
 func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error) {
 	var out []*resourcev1.ResourceClaim
 	for k := range pod.Spec.ResourceClaims {
@@ -51,8 +51,8 @@ func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error
 	return out, nil
 }
 
-// claimName returns the name of an entry's claim, "" when the entry needs none. generated says that the claim was made from
-// a template.
+// claimName returns the name of an entry's claim, "" when the entry needs no claim. generated is true when the claim is
+// made from a template.
 func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (name string, generated bool, err error) {
 	switch {
 	case entry.ResourceClaimName != nil:
@@ -73,8 +73,8 @@ func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (name string, generated 
 
 var errNotCreated = errors.New("ResourceClaim not created yet")
 
-// ClaimFromTemplate returns the claim that the controller of resource claims makes for an entry of spec.resourceClaims (rule
-// D1.8). The API server appends five random characters to the name; suffix is used in their place.
+// ClaimFromTemplate returns the claim that the resource claim controller makes for an entry of spec.resourceClaims (rule
+// U1.8). The API server appends five random characters to the name; ClaimFromTemplate appends suffix.
 func ClaimFromTemplate(pod *v1.Pod, entry string, template *resourcev1.ResourceClaimTemplate, suffix string) *resourcev1.ResourceClaim {
 	base := generatedName(pod.Name, entry)
 	yes := true
@@ -98,7 +98,7 @@ func ClaimFromTemplate(pod *v1.Pod, entry string, template *resourcev1.ResourceC
 	return claim
 }
 
-// generatedName returns "POD-ENTRY-", shortened in proportion when it is longer than 57 bytes.
+// generatedName returns "POD-ENTRY-". A result longer than 57 bytes is shortened: both parts in proportion.
 func generatedName(pod, entry string) string {
 	const limit = 57
 	name := pod + "-" + entry + "-"

@@ -7,9 +7,9 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// constraintSpec is a matchAttribute or distinctAttribute of a claim.
+// constraintSpec is a matchAttribute or distinctAttribute constraint of a claim.
 type constraintSpec struct {
-	requests  []string // empty: all requests of the claim
+	requests  []string // empty: the constraint binds all requests of the claim
 	attribute string
 	distinct  bool
 }
@@ -31,16 +31,16 @@ func (c *constraintSpec) covers(r *request) bool {
 	return len(c.requests) == 0 || slices.Contains(c.requests, r.base) || r.sub != "" && slices.Contains(c.requests, r.result())
 }
 
-// constraint is a constraintSpec with what the search has chosen so far (rule D5.6).
+// constraint is a constraintSpec with the devices that the search has chosen so far (rule U5.3).
 type constraint struct {
 	*constraintSpec
-	count int                         // matchAttribute: devices
-	value *resourcev1.DeviceAttribute // of the first of them
+	count int                         // matchAttribute: number of devices chosen
+	value *resourcev1.DeviceAttribute // matchAttribute: value of the first chosen device
 	last  map[string]*resourcev1.DeviceAttribute
-	all   []*resourcev1.DeviceAttribute // Options.AllDistinct: of every device
+	all   []*resourcev1.DeviceAttribute // Options.AllDistinct: values of all chosen devices
 }
 
-// add takes a device. It reports false, and takes nothing, when the constraint would be violated.
+// add counts a device as chosen. It returns false and changes nothing when the device violates the constraint.
 func (c *constraint) add(r *request, d *device, every bool) bool {
 	a := attribute(d, c.attribute)
 	if a == nil {
@@ -76,7 +76,7 @@ func (c *constraint) add(r *request, d *device, every bool) bool {
 	return true
 }
 
-// remove takes back the device that was added last. distinctAttribute forgets the value of the request (quirk D10.4).
+// remove takes back the device that was added last. distinctAttribute forgets the value of the whole request (quirk U10.4).
 func (c *constraint) remove(r *request, every bool) {
 	switch {
 	case !c.distinct:
@@ -88,7 +88,7 @@ func (c *constraint) remove(r *request, every bool) {
 	}
 }
 
-// attribute looks an attribute of a device up (rule D5.4); nil when the device lacks it.
+// attribute returns an attribute of a device (rule U5.4), nil when the device lacks it.
 func attribute(d *device, name string) *resourcev1.DeviceAttribute {
 	if a, ok := d.object.Attributes[resourcev1.QualifiedName(name)]; ok {
 		return &a
@@ -103,7 +103,8 @@ func attribute(d *device, name string) *resourcev1.DeviceAttribute {
 	return nil
 }
 
-// sameValue reports whether two attributes have the same type and value. Values of other types, such as lists, equal none.
+// sameValue reports whether two attributes have the same type and value. Attributes of other types, such as lists, equal no
+// attribute.
 func sameValue(a, b *resourcev1.DeviceAttribute) bool {
 	switch {
 	case a.IntValue != nil:
@@ -118,8 +119,8 @@ func sameValue(a, b *resourcev1.DeviceAttribute) bool {
 	return false
 }
 
-// differs reports whether two attributes have different values. A new value b of another type, such as a list, differs from
-// none.
+// differs reports whether two attributes have different values. When b has another type, such as a list, it differs from no
+// value.
 func differs(a, b *resourcev1.DeviceAttribute) bool {
 	if b.IntValue == nil && b.BoolValue == nil && b.StringValue == nil && b.VersionValue == nil {
 		return false

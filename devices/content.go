@@ -8,8 +8,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// contents numbers what selectors can see of devices: driver, attributes, capacities and whether a device may be shared.
-// Equal contents have equal numbers, so a selector is evaluated once for each.
+// contents gives equal numbers to devices that selectors cannot tell apart: those with equal driver, attributes, capacities
+// and allowMultipleAllocations. So a selector is evaluated once for each number.
 type contents map[string]int32
 
 func (c contents) of(driver string, d *resourcev1.Device) int32 {

@@ -10,8 +10,8 @@ type counterID struct{ set, name string }
 
 type counter struct{ value resource.Quantity }
 
-// available returns the counters that the allocations of the cluster leave of a pool; they may be negative (rule D7.5). A device that two
-// slices list is counted twice, as in v1.36.3; the pool is then invalid on the nodes that see both.
+// available returns the counters of a pool that the allocations of the cluster leave (rule U7.5). Counters may be negative.
+// A device in two slices is counted twice, as in v1.36.3; such a pool is invalid on the nodes that see both slices.
 func (p *pool) available(l *Ledger) map[counterID]counter {
 	left := make(map[counterID]counter, len(p.sets))
 	for id, c := range p.sets {
@@ -45,7 +45,8 @@ func eachCounter(d *resourcev1.Device, yield func(counterID, resource.Quantity))
 	}
 }
 
-// counterPool names the pool whose counters a device uses: by name only, as v1.36 does (quirk D10.2), or by driver too.
+// counterPool returns the pool whose counters a device uses: the pool with this name of any driver, as in v1.36 (quirk
+// U10.2), or of the device's driver.
 func (s *Search) counterPool(p *pool) poolKey {
 	if s.options.CountersByDriver {
 		return p.key
@@ -53,8 +54,8 @@ func (s *Search) counterPool(p *pool) poolKey {
 	return poolKey{pool: p.key.pool}
 }
 
-// charge takes a device's counters for this search. It reports whether all counters of the pool suffice; if not, nothing is
-// taken. paid says that refund must be called when the device is given back.
+// charge takes a device's counters for this search and reports whether the pool has enough of all of them. If not, charge
+// takes nothing. paid is true when refund must be called once the device is given back.
 func (s *Search) charge(p *pool, d *device) (ok, paid bool) {
 	if len(d.object.ConsumesCounters) == 0 {
 		return true, false
@@ -87,7 +88,7 @@ func (s *Search) charge(p *pool, d *device) (ok, paid bool) {
 	return true, true
 }
 
-// refund gives back what charge took.
+// refund gives back the counters that charge took.
 func (s *Search) refund(p *pool, d *device) {
 	spent := s.spent[s.counterPool(p)]
 	eachCounter(d.object, func(id counterID, amount resource.Quantity) {

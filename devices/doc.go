@@ -1,5 +1,5 @@
-// Package devices decides dynamic resource allocation: which devices of ResourceSlices a pod's ResourceClaims get on a node,
-// whether a node can serve them, and what is written when the pod is bound.
+// Package devices decides dynamic resource allocation: whether a node has devices for a pod's ResourceClaims, which devices
+// the claims get, and what is written when the pod is bound.
 //
 // The flow:
 //
@@ -10,26 +10,29 @@
 //	state := pod.On(cluster, allocator, devices.Clock{Now: now})       // filter and score
 //	if state.Check(i) == 0 { allocation := state.Allocation(i) }
 //
-// The rule: pools are searched in the order without and with binding conditions, then by driver and name; inside a pool the
-// slices by name and the devices as listed. Claims, requests and alternatives of firstAvailable are taken in their order, and
-// the first choice that serves all of them wins: a search depth first, without preference. A device serves a request when it
-// is free, its class's and the request's selectors match, its capacity, the counters of its pool and its taints allow it,
-// and no matchAttribute or distinctAttribute of the claim is violated.
+// The rules:
 //
-// Selectors are CEL. The package does not evaluate them: the caller gives a SelectorCompiler, and without one a selector is
-// an error. Quantities are added and compared exactly.
+//  1. Pools without binding conditions come first, then pools with binding conditions; each group by driver and pool name.
+//     Inside a pool the slices are ordered by name, and the devices of a slice as listed.
+//  2. The search takes claims, requests and alternatives of firstAvailable in their order, depth first. The first choice of
+//     devices that serves all requests wins. No device is preferred.
+//  3. A device serves a request when it is free, the selectors of the class and of the request match, its capacity and the
+//     counters of its pool suffice, the request tolerates its taints, and no constraint of the claim is violated.
 //
-// Inventories and compiled pods are immutable. A Ledger may be read by several goroutines while none changes it. An Allocator
-// and a Search belong to one goroutine; a State may be shared. Objects that are passed in are kept and never modified.
-// Equal input gives equal output; share IDs are numbered unless Options.ShareID makes them.
+// Selectors are CEL. The package does not evaluate CEL: the caller passes a SelectorCompiler. Without a compiler every
+// selector is an error. Quantities are added and compared exactly.
 //
-// Cost: O(devices that a node sees) where the first devices serve; exponential in the number of requests at worst, as in
-// v1.36, bounded by Options.Steps. A selector is evaluated once for all devices of equal content.
+// Inventories and compiled pods are immutable. A Ledger may be read by several goroutines while nobody changes it. An
+// Allocator and a Search belong to one goroutine; a State may be shared. The package keeps the objects that it is given and
+// never modifies them. Equal input gives equal output.
 //
-// Package devices does not watch or write: Reserved, Bound, Unreserved and Deallocated return the objects to be written.
+// Cost: O(devices that a node sees) when the first devices serve. In the worst case the cost is exponential in the number of
+// requests, as in v1.36; Options.Steps bounds it. A selector is evaluated once for all devices of equal content.
+//
+// The package does not watch or write objects: Reserved, Bound, Unreserved and Deallocated return the objects to write.
 //
 // Rules: documentation, "Dynamic Resource Allocation"; API reference, resource.k8s.io/v1. This package follows Kubernetes
-// v1.36.3 with default feature gates. Options remove v1.36's quirks one by one. A known difference: v1.36.3 modifies
-// amounts of capacity that are no whole number in the text of a claim (such as 7.5Gi) while it searches; this package does
-// not modify its input.
+// v1.36.3 with default feature gates. Options remove v1.36's quirks one by one. One difference: v1.36.3 changes a claim's
+// amount of capacity while it searches when the amount's text is not a whole number, such as 7.5Gi. This package does not
+// modify its input.
 package devices

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// ErrInvalidPools is the answer for a node where no allocation was found and a pool of the node contradicts itself. It is
-// about the node only: other nodes may serve.
+// ErrInvalidPools is the error for a node on which no allocation was found and a pool contradicts itself. Other nodes may
+// still serve.
 var ErrInvalidPools = errors.New("invalid resource pools were encountered")
 
-// ErrSteps is the answer for a node where the search was cut by Options.Steps.
+// ErrSteps is the error for a node on which Options.Steps ended the search.
 var ErrSteps = errors.New("the search for devices reached its limit of steps")
 
-// FatalError ends the attempt of a pod on every node: v1.36 answers with the code Error.
+// FatalError ends the attempt of a pod on every node. v1.36 returns the code Error.
 type FatalError struct{ err error }
 
 // Error returns v1.36's text.

@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/devices"
 )
 
-// gpus is a slice of a node with two GPUs.
+// gpus returns the slice of a node with two GPUs.
 func gpus(node string) *resourcev1.ResourceSlice {
 	return &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: node + "-gpus"},
@@ -41,7 +41,7 @@ func class(name string) *resourcev1.DeviceClass {
 	return &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// The devices of a claim on one node. One of the node's two GPUs is taken.
+// Each of two nodes has two GPUs, and one GPU of n1 is taken. The example allocates the claim on both nodes.
 func ExampleAllocator_Compile() {
 	running := gpuClaim("running", 1)
 	running.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{

@@ -15,12 +15,13 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// ExtendedResources maps the names of extended resources to the device classes that provide them (rule D9.2): the explicit
-// spec.extendedResourceName, and deviceclass.resource.kubernetes.io/CLASS for every class. It is immutable; nil maps none.
+// ExtendedResources maps the name of an extended resource to the device class that provides it (rule U9.2). The names of a
+// class are its spec.extendedResourceName and the implicit deviceclass.resource.kubernetes.io/CLASS. ExtendedResources is
+// immutable; nil maps no name.
 type ExtendedResources map[v1.ResourceName]*resourcev1.DeviceClass
 
-// NewExtendedResources maps the names that the classes give. Of two classes with one explicit name the newer one wins, then
-// the one whose name comes first.
+// NewExtendedResources maps the resource names of all classes. When two classes have the same spec.extendedResourceName,
+// the newer class wins; of two equally old classes, the one whose name comes first.
 func NewExtendedResources(classes iter.Seq[*resourcev1.DeviceClass]) ExtendedResources {
 	e := ExtendedResources{}
 	for c := range classes {
@@ -48,8 +49,8 @@ const (
 	extendedClaimAnnotation = "resource.kubernetes.io/extended-resource-claim"
 )
 
-// eligible reports whether a device class may provide a resource: an extended resource, or one named after a class (rule
-// D9.1).
+// eligible reports whether a device class may provide a resource (rule U9.1): an extended resource, or an implicit name of
+// a class.
 func eligible(name v1.ResourceName) bool {
 	s := string(name)
 	switch {
@@ -61,7 +62,8 @@ func eligible(name v1.ResourceName) bool {
 	return true
 }
 
-// asked returns the names of the eligible resources that a pod asks for, sorted, and whether one of them maps to a class.
+// asked returns the eligible resources that a pod requests, sorted by name. mapped is true when a class provides at least
+// one of these resources.
 func (e ExtendedResources) asked(pod *v1.Pod) (names []v1.ResourceName, mapped bool) {
 	for name, amount := range overhead.Requests(pod, overhead.Options{}) {
 		if amount.IsZero() || !eligible(name) {
@@ -74,8 +76,8 @@ func (e ExtendedResources) asked(pod *v1.Pod) (names []v1.ResourceName, mapped b
 	return names, mapped
 }
 
-// extendedClaim returns the claim that stands for the pod's extended resources: the one that a former attempt created, or a
-// claim in memory (rule D9.3).
+// extendedClaim returns the special claim for the pod's extended resources (rule U9.3): the claim that an earlier attempt
+// created, or a new claim that is only in memory.
 func extendedClaim(pod *v1.Pod, objects Objects) *resourcev1.ResourceClaim {
 	for c := range objects.ResourceClaims(pod.Namespace) {
 		if c.Annotations[extendedClaimAnnotation] != "true" {
@@ -96,8 +98,8 @@ func extendedClaim(pod *v1.Pod, objects Objects) *resourcev1.ResourceClaim {
 	}}
 }
 
-// provided returns the resources that device classes provide on a node. fits is false when the node lacks a resource that no
-// class provides (rule D9.5).
+// provided returns those of the resources names that device classes provide on a node: the node offers none of the resource
+// itself. fits is false when the node lacks a resource and no class provides it (rule U9.5).
 func (e ExtendedResources) provided(names []v1.ResourceName, node *v1.Node) (out []v1.ResourceName, fits bool) {
 	for _, name := range names {
 		amount, has := node.Status.Allocatable[name]
@@ -111,8 +113,8 @@ func (e ExtendedResources) provided(names []v1.ResourceName, node *v1.Node) (out
 	return out, true
 }
 
-// extendedRequests returns the requests of the special claim for resources, and which request serves which container (rule
-// D9.7). The resources must be sorted.
+// requests returns the requests of the special claim for the resources, and which request serves which container (rule
+// U9.7). resources must be sorted.
 func (e ExtendedResources) requests(pod *v1.Pod, names []v1.ResourceName) ([]resourcev1.DeviceRequest, []v1.ContainerExtendedResourceRequest) {
 	containers := podContainers(pod)
 	var requests []resourcev1.DeviceRequest
@@ -125,7 +127,7 @@ func (e ExtendedResources) requests(pod *v1.Pod, names []v1.ResourceName) ([]res
 	return requests, append(long, short...)
 }
 
-// container is one container of a pod with its place: init containers first.
+// container is one container of a pod. at is its position, init containers first.
 type container struct {
 	*v1.Container
 	at        int
@@ -144,7 +146,8 @@ func podContainers(pod *v1.Pod) []container {
 	return out
 }
 
-// amount returns how many devices a container asks for, and the name of its request.
+// amount returns how many devices a container asks for and the name of its request; 0 and "" when the container asks for
+// none.
 func (c container) amount(resource v1.ResourceName) (int64, string) {
 	q, ok := c.Resources.Requests[resource]
 	if !ok || q.Value() <= 0 {
@@ -154,15 +157,19 @@ func (c container) amount(resource v1.ResourceName) (int64, string) {
 	return q.Value(), "container-" + strconv.Itoa(c.at) + "-request-" + strconv.Itoa(slices.Index(names, resource))
 }
 
-// own is a request of one container for one resource.
+// own is the request of one container for one resource.
 type own struct {
 	container container
 	name      string
 	count     int64
 }
 
-// requestsOf makes the requests of one resource: every long-lived container has its own; short-lived ones use those of the
-// later long-lived ones, and the largest of what is missing is one more request that all short-lived containers share.
+// requestsOf returns the requests for one resource (rule U9.7):
+//
+//  1. Every long-lived container has a request of its own.
+//  2. A short-lived container uses the requests of the long-lived containers after it.
+//  3. When these are too few for some short-lived containers, all of them share one more request: the largest missing
+//     number.
 func (e ExtendedResources) requestsOf(containers []container, resource v1.ResourceName) (requests []resourcev1.DeviceRequest, long, short []v1.ContainerExtendedResourceRequest) {
 	var lasting []own
 	for _, c := range containers {

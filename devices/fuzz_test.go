@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// FuzzAllocate holds every allocation against what it must never be: a device twice, a device that somebody has, a number
-// of devices that was not asked for, or input that was modified. Counting the result makes its devices unavailable.
+// FuzzAllocate checks every allocation: no device twice, no device that somebody has, exactly the requested number of
+// devices, and unmodified input. After the result is counted, its devices are no longer available.
 func FuzzAllocate(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add([]byte{3, 1, 0, 0, 2, 1, 1, 1, 0, 2})

@@ -8,14 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// ClaimHint returns the queueing hint of ResourceClaim events (rule D8.15). old and new are *resourcev1.ResourceClaim; old
-// is nil for an addition, new for a deletion.
+// ClaimHint is the queueing hint for ResourceClaim events (rule U8.15). old and new are *resourcev1.ResourceClaim; old is
+// nil for an addition, new for a deletion. The first line that holds decides:
 //
 //  1. The claims of the waiting pod do not all exist: false.
-//  2. Any claim lost its allocation: true, since devices became free.
-//  3. The claim is not one of the pod's: false.
+//  2. Any claim lost its allocation: true, because devices became free.
+//  3. The claim is not one of the pod's claims: false.
 //  4. The claim was added: true.
-//  5. Its status did not change: false. Otherwise true.
+//  5. The status of the claim did not change: false.
+//  6. Otherwise: true.
 func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		before, after, err := pair[resourcev1.ResourceClaim](old, new)
@@ -25,7 +26,7 @@ func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 		claims, err := PodClaims(pod, objects)
 		switch {
 		case err != nil:
-			return false, nil // the pod waits for a claim in any case
+			return false, nil // whatever the event is, the pod still waits for a claim
 		case before != nil && after != nil && before.Status.Allocation != nil && after.Status.Allocation == nil:
 			return true, nil
 		case after == nil:
@@ -45,7 +46,8 @@ func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	}
 }
 
-// PodHint returns the queueing hint of Pod events: true when all claims of the waiting pod exist after its own update.
+// PodHint is the queueing hint for Pod events. It returns true when the event is an update of the waiting pod itself and
+// all claims of the pod exist.
 func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		_, after, err := pair[v1.Pod](old, new)
@@ -57,7 +59,7 @@ func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	}
 }
 
-// pair returns the objects of an event as their type.
+// pair converts the objects of an event to their type.
 func pair[T any](old, new any) (before, after *T, err error) {
 	before, wasOld := old.(*T)
 	after, isNew := new.(*T)

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 )
 
-// ID identifies a device: the driver that publishes it, the name of its pool and its own name.
+// ID identifies a device by its driver, the name of its pool and its own name (rule U1.1).
 type ID struct {
 	Driver, Pool, Device string
 }
@@ -19,12 +19,12 @@ type ID struct {
 // String returns "driver/pool/device".
 func (d ID) String() string { return d.Driver + "/" + d.Pool + "/" + d.Device }
 
-// Inventory is what all ResourceSlices of a cluster offer, prepared for questions about many nodes. It is immutable and safe
-// for concurrent use.
+// Inventory is the content of all ResourceSlices of a cluster, prepared for questions about many nodes. It is immutable and
+// safe for concurrent use.
 type Inventory struct {
-	index  map[ID]int32 // identity of each device
+	index  map[ID]int32 // ID of each device
 	pools  map[poolKey][]*slice
-	byNode map[string][]*slice // slices of one node without shared counters
+	byNode map[string][]*slice // by node name: slices of this node without shared counters
 	open   []*slice            // all other slices
 }
 
@@ -42,7 +42,7 @@ type slice struct {
 	object   *resourcev1.ResourceSlice
 	pool     poolKey
 	reach    reach
-	each     bool // the devices have a reach of their own
+	each     bool // each device has its own reach
 	counters bool
 	devices  []device
 }
@@ -52,14 +52,14 @@ type device struct {
 	object  *resourcev1.Device
 	slice   *slice
 	id      ID
-	index   int32 // of the identity
+	index   int32 // index in Inventory.ids
 	content int32 // equal for devices that no selector can tell apart
 	shares  bool  // allowMultipleAllocations
-	reach   reach // of the device itself; only where slice.each is set
+	reach   reach // of the device itself; used only where slice.each is set
 }
 
-// NewInventory prepares slices. The slices are kept, not copied: they must not change. The order of the list has no
-// influence. A selector of nodes that cannot be parsed is an error of each later question that meets it, as in v1.36.
+// NewInventory prepares slices. It keeps the slices and does not copy them: they must not change. The order of the list has
+// no influence. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
 func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
 	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey][]*slice{}, byNode: map[string][]*slice{}}
 	contents := contents{}
@@ -101,13 +101,13 @@ func (inv *Inventory) add(object *resourcev1.ResourceSlice, contents contents) *
 	return s
 }
 
-// reach says on which nodes a slice or device can be used.
+// reach is the set of nodes on which a slice or device can be used.
 type reach struct {
 	kind     reachKind
 	node     string
 	object   *v1.NodeSelector
 	selector *affinity.Selector
-	err      error // the selector cannot be parsed
+	err      error // not nil: the selector cannot be parsed
 }
 
 type reachKind uint8
@@ -119,7 +119,7 @@ const (
 	selected
 )
 
-// reachOf applies the first of node name, all nodes and selector that is set.
+// reachOf uses the first field that is set: node name, all nodes, selector.
 func reachOf(name *string, selector *v1.NodeSelector, all *bool) reach {
 	switch {
 	case name != nil && *name != "":

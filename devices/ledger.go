@@ -5,23 +5,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Ledger is what the allocations of all claims have taken of an inventory (rules D2.1 to D2.3): the dedicated devices, the
-// shares of devices and the capacity that the shares consume. Results with admin access count nothing. Devices that the
-// inventory does not list are passed over.
+// Ledger counts what the allocations of all claims take of an inventory (rule U2.1): dedicated devices, shares of devices,
+// and the capacity that shares consume. Results with admin access count nothing. Devices that the inventory does not list
+// are ignored.
 //
-// Add and Remove are each other's opposite, whatever their order: a Ledger always equals the count over the claims that it
-// holds. A Ledger may be read by several goroutines while none changes it.
+// Remove undoes Add, in any order of calls: a Ledger always equals a fresh count of the claims that it holds. A Ledger may
+// be read by several goroutines while nobody changes it.
 type Ledger struct {
 	inventory *Inventory
-	dedicated []int32 // by device: allocations that hold the whole device
-	shares    []int32 // shares
-	measured  []int32 // shares that name what capacity they consume
+	dedicated []int32 // by device: number of allocations that hold the whole device
+	shares    []int32 // by device: number of shares
+	measured  []int32 // by device: number of shares that consume capacity
 	consumed  map[int32]capacities
 }
 
 type capacities = map[resourcev1.QualifiedName]resource.Quantity
 
-// NewLedger returns the ledger of claims over an inventory. Claims without status.allocation hold nothing.
+// NewLedger returns the ledger of claims over an inventory. Claims without status.allocation count nothing.
 func NewLedger(inventory *Inventory, claims ...*resourcev1.ResourceClaim) *Ledger {
 	n := len(inventory.index)
 	l := &Ledger{inventory: inventory, dedicated: make([]int32, n), shares: make([]int32, n), measured: make([]int32, n), consumed: map[int32]capacities{}}
@@ -31,10 +31,10 @@ func NewLedger(inventory *Inventory, claims ...*resourcev1.ResourceClaim) *Ledge
 	return l
 }
 
-// Add counts an allocation; nil counts nothing.
+// Add counts an allocation. It ignores nil.
 func (l *Ledger) Add(allocation *resourcev1.AllocationResult) { l.count(allocation, 1) }
 
-// Remove takes back an allocation that Add counted; nil takes nothing back.
+// Remove takes back an allocation that Add counted. It ignores nil.
 func (l *Ledger) Remove(allocation *resourcev1.AllocationResult) { l.count(allocation, -1) }
 
 func (l *Ledger) count(allocation *resourcev1.AllocationResult, n int32) {
@@ -79,7 +79,7 @@ func (l *Ledger) measure(at int32, capacity capacities, n int32) {
 	}
 }
 
-// allocated reports whether an allocation holds the device or a share of it (rule D2.2).
+// allocated reports whether an allocation holds the device or a share of it (rule U2.1).
 func (l *Ledger) allocated(at int32) bool {
 	return l.dedicated[at] > 0 || l.shares[at] > 0 || l.measured[at] > 0
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// Pod is the claims of one pod, looked up and checked, as DynamicResources does before it sees a node. It is immutable.
+// Pod is the claims of one pod, looked up and checked as DynamicResources does in PreFilter. It is immutable.
 type Pod struct {
 	pod      *v1.Pod
 	claims   []podClaim
-	special  *resourcev1.ResourceClaim // stands for extended resources, last of claims; nil without
+	special  *resourcev1.ResourceClaim // the special claim for extended resources, last of claims; nil without such resources
 	extended ExtendedResources
-	asked    []v1.ResourceName // extended resources
+	asked    []v1.ResourceName // the pod's extended resources
 
 	code   filter.Code
 	reason string
@@ -25,13 +25,13 @@ type Pod struct {
 // podClaim is one claim of a pod.
 type podClaim struct {
 	object *resourcev1.ResourceClaim
-	reach  *affinity.Selector // of an allocated claim; nil: all nodes
+	reach  *affinity.Selector // of an allocated claim; nil allows all nodes
 }
 
-// allocated reports whether the API server has an allocation of the claim.
+// allocated reports whether the API server has an allocation for the claim.
 func (c *podClaim) allocated() bool { return c.object.Status.Allocation != nil }
 
-// Gate returns why a pod must not enter the active queue, v1.36's text; empty when nothing keeps it (rule D8.1).
+// Gate returns v1.36's text about why a pod must not enter the active queue; empty when the pod may enter (rule U8.1).
 func Gate(pod *v1.Pod, objects Objects) string {
 	if _, err := PodClaims(pod, objects); err != nil {
 		return err.Error()
@@ -39,8 +39,8 @@ func Gate(pod *v1.Pod, objects Objects) string {
 	return ""
 }
 
-// Compile looks the claims of a pod up and checks them (rule D8.2). extended may be nil: no class provides an extended
-// resource. What keeps the pod from every node is in the result's Code and Reason.
+// Compile looks up and checks the claims of a pod (rule U8.2). With a nil extended no class provides an extended resource.
+// When no node can serve the pod, Code and Reason of the result say why.
 func Compile(pod *v1.Pod, objects Objects, extended ExtendedResources) *Pod {
 	p := &Pod{pod: pod, extended: extended}
 	claims, err := PodClaims(pod, objects)
@@ -83,7 +83,7 @@ func (p *Pod) refuse(code filter.Code, reason string) *Pod {
 	return p
 }
 
-// checkClasses returns what keeps a claim from being allocated anywhere.
+// checkClasses returns why no node can serve a claim; empty when a node may serve it.
 func checkClasses(c *resourcev1.ResourceClaim, objects Objects) (filter.Code, string) {
 	class := func(request, name string) (filter.Code, string) {
 		switch {
@@ -115,13 +115,13 @@ func checkClasses(c *resourcev1.ResourceClaim, objects Objects) (filter.Code, st
 	return filter.Success, ""
 }
 
-// Code returns Success, Skip for a pod that needs no devices, or why the pod is rejected as a whole.
+// Code returns Success, Skip for a pod that needs no devices, or the code with which every node rejects the pod.
 func (p *Pod) Code() filter.Code { return p.code }
 
-// Reason returns v1.36's text of a code that rejects or fails; empty otherwise.
+// Reason returns v1.36's text for a code that rejects the pod or is an error; empty otherwise.
 func (p *Pod) Reason() string { return p.reason }
 
-// Claims returns the claims of the pod in their order, the one that stands for extended resources last.
+// Claims returns the claims of the pod in their order. The special claim for extended resources comes last.
 func (p *Pod) Claims() []*resourcev1.ResourceClaim {
 	out := make([]*resourcev1.ResourceClaim, len(p.claims))
 	for k := range p.claims {

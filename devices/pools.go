@@ -8,14 +8,14 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// pool is what one node sees of a pool.
+// pool is the part of a pool that one node sees.
 type pool struct {
 	key     poolKey
-	all     []*slice // the slices that count for counters: the relevant ones where they are complete, else all of the generation
+	all     []*slice // the slices whose counters are used: the relevant slices when they are complete, else all slices of the generation
 	devices []*device
 	binding bool // some device has binding conditions
 	state   poolState
-	reason  string // why the pool is incomplete or invalid
+	reason  string // why the pool is incomplete or invalid; empty when it is neither
 
 	sets map[counterID]counter
 }
@@ -28,7 +28,7 @@ const (
 	invalid
 )
 
-// pools returns the pools that a node sees, in the order in which they are searched (rules D3.1 to D3.8).
+// pools returns the pools that a node sees, in the order of the search (rules U3.1 to U3.8).
 func (inv *Inventory) poolsOf(node *v1.Node, options Options) ([]*pool, error) {
 	relevant := map[poolKey][]*slice{}
 	for _, list := range [][]*slice{inv.byNode[node.Name], inv.open} {
@@ -60,7 +60,7 @@ func (inv *Inventory) poolsOf(node *v1.Node, options Options) ([]*pool, error) {
 	return out, nil
 }
 
-// relevant reports whether a slice matters to a node (rule D3.1).
+// relevant reports whether a node looks at a slice (rule U3.1).
 func (s *slice) relevant(node *v1.Node) (bool, error) {
 	if s.counters {
 		return true, nil
@@ -92,7 +92,7 @@ func (s *slice) selectorObject() *v1.NodeSelector {
 	return nil
 }
 
-// pool puts the relevant slices of one pool together; nil when the pool is obsolete (rules D3.3 to D3.7).
+// pool makes a pool from the relevant slices of one pool name; nil when the pool is obsolete (rules U3.3, U3.4 and U3.7).
 func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *pool {
 	generation := relevant[0].object.Spec.Pool.Generation
 	for _, s := range relevant {
@@ -134,7 +134,7 @@ func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *poo
 	return p
 }
 
-// fill takes devices and counter sets from the slices and finds out whether they contradict each other (rule D3.6).
+// fill adds the devices and counter sets of the slices and finds contradictions between them (rule U3.6).
 func (p *pool) fill(relevant []*slice) {
 	p.sets = map[counterID]counter{}
 	names, sets := map[string]bool{}, map[string]bool{}

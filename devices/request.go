@@ -4,16 +4,16 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// claimAsk is a claim to allocate.
+// claimAsk is a claim that needs an allocation.
 type claimAsk struct {
 	object      *resourcev1.ResourceClaim
 	name        string // namespace/name
 	asks        []ask
 	constraints []constraintSpec
-	err         error // of a constraint
+	err         error // the error of a constraint
 }
 
-// ask is one request of a claim: a single alternative, or those of firstAvailable.
+// ask is one request of a claim. It has a single alternative, or the alternatives of firstAvailable.
 type ask struct {
 	first        bool // firstAvailable
 	alternatives []request
@@ -21,8 +21,8 @@ type ask struct {
 
 // request is one alternative.
 type request struct {
-	id          int    // among all requests of the search
-	base, sub   string // name of the request, and of the alternative for firstAvailable
+	id          int    // index among all requests of the search
+	base, sub   string // name of the request, and name of the alternative of firstAvailable
 	admin       bool
 	all         bool
 	count       int
@@ -33,14 +33,14 @@ type request struct {
 	err         error
 }
 
-// selectorRef is a selector with the text that an error about it begins with.
+// selectorRef is a selector with the prefix of errors about it.
 type selectorRef struct {
 	program *program
 	prefix  string
 	at      int
 }
 
-// result returns the name of the request in an allocation.
+// result returns the request's name as an allocation has it.
 func (r *request) result() string {
 	if r.sub == "" {
 		return r.base
@@ -48,7 +48,7 @@ func (r *request) result() string {
 	return r.base + "/" + r.sub
 }
 
-// short returns the name of the request in an error.
+// short returns the request's name as an error text has it.
 func (r *request) short() string {
 	if r.sub == "" {
 		return r.base
@@ -96,7 +96,7 @@ func amounts(c *resourcev1.CapacityRequirements) capacities {
 	return c.Requests
 }
 
-// compileRequest makes the checks of rule D6.1 in their order.
+// compileRequest checks a request, in the order of rule U6.1.
 func (a *Allocator) compileRequest(claim string, r *request, selectors []resourcev1.DeviceSelector, class string, mode resourcev1.DeviceAllocationMode, count int64) {
 	for k := range selectors {
 		if selectors[k].CEL == nil {
@@ -134,8 +134,8 @@ func (a *Allocator) compileRequest(claim string, r *request, selectors []resourc
 	}
 }
 
-// selectable reports whether a device serves a request on a node: class selectors, selectors of the request, and where the
-// device can be reached (rule D4.1).
+// selectable reports whether a device can serve a request on a node: the selectors of the class match, the selectors of the
+// request match, and the node is in the device's reach (rule U4.1).
 func (s *Search) selectable(d *device, r *request) (bool, error) {
 	for _, ref := range r.selectors {
 		ok, err := s.allocator.matches(ref.program, d)

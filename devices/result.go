@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// results makes the allocations of the choices (rules D7.11 to D7.15).
+// results turns the choices of the search into allocations (rules U7.11 and U7.14).
 func (s *Search) results() ([]resourcev1.AllocationResult, error) {
 	out := make([]resourcev1.AllocationResult, len(s.claims))
 	newID := s.options.ShareID
@@ -61,11 +61,11 @@ func (c *choice) result(newID func() types.UID) resourcev1.DeviceRequestAllocati
 	return r
 }
 
-// config returns the configuration of classes, then that of the claim (rule D7.13).
+// config returns the configuration of the classes, then the configuration of the claim (rule U7.13).
 func (s *Search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 	c := &s.claims[claim]
 	var out []resourcev1.DeviceAllocationConfiguration
-	begin := map[string]int{} // of a class
+	begin := map[string]int{} // configuration of a class
 	for k := range c.asks {
 		r := &c.asks[k].alternatives[s.chosen[claim][k]]
 		configs := r.class.Spec.Config
@@ -94,7 +94,7 @@ func (s *Search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 	return out
 }
 
-// copies returns how often a config that names requests enters the allocation: once for each of them (quirk D10.8).
+// copies returns how often a config that names requests enters the allocation: once for each request (quirk U10.8).
 func (s *Search) copies(claim int, names []string) int {
 	if len(names) == 0 {
 		return 1
@@ -112,7 +112,7 @@ func (s *Search) copies(claim int, names []string) int {
 	return n
 }
 
-// nodeSelector returns the nodes on which the allocation of a claim can be used; nil: all (rule D7.14).
+// nodeSelector returns the nodes on which a claim's allocation can be used; nil means all nodes (rule U7.14).
 func (s *Search) nodeSelector(claim int) (*v1.NodeSelector, error) {
 	term := v1.NodeSelectorTerm{}
 	for k := range s.choices {
@@ -146,7 +146,8 @@ func (s *Search) nodeSelector(claim int) (*v1.NodeSelector, error) {
 	return &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}, nil
 }
 
-// addRequirements appends the requirements of more that are not in the list: the same key, operator and set of values.
+// addRequirements appends those requirements of more that the list does not have. Requirements are equal when key, operator
+// and set of values are equal.
 func addRequirements(list, more []v1.NodeSelectorRequirement) []v1.NodeSelectorRequirement {
 	for k := range more {
 		if !slices.ContainsFunc(list, func(r v1.NodeSelectorRequirement) bool { return sameRequirement(&r, &more[k]) }) {

@@ -8,23 +8,23 @@ import (
 // maxResults is the number of devices that one claim may get.
 const maxResults = resourcev1.AllocationResultsMaxSize
 
-// Search is the question for devices of one pod's claims. It belongs to one goroutine.
+// Search chooses devices for one pod's claims, node by node. It belongs to one goroutine.
 type Search struct {
 	allocator *Allocator
 	ledger    *Ledger
 	options   Options
 	claims    []claimAsk
 	requests  int
-	left      map[poolKey]map[counterID]counter // counters that the cluster leaves; kept for all nodes (quirk D10.2)
+	left      map[poolKey]map[counterID]counter // counters that the cluster leaves; kept for all nodes (quirk U10.2)
 
-	// Of the node that is searched:
+	// For the node that is being searched:
 	node        *v1.Node
 	pools       []*pool
 	found       [][]candidate // by request: the devices of allocationMode All
 	constraints [][]constraint
-	chosen      [][]int // by claim and request: the alternative
+	chosen      [][]int // by claim and request: index of the chosen alternative
 	choices     []choice
-	counts      []int // by claim: choices
+	counts      []int // by claim: choices so far
 	spent       map[poolKey]map[counterID]counter
 	steps       int
 	err         error
@@ -43,7 +43,7 @@ type choice struct {
 	claim    int
 	request  *request
 	shared   bool
-	paid     bool // counters
+	paid     bool // charge has taken counters
 	consumed capacities
 }
 
@@ -56,14 +56,14 @@ const (
 	broken          // s.err
 )
 
-// position is a point of the search: n devices of one alternative of one request of one claim are found.
+// position is a point of the search: n devices are found for one alternative of one request of one claim.
 type position struct {
 	claim, ask, alternative int
-	entered                 bool // an alternative of firstAvailable
+	entered                 bool // index of an alternative of firstAvailable
 	n                       int
 }
 
-// cursor is where the search for the next device of a request begins.
+// cursor is the point where the search for the next device of a request begins.
 type cursor struct{ pool, device int }
 
 func (s *Search) run(node *v1.Node) (outcome, error) {
@@ -85,7 +85,8 @@ func (s *Search) run(node *v1.Node) (outcome, error) {
 	return out, s.err
 }
 
-// prepare collects the devices of allocationMode All and checks the number of devices of a claim (rules D6.1 to D6.7).
+// prepare collects the devices of allocationMode All and checks the number of devices of each claim (rules U6.1, U6.3 and
+// U6.7).
 func (s *Search) prepare(claim int) error {
 	c := &s.claims[claim]
 	s.chosen[claim] = make([]int, len(c.asks))
@@ -123,7 +124,7 @@ func (s *Search) prepare(claim int) error {
 	return nil
 }
 
-// collect finds every device of a request with allocationMode All.
+// collect finds all devices of a request with allocationMode All (rule U6.6).
 func (s *Search) collect(c *claimAsk, r *request) error {
 	for _, p := range s.pools {
 		switch p.state {
@@ -152,7 +153,7 @@ func (s *Search) collect(c *claimAsk, r *request) error {
 	return nil
 }
 
-// step completes a partial choice, depth first (rule D7.2).
+// step completes a partial choice, depth first (rule U7.2).
 func (s *Search) step(at position, from cursor) outcome {
 	if at.claim == len(s.claims) {
 		return solved
@@ -221,7 +222,7 @@ func (s *Search) step(at position, from cursor) outcome {
 	return failed
 }
 
-// firstAvailable tries the alternatives of a request in their order.
+// firstAvailable tries the alternatives of a request in their order (rule U5.2).
 func (s *Search) firstAvailable(at position, x *ask) outcome {
 	out := tooMany
 	for k := range x.alternatives {
@@ -237,7 +238,8 @@ func (s *Search) firstAvailable(at position, x *ask) outcome {
 	return out
 }
 
-// take tries a device for a request, test by test (rule D7.3). The outcome is broken or failed when the device is not taken.
+// take tries a device for a request, in the order of rule U7.3. When the outcome is broken or failed, take has not taken
+// the device.
 func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	if s.options.Steps > 0 && s.steps >= s.options.Steps {
 		s.err = ErrSteps
@@ -287,7 +289,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 		}
 		return s.refuse(r, unconstrained)
 	}
-	if r.all && !s.room(d, taken) { // the devices of this mode have passed the other tests before the search
+	if r.all && !s.room(d, taken) { // devices of allocationMode All have passed the other tests before the search
 		undo()
 		s.unconstrain(at.claim, r)
 		return s.refuse(r, noCapacity)
@@ -301,7 +303,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	return true, failed
 }
 
-// inUse reports whether somebody has the device (rule D7.3 a).
+// inUse reports whether an allocation or an earlier choice blocks the device (rule U7.3).
 func (s *Search) inUse(d *device, r *request, claim int) bool {
 	if !r.admin && (s.ledger.dedicated[d.index] > 0 || s.options.SharesBlock && !d.shares && s.ledger.shares[d.index] > 0) {
 		return true
@@ -321,7 +323,8 @@ func (s *Search) inUse(d *device, r *request, claim int) bool {
 	return false
 }
 
-// constrain adds a device to the constraints of its claim. It reports false, and adds nothing, when one would be violated.
+// constrain adds a device to the constraints of its claim. It returns false and adds nothing when the device violates a
+// constraint.
 func (s *Search) constrain(claim int, r *request, d *device) bool {
 	list := s.constraints[claim]
 	for k := range list {
@@ -349,7 +352,7 @@ func (s *Search) giveBack(claim int) {
 	s.counts[claim]--
 }
 
-// unconstrain takes the device that was added last from the constraints of its claim.
+// unconstrain removes the device that was added last from the constraints of its claim.
 func (s *Search) unconstrain(claim int, r *request) {
 	list := s.constraints[claim]
 	for k := len(list) - 1; k >= 0; k-- {

@@ -6,7 +6,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Device is what a selector sees of a device (rule D4.2).
+// Device is the part of a device that a selector sees (rule U4.5).
 type Device struct {
 	Driver                   string
 	AllowMultipleAllocations bool
@@ -14,29 +14,29 @@ type Device struct {
 	Capacity                 map[resourcev1.QualifiedName]resourcev1.DeviceCapacity
 }
 
-// SelectorCompiler turns the text of a CEL expression into a Selector. Package devices/cel has the compiler of Kubernetes;
-// equal texts must give selectors that answer alike.
+// SelectorCompiler compiles the text of a CEL expression. Selectors of equal texts must give equal answers. Package
+// devices/cel has the compiler of Kubernetes.
 type SelectorCompiler interface {
 	Compile(expression string) (Selector, error)
 }
 
-// Selector answers for one expression. Its answer must depend on the device alone.
+// Selector evaluates one expression. The answer must depend on the device alone.
 type Selector interface {
 	Matches(d Device) (bool, error)
 }
 
 var errNoCompiler = errors.New("no compiler of CEL expressions was given")
 
-// program is a selector that is compiled when it is first needed.
+// program is a selector that is compiled on first use.
 type program struct {
 	text     string
 	compiled bool
 	selector Selector
 	err      error
-	answers  map[int32]bool // by content of a device
+	answers  map[int32]bool // by device.content
 }
 
-// matches evaluates an expression about a device. The text in front of an error depends on where the expression stands.
+// matches evaluates an expression for a device. prefix is the start of error texts and says where the expression is.
 func (a *Allocator) matches(p *program, d *device) (bool, error) {
 	if !p.compiled {
 		p.compiled = true

@@ -14,20 +14,20 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Cluster is what the filter must see of a cluster. A node's handle is its slot; Node(i) == nil marks a free slot.
+// Cluster is the part of a cluster that the filter reads. Node(i) is nil for a free slot.
 type Cluster interface {
 	Len() int
 	Node(i int) *v1.Node
 }
 
-// Clock says what time it is for binding conditions. The zero value makes no condition time out.
+// Clock is the time for binding conditions. With the zero value no condition times out.
 type Clock struct {
 	Now time.Time
-	// BindingTimeout is how long a claim may wait for the binding conditions of its devices; 0 is DefaultBindingTimeout.
+	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means DefaultBindingTimeout.
 	BindingTimeout time.Duration
 }
 
-// The verdicts. All say that preemption cannot help, but those of errors.
+// The verdicts. Preemption cannot help against any of them, except against an error.
 const (
 	noFreeSlot     resources.Verdict = 1 | resources.Unresolvable
 	notAllocated   resources.Verdict = 2 | resources.Unresolvable
@@ -39,17 +39,17 @@ const (
 	lastError      resources.Verdict = 1 << 12
 )
 
-// State is the filter and score DynamicResources of one pod over one cluster. Each slot is answered once and remembered.
-// It is safe for concurrent use while the cluster and the ledger do not change.
+// State is the filter and score DynamicResources of one pod over one cluster. It computes the answer for a slot once and
+// keeps it. A State is safe for concurrent use while the cluster and the ledger do not change.
 type State struct {
 	pod       *Pod
 	cluster   Cluster
 	allocator *Allocator
 	clock     Clock
-	pending   []*resourcev1.ResourceClaim // of the user's, to allocate
+	pending   []*resourcev1.ResourceClaim // the pod's own claims that need an allocation
 
 	mu       sync.Mutex
-	searches map[string]*nodeSearch // by the extended resources that classes provide
+	searches map[string]*nodeSearch // extended resources that classes provide
 	left     map[poolKey]map[counterID]counter
 	answers  map[int]*slotAnswer
 	errors   []string
@@ -67,8 +67,8 @@ type slotAnswer struct {
 	search  *nodeSearch
 }
 
-// On prepares the filter. The allocator's ledger must count the allocations of all claims of the cluster, those in flight
-// too.
+// On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
+// cluster and the allocations in flight.
 func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: map[int]*slotAnswer{}, unusable: map[*resourcev1.ResourceClaim]bool{}}
 	if s.clock.BindingTimeout == 0 {
@@ -85,7 +85,7 @@ func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 // Name returns "DynamicResources".
 func (*State) Name() string { return "DynamicResources" }
 
-// Check decides about slot i: rule D8.4. A free slot is rejected.
+// Check returns the verdict on slot i (rule U8.4). It rejects a free slot.
 func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
 
 // Reasons returns v1.36's text of a verdict.
@@ -111,7 +111,7 @@ func (s *State) Reasons(v resources.Verdict) []string {
 	return []string{s.errors[v-firstError]}
 }
 
-// Code returns Error for the verdict of a failure, UnschedulableAndUnresolvable for any other.
+// Code returns Error for the verdict of an error, and UnschedulableAndUnresolvable for any other verdict.
 func (s *State) Code(v resources.Verdict) filter.Code {
 	if v&resources.Unresolvable != 0 {
 		return filter.UnschedulableAndUnresolvable
@@ -119,8 +119,8 @@ func (s *State) Code(v resources.Verdict) filter.Code {
 	return filter.Error
 }
 
-// Raw returns the score of slot i (rule D8.7): for each firstAvailable request 8 less the position of the chosen
-// alternative. It is 0 for a node on which nothing is to be allocated.
+// Raw returns the score of slot i (rule U8.7): the sum over all firstAvailable requests of 8 minus the position of the
+// chosen alternative. It is 0 when the node has nothing to allocate.
 func (s *State) Raw(i int) int64 {
 	a := s.answer(i)
 	if a.results == nil {
@@ -143,7 +143,7 @@ func (s *State) Raw(i int) int64 {
 	return sum
 }
 
-// best is what the first alternative of a request scores.
+// best is the score of the first alternative of a request.
 const best = resourcev1.FirstAvailableDeviceRequestMaxSize
 
 func preference(spec *resourcev1.ResourceClaimSpec, allocation *resourcev1.AllocationResult) (sum int64) {
@@ -160,7 +160,7 @@ func preference(spec *resourcev1.ResourceClaimSpec, allocation *resourcev1.Alloc
 	return sum
 }
 
-// Normalize maps the largest raw score of the feasible nodes to 100 and the others in proportion.
+// Normalize returns 100 for the largest raw score of the feasible nodes, and a proportional value for other scores.
 func (*State) Normalize(raw, _, hi int64) int64 {
 	if hi == 0 {
 		return raw
@@ -170,16 +170,17 @@ func (*State) Normalize(raw, _, hi int64) int64 {
 
 // Allocation is what a pod gets on one node.
 type Allocation struct {
-	// Claims are the claims to allocate, in the pod's order. The one that stands for extended resources is the last one and
-	// has no UID: it does not exist yet.
+	// Claims are the claims to allocate, in the pod's order. The special claim for extended resources is the last one. It
+	// has no UID because the API server does not have it yet.
 	Claims []*resourcev1.ResourceClaim
 	// Results has an allocation for each of Claims.
 	Results []resourcev1.AllocationResult
-	// Mappings says which request of the last claim serves which container's extended resource.
+	// Mappings says which request of the special claim serves which container's extended resource.
 	Mappings []v1.ContainerExtendedResourceRequest
 }
 
-// Allocation returns what the pod gets on slot i, which Check allows. A pod all of whose claims are allocated gets nothing.
+// Allocation returns what the pod gets on slot i, which Check must allow. The result is empty when all claims of the pod
+// are allocated already.
 func (s *State) Allocation(i int) Allocation {
 	a := s.answer(i)
 	if a.search == nil || a.verdict != 0 {
@@ -244,7 +245,8 @@ func (s *State) decide(node *v1.Node) *slotAnswer {
 	return a
 }
 
-// unavailable returns the allocated claims that cannot be used on a node: out of reach, or not ready in time.
+// unavailable returns the allocated claims that cannot be used on a node: the node is out of reach, or the devices are not
+// ready in time.
 func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 	for k := range s.pod.claims {
 		c := &s.pod.claims[k]
@@ -259,8 +261,8 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 	return out
 }
 
-// searchFor returns the search of the pending claims, with the requests of the special claim for the resources that classes
-// provide on a node.
+// searchFor returns the search for the claims without allocation. The special claim gets requests for the resources that
+// classes provide on the node.
 func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 	var key strings.Builder
 	for _, name := range provided {
@@ -282,12 +284,12 @@ func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 	if s.left == nil {
 		s.left = x.left
 	}
-	x.left = s.left // one cache for the attempt (quirk D10.2)
+	x.left = s.left // one cache for the whole attempt (quirk U10.2)
 	s.searches[key.String()] = x
 	return x
 }
 
-// fail gives an error a verdict.
+// fail keeps an error and returns its verdict.
 func (s *State) fail(err error) resources.Verdict {
 	text := err.Error()
 	at := slices.Index(s.errors, text)
@@ -301,18 +303,18 @@ func (s *State) fail(err error) resources.Verdict {
 	return firstError + resources.Verdict(at)
 }
 
-// Release is what PostFilter does for a pod that fits nowhere.
+// Release is what PostFilter gives back for a pod that fits on no node.
 type Release struct {
-	// Deallocate is a claim whose allocation keeps the pod from every node; nil without.
+	// Deallocate is a claim whose allocation keeps the pod from every node; nil when there is none.
 	Deallocate *resourcev1.ResourceClaim
-	// Delete is the claim that a former attempt created for extended resources; nil without.
+	// Delete is the special claim that an earlier attempt created for extended resources; nil when there is none.
 	Delete *resourcev1.ResourceClaim
 	// Reason is v1.36's text.
 	Reason string
 }
 
-// Release returns what v1.36 gives back when the pod fits nowhere, so that the next attempt can allocate afresh (rule D8.5).
-// It must be asked after all nodes were checked. The code is always Unschedulable: preemption goes on.
+// Release returns what v1.36 gives back when the pod fits on no node, so that the next attempt can allocate again (rule
+// U8.5). Call Release after Check was called for all nodes. The code is always Unschedulable, so preemption runs next.
 func (s *State) Release() Release {
 	if len(s.pod.claims) == 0 {
 		return Release{Reason: "no new claims to deallocate"}

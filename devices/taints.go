@@ -2,7 +2,7 @@ package devices
 
 import resourcev1 "k8s.io/api/resource/v1"
 
-// tolerated reports whether every taint of a device that keeps pods away has a toleration (rule D7.6).
+// tolerated reports whether the request tolerates every NoSchedule and NoExecute taint of a device (rule U7.6).
 func tolerated(taints []resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {
 	for k := range taints {
 		t := &taints[k]

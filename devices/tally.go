@@ -13,7 +13,7 @@ const (
 	refusals
 )
 
-// tally counts refusals by request.
+// tally counts the reasons of refusals by request.
 type tally struct{ counts [][refusals]int }
 
 func (s *Search) refuse(r *request, why refusal) (bool, outcome) {

@@ -22,12 +22,12 @@ func gpu() devices.Device {
 	}
 }
 
-// Rules D4.2 to D4.6.
+// Rules U4.4 and U4.5.
 func TestSelectors(t *testing.T) {
 	for _, c := range []struct {
 		name, expression string
 		want             bool
-		err              string // prefix
+		err              string // prefix of the error text
 	}{
 		{"driver", `device.driver == "gpu.example.com"`, true, ""},
 		{"attribute under the driver's domain", `device.attributes["gpu.example.com"].model == "a100"`, true, ""},
@@ -58,7 +58,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// A selector asks for a model.
+// A selector asks for a model of GPU.
 func ExampleCompiler_Compile() {
 	s, err := cel.NewCompiler().Compile(`device.attributes["gpu.example.com"].model == "a100"`)
 	if err != nil {

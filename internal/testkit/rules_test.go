@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -188,6 +189,7 @@ func exportedReceiver(r *ast.FieldList) bool {
 
 var (
 	fidelityRow = regexp.MustCompile(`^\| *([A-Z]+-?[0-9][0-9A-Za-z.\-]*) *\|(.*)\|([^|]*)\|$`)
+	ruleName    = regexp.MustCompile(`(?:^|[\s(,])([A-Z]{1,2}(?:-[0-9]+[a-z]?|[0-9]+\.[0-9]+))\b`)
 	testName    = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
 )
 
@@ -222,6 +224,46 @@ func TestFidelity(t *testing.T) {
 			t.Errorf("%s has no rows", table)
 		}
 	}
+}
+
+// A comment that names a rule ("rule S3.2", "rules S3.1 to S3.4", "quirk U10.2", "S-6") names a row of the fidelity tables.
+func TestRuleNames(t *testing.T) {
+	known, letters := map[string]bool{}, map[string]bool{}
+	tables, err := filepath.Glob(filepath.Join(root, "docs/fidelity/*.md"))
+	require.NoError(t, err)
+	for _, table := range tables {
+		text, err := os.ReadFile(table)
+		require.NoError(t, err)
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if m := fidelityRow.FindStringSubmatch(strings.ReplaceAll(line, `\|`, "¦")); m != nil {
+				known[m[1]] = true
+				letters[strings.TrimRight(m[1], "0123456789.-abcdefghijklmnopqrstuvwxyz")] = true
+			}
+		}
+	}
+	named := 0
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, group := range f.Comments {
+			for _, m := range ruleName.FindAllStringSubmatch(group.Text(), -1) {
+				if id := m[1]; letters[strings.TrimRight(id, "0123456789.-abcdefghijklmnopqrstuvwxyz")] {
+					named++
+					if !known[id] {
+						t.Errorf("%s: the fidelity tables have no rule %s", fset.Position(group.Pos()), id)
+					}
+				}
+			}
+		}
+		return nil
+	}))
+	require.Greater(t, named, 100, "comments name rules")
 }
 
 // missing says why the test name does not exist; empty when it does.
