@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // input is a cluster, ready to be drained.
@@ -19,7 +19,7 @@ type input struct {
 	objects  *dump.Objects
 	budgets  []*policyv1.PodDisruptionBudget // each with a status
 	scale    disruption.Scale                // nil: not all controllers are known
-	warnings []string
+	warnings report.Warnings
 }
 
 // load reads the cluster, checks it against the command line and completes the budgets.
@@ -33,6 +33,9 @@ func load(o options, stdin io.Reader) (*input, error) {
 			p.Status.Phase = v1.PodPending // as the API server makes pods
 		}
 	}
+	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
+		return nil, err
+	}
 	in := &input{objects: objects, warnings: objects.Warnings}
 	known := map[string]bool{}
 	for _, n := range objects.Nodes {
@@ -45,16 +48,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 		case slices.Contains(o.nodes[:i], n):
 			return nil, fmt.Errorf("NODE: Duplicate value: %q", n)
 		}
-	}
-	for _, p := range objects.Pods {
-		if p.Spec.NodeName == "" || known[p.Spec.NodeName] {
-			continue
-		}
-		text := fmt.Sprintf("pod %s/%s: spec.nodeName: Invalid value: %q: no such node in the input", p.Namespace, p.Name, p.Spec.NodeName)
-		if o.strict {
-			return nil, errors.New(text)
-		}
-		in.warnings = append(in.warnings, text)
 	}
 	return in, in.complete(o)
 }
@@ -79,11 +72,11 @@ func (in *input) complete(o options) error {
 			b = b.DeepCopy()
 			b.Status = s.Status
 			if s.Err != nil {
-				in.warnings = append(in.warnings, fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is not known: %v", b.Namespace, b.Name, s.Err))
+				in.warnings.Add(fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is not known: %v", b.Namespace, b.Name, s.Err))
 			}
 		case s.Err != nil:
 			in.scale = nil
-			in.warnings = append(in.warnings, fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is taken from its status: %v", b.Namespace, b.Name, s.Err))
+			in.warnings.Add(fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is taken from its status: %v", b.Namespace, b.Name, s.Err))
 		}
 		in.budgets = append(in.budgets, b)
 	}

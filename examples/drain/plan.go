@@ -65,7 +65,9 @@ func (in *input) plan(o options) (*plan, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	in.warnings = append(append(in.warnings, made.Warnings...), r.warnings...)
+	for _, text := range append(made.Warnings, r.warnings...) {
+		in.warnings.Add(text)
+	}
 	p := &plan{Waves: []wave{}, Blocked: []blocked{}, Skipped: []skipped{}, Errors: made.Errors}
 	for _, w := range made.Waves {
 		out := wave{Evictions: []eviction{}}

@@ -2,7 +2,7 @@
 // from files, folders and standard input.
 //
 //	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin, dump.Options{})
-//	for _, w := range objects.Warnings { fmt.Fprintln(os.Stderr, w) }
+//	objects.Warnings.Print(os.Stderr)
 //
 // Lists are flattened. Items of typed lists take the kind of the list. Streams of JSON objects, UTF-16 and packed text are
 // read. Unknown kinds and unknown fields are counted in warnings. Equal copies of an object are one object.

@@ -22,7 +22,7 @@ items:
 	}
 	fmt.Println(objects.Nodes[0].Name, objects.Nodes[0].Status.Allocatable.Cpu())
 	fmt.Println(objects.Pods[0].Namespace, objects.Pods[0].Name)
-	fmt.Println(objects.Warnings)
+	fmt.Println(objects.Warnings.Lines())
 
 	_, err = dump.Read([]string{"-"}, strings.NewReader(`{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: four}}}`), dump.Options{})
 	fmt.Println(err)

@@ -90,7 +90,7 @@ func TestUnknownFields(t *testing.T) {
 	o, err := readText(text, Options{})
 	require.NoError(t, err)
 	want := `Pod: unknown field "spec.nodeSelectorr" in 2 object(s), the first is standard input: document 2 (Pod shop/a)`
-	require.Equal(t, []string{want}, o.Warnings)
+	require.Equal(t, []string{want}, o.Warnings.Texts())
 	_, err = readText(text, Options{Strict: true})
 	require.EqualError(t, err, want)
 }

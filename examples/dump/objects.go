@@ -12,6 +12,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/examples/report"
 )
 
 // Objects are the objects of a dump by kind, in input order. Namespaced objects without a namespace are in "default".
@@ -38,8 +40,8 @@ type Objects struct {
 	VolumeAttachments      []*storagev1.VolumeAttachment
 	Evictions              []*policyv1.Eviction
 
-	// Warnings tells what was read but left aside, one line each.
-	Warnings []string
+	// Warnings say what was read but left aside.
+	Warnings report.Warnings
 }
 
 // kind is one kind of object that a dump may hold.

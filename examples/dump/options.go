@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strconv"
 
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/quantity"
 )
 
@@ -26,10 +28,14 @@ type Options struct {
 
 	// Strict makes fields that the API does not have an error.
 	Strict bool
+
+	// Verbose is report.Warnings.All of Objects.Warnings.
+	Verbose bool
 }
 
-// Flags defines the flag -max-size.
+// Flags defines the flags -max-size and -v.
 func (o *Options) Flags(f *flag.FlagSet) {
+	f.BoolVar(&o.Verbose, "v", false, "print every warning; without it they are grouped and at most "+strconv.Itoa(report.MaxWarnings)+" lines")
 	f.Func("max-size", "read files of up to this `SIZE`, unpacked; an object may take a sixteenth of that (default 256Mi)", func(text string) error {
 		q, err := quantity.Parse(text)
 		if err != nil || q.Value() < 1<<20 || q.Value() > 1<<50 {

@@ -33,12 +33,14 @@ func Read(paths []string, stdin io.Reader, o Options) (*Objects, error) {
 	if len(r.seen) == 0 {
 		return nil, fmt.Errorf("%s: Required value: no object of a kind that is read%s", strings.Join(mapped(paths, named), ", "), r.others())
 	}
-	r.objects.Warnings = append(r.objects.Warnings, r.unknownKinds()...)
-	if fields := r.fields.lines(); len(fields) > 0 && o.Strict {
+	fields := r.fields.lines()
+	if len(fields) > 0 && o.Strict {
 		return nil, errors.New(strings.Join(fields, "\n"))
-	} else {
-		r.objects.Warnings = append(r.objects.Warnings, fields...)
 	}
+	for _, text := range append(r.unknownKinds(), fields...) {
+		r.objects.Warnings.Add(text)
+	}
+	r.objects.Warnings.All = o.Verbose
 	return r.objects, nil
 }
 

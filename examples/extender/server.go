@@ -60,9 +60,7 @@ func (s *server) read(o options, stdin io.Reader, stderr io.Writer) error {
 		return err
 	}
 	w.shared.limit = s.limits.nodes
-	for _, text := range warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", text)
-	}
+	warnings.Print(stderr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w = w

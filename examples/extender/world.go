@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/config"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -72,26 +73,25 @@ func plansOf(s *cluster.Snapshot, profiles map[string]placement.Profile) (map[st
 }
 
 // newWorld makes plans for the profiles of a configuration, or one of the default profile for every pod.
-func newWorld(objects *dump.Objects, c *config.Configuration) (*world, []string, error) {
+func newWorld(objects *dump.Objects, c *config.Configuration) (*world, report.Warnings, error) {
 	snapshot, err := cluster.New(objects.Cluster())
 	if err != nil {
-		return nil, nil, err
+		return nil, report.Warnings{}, err
 	}
 	w := &world{
 		snapshot: snapshot, plans: map[string]*placement.Plan{}, nominated: map[string][]*v1.Pod{},
 		budgets: disruption.NewBudgets(objects.PodDisruptionBudgets, disruption.BudgetOptions{}),
 	}
+	_ = objects.Orphans("not counted until a request brings the node") // no error: requests may bring nodes
 	warnings := objects.Warnings
-	for _, p := range snapshot.Orphans() {
-		warnings = append(warnings, fmt.Sprintf("pod %s/%s: spec.nodeName: Invalid value: %q: no such node in the input; it counts once a request brings that node",
-			p.Namespace, p.Name, p.Spec.NodeName))
-	}
 	profiles := []placement.Profile{placement.DefaultProfile()}
 	if c != nil {
 		profiles = nil
 		for k := range c.Profiles {
 			profiles = append(profiles, c.Profiles[k].Placement)
-			warnings = append(warnings, c.Profiles[k].Warnings...)
+			for _, text := range c.Profiles[k].Warnings {
+				warnings.Add(text)
+			}
 		}
 	}
 	w.shared = &shared{
@@ -106,7 +106,7 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, []string,
 		}
 	}
 	if w.plans, err = plansOf(snapshot, w.shared.profiles); err != nil {
-		return nil, nil, err
+		return nil, report.Warnings{}, err
 	}
 	w.giveBack(w.plans)
 	for _, p := range objects.Pods {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/overhead"
 )
 
@@ -31,7 +32,7 @@ type input struct {
 	rank        pressure.Signal
 
 	after    pressure.State // set by observe
-	warnings []string
+	warnings report.Warnings
 }
 
 // memory is the file of -state.
@@ -59,7 +60,9 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if in.setup, err = loadKubelet(o.kubelet, stdin, system(node), o.input); err != nil {
 		return nil, err
 	}
-	in.warnings = append(in.warnings, in.setup.warnings...)
+	for _, text := range in.setup.warnings {
+		in.warnings.Add(text)
+	}
 	if node != nil {
 		if in.allocatable, err = overhead.Allocatable(node.Status.Capacity, in.setup.reserved); err != nil {
 			return nil, fmt.Errorf("%s: evictionHard: %w", o.kubelet, err)
@@ -67,15 +70,15 @@ func load(o options, stdin io.Reader) (*input, error) {
 	}
 	var others []string
 	if in.observation.Stats, others = podStats(summary.Pods, in.observation.Pods); len(others) > 0 {
-		in.warnings = append(in.warnings, fmt.Sprintf("%s: %d pod(s) of the summary are not on %s in the input and take no part, the first is %s", o.summary, len(others), in.node, others[0]))
+		in.warnings.Add(fmt.Sprintf("%s: %d pod(s) of the summary are not on %s in the input and take no part, the first is %s", o.summary, len(others), in.node, others[0]))
 	}
 	in.observation.Signals = pressure.Measure(nodeStats(&summary.Node))
 	if err := in.time(o); err != nil {
 		return nil, err
 	}
 	in.fileSystems(o)
-	if o.strict && len(in.warnings) > 0 {
-		return nil, errors.New(in.warnings[0])
+	if texts := in.warnings.Texts(); o.strict && len(texts) > 0 {
+		return nil, errors.New(texts[0])
 	}
 	return in, nil
 }
@@ -103,12 +106,12 @@ func (in *input) find(objects *dump.Objects) *v1.Node {
 		in.observation.Pods = append(in.observation.Pods, p)
 	}
 	if len(in.observation.Pods) == 0 {
-		in.warnings = append(in.warnings, fmt.Sprintf("none of the %d pod(s) of the input has spec.nodeName %q", len(objects.Pods), in.node))
+		in.warnings.Add(fmt.Sprintf("none of the %d pod(s) of the input has spec.nodeName %q", len(objects.Pods), in.node))
 	}
 	if at := slices.IndexFunc(objects.Nodes, func(n *v1.Node) bool { return n.Name == in.node }); at >= 0 {
 		return objects.Nodes[at]
 	}
-	in.warnings = append(in.warnings, fmt.Sprintf("Node %s is not in the input: allocatable is not known", in.node))
+	in.warnings.Add(fmt.Sprintf("Node %s is not in the input: allocatable is not known", in.node))
 	return nil
 }
 
@@ -161,7 +164,7 @@ func (in *input) fileSystems(o options) {
 		in.before.Layout = "single"
 		root, images := in.observation.Signals["nodefs.available"], in.observation.Signals["imagefs.available"]
 		if root.Capacity != images.Capacity && root.Capacity > 0 && images.Capacity > 0 {
-			in.warnings = append(in.warnings, fmt.Sprintf("%s: node.fs and node.runtime.imageFs differ in size, but -layout is single: is it imagefs or split?", o.summary))
+			in.warnings.Add(fmt.Sprintf("%s: node.fs and node.runtime.imageFs differ in size, but -layout is single: is it imagefs or split?", o.summary))
 		}
 	}
 	in.observation.Layout = in.before.Layout

@@ -69,12 +69,9 @@ func Render(form string, v any, table func(out *strings.Builder)) ([]byte, error
 	return []byte(b.String()), nil
 }
 
-// Print writes the warnings to stderr, a line each, and then the result to stdout in one piece. The error is that of
-// stdout.
-func Print(result []byte, warnings []string, stdout, stderr io.Writer) error {
-	for _, w := range warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
-	}
+// Print writes the warnings to stderr and then the result to stdout in one piece. The error is that of stdout.
+func Print(result []byte, warnings Warnings, stdout, stderr io.Writer) error {
+	warnings.Print(stderr)
 	_, err := stdout.Write(result)
 	return err
 }

@@ -48,7 +48,33 @@ func TestRender(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	var out, errs strings.Builder
-	require.NoError(t, Print([]byte("result\n"), []string{"one", "two"}, &out, &errs))
+	var two Warnings
+	two.Add("one")
+	two.Add("two")
+	require.NoError(t, Print([]byte("result\n"), two, &out, &errs))
 	require.Equal(t, "result\n", out.String())
 	require.Equal(t, "warning: one\nwarning: two\n", errs.String())
+}
+
+// Warnings are counted by group, and there are at most twenty lines.
+func TestWarningsAreGrouped(t *testing.T) {
+	var w Warnings
+	w.Group("%d pods on n1 exceed its cpu", "pod web is too large")
+	w.Add("alone")
+	w.Group("%d pods on n2 exceed its cpu", "pod gpu is too large")
+	w.Group("%d pods on n1 exceed its cpu", "pod db is too large")
+	require.Equal(t, []string{"2 pods on n1 exceed its cpu (-v lists them)", "alone", "pod gpu is too large"}, w.Lines())
+	all := w
+	all.All = true
+	require.Equal(t, []string{"pod web is too large", "alone", "pod gpu is too large", "pod db is too large"}, all.Lines())
+
+	var many, twenty Warnings
+	for range 20 {
+		twenty.Add("x")
+	}
+	require.Equal(t, twenty.Texts(), twenty.Lines(), "as many lines as there may be")
+	many.Append(twenty)
+	many.Add("y")
+	require.Len(t, many.Lines(), 20)
+	require.Equal(t, "2 more lines are left out; -v prints all 21 warnings", many.Lines()[19])
 }

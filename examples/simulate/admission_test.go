@@ -37,7 +37,7 @@ func TestKubeletAdmission(t *testing.T) {
 				other = strings.Replace(other, "hostPort: 80", "name: web", 1)
 			}
 			pod := "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {" + c.annotations + "}}, spec: {nodeName: n1, priority: 0, " + c.spec + "}}"
-			code, _, errs := simulate(t, documents(node, other, pod), "-f", "-")
+			code, _, errs := simulate(t, documents(node, other, pod), "-f", "-", "-v")
 			require.Zero(t, code)
 			got := ""
 			for _, line := range strings.SplitAfter(errs, "\n") {

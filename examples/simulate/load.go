@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/overhead"
@@ -44,18 +45,13 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 	}
 	identify(objects.Pods)
 	w := newWorld(objects, o)
-	warnings := objects.Warnings
 	if w.snapshot, err = cluster.New(objects.Cluster()); err != nil {
 		return nil, err
 	}
-	for _, p := range w.snapshot.Orphans() {
-		text := fmt.Sprintf("pod %s/%s: spec.nodeName: Invalid value: %q: no such node in the input", p.Namespace, p.Name, p.Spec.NodeName)
-		if o.strict {
-			return nil, errors.New(text)
-		}
-		warnings = append(warnings, text+"; the pod is counted nowhere")
+	if err := objects.Orphans("counted nowhere"); err != nil && o.strict {
+		return nil, err
 	}
-	warnings = append(warnings, misfits(w.snapshot)...)
+	misfits(w.snapshot, &objects.Warnings)
 	others := map[string]int{}
 	for _, p := range objects.Pods {
 		pending := p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
@@ -79,12 +75,10 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 		}
 	}
 	for _, name := range sortedKeys(others) {
-		warnings = append(warnings, fmt.Sprintf("%d pending pod(s) of scheduler %q left alone", others[name], name))
+		objects.Warnings.Add(fmt.Sprintf("%d pending pod(s) of scheduler %q left alone", others[name], name))
 	}
 	slices.SortStableFunc(w.pending, comparePods)
-	for _, text := range warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", text)
-	}
+	objects.Warnings.Print(stderr)
 	return w, nil
 }
 
@@ -133,25 +127,32 @@ func identify(pods []*v1.Pod) {
 	}
 }
 
-// misfits says which assigned pods a kubelet would not admit.
-func misfits(c *cluster.Snapshot) []string {
+// misfits warns of assigned pods that their kubelets would not admit.
+func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
 	check := filter.Admission{
 		MatchesAffinity: affinity.MatchNode,
 		ToleratesNoExecute: func(p *v1.Pod, n *v1.Node) bool {
 			return taints.Untolerated(noExecute(n), p.Spec.Tolerations, taints.Options{}) == nil
 		},
 	}
-	var out []string
 	for _, i := range c.Order() {
 		node := c.Node(int(i))
 		pods := slices.Collect(c.Pods(int(i)))
 		for k, p := range pods {
 			if f, failed := check.Admit(p, node, slices.Delete(slices.Clone(pods), k, k+1)); failed {
-				out = append(out, fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
+				warnings.Group(fmt.Sprintf("%%d pods on %s %s", node.Name, misfit(f.Reason)),
+					fmt.Sprintf("pod %s is on node %s, whose kubelet would not admit it: %s: %s", key(p), node.Name, f.Reason, f.Message))
 			}
 		}
 	}
-	return out
+}
+
+// misfit puts the reason of a kubelet's refusal into words, for several pods.
+func misfit(reason string) string {
+	if resource, ok := strings.CutPrefix(reason, "OutOf"); ok {
+		return "exceed its " + resource
+	}
+	return "would not be admitted by its kubelet: " + reason
 }
 
 // noExecute is the node with its NoExecute taints alone.

@@ -118,9 +118,7 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verd
 	if err := x.run(context.Background()); err != nil {
 		return v, err
 	}
-	for _, text := range x.notes {
-		fmt.Fprintf(stderr, "warning: %s\n", text)
-	}
+	x.notes.Print(stderr)
 	if o.log != "" {
 		if err := os.WriteFile(o.log, []byte(x.log.String()), 0o644); err != nil {
 			return v, err

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -64,9 +65,9 @@ type simulation struct {
 	place   map[string]int                    // of the pods of the input in the order of the queue
 	tables  map[string][]placement.NodeReport // of attempts that run, by pod
 	log     strings.Builder
-	notes   []string // warnings
-	refused bool     // an event of the timeline was refused
-	err     error    // there is no plan of a profile
+	notes   report.Warnings
+	refused bool  // an event of the timeline was refused
+	err     error // there is no plan of a profile
 
 	explain func(pod *v1.Pod, c *cluster.Snapshot)
 	stopped bool
@@ -93,8 +94,8 @@ func newSimulation(w *world, o options, timeline []event, setup scheduler.Option
 
 // warn adds a warning, once.
 func (x *simulation) warn(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(x.notes, text) {
-		x.notes = append(x.notes, text)
+	if text := fmt.Sprintf(format, args...); !slices.Contains(x.notes.Texts(), text) {
+		x.notes.Add(text)
 	}
 }
 

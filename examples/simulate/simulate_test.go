@@ -189,7 +189,7 @@ func TestWarnings(t *testing.T) {
 	require.Zero(t, code)
 	require.NotContains(t, out, "Scheduled")
 	require.Equal(t, `warning: 2 object(s) of kind ConfigMap left aside: the kind is not read
-warning: pod default/p: spec.nodeName: Invalid value: "gone": no such node in the input; the pod is counted nowhere
+warning: pod default/p: spec.nodeName: Invalid value: "gone": no such node in the input; counted nowhere
 warning: 1 pending pod(s) of scheduler "volcano" left alone
 `, errs)
 }

@@ -153,7 +153,7 @@ func TestWhatIf(t *testing.T) {
 
 // Assigned pods that their kubelet would turn away are named, but count.
 func TestMisfits(t *testing.T) {
-	code, _, errs := simulate(t, nodeYAML("n1", "2", "")+podYAML("a", "n1", 0, "1", "")+podYAML("b", "n1", 0, "3", ""), "-f", "-")
+	code, _, errs := simulate(t, nodeYAML("n1", "2", "")+podYAML("a", "n1", 0, "1", "")+podYAML("b", "n1", 0, "3", ""), "-f", "-", "-v")
 	require.Zero(t, code)
 	require.Contains(t, errs, "warning: pod default/b is on node n1, whose kubelet would not admit it: OutOfcpu: ")
 }

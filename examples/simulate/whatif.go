@@ -70,7 +70,7 @@ func (o options) change(objects *dump.Objects, stdin io.Reader) error {
 			objects.Pods = append(objects.Pods, c)
 		}
 	}
-	objects.Warnings = append(objects.Warnings, more.Warnings...)
+	objects.Warnings.Append(more.Warnings)
 	return nil
 }
 

@@ -111,7 +111,7 @@ func TestWarnings(t *testing.T) {
 	input := strings.Replace(twoNodes+tolerating("a", ""), "nodeName: n1", "nodeName: n3", 1)
 	code, _, errs := forecast(input, "-f", "-", "-events", events)
 	require.Zero(t, code)
-	require.Equal(t, "warning: pod default/a: spec.nodeName: Invalid value: \"n3\": no such node in the input; the pod takes no part\n", errs)
+	require.Equal(t, "warning: pod default/a: spec.nodeName: Invalid value: \"n3\": no such node in the input; left out of the forecast\n", errs)
 	code, out, _ := forecast(input, "-f", "-", "-events", events, "-strict")
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)

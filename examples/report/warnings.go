@@ -1,0 +1,72 @@
+package report
+
+import (
+	"fmt"
+	"io"
+)
+
+// MaxWarnings is how many lines Warnings.Lines returns at most, unless Warnings.All is set.
+const MaxWarnings = 20
+
+// Warnings collects what a program says beside its answer. The zero value has no warnings.
+type Warnings struct {
+	// All makes every warning a line of its own, as the flag -v asks.
+	All bool
+
+	list []warning
+}
+
+type warning struct{ group, text string }
+
+// Add adds a warning that stands alone.
+func (w *Warnings) Add(text string) { w.Group("", text) }
+
+// Group adds a warning to a group. group is the line that takes the place of all warnings of the group when there are
+// several, with %d for their number: "%d pods on n1 exceed its cpu". Warnings of the group "" stand alone.
+func (w *Warnings) Group(group, text string) { w.list = append(w.list, warning{group, text}) }
+
+// Append adds the warnings of more.
+func (w *Warnings) Append(more Warnings) { w.list = append(w.list, more.list...) }
+
+// Texts returns every warning, in the order in which they were added.
+func (w Warnings) Texts() (texts []string) {
+	for _, x := range w.list {
+		texts = append(texts, x.text)
+	}
+	return texts
+}
+
+// Lines returns one line for each group and for each warning that stands alone, in the order of the first warning of each.
+// A group of one warning is that warning. Without All there are at most MaxWarnings lines, and the last line says how many
+// warnings the lines do not show.
+func (w Warnings) Lines() (lines []string) {
+	if w.All {
+		return w.Texts()
+	}
+	of := map[string]int{}
+	for _, x := range w.list {
+		of[x.group]++
+	}
+	written := map[string]bool{}
+	for _, x := range w.list {
+		switch {
+		case x.group == "" || of[x.group] == 1:
+			lines = append(lines, x.text)
+		case !written[x.group]:
+			written[x.group] = true
+			lines = append(lines, fmt.Sprintf(x.group, of[x.group])+" (-v lists them)")
+		}
+	}
+	if len(lines) > MaxWarnings {
+		left := len(lines) - (MaxWarnings - 1)
+		return append(lines[:MaxWarnings-1], fmt.Sprintf("%d more lines are left out; -v prints all %d warnings", left, len(w.list)))
+	}
+	return lines
+}
+
+// Print writes the lines to stderr. Each begins with "warning: ".
+func (w Warnings) Print(stderr io.Writer) {
+	for _, line := range w.Lines() {
+		fmt.Fprintf(stderr, "warning: %s\n", line)
+	}
+}
