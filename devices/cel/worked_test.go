@@ -23,7 +23,7 @@ import (
 // shows. The lines after it:
 //
 //	NAME(pool P, gen 1, of 1, driver drv, node n1, counters SET.COUNTER=N ...): DEVICE{...} ...   a slice
-//	dedicated POOL/DEVICE, shared POOL/DEVICE NAME=AMOUNT                                         what is allocated
+//	dedicated POOL/DEVICE, admin POOL/DEVICE, shared POOL/DEVICE NAME=AMOUNT                      what is allocated
 //	class NAME `EXPRESSION`                                                                       a class beside c
 //	CLAIM[REQUEST, REQUEST] match ATTRIBUTE (REQUEST, ...); distinct ATTRIBUTE                    a claim
 //	corrected                                                                                     without v1.36's quirks
@@ -88,8 +88,8 @@ func parse(t *testing.T, lines []string) *worked {
 			for _, l := range strings.Split(base, "\n") {
 				w.slice(l)
 			}
-		case word == "dedicated", word == "shared":
-			w.allocated(word == "shared", rest)
+		case word == "dedicated", word == "shared", word == "admin":
+			w.allocated(word, rest)
 		case word == "class":
 			name, expression, _ := strings.Cut(rest, " ")
 			w.classes[name] = &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{Selectors: selectors(expression)}}
@@ -249,11 +249,15 @@ func attribute(value string) resourcev1.DeviceAttribute {
 	return resourcev1.DeviceAttribute{StringValue: &value}
 }
 
-func (w *worked) allocated(shared bool, text string) {
+func (w *worked) allocated(how, text string) {
 	f := strings.Fields(text)
 	pool, device, _ := strings.Cut(f[0], "/")
 	r := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: "drv", Pool: pool, Device: device}
-	if shared {
+	switch how {
+	case "admin":
+		yes := true
+		r.AdminAccess = &yes
+	case "shared":
 		id := types.UID("x")
 		r.ShareID = &id
 		for _, amount := range f[1:] {
