@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/podberth/podberth v0.1.0
 	go.yaml.in/yaml/v2 v2.4.3
+	golang.org/x/term v0.39.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730

@@ -12,9 +12,9 @@ import (
 // attemptsOf returns what -o json prints.
 func attemptsOf(t *testing.T, out string) []entry {
 	t.Helper()
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
-	return have.Pods
+	return have.Attempts
 }
 
 // badPods are pods that the API server or a plugin cannot take, beside a pod that can be placed.
@@ -77,7 +77,7 @@ func TestDetailWithoutScores(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Equal(t, "warning: pod default/bad-affinity: -detail has no scores: "+noScores+"\n", errs)
 	list := attemptsOf(t, out)
-	require.Equal(t, []string{"bad-affinity Scheduled n1 - -"}, summary(list))
+	require.Equal(t, []string{"bad-affinity Scheduled n1 - -"}, outcomes(list))
 	require.Len(t, list[0].Nodes, 1)
 }
 
@@ -93,7 +93,7 @@ func TestRefusedEvents(t *testing.T) {
 	log := t.TempDir() + "/log"
 	code, out, errs := withTimeline(t, documents(oneNode, onePod), "- {at: 1, add: "+noClass+"}\n- {at: 2, add: "+strings.Replace(goodPod, "good", "p", 1)+"}\n- {at: 3, add: "+goodPod+"}\n", "-o", "json", "-log", log)
 	require.Zero(t, code, errs)
-	require.Equal(t, []string{"p Scheduled n1 - -", "no-class Refused - - -", "good Scheduled n1 - -"}, summary(attemptsOf(t, out)))
+	require.Equal(t, []string{"p Scheduled n1 - -", "no-class Refused - - -", "good Scheduled n1 - -"}, outcomes(attemptsOf(t, out)))
 	require.Contains(t, errs, `event 2: add: refused: pods "p" already exists`)
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)

@@ -15,11 +15,11 @@ func TestBudgetsFollow(t *testing.T) {
 		podYAML("first", "", 20, "2", "") + podYAML("second", "", 10, "2", "")
 	code, out, errs := simulate(t, input, "-f", "-", "-o", "json")
 	require.Zero(t, code, errs)
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	require.Equal(t, []string{
 		"first Unschedulable - n1 a", "second Unschedulable - n3 c", "first Scheduled n1 - -", "second Scheduled n3 - -",
-	}, summary(have.Pods), "the second spares b, although its priority is lower than c's")
+	}, outcomes(have.Attempts), "the second spares b, although its priority is lower than c's")
 }
 
 // Every -o form says the same whatever the order in which maps are walked.

@@ -24,7 +24,7 @@ func TestAddManyCopies(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(onePod), 0o600))
 	code, out, errs := simulate(t, oneNode, "-f", "-", "-add", file, "-count", "20000")
 	require.Zero(t, code, errs)
-	require.Equal(t, 20001, strings.Count(out, "\n"))
+	require.Contains(t, out, "19990 pods like p-11")
 	code, _, errs = simulate(t, oneNode+"---\n"+strings.Replace(onePod, "name: p}", "name: p-7}", 1), "-f", "-", "-add", file, "-count", "20")
 	require.Equal(t, exitBadInput, code)
 	require.Contains(t, errs, `-add: metadata.name: Duplicate value: "default/p-7"`)

@@ -183,7 +183,7 @@ type refusal struct {
 
 // entry is the entry of a pod that never comes into the cluster.
 func (r refusal) entry() entry {
-	return entry{Pod: key(r.pod), SchedulerName: schedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
+	return entry{SchedulerName: schedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
 }
 
 // admit does to a pod what the API server does when it is created. The error is the server's.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
@@ -47,6 +48,7 @@ type options struct {
 	add               []string
 	count             int
 	howMany           string
+	layout            report.Layout
 }
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
@@ -59,8 +61,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "simulate: %v\n", err)
 		return exitBadInput
 	}
+	o.layout.Width = report.Width(stdout)
 	var out bytes.Buffer
-	v, err := answer(&out, o, stdin, stderr)
+	v, err := reply(&out, o, stdin, stderr)
 	if err == nil {
 		_, err = stdout.Write(out.Bytes())
 	}
@@ -80,8 +83,8 @@ type verdict struct {
 	failed   bool // a pod was refused, or ended with an error
 }
 
-// answer writes what was asked for.
-func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
+// reply writes what was asked for.
+func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
 	var timeline []event
 	if o.timeline != "" {
 		if timeline, err = readTimeline(o.timeline, o.input); err != nil {
@@ -115,6 +118,7 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verd
 	case o.explain != "":
 		return explain(context.Background(), out, x)
 	}
+	began := time.Now()
 	if err := x.run(context.Background()); err != nil {
 		return v, err
 	}
@@ -129,7 +133,7 @@ func answer(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verd
 		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
-	if err := write(out, x.entries, o.output); err != nil || o.output != wide {
+	if err := write(out, x.answer(), o, time.Since(began)); err != nil || o.output != wide {
 		return v, err
 	}
 	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })

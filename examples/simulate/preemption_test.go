@@ -162,20 +162,20 @@ func TestPreemptionChapter(t *testing.T) {
 			}
 			code, out, errs := simulate(t, c.input, args...)
 			require.Zero(t, code, errs)
-			var have struct{ Pods []entry }
+			var have struct{ Attempts []entry }
 			require.NoError(t, json.Unmarshal([]byte(out), &have))
-			require.Equal(t, c.want, summary(have.Pods), "%s\n%s", c.why, out)
+			require.Equal(t, c.want, outcomes(have.Attempts), "%s\n%s", c.why, out)
 			if c.message != "" {
-				require.Equal(t, c.message, have.Pods[0].Message)
+				require.Equal(t, c.message, have.Attempts[0].Message)
 			}
 			if c.second != "" {
-				require.Equal(t, c.second, have.Pods[1].Message)
+				require.Equal(t, c.second, have.Attempts[1].Message)
 			}
 		})
 	}
 }
 
-func summary(list []entry) []string {
+func outcomes(list []entry) []string {
 	dash := func(s string) string {
 		if s == "" {
 			return "-"

@@ -18,38 +18,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Outcomes of an attempt.
-const (
-	outcomeScheduled     = "Scheduled"
-	outcomeUnschedulable = "Unschedulable"
-	outcomeGated         = "Gated"
-	outcomeRefused       = "Refused" // by the API server: the pod never comes into the cluster
-	outcomeError         = "Error"
-)
-
 // gatedMessage is what the API server says of a pod with scheduling gates.
 const gatedMessage = "Scheduling is blocked due to non-empty scheduling gates"
-
-// entry is one attempt, in the form in which it is printed.
-type entry struct {
-	Pod           string                 `json:"pod"`
-	SchedulerName string                 `json:"schedulerName"`
-	Priority      int32                  `json:"priority"`
-	Outcome       string                 `json:"outcome"`
-	Node          string                 `json:"node,omitempty"`
-	Message       string                 `json:"message,omitempty"`
-	NominatedNode string                 `json:"nominatedNode,omitempty"`
-	Victims       []string               `json:"victims,omitempty"`
-	Nodes         []placement.NodeReport `json:"nodes,omitempty"`
-
-	evaluated, feasible int
-	total               int64
-}
-
-// same reports whether an entry says nothing new after another.
-func (e entry) same(o entry) bool {
-	return e.Outcome == o.Outcome && e.Node == o.Node && e.Message == o.Message && slices.Equal(e.Victims, o.Victims)
-}
 
 // simulation is one run.
 type simulation struct {
@@ -60,6 +30,7 @@ type simulation struct {
 
 	entries []entry
 	last    map[string]entry                  // by pod
+	gaveWay map[string]string                 // the pod for which a pod was evicted
 	tried   map[string]int                    // the world's changes at a pod's last attempt
 	gated   []*v1.Pod                         // of the input, not told of yet
 	place   map[string]int                    // of the pods of the input in the order of the queue
@@ -75,7 +46,7 @@ type simulation struct {
 
 // newSimulation starts the scheduler over the world.
 func newSimulation(w *world, o options, timeline []event, setup scheduler.Options) (*simulation, error) {
-	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, last: map[string]entry{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
+	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
 	setup.OnError = func(err error) { x.warn("%v", err) }
@@ -114,7 +85,7 @@ func (x *simulation) run(ctx context.Context) error {
 		}
 	}
 	for _, r := range x.w.refused {
-		x.add(r.entry())
+		x.add(r.pod, r.entry())
 	}
 	for k, p := range x.w.pending {
 		x.place[key(p)] = k
@@ -241,33 +212,35 @@ func schedulerName(p *v1.Pod) string {
 // tellGated adds the entries of gated pods that stand in front of place k in the queue.
 func (x *simulation) tellGated(k int) {
 	for len(x.gated) > 0 && x.place[key(x.gated[0])] <= k {
-		x.add(gatedEntry(x.gated[0]))
+		x.add(x.gated[0], gatedEntry(x.gated[0]))
 		x.gated = x.gated[1:]
 	}
 }
 
 func gatedEntry(p *v1.Pod) entry {
-	return entry{Pod: key(p), SchedulerName: schedulerName(p), Priority: preemption.Priority(p), Outcome: outcomeGated, Message: gatedMessage}
+	return entry{SchedulerName: schedulerName(p), Priority: preemption.Priority(p), Outcome: outcomeGated, Message: gatedMessage}
 }
 
 // result is called at the end of each attempt.
 func (x *simulation) result(r scheduler.Result) {
 	e := entry{
-		Pod: key(r.Pod), SchedulerName: r.Profile, Priority: preemption.Priority(r.Pod), Outcome: string(r.Outcome), Node: r.Node,
+		SchedulerName: r.Profile, Attempt: r.Attempts, Priority: preemption.Priority(r.Pod), Outcome: string(r.Outcome), Node: r.Node,
 		Message: r.Message, NominatedNode: r.Nominated, evaluated: r.Evaluated, feasible: r.Feasible, total: r.Total, Nodes: x.tables[key(r.Pod)],
 	}
 	for _, v := range r.Victims {
 		e.Victims = append(e.Victims, key(v))
+		x.gaveWay[key(v)] = key(r.Pod)
 	}
+	delete(x.gaveWay, key(r.Pod))
 	if x.o.log != "" {
-		x.logf("%s", e.line())
+		x.logf("%s: %s", key(r.Pod), e.line())
 	}
-	x.add(e)
+	x.add(r.Pod, e)
 }
 
 // line is the attempt in the log.
 func (e entry) line() string {
-	out := fmt.Sprintf("%s: attempt: %s", e.Pod, e.Outcome)
+	out := "attempt: " + e.Outcome
 	if e.Node != "" {
 		out += " on " + e.Node
 	}
@@ -278,13 +251,4 @@ func (e entry) line() string {
 		out += fmt.Sprintf(" (nominated %s, victims %s)", e.NominatedNode, strings.Join(e.Victims, ","))
 	}
 	return out
-}
-
-// add keeps an entry that says something new about its pod.
-func (x *simulation) add(e entry) {
-	if old, ok := x.last[e.Pod]; ok && e.same(old) {
-		return
-	}
-	x.last[e.Pod] = e
-	x.entries = append(x.entries, e)
 }

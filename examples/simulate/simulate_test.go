@@ -68,9 +68,9 @@ func TestDetail(t *testing.T) {
 	_, plain, _ := simulate(t, "", "-f", shop, "-o", "json")
 	code, detailed, errs := simulate(t, "", "-f", shop, "-o", "json", "-detail")
 	require.Zero(t, code, errs)
-	var with struct{ Pods []map[string]any }
+	var with struct{ Attempts []map[string]any }
 	require.NoError(t, json.Unmarshal([]byte(detailed), &with))
-	for _, p := range with.Pods {
+	for _, p := range with.Attempts {
 		if p["outcome"] == outcomeGated {
 			continue
 		}
@@ -85,7 +85,7 @@ func TestDetail(t *testing.T) {
 		}
 		delete(p, "nodes")
 	}
-	var without struct{ Pods []map[string]any }
+	var without struct{ Attempts []map[string]any }
 	require.NoError(t, json.Unmarshal([]byte(plain), &without))
 	require.Equal(t, without, with)
 }
@@ -197,10 +197,10 @@ warning: 1 pending pod(s) of scheduler "volcano" left alone
 func TestExpand(t *testing.T) {
 	code, out, errs := simulate(t, "", "-f", shop, "-expand", "-o", "json")
 	require.Zero(t, code, errs)
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	tried := map[string]bool{}
-	for _, e := range have.Pods {
+	for _, e := range have.Attempts {
 		tried[e.Pod] = true
 	}
 	require.Len(t, tried, 20, "every replica of the shipped cluster has its pod")
@@ -235,7 +235,7 @@ spec: {parallelism: 4, completions: 2, template: {spec: {containers: [{name: c}]
 	require.Zero(t, code, errs)
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	var names []string
-	for _, e := range have.Pods {
+	for _, e := range have.Attempts {
 		require.Equal(t, outcomeScheduled, e.Outcome, e.Message)
 		names = append(names, e.Pod)
 	}
@@ -270,7 +270,7 @@ func TestOpenbTrace(t *testing.T) {
 	program.Env = append(os.Environ(), asProgram+"=1")
 	out, err := program.Output()
 	require.NoError(t, err)
-	var result struct{ Pods []entry }
+	var result struct{ Pods []podState }
 	require.NoError(t, json.Unmarshal(out, &result))
 	require.Len(t, result.Pods, 8152)
 

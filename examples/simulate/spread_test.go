@@ -67,7 +67,7 @@ func TestSpreadDefaults(t *testing.T) {
 			require.Zero(t, code, errs)
 			require.Empty(t, errs)
 			var have struct {
-				Pods []struct {
+				Attempts []struct {
 					Pod, Node string
 					Nodes     []struct {
 						Node   string
@@ -79,11 +79,11 @@ func TestSpreadDefaults(t *testing.T) {
 				}
 			}
 			require.NoError(t, json.Unmarshal([]byte(out), &have))
-			require.Len(t, have.Pods, 1)
-			require.Equal(t, "default/web-new", have.Pods[0].Pod)
+			require.Len(t, have.Attempts, 1)
+			require.Equal(t, "default/web-new", have.Attempts[0].Pod)
 			var got scores
 			found := 0
-			for k, node := range have.Pods[0].Nodes {
+			for k, node := range have.Attempts[0].Nodes {
 				require.Equal(t, []string{"a", "b", "x", "y"}[k], node.Node)
 				for _, s := range node.Scores {
 					if s.Plugin == "PodTopologySpread" {

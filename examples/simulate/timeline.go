@@ -171,9 +171,9 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 // refuse notes that the API server does not take a pod of the timeline.
 func (x *simulation) refuse(r refusal) {
 	if x.o.log != "" {
-		x.logf("%s", r.entry().line())
+		x.logf("%s: %s", key(r.pod), r.entry().line())
 	}
-	x.add(r.entry())
+	x.add(r.pod, r.entry())
 }
 
 // refuseEvent notes that the API server refuses an event about a pod that stays as it is.
@@ -206,7 +206,7 @@ func (x *simulation) addPod(e event, p *v1.Pod) {
 	w.keep(p)
 	w.s.AddPod(p)
 	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 && w.s.Profile(schedulerName(p)) != nil {
-		x.add(gatedEntry(p))
+		x.add(p, gatedEntry(p))
 	}
 }
 

@@ -31,12 +31,12 @@ func TestQueueArticle(t *testing.T) {
 	require.Equal(t, logs[0], logs[1], "same input and seed, same bytes")
 	code, out, errs := simulate(t, "", append(args, "-o", "json")...)
 	require.Zero(t, code, errs)
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	require.Equal(t, []string{
 		"pod-a Unschedulable - - -", "pod-b Unschedulable - - -", "pod-a Unschedulable - - -", "pod-b Unschedulable - - -",
 		"pod-b Scheduled n2 - -", "pod-a Scheduled n3 - -",
-	}, summary(have.Pods))
+	}, outcomes(have.Attempts))
 }
 
 func withTimeline(t *testing.T, input, timeline string, args ...string) (code int, out, errs string) {
@@ -79,9 +79,9 @@ func TestTimelineGates(t *testing.T) {
 	code, out, errs := withTimeline(t, oneNode+"---\n"+gated,
 		"- {at: 1, update: "+strings.Replace(pod, "GATES", "[{name: second}]", 1)+"}\n- {at: 2, update: "+strings.Replace(pod, "GATES", "[]", 1)+"}\n", "-o", "json")
 	require.Zero(t, code, errs)
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
-	require.Equal(t, []string{"p Gated - - -", "p Scheduled n1 - -"}, summary(have.Pods))
+	require.Equal(t, []string{"p Gated - - -", "p Scheduled n1 - -"}, outcomes(have.Attempts))
 }
 
 // A pod that fails for good does not keep the run from ending, and is tried again when the cluster changes.
@@ -89,17 +89,17 @@ func TestErrorsEnd(t *testing.T) {
 	claims := "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 0, resourceClaims: [{name: gpu}], containers: [{name: c}]}}\n"
 	code, out, errs := simulate(t, oneNode+claims, "-f", "-", "-o", "json")
 	require.Zero(t, code, errs)
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
-	require.Equal(t, []string{"p Error - - -"}, summary(have.Pods))
-	require.Contains(t, have.Pods[0].Message, "dynamic resource allocation is outside")
+	require.Equal(t, []string{"p Error - - -"}, outcomes(have.Attempts))
+	require.Contains(t, have.Attempts[0].Message, "dynamic resource allocation is outside")
 
 	code, out, errs = withTimeline(t, "---\n"+onePod, "- {at: 15s, add: {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}}\n", "-o", "json")
 	require.Zero(t, code, errs)
-	have.Pods = nil
+	have.Attempts = nil
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
-	require.Equal(t, []string{"p Unschedulable - - -", "p Scheduled n1 - -"}, summary(have.Pods))
-	require.Equal(t, "no nodes available to schedule pods", have.Pods[0].Message)
+	require.Equal(t, []string{"p Unschedulable - - -", "p Scheduled n1 - -"}, outcomes(have.Attempts))
+	require.Equal(t, "no nodes available to schedule pods", have.Attempts[0].Message)
 }
 
 func TestWhatIf(t *testing.T) {
@@ -109,9 +109,9 @@ func TestWhatIf(t *testing.T) {
 		t.Helper()
 		code, out, errs := simulate(t, two+pods, append([]string{"-f", "-", "-o", "json"}, args...)...)
 		require.Zero(t, code, errs)
-		var have struct{ Pods []entry }
+		var have struct{ Attempts []entry }
 		require.NoError(t, json.Unmarshal([]byte(out), &have))
-		return strings.Join(summary(have.Pods), "; ")
+		return strings.Join(outcomes(have.Attempts), "; ")
 	}
 	require.Equal(t, "p Scheduled n1 - -", placed())
 	require.Equal(t, "p Scheduled n2 - -", placed("-cordon", "n1"))

@@ -18,7 +18,7 @@ func TestVolumes(t *testing.T) {
 	code, out, errs := simulate(t, "", "-f", cluster, "-o", "json")
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
-	var have struct{ Pods []entry }
+	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	const all = "0/5 nodes are available: "
 	for k, want := range []struct{ pod, node, message, why string }{
@@ -32,7 +32,7 @@ func TestVolumes(t *testing.T) {
 		{"shop/report-0", "", all + "pod has unbound immediate PersistentVolumeClaims.", "nobody bound it"},
 		{"shop/lost-0", "", all + `persistentvolumeclaim "nowhere" not found.`, "no such claim"},
 	} {
-		got := have.Pods[k]
+		got := have.Attempts[k]
 		require.Equal(t, want.pod, got.Pod)
 		require.Equal(t, want.node, got.Node, "%s: %s; %s", want.pod, want.why, got.Message)
 		require.True(t, strings.HasPrefix(got.Message, want.message), "%s: %s", want.pod, got.Message)
