@@ -70,9 +70,9 @@ func (a *Attempt) Candidates() []int {
 	return out
 }
 
-// Trials returns a what-if copy of every predicate, nil for those that do not look at running pods: the argument of
+// trials returns a what-if copy of every predicate, nil for those that do not look at running pods: the argument of
 // filter.Predicates.TwoPass and of preemption.
-func (a *Attempt) Trials() []filter.Trial {
+func (a *Attempt) trials() []filter.Trial {
 	trials := make([]filter.Trial, len(a.Predicates))
 	for k, p := range a.Predicates {
 		if t, ok := p.(Trialer); ok {
@@ -117,7 +117,7 @@ func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 			return a.Predicates.First(i)
 		}
 		if trials == nil {
-			trials = a.Trials()
+			trials = a.trials()
 		}
 		return a.Predicates.TwoPass(trials, i, nominated, nil)
 	}

@@ -170,6 +170,6 @@ func (p *Plan) WithNodes(nodes ...*v1.Node) (*Plan, error) {
 		}
 	}
 	profile := p.profile
-	profile.Volumes = profile.Volumes.Fork(fork)
+	profile.Volumes = profile.Volumes.fork(fork)
 	return New(fork, profile)
 }

@@ -3,26 +3,28 @@ package placement
 import (
 	"iter"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/podberth/podberth/resources"
 )
 
-// Cluster is what placement must see of a cluster. cluster.Snapshot offers it with all the optional interfaces that make
-// it fast; Rows makes one out of three methods.
+// Cluster is what placement must see of a cluster. cluster.Snapshot has these methods and all the optional ones; Rows makes
+// a Cluster of three methods.
 //
-// A node's handle is its slot; Node(i) == nil marks a free slot. Pods yields the pods assigned to a slot, terminating ones
-// included, Succeeded and Failed ones not. The vectors have the columns of Schema; column resources.Pods of Allocatable is
-// the number of pods allowed, of Requested the number there. NonZero counts 100m cpu and 200Mi memory for containers that
-// name none.
+// A node's handle is its slot. The vectors have the columns of Schema: column resources.Pods of Allocatable is the number of
+// pods that a node allows, that of Requested the number of pods there. NonZero counts 100m cpu and 200Mi memory for
+// containers that name none.
 //
-// Optional: Order() []int32, Slot(name string) int, Namespace(name string) (labels map[string]string, ok bool), the optional
-// interfaces of the rule packages, and a change log with pod sets and term sets as cluster.Snapshot has them. A cluster
-// with the latter gets the engine that keeps work for equal pods.
+// Optional methods, each found by type assertion:
+//
+//   - Order() []int32, Slot(name string) int and Namespace(name string) (labels map[string]string, ok bool) save time.
+//   - The methods of spread.Owners give services and controllers, from which default spread constraints take their
+//     selectors. Without them a pod has no default constraints.
+//   - VolumeObjects() volume.Objects gives the storage objects. Without it there are none, and pods with claims are rejected.
+//   - A change log with pod sets and term sets, as cluster.Snapshot has them, lets a Plan share work between equal pods.
+//   - The optional methods that the packages of the rules name.
+//
+// A *cluster.Snapshot needs neither the methods of spread.Owners nor VolumeObjects: its objects are read directly.
 type Cluster interface {
-	Len() int
-	Node(i int) *v1.Node
-	Pods(i int) iter.Seq[*v1.Pod]
+	View
 	Namespaces() iter.Seq2[string, map[string]string]
 	Schema() *resources.Schema
 	Allocatable(i int) resources.Vector

@@ -94,11 +94,11 @@ func ExamplePlan_Decide() {
 	// gpu-3: 0/5 nodes are available: 1 node(s) were unschedulable, 4 Insufficient nvidia.com/gpu.
 }
 
-// Fits asks every filter why a pod cannot run on one node.
-func ExamplePlan_Fits() {
+// Rejections asks every filter why a pod cannot run on one node.
+func ExamplePlan_Rejections() {
 	plan, _ := shop()
 	slot, _ := plan.Slot("n2")
-	for _, r := range plan.Fits(db("db-2", "3"), slot) {
+	for _, r := range plan.Rejections(db("db-2", "3"), slot) {
 		fmt.Printf("%s: %s (%s)\n", r.Plugin, strings.Join(r.Reasons, ", "), r.Numbers[0])
 	}
 	// Output:

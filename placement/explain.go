@@ -34,7 +34,6 @@ type NodeScore struct {
 // NodeReport is all that the plugins say about one node.
 type NodeReport struct {
 	Node       string      `json:"node"`
-	Slot       int         `json:"-"`
 	Rejections []Rejection `json:"rejections,omitempty"`
 	Scores     []NodeScore `json:"scores,omitempty"`
 	Total      int64       `json:"total"`
@@ -43,13 +42,15 @@ type NodeReport struct {
 // Feasible reports whether no plugin rejects the node.
 func (n NodeReport) Feasible() bool { return len(n.Rejections) == 0 }
 
-// Fits asks every plugin whether the pod can go to one node and returns what rejects it, in plugin order; none when it
-// fits.
-func (p *Plan) Fits(pod *v1.Pod, slot int) []Rejection { return p.PrepareAll(pod).Rejections(slot) }
+// Rejections asks every filter about one node and returns what rejects the pod there, in plugin order; none when the pod
+// fits. For many nodes Table is cheaper.
+func (p *Plan) Rejections(pod *v1.Pod, slot int) []Rejection {
+	return p.prepareAll(pod).rejections(slot)
+}
 
-// PrepareAll is Prepare for explanations: no plugin keeps the later ones from being asked.
-func (p *Plan) PrepareAll(pod *v1.Pod) *Explained {
-	e := &Explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
+// prepareAll is Prepare for explanations: no plugin keeps the later ones from being asked.
+func (p *Plan) prepareAll(pod *v1.Pod) *explained {
+	e := &explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
 		f := plugin.Filter(pod, p.cluster)
 		if f.Code != filter.Success && f.Code != filter.Skip {
@@ -62,8 +63,8 @@ func (p *Plan) PrepareAll(pod *v1.Pod) *Explained {
 	return e
 }
 
-// Explained is a pod prepared for explanation.
-type Explained struct {
+// explained is a pod prepared for explanation.
+type explained struct {
 	Attempt
 	whole []whole
 	texts map[filter.Rejection]Rejection // without Numbers, of verdicts that name all their reasons
@@ -78,9 +79,9 @@ type whole struct {
 	Rejection
 }
 
-// Rejections returns what rejects the pod on a slot, in plugin order; none when it fits. The texts of equal verdicts are
+// rejections returns what rejects the pod on a slot, in plugin order; none when it fits. The texts of equal verdicts are
 // shared.
-func (e *Explained) Rejections(slot int) []Rejection {
+func (e *explained) rejections(slot int) []Rejection {
 	e.found = e.found[:0]
 	for k, p := range e.Predicates {
 		if v := p.Check(slot); v != 0 {
@@ -108,7 +109,7 @@ func (e *Explained) Rejections(slot int) []Rejection {
 }
 
 // text puts a rejection into words.
-func (e *Explained) text(r filter.Rejection, slot int) Rejection {
+func (e *explained) text(r filter.Rejection, slot int) Rejection {
 	p := e.Predicates[r.Predicate]
 	out, ok := e.texts[r]
 	if !ok {
@@ -127,12 +128,12 @@ func (e *Explained) text(r filter.Rejection, slot int) Rejection {
 // it is the only one. Nodes are sorted by name. The error is that of the scores. It costs about as much as all verdicts and
 // scores without any of the short cuts; Decide costs nothing of it.
 func (p *Plan) Table(pod *v1.Pod) ([]NodeReport, error) {
-	e := p.PrepareAll(pod)
+	e := p.prepareAll(pod)
 	slots := p.byName()
 	out := make([]NodeReport, len(slots))
 	feasible, at := make([]int, 0, len(slots)), make([]int, 0, len(slots))
 	for k, i := range slots {
-		out[k] = NodeReport{Node: p.cluster.Node(i).Name, Slot: i, Rejections: e.Rejections(i)}
+		out[k] = NodeReport{Node: p.cluster.Node(i).Name, Rejections: e.rejections(i)}
 		if out[k].Feasible() {
 			feasible, at = append(feasible, i), append(at, k)
 		}
@@ -171,12 +172,12 @@ func (p *Plan) byName() []int {
 
 // Choice explains why chosen, a slot, was taken among the feasible nodes.
 func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
-	a := p.PrepareAll(pod)
+	a := p.prepareAll(pod)
 	var names []string
 	var feasible []int
 	at := -1
 	for _, i := range p.order() {
-		if len(a.Rejections(i)) == 0 {
+		if len(a.rejections(i)) == 0 {
 			if i == chosen {
 				at = len(feasible)
 			}

@@ -8,10 +8,10 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// Foreign returns the pods of other slots that may keep the pod from slot i: those that its required anti-affinity or their
+// foreign returns the pods of other slots that may keep the pod from slot i: those that its required anti-affinity or their
 // own sets against each other in a domain of slot i, those that its DoNotSchedule spread constraints count there, and those
 // that use one of its claims. Some of them may turn out not to matter. By slot. O(pods).
-func (w *WhatIf) Foreign(i int) []preemption.Placed {
+func (w *whatIf) foreign(i int) []preemption.Placed {
 	a := w.attempt
 	var out []preemption.Placed
 	for j := range a.plan.cluster.Len() {
@@ -28,7 +28,7 @@ func (w *WhatIf) Foreign(i int) []preemption.Placed {
 }
 
 // repelled reports whether a predicate keeps the pod off slot i because of q on slot j.
-func (w *WhatIf) repelled(q *v1.Pod, i, j int) bool {
+func (w *whatIf) repelled(q *v1.Pod, i, j int) bool {
 	for _, p := range w.attempt.Predicates {
 		if r, ok := p.(repeller); ok && r.KeepsOff(w.attempt.pod, q, i, j) {
 			return true

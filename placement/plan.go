@@ -1,15 +1,10 @@
 package placement
 
 import (
-	"iter"
-
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement/internal/reuse"
-	"github.com/podberth/podberth/spread"
 )
 
 // Plan answers questions about pods over one cluster under one profile. It follows the cluster: what it keeps is brought
@@ -24,6 +19,8 @@ type Plan struct {
 	scanned []int32 // the cluster's own list that scan was made of
 	named   []int   // slots by name
 	namedOf []int   // the scan order that named was made of
+
+	preempter *preempter // made by the first Preempt
 
 	verdicts []filter.Rejection // memory of decisions that found a node
 	failure  *Failure           // the latest, and its attempt
@@ -92,40 +89,4 @@ func (p *Plan) Slot(name string) (int, bool) {
 		}
 	}
 	return -1, false
-}
-
-// owners are the look-ups of a snapshot in the form in which topology spread asks.
-type owners struct{ s *cluster.Snapshot }
-
-func (o owners) Services(namespace string) iter.Seq[*v1.Service] {
-	return cluster.List[*v1.Service](o.s).In(namespace)
-}
-
-func (o owners) ReplicationController(namespace, name string) *v1.ReplicationController {
-	x, _ := cluster.List[*v1.ReplicationController](o.s).Get(namespace, name)
-	return x
-}
-
-func (o owners) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
-	x, _ := cluster.List[*appsv1.ReplicaSet](o.s).Get(namespace, name)
-	return x
-}
-
-func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
-	x, _ := cluster.List[*appsv1.StatefulSet](o.s).Get(namespace, name)
-	return x
-}
-
-// OwnersOf returns the look-ups of services and controllers that a cluster knows, in the form in which topology spread asks;
-// nil when it knows none.
-func OwnersOf(c Cluster) spread.Owners {
-	switch c := c.(type) {
-	case *cluster.Snapshot:
-		return owners{c}
-	case *Counted:
-		return c.owners()
-	case spread.Owners:
-		return c
-	}
-	return nil
 }

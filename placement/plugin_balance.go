@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// NodeResourcesBalancedAllocation is the score of that name. A pod that asks for none of the resources skips it. The zero
+// newNodeResourcesBalancedAllocation returns the score of that name. A pod that asks for none of the resources skips it. The zero
 // arguments are v1.36's.
-func NodeResourcesBalancedAllocation(args score.BalanceArgs) *Plugin {
+func newNodeResourcesBalancedAllocation(args score.BalanceArgs) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesBalancedAllocation, Args: args,
 		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",

@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/internal/plugins"
 )
 
-// DynamicResources has the place of v1.36's plugin of that name. podberth does not allocate devices: a pod that
+// newDynamicResources returns the plugin in the place of v1.36's plugin of that name. podberth does not allocate devices: a pod that
 // needs them is an error that says so. Pods without spec.resourceClaims skip it. The zero FitOptions have no device classes.
-func DynamicResources(o filter.FitOptions) *Plugin {
+func newDynamicResources(o filter.FitOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
 		Group: GroupAbsent, AppendKey: filter.AppendClaimsKey,

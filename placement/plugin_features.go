@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// NodeDeclaredFeatures is the filter of that name. A pod that needs no feature skips it.
-func NodeDeclaredFeatures() *Plugin {
+// newNodeDeclaredFeatures returns the filter of that name. A pod that needs no feature skips it.
+func newNodeDeclaredFeatures() *Plugin {
 	return &Plugin{
 		Name:  plugins.NodeDeclaredFeatures,
 		Group: GroupStatics, AppendKey: filter.AppendFeaturesKey,

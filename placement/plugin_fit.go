@@ -22,8 +22,8 @@ type FitOptions struct {
 	Args score.FitArgs
 }
 
-// NodeResourcesFit is the filter and score of that name.
-func NodeResourcesFit(o FitOptions) *Plugin {
+// newNodeResourcesFit returns the filter and score of that name.
+func newNodeResourcesFit(o FitOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesFit, Args: o,
 		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",

@@ -7,8 +7,8 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// ImageLocality is the score of that name.
-func ImageLocality() *Plugin {
+// newImageLocality returns the score of that name.
+func newImageLocality() *Plugin {
 	return &Plugin{
 		Name:  plugins.ImageLocality,
 		Group: GroupRows, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages, Reads: []string{"images"},

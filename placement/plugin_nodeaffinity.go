@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// NodeAffinity is the filter and score of that name. A pod that is pinned by metadata.name narrows the nodes. The zero
+// newNodeAffinity returns the filter and score of that name. A pod that is pinned by metadata.name narrows the nodes. The zero
 // NodeOptions are v1.36's.
-func NodeAffinity(o affinity.NodeOptions) *Plugin {
+func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeAffinity, Args: o, Lapses: true,
 		Group: GroupStatics, AppendKey: affinity.AppendNodeKey,

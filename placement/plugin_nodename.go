@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// NodeName is the filter of that name. It allows all nodes for a pod without spec.nodeName.
-func NodeName() *Plugin {
+// newNodeName returns the filter of that name. It allows all nodes for a pod without spec.nodeName.
+func newNodeName() *Plugin {
 	return &Plugin{
 		Name:  plugins.NodeName,
 		Group: GroupStatics, AppendKey: filter.AppendNodeNameKey,

@@ -14,8 +14,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// InterPodAffinity is the filter and score of that name. The zero PodOptions are v1.36's.
-func InterPodAffinity(o affinity.PodOptions) *Plugin {
+// newInterPodAffinity returns the filter and score of that name. The zero PodOptions are v1.36's.
+func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.InterPodAffinity, Args: o, Lapses: true,
 		Group: GroupStates, AppendKey: affinity.AppendPodKey,

@@ -11,8 +11,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// NodePorts is the filter of that name. A pod without host ports skips it.
-func NodePorts() *Plugin {
+// newNodePorts returns the filter of that name. A pod without host ports skips it.
+func newNodePorts() *Plugin {
 	return &Plugin{
 		Name:  plugins.NodePorts,
 		Group: GroupAbsent, AppendKey: filter.AppendPortsKey,

@@ -14,21 +14,21 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// PodTopologySpread is the filter and score of that name. A pod without constraints skips it. The zero Options are v1.36's:
+// newPodTopologySpread returns the filter and score of that name. A pod without constraints skips it. The zero Options are v1.36's:
 // the built-in system defaults, whose selectors are derived from the services and owners that the cluster knows
-// (OwnersOf).
-func PodTopologySpread(o spread.Options) *Plugin {
-	over := func(c Cluster) spread.Options { // adds the owners that the cluster itself knows
+// (see Cluster).
+func newPodTopologySpread(o spread.Options) *Plugin {
+	over := func(c any) spread.Options { // adds the owners that the cluster itself knows
 		o := o
 		if o.Owners == nil {
-			o.Owners = OwnersOf(c)
+			o.Owners = ownersOf(c)
 		}
 		return o
 	}
 	return &Plugin{
 		Name: plugins.PodTopologySpread, Args: o, Lapses: true,
 		Group: GroupStates, AppendKey: spread.AppendKey,
-		Hint:   func(affinity.Namespaces) queue.Hint { return spread.Hint(o) },
+		Hint:   func(known affinity.Namespaces) queue.Hint { return spread.Hint(over(known)) },
 		States: func(c Cluster) Counting { return spreadCounting{over(c), c} },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e, err := spread.CompileHard(pod, over(c))

@@ -11,8 +11,8 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// TaintToleration is the filter and score of that name. The zero Options are v1.36's.
-func TaintToleration(o taints.Options) *Plugin {
+// newTaintToleration returns the filter and score of that name. The zero Options are v1.36's.
+func newTaintToleration(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.TaintToleration, Args: o, Lapses: true,
 		Group: GroupStatics, AppendKey: taints.AppendKey, KeyName: "tolerations",

@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// NodeUnschedulable is the filter of that name: spec.unschedulable, unless tolerated. The zero Options are v1.36's.
-func NodeUnschedulable(o taints.Options) *Plugin {
+// newNodeUnschedulable returns the filter of that name: spec.unschedulable, unless tolerated. The zero Options are v1.36's.
+func newNodeUnschedulable(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeUnschedulable, Args: o,
 		Group: GroupStatics, AppendKey: taints.AppendKey, KeyName: "tolerations",

@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// VolumeBinding is the filter of that name: bound volumes are in reach, claims that wait find a volume or are provisioned.
+// newVolumeBinding returns the filter of that name: bound volumes are in reach, claims that wait find a volume or are provisioned.
 // What would be bound is Decision.Volumes. A pod without claims skips it.
 // The zero Options are v1.36's.
-func VolumeBinding(o volume.Options) *Plugin { return bindingOver(o, nil) }
+func newVolumeBinding(o volume.Options) *Plugin { return bindingOver(o, nil) }
 
 func bindingOver(o volume.Options, v *Volumes) *Plugin {
 	return &Plugin{

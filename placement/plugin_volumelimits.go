@@ -12,10 +12,10 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// NodeVolumeLimits is the filter of that name: how many volumes the drivers attach to a node.
+// newNodeVolumeLimits returns the filter of that name: how many volumes the drivers attach to a node.
 // A pod without claims and attached volumes skips it.
 // The zero Options are v1.36's.
-func NodeVolumeLimits(o volume.Options) *Plugin { return limitsOver(o, nil) }
+func newNodeVolumeLimits(o volume.Options) *Plugin { return limitsOver(o, nil) }
 
 func limitsOver(o volume.Options, v *Volumes) *Plugin {
 	return &Plugin{

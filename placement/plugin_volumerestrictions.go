@@ -11,11 +11,11 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// VolumeRestrictions is the filter of that name: disks that may not be attached twice, ReadWriteOncePod claims.
+// newVolumeRestrictions returns the filter of that name: disks that may not be attached twice, ReadWriteOncePod claims.
 // A pod without such disks whose ReadWriteOncePod claims nobody uses skips it, so that, as in v1.36, pods nominated to a
 // node do not count there.
 // The zero Options are v1.36's.
-func VolumeRestrictions(o volume.Options) *Plugin { return restrictionsOver(o, nil) }
+func newVolumeRestrictions(o volume.Options) *Plugin { return restrictionsOver(o, nil) }
 
 func restrictionsOver(o volume.Options, v *Volumes) *Plugin {
 	return &Plugin{

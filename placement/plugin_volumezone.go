@@ -13,10 +13,10 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// VolumeZone is the filter of that name: the zones and regions in the labels of bound volumes.
+// newVolumeZone returns the filter of that name: the zones and regions in the labels of bound volumes.
 // A pod whose volumes have no zones skips it.
 // The zero Options are v1.36's.
-func VolumeZone(o volume.Options) *Plugin { return zoneOver(o, nil) }
+func newVolumeZone(o volume.Options) *Plugin { return zoneOver(o, nil) }
 
 func zoneOver(o volume.Options, v *Volumes) *Plugin {
 	return &Plugin{

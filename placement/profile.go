@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
@@ -34,7 +36,7 @@ type Profile struct {
 
 // Weighted is a score plugin with the factor of its scores. Weight 0 stands for 1.
 type Weighted struct {
-	Plugin *Plugin
+	*Plugin
 	Weight int64
 }
 
@@ -44,24 +46,86 @@ func AllNodes() filter.Sampling {
 	return filter.Sampling{Percentage: &all}
 }
 
-// DefaultProfile returns v1.36's default-scheduler with default arguments, as far as placement goes: its filters in their
-// order and its scores with their weights. Rule: documentation, "Scheduler Configuration", Scheduling plugins.
-func DefaultProfile() Profile {
-	taint, node, fit := TaintToleration(taints.Options{}), NodeAffinity(affinity.NodeOptions{}), NodeResourcesFit(FitOptions{})
-	topology, pods := PodTopologySpread(spread.Options{}), InterPodAffinity(affinity.PodOptions{})
-	return Profile{
-		SchedulerName: v1.DefaultSchedulerName,
-		Filters: []*Plugin{
-			NodeUnschedulable(taints.Options{}), NodeName(), taint, node, NodePorts(), fit,
-			VolumeRestrictions(volume.Options{}), NodeVolumeLimits(volume.Options{}), VolumeBinding(volume.Options{}),
-			VolumeZone(volume.Options{}), topology, pods, DynamicResources(filter.FitOptions{}),
-			NodeDeclaredFeatures(),
-		},
-		Scores: []Weighted{
-			{taint, 3}, {node, 2}, {fit, 1}, {topology, 2}, {pods, 2},
-			{NodeResourcesBalancedAllocation(score.BalanceArgs{}), 1}, {ImageLocality(), 1},
-		},
+// PluginArgs are arguments of v1.36's plugins, each field named after its plugin. The zero value has v1.36's defaults.
+type PluginArgs struct {
+	// Taints are those of TaintToleration and NodeUnschedulable.
+	Taints           taints.Options
+	NodeAffinity     affinity.NodeOptions
+	NodeResourcesFit FitOptions
+	// BalancedAllocation are those of NodeResourcesBalancedAllocation.
+	BalancedAllocation score.BalanceArgs
+	PodTopologySpread  spread.Options
+	InterPodAffinity   affinity.PodOptions
+	// Volumes are those of VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
+	Volumes volume.Options
+}
+
+// DefaultProfile returns v1.36's default profile with default arguments: the profile of PluginArgs{}.
+func DefaultProfile() Profile { return PluginArgs{}.Profile() }
+
+// Profile returns v1.36's default profile with these arguments: its filters in their order and its scores with their
+// weights. Plugins that decide about no node, such as DefaultBinder, are left out. Rule: documentation, "Scheduler
+// Configuration" (Scheduling plugins).
+func (a PluginArgs) Profile() Profile {
+	out := Profile{SchedulerName: v1.DefaultSchedulerName}
+	builtin := a.plugins()
+	for _, entry := range plugins.Default() {
+		p := find(builtin, entry.Name)
+		if p == nil {
+			continue
+		}
+		if p.Filter != nil {
+			out.Filters = append(out.Filters, p)
+		}
+		if p.Score != nil {
+			out.Scores = append(out.Scores, Weighted{p, int64(entry.Weight)})
+		}
 	}
+	return out
+}
+
+// Plugin returns the plugin of v1.36 with that name and these arguments. The error is ErrUnknownPlugin for a name that
+// v1.36 does not have, and for a plugin that decides about no node, such as DefaultBinder.
+func (a PluginArgs) Plugin(name string) (*Plugin, error) {
+	if p := find(a.plugins(), name); p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("plugin %q: %w", name, ErrUnknownPlugin)
+}
+
+// ErrUnknownPlugin says that this package has no plugin of that name.
+var ErrUnknownPlugin = errors.New("no such plugin")
+
+// plugins returns the plugins of v1.36 that decide about nodes. To add one, add its function here.
+func (a PluginArgs) plugins() []*Plugin {
+	return []*Plugin{
+		newNodeUnschedulable(a.Taints),
+		newNodeName(),
+		newTaintToleration(a.Taints),
+		newNodeAffinity(a.NodeAffinity),
+		newNodePorts(),
+		newNodeResourcesFit(a.NodeResourcesFit),
+		newVolumeRestrictions(a.Volumes),
+		newNodeVolumeLimits(a.Volumes),
+		newVolumeBinding(a.Volumes),
+		newVolumeZone(a.Volumes),
+		newPodTopologySpread(a.PodTopologySpread),
+		newInterPodAffinity(a.InterPodAffinity),
+		newDynamicResources(a.NodeResourcesFit.Fit),
+		newNodeResourcesBalancedAllocation(a.BalancedAllocation),
+		newImageLocality(),
+		newNodeDeclaredFeatures(),
+	}
+}
+
+// find returns the plugin of that name, nil without one.
+func find(list []*Plugin, name string) *Plugin {
+	for _, p := range list {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // Hints returns the queueing hints of the profile's plugins by plugin, for queue.DefaultEvents. known are the namespaces at
@@ -134,14 +198,7 @@ func named(name string, seen map[string]bool, path *field.Path) field.ErrorList 
 }
 
 // Filter returns the filter plugin of that name, nil without one.
-func (p Profile) Filter(name string) *Plugin {
-	for _, f := range p.Filters {
-		if f.Name == name {
-			return f
-		}
-	}
-	return nil
-}
+func (p Profile) Filter(name string) *Plugin { return find(p.Filters, name) }
 
 // weight returns the factor of a score.
 func (w Weighted) weight() int64 {

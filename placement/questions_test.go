@@ -86,7 +86,7 @@ func TestViolationsAgainstForks(t *testing.T) {
 				require.NoError(t, fork.Unset(pod))
 				alone, err := New(fork, profile)
 				require.NoError(t, err)
-				for _, r := range alone.Fits(pod, slot) {
+				for _, r := range alone.Rejections(pod, slot) {
 					want = append(want, fmt.Sprintf("%s/%s on %s: %s", pod.Namespace, pod.Name, s.Node(slot).Name, r.Plugin))
 				}
 			}
@@ -182,7 +182,7 @@ func TestWithNodes(t *testing.T) {
 	require.Equal(t, "d1", larger.Decide(pod, Options{}).Node)
 	slot, ok := larger.Slot("d2")
 	require.True(t, ok)
-	require.Equal(t, []Rejection{{Plugin: "NodeResourcesFit", Code: "UnschedulableAndUnresolvable", Reasons: []string{"Insufficient cpu"}, Numbers: []string{"cpu: asks for 16000m, 0m of 2000m are in use"}}}, larger.Fits(pod, slot))
+	require.Equal(t, []Rejection{{Plugin: "NodeResourcesFit", Code: "UnschedulableAndUnresolvable", Reasons: []string{"Insufficient cpu"}, Numbers: []string{"cpu: asks for 16000m, 0m of 2000m are in use"}}}, larger.Rejections(pod, slot))
 	require.Equal(t, 5, len(s.Order()))
 	require.False(t, p.Decide(pod, Options{}).Placed())
 	_, err = p.WithNodes(testkit.Node("a1").Obj())
@@ -191,7 +191,7 @@ func TestWithNodes(t *testing.T) {
 	plain, err := New(Rows(testkit.NewCluster(threeZones(), nil)), DefaultProfile())
 	require.NoError(t, err)
 	_, err = plain.WithNodes()
-	require.ErrorContains(t, err, "WithNodes: needs a *cluster.Snapshot to try placements on, have *placement.Counted")
+	require.ErrorContains(t, err, "WithNodes: needs a *cluster.Snapshot to try placements on, have *placement.counted")
 	_, err = plain.HowMany(pod, 0)
 	require.ErrorContains(t, err, "HowMany: needs a *cluster.Snapshot")
 	_, _, err = plain.PlaceAll([]*v1.Pod{pod}, Options{})
@@ -267,7 +267,7 @@ func TestChoice(t *testing.T) {
 		require.Equal(t, best.Total, d.Total, "seed %d", seed)
 		for _, n := range reports {
 			if !n.Feasible() {
-				_, err := p.Choice(pod, n.Slot)
+				_, err := p.Choice(pod, s.Slot(n.Node))
 				require.Error(t, err, "a rejected node was not chosen")
 			}
 		}
@@ -295,7 +295,7 @@ func TestPurity(t *testing.T) {
 			}
 			_, err := p.Table(pod)
 			require.NoError(t, err)
-			p.Fits(pod, 0)
+			p.Rejections(pod, 0)
 			p.Violations()
 		}
 		testkit.Unchanged(t, func() { testkit.Unchanged(t, ask, pods...) }, append(nodes, more)...)

@@ -32,16 +32,15 @@ func viewOf(s *cluster.Snapshot) *testkit.Cluster {
 	return v
 }
 
-// Over three methods every decision is what it is over a snapshot, at the beginning and after slots were counted anew.
+// Over three methods every decision is what it is over a snapshot, at the beginning and after pods came.
 func TestRows(t *testing.T) {
 	for seed := range uint64(40) {
 		w := &world{r: rand.New(rand.NewPCG(seed, 11))}
 		s := w.snapshot(t, 3+w.r.IntN(6), w.r.IntN(15))
 		profile := DefaultProfile()
 		view := viewOf(s)
-		counted := Rows(view)
 		for step := range 12 {
-			plain, err := New(counted, profile)
+			plain, err := New(Rows(view), profile)
 			require.NoError(t, err)
 			p, err := New(s, profile)
 			require.NoError(t, err)
@@ -56,8 +55,7 @@ func TestRows(t *testing.T) {
 			bound := pod.DeepCopy()
 			bound.Spec.NodeName = d.Node
 			view.Assigned = append(view.Assigned, bound)
-			counted.Recount(d.Slot)
-			require.Equal(t, s.Requested(d.Slot).At(0), counted.Requested(d.Slot).At(0))
+			require.Equal(t, s.Requested(d.Slot).At(0), Rows(view).Requested(d.Slot).At(0))
 		}
 	}
 }
@@ -77,10 +75,13 @@ func TestRowsOfAGrowingView(t *testing.T) {
 	pod := testkit.Pod("p").Request("cpu=2").Obj()
 	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", p.Decide(pod, Options{}).Failure.Text())
 	v.nodes = append(v.nodes, testkit.Node("n2").Capacity("cpu=2").Obj())
-	c.Recount(2)
+	p, err = New(Rows(v), DefaultProfile())
+	require.NoError(t, err)
 	require.Equal(t, "n2", p.Decide(pod, Options{}).Node)
 	v.nodes[2] = nil
-	c.Recount(2)
+	c = Rows(v)
+	p, err = New(c, DefaultProfile())
+	require.NoError(t, err)
 	require.False(t, p.Decide(pod, Options{}).Placed())
 	require.Zero(t, c.Allocatable(2).At(0))
 }

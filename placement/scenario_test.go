@@ -86,7 +86,7 @@ func describe(t *testing.T, p *Plan, pod *v1.Pod, nodes []*v1.Node) string {
 	}
 	for _, n := range nodes {
 		slot, _ := p.Slot(n.Name)
-		fits := len(p.Fits(pod, slot)) == 0
+		fits := len(p.Rejections(pod, slot)) == 0
 		require.Equal(t, fits, !strings.Contains(lines, n.Name+" rejected"), n.Name)
 	}
 	return fmt.Sprintf("%s goes to %s\n%s", head, strings.Join(best, " or "), lines)

@@ -19,14 +19,14 @@ type Violation struct {
 // the nodes. Equal pods share the count of the cluster: O(distinct pods x (nodes + pod sets) + pods).
 func (p *Plan) Violations() []Violation {
 	var out []Violation
-	kept := map[string]*Explained{}
+	kept := map[string]*explained{}
 	var key []byte
 	for _, i := range p.order() {
 		for pod := range p.cluster.Pods(i) {
 			if pod.DeletionTimestamp != nil {
 				continue
 			}
-			var e *Explained
+			var e *explained
 			if key = p.rulesKey(key[:0], pod); key != nil {
 				e = kept[string(key)]
 			}
@@ -56,8 +56,8 @@ func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
 	return append(dst, 0)
 }
 
-func (p *Plan) prepareRules(pod *v1.Pod) *Explained {
-	e := &Explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
+func (p *Plan) prepareRules(pod *v1.Pod) *explained {
+	e := &explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
 		if !plugin.Lapses {
 			continue
@@ -70,12 +70,12 @@ func (p *Plan) prepareRules(pod *v1.Pod) *Explained {
 }
 
 // without asks about the pod's own slot as if the pod were not there.
-func (e *Explained) without(pod *v1.Pod, slot int) []Rejection {
+func (e *explained) without(pod *v1.Pod, slot int) []Rejection {
 	for _, p := range e.Predicates {
 		if r, ok := p.(remover); ok {
 			r.Remove(pod, slot)
 			defer r.Add(pod, slot)
 		}
 	}
-	return e.Rejections(slot)
+	return e.rejections(slot)
 }

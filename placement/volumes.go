@@ -5,19 +5,12 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/podinfo"
 )
-
-// Storage is optional for a Cluster: the storage objects that the volume plugins read. A cluster.Snapshot need not have it,
-// its objects are known; any other cluster without it has none, so that pods with claims are rejected.
-type Storage interface {
-	VolumeObjects() volume.Objects
-}
 
 // Volumes is what the volume plugins of one cluster share: the decisions about volumes that the API objects do not show
 // yet, and which volumes the running pods use. A Plan makes one for itself unless its plugins come with one; plans that
@@ -34,7 +27,7 @@ type Storage interface {
 // its pod leaves the snapshot in another way, such as by a Rollback.
 type Volumes struct {
 	cluster Cluster
-	log     *cluster.Snapshot // nil: another kind of cluster, that has no change log of objects
+	log     volumeLog // nil: a cluster without a change log
 	ledger  *volume.Ledger
 	assumed []*v1.Pod // with reservations that end when they leave the snapshot
 
@@ -42,6 +35,12 @@ type Volumes struct {
 	usage   *volume.Usage
 	users   map[int][]*v1.Pod // by slot, the pods that the usage counts
 	classes volume.Table[*v1.PersistentVolume]
+}
+
+// volumeLog is a cluster that says what changed, and which pods it has.
+type volumeLog interface {
+	changeLog
+	Pod(namespace, name string) *v1.Pod
 }
 
 // NewVolumes returns Volumes over a cluster, without reservations.
@@ -53,15 +52,15 @@ func NewVolumes(c Cluster) *Volumes {
 
 func newVolumes(c Cluster) *Volumes {
 	v := &Volumes{cluster: c}
-	if v.log, _ = c.(*cluster.Snapshot); v.log != nil {
+	if v.log, _ = c.(volumeLog); v.log != nil {
 		v.at = v.log.Version()
 	}
 	return v
 }
 
-// Fork returns Volumes over another cluster, such as a fork of the snapshot, with the same reservations; from there on each
+// fork returns Volumes over another cluster, such as a fork of the snapshot, with the same reservations; from there on each
 // goes its own way. O(reservations).
-func (v *Volumes) Fork(c Cluster) *Volumes {
+func (v *Volumes) fork(c Cluster) *Volumes {
 	f := newVolumes(c)
 	v.follow()
 	f.ledger, f.assumed = v.ledger.Clone(f.objects()), slices.Clone(v.assumed)
@@ -119,16 +118,11 @@ func identified(pod *v1.Pod) *v1.Pod {
 
 // objects are those of the cluster alone.
 func (v *Volumes) objects() volume.Objects {
-	if s := v.log; s != nil {
-		return volume.Objects{
-			Claims: cluster.List[*v1.PersistentVolumeClaim](s), PersistentVolumes: byClass{v}, StorageClasses: cluster.List[*storagev1.StorageClass](s), CSINodes: cluster.List[*storagev1.CSINode](s),
-			CSIDrivers: cluster.List[*storagev1.CSIDriver](s), CSIStorageCapacities: cluster.List[*storagev1.CSIStorageCapacity](s), VolumeAttachments: cluster.List[*storagev1.VolumeAttachment](s),
-		}
+	o := volumeObjectsOf(v.cluster)
+	if o.PersistentVolumes != nil && v.log != nil {
+		o.PersistentVolumes = byClass{o.PersistentVolumes, v}
 	}
-	if s, ok := v.cluster.(Storage); ok {
-		return s.VolumeObjects()
-	}
-	return volume.Objects{}
+	return o
 }
 
 // inUse returns the volumes that running pods use, up to date: O(pods) at first and after nodes or objects changed, then
@@ -223,24 +217,17 @@ func (v *Volumes) over(c Cluster) *Volumes {
 	return v
 }
 
-// byClass is the snapshot's volumes with an index by class that follows them.
-type byClass struct{ v *Volumes }
-
-// Get returns the volume of that name.
-func (t byClass) Get(namespace, name string) (*v1.PersistentVolume, bool) {
-	return cluster.List[*v1.PersistentVolume](t.v.log).Get(namespace, name)
-}
-
-// All yields the volumes by name.
-func (t byClass) All() iter.Seq[*v1.PersistentVolume] {
-	return cluster.List[*v1.PersistentVolume](t.v.log).All()
+// byClass is the volumes of a cluster with a change log, and an index by class that follows the log.
+type byClass struct {
+	volume.Table[*v1.PersistentVolume]
+	v *Volumes
 }
 
 // OfClass yields the volumes of one class by name.
 func (t byClass) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	t.v.follow()
 	if t.v.classes == nil {
-		t.v.classes = volume.List(slices.Collect(cluster.List[*v1.PersistentVolume](t.v.log).All())...)
+		t.v.classes = volume.List(slices.Collect(t.All())...)
 	}
 	return t.v.classes.(interface {
 		OfClass(string) iter.Seq[*v1.PersistentVolume]

@@ -144,10 +144,10 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 			probe := volumePod(r, "probe")
 			fresh, err := New(s, DefaultProfile())
 			require.NoError(t, err)
-			want, got := fresh.PrepareAll(probe), p.PrepareAll(probe)
+			want, got := fresh.prepareAll(probe), p.prepareAll(probe)
 			require.Equal(t, len(want.Predicates), len(got.Predicates), at)
 			for i := range s.Len() {
-				require.Equal(t, want.Rejections(i), got.Rejections(i), at)
+				require.Equal(t, want.rejections(i), got.rejections(i), at)
 			}
 		}
 	}

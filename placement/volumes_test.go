@@ -78,7 +78,7 @@ func TestReadWriteOncePod(t *testing.T) {
 			Reasons: []string{"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"}},
 		{Plugin: "VolumeBinding", Code: "UnschedulableAndUnresolvable", Numbers: []string{"claim one: node(s) didn't find available persistent volumes to bind"},
 			Reasons: []string{"node(s) didn't find available persistent volumes to bind"}},
-	}, p.Fits(second, slot), "the claim is being provisioned for another node")
+	}, p.Rejections(second, slot), "the claim is being provisioned for another node")
 }
 
 // A ReadWriteOncePod claim that no running pod uses is not looked at: a pod that is only nominated does not hold it.
@@ -112,7 +112,7 @@ func TestVolumePlugins(t *testing.T) {
 	got := map[string][]Rejection{}
 	for _, name := range []string{"a1", "a2", "b1"} {
 		slot, _ := p.Slot(name)
-		got[name] = p.Fits(pod, slot)
+		got[name] = p.Rejections(pod, slot)
 	}
 	require.Equal(t, map[string][]Rejection{
 		"a1": {{Plugin: "NodeVolumeLimits", Code: "Unschedulable", Reasons: []string{"node(s) exceed max volume count"}, Numbers: []string{"csi.example.com: 1 attached and 1 more, 1 allowed"}}},
@@ -145,7 +145,7 @@ func TestMigratedVolume(t *testing.T) {
 	require.Equal(t, "0/5 nodes are available: 5 node(s) didn't match PersistentVolume's node affinity.", p.Decide(pod, Options{}).Failure.Text())
 	slot, _ := p.Slot("a1")
 	require.Equal(t, []Rejection{{Plugin: "VolumeBinding", Code: "UnschedulableAndUnresolvable", Reasons: []string{"node(s) didn't match PersistentVolume's node affinity"},
-		Numbers: []string{"claim data with volume pv-data: node(s) didn't match PersistentVolume's node affinity (its zone is that of topology.ebs.csi.aws.com/zone here)"}}}, p.Fits(pod, slot))
+		Numbers: []string{"claim data with volume pv-data: node(s) didn't match PersistentVolume's node affinity (its zone is that of topology.ebs.csi.aws.com/zone here)"}}}, p.Rejections(pod, slot))
 	labelled := s.Node(slot).DeepCopy()
 	labelled.Labels["topology.ebs.csi.aws.com/zone"] = "a"
 	require.NoError(t, s.Set(labelled))
@@ -280,7 +280,7 @@ func TestPreemptionForVolumes(t *testing.T) {
 		pod := mounting(testkit.Pod("incoming").Priority(10).Obj(), c.claim)
 		d := p.Decide(pod, Options{})
 		require.False(t, d.Placed(), c.name)
-		r := NewPreempter(p).Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+		r := p.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
 		require.Equal(t, c.node, r.Node, "%s: %s", c.name, r.Message)
 		require.Len(t, r.Victims, 1, c.why)
 		require.Equal(t, c.victim, r.Victims[0].Pod.Name, c.why)
@@ -302,7 +302,7 @@ func TestVolumeDecisionsChangeNoObject(t *testing.T) {
 							require.NoError(t, p.Assume(pod, d))
 							d.Volumes.Objects()
 						}
-						p.Fits(pod, 0)
+						p.Rejections(pod, 0)
 						_, err := p.HowMany(pod, 2)
 						require.NoError(t, err)
 					}, pod)

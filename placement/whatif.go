@@ -8,9 +8,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// WhatIf is the filters of an attempt with pods added and removed in thought: a preemption.WhatIf. The cluster must not
+// whatIf is the filters of an attempt with pods added and removed in thought: a preemption.WhatIf. The cluster must not
 // change while it is used.
-type WhatIf struct {
+type whatIf struct {
 	attempt *Attempt
 	trials  []filter.Trial
 	moving  []int // positions of the trials that are not nil
@@ -37,9 +37,12 @@ type move struct {
 	remove bool
 }
 
-// WhatIf lets the caller add and remove pods and then asks the filters again. Options.Nominated counts in two passes.
-func (a *Attempt) WhatIf(o Options) *WhatIf {
-	w := &WhatIf{attempt: a, trials: a.Trials(), options: o, slot: -1, rows: -1, running: newRunning(), effects: map[any][]Move{}}
+// WhatIf lets the caller add and remove pods and then asks the filters again. Of the options only Nominated counts. The
+// cluster must not change while the answer is used.
+func (a *Attempt) WhatIf(o Options) preemption.WhatIf { return a.whatIf(o) }
+
+func (a *Attempt) whatIf(o Options) *whatIf {
+	w := &whatIf{attempt: a, trials: a.trials(), options: o, slot: -1, rows: -1, running: newRunning(), effects: map[any][]Move{}}
 	for k, t := range w.trials {
 		if t == nil {
 			continue
@@ -54,7 +57,7 @@ func (a *Attempt) WhatIf(o Options) *WhatIf {
 }
 
 // Check judges slot i with the changes made.
-func (w *WhatIf) Check(i int) preemption.Answer {
+func (w *whatIf) Check(i int) preemption.Answer {
 	w.visit(i)
 	if len(w.nominated) == 0 {
 		return preemption.Answer(w.pass(i))
@@ -75,7 +78,7 @@ func (w *WhatIf) Check(i int) preemption.Answer {
 
 // visit works out what no change alters on a slot: the first rejection of the predicates that do not look at other pods, and
 // the nominated pods that count.
-func (w *WhatIf) visit(i int) {
+func (w *whatIf) visit(i int) {
 	if w.slot == i {
 		return
 	}
@@ -95,7 +98,7 @@ func (w *WhatIf) visit(i int) {
 }
 
 // pass returns the first rejection in plugin order.
-func (w *WhatIf) pass(i int) filter.Rejection {
+func (w *whatIf) pass(i int) filter.Rejection {
 	for _, k := range w.moving {
 		if w.static.Verdict != 0 && k > int(w.static.Predicate) {
 			break
@@ -108,19 +111,19 @@ func (w *WhatIf) pass(i int) filter.Rejection {
 }
 
 // Add pretends that p comes to slot i.
-func (w *WhatIf) Add(p *v1.Pod, i int) { w.change(move{p, i, false}) }
+func (w *whatIf) Add(p *v1.Pod, i int) { w.change(move{p, i, false}) }
 
 // Remove pretends that p leaves slot i.
-func (w *WhatIf) Remove(p *v1.Pod, i int) { w.change(move{p, i, true}) }
+func (w *whatIf) Remove(p *v1.Pod, i int) { w.change(move{p, i, true}) }
 
-func (w *WhatIf) change(m move) {
+func (w *whatIf) change(m move) {
 	if w.options.Nominated != nil {
 		w.moves = append(w.moves, m)
 	}
 	w.apply(m)
 }
 
-func (w *WhatIf) apply(m move) {
+func (w *whatIf) apply(m move) {
 	n := int32(1)
 	if m.remove {
 		n = -1
@@ -139,14 +142,14 @@ func (w *WhatIf) apply(m move) {
 }
 
 // effect returns what a pod does to the trials. Pods that count the same in the cluster share the result.
-func (w *WhatIf) effect(pod *v1.Pod) []Move {
+func (w *whatIf) effect(pod *v1.Pod) []Move {
 	if w.last != pod {
 		w.last, w.lastEffect = pod, w.lookUp(pod)
 	}
 	return w.lastEffect
 }
 
-func (w *WhatIf) lookUp(pod *v1.Pod) []Move {
+func (w *whatIf) lookUp(pod *v1.Pod) []Move {
 	known := w.known(pod)
 	if known.kind == nil {
 		return w.work(pod, nil)
@@ -161,7 +164,7 @@ func (w *WhatIf) lookUp(pod *v1.Pod) []Move {
 }
 
 // known returns what a pod counts with on its node; the kind is nil when the cluster does not know.
-func (w *WhatIf) known(pod *v1.Pod) runningPod {
+func (w *whatIf) known(pod *v1.Pod) runningPod {
 	if known, ok := w.running.pods[pod]; ok {
 		return known
 	}
@@ -186,7 +189,7 @@ func (w *WhatIf) known(pod *v1.Pod) runningPod {
 }
 
 // work finds out what a pod does to the trials.
-func (w *WhatIf) work(pod *v1.Pod, known *runningPod) []Move {
+func (w *whatIf) work(pod *v1.Pod, known *runningPod) []Move {
 	moves := make([]Move, len(w.moving))
 	for at, k := range w.moving {
 		if m, ok := w.trials[k].(mover); ok {
@@ -197,12 +200,12 @@ func (w *WhatIf) work(pod *v1.Pod, known *runningPod) []Move {
 }
 
 // Reset takes all changes back.
-func (w *WhatIf) Reset() {
+func (w *whatIf) Reset() {
 	w.moves = w.moves[:0]
 	w.reset()
 }
 
-func (w *WhatIf) reset() {
+func (w *whatIf) reset() {
 	for _, k := range w.moving {
 		w.trials[k].Reset()
 	}
@@ -210,7 +213,7 @@ func (w *WhatIf) reset() {
 
 // replay makes the changes anew: adding a nominated pod and removing it again is not always nothing, as with a port that it
 // shares with a pod of the node.
-func (w *WhatIf) replay() {
+func (w *whatIf) replay() {
 	w.reset()
 	for _, m := range w.moves {
 		w.apply(m)
@@ -219,20 +222,20 @@ func (w *WhatIf) replay() {
 
 // Reasons returns the texts of an answer. The texts of a verdict that does not name all its reasons are those of the slot
 // without changes.
-func (w *WhatIf) Reasons(i int, a preemption.Answer) ([]string, bool) {
+func (w *whatIf) Reasons(i int, a preemption.Answer) ([]string, bool) {
 	r, ps := filter.Rejection(a), w.attempt.Predicates
 	d, ok := ps[r.Predicate].(filter.Detailer)
 	return ps.Reasons(r, i), !ok || !d.Partial(r.Verdict)
 }
 
 // Err returns the failure of a predicate.
-func (w *WhatIf) Err(i int, a preemption.Answer) error {
+func (w *whatIf) Err(i int, a preemption.Answer) error {
 	return w.attempt.Predicates.Err(filter.Rejection(a), i)
 }
 
 // Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows if that is
 // not certain.
-func (w *WhatIf) Without(i int, left []int64) preemption.Answer {
+func (w *whatIf) Without(i int, left []int64) preemption.Answer {
 	if w.rows < 0 {
 		return preemption.Answer{}
 	}

@@ -69,14 +69,14 @@ func BenchmarkPreempt(b *testing.B) {
 			plan, err := placement.New(s, placement.DefaultProfile())
 			require.NoError(b, err)
 			require.False(b, plan.Decide(c.pod, placement.Options{}).Placed())
-			x := placement.NewPreempter(plan)
 			b.ReportAllocs()
 			b.ResetTimer()
 			for b.Loop() {
 				if c.cold {
-					x = placement.NewPreempter(plan)
+					plan, err = placement.New(s, placement.DefaultProfile())
+					require.NoError(b, err)
 				}
-				r := x.Preempt(c.pod, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: now})
+				r := plan.Preempt(c.pod, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: now})
 				if (r.Outcome == preemption.Success) != c.found {
 					b.Fatal(shown(r))
 				}

@@ -25,10 +25,12 @@ func (c *counted) Check(i int) preemption.Answer {
 
 type bounded struct {
 	*counted
-	what *placement.WhatIf
+	bound interface {
+		Without(i int, left []int64) preemption.Answer
+	}
 }
 
-func (b bounded) Without(i int, left []int64) preemption.Answer { return b.what.Without(i, left) }
+func (b bounded) Without(i int, left []int64) preemption.Answer { return b.bound.Without(i, left) }
 
 // Nodes whose fate is certain are not tried, and the message is the same.
 func TestBounds(t *testing.T) {
@@ -57,7 +59,11 @@ func TestBounds(t *testing.T) {
 			r := preemption.Request{Pod: p, Cluster: s, Rejections: a.Rejections(nil, placement.Options{}), Now: now}
 			what := a.WhatIf(placement.Options{})
 			with, without := &counted{WhatIf: what}, &counted{WhatIf: a.WhatIf(placement.Options{})}
-			r.WhatIf, r.Index = bounded{with, what}, preemption.NewIndex(s)
+			bound, ok := what.(interface {
+				Without(i int, left []int64) preemption.Answer
+			})
+			require.True(t, ok)
+			r.WhatIf, r.Index = bounded{with, bound}, preemption.NewIndex(s)
 			preemption.Preempt(r) // the index learns
 			with.checks = 0
 			first := preemption.Preempt(r)
@@ -76,14 +82,13 @@ func TestAllocations(t *testing.T) {
 		s, budgets := full(t, nodes, false, 0)
 		plan, err := placement.New(s, placement.DefaultProfile())
 		require.NoError(t, err)
-		x := placement.NewPreempter(plan)
 		zero, one := int32(0), int32(1)
-		o := placement.PreemptOptions{Budgets: budgets, Now: now, Preemption: preemption.Options{
+		o := placement.PreemptOptions{Budgets: budgets, Now: now, Options: preemption.Options{
 			Candidates: preemption.CandidateArgs{MinPercentage: &zero, MinAbsolute: &one},
 		}}
 		p := pod("p", 50, "2", "").Obj()
-		require.Equal(t, nodes, x.Preempt(p, nil, placement.Options{}, o).Tried)
-		return testing.AllocsPerRun(5, func() { x.Preempt(p, nil, placement.Options{}, o) })
+		require.Equal(t, nodes, plan.Preempt(p, nil, placement.Options{}, o).Tried)
+		return testing.AllocsPerRun(5, func() { plan.Preempt(p, nil, placement.Options{}, o) })
 	}
 	require.InDelta(t, allocs(600), allocs(2400), 20, "four times the nodes")
 }

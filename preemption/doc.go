@@ -1,6 +1,6 @@
 // Package preemption decides which pods leave so that a pod that fits on no node gets room, and resolves priorities.
 //
-// The flow, with package placement for the filters (placement.Preempter does all of it):
+// The flow, with package placement for the filters (placement.Plan.Preempt does all of it):
 //
 //	what := attempt.WhatIf(placement.Options{}) // the preemptor's filters, with pods added and removed in thought
 //	r := preemption.Preempt(preemption.Request{

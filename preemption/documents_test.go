@@ -82,12 +82,11 @@ func TestDocumentsNomination(t *testing.T) {
 	require.NoError(t, err)
 	plan, err := placement.New(s, placement.DefaultProfile())
 	require.NoError(t, err)
-	x := placement.NewPreempter(plan)
 	nominated := map[string][]*v1.Pod{}
 	o := placement.Options{Nominated: func(i int) []*v1.Pod { return nominated[s.Node(i).Name] }}
 	ask := func(p *v1.Pod) preemption.Result {
 		require.False(t, plan.Decide(p, o).Placed())
-		return x.Preempt(p, nil, o, placement.PreemptOptions{Now: now})
+		return plan.Preempt(p, nil, o, placement.PreemptOptions{Now: now})
 	}
 
 	p := pod("p", 10, "3", "").Obj()

@@ -72,7 +72,7 @@ func Example() {
 	fmt.Println(plan.Decide(gpu, placement.Options{}).Failure.Text())
 
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := placement.NewPreempter(plan).Preempt(gpu, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: now})
+	r := plan.Preempt(gpu, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: now})
 	fmt.Println(r.Outcome, r.Node, "by", r.Criterion)
 	actions := r.Actions(gpu, nil)
 	for _, pod := range actions.Evict {
@@ -135,7 +135,7 @@ func Example_placeholders() {
 		return
 	}
 	db := examplePod("db", "db", "2", 0, "")
-	r := placement.NewPreempter(plan).Preempt(db, nil, placement.Options{}, placement.PreemptOptions{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	r := plan.Preempt(db, nil, placement.Options{}, placement.PreemptOptions{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	fmt.Println(r.Node, r.Victims[0].Pod.Name)
 	// Output: n2 room-2
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// A Preempter that has seen the cluster change answers as a new one does, which has no memory.
+// A plan that has seen the cluster change answers as a new plan does, which has no memory.
 func TestMemoryDoesNotMatter(t *testing.T) {
 	asked, found := 0, 0
 	for seed := range uint64(200) {
@@ -25,13 +25,14 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 		require.NoError(t, err)
 		plan, err := placement.New(snapshot, placement.DefaultProfile())
 		require.NoError(t, err)
-		old := placement.NewPreempter(plan)
 		o := placement.Options{Nominated: func(i int) []*v1.Pod { return s.nominated[snapshot.Node(i).Name] }}
-		po := placement.PreemptOptions{Budgets: disruption.NewBudgets(s.budgets, s.empty), Now: now, Preemption: s.options}
+		po := placement.PreemptOptions{Budgets: disruption.NewBudgets(s.budgets, s.empty), Now: now, Options: s.options}
 		running := s.pods
 		for k := range 12 {
 			if _, p := chance(r, true); !plan.Decide(p, o).Placed() {
-				got, want := old.Preempt(p, nil, o, po), placement.NewPreempter(plan).Preempt(p, nil, o, po)
+				fresh, err := placement.New(snapshot, placement.DefaultProfile())
+				require.NoError(t, err)
+				got, want := plan.Preempt(p, nil, o, po), fresh.Preempt(p, nil, o, po)
 				require.Equal(t, want, got, "seed %d", seed)
 				if asked++; got.Outcome == preemption.Success {
 					found++

@@ -58,7 +58,7 @@ func (o oracle) fits(i int, pods []*v1.Pod) (ok bool, reasons []string) {
 		if err != nil {
 			panic(err)
 		}
-		for _, r := range plan.Fits(o.p, i) {
+		for _, r := range plan.Rejections(o.p, i) {
 			if o.asked[r.Plugin] {
 				return false, r.Reasons
 			}

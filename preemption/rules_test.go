@@ -352,15 +352,14 @@ func TestActions(t *testing.T) {
 }
 
 // The index follows the cluster, and nothing that is given is changed.
-func TestPreempterFollows(t *testing.T) {
+func TestPreemptFollows(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{node("n2", "4")}, Pods: []*v1.Pod{pod("a", 1, "4", "n2").Obj()}})
 	require.NoError(t, err)
 	plan, err := placement.New(s, placement.DefaultProfile())
 	require.NoError(t, err)
-	x := placement.NewPreempter(plan)
 	p := pod("p", 10, "2", "").Obj()
 	ask := func() string {
-		return shown(x.Preempt(p, nil, placement.Options{}, placement.PreemptOptions{Now: now}))
+		return shown(plan.Preempt(p, nil, placement.Options{}, placement.PreemptOptions{Now: now}))
 	}
 	require.Equal(t, "n2: a", ask())
 	err = s.Set(node("n1", "4"))

@@ -79,8 +79,8 @@ func (s situation) plan(t testing.TB) (*placement.Plan, placement.Options) {
 
 func (s situation) preempt(t testing.TB, pod *v1.Pod) preemption.Result {
 	plan, o := s.plan(t)
-	return placement.NewPreempter(plan).Preempt(pod, nil, o, placement.PreemptOptions{
-		Budgets: disruption.NewBudgets(s.budgets, s.empty), Now: now, Preemption: s.options, Extenders: s.extenders, Rejected: s.rejected,
+	return plan.Preempt(pod, nil, o, placement.PreemptOptions{
+		Budgets: disruption.NewBudgets(s.budgets, s.empty), Now: now, Options: s.options, Extenders: s.extenders, Rejected: s.rejected,
 	})
 }
 

@@ -163,7 +163,6 @@ func preemptBerth(w world, n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	x := placement.NewPreempter(b.plan)
 	budgets := disruption.NewBudgets(w.budgets, disruption.BudgetOptions{})
 	runtime.GC()
 	var took time.Duration
@@ -174,7 +173,7 @@ func preemptBerth(w world, n int) (float64, error) {
 		if d.Placed() {
 			return 0, fmt.Errorf("pod %s has a place", pod.Name)
 		}
-		r := x.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: begin, Preemption: preemption.Options{Offset: i}})
+		r := b.plan.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: begin, Options: preemption.Options{Offset: i}})
 		took += time.Since(begin)
 		if r.Outcome != preemption.Success {
 			return 0, fmt.Errorf("pod %s: %s", pod.Name, r.Message)
@@ -198,7 +197,6 @@ func comparePreemption(w world, n int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	x := placement.NewPreempter(b.plan)
 	budgets := disruption.NewBudgets(w.budgets, disruption.BudgetOptions{})
 	all := int32(len(w.nodes))
 	for i := range n {
@@ -219,7 +217,7 @@ func comparePreemption(w world, n int) (bool, error) {
 		for _, c := range found {
 			theirs[c.Name()] = fmt.Sprint(c.Victims().NumPDBViolations, names(c.Victims().Pods))
 		}
-		r := x.Preempt(pod, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: time.Now(), Preemption: preemption.Options{Candidates: preemption.CandidateArgs{MinAbsolute: &all}}})
+		r := b.plan.Preempt(pod, nil, placement.Options{}, placement.PreemptOptions{Budgets: budgets, Now: time.Now(), Options: preemption.Options{Candidates: preemption.CandidateArgs{MinAbsolute: &all}}})
 		for _, c := range r.Candidates {
 			if have := fmt.Sprint(c.Violations, victims(c)); theirs[c.Node] != have {
 				fmt.Printf("pod %s on %s: kube-scheduler %q, podberth %q\n", pod.Name, c.Node, theirs[c.Node], have)

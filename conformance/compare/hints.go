@@ -19,7 +19,6 @@ import (
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
-	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -57,9 +56,7 @@ var hints = map[string]hint{
 		return filter.FitHint(argsOf[placement.FitOptions](s, "NodeResourcesFit").Fit)(pod, deviceClass(old), deviceClass(new))
 	},
 	"PodTopologySpread": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
-		o := argsOf[spread.Options](s, "PodTopologySpread")
-		o.Owners = placement.OwnersOf(w.Snapshot)
-		return spread.Hint(o)(pod, old, new)
+		return s.Profile.Filter("PodTopologySpread").Hint(w.Snapshot)(pod, old, new)
 	},
 	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
 		return argsOf[affinity.NodeOptions](s, "NodeAffinity").WouldHelp(pod, old, new)

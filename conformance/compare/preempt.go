@@ -33,7 +33,6 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 	if len(nominated) > 0 {
 		o.Nominated = func(i int) []*v1.Pod { return nominated[w.Snapshot.Node(i).Name] }
 	}
-	x := placement.NewPreempter(w.Plan)
 	budgets := disruption.NewBudgets(c.PodDisruptionBudgets, disruption.BudgetOptions{})
 	for k, pod := range c.Pending {
 		a, err := s.Real.Attempt(pod)
@@ -68,9 +67,9 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 			args.MinCandidateNodesPercentage, args.MinCandidateNodesAbsolute = int32(r.Intn(4)*25), int32(1+r.Intn(3))
 		}
 		po := placement.PreemptOptions{Budgets: budgets, Now: gen.Now}
-		po.Preemption.Offset = from
-		po.Preemption.Candidates = preemption.CandidateArgs{MinPercentage: &args.MinCandidateNodesPercentage, MinAbsolute: &args.MinCandidateNodesAbsolute}
-		if err := s.preempt(w, pod, a, from, args, d, x.Preempt(pod, d.Failure, o, po)); err != nil {
+		po.Options.Offset = from
+		po.Options.Candidates = preemption.CandidateArgs{MinPercentage: &args.MinCandidateNodesPercentage, MinAbsolute: &args.MinCandidateNodesAbsolute}
+		if err := s.preempt(w, pod, a, from, args, d, w.Plan.Preempt(pod, d.Failure, o, po)); err != nil {
 			return nil, err
 		}
 	}

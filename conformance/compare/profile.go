@@ -43,13 +43,15 @@ func Random(seed int64) (Profile, error) {
 	b.interPod()
 	b.spread()
 	b.addedAffinity()
+	p.Podberth = b.ours.Profile()
 	b.plugins()
 	return p, nil
 }
 
 type builder struct {
 	*rand.Rand
-	p *Profile
+	p    *Profile
+	ours placement.PluginArgs
 }
 
 func (b *builder) args(name string, args runtime.Object) {
@@ -60,20 +62,6 @@ func (b *builder) args(name string, args runtime.Object) {
 		}
 	}
 	b.p.Real.PluginConfig = list
-}
-
-// set replaces a plugin at both points of podberth's profile.
-func (b *builder) set(p *placement.Plugin) {
-	for i, old := range b.p.Podberth.Filters {
-		if old.Name == p.Name {
-			b.p.Podberth.Filters[i] = p
-		}
-	}
-	for i, old := range b.p.Podberth.Scores {
-		if old.Plugin.Name == p.Name {
-			b.p.Podberth.Scores[i].Plugin = p
-		}
-	}
 }
 
 func (b *builder) fit() {
@@ -112,7 +100,7 @@ func (b *builder) fit() {
 	}
 	ours.Args.ScoringStrategy = strategy
 	b.args("NodeResourcesFit", args)
-	b.set(placement.NodeResourcesFit(ours))
+	b.ours.NodeResourcesFit = ours
 }
 
 func (b *builder) balance() {
@@ -126,16 +114,15 @@ func (b *builder) balance() {
 		ours.Resources = append(ours.Resources, score.Resource{Name: name, Weight: 1})
 	}
 	b.args("NodeResourcesBalancedAllocation", args)
-	b.set(placement.NodeResourcesBalancedAllocation(ours))
+	b.ours.BalancedAllocation = ours
 }
 
 func (b *builder) interPod() {
 	weight := []int32{0, 1, 5, 100}[b.Intn(4)]
 	args := &config.InterPodAffinityArgs{HardPodAffinityWeight: weight, IgnorePreferredTermsOfExistingPods: b.Intn(2) == 0}
-	ours := placement.InterPodAffinity(affinity.PodOptions{
-		HardPodAffinityWeight: &weight, IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods})
-	b.args(ours.Name, args)
-	b.set(ours)
+	b.ours.InterPodAffinity = affinity.PodOptions{
+		HardPodAffinityWeight: &weight, IgnorePreferredTermsOfExistingPods: args.IgnorePreferredTermsOfExistingPods}
+	b.args("InterPodAffinity", args)
 }
 
 func (b *builder) spread() {
@@ -149,9 +136,8 @@ func (b *builder) spread() {
 			args.DefaultConstraints = append(args.DefaultConstraints, v1.TopologySpreadConstraint{MaxSkew: int32(1 + b.Intn(3)), TopologyKey: key, WhenUnsatisfiable: action})
 		}
 	}
-	ours := placement.PodTopologySpread(spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting, Constraints: args.DefaultConstraints}})
-	b.args(ours.Name, args)
-	b.set(ours)
+	b.ours.PodTopologySpread = spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting, Constraints: args.DefaultConstraints}}
+	b.args("PodTopologySpread", args)
 }
 
 func (b *builder) addedAffinity() {
@@ -173,9 +159,8 @@ func (b *builder) addedAffinity() {
 	if err != nil {
 		panic(err) // the terms above are right
 	}
-	ours := placement.NodeAffinity(added)
-	b.args(ours.Name, &config.NodeAffinityArgs{AddedAffinity: a})
-	b.set(ours)
+	b.ours.NodeAffinity = added
+	b.args("NodeAffinity", &config.NodeAffinityArgs{AddedAffinity: a})
 }
 
 // plugins leaves some out, changes weights and, for every other profile, the order.

@@ -56,7 +56,7 @@ func (s *Side) scoreSet(w *World, pod *v1.Pod, nodes []fwk.NodeInfo) error {
 	for k, n := range nodes {
 		slots[k] = w.Snapshot.Slot(n.Node().Name)
 	}
-	a := w.Plan.PrepareAll(pod)
+	a := w.Plan.Prepare(pod)
 	columns, totals, ourErr := a.Scores(slots)
 	theirs, ok, theirErr := s.Real.Totals(pod, nodes)
 	if !ok {

@@ -25,7 +25,6 @@ func (s *Side) PreemptExtended(c *gen.Cluster) ([]Difference, error) {
 		return nil, err
 	}
 	r := rand.New(rand.NewSource(c.Seed))
-	x := placement.NewPreempter(w.Plan)
 	budgets := disruption.NewBudgets(c.PodDisruptionBudgets, disruption.BudgetOptions{})
 	for _, pod := range c.Pending {
 		a, err := s.Real.Attempt(pod)
@@ -42,7 +41,7 @@ func (s *Side) PreemptExtended(c *gen.Cluster) ([]Difference, error) {
 			theirs = append(theirs, e)
 			po.Extenders = append(po.Extenders, preemption.Extender{Name: extenderName, Ignorable: e.ignorable, Process: e.process})
 		}
-		if err := s.preemptExtended(pod, a, theirs, x.Preempt(pod, w.Plan.Decide(pod, placement.Options{}).Failure, placement.Options{}, po)); err != nil {
+		if err := s.preemptExtended(pod, a, theirs, w.Plan.Preempt(pod, w.Plan.Decide(pod, placement.Options{}).Failure, placement.Options{}, po)); err != nil {
 			return nil, err
 		}
 	}

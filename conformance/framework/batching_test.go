@@ -47,7 +47,7 @@ func theirProfile(t *testing.T, list bool) config.KubeSchedulerProfile {
 func ourProfile(list bool) scheduler.Profile {
 	p := scheduler.Profile{Plugins: scheduler.Plugins{scheduler.PostFilter: {Disabled: []string{"*"}}}}
 	if list {
-		p.Args = map[string]any{"PodTopologySpread": placement.PodTopologySpread(spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting}})}
+		p.Args = map[string]any{"PodTopologySpread": placement.PluginArgs{PodTopologySpread: spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting}}}.Profile().Filter("PodTopologySpread")}
 	}
 	return p
 }

@@ -104,12 +104,13 @@ func TestPluginsThatDoNotRun(t *testing.T) {
 
 // refuse is a plugin of the user's own that rejects nodes.
 func refuse() *placement.Plugin {
-	return &placement.Plugin{Name: "Refuse", Filter: placement.NodeName().Filter}
+	return &placement.Plugin{Name: "Refuse", Filter: placement.DefaultProfile().Filter("NodeName").Filter}
 }
 
 func TestOwnPlugins(t *testing.T) {
 	var seen []string
-	images := placement.ImageLocality()
+	images := placement.DefaultProfile().Scores[6].Plugin
+	require.Equal(t, "ImageLocality", images.Name)
 	l := Loader{Plugins: map[string]Plugin{
 		"Refuse": {
 			Points: []Point{PreFilter, Filter, Score, QueueSort},

@@ -109,16 +109,16 @@ func (b *builder) make(name string) (*placement.Plugin, error) {
 		if err != nil {
 			return nil, fmt.Errorf("initializing plugin %q: %w", name, err)
 		}
-		return placement.NodeAffinity(o), nil
+		return placement.PluginArgs{NodeAffinity: o}.Plugin(name)
 	case *configv1.NodeResourcesFitArgs:
 		args := fitArgs(a)
-		return placement.NodeResourcesFit(placement.FitOptions{Fit: fitOptions(args), Args: args}), nil
+		return placement.PluginArgs{NodeResourcesFit: placement.FitOptions{Fit: fitOptions(args), Args: args}}.Plugin(name)
 	case *configv1.PodTopologySpreadArgs:
-		return placement.PodTopologySpread(spread.Options{Defaults: spreadDefaults(a)}), nil
+		return placement.PluginArgs{PodTopologySpread: spread.Options{Defaults: spreadDefaults(a)}}.Plugin(name)
 	case *configv1.InterPodAffinityArgs:
-		return placement.InterPodAffinity(podOptions(a)), nil
+		return placement.PluginArgs{InterPodAffinity: podOptions(a)}.Plugin(name)
 	case *configv1.NodeResourcesBalancedAllocationArgs:
-		return placement.NodeResourcesBalancedAllocation(balanceArgs(a)), nil
+		return placement.PluginArgs{BalancedAllocation: balanceArgs(a)}.Plugin(name)
 	}
 	return nil, nil
 }

@@ -39,7 +39,7 @@ func (c counted) batch() (out map[string]float64) {
 
 // listed is the default profile without default constraints, with which pods can be signed.
 func listed() Profile {
-	return Profile{Args: map[string]any{"PodTopologySpread": placement.PodTopologySpread(spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting}})}}
+	return Profile{Args: map[string]any{"PodTopologySpread": placement.PluginArgs{PodTopologySpread: spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting}}}.Profile().Filter("PodTopologySpread")}}
 }
 
 // batching is a rig over three nodes, the first of which is the largest, that counts.

@@ -6,15 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
-	"github.com/podberth/podberth/score"
-	"github.com/podberth/podberth/spread"
-	"github.com/podberth/podberth/taints"
 )
 
 // Names of plugins that others speak of.
@@ -35,37 +30,37 @@ func DefaultPlugins() Plugins {
 }
 
 // DefaultRegistry returns the plugins of v1.36. The arguments of a plugin are the plugin of package placement that it runs,
-// such as placement.NodeResourcesFit(…), and PreemptionArgs for DefaultPreemption; nil is v1.36's default.
+// which placement.PluginArgs makes, and PreemptionArgs for DefaultPreemption; nil is v1.36's default.
 func DefaultRegistry() Registry {
 	return Registry{
 		"SchedulingGates": func(_ any, h *Handle) (Plugin, error) {
 			return schedulingGates{base{"SchedulingGates", h, nil}}, nil
 		},
 		namePrioritySort:    func(any, *Handle) (Plugin, error) { return prioritySort{}, nil },
-		"NodeUnschedulable": with(placement.NodeUnschedulable(taints.Options{}), filters),
-		"NodeName":          with(placement.NodeName(), filters),
-		"TaintToleration": with(placement.TaintToleration(taints.Options{}), func(p *placement.Plugin, b base) Plugin {
+		"NodeUnschedulable": with("NodeUnschedulable", filters),
+		"NodeName":          with("NodeName", filters),
+		"TaintToleration": with("TaintToleration", func(p *placement.Plugin, b base) Plugin {
 			return nodeFilterAndScore{newNodeFilter(b, p), scoring{preScores{newScores(b, p)}}}
 		}),
-		"NodeAffinity":       with(placement.NodeAffinity(affinity.NodeOptions{}), podFiltersAndScores),
-		"NodePorts":          with(placement.NodePorts(), podFilters),
-		"NodeResourcesFit":   with(placement.NodeResourcesFit(placement.FitOptions{}), podFiltersAndScores),
-		"VolumeRestrictions": with(placement.VolumeRestrictions(volume.Options{}), podFilters),
-		"NodeVolumeLimits":   with(placement.NodeVolumeLimits(volume.Options{}), podFilters),
-		"VolumeBinding": with(placement.VolumeBinding(volume.Options{}), func(p *placement.Plugin, b base) Plugin {
+		"NodeAffinity":       with("NodeAffinity", podFiltersAndScores),
+		"NodePorts":          with("NodePorts", podFilters),
+		"NodeResourcesFit":   with("NodeResourcesFit", podFiltersAndScores),
+		"VolumeRestrictions": with("VolumeRestrictions", podFilters),
+		"NodeVolumeLimits":   with("NodeVolumeLimits", podFilters),
+		"VolumeBinding": with("VolumeBinding", func(p *placement.Plugin, b base) Plugin {
 			return volumeBinding{podFilter{newNodeFilter(b, p)}}
 		}),
-		"VolumeZone":        with(placement.VolumeZone(volume.Options{}), podFilters),
-		"PodTopologySpread": with(placement.PodTopologySpread(spread.Options{}), podFiltersAndScores),
-		"InterPodAffinity":  with(placement.InterPodAffinity(affinity.PodOptions{}), podFiltersAndScores),
-		nameDynamicResources: with(placement.DynamicResources(filter.FitOptions{}), func(p *placement.Plugin, b base) Plugin {
+		"VolumeZone":        with("VolumeZone", podFilters),
+		"PodTopologySpread": with("PodTopologySpread", podFiltersAndScores),
+		"InterPodAffinity":  with("InterPodAffinity", podFiltersAndScores),
+		nameDynamicResources: with(nameDynamicResources, func(p *placement.Plugin, b base) Plugin {
 			return dynamicResources{podFilter{newNodeFilter(b, p)}}
 		}),
-		"NodeDeclaredFeatures": with(placement.NodeDeclaredFeatures(), podFilters),
-		"NodeResourcesBalancedAllocation": with(placement.NodeResourcesBalancedAllocation(score.BalanceArgs{}), func(p *placement.Plugin, b base) Plugin {
+		"NodeDeclaredFeatures": with("NodeDeclaredFeatures", podFilters),
+		"NodeResourcesBalancedAllocation": with("NodeResourcesBalancedAllocation", func(p *placement.Plugin, b base) Plugin {
 			return preScores{newScores(b, p)}
 		}),
-		"ImageLocality":       with(placement.ImageLocality(), func(p *placement.Plugin, b base) Plugin { return newScores(b, p) }),
+		"ImageLocality":       with("ImageLocality", func(p *placement.Plugin, b base) Plugin { return newScores(b, p) }),
 		nameDefaultPreemption: newDefaultPreemption,
 		nameDefaultBinder: func(_ any, h *Handle) (Plugin, error) {
 			return defaultBinder{base{nameDefaultBinder, h, nil}}, nil
@@ -73,17 +68,21 @@ func DefaultRegistry() Registry {
 	}
 }
 
-// with makes a factory whose arguments are the plugin of package placement with that name; nil is v1.36's.
-func with(p *placement.Plugin, make func(p *placement.Plugin, b base) Plugin) Factory {
+// with makes a factory of a plugin of v1.36. The arguments are the plugin of package placement with that name; nil is the
+// one with default arguments.
+func with(name string, make func(p *placement.Plugin, b base) Plugin) Factory {
 	return func(args any, h *Handle) (Plugin, error) {
-		p := p
+		p, err := placement.PluginArgs{}.Plugin(name)
+		if err != nil {
+			return nil, err
+		}
 		if args != nil {
 			given, ok := args.(*placement.Plugin)
 			if !ok {
 				return nil, fmt.Errorf("want args to be of type %T, got %T", p, args)
 			}
-			if given.Name != p.Name {
-				return nil, fmt.Errorf("want args to be plugin %s, got %s", p.Name, given.Name)
+			if given.Name != name {
+				return nil, fmt.Errorf("want args to be plugin %s, got %s", name, given.Name)
 			}
 			p = given
 		}

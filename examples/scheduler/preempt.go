@@ -24,8 +24,7 @@ type defaultPreemption struct {
 	base
 	args PreemptionArgs
 
-	preempter *placement.Preempter // for profiles with a plan
-	planner   preemption.Planner   // for others
+	planner preemption.Planner // for profiles without a plan
 }
 
 func newDefaultPreemption(args any, h *Handle) (Plugin, error) {
@@ -96,11 +95,8 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 func (p *defaultPreemption) search(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses, budgets *disruption.Budgets) preemption.Result {
 	s, f := p.h.s, p.h.f
 	if f.plan != nil && len(s.o.Extenders) == 0 {
-		if p.preempter == nil {
-			p.preempter = placement.NewPreempter(f.plan)
-		}
-		return p.preempter.Preempt(pod, statuses.failure, s.planOptions(), placement.PreemptOptions{
-			Budgets: budgets, Now: s.clock.Now(), Preemption: p.args.Options,
+		return f.plan.Preempt(pod, statuses.failure, s.planOptions(), placement.PreemptOptions{
+			Budgets: budgets, Now: s.clock.Now(), Options: p.args.Options,
 		})
 	}
 	r := preemption.Request{

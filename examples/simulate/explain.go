@@ -91,7 +91,7 @@ func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (v ve
 
 // tellPreemption says who gives way, or why nobody does.
 func (x *simulation) tellPreemption(out io.Writer, plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) {
-	r := placement.NewPreempter(plan).Preempt(pod, failure, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
+	r := plan.Preempt(pod, failure, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
 	if r.Node == "" {
 		fmt.Fprintf(out, "Nobody gives way: %s\n", r.Message)
 		return

@@ -31,7 +31,7 @@ var largest = map[string]surface{
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {44, 73},
 	"cluster":             {48, 23},
-	"placement":           {150, 124},
+	"placement":           {82, 120},
 	"history":             {24, 4},
 }
 

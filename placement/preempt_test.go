@@ -43,12 +43,11 @@ func TestPreemptGoesOn(t *testing.T) {
 	p, err := New(s, profile)
 	require.NoError(t, err)
 	pod := testkit.Pod("web").Priority(10).Request("cpu=2").Obj()
-	x := NewPreempter(p)
 
 	failed := p.Decide(pod, Options{}).Failure
 	require.NotNil(t, failed)
 	require.Equal(t, counting{prepared: 1, asked: 4}, *c, "the decision prepares the pod and asks about each node")
-	r := x.Preempt(pod, failed, Options{}, PreemptOptions{})
+	r := p.Preempt(pod, failed, Options{}, PreemptOptions{})
 	require.Equal(t, "n1", r.Node, r.Message)
 	require.Equal(t, 1, c.prepared, "preemption goes on with the attempt")
 	require.LessOrEqual(t, c.asked, 8, "preemption asks again only about what the nodes say without their victims")
@@ -74,7 +73,7 @@ func TestPreemptGoesOn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			*c = counting{}
 			pod, f := test.change()
-			require.Equal(t, r.Node, x.Preempt(pod, f, Options{}, PreemptOptions{}).Node, test.why)
+			require.Equal(t, r.Node, p.Preempt(pod, f, Options{}, PreemptOptions{}).Node, test.why)
 			require.Equal(t, 1, c.prepared, test.why)
 			require.Equal(t, len(s.Order())+asked, c.asked, test.why)
 		})
@@ -90,7 +89,8 @@ func TestPreemptLikeAFreshAttempt(t *testing.T) {
 		s := preemptWorld(t, r)
 		p, err := New(s, benchProfile())
 		require.NoError(t, err)
-		x, fresh := NewPreempter(p), NewPreempter(p)
+		fresh, err := New(s, benchProfile())
+		require.NoError(t, err)
 		for k := range 40 {
 			pod := preemptPod(r, fmt.Sprintf("p%d", k))
 			d := p.Decide(pod, Options{})
@@ -105,7 +105,7 @@ func TestPreemptLikeAFreshAttempt(t *testing.T) {
 			had := p.Failed(d.Failure)
 			require.NotNil(t, had)
 			want := fresh.Preempt(pod, nil, Options{}, PreemptOptions{})
-			got := x.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+			got := p.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
 			require.Equal(t, want, got, "seed %d pod %s", seed, pod.Name)
 			a := p.Prepare(pod)
 			verdicts := had.Verdicts(nil, Options{})

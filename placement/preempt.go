@@ -11,9 +11,8 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// Preempter answers "who gives way to this pod?" for the pods of one plan, and keeps what can be kept between questions. It
-// follows the plan's cluster and belongs to the plan's goroutine.
-type Preempter struct {
+// preempter is what a plan keeps between questions about preemption. It follows the plan's cluster.
+type preempter struct {
 	plan    *Plan
 	planner preemption.Planner
 	index   *preemption.Index
@@ -25,9 +24,8 @@ type Preempter struct {
 	running    *running
 }
 
-// NewPreempter returns a Preempter for the plan.
-func NewPreempter(p *Plan) *Preempter {
-	x := &Preempter{plan: p, index: preemption.NewIndex(p.cluster), running: newRunning()}
+func newPreempter(p *Plan) *preempter {
+	x := &preempter{plan: p, index: preemption.NewIndex(p.cluster), running: newRunning()}
 	if x.log, _ = p.cluster.(changeLog); x.log != nil {
 		x.at = x.log.Version()
 	}
@@ -42,26 +40,34 @@ type PreemptOptions struct {
 	// Rejected are slots that something beside the profile's filters, such as an extender, rejected in the attempt, as far
 	// as the filters did not.
 	Rejected map[int]preemption.Rejection
-	// Preemption are the options of package preemption. CrossNode without Foreign gets WhatIf.Foreign.
-	Preemption preemption.Options
+	// Options are the options of package preemption. CrossNode without Foreign gets the pods of other nodes that may keep the
+	// pod out: by anti-affinity, by DoNotSchedule spread constraints, and by use of one of its claims.
+	preemption.Options
 }
 
-// Preempt looks for pods that give way to a pod for which Decide found no node. failure is the Failure of that decision and
-// o what Decide got. Preempt goes on with the failed attempt: the pod is not prepared and the nodes are not searched a second
-// time. Preempt makes an attempt of its own when
+// Preempt looks for pods that can make room for a pod for which Decide found no node. failure is the Failure of that
+// decision and o what Decide got. The nomination of the pod counts. Preempt changes nothing in the cluster.
+//
+// Preempt goes on with the failed attempt: it neither prepares the pod nor searches the nodes a second time. It prepares and
+// searches again when
 //
 //   - the plan has had another failure since, or failure is nil,
 //   - pod is not the object that Decide got, but a newer one from the API server,
 //   - the cluster has changed since, or has no change log.
-//
-// The nomination of the pod counts.
-func (x *Preempter) Preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
+func (p *Plan) Preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
+	if p.preempter == nil {
+		p.preempter = newPreempter(p)
+	}
+	return p.preempter.preempt(pod, failure, o, po)
+}
+
+func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
 	x.follow()
 	a := x.plan.Failed(failure)
 	if a == nil || a.pod != pod || x.log == nil || a.version != x.log.Version() {
 		a = x.plan.Prepare(pod)
 	}
-	w := a.WhatIf(o)
+	w := a.whatIf(o)
 	w.running = x.running
 	x.verdicts = a.Verdicts(x.verdicts[:0], o)
 	x.rejections = a.appendRejections(x.rejections[:0], x.verdicts)
@@ -72,16 +78,16 @@ func (x *Preempter) Preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 	}
 	r := preemption.Request{
 		Pod: pod, Cluster: x.plan.cluster, WhatIf: w, Rejections: x.rejections, Budgets: po.Budgets, Now: po.Now,
-		Index: x.index, Extenders: po.Extenders, Options: po.Preemption,
+		Index: x.index, Extenders: po.Extenders, Options: po.Options,
 	}
 	if c := r.Options.CrossNode; c != nil && c.Foreign == nil {
-		r.Options.CrossNode = &preemption.CrossNode{Max: c.Max, Foreign: w.Foreign}
+		r.Options.CrossNode = &preemption.CrossNode{Max: c.Max, Foreign: w.foreign}
 	}
 	return x.planner.Preempt(r)
 }
 
 // follow brings the index up to date.
-func (x *Preempter) follow() {
+func (x *preempter) follow() {
 	if x.log == nil {
 		x.index.Forget()
 		return
