@@ -18,8 +18,8 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// podsOfN3 returns the pods of node n3. web is far above its request and tolerates NoExecute taints for 300 seconds, db is
-// important and within its request, gpu tolerates every taint without limit.
+// podsOfN3 returns the pods of node n3. web uses far more than its request and tolerates NoExecute taints for 300 seconds.
+// db is important and stays within its request. gpu tolerates every taint without limit.
 func podsOfN3() (web, db, gpu *v1.Pod) {
 	pod := func(name, memory string, priority int32, tolerations ...v1.Toleration) *v1.Pod {
 		return &v1.Pod{
@@ -35,12 +35,12 @@ func podsOfN3() (web, db, gpu *v1.Pod) {
 	return web, pod("db", "4Gi", 1000), pod("gpu", "1Gi", 0, v1.Toleration{Operator: v1.TolerationOpExists})
 }
 
-// The same three pods, evicted by the kubelet, by a client of the Eviction API, and by a taint.
+// The same three pods are evicted by the kubelet, by a client of the Eviction API, and by a taint.
 func Example() {
 	web, db, gpu := podsOfN3()
 	pods := []*v1.Pod{web, db, gpu}
 
-	// The kubelet: memory is short, and web uses most above its request. No budget is asked.
+	// The kubelet: memory is short, and web exceeds its request by the largest amount. The kubelet asks no budget.
 	policy, err := pressure.Compile(pressure.Default(pressure.Config{}, "linux"), pressure.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -53,7 +53,7 @@ func Example() {
 	}, now)
 	fmt.Println("pressure:", decision.Eviction.Pod.Name, "in", decision.Eviction.GraceSeconds, "s")
 
-	// The Eviction API: the budgets decide, and the budget of db wants every pod.
+	// The Eviction API: the budgets decide. The budget of db needs every pod.
 	budgets := []*policyv1.PodDisruptionBudget{demandsOne("db")}
 	for i := range budgets {
 		budgets[i].Status = disruption.Sync(budgets[i], pods, nil, now).Status
@@ -63,7 +63,8 @@ func Example() {
 		fmt.Printf("disruption: %s %d, %v %q\n", p.Name, d.Code, d.Outlook(), d.Cause)
 	}
 
-	// A NoExecute taint: db does not tolerate it, web does for a while, gpu for ever. No budget is asked.
+	// A NoExecute taint: db does not tolerate it, web tolerates it for five minutes, gpu tolerates it without limit. Nobody
+	// asks a budget.
 	timers := taint.NewTimers(taint.Options{})
 	for _, p := range pods {
 		timers.SetPod(p, now)

@@ -37,7 +37,7 @@ const (
 	outlookNever  = "never"
 )
 
-// Outlook returns when the eviction can succeed:
+// Outlook returns when the eviction can succeed (rule D2.3):
 //
 //   - "now": the request is accepted
 //   - "not now": the same request can succeed later
@@ -52,8 +52,8 @@ func (d *Decision) Outlook() string {
 	return outlookNever
 }
 
-// Remedies returns what gets a refused eviction going, the best first; empty for an accepted one. The last two are those
-// of the documentation, "Troubleshooting stuck evictions".
+// Remedies returns what the user can do about a refused eviction, the best remedy first; empty for an accepted eviction.
+// The last two remedies are from the documentation, "Troubleshooting stuck evictions".
 func (d *Decision) Remedies() []string {
 	var out []string
 	add := func(s ...string) { out = append(out, s...) }
@@ -93,9 +93,8 @@ func (d *Decision) Remedies() []string {
 	return out
 }
 
-// BudgetRefuses reports whether the Eviction API answered 429 because of a disruption budget: the status then has a cause
-// of type DisruptionBudget. A 429 without that cause means that the API server is busy. A nil
-// status has no cause.
+// BudgetRefuses reports whether the Eviction API answered 429 because of a disruption budget: the status has a cause of
+// type DisruptionBudget. A 429 without that cause means that the API server is busy (rule D2.4). A nil status has no cause.
 func BudgetRefuses(s *metav1.Status) bool {
 	if s == nil || s.Code != codeTooMany && s.Reason != metav1.StatusReasonTooManyRequests || s.Details == nil {
 		return false
@@ -105,15 +104,15 @@ func BudgetRefuses(s *metav1.Status) bool {
 
 // Step is a step of a pod's deletion.
 type Step struct {
-	// After is the time since the request was accepted at which the step happens; Until the end of the time it may take,
-	// equal to After for one that has no length.
+	// After is the time from the accepted request to the step. Until is the end of the step; it equals After for a step
+	// without a length.
 	After, Until time.Duration
 	Actor        string
 	Does         string
 }
 
-// Steps returns what follows an accepted eviction, in order; nil for a refused one, in a dry run and for a nil pod. Source:
-// documentation, "How API-initiated eviction works".
+// Steps returns the steps that follow an accepted eviction, in order (rule D2.2). It returns nil for a refused eviction, in
+// a dry run and for a nil pod. Source: documentation, "How API-initiated eviction works".
 func (d *Decision) Steps(pod *v1.Pod) []Step {
 	if pod == nil || !d.Allowed() || d.DryRun {
 		return nil

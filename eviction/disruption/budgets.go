@@ -9,24 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// BudgetOptions selects how budgets match pods. The zero value is what preemption does in 1.36.
+// BudgetOptions selects how budgets match pods. The zero value is the behaviour of preemption in v1.36.
 type BudgetOptions struct {
-	// EmptySelectorMatchesAll lets a budget with the selector {} protect every pod of its namespace, and looks at pods
-	// without labels too, as the Eviction API does. In 1.36 preemption lets such a budget protect nobody, and treats pods
-	// without labels as protected by none.
+	// EmptySelectorMatchesAll makes a budget with the selector {} protect every pod of its namespace, pods without labels
+	// included, as the Eviction API does. Preemption in v1.36 differs: such a budget protects no pod, and no budget
+	// protects a pod without labels.
 	EmptySelectorMatchesAll bool
 }
 
-// Budgets is an immutable set of PodDisruptionBudgets, indexed by the labels they ask for. Safe for concurrent use.
+// Budgets is a set of PodDisruptionBudgets, indexed by the labels that their selectors require. It is immutable and safe
+// for concurrent use.
 type Budgets struct {
 	o       BudgetOptions
 	pdbs    []*policyv1.PodDisruptionBudget
-	matcher []labels.Selector // nil: protects nobody
+	matcher []labels.Selector // nil: the budget protects no pod
 	allowed []int64
 	spaces  map[string]*namespace
 }
 
-// namespace finds candidates: budgets whose selector demands one of a pod's label pairs, and those that demand none.
+// namespace holds the budgets of one namespace: by a label pair that the selector requires, and the budgets whose selectors
+// require no pair.
 type namespace struct {
 	byPair map[pair][]int32
 	rest   []int32
@@ -34,8 +36,9 @@ type namespace struct {
 
 type pair struct{ key, value string }
 
-// NewBudgets indexes the budgets with their present status: status.disruptionsAllowed is what may be taken, generation and spec are not
-// looked at. A selector that is nil or cannot be read protects nobody. A nil budget protects nobody. O(total selectors).
+// NewBudgets indexes the budgets with their present status. status.disruptionsAllowed is the number of units that may be
+// taken; generation and specification do not matter. A nil budget protects no pod, and neither does a budget whose selector
+// is nil or cannot be read (rule D6.1). O(total selectors).
 func NewBudgets(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions) *Budgets {
 	b := &Budgets{o: o, pdbs: pdbs, matcher: make([]labels.Selector, len(pdbs)), allowed: make([]int64, len(pdbs)), spaces: map[string]*namespace{}}
 	for i, p := range pdbs {
@@ -58,7 +61,8 @@ func NewBudgets(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions) *Budgets 
 	return b
 }
 
-// selectorOf returns the pods of a budget, by policy/v1: nil for a nil selector and one that cannot be read, all for {}.
+// selectorOf returns the selector of a budget with the meaning of policy/v1: {} selects all pods. It returns nil for a nil
+// selector and for a selector that cannot be read.
 func selectorOf(p *policyv1.PodDisruptionBudget) labels.Selector {
 	if p.Spec.Selector == nil {
 		return nil
@@ -70,7 +74,8 @@ func selectorOf(p *policyv1.PodDisruptionBudget) labels.Selector {
 	return s
 }
 
-// add files a budget under the values of one requirement that every selected pod meets, the one with the fewest values.
+// add indexes a budget under the values of one requirement that every selected pod meets. Of several such requirements it
+// takes the one with the fewest values.
 func (n *namespace) add(i int32, s labels.Selector) {
 	requirements, selectable := s.Requirements()
 	if !selectable {
@@ -92,14 +97,15 @@ func (n *namespace) add(i int32, s labels.Selector) {
 	}
 	for _, v := range best.ValuesUnsorted() {
 		k := pair{best.Key(), v}
-		if list := n.byPair[k]; len(list) == 0 || list[len(list)-1] != i { // a value may be written twice
+		if list := n.byPair[k]; len(list) == 0 || list[len(list)-1] != i { // a selector may repeat a value
 			n.byPair[k] = append(list, i)
 		}
 	}
 }
 
-// AppendMatches appends the budgets that protect pods of that namespace and those labels, in the order of the list, and
-// returns the extended slice. Pods of one controller share the answer: ask once for each label set. O(labels + candidates).
+// AppendMatches appends the budgets that protect pods of this namespace with these labels, in the order of the list, and
+// returns the extended slice. The pods of one controller have equal labels and share the answer: ask once for each label
+// set. O(labels + candidates).
 func (b *Budgets) AppendMatches(dst []int32, podNamespace string, podLabels map[string]string) []int32 {
 	ns := b.spaces[podNamespace]
 	if ns == nil || len(podLabels) == 0 && !b.o.EmptySelectorMatchesAll {
@@ -124,22 +130,22 @@ func (b *Budgets) AppendMatches(dst []int32, podNamespace string, podLabels map[
 	return dst
 }
 
-// Ledger returns a fresh copy of what may be taken. O(budgets).
+// Ledger returns a ledger with the units that all budgets allow now. O(budgets).
 func (b *Budgets) Ledger() *Ledger {
 	return &Ledger{b: b, left: slices.Clone(b.allowed)}
 }
 
-// Ledger books victims of one trial against the budgets. Not safe for concurrent use; make one for each trial, or call Undo(0)
-// between trials.
+// Ledger counts the victims of one trial against the budgets. It is not safe for concurrent use. Make a ledger for each
+// trial, or call Undo(0) between trials.
 type Ledger struct {
 	b     *Budgets
 	left  []int64
-	taken []int32 // budgets in the order in which units were taken
+	taken []int32 // one budget for each unit taken, oldest first
 }
 
-// Take books one victim, the pod of that name. budgets is the answer of AppendMatches for the pod. Each of these budgets
-// loses a unit, and Take reports whether one of them is below zero now. A budget that has granted the pod's disruption
-// already (status.disruptedPods) is neither counted nor charged. A violating pod is charged like the others.
+// Take counts the pod with this name as a victim (rules D6.3 and D6.4). budgets is the answer of AppendMatches for the pod.
+// Each of these budgets loses one unit. Take reports whether one of them is below zero now; a violating pod is charged too.
+// A budget that has already granted the pod's disruption (status.disruptedPods) is neither charged nor tested.
 func (l *Ledger) Take(budgets []int32, podName string) (violates bool) {
 	for _, i := range budgets {
 		if _, granted := l.b.pdbs[i].Status.DisruptedPods[podName]; granted {
@@ -154,10 +160,10 @@ func (l *Ledger) Take(budgets []int32, podName string) (violates bool) {
 	return violates
 }
 
-// Mark returns a place to go back to.
+// Mark returns the present state for Undo.
 func (l *Ledger) Mark() int { return len(l.taken) }
 
-// Undo gives back what was taken since the mark, everything for mark 0. O(units given back).
+// Undo gives back all units that were taken since the mark; Undo(0) gives back everything. O(units given back).
 func (l *Ledger) Undo(mark int) {
 	for len(l.taken) > mark {
 		last := len(l.taken) - 1

@@ -14,8 +14,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// pdb makes a budget "name" of namespace default with a selector "app=x" ("{}": every pod, "": none) and disruptions
-// allowed.
+// pdb returns a budget of namespace default that allows this number of disruptions. selector is "app=x"; "{}" selects every
+// pod, "" no pod.
 func pdb(name, selector string, allowed int32) *policyv1.PodDisruptionBudget {
 	p := &policyv1.PodDisruptionBudget{}
 	p.Name, p.Namespace = name, "default"
@@ -30,12 +30,12 @@ func pdb(name, selector string, allowed int32) *policyv1.PodDisruptionBudget {
 	return p
 }
 
-// take books one victim.
+// take counts one victim.
 func take(b *Budgets, l *Ledger, pod *v1.Pod) (violates bool) {
 	return l.Take(b.AppendMatches(nil, pod.Namespace, pod.Labels), pod.Name)
 }
 
-// split divides pods into those that take a budget below zero and the others.
+// split separates the pods that take a budget below zero from the others.
 func split(b *Budgets, pods []*v1.Pod) (violating, others []*v1.Pod) {
 	l := b.Ledger()
 	for _, p := range pods {
@@ -67,7 +67,7 @@ func expression(key string, op metav1.LabelSelectorOperator, values ...string) *
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: op, Values: values}}}
 }
 
-// The rules by which preemption tells violating victims from others.
+// Preemption separates violating victims from others by these rules.
 func TestSplit(t *testing.T) {
 	bad := pdb("bad", "app=x", 0)
 	bad.Spec.Selector = expression("app", "Bad")
@@ -84,7 +84,7 @@ func TestSplit(t *testing.T) {
 		pdbs   []*policyv1.PodDisruptionBudget
 		o      BudgetOptions
 		labels string
-		want   []string // of p0, p1, p2: the violating ones
+		want   []string // indexes of p0, p1, p2: the violating pods
 	}{
 		{"no budgets", nil, BudgetOptions{}, "app=x", nil},
 		{"one may go", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 1)}, BudgetOptions{}, "app=x", []string{"p1", "p2"}},
@@ -121,7 +121,7 @@ func TestLedger(t *testing.T) {
 	x := pods(3, "app=x")
 	require.False(t, take(b, l, x[0]))
 	mark := l.Mark()
-	require.True(t, take(b, l, x[1]), "b is used up")
+	require.True(t, take(b, l, x[1]), "b allows no other disruption")
 	require.EqualValues(t, []int64{0, -1, 1}, []int64{l.left[0], l.left[1], l.left[2]}, "a is charged although b is broken")
 	l.Undo(mark)
 	require.EqualValues(t, []int64{1, 0, 1}, []int64{l.left[0], l.left[1], l.left[2]})
@@ -138,7 +138,7 @@ func TestLedger(t *testing.T) {
 	}))
 }
 
-// slowMatches asks every budget.
+// slowMatches looks at every budget.
 func slowMatches(pdbs []*policyv1.PodDisruptionBudget, o BudgetOptions, pod *v1.Pod) (out []int32) {
 	for i, p := range pdbs {
 		s := selectorOf(p)
@@ -158,7 +158,7 @@ func (s labelSet) Has(k string) bool              { _, ok := s[k]; return ok }
 func (s labelSet) Get(k string) string            { return s[k] }
 func (s labelSet) Lookup(k string) (string, bool) { v, ok := s[k]; return v, ok }
 
-// The index finds what asking every budget finds, and the ledger counts what counting down does.
+// The index finds the budgets that slowMatches finds, and the ledger gives the answers of a plain count.
 func TestBudgetsLikeAskingAll(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	keys, values := []string{"a", "b", "c"}, []string{"1", "2", "3"}
@@ -230,13 +230,13 @@ func BenchmarkTake(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if take(budgets, l, pod) {
-			b.Fatal("one may go")
+			b.Fatal("one pod may leave")
 		}
 		l.Undo(0)
 	}
 }
 
-// A value that the selector names twice does not make the budget count twice.
+// A value that a selector repeats does not make the budget count twice.
 func TestRepeatedValue(t *testing.T) {
 	b := pdb("b", "", 1)
 	b.Namespace = "default"

@@ -32,43 +32,43 @@ const (
 	codeInternal      = 500
 )
 
-// Decision is the answer of the Eviction API to one request, and what it does.
+// Decision is the answer of the Eviction API to one request, and what the API server does then.
 type Decision struct {
 	// Code is the HTTP status: 201 accepted; 429 not now; 500 several budgets; 400, 403, 404, 409, 422.
 	Code   int32
-	Reason metav1.StatusReason // of a refusal
-	// Message is the message of the status object. Cause is the status's cause of type DisruptionBudget; only a 429 by a
-	// budget has a cause.
+	Reason metav1.StatusReason // empty when the request is accepted
+	// Message is the message of the status object. Cause is the cause of type DisruptionBudget in the status; only a 429
+	// from a budget has one.
 	Message, Cause string
-	// RetryAfterSeconds is 0 where the answer has no Retry-After header.
+	// RetryAfterSeconds is the Retry-After header in seconds; 0 when the answer has no such header.
 	RetryAfterSeconds int32
-	// Budgets are the names of the budgets that cover the pod, as far as they were looked at, in list order.
+	// Budgets are the names of the budgets that cover the pod, in list order. Budgets that were not looked at are missing.
 	Budgets []string
-	// Bypass says why no budget was asked: "Succeeded", "Failed", "Pending" (the phase), "Terminating", "Unhealthy" (the
-	// budget lets unhealthy pods go); "" when it was asked or there is none.
+	// Bypass is why no budget was asked: the pod's phase ("Succeeded", "Failed", "Pending"), "Terminating", or "Unhealthy"
+	// (the budget lets unhealthy pods leave). It is "" when a budget was asked or no budget covers the pod.
 	Bypass string
-	// Charges are the budgets that lost a unit: at most one without Request.EveryBudget. A request that fails after that
-	// (409) has used the unit all the same.
+	// Charges are the budgets that lost a unit: at most one without Request.EveryBudget. A request that fails after the
+	// charge (409) does not give the unit back.
 	Charges []Charge
-	// The deletion that follows; of an accepted request only.
+	// The deletion that follows an accepted request.
 	DryRun        bool
 	Preconditions *metav1.Preconditions
 	GraceSeconds  int64
-	// Condition is what is written to the pod before; nil in a dry run.
+	// Condition is written to the pod before the deletion; nil in a dry run.
 	Condition *v1.PodCondition
-	// Waiting reports whether the same request can succeed later without a change of a specification. It is set in refusals
-	// only.
+	// Waiting reports whether a refused request can succeed later although nobody changes a specification. It is false for
+	// an accepted request.
 	Waiting bool
 
 	covering []*policyv1.PodDisruptionBudget
-	by       *policyv1.PodDisruptionBudget // that refuses
-	yielding *policyv1.PodDisruptionBudget // that lets the pod go as long as it is as it was read
+	by       *policyv1.PodDisruptionBudget // the budget that refuses
+	yielding *policyv1.PodDisruptionBudget // the budget lets the pod leave, but only the version of the pod that was read
 	kind     refusal
-	dryRun   []string             // as it was asked for
-	about    metav1.StatusDetails // name and kind of what is wrong, and causes other than a budget
+	dryRun   []string             // the dry-run options of the request
+	about    metav1.StatusDetails // name and kind of the refused object, and causes other than a budget
 }
 
-// Charge is a budget that lost a unit, and its status after that.
+// Charge is a budget that lost a unit, and the status of the budget after the charge.
 type Charge struct {
 	Budget *policyv1.PodDisruptionBudget
 	Status *policyv1.PodDisruptionBudgetStatus
@@ -89,25 +89,27 @@ const (
 	conflict
 )
 
-// Allowed reports whether the pod is deleted (or would be, in a dry run).
+// Allowed reports whether the pod is deleted, or would be without a dry run.
 func (d *Decision) Allowed() bool { return d.kind == accepted }
 
-// Decide returns the answer of the Eviction API to a request to evict pod, and the budgets that the request charges. pdbs
-// are budgets of any namespace, with their status. A nil pod is a pod that does not exist. The first rule that applies
-// decides:
+// Decide returns the answer of the Eviction API to a request to evict pod, and the budgets that the request charges (rules
+// D1.1 to D1.9). pdbs are budgets of any namespace, with their status. A nil pod means that the pod does not exist. The
+// first rule that applies decides:
 //
-//  1. a request that contradicts itself: 400, 422, and 500 for dry runs that differ
-//  2. no pod: 404
-//  3. a pod that has finished, is pending or terminating: deleted, whatever the budgets say
-//  4. no budget selects it: deleted. Selectors are those of policy/v1: {} selects all, nil none
-//  5. several do: 500 (with Request.EveryBudget each is asked by what follows, and the first refusal counts)
-//  6. the pod is not Ready and its budget lets such pods go: deleted, nothing booked. AlwaysAllow always does, otherwise
-//     (IfHealthyBudget) when currentHealthy >= desiredHealthy > 0
-//  7. the budget: status not up to date 429, negative or overfull 403, exhausted 429 with the cause
-//  8. otherwise a unit is booked and the pod is deleted
+//  1. The request contradicts itself: 400 or 422, and 500 for different dry-run options.
+//  2. The pod does not exist: 404.
+//  3. The pod has finished, is pending or is terminating: deleted, whatever the budgets say.
+//  4. No budget selects the pod: deleted. Selectors have the meaning of policy/v1: {} selects all pods, nil no pod.
+//  5. Several budgets select the pod: 500. With Request.EveryBudget each budget is asked by the rules below, and the first
+//     refusal counts.
+//  6. The pod is not Ready and its budget lets such pods leave: deleted, no budget is charged. AlwaysAllow always lets them
+//     leave; IfHealthyBudget does when currentHealthy >= desiredHealthy > 0.
+//  7. The budget refuses: 429 when its status is not up to date, 403 when it is negative or has too many unconfirmed
+//     evictions, 429 with the cause when it is exhausted.
+//  8. Otherwise the budget is charged one unit and the pod is deleted.
 //
-// Preconditions of the request are checked by the deletion at the end: 409. Source: documentation, "API-initiated
-// Eviction" and "Unhealthy Pod Eviction Policy". O(budgets of the namespace); Evictions has an index.
+// The deletion checks the request's preconditions: 409. Source: documentation, "API-initiated Eviction" and "Unhealthy Pod
+// Eviction Policy". O(budgets of the namespace); type Evictions has an index.
 func Decide(pod *v1.Pod, pdbs []*policyv1.PodDisruptionBudget, r Request, now time.Time) Decision {
 	if pod == nil {
 		return decide(nil, nil, r, now)
@@ -161,7 +163,7 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 			asked = append(asked, b)
 		}
 	}
-	if len(asked) < len(covering) { // the pod must not have become ready meanwhile; what version the caller demanded is forgotten
+	if len(asked) < len(covering) { // the pod may have become ready in the meantime; the version that the caller demands is replaced
 		demanded := d.Preconditions != nil && d.Preconditions.ResourceVersion != nil
 		d.pin(pod)
 		if !demanded {
@@ -199,7 +201,7 @@ func letsUnhealthyGo(b *policyv1.PodDisruptionBudget) bool {
 	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
 }
 
-// pin makes the deletion depend on the pod being as it was read.
+// pin makes the deletion demand the version of the pod that was read.
 func (d *Decision) pin(pod *v1.Pod) {
 	if d.Preconditions == nil {
 		d.Preconditions = &metav1.Preconditions{}
@@ -208,8 +210,8 @@ func (d *Decision) pin(pod *v1.Pod) {
 	d.Preconditions.ResourceVersion = &version
 }
 
-// grace returns the grace period in seconds. A pod that no kubelet runs has 0. A grace that runs already can only become
-// shorter.
+// grace returns the grace period in seconds (rule D2.1). A pod that no kubelet runs has 0. For a terminating pod the grace
+// can only become shorter.
 func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 	own := int64(v1.DefaultTerminationGracePeriodSeconds)
 	switch {
@@ -229,7 +231,7 @@ func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 	return own
 }
 
-// allows applies the budget's rules; if they refuse, d is the refusal.
+// allows applies the rules of a budget and reports whether the budget allows the eviction. If not, d is the refusal.
 func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 	s := &b.Status
 	d.by = b
@@ -254,7 +256,7 @@ func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 	return false
 }
 
-// charge takes a unit from the budget.
+// charge takes one unit from the budget.
 func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time.Time) {
 	if d.DryRun {
 		return
@@ -262,7 +264,7 @@ func (d *Decision) charge(b *policyv1.PodDisruptionBudget, pod *v1.Pod, now time
 	d.Charges = append(d.Charges, Charge{b, charged(b, pod.Name, now)})
 }
 
-// charged returns the status after one more disruption.
+// charged returns the status of the budget after one more disruption (rule D1.8).
 func charged(b *policyv1.PodDisruptionBudget, podName string, now time.Time) *policyv1.PodDisruptionBudgetStatus {
 	s := b.Status
 	s.DisruptedPods = maps.Clone(s.DisruptedPods)
@@ -305,7 +307,7 @@ func refuse(kind refusal, code int32, reason metav1.StatusReason, message string
 	return Decision{Code: code, Reason: reason, Message: message, kind: kind}
 }
 
-// invalid refuses a request for one field of what it posts.
+// invalid refuses a request because of one field of the posted object.
 func invalid(about metav1.StatusDetails, cause metav1.CauseType, field, why string) Decision {
 	d := refuse(badRequest, codeUnprocessable, metav1.StatusReasonInvalid, fmt.Sprintf("%s.%s %q is invalid: %s: %s", about.Kind, about.Group, about.Name, field, why))
 	about.Causes = []metav1.StatusCause{{Type: cause, Field: field, Message: why}}
@@ -328,8 +330,9 @@ func (d *Decision) notNow(kind refusal, retryAfter int32, cause string) Decision
 	return r
 }
 
-// waitingHelps: a status that is not up to date will be, evictions that are not confirmed run out, unready pods become
-// ready; but a budget that wants every pod it covers never lets one go, and several budgets stay several.
+// waitingHelps reports whether a refusal can end although nobody changes a specification: a status becomes up to date,
+// unconfirmed evictions expire, and pods become ready. A budget that needs every pod it covers never allows an eviction,
+// and several budgets remain several.
 func waitingHelps(kind refusal, by *policyv1.PodDisruptionBudget) bool {
 	switch kind {
 	case processing, tooMany:
@@ -340,7 +343,7 @@ func waitingHelps(kind refusal, by *policyv1.PodDisruptionBudget) bool {
 	return false
 }
 
-// delete is the end of an accepted request, where the preconditions are checked.
+// delete ends an accepted request. It checks the preconditions (rule D1.9).
 func (d *Decision) delete(pod *v1.Pod, now time.Time) Decision {
 	for _, v := range d.dryRun {
 		if v != metav1.DryRunAll {

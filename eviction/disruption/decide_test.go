@@ -16,14 +16,14 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// target is the ready running pod "p" with the label app=x.
+// target is the running and ready pod "p" with the label app=x.
 func target() *v1.Pod {
 	p := healthyPod("p", "")
 	p.ResourceVersion, p.UID, p.Spec.NodeName = "1", "u1", "n"
 	return p
 }
 
-// counted is budget x of pods app=x with these numbers.
+// counted returns budget x for pods with app=x and with these numbers.
 func counted(allowed, current, desired, expected int32) *policyv1.PodDisruptionBudget {
 	b := pdb("x", "app=x", allowed)
 	b.Status.CurrentHealthy, b.Status.DesiredHealthy, b.Status.ExpectedPods = current, desired, expected
@@ -232,7 +232,7 @@ func TestRequests(t *testing.T) {
 		d = Decide(phase(v1.PodPending), nil, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
 		require.EqualValues(t, 409, d.Code, "the caller's version is not replaced")
 		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr("9")}}), now)
-		require.True(t, d.Allowed(), "a pod that may go since it is not ready goes as it was read, whatever version the caller names")
+		require.True(t, d.Allowed(), "a pod that may leave because it is not ready is deleted in the version that was read, whatever version the caller demands")
 		require.Equal(t, "1", *d.Preconditions.ResourceVersion)
 		d = Decide(unready(target()), []*policyv1.PodDisruptionBudget{counted(0, 2, 2, 3)}, options(metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr(types.UID("zzz"))}}), now)
 		require.Equal(t, []any{int32(429), int32(10)}, []any{d.Code, d.RetryAfterSeconds})
@@ -298,12 +298,12 @@ func TestEvictions(t *testing.T) {
 	d := e.Evict(healthyPod("r", ""), Request{}, now)
 	require.EqualValues(t, 429, d.Code)
 	require.Equal(t, map[string]metav1.Time{"p": metav1.NewTime(now), "q": metav1.NewTime(now)}, e.Budgets()[0].Status.DisruptedPods)
-	require.Equal(t, counted(2, 4, 2, 4), b, "the caller's budget stays")
+	require.Equal(t, counted(2, 4, 2, 4), b, "the caller's budget stays as it is")
 	d = e.Evict(nil, Request{}, now)
 	require.EqualValues(t, 404, d.Code)
 }
 
-// The documentation's chapter on API-initiated eviction.
+// The cases of the documentation chapter "API-initiated Eviction".
 func TestDocumentedEviction(t *testing.T) {
 	quux := healthyPod("quux", "")
 	quux.Spec.NodeName = "n"

@@ -7,21 +7,25 @@
 //	budgets := disruption.NewBudgets(pdbs, disruption.BudgetOptions{})
 //	violates := budgets.Ledger().Take(budgets.AppendMatches(nil, pod.Namespace, pod.Labels), pod.Name) // preemption's question
 //
-// A budget allows currentHealthy - desiredHealthy disruptions, desiredHealthy being minAvailable, or what its controllers
-// want less maxUnavailable; percentages are rounded up. An eviction takes one; a pod that has finished, is pending or
-// terminating takes none, nor does one that is not ready where the budget lets such pods go; a pod that several budgets
-// cover cannot be evicted. Preemption is laxer: it counts every budget by itself, and only prefers not to break one.
+// The rules:
 //
-// Grace periods are in seconds, times are arguments. Arguments are never written to; results may share memory with them.
-// Nil pods and nil budgets in lists are ignored.
-// Nothing here does I/O or reads a clock. Budgets and what NewScale returns are immutable and safe for concurrent use, a Ledger and
-// Evictions belong to one goroutine. No answer depends on the order of a map; MakePlan's also not on the order of the pods.
+//  1. A budget allows currentHealthy - desiredHealthy disruptions. desiredHealthy is minAvailable, or the replicas that the
+//     controllers want minus maxUnavailable. Percentages are rounded up.
+//  2. An eviction takes one disruption. A pod that has finished, is pending or is terminating takes none. A pod that is not
+//     ready takes none when its budget lets such pods leave.
+//  3. A pod that several budgets select cannot be evicted.
+//  4. Preemption is less strict: it counts each budget separately, and breaking a budget is only its last choice.
 //
-// Cost: a pod finds its budgets by its labels, whatever their number; Sync is O(pods of the cluster).
+// Grace periods are in seconds, times are arguments. Arguments are never modified; results may share memory with them. Nil
+// pods and nil budgets in lists are ignored. Nothing does I/O or reads a clock. Budgets and the Scale of NewScale are
+// immutable and safe for concurrent use. A Ledger and an Evictions belong to one goroutine. No answer depends on the order
+// of a map, and MakePlan does not depend on the order of the pods.
 //
-// What it does not do: ending pods under node pressure (eviction/pressure) and by taints (eviction/taint), which ask no
-// budget; choosing victims (preemption); finding nodes for replacements (a callback of PlanInput; package placement);
-// talking to a cluster, cordoning, waiting and trying again (kubectl drain).
+// Cost: a pod finds its budgets by its labels, whatever the number of budgets. Sync is O(pods of the cluster).
 //
-// It follows Kubernetes 1.36 and kubectl 1.36; docs/fidelity/disruption.md lists the rules and the differences.
+// Other packages do the rest: eviction/pressure and eviction/taint evict pods without asking a budget, preemption chooses
+// victims, placement finds nodes for replacements (PlanInput has a callback). The package does not talk to a cluster: it
+// does not cordon, wait or try again as kubectl drain does.
+//
+// The package follows Kubernetes 1.36 and kubectl 1.36. docs/fidelity/disruption.md lists the rules and the differences.
 package disruption

@@ -12,23 +12,23 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// DrainOptions are the flags of kubectl drain; the zero value is its default.
+// DrainOptions are the flags of kubectl drain. The zero value is the default of every flag.
 type DrainOptions struct {
-	// Force (--force) deletes pods without a controller, and pods of a DaemonSet that is gone.
+	// Force (--force) deletes pods without a controller, and pods whose DaemonSet does not exist any more.
 	Force bool
 	// IgnoreDaemonSets (--ignore-daemonsets) leaves DaemonSet pods where they are instead of refusing.
 	IgnoreDaemonSets bool
 	// DeleteEmptyDirData (--delete-emptydir-data) deletes pods whose emptyDir volumes lose their data.
 	DeleteEmptyDirData bool
-	// DisableEviction (--disable-eviction) deletes without asking budgets.
+	// DisableEviction (--disable-eviction) deletes pods and asks no budget.
 	DisableEviction bool
-	// GracePeriodSeconds (--grace-period) is the grace of all pods; nil (-1) is each pod's own.
+	// GracePeriodSeconds (--grace-period) is the grace of all pods in seconds. nil uses each pod's own grace.
 	GracePeriodSeconds *int64
-	// SkipWaitForDelete (--skip-wait-for-delete-timeout) leaves pods alone that have been terminating for longer; 0 is off.
+	// SkipWaitForDelete (--skip-wait-for-delete-timeout) skips pods that have been terminating for longer; 0 skips no pod.
 	SkipWaitForDelete time.Duration
-	// PodSelector (--pod-selector) limits the drain to matching pods; nil is all.
+	// PodSelector (--pod-selector) limits the drain to matching pods; nil selects all pods.
 	PodSelector labels.Selector
-	// DaemonSetExists reports whether a DaemonSet is there; nil means that all are.
+	// DaemonSetExists reports whether a DaemonSet exists; nil means that every DaemonSet exists.
 	DaemonSetExists func(namespace, name string) bool
 }
 
@@ -93,35 +93,35 @@ func hasEmptyDir(pod *v1.Pod) bool {
 	return false
 }
 
-// Treated is a pod, and the text that kubectl drain prints about it: the reason of a refusal or a warning, "" for none.
+// Treated is a pod and the text that kubectl drain prints about it: the reason of a refusal, a warning, or "".
 type Treated struct {
 	Pod    *v1.Pod
 	Reason string
 }
 
-// Selection is the pods of a node as a drain sorts them, each list in the order given.
+// Selection is the pods of one node, sorted by what a drain does with them. Each list is in the order given.
 type Selection struct {
-	// Leaving pods are evicted or deleted. Skipped pods stay, and the drain goes on. With any Refused pod nothing on the node
-	// is evicted, and the node stays cordoned.
+	// Leaving pods are evicted or deleted. Skipped pods stay, and the drain goes on. When a pod is Refused, no pod of the
+	// node is evicted, and the node stays cordoned.
 	Leaving, Skipped, Refused []Treated
-	// Errors are kubectl's lines about refused pods, one for each reason, with the pods joined by commas.
+	// Errors are kubectl's lines about refused pods: one line for each reason, with the pods joined by commas.
 	Errors []string
-	// Warnings are kubectl's lines about the other pods, joined likewise.
+	// Warnings are kubectl's lines about the other pods, in the same form.
 	Warnings []string
 }
 
-// Select sorts the pods of one node: those of pods with that spec.nodeName that the options select. The rules are, in this
-// order, and the first that does not let the pod leave decides:
+// Select sorts the pods of one node that the options select (rules D7.1 to D7.5). pods are the pods with the spec.nodeName
+// of the node. The first rule that does not let the pod leave decides:
 //
 //  1. A pod that has been terminating for longer than SkipWaitForDelete is skipped.
-//  2. A DaemonSet pod (apps/v1) that has finished leaves. Others are skipped or refused by IgnoreDaemonSets. A pod whose
-//     DaemonSet is gone leaves with Force and is refused without.
+//  2. A DaemonSet pod (apps/v1) that has finished leaves. Other DaemonSet pods are skipped with IgnoreDaemonSets and
+//     refused without. A pod whose DaemonSet does not exist leaves with Force and is refused without.
 //  3. A mirror pod of a static pod is skipped without a text.
 //  4. A pod with an emptyDir volume leaves when it has finished or with DeleteEmptyDirData, and is refused otherwise.
 //  5. A pod without a controller leaves when it has finished or with Force, and is refused otherwise.
 //
-// A pod that leaves has the warning of the last rule or none: kubectl forgets the warnings of the other rules.
-// Source: documentation, "Safely Drain a Node", and kubectl's help. Nil pods are ignored. O(pods).
+// A pod that leaves has the warning of the last rule or none: kubectl drops the warnings of the other rules. Source:
+// documentation, "Safely Drain a Node", and kubectl's help. Nil pods are ignored. O(pods).
 func Select(node string, pods []*v1.Pod, o DrainOptions, now time.Time) Selection {
 	return selectionOf(treatAll(node, pods, o, now))
 }
@@ -162,7 +162,8 @@ func selectionOf(list []treated) Selection {
 	return s
 }
 
-// grouped returns a line for each reason, in the order in which the reasons first appear, with the reason's pods.
+// grouped returns one line for each reason with the pods of that reason. The reasons are in the order in which they first
+// appear.
 func grouped(pods []Treated) (lines []string) {
 	var reasons []string
 	byReason := map[string][]string{}

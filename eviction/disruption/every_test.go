@@ -14,7 +14,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// TestEveryBudget holds the option for pods that several budgets cover: all must allow, and each loses a unit.
+// TestEveryBudget tests the option for pods that several budgets cover: all budgets must allow the eviction, and each loses
+// a unit.
 func TestEveryBudget(t *testing.T) {
 	every := Request{EveryBudget: true}
 	named := func(name string, allowed, current, desired, expected int32) *policyv1.PodDisruptionBudget {
@@ -69,8 +70,8 @@ func TestEveryBudget(t *testing.T) {
 	})
 }
 
-// A plan with the option lets a pod of two budgets go in the wave that both allow, and proves whose fault it is when one
-// never does.
+// With the option a plan evicts a pod of two budgets in the first wave that both budgets allow. When a budget never allows
+// it, the proof names that budget.
 func TestPlanEveryBudget(t *testing.T) {
 	leaving := []*v1.Pod{healthyPod("a1", "ReplicaSet/a"), healthyPod("a2", "ReplicaSet/a")}
 	for _, p := range leaving {
@@ -83,7 +84,7 @@ func TestPlanEveryBudget(t *testing.T) {
 	in := PlanInput{Nodes: []string{"n1"}, Pods: append(leaving, other), Budgets: []*policyv1.PodDisruptionBudget{one, two}, Now: now}
 	require.Empty(t, MakePlan(in).Waves, "1.36: 500")
 	in.EveryBudget = true
-	require.Equal(t, [][]string{{"a1"}, {"a2"}}, wavesOf(MakePlan(in)), "the stricter one decides")
+	require.Equal(t, [][]string{{"a1"}, {"a2"}}, wavesOf(MakePlan(in)), "the stricter budget decides")
 	two.Spec.MinAvailable = ptr(intstr.FromInt32(3))
 	plan := MakePlan(in)
 	require.Empty(t, plan.Waves)
@@ -98,7 +99,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// A grace period that no duration can hold lasts as long as the longest duration: no step has a negative time.
+// A grace period longer than the longest duration becomes the longest duration: no step has a negative time.
 func TestStepsOfHugeGrace(t *testing.T) {
 	for _, grace := range []int64{9223372037, 10000000000, math.MaxInt64} {
 		p := target()
@@ -110,7 +111,7 @@ func TestStepsOfHugeGrace(t *testing.T) {
 	}
 }
 
-// Budgets are found by the labels of pods: a drain of many pods under many budgets asks each pod for its own budget only.
+// A drain of many pods under many budgets looks only at the budgets that the labels of each pod find.
 func TestPlanOfManyBudgets(t *testing.T) {
 	in := PlanInput{Nodes: []string{"n"}, Now: now}
 	for i := range 1000 {

@@ -10,15 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Evictions plays several evictions one after the other on copies of the budgets' statuses. Not safe for concurrent use.
+// Evictions decides several evictions one after the other, on copies of the budgets' statuses. It is not safe for
+// concurrent use.
 type Evictions struct {
 	index *Budgets
-	pdbs  []*policyv1.PodDisruptionBudget // present versions
-	errs  []error                         // why the selector of a budget cannot be read
+	pdbs  []*policyv1.PodDisruptionBudget // the budgets with their present statuses
+	errs  []error                         // by budget: why its selector cannot be read
 	ids   []int32
 }
 
-// NewEvictions starts from the budgets as they stand and does not modify them. A nil budget covers no pod. O(total selectors).
+// NewEvictions copies the statuses of the budgets and does not modify the budgets. A nil budget covers no pod. O(total
+// selectors).
 func NewEvictions(pdbs []*policyv1.PodDisruptionBudget) *Evictions {
 	e := &Evictions{index: NewBudgets(pdbs, BudgetOptions{EmptySelectorMatchesAll: true}), pdbs: slices.Clone(pdbs), errs: make([]error, len(pdbs))}
 	for i, b := range pdbs {
@@ -30,7 +32,7 @@ func NewEvictions(pdbs []*policyv1.PodDisruptionBudget) *Evictions {
 	return e
 }
 
-// Evict decides on the present statuses and books the outcome. A nil pod is a pod that does not exist: 404.
+// Evict decides with the present statuses and charges the budgets. A nil pod means that the pod does not exist: 404.
 func (e *Evictions) Evict(pod *v1.Pod, r Request, now time.Time) Decision {
 	if pod == nil {
 		return decide(nil, nil, r, now)
@@ -53,9 +55,10 @@ func (e *Evictions) set(i int32, s *policyv1.PodDisruptionBudgetStatus) {
 	e.pdbs[i] = &now
 }
 
-// Sync updates the status of every budget, as the disruption controller does, with the pods that there are now. The result
-// has one element for each budget, the zero value for a nil one. Nil pods are ignored. A pod that several budgets select cannot be evicted: the first of these budgets has a
-// notice of reason MultiplePodDisruptionBudgets about the pod. O(pods x labels + matches).
+// Sync updates the status of every budget from the pods, as the disruption controller does. The result has one element for
+// each budget; a nil budget has the zero value. Nil pods are ignored. When several budgets select a pod, the first of them
+// has a notice with reason MultiplePodDisruptionBudgets about the pod, because the pod cannot be evicted (rule D5.1).
+// O(pods x labels + matches).
 func (e *Evictions) Sync(pods []*v1.Pod, scale Scale, now time.Time) []Synced {
 	out := make([]Synced, len(e.pdbs))
 	for i, matching := range e.matching(pods) {
@@ -99,5 +102,6 @@ func (e *Evictions) names(ids []int32) string {
 	return strings.Join(names, ", ")
 }
 
-// Budgets returns the budgets with their present statuses, in the order given, as a new slice. They must not be written to.
+// Budgets returns the budgets with their present statuses, in the order given, as a new slice. Callers must not modify the
+// budgets.
 func (e *Evictions) Budgets() []*policyv1.PodDisruptionBudget { return slices.Clone(e.pdbs) }

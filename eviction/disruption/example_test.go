@@ -28,7 +28,7 @@ func running(name, app, node string) *v1.Pod {
 	}
 }
 
-// atLeast returns a budget for the pods of an app.
+// atLeast returns a budget that needs a number of healthy pods of an app.
 func atLeast(app string, n int32) *policyv1.PodDisruptionBudget {
 	min := intstr.FromInt32(n)
 	return &policyv1.PodDisruptionBudget{
@@ -55,7 +55,7 @@ func Example() {
 	// web-2: 429, not now "The disruption budget web does not allow evicting pods currently"
 }
 
-// The three answers of the Eviction API: the pod goes, its budget refuses, or several budgets select it.
+// The three answers of the Eviction API: the pod is evicted, its budget refuses, or several budgets select it.
 func ExampleDecide() {
 	pods := []*v1.Pod{running("web-1", "web", "n1"), running("db-1", "db", "n1"), running("gpu-1", "gpu", "n5")}
 	second := atLeast("gpu", 0)

@@ -18,13 +18,13 @@ import (
 
 // PlanInput is the input of MakePlan.
 type PlanInput struct {
-	// Nodes are drained together.
+	// Nodes are the names of the nodes to drain together.
 	Nodes []string
-	// Pods are all pods of the cluster, because pods on other nodes count for the budgets. Nil pods and budgets are ignored.
+	// Pods are all pods of the cluster: pods on other nodes count for the budgets. Nil pods and nil budgets are ignored.
 	Pods    []*v1.Pod
 	Budgets []*policyv1.PodDisruptionBudget
-	// Scale computes the budgets again between waves. A nil Scale keeps their expectedPods and desiredHealthy and counts only which
-	// pods are healthy: for callers who do not know the controllers.
+	// Scale is used to compute the statuses again between waves. A nil Scale keeps expectedPods and desiredHealthy and only
+	// counts the healthy pods: for callers who do not know the controllers.
 	Scale   Scale
 	Options DrainOptions
 	// EveryBudget is Request.EveryBudget, for pods that several budgets cover.
@@ -38,7 +38,7 @@ type PlanInput struct {
 
 // Plan lists the waves in which pods can leave their nodes without breaking a budget.
 type Plan struct {
-	// Waves are evictions that can be asked for at the same time, in order.
+	// Waves are in order. The evictions of one wave can be requested at the same time.
 	Waves   [][]Planned
 	Blocked []Blocked
 	Skipped []Treated
@@ -49,7 +49,7 @@ type Plan struct {
 // Planned is one pod that leaves.
 type Planned struct {
 	Pod *v1.Pod
-	// Budgets are the names of those that cover it, "namespace/name".
+	// Budgets are the names "namespace/name" of the budgets that cover the pod.
 	Budgets []string
 	// Replaced reports whether a replacement is ready before the next wave. Replacement is the node of the replacement, ""
 	// when the node is not known.
@@ -61,25 +61,27 @@ type Planned struct {
 // Blocked is a pod that does not leave.
 type Blocked struct {
 	Pod     *v1.Pod
-	Budgets []string // "namespace/name"
+	Budgets []string // the budgets that cover the pod, "namespace/name"
 	Cause   string
 	// WaitingHelps reports whether the pod can leave later without a change of a specification.
 	WaitingHelps bool
 	Remedy       string
-	// Proof says, in numbers, why a budget can never let the pod go; "" where it is no budget or can.
+	// Proof shows, in numbers, why a budget can never let the pod leave. It is "" when no budget is the cause and when a
+	// budget can let the pod leave.
 	Proof string
 }
 
-// MakePlan returns the waves in which the pods of the nodes can leave, and the pods that are blocked. Every eviction is decided as the Eviction
-// API decides, on statuses that the disruption controller has brought up to date before each wave; evicted pods are gone,
-// and their replacements ready, when the next wave begins. In a wave, pods go in this order:
+// MakePlan returns the waves in which the pods of the nodes can leave, and the pods that are blocked (rules D7.9 to D7.12).
+// It decides every eviction as the Eviction API does. Before each wave the statuses are brought up to date as the
+// disruption controller does. When the next wave begins, the evicted pods are gone and their replacements are ready. The
+// order within a wave is:
 //
-//  1. pods that are not ready, which may cost nothing
+//  1. pods that are not ready, which may need no unit of a budget
 //  2. lower priority
 //  3. namespace, name, UID
 //
-// A pod that is refused for now waits for the next wave; one that can never go is blocked, and so is one that still waits
-// when a wave brings nobody further. O(waves x (pods + budgets x matching pods)).
+// A pod that is refused for now waits for the next wave. A pod is blocked when it can never leave, or when it still waits
+// after a wave in which no pod left. O(waves x (pods + budgets x matching pods)).
 func MakePlan(in PlanInput) Plan {
 	var plan Plan
 	p := &planner{in: in, present: slices.Clone(in.Pods), evictions: NewEvictions(in.Budgets), plan: &plan, now: in.Now}
@@ -94,7 +96,7 @@ func MakePlan(in PlanInput) Plan {
 		var wave []Planned
 		var later []*v1.Pod
 		refusals := map[*v1.Pod]Decision{}
-		charged := map[string]bool{} // "namespace/name" of budgets
+		charged := map[string]bool{} // the budgets, "namespace/name"
 		for _, pod := range waiting {
 			d := p.evictions.Evict(pod, p.request(pod), p.now)
 			switch d.Outlook() {
@@ -108,7 +110,7 @@ func MakePlan(in PlanInput) Plan {
 				refusals[pod] = d
 			default:
 				if d.kind == exhausted && charged[budgetName(d.by)] {
-					later = append(later, pod) // the budget lets pods go in this wave, so it may in the next
+					later = append(later, pod) // the budget lets pods leave in this wave, so it may let more leave in the next
 					refusals[pod] = d
 				} else {
 					p.block(pod, d)
@@ -137,7 +139,7 @@ type planner struct {
 	made      int
 }
 
-// sortPods sorts the pods of the nodes into skipped, refused and leaving ones.
+// sortPods sorts the pods of the nodes into skipped, refused and leaving pods.
 func (p *planner) sortPods() (leaving []*v1.Pod) {
 	for _, node := range p.in.Nodes {
 		pods := treatAll(node, p.in.Pods, p.in.Options, p.in.Now)
@@ -234,7 +236,7 @@ func (p *planner) sync() {
 	}
 }
 
-// needsScale reports whether the numbers of a budget depend on controllers.
+// needsScale reports whether the status of a budget depends on controllers.
 func needsScale(b *policyv1.PodDisruptionBudget) bool {
 	return b.Spec.MaxUnavailable != nil || b.Spec.MinAvailable != nil && b.Spec.MinAvailable.Type == intstr.String
 }
@@ -245,7 +247,7 @@ func failed(b *policyv1.PodDisruptionBudget) bool {
 	})
 }
 
-// replace takes the evicted pods out, lets the controller see that, and puts their replacements in.
+// replace removes the evicted pods, syncs the budgets, and then adds the replacements.
 func (p *planner) replace(wave []Planned) {
 	gone := map[*v1.Pod]bool{}
 	for i := range wave {
@@ -268,8 +270,8 @@ func (p *planner) replace(wave []Planned) {
 	}
 }
 
-// replacement is a new ready pod of the same controller. Its name differs, for a StatefulSet too: the entry that the old
-// pod left in disruptedPods has been cleared by the sync before.
+// replacement returns a new ready pod of the same controller. The name differs from the old pod's, for a StatefulSet too.
+// That is harmless: the sync before has removed the old pod's entry in disruptedPods.
 func (p *planner) replacement(pod *v1.Pod, node string) *v1.Pod {
 	p.made++
 	c := pod.DeepCopy()
@@ -302,9 +304,9 @@ func budgetNames(pdbs []*policyv1.PodDisruptionBudget) (out []string) {
 
 func budgetName(b *policyv1.PodDisruptionBudget) string { return b.Namespace + "/" + b.Name }
 
-// Proof says in numbers why the budgets that cover a pod can never let a healthy pod go while no more pods match than they
-// expect: there are several of them, or the only one wants as many healthy pods as it expects. "" when there is no such
-// proof. Nil budgets are ignored.
+// Proof shows in numbers why the budgets that cover a pod can never let a healthy pod leave, as long as no more pods match
+// than they expect: several budgets cover the pod, or the only budget needs as many healthy pods as it expects. It returns
+// "" when there is no such proof. Nil budgets are ignored.
 func Proof(covering []*policyv1.PodDisruptionBudget) string {
 	covering = slices.DeleteFunc(slices.Clone(covering), func(b *policyv1.PodDisruptionBudget) bool { return b == nil })
 	if len(covering) > 1 {

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// on makes a ready pod of a controller on a node, labelled app=label.
+// on returns a ready pod of a controller on a node, with the label app=label.
 func on(node, name, label, owner string) *v1.Pod {
 	p := healthyPod(name, owner)
 	p.Labels = map[string]string{"app": label}
@@ -29,7 +29,7 @@ func budget(name, selector, min, max string) *policyv1.PodDisruptionBudget {
 	return b
 }
 
-// outline is a plan in short: waves, then "!" and the blocked pods, then "~" and the skipped ones.
+// outline returns a plan in short: the waves, then "!" and the blocked pods, then "~" and the skipped pods.
 func outline(p Plan) (out []string) {
 	for _, w := range p.Waves {
 		line := ""
@@ -79,7 +79,7 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, []string{"n: deleting Pods that declare no controller: default/c1"}, p.Warnings)
 		a1 := p.Waves[0][0]
 		require.Equal(t, []any{[]string{"default/a"}, true, ""}, []any{a1.Budgets, a1.Replaced, a1.Replacement})
-		require.False(t, p.Waves[0][1].Replaced, "nobody makes c1 anew")
+		require.False(t, p.Waves[0][1].Replaced, "nobody creates c1 again")
 	})
 	t.Run("no room for replacements", func(t *testing.T) {
 		in := example()
@@ -87,7 +87,7 @@ func TestPlan(t *testing.T) {
 		in.Replace = func(*v1.Pod) (string, bool) { return "", false }
 		p := MakePlan(in)
 		require.Equal(t, []string{"a1 c1 ", "!b1", "!a2"}, outline(p))
-		require.True(t, p.Blocked[1].WaitingHelps, "a third pod would do")
+		require.True(t, p.Blocked[1].WaitingHelps, "a third pod would help")
 		require.Equal(t, "wait until more pods are ready", p.Blocked[1].Remedy)
 		require.Empty(t, p.Blocked[1].Proof)
 	})
@@ -169,7 +169,7 @@ func TestPlan(t *testing.T) {
 		in.Options.Force = true
 		in.Pods = []*v1.Pod{on("n", "a1", "a", "ReplicaSet/a"), on("n", "a2", "a", "ReplicaSet/a"), on("m", "a3", "a", "ReplicaSet/a"), on("m", "a4", "a", "")}
 		in.Budgets = []*policyv1.PodDisruptionBudget{budget("a", "app=a", "", "0")}
-		require.Equal(t, []string{"a1 ", "a2 "}, outline(MakePlan(in)), "the bare pod a4 is one over the three that the budget demands")
+		require.Equal(t, []string{"a1 ", "a2 "}, outline(MakePlan(in)), "with the bare pod a4 there is one pod more than the budget demands")
 	})
 	t.Run("grace", func(t *testing.T) {
 		in := example()
@@ -183,7 +183,7 @@ func TestPlan(t *testing.T) {
 	require.Empty(t, Proof(nil))
 }
 
-// random makes a cluster of controllers, pods in all states and budgets of all kinds on three nodes.
+// random returns a cluster of three nodes with controllers, pods in all states and budgets of all kinds.
 func random(r *rand.Rand) PlanInput {
 	in := PlanInput{Nodes: []string{"n0", "n1"}[:1+r.Intn(2)], Now: now, Options: DrainOptions{Force: r.Intn(3) > 0, IgnoreDaemonSets: true}}
 	var workloads []Workload
@@ -207,7 +207,7 @@ func random(r *rand.Rand) PlanInput {
 				p.DeletionTimestamp = &metav1.Time{Time: now}
 			case 4:
 				p.Status.Phase = v1.PodSucceeded
-				unready(p) // as the kubelet says of finished pods
+				unready(p) // as the kubelet reports finished pods
 			}
 			in.Pods = append(in.Pods, p)
 		}
@@ -234,8 +234,8 @@ func random(r *rand.Rand) PlanInput {
 	return in
 }
 
-// replay evicts the waves of a plan one pod after the other, asking the Eviction API and the disruption controller, and
-// checks that no budget falls below what it demands.
+// replay evicts the pods of a plan's waves one after the other. It asks the Eviction API and the disruption controller, and
+// checks that no budget falls below its demand.
 func replay(t *testing.T, in PlanInput, plan Plan) {
 	t.Helper()
 	present := slices.Clone(in.Pods)
@@ -313,7 +313,7 @@ func TestPlansBreakNoBudget(t *testing.T) {
 		plan := MakePlan(in)
 		replay(t, in, plan)
 		r.Shuffle(len(in.Pods), func(i, j int) { in.Pods[i], in.Pods[j] = in.Pods[j], in.Pods[i] })
-		require.Equal(t, wavesOf(plan), wavesOf(MakePlan(in)), "the order of the pods changes nothing")
+		require.Equal(t, wavesOf(plan), wavesOf(MakePlan(in)), "the order of the pods does not matter")
 	}
 }
 

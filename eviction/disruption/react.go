@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What React returns.
+// The actions that React returns.
 const (
 	awaitDeletion = "wait for the deletion"
 	gone          = "done: the pod is gone"
@@ -16,19 +16,19 @@ const (
 	giveUp        = "give up"
 )
 
-// React returns what kubectl drain does after an answer of the Eviction API about pod, and the line that kubectl prints
-// then ("" for none). The first rule that applies decides:
+// React returns what kubectl drain does after an answer of the Eviction API about pod, and the line that kubectl then
+// prints, "" for no line (rule D7.13). The first rule that applies decides:
 //
-//  1. accepted, with 200 as documented or 201: "wait for the deletion", looking every second whether the pod is gone or has
-//     another UID
-//  2. 404: "done: the pod is gone"
-//  3. 429, whatever the reason: "ask again after 5s", without limit but the drain's own --timeout
-//  4. 403 because the namespace is terminating: "wait for the deletion" of a pod that is terminating, "ask again after 5s"
-//     for another pod
-//  5. any other answer, the 500 of several budgets included: "give up"; the drain fails for this pod
+//  1. The request was accepted, with 200 as documented or with 201: "wait for the deletion". kubectl looks every second
+//     whether the pod is gone or has another UID.
+//  2. 404: "done: the pod is gone".
+//  3. 429 for any reason: "ask again after 5s", until the drain's own --timeout.
+//  4. 403 because the namespace is terminating: "wait for the deletion" when the pod is terminating, otherwise "ask again
+//     after 5s".
+//  5. Any other answer, 500 of several budgets included: "give up". The drain fails for this pod.
 //
-// kubectl asks for the pods of a node side by side: a pod that fails stops no other pod, but the drain reports it.
-// Source: documentation, "Safely Drain a Node", and kubectl's behaviour. A nil status is given up. A nil pod has no name.
+// kubectl evicts the pods of a node in parallel: a pod that fails stops no other pod, but the drain reports it. Source:
+// documentation, "Safely Drain a Node", and kubectl's behaviour. A nil status gives "give up". A nil pod has no name.
 func React(s *metav1.Status, pod *v1.Pod) (does, prints string) {
 	if pod == nil {
 		pod = &v1.Pod{}

@@ -11,15 +11,16 @@ import (
 
 // Request is one call of the Eviction API: POST .../pods/NAME/eviction. The zero value evicts with no conditions.
 type Request struct {
-	// Namespace and Name are the pod's in the URL; empty: those of the pod, or of Eviction when there is no pod.
+	// Namespace and Name are those of the pod in the URL. Empty fields are taken from the pod, or from Eviction when the
+	// pod does not exist.
 	Namespace, Name string
-	// DryRun is the dryRun of the URL, nil or ["All"].
+	// DryRun is the dryRun parameter of the URL: nil or ["All"].
 	DryRun []string
-	// Eviction is the posted object, nil for one with nothing but the pod's name. One without a name is refused. Objects of
-	// policy/v1beta1 have the same fields and the same meaning.
+	// Eviction is the posted object. nil is an object with only the pod's name. An object without a name is refused.
+	// Objects of policy/v1beta1 have the same fields and the same meaning.
 	Eviction *policyv1.Eviction
-	// EveryBudget lets a pod that several budgets cover go when every one of them allows it, and takes a unit of each. It
-	// is no part of the API: 1.36 answers 500, whatever they say.
+	// EveryBudget lets a pod that several budgets cover leave when every one of them allows it, and charges each of them.
+	// The API does not have this option: v1.36 answers 500, whatever the budgets say.
 	EveryBudget bool
 }
 

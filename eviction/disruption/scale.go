@@ -9,14 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is what a controller object (ReplicaSet, Deployment, StatefulSet, a custom kind) says about its pods.
+// Workload describes a controller object: ReplicaSet, Deployment, StatefulSet or a custom kind.
 type Workload struct {
 	APIVersion, Kind string
 	Namespace, Name  string
 	UID              types.UID
-	// Replicas is spec.replicas of the object or of its scale; nil: the kind has no scale subresource (Job, DaemonSet).
+	// Replicas is spec.replicas of the object or of its scale subresource. nil: the kind has no scale subresource (Job,
+	// DaemonSet).
 	Replicas *int32
-	// Controller is the object's own controller reference, nil for none.
+	// Controller is the object's own controller reference, nil when it has none.
 	Controller *metav1.OwnerReference
 }
 
@@ -28,10 +29,10 @@ type workloads struct {
 
 type workloadKey struct{ group, kind, namespace, name string }
 
-// NewScale returns a Scale over controller objects. Objects are found by group, kind, namespace, name and UID; the version
-// of the API plays no part. A ReplicaSet that a Deployment controls is counted as the Deployment, so that the two
-// ReplicaSets of a rolling update count once. The Scale is safe for concurrent use. It fails where there is no such object,
-// no object of the kind at all, or the kind has no scale. O(objects).
+// NewScale returns a Scale over controller objects (rule D4.8). It finds an object by group, kind, namespace, name and UID;
+// the API version does not matter. A ReplicaSet that a Deployment controls counts as the Deployment, so that two
+// ReplicaSets of a rolling update count once. The Scale is safe for concurrent use. It returns an error when the object
+// does not exist, when no object of its kind exists, and when the kind has no scale. O(objects).
 func NewScale(list []Workload) Scale {
 	w := &workloads{byName: map[workloadKey]*Workload{}, kinds: map[[2]string]bool{}}
 	for i := range list {
@@ -78,7 +79,7 @@ func (w *workloads) scale(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, 
 	return o.UID, *o.Replicas, nil
 }
 
-// resourceOf is the resource that objects of the kind are found under, "jobs.batch": in lower case, in the plural.
+// resourceOf returns the resource name of a kind: lower case, plural, with the group, such as "jobs.batch".
 func resourceOf(o *Workload) string {
 	name := strings.ToLower(o.Kind)
 	switch {

@@ -16,12 +16,12 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// deletionTimeout is how long an evicted pod counts as disrupted while it is not deleted.
+// deletionTimeout is how long an evicted pod counts as disrupted when it is not deleted.
 const deletionTimeout = 2 * time.Minute
 
-// Scale finds the controller that a pod's replicas are counted by: its UID and the number of replicas it wants. owner is
-// the pod's controller reference. An error fails the whole budget; its text becomes the condition's message. NewScale
-// makes one for the built-in kinds.
+// Scale returns the UID and the wanted number of replicas of the object that counts a pod's replicas. owner is the pod's
+// controller reference. An error fails the whole budget and becomes the message of the condition. NewScale returns a Scale
+// for the built-in kinds.
 type Scale func(pod *v1.Pod, owner metav1.OwnerReference) (uid types.UID, replicas int32, err error)
 
 // Notice is an event that the disruption controller writes.
@@ -29,20 +29,20 @@ type Notice struct {
 	Type    string // "Normal" or "Warning"
 	Reason  string
 	Message string
-	Pod     *v1.Pod // the object of the event; nil: the budget
+	Pod     *v1.Pod // the object of the event; nil means the budget
 }
 
-// Synced is the outcome of Sync.
+// Synced is the result of Sync.
 type Synced struct {
 	Status  policyv1.PodDisruptionBudgetStatus
 	Notices []Notice
-	// Recheck is when an entry of disruptedPods runs out; zero: only changes of the pods change the status.
+	// Recheck is when an entry of disruptedPods expires. The zero time means that only changes of pods change the status.
 	Recheck time.Time
-	// Err says why the expected number of pods is unknown: no disruption is allowed.
+	// Err says why the expected number of pods is unknown. No disruption is allowed then.
 	Err error
 }
 
-// Sync returns the status that the disruption controller gives a budget:
+// Sync returns the status that the disruption controller gives a budget (rules D4.2 to D4.9):
 //
 //	currentHealthy      matching pods that are Ready, not terminating, not evicted within the last 2 minutes
 //	maxUnavailable v    expected S, desired max(0, S - v); a percentage of S is rounded up
@@ -51,11 +51,13 @@ type Synced struct {
 //	neither             0, 0
 //	disruptionsAllowed  currentHealthy - desiredHealthy, at least 0; 0 when no pod is expected
 //
-// S is the sum of the replicas of the distinct controllers of the matching pods, as scale returns them; pods without a
-// controller add nothing. Matching pods are those of the budget's namespace with its labels in any phase, all for the
-// selector {}, none for a nil one. pods may be those of many namespaces. On failure only disruptionsAllowed and the
-// condition change. Source: documentation, "Specifying a Disruption Budget"; API fields of PodDisruptionBudgetStatus.
-// A nil budget has the zero answer, nil pods are ignored, and a nil scale finds no controller. O(pods).
+// S is the sum of the replicas that scale returns for the distinct controllers of the matching pods. A pod without a
+// controller adds nothing. Matching pods are the pods of the budget's namespace that its selector matches, in any phase: the
+// selector {} matches all pods, nil none. pods may be of many namespaces.
+//
+// On failure only disruptionsAllowed and the condition change. A nil budget gives the zero value, nil pods are ignored, and
+// a nil scale finds no controller. O(pods). Source: documentation, "Specifying a Disruption Budget"; API fields of
+// PodDisruptionBudgetStatus.
 func Sync(b *policyv1.PodDisruptionBudget, pods []*v1.Pod, scale Scale, now time.Time) Synced {
 	if b == nil {
 		return Synced{}
@@ -64,7 +66,7 @@ func Sync(b *policyv1.PodDisruptionBudget, pods []*v1.Pod, scale Scale, now time
 	return syncMatching(b, matching, err, scale, now)
 }
 
-// syncMatching is Sync with the pods that the budget selects, or the error of its selector.
+// syncMatching is Sync for the pods that the budget selects. err is the error of its selector.
 func syncMatching(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, err error, scale Scale, now time.Time) Synced {
 	s := Synced{Status: *b.Status.DeepCopy()}
 	var expected, desired int32
@@ -93,7 +95,7 @@ func (s *Synced) notice(kind, reason, message string, pod *v1.Pod) {
 	s.Notices = append(s.Notices, Notice{kind, reason, message, pod})
 }
 
-// settle derives what may be disrupted, and the condition, from the counts.
+// settle computes the allowed disruptions and the condition from the counts.
 func settle(s *policyv1.PodDisruptionBudgetStatus, generation int64, now time.Time) {
 	s.DisruptionsAllowed = max(0, s.CurrentHealthy-s.DesiredHealthy)
 	if s.ExpectedPods <= 0 {
@@ -106,8 +108,8 @@ func settle(s *policyv1.PodDisruptionBudgetStatus, generation int64, now time.Ti
 	}
 }
 
-// setCondition sets DisruptionAllowed; the time of the last transition moves only when the status changes. A nil
-// generation keeps the old one.
+// setCondition sets the condition DisruptionAllowed. The time of the last transition changes only when the status does. A
+// nil generation keeps the old generation.
 func setCondition(s *policyv1.PodDisruptionBudgetStatus, status metav1.ConditionStatus, reason, message string, generation *int64, now time.Time) {
 	s.Conditions = slices.Clone(s.Conditions)
 	at := slices.IndexFunc(s.Conditions, func(c metav1.Condition) bool { return c.Type == policyv1.DisruptionAllowedCondition })
@@ -167,7 +169,7 @@ func scaled(v *intstr.IntOrString, total int32) (int32, error) {
 	return int32(n), err
 }
 
-// replicas returns S. Each controller counts once.
+// replicas returns S of Sync. Each controller counts once.
 func (s *Synced) replicas(matching []*v1.Pod, scale Scale) (int32, error) {
 	counted := map[types.UID]bool{}
 	var unmanaged []string
@@ -220,7 +222,7 @@ func healthy(disrupted map[string]metav1.Time, matching []*v1.Pod, now time.Time
 	return n
 }
 
-// rebuild keeps the entries of disruptedPods that still wait for a deletion.
+// rebuild keeps the entries of disruptedPods whose pods still wait for a deletion (rule D4.5).
 func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, now time.Time) {
 	s.Status.DisruptedPods = nil
 	for _, p := range matching {
@@ -243,9 +245,9 @@ func (s *Synced) rebuild(b *policyv1.PodDisruptionBudget, matching []*v1.Pod, no
 	}
 }
 
-// StaleTarget reports whether the disruption controller takes a pod's DisruptionTarget condition back: it is True for 2
-// minutes, for another reason than a termination by the kubelet, and the pod has not ended and is not being deleted. A nil
-// pod has no condition.
+// StaleTarget reports whether the disruption controller takes a pod's DisruptionTarget condition back (rule D4.10): the
+// condition is True for at least 2 minutes, its reason is not the termination by the kubelet, and the pod has neither
+// finished nor is it being deleted. A nil pod has no condition.
 func StaleTarget(pod *v1.Pod, now time.Time) bool {
 	if pod == nil || pod.DeletionTimestamp != nil || podinfo.Finished(pod) {
 		return false

@@ -25,7 +25,7 @@ var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// healthyPod is a running, ready pod with the label app=x; owner "Kind/name" is its controller, "" none.
+// healthyPod returns a running and ready pod with the label app=x. owner is "Kind/name" of its controller, or "".
 func healthyPod(name, owner string) *v1.Pod {
 	p := testkit.Pod(name).Labels("app=x").Obj()
 	p.Status.Phase = v1.PodRunning
@@ -69,7 +69,7 @@ func workload(kind, name string, replicas *int32, controller string) Workload {
 	return w
 }
 
-// amount reads "50%" or "3"; "" is nil.
+// amount reads "50%" or "3"; "" gives nil.
 func amount(s string) *intstr.IntOrString {
 	if s == "" {
 		return nil
@@ -178,7 +178,7 @@ func TestSyncPods(t *testing.T) {
 	require.NoError(t, s.Err)
 }
 
-// A pod that several budgets select is warned of, once, and with their names; each budget has its own status all the same.
+// When several budgets select a pod there is one warning with their names. Each budget has its own status all the same.
 func TestSeveralBudgetsNotice(t *testing.T) {
 	a, b, other := pdb("a", "app=x", 0), pdb("b", "app=x", 0), pdb("c", "app=y", 0)
 	b.Spec.Selector = &metav1.LabelSelector{}
@@ -281,7 +281,7 @@ func TestDisruptedPods(t *testing.T) {
 	b.Status.DisruptedPods = map[string]metav1.Time{"p0": at(time.Minute), "p1": at(2 * time.Minute), "p2": at(2*time.Minute + 1), "p3": at(0), "unknown": at(0)}
 	s := Sync(b, pods, nil, now)
 	require.Equal(t, map[string]metav1.Time{"p0": at(time.Minute), "p1": at(2 * time.Minute)}, s.Status.DisruptedPods)
-	require.Equal(t, "4/1/2/1", numbers(s.Status), "p1 counts again at exactly two minutes, its entry is still kept")
+	require.Equal(t, "4/1/2/1", numbers(s.Status), "at exactly two minutes p1 counts again and its entry is still there")
 	require.Equal(t, now, s.Recheck)
 	require.Equal(t, []Notice{{"Warning", "NotDeleted", "Pod was expected by PDB default/b to be deleted but it wasn't", pods[2]}}, s.Notices)
 }
@@ -295,7 +295,7 @@ func TestConditionTime(t *testing.T) {
 	require.Equal(t, metav1.NewTime(now), again.Status.Conditions[0].LastTransitionTime, "no change, no transition")
 	less := Sync(b, replicate(1, ""), nil, now.Add(time.Hour))
 	require.Equal(t, metav1.NewTime(now.Add(time.Hour)), less.Status.Conditions[0].LastTransitionTime)
-	require.Equal(t, metav1.ConditionTrue, b.Status.Conditions[0].Status, "the given status is not written to")
+	require.Equal(t, metav1.ConditionTrue, b.Status.Conditions[0].Status, "the argument stays as it is")
 }
 
 func TestStaleTarget(t *testing.T) {

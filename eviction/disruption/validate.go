@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSpec returns what the API server finds wrong with a budget's specification: minAvailable and maxUnavailable
-// together, a negative number, something that is not a percentage from 0% to 100%, an unknown unhealthyPodEvictionPolicy,
-// a selector that cannot be read. A budget may have neither number. A nil specification has no errors.
+// ValidateSpec returns the API server's errors about a budget's specification (rule D4.1): both minAvailable and
+// maxUnavailable, a negative number, a text that is not a percentage from 0% to 100%, an unknown
+// unhealthyPodEvictionPolicy, a selector that cannot be read. A budget may have neither number. A nil specification has no
+// errors.
 func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
 	if spec == nil {
 		return nil
@@ -55,11 +56,11 @@ func validateAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, v.StrVal, percentText)}
 }
 
-// emptySelectorKey is the label key by which conversion remembers what {} meant in policy/v1beta1.
+// emptySelectorKey is the label key with which conversion marks a policy/v1beta1 selector {}.
 const emptySelectorKey = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
-// SelectorFromV1beta1 returns the policy/v1 selector that means what the policy/v1beta1 one did: there {} matched no pod.
-// Other selectors are returned as they are.
+// SelectorFromV1beta1 returns the policy/v1 selector with the meaning of a policy/v1beta1 selector: there {} matched no
+// pod. It returns any other selector as it is.
 func SelectorFromV1beta1(selector *metav1.LabelSelector) *metav1.LabelSelector {
 	if selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
 		return selector

@@ -10,11 +10,15 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Admit reports whether a node with these pressure conditions admits a new pod, and returns the message of a refusal. The
-// reason of a refusal is Reason. Critical pods (static, mirror, priority of 2000000000 or more) are always taken. When
-// memory is all that is short, so are pods that are not BestEffort and those that tolerate
-// node.kubernetes.io/memory-pressure:NoSchedule; short disk or process space keeps all others out, whatever they tolerate. A nil pod is
-// admitted.
+// Admit reports whether a node with these pressure conditions admits a new pod (rule E9.1). message is the text of a
+// refusal; its reason is Reason.
+//
+//   - A critical pod is always admitted: static, mirror, or a priority of 2000000000 or more.
+//   - When only memory is short, pods that are not BestEffort are admitted, and so are pods that tolerate
+//     node.kubernetes.io/memory-pressure:NoSchedule.
+//   - When disk or process IDs are short, every other pod is refused, whatever it tolerates.
+//
+// A nil pod is admitted.
 func Admit(pod *v1.Pod, pressure []v1.NodeConditionType) (admitted bool, message string) {
 	if pod == nil {
 		return true, ""

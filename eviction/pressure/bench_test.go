@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// One operation is one observation of a node of 110 pods.
+// An operation is one observation of a node with 110 pods.
 func BenchmarkObserve(b *testing.B) {
 	p := compile(b, Default(Config{}, "linux"), Options{})
 	var pods []*v1.Pod

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Config is what a kubelet is told about eviction, field by field as in KubeletConfiguration. The maps go from signal to
-// value. Compile takes it as it is; Default fills in what the kubelet fills in while it loads a configuration.
+// Config is a kubelet's configuration of eviction, with the fields of KubeletConfiguration. The maps go from signal to
+// value. Compile takes a Config as it is; Default sets the fields that the kubelet sets when it loads a configuration.
 type Config struct {
 	EvictionHard            map[string]string // nil: the defaults; empty: no thresholds
 	EvictionSoft            map[string]string
-	EvictionSoftGracePeriod map[string]string // durations as "1m30s"; every soft signal needs one
+	EvictionSoftGracePeriod map[string]string // durations such as "1m30s"; every soft signal needs one
 	EvictionMinimumReclaim  map[string]string
-	// EvictionMaxPodGracePeriod limits the grace of pods that a soft threshold evicts, in seconds. 0 and negative values mean
-	// one second (see Options.NegativeMaxGraceMeansPod).
+	// EvictionMaxPodGracePeriod limits the grace of pods that a soft threshold evicts, in seconds. 0 and negative values
+	// mean one second (see Options.NegativeMaxGraceMeansPod).
 	EvictionMaxPodGracePeriod int32
-	// EvictionPressureTransitionPeriod is how long a condition stays true after the last observation that made it true. 0
-	// after Default is five minutes; Compile reads 0 as: true as long as a threshold is met.
+	// EvictionPressureTransitionPeriod is how long a condition stays true after the last observation that made it true.
+	// Default changes 0 to five minutes. For Compile 0 means that a condition is true only while a threshold is met.
 	EvictionPressureTransitionPeriod time.Duration
-	EnforceNodeAllocatable           []string // with "pods" every hard memory threshold holds for the pods' cgroup, too
+	EnforceNodeAllocatable           []string // with "pods" every hard memory threshold also holds for the cgroup of all pods
 	MergeDefaultEvictionSettings     bool     // keep the defaults of hard thresholds that are not set
-	// IgnoreLocalStorage turns the limits on emptyDirs and ephemeral storage off (localStorageCapacityIsolation: false).
+	// IgnoreLocalStorage turns off the limits on emptyDirs and ephemeral storage (localStorageCapacityIsolation: false).
 	IgnoreLocalStorage bool
 }
 
@@ -41,8 +41,9 @@ func defaultHard(goos string) map[string]string {
 	return hard
 }
 
-// Default returns c as the kubelet completes it while it loads a configuration. goos is the node's operating system as Go
-// and nodes name it: "linux", "windows", or another name for a system without defaults of its own. c is not modified.
+// Default returns c with the fields that the kubelet sets when it loads a configuration (rules E2.13 and E2.14). goos is
+// the node's operating system as Go and nodes name it: "linux", "windows", or another name for a system without defaults of
+// its own. c is not modified.
 //
 //   - Hard thresholds: the defaults when EvictionHard is nil, or for the signals that are not set when
 //     MergeDefaultEvictionSettings is true. One hard threshold without merging leaves the other signals unset.
@@ -66,11 +67,13 @@ func Default(c Config, goos string) Config {
 	return c
 }
 
-// ParseThresholds reads the kubelet's flags --eviction-hard and --eviction-soft, "memory.available<500Mi,nodefs.available<10%".
-// An empty list has no thresholds. A part without "<" is an error. Compile checks the values.
+// ParseThresholds reads the kubelet's flags --eviction-hard and --eviction-soft,
+// "memory.available<500Mi,nodefs.available<10%". An empty list gives no thresholds. A part without "<" is an error. Compile
+// checks the values.
 //
 // The documentation says that a signal cannot have both a quantity and a percentage. The kubelet accepts a signal that has
-// several values and uses the last one. ParseThresholds does the same and returns a warning for each value that is not used.
+// several values and uses the last one. ParseThresholds does the same and returns a warning for each value that is not
+// used.
 func ParseThresholds(list string) (thresholds map[string]string, warnings []string, err error) {
 	return pairs(list, "<")
 }

@@ -135,7 +135,7 @@ func TestContainerFs(t *testing.T) {
 		})
 	}
 	single := p.Thresholds(single)
-	require.Equal(t, "1Gi", single[4].MinReclaim.String(), "the copy keeps the minimum reclaim")
+	require.Equal(t, "1Gi", single[4].MinReclaim.String(), "the copy for the cgroup has the same minimum reclaim")
 }
 
 func TestDefault(t *testing.T) {
@@ -171,7 +171,7 @@ func TestDefault(t *testing.T) {
 	require.Empty(t, kept.EnforceNodeAllocatable)
 }
 
-// The default thresholds of the documentation, as a kubelet without configuration has them.
+// The default thresholds of the documentation, which a kubelet without configuration has.
 func TestDefaultThresholds(t *testing.T) {
 	p := compile(t, Default(Config{}, "linux"), Options{})
 	require.Equal(t, []string{"memory.available<100Mi", "allocatableMemory.available<100Mi", "nodefs.available<10%", "nodefs.inodesFree<5%", "imagefs.available<15%", "imagefs.inodesFree<5%",

@@ -12,23 +12,28 @@ import (
 	"github.com/podberth/podberth/overhead/kubelet"
 )
 
-// Missing is how much of a resource a node lacks for a pod: thousandths of cpu, bytes, pieces, or pods.
+// Missing is how much of a resource a node lacks for a pod: milli-CPU, bytes, pieces, or pods.
 type Missing struct {
 	Name   v1.ResourceName
 	Amount int64
 }
 
-// CriticalVictims returns the pods that a kubelet stops so that a critical pod (static, mirror, priority of 2000000000 or
-// more) fits that it would have to refuse for nothing but resources. Their status.reason becomes "Preempting". A pod can be stopped when it is not critical and the
-// new one is, or when both state a priority and its own is lower.
+// CriticalVictims returns the pods that a kubelet stops to make room for a critical pod (static, mirror, priority of
+// 2000000000 or more) that lacks nothing but resources (rule E9.2). Their status.reason becomes "Preempting". A pod can be
+// stopped when it is not critical and the new pod is, or when both pods state a priority and its own is lower.
 //
-// As few as possible go, the more important classes of quality of service last: what Guaranteed pods must give is worked
-// out as if all others had gone, then Burstable, then BestEffort. Within a class the pod goes whose request is nearest to
-// what is missing: the smallest sum over the resources of the squared share of the missing amount that it leaves open; then
-// the one with the smaller memory request, the smaller cpu request, the later in running, where the last takes the place
-// of one that was chosen. The result lists BestEffort, Burstable, Guaranteed. The error says what is missing when all would
-// go. No pod goes when nothing is missing or pod is nil. Nil running pods are
-// ignored.
+// As few pods as possible are stopped, and classes with better quality of service last:
+//
+//  1. Guaranteed pods that are needed even if all Burstable and BestEffort pods were stopped.
+//  2. Burstable pods that are needed besides these, even if all BestEffort pods were stopped.
+//  3. BestEffort pods for the rest.
+//
+// Within a class the kubelet takes, pod by pod, the one whose request is nearest to what is missing: the smallest sum, over
+// the resources, of the squared share of the missing amount that the pod does not cover; then the smaller memory request,
+// the smaller cpu request, the later place in running. The last pod of the list then takes the place of the chosen pod.
+//
+// The result lists BestEffort, Burstable, Guaranteed. The error says what is missing even if all these pods were stopped.
+// The result is empty when nothing is missing or pod is nil. Nil running pods are ignored.
 func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.Pod, error) {
 	if pod == nil {
 		return nil, nil
@@ -71,7 +76,7 @@ func impossible(left []Missing) error {
 	return errors.New("preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [" + b.String() + "]")
 }
 
-// subtract returns what is still missing when the pods are gone.
+// subtract returns what is still missing after the pods are stopped.
 func subtract(missing []Missing, groups ...[]*v1.Pod) []Missing {
 	var left []Missing
 	for _, m := range missing {
@@ -87,7 +92,7 @@ func subtract(missing []Missing, groups ...[]*v1.Pod) []Missing {
 	return left
 }
 
-// asks returns what a pod gives back; every pod gives back one pod.
+// asks returns the amount that a pod gives back. Every pod gives back one unit of pods.
 func asks(q *v1.Pod, name v1.ResourceName) int64 {
 	if name == v1.ResourcePods {
 		return 1
@@ -95,7 +100,7 @@ func asks(q *v1.Pod, name v1.ResourceName) int64 {
 	return max(request(q, name), 0)
 }
 
-// nearest takes pods one by one until nothing is missing; together they have enough.
+// nearest takes pods one by one until nothing is missing. All pods together must have enough.
 func nearest(pods []*v1.Pod, missing []Missing) []*v1.Pod {
 	var chosen []*v1.Pod
 	pods = slices.Clone(pods)
@@ -109,7 +114,7 @@ func nearest(pods []*v1.Pod, missing []Missing) []*v1.Pod {
 		chosen = append(chosen, pods[best])
 		missing = subtract(missing, pods[best:best+1])
 		last := len(pods) - 1
-		pods[best] = pods[last] // as the kubelet does it; it decides among equal pods
+		pods[best] = pods[last] // as in the kubelet: the order decides among equal pods
 		pods = pods[:last]
 	}
 	return chosen

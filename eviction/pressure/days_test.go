@@ -38,7 +38,7 @@ func compiled(t *testing.T, c pressure.Config) *pressure.Policy {
 	return p
 }
 
-// restored sends a state through JSON, as a program that keeps the state in a file does.
+// restored converts a state to JSON and back, as a program does that keeps the state in a file.
 func restored(t *testing.T, s pressure.State) (out pressure.State) {
 	t.Helper()
 	b, err := json.Marshal(s)

@@ -8,27 +8,30 @@
 //		report(decision.Conditions)           // first decision.Reclaim, then decision.Eviction
 //	}
 //
-// The rule: a threshold is met while available < value, and since it acted until available >= value + minimum reclaim; it
-// acts when it was met for its grace period without interruption and the measurement is new. Memory acts before everything
-// else. Of the pods those go first that use more than they asked for, then those of lower priority, then those with the
-// larger usage minus request; static pods, mirror pods and pods with a priority of 2000000000 or more never go. A
-// condition stays true until the transition period after the last observation that met one of its thresholds.
+// The rules:
 //
-// Units: bytes, inodes or processes as int64, grace in seconds or time.Duration. A number that is not known is nil, and a
-// signal with such a number is missing, not zero. Nothing is read from a clock: Observe gets the time.
+//  1. A threshold is met while available < value. After it acted, it stays met until available >= value + minimum reclaim.
+//  2. A threshold acts when it was met for its grace period without interruption and the measurement is new. Memory acts
+//     before every other resource.
+//  3. The pods that use more than their requests leave first, then pods of lower priority, then pods with the larger usage
+//     minus request. Static pods, mirror pods and pods with a priority of 2000000000 or more never leave.
+//  4. A node condition stays true until the transition period after the last observation that met one of its thresholds.
 //
-// A Policy is immutable and safe for concurrent use. A State is a value: Observe returns the next one and changes neither
-// its arguments nor the pods; it can be kept as JSON. The answer does not depend on the order of maps, nor on that of the
-// pods unless Options.KeepOrder says so.
+// Units: bytes, inodes or processes as int64; grace in seconds or time.Duration. An unknown number is nil. A signal with an
+// unknown number is missing, which is not zero. The package reads no clock: Observe takes the time.
 //
-// Cost: Observe is O(thresholds) while nothing acts, and one Rank, O(pods x containers + pods log pods), when a threshold
-// acts.
+// A Policy is immutable and safe for concurrent use. A State is a value and can be kept as JSON: Observe returns the next
+// state and modifies neither its arguments nor the pods. Answers do not depend on the order of maps, nor on the order of the
+// pods unless Options.KeepOrder is set.
 //
-// Also here: limits on local storage (LocalStorage), admission under pressure (Admit), what a critical pod displaces at
-// admission (CriticalVictims), and a Forecast of who would go next. oom_score_adj and node allocatable are in package
-// overhead, the taints of conditions in taints, the Eviction API and disruption budgets in eviction/disruption; node
-// pressure looks at none of the last.
+// Cost: Observe is O(thresholds) while no threshold acts. A threshold that acts costs one Rank, O(pods x containers +
+// pods log pods).
 //
-// Follows the kubelet of Kubernetes v1.36. Known differences: where the kubelet's order is random, a stated one
-// (docs/fidelity/pressure.md).
+// The package also has limits on local storage (Decision.LocalStorage), admission under pressure (Admit), the pods that a
+// critical pod displaces at admission (CriticalVictims) and a Forecast of the next evictions. Other packages have the rest:
+// overhead/kubelet oom_score_adj, overhead node allocatable, taints/edit the taints of conditions, eviction/disruption the
+// Eviction API and budgets. Node pressure asks no budget.
+//
+// The package follows the kubelet of Kubernetes v1.36. One difference: where the kubelet's order is random, this package has
+// a fixed order (docs/fidelity/pressure.md).
 package pressure

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Reason is status.reason of evicted and of refused pods, and the reason of the event.
+// Reason is the status.reason of evicted and refused pods, and the reason of the event.
 const Reason = "Evicted"
 
 // Keys of the annotations on the event of an eviction.
@@ -24,16 +24,16 @@ const (
 	starvedResource          = "starved_resource"
 )
 
-// Eviction says how a pod is to be terminated. Its phase becomes Failed with Reason and Message, and a Warning event of
-// that reason and text is written.
+// Eviction is how to terminate a pod (rules E7.3 to E7.5). The pod's phase becomes Failed with Reason and Message, and a
+// Warning event with that reason and text is written.
 type Eviction struct {
 	Pod          *v1.Pod
-	GraceSeconds int64             // at least 1
-	WaitAtMost   time.Duration     // how long to wait for the pod to end before going on
-	Message      string            // every part ends with a space, the last one too
-	Annotations  map[string]string // of the event; nil: none
-	// Disrupted is to be added to the pod's conditions (DisruptionTarget); nil for evictions by local-storage limits. Its
-	// times are the caller's.
+	GraceSeconds int64             // in seconds, at least 1
+	WaitAtMost   time.Duration     // how long to wait for the end of the pod before the next observation
+	Message      string            // every part ends with a space, also the last
+	Annotations  map[string]string // annotations of the event, nil when there are none
+	// Disrupted is the DisruptionTarget condition to add to the pod; nil for evictions by local-storage limits. The caller
+	// sets its times.
 	Disrupted *v1.PodCondition
 }
 
@@ -51,9 +51,9 @@ func waitFor(graceSeconds int64) time.Duration {
 	return max(10*time.Second, time.Duration(resources.Add(int64(grace), int64(grace/2))))
 }
 
-// graceSeconds returns how long a pod gets when the threshold evicts it: 1 second for a hard threshold, otherwise the
-// smaller of EvictionMaxPodGracePeriod and the pod's own grace, and at least 1. A negative maximum means 1 second, or with
-// Options.NegativeMaxGraceMeansPod the pod's own grace (30 seconds when it has none).
+// graceSeconds returns the grace in seconds of a pod that the threshold evicts (rule E7.3). A hard threshold gives 1. A
+// soft threshold gives the smaller of EvictionMaxPodGracePeriod and the pod's own grace, and at least 1. A negative maximum
+// means 1, or with Options.NegativeMaxGraceMeansPod the pod's own grace (30 when the pod has none).
 func (p *Policy) graceSeconds(t Threshold, pod *v1.Pod) int64 {
 	if t.hard() {
 		return 1
@@ -71,7 +71,7 @@ func (p *Policy) graceSeconds(t Threshold, pod *v1.Pod) int64 {
 	return max(grace, 1)
 }
 
-// evict builds the eviction of a pod for a threshold. m is the measurement of its signal, stats may be nil.
+// evict returns the eviction of a pod for a threshold. m is the measurement of the threshold's signal. stats may be nil.
 func (p *Policy) evict(t Threshold, m Measurement, pod *v1.Pod, stats *PodStats) *Eviction {
 	word := t.Signal.Resource()
 	var b strings.Builder
@@ -85,7 +85,7 @@ func (p *Policy) evict(t Threshold, m Measurement, pod *v1.Pod, stats *PodStats)
 	return e
 }
 
-// offenders writes who uses more than it asked for, and returns the annotations.
+// offenders writes the containers that use more than their request into the message, and returns the annotations.
 func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[string]string {
 	if stats == nil {
 		return nil
@@ -115,7 +115,7 @@ func offenders(b *strings.Builder, s Signal, pod *v1.Pod, stats *PodStats) map[s
 	return annotations
 }
 
-// podRequest returns the memory that the pod asks for as a whole.
+// podRequest returns the pod-level memory request.
 func podRequest(pod *v1.Pod) (resource.Quantity, bool) {
 	if pod.Spec.Resources == nil {
 		return resource.Quantity{}, false
@@ -124,8 +124,8 @@ func podRequest(pod *v1.Pod) (resource.Quantity, bool) {
 	return q.DeepCopy(), ok && overhead.PodLevelSupported(v1.ResourceMemory)
 }
 
-// containerUse returns what a regular or init container uses and asks for, nil when it is neither or the resource has no
-// numbers for containers.
+// containerUse returns usage and request of a regular or init container. It returns nil for other containers and for
+// resources that are not measured for containers.
 func containerUse(s Signal, pod *v1.Pod, stats *ContainerStats) (used *resource.Quantity, request resource.Quantity) {
 	var own *v1.Container
 	for _, list := range [...][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// observe takes one observation with a fresh state and the layout single.
+// observe makes one observation with a new state and the layout single.
 func observe(t *testing.T, p *Policy, o Observation) Decision {
 	t.Helper()
 	if o.Layout == "" {
@@ -58,7 +58,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// A termination that runs already can only get shorter.
+// A running termination can only become shorter.
 func TestGraceOfTerminatingPod(t *testing.T) {
 	p := compile(t, Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: 40}, Options{})
 	leaving := testkit.Pod("p").Terminating().Obj()
@@ -150,7 +150,7 @@ func TestChoice(t *testing.T) {
 	o := Observation{Signals: measured(memoryAvailable, "1Mi", "4Gi", epoch), Pods: pods, Stats: stats(pods, memory(9*gi), memory(9*gi), memory(1))}
 	d := observe(t, p, o)
 	require.Equal(t, []string{"static", "small", "critical"}, names(d.Ranking))
-	require.Equal(t, "small", d.Eviction.Pod.Name, "the first that is not exempt, however little it uses")
+	require.Equal(t, "small", d.Eviction.Pod.Name, "the first pod that is not exempt, however little it uses")
 	require.Equal(t, "Attempting to reclaim memory", d.Event)
 
 	o.Pods = pods[:2]
@@ -334,7 +334,8 @@ func TestCriticalVictims(t *testing.T) {
 	}
 }
 
-// One and a half times a grace period that no duration can hold is the longest duration, not less than the ten seconds.
+// One and a half times the largest grace period does not fit into a duration. The wait is the longest duration then, not
+// ten seconds.
 func TestWaitOfHugeGrace(t *testing.T) {
 	require.Equal(t, 10*time.Second, waitFor(1))
 	require.Equal(t, 45*time.Second, waitFor(30))

@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 )
 
-// Node n3 runs three pods. web and gpu use more memory than they ask for, db is more important than both.
+// Node n3 runs three pods. web and gpu use more memory than they request. db is more important than both.
 func podsOfN3() []*v1.Pod {
 	pod := func(name string, priority int32, memory string) *v1.Pod {
 		c := v1.Container{Name: "main"}
@@ -29,7 +29,7 @@ func podsOfN3() []*v1.Pod {
 	return []*v1.Pod{pod("web", 0, "1Gi"), pod("db", 1000, "4Gi"), pod("gpu", 0, "")}
 }
 
-// uses is what the pods of n3 use, by UID.
+// uses is the usage of the pods of n3, by UID.
 func uses() map[types.UID]pressure.PodStats {
 	memory := func(mib uint64) pressure.PodStats {
 		bytes := mib << 20
@@ -40,7 +40,7 @@ func uses() map[types.UID]pressure.PodStats {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// The node is short of memory: the condition, the order of the pods, the pod that goes, and who would go next.
+// The node is short of memory. The example prints the condition, the order of the pods, the evicted pod, and the forecast.
 func Example() {
 	policy, err := pressure.Compile(pressure.Default(pressure.Config{
 		EvictionHard:           map[string]string{"memory.available": "500Mi"},
@@ -89,7 +89,7 @@ func ExampleReclaims() {
 	// []
 }
 
-// The kubelet deletes unused images and measures again. Enough is available then, so that no pod is evicted.
+// The kubelet deletes unused images and measures again. Enough is available then, and no pod is evicted.
 func ExamplePolicy_Relieved() {
 	policy, err := pressure.Compile(pressure.Config{
 		EvictionHard:           map[string]string{"nodefs.available": "1Gi"},
@@ -125,7 +125,7 @@ func ExampleAdmit() {
 	// gpu false "The node had condition: [MemoryPressure]. "
 }
 
-// A critical pod that lacks 1Gi of memory at admission displaces the pod whose request is nearest to that.
+// A critical pod lacks 1Gi of memory at admission. It displaces the pod whose request is nearest to that amount.
 func ExampleCriticalVictims() {
 	pods := podsOfN3()
 	priority := int32(2000001000)
@@ -143,7 +143,8 @@ func ExampleCriticalVictims() {
 	// preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 1073741824), ]
 }
 
-// The documentation says that a signal has a quantity or a percentage, not both. The kubelet uses the last one.
+// The documentation says that a signal has a quantity or a percentage, not both. The kubelet accepts several values and
+// uses the last one.
 func ExampleParseThresholds() {
 	hard, warnings, err := pressure.ParseThresholds("memory.available<10%,nodefs.available<10%,memory.available<1Gi")
 	if err != nil {

@@ -44,12 +44,12 @@ func pod(name string, priority int32, requests string) *v1.Pod {
 	return testkit.Pod(name).Priority(priority).Request(requests).Obj()
 }
 
-// memory is the statistics of a pod and of its first container.
+// memory returns the statistics of a pod and of its first container.
 func memory(bytes int64) PodStats {
 	return PodStats{WorkingSetBytes: n(bytes), Containers: []ContainerStats{{Name: "c", WorkingSetBytes: n(bytes)}}}
 }
 
-// disk is the statistics of a pod with a volume "data", in bytes and inodes.
+// disk returns the statistics of a pod with a volume "data", in bytes and inodes.
 func disk(rootfs, logs, volume int64) PodStats {
 	use := func(mib int64) FsUsage {
 		return FsUsage{UsedBytes: n(mib * mi), InodesUsed: n(mib * 10)}
@@ -87,7 +87,7 @@ func measured(signal Signal, available, capacity string, at time.Time) map[Signa
 	return map[Signal]Measurement{signal: {Available: bytesOf(available), Capacity: bytesOf(capacity), Time: at}}
 }
 
-// stored sends a state through JSON, as a program that keeps it in a file does.
+// stored converts a state to JSON and back, as a program does that keeps the state in a file.
 func stored(t *testing.T, s State) (out State) {
 	t.Helper()
 	b, err := json.Marshal(s)

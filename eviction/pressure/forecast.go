@@ -8,23 +8,24 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Step is one pod of a forecast.
+// Step is one evicted pod of a forecast.
 type Step struct {
 	Pod          *v1.Pod
 	GraceSeconds int64
-	Frees        int64 // what it uses of the signal's resource and takes with it; hostPath volumes stay
-	Available    int64 // after it is gone
+	Frees        int64 // usage of the signal's resource that ends with the pod; hostPath volumes stay
+	Available    int64 // available after the pod is gone
 }
 
-// Forecast is who would be evicted for a threshold, in order, until it is cleared.
+// Forecast is the list of pods that would be evicted for a threshold, in order, until its target is available (rule E11.1).
 type Forecast struct {
-	Target  resource.Quantity // what must be available in the end
+	Target  resource.Quantity // what must be available at the end
 	Steps   []Step
 	Cleared bool // false: the pods that may be evicted do not free enough
 }
 
-// Forecast goes through the ranking for a threshold and takes pods that are not exempt until its target is available. It
-// assumes that usage stays as it is, that nothing is reclaimed at node level, and that no other threshold acts in between.
+// Forecast takes pods that are not exempt, in the order of the ranking, until the target of the threshold is available. It
+// assumes that usage stays as it is, that the kubelet reclaims nothing at node level, and that no other threshold acts in
+// the meantime.
 func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
 	f := Forecast{Target: t.target(m.Capacity, p.options)}
 	available := m.Available
@@ -46,8 +47,8 @@ func (p *Policy) Forecast(t Threshold, m Measurement, o Observation) Forecast {
 	return f
 }
 
-// frees returns how much of the signal's resource a pod takes with it: memory, processes, or what of it counts on the file
-// system except hostPath volumes. 0 without statistics.
+// frees returns how much of the signal's resource becomes free with the end of a pod: memory, processes, or its part of the
+// file system without hostPath volumes. 0 without statistics.
 func frees(s Signal, l Layout, pod *v1.Pod, stats map[types.UID]PodStats) int64 {
 	st, ok := stats[pod.UID]
 	switch {

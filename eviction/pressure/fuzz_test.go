@@ -29,7 +29,7 @@ func (s *source) next() byte {
 
 func (s *source) intn(n int) int { return int(s.next()) % n }
 
-// number is unknown, small or, when it may be, as large as can be.
+// number is unknown, small or the largest possible number.
 func (s *source) number(huge bool) *uint64 {
 	switch k := s.intn(8); {
 	case k == 0:
@@ -81,7 +81,7 @@ func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]PodStats) {
 	return pods, m
 }
 
-// The ranking agrees with its comparators read one by one and does not depend on the order of the pods.
+// The ranking agrees with its comparators, read one by one, and does not depend on the order of the pods.
 func checkRank(t *testing.T, data []byte) {
 	s := &source{data}
 	pods, m := s.pods(false)
@@ -144,8 +144,9 @@ func (s *source) config() Config {
 	return c
 }
 
-// A day agrees with the rules read one by one, keeps its arguments as they are, evicts only whom it may, and does not flap:
-// a condition is false only when nothing of it was met within the transition period, and true only when something was.
+// FuzzDay compares a day of observations with the rules, read one by one. Arguments stay as they are, and only pods that
+// may be evicted are evicted. Conditions do not flap: a condition is false only when no threshold of it was met within the
+// transition period, and true only when one was.
 func checkDay(t *testing.T, data []byte) {
 	s := &source{data}
 	p := compile(t, s.config(), Options{})
@@ -201,7 +202,7 @@ func checkDay(t *testing.T, data []byte) {
 			require.Nil(t, d.Acting)
 			require.Nil(t, d.Eviction)
 		} else {
-			require.Equal(t, act[0], d.Acting.key(), "the first in the order of thresholds")
+			require.Equal(t, act[0], d.Acting.key(), "the first threshold in their order")
 			require.Equal(t, slices.ContainsFunc(act, func(k string) bool { return k[0] == 'm' || k[0] == 'a' }), d.Acting.Signal.Resource() == "memory", "memory first")
 			i := slices.IndexFunc(d.Ranking, func(r Ranked) bool { return r.Exempt == "" })
 			require.Equal(t, i < 0, d.Eviction == nil)
@@ -209,7 +210,7 @@ func checkDay(t *testing.T, data []byte) {
 				require.Equal(t, d.Ranking[i].Pod, d.Eviction.Pod)
 				require.GreaterOrEqual(t, d.Eviction.GraceSeconds, int64(1))
 				f := p.Forecast(*d.Acting, signals[d.Acting.Signal], o)
-				if len(f.Steps) > 0 { // none when the threshold acts for its minimum reclaim alone and has reached it
+				if len(f.Steps) > 0 { // none when the threshold acts only for its minimum reclaim, which is reached
 					require.Equal(t, d.Eviction.Pod, f.Steps[0].Pod)
 				}
 			}
@@ -228,7 +229,7 @@ func FuzzDay(f *testing.F) {
 
 func TestDayOracle(t *testing.T) { manySeeds(t, 250, 900, checkDay) }
 
-// Whatever is missing or out of any range, nothing panics.
+// Missing numbers and numbers out of any range do not panic.
 func checkMissing(t *testing.T, data []byte) {
 	s := &source{data}
 	memory := func() *MemoryStats {
@@ -268,7 +269,7 @@ func FuzzMissing(f *testing.F) {
 
 func TestMissing(t *testing.T) { manySeeds(t, 600, 160, checkMissing) }
 
-// What a critical pod displaces is enough, may be displaced, and spares a class as long as lower ones suffice.
+// The pods that a critical pod displaces are enough, may be displaced, and are of no better class than needed.
 func checkCritical(t *testing.T, data []byte) {
 	s := &source{data}
 	critical := testkit.Pod("new").Priority(2000000000).Obj()

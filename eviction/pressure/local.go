@@ -10,14 +10,16 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// localStorage returns the evictions of pods that use more local storage than they may, whatever the state of the node:
-// every active pod that has statistics and is not exempt, in the order of pods. The first of these that holds decides:
+// localStorage returns the evictions of pods that use more local storage than they may, whatever the state of the node
+// (rules E8.1 to E8.4). It looks at every active pod that has statistics and is not exempt, in the order of pods. The first
+// line that holds decides:
 //
-//  1. an emptyDir with a size limit above 0, of any medium, is larger than that,
-//  2. the pod uses more than its ephemeral-storage limit: one container with a limit limits the pod as a whole,
-//  3. a container's logs, and its writable layer unless images have their own file system, are larger than its limit.
+//  1. An emptyDir of any medium uses more than its size limit, which is above 0.
+//  2. The pod uses more than the sum of its containers' ephemeral-storage limits. One container with a limit is enough to
+//     limit the whole pod.
+//  3. A container uses more than its limit: its logs, and its writable layer unless images have their own file system.
 //
-// Equal is fine. The grace is one second. O(pods x (containers + volumes)).
+// Usage equal to a limit is allowed. The grace is one second. O(pods x (containers + volumes)).
 func localStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Eviction {
 	var list []Eviction
 	for _, pod := range pods {
@@ -41,12 +43,12 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil {
 			continue
 		}
-		limit := v.EmptyDir.SizeLimit.DeepCopy() // a quantity that is printed keeps its text
+		limit := v.EmptyDir.SizeLimit.DeepCopy() // String writes into a quantity: print a copy
 		if n := lastUse(stats.Volumes, v.Name); limit.Sign() > 0 && n != nil && binary(signed(*n)).Cmp(limit) > 0 {
 			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, &limit)
 		}
 	}
-	if !limited(pod) { // most pods: nothing below can hold
+	if !limited(pod) { // most pods: the rules below cannot hold
 		return ""
 	}
 	if limit, ok := overhead.Limits(pod, overhead.Options{})[v1.ResourceEphemeralStorage]; ok && binary(number(stats.EphemeralStorageUsed)).Cmp(limit) > 0 {
@@ -72,7 +74,7 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 	return ""
 }
 
-// lastUse returns the bytes of the last statistics of a volume, nil when they are not known.
+// lastUse returns the bytes in the last statistics of a volume, nil when they are unknown.
 func lastUse(list []VolumeStats, name string) (bytes *uint64) {
 	for i := range list {
 		if list[i].Name == name {
@@ -82,7 +84,7 @@ func lastUse(list []VolumeStats, name string) (bytes *uint64) {
 	return bytes
 }
 
-// limited reports whether any container names an ephemeral-storage limit.
+// limited reports whether a container has an ephemeral-storage limit.
 func limited(pod *v1.Pod) bool {
 	for _, list := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// slowKubelet is the rules of a cycle, one after the other, over sets of threshold keys.
+// slowKubelet applies the rules of a cycle one after the other, over sets of threshold keys.
 type slowKubelet struct {
 	thresholds []Threshold
 	transition time.Duration
@@ -83,7 +83,7 @@ func amount(v value, capacity int64) *big.Rat {
 	return r
 }
 
-// before is the ranking's rule for two pods, comparator by comparator; 0 leaves it to age and name.
+// before compares two pods by the ranking's rules, comparator by comparator. It returns 0 when only age and name remain.
 func before(s Signal, l Layout, a, b *v1.Pod, stats map[types.UID]PodStats) int {
 	sa, oka := stats[a.UID]
 	sb, okb := stats[b.UID]
@@ -161,7 +161,7 @@ func slowAsk(p *v1.Pod, name v1.ResourceName) int64 {
 	return q.Value()
 }
 
-// slowUse reads the table of what counts where.
+// slowUse reads the table of what counts on which file system.
 func slowUse(s Signal, l Layout, p *v1.Pod, st PodStats) int64 {
 	value := func(u *uint64) int64 {
 		if u == nil {

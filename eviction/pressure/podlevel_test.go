@@ -11,8 +11,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// A request of the pod as a whole is named in the message even when the pod uses less, and hides what its containers ask of
-// ephemeral storage.
+// The message names a pod-level request even when the pod uses less. A pod-level request also replaces the
+// ephemeral-storage requests of the containers.
 func TestPodLevelRequest(t *testing.T) {
 	used, disk, none := uint64(100<<20), uint64(60<<20), uint64(0)
 	p := testkit.Pod("n/whole").Request("ephemeral-storage=100Mi").Obj()
@@ -33,8 +33,8 @@ func TestPodLevelRequest(t *testing.T) {
 	require.Equal(t, []any{int64(60 << 20), int64(100 << 20), false}, []any{r.Usage, r.Request, r.Exceeds})
 }
 
-// A soft threshold with a grace of 0s is hard; from two hard thresholds of nodefs that of the soft setting goes on to the
-// writable layers.
+// A soft threshold with a grace of 0s is hard. When nodefs has two hard thresholds, the writable layers take the soft
+// setting.
 func TestWritableLayersOfTwoHardThresholds(t *testing.T) {
 	p, err := Compile(Config{EvictionHard: map[string]string{"nodefs.available": "15%"}, EvictionSoft: map[string]string{"nodefs.available": "1Gi"},
 		EvictionSoftGracePeriod: map[string]string{"nodefs.available": "0s"}}, Options{})

@@ -11,18 +11,19 @@ import (
 	"github.com/podberth/podberth/internal/quantity"
 )
 
-// Options change rules. The zero value is v1.36.
+// Options select rules that differ from v1.36. The zero value is v1.36's behaviour.
 type Options struct {
-	ExactPercent             bool // percentages are exact decimals instead of single-precision floats
-	InodeUsageOnly           bool // rank by inodes alone; v1.36 subtracts the ephemeral-storage request, in bytes, from their number
-	NegativeMaxGraceMeansPod bool // a negative EvictionMaxPodGracePeriod gives pods their own grace, as once documented
-	KeepOrder                bool // pods that rank equal stay in the caller's order instead of younger first, then by name
+	ExactPercent             bool // percentages are exact decimals, not single-precision floats
+	InodeUsageOnly           bool // rank by number of inodes alone; v1.36 subtracts the ephemeral-storage request in bytes
+	NegativeMaxGraceMeansPod bool // a negative EvictionMaxPodGracePeriod gives pods their own grace, as an earlier documentation said
+	KeepOrder                bool // equal pods stay in the caller's order; v1.36 orders them by age, then by name
 }
 
 // Policy is a checked configuration. It is immutable and safe for concurrent use.
 type Policy struct {
-	thresholds []Threshold // without those of containerfs, which follow from the layout
-	// shadowed are keys of hard thresholds from which none of containerfs follows: that of a soft one with a grace of 0s does.
+	thresholds []Threshold // without the thresholds of containerfs, which follow from the layout
+	// shadowed are keys of hard thresholds from which no containerfs threshold follows, because a soft threshold with a
+	// grace of 0s takes their place (rule E2.9b).
 	shadowed   []string
 	warnings   []string
 	maxGrace   int64
@@ -31,17 +32,17 @@ type Policy struct {
 	options    Options
 }
 
-// ConfigError is a wrong value in a Config. Its text is the one with which the kubelet refuses to start.
+// ConfigError is a wrong value in a Config. Its text is the kubelet's error at start.
 type ConfigError struct {
 	Field  string // evictionHard, evictionSoft, evictionSoftGracePeriod or evictionMinimumReclaim
 	Signal string
 	error
 }
 
-// Compile checks a configuration and returns its policy. Compile uses c without defaults: pass Default(c, os)
-// for what a kubelet with that configuration does. The error is a ConfigError for the first wrong value: hard, soft, grace, reclaim, each by
-// signal, then a soft threshold without grace. Thresholds of "0%" or "100%" are dropped; containerfs thresholds are ignored
-// (see Warnings).
+// Compile checks a configuration and returns its policy (rules E2.1 to E2.11). It takes c without defaults: pass Default(c,
+// os) to get what a kubelet with that configuration does. Thresholds of "0%" or "100%" are dropped. Thresholds of
+// containerfs are ignored (see Warnings). The error is a ConfigError about the first wrong value: hard, soft, grace,
+// reclaim, each by signal, and then a soft threshold without grace.
 func Compile(c Config, o Options) (*Policy, error) {
 	p := &Policy{maxGrace: int64(c.EvictionMaxPodGracePeriod), transition: c.EvictionPressureTransitionPeriod, local: !c.IgnoreLocalStorage, options: o}
 	hard, err := parseValues("evictionHard", c.EvictionHard, parseThreshold)
@@ -102,13 +103,13 @@ func (p *Policy) add(t Threshold, kind string) {
 	p.thresholds = append(p.thresholds, t)
 }
 
-// Warnings returns the settings that Compile ignored: thresholds on the file system of the writable layers, which follow from those of
-// nodefs or imagefs. The kubelet logs the last of them only.
+// Warnings returns the settings that Compile ignored: thresholds of containerfs, the file system of the writable layers.
+// Those follow from the thresholds of nodefs or imagefs. The kubelet logs only the last ignored setting.
 func (p *Policy) Warnings() []string { return slices.Clone(p.warnings) }
 
-// Thresholds returns the thresholds in force on a node with that layout, in the order in which they act: the configured
-// ones, hard memory thresholds once more for the cgroup of all pods, and those of the writable layers. An empty layout has
-// none of the last, as in the kubelet's first cycle.
+// Thresholds returns the thresholds that hold on a node with this layout, in the order in which they act: the configured
+// thresholds, a copy of the hard memory thresholds for the cgroup of all pods, and the thresholds of the writable layers.
+// With an empty layout there are no thresholds of the writable layers, as in the kubelet's first cycle.
 func (p *Policy) Thresholds(l Layout) []Threshold {
 	list := slices.Clone(p.thresholds)
 	for _, t := range p.thresholds {
@@ -129,7 +130,7 @@ func (p *Policy) Thresholds(l Layout) []Threshold {
 	return list
 }
 
-// parseValues parses one map, by signal.
+// parseValues parses one map, in the order of the signals.
 func parseValues[T any](name string, m map[string]string, parse func(signal, text string) (T, error)) (map[Signal]T, error) {
 	out := make(map[Signal]T, len(m))
 	for _, s := range slices.Sorted(maps.Keys(m)) {
@@ -157,7 +158,7 @@ func parseThreshold(signal, text string) (*value, error) {
 			return nil, err
 		case v.Share > 1:
 			return nil, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", signal, text)
-		case !(v.Share >= 0): // not a number, too
+		case !(v.Share >= 0): // also true for NaN
 			return nil, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", signal, text)
 		}
 		return &v, nil
@@ -187,7 +188,7 @@ func parseReclaim(signal, text string) (value, error) {
 	return value{Quantity: q}, err
 }
 
-// parsePercent reads a percentage in the kubelet's precision.
+// parsePercent reads a percentage in single precision, as the kubelet does.
 func parsePercent(text string) (value, error) {
 	number := strings.TrimRight(text, "%")
 	f, err := strconv.ParseFloat(number, 32)

@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nothing writes to a pod, not even the text that a quantity remembers once it was printed.
+// Nothing modifies a pod. Even the text that a quantity caches when it is printed stays as it is.
 func TestArgumentsStay(t *testing.T) {
-	fresh := func(bytes int64) resource.Quantity { return *resource.NewQuantity(bytes, resource.BinarySI) } // never printed
+	fresh := func(bytes int64) resource.Quantity { return *resource.NewQuantity(bytes, resource.BinarySI) } // this quantity was never printed
 	full, small := pod("full", 0, ""), pod("small", 5, "")
 	limit := fresh(mi)
 	withVolume(full, v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{SizeLimit: &limit}})

@@ -11,7 +11,7 @@ import (
 )
 
 // exempt returns why the kubelet never evicts the pod: "static pod", "mirror pod" or "critical priority" (2000000000 or
-// more); empty when it may. Class names and DaemonSets do not matter.
+// more). It returns "" for a pod that may be evicted. Names of priority classes and DaemonSets do not matter (rule E7.1).
 func exempt(pod *v1.Pod) string {
 	if podinfo.Static(pod) {
 		return "static pod"
@@ -25,34 +25,33 @@ func exempt(pod *v1.Pod) string {
 	return ""
 }
 
-// active reports whether the pod counts on its node: it has not ended, or is still being terminated.
+// active reports whether the pod counts on its node: it has not finished, or it is still terminating (rule E6.6).
 func active(pod *v1.Pod) bool {
 	return !podinfo.Finished(pod) || pod.DeletionTimestamp != nil
 }
 
-// Ranked is a pod in its place of an eviction ranking.
+// Ranked is a pod and its numbers in an eviction ranking.
 type Ranked struct {
 	Pod      *v1.Pod
-	Measured bool  // false: no statistics, which ranks first
+	Measured bool  // false: no statistics; such pods are first
 	Usage    int64 // of the signal's resource: bytes, inodes or processes
-	Request  int64 // what Usage is compared with; 0 for inodes and processes
+	Request  int64 // compared with Usage; 0 for inodes and processes
 	Exceeds  bool  // Usage > Request
 	Priority int32
-	Exempt   string // why it is never evicted: "static pod", "mirror pod" or "critical priority"; "" when it may be
-	excess   int64  // third comparator
+	Exempt   string // why the pod is never evicted: "static pod", "mirror pod" or "critical priority"; "" when it may be evicted
+	excess   int64  // the third rule of Rank
 }
 
-// Rank returns the active pods in the order in which the kubelet evicts them for a signal. stats are by pod UID. Nil pods are
-// left out. Nothing
-// here looks at quality of service or disruption budgets.
+// Rank returns the active pods in the order in which the kubelet evicts them for a signal (rules E6.1 to E6.7). stats are
+// by pod UID. Nil pods are left out. Quality of service and disruption budgets do not matter. The order is:
 //
-//  1. No statistics before statistics, where the next comparator needs them (not for pid.available).
-//  2. Usage above the request first (not for pid.available). On file systems the request is that for ephemeral-storage,
+//  1. Pods without statistics before pods with statistics (not for pid.available).
+//  2. Usage above the request first (not for pid.available). On file systems the request is the ephemeral-storage request;
 //     for inodes it is 0.
-//  3. Lower priority first; no priority is 0.
-//  4. Larger usage minus request first; more processes first for pid.available. For inodes, too, the ephemeral-storage
-//     request in bytes is subtracted (see Options.InodeUsageOnly).
-//  5. Pods that have not started. Options.KeepOrder skips this and the next two.
+//  3. Lower priority first; a pod without priority has 0.
+//  4. Larger usage minus request first; for pid.available more processes first. For inodes, too, the kubelet subtracts the
+//     ephemeral-storage request in bytes (see Options.InodeUsageOnly).
+//  5. Pods that have not started. Options.KeepOrder skips this rule and the next two.
 //  6. Later start time first.
 //  7. Namespace, name, UID.
 //
@@ -112,7 +111,7 @@ func compareRanked(s Signal, a, b *Ranked) int {
 	return cmp.Or(missing, exceeds, priority, more)
 }
 
-// first orders true before false.
+// first compares two bools: true comes first.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// ranked is the pods of the memory example, in an order that is not the answer.
+// ranked has the pods of the memory example, in another order than the answer.
 func ranked() ([]*v1.Pod, []PodStats) {
 	pods := []*v1.Pod{
 		pod("guaranteed", 0, "memory=1000Mi"), pod("nomem", 0, ""), pod("exact", 0, "memory=100Mi"), pod("neg", -10, "memory=500Mi"), pod("hi", 1000, ""),
@@ -36,9 +36,9 @@ func TestRankMemory(t *testing.T) {
 	}
 }
 
-// The documentation's order: BestEffort and Burstable pods above their requests by priority and excess, then Guaranteed
-// pods and Burstable ones below their requests by priority. Its other chapter's claim that pods below their requests are
-// never evicted is wrong.
+// The documentation's order: BestEffort and Burstable pods above their requests, by priority and excess; then Guaranteed
+// pods and Burstable pods below their requests, by priority. Another chapter says that pods below their requests are never
+// evicted. That is wrong.
 func TestRankQualityOfService(t *testing.T) {
 	guaranteed := testkit.Pod("guaranteed").Priority(10).Request("cpu=1,memory=1Gi").Limit("cpu=1,memory=1Gi").Obj()
 	below := pod("burstable-below", 5, "memory=1Gi")
@@ -55,7 +55,7 @@ func diskPods() ([]*v1.Pod, []PodStats) {
 		withVolume(pod("vol", 0, ""), v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}),
 		pod("root", 0, ""), pod("logs", 0, ""),
 	}
-	for i, p := range pods { // older ones last among equals: logs root vol zero
+	for i, p := range pods { // among equal pods the older one is last: logs root vol zero
 		start := metav1.NewTime(epoch.Add(time.Duration([]int{1, 0, 2, 3, 4}[i]) * time.Minute))
 		p.Status.StartTime = &start
 	}
@@ -117,7 +117,7 @@ func TestRankTies(t *testing.T) {
 	pods := []*v1.Pod{at(pod("b/old", 0, ""), 1), at(pod("b/young", 0, ""), 9), pod("b/same", 0, ""), pod("a/zz", 0, ""), twin, pod("b/first", 0, "")}
 	got := Rank(memoryAvailable, single, pods, nil, Options{})
 	require.Equal(t, []string{"zz", "first", "same", "same", "young", "old"}, names(got))
-	require.Equal(t, twin, got[2].Pod, "equal names are told apart by UID")
+	require.Equal(t, twin, got[2].Pod, "UID decides between equal names")
 }
 
 func TestRankActive(t *testing.T) {
@@ -127,7 +127,7 @@ func TestRankActive(t *testing.T) {
 	require.Equal(t, []string{"leaving", "running"}, names(got))
 }
 
-// What a pod is held to have asked for.
+// The request of a pod by its spec, its overhead and its resized resources.
 func TestRequest(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
 	whole := pod("pod-level", 0, "memory=1Gi")
@@ -191,7 +191,7 @@ func TestLocalVolumes(t *testing.T) {
 			pods := []*v1.Pod{withVolume(pod("p", 0, ""), tc.source)}
 			got := Rank(nodeFsAvailable, single, pods, stats(pods, use), Options{})[0].Usage
 			if tc.local {
-				require.Equal(t, int64(7), got, "the first statistics of a name count")
+				require.Equal(t, int64(7), got, "only the first statistics of a name count")
 			} else {
 				require.Zero(t, got)
 			}

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Signal names a resource of the node that can run short, in the kubelet's words. In the order in which their thresholds
-// act (memory first as in the kubelet, the others in a fixed order where the kubelet has none):
+// Signal names a resource of the node that can run short, in the kubelet's words. Thresholds act in the order of this list.
+// Memory is first in the kubelet too; the kubelet has no fixed order for the others:
 //
 //	memory.available             memory of the node
 //	allocatableMemory.available  memory of the cgroup that holds all pods
@@ -42,8 +42,8 @@ func Signals() []Signal { return slices.Clone(signals) }
 // known reports whether the kubelet has the signal.
 func (s Signal) known() bool { return slices.Contains(signals, s) }
 
-// Resource returns the word for the resource in messages: memory, ephemeral-storage, inodes or pids; empty for an unknown
-// signal.
+// Resource returns the kubelet's word for the resource in messages: memory, ephemeral-storage, inodes or pids. It returns
+// "" for an unknown signal.
 func (s Signal) Resource() string {
 	switch s {
 	case memoryAvailable, allocatableMemoryAvailable:
@@ -58,7 +58,7 @@ func (s Signal) Resource() string {
 	return ""
 }
 
-// condition returns the node condition that the signal raises, empty for an unknown signal.
+// condition returns the node condition of the signal, "" for an unknown signal.
 func (s Signal) condition() v1.NodeConditionType {
 	switch s.Resource() {
 	case "memory":
@@ -71,8 +71,8 @@ func (s Signal) condition() v1.NodeConditionType {
 	return ""
 }
 
-// Quantity returns an amount of the signal as the kubelet prints it: bytes in powers of 1024, inodes and processes in
-// powers of 1000.
+// Quantity returns an amount of the signal as the kubelet prints it: bytes with binary suffixes (Ki, Mi), inodes and
+// processes with decimal suffixes (k, M).
 func (s Signal) Quantity(n int64) resource.Quantity {
 	switch s.Resource() {
 	case "inodes", "pids":

@@ -10,59 +10,62 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is what the kubelet remembers between observations. The zero value is that of a kubelet that just started. A
-// State can be written as JSON, up to the year 9999. Observe never modifies its argument.
+// State is what the kubelet remembers between observations. The zero value is the state of a kubelet that has just started.
+// A State can be written as JSON for times up to the year 9999. Observe never modifies its argument.
 type State struct {
-	Layout     Layout                             `json:"layout,omitempty"`   // as first detected
-	FirstMet   map[string]time.Time               `json:"firstMet,omitempty"` // by key (signal, value and grace): since when the threshold is met
-	Due        []string                           `json:"due,omitempty"`      // keys of those met for longer than their grace
-	LastTrue   map[v1.NodeConditionType]time.Time `json:"lastTrue,omitempty"` // last observation that raised the condition
-	Measured   map[Signal]time.Time               `json:"measured,omitempty"` // times of the last measurements
+	Layout     Layout                             `json:"layout,omitempty"`   // the first detected layout
+	FirstMet   map[string]time.Time               `json:"firstMet,omitempty"` // by threshold key (signal, value and grace): time since which the threshold is met
+	Due        []string                           `json:"due,omitempty"`      // keys of thresholds met for longer than their grace
+	LastTrue   map[v1.NodeConditionType]time.Time `json:"lastTrue,omitempty"` // by condition: time of the last observation that raised it
+	Measured   map[Signal]time.Time               `json:"measured,omitempty"` // by signal: time of the last measurement
 	Conditions []v1.NodeConditionType             `json:"conditions,omitempty"`
 }
 
-// Observation is what is seen at one moment.
+// Observation is what the kubelet sees at one moment.
 type Observation struct {
-	Signals map[Signal]Measurement // a signal that is not here is not measured
-	Layout  Layout                 // empty: not detected; until it was once, nothing is decided
-	Pods    []*v1.Pod              // on the node
+	Signals map[Signal]Measurement // a signal that is missing here is not measured
+	Layout  Layout                 // empty: not detected; Observe decides nothing until the layout was detected once
+	Pods    []*v1.Pod              // pods of the node
 	Stats   map[types.UID]PodStats
 }
 
 // Status is the state of a threshold after an observation.
 type Status struct {
 	Threshold  Threshold
-	Measured   *Measurement      // nil: no observation, the threshold is not met
-	Value      resource.Quantity // in absolute terms; zero for a percentage without observation
-	Target     resource.Quantity // Value plus minimum reclaim: where eviction stops
-	Met        bool              // less than Value, or since it acted still less than Target
-	Since      time.Time         // since when the threshold is met; zero: it is not met
-	Due        bool              // met for as long as its grace
-	Actionable bool              // due, with a measurement newer than the last one
+	Measured   *Measurement      // nil: no measurement, the threshold is not met
+	Value      resource.Quantity // the absolute value; zero for a percentage without a measurement
+	Target     resource.Quantity // Value plus minimum reclaim: eviction stops here
+	Met        bool              // Available is below Value, or below Target after the threshold was due
+	Since      time.Time         // time since which the threshold is met; zero: it is not met
+	Due        bool              // met for at least its grace
+	Actionable bool              // due, and the measurement is newer than the last one
 }
 
 // Decision is what to do after an observation.
 type Decision struct {
-	Waiting    bool                   // the layout is not known: nothing was looked at
+	Waiting    bool                   // the layout is unknown, so nothing was decided
 	Thresholds []Status               // in the order in which they act
-	Conditions []v1.NodeConditionType // that are true: memory, disk, processes
-	// LocalStorage are evictions of pods over their own limits. When there is one, nothing else is done.
+	Conditions []v1.NodeConditionType // the true conditions: memory, disk, processes
+	// LocalStorage are evictions of pods over their own limits. When there is such an eviction, Observe decides nothing
+	// else.
 	LocalStorage []Eviction
-	Acting       *Threshold // the threshold that is acted on
-	Event        string     // text of the Warning event of reason EvictionThresholdMet on the node, written when there is an Acting
-	// Reclaim is to be done first. Then measure again: if Relieved, nobody is evicted.
+	Acting       *Threshold // the threshold that evicts
+	Event        string     // text of the Warning event on the node with reason EvictionThresholdMet; written when there is an Acting
+	// Reclaim is done first. Then measure again. If Relieved reports true, no pod is evicted.
 	Reclaim  []string
-	Ranking  []Ranked  // all active pods, first evicted first; with Acting only
-	Eviction *Eviction // of the first pod that is not exempt; nil: none
+	Ranking  []Ranked  // all active pods, the first one is evicted first; only with Acting
+	Eviction *Eviction // eviction of the first pod that is not exempt; nil when there is none
 }
 
-// Observe takes one observation: it returns the state to keep and what to do. Call it every MonitoringInterval, and again
-// at once when an evicted pod is gone. At most one pod is evicted for pressure in one observation.
+// Observe takes one observation and returns the next state and what to do. Call it every MonitoringInterval, and again as
+// soon as an evicted pod is gone. One observation evicts at most one pod because of pressure (rule E7.2).
 //
-// A threshold is met while less than its value is available, and, once it was due, until its minimum reclaim is reached,
-// too. It is due when it was met without interruption for its grace period, and acted on only with a measurement newer than
-// that of the previous observation. A condition is true from the first observation that meets a threshold, soft ones
-// included, until the transition period after the last one.
+//  1. A threshold is met while less than its value is available. After it was due, it stays met until its minimum reclaim
+//     is available too (rules E3.2 and E3.3).
+//  2. A threshold is due when it was met without interruption for its grace period (rule E3.4).
+//  3. A due threshold acts only with a measurement newer than that of the previous observation (rule E3.6).
+//  4. A condition is true from the first observation that meets a threshold, soft thresholds included. It ends the
+//     transition period after the last such observation (rule E3.5).
 func (p *Policy) Observe(s State, o Observation, now time.Time) (State, Decision) {
 	if len(p.thresholds) == 0 && !p.local {
 		return s, Decision{Conditions: slices.Clone(s.Conditions)}
@@ -72,7 +75,7 @@ func (p *Policy) Observe(s State, o Observation, now time.Time) (State, Decision
 		if o.Layout == "" {
 			return s, Decision{Waiting: true, Conditions: slices.Clone(s.Conditions)}
 		}
-		s.Layout = o.Layout // the first cycle goes without the thresholds that follow from it
+		s.Layout = o.Layout // the first cycle does not have the thresholds that follow from the layout
 	}
 	d := Decision{Thresholds: p.status(thresholds, s, o, now)}
 	next := State{Layout: s.Layout, FirstMet: map[string]time.Time{}, LastTrue: maps.Clone(s.LastTrue), Measured: map[Signal]time.Time{}}
@@ -126,7 +129,7 @@ func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time
 	return list
 }
 
-// act fills in what to do.
+// act sets what to do.
 func (p *Policy) act(d *Decision, l Layout, o Observation) {
 	if p.local {
 		if d.LocalStorage = localStorage(l, o.Pods, o.Stats); len(d.LocalStorage) > 0 {
@@ -156,9 +159,9 @@ func (p *Policy) act(d *Decision, l Layout, o Observation) {
 	}
 }
 
-// Relieved reports whether, after Decision.Reclaim, no pod needs to be evicted: no threshold of any signal, soft ones
-// within their grace included, has less available than its target. s is the state that Observe returned; signals that are
-// not measured count as relieved.
+// Relieved reports whether no pod needs to be evicted after Decision.Reclaim (rule E5.2): for every threshold of every
+// signal, soft ones within their grace included, its target is available. s is the state that Observe returned. Signals
+// that are not measured count as relieved.
 func (p *Policy) Relieved(s State, signals map[Signal]Measurement) bool {
 	for _, t := range p.Thresholds(s.Layout) {
 		if m, ok := signals[t.Signal]; ok && t.missed(m, p.options) {
@@ -168,8 +171,8 @@ func (p *Policy) Relieved(s State, signals map[Signal]Measurement) bool {
 	return true
 }
 
-// NextChange returns the earliest time after now at which, without anything new being measured, a soft threshold becomes
-// due or a condition ends. false: nothing changes by itself.
+// NextChange returns the earliest time after now at which a soft threshold becomes due or a condition ends without a new
+// measurement. ok is false when there is no such time (rule E3.13).
 func (p *Policy) NextChange(s State, now time.Time) (time.Time, bool) {
 	var next time.Time
 	consider := func(t time.Time) {

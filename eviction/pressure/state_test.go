@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// Value 10% of 100Gi and 5Gi more: in single precision 15Gi is not enough.
+// Value 10% of 100Gi and 5Gi of minimum reclaim: in single precision 15Gi is not enough.
 func TestRelieved(t *testing.T) {
 	c := Config{EvictionHard: settings{"nodefs.available": "10%"}, EvictionMinimumReclaim: settings{"nodefs.available": "5Gi"},
 		EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1h"}}
@@ -86,7 +86,7 @@ func TestForecast(t *testing.T) {
 	use = append(use, PodStats{}, memory(9*gi))
 	use[len(pods)-1].WorkingSetBytes = n(9 * gi)
 	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use...)}
-	delete(o.Stats, pods[8].UID) // nostats
+	delete(o.Stats, pods[8].UID) // pods without statistics
 	f := p.Forecast(threshold, Measurement{Available: gi - 1, Capacity: 10 * gi}, o)
 	require.Equal(t, "1524Mi", f.Target.String())
 	require.True(t, f.Cleared)
@@ -107,7 +107,7 @@ func TestForecast(t *testing.T) {
 	require.Empty(t, fine.Steps)
 }
 
-// The first step of a forecast is whom Observe evicts.
+// A forecast begins with the pod that Observe evicts.
 func TestForecastAgreesWithObserve(t *testing.T) {
 	p := compile(t, Config{EvictionHard: settings{"nodefs.available": "1Gi"}}, Options{})
 	pods, use := diskPods()
@@ -120,7 +120,7 @@ func TestForecastAgreesWithObserve(t *testing.T) {
 	require.Equal(t, 51*mi, f.Steps[0].Frees)
 }
 
-// The documentation's node of 10Gi that keeps 500Mi from eviction and 1.5Gi for the system.
+// The documentation's node of 10Gi reserves 500Mi for eviction and 1.5Gi for the system.
 func TestAllocatable(t *testing.T) {
 	hard := settings{"memory.available": "500Mi"}
 	capacity := testkit.Resources("memory=10Gi")
@@ -140,7 +140,7 @@ func TestAllocatable(t *testing.T) {
 func TestThresholdKey(t *testing.T) {
 	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1m"}}, Options{})
 	th := p.Thresholds("")
-	require.Equal(t, []string{"memory.available<1Gi/0s", "memory.available<1Gi/1m0s"}, []string{th[0].key(), th[1].key()}, "hard and soft of one signal are told apart")
+	require.Equal(t, []string{"memory.available<1Gi/0s", "memory.available<1Gi/1m0s"}, []string{th[0].key(), th[1].key()}, "the hard and the soft threshold of a signal have different keys")
 	require.True(t, th[0].hard())
 	require.False(t, th[1].hard())
 }

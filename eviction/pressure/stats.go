@@ -10,15 +10,15 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Measurement is a signal at a moment: how much is available, of how much. Bytes, inodes or processes.
+// Measurement is the value of a signal at a moment: the available amount and the capacity, in bytes, inodes or processes.
 type Measurement struct {
 	Available int64
 	Capacity  int64
-	Time      time.Time // zero: unknown, always new
+	Time      time.Time // zero: the time is unknown, and the measurement is always new
 }
 
-// NodeStats is what a kubelet measures on its node; the parts and numbers that it does not know are nil. The names are
-// those of the stats summary API.
+// NodeStats is what a kubelet measures on its node. Unknown parts and numbers are nil. The names are those of the stats
+// summary API.
 type NodeStats struct {
 	Memory      *MemoryStats // of the root cgroup
 	PodsMemory  *MemoryStats // of the cgroup that holds all pods: the system container "pods"
@@ -28,7 +28,7 @@ type NodeStats struct {
 	Processes   *ProcessStats
 }
 
-// MemoryStats is the memory of a cgroup in bytes. Its capacity is AvailableBytes + WorkingSetBytes. On Windows the working
+// MemoryStats is the memory of a cgroup in bytes. The capacity is AvailableBytes + WorkingSetBytes. On Windows the working
 // set is the committed memory.
 type MemoryStats struct {
 	Time            time.Time
@@ -50,7 +50,8 @@ type ProcessStats struct {
 	Running *int64
 }
 
-// Measure returns the signals of which all numbers are known; the others are missing, which is not zero.
+// Measure returns the signals whose numbers are all known. Other signals are missing, which is not the same as zero (rule
+// E1.1).
 func Measure(n NodeStats) map[Signal]Measurement {
 	m := map[Signal]Measurement{}
 	for signal, s := range map[Signal]*MemoryStats{memoryAvailable: n.Memory, allocatableMemoryAvailable: n.PodsMemory} {
@@ -83,17 +84,18 @@ func Measure(n NodeStats) map[Signal]Measurement {
 	return m
 }
 
-// noLimit is the size above which a limit is none.
+// noLimit is the largest limit; a larger number means that there is no limit.
 const noLimit = 1 << 62
 
-// CgroupMemory returns the memory of a cgroup from three numbers in bytes, as the kernel shows them:
+// CgroupMemory returns the memory of a cgroup from three numbers of the kernel, in bytes (rule E1.2):
 //
-//   - limit: the limit of the cgroup, or for the root cgroup MemTotal of /proc/meminfo. A limit above 2^62 is none.
+//   - limit: the limit of the cgroup; for the root cgroup MemTotal of /proc/meminfo. Above 2^62 there is no limit.
 //   - usage: memory.current, or memory.usage_in_bytes of version 1
 //   - inactiveFile: inactive_file of memory.stat, or total_inactive_file of version 1
 //
-// The working set is usage without inactive file pages; active file pages count as used, although the kernel could reclaim
-// them. Available is the limit without the working set. Both are at least 0, where kubelets subtract without a sign.
+// The working set is usage without inactive file pages. Active file pages count as used, although the kernel could reclaim
+// them. The available memory is the limit minus the working set. Both are at least 0, where the kubelet's unsigned
+// subtraction wraps around.
 func CgroupMemory(limit, usage, inactiveFile uint64, at time.Time) *MemoryStats {
 	set := usage - min(usage, inactiveFile)
 	m := &MemoryStats{Time: at, WorkingSetBytes: &set}
@@ -104,8 +106,9 @@ func CgroupMemory(limit, usage, inactiveFile uint64, at time.Time) *MemoryStats 
 	return m
 }
 
-// Processes returns how many processes and threads a node has and can have: the smaller of kernel.pid_max and
-// kernel.threads-max, and the fourth field of /proc/loadavg, after the slash. A loadavg without this number is an error.
+// Processes returns the number of processes and threads of a node, and the largest possible number (rule E1.3). The limit
+// is the smaller of kernel.pid_max and kernel.threads-max. The number is in the fourth field of /proc/loadavg, after the
+// slash; a loadavg without it is an error.
 func Processes(pidMax, threadsMax int64, loadavg string, at time.Time) (*ProcessStats, error) {
 	most := min(pidMax, threadsMax)
 	running, err := runningProcesses(loadavg)
@@ -131,7 +134,7 @@ func runningProcesses(loadavg string) (int64, error) {
 	return n, nil
 }
 
-// Layout is on which file systems images and writable layers are:
+// Layout says which file systems hold images and writable layers (rule E5.1):
 //
 //	"single"        one file system for everything
 //	"imagefs"       images and writable layers together on their own
@@ -159,7 +162,7 @@ func DetectLayout(root, images, layers string) Layout {
 	return single
 }
 
-// containerSource is the signal whose threshold holds for writable layers.
+// containerSource returns the signal whose threshold holds for the writable layers.
 func (l Layout) containerSource() Signal {
 	switch l {
 	case single, splitImages:
@@ -177,7 +180,7 @@ const (
 )
 
 // Reclaims returns what the kubelet reclaims for a signal before it evicts pods, in order: "containerGC" deletes dead
-// containers, "imageGC" deletes unused images. Nothing is reclaimed for memory and processes.
+// containers, "imageGC" deletes unused images. For memory and processes the kubelet reclaims nothing (rule E5.1).
 func Reclaims(s Signal, l Layout) []string {
 	both := []string{deadContainers, unusedImages}
 	switch s {
@@ -203,5 +206,5 @@ func Reclaims(s Signal, l Layout) []string {
 	return nil
 }
 
-// signed converts and saturates.
+// signed converts to int64 and saturates.
 func signed(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

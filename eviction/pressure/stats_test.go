@@ -54,12 +54,13 @@ func TestMeasure(t *testing.T) {
 		imageFsInodesFree:    {Available: 3, Capacity: 4},
 		containerFsAvailable: {Available: 5, Capacity: 6},
 		pidAvailable:         {Available: -30, Capacity: 100, Time: at},
-	}, got, "a signal of which a number is unknown is missing, not zero")
+	}, got, "a signal with an unknown number is missing, not zero")
 	require.Empty(t, Measure(NodeStats{}))
 	require.Empty(t, Measure(NodeStats{Memory: &MemoryStats{}, NodeFs: &FsStats{}, Processes: &ProcessStats{Max: i(1)}}))
 }
 
-// The numbers of the documentation's script: capacity from /proc/meminfo, usage and inactive file pages of the root cgroup.
+// The numbers of the documentation's script: capacity from /proc/meminfo, usage and inactive file pages from the root
+// cgroup.
 func TestCgroupMemory(t *testing.T) {
 	const meminfoKiB = 16374584
 	c := CgroupMemory(meminfoKiB*1024, 5<<30, 2<<30, since(1))
@@ -67,7 +68,7 @@ func TestCgroupMemory(t *testing.T) {
 	require.Equal(t, Measurement{Available: meminfoKiB*1024 - 3<<30, Capacity: meminfoKiB * 1024, Time: since(1)}, m)
 
 	over := CgroupMemory(100, 300, 50, epoch)
-	require.Equal(t, []uint64{0, 250}, []uint64{*over.AvailableBytes, *over.WorkingSetBytes}, "more than the limit leaves nothing")
+	require.Equal(t, []uint64{0, 250}, []uint64{*over.AvailableBytes, *over.WorkingSetBytes}, "usage above the limit leaves 0 available")
 	cached := CgroupMemory(100, 30, 50, epoch)
 	require.Equal(t, []uint64{100, 0}, []uint64{*cached.AvailableBytes, *cached.WorkingSetBytes})
 	unlimited := CgroupMemory(1<<62+1, 1, 0, epoch)

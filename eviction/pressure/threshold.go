@@ -10,16 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// value is an amount, or a share of the signal's capacity. The zero value is nothing.
+// value is an amount or a share of the signal's capacity. The zero value is the amount 0.
 type value struct {
 	Quantity resource.Quantity
-	Percent  bool    // Share counts, not Quantity
+	Percent  bool    // true: Share counts; false: Quantity counts
 	Share    float32 // 0.1 is 10%
-	text     string  // of the percentage, without the sign
+	text     string  // text of the percentage, without the sign
 }
 
-// amount returns the value in absolute terms. A share is multiplied in the kubelet's precision: 10% of 10Gi are 1073741840
-// bytes, 16 more than the exact amount; Options.ExactPercent computes it exactly, rounded down.
+// amount returns the absolute value (rule E2.15). It multiplies a share in single precision, as the kubelet does: 10% of
+// 10Gi are 1073741840 bytes, 16 more than the exact amount. Options.ExactPercent computes the exact amount, rounded down.
 func (v value) amount(capacity int64, o Options) resource.Quantity {
 	if !v.Percent {
 		return v.Quantity.DeepCopy()
@@ -37,7 +37,7 @@ func (v value) amount(capacity int64, o Options) resource.Quantity {
 	return *resource.NewQuantity(int64(n), resource.BinarySI)
 }
 
-// exact takes the percentage as it was written; false when it was written as anything but a plain decimal.
+// exact returns the percentage as a fraction from its text; ok is false for a text that is not a plain decimal.
 func (v value) exact(capacity int64) (int64, bool) {
 	if len(v.text) == 0 || len(v.text) > 64 || strings.Trim(v.text, "0123456789.+") != "" {
 		return 0, false
@@ -51,7 +51,7 @@ func (v value) exact(capacity int64) (int64, bool) {
 	return n.Int64(), n.IsInt64()
 }
 
-// String returns the value as it is configured: "500Mi", "10%".
+// String returns the value in the notation of the configuration: "500Mi", "10%".
 func (v value) String() string {
 	if v.Percent {
 		return v.text + "%"
@@ -63,12 +63,12 @@ func (v value) String() string {
 type Threshold struct {
 	Signal     Signal
 	Value      value
-	Grace      time.Duration // how long it must be met before pods are evicted; 0: a hard threshold, however it was configured
+	Grace      time.Duration // how long the threshold must be met before it evicts pods; 0 makes it a hard threshold, wherever it was configured
 	MinReclaim value         // how much more than Value must be available before eviction stops
 }
 
-// hard reports whether the threshold acts at once and gives pods one second: it has no grace period. A soft threshold with
-// a grace period of 0s is one.
+// hard reports whether the threshold acts at once and gives pods one second. A soft threshold with a grace period of 0s is
+// hard too (rule E2.6).
 func (t Threshold) hard() bool { return t.Grace == 0 }
 
 // key identifies the threshold in a State: signal, value and grace.
@@ -76,8 +76,8 @@ func (t Threshold) key() string {
 	return string(t.Signal) + "<" + t.Value.String() + "/" + t.Grace.String()
 }
 
-// String returns the threshold in flag form, a soft one with its grace: "memory.available<1Gi", "memory.available<1Gi for
-// 30s".
+// String returns the threshold in flag notation, a soft threshold with its grace: "memory.available<1Gi",
+// "memory.available<1Gi for 30s".
 func (t Threshold) String() string {
 	s := string(t.Signal) + "<" + t.Value.String()
 	if !t.hard() {
@@ -86,7 +86,7 @@ func (t Threshold) String() string {
 	return s
 }
 
-// met reports whether less than the value is available; equal is not met.
+// met reports whether less than the value is available. An equal amount does not meet the threshold.
 func (t Threshold) met(m Measurement, o Options) bool {
 	q := t.Value.amount(m.Capacity, o)
 	return q.CmpInt64(m.Available) > 0
@@ -105,12 +105,12 @@ func (t Threshold) missed(m Measurement, o Options) bool {
 	return q.CmpInt64(m.Available) > 0
 }
 
-// compareThresholds orders thresholds as they act:
+// compareThresholds orders thresholds as they act (rule E4.1):
 //
-//  1. by signal, in the order of Signals (memory before all others),
-//  2. hard before soft, the shorter grace first,
-//  3. quantities before percentages; the larger value first,
-//  4. the larger minimum reclaim first, by its text.
+//  1. by signal, in the order of Signals: memory first
+//  2. hard before soft, and shorter grace first
+//  3. quantities before percentages, then the larger value first
+//  4. larger minimum reclaim first, compared as text
 func compareThresholds(a, b Threshold) int {
 	percent := func(v value) int {
 		if v.Percent {

@@ -8,29 +8,29 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// PodStats is what a pod uses; numbers that are not known are nil. The names are those of the stats summary API.
+// PodStats is the usage of a pod. Unknown numbers are nil. The names are those of the stats summary API.
 type PodStats struct {
-	WorkingSetBytes      *uint64 // memory of the pod
+	WorkingSetBytes      *uint64 // memory of the whole pod
 	Processes            *uint64
-	EphemeralStorageUsed *uint64 // bytes, all local storage of the pod
+	EphemeralStorageUsed *uint64 // bytes of the pod's whole local storage
 	Containers           []ContainerStats
 	Volumes              []VolumeStats
 }
 
-// ContainerStats is what a container uses, of any kind: regular, init or ephemeral.
+// ContainerStats is the usage of a container: regular, init or ephemeral.
 type ContainerStats struct {
 	Name            string
 	WorkingSetBytes *uint64
 	Rootfs, Logs    FsUsage
 }
 
-// VolumeStats is what a volume uses.
+// VolumeStats is the usage of a volume.
 type VolumeStats struct {
 	Name string
 	FsUsage
 }
 
-// FsUsage is usage of a file system.
+// FsUsage is the usage of a file system.
 type FsUsage struct {
 	UsedBytes  *uint64
 	InodesUsed *uint64
@@ -50,7 +50,7 @@ func number(n *uint64) int64 {
 	return signed(*n)
 }
 
-// counted lists the parts of a pod that a file system holds.
+// counted lists the parts of a pod that are on a file system.
 type counted struct{ rootfs, logs, volumes bool }
 
 func countedOn(s Signal, l Layout) counted {
@@ -67,7 +67,8 @@ func countedOn(s Signal, l Layout) counted {
 	return counted{true, true, true}
 }
 
-// usage returns how much of the signal's resource the pod uses, as ranking counts it; on file systems what counts there.
+// usage returns the pod's usage of the signal's resource, as the ranking counts it. For a file system it counts the parts
+// that are on it (rule E6.5).
 func usage(s Signal, l Layout, pod *v1.Pod, stats *PodStats) int64 {
 	switch {
 	case s.memory():
@@ -105,7 +106,7 @@ func diskUsage(s Signal, l Layout, pod *v1.Pod, stats *PodStats, volume func(*v1
 	return sum
 }
 
-// localVolume reports whether a volume lies on the node's file system.
+// localVolume reports whether a volume is on the node's file system.
 func localVolume(v *v1.Volume) bool {
 	return v.HostPath != nil || v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault || v.ConfigMap != nil || v.GitRepo != nil
 }
@@ -113,9 +114,9 @@ func localVolume(v *v1.Volume) bool {
 // ownVolume reports whether a local volume is deleted with its pod.
 func ownVolume(v *v1.Volume) bool { return localVolume(v) && v.HostPath == nil }
 
-// request returns what the pod asks of a resource: containers, sidecars and init containers or, when it has resources as a
-// whole, those requests alone (so that its containers' ephemeral storage counts 0); plus overhead only when that is not
-// zero. Of resized pods the allocated amounts count.
+// request returns the pod's request of a resource (rule E6.2): the sum of containers, sidecars and init containers; for a
+// pod with pod-level resources only these, so that the ephemeral storage of its containers counts 0. Overhead is added only
+// when the sum is not zero. For a resized pod the allocated amounts count.
 func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	pod = allocated(pod)
 	var q resource.Quantity
@@ -131,7 +132,7 @@ func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	return resources.Value(name, q)
 }
 
-// hasWhole reports whether the pod has a request or limit as a whole.
+// hasWhole reports whether the pod has a pod-level request or limit.
 func hasWhole(pod *v1.Pod) bool {
 	if pod.Spec.Resources == nil {
 		return false
@@ -146,7 +147,8 @@ func hasWhole(pod *v1.Pod) bool {
 	return false
 }
 
-// allocated returns the pod with the requests that its node granted, pod itself when they are those of the spec.
+// allocated returns the pod with the requests that its node granted. It returns pod itself when those are the requests of
+// the spec.
 func allocated(pod *v1.Pod) *v1.Pod {
 	granted := map[string]v1.ResourceList{}
 	for _, list := range [...][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
@@ -171,7 +173,7 @@ func allocated(pod *v1.Pod) *v1.Pod {
 	return &copied
 }
 
-// grant returns the containers with granted requests; of init containers only sidecars are resized.
+// grant returns the containers with the granted requests. Of the init containers only sidecars can be resized.
 func grant(list []v1.Container, granted map[string]v1.ResourceList, inits bool) []v1.Container {
 	out := make([]v1.Container, len(list))
 	copy(out, list)

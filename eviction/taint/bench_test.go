@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// BenchmarkPass is a monitor pass over healthy nodes, each of which renewed its lease.
+// BenchmarkPass makes monitor passes over healthy nodes, each of which renewed its lease.
 func BenchmarkPass(b *testing.B) {
 	for _, size := range []int{5000, 50000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -37,7 +37,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// BenchmarkForecast plays two hours of 500 nodes with 30 pods each, 20 of which fall silent.
+// BenchmarkForecast forecasts two hours of 500 nodes with 30 pods each. The kubelets of 20 nodes fall silent.
 func BenchmarkForecast(b *testing.B) {
 	in := Input{Until: 2 * time.Hour}
 	for i := range 500 {

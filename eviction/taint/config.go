@@ -7,25 +7,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Config holds the parameters of the node lifecycle controller. The zero value is v1.36's defaults. A duration of
-// 0 and a nil pointer mean the default.
+// Config holds the parameters of the node lifecycle controller (rule XZ2.1). The zero value has v1.36's defaults. A
+// duration of 0 and a nil pointer mean the default.
 type Config struct {
-	MonitorPeriod time.Duration // --node-monitor-period, 5 s: how often Forecast lets the monitor look at the nodes
+	MonitorPeriod time.Duration // --node-monitor-period, 5 s: time between two monitor passes of a Forecast
 	GracePeriod   time.Duration // --node-monitor-grace-period, 50 s (40 s up to v1.31)
-	StartupGrace  time.Duration // --node-startup-grace-period, 60 s: for a node that never posted a Ready condition
+	StartupGrace  time.Duration // --node-startup-grace-period, 60 s: for a node that has never had a Ready condition
 
-	EvictionRate       *float32 // --node-eviction-rate, 0.1 nodes a second and zone; 0: never
-	SecondaryRate      *float32 // --secondary-node-eviction-rate, 0.01: partially disrupted large zones; 0: never
+	EvictionRate       *float32 // --node-eviction-rate, 0.1 nodes per second in each zone; 0: never
+	SecondaryRate      *float32 // --secondary-node-eviction-rate, 0.01: for large zones that are partially disrupted; 0: never
 	LargeCluster       *int     // --large-cluster-size-threshold, 50: a zone with more nodes is large
-	UnhealthyThreshold *float32 // --unhealthy-zone-threshold, 0.55: share of nodes not ready that makes a zone partially disrupted
+	UnhealthyThreshold *float32 // --unhealthy-zone-threshold, 0.55: a zone with this share of nodes not ready is partially disrupted
 
-	// FullDisruptionRate is the rate of a zone that is down completely while others are not. nil: EvictionRate, as in
-	// v1.36, although a zone that goes from partial to full disruption speeds up by that.
+	// FullDisruptionRate is the rate of a zone whose nodes are all down while other zones work. nil means EvictionRate, as
+	// in v1.36. There, a zone that goes from partial to full disruption gets a higher rate.
 	FullDisruptionRate *float32
 }
 
-// Validate reports negative durations, rates and thresholds that are negative or not a number, and a threshold above 1.
-// The controller itself checks none of them.
+// Validate returns the errors of the parameters: negative durations, rates and thresholds that are negative or NaN, and a
+// threshold above 1. The controller itself checks none of this.
 func (c Config) Validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	duration := func(name string, d time.Duration) {
@@ -74,5 +74,5 @@ func (c Config) gracePeriod() time.Duration   { return orDuration(c.GracePeriod,
 func (c Config) startupGrace() time.Duration  { return orDuration(c.StartupGrace, 60*time.Second) }
 func (c Config) evictionRate() float32        { return or(c.EvictionRate, 0.1) }
 
-// ServePeriod is how often the queues of the zones are served.
+// ServePeriod is the time between two services of the zones' queues.
 const ServePeriod = 100 * time.Millisecond

@@ -1,34 +1,36 @@
-// Package taint decides when NoExecute taints delete pods, and when failing nodes get such taints: the timers of the
-// taint-eviction controller and the health, zone and rate rules of the node lifecycle controller, with the time passed in.
+// Package taint decides when NoExecute taints delete pods, and when failing nodes get such taints. It has the timers of the
+// taint-eviction controller and the health, zone and rate rules of the node lifecycle controller. The time is an argument.
 //
 //	timers := taint.NewTimers(taint.Options{})
 //	timers.SetNode(node, now)             // node and pod changes, in any order
-//	actions := timers.SetPod(pod, now)    // what starts, is cancelled, is deleted now
+//	actions := timers.SetPod(pod, now)    // timers that start or are cancelled, pods deleted now
 //	next, ok := timers.Next()             // sleep until then
-//	actions = timers.Advance(next)        // what is due
+//	actions = timers.Advance(next)        // deletions that are due
 //
 //	line, err := taint.Forecast(taint.Input{Nodes: nodes, Pods: pods, Events: events, Until: time.Hour})
-//	fmt.Print(line)                       // who leaves when, why, and what is cancelled
+//	fmt.Print(line)                       // which pod leaves when, and why
 //
-// The rule of a timer: it is fixed when pod and taint are first seen together, at now plus the smallest tolerationSeconds
-// of the first toleration of each taint (package taints). While it runs only three things end it: no NoExecute taint is
-// left, all are tolerated without limit, or one is not tolerated, which deletes at once. The rule of a node: Ready unknown
-// after the grace period, NoSchedule taint at once, NoExecute taint in its turn of the zone's queue, at a rate that
-// depends on how much of the zone is down; nothing at all when all zones are down completely.
+// The rules:
 //
-// Units: time.Time and time.Duration; rates are nodes a second. The monitor's passes (5 s) and the queues' services
-// (100 ms) are played by Forecast, which refuses more than 10 million passes. Timers is a state machine that owns its
-// state and copies what it keeps; it is not safe for concurrent use. Everything else is pure. Arguments
-// are never modified. Nodes are handled by name and pods by namespace and name, so that answers do not depend on the
-// order of maps or, at equal times, of events.
+//  1. A timer starts when pod and taint are first seen together. It ends after the smallest tolerationSeconds of the first
+//     tolerations of the node's NoExecute taints (package taints).
+//  2. A running timer keeps its end. Three things cancel it: the node has no NoExecute taint any more, all taints are
+//     tolerated without limit, or a taint is not tolerated. In the last case the pod is deleted at once.
+//  3. A node whose kubelet is silent for longer than the grace period gets Ready=Unknown and a NoSchedule taint at once.
+//  4. The node gets its NoExecute taint from the queue of its zone. The rate depends on how much of the zone is down. When
+//     all zones are down completely, no node gets a NoExecute taint.
 //
-// Cost: SetPod O(taints x tolerations), SetNode the same for each pod on the node, Advance O(log timers) for each pod due;
-// Pass O(nodes), Serve O(zones).
+// Units: time.Time and time.Duration; rates are nodes per second. Forecast makes the monitor's passes (every 5 s) and the
+// services of the queues (every 100 ms), and refuses more than 10 million passes. A Timers holds state, copies what it
+// keeps, and is not safe for concurrent use. Everything else is pure. Arguments are never modified. Nodes are handled by
+// name and pods by namespace and name, so that answers do not depend on the order of maps or of events of equal time.
 //
-// The package deletes and taints nothing: actions say what a controller does, with its events, conditions and retries.
-// Deletion here is a plain DELETE: neither PodDisruptionBudgets (eviction/disruption) nor the kubelet's own eviction
-// (eviction/pressure) take part.
+// Cost: SetPod is O(taints x tolerations), SetNode the same for each pod on the node, Advance O(log timers) for each pod that
+// is due. In a Forecast a monitor pass is O(nodes).
 //
-// Follows Kubernetes v1.36. Known differences: tolerationSeconds too large for a Duration mean for ever; a zone whose rate
-// goes from 0 to exactly 1 a second starts again (docs/fidelity/taint_eviction.md).
+// The package deletes and taints nothing: actions say what a controller does, with its events and conditions. A deletion is
+// a plain DELETE: neither disruption budgets (eviction/disruption) nor the kubelet's eviction (eviction/pressure) matter.
+//
+// The package follows Kubernetes v1.36. Two differences: tolerationSeconds that do not fit into a Duration mean no limit, and
+// a zone whose rate changes from 0 to exactly 1 per second starts with an empty bucket (docs/fidelity/taint_eviction.md).
 package taint

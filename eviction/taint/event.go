@@ -12,23 +12,23 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// Signs of life of a node's kubelet, for Event.Heartbeats.
+// What a node's kubelet does, for Event.Heartbeats.
 const (
 	HeartbeatsStop   = "stop"
 	HeartbeatsResume = "resume"
 )
 
-// Event is one thing that happens to a node. Exactly one of Condition, Taint, Heartbeats, Unschedulable and Deleted is set.
+// Event is a change of one node. Exactly one of Condition, Taint, Heartbeats, Unschedulable and Deleted is set.
 type Event struct {
-	At   metav1.Duration `json:"at"` // from the start of the forecast, not negative
+	At   metav1.Duration `json:"at"` // since the start of the forecast, not negative
 	Node string          `json:"node"`
 
-	Condition v1.NodeConditionType `json:"condition,omitempty"` // with Status
+	Condition v1.NodeConditionType `json:"condition,omitempty"` // type of a node condition; Status is set too
 	Status    v1.ConditionStatus   `json:"status,omitempty"`    // True, False or Unknown
-	// Taint is a taint that a user sets or removes, in kubectl's notation: "key=value:Effect", "key:Effect-", "key-". One
-	// that is there is replaced; removing one that is not there does nothing.
+	// Taint is a taint that a user sets or removes, in kubectl's notation: "key=value:Effect", "key:Effect-", "key-".
+	// Setting replaces a taint of equal key and effect. Removing a taint that the node does not have does nothing.
 	Taint string `json:"taint,omitempty"`
-	// Heartbeats says that the kubelet falls silent or is back. When it is back its pressure conditions are False, and
+	// Heartbeats says that the kubelet falls silent or is back. When the kubelet is back, pressure conditions are False and
 	// Ready is True.
 	Heartbeats string `json:"heartbeats,omitempty"`
 	// Unschedulable cordons (true) or uncordons (false) the node.
@@ -37,8 +37,14 @@ type Event struct {
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// rank orders events at one time: 1. heartbeats, 2. conditions, 3. cordoning, 4. taints removed, 5. taints set,
-// 6. deletion of the node.
+// rank orders events of equal time:
+//
+//  1. heartbeats
+//  2. conditions
+//  3. cordoning
+//  4. taints removed
+//  5. taints set
+//  6. deletion of the node
 func (e Event) rank() int {
 	switch {
 	case e.Heartbeats != "":
@@ -55,8 +61,12 @@ func (e Event) rank() int {
 	return 6
 }
 
-// compareEvents orders events by 1. time, 2. node, 3. rank, 4. text of the change, so that events at one time may be given
-// in any order.
+// compareEvents orders events, so that events of equal time may be given in any order:
+//
+//  1. by time
+//  2. by node
+//  3. by rank
+//  4. by the text of the change
 func compareEvents(a, b Event) int {
 	flag := func(p *bool) int {
 		if p != nil && *p {
@@ -76,7 +86,7 @@ func compareEvents(a, b Event) int {
 	)
 }
 
-// ValidateEvents returns what is wrong with the events. nodes are the nodes that events may name; nil nodes are ignored.
+// ValidateEvents returns the errors of the events. nodes are the nodes that events may name; nil nodes are ignored.
 func ValidateEvents(events []Event, nodes []*v1.Node, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	known := map[string]bool{}
@@ -136,7 +146,7 @@ func validateChange(e Event, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// apply returns the node after the event, a copy. The event is valid and not a deletion.
+// apply returns a copy of the node as it is after the event. The event must be valid and not a deletion.
 func (e Event) apply(node *v1.Node, now time.Time) *v1.Node {
 	node = node.DeepCopy()
 	switch {
@@ -150,7 +160,7 @@ func (e Event) apply(node *v1.Node, now time.Time) *v1.Node {
 	case e.Unschedulable != nil:
 		node.Spec.Unschedulable = *e.Unschedulable
 	case e.Taint != "":
-		t, removal, _ := edit.ParseOne(e.Taint) // checked by ValidateEvents
+		t, removal, _ := edit.ParseOne(e.Taint) // ValidateEvents has checked this
 		if removal {
 			node.Spec.Taints, _ = edit.Remove(node.Spec.Taints, t.Key, t.Effect)
 		} else {

@@ -20,7 +20,7 @@ func node(name, zone string, taints ...v1.Taint) *v1.Node {
 	}
 }
 
-// pod returns a pod that tolerates every NoExecute taint for some seconds, and for ever if seconds is negative.
+// pod returns a pod that tolerates every NoExecute taint for this number of seconds, without limit when it is negative.
 func pod(name, node string, seconds int64) *v1.Pod {
 	toleration := v1.Toleration{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}
 	if seconds >= 0 {
@@ -32,8 +32,8 @@ func pod(name, node string, seconds int64) *v1.Pod {
 	}
 }
 
-// Five nodes in three zones. The kubelet of n1 is silent for eight minutes. web tolerates 300 seconds, as admission sets
-// by default, db 600, and gpu has no limit.
+// Five nodes in three zones. The kubelet of n1 is silent for eight minutes. web tolerates the taint for 300 seconds, which
+// is the default of admission, db for 600 seconds, and gpu without limit.
 func ExampleForecast() {
 	line, err := taint.Forecast(taint.Input{
 		Nodes: []*v1.Node{node("n1", "a"), node("n2", "a"), node("n3", "b"), node("n4", "b"), node("n5", "c")},
@@ -62,7 +62,7 @@ func ExampleForecast() {
 	// <nil>
 }
 
-// A timer keeps its time when the pod's toleration becomes shorter.
+// A timer keeps its end when the pod's toleration becomes shorter.
 func ExampleTimers() {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	timers := taint.NewTimers(taint.Options{})

@@ -14,33 +14,37 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// maxPasses is the largest number of monitor periods in a Forecast. With the period of 5 s it is a year and seven months.
+// maxPasses is the largest number of monitor periods in a Forecast. With a period of 5 s that is a year and seven months.
 const maxPasses = 10_000_000
 
-// Input is what Forecast plays through.
+// Input is the input of Forecast.
 type Input struct {
-	Nodes  []*v1.Node // as they are at the start; one without a Ready condition counts as ready
-	Pods   []*v1.Pod  // as they are at the start; those without a node of Nodes take no part
-	Events []Event    // in any order
-	Start  time.Time  // the moment from which entries count; the zero time is enough without Options.UseTimeAdded
+	Nodes  []*v1.Node // nodes at the start; a node without a Ready condition counts as ready
+	Pods   []*v1.Pod  // pods at the start; pods on other nodes are ignored
+	Events []Event    // changes of nodes, in any order
+	Start  time.Time  // time of the start; the zero time is enough without Options.UseTimeAdded
 	Until  time.Duration
 
 	Config  Config
 	Options Options
 }
 
-// Forecast plays events on nodes through the node lifecycle and the taint-eviction controller and returns what happens,
-// from the start (both controllers see everything for the first time then) until Until, inclusive.
+// Forecast returns what the node lifecycle controller and the taint-eviction controller do when the events happen, from the
+// start until Until, inclusive. At the start both controllers see all objects for the first time.
 //
-// A kubelet that is not silent gives a sign of life at every monitor pass. Passes happen at multiples of the monitor
-// period and services at multiples of ServePeriod from the start; the real ones drift by up to a period. At one moment,
-// in this order: pods whose time is up are deleted; the events happen, in an order that does not depend on that of the
-// input, and each node they touch is looked at once; the monitor passes; the queues are served. A deleted pod is gone for
-// the forecast, and nothing replaces it; while its node's kubelet is silent it would in fact stay Terminating.
+// A kubelet that is not silent gives a sign of life at every monitor pass. Monitor passes happen at multiples of the
+// monitor period, and services of the queues at multiples of ServePeriod, from the start. The real controllers drift by up
+// to a period. The order at one moment is:
 //
-// Nil or unnamed nodes, nil pods, bad events and bad parameters are an error, and so is an Until of more than 10 million
-// monitor periods. Cost: O(nodes) for each monitor pass, and O(pods of the node) for
-// each change of a node.
+//  1. Pods whose time is over are deleted.
+//  2. Events happen, in an order that does not depend on the order of the input. The controllers see each changed node
+//     once.
+//  3. The monitor passes over the nodes.
+//  4. The queues of the zones are served.
+//
+// A deleted pod is gone and nothing replaces it. In a real cluster the pod stays Terminating while the kubelet of its node
+// is silent. The error names nil and unnamed nodes, nil pods, wrong events, wrong parameters, and an Until of more than 10
+// million monitor periods. Cost: O(nodes) for each monitor pass, and O(pods of the node) for each change of a node.
 func Forecast(in Input) (Timeline, error) {
 	if errs := in.validate(); len(errs) > 0 {
 		return Timeline{}, errs.ToAggregate()
@@ -97,14 +101,14 @@ type forecast struct {
 	in        Input
 	lifecycle *nodeLifecycle
 	timers    *Timers
-	events    []Event // that are still to come
+	events    []Event // events that have not happened yet
 	silent    map[string]bool
 	line      Timeline
 }
 
 func (f *forecast) time(at time.Duration) time.Time { return f.in.Start.Add(at) }
 
-// begin makes the controllers see all nodes and pods.
+// begin shows all nodes and pods to the controllers.
 func (f *forecast) begin() {
 	for _, n := range slices.SortedFunc(slices.Values(f.in.Nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) }) {
 		if _, ok := edit.Ready(n); !ok {
@@ -122,7 +126,7 @@ func (f *forecast) begin() {
 	}
 }
 
-// step plays what happens at one moment.
+// step does what happens at one moment.
 func (f *forecast) step(at time.Duration) {
 	now := f.time(at)
 	f.act(at, f.timers.Advance(now))
@@ -142,7 +146,7 @@ func (f *forecast) step(at time.Duration) {
 	}
 }
 
-// node plays the events of one moment on one node.
+// node applies the events of one node at one moment.
 func (f *forecast) node(at time.Duration, name string) {
 	now := f.time(at)
 	node := f.lifecycle.Node(name)
@@ -172,7 +176,7 @@ func (f *forecast) node(at time.Duration, name string) {
 	f.act(at, f.timers.SetNode(f.lifecycle.Node(name), now))
 }
 
-// describe returns the event in words.
+// describe returns the text of the event.
 func (e Event) describe() string {
 	switch {
 	case e.Condition != "":
@@ -189,7 +193,8 @@ func (e Event) describe() string {
 	return "node deleted"
 }
 
-// next returns the first moment after at when something can happen. ok is false when a Duration cannot hold that moment.
+// next returns the first moment after at at which something can happen. ok is false when a Duration cannot hold that
+// moment.
 func (f *forecast) next(at time.Duration) (next time.Duration, ok bool) {
 	next = tick(at, f.in.Config.monitorPeriod())
 	if len(f.events) > 0 {
@@ -204,8 +209,8 @@ func (f *forecast) next(at time.Duration) (next time.Duration, ok bool) {
 	return next, next > at
 }
 
-// tick returns the first multiple of period after at, or the largest Duration when no Duration holds that multiple. at is
-// not negative.
+// tick returns the first multiple of period after at. It returns the largest Duration when no Duration holds that multiple.
+// at is not negative.
 func tick(at, period time.Duration) time.Duration {
 	last := at - at%period
 	if last > math.MaxInt64-period {
@@ -214,7 +219,7 @@ func tick(at, period time.Duration) time.Duration {
 	return last + period
 }
 
-// end lists the times that are still running.
+// end lists the timers that still run.
 func (f *forecast) end() {
 	for _, d := range f.timers.running() {
 		f.line.Pending = append(f.line.Pending,

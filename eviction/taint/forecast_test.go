@@ -21,7 +21,7 @@ func after(seconds float64) metav1.Duration {
 	return metav1.Duration{Duration: time.Duration(seconds * float64(time.Second))}
 }
 
-// lines shows the entries of some kinds: "at what pod-or-node cause until".
+// lines prints the entries of some kinds: "at what pod-or-node cause until".
 func lines(l Timeline, kinds string) []string {
 	var out []string
 	for _, e := range l.Entries {
@@ -46,7 +46,7 @@ func played(t *testing.T, in Input) Timeline {
 
 const podEntries = "started moved cancelled evicted"
 
-// TestDocuments holds the worked examples of the documentation chapter "Taints and Tolerations" over time.
+// TestDocuments has the worked examples over time of the documentation chapter "Taints and Tolerations".
 func TestDocuments(t *testing.T) {
 	nodes := []*v1.Node{ready("node1", "a", "True"), ready("node2", "b", "True")}
 	stop := []Event{{Node: "node1", Heartbeats: HeartbeatsStop}}
@@ -228,7 +228,7 @@ func TestTimelineForms(t *testing.T) {
 	require.JSONEq(t, `{"until":"0s","entries":[]}`, string(text))
 }
 
-// Durations at their limits neither overflow nor make a forecast run for hours.
+// Extreme durations neither overflow nor make a forecast run for hours.
 func TestForecastBounds(t *testing.T) {
 	const century = 100 * 365 * 24 * time.Hour
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// Reasons and messages of conditions that turn Unknown because the kubelet is silent.
+// Reasons and messages of conditions that become Unknown because the kubelet is silent.
 const (
 	neverUpdatedReason  = "NodeStatusNeverUpdated"
 	neverUpdatedMessage = "Kubelet never posted node status."
@@ -17,19 +17,19 @@ const (
 	unknownMessage      = "Kubelet stopped posting node status."
 )
 
-// heartbeat is what is remembered of a node's signs of life. The zero value belongs to a node that was never looked at.
+// heartbeat holds what was observed of a node's kubelet. The zero value is that of a node that was never observed.
 type heartbeat struct {
-	Probe time.Time // when the last new sign of life was observed, by the controller's own clock
-	// What was observed last; only changes count, the remote clock is never compared with the local one.
-	Ready     bool      // there was a Ready condition
-	Posted    time.Time // its lastHeartbeatTime
+	Probe time.Time // when the last new sign of life was observed, on the controller's own clock
+	// The last observation. Only changes matter: times of the node's clock are never compared with the controller's clock.
+	Ready     bool      // the node had a Ready condition
+	Posted    time.Time // lastHeartbeatTime of the Ready condition
 	Renewed   time.Time // the renewTime of the node's lease
-	Initially bool      // set once the node was looked at
+	Initially bool      // the node was observed at least once
 }
 
-// Observe looks at a node's Ready condition and the renewTime of its lease (zero: none) at now. A sign of life is a
-// lastHeartbeatTime that differs, a Ready condition that appears or disappears, and a renewTime that advanced; seeing the
-// node for the first time counts too, except that a node without a Ready condition counts from its creation.
+// Observe observes a node's Ready condition and the renewTime of its lease (zero: no lease) at now (rules XZ3.1 and XZ3.2).
+// These are signs of life: another lastHeartbeatTime, a Ready condition that appears or disappears, a later renewTime, and
+// the first observation of a node. A node without a Ready condition counts from its creation.
 func (h heartbeat) Observe(node *v1.Node, renewed, now time.Time) heartbeat {
 	next := heartbeat{Probe: h.Probe, Renewed: h.Renewed, Initially: true}
 	if c := readyCondition(node); c != nil {
@@ -59,8 +59,8 @@ func readyCondition(node *v1.Node) *v1.NodeCondition {
 	return nil
 }
 
-// Silent reports whether a node has been silent for longer than its grace period at now; one without a Ready condition has
-// the start-up grace period.
+// Silent reports whether the node has been silent for longer than its grace period at now. A node without a Ready condition
+// has the start-up grace period (rule XZ3.2).
 func (h heartbeat) Silent(now time.Time, c Config) bool {
 	grace := c.gracePeriod()
 	if !h.Ready {
@@ -69,9 +69,9 @@ func (h heartbeat) Silent(now time.Time, c Config) bool {
 	return now.After(h.Probe.Add(grace))
 }
 
-// withUnknown returns a copy of a silent node, in which Ready, MemoryPressure, DiskPressure and PIDPressure are Unknown:
-// missing ones are added with neverUpdatedReason, the others changed with unknownReason unless they are Unknown already.
-// Other conditions stay. changed is false when there was nothing to do.
+// withUnknown returns a copy of a silent node in which Ready, MemoryPressure, DiskPressure and PIDPressure are Unknown
+// (rule XZ3.3). It adds missing conditions with neverUpdatedReason, and changes the others with unknownReason unless they
+// are Unknown already. Other conditions stay. changed is false when there was nothing to do.
 func withUnknown(node *v1.Node, now time.Time) (copied *v1.Node, changed bool) {
 	node = node.DeepCopy()
 	stamp := metav1.NewTime(now)

@@ -31,12 +31,12 @@ func randomTolerations(r *rand.Rand) string {
 	return strings.Join(append([]string{"-"}, list...), " ")
 }
 
-// oracle plays a script of taints and tolerations by the rules, said again slowly: one pod, whole seconds.
+// oracle applies a script of taints and tolerations rule by rule, slowly: one pod, whole seconds.
 type oracle struct {
 	taints, tolerations string
 	seenNode, gone      bool
-	last                string // the NoExecute taints of the last evaluation
-	created, fire       int    // fire < 0: no timer
+	last                string // the NoExecute taints at the last evaluation
+	created, fire       int    // below 0: no timer
 	log                 []string
 }
 
@@ -81,7 +81,7 @@ func (o *oracle) evaluate(now int) {
 	switch {
 	case !any, len(limits) == 0 && infinite:
 		cancel()
-	case o.fire >= 0 && o.created < now: // sticky
+	case o.fire >= 0 && o.created < now: // a running timer keeps its end
 	default:
 		cancel()
 		m := int(slices.Min(limits))
@@ -111,7 +111,7 @@ func checkScript(t *testing.T, r *rand.Rand) {
 		now += r.Intn(4)
 		o.advance(now)
 		change := "taints " + randomTaints(r)
-		if r.Intn(3) == 0 && !o.gone { // an update of a deleted pod would make it known again
+		if r.Intn(3) == 0 && !o.gone { // an update after the deletion would make the pod known again
 			change = "pod " + randomTolerations(r)
 		}
 		script = append(script, fmt.Sprint(now, " ", change))
@@ -132,7 +132,7 @@ func checkScript(t *testing.T, r *rand.Rand) {
 	require.Equal(t, strings.Join(o.log, "; "), playOnce(t, first, text), "%s | %s", first, text)
 }
 
-// evaluateChanged evaluates unless the NoExecute taints are those of the last time.
+// evaluateChanged evaluates the pod unless the NoExecute taints are those of the last evaluation.
 func (o *oracle) evaluateChanged(now int, what string) {
 	if what == "taints" {
 		var kept []string
@@ -150,11 +150,11 @@ func (o *oracle) evaluateChanged(now int, what string) {
 	o.evaluate(now)
 }
 
-// playOnce plays a script; a pod that is deleted is gone.
+// playOnce runs a script. A deleted pod does not come back.
 func playOnce(t *testing.T, tolerations, script string) string {
 	log := play(t, tolerations, script, 1000, Options{})
 	if i := strings.Index(log, "Deleted"); i >= 0 {
-		log = log[:i+len("Deleted")] // a deletion at evaluation leaves the pod known to the timers
+		log = log[:i+len("Deleted")] // the timers still know a pod that was deleted by an evaluation
 	}
 	return log
 }
@@ -171,7 +171,7 @@ func FuzzTimers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed int64) { checkScript(t, rand.New(rand.NewSource(seed))) })
 }
 
-// end returns when the script's pod is deleted, infinity when it stays.
+// end returns when the script's pod is deleted, or infinity when the pod stays.
 func end(t *testing.T, tolerations, script string, o Options) float64 {
 	log := play(t, tolerations, script, 1e6, o)
 	if !strings.HasSuffix(log, "Deleted") {
@@ -183,7 +183,7 @@ func end(t *testing.T, tolerations, script string, o Options) float64 {
 	return at
 }
 
-// checkCancel: taking all taints away for a while and adding them again never makes a pod leave earlier.
+// checkCancel checks that removing all taints for a while and adding them again never makes a pod leave earlier.
 func checkCancel(t *testing.T, r *rand.Rand) {
 	tolerations, list := randomTolerations(r), randomTaints(r)
 	away := r.Intn(6)
@@ -283,7 +283,7 @@ func checkForecast(t *testing.T, r *rand.Rand) {
 		until, runs := running[e.Pod]
 		switch e.What {
 		case EntryStarted:
-			require.False(t, runs, "one time for a pod")
+			require.False(t, runs, "a pod has at most one timer")
 			running[e.Pod] = e.Until.Duration
 			require.Greater(t, e.Until.Duration, e.At.Duration)
 		case EntryMoved:
@@ -295,7 +295,7 @@ func checkForecast(t *testing.T, r *rand.Rand) {
 			delete(running, e.Pod)
 		case EntryEvicted:
 			if runs {
-				require.Equal(t, until, e.At.Duration, "a time that runs ends when it was to end")
+				require.Equal(t, until, e.At.Duration, "a timer that is not moved ends at its time")
 			}
 			delete(running, e.Pod)
 			gone[e.Pod] = true
@@ -309,7 +309,7 @@ func checkForecast(t *testing.T, r *rand.Rand) {
 	checkRates(t, in, l)
 }
 
-// checkRates: in a zone no window of w seconds sees more than 1 + rate*w nodes tainted from the queue.
+// checkRates checks that in any window of w seconds at most 1 + rate*w nodes of a zone are tainted from the queue.
 func checkRates(t *testing.T, in Input, l Timeline) {
 	rate := 0.1
 	if in.Config.EvictionRate != nil {
@@ -327,7 +327,7 @@ func checkRates(t *testing.T, in Input, l Timeline) {
 		swapped := slices.ContainsFunc(l.Entries, func(o Entry) bool {
 			return failing(o, EntryUntainted) && o.Node == e.Node && o.At == e.At
 		})
-		if !failing(e, EntryTainted) || swapped { // a swap is at once
+		if !failing(e, EntryTainted) || swapped { // swaps happen at once, outside the queue
 			continue
 		}
 		tainted[zone[e.Node]] = append(tainted[zone[e.Node]], e.At.Seconds())

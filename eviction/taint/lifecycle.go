@@ -11,8 +11,8 @@ import (
 )
 
 // nodeLifecycle decides which nodes get taints because of their health, as the node lifecycle controller does. The caller
-// passes nodes and heartbeats, calls Pass every monitor period and Serve every ServePeriod, and carries out the
-// changes; nodeLifecycle takes them for carried out. Create it with newLifecycle; it is not safe for concurrent use.
+// passes nodes and heartbeats, calls Pass every monitor period and Serve every ServePeriod, and carries out the changes;
+// nodeLifecycle assumes that the changes were made. Create it with newLifecycle. It is not safe for concurrent use.
 type nodeLifecycle struct {
 	config Config
 	nodes  map[string]*member
@@ -21,7 +21,7 @@ type nodeLifecycle struct {
 }
 
 type member struct {
-	node     *v1.Node // own copy
+	node     *v1.Node // a copy that belongs to the controller
 	heart    heartbeat
 	renewed  time.Time
 	wasReady bool
@@ -33,33 +33,33 @@ type zone struct {
 	queue   taintQueue
 }
 
-// nodeChange is what happens to a node at one moment.
+// nodeChange is the changes of a node at one moment.
 type nodeChange struct {
 	At      time.Time
-	Node    *v1.Node // the node after the change, a copy
-	Unknown bool     // conditions turned Unknown because the kubelet is silent
-	// NotReady is set when Ready went from True to something else: every pod on the node gets Ready=False, with event
-	// NodeNotReady on the pods. Nothing is deleted by that.
+	Node    *v1.Node // copy of the node after the change
+	Unknown bool     // conditions became Unknown because the kubelet is silent
+	// NotReady is true when Ready changed from True to something else. Then every pod on the node gets Ready=False and an
+	// event NodeNotReady (rule XZ3.4). No pod is deleted because of NotReady.
 	NotReady       bool
 	Added, Removed []v1.Taint
 }
 
-// zoneChange is a zone that got another state or rate.
+// zoneChange is a change of a zone's state or rate.
 type zoneChange struct {
 	At       time.Time
-	Zone     string // zoneKey
+	Zone     string // the zone key, see function zoneKey
 	From, To zoneState
-	Rate     float32 // nodes a second that get a NoExecute taint from now on
-	Halted   bool    // all zones are in FullDisruption: tainting stops and NoExecute taints are taken back
+	Rate     float32 // nodes per second that get a NoExecute taint from now on
+	Halted   bool    // all zones are in FullDisruption: tainting stops and NoExecute taints are removed
 }
 
-// changes are the changes of one call, nodes by name and zones by key.
+// changes are the changes of one call: nodes by name and zones by key.
 type changes struct {
 	Nodes []nodeChange
 	Zones []zoneChange
 }
 
-// newLifecycle returns a controller that knows no node. Bad parameters are an error (Config.Validate).
+// newLifecycle returns a controller that knows no node. The error is that of Config.Validate.
 func newLifecycle(c Config) (*nodeLifecycle, error) {
 	if errs := c.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -67,8 +67,8 @@ func newLifecycle(c Config) (*nodeLifecycle, error) {
 	return &nodeLifecycle{config: c, nodes: map[string]*member{}, zones: map[string]*zone{}}, nil
 }
 
-// SetNode takes a node that was added or updated and mirrors its conditions and spec.unschedulable in NoSchedule taints,
-// at once. Health is left to Pass.
+// SetNode takes a node that was added or updated. At once it mirrors conditions and spec.unschedulable as NoSchedule taints
+// (rule XZ4.1). Pass handles the health of the node.
 func (l *nodeLifecycle) SetNode(node *v1.Node, now time.Time) changes {
 	m := l.nodes[node.Name]
 	if m == nil {
@@ -83,14 +83,14 @@ func (l *nodeLifecycle) SetNode(node *v1.Node, now time.Time) changes {
 	return out
 }
 
-// Renew takes the renewTime of a node's lease. Unknown nodes are ignored.
+// Renew takes the renewTime of a node's lease. It ignores unknown nodes.
 func (l *nodeLifecycle) Renew(name string, renewTime time.Time) {
 	if m := l.nodes[name]; m != nil {
 		m.renewed = renewTime
 	}
 }
 
-// DeleteNode forgets a node.
+// DeleteNode removes a node.
 func (l *nodeLifecycle) DeleteNode(name string) {
 	delete(l.nodes, name)
 	for _, z := range l.zones {
@@ -98,7 +98,7 @@ func (l *nodeLifecycle) DeleteNode(name string) {
 	}
 }
 
-// Node returns the node as it is now, which the caller must not modify; nil when it is unknown.
+// Node returns the node as it is now, nil when the node is unknown. The caller must not modify the node.
 func (l *nodeLifecycle) Node(name string) *v1.Node {
 	if m := l.nodes[name]; m != nil {
 		return m.node
@@ -106,10 +106,10 @@ func (l *nodeLifecycle) Node(name string) *v1.Node {
 	return nil
 }
 
-// Halted reports whether all zones are in zoneFull, so that no node gets a NoExecute taint.
+// Halted reports whether all zones are in zoneFull, so that no node gets a NoExecute taint (rule XZ7.4).
 func (l *nodeLifecycle) Halted() bool { return l.halted }
 
-// Zone returns the state of a zone, the rate of its limiter and the nodes that wait; the zero values for one unknown.
+// Zone returns the state of a zone, the rate of its limiter and the waiting nodes; zero values for an unknown zone.
 func (l *nodeLifecycle) Zone(key string) (state zoneState, rate float32, waiting []string) {
 	z := l.zones[key]
 	if z == nil {
@@ -118,11 +118,16 @@ func (l *nodeLifecycle) Zone(key string) (state zoneState, rate float32, waiting
 	return z.state, z.limiter.Rate(), z.queue.Names()
 }
 
-// Pass looks at all nodes, by name: silent ones turn Unknown, recovered ones lose their NoExecute taints, one taint is
-// swapped for the other where Ready changed between False and Unknown, and the rest goes into the queue of its zone. Then
-// it looks at the zones: their states set the rates. While all zones are in zoneFull nothing is queued; entering
-// that state takes the NoExecute taints of all nodes back and empties the queues, leaving it gives every node a new grace
-// period.
+// Pass looks at all nodes, ordered by name:
+//
+//  1. Conditions of silent nodes become Unknown.
+//  2. Recovered nodes lose their NoExecute taints (rule XZ5.2).
+//  3. When Ready changed between False and Unknown, the new taint replaces the old one (rule XZ5.1).
+//  4. Other failing nodes are put into the queue of their zone.
+//
+// Then Pass sets the states and the rates of the zones (rules XZ7.1 to XZ7.7). While all zones are in zoneFull, no node is
+// queued. When all zones enter zoneFull, Pass removes the NoExecute taints of all nodes and empties the queues. When a zone
+// leaves zoneFull again, every node has a new grace period.
 func (l *nodeLifecycle) Pass(now time.Time) changes {
 	var out changes
 	byZone := map[string][]*v1.Node{}
@@ -151,7 +156,7 @@ func (l *nodeLifecycle) Pass(now time.Time) changes {
 	return out
 }
 
-// Serve gives each zone's first waiting nodes their NoExecute taint as far as the zone's rate allows.
+// Serve gives the first waiting nodes of each zone their NoExecute taint, as many as the zone's rate allows.
 func (l *nodeLifecycle) Serve(now time.Time) changes {
 	var out changes
 	for _, key := range slices.Sorted(maps.Keys(l.zones)) {
@@ -177,8 +182,8 @@ func (l *nodeLifecycle) Serve(now time.Time) changes {
 	return out
 }
 
-// NextServe returns when Serve will next have something to do, not before now; ok is false when nothing waits or no zone
-// that has waiting nodes ever accepts.
+// NextServe returns the time, at now or later, at which Serve can do something. ok is false when no node waits, or when no
+// zone with waiting nodes has a rate above 0.
 func (l *nodeLifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
 	for _, z := range l.zones {
 		if z.queue.Len() == 0 {
@@ -191,7 +196,7 @@ func (l *nodeLifecycle) NextServe(now time.Time) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// mirror brings the NoSchedule taints of m in line with its conditions.
+// mirror changes the NoSchedule taints of m to those of its conditions.
 func (l *nodeLifecycle) mirror(m *member, change *nodeChange) {
 	if node, add, remove := edit.MirrorConditions(m.node, change.At); len(add)+len(remove) > 0 {
 		m.node = node
@@ -199,7 +204,7 @@ func (l *nodeLifecycle) mirror(m *member, change *nodeChange) {
 	}
 }
 
-// health does to m what its Ready condition asks for at once, and queues the rest.
+// health changes the NoExecute taints of m as far as its Ready condition demands at once, and queues the node otherwise.
 func (l *nodeLifecycle) health(m *member, z *zone, now time.Time, change *nodeChange) {
 	status, _ := edit.Ready(m.node)
 	h := edit.Health(m.node, status)

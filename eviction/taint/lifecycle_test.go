@@ -21,7 +21,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 	n := stamped(ready("n", "", "True"), -1000)
 	h := heartbeat{}.Observe(n, time.Time{}, start)
-	require.Equal(t, start, h.Probe, "the first look counts, the remote time does not")
+	require.Equal(t, start, h.Probe, "the first observation counts, the time of the node's clock does not")
 	h = h.Observe(n, time.Time{}, at(5))
 	require.Equal(t, start, h.Probe, "nothing new")
 	h = h.Observe(stamped(n, -2000), time.Time{}, at(10))
@@ -69,7 +69,7 @@ func TestWithUnknown(t *testing.T) {
 	}, n)
 }
 
-// farm drives a lifecycle whose nodes have names "ZONE-NUMBER".
+// farm drives a nodeLifecycle whose nodes have names "ZONE-NUMBER".
 type farm struct {
 	t    *testing.T
 	l    *nodeLifecycle
@@ -90,7 +90,7 @@ func newFarm(t *testing.T, zones map[string]int, c Config) *farm {
 	return f
 }
 
-// run lets time pass until the given second; nodes that are not down renew their leases at every pass.
+// run lets time pass until the given second. Nodes that are not down renew their leases before every pass.
 func (f *farm) run(seconds float64, names ...string) {
 	for until := time.Duration(seconds * float64(time.Second)); f.now <= until; f.now += ServePeriod {
 		now := start.Add(f.now)
@@ -138,7 +138,7 @@ func names(zones map[string]int) []string {
 	return list
 }
 
-// fall makes the first n nodes of a zone silent.
+// fall makes the kubelets of the first n nodes of a zone silent.
 func (f *farm) fall(zone string, n int) {
 	for i := range n {
 		f.down[fmt.Sprintf("%s-%03d", zone, i)] = true
@@ -181,7 +181,7 @@ func TestZones(t *testing.T) {
 		f.fall("z1", 33)
 		f.run(260, names(large)...)
 		require.Equal(t, []string{"55 zone z1 PartialDisruption 0.01", "55 +z1-000 unreachable", "155.1 +z1-001 unreachable", "255.2 +z1-002 unreachable"},
-			f.log, "one node in 100 s: a little more, as 0.01 is rounded down to a float32, so the next service")
+			f.log, "one node in 100 s and a little more, because 0.01 is rounded down to a float32: it is the next service")
 	})
 	t.Run("9.3 normal", func(t *testing.T) {
 		large := map[string]int{"z1": 60, "z2": 3}
@@ -211,7 +211,7 @@ func TestZones(t *testing.T) {
 		f.log = nil
 		f.run(425, names(three)...)
 		require.Equal(t, []string{"415 +z1-000 unreachable", "415 +z3-000 unreachable", "425 +z1-001 unreachable", "425 +z3-001 unreachable"}, f.log,
-			"the buckets start empty; nodes that are Unknown already are queued by the next pass")
+			"the buckets start empty, and the next pass queues the nodes that are Unknown")
 	})
 	t.Run("9.5", func(t *testing.T) {
 		two := map[string]int{"z1": 3}
@@ -223,7 +223,7 @@ func TestZones(t *testing.T) {
 		require.Equal(t, []string{"0 +z1-000 not-ready"}, f.log)
 		f.fall("z1", 1)
 		f.run(60, names(two)...)
-		require.Equal(t, []string{"0 +z1-000 not-ready", "55 +z1-000 unreachable", "55 -z1-000 not-ready"}, f.log, "swapped at once")
+		require.Equal(t, []string{"0 +z1-000 not-ready", "55 +z1-000 unreachable", "55 -z1-000 not-ready"}, f.log, "the taint is swapped at once")
 	})
 	t.Run("9.6", func(t *testing.T) {
 		two := map[string]int{"z1": 2}
@@ -240,7 +240,7 @@ func TestZones(t *testing.T) {
 			f.l.SetNode(n, start)
 		}
 		f.run(60, "z1-000")
-		require.Equal(t, []string{"55 +z1-100 unreachable"}, f.log, "three of four are down but not counted; they are tainted all the same")
+		require.Equal(t, []string{"55 +z1-100 unreachable"}, f.log, "three of four nodes are down and not counted, but they get taints")
 	})
 	t.Run("one node dies", func(t *testing.T) {
 		one := map[string]int{"z1": 1}
@@ -277,7 +277,7 @@ func TestZones(t *testing.T) {
 			f.l.SetNode(n, start)
 		}
 		f.run(30, names(three)...)
-		require.Equal(t, []string{"10 +z1-001 not-ready"}, f.log, "the turn of a node that has its taint takes a token all the same")
+		require.Equal(t, []string{"10 +z1-001 not-ready"}, f.log, "a node that already has its taint takes a token too")
 	})
 	t.Run("deleted node", func(t *testing.T) {
 		f := newFarm(t, three, Config{})
@@ -305,7 +305,7 @@ func TestZones(t *testing.T) {
 	})
 }
 
-// TestNotReadyPods: when Ready goes from True to something else the pods are marked, once.
+// TestNotReadyPods: when Ready changes from True to something else, the pods are marked once.
 func TestNotReadyPods(t *testing.T) {
 	l, err := newLifecycle(Config{})
 	require.NoError(t, err)

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// tokenBucket is a token bucket for one token that fills at a rate: it accepts at once when full and then every 1/rate
+// tokenBucket is a token bucket of size one (rule XZ5.4). When it is full it accepts at once, and then every 1/rate
 // seconds. It is a value: a copy is independent. The zero value never accepts.
 type tokenBucket struct {
 	rate   float32
-	tokens float64   // at last
-	last   time.Time // when tokens was worked out
+	tokens float64   // tokens at time last
+	last   time.Time // time at which tokens was computed
 }
 
-// newTokenBucket returns a full bucket; one with rate 0 or less never accepts.
+// newTokenBucket returns a full bucket. A bucket with a rate of 0 or less never accepts.
 func newTokenBucket(rate float32, now time.Time) tokenBucket {
 	if !(rate > 0) {
 		return tokenBucket{}
@@ -21,14 +21,14 @@ func newTokenBucket(rate float32, now time.Time) tokenBucket {
 	return tokenBucket{rate: rate, tokens: 1, last: now}
 }
 
-// Rate returns the tokens a second, 0 when the limiter never accepts.
+// Rate returns the tokens per second, 0 when the bucket never accepts.
 func (l tokenBucket) Rate() float32 { return l.rate }
 
 func (l tokenBucket) at(now time.Time) float64 {
 	return min(1, l.tokens+max(0, now.Sub(l.last).Seconds())*float64(l.rate))
 }
 
-// wait returns the time until the bucket is full, whole nanoseconds.
+// wait returns the time until the bucket is full, in whole nanoseconds.
 func (l tokenBucket) wait(now time.Time) time.Duration {
 	ns := (1 - l.at(now)) / float64(l.rate) * float64(time.Second)
 	if ns >= math.MaxInt64 {
@@ -37,7 +37,7 @@ func (l tokenBucket) wait(now time.Time) time.Duration {
 	return time.Duration(ns)
 }
 
-// Accept takes a token if there is one at now and reports whether it did.
+// Accept takes a token if the bucket has one at now, and reports whether it did.
 func (l *tokenBucket) Accept(now time.Time) bool {
 	if !l.Would(now) {
 		return false
@@ -49,7 +49,7 @@ func (l *tokenBucket) Accept(now time.Time) bool {
 // Would reports whether Accept would take a token at now.
 func (l tokenBucket) Would(now time.Time) bool { return l.rate > 0 && l.wait(now) <= 0 }
 
-// Next returns when a token is there, not before now; ok is false when there never is one.
+// Next returns the time, at now or later, at which the bucket has a token. ok is false when it never has one.
 func (l tokenBucket) Next(now time.Time) (at time.Time, ok bool) {
 	if l.rate <= 0 {
 		return time.Time{}, false
@@ -57,8 +57,8 @@ func (l tokenBucket) Next(now time.Time) (at time.Time, ok bool) {
 	return now.Add(l.wait(now)), true
 }
 
-// Swap changes the rate: with the same rate the bucket is kept, otherwise there is a new one, empty when the old one would
-// refuse at now and full when it would accept. (Kubernetes takes a change from 0 to exactly 1 for no change.)
+// Swap changes the rate (rule XZ7.7). An equal rate keeps the bucket. Otherwise the bucket is new: empty when the old
+// bucket would refuse at now, full when it would accept. (Kubernetes ignores a change from 0 to exactly 1.)
 func (l *tokenBucket) Swap(rate float32, now time.Time) {
 	if !(rate > 0) {
 		rate = 0

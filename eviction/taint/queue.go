@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// taintQueue holds the names of the nodes of a zone that wait for their NoExecute taint: unique, in order of the time from
-// which they are due, then of insertion. A name that was handled stays known and is refused until Remove, so that a node
-// is tainted once while it is not ready. The zero value is empty.
+// taintQueue holds the names of a zone's nodes that wait for their NoExecute taint (rule XZ5.3). Names are unique, and
+// ordered by the time from which they are due, then by insertion. A handled name stays known, and Add refuses it until
+// Remove: so a node is tainted once while it is not ready. The zero value is empty.
 type taintQueue struct {
 	waiting []waiting
 	known   map[string]bool
@@ -20,7 +20,7 @@ type waiting struct {
 	order int
 }
 
-// Add puts a name into the queue, due at now, and reports whether it did: not when the name is known.
+// Add puts a name into the queue, due at now. It returns false and does nothing when the name is known.
 func (q *taintQueue) Add(name string, now time.Time) bool {
 	if q.known[name] {
 		return false
@@ -44,7 +44,7 @@ func (q *taintQueue) insert(w waiting) {
 	q.waiting = slices.Insert(q.waiting, i, w)
 }
 
-// Remove forgets a name, waiting or handled, and reports whether it was known.
+// Remove removes a name, waiting or handled, and reports whether the name was known.
 func (q *taintQueue) Remove(name string) bool {
 	if !q.known[name] {
 		return false
@@ -57,7 +57,7 @@ func (q *taintQueue) Remove(name string) bool {
 // Len returns the number of names that wait.
 func (q *taintQueue) Len() int { return len(q.waiting) }
 
-// Names returns the names that wait, in order.
+// Names returns the waiting names, in order.
 func (q *taintQueue) Names() []string {
 	names := make([]string, len(q.waiting))
 	for i, w := range q.waiting {
@@ -66,8 +66,8 @@ func (q *taintQueue) Names() []string {
 	return names
 }
 
-// Serve handles what waits while the limiter accepts. A token is taken before the first name is looked at and is gone even
-// when that name is not due. handle returns whether the name is done; if not it is due again after retry.
+// Serve handles waiting names while the limiter accepts. It takes a token before it looks at the first name; the token is
+// lost when that name is not due. handle reports whether the name is done. If not, the name is due again after retry.
 func (q *taintQueue) Serve(l *tokenBucket, now time.Time, handle func(name string) (done bool, retry time.Duration)) {
 	for len(q.waiting) > 0 && l.Accept(now) {
 		head := q.waiting[0]

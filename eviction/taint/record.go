@@ -11,7 +11,7 @@ import (
 
 func (f *forecast) add(e Entry) { f.line.Entries = append(f.line.Entries, e) }
 
-// carry writes changes of nodes and zones down and shows the changed nodes to the timers.
+// carry records changes of nodes and zones and passes the changed nodes to the timers.
 func (f *forecast) carry(at time.Duration, c changes) {
 	entry := func(what, node, cause string) {
 		f.add(Entry{At: metav1.Duration{Duration: at}, What: what, Node: node, Cause: cause})
@@ -41,7 +41,7 @@ func (f *forecast) carry(at time.Duration, c changes) {
 	}
 }
 
-// act writes down what happens to pods. Deleted pods are gone.
+// act records what happens to pods, and removes deleted pods.
 func (f *forecast) act(at time.Duration, actions []Action) {
 	for _, a := range actions {
 		e := Entry{At: metav1.Duration{Duration: at}, Node: a.Node, Pod: a.Pod.String()}
@@ -67,13 +67,13 @@ func (f *forecast) act(at time.Duration, actions []Action) {
 			if f.silent[a.Node] {
 				e.Cause += "; stays Terminating while the kubelet is silent"
 			}
-			f.timers.DeletePod(a.Pod, a.At) // no timer is left
+			f.timers.DeletePod(a.Pod, a.At) // no timer runs any more
 		}
 		f.add(e)
 	}
 }
 
-// whyCancelled says why a pod's time was stopped.
+// whyCancelled returns why a pod's timer was stopped.
 func (f *forecast) whyCancelled(a Action) string {
 	list := f.timers.nodes[a.Node]
 	var d taints.Deadline

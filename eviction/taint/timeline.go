@@ -12,40 +12,39 @@ import (
 
 // The values of Entry.What.
 const (
-	EntryEvent     = "event"     // an event of the input
-	EntryUnknown   = "unknown"   // a silent node's conditions turned Unknown
-	EntryNotReady  = "notReady"  // the node is not ready any more: its pods get Ready=False
+	EntryEvent     = "event"     // an event of the input happened
+	EntryUnknown   = "unknown"   // the conditions of a silent node became Unknown
+	EntryNotReady  = "notReady"  // the node is not ready any more, and its pods get Ready=False
 	EntryTainted   = "tainted"   // a node got a taint
 	EntryUntainted = "untainted" // a node lost a taint
-	EntryZone      = "zone"      // a zone got another state or rate
-	EntryStarted   = "started"   // a pod's time began to run
-	EntryMoved     = "moved"     // a pod's time changed
-	EntryCancelled = "cancelled" // a pod's time was stopped: it stays
+	EntryZone      = "zone"      // a zone has another state or rate
+	EntryStarted   = "started"   // a pod's timer started
+	EntryMoved     = "moved"     // a pod's timer has another end
+	EntryCancelled = "cancelled" // a pod's timer was stopped, and the pod stays
 	EntryEvicted   = "evicted"   // a pod is deleted
 )
 
-// Entry is one line of a Timeline.
+// Entry is a line of a Timeline.
 type Entry struct {
-	At   metav1.Duration `json:"at"` // from the start
+	At   metav1.Duration `json:"at"` // since the start
 	What string          `json:"what"`
 	Node string          `json:"node,omitempty"`
 	Zone string          `json:"zone,omitempty"`
 	Pod  string          `json:"pod,omitempty"` // namespace/name
-	// Cause is what the entry is about, in words: the taint that decides and the time it leaves, the event, the state of a
-	// zone and its rate.
+	// Cause says why, in words: the deciding taint and the time it leaves, the event, or the state of a zone and its rate.
 	Cause string `json:"cause,omitempty"`
-	// Until is when a pod's time ends (started, moved) or would have ended (cancelled), from the start.
+	// Until is the end of a pod's timer (started, moved) or the end that it would have had (cancelled), since the start.
 	Until *metav1.Duration `json:"until,omitempty"`
 }
 
-// Pending is a pod whose time is still running at the end of a Timeline.
+// Pending is a pod whose timer still runs at the end of a Timeline.
 type Pending struct {
 	Pod   string          `json:"pod"`
 	Node  string          `json:"node"`
-	Until metav1.Duration `json:"until"` // from the start
+	Until metav1.Duration `json:"until"` // since the start
 }
 
-// Timeline is a forecast: what happens when, in order, and whose time is still running at its end.
+// Timeline is the result of a forecast: what happens in order of time, and which timers run at the end.
 type Timeline struct {
 	Until   metav1.Duration `json:"until"`
 	Entries []Entry         `json:"entries"`
@@ -55,7 +54,7 @@ type Timeline struct {
 // Evictions returns the entries of pods that are deleted.
 func (t Timeline) Evictions() []Entry { return t.only(EntryEvicted) }
 
-// Cancellations returns the entries of pods whose time was stopped.
+// Cancellations returns the entries of pods whose timer was stopped.
 func (t Timeline) Cancellations() []Entry { return t.only(EntryCancelled) }
 
 func (t Timeline) only(what string) []Entry {
@@ -68,12 +67,12 @@ func (t Timeline) only(what string) []Entry {
 	return list
 }
 
-// String returns the timeline as a table with the columns AT, NODE, POD, WHAT and CAUSE, and a line for each pod whose time
-// is still running.
+// String returns the timeline as a table with the columns AT, NODE, POD, WHAT and CAUSE, and a line for each pod whose
+// timer still runs.
 func (t Timeline) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(columns ...any) { fmt.Fprintf(w, "%v\t%v\t%v\t%v\t%v\n", columns...) } // a Builder never fails
+	row := func(columns ...any) { fmt.Fprintf(w, "%v\t%v\t%v\t%v\t%v\n", columns...) } // a strings.Builder never fails
 	row("AT", "NODE", "POD", "WHAT", "CAUSE")
 	for _, e := range t.Entries {
 		where := e.Node

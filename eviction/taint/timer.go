@@ -8,48 +8,48 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Options selects behaviour that v1.36 does not have. The zero value is v1.36.
+// Options selects behaviour that v1.36 does not have. The zero value is v1.36's behaviour.
 type Options struct {
 	// Matching is how tolerations match taints.
 	Matching taints.Options
-	// RecomputeOnChange moves a running timer whenever pod or taints change: to its start plus the new limit, which may be
-	// earlier, later or at once. By default a running timer keeps its time.
+	// RecomputeOnChange computes the end of a running timer again whenever pod or taints change: its start plus the new
+	// limit, which may be earlier, later or at once. By default a running timer keeps its end (rule XT2.9).
 	RecomputeOnChange bool
-	// UseTimeAdded counts the limit of a taint from its TimeAdded, if set, so that a restarted controller finds the same
-	// time again. By default the time begins when pod and taint are first seen together.
+	// UseTimeAdded counts the limit of a taint from its TimeAdded, if that is set. A restarted controller then finds the
+	// same end again. By default the time begins when pod and taint are first seen together (rule XT4.1).
 	UseTimeAdded bool
 }
 
-// timerState is the running time of a pod. The zero value is no timer.
+// timerState is the running timer of a pod. The zero value means that no timer runs.
 type timerState struct {
 	Created time.Time // when pod and taint were first seen together
-	Fire    time.Time // when the pod is deleted; due when now is not before it
+	Fire    time.Time // when the pod is deleted; due at that time and later
 }
 
-// Running reports whether t is a timer.
+// Running reports whether a timer runs.
 func (t timerState) Running() bool { return !t.Fire.IsZero() }
 
-// decision is the outcome of one evaluation of one pod.
+// decision is the result of one evaluation of one pod.
 type decision struct {
-	Timer     timerState // the timer after the evaluation; zero: none
-	Cancelled bool       // the old timer was cancelled (there is an event), before anything else
+	Timer     timerState // the timer after the evaluation; zero when no timer runs
+	Cancelled bool       // the old timer was cancelled, before anything else; an event is written
 	Started   bool       // Timer is new
-	Moved     bool       // Timer has another time, by Options.RecomputeOnChange
+	Moved     bool       // Timer has another end, because of Options.RecomputeOnChange
 	Delete    bool       // delete the pod now
-	// Cause is the taint that decides: the first one not tolerated, or the first one with the smallest limit; nil when the
-	// pod stays and when an old timer simply keeps running.
+	// Cause is the taint that decides: the first taint that is not tolerated, or the first taint with the smallest limit.
+	// It is nil when the pod stays and when an old timer keeps running.
 	Cause *v1.Taint
 }
 
-// decide evaluates a pod on a node (documentation, "Taints and Tolerations", Taint based Evictions). The first that holds
-// decides:
+// decide evaluates a pod on a node (rules XT2.2 to XT2.9; documentation, "Taints and Tolerations", Taint based Evictions).
+// The first rule that holds decides:
 //
-//  1. No NoExecute taint: a timer is cancelled.
-//  2. A NoExecute taint that is not tolerated: a timer is cancelled and the pod deleted now.
-//  3. All tolerated without limit: a timer is cancelled.
-//  4. Tolerated for a limited time, the smallest limit counting. A timer that was created before now keeps its time,
-//     whatever the new limit, even 0; one created at exactly now is cancelled and replaced. Without a timer one is
-//     started, or with limit 0 the pod deleted now.
+//  1. The node has no NoExecute taint: a timer is cancelled.
+//  2. A NoExecute taint is not tolerated: a timer is cancelled and the pod is deleted now.
+//  3. All taints are tolerated without limit: a timer is cancelled.
+//  4. All taints are tolerated, and the smallest limit counts. A timer that was created before now keeps its end, whatever
+//     the new limit is, even 0. A timer that was created at exactly now is cancelled and replaced. Without a timer, a new
+//     one starts; with limit 0 the pod is deleted now.
 //
 // pod holds the pod's compiled tolerations. O(taints x tolerations).
 func decide(timer timerState, pod *taints.Evaluator, list []v1.Taint, now time.Time, o Options) decision {
@@ -82,7 +82,8 @@ func decide(timer timerState, pod *taints.Evaluator, list []v1.Taint, now time.T
 	return decision{Timer: timerState{now, fire}, Cancelled: timer.Running(), Started: true, Cause: cause}
 }
 
-// deadline returns the earliest end of the limits, counted from start or, by option, from when each taint was added.
+// deadline returns the earliest end of the limits. They count from start, or with Options.UseTimeAdded from the time when
+// each taint was added.
 func deadline(pod *taints.Evaluator, list []v1.Taint, start time.Time, o Options) (fire time.Time, cause *v1.Taint) {
 	for i := range list {
 		d := pod.Deadline(list[i : i+1])

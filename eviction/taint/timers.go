@@ -13,13 +13,13 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Timers holds the timers of all pods of a cluster, as the taint-eviction controller does. Every kind of pod takes part:
-// terminating, finished, mirror and DaemonSet pods have no protection but their tolerations. Create it with NewTimers; it
-// is not safe for concurrent use. New Timers know no pod and no node: after a
-// restart of the controller all times begin again.
+// Timers holds the timers of all pods of a cluster, as the taint-eviction controller does. No kind of pod is exempt: only
+// its tolerations protect a terminating, finished, mirror or DaemonSet pod (rule XT6.1). Create it with NewTimers. It is
+// not safe for concurrent use. New Timers know no pod and no node: after a restart of the controller all times begin again
+// (rule XT4.2).
 type Timers struct {
 	options Options
-	nodes   map[string][]v1.Taint // NoExecute taints of the known nodes
+	nodes   map[string][]v1.Taint // by name: the NoExecute taints of the known nodes
 	pods    map[types.NamespacedName]*podTimer
 	onNode  map[string]map[types.NamespacedName]*podTimer
 	due     dueHeap
@@ -45,8 +45,8 @@ func NewTimers(o Options) *Timers {
 	}
 }
 
-// SetNode takes a node that was added or updated. When it is new or its NoExecute taints differ (in any field or in their
-// order) every pod on it is evaluated, by namespace and name. A nil node changes nothing.
+// SetNode takes a node that was added or updated (rule XT5.2). When the node is new or its NoExecute taints differ in any
+// field or in their order, every pod on it is evaluated, by namespace and name. A nil node changes nothing.
 func (t *Timers) SetNode(node *v1.Node, now time.Time) []Action {
 	if node == nil {
 		return nil
@@ -63,12 +63,12 @@ func (t *Timers) SetNode(node *v1.Node, now time.Time) []Action {
 	return actions
 }
 
-// DeleteNode forgets a node. The timers of its pods keep running.
+// DeleteNode removes a node. The timers of its pods keep running.
 func (t *Timers) DeleteNode(name string) { delete(t.nodes, name) }
 
-// SetPod takes a pod that was added or updated. It is evaluated when it is new (another UID is another pod), or its node
-// or tolerations differ; other changes do nothing. While its node is unknown or empty nothing happens and a timer stays. A
-// nil pod changes nothing.
+// SetPod takes a pod that was added or updated (rule XT5.1). The pod is evaluated when it is new (another UID is another
+// pod), or when its node or its tolerations differ. Other changes do nothing. While its node is unknown or empty, nothing
+// happens and a timer stays. A nil pod changes nothing.
 func (t *Timers) SetPod(pod *v1.Pod, now time.Time) []Action {
 	if pod == nil {
 		return nil
@@ -99,8 +99,8 @@ func (t *Timers) SetPod(pod *v1.Pod, now time.Time) []Action {
 	return t.evaluate(actions, p, now)
 }
 
-// DeletePod forgets a pod that is gone, whoever deleted it. A timer that still ran is cancelled, with the event of any
-// cancellation.
+// DeletePod removes a pod that does not exist any more, whoever deleted it. A timer that still runs is cancelled, with the
+// usual event.
 func (t *Timers) DeletePod(name types.NamespacedName, now time.Time) []Action {
 	p := t.pods[name]
 	if p == nil {
@@ -132,8 +132,8 @@ func (t *Timers) Next() (fire time.Time, ok bool) {
 	return t.due[0].fire, true
 }
 
-// Advance returns the deletions of all pods whose timers are due at now, in order of their times, then namespace and name.
-// Taints are not looked at again. The pods stay known until DeletePod.
+// Advance returns the deletions of all pods whose timers are due at now, in order of their times, then namespace and name
+// (rule XT2.8). It does not look at taints again. The pods stay known until DeletePod.
 func (t *Timers) Advance(now time.Time) []Action {
 	var actions []Action
 	for {
@@ -147,7 +147,7 @@ func (t *Timers) Advance(now time.Time) []Action {
 	}
 }
 
-// timer returns the timer of a pod, the zero value when none runs.
+// timer returns the timer of a pod, the zero value when no timer runs.
 func (t *Timers) timer(name types.NamespacedName) timerState {
 	if p := t.pods[name]; p != nil {
 		return p.timer
@@ -211,7 +211,7 @@ func noExecute(list []v1.Taint) []v1.Taint {
 	return kept
 }
 
-// due is a timer in the heap. It is stale when the pod's timer has another time or is gone.
+// due is a timer in the heap. It is out of date when the pod has no timer or its timer has another end.
 type due struct {
 	fire time.Time
 	pod  *podTimer
@@ -223,7 +223,12 @@ func (t *Timers) dropStale() {
 	}
 }
 
-// compareDue orders timers by 1. time, 2. namespace, 3. name, 4. UID.
+// compareDue orders timers:
+//
+//  1. by time
+//  2. by namespace
+//  3. by name
+//  4. by UID
 func compareDue(a, b due) int {
 	return cmp.Or(a.fire.Compare(b.fire), compareNames(a.pod.name, b.pod.name), cmp.Compare(a.pod.uid, b.pod.uid))
 }
@@ -242,7 +247,7 @@ func (h *dueHeap) Pop() any {
 	return last
 }
 
-// running returns the timers that run, in the order in which they are due.
+// running returns the running timers, in the order in which they are due.
 func (t *Timers) running() []due {
 	var list dueHeap
 	for _, p := range t.pods {

@@ -19,7 +19,7 @@ var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
 
-// taintsOf reads NoExecute taints "x y=v"; a name with ":" brings its own effect, "-" is no taint.
+// taintsOf reads NoExecute taints "x y=v". A name with ":" has its own effect. "-" means no taint.
 func taintsOf(s string) []v1.Taint {
 	var list []v1.Taint
 	for _, f := range strings.Fields(s) {
@@ -36,7 +36,7 @@ func taintsOf(s string) []v1.Taint {
 	return list
 }
 
-// tolerationsOf reads tolerations {key Exists NoExecute seconds} "x:3 y:inf"; "-" is none.
+// tolerationsOf reads tolerations {key Exists NoExecute seconds} "x:3 y:inf". "-" means no toleration.
 func tolerationsOf(s string) []v1.Toleration {
 	var list []v1.Toleration
 	for _, f := range strings.Fields(s) {
@@ -205,12 +205,12 @@ func TestTimeAdded(t *testing.T) {
 		require.Equal(t, at(100), timers.SetPod(late, start)[0].Fire, "counted from TimeAdded")
 		restarted := NewTimers(Options{UseTimeAdded: true})
 		restarted.SetNode(nodeWith("n", added), at(50))
-		require.Equal(t, at(100), restarted.SetPod(late, at(50))[0].Fire, "a restart changes nothing")
+		require.Equal(t, at(100), restarted.SetPod(late, at(50))[0].Fire, "a restart gives the same end")
 	})
 	t.Run("restart", func(t *testing.T) {
 		timers := NewTimers(Options{})
 		timers.SetNode(nodeWith("n", taintsOf("x")), at(50))
-		require.Equal(t, at(52), timers.SetPod(pod, at(50))[0].Fire, "times begin anew")
+		require.Equal(t, at(52), timers.SetPod(pod, at(50))[0].Fire, "the time begins again")
 	})
 }
 
@@ -267,7 +267,7 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, "Moved ActionKind(0)", Moved.String()+" "+ActionKind(0).String())
 }
 
-// TestOrder: pods of one node are evaluated by namespace and name, timers of one moment fire in that order.
+// TestOrder: pods of one node are evaluated by namespace and name, and timers of one moment end in that order.
 func TestOrder(t *testing.T) {
 	timers := NewTimers(Options{})
 	for _, name := range []string{"c", "a", "b"} {

@@ -8,13 +8,13 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// excludeLabel keeps a node out of the count that decides the state of its zone; its value does not matter. The node
-// itself is tainted like any other.
+// excludeLabel excludes a node from the count that decides the state of its zone. The value of the label does not matter.
+// The node itself gets taints like any other node.
 const excludeLabel = "node.kubernetes.io/exclude-disruption"
 
-// zoneKey names the zone of a node: region and zone labels, the deprecated failure-domain.beta.kubernetes.io ones taking
-// precedence over topology.kubernetes.io, joined by "/"; "" when it has neither, which is a zone of its own. A node with
-// only one of the two is in a zone of its own too.
+// zoneKey returns the zone of a node (rule XZ6.1): region and zone labels, joined by "/". The deprecated labels
+// failure-domain.beta.kubernetes.io take precedence over topology.kubernetes.io. A node with neither label is in the zone
+// "", and a node with only one of them is in a zone of that label alone.
 func zoneKey(node *v1.Node) string {
 	label := func(deprecated, key string) string {
 		if v, ok := node.Labels[deprecated]; ok {
@@ -30,15 +30,15 @@ func zoneKey(node *v1.Node) string {
 	return region + "/" + zone
 }
 
-// zoneState is how much of a zone is down.
+// zoneState says how much of a zone is down.
 type zoneState uint8
 
 const (
-	// zoneInitial: not looked at yet; behaves as zoneNormal.
+	// zoneInitial: no pass has looked at the zone yet. It behaves as zoneNormal.
 	zoneInitial zoneState = iota
 	// zoneNormal: enough nodes are ready.
 	zoneNormal
-	// zonePartial: more than two nodes, and at least the threshold's share, are not ready.
+	// zonePartial: at least three nodes are not ready, and their share is at least the threshold.
 	zonePartial
 	// zoneFull: no node is ready.
 	zoneFull
@@ -59,9 +59,12 @@ func (s zoneState) String() string {
 	return fmt.Sprintf("ZoneState(%d)", uint8(s))
 }
 
-// stateOf returns the state of a zone with so many nodes ready and not ready. The first that holds decides: none ready and
-// some not is zoneFull; more than two not ready and notReady/(ready+notReady) at least the threshold, as float32, is
-// zonePartial; anything else is zoneNormal.
+// stateOf returns the state of a zone with this number of nodes ready and not ready (rule XZ6.3). The first rule that holds
+// decides:
+//
+//  1. No node is ready and some node is not: zoneFull.
+//  2. More than two nodes are not ready, and notReady/(ready+notReady) is at least the threshold, as float32: zonePartial.
+//  3. Otherwise: zoneNormal.
 func stateOf(ready, notReady int, c Config) zoneState {
 	switch {
 	case ready == 0 && notReady > 0:
@@ -72,8 +75,8 @@ func stateOf(ready, notReady int, c Config) zoneState {
 	return zoneNormal
 }
 
-// countReady counts the nodes of one zone for stateOf: ready are those with Ready=True, notReady all others, also those
-// without the condition. Nodes with excludeLabel are not counted.
+// countReady counts the nodes of one zone for stateOf (rule XZ6.2): ready are nodes with Ready=True, notReady all other
+// nodes, also nodes without the condition. Nodes with excludeLabel are not counted.
 func countReady(nodes []*v1.Node) (ready, notReady int) {
 	for _, n := range nodes {
 		if _, excluded := n.Labels[excludeLabel]; excluded {
@@ -88,9 +91,9 @@ func countReady(nodes []*v1.Node) (ready, notReady int) {
 	return ready, notReady
 }
 
-// rateOf returns how many nodes a second get a NoExecute taint in a zone of this state with size counted nodes, while not
-// all zones are in FullDisruption: 0.1 normally and, against intuition, in full disruption; 0.01 in partial disruption of
-// a zone with more than 50 nodes, otherwise 0 (with the default parameters).
+// rateOf returns how many nodes per second get a NoExecute taint in a zone of this state with size counted nodes, while not
+// all zones are in FullDisruption (rules XZ7.1 to XZ7.3). With the default parameters the rate is 0.1 normally and, against
+// intuition, in full disruption. In partial disruption it is 0.01 for a zone of more than 50 nodes, otherwise 0.
 func rateOf(state zoneState, size int, c Config) float32 {
 	switch state {
 	case zonePartial:

@@ -10,13 +10,13 @@ import (
 	"github.com/podberth/podberth/taints/edit"
 )
 
-// disruption works out the states of the zones and what they change.
+// disruption computes the states of the zones and makes the changes that follow from them.
 func (l *nodeLifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out *changes) {
 	states, sizes := map[string]zoneState{}, map[string]int{}
 	full := 0
 	for key, nodes := range byZone {
 		ready, notReady := countReady(nodes)
-		if ready+notReady == 0 { // only excluded nodes
+		if ready+notReady == 0 { // the zone has only excluded nodes
 			continue
 		}
 		states[key], sizes[key] = stateOf(ready, notReady, l.config), ready+notReady
@@ -52,7 +52,7 @@ func (l *nodeLifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, 
 	}
 }
 
-// takeBack removes the NoExecute taints of failing nodes from all nodes and empties the queues.
+// takeBack removes the NoExecute taints of the controller from all nodes and empties the queues.
 func (l *nodeLifecycle) takeBack(now time.Time, out *changes) {
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		m := l.nodes[name]

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ready returns a node of a zone with this Ready status; "" leaves the condition out.
+// ready returns a node of a zone with this status of Ready; "" leaves the condition out.
 func ready(name, zone string, status v1.ConditionStatus) *v1.Node {
 	n := nodeWith(name, nil)
 	if zone != "" {
@@ -113,7 +113,7 @@ func TestLimiter(t *testing.T) {
 	}
 	require.Equal(t, []float64{0, 0.5, 1}, accepted(newTokenBucket(2, start), 0, 1.2), "a full bucket, then 2 a second")
 	require.Equal(t, []float64{0, 10, 20}, accepted(newTokenBucket(0.1, start), 0, 25), "the default rate")
-	require.Equal(t, []float64{7, 17}, accepted(newTokenBucket(0.1, start), 7, 20), "it fills up to one")
+	require.Equal(t, []float64{7, 17}, accepted(newTokenBucket(0.1, start), 7, 20), "a bucket holds at most one token")
 	require.Empty(t, accepted(newTokenBucket(0, start), 0, 25), "never")
 	require.Empty(t, accepted(newTokenBucket(float32(math.NaN()), start), 0, 25), "not a number is never")
 	require.Empty(t, accepted(tokenBucket{}, 0, 25), "the zero value never accepts")
@@ -125,10 +125,10 @@ func TestLimiter(t *testing.T) {
 		kept.Swap(0.1, at(5))
 		require.Equal(t, l, kept, "the same rate keeps the bucket")
 		l.Swap(1, at(5))
-		require.Equal(t, []float64{6, 7}, accepted(l, 5, 7.5), "the old one would refuse: starts empty")
+		require.Equal(t, []float64{6, 7}, accepted(l, 5, 7.5), "the old bucket would refuse: the new one starts empty")
 		full := newTokenBucket(0.1, start)
 		full.Swap(1, at(5))
-		require.Equal(t, []float64{5, 6}, accepted(full, 5, 6.5), "the old one would accept: starts full")
+		require.Equal(t, []float64{5, 6}, accepted(full, 5, 6.5), "the old bucket would accept: the new one starts full")
 		full.Swap(0, at(7))
 		require.Empty(t, accepted(full, 7, 30))
 		full.Swap(5, at(8))
@@ -175,7 +175,7 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"n0@0", "n2@0.5", "n1@1"}, got, "2 a second, the first at once")
-	require.False(t, q.Add("n1", at(9)), "handled but known")
+	require.False(t, q.Add("n1", at(9)), "the names are handled but known")
 	require.True(t, q.Remove("n1"))
 	require.False(t, q.Remove("n1"))
 	require.True(t, q.Add("n1", at(9)), "forgotten")
@@ -185,7 +185,7 @@ func TestQueue(t *testing.T) {
 		q.Add("later", at(1))
 		l := newTokenBucket(1, start)
 		q.Serve(&l, at(0.5), func(string) (bool, time.Duration) { t.Fatal("not due"); return true, 0 })
-		require.False(t, l.Would(at(1)), "the token is gone")
+		require.False(t, l.Would(at(1)), "the token is used up")
 		require.True(t, l.Would(at(1.5)))
 	})
 	t.Run("empty queue takes no token", func(t *testing.T) {
