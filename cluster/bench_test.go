@@ -46,7 +46,7 @@ func build(t testing.TB, nodes, perNode int) *Snapshot {
 	t.Helper()
 	s, err := New(fleet(nodes, perNode))
 	require.NoError(t, err)
-	require.Equal(t, nodes*perNode, s.TotalPods())
+	require.Equal(t, nodes*perNode, total(s))
 	return s
 }
 
@@ -66,7 +66,7 @@ func BenchmarkNew(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			s, err := New(o)
-			if err != nil || s.TotalPods() != len(o.Pods) {
+			if err != nil || total(s) != len(o.Pods) {
 				b.Fatal(err)
 			}
 		}
@@ -82,7 +82,7 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-func BenchmarkAssumeForget(b *testing.B) {
+func BenchmarkAssumeUnset(b *testing.B) {
 	atSizes(b, func(b *testing.B, n int) {
 		s := build(b, n, 2)
 		pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
@@ -91,7 +91,7 @@ func BenchmarkAssumeForget(b *testing.B) {
 		i := 0
 		for b.Loop() {
 			i = (i + 7919) % n
-			if assumePrepared(s, info, pod, i) != nil || s.Forget(pod) != nil {
+			if assumePrepared(s, info, pod, i) != nil || s.Unset(pod) != nil {
 				b.Fatal("not assumed")
 			}
 		}
@@ -99,14 +99,14 @@ func BenchmarkAssumeForget(b *testing.B) {
 }
 
 // Assume without Prepare done before: the whole cost of a pod that was never seen.
-func BenchmarkAssumeForgetUnprepared(b *testing.B) {
+func BenchmarkAssumeUnsetUnprepared(b *testing.B) {
 	s := build(b, 5_000, 2)
 	pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
 		i = (i + 7919) % 5_000
-		if s.Assume(pod, i) != nil || s.Forget(pod) != nil {
+		if s.Assume(pod, i) != nil || s.Unset(pod) != nil {
 			b.Fatal("not assumed")
 		}
 	}

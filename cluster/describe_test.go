@@ -29,7 +29,7 @@ func describe(s *Snapshot) string {
 			names[int32(i)] = n.Name
 		}
 	}
-	fmt.Fprintf(&b, "nodes %d pods %d\n", s.live, s.TotalPods())
+	fmt.Fprintf(&b, "nodes %d pods %d\n", s.live, total(s))
 	for _, i := range slices.SortedFunc(maps.Keys(names), func(x, y int32) int { return strings.Compare(names[x], names[y]) }) {
 		cpu, memory := s.NonZero(int(i))
 		fmt.Fprintf(&b, "%s: offers %s, asked %s, scored %d %d\n", names[i], amounts(s, s.Allocatable(int(i))), amounts(s, s.Requested(int(i))), cpu, memory)

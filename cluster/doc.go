@@ -29,8 +29,12 @@
 // of each other. No answer depends on the order of a map. Slices and iterators are read-only. Unless their comments say
 // otherwise, they are valid until the next change.
 //
-// Cost: New takes O(objects). Assume, Forget, and Set and Unset of a pod take O(pods of the node). Mark and Fork take O(1). The first write
-// to a part after a Fork copies that part. Only New, the first use of an index, and changes of nodes may take O(cluster).
+// Cost: New takes O(objects). Assume, and Set and Unset of a pod, take O(pods of the node). Mark and Fork take O(1). The
+// first write to a part after a Fork copies that part. Only New, the first use of an index, and changes of nodes may take
+// O(cluster).
+//
+// Errors of New, Set, Unset and Assume are or wrap *field.Error. errors.As finds it, and its Type says what is wrong. A
+// call that returns an error has changed nothing.
 //
 // A Snapshot satisfies the optional interfaces of every package of this module. It decides nothing: package filter decides
 // whether a pod fits a node, package placement which node is best.

@@ -1,30 +1,32 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Errors of changes to a snapshot; test for them with errors.Is. When a method of Snapshot returns an error, the snapshot
-// has not changed.
-var (
-	// ErrInvalid: the object is nil, has no name, is of a kind that Objects does not have, or is a pod that has ended.
-	ErrInvalid = errors.New("the object is invalid")
-	// ErrNotFound: no such node, pod or object is in the snapshot, or the slot has no node, or the UID differs.
-	ErrNotFound = errors.New("the object is not found")
-	// ErrPlaced: the pod is on a node already.
-	ErrPlaced = errors.New("the pod is placed")
-)
+// invalid is the error of New: one *field.Error for each object that New refuses. errors.As finds the first.
+type invalid field.ErrorList
 
-// failure is an error of one kind with a text of its own.
-type failure struct {
-	kind error
-	text string
+func (e invalid) Error() string { return field.ErrorList(e).ToAggregate().Error() }
+
+func (e invalid) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i := range e {
+		errs[i] = e[i]
+	}
+	return errs
 }
 
-func (f *failure) Error() string { return f.text }
-func (f *failure) Unwrap() error { return f.kind }
+// failed returns an error about one object of a list of Objects.
+func failed(kind field.ErrorType, list string, value any, format string, args ...any) *field.Error {
+	return &field.Error{Type: kind, Field: list, BadValue: value, Detail: fmt.Sprintf(format, args...)}
+}
 
-func fail(kind error, format string, args ...any) error {
-	return &failure{kind, fmt.Sprintf(format, args...)}
+// nameOf returns the name of an object as errors print it: namespace/name, or the name of a cluster-wide object.
+func nameOf(obj metav1.Object) string {
+	return strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/")
 }

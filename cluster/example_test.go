@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
 )
@@ -70,20 +71,39 @@ func Example() {
 	// web pods on slots [0 2] count [1 1]
 }
 
-// Callers decide on the kind of an error with errors.Is.
+// errors.As finds a *field.Error in every error of a snapshot. Its Type says what is wrong.
 func ExampleSnapshot_Assume() {
 	s := example()
-	err := s.Assume(pod("db-1", "db", "", nil), s.Slot("n5"))
-	fmt.Println(err)
-	fmt.Println("on a node already:", errors.Is(err, cluster.ErrPlaced))
-	err = s.Assume(pod("db-2", "db", "", nil), s.Slot("n6"))
-	fmt.Println(err)
-	fmt.Println("no such node:", errors.Is(err, cluster.ErrNotFound))
+	_, twice := cluster.New(cluster.Objects{Nodes: []*v1.Node{node("n1", "a", "0"), node("n1", "b", "0")}})
+	for _, err := range []error{
+		s.Assume(pod("db-1", "db", "", nil), s.Slot("n5")),
+		s.Assume(pod("db-2", "db", "", nil), s.Slot("n6")),
+		twice,
+	} {
+		var e *field.Error
+		switch {
+		case !errors.As(err, &e):
+			fmt.Println("another error:", err)
+		case e.Type == field.ErrorTypeDuplicate:
+			fmt.Println("there already:", e)
+		case e.Type == field.ErrorTypeNotFound:
+			fmt.Println("not there:    ", e)
+		}
+	}
 	// Output:
-	// pod default/db-1: is on node "n2" already
-	// on a node already: true
-	// pod default/db-2: slot -1 has no node (slots run from 0 to 4)
-	// no such node: true
+	// there already: pods: Duplicate value: "default/db-1": the pod is on node "n2"
+	// not there:     slot: Not found: -1: no node is there, slots run from 0 to 4
+	// there already: nodes[1].metadata.name: Duplicate value: "n1"
+}
+
+// podsOn returns the number of pods on all nodes.
+func podsOn(s *cluster.Snapshot) (n int) {
+	for i := range s.Len() {
+		for range s.Pods(i) {
+			n++
+		}
+	}
+	return n
 }
 
 // A change of a fork does not show in the original.
@@ -93,8 +113,8 @@ func ExampleSnapshot_Fork() {
 	if err := f.Unset(f.Node(f.Slot("n1"))); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println("original:", len(s.Order()), "nodes", s.TotalPods(), "pods")
-	fmt.Println("fork:    ", len(f.Order()), "nodes", f.TotalPods(), "pods", len(f.Orphans()), "orphan")
+	fmt.Println("original:", len(s.Order()), "nodes", podsOn(s), "pods")
+	fmt.Println("fork:    ", len(f.Order()), "nodes", podsOn(f), "pods", len(f.Orphans()), "orphan")
 	// Output:
 	// original: 5 nodes 3 pods
 	// fork:     4 nodes 2 pods 1 orphan
@@ -107,7 +127,7 @@ func ExampleSnapshot_Since() {
 	if err := s.Assume(pod("web-3", "web", "", nil), s.Slot("n5")); err != nil {
 		fmt.Println(err)
 	}
-	if err := s.Forget(pod("db-1", "db", "", nil)); err != nil {
+	if err := s.Unset(pod("db-1", "db", "", nil)); err != nil {
 		fmt.Println(err)
 	}
 	s.Since(seen, func(events []cluster.Event) {

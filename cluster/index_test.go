@@ -23,7 +23,7 @@ func TestIdleSetsAreSwept(t *testing.T) {
 		v := s.Version()
 		p := testkit.Pod("p").Labels(fmt.Sprintf("app=a%d", i)).RequireApart("k", fmt.Sprintf("app=a%d", i)).Obj()
 		require.NoError(t, s.Assume(p, 0))
-		require.NoError(t, s.Forget(p))
+		require.NoError(t, s.Unset(p))
 		require.True(t, s.Since(v, func(list []Event) {
 			for _, e := range list {
 				if e.Node == -1 {

@@ -40,13 +40,18 @@ type Objects struct {
 //   - A pod on any other node is an orphan: Orphans lists it, and no row counts it.
 //   - New leaves out finished pods (Succeeded, Failed) and pods without a node.
 //
-// The error names, by field path, every nil object, every missing name, and every second object of one kind, namespace and
-// name, such as `nodes[3].metadata.name: Duplicate value: "n1"`. The snapshot is then nil. O(objects).
+// When New returns an error, the snapshot is nil. The error wraps a *field.Error for each object that New refuses:
+//
+//   - field.ErrorTypeRequired: the object is nil or has no name.
+//   - field.ErrorTypeDuplicate: the list has an object with the same namespace and name before it, as in
+//     `nodes[3].metadata.name: Duplicate value: "n1"`.
+//
+// O(objects).
 func New(o Objects) (*Snapshot, error) {
 	s := &Snapshot{core: core{own: &owner{}, schema: new(resources.Schema), tree: &zoneTree{}}}
 	s.schemaOwn = s.own
 	if errs := s.fill(&o); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return nil, invalid(errs)
 	}
 	return s, nil
 }
@@ -162,10 +167,7 @@ func load[T interface {
 			continue
 		}
 		if _, had := t.put(s.own, obj.GetNamespace(), name, obj); had {
-			if ns := obj.GetNamespace(); ns != "" {
-				name = ns + "/" + name
-			}
-			errs = append(errs, field.Duplicate(field.NewPath(kind).Index(i).Child("metadata", "name"), name))
+			errs = append(errs, field.Duplicate(field.NewPath(kind).Index(i).Child("metadata", "name"), nameOf(obj)))
 		}
 	}
 	return errs

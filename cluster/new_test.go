@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
@@ -53,13 +54,16 @@ func TestNewErrors(t *testing.T) {
 		}}, `services[2].metadata.name: Duplicate value: "x/s"`},
 		{"nil class", "", Objects{StorageClasses: []*storagev1.StorageClass{nil}}, `storageClasses[0]: Required value: a nil object`},
 		{"nameless claim", "", Objects{Claims: []*v1.PersistentVolumeClaim{{}}}, `claims[0].metadata.name: Required value: an object needs a name`},
-		{"several errors", "all are told", Objects{Nodes: []*v1.Node{n, n}, Pods: []*v1.Pod{nil}},
+		{"several errors", "the error names all", Objects{Nodes: []*v1.Node{n, n}, Pods: []*v1.Pod{nil}},
 			`[nodes[1].metadata.name: Duplicate value: "n", pods[0]: Required value: a nil pod]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := New(c.objects)
 			require.Nil(t, s)
 			require.EqualError(t, err, c.want, c.reason)
+			var first *field.Error
+			require.ErrorAs(t, err, &first)
+			require.Contains(t, c.want, first.Error(), "callers read the first error as a *field.Error")
 		})
 	}
 }
@@ -140,11 +144,11 @@ func TestObjects(t *testing.T) {
 	require.Same(t, claim, got)
 	require.Equal(t, []*storagev1.StorageClass{class}, slices.Collect(List[*storagev1.StorageClass](s).All()))
 	require.Equal(t, 1, count[*v1.Service](s))
-	require.Equal(t, 1, s.TotalPods())
+	require.Equal(t, 1, total(s))
 	_, ok = s.Namespace("x")
 	require.False(t, ok)
 	require.True(t, s.Rollback(m))
-	require.Zero(t, count[*v1.PersistentVolumeClaim](s)+count[*storagev1.StorageClass](s)+s.TotalPods()+s.live)
+	require.Zero(t, count[*v1.PersistentVolumeClaim](s)+count[*storagev1.StorageClass](s)+total(s)+s.live)
 	labels, ok := s.Namespace("x")
 	require.True(t, ok)
 	require.Equal(t, map[string]string{"a": "b"}, labels)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/resources"
@@ -48,7 +49,7 @@ func (s *Snapshot) updateNode(slot int, node *v1.Node) {
 func (s *Snapshot) removeNode(name string) error {
 	slot := int(s.nodeIndex.get(name))
 	if slot < 0 {
-		return fail(ErrNotFound, "node %q: not found", name)
+		return failed(field.ErrorTypeNotFound, "nodes", name, "")
 	}
 	for at := len(s.row(slot).pods) - 1; at >= 0; at-- {
 		pod := s.row(slot).pods[at].pod

@@ -10,6 +10,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // objects are the tables of all kinds beside nodes and pods.
@@ -78,13 +79,20 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 //   - A pod whose node is not in the snapshot becomes an orphan.
 //   - A pod without spec.nodeName stays where Assume put it. Otherwise the pod is left out: the snapshot holds no pending pods.
 //
-// Set returns ErrInvalid for nil, for an object without a name and for another kind. O(pods of the node) for a pod,
-// O(slots) at most for a node.
+// An error is a *field.Error, and the snapshot has not changed then:
+//
+//   - field.ErrorTypeRequired: obj is nil or has no name.
+//   - field.ErrorTypeNotSupported: Objects has no list for the type of obj.
+//
+// O(pods of the node) for a pod, at most O(slots) for a node.
 func (s *Snapshot) Set(obj metav1.Object) error {
 	switch o := obj.(type) {
 	case *v1.Node:
-		if o == nil || o.Name == "" {
-			return fail(ErrInvalid, "metadata.name: Required value: a node needs a name")
+		if o == nil {
+			return failed(field.ErrorTypeRequired, "nodes", nil, "a nil node")
+		}
+		if o.Name == "" {
+			return failed(field.ErrorTypeRequired, "nodes.metadata.name", "", "a node needs a name")
 		}
 		if slot := s.Slot(o.Name); slot >= 0 {
 			s.updateNode(slot, o)
@@ -98,24 +106,27 @@ func (s *Snapshot) Set(obj metav1.Object) error {
 	return s.visit(obj, true)
 }
 
-// Unset removes the object of obj's kind, namespace and name. It reads nothing else of obj but the UID of a pod.
+// Unset removes the object that has the kind, namespace and name of obj. Of a pod, Unset also reads the UID.
 //
-// A removed node frees its slot, and another node may get the slot. Pods with the node's name in spec.nodeName become
-// orphans until they are removed or the node comes back. Pods that were only assumed there leave the snapshot. A removed pod
-// leaves its node or the orphans.
+// A removed pod leaves its node or the orphans; so Unset also undoes Assume. A removed node frees its slot, and another node
+// may get the slot. Pods with the node's name in spec.nodeName become orphans until they are removed or the node comes back.
+// Pods that were only assumed there leave the snapshot.
 //
-// Unset returns ErrNotFound when there is no such object, or the snapshot has a pod of that name with another UID, and
-// ErrInvalid for nil and for a kind that Objects does not have.
+// An error is a *field.Error, and the snapshot has not changed then:
+//
+//   - field.ErrorTypeRequired: obj is nil.
+//   - field.ErrorTypeNotFound: the snapshot has no such object, or has a pod of that name with another UID.
+//   - field.ErrorTypeNotSupported: Objects has no list for the type of obj.
 func (s *Snapshot) Unset(obj metav1.Object) error {
 	switch o := obj.(type) {
 	case *v1.Node:
 		if o == nil {
-			return fail(ErrInvalid, "a nil node")
+			return failed(field.ErrorTypeRequired, "nodes", nil, "a nil node")
 		}
 		return s.removeNode(o.Name)
 	case *v1.Pod:
 		if o == nil {
-			return fail(ErrInvalid, "a nil pod")
+			return failed(field.ErrorTypeRequired, "pods", nil, "a nil pod")
 		}
 		return s.removePod(o)
 	}
@@ -127,55 +138,55 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 	t := &s.objects
 	switch o := obj.(type) {
 	case *v1.Namespace:
-		return edit(s, &t.namespaces, o, put)
+		return edit(s, &t.namespaces, "namespaces", o, put)
 	case *v1.Service:
-		return edit(s, &t.services, o, put)
+		return edit(s, &t.services, "services", o, put)
 	case *v1.ReplicationController:
-		return edit(s, &t.replicationControllers, o, put)
+		return edit(s, &t.replicationControllers, "replicationControllers", o, put)
 	case *appsv1.ReplicaSet:
-		return edit(s, &t.replicaSets, o, put)
+		return edit(s, &t.replicaSets, "replicaSets", o, put)
 	case *appsv1.StatefulSet:
-		return edit(s, &t.statefulSets, o, put)
+		return edit(s, &t.statefulSets, "statefulSets", o, put)
 	case *v1.PersistentVolumeClaim:
-		return edit(s, &t.claims, o, put)
+		return edit(s, &t.claims, "claims", o, put)
 	case *v1.PersistentVolume:
-		return edit(s, &t.persistentVolumes, o, put)
+		return edit(s, &t.persistentVolumes, "persistentVolumes", o, put)
 	case *storagev1.StorageClass:
-		return edit(s, &t.storageClasses, o, put)
+		return edit(s, &t.storageClasses, "storageClasses", o, put)
 	case *storagev1.CSINode:
-		return edit(s, &t.csiNodes, o, put)
+		return edit(s, &t.csiNodes, "csiNodes", o, put)
 	case *storagev1.CSIDriver:
-		return edit(s, &t.csiDrivers, o, put)
+		return edit(s, &t.csiDrivers, "csiDrivers", o, put)
 	case *storagev1.CSIStorageCapacity:
-		return edit(s, &t.csiStorageCapacities, o, put)
+		return edit(s, &t.csiStorageCapacities, "csiStorageCapacities", o, put)
 	case *storagev1.VolumeAttachment:
-		return edit(s, &t.volumeAttachments, o, put)
+		return edit(s, &t.volumeAttachments, "volumeAttachments", o, put)
 	case *policyv1.PodDisruptionBudget:
-		return edit(s, &t.podDisruptionBudgets, o, put)
+		return edit(s, &t.podDisruptionBudgets, "podDisruptionBudgets", o, put)
 	case *schedulingv1.PriorityClass:
-		return edit(s, &t.priorityClasses, o, put)
+		return edit(s, &t.priorityClasses, "priorityClasses", o, put)
 	}
-	return fail(ErrInvalid, "%T: a snapshot does not hold objects of this kind", obj)
+	return failed(field.ErrorTypeNotSupported, "objects", fmt.Sprintf("%T", obj), "a snapshot has no objects of this type")
 }
 
 func edit[T interface {
 	metav1.Object
 	comparable
-}](s *Snapshot, t *table[T], obj T, put bool) error {
+}](s *Snapshot, t *table[T], list string, obj T, put bool) error {
 	var none T
 	if obj == none {
-		return fail(ErrInvalid, "a nil %T", obj)
+		return failed(field.ErrorTypeRequired, list, nil, "a nil object")
 	}
 	in, name := obj.GetNamespace(), obj.GetName()
 	if name == "" {
-		return fail(ErrInvalid, "metadata.name: Required value: an object of type %T needs a name", obj)
+		return failed(field.ErrorTypeRequired, list+".metadata.name", "", "an object needs a name")
 	}
 	var old T
 	var had bool
 	if put {
 		old, had = t.put(s.own, in, name, obj)
 	} else if old, had = t.remove(s.own, in, name); !had {
-		return fail(ErrNotFound, "%T %s/%s: not found", obj, in, name)
+		return failed(field.ErrorTypeNotFound, list, nameOf(obj), "")
 	}
 	if s.recording {
 		s.record(undo{kind: undoFunc, call: func() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
@@ -17,12 +18,18 @@ const orphan int32 = -2
 // has not ended.
 func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
 
-// Assume puts a pod on a slot, whatever its spec.nodeName says: a decision that the API server has not seen yet, or a
-// what-if. Forget takes the pod off again; Set with the bound pod makes the decision definite. Assume returns ErrInvalid for
-// a nil or finished pod, ErrNotFound for a slot without a node, and ErrPlaced for a pod that is on a node already.
+// Assume puts a pod on a slot, whatever its spec.nodeName says: for a decision that the API server has not seen yet, or for a
+// what-if. Unset takes the pod off again. Set with the bound pod makes the decision definite.
+//
+// An error is a *field.Error, and the snapshot has not changed then:
+//
+//   - field.ErrorTypeDuplicate: the pod is on a node already, or is an orphan.
+//   - field.ErrorTypeNotFound: the slot has no node.
+//   - field.ErrorTypeInvalid: the pod has finished.
+//   - field.ErrorTypeRequired: the pod is nil.
 func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 	if pod == nil {
-		return fail(ErrInvalid, "a nil pod")
+		return failed(field.ErrorTypeRequired, "pods", nil, "a nil pod")
 	}
 	if err := s.assumable(pod, slot); err != nil {
 		return err
@@ -33,38 +40,27 @@ func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 
 func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
 	if slot < 0 || slot >= s.n || s.Node(slot) == nil {
-		return fail(ErrNotFound, "pod %s/%s: slot %d has no node (slots run from 0 to %d)", pod.Namespace, pod.Name, slot, s.n-1)
+		return failed(field.ErrorTypeNotFound, "slot", int64(slot), "no node is there, slots run from 0 to %d", s.n-1)
 	}
 	if Finished(pod) {
-		return fail(ErrInvalid, "pod %s/%s: status.phase: Invalid value: %q: a pod that has ended holds nothing on a node", pod.Namespace, pod.Name, pod.Status.Phase)
+		return failed(field.ErrorTypeInvalid, "pods.status.phase", string(pod.Status.Phase), "pod %s has finished", podinfo.Name(pod))
 	}
 	switch at := s.index.get(keyOf(pod)); {
 	case at == orphan:
-		return fail(ErrPlaced, "pod %s/%s: is on a node that is not in the snapshot", pod.Namespace, pod.Name)
+		return failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on a node that is not in the snapshot")
 	case at >= 0:
-		return fail(ErrPlaced, "pod %s/%s: is on node %q already", pod.Namespace, pod.Name, s.Node(int(at)).Name)
+		return failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on node %q", s.Node(int(at)).Name)
 	}
-	return nil
-}
-
-// Forget takes the pod of that namespace and name off its node, in particular a pod that Assume put there. It returns
-// ErrNotFound for a pod that is on no node, and ErrInvalid for nil.
-func (s *Snapshot) Forget(pod *v1.Pod) error {
-	if pod == nil {
-		return fail(ErrInvalid, "a nil pod")
-	}
-	slot := s.index.get(keyOf(pod))
-	if slot < 0 {
-		return fail(ErrNotFound, "pod %s/%s: is on no node of the snapshot", pod.Namespace, pod.Name)
-	}
-	s.take(int(slot), s.row(int(slot)).find(pod.Namespace, pod.Name))
 	return nil
 }
 
 // updatePod is Set for a pod.
 func (s *Snapshot) updatePod(pod *v1.Pod) error {
-	if pod == nil || pod.Name == "" {
-		return fail(ErrInvalid, "metadata.name: Required value: a pod needs a name")
+	if pod == nil {
+		return failed(field.ErrorTypeRequired, "pods", nil, "a nil pod")
+	}
+	if pod.Name == "" {
+		return failed(field.ErrorTypeRequired, "pods.metadata.name", "", "a pod needs a name")
 	}
 	at := s.index.get(keyOf(pod))
 	if Finished(pod) {
@@ -119,10 +115,10 @@ func (s *Snapshot) removePod(pod *v1.Pod) error {
 	case at == orphan:
 		have = s.findOrphan(pod)
 	default:
-		return fail(ErrNotFound, "pod %s/%s: not found", pod.Namespace, pod.Name)
+		return failed(field.ErrorTypeNotFound, "pods", podinfo.Name(pod), "")
 	}
 	if pod.UID != "" && have.UID != "" && pod.UID != have.UID {
-		return fail(ErrNotFound, "pod %s/%s: metadata.uid: Invalid value: %q: the pod that is here has uid %q", pod.Namespace, pod.Name, pod.UID, have.UID)
+		return failed(field.ErrorTypeNotFound, "pods", podinfo.Name(pod), "the pod of this name has UID %q, not %q", have.UID, pod.UID)
 	}
 	s.drop(pod, at)
 	return nil
@@ -178,9 +174,6 @@ func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
 		}
 	}
 }
-
-// TotalPods returns the number of pods on all slots.
-func (s *Snapshot) TotalPods() int { return s.total }
 
 // podSlot returns the slot that the pod of that namespace and name is on, assumed or bound, and -1 when it is on none.
 func (s *Snapshot) podSlot(namespace, name string) int {

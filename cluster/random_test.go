@@ -63,15 +63,7 @@ func (w *world) step(t *testing.T) {
 		}
 		require.NoError(t, err)
 		want = w.put(p, node)
-	case op < 7: // forget
-		err := w.s.Forget(w.pod(name))
-		if !isOn {
-			require.Error(t, err)
-			break
-		}
-		require.NoError(t, err)
-		want = w.leave(name)
-	case op < 13: // watch event
+	case op < 11: // watch event
 		p := w.pod(name)
 		p.Spec.NodeName = pick(r, fmt.Sprintf("node%d", r.Intn(14)), w.anyNode(), w.anyNode())
 		if isOn && r.Intn(2) == 0 {

@@ -63,7 +63,6 @@ func (s *Snapshot) place(pod *v1.Pod, info *info, slot, at int) {
 	if info.ports {
 		r.ports = append(r.ports, pod)
 	}
-	s.total++
 	s.record(undo{kind: undoInsert, slot: slot, at: at})
 	s.logPod(slot, info, 1)
 }
@@ -82,7 +81,6 @@ func (s *Snapshot) take(slot, at int) {
 		r.ports = slices.DeleteFunc(r.ports, func(p *v1.Pod) bool { return p == e.pod })
 	}
 	s.index.delete(s.own, keyOf(e.pod))
-	s.total--
 	s.record(undo{kind: undoTake, slot: slot, at: at, pod: e.pod, info: e.info})
 	s.logPod(slot, e.info, -1)
 }

@@ -24,7 +24,7 @@ func TestInfoOfAnotherSnapshot(t *testing.T) {
 	require.Equal(t, "pods=1 example.com/b=2", s.Requested(1).Describe(s.Schema()))
 	require.Equal(t, resources.Scalars+2, s.Schema().Len())
 	require.Equal(t, resources.Scalars+1, f.Schema().Len(), "a fork's schema grows alone")
-	require.Empty(t, f.TotalPods())
+	require.Empty(t, total(f))
 	_, inF := f.Schema().Column("example.com/a")
 	require.False(t, inF)
 }
@@ -60,10 +60,10 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 			require.Zero(t, testing.AllocsPerRun(100, c.call))
 		})
 	}
-	t.Run("Assume and Forget", func(t *testing.T) {
+	t.Run("Assume and Unset", func(t *testing.T) {
 		// One in 128 pairs begins a block of the change log.
 		got := testing.AllocsPerRun(1000, func() {
-			if assumePrepared(s, info, pod, 5) != nil || s.Forget(pod) != nil {
+			if assumePrepared(s, info, pod, 5) != nil || s.Unset(pod) != nil {
 				t.Error("not assumed")
 			}
 		})
@@ -108,7 +108,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	for i, f := range append(forks, s) {
-		require.Equal(t, 70*3+200, f.TotalPods(), "fork %d", i)
+		require.Equal(t, 70*3+200, total(f), "fork %d", i)
 	}
 }
 

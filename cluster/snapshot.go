@@ -36,7 +36,6 @@ type core struct {
 	schema      *resources.Schema
 	schemaOwn   *owner
 	n, live     int
-	total       int // pods on slots
 	free        []int32
 	nodes       column[*v1.Node]
 	rows        column[*row]

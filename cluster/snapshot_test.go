@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
@@ -24,37 +26,38 @@ func TestOperationErrors(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
-		kind error
+		kind field.ErrorType
 		want string
 	}{
-		{"assume on a free slot", s.Assume(testkit.Pod("q").Obj(), 1), ErrNotFound, "pod default/q: slot 1 has no node (slots run from 0 to 1)"},
-		{"assume past the end", s.Assume(testkit.Pod("q").Obj(), 2), ErrNotFound, "pod default/q: slot 2 has no node (slots run from 0 to 1)"},
-		{"assume below zero", s.Assume(testkit.Pod("q").Obj(), -1), ErrNotFound, "pod default/q: slot -1 has no node (slots run from 0 to 1)"},
-		{"assume twice", s.Assume(testkit.Pod("p").Obj(), 0), ErrPlaced, `pod default/p: is on node "a" already`},
-		{"assume an orphan", s.Assume(testkit.Pod("lost").Obj(), 0), ErrPlaced, "pod default/lost: is on a node that is not in the snapshot"},
-		{"assume an ended pod", s.Assume(ended, 0), ErrInvalid, `pod default/ended: status.phase: Invalid value: "Failed": a pod that has ended holds nothing on a node`},
-		{"forget an unknown pod", s.Forget(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: is on no node of the snapshot"},
-		{"forget an orphan", s.Forget(testkit.Pod("lost").Obj()), ErrNotFound, "pod default/lost: is on no node of the snapshot"},
-		{"remove an unknown pod", s.Unset(testkit.Pod("q").Obj()), ErrNotFound, "pod default/q: not found"},
-		{"remove a pod with another UID", s.Unset(other), ErrNotFound, `pod default/p: metadata.uid: Invalid value: "other": the pod that is here has uid "uid-default-p"`},
-		{"update without a name", s.Set(&v1.Pod{}), ErrInvalid, "metadata.name: Required value: a pod needs a name"},
-		{"set a nil node", s.Set((*v1.Node)(nil)), ErrInvalid, "metadata.name: Required value: a node needs a name"},
-		{"set a nil pod", s.Set((*v1.Pod)(nil)), ErrInvalid, "metadata.name: Required value: a pod needs a name"},
-		{"set a nil object", s.Set((*v1.Service)(nil)), ErrInvalid, "a nil *v1.Service"},
-		{"set nil", s.Set(nil), ErrInvalid, "<nil>: a snapshot does not hold objects of this kind"},
-		{"unset a nil node", s.Unset((*v1.Node)(nil)), ErrInvalid, "a nil node"},
-		{"unset a nil pod", s.Unset((*v1.Pod)(nil)), ErrInvalid, "a nil pod"},
-		{"unset nil", s.Unset(nil), ErrInvalid, "<nil>: a snapshot does not hold objects of this kind"},
-		{"assume a nil pod", s.Assume(nil, 0), ErrInvalid, "a nil pod"},
-		{"forget a nil pod", s.Forget(nil), ErrInvalid, "a nil pod"},
-		{"remove an unknown node", s.removeNode("b"), ErrNotFound, `node "b": not found`},
-		{"set an unsupported kind", s.Set(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}), ErrInvalid, "*v1.ConfigMap: a snapshot does not hold objects of this kind"},
-		{"set without a name", s.Set(&v1.Service{}), ErrInvalid, "metadata.name: Required value: an object of type *v1.Service needs a name"},
-		{"unset an unknown object", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), ErrNotFound, "*v1.Service x/y: not found"},
+		{"assume on a free slot", s.Assume(testkit.Pod("q").Obj(), 1), field.ErrorTypeNotFound, "slot: Not found: 1: no node is there, slots run from 0 to 1"},
+		{"assume past the end", s.Assume(testkit.Pod("q").Obj(), 2), field.ErrorTypeNotFound, "slot: Not found: 2: no node is there, slots run from 0 to 1"},
+		{"assume below zero", s.Assume(testkit.Pod("q").Obj(), -1), field.ErrorTypeNotFound, "slot: Not found: -1: no node is there, slots run from 0 to 1"},
+		{"assume twice", s.Assume(testkit.Pod("p").Obj(), 0), field.ErrorTypeDuplicate, `pods: Duplicate value: "default/p": the pod is on node "a"`},
+		{"assume an orphan", s.Assume(testkit.Pod("lost").Obj(), 0), field.ErrorTypeDuplicate, `pods: Duplicate value: "default/lost": the pod is on a node that is not in the snapshot`},
+		{"assume a finished pod", s.Assume(ended, 0), field.ErrorTypeInvalid, `pods.status.phase: Invalid value: "Failed": pod default/ended has finished`},
+		{"assume a nil pod", s.Assume(nil, 0), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
+		{"remove an unknown pod", s.Unset(testkit.Pod("q").Obj()), field.ErrorTypeNotFound, `pods: Not found: "default/q"`},
+		{"remove a pod with another UID", s.Unset(other), field.ErrorTypeNotFound, `pods: Not found: "default/p": the pod of this name has UID "uid-default-p", not "other"`},
+		{"set a pod without a name", s.Set(&v1.Pod{}), field.ErrorTypeRequired, "pods.metadata.name: Required value: a pod needs a name"},
+		{"set a node without a name", s.Set(&v1.Node{}), field.ErrorTypeRequired, "nodes.metadata.name: Required value: a node needs a name"},
+		{"set a nil node", s.Set((*v1.Node)(nil)), field.ErrorTypeRequired, "nodes: Required value: a nil node"},
+		{"set a nil pod", s.Set((*v1.Pod)(nil)), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
+		{"set a nil object", s.Set((*v1.Service)(nil)), field.ErrorTypeRequired, "services: Required value: a nil object"},
+		{"set nil", s.Set(nil), field.ErrorTypeNotSupported, `objects: Unsupported value: "<nil>": a snapshot has no objects of this type`},
+		{"unset a nil node", s.Unset((*v1.Node)(nil)), field.ErrorTypeRequired, "nodes: Required value: a nil node"},
+		{"unset a nil pod", s.Unset((*v1.Pod)(nil)), field.ErrorTypeRequired, "pods: Required value: a nil pod"},
+		{"unset nil", s.Unset(nil), field.ErrorTypeNotSupported, `objects: Unsupported value: "<nil>": a snapshot has no objects of this type`},
+		{"remove an unknown node", s.removeNode("b"), field.ErrorTypeNotFound, `nodes: Not found: "b"`},
+		{"set an unsupported kind", s.Set(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}), field.ErrorTypeNotSupported, `objects: Unsupported value: "*v1.ConfigMap": a snapshot has no objects of this type`},
+		{"set a service without a name", s.Set(&v1.Service{}), field.ErrorTypeRequired, "services.metadata.name: Required value: an object needs a name"},
+		{"unset an unknown object", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), field.ErrorTypeNotFound, `services: Not found: "x/y"`},
+		{"unset an unknown class", s.Unset(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}), field.ErrorTypeNotFound, `storageClasses: Not found: "fast"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.EqualError(t, c.err, c.want)
-			require.ErrorIs(t, c.err, c.kind)
+			var e *field.Error
+			require.ErrorAs(t, c.err, &e)
+			require.Equal(t, c.kind, e.Type)
 		})
 	}
 	require.Equal(t, version, s.Version(), "a call that returns an error changes nothing")
@@ -69,7 +72,7 @@ func TestSaturationIsUndone(t *testing.T) {
 	}
 	require.Equal(t, int64(math.MaxInt64), s.Requested(0)[resources.Memory])
 	for i := range 3 {
-		require.NoError(t, s.Forget(testkit.Pod(fmt.Sprint("huge", i)).Obj()))
+		require.NoError(t, s.Unset(testkit.Pod(fmt.Sprint("huge", i)).Obj()))
 	}
 	require.Equal(t, resources.Vector{0, 1 << 30, 0, 1}, s.Requested(0))
 	_, memory := s.NonZero(0)
@@ -105,7 +108,7 @@ func TestSinceForgetsTheOldest(t *testing.T) {
 		if i%2 == 0 {
 			require.NoError(t, s.Assume(pod, 0))
 		} else {
-			require.NoError(t, s.Forget(pod))
+			require.NoError(t, s.Unset(pod))
 		}
 		if i < 8192 || i%5000 == 0 {
 			n := 0

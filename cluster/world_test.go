@@ -255,7 +255,7 @@ func (w *world) verify(t *testing.T) {
 	t.Helper()
 	check(t, w.s)
 	require.Equal(t, len(w.nodes), w.s.live)
-	require.Equal(t, len(w.on), w.s.TotalPods())
+	require.Equal(t, len(w.on), total(w.s))
 	for _, at := range w.on {
 		require.Same(t, at.pod, w.s.Pod(at.pod.Namespace, at.pod.Name))
 		require.Equal(t, at.node, w.s.Node(w.s.podSlot(at.pod.Namespace, at.pod.Name)).Name)
@@ -284,6 +284,14 @@ func podCount(s *Snapshot, i int) int {
 		return len(r.pods)
 	}
 	return 0
+}
+
+// total returns the number of pods on all slots.
+func total(s *Snapshot) (n int) {
+	for i := range s.Len() {
+		n += podCount(s, i)
+	}
+	return n
 }
 
 // count returns the number of objects of a kind.

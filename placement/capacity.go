@@ -35,7 +35,7 @@ func (p *Plan) Assume(pod *v1.Pod, d Decision) error {
 		return err
 	}
 	if err := p.profile.Volumes.assume(pod, d.Slot, d.Volumes); err != nil {
-		return errors.Join(err, s.Forget(pod))
+		return errors.Join(err, s.Unset(pod))
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (p *Plan) Forget(pod *v1.Pod) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Forget(pod); err != nil {
+	if err := s.Unset(pod); err != nil {
 		return err
 	}
 	p.profile.Volumes.Unreserve(pod)

@@ -73,7 +73,13 @@ func Example_batch() {
 		return
 	}
 	left, err := admit(plan, []job{{"vision", 2, "4"}, {"language", 2, "3"}, {"speech", 1, "4"}})
-	fmt.Println(len(left), "left,", snapshot.TotalPods(), "pods placed", err)
+	placed := 0
+	for slot := range snapshot.Len() {
+		for range snapshot.Pods(slot) {
+			placed++
+		}
+	}
+	fmt.Println(len(left), "left,", placed, "pods placed", err)
 	// Output:
 	// vision starts on n1 n2
 	// language waits, worker 1 has no node: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.

@@ -70,7 +70,7 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 			}
 		case 5:
 			if n := len(assumed); n > 0 && len(marks) == 0 {
-				require.NoError(t, s.Forget(assumed[n-1]))
+				require.NoError(t, s.Unset(assumed[n-1]))
 				assumed = assumed[:n-1]
 			}
 		case 7:
@@ -169,7 +169,7 @@ func TestSharedShapes(t *testing.T) {
 		guard := keepsAway("guard", "a")
 		require.NoError(t, s.Assume(guard, s.Slot("n1")))
 		require.Equal(t, "n1", decide(pod("c1", "c")))
-		require.NoError(t, s.Forget(guard))
+		require.NoError(t, s.Unset(guard))
 		require.Equal(t, "n1", decide(pod("a2", "a")))
 		require.NoError(t, s.Assume(guard, s.Slot("n1")))
 		require.Equal(t, "n2", decide(pod("a3", "a")))

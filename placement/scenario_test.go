@@ -50,7 +50,7 @@ func answer(t *testing.T, s testkit.Scenario, pod *v1.Pod) string {
 		twin := pod.DeepCopy()
 		twin.Name, twin.UID = "twin", "twin"
 		require.NoError(t, c.Assume(twin, slot))
-		require.NoError(t, c.Forget(twin))
+		require.NoError(t, c.Unset(twin))
 	}
 	require.Equal(t, text, describe(t, p, pod, s.Nodes), "a twin came to each node and left")
 

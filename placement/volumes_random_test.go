@@ -16,7 +16,7 @@ import (
 // seen is all that later pods can see of the cluster and its reservations.
 func seen(p *Plan, s *cluster.Snapshot) string {
 	p.profile.Volumes.follow()
-	out := fmt.Sprintln(len(p.profile.Volumes.assumed), s.TotalPods())
+	out := fmt.Sprintln(len(p.profile.Volumes.assumed), podsOn(s))
 	for pv := range p.profile.Volumes.Objects().PersistentVolumes.All() {
 		if pv.Spec.ClaimRef != nil {
 			out += fmt.Sprintln(pv.Name, pv.Spec.ClaimRef.Name)
@@ -103,7 +103,7 @@ func failAtRandom(t *testing.T, seed uint64, steps int) (failed int) {
 				continue
 			}
 			require.NoError(t, p.Assume(pod, d), at)
-			require.NoError(t, s.Forget(pod), at)
+			require.NoError(t, s.Unset(pod), at)
 		}
 		failed++
 		require.Equal(t, before, seen(p, s), at)
@@ -123,7 +123,7 @@ func TestUsageFollowsTheCluster(t *testing.T) {
 			switch k := r.IntN(8); {
 			case k == 0 && len(there) > 0:
 				n := r.IntN(len(there))
-				require.NoError(t, s.Forget(there[n]), at)
+				require.NoError(t, s.Unset(there[n]), at)
 				there = append(there[:n:n], there[n+1:]...)
 			case k == 1:
 				m := s.Mark()

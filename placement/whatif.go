@@ -163,6 +163,9 @@ func (w *whatIf) lookUp(pod *v1.Pod) []Move {
 	return e
 }
 
+// maxRunning bounds the memory of what running pods count with. More pods than a cluster has at a time are rare.
+const maxRunning = 1 << 18
+
 // known returns what a pod counts with on its node; the kind is nil when the cluster does not know.
 func (w *whatIf) known(pod *v1.Pod) runningPod {
 	if known, ok := w.running.pods[pod]; ok {
@@ -171,7 +174,6 @@ func (w *whatIf) known(pod *v1.Pod) runningPod {
 	c, ok := w.attempt.plan.cluster.(interface {
 		PodKind(pod *v1.Pod) (kind any, terms int32)
 		PodRequests(pod *v1.Pod) (resources.Vector, bool)
-		TotalPods() int
 	})
 	if !ok {
 		return runningPod{}
@@ -181,7 +183,7 @@ func (w *whatIf) known(pod *v1.Pod) runningPod {
 		return runningPod{}
 	}
 	known.requests, _ = c.PodRequests(pod)
-	if len(w.running.pods) > c.TotalPods() { // pods that left
+	if len(w.running.pods) >= maxRunning { // most of them have left
 		clear(w.running.pods)
 	}
 	w.running.pods[pod] = known

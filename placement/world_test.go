@@ -98,6 +98,16 @@ func orNew(a *v1.Affinity) *v1.Affinity {
 	return a
 }
 
+// podsOn returns the number of pods on all nodes.
+func podsOn(s *cluster.Snapshot) (n int) {
+	for i := range s.Len() {
+		for range s.Pods(i) {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *world) snapshot(t testing.TB, nodes, pods int) *cluster.Snapshot {
 	var o cluster.Objects
 	for i := range nodes {

@@ -109,7 +109,7 @@ func TestDocumentsNomination(t *testing.T) {
 	require.Equal(t, nominated["n"], actions.ClearNominations, "p loses its nomination")
 	require.Equal(t, "n", actions.Nominate)
 
-	require.NoError(t, s.Forget(s.Pod("default", "victim")))
+	require.NoError(t, s.Unset(s.Pod("default", "victim")))
 	d := plan.Decide(high, o)
 	require.Equal(t, "n", d.Node, "higher priority goes first")
 	require.NoError(t, s.Assume(high, d.Slot))

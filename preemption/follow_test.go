@@ -41,7 +41,7 @@ func TestMemoryDoesNotMatter(t *testing.T) {
 			switch n := r.IntN(4); {
 			case n == 0 && len(running) > 0:
 				j := r.IntN(len(running))
-				require.NoError(t, snapshot.Forget(running[j]))
+				require.NoError(t, snapshot.Unset(running[j]))
 				running = append(append([]*v1.Pod{}, running[:j]...), running[j+1:]...)
 			case n == 1:
 				err := snapshot.Set(testkit.Node(fmt.Sprintf("%c%d", 'a'+rune(r.IntN(26)), 100+k)).Zone("a").Capacity("cpu=2").Obj())

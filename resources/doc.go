@@ -1,21 +1,16 @@
 // Package resources holds amounts of named resources (requests, allocatable, usage) as flat vectors of integers, and the
 // verdict type that all filters share.
 //
-// Does a request fit into what is free?
+// What is left on a node that runs a pod?
 //
 //	var schema resources.Schema
 //	free := resources.FromList(&schema, node.Status.Allocatable)
-//	free.Sub(used)
-//	request := resources.FromList(&schema, list)
-//	fits := request.FitsIn(free)
+//	free.Sub(resources.FromList(&schema, requests))
+//	fmt.Println(free.At(resources.CPU), free.Describe(&schema))
 //
-// A Vector has one int64 for each column of its Schema:
-//
-//	request fits in free  <=>  request[c] <= free[c] for every column c with request[c] > 0
-//
-// Columns beyond the end of a vector are zero. So a schema may grow, and the vectors made before stay valid. The unit of cpu
-// is a thousandth of a core; all other resources are in whole units (bytes, pieces). Fractions are rounded up, as
-// kube-scheduler rounds them.
+// A Vector has one int64 for each column of its Schema. Columns beyond the end of a vector are zero. So a schema may grow,
+// and the vectors made before stay valid. The unit of cpu is a thousandth of a core. All other resources are in whole units
+// (bytes, pieces). Fractions are rounded up, as kube-scheduler rounds them.
 //
 // Arithmetic saturates at the ends of int64 and reports saturation; kube-scheduler overflows there. The opposite operation
 // cannot undo a saturation: a caller that keeps a running total computes a saturated total again from its parts.

@@ -9,22 +9,23 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Node n4 has 8 cores, 32 GiB and 2 GPUs, and pod gpu wants 3 GPUs.
+// Node n4 has 8 cores, 32 GiB and 2 GPUs. What is left when pod gpu runs there?
 func Example() {
 	var schema resources.Schema
 	free := resources.FromList(&schema, v1.ResourceList{
 		"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "nvidia.com/gpu": resource.MustParse("2"),
 	})
 	request := resources.FromList(&schema, v1.ResourceList{
-		"cpu": resource.MustParse("500m"), "nvidia.com/gpu": resource.MustParse("3"),
+		"cpu": resource.MustParse("500m"), "nvidia.com/gpu": resource.MustParse("1"),
 	})
+	free.Sub(request)
 	fmt.Println("request:", request.Describe(&schema))
-	fmt.Println("free:   ", free.Describe(&schema))
-	fmt.Println("fits:   ", request.FitsIn(free))
+	fmt.Println("left:   ", free.Describe(&schema))
+	fmt.Println("cpu:    ", free.At(resources.CPU))
 	// Output:
-	// request: cpu=500m nvidia.com/gpu=3
-	// free:    cpu=8000m memory=34359738368 nvidia.com/gpu=2
-	// fits:    false
+	// request: cpu=500m nvidia.com/gpu=1
+	// left:    cpu=7500m memory=34359738368 nvidia.com/gpu=1
+	// cpu:     7500
 }
 
 // Pod web leaves node n1, and pod db comes.

@@ -96,26 +96,6 @@ func TestFromList(t *testing.T) {
 	require.Equal(t, Vector{0, 0, 0, 0, 0, 0}, FromList(s, nil))
 }
 
-func TestFitsIn(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		want, free Vector
-		fits       bool
-	}{
-		{"equal fits", Vector{1, 2}, Vector{1, 2}, true},
-		{"too much in one column", Vector{1, 3}, Vector{1, 2}, false},
-		{"missing columns are zero", Vector{0, 0, 1}, Vector{1}, false},
-		{"a column without a request always fits", Vector{0, 1}, Vector{-5, 1}, true},
-		{"a negative request always fits", Vector{-1}, Vector{-2}, true},
-		{"nil always fits", nil, nil, true},
-		{"too much in two columns", Vector{2, 0, 2}, Vector{1, 0, 1}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.fits, c.want.FitsIn(c.free))
-		})
-	}
-}
-
 func TestSaturation(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -180,17 +160,8 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		v.Add(o)
 		v.Sub(o)
-		_ = o.FitsIn(v)
+		_ = o.At(9)
 	}))
-}
-
-func BenchmarkFitsIn(b *testing.B) {
-	v, o := Vector{5, 5, 5, 5, 5}, Vector{1, 2, 3, 4, 5}
-	for b.Loop() {
-		if !o.FitsIn(v) {
-			b.Fatal("must fit")
-		}
-	}
 }
 
 func TestVerdict(t *testing.T) {

@@ -75,20 +75,8 @@ func (v Vector) Sub(o Vector) (saturated bool) {
 	return saturated
 }
 
-// FitsIn reports whether v is at most free in every column in which v is positive. Columns in which v is zero or negative
-// always fit, even where free is negative.
-func (v Vector) FitsIn(free Vector) bool {
-	for c, n := range v {
-		if n > 0 && n > free.At(c) {
-			return false
-		}
-	}
-	return true
-}
-
 // Describe returns the columns that are not zero, in column order, as in "cpu=1500m memory=1073741824". It returns "none"
-// when all columns are zero. It
-// panics when an amount is in a column that the schema does not have.
+// when all columns are zero. It panics when an amount is in a column that the schema does not have.
 func (v Vector) Describe(schema *Schema) string {
 	var b strings.Builder
 	for c, n := range v {

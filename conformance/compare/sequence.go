@@ -21,7 +21,7 @@ func (s *Side) Sequence(c *gen.Cluster) ([]Difference, error) {
 	for k, pod := range c.Pending {
 		if k%17 == 16 && len(c.Pods) > k/17 {
 			// Of two pods that share a host port on a node, kube-scheduler takes the port for free once one of them leaves.
-			if gone := c.Pods[k/17]; !hostPorts(gone) && w.Snapshot.Forget(gone) == nil {
+			if gone := c.Pods[k/17]; !hostPorts(gone) && w.Snapshot.Pod(gone.Namespace, gone.Name) != nil && w.Snapshot.Unset(gone) == nil {
 				if err := s.Real.Remove(gone); err != nil {
 					return nil, err
 				}

@@ -17,7 +17,7 @@ type surface struct{ names, fields int }
 
 // largest has the surface that a folder and the folders below it may have, unless those have rows of their own.
 var largest = map[string]surface{
-	"resources":           {25, 0},
+	"resources":           {24, 0},
 	"overhead":            {38, 27},
 	"taints":              {48, 16},
 	"affinity":            {55, 20},
@@ -26,18 +26,18 @@ var largest = map[string]surface{
 	"filter/volume":       {40, 35},
 	"score":               {48, 47},
 	"queue":               {80, 92},
-	"preemption":          {42, 69},
+	"preemption":          {42, 63},
 	"eviction/disruption": {45, 79},
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {44, 73},
-	"cluster":             {48, 23},
+	"cluster":             {43, 23},
 	"placement":           {82, 120},
-	"history":             {24, 4},
+	"history":             {23, 4},
 }
 
 const (
-	largestNames  = 1512 // of all rows together
-	largestFields = 958  // of all rows together
+	largestNames  = 800 // of all rows together
+	largestFields = 839  // of all rows together
 	largestLater  = 60   // names of a package without a row
 )
 
