@@ -13,6 +13,9 @@
 // and when: eviction/pressure, eviction/disruption and eviction/taint. Over all of it, cluster holds the state and placement
 // answers "where can this pod go, and why not elsewhere?".
 //
+// Where to start reading: examples/thin is a scheduler in one file of 200 lines, which wires queue, placement and preemption to
+// a client. examples/embed is a controller that asks placement over its own node cache.
+//
 // All packages follow Kubernetes v1.36.3 with its default feature gates; docs/fidelity.md has the rules, the tests that hold
 // them and the known differences. No package does I/O, reads a clock, starts a goroutine or logs.
 package podberth

@@ -1,0 +1,116 @@
+package embed_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/examples/embed"
+)
+
+func node(name, cpu string) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
+		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse(cpu), "pods": resource.MustParse("110")}},
+	}
+}
+
+func spec(cpu string) v1.PodSpec {
+	return v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}
+}
+
+func web(replicas int, cpu string) embed.Workload {
+	return embed.Workload{Namespace: "shop", Name: "web", Replicas: replicas, Template: v1.PodTemplateSpec{Spec: spec(cpu)}}
+}
+
+// A controller that writes conditions before it creates pods.
+func Example() {
+	c := embed.New(func(workload string, c embed.Condition) error {
+		fmt.Println(workload, c.Count, c.Nodes, c.Message)
+		for _, d := range c.Details {
+			fmt.Println("  " + d)
+		}
+		return nil
+	})
+	reconcile := func() {
+		if err := c.Reconcile(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	closed := node("n2", "8")
+	closed.Spec.Unschedulable = true
+	c.SetNode(node("n1", "4"))
+	c.SetNode(closed)
+	running := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: spec("3")}
+	running.Spec.NodeName = "n1"
+	c.SetPod(running)
+	c.SetWorkload(web(3, "2"))
+	reconcile()
+	c.DeletePod(running)
+	reconcile()
+	c.SetNode(node("n2", "8"))
+	reconcile()
+	// Output:
+	// shop/web 0 [] 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
+	//   n1: NodeResourcesFit: Insufficient cpu; cpu: asks for 2000m, 3000m of 4000m are in use
+	//   n2: NodeUnschedulable: node(s) were unschedulable
+	// shop/web 2 [n1 n1] 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
+	// shop/web 3 [n2 n1 n2]
+}
+
+// The loop writes what is new, and tries again what failed.
+func TestReconcile(t *testing.T) {
+	var written []embed.Condition
+	var refuse error
+	c := embed.New(func(_ string, c embed.Condition) error {
+		written = append(written, c)
+		return refuse
+	})
+	require.NoError(t, c.Reconcile(), "nothing to do")
+	c.SetNode(node("n1", "4"))
+	c.SetWorkload(web(2, "2"))
+	refuse = errors.New("the server is busy")
+	require.EqualError(t, c.Reconcile(), "workload shop/web: the server is busy")
+	refuse = nil
+	require.NoError(t, c.Reconcile())
+	require.Len(t, written, 2)
+	require.Equal(t, written[0], written[1])
+
+	c.SetNode(node("n1", "5"))
+	require.NoError(t, c.Reconcile())
+	require.Len(t, written, 2, "the answer is the same")
+
+	c.DeleteNode(node("n1", "5"))
+	require.NoError(t, c.Reconcile())
+	require.Equal(t, embed.Condition{Message: "no nodes available to schedule pods"}, written[2])
+
+	c.SetNode(node("n9", "4")) // takes the free slot
+	finished := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "done"}, Spec: spec("4"), Status: v1.PodStatus{Phase: v1.PodSucceeded}}
+	finished.Spec.NodeName = "n9"
+	c.SetPod(finished)
+	require.NoError(t, c.Reconcile())
+	require.Equal(t, embed.Condition{Ready: true, Count: 2, Nodes: []string{"n9", "n9"}}, written[3])
+
+	c.SetWorkload(web(0, "2"))
+	require.NoError(t, c.Reconcile())
+	require.Equal(t, embed.Condition{Ready: true}, written[4])
+}
+
+// A pod may come before its node, and counts when the node comes.
+func TestPodBeforeNode(t *testing.T) {
+	var last embed.Condition
+	c := embed.New(func(_ string, c embed.Condition) error { last = c; return nil })
+	early := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "early"}, Spec: spec("3")}
+	early.Spec.NodeName = "n1"
+	c.SetPod(early)
+	c.SetWorkload(web(2, "1"))
+	c.SetNode(node("n1", "4"))
+	require.NoError(t, c.Reconcile())
+	require.Equal(t, 1, last.Count)
+	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", last.Message)
+}
