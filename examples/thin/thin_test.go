@@ -144,15 +144,15 @@ func shipped(t *testing.T) (cluster.Objects, []*v1.Pod) {
 
 // On the shipped cluster the file decides what simulate decides, which has a scheduling framework and all plugins.
 func TestThinDecidesAsSimulate(t *testing.T) {
-	var want struct{ Pods []result }
+	var want struct{ Attempts []result }
 	text, err := os.ReadFile("../simulate/testdata/cluster.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &want))
-	want.Pods = slices.DeleteFunc(want.Pods, func(r result) bool { return r.Outcome == "Gated" }) // nobody tries them
+	want.Attempts = slices.DeleteFunc(want.Attempts, func(r result) bool { return r.Outcome == "Gated" }) // nobody tries them
 	var victims []string
-	for k := range want.Pods {
-		victims = append(victims, want.Pods[k].Victims...)
-		want.Pods[k].Victims = nil
+	for k := range want.Attempts {
+		victims = append(victims, want.Attempts[k].Victims...)
+		want.Attempts[k].Victims = nil
 	}
 
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestThinDecidesAsSimulate(t *testing.T) {
 			}
 			time.Sleep(time.Second) // of the test's own clock
 		}
-		require.Equal(t, want.Pods, w.results)
+		require.Equal(t, want.Attempts, w.results)
 		require.Equal(t, victims, w.victims)
 	})
 }
