@@ -146,15 +146,9 @@ func (c *Controller) Reconcile() error {
 	if len(c.dirty) == 0 {
 		return nil
 	}
-	// One plan for all: it reads the cache, and the sums of each node that Rows makes of it.
-	rows := placement.Rows(&c.cache)
-	plan, err := placement.New(rows, placement.DefaultProfile())
-	if err != nil {
-		return err
-	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(c.dirty)) {
-		want, err := c.condition(plan, rows, c.workloads[key])
+		want, err := c.condition(c.workloads[key])
 		if last, ok := c.written[key]; err == nil && !(ok && reflect.DeepEqual(last, want)) {
 			err = c.write(key, want)
 		}
@@ -170,27 +164,26 @@ func (c *Controller) Reconcile() error {
 
 // condition places the replicas in thought: each that finds a node is put into the cache, so that the next decision counts it,
 // and all are taken out again.
-func (c *Controller) condition(plan *placement.Plan, rows *placement.Counted, w Workload) (out Condition, err error) {
-	var slots []int
-	put := func(i int, pods []*v1.Pod) {
-		c.cache.pods[c.cache.nodes[i].Name] = pods
-		rows.Recount(i)
-	}
+func (c *Controller) condition(w Workload) (out Condition, err error) {
+	var placed []*v1.Pod
 	defer func() {
-		for _, i := range slots {
-			pods := slices.Collect(c.cache.Pods(i))
-			put(i, pods[:len(pods)-1])
+		for _, pod := range placed {
+			c.cache.drop(pod)
 		}
 	}()
 	for out.Count < w.Replicas {
 		pod := &v1.Pod{ObjectMeta: *w.Template.ObjectMeta.DeepCopy(), Spec: w.Template.Spec}
-		pod.Namespace, pod.Name = w.Namespace, fmt.Sprintf("%s-%d", w.Name, out.Count)
+		pod.Namespace, pod.Name = w.Namespace, fmt.Sprintf("%s-%d in thought", w.Name, out.Count)
+		plan, err := placement.New(placement.Rows(&c.cache), placement.DefaultProfile()) // over the cache as it is now
+		if err != nil {
+			return Condition{}, err
+		}
 		d := plan.Decide(pod, placement.Options{})
 		if !d.Placed() {
 			return explain(plan, pod, d, out)
 		}
-		put(d.Slot, append(slices.Collect(c.cache.Pods(d.Slot)), pod))
-		slots = append(slots, d.Slot)
+		c.cache.pods[d.Node] = append(c.cache.pods[d.Node], pod)
+		placed = append(placed, pod)
 		out.Count, out.Nodes = out.Count+1, append(out.Nodes, d.Node)
 	}
 	out.Ready = true

@@ -34,16 +34,15 @@ type Client interface {
 
 // Scheduler schedules the pods of the default scheduler. Make one with New. It is safe for concurrent use.
 type Scheduler struct {
-	client    Client
-	now       func() time.Time
-	mu        sync.Mutex // protects all fields; bindings and evictions run without it
-	cluster   *cluster.Snapshot
-	plan      *placement.Plan
-	preempter *placement.Preempter
-	queue     *queue.Queue
-	next      int            // where the next search for nodes begins
-	wake      chan struct{}  // rouses Run
-	tasks     sync.WaitGroup // bindings, evictions and reports that run
+	client  Client
+	now     func() time.Time
+	mu      sync.Mutex // protects all fields; bindings and evictions run without it
+	cluster *cluster.Snapshot
+	plan    *placement.Plan
+	queue   *queue.Queue
+	next    int            // where the next search for nodes begins
+	wake    chan struct{}  // rouses Run
+	tasks   sync.WaitGroup // bindings, evictions and reports that run
 }
 
 // New returns a scheduler over a cluster, which it owns from now on. Pending pods come later, by SeePod.
@@ -56,7 +55,7 @@ func New(c *cluster.Snapshot, client Client, now func() time.Time) (*Scheduler, 
 	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
 		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(profile.Hints(c)),
 	}}})
-	return &Scheduler{client: client, now: now, cluster: c, plan: plan, preempter: placement.NewPreempter(plan), queue: q, wake: make(chan struct{}, 1)}, err
+	return &Scheduler{client: client, now: now, cluster: c, plan: plan, queue: q, wake: make(chan struct{}, 1)}, err
 }
 
 // Run schedules pods until the context ends, then waits for what runs in the background.
@@ -122,7 +121,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, e *queue.Entry, f *placement.F
 		return
 	}
 	budgets := disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.cluster).All()), disruption.BudgetOptions{})
-	r := s.preempter.Preempt(e.Pod, f, o, placement.PreemptOptions{Budgets: budgets, Now: s.now()})
+	r := s.plan.Preempt(e.Pod, f, o, placement.PreemptOptions{Budgets: budgets, Now: s.now()})
 	message := f.Message
 	if r.Outcome != preemption.Success {
 		message.PostFilter = "no new claims to deallocate, preemption: " + r.Message
