@@ -15,12 +15,20 @@ type Allocator struct {
 	compiler  SelectorCompiler
 	options   Options
 	programs  map[string]*program
+	views     map[string]*view // by node name
+	slots     []*view          // by slot: the view of the node that was asked about last
+	shapes    map[string]*shape
+	numbers   map[string]int32 // of attribute values, counter sets and classes in signatures
+	classIDs  map[*resourcev1.DeviceClass]int32
+	checked   bool
+	foreign   []*pool // what troubled returns
 }
 
 // NewAllocator returns an allocator over a ledger and its inventory. classes returns the device class of a name, nil when
 // the class does not exist. With a nil compiler every selector is an error.
 func NewAllocator(ledger *Ledger, classes func(name string) *resourcev1.DeviceClass, compiler SelectorCompiler, options Options) *Allocator {
-	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options, programs: map[string]*program{}}
+	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options, programs: map[string]*program{},
+		views: map[string]*view{}, shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
 }
 
 func (a *Allocator) program(text string) *program {
@@ -48,17 +56,23 @@ func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 // no device (rule U7.2). The cost is proportional to the number of devices that the node sees when the first choices serve.
 // In the worst case the cost is exponential in the number of requests; Options.Steps bounds it.
 func (s *Search) Allocate(node *v1.Node) (results []resourcev1.AllocationResult, ok bool, err error) {
-	switch out, err := s.run(node); {
-	case err != nil:
+	if ok, err := s.solve(node); !ok || err != nil {
 		return nil, false, err
-	case out == solved:
-		results, err := s.results()
-		return results, err == nil, err
+	}
+	results, err = s.results()
+	return results, err == nil, err
+}
+
+// solve searches on a node. The choices of the search are the solution when ok is true.
+func (s *Search) solve(node *v1.Node) (ok bool, err error) {
+	out, err := s.run(node)
+	if err != nil || out == solved {
+		return err == nil, err
 	}
 	for _, p := range s.pools {
 		if p.state == invalid {
-			return nil, false, ErrInvalidPools
+			return false, ErrInvalidPools
 		}
 	}
-	return nil, false, nil
+	return false, nil
 }

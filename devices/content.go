@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,6 +28,24 @@ func (c contents) of(driver string, d *resourcev1.Device) int32 {
 	if !ok {
 		id = int32(len(c))
 		c[string(b)] = id
+	}
+	return id
+}
+
+// kindOf gives equal numbers to devices with equal capacity, policies, counters, taints and allowMultipleAllocations.
+func (c contents) kindOf(d *resourcev1.Device) int32 {
+	key := ""
+	if d.AllowMultipleAllocations != nil || len(d.Capacity)+len(d.ConsumesCounters)+len(d.Taints) > 0 {
+		b, err := json.Marshal(resourcev1.Device{AllowMultipleAllocations: d.AllowMultipleAllocations, Capacity: d.Capacity, ConsumesCounters: d.ConsumesCounters, Taints: d.Taints})
+		if err != nil {
+			return -1 - int32(len(c)) // cannot happen for an object of the API; the device is then equal to none
+		}
+		key = string(b)
+	}
+	id, ok := c[key]
+	if !ok {
+		id = int32(len(c))
+		c[key] = id
 	}
 	return id
 }

@@ -72,6 +72,9 @@ func (s *Search) charge(p *pool, d *device) (ok, paid bool) {
 	spent := s.spent[key]
 	if spent == nil {
 		spent = map[counterID]counter{}
+		if s.spent == nil {
+			s.spent = map[poolKey]map[counterID]counter{}
+		}
 		s.spent[key] = spent
 	}
 	eachCounter(d.object, func(id counterID, amount resource.Quantity) {

@@ -22,10 +22,21 @@ func (d ID) String() string { return d.Driver + "/" + d.Pool + "/" + d.Device }
 // Inventory is the content of all ResourceSlices of a cluster, prepared for questions about many nodes. It is immutable and
 // safe for concurrent use.
 type Inventory struct {
-	index  map[ID]int32 // ID of each device
-	pools  map[poolKey][]*slice
-	byNode map[string][]*slice // by node name: slices of this node without shared counters
-	open   []*slice            // all other slices
+	index   map[ID]int32 // ID of each device
+	poolOf  []int32      // by index of a device: group.at
+	pools   map[poolKey]*group
+	byNode  map[string][]*slice // by node name: slices of this node without shared counters
+	open    []*slice            // all other slices without shared counters
+	coupled bool                // the answer for one node can depend on the nodes that were asked before (quirk U10.2)
+}
+
+// group is all slices of a pool in the cluster.
+type group struct {
+	at       int32
+	all      []*slice
+	counters []*slice // slices with shared counters
+	private  bool     // one node at most sees devices of the pool, and this node sees all of them
+	consumes bool     // some device consumes counters
 }
 
 type poolKey struct{ driver, pool string }
@@ -54,6 +65,7 @@ type device struct {
 	id      ID
 	index   int32 // index in Inventory.ids
 	content int32 // equal for devices that no selector can tell apart
+	kind    int32 // equal for devices with equal capacity, policies, counters, taints and allowMultipleAllocations
 	shares  bool  // allowMultipleAllocations
 	reach   reach // of the device itself; used only where slice.each is set
 }
@@ -61,25 +73,61 @@ type device struct {
 // NewInventory prepares slices. It keeps the slices and does not copy them: they must not change. The order of the list has
 // no influence. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
 func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
-	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey][]*slice{}, byNode: map[string][]*slice{}}
-	contents := contents{}
+	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}}
+	contents, kinds := contents{}, contents{}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
 	for _, object := range list {
-		s := inv.add(object, contents)
-		inv.pools[s.pool] = append(inv.pools[s.pool], s)
-		if name := object.Spec.NodeName; name != nil && *name != "" && !s.counters {
+		s := inv.add(object, contents, kinds)
+		switch name := object.Spec.NodeName; {
+		case s.counters:
+		case name != nil && *name != "":
 			inv.byNode[*name] = append(inv.byNode[*name], s)
-		} else {
+		default:
 			inv.open = append(inv.open, s)
 		}
 	}
+	inv.couple()
 	return inv
 }
 
-func (inv *Inventory) add(object *resourcev1.ResourceSlice, contents contents) *slice {
+// couple finds out which pools are private, and whether answers about nodes can depend on each other.
+func (inv *Inventory) couple() {
+	names := map[string]poolKey{} // of pools that consume counters
+	for key, g := range inv.pools {
+		node := ""
+		g.private = true
+		for _, s := range g.all {
+			if s.counters {
+				continue
+			}
+			if s.each || s.reach.kind != oneNode || node != "" && node != s.reach.node {
+				g.private = false
+				break
+			}
+			node = s.reach.node
+		}
+		if !g.consumes {
+			continue
+		}
+		other, again := names[key.pool]
+		names[key.pool] = key
+		inv.coupled = inv.coupled || !g.private || again && other != key
+	}
+}
+
+func (inv *Inventory) add(object *resourcev1.ResourceSlice, contents, kinds contents) *slice {
 	spec := &object.Spec
 	s := &slice{object: object, pool: poolKey{spec.Driver, spec.Pool.Name}, counters: len(spec.SharedCounters) > 0}
+	g := inv.pools[s.pool]
+	if g == nil {
+		g = &group{at: int32(len(inv.pools))}
+		inv.pools[s.pool] = g
+	}
+	g.all = append(g.all, s)
+	if s.counters {
+		g.counters = append(g.counters, s)
+	}
 	s.reach = reachOf(spec.NodeName, spec.NodeSelector, spec.AllNodes)
 	s.each = spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
 	s.devices = make([]device, len(spec.Devices))
@@ -91,8 +139,10 @@ func (inv *Inventory) add(object *resourcev1.ResourceSlice, contents contents) *
 		if !ok {
 			index = int32(len(inv.index))
 			inv.index[d.id] = index
+			inv.poolOf = append(inv.poolOf, g.at)
 		}
-		d.index, d.content = index, contents.of(spec.Driver, object)
+		d.index, d.content, d.kind = index, contents.of(spec.Driver, object), kinds.kindOf(object)
+		g.consumes = g.consumes || len(object.ConsumesCounters) > 0
 		d.shares = object.AllowMultipleAllocations != nil && *object.AllowMultipleAllocations
 		if s.each {
 			d.reach = reachOf(object.NodeName, object.NodeSelector, object.AllNodes)

@@ -17,6 +17,7 @@ type Ledger struct {
 	shares    []int32 // by device: number of shares
 	measured  []int32 // by device: number of shares that consume capacity
 	consumed  map[int32]capacities
+	revisions []uint64 // by group.at: grows with each change of what the pool's devices hold
 }
 
 type capacities = map[resourcev1.QualifiedName]resource.Quantity
@@ -24,7 +25,7 @@ type capacities = map[resourcev1.QualifiedName]resource.Quantity
 // NewLedger returns the ledger of claims over an inventory. Claims without status.allocation count nothing.
 func NewLedger(inventory *Inventory, claims ...*resourcev1.ResourceClaim) *Ledger {
 	n := len(inventory.index)
-	l := &Ledger{inventory: inventory, dedicated: make([]int32, n), shares: make([]int32, n), measured: make([]int32, n), consumed: map[int32]capacities{}}
+	l := &Ledger{inventory: inventory, dedicated: make([]int32, n), shares: make([]int32, n), measured: make([]int32, n), consumed: map[int32]capacities{}, revisions: make([]uint64, len(inventory.pools))}
 	for _, c := range claims {
 		l.Add(c.Status.Allocation)
 	}
@@ -44,14 +45,16 @@ func (l *Ledger) count(allocation *resourcev1.AllocationResult, n int32) {
 	for k := range allocation.Devices.Results {
 		r := &allocation.Devices.Results[k]
 		at, ok := l.inventory.index[ID{r.Driver, r.Pool, r.Device}]
-		switch {
-		case !ok || r.AdminAccess != nil && *r.AdminAccess:
-		case r.ShareID == nil:
-			l.dedicated[at] += n
-		default:
-			l.shares[at] += n
-			l.measure(at, r.ConsumedCapacity, n)
+		if !ok || r.AdminAccess != nil && *r.AdminAccess {
+			continue
 		}
+		l.revisions[l.inventory.poolOf[at]]++
+		if r.ShareID == nil {
+			l.dedicated[at] += n
+			continue
+		}
+		l.shares[at] += n
+		l.measure(at, r.ConsumedCapacity, n)
 	}
 }
 

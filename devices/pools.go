@@ -11,6 +11,7 @@ import (
 // pool is the part of a pool that one node sees.
 type pool struct {
 	key     poolKey
+	group   *group
 	all     []*slice // the slices whose counters are used: the relevant slices when they are complete, else all slices of the generation
 	devices []*device
 	binding bool // some device has binding conditions
@@ -28,8 +29,11 @@ const (
 	invalid
 )
 
-// pools returns the pools that a node sees, in the order of the search (rules U3.1 to U3.8).
-func (inv *Inventory) poolsOf(node *v1.Node, options Options) ([]*pool, error) {
+// poolsOf returns the pools that a node sees, in the order of the search (rules U3.1 to U3.8). Every node looks at all slices
+// with counters. A pool of which the node sees nothing else offers no devices, and is in the result only when it is incomplete
+// or invalid.
+func (a *Allocator) poolsOf(node *v1.Node) ([]*pool, error) {
+	inv := a.inventory
 	relevant := map[poolKey][]*slice{}
 	for _, list := range [][]*slice{inv.byNode[node.Name], inv.open} {
 		for _, s := range list {
@@ -44,7 +48,12 @@ func (inv *Inventory) poolsOf(node *v1.Node, options Options) ([]*pool, error) {
 	}
 	var out []*pool
 	for key, list := range relevant {
-		if p := inv.pool(key, list, options); p != nil {
+		if p := inv.pool(key, append(list, inv.pools[key].counters...), a.options); p != nil {
+			out = append(out, p)
+		}
+	}
+	for _, p := range a.troubled() {
+		if relevant[p.key] == nil {
 			out = append(out, p)
 		}
 	}
@@ -60,11 +69,24 @@ func (inv *Inventory) poolsOf(node *v1.Node, options Options) ([]*pool, error) {
 	return out, nil
 }
 
-// relevant reports whether a node looks at a slice (rule U3.1).
-func (s *slice) relevant(node *v1.Node) (bool, error) {
-	if s.counters {
-		return true, nil
+// troubled returns the pools that are incomplete or invalid for a node that sees only their slices with counters.
+func (a *Allocator) troubled() []*pool {
+	if !a.checked {
+		a.checked = true
+		for key, g := range a.inventory.pools {
+			if len(g.counters) == 0 {
+				continue
+			}
+			if p := a.inventory.pool(key, slices.Clone(g.counters), a.options); p != nil && p.state != complete {
+				a.foreign = append(a.foreign, p)
+			}
+		}
 	}
+	return a.foreign
+}
+
+// relevant reports whether a node looks at a slice without counters (rule U3.1).
+func (s *slice) relevant(node *v1.Node) (bool, error) {
 	if s.reach.kind != nowhere {
 		return s.reach.has(node)
 	}
@@ -92,7 +114,7 @@ func (s *slice) selectorObject() *v1.NodeSelector {
 	return nil
 }
 
-// pool makes a pool from the relevant slices of one pool name; nil when the pool is obsolete (rules U3.3, U3.4 and U3.7).
+// pool makes a pool from the relevant slices of one pool name, and reorders the list; nil when the pool is obsolete (rules U3.3, U3.4 and U3.7).
 func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *pool {
 	generation := relevant[0].object.Spec.Pool.Generation
 	for _, s := range relevant {
@@ -109,9 +131,9 @@ func (inv *Inventory) pool(key poolKey, relevant []*slice, options Options) *poo
 		}
 		return 0
 	})
-	p := &pool{key: key}
+	p := &pool{key: key, group: inv.pools[key]}
 	newer := false
-	for _, s := range inv.pools[key] {
+	for _, s := range p.group.all {
 		switch g := s.object.Spec.Pool.Generation; {
 		case g > generation:
 			newer = true

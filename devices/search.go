@@ -20,6 +20,7 @@ type Search struct {
 	// For the node that is being searched:
 	node        *v1.Node
 	pools       []*pool
+	shape       *shape
 	found       [][]candidate // by request: the devices of allocationMode All
 	constraints [][]constraint
 	chosen      [][]int // by claim and request: index of the chosen alternative
@@ -68,14 +69,18 @@ type cursor struct{ pool, device int }
 
 func (s *Search) run(node *v1.Node) (outcome, error) {
 	s.node, s.steps, s.err = node, 0, nil
-	s.choices, s.spent = s.choices[:0], map[poolKey]map[counterID]counter{}
-	s.counts = make([]int, len(s.claims))
-	s.found = make([][]candidate, s.requests)
-	s.constraints, s.chosen = make([][]constraint, len(s.claims)), make([][]int, len(s.claims))
-	var err error
-	if s.pools, err = s.allocator.inventory.poolsOf(node, s.options); err != nil {
-		return broken, err
+	s.choices = s.choices[:0]
+	clear(s.spent)
+	if s.counts == nil {
+		s.counts, s.found = make([]int, len(s.claims)), make([][]candidate, s.requests)
+		s.constraints, s.chosen = make([][]constraint, len(s.claims)), make([][]int, len(s.claims))
 	}
+	clear(s.counts)
+	v := s.allocator.view(node)
+	if v.err != nil {
+		return broken, v.err
+	}
+	s.pools = v.pools
 	for k := range s.claims {
 		if err := s.prepare(k); err != nil {
 			return broken, err
@@ -89,7 +94,10 @@ func (s *Search) run(node *v1.Node) (outcome, error) {
 // U6.7).
 func (s *Search) prepare(claim int) error {
 	c := &s.claims[claim]
-	s.chosen[claim] = make([]int, len(c.asks))
+	if s.chosen[claim] == nil {
+		s.chosen[claim], s.constraints[claim] = make([]int, len(c.asks)), make([]constraint, len(c.constraints))
+	}
+	clear(s.chosen[claim])
 	total := 0
 	for k := range c.asks {
 		least := -1
@@ -117,15 +125,15 @@ func (s *Search) prepare(claim int) error {
 	if c.err != nil {
 		return c.err
 	}
-	s.constraints[claim] = make([]constraint, len(c.constraints))
 	for k := range c.constraints {
-		s.constraints[claim][k].constraintSpec = &c.constraints[k]
+		s.constraints[claim][k] = constraint{constraintSpec: &c.constraints[k]}
 	}
 	return nil
 }
 
 // collect finds all devices of a request with allocationMode All (rule U6.6).
 func (s *Search) collect(c *claimAsk, r *request) error {
+	s.found[r.id] = s.found[r.id][:0]
 	for _, p := range s.pools {
 		switch p.state {
 		case incomplete:

@@ -50,8 +50,9 @@ type State struct {
 
 	mu       sync.Mutex
 	searches map[string]*nodeSearch // extended resources that classes provide
+	plain    *nodeSearch            // where classes provide nothing
 	left     map[poolKey]map[counterID]counter
-	answers  map[int]*slotAnswer
+	answers  []slotAnswer // by slot
 	errors   []string
 	unusable map[*resourcev1.ResourceClaim]bool
 }
@@ -61,16 +62,18 @@ type nodeSearch struct {
 	mappings []v1.ContainerExtendedResourceRequest
 }
 
+// slotAnswer is what is known about a slot.
 type slotAnswer struct {
+	known   bool
 	verdict resources.Verdict
-	results []resourcev1.AllocationResult
-	search  *nodeSearch
+	score   int64
+	search  *nodeSearch // nil: the node allocates nothing
 }
 
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
 // cluster and the allocations in flight.
 func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
-	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: map[int]*slotAnswer{}, unusable: map[*resourcev1.ResourceClaim]bool{}}
+	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: make([]slotAnswer, c.Len()), unusable: map[*resourcev1.ResourceClaim]bool{}}
 	if s.clock.BindingTimeout == 0 {
 		s.clock.BindingTimeout = DefaultBindingTimeout
 	}
@@ -123,21 +126,13 @@ func (s *State) Code(v resources.Verdict) filter.Code {
 // chosen alternative. It is 0 when the node has nothing to allocate.
 func (s *State) Raw(i int) int64 {
 	a := s.answer(i)
-	if a.results == nil {
+	if a.search == nil {
 		return 0
 	}
-	sum, at := int64(0), 0
+	sum := a.score
 	for k := range s.pod.claims {
-		c := &s.pod.claims[k]
-		allocation := c.object.Status.Allocation
-		if allocation == nil {
-			if at < len(a.results) {
-				allocation = &a.results[at]
-			}
-			at++
-		}
-		if allocation != nil {
-			sum += preference(&c.object.Spec, allocation)
+		if c := s.pod.claims[k].object; c.Status.Allocation != nil {
+			sum += preference(&c.Spec, c.Status.Allocation)
 		}
 	}
 	return sum
@@ -186,61 +181,74 @@ func (s *State) Allocation(i int) Allocation {
 	if a.search == nil || a.verdict != 0 {
 		return Allocation{}
 	}
-	out := Allocation{Results: a.results, Mappings: a.search.mappings}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	results, ok, err := a.search.Allocate(s.cluster.Node(i))
+	if !ok || err != nil {
+		return Allocation{} // the ledger or the cluster has changed since Check allowed the slot
+	}
+	out := Allocation{Results: results, Mappings: a.search.mappings}
 	for k := range a.search.claims {
 		out.Claims = append(out.Claims, a.search.claims[k].object)
 	}
 	return out
 }
 
-func (s *State) answer(i int) *slotAnswer {
+func (s *State) answer(i int) slotAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.answers[i]
-	if a == nil {
-		a = s.decide(s.cluster.Node(i))
-		s.answers[i] = a
+	if i >= len(s.answers) { // the cluster has grown
+		s.answers = append(s.answers, make([]slotAnswer, i+1-len(s.answers))...)
 	}
-	return a
+	a := &s.answers[i]
+	if !a.known {
+		*a = s.decide(i)
+		a.known = true
+	}
+	return *a
 }
 
-func (s *State) decide(node *v1.Node) *slotAnswer {
+func (s *State) decide(i int) slotAnswer {
+	node := s.cluster.Node(i)
 	if node == nil {
-		return &slotAnswer{verdict: noFreeSlot}
+		return slotAnswer{verdict: noFreeSlot}
 	}
 	var provided []v1.ResourceName
 	if s.pod.special != nil {
 		if len(s.pod.special.Spec.Devices.Requests) > 0 {
-			return &slotAnswer{verdict: leftOver}
+			return slotAnswer{verdict: leftOver}
 		}
 		var fits bool
 		if provided, fits = s.pod.extended.provided(s.pod.asked, node); !fits {
-			return &slotAnswer{verdict: resourceAbsent}
+			return slotAnswer{verdict: resourceAbsent}
 		}
 		if len(provided) == 0 && len(s.pod.claims) == 1 {
-			return &slotAnswer{}
+			return slotAnswer{}
 		}
 	}
-	missing := s.unavailable(node)
-	a := &slotAnswer{}
+	var missing []*resourcev1.ResourceClaim
+	if len(s.pending) < len(s.pod.claims) {
+		missing = s.unavailable(node)
+	}
+	a := slotAnswer{}
 	if len(s.pending) > 0 || s.pod.special != nil {
 		a.search = s.searchFor(provided)
-		results, ok, err := a.search.Allocate(node)
+		x := a.search.ask(s.allocator.viewOf(i, node))
 		switch {
-		case errors.Is(err, ErrInvalidPools):
-			return &slotAnswer{verdict: invalidPools}
-		case err != nil:
-			return &slotAnswer{verdict: s.fail(err)}
-		case !ok:
-			return &slotAnswer{verdict: notAllocated}
+		case errors.Is(x.err, ErrInvalidPools):
+			return slotAnswer{verdict: invalidPools}
+		case x.err != nil:
+			return slotAnswer{verdict: s.fail(x.err)}
+		case !x.ok:
+			return slotAnswer{verdict: notAllocated}
 		}
-		a.results = results
+		a.score = x.score
 	}
 	if len(missing) > 0 {
 		for _, c := range missing {
 			s.unusable[c] = true
 		}
-		return &slotAnswer{verdict: notAvailable}
+		return slotAnswer{verdict: notAvailable}
 	}
 	return a
 }
@@ -264,6 +272,9 @@ func (s *State) unavailable(node *v1.Node) (out []*resourcev1.ResourceClaim) {
 // searchFor returns the search for the claims without allocation. The special claim gets requests for the resources that
 // classes provide on the node.
 func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
+	if len(provided) == 0 && s.plain != nil {
+		return s.plain
+	}
 	var key strings.Builder
 	for _, name := range provided {
 		key.WriteString(string(name))
@@ -286,6 +297,9 @@ func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 	}
 	x.left = s.left // one cache for the whole attempt (quirk U10.2)
 	s.searches[key.String()] = x
+	if len(provided) == 0 {
+		s.plain = x
+	}
 	return x
 }
 
