@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/affinity"
 )
 
-// large is a cluster with indexes: nodes in 10 zones, 30 pods a node of 5,000 label sets, a tenth of them with terms of 20
-// kinds.
+// large is a cluster with indexes: nodes in 10 zones, 30 pods per node with 5,000 label sets. A tenth of the pods have
+// terms, of 20 kinds.
 type large struct {
 	*indexed
 	columns  map[string]column
@@ -190,7 +190,7 @@ func BenchmarkPod(b *testing.B) {
 	running := pod("d", "app=a3", "anti h app=a3", "paff 5 zone app=a3")
 	effect := s.Effect(running)
 	if len(effect) == 0 {
-		b.Fatal("the pod does nothing")
+		b.Fatal("the pod changes no count")
 	}
 	b.Run("compile", func(b *testing.B) {
 		b.ReportAllocs()

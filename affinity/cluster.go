@@ -8,12 +8,12 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// Cluster is what inter-pod affinity needs to know of a cluster.
+// Cluster is the part of a cluster that inter-pod affinity reads.
 //
-// Pods yields the pods assigned to a slot: terminating ones count, Succeeded and Failed ones must be left out. Namespaces
-// yields all known namespaces with their labels; it is asked only when a term has a namespaceSelector.
+// Pods yields the pods assigned to a slot: terminating pods included, Succeeded and Failed pods not. Namespaces yields all
+// known namespaces with their labels; Count calls it only when a term has a namespaceSelector.
 //
-// A cluster that also has some of these is counted faster, with the same answers:
+// When the cluster also has some of these methods, Count is faster and gives the same answers:
 //
 //	Domains(key string) (ids []int32, domains, have int)
 //	PodSets(namespace, key, value string, yield func(id int32))
@@ -38,8 +38,8 @@ type Namespaces interface {
 	Namespaces() iter.Seq2[string, map[string]string]
 }
 
-// labelsOf returns the labels of a namespace. known is false, and the labels are nil, for a namespace that the cluster does
-// not have.
+// labelsOf returns the labels of a namespace. known is false, and the labels are nil, when the cluster does not have the
+// namespace.
 func labelsOf(name string, in Namespaces) (labels map[string]string, known bool) {
 	if direct, ok := in.(interface {
 		Namespace(name string) (labels map[string]string, ok bool)
@@ -54,16 +54,16 @@ func labelsOf(name string, in Namespaces) (labels map[string]string, known bool)
 	return nil, false
 }
 
-// column is one topology key: the domain of each slot and the counts by domain. The count slices are allocated when the
-// first count of their kind comes and may be shorter than the number of domains; what is beyond their end is 0.
+// column is one topology key: the domain of each slot and the counts by domain. A count slice is allocated at the first
+// count of its kind. It may be shorter than the number of domains; the missing counts are 0.
 type column struct {
 	key    string
-	ids    []int32 // by slot, -1: the node lacks the key
+	ids    []int32 // by slot; -1: the node lacks the key
 	values int     // number of domains
-	unique bool    // no two nodes share a domain, as with kubernetes.io/hostname
+	unique bool    // every domain has one node, as with kubernetes.io/hostname
 
-	affinity []int32 // pods that match all required affinity terms, once for each term with this key
-	anti     []int32 // pods that match a required anti-affinity term, each term on its own
+	affinity []int32 // pods that match all required affinity terms; such a pod counts once for each term with this key
+	anti     []int32 // pods that match a required anti-affinity term, summed over the terms
 	existing []int32 // required anti-affinity terms of running pods that match the incoming pod
 	score    []int64 // sum of weights
 }
@@ -76,7 +76,7 @@ func newColumn(cluster Cluster, key string) column {
 	return c
 }
 
-// domain returns the domain of slot i, -1 when the node lacks the key.
+// domain returns the domain of slot i, -1 when its node lacks the key.
 func (c *column) domain(i int) int32 {
 	if uint(i) < uint(len(c.ids)) {
 		return c.ids[i]
@@ -130,7 +130,7 @@ func grow[T int32 | int64](counts []T, n int) []T {
 	return counts
 }
 
-// reuse takes over the memory of another column's counts.
+// reuse takes the memory of another column's counts.
 func (c *column) reuse(old *column) {
 	c.affinity, c.anti, c.existing, c.score = old.affinity[:0], old.anti[:0], old.existing[:0], old.score[:0]
 }

@@ -10,16 +10,16 @@ import (
 // sets that matter when the cluster offers them (see Cluster), or else all running pods. The cluster must not be nil.
 func (e *PodEvaluator) Count(cluster Cluster) *State { return e.CountWith(cluster, nil) }
 
-// CountWith is Count with a memory for the compiled terms of running pods. The memo is not used when the cluster has no term
-// sets. A nil memo remembers nothing.
+// CountWith is Count with a memo that keeps the compiled terms of running pods. It does not use the memo when the cluster
+// has no term sets. A nil memo keeps nothing.
 func (e *PodEvaluator) CountWith(cluster Cluster, m *Memo) *State {
 	s := &State{}
 	e.countInto(s, cluster, m)
 	return s
 }
 
-// countInto is CountWith into the memory of a state that is no longer needed: a state of this or of another evaluator, or the
-// zero State. Trials of the old state must not be used any more.
+// countInto is CountWith into the memory of an old state of any evaluator, or of the zero State. The old state and its
+// trials must not be used any more.
 func (e *PodEvaluator) countInto(s *State, cluster Cluster, m *Memo) {
 	*s = State{
 		evaluator: e, cluster: cluster,
@@ -45,7 +45,7 @@ func (e *PodEvaluator) countInto(s *State, cluster Cluster, m *Memo) {
 	}
 }
 
-// bind resolves the namespaces of the pod's terms and makes the columns of the required ones.
+// bind resolves the namespaces of the pod's terms and makes the columns of the required terms.
 func (s *State) bind() {
 	e := s.evaluator
 	s.pairs = pairsOf(e.pod.Labels)
@@ -111,8 +111,8 @@ func (s *State) applyAll(e Effect, nodes, counts []int32) {
 	}
 }
 
-// countSets visits the pod sets that can match one of the pod's terms, each once. Required affinity takes a pod that
-// matches every term, so the sets of one term are enough.
+// countSets visits each pod set that can match one of the pod's terms once. A pod counts for required affinity only when it
+// matches every term, so it is enough to visit the sets of one term.
 func (s *State) countSets(index view.PodSets) {
 	var ids []int32
 	for k, list := range [...][]bound{s.affinity, s.anti, s.preferred, s.preferredAnti} {
@@ -136,10 +136,12 @@ func (s *State) countSets(index view.PodSets) {
 	}
 }
 
-// manyNamespaces is the number of namespaces from which on one posting list for all of them is read instead.
+// manyNamespaces is the number of namespaces above which one list of the sets of all namespaces is read instead of one list
+// for each.
 const manyNamespaces = 16
 
-// appendSets appends the sets that the term may match: a superset, found by the label pair that narrows most.
+// appendSets appends the sets that the term may match, and perhaps others. It finds them by the label pair that fewest sets
+// have.
 func (b *bound) appendSets(ids []int32, index view.PodSets) []int32 {
 	key, values, ok := narrowest(b.selector)
 	if !ok { // nil labelSelector: matches no pod

@@ -1,5 +1,5 @@
-// Package affinity decides on which nodes a pod may run and would rather run: by the labels of nodes (nodeSelector and node
-// affinity) and by the pods that run near a node (inter-pod affinity and anti-affinity).
+// Package affinity decides which nodes a pod may run on and which of them it prefers: by the labels of nodes (nodeSelector and
+// node affinity) and by the pods that run near a node (inter-pod affinity and anti-affinity).
 //
 //	ne, err := affinity.CompileNode(pod, affinity.NodeOptions{})  // err: the pod is rejected as a whole
 //	pe, err := affinity.CompilePods(pod, affinity.PodOptions{})
@@ -23,16 +23,16 @@
 // The raw score is a sum of weights: of the pod's terms that match running pods in the domain, and of running pods' terms
 // that match the pod. Weights of anti-affinity count negative.
 //
-// Weights run from 1 to 100, normalized scores from 0 to 100. A nil list or map is an empty one, except where the API tells
-// them apart. Pods and nodes must not be nil, unless a comment says so. Slots run from 0 to Len()-1;
-// another slot may panic.
+// Weights run from 1 to 100, normalized scores from 0 to 100. A nil list or map means the same as an empty one, except where
+// the API distinguishes them. Pods and nodes must not be nil, unless a comment says so. Slots run from 0 to Len()-1; another
+// slot may panic.
 //
-// Evaluators are immutable. A State is safe for concurrent reads; Apply lets a State follow pods that come and go.
+// Evaluators are immutable. A State is safe for concurrent reads; Apply lets a State follow pods that come and leave.
 // A Trial is a cheap copy for what-if. No function modifies its arguments. Answers do not depend on the order of nodes, pods
-// or map entries. Nothing panics on bad data: Compile reports what cannot be parsed, and treats it as v1.36.3 does.
+// or map entries. Bad data does not panic: the compile functions report what cannot be parsed, and treat it as v1.36.3 does.
 //
-// Cost: On is O(classes of equal nodes). Count is O(nodes) for each topology key, plus the running pods that matter when
-// the cluster offers its indexes (see Cluster), or else all running pods. Check and Raw take some nanoseconds and allocate
+// Cost: On is O(classes of equal nodes). Count is O(nodes) for each topology key, plus the running pods that the
+// terms can match. Without the indexes of the cluster (see Cluster) it reads all running pods. Check and Raw take some nanoseconds and allocate
 // nothing.
 //
 // Taints are in package taints, topology spread is in package spread, spec.nodeName and resources are in package filter.

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The worked examples of the documentation ("Assigning Pods to Nodes"), by their names there.
+// The worked examples of the documentation chapter "Assigning Pods to Nodes", by their names there.
 
 const (
 	zoneKey = "topology.kubernetes.io/zone"
@@ -49,13 +49,13 @@ func TestFooScheduler(t *testing.T) {
 	s := compileNode(t, p, added).On(w)
 	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, affinity.NodeEnforced}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)})
 	s = compileNode(t, p, nil).On(w)
-	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, 0}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)}, "default-scheduler adds nothing")
+	require.Equal(t, []resources.Verdict{0, affinity.NodeMismatch, 0}, []resources.Verdict{s.Check(0), s.Check(1), s.Check(2)}, "the default profile adds no terms")
 	require.True(t, affinity.MatchNode(p, w.nodes[2]), "the kubelet does not see what a profile adds")
 }
 
-// TestSecurityZones is with-pod-affinity: zone V runs S1, zone R runs S2 and, in the second part, S1 too.
+// TestSecurityZones is the example with-pod-affinity: zone V runs S1, zone R runs S2 and, in the second part, S1 too.
 func TestSecurityZones(t *testing.T) {
-	for _, key := range []string{zoneKey, "failure-domain.beta.kubernetes.io/zone"} { // the older edition's key, literally
+	for _, key := range []string{zoneKey, "failure-domain.beta.kubernetes.io/zone"} { // the key of the older edition, literally
 		p := pod("default", "", "aff "+key+" security=S1", "panti 100 "+key+" security=S2")
 		w := newWorld(node("v1", key+"=V"), node("v2", key+"=V"), node("r1", key+"=R"), node("none", "")).
 			run("v1", pod("default", "security=S1")).run("r1", pod("default", "security=S2"))

@@ -4,17 +4,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Effect is what one running pod does to the counts of a State, on whatever node the pod runs. An Effect depends on the
-// incoming pod and the running pod and not on the counts: callers may keep an Effect and apply it again while the
-// cluster's namespaces do not change. nil and an empty Effect do nothing.
+// Effect is how one running pod changes the counts of a State, on whatever node the pod runs. An Effect depends on the
+// incoming pod and the running pod, not on the counts: callers may keep an Effect and apply it again as long as the
+// cluster's namespaces do not change. A nil or empty Effect changes nothing.
 type Effect []cell // one for each topology key
 
-// cell is what one pod adds to the counts of the domain it runs in.
+// cell is the change that one pod makes to the counts of its domain.
 type cell struct {
 	key                      string
 	affinity, anti, existing int32
 	score                    int64
-	marks                    int32 // contributions to the score, those of 0 too
+	marks                    int32 // number of contributions to the score; contributions of 0 count too
 }
 
 func (e *Effect) at(key string) *cell {
@@ -33,26 +33,26 @@ func (e *Effect) addScore(key string, weight int64) {
 	c.marks++
 }
 
-// effect writes the effect of a pod into e, whose memory it reuses.
+// effect writes the effect of a pod into e and reuses e's memory.
 func (s *State) effect(e *Effect, pod *v1.Pod) {
 	*e = (*e)[:0]
 	s.labelEffect(e, pod)
 	s.termEffect(e, compileTerms(pod))
 }
 
-// LabelEffect returns what a running pod does by its namespace and labels: the terms of the incoming pod may match the
-// running pod. Running pods that are equal in namespace and labels have the same LabelEffect. The result is nil for a pod
-// that no term matches. The pod must not be nil.
+// LabelEffect returns the effect of a running pod's namespace and labels: the incoming pod's terms may match the running
+// pod. Running pods that are equal in namespace and labels have the same LabelEffect. The result is nil when no term
+// matches the pod. The pod must not be nil.
 func (s *State) LabelEffect(pod *v1.Pod) Effect {
 	var e Effect
 	s.labelEffect(&e, pod)
 	return e
 }
 
-// TermEffect returns what a running pod does by its own terms: they may match the incoming pod. Running pods that are equal
+// TermEffect returns the effect of a running pod's own terms, which may match the incoming pod. Running pods that are equal
 // in namespace and terms have the same TermEffect. The result is nil when no term matches. The pod must not be nil. id is
-// the term set of the pod, under which the memo keeps the compiled terms; with a nil memo TermEffect compiles the terms and
-// does not use id.
+// the term set of the pod; the memo keeps the compiled terms under this id. With a nil memo TermEffect compiles the terms
+// and does not use id.
 func (s *State) TermEffect(m *Memo, id int32, pod *v1.Pod) Effect {
 	var e Effect
 	s.termEffect(&e, m.terms(id, pod))
@@ -83,7 +83,7 @@ func (s *State) labelEffect(e *Effect, pod *v1.Pod) {
 }
 
 func (s *State) termEffect(e *Effect, own *terms) {
-	if s.evaluator.err != nil { // rejected as a whole: nothing is counted
+	if s.evaluator.err != nil { // CompilePods returned an error: every node is rejected and nothing is counted
 		return
 	}
 	if own == nil || own.pairs&s.pairs == 0 && own.pairs != ^uint64(0) {
@@ -117,9 +117,9 @@ func (s *State) termEffect(e *Effect, own *terms) {
 	}
 }
 
-// Apply counts the effect n times on slot i: n pods came, or -n pods left. The counts are then those of a fresh Count. Apply
-// counts nothing on a slot without a node or without the topology keys. It takes 5 to 20 ns and allocates only for the
-// first count of a topology key.
+// Apply counts the effect n times on slot i: n pods came, or -n pods left. The counts are then equal to those of a fresh
+// Count (rule A13.2). Apply counts nothing on a free slot and for topology keys that the node lacks. It takes 5 to 20 ns
+// and allocates only for the first count of a topology key.
 func (s *State) Apply(effect Effect, i int, n int32) {
 	for k := range effect {
 		c := &effect[k]

@@ -58,7 +58,7 @@ func newCluster() exampleCluster {
 	return c
 }
 
-// Which nodes do nodeSelector and required node affinity allow?
+// The nodes that nodeSelector and required node affinity allow.
 func ExampleMatchNode() {
 	gpu := newPod("gpu")
 	gpu.Spec.NodeSelector = map[string]string{"gpu": "t4"}
@@ -102,7 +102,8 @@ func Example() {
 	// n5 0
 }
 
-// The running db pod keeps a second db pod out of zone a. Would the second pod fit without the first?
+// The db pod that runs on n2 keeps a second db pod out of zone a. The example asks whether the second pod fits without the
+// first.
 func ExampleState_NewTrial() {
 	cluster := newCluster()
 	e, _ := affinity.CompilePods(newPod("db"), affinity.PodOptions{})
@@ -145,7 +146,7 @@ func ExampleCompileNode() {
 	// [node selector: the node lacks topology.kubernetes.io/zone=c]
 }
 
-// A second db pod waits. Which deletions make another attempt worthwhile?
+// A second db pod waits. The hint says which deletions make another attempt worthwhile.
 func ExamplePodOptions_Hint() {
 	cluster := newCluster()
 	hint := affinity.PodOptions{}.Hint(cluster)

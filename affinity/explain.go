@@ -1,21 +1,22 @@
 package affinity
 
-// Explanation is what the node's domain of one topology key means for one kind of required terms.
+// Explanation is the count in the node's domain of one topology key, for one kind of required terms.
 type Explanation struct {
-	Anti     bool   // anti-affinity terms; false: affinity terms of the pod
-	Existing bool   // terms of running pods that match the pod; false: terms of the pod
-	First    bool   // only for affinity: the pod may be the first of its group, and no running pod has to match
+	Anti     bool   // true: anti-affinity terms; false: affinity terms of the pod
+	Existing bool   // true: terms of running pods that match the pod; false: terms of the pod
+	First    bool   // only for affinity: the pod may be the first of its group, so no running pod has to match
 	Key      string // the topology key
 	Value    string // the node's value of the key: the domain
 	Has      bool   // whether the node has the key; false: there is no domain, and Count is 0
-	// Count is a number of running pods in the domain that match all affinity terms of the pod; or a number of matches,
-	// summed over the anti-affinity terms with the key; or a number of terms of running pods (Existing).
+	// Count is, for affinity terms, the number of running pods in the domain that match all of them. For anti-affinity
+	// terms it is the number of matches, summed over the terms with the key. For terms of running pods (Existing) it is the
+	// number of terms.
 	Count int
 }
 
-// Explain returns the numbers behind Check of slot i: each topology key of the pod's required affinity terms, then of its
-// required anti-affinity terms, then each key of required anti-affinity terms of running pods that match the pod. The result
-// is nil when CompilePods returned an error, and has no counts for a free slot. Explain allocates.
+// Explain returns the numbers behind Check of slot i (rule A13.6): each topology key of the pod's required affinity terms,
+// then of its required anti-affinity terms, then of required anti-affinity terms of running pods that match the pod. The
+// result is nil when CompilePods returned an error, and has no counts for a free slot. Explain allocates.
 func (s *State) Explain(i int) []Explanation {
 	if s.evaluator.err != nil {
 		return nil
@@ -31,7 +32,7 @@ func (s *State) Explain(i int) []Explanation {
 		}
 		x := s.explain(k, i, s.columns[k].affinity)
 		x.First = first
-		x.Count /= int(terms) // a pod is counted once for each term with the key
+		x.Count /= int(terms) // a pod counts once for each term with the key
 		out = append(out, x)
 	}
 	for _, k := range s.antiCols {

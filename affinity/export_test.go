@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// What the tests of this package read beside its exported identifiers.
+// Unexported things that the external tests of this package read.
 const (
 	NodeEnforced         = nodeEnforced
 	NodeMismatch         = nodeMismatch
@@ -40,7 +40,7 @@ type Terms = terms
 
 var CompileTerms = compileTerms
 
-// Terms in one word, and their number.
+// Terms and their number, in one word.
 func (t *terms) Which(p *v1.Pod, namespaceLabels map[string]string) uint64 {
 	if w := t.appendWhich(nil, p, namespaceLabels); len(w) > 0 {
 		return w[0]
@@ -54,7 +54,7 @@ func (t *terms) AppendWhich(dst []uint64, p *v1.Pod, namespaceLabels map[string]
 
 func (t *terms) Len() int { return t.size() }
 
-// SelfAll is that of the evaluator, with the namespaces of the cluster.
+// SelfAll is matchesItself of the evaluator with the namespaces of the cluster.
 func (s *State) SelfAll() bool { return s.self }
 
 // NormalizeAll normalizes the raw scores of the feasible nodes in place.
@@ -73,7 +73,7 @@ func normalizeAll(raw []int64, normalize func(raw, lo, hi int64) int64) {
 	}
 }
 
-// Effect is LabelEffect and TermEffect in one.
+// Effect joins LabelEffect and TermEffect.
 func (s *State) Effect(pod *v1.Pod) Effect {
 	var e Effect
 	s.effect(&e, pod)
@@ -86,7 +86,7 @@ func (s *State) Add(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, 1) }
 // Remove takes back a running pod that left slot i.
 func (s *State) Remove(pod *v1.Pod, i int) { s.Apply(s.Effect(pod), i, -1) }
 
-// KeysOf returns the topology keys of a state, and which of them no two nodes share.
+// KeysOf returns the topology keys of a state, and for each key whether every domain has one node.
 func KeysOf(s *State) (keys []string, single []bool) {
 	for k, one := range s.Keys {
 		keys, single = append(keys, k), append(single, one)

@@ -109,7 +109,7 @@ func TestNamespaceSelectorDeviation(t *testing.T) {
 	})
 	t.Run("A7.3 self", func(t *testing.T) {
 		q := pod("ns1", "app=y", "aff zone app=y nssel=env!=prod")
-		require.Equal(t, "n1:ok n2:ok", verdicts(w, count(w, q, affinity.PodOptions{}).Check), "the first-pod rule sees its own namespace")
+		require.Equal(t, "n1:ok n2:ok", verdicts(w, count(w, q, affinity.PodOptions{}).Check), "the rule for the first pod uses the pod's own namespace")
 		require.Equal(t, "n1:affinity n2:affinity", verdicts(w, count(w, q, affinity.PodOptions{DocumentedNamespaceSelector: true}).Check))
 	})
 }
@@ -122,7 +122,7 @@ func TestWhatIf(t *testing.T) {
 		tr := count(w, p, affinity.PodOptions{}).NewTrial()
 		require.Equal(t, "n1:affinity n2:affinity n3:ok n4:affinity", verdicts(w, tr.Check))
 		tr.Remove(x, 2)
-		require.Equal(t, "n1:ok n2:ok n3:ok n4:affinity", verdicts(w, tr.Check), "no count is left: the first-pod rule opens")
+		require.Equal(t, "n1:ok n2:ok n3:ok n4:affinity", verdicts(w, tr.Check), "no count is left: the rule for the first pod applies")
 		tr.Reset()
 		require.Equal(t, "n1:affinity n2:affinity n3:ok n4:affinity", verdicts(w, tr.Check))
 	})
@@ -130,7 +130,7 @@ func TestWhatIf(t *testing.T) {
 		w := tableWorld()
 		tr := count(w, pod("d", "app=x", "aff zone app=x"), affinity.PodOptions{}).NewTrial()
 		tr.Remove(pod("d", "app=x"), 2)
-		require.Equal(t, "n1:affinity n2:affinity n3:affinity n4:affinity", verdicts(w, tr.Check), "-1 is a count: no first pod")
+		require.Equal(t, "n1:affinity n2:affinity n3:affinity n4:affinity", verdicts(w, tr.Check), "-1 is a count: the rule for the first pod does not apply")
 		tr.Add(pod("d", "app=x"), 2)
 		require.Equal(t, "n1:ok n2:ok n3:ok n4:affinity", verdicts(w, tr.Check))
 	})
@@ -143,7 +143,7 @@ func TestWhatIf(t *testing.T) {
 		require.True(t, s.Skip())
 		s.Add(pod("d", "", "anti zone app=p"), 0)
 		require.False(t, s.Skip())
-		require.Equal(t, "n1:existing n2:existing n3:ok n4:ok", verdicts(w, s.Check), "a state counts it")
+		require.Equal(t, "n1:existing n2:existing n3:ok n4:ok", verdicts(w, s.Check), "a state counts the pod")
 	})
 	t.Run("A8.7 new key", func(t *testing.T) {
 		w := tableWorld()

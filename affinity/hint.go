@@ -8,9 +8,10 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// WouldHelp is the queueing hint of NodeAffinity. It reports whether an event could make a pod schedulable that node affinity
-// rejected: a node was added or its labels changed, the affinity of profile and pod matches the new node, and the affinity
-// of the pod did not match the old node. old and new are *v1.Node; old is nil for an addition. A deletion does not help.
+// WouldHelp is the queueing hint of NodeAffinity (rule A12.1). It reports whether an event could make a pod schedulable
+// that node affinity rejected: a node was added or its labels changed, the affinity of profile and pod matches the new
+// node, and the affinity of the pod did not match the old node. old and new are *v1.Node; old is nil for an addition. A
+// deletion does not help.
 //
 // It is an error when no required term of the pod matches and one of them cannot be converted, and when old or new has
 // another type. A queue treats an error as yes. The method value NodeOptions{}.WouldHelp is a hint of package queue.
@@ -23,7 +24,7 @@ func (o NodeOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return e.wouldHelp(before, after)
 }
 
-// both returns the objects of an event, nil for an absent one.
+// both returns the objects of an event, nil for a missing object.
 func both[T any](old, new any) (before, after *T, err error) {
 	before, wasT := old.(*T)
 	after, isT := new.(*T)
@@ -48,7 +49,7 @@ func (e *NodeEvaluator) wouldHelp(old, new *v1.Node) (bool, error) {
 	return !matched, err
 }
 
-// match is Matches with the error that v1.36.3 reports when nothing matched. The nodeSelector is tested first.
+// match is Matches with v1.36.3's error when nothing matches. It tests the nodeSelector first.
 func (s *Selector) match(node *v1.Node) (bool, error) {
 	if !s.selects(node) {
 		return false, nil
@@ -59,9 +60,9 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 	return false, s.err
 }
 
-// Hint returns the queueing hint of InterPodAffinity: whether an event could make a pod schedulable that inter-pod affinity
-// rejected. known has the namespaces; the hint reads them only with DocumentedNamespaceSelector. old and new are *v1.Node or
-// *v1.Pod; old is nil for an addition, new for a deletion. A node event helps when
+// Hint returns the queueing hint of InterPodAffinity (rules A12.2 and A12.3): whether an event could make a pod schedulable
+// that inter-pod affinity rejected. The hint reads the namespaces of known only with DocumentedNamespaceSelector. old and
+// new are *v1.Node or *v1.Pod; old is nil for an addition, new for a deletion. A node event helps when
 //
 //  1. the new node has the key of a required affinity term, and the old node did not have it or had another value;
 //  2. the pod has required anti-affinity terms and the node was added, or lost the key of a term, or changed its value.
@@ -70,11 +71,12 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 //
 //  1. the rejected pod itself was updated (equal UID);
 //  2. a scheduled pod (it has a node or is nominated for one) was added and matches all required affinity terms;
-//  3. a scheduled pod began to match all required affinity terms, or ceased to match all required anti-affinity terms;
-//  4. a scheduled pod was deleted that matched all required anti-affinity terms, or all of whose own required anti-affinity
-//     terms match the rejected pod.
+//  3. a scheduled pod was changed: it matches all required affinity terms and did not before, or it matched all required
+//     anti-affinity terms and does not any more;
+//  4. a scheduled pod was deleted: it matched all required anti-affinity terms, or the rejected pod matches all its
+//     required anti-affinity terms.
 //
-// An empty list of terms is never matched. As in v1.36.3 a namespaceSelector sees a namespace without labels, unless
+// No pod matches an empty list of terms. As in v1.36.3 a namespaceSelector sees a namespace without labels, unless
 // DocumentedNamespaceSelector is set. It is an error when a term of the pod cannot be converted, or when old or new has
 // another type. A queue treats an error as yes.
 func (o PodOptions) Hint(known Namespaces) func(pod *v1.Pod, old, new any) (bool, error) {
@@ -161,7 +163,7 @@ func (e *PodEvaluator) wouldHelpPod(known Namespaces, old, new *v1.Pod) bool {
 	return e.all(e.anti, old, known) && !e.all(e.anti, new, known)
 }
 
-// all reports whether a pod matches all of the rejected pod's terms; none are never matched.
+// all reports whether a pod matches all of the rejected pod's terms. No pod matches an empty list.
 func (e *PodEvaluator) all(terms []term, pod *v1.Pod, known Namespaces) bool {
 	if e.documented {
 		return allMatch(bindAll(terms, known.Namespaces(), true), pod)
@@ -169,7 +171,7 @@ func (e *PodEvaluator) all(terms []term, pod *v1.Pod, known Namespaces) bool {
 	return unresolved(terms, pod)
 }
 
-// unresolved is all as v1.36.3's hint has it: a namespaceSelector sees a namespace without labels.
+// unresolved is all by the rule of v1.36.3's hint: a namespaceSelector sees a namespace without labels.
 func unresolved(terms []term, pod *v1.Pod) bool {
 	for i := range terms {
 		if !terms[i].matchesIn(pod, func() map[string]string { return nil }) {

@@ -159,7 +159,7 @@ var (
 	_ filter.Trial     = affinity.Trial(nil)
 )
 
-// object is o, or nil without a type when o is a nil pointer.
+// object returns o, or nil without a type when o is a nil pointer.
 func object[T any](o *T) any {
 	if o == nil {
 		return nil

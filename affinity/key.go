@@ -75,8 +75,8 @@ func appendPodTerms(dst []byte, required []v1.PodAffinityTerm, preferred []v1.We
 	return dst
 }
 
-// appendPodTerm writes one term. Label keys (matchLabelKeys) have no effect at scheduling: the API server merges them into
-// the selector.
+// appendPodTerm appends one term. matchLabelKeys and mismatchLabelKeys have no effect at scheduling: the API server merges
+// them into the selector.
 func appendPodTerm(dst []byte, t *v1.PodAffinityTerm) []byte {
 	dst = key.Selector(key.Text(dst, t.TopologyKey), t.LabelSelector)
 	return key.Selector(key.Texts(dst, t.Namespaces), t.NamespaceSelector)

@@ -5,12 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Among thousands of distinct term sets hardly one concerns a given pod, and most can be told by one label pair: a guard is
-// a set of label pairs, 64 bits of their hashes, of which a pod must have one for the selector to match it. A pod whose own
-// pairs share no bit with it does not match; one that shares a bit may.
+// A guard is a cheap test before a selector is evaluated: a set of label pairs, kept as 64 bits of their hashes. A pod must
+// have one of these pairs for the selector to match it. A pod whose own pairs share no bit with the guard does not match; a
+// pod that shares a bit may match. Of thousands of distinct term sets hardly one matches a given pod, and most are excluded
+// by their guard.
 
-// guard returns the pairs of the requirement that allows the fewest; all bits when no requirement names values, none for a
-// selector that matches nothing.
+// guard returns the label pairs of the requirement that allows the fewest values: all bits when no requirement names
+// values, no bit for a selector that matches nothing.
 func guard(selector labels.Selector) uint64 {
 	key, values, ok := narrowest(selector)
 	switch {
@@ -26,8 +27,8 @@ func guard(selector labels.Selector) uint64 {
 	return pairs
 }
 
-// narrowest returns the key and values of the requirement that allows the fewest values, key "" when none names values; ok
-// is false for a selector that matches nothing.
+// narrowest returns the key and the values of the requirement that allows the fewest values. key is "" when no requirement
+// names values. ok is false for a selector that matches nothing.
 func narrowest(selector labels.Selector) (key string, values []string, ok bool) {
 	requirements, ok := selector.Requirements()
 	for i := range requirements {
@@ -50,7 +51,7 @@ func pairsOf(labels map[string]string) uint64 {
 	return pairs
 }
 
-// pairBit is a bit chosen by the FNV-1a hash of key=value.
+// pairBit returns a bit that the FNV-1a hash of key=value chooses.
 func pairBit(key, value string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 )
 
-// TestLabelSelector: what a term's labelSelector matches, seen by a term of anti-affinity on the node itself.
+// TestLabelSelector tests which pods a labelSelector matches, with an anti-affinity term for the node itself.
 func TestLabelSelector(t *testing.T) {
 	expr := func(op metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: op, Values: values}}}
@@ -18,7 +18,7 @@ func TestLabelSelector(t *testing.T) {
 	for _, tc := range []struct {
 		name, why string
 		selector  *metav1.LabelSelector
-		want      string // pods that match, of x (app=x), y (app=y) and none
+		want      string // the matching pods among x (app=x), y (app=y) and none
 		err       string
 	}{
 		{"nil", "matches nothing", nil, "", ""},

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// TestPermutation: the order of nodes, pods, terms and labels changes nothing.
+// TestPermutation: the order of nodes, pods, terms and labels does not matter.
 func TestPermutation(t *testing.T) {
 	for seed := range int64(1500) {
 		src := &source{bytes(seed)}
@@ -52,8 +52,7 @@ func shuffleTerms(r *rand.Rand, p *v1.Pod) *v1.Pod {
 	return p
 }
 
-// TestSignatureIsLocal: an event on one slot leaves the signatures of the others, and without Dynamic also their verdicts
-// and scores, as long as no key is added.
+// TestSignatureIsLocal: an event on one slot leaves the signatures of the other slots as they are.
 func TestSignatureIsLocal(t *testing.T) {
 	static := 0
 	for seed := range int64(3000) {
@@ -74,7 +73,7 @@ func TestSignatureIsLocal(t *testing.T) {
 		}
 		keys, single := affinity.KeysOf(s)
 		before := snapshot()
-		local := s.Skip() && !slices.Contains(single, false) // no count of another node matters
+		local := s.Skip() && !slices.Contains(single, false) // counts of other nodes do not matter
 		i := src.n(len(w.nodes))
 		s.Add(src.pod(), i)
 		if now, _ := affinity.KeysOf(s); !slices.Equal(keys, now) {
@@ -94,7 +93,7 @@ func TestSignatureIsLocal(t *testing.T) {
 	require.Positive(t, static)
 }
 
-// TestWhich: pods that every running pod's terms treat alike, and that agree in SelfAll, have the same state.
+// TestWhich: two pods have the same state when the terms of running pods treat both alike and both agree in SelfAll.
 func TestWhich(t *testing.T) {
 	for seed := range int64(2000) {
 		src := &source{bytes(seed)}
@@ -178,7 +177,7 @@ func TestExplain(t *testing.T) {
 	}, count(w, pod("d", "app=p", "aff zone app=x", "aff zone app", "anti h app=x"), affinity.PodOptions{}).Explain(0))
 }
 
-// TestPurity: nothing that is passed in changes.
+// TestPurity: no argument is modified.
 func TestPurity(t *testing.T) {
 	w := tableWorld().run("n1", pod("d", "app=x", "anti zone app=p", "paff 3 zone app=p nssel=env!=q ns=z,d,z"))
 	p := pod("d", "app=p", "aff zone app=x ns=z,d,z nssel=env", "panti 2 h app=x")
@@ -243,7 +242,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestCounted: the number of a key that no two nodes share is of counts, that of a shared key is a domain.
+// TestCounted: in a signature the number of a key with one node per domain is a count, and the number of a shared key is a
+// domain.
 func TestCounted(t *testing.T) {
 	w := tableWorld().run("n1", pod("d", "app=x"))
 	s := count(w, pod("d", "app=p", "aff zone app=x", "anti h app=x"), affinity.PodOptions{})
@@ -261,7 +261,7 @@ func TestEmptyEffect(t *testing.T) {
 	require.NotEmpty(t, s.TermEffect(nil, 0, pod("d", "", "anti zone app=p")))
 }
 
-// TestErrors: what cannot be parsed can be got at.
+// TestErrors: every conversion error can be read by the caller.
 func TestErrors(t *testing.T) {
 	e, err := affinity.CompileNode(requiring(terms(exprs(req("zone", "Bogus", "a")), exprs(req("zone", "In", "b")))), affinity.NodeOptions{})
 	require.NoError(t, err, "v1.36.3 ignores such a term")

@@ -7,9 +7,10 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// Memo remembers the compiled terms of running pods, by the term sets of one cluster (see Cluster). When another pod
-// represents a set, the memo compiles the terms of that pod. The zero value is empty and ready to use. A nil Memo remembers
-// nothing and may be used too. A Memo does not remember sets whose id is 1,048,576 or more. A Memo must not be copied and is not safe for concurrent use.
+// Memo keeps the compiled terms of running pods, by the term sets of one cluster (see Cluster). When another pod represents
+// a set, the memo compiles the terms of that pod. The zero value is empty and ready to use. A nil Memo keeps nothing and
+// may be used too. A Memo ignores sets whose id is 1,048,576 or more. A Memo must not be copied and is not safe for
+// concurrent use.
 type Memo struct {
 	entries []memoEntry // by term set
 	which   []uint64
@@ -20,8 +21,8 @@ type memoEntry struct {
 	terms *terms
 }
 
-// remembered is the number of term sets that a Memo remembers: sets with larger ids are compiled at each use. It bounds the
-// memory that a wrong id takes.
+// remembered is the number of term sets that a Memo keeps. Sets with larger ids are compiled at each use, so that a wrong
+// id cannot take much memory.
 const remembered = 1 << 20
 
 // terms returns the compiled terms of rep, which represents the term set id.
@@ -39,11 +40,11 @@ func (m *Memo) terms(id int32, rep *v1.Pod) *terms {
 	return e.terms
 }
 
-// AppendKey appends everything that the counts of a State depend on beside the nodes and the running pods: the namespace and
-// the terms of the pod, whether the pod matches its own required affinity terms, and which terms of running pods match the
-// pod. Pods whose options and keys are equal have the same State. AppendKey also appends to matched the term sets that have
-// such a term, in ascending order. On a cluster without term sets the key says nothing about running pods' terms. A nil memo
-// remembers nothing. O(terms of the pod and of all term sets).
+// AppendKey appends everything that the counts of a State depend on, except the nodes and the running pods (rule A13.5):
+// the namespace and the terms of the pod, whether the pod matches its own required affinity terms, and which terms of
+// running pods match the pod. Pods whose options and keys are equal have the same State. AppendKey also appends to matched
+// the term sets that have such a term, in ascending order. On a cluster without term sets the key does not contain the
+// terms of running pods. A nil memo keeps nothing. O(terms of the pod and of all term sets).
 func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m *Memo) ([]byte, []int32) {
 	labels, known := labelsOf(e.pod.Namespace, cluster)
 	dst = appendTerms(key.Text(dst, e.pod.Namespace), e.pod)
@@ -75,8 +76,8 @@ func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m
 	return key.Len(dst, 0), matched
 }
 
-// matchesItself reports whether the pod matches all of its own required affinity terms, which lets the pod be the first of
-// its group. namespaceLabels are the labels of the pod's namespace; known reports whether the cluster has the namespace.
+// matchesItself reports whether the pod matches all of its own required affinity terms; then the pod may be the first of
+// its group. namespaceLabels are the labels of the pod's namespace; known is true when the cluster has the namespace.
 // matchesItself is false for a pod without required affinity terms.
 func (e *PodEvaluator) matchesItself(namespaceLabels map[string]string, known bool) bool {
 	own := func(yield func(string, map[string]string) bool) {

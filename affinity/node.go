@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// errConflict has the text with which v1.36.3 rejects the pod.
+// errConflict has v1.36.3's text.
 var errConflict = errors.New("pod affinity terms conflict")
 
 // NodeOptions configures node affinity. The zero value is v1.36.3's default. CompileAdded returns the options of a profile
@@ -36,8 +36,8 @@ type NodeEvaluator struct {
 // CompileNode compiles the pod's node affinity.
 //
 // The error is "pod affinity terms conflict": the requirements on metadata.name exclude each other, and v1.36.3 rejects the
-// pod before it looks at any node. The evaluator then rejects every node. Terms that cannot be converted are no error here:
-// required terms never match, preferred terms fail the scoring (SkipScore).
+// pod before it looks at any node. The evaluator then rejects every node. Terms that cannot be converted give no error
+// here: required terms never match (rule A3.4), preferred terms fail the scoring (see SkipScore).
 //
 // Rule: documentation, "Assigning Pods to Nodes" (nodeSelector, Node affinity); API fields spec.nodeSelector and
 // spec.affinity.nodeAffinity. O(terms).
@@ -64,8 +64,8 @@ func CompileNode(pod *v1.Pod, options NodeOptions) (*NodeEvaluator, error) {
 
 func (e *NodeEvaluator) conflict() bool { return e.pinned && len(e.names) == 0 }
 
-// pinnedNames unites, over the terms, the names that the term's metadata.name In requirements have in common. A term
-// without such a requirement can match any node: nothing is pinned then.
+// pinnedNames returns the union, over the terms, of the names that all metadata.name In requirements of a term allow. A
+// term without such a requirement can match any node; then pinned is false.
 func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 	if required == nil || len(required.NodeSelectorTerms) == 0 {
 		return nil, false
@@ -93,22 +93,22 @@ func pinnedNames(required *v1.NodeSelector) (names []string, pinned bool) {
 	return slices.Compact(names), true
 }
 
-// Names returns the names of the only nodes that can match, sorted and without duplicates. pinned is false when any node may
-// match: a required term has no In requirement on metadata.name. The names may include names that no node has. v1.36.3
-// evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The caller
-// must not modify the slice.
+// Names returns the names of the only nodes that can match, sorted and without duplicates (rule A3.8). pinned is false when
+// any node may match: a required term has no In requirement on metadata.name. The names may include names that no node has.
+// v1.36.3 evaluates the named nodes only and reports the others as "node(s) didn't satisfy plugin(s) [NodeAffinity]". The
+// caller must not modify the slice.
 func (e *NodeEvaluator) Names() (names []string, pinned bool) { return e.names, e.pinned }
 
-// Skip reports whether v1.36.3 does not run the filter for this pod: the pod has no required affinity, its nodeSelector is
-// nil (not merely empty), and the profile adds no required terms. Check then allows every node.
+// Skip reports whether v1.36.3 does not run the filter for this pod (rule A3.9): the pod has no required affinity, its
+// nodeSelector is nil (not merely empty), and the profile adds no required terms. Check then allows every node.
 func (e *NodeEvaluator) Skip() bool { return e.skips }
 
 // SkipScore reports whether v1.36.3 does not score this pod: the pod's preferred list is nil (not merely empty) and the
-// profile adds no preferred terms (A4.5). Raw is then 0 on every node.
+// profile adds no preferred terms (rule A4.5). Raw is then 0 on every node.
 //
-// err is the error with which v1.36.3 fails the whole scheduling attempt when it scores this pod (A4.3). The pod then has a
-// preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal label values
-// there. v1.36.3 does not score when only one node is feasible.
+// err is the error with which v1.36.3 fails the whole scheduling attempt when it scores this pod (rule A4.3). The pod then
+// has a preferred term with a weight and with requirements that cannot be converted; the API server accepts illegal label
+// values there. v1.36.3 does not score when only one node is feasible.
 func (e *NodeEvaluator) SkipScore() (skip bool, err error) { return e.scoreSkips, e.scoreErr }
 
 // check returns the verdict of the filter on a node.
@@ -124,8 +124,8 @@ func (e *NodeEvaluator) check(node *v1.Node) resources.Verdict {
 	return 0
 }
 
-// raw returns the sum of the weights of the preferred terms, of profile and pod, that match the node. Terms that cannot be
-// converted add nothing.
+// raw returns the sum of the weights of the preferred terms, of profile and pod, that match the node (rule A4.1). Terms
+// that cannot be converted add nothing.
 func (e *NodeEvaluator) raw(node *v1.Node) int64 {
 	return sumPreferred(e.added.preferred, node) + sumPreferred(e.prefs, node)
 }

@@ -32,7 +32,7 @@ func compileNode(t *testing.T, p *v1.Pod, added *v1.NodeAffinity) *affinity.Node
 	return e
 }
 
-// plainNodes hides the classes of a world.
+// plainNodes hides the optional method Classes of a world.
 type plainNodes struct{ nodes []*v1.Node }
 
 func (p plainNodes) Len() int            { return len(p.nodes) }
@@ -83,7 +83,7 @@ func TestNames(t *testing.T) {
 			} else {
 				require.NoError(t, err)
 			}
-			if pinned && err == nil { // a node that is not named never matches
+			if pinned && err == nil { // a node whose name is not in the list never matches
 				for _, n := range tableNodes() {
 					if !strings.Contains(tc.want, n.Name) {
 						require.NotZero(t, e.Check(n))
@@ -192,7 +192,7 @@ func TestAdded(t *testing.T) {
 	})
 	t.Run("A5.2 no terms", func(t *testing.T) {
 		e := compileNode(t, &v1.Pod{}, &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms()})
-		require.Equal(t, resources.Verdict(affinity.NodeEnforced), e.Check(w.nodes[0]), "terms that are present but none reject every node")
+		require.Equal(t, resources.Verdict(affinity.NodeEnforced), e.Check(w.nodes[0]), "a required list without terms rejects every node")
 	})
 	t.Run("A3.6 order", func(t *testing.T) {
 		e := compileNode(t, requiring(terms()), added)
@@ -202,7 +202,7 @@ func TestAdded(t *testing.T) {
 	})
 }
 
-// TestNodeClasses: with and without classes, and by a slow evaluation of the pieces, the answers are the same.
+// TestNodeClasses: with classes, without classes and by a slow evaluation of the parts the answers are the same.
 func TestNodeClasses(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	pick := func(list ...string) string { return list[r.Intn(len(list))] }
@@ -270,7 +270,7 @@ func TestNodeClasses(t *testing.T) {
 // ofPod reports whether a text of Explain is about the pod and not about the profile.
 func ofPod(text string) bool { return !strings.HasPrefix(text, "profile term ") }
 
-// emptyRequired: all required terms are empty, so that there is nothing to explain.
+// emptyRequired reports whether all required terms are empty, so that there is nothing to explain.
 func emptyRequired(p *v1.Pod) bool {
 	s := p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	if s == nil {

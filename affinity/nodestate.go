@@ -7,7 +7,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they were at On;
+// NodeState is the filter and score NodeAffinity for one pod and one cluster. It describes the nodes as they were at On:
 // after a change of a node's labels or name, call On again. It is immutable and safe for concurrent use.
 type NodeState struct {
 	evaluator *NodeEvaluator
@@ -37,9 +37,9 @@ func (e *NodeEvaluator) answer(node *v1.Node) nodeAnswer {
 // Name returns "NodeAffinity".
 func (s *NodeState) Name() string { return "NodeAffinity" }
 
-// Check returns the verdict on slot i, always with resources.Unresolvable: 1 when the terms that the profile adds do not
-// match, 2 when nodeSelector or required node affinity do not match, 4 when CompileNode returned an error. A free slot is
-// rejected. It allocates nothing.
+// Check returns the verdict on slot i (rule A3.6), always with resources.Unresolvable: 1 when the terms that the profile
+// adds do not match, 2 when nodeSelector or required node affinity do not match, 4 when CompileNode returned an error. A
+// free slot is rejected. It allocates nothing.
 func (s *NodeState) Check(i int) resources.Verdict {
 	if a := s.classes.At(i); a != nil {
 		return a.verdict
@@ -65,9 +65,9 @@ func (s *NodeState) Raw(i int) int64 {
 	return 0
 }
 
-// Normalize turns a raw score into 0 to 100: 100*raw/hi, truncated. hi is the largest raw score of the feasible nodes; when
-// hi is not positive the score stays as it is. lo is not used. Negative weights, which the API server does not admit, give
-// negative results; v1.36.3 then fails the attempt.
+// Normalize returns the normalized score, 0 to 100 (rule A4.4): 100*raw/hi, truncated. hi is the largest raw score of the
+// feasible nodes; when hi is not positive Normalize returns raw. It does not use lo. Negative weights, which the API server
+// does not admit, give negative results; v1.36.3 then fails the attempt.
 func (s *NodeState) Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return raw

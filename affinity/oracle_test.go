@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// oracle is inter-pod affinity written down slowly: maps by (key, value) over API objects.
+// oracle is a slow implementation of inter-pod affinity: maps by (key, value) over API objects.
 type oracle struct {
 	world                    *world
 	pod                      *v1.Pod
@@ -114,7 +114,7 @@ func usable[T any](list []T, term func(T) v1.PodAffinityTerm) bool {
 func plainTerm(t v1.PodAffinityTerm) v1.PodAffinityTerm            { return t }
 func weightedTerm(t v1.WeightedPodAffinityTerm) v1.PodAffinityTerm { return t.PodAffinityTerm }
 
-// incomingMatches: a term of the incoming pod against any pod.
+// incomingMatches matches a term of the incoming pod with any pod.
 func (o *oracle) incomingMatches(t v1.PodAffinityTerm, e *v1.Pod) bool {
 	return o.inScope(t, e.Namespace) && selects(t.LabelSelector, e.Labels)
 }
@@ -137,7 +137,7 @@ func (o *oracle) inScope(t v1.PodAffinityTerm, namespace string) bool {
 	return known && selects(s, labels)
 }
 
-// runningMatches: a term of a running pod against the incoming pod.
+// runningMatches matches a term of a running pod with the incoming pod.
 func (o *oracle) runningMatches(t v1.PodAffinityTerm, owner *v1.Pod) bool {
 	var scope bool
 	switch {
@@ -167,7 +167,7 @@ func bump(m map[[2]string]int, key, value string, n int) {
 	}
 }
 
-// move adds a running pod to the filter's counts, or takes it away.
+// move adds a running pod to the filter's counts, or removes it.
 func (o *oracle) move(e *v1.Pod, node *v1.Node, n int) {
 	if o.ignoreMoves {
 		return

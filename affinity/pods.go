@@ -11,16 +11,16 @@ import (
 
 // PodOptions configures inter-pod affinity; the zero value is v1.36.3's default.
 type PodOptions struct {
-	// HardPodAffinityWeight is what each required affinity term of a running pod that matches the incoming pod adds to the
-	// score (InterPodAffinityArgs.hardPodAffinityWeight), 0 to 100. nil is 1; 0 adds nothing.
+	// HardPodAffinityWeight is the weight in the score of a running pod's required affinity term that matches the incoming
+	// pod (InterPodAffinityArgs.hardPodAffinityWeight), 0 to 100. nil means 1; 0 adds nothing (rule A9.8).
 	HardPodAffinityWeight *int32
-	// IgnorePreferredTermsOfExistingPods leaves a pod without preferred terms unscored
-	// (InterPodAffinityArgs.ignorePreferredTermsOfExistingPods). It changes nothing for a pod that has one, and where it
-	// applies HardPodAffinityWeight has no effect either.
+	// IgnorePreferredTermsOfExistingPods gives a pod without preferred terms no score
+	// (InterPodAffinityArgs.ignorePreferredTermsOfExistingPods). HardPodAffinityWeight has no effect on such a pod either.
+	// The option changes nothing for a pod with a preferred term (rules A9.1 and A9.3).
 	IgnorePreferredTermsOfExistingPods bool
 	// DocumentedNamespaceSelector resolves the namespaceSelector of the incoming pod's terms as documented and as v1.33
-	// did. By default, as in v1.34 to v1.36.3, a selector made of NotIn and DoesNotExist requirements alone matches the
-	// pods of every namespace.
+	// did. By default, as in v1.34 to v1.36.3, a selector with only NotIn and DoesNotExist requirements matches the pods of
+	// every namespace (rule A7.3).
 	DocumentedNamespaceSelector bool
 }
 
@@ -39,22 +39,22 @@ func (o PodOptions) hardWeight() int64 {
 	return int64(*o.HardPodAffinityWeight)
 }
 
-// PodEvaluator is an incoming pod's compiled inter-pod affinity. It is immutable and safe for concurrent use, as long as
-// the pod, which it refers to, does not change.
+// PodEvaluator is an incoming pod's compiled inter-pod affinity. It keeps a pointer to the pod. It is immutable and safe
+// for concurrent use as long as the pod does not change.
 type PodEvaluator struct {
 	pod                                      *v1.Pod
 	affinity, anti, preferred, preferredAnti []term
 	hardWeight                               int64
-	scores                                   bool // false: IgnorePreferredTermsOfExistingPods and no preferred term
+	scores                                   bool // false: IgnorePreferredTermsOfExistingPods is set and the pod has no preferred term
 	documented                               bool
 	err                                      error
 }
 
-// CompilePods compiles the inter-pod affinity of an incoming pod. Every pod has to be compiled, also one without terms:
-// running pods' terms may concern it.
+// CompilePods compiles the inter-pod affinity of an incoming pod. A pod without terms must be compiled
+// too, because the terms of running pods may match it.
 //
-// It is an error when a term cannot be converted. v1.36.3 then rejects the pod, with the text of the error, before it looks
-// at any node. The evaluator rejects every node.
+// The error says which term cannot be converted; v1.36.3 then rejects the pod with this text before it looks at any node
+// (rule A7.6). The evaluator then rejects every node.
 //
 // Rule: documentation, "Assigning Pods to Nodes" (Inter-pod affinity and anti-affinity); API fields spec.affinity.podAffinity
 // and podAntiAffinity. O(terms).

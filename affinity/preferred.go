@@ -11,8 +11,8 @@ type preference struct {
 	term   nodeTerm
 }
 
-// compilePreferred drops terms of weight 0 and empty preferences before it converts anything: they add nothing, and what
-// is wrong in them is not reported.
+// compilePreferred compiles the preferred terms. It drops terms of weight 0 and empty preferences before it converts
+// anything, so that errors in them are not reported (rule A4.2).
 func compilePreferred(list []v1.PreferredSchedulingTerm, path *field.Path) ([]preference, error) {
 	var prefs []preference
 	var errs []error
@@ -45,15 +45,17 @@ type added struct {
 	preferred []preference
 }
 
-// CompileAdded compiles the node affinity that a scheduler profile adds to each of its pods (NodeAffinityArgs.addedAffinity):
-// required terms that must hold together with those of the pod, and preferred terms whose weights are added to those of the
-// pod. The added affinity is not part of the pod: the kubelet, the DaemonSet controller and topology spread do not see it.
+// CompileAdded compiles the node affinity that a scheduler profile adds to each of its pods
+// (NodeAffinityArgs.addedAffinity): required terms that must hold together with those of the pod, and preferred terms whose
+// weights are added to those of the pod. The added affinity is not part of the pod: the kubelet, the DaemonSet controller
+// and topology spread do not see it.
 //
-// nil adds nothing and gives the zero NodeOptions. Required affinity that is present but has no terms rejects every node.
-// Weights may have any value.
+// A nil affinity adds nothing and gives the zero NodeOptions. Required affinity without terms rejects every node. Weights
+// may have any value.
 //
 // A term that cannot be converted is an error, and makes the profile's configuration invalid. The error has the path from
-// addedAffinity on. Rule: documentation, "Assigning Pods to Nodes" (Node affinity per scheduling profile); A5.1 to A5.4.
+// addedAffinity on. Rule: documentation, "Assigning Pods to Nodes" (Node affinity per scheduling profile); rules A5.1 to
+// A5.4.
 func CompileAdded(affinity *v1.NodeAffinity) (NodeOptions, error) {
 	if affinity == nil {
 		return NodeOptions{}, nil

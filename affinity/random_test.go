@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/affinity"
 )
 
-// source decodes bytes into choices; an exhausted source chooses 0.
+// source decodes bytes into choices. After the last byte every choice is 0.
 type source struct{ data []byte }
 
 func (s *source) n(below int) int {
@@ -114,7 +114,7 @@ func (s *source) options() (o affinity.PodOptions) {
 	return o
 }
 
-// requireState holds a state against a fresh oracle of the world.
+// requireState compares a state with a fresh oracle of the world.
 func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why string) {
 	t.Helper()
 	for i := range w.nodes {
@@ -153,7 +153,7 @@ func testRandom(t *testing.T, data []byte) {
 		require.Equal(t, o.matchesAll(p), s.SelfAll())
 	}
 
-	// A trial moves as the oracle's maps do; the state itself does not move.
+	// A trial changes as the maps of the oracle do, and the state does not change.
 	trial := s.NewTrial()
 	if o.parses() {
 		for range 1 + src.n(5) {
@@ -177,7 +177,7 @@ func testRandom(t *testing.T, data []byte) {
 		require.Equal(t, s.Check(i), trial.Check(i), "reset")
 	}
 
-	// The state follows additions and removals as if counted anew; half of them by the kept effects.
+	// A state that follows additions and removals equals a fresh count. Half of the changes use kept effects.
 	for range 1 + src.n(6) {
 		i := src.n(len(w.nodes))
 		q, n := src.pod(), int32(1)
@@ -202,8 +202,8 @@ func testRandom(t *testing.T, data []byte) {
 	}
 }
 
-// requireSignatures: nodes of equal signature have the same verdict and score, and the slots with a count in their signature are
-// listed.
+// requireSignatures: nodes of equal signature have the same verdict and score, and the listed slots are those with a count
+// in their signature.
 func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 	t.Helper()
 	seen := map[string]int{}

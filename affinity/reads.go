@@ -1,13 +1,13 @@
 package affinity
 
-// reads is a list of what an evaluator reads of a node, each name once. Adding is O(1): a list that has grown long also
-// keeps a set.
+// reads is a list of what an evaluator reads of a node, each name once. Adding a name is O(1): a long list also has a set
+// of its names.
 type reads struct {
 	names []string
 	set   map[string]struct{}
 }
 
-// longReads is the length from which on a set is kept.
+// longReads is the length from which the list has a set.
 const longReads = 16
 
 func (r *reads) add(name string) {
@@ -18,7 +18,7 @@ func (r *reads) add(name string) {
 			}
 		}
 		r.names = append(r.names, name)
-		if len(r.names) >= longReads { // from now on by the set
+		if len(r.names) >= longReads { // from now on the set finds duplicates
 			r.set = make(map[string]struct{}, 2*longReads)
 			for _, have := range r.names {
 				r.set[have] = struct{}{}

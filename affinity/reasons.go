@@ -2,7 +2,7 @@ package affinity
 
 import "github.com/podberth/podberth/resources"
 
-// The verdicts of this package. 0 allows.
+// The verdicts of this package. 0 allows the node.
 const (
 	nodeEnforced                           = 1 | resources.Unresolvable // the terms that the profile adds do not match
 	nodeMismatch                           = 2 | resources.Unresolvable // nodeSelector or required node affinity do not match

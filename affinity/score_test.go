@@ -37,7 +37,7 @@ func TestPodAffinityScore(t *testing.T) {
 		world      *world
 		pod        *v1.Pod
 		options    affinity.PodOptions
-		raw, score []int64 // nil: skipped
+		raw, score []int64 // want nil: not scored
 	}{
 		{"A-90", "preferred anti-affinity", w().run("n2", pod("d", "sec=S2")), pod("d", "", "panti 100 zone sec=S2"), affinity.PodOptions{},
 			[]int64{-100, -100, 0, 0}, []int64{0, 0, 100, 100}},
@@ -103,7 +103,7 @@ func TestNormalizePods(t *testing.T) {
 			require.Equal(t, want, s.Normalize(r-7, -7, diff-7), "%d/%d", r, diff)
 		}
 	}
-	require.Equal(t, int64(0), s.Normalize(5, 5, 5), "ties are 0")
+	require.Equal(t, int64(0), s.Normalize(5, 5, 5), "equal raw scores give 0")
 	s.NormalizeAll(nil)
 }
 

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Selector is a compiled v1.NodeSelector, or a pod's nodeSelector together with one: pairs of labels, and one of several
-// terms, each a list of label and field requirements. A Selector is immutable and safe for concurrent use. The zero value
-// and nil match every node, as an absent selector does.
+// Selector is a compiled v1.NodeSelector, or a pod's nodeSelector together with its required node affinity: label pairs,
+// and terms of which one must match. Each term is a list of label and field requirements. A Selector is immutable and safe
+// for concurrent use. The zero value and nil match every node, as a missing selector does.
 type Selector struct {
 	pairs   []pair // spec.nodeSelector, sorted by key
 	present bool   // the selector has a list of terms; false: every node satisfies the terms
@@ -19,7 +19,7 @@ type Selector struct {
 	reads   []string // what Matches reads, each name once
 }
 
-// nodeTerm is one v1.NodeSelectorTerm. A term with err set, and one without any requirement, match nothing.
+// nodeTerm is one v1.NodeSelectorTerm. A term with err set matches nothing, and neither does a term without requirements.
 type nodeTerm struct {
 	exprs  []labels.Requirement
 	fields []fieldRequirement
@@ -31,13 +31,17 @@ type fieldRequirement struct {
 	in         bool
 }
 
-// CompileSelector compiles a node selector by the rules of required node affinity (API reference, NodeSelector): terms
-// are ORed; an empty term and a selector without terms match nothing; nil is no constraint.
+// CompileSelector compiles a node selector by the rules of required node affinity (API reference, NodeSelector; rules A3.1
+// to A3.5):
 //
-// A term with a requirement that cannot be converted (unknown operator, In without values, Gt with an operand that is
-// not an integer or not a legal label value, matchFields with other than one value) never matches, while the other
-// terms still can. The returned Selector does that; the error, which v1.36.3 ignores in the filter, names what is wrong
-// by its path. The selector is valid whatever the error.
+//  1. nil matches every node. A selector without terms matches no node.
+//  2. A node must match one of the terms. An empty term matches no node.
+//  3. A term with a requirement that cannot be converted never matches; other terms still can. Such requirements have an
+//     unknown operator, In without values, Gt or Lt with an operand that is not an integer or not a legal label value, or
+//     matchFields with other than one value.
+//
+// The error names by its path what cannot be converted; v1.36.3 ignores this error in the filter. The selector is valid
+// even with an error.
 func CompileSelector(selector *v1.NodeSelector) (*Selector, error) {
 	s := compileSelector(selector, nil)
 	return s, s.err
@@ -68,7 +72,7 @@ func compileSelector(selector *v1.NodeSelector, path *field.Path) *Selector {
 	return s
 }
 
-// Matches reports whether the node satisfies the selector. Matches reads the node's labels and name only, and allocates
+// Matches reports whether the node satisfies the selector. It reads only the labels and the name of the node, and allocates
 // nothing. A nil Selector and the zero value match every node. The node must not be nil.
 func (s *Selector) Matches(node *v1.Node) bool {
 	return s == nil || s.selects(node) && s.matchesTerms(node)
@@ -86,9 +90,9 @@ func (s *Selector) matchesTerms(node *v1.Node) bool {
 	return false
 }
 
-// Reads appends what Matches reads of a node: "label:KEY" for each label key, "name" when the selector has matchFields. Reads
-// does not append a name that dst has. Nodes that are equal in all these names get the same answer. Reads appends nothing
-// when every node matches, and for a nil Selector.
+// Reads appends what Matches reads of a node: "label:KEY" for each label key, and "name" when the selector has matchFields.
+// It does not append a name that dst already has. Nodes that are equal in all these names get the same answer. A nil
+// Selector and a selector that matches every node read nothing.
 func (s *Selector) Reads(dst []string) []string {
 	if s == nil {
 		return dst
@@ -159,7 +163,7 @@ func (t *nodeTerm) matches(node *v1.Node) bool {
 	return true
 }
 
-// matches treats a field other than metadata.name as empty: the field set of a node has that one entry.
+// matches treats every field other than metadata.name as empty: a node's field set has only that entry (rule A3.5).
 func (r *fieldRequirement) matches(node *v1.Node) bool {
 	value := ""
 	if r.key == metadataName {
@@ -187,7 +191,7 @@ var (
 	fieldOperatorNames = []v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}
 )
 
-// aggregate prints one error as itself and several as [a, b].
+// aggregate formats a single error as it is and several errors as [a, b].
 func aggregate(errs []error) error {
 	if len(errs) == 0 {
 		return nil

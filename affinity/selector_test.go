@@ -126,7 +126,7 @@ func TestNodeSelectorValue(t *testing.T) {
 	t.Run("A-2", func(t *testing.T) {
 		p := pod(map[string]string{"empty": ""})
 		require.True(t, affinity.MatchNode(p, node(map[string]string{"empty": ""})))
-		require.False(t, affinity.MatchNode(p, node(nil)), "the key must be there")
+		require.False(t, affinity.MatchNode(p, node(nil)), "the node must have the key")
 	})
 	t.Run("A3.5 node without a name", func(t *testing.T) {
 		p := requiring(terms(fields(req("metadata.name", "In", "n1"))))

@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and went, and the
-// state follows them.
+// TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and left, and the
+// state follows these changes.
 func TestSnapshot(t *testing.T) {
 	for seed := range int64(1500) {
 		src := &source{bytes(seed)}
@@ -78,7 +78,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestManyNamespaces: a selector that takes in more namespaces than are looked up one by one.
+// TestManyNamespaces: a selector matches more namespaces than are looked up one by one.
 func TestManyNamespaces(t *testing.T) {
 	w := tableWorld()
 	for i := range 40 {

@@ -3,8 +3,8 @@ package affinity
 import "github.com/podberth/podberth/resources"
 
 // State is the filter and score InterPodAffinity for one pod and one cluster: counts by topology key and domain. Check, Raw
-// and the other reads are safe for concurrent use. Apply writes; it lets the State follow pods that come and go. After a
-// change of a node or of a namespace's labels, call Count again.
+// and the other read methods are safe for concurrent use. Apply writes: with it the State follows pods that come and leave.
+// After a change of a node or of a namespace's labels, call Count again.
 type State struct {
 	evaluator *PodEvaluator
 	cluster   Cluster
@@ -14,16 +14,16 @@ type State struct {
 	self                                     bool // the pod matches all its required affinity terms
 
 	columns                []column
-	affinityCols, antiCols []int // columns of the required terms, each once
-	affinityCells          int   // counts that are not 0
+	affinityCols, antiCols []int // columns of the required terms, one for each key
+	affinityCells          int   // number of counts that are not 0
 	existingCells          int
-	marks                  int64 // contributions to the score
+	marks                  int64 // number of contributions to the score
 
-	spare   []column // columns of an earlier count, for their memory
-	scratch Effect   // of Count
+	spare   []column // columns of an earlier count, whose memory is reused
+	scratch Effect   // memo of Count
 }
 
-// column finds the column of a key, made at its first use.
+// column returns the column of a key. It makes the column at the first call for the key.
 func (s *State) column(key string) *column { return &s.columns[s.columnIndex(key)] }
 
 func (s *State) columnIndex(key string) int {
@@ -40,7 +40,7 @@ func (s *State) columnIndex(key string) int {
 	return len(s.columns) - 1
 }
 
-// namespaceLabels returns the labels of the incoming pod's namespace, nil when it is unknown.
+// namespaceLabels returns the labels of the incoming pod's namespace, nil for an unknown namespace.
 func (s *State) namespaceLabels() map[string]string {
 	labels, _ := labelsOf(s.evaluator.pod.Namespace, s.cluster)
 	return labels
@@ -49,11 +49,11 @@ func (s *State) namespaceLabels() map[string]string {
 // Name returns "InterPodAffinity".
 func (s *State) Name() string { return "InterPodAffinity" }
 
-// Check returns the verdict on slot i, by the first rule that rejects, in the order of v1.36.3. It allocates nothing.
+// Check returns the verdict on slot i (rules A8.1 to A8.4). The first rule that rejects decides. It allocates nothing.
 //
 //  1. 5 with resources.Unresolvable: required affinity does not hold. It holds when the node has the topology key of each
-//     term and a running pod that matches all terms is counted in each of these domains. It also holds when no such pod is
-//     counted in any domain, the pod matches all its own terms and the node has all the keys.
+//     term and each of these domains has a running pod that matches all terms. It also holds for the first pod of a group:
+//     no domain has such a running pod, the pod matches all its own terms, and the node has all the keys.
 //  2. 6: a pod in the node's domain matches a required anti-affinity term of the pod. A node without the topology key
 //     cannot fail the term.
 //  3. 7: a required anti-affinity term of a pod in the node's domain matches the pod.
@@ -95,8 +95,8 @@ func (s *State) Check(i int) resources.Verdict {
 	return 0
 }
 
-// Raw returns the raw score of slot i: the sum, over the topology keys that the node has, of the weights counted in its
-// domain. It may be negative. It allocates nothing.
+// Raw returns the raw score of slot i: the sum of the weights counted in its domains, over the topology keys that the node
+// has (rule A9.5). It may be negative. It allocates nothing.
 func (s *State) Raw(i int) int64 {
 	var sum int64
 	for k := range s.columns {
@@ -109,17 +109,18 @@ func (s *State) Raw(i int) int64 {
 }
 
 // Skip reports whether v1.36.3 does not run the filter for this pod: the pod has no required terms and no running pod's
-// required anti-affinity matches it. Check then allows every node.
+// required anti-affinity matches it (rule A8.8). Check then allows every node.
 func (s *State) Skip() bool {
 	return s.evaluator.err == nil && len(s.affinity) == 0 && len(s.anti) == 0 && s.existingCells == 0
 }
 
-// SkipScore reports whether v1.36.3 does not score this pod: nothing contributes to any score, not even 0, or
-// IgnorePreferredTermsOfExistingPods leaves the pod out. Raw is then 0 on every slot.
+// SkipScore reports whether v1.36.3 does not score this pod: no term contributes to any score, not even 0, or
+// IgnorePreferredTermsOfExistingPods applies (rules A9.1 and A9.4). Raw is then 0 on every slot.
 func (s *State) SkipScore() bool { return s.marks == 0 }
 
-// Normalize turns a raw score into 0 to 100: 100 * (raw-lo)/(hi-lo) in float64, which divides, then multiplies, then
-// truncates. lo and hi are the smallest and largest raw score of the feasible nodes. The result is 0 when they are equal.
+// Normalize returns the normalized score, 0 to 100 (rule A9.6): 100 * (raw-lo)/(hi-lo) in float64, which divides, then
+// multiplies, then truncates. lo and hi are the smallest and largest raw score of the feasible nodes. The result is 0 when
+// they are equal.
 func (s *State) Normalize(raw, lo, hi int64) int64 {
 	if hi <= lo {
 		return 0
@@ -130,8 +131,8 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 // Reasons returns v1.36.3's texts of a verdict, nil for 0.
 func (s *State) Reasons(v resources.Verdict) []string { return texts(v) }
 
-// Keys yields the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts them, and
-// whether no two nodes share a domain of the key (single). Apply may add a key at the end.
+// Keys yields the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts them.
+// single is true when every domain of the key has one node. Apply may add a key at the end.
 func (s *State) Keys(yield func(key string, single bool) bool) {
 	for k := range s.columns {
 		if !yield(s.columns[k].key, s.columns[k].unique) {
@@ -140,10 +141,10 @@ func (s *State) Keys(yield func(key string, single bool) bool) {
 	}
 }
 
-// AppendSignature appends the integers that determine verdict and raw score of slot i together with counts of whole
-// domains: slots of equal signature always get the same. For a key that nodes share it is the domain; for one that no two
-// nodes share (kubernetes.io/hostname) which counts are above 0, and the score. A slot's signature changes only by events
-// on that slot, as long as Keys yields the same.
+// AppendSignature appends integers that, together with the counts of whole domains, determine verdict and raw score of slot
+// i: slots of equal signature always get the same answers (rule A13.4). For a key that nodes share, the signature has the
+// domain. For a key with one node per domain (kubernetes.io/hostname) it has the score and which counts are above 0. As
+// long as Keys yields the same keys, only events on a slot change its signature.
 func (s *State) AppendSignature(dst []int32, i int) []int32 {
 	for k := range s.columns {
 		col := &s.columns[k]
@@ -172,8 +173,8 @@ func (s *State) AppendSignature(dst []int32, i int) []int32 {
 	return dst
 }
 
-// AppendCountedSlots appends the slots that have a count other than 0 in their signature, some of them more than once.
-// O(nodes) for each key that no two nodes share.
+// AppendCountedSlots appends the slots that have a count other than 0 in their signature. It may append a slot more than
+// once. O(nodes) for each key with one node per domain.
 func (s *State) AppendCountedSlots(dst []int32) []int32 {
 	for k := range s.columns {
 		col := &s.columns[k]

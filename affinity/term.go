@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// term is a compiled v1.PodAffinityTerm of an owner. It matches a pod when the pod's namespace is in scope and its labels
-// satisfy the selector.
+// term is a compiled v1.PodAffinityTerm of an owner. It matches a pod when the pod's namespace is in scope and the pod's
+// labels satisfy the selector.
 type term struct {
 	key        string // topologyKey, taken literally
 	weight     int64  // 0 for required terms
 	selector   labels.Selector
-	names      []string        // namespaces in scope by name, sorted: those listed, or the owner's when none is and there is no namespaceSelector
-	nsSelector labels.Selector // nil: none
+	names      []string        // names of the namespaces in scope, sorted: the listed ones; the owner's when the term has neither namespaces nor a namespaceSelector
+	nsSelector labels.Selector // nil: the term has none
 }
 
 func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm, weight int32) (term, error) {
@@ -39,7 +39,7 @@ func newTerm(owner *v1.Pod, t *v1.PodAffinityTerm, weight int32) (term, error) {
 	return c, nil
 }
 
-// newTerms compiles a list; the first error empties the whole list, as it does for the terms of running pods.
+// newTerms compiles a list of terms. The first error empties the whole list, as v1.36.3 does for running pods (rule A7.6).
 func newTerms(owner *v1.Pod, list []v1.PodAffinityTerm) ([]term, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -68,8 +68,8 @@ func newWeightedTerms(owner *v1.Pod, list []v1.WeightedPodAffinityTerm) ([]term,
 	return out, nil
 }
 
-// matchesIn reports whether the term of a running pod matches a pod whose namespace has the given labels: the selector is
-// evaluated on the labels, an unknown namespace having none.
+// matchesIn reports whether the term of a running pod matches a pod whose namespace has these labels. The namespaceSelector
+// is evaluated on the labels; an unknown namespace has no labels (rule A7.2).
 func (t *term) matchesIn(pod *v1.Pod, namespaceLabels func() map[string]string) bool {
 	if _, ok := slices.BinarySearch(t.names, pod.Namespace); !ok {
 		if t.nsSelector == nil || !t.nsSelector.Matches(labels.Set(namespaceLabels())) {
@@ -83,12 +83,12 @@ func (t *term) matchesIn(pod *v1.Pod, namespaceLabels func() map[string]string) 
 type bound struct {
 	*term
 	names []string // sorted
-	all   bool     // every namespace, known or not
+	all   bool     // every namespace, known or unknown
 }
 
-// bind resolves the namespaceSelector against the known namespaces. v1.34 to v1.36.3 evaluate the selector once more, for
-// each pod and on no labels at all, so that one of NotIn and DoesNotExist requirements alone matches every namespace;
-// documented leaves that out, as v1.33 does.
+// bind resolves the namespaceSelector to names of known namespaces. v1.34 to v1.36.3 evaluate the selector once more for
+// each pod, without any labels. A selector with only NotIn and DoesNotExist requirements therefore matches every namespace
+// (rule A7.3). documented avoids this, as v1.33 did.
 func (t *term) bind(namespaces iter.Seq2[string, map[string]string], documented bool) bound {
 	b := bound{term: t, names: t.names}
 	if t.nsSelector == nil {

@@ -6,16 +6,16 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// terms are the compiled inter-pod terms of a running pod. They depend on the pod's namespace and its affinity terms only,
-// so that pods that are equal in both share them. nil has no terms. terms are immutable.
+// terms are the compiled inter-pod terms of a running pod. They depend only on the pod's namespace and its affinity terms,
+// and pods that are equal in both share them. nil means no terms. terms are immutable.
 type terms struct {
 	anti, affinity, preferred, preferredAnti []term
 
-	pairs uint64 // the label pairs of which a pod must have one for any term to match it (see guard)
+	pairs uint64 // label pairs of which a pod must have one for any term to match it (see guard)
 }
 
-// compileTerms compiles the inter-pod terms of a running pod, nil when there are none. As in v1.36.3 a term that cannot be
-// converted empties its whole list (required or preferred, affinity or anti-affinity) without an error (A7.6).
+// compileTerms compiles the inter-pod terms of a running pod; nil when it has none. As in v1.36.3 a term that cannot be
+// converted empties its whole list (required or preferred, affinity or anti-affinity) without an error (rule A7.6).
 func compileTerms(pod *v1.Pod) *terms {
 	affinity, anti := podinfo.PodAffinity(pod)
 	if affinity == nil && anti == nil {
@@ -49,9 +49,10 @@ func (t *terms) size() int {
 	return len(t.anti) + len(t.affinity) + len(t.preferred) + len(t.preferredAnti)
 }
 
-// appendWhich appends which terms match an incoming pod, 64 terms to a word: bit k is term k, in the order required
-// anti-affinity, required affinity, preferred affinity, preferred anti-affinity. namespaceLabels are the labels of the pod's
-// namespace, nil for an unknown namespace. Running pods with equal bits treat two incoming pods alike.
+// appendWhich appends which terms match an incoming pod, 64 terms to a word. Bit k is term k, in the order required
+// anti-affinity, required affinity, preferred affinity, preferred anti-affinity. namespaceLabels are the labels of the
+// pod's namespace, nil for an unknown namespace. When two incoming pods have equal bits, running pods with these terms
+// treat both alike.
 func (t *terms) appendWhich(dst []uint64, pod *v1.Pod, namespaceLabels map[string]string) []uint64 {
 	if t == nil {
 		return dst

@@ -6,17 +6,17 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial is what a State would answer with some running pods added or removed, for preemption and nominated pods. A Trial moves
-// as AddPod and RemovePod of v1.36.3 do (A8.5 to A8.7):
+// Trial gives the answers of a State as if some running pods were added or removed, for preemption and nominated pods. A
+// Trial changes its counts as AddPod and RemovePod of v1.36.3 do (rules A8.5 to A8.7):
 //
 //  1. When State.Skip holds at NewTrial or Reset, the trial ignores every change.
 //  2. Removing a pod that was not counted leaves -1.
-//  3. A count that becomes 0 is gone, so that the rule for the first pod of a group can apply.
+//  3. A count that becomes 0 does not exist any more. The rule for the first pod of a group can then apply.
 //
-// A Trial keeps the changes only. The State must not change before the next Reset. A Trial is not safe for concurrent use;
-// several trials of one State are.
+// A Trial keeps only the changes. The State must not change before the next Reset. A Trial is not safe for concurrent use,
+// but several goroutines may have a Trial of the same State each.
 type Trial interface {
-	// Check returns the verdict on slot i with the changes made, by the rule of State.Check. No allocation.
+	// Check returns the verdict on slot i with the changes, by the rule of State.Check. No allocation.
 	Check(i int) resources.Verdict
 	// Add assumes that the pod also runs on slot i. The pod must not be nil.
 	Add(pod *v1.Pod, i int)
@@ -25,14 +25,14 @@ type Trial interface {
 	// Apply assumes that n pods with the effect came to slot i, or that -n pods left. Callers that move a pod more than once
 	// keep its effects and need not call Add and Remove.
 	Apply(effect Effect, i int, n int32)
-	// Reset takes back every change and reads the state again.
+	// Reset undoes every change and reads the state again.
 	Reset()
 }
 
 type trial struct {
 	state   *State
 	skips   bool
-	extra   []column // of keys that the state does not have
+	extra   []column // columns of keys that the state does not have
 	changes map[uint64]delta
 	scratch Effect
 	cells   int // change in the number of affinity counts that are not 0
@@ -131,7 +131,7 @@ func (t *trial) Apply(effect Effect, i int, n int32) {
 	}
 }
 
-// column finds the column of a key and its number.
+// column returns the column of a key and its number.
 func (t *trial) column(key string) (int, *column) {
 	n := len(t.state.columns) + len(t.extra)
 	for k := range n {
@@ -143,7 +143,7 @@ func (t *trial) column(key string) (int, *column) {
 	return n, t.at(n)
 }
 
-// at returns a column by its number: the state's first, then the extra ones.
+// at returns a column by its number. The state's columns come first, then those of the trial.
 func (t *trial) at(k int) *column {
 	if n := len(t.state.columns); k >= n {
 		return &t.extra[k-n]

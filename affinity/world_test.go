@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// world is a cluster over slices; it has no index.
+// world is a cluster over slices. It has no indexes.
 type world struct {
 	nodes      []*v1.Node
 	pods       [][]*v1.Pod // by slot
@@ -34,7 +34,7 @@ func newWorld(nodes ...*v1.Node) *world {
 	return &world{nodes: nodes, pods: make([][]*v1.Pod, len(nodes)), namespaces: map[string]map[string]string{}}
 }
 
-// namespace adds a known namespace; "env=prod".
+// namespace adds a known namespace. labels are written "env=prod".
 func (w *world) namespace(name, labels string) *world {
 	w.namespaces[name] = pairs(labels)
 	return w
@@ -54,7 +54,7 @@ func (w *world) slot(node string) int {
 	return slices.IndexFunc(w.nodes, func(n *v1.Node) bool { return n != nil && n.Name == node })
 }
 
-// node makes a node from its name and labels "zone=a,rack=r1".
+// node returns a node with this name and with labels "zone=a,rack=r1".
 func node(name, labels string) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: pairs(labels)}}
 }
