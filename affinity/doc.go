@@ -1,5 +1,5 @@
-// Package affinity decides which nodes a pod may run on and which of them it prefers: by the labels of nodes (nodeSelector and
-// node affinity) and by the pods that run near a node (inter-pod affinity and anti-affinity).
+// Package affinity decides which nodes a pod may run on and which of them it prefers: by the labels of nodes (nodeSelector
+// and node affinity) and by the pods that run near a node (inter-pod affinity and anti-affinity).
 //
 //	ne, err := affinity.CompileNode(pod, affinity.NodeOptions{})  // err: the pod is rejected as a whole
 //	pe, err := affinity.CompilePods(pod, affinity.PodOptions{})
@@ -31,9 +31,9 @@
 // A Trial is a cheap copy for what-if. No function modifies its arguments. Answers do not depend on the order of nodes, pods
 // or map entries. Bad data does not panic: the compile functions report what cannot be parsed, and treat it as v1.36.3 does.
 //
-// Cost: On is O(classes of equal nodes). Count is O(nodes) for each topology key, plus the running pods that the
-// terms can match. Without the indexes of the cluster (see Cluster) it reads all running pods. Check and Raw take some nanoseconds and allocate
-// nothing.
+// Cost: On is O(classes of equal nodes). Count is O(nodes) for each topology key, plus the running pods that the terms can
+// match. Without the indexes of the cluster (see Cluster) it reads all running pods. Check and Raw take some nanoseconds
+// and allocate nothing.
 //
 // Taints are in package taints, topology spread is in package spread, spec.nodeName and resources are in package filter.
 //

@@ -11,12 +11,12 @@ import (
 // Allocation is the score of NodeResourcesFit compiled for one pod. It is immutable and safe for concurrent use.
 type Allocation struct{ allocation }
 
-// allocation is what evaluator and state have in common.
+// allocation is the common part of evaluator and state.
 type allocation struct {
 	kind   kind
 	cols   []column
 	shape  shape
-	simple bool // cpu and memory at most, no shape
+	simple bool // only cpu and memory, without a shape
 }
 
 type kind uint8
@@ -54,14 +54,14 @@ func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
 	return &Allocation{a}, nil
 }
 
-// On returns the scores over a cluster. O(resources): Raw reads the rows, so that the state stays right while nodes and
-// pods come and go.
+// On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster, so the state stays right when
+// nodes and pods come and go.
 func (a *Allocation) On(rows Rows) *AllocationState {
 	return &AllocationState{a.allocation, newView(rows, a.cols)}
 }
 
-// AllocationState scores the nodes of one cluster. Its answer for a slot depends on that slot's rows only. Safe for
-// concurrent use while the rows are not written to.
+// AllocationState scores the nodes of one cluster. The score of a slot depends only on the rows of that slot. It is safe
+// for concurrent use while nobody writes to the rows.
 type AllocationState struct {
 	allocation
 	view view
@@ -70,8 +70,9 @@ type AllocationState struct {
 // Name returns "NodeResourcesFit".
 func (s *AllocationState) Name() string { return "NodeResourcesFit" }
 
-// Raw returns the score of slot i, 0 to 100. The score needs no normalization. A resource that the node does not have takes
-// no part. A node without any of the resources scores 0, and so does a free slot. O(resources), no allocation.
+// Raw returns the score of slot i, 0 to 100 (rules C3.1 to C5.3). The score needs no normalization. A resource that the
+// node does not have is left out (rule C2.5). A node without any of the resources scores 0, and so does a free slot.
+// O(resources), no allocation.
 func (s *AllocationState) Raw(i int) int64 {
 	if s.simple {
 		return s.basic(i)
@@ -96,13 +97,13 @@ func (s *AllocationState) Raw(i int) int64 {
 	return sum / weights
 }
 
-// basic is Raw for cpu and memory without a shape. Nearly every profile asks for it.
+// basic is Raw for cpu and memory without a shape, the case of nearly every profile.
 func (s *AllocationState) basic(i int) int64 {
 	cpuMilli, memoryBytes := s.view.rows.NonZero(i)
 	return s.basicOf(s.view.rows.Allocatable(i), cpuMilli, memoryBytes)
 }
 
-// RawOf is Raw(i) for a caller who has already read the rows of slot i.
+// RawOf is Raw(i) for a caller that has already read the rows of slot i.
 func (s *AllocationState) RawOf(i int, alloc resources.Vector, cpuMilli, memoryBytes int64) int64 {
 	if s.simple {
 		return s.basicOf(alloc, cpuMilli, memoryBytes)
@@ -115,7 +116,7 @@ func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes 
 	var sum, weights int64
 	for k := range s.view.cols {
 		c := &s.view.cols[k]
-		a := alloc.At(c.at & 1) // columns 0 and 1 are all that is here
+		a := alloc.At(c.at & 1) // there are only columns 0 and 1
 		if a == 0 {
 			continue
 		}
@@ -134,7 +135,7 @@ func (s *AllocationState) basicOf(alloc resources.Vector, cpuMilli, memoryBytes 
 	return sum / weights
 }
 
-// resource returns the score of one resource, false when it takes no part.
+// resource returns the score of one resource; ok is false when the resource is left out.
 func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 	alloc, used := s.view.amounts(n, c)
 	if alloc == 0 {
@@ -154,18 +155,18 @@ func (s *AllocationState) resource(n *node, c *column) (int64, bool) {
 	return s.shape.at(share(req, 100, alloc)), true
 }
 
-// ResourceScore is the part of one resource in the score of a node.
+// ResourceScore is one resource's part in the score of a node.
 type ResourceScore struct {
 	Name        string
 	Weight      int64
-	Allocatable int64 // cpu in thousandths, otherwise units
-	Requested   int64 // of the node's pods and the pod
+	Allocatable int64 // cpu in milli-CPU, other resources in units
+	Requested   int64 // by the node's pods and the pod
 	Score       int64
-	Counted     bool // false: it takes no part in the average
+	Counted     bool // false: the resource is left out of the average
 }
 
-// Explain returns the resources behind Raw(i) in configured order. Resources that take no part in the score of any node
-// are missing: unknown names, and scalars that the pod does not ask for.
+// Explain returns the resources behind Raw(i) in configured order. Resources that have no part in the score of any node are
+// missing: unknown names, and scalar resources that the pod does not request.
 func (s *AllocationState) Explain(i int) []ResourceScore {
 	n := s.view.node(i)
 	parts := make([]ResourceScore, len(s.view.cols))

@@ -11,7 +11,7 @@ import (
 
 const foo = "intel.com/foo"
 
-// packing is the bin packing example of the documentation: a pod that asks for foo 2, 256MB and 2 cpu, and two nodes.
+// packing is the bin packing example of the documentation: a pod that requests foo 2, 256MB and 2 cpu, and two nodes.
 func packing() (*v1.Pod, *rows) {
 	r := newRows(node("n1", foo+"=4,memory=1024M,cpu=8"), node("n2", foo+"=8,memory=1024M,cpu=8"))
 	r.run(0, pod(foo+"=1,memory=256M,cpu=1"))
@@ -116,10 +116,10 @@ func TestAllocationExplain(t *testing.T) {
 	}
 
 	absent := fit(t, p, ratio(seedWeights, 0, 10, 100, 0), r).Explain(1)
-	require.False(t, absent[2].Counted, "a zero takes no part in the average of a ratio")
+	require.False(t, absent[2].Counted, "a score of 0 is left out of the average of a ratio")
 }
 
-// A resource that only later nodes have is found, although the schema did not know it at Count.
+// A resource that only later nodes have is found, although the schema did not have it at On.
 func TestAllocationNewColumn(t *testing.T) {
 	r := newRows(node("n1", "cpu=4"))
 	s := fit(t, pod(foo+"=1"), score.Strategy{Type: score.MostAllocated, Resources: weighted(foo, 1)}, r)

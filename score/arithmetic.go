@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// mulDiv returns n*by/of truncated toward zero, without overflow in between; a result beyond int64 saturates. of is not 0.
+// mulDiv returns n*by/of, truncated toward zero. The product cannot overflow; a result beyond int64 saturates. of must not
+// be 0.
 func mulDiv(n, by, of int64) int64 {
 	if n <= math.MaxInt32 && n >= math.MinInt32 && by <= math.MaxInt32 && by >= math.MinInt32 {
 		return n * by / of
@@ -39,7 +40,7 @@ func saturate(m uint64, negative bool) int64 {
 	return int64(m)
 }
 
-// share returns n*limit/of truncated, limit being 10 or 100: the plain division wherever it cannot overflow.
+// share returns n*limit/of, truncated; limit is 10 or 100. It uses the plain division wherever that cannot overflow.
 func share(n, limit, of int64) int64 {
 	if uint64(n) <= math.MaxInt64/MaxScore {
 		return n * limit / of

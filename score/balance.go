@@ -12,17 +12,17 @@ import (
 // use.
 type Balance struct{ balancing }
 
-// balancing is what evaluator and state have in common.
+// balancing is the common part of evaluator and state.
 type balancing struct {
 	cols []column
 	skip bool
-	pair bool // cpu and memory in this order: the default
+	pair bool // cpu and memory in this order, which is the default
 }
 
 // CompileBalance compiles the score of NodeResourcesBalancedAllocation for a pod. Missing fields of args get their
 // defaults. The error lists what is wrong with args, in v1.36's words; the evaluator is nil then.
 //
-// The pod counts with its exact requests, those at pod level and its overhead included. A nil pod is an empty pod.
+// The pod counts with its exact requests, pod-level requests and overhead included (rule C2.3). A nil pod is an empty pod.
 // Rule: documentation, "Scheduler Configuration" (NodeResourcesBalancedAllocation).
 func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
 	args.Resources = defaultResources(args.Resources)
@@ -37,17 +37,17 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
 	return &Balance{b}, nil
 }
 
-// Skip reports whether the plugin does not score the pod, because the pod asks for none of the resources. Overhead counts
-// as a request.
+// Skip reports whether the plugin does not score the pod: the pod requests none of the resources. Overhead counts as a
+// request (rule C6.1).
 func (b *Balance) Skip() bool { return b.skip }
 
-// On returns the scores over a cluster. O(resources): Raw reads the rows.
+// On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster.
 func (b *Balance) On(rows Rows) *BalanceState {
 	return &BalanceState{b.balancing, newView(rows, b.cols)}
 }
 
-// BalanceState scores the nodes of one cluster. Its answer for a slot depends on that slot's rows only. Safe for
-// concurrent use while the rows are not written to.
+// BalanceState scores the nodes of one cluster. The score of a slot depends only on the rows of that slot. It is safe for
+// concurrent use while nobody writes to the rows.
 type BalanceState struct {
 	balancing
 	view view
@@ -56,13 +56,13 @@ type BalanceState struct {
 // Name returns "NodeResourcesBalancedAllocation".
 func (s *BalanceState) Name() string { return "NodeResourcesBalancedAllocation" }
 
-// Raw returns the score of slot i, 0 to 100. The score needs no normalization. Raw has no meaning when Skip reports true.
-// O(resources), no allocation.
+// Raw returns the score of slot i, 0 to 100 (rules C6.2 and C6.3). The score needs no normalization. Raw has no meaning
+// when Skip reports true. O(resources), no allocation.
 func (s *BalanceState) Raw(i int) int64 {
 	return s.RawOf(i, s.view.rows.Allocatable(i), s.view.rows.Requested(i))
 }
 
-// RawOf is Raw(i) for a caller who has already read the rows of slot i.
+// RawOf is Raw(i) for a caller that has already read the rows of slot i.
 func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 	if s.pair && len(alloc) > resources.Memory && alloc[resources.CPU] != 0 && alloc[resources.Memory] != 0 {
 		return s.improvement(alloc, used)
@@ -71,7 +71,7 @@ func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 	return 50 + (50+with-without)/2
 }
 
-// improvement is Raw for a node that has cpu and memory, the only resources, without the branches of the general case.
+// improvement is Raw for a node with cpu and memory and no other resource, without the branches of the general case.
 func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
 	cpu, memory := float64(alloc[resources.CPU]), float64(alloc[resources.Memory])
 	c, m := used.At(resources.CPU), used.At(resources.Memory)
@@ -79,7 +79,7 @@ func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
 	return 50 + (50+with-even(part(c, cpu), part(m, memory)))/2
 }
 
-// part returns the share of a resource in use, at most 1.
+// part returns the share of a resource that is in use, at most 1.
 func part(used int64, alloc float64) float64 {
 	f := float64(used) / alloc
 	if f > 1 {
@@ -96,7 +96,7 @@ func even(a, b float64) int64 { return int64(float64(1-math.Abs((a-b)/2)) * MaxS
 // has.
 func (s *BalanceState) Explain(i int) (with, without int64) {
 	n := s.view.node(i)
-	var a, b moments // with the pod, without
+	var a, b moments // with the pod, and without the pod
 	for k := range s.view.cols {
 		if w, wo, ok := s.fractions(&n, &s.view.cols[k]); ok {
 			a.add(w)
@@ -110,7 +110,7 @@ func (s *BalanceState) Explain(i int) (with, without int64) {
 	return a.percent(), b.percent()
 }
 
-// moments gathers fractions for their standard deviation.
+// moments collects fractions for their standard deviation.
 type moments struct {
 	count                              int
 	first, second, sum, mean, variance float64
@@ -138,8 +138,8 @@ func (m *moments) percent() int64 {
 	return int64(float64(1-std) * MaxScore)
 }
 
-// squares computes the variances. The fractions are computed a second time rather than kept: the number of resources has
-// no limit and evaluation must not allocate.
+// squares computes the variances. It computes the fractions a second time: keeping them would need an allocation, because
+// the number of resources has no limit.
 func (s *BalanceState) squares(n *node, with, without *moments) {
 	for k := range s.view.cols {
 		if w, wo, ok := s.fractions(n, &s.view.cols[k]); ok {
@@ -152,7 +152,7 @@ func (s *BalanceState) squares(n *node, with, without *moments) {
 	without.variance /= float64(with.count)
 }
 
-// fractions returns the share in use of a resource with the pod and without.
+// fractions returns the shares of a resource that are in use with the pod and without the pod.
 func (s *BalanceState) fractions(n *node, c *column) (with, without float64, ok bool) {
 	alloc, used := s.view.amounts(n, c)
 	if alloc == 0 {

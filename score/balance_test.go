@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// The table of shares after the pod. The columns of the earlier formulas are in package history's TestBalance.
+// The table of shares with the pod. The columns of earlier formulas are in TestBalance of package history.
 func TestBalance(t *testing.T) {
 	r := newRows(node("n", "cpu=10,memory=10000"))
 	logged := newRows(node("n", "cpu=47800m,memory=66054406144"))

@@ -32,7 +32,7 @@ func benchRows() *rows {
 	return r
 }
 
-// evaluators are the raw scores of every plugin on the same cluster.
+// evaluators returns the raw scores of every plugin on the same cluster.
 func evaluators(tb testing.TB, r *rows) map[string]func(int) int64 {
 	p := imagePod("", 0, "gcr.io/300:v1", "gcr.io/900:v1")
 	p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1,memory=2Gi," + foo + "=1")
@@ -72,7 +72,7 @@ func TestRawDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// One operation is one node.
+// An operation is one node.
 func BenchmarkRaw(b *testing.B) {
 	r := benchRows()
 	for name, raw := range evaluators(b, r) {
@@ -93,7 +93,7 @@ func BenchmarkRaw(b *testing.B) {
 	}
 }
 
-// One operation is one pod.
+// An operation is one pod.
 func BenchmarkCompile(b *testing.B) {
 	p := pod("cpu=1,memory=2Gi")
 	for name, compile := range map[string]func() error{

@@ -1,12 +1,13 @@
 package score
 
-// Best returns the position of the highest total, -1 without any. tie chooses among several: it gets their positions in
-// ascending order and returns an index into them; nil, or an index out of range, chooses the first.
+// Best returns the position of the highest total, -1 for an empty list (rules C9.1 and C9.2). tie chooses among equal
+// totals: it gets their positions in ascending order and returns an index into them. A nil tie, and an index out of range,
+// choose the first.
 //
-// Documented is a choice at random. What v1.36 does without extenders is neither random nor the first: it takes the top of
-// a binary heap that is filled in list order and compares totals only, so that the winner depends on the positions of the
-// others; with an extender that has a say about the pod, ties are random. podberth does not follow the heap.
-// Rule: documentation, "Kubernetes Scheduler" (Node selection in kube-scheduler).
+// The documentation says that v1.36 chooses at random. Without extenders it does not: it takes the top of a binary heap
+// that is filled in list order and compares only totals, so that the winner depends on the positions of the others. With an
+// extender that is interested in the pod, ties are random. podberth does not follow the heap. Rule: documentation,
+// "Kubernetes Scheduler" (Node selection in kube-scheduler).
 func Best(totals []int64, tie func(tied []int) int) int {
 	if len(totals) == 0 {
 		return -1

@@ -6,8 +6,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Rows is what the resource scores must see of a cluster: what the node of each slot offers and what its pods ask for. A
-// vector that is shorter than the schema has zeros at its end. A free slot has no resources.
+// Rows is the part of a cluster that the resource scores read: what the node of each slot offers and what its pods request.
+// A vector that is shorter than the schema has zeros at its end. A free slot has no resources.
 //
 // A cluster with extended resources that a DeviceClass provides also has the method
 //
@@ -19,7 +19,7 @@ type Rows interface {
 	Schema() *resources.Schema
 	Allocatable(i int) resources.Vector
 	Requested(i int) resources.Vector
-	// NonZero returns the requests of the pods of slot i with 100m and 200Mi for containers that name none.
+	// NonZero returns the requests of the pods of slot i. A container without a cpu or memory request counts 100m or 200Mi.
 	NonZero(i int) (cpuMilli, memoryBytes int64)
 }
 
@@ -33,12 +33,12 @@ type column struct {
 	name    v1.ResourceName
 	weight  int64
 	request int64
-	at      int // column in the rows, -1: the schema had none when On was called
+	at      int // column of the rows; -1 when the schema did not have the resource at On
 	nonZero bool
 }
 
-// columns prepares the configured resources. It leaves out resources that no node and no pod can have, and scalars that the
-// pod does not ask for. With nonZero, cpu and memory of running pods count with defaults.
+// columns prepares the configured resources. It leaves out resources that no node and no pod can have, and scalar resources
+// that the pod does not request (rule C2.4). With nonZero, cpu and memory of running pods count with defaults.
 func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool) []column {
 	cols := make([]column, 0, len(list))
 	for _, r := range list {
@@ -56,7 +56,7 @@ func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool)
 	return cols
 }
 
-// view is a list of columns resolved against the rows of a cluster.
+// view is a list of columns with their places in the rows of a cluster.
 type view struct {
 	rows    Rows
 	devices deviceRows
@@ -81,7 +81,7 @@ func newView(rows Rows, cols []column) view {
 	return v
 }
 
-// node has the rows of one slot, which are read once for all columns.
+// node has the rows of one slot, read once for all columns.
 type node struct {
 	allocatable, requested resources.Vector
 	nonZero                [2]int64 // cpu and memory, by column
@@ -100,8 +100,8 @@ func (v *view) node(i int) (n node) {
 	return n
 }
 
-// amounts returns how much of column c node n has, and how much of that is in use without the pod. With alloc 0 the resource
-// takes no part.
+// amounts returns how much of column c node n has, and how much of it is in use without the pod. alloc 0 means that the
+// resource is left out.
 func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 	at := c.at
 	if at < 0 {
@@ -109,7 +109,7 @@ func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 			return 0, 0
 		}
 		var ok bool
-		if at, ok = v.rows.Schema().Column(c.name); !ok { // a node that came later may have brought the column
+		if at, ok = v.rows.Schema().Column(c.name); !ok { // a later node may have added the column
 			return v.device(n, c)
 		}
 	}

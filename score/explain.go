@@ -5,32 +5,33 @@ import (
 	"strings"
 )
 
-// Explanation says why a node was chosen over the best of the others.
+// Explanation says why a node was chosen and not the best of the others (rule C9.4).
 type Explanation struct {
-	Node, RunnerUp       string // RunnerUp is empty when there was no other node
+	Node, RunnerUp       string // RunnerUp is empty when there was no other node.
 	Total, RunnerUpTotal int64
-	Lead                 int64  // Total - RunnerUpTotal; not positive when the choice was not the best
+	Lead                 int64  // Total - RunnerUpTotal; not positive when another node was at least as good
 	Parts                []Part // the plugins in order, then the extenders
-	Flip                 *Part  // the part whose weight has to change least for another node to win; nil: there is none
+	Flip                 *Part  // the part whose weight must change least for another node to win; nil when there is none
 }
 
-// Part is what one plugin or extender contributed to the choice. A weight of 0 cannot stand in a configuration: it means
-// that the plugin is disabled.
+// Part is the contribution of one plugin or extender to the choice. A weight of 0 cannot be configured: it means that the
+// plugin is disabled.
 type Part struct {
 	Name     string
 	Weight   int64
-	Raw      int64 // of the chosen node, before normalization; for an extender its own score
+	Raw      int64 // of the chosen node, before normalization; for an extender the score that it returned
 	Score    int64 // normalized; for an extender times 10
 	Weighted int64
 	RunnerUp int64   // weighted score of the runner-up
-	Share    float64 // of the lead: 1 is all of it, negative works against the choice; 0 when there is no lead
-	Winner   string  // the node that beats the chosen one when this weight alone becomes Flip; "": no weight does that
+	Share    float64 // share of the lead: 1 is all of it, a negative share works against the choice; 0 when there is no lead
+	Winner   string  // the node that wins when only this weight changes to Flip; "" when no weight has this effect
 	Flip     int64   // the nearest such weight, 0 or more; 0 without a Winner
 }
 
-// Explain returns what each plugin and extender contributed to a decision. Its arguments are those of Totals, and chosen is
-// the position of the chosen node. The runner-up is the node with the highest total among the others, the first of several.
-// The error is that of Totals. The explanation is empty when chosen is not a position of nodes. O(nodes x plugins).
+// Explain returns the contribution of each plugin and extender to a decision. Its arguments are those of Totals, and chosen
+// is the position of the chosen node. The runner-up is the node with the highest total among the others, the first of
+// several. The error is that of Totals. The explanation is empty when chosen is not a position of nodes. O(nodes x
+// plugins).
 func Explain(nodes []string, columns, extenders []Column, chosen int) (Explanation, error) {
 	totals, err := Totals(nodes, columns, extenders)
 	if err != nil || chosen < 0 || chosen >= len(nodes) {
@@ -66,7 +67,7 @@ func Explain(nodes []string, columns, extenders []Column, chosen int) (Explanati
 	return x, nil
 }
 
-// parts returns the columns of plugins and extenders, all by feasible node and on the scale of plugin scores.
+// parts returns the columns of plugins and extenders, by feasible node and on the scale of plugin scores.
 func parts(nodes []string, columns, extenders []Column) []Column {
 	list := append([]Column(nil), columns...)
 	for _, e := range extenders {
@@ -82,7 +83,7 @@ func parts(nodes []string, columns, extenders []Column) []Column {
 	return list
 }
 
-// flip finds the weight nearest to the present one with which some node beats the chosen one.
+// flip finds the weight, nearest to the present one, with which another node wins.
 func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 	found := false
 	for i := range nodes {
@@ -91,7 +92,7 @@ func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 			continue
 		}
 		lead := max(totals[chosen]-totals[i], 0)
-		to := p.Weight - (lead/d + 1) // d > 0: less weight
+		to := p.Weight - (lead/d + 1) // d > 0: a smaller weight
 		if d < 0 {
 			to = p.Weight + lead/-d + 1
 		}
@@ -101,10 +102,10 @@ func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 	}
 }
 
-// change returns by how much the weight has to change for Winner to win.
+// change returns by how much the weight must change for Winner to win.
 func (p *Part) change() int64 { return max(p.Flip-p.Weight, p.Weight-p.Flip) }
 
-// at returns entry i of list, 0 beyond its end.
+// at returns entry i of list, 0 after its end.
 func at(list []int64, i int) int64 {
 	if i < len(list) {
 		return list[i]

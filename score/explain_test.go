@@ -34,7 +34,7 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// lowestName is a tie function that chooses the node whose name sorts first.
+// lowestName is a tie function that chooses the node whose name is first in order.
 func lowestName(names []string) func(tied []int) int {
 	return func(tied []int) int {
 		best := 0
@@ -47,7 +47,7 @@ func lowestName(names []string) func(tied []int) int {
 	}
 }
 
-// A tie function can draw: each of the tied nodes has the same chance. The numbers are those of a fixed seed.
+// A tie function can choose at random: each of the tied nodes has the same chance. The numbers are those of a fixed seed.
 func TestUniformTies(t *testing.T) {
 	totals := []int64{3, 7, 7, 2, 7}
 	rng := rand.New(rand.NewSource(1))
@@ -113,7 +113,7 @@ func TestExplainEdges(t *testing.T) {
 	three := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{9, 8, 8}}}
 	x, err = score.Explain([]string{"a", "b", "c"}, three, nil, 0)
 	require.NoError(t, err)
-	require.Equal(t, "b", x.RunnerUp, "the first of several")
+	require.Equal(t, "b", x.RunnerUp, "the first of several equal parts")
 
 	x, err = score.Explain([]string{"a", "b"}, sure, nil, 2)
 	require.NoError(t, err)

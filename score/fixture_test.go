@@ -35,7 +35,7 @@ func newRows(nodes ...*v1.Node) *rows {
 	return r
 }
 
-// run puts a pod on slot i.
+// run adds a pod to slot i.
 func (r *rows) run(i int, pod *v1.Pod) *rows {
 	v := overhead.AppendRequests(nil, r.schema, pod, overhead.Options{UseStatus: true})
 	r.used[i] = r.used[i].Grow(len(v))

@@ -13,10 +13,10 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// source has the choices of this package. Bytes 0 give the smallest case: one pod and one node without resources.
+// source has the choices of this package. Bytes of 0 give the smallest case: one pod and one node without resources.
 type source struct{ *testkit.Bytes }
 
-// amount reaches zero, small, equal-looking, large and the end of int64.
+// amount returns zero, small, nearly equal and large amounts and the end of int64.
 func (s source) amount() int64 {
 	switch s.Below(8) {
 	case 0:
@@ -160,7 +160,7 @@ func manySeeds(t *testing.T, rounds, size int, check func(*testing.T, []byte)) {
 	}
 }
 
-// Laws of totals and choice.
+// The laws of totals and choice.
 func checkLaws(t *testing.T, data []byte) {
 	s := source{testkit.NewBytes(data)}
 	n := 1 + s.Below(6)
@@ -183,13 +183,13 @@ func checkLaws(t *testing.T, data []byte) {
 	doubled, err := score.Totals(nodes, twice, nil)
 	require.NoError(t, err)
 	for i := range totals {
-		require.Equal(t, 2*totals[i], doubled[i], "weights scale")
+		require.Equal(t, 2*totals[i], doubled[i], "doubled weights double the totals")
 	}
 	best := score.Best(totals, nil)
 	require.Equal(t, best, score.Best(doubled, nil))
 	require.Equal(t, totals[best], slices.Max(totals))
 
-	turn := s.Below(n) // a rotation of the nodes permutes totals and keeps the winner's name
+	turn := s.Below(n) // a rotation of the nodes rotates the totals and keeps the name of the winner
 	turned := append(slices.Clone(nodes[turn:]), nodes[:turn]...)
 	moved := slices.Clone(columns)
 	for k := range moved {
@@ -213,12 +213,12 @@ func checkLaws(t *testing.T, data []byte) {
 		require.Equal(t, nearest, max(p.Flip-p.Weight, p.Weight-p.Flip))
 	}
 	if n > 1 {
-		require.Equal(t, x.Lead, lead, "the parts add up")
+		require.Equal(t, x.Lead, lead, "the parts add up to the lead")
 	}
 }
 
-// bruteFlip tries all weights of one column and returns the smallest change after which the best node is beaten, -1
-// without.
+// bruteFlip tries all weights of one column and returns the smallest change with which another node wins, -1 when there is
+// none.
 func bruteFlip(nodes []string, columns []score.Column, k, best int) int64 {
 	own := slices.Clone(columns)
 	for change := int64(1); change <= 2000; change++ {
@@ -243,7 +243,8 @@ func FuzzLaws(f *testing.F) {
 
 func TestLaws(t *testing.T) { manySeeds(t, 300, 60, checkLaws) }
 
-// Image scores of a plain cluster and of one with an index agree and do not depend on the order of the images of a node.
+// Image scores of a plain cluster and of a cluster with an index are equal, and do not depend on the order of the images of
+// a node.
 func checkImages(t *testing.T, data []byte) {
 	s := source{testkit.NewBytes(data)}
 	var nodes, reversed []*v1.Node

@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Nodes is what the image score must see of a cluster: its nodes by slot. Node returns nil for a free slot.
+// Nodes is the part of a cluster that the image score reads: its nodes by slot. Node returns nil for a free slot.
 type Nodes interface {
 	Len() int
 	Node(i int) *v1.Node
@@ -20,7 +20,7 @@ type imageNodes interface {
 
 const mebibyte = 1 << 20
 
-// An image sum up to minImageBytes is worth 0, from maxImageBytes a container on it is worth 100.
+// Up to minImageBytes an image sum scores 0. From maxImageBytes per container on it scores 100.
 const (
 	minImageBytes = 23 * mebibyte
 	maxImageBytes = 1000 * mebibyte
@@ -38,8 +38,7 @@ type wanted struct {
 }
 
 // CompileImages prepares the score of ImageLocality for a pod: the images of its containers, init containers and image
-// volumes. nil is an empty pod.
-// Rule: documentation, "Scheduler Configuration" (ImageLocality).
+// volumes. A nil pod is an empty pod. Rule: documentation, "Scheduler Configuration" (ImageLocality).
 func CompileImages(pod *v1.Pod) *Images {
 	e := &Images{}
 	if pod == nil {
@@ -71,8 +70,8 @@ func (e *Images) want(image string) {
 	e.wanted = append(e.wanted, wanted{name, 1})
 }
 
-// NormalizeImage returns the name under which nodes list an image: with ":latest" when it has neither tag nor digest.
-// Nothing else is completed.
+// NormalizeImage returns the name under which nodes list an image: it adds ":latest" when the name has neither tag nor
+// digest (rule C7.2). It completes nothing else.
 func NormalizeImage(name string) string {
 	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
 		return name + ":latest"
@@ -86,8 +85,8 @@ func NormalizeImage(name string) string {
 //
 // It returns the size of an image as the first node that lists the image in status.images has it, the number of nodes that
 // list it, and a function that reports whether slot i does. On is O(slots + images) then. Without the method On walks the
-// images of all nodes, and the scores are the same. The state is that of the moment: when a node comes, goes or changes,
-// call On again, because the number of nodes is part of every score.
+// images of all nodes, and the scores are the same. The state describes the nodes at this moment. Call On again when a node
+// comes, goes or changes, because the number of nodes is part of every score.
 func (e *Images) On(nodes Nodes) *ImageState {
 	s := &ImageState{containers: e.containers}
 	if len(e.wanted) == 0 {
@@ -163,26 +162,27 @@ func countNodes(nodes Nodes) (n int) {
 	return n
 }
 
-// ImageState scores the nodes of one cluster as they were at On. It is safe for concurrent use while the cluster is not
-// written to.
+// ImageState scores the nodes of one cluster as they were at On. It is safe for concurrent use while nobody writes to the
+// cluster.
 type ImageState struct {
-	images     []image // those that some node has
+	images     []image // the images that some node has
 	containers int64
 }
 
 type image struct {
-	worth int64 // bytes times the share of nodes that have it, as often as the pod names it
+	worth int64 // bytes x share of the nodes that have the image, added once for each time the pod names it
 	has   func(i int) bool
 }
 
 // Name returns "ImageLocality".
 func (s *ImageState) Name() string { return "ImageLocality" }
 
-// Zero reports whether every node scores 0 because no node has an image of the pod.
+// Zero reports whether every node scores 0 because no node has an image of the pod (rule C7.7).
 func (s *ImageState) Zero() bool { return len(s.images) == 0 }
 
-// Raw returns the score of slot i, 0 to 100; it needs no normalization. The bytes on the node, each image times the share
-// of nodes that have it, count from 23 MiB to 1000 MiB a container. O(images), no allocation.
+// Raw returns the score of slot i, 0 to 100; it needs no normalization (rules C7.3 and C7.4). It is the sum over the pod's
+// images on the node of size x share of nodes that have the image, on a scale from 23 MiB (0) to 1000 MiB per container
+// (100). O(images), no allocation.
 func (s *ImageState) Raw(i int) int64 {
 	if len(s.images) == 0 || s.containers == 0 {
 		return 0

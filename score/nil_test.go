@@ -20,7 +20,7 @@ func TestNil(t *testing.T) {
 		require.Zero(t, a.On(r).Raw(1), "a free slot")
 		b, err := score.CompileBalance(p, score.BalanceArgs{})
 		require.NoError(t, err)
-		require.True(t, b.Skip(), "the pod asks for nothing")
+		require.True(t, b.Skip(), "the pod requests nothing")
 		require.Zero(t, score.CompileImages(p).On(testkit.NewCluster(nil, nil)).Raw(0))
 	}
 	totals, err := score.Totals(nil, nil, nil)
@@ -34,7 +34,7 @@ func TestNil(t *testing.T) {
 	require.Empty(t, score.ValidateBalanceArgs(score.BalanceArgs{}, nil))
 }
 
-// Extreme weights and scores saturate, and lists of different lengths are read to the end of the shorter one.
+// Extreme weights and scores saturate. Of lists with different lengths only the common part is read.
 func TestExtremeColumns(t *testing.T) {
 	totals, err := score.Totals([]string{"a"}, []score.Column{{Weight: math.MinInt64, Scores: []int64{100, 100}}},
 		[]score.Column{{Weight: math.MinInt64, Scores: []int64{math.MinInt64, 1}, Hosts: []string{"b"}}, {Hosts: []string{"a"}}})

@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// slow is the resource score of one node read from the rules, over maps and big integers.
+// slow returns the resource score of one node by the rules, over maps and big integers.
 func slow(p *v1.Pod, st score.Strategy, r *rows, i int) int64 {
 	if len(st.Resources) == 0 {
 		st.Resources = weighted("cpu", 1, "memory", 1)
@@ -67,7 +67,7 @@ func slow(p *v1.Pod, st score.Strategy, r *rows, i int) int64 {
 	case weights == 0:
 		return 0
 	case st.Type == score.RequestedToCapacityRatio:
-		half := new(big.Rat).Add(big.NewRat(sum, weights), big.NewRat(1, 2)) // round half away from zero: all are positive
+		half := new(big.Rat).Add(big.NewRat(sum, weights), big.NewRat(1, 2)) // round half away from zero; all numbers are positive
 		return new(big.Int).Quo(half.Num(), half.Denom()).Int64()
 	}
 	return sum / weights
@@ -88,7 +88,7 @@ func slowShape(shape []score.Point, u int64) int64 {
 	return int64(shape[last].Score) * 10
 }
 
-// amountOf is what the pod counts with, from the exact list.
+// amountOf returns what the pod counts with, from the exact requests.
 func amountOf(p *v1.Pod, name v1.ResourceName, fit bool) *big.Int {
 	switch {
 	case !slices.Contains([]v1.ResourceName{"cpu", "memory", "ephemeral-storage"}, name) && !resources.IsScalar(name):

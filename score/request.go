@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// fitRequest returns what the pod counts with in NodeResourcesFit's score, by resource.
+// fitRequest returns what the pod counts with in the score of NodeResourcesFit, by resource (rules C2.1 and C2.2).
 func fitRequest(pod *v1.Pod) func(v1.ResourceName) int64 {
 	cpu, memory := overhead.NonZeroIncoming(pod)
 	other := request(pod, overhead.Options{IgnorePodLevel: true})
@@ -21,7 +21,7 @@ func fitRequest(pod *v1.Pod) func(v1.ResourceName) int64 {
 	}
 }
 
-// exactRequest returns what the pod really asks for, by resource.
+// exactRequest returns what the pod really requests, by resource (rule C2.3).
 func exactRequest(pod *v1.Pod) func(v1.ResourceName) int64 { return request(pod, overhead.Options{}) }
 
 func request(pod *v1.Pod, o overhead.Options) func(v1.ResourceName) int64 {

@@ -1,6 +1,6 @@
 package score
 
-// shape is a compiled list of points: strictly increasing utilization, scores on the scale of the result.
+// shape is a compiled list of points with strictly increasing utilization. Scores are on the scale of the result.
 type shape []struct{ utilization, score int64 }
 
 func compileShape(points []Point) shape {
@@ -11,8 +11,8 @@ func compileShape(points []Point) shape {
 	return s
 }
 
-// at interpolates between the two points around p: one product, one division that truncates toward zero, so that falling
-// slopes round up.
+// at interpolates between the two points around p (rule C5.1). It divides one product and truncates toward zero, so that
+// falling slopes round up.
 func (s shape) at(p int64) int64 {
 	for i := range s {
 		if p > s[i].utilization {

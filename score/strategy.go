@@ -9,20 +9,20 @@ import (
 // MaxScore is the largest score of a plugin after normalization. The smallest is 0.
 const MaxScore = 100
 
-// The types of a Strategy.
+// The values of Strategy.Type.
 const (
-	LeastAllocated           = "LeastAllocated"           // the emptier the node is with the pod, the better
-	MostAllocated            = "MostAllocated"            // the fuller the node is with the pod, the better
-	RequestedToCapacityRatio = "RequestedToCapacityRatio" // a shape says what a utilization is worth
+	LeastAllocated           = "LeastAllocated"           // a node scores more when it is emptier with the pod
+	MostAllocated            = "MostAllocated"            // a node scores more when it is fuller with the pod
+	RequestedToCapacityRatio = "RequestedToCapacityRatio" // a shape gives the score of each utilization
 )
 
-// Resource is a resource with its weight in the average of a node. Weight 0 is read as 1.
+// Resource is a resource and its weight in the average of a node. Weight 0 means 1.
 type Resource struct {
 	Name   string `json:"name"`
 	Weight int64  `json:"weight,omitempty"`
 }
 
-// Point is one point of a shape: a node utilized to Utilization percent (0 to 100) is worth Score (0 to 10).
+// Point is one point of a shape: a node with Utilization percent in use (0 to 100) has Score (0 to 10).
 type Point struct {
 	Utilization int32 `json:"utilization"`
 	Score       int32 `json:"score"`
@@ -34,16 +34,16 @@ type Ratio struct {
 	Shape []Point `json:"shape"`
 }
 
-// Strategy says how NodeResourcesFit scores. Type is LeastAllocated, MostAllocated or RequestedToCapacityRatio. It has no
-// default when there is a Strategy.
+// Strategy is how NodeResourcesFit scores. Type is LeastAllocated, MostAllocated or RequestedToCapacityRatio. When there is
+// a Strategy its Type has no default.
 type Strategy struct {
 	Type                     string     `json:"type,omitempty"`
 	Resources                []Resource `json:"resources,omitempty"` // empty: cpu and memory, weight 1 each
 	RequestedToCapacityRatio *Ratio     `json:"requestedToCapacityRatio,omitempty"`
 }
 
-// FitArgs are the arguments of NodeResourcesFit, field by field those of kubescheduler.config.k8s.io/v1. The zero value
-// is v1.36's default: LeastAllocated over cpu and memory. The two ignored lists concern the filter only.
+// FitArgs are the arguments of NodeResourcesFit, with the fields of kubescheduler.config.k8s.io/v1. The zero value is
+// v1.36's default: LeastAllocated over cpu and memory. The two ignored lists concern only the filter.
 type FitArgs struct {
 	IgnoredResources      []string  `json:"ignoredResources,omitempty"`
 	IgnoredResourceGroups []string  `json:"ignoredResourceGroups,omitempty"`
@@ -51,14 +51,14 @@ type FitArgs struct {
 }
 
 // BalanceArgs are the arguments of NodeResourcesBalancedAllocation. The zero value is v1.36's default: cpu and memory. The
-// weight of a resource must be 1; 0 is read as 1.
+// weight of a resource must be 1; 0 means 1 (rule C6.5).
 type BalanceArgs struct {
 	Resources []Resource `json:"resources,omitempty"`
 }
 
-// defaultFitArgs returns args as the configuration API defaults them: a missing strategy is LeastAllocated over cpu and
-// memory, an empty resource list is cpu and memory, a weight of 0 is 1. The type of a strategy that is present is not
-// defaulted. args is not modified.
+// defaultFitArgs returns args with the defaults of the configuration API (rule C11.1): a missing strategy is LeastAllocated
+// over cpu and memory, an empty resource list is cpu and memory, a weight of 0 is 1. The type of an existing strategy has
+// no default. args is not modified.
 func defaultFitArgs(args FitArgs) FitArgs {
 	s := Strategy{Type: LeastAllocated}
 	if args.ScoringStrategy != nil {

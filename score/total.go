@@ -6,16 +6,17 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Column is what one plugin or one extender gave the feasible nodes.
+// Column has the scores that one plugin or one extender gave the feasible nodes.
 type Column struct {
 	Plugin string   // name of the plugin or extender
-	Weight int64    // as it is multiplied: 0 is 0 here
-	Raw    []int64  // of a plugin, by feasible node, before normalization; nil: not kept
-	Scores []int64  // of a plugin by feasible node, normalized, 0 to MaxScore each; of an extender by Hosts, by convention 0 to 10
-	Hosts  []string // of an extender: the names of the nodes that Scores is about; nil for a plugin
+	Weight int64    // the factor of the scores; 0 means 0 here
+	Raw    []int64  // of a plugin, by feasible node, before normalization; nil: unknown
+	Scores []int64  // of a plugin by feasible node, normalized, each 0 to MaxScore; of an extender by Hosts, by convention 0 to 10
+	Hosts  []string // of an extender: names of the nodes of Scores; nil for a plugin
 }
 
-// checkRange returns v1.36's error for the first score out of range: by node, then in plugin order. The cycle fails with it.
+// checkRange returns v1.36's error for the first score out of range, by node, then in plugin order (rule C1.4). The attempt
+// ends with this error.
 func checkRange(columns []Column) error {
 	rows := 0
 	for _, c := range columns {
@@ -36,12 +37,12 @@ func checkRange(columns []Column) error {
 // every extender. The error is v1.36's for a plugin's score that is not from 0 to MaxScore.
 //
 // nodes has the names of the feasible nodes. columns has the plugins that did not skip. When columns and extenders are both
-// nil, there is nothing that scores, and every node gets 1. A plugin that skipped counts as present: its caller passes a
-// list that is empty and not nil. A Scores list that is shorter than nodes counts 0 for the rest.
+// nil, nothing scores, and every node gets 1 (rule C1.2). When all plugins skipped, the caller passes an empty list that is
+// not nil. A Scores list that is shorter than nodes counts 0 for the rest.
 //
 // An extender that failed, or that has no prioritize verb, has no scores. Scores of extenders are not checked: larger and
-// negative ones count as they are, and a host named twice counts twice. Hosts that are not in nodes are ignored.
-// Rule: configuration API, Extender.
+// negative ones count as they are, and a host named twice counts twice. Hosts that are not in nodes are ignored. Rule:
+// configuration API, Extender.
 func Totals(nodes []string, columns, extenders []Column) ([]int64, error) {
 	if err := checkRange(columns); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func Totals(nodes []string, columns, extenders []Column) ([]int64, error) {
 	return totals, nil
 }
 
-// extenderScale brings the scores of extenders, 0 to 10, to those of plugins.
+// extenderScale is the factor from the scores of extenders, 0 to 10, to those of plugins.
 const extenderScale = 10
 
 // combine returns what the extenders add to the total of each node.

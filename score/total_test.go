@@ -69,7 +69,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// The scores behind the worked totals, computed.
+// The scores behind the worked totals are computed here.
 func TestWorkedTotals(t *testing.T) {
 	r := newRows(node("n1", "cpu=4,memory=4Gi"), node("n2", "cpu=8,memory=4Gi"))
 	p := pod("cpu=1,memory=1Gi")

@@ -11,10 +11,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// ValidateFitArgs returns what v1.36 finds wrong with the arguments of NodeResourcesFit, in its order: ignored resources,
-// ignored groups, type, weights, ratio parameter. It does not default: its argument has every default filled in. Resource
-// names are not checked and may repeat. A nil path is the root.
-// Rule: configuration API, NodeResourcesFitArgs.
+// ValidateFitArgs returns v1.36's errors about the arguments of NodeResourcesFit, in v1.36's order (rules C11.2 to C11.8):
+// ignored resources, ignored groups, type, weights, ratio parameter. It sets no defaults: its argument must have them.
+// Resource names are not checked and may repeat. A nil path is the root. Rule: configuration API, NodeResourcesFitArgs.
 func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range args.IgnoredResources {
@@ -52,9 +51,9 @@ func ValidateFitArgs(args FitArgs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateShape returns what v1.36 finds wrong with a shape: it must have a point, utilizations must increase strictly
-// (only the first violation is reported) and lie in 0 to 100, scores in 0 to 10. One point is legal: a constant.
-// Rule: configuration API, UtilizationShapePoint.
+// validateShape returns v1.36's errors about a shape (rule C5.4): there must be a point, utilizations must increase
+// strictly (only the first violation is reported) and be from 0 to 100, scores from 0 to 10. One point is legal: a
+// constant. Rule: configuration API, UtilizationShapePoint.
 func validateShape(shape []Point, path *field.Path) field.ErrorList {
 	if len(shape) == 0 {
 		return field.ErrorList{field.Required(path, "at least one point must be specified")}
@@ -77,8 +76,8 @@ func validateShape(shape []Point, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ValidateBalanceArgs returns what v1.36 finds wrong with the arguments of NodeResourcesBalancedAllocation: weights other
-// than 1 and names that repeat. It does not default: its argument has every default filled in. A nil path is the root.
+// ValidateBalanceArgs returns v1.36's errors about the arguments of NodeResourcesBalancedAllocation: weights other than 1
+// and repeated names. It sets no defaults: its argument must have them. A nil path is the root.
 func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
@@ -95,7 +94,7 @@ func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// known reports whether the resource scores look at a resource of that name at all.
+// known reports whether the resource scores use a resource of that name.
 func known(name v1.ResourceName) bool {
 	switch name {
 	case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:

@@ -60,7 +60,7 @@ func TestValidateFitArgs(t *testing.T) {
 	require.Equal(t, []string{`args.scoringStrategy.type: Unsupported value: ""` + types}, texts(score.ValidateFitArgs(with(score.Strategy{}), field.NewPath("args"))))
 }
 
-// defaulted fills in what the configuration API defaults.
+// defaulted sets the defaults of the configuration API.
 func defaulted(args score.FitArgs) score.FitArgs {
 	if args.ScoringStrategy == nil {
 		args.ScoringStrategy = &score.Strategy{Type: score.LeastAllocated}

@@ -14,8 +14,8 @@ const (
 	benchSets        = 5000
 )
 
-// big is a cluster of nodes in three zones with 30 pods a node out of 5,000 label sets: the plain methods over shared pods,
-// and prepared indexes. Set 0 is the one that constraints of the benchmarks select: foo=bar.
+// big is a cluster of nodes in three zones. Each node has 30 pods out of 5,000 label sets. It has the plain methods over
+// shared pods, and prepared indexes. The constraints of the benchmarks select label set 0: foo=bar.
 type big struct {
 	nodes    []*v1.Node
 	reps     []*v1.Pod
@@ -54,7 +54,7 @@ func (b bigIndexed) PodSet(id int32) (*v1.Pod, []int32, []int32) {
 }
 
 func (b bigIndexed) Classes([]string) ([]int32, []int32, bool) {
-	return make([]int32, len(b.nodes)), []int32{0}, true // all nodes are equal but for their topology
+	return make([]int32, len(b.nodes)), []int32{0}, true // all nodes are equal except for their topology
 }
 
 var bigOnes = map[int]*big{}
@@ -106,7 +106,7 @@ var benchPods = map[string]*v1.Pod{
 	"zone+host": constrained("foo=bar", by(zoneKey, 5000, hard), by(host, 5000, hard), by(zoneKey, 1, soft), by(host, 1, soft)),
 }
 
-// overSizes runs a benchmark for each pod and number of nodes.
+// overSizes runs a benchmark for each pod and each number of nodes.
 func overSizes(b *testing.B, f func(b *testing.B, c bigIndexed, pod *v1.Pod)) {
 	for _, shape := range []string{"zone", "zone+host"} {
 		for _, nodes := range []int{5000, 50000} {
@@ -151,7 +151,7 @@ func BenchmarkHardCountPlain(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck is a pass over all nodes; ns/node is the cost of one verdict.
+// BenchmarkCheck checks all nodes; ns/node is the cost of one verdict.
 func BenchmarkCheck(b *testing.B) {
 	overSizes(b, func(b *testing.B, c bigIndexed, pod *v1.Pod) {
 		s := mustHard(b, pod, Options{}).Count(c)
@@ -215,7 +215,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// TestNoAllocations: verdicts, score passes, moves, effects and signatures allocate nothing.
+// TestNoAllocations: verdicts, score passes, moves, effects and signatures allocate nothing (rule S10.9).
 func TestNoAllocations(t *testing.T) {
 	c := bigIndexed{bigOf(300)}
 	pod := benchPods["zone+host"]

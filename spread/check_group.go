@@ -36,17 +36,18 @@ const (
 //	NodesWithoutKey      nodes lack the topology key; DoNotSchedule never places the pod there
 //	TooFewDomains        there are fewer domains than minDomains; no domain takes more than maxSkew pods
 type Finding struct {
-	Kind       string   // the word above that says what was found
-	Constraint int      // place in the pods' list; -1 if it is not about one constraint
+	Kind       string   // one of the kinds above
+	Constraint int      // index in the pods' list; -1 for a finding about no single constraint
 	Pods       []string // "namespace/name", in the order of the group
-	Nodes      []string // by slot; nil if it is not about nodes
+	Nodes      []string // by slot; nil for a finding that is not about nodes
 	Message    string
 }
 
-// CheckGroup looks for mistakes in the constraints of pods that belong together, such as the replicas of a Deployment: mixed
-// constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. A nil
-// c leaves out the checks of nodes. Nil pods panic. Findings about a constraint name every pod that has it at that place and are in the order of the
-// places. None of them stops Kubernetes from accepting the pods. O(pods² x constraints + nodes x constraints).
+// CheckGroup looks for mistakes in the constraints of pods that belong together, such as the replicas of a Deployment:
+// mixed constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. With a nil c
+// CheckGroup does not check nodes. Nil pods panic. A finding about a constraint names every pod that has it at that index.
+// Findings are in the order of the indexes. Kubernetes accepts the pods in spite of every finding. O(pods² x constraints +
+// nodes x constraints).
 func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 	if len(pods) == 0 {
 		return nil
@@ -95,7 +96,7 @@ func podNames(pods []*v1.Pod) []string {
 	return out
 }
 
-// checkSelectors reports on constraint i of those pods of the group that have one.
+// checkSelectors checks constraint i of the pods of the group that have one.
 func checkSelectors(pods, group []*v1.Pod, i int, report func(string, int, []*v1.Pod, string, ...any)) {
 	constraintOf := func(p *v1.Pod) *v1.TopologySpreadConstraint { return &p.Spec.TopologySpreadConstraints[i] }
 	selectorOf := func(p *v1.Pod) labels.Selector {
@@ -137,7 +138,7 @@ func matchLabelKeysOf(pods []*v1.Pod, constraintOf func(*v1.Pod) *v1.TopologySpr
 	return out
 }
 
-// checkNodes reports on the nodes of a cluster for the constraints of one pod.
+// checkNodes checks the nodes of a cluster for the constraints of one pod.
 func checkNodes(pod *v1.Pod, c Cluster) (out []Finding) {
 	for i := range pod.Spec.TopologySpreadConstraints {
 		key := pod.Spec.TopologySpreadConstraints[i].TopologyKey
@@ -156,7 +157,7 @@ func checkNodes(pod *v1.Pod, c Cluster) (out []Finding) {
 	}
 	h, err := CompileHard(pod, Options{})
 	if err != nil {
-		return out // reported as foundInvalidSelector
+		return out // CheckGroup has reported it as foundInvalidSelector
 	}
 	for _, r := range h.Count(c).Report() {
 		if r.TooFew {

@@ -7,24 +7,24 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Options are the arguments of the profile and what the caller knows beside the cluster. The zero value is v1.36's default
+// Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.36's default
 // profile, with the built-in default constraints, in a cluster without services and controllers. v1.36 derives the selector
-// of default constraints from those objects: a pod that has none gets no default constraints. Set Owners in a cluster that
-// has them.
+// of default constraints from services and controllers: a pod without any gets no default constraints. Set Owners in a
+// cluster that has such objects.
 type Options struct {
 	// Defaults are the profile's PodTopologySpreadArgs. The zero value is the built-in System defaults.
 	Defaults Defaults
 	// Owners finds the services and controllers from which the selector of default constraints is derived. With nil, Check
-	// and Scores use the cluster when it has the methods of Owners. Otherwise nil has no such objects, and no pod gets
-	// default constraints.
+	// and Scores use the cluster when it has the methods of Owners. Otherwise nil means that there are no such objects, and
+	// no pod gets default constraints.
 	Owners Owners
-	// PlannedNodes are nodes that do not exist yet but can: one template for each pool that is scaled to zero, with the
-	// labels and taints its nodes will have. The filter counts their domains, with no pods, as those of existing nodes.
-	// v1.36 counts the domains of existing nodes only; nil does the same. Nil nodes in the list are ignored.
+	// PlannedNodes are nodes that do not exist yet but may be created: one template for each node pool that is scaled to
+	// zero, with the labels and taints of its nodes. The filter counts their domains like those of existing nodes, with no
+	// pods. v1.36 counts only domains of existing nodes, and so does nil. Nil nodes in the list are ignored.
 	PlannedNodes []*v1.Node
 }
 
-// askCluster takes the owners from the cluster where Options names none and the cluster has the methods of Owners.
+// askCluster takes the owners from the cluster when Options has none and the cluster has the methods of Owners.
 func (o *Options) askCluster(c Cluster) {
 	if o.Owners == nil {
 		o.Owners, _ = c.(Owners)
@@ -33,27 +33,28 @@ func (o *Options) askCluster(c Cluster) {
 
 // constraint is one effective constraint of an action, in the pod's order.
 type constraint struct {
-	index      int // place in the pod's list, or in the default constraints
+	index      int // index in the pod's list or in the default constraints
 	key        string
 	maxSkew    int32
 	minDomains int32
-	selector   uint8 // bit number in selectors
-	honours    uint8 // exclusion bits that apply
+	selector   uint8 // bit of the selector in selectors
+	honours    uint8 // exclusion bits that apply to this constraint
 }
 
-// evaluator is what Hard and Soft have in common: the effective constraints of one action in the pod's order, their
+// evaluator is the common part of Hard and Soft: the effective constraints of one action in the pod's order, their
 // selectors and their node inclusion policies. An evaluator keeps its pod, which must not change afterwards.
 type evaluator struct {
 	constraints []constraint
 	selectors   selectors
 	inclusion   inclusion
 	self        uint32 // selectors that match the pod's own labels
-	defaulted   bool   // the constraints come from the profile
+	defaulted   bool   // the constraints are the profile's
 	pod         *v1.Pod
 	planned     []*v1.Node
 }
 
-// compile picks the constraints with the action from the pod, or from the profile's defaults when the pod has none at all.
+// compile takes the constraints with the action from the pod, or from the profile's defaults when the pod has no constraint
+// of any action (rules S1.1 and S1.2).
 func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (evaluator, error) {
 	e := evaluator{pod: pod, planned: o.PlannedNodes}
 	e.selectors.namespace = pod.Namespace
@@ -115,22 +116,22 @@ func (e *evaluator) hasKeys(set map[string]string) bool {
 	return true
 }
 
-// selfOf returns 1 if the pod's labels match the selector of constraint k.
+// selfOf returns 1 when the pod's labels match the selector of constraint k, otherwise 0.
 func (e *evaluator) selfOf(k int) int32 { return int32(e.self >> e.constraints[k].selector & 1) }
 
-// Effect has one bit for each selector of an evaluator that counts a pod; 0 when no selector does. An Effect depends on the
-// pod's namespace, its labels and whether it is being deleted, so that a caller asks once for a set of equal pods. An Effect
-// belongs to the evaluator that made it.
+// Effect has one bit for each selector of an evaluator that counts a pod; it is 0 when no selector does. An Effect depends
+// on the pod's namespace, its labels and whether it is being deleted. A caller asks once for a set of pods that are equal
+// in these. An Effect belongs to the evaluator that made it.
 type Effect uint32
 
-// Skip reports whether the plugin skips the pod, because there are no constraints.
+// Skip reports whether the plugin skips the pod: the pod has no constraints.
 func (e *evaluator) Skip() bool { return len(e.constraints) == 0 }
 
-// Defaulted reports whether the constraints come from the profile and not from the pod.
+// Defaulted reports whether the constraints are the profile's and not the pod's.
 func (e *evaluator) Defaulted() bool { return e.defaulted }
 
-// Effect returns what one such pod does to the counts: 0 for another namespace, a pod that is being deleted, and a pod that
-// no selector counts.
+// Effect returns the effect of one such pod on the counts. It is 0 for a pod of another namespace, a pod that is being
+// deleted, and a pod that no selector counts.
 func (e *evaluator) Effect(pod *v1.Pod) Effect { return Effect(e.selectors.effect(pod)) }
 
 // Keys appends the topology keys in the order of the constraints, each once.
@@ -152,8 +153,8 @@ func (e *evaluator) firstWithKey(k int) int {
 	return k
 }
 
-// Reads appends what the evaluator looks at on a node: "label:KEY" of each topology key, and what the inclusion policies
-// need ("label:KEY", "name", "taints").
+// Reads appends what the evaluator reads of a node: "label:KEY" of each topology key, and what the inclusion policies need
+// ("label:KEY", "name", "taints").
 func (e *evaluator) Reads(dst []string) []string {
 	for k := range e.constraints {
 		if e.firstWithKey(k) == k {
@@ -163,9 +164,9 @@ func (e *evaluator) Reads(dst []string) []string {
 	return e.inclusion.reads(dst)
 }
 
-// AppendKey appends bytes that are equal for two evaluators of one action exactly if namespace, constraints, merged
-// selectors and self-match are equal. Two pods with equal keys, nodeSelector, node affinity, tolerations and Options have
-// evaluators and states with equal answers.
+// AppendKey appends bytes that are equal for two evaluators of one action exactly when namespace, constraints, merged
+// selectors and self-match are equal. When the keys, nodeSelector, node affinity, tolerations and Options of two pods are
+// equal, their evaluators and states give equal answers.
 func (e *evaluator) AppendKey(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, e.selectors.namespace)
 	for _, text := range e.selectors.texts {

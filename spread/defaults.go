@@ -10,25 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ListDefaulting is the type of Defaults that are a list of constraints. An empty list means no defaults.
+// ListDefaulting is the type of Defaults that have a list of constraints. An empty list means no default constraints.
 const ListDefaulting = "List"
 
-// systemDefaulting is the type of the built-in constraints: maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway.
+// systemDefaulting is the type of the built-in constraints: maxSkew 3 by hostname and maxSkew 5 by zone, both
+// ScheduleAnyway (rule S6.1).
 const systemDefaulting = "System"
 
-// Defaults are the default constraints of a scheduler profile (PodTopologySpreadArgs). They are used for pods without
-// any constraint of their own that belong to a service, ReplicationController, ReplicaSet or StatefulSet. The zero value
-// is v1.36's default: the built-in constraints, maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway.
-// Rule: documentation, "Pod Topology Spread Constraints" (Cluster-level default constraints).
+// Defaults are the default constraints of a scheduler profile (PodTopologySpreadArgs). They apply to a pod that has no
+// constraint itself and belongs to a service, ReplicationController, ReplicaSet or StatefulSet (rules S6.1 to S6.4). The
+// zero value is v1.36's default: the built-in constraints, maxSkew 3 by hostname and 5 by zone, both ScheduleAnyway. Rule:
+// documentation, "Pod Topology Spread Constraints" (Cluster-level default constraints).
 type Defaults struct {
-	// Type is "System" for the built-in constraints or ListDefaulting. "" is "System", as in the versioned configuration.
+	// Type is "System" for the built-in constraints, or ListDefaulting. "" means "System", as in the versioned
+	// configuration.
 	Type string
-	// Constraints are used with ListDefaulting. Their labelSelector must be nil: it is derived for each pod, and their
+	// Constraints are used with ListDefaulting. Their labelSelector must be nil, because it is derived for each pod. Their
 	// matchLabelKeys have no effect.
 	Constraints []v1.TopologySpreadConstraint
 }
 
-// constraints returns the constraints of Defaults if one of them has the action, nil otherwise.
+// constraints returns the constraints of Defaults when one of them has the action, otherwise nil.
 func (d *Defaults) constraints(action v1.UnsatisfiableConstraintAction) []v1.TopologySpreadConstraint {
 	list := d.Constraints
 	if d.system() {
@@ -53,7 +55,7 @@ func systemConstraints() []v1.TopologySpreadConstraint {
 	}
 }
 
-// Owners finds the objects from which the selector of default constraints is derived. Look-ups return nil for an object
+// Owners finds the objects from which the selector of default constraints is derived. A look-up returns nil for an object
 // that does not exist. Returned objects are only read.
 type Owners interface {
 	// Services yields the services of a namespace, in any order.
@@ -63,8 +65,8 @@ type Owners interface {
 	StatefulSet(namespace, name string) *appsv1.StatefulSet
 }
 
-// OwnerSelector returns the selector that default constraints get for a pod, nil if there is none. Nil owners have no objects;
-// a nil pod panics. The selector asks for
+// OwnerSelector returns the selector of default constraints for a pod, nil when there is none (rule S6.3). Nil owners have
+// no objects; a nil pod panics. The selector asks for
 //  1. the label pairs of every service of the namespace whose selector matches the pod;
 //  2. the selector of the controlling v1 ReplicationController, apps/v1 ReplicaSet or apps/v1 StatefulSet, looked up by
 //     name. The owner's UID is not compared; other owners and invalid selectors add nothing.

@@ -79,7 +79,7 @@ func TestDerivedSelector(t *testing.T) {
 	}
 }
 
-// TestS63 counts only pods with the labels of both the service and the ReplicaSet.
+// TestS63: only pods with the labels of both the service and the ReplicaSet count.
 func TestS63(t *testing.T) {
 	w := &workloads{ReplicaSetList: []*appsv1.ReplicaSet{replicaSet("rs", "foo=bar")},
 		ServiceList: []*v1.Service{{ObjectMeta: meta("s"), Spec: v1.ServiceSpec{Selector: testkit.Pairs("app=w")}}}}

@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The examples of the documentation of pod topology spread constraints, and of an article on the scheduler's plugins, by
-// name. Nodes and pods are those of the documents.
+// The examples of the documentation of pod topology spread constraints, and of an article on the scheduler's plugins.
+// Names, nodes and pods are those of the documents.
 
 func allowed(t *testing.T, f *fake, pod *v1.Pod) string {
 	t.Helper()
@@ -16,8 +16,8 @@ func allowed(t *testing.T, f *fake, pod *v1.Pod) string {
 	return pass
 }
 
-// TestDocumentOneConstraint: three pods on node1, node2 and node3; maxSkew 1 by zone puts mypod into zoneB, since [3, 1]
-// would be a skew of 2.
+// TestDocumentOneConstraint: three pods run on node1, node2 and node3. maxSkew 1 by zone places mypod in zoneB, because [3,
+// 1] would be a skew of 2.
 func TestDocumentOneConstraint(t *testing.T) {
 	f, mypod := threePods(), constrained("foo=bar", by("zone", 1, hard))
 	assert.Equal(t, "node3 node4", allowed(t, f, mypod))
@@ -31,13 +31,13 @@ func TestDocumentOneConstraint(t *testing.T) {
 	assert.Equal(t, ints(33, 33, 100, 100), scores, "and prefers the emptier zone")
 }
 
-// TestDocumentTwoConstraints: zone and node together leave node4.
+// TestDocumentTwoConstraints: zone and node together allow only node4.
 func TestDocumentTwoConstraints(t *testing.T) {
 	assert.Equal(t, "node4", allowed(t, threePods(), constrained("foo=bar", by("zone", 1, hard), by("node", 1, hard))))
 }
 
-// TestDocumentConflict: zones want zoneB, nodes want node2, mypod stays pending; a larger maxSkew or ScheduleAnyway for one
-// of them helps.
+// TestDocumentConflict: the zone constraint allows only zoneB, the node constraint only node2, and mypod stays pending. A
+// larger maxSkew or ScheduleAnyway for one of them helps.
 func TestDocumentConflict(t *testing.T) {
 	f := clusterOf("node1{zone=zoneA,node=node1} node2{zone=zoneA,node=node2} node3{zone=zoneB,node=node3}").run("node1*2 node2 node3*2", "foo=bar")
 	assert.Equal(t, "", allowed(t, f, constrained("foo=bar", by("zone", 1, hard), by("node", 1, hard))))
@@ -47,7 +47,7 @@ func TestDocumentConflict(t *testing.T) {
 	assert.Equal(t, "node2", allowed(t, f, constrained("foo=bar", by("zone", 1, soft), by("node", 1, hard))))
 }
 
-// TestDocumentNodeAffinity: zoneC is excluded by node affinity and does not enter the skew, so that mypod goes to zoneB.
+// TestDocumentNodeAffinity: node affinity excludes zoneC, which does not enter the skew, so that mypod is placed in zoneB.
 func TestDocumentNodeAffinity(t *testing.T) {
 	f := withZoneC()
 	mypod := requireNodes(constrained("foo=bar", by("zone", 1, hard)), "zone", v1.NodeSelectorOpNotIn, "zoneC")
@@ -57,20 +57,20 @@ func TestDocumentNodeAffinity(t *testing.T) {
 	assert.Equal(t, "node5: node affinity", s.Report()[0].Excluded[0].text())
 }
 
-// TestDocumentZoneTypo: node5 has zone-typo instead of zone: it is bypassed, and its pods do not count.
+// TestDocumentZoneTypo: node5 has the label zone-typo instead of zone. The node is bypassed, and its pods do not count.
 func TestDocumentZoneTypo(t *testing.T) {
 	f := threePods().addNode(nodeOf("node5", "zone-typo=zoneC")).run("node5*4", "foo=bar")
 	pass, skew, missing := verdicts(f, mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f).Check)
 	assert.Equal(t, [3]string{"node3 node4", "node1 node2", "node5"}, [3]string{pass, skew, missing})
 }
 
-// TestDocumentMissingZoneLabel: without the label on node1 its two pods are ignored and mypod goes to zoneA.
+// TestDocumentMissingZoneLabel: node1 has no zone label. Its two pods are ignored, and mypod is placed in zoneA.
 func TestDocumentMissingZoneLabel(t *testing.T) {
 	f := clusterOf("node1{node=node1} node2{zone=zoneA,node=node2} node3{zone=zoneB,node=node3} node4{zone=zoneB,node=node4}").run("node1*2 node3", "foo=bar")
 	assert.Equal(t, "node2", allowed(t, f, constrained("foo=bar", by("zone", 1, hard))))
 }
 
-// TestDocumentOwnLabels: without the label on mypod it can be placed on zoneB (and on zoneA), and the imbalance of 2 and 1
+// TestDocumentOwnLabels: without the label, mypod can be placed in zoneB (and in zoneA), and the imbalance of 2 and 1
 // stays.
 func TestDocumentOwnLabels(t *testing.T) {
 	f, mypod := threePods(), constrained("", by("zone", 1, hard))
@@ -81,7 +81,8 @@ func TestDocumentOwnLabels(t *testing.T) {
 	assert.Equal(t, foundSelectorMissesPod, CheckGroup([]*v1.Pod{mypod}, f)[0].Kind)
 }
 
-// TestDocumentMotivation: on 20 nodes, 2 replicas do not share a node, and 15 spread over 15 nodes, evenly over the zones.
+// TestDocumentMotivation: on 20 nodes, 2 replicas do not share a node, and 15 replicas are on 15 nodes, evenly over the
+// zones.
 func TestDocumentMotivation(t *testing.T) {
 	f := &fake{}
 	zones := []string{"z1", "z2", "z3"}
@@ -106,7 +107,7 @@ func TestDocumentMotivation(t *testing.T) {
 	}
 }
 
-// TestDocumentThreeNodesOfFive: 15 replicas on three nodes are 5 a node.
+// TestDocumentThreeNodesOfFive: 15 replicas on three nodes are 5 per node.
 func TestDocumentThreeNodesOfFive(t *testing.T) {
 	f := clusterOf("a{kubernetes.io/hostname=a} b{kubernetes.io/hostname=b} c{kubernetes.io/hostname=c}")
 	got, _ := mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(f).Place(15, PlaceOptions{})
@@ -117,7 +118,7 @@ func TestDocumentThreeNodesOfFive(t *testing.T) {
 	assert.Equal(t, map[int]int{0: 5, 1: 5, 2: 5}, n)
 }
 
-// TestDocumentTable: the article's table of two constraints: zone1 3, zone2 4; node-a 2, node-b 1, node-x 0, node-y 4.
+// TestDocumentTable: the article's table of two constraints with zone1 3, zone2 4; node-a 2, node-b 1, node-x 0, node-y 4.
 func TestDocumentTable(t *testing.T) {
 	reports := mustHard(t, constrained("foo=", fooExists(by("zone", 1, hard)), fooExists(by("node", 1, hard))), Options{}).Count(seedTable()).Report()
 	counts := func(r Report) map[string]int {
@@ -133,7 +134,7 @@ func TestDocumentTable(t *testing.T) {
 	assert.Equal(t, []string{"node-x"}, reports[1].SetBy)
 }
 
-// TestDocumentScaleDown: scaling down without care may leave a skew (known limitations); ScaleDownOrder does not.
+// TestDocumentScaleDown: careless scaling down may leave a skew (known limitations); ScaleDownOrder does not.
 func TestDocumentScaleDown(t *testing.T) {
 	f := four().run("node1*2 node3*2", "foo=bar")
 	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
@@ -144,8 +145,8 @@ func TestDocumentScaleDown(t *testing.T) {
 	assert.Equal(t, 1, excessOf(s), "two of one zone")
 }
 
-// TestDocumentScaledToZero: a zone whose node pool is scaled to zero is unknown (known limitations), unless its template
-// is given.
+// TestDocumentScaledToZero: a zone whose node pool is scaled to zero is unknown (known limitations), unless the caller
+// passes its template.
 func TestDocumentScaledToZero(t *testing.T) {
 	f := threePods()
 	mypod := constrained("foo=bar", by("zone", 1, hard))

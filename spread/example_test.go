@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// nodes is a Cluster of its own: three methods are enough.
+// nodes is a Cluster: the three required methods are enough.
 type nodes struct {
 	list []*v1.Node
 	pods map[string][]*v1.Pod
@@ -30,7 +30,7 @@ func pod(name, app string) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": app}}}
 }
 
-// shop is the running cluster of the examples: three zones, five nodes, pods of web, db and gpu.
+// shop is the running cluster of the examples: three zones, five nodes, pods web, db and gpu.
 func shop() *nodes {
 	return &nodes{
 		list: []*v1.Node{node("n1", "a"), node("n2", "a"), node("n3", "b"), node("n4", "b"), node("n5", "c")},
@@ -42,7 +42,7 @@ func shop() *nodes {
 	}
 }
 
-// web is another replica of web with one constraint by zone.
+// web returns another replica of web with one constraint by zone.
 func web(action v1.UnsatisfiableConstraintAction) *v1.Pod {
 	p := pod("web-5", "web")
 	p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
@@ -79,7 +79,7 @@ func ExampleScores() {
 	// Output: [66 100 100] <nil>
 }
 
-// replicaSets are the owners of a namespace that has ReplicaSets only.
+// replicaSets are the owners of a namespace that has only ReplicaSets.
 type replicaSets map[string]*appsv1.ReplicaSet
 
 func (r replicaSets) ReplicaSet(_, name string) *appsv1.ReplicaSet { return r[name] }
@@ -88,7 +88,7 @@ func (replicaSets) Services(string) iter.Seq[*v1.Service]                       
 func (replicaSets) ReplicationController(string, string) *v1.ReplicationController { return nil }
 func (replicaSets) StatefulSet(string, string) *appsv1.StatefulSet                 { return nil }
 
-// Default constraints spread the pods of a ReplicaSet that have no constraints of their own.
+// Default constraints spread the pods of a ReplicaSet that have no constraints in their spec.
 func ExampleOptions() {
 	controller := true
 	p := pod("web-5", "web")
@@ -152,7 +152,7 @@ func ExampleHardState_ScaleDownOrder() {
 	// web-2 0
 }
 
-// The weights of the domains depend on the feasible nodes: Weigh comes before Raw.
+// The weights of the domains depend on the feasible nodes, so Weigh comes before Raw.
 func ExampleSoft() {
 	cluster := shop()
 	soft, err := spread.CompileSoft(web(v1.ScheduleAnyway), spread.Options{})
@@ -172,7 +172,7 @@ func ExampleSoft() {
 	// n5 2
 }
 
-// Would n1 take the pod if web-1 had to leave?
+// Preemption asks whether n1 would take the pod if web-1 left.
 func ExampleHardState_NewTrial() {
 	cluster := shop()
 	hard, err := spread.CompileHard(web(v1.DoNotSchedule), spread.Options{})
@@ -187,7 +187,7 @@ func ExampleHardState_NewTrial() {
 	// Output: [node(s) didn't match pod topology spread constraints] true
 }
 
-// What is wrong with a group of pods before the scheduler sees them?
+// CheckGroup finds what is wrong with a group of pods before the scheduler sees them.
 func ExampleCheckGroup() {
 	stray, other := web(v1.DoNotSchedule), web(v1.DoNotSchedule)
 	stray.Name, stray.Labels = "web-7", map[string]string{"app": "wbe"}
@@ -202,7 +202,7 @@ func ExampleCheckGroup() {
 	// SelectorMissesGroup [shop/web-5 shop/web-6] labelSelector matches the pod itself and not all pods of the group
 }
 
-// Which events are worth another attempt for a pod that zone spreading rejected?
+// The hint says which events are worth another attempt for a pod that zone spreading rejected.
 func ExampleHint() {
 	waiting := web(v1.DoNotSchedule)
 	waiting.UID = "waiting"
@@ -218,7 +218,8 @@ func ExampleHint() {
 	// false <nil>
 }
 
-// What the API server makes of matchLabelKeys when the pod is created: each revision spreads for itself.
+// MergeMatchLabelKeys does what the API server does with matchLabelKeys when the pod is created: each revision spreads
+// separately.
 func ExampleMergeMatchLabelKeys() {
 	p := web(v1.DoNotSchedule)
 	p.Labels["rev"] = "2"

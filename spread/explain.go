@@ -6,23 +6,23 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Skew is the arithmetic of one DoNotSchedule constraint on one node.
+// Skew has the numbers of one DoNotSchedule constraint on one node (rule S3.2).
 type Skew struct {
-	Constraint int    // place in the pod's list, or in the default constraints
-	Key, Value string // topology key, and the node's value of it
-	Missing    bool   // the node lacks the key; the numbers are 0 then
-	Counted    bool   // pods on this node count: it has all keys and the policies accept it
-	Pods       int    // matching pods in the domain
-	Self       int    // 1 if the pod matches its own selector
-	Minimum    int    // global minimum
+	Constraint int    // index in the pod's list or in the default constraints
+	Key, Value string // the topology key, and its value on the node
+	Missing    bool   // the node lacks the key; then all numbers are 0
+	Counted    bool   // pods on this node count: the node has all keys and the policies accept it
+	Pods       int    // number of matching pods in the domain
+	Self       int    // 1 when the pod matches its own selector, otherwise 0
+	Minimum    int    // the global minimum
 	MaxSkew    int
 	Allows     bool // the constraint allows the node
 }
 
-// value returns the skew that the pod would make: Pods + Self - Minimum.
+// value returns the skew with the pod: Pods + Self - Minimum.
 func (s Skew) value() int { return s.Pods + s.Self - s.Minimum }
 
-// String writes the arithmetic, such as "zone=zoneA: 2 + 1 - 1 = 2 > 1".
+// String returns the numbers as text, such as "zone=zoneA: 2 + 1 - 1 = 2 > 1".
 func (s Skew) String() string {
 	if s.Missing {
 		return fmt.Sprintf("no label %s", s.Key)
@@ -34,8 +34,8 @@ func (s Skew) String() string {
 	return fmt.Sprintf("%s=%s: %d + %d - %d = %d %s %d", s.Key, s.Value, s.Pods, s.Self, s.Minimum, s.value(), sign, s.MaxSkew)
 }
 
-// Explain returns the numbers of every constraint on the node of slot i, in order; nil for a free slot or without
-// constraints. Check rejects with the first that does not allow the node. O(constraints).
+// Explain returns the numbers of every constraint on the node of slot i, in order. It returns nil for a free slot and
+// without constraints. Check rejects with the first constraint that does not allow the node. O(constraints).
 func (s *HardState) Explain(i int) []Skew {
 	if len(s.cols) == 0 || i < 0 || i >= s.slots || s.cluster.Node(i) == nil {
 		return nil
@@ -55,19 +55,19 @@ func (s *HardState) Explain(i int) []Skew {
 	return out
 }
 
-// part is what one ScheduleAnyway constraint adds to the raw score of one node.
+// part is the part of one ScheduleAnyway constraint in the raw score of one node.
 type part struct {
-	constraint int    // place in the pod's list, or in the default constraints
-	key, value string // topology key, and the node's value of it
-	missing    bool   // the node lacks the key; the constraint adds nothing then
-	pods       int    // matching pods in the domain, on the node for the hostname
-	size       int64  // domains among the feasible nodes, nodes for the hostname
+	constraint int    // index in the pod's list or in the default constraints
+	key, value string // the topology key, and its value on the node
+	missing    bool   // the node lacks the key; then the constraint adds nothing
+	pods       int    // number of matching pods in the domain, for the hostname on the node
+	size       int64  // number of domains among the feasible nodes, for the hostname of nodes
 	weight     float64
 	score      float64 // pods * weight + maxSkew - 1
 }
 
-// explain returns what every constraint adds to the raw score of slot i in the pass that Weigh ended; nil for a free
-// slot, an ignored node or without constraints.
+// explain returns the part of every constraint in the raw score of slot i, with the weights of the last Weigh. It returns
+// nil for a free slot, for an ignored node and without constraints.
 func (s *SoftState) explain(i int) []part {
 	if s.skips() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
 		return nil

@@ -49,7 +49,7 @@ func TestFilter(t *testing.T) {
 		cluster *fake
 		pod     *v1.Pod
 		pass    string
-		missing string // nodes that lack the label; the others exceed the skew
+		missing string // the nodes that lack the label; all others exceed the skew
 	}{
 		{"S-1 one constraint", "zones 2 and 1: one more in zoneA makes 2+1-1 = 2", threePods(), foo(zone), "node3 node4", ""},
 		{"S-2 by node", "only node4 has no pod", threePods(), foo(node), "node4", ""},
@@ -145,7 +145,7 @@ func TestWhatIf(t *testing.T) {
 		cluster      *fake
 		pod          *v1.Pod
 		move         func(f *fake, t mover)
-		trial, state string // nodes that pass in the trial, and in a state moved alike
+		trial, state string // the nodes that pass in the trial, and in a state with the same changes
 	}{
 		{"S-50 empty selector removed", "the trial subtracts a pod that was never counted: zoneA -1", four().run("node1", "x=y"), constrained("foo=bar", empty),
 			func(f *fake, t mover) { t.Remove(f.pods[0][0], 0) }, "node1 node2", "node1 node2 node3 node4"},
@@ -184,7 +184,7 @@ func TestWhatIf(t *testing.T) {
 			got, _, _ := verdicts(tc.cluster, trial.Check)
 			assert.Equal(t, tc.trial, got, "trial")
 			after, _, _ := verdicts(tc.cluster, s.Check)
-			assert.Equal(t, before, after, "the state does not move")
+			assert.Equal(t, before, after, "the state does not change")
 			trial.Reset()
 			got, _, _ = verdicts(tc.cluster, trial.Check)
 			assert.Equal(t, before, got, "after Reset")
@@ -195,7 +195,7 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// mover is what a state and a trial have in common.
+// mover has the common methods of a state and a trial.
 type mover interface {
 	Add(pod *v1.Pod, i int)
 	Remove(pod *v1.Pod, i int)
@@ -224,7 +224,7 @@ func TestEffective(t *testing.T) {
 	h, s := mustHard(t, pod, Options{}), mustSoft(t, pod, Options{})
 	assert.Equal(t, []string{"node"}, h.Keys(nil), "unknown actions are dropped silently")
 	assert.Equal(t, []string{"zone"}, s.Keys(nil))
-	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Skip(), "own constraints exclude defaults")
+	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Skip(), "with constraints of the pod there are no defaults")
 	bogus := v1.NodeInclusionPolicy("Bogus")
 	c := by("zone", 1, hard, affinityPolicy(bogus), func(c *v1.TopologySpreadConstraint) { c.NodeTaintsPolicy = &bogus })
 	assert.Zero(t, mustHard(t, constrained("", c), Options{}).constraints[0].honours, "an unknown policy is Ignore")
@@ -239,8 +239,8 @@ func TestReasons(t *testing.T) {
 	assert.Zero(t, skewExceeded&0x8000)
 }
 
-// TestGlobalMinimum holds the documentation's numbers: zones with 2, 2 and 1 pods have the minimum 1, zones with 2, 4
-// and 5 the minimum 2.
+// TestGlobalMinimum has the documentation's numbers: zones with 2, 2 and 1 pods have the minimum 1, zones with 2, 4 and 5
+// pods the minimum 2.
 func TestGlobalMinimum(t *testing.T) {
 	tests := []struct {
 		name, reason, where string
@@ -261,7 +261,7 @@ func TestGlobalMinimum(t *testing.T) {
 	}
 }
 
-// TestRepeatedKey: constraints are independent even where two have one key and action, which the API forbids.
+// TestRepeatedKey: two constraints with one key and action, which the API forbids, are independent (rule S1.7).
 func TestRepeatedKey(t *testing.T) {
 	f := threePods()
 	other := by("zone", 1, hard)
@@ -282,5 +282,5 @@ func TestTooManySelectors(t *testing.T) {
 	for i := range list {
 		list[i].LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"n": "same"}}
 	}
-	assert.Equal(t, 33, len(mustHard(t, constrained("", list...), Options{}).constraints), "constraints may be many, their selectors not")
+	assert.Equal(t, 33, len(mustHard(t, constrained("", list...), Options{}).constraints), "the number of constraints has no limit, the number of different selectors has")
 }

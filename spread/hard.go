@@ -10,34 +10,34 @@ import (
 
 const pluginName = "PodTopologySpread"
 
-// Verdicts of Check.
+// The verdicts of Check.
 const (
 	missingLabel resources.Verdict = 1 | resources.Unresolvable // the node lacks a topology key; preemption cannot help
-	skewExceeded resources.Verdict = 2                          // with the pod the skew would be larger than maxSkew
+	skewExceeded resources.Verdict = 2                          // the pod would make the skew larger than maxSkew
 )
 
-// counting is what HardState and SoftState have in common.
+// counting is the common part of HardState and SoftState.
 type counting struct {
-	single []bool // by constraint: its number in a signature is a count of the node
+	single []bool // by constraint: whether its number in a signature is a count of the node
 }
 
 // Name returns "PodTopologySpread".
 func (counting) Name() string { return pluginName }
 
-// AppendCounted appends for each number of a signature whether the number is a count of the node. All other numbers are
-// domains. The answer is the same until the next Count.
+// AppendCounted appends, for each number of a signature, whether it is a count of the node. All other numbers are domains.
+// The answer stays the same until the next Count.
 func (s *counting) AppendCounted(dst []bool) []bool { return append(dst, s.single...) }
 
-// Hard is a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters: the filter. It is
-// immutable and safe for concurrent use; the zero value allows every node.
+// Hard is the filter: a pod's constraints with whenUnsatisfiable DoNotSchedule, compiled for many clusters. It is immutable
+// and safe for concurrent use. The zero value allows every node.
 type Hard struct{ evaluator }
 
-// CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no
-// constraints at all. CompileHard ignores every constraint whose whenUnsatisfiable is not DoNotSchedule.
+// CompileHard compiles the DoNotSchedule constraints of a pod, or of the profile's defaults when the pod has no constraints
+// at all. CompileHard ignores every constraint whose whenUnsatisfiable is not DoNotSchedule.
 //
-// A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
-// follows `running PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. The pod is kept and must not
-// change afterwards. A nil pod panics.
+// The error says that a label selector cannot be converted. v1.36 then ends the whole attempt with this text after `running
+// PreFilter plugin "PodTopologySpread": `. The returned Hard is nil then. Hard keeps the pod, which must not change
+// afterwards. A nil pod panics.
 //
 // Rule: documentation, "Pod Topology Spread Constraints" (Spread constraint definition); API field
 // spec.topologySpreadConstraints. O(constraints).
@@ -49,11 +49,11 @@ func CompileHard(pod *v1.Pod, o Options) (*Hard, error) {
 	return &Hard{e}, nil
 }
 
-// HardState is the number of matching pods in every domain of a cluster, for the constraints of a Hard. Check and the other
-// reading methods are safe concurrently; Apply, Add and Remove are not.
+// HardState has the number of matching pods in every domain of a cluster, for the constraints of a Hard. Check and the
+// other reading methods are safe concurrently; Apply, Add and Remove are not.
 //
-// The state follows pods through Apply and is then equal to a new Count. It does not follow nodes: call Count again when a
-// node is added or removed, or when its labels or taints change.
+// Apply keeps the state equal to a new Count when pods come or leave. For nodes, call Count again: when a node is added or
+// removed, or when its labels or taints change.
 type HardState struct {
 	counting
 	hard    *Hard
@@ -62,25 +62,23 @@ type HardState struct {
 	cols    []hardColumn
 }
 
-// hardColumn is the state of one constraint.
-//
-// Invariants: counts[d] is 0 for an absent domain; low is the minimum of the other counts, or 0 with fewer of them than
-// minDomains.
+// hardColumn is the state of one constraint. Invariants: counts[d] is 0 for an absent domain. low is the minimum of the
+// other counts, or 0 when there are fewer of them than minDomains.
 type hardColumn struct {
 	column
 	self, maxSkew int32
-	low           int32 // global minimum
+	low           int32 // the global minimum
 	selector      uint8
 	enough        bool     // at least minDomains domains exist
-	exist         int      // domains with a counted or planned node
-	extra         []string // values of the domains that only planned nodes have, from number domains on
+	exist         int      // number of domains with a counted or planned node
+	extra         []string // values of the domains that only planned nodes have; the first is number domains
 	counts        []int32
-	absent        []bool // domains whose nodes are all excluded; nil: none
+	absent        []bool // domains whose nodes are all excluded; nil when there is no such domain
 	smallest      minimum
 }
 
-// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional interfaces of Cluster, O(nodes x keys
-// + pods x selectors) without.
+// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of Cluster, otherwise O(nodes
+// x keys + pods x selectors).
 func (h *Hard) Count(c Cluster) *HardState {
 	s := &HardState{hard: h, cluster: c, slots: c.Len()}
 	if h.Skip() {
@@ -111,7 +109,7 @@ func (h *Hard) Count(c Cluster) *HardState {
 	return s
 }
 
-// findDomains makes the counts and marks the domains that no counted node has.
+// findDomains makes the counts, and marks the domains without a counted node.
 func (col *hardColumn) findDomains() {
 	col.counts = make([]int32, col.domains)
 	if col.unique && col.domains == col.have && col.whole() {
@@ -136,7 +134,7 @@ func (col *hardColumn) findDomains() {
 	}
 }
 
-// addPlanned makes the domains of planned nodes exist.
+// addPlanned adds the domains of planned nodes.
 func (h *Hard) addPlanned(s *HardState) {
 	var known []map[string]int32
 	for _, node := range h.planned {
@@ -170,7 +168,7 @@ func (h *Hard) addPlanned(s *HardState) {
 	}
 }
 
-// domainNumbers returns for each constraint the domain of each label value of the cluster.
+// domainNumbers returns, for each constraint, the domain of each label value in the cluster.
 func (s *HardState) domainNumbers() []map[string]int32 {
 	out := make([]map[string]int32, len(s.cols))
 	for k := range s.cols {
@@ -206,7 +204,7 @@ func (col *hardColumn) renew() {
 	}
 }
 
-// add moves the count of domain d by n.
+// add changes the count of domain d by n.
 func (col *hardColumn) add(d, n int32) {
 	from := col.counts[d]
 	col.counts[d] = from + n
@@ -214,7 +212,7 @@ func (col *hardColumn) add(d, n int32) {
 	col.renew()
 }
 
-// Reasons returns the text of a verdict as kube-scheduler reports it, nil for 0.
+// Reasons returns kube-scheduler's text of a verdict, nil for 0.
 func (s *HardState) Reasons(v resources.Verdict) []string {
 	switch v {
 	case missingLabel:
@@ -249,8 +247,9 @@ func (s *HardState) Check(i int) resources.Verdict {
 	return 0
 }
 
-// Apply adds n pods of one effect to the node of slot i, or removes -n. The state stays equal to a new Count of the
-// cluster with those pods. O(constraints), amortised; no allocation unless a count grows beyond what it was.
+// Apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count of the
+// cluster with those pods (rule S5.3). O(constraints), amortised. It allocates only when a count becomes larger than ever
+// before.
 func (s *HardState) Apply(e Effect, i int, n int32) {
 	if e == 0 || n == 0 {
 		return
@@ -263,9 +262,9 @@ func (s *HardState) Apply(e Effect, i int, n int32) {
 	}
 }
 
-// AppendSignature appends one number for each constraint that changes only by events on slot i: the node's domain, or its
-// count for a key of which every node has its own value, or -1 without the label. Nodes of equal signature have equal
-// verdicts.
+// AppendSignature appends one number for each constraint: the node's domain; its count, for a key with another value on
+// every node; or -1 without the label. Only events on slot i change these numbers. Nodes of equal signature have equal
+// verdicts (rule S4.7).
 func (s *HardState) AppendSignature(dst []int32, i int) []int32 {
 	for k := range s.cols {
 		col := &s.cols[k]
@@ -279,8 +278,8 @@ func (s *HardState) AppendSignature(dst []int32, i int) []int32 {
 	return dst
 }
 
-// AppendCountedSlots appends the slots that have a count other than 0 in their signature, some of them more than once.
-// O(nodes) for each key of which every node has its own value.
+// AppendCountedSlots appends the slots that have a count other than 0 in their signature. It may append a slot more than
+// once. O(nodes) for each key with another value on every node.
 func (s *HardState) AppendCountedSlots(dst []int32) []int32 {
 	for k := range s.cols {
 		col := &s.cols[k]
@@ -296,7 +295,7 @@ func (s *HardState) AppendCountedSlots(dst []int32) []int32 {
 	return dst
 }
 
-// clone returns a copy that moves on its own. O(domains).
+// clone returns an independent copy. O(domains).
 func (s *HardState) clone() *HardState {
 	out := *s
 	out.cols = make([]hardColumn, len(s.cols))
@@ -313,7 +312,7 @@ func (col *hardColumn) clone() hardColumn {
 	return out
 }
 
-// free returns missingLabel for a slot without a node and 0 for a node.
+// free returns missingLabel for a slot without a node, otherwise 0.
 func (s *HardState) free(i int) resources.Verdict {
 	if uint(i) >= uint(s.slots) || s.cluster.Node(i) == nil {
 		return missingLabel
@@ -321,8 +320,8 @@ func (s *HardState) free(i int) resources.Verdict {
 	return 0
 }
 
-// Check reports in its verdict whether the pod may be placed on the node of slot i. Check compiles and counts for this one
-// answer; use CompileHard and Count for more answers. The error is that of CompileHard. O(nodes + pods).
+// Check returns the verdict on the node of slot i for a pod. It compiles and counts for this one answer; use CompileHard
+// and Count for more answers. The error is that of CompileHard. O(nodes + pods).
 func Check(pod *v1.Pod, c Cluster, i int, o Options) (resources.Verdict, error) {
 	o.askCluster(c)
 	h, err := CompileHard(pod, o)

@@ -22,7 +22,7 @@ const (
 	soft = v1.ScheduleAnyway
 )
 
-// fake is a cluster over slices, without indexes. A nil node is a free slot.
+// fake is a cluster over slices without indexes. A nil node is a free slot.
 type fake struct {
 	nodes []*v1.Node
 	pods  [][]*v1.Pod
@@ -56,7 +56,7 @@ func (f *fake) all() []int {
 	return out
 }
 
-// run puts pods with labels on nodes: "node1*2 node3".
+// run adds pods with labels to nodes: "node1*2 node3".
 func (f *fake) run(where, labels string) *fake {
 	for word := range strings.FieldsSeq(where) {
 		name, times, many := strings.Cut(word, "*")
@@ -72,7 +72,7 @@ func (f *fake) run(where, labels string) *fake {
 	return f
 }
 
-// clusterOf builds nodes from words "name{key=value,key=value}".
+// clusterOf returns a cluster of nodes from words "name{key=value,key=value}".
 func clusterOf(words string) *fake {
 	f := &fake{}
 	for word := range strings.FieldsSeq(words) {
@@ -156,7 +156,7 @@ func mustSoft(t testing.TB, pod *v1.Pod, o Options) *Soft {
 	return s
 }
 
-// verdicts returns the nodes that pass, those rejected for skew and those that lack a label, each "a b".
+// verdicts returns the nodes that pass, the nodes rejected for skew and the nodes that lack a label, each "a b".
 func verdicts(f *fake, check func(int) resources.Verdict) (pass, skew, missing string) {
 	var p, s, m []int
 	for _, i := range f.all() {
@@ -172,8 +172,8 @@ func verdicts(f *fake, check func(int) resources.Verdict) (pass, skew, missing s
 	return f.names(p), f.names(s), f.names(m)
 }
 
-// indexed gives a fake cluster the optional interfaces. Pod sets and label numbers are made once; spare numbers at the end
-// of a column stand for values that no node has any more.
+// indexed adds the optional methods to a fake cluster. Pod sets and label numbers are made once. The spare numbers at the
+// end of a column belong to values that no node has any more.
 type indexed struct {
 	*fake
 	spare int
@@ -267,13 +267,13 @@ func (x *indexed) Classes(reads []string) (ids, reps []int32, ok bool) {
 	return ids, reps, true
 }
 
-// Add and Remove count one pod more or less.
+// Add and Remove count one pod.
 func (s *HardState) Add(pod *v1.Pod, i int)    { s.Apply(s.hard.Effect(pod), i, 1) }
 func (s *HardState) Remove(pod *v1.Pod, i int) { s.Apply(s.hard.Effect(pod), i, -1) }
 func (s *SoftState) Add(pod *v1.Pod, i int)    { s.Apply(s.soft.Effect(pod), i, 1) }
 func (s *SoftState) Remove(pod *v1.Pod, i int) { s.Apply(s.soft.Effect(pod), i, -1) }
 
-// workloads is an Owners over plain lists: each look-up is a scan. The zero value has none.
+// workloads is an Owners over plain lists that scans them. The zero value has no objects.
 type workloads struct {
 	ServiceList               []*v1.Service
 	ReplicationControllerList []*v1.ReplicationController
@@ -292,17 +292,17 @@ func (w *workloads) Services(namespace string) iter.Seq[*v1.Service] {
 	}
 }
 
-// ReplicationController returns the first of that name, nil if there is none.
+// ReplicationController returns the first of that name, nil when there is none.
 func (w *workloads) ReplicationController(namespace, name string) *v1.ReplicationController {
 	return named(w.ReplicationControllerList, namespace, name)
 }
 
-// ReplicaSet returns the first of that name, nil if there is none.
+// ReplicaSet returns the first of that name, nil when there is none.
 func (w *workloads) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
 	return named(w.ReplicaSetList, namespace, name)
 }
 
-// StatefulSet returns the first of that name, nil if there is none.
+// StatefulSet returns the first of that name, nil when there is none.
 func (w *workloads) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return named(w.StatefulSetList, namespace, name)
 }

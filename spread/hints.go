@@ -12,9 +12,9 @@ import (
 )
 
 // Hint returns the queueing hint of PodTopologySpread: whether an event could make a pod schedulable that this plugin
-// rejected. old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for an addition and new
-// for a deletion. The error is that of CompileHard, or says that the objects are of another kind; the queue takes an error
-// for true. A nil pod panics.
+// rejected (rules S9.1 to S9.7). old and new are both *v1.Pod or both *v1.Node, before and after the event; old is nil for
+// an addition and new for a deletion. The error is that of CompileHard, or says that the objects are of another kind. The
+// queue treats an error as true. A nil pod panics.
 func Hint(o Options) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		h, err := CompileHard(pod, o)
@@ -39,11 +39,12 @@ func (h *Hard) wouldHelp(old, new any) (bool, error) {
 	return false, fmt.Errorf("topology spread hint: want two pods or two nodes, one of them may be nil: have %T and %T", old, new)
 }
 
-// podEvent:
-//  1. the event is about the pod itself, or about a pod of its namespace that is assigned or nominated; else false;
-//  2. the pod itself got a toleration, and a constraint honours taints: true;
-//  3. an update: a selector matches the labels after and not before, or before and not after;
-//  4. an addition or deletion: a selector matches. The empty selector matches.
+// podEvent is the hint for a pod. The first rule that holds decides:
+//
+//  1. The event is neither about the pod itself nor about a pod of its namespace that is assigned or nominated: false.
+//  2. The pod itself got a toleration, and a constraint honours taints: true.
+//  3. An update: whether a selector matches either the old or the new labels, and not both.
+//  4. An addition or deletion: whether a selector matches. The empty selector matches.
 func (h *Hard) podEvent(old, new *v1.Pod) bool {
 	about := new
 	if about == nil {
@@ -69,8 +70,8 @@ func (h *Hard) honoursTaints() bool {
 	return slices.ContainsFunc(h.constraints, func(c constraint) bool { return c.honours&excludedByTaints != 0 })
 }
 
-// nodeEvent: an update helps if the node gained or lost the set of all topology keys, or has it and a topology value or
-// a taint changed; an addition or deletion helps if the node has all keys.
+// nodeEvent is the hint for a node. An update helps when only one of old and new node has all topology keys, or when both
+// have them and a topology value or a taint changed. An addition or deletion helps when the node has all keys.
 func (h *Hard) nodeEvent(old, new *v1.Node) bool {
 	if old == nil {
 		return h.hasKeys(new.Labels)

@@ -10,18 +10,18 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Bits of an exclusion: which rule of the pod keeps a node out of the constraints that honour it.
+// Bits of an exclusion: the rule of the pod that keeps a node out of the constraints with the policy Honor.
 const (
 	excludedByAffinity uint8 = 1 << iota
 	excludedByTaints
 )
 
-// inclusion is what nodeAffinityPolicy and nodeTaintsPolicy look at: the pod's nodeSelector and required node affinity,
-// and its tolerations. A profile's addedAffinity and spec.unschedulable have no part in it.
+// inclusion has what nodeAffinityPolicy and nodeTaintsPolicy read (rule S2.2): the pod's nodeSelector and required node
+// affinity, and its tolerations. A profile's addedAffinity and spec.unschedulable do not matter.
 type inclusion struct {
 	required   *affinity.Selector
 	tolerances *taints.Evaluator // nil: no constraint honours taints
-	asks       uint8             // bits that some constraint honours and that can exclude at all
+	asks       uint8             // bits that some constraint honours and that can exclude a node
 }
 
 func compileInclusion(pod *v1.Pod, constraints []constraint) inclusion {
@@ -31,7 +31,7 @@ func compileInclusion(pod *v1.Pod, constraints []constraint) inclusion {
 		honours |= constraints[k].honours
 	}
 	if honours&excludedByAffinity != 0 && limitsNodes(pod) {
-		// A term that cannot be converted matches nothing, here as in the filter; the error is the filter's to report.
+		// A term that cannot be converted matches nothing, here and in the filter. The filter reports the error.
 		in.required, _ = affinity.CompileRequired(pod)
 		in.asks |= excludedByAffinity
 	}
@@ -61,7 +61,7 @@ func (in *inclusion) exclusion(node *v1.Node) uint8 {
 	return out
 }
 
-// reads appends what exclusion looks at on a node.
+// reads appends what exclusion reads of a node.
 func (in *inclusion) reads(dst []string) []string {
 	if in.asks&excludedByAffinity != 0 {
 		dst = in.required.Reads(dst)
@@ -72,8 +72,8 @@ func (in *inclusion) reads(dst []string) []string {
 	return dst
 }
 
-// exclusions returns the bits of every slot, nil when no node is excluded. One evaluation a class of nodes where the
-// cluster offers classes, one a node otherwise.
+// exclusions returns the bits of every slot, nil when no node is excluded. It evaluates each class of equal nodes once when
+// the cluster has classes, otherwise each node.
 func (in *inclusion) exclusions(c Cluster) []uint8 {
 	if in.asks == 0 {
 		return nil

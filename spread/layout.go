@@ -6,20 +6,20 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// column is where the nodes stand for one constraint.
+// column has the domains of all slots for one constraint.
 type column struct {
-	ids     []int32 // domain of each slot's label value, -1 without the label
-	into    []int32 // domain in which the slot's pods are counted, -1 when they are not; the same slice as ids if all are
-	domains int     // all numbers are below it
+	ids     []int32 // by slot: the domain of its label value, -1 without the label
+	into    []int32 // by slot: the domain in which its pods count, -1 when they do not count; the same slice as ids when all count
+	domains int     // all domains are below it
 	have    int     // slots with the label
-	unique  bool    // no two slots share a domain
+	unique  bool    // every domain has one slot
 }
 
-// layOut returns the column of every constraint. With all, a node without every key is counted in none.
+// layOut returns the column of every constraint. With all, a node that lacks a key counts in no column.
 func (e *evaluator) layOut(c Cluster, all bool) []column {
 	n := c.Len()
 	cols := make([]column, len(e.constraints))
-	partial := 0 // different keys that some slot lacks
+	partial := 0 // the different keys that some slot lacks
 	for k := range cols {
 		if j := e.firstWithKey(k); j < k {
 			cols[k] = cols[j]
@@ -49,7 +49,8 @@ func (e *evaluator) layOut(c Cluster, all bool) []column {
 	return cols
 }
 
-// counted returns ids with -1 for the slots that lack a key or are excluded; ids itself if that changes nothing.
+// counted returns ids with -1 for the slots that lack a key or are excluded. It returns ids itself when there is no such
+// slot.
 func counted(ids []int32, out []bool, bits []uint8, honours uint8) []int32 {
 	if honours == 0 {
 		bits = nil
@@ -66,17 +67,17 @@ func counted(ids []int32, out []bool, bits []uint8, honours uint8) []int32 {
 	return into
 }
 
-// labelColumn numbers the values of a node label: the cluster's own numbers if it has them.
+// labelColumn returns the domain of each slot's label value: the cluster's own numbers when it has them.
 func labelColumn(c Cluster, key string) (col column) {
 	col.ids, col.domains, col.have = view.Domains(c, key)
 	col.unique = col.domains >= col.have && distinct(col.ids, col.domains) == col.have
 	return col
 }
 
-// whole reports whether every slot with the label is counted.
+// whole reports whether every slot with the label counts.
 func (col *column) whole() bool { return len(col.ids) == 0 || &col.ids[0] == &col.into[0] }
 
-// distinct returns how many different numbers ids has, -1 aside. The numbers below domains need not all be in use.
+// distinct returns how many different numbers other than -1 ids has. The numbers below domains need not all be in use.
 func distinct(ids []int32, domains int) int {
 	seen := make([]bool, domains)
 	n := 0

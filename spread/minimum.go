@@ -2,17 +2,18 @@ package spread
 
 import "slices"
 
-// histogramLimit bounds the counts that minimum keeps by number; larger ones mean few domains, which are cheap to scan.
+// histogramLimit is the size of the histogram of minimum. Larger counts are found by a scan: they mean few domains, which
+// are cheap to scan.
 const histogramLimit = 4096
 
-// minimum keeps the smallest count of the domains of one constraint while counts move. A histogram of the counts makes a
-// move by one O(1). Counts below 0 (a what-if that takes away a pod that was not counted) and beyond the histogram are
-// found by a scan.
+// minimum keeps the smallest count of the domains of one constraint while counts change. With its histogram of the counts a
+// change by one is O(1). Counts beyond the histogram are found by a scan, and so are counts below 0, which a what-if has
+// that removes a pod that was not counted.
 type minimum struct {
-	histogram []int32 // domains by count
-	inside    int32   // domains in the histogram
-	below     int32   // domains with a negative count
-	least     int32   // smallest count in the histogram; only valid while inside > 0
+	histogram []int32 // number of domains by count
+	inside    int32   // number of domains in the histogram
+	below     int32   // number of domains with a negative count
+	least     int32   // smallest count in the histogram; valid only while inside > 0
 }
 
 func (m *minimum) enter(count int32) {
@@ -46,13 +47,14 @@ func (m *minimum) leave(count int32) {
 	}
 }
 
-// move replaces one domain's count. Entering first keeps the search for the next smallest short.
+// move replaces one domain's count. It enters the new count before it removes the old one, so that the search for the next
+// smallest count is short.
 func (m *minimum) move(from, to int32) {
 	m.enter(to)
 	m.leave(from)
 }
 
-// of returns the smallest of counts, leaving out the domains that are absent; 0 if there is no domain.
+// of returns the smallest of counts. It leaves out absent domains, and returns 0 when there is no domain.
 func (m *minimum) of(counts []int32, absent []bool) int32 {
 	if m.below == 0 && m.inside > 0 {
 		return m.least

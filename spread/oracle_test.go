@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// The oracle evaluates the rules anew from API objects, with maps keyed by label values and no reuse.
+// The oracle evaluates the rules directly on API objects, with maps keyed by label values. It reuses nothing.
 
 // rule is an effective constraint and its selector.
 type rule struct {
@@ -111,7 +111,7 @@ func (r *rule) includes(pod *v1.Pod, node *v1.Node) bool {
 	return true
 }
 
-// on counts the matching pods of a slot.
+// on returns the number of matching pods on a slot.
 func (r *rule) on(pod *v1.Pod, c Cluster, i int) (n int) {
 	if r.matches.Empty() {
 		return 0
@@ -179,7 +179,7 @@ func (s *slowHard) check(i int) resources.Verdict {
 	return 0
 }
 
-// whatIf moves the counts as v1.36.3's AddPod (n 1) and RemovePod (n -1).
+// whatIf changes the counts as v1.36.3's AddPod (n 1) and RemovePod (n -1) do.
 func (s *slowHard) whatIf(u *v1.Pod, i, n int) {
 	node := s.c.Node(i)
 	if node == nil || u.Namespace != s.pod.Namespace || !hasAll(node, s.rules) {

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// PlaceOptions limit where Place puts replicas. The zero value lets every node take any number.
+// PlaceOptions limit where Place puts replicas. With the zero value every node takes any number.
 type PlaceOptions struct {
-	// Slots are the nodes that may take replicas, those that pass the other filters; nil: all.
+	// Slots are the nodes that may take replicas: those that pass the other filters. nil means all nodes.
 	Slots []int
-	// Room returns how many replicas the node of a slot takes beside the spread (its resources); nil: any number. It is
-	// called once for each slot.
+	// Room returns how many replicas the node of a slot takes by its resources; nil means any number. It is called once for
+	// each slot.
 	Room func(i int) int
-	// Steps bounds the search where constraints conflict; 0: 10,000.
+	// Steps bounds the search where constraints conflict; 0 means 10,000.
 	Steps int
 }
 
-// Place returns where n more pods like this one can be placed one after the other: the node of each replica, in the order in
-// which they must be placed, and fewer when there is no room. proven reports that more replicas are impossible; it is false
-// when the search was cut short. Kubernetes decides one pod at a time. Place looks for an order in which the first replicas
-// do not get in the way of the last.
+// Place returns nodes for n more pods like this one: the slot of each replica, in the order in which they must be placed
+// (rule S10.4). There are fewer slots when there is no room for n. proven is true when more replicas are impossible, and
+// false when the search was cut short. Kubernetes decides one pod at a time. Place looks for an order in which early
+// replicas do not make later ones impossible.
 //
 // Each replica goes to
 //
@@ -28,9 +28,9 @@ type PlaceOptions struct {
 //     affinity or tolerations forbid);
 //  2. else the domains with the smallest counts, in the order of the constraints, and there to the nodes in turn.
 //
-// With one constraint this places as many replicas as possible. With several constraints Place searches other choices when
-// the first attempt gets stuck, at most PlaceOptions.Steps of them. The state does not change. n below 1 places nothing.
-// O(n x groups of nodes in equal domains) without the search.
+// With one constraint this places as many replicas as possible. With several constraints Place tries other choices when the
+// first attempt fails, at most PlaceOptions.Steps of them. The state does not change. n below 1 places nothing. O(n x
+// groups of nodes in equal domains) without the search.
 func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 	p := &placer{state: s.clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
 	p.group(s, n, o)
@@ -61,15 +61,15 @@ type placer struct {
 	effect Effect
 	groups []placeGroup
 	path   []int // slots
-	taken  []int // group of each
+	taken  []int // the group of each of the slots
 	best   []int
 	seen   map[string]bool
 	steps  int
 }
 
-// placeGroup are slots in the same domains of every constraint.
+// placeGroup is a set of slots in the same domains of every constraint.
 type placeGroup struct {
-	slots []int // one entry for each replica that fits, the nodes in turn; n at most
+	slots []int // one slot for each replica that fits, the nodes in turn; at most n
 	used  int
 }
 
@@ -119,7 +119,7 @@ func (p *placer) takes(g int) bool {
 	return x.used < len(x.slots) && p.state.Check(x.slots[x.used]) == 0
 }
 
-// compare puts the groups that do not count first, then those of the emptiest domains.
+// compare puts the groups that do not count first, then the groups in the emptiest domains.
 func (p *placer) compare(a, b int) int {
 	i, j := p.groups[a].slots[0], p.groups[b].slots[0]
 	if c := cmp.Compare(p.counted(i), p.counted(j)); c != 0 {
@@ -134,7 +134,7 @@ func (p *placer) compare(a, b int) int {
 	return cmp.Compare(a, b)
 }
 
-// emptiest returns the first group that takes one more replica, -1 if none does.
+// emptiest returns the first group that takes one more replica, -1 when no group does.
 func (p *placer) emptiest() int {
 	best := -1
 	for g := range p.groups {
@@ -157,7 +157,7 @@ func (p *placer) choices() []int {
 	return out
 }
 
-// counted returns 1 if a replica on slot i moves a count, 0 if not: it is in nobody's way then.
+// counted returns 1 when a replica on slot i changes a count, otherwise 0: such a replica blocks no other.
 func (p *placer) counted(i int) int {
 	for k := range p.state.cols {
 		if p.state.cols[k].into[i] >= 0 {
@@ -182,7 +182,7 @@ func (p *placer) take() {
 	p.path, p.taken = p.path[:last], p.taken[:last]
 }
 
-// search tries every choice, the emptiest first, and never the same numbers of replicas twice.
+// search tries every choice, the emptiest first. It never tries the same numbers of replicas twice.
 func (p *placer) search(n int) bool {
 	if len(p.path) > len(p.best) {
 		p.best = slices.Clone(p.path)

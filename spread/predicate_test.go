@@ -20,7 +20,7 @@ var (
 	_ queue.Hint       = spread.Hint(spread.Options{})
 )
 
-// A free slot is rejected, with and without constraints, and nobody asks for its pods.
+// A free slot is rejected, with and without constraints, and no code asks for its pods.
 func TestFreeSlot(t *testing.T) {
 	for _, p := range []*v1.Pod{web(v1.DoNotSchedule), pod("plain", "web")} {
 		hard, err := spread.CompileHard(p, spread.Options{})
@@ -39,7 +39,7 @@ func TestFreeSlot(t *testing.T) {
 	}
 }
 
-// The zero value of Options is v1.36's default profile: the built-in constraints, with the selector of the pod's owners.
+// The zero value of Options is v1.36's default profile: the built-in constraints with the selector of the pod's owners.
 func TestOptionsZeroValue(t *testing.T) {
 	p := pod("web-5", "web")
 	controller := true

@@ -10,7 +10,7 @@ import (
 
 const worlds = 4000
 
-// forWorlds runs a check on many worlds, and as seeds of a fuzz test.
+// forWorlds runs a check on many worlds, and adds their seeds to a fuzz test.
 func forWorlds(t *testing.T, check func(t testing.TB, w world)) {
 	for seed := range int64(worlds) {
 		check(t, decode(randomBytes(seed)))
@@ -44,7 +44,7 @@ func checkScores(t testing.TB, w world) {
 	p := mustSoft(t, w.pod, w.options)
 	for kind, c := range views(w.fake) {
 		s := p.Count(c)
-		for range 2 { // a second pass starts anew
+		for range 2 { // a second pass begins from the start
 			raw, score := pass(s, feasible)
 			if !slices.Equal(raw, wantRaw) || !slices.Equal(score, want) {
 				t.Errorf("%s: raw %v score %v, want %v %v", kind, raw, score, wantRaw, want)
@@ -54,7 +54,7 @@ func checkScores(t testing.TB, w world) {
 	}
 }
 
-// checkMoves moves pods on states and trials and compares with fresh counts, and with the oracle's what-if.
+// checkMoves adds and removes pods on states and trials. It compares with fresh counts, and with the oracle's what-if.
 func checkMoves(t testing.TB, w world) {
 	h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
 	x := index(w.fake, 1)
@@ -125,7 +125,7 @@ func compareSoft(t testing.TB, w world, got, want *SoftState) {
 	}
 }
 
-// checkCountedSlots: the slots with a count in their signature are listed, and no others but ignored ones.
+// checkCountedSlots: the listed slots are those with a count in their signature, and perhaps ignored ones.
 func checkCountedSlots(t testing.TB, nodes []int, s interface {
 	AppendCounted([]bool) []bool
 	AppendSignature([]int32, int) []int32
@@ -144,8 +144,8 @@ func checkCountedSlots(t testing.TB, nodes []int, s interface {
 	}
 }
 
-// checkSignatures: equal signatures mean equal verdicts and raw scores, a pass over one node of each group is a pass over
-// all, and events elsewhere leave a signature alone.
+// checkSignatures: slots of equal signature have equal verdicts and raw scores, a pass over one node of each group equals a
+// pass over all nodes, and events on other slots do not change a signature.
 func checkSignatures(t testing.TB, w world) {
 	x := index(w.fake, w.next.pick(2))
 	h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
@@ -192,15 +192,16 @@ func checkSignatures(t testing.TB, w world) {
 	ss.Add(q, i)
 	for _, j := range nodes {
 		if j != i && sign(j) != before[j] {
-			t.Errorf("signature of slot %d moved by a pod on slot %d", j, i)
+			t.Errorf("signature of slot %d changed by a pod on slot %d", j, i)
 		}
 	}
 	if h.selectors.counting|p.selectors.counting == 0 && sign(i) != before[i] {
-		t.Errorf("nothing is counted, but a signature moved")
+		t.Errorf("no selector counts the pod, but a signature changed")
 	}
 }
 
-// checkLaws: the order of the nodes is irrelevant, a larger maxSkew rejects no more nodes, an empty domain allows no more.
+// checkLaws: the order of the nodes does not matter, a larger maxSkew rejects no more nodes, an empty domain allows no
+// more.
 func checkLaws(t testing.TB, w world) {
 	s := mustHard(t, w.pod, w.options).Count(w.fake)
 	turned := &fake{nodes: slices.Clone(w.nodes), pods: slices.Clone(w.pods)}
@@ -249,7 +250,7 @@ func FuzzSpread(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkAll(t, decode(data)) })
 }
 
-// TestWorldsReachEverything keeps the random tests honest: each kind of verdict and score occurs.
+// TestWorldsReachEverything: each kind of verdict and score occurs in the random tests.
 func TestWorldsReachEverything(t *testing.T) {
 	verdict, ignored, planned, defaulted, minimum := map[resources.Verdict]int{}, 0, 0, 0, 0
 	for seed := range int64(worlds) {

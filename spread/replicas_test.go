@@ -22,7 +22,7 @@ func replicasOf(f *fake) []Replica {
 }
 
 func TestScaleDownOrder(t *testing.T) {
-	f := clusterOf("a{zone=z1} b{zone=z1} c{zone=z2} d{zone=z3}").run("a*2 b*2 c*2 d", "foo=bar") // zones 4, 2, 1
+	f := clusterOf("a{zone=z1} b{zone=z1} c{zone=z2} d{zone=z3}").run("a*2 b*2 c*2 d", "foo=bar") // the zones have 4, 2 and 1 replicas
 	s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
 	steps := s.ScaleDownOrder(replicasOf(f), 4)
 	var names []string
@@ -32,16 +32,17 @@ func TestScaleDownOrder(t *testing.T) {
 		excess = append(excess, d.Excess)
 	}
 	assert.Equal(t, []string{"a-0", "a-1", "b-0", "c-0"}, names)
-	assert.Equal(t, []int{1, 0, 0, 0}, excess, "legal after the second deletion, and it stays so")
+	assert.Equal(t, []int{1, 0, 0, 0}, excess, "the spread is legal after the second deletion and stays legal")
 	assert.Len(t, s.ScaleDownOrder(replicasOf(f), 99), 7, "no more than there are")
 	assert.Empty(t, s.ScaleDownOrder(nil, 3))
 	assert.Equal(t, int32(4), s.cols[0].counts[0], "the state does not change")
 	shuffled := replicasOf(f)
 	slices.Reverse(shuffled)
-	assert.Equal(t, steps, s.ScaleDownOrder(shuffled, 4), "the order of the replicas is irrelevant")
+	assert.Equal(t, steps, s.ScaleDownOrder(shuffled, 4), "the order of the replicas does not matter")
 }
 
-// TestScaleDownFullestFirst: where excess and spread tie, the fullest domain goes first, whatever the names.
+// TestScaleDownFullestFirst: when excess and spread are equal, the replica in the fullest domain is deleted first, whatever
+// the names are.
 func TestScaleDownFullestFirst(t *testing.T) {
 	f := clusterOf("z{zone=z1} y{zone=z2} a{zone=z3} x{zone=z4}").run("z*3 y*3 a*2 x", "foo=bar")
 	s := mustHard(t, constrained("foo=bar", by("zone", 5, hard)), Options{}).Count(f)
@@ -51,7 +52,7 @@ func TestScaleDownFullestFirst(t *testing.T) {
 	for _, d := range few.ScaleDownOrder(replicasOf(f), 9) {
 		excess = append(excess, d.Excess)
 	}
-	assert.Equal(t, []int{2, 1, 1, 1, 0, 0, 0, 0, 0}, excess, "too few domains: each may have maxSkew pods")
+	assert.Equal(t, []int{2, 1, 1, 1, 0, 0, 0, 0, 0}, excess, "there are too few domains: each may have maxSkew pods")
 }
 
 // TestScaleDownIsBest: with one constraint no other choice leaves a smaller excess.
@@ -132,7 +133,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// most is the largest number of pods that can be placed one after the other, by trying everything.
+// most returns the largest number of pods that can be placed one after the other. It tries everything.
 func most(s *HardState, pod *v1.Pod, slots []int, room map[int]int, n int) int {
 	best := 0
 	if n == 0 {
@@ -187,7 +188,7 @@ func TestPlaceAgainstTryingEverything(t *testing.T) {
 	}
 }
 
-// TestPlaceGivesUp: the search is bounded, and says so.
+// TestPlaceGivesUp: the search is bounded, and Place reports when the bound was reached.
 func TestPlaceGivesUp(t *testing.T) {
 	f := &fake{}
 	for i := range 30 {

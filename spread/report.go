@@ -12,32 +12,32 @@ import (
 // unlimited is the room of a domain that takes any number of pods.
 const unlimited = math.MaxInt
 
-// Report is the spread of one constraint over a cluster.
+// Report describes the spread of one constraint over a cluster (rule S10.1).
 type Report struct {
-	Constraint int // place in the pod's list, or in the default constraints
+	Constraint int // index in the pod's list or in the default constraints
 	Key        string
-	Selector   string // "<none>" if absent, "<empty>" for {}
+	Selector   string // "<none>" for a nil selector, "<empty>" for {}
 	MaxSkew    int
 	MinDomains int
-	Self       int      // 1 if the pod matches its own selector
-	Minimum    int      // global minimum in force
-	TooFew     bool     // fewer domains than minDomains: the minimum is 0 whatever the counts
-	SetBy      []string // domains whose count is the minimum, by value; nil if TooFew
-	Domains    []Domain // by value
+	Self       int      // 1 when the pod matches its own selector, otherwise 0
+	Minimum    int      // the global minimum
+	TooFew     bool     // there are fewer domains than minDomains: Minimum is 0
+	SetBy      []string // values of the domains whose count is the minimum; nil when TooFew
+	Domains    []Domain // ordered by value
 	Excluded   []Exclusion
 }
 
-// Domain is one value of the topology key that counts.
+// Domain is a value of the topology key that counts.
 type Domain struct {
 	Value string
-	Pods  int // matching pods
-	Nodes int // existing nodes that count; 0 if the domain is only planned
-	// Room is how many pods like this one the constraint lets into the domain one after the other, while the other domains
-	// stay as they are: 0 and more, math.MaxInt for any number.
+	Pods  int // number of matching pods
+	Nodes int // number of existing nodes that count; 0 for a planned domain
+	// Room is how many pods like this one the constraint allows in the domain, one after the other, while the other domains
+	// stay as they are (rule S10.2). It is at least 0, and math.MaxInt for any number.
 	Room int
 }
 
-// Exclusion is a node whose pods and domain do not count for the constraint, and why.
+// Exclusion is a node whose pods and domain do not count for the constraint, with the reason.
 type Exclusion struct {
 	Slot     int
 	Node     string
@@ -46,7 +46,7 @@ type Exclusion struct {
 	Taints   bool     // nodeTaintsPolicy Honor: a taint is not tolerated
 }
 
-// String writes the report as a few lines.
+// String returns the report as a few lines.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "constraint %d: %s, maxSkew %d, minDomains %d, selector %s\n", r.Constraint, r.Key, r.MaxSkew, r.MinDomains, r.Selector)
@@ -71,7 +71,7 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// text names the node and what excludes it.
+// text returns the node's name and what excludes the node.
 func (e Exclusion) text() string {
 	var why []string
 	if len(e.Missing) > 0 {
@@ -86,8 +86,8 @@ func (e Exclusion) text() string {
 	return e.Node + ": " + strings.Join(why, "; ")
 }
 
-// Report returns one report for each constraint: its domains with their counts and room, what sets the minimum, and the
-// nodes that do not count. O(nodes x constraints + domains log domains).
+// Report returns one report for each constraint: its domains with counts and room, the domains that set the minimum, and
+// the nodes that do not count. O(nodes x constraints + domains log domains).
 func (s *HardState) Report() []Report {
 	out := make([]Report, len(s.cols))
 	for k := range s.cols {
@@ -110,9 +110,9 @@ func (s *HardState) Report() []Report {
 	return out
 }
 
-// Report returns what HardState.Report would if the ScheduleAnyway constraints were DoNotSchedule: Room is how many pods
-// a domain takes before its skew exceeds maxSkew, which the score does not forbid. For the system defaults a node counts for
-// each constraint whose key it has. Every call counts the cluster.
+// Report returns what HardState.Report would return if the ScheduleAnyway constraints were DoNotSchedule. Room is how many
+// pods a domain takes before its skew is larger than maxSkew; the score does not forbid more. For the system defaults a
+// node counts for each constraint whose key it has. Every call counts the cluster.
 func (p *Soft) Report(c Cluster) []Report {
 	if p.requireAll {
 		return (&Hard{p.evaluator}).Count(c).Report()
@@ -126,7 +126,7 @@ func (p *Soft) Report(c Cluster) []Report {
 	return out
 }
 
-// exclude adds the node to the reports of the constraints that it does not count for.
+// exclude adds the node to the reports of the constraints for which it does not count.
 func (s *HardState) exclude(reports []Report, i int, node *v1.Node) {
 	var missing []string
 	for _, key := range s.hard.Keys(nil) {
@@ -144,7 +144,7 @@ func (s *HardState) exclude(reports []Report, i int, node *v1.Node) {
 	}
 }
 
-// domains returns the domains of constraint k by value.
+// domains returns the domains of constraint k, ordered by value.
 func (s *HardState) domains(k int) []Domain {
 	col := &s.cols[k]
 	values := append(s.hard.values(s.cluster, k, &col.column), col.extra...)
@@ -164,7 +164,7 @@ func (s *HardState) domains(k int) []Domain {
 	return out
 }
 
-// room returns how many pods like this one constraint k lets into domain d.
+// room returns how many pods like this one constraint k allows in domain d.
 func (s *HardState) room(k, d int) int {
 	col := &s.cols[k]
 	grows := col.self == 1 && s.hard.selectors.counting>>col.selector&1 != 0
@@ -184,7 +184,7 @@ func (s *HardState) room(k, d int) int {
 		}
 	}
 	if !found && col.maxSkew > 0 {
-		return unlimited // the only domain is its own minimum
+		return unlimited // the only domain is itself the minimum
 	}
 	return max(0, int(col.maxSkew)+others-int(col.counts[d]))
 }

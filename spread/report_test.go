@@ -29,7 +29,7 @@ func TestExplain(t *testing.T) {
 	assert.Equal(t, missingLabel, s.Check(99), "no such slot")
 }
 
-// TestExplainAgreesWithCheck: Check rejects with the first constraint that Explain says does not allow.
+// TestExplainAgreesWithCheck: Check rejects with the first constraint that does not allow the node according to Explain.
 func TestExplainAgreesWithCheck(t *testing.T) {
 	forWorlds(t, func(t testing.TB, w world) {
 		s := mustHard(t, w.pod, w.options).Count(w.fake)
@@ -111,7 +111,7 @@ func TestReport(t *testing.T) {
 	assert.Empty(t, mustHard(t, podOf("p", ""), Options{}).Count(f).Report())
 }
 
-// TestSoftReport: the report of soft constraints, whose nodes are those of each key for the system defaults.
+// TestSoftReport: the report of soft constraints. For the system defaults a node counts for each key that it has.
 func TestSoftReport(t *testing.T) {
 	f := withQ().run("a*2 q", "foo=bar")
 	own := mustSoft(t, constrained("foo=bar", by(zoneKey, 1, soft), by(host, 2, soft)), Options{}).Report(f)
@@ -127,7 +127,7 @@ func TestSoftReport(t *testing.T) {
 	assert.Empty(t, mustSoft(t, podOf("p", ""), Options{}).Report(f))
 }
 
-// TestRoomIsExact places pods in one domain until it is full.
+// TestRoomIsExact places pods in one domain until the domain is full.
 func TestRoomIsExact(t *testing.T) {
 	forWorlds(t, func(t testing.TB, w world) {
 		h := mustHard(t, w.pod, w.options)
@@ -159,7 +159,7 @@ func TestRoomIsExact(t *testing.T) {
 	})
 }
 
-// TestPlannedNodes: a zone whose pool is scaled to zero is a domain when its template is given.
+// TestPlannedNodes: a zone whose pool is scaled to zero is a domain when the caller passes its template.
 func TestPlannedNodes(t *testing.T) {
 	pod := constrained("foo=bar", by("zone", 1, hard))
 	o := Options{PlannedNodes: []*v1.Node{nodeOf("pool", "zone=zoneC"), nodeOf("known", "zone=zoneA"), nodeOf("bare", "")}}
@@ -176,7 +176,7 @@ func TestPlannedNodes(t *testing.T) {
 	assert.Equal(t, "node3 node4", pass, "policies apply to planned nodes")
 	full := mustHard(t, constrained("foo=bar", by("zone", 1, hard, minDomains(3))), o).Count(f)
 	assert.False(t, full.Report()[0].TooFew, "planned domains count for minDomains")
-	// a planned node brings a value back whose own nodes are all excluded
+	// a planned node adds a value whose existing nodes are all excluded
 	x := tainted("k=v:NoSchedule", withZoneC())
 	r = mustHard(t, constrained("foo=bar", by("zone", 1, hard, honourTaints)), o).Count(x).Report()[0]
 	assert.Equal(t, Domain{"zoneC", 0, 0, 2}, r.Domains[2])

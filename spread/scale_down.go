@@ -12,8 +12,9 @@ import (
 type Replica struct {
 	Pod  *v1.Pod
 	Slot int
-	// Excess is what is left after the replica is deleted: over all constraints, by how many pods the fullest domain is above
-	// the global minimum + maxSkew. 0: the spread is legal. ScaleDownOrder sets Excess and does not read it.
+	// Excess is how far the spread is from being legal after the replica is deleted: over all constraints, the largest
+	// number of pods by which a domain exceeds the global minimum + maxSkew. 0 means that the spread is legal.
+	// ScaleDownOrder sets Excess and does not read it.
 	Excess int
 }
 
@@ -64,7 +65,7 @@ type candidate struct {
 	effect Effect
 }
 
-// outcome is what a deletion leaves.
+// outcome describes the spread after a deletion.
 type outcome struct{ excess, spread, fullness int }
 
 func (a outcome) compare(b outcome) int {
@@ -73,7 +74,7 @@ func (a outcome) compare(b outcome) int {
 
 // top is the fullest domain of a constraint.
 type top struct {
-	count, second int32 // largest count, and the largest count of another domain
+	count, second int32 // the largest count, and the largest count of another domain
 }
 
 func (s *HardState) tops() []top {
@@ -90,7 +91,7 @@ func (s *HardState) tops() []top {
 	return out
 }
 
-// without returns what is left when the candidate is deleted.
+// without returns the outcome when the candidate is deleted.
 func (s *HardState) without(c candidate, tops []top) outcome {
 	var out outcome
 	for k := range s.cols {

@@ -12,9 +12,9 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// TestScenarios prints, for each asked pod, the verdict with its arithmetic and the score of every node by name. All nodes
-// that pass are scored. On the way it holds what must not matter: an unrelated pod on every node, and a matching pod that is
-// added and removed.
+// TestScenarios prints, for each asked pod, the verdict with its numbers and the score of every node by name. All nodes
+// that pass are scored. It also checks that unrelated pods on every node do not matter, and that adding and then removing a
+// matching pod changes nothing.
 func TestScenarios(t *testing.T) {
 	testkit.RunScenarios(t, "testdata/*.txt", func(t *testing.T, s testkit.Scenario) string {
 		var b strings.Builder

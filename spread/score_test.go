@@ -78,7 +78,7 @@ func TestScore(t *testing.T) {
 		pod          *v1.Pod
 		options      Options
 		infeasible   string
-		raw, score   []int64 // raw nil: not stated
+		raw, score   []int64 // nil: not tested
 	}{
 		{"S-30", "hostname: ln 6 a pod", abxy().run(pods, "foo=bar"), foo(h(1)), Options{}, "", ints(4, 2, 0, 7), ints(42, 71, 100, 0)},
 		{"S-31", "zone: ln 4 a pod, counts 3 and 4", abxy().run(pods, "foo=bar"), foo(z(1)), Options{}, "", ints(4, 4, 6, 6), ints(100, 100, 66, 66)},
@@ -137,7 +137,7 @@ func taintedA(f *fake) *fake {
 
 func TestSkippedScore(t *testing.T) {
 	f := abxy()
-	assert.True(t, mustSoft(t, constrained("foo=bar"), Options{}).Count(f).skips(), "S-60: no service, no owner")
+	assert.True(t, mustSoft(t, constrained("foo=bar"), Options{}).Count(f).skips(), "S-60: the pod has no service and no owner")
 	assert.True(t, mustSoft(t, constrained("foo=bar", by("zone", 1, hard)), Options{Owners: service("foo=bar")}).Count(f).skips(), "only hard constraints")
 	s := mustSoft(t, constrained("foo=bar", by("zone", 1, soft)), Options{}).Count(&fake{})
 	assert.True(t, s.skips(), "no nodes")
@@ -157,8 +157,8 @@ func TestNormalize(t *testing.T) {
 	assert.Equal(t, int64(100), Normalize(-3, -3, -1), "the largest starts at 0")
 }
 
-// TestLackingNodeIsTheEmptyDomain: for system defaults a missing label reads as "", so that a node whose label is "" shares
-// its domain; S-41's size 3 is 2 then.
+// TestLackingNodeIsTheEmptyDomain: for system defaults a missing label reads as "". A node with an empty label therefore
+// shares its domain, and S-41's size 3 becomes 2.
 func TestLackingNodeIsTheEmptyDomain(t *testing.T) {
 	f := clusterOf("a{topology.kubernetes.io/zone=,kubernetes.io/hostname=a} b{topology.kubernetes.io/zone=z,kubernetes.io/hostname=b} q{kubernetes.io/hostname=q}").run("a q*2", "foo=bar")
 	for _, c := range []Cluster{f, index(f, 0), index(f, 2)} {

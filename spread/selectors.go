@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// maxSelectors is how many different selectors the constraints of one pod and one action may have: an Effect has one bit
-// for each.
+// maxSelectors is how many different selectors the constraints of one pod and one action may have, because an Effect has
+// one bit for each.
 const maxSelectors = 32
 
 var errSelectors = errors.New("more than 32 different label selectors in the topology spread constraints of one pod")
@@ -24,14 +24,14 @@ type selectors struct {
 	list      []labels.Selector
 	texts     []string
 	pairs     []pair
-	counting  uint32 // those that count pods; not the empty selector, which counts none, and not the absent one
+	counting  uint32 // the selectors that count pods: not the empty one, which counts no pod, and not the nil one
 }
 
-// pair is a label pair that every pod matched by a selector has; key "" when there is none.
+// pair is a label pair that every pod matched by a selector has; key is "" when there is no such pair.
 type pair struct{ key, value string }
 
-// selector returns the constraint's selector with its matchLabelKeys merged in, as the scheduler does at scheduling time:
-// each key that the pod has adds key = value; an absent selector matches nothing whatever is added.
+// selector returns the constraint's selector with its matchLabelKeys merged in, as the scheduler does at scheduling time
+// (rule S1.4). Each key that the pod has adds key = value. A nil selector matches nothing, whatever is added.
 func selector(c *v1.TopologySpreadConstraint, pod *v1.Pod) (labels.Selector, error) {
 	s, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
 	if err != nil || c.LabelSelector == nil {
@@ -51,7 +51,7 @@ func selector(c *v1.TopologySpreadConstraint, pod *v1.Pod) (labels.Selector, err
 	return s, nil
 }
 
-// add returns the bit number of s.
+// add returns the bit of s.
 func (ss *selectors) add(s labels.Selector) (uint8, error) {
 	requirements, selectable := s.Requirements()
 	text := s.String()
@@ -87,7 +87,7 @@ func requiredPair(requirements labels.Requirements) pair {
 	return pair{}
 }
 
-// matches returns the selectors that match the labels, as bits. The empty selector matches, the absent one does not.
+// matches returns the selectors that match the labels, as bits. The empty selector matches, a nil selector does not.
 func (ss *selectors) matches(set map[string]string) uint32 {
 	var mask uint32
 	for j, s := range ss.list {
@@ -98,8 +98,8 @@ func (ss *selectors) matches(set map[string]string) uint32 {
 	return mask
 }
 
-// effect returns the selectors that count the pod, as bits: it is in the namespace, not being deleted, and matched by
-// a selector that is not empty.
+// effect returns the selectors that count the pod, as bits (rule S2.4): the pod is in the namespace and not being deleted,
+// and a selector that is not empty matches it.
 func (ss *selectors) effect(pod *v1.Pod) uint32 {
 	if ss.counting == 0 || pod.Namespace != ss.namespace || pod.DeletionTimestamp != nil {
 		return 0
@@ -107,8 +107,8 @@ func (ss *selectors) effect(pod *v1.Pod) uint32 {
 	return ss.matches(pod.Labels) & ss.counting
 }
 
-// visit calls tally for the pods of the cluster that a selector counts: selectors as bits, slot, number of pods. The
-// cost is that of the matching pod sets where the cluster offers them, of all pods otherwise.
+// visit calls tally for the pods of the cluster that a selector counts, with the selectors as bits, the slot and the number
+// of pods. O(matching pod sets) when the cluster has pod sets, otherwise O(all pods).
 func (ss *selectors) visit(c Cluster, tally func(mask uint32, slot, n int32)) {
 	if ss.counting == 0 {
 		return
@@ -144,7 +144,7 @@ func (ss *selectors) visit(c Cluster, tally func(mask uint32, slot, n int32)) {
 	}
 }
 
-// describe returns the selector as text for a reader.
+// describe returns the text of the selector for people.
 func (ss *selectors) describe(j uint8) string {
 	switch s := ss.list[j]; {
 	case ss.texts[j] == "!nothing":

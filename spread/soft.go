@@ -7,19 +7,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Soft is a pod's constraints with whenUnsatisfiable ScheduleAnyway, compiled for many clusters: the score. It is
-// immutable and safe for concurrent use; the zero value scores every node 0.
+// Soft is the score: a pod's constraints with whenUnsatisfiable ScheduleAnyway, compiled for many clusters. It is immutable
+// and safe for concurrent use. The zero value gives every node 0.
 type Soft struct {
 	evaluator
-	requireAll bool // nodes without every key are ignored
+	requireAll bool // nodes that lack a key are ignored
 }
 
 // CompileSoft compiles the ScheduleAnyway constraints of a pod, or of the profile's defaults when the pod has no
 // constraints at all (a pod with only DoNotSchedule constraints gets no defaults).
 //
-// A label selector that cannot be converted is an error, and v1.36 fails the whole attempt with it: the text is what
-// follows `running PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. The pod is kept and must not
-// change afterwards. A nil pod panics.
+// The error says that a label selector cannot be converted. v1.36 then ends the whole attempt with this text after `running
+// PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. Soft keeps the pod, which must not change
+// afterwards. A nil pod panics.
 //
 // Rule: documentation, "Pod Topology Spread Constraints" (whenUnsatisfiable: ScheduleAnyway). O(constraints).
 func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
@@ -30,15 +30,16 @@ func CompileSoft(pod *v1.Pod, o Options) (*Soft, error) {
 	return &Soft{e, len(pod.Spec.TopologySpreadConstraints) > 0 || !o.Defaults.system()}, nil
 }
 
-// SoftState is the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
-// Soft. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe concurrently, the other
-// methods are not. Like HardState it follows pods through Apply, and not nodes.
+// SoftState has the number of matching pods in every domain, and for the hostname on every node, for the constraints of a
+// Soft. Scores depend on the feasible nodes: call Weigh with them, then Raw. Raw is safe for concurrent use, the other
+// methods are not. Apply keeps the state equal to a new Count when pods come or leave. For changes of nodes call Count
+// again.
 type SoftState struct {
 	counting
 	soft    *Soft
 	cluster Cluster
 	cols    []softColumn
-	ignores bool // a slot may lack a key and be ignored for it
+	ignores bool // a slot that lacks a key is ignored
 
 	pass uint32 // number of Weigh calls
 }
@@ -50,15 +51,15 @@ type softColumn struct {
 	skewBase float64 // maxSkew - 1
 	selector uint8
 	counts   []int32 // by domain; by slot for the hostname
-	lacking  int32   // the domain "" of nodes without the key, where they are not ignored; -1: none
+	lacking  int32   // the domain "" of nodes that lack the key and are not ignored; -1 when there is none
 
-	marks  []uint32 // pass in which a domain was last seen
-	size   int64    // domains among the feasible nodes
+	marks  []uint32 // by domain: the pass in which it was last seen
+	size   int64    // number of domains among the feasible nodes
 	weight float64
 }
 
-// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional interfaces of Cluster, O(nodes x keys
-// + pods x selectors) without.
+// Count counts the pods of a cluster. O(nodes + matching pod sets) with the optional methods of Cluster, otherwise O(nodes
+// x keys + pods x selectors).
 func (p *Soft) Count(c Cluster) *SoftState {
 	s := &SoftState{soft: p, cluster: c}
 	if p.Skip() {
@@ -87,8 +88,8 @@ func (p *Soft) Count(c Cluster) *SoftState {
 	return s
 }
 
-// giveLackingDomain puts the nodes without the key, which system defaults do not ignore, into the domain of the value "":
-// a missing label reads as "".
+// giveLackingDomain puts the nodes without the key, which system defaults do not ignore, into the domain of the value "",
+// because a missing label reads as "".
 func (p *Soft) giveLackingDomain(c Cluster, k int, col *softColumn) {
 	var into []int32
 	for i, d := range col.ids {
@@ -112,7 +113,7 @@ func (p *Soft) giveLackingDomain(c Cluster, k int, col *softColumn) {
 	}
 }
 
-// emptyValue returns the domain of the label value "", or the next free number.
+// emptyValue returns the domain of the label value "", or the next free domain.
 func (p *Soft) emptyValue(c Cluster, k int, col *column) int32 {
 	known := make([]bool, col.domains)
 	for i, d := range col.ids {
@@ -140,19 +141,19 @@ func (s *SoftState) tally(mask uint32, i int, n int32) {
 	}
 }
 
-// Apply adds n pods of one effect to the node of slot i, or removes -n. The state stays equal to a new Count.
-// O(constraints), no allocation.
+// Apply adds n pods of one effect to the node of slot i, or removes -n pods. The state stays equal to a new Count (rule
+// S5.6). O(constraints), no allocation.
 func (s *SoftState) Apply(e Effect, i int, n int32) {
 	if e != 0 && len(s.cols) > 0 && uint(i) < uint(len(s.cols[0].ids)) {
 		s.tally(uint32(e), i, n)
 	}
 }
 
-// skips reports whether every node gets 0, which is not normalised: there are no constraints, or no nodes.
+// skips reports whether every node gets 0 without normalization: there are no constraints, or no nodes (rule S4.1).
 func (s *SoftState) skips() bool { return len(s.cols) == 0 || len(s.cols[0].ids) == 0 }
 
-// Ignored reports whether the node of slot i lacks a topology key that the constraints ask for. Its raw and its normalised
-// score are 0, and it does not enter the smallest and largest raw score. Nodes are never ignored for the system defaults.
+// Ignored reports whether the node of slot i lacks a topology key of the constraints (rule S4.2). Its raw and normalized
+// scores are 0, and it does not count for the smallest and largest raw score. For the system defaults no node is ignored.
 func (s *SoftState) Ignored(i int) bool {
 	if !s.ignores {
 		return false
@@ -165,13 +166,13 @@ func (s *SoftState) Ignored(i int) bool {
 	return false
 }
 
-// Weigh fixes the weights of the constraints by the feasible nodes. counts[j] is how many feasible nodes have the signature
-// of slots[j]; nil: every node is in slots. The weight of a constraint is ln(size + 2). size is the number of domains among
-// the feasible nodes that are not ignored; for the hostname it is the number of those nodes. Raw needs Weigh, once for each
-// set of feasible nodes. O(slots x constraints), no allocation.
+// Weigh sets the weights of the constraints from the feasible nodes (rule S4.3). counts[j] is how many feasible nodes have
+// the signature of slots[j]; nil means that slots has every feasible node. The weight of a constraint is ln(size + 2). size
+// is the number of domains among the feasible nodes that are not ignored; for the hostname it is the number of those nodes.
+// Call Weigh before Raw, once for each set of feasible nodes. O(slots x constraints), no allocation.
 func (s *SoftState) Weigh(slots, counts []int32) {
 	s.begin()
-	var nodes int64 // feasible nodes that are not ignored
+	var nodes int64 // number of feasible nodes that are not ignored
 	for j, i := range slots {
 		n := int64(1)
 		if counts != nil {
@@ -191,9 +192,9 @@ func (s *SoftState) Weigh(slots, counts []int32) {
 	}
 }
 
-// begin forgets the domains that the last Weigh saw.
+// begin forgets the domains of the last Weigh.
 func (s *SoftState) begin() {
-	if s.pass++; s.pass == 0 { // the marks of 2^32 passes ago would look like new
+	if s.pass++; s.pass == 0 { // marks from 2^32 passes ago would look new
 		s.pass = 1
 		for k := range s.cols {
 			clear(s.cols[k].marks)
@@ -204,7 +205,7 @@ func (s *SoftState) begin() {
 	}
 }
 
-// see adds the domains of n feasible nodes that are like slot i and not ignored.
+// see adds the domains of n feasible nodes that have the signature of slot i and are not ignored.
 func (s *SoftState) see(i int, n int64) {
 	for k := range s.cols {
 		col := &s.cols[k]
@@ -226,11 +227,9 @@ func (s *SoftState) see(i int, n int64) {
 	}
 }
 
-// Raw returns the raw score of a feasible node: the sum over the constraints whose key it has of
-//
-//	matching pods in its domain (on the node, for the hostname) * weight + maxSkew - 1
-//
-// as floating point, rounded half away from zero. Smaller is better. 0 for an ignored node. O(constraints), no allocation.
+// Raw returns the raw score of a feasible node (rule S4.5). It is the sum, over the constraints whose key the node has, of
+// matching pods in its domain (for the hostname: on the node) * weight + maxSkew - 1, in floating point, rounded half away
+// from zero. Smaller is better. An ignored node has 0. O(constraints), no allocation.
 func (s *SoftState) Raw(i int) int64 {
 	var sum float64
 	for k := range s.cols {
@@ -250,9 +249,9 @@ func (s *SoftState) Raw(i int) int64 {
 	return int64(math.Round(sum))
 }
 
-// AppendSignature appends one number for each constraint that changes only by events on slot i: the node's domain, or the
-// count for the hostname and for a key of which every node has its own value, or -1 without the label (for all constraints,
-// if the node is ignored). Nodes of equal signature have equal raw scores.
+// AppendSignature appends one number for each constraint: the node's domain; the count, for the hostname and for a key with
+// another value on every node; or -1 without the label. An ignored node has -1 for all constraints. Only events on slot i
+// change these numbers. Nodes of equal signature have equal raw scores (rule S4.7).
 func (s *SoftState) AppendSignature(dst []int32, i int) []int32 {
 	ignored := s.Ignored(i)
 	for k := range s.cols {
@@ -271,8 +270,8 @@ func (s *SoftState) AppendSignature(dst []int32, i int) []int32 {
 	return dst
 }
 
-// AppendCountedSlots appends the slots that have a count other than 0 in their signature, and maybe ignored ones, some of them
-// more than once. O(nodes) for each key with counts of nodes.
+// AppendCountedSlots appends the slots that have a count other than 0 in their signature, and perhaps ignored slots. It may
+// append a slot more than once. O(nodes) for each key with counts of nodes.
 func (s *SoftState) AppendCountedSlots(dst []int32) []int32 {
 	for k := range s.cols {
 		col := &s.cols[k]
@@ -288,9 +287,9 @@ func (s *SoftState) AppendCountedSlots(dst []int32) []int32 {
 	return dst
 }
 
-// Normalize turns the raw score of a node that is not ignored into 0..100, where more is better; lo and hi are the smallest
-// and largest raw score of those nodes. 100 when hi is 0 or less; otherwise 100 * (hi + lo - raw) / hi in integers: the
-// best node gets 100, and the worst 0 only if lo is 0.
+// Normalize returns the normalized score, 0 to 100, of a node that is not ignored (rule S4.6): 100 * (hi + lo - raw) / hi
+// in integers, and 100 when hi is 0 or less. lo and hi are the smallest and largest raw score of the feasible nodes that
+// are not ignored. The best node gets 100; the worst node gets 0 only when lo is 0.
 func Normalize(raw, lo, hi int64) int64 {
 	if hi <= 0 {
 		return 100
@@ -298,7 +297,7 @@ func Normalize(raw, lo, hi int64) int64 {
 	return 100 * (hi + lo - raw) / hi
 }
 
-// normalizeAll replaces the raw scores of the feasible slots by the normalised scores. Nothing changes when s.skips.
+// normalizeAll replaces the raw scores of the feasible slots by their normalized scores. It changes nothing when s.skips.
 func (s *SoftState) normalizeAll(slots []int, raw []int64) {
 	if s.skips() {
 		return
@@ -318,9 +317,9 @@ func (s *SoftState) normalizeAll(slots []int, raw []int64) {
 	}
 }
 
-// Scores returns the scores 0..100 of feasible slots, in their order, before they are multiplied by the plugin's weight.
-// Scores compiles and counts for this one answer. All scores are 0 when there is nothing to score. The error is that of
-// CompileSoft. O(nodes + pods).
+// Scores returns the scores, 0 to 100, of feasible slots in their order, without the plugin's weight. It compiles and
+// counts for this one answer. All scores are 0 when the pod has no soft constraint. The error is that of CompileSoft.
+// O(nodes + pods).
 func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) {
 	o.askCluster(c)
 	p, err := CompileSoft(pod, o)

@@ -6,43 +6,44 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Trial is a what-if on a HardState: preemption's victims and nominated pods. It moves exactly as v1.36.3's AddPod and
-// RemovePod do, which repeat the first count but for two exceptions:
+// Trial gives the answers of a HardState as if some pods were added or removed: victims of preemption and nominated pods.
+// It changes its counts exactly as v1.36.3's AddPod and RemovePod do (rule S5.3). These differ from a fresh count in two
+// cases:
 //
 //  1. a pod that is being deleted was not counted, but is subtracted when it is removed, so that a count can become -1 and
 //     the other domains fail;
 //  2. the empty selector, which counted no pod, matches here.
 //
-// HardState.Apply has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone
-// as in the count. After changes in several domains v1.36.3 may use too large a minimum; a Trial always has the true one.
+// HardState.Apply has neither exception. A node without all keys, or that a constraint's policies exclude, is left alone as
+// in the count. After changes in several domains v1.36.3 may use too large a minimum; a Trial always has the true one.
 //
-// A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is not
-// safe for concurrent use. Several trials of one state are safe side by side.
+// A Trial does not change its HardState and does not follow it: call NewTrial again when the state has moved. A Trial is
+// not safe for concurrent use. Several trials of one state are safe side by side.
 type Trial interface {
-	// Check returns the verdict on slot i as HardState.Check does, with the trial's changes.
+	// Check returns the verdict on slot i, as HardState.Check does, with the changes of the trial.
 	Check(i int) resources.Verdict
 	// Add counts the pod on slot i, and Remove subtracts it.
 	Add(pod *v1.Pod, i int)
 	Remove(pod *v1.Pod, i int)
 	// Reset undoes every change.
 	Reset()
-	// Effect returns what Add and Remove count for a pod. Unlike Hard.Effect it depends on namespace and labels only.
+	// Effect returns what Add and Remove count for a pod. Unlike Hard.Effect it depends only on namespace and labels.
 	Effect(pod *v1.Pod) Effect
-	// Apply adds n pods of one effect to slot i, or removes -n.
+	// Apply adds n pods of one effect to slot i, or removes -n pods.
 	Apply(e Effect, i int, n int32)
 }
 
 type trial struct {
 	state *HardState
-	cols  []hardColumn // own copies; counts shared with the state until copied says otherwise
+	cols  []hardColumn // copies of the trial; counts are shared with the state until copied is set
 	own   []bool
 	log   []trialMove
 }
 
 type trialMove struct{ k, d, n int32 }
 
-// NewTrial returns a what-if copy. Making it costs O(constraints), the first change of a constraint O(domains), every other
-// change O(1), Reset O(changes).
+// NewTrial returns a what-if copy in O(constraints). The first change of a constraint is O(domains), every other change
+// O(1), Reset O(changes).
 func (s *HardState) NewTrial() Trial {
 	return &trial{state: s, cols: append([]hardColumn(nil), s.cols...), own: make([]bool, len(s.cols))}
 }

@@ -14,10 +14,10 @@ var (
 	policies = []v1.NodeInclusionPolicy{v1.NodeInclusionPolicyHonor, v1.NodeInclusionPolicyIgnore}
 )
 
-// Validate returns what the API server finds wrong with spec.topologySpreadConstraints of a new pod, path being that field.
-// It expects the constraints as stored, after MergeMatchLabelKeys: a key of matchLabelKeys that labelSelector has as well
-// is only seen then. The constraints of a pod cannot change after its creation. A nil path is the root.
-// Rule: API reference, TopologySpreadConstraint.
+// Validate returns the API server's errors about spec.topologySpreadConstraints of a new pod; path is the path of that
+// field (rules S8.1 to S8.9). It expects the constraints as stored, after MergeMatchLabelKeys, which makes a key that is in
+// both matchLabelKeys and labelSelector an error. The constraints of a pod cannot change after its creation. A nil path is
+// the root. Rule: API reference, TopologySpreadConstraint.
 func Validate(constraints []v1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range constraints {
@@ -99,7 +99,7 @@ func validateMatchLabelKeys(c *v1.TopologySpreadConstraint, path *field.Path) (e
 	return errs
 }
 
-// uses returns how many requirements of a selector are about a key.
+// uses returns how many requirements of a selector have a key.
 func uses(s *metav1.LabelSelector, key string) int {
 	if s == nil {
 		return 0
@@ -116,7 +116,7 @@ func uses(s *metav1.LabelSelector, key string) int {
 	return n
 }
 
-// equalConstraints reports whether two lists say the same, nil and empty parts being equal.
+// equalConstraints reports whether two lists are equal. Nil and empty parts are equal.
 func equalConstraints(a, b []v1.TopologySpreadConstraint) bool {
 	if len(a) != len(b) {
 		return false
@@ -131,7 +131,7 @@ func equalConstraints(a, b []v1.TopologySpreadConstraint) bool {
 	return true
 }
 
-// Warnings returns the API server's warnings about legal constraints: an absent labelSelector.
+// Warnings returns the API server's warnings about legal constraints: a nil labelSelector.
 func Warnings(constraints []v1.TopologySpreadConstraint, path *field.Path) []string {
 	var out []string
 	for i := range constraints {
@@ -142,12 +142,11 @@ func Warnings(constraints []v1.TopologySpreadConstraint, path *field.Path) []str
 	return out
 }
 
-// MergeMatchLabelKeys returns the constraints of a new pod as the API server stores them since v1.34: every key of
-// matchLabelKeys that the pod's labels have is appended to labelSelector as `key In [value]`, unless labelSelector is nil.
-// matchLabelKeys stay. The scheduler merges the keys once more when it schedules; that changes nothing unless the pod's
-// labels have changed in between, in which case both values are asked for and no pod matches. The pod is not modified; the
-// result shares nothing with it that the merge changes.
-// Rule: API field topologySpreadConstraints.matchLabelKeys.
+// MergeMatchLabelKeys returns the constraints of a new pod as the API server stores them since v1.34 (rule S1.5): every key
+// of matchLabelKeys that the pod's labels have is appended to labelSelector as `key In [value]`, unless labelSelector is
+// nil. matchLabelKeys stay. The scheduler merges the keys once more when it schedules. That changes nothing unless the
+// pod's labels have changed since: then the selector requires both values and no pod matches. The pod is not modified; the
+// result shares with it only what the merge does not change. Rule: API field topologySpreadConstraints.matchLabelKeys.
 func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 	list := pod.Spec.TopologySpreadConstraints
 	if list == nil {
@@ -170,10 +169,9 @@ func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 	return out
 }
 
-// ValidateDefaults returns what v1.36 finds wrong with PodTopologySpreadArgs. path is their place in the configuration; nil is
-// the root.
-// It checks the configuration as loaded, after an absent defaultingType has become System: "" is an error here, although
-// Defaults reads "" as System.
+// ValidateDefaults returns v1.36's errors about PodTopologySpreadArgs (rule S6.5). path is their place in the
+// configuration; nil is the root. It checks the loaded configuration, where a missing defaultingType is already System: ""
+// is an error here, although Defaults reads "" as System.
 func ValidateDefaults(d Defaults, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	typePath := path.Child("defaultingType")

@@ -101,7 +101,7 @@ func TestMergeMatchLabelKeys(t *testing.T) {
 	pod.Labels["rev"] = "2"
 	h := mustHard(t, pod, Options{})
 	pass, _, _ = verdicts(f, h.Count(f).Check)
-	assert.Equal(t, "node1 node2 node3 node4", pass, "a label that changed after creation asks for both values: the constraint never blocks")
+	assert.Equal(t, "node1 node2 node3 node4", pass, "after a change of the label the selector requires both values: the constraint never blocks")
 	assert.Zero(t, h.self)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// snapshotOf puts a world into a cluster.Snapshot. Free slots are made by removing nodes.
+// snapshotOf puts a world into a cluster.Snapshot. It makes free slots by removing nodes.
 func snapshotOf(t testing.TB, w world) *cluster.Snapshot {
 	var o cluster.Objects
 	for i, n := range w.nodes {
@@ -40,7 +40,7 @@ func snapshotOf(t testing.TB, w world) *cluster.Snapshot {
 	return s
 }
 
-// TestSnapshot: a cluster.Snapshot, with its indexes, gives the answers of the plain cluster.
+// TestSnapshot: a cluster.Snapshot with its indexes gives the answers of the plain cluster.
 func TestSnapshot(t *testing.T) {
 	if _, ok := any(&cluster.Snapshot{}).(interface {
 		Cluster
@@ -68,7 +68,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestPurity: no call changes its arguments.
+// TestPurity: no call modifies its arguments.
 func TestPurity(t *testing.T) {
 	for seed := range int64(300) {
 		w := decode(randomBytes(seed))
@@ -112,7 +112,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// TestOneCall: Check and Scores are the compiled forms.
+// TestOneCall: Check and Scores give the answers of the compiled forms.
 func TestOneCall(t *testing.T) {
 	for seed := range int64(300) {
 		w := decode(randomBytes(seed))
@@ -132,7 +132,7 @@ func TestOneCall(t *testing.T) {
 	}
 }
 
-// TestSharedState: pods that differ in nothing an evaluator looks at have equal keys, and the others do not.
+// TestSharedState: pods have equal keys exactly when they are equal in everything that an evaluator reads.
 func TestSharedState(t *testing.T) {
 	key := func(p *v1.Pod, o Options) string { return string(mustHard(t, p, o).AppendKey(nil)) }
 	zone := by("zone", 1, hard)
@@ -157,8 +157,8 @@ func TestSharedState(t *testing.T) {
 		mustHard(t, selecting(constrained("foo=bar", by("zone", 1, hard, honourTaints)), "disk=ssd"), Options{}).Reads(nil))
 }
 
-// TestSignatureOfUniqueKeys: of a key of which every node has its own value the count stands in the signature, so that nodes
-// with equally many pods are one group.
+// TestSignatureOfUniqueKeys: for a key with another value on every node the signature has the count, so that nodes with
+// equal numbers of pods are one group.
 func TestSignatureOfUniqueKeys(t *testing.T) {
 	f := &fake{}
 	for i := range 9 {
@@ -174,7 +174,7 @@ func TestSignatureOfUniqueKeys(t *testing.T) {
 	}
 }
 
-// TestMinimum moves counts at random, below 0 and beyond the histogram, and compares with a scan.
+// TestMinimum changes counts at random, also below 0 and beyond the histogram, and compares with a scan.
 func TestMinimum(t *testing.T) {
 	for seed := range int64(200) {
 		b := &bytesOf{randomBytes(seed)}
@@ -196,8 +196,8 @@ func TestMinimum(t *testing.T) {
 	}
 }
 
-// TestCounted: which numbers of a signature are counts: those of keys of which every node has its own value, and for the
-// score those of the hostname.
+// TestCounted: the counts in a signature are the numbers of keys with another value on every node, and for the score the
+// numbers of the hostname.
 func TestCounted(t *testing.T) {
 	f := abxy().run("a*2 y", "foo=bar")
 	h := mustHard(t, constrained("foo=bar", by(zoneKey, 1, hard), by(host, 1, hard)), Options{}).Count(f)
@@ -210,5 +210,5 @@ func TestCounted(t *testing.T) {
 	}
 	shared := clusterOf("a{kubernetes.io/hostname=s} b{kubernetes.io/hostname=s}").run("a*2", "foo=bar")
 	assert.Equal(t, []bool{false}, mustHard(t, constrained("foo=bar", by(host, 1, hard)), Options{}).Count(shared).AppendCounted(nil), "a domain of two nodes")
-	assert.Equal(t, []bool{true}, mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).AppendCounted(nil), "the score counts by node all the same")
+	assert.Equal(t, []bool{true}, mustSoft(t, constrained("foo=bar", by(host, 1, soft)), Options{}).Count(shared).AppendCounted(nil), "the score of the hostname counts by node in any case")
 }

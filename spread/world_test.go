@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// bytesOf decodes choices from bytes: each choice of n takes one byte modulo n, 0 when the bytes have run out, so that a
-// fuzzer reaches every world by plain mutation.
+// bytesOf decodes choices from bytes: each choice of n takes one byte modulo n, and is 0 after the last byte. So a fuzzer
+// reaches every world by mutation of bytes.
 type bytesOf struct{ data []byte }
 
 func (b *bytesOf) pick(n int) int {
@@ -32,7 +32,7 @@ func randomBytes(seed int64) []byte {
 	return out
 }
 
-// world is a cluster, a pod with its options and further bytes for what happens next.
+// world is a cluster, a pod with its options, and further bytes for changes.
 type world struct {
 	*fake
 	pod     *v1.Pod
@@ -146,7 +146,7 @@ func randomConstrained(b *bytesOf) *v1.Pod {
 	case 6:
 		selecting(p, zoneKey+"=a")
 	case 7:
-		requireNodes(p, "rack", v1.NodeSelectorOpIn) // cannot be converted: matches nothing
+		requireNodes(p, "rack", v1.NodeSelectorOpIn) // the selector cannot be converted
 	}
 	if b.pick(4) == 3 {
 		tolerating(p)
