@@ -26,7 +26,7 @@ func FindOldFilter(old string) (OldFilter, bool) {
 }
 
 const (
-	limitsNote    = "limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver"
+	limitsNote    = "NodeVolumeLimits does it; limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver"
 	conditionNote = "the node lifecycle controller turns the condition into a NoSchedule taint"
 	goneNote      = "removed in v1.23 without a successor; node affinity or a plugin of one's own does it"
 )

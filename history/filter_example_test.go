@@ -14,6 +14,6 @@ func ExampleFindOldFilter() {
 	}
 	// Output:
 	// true [NodeResourcesFit] ""
-	// true [NodeVolumeLimits] "limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver"
+	// true [NodeVolumeLimits] "NodeVolumeLimits does it; limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver"
 	// true [] "removed in v1.23 without a successor; node affinity or a plugin of one's own does it"
 }

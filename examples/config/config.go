@@ -87,13 +87,18 @@ type Plugin struct {
 }
 
 // Load decodes, completes and checks a document and makes its profiles. Errors are those with which v1.36 refuses the
-// document, or would fail to start with it. See Decode for versions.
+// document, or would fail to start with it. See Decode for versions. A document of v1beta3 that does not load as v1 gets an
+// *OldVersionError.
 func (l Loader) Load(data []byte) (*Configuration, error) {
 	document, err := Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	return l.Build(document)
+	c, err := l.Build(document)
+	if gvk := versionOf(data); gvk != nil && gvk.GroupVersion() == v1beta3 {
+		return ofV1beta3(c, err, data)
+	}
+	return c, err
 }
 
 // Build checks a configuration of the published type and makes its profiles. It does not change the document.
@@ -174,7 +179,7 @@ func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]
 	if err := own.weigh(plugins, registry); err != nil {
 		return Profile{}, err
 	}
-	out := Profile{SchedulerName: nameOf(p), Plugins: plugins, Args: b.args, Warnings: warnings(plugins)}
+	out := Profile{SchedulerName: nameOf(p), Plugins: plugins, Args: b.args, Warnings: slices.Concat(warnings(plugins), b.unmatched(registry))}
 	if out.Placement, err = b.placement(plugins); err != nil {
 		return Profile{}, err
 	}

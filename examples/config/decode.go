@@ -48,7 +48,8 @@ func Decode(data []byte) (*configv1.KubeSchedulerConfiguration, error) {
 	}
 	object, actual, err := decoder.Decode(data, nil, nil)
 	if err != nil {
-		if runtime.IsNotRegisteredError(err) && gvk != nil && *gvk != configv1.SchemeGroupVersion.WithKind(gvk.Kind) {
+		// A policy as documentation prints it, with a comma too many, is no JSON to kube-scheduler.
+		if gvk != nil && (gvk.Kind == "Policy" || runtime.IsNotRegisteredError(err) && *gvk != configv1.SchemeGroupVersion.WithKind(gvk.Kind)) {
 			return nil, oldVersion(err, *gvk, data)
 		}
 		return nil, err
@@ -63,7 +64,11 @@ func Decode(data []byte) (*configv1.KubeSchedulerConfiguration, error) {
 
 // versionOf returns what the document says it is, nil when it does not say.
 func versionOf(data []byte) *schema.GroupVersionKind {
-	if j, err := yaml.YAMLToJSON(data); err == nil {
+	j, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		j, err = yaml.YAMLToJSON(withoutEllipses(data))
+	}
+	if err == nil {
 		data = j
 	}
 	gvk, err := metajson.DefaultMetaFactory.Interpret(data)

@@ -13,7 +13,8 @@
 // Loader.Build are the single steps.
 //
 // Versions: kubescheduler.config.k8s.io/v1, and v1beta3, whose shape is the same and which v1.36 does not read any more.
-// Older versions and scheduling policies get v1.36's error together with the v1 document that does the same
+// A document of v1beta3 gets a warning that says so. Older versions, documents of v1beta3 that do not load as v1, and scheduling
+// policies get v1.36's error together with the v1 document that does the same
 // (OldVersionError); ConvertPolicy converts policies, OldPriorities is the table of their priority names, and
 // history.FindOldFilter that of their predicates.
 //

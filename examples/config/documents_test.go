@@ -223,6 +223,8 @@ func TestDocumentsAsV1(t *testing.T) {
 		require.NoError(t, err)
 		now, err := Load([]byte(strings.Replace(document, "/v1beta3", "/v1", 1)))
 		require.NoError(t, err)
+		require.Len(t, old.Profiles[0].Warnings, 1, "that it is v1beta3")
+		old.Profiles[0].Warnings = nil
 		argsOnly(now)
 		argsOnly(old)
 		require.Equal(t, now, old)
@@ -277,4 +279,99 @@ func argsOnly(c *Configuration) {
 			p.made[name] = only(made.(*placement.Plugin))
 		}
 	}
+}
+
+// printedPolicy is the policy of "Bin packing of extended resources" to the letter: lines that leave something out, and a
+// comma too many.
+const printedPolicy = `{
+    "kind" : "Policy",
+    "apiVersion" : "v1",
+
+    ...
+
+    "priorities" : [
+
+       ...
+
+      {
+        "name": "RequestedToCapacityRatioPriority",
+        "weight": 2,
+        "argument": {
+          "requestedToCapacityRatioArguments": {
+            "shape": [
+              {"utilization": 0, "score": 0},
+              {"utilization": 100, "score": 10}
+            ],
+            "resources": [
+              {"name": "intel.com/foo", "weight": 3},
+              {"name": "intel.com/bar", "weight": 5}
+            ]
+          }
+        }
+      }
+    ],
+  }`
+
+// asV1 loads the document of v1 that an old document becomes, and returns the notes.
+func asV1(t *testing.T, document string) (*Configuration, *OldVersionError) {
+	t.Helper()
+	_, err := Load([]byte(document))
+	var old *OldVersionError
+	require.ErrorAs(t, err, &old)
+	c, err := Load(old.Equivalent)
+	require.NoError(t, err, string(old.Equivalent))
+	return c, old
+}
+
+func TestDocumentPolicyAsPrinted(t *testing.T) {
+	c, old := asV1(t, printedPolicy)
+	require.Equal(t, []string{"priority RequestedToCapacityRatioPriority: utilization is requested*100/allocatable since v1.33"}, old.Notes)
+	require.Equal(t, "NodeResourcesFit=2", text(c.Profiles[0].Plugins[Score]))
+}
+
+// The document reverses the shape with scores up to 100. Its own shape goes to 10.
+func TestDocumentReversedPolicy(t *testing.T) {
+	reversed := strings.NewReplacer(`"utilization": 0, "score": 0`, `"utilization": 0, "score": 100`, `"utilization": 100, "score": 10`, `"utilization": 100, "score": 0`).Replace(printedPolicy)
+	c, old := asV1(t, reversed)
+	require.Equal(t, []string{
+		"priority RequestedToCapacityRatioPriority: utilization is requested*100/allocatable since v1.33",
+		"priority RequestedToCapacityRatioPriority: the scores of its shape are divided by 10: they go from 0 to 10, not to 100",
+	}, old.Notes)
+	shape := c.Profiles[0].Placement.Filter("NodeResourcesFit").Args.(placement.FitOptions).Args.ScoringStrategy.RequestedToCapacityRatio.Shape
+	require.Equal(t, []score.Point{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}, shape)
+}
+
+// The document calls CPU and Memory the default resources. Both names match nothing.
+func TestDocumentCPUAndMemory(t *testing.T) {
+	c, old := asV1(t, strings.NewReplacer("intel.com/foo", "CPU", "intel.com/bar", "Memory").Replace(printedPolicy))
+	require.Contains(t, old.Notes, `priority RequestedToCapacityRatioPriority: resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"`)
+	want := []string{
+		`pluginConfig[0].args.scoringStrategy.resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"`,
+		`pluginConfig[0].args.scoringStrategy.resources[1].name: Invalid value: "Memory": matches no resource: names are case-sensitive, use "memory"`,
+	}
+	require.Equal(t, want, c.Profiles[0].Warnings)
+
+	c, err := Load([]byte(profileOf("pluginConfig: [{args: {}}, {name: Nope, args: {}}, {name: NodeResourcesBalancedAllocation, args: {resources: [{name: CPU, weight: 1}]}}]")))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"pluginConfig[0].name: Required value: without a name the arguments are no plugin's",
+		`pluginConfig[1].name: Invalid value: "Nope": there is no such plugin, so the arguments count for nothing`,
+		`pluginConfig[2].args.resources[0].name: Invalid value: "CPU": matches no resource: names are case-sensitive, use "cpu"`,
+	}, c.Profiles[0].Warnings)
+}
+
+// The queue article's plugins of v1.28, in a document of its time: each is explained, and nobody says that the file is v1.
+func TestDocumentEBSLimits(t *testing.T) {
+	c, old := asV1(t, v1beta3Head+"profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}, score: {enabled: [{name: SelectorSpread, weight: 1}]}}}]")
+	require.EqualError(t, old.Err, `no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3" in scheme "pkg/runtime/scheme.go:111"`)
+	require.Equal(t, []string{
+		"plugins.filter.enabled: EBSLimits: NodeVolumeLimits does it; limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver",
+		"plugins.score.enabled: SelectorSpread: removed in v1.29; " + spreadNote,
+	}, old.Notes)
+	require.True(t, c.Profiles[0].Plugins.Has(Filter, "NodeVolumeLimits"))
+	require.True(t, c.Profiles[0].Plugins.Has(Score, "PodTopologySpread"))
+
+	loaded, err := Load([]byte(mostAllocated))
+	require.NoError(t, err)
+	require.Equal(t, []string{"kubescheduler.config.k8s.io/v1beta3 is read as kubescheduler.config.k8s.io/v1, where it means the same; kube-scheduler refuses it since v1.29"}, loaded.Profiles[0].Warnings)
 }

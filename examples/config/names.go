@@ -66,6 +66,6 @@ var oldPriorities = []OldPriority{
 	{"NodeResourcesLeastAllocated", fit, "LeastAllocated", ""},
 	{"NodeResourcesMostAllocated", fit, "MostAllocated", ""},
 	{"RequestedToCapacityRatio", fit, "RequestedToCapacityRatio", "utilization is requested*100/allocatable since v1.33"},
-	{"SelectorSpread", "PodTopologySpread", "", spreadNote},
+	{"SelectorSpread", "PodTopologySpread", "", "removed in v1.29; " + spreadNote},
 	{"ServiceAffinity", "", "", goneNote},
 }

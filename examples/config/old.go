@@ -40,7 +40,19 @@ func (e *OldVersionError) Unwrap() error { return e.Err }
 // oldVersions are those that there were and that are converted.
 var oldVersions = []string{
 	"componentconfig/v1alpha1", configv1.GroupName + "/v1alpha1", configv1.GroupName + "/v1alpha2",
-	configv1.GroupName + "/v1beta1", configv1.GroupName + "/v1beta2",
+	configv1.GroupName + "/v1beta1", configv1.GroupName + "/v1beta2", v1beta3.String(),
+}
+
+// ofV1beta3 returns what becomes of a document of v1beta3 that loads as v1 with c or is refused with err. What loads gets a
+// warning. What is refused gets the error of v1.36, which reads no v1beta3 at all, with the notes and the equivalent.
+func ofV1beta3(c *Configuration, err error, data []byte) (*Configuration, error) {
+	if err != nil {
+		_, _, refusal := current.Decode(data, nil, nil)
+		return nil, oldVersion(refusal, v1beta3.WithKind(kind), data)
+	}
+	text := fmt.Sprintf("%v is read as %v, where it means the same; kube-scheduler refuses it since v1.29", v1beta3, configv1.SchemeGroupVersion)
+	c.Profiles[0].Warnings = append([]string{text}, c.Profiles[0].Warnings...)
+	return c, nil
 }
 
 // oldVersion adds the equivalent to the error of v1.36, if the document is of a version that there was.
@@ -82,7 +94,7 @@ func withoutEllipses(data []byte) []byte {
 // object is a YAML mapping.
 type object = map[string]any
 
-// oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta2, as data: its types are not published any more.
+// oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta3, as data: its types are not published any more.
 type oldDocument struct {
 	doc   object
 	notes []string

@@ -136,10 +136,10 @@ profiles:
 `, []string{
 			"healthzBindAddress: the flags --bind-address and --secure-port say it",
 			"leaderElection.resourceLock: only leases are left",
-			"plugins.filter.enabled: EBSLimits: limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver",
+			"plugins.filter.enabled: EBSLimits: NodeVolumeLimits does it; limits come from the node's CSINode; volumes of the in-tree kind count as those of its CSI driver",
 			"plugins.filter.enabled: ServiceAffinity: " + goneNote,
 			"plugins.score.enabled: RequestedToCapacityRatio: utilization is requested*100/allocatable since v1.33",
-			"plugins.score.enabled: SelectorSpread: " + spreadNote,
+			"plugins.score.enabled: SelectorSpread: removed in v1.29; " + spreadNote,
 			"pluginConfig: ServiceAffinity is gone",
 			`to be corrected: initializing profiles: creating profile for scheduler name packing: FilterPlugin "Mine" does not exist`,
 		}},

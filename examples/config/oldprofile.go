@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/history"
 )
 
-// This file converts the plugin lists and arguments of profiles older than v1beta3.
+// This file converts the plugin lists and arguments of profiles older than v1.
 
 // profile renames the plugins of a profile and turns the arguments of those that became strategies of NodeResourcesFit.
 func (d *oldDocument) profile(p object) {

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -202,6 +203,37 @@ func preFilterOnly(p *placement.Plugin) *placement.Plugin {
 		return f
 	}
 	return &only
+}
+
+// unmatched names the arguments that match nothing: entries without a name or of no plugin, and resources of the scores that no
+// node has. v1.36 accepts them silently.
+func (b *builder) unmatched(registry map[string][]Point) []string {
+	var out []string
+	for k, entry := range b.profile.PluginConfig {
+		at := fmt.Sprintf("pluginConfig[%d]", k)
+		switch {
+		case entry.Name == "":
+			out = append(out, at+".name: Required value: without a name the arguments are no plugin's")
+			continue
+		case registry[entry.Name] == nil:
+			out = append(out, fmt.Sprintf("%s.name: Invalid value: %q: there is no such plugin, so the arguments count for nothing", at, entry.Name))
+			continue
+		}
+		var list []configv1.ResourceSpec
+		path := field.NewPath(at, "args")
+		switch a := b.args[entry.Name].(type) {
+		case *configv1.NodeResourcesFitArgs:
+			if a.ScoringStrategy != nil {
+				list, path = a.ScoringStrategy.Resources, path.Child("scoringStrategy")
+			}
+		case *configv1.NodeResourcesBalancedAllocationArgs:
+			list = a.Resources
+		}
+		for _, err := range checkNames(list, path.Child("resources")) {
+			out = append(out, err.Error())
+		}
+	}
+	return out
 }
 
 // warnings tells of plugins that work on what they prepare at an earlier point, and do not run there.

@@ -239,6 +239,14 @@ func (k *policyConverter) ratioOf(name string, shape []configv1.UtilizationShape
 		k.note("priority %s: its shape is left out, NodeResourcesFit has one already", name)
 		return
 	}
+	shape = slices.Clone(shape)
+	if slices.ContainsFunc(shape, func(p configv1.UtilizationShapePoint) bool { return p.Score > 10 }) &&
+		!slices.ContainsFunc(shape, func(p configv1.UtilizationShapePoint) bool { return p.Score > 100 }) {
+		for i := range shape {
+			shape[i].Score /= 10
+		}
+		k.note("priority %s: the scores of its shape are divided by 10: they go from 0 to 10, not to 100", name)
+	}
 	k.ratio = &configv1.ScoringStrategy{
 		Type: configv1.RequestedToCapacityRatio, Resources: list,
 		RequestedToCapacityRatio: &configv1.RequestedToCapacityRatioParam{Shape: shape},
