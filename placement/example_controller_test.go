@@ -70,6 +70,6 @@ func Example_controller() {
 	// Output:
 	// web-2: goes to n1
 	// web-3: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
-	//   n1 NodeResourcesFit: [Insufficient cpu] [cpu: asks for 2000m, 2500m of 4000m are in use]
+	//   n1 NodeResourcesFit: [Insufficient cpu] [cpu: asks for 2, 1500m of 4 are free]
 	//   n2 NodeUnschedulable: [node(s) were unschedulable] []
 }

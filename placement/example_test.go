@@ -102,8 +102,8 @@ func ExamplePlan_Rejections() {
 		fmt.Printf("%s: %s (%s)\n", r.Plugin, strings.Join(r.Reasons, ", "), r.Numbers[0])
 	}
 	// Output:
-	// NodeResourcesFit: Insufficient cpu (cpu: asks for 3000m, 2000m of 4000m are in use)
-	// InterPodAffinity: node(s) didn't match pod anti-affinity rules (kubernetes.io/hostname=n2: 1 match(es) of the anti-affinity terms)
+	// NodeResourcesFit: Insufficient cpu (cpu: asks for 3, 2 of 4 are free)
+	// InterPodAffinity: node(s) didn't match pod anti-affinity rules (kubernetes.io/hostname=n2: the pod's anti-affinity rejects default/db-1)
 }
 
 // Table lists what filters and scores say about each node.

@@ -1,13 +1,12 @@
 package placement
 
 import (
-	"strconv"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/resources"
@@ -77,7 +76,7 @@ func (s allocation) RawRow(i int, allocatable, _ resources.Vector, cpuMilli, mem
 	return s.RawOf(i, allocatable, cpuMilli, memoryBytes)
 }
 
-// Numbers names the resources with what is asked for, in use and there in all.
+// Numbers names the resources with what is asked for, what is free and what there is in all.
 func (s fit) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
@@ -86,16 +85,18 @@ func (s fit) Numbers(i int) []string {
 	return out
 }
 
-// shortage writes "cpu: asks for 2000m, 500m of 1000m are in use", without the cost of package fmt.
+// shortage writes "cpu: asks for 2, 500m of 1 are free", without the cost of package fmt.
 func shortage(x filter.Insufficient) string {
-	unit := ""
-	if x.Resource == v1.ResourceCPU {
-		unit = "m"
+	name, human := string(x.Resource), quantity.Human
+	switch {
+	case x.Resource == v1.ResourcePods:
+		return "pods: " + human(name, x.Used) + " are there, " + human(name, x.Capacity) + " may be"
+	case x.Capacity == 0 && x.Used == 0:
+		return name + ": asks for " + human(name, x.Requested) + ", the node offers none"
 	}
-	b := make([]byte, 0, 96)
-	b = append(append(b, x.Resource...), ": asks for "...)
-	b = append(append(strconv.AppendInt(b, x.Requested, 10), unit...), ", "...)
-	b = append(append(strconv.AppendInt(b, x.Used, 10), unit...), " of "...)
-	b = append(append(strconv.AppendInt(b, x.Capacity, 10), unit...), " are in use"...)
-	return string(b)
+	free := max(x.Capacity-x.Used, 0)
+	if human(name, free) == human(name, x.Requested) {
+		human = quantity.Exact
+	}
+	return name + ": asks for " + human(name, x.Requested) + ", " + human(name, free) + " of " + human(name, x.Capacity) + " are free"
 }

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
 )
@@ -30,7 +32,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 			if s.Skip() {
 				return Filtering{Code: filter.Skip}
 			}
-			return Filtering{Predicate: podAffinity{s, c}}
+			return Filtering{Predicate: podAffinity{s, c, new(culprits)}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := affinity.CompilePods(pod, o)
@@ -48,7 +50,8 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 
 type podAffinity struct {
 	*affinity.State
-	cluster Cluster
+	cluster  Cluster
+	culprits *culprits
 }
 
 // NewTrial returns a what-if copy.
@@ -83,11 +86,17 @@ func (s podAffinity) termEffect(pod *v1.Pod, known *runningPod) affinity.Effect 
 	return s.TermEffect(memo, id, rep)
 }
 
-// Add counts a pod that came to slot i.
-func (s podAffinity) Add(pod *v1.Pod, i int) { s.move(pod, i, 1) }
+// Add counts a pod that came back to slot i.
+func (s podAffinity) Add(pod *v1.Pod, i int) {
+	s.culprits.absent = nil
+	s.move(pod, i, 1)
+}
 
-// Remove takes back a pod that left slot i.
-func (s podAffinity) Remove(pod *v1.Pod, i int) { s.move(pod, i, -1) }
+// Remove takes back a pod that left slot i for the time of one question.
+func (s podAffinity) Remove(pod *v1.Pod, i int) {
+	s.culprits.absent, s.culprits.absentFrom = pod, i
+	s.move(pod, i, -1)
+}
 
 func (s podAffinity) move(pod *v1.Pod, i int, n int32) {
 	s.Apply(s.LabelEffect(pod), i, n)
@@ -152,11 +161,14 @@ func (e *podCompiled) Count() State {
 type podState struct {
 	*affinity.State
 	*podCompiled
-	single []bool // by topology key: no two nodes share it
+	single   []bool // by topology key: no two nodes share it
+	culprits culprits
 }
 
 // Filter returns the required terms.
-func (s *podState) Filter() filter.Predicate { return podAffinity{s.State, s.counting.cluster} }
+func (s *podState) Filter() filter.Predicate {
+	return podAffinity{s.State, s.counting.cluster, &s.culprits}
+}
 
 // Score returns the preferred terms.
 func (s *podState) Score() reuse.Scorer { return s.State }
@@ -242,24 +254,101 @@ func (s *podState) moveOf(e affinity.Effect) Move {
 	return func(i int, n int32) { s.State.Apply(e, i, n) }
 }
 
-// Numbers says which counts of pods in the node's domains are in the way.
-func (s podAffinity) Numbers(i int) []string {
-	var out []string
-	for _, x := range s.Explain(i) {
-		domain := x.Key + "=" + x.Value
-		if !x.Has {
-			domain = "the node has no label " + x.Key
+var _ remover = podAffinity{}
+
+// culprits finds the running pods behind the counts of anti-affinity. It is filled at the first question, because only
+// explanations ask, and they prepare a pod for one cluster that does not change.
+type culprits struct {
+	found map[conflict][]*v1.Pod
+
+	// absent is a pod that is not counted for the time of a question, and absentFrom its slot.
+	absent     *v1.Pod
+	absentFrom int
+}
+
+// conflict is one kind of anti-affinity in one domain.
+type conflict struct {
+	existing   bool // terms of running pods; false: terms of the pod
+	key, value string
+}
+
+// namedCulprits is how many pods a text names.
+const namedCulprits = 3
+
+// find fills the map. It takes each running pod away alone, looks which counts fall, and puts the pod back.
+func (s podAffinity) find() {
+	s.culprits.found = map[conflict][]*v1.Pod{}
+	if q := s.culprits.absent; q != nil {
+		s.move(q, s.culprits.absentFrom, 1)
+		defer s.move(q, s.culprits.absentFrom, -1)
+	}
+	for j := range s.cluster.Len() {
+		if s.cluster.Node(j) == nil {
+			continue
 		}
-		switch {
-		case x.Existing:
-			out = append(out, fmt.Sprintf("%s: %d anti-affinity term(s) of running pods match the pod", domain, x.Count))
-		case x.Anti && x.Count > 0:
-			out = append(out, fmt.Sprintf("%s: %d match(es) of the anti-affinity terms", domain, x.Count))
-		case !x.Anti && x.Count == 0 && !(x.First && x.Has):
-			out = append(out, domain+": no pod that matches the affinity terms")
+		for q := range s.cluster.Pods(j) {
+			labels, terms := s.LabelEffect(q), s.TermEffect(nil, 0, q)
+			if len(labels) == 0 && len(terms) == 0 {
+				continue
+			}
+			there := antiCounts(s.Explain(j))
+			s.Apply(labels, j, -1)
+			s.Apply(terms, j, -1)
+			without := antiCounts(s.Explain(j))
+			s.Apply(labels, j, 1)
+			s.Apply(terms, j, 1)
+			for k, n := range there {
+				if without[k] < n && len(s.culprits.found[k]) <= namedCulprits {
+					s.culprits.found[k] = append(s.culprits.found[k], q)
+				}
+			}
+		}
+	}
+}
+
+// antiCounts returns the counts of anti-affinity.
+func antiCounts(list []affinity.Explanation) map[conflict]int {
+	out := map[conflict]int{}
+	for _, x := range list {
+		if x.Anti {
+			out[conflict{x.Existing, x.Key, x.Value}] = x.Count
 		}
 	}
 	return out
 }
 
-var _ remover = podAffinity{}
+// behind names the running pods behind a count of anti-affinity: "a/x, a/y and others".
+func (s podAffinity) behind(x affinity.Explanation) string {
+	if s.culprits.found == nil {
+		s.find()
+	}
+	var names []string
+	for _, q := range s.culprits.found[conflict{x.Existing, x.Key, x.Value}] {
+		if q != s.culprits.absent {
+			names = append(names, podinfo.Name(q))
+		}
+	}
+	if len(names) > namedCulprits {
+		return strings.Join(names[:namedCulprits], ", ") + " and others"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Numbers says what the node's domains have or lack, with the names of running pods.
+func (s podAffinity) Numbers(i int) []string {
+	var out []string
+	for _, x := range s.Explain(i) {
+		domain := x.Key + "=" + x.Value
+		switch {
+		case x.Existing:
+			out = append(out, fmt.Sprintf("%s: the anti-affinity of %s rejects the pod", domain, s.behind(x)))
+		case x.Anti && x.Count > 0:
+			out = append(out, fmt.Sprintf("%s: the pod's anti-affinity rejects %s", domain, s.behind(x)))
+		case !x.Anti && !x.Has:
+			out = append(out, "the node has no label "+x.Key+", which the pod's affinity needs")
+		case !x.Anti && x.Count == 0 && !x.First:
+			out = append(out, domain+": no pod there matches the pod's affinity")
+		}
+	}
+	return out
+}

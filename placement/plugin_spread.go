@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -256,15 +257,30 @@ func (s *spreadState) OfSet(rep *v1.Pod) Move {
 // OfTerms returns nil: terms of running pods do not matter.
 func (s *spreadState) OfTerms(int32, *v1.Pod) Move { return nil }
 
-// Numbers gives the arithmetic of each constraint that rejects.
+// Numbers gives the arithmetic of each constraint that rejects, in words.
 func (s hardSpread) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
 		if !x.Allows {
-			out = append(out, x.String())
+			out = append(out, skewInWords(x))
 		}
 	}
 	return out
+}
+
+// skewInWords writes "zone=a: 2 pods there and this pod, minimum 1: skew 2, maxSkew 1".
+func skewInWords(x spread.Skew) string {
+	if x.Missing {
+		return "the node has no label " + x.Key
+	}
+	there, this := fmt.Sprintf("%d pods there", x.Pods), ""
+	if x.Pods == 1 {
+		there = "1 pod there"
+	}
+	if x.Self > 0 {
+		this = " and this pod"
+	}
+	return fmt.Sprintf("%s=%s: %s%s, minimum %d: skew %d, maxSkew %d", x.Key, x.Value, there, this, x.Minimum, x.Pods+x.Self-x.Minimum, x.MaxSkew)
 }
 
 // Add counts a running pod that came to slot i.

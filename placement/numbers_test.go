@@ -1,0 +1,70 @@
+package placement
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Numbers are in the words of people: quantities with units, "none" for a resource that the node lacks, skew in words, and
+// the names of the pods in the way.
+func TestNumbersInWords(t *testing.T) {
+	web := func(name string) testkit.PodBuilder { return testkit.Pod(name).Labels("app=web") }
+	incoming := func() testkit.PodBuilder { return testkit.Pod("new").Labels("app=new") }
+	for _, c := range []struct {
+		name, why string
+		running   []*v1.Pod
+		pod       *v1.Pod
+		want      []string
+	}{
+		{"memory", "Gi, not bytes", nil, incoming().Request("memory=48Gi").Obj(), []string{"memory: asks for 48Gi, 30.5Gi of 30.5Gi are free"}},
+		{"a little too much", "rounding never makes the two amounts equal", nil, incoming().Request("memory=32749125633").Obj(),
+			[]string{"memory: asks for 32749125633, 31232Mi of 31232Mi are free"}},
+		{"a resource that is not there", "no amount of freeing helps", nil, incoming().Request("example.com/gpu=1").Obj(), []string{"example.com/gpu: asks for 1, the node offers none"}},
+		{"too many pods", "how many there are and may be", []*v1.Pod{web("a").On("n1").Obj(), web("b").On("n1").Obj(), web("c").On("n1").Obj(), web("d").On("n1").Obj(), web("e").On("n1").Obj()},
+			incoming().Obj(), []string{"pods: 5 are there, 5 may be"}},
+		{"skew", "pods there, this pod, minimum and maxSkew", []*v1.Pod{web("a").On("n1").Obj(), web("b").On("n1").Obj()},
+			web("new").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: 2 pods there and this pod, minimum 0: skew 3, maxSkew 1"}},
+		{"anti-affinity of the pod", "three names are enough", []*v1.Pod{web("a").On("n1").Obj(), web("b").On("n1").Obj(), web("c").On("n1").Obj(), web("d").On("n1").Obj()},
+			incoming().RequireApart(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: the pod's anti-affinity rejects default/a, default/b, default/c and others"}},
+		{"anti-affinity of running pods", "only of those that do not bear the pod", []*v1.Pod{web("a").On("n1").Obj(), web("b").RequireApart(v1.LabelTopologyZone, "app=new").On("n1").Obj()},
+			incoming().Obj(), []string{"topology.kubernetes.io/zone=a: the anti-affinity of default/b rejects the pod"}},
+		{"affinity", "nobody to go with", nil, incoming().RequireWith(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: no pod there matches the pod's affinity"}},
+		{"host port", "who holds it", []*v1.Pod{web("a").HostPort("", v1.ProtocolTCP, 80).On("n1").Obj()}, incoming().HostPort("", v1.ProtocolTCP, 80).Obj(), []string{"port 80: held by default/a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			nodes := []*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=4,memory=32749125632,pods=5").Obj(), testkit.Node("n2").Zone("b").Capacity("cpu=4,memory=8Gi,pods=5").Obj()}
+			s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: c.running})
+			require.NoError(t, err)
+			p, err := New(s, DefaultProfile())
+			require.NoError(t, err)
+			slot, _ := p.Slot("n1")
+			r := p.Rejections(c.pod, slot)
+			require.Len(t, r, 1)
+			require.Equal(t, c.want, r[0].Numbers, c.why)
+		})
+	}
+}
+
+// A pod is not in its own way, and what one question leaves out is there for the next.
+func TestViolationsNameOthers(t *testing.T) {
+	apart := func(name string) *v1.Pod {
+		return testkit.Pod(name).Labels("app=x").RequireApart(v1.LabelHostname, "app=x").On("n1").Obj()
+	}
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Obj()}, Pods: []*v1.Pod{apart("p"), apart("q")}})
+	require.NoError(t, err)
+	p, err := New(s, DefaultProfile())
+	require.NoError(t, err)
+	for range 2 {
+		list := p.Violations()
+		require.Len(t, list, 2)
+		for k, other := range []string{"default/q", "default/p"} {
+			require.Equal(t, []string{"kubernetes.io/hostname=n1: the pod's anti-affinity rejects " + other, "kubernetes.io/hostname=n1: the anti-affinity of " + other + " rejects the pod"},
+				list[k].Rejections[0].Numbers)
+		}
+	}
+}
