@@ -29,8 +29,8 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return nil, err
 	}
 	if o.expand {
-		for _, p := range objects.Expand() {
-			p.Status.Phase = v1.PodPending // as the API server makes pods
+		if _, err := objects.Expand(); err != nil {
+			return nil, err
 		}
 	}
 	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {

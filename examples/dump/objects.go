@@ -3,6 +3,8 @@ package dump
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -50,6 +52,7 @@ type kind struct {
 	namespaced bool
 	make       func() metav1.Object
 	add        func(o *Objects, object metav1.Object)
+	list       func(o *Objects) []metav1.Object
 }
 
 // of makes a kind from the field of Objects that holds it. P is *T.
@@ -61,6 +64,9 @@ func of[T any, P interface {
 		group, namespaced,
 		func() metav1.Object { return P(new(T)) },
 		func(o *Objects, object metav1.Object) { *field(o) = append(*field(o), object.(P)) },
+		func(o *Objects) []metav1.Object {
+			return mapped(*field(o), func(object P) metav1.Object { return object })
+		},
 	}
 }
 
@@ -96,23 +102,18 @@ func name(kind string, o metav1.Object) string {
 	return fmt.Sprintf("%s %s/%s", kind, o.GetNamespace(), o.GetName())
 }
 
-// Others yields the objects that are neither nodes nor pods, kind by kind.
+// Others yields the objects that are neither nodes, pods nor evictions, by kind in alphabetical order.
 func (o *Objects) Others() iter.Seq[metav1.Object] {
 	return func(yield func(metav1.Object) bool) {
-		_ = each(o.Namespaces, yield) && each(o.PriorityClasses, yield) && each(o.RuntimeClasses, yield) &&
-			each(o.PodDisruptionBudgets, yield) && each(o.Services, yield) && each(o.ReplicationControllers, yield) &&
-			each(o.ReplicaSets, yield) && each(o.StatefulSets, yield) && each(o.Deployments, yield) && each(o.Jobs, yield) &&
-			each(o.DaemonSets, yield) && each(o.PersistentVolumes, yield) && each(o.PersistentVolumeClaims, yield) &&
-			each(o.StorageClasses, yield) && each(o.CSINodes, yield) && each(o.CSIDrivers, yield) &&
-			each(o.CSIStorageCapacities, yield) && each(o.VolumeAttachments, yield)
-	}
-}
-
-func each[T metav1.Object](list []T, yield func(metav1.Object) bool) bool {
-	for _, x := range list {
-		if !yield(x) {
-			return false
+		for _, name := range slices.Sorted(maps.Keys(kinds)) {
+			if name == "Node" || name == "Pod" || name == "Eviction" {
+				continue
+			}
+			for _, object := range kinds[name].list(o) {
+				if !yield(object) {
+					return
+				}
+			}
 		}
 	}
-	return true
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"flag"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -69,9 +70,10 @@ func TestWarningsAreGrouped(t *testing.T) {
 	require.Equal(t, []string{"pod web is too large", "alone", "pod gpu is too large", "pod db is too large"}, all.Lines())
 
 	var many, twenty Warnings
-	for range 20 {
-		twenty.Add("x")
+	for i := range 20 {
+		twenty.Add(fmt.Sprint("x", i))
 	}
+	twenty.Add("x7")
 	require.Equal(t, twenty.Texts(), twenty.Lines(), "as many lines as there may be")
 	many.Append(twenty)
 	many.Add("y")

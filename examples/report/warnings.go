@@ -28,12 +28,23 @@ func (w *Warnings) Group(group, text string) { w.list = append(w.list, warning{g
 // Append adds the warnings of more.
 func (w *Warnings) Append(more Warnings) { w.list = append(w.list, more.list...) }
 
-// Texts returns every warning, in the order in which they were added.
+// Texts returns every warning, in the order in which they were added. Equal warnings are one.
 func (w Warnings) Texts() (texts []string) {
-	for _, x := range w.list {
+	for _, x := range w.distinct() {
 		texts = append(texts, x.text)
 	}
 	return texts
+}
+
+func (w Warnings) distinct() (list []warning) {
+	seen := map[warning]bool{}
+	for _, x := range w.list {
+		if !seen[x] {
+			seen[x] = true
+			list = append(list, x)
+		}
+	}
+	return list
 }
 
 // Lines returns one line for each group and for each warning that stands alone, in the order of the first warning of each.
@@ -43,12 +54,12 @@ func (w Warnings) Lines() (lines []string) {
 	if w.All {
 		return w.Texts()
 	}
-	of := map[string]int{}
-	for _, x := range w.list {
+	list, of := w.distinct(), map[string]int{}
+	for _, x := range list {
 		of[x.group]++
 	}
 	written := map[string]bool{}
-	for _, x := range w.list {
+	for _, x := range list {
 		switch {
 		case x.group == "" || of[x.group] == 1:
 			lines = append(lines, x.text)
@@ -59,7 +70,7 @@ func (w Warnings) Lines() (lines []string) {
 	}
 	if len(lines) > MaxWarnings {
 		left := len(lines) - (MaxWarnings - 1)
-		return append(lines[:MaxWarnings-1], fmt.Sprintf("%d more lines are left out; -v prints all %d warnings", left, len(w.list)))
+		return append(lines[:MaxWarnings-1], fmt.Sprintf("%d more lines are left out; -v prints all %d warnings", left, len(list)))
 	}
 	return lines
 }

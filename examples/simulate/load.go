@@ -34,14 +34,20 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 	if err != nil {
 		return nil, err
 	}
-	if err := o.change(objects, stdin); err != nil {
+	added, err := o.change(objects, stdin)
+	if err != nil {
 		return nil, err
 	}
-	made := map[*v1.Pod]bool{}
 	if o.expand {
-		for _, p := range objects.Expand() {
-			made[p] = true
+		more, err := objects.Expand()
+		if err != nil {
+			return nil, err
 		}
+		added = append(added, more...)
+	}
+	made := map[*v1.Pod]bool{}
+	for _, p := range added {
+		made[p] = true
 	}
 	identify(objects.Pods)
 	w := newWorld(objects, o)

@@ -239,7 +239,7 @@ spec: {parallelism: 4, completions: 2, template: {spec: {containers: [{name: c}]
 		require.Equal(t, outcomeScheduled, e.Outcome, e.Message)
 		names = append(names, e.Pod)
 	}
-	require.Equal(t, []string{"default/web-1", "default/web-2", "default/db-0", "default/db-1", "default/once-1", "default/once-2", "default/agent-1"}, names)
+	require.Equal(t, []string{"default/web-abc-2", "default/web-abc-3", "default/db-0", "default/once-1", "default/once-2", "default/agent-1"}, names)
 }
 
 // asProgram makes the test binary the program itself.

@@ -1,0 +1,177 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// check returns the first error of the input: a nil object, an object without a name, two of one name, and values that the
+// API server refuses and that Make reads.
+func (o *Objects) check() error {
+	if err := named("Node", o.Nodes); err != nil {
+		return err
+	}
+	if err := named("Pod", o.Pods); err != nil {
+		return err
+	}
+	if err := named("PersistentVolumeClaim", o.Claims); err != nil {
+		return err
+	}
+	if err := each("Deployment", o.Deployments, func(d *appsv1.Deployment) error {
+		return replicated(d.Spec.Replicas, d.Spec.Selector, &d.Spec.Template)
+	}); err != nil {
+		return err
+	}
+	if err := each("ReplicaSet", o.ReplicaSets, func(r *appsv1.ReplicaSet) error {
+		return replicated(r.Spec.Replicas, r.Spec.Selector, &r.Spec.Template)
+	}); err != nil {
+		return err
+	}
+	if err := each("ReplicationController", o.ReplicationControllers, func(c *v1.ReplicationController) error {
+		if c.Spec.Template == nil {
+			return errors.New("spec.template: Required value")
+		}
+		return replicated(c.Spec.Replicas, mapSelector(c.Spec.Selector), c.Spec.Template)
+	}); err != nil {
+		return err
+	}
+	if err := each("StatefulSet", o.StatefulSets, checkStatefulSet); err != nil {
+		return err
+	}
+	if err := each("Job", o.Jobs, checkJob); err != nil {
+		return err
+	}
+	return each("DaemonSet", o.DaemonSets, func(d *appsv1.DaemonSet) error { return replicated(nil, d.Spec.Selector, &d.Spec.Template) })
+}
+
+func checkStatefulSet(s *appsv1.StatefulSet) error {
+	switch s.Spec.PodManagementPolicy {
+	case "", appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
+	default:
+		return fmt.Errorf("spec.podManagementPolicy: Unsupported value: %q: supported values: %q, %q", s.Spec.PodManagementPolicy,
+			appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement)
+	}
+	if s.Spec.Ordinals != nil && s.Spec.Ordinals.Start < 0 {
+		return negative("spec.ordinals.start", s.Spec.Ordinals.Start)
+	}
+	for i := range s.Spec.VolumeClaimTemplates {
+		if s.Spec.VolumeClaimTemplates[i].Name == "" {
+			return fmt.Errorf("spec.volumeClaimTemplates[%d].metadata.name: Required value", i)
+		}
+	}
+	return replicated(s.Spec.Replicas, s.Spec.Selector, &s.Spec.Template)
+}
+
+func checkJob(j *batchv1.Job) error {
+	if n := j.Spec.Parallelism; n != nil && *n < 0 {
+		return negative("spec.parallelism", *n)
+	}
+	if n := j.Spec.Completions; n != nil && *n < 0 {
+		return negative("spec.completions", *n)
+	}
+	if m := j.Spec.CompletionMode; m != nil {
+		switch *m {
+		case batchv1.NonIndexedCompletion:
+		case batchv1.IndexedCompletion:
+			if j.Spec.Completions == nil {
+				return errors.New("spec.completions: Required value: when completion mode is Indexed")
+			}
+			for _, f := range []struct{ path, text string }{{"status.completedIndexes", j.Status.CompletedIndexes}, {"status.failedIndexes", deref(j.Status.FailedIndexes)}} {
+				if _, err := parseIndexes(f.text); err != nil {
+					return fmt.Errorf("%s: Invalid value: %q: %w", f.path, f.text, err)
+				}
+			}
+		default:
+			return fmt.Errorf("spec.completionMode: Unsupported value: %q: supported values: %q, %q", *m, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+		}
+	}
+	if _, err := selectorOf(j.Spec.Selector); err != nil {
+		return err
+	}
+	return nil
+}
+
+func negative(path string, n int32) error {
+	return fmt.Errorf("%s: Invalid value: %d: must be greater than or equal to 0", path, n)
+}
+
+// replicated checks what all controllers with a selector and a template have.
+func replicated(replicas *int32, selector *metav1.LabelSelector, template *v1.PodTemplateSpec) error {
+	if replicas != nil && *replicas < 0 {
+		return negative("spec.replicas", *replicas)
+	}
+	s, err := selectorOf(selector)
+	if err != nil {
+		return err
+	}
+	if selector != nil && !s.Matches(labels.Set(template.Labels)) {
+		return fmt.Errorf("spec.template.metadata.labels: Invalid value: %q: `selector` does not match template `labels`", labels.FormatLabels(template.Labels))
+	}
+	return nil
+}
+
+// selectorOf returns the selector of a controller; that of nil matches everything.
+func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
+	if selector == nil {
+		return labels.Everything(), nil
+	}
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, fmt.Errorf("spec.selector: Invalid value: %w", err)
+	}
+	return s, nil
+}
+
+// mapSelector returns the selector of a ReplicationController, nil for an empty map.
+func mapSelector(m map[string]string) *metav1.LabelSelector {
+	if len(m) == 0 {
+		return nil
+	}
+	return &metav1.LabelSelector{MatchLabels: m}
+}
+
+// named checks that every object is there and has a name of its own.
+func named[T any, P interface {
+	*T
+	metav1.Object
+}](kind string, list []P) error {
+	return each(kind, list, func(P) error { return nil })
+}
+
+// each checks objects of one kind.
+func each[T any, P interface {
+	*T
+	metav1.Object
+}](kind string, list []P, check func(P) error) error {
+	seen := map[id]bool{}
+	for i, o := range list {
+		if o == nil {
+			return fmt.Errorf("%s %d of the list: Required value: must not be nil", kind, i)
+		}
+		at := id{o.GetNamespace(), o.GetName()}
+		switch {
+		case at.name == "":
+			return fmt.Errorf("%s %d of the list: metadata.name: Required value", kind, i)
+		case seen[at]:
+			return fmt.Errorf("%s: metadata.name: Duplicate value: %q", called(kind, o), at.name)
+		}
+		seen[at] = true
+		if err := check(o); err != nil {
+			return fmt.Errorf("%s: %w", called(kind, o), err)
+		}
+	}
+	return nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

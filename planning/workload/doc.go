@@ -1,0 +1,38 @@
+// Package workload decides which pods and claims the controllers of a cluster make: those that Deployments, ReplicaSets,
+// ReplicationControllers, StatefulSets, Jobs and DaemonSets ask for and that do not exist.
+//
+//	made, err := workload.Make(workload.Objects{Deployments: deployments, Nodes: nodes, Pods: pods}, workload.Options{})
+//	pods = append(pods, made.Pods...)   // pending, not yet admitted
+//	claims = append(claims, made.Claims...)
+//	for _, w := range made.Waiting { fmt.Println(w) }
+//
+// After a failure, call Make with the objects that are left: the result is what comes back.
+//
+// The rules:
+//
+//  1. A pod belongs to the controller that its owner reference names, by UID where both have one and by kind, namespace and
+//     name otherwise. A pod without a controller belongs to the first controller whose selector matches it. Replicas count
+//     while they are neither finished nor terminating.
+//  2. A ReplicaSet, a ReplicationController: the replicas that are missing.
+//  3. A Deployment: what its ReplicaSets lack. When they ask for fewer pods than the Deployment, the rest belongs to the
+//     ReplicaSet with the Deployment's template, which is made if there is none. A rollout that is under way is not continued.
+//  4. A StatefulSet: pods by ordinal with the claims of its volumeClaimTemplates. OrderedReady makes the first missing pod,
+//     and only when all pods before it are running and ready. Parallel makes all of them.
+//  5. A Job: as many pods as may run at a time and are not done. An Indexed Job makes the lowest indexes that are missing.
+//  6. A DaemonSet: a pod for each node that its template may run on, bound to that node by node affinity, with the tolerations
+//     of the controller.
+//
+// Objects that are being deleted make nothing. Order: ReplicaSets, Deployments, ReplicationControllers, StatefulSets, Jobs,
+// DaemonSets, each in input order. Controllers end names with five random characters; Make ends them with the smallest free
+// number.
+//
+// Make modifies nothing that it is given and keeps nothing between calls. It reads no clock. It is safe for concurrent use.
+// Equal input gives equal output. Cost: O(objects + pods made), for DaemonSets O(DaemonSets x nodes). A selector without
+// matchLabels costs O(pods without a controller).
+//
+// The package does not admit pods: package admission applies defaults, priority and limit ranges. CronJobs are not read. The
+// pods of a StatefulSet below its partition are made from the current template too, for the objects do not hold the older
+// template. Backoff after failures is not waited for.
+//
+// Rules: documentation, "Workload Management"; docs/planning.md. The package follows Kubernetes v1.36.
+package workload

@@ -1,0 +1,224 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// Make returns what the controllers of o make. An error names the first object that is nil, has no name or the name of
+// another object of its kind, or has a value that the API server refuses; nothing is returned beside it. More pods than
+// Options.Limit are an error too.
+func Make(o Objects, options Options) (*Made, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	m := newMaker(o, options)
+	m.deploymentsAndReplicaSets()
+	for _, c := range o.ReplicationControllers {
+		m.replicas(owner{core, "ReplicationController", c}, orOne(c.Spec.Replicas), mapSelector(c.Spec.Selector), c.Spec.Template)
+	}
+	for _, s := range o.StatefulSets {
+		m.statefulSet(s)
+	}
+	for _, j := range o.Jobs {
+		m.job(j)
+	}
+	for _, d := range o.DaemonSets {
+		m.daemonSet(d)
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	return m.made, nil
+}
+
+// id is namespace and name.
+type id struct{ namespace, name string }
+
+// reference names a controller.
+type reference struct {
+	kind string
+	id
+}
+
+// label is a pair in a namespace.
+type label struct{ namespace, key, value string }
+
+// maker is one call of Make.
+type maker struct {
+	o     Objects
+	limit int
+	made  *Made
+	err   error
+
+	pods    map[id]*v1.Pod          // of the input and those made
+	owned   map[reference][]*v1.Pod // pods by the controller that they name
+	orphans map[label][]*v1.Pod     // pods without a controller, by each of their labels; with an empty key all of the namespace
+	adopted map[*v1.Pod]bool
+	claims  map[id]bool
+	numbers map[id]int // the last number that a name got
+}
+
+func newMaker(o Objects, options Options) *maker {
+	m := &maker{
+		o: o, limit: options.Limit, made: &Made{}, pods: map[id]*v1.Pod{}, owned: map[reference][]*v1.Pod{},
+		orphans: map[label][]*v1.Pod{}, adopted: map[*v1.Pod]bool{}, claims: map[id]bool{}, numbers: map[id]int{},
+	}
+	if m.limit <= 0 {
+		m.limit = DefaultLimit
+	}
+	for _, p := range o.Pods {
+		m.pods[id{p.Namespace, p.Name}] = p
+		if ref := metav1.GetControllerOfNoCopy(p); ref != nil {
+			at := reference{ref.Kind, id{p.Namespace, ref.Name}}
+			m.owned[at] = append(m.owned[at], p)
+			continue
+		}
+		m.orphans[label{namespace: p.Namespace}] = append(m.orphans[label{namespace: p.Namespace}], p)
+		for k, v := range p.Labels {
+			m.orphans[label{p.Namespace, k, v}] = append(m.orphans[label{p.Namespace, k, v}], p)
+		}
+	}
+	for _, c := range o.Claims {
+		m.claims[id{c.Namespace, c.Name}] = true
+	}
+	return m
+}
+
+// of returns the pods of a controller in input order: those that name it and match its selector, then those without a
+// controller that it adopts. Without a selector it adopts none.
+func (m *maker) of(o owner, selector *metav1.LabelSelector) []*v1.Pod {
+	s, _ := selectorOf(selector) // check has read it
+	var list []*v1.Pod
+	for _, p := range m.owned[reference{o.kind, id{o.GetNamespace(), o.GetName()}}] {
+		ref := metav1.GetControllerOfNoCopy(p)
+		if (ref.UID == o.GetUID() || ref.UID == "" || o.GetUID() == "") && s.Matches(labels.Set(p.Labels)) {
+			list = append(list, p)
+		}
+	}
+	if selector == nil {
+		return list
+	}
+	candidates := m.orphans[label{namespace: o.GetNamespace()}]
+	for k, v := range selector.MatchLabels {
+		if fewer := m.orphans[label{o.GetNamespace(), k, v}]; len(fewer) < len(candidates) {
+			candidates = fewer
+		}
+	}
+	for _, p := range candidates {
+		if !m.adopted[p] && p.DeletionTimestamp == nil && s.Matches(labels.Set(p.Labels)) {
+			m.adopted[p] = true
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// active reports whether a controller counts the pod as one of its replicas.
+func active(p *v1.Pod) bool { return p.DeletionTimestamp == nil && !podinfo.Finished(p) }
+
+func countActive(pods []*v1.Pod) (n int) {
+	for _, p := range pods {
+		if active(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// gone reports whether an object is being deleted; its controller makes nothing for it.
+func gone(o metav1.Object) bool { return o.GetDeletionTimestamp() != nil }
+
+// pod returns a new pod from a template. The API server keeps 58 characters of a name before its random end.
+func (m *maker) pod(o owner, template *v1.PodTemplateSpec, generateName string) *v1.Pod {
+	t := template.DeepCopy()
+	yes := true
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.GetNamespace(), GenerateName: generateName, Labels: orEmpty(t.Labels), Annotations: orEmpty(t.Annotations), Finalizers: t.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: o.apiVersion, Kind: o.kind, Name: o.GetName(), UID: o.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes,
+			}},
+		},
+		Spec: t.Spec, Status: v1.PodStatus{Phase: v1.PodPending},
+	}
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}
+
+// add gives a pod its name and keeps it. An empty name becomes the pod's generateName and a number.
+func (m *maker) add(p *v1.Pod, name string) bool {
+	if m.err != nil {
+		return false
+	}
+	if len(m.made.Pods) >= m.limit {
+		m.err = fmt.Errorf("%s %s/%s: Too many: there are more than %d pods to make", p.OwnerReferences[0].Kind, p.Namespace, p.OwnerReferences[0].Name, m.limit)
+		return false
+	}
+	if name == "" {
+		name = m.free(id{p.Namespace, p.GenerateName})
+	}
+	p.Name = name
+	p.UID = types.UID(p.Namespace + "/" + name)
+	m.pods[id{p.Namespace, name}] = p
+	m.made.Pods = append(m.made.Pods, p)
+	return true
+}
+
+// maxGenerated is how much of metadata.generateName the API server keeps.
+const maxGenerated = 58
+
+// free returns the first name with a number that no pod has.
+func (m *maker) free(prefix id) string {
+	if len(prefix.name) > maxGenerated {
+		prefix.name = prefix.name[:maxGenerated]
+	}
+	for {
+		m.numbers[prefix]++
+		name := prefix.name + strconv.Itoa(m.numbers[prefix])
+		if m.pods[id{prefix.namespace, name}] == nil {
+			return name
+		}
+	}
+}
+
+// replicas makes the replicas that are missing and returns how many there are in the end.
+func (m *maker) replicas(o owner, want int, selector *metav1.LabelSelector, template *v1.PodTemplateSpec) int {
+	if gone(o) {
+		return 0
+	}
+	have := countActive(m.of(o, selector))
+	m.more(o, want-have, template)
+	return max(want, have)
+}
+
+// more makes n pods of a ReplicaSet or ReplicationController.
+func (m *maker) more(o owner, n int, template *v1.PodTemplateSpec) {
+	for range n {
+		if !m.add(m.pod(o, template, o.GetName()+"-"), "") {
+			return
+		}
+	}
+}
+
+// newest returns the pod that was created last, nil without one.
+func newest(pods []*v1.Pod) *v1.Pod {
+	if len(pods) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+}
