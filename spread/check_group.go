@@ -29,7 +29,8 @@ const (
 //	MixedConstraints     pods of the group have different constraints; the documentation asks for equal ones
 //	MixedNamespaces      pods of the group are in different namespaces; only pods of a pod's own namespace count
 //	InvalidSelector      the selector cannot be converted; every attempt to schedule the pod fails
-//	NoSelector           the selector is absent or empty and counts no pod; the constraint does nothing
+//	NoSelector           the selector is absent or empty and counts no pod; the constraint does nothing. matchLabelKeys does not help:
+//	                     the documentation's example with matchLabelKeys alone counts no pod, and the API server refuses it
 //	SelectorMissesPod    the selector does not match the pod itself; placing the pod leaves the skew as it is
 //	SelectorMissesGroup  the selector matches the pod itself but not another pod of the group
 //	AbsentMatchLabelKey  a key of matchLabelKeys is not on the pod and is ignored
@@ -46,8 +47,8 @@ type Finding struct {
 // CheckGroup looks for mistakes in the constraints of pods that belong together, such as the replicas of a Deployment:
 // mixed constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. With a nil c
 // CheckGroup does not check nodes. Nil pods panic. A finding about a constraint names every pod that has it at that index.
-// Findings are in the order of the indexes. Kubernetes accepts the pods in spite of every finding. O(pods² x constraints +
-// nodes x constraints).
+// Findings are in the order of the indexes. The API server accepts pods with findings, but neither matchLabelKeys without a
+// selector nor a selector that cannot be converted. O(pods² x constraints + nodes x constraints).
 func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 	if len(pods) == 0 {
 		return nil
@@ -109,7 +110,10 @@ func checkSelectors(pods, group []*v1.Pod, i int, report func(string, int, []*v1
 	report(foundInvalidSelector, i, having(pods, func(p *v1.Pod) bool { return selectorOf(p) == nil }), "labelSelector cannot be converted")
 	pods = having(pods, func(p *v1.Pod) bool { return selectorOf(p) != nil })
 	idle := func(p *v1.Pod) bool { return constraintOf(p).LabelSelector == nil || selectorOf(p).Empty() }
-	report(foundNoSelector, i, having(pods, idle), "labelSelector is absent or empty: no pod is counted")
+	keysOnly := func(p *v1.Pod) bool { return idle(p) && len(constraintOf(p).MatchLabelKeys) > 0 }
+	report(foundNoSelector, i, having(pods, keysOnly),
+		"matchLabelKeys adds nothing to an absent labelSelector: no pod is counted, and the API server refuses the pod")
+	report(foundNoSelector, i, having(pods, func(p *v1.Pod) bool { return idle(p) && !keysOnly(p) }), "labelSelector is absent or empty: no pod is counted")
 	pods = having(pods, func(p *v1.Pod) bool { return !idle(p) })
 	matchesSelf := func(p *v1.Pod) bool { return selectorOf(p).Matches(labels.Set(p.Labels)) }
 	report(foundSelectorMissesPod, i, having(pods, func(p *v1.Pod) bool { return !matchesSelf(p) }),

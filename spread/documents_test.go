@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The examples of the documentation of pod topology spread constraints, and of an article on the scheduler's plugins.
@@ -153,4 +154,21 @@ func TestDocumentScaledToZero(t *testing.T) {
 	assert.Equal(t, "node3 node4", allowed(t, f, mypod))
 	s := mustHard(t, mypod, Options{PlannedNodes: []*v1.Node{nodeOf("pool", "zone=zoneC")}}).Count(f)
 	assert.Equal(t, []string{"zoneC"}, s.Report()[0].SetBy)
+}
+
+// TestDocumentMatchLabelKeys: the document's snippet has matchLabelKeys app and pod-template-hash and no labelSelector. It counts
+// no pod, so each node is allowed whatever runs there, and CheckGroup warns. With a selector the keys tell revisions apart.
+func TestDocumentMatchLabelKeys(t *testing.T) {
+	snippet := constrained("app=web,pod-template-hash=new", by(host, 1, hard, matchKeys("app", "pod-template-hash"), noSelector))
+	f := clusterOf("node1{"+host+"=node1} node2{"+host+"=node2}").run("node1*3", "app=web,pod-template-hash=new").run("node2", "app=web,pod-template-hash=old")
+	assert.Equal(t, "node1 node2", allowed(t, f, snippet))
+	assert.Equal(t, []Finding{{
+		Kind: foundNoSelector, Pods: []string{"default/mypod"},
+		Message: "matchLabelKeys adds nothing to an absent labelSelector: no pod is counted, and the API server refuses the pod",
+	}}, CheckGroup([]*v1.Pod{snippet}, f))
+
+	meant := snippet.DeepCopy()
+	meant.Spec.TopologySpreadConstraints[0].LabelSelector = &metav1.LabelSelector{}
+	assert.Equal(t, "node2", allowed(t, f, meant))
+	assert.Empty(t, CheckGroup([]*v1.Pod{meant}, f))
 }
