@@ -18,35 +18,35 @@ const (
 	keepTotal = 2 * keepMin     // blocks at which old ones are dropped
 )
 
-// changes is the change log: full blocks and a last one that is being filled.
-type changes struct {
+// changes is a change log: full blocks and a last one that is being filled.
+type changes[E any] struct {
 	own    *owner // of the list and of the last block
-	blocks [][]Event
+	blocks [][]E
 	first  uint64 // version before the first event that is kept
 	next   uint64 // version after the last one
 }
 
-func (c *changes) add(own *owner, e Event) {
+func (c *changes[E]) add(own *owner, e E) {
 	if c.own != own {
 		c.unshare(own)
 	}
 	n := len(c.blocks)
 	if n == 0 || len(c.blocks[n-1]) == blockLen {
 		if n == keepTotal {
-			c.blocks = append(make([][]Event, 0, keepTotal), c.blocks[n-keepMin:]...)
+			c.blocks = append(make([][]E, 0, keepTotal), c.blocks[n-keepMin:]...)
 			c.first += (keepTotal - keepMin) * blockLen
 		}
-		c.blocks = append(c.blocks, make([]Event, 0, blockLen))
+		c.blocks = append(c.blocks, make([]E, 0, blockLen))
 		n = len(c.blocks)
 	}
 	c.blocks[n-1] = append(c.blocks[n-1], e)
 	c.next++
 }
 
-func (c *changes) unshare(own *owner) {
+func (c *changes[E]) unshare(own *owner) {
 	c.blocks, c.own = slices.Clone(c.blocks), own
 	if n := len(c.blocks); n > 0 && len(c.blocks[n-1]) < blockLen {
-		c.blocks[n-1] = append(make([]Event, 0, blockLen), c.blocks[n-1]...)
+		c.blocks[n-1] = append(make([]E, 0, blockLen), c.blocks[n-1]...)
 	}
 }
 
@@ -58,7 +58,10 @@ func (s *Snapshot) Version() uint64 { return s.changes.next }
 // the snapshot. It returns false, and yields nothing, when the log does not reach back to version (it keeps at least the
 // last 8,192 events) or when version lies ahead; the reader then reads the cluster again. yield must not be nil. O(events).
 func (s *Snapshot) Since(version uint64, yield func([]Event)) bool {
-	c := &s.changes
+	return s.changes.since(version, yield)
+}
+
+func (c *changes[E]) since(version uint64, yield func([]E)) bool {
 	if version < c.first || version > c.next {
 		return false
 	}

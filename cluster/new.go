@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,10 @@ type Objects struct {
 	VolumeAttachments      []*storagev1.VolumeAttachment
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
 	PriorityClasses        []*schedulingv1.PriorityClass
+	ResourceClaims         []*resourcev1.ResourceClaim
+	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
+	ResourceSlices         []*resourcev1.ResourceSlice
+	DeviceClasses          []*resourcev1.DeviceClass
 }
 
 // New returns a snapshot of the objects. Nodes get the slots 0, 1, 2 … in their order. spec.nodeName decides about a pod:
@@ -93,6 +98,10 @@ func (s *Snapshot) fill(o *Objects) (errs field.ErrorList) {
 		load(s, &t.volumeAttachments, "volumeAttachments", o.VolumeAttachments),
 		load(s, &t.podDisruptionBudgets, "podDisruptionBudgets", o.PodDisruptionBudgets),
 		load(s, &t.priorityClasses, "priorityClasses", o.PriorityClasses),
+		load(s, &t.resourceClaims, "resourceClaims", o.ResourceClaims),
+		load(s, &t.resourceClaimTemplates, "resourceClaimTemplates", o.ResourceClaimTemplates),
+		load(s, &t.resourceSlices, "resourceSlices", o.ResourceSlices),
+		load(s, &t.deviceClasses, "deviceClasses", o.DeviceClasses),
 	)...)
 }
 

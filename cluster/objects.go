@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,10 @@ type objects struct {
 	volumeAttachments      table[*storagev1.VolumeAttachment]
 	podDisruptionBudgets   table[*policyv1.PodDisruptionBudget]
 	priorityClasses        table[*schedulingv1.PriorityClass]
+	resourceClaims         table[*resourcev1.ResourceClaim]
+	resourceClaimTemplates table[*resourcev1.ResourceClaimTemplate]
+	resourceSlices         table[*resourcev1.ResourceSlice]
+	deviceClasses          table[*resourcev1.DeviceClass]
 }
 
 // Namespaces yields the namespaces that the snapshot has objects of, by name, with their labels. A namespace that only pods
@@ -59,7 +64,7 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 	for _, t := range [...]any{
 		&o.services, &o.claims, &o.persistentVolumes, &o.storageClasses, &o.csiNodes, &o.csiDrivers, &o.csiStorageCapacities,
 		&o.volumeAttachments, &o.replicationControllers, &o.replicaSets, &o.statefulSets, &o.podDisruptionBudgets,
-		&o.priorityClasses, &o.namespaces,
+		&o.priorityClasses, &o.namespaces, &o.resourceClaims, &o.resourceClaimTemplates, &o.resourceSlices, &o.deviceClasses,
 	} {
 		if t, ok := t.(*table[T]); ok {
 			return Lookup[T]{t}
@@ -165,6 +170,14 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 		return edit(s, &t.podDisruptionBudgets, "podDisruptionBudgets", o, put)
 	case *schedulingv1.PriorityClass:
 		return edit(s, &t.priorityClasses, "priorityClasses", o, put)
+	case *resourcev1.ResourceClaim:
+		return edit(s, &t.resourceClaims, "resourceClaims", o, put)
+	case *resourcev1.ResourceClaimTemplate:
+		return edit(s, &t.resourceClaimTemplates, "resourceClaimTemplates", o, put)
+	case *resourcev1.ResourceSlice:
+		return edit(s, &t.resourceSlices, "resourceSlices", o, put)
+	case *resourcev1.DeviceClass:
+		return edit(s, &t.deviceClasses, "deviceClasses", o, put)
 	}
 	return failed(field.ErrorTypeNotSupported, "objects", fmt.Sprintf("%T", obj), "a snapshot has no objects of this type")
 }
@@ -190,14 +203,26 @@ func edit[T interface {
 	}
 	if s.recording {
 		s.record(undo{kind: undoFunc, call: func() {
-			if had {
+			switch {
+			case !put:
 				t.put(s.own, in, name, old)
-			} else {
+				s.logObject(nil, old)
+			case had:
+				t.put(s.own, in, name, old)
+				s.logObject(obj, old)
+			default:
 				t.remove(s.own, in, name)
+				s.logObject(obj, nil)
 			}
-			s.logAll()
 		}})
 	}
-	s.logAll()
+	switch {
+	case put && had:
+		s.logObject(old, obj)
+	case put:
+		s.logObject(nil, obj)
+	default:
+		s.logObject(old, nil)
+	}
 	return nil
 }

@@ -50,7 +50,8 @@ type core struct {
 	postings    postings
 	tree        *zoneTree
 	objects     objects
-	changes     changes
+	changes     changes[Event]
+	claims      changes[ClaimEvent]
 }
 
 // PodSets calls yield for the id of each pod set that has pods and the label key with that value, in the namespace. Key ""

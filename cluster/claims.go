@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ClaimEvent is one entry of the log of devices: a ResourceClaim changed from Old to New. Old is nil for a claim that came,
+// New for a claim that left. Both are nil when a ResourceSlice or a DeviceClass changed: what was read of slices and classes
+// is worthless then.
+type ClaimEvent struct {
+	Old, New *resourcev1.ResourceClaim
+}
+
+// ClaimVersion returns the number of entries ever written to the log of devices. Claims, slices and classes are in no other
+// log: Version and Since do not see them.
+func (s *Snapshot) ClaimVersion() uint64 { return s.claims.next }
+
+// ClaimsSince yields the entries after version as Since does. The reader reads claims, slices and classes again when it
+// returns false.
+func (s *Snapshot) ClaimsSince(version uint64, yield func([]ClaimEvent)) bool {
+	return s.claims.since(version, yield)
+}
+
+// logObject logs a change of an object that is no node or pod. A nil object was not there before, or is no longer there.
+func (s *Snapshot) logObject(old, new metav1.Object) {
+	switch first(old, new).(type) {
+	case *resourcev1.ResourceClaim:
+		before, _ := old.(*resourcev1.ResourceClaim)
+		after, _ := new.(*resourcev1.ResourceClaim)
+		s.claims.add(s.own, ClaimEvent{before, after})
+	case *resourcev1.ResourceSlice, *resourcev1.DeviceClass:
+		s.claims.add(s.own, ClaimEvent{})
+	case *resourcev1.ResourceClaimTemplate:
+	default:
+		s.logAll()
+	}
+}
+
+func first(old, new metav1.Object) metav1.Object {
+	if old != nil {
+		return old
+	}
+	return new
+}
