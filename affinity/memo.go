@@ -51,7 +51,7 @@ func (e *PodEvaluator) AppendKey(dst []byte, matched []int32, cluster Cluster, m
 	dst = key.Flag(dst, e.matchesItself(labels, known))
 	sets, ok := cluster.(view.TermSets)
 	if !ok {
-		return key.Len(dst, 0), matched
+		return dst, matched
 	}
 	if m == nil {
 		m = &Memo{}

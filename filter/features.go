@@ -25,18 +25,25 @@ func RequiredFeatures(pod *v1.Pod) []string {
 		return nil
 	}
 	var out []string
-	restarts := func(c v1.Container) bool {
-		return slices.ContainsFunc(c.RestartPolicyRules, func(r v1.ContainerRestartRule) bool {
-			return r.Action == v1.ContainerRestartRuleActionRestartAllContainers
-		})
-	}
-	if slices.ContainsFunc(pod.Spec.Containers, restarts) || slices.ContainsFunc(pod.Spec.InitContainers, restarts) {
+	if restartAll(pod.Spec.Containers) || restartAll(pod.Spec.InitContainers) {
 		out = append(out, featureRestartAllContainers)
 	}
 	if pod.Spec.HostNetwork && pod.Spec.HostUsers != nil && !*pod.Spec.HostUsers {
 		out = append(out, featureUserNamespacesHostNetwork)
 	}
 	return out
+}
+
+// restartAll reports whether a rule of one of the containers restarts all containers of the pod.
+func restartAll(list []v1.Container) bool {
+	for i := range list {
+		for k := range list[i].RestartPolicyRules {
+			if list[i].RestartPolicyRules[k].Action == v1.ContainerRestartRuleActionRestartAllContainers {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // CompileFeatures compiles the filter NodeDeclaredFeatures: a node must declare every feature that the pod needs

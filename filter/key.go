@@ -21,21 +21,9 @@ func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
 	return dst
 }
 
-// AppendFeaturesKey appends everything that NodeDeclaredFeatures reads of an incoming pod: the rules by which containers
-// restart, spec.hostNetwork and spec.hostUsers.
-func AppendFeaturesKey(dst []byte, pod *v1.Pod) []byte {
-	dst = key.Flag(dst, pod.Spec.HostNetwork)
-	dst = key.Optional(dst, pod.Spec.HostUsers, key.Flag)
-	for _, list := range [...][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			for _, r := range list[i].RestartPolicyRules {
-				dst = key.Text(dst, r.Action)
-			}
-		}
-		dst = key.Len(dst, 0)
-	}
-	return dst
-}
+// AppendFeaturesKey appends everything that NodeDeclaredFeatures reads of an incoming pod: the features that the pod needs
+// (RequiredFeatures).
+func AppendFeaturesKey(dst []byte, pod *v1.Pod) []byte { return key.Texts(dst, RequiredFeatures(pod)) }
 
 // AppendClaimsKey appends everything that DynamicResources reads of an incoming pod: the names of its resource claims, and
 // what it asks for, which a device class may provide.

@@ -8,92 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/internal/testkit"
 )
-
-// fieldsCluster has nodes and pods about which every field that a plugin reads can matter.
-func fieldsCluster(t *testing.T) *cluster.Snapshot {
-	var o cluster.Objects
-	for i := range 6 {
-		n := testkit.Node(fmt.Sprintf("n%d", i+1)).Zone(string("abc"[i%3])).Label("disk", []string{"ssd", "hdd"}[i%2]).
-			Capacity(fmt.Sprintf("cpu=%d,memory=%dGi,example.com/gpu=%d", 4+i, 8+3*i, i%3))
-		switch i {
-		case 0:
-			n = n.Taint("dedicated=db:NoSchedule")
-		case 1:
-			n = n.Taint("slow=yes:PreferNoSchedule").Image(800<<20, "web:v1")
-		case 2:
-			n = n.Image(900<<20, "db:v1").Taint("x:NoSchedule")
-		case 5:
-			n = n.Unschedulable()
-		}
-		node := n.Obj()
-		if i%2 == 0 {
-			node.Status.DeclaredFeatures = []string{"RestartAllContainersOnContainerExits"}
-		}
-		o.Nodes = append(o.Nodes, node)
-	}
-	o.Pods = append(o.Pods,
-		testkit.Pod("web-0").Labels("app=web").Request("cpu=1").On("n2").Obj(),
-		testkit.Pod("web-1").Labels("app=web").Request("cpu=500m").On("n4").Obj(),
-		testkit.Pod("x/web-2").Labels("app=web").Request("cpu=500m").On("n3").Obj(),
-		testkit.Pod("db-0").Labels("app=db").Request("memory=1Gi").On("n5").RequireApart(v1.LabelTopologyZone, "app=x").Obj(),
-		testkit.Pod("x/db-1").Labels("app=db").On("n1").PreferWith(50, v1.LabelHostname, "tier=front").Obj(),
-	)
-	for _, namespace := range []string{"default", "x"} {
-		o.Services = append(o.Services, &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
-			Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}}})
-	}
-	s, err := cluster.New(o)
-	require.NoError(t, err)
-	return s
-}
-
-// fullPod sets the fields that plugins read; barePod leaves them out.
-func fullPod() *v1.Pod {
-	p := testkit.Pod("p").Labels("app=web,tier=front").Request("cpu=500m,memory=1Gi").Limit("cpu=1").Image("web:v1").
-		Tolerate("dedicated", v1.TolerationOpEqual, "db", v1.TaintEffectNoSchedule).NodeSelector("disk=ssd").
-		RequireApart(v1.LabelHostname, "app=db").PreferWith(10, v1.LabelTopologyZone, "app=db").
-		Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=web").Spread(1, v1.LabelHostname, v1.ScheduleAnyway, "app=web").
-		Owner("apps/v1", "ReplicaSet", "web").Obj()
-	p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []v1.PodAffinityTerm{{
-		TopologyKey: v1.LabelTopologyZone, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
-	p.Spec.Affinity.NodeAffinity = &v1.NodeAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
-			MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}}}}},
-		PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{Weight: 7, Preference: v1.NodeSelectorTerm{
-			MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{"b"}}}}}},
-	}
-	always, honor, one := v1.ContainerRestartPolicyAlways, v1.NodeInclusionPolicyHonor, int32(1)
-	p.Spec.InitContainers = []v1.Container{{Name: "init", Image: "db:v1", RestartPolicy: &always, Resources: v1.ResourceRequirements{
-		Requests: v1.ResourceList{"cpu": resource.MustParse("100m")}}}}
-	p.Spec.Overhead = v1.ResourceList{"cpu": resource.MustParse("50m")}
-	p.Spec.TopologySpreadConstraints[0].NodeTaintsPolicy, p.Spec.TopologySpreadConstraints[0].NodeAffinityPolicy = &honor, &honor
-	p.Spec.TopologySpreadConstraints[0].MinDomains = &one
-	return p
-}
-
-func barePod() *v1.Pod { return testkit.Pod("p").Labels("app=web").Request("cpu=500m").Obj() }
-
-// fieldPods are a pod with all of these fields, a pod with none, and pods with one kind of constraint each, about which
-// a field decides alone.
-func fieldPods() map[string]*v1.Pod {
-	full, spread, terms, nodes := fullPod(), barePod(), barePod(), barePod()
-	spread.Spec.TopologySpreadConstraints = full.DeepCopy().Spec.TopologySpreadConstraints
-	terms.Spec.Affinity = full.DeepCopy().Spec.Affinity
-	terms.Spec.Affinity.NodeAffinity, terms.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil, nil
-	nodes.Spec.Affinity = &v1.Affinity{NodeAffinity: full.DeepCopy().Spec.Affinity.NodeAffinity}
-	nodes.Spec.Tolerations = full.DeepCopy().Spec.Tolerations
-	return map[string]*v1.Pod{"full": full, "bare": barePod(), "spread": spread, "terms": terms, "nodes": nodes}
-}
 
 // words are what strings become. Among them are names, keys and values that the cluster knows.
 var words = []string{"", "x", "n1", "n3", "a", "c", "hdd", "web", "db", "tier", "default", "disk", "slow", "yes", "web:v1", "db:v1",
 	v1.LabelHostname, v1.LabelTopologyZone, "NoSchedule", "PreferNoSchedule", "Exists", "DoesNotExist", "NotIn", "DoNotSchedule",
-	"ScheduleAnyway", "Honor", "Ignore", "Always", "RestartAllContainers", "ReplicaSet", "apps/v1"}
+	"UDP", "10.0.0.1", "app", "ScheduleAnyway", "Honor", "Ignore", "Always", "RestartAllContainers", "ReplicaSet", "apps/v1"}
 
 // alter calls try after every single change of v, which it takes back. Lists and pointers get new elements above the depth
 // grow.

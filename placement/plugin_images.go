@@ -3,6 +3,7 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/score"
 )
@@ -18,10 +19,12 @@ func newImageLocality() *Plugin {
 	}
 }
 
-// appendKnownImages appends the pod's images if some node has one of them. Otherwise every node scores 0.
+// appendKnownImages appends the pod's images if some node has one of them. Otherwise every node scores 0, whatever the images.
 func appendKnownImages(dst []byte, pod *v1.Pod, c Cluster) []byte {
-	if !score.CompileImages(pod).On(c).Zero() {
-		return score.AppendImagesKey(dst, pod)
+	zero := score.CompileImages(pod).On(c).Zero()
+	dst = key.Flag(dst, zero)
+	if !zero {
+		dst = score.AppendImagesKey(dst, pod)
 	}
 	return dst
 }

@@ -120,7 +120,7 @@ type spreadCompiled struct {
 
 // AppendKey appends the constraints and what of the pod's labels matters to them.
 func (e *spreadCompiled) AppendKey(dst []byte) []byte {
-	return e.soft.AppendKey(append(e.hard.AppendKey(dst), 0))
+	return e.soft.AppendKey(e.hard.AppendKey(dst))
 }
 
 // Matched returns false: terms of running pods do not matter.
@@ -180,6 +180,7 @@ func (s *spreadState) AppendLayoutKey(dst []byte) []byte {
 	dst = key.Flag(dst, s.soft != nil && s.spreadCompiled.soft.Defaulted())
 	dst = key.Texts(dst, s.spreadCompiled.hard.Keys(nil))
 	dst = key.Texts(dst, s.spreadCompiled.soft.Keys(nil))
+	dst = key.Len(dst, len(s.single))
 	for _, single := range s.single {
 		dst = key.Flag(dst, single)
 	}

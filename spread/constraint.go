@@ -1,10 +1,10 @@
 package spread
 
 import (
-	"strconv"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/key"
 )
 
 // Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.36's default
@@ -168,18 +168,13 @@ func (e *evaluator) Reads(dst []string) []string {
 // selectors and self-match are equal. When the keys, nodeSelector, node affinity, tolerations and Options of two pods are
 // equal, their evaluators and states give equal answers.
 func (e *evaluator) AppendKey(dst []byte) []byte {
-	dst = strconv.AppendQuote(dst, e.selectors.namespace)
-	for _, text := range e.selectors.texts {
-		dst = strconv.AppendQuote(dst, text)
-	}
-	dst = strconv.AppendUint(append(dst, '='), uint64(e.self), 16)
-	dst = strconv.AppendBool(append(dst, ' '), e.defaulted)
+	dst = key.Texts(key.Text(dst, e.selectors.namespace), e.selectors.texts)
+	dst = key.Flag(key.Int(dst, int64(e.self)), e.defaulted)
+	dst = key.Len(dst, len(e.constraints))
 	for k := range e.constraints {
 		c := &e.constraints[k]
-		dst = strconv.AppendQuote(append(dst, ' '), c.key)
-		for _, n := range [...]int32{c.maxSkew, c.minDomains, int32(c.selector), int32(c.honours)} {
-			dst = strconv.AppendInt(append(dst, '/'), int64(n), 10)
-		}
+		dst = key.Int(key.Int(key.Text(dst, c.key), int64(c.maxSkew)), int64(c.minDomains))
+		dst = key.Int(key.Int(dst, int64(c.selector)), int64(c.honours))
 	}
 	return dst
 }

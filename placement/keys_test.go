@@ -1,0 +1,143 @@
+package placement
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/taints"
+)
+
+// keyed is a rule and the key of what the rule reads of a pod.
+type keyed struct {
+	key    func(dst []byte, pod *v1.Pod) []byte
+	also   func(dst []byte, pod *v1.Pod) []byte // what else the answers depend on; nil: nothing
+	answer func(pod *v1.Pod) string
+}
+
+// keyedRules returns every rule that has a key, over one cluster.
+func keyedRules(s *cluster.Snapshot) map[string]keyed {
+	out := map[string]keyed{}
+	profile := DefaultProfile().over(s)
+	plugin := func(name string, p *Plugin) {
+		answer := func(pod *v1.Pod) string { return answers(p, pod, s) }
+		out[name] = keyed{key: p.AppendKey, answer: answer}
+		if p.AppendRowKey != nil {
+			out[name+" rows"] = keyed{key: func(dst []byte, pod *v1.Pod) []byte { return p.AppendRowKey(dst, pod, s) }, answer: answer}
+		}
+		if p.States != nil {
+			compile := p.States(s).Compile
+			out[name+" counts"] = keyed{
+				key: func(dst []byte, pod *v1.Pod) []byte {
+					if c, err := compile(pod); err == nil && c != nil {
+						return c.AppendKey(append(dst, 1))
+					}
+					return append(dst, 0)
+				},
+				also:   func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) },
+				answer: answer,
+			}
+		}
+	}
+	for _, p := range profile.Filters {
+		plugin(p.Name, p)
+	}
+	for _, w := range profile.Scores {
+		plugin(w.Plugin.Name, w.Plugin)
+	}
+	gpus := filter.FitOptions{DeviceResources: []string{"example.com/gpu"}}
+	plugin("devices", DynamicResources(gpus))
+	out["amounts"] = keyed{key: overhead.AppendKey, answer: func(pod *v1.Pod) string {
+		return testkit.ShowResources(overhead.Requests(pod, overhead.Options{})) + " " + testkit.ShowResources(overhead.Limits(pod, overhead.Options{}))
+	}}
+	return out
+}
+
+// answers returns all that a plugin says about a pod.
+func answers(p *Plugin, pod *v1.Pod, s *cluster.Snapshot) string {
+	var b strings.Builder
+	var slots []int32
+	for i := range s.Len() {
+		slots = append(slots, int32(i))
+	}
+	if p.Filter != nil {
+		f := p.Filter(pod, s)
+		fmt.Fprint(&b, f.Code, f.Reasons, f.Nodes)
+		for _, i := range slots {
+			if f.Predicate != nil {
+				v := f.Predicate.Check(int(i))
+				fmt.Fprint(&b, v, f.Predicate.Reasons(v))
+			}
+		}
+	}
+	if p.Score != nil {
+		scorer, err := p.Score(pod, s)
+		fmt.Fprint(&b, scorer == nil, err)
+		if scorer != nil {
+			if w, ok := scorer.(Weigher); ok {
+				w.Weigh(slots, nil)
+			}
+			for _, i := range slots {
+				fmt.Fprint(&b, " ", scorer.Raw(int(i)))
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestEveryKey changes every field of a pod, one at a time, and holds for the key of each rule:
+//
+//  1. The key changes when the answers of the rule change. A key that forgets a field fails here.
+//  2. No key begins with another one, so that keys may stand one behind the other. A key that forgets a length fails here.
+func TestEveryKey(t *testing.T) {
+	s := fieldsCluster(t)
+	for rule, r := range keyedRules(s) {
+		t.Run(rule, func(t *testing.T) {
+			seen, changes := map[string]bool{}, 0
+			both := func(pod *v1.Pod) string {
+				k := string(r.key(nil, pod))
+				seen[k] = true
+				if r.also != nil {
+					k = string(r.also([]byte(k), pod))
+				}
+				return k
+			}
+			for name, base := range keyPods() {
+				before, answer := both(base), r.answer(base)
+				pod := base.DeepCopy()
+				grow := 0
+				if name == "bare" {
+					grow = 4
+				}
+				try := func(path string) {
+					if both(pod) == before {
+						changes++
+						require.Equal(t, answer, r.answer(pod), "%s%s changes the answer and not the key", name, path)
+					}
+				}
+				alter(reflect.ValueOf(&pod.ObjectMeta).Elem(), "", grow, try)
+				alter(reflect.ValueOf(&pod.Spec).Elem(), ".spec", grow, try)
+			}
+			require.Greater(t, changes, 1000)
+			require.Greater(t, len(seen), 1, "the key never changes")
+			var keys []string
+			for k := range seen {
+				keys = append(keys, k)
+			}
+			slices.Sort(keys)
+			for k := range len(keys) - 1 {
+				require.False(t, strings.HasPrefix(keys[k+1], keys[k]), "the key %q begins with another key, %q", keys[k+1], keys[k])
+			}
+		})
+	}
+}
