@@ -68,8 +68,14 @@ func alter(v reflect.Value, path string, grow int, try func(path string)) {
 			}
 		}
 	case reflect.Slice:
+		if v.IsNil() {
+			set(reflect.MakeSlice(v.Type(), 0, 0).Interface(), "=empty")
+		} else {
+			set(reflect.Zero(v.Type()).Interface(), "=nil")
+		}
 		if v.Len() > 0 {
-			set(v.Slice(1, v.Len()).Interface(), "=shorter")
+			set(v.Slice(1, v.Len()).Interface(), "=without the first")
+			set(v.Slice(0, v.Len()-1).Interface(), "=without the last")
 			for i := range v.Len() {
 				alter(v.Index(i), fmt.Sprintf("%s[%d]", path, i), grow, try)
 			}

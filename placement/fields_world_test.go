@@ -46,6 +46,8 @@ func fieldsCluster(t *testing.T) *cluster.Snapshot {
 		testkit.Pod("x/web-2").Labels("app=web").Request("cpu=500m").On("n3").HostPort("", v1.ProtocolUDP, 8080).Obj(),
 		testkit.Pod("db-0").Labels("app=db").Request("memory=1Gi").On("n5").RequireApart(v1.LabelTopologyZone, "app=x").Obj(),
 		testkit.Pod("web-3").Labels("app=web").On("n6").Obj(),
+		testkit.Pod("x/web-4").Labels("app=web").On("n4").Obj(),
+		testkit.Pod("terms").On("n5").RequireApart(v1.LabelHostname, "tier=c").PreferWith(100, v1.LabelHostname, "tier=tier").Obj(),
 		testkit.Pod("x/db-1").Labels("app=db").On("n1").PreferWith(50, v1.LabelHostname, "tier=front").Obj(),
 	)
 	for _, namespace := range []string{"default", "x"} {
@@ -62,8 +64,9 @@ func fieldsCluster(t *testing.T) *cluster.Snapshot {
 	o.Claims = []*v1.PersistentVolumeClaim{waiting("web", "local", "5Gi"), waiting("db", "local", "50Gi")}
 	own := waiting("p-own", "local", "5Gi")
 	yes := true
-	own.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: &yes}}
+	own.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: barePod().UID, Controller: &yes}}
 	o.Claims = append(o.Claims, own)
+	o.Nodes = append(o.Nodes, testkit.Node("bare").Capacity("cpu=2,memory=4Gi").Obj()) // in no zone
 	s, err := cluster.New(o)
 	require.NoError(t, err)
 	return s
@@ -159,6 +162,7 @@ func keyPods() map[string]*v1.Pod {
 			honor, ignore := v1.NodeInclusionPolicyHonor, v1.NodeInclusionPolicyIgnore
 			constraint.NodeTaintsPolicy, constraint.NodeAffinityPolicy = &honor, &ignore
 			p.Namespace, p.Spec.NodeSelector = "x", map[string]string{"disk": "ssd"}
+			p.Spec.Tolerations = []v1.Toleration{{Key: "dedicated", Operator: v1.TolerationOpExists}}
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{constraint}
 		})
 		pod("label keys "+string(action), func(p *v1.Pod) {
@@ -167,6 +171,24 @@ func keyPods() map[string]*v1.Pod {
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{constraint}
 		})
 	}
+	pod("like the defaults", func(p *v1.Pod) {
+		p.Spec.TopologySpreadConstraints = testkit.Pod("p").Spread(3, v1.LabelHostname, v1.ScheduleAnyway, "app=web").
+			Spread(5, v1.LabelTopologyZone, v1.ScheduleAnyway, "app=web").Obj().Spec.TopologySpreadConstraints
+	})
+	pod("three soft constraints", func(p *v1.Pod) {
+		p.Spec.TopologySpreadConstraints = testkit.Pod("p").Spread(1, v1.LabelHostname, v1.ScheduleAnyway, "app=web").
+			Spread(1, v1.LabelTopologyZone, v1.ScheduleAnyway, "app=db").Spread(1, "disk", v1.ScheduleAnyway, "app=web").Obj().Spec.TopologySpreadConstraints
+	})
+	pod("three hard constraints", func(p *v1.Pod) {
+		p.Spec.TopologySpreadConstraints = testkit.Pod("p").Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app=web").
+			Spread(2, v1.LabelTopologyZone, v1.DoNotSchedule, "app=web").Spread(3, v1.LabelHostname, v1.DoNotSchedule, "app=web").Obj().Spec.TopologySpreadConstraints
+	})
+	pod("own group", func(p *v1.Pod) {
+		p.Labels = map[string]string{"tier": "x"}
+		p.Spec.Affinity = testkit.Pod("p").RequireWith(v1.LabelTopologyZone, "tier=x").Obj().Spec.Affinity
+	})
+	pod("one of two terms", func(p *v1.Pod) { p.Labels = map[string]string{"tier": "c"} })
+	out["empty"] = &v1.Pod{}
 	pod("images", func(p *v1.Pod) {
 		p.Spec.InitContainers = []v1.Container{{Image: "db:v1"}}
 		p.Spec.Containers[0].Image = "web:v1"

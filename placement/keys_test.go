@@ -36,16 +36,13 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 			out[name+" rows"] = keyed{key: func(dst []byte, pod *v1.Pod) []byte { return p.AppendRowKey(dst, pod, s) }, answer: answer}
 		}
 		if p.States != nil {
-			compile := p.States(s).Compile
-			out[name+" counts"] = keyed{
-				key: func(dst []byte, pod *v1.Pod) []byte {
-					if c, err := compile(pod); err == nil && c != nil {
-						return c.AppendKey(append(dst, 1))
-					}
-					return append(dst, 0)
-				},
-				also:   func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) },
-				answer: answer,
+			counting := p.States(s)
+			nodes := func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) }
+			out[name+" counts"] = keyed{key: ofCompiled(counting, Compiled.AppendKey), also: nodes, answer: answer}
+			out[name+" layout"] = keyed{
+				key:    ofCompiled(counting, func(c Compiled, dst []byte) []byte { return c.Count().AppendLayoutKey(dst) }),
+				also:   nodes,
+				answer: func(pod *v1.Pod) string { return domains(counting, pod, s.Len()) },
 			}
 		}
 	}
@@ -56,11 +53,37 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 		plugin(w.Plugin.Name, w.Plugin)
 	}
 	gpus := filter.FitOptions{DeviceResources: []string{"example.com/gpu"}}
-	plugin("devices", DynamicResources(gpus))
+	plugin("devices", newDynamicResources(gpus))
 	out["amounts"] = keyed{key: overhead.AppendKey, answer: func(pod *v1.Pod) string {
 		return testkit.ShowResources(overhead.Requests(pod, overhead.Options{})) + " " + testkit.ShowResources(overhead.Limits(pod, overhead.Options{}))
 	}}
 	return out
+}
+
+// ofCompiled returns the key of what the plugin compiles of a pod.
+func ofCompiled(counting Counting, key func(c Compiled, dst []byte) []byte) func(dst []byte, pod *v1.Pod) []byte {
+	return func(dst []byte, pod *v1.Pod) []byte {
+		if c, err := counting.Compile(pod); err == nil && c != nil {
+			return key(c, append(dst, 1))
+		}
+		return append(dst, 0) // no key
+	}
+}
+
+// domains returns where each slot stands for the counts of a pod.
+func domains(counting Counting, pod *v1.Pod, slots int) string {
+	c, err := counting.Compile(pod)
+	if err != nil || c == nil {
+		return ""
+	}
+	c.AppendKey(nil)
+	state := c.Count()
+	state.AppendLayoutKey(nil)
+	var all [][]int32
+	for i := range slots {
+		all = append(all, state.AppendDomains(nil, i))
+	}
+	return fmt.Sprint(all)
 }
 
 // answers returns all that a plugin says about a pod.
@@ -116,7 +139,7 @@ func TestEveryKey(t *testing.T) {
 				before, answer := both(base), r.answer(base)
 				pod := base.DeepCopy()
 				grow := 0
-				if name == "bare" {
+				if name == "bare" || name == "empty" {
 					grow = 4
 				}
 				try := func(path string) {

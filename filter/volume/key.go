@@ -31,12 +31,12 @@ func AppendKey(dst []byte, pod *v1.Pod) []byte {
 		if local(&v.VolumeSource) {
 			continue
 		}
-		dst = key.Text(key.Flag(dst, true), v.VolumeSource.String())
+		dst = key.Text(dst, v.VolumeSource.String()) // never empty
 		if v.Ephemeral != nil {
 			own, dst = true, key.Text(dst, v.Name)
 		}
 	}
-	dst = key.Flag(dst, false)
+	dst = key.Len(dst, 0) // the end of the list
 	if !Ignores(pod) {
 		dst = key.Text(dst, pod.Namespace)
 	}

@@ -77,7 +77,7 @@ func Quantity(dst []byte, q resource.Quantity) []byte {
 	if n, ok := q.AsInt64(); ok { // the common case: whole units
 		return Int(Int(dst, 0), n)
 	}
-	return Text(Int(dst, 1), q.String())
+	return Text(dst, q.String()) // not empty: the first byte is not 0
 }
 
 // Resources appends a list of amounts. nil and an empty list are equal.

@@ -1,6 +1,10 @@
 package key
 
 import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,35 +13,110 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDistinct holds that values which differ write different bytes, also where one is a piece of the other.
+// odd are strings that look like lengths and flags.
+var odd = []string{"", "a", "\x00", "\x01", "\x01\x00"}
+
+// lists returns all lists of at most two elements.
+func lists[T any](elements []T) (out [][]T) {
+	out = append(out, nil)
+	for _, x := range elements {
+		out = append(out, []T{x})
+		for _, y := range elements {
+			out = append(out, []T{x, y})
+		}
+	}
+	return out
+}
+
+// pairs returns nil and all maps of at most two entries.
+func pairs() (out []map[string]string) {
+	out = append(out, nil, map[string]string{})
+	for _, k := range odd {
+		for _, v := range odd {
+			out = append(out, map[string]string{k: v})
+			for _, other := range odd {
+				if other > k {
+					out = append(out, map[string]string{k: v, other: "a"}, map[string]string{k: "a", other: v})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestDistinct holds for each function that values which differ write different bytes, and that the bytes of no value begin
+// with the bytes of another one. A length, a flag or a part that is forgotten fails here.
 func TestDistinct(t *testing.T) {
-	yes, one := true, int32(1)
-	pod := func(owners ...metav1.OwnerReference) *v1.Pod {
-		return &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: owners}}
+	groups := map[string]map[string]any{} // the values by their bytes
+	add := func(group string, b []byte, value any) {
+		if groups[group] == nil {
+			groups[group] = map[string]any{}
+		}
+		if other, twice := groups[group][string(b)]; twice && !reflect.DeepEqual(other, value) {
+			t.Errorf("%s: %#v and %#v write %q", group, other, value, b)
+		}
+		groups[group][string(b)] = value
 	}
-	list := func(name v1.ResourceName, q string) v1.ResourceList {
-		return v1.ResourceList{name: resource.MustParse(q)}
+	for _, n := range []int{0, 1, 2, 127, 128, 1 << 40} {
+		add("lengths", Len(nil, n), n)
+		add("numbers", Int(nil, int64(n)), int64(n))
+		add("numbers", Int(nil, int64(-n)), int64(-n))
+		add("optional", Optional(nil, &n, func(dst []byte, n int) []byte { return Int(dst, int64(n)) }), n)
 	}
-	groups := map[string][][]byte{
-		"texts": {Texts(nil, []string{"a", "b"}), Texts(nil, []string{"ab"}), Texts[string](nil, nil), Texts(nil, []string{""}),
-			Texts(nil, []string{"a", "", "b"})},
-		"pairs": {Pairs(nil, nil), Pairs(nil, map[string]string{}), Pairs(nil, map[string]string{"a": ""}),
-			Pairs(nil, map[string]string{"": "a"}), Pairs(nil, map[string]string{"a": "", "b": ""}), Pairs(nil, map[string]string{"a": "b"})},
-		"resources": {Resources(nil, nil), Resources(nil, list("cpu", "1")), Resources(nil, list("cpu", "1m")), Resources(nil, list("c", "1")),
-			Resources(nil, v1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1")})},
-		"selectors": {Selector(nil, nil), Selector(nil, &metav1.LabelSelector{}),
-			Selector(nil, &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}),
-			Selector(nil, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "In", Values: []string{"b"}}}})},
-		"optional": {Optional(nil, nil, func(dst []byte, n int32) []byte { return Int(dst, int64(n)) }),
-			Optional(nil, &one, func(dst []byte, n int32) []byte { return Int(dst, int64(n)) })},
-		"controllers": {Controller(nil, pod()), Controller(nil, pod(metav1.OwnerReference{Kind: "A", Name: "b", Controller: &yes})),
-			Controller(nil, pod(metav1.OwnerReference{Kind: "Ab", Controller: &yes}))},
+	add("optional", Optional(nil, nil, func(dst []byte, n int) []byte { return Int(dst, int64(n)) }), nil)
+	add("flags", Flag(nil, false), false)
+	add("flags", Flag(nil, true), true)
+	for _, x := range odd {
+		add("text", Text(nil, x), x)
 	}
-	for name, group := range groups {
-		seen := map[string]bool{}
-		for _, b := range group {
-			require.False(t, seen[string(b)], "%s: %q", name, b)
-			seen[string(b)] = true
+	for _, x := range lists(odd) {
+		add("texts", Texts(nil, x), x)
+	}
+	for _, m := range pairs() {
+		add("pairs", Pairs(nil, m), m)
+	}
+	add("resources", Resources(nil, nil), "")
+	amounts := []string{"0", "1", "-1", "1m", "2m", "100", "1e30", "13n"}
+	for _, x := range amounts {
+		add("quantities", Quantity(nil, resource.MustParse(x)), x)
+		for _, name := range odd {
+			add("resources", Resources(nil, v1.ResourceList{v1.ResourceName(name): resource.MustParse(x)}), name+" "+x)
+			for _, y := range amounts {
+				add("resources", Resources(nil, v1.ResourceList{v1.ResourceName(name): resource.MustParse(x), "b": resource.MustParse(y)}), name+" "+x+" b "+y)
+			}
+		}
+	}
+	add("selectors", Selector(nil, nil), nil)
+	var expressions []metav1.LabelSelectorRequirement
+	for _, values := range lists(odd[:3]) {
+		for _, x := range odd[:3] {
+			expressions = append(expressions, metav1.LabelSelectorRequirement{Key: x, Operator: "In", Values: values},
+				metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOperator(x), Values: values})
+		}
+	}
+	for _, list := range lists(expressions) {
+		add("selectors", Selector(nil, &metav1.LabelSelector{MatchExpressions: list}), &metav1.LabelSelector{MatchExpressions: list})
+	}
+	for _, m := range pairs()[1:] {
+		add("selectors", Selector(nil, &metav1.LabelSelector{MatchLabels: m}), &metav1.LabelSelector{MatchLabels: m})
+	}
+	controls := true
+	add("controllers", Controller(nil, &v1.Pod{}), nil)
+	for _, x := range odd {
+		for _, y := range odd {
+			for _, o := range []metav1.OwnerReference{{APIVersion: x, Kind: y}, {Kind: x, Name: y}, {APIVersion: x, Name: y}} {
+				o.Controller = &controls
+				add("controllers", Controller(nil, &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{o}}}), o)
+			}
+		}
+	}
+	for group, values := range groups {
+		keys := slices.Sorted(maps.Keys(values))
+		require.NotEmpty(t, keys)
+		for k := range len(keys) - 1 {
+			if strings.HasPrefix(keys[k+1], keys[k]) {
+				t.Errorf("%s: %#v begins like %#v", group, values[keys[k+1]], values[keys[k]])
+			}
 		}
 	}
 }
