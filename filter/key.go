@@ -22,7 +22,7 @@ func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
 }
 
 // AppendFeaturesKey appends everything that NodeDeclaredFeatures reads of an incoming pod: the features that the pod needs
-// (RequiredFeatures).
+// (RequiredFeatures). A nil pod needs none.
 func AppendFeaturesKey(dst []byte, pod *v1.Pod) []byte { return key.Texts(dst, RequiredFeatures(pod)) }
 
 // AppendClaimsKey appends everything that DynamicResources reads of an incoming pod: the names of its resource claims, and

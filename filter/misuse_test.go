@@ -55,7 +55,6 @@ func TestMisuse(t *testing.T) {
 		"Message":   func() Message { return Message{} },
 	}, map[string]string{
 		"AppendClaimsKey":   object,
-		"AppendFeaturesKey": object,
 		"AppendNodeNameKey": object,
 		"AppendPortsKey":    object,
 		"CompileClaims":     object,
