@@ -10,14 +10,15 @@
 //
 //  1. scheduler.go: Options and Client; run.go: the loop; events.go: what the caller reports of the cluster.
 //  2. cycle.go: one attempt, from the queue to the bound pod or back to the queue.
-//  3. plugins.go: the interfaces of the extension points; status.go, state.go, node.go and handle.go: what plugins answer with,
+//  3. plugins.go: the interfaces of the extension points; status.go, cycle_state.go, node_info.go and handle.go: what plugins answer with,
 //     keep, see and ask.
 //  4. profile.go, defaults.go, registry.go and framework.go: which plugins run at which point.
-//  5. filtering.go, scoring.go, preempt.go, waiting.go and binding.go: the points in the order in which they run.
-//  6. library.go and volumes.go: the default plugins, which are adapters over package placement.
+//  5. filtering.go, scoring.go, preempt.go, waiting_pods.go and binding.go: the points in the order in which they run.
+//  6. library_plugins.go and volumes.go: the default plugins, which are adapters over package placement.
 //  7. cache.go, namespaces.go and status_patch.go: the state of the cluster, and what is written back.
-//  8. batch.go and sign.go: equal pods share the search. extend.go: extenders.
-//  9. guard.go, caller.go, blocking.go and underlock.go: plugins and functions of the caller that panic, block or call back.
+//  8. batch.go and signatures.go: equal pods share the search. extenders.go: extenders.
+//  9. guarded_calls.go, client_calls.go, blocking_queue.go and queue_callbacks.go: plugins and functions of the caller that
+//     panic, block or call back.
 //  10. clock.go, metrics.go and prometheus.go: time and measurements.
 //
 // The extension points:

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// This file has the calls of what the caller gives in Options, each guarded as guard.go says.
+// This file has the calls of what the caller gives in Options, each guarded as guarded_calls.go says.
 
 // podNow returns the pod as the API server has it, nil when the pod is gone. The error is a failure of the Client.
 func (s *Scheduler) podNow(namespace, name string) (*v1.Pod, error) {
