@@ -37,8 +37,8 @@ var largest = map[string]surface{
 
 const (
 	largestNames  = 800 // of all rows together
-	largestFields = 845  // of all rows together
-	largestLater  = 60   // names of a package without a row
+	largestFields = 845 // of all rows together
+	largestLater  = 60  // names of a package without a row
 )
 
 // No package shows more than its row says, and the rows stay within what the library shows as a whole.
