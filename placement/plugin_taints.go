@@ -1,8 +1,6 @@
 package placement
 
 import (
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
@@ -28,11 +26,13 @@ func newTaintToleration(o taints.Options) *Plugin {
 
 type tainted struct{ *taints.State }
 
-// Numbers names each taint and what it does.
+// Numbers names each taint that rejects.
 func (s tainted) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
-		out = append(out, x.String())
+		if x.By < 0 && (x.Taint.Effect == v1.TaintEffectNoSchedule || x.Taint.Effect == v1.TaintEffectNoExecute) {
+			out = append(out, x.String())
+		}
 	}
-	return []string{strings.Join(out, "; ")}
+	return out
 }

@@ -32,3 +32,16 @@ func TestFlags(t *testing.T) {
 	require.NoError(t, CheckInputs(files))
 	require.EqualError(t, CheckInputs(nil), "-f: Required value: at least one file, folder or -")
 }
+
+func TestNear(t *testing.T) {
+	names := []string{"shop/web-1", "shop/web-2", "shop/api", "data/web-1", "data/db-0"}
+	for wrong, want := range map[string]string{
+		"shop/wbe-1":  "; near: shop/web-1",
+		"ml/web-1":    "; near: data/web-1, shop/web-1",
+		"shop/web":    "; near: shop/web-1, shop/web-2, data/web-1",
+		"zzz/nothing": "",
+	} {
+		require.Equal(t, want, Near(wrong, names), wrong)
+	}
+	require.Empty(t, Near("a", nil))
+}

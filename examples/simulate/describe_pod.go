@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/quantity"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/overhead/quota"
@@ -45,7 +46,7 @@ func describeCgroup(g kubelet.Cgroup) string {
 		parts = append(parts, fmt.Sprintf("cpu.cfs_quota_us %d, cpu.cfs_period_us %d", *g.QuotaMicros, *g.PeriodMicros))
 	}
 	if g.MemoryBytes != nil && *g.MemoryBytes > 0 {
-		parts = append(parts, fmt.Sprintf("memory.limit_in_bytes %d", *g.MemoryBytes))
+		parts = append(parts, fmt.Sprintf("memory.limit_in_bytes %d (%s)", *g.MemoryBytes, quantity.Human("memory", *g.MemoryBytes)))
 	}
 	for _, size := range slices.Sorted(maps.Keys(g.HugePages)) {
 		parts = append(parts, fmt.Sprintf("hugetlb.%sB.limit_in_bytes %d", strings.TrimSuffix(size, "i"), g.HugePages[size]))

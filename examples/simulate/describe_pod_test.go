@@ -65,7 +65,7 @@ Of what n1 offers:
   cpu       2250m (56%)  2250m (56%)
   memory    320Mi (3%)   320Mi (3%)
 QoS class: Guaranteed
-Cgroup: cpu.shares 2304 (cpu.weight 88), cpu.cfs_quota_us 225000, cpu.cfs_period_us 100000, memory.limit_in_bytes 335544320
+Cgroup: cpu.shares 2304 (cpu.weight 88), cpu.cfs_quota_us 225000, cpu.cfs_period_us 100000, memory.limit_in_bytes 335544320 (320Mi)
 Quota charge: count/pods=1, cpu=2250m, limits.cpu=2250m, limits.memory=320Mi, memory=320Mi, pods=1, requests.cpu=2250m, requests.memory=320Mi
 `},
 		{"without a node", "no table where the pod goes nowhere; a device has no share, huge pages have their limit", overhead.Default(huge), nil, `What it asks for:
@@ -74,7 +74,7 @@ Quota charge: count/pods=1, cpu=2250m, limits.cpu=2250m, limits.memory=320Mi, me
   example.com/gpu 2: the containers 2
   hugepages-2Mi 64Mi: the containers 64Mi
 QoS class: Burstable
-Cgroup: cpu.shares 1024 (cpu.weight 39), memory.limit_in_bytes 1073741824, hugetlb.2MB.limit_in_bytes 67108864
+Cgroup: cpu.shares 1024 (cpu.weight 39), memory.limit_in_bytes 1073741824 (1Gi), hugetlb.2MB.limit_in_bytes 67108864
 Quota charge: count/pods=1, cpu=1, hugepages-2Mi=64Mi, limits.memory=1Gi, memory=1Gi, pods=1, requests.cpu=1, requests.example.com/gpu=2, requests.hugepages-2Mi=64Mi, requests.memory=1Gi
 `},
 		{"best effort", "asks for nothing and has the smallest share", podOf(v1.ResourceRequirements{}), nil, `What it asks for:

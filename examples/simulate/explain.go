@@ -5,40 +5,188 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/explain"
+	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/score"
 )
 
-// explain schedules the pods in front of the one asked for and tells about that one in words.
-func explain(ctx context.Context, out io.Writer, x *simulation) (v verdict, err error) {
-	for _, r := range x.w.refused {
-		if key(r.pod) == x.o.explain {
-			_, err = fmt.Fprintf(out, "Pod %s is refused by the API server: %s\n", x.o.explain, r.text)
-			return verdict{unplaced: true, failed: true}, err
-		}
-	}
-	pod := x.w.pods[x.o.explain]
-	if pod == nil || pod.Spec.NodeName != "" {
-		return v, fmt.Errorf("-explain: Not found: %q: no pending pod of that namespace and name", x.o.explain)
-	}
-	var text strings.Builder
-	v.unplaced = true
-	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) { v, err = x.tell(&text, pod, c) }
-	if e := x.run(ctx); e != nil {
-		return v, e
-	}
+// explanation is the answer to -explain, in the form in which it is printed.
+type explanation struct {
+	report.Head
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is what the pod is in the input: Pending, Gated, Refused, OtherScheduler, Running, Terminating or Ended.
+	State    string `json:"state"`
+	Outcome  string `json:"outcome"` // of the question where the pod can go; "" when it was not asked
+	Node     string `json:"node"`    // where the pod goes, or runs
+	Message  string `json:"message"`
+	Ahead    int    `json:"ahead"` // pods of the input that the queue tries before
+	Of       int    `json:"of"`    // nodes of the cluster
+	Feasible int    `json:"feasible"`
+	explain.Answer
+	Preemption *preemptionAnswer `json:"preemption,omitempty"`
+	// Nodes are the best twenty, or all with -all; see explain.Order.
+	Nodes []placement.NodeReport `json:"nodes"`
+
+	said   string    // the first sentence
+	node   *v1.Node  // where the pod goes or runs, if it is in the input
+	pod    *v1.Pod   // nil when the question was not asked
+	now    time.Time // virtual
+	why    *score.Explanation
+	scores error // why there are no scores
+	hidden int   // nodes that are left out
+}
+
+// preemptionAnswer says who would give way, or why nobody does.
+type preemptionAnswer struct {
+	Node       string   `json:"node"`
+	Victims    []string `json:"victims"`
+	Violations int64    `json:"violations"` // victims against a disruption budget
+	Message    string   `json:"message"`
+}
+
+// mostNodes is how many nodes an explanation has without -all.
+const mostNodes = 20
+
+// explainPod answers -explain: it plays the queue up to the pod and explains the attempt, or says what the pod is and what
+// would hold for a pod like it.
+func explainPod(ctx context.Context, out io.Writer, x *simulation) (v verdict, err error) {
+	e, err := x.question(ctx)
 	if err != nil {
 		return v, err
 	}
-	fmt.Fprintf(out, "Pod %s, tried after %d pod(s) of higher rank.\n", x.o.explain, x.ahead(pod))
-	if len(pod.Spec.SchedulingGates) > 0 {
-		fmt.Fprintf(out, "It is gated: %s.\n", gatedMessage)
+	v = verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
+	if report.IsData(x.o.output) {
+		return v, writeData(out, e, x.o.output)
 	}
-	fmt.Fprint(out, text.String())
-	return v, nil
+	_, err = io.WriteString(out, e.text())
+	return v, err
+}
+
+// question finds the pod and answers for its state.
+func (x *simulation) question(ctx context.Context) (*explanation, error) {
+	name := x.o.explain
+	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
+	e.Namespace, e.Name, _ = strings.Cut(name, "/")
+	for _, r := range x.w.refused {
+		if key(r.pod) == name {
+			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.text
+			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.text)
+			return e, nil
+		}
+	}
+	pod := x.w.pods[name]
+	var names []string
+	for _, p := range x.w.objects.Pods {
+		names = append(names, key(p))
+		if pod == nil && key(p) == name {
+			pod = p
+		}
+	}
+	switch {
+	case pod == nil:
+		return nil, fmt.Errorf("-explain: Not found: %q: no pod of that namespace and name%s", name, program.Near(name, names))
+	case cluster.Finished(pod):
+		e.State, e.Node = "Ended", pod.Spec.NodeName
+		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)
+		return e, nil
+	case pod.Spec.NodeName != "":
+		return e, x.whyThere(e, pod)
+	}
+	return e, x.whereTo(ctx, e, pod)
+}
+
+// whereTo answers for a pod without a node. The pods of higher rank come first. A pod that no scheduler of this run tries is
+// asked about after all others.
+func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) error {
+	answered, failed := false, error(nil)
+	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
+		answered = true
+		failed = x.ask(e, pod, c)
+	}
+	if err := x.run(ctx); err != nil {
+		return err
+	}
+	e.State, e.Ahead = "Pending", x.ahead(pod)
+	first := fmt.Sprintf("Pod %s ", pod.Namespace+"/"+pod.Name)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		e.State = "Terminating"
+		first += "is being deleted: no scheduler tries it. A pod like it "
+	case len(pod.Spec.SchedulingGates) > 0:
+		var gates []string
+		for _, g := range pod.Spec.SchedulingGates {
+			gates = append(gates, g.Name)
+		}
+		e.State = "Gated"
+		first += fmt.Sprintf("is gated by %s: %s. Without the gates it ", strings.Join(gates, ", "), gatedMessage)
+	case x.w.s.Profile(schedulerName(pod)) == nil:
+		e.State = "OtherScheduler"
+		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", schedulerName(pod), x.first)
+	}
+	if !answered {
+		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })
+	}
+	if e.Outcome == outcomeScheduled {
+		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
+	} else {
+		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
+	}
+	return failed
+}
+
+func tried(ahead int) string {
+	switch ahead {
+	case 0:
+		return "No pod is tried before it."
+	case 1:
+		return "1 pod is tried before it."
+	}
+	return fmt.Sprintf("%d pods are tried before it.", ahead)
+}
+
+// whyThere answers for a running pod: where a pod like it could go now if it were not there.
+func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
+	here := pod.Spec.NodeName
+	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
+	if pod.DeletionTimestamp != nil {
+		e.State = "Terminating"
+		e.said += fmt.Sprintf(" and is being deleted: it is gone at %s", pod.DeletionTimestamp.UTC().Format(time.RFC3339))
+	}
+	var c *cluster.Snapshot
+	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })
+	if c.Slot(here) >= 0 {
+		if err := c.Unset(pod); err != nil {
+			return err
+		}
+	}
+	free := *pod
+	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
+	if err := x.ask(e, &free, c); err != nil {
+		return err
+	}
+	best := e.Node
+	e.Node, e.node = here, x.w.nodes[here]
+	e.said += fmt.Sprintf(". If it came now, %d of %d nodes could take it", e.Feasible, e.Of)
+	switch {
+	case x.w.nodes[here] == nil:
+		e.said += fmt.Sprintf("; %s is not in the input.", here)
+	case e.Feasible == 0:
+		e.said += "."
+	case best == here:
+		e.said += fmt.Sprintf(", and it would go to %s again.", here)
+	default:
+		e.said += fmt.Sprintf(", and it would go to %s.", best)
+	}
+	return nil
 }
 
 // ahead counts the pods of the input that the queue tries before.
@@ -51,79 +199,51 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 	return len(x.w.pending)
 }
 
-// tell explains the attempt that is about to be made.
-func (x *simulation) tell(out io.Writer, pod *v1.Pod, c *cluster.Snapshot) (v verdict, err error) {
+// ask asks where a pod can go in a cluster, and why not elsewhere.
+func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error {
 	plan, err := x.plan(pod, c)
 	if err != nil {
-		return v, err
+		return err
 	}
 	d := plan.Decide(pod, placement.Options{})
+	e.Outcome, e.Node, e.Of, e.Feasible, e.pod, e.now = outcomeScheduled, d.Node, d.Nodes, d.Feasible, pod, x.w.now
 	if d.Placed() {
-		fmt.Fprintf(out, "It goes to %s: %d of %d nodes can take it.\n", d.Node, d.Feasible, d.Nodes)
+		e.node = c.Node(d.Slot)
 	} else {
-		fmt.Fprintf(out, "It has no node: %s\n", d.Failure.Text())
-		if d.Failure.Err == nil {
-			x.tellPreemption(out, plan, pod, d.Failure)
+		e.Outcome, e.Message = outcomeUnschedulable, d.Failure.Text()
+		if d.Failure.Err != nil {
+			e.Outcome = outcomeError
+		} else {
+			e.Preemption = x.askPreemption(plan, pod, d.Failure)
 		}
 	}
-	var node *v1.Node
-	if d.Placed() {
-		node = c.Node(d.Slot)
-	}
-	fmt.Fprintf(out, "\n%s", describePod(pod, node, x.w.now))
-	v = verdict{unplaced: !d.Placed(), failed: !d.Placed() && d.Failure.Err != nil}
 	table, err := plan.Table(pod)
 	if err != nil {
-		fmt.Fprintf(out, "\nThere are no scores: %v\n", err)
+		e.scores = err // the rejections are there all the same
 	}
-	for _, n := range table {
-		explainNode(out, n, n.Node == d.Node)
+	shortage := explain.Shortage(pod, c)
+	e.Answer = explain.Of(table, shortage)
+	e.Nodes = explain.Order(table, shortage)
+	if !x.o.all && len(e.Nodes) > mostNodes {
+		e.hidden = len(e.Nodes) - mostNodes
+		e.Nodes = e.Nodes[:mostNodes:mostNodes]
 	}
 	if err == nil && d.Placed() && d.Feasible > 1 {
 		why, err := plan.Choice(pod, d.Slot)
 		if err != nil {
-			return v, err
+			return err
 		}
-		fmt.Fprintf(out, "\nWhy %s:\n%s\n", d.Node, strings.TrimRight(why.String(), "\n"))
+		e.why = &why
 	}
-	return v, nil
+	return nil
 }
 
-// tellPreemption says who gives way, or why nobody does.
-func (x *simulation) tellPreemption(out io.Writer, plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) {
+// askPreemption asks who would give way.
+func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) *preemptionAnswer {
 	r := plan.Preempt(pod, failure, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
-	if r.Node == "" {
-		fmt.Fprintf(out, "Nobody gives way: %s\n", r.Message)
-		return
-	}
-	var victims []string
+	out := &preemptionAnswer{Node: r.Node, Victims: []string{}, Violations: r.Violations, Message: r.Message}
 	for _, v := range r.Victims {
-		victims = append(victims, key(v.Pod))
+		out.Victims = append(out.Victims, key(v.Pod))
 	}
-	fmt.Fprintf(out, "On %s %s would give way", r.Node, strings.Join(victims, ", "))
-	if r.Violations > 0 {
-		fmt.Fprintf(out, ", %d of them against a disruption budget", r.Violations)
-	}
-	fmt.Fprintln(out, ".")
-}
-
-func explainNode(out io.Writer, n placement.NodeReport, chosen bool) {
-	if n.Feasible() {
-		mark := ""
-		if chosen {
-			mark = " (chosen)"
-		}
-		fmt.Fprintf(out, "\n%s: can take it, total %d%s\n", n.Node, n.Total, mark)
-		for _, s := range n.Scores {
-			fmt.Fprintf(out, "  %-32s %4d x %d = %d (raw %d)\n", s.Plugin, s.Normalized, s.Weight, s.Weighted, s.Raw)
-		}
-		return
-	}
-	fmt.Fprintf(out, "\n%s: rejected\n", n.Node)
-	for _, r := range n.Rejections {
-		fmt.Fprintf(out, "  %s: %s\n", r.Plugin, strings.Join(r.Reasons, ", "))
-		for _, line := range r.Numbers {
-			fmt.Fprintf(out, "    %s\n", line)
-		}
-	}
+	return out
 }

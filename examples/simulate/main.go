@@ -35,6 +35,7 @@ type options struct {
 	output            string
 	detail            bool
 	explain           string
+	all               bool // with explain: every node
 	admit             bool
 	expand            bool
 	strict            bool
@@ -116,7 +117,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 		v.unplaced, err = howMany(out, w, o, profile.Placement())
 		return v, err
 	case o.explain != "":
-		return explain(context.Background(), out, x)
+		return explainPod(context.Background(), out, x)
 	}
 	began := time.Now()
 	if err := x.run(context.Background()); err != nil {
@@ -157,7 +158,8 @@ func parseFlags(args []string, stderr io.Writer) (o options, err error) {
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	report.Flag(f, &o.output, wide)
 	f.BoolVar(&o.detail, "detail", false, "with json and yaml: every plugin's verdict and score of every node")
-	f.StringVar(&o.explain, "explain", "", "explain one pod in words: `NAMESPACE/NAME`")
+	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
+	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
 	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")

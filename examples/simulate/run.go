@@ -27,6 +27,7 @@ type simulation struct {
 	o        options
 	timeline []event
 	begin    time.Time
+	first    string // the schedulerName of the first profile
 
 	entries []entry
 	last    map[string]entry                  // by pod
@@ -46,7 +47,7 @@ type simulation struct {
 
 // newSimulation starts the scheduler over the world.
 func newSimulation(w *world, o options, timeline []event, setup scheduler.Options) (*simulation, error) {
-	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
+	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
 	setup.OnError = func(err error) { x.warn("%v", err) }
@@ -197,9 +198,13 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 	}
 }
 
-// plan makes a plan of the pod's profile over the cluster.
+// plan makes a plan of the pod's profile over the cluster; of the first profile for a pod of a scheduler that is not there.
 func (x *simulation) plan(pod *v1.Pod, c *cluster.Snapshot) (*placement.Plan, error) {
-	return placement.New(c, x.w.s.Profile(schedulerName(pod)).Placement())
+	profile := x.w.s.Profile(schedulerName(pod))
+	if profile == nil {
+		profile = x.w.s.Profile(x.first)
+	}
+	return placement.New(c, profile.Placement())
 }
 
 func schedulerName(p *v1.Pod) string {

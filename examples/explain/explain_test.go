@@ -1,0 +1,57 @@
+package explain
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/placement"
+)
+
+func rejected(node string, list ...placement.Rejection) placement.NodeReport {
+	return placement.NodeReport{Node: node, Rejections: list}
+}
+
+func cpu(detail string) placement.Rejection {
+	return placement.Rejection{Plugin: "NodeResourcesFit", Code: "Unschedulable", Reasons: []string{"Insufficient cpu"}, Numbers: []string{"cpu: " + detail}}
+}
+
+func taint(lines ...string) placement.Rejection {
+	return placement.Rejection{Plugin: "TaintToleration", Reasons: []string{"node(s) had untolerated taint(s)"}, Numbers: lines}
+}
+
+// Reasons are grouped over the nodes; of many different details the nearest node's is an example.
+func TestObstacles(t *testing.T) {
+	table := []placement.NodeReport{
+		rejected("n1", cpu("a")), rejected("n2", cpu("b")), rejected("n3", cpu("c")), rejected("n4", cpu("d")),
+		rejected("n5", taint("x rejects")), rejected("n6", taint("x rejects", "y rejects")), {Node: "n7", Total: 5},
+	}
+	short := map[string]float64{"n1": 4, "n2": 1, "n3": 2, "n4": 3}
+	a := Of(table, func(node string) float64 { return short[node] })
+	require.Equal(t, []Obstacle{
+		{"NodeResourcesFit", "Insufficient cpu", "cpu: b", "n2", 4},
+		{"TaintToleration", "node(s) had untolerated taint(s)", "x rejects", "", 2},
+		{"TaintToleration", "node(s) had untolerated taint(s)", "y rejects", "", 1},
+	}, a.Obstacles)
+	require.Equal(t, []Near{{"n5", []string{"TaintToleration"}}, {"n6", []string{"TaintToleration"}}, {"n2", []string{"NodeResourcesFit"}}}, a.Nearest)
+	require.Equal(t, []string{"on n5, n6 a toleration, or no taint (x rejects)", "on n2 fewer or smaller pods, or smaller requests (cpu: b)"}, a.Help)
+}
+
+// A plugin of which no remedy is known has none, and neither has a node with such a plugin.
+func TestUnknownRemedies(t *testing.T) {
+	tenant := placement.Rejection{Plugin: "Tenant", Reasons: []string{"node(s) belonged to another tenant"}}
+	a := Of([]placement.NodeReport{rejected("n1", tenant, cpu("a")), rejected("n2", tenant)}, nil)
+	require.Empty(t, a.Help)
+	require.Equal(t, []string{
+		"  2 nodes: node(s) belonged to another tenant (Tenant)",
+		"  1 node: Insufficient cpu: cpu: a (NodeResourcesFit)",
+		"Nearest: n2 (Tenant), n1 (Tenant, NodeResourcesFit)",
+	}, a.Lines())
+}
+
+// An answer without obstacles has no lines, and its lists are empty, not null.
+func TestNothingInTheWay(t *testing.T) {
+	a := Of([]placement.NodeReport{{Node: "n1"}}, nil)
+	require.Empty(t, a.Lines())
+	require.Equal(t, Answer{Obstacles: []Obstacle{}, Nearest: []Near{}, Help: []string{}}, a)
+}
