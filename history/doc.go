@@ -6,6 +6,11 @@
 //		fmt.Println(s(i))
 //	}
 //
+// A whole profile of an earlier release:
+//
+//	plan, err := placement.New(snapshot, history.Profile118(score.MaxScore))
+//	q, err := queue.New(queue.Options{CycleCounter: true, Profiles: map[string]queue.Profile{name: {Events: history.Registrations128()}}})
+//
 // A Scorer gives the raw score of a slot: it has the method that package placement asks for, so that a profile can use it.
 // Scorers read the cluster when they are called, nothing is modified, and nothing is kept between calls. The rules are
 // written to be read, not to be fast: a score is O(resources of the pod and of the arguments) and may allocate.

@@ -21,17 +21,3 @@ func Reservoir(totals []int64, intn func(n int) int) int {
 	}
 	return best
 }
-
-// DefaultScores118 returns the score plugins of v1.18's default profile with their weights.
-func DefaultScores118() map[string]int64 {
-	return map[string]int64{
-		"NodeResourcesBalancedAllocation": 1,
-		"ImageLocality":                   1,
-		"InterPodAffinity":                1,
-		"NodeResourcesLeastAllocated":     1,
-		"NodeAffinity":                    1,
-		"NodePreferAvoidPods":             10000,
-		"DefaultPodTopologySpread":        1,
-		"TaintToleration":                 1,
-	}
-}

@@ -59,3 +59,36 @@ func UnregisteredEvents128(plugin string) []queue.Registration {
 	}
 	return list
 }
+
+// Registrations128 returns what the default plugins of Kubernetes 1.28 waited for, for queue.Options.CycleCounter. There are no
+// hints. NodeResourcesFit waits for the deletion and the update of a pod (the update with the feature InPlacePodVerticalScaling)
+// and for the addition and the update of a node, as a widely read article on the queue says. The other rows follow from those of
+// 1.36: what came later is left out, and a plugin that waits for new nodes, or for one kind of update, waits for every update.
+func Registrations128() []queue.Registration {
+	const changesOfRunning = queue.UpdatePodLabel | queue.UpdatePodScaleDown
+	var out []queue.Registration
+	for _, r := range queue.DefaultEvents(nil) {
+		later := r.Plugin == "DynamicResources" || r.Plugin == "NodeDeclaredFeatures" || r.Plugin == "DefaultPreemption"
+		kind, action := r.Event.Resource, r.Event.Action&(queue.Add|queue.Delete)
+		if updates := r.Event.Action &^ (queue.Add | queue.Delete); kind == "Node" || kind == "Pod" && updates&changesOfRunning != 0 || kind != "Pod" && updates != 0 {
+			action |= UpdateActions128
+		}
+		if later || action == 0 || kind == "resource.k8s.io/DeviceClass" || kind == "storage.k8s.io/VolumeAttachment" {
+			continue
+		}
+		out = append(out, queue.Registration{Plugin: r.Plugin, Event: queue.Event{Resource: kind, Action: action}})
+	}
+	return out
+}
+
+// Registrations124 returns what the default plugins of Kubernetes 1.24 waited for. NodeResourcesFit did not wait for the update of
+// a pod, because requests of running pods could not change. The rest is as in Registrations128.
+func Registrations124() []queue.Registration {
+	out := Registrations128()
+	for k := range out {
+		if e := &out[k].Event; out[k].Plugin == "NodeResourcesFit" && e.Resource == "Pod" {
+			e.Action = queue.Delete
+		}
+	}
+	return out
+}

@@ -177,8 +177,3 @@ func TestReservoir(t *testing.T) {
 		require.InDelta(t, 1000, won[i], 120, "each of the tied nodes has the same chance")
 	}
 }
-
-func TestDefaultScores118(t *testing.T) {
-	require.Len(t, history.DefaultScores118(), 8)
-	require.EqualValues(t, 10000, history.DefaultScores118()["NodePreferAvoidPods"])
-}

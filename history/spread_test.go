@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/history"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 // services are owners that know services only.
@@ -62,20 +63,26 @@ func TestSelectorSpread(t *testing.T) {
 				pods = append(pods, other)
 			}
 			c := testkit.NewCluster(nodes, pods)
-			s := history.NewSelectorSpread(web, all, c)
-			var slots []int
-			var raw []int64
+			s, err := history.SelectorSpread(all).Score(web, placement.Rows(c))
+			require.NoError(t, err)
+			var slots []int32
 			for i := range nodes {
-				slots, raw = append(slots, i), append(raw, s.Raw(i))
-				require.EqualValues(t, tc.pods[i], s.Raw(i))
+				slots = append(slots, int32(i))
 			}
-			s.NormalizeAll(slots, raw)
-			require.Equal(t, tc.score, raw, tc.reason)
+			s.(placement.Weigher).Weigh(slots, nil)
+			for i := range nodes {
+				require.Equal(t, tc.score[i], s.Raw(i), tc.reason)
+			}
 		})
 	}
 	c := testkit.NewCluster([]*v1.Node{testkit.Node("a").Obj()}, []*v1.Pod{testkit.Pod("b").Labels("foo=bar").On("a").Obj()})
 	own := web.DeepCopy()
 	own.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: zone, WhenUnsatisfiable: v1.ScheduleAnyway}}
-	require.Nil(t, history.NewSelectorSpread(own, all, c), "a pod with constraints of its own is left out")
-	require.Zero(t, history.NewSelectorSpread(web, nil, c).Raw(0), "nothing selects")
+	left, err := history.SelectorSpread(all).Score(own, placement.Rows(c))
+	require.NoError(t, err)
+	require.Nil(t, left, "a pod with constraints of its own is left out")
+	none, err := history.SelectorSpread(nil).Score(web, placement.Rows(c))
+	require.NoError(t, err)
+	none.(placement.Weigher).Weigh([]int32{0}, nil)
+	require.EqualValues(t, 100, none.Raw(0), "nothing selects")
 }

@@ -1,14 +1,12 @@
 package placement
 
 import (
-	"iter"
-
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/spread"
 )
 
@@ -19,7 +17,7 @@ import (
 func ownersOf(c any) spread.Owners {
 	switch c := c.(type) {
 	case *cluster.Snapshot:
-		return owners{c}
+		return owners.Of{Snapshot: c}
 	case *counted:
 		return ownersOf(c.View)
 	case spread.Owners:
@@ -44,26 +42,4 @@ func volumeObjectsOf(c any) volume.Objects {
 		return c.VolumeObjects()
 	}
 	return volume.Objects{}
-}
-
-// owners are the look-ups of a snapshot in the form in which topology spread asks.
-type owners struct{ s *cluster.Snapshot }
-
-func (o owners) Services(namespace string) iter.Seq[*v1.Service] {
-	return cluster.List[*v1.Service](o.s).In(namespace)
-}
-
-func (o owners) ReplicationController(namespace, name string) *v1.ReplicationController {
-	x, _ := cluster.List[*v1.ReplicationController](o.s).Get(namespace, name)
-	return x
-}
-
-func (o owners) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
-	x, _ := cluster.List[*appsv1.ReplicaSet](o.s).Get(namespace, name)
-	return x
-}
-
-func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
-	x, _ := cluster.List[*appsv1.StatefulSet](o.s).Get(namespace, name)
-	return x
 }

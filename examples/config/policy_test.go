@@ -191,10 +191,10 @@ func TestPolicyNames(t *testing.T) {
 	}
 	table := OldPriorities()
 	require.True(t, slices.IsSortedFunc(table, func(a, b OldPriority) int { return strings.Compare(a.Old, b.Old) }))
-	for name := range history.DefaultScores118() {
-		_, now := inTree[name]
-		_, old := ModernPriority(name)
-		require.True(t, now || old, "%s of v1.18", name)
+	for _, p := range history.Profile118(score.MaxScore).Scores {
+		_, now := inTree[p.Name]
+		_, old := ModernPriority(p.Name)
+		require.True(t, now || old, "%s of v1.18", p.Name)
 	}
 }
 
