@@ -29,18 +29,18 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
 	if err != nil {
 		panic(err)
 	}
 	for _, p := range []*v1.Pod{pod("web-1", "6"), pod("web-2", "3"), pod("web-3", "3")} {
-		d := plan.Decide(p, placement.Options{})
+		d := placer.Decide(p, placement.Options{})
 		if !d.Placed() {
 			fmt.Println(p.Name, "stays:", d.Failure.Text())
 			continue
 		}
 		fmt.Println(p.Name, "goes to", d.Node)
-		if err := plan.Assume(p, d); err != nil {
+		if err := placer.Assume(p, d); err != nil {
 			panic(err)
 		}
 	}

@@ -25,7 +25,7 @@ type Decision struct {
 	Feasible  int
 	// Next is where the next search begins (Options.Next).
 	Next int
-	// Volumes is what has to happen to the pod's claims on that node; see Plan.Assume. Most often nothing.
+	// Volumes is what has to happen to the pod's claims on that node; see Placer.Assume. Most often nothing.
 	Volumes volume.Decision
 	// Failure says why there is no node; nil when there is one.
 	Failure *Failure

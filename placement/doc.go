@@ -2,29 +2,32 @@
 // predicates and scores of the other packages over one cluster.
 //
 //	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: pods})
-//	plan, err := placement.New(snapshot, placement.DefaultProfile())
-//	d := plan.Decide(pod, placement.Options{})
+//	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
+//	d := placer.Decide(pod, placement.Options{})
 //	if d.Placed() {
-//		err = plan.Assume(pod, d) // the next decision sees it
+//		err = placer.Assume(pod, d) // the next decision counts the pod
 //	} else {
 //		fmt.Println(d.Failure.Text()) // 0/5 nodes are available: …
 //	}
 //
-// The rule: a node is feasible when no filter rejects it; with one feasible node it is taken, with several the one with
-// the largest total of weight x normalized score (0 to 100) of all score plugins; of equal totals the first in scan order,
-// or what Options.Tie says.
+// The rule: a node is feasible when no filter rejects it. A single feasible node is chosen without scores. Of several the one
+// with the largest total is chosen: the sum over the score plugins of weight x normalized score (0 to 100). Of equal totals
+// the first in scan order is chosen, unless Options.Tie chooses.
 //
-// Fits and Table explain: every plugin is asked about every node. PlaceAll, HowMany, WithNodes and Violations are the
-// questions of those who plan. Prepare gives the single steps to callers who put something of their own between them, such
-// as a scheduler with extension points. Rows makes a cluster out of three methods.
+// A Plan answers and changes nothing:
 //
-// A Plan changes neither pods nor cluster, except for Assume, Forget and PlaceAll, which say so. It belongs to one
-// goroutine. The same cluster and pod give the same decision, whatever was asked before. A decision costs O(nodes) checks
-// without allocation, plus O(nodes + pod sets) once for pods with topology constraints; over a cluster.Snapshot equal pods
-// share that work.
+//   - Decide chooses a node, without an explanation. Rejections, Table and Choice ask every plugin and explain.
+//   - Preempt finds the pods that could make room. Violations finds running pods whose rules no longer hold.
+//   - Prepare gives the single steps to callers who do something between them, such as a scheduler with extension points.
 //
-// Ordering pods is package queue's business, finding who makes room package preemption's (Preempter asks it), binding pods
-// and volumes the caller's.
+// A Placer is a Plan over a cluster.Snapshot that also places pods: Assume, Forget, PlaceAll, HowMany, WithNodes. Rows makes
+// a cluster out of three methods for callers without a Snapshot.
+//
+// No function modifies a pod or a node. A Plan belongs to one goroutine. The same cluster and pod give the same decision,
+// whatever was asked before. A decision costs O(nodes) checks without allocation, and O(nodes + pod sets) once for a pod with
+// topology constraints. Over a cluster.Snapshot equal pods share that work.
+//
+// Package queue orders pods, package preemption finds victims, and the caller binds pods and volumes.
 //
 // Follows kube-scheduler v1.36 with its default profile (documentation, "Scheduling Framework" and "Scheduler
 // Configuration"). Known difference: v1.36 chooses among equal totals by the position in a heap; podberth takes the first.

@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,17 +34,16 @@ func (j job) pods() []*v1.Pod {
 
 // admit starts the jobs that have room as a whole and leaves the others in the queue. Nothing of a job that does not fit
 // takes room from the jobs behind it.
-func admit(plan *placement.Plan, queue []job) (left []job, err error) {
+func admit(placer *placement.Placer, queue []job) (left []job, err error) {
 	for _, j := range queue {
-		decisions, placed, err := plan.PlaceAll(j.pods(), placement.Options{})
-		if err != nil {
-			return nil, err
-		}
-		last := decisions[len(decisions)-1]
-		if !placed {
-			fmt.Printf("%s waits, worker %d has no node: %s\n", j.name, len(decisions)-1, last.Failure.Text())
+		decisions, err := placer.PlaceAll(j.pods(), placement.Options{})
+		if none := new(placement.NoPlaceError); errors.As(err, &none) {
+			fmt.Printf("%s waits, %v\n", j.name, err)
 			left = append(left, j)
 			continue
+		}
+		if err != nil { // such as a pod that runs already
+			return nil, err
 		}
 		fmt.Printf("%s starts on", j.name)
 		for _, d := range decisions {
@@ -67,12 +67,12 @@ func Example_batch() {
 		fmt.Println(err)
 		return
 	}
-	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	left, err := admit(plan, []job{{"vision", 2, "4"}, {"language", 2, "3"}, {"speech", 1, "4"}})
+	left, err := admit(placer, []job{{"vision", 2, "4"}, {"language", 2, "3"}, {"speech", 1, "4"}})
 	placed := 0
 	for slot := range snapshot.Len() {
 		for range snapshot.Pods(slot) {
@@ -82,7 +82,7 @@ func Example_batch() {
 	fmt.Println(len(left), "left,", placed, "pods placed", err)
 	// Output:
 	// vision starts on n1 n2
-	// language waits, worker 1 has no node: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
+	// language waits, pod train/language-1: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.
 	// speech starts on n3
 	// 1 left, 3 pods placed <nil>
 }

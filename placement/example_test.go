@@ -18,7 +18,7 @@ import (
 )
 
 // shop has nodes n1 to n5 in three zones. Node n4 is cordoned, and n5 has GPUs behind a taint. Two web pods and a db pod run.
-func shop() (*placement.Plan, *cluster.Snapshot) {
+func shop() (*placement.Placer, *cluster.Snapshot) {
 	small := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")}
 	large := v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "nvidia.com/gpu": resource.MustParse("2")}
 	nodes := []*v1.Node{node("n1", "a", small), node("n2", "a", small), node("n3", "b", small), node("n4", "b", small), node("n5", "c", large)}
@@ -30,11 +30,11 @@ func shop() (*placement.Plan, *cluster.Snapshot) {
 	if err != nil {
 		panic(err)
 	}
-	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
 	if err != nil {
 		panic(err)
 	}
-	return plan, snapshot
+	return placer, snapshot
 }
 
 func node(name, zone string, amounts v1.ResourceList) *v1.Node {
@@ -75,16 +75,16 @@ func gpu(name string) *v1.Pod {
 
 // Assume adds a pod to the cluster, so that the next decision counts that pod.
 func ExamplePlan_Decide() {
-	plan, _ := shop()
+	placer, _ := shop()
 	for _, name := range []string{"gpu-1", "gpu-2", "gpu-3"} {
 		p := gpu(name)
-		d := plan.Decide(p, placement.Options{})
+		d := placer.Decide(p, placement.Options{})
 		if !d.Placed() {
 			fmt.Printf("%s: %s\n", name, d.Failure.Text())
 			continue
 		}
 		fmt.Printf("%s: %s\n", name, d.Node)
-		if err := plan.Assume(p, d); err != nil {
+		if err := placer.Assume(p, d); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -137,11 +137,11 @@ func ExamplePlan_Table() {
 	// n5 no: node(s) had untolerated taint(s)
 }
 
-// HowMany counts the replicas that still fit and says what stops the next one.
-func ExamplePlan_HowMany() {
-	plan, _ := shop()
-	room, err := plan.HowMany(db("db", "1"), 0)
-	fmt.Println(room.Count, room.Nodes, err)
+// HowMany places copies of a pod until a copy does not fit, and says why.
+func ExamplePlacer_HowMany() {
+	placer, _ := shop()
+	room, err := placer.HowMany(db("db", "1"), nil)
+	fmt.Println(len(room.Nodes), room.Nodes, err)
 	fmt.Println(room.Stop.Text())
 	// Output:
 	// 2 [n1 n3] <nil>
@@ -164,11 +164,11 @@ func ExamplePlan_Violations() {
 }
 
 // WithNodes asks whether a node that does not exist yet would help.
-func ExamplePlan_WithNodes() {
-	plan, _ := shop()
+func ExamplePlacer_WithNodes() {
+	placer, _ := shop()
 	big := pod("big", "web", v1.ResourceList{"cpu": resource.MustParse("12")})
-	fmt.Println(plan.Decide(big, placement.Options{}).Failure.Text())
-	larger, err := plan.WithNodes(node("n6", "c", v1.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi")}))
+	fmt.Println(placer.Decide(big, placement.Options{}).Failure.Text())
+	larger, err := placer.WithNodes(node("n6", "c", v1.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi")}))
 	if err != nil {
 		fmt.Println(err)
 	}

@@ -23,7 +23,7 @@ func dataClaim(name string) *v1.PersistentVolumeClaim {
 
 // Two db pods want one volume. Assume keeps the volume for the first pod, so that the second pod finds none. Forget gives the
 // volume back.
-func ExamplePlan_Assume() {
+func ExamplePlacer_Assume() {
 	wait := storagev1.VolumeBindingWaitForFirstConsumer
 	disk := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk-1"}}
 	disk.Spec.StorageClassName, disk.Status.Phase = "local", v1.VolumeAvailable
@@ -47,7 +47,7 @@ func ExamplePlan_Assume() {
 	if err != nil {
 		panic(err)
 	}
-	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
 	if err != nil {
 		panic(err)
 	}
@@ -56,12 +56,12 @@ func ExamplePlan_Assume() {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
 		pod.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data-" + name}}}}
-		d := plan.Decide(pod, placement.Options{})
+		d := placer.Decide(pod, placement.Options{})
 		if !d.Placed() {
 			fmt.Println(name, d.Failure.Text())
 			return
 		}
-		if err := plan.Assume(pod, d); err != nil {
+		if err := placer.Assume(pod, d); err != nil {
 			fmt.Println(err)
 		}
 		placed = append(placed, pod)
@@ -70,7 +70,7 @@ func ExamplePlan_Assume() {
 	}
 	try("db-1")
 	try("db-2")
-	if err := plan.Forget(placed[0]); err != nil {
+	if err := placer.Forget(placed[0]); err != nil {
 		fmt.Println(err)
 	}
 	try("db-2")

@@ -170,7 +170,8 @@ func (p *Plan) byName() []int {
 	return p.named
 }
 
-// Choice explains why chosen, a slot, was taken among the feasible nodes.
+// Choice explains why a slot was chosen among the feasible nodes. The error is ErrNotFeasible for a slot where a filter rejects
+// the pod, or that of a score.
 func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 	a := p.prepareAll(pod)
 	var names []string
@@ -185,7 +186,7 @@ func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 		}
 	}
 	if at < 0 {
-		return score.Explanation{}, fmt.Errorf("slot %d is not feasible", chosen)
+		return score.Explanation{}, fmt.Errorf("slot %d: %w", chosen, ErrNotFeasible)
 	}
 	columns, _, err := a.Scores(feasible)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestPreemptLikeAFreshAttempt(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		s := preemptWorld(t, r)
-		p, err := New(s, benchProfile())
+		p, err := NewPlacer(s, benchProfile())
 		require.NoError(t, err)
 		fresh, err := New(s, benchProfile())
 		require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestPreemptLikeAFreshAttempt(t *testing.T) {
 				continue
 			}
 			failed++
-			if used(p, pod) {
+			if used(p.Plan, pod) {
 				kept++
 			}
 			had := p.Failed(d.Failure)

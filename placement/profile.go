@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -92,9 +91,6 @@ func (a PluginArgs) Plugin(name string) (*Plugin, error) {
 	}
 	return nil, fmt.Errorf("plugin %q: %w", name, ErrUnknownPlugin)
 }
-
-// ErrUnknownPlugin says that this package has no plugin of that name.
-var ErrUnknownPlugin = errors.New("no such plugin")
 
 // plugins returns the plugins of v1.36 that decide about nodes. To add one, add its function here.
 func (a PluginArgs) plugins() []*Plugin {

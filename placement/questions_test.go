@@ -99,106 +99,6 @@ func TestViolationsAgainstForks(t *testing.T) {
 	require.Greater(t, found, 200)
 }
 
-// A group has a place as a whole or not at all.
-func TestPlaceAll(t *testing.T) {
-	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})
-	group := func(n int, cpu string) (out []*v1.Pod) {
-		for k := range n {
-			out = append(out, testkit.Pod(fmt.Sprintf("g%d-%s", k, cpu)).Request("cpu="+cpu).Obj())
-		}
-		return out
-	}
-	decisions, placed, err := p.PlaceAll(group(6, "3"), Options{})
-	require.NoError(t, err)
-	require.False(t, placed)
-	require.Len(t, decisions, 6)
-	require.True(t, decisions[4].Placed())
-	require.Equal(t, "0/5 nodes are available: 5 Insufficient cpu.", decisions[5].Failure.Text())
-	require.Zero(t, podsOn(s), "nobody stays")
-
-	decisions, placed, err = p.PlaceAll(group(5, "3"), Options{})
-	require.NoError(t, err)
-	require.True(t, placed)
-	require.Equal(t, 5, podsOn(s))
-	for k, d := range decisions {
-		require.Contains(t, slices.Collect(s.Pods(d.Slot)), s.Pod("default", fmt.Sprintf("g%d-3", k)))
-	}
-	_, placed, err = p.PlaceAll([]*v1.Pod{testkit.Pod("new").Obj(), testkit.Pod("g0-3").Obj()}, Options{})
-	require.Error(t, err, "one of the group is placed already")
-	require.False(t, placed)
-	require.Nil(t, s.Pod("default", "new"))
-	decisions, placed, err = p.PlaceAll(nil, Options{})
-	require.NoError(t, err)
-	require.True(t, placed, "an empty group has its place")
-	require.Empty(t, decisions)
-}
-
-// HowMany counts what a loop of decisions on a fork counts, and changes nothing.
-func TestHowMany(t *testing.T) {
-	for seed := range uint64(60) {
-		w := &world{r: rand.New(rand.NewPCG(seed, 23))}
-		s := w.snapshot(t, 2+w.r.IntN(5), w.r.IntN(10))
-		p, err := New(s, DefaultProfile())
-		require.NoError(t, err)
-		pod := w.pod(w.r.IntN(30))
-		room, err := p.HowMany(pod, 0)
-		require.NoError(t, err)
-
-		fork := s.Fork()
-		slow, err := New(fork, DefaultProfile())
-		require.NoError(t, err)
-		slow.engine = nil
-		var nodes []string
-		for k := 0; ; k++ {
-			c := pod.DeepCopy()
-			c.Name = fmt.Sprintf("copy-%d", k)
-			d := slow.Decide(c, Options{})
-			if !d.Placed() {
-				require.Equal(t, d.Failure, room.Stop, "seed %d", seed)
-				break
-			}
-			nodes = append(nodes, d.Node)
-			require.NoError(t, fork.Assume(c, d.Slot))
-		}
-		require.Equal(t, nodes, room.Nodes, "seed %d", seed)
-		require.Equal(t, len(nodes), room.Count)
-		limited, err := p.HowMany(pod, 2)
-		require.NoError(t, err)
-		require.Equal(t, min(2, len(nodes)), limited.Count)
-		require.Equal(t, limited.Count < 2, limited.Stop != nil)
-		again, err := p.HowMany(pod, 0)
-		require.NoError(t, err)
-		require.Equal(t, room, again, "seed %d", seed)
-	}
-}
-
-// Nodes that do not exist yet are asked like others, and stay unknown to the plan itself.
-func TestWithNodes(t *testing.T) {
-	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})
-	pod := testkit.Pod("p").Request("cpu=16").Obj()
-	require.False(t, p.Decide(pod, Options{}).Placed())
-	larger, err := p.WithNodes(testkit.Node("d1").Zone("d").Capacity("cpu=32,memory=8Gi").Obj(), testkit.Node("d2").Zone("d").Capacity("cpu=2").Obj())
-	require.NoError(t, err)
-	require.Equal(t, "d1", larger.Decide(pod, Options{}).Node)
-	slot, ok := larger.Slot("d2")
-	require.True(t, ok)
-	require.Equal(t, []Rejection{{Plugin: "NodeResourcesFit", Code: "UnschedulableAndUnresolvable", Reasons: []string{"Insufficient cpu"}, Numbers: []string{"cpu: asks for 16, 2 of 2 are free"}}}, larger.Rejections(pod, slot))
-	require.Equal(t, 5, len(s.Order()))
-	require.False(t, p.Decide(pod, Options{}).Placed())
-	_, err = p.WithNodes(testkit.Node("a1").Obj())
-	require.ErrorContains(t, err, "a1")
-
-	plain, err := New(Rows(testkit.NewCluster(threeZones(), nil)), DefaultProfile())
-	require.NoError(t, err)
-	_, err = plain.WithNodes()
-	require.ErrorContains(t, err, "WithNodes: needs a *cluster.Snapshot to try placements on, have *placement.counted")
-	_, err = plain.HowMany(pod, 0)
-	require.ErrorContains(t, err, "HowMany: needs a *cluster.Snapshot")
-	_, _, err = plain.PlaceAll([]*v1.Pod{pod}, Options{})
-	require.ErrorContains(t, err, "PlaceAll: needs a *cluster.Snapshot")
-	require.ErrorContains(t, plain.Forget(pod), "Forget: needs a *cluster.Snapshot")
-}
-
 // What Options add: a seed for ties, nominated pods, where a sampled search begins.
 func TestDecideOptions(t *testing.T) {
 	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})
@@ -279,7 +179,7 @@ func TestPurity(t *testing.T) {
 	for seed := range uint64(20) {
 		w := &world{r: rand.New(rand.NewPCG(seed, 31))}
 		s := w.snapshot(t, 2+w.r.IntN(5), w.r.IntN(10))
-		p, err := New(s, DefaultProfile())
+		p, err := NewPlacer(s, DefaultProfile())
 		require.NoError(t, err)
 		pod, more := w.pod(w.r.IntN(30)), w.node("more")
 		var nodes []*v1.Node
@@ -302,10 +202,11 @@ func TestPurity(t *testing.T) {
 		require.Equal(t, version, s.Version(), "questions do not touch the cluster")
 		testkit.Unchanged(t, func() {
 			testkit.Unchanged(t, func() {
-				_, err := p.HowMany(pod, 3)
+				_, err := p.HowMany(pod, func(placed int) bool { return placed < 3 })
 				require.NoError(t, err)
-				_, _, err = p.PlaceAll([]*v1.Pod{pod, testkit.Pod("huge").Request("cpu=1000").Obj()}, Options{})
-				require.NoError(t, err)
+				var none *NoPlaceError
+				_, err = p.PlaceAll([]*v1.Pod{pod, testkit.Pod("huge").Request("cpu=1000").Obj()}, Options{})
+				require.ErrorAs(t, err, &none)
 				larger, err := p.WithNodes(more)
 				require.NoError(t, err)
 				larger.Decide(pod, Options{})

@@ -23,7 +23,7 @@ import (
 //   - PreBind: the caller writes what volume.Decision.Objects returns to the API, and waits for it to be done.
 //   - Unreserve, when the pod could not be bound, and also when the API shows what was written.
 //
-// Plan.Assume and Plan.Forget do the first and last of these for callers who only try. What Assume reserved ends also when
+// Placer.Assume and Placer.Forget do the first and last of these for callers who only try. What Assume reserved ends also when
 // its pod leaves the snapshot in another way, such as by a Rollback.
 type Volumes struct {
 	cluster Cluster
@@ -73,15 +73,18 @@ func (v *Volumes) Objects() volume.Objects {
 	return v.ledger.Objects()
 }
 
-// Reserve enters the decision for a pod that goes to a slot. Nothing to remember is no error and costs nothing. An error,
-// after which everything is as before, says that the pod has a reservation already, or that a volume or claim has been
-// promised otherwise since the pod was decided.
+// Reserve enters the decision for a pod that goes to a slot. Nothing to remember is no error and costs nothing. ErrReserved says
+// that the pod has a reservation already, or that a volume or claim has been reserved in another way since the decision; then
+// everything is as before.
 func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
 	if d.Empty() {
 		return nil
 	}
 	v.follow()
-	return v.ledger.Assume(identified(pod), v.cluster.Node(slot), d)
+	if err := v.ledger.Assume(identified(pod), v.cluster.Node(slot), d); err != nil {
+		return reservedError{err}
+	}
+	return nil
 }
 
 // assume is Reserve for a pod that is in the snapshot: the reservation goes with it.

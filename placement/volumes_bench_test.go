@@ -55,7 +55,7 @@ func BenchmarkDecideVolumes(b *testing.B) {
 			}
 			s, err := cluster.New(o)
 			require.NoError(b, err)
-			p, err := New(s, benchProfile())
+			p, err := NewPlacer(s, benchProfile())
 			require.NoError(b, err)
 			b.ReportAllocs()
 			k := 0

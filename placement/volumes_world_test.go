@@ -64,14 +64,20 @@ func threeZones() []*v1.Node {
 
 func planOf(t testing.TB, o cluster.Objects) (*Plan, *cluster.Snapshot) {
 	t.Helper()
+	p, s := placerOf(t, o)
+	return p.Plan, s
+}
+
+func placerOf(t testing.TB, o cluster.Objects) (*Placer, *cluster.Snapshot) {
+	t.Helper()
 	s, err := cluster.New(o)
 	require.NoError(t, err)
-	p, err := New(s, DefaultProfile())
+	p, err := NewPlacer(s, DefaultProfile())
 	require.NoError(t, err)
 	return p, s
 }
 
-func place(t *testing.T, p *Plan, pod *v1.Pod) Decision {
+func place(t *testing.T, p *Placer, pod *v1.Pod) Decision {
 	t.Helper()
 	d := p.Decide(pod, Options{})
 	require.True(t, d.Placed(), "%s", text(d))
@@ -80,7 +86,7 @@ func place(t *testing.T, p *Plan, pod *v1.Pod) Decision {
 }
 
 // volumeWorld is a random cluster in which pods fight for few volumes.
-func volumeWorld(t *testing.T, r *rand.Rand) (*Plan, *cluster.Snapshot) {
+func volumeWorld(t *testing.T, r *rand.Rand) (*Placer, *cluster.Snapshot) {
 	o := cluster.Objects{Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{
 		storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com")}}
 	for k := range 5 {
@@ -102,7 +108,7 @@ func volumeWorld(t *testing.T, r *rand.Rand) (*Plan, *cluster.Snapshot) {
 		o.CSINodes = append(o.CSINodes, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Spec: storagev1.CSINodeSpec{
 			Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}})
 	}
-	return planOf(t, o)
+	return placerOf(t, o)
 }
 
 func volumePod(r *rand.Rand, name string) *v1.Pod {

@@ -66,7 +66,7 @@ func same[T comparable](s *Side, area, what string, real, podberth T) bool {
 // World is a cluster in the form in which podberth reads it.
 type World struct {
 	Snapshot *cluster.Snapshot
-	Plan     *placement.Plan
+	Plan     *placement.Placer
 }
 
 // Load gives a cluster to both sides. The real one gets copies.
@@ -84,7 +84,7 @@ func (s *Side) Load(c *gen.Cluster) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := placement.New(snapshot, s.Profile)
+	plan, err := placement.NewPlacer(snapshot, s.Profile)
 	return &World{snapshot, plan}, err
 }
 

@@ -15,7 +15,7 @@ import (
 // replacer schedules the new pods of evicted ones, each seeing those before, with the drained nodes cordoned.
 type replacer struct {
 	snapshot *cluster.Snapshot
-	plan     *placement.Plan
+	placer   *placement.Placer
 	profile  placement.Profile
 	failures map[*v1.Pod]string
 	warnings []string
@@ -37,7 +37,7 @@ func newReplacer(in *input, nodes []string) (*replacer, error) {
 	if r.snapshot, err = cluster.New(objects); err != nil {
 		return nil, err
 	}
-	r.plan, err = placement.New(r.snapshot, r.profile)
+	r.placer, err = placement.NewPlacer(r.snapshot, r.profile)
 	return r, err
 }
 
@@ -68,12 +68,12 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 		return "", true
 	}
 	next := r.replacement(pod)
-	d := r.plan.Decide(next, placement.Options{})
+	d := r.placer.Decide(next, placement.Options{})
 	if !d.Placed() {
 		r.failures[pod] = d.Failure.Text()
 		return "", false
 	}
-	if r.err = r.plan.Assume(next, d); r.err != nil {
+	if r.err = r.placer.Assume(next, d); r.err != nil {
 		r.err = fmt.Errorf("pod %s: %w", name(pod), r.err)
 		return "", false
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/placement"
@@ -12,45 +13,59 @@ import (
 const mostCopies = 100_000
 
 // howMany answers how many more pods like one of the input fit into the cluster as it is, no pending pod placed.
-func howMany(out io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
+func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
 	pod := w.pods[o.howMany]
 	if pod == nil {
 		return false, fmt.Errorf("-how-many: Not found: %q: no pod of that namespace and name", o.howMany)
 	}
 	c := *pod
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
-	plan, err := placement.New(w.snapshot, profile)
+	placer, err := placement.NewPlacer(w.snapshot, profile)
 	if err != nil {
 		return false, err
 	}
-	room, err := plan.HowMany(&c, mostCopies)
+	room, err := placer.HowMany(&c, upTo(mostCopies, stderr, time.Now))
 	if err != nil {
 		return false, err
 	}
+	n := len(room.Nodes)
 	if report.IsData(o.output) {
-		return room.Count == 0, writeData(out, struct {
-			Pod string `json:"pod"`
+		return n == 0, writeData(out, struct {
+			Pod   string `json:"pod"`
+			Count int    `json:"count"`
 			placement.Room
-		}{o.howMany, room}, o.output)
+		}{o.howMany, n, room}, o.output)
 	}
 	if room.Stop == nil {
-		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", room.Count, o.howMany)
+		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
 	} else {
-		fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", room.Count, o.howMany)
+		fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
 	}
-	if room.Count > 0 {
+	if n > 0 {
 		count := map[string]int{}
-		for _, n := range room.Nodes {
-			count[n]++
+		for _, node := range room.Nodes {
+			count[node]++
 		}
 		var rows [][]string
-		for _, n := range sortedKeys(count) {
-			rows = append(rows, []string{n, fmt.Sprint(count[n])})
+		for _, node := range sortedKeys(count) {
+			rows = append(rows, []string{node, fmt.Sprint(count[node])})
 		}
 		fmt.Fprint(out, report.Columns([]string{"NODE", "PODS"}, rows))
 	}
 	if room.Stop != nil {
 		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())
 	}
-	return room.Count == 0, nil
+	return n == 0, nil
+}
+
+// upTo lets HowMany place at most limit copies. After a second, and every second from then on, it writes how many fit so far.
+func upTo(limit int, stderr io.Writer, now func() time.Time) func(placed int) bool {
+	next := now().Add(time.Second)
+	return func(placed int) bool {
+		if t := now(); !t.Before(next) {
+			next = t.Add(time.Second)
+			fmt.Fprintf(stderr, "simulate: -how-many: %d fit so far, at most %d are tried\n", placed, limit)
+		}
+		return placed < limit
+	}
 }

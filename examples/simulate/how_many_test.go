@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,6 +17,21 @@ func TestHowManyIsBounded(t *testing.T) {
 	code, out, errs := simulate(t, input, "-f", "-", "-how-many", "default/p")
 	require.Zero(t, code, errs)
 	require.True(t, strings.HasPrefix(out, fmt.Sprintf("At least %d more pods like default/p fit; -how-many tries no more than that.\n", mostCopies)), "%.200s", out)
+}
+
+// -how-many says on standard error how far it is, once a second.
+func TestHowManyShowsProgress(t *testing.T) {
+	var out strings.Builder
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	more := upTo(3, &out, func() time.Time { return now })
+	require.True(t, more(0))
+	now = now.Add(999 * time.Millisecond)
+	require.True(t, more(1))
+	require.Empty(t, out.String(), "a short answer comes alone")
+	now = now.Add(time.Millisecond)
+	require.True(t, more(2))
+	require.False(t, more(3))
+	require.Equal(t, "simulate: -how-many: 2 fit so far, at most 3 are tried\n", out.String())
 }
 
 // -add makes all its copies, and finds a name that the input has.

@@ -114,7 +114,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 		if p := w.pods[o.howMany]; p != nil && w.s.Profile(schedulerName(p)) != nil {
 			profile = w.s.Profile(schedulerName(p))
 		}
-		v.unplaced, err = howMany(out, w, o, profile.Placement())
+		v.unplaced, err = howMany(out, stderr, w, o, profile.Placement())
 		return v, err
 	case o.explain != "":
 		return explainPod(context.Background(), out, x)

@@ -1,0 +1,45 @@
+package placement
+
+import (
+	"errors"
+)
+
+// Errors of this package; test for them with errors.Is.
+var (
+	// ErrUnknownPlugin: no plugin of this package has the name.
+	ErrUnknownPlugin = errors.New("no such plugin")
+	// ErrNotFeasible: a filter rejects the pod on the node, or the slot has no node.
+	ErrNotFeasible = errors.New("the node is not feasible")
+	// ErrReserved: the pod has a reservation of volumes already, or a volume or claim of the decision has been reserved in
+	// another way since the decision. Decide again.
+	ErrReserved = errors.New("volumes are reserved already")
+)
+
+// NoPlaceError says which pod has no place, and with the fields of its Failure why. Failure is nil for a decision that has
+// neither a node nor a failure.
+type NoPlaceError struct {
+	*Failure
+	pod string // namespace/name
+}
+
+// Error returns the name of the pod and the text of the failure.
+func (e *NoPlaceError) Error() string {
+	if e.Failure == nil {
+		return "pod " + e.pod + ": the decision has no node"
+	}
+	return "pod " + e.pod + ": " + e.Text()
+}
+
+// Unwrap returns the error of a plugin that failed, nil when the pod was rejected.
+func (e *NoPlaceError) Unwrap() error {
+	if e.Failure == nil {
+		return nil
+	}
+	return e.Err
+}
+
+// reservedError is an error of the ledger of volumes: it keeps its text and is ErrReserved.
+type reservedError struct{ error }
+
+// Is reports whether target is ErrReserved.
+func (reservedError) Is(target error) bool { return target == ErrReserved }

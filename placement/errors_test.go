@@ -1,0 +1,69 @@
+package placement
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Callers tell the errors of this package apart by errors.Is and errors.As, and a call that fails changes nothing.
+func TestErrors(t *testing.T) {
+	p, s := placerOf(t, cluster.Objects{Nodes: threeZones()})
+	pod, large := testkit.Pod("p").Request("cpu=1").Obj(), testkit.Pod("large").Request("cpu=16").Obj()
+	d := p.Decide(pod, Options{})
+	require.NoError(t, p.Assume(pod, d))
+	_, unknown := PluginArgs{}.Plugin("NoSuchPlugin")
+	_, undecided := PluginArgs{}.Plugin(plugins.DefaultBinder)
+	_, exists := p.WithNodes(testkit.Node("a1").Obj())
+	_, missing := p.WithNodes(nil)
+	_, infeasible := p.Choice(large, d.Slot)
+	_, outside := p.Choice(pod, 100)
+	for _, c := range []struct {
+		name, why string
+		err, is   error
+		text      string
+	}{
+		{"unknown plugin", "a configuration may name any plugin", unknown, ErrUnknownPlugin, `plugin "NoSuchPlugin": no such plugin`},
+		{"plugin that decides about no node", "it is in v1.36 and not here", undecided, ErrUnknownPlugin, `plugin "DefaultBinder": no such plugin`},
+		{"infeasible node", "a rejected node was not chosen", infeasible, ErrNotFeasible, ""},
+		{"slot without a node", "nobody chose it", outside, ErrNotFeasible, "slot 100: the node is not feasible"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.ErrorIs(t, c.err, c.is, c.why)
+			if c.text != "" {
+				require.EqualError(t, c.err, c.text)
+			}
+		})
+	}
+	requireType(t, exists, field.ErrorTypeDuplicate, "names of nodes are unique")
+	require.EqualError(t, exists, `nodes[0].metadata.name: Duplicate value: "a1"`)
+	requireType(t, missing, field.ErrorTypeRequired, "the snapshot refuses nil")
+	requireType(t, p.Assume(pod, d), field.ErrorTypeDuplicate, "a pod runs once")
+	requireType(t, p.Forget(large), field.ErrorTypeNotFound, "there is nothing to take back")
+	requireType(t, p.Assume(large, Decision{Slot: 100}), field.ErrorTypeNotFound, "the node left since")
+	var none *NoPlaceError
+	require.ErrorAs(t, p.Assume(large, p.Decide(large, Options{})), &none)
+	require.Equal(t, filter.Unschedulable, none.Code)
+	require.EqualError(t, p.Assume(large, Decision{Slot: -1}), "pod default/large: the decision has no node")
+	require.NoError(t, errors.Unwrap(p.Assume(large, Decision{Slot: -1})))
+	broken := errors.New("broken")
+	require.ErrorIs(t, p.Assume(large, Decision{Slot: -1, Failure: &Failure{Code: filter.Error, Err: broken}}), broken, "the error of a plugin")
+	require.Equal(t, 1, podsOn(s))
+	require.Equal(t, 5, len(s.Order()))
+}
+
+// requireType holds that an error is a *field.Error of a type.
+func requireType(t *testing.T, err error, want field.ErrorType, why string) {
+	t.Helper()
+	var got *field.Error
+	require.ErrorAs(t, err, &got, why)
+	require.Equal(t, want, got.Type, why)
+}
