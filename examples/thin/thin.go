@@ -1,7 +1,7 @@
 // Package thin is a scheduler in one file, to be read from top to bottom. Left out, and in examples/scheduler: extension points,
 // profiles, Permit, extenders, metrics, a time limit for assumed pods, and a gate for pods whose victims leave.
 //
-//	See, SeePod -> queue -> One -> plan.Decide -> plan.Assume -> client.Bind, in the background
+//	See, SeePod -> queue -> One -> placer.Decide -> placer.Assume -> client.Bind, in the background
 //	                 ^                  |                             |
 //	                 +------ fail <-----+-----------------------------+
 package thin
@@ -38,7 +38,7 @@ type Scheduler struct {
 	now     func() time.Time
 	mu      sync.Mutex // protects all fields; bindings and evictions run without it
 	cluster *cluster.Snapshot
-	plan    *placement.Plan
+	placer  *placement.Placer
 	queue   *queue.Queue
 	next    int            // where the next search for nodes begins
 	wake    chan struct{}  // rouses Run
@@ -48,14 +48,14 @@ type Scheduler struct {
 // New returns a scheduler over a cluster, which it owns from now on. Pending pods come later, by SeePod.
 func New(c *cluster.Snapshot, client Client, now func() time.Time) (*Scheduler, error) {
 	profile := placement.DefaultProfile()
-	plan, err := placement.New(c, profile)
+	placer, err := placement.NewPlacer(c, profile)
 	if err != nil {
 		return nil, err
 	}
 	q, err := queue.New(queue.Options{Profiles: map[string]queue.Profile{v1.DefaultSchedulerName: {
 		Gates: []queue.Gate{queue.SchedulingGates()}, Events: queue.DefaultEvents(profile.Hints(c)),
 	}}})
-	return &Scheduler{client: client, now: now, cluster: c, plan: plan, queue: q, wake: make(chan struct{}, 1)}, err
+	return &Scheduler{client: client, now: now, cluster: c, placer: placer, queue: q, wake: make(chan struct{}, 1)}, err
 }
 
 // Run schedules pods until the context ends, then waits for what runs in the background.
@@ -85,11 +85,11 @@ func (s *Scheduler) One(ctx context.Context) bool {
 	if s.queue.Nominations() > 0 {
 		o.Nominated = func(i int) []*v1.Pod { return s.queue.NominatedFor(s.cluster.Node(i).Name) }
 	}
-	d := s.plan.Decide(e.Pod, o)
+	d := s.placer.Decide(e.Pod, o)
 	s.next = d.Next
 	if !d.Placed() {
 		s.makeRoom(ctx, e, d.Failure, o)
-	} else if err := s.plan.Assume(e.Pod, d); err != nil {
+	} else if err := s.placer.Assume(e.Pod, d); err != nil {
 		s.fail(ctx, e, nil, queue.Nomination{Override: true}, err.Error())
 	} else {
 		s.queue.Nominate(e.Pod, queue.Nomination{Override: true}) // from here on the pod itself holds its room
@@ -108,7 +108,7 @@ func (s *Scheduler) bind(ctx context.Context, e *queue.Entry, d placement.Decisi
 		return
 	}
 	if p := s.cluster.Pod(e.Pod.Namespace, e.Pod.Name); p != nil && p.Spec.NodeName == "" { // still assumed
-		err = errors.Join(err, s.plan.Forget(e.Pod))
+		err = errors.Join(err, s.placer.Forget(e.Pod))
 		s.move(e.Pod, nil, queue.Event{Resource: "AssignedPod", Action: queue.Delete})
 	}
 	s.fail(ctx, e, nil, queue.Nomination{Override: true}, err.Error())
@@ -121,7 +121,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, e *queue.Entry, f *placement.F
 		return
 	}
 	budgets := disruption.NewBudgets(slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](s.cluster).All()), disruption.BudgetOptions{})
-	r := s.plan.Preempt(e.Pod, f, o, placement.PreemptOptions{Budgets: budgets, Now: s.now()})
+	r := s.placer.Preempt(e.Pod, f, o, placement.PreemptOptions{Budgets: budgets, Now: s.now()})
 	message := f.Message
 	if r.Outcome != preemption.Success {
 		message.PostFilter = "no new claims to deallocate, preemption: " + r.Message
