@@ -1,6 +1,8 @@
 package devices
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 )
@@ -21,6 +23,7 @@ type Search struct {
 	node        *v1.Node
 	pools       []*pool
 	shape       *shape
+	corrected   *Search       // of Complete
 	found       [][]candidate // by request: the devices of allocationMode All
 	constraints [][]constraint
 	chosen      [][]int // by claim and request: index of the chosen alternative
@@ -29,7 +32,7 @@ type Search struct {
 	spent       map[poolKey]map[counterID]counter
 	steps       int
 	err         error
-	tally       *tally
+	tried       map[int32]int32 // with Complete: class of each device; nil otherwise
 }
 
 // candidate is a device with its pool.
@@ -202,6 +205,7 @@ func (s *Search) step(at position, from cursor) outcome {
 		}
 		return out
 	}
+	var seen []int32 // with Complete: classes of devices that led to no solution here
 	for p := from.pool; p < len(s.pools); p++ {
 		if s.pools[p].state != complete {
 			continue
@@ -211,7 +215,12 @@ func (s *Search) step(at position, from cursor) outcome {
 			first = from.device
 		}
 		for d := first; d < len(s.pools[p].devices); d++ {
-			ok, out := s.take(at, r, candidate{s.pools[p], s.pools[p].devices[d]})
+			x := candidate{s.pools[p], s.pools[p].devices[d]}
+			class := s.alike(x)
+			if class >= 0 && slices.Contains(seen, class) {
+				continue
+			}
+			ok, out := s.take(at, r, x)
 			if out == broken {
 				return broken
 			}
@@ -224,6 +233,9 @@ func (s *Search) step(at position, from cursor) outcome {
 			s.giveBack(at.claim)
 			if out != failed {
 				return out
+			}
+			if class >= 0 {
+				seen = append(seen, class)
 			}
 		}
 	}
@@ -256,7 +268,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	s.steps++
 	d := x.device
 	if s.inUse(d, r, at.claim) {
-		return s.refuse(r, inUse)
+		return false, failed
 	}
 	if !r.all {
 		ok, err := s.selectable(d, r)
@@ -265,7 +277,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 			return false, broken
 		}
 		if !ok {
-			return s.refuse(r, notSelected)
+			return false, failed
 		}
 	}
 	taken, ok, err := consumption(d, r.capacity)
@@ -274,11 +286,11 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 		return false, broken
 	}
 	if !r.all && (!ok || !s.room(d, taken)) {
-		return s.refuse(r, noCapacity)
+		return false, failed
 	}
 	ok, paid := s.charge(x.pool, d)
 	if !ok {
-		return s.refuse(r, noCounters)
+		return false, failed
 	}
 	undo := func() {
 		if paid {
@@ -287,7 +299,7 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	}
 	if !tolerated(d.object.Taints, r.tolerations) {
 		undo()
-		return s.refuse(r, tainted)
+		return false, failed
 	}
 	if !s.constrain(at.claim, r, d) {
 		undo()
@@ -295,12 +307,12 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 			s.err = fatal("claim %s, request %s: cannot add device %s because a claim constraint would not be satisfied", s.claims[at.claim].name, r.short(), d.id)
 			return false, broken
 		}
-		return s.refuse(r, unconstrained)
+		return false, failed
 	}
 	if r.all && !s.room(d, taken) { // devices of allocationMode All have passed the other tests before the search
 		undo()
 		s.unconstrain(at.claim, r)
-		return s.refuse(r, noCapacity)
+		return false, failed
 	}
 	c := choice{candidate: x, claim: at.claim, request: r, shared: d.shares, paid: paid}
 	if d.shares {

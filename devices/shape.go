@@ -200,6 +200,11 @@ func (s *Search) signDevice(b []byte, p *pool, d *device, node *v1.Node) ([]byte
 			b = strconv.AppendBool(b, ok)
 		}
 	}
+	return s.signContent(b, d)
+}
+
+// signContent appends what the search reads of a device besides its place.
+func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
 	held := byte('f')
 	if s.ledger.dedicated[d.index] > 0 {
 		held |= 8

@@ -44,6 +44,7 @@ type rack struct {
 	*rand.Rand
 	nodes list
 	free  bool // counters that couple nodes may be produced
+	clean bool // no pool is incomplete or invalid, and every device belongs to one node
 }
 
 type list []*v1.Node
@@ -77,10 +78,10 @@ func (r *rack) slices() (out []*resourcev1.ResourceSlice) {
 					s.Spec.Devices[d].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "set", Counters: map[string]resourcev1.Counter{"mem": {Value: resource.MustParse(fmt.Sprint(1 + r.IntN(2)))}}}}
 				}
 			}
-			if r.chance(20) {
+			if !r.clean && r.chance(20) {
 				out = out[:len(out)-1] // an incomplete pool
 			}
-		case r.chance(10):
+		case !r.clean && r.chance(10):
 			s.Spec.Devices = append(s.Spec.Devices, s.Spec.Devices[0]) // an invalid pool
 		}
 		if r.free && k == 0 && r.chance(30) {
@@ -91,7 +92,7 @@ func (r *rack) slices() (out []*resourcev1.ResourceSlice) {
 		}
 		out = append(out, s)
 	}
-	if r.chance(40) {
+	if !r.clean && r.chance(40) {
 		s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "network"}, Spec: resourcev1.ResourceSliceSpec{
 			Driver: "net", AllNodes: &yes, Pool: resourcev1.ResourcePool{Name: "net", ResourceSliceCount: 1}, Devices: []resourcev1.Device{r.device("x"), r.device("y")}}}
 		if r.chance(40) {

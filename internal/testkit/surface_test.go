@@ -41,6 +41,9 @@ const (
 	largestLater  = 60  // names of a package without a row
 )
 
+// largestOwn has the packages without a row that may have more names.
+var largestOwn = map[string]int{"devices": 120}
+
 // No package shows more than its row says, and the rows stay within what the library shows as a whole.
 func TestSurface(t *testing.T) {
 	own, _ := library(t)
@@ -53,8 +56,8 @@ func TestSurface(t *testing.T) {
 		}
 		s := surfaceOf(t, p.Dir)
 		if row == "." {
-			if s.names > largestLater {
-				t.Errorf("%s exports %d names, a package without a row may export %d", folder, s.names, largestLater)
+			if most := max(largestLater, largestOwn[folder]); s.names > most {
+				t.Errorf("%s exports %d names, it may export %d", folder, s.names, most)
 			}
 			continue
 		}

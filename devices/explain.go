@@ -1,0 +1,363 @@
+package devices
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// Explanation says what one node offers to the claims of a search, and what keeps it from serving them.
+type Explanation struct {
+	// Allocates is true when Allocate finds devices for all claims.
+	Allocates bool `json:"allocates"`
+	// Error is the error of Allocate; empty without.
+	Error string `json:"error,omitempty"`
+	// Pools are the pools that the node sees but cannot use.
+	Pools []PoolReport `json:"pools,omitempty"`
+	// Requests has each request and each alternative of firstAvailable, in the order of the search, each looked at alone.
+	Requests []RequestReport `json:"requests"`
+	// Conflict is a smallest set of requests and constraints that cannot be met together. It is empty when the node
+	// allocates, when one request alone is to blame, and when the set has more than three members.
+	Conflict []string `json:"conflict,omitempty"`
+}
+
+// PoolReport is a pool that offers nothing.
+type PoolReport struct {
+	// Pool is "driver/pool".
+	Pool string `json:"pool"`
+	// Reason says what is wrong with it.
+	Reason string `json:"reason"`
+}
+
+// RequestReport says how many devices one request alone can have.
+type RequestReport struct {
+	// Claim is "namespace/name", Request "request" or "request/subrequest".
+	Claim   string `json:"claim"`
+	Request string `json:"request"`
+	// Wants is the number of devices that the request needs: for allocationMode All the number that its selectors match, at
+	// least 1.
+	Wants int `json:"wants"`
+	// Devices is the number of devices in usable pools, Left the number of those that pass every test.
+	Devices int `json:"devices"`
+	Left    int `json:"left"`
+	// Refused has the tests that some device fails, in the order of the search. A device counts for each test that it fails.
+	Refused []Refusal `json:"refused,omitempty"`
+}
+
+// Refusal is a test of a request that some devices fail.
+type Refusal struct {
+	// Test says what is tested, such as `selector of class gpu: device.driver == "gpu.example.com"`.
+	Test string `json:"test"`
+	// Devices is the number of devices that fail the test.
+	Devices int `json:"devices"`
+	// Decisive marks a smallest set of tests which leave fewer devices than the request wants. None is marked when enough
+	// devices are left.
+	Decisive bool `json:"decisive,omitempty"`
+}
+
+// Short reports whether the request has fewer devices than it wants.
+func (r RequestReport) Short() bool { return r.Left < r.Wants }
+
+// Explain looks at a node once more, request by request. It costs all tests of all devices for each request, and up to a
+// few hundred searches for Conflict; Options.Steps bounds each of these.
+func (s *Search) Explain(node *v1.Node) Explanation {
+	var e Explanation
+	ok, err := s.solve(node)
+	if e.Allocates = ok; err != nil {
+		e.Error = err.Error()
+	}
+	v := s.allocator.view(node)
+	if v.err != nil {
+		return e
+	}
+	for _, p := range v.pools {
+		if p.state != complete {
+			e.Pools = append(e.Pools, PoolReport{p.key.String(), p.reason})
+		}
+	}
+	s.choices = s.choices[:0] // the tests look at each request alone
+	clear(s.spent)
+	short := false
+	for k := range s.claims {
+		c := &s.claims[k]
+		for j := range c.asks {
+			best := false
+			for i := range c.asks[j].alternatives {
+				r := s.explainRequest(c, &c.asks[j].alternatives[i], v)
+				best = best || !r.Short()
+				e.Requests = append(e.Requests, r)
+			}
+			short = short || !best
+		}
+	}
+	if !ok && !short && err == nil {
+		e.Conflict = s.conflict(node)
+	}
+	return e
+}
+
+// maxTests is the number of selectors that are explained one by one.
+const maxTests = 50
+
+// explainRequest applies every test of a request to every device that the node can use.
+func (s *Search) explainRequest(c *claimAsk, r *request, v *view) RequestReport {
+	out := RequestReport{Claim: c.name, Request: r.result(), Wants: r.count}
+	if r.err != nil {
+		out.Refused = []Refusal{{Test: r.err.Error(), Decisive: true}}
+		return out
+	}
+	tests := []string{"is not in use"}
+	for _, ref := range r.selectors[:min(len(r.selectors), maxTests)] {
+		tests = append(tests, "selector of "+ref.prefix+": "+ref.program.text)
+	}
+	if more := len(r.selectors) - maxTests; more > 0 {
+		tests[maxTests] += fmt.Sprintf(" or one of %d more selectors", more)
+	}
+	reach := len(tests)
+	tests = append(tests, "can be used on this node", "has the requested capacity free", "has the shared counters that it consumes", "has no taint that the request does not tolerate")
+	counts := make([]int, len(tests))
+	var failed []uint64 // by device: the tests that it fails
+	all := 0            // devices that match the selectors
+	for _, p := range v.pools {
+		if p.state != complete {
+			continue
+		}
+		for _, d := range p.devices {
+			var mask uint64
+			if s.inUse(d, r, 0) {
+				mask |= 1
+			}
+			for k, ref := range r.selectors {
+				if ok, err := s.allocator.matches(ref.program, d); !ok || err != nil {
+					mask |= 1 << min(k+1, maxTests)
+				}
+			}
+			matched := mask>>1 == 0
+			if d.slice.each {
+				if ok, err := d.reach.has(v.node); !ok || err != nil {
+					mask |= 1 << reach
+					matched = false
+				}
+			}
+			if taken, ok, err := consumption(d, r.capacity); err != nil || !ok || !s.room(d, taken) {
+				mask |= 1 << (reach + 1)
+			}
+			if ok, paid := s.charge(p, d); !ok {
+				mask |= 1 << (reach + 2)
+			} else if paid {
+				s.refund(p, d)
+			}
+			if !tolerated(d.object.Taints, r.tolerations) {
+				mask |= 1 << (reach + 3)
+			}
+			if matched {
+				all++
+			}
+			failed = append(failed, mask)
+			for m := mask; m != 0; m &= m - 1 {
+				counts[bits.TrailingZeros64(m)]++
+			}
+			if mask == 0 {
+				out.Left++
+			}
+		}
+	}
+	if out.Devices = len(failed); r.all {
+		out.Wants = max(1, all)
+	}
+	decisive := uint64(0)
+	if out.Left < out.Wants {
+		decisive = smallest(failed, len(tests), out.Wants)
+	}
+	for k, n := range counts {
+		if n > 0 {
+			out.Refused = append(out.Refused, Refusal{tests[k], n, decisive&(1<<k) != 0})
+		}
+	}
+	return out
+}
+
+// smallest returns a smallest set of tests which fewer than want devices pass; 0 when there are fewer devices than that.
+func smallest(failed []uint64, tests, want int) uint64 {
+	if len(failed) < want {
+		return 0
+	}
+	var found uint64
+	var try func(set uint64, first, n int) bool
+	try = func(set uint64, first, n int) bool {
+		if n == 0 {
+			left := 0
+			for _, mask := range failed {
+				if mask&set == 0 {
+					left++
+				}
+			}
+			found = set
+			return left < want
+		}
+		for k := first; k <= tests-n; k++ {
+			if try(set|1<<k, k+1, n-1) {
+				return true
+			}
+		}
+		return false
+	}
+	for n := 1; n <= min(tests, 4); n++ {
+		if try(0, 0, n) {
+			return found
+		}
+	}
+	return 1<<tests - 1
+}
+
+// atom is a request or a constraint of a claim.
+type atom struct {
+	claim, request, constraint int
+	text                       string
+}
+
+// conflict returns a smallest set of at most three requests and constraints that the node cannot meet together.
+func (s *Search) conflict(node *v1.Node) []string {
+	var atoms []atom
+	for k := range s.claims {
+		c := s.claims[k].object
+		for j := range c.Spec.Devices.Requests {
+			atoms = append(atoms, atom{k, j, -1, "request " + c.Spec.Devices.Requests[j].Name + " of claim " + s.claims[k].name})
+		}
+		for j, x := range s.claims[k].constraints {
+			kind := "matchAttribute "
+			if x.distinct {
+				kind = "distinctAttribute "
+			}
+			atoms = append(atoms, atom{k, -1, j, kind + x.attribute + " of claim " + s.claims[k].name})
+		}
+	}
+	for n := 1; n <= min(3, len(atoms)); n++ {
+		if set := s.impossible(node, atoms, nil, n); set != nil {
+			out := make([]string, n)
+			for k := range set {
+				out[k] = set[k].text
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// impossible looks for n more atoms which, with chosen, leave no allocation.
+func (s *Search) impossible(node *v1.Node, atoms, chosen []atom, n int) []atom {
+	if n == 0 {
+		_, ok, err := s.allocator.Compile(s.reduced(chosen)...).Allocate(node)
+		if ok || err != nil {
+			return nil
+		}
+		return slices.Clone(chosen)
+	}
+	for k := range atoms {
+		if set := s.impossible(node, atoms[k+1:], append(chosen, atoms[k]), n-1); set != nil {
+			return set
+		}
+	}
+	return nil
+}
+
+// reduced returns the claims with the chosen requests and constraints only. A constraint keeps the chosen requests that it
+// names; a constraint on all requests of its claim covers the chosen requests.
+func (s *Search) reduced(chosen []atom) []*resourcev1.ResourceClaim {
+	var out []*resourcev1.ResourceClaim
+	for k := range s.claims {
+		c := *s.claims[k].object
+		spec := c.Spec.Devices
+		c.Spec.Devices = resourcev1.DeviceClaim{}
+		var names []string
+		for _, a := range chosen {
+			if a.claim == k && a.request >= 0 {
+				c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, spec.Requests[a.request])
+				names = append(names, spec.Requests[a.request].Name)
+			}
+		}
+		for _, a := range chosen {
+			if a.claim != k || a.constraint < 0 {
+				continue
+			}
+			x := spec.Constraints[a.constraint]
+			if len(x.Requests) > 0 {
+				x.Requests = slices.DeleteFunc(slices.Clone(x.Requests), func(name string) bool {
+					base, _, _ := strings.Cut(name, "/")
+					return !slices.Contains(names, base)
+				})
+				if len(x.Requests) == 0 {
+					continue
+				}
+			}
+			c.Spec.Devices.Constraints = append(c.Spec.Devices.Constraints, x)
+		}
+		if len(c.Spec.Devices.Requests) > 0 {
+			out = append(out, &c)
+		}
+	}
+	return out
+}
+
+// Lines returns the explanation as sentences, the decisive facts first.
+func (e Explanation) Lines() []string {
+	var out []string
+	switch {
+	case e.Allocates:
+		out = append(out, "the node has devices for all claims")
+	case e.Error != "":
+		out = append(out, e.Error)
+	}
+	if len(e.Conflict) > 0 {
+		out = append(out, "cannot be met together: "+strings.Join(e.Conflict, ", "))
+	}
+	for _, r := range e.Requests {
+		if e.Allocates || !r.Short() {
+			continue
+		}
+		line := fmt.Sprintf("claim %s, request %s: wants %d, %d of %d devices left", r.Claim, r.Request, r.Wants, r.Left, r.Devices)
+		for _, x := range r.Refused {
+			if x.Decisive {
+				line += fmt.Sprintf("; %d fail the test: %s", x.Devices, x.Test)
+			}
+		}
+		out = append(out, line)
+	}
+	if len(out) == 0 {
+		out = append(out, "each request alone has enough devices, all requests together have not")
+	}
+	for _, p := range e.Pools {
+		out = append(out, "pool "+p.Pool+" offers nothing: "+p.Reason)
+	}
+	return out
+}
+
+// Capacity returns how many times in a row the node can serve the claims, up to limit: each time with new claims like these
+// and the devices of the earlier times taken. The ledger is afterwards as it was before. limit must be positive. The error is
+// that of Allocate.
+func (s *Search) Capacity(node *v1.Node, limit int) (n int, err error) {
+	var taken []resourcev1.AllocationResult
+	defer func() {
+		for k := range taken {
+			s.ledger.Remove(&taken[k])
+		}
+		clear(s.left)
+	}()
+	for n < limit {
+		clear(s.left)
+		results, ok, err := s.Allocate(node)
+		if err != nil || !ok {
+			return n, err
+		}
+		for k := range results {
+			s.ledger.Add(&results[k])
+		}
+		taken = append(taken, results...)
+		n++
+	}
+	return n, nil
+}
