@@ -3,6 +3,7 @@
 //
 //	errs := admission.ValidateAffinity(pod)                         // the pod as its author wrote it
 //	errs = append(errs, admission.ValidateTolerations(pod.Spec.Tolerations, field.NewPath("spec", "tolerations"), taints.Options{})...)
+//	pod, changes, err := admission.Admit(pod, cluster, admission.Options{}) // from template to pod, all steps below in order
 //	pod = admission.MergeLabelKeys(pod)                             // matchLabelKeys of inter-pod terms
 //	pod = admission.WithDefaultSeconds(pod, admission.DefaultSeconds{}) // DefaultTolerationSeconds
 //	pod = admission.WithDaemonSet(pod)                              // only for the pods of a DaemonSet

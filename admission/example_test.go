@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,6 +22,35 @@ func apart(name, key string) *v1.Pod {
 		}},
 	}}
 	return pod
+}
+
+// From template to pod: what the API server makes of a pod that a controller sends.
+func ExampleAdmit() {
+	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	web.Spec.PriorityClassName = "high"
+	web.Spec.Containers = []v1.Container{{Name: "web"}}
+	pod, changes, err := admission.Admit(web, admission.Cluster{
+		PriorityClasses: []*schedulingv1.PriorityClass{{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}},
+		LimitRanges: []*v1.LimitRange{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "small"},
+			Spec: v1.LimitRangeSpec{Limits: []v1.LimitRangeItem{{
+				Type: v1.LimitTypeContainer, DefaultRequest: v1.ResourceList{"cpu": resource.MustParse("100m")},
+			}}},
+		}},
+	}, admission.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("cpu", pod.Spec.Containers[0].Resources.Requests.Cpu(), "priority", *pod.Spec.Priority)
+	for _, c := range changes {
+		fmt.Println(c.By, c.Fields)
+	}
+	// Output:
+	// cpu 100m priority 1000
+	// defaults [spec.restartPolicy spec.terminationGracePeriodSeconds spec.schedulerName]
+	// LimitRanger [metadata.annotations[kubernetes.io/limit-ranger] spec.containers[0].resources.requests[cpu]]
+	// Priority [spec.priority]
+	// DefaultTolerationSeconds [spec.tolerations]
 }
 
 // matchLabelKeys at the API server: a pod of revision 2 keeps away from pods of its own revision only.

@@ -36,6 +36,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
 		return nil, err
 	}
+	objects.WithoutDevices()
 	in := &input{objects: objects, warnings: objects.Warnings}
 	known := map[string]bool{}
 	for _, n := range objects.Nodes {

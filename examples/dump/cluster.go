@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/preemption"
 )
@@ -49,4 +50,11 @@ func (o *Objects) AllPriorityClasses() []*schedulingv1.PriorityClass {
 		}
 	}
 	return all
+}
+
+// Admission returns what the API server's admission reads of the dump.
+func (o *Objects) Admission() admission.Cluster {
+	return admission.Cluster{
+		PriorityClasses: o.AllPriorityClasses(), RuntimeClasses: o.RuntimeClasses, LimitRanges: o.LimitRanges, Namespaces: o.Namespaces,
+	}
 }

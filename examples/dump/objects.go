@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,11 @@ type Objects struct {
 	CSIDrivers             []*storagev1.CSIDriver
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
 	VolumeAttachments      []*storagev1.VolumeAttachment
+	LimitRanges            []*v1.LimitRange
+	ResourceClaims         []*resourcev1.ResourceClaim
+	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
+	ResourceSlices         []*resourcev1.ResourceSlice
+	DeviceClasses          []*resourcev1.DeviceClass
 	Evictions              []*policyv1.Eviction
 
 	// Warnings say what was read but left aside.
@@ -48,7 +54,7 @@ type Objects struct {
 
 // kind is one kind of object that a dump may hold.
 type kind struct {
-	group      string // without version; any version of the group is read as the type
+	group      string // without version; any version of a group but devices is read as the type
 	namespaced bool
 	make       func() metav1.Object
 	add        func(o *Objects, object metav1.Object)
@@ -69,6 +75,9 @@ func of[T any, P interface {
 		},
 	}
 }
+
+// devices is the only group whose versions differ in what is read: its objects must be of v1.
+const devices = resourcev1.GroupName
 
 var kinds = map[string]kind{
 	"Node":                  of("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
@@ -91,6 +100,11 @@ var kinds = map[string]kind{
 	"CSIDriver":             of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSIDriver { return &o.CSIDrivers }),
 	"CSIStorageCapacity":    of("storage.k8s.io", true, func(o *Objects) *[]*storagev1.CSIStorageCapacity { return &o.CSIStorageCapacities }),
 	"VolumeAttachment":      of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.VolumeAttachment { return &o.VolumeAttachments }),
+	"LimitRange":            of("", true, func(o *Objects) *[]*v1.LimitRange { return &o.LimitRanges }),
+	"ResourceClaim":         of(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaim { return &o.ResourceClaims }),
+	"ResourceClaimTemplate": of(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaimTemplate { return &o.ResourceClaimTemplates }),
+	"ResourceSlice":         of(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
+	"DeviceClass":           of(devices, false, func(o *Objects) *[]*resourcev1.DeviceClass { return &o.DeviceClasses }),
 	"Eviction":              of("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
 }
 

@@ -215,12 +215,25 @@ func (r *reader) one(data []byte, name string, at place, around envelope) error 
 		r.unknown[schema.GroupKind{Group: version.Group, Kind: e.kind}.String()]++
 		return nil
 	}
+	if version.Group == devices && version.Version != "v1" {
+		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; kubectl get %s.v1.%s prints that", name, nameOf(e.kind, data),
+			e.apiVersion, devices, plural(e.kind), devices)
+	}
 	object := k.make()
 	unknown, err := decode(data, object, s.numbers)
 	if err != nil {
 		return fmt.Errorf("%s (%s): %w", name, nameOf(e.kind, data), oneLine(err))
 	}
 	return r.keep(k, e, object, unknown, name)
+}
+
+// plural returns what kubectl calls the objects of a kind.
+func plural(kind string) string {
+	kind = strings.ToLower(kind)
+	if strings.HasSuffix(kind, "s") {
+		return kind + "es"
+	}
+	return kind + "s"
 }
 
 // nested reads the items of a List that is an item itself, or that has none.

@@ -83,6 +83,7 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, report.Wa
 		budgets: disruption.NewBudgets(objects.PodDisruptionBudgets, disruption.BudgetOptions{}),
 	}
 	_ = objects.Orphans("not counted until a request brings the node") // no error: requests may bring nodes
+	objects.WithoutDevices()
 	warnings := objects.Warnings
 	profiles := []placement.Profile{placement.DefaultProfile()}
 	if c != nil {

@@ -21,8 +21,6 @@ import (
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/taints"
 )
@@ -58,6 +56,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 		return nil, err
 	}
 	misfits(w.snapshot, &objects.Warnings)
+	objects.WithoutDevices()
 	others := map[string]int{}
 	for _, p := range objects.Pods {
 		pending := p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
@@ -194,14 +193,8 @@ func (r refusal) entry() entry {
 
 // admit does to a pod what the API server does when it is created. The error is the server's.
 func admit(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
-	admitted, err := runtimeclass.Admit(overhead.Default(p), objects.RuntimeClasses)
-	if err == nil {
-		admitted, err = preemption.AdmitPriority(admitted, objects.AllPriorityClasses())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return admission.WithDefaultSeconds(admitted, admission.DefaultSeconds{}), nil
+	admitted, _, err := admission.Admit(p, objects.Admission(), admission.Options{})
+	return admitted, err
 }
 
 func namespace(name string) *v1.Namespace {

@@ -1,0 +1,82 @@
+package admission
+
+import (
+	"encoding/json"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/podberth/podberth/taints"
+)
+
+// Annotations of namespaces that PodTolerationRestriction reads: JSON lists of tolerations.
+const (
+	annotationDefaultTolerations   = "scheduler.alpha.kubernetes.io/defaultTolerations"
+	annotationTolerationsWhitelist = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+)
+
+// TolerationRestriction is the configuration of the admission plugin PodTolerationRestriction, which is off by default. The
+// lists are those for namespaces without an annotation. The zero value has none.
+type TolerationRestriction struct {
+	Default   []v1.Toleration
+	Whitelist []v1.Toleration
+}
+
+// Admit returns a copy of a new pod after the plugin. namespace is that of the pod, qos the pod's class.
+//
+//  1. Tolerations of the annotation scheduler.alpha.kubernetes.io/defaultTolerations of the namespace, or else Default, come
+//     before those of the pod, merged by taints.MergeTolerations.
+//  2. WithMemoryPressure adds its toleration.
+//  3. Each toleration must be covered by one of the annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist, or else of
+//     Whitelist. An empty list allows everything.
+//
+// An annotation that is present and "[]" is an empty list and overrules the configuration. The error is the API server's; the
+// pod is then nil. An annotation that is no JSON list of tolerations is an error. A nil namespace is one without annotations.
+// The pod must not be nil. (Documentation, "Admission Control in Kubernetes", PodTolerationRestriction.)
+func (r *TolerationRestriction) Admit(pod *v1.Pod, namespace *v1.Namespace, qos v1.PodQOSClass) (*v1.Pod, error) {
+	if r == nil {
+		r = &TolerationRestriction{}
+	}
+	before, err := annotated(namespace, annotationDefaultTolerations, r.Default)
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := annotated(namespace, annotationTolerationsWhitelist, r.Whitelist)
+	if err != nil {
+		return nil, err
+	}
+	pod = pod.DeepCopy()
+	if len(before) > 0 {
+		pod.Spec.Tolerations = taints.MergeTolerations(before, pod.Spec.Tolerations)
+	}
+	pod = WithMemoryPressure(pod, qos)
+	for _, t := range pod.Spec.Tolerations {
+		if len(allowed) > 0 && !covered(allowed, t) {
+			return nil, errWhitelist
+		}
+	}
+	return pod, nil
+}
+
+// annotated returns the tolerations of an annotation, or else those of the configuration.
+func annotated(namespace *v1.Namespace, key string, configured []v1.Toleration) ([]v1.Toleration, error) {
+	if namespace == nil || namespace.Annotations[key] == "" {
+		return configured, nil
+	}
+	list := []v1.Toleration{}
+	if err := json.Unmarshal([]byte(namespace.Annotations[key]), &list); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// covered reports whether a toleration of the list covers t, in the sense of taints.MergeTolerations.
+func covered(list []v1.Toleration, t v1.Toleration) bool {
+	for _, w := range list {
+		left := taints.MergeTolerations([]v1.Toleration{w}, []v1.Toleration{t})
+		if len(left) == 1 && equality.Semantic.DeepEqual(left[0], w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package dump
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// LimitRanges, claims, templates, slices and classes are read.
+func TestDevicesAndLimitRangesAreRead(t *testing.T) {
+	o, err := readText(`
+{apiVersion: v1, kind: LimitRange, metadata: {name: a}, spec: {limits: [{type: Container, defaultRequest: {cpu: 100m}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: a}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: a}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: a}, spec: {driver: d, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: [{name: g, capacity: {memory: {value: 40Gi}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {resourceClaims: [{name: g, resourceClaimName: a}], containers: [{name: c, resources: {requests: {example.com/gpu: "1", cpu: "1"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {resourceClaims: [{name: g, resourceClaimName: a}], containers: [{name: c, resources: {requests: {deviceclass.resource.kubernetes.io/gpu: "1"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: runs}, spec: {nodeName: n1, resourceClaims: [{name: g, resourceClaimName: a}], containers: [{name: c}]}}
+`, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 1, 1, 1}, []int{len(o.LimitRanges), len(o.ResourceClaims), len(o.ResourceClaimTemplates), len(o.ResourceSlices), len(o.DeviceClasses)})
+	require.Equal(t, "default default", o.ResourceClaims[0].Namespace+" "+o.LimitRanges[0].Namespace)
+	require.Empty(t, o.Warnings.Lines())
+	require.Len(t, o.Admission().LimitRanges, 1)
+	o.WithoutDevices()
+	require.Equal(t, []string{
+		"3 pods have resourceClaims, which are not considered (-v lists them)",
+		"pod default/a asks for example.com/gpu, and DeviceClass gpu, which provides it, is not considered",
+		"pod default/b asks for deviceclass.resource.kubernetes.io/gpu, and DeviceClass gpu, which provides it, is not considered",
+	}, o.Warnings.Lines())
+}
+
+// Objects of earlier versions of resource.k8s.io have other fields: they are refused, not dropped.
+func TestEarlierDevicesAreRefused(t *testing.T) {
+	testkit.Run(t, []struct{ name, why, text, want string }{
+		{"v1beta1", "its requests have no exactly", "{apiVersion: resource.k8s.io/v1beta1, kind: ResourceClaim, metadata: {namespace: shop, name: gpu}}",
+			`standard input: document 1 (ResourceClaim shop/gpu): apiVersion: Unsupported value: "resource.k8s.io/v1beta1": must be resource.k8s.io/v1; kubectl get resourceclaims.v1.resource.k8s.io prints that`},
+		{"class", "the plural of kubectl", "{apiVersion: resource.k8s.io/v1alpha3, kind: DeviceClass, metadata: {name: gpu}}",
+			`standard input: document 1 (DeviceClass gpu): apiVersion: Unsupported value: "resource.k8s.io/v1alpha3": must be resource.k8s.io/v1; kubectl get deviceclasses.v1.resource.k8s.io prints that`},
+		{"v1beta2", "it is no v1", "{apiVersion: resource.k8s.io/v1beta2, kind: ResourceSlice, metadata: {name: a}}",
+			`standard input: document 1 (ResourceSlice a): apiVersion: Unsupported value: "resource.k8s.io/v1beta2": must be resource.k8s.io/v1; kubectl get resourceslices.v1.resource.k8s.io prints that`},
+	}, func(t *testing.T, c struct{ name, why, text, want string }) {
+		_, err := readText(c.text, Options{})
+		require.EqualError(t, err, c.want)
+	})
+}
