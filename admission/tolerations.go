@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/podberth/podberth/internal/tolerations"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -43,26 +44,6 @@ func WithDefaultSeconds(pod *v1.Pod, d DefaultSeconds) *v1.Pod {
 	return pod
 }
 
-// addToleration returns list with t. It replaces every toleration of equal key, operator, value and effect, so that their
-// tolerationSeconds are lost; without such a toleration it adds t at the end. The result is a new list.
-func addToleration(list []v1.Toleration, t v1.Toleration) []v1.Toleration {
-	result := slices.Clone(list)
-	found := false
-	for i := range result {
-		if sameToleration(&result[i], &t) {
-			result[i], found = t, true
-		}
-	}
-	if found {
-		return result
-	}
-	return append(result, t)
-}
-
-func sameToleration(a, b *v1.Toleration) bool {
-	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
-}
-
 // WithDaemonSet returns a copy of a DaemonSet's pod with the tolerations that the DaemonSet controller adds, with operator
 // Exists and without limit:
 //
@@ -74,18 +55,7 @@ func sameToleration(a, b *v1.Toleration) bool {
 // not-ready and unreachable.
 func WithDaemonSet(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
-	add := func(effect v1.TaintEffect, keys ...string) {
-		for _, key := range keys {
-			t := v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: effect}
-			pod.Spec.Tolerations = addToleration(pod.Spec.Tolerations, t)
-		}
-	}
-	add(v1.TaintEffectNoExecute, v1.TaintNodeNotReady, v1.TaintNodeUnreachable)
-	add(v1.TaintEffectNoSchedule,
-		v1.TaintNodeDiskPressure, v1.TaintNodeMemoryPressure, v1.TaintNodePIDPressure, v1.TaintNodeUnschedulable)
-	if pod.Spec.HostNetwork {
-		add(v1.TaintEffectNoSchedule, v1.TaintNodeNetworkUnavailable)
-	}
+	pod.Spec.Tolerations = tolerations.DaemonSet(pod)
 	return pod
 }
 
@@ -121,7 +91,7 @@ func WithExtendedResources(pod *v1.Pod) *v1.Pod {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		t := v1.Toleration{Key: name, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}
-		pod.Spec.Tolerations = addToleration(pod.Spec.Tolerations, t)
+		pod.Spec.Tolerations = tolerations.Add(pod.Spec.Tolerations, t)
 	}
 	return pod
 }
@@ -145,3 +115,5 @@ func WithNotReady(node *v1.Node) *v1.Node {
 	}
 	return node
 }
+
+func sameToleration(a, b *v1.Toleration) bool { return tolerations.Same(a, b) }

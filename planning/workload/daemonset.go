@@ -5,9 +5,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/tolerations"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -28,7 +28,8 @@ func (m *maker) daemonSet(d *appsv1.DaemonSet) {
 			there[node] = p
 		}
 	}
-	model := admission.WithDaemonSet(m.pod(o, &d.Spec.Template, d.Name+"-"))
+	model := m.pod(o, &d.Spec.Template, d.Name+"-")
+	model.Spec.Tolerations = tolerations.DaemonSet(model)
 	if g := d.Annotations[appsv1.DeprecatedTemplateGeneration]; g != "" {
 		model.Labels[labelTemplateGeneration] = g
 	}

@@ -1,0 +1,47 @@
+// Package tolerations adds tolerations as the admission plugins and the DaemonSet controller do. It modifies no argument.
+package tolerations
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Add returns list with t. It replaces every toleration of equal key, operator, value and effect, so that their
+// tolerationSeconds are lost; without such a toleration it adds t at the end. The result is a new list. O(tolerations).
+func Add(list []v1.Toleration, t v1.Toleration) []v1.Toleration {
+	result := slices.Clone(list)
+	found := false
+	for i := range result {
+		if Same(&result[i], &t) {
+			result[i], found = t, true
+		}
+	}
+	if found {
+		return result
+	}
+	return append(result, t)
+}
+
+// Same reports whether two tolerations are equal but for tolerationSeconds.
+func Same(a, b *v1.Toleration) bool {
+	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
+}
+
+// DaemonSet returns the tolerations of a DaemonSet's pod with those that the DaemonSet controller adds. Comments of
+// admission.WithDaemonSet list them. The pod must not be nil.
+func DaemonSet(pod *v1.Pod) []v1.Toleration {
+	list := pod.Spec.Tolerations
+	add := func(effect v1.TaintEffect, keys ...string) {
+		for _, key := range keys {
+			list = Add(list, v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: effect})
+		}
+	}
+	add(v1.TaintEffectNoExecute, v1.TaintNodeNotReady, v1.TaintNodeUnreachable)
+	add(v1.TaintEffectNoSchedule,
+		v1.TaintNodeDiskPressure, v1.TaintNodeMemoryPressure, v1.TaintNodePIDPressure, v1.TaintNodeUnschedulable)
+	if pod.Spec.HostNetwork {
+		add(v1.TaintEffectNoSchedule, v1.TaintNodeNetworkUnavailable)
+	}
+	return list
+}
