@@ -18,6 +18,9 @@
 package reuse
 
 import (
+	"maps"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -51,6 +54,7 @@ type Engine struct {
 	staticKeys keys // of group Statics
 	rowKeys    keys // of group Rows
 	skips      []func(*v1.Pod) bool
+	unsigned   map[string]struct{} // names of plugins of group Statics that gave an answer without a signature
 
 	seen    map[string]struct{} // keys of pods
 	asked   map[string]struct{} // keys of rows
@@ -112,7 +116,7 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 // New returns an engine for a profile of these plugins; nil when the work of one cannot be kept. order returns the slots
 // of all nodes in scan order, as a slice that changes when nodes do.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
-	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}}
+	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, unsigned: map[string]struct{}{}}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
 	names := map[string]bool{}
 	fresh := func(p *Plugin, what string) bool {
@@ -200,6 +204,9 @@ type Answer struct {
 	Predicates filter.Predicates
 	Rejected   *filter.Histogram
 }
+
+// Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.
+func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned)) }
 
 // Decide decides about a pod among all nodes. It reports false when the pod must be decided node by node: the pod has a
 // nomination, a plugin of group Absent does not skip it, a plugin fails, or reasons differ from node to node.

@@ -76,6 +76,7 @@ func (t *statics) prepare(e *Engine) bool {
 		}
 		signed, ok := f.(Signed)
 		if !ok {
+			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
 		t.filters[at], t.signed = f, append(t.signed, signed)
@@ -94,6 +95,7 @@ func (t *statics) prepare(e *Engine) bool {
 		}
 		signed, ok := s.(Signed)
 		if !ok {
+			e.unsigned[p.Name] = struct{}{}
 			return false
 		}
 		t.scorers[at], t.signed = s, append(t.signed, signed)

@@ -1,0 +1,71 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement/internal/reuse"
+)
+
+// Warnings returns why the plan cannot share work between equal pods, one text for each reason; nil when it can. Every
+// decision is right all the same, but each asks about every node. Print the texts once, where the profile is made.
+//
+// The reasons are:
+//
+//   - a plugin of GroupNever,
+//   - more than one filter of GroupRows, or a filter of GroupStates in front of it,
+//   - a profile without scores, or one whose sampling stops the search early in a cluster of this size,
+//   - a cluster without a change log,
+//   - a predicate or scorer of GroupStatics without AppendSignature. This shows once such a plugin was asked about a pod.
+func (p *Plan) Warnings() []string {
+	out := p.profile.warnings()
+	if n := len(p.order()); n > 0 {
+		if limit := filter.NumToFind(n, p.profile.Sampling); limit < n {
+			out = append(out, fmt.Sprintf("sampling ends a search after %d feasible nodes of %d: work is shared only when every node counts (AllNodes)", limit, n))
+		}
+	}
+	if _, ok := p.cluster.(reuse.Log); !ok {
+		out = append(out, fmt.Sprintf("the cluster, a %T, has no change log: only over a cluster with one is work shared", p.cluster))
+	}
+	if p.engine != nil {
+		for _, name := range p.engine.Unsigned() {
+			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupStatics, and its predicate or scorer has no AppendSignature", name))
+		}
+	}
+	return out
+}
+
+// warnings returns the reasons that the profile alone gives.
+func (p Profile) warnings() []string {
+	var out, rows, early []string
+	seen := map[*Plugin]bool{}
+	never := func(x *Plugin) {
+		if x.Group == GroupNever && !seen[x] {
+			out = append(out, fmt.Sprintf("plugin %s: its Group is GroupNever; another Group needs AppendKey", x.Name))
+		}
+		seen[x] = true
+	}
+	for _, x := range p.Filters {
+		never(x)
+		switch {
+		case x.Group == GroupRows:
+			rows = append(rows, x.Name)
+		case x.Group == GroupStates && len(rows) == 0:
+			early = append(early, x.Name)
+		}
+	}
+	for _, w := range p.Scores {
+		never(w.Plugin)
+	}
+	if len(rows) > 1 {
+		out = append(out, fmt.Sprintf("plugins %s: at most one filter may be of GroupRows", strings.Join(rows, ", ")))
+	}
+	if len(rows) > 0 && len(early) > 0 {
+		out = append(out, fmt.Sprintf("plugins %s: a filter of GroupStates must come after %s, which is of GroupRows", strings.Join(early, ", "), rows[0]))
+	}
+	if len(p.Scores) == 0 {
+		out = append(out, "the profile has no scores: the first feasible node ends a search")
+	}
+	return out
+}

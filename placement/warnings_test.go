@@ -1,0 +1,80 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Warnings names each plugin and setting that keeps work from being shared, and only those: without a warning the second pod
+// of a kind uses kept work, with one it does not.
+func TestWarnings(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	var many []*v1.Node
+	for k := range 200 {
+		many = append(many, testkit.Node(fmt.Sprint("n", k)).Capacity("cpu=4").Obj())
+	}
+	large, err := cluster.New(cluster.Objects{Nodes: many})
+	require.NoError(t, err)
+	with := func(change func(p *Profile)) Profile {
+		p := DefaultProfile()
+		change(&p)
+		return p
+	}
+	unsigned := func(*v1.Pod, Cluster) (Scorer, error) { return constant{}, nil }
+	key := func(dst []byte, _ *v1.Pod) []byte { return dst }
+	for _, c := range []struct {
+		name, why string
+		cluster   Cluster
+		profile   Profile
+		want      []string
+	}{
+		{"default", "every plugin of v1.36 says on what it depends", s, DefaultProfile(), nil},
+		{"signed", "a plugin of the caller may say so too", s, tenantProfile(tenant()), nil},
+		{"never", "a plugin that does not say on what it depends, at both points", s, tenantProfile(plainTenant()),
+			[]string{"plugin Tenant: its Group is GroupNever; another Group needs AppendKey"}},
+		{"unsigned", "a scorer without a signature cannot be asked once for equal nodes", s, with(func(p *Profile) {
+			p.Scores = append(p.Scores, Weighted{&Plugin{Name: "Constant", Group: GroupStatics, AppendKey: key, Score: unsigned}, 1})
+		}), []string{"plugin Constant: its Group is GroupStatics, and its predicate or scorer has no AppendSignature"}},
+		{"two filters over rows", "rejections by rows have one place in the order", s, with(func(p *Profile) {
+			second := *p.Filter(plugins.NodeResourcesFit)
+			second.Name = "Second"
+			p.Filters = append(p.Filters, &second)
+		}), []string{"plugins NodeResourcesFit, Second: at most one filter may be of GroupRows"}},
+		{"states first", "rejections are counted by group in plugin order", s, with(func(p *Profile) {
+			slices.Reverse(p.Filters)
+		}), []string{"plugins InterPodAffinity, PodTopologySpread: a filter of GroupStates must come after NodeResourcesFit, which is of GroupRows"}},
+		{"no scores", "one feasible node is enough", s, with(func(p *Profile) { p.Scores = nil }),
+			[]string{"the profile has no scores: the first feasible node ends a search"}},
+		{"sampling", "a share of the nodes is looked at", large, DefaultProfile(),
+			[]string{"sampling ends a search after 100 feasible nodes of 200: work is shared only when every node counts (AllNodes)"}},
+		{"all nodes", "every node is looked at", large, with(func(p *Profile) { p.Sampling = AllNodes() }), nil},
+		{"no change log", "nothing says what changed", Rows(testkit.NewCluster(threeZones(), nil)), DefaultProfile(),
+			[]string{"the cluster, a *placement.counted, has no change log: only over a cluster with one is work shared"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := New(c.cluster, c.profile)
+			require.NoError(t, err)
+			pod := testkit.Pod("p").Request("cpu=1").RequireApart(v1.LabelHostname, "app=db").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=p").Obj()
+			for range 3 {
+				p.Decide(pod, Options{})
+			}
+			require.Equal(t, c.want, p.Warnings(), c.why)
+			shared := p.engine != nil && p.whole(Options{}, len(p.order())) && used(p, pod)
+			require.Equal(t, c.want == nil, shared, "work is shared")
+		})
+	}
+}
+
+// constant scores every node alike and has no signature.
+type constant struct{}
+
+func (constant) Raw(int) int64 { return 7 }
