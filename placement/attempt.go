@@ -12,15 +12,16 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// Attempt is one pod over one cluster, prepared: the steps of which Decide is made, for callers who put something of their
-// own between them. It holds for the cluster as it was at Prepare and belongs to one goroutine.
+// Attempt is one pod, prepared over one cluster: the steps of Decide, for callers who do something between the steps. An
+// Attempt is right for the cluster as it was at Prepare, and belongs to one goroutine. Plan.Prepare makes an Attempt; the
+// zero value is not usable.
 type Attempt struct {
 	plan *Plan
 	pod  *v1.Pod
 
-	// Pre is what the plugins said before they saw a node.
+	// Pre is what the plugins returned before they saw a node.
 	Pre filter.PreFilters
-	// Predicates are the filters that look at nodes, in plugin order, without those that skip the pod.
+	// Predicates are the filters that check nodes, in plugin order. Plugins that skip the pod have none.
 	Predicates filter.Predicates
 
 	scorers []reuse.Ranking // nil until Scorers
@@ -31,8 +32,8 @@ type Attempt struct {
 	version  uint64             // of the cluster at the failure
 }
 
-// Prepare runs the part of the filters that comes before any node. O(nodes) for plugins that count pods, otherwise
-// O(specification).
+// Prepare runs the part of the filters that comes before any node (PreFilter). O(nodes) for plugins that count pods,
+// otherwise O(specification of the pod).
 func (p *Plan) Prepare(pod *v1.Pod) *Attempt {
 	a := &Attempt{plan: p, pod: pod}
 	for _, plugin := range p.profile.Filters {
@@ -48,11 +49,11 @@ func (p *Plan) Prepare(pod *v1.Pod) *Attempt {
 	return a
 }
 
-// Rejected reports whether the pod is rejected, or failed, before any node is asked.
+// Rejected reports whether a plugin rejected the pod, or failed, before any node was asked.
 func (a *Attempt) Rejected() bool { return a.Pre.Code != filter.Success }
 
-// Candidates returns the slots to look at in scan order: all nodes, or those that the plugins named. The slice may be the
-// plan's own and must not be changed.
+// Candidates returns the slots to check, in scan order: all nodes, or the nodes that the plugins named. The caller must not
+// change the slice.
 func (a *Attempt) Candidates() []int {
 	if a.Pre.Nodes == nil {
 		return a.plan.order()
@@ -70,8 +71,7 @@ func (a *Attempt) Candidates() []int {
 	return out
 }
 
-// trials returns a what-if copy of every predicate, nil for those that do not look at running pods: the argument of
-// filter.Predicates.TwoPass and of preemption.
+// trials returns a what-if copy of every predicate, nil for a predicate that does not look at running pods.
 func (a *Attempt) trials() []filter.Trial {
 	trials := make([]filter.Trial, len(a.Predicates))
 	for k, p := range a.Predicates {
@@ -82,10 +82,10 @@ func (a *Attempt) trials() []filter.Trial {
 	return trials
 }
 
-// Search looks for feasible nodes. Rejected attempts find none.
+// Search looks for feasible nodes. It finds none for a rejected attempt.
 func (a *Attempt) Search(o Options) filter.Found { return a.search(o, a.check(o)) }
 
-// search is Search with check as the judge of one slot; nil: the predicates.
+// search is Search with a function that checks one slot; nil: the predicates.
 func (a *Attempt) search(o Options, check func(i int) filter.Rejection) filter.Found {
 	if a.Rejected() {
 		return filter.Found{Next: o.Next, Err: a.Pre.Err}
@@ -105,7 +105,7 @@ func (a *Attempt) search(o Options, check func(i int) filter.Rejection) filter.F
 	return s.Run(a.Predicates, check)
 }
 
-// check returns how one slot is judged: with the nominated pods that count, if there are any.
+// check returns a function that checks one slot and counts nominated pods; nil when there are none.
 func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 	if o.Nominated == nil {
 		return nil
@@ -123,8 +123,8 @@ func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 	}
 }
 
-// Volumes returns what has to happen to the pod's claims when it goes to slot i, which must be feasible: what Reserve of
-// Plan.Volumes takes. Nothing for a pod that VolumeBinding skips.
+// Volumes returns what has to happen to the pod's claims when the pod goes to slot i, which must be feasible. Volumes.Reserve
+// takes the decision. It is empty for a pod that VolumeBinding skips.
 func (a *Attempt) Volumes(i int) volume.Decision {
 	for _, p := range a.Predicates {
 		if b, ok := p.(binder); ok {
@@ -135,9 +135,9 @@ func (a *Attempt) Volumes(i int) volume.Decision {
 	return volume.Decision{}
 }
 
-// Verdicts appends the first rejection of every slot, by slot; a slot that is free, or outside the named nodes, gets
-// Outside. With nominated pods as in Search. A failed attempt (Plan.Failed) returns what the search found, when the search
-// asked node by node.
+// Verdicts appends the first rejection on every slot, in order of the slots. A free slot, and a node that is not among the
+// named nodes, gets Outside. Nominated pods count as in Search. For a failed attempt (Plan.Failed) whose search asked node by
+// node, Verdicts returns what the search found.
 func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection {
 	if a.verdicts != nil {
 		return append(dst, a.verdicts...)
@@ -160,10 +160,10 @@ func (a *Attempt) Verdicts(dst []filter.Rejection, o Options) []filter.Rejection
 	return dst
 }
 
-// Outside is the rejection of a slot that no predicate was asked about.
+// Outside is the rejection of a slot about which no predicate was asked.
 var Outside = filter.Rejection{Predicate: math.MaxUint16, Verdict: resources.Unresolvable}
 
-// prepareScorers runs the part of the scores that comes before any node.
+// prepareScorers runs the part of the scores that comes before any node (PreScore).
 func (a *Attempt) prepareScorers() error {
 	if a.scored {
 		return a.err
@@ -183,8 +183,9 @@ func (a *Attempt) prepareScorers() error {
 	return nil
 }
 
-// Scores returns what each plugin gives the feasible slots, and the totals. It is asked for with at least two slots by
-// Decide; with one it answers all the same. The error is that of a plugin, or of a score out of range.
+// Scores returns what each score plugin gives the feasible slots, one column a plugin, and the weighted totals of the slots.
+// Decide scores only when two slots or more are feasible; Scores takes any number. The error is that of a plugin, or of a
+// score out of range.
 func (a *Attempt) Scores(feasible []int) ([]score.Column, []int64, error) {
 	if err := a.prepareScorers(); err != nil {
 		return nil, nil, err
@@ -197,7 +198,7 @@ func (a *Attempt) Scores(feasible []int) ([]score.Column, []int64, error) {
 	return columns, totals, err
 }
 
-// columnsOf keeps the difference between a profile without scores and scores that all skip.
+// columnsOf returns nil for a profile without scores, which is not the same as scores that all skip the pod.
 func columnsOf(p *Plan, columns []score.Column) []score.Column {
 	if len(p.profile.Scores) == 0 {
 		return nil

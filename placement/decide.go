@@ -13,40 +13,41 @@ import (
 
 // Decision is the answer to "where can this pod go, and why not elsewhere?".
 type Decision struct {
-	// Slot and Node are the chosen node; -1 and "" when there is none.
+	// Slot and Node are the chosen node; -1 and "" when no node was chosen.
 	Slot int
 	Node string
-	// Total is the weighted sum of the scores of the chosen node; 0 when it was the only feasible one, since nothing is
-	// scored then.
+	// Total is the weighted sum of the chosen node's scores. It is 0 when only that node was feasible: v1.36 scores nothing
+	// then.
 	Total int64
-	// Nodes is the number of nodes, Evaluated how many were looked at, Feasible how many of those can take the pod.
+	// Nodes is the number of nodes of the cluster, Evaluated the number of nodes that were checked, and Feasible the number
+	// of those that can take the pod.
 	Nodes     int
 	Evaluated int
 	Feasible  int
 	// Next is where the next search begins (Options.Next).
 	Next int
-	// Volumes is what has to happen to the pod's claims on that node; see Placer.Assume. Most often nothing.
+	// Volumes is what has to happen to the pod's claims on that node (Placer.Assume reserves it). It is empty for most pods.
 	Volumes volume.Decision
-	// Failure says why there is no node; nil when there is one.
+	// Failure says why no node was chosen; nil when a node was chosen.
 	Failure *Failure
 }
 
 // Placed reports whether a node was chosen.
 func (d Decision) Placed() bool { return d.Slot >= 0 }
 
-// Failure is why a pod has no node.
+// Failure says why a pod has no node.
 type Failure struct {
 	// Code is Unschedulable, UnschedulableAndUnresolvable, or Error.
 	Code filter.Code
-	// Message is what kube-scheduler says, without what preemption adds. Its String is the condition's text.
+	// Message is what kube-scheduler reports, without the text of preemption. Message.String is the text of the condition.
 	Message filter.Message
-	// Rejecters are the plugins whose events may make the pod schedulable, in plugin order.
+	// Rejecters are the plugins that rejected the pod, in plugin order: events of these plugins may make the pod schedulable.
 	Rejecters []string
-	// Err is the error of an attempt that failed; Message is empty then.
+	// Err is the error of a plugin that failed; Message is empty then.
 	Err error
 }
 
-// Text returns the message, or the error.
+// Text returns the message, or the text of Err.
 func (f Failure) Text() string {
 	if f.Err != nil {
 		return f.Err.Error()
@@ -57,15 +58,16 @@ func (f Failure) Text() string {
 	return f.Message.String()
 }
 
-// Decide chooses a node for the pod as v1.36 does: the filters in order, the scores, the best total; of several best the
-// first in scan order, or what Options.Tie says. It changes nothing; Assume the decision to go on with the next pod.
+// Decide chooses a node for the pod as v1.36 does: the filters in their order, then the scores, then the largest total. Of
+// equal totals it chooses the first in scan order, unless Options.Tie chooses. Decide changes nothing; Placer.Assume puts the
+// pod on the node. Without nodes the Failure has the text of v1.36. The cost is in the package comment.
 func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	d := Decision{Slot: -1, Nodes: len(p.order()), Next: o.Next}
 	if d.Nodes == 0 {
 		d.Failure = &Failure{Code: filter.UnschedulableAndUnresolvable}
 		return d
 	}
-	if p.engine != nil && p.whole(o, d.Nodes) {
+	if p.engine != nil && p.sharesWork(o, d.Nodes) {
 		if x, ok := p.engine.Decide(pod); ok {
 			return p.answered(pod, d, x)
 		}
@@ -73,14 +75,14 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 	return p.Prepare(pod).decide(d, o)
 }
 
-// whole reports whether every node is looked at from the front of the scan order, and nothing but the cluster and the
-// profile counts: then equal pods may share their work.
-func (p *Plan) whole(o Options, nodes int) bool {
+// sharesWork reports whether equal pods may share work: every node is checked, from the front of the scan order, and the
+// answer depends on nothing but the pod, the cluster and the profile.
+func (p *Plan) sharesWork(o Options, nodes int) bool {
 	return o.Nominated == nil && o.Tie == nil && !o.Scored && o.Next%nodes == 0 && len(p.profile.Scores) > 0 &&
 		filter.NumToFind(nodes, p.profile.Sampling) >= nodes
 }
 
-// answered is the decision with the engine's answer, for which every node counts as looked at.
+// answered returns the decision with the engine's answer. Every node counts as checked.
 func (p *Plan) answered(pod *v1.Pod, d Decision, x reuse.Answer) Decision {
 	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, x.Feasible, x.Slot, x.Total, 0
 	if d.Slot >= 0 {
@@ -128,7 +130,7 @@ func tie(o Options) func([]int) int {
 	return func(tied []int) int { return o.Tie(len(tied)) }
 }
 
-// failure turns what the predicates said into the message.
+// failure makes the message of what the predicates returned.
 func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...string) *Failure {
 	f := &Failure{Code: filter.Unschedulable, Message: filter.Message{Nodes: nodes}}
 	if a.Rejected() {
@@ -144,8 +146,8 @@ func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...
 	return f
 }
 
-// inOrder returns the plugins of the profile that are among names, each once: a plugin that narrows the nodes may reject
-// some of them, too.
+// inOrder returns the plugins of the profile that are among names, in plugin order and each once: a plugin that names the
+// only nodes may also reject some of them.
 func (a *Attempt) inOrder(names []string) []string {
 	var out []string
 	for _, p := range a.plan.profile.Filters {

@@ -15,8 +15,8 @@ var (
 	ErrReserved = errors.New("volumes are reserved already")
 )
 
-// NoPlaceError says which pod has no place, and with the fields of its Failure why. Failure is nil for a decision that has
-// neither a node nor a failure.
+// NoPlaceError is the error for a pod without a place. The fields of its Failure say why. Failure is nil when the decision
+// had neither a node nor a failure.
 type NoPlaceError struct {
 	*Failure
 	pod string // namespace/name
@@ -38,7 +38,7 @@ func (e *NoPlaceError) Unwrap() error {
 	return e.Err
 }
 
-// reservedError is an error of the ledger of volumes: it keeps its text and is ErrReserved.
+// reservedError keeps the text of an error of the volume ledger and is ErrReserved for errors.Is.
 type reservedError struct{ error }
 
 // Is reports whether target is ErrReserved.

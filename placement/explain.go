@@ -14,15 +14,15 @@ import (
 // Rejection is why one plugin rejects a pod on one node.
 type Rejection struct {
 	Plugin string `json:"plugin"`
-	// Code is the name of the code: Unschedulable (removing pods may help) or UnschedulableAndUnresolvable.
+	// Code is the name of the code: Unschedulable (to remove pods may help) or UnschedulableAndUnresolvable.
 	Code string `json:"code"`
 	// Reasons are kube-scheduler's texts.
 	Reasons []string `json:"reasons"`
-	// Numbers say in words and figures how the reasons come about, where the plugin knows.
+	// Numbers explain the reasons in words and figures. Empty when the plugin has no such text.
 	Numbers []string `json:"numbers,omitempty"`
 }
 
-// NodeScore is what one plugin gives one node.
+// NodeScore is what one score plugin gives one node.
 type NodeScore struct {
 	Plugin     string `json:"plugin"`
 	Raw        int64  `json:"raw"`
@@ -31,7 +31,7 @@ type NodeScore struct {
 	Weighted   int64  `json:"weighted"`
 }
 
-// NodeReport is all that the plugins say about one node.
+// NodeReport is what all plugins say about one node.
 type NodeReport struct {
 	Node       string      `json:"node"`
 	Rejections []Rejection `json:"rejections,omitempty"`
@@ -39,7 +39,7 @@ type NodeReport struct {
 	Total      int64       `json:"total"`
 }
 
-// Feasible reports whether no plugin rejects the node.
+// Feasible reports whether no filter rejects the node.
 func (n NodeReport) Feasible() bool { return len(n.Rejections) == 0 }
 
 // Rejections asks every filter about one node and returns what rejects the pod there, in plugin order; none when the pod
@@ -48,13 +48,13 @@ func (p *Plan) Rejections(pod *v1.Pod, slot int) []Rejection {
 	return p.prepareAll(pod).rejections(slot)
 }
 
-// prepareAll is Prepare for explanations: no plugin keeps the later ones from being asked.
+// prepareAll is Prepare for explanations: every plugin is asked, also after a rejection.
 func (p *Plan) prepareAll(pod *v1.Pod) *explained {
 	e := &explained{Attempt: Attempt{plan: p, pod: pod}, texts: map[filter.Rejection]Rejection{}}
 	for _, plugin := range p.profile.Filters {
 		f := plugin.Filter(pod, p.cluster)
 		if f.Code != filter.Success && f.Code != filter.Skip {
-			e.whole = append(e.whole, whole{len(e.Predicates), Rejection{Plugin: plugin.Name, Code: f.Code.String(), Reasons: f.Reasons}})
+			e.early = append(e.early, early{len(e.Predicates), Rejection{Plugin: plugin.Name, Code: f.Code.String(), Reasons: f.Reasons}})
 		}
 		if f.Code == filter.Success && f.Predicate != nil {
 			e.Predicates = append(e.Predicates, f.Predicate)
@@ -66,21 +66,21 @@ func (p *Plan) prepareAll(pod *v1.Pod) *explained {
 // explained is a pod prepared for explanation.
 type explained struct {
 	Attempt
-	whole []whole
+	early []early
 	texts map[filter.Rejection]Rejection // without Numbers, of verdicts that name all their reasons
 
 	found []filter.Rejection // scratch
 	slab  []Rejection        // room for the rejections of the next nodes
 }
 
-// whole is the rejection of a plugin that rejects the pod before any node.
-type whole struct {
+// early is the rejection by a plugin before any node.
+type early struct {
 	before int // how many predicates stand in front of it
 	Rejection
 }
 
-// rejections returns what rejects the pod on a slot, in plugin order; none when it fits. The texts of equal verdicts are
-// shared.
+// rejections returns what rejects the pod on a slot, in plugin order; none when the pod fits. Equal verdicts share their
+// texts.
 func (e *explained) rejections(slot int) []Rejection {
 	e.found = e.found[:0]
 	for k, p := range e.Predicates {
@@ -88,7 +88,7 @@ func (e *explained) rejections(slot int) []Rejection {
 			e.found = append(e.found, filter.Rejection{Predicate: uint16(k), Verdict: v})
 		}
 	}
-	n := len(e.whole) + len(e.found)
+	n := len(e.early) + len(e.found)
 	if n == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (e *explained) rejections(slot int) []Rejection {
 		e.slab = make([]Rejection, 0, max(n, 256))
 	}
 	begin, next := len(e.slab), 0
-	for _, w := range e.whole {
+	for _, w := range e.early {
 		for ; next < len(e.found) && int(e.found[next].Predicate) < w.before; next++ {
 			e.slab = append(e.slab, e.text(e.found[next], slot))
 		}
@@ -124,9 +124,8 @@ func (e *explained) text(r filter.Rejection, slot int) Rejection {
 	return out
 }
 
-// Table asks every plugin about every node: all rejections, and the scores of each node that no plugin rejects, also when
-// it is the only one. Nodes are sorted by name. The error is that of the scores. It costs about as much as all verdicts and
-// scores without any of the short cuts; Decide costs nothing of it.
+// Table asks every plugin about every node. It returns all rejections, and the scores of each node that no filter rejects,
+// even when only one node is feasible. The nodes are sorted by name. The error is that of the scores. O(nodes x plugins).
 func (p *Plan) Table(pod *v1.Pod) ([]NodeReport, error) {
 	e := p.prepareAll(pod)
 	slots := p.byName()
@@ -157,7 +156,7 @@ func (p *Plan) Table(pod *v1.Pod) ([]NodeReport, error) {
 	return out, nil
 }
 
-// byName returns the slots of all nodes by name. Must not be changed.
+// byName returns the slots of all nodes by name. Callers must not change the slice.
 func (p *Plan) byName() []int {
 	order := p.order()
 	if len(order) == 0 {

@@ -9,7 +9,7 @@ import (
 
 // This file has what a failed attempt leaves to preemption.
 
-// blank returns a list with Outside for every slot, which belongs to the plan.
+// blank returns the plan's own list with Outside for every slot.
 func (p *Plan) blank() []filter.Rejection {
 	n := p.cluster.Len()
 	p.verdicts = slices.Grow(p.verdicts[:0], n)[:n]
@@ -19,7 +19,7 @@ func (p *Plan) blank() []filter.Rejection {
 	return p.verdicts
 }
 
-// recorded returns the judge of one slot, who writes what he says into verdicts.
+// recorded returns a function that checks one slot and writes the result into verdicts.
 func (a *Attempt) recorded(o Options, verdicts []filter.Rejection) func(i int) filter.Rejection {
 	check := a.check(o)
 	if check == nil {
@@ -32,8 +32,8 @@ func (a *Attempt) recorded(o Options, verdicts []filter.Rejection) func(i int) f
 	}
 }
 
-// fail makes the plan keep the attempt of its latest failure. verdicts are those of the search, nil when the search did not
-// ask every node.
+// fail stores the attempt as the plan's latest failure. verdicts has the results of the search; nil when the search did not
+// check every node.
 func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 	if name := a.pod.Status.NominatedNodeName; name != "" && verdicts != nil {
 		if i, ok := a.plan.Slot(name); ok && !slices.Contains(a.Candidates(), i) {
@@ -47,8 +47,8 @@ func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 	a.plan.failure, a.plan.failed = f, a
 }
 
-// Failed returns the attempt of the latest decision that found no node and did not end in an error; nil when f is not the
-// Failure of that decision. The attempt holds for the cluster as it was then.
+// Failed returns the attempt behind the failure of the plan's latest decision without a node. It returns nil when f is nil or
+// an older failure, and after an error. The attempt is right for the cluster as it was at the decision.
 func (p *Plan) Failed(f *Failure) *Attempt {
 	if f == nil || f != p.failure {
 		return nil
@@ -56,7 +56,7 @@ func (p *Plan) Failed(f *Failure) *Attempt {
 	return p.failed
 }
 
-// Rejections appends how preemption sees each slot: the argument of preemption.Request.
+// Rejections appends what each slot's rejection means to preemption, for preemption.Request.
 func (a *Attempt) Rejections(dst []preemption.Rejection, o Options) []preemption.Rejection {
 	return a.appendRejections(dst, a.Verdicts(nil, o))
 }
@@ -79,7 +79,7 @@ func (a *Attempt) appendRejections(dst []preemption.Rejection, verdicts []filter
 	return dst
 }
 
-// rejection returns what a code means to preemption, which tries Unschedulable nodes only.
+// rejection returns what a code means to preemption, which tries only Unschedulable nodes.
 func rejection(code filter.Code) preemption.Rejection {
 	switch code {
 	case filter.Success:

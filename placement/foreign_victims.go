@@ -8,9 +8,12 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// foreign returns the pods of other slots that may keep the pod from slot i: those that its required anti-affinity or their
-// own sets against each other in a domain of slot i, those that its DoNotSchedule spread constraints count there, and those
-// that use one of its claims. Some of them may turn out not to matter. By slot. O(pods).
+// foreign returns the pods of other slots that may keep the pod from slot i, in order of the slots. O(pods). Some of them may
+// turn out not to matter. They are the pods that
+//
+//   - required anti-affinity, of the pod or of the other pods, rejects in a domain of slot i,
+//   - the DoNotSchedule spread constraints count in a domain of slot i,
+//   - use a claim of the pod.
 func (w *whatIf) foreign(i int) []preemption.Placed {
 	a := w.attempt
 	var out []preemption.Placed
@@ -27,7 +30,7 @@ func (w *whatIf) foreign(i int) []preemption.Placed {
 	return out
 }
 
-// repelled reports whether a predicate keeps the pod off slot i because of q on slot j.
+// repelled reports whether a predicate rejects the pod on slot i because of q on slot j.
 func (w *whatIf) repelled(q *v1.Pod, i, j int) bool {
 	for _, p := range w.attempt.Predicates {
 		if r, ok := p.(repeller); ok && r.KeepsOff(w.attempt.pod, q, i, j) {
@@ -54,7 +57,7 @@ func sharesClaim(p, q *v1.Pod) bool {
 	return false
 }
 
-// pairOf is a cluster of two nodes with one pod, on the second.
+// pairOf is a cluster of two nodes with one pod, which runs on the second node.
 type pairOf struct {
 	all  Cluster
 	i, j int
@@ -64,10 +67,10 @@ type pairOf struct {
 // Len returns 2.
 func (c *pairOf) Len() int { return 2 }
 
-// Node returns the one or the other.
+// Node returns the node of slot i or of slot j.
 func (c *pairOf) Node(k int) *v1.Node { return c.all.Node([2]int{c.i, c.j}[k]) }
 
-// Pods yields the pod on the second.
+// Pods yields the pod for the second node.
 func (c *pairOf) Pods(k int) iter.Seq[*v1.Pod] {
 	return func(yield func(*v1.Pod) bool) {
 		if k == 1 {
@@ -76,5 +79,5 @@ func (c *pairOf) Pods(k int) iter.Seq[*v1.Pod] {
 	}
 }
 
-// Namespaces yields those of the whole cluster.
+// Namespaces yields all namespaces of the cluster.
 func (c *pairOf) Namespaces() iter.Seq2[string, map[string]string] { return c.all.Namespaces() }

@@ -28,7 +28,7 @@ type keyed struct {
 // keyedRules returns every rule that has a key, over one cluster.
 func keyedRules(s *cluster.Snapshot) map[string]keyed {
 	out := map[string]keyed{}
-	profile := DefaultProfile().over(s)
+	profile := DefaultProfile().withVolumes(s)
 	plugin := func(name string, p *Plugin) {
 		answer := func(pod *v1.Pod) string { return answers(p, pod, s) }
 		out[name] = keyed{key: p.AppendKey, answer: answer}

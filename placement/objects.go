@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// This file finds the objects beside nodes and pods that a cluster knows. Two kinds of cluster need an adapter, Snapshot and
-// the Cluster of Rows; any other cluster has the methods itself (see Cluster).
+// This file finds the objects beside nodes and pods that a cluster knows. A Snapshot and the Cluster of Rows need an adapter;
+// any other cluster has the methods itself (see Cluster).
 
-// ownersOf returns the look-ups of services and controllers of a cluster, nil without any.
+// ownersOf returns the look-ups of services and controllers of a cluster; nil when it has none.
 func ownersOf(c any) spread.Owners {
 	switch c := c.(type) {
 	case *cluster.Snapshot:

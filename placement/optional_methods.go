@@ -9,21 +9,20 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// This file has the optional interfaces of predicates and trials. A plugin's own type offers them; the plan finds them by
-// assertion and knows no plugin.
+// This file has the optional interfaces of predicates and trials. The plan finds them by type assertion and knows no plugin.
 
-// overRows is a predicate that can judge the rows of another cluster with the same nodes.
+// overRows is a predicate that can check the rows of another cluster with the same nodes.
 type overRows interface {
 	WithRequested(c Cluster) filter.Predicate
 }
 
-// remover is a predicate over counts of running pods.
+// remover is a predicate over counts of running pods, to which a pod can be added or removed.
 type remover interface {
 	Add(p *v1.Pod, i int)
 	Remove(p *v1.Pod, i int)
 }
 
-// repeller is a predicate that can say which running pods on other nodes may be in the way.
+// repeller is a predicate that knows which running pods on other nodes may reject the pod.
 type repeller interface {
 	// KeepsOff reports whether q on slot j may keep the pod off slot i.
 	KeepsOff(pod, q *v1.Pod, i, j int) bool
@@ -34,14 +33,14 @@ type binder interface {
 	Bindings(i int) (volume.Decision, bool)
 }
 
-// mover is a trial that works out once what a running pod does to it.
+// mover is a trial that computes once what a running pod does to it.
 type mover interface {
-	// MoveOf returns what the pod does; nil when Add and Remove have to be called. known is nil for a pod that the cluster
+	// MoveOf returns what the pod does; nil when the caller must use Add and Remove. known is nil for a pod that the cluster
 	// does not know.
 	MoveOf(pod *v1.Pod, known *runningPod) Move
 }
 
-// runningPod is what is known of a pod of the cluster.
+// runningPod is what the cluster knows of a running pod.
 type runningPod struct {
 	kind     any // pods of one kind count the same
 	requests resources.Vector
@@ -49,7 +48,7 @@ type runningPod struct {
 	memo     map[any]any
 }
 
-// remember returns what make returned at the first call with the key.
+// remember returns the stored value of the key. The first call with the key makes the value.
 func (k *runningPod) remember(key any, make func() any) any {
 	x, ok := k.memo[key]
 	if !ok {

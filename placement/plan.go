@@ -7,9 +7,9 @@ import (
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
-// Plan answers questions about pods over one cluster under one profile. It follows the cluster: what it keeps is brought
-// up to date by the cluster's change log, or made again when the cluster has none (see cluster.Snapshot). It belongs to one
-// goroutine; several plans of one cluster may work side by side while the cluster does not change.
+// Plan answers questions about pods over one cluster under one profile. It follows the changes of the cluster: by the change
+// log, or from the start at each question when the cluster has no log. A Plan belongs to one goroutine. Several plans of one
+// cluster may be used at the same time while the cluster does not change.
 type Plan struct {
 	cluster Cluster
 	profile Profile
@@ -27,36 +27,39 @@ type Plan struct {
 	failed   *Attempt
 }
 
-// New returns a plan. The error is that of Profile.Validate.
+// New returns a plan over a cluster, which must not be nil. The error is that of Profile.Validate.
 func New(c Cluster, profile Profile) (*Plan, error) {
 	if errs := profile.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	p := &Plan{cluster: c, profile: profile.over(c)}
+	p := &Plan{cluster: c, profile: profile.withVolumes(c)}
 	if log, ok := c.(reuse.Log); ok {
 		p.engine = reuse.New(log, p.order, p.profile.units(c))
 	}
 	return p, nil
 }
 
-// Volumes returns what the plan's volume plugins share.
+// Volumes returns the Volumes that the plan's volume plugins share.
 func (p *Plan) Volumes() *Volumes { return p.profile.Volumes }
 
-// Options are what one question may add. The zero value asks about the cluster as it is.
+// Options change one question. The zero value asks about the cluster as it is.
 type Options struct {
-	// Nominated returns the pods nominated to the node of a slot. Those of at least the pod's priority, but the pod itself,
-	// count as placed there where they stand in the way, and do not where they would help. nil: there are none.
+	// Nominated returns the pods that are nominated to the node of a slot; nil: there are none. A nominated pod counts when
+	// its priority is at least the pod's and it is another pod. The pod must fit with the nominated pods on the node and
+	// without them.
 	Nominated func(i int) []*v1.Pod
-	// Next is where the search begins in scan order: the Next of the decision before. It matters only while the profile's
-	// sampling stops a search early.
+	// Next is the place in scan order where the search begins: the Next of the decision before. It matters only when the
+	// profile's sampling ends searches early.
 	Next int
-	// Tie chooses among n nodes of equal total, listed in the order in which they were found; nil takes the first.
+	// Tie chooses among n nodes of equal total, in the order in which they were found, and returns 0 to n-1. nil chooses the
+	// first.
 	Tie func(n int) int
-	// Scored says that something beside the profile's plugins scores the nodes, so that one feasible node is not enough.
+	// Scored means that the caller adds other scores, such as those of an extender: the search must find more than one
+	// feasible node even in a profile without scores.
 	Scored bool
 }
 
-// order returns the slots of all nodes in scan order: zone by zone, a node of each in turn. Must not be changed.
+// order returns the slots of all nodes in scan order: the zones take turns, a node each. Callers must not change the slice.
 func (p *Plan) order() []int {
 	o, ok := p.cluster.(interface{ Order() []int32 })
 	if !ok {
@@ -77,7 +80,7 @@ func (p *Plan) order() []int {
 	return p.scan
 }
 
-// Slot returns the slot of a node by name, and false when there is none.
+// Slot returns the slot of the node with that name; false when the cluster has no such node.
 func (p *Plan) Slot(name string) (int, bool) {
 	if s, ok := p.cluster.(interface{ Slot(string) int }); ok {
 		i := s.Slot(name)

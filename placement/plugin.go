@@ -17,41 +17,42 @@ import (
 // for this plugin alone: at 5,000 nodes a decision about a pod like an earlier one then takes milliseconds in place of tens of
 // microseconds. Plan.Warnings names the plugins that cause this. The example Scorer is a score plugin that avoids it.
 type Plugin struct {
-	// Name is what messages, tables and configurations call the plugin.
+	// Name is the plugin's name in messages, tables and configurations.
 	Name string
-	// Args are the plugin's arguments, for those who read a profile. The plan does not look at them.
+	// Args are the plugin's arguments for readers of a profile. The plan does not use them.
 	Args any
-	// Filter prepares the predicate of one pod over one cluster. It must not change either. nil: the plugin does not filter.
+	// Filter prepares the predicate of one pod over one cluster, and must change neither. nil: the plugin does not filter.
 	Filter func(pod *v1.Pod, c Cluster) Filtering
-	// Score prepares the scorer of one pod over one cluster; a nil scorer leaves the plugin out for this pod (Skip). The
-	// error ends the attempt. nil: the plugin does not score.
+	// Score prepares the scorer of one pod over one cluster. A nil Scorer skips the pod. An error ends the attempt. nil: the
+	// plugin does not score.
 	Score func(pod *v1.Pod, c Cluster) (Scorer, error)
-	// Hint returns the plugin's queueing hint. known are the namespaces at the time of an event. nil: every event of the plugin
-	// may help.
+	// Hint returns the plugin's queueing hint. known has the namespaces at the time of an event. nil: every event of the
+	// plugin may make the pod schedulable.
 	Hint func(known affinity.Namespaces) queue.Hint
 
-	// Group says on what the plugin's answers depend. The zero value, GroupNever, keeps no work for a profile with the plugin:
-	// each decision then looks at each node. Every other Group needs AppendKey.
+	// Group says on what the plugin's answers depend. Every Group except the zero value, GroupNever, needs AppendKey.
 	Group Group
-	// AppendKey appends everything that the plugin reads of an incoming pod: pods with equal keys are treated the same on
+	// AppendKey appends everything that the plugin reads of an incoming pod. Pods with equal keys must get equal answers on
 	// every cluster.
 	AppendKey func(dst []byte, pod *v1.Pod) []byte
-	// KeyName names what AppendKey appends, so that plugins that read the same of a pod append it once. Plugins with equal
-	// names must append the same. "" is a key of the plugin's own.
+	// KeyName names what AppendKey appends. Of plugins with the same KeyName one is asked, so they must append the same. ""
+	// is a key of this plugin alone.
 	KeyName string
-	// AppendRowKey replaces AppendKey, for GroupRows, where the cluster makes some of the key worthless. nil: AppendKey.
+	// AppendRowKey replaces AppendKey for the key of kept rows, for GroupRows. It may leave out what makes no difference in
+	// this cluster. nil: AppendKey.
 	AppendRowKey func(dst []byte, pod *v1.Pod, c Cluster) []byte
-	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of one of
-	// these on any node makes everything that is kept worthless.
+	// Reads names what an answer about one node reads of other nodes: "label:KEY", "images", "taints". A change of it on any
+	// node drops all kept work.
 	Reads []string
-	// Skips reports, for GroupAbsent, whether the plugin leaves the pod out on every cluster.
+	// Skips reports whether the plugin skips the pod on every cluster, for GroupAbsent.
 	Skips func(pod *v1.Pod) bool
-	// States starts counting over a cluster, for GroupStates.
+	// States begins to count over a cluster, for GroupStates.
 	States func(c Cluster) Counting
 
-	// Lapses says that the filter's rule can stop holding for a running pod, which stays all the same (Plan.Violations).
+	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
+	// asks these filters.
 	Lapses bool
-	// Volumes returns the plugin over the volumes that the plugins of a plan share. nil: the plugin needs none.
+	// Volumes returns the plugin over the Volumes that the plugins of a plan share. nil: the plugin needs none.
 	Volumes func(v *Volumes) *Plugin
 }
 
@@ -60,25 +61,29 @@ type Group = reuse.Group
 
 // The groups of plugins.
 const (
-	// GroupNever: nothing is kept for a profile with the plugin.
+	// GroupNever: no work is kept for any pod of a profile with the plugin. Each decision asks about each node.
 	GroupNever = reuse.Never
-	// GroupStatics: an answer about a node changes only with the object of that node. Predicate and scorer have
-	// AppendSignature(dst []int32, i int) []int32, which appends integers that determine the answer about slot i. Slots of
-	// equal signature are asked about once.
+	// GroupStatics: an answer about a node changes only with the object of that node. The predicate and the scorer need
+	// AppendSignature(dst []int32, i int) []int32, which appends integers that determine the answer about slot i. One slot of
+	// each signature is asked about.
 	GroupStatics = reuse.Statics
-	// GroupRows: an answer about a node changes with the object of that node and with the pods there. Scores of this group
-	// are not normalized, and at most one filter of a profile is of it. A predicate may have CheckRow and a scorer RawRow,
-	// which get the rows of the node from the plan (see NodeResourcesFit), and a scorer Zero() bool, which reports that every
+	// GroupRows: an answer about a node changes with the object of that node and with the pods there. At most one filter of a
+	// profile may be of this group, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
+	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit; Zero() bool of a scorer reports that every
 	// node gets 0.
 	GroupRows = reuse.Rows
-	// GroupStates: answers change with pods on any node. The plugin needs States.
+	// GroupStates: an answer changes with the pods on any node. The plugin needs States.
 	GroupStates = reuse.States
-	// GroupAbsent: work is kept for the pods that Skips reports true for. The other pods are decided node by node.
+	// GroupAbsent: work is kept for the pods for which Skips returns true. The other pods are decided node by node.
 	GroupAbsent = reuse.Absent
 )
 
-// Counting, Compiled, State and Move are what a plugin of GroupStates gives the plan: Counting compiles pods, Compiled
-// counts running pods, State holds the counts, and Move brings them up to date.
+// Counting, Compiled, State and Move are the parts of a plugin of GroupStates:
+//
+//   - Counting compiles pods. Its method is Compile.
+//   - Compiled is a compiled pod, and counts the running pods.
+//   - State has the counts.
+//   - Move changes the counts when pods come to a slot or leave it.
 type (
 	Counting = reuse.Counting
 	Compiled = reuse.Compiled
@@ -86,51 +91,50 @@ type (
 	Move     = reuse.Move
 )
 
-// Filtering is what a plugin says about a pod before it sees a node (PreFilter), and the predicate for the nodes.
+// Filtering is what a filter says about a pod before it sees a node (PreFilter), and its predicate for the nodes.
 type Filtering struct {
-	// Code is Success, or why the pod is rejected as a whole; Skip leaves the plugin out for this pod.
+	// Code is Success, a code that rejects the pod or fails, or Skip, which leaves the plugin out for this pod.
 	Code filter.Code
-	// Reasons go with a Code that rejects or fails.
+	// Reasons are the texts of a Code that rejects or fails.
 	Reasons []string
-	// Nodes are the names of the only nodes that can take the pod; nil is all nodes.
+	// Nodes are the names of the only nodes that can take the pod. nil: all nodes.
 	Nodes []string
-	// Predicate answers for the nodes. nil allows all of them.
+	// Predicate checks the nodes. nil allows every node.
 	Predicate filter.Predicate
 }
 
-// Trialer is a predicate that looks at running pods and can be asked what if one came or left. Predicates that are no
-// Trialer do not look at other pods. A trial moves as v1.36's AddPod and RemovePod do; several trials of one predicate
-// must not disturb each other.
+// Trialer is a predicate that looks at running pods: it can check nodes with pods added and removed. A predicate without
+// NewTrial does not look at other pods. A trial adds and removes as v1.36's AddPod and RemovePod do. Trials of one predicate
+// must not affect each other.
 type Trialer interface {
 	NewTrial() filter.Trial
 }
 
-// Scorer gives raw scores. Raw is only asked about feasible slots. Without a Normalizer the raw scores must lie in 0..100. With
-// AppendSignature(dst []int32, i int) []int32 and a Plugin of GroupStatics, nodes of equal signature are asked about once;
-// a Scorer without keeps work from being shared (see Plugin).
+// Scorer gives raw scores. Raw is called for feasible slots only. Without a Normalizer the raw scores must be in 0..100. A
+// Scorer of GroupStatics needs the method AppendSignature (see GroupStatics), or no work is shared.
 type Scorer interface {
 	Raw(i int) int64
 }
 
-// Normalizer is a Scorer whose raw scores become 0..100 by what the feasible nodes got: lo and hi are the smallest and
-// largest raw score among them.
+// Normalizer is a Scorer that turns raw scores into 0..100. lo and hi are the smallest and the largest raw score of the
+// feasible nodes.
 type Normalizer interface {
 	Normalize(raw, lo, hi int64) int64
 }
 
-// Weigher is a Scorer whose raw scores depend on which nodes are feasible. Weigh gets all feasible slots, or one slot of each
-// group of nodes that are equal in all that the scorer reads, before Raw is called. counts[j] is how many nodes are like
+// Weigher is a Scorer whose raw scores depend on which nodes are feasible. Before Raw, Weigh gets all feasible slots, or one
+// slot of each group of nodes that are equal in everything that the scorer reads. counts[j] is the number of nodes like
 // slots[j]; nil: 1 each. Weigh must not keep the slices.
 type Weigher interface {
 	Weigh(slots, counts []int32)
 }
 
-// Ignorer is a Scorer that leaves some feasible nodes out: they get 0 after normalizing and do not enter lo and hi.
+// Ignorer is a Scorer that ignores some feasible nodes: they get 0 after normalizing and do not count in lo and hi.
 type Ignorer interface {
 	Ignored(i int) bool
 }
 
-// Numberer is a predicate that can say in words and figures why it rejects slot i.
+// Numberer is a predicate that explains in words and figures why it rejects slot i.
 type Numberer interface {
 	Numbers(i int) []string
 }

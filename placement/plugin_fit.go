@@ -13,11 +13,11 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// FitOptions configure NodeResourcesFit. The zero value is v1.36's: LeastAllocated over cpu and memory.
+// FitOptions are the arguments of NodeResourcesFit. The zero value is v1.36's: LeastAllocated over cpu and memory.
 type FitOptions struct {
 	// Fit are the filter's arguments.
 	Fit filter.FitOptions
-	// Args are the score's arguments; its lists of ignored resources have no effect here, the filter's are in Fit.
+	// Args are the score's arguments. Their lists of ignored resources have no effect here: Fit has the lists of the filter.
 	Args score.FitArgs
 }
 
@@ -29,7 +29,7 @@ func newNodeResourcesFit(o FitOptions) *Plugin {
 		Hint: func(affinity.Namespaces) queue.Hint { return filter.FitHint(o.Fit) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			e := filter.CompileFit(pod, o.Fit)
-			return Filtering{Predicate: fit{e.On(c), e}}
+			return Filtering{Predicate: fitPredicate{e.On(c), e}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := score.CompileAllocation(pod, o.Args)
@@ -41,13 +41,13 @@ func newNodeResourcesFit(o FitOptions) *Plugin {
 	}
 }
 
-type fit struct {
+type fitPredicate struct {
 	filter.FitState
 	compiled *filter.Fit
 }
 
 // NewTrial returns a what-if copy.
-func (s fit) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTrial()} }
+func (s fitPredicate) NewTrial() filter.Trial { return fitTrial{s.FitState.NewTrial()} }
 
 type fitTrial struct{ filter.Trial }
 
@@ -67,7 +67,9 @@ func (t fitTrial) MoveOf(_ *v1.Pod, known *runningPod) Move {
 }
 
 // WithRequested returns the predicate over a cluster whose nodes have other requests.
-func (s fit) WithRequested(c Cluster) filter.Predicate { return fit{s.compiled.On(c), s.compiled} }
+func (s fitPredicate) WithRequested(c Cluster) filter.Predicate {
+	return fitPredicate{s.compiled.On(c), s.compiled}
+}
 
 type allocation struct{ *score.AllocationState }
 
@@ -77,7 +79,7 @@ func (s allocation) RawRow(i int, allocatable, _ resources.Vector, cpuMilli, mem
 }
 
 // Numbers names the resources with what is asked for, what is free and what there is in all.
-func (s fit) Numbers(i int) []string {
+func (s fitPredicate) Numbers(i int) []string {
 	var out []string
 	for _, x := range s.Explain(i) {
 		out = append(out, shortage(x))

@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// newNodeAffinity returns the filter and score of that name. A pod that is pinned by metadata.name narrows the nodes. The zero
-// NodeOptions are v1.36's.
+// newNodeAffinity returns the filter and score of that name. A pod whose terms require metadata.name has only the named
+// nodes. The zero NodeOptions are v1.36's.
 func newNodeAffinity(o affinity.NodeOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeAffinity, Args: o, Lapses: true,

@@ -15,9 +15,9 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// newPodTopologySpread returns the filter and score of that name. A pod without constraints skips it. The zero Options are v1.36's:
-// the built-in system defaults, whose selectors are derived from the services and owners that the cluster knows
-// (see Cluster).
+// newPodTopologySpread returns the filter and score of that name. It skips a pod without constraints. The zero Options are
+// v1.36's: the system's default constraints, whose selectors come from the services and owners that the cluster knows (see
+// Cluster).
 func newPodTopologySpread(o spread.Options) *Plugin {
 	over := func(c any) spread.Options { // adds the owners that the cluster itself knows
 		o := o

@@ -9,9 +9,9 @@ import (
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
-// over returns the profile with its volume plugins over shared volumes.
-func (p Profile) over(c Cluster) Profile {
-	p.Volumes = p.Volumes.over(c)
+// withVolumes returns the profile with its volume plugins over the shared Volumes.
+func (p Profile) withVolumes(c Cluster) Profile {
+	p.Volumes = p.Volumes.orNew(c)
 	p.Filters = slices.Clone(p.Filters)
 	p.Scores = slices.Clone(p.Scores)
 	shared := map[*Plugin]*Plugin{}
@@ -33,7 +33,7 @@ func (p Profile) over(c Cluster) Profile {
 	return p
 }
 
-// units returns the plugins as the engine sees them. A plugin that filters and scores is one unit.
+// units returns the plugins in the form of the engine. A plugin that filters and scores is one unit.
 func (p Profile) units(c Cluster) []reuse.Plugin {
 	var out []reuse.Plugin
 	at := map[*Plugin]int{}
@@ -56,7 +56,7 @@ func (p Profile) units(c Cluster) []reuse.Plugin {
 	return out
 }
 
-// unit returns the plugin as the engine sees it, at no point yet.
+// unit returns the plugin in the form of the engine, without its places in the lists.
 func (p *Plugin) unit(c Cluster) reuse.Plugin {
 	u := reuse.Plugin{
 		Name: p.Name, Group: p.Group, Filter: -1, Score: -1,

@@ -9,7 +9,8 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// newNodeUnschedulable returns the filter of that name: spec.unschedulable, unless tolerated. The zero Options are v1.36's.
+// newNodeUnschedulable returns the filter of that name: it rejects a node with spec.unschedulable unless the pod tolerates
+// the taint. The zero Options are v1.36's.
 func newNodeUnschedulable(o taints.Options) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeUnschedulable, Args: o,

@@ -10,9 +10,9 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// newVolumeBinding returns the filter of that name: bound volumes are in reach, claims that wait find a volume or are provisioned.
-// What would be bound is Decision.Volumes. A pod without claims skips it.
-// The zero Options are v1.36's.
+// newVolumeBinding returns the filter of that name. A node is allowed when it reaches the bound volumes and when the unbound
+// claims find a volume there or can be provisioned there. Decision.Volumes is what would be bound. It skips a pod without
+// claims. The zero Options are v1.36's.
 func newVolumeBinding(o volume.Options) *Plugin { return bindingOver(o, nil) }
 
 func bindingOver(o volume.Options, v *Volumes) *Plugin {
@@ -25,7 +25,7 @@ func bindingOver(o volume.Options, v *Volumes) *Plugin {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}
 			}
-			v := v.over(c)
+			v := v.orNew(c)
 			e := volume.Compile(pod, v.Objects(), o).Binding()
 			if pre := e.PreFilter(); pre.Code != filter.Success {
 				return Filtering{Code: pre.Code, Reasons: pre.Reasons}

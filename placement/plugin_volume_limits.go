@@ -12,9 +12,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// newNodeVolumeLimits returns the filter of that name: how many volumes the drivers attach to a node.
-// A pod without claims and attached volumes skips it.
-// The zero Options are v1.36's.
+// newNodeVolumeLimits returns the filter of that name: each driver attaches a limited number of volumes to a node. It skips a
+// pod without claims and attached volumes. The zero Options are v1.36's.
 func newNodeVolumeLimits(o volume.Options) *Plugin { return limitsOver(o, nil) }
 
 func limitsOver(o volume.Options, v *Volumes) *Plugin {
@@ -27,7 +26,7 @@ func limitsOver(o volume.Options, v *Volumes) *Plugin {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}
 			}
-			v := v.over(c)
+			v := v.orNew(c)
 			e := volume.Compile(pod, v.Objects(), o).Limits()
 			if pre := e.PreFilter(); pre.Code != filter.Success {
 				return Filtering{Code: pre.Code, Reasons: pre.Reasons}

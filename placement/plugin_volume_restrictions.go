@@ -11,10 +11,9 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// newVolumeRestrictions returns the filter of that name: disks that may not be attached twice, ReadWriteOncePod claims.
-// A pod without such disks whose ReadWriteOncePod claims nobody uses skips it, so that, as in v1.36, pods nominated to a
-// node do not count there.
-// The zero Options are v1.36's.
+// newVolumeRestrictions returns the filter of that name: disks that may not be attached twice, and ReadWriteOncePod claims.
+// It skips a pod that has no such disk and whose ReadWriteOncePod claims no pod uses. As in v1.36, nominated pods do not
+// count for a skipped pod. The zero Options are v1.36's.
 func newVolumeRestrictions(o volume.Options) *Plugin { return restrictionsOver(o, nil) }
 
 func restrictionsOver(o volume.Options, v *Volumes) *Plugin {
@@ -27,7 +26,7 @@ func restrictionsOver(o volume.Options, v *Volumes) *Plugin {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}
 			}
-			v := v.over(c)
+			v := v.orNew(c)
 			e := volume.Compile(pod, v.Objects(), o).Restrictions()
 			if pre := e.PreFilter(); pre.Code != filter.Success {
 				return Filtering{Code: pre.Code, Reasons: pre.Reasons}

@@ -13,9 +13,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// newVolumeZone returns the filter of that name: the zones and regions in the labels of bound volumes.
-// A pod whose volumes have no zones skips it.
-// The zero Options are v1.36's.
+// newVolumeZone returns the filter of that name: a node must be in the zones and regions of the labels of bound volumes. It
+// skips a pod whose volumes have no such labels. The zero Options are v1.36's.
 func newVolumeZone(o volume.Options) *Plugin { return zoneOver(o, nil) }
 
 func zoneOver(o volume.Options, v *Volumes) *Plugin {
@@ -28,7 +27,7 @@ func zoneOver(o volume.Options, v *Volumes) *Plugin {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}
 			}
-			v := v.over(c)
+			v := v.orNew(c)
 			e := volume.Compile(pod, v.Objects(), o).Zone()
 			if pre := e.PreFilter(); pre.Code != filter.Success {
 				return Filtering{Code: pre.Code, Reasons: pre.Reasons}

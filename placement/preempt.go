@@ -32,13 +32,13 @@ func newPreempter(p *Plan) *preempter {
 	return x
 }
 
-// PreemptOptions are what a question about preemption may add to Options. The zero value is v1.36's, without budgets.
+// PreemptOptions configure Preempt. The zero value is v1.36's, without budgets.
 type PreemptOptions struct {
 	Budgets   *disruption.Budgets
 	Now       time.Time
 	Extenders []preemption.Extender
-	// Rejected are slots that something beside the profile's filters, such as an extender, rejected in the attempt, as far
-	// as the filters did not.
+	// Rejected are slots that an extender, or anything else beside the profile's filters, rejected in the attempt. An entry
+	// has no effect on a slot that a filter rejected.
 	Rejected map[int]preemption.Rejection
 	// Options are the options of package preemption. CrossNode without Foreign gets the pods of other nodes that may keep the
 	// pod out: by anti-affinity, by DoNotSchedule spread constraints, and by use of one of its claims.

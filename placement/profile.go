@@ -16,46 +16,46 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Profile says which plugins decide and which rank, in which order and with which weights. The zero value has none: every
-// node is feasible and all are equal.
+// Profile lists the filters and the scores in their order, with the weights. The zero value has none: every node is feasible
+// and all nodes are equal.
 type Profile struct {
-	// SchedulerName is the spec.schedulerName of the pods that the profile is for; "" stands for "default-scheduler".
+	// SchedulerName is the spec.schedulerName of the profile's pods; "" means "default-scheduler".
 	SchedulerName string
-	// Filters are asked about a node in this order; the first that rejects gives the reason.
+	// Filters check a node in this order. The first filter that rejects gives the reason.
 	Filters []*Plugin
-	// Scores are summed up in this order.
+	// Scores are added up in this order.
 	Scores []Weighted
-	// Volumes is what the plan's volume plugins share. Plans that place pods in the same cluster, such as those of several
-	// profiles, must share one. nil: the plan makes its own.
+	// Volumes is shared by the volume plugins. Plans that place pods in the same cluster, such as those of several profiles,
+	// must have the same Volumes. nil: the plan makes one.
 	Volumes *Volumes
-	// Sampling says how many feasible nodes are looked for. The zero value is v1.36's: all nodes of a small cluster, a
-	// share of those of a large one. AllNodes looks at every node.
+	// Sampling limits how many feasible nodes a search looks for. The zero value is v1.36's: all nodes of a small cluster, a
+	// share of the nodes of a large one. AllNodes has no limit.
 	Sampling filter.Sampling
 }
 
-// Weighted is a score plugin with the factor of its scores. Weight 0 stands for 1.
+// Weighted is a score plugin and its weight. Weight 0 means 1.
 type Weighted struct {
 	*Plugin
 	Weight int64
 }
 
-// AllNodes is the sampling that looks at every node, whatever the size of the cluster.
+// AllNodes returns the sampling that checks every node, whatever the size of the cluster.
 func AllNodes() filter.Sampling {
 	all := int32(100)
 	return filter.Sampling{Percentage: &all}
 }
 
-// PluginArgs are arguments of v1.36's plugins, each field named after its plugin. The zero value has v1.36's defaults.
+// PluginArgs has the arguments of v1.36's plugins, in fields named after the plugins. The zero value has v1.36's defaults.
 type PluginArgs struct {
-	// Taints are those of TaintToleration and NodeUnschedulable.
+	// Taints configures TaintToleration and NodeUnschedulable.
 	Taints           taints.Options
 	NodeAffinity     affinity.NodeOptions
 	NodeResourcesFit FitOptions
-	// BalancedAllocation are those of NodeResourcesBalancedAllocation.
+	// BalancedAllocation configures NodeResourcesBalancedAllocation.
 	BalancedAllocation score.BalanceArgs
 	PodTopologySpread  spread.Options
 	InterPodAffinity   affinity.PodOptions
-	// Volumes are those of VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
+	// Volumes configures VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
 	Volumes volume.Options
 }
 
@@ -114,7 +114,7 @@ func (a PluginArgs) plugins() []*Plugin {
 	}
 }
 
-// find returns the plugin of that name, nil without one.
+// find returns the plugin of that name; nil when the list has none.
 func find(list []*Plugin, name string) *Plugin {
 	for _, p := range list {
 		if p.Name == name {
@@ -124,8 +124,8 @@ func find(list []*Plugin, name string) *Plugin {
 	return nil
 }
 
-// Hints returns the queueing hints of the profile's plugins by plugin, for queue.DefaultEvents. known are the namespaces at
-// the time of an event, such as a Cluster.
+// Hints returns the queueing hints by plugin name, for queue.DefaultEvents. known has the namespaces at the time of an event;
+// a Cluster is one.
 func (p Profile) Hints(known affinity.Namespaces) map[string]queue.Hint {
 	out := map[string]queue.Hint{}
 	add := func(plugin *Plugin) {
@@ -142,8 +142,8 @@ func (p Profile) Hints(known affinity.Namespaces) map[string]queue.Hint {
 	return out
 }
 
-// Validate returns what is wrong with the profile: plugins without a name, without the function of the point, or twice at one
-// point, plugins that say how answers are kept and not by what, negative weights.
+// Validate returns the errors of the profile, by field path: a plugin that is nil or has no name, a plugin twice in one list,
+// a plugin in a list for which it has no function, a Group without what it needs, a negative weight.
 func (p Profile) Validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
@@ -162,7 +162,7 @@ func (p Profile) Validate(path *field.Path) field.ErrorList {
 	return append(errs, filter.ValidatePercentage(p.Sampling.Percentage, path.Child("sampling", "percentage"))...)
 }
 
-// validate checks one plugin at a point; serves reports whether the plugin has the function of the point.
+// validate checks one plugin of a list; serves reports whether the plugin has the function of the list.
 func (p *Plugin) validate(seen map[string]bool, serves bool, path *field.Path) field.ErrorList {
 	if p == nil {
 		return field.ErrorList{field.Required(path, "a plugin")}
@@ -193,10 +193,10 @@ func named(name string, seen map[string]bool, path *field.Path) field.ErrorList 
 	return nil
 }
 
-// Filter returns the filter plugin of that name, nil without one.
+// Filter returns the filter of that name; nil when the profile has none.
 func (p Profile) Filter(name string) *Plugin { return find(p.Filters, name) }
 
-// weight returns the factor of a score.
+// weight returns the weight of a score.
 func (w Weighted) weight() int64 {
 	if w.Weight == 0 {
 		return 1

@@ -7,16 +7,16 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
-// Violation is a running pod that would not be allowed where it is if it came now.
+// Violation is a running pod that its node would reject if the pod came now.
 type Violation struct {
 	Pod        string      `json:"pod"` // namespace/name
 	Node       string      `json:"node"`
 	Rejections []Rejection `json:"rejections"`
 }
 
-// Violations returns the running pods whose taints, node affinity, inter-pod affinity or spread rules no longer hold, each
-// judged as if it came to its node now and did not run there yet; pods that are terminating are left out. In scan order of
-// the nodes. Equal pods share the count of the cluster: O(distinct pods x (nodes + pod sets) + pods).
+// Violations returns the running pods whose taints, node affinity, inter-pod affinity or spread rules no longer hold. Each
+// pod is checked as if it did not run yet and came to its node now. Terminating pods are left out. The result is in scan
+// order of the nodes. Equal pods share their counts: O(distinct pods x (nodes + pod sets) + pods).
 func (p *Plan) Violations() []Violation {
 	var out []Violation
 	kept := map[string]*explained{}
@@ -42,7 +42,7 @@ func (p *Plan) Violations() []Violation {
 	return out
 }
 
-// rulesKey appends what the filters that can lapse read of a pod; nil when one does not say it.
+// rulesKey appends what the filters with Lapses read of a pod. It returns nil when one of them has no AppendKey.
 func (p *Plan) rulesKey(dst []byte, pod *v1.Pod) []byte {
 	for _, plugin := range p.profile.Filters {
 		if !plugin.Lapses {
@@ -69,7 +69,7 @@ func (p *Plan) prepareRules(pod *v1.Pod) *explained {
 	return e
 }
 
-// without asks about the pod's own slot as if the pod were not there.
+// without checks the pod's own slot as if the pod were not there.
 func (e *explained) without(pod *v1.Pod, slot int) []Rejection {
 	for _, p := range e.Predicates {
 		if r, ok := p.(remover); ok {

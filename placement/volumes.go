@@ -58,8 +58,8 @@ func newVolumes(c Cluster) *Volumes {
 	return v
 }
 
-// fork returns Volumes over another cluster, such as a fork of the snapshot, with the same reservations; from there on each
-// goes its own way. O(reservations).
+// fork returns Volumes with the same reservations over another cluster, such as a fork of the snapshot. Later changes of one
+// do not show in the other. O(reservations).
 func (v *Volumes) fork(c Cluster) *Volumes {
 	f := newVolumes(c)
 	v.follow()
@@ -67,15 +67,15 @@ func (v *Volumes) fork(c Cluster) *Volumes {
 	return f
 }
 
-// Objects returns the storage objects with every reservation in them.
+// Objects returns the storage objects with all reservations applied.
 func (v *Volumes) Objects() volume.Objects {
 	v.follow()
 	return v.ledger.Objects()
 }
 
-// Reserve enters the decision for a pod that goes to a slot. Nothing to remember is no error and costs nothing. ErrReserved says
-// that the pod has a reservation already, or that a volume or claim has been reserved in another way since the decision; then
-// everything is as before.
+// Reserve records the decision for a pod that goes to a slot, so that no other pod takes its volumes. An empty decision is no
+// error and records nothing. The error is ErrReserved when the pod has a reservation already, or when a volume or claim was
+// reserved in another way since the decision; nothing has changed then.
 func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
 	if d.Empty() {
 		return nil
@@ -87,7 +87,7 @@ func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
 	return nil
 }
 
-// assume is Reserve for a pod that is in the snapshot: the reservation goes with it.
+// assume is Reserve for a pod of the snapshot. The reservation ends when the pod leaves the snapshot.
 func (v *Volumes) assume(pod *v1.Pod, slot int, d volume.Decision) error {
 	err := v.Reserve(pod, slot, d)
 	if err == nil && !d.Empty() {
@@ -96,20 +96,20 @@ func (v *Volumes) assume(pod *v1.Pod, slot int, d volume.Decision) error {
 	return err
 }
 
-// Unreserve takes back what Reserve entered for the pod, and reports whether there was anything.
+// Unreserve ends the reservation of a pod, and reports whether there was one.
 func (v *Volumes) Unreserve(pod *v1.Pod) bool {
 	uid := identified(pod).UID
 	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool { return identified(p).UID == uid })
 	return v.ledger.Forget(uid)
 }
 
-// Reserved returns what was reserved for the pod, and false when nothing was.
+// Reserved returns what is reserved for the pod; false when nothing is.
 func (v *Volumes) Reserved(pod *v1.Pod) (volume.Decision, bool) {
 	v.follow()
 	return v.ledger.Decision(identified(pod).UID)
 }
 
-// identified is the pod with its name for UID when it has none.
+// identified returns the pod, with its name as the UID when it has none.
 func identified(pod *v1.Pod) *v1.Pod {
 	if pod.UID != "" {
 		return pod
@@ -119,7 +119,7 @@ func identified(pod *v1.Pod) *v1.Pod {
 	return &p
 }
 
-// objects are those of the cluster alone.
+// objects returns the objects of the cluster without reservations.
 func (v *Volumes) objects() volume.Objects {
 	o := volumeObjectsOf(v.cluster)
 	if o.PersistentVolumes != nil && v.log != nil {
@@ -128,7 +128,7 @@ func (v *Volumes) objects() volume.Objects {
 	return o
 }
 
-// inUse returns the volumes that running pods use, up to date: O(pods) at first and after nodes or objects changed, then
+// inUse returns the volumes that running pods use, up to date. O(pods) at first and after a change of nodes or objects, then
 // O(pods of the slots that changed).
 func (v *Volumes) inUse() *volume.Usage {
 	v.follow()
@@ -143,7 +143,7 @@ func (v *Volumes) inUse() *volume.Usage {
 	return v.usage
 }
 
-// follow drops what the change log says is worthless, and counts the slots that changed anew.
+// follow reads the change log: it drops what is out of date and counts changed slots again.
 func (v *Volumes) follow() {
 	if v.log == nil || v.at == v.log.Version() {
 		return
@@ -174,7 +174,7 @@ func (v *Volumes) follow() {
 	}
 }
 
-// release ends the reservations of assumed pods that are not in the snapshot any more.
+// release ends the reservations of assumed pods that have left the snapshot.
 func (v *Volumes) release() {
 	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool {
 		gone := v.log.Pod(p.Namespace, p.Name) == nil
@@ -201,7 +201,7 @@ func (v *Volumes) recount(i int) {
 	v.users[i] = now
 }
 
-// usersOf returns the pods of a slot that have volumes that count.
+// usersOf returns the pods of a slot whose volumes count.
 func (v *Volumes) usersOf(i int) []*v1.Pod {
 	var out []*v1.Pod
 	for p := range v.cluster.Pods(i) {
@@ -212,8 +212,8 @@ func (v *Volumes) usersOf(i int) []*v1.Pod {
 	return out
 }
 
-// over returns the shared volumes, or new ones where there are none to share.
-func (v *Volumes) over(c Cluster) *Volumes {
+// orNew returns the Volumes, or new ones over the cluster for nil.
+func (v *Volumes) orNew(c Cluster) *Volumes {
 	if v == nil {
 		return NewVolumes(c)
 	}

@@ -68,7 +68,7 @@ func TestWarnings(t *testing.T) {
 				p.Decide(pod, Options{})
 			}
 			require.Equal(t, c.want, p.Warnings(), c.why)
-			shared := p.engine != nil && p.whole(Options{}, len(p.order())) && used(p, pod)
+			shared := p.engine != nil && p.sharesWork(Options{}, len(p.order())) && used(p, pod)
 			require.Equal(t, c.want == nil, shared, "work is shared")
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// whatIf is the filters of an attempt with pods added and removed in thought: a preemption.WhatIf. The cluster must not
-// change while it is used.
+// whatIf is a preemption.WhatIf: the filters of an attempt with pods added and removed. The cluster must not change while it
+// is used.
 type whatIf struct {
 	attempt *Attempt
 	trials  []filter.Trial
@@ -76,8 +76,8 @@ func (w *whatIf) Check(i int) preemption.Answer {
 	return preemption.Answer(r)
 }
 
-// visit works out what no change alters on a slot: the first rejection of the predicates that do not look at other pods, and
-// the nominated pods that count.
+// visit finds what no change alters on a slot: the first rejection by the predicates that do not look at other pods, and the
+// nominated pods that count.
 func (w *whatIf) visit(i int) {
 	if w.slot == i {
 		return
@@ -141,7 +141,7 @@ func (w *whatIf) apply(m move) {
 	}
 }
 
-// effect returns what a pod does to the trials. Pods that count the same in the cluster share the result.
+// effect returns what a pod does to the trials. Pods that count the same share the result.
 func (w *whatIf) effect(pod *v1.Pod) []Move {
 	if w.last != pod {
 		w.last, w.lastEffect = pod, w.lookUp(pod)
@@ -150,7 +150,7 @@ func (w *whatIf) effect(pod *v1.Pod) []Move {
 }
 
 func (w *whatIf) lookUp(pod *v1.Pod) []Move {
-	known := w.known(pod)
+	known := w.countedAs(pod)
 	if known.kind == nil {
 		return w.work(pod, nil)
 	}
@@ -166,8 +166,8 @@ func (w *whatIf) lookUp(pod *v1.Pod) []Move {
 // maxRunning bounds the memory of what running pods count with. More pods than a cluster has at a time are rare.
 const maxRunning = 1 << 18
 
-// known returns what a pod counts with on its node; the kind is nil when the cluster does not know.
-func (w *whatIf) known(pod *v1.Pod) runningPod {
+// countedAs returns what a pod counts with on its node. The kind is nil for a pod that the cluster does not know.
+func (w *whatIf) countedAs(pod *v1.Pod) runningPod {
 	if known, ok := w.running.pods[pod]; ok {
 		return known
 	}
@@ -190,7 +190,7 @@ func (w *whatIf) known(pod *v1.Pod) runningPod {
 	return known
 }
 
-// work finds out what a pod does to the trials.
+// work computes what a pod does to the trials.
 func (w *whatIf) work(pod *v1.Pod, known *runningPod) []Move {
 	moves := make([]Move, len(w.moving))
 	for at, k := range w.moving {
@@ -213,8 +213,8 @@ func (w *whatIf) reset() {
 	}
 }
 
-// replay makes the changes anew: adding a nominated pod and removing it again is not always nothing, as with a port that it
-// shares with a pod of the node.
+// replay applies the changes again from the start: to add a nominated pod and remove it again may leave a difference, such as
+// with a port that it shares with a pod of the node.
 func (w *whatIf) replay() {
 	w.reset()
 	for _, m := range w.moves {
@@ -222,21 +222,21 @@ func (w *whatIf) replay() {
 	}
 }
 
-// Reasons returns the texts of an answer. The texts of a verdict that does not name all its reasons are those of the slot
-// without changes.
+// Reasons returns the texts of an answer. When a verdict does not name all its reasons, they are those of the slot without
+// changes.
 func (w *whatIf) Reasons(i int, a preemption.Answer) ([]string, bool) {
 	r, ps := filter.Rejection(a), w.attempt.Predicates
 	d, ok := ps[r.Predicate].(filter.Detailer)
 	return ps.Reasons(r, i), !ok || !d.Partial(r.Verdict)
 }
 
-// Err returns the failure of a predicate.
+// Err returns the error of a predicate that failed.
 func (w *whatIf) Err(i int, a preemption.Answer) error {
 	return w.attempt.Predicates.Err(filter.Rejection(a), i)
 }
 
-// Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows if that is
-// not certain.
+// Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows when it is not
+// certain.
 func (w *whatIf) Without(i int, left []int64) preemption.Answer {
 	if w.rows < 0 {
 		return preemption.Answer{}
@@ -262,7 +262,7 @@ type hypothetical struct {
 // Requested returns the requests.
 func (h *hypothetical) Requested(int) resources.Vector { return h.requested }
 
-// running is what a Preempter remembers of running pods.
+// running remembers running pods for preemption.
 type running struct {
 	pods map[*v1.Pod]runningPod
 	memo map[any]any

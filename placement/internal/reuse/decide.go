@@ -10,9 +10,9 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// decide chooses among the groups instead of among the nodes: O(groups), after a scan of the rows for a shape without heaps.
-// It reports false when the answer takes a look at each node: a score out of range, a verdict whose reasons differ from node
-// to node. The decision is the same.
+// decide chooses among the groups in place of the nodes: O(groups), after a scan of the rows for a shape without heaps. It
+// reports false when the caller must ask node by node: a score is out of range, or the reasons of a verdict differ from node
+// to node. The decision is the same either way.
 func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	e := s.engine
 	if !s.heaps && !s.scan(pod) {
@@ -47,14 +47,15 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	return out, true
 }
 
-// candidate is a group of nodes with room: nodes of a group of the layout without exceptions, or exceptions.
+// candidate is a group of nodes with room: the nodes of a group of the layout that are no exceptions, or a group of
+// exceptions.
 type candidate struct {
 	class int32
 	count int32
 	top   heapEntry
 }
 
-// gather appends the groups that have nodes with room, apart from those that a static predicate rejects.
+// gather appends the groups that have nodes with room. It leaves out groups that a static predicate rejects.
 func (s *shape) gather(dst []candidate) []candidate {
 	l, x := s.layout, &s.exceptions
 	for g := range l.groups {
@@ -95,7 +96,7 @@ func (s *shape) gather(dst []candidate) []candidate {
 	return dst
 }
 
-// scan judges the rows of every node for one pod and leaves in each group how many nodes have room and which is the best.
+// scan checks the rows of every node for one pod. It writes into each group how many nodes have room and which node is best.
 func (s *shape) scan(pod *v1.Pod) bool {
 	l, e := s.layout, s.engine
 	a, ok := e.askerOf(pod)
@@ -140,7 +141,7 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	return true
 }
 
-// allows asks the predicates behind the static ones and the one that reads rows. All nodes of a group get the same answer.
+// allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer.
 func (s *shape) allows(i int) bool {
 	for k := s.front; k < len(s.predicates); k++ {
 		if k != s.own && s.predicates[k].Check(i) != 0 {
@@ -150,8 +151,8 @@ func (s *shape) allows(i int) bool {
 	return true
 }
 
-// scoresOf returns what the nodes of each feasible group get beside their own scores, by group. It reports false when a
-// score is out of range. The slice is lent until the next call.
+// scoresOf returns, by group, the weighted scores that all nodes of a feasible group share; the scores over rows are not among
+// them. It reports false when a score is out of range. The slice is valid until the next call.
 func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 	room := &s.engine.room
 	room.add = append(room.add[:0], make([]int64, len(groups))...)
@@ -196,7 +197,7 @@ func (s *shape) scoresOf(groups []candidate) ([]int64, bool) {
 	return add, true
 }
 
-// best returns the node with the largest total, the first in scan order of several.
+// best returns the node with the largest total; of equal totals the first in scan order.
 func best(groups []candidate, add []int64) (slot int, total int64) {
 	slot, total = -1, math.MinInt64
 	var rank int64
@@ -210,7 +211,8 @@ func best(groups []candidate, add []int64) (slot int, total int64) {
 	return slot, total
 }
 
-// rejected counts the first rejections group by group. It reports false for verdicts whose reasons differ from node to node.
+// rejected counts the first rejections, group by group. It reports false when the reasons of a verdict differ from node to
+// node.
 func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 	h := &filter.Histogram{}
 	ps := s.predicates
@@ -247,7 +249,7 @@ func (s *shape) rejected(groups []candidate) (*filter.Histogram, bool) {
 	return h, true
 }
 
-// position returns where the predicate of a plugin of the profile stands.
+// position returns the place of a plugin's predicate in the shape's list.
 func (s *shape) position(plugin uint16) uint16 {
 	for at, k := range s.plugin {
 		if k == int(plugin) {

@@ -4,42 +4,42 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// effects remembers what a pod of each pod set and term set does to the states of one shape. Most do nothing: a shape that
-// follows the change log passes over their events by one look at a small array.
+// effects remembers what a pod of each pod set and of each term set does to the states of one shape. Most pods do nothing; one
+// look at a small array skips their events in the change log.
 type effects struct {
-	sets, terms []int32 // by id: unasked, nothing, or the place in moves, from 1
+	sets, terms []int32 // by id: effectUnknown, noEffect, or the place in moves, from 1
 	moves       [][]Move
 }
 
 const (
-	unasked int32 = 0
-	nothing int32 = -1
+	effectUnknown int32 = 0
+	noEffect      int32 = -1
 )
 
 // none reports whether an event is known to do nothing.
 func (x *effects) none(e *cluster.Event) bool {
-	return int(e.Set) < len(x.sets) && x.sets[e.Set] == nothing &&
-		(e.Terms < 0 || int(e.Terms) < len(x.terms) && x.terms[e.Terms] == nothing)
+	return int(e.Set) < len(x.sets) && x.sets[e.Set] == noEffect &&
+		(e.Terms < 0 || int(e.Terms) < len(x.terms) && x.terms[e.Terms] == noEffect)
 }
 
-// ofSet returns what pods of a pod set do, nil when that is nothing.
+// ofSet returns what the pods of a pod set do to the states; nil: nothing.
 func (x *effects) ofSet(s *shape, id int32) []Move {
 	at := remembered(&x.sets, id)
-	if *at == unasked {
+	if *at == effectUnknown {
 		rep, _, _ := s.engine.log.PodSet(id)
 		x.learn(at, s, func(c *counted) Move { return c.state.OfSet(rep) })
 	}
-	if *at == nothing {
+	if *at == noEffect {
 		return nil
 	}
 	return x.moves[*at-1]
 }
 
-// ofTerms returns what the terms of pods of a term set do, nil when that is nothing. Pods that a new term set matches do
-// not share the shape any more: a shared shape passes over that set.
+// ofTerms returns what the terms of the pods of a term set do to the states; nil: nothing. A shared shape ignores a new term
+// set that matches a pod: such a pod has another key and does not use the shape.
 func (x *effects) ofTerms(s *shape, id int32) []Move {
 	at := remembered(&x.terms, id)
-	if *at == unasked {
+	if *at == effectUnknown {
 		rep, _, _ := s.engine.log.TermSet(id)
 		x.learn(at, s, func(c *counted) Move {
 			if s.shared && !c.compiled.Matched(id) {
@@ -48,14 +48,14 @@ func (x *effects) ofTerms(s *shape, id int32) []Move {
 			return c.state.OfTerms(id, rep)
 		})
 	}
-	if *at == nothing {
+	if *at == noEffect {
 		return nil
 	}
 	return x.moves[*at-1]
 }
 
 func (x *effects) learn(at *int32, s *shape, ask func(*counted) Move) {
-	*at = nothing
+	*at = noEffect
 	var moves []Move
 	for k := range s.counted {
 		if m := ask(&s.counted[k]); m != nil {
@@ -70,7 +70,7 @@ func (x *effects) learn(at *int32, s *shape, ask func(*counted) Move) {
 
 func remembered(list *[]int32, id int32) *int32 {
 	for int(id) >= len(*list) {
-		*list = append(*list, unasked)
+		*list = append(*list, effectUnknown)
 	}
 	return &(*list)[id]
 }

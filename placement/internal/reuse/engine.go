@@ -1,10 +1,9 @@
-// Package reuse is the engine that keeps what was worked out for earlier pods of a plan. It follows the change log of a
-// cluster.
+// Package reuse is the engine of a plan: it keeps the work done for earlier pods and follows the change log of a cluster.
 //
 //	e := reuse.New(log, order, plugins) // nil: nothing can be kept
-//	answer, ok := e.Decide(pod)         // false: the caller looks at node by node
+//	answer, ok := e.Decide(pod)         // false: the caller asks node by node
 //
-// The engine knows no plugin. It keeps five things, each shared by all pods that agree in what it depends on:
+// The engine knows no plugin. It keeps five things. Pods share one of them when they agree in what it depends on:
 //
 //	statics   answers that only a change of a node can change   by the keys of plugins of group Statics
 //	rows      answers that pods of the same node change too     by the keys of group Rows
@@ -12,9 +11,9 @@
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
 //	shape     all of these together                             by pod
 //
-// A pod that asks for what no pod before it did uses statics and states and looks at the rows of every node once (scan).
-// Other pods have heaps over kept rows. Every answer is the one that a look at each node gives. An Engine belongs to one
-// goroutine.
+// The first pod with some requests uses statics and states, and looks at the rows of every node once (scan). Later pods with
+// the same requests have heaps over kept rows. Every answer is the answer that asking each node gives. An Engine belongs to
+// one goroutine.
 package reuse
 
 import (
@@ -78,15 +77,15 @@ type Engine struct {
 	room    room
 }
 
-// since returns the events after a version in blocks, and false when the log does not reach back. The list is lent until the
-// next call. Handing each reader's own function to the log would allocate it at every decision.
+// since returns the events after a version in blocks, and false when the log does not reach back that far. The list is valid
+// until the next call. A function of each reader, given to the log, would be allocated at every decision.
 func (e *Engine) since(version uint64) ([][]cluster.Event, bool) {
 	e.room.blocks = e.room.blocks[:0]
 	known := e.log.Since(version, e.collect)
 	return e.room.blocks, known
 }
 
-// room is memory that calls lend to each other. Nothing in it outlives a call.
+// room is memory that calls use again. Nothing in it outlives a call.
 type room struct {
 	key              []byte
 	groups, feasible []candidate
@@ -96,14 +95,14 @@ type room struct {
 	blocks           [][]cluster.Event
 }
 
-// Limits of what is kept. Beyond them everything is forgotten, which takes time and changes no answer.
+// Limits of what is kept. Beyond a limit the engine forgets everything, which takes time and changes no answer.
 const (
 	maxSeen    = 1 << 16
 	maxShapes  = 1 << 11
 	maxChanges = 1 << 16
 )
 
-// keys are the AppendKey functions of some plugins, without those that append the same.
+// keys are the AppendKey functions of some plugins, each key once.
 type keys []func(dst []byte, pod *v1.Pod) []byte
 
 func (k keys) append(dst []byte, pod *v1.Pod) []byte {
@@ -113,8 +112,9 @@ func (k keys) append(dst []byte, pod *v1.Pod) []byte {
 	return dst
 }
 
-// New returns an engine for a profile of these plugins; nil when the work of one cannot be kept. order returns the slots
-// of all nodes in scan order, as a slice that changes when nodes do.
+// New returns an engine for a profile of these plugins; nil when nothing can be kept for the profile, because a plugin is of
+// group Never or two filters are of group Rows. order returns the slots of all nodes in scan order, as another slice after a
+// change of nodes.
 func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	e := &Engine{log: log, order: order, plugins: plugins, seen: map[string]struct{}{}, asked: map[string]struct{}{}, unsigned: map[string]struct{}{}}
 	e.collect = func(block []cluster.Event) { e.room.blocks = append(e.room.blocks, block) }
@@ -132,7 +132,7 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 		p := &plugins[k]
 		place(&e.filters, p.Filter, k)
 		place(&e.scores, p.Score, k)
-		if p.Group != Absent && fresh(p, "pods ") { // a pod that the engine serves is nothing to a plugin that skips it
+		if p.Group != Absent && fresh(p, "pods ") { // the engine serves only pods that such a plugin skips
 			e.pods = append(e.pods, p.AppendKey)
 		}
 		switch p.Group {
@@ -174,7 +174,7 @@ func place(list *[]int, at, plugin int) {
 	(*list)[at] = plugin
 }
 
-// forget drops everything but the memory of which pods were seen.
+// forget drops everything except the memory of which pods were seen.
 func (e *Engine) forget() {
 	e.epoch++
 	e.shapes, e.parts = map[string]*shape{}, map[string]*shape{}
@@ -208,8 +208,9 @@ type Answer struct {
 // Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.
 func (e *Engine) Unsigned() []string { return slices.Sorted(maps.Keys(e.unsigned)) }
 
-// Decide decides about a pod among all nodes. It reports false when the pod must be decided node by node: the pod has a
-// nomination, a plugin of group Absent does not skip it, a plugin fails, or reasons differ from node to node.
+// Decide decides about a pod among all nodes. It reports false when the caller must ask node by node: the pod has a
+// nomination, a plugin of group Absent does not skip the pod, a plugin fails, or the reasons of a verdict differ from node to
+// node.
 func (e *Engine) Decide(pod *v1.Pod) (Answer, bool) {
 	if pod.Status.NominatedNodeName != "" {
 		return Answer{}, false
@@ -226,8 +227,8 @@ func (e *Engine) Decide(pod *v1.Pod) (Answer, bool) {
 	return s.decide(pod)
 }
 
-// shape returns the shape of a pod, up to date; nil without one. A shape without heaps is one that the pod shares with
-// pods that ask for something else.
+// shape returns the shape of a pod, up to date; nil when the pod has none. The pods that share a shape without heaps may ask
+// for different requests.
 func (e *Engine) shape(pod *v1.Pod) *shape {
 	e.watch()
 	e.room.key = e.pods.append(e.room.key[:0], pod)
@@ -237,7 +238,7 @@ func (e *Engine) shape(pod *v1.Pod) *shape {
 	key := string(e.room.key)
 	if _, again := e.seen[key]; !again {
 		remember(e.seen, key)
-		return e.part(pod, key)
+		return e.sharedShape(pod, key)
 	}
 	if len(e.shapes) >= maxShapes {
 		e.forget()
@@ -260,9 +261,9 @@ func remember(set map[string]struct{}, key string) {
 	set[key] = struct{}{}
 }
 
-// part returns the shape of all pods that the states cannot tell from this one; nil without one. Once a second pod has asked
-// for the same, the shape has heaps for those that do.
-func (e *Engine) part(pod *v1.Pod, key string) *shape {
+// sharedShape returns the shape that is shared by all pods with the same effect on the states and the same statics; nil when there is
+// none. From the second pod with the same requests on, those pods have a shape with heaps.
+func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 	c := e.compile(pod)
 	if !c.ok {
 		return nil
@@ -295,7 +296,8 @@ func (e *Engine) partKey(pod *v1.Pod, c compiled) (key string, heaps bool) {
 	return string(b), heaps
 }
 
-// promoted returns the part that was made for this pod and has served no other, as the pod's own shape; nil without one.
+// promoted returns the shared shape that was made for this pod and has served no other pod: it becomes the pod's own shape.
+// nil: there is none.
 func (e *Engine) promoted(pod *v1.Pod, key string, c compiled) *shape {
 	if !c.ok {
 		return nil
@@ -305,7 +307,7 @@ func (e *Engine) promoted(pod *v1.Pod, key string, c compiled) *shape {
 	if s == nil || !s.heaps || s.key != key || s.served > 1 {
 		return nil
 	}
-	delete(e.parts, part) // it has not followed the log yet: what it remembers of term sets is still nothing
+	delete(e.parts, part) // it has not followed the log yet and remembers no term set
 	s.shared = false
 	return s
 }

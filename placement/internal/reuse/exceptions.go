@@ -1,7 +1,7 @@
 package reuse
 
-// exceptions are the nodes on which a count of that one node matters to a shape: some of its pods run there, for a topology
-// key that no two nodes share. They stand in groups of their own, by signature.
+// exceptions are the nodes whose own count of pods matters to a shape: pods that the shape counts run there, and no two nodes
+// share the topology key. They have groups by signature, apart from the groups of the layout.
 type exceptions struct {
 	group  []int32 // by slot; -1: none
 	where  []int32 // position in its heap; -1: rejected by its rows, or there are no heaps
@@ -12,16 +12,16 @@ type exceptions struct {
 	sign   signature
 }
 
-// exception is the exceptions of one signature.
+// exception is the group of the exceptions with one signature.
 type exception struct {
-	base  int32 // the group of the layout that they stand in as well
+	base  int32 // their group of the layout
 	size  int32
 	heap  heap
 	count int32
 	top   heapEntry
 }
 
-// build looks at every node with a count.
+// build finds the exceptions among the nodes with a count.
 func (x *exceptions) build(s *shape) {
 	*x = exceptions{group: x.group[:0], where: x.where[:0], groups: x.groups[:0], inBase: x.inBase[:0], sign: x.sign}
 	for k := range s.counted {
@@ -47,7 +47,7 @@ func (x *exceptions) build(s *shape) {
 	}
 }
 
-// move puts a slot where its signature belongs.
+// move puts a slot into the group of its signature, or out of the exceptions.
 func (x *exceptions) move(s *shape, i int32) {
 	if !x.some || s.layout.group[i] < 0 {
 		return
@@ -91,7 +91,7 @@ func (x *exceptions) leave(s *shape, i int32) {
 	}
 }
 
-// rank takes over what the rows say of an exception now.
+// rank gives an exception its present place by rows.
 func (x *exceptions) rank(s *shape, i int32) {
 	w := s.layout.rows
 	if w == nil || x.group[i] < 0 {
@@ -120,8 +120,8 @@ func (x *exceptions) add(base, n int32) {
 	x.inBase[base] += n
 }
 
-// best returns the first entry in the order of the heap that is no exception. It goes down the heap from the top, so that it
-// costs as much as there are exceptions better than the best.
+// best returns the best entry of the heap that is no exception. It goes down the heap from the top, so its cost grows with the
+// number of exceptions that are better.
 func (x *exceptions) best(h heap, frontier *heap) heapEntry {
 	*frontier = append((*frontier)[:0], heapEntry{h[0].key, 0})
 	for {

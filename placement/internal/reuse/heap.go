@@ -1,8 +1,8 @@
 package reuse
 
-// heap holds slots by falling key in a tree of four children a node. where[slot] is the position of a slot in the heap it
-// is in. The key of a slot is its own score and, of equal scores, the earlier place in scan order: the top is what a scan
-// from the front would take.
+// heap holds slots with the largest key on top, four children for each entry. where[slot] is the position of a slot in its
+// heap. The key of a slot is its score over rows and then its place in scan order: the top is the node that a scan from the
+// front would choose.
 type heap []heapEntry
 
 type heapEntry struct {
@@ -17,7 +17,7 @@ func (h *heap) push(e heapEntry, where []int32) {
 	h.up(len(*h)-1, where)
 }
 
-// remove takes out the slot at position i.
+// remove removes the slot at position i.
 func (h *heap) remove(i int, where []int32) {
 	old := *h
 	last := len(old) - 1

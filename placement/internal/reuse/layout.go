@@ -7,13 +7,12 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// layout divides the nodes into groups of equal signature. Within a group only the nodes' own rows differ. Everything else,
-// verdicts that move whole domains and scores that are normalized over all feasible nodes included, is asked once for each
-// group.
+// layout divides the nodes into groups of equal signature. The nodes of a group differ only in their rows. Everything else is
+// asked once for each group: verdicts that change for a whole domain, and scores that are normalized over all feasible nodes.
 //
-// Shapes that ask for the same, tolerate and select the same nodes and look at the same topology keys share a layout: its
-// signatures know nothing of counts. Nodes where a count of a single node matters (a topology key that no two nodes share)
-// are exceptions of the shape.
+// Shapes share a layout when they have the same requests, tolerate and select the same nodes, and count by the same topology
+// keys: a signature holds no counts. Where the count of a single node matters, because no two nodes share the topology key,
+// the node is an exception of the shape.
 type layout struct {
 	version uint64
 	changes int
@@ -33,9 +32,9 @@ type layout struct {
 type group struct {
 	size    int32
 	class   int32
-	member  int32 // a slot that is or was in it
+	member  int32 // a slot that is or was in the group
 	heap    heap
-	rejects []tally // of its nodes whose own rows reject
+	rejects []tally // of the nodes that their rows reject
 
 	count int32 // in a scan: nodes that are not rejected
 	top   heapEntry
@@ -47,7 +46,7 @@ type tally struct {
 	n       int32
 }
 
-// lay gives the shape its layout, a new one if need be, and its exceptions.
+// lay gives the shape its layout, which it makes when there is none, and its exceptions.
 func (e *Engine) lay(s *shape) bool {
 	b := append(e.room.key[:0], 0)
 	if s.rows != nil {
@@ -94,7 +93,7 @@ func (e *Engine) newLayout(s *shape) *layout {
 	return l
 }
 
-// join puts a slot into the group of its signature: its static class, and where it stands for the states of s.
+// join puts a slot into the group of its signature: the static class, and the domains of the states of s.
 func (l *layout) join(s *shape, i int32) {
 	g := l.find(s, i)
 	l.group[i] = g
@@ -117,10 +116,10 @@ func (l *layout) find(s *shape, i int32) int32 {
 	return g
 }
 
-// verdict returns the static rejection of a group; the zero value without one.
+// verdict returns the static rejection of a group; the zero value when nothing static rejects it.
 func (l *layout) verdict(g *group) filter.Rejection { return l.static.verdict[g.class] }
 
-// enter puts a slot into its group's heap, or counts why not.
+// enter puts a slot into the heap of its group, or counts the verdict that rejects it.
 func (l *layout) enter(i int32) {
 	if l.rows == nil {
 		return
@@ -174,7 +173,7 @@ func (l *layout) move(s *shape, i int32) {
 	l.enter(i)
 }
 
-// rank takes over what the rows say of a slot now.
+// rank gives a slot its present place by rows.
 func (l *layout) rank(i int32) {
 	if l.rows == nil || l.group[i] < 0 {
 		return
@@ -193,8 +192,8 @@ func (l *layout) rank(i int32) {
 	l.enter(i)
 }
 
-// follow takes the layout to the version of the cluster, with s, one of the shapes that share it. The rows must have followed
-// already. It reports false when the log does not reach back.
+// follow brings the layout to the version of the cluster; s is one of the shapes that share the layout. The rows must have
+// followed before. It reports false when the log does not reach back that far.
 func (l *layout) follow(e *Engine, s *shape) bool {
 	for ; l.changes < len(e.changes); l.changes++ {
 		l.move(s, e.changes[l.changes])

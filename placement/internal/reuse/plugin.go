@@ -7,19 +7,19 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Group says on what the answers of a plugin depend, and so how they are kept.
+// Group says on what the answers of a plugin depend, and so how the engine keeps them.
 type Group uint8
 
 const (
-	// Never keeps nothing: the engine serves no pod of a profile with such a plugin.
+	// Never: nothing is kept. The engine serves no pod of a profile with such a plugin.
 	Never Group = iota
-	// Statics change only with the object of the node that they are about.
+	// Statics: an answer changes only with the object of its node.
 	Statics
-	// Rows change with the object of the node and with the pods on that node.
+	// Rows: an answer changes with the object of its node and with the pods on that node.
 	Rows
-	// States change with pods on any node.
+	// States: an answer changes with the pods on any node.
 	States
-	// Absent serves the pods that the plugin skips, and no others.
+	// Absent: the engine serves only the pods that the plugin skips.
 	Absent
 )
 
@@ -31,63 +31,66 @@ type Plugin struct {
 	// Filter and Score are the places in the profile's lists, -1 for none.
 	Filter, Score int
 
-	// AppendKey appends everything that the plugin reads of an incoming pod. Plugins with equal names of keys that are not
-	// empty append the same, and the engine asks one of them.
+	// AppendKey appends everything that the plugin reads of an incoming pod. Plugins with equal KeyNames append the same, and
+	// the engine asks one of them. An empty KeyName is equal to no other.
 	AppendKey func(dst []byte, pod *v1.Pod) []byte
 	KeyName   string
-	// AppendRowKey appends, for group Rows, what kept rows depend on. It may leave out what the cluster makes worthless.
+	// AppendRowKey replaces AppendKey for the key of kept rows, for group Rows. It may leave out what makes no difference in
+	// this cluster. nil: AppendKey.
 	AppendRowKey func(dst []byte, pod *v1.Pod) []byte
 	// Skips reports whether the plugin leaves the pod out, for group Absent.
 	Skips func(pod *v1.Pod) bool
-	// Reads names what must not change on any node while answers are kept, beside the node that the answer is about.
+	// Reads names what an answer about one node reads of other nodes. When it changes on any node, the engine forgets.
 	Reads []string
-	// Predicate prepares the filter. It reports false for a pod that is rejected or narrowed as a whole, or fails. A nil
-	// predicate allows every node.
+	// Predicate prepares the filter. It reports false when the plugin rejects the pod before any node, names the only nodes, or
+	// fails. A nil predicate allows every node.
 	Predicate func(pod *v1.Pod) (filter.Predicate, bool)
 	// Scorer prepares the score; nil skips it.
 	Scorer func(pod *v1.Pod) (Scorer, error)
-	// Open starts counting, for group States. What it returns lives until the engine forgets.
+	// Open begins to count, for group States. The engine uses what Open returns until it forgets.
 	Open func() Counting
 }
 
-// Counting compiles pods for a plugin of group States. It may remember what it learns about sets of running pods.
+// Counting compiles pods for a plugin of group States. It may remember facts about pod sets and term sets.
 type Counting interface {
 	// Compile returns nil for a pod that the plugin skips. An error means that the engine does not serve the pod.
 	Compile(pod *v1.Pod) (Compiled, error)
 }
 
-// Compiled is what such a plugin makes of one pod.
+// Compiled is one pod, compiled by a plugin of group States.
 type Compiled interface {
-	// AppendKey appends what the state depends on beside the nodes and running pods: pods with equal keys, and equal keys of
-	// statics, share a state.
+	// AppendKey appends what the state depends on beside nodes and running pods. Pods share a state when these keys and the keys
+	// of group Statics are equal.
 	AppendKey(dst []byte) []byte
-	// Matched reports whether terms of the running pods of a term set concerned the pod when AppendKey was called.
+	// Matched reports whether a term of a term set matched the pod when AppendKey was called.
 	Matched(terms int32) bool
 	// Count counts the running pods.
 	Count() State
 }
 
-// State is counts of running pods for one pod, kept up to date by moves.
+// State has the counts of running pods for one pod. Moves keep the counts up to date.
 type State interface {
-	// Filter and Score are the state as a predicate and as a scorer; nil without one.
+	// Filter and Score return the state as a predicate and as a scorer; nil when the plugin does not filter or score the pod.
 	Filter() filter.Predicate
 	Score() Scorer
 	// Reads appends what the state reads of nodes.
 	Reads(dst []string) []string
-	// Keys returns the number of topology keys that the state counts by. It may grow with a move.
+	// Keys returns the number of topology keys that the state counts by. A Move may add one.
 	Keys() int
-	// AppendLayoutKey appends what the meaning of AppendDomains depends on.
+	// AppendLayoutKey appends what determines the meaning of AppendDomains, such as the topology keys.
 	AppendLayoutKey(dst []byte) []byte
-	// AppendDomains appends, for each key, the domain of the slot. For a key that no two nodes share it is 0 for a node with
-	// the key and -1 for a node without.
+	// AppendDomains appends the domain of the slot for each key. Where no two nodes share a value of the key, 0 means that the
+	// node has the key, and -1 that it does not.
 	AppendDomains(dst []int32, slot int) []int32
-	// AppendCounts appends the counts of the slot for keys that no two nodes share, and reports whether one is not 0.
+	// AppendCounts appends the counts of the slot for the keys whose values no two nodes share. It reports whether any of these
+	// counts is not 0.
 	AppendCounts(dst []int32, slot int) ([]int32, bool)
-	// AppendCounted appends the slots for which AppendCounts reports true. It may append others, and a slot twice.
+	// AppendCounted appends the slots for which AppendCounts reports true. It may append other slots, and a slot twice.
 	AppendCounted(dst []int32) []int32
-	// Single reports whether there is a key that no two nodes share.
+	// Single reports whether the state counts by a key whose values no two nodes share.
 	Single() bool
-	// OfSet and OfTerms return what the running pods of a pod set or of a term set do to the state; nil: nothing.
+	// OfSet returns what each running pod of a pod set does to the state, and OfTerms what each pod of a term set does by its
+	// terms; nil: nothing.
 	OfSet(rep *v1.Pod) Move
 	OfTerms(id int32, rep *v1.Pod) Move
 }
@@ -101,8 +104,8 @@ type Signed interface {
 	AppendSignature(dst []int32, slot int) []int32
 }
 
-// RowFilter and RowScorer are predicates and scorers of group Rows that take the rows of a node from the engine, so that
-// several of them share one look at the rows. The answers are those of Check and Raw.
+// RowFilter and RowScorer are predicates and scorers of group Rows that get the rows of a node from the engine, so that the
+// rows are read once for all of them. The answers are those of Check and Raw.
 type (
 	RowFilter interface {
 		CheckRow(slot int, allocatable, requested resources.Vector) resources.Verdict

@@ -9,14 +9,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// rows is what the plugins of group Rows say about the nodes to pods that ask for the same.
+// rows is what the plugins of group Rows say about the nodes, for pods with equal keys of that group.
 type rows struct {
 	version uint64
 	changes int
 	asker
 	rank []int32
-	// keys order the nodes: the weighted sum of the scores and, of equal sums, the earlier place in scan order. Negative:
-	// the node is rejected, with the verdict in reject.
+	// keys order the nodes: larger is better. A key is the weighted sum of the scores, and after it the place in scan order. A
+	// negative key: the node is rejected, with the verdict in reject.
 	keys   []int64
 	reject []resources.Verdict
 	broken bool // a sum does not fit a key
@@ -36,7 +36,7 @@ type rowScorer struct {
 	row    RowScorer
 }
 
-// askerOf prepares a pod. It reports false when a plugin fails.
+// askerOf prepares the plugins of group Rows for a pod. It reports false when a plugin fails.
 func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 	a.log = e.log
 	for _, k := range e.filters {
@@ -100,7 +100,7 @@ func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok 
 	return own<<32 | int64(math.MaxUint32-uint32(rank)), 0, own >= 0 && own < maxOwn
 }
 
-// rowsOf returns the rows for a pod, up to date; nil when they cannot be kept.
+// rowsOf returns the rows for a pod, up to date; nil when the rows cannot be kept.
 func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	e.room.key = e.rowKeys.append(e.room.key[:0], pod)
 	if w, ok := e.rows[string(e.room.key)]; ok {
@@ -132,7 +132,7 @@ func (w *rows) judge(i int) {
 	w.broken = w.broken || !ok
 }
 
-// follow judges the slots again whose pods or nodes changed.
+// follow asks again about the slots whose pods or nodes changed.
 func (w *rows) follow(e *Engine) bool {
 	for ; w.changes < len(e.changes); w.changes++ {
 		if !w.broken {

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// shape is a pod prepared for good: statics, states that follow the cluster, and a layout of the nodes.
+// shape is the kept work for one kind of pod: statics, states that follow the cluster, and a layout of the nodes.
 type shape struct {
 	engine  *Engine
 	pod     *v1.Pod
@@ -50,7 +50,7 @@ type counted struct {
 	keys     int // topology keys when the layout was made
 }
 
-// compiled is what the plugins of group States make of a pod; those that skip the pod are left out.
+// compiled is what the plugins of group States make of a pod, without the plugins that skip the pod.
 type compiled struct {
 	list []counted
 	ok   bool // no plugin fails
@@ -84,7 +84,7 @@ func (c compiled) appendKey(dst []byte) []byte {
 	return dst
 }
 
-// build works out everything from the start.
+// build makes everything from the start.
 func (s *shape) build(c compiled) {
 	e := s.engine
 	*s = shape{engine: e, pod: s.pod, key: s.key, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
@@ -115,12 +115,12 @@ func (s *shape) build(c compiled) {
 func (s *shape) rebuild() {
 	c := s.engine.compile(s.pod)
 	if c.ok && s.shared {
-		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // finds the term sets that match
+		s.engine.room.key = c.appendKey(s.engine.room.key[:0]) // the call finds the term sets that match
 	}
 	s.build(c)
 }
 
-// read takes note of what a state reads of nodes.
+// read records what a state reads of nodes.
 func (e *Engine) read(s State) {
 	for _, x := range s.Reads(nil) {
 		e.reads[x] = struct{}{}
@@ -171,7 +171,7 @@ func (s *shape) assemble() {
 	}
 }
 
-// stateOf returns the state of a plugin, nil without one.
+// stateOf returns the state of a plugin; nil when it has none.
 func (s *shape) stateOf(plugin int) State {
 	for k := range s.counted {
 		if s.counted[k].plugin == plugin {
@@ -181,14 +181,14 @@ func (s *shape) stateOf(plugin int) State {
 	return nil
 }
 
-// unscanned holds the place of the predicate that reads rows until a scan asks the one of its pod.
+// unscanned takes the place of the predicate that reads rows until a scan sets the predicate of its pod.
 type unscanned struct{ filter.Predicate }
 
-// inOrder reports whether nothing that moves with pods comes before the predicate that reads rows: the groups count
-// first rejections in that order.
+// inOrder reports whether only static predicates come before the predicate that reads rows: the groups count first rejections
+// in that order.
 func (s *shape) inOrder() bool { return s.own < 0 || s.own == s.front }
 
-// use brings the shape up to date; nil when it does not serve.
+// use brings the shape up to date; nil when the shape cannot be used.
 func (s *shape) use() *shape {
 	if s.follow() {
 		return s
@@ -196,7 +196,7 @@ func (s *shape) use() *shape {
 	return nil
 }
 
-// follow brings the shape to the version of the cluster and reports whether it serves.
+// follow brings the shape to the version of the cluster and reports whether it can be used.
 func (s *shape) follow() bool {
 	e := s.engine
 	if s.epoch != e.epoch || s.columns != e.log.Schema().Len() {
@@ -217,7 +217,7 @@ func (s *shape) follow() bool {
 		s.rebuild()
 		return s.usable
 	}
-	if s.newKeys() { // a running pod brought a topology key of its own
+	if s.newKeys() { // a running pod brought a new topology key
 		s.moved, s.nodes = s.moved[:0], len(e.changes)
 		return e.lay(s)
 	}
@@ -235,7 +235,7 @@ func (s *shape) follow() bool {
 	return true
 }
 
-// moveStates applies the events since the last time. It reports false when the log does not reach back.
+// moveStates applies the events since the last call. It reports false when the log does not reach back that far.
 func (s *shape) moveStates() bool {
 	version := s.engine.log.Version()
 	if version == s.version {
@@ -260,7 +260,7 @@ func (s *shape) moveStates() bool {
 	return known
 }
 
-// newKeys reports whether a state counts by more topology keys than the layout knows.
+// newKeys reports whether a state counts by more topology keys than the layout has.
 func (s *shape) newKeys() bool {
 	grown := false
 	for k := range s.counted {
@@ -272,7 +272,7 @@ func (s *shape) newKeys() bool {
 	return grown
 }
 
-// apply does to the states what an event did to the cluster.
+// apply applies one event to the states.
 func (s *shape) apply(e *cluster.Event) {
 	moves := s.effects.ofSet(s, e.Set)
 	for _, m := range moves {

@@ -8,8 +8,8 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// statics is what only a change of a node can change, for pods that tolerate and select the same: verdicts and raw scores of
-// classes of nodes that have the same static signature.
+// statics is what changes only with the object of a node, for pods that tolerate and select the same: verdicts and raw scores,
+// by class of nodes with the same static signature.
 type statics struct {
 	usable  bool
 	pod     *v1.Pod            // one of those pods
@@ -26,7 +26,7 @@ type statics struct {
 	scratch signature
 }
 
-// signature is a list of integers with its bytes, to be looked up in a map.
+// signature is a list of integers, and its bytes as the key of a map.
 type signature struct {
 	ints  []int32
 	bytes []byte
@@ -57,7 +57,8 @@ func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 	return t
 }
 
-// prepare asks the plugins. It reports false when one rejects the pod as a whole, narrows the nodes or cannot be kept.
+// prepare prepares the plugins. It reports false when a plugin rejects the pod before any node, names the only nodes, fails, or
+// has no signature.
 func (t *statics) prepare(e *Engine) bool {
 	t.filters, t.scorers, t.signed = make([]filter.Predicate, len(e.filters)), make([]Scorer, len(e.scores)), t.signed[:0]
 	t.front = len(e.filters)
@@ -103,7 +104,7 @@ func (t *statics) prepare(e *Engine) bool {
 	return true
 }
 
-// classify gives a slot its class.
+// classify finds the class of a slot.
 func (t *statics) classify(i int) {
 	t.scratch.ints = t.scratch.ints[:0]
 	for _, s := range t.signed {

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// watch looks for changes of nodes and of what stands beside them.
+// watch looks for changes of nodes and of the objects beside nodes and pods.
 func (e *Engine) watch() {
 	version := e.log.Version()
 	if version == e.at {
@@ -27,8 +27,8 @@ func (e *Engine) watch() {
 	}
 }
 
-// changed takes note of a node whose object was replaced. It reports false when states, orders or answers about other nodes
-// may depend on what changed.
+// changed records a node whose object was replaced. It reports false when states, the scan order or answers about other nodes
+// may depend on the change.
 func (e *Engine) changed(slot int) bool {
 	if slot >= len(e.nodes) {
 		return false
@@ -50,7 +50,7 @@ func (e *Engine) changed(slot int) bool {
 	return true
 }
 
-// readChanged reports whether something that is read of nodes differs.
+// readChanged reports whether what is read of nodes differs between two objects of one node.
 func readChanged(read string, a, b *v1.Node) bool {
 	if key, ok := strings.CutPrefix(read, "label:"); ok {
 		x, hadX := a.Labels[key]
