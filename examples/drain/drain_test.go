@@ -141,9 +141,11 @@ func TestExitCodes(t *testing.T) {
 	require.Equal(t, program.No, code)
 	code, _, _ = drain("", "-f", shipped, "-fail-blocked", "-evict", "shop/web-7c9-a")
 	require.Zero(t, code)
-	code, _, errs := drain("", "-h")
+	code, help, errs := drain("", "-h")
 	require.Zero(t, code)
-	require.Contains(t, errs, "usage: drain")
+	require.Empty(t, errs)
+	require.Contains(t, help, "Usage:\n  drain -f PATH")
+	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help, "flags have their own words and no internal defaults")
 }
 
 func TestWarnings(t *testing.T) {

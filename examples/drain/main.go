@@ -39,7 +39,7 @@ type options struct {
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o, err := parseFlags(args, stderr)
+	o, err := parseFlags(args, stdout)
 	no := false
 	if err == nil {
 		no, err = answer(o, stdin, stdout, stderr)
@@ -75,24 +75,32 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	return no, report.Print(out, in.warnings, stdout, stderr)
 }
 
-func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := program.Flags("drain", "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
-		"drain -f PATH [flags] NODE...\n       drain -f PATH -evict NAMESPACE/NAME [flags]", stderr)
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := program.Flags(program.Help{
+		Name: "drain", Purpose: "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
+		Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
+		Examples: []string{
+			"# which pods block the drain of a node, and in which waves the others leave",
+			"drain -f cluster.yaml -ignore-daemonsets -delete-emptydir-data node-a1",
+			"# what the Eviction API answers for a pod",
+			"drain -f cluster.yaml -evict shop/web-0",
+		},
+	}, stdout)
 	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f)
+	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
 	f.BoolVar(&o.drain.IgnoreDaemonSets, "ignore-daemonsets", false, "as of kubectl drain: leave DaemonSet pods where they are")
 	f.BoolVar(&o.drain.DeleteEmptyDirData, "delete-emptydir-data", false, "as of kubectl drain: delete pods whose emptyDir volumes lose their data")
 	f.BoolVar(&o.drain.DisableEviction, "disable-eviction", false, "as of kubectl drain: delete without asking budgets")
-	grace := f.Int64("grace-period", -1, "as of kubectl drain: seconds for every pod, negative: each pod's own")
-	skip := f.Int64("skip-wait-for-delete-timeout", 0, "as of kubectl drain: leave pods alone that have been terminating for more seconds, 0: none")
-	selector := f.String("pod-selector", "", "as of kubectl drain: only pods with these labels")
+	grace := f.Int64("grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
+	skip := f.Int64("skip-wait-for-delete-timeout", 0, "as of kubectl drain: leave pods alone that have been terminating for more `SECONDS`; 0 leaves none alone")
+	selector := f.String("pod-selector", "", "as of kubectl drain: only pods with these `LABELS`")
 	f.StringVar(&o.evict, "evict", "", "only what the Eviction API answers for one pod: `NAMESPACE/NAME`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
-	report.Flag(f, &o.output)
+	report.Flag(f.FlagSet, &o.output)
 	for { // flags may stand behind nodes, as with kubectl
 		if err := program.Parse(f, args); err != nil {
 			return o, err

@@ -315,7 +315,6 @@ func TestCommandLine(t *testing.T) {
 		code int
 		text string
 	}{
-		{"help", []string{"-h"}, program.OK, "usage: extender -f PATH [flags]"},
 		{"no input", nil, program.BadInput, "extender: -f: Required value: at least one file, folder or -\n"},
 		{"unknown flag", []string{"-x"}, program.BadInput, "flag provided but not defined: -x"},
 		{"argument", []string{"-f", good, "x"}, program.BadInput, `extender: unexpected argument "x"; see extender -h`},
@@ -327,10 +326,19 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var errs bytes.Buffer
-			require.Equal(t, c.code, run(ctx, c.args, strings.NewReader(""), &errs, nil))
+			require.Equal(t, c.code, run(ctx, c.args, strings.NewReader(""), io.Discard, &errs, nil))
 			require.Contains(t, errs.String(), c.text)
 		})
 	}
+}
+
+// Help goes to standard output.
+func TestHelp(t *testing.T) {
+	var help, errs bytes.Buffer
+	require.Equal(t, program.OK, run(ctx, []string{"-h"}, strings.NewReader(""), &help, &errs, nil))
+	require.Empty(t, errs.String())
+	require.Contains(t, help.String(), "Usage:\n  extender -f PATH [flags]")
+	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help.String(), "flags have their own words and no internal defaults")
 }
 
 // The program listens, reads its input again when told so, keeps the old one when the new one is wrong, and ends.
@@ -342,7 +350,7 @@ func TestServe(t *testing.T) {
 	read, write := net.Pipe()
 	code := make(chan int)
 	go func() {
-		code <- run(running, []string{"-f", file, "-listen", "127.0.0.1:0"}, strings.NewReader(""), write, hangup)
+		code <- run(running, []string{"-f", file, "-listen", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, write, hangup)
 	}()
 	line := make([]byte, 200)
 	said := func() string {

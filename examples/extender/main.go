@@ -38,7 +38,7 @@ func main() {
 	signal.Notify(hangup, syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stderr, hangup))
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, hangup))
 }
 
 // options are the command line.
@@ -69,8 +69,8 @@ const (
 )
 
 // run serves until ctx ends. hangup makes it read its input again.
-func run(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer, hangup <-chan os.Signal) int {
-	o, err := parseFlags(args, stderr)
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, hangup <-chan os.Signal) int {
+	o, err := parseFlags(args, stdout)
 	s := newServer(o)
 	if err == nil {
 		err = s.read(o, stdin, stderr)
@@ -120,13 +120,16 @@ func bounded(handler http.Handler) *http.Server {
 	}
 }
 
-func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := program.Flags(name, "serves podberth's filters, scores and preemption to a stock kube-scheduler.", name+" -f PATH [flags]", stderr)
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := program.Flags(program.Help{
+		Name: name, Purpose: "serves podberth's filters, scores and preemption to a stock kube-scheduler.", Usage: []string{name + " -f PATH [flags]"},
+		Examples: []string{name + " -f cluster.yaml -listen 127.0.0.1:8888"},
+	}, stdout)
 	program.Inputs(f, &o.files, "input")
-	o.input.Flags(f)
+	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8888", "`ADDRESS` to listen on")
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration whose profiles decide; the default profile without")
-	f.Int64Var(&o.scores, "scores", 10, "the highest score that is sent; kube-scheduler multiplies by 10 and by the extender's weight")
+	f.Int64Var(&o.scores, "scores", 10, "the highest `SCORE` that is sent; kube-scheduler multiplies by 10 and by the extender's weight")
 	f.Int64Var(&o.body, "max-body", defaultLimits.body, "the largest request in `BYTES`")
 	f.IntVar(&o.atOnce, "at-once", defaultLimits.atOnce, "the `NUMBER` of requests at the same time; more get status 429")
 	f.IntVar(&o.nodes, "max-nodes", defaultLimits.nodes, "the `NUMBER` of nodes of one request, and of nodes that only requests name")

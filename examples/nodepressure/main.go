@@ -36,7 +36,7 @@ type options struct {
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o, err := parseFlags(args, stderr)
+	o, err := parseFlags(args, stdout)
 	if err == nil {
 		err = answer(o, stdin, stdout, stderr)
 	}
@@ -61,18 +61,25 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 
 var layouts = []string{"single", "imagefs", "split"}
 
-func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := program.Flags("nodepressure", "tells what the kubelet does on a node that runs short of memory, disk or processes.",
-		"nodepressure -f PATH -summary FILE [flags]", stderr)
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := program.Flags(program.Help{
+		Name: "nodepressure", Purpose: "says what the kubelet does on a node that runs short of memory, disk or processes.",
+		Usage: []string{"nodepressure -f PATH -summary FILE [flags]"},
+		Examples: []string{
+			"# what happens on a node now",
+			"kubectl get --raw /api/v1/nodes/node-a1/proxy/stats/summary > summary.json",
+			"kubectl get nodes,pods -A -o yaml | nodepressure -f - -summary summary.json",
+		},
+	}, stdout)
 	program.Inputs(f, &o.files, "pods and their node")
-	o.input.Flags(f)
+	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.summary, "summary", "", "`FILE` that kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary printed")
 	f.StringVar(&o.kubelet, "kubelet", "", "`FILE` with a KubeletConfiguration (defaults when not given)")
-	layout := f.String("layout", "", "file systems: "+strings.Join(layouts, ", ")+" (single, or that of the state, when not given)")
+	layout := f.String("layout", "", "`LAYOUT` of the file systems: "+strings.Join(layouts, ", ")+" (single, or that of the state, when not given)")
 	at := f.String("at", "", "`TIME` of the observation as 2026-03-02T08:00:00Z (the newest one of the summary when not given)")
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
 	rank := f.String("rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
-	report.Flag(f, &o.output)
+	report.Flag(f.FlagSet, &o.output)
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	if err := program.Parse(f, args); err != nil {
 		return o, err

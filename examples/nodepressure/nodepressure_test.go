@@ -303,7 +303,9 @@ func TestBadInput(t *testing.T) {
 			require.Contains(t, errs, c.want)
 		})
 	}
-	code, _, errs := nodepressure("", "-h")
+	code, help, errs := nodepressure("", "-h")
 	require.Zero(t, code)
-	require.Contains(t, errs, "usage: nodepressure")
+	require.Empty(t, errs)
+	require.Contains(t, help, "Usage:\n  nodepressure -f PATH")
+	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help, "flags have their own words and no internal defaults")
 }

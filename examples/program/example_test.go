@@ -11,7 +11,7 @@ import (
 // A program writes its errors as one line each and ends with their exit code.
 func ExampleCode() {
 	var files []string
-	flags := program.Flags("drain", "says whether a node can be drained.", "drain -f FILE...", os.Stdout)
+	flags := program.Flags(program.Help{Name: "drain", Purpose: "says whether a node can be drained.", Usage: []string{"drain -f PATH"}}, os.Stdout)
 	program.Inputs(flags, &files, "the cluster")
 	err := program.Parse(flags, []string{"-f", "cluster.yaml"})
 	if err == nil {

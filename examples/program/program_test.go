@@ -20,15 +20,39 @@ func TestCode(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	var help strings.Builder
+	var out strings.Builder
 	var files []string
-	f := Flags("x", "does things.", "x -f PATH", &help)
+	f := Flags(Help{Name: "x", Purpose: "does things.", Usage: []string{"x -f PATH"}, Examples: []string{"# read a file", "x -f cluster.yaml"}}, &out)
 	Inputs(f, &files, "input")
+	f.Int("percentage", -1, "`PERCENT` of nodes")
+	f.Int("count", 1, "`N` copies")
 	require.NoError(t, Parse(f, []string{"-f", "a", "-f", "-"}))
 	require.Equal(t, []string{"a", "-"}, files)
+	require.EqualError(t, Parse(f, []string{"-none"}), "flag provided but not defined: -none; see x -h")
+	require.Empty(t, out.String(), "an error prints nothing")
 	require.ErrorIs(t, Parse(f, []string{"-h"}), flag.ErrHelp)
-	require.True(t, strings.HasPrefix(help.String(), "x does things.\n\nusage: x -f PATH\n\n"), help.String())
-	require.ErrorContains(t, Parse(f, []string{"-none"}), "; see x -h")
+	require.Equal(t, `x does things.
+
+Usage:
+  x -f PATH
+
+Examples:
+  # read a file
+  x -f cluster.yaml
+
+Flags:
+  -count N
+        N copies (default 1)
+  -f PATH
+        input, from a file, a folder, or - for standard input: PATH, repeatable
+  -percentage PERCENT
+        PERCENT of nodes
+  -version
+        print the version
+`, out.String())
+	out.Reset()
+	require.ErrorIs(t, Parse(f, []string{"--version"}), flag.ErrHelp)
+	require.Regexp(t, `^x \S+, Kubernetes v1\.36\.3\n$`, out.String())
 	require.NoError(t, CheckInputs(files))
 	require.EqualError(t, CheckInputs(nil), "-f: Required value: at least one file, folder or -")
 }

@@ -30,7 +30,7 @@ func Forms() []string { return []string{"table", "json", "yaml"} }
 // Flag defines the flag -o for the form of output: one of Forms or of more, the forms of this program alone.
 func Flag(f *flag.FlagSet, form *string, more ...string) {
 	forms := append(Forms(), more...)
-	f.StringVar(form, "o", forms[0], "output: "+strings.Join(forms, ", "))
+	f.StringVar(form, "o", forms[0], "output in this `FORM`: "+strings.Join(forms, ", "))
 }
 
 // Check returns an error when form is neither one of Forms nor one of more.

@@ -97,19 +97,24 @@ func (x *simulation) add(pod *v1.Pod, e entry) {
 	}
 }
 
-// answer returns the result of the run.
+// answer returns the result of the run, of one namespace with -n.
 func (x *simulation) answer() answer {
-	a := answer{Head: report.HeadOf("Simulation"), Pods: []podState{}, Attempts: x.entries}
-	if a.Attempts == nil {
-		a.Attempts = []entry{}
-	}
+	a := answer{Head: report.HeadOf("Simulation"), Pods: []podState{}, Attempts: []entry{}}
+	shown := func(namespace string) bool { return x.o.namespace == "" || x.o.namespace == namespace }
 	victims := map[string][]string{}
 	for _, e := range x.entries {
+		if !shown(e.Namespace) {
+			continue
+		}
+		a.Attempts = append(a.Attempts, e)
 		victims[e.Pod] = append(victims[e.Pod], e.Victims...)
 		a.Summary.Victims += len(e.Victims)
 	}
 	for _, name := range x.order() {
 		s := x.state(x.last[name])
+		if !shown(s.Namespace) {
+			continue
+		}
 		s.Victims = append(s.Victims, victims[name]...)
 		a.Pods = append(a.Pods, s)
 		switch s.Outcome {

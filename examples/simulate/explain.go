@@ -11,7 +11,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/explain"
-	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -83,17 +82,8 @@ func (x *simulation) question(ctx context.Context) (*explanation, error) {
 			return e, nil
 		}
 	}
-	pod := x.w.pods[name]
-	var names []string
-	for _, p := range x.w.objects.Pods {
-		names = append(names, key(p))
-		if pod == nil && key(p) == name {
-			pod = p
-		}
-	}
+	pod := x.w.find(name)
 	switch {
-	case pod == nil:
-		return nil, fmt.Errorf("-explain: Not found: %q: no pod of that namespace and name%s", name, program.Near(name, names))
 	case cluster.Finished(pod):
 		e.State, e.Node = "Ended", pod.Spec.NodeName
 		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)

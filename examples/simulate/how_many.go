@@ -12,13 +12,19 @@ import (
 // mostCopies is how many pods -how-many places at most: a node may allow more pods than anybody can count.
 const mostCopies = 100_000
 
+// roomFor is the answer to -how-many, in the form in which it is printed.
+type roomFor struct {
+	report.Head
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Count     int    `json:"count"`
+	placement.Room
+}
+
 // howMany answers how many more pods like one of the input fit into the cluster as it is, no pending pod placed.
 func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
-	pod := w.pods[o.howMany]
-	if pod == nil {
-		return false, fmt.Errorf("-how-many: Not found: %q: no pod of that namespace and name", o.howMany)
-	}
-	c := *pod
+	c := *w.find(o.howMany)
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
 	placer, err := placement.NewPlacer(w.snapshot, profile)
 	if err != nil {
@@ -30,11 +36,10 @@ func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profi
 	}
 	n := len(room.Nodes)
 	if report.IsData(o.output) {
-		return n == 0, writeData(out, struct {
-			Pod   string `json:"pod"`
-			Count int    `json:"count"`
-			placement.Room
-		}{o.howMany, n, room}, o.output)
+		if room.Nodes == nil {
+			room.Nodes = []string{}
+		}
+		return n == 0, writeData(out, roomFor{report.HeadOf("HowMany"), o.howMany, c.Namespace, c.Name, n, room}, o.output)
 	}
 	if room.Stop == nil {
 		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
@@ -50,7 +55,8 @@ func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profi
 		for _, node := range sortedKeys(count) {
 			rows = append(rows, []string{node, fmt.Sprint(count[node])})
 		}
-		fmt.Fprint(out, report.Columns([]string{"NODE", "PODS"}, rows))
+		table, _ := o.layout.Columns([]string{"NODE", "PODS"}, rows)
+		fmt.Fprint(out, table)
 	}
 	if room.Stop != nil {
 		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())

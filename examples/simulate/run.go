@@ -186,7 +186,7 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 	case x.explain != nil && key(pod) == x.o.explain && !x.stopped:
 		x.stopped = true
 		x.explain(pod, c)
-	case x.o.detail:
+	case x.o.detail.of(key(pod)):
 		plan, err := x.plan(pod, c)
 		if err != nil {
 			x.err = err

@@ -93,9 +93,6 @@ func TestDetail(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	code, _, _ := simulate(t, "", "-f", shop, "-fail-unschedulable")
 	require.Equal(t, exitNo, code)
-	code, _, errs := simulate(t, "", "-h")
-	require.Zero(t, code)
-	require.Contains(t, errs, "usage: simulate")
 }
 
 const (

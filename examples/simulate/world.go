@@ -157,3 +157,16 @@ func (w *world) depart() {
 		}
 	}
 }
+
+// find returns a pod of the input: as it is in the cluster, or as it was read when the cluster does not have it.
+func (w *world) find(name string) *v1.Pod {
+	if p := w.pods[name]; p != nil {
+		return p
+	}
+	for _, p := range w.objects.Pods {
+		if key(p) == name {
+			return p
+		}
+	}
+	return nil
+}

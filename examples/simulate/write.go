@@ -21,7 +21,11 @@ func write(out io.Writer, a answer, o options, took time.Duration) error {
 			layout.Width = 0
 		}
 		table, cut := layout.Columns(header, rows)
-		fmt.Fprintf(b, "%s\n%s", table, a.Summary)
+		b.WriteString(table)
+		if layout.NoHeaders {
+			return
+		}
+		fmt.Fprintf(b, "\n%s", a.Summary)
 		if o.layout.Width > 0 {
 			fmt.Fprintf(b, ", in %v", took.Round(time.Millisecond))
 		}

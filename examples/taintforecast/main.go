@@ -37,7 +37,7 @@ type options struct {
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o, err := parseFlags(args, stderr)
+	o, err := parseFlags(args, stdout)
 	if err == nil {
 		err = answer(o, stdin, stdout, stderr)
 	}
@@ -63,16 +63,20 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 // longest is how far a forecast looks at most; it walks through every monitor pass.
 const longest = 30 * 24 * time.Hour
 
-func parseFlags(args []string, stderr io.Writer) (o options, err error) {
-	f := program.Flags("taintforecast", "tells which pods taints make leave their nodes, and when.", "taintforecast -f PATH -events FILE [flags]", stderr)
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := program.Flags(program.Help{
+		Name: "taintforecast", Purpose: "says which pods taints make leave their nodes, and when.",
+		Usage:    []string{"taintforecast -f PATH -events FILE [flags]"},
+		Examples: []string{"taintforecast -f cluster.yaml -events events.yaml -until 30m"},
+	}, stdout)
 	program.Inputs(f, &o.files, "nodes and pods")
-	o.input.Flags(f)
+	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.events, "events", "", "`FILE` with what happens: events, each with at, node and one of condition with status, taint, heartbeats, unschedulable, deleted")
-	f.DurationVar(&o.until, "until", -1, "how far to look (10m after the last event when not given)")
+	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
-	report.Flag(f, &o.output)
-	controllerFlags(f, &o.config)
+	report.Flag(f.FlagSet, &o.output)
+	controllerFlags(f.FlagSet, &o.config)
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
@@ -109,9 +113,9 @@ var controllerFlag = map[string]string{
 }
 
 func controllerFlags(f *flag.FlagSet, c *taint.Config) {
-	f.DurationVar(&c.MonitorPeriod, controllerFlag["monitorPeriod"], 0, "as of kube-controller-manager (5s when not given)")
-	f.DurationVar(&c.GracePeriod, controllerFlag["gracePeriod"], 0, "as of kube-controller-manager (50s when not given)")
-	f.DurationVar(&c.StartupGrace, controllerFlag["startupGrace"], 0, "as of kube-controller-manager (1m when not given)")
+	f.DurationVar(&c.MonitorPeriod, controllerFlag["monitorPeriod"], 0, "`DURATION` as of kube-controller-manager (5s when not given)")
+	f.DurationVar(&c.GracePeriod, controllerFlag["gracePeriod"], 0, "`DURATION` as of kube-controller-manager (50s when not given)")
+	f.DurationVar(&c.StartupGrace, controllerFlag["startupGrace"], 0, "`DURATION` as of kube-controller-manager (1m when not given)")
 	number := func(name, usage string, to **float32) {
 		f.Func(controllerFlag[name], usage, func(s string) error {
 			n, err := strconv.ParseFloat(s, 32)
@@ -123,10 +127,10 @@ func controllerFlags(f *flag.FlagSet, c *taint.Config) {
 			return nil
 		})
 	}
-	number("evictionRate", "as of kube-controller-manager, nodes a second (0.1 when not given)", &c.EvictionRate)
-	number("secondaryRate", "as of kube-controller-manager, nodes a second (0.01 when not given)", &c.SecondaryRate)
-	number("unhealthyThreshold", "as of kube-controller-manager, a share (0.55 when not given)", &c.UnhealthyThreshold)
-	f.Func(controllerFlag["largeCluster"], "as of kube-controller-manager, nodes (50 when not given)", func(s string) error {
+	number("evictionRate", "as of kube-controller-manager, `NODES` a second (0.1 when not given)", &c.EvictionRate)
+	number("secondaryRate", "as of kube-controller-manager, `NODES` a second (0.01 when not given)", &c.SecondaryRate)
+	number("unhealthyThreshold", "as of kube-controller-manager, a `SHARE` (0.55 when not given)", &c.UnhealthyThreshold)
+	f.Func(controllerFlag["largeCluster"], "as of kube-controller-manager, `NODES` (50 when not given)", func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil {
 			return errors.New("must be an integer")

@@ -172,7 +172,9 @@ func TestBadInput(t *testing.T) {
 			require.Contains(t, errs, c.want)
 		})
 	}
-	code, _, errs := forecast("", "-h")
+	code, help, errs := forecast("", "-h")
 	require.Zero(t, code)
-	require.Contains(t, errs, "usage: taintforecast")
+	require.Empty(t, errs)
+	require.Contains(t, help, "Usage:\n  taintforecast -f PATH")
+	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help, "flags have their own words and no internal defaults")
 }

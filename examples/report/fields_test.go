@@ -1,0 +1,19 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestUndocumented(t *testing.T) {
+	page := "# Fields\n\n## Other\n| `pods[].node` | elsewhere |\n\n## Plan\n\n| field | meaning |\n| --- | --- |\n| `kind` | it |\n| `pods[]` | all |\n| `pods[].name` | its name |\n| `free.*` | by resource |\n\n## More\n| `blocked` | |\n"
+	data := []byte(`{"kind": "Plan", "pods": [{"name": "a", "node": "n1"}, {"name": "b"}], "free": {"cpu": "1"}, "blocked": []}`)
+	missing, err := Undocumented(page, data)
+	require.NoError(t, err)
+	require.Equal(t, []string{"blocked[]", "pods[].node"}, missing)
+	_, err = Undocumented(page, []byte(`{"kind": "None"}`))
+	require.EqualError(t, err, `no section "## None"`)
+	_, err = Undocumented(page, []byte("no JSON"))
+	require.Error(t, err)
+}
