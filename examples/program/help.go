@@ -91,7 +91,8 @@ func (f *Set) text() string {
 	return b.String()
 }
 
-// shown reports whether a default says something. Zero values do not, and negative numbers mean that a flag was not given.
+// shown reports whether the help prints a default. It leaves out zero values, and negative numbers, which mean that the flag
+// was not given.
 func shown(value string) bool {
 	switch value {
 	case "", "0", "0s", "false":

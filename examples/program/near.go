@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Near returns the end of an error about a name that is not there: "; near: a, b" with at most three of names that are like
-// the wrong one, or "" when none is. A name is like another when it contains the other, when they are equal behind a "/", or
-// when few letters differ.
+// Near returns the end of an error about a wrong name: "; near: a, b" with at most three of the names that are like it, or
+// "" when none is. A name is like the wrong name when it contains it, when both are equal after a "/", or when few letters
+// differ.
 func Near(wrong string, names []string) string {
 	type candidate struct {
 		name string

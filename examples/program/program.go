@@ -24,8 +24,8 @@ const (
 	BadInput = 2
 )
 
-// Code returns the exit code for an error: OK for none and for flag.ErrHelp, else BadInput, with a line on stderr that
-// begins with the program's name.
+// Code returns the exit code for an error: OK for nil and for flag.ErrHelp, BadInput for every other error. It writes that
+// error to stderr as a line that begins with the program's name.
 func Code(name string, err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return OK

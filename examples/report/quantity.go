@@ -7,32 +7,29 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/internal/quantity"
 )
 
-// Amount returns n, an amount of the named resource in the unit of package resources, as a quantity: thousandths of cpu,
-// bytes of memory and ephemeral-storage, whole numbers of every other resource. An amount beyond int64 is a plain number.
+// Amount returns n of a resource as people write it: "500m" of cpu, "30.5Gi" of resources in bytes, and whole numbers of
+// every other resource. The unit of n is that of package resources: thousandths of cpu, bytes, or whole numbers. Bytes have
+// at most two decimals, rounded down. An amount beyond int64 is a plain number.
 func Amount(name v1.ResourceName, n *big.Int) string {
 	if !n.IsInt64() {
 		return n.String()
 	}
-	switch name {
-	case v1.ResourceCPU:
-		return resource.NewMilliQuantity(n.Int64(), resource.DecimalSI).String()
-	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-		return resource.NewQuantity(n.Int64(), resource.BinarySI).String()
-	}
-	return n.String()
+	return quantity.Human(string(name), n.Int64())
 }
 
-// Short rounds the text of a quantity of more than eight characters to tenths of Gi, for tables. Shorter texts, and those
-// that are no quantity, stay as they are.
-func Short(quantity string) string {
-	if len(quantity) <= 8 {
-		return quantity
+// Short rounds the text of a quantity to tenths of Gi, for tables. Texts of at most eight characters, and texts that are no
+// quantity, stay as they are.
+func Short(text string) string {
+	if len(text) <= 8 {
+		return text
 	}
-	q, err := resource.ParseQuantity(quantity)
+	q, err := resource.ParseQuantity(text)
 	if err != nil {
-		return quantity
+		return text
 	}
 	return strings.Replace(fmt.Sprintf("%.1fGi", q.AsApproximateFloat64()/(1<<30)), ".0Gi", "Gi", 1)
 }

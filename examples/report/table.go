@@ -49,14 +49,14 @@ func (l Layout) Columns(header []string, rows [][]string) (table string, cut boo
 	return out.String(), cut
 }
 
-// Columns is Columns of the zero Layout.
+// Columns returns the table that the zero Layout writes.
 func Columns(header []string, rows [][]string) string {
 	table, _ := Layout{}.Columns(header, rows)
 	return table
 }
 
-// Width returns the width in characters of the terminal that w writes to: what w's method Width returns, if it has one,
-// otherwise the size of the terminal behind an *os.File. It returns 0 when w is no terminal.
+// Width returns the width in characters of the terminal that w writes to, 0 when w is no terminal. It asks w itself when w
+// has a method Width, and the operating system when w is an *os.File.
 func Width(w io.Writer) int {
 	switch w := w.(type) {
 	case interface{ Width() int }:

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// Outcomes. Each but outcomePreempted is one of an attempt too.
+// Outcomes of pods. An attempt has each of them but outcomePreempted.
 const (
 	outcomeScheduled     = "Scheduled"
 	outcomeUnschedulable = "Unschedulable"
@@ -133,7 +133,7 @@ func (x *simulation) answer() answer {
 	return a
 }
 
-// state returns what has become of the pod of a last entry, without its victims.
+// state returns what has become of a pod by its last entry. The victims are left out.
 func (x *simulation) state(e entry) podState {
 	s := podState{
 		Pod: e.Pod, Namespace: e.Namespace, Name: e.Name, SchedulerName: e.SchedulerName, Priority: e.Priority,

@@ -21,7 +21,7 @@ func crowd() string {
 	return input
 }
 
-// answered runs the simulation and returns its JSON.
+// answered runs the simulation and returns what -o json prints.
 func answered(t *testing.T, input string, args ...string) (a answer) {
 	t.Helper()
 	code, out, errs := simulate(t, input, append([]string{"-f", "-", "-o", "json"}, args...)...)

@@ -12,8 +12,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 )
 
-// budget is a disruption budget. One that came without a status follows its pods, as the disruption controller would have
-// it follow them.
+// budget is a disruption budget. A budget that came without a status follows its pods, as the disruption controller does.
 type budget struct {
 	pdb      *policyv1.PodDisruptionBudget
 	follows  bool
@@ -22,7 +21,7 @@ type budget struct {
 	stale    bool
 }
 
-// addBudget takes a disruption budget in.
+// addBudget adds a disruption budget.
 func (w *world) addBudget(pdb *policyv1.PodDisruptionBudget) {
 	s := pdb.Status
 	b := &budget{pdb: pdb, follows: s.ObservedGeneration == 0 && s.ExpectedPods == 0 && s.CurrentHealthy == 0 && s.DesiredHealthy == 0 && s.DisruptionsAllowed == 0}
@@ -46,7 +45,7 @@ func (w *world) dropBudget(pdb *policyv1.PodDisruptionBudget) {
 	w.synced = nil
 }
 
-// see takes a new version of a pod in.
+// see notes a new version of a pod.
 func (b *budget) see(p *v1.Pod) {
 	if !b.follows || p.Namespace != b.pdb.Namespace {
 		return
@@ -65,7 +64,7 @@ func (b *budget) lose(p *v1.Pod) {
 	}
 }
 
-// keep puts a pod, new or changed, into the world, drop takes one out. The budgets follow.
+// keep puts a new or changed pod into the world. drop takes a pod out. The budgets follow.
 func (w *world) keep(p *v1.Pod) {
 	w.pods[key(p)] = p
 	for _, b := range w.budgets {
@@ -80,7 +79,7 @@ func (w *world) drop(p *v1.Pod) {
 	}
 }
 
-// disruptionBudgets are the budgets as the disruption controller has them now.
+// disruptionBudgets returns the budgets as the disruption controller has them now.
 func (w *world) disruptionBudgets() *disruption.Budgets {
 	if w.synced != nil && !slices.ContainsFunc(w.budgets, func(b *budget) bool { return b.stale }) {
 		return w.synced
@@ -102,7 +101,7 @@ func (w *world) disruptionBudgets() *disruption.Budgets {
 	return w.synced
 }
 
-// observed is a pod with the status that its kubelet would report. A running pod that the input gives no conditions counts
+// observed returns a pod with the status that its kubelet would report. A running pod without conditions in the input counts
 // as ready.
 func observed(p *v1.Pod) *v1.Pod {
 	ready := slices.ContainsFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A budget without a status follows its pods: what one preemption has taken is not there for the next.
+// A budget without a status follows its pods: the next preemption finds a budget without the victims of the one before.
 func TestBudgetsFollow(t *testing.T) {
 	input := nodeYAML("n1", "2", "") + podYAML("a", "n1", 0, "2", "app: x") + nodeYAML("n2", "2", "") + podYAML("b", "n2", 0, "2", "app: x") +
 		nodeYAML("n3", "2", "") + podYAML("c", "n3", 5, "2", "") +
@@ -22,7 +22,7 @@ func TestBudgetsFollow(t *testing.T) {
 	}, outcomes(have.Attempts), "the second spares b, although its priority is lower than c's")
 }
 
-// Every -o form says the same whatever the order in which maps are walked.
+// The output does not depend on the order in which maps are walked.
 func TestDeterministic(t *testing.T) {
 	input := nodeYAML("n1", "4", "")
 	for _, name := range []string{"a", "b", "c", "d"} {

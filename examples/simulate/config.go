@@ -19,7 +19,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// setup returns the scheduler's options that the command line asks for, and what is to be said about them.
+// setup returns the scheduler's options that the command line asks for, and warnings about them.
 func setup(o options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
 	if o.config == "" {
 		all := int32(100)
@@ -36,8 +36,8 @@ func setup(o options, stderr io.Writer) (out scheduler.Options, warnings []strin
 	return out, warnings, nil
 }
 
-// configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. Extenders are asked, but never to
-// bind: that would not be a simulation.
+// configured returns the scheduler's options that a KubeSchedulerConfiguration asks for. A simulation never asks extenders to
+// bind.
 func configured(file string, limits dump.Options, stderr io.Writer) (out scheduler.Options, warnings []string, err error) {
 	data, err := dump.ReadText(file, nil, limits)
 	if err != nil {
@@ -67,7 +67,8 @@ func configured(file string, limits dump.Options, stderr io.Writer) (out schedul
 	return out, warnings, nil
 }
 
-// profileOf turns a profile of a configuration into one of the scheduler: the lists as they are, nothing by default.
+// profileOf turns a profile of a configuration into a profile of the scheduler. It keeps the lists of plugins as they are and
+// adds no defaults.
 func profileOf(p *config.Profile) (out scheduler.Profile, warnings []string) {
 	out = scheduler.Profile{
 		SchedulerName: p.SchedulerName, PercentageOfNodesToScore: p.Placement.Sampling.Percentage,
@@ -99,7 +100,7 @@ func profileOf(p *config.Profile) (out scheduler.Profile, warnings []string) {
 	return out, warnings
 }
 
-// pointOf returns a configuration's name of an extension point.
+// pointOf returns the name that a configuration has for an extension point, -1 for none.
 func pointOf(at scheduler.Point) config.Point {
 	for _, p := range config.Points() {
 		if p.String() == string(at) {
@@ -125,7 +126,7 @@ func (x extender) Offers(v scheduler.Verb) bool {
 	return v != scheduler.BindVerb && x.Client.Offers(httpextender.Verb(v))
 }
 
-// Filter asks which nodes stay.
+// Filter asks the extender which nodes can take the pod.
 func (x extender) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (rules.Filtered, error) {
 	a, err := x.Client.Filter(ctx, pod, nodes)
 	if err != nil && x.Ignorable() {
@@ -138,7 +139,7 @@ func (x extender) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (ru
 	return a.Filtered, err
 }
 
-// Prioritize asks for scores.
+// Prioritize asks the extender for scores.
 func (x extender) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Column, error) {
 	s, err := x.Client.Prioritize(ctx, pod, nodes)
 	if err != nil {
@@ -147,7 +148,7 @@ func (x extender) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node)
 	return s, nil
 }
 
-// Preempt asks what becomes of victims.
+// Preempt asks the extender which candidates and victims stay.
 func (x extender) Preempt(ctx context.Context, pod *v1.Pod, candidates []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
 	for _, p := range httpextender.Preempters(ctx, []*httpextender.Client{x.Client}, pod) {
 		return p.Process(pod, candidates)

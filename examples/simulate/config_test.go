@@ -24,7 +24,7 @@ func configFile(t *testing.T, text string) string {
 	return file
 }
 
-// placed returns where the pods of a simulation went, by name.
+// placed returns where the pods of a simulation went, or why they went nowhere, by name.
 func placed(t *testing.T, out string) map[string]string {
 	t.Helper()
 	var result struct {
@@ -54,7 +54,7 @@ items:
 - {apiVersion: v1, kind: Pod, metadata: {name: foo}, spec: {schedulerName: foo-scheduler, containers: [{name: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]}}
 `
 
-// The default configuration, and each default said aloud, change nothing.
+// A configuration that only names defaults changes nothing.
 func TestDefaultConfiguration(t *testing.T) {
 	_, want, _ := simulate(t, "", "-f", shop, "-o", "json", "-detail")
 	for _, text := range []string{
@@ -101,7 +101,7 @@ profiles:
 	require.Equal(t, map[string]string{"default/web": "empty"}, placed(t, out), "without a configuration the others are left alone")
 }
 
-// Filters, preemption and percentages of a configuration count; -percentage wins.
+// Filters, preemption and percentages of a configuration have an effect. -percentage wins over a percentage of the file.
 func TestConfiguredPlugins(t *testing.T) {
 	crowded := strings.ReplaceAll(twoNodes, `cpu: "1"`, `cpu: "9"`)
 	file := configFile(t, configHead+"profiles: [{plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}}]\n")
@@ -143,7 +143,7 @@ func TestNegativeWeight(t *testing.T) {
 	require.Contains(t, errs, "simulate: scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1\n")
 }
 
-// Extenders are asked, but not to bind.
+// The simulation asks extenders, but never to bind.
 func TestConfiguredExtenders(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,7 @@ func describePod(pod *v1.Pod, node *v1.Node, now time.Time) string {
 	return b.String()
 }
 
-// describeCgroup names the values as the kernel does, those of cgroup v1 first. What the kubelet leaves alone is left out.
+// describeCgroup names the values as the kernel does, cgroup v1 first. Values that the kubelet does not set are left out.
 func describeCgroup(g kubelet.Cgroup) string {
 	parts := []string{fmt.Sprintf("cpu.shares %d (cpu.weight %d)", g.Shares, g.Weight)}
 	if g.QuotaMicros != nil && g.PeriodMicros != nil && *g.QuotaMicros > 0 {
@@ -54,7 +54,7 @@ func describeCgroup(g kubelet.Cgroup) string {
 	return strings.Join(parts, ", ")
 }
 
-// describeList writes the amounts by name.
+// describeList writes the amounts in the order of their names.
 func describeList(list v1.ResourceList) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -70,7 +70,7 @@ func explainPod(ctx context.Context, out io.Writer, x *simulation) (v verdict, e
 	return v, err
 }
 
-// question finds the pod and answers for its state.
+// question finds the pod and explains it by its state.
 func (x *simulation) question(ctx context.Context) (*explanation, error) {
 	name := x.o.explain
 	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
@@ -94,8 +94,8 @@ func (x *simulation) question(ctx context.Context) (*explanation, error) {
 	return e, x.whereTo(ctx, e, pod)
 }
 
-// whereTo answers for a pod without a node. The pods of higher rank come first. A pod that no scheduler of this run tries is
-// asked about after all others.
+// whereTo explains a pod without a node, after the pods of higher rank. A pod that no scheduler of this run tries comes after
+// all others.
 func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) error {
 	answered, failed := false, error(nil)
 	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
@@ -143,7 +143,7 @@ func tried(ahead int) string {
 	return fmt.Sprintf("%d pods are tried before it.", ahead)
 }
 
-// whyThere answers for a running pod: where a pod like it could go now if it were not there.
+// whyThere explains a running pod: it asks where the pod could go now if it did not run yet.
 func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
 	here := pod.Spec.NodeName
 	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
@@ -189,7 +189,7 @@ func (x *simulation) ahead(pod *v1.Pod) int {
 	return len(x.w.pending)
 }
 
-// ask asks where a pod can go in a cluster, and why not elsewhere.
+// ask finds out where a pod can go in a cluster, and why not elsewhere.
 func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error {
 	plan, err := x.plan(pod, c)
 	if err != nil {
@@ -228,7 +228,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 	return nil
 }
 
-// askPreemption asks who would give way.
+// askPreemption finds out which pods would give way.
 func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) *preemptionAnswer {
 	r := plan.Preempt(pod, failure, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
 	out := &preemptionAnswer{Node: r.Node, Victims: []string{}, Violations: r.Violations, Message: r.Message}

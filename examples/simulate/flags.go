@@ -166,8 +166,8 @@ func (d *detail) Set(text string) error {
 // of reports whether the detail of a pod is asked for.
 func (d detail) of(pod string) bool { return d.on && (d.pods == nil || slices.Contains(d.pods, pod)) }
 
-// known returns an error when -explain, -how-many or -detail names a pod that is not in the input. With a timeline the pod of -detail may
-// come later.
+// known returns an error when -explain, -how-many or -detail names a pod that is not in the input. With a timeline the pod of
+// -detail may come later.
 func (o options) known(w *world, timeline []event) error {
 	names := map[string]bool{}
 	for _, p := range w.objects.Pods {

@@ -22,7 +22,7 @@ type roomFor struct {
 	placement.Room
 }
 
-// howMany answers how many more pods like one of the input fit into the cluster as it is, no pending pod placed.
+// howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before.
 func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
 	c := *w.find(o.howMany)
 	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""

@@ -25,8 +25,8 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// load reads the input and sorts the pods into running, pending and left aside. Warnings go to stderr once nothing can go
-// wrong any more.
+// load reads the input and sorts the pods into running, pending and left aside. It prints the warnings when it returns no
+// error.
 func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Writer) (*world, error) {
 	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
@@ -87,7 +87,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 	return w, nil
 }
 
-// newWorld returns the world at its beginning: the last time that the input names, on a whole second.
+// newWorld returns the world at its beginning, which is the latest time in the input, rounded up to a second.
 func newWorld(objects *dump.Objects, o options) *world {
 	w := &world{
 		grace: o.grace, pods: map[string]*v1.Pod{}, nodes: map[string]*v1.Node{}, others: map[string]metav1.Object{},
@@ -123,7 +123,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// identify gives pods without a UID one of their own.
+// identify gives a UID to pods that have none.
 func identify(pods []*v1.Pod) {
 	for _, p := range pods {
 		if p.UID == "" {
@@ -160,7 +160,7 @@ func misfit(reason string) string {
 	return "would not be admitted by its kubelet: " + reason
 }
 
-// noExecute is the node with its NoExecute taints alone.
+// noExecute returns a node that has the NoExecute taints of n and nothing else.
 func noExecute(n *v1.Node) *v1.Node {
 	c := &v1.Node{}
 	for _, t := range n.Spec.Taints {

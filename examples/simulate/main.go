@@ -52,7 +52,7 @@ type options struct {
 	namespace         string
 }
 
-// run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
+// run is main with its surroundings as arguments. Results go to stdout in one piece. After an error nothing goes there.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
 	if err != nil {

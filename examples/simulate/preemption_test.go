@@ -15,7 +15,7 @@ func nodeYAML(name, cpu, labels string) string {
 	return fmt.Sprintf("---\n{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {kubernetes.io/hostname: %s%s}}, status: {allocatable: {cpu: '%s', memory: 32Gi, pods: '110'}}}\n", name, name, labels, cpu)
 }
 
-// podYAML is a pod of so many CPUs, on a node unless that is "". more are further lines of its spec.
+// podYAML returns a pod that asks for cpu. It runs on node unless node is "". more are further fields of its spec.
 func podYAML(name, node string, priority int, cpu, labels string, more ...string) string {
 	spec := fmt.Sprintf("containers: [{name: c, resources: {requests: {cpu: '%s'}}}], priority: %d", cpu, priority)
 	if node != "" {

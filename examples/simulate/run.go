@@ -33,9 +33,9 @@ type simulation struct {
 	last    map[string]entry                  // by pod
 	gaveWay map[string]string                 // the pod for which a pod was evicted
 	tried   map[string]int                    // the world's changes at a pod's last attempt
-	gated   []*v1.Pod                         // of the input, not told of yet
-	place   map[string]int                    // of the pods of the input in the order of the queue
-	tables  map[string][]placement.NodeReport // of attempts that run, by pod
+	gated   []*v1.Pod                         // of the input, without an entry yet
+	place   map[string]int                    // the place of a pod of the input in the order of the queue
+	tables  map[string][]placement.NodeReport // of the attempts that run now, by pod
 	log     strings.Builder
 	notes   report.Warnings
 	refused bool  // an event of the timeline was refused
@@ -75,8 +75,8 @@ func (x *simulation) logf(format string, args ...any) {
 	fmt.Fprintf(&x.log, "%.3fs "+format+"\n", append([]any{x.w.now.Sub(x.begin).Seconds()}, args...)...)
 }
 
-// run plays everything out: until nothing is active or backing off, no pod is leaving and the timeline is over. What has
-// been tried since the cluster last changed, and only rests after an error, would fail the same way again.
+// run plays until no pod is active or backing off, no pod is leaving and the timeline is over. A pod that was tried after the
+// last change of the cluster and rests after an error is not waited for, because it would fail in the same way.
 func (x *simulation) run(ctx context.Context) error {
 	if x.o.grace {
 		for _, name := range sortedKeys(x.w.pods) {
@@ -112,7 +112,7 @@ func (x *simulation) run(ctx context.Context) error {
 	return x.err
 }
 
-// due does what the present time brings.
+// due removes pods whose time is over and applies the events of the present time.
 func (x *simulation) due() error {
 	x.w.depart()
 	for len(x.timeline) > 0 && !x.begin.Add(x.timeline[0].at).After(x.w.now) {
@@ -127,7 +127,7 @@ func (x *simulation) due() error {
 	return nil
 }
 
-// next returns the time to go on at, and false when the run is over.
+// next returns the time at which the run goes on, and false when the run is over.
 func (x *simulation) next() (at time.Time, more bool) {
 	see := func(t time.Time) {
 		if !more || t.Before(at) {
@@ -163,7 +163,7 @@ func (x *simulation) idle() bool {
 	return idle
 }
 
-// hopeful reports whether a pod backs off that may have a chance.
+// hopeful reports whether a pod that may have a chance is backing off.
 func (x *simulation) hopeful() (found bool) {
 	x.w.s.Queue().Read(func(q *queue.Queue) {
 		if q.Counts().Backoff == 0 {
@@ -198,7 +198,7 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 	}
 }
 
-// plan makes a plan of the pod's profile over the cluster; of the first profile for a pod of a scheduler that is not there.
+// plan makes a plan of the pod's profile over the cluster. The first profile takes the place of a profile that is not there.
 func (x *simulation) plan(pod *v1.Pod, c *cluster.Snapshot) (*placement.Plan, error) {
 	profile := x.w.s.Profile(schedulerName(pod))
 	if profile == nil {
@@ -214,7 +214,7 @@ func schedulerName(p *v1.Pod) string {
 	return p.Spec.SchedulerName
 }
 
-// tellGated adds the entries of gated pods that stand in front of place k in the queue.
+// tellGated adds the entries of gated pods up to place k in the order of the queue.
 func (x *simulation) tellGated(k int) {
 	for len(x.gated) > 0 && x.place[key(x.gated[0])] <= k {
 		x.add(x.gated[0], gatedEntry(x.gated[0]))
@@ -243,7 +243,7 @@ func (x *simulation) result(r scheduler.Result) {
 	x.add(r.Pod, e)
 }
 
-// line is the attempt in the log.
+// line returns the attempt as the log writes it, without the pod.
 func (e entry) line() string {
 	out := "attempt: " + e.Outcome
 	if e.Node != "" {

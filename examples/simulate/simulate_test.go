@@ -239,7 +239,7 @@ spec: {parallelism: 4, completions: 2, template: {spec: {containers: [{name: c}]
 	require.Equal(t, []string{"default/web-abc-2", "default/web-abc-3", "default/db-0", "default/once-1", "default/once-2", "default/agent-1"}, names)
 }
 
-// asProgram makes the test binary the program itself.
+// asProgram is the environment variable that turns the test binary into the program.
 const asProgram = "SIMULATE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -276,8 +276,8 @@ func TestOpenbTrace(t *testing.T) {
 	require.NoError(t, err)
 	reading := processorTime(t) - before
 	if !testing.Short() { // the race detector is run with short
-		// What it takes is its time on processors, which other programs lengthen as well where they share caches: on a busy
-		// machine it is held against the reading of the file alone.
+		// The measure is time on processors. On a busy machine other programs lengthen it, so it is compared with the time that
+		// reading the file takes.
 		took := program.ProcessState.UserTime() + program.ProcessState.SystemTime()
 		require.Less(t, took, max(5*time.Second, 3*reading), "reading takes %v", reading)
 	}
@@ -313,7 +313,7 @@ func TestOpenbTrace(t *testing.T) {
 	require.Greater(t, placed, 6000)
 }
 
-// processorTime is what this process has used of the processors.
+// processorTime returns how long this process has used processors.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

@@ -95,7 +95,7 @@ func readTime(data json.RawMessage) (time.Duration, error) {
 	return 0, field.Invalid(field.NewPath("at"), value, "must be a duration since the beginning, such as 1m30s, or seconds, and not negative")
 }
 
-// apply lets an event happen.
+// apply applies an event.
 func (x *simulation) apply(e event) error {
 	if x.o.log != "" {
 		x.logf("%s %s", e.verb, named(e.object))

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/examples/report"
 )
 
-// usage is what all nodes together offer and what their pods ask for, by resource.
+// usage is what all nodes together offer, and what their pods ask for, by resource.
 type usage struct {
 	names           []string
 	offered, wanted map[string]*big.Int

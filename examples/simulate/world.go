@@ -50,16 +50,16 @@ const defaultGrace = 30 * time.Second
 
 func key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// Now is virtual time.
+// Now returns the virtual time.
 func (w *world) Now() time.Time { return w.now }
 
-// After never comes: nothing waits in virtual time.
+// After returns a channel that never yields, because nothing waits in virtual time.
 func (w *world) After(time.Duration) <-chan time.Time { return nil }
 
 // later keeps a task for the end of the scheduling cycle.
 func (w *world) later(task func()) { w.tasks = append(w.tasks, task) }
 
-// work runs the tasks and what they bring.
+// work runs the tasks, and the tasks that they add.
 func (w *world) work() {
 	for len(w.tasks) > 0 {
 		task := w.tasks[0]
@@ -78,7 +78,7 @@ func (w *world) store(pod *v1.Pod) {
 	w.s.UpdatePod(old, pod)
 }
 
-// Bind assigns the pod; its kubelet runs it at once.
+// Bind assigns the pod. The kubelet of the node runs it at once.
 func (w *world) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	now := w.pods[key(pod)]
 	if now == nil || now.UID != pod.UID {
@@ -94,7 +94,7 @@ func (w *world) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	return nil
 }
 
-// PatchStatus writes a part of the status.
+// PatchStatus changes the parts of the status that the patch names.
 func (w *world) PatchStatus(_ context.Context, pod *v1.Pod, patch scheduler.StatusPatch) error {
 	now := w.pods[key(pod)]
 	if now == nil || now.UID != pod.UID {
@@ -130,7 +130,7 @@ func (w *world) Delete(_ context.Context, pod *v1.Pod) error {
 	return nil
 }
 
-// leave notes when a terminating pod will be gone.
+// leave notes when a terminating pod is gone.
 func (w *world) leave(pod *v1.Pod) {
 	at := pod.DeletionTimestamp.Time
 	if at.Before(w.now) {
@@ -140,7 +140,7 @@ func (w *world) leave(pod *v1.Pod) {
 	slices.SortStableFunc(w.leaving, func(a, b leaving) int { return a.at.Compare(b.at) })
 }
 
-// remove makes a pod gone.
+// remove removes a pod from the cluster.
 func (w *world) remove(pod *v1.Pod) {
 	w.changes++
 	w.drop(pod)

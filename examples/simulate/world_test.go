@@ -42,7 +42,7 @@ func TestBinding(t *testing.T) {
 	t.Fatal("no condition PodScheduled")
 }
 
-// door is a Permit plugin: pods wait half a minute at most, and the arrival of "key" lets those go that wait.
+// door is a Permit plugin: a pod waits at most half a minute. The arrival of the pod "key" lets the waiting pods go.
 type door struct{ h *scheduler.Handle }
 
 func (door) Name() string                                    { return "Door" }

@@ -51,7 +51,7 @@ func writeData(out io.Writer, v any, form string) error {
 	return err
 }
 
-// attempts returns the table of attempts, whole.
+// attempts returns the wide table: a row for each attempt.
 func attempts(entries []entry) (header []string, rows [][]string) {
 	for _, e := range entries {
 		rows = append(rows, []string{
@@ -62,8 +62,8 @@ func attempts(entries []entry) (header []string, rows [][]string) {
 	return []string{"NAMESPACE", "NAME", "PRIORITY", "ATTEMPT", "AT", "OUTCOME", "NODE", "EVALUATED", "FEASIBLE", "SCORE", "NOMINATED NODE", "VICTIMS", "MESSAGE"}, rows
 }
 
-// finals returns the table of pods: a row for each, or for all pods of one controller that failed in the same way. The
-// columns of nominations and victims are there when a pod has some.
+// finals returns the table of pods: a row for each pod, or for all pods of a controller that failed in the same way. The
+// columns of nominations and victims are there only when a pod has some.
 func finals(pods []podState) (header []string, rows [][]string) {
 	groups, nominated, victims := grouped(pods), false, false
 	for _, p := range pods {
@@ -103,8 +103,8 @@ type group struct {
 	count int
 }
 
-// grouped returns the pods in their order, those without a node that are alike in one group at the place of the first:
-// of one namespace, controller and priority, with one outcome and message, and neither nomination nor victims.
+// grouped returns the pods in their order. Pods that are alike are one group, at the place of the first. Pods are alike when
+// they have no node, no nomination and no victims, and have equal namespaces, controllers, priorities, outcomes and messages.
 func grouped(pods []podState) []group {
 	var out []group
 	type alike struct {
