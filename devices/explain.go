@@ -127,42 +127,16 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) RequestReport 
 			continue
 		}
 		for _, d := range p.devices {
-			var mask uint64
-			if s.inUse(d, r, 0) {
-				mask |= 1
-			}
-			for k, ref := range r.selectors {
-				if ok, err := s.allocator.matches(ref.program, d); !ok || err != nil {
-					mask |= 1 << min(k+1, maxTests)
-				}
-			}
-			matched := mask>>1 == 0
-			if d.slice.each {
-				if ok, err := d.reach.has(v.node); !ok || err != nil {
-					mask |= 1 << reach
-					matched = false
-				}
-			}
-			if taken, ok, err := consumption(d, r.capacity); err != nil || !ok || !s.room(d, taken) {
-				mask |= 1 << (reach + 1)
-			}
-			if ok, paid := s.charge(p, d); !ok {
-				mask |= 1 << (reach + 2)
-			} else if paid {
-				s.refund(p, d)
-			}
-			if !tolerated(d.object.Taints, r.tolerations) {
-				mask |= 1 << (reach + 3)
-			}
-			if matched {
+			mask := s.fails(r, p, d, v.node, reach)
+			if mask&(1<<(reach+1)-1)>>1 == 0 {
 				all++
+			}
+			if mask == 0 {
+				out.Left++
 			}
 			failed = append(failed, mask)
 			for m := mask; m != 0; m &= m - 1 {
 				counts[bits.TrailingZeros64(m)]++
-			}
-			if mask == 0 {
-				out.Left++
 			}
 		}
 	}
@@ -179,6 +153,36 @@ func (s *Search) explainRequest(c *claimAsk, r *request, v *view) RequestReport 
 		}
 	}
 	return out
+}
+
+// fails returns the tests that a device fails for a request alone: bit 0 for use, one bit for each selector, then from bit
+// reach on the node, capacity, counters and taints.
+func (s *Search) fails(r *request, p *pool, d *device, node *v1.Node, reach int) (mask uint64) {
+	if s.inUse(d, r, 0) {
+		mask |= 1
+	}
+	for k, ref := range r.selectors {
+		if ok, err := s.allocator.matches(ref.program, d); !ok || err != nil {
+			mask |= 1 << min(k+1, maxTests)
+		}
+	}
+	if d.slice.each {
+		if ok, err := d.reach.has(node); !ok || err != nil {
+			mask |= 1 << reach
+		}
+	}
+	if taken, ok, err := consumption(d, r.capacity); err != nil || !ok || !s.room(d, taken) {
+		mask |= 1 << (reach + 1)
+	}
+	if ok, paid := s.charge(p, d); !ok {
+		mask |= 1 << (reach + 2)
+	} else if paid {
+		s.refund(p, d)
+	}
+	if !tolerated(d.object.Taints, r.tolerations) {
+		mask |= 1 << (reach + 3)
+	}
+	return mask
 }
 
 // smallest returns a smallest set of tests which fewer than want devices pass; 0 when there are fewer devices than that.
