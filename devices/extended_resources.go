@@ -157,8 +157,8 @@ func (c container) amount(resource v1.ResourceName) (int64, string) {
 	return q.Value(), "container-" + strconv.Itoa(c.at) + "-request-" + strconv.Itoa(slices.Index(names, resource))
 }
 
-// own is the request of one container for one resource.
-type own struct {
+// containerRequest is the request of one container for one resource.
+type containerRequest struct {
 	container container
 	name      string
 	count     int64
@@ -171,14 +171,14 @@ type own struct {
 //  3. When these are too few for some short-lived containers, all of them share one more request: the largest missing
 //     number.
 func (e ExtendedResources) requestsOf(containers []container, resource v1.ResourceName) (requests []resourcev1.DeviceRequest, long, short []v1.ContainerExtendedResourceRequest) {
-	var lasting []own
+	var lasting []containerRequest
 	for _, c := range containers {
 		if n, name := c.amount(resource); n > 0 && c.longLived {
-			lasting = append(lasting, own{c, name, n})
+			lasting = append(lasting, containerRequest{c, name, n})
 			long = append(long, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: name})
 		}
 	}
-	var extra []own
+	var extra []containerRequest
 	for _, c := range containers {
 		n, name := c.amount(resource)
 		if n <= 0 || c.longLived {
@@ -193,14 +193,14 @@ func (e ExtendedResources) requestsOf(containers []container, resource v1.Resour
 			short = append(short, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: l.name})
 		}
 		if sum < n {
-			extra = append(extra, own{c, name, n - sum})
+			extra = append(extra, containerRequest{c, name, n - sum})
 			short = append(short, v1.ContainerExtendedResourceRequest{ContainerName: c.Name, ResourceName: string(resource), RequestName: name})
 		}
 	}
 	if len(extra) > 0 {
-		largest := slices.MaxFunc(extra, func(a, b own) int { return cmp.Compare(a.count, b.count) })
+		largest := slices.MaxFunc(extra, func(a, b containerRequest) int { return cmp.Compare(a.count, b.count) })
 		for k := range short {
-			if slices.ContainsFunc(extra, func(x own) bool { return x.name == short[k].RequestName }) {
+			if slices.ContainsFunc(extra, func(x containerRequest) bool { return x.name == short[k].RequestName }) {
 				short[k].RequestName = largest.name
 			}
 		}

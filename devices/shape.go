@@ -23,14 +23,14 @@ const (
 type shape struct {
 	programs   []*program // selectors of the claims
 	attributes []string   // of their constraints
-	nodes      []known    // by view.number
+	nodes      []nodeClass    // by view.number
 	classes    map[string]int32
 	answers    []answer // by class
 	buffer     []byte
 }
 
-// known is the class that a node had at a revision of its view.
-type known struct {
+// nodeClass is the class that a node had at a revision of its view.
+type nodeClass struct {
 	view     *view
 	revision uint64
 	class    int32
@@ -76,7 +76,7 @@ func (s *Search) classOf(v *view) int32 {
 	}
 	sh := s.shape
 	if v.number >= len(sh.nodes) {
-		sh.nodes = append(sh.nodes, make([]known, max(len(s.allocator.views), v.number+1)-len(sh.nodes))...)
+		sh.nodes = append(sh.nodes, make([]nodeClass, max(len(s.allocator.views), v.number+1)-len(sh.nodes))...)
 	}
 	k := &sh.nodes[v.number]
 	revision := v.revision(s.ledger)
@@ -87,7 +87,7 @@ func (s *Search) classOf(v *view) int32 {
 	if signature := s.sign(v); signature != nil {
 		class = sh.class(signature)
 	}
-	sh.nodes[v.number] = known{v, revision, class}
+	sh.nodes[v.number] = nodeClass{v, revision, class}
 	return class
 }
 
