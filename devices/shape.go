@@ -21,9 +21,9 @@ const (
 // order and state, whose devices are alike in all that the claims read and in what allocations hold. The search gives the
 // same answer for all nodes of a class, names of devices aside, and runs once for each class.
 type shape struct {
-	programs   []*program // selectors of the claims
-	attributes []string   // of their constraints
-	nodes      []nodeClass    // by view.number
+	programs   []*program  // selectors of the claims
+	attributes []string    // of their constraints
+	nodes      []nodeClass // by view.number
 	classes    map[string]int32
 	answers    []answer // by class
 	buffer     []byte
