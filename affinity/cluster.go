@@ -84,7 +84,7 @@ func (c *column) domain(i int) int32 {
 	return -1
 }
 
-func at[T int32 | int64](counts []T, domain int32) T {
+func countIn[T int32 | int64](counts []T, domain int32) T {
 	if uint(domain) < uint(len(counts)) {
 		return counts[domain]
 	}

@@ -16,7 +16,7 @@ import (
 // It is an error when no required term of the pod matches and one of them cannot be converted, and when old or new has
 // another type. A queue treats an error as yes. The method value NodeOptions{}.WouldHelp is a hint of package queue.
 func (o NodeOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
-	before, after, err := both[v1.Node](old, new)
+	before, after, err := eventObjects[v1.Node](old, new)
 	if err != nil {
 		return false, err
 	}
@@ -24,8 +24,8 @@ func (o NodeOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	return e.wouldHelp(before, after)
 }
 
-// both returns the objects of an event, nil for a missing object.
-func both[T any](old, new any) (before, after *T, err error) {
+// eventObjects returns the objects of an event, nil for a missing object.
+func eventObjects[T any](old, new any) (before, after *T, err error) {
 	before, wasT := old.(*T)
 	after, isT := new.(*T)
 	if old != nil && !wasT || new != nil && !isT {
@@ -86,13 +86,13 @@ func (o PodOptions) Hint(known Namespaces) func(pod *v1.Pod, old, new any) (bool
 			return false, err
 		}
 		if isNode(old) || isNode(new) {
-			before, after, err := both[v1.Node](old, new)
+			before, after, err := eventObjects[v1.Node](old, new)
 			if err != nil {
 				return false, err
 			}
 			return e.wouldHelpNode(before, after), nil
 		}
-		before, after, err := both[v1.Pod](old, new)
+		before, after, err := eventObjects[v1.Pod](old, new)
 		if err != nil {
 			return false, err
 		}

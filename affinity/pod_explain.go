@@ -54,7 +54,7 @@ func (s *State) explain(k, i int, counts []int32) Explanation {
 	col := &s.columns[k]
 	x := Explanation{Key: col.key}
 	if d := col.domain(i); d >= 0 {
-		x.Has, x.Count = true, int(at(counts, d))
+		x.Has, x.Count = true, int(countIn(counts, d))
 		if n := s.cluster.Node(i); n != nil {
 			x.Value = n.Labels[col.key]
 		}

@@ -70,7 +70,7 @@ func (s *State) Check(i int) resources.Verdict {
 		if d < 0 {
 			return podAffinityUnmet
 		}
-		if at(col.affinity, d) <= 0 {
+		if countIn(col.affinity, d) <= 0 {
 			unmet = true
 		}
 	}
@@ -79,13 +79,13 @@ func (s *State) Check(i int) resources.Verdict {
 	}
 	for _, k := range s.antiCols {
 		col := &s.columns[k]
-		if len(col.anti) > 0 && at(col.anti, col.domain(i)) > 0 {
+		if len(col.anti) > 0 && countIn(col.anti, col.domain(i)) > 0 {
 			return podAntiAffinity
 		}
 	}
 	for k := range s.columns {
 		col := &s.columns[k]
-		if len(col.existing) > 0 && at(col.existing, col.domain(i)) > 0 {
+		if len(col.existing) > 0 && countIn(col.existing, col.domain(i)) > 0 {
 			return existingAntiAffinity
 		}
 	}
@@ -102,7 +102,7 @@ func (s *State) Raw(i int) int64 {
 	for k := range s.columns {
 		col := &s.columns[k]
 		if len(col.score) > 0 {
-			sum += at(col.score, col.domain(i))
+			sum += countIn(col.score, col.domain(i))
 		}
 	}
 	return sum
@@ -158,16 +158,16 @@ func (s *State) AppendSignature(dst []int32, i int) []int32 {
 			continue
 		}
 		var flags int32
-		if at(col.affinity, d) > 0 {
+		if countIn(col.affinity, d) > 0 {
 			flags |= 1
 		}
-		if at(col.anti, d) > 0 {
+		if countIn(col.anti, d) > 0 {
 			flags |= 2
 		}
-		if at(col.existing, d) > 0 {
+		if countIn(col.existing, d) > 0 {
 			flags |= 4
 		}
-		score := at(col.score, d)
+		score := countIn(col.score, d)
 		dst = append(dst, flags, int32(score), int32(score>>32))
 	}
 	return dst
@@ -182,7 +182,7 @@ func (s *State) AppendCountedSlots(dst []int32) []int32 {
 			continue
 		}
 		for i, d := range col.ids {
-			if d >= 0 && (at(col.affinity, d) != 0 || at(col.anti, d) != 0 || at(col.existing, d) != 0 || at(col.score, d) != 0) {
+			if d >= 0 && (countIn(col.affinity, d) != 0 || countIn(col.anti, d) != 0 || countIn(col.existing, d) != 0 || countIn(col.score, d) != 0) {
 				dst = append(dst, int32(i))
 			}
 		}

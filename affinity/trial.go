@@ -67,7 +67,7 @@ func (t *trial) Check(i int) resources.Verdict {
 		if d < 0 {
 			return podAffinityUnmet
 		}
-		if at(col.affinity, d)+t.changes[place(k, d)].affinity <= 0 {
+		if countIn(col.affinity, d)+t.changes[place(k, d)].affinity <= 0 {
 			unmet = true
 		}
 	}
@@ -76,13 +76,13 @@ func (t *trial) Check(i int) resources.Verdict {
 	}
 	for _, k := range s.antiCols {
 		col := &s.columns[k]
-		if d := col.domain(i); d >= 0 && at(col.anti, d)+t.changes[place(k, d)].anti > 0 {
+		if d := col.domain(i); d >= 0 && countIn(col.anti, d)+t.changes[place(k, d)].anti > 0 {
 			return podAntiAffinity
 		}
 	}
 	for k := range len(s.columns) + len(t.extra) {
 		col := t.at(k)
-		if d := col.domain(i); d >= 0 && at(col.existing, d)+t.changes[place(k, d)].existing > 0 {
+		if d := col.domain(i); d >= 0 && countIn(col.existing, d)+t.changes[place(k, d)].existing > 0 {
 			return existingAntiAffinity
 		}
 	}
@@ -126,7 +126,7 @@ func (t *trial) Apply(effect Effect, i int, n int32) {
 		after.anti += c.anti * n
 		after.existing += c.existing * n
 		t.changes[place(index, d)] = after
-		base := at(col.affinity, d)
+		base := countIn(col.affinity, d)
 		t.cells += notZero(base+after.affinity) - notZero(base+before.affinity)
 	}
 }

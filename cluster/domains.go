@@ -9,9 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// values numbers the values of a label on the nodes, or the combinations of all that a list of reads names. The first question
+// valueIndex numbers the values of a label on the nodes, or the combinations of all that a list of reads names. The first question
 // makes it, and every change of a node keeps it up to date.
-type values struct {
+type valueIndex struct {
 	own    *owner
 	key    string   // label, for domains
 	reads  []string // for classes
@@ -36,7 +36,7 @@ type values struct {
 func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	c := s.values(indexKey{name: key})
 	if c == nil {
-		c = s.addValues(indexKey{name: key}, &values{own: s.own, key: key})
+		c = s.addValues(indexKey{name: key}, &valueIndex{own: s.own, key: key})
 	}
 	return c.ids, len(c.names), c.have
 }
@@ -52,7 +52,7 @@ func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 // the next call may number the classes in another way. O(nodes) at the first call for a list of reads, then O(reads).
 func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	for _, r := range reads {
-		if !known(r) {
+		if !isRead(r) {
 			return nil, nil, false
 		}
 	}
@@ -63,12 +63,12 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	name := indexKey{classes: true, name: string(list)}
 	c := s.values(name)
 	if c == nil {
-		c = s.addValues(name, &values{own: s.own, reads: append([]string{}, reads...)})
+		c = s.addValues(name, &valueIndex{own: s.own, reads: append([]string{}, reads...)})
 	}
 	return c.ids, c.reps, true
 }
 
-func known(read string) bool {
+func isRead(read string) bool {
 	switch read {
 	case "taints", "unschedulable", "name", "features":
 		return true
@@ -84,7 +84,7 @@ type indexKey struct {
 
 // values returns an index for a caller, nil when there is none, and notes that a caller holds it. An index that belongs to
 // another snapshot needs no note, because a change copies it.
-func (s *Snapshot) values(name indexKey) *values {
+func (s *Snapshot) values(name indexKey) *valueIndex {
 	s.lazy.RLock()
 	c := s.indexes[name]
 	noted := c == nil || c.own != s.own || c.given
@@ -101,7 +101,7 @@ func (s *Snapshot) values(name indexKey) *values {
 const maxClasses = 128
 
 // addValues fills an index and publishes it. Reads may run concurrently: the first index that is published stays.
-func (s *Snapshot) addValues(name indexKey, c *values) *values {
+func (s *Snapshot) addValues(name indexKey, c *valueIndex) *valueIndex {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
 	if have := s.indexes[name]; have != nil {
@@ -120,10 +120,10 @@ func (s *Snapshot) addValues(name indexKey, c *values) *values {
 	}
 	m := maps.Clone(s.indexes) // forks may share the map
 	if m == nil {
-		m = map[indexKey]*values{}
+		m = map[indexKey]*valueIndex{}
 	}
 	if c.reads != nil && len(m) >= maxClasses {
-		maps.DeleteFunc(m, func(_ indexKey, c *values) bool { return c.reads != nil })
+		maps.DeleteFunc(m, func(_ indexKey, c *valueIndex) bool { return c.reads != nil })
 	}
 	m[name] = c
 	s.indexes = m
@@ -132,7 +132,7 @@ func (s *Snapshot) addValues(name indexKey, c *values) *values {
 
 // reindexValues brings all indexes up to date with the node that a slot has now (nil: none).
 func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
-	var renewed map[indexKey]*values // forks may share the map of before
+	var renewed map[indexKey]*valueIndex // forks may share the map of before
 	lost := false
 	for name, c := range s.indexes {
 		var v string
@@ -168,15 +168,15 @@ func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
 	}
 }
 
-func (c *values) clone(own *owner) *values {
-	return &values{
+func (c *valueIndex) clone(own *owner) *valueIndex {
+	return &valueIndex{
 		own: own, key: c.key, reads: c.reads, ids: slices.Clone(c.ids), byName: c.byName, names: slices.Clone(c.names),
 		counts: slices.Clone(c.counts), reps: slices.Clone(c.reps), have: c.have,
 	}
 }
 
 // has reports whether the index has that value for the slot already.
-func (c *values) has(slot int, v string, ok bool) bool {
+func (c *valueIndex) has(slot int, v string, ok bool) bool {
 	id := c.ids[slot]
 	if !ok {
 		return id < 0
@@ -186,7 +186,7 @@ func (c *values) has(slot int, v string, ok bool) bool {
 
 // set gives a slot a value, or none when ok is false. It reports whether a number changed its meaning: when a value loses its
 // last node, the value with the highest number gets its number.
-func (c *values) set(slot int, v string, ok bool) (renumbered bool) {
+func (c *valueIndex) set(slot int, v string, ok bool) (renumbered bool) {
 	old, id := c.ids[slot], int32(-1)
 	if ok {
 		if id = c.byName.get(v); id == gone {
@@ -224,7 +224,7 @@ func (c *values) set(slot int, v string, ok bool) (renumbered bool) {
 }
 
 // of returns what a node has of it.
-func (c *values) of(node *v1.Node) (string, bool) {
+func (c *valueIndex) of(node *v1.Node) (string, bool) {
 	if c.reads == nil {
 		v, ok := node.Labels[c.key]
 		return v, ok

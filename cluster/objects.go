@@ -143,46 +143,46 @@ func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 	t := &s.objects
 	switch o := obj.(type) {
 	case *v1.Namespace:
-		return edit(s, &t.namespaces, "namespaces", o, put)
+		return setOrUnset(s, &t.namespaces, "namespaces", o, put)
 	case *v1.Service:
-		return edit(s, &t.services, "services", o, put)
+		return setOrUnset(s, &t.services, "services", o, put)
 	case *v1.ReplicationController:
-		return edit(s, &t.replicationControllers, "replicationControllers", o, put)
+		return setOrUnset(s, &t.replicationControllers, "replicationControllers", o, put)
 	case *appsv1.ReplicaSet:
-		return edit(s, &t.replicaSets, "replicaSets", o, put)
+		return setOrUnset(s, &t.replicaSets, "replicaSets", o, put)
 	case *appsv1.StatefulSet:
-		return edit(s, &t.statefulSets, "statefulSets", o, put)
+		return setOrUnset(s, &t.statefulSets, "statefulSets", o, put)
 	case *v1.PersistentVolumeClaim:
-		return edit(s, &t.claims, "claims", o, put)
+		return setOrUnset(s, &t.claims, "claims", o, put)
 	case *v1.PersistentVolume:
-		return edit(s, &t.persistentVolumes, "persistentVolumes", o, put)
+		return setOrUnset(s, &t.persistentVolumes, "persistentVolumes", o, put)
 	case *storagev1.StorageClass:
-		return edit(s, &t.storageClasses, "storageClasses", o, put)
+		return setOrUnset(s, &t.storageClasses, "storageClasses", o, put)
 	case *storagev1.CSINode:
-		return edit(s, &t.csiNodes, "csiNodes", o, put)
+		return setOrUnset(s, &t.csiNodes, "csiNodes", o, put)
 	case *storagev1.CSIDriver:
-		return edit(s, &t.csiDrivers, "csiDrivers", o, put)
+		return setOrUnset(s, &t.csiDrivers, "csiDrivers", o, put)
 	case *storagev1.CSIStorageCapacity:
-		return edit(s, &t.csiStorageCapacities, "csiStorageCapacities", o, put)
+		return setOrUnset(s, &t.csiStorageCapacities, "csiStorageCapacities", o, put)
 	case *storagev1.VolumeAttachment:
-		return edit(s, &t.volumeAttachments, "volumeAttachments", o, put)
+		return setOrUnset(s, &t.volumeAttachments, "volumeAttachments", o, put)
 	case *policyv1.PodDisruptionBudget:
-		return edit(s, &t.podDisruptionBudgets, "podDisruptionBudgets", o, put)
+		return setOrUnset(s, &t.podDisruptionBudgets, "podDisruptionBudgets", o, put)
 	case *schedulingv1.PriorityClass:
-		return edit(s, &t.priorityClasses, "priorityClasses", o, put)
+		return setOrUnset(s, &t.priorityClasses, "priorityClasses", o, put)
 	case *resourcev1.ResourceClaim:
-		return edit(s, &t.resourceClaims, "resourceClaims", o, put)
+		return setOrUnset(s, &t.resourceClaims, "resourceClaims", o, put)
 	case *resourcev1.ResourceClaimTemplate:
-		return edit(s, &t.resourceClaimTemplates, "resourceClaimTemplates", o, put)
+		return setOrUnset(s, &t.resourceClaimTemplates, "resourceClaimTemplates", o, put)
 	case *resourcev1.ResourceSlice:
-		return edit(s, &t.resourceSlices, "resourceSlices", o, put)
+		return setOrUnset(s, &t.resourceSlices, "resourceSlices", o, put)
 	case *resourcev1.DeviceClass:
-		return edit(s, &t.deviceClasses, "deviceClasses", o, put)
+		return setOrUnset(s, &t.deviceClasses, "deviceClasses", o, put)
 	}
 	return failed(field.ErrorTypeNotSupported, "objects", fmt.Sprintf("%T", obj), "a snapshot has no objects of this type")
 }
 
-func edit[T interface {
+func setOrUnset[T interface {
 	metav1.Object
 	comparable
 }](s *Snapshot, t *table[T], list string, obj T, put bool) error {

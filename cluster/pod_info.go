@@ -59,8 +59,8 @@ func (s *Snapshot) valid(i *info) bool {
 	return i.schema == s.schema && s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
 }
 
-// same reports whether two valid infos count the same.
-func same(a, b *info) bool {
+// countSame reports whether two valid infos count the same.
+func countSame(a, b *info) bool {
 	return a == b || a.set == b.set && a.terms == b.terms && a.cpu == b.cpu && a.memory == b.memory && a.ports == b.ports &&
 		slices.Equal(a.request, b.request)
 }

@@ -93,7 +93,7 @@ func (s *Snapshot) replace(pod *v1.Pod, info *info, slot, at int) {
 	r := s.writeRow(slot)
 	e := r.pods[at]
 	r.pods[at] = entry{pod, info}
-	if same(e.info, info) {
+	if countSame(e.info, info) {
 		s.logPod(slot, info, 0)
 	} else {
 		s.leave(r, e.info)

@@ -25,7 +25,7 @@ type Snapshot struct {
 
 	// Indexes made at the first question.
 	lazy    sync.RWMutex // reads that make one may run beside others
-	indexes map[indexKey]*values
+	indexes map[indexKey]*valueIndex
 	images  *images
 	order   []int32
 }

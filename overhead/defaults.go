@@ -67,7 +67,7 @@ func defaultPodLevel(pod *v1.Pod) {
 	if len(r.Requests) > 0 || len(r.Limits) > 0 {
 		limits := v1.ResourceList{}
 		for name, q := range Limits(pod, bare) {
-			if strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) && !has(r.Requests, name) {
+			if strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) && !hasName(r.Requests, name) {
 				limits[name] = q
 			}
 		}
@@ -83,7 +83,7 @@ func defaultPodLevel(pod *v1.Pod) {
 		}
 	}
 	for name, q := range r.Limits {
-		if PodLevelSupported(name) && !has(requests, name) {
+		if PodLevelSupported(name) && !hasName(requests, name) {
 			requests[name] = q
 		}
 	}
@@ -93,7 +93,7 @@ func defaultPodLevel(pod *v1.Pod) {
 // fill adds to list what it lacks of from.
 func fill(list, from v1.ResourceList) v1.ResourceList {
 	for name, q := range from {
-		if !has(list, name) {
+		if !hasName(list, name) {
 			if list == nil {
 				list = v1.ResourceList{}
 			}

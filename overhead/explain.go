@@ -75,7 +75,7 @@ func Explain(pod *v1.Pod, o Options) []Part {
 		_, runs := running[name]
 		_, starts := starting[name]
 		switch {
-		case !o.IgnorePodLevel && podLevelRequests(pod) && PodLevelSupported(name) && has(pod.Spec.Resources.Requests, name):
+		case !o.IgnorePodLevel && podLevelRequests(pod) && PodLevelSupported(name) && hasName(pod.Spec.Resources.Requests, name):
 			p.Phase = PodLevel
 			p.PodLevel = podLevelRequest(pod, name, pod.Spec.Resources.Requests[name], o)
 		case starts && (!runs || p.Starting.Cmp(p.Running) > 0):
@@ -115,7 +115,7 @@ func (p Part) String() string {
 	return b.String()
 }
 
-func has(list v1.ResourceList, name v1.ResourceName) bool {
+func hasName(list v1.ResourceList, name v1.ResourceName) bool {
 	_, ok := list[name]
 	return ok
 }

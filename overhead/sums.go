@@ -60,7 +60,7 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 		if !s.wants(name) {
 			continue
 		}
-		if v, ok := whole(name, &q); !ok || !s.miss(name, v) {
+		if v, ok := wholeUnits(name, &q); !ok || !s.miss(name, v) {
 			return false
 		}
 	}
@@ -150,7 +150,7 @@ func (s *sums) raise(name v1.ResourceName, q *resource.Quantity) bool {
 			return false
 		}
 	}
-	v, ok := whole(name, q)
+	v, ok := wholeUnits(name, q)
 	if ok && (!a.in(hasStep) || v > a.step) {
 		a.step = v
 		a.has |= hasStep
@@ -292,8 +292,8 @@ func plus(sum *int64, v int64) bool {
 	return true
 }
 
-// whole returns the quantity in the scheduler's units when it is a whole number of them.
-func whole(name v1.ResourceName, q *resource.Quantity) (int64, bool) {
+// wholeUnits returns the quantity in the scheduler's units when it is a whole number of them.
+func wholeUnits(name v1.ResourceName, q *resource.Quantity) (int64, bool) {
 	v, ok := q.AsInt64()
 	if name != v1.ResourceCPU {
 		if ok {

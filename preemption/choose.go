@@ -56,8 +56,8 @@ func (r rank) criterion() Criterion {
 	}[r]
 }
 
-// values are what choose compares.
-type values struct {
+// criteria are what choose compares.
+type criteria struct {
 	violations int64
 	foreign    int
 	highest    int32     // priority of the first victim; the lowest int32 without victims
@@ -67,8 +67,8 @@ type values struct {
 }
 
 // values returns what choose compares. A victim without start time started at now.
-func (c *Candidate) values(now time.Time) values {
-	v := values{violations: c.Violations, foreign: c.Foreign, victims: len(c.Victims), highest: math.MinInt32}
+func (c *Candidate) values(now time.Time) criteria {
+	v := criteria{violations: c.Violations, foreign: c.Foreign, victims: len(c.Victims), highest: math.MinInt32}
 	if len(c.Victims) > 0 {
 		v.highest = Priority(c.Victims[0].Pod)
 	}
@@ -104,7 +104,7 @@ func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int6
 	if len(candidates) == 0 {
 		return -1, ""
 	}
-	better := func(a, b *Candidate, va, vb *values) (int, rank) {
+	better := func(a, b *Candidate, va, vb *criteria) (int, rank) {
 		for _, score := range scores {
 			if c := cmp.Compare(score(*b), score(*a)); c != 0 {
 				return c, ownScore
@@ -117,7 +117,7 @@ func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int6
 		}
 		return strings.Compare(a.Node, b.Node), smallestName
 	}
-	all, best := make([]values, len(candidates)), 0
+	all, best := make([]criteria, len(candidates)), 0
 	for k := range candidates {
 		all[k] = candidates[k].values(now)
 		if c, _ := better(&candidates[k], &candidates[best], &all[k], &all[best]); c < 0 {
@@ -135,7 +135,7 @@ func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int6
 }
 
 // compare returns a negative number if v is better than o, a positive number if v is worse, and the criterion that differs.
-func (v *values) compare(o *values) (int, rank) {
+func (v *criteria) compare(o *criteria) (int, rank) {
 	if c := cmp.Compare(v.violations, o.violations); c != 0 {
 		return c, fewestViolations
 	}

@@ -167,7 +167,7 @@ func (d *dryRun) compare(a, b *unit) int {
 		case less(q, p):
 			return 1
 		}
-		return first(a.foreign, b.foreign)
+		return trueFirst(a.foreign, b.foreign)
 	}
 	switch {
 	case a.priority > b.priority:
@@ -178,11 +178,11 @@ func (d *dryRun) compare(a, b *unit) int {
 	if c := a.start.Compare(b.start); c != 0 {
 		return c
 	}
-	return first(a.foreign, b.foreign) // pods of other nodes come back before local ones of equal importance
+	return trueFirst(a.foreign, b.foreign) // pods of other nodes come back before local ones of equal importance
 }
 
-// first orders true before false.
-func first(a, b bool) int {
+// trueFirst orders true before false.
+func trueFirst(a, b bool) int {
 	switch {
 	case a && !b:
 		return -1

@@ -12,8 +12,8 @@ const (
 	anyKind          = "*"
 )
 
-// known reports whether Kubernetes 1.36 has events of the kind.
-func known(kind string) bool {
+// hasEvents reports whether Kubernetes 1.36 has events of the kind.
+func hasEvents(kind string) bool {
 	switch kind {
 	case anyPod, assignedPod, unschedulablePod, nodeKind, "PersistentVolume", "PersistentVolumeClaim",
 		"storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment",

@@ -67,18 +67,18 @@ func (q *Queue) status(e *Entry, now time.Time) Status {
 	s.Rejectors = rejectors(append(slices.Clone(e.UnschedulablePlugins), e.PendingPlugins...))
 	switch e.place {
 	case Backoff, ErrorBackoff:
-		s.Until = later(q.free(e), now)
+		s.Until = laterOf(q.free(e), now)
 	case Unschedulable:
-		s.Until = later(q.leftoverTime(e), now)
+		s.Until = laterOf(q.leftoverTime(e), now)
 	case Gated:
 		if q.flushesGate(e) {
-			s.Until = later(q.leftoverTime(e), now)
+			s.Until = laterOf(q.leftoverTime(e), now)
 		}
 	}
 	return s
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
 	}

@@ -160,7 +160,7 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 			}
 			if r.Event.Resource == "" {
 				errs = append(errs, field.Required(at.Child("events").Index(i).Child("event", "resource"), `a kind, or "*"`))
-			} else if !known(r.Event.Resource) && strings.Count(r.Event.Resource, ".") < 2 {
+			} else if !hasEvents(r.Event.Resource) && strings.Count(r.Event.Resource, ".") < 2 {
 				errs = append(errs, field.Invalid(at.Child("events").Index(i).Child("event", "resource"), r.Event.Resource, "must be a resource of this package or plural.version.group"))
 			}
 			if r.Event.Action <= 0 || r.Event.Action&^All != 0 {

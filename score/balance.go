@@ -75,12 +75,12 @@ func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
 	cpu, memory := float64(alloc[resources.CPU]), float64(alloc[resources.Memory])
 	c, m := used.At(resources.CPU), used.At(resources.Memory)
-	with := even(part(resources.Add(c, s.view.cols[0].request), cpu), part(resources.Add(m, s.view.cols[1].request), memory))
-	return 50 + (50+with-even(part(c, cpu), part(m, memory)))/2
+	with := balanceOf(usedShare(resources.Add(c, s.view.cols[0].request), cpu), usedShare(resources.Add(m, s.view.cols[1].request), memory))
+	return 50 + (50+with-balanceOf(usedShare(c, cpu), usedShare(m, memory)))/2
 }
 
-// part returns the share of a resource that is in use, at most 1.
-func part(used int64, alloc float64) float64 {
+// usedShare returns the share of a resource that is in use, at most 1.
+func usedShare(used int64, alloc float64) float64 {
 	f := float64(used) / alloc
 	if f > 1 {
 		return 1
@@ -88,8 +88,8 @@ func part(used int64, alloc float64) float64 {
 	return f
 }
 
-// even returns the balance of two shares.
-func even(a, b float64) int64 { return int64(float64(1-math.Abs((a-b)/2)) * MaxScore) }
+// balanceOf returns the balance of two shares.
+func balanceOf(a, b float64) int64 { return int64(float64(1-math.Abs((a-b)/2)) * MaxScore) }
 
 // Explain returns the numbers behind the score of slot i: the balance of the node with the pod and without the pod, each 50
 // to 100. A balance is 100 minus the standard deviation, in percent, of the shares in use of the resources that the node
@@ -159,5 +159,5 @@ func (s *BalanceState) fractions(n *node, c *column) (with, without float64, ok 
 		return 0, 0, false
 	}
 	all := float64(alloc)
-	return part(resources.Add(used, c.request), all), part(used, all), true
+	return usedShare(resources.Add(used, c.request), all), usedShare(used, all), true
 }

@@ -43,7 +43,7 @@ func columns(list []Resource, request func(v1.ResourceName) int64, nonZero bool)
 	cols := make([]column, 0, len(list))
 	for _, r := range list {
 		c := column{name: v1.ResourceName(r.Name), weight: r.Weight, at: -1}
-		if !known(c.name) {
+		if !isScored(c.name) {
 			continue
 		}
 		c.request = request(c.name)
@@ -74,7 +74,7 @@ func newView(rows Rows, cols []column) view {
 		c := &v.cols[k]
 		c.at = -1
 		v.exact, v.nonZero = v.exact || !c.nonZero, v.nonZero || c.nonZero
-		if at, ok := rows.Schema().Column(c.name); ok && known(c.name) {
+		if at, ok := rows.Schema().Column(c.name); ok && isScored(c.name) {
 			c.at = at
 		}
 	}
@@ -105,7 +105,7 @@ func (v *view) node(i int) (n node) {
 func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 	at := c.at
 	if at < 0 {
-		if v.rows.Schema().Len() == v.width && v.devices == nil || !known(c.name) {
+		if v.rows.Schema().Len() == v.width && v.devices == nil || !isScored(c.name) {
 			return 0, 0
 		}
 		var ok bool

@@ -94,8 +94,8 @@ func ValidateBalanceArgs(args BalanceArgs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// known reports whether the resource scores use a resource of that name.
-func known(name v1.ResourceName) bool {
+// isScored reports whether the resource scores use a resource of that name.
+func isScored(name v1.ResourceName) bool {
 	switch name {
 	case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:
 		return true

@@ -95,7 +95,7 @@ func Rank(s Signal, l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, o Op
 
 func compareRanked(s Signal, a, b *Ranked) int {
 	priority := cmp.Compare(a.Priority, b.Priority)
-	missing := first(!a.Measured, !b.Measured)
+	missing := trueFirst(!a.Measured, !b.Measured)
 	both := a.Measured && b.Measured
 	var more int
 	if both {
@@ -106,13 +106,13 @@ func compareRanked(s Signal, a, b *Ranked) int {
 	}
 	var exceeds int
 	if both {
-		exceeds = first(a.Exceeds, b.Exceeds)
+		exceeds = trueFirst(a.Exceeds, b.Exceeds)
 	}
 	return cmp.Or(missing, exceeds, priority, more)
 }
 
-// first compares two bools: true comes first.
-func first(a, b bool) int {
+// trueFirst compares two bools: true comes first.
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -128,7 +128,7 @@ func compareAge(a, b *v1.Pod) int {
 	case s != nil && t != nil:
 		age = t.Compare(s.Time)
 	default:
-		age = first(s == nil, t == nil)
+		age = trueFirst(s == nil, t == nil)
 	}
 	return cmp.Or(age, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }

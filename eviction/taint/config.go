@@ -55,7 +55,7 @@ func (c Config) Validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func or[T any](p *T, otherwise T) T {
+func orDefault[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}
@@ -72,7 +72,7 @@ func orDuration(d, otherwise time.Duration) time.Duration {
 func (c Config) monitorPeriod() time.Duration { return orDuration(c.MonitorPeriod, 5*time.Second) }
 func (c Config) gracePeriod() time.Duration   { return orDuration(c.GracePeriod, 50*time.Second) }
 func (c Config) startupGrace() time.Duration  { return orDuration(c.StartupGrace, 60*time.Second) }
-func (c Config) evictionRate() float32        { return or(c.EvictionRate, 0.1) }
+func (c Config) evictionRate() float32        { return orDefault(c.EvictionRate, 0.1) }
 
 // ServePeriod is the time between two services of the zones' queues.
 const ServePeriod = 100 * time.Millisecond

@@ -69,7 +69,7 @@ func stateOf(ready, notReady int, c Config) zoneState {
 	switch {
 	case ready == 0 && notReady > 0:
 		return zoneFull
-	case notReady > 2 && float32(notReady)/float32(ready+notReady) >= or(c.UnhealthyThreshold, 0.55):
+	case notReady > 2 && float32(notReady)/float32(ready+notReady) >= orDefault(c.UnhealthyThreshold, 0.55):
 		return zonePartial
 	}
 	return zoneNormal
@@ -97,12 +97,12 @@ func countReady(nodes []*v1.Node) (ready, notReady int) {
 func rateOf(state zoneState, size int, c Config) float32 {
 	switch state {
 	case zonePartial:
-		if size > or(c.LargeCluster, 50) {
-			return or(c.SecondaryRate, 0.01)
+		if size > orDefault(c.LargeCluster, 50) {
+			return orDefault(c.SecondaryRate, 0.01)
 		}
 		return 0
 	case zoneFull:
-		return or(c.FullDisruptionRate, c.evictionRate())
+		return orDefault(c.FullDisruptionRate, c.evictionRate())
 	}
 	return c.evictionRate()
 }

@@ -231,11 +231,11 @@ func refersTo(ref *v1.ObjectReference, claim *v1.PersistentVolumeClaim) bool {
 func suits(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim, request resource.Quantity) bool {
 	size := pv.Spec.Capacity[v1.ResourceStorage]
 	return size.Cmp(request) >= 0 &&
-		mode(pv.Spec.VolumeMode) == mode(claim.Spec.VolumeMode) &&
+		modeOrDefault(pv.Spec.VolumeMode) == modeOrDefault(claim.Spec.VolumeMode) &&
 		deref(pv.Spec.VolumeAttributesClassName) == deref(claim.Spec.VolumeAttributesClassName)
 }
 
-func mode(m *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
+func modeOrDefault(m *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
 	if m == nil {
 		return v1.PersistentVolumeFilesystem
 	}

@@ -93,7 +93,7 @@ func BindingWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 		return before != nil && after != nil && publishes(before) && !publishes(after) && hasCSI(pod, after.Name), nil
 	}
 	if before, after, ok := event[storagev1.CSIStorageCapacity](old, new); ok {
-		return after != nil && (before == nil || more(largest(before), largest(after))), nil
+		return after != nil && (before == nil || isMore(largest(before), largest(after))), nil
 	}
 	return false, unexpected(old, new)
 }
@@ -165,8 +165,8 @@ func largest(c *storagev1.CSIStorageCapacity) *resource.Quantity {
 	return c.Capacity
 }
 
-// more reports whether after is more than before. nil counts as 0.
-func more(before, after *resource.Quantity) bool {
+// isMore reports whether after is more than before. nil counts as 0.
+func isMore(before, after *resource.Quantity) bool {
 	if after == nil {
 		return false
 	}

@@ -51,7 +51,7 @@ func (c Command) Apply(node *v1.Node) (taints []v1.Taint, outcome string, err er
 	if !c.Overwrite {
 		var there []string
 		for i := range c.Add {
-			if has(old, &c.Add[i]) {
+			if hasTaint(old, &c.Add[i]) {
 				there = append(there, c.Add[i].Key)
 			}
 		}
@@ -62,7 +62,7 @@ func (c Command) Apply(node *v1.Node) (taints []v1.Taint, outcome string, err er
 	}
 	result := slices.Clone(c.Add)
 	for i := range old {
-		if !has(c.Add, &old[i]) {
+		if !hasTaint(c.Add, &old[i]) {
 			result = append(result, old[i])
 		}
 	}

@@ -76,7 +76,7 @@ func TestConditionTaints(t *testing.T) {
 				require.Equal(t, c.remove, formats(remove), c.why)
 				require.Equal(t, c.then, formats(after.Spec.Taints), c.why)
 				for _, tn := range after.Spec.Taints {
-					if has(add, &tn) {
+					if hasTaint(add, &tn) {
 						require.Equal(t, noon, tn.TimeAdded.Time, "added taints carry the time")
 					}
 				}

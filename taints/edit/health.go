@@ -37,11 +37,11 @@ func Health(node *v1.Node, ready v1.ConditionStatus) HealthChange {
 	list := node.Spec.Taints
 	swap := func(want, opposite v1.Taint) HealthChange {
 		h := HealthChange{Wants: want.Key}
-		if h.Queue = !has(list, &opposite); h.Queue {
+		if h.Queue = !hasTaint(list, &opposite); h.Queue {
 			return h
 		}
 		h.Remove = []v1.Taint{opposite}
-		if !has(list, &want) {
+		if !hasTaint(list, &want) {
 			h.Add = []v1.Taint{want}
 		}
 		return h
@@ -54,7 +54,7 @@ func Health(node *v1.Node, ready v1.ConditionStatus) HealthChange {
 	case v1.ConditionTrue:
 		var h HealthChange
 		for _, t := range []v1.Taint{notReady, unreachable} {
-			if has(list, &t) {
+			if hasTaint(list, &t) {
 				h.Remove = append(h.Remove, t)
 			}
 		}

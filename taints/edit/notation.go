@@ -27,7 +27,7 @@ func ParseOne(spec string) (taint v1.Taint, removal bool, err error) {
 	case 1:
 	case 2:
 		taint.Effect = v1.TaintEffect(parts[1])
-		if !known(taint.Effect) {
+		if !isEffect(taint.Effect) {
 			return v1.Taint{}, removal, fmt.Errorf("invalid taint effect: %s, unsupported taint effect", taint.Effect)
 		}
 		pair := strings.Split(parts[0], "=")
@@ -67,7 +67,7 @@ func Parse(specs []string) (Command, error) {
 			return Command{}, err
 		case removal:
 			c.Remove = append(c.Remove, t)
-		case has(c.Add, &t):
+		case hasTaint(c.Add, &t):
 			return Command{}, fmt.Errorf("duplicated taints with the same key and effect: %v", t)
 		default:
 			c.Add = append(c.Add, t)
@@ -76,7 +76,7 @@ func Parse(specs []string) (Command, error) {
 	return c, nil
 }
 
-// known reports whether the effect is one of the three effects of the API.
-func known(e v1.TaintEffect) bool {
+// isEffect reports whether the effect is one of the three effects of the API.
+func isEffect(e v1.TaintEffect) bool {
 	return e == v1.TaintEffectNoSchedule || e == v1.TaintEffectPreferNoSchedule || e == v1.TaintEffectNoExecute
 }

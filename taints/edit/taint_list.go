@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// has reports whether list has a taint with the key and effect of taint.
-func has(list []v1.Taint, taint *v1.Taint) bool { return find(list, taint) >= 0 }
+// hasTaint reports whether list has a taint with the key and effect of taint.
+func hasTaint(list []v1.Taint, taint *v1.Taint) bool { return find(list, taint) >= 0 }
 
 // find returns the index of the taint with that key and effect, or -1. A node has at most one taint of each key and effect.
 func find(list []v1.Taint, taint *v1.Taint) int {
@@ -42,12 +42,12 @@ func Remove(list []v1.Taint, key string, effect v1.TaintEffect) (result []v1.Tai
 // not values.
 func difference(want, have []v1.Taint) (add, remove []v1.Taint) {
 	for i := range want {
-		if !has(have, &want[i]) {
+		if !hasTaint(have, &want[i]) {
 			add = append(add, want[i])
 		}
 	}
 	for i := range have {
-		if !has(want, &have[i]) {
+		if !hasTaint(want, &have[i]) {
 			remove = append(remove, have[i])
 		}
 	}
