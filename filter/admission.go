@@ -10,8 +10,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Admission is the check that a kubelet makes of a pod that names its node: such a pod has passed no scheduler. The two
-// rules that other packages hold are given as functions; the zero value leaves them out.
+// Admission is the check that a kubelet makes before it runs a pod. The check matters for a pod that names its node: no
+// scheduler has checked such a pod. Two rules belong to other packages and are passed as functions. The zero value leaves
+// both out.
 type Admission struct {
 	// MatchesAffinity reports whether the node matches the pod's nodeSelector and required node affinity
 	// (affinity.MatchNode). nil: not checked.
@@ -21,7 +22,7 @@ type Admission struct {
 	ToleratesNoExecute func(pod *v1.Pod, node *v1.Node) bool
 }
 
-// AdmissionFailure is one ground on which a kubelet rejects a pod. The pod's phase becomes Failed, with Reason and Message
+// AdmissionFailure is one reason for which a kubelet rejects a pod. The pod's phase becomes Failed, with Reason and Message
 // in its status.
 type AdmissionFailure struct {
 	// Reason is "OutOf<resource>", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration", or the name of an earlier
@@ -29,8 +30,9 @@ type AdmissionFailure struct {
 	Reason string
 	// Message begins with "Pod was rejected: ".
 	Message string
-	// Lack holds the numbers of an OutOf failure, nil for others. A critical pod (static, mirror, or of priority
-	// 2000000000 and above) whose failures all have one makes room by preemption instead.
+	// Lack has the numbers of an OutOf failure and is nil for other failures. When every failure of a critical pod (static,
+	// mirror, or of priority 2000000000 and above) has a Lack, the kubelet makes room by preemption instead of rejecting the
+	// pod.
 	Lack *Insufficient
 }
 
@@ -86,7 +88,7 @@ func (a Admission) failures(pod *v1.Pod, node *v1.Node, running []*v1.Pod) []Adm
 
 const rejected = "Pod was rejected: "
 
-// beforePredicates makes the checks in front of the others.
+// beforePredicates makes the checks of the operating system and of supplementalGroupsPolicy, which come before all others.
 func beforePredicates(pod *v1.Pod, node *v1.Node) (AdmissionFailure, bool) {
 	os := node.Status.NodeInfo.OperatingSystem
 	if label, ok := pod.Labels[v1.LabelOSStable]; ok && os != "" && label != os {

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// rows is a cluster whose vectors are made once, as a snapshot keeps them. Slot i holds one pod; every third holds port 80.
+// rows is a cluster that makes its vectors once, like a snapshot. Each slot holds one pod. Every third pod has host port 80.
 type rows struct {
 	schema                 *resources.Schema
 	nodes                  []*v1.Node
@@ -83,7 +83,7 @@ func TestChecksDoNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { ps.First(3); ps.Code(Rejection{0, 1}) }))
 }
 
-// A message over 5,000 nodes that all reject costs what one over 50 costs: nothing for a node.
+// A message about 5,000 nodes that all reject costs as much as a message about 50 nodes.
 func TestMessageOverManyNodes(t *testing.T) {
 	cost := func(n int) float64 {
 		r := newRows(n)

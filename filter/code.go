@@ -6,7 +6,8 @@ import "strconv"
 // zero value is Success.
 type Code int
 
-// The codes. A filter may answer with Success, Unschedulable, UnschedulableAndUnresolvable, Pending or Error.
+// Codes of a plugin's answer. A filter may answer with Success, Unschedulable, UnschedulableAndUnresolvable, Pending or
+// Error.
 const (
 	// Success lets the pod pass.
 	Success Code = iota

@@ -68,7 +68,7 @@ func examplePod(name, cpu string, gpus int64) *v1.Pod {
 	}
 }
 
-// cluster has three zones and five nodes; web and db-1 run.
+// cluster returns five nodes in three zones, on which web and db-1 run.
 func cluster() *snapshot {
 	s := &snapshot{
 		nodes: []*v1.Node{
@@ -134,7 +134,7 @@ func ExampleLacks() {
 	// Output: Insufficient cpu false
 }
 
-// What a kubelet says to a pod that was put on its node by name.
+// What does a kubelet say to a pod that names its node?
 func ExampleAdmission() {
 	db := examplePod("db-2", "3", 0)
 	db.Spec.NodeName = "n1"
@@ -146,7 +146,7 @@ func ExampleAdmission() {
 	// Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 3000, capacity: 4000
 }
 
-// The order in which nodes are scanned follows the zones.
+// kube-scheduler scans one node of each zone in turn.
 func ExampleScanOrder() {
 	c := cluster()
 	for _, i := range filter.ScanOrder(c) {

@@ -12,13 +12,14 @@ import (
 
 // FitOptions are the arguments of the filter NodeResourcesFit. The zero value is v1.36's default.
 type FitOptions struct {
-	// IgnoredResources lists extended resources that are not checked. Other names here have no effect.
+	// IgnoredResources lists extended resources that the filter does not check. Other names in the list have no effect.
 	IgnoredResources []string
-	// IgnoredResourceGroups lists domains of extended resources that are not checked: "example.com" covers
+	// IgnoredResourceGroups lists domains of extended resources that the filter does not check: "example.com" covers
 	// "example.com/gpu" and not "sub.example.com/gpu".
 	IgnoredResourceGroups []string
 	// DeviceResources lists the extended resources that a DeviceClass of the cluster provides (spec.extendedResourceName).
-	// A node whose allocatable has 0 of such a resource is not rejected for it: DynamicResources decides there.
+	// The filter does not reject a node whose allocatable amount of such a resource is 0: DynamicResources decides about
+	// that node.
 	DeviceResources []string
 }
 
@@ -31,7 +32,7 @@ type Fit struct {
 type fitRequest struct {
 	resource v1.ResourceName
 	value    int64
-	device   bool   // a DeviceClass provides the resource
+	device   bool   // whether a DeviceClass provides the resource
 	reason   string // "Insufficient <name>"
 }
 
@@ -73,11 +74,11 @@ func checked(name v1.ResourceName, value int64, o FitOptions) bool {
 //
 // Check rejects a slot without room for one more pod, and a slot with less than a request: allocatable minus requested of
 // any resource that the pod asks for. The verdict is a set of bits: bit 0 for the number of pods, bits 1 to 13 for the first
-// 13 requests, bit 14 for all later requests (Partial). resources.Unresolvable is set when a request is more than all that
-// is allocatable; too few pods never set it. A free slot has room for 0 pods. Check does not allocate.
+// 13 requests, bit 14 for all later requests (Partial). resources.Unresolvable is set when a request is more than the whole
+// allocatable amount. The number of pods never sets it. A free slot has room for 0 pods. Check does not allocate.
 //
 // Reasons returns "Too many pods" first, then "Insufficient <resource>" in the order of the requests. Explain has the same
-// order; none when the pod fits.
+// order, and is empty when the pod fits.
 //
 // The Trial counts a pod with what it holds on a node (overhead.Options.UseStatus). It also has the method
 // Apply(requests resources.Vector, i int, n int32), for callers that know the requests of a pod in the columns of the schema:
@@ -106,7 +107,7 @@ func (f *Fit) on(rows Rows) *fitState {
 	return s
 }
 
-// nowhere is past the end of every row: no node offers the resource, and none has it in use.
+// nowhere is a column past the end of every row. No node offers a resource of that column, and no pod uses it.
 const nowhere = 1 << 30
 
 type fitState struct {
@@ -142,7 +143,7 @@ func (s *fitState) CheckRow(_ int, a, u resources.Vector) resources.Verdict {
 	return v
 }
 
-// lack returns the verdict bits of request k on a node that allows have of the resource in all.
+// lack returns the verdict bits of request k on a node whose allocatable amount of the resource is have.
 func (r *fitRequest) lack(k int, have int64) resources.Verdict {
 	if r.device && have == 0 {
 		return 0
@@ -191,7 +192,7 @@ type Insufficient struct {
 	// Requested is what the pod asks for, Used what the pods on the node ask for, and Capacity what the node allows in all:
 	// thousandths of a core for cpu, a number of pods for pods, and units or bytes otherwise.
 	Requested, Used, Capacity int64
-	// Unresolvable says that the pod does not fit on the empty node. It is never set for pods.
+	// Unresolvable reports that the pod does not fit on the empty node. It is never true for the resource pods.
 	Unresolvable bool
 }
 
@@ -212,13 +213,13 @@ func (s *fitState) Explain(i int) []Insufficient {
 }
 
 // Fits reports whether the resources of a node that runs the given pods suffice for the pod. Running pods count with what
-// they hold (overhead.Options.UseStatus). Nil running means no pods. O(containers of all pods).
+// they hold (overhead.Options.UseStatus). A nil list of running pods means no pods. O(containers of all pods).
 func Fits(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) bool {
 	return len(Lacks(pod, node, running, o)) == 0
 }
 
-// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Explain; none when the pod
-// fits. Running pods count as in Fits.
+// Lacks returns what a node that runs the given pods lacks for the pod, in the order of FitState.Explain. The result is
+// empty when the pod fits. Running pods count as in Fits.
 func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insufficient {
 	schema := new(resources.Schema)
 	row := oneRow{schema: schema, allocatable: resources.FromList(schema, node.Status.Allocatable)}
@@ -231,7 +232,7 @@ func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insuff
 	return CompileFit(pod, o).on(&row).Explain(0)
 }
 
-// oneRow is Rows of a single slot.
+// oneRow is a cluster of one slot with its Rows.
 type oneRow struct {
 	schema                 *resources.Schema
 	allocatable, requested resources.Vector

@@ -26,7 +26,7 @@ func (s *fitState) NewTrial() Trial {
 	return &fitTrial{s: s, known: known}
 }
 
-// Add costs O(containers of p), and less when the rows know the pod (podRows).
+// Add takes O(containers of p), or O(requests) when the rows know the pod (podRows).
 func (t *fitTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
 func (t *fitTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
@@ -86,7 +86,7 @@ func (t *fitTrial) row(i int) *fitChange {
 	return row
 }
 
-// Check costs O(slots changed + requests) and does not allocate.
+// Check takes O(slots changed + requests) and does not allocate.
 func (t *fitTrial) Check(i int) resources.Verdict {
 	var row *fitChange
 	for k := range t.rows {

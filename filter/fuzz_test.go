@@ -16,8 +16,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The decoder reads one byte a decision, from data while it lasts and zero then, so that every input is a case and small
-// changes of the input are small changes of the case.
+// The decoder reads one byte for each decision, and zeros after the end of the data. So every input is a case, and a small
+// change of the input is a small change of the case.
 type bytes struct{ data []byte }
 
 func (b *bytes) below(n int) int {
@@ -82,7 +82,7 @@ func (b *bytes) options() FitOptions {
 	return o
 }
 
-// slowFit is the rule in the order of its sentences, over resource lists.
+// slowFit is the rule of NodeResourcesFit over resource lists, sentence by sentence.
 func slowFit(p *v1.Pod, n *v1.Node, running []*v1.Pod, o FitOptions) []string {
 	var out []string
 	add := func(name v1.ResourceName, reason string, unresolvable bool) {
@@ -141,7 +141,7 @@ func describe(list []Insufficient) []string {
 	return out
 }
 
-// checkWorld compares every form of the resource and port filters with the slow rules, and tries the laws.
+// checkWorld compares every form of the resource and port filters with the slow rules, and checks the laws.
 func checkWorld(t *testing.T, data []byte) {
 	b := &bytes{data}
 	w, p, o := b.world(), b.pod("p"), b.options()
@@ -225,7 +225,7 @@ func checkLaws(t *testing.T, w *world, p *v1.Pod, o FitOptions, b *bytes) {
 	require.Equal(t, before, tr.Check(i))
 }
 
-// saturated reports whether a sum on slot i reached the end of int64, from where nothing can be subtracted exactly.
+// saturated reports whether a sum on slot i reached an end of int64. A subtraction from such a sum is not exact.
 func saturated(w *world, i int) bool {
 	for _, n := range w.Requested(i) {
 		if n >= 1<<62 {

@@ -13,7 +13,7 @@ import (
 
 // FitHint returns the queueing hint of NodeResourcesFit with these options. The hint reports whether an event could make a
 // pod schedulable that the filter rejected. old and new are *v1.Pod, *v1.Node or *DeviceClass; old is nil for an addition,
-// new for a deletion. The hint is true for these events:
+// and new is nil for a deletion. The hint is true for these events:
 //
 //   - A pod is deleted that had a node or a nominated node.
 //   - This pod is updated (equal UID).
@@ -23,8 +23,8 @@ import (
 //     that the pod asks for.
 //   - A DeviceClass is added or updated, and it now provides an extended resource that the pod names, even with amount 0.
 //
-// The ignored resources of o have no effect: v1.36 ignores them in the filter and not in its hint. A pod that asks for more
-// of an ignored resource than a node has is not woken when that node is added.
+// The ignored resources of o have no effect: v1.36 ignores them in the filter and not in its hint. Adding a node does not
+// wake a pod that asks for more of an ignored resource than the node has.
 //
 // An object of another type is an error. A queue treats an error as true.
 func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
@@ -61,8 +61,8 @@ func podHelps(pod, before, after *v1.Pod) bool {
 	return after.Spec.NodeName != "" && shrank(pod, before, after)
 }
 
-// DeviceClass has what the hint of FitHint reads of a resource.k8s.io DeviceClass. With the API's own type, every importer of
-// this package would link the resource API for one name.
+// DeviceClass has what the hint of FitHint reads of a resource.k8s.io DeviceClass. The API's own type would make every
+// importer of this package link the resource API for one name.
 type DeviceClass struct {
 	// ExtendedResourceName is spec.extendedResourceName, "" when the class provides none.
 	ExtendedResourceName v1.ResourceName

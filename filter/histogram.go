@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Histogram counts why nodes were rejected. The zero value is empty and ready. Add allocates for the first node of each
-// distinct rejection only. Counts makes the texts at the end. A Histogram is not safe for concurrent use.
+// Histogram counts why nodes were rejected. The zero value is empty and ready. Add allocates only for the first node of each
+// distinct rejection. Counts makes the texts. A Histogram is not safe for concurrent use.
 type Histogram struct {
 	nodes  int
 	last   int // position of the rejection counted last
@@ -28,12 +28,12 @@ type Count struct {
 	Nodes  int
 }
 
-// Nodes returns how many nodes were counted.
+// Nodes returns the number of nodes counted.
 func (h *Histogram) Nodes() int { return h.nodes }
 
 // Add counts n nodes with the rejection r: the node of slot i and n-1 nodes that are equal to it. r is a rejection of the
-// list ps. Add ignores a rejection that allows, and n of 0 and below. A verdict without all its reasons (Detailer) is
-// resolved here and allocates.
+// list ps. Add ignores a rejection that allows, and ignores n below 1. For a verdict that does not have all its reasons
+// (Detailer), Add asks for the reasons of slot i and allocates.
 func (h *Histogram) Add(ps Predicates, r Rejection, i, n int) {
 	if r.Verdict == 0 || n <= 0 {
 		return
@@ -52,7 +52,7 @@ func (h *Histogram) Add(ps Predicates, r Rejection, i, n int) {
 	}
 }
 
-// tally returns the counter of r, which is 0 when r is new. The pointer is valid until the next call.
+// tally returns the counter of r. A new counter is 0. The pointer is valid until the next call.
 func (h *Histogram) tally(r Rejection) *tally {
 	if h.last < len(h.counts) && h.counts[h.last].r == r {
 		return &h.counts[h.last]

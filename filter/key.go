@@ -26,7 +26,7 @@ func AppendPortsKey(dst []byte, pod *v1.Pod) []byte {
 func AppendFeaturesKey(dst []byte, pod *v1.Pod) []byte { return key.Texts(dst, RequiredFeatures(pod)) }
 
 // AppendClaimsKey appends everything that DynamicResources reads of an incoming pod: the names of its resource claims, and
-// what it asks for, which a device class may provide.
+// the resources that it asks for, because a device class may provide a resource.
 func AppendClaimsKey(dst []byte, pod *v1.Pod) []byte {
 	dst = key.Len(dst, len(pod.Spec.ResourceClaims))
 	for i := range pod.Spec.ResourceClaims {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// NoNodes is the message of an attempt in a cluster without nodes. It is the whole message.
+// NoNodes is the whole message of an attempt in a cluster without nodes.
 const NoNodes = "no nodes available to schedule pods"
 
 // noteLimit is the largest length of an event's note in bytes. Rule: the API's validation of Event.note.
 const noteLimit = 1024
 
-// Message has the parts of the text about a failed attempt. String returns the text of the pod's PodScheduled condition. Cut
-// makes of it the note of the FailedScheduling event. The zero value is a failure without a reason.
+// Message has the parts of the text about a failed attempt. String returns the text of the pod's PodScheduled condition, and
+// Cut shortens the text to the note of the FailedScheduling event. The zero value is a failure without a reason.
 type Message struct {
 	// Nodes is the number of nodes that the scheduler knows: the N of "0/N nodes are available". It is 1 when Reserve or
 	// Permit rejected the pod on the chosen node.
@@ -79,8 +79,8 @@ func (m Message) entries() []string {
 	return entries
 }
 
-// Cut returns a text as the note of an event: at most 1024 bytes. Of a longer text it returns the first 1020 bytes and
-// " ...". It may split a character of several bytes, as kube-scheduler does.
+// Cut shortens a text to the note of an event, at most 1024 bytes. For a longer text Cut returns the first 1020 bytes and "
+// ...". It may split a character of several bytes, as kube-scheduler does.
 func Cut(text string) string {
 	const more = " ..."
 	if len(text) <= noteLimit {

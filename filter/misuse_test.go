@@ -8,8 +8,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil, slots that do
-// not exist and verdicts of another state.
+// Nil, zero and extreme arguments give an error or the zero answer, except for nil objects, slots that do not exist and
+// verdicts of another state.
 func TestMisuse(t *testing.T) {
 	const object, noSlot = "objects must not be nil", "slots run from 0 to Len()-1"
 	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }

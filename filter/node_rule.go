@@ -19,7 +19,8 @@ type nodeRule struct {
 func (e *nodeRule) Skip() bool { return e.skip }
 
 // On returns a predicate that rejects a free slot like a node that does not satisfy the rule. Check does not allocate. The
-// predicate of a signed rule has the method AppendSignature(dst []int32, i int) []int32, which appends the verdict.
+// predicate of a rule with signed true has the method AppendSignature(dst []int32, i int) []int32, which appends the
+// verdict.
 func (e *nodeRule) On(c Cluster) Predicate {
 	s := &nodeRuleState{e, c}
 	if !e.signed {
@@ -58,7 +59,7 @@ func (s *nodeRuleState) AppendSignature(dst []int32, i int) []int32 {
 	return append(dst, int32(s.Check(i)))
 }
 
-// unsigned hides AppendSignature: the verdict depends on requests of the pod too.
+// unsigned hides AppendSignature for a verdict that depends on requests of the pod too.
 type unsigned struct{ s *nodeRuleState }
 
 func (u unsigned) Name() string                         { return u.s.Name() }
@@ -66,8 +67,8 @@ func (u unsigned) Check(i int) resources.Verdict        { return u.s.Check(i) }
 func (u unsigned) Reasons(v resources.Verdict) []string { return u.s.Reasons(v) }
 
 // CompileNodeName compiles the filter NodeName: spec.nodeName must be empty or the node's name. Other nodes and free slots
-// are rejected with verdict 1 and resources.Unresolvable. The filter skips a pod without spec.nodeName. A scheduler sees only
-// such pods. The kubelet applies the rule at admission (see Admission). O(1).
+// are rejected with verdict 1 and resources.Unresolvable. The filter skips a pod without spec.nodeName, and a scheduler sees
+// no other pods. The kubelet applies the rule at admission (Admission). O(1).
 func CompileNodeName(pod *v1.Pod) Evaluator[Predicate] {
 	want := pod.Spec.NodeName
 	return &nodeRule{plugin: "NodeName", skip: want == "", signed: true, texts: []string{otherNode},

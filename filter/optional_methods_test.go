@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Nodes that are counted in groups give the histogram of nodes that are counted one by one.
+// Counting nodes in groups gives the same histogram as counting them one by one.
 func TestHistogramOfGroups(t *testing.T) {
 	v := []resources.Verdict{1, 2, 0, 1, 3 | resources.Unresolvable, 1}
 	ps := Predicates{fixed{"A", v, nil}}
@@ -37,7 +37,7 @@ func TestHistogramOfGroups(t *testing.T) {
 	require.Equal(t, []string{"NodeResourcesFit"}, a.Rejecters(partial))
 }
 
-// knowing is a world that keeps the rows of its pods.
+// knowing is a world with the optional methods PodRequests and PortPods.
 type knowing struct{ *world }
 
 func (k knowing) PodRequests(p *v1.Pod) (resources.Vector, bool) {

@@ -9,7 +9,7 @@ import (
 
 // hostPort is a port that a pod holds on an address of its node.
 type hostPort struct {
-	ip       string // as written; 0.0.0.0 means all addresses, and "::" is an address like any other
+	ip       string // as written; 0.0.0.0 means all addresses, and "::" is an ordinary address
 	protocol v1.Protocol
 	port     int32
 }
@@ -71,9 +71,9 @@ type ports struct{ want []hostPort }
 // A node with a conflict is rejected with verdict 1, a free slot with resources.Unresolvable too. The filter skips a pod
 // without host ports.
 //
-// On counts the pods that run when it is called: O(slots + pods), or O(slots + pods with host ports) when the cluster has the
-// method PortPods(i int) []*v1.Pod, and O(1) for a pod without host ports. Check does not allocate. Explain returns the
-// conflicts ordered by wanted port and then by pod.
+// On counts the pods that run at the time of the call. It takes O(1) for a pod without host ports, O(slots + pods with host
+// ports) when the cluster has the method PortPods(i int) []*v1.Pod, and else O(slots + pods). Check does not allocate.
+// Explain returns the conflicts ordered by wanted port and then by pod.
 func CompilePorts(pod *v1.Pod) Evaluator[TrialState[PortConflict]] { return compilePorts(pod) }
 
 func compilePorts(pod *v1.Pod) *ports { return &ports{appendHostPorts(nil, pod)} }
@@ -131,7 +131,7 @@ func (e *ports) on(c Cluster) *portsState {
 type portsState struct {
 	ports   *ports
 	cluster Cluster
-	taken   []bool // per slot: a pod there holds a conflicting port
+	taken   []bool // by slot, whether a pod there holds a conflicting port
 }
 
 const portsTaken resources.Verdict = 1
@@ -179,7 +179,7 @@ func (s *portsState) Explain(i int) []PortConflict {
 	return out
 }
 
-// each calls f for the pods of slot i that may hold ports, for none on a free slot.
+// each calls f for the pods of slot i that may hold ports. It never calls f for a free slot.
 func (s *portsState) each(i int, f func(*v1.Pod)) {
 	if s.cluster.Node(i) == nil {
 		return
@@ -195,7 +195,7 @@ func (s *portsState) each(i int, f func(*v1.Pod)) {
 	}
 }
 
-// portsFree reports whether the pod's host ports are free beside the given pods of a node.
+// portsFree reports whether no host port of the pod conflicts with the given pods of a node.
 func portsFree(pod *v1.Pod, running []*v1.Pod) bool {
 	e := compilePorts(pod)
 	for _, p := range running {

@@ -74,7 +74,7 @@ func TestWhosePorts(t *testing.T) {
 	require.Zero(t, CompilePorts(pod("none")).On(newWorld(node("n")).put(0, p)).Check(0))
 }
 
-// The simulation keeps ports as a set: removing one of two holders of a tuple frees it, which a fresh count does not.
+// The simulation keeps ports as a set. So removing one of two holders of a port frees the port, unlike in a new count.
 func TestPortsTrialIsASet(t *testing.T) {
 	a, b := withPorts(pod("a"), port("", "", 80)), withPorts(pod("b"), port("", "", 80))
 	s := CompilePorts(withPorts(pod("p"), port("", "", 80))).On(newWorld(node("n"), node("m")).put(0, a, b))

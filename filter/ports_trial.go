@@ -24,7 +24,7 @@ type portsChange struct {
 
 func (s *portsState) NewTrial() Trial { return &portsTrial{s: s} }
 
-// Add joins the ports of p with the set of slot i.
+// Add adds the ports of p to the set of slot i.
 func (t *portsTrial) Add(p *v1.Pod, i int) {
 	if t.s.ports.Skip() {
 		return
@@ -33,7 +33,7 @@ func (t *portsTrial) Add(p *v1.Pod, i int) {
 	c.add(t.s.ports, p)
 }
 
-// Remove takes the ports of p out of the set of slot i.
+// Remove removes the ports of p from the set of slot i.
 func (t *portsTrial) Remove(p *v1.Pod, i int) {
 	if t.s.ports.Skip() {
 		return
@@ -46,7 +46,7 @@ func (t *portsTrial) Remove(p *v1.Pod, i int) {
 
 func (t *portsTrial) Reset() { t.slots = t.slots[:0] }
 
-// Check costs O(slots changed) and does not allocate.
+// Check takes O(slots changed) and does not allocate.
 func (t *portsTrial) Check(i int) resources.Verdict {
 	for k := range t.slots {
 		if t.slots[k].slot != i || t.s.cluster.Node(i) == nil {
@@ -79,7 +79,7 @@ func (t *portsTrial) change(i int) *portsChange {
 	return c
 }
 
-// add joins the ports of p that conflict with a wanted one.
+// add adds the ports of p that conflict with a wanted port.
 func (c *portsChange) add(e *ports, p *v1.Pod) {
 	if !e.conflict(p) {
 		return

@@ -11,22 +11,22 @@ type PreFilterResult struct {
 	Code   Code
 	// Reasons belong to a Code other than Success and Skip.
 	Reasons []string
-	// Nodes names the nodes that can take the pod. nil means all nodes. An empty, non-nil slice means no node. A name
-	// without a node matches nothing.
+	// Nodes names the nodes that can take the pod. nil means all nodes. An empty, non-nil slice means no node. A name that
+	// no node has matches nothing.
 	Nodes []string
 }
 
 // PreFilters joins the answers of the PreFilter plugins. Add the answers in plugin order. The zero value is ready: no
 // rejection, all nodes.
 type PreFilters struct {
-	// Code is Success, the code with which the pod is rejected, or Error. Error and UnschedulableAndUnresolvable mean that
-	// the plugins after the last answer were not called.
+	// Code is Success, the code with which the pod is rejected, or Error. After Error and UnschedulableAndUnresolvable the
+	// later plugins were not called.
 	Code Code
 	// Message is the text of the rejection, for Message.PreFilter; "" without a rejection.
 	Message string
 	// Err is the error that ended the attempt; nil when Code is not Error.
 	Err error
-	// Nodes has the names of the nodes that are left, sorted. nil means all nodes.
+	// Nodes has the sorted names of the nodes that are left. nil means all nodes.
 	Nodes []string
 
 	narrowing []string // plugins that returned a set of nodes
@@ -110,7 +110,8 @@ func (f *PreFilters) Outside(also ...string) []string {
 }
 
 // Rejecters returns the plugins whose events may make the pod schedulable: the plugin that rejected the pod, and the plugins
-// that narrowed the nodes. A plugin that rejects with UnschedulableAndUnresolvable is the only one. None after an error.
+// that narrowed the nodes. When a plugin rejects with UnschedulableAndUnresolvable, Rejecters returns that plugin alone.
+// After an error the result is empty.
 func (f *PreFilters) Rejecters() []string {
 	if f.Err != nil {
 		return nil

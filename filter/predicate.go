@@ -18,18 +18,18 @@ type Predicate interface {
 	Reasons(v resources.Verdict) []string
 }
 
-// Evaluator is a pod's side of a filter, compiled once and immutable. S is the predicate that it becomes over a cluster.
+// Evaluator is a pod's side of a filter, compiled once and immutable. S is the predicate that On returns.
 type Evaluator[S Predicate] interface {
-	// Skip reports whether the pod makes no use of the filter. The filter then allows every node.
+	// Skip reports whether the filter leaves the pod out. The filter then allows every node.
 	Skip() bool
 	// On returns the filter over a cluster.
 	On(c Cluster) S
 }
 
-// State is a predicate that can show the numbers behind its verdicts, one T for each ground.
+// State is a predicate that can show the numbers behind its verdicts, one T for each reason.
 type State[T any] interface {
 	Predicate
-	// Explain returns the grounds of the verdict on slot i. It is for people and allocates.
+	// Explain returns the numbers behind the verdict on slot i. It allocates: call it to show the result to a person.
 	Explain(i int) []T
 }
 
@@ -40,9 +40,9 @@ type TrialState[T any] interface {
 	NewTrial() Trial
 }
 
-// Trial is a predicate's cheap copy for what-if questions. A Trial belongs to one goroutine.
+// Trial is a cheap copy of a predicate for what-if questions. A Trial belongs to one goroutine.
 type Trial interface {
-	// Check is Predicate.Check with the changes made.
+	// Check is Predicate.Check after the changes.
 	Check(i int) resources.Verdict
 	// Add pretends that p comes to slot i, with the effect of kube-scheduler's AddPod.
 	Add(p *v1.Pod, i int)

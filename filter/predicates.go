@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Predicates is the list of filters of a pod in plugin order. It has no predicate that the pod makes no use of, as
-// kube-scheduler leaves out a plugin whose PreFilter answers Skip.
+// Predicates is the list of filters of a pod in plugin order. Leave out predicates that skip the pod, as kube-scheduler
+// leaves out a plugin whose PreFilter answers Skip.
 type Predicates []Predicate
 
 // Rejection is a predicate of a list and its verdict on a slot. The zero value means that every predicate allows the slot.
@@ -21,8 +21,8 @@ type Rejection struct {
 	Verdict resources.Verdict
 }
 
-// First returns the first rejection of slot i in list order. It does not ask the predicates after the first that rejects.
-// No allocation. Rule: documentation, "Scheduling Framework", Filter.
+// First returns the first rejection of slot i in list order. It does not ask later predicates. No allocation. Rule:
+// documentation, "Scheduling Framework", Filter.
 func (ps Predicates) First(i int) Rejection {
 	for k, p := range ps {
 		if v := p.Check(i); v != 0 {

@@ -12,8 +12,8 @@ type Sampling struct {
 	Percentage *int32
 	// Global is the configuration's percentageOfNodesToScore, 0 to 100. 0 means the adaptive percentage.
 	Global int32
-	// Unscored says that nothing scores the nodes: no score plugin, and no extender that filters or prioritizes. One feasible
-	// node is enough then.
+	// Unscored means that nothing scores the nodes: no score plugin, and no extender that filters or prioritizes. One
+	// feasible node is enough then.
 	Unscored bool
 }
 
@@ -40,7 +40,7 @@ func NumToFind(n int, s Sampling) int {
 	return min(n, max(least, share(n, percentage)))
 }
 
-// share returns a percentage of n. 0 and below mean the adaptive percentage.
+// share returns a percentage of n. A percentage below 1 means the adaptive percentage.
 func share(n int, percentage int32) int {
 	p := int(min(percentage, 100))
 	if p <= 0 {

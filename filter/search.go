@@ -2,20 +2,20 @@ package filter
 
 import "slices"
 
-// Search looks for nodes that take a pod. It is sequential and deterministic; to use several cores, let workers fill a
-// column of verdicts for disjoint parts of the slots (Predicates.First may be called by all of them) and pass a function
-// that reads the column: the outcome is the same.
+// Search looks for nodes that take a pod. A search is sequential and deterministic. To use several cores, let workers call
+// Predicates.First for disjoint parts of the slots, store the results in a slice, and pass a function that reads the slice.
+// The outcome is the same.
 type Search struct {
-	// Candidates are the slots to look at in scan order: ScanOrder, less the nodes that PreFilter plugins
-	// took away.
+	// Candidates are the slots to look at in scan order: ScanOrder without the nodes that PreFilter plugins took away.
 	Candidates []int
-	// Nodes is the length of the whole scan order; 0 stands for len(Candidates).
+	// Nodes is the length of the whole scan order. 0 means len(Candidates).
 	Nodes int
-	// Next is where the round begins: Found.Next of the search before, 0 at first.
+	// Next is the position at which the search begins: Found.Next of the search before, 0 for the first search.
 	Next int
-	// Limit is how many feasible nodes are enough (NumToFind); 0 stands for all.
+	// Limit is the number of feasible nodes that are enough (NumToFind). 0 means all.
 	Limit int
-	// Nominated is the slot of the pod's status.nominatedNodeName; nil without. It is tried first and alone.
+	// Nominated is the slot of the pod's status.nominatedNodeName, nil for a pod without nomination. Run tries this slot
+	// first.
 	Nominated *int
 }
 
@@ -23,28 +23,35 @@ type Search struct {
 type Found struct {
 	// Feasible holds the slots that take the pod, in the order found.
 	Feasible []int
-	// OnNominated says that the nominated node took the pod; it is the only one in Feasible, and no other was looked at.
+	// OnNominated reports whether the nominated node takes the pod. Then Feasible has this node alone, and no other node was
+	// looked at.
 	OnNominated bool
-	// NominatedBy is the plugin that rejected the nominated node, "" when there was none or it took the pod.
+	// NominatedBy is the plugin that rejected the nominated node, "" when the pod has no nomination or the node takes the
+	// pod.
 	NominatedBy string
-	// Examined is the number of candidates looked at; 1 when the nominated node took the pod.
+	// Examined is the number of candidates looked at, 1 when the nominated node takes the pod.
 	Examined int
-	// Next is where the next search begins.
+	// Next is the position at which the next search begins.
 	Next int
-	// Rejected counts the reasons of the candidates looked at and rejected.
+	// Rejected counts the reasons of the candidates that were looked at and rejected.
 	Rejected Histogram
-	// Err is the failure of a predicate (see Predicates.Err), which ended the search.
+	// Err is the failure of a predicate that ended the search (Predicates.Err), nil without failure.
 	Err error
 }
 
-// Run searches. It begins at candidate Next modulo their number, goes round once, and stops when Limit feasible nodes are
-// found; the next search begins behind the last one looked at, modulo Nodes, after an error too. When the nominated node
-// takes the pod the beginning stays; a predicate's error there counts as a rejection. A nominated node that is not among the
-// candidates and rejects the pod is counted in Rejected all the same. Rule: documentation, "Scheduler
-// Performance Tuning", How the scheduler iterates over Nodes.
+// Run searches in these steps:
 //
-// check returns the rejection of a slot; nil stands for ps.First. With nominated pods in the cluster it is a function that
-// calls ps.TwoPass. Run costs one check a node and no allocation a node beyond Feasible.
+//  1. Run checks the nominated node, if there is one. When this node takes the pod, the search ends and Next stays. An error
+//     of a predicate counts as a rejection here. The rejection is counted in Rejected even when the node is not among the
+//     candidates.
+//  2. Run checks the candidates, beginning at Next modulo their number, each at most once. It stops when it has found Limit
+//     feasible nodes, and when a predicate fails.
+//  3. The next search begins after the last candidate looked at, modulo Nodes, also after an error.
+//
+// Rule: documentation, "Scheduler Performance Tuning", How the scheduler iterates over Nodes.
+//
+// check returns the rejection of a slot. nil means ps.First. When pods are nominated to nodes, pass a function that calls
+// ps.TwoPass. Run takes one check for each node and allocates nothing for a node beyond Feasible.
 func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	if check == nil {
 		check = ps.First
@@ -60,7 +67,7 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 		if ps.Err(r, i) == nil {
 			f.NominatedBy = ps[r.Predicate].Name()
 			if s.Nodes > len(s.Candidates) && !slices.Contains(s.Candidates, i) {
-				f.Rejected.Add(ps, r, i, 1) // its reasons count even where PreFilter plugins left the node out
+				f.Rejected.Add(ps, r, i, 1) // count the reasons even where PreFilter plugins left the node out
 				outside = 1
 			}
 		}
@@ -102,5 +109,5 @@ func (s Search) Run(ps Predicates, check func(i int) Rejection) Found {
 	return f
 }
 
-// modulo returns a mod n in 0..n-1, for negative a too.
+// modulo returns a mod n, from 0 to n-1 for negative a too.
 func modulo(a, n int) int { return (a%n + n) % n }

@@ -87,7 +87,7 @@ func TestSixNodesInTwoZones(t *testing.T) {
 	require.Equal(t, 5, found.Next)
 }
 
-// fixed is a predicate with given verdicts.
+// fixed is a predicate whose verdicts a test gives.
 type fixed struct {
 	name     string
 	verdicts []resources.Verdict
@@ -117,7 +117,8 @@ func slots(n int) []int {
 	return out
 }
 
-// 250 nodes, the first 60 cordoned: 120 feasible ones are found at 61 to 180, and the next search begins behind them.
+// Of 250 nodes the first 60 are cordoned. The search finds 120 feasible nodes at 61 to 180, and the next search begins after
+// them.
 func TestSearch250(t *testing.T) {
 	v := make([]resources.Verdict, 250)
 	for i := range 60 {
@@ -227,7 +228,7 @@ func TestSearchAtAnyParallelism(t *testing.T) {
 	}
 }
 
-// Over attempts that look at k nodes each, the beginning is the sum of the ks modulo the nodes.
+// After several attempts, the beginning is the number of all nodes looked at, modulo the number of nodes.
 func TestSearchRotation(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	const n = 37

@@ -59,7 +59,7 @@ func (w *world) Requested(i int) resources.Vector {
 	return sum
 }
 
-// resolve interns every name there is, so that columns exist before Count.
+// resolve interns every resource name of the world, so that the columns exist before On.
 func (w *world) resolve() *world {
 	for i := range w.nodes {
 		w.Allocatable(i)

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// benchWorld has n nodes in 3 zones, two pods with a volume each on every node, and 300 free local volumes.
+// benchWorld has n nodes in 3 zones, 300 free local volumes, and on every node two pods that have one volume each.
 func benchWorld(n int) *world {
 	w := &world{classes: classes(storageClass("s", noProvisioner, wait), storageClass("dynamic", "d", wait)), drivers: []*storagev1.CSIDriver{driver("d", true)}}
 	for z := range 3 {

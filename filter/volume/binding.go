@@ -19,12 +19,12 @@ import (
 type bindingFilter struct {
 	pre     filter.PreFilterResult
 	bound   []boundClaim
-	delayed []delayedClaim // the ones to match, by request, then the others as written
+	delayed []delayedClaim // claims to match with volumes, by request, then the other claims in the order of the pod
 	objects Objects
 	options Options
 
 	errs       []string          // what makes the plugin fail
-	unreadable resources.Verdict // the verdict for a claim whose selector cannot be read, 0 when there is none
+	unreadable resources.Verdict // verdict for a claim whose selector cannot be read, 0 without such a claim
 }
 
 // boundClaim is a claim with a volume.
@@ -32,28 +32,28 @@ type boundClaim struct {
 	claim    *v1.PersistentVolumeClaim
 	volume   *v1.PersistentVolume // nil: missing
 	affinity *affinity.Selector
-	migrated *migrated // how nodes see it that migrated its plugin; nil: as written
+	migrated *migrated // how a node that has migrated the plugin sees the volume; nil: as written
 }
 
 // delayedClaim is a claim that waits for its first consumer.
 type delayedClaim struct {
 	claim      *v1.PersistentVolumeClaim
 	class      *storagev1.StorageClass
-	selected   string // node for which it is being provisioned already, "" when it is not
+	selected   string // node for which the claim is being provisioned already, "" without
 	candidates []candidate
 	capacities []capacity
-	counted    bool // capacity is checked
+	counted    bool // whether to check capacity
 	topologies []topology
 	request    resource.Quantity
-	ask        bool // the claim names a storage request
+	ask        bool // whether the claim names a storage request
 }
 
-// candidate is a volume that the claim could take, were it not for the node.
+// candidate is a volume that suits the claim on the nodes that reach the volume.
 type candidate struct {
 	volume   *v1.PersistentVolume
 	affinity *affinity.Selector
 	size     resource.Quantity
-	reserved bool // its claimRef is the claim
+	reserved bool // whether its claimRef is the claim
 }
 
 // capacity is a CSIStorageCapacity with room for the claim.
@@ -68,14 +68,16 @@ type topology []v1.TopologySelectorLabelRequirement
 const bindingPlugin = "VolumeBinding"
 
 // Binding compiles the filter VolumeBinding: the node must reach every bound volume, and for every claim that waits for its
-// first consumer the node must have a free volume or a provisioner. O(volumes of the pod), and for each claim that waits
-// O(PersistentVolumes and CSIStorageCapacities); of PersistentVolumes in a List only those of the claim's class are read.
+// first consumer the node must have a free volume or a provisioner. O(volumes of the pod), and O(PersistentVolumes and
+// CSIStorageCapacities) for each claim that waits. Of the PersistentVolumes in a List, Binding reads only the volumes of the
+// claim's class.
 //
 // PreFilter answers Skip without claims, UnschedulableAndUnresolvable for a claim that cannot be used or has to be bound
 // already, Error for a class without binding mode, and else Success.
 //
-// When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1), and Check decides. What a
-// ledger assumes counts as it was when the pod was compiled. After a change of the ledger, compile the pod again.
+// When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1), and Check decides. The
+// filter knows the assumptions that a ledger had when the pod was compiled. After a change of the ledger, compile the pod
+// again.
 func (p *Pod) Binding() Evaluator[filter.Cluster, BindingState] { return p.binding() }
 
 func (p *Pod) binding() *bindingFilter {
@@ -153,14 +155,14 @@ func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *bindingFilter) boun
 	return b
 }
 
-// fails keeps why the plugin fails and returns the verdict that says so.
+// fails keeps the reason for which the plugin fails, and returns the verdict of this failure.
 func (e *bindingFilter) fails(err error) resources.Verdict {
 	e.errs = append(e.errs, err.Error())
 	return bindingError | min(resources.Verdict(len(e.errs)-1), maxErrors)<<errorShift
 }
 
-// nodeAffinity compiles the nodes from which a volume can be reached; nil stands for all. What cannot be read matches
-// nothing, as the selector's own rule says.
+// nodeAffinity compiles the node affinity of a volume. nil means that every node reaches the volume. A selector that cannot
+// be read matches no node.
 func nodeAffinity(pv *v1.PersistentVolume) *affinity.Selector {
 	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
 		return nil
@@ -189,8 +191,8 @@ func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.Storag
 	return d
 }
 
-// candidates returns the volumes that the claim could take on some node. A volume whose claimRef is the claim may be taken
-// whatever its phase, labels and access modes; otherwise the smallest comes first, of equal ones the first in the table.
+// candidates returns the volumes that the claim could take on some node. A volume whose claimRef is the claim is a candidate
+// whatever its phase, labels and access modes. Other volumes come by size, smallest first, then in the order of the table.
 func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]candidate, error) {
 	selector := labels.Everything()
 	if claim.Spec.Selector != nil {
@@ -222,12 +224,12 @@ func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]ca
 	return append(reserved, free...), nil
 }
 
-// refersTo reports whether a volume's claimRef is the claim; without a UID it is reserved for the claim by name.
+// refersTo reports whether a volume's claimRef is the claim. A claimRef without UID refers to the claim by name.
 func refersTo(ref *v1.ObjectReference, claim *v1.PersistentVolumeClaim) bool {
 	return ref.Name == claim.Name && ref.Namespace == claim.Namespace && (ref.UID == "" || ref.UID == claim.UID)
 }
 
-// suits reports whether size, mode and attributes class of a volume are those that the claim asks for.
+// suits reports whether size, mode and attributes class of a volume are as the claim asks.
 func suits(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim, request resource.Quantity) bool {
 	size := pv.Spec.Capacity[v1.ResourceStorage]
 	return size.Cmp(request) >= 0 &&
@@ -270,11 +272,11 @@ func (p *Pod) capacities(class string, request resource.Quantity) []capacity {
 		if most == nil {
 			continue
 		}
-		if m := *most; m.Cmp(request) < 0 { // a copy: Cmp may rewrite what it is called on
+		if m := *most; m.Cmp(request) < 0 { // a copy, because Cmp may change the quantity
 			continue
 		}
 		nodes, err := metav1.LabelSelectorAsSelector(o.NodeTopology)
-		if err != nil { // available nowhere, like one without topology
+		if err != nil { // available nowhere, like an object without topology
 			continue
 		}
 		out = append(out, capacity{o, nodes})
@@ -284,9 +286,9 @@ func (p *Pod) capacities(class string, request resource.Quantity) []capacity {
 
 // compareDelayed orders claims for matching and provisioning:
 //
-//  1. those whose node is selected, which are being provisioned, before the others,
-//  2. of the others, those that request less storage,
-//  3. as written in the pod (the sort is stable).
+//  1. claims that are being provisioned for a selected node before other claims,
+//  2. of the other claims, smaller storage request first,
+//  3. order in the pod (the sort is stable).
 func compareDelayed(a, b delayedClaim) int {
 	switch selected := a.selected != ""; {
 	case selected != (b.selected != ""):
@@ -302,7 +304,7 @@ func compareDelayed(a, b delayedClaim) int {
 
 func (e *bindingFilter) PreFilter() filter.PreFilterResult { return e.pre }
 
-// reads appends what the verdict on a node depends on.
+// reads appends the parts of a node on which the verdict depends.
 func (e *bindingFilter) reads(dst []string) []string {
 	for k := range e.bound {
 		dst = e.bound[k].affinity.Reads(dst)

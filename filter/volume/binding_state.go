@@ -18,8 +18,8 @@ import (
 // reach, 2 for a claim without a volume and a provisioner, 4 for too little room to provision, 8 for a bound volume that does
 // not exist. A free slot is rejected with bit 1. Check does not allocate for up to eight claims.
 //
-// Code is Error for a claim whose selector cannot be read and for a volume whose in-tree name cannot be read. Explain returns
-// the claims behind a rejection in the order in which they are decided; none on a free slot.
+// Code is Error for a claim whose selector cannot be read and for a volume whose in-tree name cannot be read. Explain
+// returns the claims behind a rejection in the order in which Check decides them. On a free slot the result is empty.
 type BindingState interface {
 	filter.State[ClaimProblem]
 	filter.Coder
@@ -40,7 +40,7 @@ const (
 	noMatch       resources.Verdict = 1 << 1
 	noSpace       resources.Verdict = 1 << 2
 	volumeMissing resources.Verdict = 1 << 3
-	bindingError  resources.Verdict = 1 << 4 // with the place of the error above
+	bindingError  resources.Verdict = 1 << 4 // the position of the error is in the bits above
 )
 
 const (
@@ -141,7 +141,7 @@ func (e *bindingFilter) checkBound(node *v1.Node) resources.Verdict {
 	return 0
 }
 
-// choice is what a delayed claim gets: a volume, or provisioning when volume is nil.
+// choice is the volume that a delayed claim gets; nil means that a volume is provisioned.
 type choice struct {
 	claim  *delayedClaim
 	volume *candidate
@@ -198,14 +198,14 @@ func (d *delayedClaim) match(node *v1.Node, others []choice) *candidate {
 		if reaches(c.affinity, node) {
 			return c
 		}
-		if c.reserved { // reserved for this claim and out of reach: no other will do
+		if c.reserved { // a volume that is reserved for the claim is the only choice, even out of reach
 			return nil
 		}
 	}
 	return nil
 }
 
-// provision returns 0 when the claim can be provisioned for the node, after the earlier ones of this pod.
+// provision returns 0 when the claim can be provisioned for the node after the earlier claims of this pod.
 func (e *bindingFilter) provision(d *delayedClaim, node *v1.Node, earlier []choice) resources.Verdict {
 	if d.class.Provisioner == "" || d.class.Provisioner == noProvisioner || !d.inTopology(node) {
 		return noMatch
@@ -226,7 +226,7 @@ func (e *bindingFilter) provision(d *delayedClaim, node *v1.Node, earlier []choi
 	return noSpace
 }
 
-// inTopology reports whether the class allows the node: any term, all of its labels.
+// inTopology reports whether the class allows the node: at least one term must match in all labels.
 func (d *delayedClaim) inTopology(node *v1.Node) bool {
 	if len(d.topologies) == 0 {
 		return true
@@ -288,7 +288,7 @@ type ClaimProblem struct {
 	Volume string
 	// Reason is one of the texts of VolumeBinding.
 	Reason string
-	// ZoneLabel is the CSI driver's label in which the node's zone was looked for, because the CSINode lists the volume's
-	// in-tree plugin as migrated. It is "" when the volume's node affinity counts as written.
+	// ZoneLabel is the CSI driver's label in which the node's zone was looked for, when the CSINode lists the volume's
+	// in-tree plugin as migrated. ZoneLabel is "" when the volume's node affinity counts as written.
 	ZoneLabel string
 }

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// classy is a world that offers classes of equal nodes.
+// classy is a world with the optional method Classes.
 type classy struct{ *world }
 
 func (c classy) Classes(reads []string) (ids, reps []int32, ok bool) {

@@ -12,7 +12,7 @@ import (
 
 // Annotations of claims that the rules read.
 const (
-	// annBindCompleted, with any value, says that a claim is bound for good.
+	// annBindCompleted, with any value, marks a claim that stays bound.
 	annBindCompleted = "pv.kubernetes.io/bind-completed"
 	// AnnSelectedNode has the name of the node for which a claim is being provisioned.
 	AnnSelectedNode = "volume.kubernetes.io/selected-node"
@@ -38,10 +38,10 @@ type Pod struct {
 	objects Objects
 	options Options
 	claims  []podClaim
-	inline  bool // has GCE PD, EBS, ISCSI or RBD volumes
+	inline  bool // whether the pod has GCE PD, EBS, ISCSI or RBD volumes
 }
 
-// podClaim is a volume that is a claim.
+// podClaim is a volume of the pod that names or makes a claim.
 type podClaim struct {
 	name      string // of the claim
 	ephemeral bool

@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Decision is what has to happen to a pod's claims when the pod goes to a node. kube-scheduler writes it in PreBind. In the
-// zero value nothing has to happen.
+// Decision says which claims of a pod to bind and which to provision when the pod goes to a node. kube-scheduler writes the
+// decision in PreBind. The zero value has no claims.
 type Decision struct {
 	Node string
 	// Bind has the claims that take an existing volume.
 	Bind []Match
-	// Provision has the claims for which a volume has to be made.
+	// Provision has the claims for which a volume must be provisioned.
 	Provision []*v1.PersistentVolumeClaim
 }
 
@@ -47,7 +47,7 @@ func (s *bindingState) Bindings(i int) (Decision, bool) {
 	return d, true
 }
 
-// Empty reports whether nothing has to happen.
+// Empty reports whether the decision has no claims.
 func (d Decision) Empty() bool { return len(d.Bind) == 0 && len(d.Provision) == 0 }
 
 // Objects returns copies of the volumes and claims as the scheduler writes them: each volume of Bind with the claim in its
@@ -99,11 +99,11 @@ func selectNode(claim *v1.PersistentVolumeClaim, node string) *v1.PersistentVolu
 	return c
 }
 
-// room reports whether a capacity object has room for the claim beside what is being provisioned from it: the ledger's
-// claims and the earlier ones of this pod.
+// room reports whether a capacity object has room for the claim beside the claims that are being provisioned from the
+// object: those of the ledger and the earlier claims of this pod.
 func (e *bindingFilter) room(c *capacity, d *delayedClaim, earlier []choice) bool {
 	if c.object.Capacity == nil {
-		return true // only the largest volume is published
+		return true // the object publishes the largest volume only
 	}
 	var sum resource.Quantity
 	sum.Add(d.request)

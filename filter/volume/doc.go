@@ -1,5 +1,5 @@
 // Package volume decides which nodes can serve a pod's volumes: the filters VolumeRestrictions, NodeVolumeLimits,
-// VolumeBinding and VolumeZone, and the bookkeeping that carries one pod's volumes to the decision about the next.
+// VolumeBinding and VolumeZone, and a ledger of decisions, which the decision about the next pod reads.
 //
 // The flow:
 //
@@ -23,15 +23,15 @@
 //
 // A nil Table has no objects. Pods, nodes, clusters and the objects of a list are not nil.
 //
-// Evaluators are immutable. A State may be read by several goroutines while nothing is applied to it and its Usage or
-// Ledger does not change; a Trial and a Ledger belong to one. No argument is changed: what a decision writes is a copy
-// (Decision.Objects). Nothing depends on the order of maps; where two volumes serve equally, the table's order decides.
+// Evaluators are immutable. Several goroutines may read a State while its Usage or Ledger does not change. A Trial and a
+// Ledger belong to one goroutine. No function changes its arguments: Decision.Objects returns copies. No result depends on
+// the order of a map. Where two volumes serve a claim equally, the table's order decides.
 //
 // Cost: compiling is O(volumes of the pod), and O(PersistentVolumes) for each claim that waits; NewUsage O(pods); Check
 // O(claims and their candidate volumes) without allocation.
 //
-// This package does not bind or provision: controllers do, through the API. Package filter decides about resources, ports
-// and the rest of a node.
+// This package does not bind or provision volumes: controllers do that through the API. Package filter decides about
+// resources, ports and the rest of a node.
 //
 // This package follows Kubernetes v1.36: the documentation's "Persistent Volumes", "Storage Classes", "Storage Capacity",
 // "Node-specific Volume Limits" and "Volumes" (CSI migration), and the comments of the API's fields.

@@ -13,7 +13,7 @@ import (
 )
 
 // RestrictionsWouldHelp is the queueing hint of VolumeRestrictions. It reports whether an event could make a pod schedulable
-// that the filter rejected. old is nil for an addition, new for a deletion. The hint is true for these events:
+// that the filter rejected. old is nil for an addition, and new is nil for a deletion. The hint is true for these events:
 //
 //   - A pod of the same namespace is deleted, and it has a claim of this pod or a disk that conflicts with one of this pod.
 //   - A claim is added that this pod mounts by name.
@@ -40,11 +40,11 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 // LimitsWouldHelp is the queueing hint of NodeVolumeLimits. Arguments and errors are as in RestrictionsWouldHelp. The hint is
 // true for these events:
 //
-//   - A CSINode is added, or updated with a larger limit of a driver. No limit counts as 0.
+//   - A CSINode is added, or updated with a larger limit of a driver. A driver without a limit counts as 0.
 //   - A pod is deleted that had a node or a nominated node, and claims or volumes of in-tree kinds.
 //   - A claim of this pod is added, also the claim of an ephemeral volume.
-//   - A VolumeAttachment is deleted, and this pod has claims or a volume of that driver written into its spec. A volume before
-//     them that its driver cannot know is an error.
+//   - A VolumeAttachment is deleted, and this pod has claims or a volume of that driver written into its spec. The hint
+//     fails when the pod has, before such a volume, a volume that its driver cannot know.
 func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 	if before, after, ok := event[storagev1.CSINode](old, new); ok {
 		return after != nil && (before == nil || limitGrew(before, after)), nil
@@ -165,7 +165,7 @@ func largest(c *storagev1.CSIStorageCapacity) *resource.Quantity {
 	return c.Capacity
 }
 
-// isMore reports whether after is more than before. nil counts as 0.
+// isMore reports whether after is larger than before. nil counts as 0.
 func isMore(before, after *resource.Quantity) bool {
 	if after == nil {
 		return false
@@ -173,7 +173,7 @@ func isMore(before, after *resource.Quantity) bool {
 	if before == nil {
 		return after.Sign() > 0
 	}
-	a := *after // a copy: Cmp may rewrite what it is called on
+	a := *after // a copy, because Cmp may change the quantity
 	return a.Cmp(*before) > 0
 }
 
@@ -226,8 +226,8 @@ func hasCSI(pod *v1.Pod, driver string) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.CSI != nil && v.CSI.Driver == driver })
 }
 
-// event returns the two objects of an event about a T, nil for an absent object. It returns false for an event about another
-// type.
+// event returns the two objects of an event about a T. An absent object is nil. event returns false for an event about
+// another type.
 func event[T any](old, new any) (before, after *T, ok bool) {
 	before, wasT := old.(*T)
 	after, isT := new.(*T)

@@ -62,8 +62,8 @@ func inlineDisk(v *v1.Volume) (d disk, ok bool, err error) {
 	return disk{k.driver, handle}, true, err
 }
 
-// volumeDisk returns the CSI form of a PersistentVolume, and whether it is one only by translation of an in-tree kind;
-// false for other volumes and those that the driver cannot know.
+// volumeDisk returns the CSI form of a PersistentVolume and reports whether the form is a translation of an in-tree kind. ok
+// is false for other volumes and for volumes that the driver cannot know.
 func volumeDisk(pv *v1.PersistentVolume) (d disk, translated, ok bool) {
 	if s := pv.Spec.CSI; s != nil {
 		return disk{s.Driver, s.VolumeHandle}, false, s.VolumeHandle != ""
@@ -75,8 +75,8 @@ func volumeDisk(pv *v1.PersistentVolume) (d disk, translated, ok bool) {
 	return disk{k.driver, handle}, true, true
 }
 
-// inTreeVolume returns the plugin of a PersistentVolume of an in-tree kind, nil for others, and the handle by which its
-// driver knows it, or why there is none.
+// inTreeVolume returns the plugin of a PersistentVolume of an in-tree kind, nil for other volumes. It also returns the
+// handle by which the CSI driver knows the volume, or an error that says why there is no handle.
 func inTreeVolume(pv *v1.PersistentVolume) (k *inTree, handle string, err error) {
 	s := &pv.Spec
 	if s.Cinder != nil {
@@ -122,8 +122,8 @@ func ebsHandle(name string) (string, error) {
 	return id, nil
 }
 
-// gceHandle names a disk as the driver does. The beta zone label counts before today's; a list of zones is a disk of their
-// region.
+// gceHandle returns the name that the driver gives a disk. The beta zone label counts before today's label. A list of zones
+// means a disk of the region of these zones.
 func gceHandle(name string, labels map[string]string) (string, error) {
 	zone := labels[v1.LabelFailureDomainBetaZone]
 	if zone == "" {

@@ -35,9 +35,9 @@ type assumption struct {
 	node     *v1.Node
 }
 
-// hold is an assumption about one object. Several pods that share a claim share the hold.
+// hold is an assumption about one object. Pods that share a claim share the hold.
 type hold struct {
-	claim *v1.PersistentVolumeClaim // the claim that takes a volume, or that is provisioned
+	claim *v1.PersistentVolumeClaim // claim that takes a volume or that is being provisioned
 	node  *v1.Node
 	pods  []types.UID
 
@@ -80,8 +80,9 @@ func (l *Ledger) Objects() Objects {
 	return o
 }
 
-// Assume enters the decision for a pod that goes to the node. It returns an error and changes nothing when the pod is assumed
-// already, and when another pod has been promised a volume or claim of the decision since the pod was compiled.
+// Assume enters the decision for a pod that goes to the node. Assume returns an error and changes nothing when the pod is
+// assumed already. The same holds when, since the pod was compiled, the ledger has promised a volume or claim of the
+// decision to another pod.
 func (l *Ledger) Assume(pod *v1.Pod, node *v1.Node, d Decision) error {
 	if _, ok := l.pods[pod.UID]; ok {
 		return fmt.Errorf("pod %s/%s (UID %s) is assumed already", pod.Namespace, pod.Name, pod.UID)

@@ -47,7 +47,7 @@ func TestTwoPodsAfterOneVolume(t *testing.T) {
 	_, ok = l.Decision(second.UID)
 	require.False(t, ok)
 
-	// A third pod may share the first one's claim, and keeps the volume when the first one goes.
+	// A third pod may share the claim of the first pod. It keeps the volume when the first pod goes.
 	require.NoError(t, assume(l, w, pod("third", "a"), 1, Options{}))
 	require.True(t, l.Forget(first.UID))
 	require.Error(t, assume(l, w, second, 1, Options{}))
@@ -136,7 +136,7 @@ func TestLedgerGivesWayToTheAPI(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Random sequences of decisions that are taken back at some later step leave the ledger as if they had not been.
+// Decisions that are taken back at a later step leave the ledger as if they had never been made.
 func TestLedgerSequences(t *testing.T) {
 	for seed := range int64(100) {
 		rng := rand.New(rand.NewSource(seed))
@@ -194,7 +194,7 @@ func TestLedgerSequences(t *testing.T) {
 	}
 }
 
-// show returns all that the ledger says about the objects.
+// show returns the ledger's objects as text.
 func show(l *Ledger) []string {
 	var out []string
 	for pv := range l.Objects().PersistentVolumes.All() {

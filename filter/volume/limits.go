@@ -13,8 +13,8 @@ import (
 // limitsFilter is a pod's side of NodeVolumeLimits: the volumes that the pod would attach.
 type limitsFilter struct {
 	pod    *Pod
-	disks  []wanted // each volume once
-	reason string   // why every node rejects: a missing claim
+	disks  []wanted // each volume of the pod once
+	reason string   // the missing claim for which every node rejects
 	broken string   // why the plugin fails: a claim of another pod
 	disk   string   // why it fails on nodes with a CSINode: a disk that its driver cannot know
 	skip   bool
@@ -71,7 +71,7 @@ func (p *Pod) limits() *limitsFilter {
 	return e
 }
 
-// want adds a volume. One that is named both as a CSI volume and by translation is a CSI volume.
+// want adds a volume. A volume that occurs both as a CSI volume and as a translated one counts as a CSI volume.
 func (e *limitsFilter) want(d disk, translated bool) {
 	for k := range e.disks {
 		if e.disks[k].disk == d {
@@ -82,8 +82,9 @@ func (e *limitsFilter) want(d disk, translated bool) {
 	e.disks = append(e.disks, wanted{d, translated})
 }
 
-// claimDisk returns the volume that a claim attaches; false when it is not counted. A claim without a volume counts as one
-// of its own of its class's provisioner, except for two in-tree ones that v1.36 has a driver for but does not count.
+// claimDisk returns the volume that a claim attaches, and false when the plugin does not count the volume. A claim without a
+// volume counts as a separate volume of its class's provisioner. Two in-tree provisioners are exceptions: v1.36 has drivers
+// for them and does not count their volumes.
 func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated, ok bool) {
 	if claim.Spec.VolumeName != "" {
 		if pv, ok := get(o.PersistentVolumes, "", claim.Spec.VolumeName); ok {
@@ -159,7 +160,8 @@ type driverWant struct {
 	required bool // nodes without the driver are rejected
 }
 
-// onlyTranslated reports whether a node without CSINode does not count the driver's volumes at all.
+// onlyTranslated reports whether all of the driver's volumes are translated, so that a node without CSINode does not count
+// them.
 func (d *driverWant) onlyTranslated() bool {
 	return !slices.ContainsFunc(d.disks, func(w diskWant) bool { return !w.translated })
 }
@@ -169,8 +171,8 @@ type diskWant struct {
 	translated bool
 }
 
-// Verdicts of NodeVolumeLimits. From noDriver on: the driver at that position is not on the node. From neighbour on: a pod on
-// the node has a disk that its driver cannot know, with the number of why.
+// Verdicts of NodeVolumeLimits. Verdict noDriver+k: driver k of the pod is not on the node. Verdict neighbour+k: a pod on
+// the node has a disk that its driver cannot know, for the reason with number k.
 const (
 	limitExceeded resources.Verdict = 1
 	claimMissing  resources.Verdict = 2
@@ -261,7 +263,8 @@ func (s *limitsState) Reasons(v resources.Verdict) []string {
 // DriverCount is a driver with a limit on a node and its volumes.
 type DriverCount struct {
 	Driver string
-	// Attached volumes count on the node already. New volumes would come with the pod. Limit is what the node allows.
+	// Attached is the number of volumes that count on the node already, New the number of volumes that would come with the
+	// pod, and Limit the number that the node allows.
 	Attached, New, Limit int
 }
 
@@ -292,7 +295,7 @@ func (s *limitsState) Explain(i int) []DriverCount {
 type limitsTrial struct {
 	s     *limitsState
 	slots []trialSlot
-	extra []disk // volumes that the Usage does not know: numbers -1, -2 ...
+	extra []disk // volumes that the Usage does not know have the numbers -1, -2 ...
 }
 
 type trialSlot struct {
@@ -325,7 +328,7 @@ func (t *limitsTrial) change(p *v1.Pod, i int, n int32) {
 	}
 }
 
-// number returns the number of a volume without writing to the Usage, which other trials read.
+// number returns the number of a volume. It does not write to the Usage, because other trials read the Usage.
 func (t *limitsTrial) number(d disk) int32 {
 	if id, ok := t.s.usage.ids[d]; ok {
 		return id

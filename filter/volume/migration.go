@@ -11,16 +11,17 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// migrated is a bound volume of an in-tree kind as it is seen from a node whose CSINode lists the plugin as migrated: there
-// the zone is looked for in the label of the driver. Volumes that wait to be bound, and classes, are read as written.
+// migrated is a bound volume of an in-tree kind as a node sees the volume when the node's CSINode lists the plugin as
+// migrated: the zone of the node is in the label of the driver. For claims that wait to be bound, volumes and classes count
+// as written.
 type migrated struct {
 	kind     *inTree
 	affinity *affinity.Selector
-	failed   resources.Verdict // the verdict when the driver cannot know the volume, else 0
+	failed   resources.Verdict // verdict when the driver cannot know the volume, else 0
 }
 
-// migrate returns nil for a volume that is seen from everywhere as it is written. An error, which comes with what is known,
-// says that the driver cannot know the volume.
+// migrate returns nil for a volume that every node sees as written. An error says that the driver cannot know the volume.
+// The first result is valid even then.
 func migrate(pv *v1.PersistentVolume) (*migrated, error) {
 	kind, _, err := inTreeVolume(pv)
 	if kind == nil || kind.zone == "" {
@@ -52,10 +53,14 @@ func (o *Objects) migratedOn(node string, k *inTree) bool {
 	return false
 }
 
-// terms returns the node affinity of a volume in the driver's terms, and whether it differs. Requirements on the zone become
-// ones on the driver's label; where none has values, the volume's zone label adds one to every term. Requirements on the
-// beta region become ones on today's. Which keys count, today's or the beta ones, is said by the zones in the affinity, or
-// else by the volume's labels.
+// terms returns the node affinity of a volume with the labels of the driver, and reports whether it differs from the
+// volume's affinity:
+//
+//   - Requirements on the zone become requirements on the driver's label.
+//   - When no requirement on the zone has values, the volume's zone label adds a requirement to every term.
+//   - Requirements on the beta region become requirements on today's region label.
+//
+// Either today's keys or the beta keys count. The zones in the affinity decide which, or else the volume's labels.
 func (k *inTree) terms(pv *v1.PersistentVolume) (terms []v1.NodeSelectorTerm, changed bool) {
 	if a := pv.Spec.NodeAffinity; a != nil && a.Required != nil {
 		terms = a.Required.NodeSelectorTerms
@@ -89,7 +94,7 @@ func zoneKey(pv *v1.PersistentVolume, terms []v1.NodeSelectorTerm) (zone, region
 	return v1.LabelTopologyZone, v1.LabelTopologyRegion
 }
 
-// uses reports whether a term has a requirement on the label, asks whether one has values.
+// uses reports whether a term has a requirement on the label.
 func uses(terms []v1.NodeSelectorTerm, key string) bool {
 	return contains(terms, func(r v1.NodeSelectorRequirement) bool { return r.Key == key })
 }
@@ -102,7 +107,7 @@ func contains(terms []v1.NodeSelectorTerm, f func(v1.NodeSelectorRequirement) bo
 	return slices.ContainsFunc(terms, func(t v1.NodeSelectorTerm) bool { return slices.ContainsFunc(t.MatchExpressions, f) })
 }
 
-// renamed returns the terms with another label in place of one.
+// renamed returns the terms with one label replaced by another.
 func renamed(terms []v1.NodeSelectorTerm, from, to string) []v1.NodeSelectorTerm {
 	out := slices.Clone(terms)
 	for i := range out {
@@ -116,7 +121,7 @@ func renamed(terms []v1.NodeSelectorTerm, from, to string) []v1.NodeSelectorTerm
 	return out
 }
 
-// added returns the terms with one more requirement each.
+// added returns the terms with one requirement added to each.
 func added(terms []v1.NodeSelectorTerm, r v1.NodeSelectorRequirement) []v1.NodeSelectorTerm {
 	out := slices.Clone(terms)
 	for i := range out {
@@ -125,7 +130,7 @@ func added(terms []v1.NodeSelectorTerm, r v1.NodeSelectorRequirement) []v1.NodeS
 	return out
 }
 
-// zoneList splits a label such as "z1__z2"; empty elements are left out.
+// zoneList splits a label such as "z1__z2". It leaves out empty elements.
 func zoneList(value string) []string {
 	var zones []string
 	for z := range strings.SplitSeq(value, "__") {

@@ -38,8 +38,8 @@ func in(key string, values ...string) v1.NodeSelectorRequirement {
 	return v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOpIn, Values: values}
 }
 
-// Which nodes see a bound volume in the terms of its CSI driver. Every node is in zone a by today's label and in zone b by
-// the driver's: the volume of zone a is in reach where it is read as written.
+// A node that has migrated the plugin sees a bound volume with the labels of the CSI driver. Every node is in zone a by
+// today's label and in zone b by the driver's label. So the volume of zone a is in reach on nodes that read it as written.
 func TestMigratedNodes(t *testing.T) {
 	labels := []string{zoneLabel, "a", ebsZone, "b"}
 	with := func(annotation string, drivers ...string) *world {
@@ -166,7 +166,7 @@ func TestMigratedExplain(t *testing.T) {
 	require.True(t, ok)
 }
 
-// A volume whose in-tree name its driver cannot read makes the plugin fail on the nodes that migrated it.
+// A volume whose in-tree name the driver cannot read makes the plugin fail on the nodes that have migrated it.
 func TestMigratedUnreadable(t *testing.T) {
 	broken := func(id string) func(*v1.PersistentVolume) {
 		return source(v1.PersistentVolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: id}})
@@ -190,7 +190,7 @@ func TestMigratedUnreadable(t *testing.T) {
 	require.Equal(t, []ClaimProblem{{Claim: "b", Volume: "vb", Reason: gceText}}, s.Explain(1))
 }
 
-// Node affinity of volumes is matched without the node's name.
+// A volume's node affinity does not match the node's name.
 func TestVolumeFieldsDoNotRestrict(t *testing.T) {
 	field := func(pv *v1.PersistentVolume) {
 		pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{

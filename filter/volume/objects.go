@@ -14,7 +14,8 @@ type Table[T any] interface {
 	// Get returns the object with a namespace and a name, and false when there is none. namespace is "" for cluster-wide
 	// kinds.
 	Get(namespace, name string) (T, bool)
-	// All yields the objects, always in the same order. Of two volumes that serve a claim equally, the first is taken.
+	// All yields the objects, always in the same order. When two volumes serve a claim equally, the claim takes the first of
+	// them.
 	All() iter.Seq[T]
 }
 
@@ -48,8 +49,8 @@ func all[T any](t Table[T]) iter.Seq[T] {
 }
 
 // List returns a Table of the objects in the given order. Of two objects with the same namespace and name, Get returns the
-// later. A list of PersistentVolumes also has an index by storage class, so that compiling a claim that waits for its first
-// consumer reads the volumes of one class only. O(objects).
+// later object. A list of PersistentVolumes also has an index by storage class, so that compiling a claim that waits for its
+// first consumer reads the volumes of one class only. O(objects).
 func List[T metav1.Object](objects ...T) Table[T] {
 	l := &list[T]{objects: objects, at: make(map[[2]string]T, len(objects)), classes: map[string][]*v1.PersistentVolume{}}
 	for _, o := range objects {
@@ -90,10 +91,11 @@ func (l *list[T]) All() iter.Seq[T] {
 // Options choose behaviour beyond v1.36's default, which is the zero value.
 type Options struct {
 	// CompareNamespaces makes a what-if about a ReadWriteOncePod claim look at the namespaces of the pods it adds and
-	// removes. v1.36 compares the claims' names alone, so evicting a pod of another namespace seems to help.
+	// removes. v1.36 compares the claims' names alone, so that evicting a pod of another namespace seems to help.
 	CompareNamespaces bool
-	// ReserveCapacity counts the claims that a Ledger's pods are having provisioned, and the pod's own earlier claims,
-	// against CSIStorageCapacity objects. v1.36 tests every claim alone against what the driver published.
+	// ReserveCapacity subtracts claims that are being provisioned from the capacity that CSIStorageCapacity objects publish:
+	// the claims of a Ledger's pods and the pod's own earlier claims. v1.36 compares every claim alone with the published
+	// capacity.
 	ReserveCapacity bool
 	// RequireDriver rejects nodes without a driver whose CSIDriver sets spec.preventPodSchedulingIfMissing, as v1.36 does
 	// with the feature gate VolumeLimitScaling.

@@ -127,8 +127,8 @@ func slowBinding(w *world, p *v1.Pod, n *v1.Node) string {
 	return strings.Join(out, ", ")
 }
 
-// slowReach is the rule of bound volumes: the affinity as written, whose keys here are not those of zones, and for EBS
-// volumes on nodes that migrated them the zone labels.
+// slowReach is the rule of bound volumes: the affinity as written, which names no zone keys in this test, and the zone
+// labels for EBS volumes on nodes that have migrated the plugin.
 func slowReach(o Objects, pv *v1.PersistentVolume, n *v1.Node) bool {
 	if pv.Spec.NodeAffinity != nil {
 		if s, _ := affinity.CompileSelector(pv.Spec.NodeAffinity.Required); !s.Matches(n) {
@@ -223,7 +223,7 @@ func slowDelayed(w *world, delayed []*v1.PersistentVolumeClaim, n *v1.Node) (noM
 	return false, false
 }
 
-// slowLimits is NodeVolumeLimits' rule for one node over strings.
+// slowLimits is the rule of NodeVolumeLimits for one node, over names of volumes.
 func slowLimits(w *world, p *v1.Pod, i int) bool {
 	o := w.objects()
 	n, ok := o.CSINodes.Get("", w.nodes[i].Name)
@@ -319,7 +319,7 @@ func checkWorld(t *testing.T, seed int64) {
 	if len(w.pods[0]) == 0 {
 		return
 	}
-	// Without one of the pods: a usage that the pod is removed from, and a trial, agree with a new usage.
+	// When one pod leaves, the usage after Remove and a trial agree with a new usage.
 	gone := w.pods[0][0]
 	less := *w
 	less.pods = slices.Clone(w.pods)

@@ -21,8 +21,8 @@ const restrictionsPlugin = "VolumeRestrictions"
 // Restrictions compiles the filter VolumeRestrictions: some disks may not be attached to a node twice, and a ReadWriteOncePod
 // claim may have one pod.
 //
-// PreFilter answers UnschedulableAndUnresolvable for a missing claim, Skip when no node can reject the pod, and else Success.
-// RestrictionsState.Skip has the part of the answer that depends on running pods.
+// PreFilter answers UnschedulableAndUnresolvable for a missing claim, Skip when no node can reject the pod, and else
+// Success. Part of v1.36's answer depends on running pods: RestrictionsState.Skip has that part.
 //
 // On is O(claims of the pod), and for a pod with inline disks O(pods with inline disks). Pods that the ledger assumes count
 // as users of their claims too. The State does not follow later changes of the usage or of the ledger.
@@ -94,8 +94,8 @@ func (s *restrictionsState) countLedger() {
 // ReadWriteOncePod claim of the pod is in use anywhere. A free slot is rejected with verdict 1 and resources.Unresolvable.
 // Check does not allocate.
 //
-// Explain returns the pods of the slot with a conflicting disk, then for each claim in use its users anywhere. It is O(pods
-// of the cluster).
+// Explain returns the pods of the slot that have a conflicting disk, and then for each claim in use the pods that use it on
+// any node. Explain takes O(pods of the cluster).
 type RestrictionsState interface {
 	filter.TrialState[Holder]
 	// Skip reports whether v1.36 leaves the plugin out for this pod: the pod has no disk written into its spec, and none of
@@ -106,8 +106,8 @@ type RestrictionsState interface {
 type restrictionsState struct {
 	restrictions *restrictionsFilter
 	cluster      filter.Cluster
-	disks        []int32 // per slot, the pods with a conflicting disk
-	users        []int32 // per ReadWriteOncePod claim, the pods that use it anywhere
+	disks        []int32 // by slot, pods with a conflicting disk
+	users        []int32 // by ReadWriteOncePod claim, pods that use the claim on any node
 	conflicts    int     // claims in use
 }
 
@@ -122,7 +122,7 @@ func (s *restrictionsState) Skip() bool { return !s.restrictions.pod.inline && s
 
 func (s *restrictionsState) Check(i int) resources.Verdict { return s.check(i, 0, s.conflicts) }
 
-// check decides slot i when that many more disks conflict there and that many claims are in use.
+// check decides slot i with a changed number of conflicting disks and a given number of claims in use.
 func (s *restrictionsState) check(i int, disks int32, claims int) resources.Verdict {
 	if i < len(s.disks) {
 		disks += s.disks[i]
@@ -255,7 +255,7 @@ func exclusive(v *v1.Volume) bool {
 	return v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil || v.ISCSI != nil || v.RBD != nil
 }
 
-// diskConflict reports whether a volume written into one pod may not be attached beside one of the other's.
+// diskConflict reports whether a volume of the pod and a volume of the other pod must not be attached to one node.
 func diskConflict(pod, other *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -271,8 +271,9 @@ func diskConflict(pod, other *v1.Pod) bool {
 	return false
 }
 
-// sameDisk reports whether two volumes conflict: the same GCE disk, ISCSI name or RBD image (a monitor in common), unless
-// both only read; the same EBS volume always. Rule: the API's comments of these volume sources.
+// sameDisk reports whether two volumes conflict. The same EBS volume always conflicts. The same GCE disk, ISCSI name or RBD
+// image (with a common monitor) conflicts unless both volumes are read-only. Rule: the API's comments of these volume
+// sources.
 func sameDisk(a, b *v1.Volume) bool {
 	switch {
 	case a.GCEPersistentDisk != nil && b.GCEPersistentDisk != nil:

@@ -76,7 +76,7 @@ func TestRestrictions(t *testing.T) {
 	})
 }
 
-// A simulation compares the names of claims alone; a pod of another namespace seems to hold the claim.
+// A trial compares the names of claims alone, so that a pod of another namespace seems to use the claim.
 func TestRestrictionsTrial(t *testing.T) {
 	foreign, user := pod("foreign", "c"), pod("user", "c")
 	foreign.Namespace = "other"
@@ -369,7 +369,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// The hint of NodeVolumeLimits goes through the volumes in order, and fails at a disk that its driver cannot know.
+// The hint of NodeVolumeLimits reads the volumes in order and fails at a disk that its driver cannot know.
 func TestLimitsHintOfAnUnknownDisk(t *testing.T) {
 	deleted := attached("a", "n", "pv")
 	deleted.Spec.Attacher = "ebs.csi.aws.com"
@@ -383,7 +383,7 @@ func TestLimitsHintOfAnUnknownDisk(t *testing.T) {
 	}
 }
 
-// A trial meets a running pod's disk that no driver knows, and forgets it when the pod leaves.
+// A trial fails at a running pod's disk that its driver cannot know, until the pod leaves.
 func TestLimitsTrialOfAnUnknownDisk(t *testing.T) {
 	x := &world{nodes: []*v1.Node{node("n1")}, csiNodes: []*storagev1.CSINode{csiNode("n1", map[string]int32{"d": 2})}}
 	s := Compile(inline(pod("p"), ebsVolume("vol-1", false)), x.objects(), Options{}).Limits().On(NewUsage(x, x.objects()))
@@ -410,7 +410,7 @@ var (
 	_ filter.Trial     = (*limitsTrial)(nil)
 )
 
-// The plugin is left out while no ReadWriteOncePod claim of the pod is in use.
+// The state skips the pod while none of its ReadWriteOncePod claims is in use.
 func TestRestrictionsSkips(t *testing.T) {
 	w := &world{nodes: []*v1.Node{node("n1")}, claims: claims(claim("c", "", "1Gi", rwop))}
 	require.True(t, Compile(pod("p", "c"), w.objects(), Options{}).Restrictions().On(NewUsage(w, w.objects())).Skip())

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/filter/volume"
 )
 
-// A snapshot serves the filters of both packages as it is.
+// The filters of both packages take a snapshot without an adapter.
 func TestSnapshot(t *testing.T) {
 	o := exampleObjects()
 	objects := cluster.Objects{Nodes: exampleNodes(), Claims: []*v1.PersistentVolumeClaim{exampleClaim("data-db-1")}}

@@ -25,9 +25,9 @@ type Usage struct {
 	faults  faults
 }
 
-// slotUsage is one node.
+// slotUsage is the usage of one node.
 type slotUsage struct {
-	csi      bool // there is a CSINode
+	csi      bool // whether there is a CSINode
 	drivers  []driverLimit
 	used     []usedDisk // by pods of the node
 	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
@@ -111,7 +111,7 @@ func (u *Usage) attachment(a *storagev1.VolumeAttachment) (disk, bool) {
 // Add counts a pod that came to slot i. It does nothing for a free slot. O(volumes of the slot).
 func (u *Usage) Add(pod *v1.Pod, i int) { u.apply(pod, i, 1) }
 
-// Remove takes away a pod that left slot i. The pod must have been counted there. O(volumes of the slot).
+// Remove removes a pod that left slot i. The pod must have been counted there. O(volumes of the slot).
 func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
 
 func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
@@ -121,7 +121,7 @@ func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
 	}
 }
 
-// restrict keeps what VolumeRestrictions reads.
+// restrict counts what VolumeRestrictions reads of a pod.
 func (u *Usage) restrict(pod *v1.Pod, i int, n int32) {
 	for _, name := range claimNames(pod) {
 		k := [2]string{pod.Namespace, name}
@@ -157,8 +157,8 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// held is what NodeVolumeLimits counts of a running pod: each of its volumes once, and the fault of the first inline disk that
-// its driver cannot know.
+// held has what NodeVolumeLimits counts of a running pod: each volume once, and the fault of the first inline disk that its
+// driver cannot know.
 type held struct {
 	disks  []usedDisk
 	faulty bool
@@ -234,7 +234,7 @@ func (s *slotUsage) change(h held, n int32) {
 	}
 }
 
-// recount counts the volumes of each driver: those that pods use, and those attached that no pod uses.
+// recount counts the volumes of each driver: the volumes that pods use, and the attached volumes that no pod uses.
 func (s *slotUsage) recount(u *Usage) {
 	s.attaches = s.attaches[:0]
 	for k := range s.used {

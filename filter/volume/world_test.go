@@ -174,7 +174,7 @@ func csiNode(name string, limits map[string]int32) *storagev1.CSINode {
 	return n
 }
 
-// migrating lists in-tree plugins as migrated on the node of a CSINode.
+// migrating makes a CSINode that lists in-tree plugins as migrated.
 func migrating(n *storagev1.CSINode, plugins string) *storagev1.CSINode {
 	n.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: plugins}
 	return n
@@ -201,7 +201,7 @@ func driver(name string, publishes bool) *storagev1.CSIDriver {
 	return &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSIDriverSpec{StorageCapacity: &publishes}}
 }
 
-// plugin is what the four evaluators have in common.
+// plugin has the methods that the four evaluators share.
 type plugin struct {
 	pre   filter.PreFilterResult
 	count func() filter.Predicate

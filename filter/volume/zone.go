@@ -20,7 +20,7 @@ type zoneFilter struct {
 
 // zoneRule is one label of one volume.
 type zoneRule struct {
-	key, twin string // twin: today's name of a beta key, "" for today's names
+	key, twin string // twin is today's name of a beta key, "" for today's names
 	values    []string
 	volume    string
 }
@@ -41,7 +41,7 @@ var zoneKeys = [...][2]string{
 // PreFilter answers UnschedulableAndUnresolvable for a missing object and for a claim that has to be bound already, Skip when
 // no volume has a zone, and else Success.
 //
-// A node outside is rejected with verdict 1 and resources.Unresolvable, a free slot too. A node with none of the labels is
+// Other nodes and free slots are rejected with verdict 1 and resources.Unresolvable. A node with none of the labels is
 // allowed. When the cluster offers Classes, On decides each class of equal nodes once. Otherwise On is O(1). Check does not
 // allocate. Explain returns the labels that the node does not meet, in the order of the claims and labels.
 func (p *Pod) Zone() Evaluator[filter.Cluster, filter.State[ZoneConflict]] { return p.zone() }
@@ -69,7 +69,8 @@ func (p *Pod) zone() *zoneFilter {
 	return e
 }
 
-// zonal returns the volume of a claim, nil for a claim whose volume is chosen with the node, or why the pod is rejected.
+// zonal returns the volume of a claim, and nil for a claim whose volume is chosen with the node. When the claim rejects the
+// pod, zonal returns the reason.
 func (p *Pod) zonal(c *podClaim) (pv *v1.PersistentVolume, reason string) {
 	switch {
 	case c.name == "":
@@ -124,7 +125,7 @@ func zoneSet(value string) ([]string, bool) {
 
 func (e *zoneFilter) PreFilter() filter.PreFilterResult { return e.pre }
 
-// reads appends what the verdict on a node depends on.
+// reads appends the parts of a node on which the verdict depends.
 func (e *zoneFilter) reads(dst []string) []string {
 	if len(e.rules) == 0 {
 		return dst
@@ -183,8 +184,8 @@ func zoned(node *v1.Node) bool {
 	return false
 }
 
-// allows reports whether the value of the node's label is one of the values. For a beta key that the node does not have,
-// today's key counts. A volume with today's labels does not match a node with beta labels only.
+// allows reports whether the rule has the value of the node's label. When the node does not have a beta key, today's key
+// counts. A volume with today's labels does not match a node that has only beta labels.
 func (r *zoneRule) allows(node *v1.Node) bool {
 	value, ok := node.Labels[r.key]
 	if !ok && r.twin != "" {
