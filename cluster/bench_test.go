@@ -12,8 +12,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// fleet makes a cluster with 3 zones and pods of 200 kinds (20 labels, 10 sizes) on each node; a tenth of the kinds have
-// inter-pod terms.
+// fleet makes a cluster with 3 zones and pods of 200 kinds (20 labels, 10 sizes). A tenth of the kinds have inter-pod terms.
 func fleet(nodes, perNode int) Objects {
 	o := Objects{}
 	sizes := make([]v1.ResourceList, 10)
@@ -98,7 +97,7 @@ func BenchmarkAssumeUnset(b *testing.B) {
 	})
 }
 
-// Assume without Prepare done before: the whole cost of a pod that was never seen.
+// Assume works out what the pod counts with: the whole cost of a pod that the snapshot has never seen.
 func BenchmarkAssumeUnsetUnprepared(b *testing.B) {
 	s := build(b, 5_000, 2)
 	pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m,memory=1Gi").Obj()
@@ -138,7 +137,7 @@ func BenchmarkMarkRollback(b *testing.B) {
 	}
 }
 
-var fork *Snapshot // keeps the compiler from leaving a fork away
+var fork *Snapshot // keeps the compiler from removing a fork
 
 func BenchmarkFork(b *testing.B) {
 	atSizes(b, func(b *testing.B, n int) {
@@ -164,7 +163,7 @@ func BenchmarkFork(b *testing.B) {
 	})
 }
 
-// A pass over the rows: on a snapshot, on a fork, and on a fork that has changed everywhere.
+// Reads all rows of a snapshot, of a fork, and of a fork that has changed in every part.
 func BenchmarkRead(b *testing.B) {
 	s := build(b, 5_000, 2)
 	f := s.Fork()
@@ -214,7 +213,7 @@ func BenchmarkUpdateNode(b *testing.B) {
 	}
 }
 
-// The heap that a snapshot needs beside the API objects.
+// Measures the heap that a snapshot needs beside the API objects.
 func TestHeapPerPod(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds 150,000 pods")

@@ -14,16 +14,16 @@ type Event struct {
 
 const (
 	blockLen  = 256
-	keepMin   = 8192 / blockLen // blocks that stay when old ones are dropped
-	keepTotal = 2 * keepMin     // blocks at which old ones are dropped
+	keepMin   = 8192 / blockLen // number of blocks that stay when old blocks are dropped
+	keepTotal = 2 * keepMin     // number of blocks at which old blocks are dropped
 )
 
-// changes is a change log: full blocks and a last one that is being filled.
+// changes is a change log: full blocks, and a last block that is being filled.
 type changes[E any] struct {
 	own    *owner // of the list and of the last block
 	blocks [][]E
 	first  uint64 // version before the first event that is kept
-	next   uint64 // version after the last one
+	next   uint64 // version after the last event
 }
 
 func (c *changes[E]) add(own *owner, e E) {
@@ -54,9 +54,10 @@ func (c *changes[E]) unshare(own *owner) {
 // A snapshot and its forks count on from the same number, but their histories differ.
 func (s *Snapshot) Version() uint64 { return s.changes.next }
 
-// Since yields the events after version, oldest first, in blocks of at most 256, and returns true. The blocks belong to
-// the snapshot. It returns false, and yields nothing, when the log does not reach back to version (it keeps at least the
-// last 8,192 events) or when version lies ahead; the reader then reads the cluster again. yield must not be nil. O(events).
+// Since yields the events after version, oldest first, in blocks of at most 256, and returns true. The blocks belong to the
+// snapshot. Since returns false and yields nothing when version is larger than Version or so old that the log has dropped
+// its events. The log keeps at least the last 8,192 events. After false the reader reads the whole cluster again. yield must
+// not be nil. O(events).
 func (s *Snapshot) Since(version uint64, yield func([]Event)) bool {
 	return s.changes.since(version, yield)
 }

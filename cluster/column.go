@@ -6,7 +6,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// owner marks what a snapshot may write to. Whatever carries another owner is shared with a fork and is copied first.
+// owner marks the parts to which a snapshot may write. A part with another owner is shared with a fork, and the snapshot
+// copies the part before it writes.
 type owner struct{ _ byte }
 
 const (
@@ -15,7 +16,7 @@ const (
 	chunkMask = chunkLen - 1
 )
 
-// column is a list in chunks that forks share until one side writes.
+// column is a list in chunks. Forks share a chunk until one of them writes to it.
 type column[T any] struct {
 	own    *owner // of the list of chunks
 	chunks []*chunk[T]
@@ -62,8 +63,8 @@ func (c *column[T]) grow(own *owner, n int) {
 	}
 }
 
-// vectors is a column of resource vectors; each chunk is one flat array. A chunk gets wider only when one of its rows
-// needs the columns, so that a new resource name costs nothing elsewhere.
+// vectors is a column of resource vectors. Each chunk is one flat array. A chunk becomes wider only when one of its rows
+// needs more columns, so that a new resource name does not change the other chunks.
 type vectors struct {
 	own    *owner
 	chunks []*vectorChunk

@@ -19,8 +19,8 @@ var (
 	testReads  = [][]string{{}, {"taints"}, {"label:disk", "unschedulable"}, {"name"}, {"features", "label:" + v1.LabelTopologyZone, "taints"}}
 )
 
-// describe writes down all that a snapshot says, by names instead of slots and ids, so that two that hold the same say the
-// same whatever their history.
+// describe prints every answer of a snapshot with names instead of slots and ids. So two snapshots of equal clusters print
+// the same, whatever their history.
 func describe(s *Snapshot) string {
 	var b strings.Builder
 	names := map[int32]string{}
@@ -115,7 +115,7 @@ func group2string(names map[int32]string, what string, nodes, counts []int32) st
 	return fmt.Sprint(what, on)
 }
 
-// partition writes which nodes have equal ids.
+// partition prints which nodes have equal ids.
 func partition(names map[int32]string, ids []int32) []string {
 	by := map[int32][]string{}
 	for i, id := range ids {
@@ -132,7 +132,7 @@ func partition(names map[int32]string, ids []int32) []string {
 	return parts
 }
 
-// rebuild makes a snapshot from nothing of what s holds. Assumed pods are copied with their node's name.
+// rebuild makes a new snapshot of the objects that s holds. It copies assumed pods and sets their spec.nodeName.
 func rebuild(t *testing.T, s *Snapshot) *Snapshot {
 	t.Helper()
 	o := Objects{Pods: s.Orphans(), Services: slices.Collect(List[*v1.Service](s).All())}
@@ -157,7 +157,7 @@ func rebuild(t *testing.T, s *Snapshot) *Snapshot {
 	return r
 }
 
-// check holds the inner rules of the indexes that describe cannot see.
+// check checks the invariants of the indexes that describe does not print.
 func check(t *testing.T, s *Snapshot) {
 	t.Helper()
 	for i := range s.Len() {

@@ -1,5 +1,5 @@
-// Package cluster holds a cluster as the other packages look at it: nodes in slots, the pods on the nodes, and indexes that
-// make the questions of the other packages cheap.
+// Package cluster holds a cluster in the form that the other packages read: nodes in slots, the pods on the nodes, and
+// indexes that answer the questions of the other packages quickly.
 //
 // What would a node hold with one more pod?
 //
@@ -9,8 +9,8 @@
 //	requested := snapshot.Requested(slot)
 //	snapshot.Rollback(mark)               // the pod is gone again
 //
-// A slot is a plain int, stable while its node exists. New gives out slots; a node that Set adds gets a free slot if there is
-// one. A row holds what a slot offers and what its pods ask for, by the columns of a resources.Schema:
+// A slot is a plain int, stable while its node exists. New gives each node a slot. A node that Set adds gets a free slot if
+// there is one. A row holds what a slot offers and what its pods ask for, by the columns of a resources.Schema:
 //
 //	requested(slot) = sum over the pods of the slot of requests(pod), each rounded up, limited to int64
 //
@@ -33,11 +33,11 @@
 // first write to a part after a Fork copies that part. Only New, the first use of an index, and changes of nodes may take
 // O(cluster).
 //
-// Errors of New, Set, Unset and Assume are or wrap *field.Error. errors.As finds it, and its Type says what is wrong. A
-// call that returns an error has changed nothing.
+// Every error of New, Set, Unset and Assume is or wraps a *field.Error, which errors.As finds. Its Type says what is wrong.
+// A call that returns an error has changed nothing.
 //
-// A Snapshot satisfies the optional interfaces of every package of this module. It decides nothing: package filter decides
-// whether a pod fits a node, package placement which node is best.
+// A Snapshot satisfies the optional interfaces of every package of this module. It makes no decisions: package filter
+// decides whether a pod fits a node, and package placement decides which node is best.
 //
 // This package follows Kubernetes v1.36.
 package cluster

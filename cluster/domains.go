@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// valueIndex numbers the values of a label on the nodes, or the combinations of all that a list of reads names. The first question
-// makes it, and every change of a node keeps it up to date.
+// valueIndex numbers the values of a label on the nodes, or the combinations of everything that a list of reads names. The
+// first question makes the index. Every change of a node keeps the index up to date.
 type valueIndex struct {
 	own    *owner
 	key    string   // label, for domains
@@ -21,7 +21,7 @@ type valueIndex struct {
 	counts []int32
 	reps   []int32
 	have   int
-	given  bool // a caller may hold ids and reps: they are copied before they change
+	given  bool // whether a caller may hold ids and reps, so that a change must copy them
 }
 
 // Domains describes the values of the label key on the nodes as they are now:
@@ -82,8 +82,8 @@ type indexKey struct {
 	name    string
 }
 
-// values returns an index for a caller, nil when there is none, and notes that a caller holds it. An index that belongs to
-// another snapshot needs no note, because a change copies it.
+// values returns an index for a caller and marks the index as held. It returns nil when there is no index. An index of
+// another snapshot needs no mark, because every change copies such an index.
 func (s *Snapshot) values(name indexKey) *valueIndex {
 	s.lazy.RLock()
 	c := s.indexes[name]
@@ -97,15 +97,16 @@ func (s *Snapshot) values(name indexKey) *valueIndex {
 	return c
 }
 
-// maxClasses is the largest number of class indexes. When there are more, all are dropped: no index counts its uses.
+// maxClasses is the largest number of class indexes. When there are more, the snapshot drops all of them, because it does
+// not count the uses of an index.
 const maxClasses = 128
 
-// addValues fills an index and publishes it. Reads may run concurrently: the first index that is published stays.
+// addValues fills an index and publishes it. Of concurrent reads that publish an index of one name, the first index stays.
 func (s *Snapshot) addValues(name indexKey, c *valueIndex) *valueIndex {
 	s.lazy.Lock()
 	defer s.lazy.Unlock()
 	if have := s.indexes[name]; have != nil {
-		return have // its maker has noted that a caller holds it
+		return have // its maker has marked it as held
 	}
 	c.given = true
 	c.ids = make([]int32, s.n)
@@ -175,7 +176,7 @@ func (c *valueIndex) clone(own *owner) *valueIndex {
 	}
 }
 
-// has reports whether the index has that value for the slot already.
+// has reports whether the slot has that value in the index already.
 func (c *valueIndex) has(slot int, v string, ok bool) bool {
 	id := c.ids[slot]
 	if !ok {
@@ -223,7 +224,7 @@ func (c *valueIndex) set(slot int, v string, ok bool) (renumbered bool) {
 	return true
 }
 
-// of returns what a node has of it.
+// of returns the value of a node, and false for a node without a value.
 func (c *valueIndex) of(node *v1.Node) (string, bool) {
 	if c.reads == nil {
 		v, ok := node.Labels[c.key]

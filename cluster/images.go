@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// images lists for each image name the slots that have it, ascending. The first question makes it. A fork makes its own
-// when one of its nodes changes images.
+// images lists, for each image name, the slots that have the image in ascending order. The first question makes the index. A
+// fork makes a new index when the images of one of its nodes change.
 type images struct {
 	own    *owner
 	byName map[string][]imageAt

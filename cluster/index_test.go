@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Ids of pod sets that no pod is in are given out anew once there are many; readers are told.
+// When many pod sets have no pods, the snapshot gives their ids to other sets and logs an event for readers.
 func TestIdleSetsAreSwept(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	keep := testkit.Pod("keep").Labels("app=keep").RequireApart("k", "app=keep").Obj()
@@ -89,7 +89,7 @@ func TestClassesOfUnknownReads(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	_, _, ok := s.Classes([]string{"taints", "weather"})
 	require.False(t, ok)
-	for i := range 3 * maxClasses { // more lists than are kept
+	for i := range 3 * maxClasses { // more lists than the snapshot keeps
 		ids, reps, ok := s.Classes([]string{fmt.Sprintf("label:k%d", i), "name"})
 		require.True(t, ok)
 		require.Equal(t, []int32{0, 1}, ids)

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The views that the other packages declare or look for, as docs/design.md lists them.
+// Views that the other packages declare or look for, as docs/design.md lists them.
 type (
 	required interface {
 		Len() int

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// An Info may be used where it was not prepared.
+// A snapshot may use an info that another snapshot prepared.
 func TestInfoOfAnotherSnapshot(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	f := s.Fork()
@@ -61,7 +61,7 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 		})
 	}
 	t.Run("Assume and Unset", func(t *testing.T) {
-		// One in 128 pairs begins a block of the change log.
+		// One of 128 pairs of calls begins a block of the change log.
 		got := testing.AllocsPerRun(1000, func() {
 			if assumePrepared(s, info, pod, 5) != nil || s.Unset(pod) != nil {
 				t.Error("not assumed")
@@ -71,7 +71,7 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 	})
 }
 
-// Reads run beside each other, also those that make an index; forks and their original change beside each other.
+// Reads run concurrently, also the reads that make an index. A fork and its original change concurrently.
 func TestConcurrentUse(t *testing.T) {
 	s := build(t, 70, 3)
 	text := describe(s.Fork())
@@ -112,7 +112,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// Label maps are written down in the order of their keys, so that equal terms are one term set.
+// The key of a term set has label maps in the order of their keys, so that equal terms are one term set.
 func TestTermsDoNotDependOnMapOrder(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: two()})
 	for range 50 {

@@ -2,9 +2,9 @@ package cluster
 
 import "slices"
 
-// layered is a map from K to a number that forks share: frozen layers, oldest first, below one that its owner writes.
-// The value gone marks a deleted key. Layers are merged when a newer one has half the size of the one below, so that
-// a look-up meets a logarithmic number of them.
+// layered is a map from K to a number that forks share. It has frozen layers, oldest first, and on top a layer to which the
+// owner writes. The value gone marks a deleted key. Two layers are merged when the newer layer has at least half the size of
+// the layer below. So a look-up reads a logarithmic number of layers.
 type layered[K comparable] struct {
 	own    *owner
 	frozen []map[K]int32
@@ -57,7 +57,7 @@ func (l *layered[K]) delete(own *owner, k K) {
 	l.top[k] = gone
 }
 
-// freeze turns the top layer, which a fork may share, into a frozen one and begins another.
+// freeze makes the top layer, which a fork may share, a frozen layer and begins another top layer.
 func (l *layered[K]) freeze(own *owner) {
 	if len(l.top) > 0 {
 		l.frozen = append(slices.Clip(l.frozen), l.top)
@@ -69,7 +69,7 @@ func (l *layered[K]) freeze(own *owner) {
 	l.top, l.own = map[K]int32{}, own
 }
 
-// merge returns the entries of both layers, newer ones winning. The bottom layer needs no marks of deletion.
+// merge returns the entries of both layers. The newer entry of a key wins. The bottom layer needs no marks of deletion.
 func merge[K comparable](older, newer map[K]int32, bottom bool) map[K]int32 {
 	m := make(map[K]int32, len(older)+len(newer))
 	for k, v := range older {

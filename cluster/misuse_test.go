@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for slots that do not exist.
+// Nil, zero and extreme arguments give an error or the zero answer, except for slots that do not exist.
 func TestMisuse(t *testing.T) {
 	fresh := func() *Snapshot {
 		s, err := New(Objects{Nodes: two(), Pods: []*v1.Pod{testkit.Pod("p").On("a").Obj(), testkit.Pod("lost").On("gone").Obj()}})

@@ -105,7 +105,7 @@ func (s *Snapshot) fill(o *Objects) (errs field.ErrorList) {
 	)...)
 }
 
-// fillPods finds the slot of each pod first, so that every row gets the room it needs at once.
+// fillPods finds the slots of all pods first, so that it can allocate every row in its final size.
 func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 	const nowhere, unknown = -1, -2
 	at := make([]int32, len(pods))
@@ -138,7 +138,7 @@ func (s *Snapshot) fillPods(pods []*v1.Pod) (errs field.ErrorList) {
 			at[i] = slot
 			room[slot]++
 		}
-		if elsewhere || s.index.size()+len(out) == known { // the key was there
+		if elsewhere || s.index.size()+len(out) == known { // the key was there before
 			errs = append(errs, field.Duplicate(field.NewPath("pods").Index(i).Child("metadata", "name"), podinfo.Name(pod)))
 		}
 	}

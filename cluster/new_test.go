@@ -93,7 +93,7 @@ func TestWhereNewPutsPods(t *testing.T) {
 	require.Nil(t, s.Pod("default", "waiting"))
 }
 
-// What a pod counts with comes from package overhead: resize, pod overhead, pod-level requests, defaults for scores.
+// Package overhead computes what a pod counts with: resize, pod overhead, pod-level requests, defaults for scores.
 func TestRequestsOfPods(t *testing.T) {
 	resized := testkit.Pod("p").Request("cpu=1").On("a").Obj()
 	resized.Status.ContainerStatuses = []v1.ContainerStatus{{

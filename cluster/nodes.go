@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// addNode gives a new node a slot, a freed slot if there is one, and puts the orphans that name the node there.
+// addNode gives a new node a slot, if possible a freed slot, and puts the orphans that name the node on this slot.
 func (s *Snapshot) addNode(node *v1.Node) {
 	slot := s.n
 	if n := len(s.free); n > 0 {
@@ -35,7 +35,7 @@ func (s *Snapshot) updateNode(slot int, node *v1.Node) {
 	order, tree := s.order, s.tree
 	s.change(slot, node)
 	if view.ZoneKey(old) != view.ZoneKey(node) {
-		order, tree = s.Order(), s.keepTree() // the list of before the change stays in force
+		order, tree = s.Order(), s.keepTree() // Order keeps the list that was valid before the change
 		s.removeFromTree(slot, old)
 		s.placeInTree(slot, node)
 		s.order = order
@@ -44,8 +44,8 @@ func (s *Snapshot) updateNode(slot int, node *v1.Node) {
 }
 
 // removeNode frees the slot of a node. Pods with that spec.nodeName become orphans until they are removed or the node comes
-// back. Pods that were only assumed there are pending again and leave the snapshot. Another node may get the slot from then
-// on; the change log names the slot both times.
+// back. Pods that were only assumed there are pending again and leave the snapshot. Afterwards another node may get the
+// slot. The change log names the slot both times.
 func (s *Snapshot) removeNode(name string) error {
 	slot := int(s.nodeIndex.get(name))
 	if slot < 0 {
@@ -54,7 +54,7 @@ func (s *Snapshot) removeNode(name string) error {
 	for at := len(s.row(slot).pods) - 1; at >= 0; at-- {
 		pod := s.row(slot).pods[at].pod
 		s.take(slot, at)
-		if pod.Spec.NodeName == name { // a pod that was only assumed here is pending again
+		if pod.Spec.NodeName == name { // pods that were only assumed here are pending again
 			s.addOrphan(pod)
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Snapshot) removeNode(name string) error {
 	return nil
 }
 
-// occupy puts a node into a free slot, the last of the free list or a new one at the end.
+// occupy puts a node into the last slot of the free list, or into a new slot at the end.
 func (s *Snapshot) occupy(slot int, node *v1.Node) {
 	if slot == s.n {
 		s.n++
@@ -143,11 +143,11 @@ func (s *Snapshot) Node(i int) *v1.Node { return s.nodes.at(i) }
 // Slot returns the slot of the node of that name, -1 when there is none.
 func (s *Snapshot) Slot(name string) int { return int(s.nodeIndex.get(name)) }
 
-// Schema returns the columns of the rows. Read-only: only the snapshot adds columns, at the end.
+// Schema returns the columns of the rows. Read-only. The snapshot adds columns at the end.
 func (s *Snapshot) Schema() *resources.Schema { return s.schema }
 
-// Allocatable returns what slot i offers (status.allocatable), by column of Schema; missing columns are zero. Read-only
-// and valid until the next change.
+// Allocatable returns what slot i offers (status.allocatable), by column of Schema. Missing columns are zero. Read-only and
+// valid until the next change.
 func (s *Snapshot) Allocatable(i int) resources.Vector { return s.allocatable.at(i) }
 
 // Requested returns the sum of what the pods of slot i ask for, and their number in column resources.Pods. Each pod's sum is

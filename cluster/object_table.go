@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// table holds objects by space (a namespace, "" for cluster-wide kinds) and name, sorted by both, shared with forks until
-// one side writes.
+// table holds objects sorted by space (a namespace, "" for cluster-wide kinds) and name. Forks share a space until one of
+// them writes to it.
 type table[T any] struct {
 	own    *owner
 	spaces map[string]*space[T]
@@ -57,7 +57,7 @@ func (t *table[T]) write(own *owner, in string) *space[T] {
 	return b
 }
 
-// put adds or replaces an object and returns the one that was there.
+// put adds or replaces an object and returns the object that was there.
 func (t *table[T]) put(own *owner, in, name string, obj T) (old T, had bool) {
 	b := t.write(own, in)
 	i, had := b.search(name)
@@ -110,7 +110,7 @@ func (t *table[T]) all() iter.Seq[T] {
 	}
 }
 
-// Lookup reads the objects of one kind; List makes it. It always shows the present state of the snapshot. The snapshot must
+// Lookup reads the objects of one kind; List makes it. It always shows the current state of the snapshot. The snapshot must
 // not change during a call or an iteration.
 type Lookup[T any] struct{ t *table[T] }
 

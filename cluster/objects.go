@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// objects are the tables of all kinds beside nodes and pods.
+// objects are the tables of all kinds except nodes and pods.
 type objects struct {
 	namespaces             table[*v1.Namespace]
 	services               table[*v1.Service]
@@ -36,8 +36,8 @@ type objects struct {
 	deviceClasses          table[*resourcev1.DeviceClass]
 }
 
-// Namespaces yields the namespaces that the snapshot has objects of, by name, with their labels. A namespace that only pods
-// name is not among them.
+// Namespaces yields the namespaces that the snapshot has objects of, by name, with their labels. It leaves out namespaces
+// that only occur in the metadata of pods.
 func (s *Snapshot) Namespaces() iter.Seq2[string, map[string]string] {
 	return func(yield func(string, map[string]string) bool) {
 		for ns := range s.objects.namespaces.all() {
@@ -80,7 +80,8 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 // newer object of a node keeps the node's slot. A pod is taken as a watch reports it:
 //
 //   - A finished pod (Finished) leaves its node.
-//   - A pod with spec.nodeName comes to that node, from another node if need be. A newer object replaces the older one.
+//   - A pod with spec.nodeName comes to that node, and leaves another node on which it was. A newer object replaces the
+//     older object.
 //   - A pod whose node is not in the snapshot becomes an orphan.
 //   - A pod without spec.nodeName stays where Assume put it. Otherwise the pod is left out: the snapshot holds no pending pods.
 //
@@ -138,7 +139,7 @@ func (s *Snapshot) Unset(obj metav1.Object) error {
 	return s.visit(obj, false)
 }
 
-// visit finds the table of an object's kind and puts the object there, or removes it.
+// visit finds the table of an object's kind. It puts the object into the table, or removes the object.
 func (s *Snapshot) visit(obj metav1.Object, put bool) error {
 	t := &s.objects
 	switch o := obj.(type) {

@@ -10,7 +10,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// info is what a pod counts with on a node: its pod set and term set, its requests, and whether it holds host ports. Pods
+// info has what a pod counts with on a node: its pod set and term set, its requests, and whether it holds host ports. Pods
 // that count the same share one info. An info is immutable.
 type info struct {
 	set, terms     int32
@@ -21,9 +21,9 @@ type info struct {
 	ports          bool
 }
 
-// prepare works out what a pod counts with. It registers the pod's labels, terms and resource names with the snapshot: it is
-// a write. On a fork, or after ids were given out again, prepare works the info out again. It takes under a microsecond for a
-// pod like a pod before it.
+// prepare returns what a pod counts with. It writes to the snapshot: it registers the pod's labels, terms and resource
+// names. prepare makes a new info on a fork and after ids got other meanings. Otherwise pods that count the same get the
+// same info.
 func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	set := s.internSet(pod)
 	terms := s.internTerms(pod)
@@ -51,10 +51,11 @@ func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	return i
 }
 
-// sharedInfos bounds the search for a shared info; pods of more kinds than that get one each.
+// sharedInfos is the largest number of shared infos of a pod set. When a set has more kinds of pods, each pod of a further
+// kind gets a separate info.
 const sharedInfos = 64
 
-// valid reports whether an info means here what it meant where it was made.
+// valid reports whether the ids and columns of an info have the same meaning in this snapshot.
 func (s *Snapshot) valid(i *info) bool {
 	return i.schema == s.schema && s.sets.is(i.set, i.setID) && (i.terms < 0 || s.terms.is(i.terms, i.termsID))
 }
@@ -161,20 +162,20 @@ func (s *Snapshot) internTerms(pod *v1.Pod) int32 {
 	return s.terms.intern(s.own, key, pod)
 }
 
-// message is what the generated API types offer.
+// message has the methods of generated API types that the key needs.
 type message interface {
 	Size() int
 	MarshalToSizedBuffer(data []byte) (int, error)
 	String() string
 }
 
-// appendMessage appends the length, plus one, and the wire form, which lists maps in the order of their keys.
+// appendMessage appends the length plus one, and the wire form, in which maps are in the order of their keys.
 func appendMessage(dst []byte, m message) []byte {
 	n := m.Size()
 	dst = binary.AppendUvarint(dst, uint64(n)+1)
 	at := len(dst)
 	dst = slices.Grow(dst, n)[:at+n]
-	if _, err := m.MarshalToSizedBuffer(dst[at:]); err != nil { // not with a buffer of this size; the text tells terms apart too
+	if _, err := m.MarshalToSizedBuffer(dst[at:]); err != nil { // impossible with a buffer of this size; the text distinguishes terms too
 		return append(dst[:at], m.String()...)
 	}
 	return dst
@@ -188,16 +189,16 @@ func hasTerms(a *v1.Affinity) bool {
 	return p != nil && len(p.RequiredDuringSchedulingIgnoredDuringExecution)+len(p.PreferredDuringSchedulingIgnoredDuringExecution) > 0
 }
 
-// appendString appends the length and the bytes, so that no two lists of strings give the same key.
+// appendString appends the length and the bytes, so that different lists of strings give different keys.
 func appendString(dst []byte, v string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
 }
 
-// sweepAt is the number of idle ids that are kept for pods to come.
+// sweepAt is the number of idle ids that the snapshot keeps for later pods.
 const sweepAt = 1024
 
-// sweep frees ids of groups that no pod is in once there are more of those than of the others. The
-// change log tells readers to begin again, because the ids that they know get other meanings.
+// sweep frees the ids of groups without pods when there are more such groups than groups with pods. An event in the change
+// log makes readers begin again, because the freed ids get other meanings.
 func (s *Snapshot) sweep(g *groups) {
 	if g.idle() < max(sweepAt, g.live) {
 		return

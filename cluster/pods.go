@@ -11,11 +11,11 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// orphan in the index of pods marks a pod whose node is not in the snapshot.
+// orphan is the value in the index of pods for a pod whose node is not in the snapshot.
 const orphan int32 = -2
 
-// Finished reports whether a pod has ended (phase Succeeded or Failed): the pod holds nothing on its node any more. A nil pod
-// has not ended.
+// Finished reports whether a pod has ended (phase Succeeded or Failed), so that it holds nothing on its node. A nil pod has
+// not ended.
 func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
 
 // Assume puts a pod on a slot, whatever its spec.nodeName says: for a decision that the API server has not seen yet, or for a
@@ -94,7 +94,7 @@ func (s *Snapshot) renew(pod *v1.Pod, slot int) {
 	}
 }
 
-// drop removes the pod that the index has at a place, if any.
+// drop removes the pod from the slot at, or from the orphans, if it is there.
 func (s *Snapshot) drop(pod *v1.Pod, at int32) {
 	switch {
 	case at >= 0:
@@ -125,7 +125,7 @@ func (s *Snapshot) removePod(pod *v1.Pod) error {
 }
 
 // Orphans returns the pods whose node is not in the snapshot, sorted by node, namespace and name, as a new slice. No row and
-// no index counts them. O(orphans).
+// no index counts orphans. O(orphans).
 func (s *Snapshot) Orphans() []*v1.Pod {
 	return slices.AppendSeq(make([]*v1.Pod, 0, s.orphans.n), s.orphans.all())
 }
@@ -159,8 +159,8 @@ func (s *Snapshot) findOrphan(pod *v1.Pod) *v1.Pod {
 	return nil
 }
 
-// Pods yields the assigned pods of slot i in the order in which they came, terminating pods included; none for a free slot.
-// The snapshot must not change while the caller reads the pods.
+// Pods yields the assigned pods of slot i in the order in which they came, none for a free slot. Terminating pods are
+// included. The snapshot must not change while the caller reads the pods.
 func (s *Snapshot) Pods(i int) iter.Seq[*v1.Pod] {
 	var pods []entry
 	if r := s.row(i); r != nil {

@@ -2,8 +2,8 @@ package cluster
 
 import "slices"
 
-// postings finds pod sets by a label pair: pairs and namespaces have numbers, and each combination of them that occurs has
-// a list of pod sets. Pair 0 has every pod set of a namespace.
+// postings finds pod sets by a label pair. Pairs and namespaces have numbers. Each combination of a pair and a namespace
+// that occurs has a list of pod sets. The list of pair 0 has every pod set of a namespace.
 type postings struct {
 	namespaces layered[string]
 	pairs      layered[pair]
@@ -81,7 +81,7 @@ func (p *postings) list(ns, pair int32, yield func(ids []int32)) {
 	}
 }
 
-// clear empties the index, to be filled anew.
+// clear empties the index.
 func (p *postings) clear(own *owner) {
 	*p = postings{}
 	p.namespaces.reset(own, 0)

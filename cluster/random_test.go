@@ -22,7 +22,7 @@ func (w *world) step(t *testing.T) {
 	zones, n, have := w.s.Domains(v1.LabelTopologyZone)
 	unique := n == have
 	if r.Intn(4) == 0 {
-		defer func() { // numbers of domains move only when the log says so
+		defer func() { // the number of a domain changes only with an event in the log
 			now, n, have := w.s.Domains(v1.LabelTopologyZone)
 			if unique && n == have {
 				return
@@ -184,7 +184,7 @@ func (w *world) markOrRollback(t *testing.T) {
 	}
 }
 
-// Every index and the change log agree with a rebuild, on a base and on forks of it and of them.
+// Every index and the change log agree with a rebuild, for a snapshot, its forks, and forks of forks.
 func TestRandomOperations(t *testing.T) {
 	for seed := range int64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// Seeds are worlds of their own: a base, a fork of it, and steps on both in turn.
+// Each seed gives a snapshot and a fork, and steps on both in turn.
 func FuzzOperations(f *testing.F) {
 	for seed := range int64(4) {
 		f.Add(seed, uint16(150))

@@ -8,14 +8,14 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// row is what a slot holds beside the node and the vectors.
+// row is what a slot holds in addition to the node and the vectors.
 type row struct {
 	own       *owner
 	pods      []entry
 	sets      []place
 	terms     []place
 	ports     []*v1.Pod // of pods, those with host ports
-	saturated bool      // a sum met the end of int64: it must be computed anew from the pods
+	saturated bool      // a sum reached an end of int64 and must be computed from the pods
 }
 
 type entry struct {
@@ -23,7 +23,7 @@ type entry struct {
 	info *info
 }
 
-// podKey names a pod.
+// podKey is the namespace and name of a pod.
 type podKey struct{ namespace, name string }
 
 func keyOf(pod *v1.Pod) podKey { return podKey{pod.Namespace, pod.Name} }
@@ -47,7 +47,7 @@ func (s *Snapshot) insert(pod *v1.Pod, info *info, slot, at int) {
 	s.index.put(s.own, keyOf(pod), int32(slot))
 }
 
-// place is insert without the index of pods.
+// place is insert without the change of the index of pods.
 func (s *Snapshot) place(pod *v1.Pod, info *info, slot, at int) {
 	if !s.valid(info) {
 		info = s.prepare(pod)
@@ -135,8 +135,8 @@ func (s *Snapshot) leave(r *row, info *info) {
 	}
 }
 
-// sum takes a pod out of the sums of its slot and puts one in; either may be nil. The pods of the row are those of after the
-// change, since sums that saturate are computed anew from them.
+// sum subtracts out from the sums of a slot and adds in. Either may be nil. The row must have its new pods already, because
+// recount computes saturated sums from them.
 func (s *Snapshot) sum(r *row, slot int, out, in *info) {
 	saturated := r.saturated
 	if !saturated && out != nil {

@@ -6,31 +6,32 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// identity is what makes a group one: it stays one pointer through copies and forks, so that whoever kept a group's id can
-// see whether the id still means the same.
+// identity is a pointer that a group keeps through copies and forks. By it a reader that kept the id of a group sees whether
+// the id still means the same group.
 type identity struct {
 	key string
 	rep *v1.Pod
 }
 
-// group is a pod set or a term set: the nodes with pods of it, in no particular order, and how many each has.
+// group is a pod set or a term set: the nodes that have pods of the group, in no particular order, and the number of these
+// pods on each node.
 type group struct {
 	own    *owner
 	id     *identity // nil: free
 	nodes  []int32
 	counts []int32
-	infos  []*info // pod sets: the distinct pods seen, so that equal ones share one Info
+	infos  []*info // of a pod set: one info for each kind of pods, which equal pods share
 }
 
-// place is where a group lists a node.
+// place is the position of a node in a group's list.
 type place struct{ group, pos int32 }
 
 // groups is a table of groups with stable ids.
 type groups struct {
 	col  column[*group]
 	keys layered[string]
-	n    int // ids given out
-	live int // groups with nodes
+	n    int // number of ids
+	live int // number of groups with nodes
 	free []int32
 	own  *owner // of free
 }
@@ -49,12 +50,12 @@ func (g *groups) write(own *owner, id int32) *group {
 	return *p
 }
 
-// is reports whether id has that identity here.
+// is reports whether the group with the id has that identity in this snapshot.
 func (g *groups) is(id int32, who *identity) bool {
 	return int(id) < g.n && g.at(id).id == who
 }
 
-// intern gives key an id; rep shows what the members are like.
+// intern returns the id of the group with the key. rep is a member of the group.
 func (g *groups) intern(own *owner, key []byte, rep *v1.Pod) int32 {
 	k := string(key)
 	var id int32
@@ -73,7 +74,7 @@ func (g *groups) intern(own *owner, key []byte, rep *v1.Pod) int32 {
 	return id
 }
 
-// add counts one more pod of the group on slot. places lists the groups of the slot and is returned as it is then.
+// add counts one more pod of the group on slot. places lists the groups of the slot; add returns the changed list.
 func (g *groups) add(own *owner, id int32, slot int, places []place) []place {
 	c := g.write(own, id)
 	for _, p := range places {
@@ -89,8 +90,8 @@ func (g *groups) add(own *owner, id int32, slot int, places []place) []place {
 	return append(places, place{id, int32(len(c.nodes) - 1)})
 }
 
-// remove counts one pod less. When the slot was the group's last but not the last listed, another slot takes its place in
-// the list: it is returned, with its new position, otherwise moved is -1.
+// remove counts one pod less on the slot of places. When the slot has no pod of the group left, the last slot of the group's
+// list takes its position. moved is that slot with its new position pos, and -1 when no slot moved.
 func (g *groups) remove(own *owner, id int32, places []place) (rest []place, moved int, pos int32) {
 	c := g.write(own, id)
 	k := slices.IndexFunc(places, func(p place) bool { return p.group == id })
@@ -114,7 +115,7 @@ func (g *groups) remove(own *owner, id int32, places []place) (rest []place, mov
 	return places, moved, pos
 }
 
-// move writes the new position of a group among the places of a slot.
+// move changes the position of a group in the places of a slot.
 func move(places []place, id, pos int32) {
 	for k := range places {
 		if places[k].group == id {
@@ -124,7 +125,7 @@ func move(places []place, id, pos int32) {
 	}
 }
 
-// idle returns the number of groups without nodes that still hold their id.
+// idle returns the number of groups without nodes whose ids are not free.
 func (g *groups) idle() int { return g.n - len(g.free) - g.live }
 
 // sweep frees the ids of all groups without nodes and renews the map of keys. O(groups).
@@ -133,7 +134,7 @@ func (g *groups) sweep(own *owner) {
 		g.free, g.own = slices.Clone(g.free), own
 	}
 	g.keys.reset(own, g.live)
-	for i := g.n - 1; i >= 0; i-- { // from the end, so that low ids are given out first
+	for i := g.n - 1; i >= 0; i-- { // from the end, so that intern uses low ids first
 		c := g.at(int32(i))
 		switch {
 		case c.id == nil:

@@ -14,7 +14,7 @@ import (
 type Snapshot struct {
 	core
 
-	// The scratch memory and the undo log are not shared with forks.
+	// Forks do not share the scratch memory and the undo log.
 	key       []byte
 	names     []string
 	request   resources.Vector
@@ -23,14 +23,14 @@ type Snapshot struct {
 	open      []open
 	undo      []undo
 
-	// Indexes made at the first question.
-	lazy    sync.RWMutex // reads that make one may run beside others
+	// Indexes that the first question makes.
+	lazy    sync.RWMutex // a read that makes an index may run beside other reads
 	indexes map[indexKey]*valueIndex
 	images  *images
 	order   []int32
 }
 
-// core is what a fork begins with: a copy of these headers, while what they point to belongs to nobody any more.
+// core is the part of a snapshot that Fork copies. Afterwards neither snapshot owns what the headers point to.
 type core struct {
 	own         *owner
 	schema      *resources.Schema

@@ -27,7 +27,7 @@ const (
 	undoFunc
 )
 
-// undo is one step to be taken back.
+// undo is one step that Rollback undoes.
 type undo struct {
 	kind     undoKind
 	slot, at int
@@ -53,7 +53,7 @@ func (s *Snapshot) Mark() Mark {
 //
 //   - Slots that came since the mark remain, as free slots.
 //   - Ids that were given out since the mark stay registered.
-//   - The version is larger: the change log shows the way back as further events.
+//   - The version is larger: Rollback logs further events.
 //
 // Rollback returns false, and does nothing, when the mark has ended already. O(changes).
 func (s *Snapshot) Rollback(m Mark) bool {
@@ -62,7 +62,7 @@ func (s *Snapshot) Rollback(m Mark) bool {
 	}
 	at := s.open[m.depth].at
 	s.open = s.open[:m.depth]
-	s.recording = false // the steps back are not recorded
+	s.recording = false // do not record the steps back
 	for len(s.undo) > at {
 		n := len(s.undo) - 1
 		u := s.undo[n]

@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/internal/view"
 )
 
-// world is a snapshot beside a plain model of what it must hold.
+// world is a snapshot and a plain model of what the snapshot must hold.
 type world struct {
 	s       *Snapshot
 	rnd     *rand.Rand
@@ -136,7 +136,7 @@ func (w *world) anyNode() string {
 	return pick(w.rnd, slices.Sorted(maps.Keys(w.nodes))...)
 }
 
-// event is an expected entry of the change log, or one found there, by names.
+// event is an expected or an actual entry of the change log, with names instead of slots and ids.
 type event struct {
 	node, set, terms string
 	n                int32
@@ -150,7 +150,7 @@ func (w *world) eventOf(node string, p *v1.Pod, n int32) event {
 	return e
 }
 
-// since reads the log; slots are named by before where the node is gone now. whole counts the events outside nodes.
+// since reads the log. before has the names of slots whose nodes are gone. whole counts the events outside nodes.
 func (w *world) since(t *testing.T, version uint64, before map[int32]string) (list []event, whole int) {
 	ok := w.s.Since(version, func(block []Event) {
 		require.NotEmpty(t, block)
@@ -189,7 +189,7 @@ func (w *world) slots() map[int32]string {
 	return m
 }
 
-// put updates the model with a pod on a node (or an orphan) and returns the events.
+// put adds a pod on a node, or an orphan, to the model and returns the expected events.
 func (w *world) put(p *v1.Pod, node string) []event {
 	if _, ok := w.nodes[node]; !ok {
 		w.orphans[key(p)] = p
@@ -240,7 +240,7 @@ func (w *world) treeRemove(n *v1.Node) {
 	}
 }
 
-// counts reports whether two pods count the same, so that the newer one is logged as a mere replacement.
+// counts reports whether two pods count the same, so that the log has a replacement.
 func (w *world) counts(a, b *v1.Pod) bool {
 	text := func(p *v1.Pod) string {
 		i := w.s.prepare(p)

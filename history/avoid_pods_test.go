@@ -32,7 +32,7 @@ func TestNodePreferAvoidPods(t *testing.T) {
 	require.Greater(t, d.Total, int64(1_000_000), "weight 10000 of 100")
 }
 
-// nodesOnly is a cluster of which the score reads the nodes alone.
+// nodesOnly is a cluster for a score that reads nodes alone.
 type nodesOnly struct{ *testkit.Cluster }
 
 func (nodesOnly) Schema() *resources.Schema                 { return &resources.Schema{} }

@@ -10,8 +10,8 @@ import (
 )
 
 // AbsoluteBalance is the score of NodeResourcesBalancedAllocation from v1.22 to v1.35, 50 to 100: the balance of the node
-// with the pod. v1.36 scores how much the pod changes the balance. Pods that the plugin skips in v1.36 were skipped then,
-// too. The error is that of score.CompileBalance.
+// with the pod. v1.36 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.36. The error
+// is that of score.CompileBalance.
 func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (Scorer, error) {
 	e, err := score.CompileBalance(pod, args)
 	if err != nil {
@@ -38,16 +38,16 @@ func Difference(pod *v1.Pod, rows score.Rows, limit int64) Scorer {
 	}
 }
 
-// VolumeRows are rows that know attached volumes. Volumes returns how many volumes would be attached to slot i with the pod
-// there, and how many may be attached; allocatable 0: not known.
+// VolumeRows are rows with attached volumes. Volumes returns how many volumes are attached to slot i when the pod is there,
+// and how many may be attached. allocatable 0 means that the limit is not known.
 type VolumeRows interface {
 	score.Rows
 	Volumes(i int) (requested, allocatable int64)
 }
 
 // VolumeVariance is the score of NodeResourcesBalancedAllocation before v1.22 with the alpha feature
-// BalanceAttachedNodeVolumes, 0 to limit: 1 - variance of the shares of cpu, memory and attached volumes. A node whose volume
-// limit is not known scores as under Difference.
+// BalanceAttachedNodeVolumes, 0 to limit: 1 - variance of the shares of cpu, memory and attached volumes. For a node without
+// known volume limit the score is that of Difference.
 func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) Scorer {
 	asked, without := requestOf(pod), Difference(pod, rows, limit)
 	return func(i int) int64 {

@@ -1,5 +1,5 @@
-// Package history has the formulas of earlier Kubernetes releases, and the names of that time, for readers who compare an
-// older document or an older cluster with v1.36. No other package of the library uses them.
+// Package history has the formulas and names of earlier Kubernetes releases, for readers who compare an older document or an
+// older cluster with v1.36. No other package of the library imports history.
 //
 //	s, err := history.ZeroToTen(pod, args, cluster) // NodeResourcesFit with scores of 0 to 10
 //	for _, i := range feasible {
@@ -11,10 +11,10 @@
 //	plan, err := placement.New(snapshot, history.Profile118(score.MaxScore))
 //	q, err := queue.New(queue.Options{CycleCounter: true, Profiles: map[string]queue.Profile{name: {Events: history.Registrations128()}}})
 //
-// A Scorer gives the raw score of a slot: it has the method that package placement asks for, so that a profile can use it.
-// Scorers read the cluster when they are called, nothing is modified, and nothing is kept between calls. The rules are
-// written to be read, not to be fast: a score is O(resources of the pod and of the arguments) and may allocate.
+// A Scorer gives the raw score of a slot: it has the method that package placement asks for, so that a profile can use it. A
+// Scorer reads the cluster at each call, modifies nothing and keeps nothing between calls. The code is written for readers,
+// not for speed: a score takes O(resources of the pod and of the arguments) and may allocate.
 //
-// The releases in which a formula held stand in its comment. The rules of v1.36 are in the packages score, spread, queue,
+// The comment of a formula names the releases that used it. The rules of v1.36 are in the packages score, spread, queue,
 // filter and taints.
 package history

@@ -2,19 +2,19 @@ package history
 
 import "slices"
 
-// OldFilter maps the name of an earlier release's filter to today's plugins that decide the same. The name is that of a
-// predicate of a scheduling policy (Kubernetes up to v1.22) or of a filter plugin that is gone.
+// OldFilter maps a filter of an earlier release to the plugins of v1.36 that decide the same. The filter is a predicate of a
+// scheduling policy (Kubernetes up to v1.22) or a filter plugin that is gone.
 type OldFilter struct {
 	// Old is the earlier name.
 	Old string
-	// Plugins are the names of today's plugins in plugin order; none when the rule is gone.
+	// Plugins are the names of the plugins of v1.36 in plugin order. The list is empty when the rule is gone.
 	Plugins []string
-	// Note says what is different today, "" when nothing is.
+	// Note says what is different in v1.36, "" without a difference.
 	Note string
 }
 
-// FindOldFilter returns the entry of an earlier name, and false for a name that is not in the table. Today's names are not
-// in the table.
+// FindOldFilter returns the entry of an earlier name, and false for a name that is not in the table. The table has no names
+// of v1.36.
 func FindOldFilter(old string) (OldFilter, bool) {
 	for _, o := range oldFilters {
 		if o.Old == old {

@@ -1,10 +1,10 @@
 package history
 
-// Reservoir returns the position of the highest total as releases up to v1.34 choose it: it walks the list, counts ties,
-// and lets the k-th of them replace the choice with probability 1/k. Every tied node has the same chance. intn returns a
-// number from 0 to n-1, as rand.IntN does. Reservoir returns -1 without totals.
+// Reservoir returns the position of the highest total that releases up to v1.34 choose: it reads the list, counts ties, and
+// replaces the choice by the k-th tied node with probability 1/k. Every tied node has the same chance. intn returns a number
+// from 0 to n-1, as rand.IntN does. Reservoir returns -1 without totals.
 //
-// A widely read article prints the loop without the line that increments the count; copied like that the loop always takes
+// A widely read article prints the loop without the line that increments the count. Without this line the loop always takes
 // the last of the tied nodes.
 func Reservoir(totals []int64, intn func(n int) int) int {
 	best, ties := -1, 0

@@ -9,8 +9,8 @@ const (
 	AllActions128    = queue.Add | queue.Delete | UpdateActions128                                                             // 63
 )
 
-// Events128 returns the events of Kubernetes 1.28 by their names, as a new map. The actions of WildCardEvent and
-// UnschedulableTimeout are queue.All, because package queue takes only that action for a wildcard.
+// Events128 returns a new map from names to events of Kubernetes 1.28. The actions of WildCardEvent and UnschedulableTimeout
+// are queue.All, because package queue takes only that action for a wildcard.
 func Events128() map[string]queue.Event {
 	event := func(r string, a queue.Action, label string) queue.Event {
 		return queue.Event{Resource: r, Action: a, Label: label}

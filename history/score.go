@@ -48,10 +48,10 @@ func FreeShare(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error)
 //
 //  1. scores of a shape are not multiplied by 10;
 //  2. a resource that the pod does not ask for counts;
-//  3. a resource that the node does not have counts as a full one;
+//  3. a resource that the node does not have counts as full;
 //  4. a resource over capacity scores 0 under MostAllocated.
 //
-// It reproduces the older documents; do not add such scores to scores of 0 to 100. The error is that of
+// ZeroToTen reproduces older documents. Do not add its scores to scores of 0 to 100. The error is that of
 // score.CompileAllocation. A nil pod is an empty pod.
 func ZeroToTen(pod *v1.Pod, args score.FitArgs, rows score.Rows) (Scorer, error) {
 	if _, err := score.CompileAllocation(pod, args); err != nil {
@@ -140,7 +140,7 @@ func (m *mean) rounded() int64 {
 	return int64(math.Round(float64(m.sum) / float64(m.weights)))
 }
 
-// requestOf returns what the pod counts with: its requests, 100m cpu and 200Mi memory for containers without.
+// requestOf returns what the pod counts with: its requests, and 100m cpu and 200Mi memory for containers without a request.
 func requestOf(pod *v1.Pod) func(v1.ResourceName) int64 {
 	cpu, memory := overhead.NonZeroIncoming(pod)
 	list := map[v1.ResourceName]int64{}
@@ -153,7 +153,7 @@ func requestOf(pod *v1.Pod) func(v1.ResourceName) int64 {
 	return func(name v1.ResourceName) int64 { return list[name] }
 }
 
-// amounts returns what the pods of slot i ask for and what its node has; 0 and 0 for a name that matches no resource.
+// amounts returns what the pods of slot i ask for and what its node offers. Both are 0 for an unknown resource.
 func amounts(rows score.Rows, i int, name v1.ResourceName) (used, allocatable int64) {
 	cpu, memory := rows.NonZero(i)
 	switch name {

@@ -96,7 +96,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// The table of shares after the pod, of which 90, 90, 80 and 70 stand in the article on scoring.
+// The scores for several shares with the pod. The article on scoring has 90, 90, 80 and 70.
 func TestBalance(t *testing.T) {
 	r := rowsOf(t, []string{"cpu=10,memory=10000"})
 	logged := rowsOf(t, []string{"cpu=47800m,memory=66054406144"})

@@ -13,16 +13,16 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// SelectorSpread is the score that spread the pods of a service or controller before default constraints did. The plugin was
-// named DefaultPodTopologySpread for a while; it was on by default until v1.20, gone from the configuration with v1.25 and
-// removed in v1.29. find has the services and controllers; nil takes those of the plan's cluster.Snapshot, and without a
-// snapshot there are none.
+// SelectorSpread is the score that spread the pods of a service or controller before there were default constraints. The
+// plugin was named DefaultPodTopologySpread for a while; it was on by default until v1.20, gone from the configuration with
+// v1.25 and removed in v1.29. find has the services and controllers; nil means those of the plan's cluster.Snapshot, or none
+// when the plan has no snapshot.
 //
 // A node scores 0 to 100: two thirds for few matching pods in the zone, one third for few on the node, both linear below the
 // largest number of a feasible node. Where the node or every feasible node has no zone, the node alone counts. A zone is the
-// pair of region and zone labels, failure-domain.beta.kubernetes.io before topology.kubernetes.io. A matching pod is one of the
-// pod's namespace that is not being deleted and that spread.OwnerSelector selects. Pods with constraints of their own are left
-// out. Nothing is kept for a profile with the plugin. Rules S7.1 to S7.3.
+// pair of region and zone labels, failure-domain.beta.kubernetes.io before topology.kubernetes.io. A matching pod is one of
+// the pod's namespace that is not being deleted and that spread.OwnerSelector selects. Pods with constraints of their own
+// are left out. A plan keeps no answers of this plugin for equal pods. Rules S7.1 to S7.3.
 func SelectorSpread(find spread.Owners) *placement.Plugin {
 	return selectorSpread(find, score.MaxScore)
 }
@@ -67,7 +67,7 @@ func newSpreadScore(pod *v1.Pod, find spread.Owners, c placement.Cluster, limit 
 // Raw returns the score of slot i among the feasible nodes that Weigh got.
 func (s *spreadScore) Raw(i int) int64 { return s.scores[i] }
 
-// Weigh works out the scores. Each slot is one node, because nothing is kept.
+// Weigh computes the scores. Each slot is one node, because a plan keeps no answers of this plugin.
 func (s *spreadScore) Weigh(slots, _ []int32) {
 	const zoneWeighting float64 = 2.0 / 3.0
 	limit := float64(s.limit)
@@ -123,10 +123,10 @@ const (
 )
 
 // SpreadFields returns the pod as the API server of an earlier release stores it: minDomains, nodeAffinityPolicy and
-// nodeTaintsPolicy, and matchLabelKeys are dropped unless the list on has their feature gate:
-// MinDomainsInPodTopologySpread, NodeInclusionPolicyInPodTopologySpread, MatchLabelKeysInPodTopologySpread. An empty list is v1.24
-// with its defaults. The scheduler then counts as v1.24 did: no minimum of domains, node affinity honoured, taints ignored. The
-// result is the pod itself when nothing is dropped, else a copy. A nil pod stays nil.
+// nodeTaintsPolicy, and matchLabelKeys are dropped unless the list on has their feature gate: MinDomainsInPodTopologySpread,
+// NodeInclusionPolicyInPodTopologySpread, MatchLabelKeysInPodTopologySpread. An empty list is v1.24 with its defaults. The
+// scheduler then counts as v1.24 did: no minimum of domains, node affinity honoured, taints ignored. The result is the pod
+// itself when no field is dropped, and else a copy. A nil pod stays nil.
 func SpreadFields(pod *v1.Pod, on ...string) *v1.Pod {
 	if pod == nil {
 		return nil

@@ -12,24 +12,25 @@ import (
 	"github.com/podberth/podberth/internal/quantity"
 )
 
-// Reservations is what a kubelet keeps from pods, as in its configuration.
+// Reservations are the amounts that a kubelet keeps back from pods, as in its configuration.
 type Reservations struct {
 	Kube   v1.ResourceList // kubeReserved
 	System v1.ResourceList // systemReserved
-	// EvictionHard maps signals to a quantity ("500Mi") or a percentage of the capacity ("10%"). memory.available keeps memory
-	// and nodefs.available keeps ephemeral-storage; other signals keep nothing. "0%" and "100%" disable a threshold.
+	// EvictionHard maps signals to a quantity ("500Mi") or a percentage of the capacity ("10%"). memory.available keeps back
+	// memory, and nodefs.available keeps back ephemeral-storage. Other signals keep back nothing. "0%" and "100%" disable a
+	// threshold.
 	EvictionHard map[string]string
 }
 
-// Allocatable returns what a node of that capacity offers to pods, for every resource of the capacity:
+// Allocatable returns what a node with that capacity offers to pods, for every resource of the capacity:
 //
 //	allocatable = capacity - kubeReserved - systemReserved - hard eviction threshold, at least 0
 //
-// and memory also minus all huge pages. A reservation of something that the capacity lacks is ignored. A percentage is
-// taken as the kubelet does, in single precision: 10% of 100Gi are 10737418400 bytes. It fails on thresholds that are
-// neither a quantity nor a percentage from 0 to 100, naming the first signal in order. Rule: documentation, "Reserve Compute
-// Resources for System Daemons" (Node Allocatable), and "Manage HugePages".
-// A nil capacity has no resource.
+// and memory also minus all huge pages. Allocatable ignores a reservation of a resource that the capacity lacks. It computes
+// a percentage in single precision, like the kubelet: 10% of 100Gi are 10737418400 bytes. Allocatable fails when a threshold
+// is neither a quantity nor a percentage from 0 to 100. The error names the first such signal in alphabetical order. Rule:
+// documentation, "Reserve Compute Resources for System Daemons" (Node Allocatable), and "Manage HugePages". A nil capacity
+// has no resource.
 func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, error) {
 	reserved := clone(r.Kube)
 	add(reserved, r.System)
@@ -62,7 +63,7 @@ func Allocatable(capacity v1.ResourceList, r Reservations) (v1.ResourceList, err
 	return out, nil
 }
 
-// threshold returns the amount that a threshold stands for.
+// threshold returns the amount of a threshold.
 func threshold(signal, text string, capacity resource.Quantity) (resource.Quantity, error) {
 	if text == "0%" || text == "100%" {
 		return resource.Quantity{}, nil

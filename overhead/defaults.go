@@ -7,18 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Default returns a copy of the pod with what the API server fills in when a pod is created, as far as scheduling sees it:
+// Default returns a copy of the pod with the values that the API server fills in when a pod is created, as far as scheduling
+// reads them:
 //
-//  1. A container or init container with a limit and no request of a resource requests its limit.
-//  2. Where spec.resources has any request or limit, huge pages limits of the containers, summed as Limits does, become
-//     limits of the pod unless it names them in either. Where it then has any limit, its requests of cpu and memory default
-//     to those of the containers, and what is still missing of cpu, memory and huge pages to its limits.
-//  3. In the host's network every container port without a host port takes its own number.
-//  4. Amounts, those of the overhead too, are rounded up to thousandths in the end.
+//  1. A container or init container that limits a resource and does not request it requests its limit.
+//  2. When spec.resources has a request or limit, the containers' limits of huge pages, summed as in Limits, become limits
+//     in spec.resources, unless spec.resources names the huge pages already. When spec.resources then has a limit, its
+//     missing requests of cpu and memory become the requests of the containers. Requests of cpu, memory and huge pages that
+//     are still missing become the limits.
+//  3. In the host's network every container port without a host port gets the number of the container port as host port.
+//  4. At the end all amounts, also those of the overhead, are rounded up to thousandths.
 //
-// Pods read from a server have passed this; manifests have not, and ask for less without it. Pod templates are not
-// defaulted so. nil gives nil. Rules: API field documentation of resources.requests, pod.spec.resources and
-// containers[*].ports[*].hostPort.
+// Pods that come from a server have these values. A manifest does not, and asks for less without Default. The API server
+// does not fill in pod templates in this way. Default of nil is nil. Rules: API field documentation of resources.requests,
+// pod.spec.resources and containers[*].ports[*].hostPort.
 func Default(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	if pod == nil {
@@ -51,7 +53,7 @@ func Default(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// roundUp rounds to thousandths; finer amounts the API server does not store.
+// roundUp rounds up to thousandths, because the API server does not store finer amounts.
 func roundUp(lists ...v1.ResourceList) {
 	for _, list := range lists {
 		for name, q := range list {
@@ -90,7 +92,7 @@ func defaultPodLevel(pod *v1.Pod) {
 	r.Requests = fill(r.Requests, requests)
 }
 
-// fill adds to list what it lacks of from.
+// fill adds to list the resources of from that list lacks.
 func fill(list, from v1.ResourceList) v1.ResourceList {
 	for name, q := range from {
 		if !hasName(list, name) {

@@ -18,15 +18,14 @@ func percent(name v1.ResourceName, q, allocatable resource.Quantity) string {
 	percent := int64(0)
 	if whole := resources.Value(name, allocatable); whole != 0 {
 		f := float64(resources.Value(name, q)) / float64(whole) * 100
-		percent = int64(math.Max(math.MinInt64, math.Min(f, math.MaxInt32))) // beyond int64 a conversion has no defined result
+		percent = int64(math.Max(math.MinInt64, math.Min(f, math.MaxInt32))) // the conversion of a number beyond int64 has no defined result
 	}
 	return q.String() + " (" + strconv.FormatInt(percent, 10) + "%)"
 }
 
-// DescribeResources returns requests and limits beside what a node offers, as the table "Allocated resources" of "kubectl
-// describe node" has them: cpu, memory and ephemeral-storage, and then the other counted resources that the node offers, by name.
-// Those others are printed without a percentage.
-// A nil list is an empty list.
+// DescribeResources returns requests and limits beside what a node offers, like the table "Allocated resources" of "kubectl
+// describe node": cpu, memory and ephemeral-storage with percentages, and then by name, without percentages, the other
+// counted resources that the node offers. A nil list is an empty list.
 func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 	rows := [][]string{{"Resource", "Requests", "Limits"}, {"--------", "--------", "------"}}
 	for _, name := range sortedNames(allocatable) {
@@ -41,10 +40,10 @@ func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 	return table(rows)
 }
 
-// DescribePods returns the pods of a node as the table "Non-terminated Pods" of "kubectl describe node" has them: requests
-// and limits of cpu and memory, overhead included, beside what the node offers, and the age as age writes it (kubectl:
-// duration.HumanDuration of k8s.io/apimachinery). Pods are printed in the order given; those that have ended are left out.
-// A nil list is an empty list; age must not be nil.
+// DescribePods returns the pods of a node like the table "Non-terminated Pods" of "kubectl describe node": requests and
+// limits of cpu and memory, overhead included, beside what the node offers, and the text that age returns (kubectl uses
+// duration.HumanDuration of k8s.io/apimachinery). Pods keep the order of the list. Pods that have ended are left out. A nil
+// list is an empty list. age must not be nil.
 func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.Pod) string) string {
 	rows := [][]string{{"Namespace", "Name", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"},
 		{"---------", "----", "------------", "----------", "---------------", "-------------", "---"}}
@@ -62,7 +61,7 @@ func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.
 	return table(rows)
 }
 
-// table aligns the columns, two spaces between them and before the first.
+// table aligns the columns, with two spaces between columns and before the first column.
 func table(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

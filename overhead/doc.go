@@ -13,7 +13,7 @@
 // Requests and Limits return exact quantities. Each, AppendRequests and NonZero return the integers that the scheduler
 // counts with: thousandths of cpu, bytes of memory and storage, and whole units of other resources. The integers are those
 // of the whole pod, rounded up once and limited to the int64 range. Options selects between an incoming pod (the zero value)
-// and a pod on a node (UseStatus), and leaves out parts.
+// and a pod on a node (UseStatus). Options can also leave out parts of the sum.
 //
 // The functions modify no argument and their results share no memory with arguments. They are safe for concurrent use,
 // except that AppendRequests may add columns to the schema. A nil pod is an empty pod. The functions compute with negative
@@ -23,7 +23,7 @@
 // eight resources and the schema has their columns.
 //
 // Package overhead/runtimeclass sets the overhead of a pod. Package overhead/kubelet has quality of service, cgroups and OOM
-// scores, overhead/quota the charge in quotas. Packages filter and score decide whether and how well a pod fits.
+// scores. Package overhead/quota has the charge in quotas. Packages filter and score decide whether and how well a pod fits.
 //
 // This package follows Kubernetes v1.36.3 with default feature gates. docs/fidelity/overhead.md lists the rules (O1 to O5,
 // O11, O12) and the known differences: sums beyond int64 saturate where kube-scheduler wraps around.

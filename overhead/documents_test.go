@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The documentation's "Pod Overhead" from the manifest to the cgroup.
+// The example of the documentation's "Pod Overhead", from the manifest to the cgroup.
 func TestDocumentsKata(t *testing.T) {
 	manifest := testkit.Containers("container busybox-ctr limits cpu=500m,memory=100Mi\ncontainer nginx-ctr limits cpu=1500m,memory=100Mi")
 	name := "kata-fc"
@@ -52,7 +52,7 @@ func TestDocumentsKata(t *testing.T) {
 	require.Empty(t, overhead.Requests(undefaulted, overhead.Options{}))
 }
 
-// The kubelet, quota and admission read any pod, valid or not: none panics or changes the pod.
+// No function of kubelet, quota and runtimeclass panics on a pod or changes it, be the pod valid or not.
 func TestAnyPod(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	for range 2000 {

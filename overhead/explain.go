@@ -12,13 +12,13 @@ type Phase int
 
 // The phases of a pod and the level that overrides them.
 const (
-	// None: no container names the resource, only the overhead does.
+	// None: only the overhead names the resource.
 	None Phase = iota
 	// Running: the containers together with the sidecars need most.
 	Running
 	// Starting: an init container together with the sidecars declared before it needs more than Running.
 	Starting
-	// PodLevel: spec.resources names the resource and replaces both.
+	// PodLevel: spec.resources names the resource and replaces what containers ask for.
 	PodLevel
 )
 
@@ -30,13 +30,13 @@ func (p Phase) String() string {
 	return [...]string{"none", "running", "starting", "pod level"}[p]
 }
 
-// Part tells how the request of one resource comes about: Total is the amount of Phase plus Overhead.
+// Part is the request of one resource with its parts. Total is the amount of Phase plus Overhead.
 type Part struct {
 	Name     v1.ResourceName
 	Running  resource.Quantity // containers and sidecars
-	Starting resource.Quantity // largest need of a step of starting
-	Step     string            // name of the init container of that step, the first of equals; "" without init containers
-	PodLevel resource.Quantity // of spec.resources; zero unless Phase is PodLevel
+	Starting resource.Quantity // largest need while an init container runs
+	Step     string            // name of that init container, the first one with this need; "" without init containers
+	PodLevel resource.Quantity // amount of spec.resources; zero unless Phase is PodLevel
 	Overhead resource.Quantity
 	Total    resource.Quantity
 	Phase    Phase

@@ -6,10 +6,9 @@ import (
 	"github.com/podberth/podberth/internal/key"
 )
 
-// AppendKey appends everything that the amounts a pod asks for are read from when the pod is not running yet: requests and
-// limits of its containers, which init containers keep running, spec.resources and spec.overhead. Pods with equal keys ask
-// for the same. Images, commands and the status are not part of the key. A nil pod
-// has the key of a pod without containers.
+// AppendKey appends everything that determines what an incoming pod asks for: requests and limits of its containers, which
+// init containers keep running, spec.resources and spec.overhead. Pods with equal keys ask for the same. Images, commands
+// and the status are not part of the key. A nil pod has the key of a pod without containers.
 func AppendKey(dst []byte, pod *v1.Pod) []byte {
 	if pod == nil {
 		pod = &v1.Pod{}

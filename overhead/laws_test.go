@@ -34,7 +34,7 @@ func atMost(t *testing.T, a, b v1.ResourceList) {
 	}
 }
 
-// The order of containers is nothing, and so is that of init containers without sidecars.
+// The order of containers does not matter. The order of init containers does not matter when none is a sidecar.
 func TestContainersInAnyOrder(t *testing.T) {
 	randomPods(t, 500, func(r *rand.Rand, pod *v1.Pod) {
 		pod.Spec.InitContainers = slices.DeleteFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return IsSidecar(&c) })
@@ -61,7 +61,7 @@ func TestEarlierSidecar(t *testing.T) {
 	})
 }
 
-// Overhead is added and nothing else, and a container more never lowers what its pod asks for.
+// Overhead adds its amounts and changes nothing else. Another container never lowers what its pod asks for.
 func TestOverheadIsAdded(t *testing.T) {
 	randomPods(t, 500, func(_ *rand.Rand, pod *v1.Pod) {
 		bare := Requests(pod, Options{IgnoreOverhead: true})
@@ -72,7 +72,8 @@ func TestOverheadIsAdded(t *testing.T) {
 	})
 }
 
-// Defaulting twice is defaulting once, and it never lowers a request of names that the pod as a whole does not set.
+// Defaulting twice gives the same pod as defaulting once. Defaulting never lowers a request of a resource that
+// spec.resources does not name.
 func TestDefaultingLaws(t *testing.T) {
 	randomPods(t, 500, func(_ *rand.Rand, pod *v1.Pod) {
 		once := Default(pod)

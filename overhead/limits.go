@@ -2,13 +2,17 @@ package overhead
 
 import v1 "k8s.io/api/core/v1"
 
-// Limits returns the most that the pod may use, as a new list: the same walk as Requests over limits, and with these
-// differences. A resize counts the larger of desired and actuated, or the actuated alone when it is infeasible. Overhead is
-// added to limits that exist and are not zero: it never makes a limit. A status.resources without limits leaves those of the
-// pod as a whole as the spec has them. A container without a limit adds nothing, so a limit
-// here does not say that every container has one; see Cgroup. Options.Missing is not read. Rules: documentation, "Pod
-// Overhead", "Resize CPU and Memory Resources assigned to Containers".
-// A nil pod has no limits.
+// Limits returns the most that the pod may use, as a new list. Limits are summed like Requests, with these differences:
+//
+//   - In a resize the larger of desired and actuated limits counts, and the actuated limit alone when the resize is
+//     infeasible.
+//   - Overhead is added to limits that exist and are not zero. It never makes a limit.
+//   - When status.resources has no limits, the pod-level limits of the spec count.
+//   - Options.Missing has no effect.
+//
+// A container without a limit adds nothing. So a limit in the result does not mean that every container has a limit (package
+// overhead/kubelet, PodCgroup). Rules: documentation, "Pod Overhead", "Resize CPU and Memory Resources assigned to
+// Containers". A nil pod has no limits.
 func Limits(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}
@@ -49,7 +53,7 @@ func podLevelLimits(total v1.ResourceList, pod *v1.Pod, o Options) {
 		if o.usePodStatus(pod) && pod.Status.Resources.Limits != nil {
 			actuated, ok := pod.Status.Resources.Limits[name]
 			if resizeInfeasible(pod) || ok && actuated.Cmp(q) > 0 {
-				q = actuated.DeepCopy() // zero when it is not there
+				q = actuated.DeepCopy() // zero when the list does not name the resource
 			}
 		}
 		total[name] = q

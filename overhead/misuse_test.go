@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for a nil schema.
+// Nil, zero and extreme arguments give an error or the zero answer, except for a nil schema.
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"Allocatable":        Allocatable,

@@ -16,7 +16,7 @@ import (
 
 func milli(n int64) *resource.Quantity { return resource.NewMilliQuantity(n, resource.DecimalSI) }
 
-// rat is an amount of one resource, nil when it is not named.
+// rat is an amount of one resource, nil when the resource is not named.
 func rat(list v1.ResourceList, name v1.ResourceName) *big.Rat {
 	q, ok := list[name]
 	if !ok {
@@ -46,7 +46,7 @@ func most(all ...*big.Rat) *big.Rat {
 	return best
 }
 
-// oracle computes one resource of a pod, container by container. of tells whether requests or limits are asked for.
+// oracle computes one resource of a pod, container by container. of selects requests or limits.
 type oracle struct {
 	pod    *v1.Pod
 	o      Options
@@ -168,7 +168,7 @@ func integer(name v1.ResourceName, r *big.Rat) int64 {
 var names = []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "hugepages-1Gi", "foo", "pods", "CPU",
 	"requests.example.com/x", "kubernetes.io/y", "attachable-volumes-z", "a.b/c"}
 
-// compare holds every form of requests and limits against the oracle.
+// compare compares every form of requests and limits with the oracle.
 func compare(t testing.TB, pod *v1.Pod, o Options) {
 	t.Helper()
 	got, gotLimits, rows := Requests(pod, o), Limits(pod, o), map[v1.ResourceName]int64{}
@@ -218,7 +218,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// decoder turns bytes into a pod; a byte that is not there is 0. Every edge below has its byte.
+// decoder makes a pod from bytes. A missing byte is 0. Every edge below has a byte.
 type decoder struct{ data []byte }
 
 func (d *decoder) n(below int) int {
@@ -299,7 +299,7 @@ func (d *decoder) pod() (*v1.Pod, Options) {
 	return pod, o
 }
 
-// The defaults of scoring, by the oracle.
+// The defaults of scoring, computed by the oracle.
 func compareNonZero(t testing.TB, pod *v1.Pod) {
 	t.Helper()
 	defaults := v1.ResourceList{v1.ResourceCPU: *milli(100), v1.ResourceMemory: *resource.NewQuantity(200<<20, resource.BinarySI)}

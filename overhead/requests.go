@@ -7,22 +7,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Options selects a variant of a pod's requests or limits. The zero value is what filtering asks for an incoming pod: the
-// spec alone, with pod-level resources and with pod overhead.
+// Options selects a variant of a pod's requests or limits. The zero value gives what filters use for an incoming pod: the
+// spec without the status, with pod-level resources and with pod overhead.
 type Options struct {
-	// UseStatus counts what a bound pod holds on its node while it is resized in place: per resource the largest of
-	// desired, actuated and allocated, or of the latter two when the resize is infeasible. A pod whose status says nothing
-	// of resources counts by its spec.
+	// UseStatus counts what a bound pod holds on its node while the pod is resized in place: for each resource the largest
+	// of the desired, actuated and allocated amounts. The desired amount does not count when the resize is infeasible. When
+	// the status has no resources, the spec counts.
 	UseStatus bool
 	// IgnorePodLevel leaves spec.resources out.
 	IgnorePodLevel bool
-	// IgnorePodStatus leaves status.resources and status.allocatedResources of the pod as a whole out, as resource quota
-	// does; those of its containers still count when UseStatus is set.
+	// IgnorePodStatus leaves out status.resources and status.allocatedResources of the pod, as resource quota does. The
+	// statuses of containers still count when UseStatus is set.
 	IgnorePodStatus bool
 	// IgnoreOverhead leaves spec.overhead out.
 	IgnoreOverhead bool
-	// Missing gives each container (init containers and sidecars too) that does not name a resource the amount listed
-	// here. An explicit zero stays zero. Limits never read it.
+	// Missing has the amounts for containers, init containers and sidecars that do not name a resource. An explicit zero
+	// stays zero. Limits never read Missing.
 	Missing v1.ResourceList
 }
 
@@ -36,12 +36,12 @@ func (o Options) usePodStatus(pod *v1.Pod) bool {
 //  1. the sum over the containers and sidecars (init containers with restartPolicy Always),
 //  2. raised per resource to the largest need while starting: an init container together with the sidecars declared
 //     before it,
-//  3. replaced by spec.resources.requests for cpu, memory and huge pages named there,
+//  3. replaced by spec.resources.requests for the cpu, memory and huge pages that it names,
 //  4. plus spec.overhead.
 //
-// Quantities are added exactly, negative ones included, and are not rounded. Ephemeral containers never count. A pod that
-// did not pass API defaulting may ask for less than on a server: see Default. nil is an empty pod. Rules: documentation,
-// "Resource sharing within containers" (sidecar containers), "Pod Overhead", "Pod-level resources".
+// Quantities are added exactly, negative ones included, and are not rounded. Ephemeral containers never count. A pod without
+// the API server's defaults may ask for less (Default). A nil pod is an empty pod. Rules: documentation, "Resource sharing
+// within containers" (sidecar containers), "Pod Overhead", "Pod-level resources".
 func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}
@@ -61,18 +61,18 @@ func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 }
 
 // IsSidecar reports whether an init container keeps running beside the containers: its restart policy is Always. A nil
-// container does not.
+// container is no sidecar.
 func IsSidecar(c *v1.Container) bool {
 	return c != nil && c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
-// PodLevelSupported reports whether spec.resources may name the resource: cpu, memory and huge pages. Other names there
-// are ignored.
+// PodLevelSupported reports whether spec.resources may name the resource: cpu, memory and huge pages. Other names in
+// spec.resources have no effect.
 func PodLevelSupported(name v1.ResourceName) bool {
 	return name == v1.ResourceCPU || name == v1.ResourceMemory || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
-// podLevelRequests reports whether the pod sets requests as a whole.
+// podLevelRequests reports whether spec.resources has requests.
 func podLevelRequests(pod *v1.Pod) bool {
 	return pod.Spec.Resources != nil && anySupported(pod.Spec.Resources.Requests)
 }
@@ -116,13 +116,13 @@ func podLevelRequest(pod *v1.Pod, name v1.ResourceName, spec resource.Quantity, 
 	status := pod.Status.Resources
 	if resizeInfeasible(pod) {
 		q := largest(status.Requests, pod.Status.AllocatedResources)[name]
-		return q // zero where neither names it
+		return q // zero when neither list names the resource
 	}
 	return largest(v1.ResourceList{name: spec}, status.Requests, pod.Status.AllocatedResources)[name]
 }
 
-// statusOf returns the status of the container of that name, nil without. Of several the last one counts, those of init
-// containers after the others.
+// statusOf returns the status of the container of that name, nil when there is none. Of several statuses the last one
+// counts. The statuses of init containers come after those of containers.
 func statusOf(pod *v1.Pod, name string) *v1.ContainerStatus {
 	for _, list := range [...][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := len(list) - 1; i >= 0; i-- {
@@ -134,8 +134,8 @@ func statusOf(pod *v1.Pod, name string) *v1.ContainerStatus {
 	return nil
 }
 
-// resizeInfeasible reports whether the node can never grant the desired resources. Only the first PodResizePending
-// condition is looked at, and of it only the reason; the old field status.resize is not read.
+// resizeInfeasible reports whether the node can never grant the desired resources. It reads only the reason of the first
+// PodResizePending condition, and not the old field status.resize.
 func resizeInfeasible(pod *v1.Pod) bool {
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == v1.PodResizePending {
@@ -155,7 +155,7 @@ func (w *walk) container(r v1.ResourceList) {
 	add(w.sum, r)
 }
 
-// step takes the next init container, which counts with r.
+// step adds the next init container, which counts with r.
 func (w *walk) step(c *v1.Container, r v1.ResourceList) {
 	if IsSidecar(c) {
 		w.container(r)
@@ -200,7 +200,7 @@ func add(list, r v1.ResourceList) {
 	}
 }
 
-// raise sets list to the larger amount, resource by resource; one that list lacks is taken over as it is.
+// raise sets list to the larger amount of each resource. It adds the resources that list lacks.
 func raise(list, r v1.ResourceList) {
 	for name, q := range r {
 		if old, ok := list[name]; !ok || q.Cmp(old) > 0 {

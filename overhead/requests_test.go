@@ -73,7 +73,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// The deprecated field and other conditions say nothing, and the status of the condition is not looked at.
+// The deprecated field and other conditions have no effect, nor has the status of the condition.
 func TestResizeConditions(t *testing.T) {
 	pod := testkit.Containers("container a requests cpu=4\nstatus a requests cpu=2 allocated cpu=3")
 	pod.Status.Resize = v1.PodResizeStatusInfeasible
@@ -83,7 +83,7 @@ func TestResizeConditions(t *testing.T) {
 	require.Equal(t, "cpu=3", testkit.ShowResources(Requests(pod, onNode)))
 }
 
-// Restart policies other than Always, even unknown ones, make no sidecar.
+// An init container whose restart policy is not Always, even an unknown policy, is no sidecar.
 func TestPlainInitPolicies(t *testing.T) {
 	for _, policy := range []v1.ContainerRestartPolicy{v1.ContainerRestartPolicyNever, v1.ContainerRestartPolicyOnFailure, "Sometimes"} {
 		pod := testkit.Containers("init i requests cpu=1\ncontainer a requests cpu=1")
@@ -132,7 +132,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// A scalar with zero is there: it has a column.
+// A scalar with amount zero has a column.
 func TestZeroScalar(t *testing.T) {
 	schema := &resources.Schema{}
 	AppendRequests(nil, schema, testkit.Containers("container a requests example.com/x=0"), Options{})
@@ -140,7 +140,7 @@ func TestZeroScalar(t *testing.T) {
 	require.True(t, ok)
 }
 
-// AppendRequests leaves what stands before the row alone.
+// AppendRequests does not change the part of dst before the row.
 func TestRowIsAppended(t *testing.T) {
 	schema := new(resources.Schema)
 	schema.Intern("example.com/x")
@@ -191,7 +191,7 @@ func TestNonZero(t *testing.T) {
 	}
 }
 
-// The defaults of scoring are never seen by filtering, and other resources have none.
+// Filters never use the defaults of scoring. Resources other than cpu and memory have no defaults.
 func TestNoDefaultsElsewhere(t *testing.T) {
 	pod := testkit.Containers("container a requests example.com/x=1")
 	Each(pod, onNode, func(name v1.ResourceName, value int64) {

@@ -10,9 +10,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// sums is Requests in integers: the same walk over the counted names only, without allocation. It gives up (pod returns
-// false) where integers would not be exact: an amount that is not whole, an overflow, or more names than it has room for.
-// The caller then goes through Requests.
+// sums computes Requests in integers, for counted names only and without allocation. The method pod returns false where
+// integers would not be exact: for an amount that is not whole, for an overflow, and for more names than sums has room for.
+// The caller then uses Requests.
 type sums struct {
 	schema    *resources.Schema // nil without
 	basic     bool              // cpu and memory only
@@ -30,7 +30,7 @@ type amount struct {
 	side  int64 // of the sidecars so far
 	peak  int64 // largest need while starting
 	step  int64 // of the container at hand
-	has   uint8 // which of the four exist: where amounts may be negative, an absent one is not zero
+	has   uint8 // which of the four exist: an absent amount is not zero, because amounts may be negative
 }
 
 const (
@@ -42,7 +42,7 @@ const (
 
 func (a *amount) in(bit uint8) bool { return a.has&bit != 0 }
 
-// miss gives containers that do not name the resource the value.
+// miss sets the value for containers that do not name the resource.
 func (s *sums) miss(name v1.ResourceName, value int64) bool {
 	if s.absent == len(s.defaults) {
 		return false
@@ -92,7 +92,7 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 	return o.IgnoreOverhead || s.put(pod.Spec.Overhead, false) && s.addSteps()
 }
 
-// load makes the container's effective requests the step.
+// load sets the step to the container's effective requests.
 func (s *sums) load(pod *v1.Pod, c *v1.Container, useStatus, infeasible bool) bool {
 	var status *v1.ContainerStatus
 	if useStatus {
@@ -115,10 +115,10 @@ func (s *sums) load(pod *v1.Pod, c *v1.Container, useStatus, infeasible bool) bo
 	return ok
 }
 
-// put raises the step to list. With supported it reads only the names that a pod as a whole may set.
+// put raises the step to list. With supported set it reads only the names that spec.resources may have.
 func (s *sums) put(list v1.ResourceList, supported bool) bool {
 	seen := 0
-	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} { // most lists end here
+	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} { // this is the common case
 		if q, ok := list[name]; ok {
 			seen++
 			if !s.raise(name, &q) {
@@ -208,7 +208,7 @@ func (s *sums) start() bool {
 	return true
 }
 
-// podLevel replaces totals by spec.resources.
+// podLevel replaces totals with the amounts of spec.resources.
 func (s *sums) podLevel(pod *v1.Pod, useStatus, infeasible bool) bool {
 	if !s.put(pod.Spec.Resources.Requests, true) {
 		return false
@@ -264,7 +264,7 @@ func (s *sums) known(name v1.ResourceName) *amount {
 	return nil
 }
 
-// find returns the entry of name and makes one when there is none, nil when there is no room.
+// find returns the entry of name. It makes the entry when there is none, and returns nil when there is no room.
 func (s *sums) find(name v1.ResourceName) *amount {
 	if a := s.known(name); a != nil {
 		return a

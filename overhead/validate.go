@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateQuantities returns an error for every negative request, limit and overhead of a pod whose spec is at path (nil: the
-// root). The API server rejects negative amounts; the arithmetic of this package computes with them as they are. A request
-// above its limit is no error here. A nil pod has no errors. Rules O12.1 and O12.2: API field documentation of
-// resources.requests.
+// ValidateQuantities returns an error for every negative request, limit and overhead of a pod whose spec is at path (nil:
+// the root). The API server rejects negative amounts; the arithmetic of this package computes with them as they are. A
+// request above its limit is no error in this check. A nil pod has no errors. Rules O12.1 and O12.2: API field documentation
+// of resources.requests.
 func ValidateQuantities(pod *v1.Pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if pod == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// What a container without a cpu or memory request counts with when nodes are scored.
+// Amounts with which a container without a cpu or memory request counts in scores.
 const (
 	defaultMilliCPU    int64 = 100
 	defaultMemoryBytes int64 = 200 << 20
@@ -18,9 +18,8 @@ const (
 // Each calls yield for every resource of Requests that kube-scheduler counts, zero amounts included: cpu in thousandths,
 // memory and ephemeral-storage in bytes, then extended resources, huge pages and the like (resources.IsScalar) by name.
 // Amounts are those of the whole pod, rounded up once and limited to the int64 range. "pods" and names that the scheduler
-// does not know are left out. It does not allocate for amounts that are whole thousandths of cpu or whole units otherwise
-// and at most eight names.
-// A nil pod has no amounts; yield must not be nil.
+// does not know are left out. Each does not allocate when amounts are whole thousandths of cpu and whole units of other
+// resources, and the pod has at most eight names. A nil pod has no amounts. yield must not be nil.
 func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64)) {
 	each(pod, o, nil, yield)
 }
@@ -45,9 +44,8 @@ func each(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.R
 }
 
 // AppendRequests appends to dst a row of schema.Len() columns with the amounts of Each, interning names that the schema
-// lacks. Give it buf[:0] to fill a row that is used again. Column resources.Pods stays 0: a caller that counts pods adds 1.
-// A name that the schema has already is not examined again, so that rows of known names do not allocate.
-// A nil pod asks for nothing. The schema must not be nil.
+// lacks. Pass buf[:0] to use the memory of a row again. Column resources.Pods stays 0: a caller that counts pods adds 1.
+// Rows of names that the schema has already do not allocate. A nil pod asks for nothing. The schema must not be nil.
 func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod, o Options) resources.Vector {
 	start := len(dst)
 	for range schema.Len() {
@@ -64,9 +62,8 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 }
 
 // NonZero returns what a pod on a node counts with in NodeResourcesFit's scores: the cpu and memory of Requests with
-// UseStatus, where containers that name none count 100m and 200Mi. When the pod sets spec.resources.requests, only what
-// Requests lacks altogether is filled in; there a pod overhead of 10m, too, counts as having named cpu.
-// A nil pod counts 0.
+// UseStatus, where containers that name none count 100m and 200Mi. When the pod sets spec.resources.requests, NonZero fills
+// in only a resource that Requests does not name at all. Even a pod overhead of 10m names cpu. A nil pod counts 0.
 func NonZero(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 	o := Options{UseStatus: true}
 	cpu, memory := true, true
@@ -80,9 +77,8 @@ func NonZero(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 }
 
 // NonZeroIncoming returns what an incoming pod counts with in NodeResourcesFit's scores: the cpu and memory of Requests,
-// where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.36. For the other
-// resources that a pod is scored by see Each with IgnorePodLevel.
-// A nil pod counts 0.
+// where containers that name none count 100m and 200Mi. Pod-level resources are ignored, as in v1.36. Each with
+// IgnorePodLevel returns the other resources that count in scores. A nil pod counts 0.
 func NonZeroIncoming(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
 	return nonZero(pod, Options{IgnorePodLevel: true}, true, true)
 }

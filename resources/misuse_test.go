@@ -7,7 +7,7 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Nil, zero and extreme arguments give the zero answer, but for columns that do not exist.
+// Nil, zero and extreme arguments give the zero answer, except for columns that do not exist.
 func TestMisuse(t *testing.T) {
 	testkit.Misuse(t, map[string]any{
 		"Schema":         func() *resources.Schema { return new(resources.Schema) },

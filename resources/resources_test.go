@@ -123,7 +123,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// Adding a vector and subtracting it gives the same amounts unless the sum saturated, for all lengths.
+// Adding a vector of any length and subtracting it again restores the amounts, unless the sum saturated.
 func TestAddSubInverse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	edges := []int64{0, 1, -1, 1 << 40, math.MaxInt64, math.MinInt64, math.MaxInt64 / 2}

@@ -9,7 +9,7 @@ import (
 )
 
 // Vector is an amount of every resource of a Schema, by column. A nil vector is zero in every column. Amounts may be
-// negative: so are the free resources of an overcommitted node.
+// negative, such as the free resources of an overcommitted node.
 type Vector []int64
 
 // FromList converts a list of quantities with Value. It interns the names that the schema lacks, in alphabetical order. It

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// odd are strings that look like lengths and flags.
+// odd are strings whose bytes look like lengths and flags.
 var odd = []string{"", "a", "\x00", "\x01", "\x01\x00"}
 
 // lists returns all lists of at most two elements.
@@ -44,8 +44,8 @@ func pairs() (out []map[string]string) {
 	return out
 }
 
-// TestDistinct holds for each function that values which differ write different bytes, and that the bytes of no value begin
-// with the bytes of another one. A length, a flag or a part that is forgotten fails here.
+// TestDistinct checks for each function that different values write different bytes, and that the bytes of no value begin
+// with the bytes of another value. So a forgotten length, flag or part fails the test.
 func TestDistinct(t *testing.T) {
 	groups := map[string]map[string]any{} // the values by their bytes
 	add := func(group string, b []byte, value any) {
@@ -121,7 +121,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// TestEqual holds that equal values write equal bytes, whatever the order of a map.
+// TestEqual checks that equal values write equal bytes, whatever the order of a map.
 func TestEqual(t *testing.T) {
 	a, b := map[string]string{}, map[string]string{}
 	for i := range 40 {
@@ -132,7 +132,7 @@ func TestEqual(t *testing.T) {
 	require.Equal(t, Controller(nil, &v1.Pod{}), Controller(nil, &v1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "A"}}}}))
 }
 
-// TestNoAllocation holds that writing small maps does not allocate.
+// TestNoAllocation checks that writing small maps does not allocate.
 func TestNoAllocation(t *testing.T) {
 	dst := make([]byte, 0, 1024)
 	m := map[string]string{"a": "b", "c": "d", "e": "f"}

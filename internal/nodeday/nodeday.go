@@ -1,6 +1,6 @@
-// Package nodeday reads scripted days of a node, as eviction/pressure/testdata/days.txt has them. The file's first paragraph
-// tells the form. The tests of eviction/pressure play them with the package, those of the conformance module with the kubelet's
-// own manager.
+// Package nodeday reads scripted days of a node from files such as eviction/pressure/testdata/days.txt, whose first
+// paragraph describes the form. The tests of eviction/pressure play the days with that package. The tests of the conformance
+// module play them with the kubelet's eviction manager.
 package nodeday
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Day is one case of the file: a kubelet's configuration, the pods of its node, and what happens.
+// Day is one case of the file: a kubelet's configuration, the pods of its node, and a list of observations.
 type Day struct {
 	Name, Reason string
 	Config       pressure.Config
@@ -32,14 +32,14 @@ type Step struct {
 	At      time.Duration // since the day began
 	Layout  pressure.Layout
 	Signals map[pressure.Signal]Reading
-	Want    string // the text of the Outcome
+	Want    string // the expected text of the Outcome
 }
 
-// Reading is what is measured of a signal.
+// Reading is one measurement of a signal.
 type Reading struct {
 	Available, Capacity int64
 	Measured            time.Duration // since the day began
-	Untimed             bool          // nobody knows when it was measured
+	Untimed             bool          // whether the time of the measurement is unknown
 }
 
 // Parse reads the days of a file.
@@ -84,7 +84,7 @@ func Parse(text string) (days []Day, err error) {
 	return days, nil
 }
 
-// set takes a line of the configuration or a pod.
+// set reads a line about the configuration or a pod.
 func (d *Day) set(words []string) (err error) {
 	pairs := func() map[string]string { return testkit.Pairs(strings.Join(words[1:], ",")) }
 	switch words[0] {
@@ -172,7 +172,7 @@ func step(words []string) (s Step, err error) {
 	return s, nil
 }
 
-// Observation is what the kubelet sees at a step of a day that began at the given time.
+// Observation returns what the kubelet observes at a step of a day that began at the given time.
 func (d *Day) Observation(s Step, begin time.Time) pressure.Observation {
 	o := pressure.Observation{Signals: map[pressure.Signal]pressure.Measurement{}, Layout: s.Layout, Pods: d.Pods, Stats: d.Stats}
 	for signal, r := range s.Signals {
@@ -185,7 +185,7 @@ func (d *Day) Observation(s Step, begin time.Time) pressure.Observation {
 	return o
 }
 
-// Outcome is what is done at a step.
+// Outcome is what the kubelet does at a step.
 type Outcome struct {
 	Waiting    bool
 	Conditions []v1.NodeConditionType
@@ -196,7 +196,7 @@ type Outcome struct {
 	Grace      int64  // seconds
 }
 
-// Of is the outcome of a decision.
+// Of returns the outcome of a decision.
 func Of(d pressure.Decision) Outcome {
 	o := Outcome{Waiting: d.Waiting, Conditions: d.Conditions, Reclaim: d.Reclaim}
 	for _, e := range d.LocalStorage {
@@ -211,7 +211,7 @@ func Of(d pressure.Decision) Outcome {
 	return o
 }
 
-// String is the outcome as the file has it.
+// String returns the outcome in the form of the file.
 func (o Outcome) String() string {
 	if o.Waiting {
 		return "waits"

@@ -1,5 +1,5 @@
-// Package plugins is the one list of the scheduler plugins of Kubernetes v1.36: names, extension points and weights.
-// Rule: documentation, "Scheduler Configuration" (Scheduling plugins).
+// Package plugins lists the scheduler plugins of Kubernetes v1.36: names, extension points and weights. Rule: documentation,
+// "Scheduler Configuration" (Scheduling plugins).
 package plugins
 
 // Names of plugins.
@@ -30,11 +30,11 @@ const (
 	TopologyPlacementGenerator = "TopologyPlacementGenerator"
 )
 
-// Plugin is a plugin that kube-scheduler brings along.
+// Plugin is a plugin that is part of kube-scheduler.
 type Plugin struct {
 	Name string
-	// Weight is the weight of the default profile, where the plugin stands at MultiPoint: 0 for a plugin without one,
-	// which counts once if it scores.
+	// Weight is the plugin's weight at MultiPoint of the default profile. 0 means no weight: the score of such a plugin
+	// counts once.
 	Weight int32
 	// Points are the names of the extension points that the plugin takes part in.
 	Points []string
@@ -76,7 +76,7 @@ func Default() []Plugin {
 	}
 }
 
-// InTree returns Default and the plugins that kube-scheduler has beside its default profile, as a new slice.
+// InTree returns Default and the other plugins of kube-scheduler, as a new slice.
 func InTree() []Plugin {
 	return append(Default(),
 		Plugin{GangScheduling, 0, []string{"PreEnqueue", "Permit"}},

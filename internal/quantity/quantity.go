@@ -1,8 +1,8 @@
 // Package quantity parses quantities from text that nobody has checked yet.
 //
-// resource.ParseQuantity works out powers of ten of any size: the twelve characters 1e999999999 keep it busy for minutes.
-// Check looks at the text alone and refuses such quantities, in time that is linear in the length of the text. A quantity
-// that an int64 can hold, in thousandths or billionths too, passes in every usual notation.
+// resource.ParseQuantity computes powers of ten of any size: it takes minutes for the text 1e999999999. Check reads the text
+// alone, in linear time, and refuses such quantities. Check accepts every usual notation of a quantity that an int64 can
+// hold, also in thousandths or billionths.
 package quantity
 
 import (
@@ -15,7 +15,7 @@ import (
 // Limits of the text of a quantity.
 const (
 	MaxLength   = 64 // characters, without blanks at both ends
-	MaxExponent = 99 // digits behind e or E as a number, either sign
+	MaxExponent = 99 // value of the exponent after e or E, of either sign
 )
 
 // Check returns an error when the text of a quantity is longer than MaxLength or its exponent is beyond MaxExponent. It
@@ -51,7 +51,7 @@ func Huge[T string | []byte](text T) bool {
 	return exponent > 2 && at == len(text)
 }
 
-// digits returns where the signs, digits and points that begin at from end.
+// digits returns the end of the signs, digits and points that begin at from.
 func digits[T string | []byte](text T, from int) int {
 	for from < len(text) {
 		if c := text[from]; (c < '0' || c > '9') && c != '.' && c != '+' && c != '-' {

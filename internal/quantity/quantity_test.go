@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// What passes is parsed at once, and as resource.ParseQuantity does.
+// Parse parses what Check accepts quickly, and with the result of resource.ParseQuantity.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"1", "-1", "1e99", "1e999999999", "500m", "1.5Gi", "12E", "1e-99", "0.1e+7", "x"} {
 		f.Add(s)

@@ -12,7 +12,8 @@ import (
 	"github.com/podberth/podberth/internal/same"
 )
 
-// every changes each field of an object in turn, from nil to a value too, and asks whether that is noticed.
+// every changes each field of an object in turn, also from nil to a value, and checks that the comparison notices the
+// change.
 func every[T any](t *testing.T, full T, copied func() T, equal func(a, b T) bool) {
 	t.Helper()
 	require.True(t, equal(full, copied()), "a copy is equal")

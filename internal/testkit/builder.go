@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Epoch is the zero hour of tests.
+// Epoch is the time at which tests begin.
 var Epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // NodeBuilder builds a node; Obj returns it.

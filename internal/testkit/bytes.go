@@ -10,7 +10,7 @@ type Bytes struct{ rest []byte }
 // NewBytes returns a decoder of data.
 func NewBytes(data []byte) *Bytes { return &Bytes{data} }
 
-// RandomBytes returns size bytes that depend on the seed alone: inputs for a test that plays what a fuzz target plays.
+// RandomBytes returns size bytes that depend on the seed alone. Tests use them as inputs of a fuzz target's function.
 func RandomBytes(seed uint64, size int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	data := make([]byte, size)
@@ -38,8 +38,9 @@ func (b *Bytes) Below(n int) int {
 	return int(b.Next()) % n
 }
 
-// OneIn reports whether a choice that n possibilities have is the last of them. Without bytes it is not, unless n is 1.
+// OneIn makes a choice with n possibilities and reports whether the choice is the last possibility. After the last byte it
+// is the first one.
 func (b *Bytes) OneIn(n int) bool { return b.Below(n) == n-1 }
 
-// Pick returns one of list, the first without bytes.
+// Pick returns an element of list, after the last byte the first element.
 func Pick[T any](b *Bytes, list ...T) T { return list[b.Below(len(list))] }

@@ -8,8 +8,8 @@ import (
 )
 
 // Run runs every case of a table as a subtest. A case is a struct with the string fields name and why: name is unique in the
-// table, and why is the reason of what the case expects, in words. Both are there, or the test fails. A case that fails logs
-// its reason.
+// table, and why says in words why the case expects its result. The test fails when a case lacks one of them. A failing case
+// logs its reason.
 //
 //	type test struct {
 //		name, why string
@@ -35,7 +35,7 @@ func Run[C any](t *testing.T, cases []C, body func(t *testing.T, c C)) {
 	}
 }
 
-// labels returns the names and reasons of cases, and what is wrong with them; empty when nothing is.
+// labels returns the names and reasons of cases. wrong says what is wrong with the cases, and is empty for correct cases.
 func labels[C any](cases []C) (names, whys []string, wrong string) {
 	if len(cases) == 0 {
 		return nil, nil, "the table has no cases"

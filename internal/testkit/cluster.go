@@ -10,8 +10,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Cluster is the plainest view of a cluster: three methods over slices, no index. Slots are positions in Nodes; a nil
-// node is a free slot. It is the slow side of differential tests.
+// Cluster is the simplest view of a cluster: three methods over slices, without an index. Slots are positions in Nodes; a
+// nil node is a free slot. It is the slow side of differential tests.
 type Cluster struct {
 	Nodes           []*v1.Node
 	Assigned        []*v1.Pod
@@ -30,7 +30,7 @@ func NewCluster(nodes []*v1.Node, pods []*v1.Pod) *Cluster {
 // Len returns the number of slots.
 func (c *Cluster) Len() int { return len(c.Nodes) }
 
-// Node returns the node of slot i, nil for a free one.
+// Node returns the node of slot i, nil for a free slot.
 func (c *Cluster) Node(i int) *v1.Node { return c.Nodes[i] }
 
 // Pods yields the pods assigned to slot i.
@@ -58,7 +58,7 @@ func (c *Cluster) Namespaces() iter.Seq2[string, map[string]string] {
 	}
 }
 
-// Rows adds the resource rows to a Cluster. Requests are those of the first container of each pod, enough for tests that
+// Rows adds the resource rows to a Cluster. A pod requests what its first container requests, which is enough for tests that
 // build pods with Pod.
 type Rows struct {
 	*Cluster

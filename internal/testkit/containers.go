@@ -14,7 +14,7 @@ const Kata = `
 	container nginx-ctr requests cpu=1500m,memory=100Mi limits cpu=1500m,memory=100Mi
 	overhead cpu=250m,memory=120Mi`
 
-// Containers reads the pod default/test-pod, one thing a line:
+// Containers reads the pod default/test-pod from lines:
 //
 //	container NAME [requests LIST] [limits LIST]       also: init, sidecar
 //	whole [requests LIST] [limits LIST]                spec.resources

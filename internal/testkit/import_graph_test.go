@@ -14,8 +14,8 @@ import (
 // graphLine is one line of the graph in docs/design.md: a package, the word imports, and packages or the word nothing.
 var graphLine = regexp.MustCompile(`(?m)^([a-z0-9/]+) +imports ([a-z0-9/, ]+)$`)
 
-// The import graph in docs/design.md equals the real one. The graph has every package of the root module that imports
-// some package of the module or is imported, except those that serve tests alone: internal/testkit and what imports it.
+// The import graph in docs/design.md equals the real one. The graph has every package of the root module except the packages
+// that only tests use: internal/testkit and the packages that import it.
 func TestGraph(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/design.md"))
 	require.NoError(t, err)
@@ -51,8 +51,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// Packages of rules know nothing of the packages that plan, diagnose or keep the rules of earlier releases, not even
-// through another package.
+// Packages of rules do not import, directly or through another package, the packages that plan, diagnose or have the rules
+// of earlier releases.
 func TestRulesStandAlone(t *testing.T) {
 	own, _ := library(t)
 	for _, p := range own {

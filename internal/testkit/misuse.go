@@ -18,9 +18,9 @@ import (
 
 // Misuse calls functions and methods with nil, zero and extreme arguments and finds those that panic. targets maps a name to
 // a function, or to a function without parameters that returns a value whose exported methods are called; each call gets a
-// value of its own. panics lists what is allowed to panic, with the reason, by name ("New") or by name and method
-// ("Queue.Pop"). A name of panics that does not panic fails the test, too. full has further values for the parameters of
-// their types. Each exported function of the package in the test's folder must be a name of targets.
+// new value. panics maps functions ("New") and methods ("Queue.Pop") that may panic to the reason. A function in panics that
+// does not panic fails the test too. full has further values for parameters of their types. Each exported function of the
+// package in the test's folder must be a name of targets.
 func Misuse(t *testing.T, targets map[string]any, panics map[string]string, full ...any) {
 	t.Helper()
 	for _, name := range exportedFunctions(t) {
@@ -81,7 +81,7 @@ func sortedNames(m map[string]string) (names []string) {
 	return names
 }
 
-// misuse calls what fresh returns with every combination of odd arguments.
+// misuse calls the function that fresh returns with every combination of odd arguments.
 func misuse(at string, found map[string]string, calls *int, full []any, fresh func() reflect.Value) {
 	f := fresh().Type() // without the receiver
 	args := make([]reflect.Value, f.NumIn())
@@ -132,7 +132,7 @@ func drain(v reflect.Value) {
 	v.Call([]reflect.Value{answering(v.Type().In(0))})
 }
 
-// answering returns a function that answers with zero values, and with true where it answers with a bool alone.
+// answering returns a function that returns zero values, or true when a bool is its only result.
 func answering(f reflect.Type) reflect.Value {
 	return reflect.MakeFunc(f, func([]reflect.Value) (out []reflect.Value) {
 		for i := range f.NumOut() {
@@ -146,7 +146,7 @@ func answering(f reflect.Type) reflect.Value {
 	})
 }
 
-// odd returns the zero value of a type and, where the type has them, values that are empty or extreme.
+// odd returns the zero value of a type, and empty and extreme values if the type has them.
 func odd(t reflect.Type) []reflect.Value {
 	values := []reflect.Value{reflect.Zero(t)}
 	add := func(v any) { values = append(values, reflect.ValueOf(v).Convert(t)) }

@@ -35,7 +35,7 @@ func goModuleAt(t *testing.T, folder string) (m goModule) {
 	return m
 }
 
-// publishedModules returns the modules of the tree by folder: all but those in conformance.
+// publishedModules returns the modules of the tree, except those in conformance, by folder.
 func publishedModules(t *testing.T) map[string]goModule {
 	t.Helper()
 	modules := map[string]goModule{}
@@ -75,7 +75,7 @@ func nextVersion(t *testing.T) string {
 	return m[1]
 }
 
-// Published modules carry no replace directive, require each other under the next version, and are joined by go.work alone.
+// Published modules have no replace directive and require each other under the next version. Only go.work joins them.
 func TestModules(t *testing.T) {
 	modules, version := publishedModules(t), nextVersion(t)
 	work := exec.Command("go", "work", "edit", "-json")

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Unchanged runs call and fails the test when it changed one of objects, be it only the text that a quantity remembers once
-// it was printed: that is a write, too, and two goroutines that read one object would race.
+// Unchanged runs call and fails the test when call changed one of objects. The text that a quantity remembers after it was
+// printed is a change too: two goroutines that read the object would race.
 func Unchanged[T runtime.Object](t testing.TB, call func(), objects ...T) {
 	t.Helper()
 	before := make([]runtime.Object, len(objects))
@@ -21,7 +21,7 @@ func Unchanged[T runtime.Object](t testing.TB, call func(), objects ...T) {
 		if diff := cmp.Diff(before[i], runtime.Object(o)); diff != "" {
 			t.Errorf("argument %d was modified (-before +after):\n%s", i, diff)
 		} else if !reflect.DeepEqual(before[i], runtime.Object(o)) {
-			t.Errorf("argument %d was written to: something that counts as equal is not the same, such as a quantity's text", i)
+			t.Errorf("argument %d was written to: a part has an equal value in another form, such as a quantity's text", i)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestRequirements(t *testing.T) {
 	require.Empty(t, mod.Replace)
 }
 
-// forbidden imports of library packages, each with its reason.
+// forbidden maps imports that library packages must not have to the reason.
 var forbidden = map[string]string{
 	"log":                                 "the library logs nothing",
 	"log/slog":                            "the library logs nothing",
@@ -109,7 +109,7 @@ func TestImports(t *testing.T) {
 
 var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "framework"}
 
-// Library packages read no clock, start no goroutine, and have telling names and a package comment.
+// Library packages read no clock and start no goroutine. They have a package comment and a name that says what they do.
 func TestPurityOfSource(t *testing.T) {
 	own, _ := library(t)
 	for _, p := range own {
@@ -193,7 +193,7 @@ var (
 	testName    = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
 )
 
-// Every row of the fidelity tables names a test that exists, and no identifier stands twice.
+// Every row of the fidelity tables names a test that exists, and no two rows have the same identifier.
 func TestFidelity(t *testing.T) {
 	tables, err := filepath.Glob(filepath.Join(root, "docs/fidelity/*.md"))
 	require.NoError(t, err)
@@ -266,7 +266,7 @@ func TestRuleNames(t *testing.T) {
 	require.Greater(t, named, 100, "comments name rules")
 }
 
-// missing says why the test name does not exist; empty when it does.
+// missing returns why a test of that name does not exist, "" when it exists.
 func missing(t *testing.T, name string) string {
 	m := testName.FindStringSubmatch(name)
 	if m == nil {

@@ -20,7 +20,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the scenarios print now into testdata")
 
-// Scenario is one case of a text file: a cluster in a few lines and what is asked about it.
+// Scenario is one case of a text file: a cluster in a few lines, and questions about the cluster.
 //
 //	# zone-skew: the fuller zone is rejected
 //	namespace prod env=prod

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// surface is what a package shows: its exported constants, variables, types, functions and methods of exported types, and
-// the exported fields of its structs with the methods of its interfaces.
+// surface is the number of names that a package exports: its exported constants, variables, types, functions and methods of
+// exported types, and the exported fields of its structs with the methods of its interfaces.
 type surface struct{ names, fields int }
 
-// largest has the surface that a folder and the folders below it may have, unless those have rows of their own.
+// largest has the surface that a folder may have together with the folders below it that have no rows.
 var largest = map[string]surface{
 	"resources":           {24, 0},
 	"overhead":            {38, 27},
@@ -44,7 +44,7 @@ const (
 // largestOwn has the packages without a row that may have more names.
 var largestOwn = map[string]int{"devices": 120}
 
-// No package shows more than its row says, and the rows stay within what the library shows as a whole.
+// No package exports more than its row allows, and the rows together allow no more than the constants say.
 func TestSurface(t *testing.T) {
 	own, _ := library(t)
 	shown := map[string]surface{}

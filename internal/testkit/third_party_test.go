@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A package may link as many third-party packages as its row says, and heaviest without a row. A package that reads claims
-// (resource/v1) or Jobs (batch/v1) may link heaviestWithAPI.
+// A package may link as many third-party packages as its row allows. A package without a row may link heaviest. A package
+// that reads claims (resource/v1) or Jobs (batch/v1) may link heaviestWithAPI.
 const (
 	heaviest        = 70
 	heaviestWithAPI = 72
 )
 
-// thirdParty has a row for every package that must stay as light as it is.
+// thirdParty has a row for every package that must not link more packages than it does.
 var thirdParty = map[string]int{
 	"affinity":            63,
 	"eviction":            0,
@@ -35,7 +35,7 @@ var thirdParty = map[string]int{
 	"taints":              62,
 }
 
-// No library package links more third-party packages than promised.
+// No library package links more third-party packages than its limit.
 func TestWeight(t *testing.T) {
 	own, all := library(t)
 	for _, p := range own {
@@ -60,7 +60,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// The limits that readers are promised are those of the test.
+// The documentation has the limits of this test.
 func TestWeightInDocumentation(t *testing.T) {
 	promise := fmt.Sprintf("at most %d third-party packages (%d where claims or Jobs are read)", heaviest, heaviestWithAPI)
 	for _, file := range []string{"README.md", "SCOPE.md", "docs/design.md"} {

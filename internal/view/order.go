@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Zone returns the region and the zone of a node, "" for the one that the node does not have. A beta label
+// Zone returns the region and the zone of a node, "" for a missing label. A beta label
 // (failure-domain.beta.kubernetes.io/...) counts before the label of topology.kubernetes.io, even when the beta label is
 // empty. Rule: F17.1.
 func Zone(node *v1.Node) (region, zone string) {
@@ -31,8 +31,8 @@ func ZoneKey(node *v1.Node) string {
 }
 
 // Zones lists slots by zone. Zones come in the order in which they were first seen, the slots of a zone in the order in
-// which they were added. A zone without slots is dropped; if it comes back, it is the last. The zero value is empty and
-// ready. Rules: F17.2, F17.3.
+// which they were added. A zone without slots is dropped; if the zone comes back, it is the last zone. The zero value is
+// empty and ready. Rules: F17.2, F17.3.
 type Zones struct{ list []zone }
 
 type zone struct {

@@ -15,7 +15,7 @@ type PodSets interface {
 // TermSets lists the running pods that have inter-pod affinity terms. A term set holds the running pods that are equal in
 // namespace and in these terms.
 type TermSets interface {
-	// TermSets returns the number of sets. Their ids run from 0 up; an id whose nodes are empty is free.
+	// TermSets returns the number of sets. The ids run from 0 up. An id without nodes is free.
 	TermSets() int
 	// TermSet returns one pod of a set, the slots where its pods run and how many run on each.
 	TermSet(id int32) (rep *v1.Pod, nodes, counts []int32)

@@ -23,8 +23,8 @@ const (
 	maxBurstable    = 999
 )
 
-// A pod is node-critical if it has the class, and also one of these: an annotation of pods that do not come from the API
-// server, or at least the priority of critical pods.
+// A pod is node-critical if it has this class and is also static, a mirror pod, or of at least the priority of critical
+// pods.
 const (
 	nodeCriticalClass = "system-node-critical"
 )

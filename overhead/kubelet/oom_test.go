@@ -84,7 +84,8 @@ func TestOOMNodeCritical(t *testing.T) {
 	}
 }
 
-// The documents: the killer adds oom_score_adj to the share of the machine in use, and takes the largest.
+// The documentation: the OOM killer adds oom_score_adj to the share of memory in use and takes the process with the largest
+// sum.
 func TestOOMOrder(t *testing.T) {
 	in := []Process{
 		{"kubelet", 1 << 30, -999},
