@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -87,6 +88,11 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 			return p, nil
 		}},
 	}
+	called := pod.Name
+	if called == "" { // the texts of refusals need a name
+		pod = pod.DeepCopy()
+		pod.Name = cmp.Or(pod.GenerateName, "Unknown")
+	}
 	var changes []Change
 	for _, s := range steps {
 		next, err := s.do(pod)
@@ -101,6 +107,7 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 	if err := CheckLimitRanges(pod, c.LimitRanges); err != nil {
 		return nil, nil, err
 	}
+	pod.Name = called
 	return pod, changes, nil
 }
 
@@ -146,14 +153,7 @@ func (o Options) restrict(pod *v1.Pod, namespaces []*v1.Namespace) (*v1.Pod, err
 
 // refused returns the error of an admission plugin that forbids a pod.
 func refused(pod *v1.Pod, why error) error {
-	name := pod.Name
-	if name == "" {
-		name = pod.GenerateName
-	}
-	if name == "" {
-		name = "Unknown"
-	}
-	return fmt.Errorf("pods %q is forbidden: %w", name, why)
+	return fmt.Errorf("pods %q is forbidden: %w", cmp.Or(pod.Name, pod.GenerateName, "Unknown"), why)
 }
 
 var errWhitelist = errors.New("pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist")

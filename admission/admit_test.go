@@ -134,6 +134,10 @@ func TestLimitRanges(t *testing.T) {
 		elsewhere.Namespace = "other"
 		require.NoError(t, CheckLimitRanges(elsewhere, []*v1.LimitRange{limitRange("a", c.item)}))
 	})
+	twice := asking("cpu=1", "")
+	twice.Spec.Containers = append(twice.Spec.Containers, twice.Spec.Containers[0])
+	require.EqualError(t, CheckLimitRanges(twice, []*v1.LimitRange{limitRange("a", item("cpu=2", "", "", "Container"))}),
+		forbidden+"minimum cpu usage per Container is 2, but request is 1", "equal texts are said once")
 	pod := asking("cpu=1", "")
 	pod.Spec.InitContainers = []v1.Container{{Name: "i"}}
 	ranges := []*v1.LimitRange{limitRange("b", v1.LimitRangeItem{Default: amounts("memory=2Gi")}), limitRange("a", v1.LimitRangeItem{Default: amounts("cpu=2"), Min: amounts("memory=1Mi")})}
@@ -161,7 +165,7 @@ func TestTolerationRestriction(t *testing.T) {
 	}{
 		{"nothing", "a BestEffort pod gets none", "", "", TolerationRestriction{}, nil, v1.PodQOSBestEffort, "", ""},
 		{"memory pressure", "of a Burstable pod", "", "", TolerationRestriction{}, nil, v1.PodQOSBurstable, pressure, ""},
-		{"of the namespace", "before those of the pod", listed, "", TolerationRestriction{}, tols(spot), v1.PodQOSBestEffort, "gpu Exists  NoSchedule, spot Exists  NoSchedule", ""},
+		{"of the namespace", "behind those of the pod", listed, "", TolerationRestriction{}, tols(spot), v1.PodQOSBestEffort, "spot Exists  NoSchedule, gpu Exists  NoSchedule", ""},
 		{"of the cluster", "the namespace has no annotation", "", "", TolerationRestriction{Default: tols(gpu)}, nil, v1.PodQOSBestEffort, "gpu Exists  NoSchedule", ""},
 		{"empty list of the namespace", "it overrules the cluster", "[]", "", TolerationRestriction{Default: tols(gpu)}, nil, v1.PodQOSBestEffort, "", ""},
 		{"allowed", "by the namespace", "", listed, TolerationRestriction{}, tols(gpu), v1.PodQOSBestEffort, "gpu Exists  NoSchedule", ""},
@@ -206,6 +210,8 @@ func TestAdmitRefuses(t *testing.T) {
 	nameless := asking("cpu=1", "")
 	nameless.Name = ""
 	small := []*v1.LimitRange{limitRange("a", v1.LimitRangeItem{Min: amounts("cpu=2")})}
+	class := generated.DeepCopy()
+	class.Spec.PriorityClassName = "high"
 	testkit.Run(t, []struct {
 		name, why string
 		pod       *v1.Pod
@@ -216,6 +222,7 @@ func TestAdmitRefuses(t *testing.T) {
 		{"unknown RuntimeClass", "no class of that name", unknown, Cluster{}, Options{}, `pods "web" is forbidden: pod rejected: RuntimeClass "kata" not found`},
 		{"unknown namespace", "the plugin reads it", asking("", ""), Cluster{}, Options{TolerationRestriction: &TolerationRestriction{}}, `namespaces "shop" not found`},
 		{"below min", "of a pod that gets its name later", generated, Cluster{LimitRanges: small}, Options{}, `pods "web-" is forbidden: minimum cpu usage per Container is 2, but request is 1`},
+		{"unknown PriorityClass", "of a pod that gets its name later", class, Cluster{}, Options{}, `pods "web-" is forbidden: no PriorityClass with name high was found`},
 		{"without a name", "some text has to stand there", nameless, Cluster{LimitRanges: small}, Options{}, `pods "Unknown" is forbidden: minimum cpu usage per Container is 2, but request is 1`},
 	}, func(t *testing.T, c struct {
 		name, why string

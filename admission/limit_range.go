@@ -131,15 +131,25 @@ func CheckLimitRanges(pod *v1.Pod, ranges []*v1.LimitRange) error {
 				errs = append(errs, violations(item, overhead.Requests(pod, o), overhead.Limits(pod, o))...)
 			}
 		}
-		switch len(errs) {
+		switch errs = distinct(errs); len(errs) {
 		case 0:
 		case 1:
 			return refused(pod, errors.New(errs[0]))
 		default:
-			return refused(pod, errors.New("["+strings.Join(slices.Compact(errs), ", ")+"]"))
+			return refused(pod, errors.New("["+strings.Join(errs, ", ")+"]"))
 		}
 	}
 	return nil
+}
+
+// distinct returns each text once, in the order of first places.
+func distinct(list []string) (out []string) {
+	for _, text := range list {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // violations returns what requests and limits break of an item.

@@ -24,8 +24,8 @@ type TolerationRestriction struct {
 
 // Admit returns a copy of a new pod after the plugin. namespace is that of the pod, qos the pod's class.
 //
-//  1. Tolerations of the annotation scheduler.alpha.kubernetes.io/defaultTolerations of the namespace, or else Default, come
-//     before those of the pod, merged by taints.MergeTolerations.
+//  1. Tolerations of the annotation scheduler.alpha.kubernetes.io/defaultTolerations of the namespace, or else Default, are
+//     added behind those of the pod, merged by taints.MergeTolerations.
 //  2. WithMemoryPressure adds its toleration.
 //  3. Each toleration must be covered by one of the annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist, or else of
 //     Whitelist. An empty list allows everything.
@@ -37,7 +37,7 @@ func (r *TolerationRestriction) Admit(pod *v1.Pod, namespace *v1.Namespace, qos 
 	if r == nil {
 		r = &TolerationRestriction{}
 	}
-	before, err := annotated(namespace, annotationDefaultTolerations, r.Default)
+	defaults, err := annotated(namespace, annotationDefaultTolerations, r.Default)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (r *TolerationRestriction) Admit(pod *v1.Pod, namespace *v1.Namespace, qos 
 		return nil, err
 	}
 	pod = pod.DeepCopy()
-	if len(before) > 0 {
-		pod.Spec.Tolerations = taints.MergeTolerations(before, pod.Spec.Tolerations)
+	if len(defaults) > 0 {
+		pod.Spec.Tolerations = taints.MergeTolerations(pod.Spec.Tolerations, defaults)
 	}
 	pod = WithMemoryPressure(pod, qos)
 	for _, t := range pod.Spec.Tolerations {

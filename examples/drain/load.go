@@ -37,6 +37,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return nil, err
 	}
 	objects.WithoutDevices()
+	objects.Absent(true)
 	in := &input{objects: objects, warnings: objects.Warnings}
 	known := map[string]bool{}
 	for _, n := range objects.Nodes {

@@ -1,5 +1,7 @@
-// Package dump reads dumps of a cluster: YAML or JSON documents as `kubectl get nodes,pods,… -A -o yaml` prints them,
-// from files, folders and standard input.
+// Package dump reads dumps of a cluster: YAML or JSON documents as kubectl prints them, from files, folders and standard
+// input. This command prints everything that is read:
+//
+//	kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml
 //
 //	objects, err := dump.Read([]string{"cluster.yaml"}, os.Stdin, dump.Options{})
 //	objects.Warnings.Print(os.Stderr)
@@ -17,3 +19,6 @@
 // Lists are read item by item. A YAML document is read so when it is longer than 1 MiB and its items are a block list; an
 // anchor is not known in the other items of such a List.
 package dump
+
+// Command prints everything that Read reads of a cluster. A cluster that lacks some of the types gets a shorter list.
+const Command = "kubectl get nodes,pods,namespaces,services,deployments,replicasets,replicationcontrollers,statefulsets,daemonsets,jobs,poddisruptionbudgets,priorityclasses,runtimeclasses,limitranges,persistentvolumes,persistentvolumeclaims,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates -A -o yaml"

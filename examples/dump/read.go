@@ -230,6 +230,9 @@ func (r *reader) one(data []byte, name string, at place, around envelope) error 
 // plural returns what kubectl calls the objects of a kind.
 func plural(kind string) string {
 	kind = strings.ToLower(kind)
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return stem + "ies"
+	}
 	if strings.HasSuffix(kind, "s") {
 		return kind + "es"
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+
+	"github.com/podberth/podberth/examples/dump"
 )
 
 // Kubernetes is the version whose behaviour the programs have.
@@ -76,6 +78,9 @@ func (f *Set) text() string {
 	}
 	section("Usage", f.help.Usage)
 	section("Examples", f.help.Examples)
+	if f.Lookup("f") != nil {
+		section("Make the input", []string{dump.Command + " > cluster.yaml"})
+	}
 	b.WriteString("\nFlags:\n")
 	f.VisitAll(func(g *flag.Flag) {
 		value, usage := flag.UnquoteUsage(g)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/dump"
 )
 
 func TestCode(t *testing.T) {
@@ -39,6 +41,9 @@ Usage:
 Examples:
   # read a file
   x -f cluster.yaml
+
+Make the input:
+  `+dump.Command+` > cluster.yaml
 
 Flags:
   -count N

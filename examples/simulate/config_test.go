@@ -89,7 +89,8 @@ profiles:
 	code, out, errs := simulate(t, twoNodes, "-f", "-", "-o", "json", "-config", file)
 	require.Zero(t, code, errs)
 	require.Equal(t, map[string]string{"default/web": "empty", "default/packed": "half", "default/foo": "half"}, placed(t, out))
-	require.Equal(t, "warning: profile packing: plugin GangScheduling is left out at PreEnqueue: podberth does not have it\n"+
+	require.Equal(t, "warning: the input has no PriorityClass; if the cluster has such objects, they could change the answer: kubectl get priorityclasses -A -o yaml\n"+
+		"warning: profile packing: plugin GangScheduling is left out at PreEnqueue: podberth does not have it\n"+
 		"warning: profile packing: plugin GangScheduling is left out at Permit: podberth does not have it\n", errs)
 
 	code, out, errs = simulate(t, twoNodes, "-f", "-", "-config", file, "-how-many", "default/foo")

@@ -57,6 +57,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 	}
 	misfits(w.snapshot, &objects.Warnings)
 	objects.WithoutDevices()
+	objects.Absent(false)
 	others := map[string]int{}
 	for _, p := range objects.Pods {
 		pending := p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil

@@ -1,0 +1,67 @@
+package dump
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// The command that makes a dump has every kind that is read, and stands in the package comment and in README.
+func TestCommandMakesAWholeDump(t *testing.T) {
+	list := strings.Split(strings.Fields(Command)[2], ",")
+	for kind := range kinds {
+		if kind != "Eviction" { // a request
+			require.Contains(t, list, plural(kind))
+		}
+	}
+	require.Len(t, list, len(kinds)-1)
+	for _, file := range []string{"doc.go", "../../README.md"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), Command, file)
+	}
+}
+
+// Kinds that the input lacks are named where the answer could change.
+func TestAbsentKindsAreNamed(t *testing.T) {
+	const (
+		node  = "{apiVersion: v1, kind: Node, metadata: {name: n1}}"
+		low   = "{apiVersion: v1, kind: Pod, metadata: {name: low}, spec: {nodeName: n1, priority: 0}}"
+		equal = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0}}"
+		high  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 10}}"
+		fresh = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}"
+		disk  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}"
+		near  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaceSelector: {matchLabels: {team: a}}}]}}}}"
+	)
+	line := func(names, plurals string) string {
+		return "the input has no " + names + "; if the cluster has such objects, they could change the answer: kubectl get " + plurals + " -A -o yaml"
+	}
+	testkit.Run(t, []struct {
+		name, why string
+		text      []string
+		budgets   bool
+		want      string
+	}{
+		{"nothing", "no pod could be preempted, none has claims", []string{node, low, equal}, false, ""},
+		{"no nodes", "no pod can be placed", []string{equal}, false, line("Node", "nodes")},
+		{"budgets", "the pending pod could preempt", []string{node, low, high}, false, line("PodDisruptionBudget", "poddisruptionbudgets")},
+		{"budgets in any case", "a drain", []string{node, low}, true, line("PodDisruptionBudget", "poddisruptionbudgets")},
+		{"priority classes", "one could be the default", []string{node, fresh}, false, line("PriorityClass", "priorityclasses")},
+		{"storage", "the pod has a claim", []string{node, disk}, false, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
+		{"namespaces", "their labels are selected", []string{node, near}, false, line("Namespace", "namespaces")},
+	}, func(t *testing.T, c struct {
+		name, why string
+		text      []string
+		budgets   bool
+		want      string
+	}) {
+		o, err := readText(strings.Join(c.text, "\n---\n"), Options{})
+		require.NoError(t, err)
+		o.Absent(c.budgets)
+		require.Equal(t, c.want, strings.Join(o.Warnings.Lines(), "\n"), c.why)
+	})
+}
