@@ -190,15 +190,16 @@ func (s *podState) Keys() int {
 	return n
 }
 
-// AppendLayoutKey appends the topology keys.
+// AppendLayoutKey appends the topology keys. Which of them no two nodes share follows from the nodes: when that changes, the
+// engine forgets all layouts.
 func (s *podState) AppendLayoutKey(dst []byte) []byte {
 	s.single = s.single[:0]
 	for _, single := range s.State.Keys {
 		s.single = append(s.single, single)
 	}
 	dst = key.Len(dst, len(s.single))
-	for k, single := range s.State.Keys {
-		dst = key.Flag(key.Text(dst, k), single)
+	for k := range s.State.Keys {
+		dst = key.Text(dst, k)
 	}
 	return dst
 }

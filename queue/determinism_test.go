@@ -15,7 +15,7 @@ import (
 // The same calls give the same moves in the same order, whatever the order of the maps inside: three profiles, many equal
 // pods, events that wake many of them at once.
 func TestSameCallsSameMoves(t *testing.T) {
-	for name, o := range map[string]Options{"default": {}, "share": {ShareFailures: true}, "counter": {CycleCounter: true}, "flush gated": {FlushGated: true}} {
+	for name, o := range map[string]Options{"default": {}, "share": {ShareFailures: true, Signature: template}, "counter": {CycleCounter: true}, "flush gated": {FlushGated: true}} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range int64(15) {
 				want := diary(t, o, seed)

@@ -43,8 +43,8 @@ type Options struct {
 	// pod. The queue refuses nominations of pods that are unknown or have a node. nil: every pod is known, and its node is its
 	// own spec.nodeName.
 	Known func(pod *v1.Pod) (nodeName string, ok bool)
-	// Signature returns a key that pods share which are equal for the scheduler, "" for none. Entry.Signature has the key.
-	// nil: no keys, but see ShareFailures.
+	// Signature returns the key of a pod: pods with equal keys are equal for the scheduler. "" makes the pod equal to no other
+	// pod. Entry.Signature has the key. placement.Profile.Signature is such a function. nil: no pod has a key.
 	Signature func(pod *v1.Pod) string
 	// NamespaceLabels is read by CycleCounter only, for the namespaceSelector of pod affinity terms. nil: a namespace has
 	// the label kubernetes.io/metadata.name and no other.
@@ -68,8 +68,8 @@ type Options struct {
 	// default in v1.36. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
 	// add them to Profile.Events.
 	GangScheduling bool
-	// ShareFailures lets equal pods share a failure: while a pod waits unschedulable, pods with the same Signature (nil:
-	// a key of the namespace, the labels, the controller and all of the spec that schedulers read) that would be active wait with it instead of being tried in vain, until an event lets one of them go.
+	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, pods with the same Signature that would
+	// be active wait with the pod instead of being tried in vain, until an event lets one of them go. Needs Signature.
 	ShareFailures bool
 	// CycleCounter is the rule of 1.27 and 1.28. The counts of failures stay those of 1.36.
 	//
@@ -125,8 +125,8 @@ func defaultProfiles() map[string]Profile {
 	return map[string]Profile{defaultScheduler: {Gates: []Gate{SchedulingGates()}, Events: DefaultEvents(nil)}}
 }
 
-// validate returns what is wrong with the options: durations that are negative or contradict each other, gates without
-// name or function, registrations without plugin or resource. New refuses the same.
+// validate returns what is wrong with the options: durations that are negative or contradict each other, shared
+// failures without signatures, gates without name or function, registrations without plugin or resource. New refuses the same.
 func (o Options) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	initial, max := o.backoff()
@@ -143,6 +143,9 @@ func (o Options) validate(path *field.Path) field.ErrorList {
 	}
 	if o.LeftoverPeriod < 0 {
 		errs = append(errs, field.Invalid(path.Child("leftoverPeriod"), o.LeftoverPeriod.String(), "must not be negative (0 means 30s)"))
+	}
+	if o.ShareFailures && o.Signature == nil {
+		errs = append(errs, field.Required(path.Child("signature"), "shareFailures needs the keys of pods"))
 	}
 	for _, name := range sortedKeys(o.Profiles) {
 		at := path.Child("profiles").Key(name)

@@ -93,9 +93,6 @@ func New(o Options) (*Queue, error) {
 	}
 	if o.ShareFailures {
 		q.groups = map[string]*group{}
-		if o.Signature == nil {
-			q.o.Signature = equalPods
-		}
 	}
 	configured := o.Profiles
 	if configured == nil {

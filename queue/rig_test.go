@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -67,10 +68,22 @@ func newRig(t *testing.T, o Options) *rig {
 			{"y", Event{"Node", UpdateNodeLabel, ""}, nil},
 		}}}
 	}
+	if o.ShareFailures && o.Signature == nil {
+		o.Signature = template
+	}
 	var err error
 	r.q, err = New(o)
 	require.NoError(t, err)
 	return r
+}
+
+// template is a Signature for pods that are made of one template.
+func template(pod *v1.Pod) string {
+	text, err := json.Marshal([]any{pod.Namespace, pod.Labels, pod.Spec})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 func (r *rig) gate(name string) Gate {

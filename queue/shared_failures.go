@@ -1,16 +1,12 @@
 package queue
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// group has the queued pods of one signature, with ShareFailures: fresh pods are active and were never tried, waiting pods wait
-// after a failure that the group shares.
+// group has the queued pods of one signature when Options.ShareFailures is set. Fresh pods are active and were never tried.
+// Waiting pods wait after a failure that the group shares.
 type group struct {
 	fresh   []*Entry
 	waiting []*Entry
@@ -93,50 +89,4 @@ func (q *Queue) shareFailure(e *Entry, popped uint64, now time.Time) {
 			q.put(f, Unschedulable, cause{reason: sharedFailure}, now)
 		}
 	}
-}
-
-// equalPods is a Signature for pods of one template: a key of the namespace, the labels, the controller and all of the spec that
-// schedulers read. It returns "" for pods with objects of their own: generic ephemeral volumes, resource claims, a scheduling
-// group. The key leaves out the names of projected token volumes, which differ from pod to pod. Labels that differ from pod to
-// pod (statefulset.kubernetes.io/pod-name) keep pods apart.
-func equalPods(pod *v1.Pod) string {
-	if len(pod.Spec.ResourceClaims) > 0 || pod.Spec.SchedulingGroup != nil {
-		return ""
-	}
-	var volumes []v1.VolumeSource
-	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i].VolumeSource
-		if v.Ephemeral != nil {
-			return ""
-		}
-		if v.Projected == nil && v.ConfigMap == nil && v.Secret == nil && v.DownwardAPI == nil && v.EmptyDir == nil {
-			volumes = append(volumes, *v)
-		}
-	}
-	var containers [][]v1.Container
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		var read []v1.Container
-		for _, c := range list {
-			read = append(read, v1.Container{Image: c.Image, Resources: c.Resources, Ports: c.Ports, RestartPolicy: c.RestartPolicy})
-		}
-		containers = append(containers, read)
-	}
-	s := &pod.Spec
-	text, err := json.Marshal(struct {
-		Namespace  string
-		Labels     map[string]string
-		Owner      *metav1.OwnerReference
-		Containers [][]v1.Container
-		Volumes    []v1.VolumeSource
-		Spec       v1.PodSpec
-	}{pod.Namespace, pod.Labels, metav1.GetControllerOf(pod), containers, volumes, v1.PodSpec{
-		SchedulerName: s.SchedulerName, Priority: s.Priority, PreemptionPolicy: s.PreemptionPolicy, NodeSelector: s.NodeSelector,
-		Affinity: s.Affinity, Tolerations: s.Tolerations, TopologySpreadConstraints: s.TopologySpreadConstraints,
-		Overhead: s.Overhead, Resources: s.Resources, RuntimeClassName: s.RuntimeClassName, HostNetwork: s.HostNetwork, OS: s.OS,
-		SchedulingGates: s.SchedulingGates, TerminationGracePeriodSeconds: nil, NodeName: s.NodeName,
-	}})
-	if err != nil { // no value of these types fails to marshal
-		return ""
-	}
-	return string(text)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The idea at the end of the article's design part: pods of the same specification share a failure.
+// Pods of the same specification share a failure.
 func TestShareFailures(t *testing.T) {
 	web := func(r *rig, names ...string) {
 		for _, n := range names {
@@ -106,32 +106,9 @@ func TestShareFailures(t *testing.T) {
 	})
 }
 
-func TestEqualPods(t *testing.T) {
-	base := testkit.Pod("a").Labels("app=web").Request("cpu=1").Obj()
-	same := func(change func(p *v1.Pod)) bool {
-		p := base.DeepCopy()
-		p.Name, p.UID = "b", "b"
-		change(p)
-		return equalPods(p) == equalPods(base)
-	}
-	require.True(t, same(func(*v1.Pod) {}))
-	require.True(t, same(func(p *v1.Pod) {
-		p.Spec.Volumes = []v1.Volume{{Name: "kube-api-access-x", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}}
-	}), "every pod has a token of its own")
-	require.False(t, same(func(p *v1.Pod) { p.Labels["app"] = "db" }))
-	require.False(t, same(func(p *v1.Pod) { p.Namespace = "other" }))
-	require.False(t, same(func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=2") }))
-	require.False(t, same(func(p *v1.Pod) { p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80}} }))
-	require.False(t, same(func(p *v1.Pod) { p.Spec.Priority = ptr(int32(1)) }))
-	require.False(t, same(func(p *v1.Pod) {
-		p.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
-	}))
-	own := base.DeepCopy()
-	own.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
-	require.Empty(t, equalPods(own))
-	own = base.DeepCopy()
-	own.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c"}}
-	require.Empty(t, equalPods(own))
+func TestShareFailuresNeedsSignature(t *testing.T) {
+	_, err := New(Options{ShareFailures: true})
+	require.EqualError(t, err, "signature: Required value: shareFailures needs the keys of pods")
 }
 
 // TestLawsOfOptions runs random operations under every option and checks what must hold without a model: each pod is in

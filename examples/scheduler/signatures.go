@@ -14,25 +14,37 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// This file is the signatures of pods, and what the default plugins have to say for them: what v1.36 compares, of host
-// ports the numbers alone, for example.
+// This file has the signatures of pods, which batching compares, and what the default plugins write into them.
+//
+// NodeName and NodeDeclaredFeatures write the keys of package filter. The other plugins of v1.36 compare other fields than
+// their rules read, and which pods are batched can be observed, so that the keys of the rules (AppendKey) would not do:
+//
+//   - tolerations and node affinity: in any order, and tolerationSeconds too;
+//   - host ports: the numbers without protocol and address;
+//   - requests: the sums, not the containers;
+//   - images: the set of normalized names;
+//   - volumes: also volumes that the kubelet makes on the node, except configMap and secret;
+//   - inter-pod affinity: the labels without the namespace; a pod with terms is not batched;
+//   - topology spread and claims: a pod with any is not batched.
+//
+// placement.Profile.Signature is made of the keys alone.
 
-// SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that can say what it looks at in a pod. A profile with one
-// that cannot does not batch. Unschedulable says that this pod is not to be batched.
+// SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that returns what it looks at in a pod. A profile with a
+// plugin at one of these points that is no SignPlugin does not batch. The status Unschedulable keeps this pod out of batches.
 type SignPlugin interface {
 	Plugin
 	SignPod(ctx context.Context, pod *v1.Pod) ([]SignFragment, *Status)
 }
 
-// SignFragment is what a plugin looks at: a value that can be written as JSON, under a key that stands for the same value
-// with all plugins.
+// SignFragment is one thing that a plugin looks at: a value that can be written as JSON. Plugins that use the same key must
+// give the same value.
 type SignFragment struct {
 	Key   string
 	Value any
 }
 
-// SignPod returns the signature of a pod; "" when it has none, because a plugin cannot sign or does not want to, or because
-// there are extenders. O(specification).
+// SignPod returns the signature of a pod. A pod has none, "", when a plugin of the profile is no SignPlugin, when a plugin
+// refuses the pod, or when there are extenders. O(spec of the pod).
 func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
 	if f.signers == nil {
 		return ""
@@ -58,7 +70,7 @@ func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
 	return string(text)
 }
 
-// findSigners lists the plugins that sign, if all do.
+// findSigners lists the plugins that sign. Unless all of them do, the list is empty.
 func (f *Framework) findSigners() {
 	if len(f.s.o.Extenders) > 0 {
 		return
@@ -80,14 +92,14 @@ func (f *Framework) findSigners() {
 	f.signers = signers
 }
 
-// SignPod returns what the plugin looks at; Unschedulable for a pod that is judged by other pods or by devices.
+// SignPod returns what the plugin looks at. It refuses a pod about which other pods or devices decide.
 func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
 	var out []SignFragment
 	add := func(key string, value any) { out = append(out, SignFragment{"v1.Pod." + key, value}) }
 	refuse := false
 	switch b.name {
 	case "NodeName":
-		add("Spec.NodeName", pod.Spec.NodeName)
+		add("Spec.NodeName", filter.AppendNodeNameKey(nil, pod))
 	case "NodeUnschedulable", "TaintToleration":
 		add("Spec.Tolerations", texts(pod.Spec.Tolerations))
 	case "NodeAffinity":
@@ -102,7 +114,7 @@ func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) 
 	case "ImageLocality":
 		add("Spec.CanonicalImageNames()", images(pod))
 	case "NodeDeclaredFeatures":
-		add("Spec.RequiredFeatures()", filter.RequiredFeatures(pod))
+		add("Spec.RequiredFeatures()", filter.AppendFeaturesKey(nil, pod))
 	case "InterPodAffinity":
 		add("Labels", pod.Labels)
 		refuse = pod.Spec.Affinity != nil && (pod.Spec.Affinity.PodAffinity != nil || pod.Spec.Affinity.PodAntiAffinity != nil)
@@ -119,13 +131,14 @@ func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) 
 	return out, nil
 }
 
-// neverSigns reports whether no pod can be signed: default constraints look at other pods for every pod.
+// neverSigns reports whether the plugin signs no pod. Default constraints of topology spread make every pod depend on other
+// pods.
 func (p nodeFilter) neverSigns() bool {
 	o, ok := p.filter.Args.(spread.Options)
 	return ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
 }
 
-// texts writes each element as JSON, in an order of their own.
+// texts writes each element as JSON and sorts the texts.
 func texts[T any](list []T) []string {
 	out := make([]string, 0, len(list))
 	for _, x := range list {
@@ -168,8 +181,8 @@ func signAffinity(pod *v1.Pod) any {
 	return [2][]string{texts(required), texts(preferred)}
 }
 
-// requests are the amounts that the pod asks for: cpu, memory and storage of 0 are as good as none, and what the scheduler
-// does not count is left out.
+// requests returns the amounts that the pod asks for, without cpu, memory and storage of 0 and without resources that the
+// scheduler does not count.
 func requests(pod *v1.Pod) map[v1.ResourceName]int64 {
 	out := map[v1.ResourceName]int64{}
 	for name, q := range overhead.Requests(pod, overhead.Options{}) {
@@ -201,7 +214,7 @@ func hostPorts(pod *v1.Pod) []int32 {
 	return slices.Compact(out)
 }
 
-// volumeSources leaves out the volumes that are made on the node from objects of the cluster.
+// volumeSources returns the sources of all volumes except configMap and secret.
 func volumeSources(pod *v1.Pod) []string {
 	var out []v1.VolumeSource
 	for _, v := range pod.Spec.Volumes {

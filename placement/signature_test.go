@@ -1,0 +1,86 @@
+package placement
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/queue"
+)
+
+// TestSignature holds which pods of one template have equal signatures, and which pods have none.
+func TestSignature(t *testing.T) {
+	signature := DefaultProfile().Signature
+	base := testkit.Pod("a").Labels("app=web").Request("cpu=1").Obj()
+	same := func(change func(p *v1.Pod)) bool {
+		p := base.DeepCopy()
+		p.Name, p.UID = "b", "b"
+		change(p)
+		return signature(p) == signature(base)
+	}
+	require.NotEmpty(t, signature(base))
+	require.True(t, same(func(*v1.Pod) {}))
+	require.True(t, same(func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{Name: "kube-api-access-x", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}}
+	}), "every pod has a token of its own")
+	never, priority := v1.PreemptNever, int32(1)
+	for name, change := range map[string]func(p *v1.Pod){
+		"labels":            func(p *v1.Pod) { p.Labels["app"] = "db" },
+		"namespace":         func(p *v1.Pod) { p.Namespace = "other" },
+		"requests":          func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=2") },
+		"host ports":        func(p *v1.Pod) { p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: 80}} },
+		"priority":          func(p *v1.Pod) { p.Spec.Priority = &priority },
+		"preemption policy": func(p *v1.Pod) { p.Spec.PreemptionPolicy = &never },
+		"claims":            func(p *v1.Pod) { mounting(p, "c") },
+	} {
+		require.False(t, same(change), name)
+	}
+	own := base.DeepCopy()
+	own.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
+	require.Empty(t, signature(own))
+	own = base.DeepCopy()
+	own.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "c"}}
+	require.Empty(t, signature(own))
+	require.Empty(t, signature(nil))
+	foreign := DefaultProfile()
+	foreign.Filters = append(foreign.Filters, &Plugin{Name: "Foreign"})
+	require.Empty(t, foreign.Signature(base), "a plugin that does not say what it reads")
+
+	_, err := queue.New(queue.Options{ShareFailures: true, Signature: signature})
+	require.NoError(t, err)
+}
+
+// TestSignatureHasEveryKey changes every field of some pods, one at a time, and holds that the signature changes whenever the
+// key of a plugin does.
+func TestSignatureHasEveryKey(t *testing.T) {
+	profile := DefaultProfile()
+	plugins := append([]*Plugin(nil), profile.Filters...)
+	for _, w := range profile.Scores {
+		plugins = append(plugins, w.Plugin)
+	}
+	keys := func(pod *v1.Pod) (out []string) {
+		for _, p := range plugins {
+			out = append(out, string(p.AppendKey(nil, pod)))
+		}
+		return out
+	}
+	pods, differ := keyPods(), 0
+	for _, name := range []string{"full", "images", "ports", "host", "claim", "controlled"} {
+		base := pods[name]
+		before, of := profile.Signature(base), keys(base)
+		pod := base.DeepCopy()
+		try := func(path string) {
+			if now := profile.Signature(pod); now == before && now != "" {
+				require.Equal(t, of, keys(pod), "%s%s changes the key of a plugin and not the signature", name, path)
+			} else {
+				differ++
+			}
+		}
+		alter(reflect.ValueOf(&pod.ObjectMeta).Elem(), "", 0, try)
+		alter(reflect.ValueOf(&pod.Spec).Elem(), ".spec", 0, try)
+	}
+	require.Greater(t, differ, 1000)
+}
