@@ -11,7 +11,7 @@ import (
 
 // AbsoluteBalance is the score of NodeResourcesBalancedAllocation from v1.22 to v1.35, 50 to 100: the balance of the node
 // with the pod. v1.36 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.36. The error
-// is that of score.CompileBalance.
+// is that of score.CompileBalance. A nil pod is an empty pod; nil rows panic.
 func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (Scorer, error) {
 	e, err := score.CompileBalance(pod, args)
 	if err != nil {
@@ -47,7 +47,7 @@ type VolumeRows interface {
 
 // VolumeVariance is the score of NodeResourcesBalancedAllocation before v1.22 with the alpha feature
 // BalanceAttachedNodeVolumes, 0 to limit: 1 - variance of the shares of cpu, memory and attached volumes. For a node without
-// known volume limit the score is that of Difference.
+// known volume limit the score is that of Difference. A nil pod is an empty pod.
 func VolumeVariance(pod *v1.Pod, rows VolumeRows, limit int64) Scorer {
 	asked, without := requestOf(pod), Difference(pod, rows, limit)
 	return func(i int) int64 {

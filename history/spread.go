@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/owners"
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
@@ -75,7 +76,7 @@ func (s *spreadScore) Weigh(slots, _ []int32) {
 	var most, mostZone int64
 	for _, i := range slots {
 		most = max(most, s.counts[i])
-		if zone := zoneOf(s.cluster.Node(int(i))); zone != "" {
+		if zone := view.ZoneKey(s.cluster.Node(int(i))); zone != "" {
 			byZone[zone] += s.counts[i]
 			mostZone = max(mostZone, byZone[zone])
 		}
@@ -85,7 +86,7 @@ func (s *spreadScore) Weigh(slots, _ []int32) {
 		if most > 0 {
 			f = limit * (float64(most-s.counts[i]) / float64(most))
 		}
-		if zone := zoneOf(s.cluster.Node(int(i))); zone != "" {
+		if zone := view.ZoneKey(s.cluster.Node(int(i))); zone != "" {
 			z := limit
 			if mostZone > 0 {
 				z = limit * (float64(mostZone-byZone[zone]) / float64(mostZone))
@@ -94,25 +95,6 @@ func (s *spreadScore) Weigh(slots, _ []int32) {
 		}
 		s.scores[i] = int64(f)
 	}
-}
-
-// zoneOf returns the region and zone of a node, "" if it has neither.
-func zoneOf(node *v1.Node) string {
-	region := firstLabel(node, v1.LabelFailureDomainBetaRegion, v1.LabelTopologyRegion)
-	zone := firstLabel(node, v1.LabelFailureDomainBetaZone, v1.LabelTopologyZone)
-	if region == "" && zone == "" {
-		return ""
-	}
-	return region + "\x00" + zone
-}
-
-func firstLabel(node *v1.Node, keys ...string) string {
-	for _, key := range keys {
-		if value, ok := node.Labels[key]; ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // Feature gates that gave topology spread constraints their later fields.

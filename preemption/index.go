@@ -50,6 +50,7 @@ type step struct {
 
 // NewIndex returns an index of the cluster. The index computes nothing before it is needed. If the cluster has the method
 // PodRequests(p *v1.Pod) (resources.Vector, bool), the index also rules out nodes that cannot be made free enough.
+// A nil cluster panics at the first use.
 func NewIndex(c Cluster) *Index {
 	x := &Index{cluster: c}
 	if k, ok := c.(interface {

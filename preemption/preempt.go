@@ -49,7 +49,7 @@ type Result struct {
 // goroutine. A Result does not change after Preempt returned it.
 type Planner struct{ run dryRun }
 
-// Preempt answers one request: see Planner.Preempt.
+// Preempt answers one request: see Planner.Preempt. A nil Pod, Cluster or WhatIf of the request panics.
 func Preempt(r Request) Result { return new(Planner).Preempt(r) }
 
 // Preempt decides which pods leave, as v1.36 does:
@@ -62,7 +62,7 @@ func Preempt(r Request) Result { return new(Planner).Preempt(r) }
 //  4. The extenders change the candidates.
 //  5. The best candidate is chosen; docs/preemption.md has the criteria.
 //
-// O(nodes + filter checks of 1 + possible victims on each node tried).
+// O(nodes + filter checks of 1 + possible victims on each node tried). A nil Pod, Cluster or WhatIf of the request panics.
 func (pl *Planner) Preempt(r Request) Result {
 	none := Result{Outcome: Unschedulable, Candidate: Candidate{Slot: -1}}
 	if ok, why := r.eligible(); !ok {

@@ -55,7 +55,7 @@ func CompileAllocation(pod *v1.Pod, args FitArgs) (*Allocation, error) {
 }
 
 // On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster, so the state stays right when
-// nodes and pods come and go.
+// nodes and pods come and go. Nil rows panic.
 func (a *Allocation) On(rows Rows) *AllocationState {
 	return &AllocationState{a.allocation, newView(rows, a.cols)}
 }

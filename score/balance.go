@@ -41,7 +41,7 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
 // request (rule C6.1).
 func (b *Balance) Skip() bool { return b.skip }
 
-// On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster.
+// On returns the scores over a cluster. O(resources). Raw reads the rows of the cluster. Nil rows panic.
 func (b *Balance) On(rows Rows) *BalanceState {
 	return &BalanceState{b.balancing, newView(rows, b.cols)}
 }

@@ -31,7 +31,7 @@ type Part struct {
 // Explain returns the contribution of each plugin and extender to a decision. Its arguments are those of Totals, and chosen
 // is the position of the chosen node. The runner-up is the node with the highest total among the others, the first of
 // several. The error is that of Totals. The explanation is empty when chosen is not a position of nodes. O(nodes x
-// plugins).
+// plugins). Nil lists have no columns.
 func Explain(nodes []string, columns, extenders []Column, chosen int) (Explanation, error) {
 	totals, err := Totals(nodes, columns, extenders)
 	if err != nil || chosen < 0 || chosen >= len(nodes) {

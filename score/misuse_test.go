@@ -11,6 +11,37 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
+// Nil, zero and extreme arguments give an error or the zero answer, but for clusters that must not be nil.
+func TestMisuse(t *testing.T) {
+	rows := func() score.Rows { return newRows(node("n1", "cpu=4,memory=4Gi"), nil) }
+	testkit.Misuse(t, map[string]any{
+		"AppendImagesKey":     score.AppendImagesKey,
+		"Best":                score.Best,
+		"CompileAllocation":   score.CompileAllocation,
+		"CompileBalance":      score.CompileBalance,
+		"CompileImages":       score.CompileImages,
+		"Explain":             score.Explain,
+		"NormalizeImage":      score.NormalizeImage,
+		"Totals":              score.Totals,
+		"ValidateBalanceArgs": score.ValidateBalanceArgs,
+		"ValidateFitArgs":     score.ValidateFitArgs,
+		"Allocation": func() *score.Allocation {
+			a, err := score.CompileAllocation(&v1.Pod{}, score.FitArgs{})
+			require.NoError(t, err)
+			return a
+		},
+		"Balance": func() *score.Balance {
+			b, err := score.CompileBalance(&v1.Pod{}, score.BalanceArgs{})
+			require.NoError(t, err)
+			return b
+		},
+	}, map[string]string{
+		"AppendImagesKey": "the pod must not be nil",
+		"Allocation.On":   "the cluster must not be nil",
+		"Balance.On":      "the cluster must not be nil",
+	}, rows())
+}
+
 // Nil and zero arguments give the zero answer, as the comments say.
 func TestNil(t *testing.T) {
 	r := newRows(node("n1", "cpu=4,memory=4Gi"), nil)

@@ -49,6 +49,7 @@ type Finding struct {
 // CheckGroup does not check nodes. Nil pods panic. A finding about a constraint names every pod that has it at that index.
 // Findings are in the order of the indexes. The API server accepts pods with findings, but neither matchLabelKeys without a
 // selector nor a selector that cannot be converted. O(pods² x constraints + nodes x constraints).
+// A nil pod in the list panics.
 func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 	if len(pods) == 0 {
 		return nil

@@ -321,7 +321,7 @@ func (s *HardState) free(i int) resources.Verdict {
 }
 
 // Check returns the verdict on the node of slot i for a pod. It compiles and counts for this one answer; use CompileHard
-// and Count for more answers. The error is that of CompileHard. O(nodes + pods).
+// and Count for more answers. The error is that of CompileHard. O(nodes + pods). A nil pod or cluster panics.
 func Check(pod *v1.Pod, c Cluster, i int, o Options) (resources.Verdict, error) {
 	o.askCluster(c)
 	h, err := CompileHard(pod, o)

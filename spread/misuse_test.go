@@ -6,7 +6,60 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
+
+// Nil, zero and extreme arguments give an error or the zero answer, but for pods and clusters that must not be nil.
+func TestMisuse(t *testing.T) {
+	const object, noSlot = "pods and clusters must not be nil", "slots run from 0 to Len()-1"
+	world := func() Cluster { return &fake{nodes: []*v1.Node{{}, nil}, pods: [][]*v1.Pod{{{}}, nil}} }
+	pod := constrained("foo=bar", by("zone", 1, hard), by("zone", 1, soft))
+	testkit.Misuse(t, map[string]any{
+		"AppendKey":           AppendKey,
+		"Check":               Check,
+		"CheckGroup":          CheckGroup,
+		"CompileHard":         CompileHard,
+		"CompileSoft":         CompileSoft,
+		"Hint":                Hint,
+		"MergeMatchLabelKeys": MergeMatchLabelKeys,
+		"Normalize":           Normalize,
+		"OwnerSelector":       OwnerSelector,
+		"Scores":              Scores,
+		"Validate":            Validate,
+		"ValidateDefaults":    ValidateDefaults,
+		"Warnings":            Warnings,
+		"hint":                Hint(Options{}),
+		"Hard": func() interface { // without Place, whose cost grows with the number of replicas
+			Check(i int) resources.Verdict
+			Explain(i int) []Skew
+			Report() []Report
+		} {
+			return mustHard(t, pod, Options{}).Count(world())
+		},
+		"Soft": func() *SoftState {
+			e, err := CompileSoft(pod, Options{})
+			require.NoError(t, err)
+			return e.Count(world())
+		},
+	}, map[string]string{
+		"AppendKey":            object,
+		"Check":                object,
+		"CheckGroup":           object,
+		"CompileHard":          object,
+		"CompileSoft":          object,
+		"MergeMatchLabelKeys":  object,
+		"Scores":               object,
+		"Soft.Add":             object,
+		"Soft.Remove":          object,
+		"Soft.AppendSignature": noSlot,
+		"Soft.Ignored":         noSlot,
+		"Soft.Raw":             noSlot,
+		"Soft.Weigh":           "counts are nil or as many as the slots",
+		"hint":                 object,
+	}, world(), &v1.Pod{})
+}
 
 // Nil lists, nil owners and empty objects give the zero answer, as the comments say.
 func TestNil(t *testing.T) {

@@ -319,7 +319,7 @@ func (s *SoftState) normalizeAll(slots []int, raw []int64) {
 
 // Scores returns the scores, 0 to 100, of feasible slots in their order, without the plugin's weight. It compiles and
 // counts for this one answer. All scores are 0 when the pod has no soft constraint. The error is that of CompileSoft.
-// O(nodes + pods).
+// O(nodes + pods). A nil pod or cluster panics.
 func Scores(pod *v1.Pod, c Cluster, feasible []int, o Options) ([]int64, error) {
 	o.askCluster(c)
 	p, err := CompileSoft(pod, o)

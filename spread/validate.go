@@ -147,6 +147,7 @@ func Warnings(constraints []v1.TopologySpreadConstraint, path *field.Path) []str
 // nil. matchLabelKeys stay. The scheduler merges the keys once more when it schedules. That changes nothing unless the
 // pod's labels have changed since: then the selector requires both values and no pod matches. The pod is not modified; the
 // result shares with it only what the merge does not change. Rule: API field topologySpreadConstraints.matchLabelKeys.
+// A nil pod panics.
 func MergeMatchLabelKeys(pod *v1.Pod) []v1.TopologySpreadConstraint {
 	list := pod.Spec.TopologySpreadConstraints
 	if list == nil {

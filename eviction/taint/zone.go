@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/view"
 	"github.com/podberth/podberth/taints/edit"
 )
 
@@ -16,14 +17,7 @@ const excludeLabel = "node.kubernetes.io/exclude-disruption"
 // failure-domain.beta.kubernetes.io take precedence over topology.kubernetes.io. A node with neither label is in the zone
 // "", and a node with only one of them is in a zone of that label alone.
 func zoneKey(node *v1.Node) string {
-	label := func(deprecated, key string) string {
-		if v, ok := node.Labels[deprecated]; ok {
-			return v
-		}
-		return node.Labels[key]
-	}
-	region := label(v1.LabelFailureDomainBetaRegion, v1.LabelTopologyRegion)
-	zone := label(v1.LabelFailureDomainBetaZone, v1.LabelTopologyZone)
+	region, zone := view.Zone(node)
 	if region == "" && zone == "" {
 		return ""
 	}

@@ -1,0 +1,31 @@
+package preemption
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil.
+func TestMisuse(t *testing.T) {
+	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }
+	testkit.Misuse(t, map[string]any{
+		"AdmitPriority":         AdmitPriority,
+		"AdmitPriorityClass":    AdmitPriorityClass,
+		"AdmitPriorityUpdate":   AdmitPriorityUpdate,
+		"NewIndex":              NewIndex,
+		"Preempt":               Preempt,
+		"Priority":              Priority,
+		"SystemPriorityClasses": SystemPriorityClasses,
+		"ValidatePriorityClass": ValidatePriorityClass,
+		"CandidateArgs":         func() CandidateArgs { return CandidateArgs{} },
+		"Index":                 func() *Index { return NewIndex(nodes()) },
+		"Planner":               func() *Planner { return new(Planner) },
+		"Result":                func() *Result { return new(Result) },
+	}, map[string]string{
+		"Preempt":         "the pod, the cluster and the filters of a request must not be nil",
+		"Planner.Preempt": "the pod, the cluster and the filters of a request must not be nil",
+	}, nodes(), Request{Pod: &v1.Pod{}, Cluster: nodes()})
+}
