@@ -57,7 +57,7 @@ func Example() {
 	reconcile()
 	// Output:
 	// shop/web 0 [] 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
-	//   n1: NodeResourcesFit: Insufficient cpu; cpu: asks for 2000m, 3000m of 4000m are in use
+	//   n1: NodeResourcesFit: Insufficient cpu; cpu: asks for 2, 1 of 4 are free
 	//   n2: NodeUnschedulable: node(s) were unschedulable
 	// shop/web 2 [n1 n1] 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.
 	// shop/web 3 [n2 n1 n2]
