@@ -31,12 +31,13 @@ func show(ts []v1.Toleration) []string {
 
 func TestDefaultSeconds(t *testing.T) {
 	const notReady, unreachable = "not-ready Exists NoExecute 300", "unreachable Exists NoExecute 300"
-	cases := []struct {
+	type test struct {
 		name string
 		have []v1.Toleration
 		want []string
 		why  string
-	}{
+	}
+	cases := []test{
 		{"T-80", nil, []string{notReady, unreachable}, "both are added, not-ready first"},
 		{"T-81", tols(tol("node.kubernetes.io/not-ready Equal zz _")), []string{"not-ready Equal zz", unreachable}, "operator and value are not looked at"},
 		{"T-82", tols(tol("node.kubernetes.io/not-ready Exists _ NoSchedule")), []string{"not-ready Exists NoSchedule", notReady, unreachable}, "another effect does not count"},
@@ -44,16 +45,14 @@ func TestDefaultSeconds(t *testing.T) {
 		{"T-84", tols(tol("_ Exists _ NoSchedule")), []string{"Exists NoSchedule", notReady, unreachable}, "another effect does not count"},
 		{"own seconds", tols(tol("node.kubernetes.io/unreachable Exists _ NoExecute", 6000)), []string{"unreachable Exists NoExecute 6000", notReady}, "the pod's own toleration stays"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			p := podWith(c.have...)
-			testkit.Unchanged(t, func() {
-				got := WithDefaultSeconds(p, DefaultSeconds{})
-				require.Equal(t, c.want, show(got.Spec.Tolerations), c.why)
-				require.Equal(t, got, WithDefaultSeconds(got, DefaultSeconds{}), "a second time changes nothing")
-			}, p)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		p := podWith(c.have...)
+		testkit.Unchanged(t, func() {
+			got := WithDefaultSeconds(p, DefaultSeconds{})
+			require.Equal(t, c.want, show(got.Spec.Tolerations))
+			require.Equal(t, got, WithDefaultSeconds(got, DefaultSeconds{}), "a second time changes nothing")
+		}, p)
+	})
 	zero, minute := int64(0), int64(60)
 	got := WithDefaultSeconds(podWith(), DefaultSeconds{NotReady: &zero, Unreachable: &minute})
 	require.Equal(t, []string{"not-ready Exists NoExecute 0", "unreachable Exists NoExecute 60"}, show(got.Spec.Tolerations))

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestValidateAffinity(t *testing.T) {
@@ -22,11 +24,12 @@ func TestValidateAffinity(t *testing.T) {
 		term.MatchLabelKeys, term.MismatchLabelKeys = strings.Fields(match), strings.Fields(mismatch)
 		return p
 	}
-	for _, tc := range []struct {
+	type test struct {
 		name, why string
 		pod       *v1.Pod
 		want      []string // beginnings of the errors
-	}{
+	}
+	testkit.Run(t, []test{
 		{"A11.1 no terms", "at least one term", requiring(), []string{required + ": Required value: must have at least one node selector term"}},
 		{"A11.1 empty term", "an empty term is accepted", requiring(v1.NodeSelectorTerm{}), nil},
 		{"A11.2 In", "In needs values", one(req("a", "In")), []string{required + "[0].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"}},
@@ -56,15 +59,13 @@ func TestValidateAffinity(t *testing.T) {
 		{"A11.6 absent", "the pod has no such label: not merged", keys(near(term("zone", "a=1"), ""), "a", ""), nil},
 		{"A11.7 nodeSelector", "pairs of labels", &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"a": "bad value!"}}}, []string{`spec.nodeSelector: Invalid value: "bad value!"`}},
 		{"fine", "nothing wrong", pods{near: []v1.PodAffinityTerm{scoped(term("zone", "app=x"), "a", &metav1.LabelSelector{})}, prefersApart: weighted(100, term("kubernetes.io/hostname", "exists"))}.pod("app=x"), nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			errs := ValidateAffinity(tc.pod)
-			require.Len(t, errs, len(tc.want), "%s: %v", tc.why, errs)
-			for i := range errs {
-				require.True(t, strings.HasPrefix(errs[i].Error(), tc.want[i]), "%s: %v", tc.why, errs[i])
-			}
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		errs := ValidateAffinity(tc.pod)
+		require.Len(t, errs, len(tc.want), "%s: %v", tc.why, errs)
+		for i := range errs {
+			require.True(t, strings.HasPrefix(errs[i].Error(), tc.want[i]), "%s: %v", tc.why, errs[i])
+		}
+	})
 	t.Run("A11.5 empty topologyKey", func(t *testing.T) {
 		p := near(term("zone", "app=x"), "")
 		p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].TopologyKey = ""

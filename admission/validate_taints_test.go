@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -35,12 +36,13 @@ const (
 )
 
 func TestValidateTaints(t *testing.T) {
-	cases := []struct {
+	type test struct {
 		name   string
 		taints []v1.Taint
 		want   []string
 		why    string
-	}{
+	}
+	cases := []test{
 		{"valid", taintList("a=b:NoSchedule", "a=b:NoExecute", "example.com/a:PreferNoSchedule"), nil, "unique by key and effect"},
 		{"key empty", taintList(":NoSchedule"), []string{
 			`metadata.taints[0].key: Invalid value: "": name part must be non-empty`,
@@ -54,28 +56,27 @@ func TestValidateTaints(t *testing.T) {
 		{"duplicate", taintList("a=b:NoSchedule", "a=c:NoSchedule"), []string{`metadata.taints[1]: Duplicate value: {"Key":"a","Value":"c","Effect":"NoSchedule","TimeAdded":null}: `}, "key and effect"},
 		{"all collected", taintList("a@=b@:X"), []string{"metadata.taints[0].key", "metadata.taints[0].value", "metadata.taints[0].effect"}, "in this order"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			got := messages(ValidateTaints(c.taints, field.NewPath("metadata", "taints")))
-			requirePrefixes(t, c.want, got, c.why)
-			if c.name == "duplicate" {
-				require.True(t, strings.HasSuffix(got[0], ": taints must be unique by key and effect pair"), got[0])
-			}
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		got := messages(ValidateTaints(c.taints, field.NewPath("metadata", "taints")))
+		requirePrefixes(t, c.want, got, c.why)
+		if c.name == "duplicate" {
+			require.True(t, strings.HasSuffix(got[0], ": taints must be unique by key and effect pair"), got[0])
+		}
+	})
 }
 
 func TestValidateTolerations(t *testing.T) {
 	const at = "spec.tolerations[0]."
 	off, on := taints.Options{}, taints.Options{ComparisonOperators: true}
 	unsupported := `operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Lt", "Gt"`
-	cases := []struct {
+	type test struct {
 		name       string
 		toleration v1.Toleration
 		o          taints.Options
 		want       []string
 		why        string
-	}{
+	}
+	cases := []test{
 		{"key", tol("a@ Exists _ _"), off, []string{at + `key: Invalid value: "a@": ` + badName}, "a qualified name"},
 		{"key empty", tol("_ Equal v _"), off, []string{at + "operator: Invalid value: \"Equal\": operator must be Exists when `key` is empty, which means \"match all values and all keys\""}, "only Exists"},
 		{"key empty exists", tol("_ Exists _ _"), off, nil, "matches all"},
@@ -94,12 +95,10 @@ func TestValidateTolerations(t *testing.T) {
 		{"effect", tol("a Exists _ X"), off, []string{at + `effect: Unsupported value: "X"` + unsupportedEffect}, "one of three or empty"},
 		{"all collected", tol("_ In v X", 5), off, []string{at + "operator: Invalid", at + "effect: Invalid", at + "operator: Unsupported", at + "effect: Unsupported"}, "in this order"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			got := messages(ValidateTolerations(tols(c.toleration), field.NewPath("spec", "tolerations"), c.o))
-			requirePrefixes(t, c.want, got, c.why)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		got := messages(ValidateTolerations(tols(c.toleration), field.NewPath("spec", "tolerations"), c.o))
+		requirePrefixes(t, c.want, got, c.why)
+	})
 	twice := tols(tol("a Exists _ _"), tol("a Exists _ _"))
 	require.Empty(t, ValidateTolerations(twice, nil, off), "tolerations need not be unique")
 }
@@ -108,12 +107,13 @@ func TestValidateTolerationsUpdate(t *testing.T) {
 	path := field.NewPath("spec", "tolerations")
 	const modified = "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"
 	old := tols(tol("a Exists _ NoExecute", 5), tol("b Gt 5 _"))
-	cases := []struct {
+	type test struct {
 		name string
 		new  []v1.Toleration
 		want []string
 		why  string
-	}{
+	}
+	cases := []test{
 		{"unchanged", old, nil, "Gt stays accepted"},
 		{"other seconds", tols(tol("a Exists _ NoExecute", 6), tol("b Gt 5 _")), nil, "seconds may change"},
 		{"no seconds", tols(tol("a Exists _ NoExecute"), tol("b Gt 5 _")), nil, "seconds may go"},
@@ -123,10 +123,8 @@ func TestValidateTolerationsUpdate(t *testing.T) {
 		{"changed", tols(tol("a Exists _ _"), tol("b Gt 5 _")), []string{modified}, "another effect"},
 		{"all changed", tols(tol("_ Equal _ _")), []string{modified, "spec.tolerations[0].operator: Invalid value"}, "one error for the change, and the checks of the new list"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			got := messages(ValidateTolerationsUpdate(c.new, old, path, taints.Options{}))
-			requirePrefixes(t, c.want, got, c.why)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		got := messages(ValidateTolerationsUpdate(c.new, old, path, taints.Options{}))
+		requirePrefixes(t, c.want, got, c.why)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // tableWorld has n1{zone=a,rack=r1,h=n1} n2{zone=a,rack=r2,h=n2} n3{zone=b,rack=r3,h=n3} n4{} and namespaces d and o.
@@ -36,7 +37,7 @@ func TestPodAffinityFilter(t *testing.T) {
 		want      string
 	}
 	eXP := pod("d", "app=x", "anti zone app=p")
-	for _, tc := range []c{
+	testkit.Run(t, []c{
 		{"A-60", "the first pod of a group goes wherever the key is", w(), pod("d", "app=x", "aff zone app=x"), firstPod},
 		{"A-61", "a pod that does not match its own term is never first", w(), pod("d", "app=y", "aff zone app=x"), allAffinity},
 		{"A-62", "a pod on a node without the key is not counted", w().run("n4", x()), pod("d", "app=x", "aff zone app=x"), firstPod},
@@ -85,14 +86,12 @@ func TestPodAffinityFilter(t *testing.T) {
 			pod("d", "", "anti h app=x ns=o nssel={}"), "n1:anti n2:ok n3:ok n4:ok"},
 		{"A7.2 unknown namespace", "a namespace that is not known is not selected", w().run("n1", pod("q", "app=x")),
 			pod("d", "", "anti h app=x nssel=env=prod"), allOK},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := count(tc.world, tc.pod, affinity.PodOptions{})
-			require.Equal(t, tc.want, verdicts(tc.world, s.Check), tc.why)
-			require.Equal(t, tc.want, verdicts(tc.world, s.NewTrial().Check), "a fresh trial agrees")
-			require.Equal(t, tc.want, verdicts(tc.world, count(index(tc.world), tc.pod, affinity.PodOptions{}).Check), "with indexes")
-		})
-	}
+	}, func(t *testing.T, tc c) {
+		s := count(tc.world, tc.pod, affinity.PodOptions{})
+		require.Equal(t, tc.want, verdicts(tc.world, s.Check))
+		require.Equal(t, tc.want, verdicts(tc.world, s.NewTrial().Check), "a fresh trial agrees")
+		require.Equal(t, tc.want, verdicts(tc.world, count(index(tc.world), tc.pod, affinity.PodOptions{}).Check), "with indexes")
+	})
 }
 
 func TestNamespaceSelectorDeviation(t *testing.T) {

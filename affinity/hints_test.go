@@ -9,20 +9,22 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 )
 
 func TestNodeHint(t *testing.T) {
 	added := &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(exprs(req("profile", "Exists")))}
 	inA := requiring(terms(exprs(req("zone", "In", "a"))))
-	for _, tc := range []struct {
+	type test struct {
 		name     string
 		pod      *v1.Pod
 		added    *v1.NodeAffinity
 		old, new *v1.Node
 		want     bool
 		err      bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"added and matches", inA, nil, nil, node("n", "zone=a"), true, false},
 		{"added and does not match", inA, nil, nil, node("n", "zone=b"), false, false},
 		{"begins to match", inA, nil, node("n", ""), node("n", "zone=a"), true, false},
@@ -34,23 +36,22 @@ func TestNodeHint(t *testing.T) {
 		{"deleted", inA, nil, node("n", "zone=a"), nil, false, false},
 		{"parse error", requiring(terms(exprs(req("zone", "Bogus")))), nil, nil, node("n", ""), true, true},
 		{"parse error but another term matches", requiring(terms(exprs(req("zone", "Bogus")), exprs(req("zone", "In", "a")))), nil, nil, node("n", "zone=a"), true, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := nodeOptions(t, tc.added).WouldHelp(tc.pod, tc.old, tc.new)
-			require.Equal(t, tc.err, err != nil)
-			require.Equal(t, tc.want, got)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		got, err := nodeOptions(t, tc.added).WouldHelp(tc.pod, tc.old, tc.new)
+		require.Equal(t, tc.err, err != nil)
+		require.Equal(t, tc.want, got)
+	})
 }
 
 func TestPodHintNode(t *testing.T) {
 	aff, anti := pod("d", "", "aff zone app=x"), pod("d", "", "anti zone app=x")
-	for _, tc := range []struct {
+	type test struct {
 		name     string
 		pod      *v1.Pod
 		old, new *v1.Node
 		want     bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"affinity: added with the key", aff, nil, node("n", "zone=a"), true},
 		{"affinity: added without", aff, nil, node("n", "x=a"), false},
 		{"affinity: key appears", aff, node("n", ""), node("n", "zone=a"), true},
@@ -63,13 +64,11 @@ func TestPodHintNode(t *testing.T) {
 		{"anti: key appears", anti, node("n", ""), node("n", "zone=a"), false},
 		{"no terms: added", pod("d", ""), nil, node("n", "zone=a"), false},
 		{"deleted", anti, node("n", "zone=a"), nil, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := affinity.PodOptions{}.Hint(tableWorld())(tc.pod, object(tc.old), object(tc.new))
-			require.NoError(t, err)
-			require.Equal(t, tc.want, got)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		got, err := affinity.PodOptions{}.Hint(tableWorld())(tc.pod, object(tc.old), object(tc.new))
+		require.NoError(t, err)
+		require.Equal(t, tc.want, got)
+	})
 }
 
 func TestPodHintPod(t *testing.T) {
@@ -80,12 +79,13 @@ func TestPodHintPod(t *testing.T) {
 	self := aff.DeepCopy()
 	self.Labels["rev"] = "2"
 	w := tableWorld()
-	for _, tc := range []struct {
+	type test struct {
 		name     string
 		pod      *v1.Pod
 		old, new *v1.Pod
 		want     bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"itself relabelled", aff, aff, self, true},
 		{"added: matches all terms", aff, nil, on(pod("d", "app=x,tier=w")), true},
 		{"added: nominated", aff, nil, nominated(pod("d", "app=x,tier=w")), true},
@@ -105,13 +105,11 @@ func TestPodHintPod(t *testing.T) {
 		{"deleted: one of its anti terms does not", aff, on(pod("d", "", "anti zone app=me", "anti zone app=zz")), nil, false},
 		{"deleted: not scheduled", aff, pod("d", "", "anti zone app=me"), nil, false},
 		{"nothing", aff, nil, nil, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := affinity.PodOptions{}.Hint(w)(tc.pod, object(tc.old), object(tc.new))
-			require.NoError(t, err)
-			require.Equal(t, tc.want, got)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		got, err := affinity.PodOptions{}.Hint(w)(tc.pod, object(tc.old), object(tc.new))
+		require.NoError(t, err)
+		require.Equal(t, tc.want, got)
+	})
 	t.Run("namespaceSelector", func(t *testing.T) {
 		for _, tc := range []struct {
 			name     string

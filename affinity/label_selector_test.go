@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // TestLabelSelector tests which pods a labelSelector matches, with an anti-affinity term for the node itself.
@@ -15,12 +16,13 @@ func TestLabelSelector(t *testing.T) {
 	expr := func(op metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: op, Values: values}}}
 	}
-	for _, tc := range []struct {
+	type test struct {
 		name, why string
 		selector  *metav1.LabelSelector
 		want      string // the matching pods among x (app=x), y (app=y) and none
 		err       string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nil", "matches nothing", nil, "", ""},
 		{"empty", "matches everything", &metav1.LabelSelector{}, "x y none", ""},
 		{"matchLabels", "present and equal", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}, "x", ""},
@@ -37,30 +39,28 @@ func TestLabelSelector(t *testing.T) {
 		{"Exists with value", "unusable", expr("Exists", "x"), "", "values set must be empty"},
 		{"bad value", "unusable", expr("In", "bad value!"), "", "a valid label must be"},
 		{"bad key", "unusable", &metav1.LabelSelector{MatchLabels: map[string]string{"bad key": ""}}, "", "name part must consist of"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			p := pod("d", "", "anti h app")
-			p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = tc.selector
-			w := newWorld(node("x", "h=x"), node("y", "h=y"), node("none", "h=none")).
-				run("x", pod("d", "app=x")).run("y", pod("d", "app=y")).run("none", pod("d", ""))
-			_, err := affinity.CompilePods(p, affinity.PodOptions{})
-			if tc.err != "" {
-				require.ErrorContains(t, err, tc.err, tc.why)
-				return
-			}
-			require.NoError(t, err)
-			s, got := count(w, p, affinity.PodOptions{}), ""
-			for i, n := range w.nodes {
-				if s.Check(i) != 0 {
-					if got != "" {
-						got += " "
-					}
-					got += n.Name
+	}, func(t *testing.T, tc test) {
+		p := pod("d", "", "anti h app")
+		p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector = tc.selector
+		w := newWorld(node("x", "h=x"), node("y", "h=y"), node("none", "h=none")).
+			run("x", pod("d", "app=x")).run("y", pod("d", "app=y")).run("none", pod("d", ""))
+		_, err := affinity.CompilePods(p, affinity.PodOptions{})
+		if tc.err != "" {
+			require.ErrorContains(t, err, tc.err)
+			return
+		}
+		require.NoError(t, err)
+		s, got := count(w, p, affinity.PodOptions{}), ""
+		for i, n := range w.nodes {
+			if s.Check(i) != 0 {
+				if got != "" {
+					got += " "
 				}
+				got += n.Name
 			}
-			require.Equal(t, tc.want, got, tc.why)
-		})
-	}
+		}
+		require.Equal(t, tc.want, got)
+	})
 }
 
 // The API server merges matchLabelKeys into the selector. The scheduler does not read them.

@@ -18,7 +18,7 @@ import (
 // TestPermutation: the order of nodes, pods, terms and labels does not matter.
 func TestPermutation(t *testing.T) {
 	for seed := range int64(1500) {
-		src := &source{bytes(seed)}
+		src := newSource(bytes(seed))
 		w, p, options := src.world(), src.pod(), src.options()
 		r := rand.New(rand.NewSource(seed))
 		s := count(w, p, options)
@@ -56,7 +56,7 @@ func shuffleTerms(r *rand.Rand, p *v1.Pod) *v1.Pod {
 func TestSignatureIsLocal(t *testing.T) {
 	static := 0
 	for seed := range int64(3000) {
-		src := &source{bytes(seed)}
+		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
 		if _, err := affinity.CompilePods(p, affinity.PodOptions{}); err != nil {
 			continue
@@ -74,7 +74,7 @@ func TestSignatureIsLocal(t *testing.T) {
 		keys, single := affinity.KeysOf(s)
 		before := snapshot()
 		local := s.Skip() && !slices.Contains(single, false) // counts of other nodes do not matter
-		i := src.n(len(w.nodes))
+		i := src.Below(len(w.nodes))
 		s.Add(src.pod(), i)
 		if now, _ := affinity.KeysOf(s); !slices.Equal(keys, now) {
 			continue
@@ -96,7 +96,7 @@ func TestSignatureIsLocal(t *testing.T) {
 // TestWhich: two pods have the same state when the terms of running pods treat both alike and both agree in SelfAll.
 func TestWhich(t *testing.T) {
 	for seed := range int64(2000) {
-		src := &source{bytes(seed)}
+		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
 		q := p.DeepCopy()
 		q.Labels = src.pod().Labels
@@ -137,7 +137,7 @@ func TestWhich(t *testing.T) {
 // TestExplain: the explanation agrees with verdict and score.
 func TestExplain(t *testing.T) {
 	for seed := range int64(2000) {
-		src := &source{bytes(seed)}
+		src := newSource(bytes(seed))
 		w, p := src.world(), src.pod()
 		s := count(w, p, affinity.PodOptions{})
 		for i := range w.nodes {

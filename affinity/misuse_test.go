@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil and slots that do
-// not exist.
+// Nil, zero and extreme arguments give an error or the zero answer, except for objects that must not be nil and slots that
+// do not exist.
 func TestMisuse(t *testing.T) {
 	w := newWorld(node("n1", "zone=a"))
 	state := func() *affinity.State { return count(w, pod("d", "app=x", "anti zone app=x"), affinity.PodOptions{}) }

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -52,12 +53,13 @@ func TestNames(t *testing.T) {
 		return req("metadata.name", op, values...)
 	}
 	conflict := fields(name("In", "n1"), name("In", "n2"))
-	for _, tc := range []struct {
+	type test struct {
 		name, why string
 		terms     *v1.NodeSelector
 		want      string
 		pinned    bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"none", "no required affinity", nil, "", false},
 		{"no terms", "nothing to narrow by", terms(), "", false},
 		{"A-20", "one name", terms(fields(name("In", "n1"))), "n1", true},
@@ -71,36 +73,35 @@ func TestNames(t *testing.T) {
 		{"A3.8 other key", "only metadata.name narrows", terms(fields(req("metadata.uid", "In", "n1"))), "", false},
 		{"A3.8 empty term", "an empty term has no names", terms(fields(name("In", "n1")), v1.NodeSelectorTerm{}), "", false},
 		{"A3.8 union", "sorted, each once", terms(fields(name("In", "n2")), fields(name("In", "n1")), fields(name("In", "n2"))), "n1 n2", true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			e, err := affinity.CompileNode(requiring(tc.terms), affinity.NodeOptions{})
-			names, pinned := e.Names()
-			require.Equal(t, tc.pinned, pinned, tc.why)
-			require.Equal(t, tc.want, strings.Join(names, " "), tc.why)
-			if tc.pinned && tc.want == "" {
-				require.EqualError(t, err, "pod affinity terms conflict")
-				require.Equal(t, resources.Verdict(affinity.TermsConflict), e.Check(node("n1", "")))
-			} else {
-				require.NoError(t, err)
-			}
-			if pinned && err == nil { // a node whose name is not in the list never matches
-				for _, n := range tableNodes() {
-					if !strings.Contains(tc.want, n.Name) {
-						require.NotZero(t, e.Check(n))
-					}
+	}, func(t *testing.T, tc test) {
+		e, err := affinity.CompileNode(requiring(tc.terms), affinity.NodeOptions{})
+		names, pinned := e.Names()
+		require.Equal(t, tc.pinned, pinned)
+		require.Equal(t, tc.want, strings.Join(names, " "))
+		if tc.pinned && tc.want == "" {
+			require.EqualError(t, err, "pod affinity terms conflict")
+			require.Equal(t, resources.Verdict(affinity.TermsConflict), e.Check(node("n1", "")))
+		} else {
+			require.NoError(t, err)
+		}
+		if pinned && err == nil { // a node whose name is not in the list never matches
+			for _, n := range tableNodes() {
+				if !strings.Contains(tc.want, n.Name) {
+					require.NotZero(t, e.Check(n))
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 func TestNodeScore(t *testing.T) {
 	w := newWorld(tableNodes()...)
-	for _, tc := range []struct {
+	type test struct {
 		name, why  string
 		pod        *v1.Pod
 		raw, score []int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"A-31", "100*raw/max, truncated", preferring(prefer(3, req("zone", "In", "a")), prefer(7, req("zone", "In", "b"))),
 			[]int64{3, 7, 0, 0, 0}, []int64{42, 100, 0, 0, 0}},
 		{"A-32", "an empty preference adds nothing", preferring(prefer(100), prefer(10, req("zone", "In", "a"))),
@@ -111,18 +112,16 @@ func TestNodeScore(t *testing.T) {
 		{"A4.1 sum", "the weights of all matching terms", preferring(prefer(3, req("g", "Exists")), prefer(5, req("g", "Gt", "6")),
 			v1.PreferredSchedulingTerm{Weight: 2, Preference: fields(req("metadata.name", "In", "n3"))}),
 			[]int64{3, 8, 5, 3, 8}, []int64{37, 100, 62, 37, 100}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			e := compileNode(t, tc.pod, nil)
-			_, err := e.SkipScore()
-			require.NoError(t, err)
-			for _, s := range []*affinity.NodeState{e.On(w), e.On(index(w))} {
-				raw, score := nodeScores(s, 5)
-				require.Equal(t, tc.raw, raw, tc.why)
-				require.Equal(t, tc.score, score, tc.why)
-			}
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		e := compileNode(t, tc.pod, nil)
+		_, err := e.SkipScore()
+		require.NoError(t, err)
+		for _, s := range []*affinity.NodeState{e.On(w), e.On(index(w))} {
+			raw, score := nodeScores(s, 5)
+			require.Equal(t, tc.raw, raw)
+			require.Equal(t, tc.score, score)
+		}
+	})
 	t.Run("A-33 error", func(t *testing.T) {
 		e := compileNode(t, preferring(prefer(1, req("zone", "In", "a")), prefer(5, req("zone", "Bogus"))), nil)
 		_, err := e.SkipScore()
@@ -143,12 +142,13 @@ func TestNodeScore(t *testing.T) {
 func TestNodeSkips(t *testing.T) {
 	added := &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(exprs(req("zone", "Exists"))),
 		PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{prefer(1, req("zone", "Exists"))}}
-	for _, tc := range []struct {
+	type test struct {
 		name, why     string
 		pod           *v1.Pod
 		added         *v1.NodeAffinity
 		filter, score bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"A3.9 nothing", "nothing to do", &v1.Pod{}, nil, true, true},
 		{"A3.9 empty selector", "an empty map is not skipped", &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{}}}, nil, false, true},
 		{"A3.9 required", "required affinity", requiring(terms()), nil, false, true},
@@ -156,15 +156,13 @@ func TestNodeSkips(t *testing.T) {
 		{"A4.5 nil list", "nothing to score", preferring(), nil, true, true},
 		{"A4.5 non-nil list", "an empty list is scored", &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
 			PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{}}}}}, nil, true, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			e := compileNode(t, tc.pod, tc.added)
-			require.Equal(t, tc.filter, e.Skip(), tc.why)
-			skip, err := e.SkipScore()
-			require.NoError(t, err)
-			require.Equal(t, tc.score, skip, tc.why)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		e := compileNode(t, tc.pod, tc.added)
+		require.Equal(t, tc.filter, e.Skip())
+		skip, err := e.SkipScore()
+		require.NoError(t, err)
+		require.Equal(t, tc.score, skip)
+	})
 }
 
 func TestAdded(t *testing.T) {

@@ -2,7 +2,6 @@ package affinity_test
 
 import (
 	"fmt"
-	"math/rand"
 	"slices"
 	"strings"
 	"testing"
@@ -11,52 +10,41 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
-// source decodes bytes into choices. After the last byte every choice is 0.
-type source struct{ data []byte }
+// source has the choices of this package.
+type source struct{ *testkit.Bytes }
 
-func (s *source) n(below int) int {
-	if len(s.data) == 0 {
-		return 0
-	}
-	b := s.data[0]
-	s.data = s.data[1:]
-	return int(b) % below
-}
+func newSource(data []byte) *source { return &source{testkit.NewBytes(data)} }
 
-func (s *source) pick(list ...string) string { return list[s.n(len(list))] }
+func (s *source) pick(list ...string) string { return testkit.Pick(s.Bytes, list...) }
 
-func bytes(seed int64) []byte {
-	r := rand.New(rand.NewSource(seed))
-	b := make([]byte, 600)
-	r.Read(b)
-	return b
-}
+func bytes(seed int64) []byte { return testkit.RandomBytes(uint64(seed), 600) }
 
 func (s *source) world() *world {
 	var nodes []*v1.Node
-	for i := range 1 + s.n(6) {
+	for i := range 1 + s.Below(6) {
 		var l []string
-		if s.n(5) > 0 {
+		if s.Below(5) > 0 {
 			l = append(l, fmt.Sprint("h=n", i))
 		}
-		if s.n(4) > 0 {
+		if s.Below(4) > 0 {
 			l = append(l, "zone="+s.pick("a", "b"))
 		}
-		if s.n(3) > 0 {
+		if s.Below(3) > 0 {
 			l = append(l, "rack="+s.pick("r1", "r2", "a"))
 		}
 		nodes = append(nodes, node(fmt.Sprint("n", i), strings.Join(l, ",")))
 	}
 	w := newWorld(nodes...)
 	for _, ns := range []string{"d", "o", "q"} {
-		if s.n(4) > 0 {
+		if s.Below(4) > 0 {
 			w.namespace(ns, s.pick("", "env=prod", "env=dev"))
 		}
 	}
-	for range s.n(8) {
-		i := s.n(len(nodes))
+	for range s.Below(8) {
+		i := s.Below(len(nodes))
 		w.pods[i] = append(w.pods[i], s.pod())
 	}
 	return w
@@ -64,17 +52,17 @@ func (s *source) world() *world {
 
 func (s *source) pod() *v1.Pod {
 	var l, t []string
-	if s.n(4) > 0 {
+	if s.Below(4) > 0 {
 		l = append(l, "app="+s.pick("x", "y"))
 	}
-	if s.n(2) > 0 {
+	if s.Below(2) > 0 {
 		l = append(l, "tier="+s.pick("w", "v"))
 	}
-	for range s.n(4) {
+	for range s.Below(4) {
 		t = append(t, s.term())
 	}
 	p := pod(s.pick("d", "d", "o", "q"), strings.Join(l, ","), t...)
-	if s.n(6) == 0 {
+	if s.Below(6) == 0 {
 		p = terminating(p)
 	}
 	return p
@@ -85,13 +73,13 @@ func (s *source) term() string {
 	if strings.HasPrefix(kind, "p") {
 		kind += " " + s.pick("1", "7", "100", "0")
 	}
-	bad := s.n(60) == 0
+	bad := s.Below(60) == 0
 	sel := s.pick("app=x", "app=x", "app=y", "app=x|y", "{}", "nil", "app!=x", "tier", "app=x,tier=w", "!tier")
 	if bad {
 		sel = "bogus"
 	}
 	t := kind + " " + s.pick("zone", "zone", "h", "h", "rack", "missing") + " " + sel
-	switch s.n(6) {
+	switch s.Below(6) {
 	case 0:
 		t += " ns=" + s.pick("o", "d", "d,o,d")
 	case 1:
@@ -103,9 +91,9 @@ func (s *source) term() string {
 }
 
 func (s *source) options() (o affinity.PodOptions) {
-	switch s.n(4) {
+	switch s.Below(4) {
 	case 0:
-		o = weight(int32(s.n(3)))
+		o = weight(int32(s.Below(3)))
 	case 1:
 		o.IgnorePreferredTermsOfExistingPods = true
 	case 2:
@@ -130,7 +118,7 @@ func requireState(t *testing.T, w *world, o *oracle, s *affinity.State, why stri
 }
 
 func testRandom(t *testing.T, data []byte) {
-	src := &source{data}
+	src := newSource(data)
 	w, p, options := src.world(), src.pod(), src.options()
 	e, err := affinity.CompilePods(p, options)
 	o := newOracle(w, p, options)
@@ -156,10 +144,10 @@ func testRandom(t *testing.T, data []byte) {
 	// A trial changes as the maps of the oracle do, and the state does not change.
 	trial := s.NewTrial()
 	if o.parses() {
-		for range 1 + src.n(5) {
-			i, q, n := src.n(len(w.nodes)), src.pod(), 1
-			if src.n(2) == 0 && len(w.pods[i]) > 0 {
-				q, n = w.pods[i][src.n(len(w.pods[i]))], -1
+		for range 1 + src.Below(5) {
+			i, q, n := src.Below(len(w.nodes)), src.pod(), 1
+			if src.Below(2) == 0 && len(w.pods[i]) > 0 {
+				q, n = w.pods[i][src.Below(len(w.pods[i]))], -1
 			}
 			if o.move(q, w.nodes[i], n); n > 0 {
 				trial.Add(q, i)
@@ -178,18 +166,18 @@ func testRandom(t *testing.T, data []byte) {
 	}
 
 	// A state that follows additions and removals equals a fresh count. Half of the changes use kept effects.
-	for range 1 + src.n(6) {
-		i := src.n(len(w.nodes))
+	for range 1 + src.Below(6) {
+		i := src.Below(len(w.nodes))
 		q, n := src.pod(), int32(1)
-		if len(w.pods[i]) > 0 && src.n(2) == 0 {
-			k := src.n(len(w.pods[i]))
+		if len(w.pods[i]) > 0 && src.Below(2) == 0 {
+			k := src.Below(len(w.pods[i]))
 			q, n = w.pods[i][k], -1
 			w.pods[i] = append(w.pods[i][:k:k], w.pods[i][k+1:]...)
 		} else {
 			w.pods[i] = append(w.pods[i], q)
 		}
 		switch {
-		case src.n(2) == 0:
+		case src.Below(2) == 0:
 			s.Apply(s.LabelEffect(q), i, n)
 			s.Apply(s.TermEffect(nil, 0, q), i, n)
 		case n > 0:

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -32,13 +33,14 @@ func TestPodAffinityScore(t *testing.T) {
 		return w().run("n1", pod("d", "", "paff 5 h app=p")).run("n3", pod("d", "", "panti 3 h app=p"))
 	}
 	ignore := affinity.PodOptions{IgnorePreferredTermsOfExistingPods: true}
-	for _, tc := range []struct {
+	type test struct {
 		name, why  string
 		world      *world
 		pod        *v1.Pod
 		options    affinity.PodOptions
 		raw, score []int64 // want nil: not scored
-	}{
+	}
+	testkit.Run(t, []test{
 		{"A-90", "preferred anti-affinity", w().run("n2", pod("d", "sec=S2")), pod("d", "", "panti 100 zone sec=S2"), affinity.PodOptions{},
 			[]int64{-100, -100, 0, 0}, []int64{0, 0, 100, 100}},
 		{"A-91", "each matching pod counts", w().run("n1", pod("d", "app=x")).run("n2", pod("d", "app=x")).run("n3", pod("d", "app=x")),
@@ -65,22 +67,20 @@ func TestPodAffinityScore(t *testing.T) {
 		{"A9.4 weight 0", "a contribution of 0 is not a skip", w().run("n1", pod("d", "app=x")), pod("d", "", "paff 0 zone app=x"), affinity.PodOptions{},
 			[]int64{0, 0, 0, 0}, []int64{0, 0, 0, 0}},
 		{"A9.4 no key", "a pod on a node without the key contributes nothing", w().run("n4", pod("d", "app=x")), pod("d", "", "paff 9 zone app=x"), affinity.PodOptions{}, nil, nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			for _, c := range []affinity.Cluster{tc.world, index(tc.world)} {
-				s := count(c, tc.pod, tc.options)
-				require.Equal(t, tc.raw == nil, s.SkipScore(), tc.why)
-				if tc.raw == nil {
-					require.Equal(t, make([]int64, 4), raws(s, 4))
-					continue
-				}
-				raw := raws(s, 4)
-				require.Equal(t, tc.raw, raw, tc.why)
-				s.NormalizeAll(raw)
-				require.Equal(t, tc.score, raw, tc.why)
+	}, func(t *testing.T, tc test) {
+		for _, c := range []affinity.Cluster{tc.world, index(tc.world)} {
+			s := count(c, tc.pod, tc.options)
+			require.Equal(t, tc.raw == nil, s.SkipScore())
+			if tc.raw == nil {
+				require.Equal(t, make([]int64, 4), raws(s, 4))
+				continue
 			}
-		})
-	}
+			raw := raws(s, 4)
+			require.Equal(t, tc.raw, raw)
+			s.NormalizeAll(raw)
+			require.Equal(t, tc.score, raw)
+		}
+	})
 	t.Run("A-100", func(t *testing.T) {
 		s := count(w().run("n1", pod("d", "app=x")), pod("d", "", "paff 7 zone app=x", "anti h app=x"), affinity.PodOptions{})
 		require.Equal(t, resources.Verdict(affinity.PodAntiAffinity), s.Check(0))

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // The nodes of the table: n1{zone=a,g=5} n2{zone=b,g=007} n3{g=x} n4{g=-3} n5{g=+9}.
@@ -51,11 +52,12 @@ func requiring(sel *v1.NodeSelector) *v1.Pod {
 func TestRequired(t *testing.T) {
 	const big = "9223372036854775807"
 	conflict := fields(req("metadata.name", "In", "n1"), req("metadata.name", "In", "n2"))
-	for _, tc := range []struct {
+	type test struct {
 		name, why string
 		pod       *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"A-10 no terms", "a selector without terms matches nothing", requiring(terms()), ""},
 		{"A-10 empty term", "an empty term matches nothing", requiring(terms(v1.NodeSelectorTerm{})), ""},
 		{"A-11", "an empty term is skipped wherever it stands", requiring(terms(v1.NodeSelectorTerm{}, exprs(req("zone", "In", "a")))), "n1"},
@@ -96,20 +98,18 @@ func TestRequired(t *testing.T) {
 		{"A-26", "nodeSelector and affinity must both hold", &v1.Pod{Spec: v1.PodSpec{
 			NodeSelector: map[string]string{"zone": "b"},
 			Affinity:     requiring(terms(exprs(req("zone", "In", "a", "b")))).Spec.Affinity}}, "n2"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			var passing string
-			for _, n := range tableNodes() {
-				if affinity.MatchNode(tc.pod, n) {
-					if passing != "" {
-						passing += " "
-					}
-					passing += n.Name
+	}, func(t *testing.T, tc test) {
+		var passing string
+		for _, n := range tableNodes() {
+			if affinity.MatchNode(tc.pod, n) {
+				if passing != "" {
+					passing += " "
 				}
+				passing += n.Name
 			}
-			require.Equal(t, tc.want, passing, tc.why)
-		})
-	}
+		}
+		require.Equal(t, tc.want, passing)
+	})
 }
 
 func TestNodeSelectorValue(t *testing.T) {

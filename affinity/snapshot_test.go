@@ -17,7 +17,7 @@ import (
 // state follows these changes.
 func TestSnapshot(t *testing.T) {
 	for seed := range int64(1500) {
-		src := &source{bytes(seed)}
+		src := newSource(bytes(seed))
 		w := src.world()
 		objects := cluster.Objects{Nodes: w.nodes}
 		serial := 0
@@ -43,8 +43,8 @@ func TestSnapshot(t *testing.T) {
 			states[e] = e.CountWith(snapshot, &memo)
 		}
 		for range 6 {
-			i := src.n(len(w.nodes))
-			if n := len(w.pods[i]); n > 0 && src.n(2) == 0 {
+			i := src.Below(len(w.nodes))
+			if n := len(w.pods[i]); n > 0 && src.Below(2) == 0 {
 				p := w.pods[i][n-1]
 				w.pods[i] = w.pods[i][:n-1]
 				require.NoError(t, snapshot.Unset(p))

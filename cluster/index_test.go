@@ -114,11 +114,12 @@ func TestOrder(t *testing.T) {
 		return nodes
 	}
 	const beta, region = v1.LabelFailureDomainBetaZone, v1.LabelTopologyRegion
-	for _, c := range []struct {
+	type test struct {
 		name  string
 		nodes []*v1.Node
 		want  string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"four and two", zoned("a1", "a2", "a3", "a4", "b5", "b6"), "[a1 b5 a2 b6 a3 a4]"},
 		{"uneven zones", zoned("a1", "a2", "a3", "b1", "c1", "c2"), "[a1 b1 c1 a2 c2 a3]"},
 		{"regions", []*v1.Node{
@@ -132,11 +133,9 @@ func TestOrder(t *testing.T) {
 		{"empty beta label", []*v1.Node{
 			node("u1"), node("u2", beta, "", v1.LabelTopologyZone, "A"), node("a1", v1.LabelTopologyZone, "A"),
 		}, "[u1 a1 u2]"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, orderOf(mustNew(t, Objects{Nodes: c.nodes})))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, orderOf(mustNew(t, Objects{Nodes: c.nodes})))
+	})
 	t.Run("nodes come and go", func(t *testing.T) {
 		s := mustNew(t, Objects{Nodes: zoned("a1", "a2", "a3", "b1", "c1", "c2")})
 		add := func(name string) {

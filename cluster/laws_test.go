@@ -33,10 +33,11 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 	s := build(t, 100, 3)
 	pod := testkit.Pod("new").Labels("app=a1,tier=t1").Request("cpu=100m").RequireApart(v1.LabelHostname, "app=x0").Obj()
 	info := s.prepare(pod)
-	for _, c := range []struct {
+	type test struct {
 		name string
 		call func()
-	}{
+	}
+	testkit.Run(t, []test{
 		{"Prepare of a known kind", func() { s.prepare(pod) }},
 		{"rows", func() {
 			s.Allocatable(5)
@@ -54,12 +55,10 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 		{"Order", func() { s.Order() }},
 		{"look-ups", func() { s.Slot("node-00007"); s.podSlot("default", "pod-1-1"); s.Pod("default", "pod-1-1") }},
 		{"Mark and Rollback", func() { s.Rollback(s.Mark()) }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.call()
-			require.Zero(t, testing.AllocsPerRun(100, c.call))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		c.call()
+		require.Zero(t, testing.AllocsPerRun(100, c.call))
+	})
 	t.Run("Assume and Unset", func(t *testing.T) {
 		// One of 128 pairs of calls begins a block of the change log.
 		got := testing.AllocsPerRun(1000, func() {

@@ -31,14 +31,15 @@ func two() []*v1.Node {
 
 func TestNewErrors(t *testing.T) {
 	n, p := testkit.Node("n").Obj(), testkit.Pod("ns/p").Obj()
-	for _, c := range []struct {
-		name, reason string
-		objects      Objects
-		want         string
-	}{
+	type test struct {
+		name, why string
+		objects   Objects
+		want      string
+	}
+	testkit.Run(t, []test{
 		{"two nodes of one name", "names are identities", Objects{Nodes: []*v1.Node{n, n}}, `nodes[1].metadata.name: Duplicate value: "n"`},
-		{"nameless node", "", Objects{Nodes: []*v1.Node{{}}}, `nodes[0].metadata.name: Required value: a node needs a name`},
-		{"nil node", "", Objects{Nodes: []*v1.Node{nil}}, `nodes[0]: Required value: a nil node`},
+		{"nameless node", "nodes are found by name", Objects{Nodes: []*v1.Node{{}}}, `nodes[0].metadata.name: Required value: a node needs a name`},
+		{"nil node", "there is nothing to read", Objects{Nodes: []*v1.Node{nil}}, `nodes[0]: Required value: a nil node`},
 		{"two pods of one name", "also when neither is on a node", Objects{Pods: []*v1.Pod{p, p}}, `pods[1].metadata.name: Duplicate value: "ns/p"`},
 		{"assigned and pending pod of one name", "wherever they are", Objects{
 			Nodes: []*v1.Node{n}, Pods: []*v1.Pod{testkit.Pod("ns/p").On("n").Obj(), p},
@@ -46,26 +47,24 @@ func TestNewErrors(t *testing.T) {
 		{"pending and assigned pod of one name", "in the other order", Objects{
 			Nodes: []*v1.Node{n}, Pods: []*v1.Pod{p, testkit.Pod("ns/p").On("n").Obj()},
 		}, `pods[1].metadata.name: Duplicate value: "ns/p"`},
-		{"nameless pod", "", Objects{Pods: []*v1.Pod{{}}}, `pods[0].metadata.name: Required value: a pod needs a name`},
-		{"nil pod", "", Objects{Pods: []*v1.Pod{nil}}, `pods[0]: Required value: a nil pod`},
+		{"nameless pod", "pods are found by name", Objects{Pods: []*v1.Pod{{}}}, `pods[0].metadata.name: Required value: a pod needs a name`},
+		{"nil pod", "there is nothing to read", Objects{Pods: []*v1.Pod{nil}}, `pods[0]: Required value: a nil pod`},
 		{"two services of one name", "of one namespace", Objects{Services: []*v1.Service{
 			{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "s"}}, {ObjectMeta: metav1.ObjectMeta{Namespace: "y", Name: "s"}},
 			{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "s"}},
 		}}, `services[2].metadata.name: Duplicate value: "x/s"`},
-		{"nil class", "", Objects{StorageClasses: []*storagev1.StorageClass{nil}}, `storageClasses[0]: Required value: a nil object`},
-		{"nameless claim", "", Objects{Claims: []*v1.PersistentVolumeClaim{{}}}, `claims[0].metadata.name: Required value: an object needs a name`},
+		{"nil class", "there is nothing to read", Objects{StorageClasses: []*storagev1.StorageClass{nil}}, `storageClasses[0]: Required value: a nil object`},
+		{"nameless claim", "claims are found by name", Objects{Claims: []*v1.PersistentVolumeClaim{{}}}, `claims[0].metadata.name: Required value: an object needs a name`},
 		{"several errors", "the error names all", Objects{Nodes: []*v1.Node{n, n}, Pods: []*v1.Pod{nil}},
 			`[nodes[1].metadata.name: Duplicate value: "n", pods[0]: Required value: a nil pod]`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, err := New(c.objects)
-			require.Nil(t, s)
-			require.EqualError(t, err, c.want, c.reason)
-			var first *field.Error
-			require.ErrorAs(t, err, &first)
-			require.Contains(t, c.want, first.Error(), "callers read the first error as a *field.Error")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, err := New(c.objects)
+		require.Nil(t, s)
+		require.EqualError(t, err, c.want)
+		var first *field.Error
+		require.ErrorAs(t, err, &first)
+		require.Contains(t, c.want, first.Error(), "callers read the first error as a *field.Error")
+	})
 }
 
 func TestWhereNewPutsPods(t *testing.T) {
@@ -103,30 +102,29 @@ func TestRequestsOfPods(t *testing.T) {
 	heavy.Spec.Overhead = testkit.Resources("cpu=250m,memory=120Mi")
 	level := testkit.Pod("p").Request("cpu=1").On("a").Obj()
 	level.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources("cpu=500m")}
-	for _, c := range []struct {
-		name, reason string
-		pod          *v1.Pod
-		want         resources.Vector
-		cpu, memory  int64
-	}{
+	type test struct {
+		name, why   string
+		pod         *v1.Pod
+		want        resources.Vector
+		cpu, memory int64
+	}
+	testkit.Run(t, []test{
 		{"nothing asked", "scores count 100m and 200Mi", testkit.Pod("p").On("a").Obj(), resources.Vector{0, 0, 0, 1}, 100, 200 << 20},
 		{"resize in progress", "the largest of desired, actuated and allocated", resized, resources.Vector{3000, 0, 0, 1}, 3000, 200 << 20},
 		{"pod overhead", "is part of both", heavy, resources.Vector{1250, 120 << 20, 0, 1}, 1250, 320 << 20},
 		{"pod-level requests", "replace the containers'", level, resources.Vector{500, 0, 0, 1}, 500, 200 << 20},
 		{"unknown names", "are ignored", testkit.Pod("p").Request("foo=1,pods=3,cpu=100u").On("a").Obj(), resources.Vector{1, 0, 0, 1}, 1, 200 << 20},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{c.pod}})
-			require.Equal(t, c.want, s.Requested(0), c.reason)
-			alone, ok := s.PodRequests(c.pod)
-			require.True(t, ok)
-			require.Equal(t, c.want, alone)
-			_, ok = s.PodRequests(c.pod.DeepCopy())
-			require.False(t, ok, "another object may ask for something else")
-			cpu, memory := s.NonZero(0)
-			require.Equal(t, []int64{c.cpu, c.memory}, []int64{cpu, memory}, c.reason)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s := mustNew(t, Objects{Nodes: two(), Pods: []*v1.Pod{c.pod}})
+		require.Equal(t, c.want, s.Requested(0))
+		alone, ok := s.PodRequests(c.pod)
+		require.True(t, ok)
+		require.Equal(t, c.want, alone)
+		_, ok = s.PodRequests(c.pod.DeepCopy())
+		require.False(t, ok, "another object may ask for something else")
+		cpu, memory := s.NonZero(0)
+		require.Equal(t, []int64{c.cpu, c.memory}, []int64{cpu, memory})
+	})
 }
 
 func TestObjects(t *testing.T) {

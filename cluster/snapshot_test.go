@@ -23,12 +23,13 @@ func TestOperationErrors(t *testing.T) {
 	other.UID = "other"
 	ended := testkit.Pod("ended").Obj()
 	ended.Status.Phase = v1.PodFailed
-	for _, c := range []struct {
+	type test struct {
 		name string
 		err  error
 		kind field.ErrorType
 		want string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"assume on a free slot", s.Assume(testkit.Pod("q").Obj(), 1), field.ErrorTypeNotFound, "slot: Not found: 1: no node is there, slots run from 0 to 1"},
 		{"assume past the end", s.Assume(testkit.Pod("q").Obj(), 2), field.ErrorTypeNotFound, "slot: Not found: 2: no node is there, slots run from 0 to 1"},
 		{"assume below zero", s.Assume(testkit.Pod("q").Obj(), -1), field.ErrorTypeNotFound, "slot: Not found: -1: no node is there, slots run from 0 to 1"},
@@ -52,14 +53,12 @@ func TestOperationErrors(t *testing.T) {
 		{"set a service without a name", s.Set(&v1.Service{}), field.ErrorTypeRequired, "services.metadata.name: Required value: an object needs a name"},
 		{"unset an unknown object", s.Unset(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "y"}}), field.ErrorTypeNotFound, `services: Not found: "x/y"`},
 		{"unset an unknown class", s.Unset(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}), field.ErrorTypeNotFound, `storageClasses: Not found: "fast"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.EqualError(t, c.err, c.want)
-			var e *field.Error
-			require.ErrorAs(t, c.err, &e)
-			require.Equal(t, c.kind, e.Type)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.EqualError(t, c.err, c.want)
+		var e *field.Error
+		require.ErrorAs(t, c.err, &e)
+		require.Equal(t, c.kind, e.Type)
+	})
 	require.Equal(t, version, s.Version(), "a call that returns an error changes nothing")
 	require.Panics(t, func() { List[*v1.Node](s) })
 }

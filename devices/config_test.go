@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // Configurations of classes come first, then those of the claim, by request (rule U7.13, worked examples U-103 and U-104).
@@ -29,14 +30,15 @@ func TestConfigs(t *testing.T) {
 	config := func(driver string, requests ...string) resourcev1.DeviceClaimConfiguration {
 		return resourcev1.DeviceClaimConfiguration{Requests: requests, DeviceConfiguration: named(driver)}
 	}
-	for _, c := range []struct {
+	type test struct {
 		name     string
 		devices  int
 		requests []resourcev1.DeviceRequest
 		configs  []resourcev1.DeviceClaimConfiguration
 		once     bool
 		want     []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"U-103", 3, []resourcev1.DeviceRequest{exact("r1", "c1"), exact("r2", "c2"), exact("r3", "c1")},
 			[]resourcev1.DeviceClaimConfiguration{config("all"), config("one", "r2"), config("two", "r1", "r3"), config("none", "zz")}, false,
 			[]string{"FromClass [r1 r3] A", "FromClass [r1 r3] B", "FromClass [r2] Z", "FromClaim [] all", "FromClaim [r2] one", "FromClaim [r1 r3] two", "FromClaim [r1 r3] two"}},
@@ -48,34 +50,32 @@ func TestConfigs(t *testing.T) {
 			[]string{"FromClass [r/y] Z", "FromClaim [r/y] y", "FromClaim [r] r", "FromClaim [r r/y] ry"}},
 		{"U-104 with a class that two requests share", 2, []resourcev1.DeviceRequest{exact("r1", "c1"), {Name: "r2", FirstAvailable: []resourcev1.DeviceSubRequest{sub("x", "c1", 7), sub("y", "c1", 1)}}}, nil, false,
 			[]string{"FromClass [r1 r2/y] A", "FromClass [r1 r2/y] B"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			slice := gpus("n1")
-			device := slice.Spec.Devices[0]
-			slice.Spec.Devices = nil
-			for k := range c.devices {
-				device.Name = string(rune('a' + k))
-				slice.Spec.Devices = append(slice.Spec.Devices, device)
-			}
-			claim := gpuClaim("k", 1)
-			claim.Spec.Devices = resourcev1.DeviceClaim{Requests: c.requests, Config: c.configs}
-			ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}))
-			allocator := devices.NewAllocator(ledger, func(name string) *resourcev1.DeviceClass { return classes[name] }, nil, devices.Options{ConfigOnce: c.once})
-			results, ok, err := allocator.Compile(claim).Allocate(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
-			require.NoError(t, err)
-			require.True(t, ok)
-			var got []string
-			for _, x := range results[0].Devices.Config {
-				text := string(x.Source) + " ["
-				for k, r := range x.Requests {
-					if k > 0 {
-						text += " "
-					}
-					text += r
+	}, func(t *testing.T, c test) {
+		slice := gpus("n1")
+		device := slice.Spec.Devices[0]
+		slice.Spec.Devices = nil
+		for k := range c.devices {
+			device.Name = string(rune('a' + k))
+			slice.Spec.Devices = append(slice.Spec.Devices, device)
+		}
+		claim := gpuClaim("k", 1)
+		claim.Spec.Devices = resourcev1.DeviceClaim{Requests: c.requests, Config: c.configs}
+		ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}))
+		allocator := devices.NewAllocator(ledger, func(name string) *resourcev1.DeviceClass { return classes[name] }, nil, devices.Options{ConfigOnce: c.once})
+		results, ok, err := allocator.Compile(claim).Allocate(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+		require.NoError(t, err)
+		require.True(t, ok)
+		var got []string
+		for _, x := range results[0].Devices.Config {
+			text := string(x.Source) + " ["
+			for k, r := range x.Requests {
+				if k > 0 {
+					text += " "
 				}
-				got = append(got, text+"] "+x.Opaque.Driver)
+				text += r
 			}
-			require.Equal(t, c.want, got)
-		})
-	}
+			got = append(got, text+"] "+x.Opaque.Driver)
+		}
+		require.Equal(t, c.want, got)
+	})
 }

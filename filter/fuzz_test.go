@@ -16,26 +16,16 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// The decoder reads one byte for each decision, and zeros after the end of the data. So every input is a case, and a small
-// change of the input is a small change of the case.
-type bytes struct{ data []byte }
-
-func (b *bytes) below(n int) int {
-	if len(b.data) == 0 {
-		return 0
-	}
-	v := int(b.data[0])
-	b.data = b.data[1:]
-	return v % n
-}
+// bytes has the choices of this package.
+type bytes struct{ *testkit.Bytes }
 
 var fuzzNames = []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "example.com/a", "example.com/b", "sub.example.com/c", "hugepages-2Mi", "kubernetes.io/x", "foo", "pods"}
 var fuzzAmounts = []string{"0", "1", "2", "1500m", "3", "9223372036854775807", "4Ei", "1u"}
 
 func (b *bytes) amounts() v1.ResourceList {
 	l := v1.ResourceList{}
-	for range b.below(6) {
-		l[fuzzNames[b.below(len(fuzzNames))]] = resource.MustParse(fuzzAmounts[b.below(len(fuzzAmounts))])
+	for range b.Below(6) {
+		l[fuzzNames[b.Below(len(fuzzNames))]] = resource.MustParse(fuzzAmounts[b.Below(len(fuzzAmounts))])
 	}
 	return l
 }
@@ -44,22 +34,22 @@ func (b *bytes) pod(name string) *v1.Pod {
 	p := pod(name)
 	p.Spec.Containers[0].Resources.Requests = b.amounts()
 	ips := []string{"", "0.0.0.0", "127.0.0.1", "::", "10.0.0.1"}
-	for range b.below(3) {
-		withPorts(p, port(ips[b.below(5)], []v1.Protocol{"", "TCP", "UDP"}[b.below(3)], int32(b.below(3))))
+	for range b.Below(3) {
+		withPorts(p, port(ips[b.Below(5)], []v1.Protocol{"", "TCP", "UDP"}[b.Below(3)], int32(b.Below(3))))
 	}
 	return p
 }
 
 func (b *bytes) world() *world {
 	w := newWorld()
-	for i := range 1 + b.below(3) {
+	for i := range 1 + b.Below(3) {
 		n := node(fmt.Sprint("n", i))
 		n.Status.Allocatable = b.amounts()
-		if b.below(4) > 0 {
-			n.Status.Allocatable["pods"] = *resource.NewQuantity(int64(b.below(5)), resource.DecimalSI)
+		if b.Below(4) > 0 {
+			n.Status.Allocatable["pods"] = *resource.NewQuantity(int64(b.Below(5)), resource.DecimalSI)
 		}
 		w.nodes, w.pods = append(w.nodes, n), append(w.pods, nil)
-		for k := range b.below(3) {
+		for k := range b.Below(3) {
 			w.put(i, b.pod(fmt.Sprintf("r%d-%d", i, k)))
 		}
 	}
@@ -69,14 +59,14 @@ func (b *bytes) world() *world {
 func (b *bytes) options() FitOptions {
 	var o FitOptions
 	for _, name := range fuzzNames {
-		if b.below(5) == 4 {
+		if b.Below(5) == 4 {
 			o.IgnoredResources = append(o.IgnoredResources, string(name))
 		}
 	}
-	if b.below(4) == 3 {
-		o.IgnoredResourceGroups = []string{[]string{"example.com", "kubernetes.io"}[b.below(2)]}
+	if b.Below(4) == 3 {
+		o.IgnoredResourceGroups = []string{[]string{"example.com", "kubernetes.io"}[b.Below(2)]}
 	}
-	if b.below(4) == 3 {
+	if b.Below(4) == 3 {
 		o.DeviceResources = []string{"example.com/a"}
 	}
 	return o
@@ -143,7 +133,7 @@ func describe(list []Insufficient) []string {
 
 // checkWorld compares every form of the resource and port filters with the slow rules, and checks the laws.
 func checkWorld(t *testing.T, data []byte) {
-	b := &bytes{data}
+	b := &bytes{testkit.NewBytes(data)}
 	w, p, o := b.world(), b.pod("p"), b.options()
 	fit, ports := CompileFit(p, o).On(w), CompilePorts(p).On(w)
 	ps := Predicates{fit, ports}
@@ -183,14 +173,14 @@ func checkWorld(t *testing.T, data []byte) {
 
 // checkLaws: more capacity never rejects; removing a pod never makes resources or ports reject; a trial returns to where it was.
 func checkLaws(t *testing.T, w *world, p *v1.Pod, o FitOptions, b *bytes) {
-	i := b.below(len(w.nodes))
+	i := b.Below(len(w.nodes))
 	fit, ports := CompileFit(p, o).On(w), CompilePorts(p).On(w)
 	before := fit.Check(i)
 	if len(o.DeviceResources) == 0 { // a node that begins to offer a device resource is checked where it was not
 		grown := w.nodes[i].DeepCopy()
 		for _, name := range fuzzNames {
 			q := grown.Status.Allocatable[name]
-			q.Add(resource.MustParse(fuzzAmounts[b.below(4)]))
+			q.Add(resource.MustParse(fuzzAmounts[b.Below(4)]))
 			grown.Status.Allocatable[name] = q
 		}
 		bigger := newWorld(grown).put(0, w.pods[i]...).resolve()
@@ -199,7 +189,7 @@ func checkLaws(t *testing.T, w *world, p *v1.Pod, o FitOptions, b *bytes) {
 	if len(w.pods[i]) == 0 {
 		return
 	}
-	gone := w.pods[i][b.below(len(w.pods[i]))]
+	gone := w.pods[i][b.Below(len(w.pods[i]))]
 	less := newWorld(w.nodes[i])
 	for _, q := range w.pods[i] {
 		if q != gone {
@@ -242,10 +232,7 @@ func FuzzFilters(f *testing.F) {
 
 func TestFiltersAgainstSlowRules(t *testing.T) {
 	for seed := range int64(3000) {
-		rng := rand.New(rand.NewSource(seed))
-		data := make([]byte, 40+rng.Intn(160))
-		rng.Read(data)
-		checkWorld(t, data)
+		checkWorld(t, testkit.RandomBytes(uint64(seed), 40+int(seed*37%160)))
 	}
 }
 
@@ -254,7 +241,7 @@ func TestPurity(t *testing.T) {
 		rng := rand.New(rand.NewSource(seed))
 		data := make([]byte, 200)
 		rng.Read(data)
-		b := &bytes{data}
+		b := &bytes{testkit.NewBytes(data)}
 		w, p := b.world(), b.pod("p")
 		pods := append(slices.Concat(w.pods...), p)
 		call := func() {

@@ -97,11 +97,12 @@ func TestPreFilters(t *testing.T) {
 		called    int
 		err       string
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		in        []PreFilterResult
 		want      result
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing", "no plugin has a word", nil, result{}},
 		{"rejection lets the rest run", "their state serves preemption", []PreFilterResult{status("A", Unschedulable, "a"), status("B", Success)},
 			result{code: Unschedulable, message: "a", rejecters: []string{"A"}, called: 2}},
@@ -126,26 +127,24 @@ func TestPreFilters(t *testing.T) {
 			result{code: Error, called: 2, err: `running PreFilter plugin "B": boom`}},
 		{"rejection and narrowing", "both wake the pod", []PreFilterResult{set("A", "a"), status("B", Unschedulable, "b")},
 			result{code: Unschedulable, message: "b", nodes: []string{"a"}, rejecters: []string{"B", "A"}, called: 2}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var f PreFilters
-			got := result{}
-			for _, r := range c.in {
-				got.called++
-				if f.Add(r) {
-					break
-				}
+	}, func(t *testing.T, c test) {
+		var f PreFilters
+		got := result{}
+		for _, r := range c.in {
+			got.called++
+			if f.Add(r) {
+				break
 			}
-			got.code, got.message, got.rejecters = f.Code, f.Message, f.Rejecters()
-			if len(f.Nodes) > 0 {
-				got.nodes = f.Nodes
-			}
-			if f.Err != nil {
-				got.err = f.Err.Error()
-			}
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+		}
+		got.code, got.message, got.rejecters = f.Code, f.Message, f.Rejecters()
+		if len(f.Nodes) > 0 {
+			got.nodes = f.Nodes
+		}
+		if f.Err != nil {
+			got.err = f.Err.Error()
+		}
+		require.Equal(t, c.want, got)
+	})
 	var f PreFilters
 	require.Nil(t, f.Outside())
 	f.Add(set("B", "n"))

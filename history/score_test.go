@@ -49,14 +49,15 @@ func TestAllocation(t *testing.T) {
 	seedPod, seedRows := packing(t)
 	standard := rowsOf(t, []string{"cpu=4,memory=10000Mi"})
 	most := score.FitArgs{ScoringStrategy: &score.Strategy{Type: score.MostAllocated}}
-	for _, tc := range []struct {
-		name, reason string
-		of           formula
-		pod          *v1.Pod
-		args         score.FitArgs
-		rows         score.Rows
-		want         []int64
-	}{
+	type test struct {
+		name, why string
+		of        formula
+		pod       *v1.Pod
+		args      score.FitArgs
+		rows      score.Rows
+		want      []int64
+	}
+	testkit.Run(t, []test{
 		{"over capacity most before 2021", "cpu was 0", history.ZeroToTen, asking("cpu=5,memory=1Gi"), most, standard, []int64{0}},
 		{"bin packing of the documents: 5 and 7", "7 5 3 and 5 7 10 on the old scale", history.ZeroToTen, seedPod, rising, seedRows, []int64{5, 7}},
 		{"bin packing before v1.33", "cpu 38 instead of 37", history.FreeShare, seedPod, rising, seedRows, []int64{60, 69}},
@@ -69,15 +70,13 @@ func TestAllocation(t *testing.T) {
 			rowsOf(t, []string{"memory=1024M,cpu=8"}), []int64{6}},
 		{"old scale: least allocated", "97.5 and 98 percent are 9 and 9", history.ZeroToTen, asking(""), score.FitArgs{}, standard, []int64{9}},
 		{"old scale: zero capacity keeps its weight", "memory 9 and cpu 0", history.ZeroToTen, asking(""), score.FitArgs{}, rowsOf(t, []string{"memory=10000Mi"}), []int64{4}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s, err := tc.of(tc.pod, tc.args, tc.rows)
-			require.NoError(t, err)
-			for i, want := range tc.want {
-				require.Equal(t, want, s.Raw(i), tc.reason)
-			}
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		s, err := tc.of(tc.pod, tc.args, tc.rows)
+		require.NoError(t, err)
+		for i, want := range tc.want {
+			require.Equal(t, want, s.Raw(i))
+		}
+	})
 	for _, of := range []formula{history.FreeShare, history.ZeroToTen} {
 		_, err := of(seedPod, ratio(), seedRows)
 		require.EqualError(t, err, "scoringStrategy.requestedToCapacityRatio.shape: Required value: at least one point must be specified")
@@ -100,11 +99,12 @@ func TestShape(t *testing.T) {
 func TestBalance(t *testing.T) {
 	r := rowsOf(t, []string{"cpu=10,memory=10000"})
 	logged := rowsOf(t, []string{"cpu=47800m,memory=66054406144"})
-	for _, tc := range []struct {
+	type test struct {
 		name, requests       string
 		rows                 score.Rows
 		difference, absolute int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"10 and 20 percent", "cpu=1,memory=2000", r, 90, 95},
 		{"20 and 10 percent", "cpu=2,memory=1000", r, 90, 95},
 		{"20 and 40 percent", "cpu=2,memory=4000", r, 80, 90},
@@ -114,13 +114,11 @@ func TestBalance(t *testing.T) {
 		{"120 and 10 percent", "cpu=12,memory=1000", r, 0, 55},
 		{"log line 93", "cpu=7850m,memory=6786383872", logged, 93, 96},
 		{"log line 97", "cpu=6950m,memory=7627341824", logged, 97, 98},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s, err := history.AbsoluteBalance(asking(tc.requests), score.BalanceArgs{}, tc.rows)
-			require.NoError(t, err)
-			require.Equal(t, []int64{tc.difference, tc.absolute}, []int64{history.Difference(asking(tc.requests), tc.rows, 100)(0), s(0)})
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		s, err := history.AbsoluteBalance(asking(tc.requests), score.BalanceArgs{}, tc.rows)
+		require.NoError(t, err)
+		require.Equal(t, []int64{tc.difference, tc.absolute}, []int64{history.Difference(asking(tc.requests), tc.rows, 100)(0), s(0)})
+	})
 	_, err := history.AbsoluteBalance(asking("cpu=1"), score.BalanceArgs{Resources: []score.Resource{{Name: "cpu", Weight: 2}}}, r)
 	require.Error(t, err)
 }
@@ -136,11 +134,12 @@ func (a attached) Volumes(int) (requested, allocatable int64) { return a.request
 func TestBalanceOld(t *testing.T) {
 	r := rowsOf(t, []string{"cpu=10,memory=10000Mi"})
 	web := asking("cpu=2,memory=5000Mi")
-	for _, tc := range []struct {
-		name, reason string
-		s            history.Scorer
-		want         int64
-	}{
+	type test struct {
+		name, why string
+		s         history.Scorer
+		want      int64
+	}
+	testkit.Run(t, []test{
 		{"defaults count", "100m of 10 and 200Mi of 10000Mi: 1 and 2 percent", history.Difference(asking(""), r, 100), 99},
 		{"no cpu on the node", "its share is 1", history.Difference(asking(""), rowsOf(t, []string{"memory=10000Mi"}), 100), 0},
 		{"before the scale of 100", "times 10", history.Difference(web, r, 10), 7},
@@ -149,9 +148,7 @@ func TestBalanceOld(t *testing.T) {
 		{"variance before the scale of 100", "times 10", history.VolumeVariance(web, attached{r, 8, 10}, 10), 9},
 		{"volumes used up", "never preferred", history.VolumeVariance(web, attached{r, 10, 10}, 100), 0},
 		{"cpu used up", "never preferred", history.VolumeVariance(asking("cpu=10,memory=5000Mi"), attached{r, 1, 10}, 100), 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, tc.s(0), tc.reason) })
-	}
+	}, func(t *testing.T, tc test) { require.Equal(t, tc.want, tc.s(0)) })
 }
 
 func TestReservoir(t *testing.T) {

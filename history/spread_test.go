@@ -37,44 +37,43 @@ func TestSelectorSpread(t *testing.T) {
 	web := testkit.Pod("p").Labels("foo=bar").Obj()
 	all := services{{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "s"}, Spec: v1.ServiceSpec{Selector: map[string]string{"foo": "bar"}}}}
 	abxy := []map[string]string{{zone: "1"}, {zone: "1"}, {zone: "2"}, {zone: "2"}}
-	for _, tc := range []struct {
-		name, reason string
-		labels       []map[string]string // of the nodes
-		pods         []int               // on each node
-		score        []int64
-	}{
+	type test struct {
+		name, why string
+		labels    []map[string]string // of the nodes
+		pods      []int               // on each node
+		score     []int64
+	}
+	testkit.Run(t, []test{
 		{"S-70", "two thirds zone, one third node", abxy, []int{2, 1, 0, 4}, []int64{33, 41, 33, 0}},
 		{"S-71", "without zone labels", make([]map[string]string, 4), []int{2, 1, 0, 4}, []int64{50, 75, 100, 0}},
 		{"S-72", "no pods", abxy, []int{0, 0, 0, 0}, []int64{100, 100, 100, 100}},
 		{"beta labels first", "the older zone label wins: both nodes are apart", []map[string]string{{beta: "1", zone: "z"}, {zone: "z"}}, []int{2, 1}, []int64{0, 50}},
 		{"region alone", "is a zone too", []map[string]string{{region: "r"}, nil}, []int{2, 1}, []int64{0, 50}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			var nodes []*v1.Node
-			var pods []*v1.Pod
-			for i, labels := range tc.labels {
-				n := testkit.Node(fmt.Sprint("n", i)).Obj()
-				n.Labels = labels
-				nodes = append(nodes, n)
-				for k := range tc.pods[i] {
-					pods = append(pods, testkit.Pod(fmt.Sprint("p", i, k)).Labels("foo=bar").On(n.Name).Obj())
-				}
-				other := testkit.Pod(fmt.Sprint("other", i)).Labels("foo=baz").On(n.Name).Obj()
-				pods = append(pods, other)
+	}, func(t *testing.T, tc test) {
+		var nodes []*v1.Node
+		var pods []*v1.Pod
+		for i, labels := range tc.labels {
+			n := testkit.Node(fmt.Sprint("n", i)).Obj()
+			n.Labels = labels
+			nodes = append(nodes, n)
+			for k := range tc.pods[i] {
+				pods = append(pods, testkit.Pod(fmt.Sprint("p", i, k)).Labels("foo=bar").On(n.Name).Obj())
 			}
-			c := testkit.NewCluster(nodes, pods)
-			s, err := history.SelectorSpread(all).Score(web, placement.Rows(c))
-			require.NoError(t, err)
-			var slots []int32
-			for i := range nodes {
-				slots = append(slots, int32(i))
-			}
-			s.(placement.Weigher).Weigh(slots, nil)
-			for i := range nodes {
-				require.Equal(t, tc.score[i], s.Raw(i), tc.reason)
-			}
-		})
-	}
+			other := testkit.Pod(fmt.Sprint("other", i)).Labels("foo=baz").On(n.Name).Obj()
+			pods = append(pods, other)
+		}
+		c := testkit.NewCluster(nodes, pods)
+		s, err := history.SelectorSpread(all).Score(web, placement.Rows(c))
+		require.NoError(t, err)
+		var slots []int32
+		for i := range nodes {
+			slots = append(slots, int32(i))
+		}
+		s.(placement.Weigher).Weigh(slots, nil)
+		for i := range nodes {
+			require.Equal(t, tc.score[i], s.Raw(i))
+		}
+	})
 	c := testkit.NewCluster([]*v1.Node{testkit.Node("a").Obj()}, []*v1.Pod{testkit.Pod("b").Labels("foo=bar").On("a").Obj()})
 	own := web.DeepCopy()
 	own.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: zone, WhenUnsatisfiable: v1.ScheduleAnyway}}

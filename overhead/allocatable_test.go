@@ -9,11 +9,12 @@ import (
 )
 
 func TestAllocatable(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, capacity, kube, system string
 		eviction                          map[string]string
 		want                              string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing reserved", "allocatable is the capacity", "cpu=4,memory=10Gi,pods=110", "", "", nil, "cpu=4,memory=10Gi,pods=110"},
 		{"the documents' node", "10Gi - 1.5Gi - 500Mi", "memory=10Gi", "", "memory=1.5Gi", map[string]string{"memory.available": "500Mi"}, "memory=8204Mi"},
 		{"all three", "kube, system and both thresholds", "cpu=16,memory=32Gi,ephemeral-storage=100Gi", "cpu=1,memory=2Gi,ephemeral-storage=1Gi", "cpu=500m,memory=1Gi,ephemeral-storage=1Gi", map[string]string{"memory.available": "500Mi", "nodefs.available": "10%"}, "cpu=14500m,ephemeral-storage=94489280352,memory=29196Mi"},
@@ -23,14 +24,13 @@ func TestAllocatable(t *testing.T) {
 		{"more reserved than there is", "not below zero", "cpu=1,memory=1Gi", "cpu=2,memory=2Gi", "", nil, "cpu=0,memory=0"},
 		{"reservation of an unknown resource", "ignored", "cpu=1", "example.com/x=1", "", nil, "cpu=1"},
 		{"huge pages", "leave the memory", "memory=8Gi,hugepages-1Gi=2Gi,hugepages-2Mi=512Mi", "hugepages-2Mi=512Mi", "memory=1Gi", nil, "hugepages-1Gi=2Gi,hugepages-2Mi=0,memory=4608Mi"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := Allocatable(testkit.Resources(c.capacity), Reservations{testkit.Resources(c.kube), testkit.Resources(c.system), c.eviction})
-			require.NoError(t, err)
-			require.Equal(t, c.want, testkit.ShowResources(got), c.why)
-		})
-	}
-	for _, c := range []struct{ name, text, want string }{
+	}, func(t *testing.T, c test) {
+		got, err := Allocatable(testkit.Resources(c.capacity), Reservations{testkit.Resources(c.kube), testkit.Resources(c.system), c.eviction})
+		require.NoError(t, err)
+		require.Equal(t, c.want, testkit.ShowResources(got))
+	})
+	type test2 struct{ name, text, want string }
+	testkit.Run(t, []test2{
 		{"no number", "abc%", `evictionHard[memory.available]: strconv.ParseFloat: parsing "abc": invalid syntax`},
 		{"above", "101%", "evictionHard[memory.available]: eviction percentage threshold memory.available must be <= 100%: 101%"},
 		{"infinite", "1e99%", "evictionHard[memory.available]: eviction percentage threshold memory.available must be <= 100%: 1e99%"},
@@ -38,10 +38,8 @@ func TestAllocatable(t *testing.T) {
 		{"not a number", "NaN%", "evictionHard[memory.available]: eviction percentage threshold memory.available must be >= 0%: NaN%"},
 		{"not positive", "0", "evictionHard[memory.available]: eviction threshold memory.available must be positive: 0"},
 		{"no quantity", "x", `evictionHard[memory.available]: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Allocatable(testkit.Resources("memory=1Gi"), Reservations{EvictionHard: map[string]string{"memory.available": c.text}})
-			require.EqualError(t, err, c.want)
-		})
-	}
+	}, func(t *testing.T, c test2) {
+		_, err := Allocatable(testkit.Resources("memory=1Gi"), Reservations{EvictionHard: map[string]string{"memory.available": c.text}})
+		require.EqualError(t, err, c.want)
+	})
 }

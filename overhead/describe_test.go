@@ -49,14 +49,13 @@ func TestDescribeResources(t *testing.T) {
 }
 
 func TestPercent(t *testing.T) {
-	for _, c := range []struct{ name, why, resource, q, whole, want string }{
+	type test struct{ name, why, resource, q, whole, want string }
+	testkit.Run(t, []test{
 		{"truncated", "2250 of 4000 is 56.25%", "cpu", "2250m", "4", "2250m (56%)"},
 		{"nothing offered", "no share", "cpu", "1", "0", "1 (0%)"},
 		{"more than all", "overcommitted", "memory", "2Gi", "1Gi", "2Gi (200%)"},
 		{"no quotient in sight", "bounded", "memory", "9223372036854775807", "1", "9223372036854775807 (2147483647%)"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, percent(v1.ResourceName(c.resource), resource.MustParse(c.q), resource.MustParse(c.whole)), c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, percent(v1.ResourceName(c.resource), resource.MustParse(c.q), resource.MustParse(c.whole)))
+	})
 }

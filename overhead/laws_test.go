@@ -19,7 +19,7 @@ func randomPods(t *testing.T, n int, check func(r *rand.Rand, pod *v1.Pod)) {
 	for range n {
 		data := make([]byte, 100+r.Intn(300))
 		r.Read(data)
-		pod, _ := (&decoder{data}).pod()
+		pod, _ := newDecoder(data).pod()
 		if len(ValidateQuantities(pod, nil)) == 0 {
 			check(r, pod)
 		}

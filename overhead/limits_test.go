@@ -10,11 +10,12 @@ import (
 )
 
 func TestLimits(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, pod string
 		o              Options
 		want           string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"limits of the kata pod", "overhead is added to limits that exist", testkit.Kata, Options{}, "cpu=2250m,memory=320Mi"},
 		{"limits walk", "the same maximum as for requests", "sidecar s limits cpu=1\ninit i limits cpu=5\ncontainer a limits cpu=2", Options{}, "cpu=6"},
 		{"no limit stays none", "overhead makes no limit", "container a\noverhead cpu=250m,memory=120Mi", Options{}, ""},
@@ -29,37 +30,35 @@ func TestLimits(t *testing.T) {
 		{"infeasible pod level limits", "a name that is not there is zero", "container a limits cpu=1\nwhole limits cpu=4\nwholestatus limits memory=1\nresize Infeasible", onNode, "cpu=0"},
 		{"infeasible pod level without limits", "a status without limits is the spec", "container a\nwhole limits cpu=4\nwholestatus requests cpu=1\nresize Infeasible", onNode, "cpu=4"},
 		{"pod level resize of limits", "max(spec, actuated)", "container a\nwhole requests cpu=1 limits cpu=1\nwholestatus requests cpu=2 limits cpu=2 allocated cpu=3", onNode, "cpu=2"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			testkit.Unchanged(t, func() { require.Equal(t, c.want, testkit.ShowResources(Limits(pod, c.o)), c.why) }, pod)
-			compare(t, pod, c.o)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers(c.pod)
+		testkit.Unchanged(t, func() { require.Equal(t, c.want, testkit.ShowResources(Limits(pod, c.o))) }, pod)
+		compare(t, pod, c.o)
+	})
 }
 
 func TestExplain(t *testing.T) {
-	for _, c := range []struct{ name, why, pod, want string }{
+	type test struct{ name, why, pod, want string }
+	testkit.Run(t, []test{
 		{"kata explained", "containers and overhead", testkit.Kata, "cpu 2250m: the containers 2 + overhead 250m\nmemory 320Mi: the containers 200Mi + overhead 120Mi\n"},
 		{"starting sets the maximum", "of memory only", "init ic1 requests cpu=2,memory=1G\ninit ic2 requests cpu=2,memory=3G\ncontainer c1 requests cpu=2,memory=1G\ncontainer c2 requests cpu=1,memory=1G", "cpu 3: the containers 3\nmemory 3G: init container ic2 needs 3G, the containers 2G\n"},
 		{"a tie", "running is preferred, the first step named", "init i requests cpu=1\ncontainer a requests cpu=1", "cpu 1: the containers 1\n"},
 		{"nothing but overhead", "no phase", "container a\noverhead memory=120Mi", "memory 120Mi: overhead 120Mi\n"},
 		{"pod level explained", "what the pod as a whole asks for", "container a requests cpu=1\nwhole requests cpu=500m\noverhead cpu=1", "cpu 1500m: the pod as a whole 500m + overhead 1\n"},
 		{"sidecars before the step", "the step of i1 needs 1+5", "sidecar s1 requests cpu=1\ninit i1 requests cpu=5\ncontainer a requests cpu=1", "cpu 6: init container i1 needs 6, the containers 2\n"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			text := ""
-			for _, p := range Explain(testkit.Containers(c.pod), Options{}) {
-				text += p.String() + "\n"
-			}
-			require.Equal(t, c.want, text, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		text := ""
+		for _, p := range Explain(testkit.Containers(c.pod), Options{}) {
+			text += p.String() + "\n"
+		}
+		require.Equal(t, c.want, text)
+	})
 	require.Equal(t, "none running starting pod level unknown", None.String()+" "+Running.String()+" "+Starting.String()+" "+PodLevel.String()+" "+Phase(9).String())
 }
 
 func TestDefault(t *testing.T) {
-	for _, c := range []struct{ name, why, pod, containers, whole string }{
+	type test struct{ name, why, pod, containers, whole string }
+	testkit.Run(t, []test{
 		{"limits become requests", "of containers and init containers, per name", "container a requests cpu=1 limits cpu=2,memory=1Gi\ninit i limits memory=2Gi", "cpu=1,memory=1Gi;memory=2Gi;", ""},
 		{"no limits", "nothing to default", "container a requests cpu=1", "cpu=1;", ""},
 		{"pod requests from containers", "aggregated cpu and memory first, then the pod's limit", "container a requests cpu=1\ncontainer b requests cpu=1\nwhole limits cpu=4,memory=4Gi", "cpu=1;cpu=1;", "cpu=2,memory=4Gi / cpu=4,memory=4Gi"},
@@ -73,24 +72,22 @@ func TestDefault(t *testing.T) {
 		{"empty pod level", "nothing is defaulted", "container a limits hugepages-2Mi=4Mi\nwhole", "hugepages-2Mi=4Mi;", " / "},
 		{"unsupported pod limit", "is no request", "container a requests cpu=1,ephemeral-storage=1Gi\nwhole limits cpu=2,ephemeral-storage=4Gi", "cpu=1,ephemeral-storage=1Gi;", "cpu=1 / cpu=2,ephemeral-storage=4Gi"},
 		{"huge pages named by the pod", "a request or limit of the pod stands", "container a limits hugepages-2Mi=4Mi\nwhole limits hugepages-2Mi=8Mi", "hugepages-2Mi=4Mi;", "hugepages-2Mi=8Mi / hugepages-2Mi=8Mi"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			var out *v1.Pod
-			testkit.Unchanged(t, func() { out = Default(pod) }, pod)
-			text := ""
-			for _, list := range [][]v1.Container{out.Spec.Containers, out.Spec.InitContainers} {
-				for _, c := range list {
-					text += testkit.ShowResources(c.Resources.Requests) + ";"
-				}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers(c.pod)
+		var out *v1.Pod
+		testkit.Unchanged(t, func() { out = Default(pod) }, pod)
+		text := ""
+		for _, list := range [][]v1.Container{out.Spec.Containers, out.Spec.InitContainers} {
+			for _, c := range list {
+				text += testkit.ShowResources(c.Resources.Requests) + ";"
 			}
-			require.Equal(t, c.containers, text, c.why)
-			if c.whole != "" {
-				require.Equal(t, c.whole, testkit.ShowResources(out.Spec.Resources.Requests)+" / "+testkit.ShowResources(out.Spec.Resources.Limits), c.why)
-			}
-			require.Equal(t, out, Default(out), "defaulting twice is defaulting once")
-		})
-	}
+		}
+		require.Equal(t, c.containers, text)
+		if c.whole != "" {
+			require.Equal(t, c.whole, testkit.ShowResources(out.Spec.Resources.Requests)+" / "+testkit.ShowResources(out.Spec.Resources.Limits))
+		}
+		require.Equal(t, out, Default(out), "defaulting twice is defaulting once")
+	})
 }
 
 func TestDefaultHostPorts(t *testing.T) {

@@ -3,7 +3,6 @@ package overhead
 import (
 	"math"
 	"math/big"
-	"math/rand"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -218,31 +217,24 @@ func bit(b bool) int {
 	return 0
 }
 
-// decoder makes a pod from bytes. A missing byte is 0. Every edge below has a byte.
-type decoder struct{ data []byte }
+// decoder makes a pod from bytes. Every edge below has its byte.
+type decoder struct{ *testkit.Bytes }
 
-func (d *decoder) n(below int) int {
-	if len(d.data) == 0 {
-		return 0
-	}
-	b := d.data[0]
-	d.data = d.data[1:]
-	return int(b) % below
-}
+func newDecoder(data []byte) *decoder { return &decoder{testkit.NewBytes(data)} }
 
 var quantities = []string{"1", "0", "-1", "500m", "100u", "1500m", "1n", "1.5Gi", "128Mi", "2.0", "3k", "9223372036854775807", "-9223372036854775808", "9223372036854775", "10E", "7"}
 
 func (d *decoder) list() v1.ResourceList {
-	count := d.n(5)
+	count := d.Below(5)
 	if count == 0 {
 		return nil
 	}
-	if d.n(16) == 15 {
+	if d.Below(16) == 15 {
 		count = len(names)
 	}
 	list := v1.ResourceList{}
 	for range count {
-		list[names[min(d.n(2*len(names)), len(names)-1)*bit(d.n(3) > 0)]] = resource.MustParse(quantities[d.n(len(quantities))])
+		list[names[min(d.Below(2*len(names)), len(names)-1)*bit(d.Below(3) > 0)]] = resource.MustParse(quantities[d.Below(len(quantities))])
 	}
 	return list
 }
@@ -252,9 +244,9 @@ func (d *decoder) requirements() v1.ResourceRequirements {
 }
 
 func (d *decoder) statuses() (out []v1.ContainerStatus) {
-	for range d.n(4) {
-		s := v1.ContainerStatus{Name: string(rune('a' + d.n(4))), AllocatedResources: d.list()}
-		if d.n(4) > 0 {
+	for range d.Below(4) {
+		s := v1.ContainerStatus{Name: string(rune('a' + d.Below(4))), AllocatedResources: d.list()}
+		if d.Below(4) > 0 {
 			r := d.requirements()
 			s.Resources = &r
 		}
@@ -264,37 +256,37 @@ func (d *decoder) statuses() (out []v1.ContainerStatus) {
 }
 
 func (d *decoder) pod() (*v1.Pod, Options) {
-	o := Options{UseStatus: d.n(2) == 1, IgnorePodLevel: d.n(4) == 3, IgnorePodStatus: d.n(4) == 3, IgnoreOverhead: d.n(4) == 3}
-	if d.n(4) == 3 {
+	o := Options{UseStatus: d.Below(2) == 1, IgnorePodLevel: d.Below(4) == 3, IgnorePodStatus: d.Below(4) == 3, IgnoreOverhead: d.Below(4) == 3}
+	if d.Below(4) == 3 {
 		o.Missing = d.list()
 	}
 	pod := &v1.Pod{}
-	for range d.n(4) {
-		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: string(rune('a' + d.n(4))), Resources: d.requirements()})
+	for range d.Below(4) {
+		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Name: string(rune('a' + d.Below(4))), Resources: d.requirements()})
 	}
 	policies := []v1.ContainerRestartPolicy{"", v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyNever}
-	for range d.n(5) {
-		c := v1.Container{Name: string(rune('a' + d.n(4))), Resources: d.requirements()}
-		if p := policies[d.n(4)]; p != "" {
+	for range d.Below(5) {
+		c := v1.Container{Name: string(rune('a' + d.Below(4))), Resources: d.requirements()}
+		if p := policies[d.Below(4)]; p != "" {
 			c.RestartPolicy = &p
 		}
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
 	}
-	if d.n(3) == 2 {
+	if d.Below(3) == 2 {
 		pod.Spec.Overhead = d.list()
 	}
-	if d.n(3) == 2 {
+	if d.Below(3) == 2 {
 		r := d.requirements()
 		pod.Spec.Resources = &r
 	}
 	pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses = d.statuses(), d.statuses()
-	if d.n(2) == 1 {
+	if d.Below(2) == 1 {
 		r := d.requirements()
 		pod.Status.Resources, pod.Status.AllocatedResources = &r, d.list()
 	}
-	for range d.n(3) {
-		kind := []v1.PodConditionType{v1.PodResizePending, v1.PodResizeInProgress}[d.n(2)]
-		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: kind, Reason: []string{"Infeasible", "Deferred"}[d.n(2)]})
+	for range d.Below(3) {
+		kind := []v1.PodConditionType{v1.PodResizePending, v1.PodResizeInProgress}[d.Below(2)]
+		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: kind, Reason: []string{"Infeasible", "Deferred"}[d.Below(2)]})
 	}
 	return pod, o
 }
@@ -329,7 +321,7 @@ func compareNonZero(t testing.TB, pod *v1.Pod) {
 }
 
 func checkBytes(t testing.TB, data []byte) {
-	pod, o := (&decoder{data}).pod()
+	pod, o := newDecoder(data).pod()
 	testkit.Unchanged(t, func() {
 		compare(t, pod, o)
 		compareNonZero(t, pod)
@@ -340,16 +332,13 @@ func checkBytes(t testing.TB, data []byte) {
 
 // RandomPod returns the pod that the bytes describe, for tests of the packages that import this one.
 func RandomPod(data []byte) *v1.Pod {
-	pod, _ := (&decoder{data}).pod()
+	pod, _ := newDecoder(data).pod()
 	return pod
 }
 
 func TestRequestsAgainstOracle(t *testing.T) {
-	r := rand.New(rand.NewSource(1))
-	for range 4000 {
-		data := make([]byte, r.Intn(400))
-		r.Read(data)
-		checkBytes(t, data)
+	for seed := range 4000 {
+		checkBytes(t, testkit.RandomBytes(uint64(seed), seed*37%400))
 	}
 }
 

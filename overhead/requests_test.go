@@ -62,15 +62,13 @@ var requestCases = []requestCase{
 }
 
 func TestRequests(t *testing.T) {
-	for _, c := range requestCases {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			testkit.Unchanged(t, func() {
-				require.Equal(t, c.want, testkit.ShowResources(Requests(pod, c.o)), c.why)
-			}, pod)
-			compare(t, pod, c.o)
-		})
-	}
+	testkit.Run(t, requestCases, func(t *testing.T, c requestCase) {
+		pod := testkit.Containers(c.pod)
+		testkit.Unchanged(t, func() {
+			require.Equal(t, c.want, testkit.ShowResources(Requests(pod, c.o)))
+		}, pod)
+		compare(t, pod, c.o)
+	})
 }
 
 // The deprecated field and other conditions have no effect, nor has the status of the condition.
@@ -110,7 +108,8 @@ func TestNilPod(t *testing.T) {
 }
 
 func TestRow(t *testing.T) {
-	for _, c := range []struct{ name, why, pod, want string }{
+	type test struct{ name, why, pod, want string }
+	testkit.Run(t, []test{
 		{"rounded up once", "the total of 200u is 1m, not 2m", "container a requests cpu=100u\ncontainer b requests cpu=100u", "cpu=1m"},
 		{"fractions of bytes", "twice 1.5 bytes are 3", "container a requests memory=1500m\ncontainer b requests memory=1500m", "memory=3"},
 		{"fraction of a scalar", "1.5 become 2", "container a requests example.com/x=1500m", "example.com/x=2"},
@@ -122,14 +121,12 @@ func TestRow(t *testing.T) {
 		{"kata", "the documents' example in integers", testkit.Kata, "cpu=2250m memory=335544320"},
 		{"init maximum in integers", "the documents' example in integers", "init i1 requests cpu=2,memory=1G\ninit i2 requests cpu=2,memory=3G\ncontainer c1 requests cpu=2,memory=1G\ncontainer c2 requests cpu=1,memory=1G", "cpu=3000m memory=3000000000"},
 		{"more names than fit", "the way over quantities gives the same", "container a requests cpu=1,memory=1,ephemeral-storage=1,a.b/1=1,a.b/2=1,a.b/3=1,a.b/4=1,a.b/5=1,a.b/6=1", "cpu=1000m memory=1 ephemeral-storage=1 a.b/1=1 a.b/2=1 a.b/3=1 a.b/4=1 a.b/5=1 a.b/6=1"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			schema := &resources.Schema{}
-			row := AppendRequests(nil, schema, testkit.Containers(c.pod), Options{})
-			require.Equal(t, c.want, row.Describe(schema), c.why)
-			require.Len(t, row, schema.Len())
-		})
-	}
+	}, func(t *testing.T, c test) {
+		schema := &resources.Schema{}
+		row := AppendRequests(nil, schema, testkit.Containers(c.pod), Options{})
+		require.Equal(t, c.want, row.Describe(schema))
+		require.Len(t, row, schema.Len())
+	})
 }
 
 // A scalar with amount zero has a column.
@@ -166,11 +163,12 @@ func TestRowDoesNotAllocate(t *testing.T) {
 }
 
 func TestNonZero(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, pod            string
 		cpu, memory               int64
 		incomingCPU, incomingByte int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"best effort", "the defaults", "container a", 100, 200 << 20, 100, 200 << 20},
 		{"init and sidecar", "defaults follow the maximum: sidecar and container run together", "sidecar s\ninit i\ncontainer a", 200, 419430400, 200, 419430400},
 		{"explicit zero", "zero is an answer", "container a requests cpu=0,memory=0", 0, 0, 0, 0},
@@ -180,15 +178,13 @@ func TestNonZero(t *testing.T) {
 		{"pod level both", "nothing is missing", "container a\ncontainer b\nwhole requests cpu=1,memory=1Gi", 1000, 1 << 30, 200, 400 << 20},
 		{"resized", "a pod on a node counts by its status", "container a requests cpu=1,memory=1\nstatus a requests cpu=3,memory=3", 3000, 3, 1000, 1},
 		{"fractions", "the way over quantities fills in, too", "container a requests cpu=100u\ncontainer b requests cpu=100u", 1, 400 << 20, 1, 400 << 20},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			cpu, memory := NonZero(pod)
-			require.Equal(t, [2]int64{c.cpu, c.memory}, [2]int64{cpu, memory}, c.why)
-			cpu, memory = NonZeroIncoming(pod)
-			require.Equal(t, [2]int64{c.incomingCPU, c.incomingByte}, [2]int64{cpu, memory}, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers(c.pod)
+		cpu, memory := NonZero(pod)
+		require.Equal(t, [2]int64{c.cpu, c.memory}, [2]int64{cpu, memory})
+		cpu, memory = NonZeroIncoming(pod)
+		require.Equal(t, [2]int64{c.incomingCPU, c.incomingByte}, [2]int64{cpu, memory})
+	})
 }
 
 // Filters never use the defaults of scoring. Resources other than cpu and memory have no defaults.

@@ -220,11 +220,12 @@ func TestPluginsThatMayNotBeKept(t *testing.T) {
 // A profile says what is wrong with it, by field.
 func TestProfileValidate(t *testing.T) {
 	percent := int32(101)
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		profile   Profile
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"default", "nothing", DefaultProfile(), nil},
 		{"empty", "no plugins are allowed", Profile{}, nil},
 		{"nil filter", "a filter that is none", Profile{Filters: []*Plugin{nil}}, []string{"filters[0]: Required value: a plugin"}},
@@ -237,22 +238,20 @@ func TestProfileValidate(t *testing.T) {
 		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality()}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
 		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName().Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, e := range c.profile.Validate(nil) {
-				got = append(got, e.Error())
-			}
-			require.Len(t, got, len(c.want), "%s: %v", c.why, got)
-			for k := range got {
-				require.Contains(t, got[k], c.want[k], c.why)
-			}
-			s, err := cluster.New(cluster.Objects{})
-			require.NoError(t, err)
-			_, err = New(s, c.profile)
-			require.Equal(t, len(c.want) > 0, err != nil, fmt.Sprint(err))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		var got []string
+		for _, e := range c.profile.Validate(nil) {
+			got = append(got, e.Error())
+		}
+		require.Len(t, got, len(c.want), "%s: %v", c.why, got)
+		for k := range got {
+			require.Contains(t, got[k], c.want[k])
+		}
+		s, err := cluster.New(cluster.Objects{})
+		require.NoError(t, err)
+		_, err = New(s, c.profile)
+		require.Equal(t, len(c.want) > 0, err != nil, fmt.Sprint(err))
+	})
 }
 
 // The default profile is v1.36's.

@@ -26,23 +26,22 @@ func TestErrors(t *testing.T) {
 	_, missing := p.WithNodes(nil)
 	_, infeasible := p.Choice(large, d.Slot)
 	_, outside := p.Choice(pod, 100)
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		err, is   error
 		text      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"unknown plugin", "a configuration may name any plugin", unknown, ErrUnknownPlugin, `plugin "NoSuchPlugin": no such plugin`},
 		{"plugin that decides about no node", "it is in v1.36 and not here", undecided, ErrUnknownPlugin, `plugin "DefaultBinder": no such plugin`},
 		{"infeasible node", "a rejected node was not chosen", infeasible, ErrNotFeasible, ""},
 		{"slot without a node", "nobody chose it", outside, ErrNotFeasible, "slot 100: the node is not feasible"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.ErrorIs(t, c.err, c.is, c.why)
-			if c.text != "" {
-				require.EqualError(t, c.err, c.text)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.ErrorIs(t, c.err, c.is)
+		if c.text != "" {
+			require.EqualError(t, c.err, c.text)
+		}
+	})
 	requireType(t, exists, field.ErrorTypeDuplicate, "names of nodes are unique")
 	require.EqualError(t, exists, `nodes[0].metadata.name: Duplicate value: "a1"`)
 	requireType(t, missing, field.ErrorTypeRequired, "the snapshot refuses nil")

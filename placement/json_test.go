@@ -26,10 +26,11 @@ func TestStoredForm(t *testing.T) {
 		PersistentVolumes: []*v1.PersistentVolume{disk("disk-a", "local", "a", "10Gi")},
 		Claims:            []*v1.PersistentVolumeClaim{waiting("data", "local", "5Gi"), waiting("scratch", "fast", "5Gi")},
 	})
-	for _, c := range []struct {
+	type test struct {
 		name, why, want string
 		pod             *v1.Pod
-	}{
+	}
+	testkit.Run(t, []test{
 		{"placed", "a node, and what it was chosen with", `{"node":"a1","total":452,"nodes":3,"evaluated":3,"feasible":2}`,
 			testkit.Pod("p").Request("cpu=1,memory=1Gi").Obj()},
 		{"with volumes", "claims by name", `{"node":"a1","total":397,"nodes":3,"evaluated":3,"feasible":2,"volumes":{"bind":[{"claim":"default/data","volume":"disk-a"}],"provision":["default/scratch"]}}`,
@@ -40,18 +41,16 @@ func TestStoredForm(t *testing.T) {
 			mounting(testkit.Pod("p").Obj(), "gone")},
 		{"narrowed", "nodes that were left out", `{"total":0,"nodes":3,"evaluated":1,"feasible":0,"failure":{"code":"Unschedulable","message":"0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't satisfy plugin(s) [NodeAffinity].","nodes":3,"reasons":[{"reason":"node(s) had untolerated taint(s)","nodes":1}],"absent":["node(s) didn't satisfy plugin(s) [NodeAffinity]"],"absentNodes":2,"rejecters":["TaintToleration","NodeAffinity"]}}`,
 			testkit.Pod("p").RequireNodes(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"b1"}}}}).Obj()},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := p.Decide(c.pod, Options{})
-			data, err := json.Marshal(d)
-			require.NoError(t, err)
-			require.Equal(t, c.want, string(data), c.why)
-			if d.Failure != nil {
-				require.NoError(t, json.Unmarshal(data, &d))
-				require.Contains(t, c.want, `"message":`+string(must(json.Marshal(d.Failure.Text()))))
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		d := p.Decide(c.pod, Options{})
+		data, err := json.Marshal(d)
+		require.NoError(t, err)
+		require.Equal(t, c.want, string(data))
+		if d.Failure != nil {
+			require.NoError(t, json.Unmarshal(data, &d))
+			require.Contains(t, c.want, `"message":`+string(must(json.Marshal(d.Failure.Text()))))
+		}
+	})
 	failed := Failure{Code: filter.Error, Err: errors.New(`running PreScore plugin "X": boom`)}
 	data, err := json.Marshal(failed)
 	require.NoError(t, err)

@@ -15,12 +15,13 @@ import (
 func TestNumbersInWords(t *testing.T) {
 	web := func(name string) testkit.PodBuilder { return testkit.Pod(name).Labels("app=web") }
 	incoming := func() testkit.PodBuilder { return testkit.Pod("new").Labels("app=new") }
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		running   []*v1.Pod
 		pod       *v1.Pod
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"memory", "Gi, not bytes", nil, incoming().Request("memory=48Gi").Obj(), []string{"memory: asks for 48Gi, 30.5Gi of 30.5Gi are free"}},
 		{"a little too much", "rounding never makes the two amounts equal", nil, incoming().Request("memory=32749125633").Obj(),
 			[]string{"memory: asks for 32749125633, 31232Mi of 31232Mi are free"}},
@@ -35,19 +36,17 @@ func TestNumbersInWords(t *testing.T) {
 			incoming().Obj(), []string{"topology.kubernetes.io/zone=a: the anti-affinity of default/b rejects the pod"}},
 		{"affinity", "nobody to go with", nil, incoming().RequireWith(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: no pod there matches the pod's affinity"}},
 		{"host port", "who holds it", []*v1.Pod{web("a").HostPort("", v1.ProtocolTCP, 80).On("n1").Obj()}, incoming().HostPort("", v1.ProtocolTCP, 80).Obj(), []string{"port 80: held by default/a"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			nodes := []*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=4,memory=32749125632,pods=5").Obj(), testkit.Node("n2").Zone("b").Capacity("cpu=4,memory=8Gi,pods=5").Obj()}
-			s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: c.running})
-			require.NoError(t, err)
-			p, err := New(s, DefaultProfile())
-			require.NoError(t, err)
-			slot, _ := p.Slot("n1")
-			r := p.Rejections(c.pod, slot)
-			require.Len(t, r, 1)
-			require.Equal(t, c.want, r[0].Numbers, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		nodes := []*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=4,memory=32749125632,pods=5").Obj(), testkit.Node("n2").Zone("b").Capacity("cpu=4,memory=8Gi,pods=5").Obj()}
+		s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: c.running})
+		require.NoError(t, err)
+		p, err := New(s, DefaultProfile())
+		require.NoError(t, err)
+		slot, _ := p.Slot("n1")
+		r := p.Rejections(c.pod, slot)
+		require.Len(t, r, 1)
+		require.Equal(t, c.want, r[0].Numbers)
+	})
 }
 
 // A pod is not in its own way, and what one question leaves out is there for the next.

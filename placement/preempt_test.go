@@ -53,10 +53,11 @@ func TestPreemptGoesOn(t *testing.T) {
 	require.LessOrEqual(t, c.asked, 8, "preemption asks again only about what the nodes say without their victims")
 	asked := c.asked - 4
 
-	for _, test := range []struct {
+	type testCase struct {
 		name, why string
 		change    func() (*v1.Pod, *Failure)
-	}{
+	}
+	testkit.Run(t, []testCase{
 		{"another object", "the pod may be a newer one", func() (*v1.Pod, *Failure) { return pod.DeepCopy(), failed }},
 		{"no failure", "there is no attempt", func() (*v1.Pod, *Failure) { return pod, nil }},
 		{"older failure", "the plan keeps the latest", func() (*v1.Pod, *Failure) {
@@ -69,15 +70,13 @@ func TestPreemptGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			return pod, failed
 		}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			*c = counting{}
-			pod, f := test.change()
-			require.Equal(t, r.Node, p.Preempt(pod, f, Options{}, PreemptOptions{}).Node, test.why)
-			require.Equal(t, 1, c.prepared, test.why)
-			require.Equal(t, len(s.Order())+asked, c.asked, test.why)
-		})
-	}
+	}, func(t *testing.T, test testCase) {
+		*c = counting{}
+		pod, f := test.change()
+		require.Equal(t, r.Node, p.Preempt(pod, f, Options{}, PreemptOptions{}).Node)
+		require.Equal(t, 1, c.prepared)
+		require.Equal(t, len(s.Order())+asked, c.asked)
+	})
 }
 
 // TestPreemptLikeAFreshAttempt holds that preemption answers the same with the failed attempt, which may share the predicates

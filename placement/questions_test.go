@@ -20,12 +20,13 @@ func TestViolations(t *testing.T) {
 	apart := func(name, app string) testkit.PodBuilder {
 		return testkit.Pod(name).Labels("app="+app).RequireApart(v1.LabelHostname, "app="+app)
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		nodes     []*v1.Node
 		pods      []*v1.Pod
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing wrong", "pods where they belong", threeZones(), []*v1.Pod{testkit.Pod("p").On("a1").Obj()}, nil},
 		{"taint", "NoSchedule came later; the pod may stay, but it would not be let in",
 			[]*v1.Node{testkit.Node("n1").Taint("team=a:NoSchedule").Obj()}, []*v1.Pod{testkit.Pod("p").On("n1").Obj(), testkit.Pod("q").Tolerate("team", v1.TolerationOpExists, "", "").On("n1").Obj()},
@@ -47,12 +48,10 @@ func TestViolations(t *testing.T) {
 			testkit.Pod("p").Labels("app=w").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=w").On("a1").Obj(),
 			testkit.Pod("q").Labels("app=w").On("b1").Obj(), testkit.Pod("r").Labels("app=w").On("c1").Obj()}, nil},
 		{"leaving", "a terminating pod is on its way already", threeZones(), []*v1.Pod{testkit.Pod("p").NodeSelector("disk=ssd").On("b1").Terminating().Obj()}, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, _ := planOf(t, cluster.Objects{Nodes: c.nodes, Pods: c.pods})
-			require.Equal(t, c.want, violations(p), c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		p, _ := planOf(t, cluster.Objects{Nodes: c.nodes, Pods: c.pods})
+		require.Equal(t, c.want, violations(p))
+	})
 }
 
 func violations(p *Plan) (out []string) {

@@ -27,14 +27,15 @@ func TestUnusableClaims(t *testing.T) {
 	ephemeral := testkit.Pod("p").Obj()
 	ephemeral.Spec.Volumes = []v1.Volume{{Name: "s", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
 	const uu = filter.UnschedulableAndUnresolvable
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		claim     *v1.PersistentVolumeClaim
 		pod       *v1.Pod
 		code      filter.Code
 		plugin    string
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no claim", "it does not exist", nil, nil, uu, "VolumeRestrictions", `0/5 nodes are available: persistentvolumeclaim "c" not found.`},
 		{"no volume", "VolumeZone is in front of the nodes' own verdicts", claim("fast", func(c *v1.PersistentVolumeClaim) { bind(c, disk("gone", "fast", "a", "1Gi"), "d") }),
 			nil, uu, "VolumeZone", `0/5 nodes are available: persistentvolume "gone" not found.`},
@@ -48,26 +49,24 @@ func TestUnusableClaims(t *testing.T) {
 		{"ephemeral, not made yet", "its controller is at work", nil, ephemeral, uu, "VolumeBinding", `0/5 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-s".`},
 		{"ephemeral, another's", "a claim of that name was there before", claim("fast", func(c *v1.PersistentVolumeClaim) { c.Name = "p-s" }), ephemeral, uu, "VolumeBinding",
 			`0/5 nodes are available: PVC default/p-s was not created for pod default/p (pod is not owner).`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := cluster.Objects{Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{
-				storageClass("fast", "csi.example.com"), {ObjectMeta: metav1.ObjectMeta{Name: "now"}, VolumeBindingMode: &immediate}, {ObjectMeta: metav1.ObjectMeta{Name: "odd"}},
-			}}
-			if c.claim != nil {
-				o.Claims = []*v1.PersistentVolumeClaim{c.claim}
-			}
-			pod := c.pod
-			if pod == nil {
-				pod = mounting(testkit.Pod("p").Obj(), "c")
-			}
-			p, _ := planOf(t, o)
-			d := p.Decide(pod, Options{})
-			require.NotNil(t, d.Failure, c.why)
-			require.Equal(t, c.want, d.Failure.Text(), c.why)
-			require.Equal(t, c.code, d.Failure.Code)
-			if c.plugin != "" {
-				require.Equal(t, []string{c.plugin}, d.Failure.Rejecters)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		o := cluster.Objects{Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{
+			storageClass("fast", "csi.example.com"), {ObjectMeta: metav1.ObjectMeta{Name: "now"}, VolumeBindingMode: &immediate}, {ObjectMeta: metav1.ObjectMeta{Name: "odd"}},
+		}}
+		if c.claim != nil {
+			o.Claims = []*v1.PersistentVolumeClaim{c.claim}
+		}
+		pod := c.pod
+		if pod == nil {
+			pod = mounting(testkit.Pod("p").Obj(), "c")
+		}
+		p, _ := planOf(t, o)
+		d := p.Decide(pod, Options{})
+		require.NotNil(t, d.Failure)
+		require.Equal(t, c.want, d.Failure.Text())
+		require.Equal(t, c.code, d.Failure.Code)
+		if c.plugin != "" {
+			require.Equal(t, []string{c.plugin}, d.Failure.Rejecters)
+		}
+	})
 }

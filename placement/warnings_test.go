@@ -31,12 +31,13 @@ func TestWarnings(t *testing.T) {
 	}
 	unsigned := func(*v1.Pod, Cluster) (Scorer, error) { return constant{}, nil }
 	key := func(dst []byte, _ *v1.Pod) []byte { return dst }
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		cluster   Cluster
 		profile   Profile
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"default", "every plugin of v1.36 says on what it depends", s, DefaultProfile(), nil},
 		{"signed", "a plugin of the caller may say so too", s, tenantProfile(tenant()), nil},
 		{"never", "a plugin that does not say on what it depends, at both points", s, tenantProfile(plainTenant()),
@@ -59,19 +60,17 @@ func TestWarnings(t *testing.T) {
 		{"all nodes", "every node is looked at", large, with(func(p *Profile) { p.Sampling = AllNodes() }), nil},
 		{"no change log", "nothing says what changed", Rows(testkit.NewCluster(threeZones(), nil)), DefaultProfile(),
 			[]string{"the cluster, a *placement.counted, has no change log: only over a cluster with one is work shared"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, err := New(c.cluster, c.profile)
-			require.NoError(t, err)
-			pod := testkit.Pod("p").Request("cpu=1").RequireApart(v1.LabelHostname, "app=db").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=p").Obj()
-			for range 3 {
-				p.Decide(pod, Options{})
-			}
-			require.Equal(t, c.want, p.Warnings(), c.why)
-			shared := p.engine != nil && p.sharesWork(Options{}, len(p.order())) && used(p, pod)
-			require.Equal(t, c.want == nil, shared, "work is shared")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		p, err := New(c.cluster, c.profile)
+		require.NoError(t, err)
+		pod := testkit.Pod("p").Request("cpu=1").RequireApart(v1.LabelHostname, "app=db").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=p").Obj()
+		for range 3 {
+			p.Decide(pod, Options{})
+		}
+		require.Equal(t, c.want, p.Warnings())
+		shared := p.engine != nil && p.sharesWork(Options{}, len(p.order())) && used(p, pod)
+		require.Equal(t, c.want == nil, shared, "work is shared")
+	})
 }
 
 // constant scores every node alike and has no signature.

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 )
@@ -44,36 +45,35 @@ func TestBounds(t *testing.T) {
 	require.NoError(t, err)
 	plan, err := placement.New(s, placement.DefaultProfile())
 	require.NoError(t, err)
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		cpu       string
 		priority  int32
 		checks    int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no victims", "nobody is below", "2", 0, 0},
 		{"capacity", "half of the nodes cannot be made free enough: 10 x (1 + 2) checks for the others", "2", 5, 30},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := pod("p", c.priority, c.cpu, "").Obj()
-			a := plan.Prepare(p)
-			r := preemption.Request{Pod: p, Cluster: s, Rejections: a.Rejections(nil, placement.Options{}), Now: now}
-			what := a.WhatIf(placement.Options{})
-			with, without := &counted{WhatIf: what}, &counted{WhatIf: a.WhatIf(placement.Options{})}
-			bound, ok := what.(interface {
-				Without(i int, left []int64) preemption.Answer
-			})
-			require.True(t, ok)
-			r.WhatIf, r.Index = bounded{with, bound}, preemption.NewIndex(s)
-			preemption.Preempt(r) // the index learns
-			with.checks = 0
-			first := preemption.Preempt(r)
-			require.Equal(t, c.checks, with.checks, c.why)
-			r.WhatIf, r.Index = without, nil
-			second := preemption.Preempt(r)
-			require.Equal(t, second, first)
-			require.GreaterOrEqual(t, without.checks, with.checks)
+	}, func(t *testing.T, c test) {
+		p := pod("p", c.priority, c.cpu, "").Obj()
+		a := plan.Prepare(p)
+		r := preemption.Request{Pod: p, Cluster: s, Rejections: a.Rejections(nil, placement.Options{}), Now: now}
+		what := a.WhatIf(placement.Options{})
+		with, without := &counted{WhatIf: what}, &counted{WhatIf: a.WhatIf(placement.Options{})}
+		bound, ok := what.(interface {
+			Without(i int, left []int64) preemption.Answer
 		})
-	}
+		require.True(t, ok)
+		r.WhatIf, r.Index = bounded{with, bound}, preemption.NewIndex(s)
+		preemption.Preempt(r) // the index learns
+		with.checks = 0
+		first := preemption.Preempt(r)
+		require.Equal(t, c.checks, with.checks)
+		r.WhatIf, r.Index = without, nil
+		second := preemption.Preempt(r)
+		require.Equal(t, second, first)
+		require.GreaterOrEqual(t, without.checks, with.checks)
+	})
 }
 
 // A node that is tried in vain, or that is no better than enough others, costs no allocation.

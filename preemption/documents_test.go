@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 )
@@ -14,12 +15,13 @@ import (
 // TestDocuments holds what the documentation's "Pod Priority and Preemption" says, paragraph by paragraph.
 func TestDocuments(t *testing.T) {
 	guaranteed := pod("guaranteed", 1, "2", "n1").Limit("cpu=2").Obj()
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         situation
 		p         *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{
 			"Non-preempting PriorityClass", "waits for room, cannot preempt",
 			parts(node("n1", "4"), pod("a", 1, "4", "n1").Obj()), policy(pod("p", 1000000, "2", "").Obj(), v1.PreemptNever), never,
@@ -68,9 +70,7 @@ func TestDocuments(t *testing.T) {
 			"Interactions between Pod priority and quality of service", "the class does not count",
 			parts(node("n1", "4"), guaranteed, pod("burstable", 2, "2", "n1").Obj()), pod("p", 10, "2", "").Obj(), "n1: guaranteed",
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p)), c.why) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p))) })
 }
 
 // The life of a nomination: victims are given their time, a pod of higher priority takes the room, and the first preemptor

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -16,12 +17,13 @@ func TestOptions(t *testing.T) {
 	type options = preemption.Options
 	p := pod("p", 10, "2", "").Obj()
 	strict := options{NeverViolate: true}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         situation
 		p         *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{
 			"eligible", "the hook narrows the victims, and never widens them",
 			parts(node("n1", "4"), pod("a", 1, "2", "n1").Obj(), pod("b", 2, "2", "n1").Obj(), pod("c", 99, "0", "n1").Obj()).with(options{
@@ -105,9 +107,7 @@ func TestOptions(t *testing.T) {
 			}(), crossNodePod(),
 			"Unschedulable, clear: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p)), c.why) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p))) })
 }
 
 func priority(p int32) *int32 { return &p }

@@ -50,14 +50,15 @@ func TestAdmitPriority(t *testing.T) {
 	bare := globalDefault(priorityClass("bare", 10, ""))
 	preset := func(v int32) *int32 { return &v }
 	const badPriority = `pods "nginx" is forbidden: the integer value of priority (5) must not be provided in pod spec; priority admission controller computed `
-	for _, c := range []struct {
+	type test struct {
 		name, why, class string
 		priority         *int32
 		policy           v1.PreemptionPolicy
 		classes          []*schedulingv1.PriorityClass
 		want             string // class/priority/policy
 		err              string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"high-priority", "the documents' class", "high-priority", nil, "", documents, "high-priority/1000000/PreemptLowerPriority", ""},
 		{"high-priority-nonpreempting", "the documents' class", "high-priority-nonpreempting", nil, "", documents, "high-priority-nonpreempting/1000000/Never", ""},
 		{"neither name nor default", "0 and preempting", "", nil, "", documents, "/0/PreemptLowerPriority", ""},
@@ -78,26 +79,24 @@ func TestAdmitPriority(t *testing.T) {
 		{"class without policy", "the pod's is kept", "plain", nil, v1.PreemptNever, documents, "plain/7/Never", ""},
 		{"default class without policy", "the pod's is kept", "", nil, v1.PreemptNever, []*schedulingv1.PriorityClass{bare}, "bare/10/Never", ""},
 		{"neither has a policy", "none is made up", "plain", nil, "", documents, "plain/7/-", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Pod("nginx").Obj()
-			pod.Spec.PriorityClassName, pod.Spec.Priority = c.class, c.priority
-			if c.policy != "" {
-				pod.Spec.PreemptionPolicy = &c.policy
+	}, func(t *testing.T, c test) {
+		pod := testkit.Pod("nginx").Obj()
+		pod.Spec.PriorityClassName, pod.Spec.Priority = c.class, c.priority
+		if c.policy != "" {
+			pod.Spec.PreemptionPolicy = &c.policy
+		}
+		testkit.Unchanged(t, func() {
+			got, err := AdmitPriority(pod, c.classes)
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				require.True(t, apierrors.IsForbidden(err))
+				require.Nil(t, got)
+				return
 			}
-			testkit.Unchanged(t, func() {
-				got, err := AdmitPriority(pod, c.classes)
-				if c.err != "" {
-					require.EqualError(t, err, c.err, c.why)
-					require.True(t, apierrors.IsForbidden(err))
-					require.Nil(t, got)
-					return
-				}
-				require.NoError(t, err)
-				require.Equal(t, c.want, shown(got), c.why)
-			}, pod)
-		})
-	}
+			require.NoError(t, err)
+			require.Equal(t, c.want, shown(got))
+		}, pod)
+	})
 	got, err := AdmitPriority(nil, documents)
 	require.NoError(t, err)
 	require.Nil(t, got)
@@ -145,11 +144,12 @@ func TestAdmitPriorityUpdate(t *testing.T) {
 
 func TestValidatePriorityClass(t *testing.T) {
 	const reserved = "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: "
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		class     *schedulingv1.PriorityClass
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"the documents' classes", "valid", highPriority, nil},
 		{"largest user value", "10^9", priorityClass("c", 1000000000, ""), nil},
 		{"above the largest", "reserved for the system", priorityClass("c", 1000000001, ""), []string{"value: Forbidden: maximum allowed value of a user defined priority is 1000000000"}},
@@ -162,15 +162,13 @@ func TestValidatePriorityClass(t *testing.T) {
 		{"built-in", "valid", priorityClass(systemNodeCritical, 2000001000, v1.PreemptLowerPriority), nil},
 		{"unknown policy", "one of two", priorityClass("c", 1, "Sometimes"), []string{`preemptionPolicy: Unsupported value: "Sometimes": supported values: "PreemptLowerPriority", "Never"`}},
 		{"nil class", "nothing to validate", nil, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, e := range ValidatePriorityClass(nil, c.class, nil) {
-				got = append(got, e.Error())
-			}
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		var got []string
+		for _, e := range ValidatePriorityClass(nil, c.class, nil) {
+			got = append(got, e.Error())
+		}
+		require.Equal(t, c.want, got)
+	})
 	for _, c := range SystemPriorityClasses() {
 		require.Empty(t, ValidatePriorityClass(nil, c, nil))
 	}
@@ -179,25 +177,24 @@ func TestValidatePriorityClass(t *testing.T) {
 func TestValidatePriorityClassUpdate(t *testing.T) {
 	described := highPriority.DeepCopy()
 	described.Description, described.GlobalDefault = "for XYZ", true
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		class     *schedulingv1.PriorityClass
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"description and default", "may change", described, nil},
 		{"value changes", "never", priorityClass("high-priority", 2, v1.PreemptLowerPriority), []string{"value: Forbidden: may not be changed in an update."}},
 		{"policy changes", "never", priorityClass("high-priority", 1000000, v1.PreemptNever), []string{`preemptionPolicy: Invalid value: "Never": field is immutable`}},
 		{"policy goes to its default", "an absent one is PreemptLowerPriority", priorityClass("high-priority", 1000000, ""), nil},
 		{"no new class", "nothing to validate", nil, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, e := range ValidatePriorityClass(highPriority, c.class, nil) {
-				got = append(got, e.Error())
-			}
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		var got []string
+		for _, e := range ValidatePriorityClass(highPriority, c.class, nil) {
+			got = append(got, e.Error())
+		}
+		require.Equal(t, c.want, got)
+	})
 }
 
 func TestAdmitPriorityClass(t *testing.T) {

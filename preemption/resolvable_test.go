@@ -20,13 +20,14 @@ func TestResolvable(t *testing.T) {
 		o.Spec.Volumes = []v1.Volume{{Name: "d", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "d"}}}}
 		return o
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		node      *v1.Node
 		there     *v1.Pod
 		p         *v1.Pod
 		tried     bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"cordoned", "nobody who leaves uncordons it", n1().Unschedulable().Obj(), a().Obj(), p().Obj(), false},
 		{"NoSchedule taint", "stays", n1().Taint("k=v:NoSchedule").Obj(), a().Obj(), p().Obj(), false},
 		{"NoExecute taint", "stays", n1().Taint("k=v:NoExecute").Obj(), a().Obj(), p().Obj(), false},
@@ -43,15 +44,13 @@ func TestResolvable(t *testing.T) {
 		{"own anti-affinity", "a leaves", n1().Obj(), a().Labels("app=q").Obj(), p().RequireApart(zoneKey, "app=q").Obj(), true},
 		{"another's anti-affinity", "a leaves", n1().Obj(), a().RequireApart(zoneKey, "app=p").Obj(), p().Obj(), true},
 		{"disk in use", "a leaves", n1().Obj(), disk(a()), disk(p()), true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			want := unhelpful
-			if c.tried {
-				want = "n1: a"
-			}
-			require.Equal(t, want, shown(parts(c.node, c.there).preempt(t, c.p)), c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		want := unhelpful
+		if c.tried {
+			want = "n1: a"
+		}
+		require.Equal(t, want, shown(parts(c.node, c.there).preempt(t, c.p)))
+	})
 }
 
 // Placeholders of negative priority keep room free. A pod without a priority takes as many of them as it needs, on the

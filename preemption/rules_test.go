@@ -38,12 +38,13 @@ func TestEligible(t *testing.T) {
 	p := func() testkit.PodBuilder { return pod("p", 10, "2", "") }
 	leaving := func(priority int32) testkit.PodBuilder { return pod("a", priority, "4", "n1").Terminating() }
 	by := v1.PodReasonPreemptionByScheduler
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         situation
 		p         *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"Never", "non-preempting pods wait", full, policy(p().Obj(), v1.PreemptNever), never},
 		{"Never with a nomination", "the nomination stays", full, policy(nominatedTo(p(), "n1"), v1.PreemptNever), never},
 		{"PreemptLowerPriority", "the default", full, policy(p().Obj(), v1.PreemptLowerPriority), "n1: a"},
@@ -60,16 +61,14 @@ func TestEligible(t *testing.T) {
 		{"terminating at the same priority", "never blocks", parts(n1, preempted(pod("a", 10, "4", "n1"))), nominatedTo(p(), "n1"), none},
 		{"not terminating yet", "the condition alone does not block", parts(n1, conditions(pod("a", 1, "4", "n1").Obj(), target(v1.ConditionTrue, by))), nominatedTo(p(), "n1"), "n1: a"},
 		{"no nomination", "somebody else's victim does not block", parts(n1, preempted(pod("a", 1, "4", "n1"))), p().Obj(), "n1: a"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := c.s.preempt(t, c.p)
-			require.Equal(t, c.want, shown(r), c.why)
-			if c.want == never || c.want == waiting {
-				require.Empty(t, r.Reasons)
-				require.Zero(t, r.Actions(c.p, nil), "the nomination is kept")
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		r := c.s.preempt(t, c.p)
+		require.Equal(t, c.want, shown(r))
+		if c.want == never || c.want == waiting {
+			require.Empty(t, r.Reasons)
+			require.Zero(t, r.Actions(c.p, nil), "the nomination is kept")
+		}
+	})
 }
 
 func TestWhoMayBeVictim(t *testing.T) {
@@ -79,12 +78,13 @@ func TestWhoMayBeVictim(t *testing.T) {
 	mirror.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
 	other := pod("a", 1, "4", "n1").Obj()
 	other.Spec.SchedulerName, other.Spec.PriorityClassName = "another", preemption.SystemNodeCritical
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         situation
 		p         *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"mirror pod", "only priority counts", parts(n1, mirror), p, "n1: a"},
 		{"another scheduler's pod of a critical class", "only priority counts", parts(n1, other), p, "n1: a"},
 		{"daemon set's pod", "only priority counts", parts(n1, pod("a", 1, "4", "n1").Owner("apps/v1", "DaemonSet", "d").Obj()), p, "n1: a"},
@@ -101,9 +101,7 @@ func TestWhoMayBeVictim(t *testing.T) {
 		{"affinity that nobody satisfies", "is not tried", parts(n1, pod("a", 1, "1", "n1").Obj()), pod("p", 10, "2", "").RequireWith(hostKey, "app=none").Obj(), unhelpful},
 		{"topology key is missing", "is not tried", parts(n1, pod("a", 1, "1", "n1").Obj()), pod("p", 10, "2", "").Labels("app=w").Spread(1, zoneKey, v1.DoNotSchedule, "app=w").Obj(), unhelpful},
 		{"not alone enough", "the reason of the node without its victims stands", parts(n1, pod("a", 1, "1", "n1").Obj(), pod("b", 10, "3", "n1").Obj()), p, tooMuch},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p)), c.why) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p))) })
 }
 
 func finished(p *v1.Pod) *v1.Pod {
@@ -165,11 +163,12 @@ func TestBudgets(t *testing.T) {
 	elsewhere := budget("x", "app=x", 0)
 	elsewhere.Namespace = "other"
 	bare := pod("lo", 1, "2", "n1").Obj()
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         situation
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"exhausted", "the pod comes back first", parts(n1, hi, lo().Obj(), budget("x", "app=x", 0)), "n1: hi"},
 		{"negative", "no error, exhausted", parts(n1, hi, lo().Obj(), budget("x", "app=x", -3)), "n1: hi"},
 		{"another namespace", "protects nobody here", parts(n1, hi, lo().Obj(), elsewhere), "n1: lo"},
@@ -181,9 +180,7 @@ func TestBudgets(t *testing.T) {
 		{"granted already", "not counted", parts(n1, hi, lo().Obj(), granted(budget("x", "app=x", 0), "lo")), "n1: lo"},
 		{"last resort", "budgets are broken when nothing else helps", parts(node("n1", "2"), lo().Obj(), budget("x", "app=x", 0)), "n1: lo, violations 1"},
 		{"in two exhausted budgets", "counts once", parts(node("n1", "2"), lo().Obj(), budget("x", "app=x", 0), budget("y", "app=x", 0)), "n1: lo, violations 1"},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, shown(c.s.preempt(t, p)), c.why) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(c.s.preempt(t, p))) })
 	s := parts(n1, hi, bare, empty)
 	s.empty = disruption.BudgetOptions{EmptySelectorMatchesAll: true}
 	require.Equal(t, "n1: lo, violations 1", shown(s.preempt(t, p)), "EmptySelectorMatchesAll: both are protected, without labels too")
@@ -211,20 +208,19 @@ func TestArguments(t *testing.T) {
 		percentage = "minCandidateNodesPercentage: Invalid value: "
 		absolute   = "minCandidateNodesAbsolute: Invalid value: "
 	)
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		args      preemption.CandidateArgs
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"percentage above 100", "rejected", args(101, 1), percentage + "101: not in valid range [0, 100]"},
 		{"absolute negative", "rejected", args(1, -1), absolute + "-1: not in valid range [0, inf)"},
 		{"both wrong", "both are named", args(-1, -1), "[" + percentage + "-1: not in valid range [0, 100], " + absolute + "-1: not in valid range [0, inf)]"},
 		{"both zero", "nothing would ever be found", args(0, 0), "[" + percentage + "0: cannot be zero at the same time as minCandidateNodesAbsolute, " + absolute + "0: cannot be zero at the same time as minCandidateNodesPercentage]"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.EqualError(t, c.args.Validate(nil).ToAggregate(), c.want, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.EqualError(t, c.args.Validate(nil).ToAggregate(), c.want)
+	})
 	require.Empty(t, preemption.CandidateArgs{}.Validate(nil))
 	require.Empty(t, args(0, 1).Validate(nil))
 }
@@ -249,12 +245,13 @@ func TestChoose(t *testing.T) {
 		return c
 	}
 	p := func(priority int32, minutes int) *v1.Pod { return started(pod("v", priority, "1", "n"), minutes) }
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		list      []preemption.Candidate
 		want      string
 		by        preemption.Criterion
-	}{
+	}
+	testkit.Run(t, []test{
 		{"one", "no question", []preemption.Candidate{candidate("a", 9, p(1, 0))}, "a", "only candidate"},
 		{"violations", "before priority", []preemption.Candidate{candidate("a", 1, p(1, 0)), candidate("b", 0, p(99, 0))}, "b", "fewest violations of disruption budgets"},
 		{"first victim", "as listed, even if it is not the highest", []preemption.Candidate{candidate("a", 0, p(5, 0), p(9, 0)), candidate("b", 0, p(6, 0))}, "a", "lowest of the highest victim priorities"},
@@ -263,13 +260,11 @@ func TestChoose(t *testing.T) {
 		{"start", "the later", []preemption.Candidate{candidate("a", 0, p(5, 3)), candidate("b", 0, p(5, 4))}, "b", "latest start of the most important victims"},
 		{"name", "when all is equal", []preemption.Candidate{candidate("b", 0, p(5, 3)), candidate("a", 0, p(5, 3))}, "a", preemption.SmallestName},
 		{"highest by an extender", "the start is that of the true highest priority", []preemption.Candidate{candidate("a", 0, p(5, 9), p(9, 1)), candidate("b", 0, p(5, 2), p(9, 2))}, "b", "latest start of the most important victims"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			k, by := preemption.Choose(c.list, now)
-			require.Equal(t, c.want, c.list[k].Node, c.why)
-			require.Equal(t, c.by, by)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		k, by := preemption.Choose(c.list, now)
+		require.Equal(t, c.want, c.list[k].Node)
+		require.Equal(t, c.by, by)
+	})
 	k, _ := preemption.Choose(nil, now)
 	require.Equal(t, -1, k)
 }
@@ -292,11 +287,12 @@ func TestExtenders(t *testing.T) {
 		x.Ignorable = true
 		return x
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		list      []preemption.Extender
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"leaves one node out", "the other is taken", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-c"))}, "n2: b c"},
 		{"other victims and violations", "as it says", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
 		{"a victim twice", "counts twice in the choice", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-b"))}, "n2: b b"},
@@ -312,13 +308,11 @@ func TestExtenders(t *testing.T) {
 			return nil, errors.New(shownCandidate(got[0]))
 		}}}, "Error, keep: n2: b"},
 		{"empty answer ends it", "the next one is not asked", []preemption.Extender{answer(), failing}, "Unschedulable, keep: no candidate node for preemption"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := base()
-			s.extenders = c.list
-			require.Equal(t, c.want, shown(s.preempt(t, p)), c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s := base()
+		s.extenders = c.list
+		require.Equal(t, c.want, shown(s.preempt(t, p)))
+	})
 	s := parts(node("n1", "4"), pod("a", 10, "4", "n1").Obj())
 	twice := base()
 	twice.extenders = []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-b"))}

@@ -24,13 +24,13 @@ const (
 // TestWorkedExamples holds the worked examples. cpu only; node n1 has 4 cpu where nothing is said.
 func TestWorkedExamples(t *testing.T) {
 	n1 := node("n1", "4")
-	seen := map[string]bool{}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         situation
 		p         *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"P-1 equal priority", "only strictly lower priorities give way", parts(n1, pod("a", 10, "4", "n1").Obj()), pod("p", 10, "2", "").Obj(), none},
 		{"P-1 nil and zero", "nil is 0", parts(n1, testkit.Pod("a").Request("cpu=4").On("n1").Obj()), pod("p", 0, "2", "").Obj(), none},
 		{"P-1 nil and one", "1 is above nil", parts(n1, testkit.Pod("a").Request("cpu=4").On("n1").Obj()), pod("p", 1, "2", "").Obj(), "n1: a"},
@@ -116,15 +116,11 @@ func TestWorkedExamples(t *testing.T) {
 			"P-17 spread elsewhere", "the pods that count are on another node of the zone", seventeenth("n1b"), spreadPod(),
 			"Unschedulable, clear: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.",
 		},
-	} {
-		require.False(t, seen[c.name], c.name)
-		seen[c.name] = true
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, shown(c.s.preempt(t, c.p)), c.why)
-			c.s.bare = true
-			require.Equal(t, c.want, shown(c.s.preempt(t, c.p)), "without indexes")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, shown(c.s.preempt(t, c.p)))
+		c.s.bare = true
+		require.Equal(t, c.want, shown(c.s.preempt(t, c.p)), "without indexes")
+	})
 }
 
 func sixth(allowed int32) situation {

@@ -35,11 +35,12 @@ func TestEventString(t *testing.T) {
 
 func TestMatches(t *testing.T) {
 	wild := Event{"*", All, ""}
-	for _, c := range []struct {
+	type test struct {
 		name                 string
 		registered, arriving Event
 		want                 bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"update hears of a label change", Event{"Node", Update, ""}, Event{"Node", UpdateNodeLabel, ""}, true},
 		{"label does not hear of a general update", Event{"Node", UpdateNodeLabel, ""}, Event{"Node", Update, ""}, false},
 		{"one of two", Event{"Node", Add | UpdateNodeLabel, ""}, Event{"Node", UpdateNodeLabel, ""}, true},
@@ -57,9 +58,7 @@ func TestMatches(t *testing.T) {
 		{"assigned pod is not unscheduled pod", Event{"AssignedPod", All, ""}, unschedulablePodUpdate, false},
 		{"another resource", Event{"storage.k8s.io/CSINode", All, ""}, nodeAdd, false},
 		{"labels play no part", Event{"Node", Add, "x"}, Event{"Node", Add, "y"}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.registered.matches(c.arriving)) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, c.registered.matches(c.arriving)) })
 	t.Run("numbers say the same as subsets for single bits and the full update", func(t *testing.T) {
 		for _, r := range DefaultEvents(nil) {
 			for bit := Add; bit <= UpdatePodGeneratedResourceClaim; bit <<= 1 {
@@ -80,12 +79,13 @@ func TestPodUpdateEvents(t *testing.T) {
 	request := func(list string) func(p *v1.Pod) {
 		return func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = testkit.Resources(list) }
 	}
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		old    *v1.Pod
 		change func(p *v1.Pod)
 		want   []Action
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing", base, func(*v1.Pod) {}, []Action{Update}},
 		{"annotation", base, func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} }, []Action{Update}},
 		{"status", base, func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }, []Action{Update}},
@@ -108,18 +108,16 @@ func TestPodUpdateEvents(t *testing.T) {
 			p.Spec.SchedulingGates, p.Labels, p.Spec.Tolerations = nil, nil, nil
 			request("cpu=1")(p)
 		}, []Action{UpdatePodLabel, UpdatePodScaleDown, UpdatePodSchedulingGatesEliminated, UpdatePodToleration}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			newer := c.old.DeepCopy()
-			c.change(newer)
-			var got []Action
-			for _, e := range PodUpdateEvents(c.old, newer) {
-				require.Equal(t, unschedulablePod, e.Resource)
-				got = append(got, e.Action)
-			}
-			require.Equal(t, c.want, got)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		newer := c.old.DeepCopy()
+		c.change(newer)
+		var got []Action
+		for _, e := range PodUpdateEvents(c.old, newer) {
+			require.Equal(t, unschedulablePod, e.Resource)
+			got = append(got, e.Action)
+		}
+		require.Equal(t, c.want, got)
+	})
 	assigned := base.DeepCopy()
 	assigned.Spec.NodeName = "n"
 	require.Equal(t, []Event{assignedPodUpdate}, PodUpdateEvents(base, assigned))
@@ -131,12 +129,13 @@ func TestNodeUpdateEvents(t *testing.T) {
 	base.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
 	cordoned := base.DeepCopy()
 	cordoned.Spec.Unschedulable = true
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		old    *v1.Node
 		change func(n *v1.Node)
 		want   []Action
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing", base, func(*v1.Node) {}, nil},
 		{"heartbeat", base, func(n *v1.Node) {
 			n.Status.Conditions[0].LastHeartbeatTime, n.Status.Conditions[0].Reason = metav1.Now(), "other"
@@ -155,18 +154,16 @@ func TestNodeUpdateEvents(t *testing.T) {
 		{"several in order", base, func(n *v1.Node) {
 			n.Labels, n.Spec.Taints, n.Status.Allocatable, n.Status.Conditions = nil, nil, nil, nil
 		}, []Action{UpdateNodeAllocatable, UpdateNodeLabel, UpdateNodeTaint, UpdateNodeCondition}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			newer := c.old.DeepCopy()
-			c.change(newer)
-			var got []Action
-			for _, e := range NodeUpdateEvents(c.old, newer) {
-				require.Equal(t, nodeKind, e.Resource)
-				got = append(got, e.Action)
-			}
-			require.Equal(t, c.want, got)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		newer := c.old.DeepCopy()
+		c.change(newer)
+		var got []Action
+		for _, e := range NodeUpdateEvents(c.old, newer) {
+			require.Equal(t, nodeKind, e.Resource)
+			got = append(got, e.Action)
+		}
+		require.Equal(t, c.want, got)
+	})
 	require.Empty(t, NodeUpdateEvents(nil, base))
 }
 

@@ -1,16 +1,17 @@
 package queue
 
 import (
-	"math/rand"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // play plays one string of bytes to its end, closes the queue and takes out what is left.
 func play(t *testing.T, data []byte) {
 	w := newWorld(t, data)
-	for len(w.data) > 0 {
+	for w.bytes.More() {
 		w.step()
 	}
 	w.note("close")
@@ -28,11 +29,8 @@ func play(t *testing.T, data []byte) {
 
 // FuzzQueue plays any string of bytes.
 func FuzzQueue(f *testing.F) {
-	r := rand.New(rand.NewSource(1))
-	for range 20 {
-		b := make([]byte, 200)
-		r.Read(b)
-		f.Add(b)
+	for seed := range uint64(20) {
+		f.Add(testkit.RandomBytes(seed, 200))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { play(t, data) })
 }
@@ -45,9 +43,6 @@ func TestRandomOperations(t *testing.T) {
 		rounds = 100
 	}
 	for seed := range rounds {
-		r := rand.New(rand.NewSource(int64(seed)))
-		b := make([]byte, 100+r.Intn(500))
-		r.Read(b)
-		play(t, b)
+		play(t, testkit.RandomBytes(uint64(seed), 100+seed*37%500))
 	}
 }

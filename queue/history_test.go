@@ -13,11 +13,12 @@ import (
 // What an entry remembers of its pod, and through what it keeps it.
 func TestHistory(t *testing.T) {
 	later := func(r *rig, d time.Duration) { r.now = r.now.Add(d) }
-	for _, c := range []struct {
+	type test struct {
 		name  string
 		after func(r *rig)
 		want  Place
-	}{
+	}
+	testkit.Run(t, []test{
 		{"an update in place keeps the time", func(r *rig) {
 			r.update("a", func(p *v1.Pod) { p.Annotations = map[string]string{"k": "v"} })
 		}, Unschedulable},
@@ -29,17 +30,15 @@ func TestHistory(t *testing.T) {
 		{"the leftover flush keeps the time", func(r *rig) { later(r, time.Hour); r.q.flushLeftovers(r.now) }, Active},
 		{"a gate keeps the time", func(r *rig) { r.shut["x a"] = true; r.event(nodeAdd) }, Gated},
 		{"a pop keeps the time", func(r *rig) { r.event(nodeAdd); r.pop() }, InFlight},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, Options{})
-			r.try("P", "a")
-			later(r, time.Minute)
-			c.after(r)
-			x := r.q.Explain(r.pod("a"), r.now)
-			require.Equal(t, c.want, x.Place)
-			require.Equal(t, noon, x.Timestamp)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		r := newRig(t, Options{})
+		r.try("P", "a")
+		later(r, time.Minute)
+		c.after(r)
+		x := r.q.Explain(r.pod("a"), r.now)
+		require.Equal(t, c.want, x.Place)
+		require.Equal(t, noon, x.Timestamp)
+	})
 	t.Run("the end of a backoff keeps the time and a return renews it", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a")

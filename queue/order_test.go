@@ -91,21 +91,20 @@ func TestOrder(t *testing.T) {
 
 func TestBackoffDuration(t *testing.T) {
 	s := time.Second
-	for _, c := range []struct {
+	type test struct {
 		name         string
 		initial, max time.Duration
 		count        int
 		want         time.Duration
-	}{
+	}
+	testkit.Run(t, []test{
 		{"default 1", s, 10 * s, 1, s}, {"default 2", s, 10 * s, 2, 2 * s}, {"default 3", s, 10 * s, 3, 4 * s},
 		{"default 4", s, 10 * s, 4, 8 * s}, {"default 5", s, 10 * s, 5, 10 * s}, {"default 6", s, 10 * s, 6, 10 * s},
 		{"three to ten 1", 3 * s, 10 * s, 1, 3 * s}, {"three to ten 2", 3 * s, 10 * s, 2, 6 * s}, {"three to ten 3", 3 * s, 10 * s, 3, 10 * s},
 		{"no overflow", s, 10 * s, 201, 10 * s}, {"no overflow at the largest", s, math.MaxInt64, 63, math.MaxInt64},
 		{"count of the largest int", s, 10 * s, math.MaxInt, 10 * s},
 		{"initial above max", 5 * s, 3 * s, 1, 3 * s}, {"no backoff", s, 0, 3, 0}, {"never failed", s, 10 * s, 0, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, backoffDuration(c.initial, c.max, c.count)) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, backoffDuration(c.initial, c.max, c.count)) })
 	t.Run("grows and stays in bounds", func(t *testing.T) {
 		for _, initial := range []time.Duration{1, 7, time.Millisecond, s, 9 * s} {
 			last := time.Duration(0)
@@ -121,22 +120,21 @@ func TestBackoffDuration(t *testing.T) {
 }
 
 func TestBackoffExpiry(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name         string
 		failed, free time.Duration
-	}{
+	}
+	testkit.Run(t, []test{
 		{"failed at .300", 300 * time.Millisecond, 2 * time.Second},
 		{"failed at .999", 999 * time.Millisecond, 2 * time.Second},
 		{"failed at .000", 0, 2 * time.Second},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			expiry := backoffExpiry(noon.Add(c.failed), time.Second)
-			require.True(t, backingOff(expiry, noon.Add(c.free-1)))
-			require.False(t, backingOff(expiry, noon.Add(c.free)))
-			require.GreaterOrEqual(t, c.free-c.failed, time.Second, "never less than the duration")
-			require.LessOrEqual(t, c.free-c.failed, 2*time.Second)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		expiry := backoffExpiry(noon.Add(c.failed), time.Second)
+		require.True(t, backingOff(expiry, noon.Add(c.free-1)))
+		require.False(t, backingOff(expiry, noon.Add(c.free)))
+		require.GreaterOrEqual(t, c.free-c.failed, time.Second, "never less than the duration")
+		require.LessOrEqual(t, c.free-c.failed, 2*time.Second)
+	})
 	require.False(t, backingOff(backoffExpiry(noon, 0), noon), "no duration, no backoff")
 }
 
@@ -204,19 +202,18 @@ func TestPriorityLess(t *testing.T) {
 	entry := func(priority int32, after time.Duration) *Entry {
 		return &Entry{Pod: testkit.Pod("p").Priority(priority).Obj(), Timestamp: noon.Add(after)}
 	}
-	for _, c := range []struct {
+	type test struct {
 		name string
 		a, b *Entry
 		want bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"higher priority", entry(100, time.Hour), entry(1, 0), true},
 		{"lower priority", entry(1, 0), entry(100, time.Hour), false},
 		{"earlier timestamp", entry(1, 0), entry(1, time.Hour), true},
 		{"equal", entry(1, 0), entry(1, 0), false},
 		{"a nil pod has priority 0", entry(1, time.Hour), &Entry{Timestamp: noon}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, PriorityLess(c.a, c.b)) })
-	}
+	}, func(t *testing.T, c test) { require.Equal(t, c.want, PriorityLess(c.a, c.b)) })
 	r := newRig(t, Options{})
 	r.pods["lo"], r.pods["hi"] = testkit.Pod("lo").Priority(-1).Obj(), testkit.Pod("hi").Priority(5).Obj()
 	r.add("lo", "hi", "plain")

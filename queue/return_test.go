@@ -80,7 +80,7 @@ func TestDone(t *testing.T) {
 // Which place a failed attempt leads to.
 func TestReturn(t *testing.T) {
 	label := Event{"AssignedPod", UpdatePodLabel, ""}
-	for _, c := range []struct {
+	type test struct {
 		name     string
 		plugins  []string
 		pending  []string
@@ -91,7 +91,8 @@ func TestReturn(t *testing.T) {
 		activate bool
 		profile  string
 		want     Place
-	}{
+	}
+	testkit.Run(t, []test{
 		{name: "error", want: ErrorBackoff},
 		{name: "error and an event", during: []Event{nodeAdd}, want: ErrorBackoff},
 		{name: "rejected and nothing happens", plugins: []string{"P"}, want: Unschedulable},
@@ -111,40 +112,38 @@ func TestReturn(t *testing.T) {
 		{name: "unknown profile and an event", plugins: []string{"S"}, profile: "nobody's", during: []Event{nodeAdd}, want: Backoff},
 		{name: "unknown profile and nothing", plugins: []string{"S"}, profile: "nobody's", want: Unschedulable},
 		{name: "the empty plugin name", plugins: []string{""}, during: []Event{nodeAdd}, want: Unschedulable},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, Options{})
-			if c.profile != "" {
-				r.pod("a").Spec.SchedulerName = c.profile
-			}
-			for _, p := range c.skips {
-				r.skips[p] = true
-			}
-			if c.broken != "" {
-				r.errs[c.broken] = errBroken
-			}
-			r.add("a")
-			for _, e := range c.before {
-				r.event(e)
-			}
-			r.pop()
-			for _, e := range c.during {
-				r.event(e)
-			}
-			if c.activate {
-				r.q.Activate(r.now, r.pod("a"))
-			}
-			moves, err := r.q.Return(r.held["a"], Failure{Unschedulable: c.plugins, Pending: c.pending}, r.now)
-			require.NoError(t, err)
-			require.Len(t, moves, 1)
-			require.Equal(t, InFlight, moves[0].From)
-			require.Equal(t, c.want, moves[0].To)
-			require.Equal(t, scheduleAttemptFailure, moves[0].Reason)
-			if c.broken != "" {
-				require.ErrorIs(t, moves[0].Err, errBroken)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		r := newRig(t, Options{})
+		if c.profile != "" {
+			r.pod("a").Spec.SchedulerName = c.profile
+		}
+		for _, p := range c.skips {
+			r.skips[p] = true
+		}
+		if c.broken != "" {
+			r.errs[c.broken] = errBroken
+		}
+		r.add("a")
+		for _, e := range c.before {
+			r.event(e)
+		}
+		r.pop()
+		for _, e := range c.during {
+			r.event(e)
+		}
+		if c.activate {
+			r.q.Activate(r.now, r.pod("a"))
+		}
+		moves, err := r.q.Return(r.held["a"], Failure{Unschedulable: c.plugins, Pending: c.pending}, r.now)
+		require.NoError(t, err)
+		require.Len(t, moves, 1)
+		require.Equal(t, InFlight, moves[0].From)
+		require.Equal(t, c.want, moves[0].To)
+		require.Equal(t, scheduleAttemptFailure, moves[0].Reason)
+		if c.broken != "" {
+			require.ErrorIs(t, moves[0].Err, errBroken)
+		}
+	})
 	t.Run("after Done", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a")

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // world plays one string of bytes on a queue and on the model. Each step reads an operation and its arguments; a string
@@ -21,7 +23,7 @@ import (
 // back) are common.
 type world struct {
 	t     *testing.T
-	data  []byte
+	bytes *testkit.Bytes
 	now   time.Time
 	q     *Queue
 	m     *model
@@ -34,14 +36,7 @@ type world struct {
 	trace []string
 }
 
-func (w *world) next() int {
-	if len(w.data) == 0 {
-		return 0
-	}
-	b := w.data[0]
-	w.data = w.data[1:]
-	return int(b)
-}
+func (w *world) next() int { return int(w.bytes.Next()) }
 
 // hint is a pure function of its plugin, the pod's name and labels, and the new object: Queue, Skip or an error.
 func hint(plugin string) Hint {
@@ -82,7 +77,7 @@ var fuzzEvents = []Event{
 }
 
 func newWorld(t *testing.T, data []byte) *world {
-	w := &world{t: t, data: data, now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), held: map[types.UID]*Entry{},
+	w := &world{t: t, bytes: testkit.NewBytes(data), now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), held: map[types.UID]*Entry{},
 		model: map[types.UID]*modelEntry{}, shut: map[string]bool{}, owed: map[types.UID]bool{}}
 	regs := []Registration{
 		{"A", Event{"Node", UpdateNodeLabel, ""}, nil},

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/score"
 )
 
@@ -41,14 +42,15 @@ func TestAllocation(t *testing.T) {
 	seedPod, seedRows := packing()
 	noFoo := pod("memory=256M,cpu=2")
 
-	for _, tc := range []struct {
-		name   string
-		reason string
-		pod    *v1.Pod
-		s      score.Strategy
-		rows   *rows
-		want   []int64
-	}{
+	type test struct {
+		name string
+		why  string
+		pod  *v1.Pod
+		s    score.Strategy
+		rows *rows
+		want []int64
+	}
+	testkit.Run(t, []test{
 		{"log line 86 of the first node", "cpu 83, memory 89", pod("cpu=7850m,memory=6786383872"), least, logged(), []int64{86}},
 		{"log line 86 of the second node", "cpu 85, memory 88", pod("cpu=6950m,memory=7627341824"), least, logged(), []int64{86}},
 		{"best effort", "100m and 200Mi stand in", pod(""), least, standard(), []int64{97}},
@@ -79,13 +81,11 @@ func TestAllocation(t *testing.T) {
 		{"ratio drops zero scores", "0 and 50 with equal weights are 50, not 25", pod("cpu=0,memory=5000Mi"), ratio(nil, 0, 0, 100, 10), standard(), []int64{50}},
 		{"ratio reversed over capacity", "cpu 0 is dropped, memory 10 percent", pod("cpu=5,memory=1000Mi"), ratio(nil, 0, 10, 100, 0), standard(), []int64{90}},
 		{"ratio without any score", "all zero", pod("cpu=5,memory=20000Mi"), ratio(nil, 0, 10, 100, 0), standard(), []int64{0}},
-		{"one point is a constant", "", pod("cpu=1"), ratio(nil, 50, 3), standard(), []int64{30}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := fit(t, tc.pod, tc.s, tc.rows)
-			require.Equal(t, tc.want, raws(tc.rows.Len(), s.Raw), tc.reason)
-		})
-	}
+		{"one point is a constant", "both ends of the shape are the same point", pod("cpu=1"), ratio(nil, 50, 3), standard(), []int64{30}},
+	}, func(t *testing.T, tc test) {
+		s := fit(t, tc.pod, tc.s, tc.rows)
+		require.Equal(t, tc.want, raws(tc.rows.Len(), s.Raw))
+	})
 }
 
 func TestAllocationDefault(t *testing.T) {

@@ -6,17 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/score"
 )
 
 func TestBest(t *testing.T) {
 	last := func(tied []int) int { return len(tied) - 1 }
-	for _, tc := range []struct {
+	type test struct {
 		name   string
 		totals []int64
 		tie    func([]int) int
 		want   int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"none", nil, nil, -1},
 		{"one", []int64{-7}, nil, 0},
 		{"highest", []int64{1, 5, 3}, nil, 1},
@@ -27,11 +29,9 @@ func TestBest(t *testing.T) {
 		{"a tie function out of range", []int64{9, 9}, func([]int) int { return 2 }, 0},
 		{"lowest name", []int64{9, 1, 9, 9}, lowestName([]string{"n3", "n0", "n1", "n2"}), 2},
 		{"last of the tied", []int64{9, 1, 9}, func(tied []int) int { return len(tied) - 1 }, 2},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, score.Best(tc.totals, tc.tie))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, score.Best(tc.totals, tc.tie))
+	})
 }
 
 // lowestName is a tie function that chooses the node whose name is first in order.

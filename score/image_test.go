@@ -59,13 +59,14 @@ func TestImages(t *testing.T) {
 	disagree := testkit.Node("c").Image(999*mib, "gcr.io/300:v1").Obj()
 	twice := testkit.Node("d").Image(600*mib, "x:1", "x:1").Image(1*mib, "x:1").Obj()
 	both := []*v1.Node{a, nil, b}
-	for _, tc := range []struct {
-		name   string
-		reason string
-		nodes  []*v1.Node
-		pod    *v1.Pod
-		want   []int64
-	}{
+	type test struct {
+		name  string
+		why   string
+		nodes []*v1.Node
+		pod   *v1.Pod
+		want  []int64
+	}
+	testkit.Run(t, []test{
 		{"forty and two hundred fifty", "20 MiB is below 23; 125 MiB of 2000", both, imagePod("", 0, "gcr.io/40", "gcr.io/250"), []int64{0, 0, 5}},
 		{"everywhere", "300 MiB of 1000", both, imagePod("", 0, "gcr.io/300:v1"), []int64{28, 0, 28}},
 		{"latest is another image", "no node has 300:latest", both, imagePod("", 0, "gcr.io/300"), []int64{0, 0, 0}},
@@ -80,15 +81,13 @@ func TestImages(t *testing.T) {
 		{"a node lists a name twice", "counted once, the first size", []*v1.Node{twice}, imagePod("", 0, "x:1"), []int64{59}},
 		{"no containers", "the API forbids it: 0", both, imagePod("gcr.io/4000", 0), []int64{0, 0, 0}},
 		{"nil pod", "an empty one", both, nil, []int64{0, 0, 0}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			cluster := testkit.NewCluster(tc.nodes, nil)
-			e := score.CompileImages(tc.pod)
-			slow, fast := e.On(cluster), e.On(indexed{cluster})
-			require.Equal(t, tc.want, raws(len(tc.nodes), slow.Raw), tc.reason)
-			require.Equal(t, tc.want, raws(len(tc.nodes), fast.Raw), "with the index")
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		cluster := testkit.NewCluster(tc.nodes, nil)
+		e := score.CompileImages(tc.pod)
+		slow, fast := e.On(cluster), e.On(indexed{cluster})
+		require.Equal(t, tc.want, raws(len(tc.nodes), slow.Raw))
+		require.Equal(t, tc.want, raws(len(tc.nodes), fast.Raw), "with the index")
+	})
 }
 
 func TestImageZero(t *testing.T) {

@@ -6,33 +6,35 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/score"
 )
 
 func TestTotals(t *testing.T) {
-	for _, tc := range []struct {
+	type test struct {
 		name      string
-		reason    string
+		why       string
 		nodes     []string
 		columns   []score.Column
 		extenders []score.Column
 		want      []int64
 		err       string
-	}{
-		{name: "neither plugins nor extenders", reason: "every node 1", nodes: []string{"a", "b"}, want: []int64{1, 1}},
-		{name: "every plugin skipped", reason: "a skipped plugin contributes nothing", nodes: []string{"a", "b"}, columns: []score.Column{}, want: []int64{0, 0}},
-		{name: "pod of 1 cpu and 1Gi on empty nodes", reason: "n1 300 + 75 + 0 + 75, n2 300 + 81 + 0 + 71", nodes: []string{"n1", "n2"}, columns: []score.Column{
+	}
+	testkit.Run(t, []test{
+		{name: "neither plugins nor extenders", why: "every node 1", nodes: []string{"a", "b"}, want: []int64{1, 1}},
+		{name: "every plugin skipped", why: "a skipped plugin contributes nothing", nodes: []string{"a", "b"}, columns: []score.Column{}, want: []int64{0, 0}},
+		{name: "pod of 1 cpu and 1Gi on empty nodes", why: "n1 300 + 75 + 0 + 75, n2 300 + 81 + 0 + 71", nodes: []string{"n1", "n2"}, columns: []score.Column{
 			{Plugin: "TaintToleration", Weight: 3, Scores: []int64{100, 100}},
 			{Plugin: "NodeResourcesFit", Weight: 1, Scores: []int64{75, 81}},
 			{Plugin: "DynamicResources", Weight: 2, Scores: []int64{0, 0}},
 			{Plugin: "NodeResourcesBalancedAllocation", Weight: 1, Scores: []int64{75, 71}},
 			{Plugin: "ImageLocality", Weight: 1, Scores: []int64{0, 0}},
 		}, want: []int64{450, 452}},
-		{name: "best effort pod", reason: "300 + 96, balanced skipped", nodes: []string{"n1"}, columns: []score.Column{
+		{name: "best effort pod", why: "300 + 96, balanced skipped", nodes: []string{"n1"}, columns: []score.Column{
 			{Plugin: "TaintToleration", Weight: 3, Scores: []int64{100}},
 			{Plugin: "NodeResourcesFit", Weight: 1, Scores: []int64{96}},
 		}, want: []int64{396}},
-		{name: "log totals 1000404 and 1000438", reason: "10000*100, 93+86 and 97+86, image 5, spread and taints 100 each, the extender's 2 and 5 times 10",
+		{name: "log totals 1000404 and 1000438", why: "10000*100, 93+86 and 97+86, image 5, spread and taints 100 each, the extender's 2 and 5 times 10",
 			nodes: []string{"first", "second"}, columns: []score.Column{
 				{Plugin: "NodeResourcesBalancedAllocation", Weight: 1, Scores: []int64{93, 97}},
 				{Plugin: "ImageLocality", Weight: 1, Scores: []int64{5, 5}},
@@ -44,29 +46,27 @@ func TestTotals(t *testing.T) {
 				{Plugin: "TaintToleration", Weight: 1, Scores: []int64{100, 100}},
 			}, extenders: []score.Column{{Plugin: "http://192.168.60.89", Weight: 1, Hosts: []string{"first", "second"}, Scores: []int64{2, 5}}},
 			want: []int64{1000404, 1000438}},
-		{name: "negative weight", reason: "the order is reversed", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "P", Weight: -2, Scores: []int64{10, 90}}}, want: []int64{-20, -180}},
-		{name: "above the range", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "Q", Weight: 1, Scores: []int64{100, 0}}, {Plugin: "P", Weight: 1, Scores: []int64{0, 101}}},
+		{name: "negative weight", why: "the order is reversed", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "P", Weight: -2, Scores: []int64{10, 90}}}, want: []int64{-20, -180}},
+		{name: "above the range", why: "v1.36 checks the range after normalization", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "Q", Weight: 1, Scores: []int64{100, 0}}, {Plugin: "P", Weight: 1, Scores: []int64{0, 101}}},
 			err: `applying score defaultWeights on Score plugins: plugin "P" returns an invalid score 101, it should in the range of [0, 100] after normalizing`},
-		{name: "below the range", reason: "first by node, then by plugin", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "Q", Weight: 1, Scores: []int64{0, 200}}, {Plugin: "P", Weight: 1, Scores: []int64{-1, 0}}},
+		{name: "below the range", why: "first by node, then by plugin", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "Q", Weight: 1, Scores: []int64{0, 200}}, {Plugin: "P", Weight: 1, Scores: []int64{-1, 0}}},
 			err: `applying score defaultWeights on Score plugins: plugin "P" returns an invalid score -1, it should in the range of [0, 100] after normalizing`},
-		{name: "extenders are not checked", reason: "1000 and -5 times 10, a host twice, an infeasible one", nodes: []string{"a", "b", "c"}, extenders: []score.Column{
+		{name: "extenders are not checked", why: "1000 and -5 times 10, a host twice, an infeasible one", nodes: []string{"a", "b", "c"}, extenders: []score.Column{
 			{Plugin: "x", Weight: 1, Hosts: []string{"a", "b", "z"}, Scores: []int64{1000, -5, 10}},
 			{Plugin: "y", Weight: 3, Hosts: []string{"c", "c"}, Scores: []int64{2, 1}},
 			{Plugin: "filter only", Weight: 0},
 		}, want: []int64{10000, -50, 90}},
-		{name: "overflow saturates", reason: "upstream wraps", nodes: []string{"a"}, extenders: []score.Column{{Weight: 2, Hosts: []string{"a"}, Scores: []int64{math.MaxInt64}}}, want: []int64{math.MaxInt64}},
-		{name: "no nodes", nodes: nil, want: []int64{}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := score.Totals(tc.nodes, tc.columns, tc.extenders)
-			if tc.err != "" {
-				require.EqualError(t, err, tc.err)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, tc.want, got, tc.reason)
-		})
-	}
+		{name: "overflow saturates", why: "upstream wraps", nodes: []string{"a"}, extenders: []score.Column{{Weight: 2, Hosts: []string{"a"}, Scores: []int64{math.MaxInt64}}}, want: []int64{math.MaxInt64}},
+		{name: "no nodes", why: "there is nothing to add up", nodes: nil, want: []int64{}},
+	}, func(t *testing.T, tc test) {
+		got, err := score.Totals(tc.nodes, tc.columns, tc.extenders)
+		if tc.err != "" {
+			require.EqualError(t, err, tc.err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, tc.want, got)
+	})
 }
 
 // The scores behind the worked totals are computed here.

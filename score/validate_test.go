@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/score"
 )
 
@@ -13,11 +14,12 @@ func TestValidateFitArgs(t *testing.T) {
 	with := func(s score.Strategy) score.FitArgs { return defaulted(score.FitArgs{ScoringStrategy: &s}) }
 	const types = `: supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"`
 	const shape = "scoringStrategy.requestedToCapacityRatio.shape"
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		args score.FitArgs
 		want []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"default", defaulted(score.FitArgs{}), nil},
 		{"strategy nil", score.FitArgs{}, []string{"scoringStrategy: Required value: ScoringStrategy field is required"}},
 		{"strategy without type", with(score.Strategy{}), []string{`scoringStrategy.type: Unsupported value: ""` + types}},
@@ -43,20 +45,18 @@ func TestValidateFitArgs(t *testing.T) {
 			"scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio",
 		}},
 		{"duplicate and unknown resources pass", with(score.Strategy{Type: score.LeastAllocated, Resources: weighted("cpu", 1, "cpu", 100, "CPU", 1)}), nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, texts(score.ValidateFitArgs(tc.args, nil)))
-			if tc.args.ScoringStrategy == nil {
-				return
-			}
-			_, err := score.CompileAllocation(pod(""), tc.args)
-			if tc.want == nil {
-				require.NoError(t, err)
-			} else if tc.name != "order of checks" {
-				require.EqualError(t, err, tc.want[0])
-			}
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, texts(score.ValidateFitArgs(tc.args, nil)))
+		if tc.args.ScoringStrategy == nil {
+			return
+		}
+		_, err := score.CompileAllocation(pod(""), tc.args)
+		if tc.want == nil {
+			require.NoError(t, err)
+		} else if tc.name != "order of checks" {
+			require.EqualError(t, err, tc.want[0])
+		}
+	})
 	require.Equal(t, []string{`args.scoringStrategy.type: Unsupported value: ""` + types}, texts(score.ValidateFitArgs(with(score.Strategy{}), field.NewPath("args"))))
 }
 
@@ -83,26 +83,25 @@ func texts(errs field.ErrorList) []string {
 }
 
 func TestValidateBalanceArgs(t *testing.T) {
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		list []score.Resource
 		want string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"balance weight 2", weighted("cpu", 2), "args.resources[0].weight: Invalid value: 2: must be 1"},
 		{"balance duplicate", weighted("cpu", 1, "cpu", 1), `args.resources[1].name: Duplicate value: "cpu"`},
 		{"balance weight 1", weighted("cpu", 1), ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			args := score.BalanceArgs{Resources: tc.list}
-			err := score.ValidateBalanceArgs(args, field.NewPath("args")).ToAggregate()
-			_, compiled := score.CompileBalance(pod("cpu=1"), args)
-			if tc.want == "" {
-				require.NoError(t, err)
-				require.NoError(t, compiled)
-				return
-			}
-			require.EqualError(t, err, tc.want)
-			require.Error(t, compiled)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		args := score.BalanceArgs{Resources: tc.list}
+		err := score.ValidateBalanceArgs(args, field.NewPath("args")).ToAggregate()
+		_, compiled := score.CompileBalance(pod("cpu=1"), args)
+		if tc.want == "" {
+			require.NoError(t, err)
+			require.NoError(t, compiled)
+			return
+		}
+		require.EqualError(t, err, tc.want)
+		require.Error(t, compiled)
+	})
 }

@@ -34,12 +34,13 @@ func TestDerivedSelector(t *testing.T) {
 		w.ServiceList = services
 		return &w
 	}
-	tests := []struct {
-		name, reason string
-		pod          *v1.Pod
-		owners       Owners
-		want         string // "-": no default constraints
-	}{
+	type test struct {
+		name, why string
+		pod       *v1.Pod
+		owners    Owners
+		want      string // "-": no default constraints
+	}
+	tests := []test{
 		{"S-60 nothing", "no service, no owner", foo(), all, "-"},
 		{"no owners given", "there is nothing to look in", foo(), nil, "-"},
 		{"S-61 service", "its pairs", foo(), with(serviceOf("default", testkit.Pairs("foo=bar"))), "foo=bar"},
@@ -62,21 +63,18 @@ func TestDerivedSelector(t *testing.T) {
 		{"Job", "other owners add nothing", ownedBy(foo(), "batch/v1", "Job", "rs", true), all, "-"},
 		{"Deployment", "acts through its ReplicaSet: by revision", ownedBy(foo(), "apps/v1", "ReplicaSet", "deploy-h", true), all, "app=w,pod-template-hash=h"},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			s := mustSoft(t, tc.pod, Options{Owners: tc.owners})
-			if tc.want == "-" {
-				assert.True(t, s.Skip())
-				return
-			}
-			require.Equal(t, 2, len(s.constraints))
-			assert.True(t, s.Defaulted())
-			assert.Equal(t, tc.want, s.selectors.describe(0))
-			assert.Equal(t, []string{host, zoneKey}, s.Keys(nil))
-			assert.True(t, mustHard(t, tc.pod, Options{Owners: tc.owners}).Skip(), "the built-in constraints are soft")
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		s := mustSoft(t, tc.pod, Options{Owners: tc.owners})
+		if tc.want == "-" {
+			assert.True(t, s.Skip())
+			return
+		}
+		require.Equal(t, 2, len(s.constraints))
+		assert.True(t, s.Defaulted())
+		assert.Equal(t, tc.want, s.selectors.describe(0))
+		assert.Equal(t, []string{host, zoneKey}, s.Keys(nil))
+		assert.True(t, mustHard(t, tc.pod, Options{Owners: tc.owners}).Skip(), "the built-in constraints are soft")
+	})
 }
 
 // TestS63: only pods with the labels of both the service and the ReplicaSet count.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,14 +42,15 @@ func elsewhere(f *fake) *fake {
 func TestFilter(t *testing.T) {
 	zone, node := by("zone", 1, hard), by("node", 1, hard)
 	foo := func(c ...v1.TopologySpreadConstraint) *v1.Pod { return constrained("foo=bar", c...) }
-	tests := []struct {
+	type test struct {
 		name    string
-		reason  string
+		why     string
 		cluster *fake
 		pod     *v1.Pod
 		pass    string
 		missing string // the nodes that lack the label; all others exceed the skew
-	}{
+	}
+	tests := []test{
 		{"S-1 one constraint", "zones 2 and 1: one more in zoneA makes 2+1-1 = 2", threePods(), foo(zone), "node3 node4", ""},
 		{"S-2 by node", "only node4 has no pod", threePods(), foo(node), "node4", ""},
 		{"S-3 larger skew", "maxSkew 2 allows 3 and 1", threePods(), foo(by("zone", 2, hard)), "node1 node2 node3 node4", ""},
@@ -92,20 +92,14 @@ func TestFilter(t *testing.T) {
 		{"S-24 soft key missing", "a counts for the hard constraint although it lacks the soft key",
 			clusterOf("a{zone=A} b{zone=B,rack=2} c{zone=A,rack=1}").run("a*2", "foo=bar"), foo(zone, by("rack", 1, soft)), "b", ""},
 	}
-	seen := map[string]bool{}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.False(t, seen[tc.name])
-			require.NotEmpty(t, tc.reason)
-			seen[tc.name] = true
-			for kind, c := range map[string]Cluster{"plain": tc.cluster, "indexed": index(tc.cluster, 0), "spare": index(tc.cluster, 2)} {
-				s := mustHard(t, tc.pod, Options{}).Count(c)
-				pass, _, missing := verdicts(tc.cluster, s.Check)
-				assert.Equal(t, tc.pass, pass, "%s: pass", kind)
-				assert.Equal(t, tc.missing, missing, "%s: missing label", kind)
-			}
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		for kind, c := range map[string]Cluster{"plain": tc.cluster, "indexed": index(tc.cluster, 0), "spare": index(tc.cluster, 2)} {
+			s := mustHard(t, tc.pod, Options{}).Count(c)
+			pass, _, missing := verdicts(tc.cluster, s.Check)
+			assert.Equal(t, tc.pass, pass, "%s: pass", kind)
+			assert.Equal(t, tc.missing, missing, "%s: missing label", kind)
+		}
+	})
 }
 
 func seedTable() *fake {
@@ -140,13 +134,14 @@ func cordoned(f *fake) *fake {
 func TestWhatIf(t *testing.T) {
 	zone := by("zone", 1, hard)
 	empty := by("zone", 1, hard, emptySelector)
-	tests := []struct {
-		name, reason string
+	type test struct {
+		name, why    string
 		cluster      *fake
 		pod          *v1.Pod
 		move         func(f *fake, t mover)
 		trial, state string // the nodes that pass in the trial, and in a state with the same changes
-	}{
+	}
+	tests := []test{
 		{"S-50 empty selector removed", "the trial subtracts a pod that was never counted: zoneA -1", four().run("node1", "x=y"), constrained("foo=bar", empty),
 			func(f *fake, t mover) { t.Remove(f.pods[0][0], 0) }, "node1 node2", "node1 node2 node3 node4"},
 		{"S-51 empty selector added", "the empty selector matches in the trial", four(), constrained("foo=bar", empty),
@@ -174,25 +169,22 @@ func TestWhatIf(t *testing.T) {
 		{"no constraints", "the filter is skipped and updates are ignored", threePods(), constrained("foo=bar"),
 			func(f *fake, t mover) { t.Remove(f.pods[0][0], 0) }, "node1 node2 node3 node4", "node1 node2 node3 node4"},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			s := mustHard(t, tc.pod, Options{}).Count(tc.cluster)
-			before, _, _ := verdicts(tc.cluster, s.Check)
-			trial := s.NewTrial()
-			tc.move(tc.cluster, trial)
-			got, _, _ := verdicts(tc.cluster, trial.Check)
-			assert.Equal(t, tc.trial, got, "trial")
-			after, _, _ := verdicts(tc.cluster, s.Check)
-			assert.Equal(t, before, after, "the state does not change")
-			trial.Reset()
-			got, _, _ = verdicts(tc.cluster, trial.Check)
-			assert.Equal(t, before, got, "after Reset")
-			tc.move(tc.cluster, s)
-			got, _, _ = verdicts(tc.cluster, s.Check)
-			assert.Equal(t, tc.state, got, "state")
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		s := mustHard(t, tc.pod, Options{}).Count(tc.cluster)
+		before, _, _ := verdicts(tc.cluster, s.Check)
+		trial := s.NewTrial()
+		tc.move(tc.cluster, trial)
+		got, _, _ := verdicts(tc.cluster, trial.Check)
+		assert.Equal(t, tc.trial, got, "trial")
+		after, _, _ := verdicts(tc.cluster, s.Check)
+		assert.Equal(t, before, after, "the state does not change")
+		trial.Reset()
+		got, _, _ = verdicts(tc.cluster, trial.Check)
+		assert.Equal(t, before, got, "after Reset")
+		tc.move(tc.cluster, s)
+		got, _, _ = verdicts(tc.cluster, s.Check)
+		assert.Equal(t, tc.state, got, "state")
+	})
 }
 
 // mover has the common methods of a state and a trial.
@@ -242,23 +234,22 @@ func TestReasons(t *testing.T) {
 // TestGlobalMinimum has the documentation's numbers: zones with 2, 2 and 1 pods have the minimum 1, zones with 2, 4 and 5
 // pods the minimum 2.
 func TestGlobalMinimum(t *testing.T) {
-	tests := []struct {
-		name, reason, where string
-		low                 int32
-		pass                string
-	}{
+	type test struct {
+		name, why, where string
+		low              int32
+		pass             string
+	}
+	tests := []test{
 		{"2 2 1", "seed 000", "a*2 b*2 c", 1, "c"},
 		{"2 4 5", "seed 002", "a*2 b*4 c*5", 2, "a"},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			f := clusterOf("a{zone=a} b{zone=b} c{zone=c}").run(tc.where, "foo=bar")
-			s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
-			assert.Equal(t, tc.low, s.cols[0].low)
-			pass, _, _ := verdicts(f, s.Check)
-			assert.Equal(t, tc.pass, pass)
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		f := clusterOf("a{zone=a} b{zone=b} c{zone=c}").run(tc.where, "foo=bar")
+		s := mustHard(t, constrained("foo=bar", by("zone", 1, hard)), Options{}).Count(f)
+		assert.Equal(t, tc.low, s.cols[0].low)
+		pass, _, _ := verdicts(f, s.Check)
+		assert.Equal(t, tc.pass, pass)
+	})
 }
 
 // TestRepeatedKey: two constraints with one key and action, which the API forbids, are independent (rule S1.7).

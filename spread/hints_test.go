@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestWouldHelp(t *testing.T) {
@@ -32,12 +34,13 @@ func TestWouldHelp(t *testing.T) {
 		return n
 	}
 	evicting := func(n *v1.Node) *v1.Node { n.Spec.Taints[0].Effect = v1.TaintEffectNoExecute; return n }
-	tests := []struct {
-		name, reason string
-		pod          *v1.Pod
-		old, new     any
-		want         bool
-	}{
+	type test struct {
+		name, why string
+		pod       *v1.Pod
+		old, new  any
+		want      bool
+	}
+	tests := []test{
 		{"assigned pod added", "it matches a selector", pod, nil, running("foo=bar"), true},
 		{"nominated pod added", "nominated counts as assigned", pod, nil, with(podOf("q", "foo=bar"), func(p *v1.Pod) { p.Status.NominatedNodeName = "n" }), true},
 		{"pending pod added", "not assigned", pod, nil, podOf("q", "foo=bar"), false},
@@ -71,14 +74,11 @@ func TestWouldHelp(t *testing.T) {
 		{"taint is added again", "at another time", pod, taintedAt("k=v", 1), taintedAt("k=v", 2), true},
 		{"taints stay", "nothing changed", pod, taintedAt("k=v", 1), taintedAt("k=v", 1), false},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			got, err := Hint(Options{})(tc.pod, tc.old, tc.new)
-			require.NoError(t, err)
-			assert.Equal(t, tc.want, got)
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		got, err := Hint(Options{})(tc.pod, tc.old, tc.new)
+		require.NoError(t, err)
+		assert.Equal(t, tc.want, got)
+	})
 	t.Run("default constraints count", func(t *testing.T) {
 		o := Options{Owners: service("foo=bar"), Defaults: Defaults{ListDefaulting, []v1.TopologySpreadConstraint{by("zone", 1, hard, noSelector)}}}
 		got, err := Hint(o)(podOf("mypod", "foo=bar"), nil, running("foo=bar"))

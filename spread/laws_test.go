@@ -177,16 +177,16 @@ func TestSignatureOfUniqueKeys(t *testing.T) {
 // TestMinimum changes counts at random, also below 0 and beyond the histogram, and compares with a scan.
 func TestMinimum(t *testing.T) {
 	for seed := range int64(200) {
-		b := &bytesOf{randomBytes(seed)}
+		b := testkit.NewBytes(randomBytes(seed))
 		var m minimum
-		counts := make([]int32, 1+b.pick(5))
+		counts := make([]int32, 1+b.Below(5))
 		for d := range counts {
-			counts[d] = int32(b.pick(3))
+			counts[d] = int32(b.Below(3))
 			m.enter(counts[d])
 		}
 		for range 100 {
-			d := b.pick(len(counts))
-			to := []int32{counts[d] + 1, counts[d] - 1, 0, -3, histogramLimit - 1, histogramLimit, 3 * histogramLimit, 7}[b.pick(8)]
+			d := b.Below(len(counts))
+			to := []int32{counts[d] + 1, counts[d] - 1, 0, -3, histogramLimit - 1, histogramLimit, 3 * histogramLimit, 7}[b.Below(8)]
 			m.move(counts[d], to)
 			counts[d] = to
 			if got, want := m.of(counts, nil), slices.Min(counts); got != want {

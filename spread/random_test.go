@@ -67,10 +67,10 @@ func checkMoves(t testing.TB, w world) {
 	if len(nodes) == 0 {
 		return
 	}
-	for step := range w.next.pick(12) {
-		i := nodes[w.next.pick(len(nodes))]
-		if running := w.pods[i]; len(running) > 0 && w.next.pick(2) == 1 {
-			j := w.next.pick(len(running))
+	for step := range w.next.Below(12) {
+		i := nodes[w.next.Below(len(nodes))]
+		if running := w.pods[i]; len(running) > 0 && w.next.Below(2) == 1 {
+			j := w.next.Below(len(running))
 			hs.Remove(running[j], i)
 			ss.Remove(running[j], i)
 			trial.Remove(running[j], i)
@@ -147,7 +147,7 @@ func checkCountedSlots(t testing.TB, nodes []int, s interface {
 // checkSignatures: slots of equal signature have equal verdicts and raw scores, a pass over one node of each group equals a
 // pass over all nodes, and events on other slots do not change a signature.
 func checkSignatures(t testing.TB, w world) {
-	x := index(w.fake, w.next.pick(2))
+	x := index(w.fake, w.next.Below(2))
 	h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
 	hs, ss := h.Count(x), p.Count(x)
 	nodes := w.all()
@@ -186,7 +186,7 @@ func checkSignatures(t testing.TB, w world) {
 	if len(nodes) == 0 {
 		return
 	}
-	i := nodes[w.next.pick(len(nodes))]
+	i := nodes[w.next.Below(len(nodes))]
 	q := randomPod(w.next, "new")
 	hs.Add(q, i)
 	ss.Add(q, i)
@@ -230,9 +230,9 @@ func checkLaws(t testing.TB, w world) {
 }
 
 func checkAll(t testing.TB, w world) {
-	rest := slices.Clone(w.next.data)
+	rest := w.next
 	for _, check := range []func(testing.TB, world){checkVerdicts, checkScores, checkSignatures, checkLaws, checkMoves} {
-		w.next = &bytesOf{rest}
+		w.next = rest.Copy()
 		check(t, w)
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func replicasOf(f *fake) []Replica {
@@ -65,7 +66,7 @@ func TestScaleDownIsBest(t *testing.T) {
 			continue
 		}
 		s := h.Count(w.fake)
-		n := 1 + w.next.pick(len(replicas))
+		n := 1 + w.next.Below(len(replicas))
 		steps := s.ScaleDownOrder(replicas, n)
 		best := 1 << 30
 		for set := range 1 << len(replicas) {
@@ -103,15 +104,16 @@ func excessOf(s *HardState) (sum int) {
 
 func TestPlace(t *testing.T) {
 	zone, node := by("zone", 1, hard), by("node", 1, hard)
-	tests := []struct {
-		name, reason string
-		cluster      *fake
-		pod          *v1.Pod
-		n            int
-		options      PlaceOptions
-		want         string
-		proven       bool
-	}{
+	type test struct {
+		name, why string
+		cluster   *fake
+		pod       *v1.Pod
+		n         int
+		options   PlaceOptions
+		want      string
+		proven    bool
+	}
+	tests := []test{
 		{"one", "zoneB first", threePods(), constrained("foo=bar", zone), 1, PlaceOptions{}, "node3", true},
 		{"five", "evenly, nodes in turn", threePods(), constrained("foo=bar", zone), 5, PlaceOptions{}, "node3 node1 node4 node2 node3", true},
 		{"conflict", "no node is allowed, now or later", clusterOf("node1{zone=zoneA,node=node1} node2{zone=zoneA,node=node2} node3{zone=zoneB,node=node3}").run("node1*2 node2 node3*2", "foo=bar"),
@@ -123,14 +125,11 @@ func TestPlace(t *testing.T) {
 		{"none asked", "n 0", threePods(), constrained("foo=bar", zone), 0, PlaceOptions{}, "", true},
 		{"empty cluster", "no nodes", &fake{}, constrained("foo=bar", zone), 2, PlaceOptions{}, "", true},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			got, proven := mustHard(t, tc.pod, Options{}).Count(tc.cluster).Place(tc.n, tc.options)
-			assert.Equal(t, tc.want, tc.cluster.names(got))
-			assert.Equal(t, tc.proven, proven)
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		got, proven := mustHard(t, tc.pod, Options{}).Count(tc.cluster).Place(tc.n, tc.options)
+		assert.Equal(t, tc.want, tc.cluster.names(got))
+		assert.Equal(t, tc.proven, proven)
+	})
 }
 
 // most returns the largest number of pods that can be placed one after the other. It tries everything.
@@ -162,7 +161,7 @@ func TestPlaceAgainstTryingEverything(t *testing.T) {
 		s := h.Count(w.fake)
 		room := map[int]int{}
 		for _, i := range w.all() {
-			room[i] = w.next.pick(4)
+			room[i] = w.next.Below(4)
 		}
 		got, proven := s.Place(5, PlaceOptions{Room: func(i int) int { return room[i] }})
 		if !proven {
@@ -212,12 +211,13 @@ func TestCheckGroup(t *testing.T) {
 	bogus := func(c *v1.TopologySpreadConstraint) {
 		c.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Bogus"}}}
 	}
-	tests := []struct {
-		name, reason string
-		pods         []*v1.Pod
-		cluster      Cluster
-		want         []string
-	}{
+	type test struct {
+		name, why string
+		pods      []*v1.Pod
+		cluster   Cluster
+		want      []string
+	}
+	tests := []test{
 		{"fine", "equal replicas on labelled nodes", []*v1.Pod{at("a", constrained("foo=bar", zone)), at("b", constrained("foo=bar", zone))}, threePods(), nil},
 		{"no pods", "nothing to look at", nil, threePods(), nil},
 		{"no cluster", "nodes are not looked at", []*v1.Pod{constrained("foo=bar", zone)}, nil, nil},
@@ -236,14 +236,11 @@ func TestCheckGroup(t *testing.T) {
 		{"namespaces", "counted apart", []*v1.Pod{at("a", constrained("foo=bar", zone)), func() *v1.Pod { p := at("b", constrained("foo=bar", zone)); p.Namespace = "other"; return p }()}, nil,
 			[]string{"MixedNamespaces -1 [other/b] []"}},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			found := CheckGroup(tc.pods, tc.cluster)
-			assert.Equal(t, tc.want, kinds(found))
-			for _, x := range found {
-				assert.NotEmpty(t, x.Message)
-			}
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		found := CheckGroup(tc.pods, tc.cluster)
+		assert.Equal(t, tc.want, kinds(found))
+		for _, x := range found {
+			assert.NotEmpty(t, x.Message)
+		}
+	})
 }

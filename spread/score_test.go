@@ -72,14 +72,15 @@ func TestScore(t *testing.T) {
 	threeZones := func() *fake {
 		return clusterOf("a{topology.kubernetes.io/zone=1} b{topology.kubernetes.io/zone=2} c{topology.kubernetes.io/zone=3}")
 	}
-	tests := []struct {
-		name, reason string
-		cluster      *fake
-		pod          *v1.Pod
-		options      Options
-		infeasible   string
-		raw, score   []int64 // nil: not tested
-	}{
+	type test struct {
+		name, why  string
+		cluster    *fake
+		pod        *v1.Pod
+		options    Options
+		infeasible string
+		raw, score []int64 // nil: not tested
+	}
+	tests := []test{
 		{"S-30", "hostname: ln 6 a pod", abxy().run(pods, "foo=bar"), foo(h(1)), Options{}, "", ints(4, 2, 0, 7), ints(42, 71, 100, 0)},
 		{"S-31", "zone: ln 4 a pod, counts 3 and 4", abxy().run(pods, "foo=bar"), foo(z(1)), Options{}, "", ints(4, 4, 6, 6), ints(100, 100, 66, 66)},
 		{"S-32", "one float sum, rounded once", abxy().run(pods, "foo=bar"), foo(z(1), h(1)), Options{}, "", ints(8, 6, 6, 13), ints(84, 100, 100, 46)},
@@ -104,30 +105,24 @@ func TestScore(t *testing.T) {
 		{"minDomains", "has no effect on the score", abxy().run(pods, "foo=bar"), foo(z(1, minDomains(9))), Options{}, "", ints(4, 4, 6, 6), ints(100, 100, 66, 66)},
 		{"self", "the pod itself is not used", abxy().run(pods, "foo=bar"), constrained("", z(1)), Options{}, "", ints(4, 4, 6, 6), ints(100, 100, 66, 66)},
 	}
-	seen := map[string]bool{}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.False(t, seen[tc.name])
-			require.NotEmpty(t, tc.reason)
-			seen[tc.name] = true
-			var feasible []int
-			for _, i := range tc.cluster.all() {
-				if tc.cluster.nodes[i].Name != tc.infeasible {
-					feasible = append(feasible, i)
-				}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		var feasible []int
+		for _, i := range tc.cluster.all() {
+			if tc.cluster.nodes[i].Name != tc.infeasible {
+				feasible = append(feasible, i)
 			}
-			for kind, c := range map[string]Cluster{"plain": tc.cluster, "indexed": index(tc.cluster, 0), "spare": index(tc.cluster, 2)} {
-				raw, score := pass(mustSoft(t, tc.pod, tc.options).Count(c), feasible)
-				if tc.raw != nil {
-					assert.Equal(t, tc.raw, raw, "%s: raw", kind)
-				}
-				assert.Equal(t, tc.score, score, "%s: score", kind)
+		}
+		for kind, c := range map[string]Cluster{"plain": tc.cluster, "indexed": index(tc.cluster, 0), "spare": index(tc.cluster, 2)} {
+			raw, score := pass(mustSoft(t, tc.pod, tc.options).Count(c), feasible)
+			if tc.raw != nil {
+				assert.Equal(t, tc.raw, raw, "%s: raw", kind)
 			}
-			score, err := Scores(tc.pod, tc.cluster, feasible, tc.options)
-			require.NoError(t, err)
-			assert.Equal(t, tc.score, score, "Scores")
-		})
-	}
+			assert.Equal(t, tc.score, score, "%s: score", kind)
+		}
+		score, err := Scores(tc.pod, tc.cluster, feasible, tc.options)
+		require.NoError(t, err)
+		assert.Equal(t, tc.score, score, "Scores")
+	})
 }
 
 func taintedA(f *fake) *fake {

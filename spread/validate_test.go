@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func texts(errs field.ErrorList) []string {
@@ -24,11 +26,12 @@ func TestValidate(t *testing.T) {
 	}
 	bogus := v1.NodeInclusionPolicy("B")
 	const p = "spec.topologySpreadConstraints"
-	tests := []struct {
-		name, reason string
-		list         []v1.TopologySpreadConstraint
-		want         []string
-	}{
+	type test struct {
+		name, why string
+		list      []v1.TopologySpreadConstraint
+		want      []string
+	}
+	tests := []test{
 		{"valid", "the usual constraint", set(func(*v1.TopologySpreadConstraint) {}), nil},
 		{"maxSkew 0", "must be positive", set(func(c *v1.TopologySpreadConstraint) { c.MaxSkew = 0 }), []string{p + "[0].maxSkew: Invalid value: 0: must be greater than zero"}},
 		{"no topologyKey", "required", set(func(c *v1.TopologySpreadConstraint) { c.TopologyKey = "" }), []string{p + "[0].topologyKey: Required value: can not be empty"}},
@@ -58,12 +61,9 @@ func TestValidate(t *testing.T) {
 			[]string{p + "[0].maxSkew: Invalid value: 0: must be greater than zero", p + "[0].topologyKey: Required value: can not be empty",
 				p + `[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			assert.Equal(t, tc.want, texts(Validate(tc.list, field.NewPath("spec", "topologySpreadConstraints"))))
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		assert.Equal(t, tc.want, texts(Validate(tc.list, field.NewPath("spec", "topologySpreadConstraints"))))
+	})
 	t.Run("bad matchLabelKey", func(t *testing.T) {
 		errs := Validate(set(matchKeys("ok", "bad key!")), field.NewPath("c"))
 		require.Len(t, errs, 1)
@@ -113,11 +113,12 @@ func TestValidateDefaults(t *testing.T) {
 		return Defaults{ListDefaulting, []v1.TopologySpreadConstraint{c}}
 	}
 	same := func(*v1.TopologySpreadConstraint) {}
-	tests := []struct {
-		name, reason string
-		d            Defaults
-		want         []string
-	}{
+	type test struct {
+		name, why string
+		d         Defaults
+		want      []string
+	}
+	tests := []test{
 		{"system", "the default", Defaults{Type: systemDefaulting}, nil},
 		{"empty list", "no defaults", Defaults{Type: ListDefaulting}, nil},
 		{"list", "a legal constraint", one(same), nil},
@@ -137,16 +138,13 @@ func TestValidateDefaults(t *testing.T) {
 			affinityPolicy("B")(c)
 		}), nil},
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			require.NotEmpty(t, tc.reason)
-			var got []string
-			for _, e := range ValidateDefaults(tc.d, nil) {
-				got = append(got, e.Error())
-			}
-			assert.Equal(t, tc.want, got)
-		})
-	}
+	testkit.Run(t, tests, func(t *testing.T, tc test) {
+		var got []string
+		for _, e := range ValidateDefaults(tc.d, nil) {
+			got = append(got, e.Error())
+		}
+		assert.Equal(t, tc.want, got)
+	})
 	errs := ValidateDefaults(one(func(c *v1.TopologySpreadConstraint) { c.TopologyKey = "bad key!" }), path)
 	require.Len(t, errs, 1, "stricter than the pod's field")
 }

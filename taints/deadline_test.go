@@ -10,10 +10,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
-// forever stands for a toleration without tolerationSeconds.
+// forever means a toleration without tolerationSeconds.
 const forever = math.MinInt64
 
 // stays returns tolerations {key Exists NoExecute seconds}.
@@ -27,14 +28,15 @@ func stay(key string, seconds int64) v1.Toleration {
 func TestDeadline(t *testing.T) {
 	hourAgo := taint("a:NoExecute")
 	hourAgo.TimeAdded = &metav1.Time{Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
-	cases := []struct {
+	type test struct {
 		name        string
 		taints      []v1.Taint
 		tolerations []v1.Toleration
 		stay        taints.Stay
 		seconds     int64
 		why         string
-	}{
+	}
+	cases := []test{
 		{"T-50", taintList("a:NoExecute"), nil, taints.Leave, 0, "nothing tolerates"},
 		{"T-51", taintList("a:NoExecute"), tols(stay("a", 3600)), taints.Limited, 3600, "an hour"},
 		{"T-52", taintList("node.kubernetes.io/unreachable:NoExecute"), tols(stay("node.kubernetes.io/unreachable", 6000)), taints.Limited, 6000, "100 minutes"},
@@ -59,19 +61,17 @@ func TestDeadline(t *testing.T) {
 		{"huge beside small", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", math.MaxInt64), stay("b", 2)), taints.Limited, 2, "the huge one does not count"},
 		{"T-8.6", taintList("x:NoExecute", "y:NoExecute", "z:NoExecute"), tols(stay("x", 3), stay("y", 1), stay("z", forever)), taints.Limited, 1, "minimum of three"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			n := &v1.Node{Spec: v1.NodeSpec{Taints: c.taints}}
-			d := taints.Compile(c.tolerations, taints.Options{}).Deadline(n.Spec.Taints)
-			require.Equal(t, c.stay, d.Stay, c.why)
-			require.Equal(t, time.Duration(c.seconds)*time.Second, d.After, c.why)
-			require.Equal(t, c.stay == taints.Leave || c.stay == taints.Limited, d.Taint >= 0)
-			require.Equal(t, c.stay == taints.Limited, d.Toleration >= 0)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		n := &v1.Node{Spec: v1.NodeSpec{Taints: c.taints}}
+		d := taints.Compile(c.tolerations, taints.Options{}).Deadline(n.Spec.Taints)
+		require.Equal(t, c.stay, d.Stay)
+		require.Equal(t, time.Duration(c.seconds)*time.Second, d.After)
+		require.Equal(t, c.stay == taints.Leave || c.stay == taints.Limited, d.Taint >= 0)
+		require.Equal(t, c.stay == taints.Limited, d.Toleration >= 0)
+	})
 }
 
-// oracleDeadline says the rule again: collect the first toleration of each taint, then take the minimum.
+// oracleDeadline applies the rule slowly: collect the first toleration of each taint, then take the minimum.
 func oracleDeadline(list []v1.Taint, ts []v1.Toleration) (stay taints.Stay, after time.Duration) {
 	stay = taints.NoTaint
 	var limits []int64

@@ -6,10 +6,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Explanation is what became of one taint of a node.
+// Explanation is the result of matching one taint of a node.
 type Explanation struct {
 	Taint v1.Taint
-	// By is the index, in the pod's list, of the first toleration that tolerates the taint, -1 when none does.
+	// By is the index, in the pod's list, of the first toleration that tolerates the taint. It is -1 when no toleration
+	// does.
 	By int
 }
 

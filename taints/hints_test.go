@@ -19,12 +19,13 @@ func TestWouldHelp(t *testing.T) {
 	updated.UID = "p"
 	var noNode *v1.Node
 	open, soft, bad := node("a:NoSchedule"), node("b:PreferNoSchedule"), node("b:NoExecute")
-	cases := []struct {
+	type test struct {
 		name          string
 		old, new      any
 		taint, cordon bool
 		why           string
-	}{
+	}
+	cases := []test{
 		{"added tolerated", nil, open, true, true, "a node to which the pod can go"},
 		{"added typed nil", noNode, open, true, true, "a nil pointer is no old node"},
 		{"added with soft taint", nil, soft, true, true, "PreferNoSchedule does not matter"},
@@ -41,18 +42,16 @@ func TestWouldHelp(t *testing.T) {
 		{"this pod still not", pod, pod, true, false, "this pod, without the toleration for cordoned nodes"},
 		{"other pod", pod, other, false, false, "another pod"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			testkit.Unchanged(t, func() {
-				got, err := taints.Options{}.WouldHelp(pod, c.old, c.new)
-				require.NoError(t, err)
-				require.Equal(t, c.taint, got, "TaintToleration: %s", c.why)
-				got, err = taints.Options{}.CordonWouldHelp(pod, c.old, c.new)
-				require.NoError(t, err)
-				require.Equal(t, c.cordon, got, "NodeUnschedulable: %s", c.why)
-			}, pod)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		testkit.Unchanged(t, func() {
+			got, err := taints.Options{}.WouldHelp(pod, c.old, c.new)
+			require.NoError(t, err)
+			require.Equal(t, c.taint, got, "TaintToleration")
+			got, err = taints.Options{}.CordonWouldHelp(pod, c.old, c.new)
+			require.NoError(t, err)
+			require.Equal(t, c.cordon, got, "NodeUnschedulable")
+		}, pod)
+	})
 	for _, pair := range [][2]any{{1, node()}, {nil, "x"}, {pod, node()}, {node(), pod}} {
 		_, err := taints.Options{}.WouldHelp(pod, pair[0], pair[1])
 		require.Error(t, err)

@@ -51,10 +51,10 @@ func kindOf(effect v1.TaintEffect) kind {
 type toleration struct {
 	key, value string
 	effect     v1.TaintEffect
-	kind       kind // of the effect
+	kind       kind // kind of the effect
 	op         operator
 	number     int64 // the value as a number, for greater and less
-	index      int   // place in the list it was compiled from
+	index      int   // index in the list that it was compiled from
 	limited    bool  // tolerationSeconds is set
 	seconds    int64 // tolerationSeconds
 }
@@ -120,7 +120,7 @@ func Matches(t *v1.Toleration, taint *v1.Taint, o Options) bool {
 }
 
 // canonicalInt reads a canonical decimal integer within int64: 0, or an optional minus sign and digits that do not begin
-// with 0.
+// with 0 (rule T1.4).
 func canonicalInt(s string) (n int64, ok bool) {
 	digits := s
 	negative := len(s) > 0 && s[0] == '-'

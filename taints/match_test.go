@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -44,11 +45,12 @@ func tol(s string, seconds ...int64) v1.Toleration {
 var numeric = taints.Options{ComparisonOperators: true}
 
 func TestMatches(t *testing.T) {
-	cases := []struct {
+	type test struct {
 		name, toleration, taint string
 		off, on                 bool
 		why                     string
-	}{
+	}
+	cases := []test{
 		{"T-1", "key1 Equal value1 NoSchedule", "key1=value1:NoSchedule", true, true, "all three are equal"},
 		{"T-2", "key1 Exists _ NoSchedule", "key1=value1:NoSchedule", true, true, "Exists accepts every value"},
 		{"T-3 without value", "k _ _ _", "k:NoSchedule", true, true, "no operator means Equal, empty equals empty"},
@@ -83,18 +85,13 @@ func TestMatches(t *testing.T) {
 		{"zero toleration with value", "_ _ _ _", "k=v:NoExecute", false, false, "and no others"},
 		{"unknown operator", "k In v _", "k=v:NoSchedule", false, false, "not an operator of tolerations"},
 	}
-	seen := map[string]bool{}
-	for _, c := range cases {
-		require.False(t, seen[c.name], "name %q twice", c.name)
-		seen[c.name] = true
-		t.Run(c.name, func(t *testing.T) {
-			tl, tn := tol(c.toleration), taint(c.taint)
-			require.Equal(t, c.off, taints.Matches(&tl, &tn, taints.Options{}), c.why)
-			require.Equal(t, c.on, taints.Matches(&tl, &tn, numeric), c.why)
-			require.Equal(t, c.on, taints.Compile([]v1.Toleration{tol("other Exists _ _"), tl}, numeric).ToleratesTaint(&tn), "in a set")
-			require.Equal(t, c.on, taints.Compile([]v1.Toleration{tl, tol("other Exists _ _")}, numeric).ToleratesTaint(&tn), "compiled")
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		tl, tn := tol(c.toleration), taint(c.taint)
+		require.Equal(t, c.off, taints.Matches(&tl, &tn, taints.Options{}))
+		require.Equal(t, c.on, taints.Matches(&tl, &tn, numeric))
+		require.Equal(t, c.on, taints.Compile([]v1.Toleration{tol("other Exists _ _"), tl}, numeric).ToleratesTaint(&tn), "in a set")
+		require.Equal(t, c.on, taints.Compile([]v1.Toleration{tl, tol("other Exists _ _")}, numeric).ToleratesTaint(&tn), "compiled")
+	})
 }
 
 // toleratesTaint calls the method that k8s.io/api carries, with a zero logger.
@@ -136,7 +133,7 @@ func randomTolerations(r *rand.Rand) []v1.Toleration {
 	return list
 }
 
-// TestMatchesLikeTheAPI holds Matches against the matching method of the API type, over random pairs.
+// TestMatchesLikeTheAPI compares Matches with the matching method of the API type, over random pairs.
 func TestMatchesLikeTheAPI(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	yes := 0

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -25,12 +26,13 @@ func show(ts []v1.Toleration) []string {
 }
 
 func TestMergeTolerations(t *testing.T) {
-	cases := []struct {
+	type test struct {
 		name string
 		a, b []v1.Toleration
 		want []string
 		why  string
-	}{
+	}
+	cases := []test{
 		{"longer replaces shorter", tols(stay("a", 10)), tols(stay("a", 20)), []string{"a Exists NoExecute 20"}, "the longer one covers the shorter one"},
 		{"shorter adds nothing", tols(stay("a", 20)), tols(stay("a", 10)), []string{"a Exists NoExecute 20"}, "covered already"},
 		{"no limit covers", tols(stay("a", 20)), tols(stay("a", forever)), []string{"a Exists NoExecute"}, "for ever is longest"},
@@ -45,9 +47,7 @@ func TestMergeTolerations(t *testing.T) {
 		{"seconds of any effect", tols(stay("a", forever)), tols(tol("a Exists _ _", 5)), []string{"a Exists 5"}, "seconds count only for effect NoExecute"},
 		{"effects differ", tols(tol("a Exists _ NoSchedule")), tols(tol("a Exists _ NoExecute")), []string{"a Exists NoSchedule", "a Exists NoExecute"}, "neither covers"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, show(taints.MergeTolerations(c.a, c.b)), c.why)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		require.Equal(t, c.want, show(taints.MergeTolerations(c.a, c.b)))
+	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil and slots that do
-// not exist.
+// Nil, zero and extreme arguments give an error or the zero answer, except for objects that must not be nil and slots that
+// do not exist.
 func TestMisuse(t *testing.T) {
 	nodes := testkit.NewCluster([]*v1.Node{{}}, nil)
 	var none *taints.Evaluator

@@ -10,7 +10,7 @@ import (
 // tainted is the verdict of TaintToleration. Preemption cannot help: removing pods does not remove a taint.
 const tainted = 1 | resources.Unresolvable
 
-// Cluster is the part of a cluster that taints need. Node(i) == nil marks a free slot. A cluster that also has
+// Cluster is the part of a cluster that taints read. Node(i) == nil marks a free slot. A cluster that also has
 // Classes(reads []string) (ids, reps []int32, ok bool) has each class of equal nodes evaluated once.
 type Cluster interface {
 	Len() int

@@ -40,13 +40,14 @@ func tols(ts ...v1.Toleration) []v1.Toleration { return ts }
 
 func TestFilter(t *testing.T) {
 	threeTaints := []string{"key1=value1:NoSchedule", "key1=value1:NoExecute", "key2=value2:NoSchedule"}
-	cases := []struct {
+	type test struct {
 		name        string
 		node        *v1.Node
 		tolerations []v1.Toleration
 		rejects     string // the reported taint
 		why         string
-	}{
+	}
+	cases := []test{
 		{"T-20", node(threeTaints...), tols(tol("key1 Equal value1 NoSchedule"), tol("key1 Equal value1 NoExecute")),
 			"key2=value2:NoSchedule", "no toleration matches the third taint"},
 		{"T-21", node("x=1:Bogus", "y=1"), nil, "", "unknown and empty effects never filter"},
@@ -62,32 +63,31 @@ func TestFilter(t *testing.T) {
 			"their order does not matter"},
 		{"everything tolerated", node(threeTaints...), tols(tol("_ Exists _ _")), "", "tolerates all"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			got := taints.Untolerated(c.node, c.tolerations, taints.Options{})
-			ev := taints.Compile(c.tolerations, taints.Options{})
-			if c.rejects == "" {
-				require.Nil(t, got, c.why)
-				require.True(t, ev.Tolerates(c.node), c.why)
-				require.Zero(t, ev.On(one(c.node)).Check(0))
-				return
-			}
-			require.NotNil(t, got, c.why)
-			require.Equal(t, c.rejects, got.ToString(), c.why)
-			require.False(t, ev.Tolerates(c.node))
-			require.Equal(t, rejects, ev.On(one(c.node)).Check(0))
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		got := taints.Untolerated(c.node, c.tolerations, taints.Options{})
+		ev := taints.Compile(c.tolerations, taints.Options{})
+		if c.rejects == "" {
+			require.Nil(t, got)
+			require.True(t, ev.Tolerates(c.node))
+			require.Zero(t, ev.On(one(c.node)).Check(0))
+			return
+		}
+		require.NotNil(t, got)
+		require.Equal(t, c.rejects, got.ToString())
+		require.False(t, ev.Tolerates(c.node))
+		require.Equal(t, rejects, ev.On(one(c.node)).Check(0))
+	})
 }
 
 func TestCordon(t *testing.T) {
 	const key = "node.kubernetes.io/unschedulable"
-	cases := []struct {
+	type test struct {
 		name        string
 		tolerations []v1.Toleration
 		passes      bool
 		why         string
-	}{
+	}
+	cases := []test{
 		{"none", nil, false, "nothing tolerates"},
 		{"T-40 exists", tols(tol(key + " Exists _ NoSchedule")), true, "tolerates the synthetic taint"},
 		{"T-40 equal empty", tols(tol(key + " Equal _ _")), true, "the synthetic taint has an empty value"},
@@ -97,17 +97,15 @@ func TestCordon(t *testing.T) {
 		{"all fields empty", tols(tol("_ _ _ _")), true, "an empty key matches any key, value empty equals empty"},
 		{"key only", tols(tol(key + " _ _ _")), true, "no operator means Equal"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			ev := taints.Compile(c.tolerations, taints.Options{})
-			want := rejects
-			if c.passes {
-				want = 0
-			}
-			require.Equal(t, want, ev.OnCordon(one(cordoned(node()))).Check(0), c.why)
-			require.Zero(t, ev.OnCordon(one(node(key+":NoSchedule"))).Check(0), "without spec.unschedulable the filter allows")
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		ev := taints.Compile(c.tolerations, taints.Options{})
+		want := rejects
+		if c.passes {
+			want = 0
+		}
+		require.Equal(t, want, ev.OnCordon(one(cordoned(node()))).Check(0))
+		require.Zero(t, ev.OnCordon(one(node(key+":NoSchedule"))).Check(0), "without spec.unschedulable the filter allows")
+	})
 }
 
 func TestReasons(t *testing.T) {
@@ -165,7 +163,7 @@ func randomCluster(r *rand.Rand) *testkit.Cluster {
 	return testkit.NewCluster(nodes, nil)
 }
 
-// The oracle: the rules said again, slowly, on the API objects.
+// The oracle applies the rules slowly, to the API objects.
 func oracleRejects(n *v1.Node, ts []v1.Toleration, on bool) string {
 	for _, taint := range n.Spec.Taints {
 		if taint.Effect != "NoSchedule" && taint.Effect != "NoExecute" {

@@ -1,7 +1,6 @@
 package cel_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func gpu() devices.Device {
@@ -24,11 +24,12 @@ func gpu() devices.Device {
 
 // Rules U4.4 and U4.5.
 func TestSelectors(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, expression string
 		want             bool
 		err              string // prefix of the error text
-	}{
+	}
+	testkit.Run(t, []test{
 		{"driver", `device.driver == "gpu.example.com"`, true, ""},
 		{"attribute under the driver's domain", `device.attributes["gpu.example.com"].model == "a100"`, true, ""},
 		{"capacity", `device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("100Gi"))`, false, ""},
@@ -40,36 +41,20 @@ func TestSelectors(t *testing.T) {
 		{"no syntax", `device.`, false, "compilation failed: "},
 		{"empty", ``, false, "compilation failed: "},
 		{"too expensive", strings.Repeat(`[1,2,3,4,5,6,7,8,9,10].all(x, `, 6) + `device.driver != "x"` + strings.Repeat(`)`, 6), false, "operation cancelled: actual cost limit exceeded"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got bool
-			s, err := cel.NewCompiler().Compile(c.expression)
-			if err == nil {
-				got, err = s.Matches(gpu())
-			}
-			if c.err == "" {
-				require.NoError(t, err)
-			} else {
-				require.Error(t, err)
-				require.True(t, strings.HasPrefix(err.Error(), c.err), "%v", err)
-			}
-			require.Equal(t, c.want, got)
-		})
-	}
-}
-
-// A selector asks for a model of GPU.
-func ExampleCompiler_Compile() {
-	s, err := cel.NewCompiler().Compile(`device.attributes["gpu.example.com"].model == "a100"`)
-	if err != nil {
-		panic(err)
-	}
-	model := "a100"
-	fmt.Println(s.Matches(devices.Device{
-		Driver:     "gpu.example.com",
-		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &model}},
-	}))
-	// Output: true <nil>
+	}, func(t *testing.T, c test) {
+		var got bool
+		s, err := cel.NewCompiler().Compile(c.expression)
+		if err == nil {
+			got, err = s.Matches(gpu())
+		}
+		if c.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.Error(t, err)
+			require.True(t, strings.HasPrefix(err.Error(), c.err), "%v", err)
+		}
+		require.Equal(t, c.want, got)
+	})
 }
 
 func FuzzCompile(f *testing.F) {

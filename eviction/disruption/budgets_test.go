@@ -79,13 +79,14 @@ func TestSplit(t *testing.T) {
 	absent.Spec.Selector = expression("none", metav1.LabelSelectorOpDoesNotExist)
 	notIn := pdb("notIn", "", 0)
 	notIn.Spec.Selector = expression("app", metav1.LabelSelectorOpNotIn, "y")
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		pdbs   []*policyv1.PodDisruptionBudget
 		o      BudgetOptions
 		labels string
 		want   []string // indexes of p0, p1, p2: the violating pods
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no budgets", nil, BudgetOptions{}, "app=x", nil},
 		{"one may go", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 1)}, BudgetOptions{}, "app=x", []string{"p1", "p2"}},
 		{"none may go", []*policyv1.PodDisruptionBudget{pdb("a", "app=x", 0)}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
@@ -104,15 +105,13 @@ func TestSplit(t *testing.T) {
 		{"pods without labels as an option", []*policyv1.PodDisruptionBudget{absent}, BudgetOptions{EmptySelectorMatchesAll: true}, "", []string{"p0", "p1", "p2"}},
 		{"absence of a label", []*policyv1.PodDisruptionBudget{absent}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
 		{"not in", []*policyv1.PodDisruptionBudget{notIn}, BudgetOptions{}, "app=x", []string{"p0", "p1", "p2"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			list := pods(3, c.labels)
-			var violating, others []*v1.Pod
-			testkit.Unchanged(t, func() { violating, others = split(NewBudgets(c.pdbs, c.o), list) }, list...)
-			require.Equal(t, c.want, names(violating))
-			require.Len(t, others, 3-len(c.want))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		list := pods(3, c.labels)
+		var violating, others []*v1.Pod
+		testkit.Unchanged(t, func() { violating, others = split(NewBudgets(c.pdbs, c.o), list) }, list...)
+		require.Equal(t, c.want, names(violating))
+		require.Len(t, others, 3-len(c.want))
+	})
 }
 
 func TestLedger(t *testing.T) {

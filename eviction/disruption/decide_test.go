@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 	bareUnready.Status.Conditions = nil
 	list := func(b ...*policyv1.PodDisruptionBudget) []*policyv1.PodDisruptionBudget { return b }
 	two := list(pdb("a", "app=x", 5), pdb("b", "app=x", 5))
-	for _, c := range []struct {
+	type test struct {
 		name    string
 		pod     *v1.Pod
 		pdbs    []*policyv1.PodDisruptionBudget
@@ -83,7 +83,8 @@ func TestDecide(t *testing.T) {
 		pinned  bool
 		charged bool
 		outlook string
-	}{
+	}
+	testkit.Run(t, []test{
 		{name: "B4.1 no budget", pod: target(), code: 201},
 		{name: "B4.2 exhausted", pod: target(), pdbs: list(counted(0, 2, 2, 3)), code: 429, message: violates, cause: "The disruption budget x needs 2 healthy pods and has 2 currently", outlook: outlookNotNow},
 		{name: "B4.3 two budgets", pod: target(), pdbs: two, code: 500, message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.", outlook: outlookNever},
@@ -118,35 +119,33 @@ func TestDecide(t *testing.T) {
 		{name: "unreadable selector is skipped", pod: target(), pdbs: list(with(pdb("bad", "", 0), func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = expression("app", "Bad") })), code: 201},
 		{name: "another namespace", pod: target(), pdbs: list(with(pdb("far", "app=x", 0), func(b *policyv1.PodDisruptionBudget) { b.Namespace = "far" })), code: 201},
 		{name: "demands every pod", pod: target(), pdbs: list(counted(0, 3, 3, 3)), code: 429, message: violates, cause: "The disruption budget x needs 3 healthy pods and has 3 currently", outlook: outlookNever},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var d Decision
-			testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, Request{}, now) }, c.pdbs...)
-			require.Equal(t, []any{c.code, c.message, c.cause, c.retry, c.bypass, cmp.Or(c.outlook, outlookNow)}, []any{d.Code, d.Message, d.Cause, d.RetryAfterSeconds, d.Bypass, d.Outlook()})
-			require.Equal(t, c.charged, len(d.Charges) == 1)
-			require.Equal(t, c.code == 201, d.Allowed())
-			require.Equal(t, c.code == 201, len(d.Remedies()) == 0)
-			if c.pinned {
-				require.Equal(t, "1", *d.Preconditions.ResourceVersion)
-			} else {
-				require.Nil(t, d.Preconditions)
-			}
-			s := d.StatusObject()
-			require.Equal(t, c.code, s.Code)
-			if c.code == 429 {
-				require.Equal(t, metav1.StatusReasonTooManyRequests, s.Reason)
-				require.Equal(t, []metav1.StatusCause{{Type: "DisruptionBudget", Message: c.cause}}, s.Details.Causes)
-				require.Equal(t, c.retry, s.Details.RetryAfterSeconds)
-				require.True(t, BudgetRefuses(&s))
-			}
-			if d.Allowed() {
-				require.Equal(t, []any{v1.DisruptionTarget, v1.ConditionTrue, "EvictionByEvictionAPI", "Eviction API: evicting"}, []any{d.Condition.Type, d.Condition.Status, d.Condition.Reason, d.Condition.Message})
-				require.Len(t, d.Steps(c.pod), 6)
-			} else {
-				require.Empty(t, d.Steps(c.pod))
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		var d Decision
+		testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, Request{}, now) }, c.pdbs...)
+		require.Equal(t, []any{c.code, c.message, c.cause, c.retry, c.bypass, cmp.Or(c.outlook, outlookNow)}, []any{d.Code, d.Message, d.Cause, d.RetryAfterSeconds, d.Bypass, d.Outlook()})
+		require.Equal(t, c.charged, len(d.Charges) == 1)
+		require.Equal(t, c.code == 201, d.Allowed())
+		require.Equal(t, c.code == 201, len(d.Remedies()) == 0)
+		if c.pinned {
+			require.Equal(t, "1", *d.Preconditions.ResourceVersion)
+		} else {
+			require.Nil(t, d.Preconditions)
+		}
+		s := d.StatusObject()
+		require.Equal(t, c.code, s.Code)
+		if c.code == 429 {
+			require.Equal(t, metav1.StatusReasonTooManyRequests, s.Reason)
+			require.Equal(t, []metav1.StatusCause{{Type: "DisruptionBudget", Message: c.cause}}, s.Details.Causes)
+			require.Equal(t, c.retry, s.Details.RetryAfterSeconds)
+			require.True(t, BudgetRefuses(&s))
+		}
+		if d.Allowed() {
+			require.Equal(t, []any{v1.DisruptionTarget, v1.ConditionTrue, "EvictionByEvictionAPI", "Eviction API: evicting"}, []any{d.Condition.Type, d.Condition.Status, d.Condition.Reason, d.Condition.Message})
+			require.Len(t, d.Steps(c.pod), 6)
+		} else {
+			require.Empty(t, d.Steps(c.pod))
+		}
+	})
 }
 
 func TestCharge(t *testing.T) {

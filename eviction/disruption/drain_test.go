@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestTreat(t *testing.T) {
@@ -30,13 +32,14 @@ func TestTreat(t *testing.T) {
 	old := func(p *v1.Pod) { p.OwnerReferences[0].APIVersion = "extensions/v1beta1" }
 	gone := func(string, string) bool { return false }
 	deleted := func(p *v1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Minute)} }
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		pod    *v1.Pod
 		o      DrainOptions
 		want   treatment
 		reason string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"managed", make("ReplicaSet/a"), DrainOptions{}, leave, ""},
 		{"job", make("Job/a"), DrainOptions{}, leave, ""},
 		{"daemon set", make("DaemonSet/a"), DrainOptions{}, refuses, daemonSetRefused},
@@ -60,13 +63,11 @@ func TestTreat(t *testing.T) {
 		{"terminating for long", make("", deleted), DrainOptions{SkipWaitForDelete: time.Second}, skip, ""},
 		{"terminating not for so long", make("ReplicaSet/a", deleted), DrainOptions{SkipWaitForDelete: time.Hour}, leave, ""},
 		{"terminating", make("ReplicaSet/a", deleted), DrainOptions{}, leave, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, reason := treat(c.pod, c.o, now)
-			require.Equal(t, c.want, got)
-			require.Equal(t, c.reason, reason)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		got, reason := treat(c.pod, c.o, now)
+		require.Equal(t, c.want, got)
+		require.Equal(t, c.reason, reason)
+	})
 }
 
 func TestSelect(t *testing.T) {

@@ -23,7 +23,7 @@ func TestEveryBudget(t *testing.T) {
 		b.Name = name
 		return b
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		pod       *v1.Pod
 		pdbs      []*policyv1.PodDisruptionBudget
@@ -32,7 +32,8 @@ func TestEveryBudget(t *testing.T) {
 		charged   []string
 		outlook   string
 		bypass    string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"both allow", "a unit of each", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 2, 4, 2, 4)}, 201, "", []string{"a", "b"}, outlookNow, ""},
 		{"the second refuses", "nothing is booked", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 0, 2, 2, 3)}, 429,
 			"The disruption budget b needs 2 healthy pods and has 2 currently", nil, outlookNotNow, ""},
@@ -41,28 +42,26 @@ func TestEveryBudget(t *testing.T) {
 		{"both let unhealthy pods go", "none is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 0, 2, 2, 3)}, 201, "", nil, outlookNow, "Unhealthy"},
 		{"one lets unhealthy pods go", "the other is asked", unready(target()), []*policyv1.PodDisruptionBudget{named("a", 0, 2, 2, 3), named("b", 1, 1, 2, 3)}, 201, "", []string{"b"}, outlookNow, ""},
 		{"one budget", "as without the option", target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3)}, 201, "", []string{"a"}, outlookNow, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var d Decision
-			testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, every, now) }, c.pdbs...)
-			require.Equal(t, []any{c.code, c.cause, c.outlook, c.bypass}, []any{d.Code, d.Cause, d.Outlook(), d.Bypass}, c.why)
-			var charged []string
-			for _, x := range d.Charges {
-				charged = append(charged, x.Budget.Name)
-				require.Equal(t, x.Budget.Status.DisruptionsAllowed-1, x.Status.DisruptionsAllowed)
-				require.Contains(t, x.Status.DisruptedPods, "p")
-			}
-			require.Equal(t, c.charged, charged)
-			require.Equal(t, d.Allowed(), len(d.Remedies()) == 0)
+	}, func(t *testing.T, c test) {
+		var d Decision
+		testkit.Unchanged(t, func() { d = Decide(c.pod, c.pdbs, every, now) }, c.pdbs...)
+		require.Equal(t, []any{c.code, c.cause, c.outlook, c.bypass}, []any{d.Code, d.Cause, d.Outlook(), d.Bypass})
+		var charged []string
+		for _, x := range d.Charges {
+			charged = append(charged, x.Budget.Name)
+			require.Equal(t, x.Budget.Status.DisruptionsAllowed-1, x.Status.DisruptionsAllowed)
+			require.Contains(t, x.Status.DisruptedPods, "p")
+		}
+		require.Equal(t, c.charged, charged)
+		require.Equal(t, d.Allowed(), len(d.Remedies()) == 0)
 
-			e := NewEvictions(c.pdbs)
-			e.Evict(c.pod, every, now)
-			for i, b := range e.Budgets() {
-				lost := c.pdbs[i].Status.DisruptionsAllowed - b.Status.DisruptionsAllowed
-				require.Equal(t, int32(boolean(slices.Contains(charged, b.Name))), lost, "%s is booked", b.Name)
-			}
-		})
-	}
+		e := NewEvictions(c.pdbs)
+		e.Evict(c.pod, every, now)
+		for i, b := range e.Budgets() {
+			lost := c.pdbs[i].Status.DisruptionsAllowed - b.Status.DisruptionsAllowed
+			require.Equal(t, int32(boolean(slices.Contains(charged, b.Name))), lost, "%s is booked", b.Name)
+		}
+	})
 	t.Run("dry run", func(t *testing.T) {
 		d := Decide(target(), []*policyv1.PodDisruptionBudget{named("a", 1, 3, 2, 3), named("b", 2, 4, 2, 4)}, Request{EveryBudget: true, DryRun: []string{"All"}}, now)
 		require.True(t, d.Allowed())

@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestReact(t *testing.T) {
@@ -18,12 +20,13 @@ func TestReact(t *testing.T) {
 		return &s
 	}
 	ends := &metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: v1.NamespaceTerminatingCause}}}}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		s         *metav1.Status
 		pod       *v1.Pod
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"accepted", "until it is gone", answer(target()), target(), awaitDeletion},
 		{"accepted as documented", "200 instead of 201", &metav1.Status{Code: 200}, target(), awaitDeletion},
 		{"gone", "done", answer(nil), target(), gone},
@@ -34,13 +37,11 @@ func TestReact(t *testing.T) {
 		{"forbidden", "for another reason", answer(target(), counted(-1, 3, 2, 3)), target(), giveUp},
 		{"namespace ends", "the pod will", ends, target(), askAgain},
 		{"namespace ends and the pod does", "just wait", ends, leaving, awaitDeletion},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			does, prints := React(c.s, c.pod)
-			require.Equal(t, c.want, does, c.why)
-			require.Equal(t, c.want == askAgain, prints != "")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		does, prints := React(c.s, c.pod)
+		require.Equal(t, c.want, does)
+		require.Equal(t, c.want == askAgain, prints != "")
+	})
 	_, prints := React(answer(target(), counted(0, 2, 2, 3)), target())
 	require.Equal(t, `error when evicting pods/"p" -n "default" (will retry after 5s): `+violates, prints)
 }

@@ -106,13 +106,14 @@ func TestSync(t *testing.T) {
 	bare := func(n int) []*v1.Pod { return replicate(n, "") }
 	rs := func(n int32) []Workload { return []Workload{workload("ReplicaSet", "a", &n, "")} }
 	deployment := []Workload{workload("ReplicaSet", "old", ptr(int32(2)), "d"), workload("ReplicaSet", "new", ptr(int32(4)), "d"), workload("Deployment", "d", ptr(int32(5)), "")}
-	for _, c := range []struct {
+	type test struct {
 		name      string
 		min, max  string
 		pods      []*v1.Pod
 		workloads []Workload
 		want      string // expected/desired/current/allowed
-	}{
+	}
+	testkit.Run(t, []test{
 		{"min 2 of 3", "2", "", replicate(3, "ReplicaSet/a"), nil, "3/2/3/1"},
 		{"min 0 of 3 bare", "0", "", bare(3), nil, "3/0/3/3"},
 		{"min 5 of 3", "5", "", replicate(3, "ReplicaSet/a"), nil, "3/5/3/0"},
@@ -134,24 +135,22 @@ func TestSync(t *testing.T) {
 		{"succeeded and ready counts", "2", "", succeeded, nil, "3/2/3/1"},
 		{"not ready", "2", "", sick, nil, "3/2/2/0"},
 		{"no pods", "2", "", nil, nil, "0/2/0/0"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := pdb("b", "app=x", 0)
-			b.Generation = 7
-			b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount(c.min), amount(c.max)
-			var s Synced
-			testkit.Unchanged(t, func() { s = Sync(b, c.pods, NewScale(c.workloads), now) }, c.pods...)
-			require.NoError(t, s.Err)
-			require.Equal(t, c.want, numbers(s.Status))
-			require.EqualValues(t, 7, s.Status.ObservedGeneration)
-			cond := s.Status.Conditions[0]
-			if s.Status.DisruptionsAllowed > 0 {
-				require.Equal(t, []any{metav1.ConditionTrue, "SufficientPods", int64(7)}, []any{cond.Status, cond.Reason, cond.ObservedGeneration})
-			} else {
-				require.Equal(t, []any{metav1.ConditionFalse, "InsufficientPods", ""}, []any{cond.Status, cond.Reason, cond.Message})
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		b := pdb("b", "app=x", 0)
+		b.Generation = 7
+		b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount(c.min), amount(c.max)
+		var s Synced
+		testkit.Unchanged(t, func() { s = Sync(b, c.pods, NewScale(c.workloads), now) }, c.pods...)
+		require.NoError(t, s.Err)
+		require.Equal(t, c.want, numbers(s.Status))
+		require.EqualValues(t, 7, s.Status.ObservedGeneration)
+		cond := s.Status.Conditions[0]
+		if s.Status.DisruptionsAllowed > 0 {
+			require.Equal(t, []any{metav1.ConditionTrue, "SufficientPods", int64(7)}, []any{cond.Status, cond.Reason, cond.ObservedGeneration})
+		} else {
+			require.Equal(t, []any{metav1.ConditionFalse, "InsufficientPods", ""}, []any{cond.Status, cond.Reason, cond.Message})
+		}
+	})
 }
 
 func TestSyncPods(t *testing.T) {
@@ -239,13 +238,14 @@ func TestWorkloads(t *testing.T) {
 	find := func(version, kind, name string, uid types.UID) (types.UID, int32, error) {
 		return scale(healthyPod("x", ""), metav1.OwnerReference{APIVersion: version, Kind: kind, Name: name, UID: uid})
 	}
-	for _, c := range []struct {
+	type test struct {
 		name          string
 		version, kind string
 		object        string
 		uid           types.UID
 		replicas      int32
-	}{
+	}
+	testkit.Run(t, []test{
 		{"replication controller", "v1", "ReplicationController", "rc", "uid-rc", 3},
 		{"replica set", "apps/v1", "ReplicaSet", "rs", "uid-rs", 3},
 		{"replica set under its old group", "extensions/v1beta1", "ReplicaSet", "rs", "uid-rs", 3},
@@ -253,14 +253,12 @@ func TestWorkloads(t *testing.T) {
 		{"stateful set", "apps/v1", "StatefulSet", "db", "uid-db", 3},
 		{"custom kind with a scale", "example.com/v1", "Robot", "r", "uid-r", 3},
 		{"another version", "example.com/v2", "Robot", "r", "uid-r", 3},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			uid, n, err := find(c.version, c.kind, c.object, "uid-"+types.UID(c.object))
-			require.NoError(t, err)
-			require.Equal(t, c.uid, uid)
-			require.Equal(t, c.replicas, n)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		uid, n, err := find(c.version, c.kind, c.object, "uid-"+types.UID(c.object))
+		require.NoError(t, err)
+		require.Equal(t, c.uid, uid)
+		require.Equal(t, c.replicas, n)
+	})
 	_, _, err := find("apps/v1", "ReplicaSet", "rs", "other")
 	require.EqualError(t, err, `found no controllers for pod "x"`, "same name with another UID")
 	_, _, err = find("apps/v1", "ReplicaSet", "orphan", "uid-orphan")
@@ -317,7 +315,8 @@ func TestStaleTarget(t *testing.T) {
 }
 
 func TestValidateSpec(t *testing.T) {
-	for _, c := range []struct{ name, min, max, want string }{
+	type test struct{ name, min, max, want string }
+	testkit.Run(t, []test{
 		{"neither", "", "", ""}, {"number", "3", "", ""}, {"percent", "", "100%", ""}, {"zero percent", "0%", "", ""},
 		{"both", "1", "1", "minAvailable and maxUnavailable cannot be both set"},
 		{"negative", "-1", "", "spec.minAvailable: Invalid value: -1"},
@@ -327,16 +326,14 @@ func TestValidateSpec(t *testing.T) {
 		{"fraction", "1.5%", "", "spec.minAvailable: Invalid value: \"1.5%\""},
 		{"only the sign", "%", "", "spec.minAvailable: Invalid value: \"%\""},
 		{"far too many", "99999999999999999999%", "", "must not be greater than 100%"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}, specPath)
-			if c.want == "" {
-				require.Empty(t, errs)
-			} else {
-				require.ErrorContains(t, errs.ToAggregate(), c.want)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}, specPath)
+		if c.want == "" {
+			require.Empty(t, errs)
+		} else {
+			require.ErrorContains(t, errs.ToAggregate(), c.want)
+		}
+	})
 	bad := policyv1.UnhealthyPodEvictionPolicyType("Sometimes")
 	errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &bad, Selector: expression("k", "Bad")}, specPath)
 	require.ErrorContains(t, errs.ToAggregate(), `spec.unhealthyPodEvictionPolicy: Unsupported value: "Sometimes"`)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 type settings = map[string]string
@@ -21,12 +23,13 @@ func TestCompileErrors(t *testing.T) {
 	soft := func(value, grace string) Config {
 		return Config{EvictionSoft: settings{mem: value}, EvictionSoftGracePeriod: settings{mem: grace}}
 	}
-	for _, tc := range []struct {
+	type test struct {
 		name  string
 		c     Config
 		want  string
 		field string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"unknown signal", hard("cpu.available", "1"), "unsupported eviction signal cpu.available", "evictionHard"},
 		{"unknown signal in grace", Config{EvictionSoftGracePeriod: settings{"x": "1s"}}, "unsupported eviction signal x", "evictionSoftGracePeriod"},
 		{"unknown signal in reclaim", Config{EvictionMinimumReclaim: settings{"x": "1"}}, "unsupported eviction signal x", "evictionMinimumReclaim"},
@@ -53,24 +56,23 @@ func TestCompileErrors(t *testing.T) {
 		{"hard before soft", Config{EvictionHard: settings{mem: "0"}, EvictionSoft: settings{mem: "-1"}}, "eviction threshold memory.available must be positive: 0", "evictionHard"},
 		{"by signal", Config{EvictionHard: settings{"b": "1", "a": "1"}}, "unsupported eviction signal a", "evictionHard"},
 		{"grace missing comes last", Config{EvictionSoft: settings{mem: "1Gi"}, EvictionMinimumReclaim: settings{mem: "-1"}}, "negative eviction minimum reclaim specified for memory.available", "evictionMinimumReclaim"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			_, err := Compile(tc.c, Options{})
-			var wrong *ConfigError
-			require.ErrorAs(t, err, &wrong)
-			require.Equal(t, tc.field, wrong.Field)
-			require.NotEmpty(t, wrong.Signal)
-			require.EqualError(t, err, tc.want)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		_, err := Compile(tc.c, Options{})
+		var wrong *ConfigError
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, tc.field, wrong.Field)
+		require.NotEmpty(t, wrong.Signal)
+		require.EqualError(t, err, tc.want)
+	})
 }
 
 func TestCompileAccepts(t *testing.T) {
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		c    Config
 		want []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"0% and 100% disable", Config{EvictionHard: settings{"memory.available": "0%", "nodefs.available": "100%"}}, nil},
 		{"disabled soft needs no grace", Config{EvictionSoft: settings{"memory.available": "100%"}}, nil},
 		{"0.0% and 100.0% are kept", Config{EvictionHard: settings{"memory.available": "0.0%", "nodefs.available": "100.0%"}}, []string{"memory.available<0.0%", "nodefs.available<100.0%"}},
@@ -86,11 +88,9 @@ func TestCompileAccepts(t *testing.T) {
 			[]string{"memory.available<10%", "memory.available<20% for 1s", "allocatableMemory.available<10%"}},
 		{"no copy unless pods are enforced", Config{EvictionHard: settings{"memory.available": "10%"}, EnforceNodeAllocatable: []string{"system-reserved"}}, []string{"memory.available<10%"}},
 		{"allocatable set by hand", Config{EvictionHard: settings{"allocatableMemory.available": "1Gi"}}, []string{"allocatableMemory.available<1Gi"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, list(compile(t, tc.c, Options{}), ""))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, list(compile(t, tc.c, Options{}), ""))
+	})
 }
 
 func list(p *Policy, l Layout) []string {
@@ -119,33 +119,33 @@ func TestContainerFs(t *testing.T) {
 	p := compile(t, c, Options{})
 	require.Equal(t, []string{"found containerfs.available for hard eviction. ignoring", "found containerfs.inodesFree for hard eviction. ignoring", "found containerfs.available for soft eviction. ignoring"}, p.Warnings())
 	common := []string{"nodefs.available<10%", "nodefs.available<20% for 1m0s", "nodefs.inodesFree<5%", "imagefs.available<15%"}
-	for _, tc := range []struct {
+	type test struct {
 		name   string
 		layout Layout
 		want   []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"single follows nodefs", single, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
 		{"dedicated follows imagefs", dedicatedImages, []string{"containerfs.available<15%"}},
 		{"split follows nodefs", splitImages, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
 		{"inconsistent has none", inconsistent, nil},
 		{"not known yet", "", nil},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, append(append([]string(nil), common...), tc.want...), list(p, tc.layout))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, append(append([]string(nil), common...), tc.want...), list(p, tc.layout))
+	})
 	single := p.Thresholds(single)
 	require.Equal(t, "1Gi", single[4].MinReclaim.String(), "the copy for the cgroup has the same minimum reclaim")
 }
 
 func TestDefault(t *testing.T) {
 	linux := settings{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%"}
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		c    Config
 		os   string
 		want settings
-	}{
+	}
+	testkit.Run(t, []test{
 		{"linux", Config{}, "linux", linux},
 		{"windows", Config{}, "windows", settings{"memory.available": "500Mi", "nodefs.available": "10%", "imagefs.available": "15%"}},
 		{"other", Config{}, "plan9", settings{"memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%"}},
@@ -153,19 +153,17 @@ func TestDefault(t *testing.T) {
 		{"one set leaves the others unset", Config{EvictionHard: settings{"memory.available": "1Gi"}}, "linux", settings{"memory.available": "1Gi"}},
 		{"merged", Config{EvictionHard: settings{"memory.available": "1Gi", "pid.available": "5%"}, MergeDefaultEvictionSettings: true}, "linux",
 			settings{"memory.available": "1Gi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%", "pid.available": "5%"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := Default(tc.c, tc.os)
-			require.Equal(t, tc.want, got.EvictionHard)
-			require.Equal(t, 5*time.Minute, got.EvictionPressureTransitionPeriod)
-			require.Equal(t, []string{"pods"}, got.EnforceNodeAllocatable)
-			require.Nil(t, got.EvictionSoft)
-			require.Nil(t, got.EvictionSoftGracePeriod)
-			require.Nil(t, got.EvictionMinimumReclaim)
-			require.Zero(t, got.EvictionMaxPodGracePeriod)
-			require.NotContains(t, tc.c.EvictionHard, "imagefs.inodesFree", "the argument is not modified")
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		got := Default(tc.c, tc.os)
+		require.Equal(t, tc.want, got.EvictionHard)
+		require.Equal(t, 5*time.Minute, got.EvictionPressureTransitionPeriod)
+		require.Equal(t, []string{"pods"}, got.EnforceNodeAllocatable)
+		require.Nil(t, got.EvictionSoft)
+		require.Nil(t, got.EvictionSoftGracePeriod)
+		require.Nil(t, got.EvictionMinimumReclaim)
+		require.Zero(t, got.EvictionMaxPodGracePeriod)
+		require.NotContains(t, tc.c.EvictionHard, "imagefs.inodesFree", "the argument is not modified")
+	})
 	kept := Default(Config{EvictionPressureTransitionPeriod: time.Second, EnforceNodeAllocatable: []string{}}, "linux")
 	require.Equal(t, time.Second, kept.EvictionPressureTransitionPeriod)
 	require.Empty(t, kept.EnforceNodeAllocatable)
@@ -180,13 +178,14 @@ func TestDefaultThresholds(t *testing.T) {
 }
 
 func TestParseFlags(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, list string
 		parse           func(string) (map[string]string, []string, error)
 		want            settings
 		warnings        []string
 		err             string
-	}{
+	}
+	testkit.Run(t, []test{
 		{name: "spaces", why: "are no part of signal and value", list: " nodefs.available < 10% ,pid.available<1", parse: ParseThresholds, want: settings{"nodefs.available": "10%", "pid.available": "1"}},
 		{name: "quantity and percentage", why: "the kubelet uses the last value", list: "memory.available<10%,memory.available<1Gi", parse: ParseThresholds, want: settings{"memory.available": "1Gi"},
 			warnings: []string{"memory.available has the values 10% and 1Gi: the kubelet uses the last one, 1Gi"}},
@@ -202,43 +201,40 @@ func TestParseFlags(t *testing.T) {
 			warnings: []string{"memory.available has the values 1m30s and 1m: the kubelet uses the last one, 1m"}},
 		{name: "grace with wrong operator", why: "only the equals sign", list: "memory.available<1m30s", parse: ParseSettings, err: "malformed pair, expect string=string"},
 		{name: "empty", why: "no settings", list: "", parse: ParseSettings, want: settings{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m, warnings, err := c.parse(c.list)
-			if c.err != "" {
-				require.EqualError(t, err, c.err, c.why)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, c.want, m, c.why)
-			require.Equal(t, c.warnings, warnings, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		m, warnings, err := c.parse(c.list)
+		if c.err != "" {
+			require.EqualError(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, m)
+		require.Equal(t, c.warnings, warnings)
+	})
 }
 
 func TestAmount(t *testing.T) {
-	for _, tc := range []struct {
+	type test struct {
 		name            string
 		percent         string
 		capacity        int64
 		float, decimals int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"10% of 100Gi", "10%", 100 * gi, 10737418400, 10737418240},
 		{"10% of 10Gi", "10%", 10 * gi, 1073741840, 1073741824},
 		{"5% of 102400 inodes", "5%", 102400, 5120, 5120},
 		{"0.07% of 10000", "0.07%", 10000, 6, 7},
 		{"33.3% of 1000", "33.3%", 1000, 333, 333},
 		{"exponents stay floats", "1e1%", 10 * gi, 1073741840, 1073741840},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			p := compile(t, Config{EvictionHard: settings{"nodefs.available": tc.percent}}, Options{})
-			v := p.Thresholds("")[0].Value
-			q := v.amount(tc.capacity, Options{})
-			require.Equal(t, tc.float, q.Value())
-			q = v.amount(tc.capacity, Options{ExactPercent: true})
-			require.Equal(t, tc.decimals, q.Value())
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		p := compile(t, Config{EvictionHard: settings{"nodefs.available": tc.percent}}, Options{})
+		v := p.Thresholds("")[0].Value
+		q := v.amount(tc.capacity, Options{})
+		require.Equal(t, tc.float, q.Value())
+		q = v.amount(tc.capacity, Options{ExactPercent: true})
+		require.Equal(t, tc.decimals, q.Value())
+	})
 	huge := compile(t, Config{EvictionHard: settings{"nodefs.available": "100.0%"}, EvictionMinimumReclaim: settings{"nodefs.available": "900%"}}, Options{}).Thresholds("")[0]
 	q := huge.MinReclaim.amount(1<<62, Options{})
 	require.Equal(t, int64(1<<63-1), q.Value(), "saturates")

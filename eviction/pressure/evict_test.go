@@ -28,14 +28,15 @@ func TestGrace(t *testing.T) {
 		return p
 	}
 	negative := Options{NegativeMaxGraceMeansPod: true}
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		soft bool
 		max  int32
 		pod  *v1.Pod
 		o    Options
 		want int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"hard", false, 60, with(30), Options{}, 1},
 		{"soft takes the maximum", true, 5, with(30), Options{}, 5},
 		{"soft takes the pod's", true, 60, with(30), Options{}, 30},
@@ -46,16 +47,14 @@ func TestGrace(t *testing.T) {
 		{"negative maximum means the pod's", true, -1, with(30), negative, 30},
 		{"negative maximum and none of the pod's", true, -1, pod("p", 0, ""), negative, 30},
 		{"the option changes nothing for hard", false, -1, with(30), negative, 1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			c := Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMaxPodGracePeriod: tc.max}
-			if tc.soft {
-				c = Config{EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: tc.max}
-			}
-			p := compile(t, c, tc.o)
-			require.Equal(t, tc.want, p.graceSeconds(p.Thresholds("")[0], tc.pod))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		c := Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionMaxPodGracePeriod: tc.max}
+		if tc.soft {
+			c = Config{EvictionSoft: settings{"memory.available": "1Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1s"}, EvictionMaxPodGracePeriod: tc.max}
+		}
+		p := compile(t, c, tc.o)
+		require.Equal(t, tc.want, p.graceSeconds(p.Thresholds("")[0], tc.pod))
+	})
 }
 
 // A running termination can only become shorter.
@@ -90,7 +89,7 @@ func TestMessages(t *testing.T) {
 	}
 	half := disk(3, 4, 0)
 	half.Containers[0].Logs.UsedBytes = nil
-	for _, tc := range []struct {
+	type test struct {
 		name        string
 		policy      *Policy
 		signals     map[Signal]Measurement
@@ -98,7 +97,8 @@ func TestMessages(t *testing.T) {
 		use         *PodStats
 		want        string
 		annotations map[string]string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"memory", hard("memory.available", "1Gi"), measured(memoryAvailable, "1073741823", "10Gi", epoch), pod("p", 0, "memory=100Mi"), ptr(memory(300 * mi)),
 			"The node was low on resource: memory. Threshold quantity: 1Gi, available: 1073741823. Container c was using 300Mi, request is 100Mi, has larger consumption of memory. ",
 			map[string]string{"starved_resource": "memory", "offending_containers": "c", "offending_containers_usage": "300Mi"}},
@@ -125,19 +125,17 @@ func TestMessages(t *testing.T) {
 		{"processes", hard("pid.available", "1k"), measured(pidAvailable, "10", "32768", epoch), pod("p", 0, ""), &PodStats{Processes: n(9)},
 			"The node was low on resource: pids. Threshold quantity: 1k, available: 10. ",
 			map[string]string{"starved_resource": "pids", "offending_containers": "", "offending_containers_usage": ""}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			o := Observation{Signals: tc.signals, Pods: []*v1.Pod{tc.pod}}
-			if tc.use != nil {
-				o.Stats = stats(o.Pods, *tc.use)
-			}
-			e := observe(t, tc.policy, o).Eviction
-			require.Equal(t, tc.want, e.Message)
-			require.Equal(t, tc.annotations, e.Annotations)
-			require.Equal(t, &v1.PodCondition{Type: "DisruptionTarget", Status: "True", Reason: "TerminationByKubelet", Message: tc.want}, e.Disrupted)
-			require.Equal(t, "Evicted", Reason)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		o := Observation{Signals: tc.signals, Pods: []*v1.Pod{tc.pod}}
+		if tc.use != nil {
+			o.Stats = stats(o.Pods, *tc.use)
+		}
+		e := observe(t, tc.policy, o).Eviction
+		require.Equal(t, tc.want, e.Message)
+		require.Equal(t, tc.annotations, e.Annotations)
+		require.Equal(t, &v1.PodCondition{Type: "DisruptionTarget", Status: "True", Reason: "TerminationByKubelet", Message: tc.want}, e.Disrupted)
+		require.Equal(t, "Evicted", Reason)
+	})
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -188,47 +186,46 @@ func TestLocalStorage(t *testing.T) {
 	overhead.Spec.Overhead = testkit.Resources("ephemeral-storage=5Mi")
 	bothUse := volume(n(gi + 1))
 	bothUse.EphemeralStorageUsed = n(50 * mi)
-	for _, tc := range []struct {
+	type test struct {
 		name   string
-		reason string
+		why    string
 		layout Layout
 		pod    *v1.Pod
 		use    PodStats
 		want   string
-	}{
-		{"emptyDir above", "", single, empty("1Gi", ""), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+	}
+	testkit.Run(t, []test{
+		{"emptyDir above", "one byte over the size limit", single, empty("1Gi", ""), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
 		{"emptyDir in memory above", "any medium", single, empty("1Gi", v1.StorageMediumMemory), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"emptyDir equal", "", single, empty("1Gi", ""), volume(n(gi)), ""},
+		{"emptyDir equal", "usage equal to the limit is allowed", single, empty("1Gi", ""), volume(n(gi)), ""},
 		{"emptyDir limit 0", "no limit", single, empty("0", ""), volume(n(gi)), ""},
 		{"emptyDir twice in the statistics", "the last counts", single, empty("1Gi", ""), volume(n(gi+1), n(1)), ""},
 		{"emptyDir without a number", "skipped", single, empty("1Gi", ""), volume(nil), ""},
-		{"pod total above", "", single, limited("ephemeral-storage=20Mi"), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
-		{"pod total equal", "", single, limited("ephemeral-storage=20Mi"), total(20), ""},
+		{"pod total above", "more than the limit of the only container", single, limited("ephemeral-storage=20Mi"), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
+		{"pod total equal", "usage equal to the limit is allowed", single, limited("ephemeral-storage=20Mi"), total(20), ""},
 		{"pod total with an unlimited container", "one limit caps the whole pod", single, limited("ephemeral-storage=20Mi", ""), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
-		{"pod total of two", "", single, limited("ephemeral-storage=20Mi", "ephemeral-storage=10Mi"), total(30), ""},
+		{"pod total of two", "the limits of the containers are added", single, limited("ephemeral-storage=20Mi", "ephemeral-storage=10Mi"), total(30), ""},
 		{"pod total with overhead", "overhead adds where a limit exists", single, overhead, total(25), ""},
-		{"pod without limits", "", single, limited(""), total(21), ""},
+		{"pod without limits", "no container has a limit", single, limited(""), total(21), ""},
 		{"pod limit 0", "any use", single, limited("ephemeral-storage=0"), total(1), "Pod ephemeral local storage usage exceeds the total limit of containers 0. "},
 		{"pod total unknown", "counts 0", single, limited("ephemeral-storage=20Mi"), PodStats{}, ""},
 		{"container above", "logs and writable layer", single, limited("ephemeral-storage=10Mi"), disk(6, 5, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
-		{"container equal", "", single, limited("ephemeral-storage=10Mi"), disk(5, 5, 0), ""},
+		{"container equal", "usage equal to the limit is allowed", single, limited("ephemeral-storage=10Mi"), disk(5, 5, 0), ""},
 		{"container with images apart", "only logs", dedicatedImages, limited("ephemeral-storage=10Mi"), disk(60, 5, 0), ""},
 		{"container with images split", "only logs", splitImages, limited("ephemeral-storage=10Mi"), disk(60, 11, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
 		{"container limit 0", "skipped", single, limited("ephemeral-storage=0"), disk(60, 5, 0), ""},
 		{"first hit decides", "the emptyDir", single, both, bothUse, `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"exempt", "", single, exempt, volume(n(gi + 1)), ""},
-		{"ended", "", single, ended, volume(n(gi + 1)), ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			pods := []*v1.Pod{tc.pod}
-			got := localStorage(tc.layout, pods, stats(pods, tc.use))
-			if tc.want == "" {
-				require.Empty(t, got, tc.reason)
-				return
-			}
-			require.Equal(t, []Eviction{{Pod: tc.pod, GraceSeconds: 1, WaitAtMost: 10 * time.Second, Message: tc.want}}, got, tc.reason)
-		})
-	}
+		{"exempt", "the kubelet never evicts such a pod", single, exempt, volume(n(gi + 1)), ""},
+		{"ended", "a finished pod is not active", single, ended, volume(n(gi + 1)), ""},
+	}, func(t *testing.T, tc test) {
+		pods := []*v1.Pod{tc.pod}
+		got := localStorage(tc.layout, pods, stats(pods, tc.use))
+		if tc.want == "" {
+			require.Empty(t, got)
+			return
+		}
+		require.Equal(t, []Eviction{{Pod: tc.pod, GraceSeconds: 1, WaitAtMost: 10 * time.Second, Message: tc.want}}, got)
+	})
 	two := []*v1.Pod{empty("1Gi", ""), nil, pod("quiet", 0, ""), empty("1Gi", "")}
 	two[3].UID, two[3].Name = "other", "q"
 	m := stats([]*v1.Pod{two[0], two[3]}, volume(n(gi+1)), volume(n(gi+1)))
@@ -251,12 +248,13 @@ func TestAdmit(t *testing.T) {
 	static.Annotations = map[string]string{"kubernetes.io/config.source": "http"}
 	tolerant := testkit.Pod("p").Tolerate(v1.TaintNodeMemoryPressure, v1.TolerationOpExists, "", v1.TaintEffectNoSchedule).Obj()
 	other := testkit.Pod("p").Tolerate(v1.TaintNodeMemoryPressure, v1.TolerationOpExists, "", v1.TaintEffectNoExecute).Obj()
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		pod  *v1.Pod
 		on   []v1.NodeConditionType
 		want string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no pressure", pod("p", 0, ""), nil, ""},
 		{"other conditions", pod("p", 0, ""), []v1.NodeConditionType{v1.NodeReady, v1.NodeNetworkUnavailable}, ""},
 		{"critical", pod("p", 2000000000, ""), all, ""},
@@ -268,13 +266,11 @@ func TestAdmit(t *testing.T) {
 		{"burstable under disk", pod("p", 0, "cpu=1"), diskOnly, "The node had condition: [DiskPressure]. "},
 		{"tolerant under memory and disk", tolerant, all[1:], "The node had condition: [MemoryPressure DiskPressure]. "},
 		{"all three", pod("p", 0, "cpu=1"), all, "The node had condition: [MemoryPressure DiskPressure PIDPressure]. "},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			ok, message := Admit(tc.pod, tc.on)
-			require.Equal(t, tc.want == "", ok)
-			require.Equal(t, tc.want, message)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		ok, message := Admit(tc.pod, tc.on)
+		require.Equal(t, tc.want == "", ok)
+		require.Equal(t, tc.want, message)
+	})
 }
 
 func TestCriticalVictims(t *testing.T) {
@@ -290,16 +286,17 @@ func TestCriticalVictims(t *testing.T) {
 	unset := testkit.Pod("unset").Request("memory=1Gi").Obj()
 	static := unset.DeepCopy()
 	static.Annotations = map[string]string{"kubernetes.io/config.source": "file"}
-	for _, tc := range []struct {
+	type test struct {
 		name    string
-		reason  string
+		why     string
 		pod     *v1.Pod
 		running []*v1.Pod
 		missing []Missing
 		want    []string
 		err     string
-	}{
-		{"nothing missing", "", critical, []*v1.Pod{burst("a", "memory=1Gi")}, nil, nil, ""},
+	}
+	testkit.Run(t, []test{
+		{"nothing missing", "the pod fits already", critical, []*v1.Pod{burst("a", "memory=1Gi")}, nil, nil, ""},
 		{"nearest request", "the smallest that covers leaves nothing open", critical, []*v1.Pod{burst("large", "memory=800Mi"), burst("fits", "memory=110Mi"), burst("small", "memory=50Mi")}, mem(100), []string{"fits"}, ""},
 		{"nearest when none covers", "900 leaves 10 percent open", critical, []*v1.Pod{burst("a", "memory=500Mi"), burst("b", "memory=900Mi"), burst("c", "memory=300Mi")}, mem(1000), []string{"b", "c"}, ""},
 		{"guaranteed last", "burstable alone covers it", critical, []*v1.Pod{full("g", "cpu=1,memory=1Gi"), burst("b", "memory=1Gi")}, mem(100), []string{"b"}, ""},
@@ -310,28 +307,26 @@ func TestCriticalVictims(t *testing.T) {
 		{"ties", "equal distance: smaller memory, then smaller cpu", critical, []*v1.Pod{burst("m", "cpu=3,memory=2Gi"), burst("n", "cpu=2,memory=1Gi"), burst("o", "cpu=1,memory=1Gi")}, []Missing{{Name: v1.ResourceCPU, Amount: 500}}, []string{"o"}, ""},
 		{"two resources", "sum of squares", critical, []*v1.Pod{burst("cpu", "cpu=1"), burst("memory", "memory=1Gi"), burst("half", "cpu=600m,memory=600Mi")},
 			[]Missing{{Name: v1.ResourceCPU, Amount: 1000}, {Name: v1.ResourceMemory, Amount: 1000 * mi}}, []string{"half", "cpu", "memory"}, ""},
-		{"impossible", "", critical, []*v1.Pod{burst("b", "memory=100Mi")}, []Missing{{Name: v1.ResourceMemory, Amount: 100*mi + 100}}, nil,
+		{"impossible", "all pods together free too little", critical, []*v1.Pod{burst("b", "memory=100Mi")}, []Missing{{Name: v1.ResourceMemory, Amount: 100*mi + 100}}, nil,
 			"preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 100), ]"},
 		{"critical pods stay", "equal priority", critical, []*v1.Pod{pod("peer", 2000000000, "memory=1Gi")}, mem(1), nil,
 			"preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 1048576), ]"},
 		{"lower critical goes", "both priorities set", pod("node", 2000001000, ""), []*v1.Pod{pod("cluster", 2000000000, "memory=1Gi")}, mem(1), []string{"cluster"}, ""},
 		{"static displaces pods without priority", "critical against not critical", static, []*v1.Pod{unset}, mem(1), []string{"unset"}, ""},
 		{"lower priority goes", "though the new one is not critical", pod("p", 5, ""), []*v1.Pod{pod("q", 4, "memory=1Gi"), unset, nil}, mem(1), []string{"q"}, ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := CriticalVictims(tc.pod, tc.running, tc.missing)
-			if tc.err != "" {
-				require.EqualError(t, err, tc.err)
-				return
-			}
-			require.NoError(t, err)
-			var list []string
-			for _, p := range got {
-				list = append(list, p.Name)
-			}
-			require.Equal(t, tc.want, list, tc.reason)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		got, err := CriticalVictims(tc.pod, tc.running, tc.missing)
+		if tc.err != "" {
+			require.EqualError(t, err, tc.err)
+			return
+		}
+		require.NoError(t, err)
+		var list []string
+		for _, p := range got {
+			list = append(list, p.Name)
+		}
+		require.Equal(t, tc.want, list)
+	})
 }
 
 // One and a half times the largest grace period does not fit into a duration. The wait is the longest duration then, not

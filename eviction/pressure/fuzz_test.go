@@ -15,30 +15,21 @@ import (
 	"github.com/podberth/podberth/overhead/kubelet"
 )
 
-// source deals numbers from fuzz bytes, zeros when they run out.
-type source struct{ data []byte }
+// source has the choices of this package.
+type source struct{ *testkit.Bytes }
 
-func (s *source) next() byte {
-	if len(s.data) == 0 {
-		return 0
-	}
-	b := s.data[0]
-	s.data = s.data[1:]
-	return b
-}
-
-func (s *source) intn(n int) int { return int(s.next()) % n }
+func newSource(data []byte) *source { return &source{testkit.NewBytes(data)} }
 
 // number is unknown, small or the largest possible number.
 func (s *source) number(huge bool) *uint64 {
-	switch k := s.intn(8); {
+	switch k := s.Below(8); {
 	case k == 0:
 		return nil
 	case k == 1 && huge:
-		u := uint64(math.MaxUint64) - uint64(s.intn(2))
+		u := uint64(math.MaxUint64) - uint64(s.Below(2))
 		return &u
 	}
-	u := uint64(s.intn(12)) * 10
+	u := uint64(s.Below(12)) * 10
 	return &u
 }
 
@@ -47,34 +38,34 @@ func (s *source) usage(huge bool) FsUsage {
 }
 
 func (s *source) layout() Layout {
-	return []Layout{single, dedicatedImages, splitImages}[s.intn(3)]
+	return []Layout{single, dedicatedImages, splitImages}[s.Below(3)]
 }
 
 func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]PodStats) {
 	var pods []*v1.Pod
 	m := map[types.UID]PodStats{}
-	for k := range s.intn(6) {
+	for k := range s.Below(6) {
 		p := testkit.Pod(string(rune('a' + k))).Obj()
-		if s.intn(3) > 0 {
-			p.Spec.Containers[0].Resources.Requests = testkit.Resources([]string{"memory=50", "ephemeral-storage=60,memory=110", "memory=20,ephemeral-storage=10"}[s.intn(3)])
+		if s.Below(3) > 0 {
+			p.Spec.Containers[0].Resources.Requests = testkit.Resources([]string{"memory=50", "ephemeral-storage=60,memory=110", "memory=20,ephemeral-storage=10"}[s.Below(3)])
 		}
-		if s.intn(3) > 0 {
-			priority := []int32{-1, 0, 1, 2000000000}[s.intn(4)]
+		if s.Below(3) > 0 {
+			priority := []int32{-1, 0, 1, 2000000000}[s.Below(4)]
 			p.Spec.Priority = &priority
 		}
-		for range s.intn(3) {
+		for range s.Below(3) {
 			p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: []string{"v", "w"}[len(p.Spec.Volumes)], VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}})
 		}
 		pods = append(pods, p)
-		if s.intn(4) == 0 {
+		if s.Below(4) == 0 {
 			continue
 		}
 		st := PodStats{WorkingSetBytes: s.number(huge), Processes: s.number(huge), EphemeralStorageUsed: s.number(huge)}
-		for range s.intn(3) {
-			st.Containers = append(st.Containers, ContainerStats{Name: []string{"c", "d"}[s.intn(2)], WorkingSetBytes: s.number(huge), Rootfs: s.usage(huge), Logs: s.usage(huge)})
+		for range s.Below(3) {
+			st.Containers = append(st.Containers, ContainerStats{Name: []string{"c", "d"}[s.Below(2)], WorkingSetBytes: s.number(huge), Rootfs: s.usage(huge), Logs: s.usage(huge)})
 		}
-		for range s.intn(3) {
-			st.Volumes = append(st.Volumes, VolumeStats{Name: []string{"v", "w"}[s.intn(2)], FsUsage: s.usage(huge)})
+		for range s.Below(3) {
+			st.Volumes = append(st.Volumes, VolumeStats{Name: []string{"v", "w"}[s.Below(2)], FsUsage: s.usage(huge)})
 		}
 		m[p.UID] = st
 	}
@@ -83,7 +74,7 @@ func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]PodStats) {
 
 // The ranking agrees with its comparators, read one by one, and does not depend on the order of the pods.
 func checkRank(t *testing.T, data []byte) {
-	s := &source{data}
+	s := newSource(data)
 	pods, m := s.pods(false)
 	l := s.layout()
 	for _, signal := range Signals() {
@@ -123,24 +114,24 @@ func manySeeds(t *testing.T, rounds, size int, check func(*testing.T, []byte)) {
 func (s *source) config() Config {
 	c := Config{EvictionHard: settings{}, EvictionSoft: settings{}, EvictionSoftGracePeriod: settings{}, EvictionMinimumReclaim: settings{}, IgnoreLocalStorage: true}
 	for _, signal := range []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} {
-		value := []string{"10", "30%", "70", "0%"}[s.intn(4)]
-		switch s.intn(4) {
+		value := []string{"10", "30%", "70", "0%"}[s.Below(4)]
+		switch s.Below(4) {
 		case 0:
 			c.EvictionHard[signal] = value
 		case 1:
 			c.EvictionSoft[signal] = value
-			c.EvictionSoftGracePeriod[signal] = []string{"0s", "5s", "25s"}[s.intn(3)]
+			c.EvictionSoftGracePeriod[signal] = []string{"0s", "5s", "25s"}[s.Below(3)]
 		case 2:
 			c.EvictionHard[signal], c.EvictionSoft[signal], c.EvictionSoftGracePeriod[signal] = value, "80", "10s"
 		}
-		if s.intn(2) == 0 {
-			c.EvictionMinimumReclaim[signal] = []string{"15", "5%"}[s.intn(2)]
+		if s.Below(2) == 0 {
+			c.EvictionMinimumReclaim[signal] = []string{"15", "5%"}[s.Below(2)]
 		}
 	}
-	if s.intn(2) == 0 {
+	if s.Below(2) == 0 {
 		c.EnforceNodeAllocatable = []string{"pods"}
 	}
-	c.EvictionPressureTransitionPeriod = []time.Duration{20 * time.Second, time.Minute}[s.intn(2)]
+	c.EvictionPressureTransitionPeriod = []time.Duration{20 * time.Second, time.Minute}[s.Below(2)]
 	return c
 }
 
@@ -148,22 +139,22 @@ func (s *source) config() Config {
 // may be evicted are evicted. Conditions do not flap: a condition is false only when no threshold of it was met within the
 // transition period, and true only when one was.
 func checkDay(t *testing.T, data []byte) {
-	s := &source{data}
+	s := newSource(data)
 	p := compile(t, s.config(), Options{})
 	l := s.layout()
 	state := State{Layout: l}
-	slow := &slowKubelet{thresholds: p.Thresholds(l), transition: (&source{data}).config().EvictionPressureTransitionPeriod, lastTrue: map[v1.NodeConditionType]time.Time{}}
+	slow := &slowKubelet{thresholds: p.Thresholds(l), transition: newSource(data).config().EvictionPressureTransitionPeriod, lastTrue: map[v1.NodeConditionType]time.Time{}}
 	now := epoch
 	metAt := map[v1.NodeConditionType]time.Time{}
 	for range 12 {
-		now = now.Add(time.Duration(s.intn(30)) * time.Second)
+		now = now.Add(time.Duration(s.Below(30)) * time.Second)
 		signals := map[Signal]Measurement{}
 		for _, signal := range Signals() {
-			if s.intn(5) == 0 {
+			if s.Below(5) == 0 {
 				continue
 			}
-			m := Measurement{Available: int64(s.intn(101)), Capacity: 100, Time: now}
-			switch s.intn(5) {
+			m := Measurement{Available: int64(s.Below(101)), Capacity: 100, Time: now}
+			switch s.Below(5) {
 			case 0:
 				m.Time = now.Add(-20 * time.Second)
 			case 1:
@@ -231,15 +222,15 @@ func TestDayOracle(t *testing.T) { manySeeds(t, 250, 900, checkDay) }
 
 // Missing numbers and numbers out of any range do not panic.
 func checkMissing(t *testing.T, data []byte) {
-	s := &source{data}
+	s := newSource(data)
 	memory := func() *MemoryStats {
-		if s.intn(3) == 0 {
+		if s.Below(3) == 0 {
 			return nil
 		}
 		return &MemoryStats{AvailableBytes: s.number(true), WorkingSetBytes: s.number(true)}
 	}
 	fs := func() *FsStats {
-		if s.intn(3) == 0 {
+		if s.Below(3) == 0 {
 			return nil
 		}
 		return &FsStats{AvailableBytes: s.number(true), CapacityBytes: s.number(true), InodesFree: s.number(true), Inodes: s.number(true)}
@@ -271,25 +262,25 @@ func TestMissing(t *testing.T) { manySeeds(t, 600, 160, checkMissing) }
 
 // The pods that a critical pod displaces are enough, may be displaced, and are of no better class than needed.
 func checkCritical(t *testing.T, data []byte) {
-	s := &source{data}
+	s := newSource(data)
 	critical := testkit.Pod("new").Priority(2000000000).Obj()
 	var running []*v1.Pod
-	for k := range s.intn(7) {
+	for k := range s.Below(7) {
 		p := testkit.Pod(string(rune('a' + k)))
-		switch s.intn(4) {
+		switch s.Below(4) {
 		case 0:
-			p.Request("cpu=" + []string{"1", "2"}[s.intn(2)])
+			p.Request("cpu=" + []string{"1", "2"}[s.Below(2)])
 		case 1:
-			p.Request("cpu=1,memory=" + []string{"1Gi", "3Gi"}[s.intn(2)])
+			p.Request("cpu=1,memory=" + []string{"1Gi", "3Gi"}[s.Below(2)])
 		case 2:
 			p.Request("cpu=1,memory=2Gi").Limit("cpu=1,memory=2Gi")
 		}
-		if s.intn(6) == 0 {
+		if s.Below(6) == 0 {
 			p.Priority(2000000000)
 		}
 		running = append(running, p.Obj())
 	}
-	missing := []Missing{{Name: v1.ResourceCPU, Amount: int64(s.intn(5)) * 900}, {Name: v1.ResourceMemory, Amount: int64(s.intn(5)) * gi}, {Name: v1.ResourcePods, Amount: int64(s.intn(2))}}
+	missing := []Missing{{Name: v1.ResourceCPU, Amount: int64(s.Below(5)) * 900}, {Name: v1.ResourceMemory, Amount: int64(s.Below(5)) * gi}, {Name: v1.ResourcePods, Amount: int64(s.Below(2))}}
 	gives := func(list []*v1.Pod, name v1.ResourceName) (sum int64) {
 		for _, p := range list {
 			q := p.Spec.Containers[0].Resources.Requests[name]

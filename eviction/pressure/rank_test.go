@@ -64,14 +64,15 @@ func diskPods() ([]*v1.Pod, []PodStats) {
 
 func TestRankDisk(t *testing.T) {
 	pods, use := diskPods()
-	for _, tc := range []struct {
+	type test struct {
 		name   string
 		signal Signal
 		layout Layout
 		o      Options
 		want   []string
 		usage  []int64 // in MiB, or inodes
-	}{
+	}
+	testkit.Run(t, []test{
 		{"single nodefs", nodeFsAvailable, single, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
 		{"single imagefs", imageFsAvailable, single, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
 		{"dedicated nodefs", nodeFsAvailable, dedicatedImages, Options{}, []string{"vol", "logs", "root", "zero", "req"}, []int64{41, 30, 1, 0, 100}},
@@ -83,18 +84,16 @@ func TestRankDisk(t *testing.T) {
 		{"split containerfs", containerFsAvailable, splitImages, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
 		{"split imagefs", imageFsAvailable, splitImages, Options{}, []string{"logs", "root", "vol", "zero", "req"}, []int64{0, 0, 0, 0, 0}},
 		{"split imagefs in the caller's order", imageFsAvailable, splitImages, Options{KeepOrder: true}, []string{"zero", "vol", "root", "logs", "req"}, []int64{0, 0, 0, 0, 0}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := Rank(tc.signal, tc.layout, pods, stats(pods, use...), tc.o)
-			require.Equal(t, tc.want, names(got))
-			for i, want := range tc.usage {
-				if tc.signal.Resource() != "inodes" {
-					want *= mi
-				}
-				require.Equal(t, want, got[i].Usage, got[i].Pod.Name)
+	}, func(t *testing.T, tc test) {
+		got := Rank(tc.signal, tc.layout, pods, stats(pods, use...), tc.o)
+		require.Equal(t, tc.want, names(got))
+		for i, want := range tc.usage {
+			if tc.signal.Resource() != "inodes" {
+				want *= mi
 			}
-		})
-	}
+			require.Equal(t, want, got[i].Usage, got[i].Pod.Name)
+		}
+	})
 }
 
 func TestRankProcesses(t *testing.T) {
@@ -146,12 +145,13 @@ func TestRequest(t *testing.T) {
 	overhead.Spec.Overhead = testkit.Resources("memory=20Mi")
 	onlyOverhead := pod("only-overhead", 0, "")
 	onlyOverhead.Spec.Overhead = testkit.Resources("memory=20Mi")
-	for _, tc := range []struct {
+	type test struct {
 		name   string
 		pod    *v1.Pod
 		signal Signal
 		want   int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"pod level memory replaces", whole, memoryAvailable, 300 * mi},
 		{"pod level memory as allocated", wholeAllocated, memoryAvailable, 200 * mi},
 		{"init container beside the sidecar before it", starting, memoryAvailable, 450 * mi},
@@ -161,21 +161,20 @@ func TestRequest(t *testing.T) {
 		{"ephemeral storage", pod("disk", 0, "ephemeral-storage=1Gi,memory=5Gi"), nodeFsAvailable, gi},
 		{"none for inodes", pod("disk", 0, "ephemeral-storage=1Gi"), nodeFsInodesFree, 0},
 		{"none for processes", pod("disk", 0, "memory=1Gi"), pidAvailable, 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, Rank(tc.signal, single, []*v1.Pod{tc.pod}, nil, Options{})[0].Request)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, Rank(tc.signal, single, []*v1.Pod{tc.pod}, nil, Options{})[0].Request)
+	})
 }
 
 func TestLocalVolumes(t *testing.T) {
 	use := PodStats{Volumes: []VolumeStats{{Name: "data", FsUsage: FsUsage{UsedBytes: n(7), InodesUsed: n(3)}}, {Name: "data", FsUsage: FsUsage{UsedBytes: n(100)}}}}
-	for _, tc := range []struct {
+	type test struct {
 		name   string
 		source v1.VolumeSource
 		local  bool
 		frees  int64
-	}{
+	}
+	testkit.Run(t, []test{
 		{"hostPath", v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}}, true, 0},
 		{"emptyDir", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}, true, 7},
 		{"emptyDir in memory", v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}, false, 0},
@@ -186,18 +185,16 @@ func TestLocalVolumes(t *testing.T) {
 		{"projected", v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}, false, 0},
 		{"claim", v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}, false, 0},
 		{"csi", v1.VolumeSource{CSI: &v1.CSIVolumeSource{}}, false, 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			pods := []*v1.Pod{withVolume(pod("p", 0, ""), tc.source)}
-			got := Rank(nodeFsAvailable, single, pods, stats(pods, use), Options{})[0].Usage
-			if tc.local {
-				require.Equal(t, int64(7), got, "only the first statistics of a name count")
-			} else {
-				require.Zero(t, got)
-			}
-			require.Equal(t, tc.frees, frees(nodeFsAvailable, single, pods[0], stats(pods, use)))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		pods := []*v1.Pod{withVolume(pod("p", 0, ""), tc.source)}
+		got := Rank(nodeFsAvailable, single, pods, stats(pods, use), Options{})[0].Usage
+		if tc.local {
+			require.Equal(t, int64(7), got, "only the first statistics of a name count")
+		} else {
+			require.Zero(t, got)
+		}
+		require.Equal(t, tc.frees, frees(nodeFsAvailable, single, pods[0], stats(pods, use)))
+	})
 }
 
 func TestExempt(t *testing.T) {
@@ -208,11 +205,12 @@ func TestExempt(t *testing.T) {
 	}
 	class := testkit.Pod("p").Obj()
 	class.Spec.PriorityClassName = "system-node-critical"
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		pod  *v1.Pod
 		want string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"static", annotated("kubernetes.io/config.source", "file"), "static pod"},
 		{"from the API server", annotated("kubernetes.io/config.source", "api"), ""},
 		{"mirror", annotated("kubernetes.io/config.mirror", ""), "mirror pod"},
@@ -220,11 +218,9 @@ func TestExempt(t *testing.T) {
 		{"just below", pod("p", 1999999999, ""), ""},
 		{"only the class name", class, ""},
 		{"daemon set", testkit.Pod("p").Owner("apps/v1", "DaemonSet", "d").Obj(), ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, exempt(tc.pod))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, exempt(tc.pod))
+	})
 }
 
 func limitOf(q string) *resource.Quantity {

@@ -18,22 +18,21 @@ func TestRelieved(t *testing.T) {
 	p := compile(t, c, Options{})
 	state, d := p.Observe(State{}, Observation{Layout: single, Signals: measured(nodeFsAvailable, "1Gi", "100Gi", epoch)}, epoch)
 	require.Equal(t, []string{deadContainers, unusedImages}, d.Reclaim)
-	for _, tc := range []struct {
+	type test struct {
 		name    string
 		signals map[Signal]Measurement
 		want    bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"15Gi is not enough", measured(nodeFsAvailable, "15Gi", "100Gi", epoch), false},
 		{"15361Mi is", measured(nodeFsAvailable, "15361Mi", "100Gi", epoch), true},
 		{"an unrelated soft threshold within its grace", map[Signal]Measurement{
 			nodeFsAvailable: {Available: 99 * gi, Capacity: 100 * gi}, memoryAvailable: {Available: gi, Capacity: 10 * gi}}, false},
 		{"a threshold of the writable layers", measured(containerFsAvailable, "1Gi", "100Gi", epoch), false},
 		{"nothing measured", nil, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, p.Relieved(state, tc.signals))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, p.Relieved(state, tc.signals))
+	})
 	exact := compile(t, c, Options{ExactPercent: true})
 	require.True(t, exact.Relieved(state, measured(nodeFsAvailable, "15Gi", "100Gi", epoch)))
 }

@@ -124,14 +124,15 @@ func TestForecast(t *testing.T) {
 		}
 		return list
 	}
-	cases := []struct {
+	type test struct {
 		name   string
 		pods   []*v1.Pod
 		events []Event
 		kinds  string
 		want   []string
 		why    string
-	}{
+	}
+	cases := []test{
 		{"fourth node", pods("n1", "n4"), silent("n1", "n2", "n3", "n4"), "evicted unknown tainted", []string{
 			"55 unknown n1  Kubelet stopped posting node status.", "55 tainted n1  unreachable:NoSchedule",
 			"55 unknown n2  Kubelet stopped posting node status.", "55 tainted n2  unreachable:NoSchedule",
@@ -161,14 +162,12 @@ func TestForecast(t *testing.T) {
 			{At: after(2), Node: "n1", Taint: "x-"}, {At: after(2), Node: "n1", Taint: "y:NoExecute"}}, podEntries,
 			[]string{"1 started n1 p 10 x:NoExecute", "2 cancelled n1 p 10 what is left is tolerated without limit"}, "replaced by one without limit"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			testkit.Unchanged(t, func() {
-				l := played(t, Input{Nodes: nodes, Pods: c.pods, Events: c.events, Until: 10 * time.Minute})
-				require.Equal(t, c.want, lines(l, c.kinds), c.why)
-			}, append(append([]*v1.Pod{}, c.pods...), podOn("x", "x", nil))...)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		testkit.Unchanged(t, func() {
+			l := played(t, Input{Nodes: nodes, Pods: c.pods, Events: c.events, Until: 10 * time.Minute})
+			require.Equal(t, c.want, lines(l, c.kinds))
+		}, append(append([]*v1.Pod{}, c.pods...), podOn("x", "x", nil))...)
+	})
 }
 
 func TestForecastErrors(t *testing.T) {
@@ -234,7 +233,7 @@ func TestForecastBounds(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	slow, never := float32(1e-38), float32(0)
 	silent := []Event{{Node: "n1", Heartbeats: HeartbeatsStop}}
-	for _, c := range []struct {
+	type test struct {
 		name, why    string
 		until        time.Duration
 		start        time.Time
@@ -242,7 +241,8 @@ func TestForecastBounds(t *testing.T) {
 		pod, taint   string
 		evicted, err string
 		pending      time.Duration
-	}{
+	}
+	testkit.Run(t, []test{
 		{name: "short period", until: 10 * time.Second, config: Config{MonitorPeriod: time.Millisecond}, why: "10 s by milliseconds"},
 		{name: "one period too many", until: (maxPasses + 1) * 5 * time.Second, why: "the default period is 5 s",
 			err: `until: Invalid value: "13888h53m25s": must be at most 10000000 monitor periods of 5s`},
@@ -259,35 +259,33 @@ func TestForecastBounds(t *testing.T) {
 		{name: "larger toleration", until: time.Minute, pod: "x:9223372037", taint: "x:NoExecute", why: "for ever"},
 		{name: "year 9999", until: math.MaxInt64, start: year(9999), config: Config{MonitorPeriod: century}, pod: "x:9223372036", taint: "x:NoExecute", evicted: "2562047h47m16s", why: "ends in the year 10291"},
 		{name: "year 200000", until: time.Hour, start: year(200000), pod: "x:60", taint: "x:NoExecute", evicted: "1m0s", why: "no year is special"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			in := Input{Nodes: []*v1.Node{ready("n1", "a", "True"), ready("n2", "b", "True"), ready("n3", "b", "True")}, Events: silent, Start: c.start, Until: c.until, Config: c.config}
-			if c.pod != "" {
-				in.Pods = []*v1.Pod{podOn("n2", "p", tolerationsOf(c.pod))}
-				in.Events = []Event{{Node: "n2", Taint: c.taint}}
-			}
-			line, err := Forecast(in)
-			if c.err != "" {
-				require.EqualError(t, err, c.err, c.why)
-				return
-			}
-			require.NoError(t, err)
-			var evicted string
-			for _, e := range line.Evictions() {
-				evicted += e.At.Duration.String()
-			}
-			require.Equal(t, c.evicted, evicted, c.why)
-			var pending time.Duration
-			for _, p := range line.Pending {
-				pending += p.Until.Duration
-			}
-			require.Equal(t, c.pending, pending, c.why)
-			for i, e := range line.Entries {
-				require.True(t, e.At.Duration >= 0 && e.At.Duration <= c.until, e)
-				require.True(t, i == 0 || line.Entries[i-1].At.Duration <= e.At.Duration, "in order: %v", e)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		in := Input{Nodes: []*v1.Node{ready("n1", "a", "True"), ready("n2", "b", "True"), ready("n3", "b", "True")}, Events: silent, Start: c.start, Until: c.until, Config: c.config}
+		if c.pod != "" {
+			in.Pods = []*v1.Pod{podOn("n2", "p", tolerationsOf(c.pod))}
+			in.Events = []Event{{Node: "n2", Taint: c.taint}}
+		}
+		line, err := Forecast(in)
+		if c.err != "" {
+			require.EqualError(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+		var evicted string
+		for _, e := range line.Evictions() {
+			evicted += e.At.Duration.String()
+		}
+		require.Equal(t, c.evicted, evicted)
+		var pending time.Duration
+		for _, p := range line.Pending {
+			pending += p.Until.Duration
+		}
+		require.Equal(t, c.pending, pending)
+		for i, e := range line.Entries {
+			require.True(t, e.At.Duration >= 0 && e.At.Duration <= c.until, e)
+			require.True(t, i == 0 || line.Entries[i-1].At.Duration <= e.At.Duration, "in order: %v", e)
+		}
+	})
 }
 
 func TestTick(t *testing.T) {

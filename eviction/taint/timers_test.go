@@ -128,11 +128,12 @@ func play(t *testing.T, tolerations, script string, until float64, o Options) st
 
 func TestTimers(t *testing.T) {
 	recompute := Options{RecomputeOnChange: true}
-	cases := []struct {
+	type test struct {
 		name, tolerations, script, want string
 		o                               Options
 		why                             string
-	}{
+	}
+	cases := []test{
 		{"T-60", "a:6 b:1", "0 taints a; 1 taints a b", "0 Started 6; 6 Deleted", Options{}, "another taint with a shorter limit does not shorten the time"},
 		{"T-61", "a:3 b:10", "0 taints a; 1 taints b", "0 Started 3; 3 Deleted", Options{}, "the time survives the taint that set it"},
 		{"T-62", "a:3", "0 taints a; 1 taints a z", "0 Started 3; 1 Cancelled; 1 Deleted", Options{}, "an untolerated taint deletes at once"},
@@ -178,11 +179,9 @@ func TestTimers(t *testing.T) {
 		{"recompute taint gone", "x:3 y:6", "0 taints x y; 1 taints y", "0 Started 3; 1 Moved 6; 6 Deleted", recompute, "the limit that is left"},
 		{"recompute same", "x:3", "0 taints x=1; 1 taints x=2", "0 Started 3; 3 Deleted", recompute, "nothing moves"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, play(t, c.tolerations, c.script, 20000, c.o), c.why)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		require.Equal(t, c.want, play(t, c.tolerations, c.script, 20000, c.o))
+	})
 }
 
 func TestTimeAdded(t *testing.T) {

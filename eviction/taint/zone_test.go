@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // ready returns a node of a zone with this status of Ready; "" leaves the condition out.
@@ -25,12 +27,13 @@ func ready(name, zone string, status v1.ConditionStatus) *v1.Node {
 
 func TestZoneKey(t *testing.T) {
 	const oldZone, oldRegion = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
-	cases := []struct {
+	type test struct {
 		name   string
 		labels map[string]string
 		want   string
 		why    string
-	}{
+	}
+	cases := []test{
 		{"none", nil, "", "one common zone"},
 		{"both", map[string]string{v1.LabelTopologyZone: "a", v1.LabelTopologyRegion: "r"}, "r/a", "region and zone"},
 		{"zone only", map[string]string{v1.LabelTopologyZone: "a"}, "/a", "a key of its own"},
@@ -38,13 +41,11 @@ func TestZoneKey(t *testing.T) {
 		{"deprecated first", map[string]string{v1.LabelTopologyZone: "a", oldZone: "b", oldRegion: "q"}, "q/b", "the deprecated labels take precedence"},
 		{"mixed", map[string]string{v1.LabelTopologyZone: "a", oldRegion: "q"}, "q/a", "each by itself"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			n := nodeWith("n", nil)
-			n.Labels = c.labels
-			require.Equal(t, c.want, zoneKey(n), c.why)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		n := nodeWith("n", nil)
+		n.Labels = c.labels
+		require.Equal(t, c.want, zoneKey(n))
+	})
 }
 
 func TestStateOf(t *testing.T) {

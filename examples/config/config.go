@@ -16,23 +16,24 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// Configuration is what a document says, ready for use.
+// Configuration is a loaded document.
 type Configuration struct {
-	// Profiles are those of the document in its order, at least one. They share queue, cluster and extenders.
+	// Profiles are the document's profiles in its order, at least one. They share queue, cluster and extenders.
 	Profiles []Profile
-	// Extenders are those of the document, in its order. They are asked in that of rules.Order.
+	// Extenders are the document's extenders in its order. rules.Order has the order in which they are asked.
 	Extenders []configv1.Extender
-	// Parallelism is how many nodes may be looked at side by side, at least 1.
+	// Parallelism is how many nodes may be evaluated in parallel, at least 1.
 	Parallelism int
-	// PodInitialBackoff and PodMaxBackoff bound how long a pod rests after a failure.
+	// PodInitialBackoff and PodMaxBackoff are the shortest and longest backoff of a pod after a failure.
 	PodInitialBackoff, PodMaxBackoff time.Duration
-	// PercentageOfNodesToScore is the document's, 0 to 100; profiles may override it.
+	// PercentageOfNodesToScore is the document's, 0 to 100; profiles may override it. 0 asks for the adaptive share.
 	PercentageOfNodesToScore int32
 	// Document is the document with its defaults. It must not be changed.
 	Document *configv1.KubeSchedulerConfiguration
 }
 
-// Profile returns the profile of a spec.schedulerName, nil without one; such pods are another scheduler's.
+// Profile returns the profile of a spec.schedulerName. It returns nil when there is no such profile: another scheduler has
+// these pods.
 func (c *Configuration) Profile(schedulerName string) *Profile {
 	for k := range c.Profiles {
 		if c.Profiles[k].SchedulerName == schedulerName {
@@ -53,41 +54,42 @@ type Profile struct {
 	Args map[string]runtime.Object
 	// Placement has the plugins that filter and score.
 	Placement placement.Profile
-	// Candidates are the arguments of DefaultPreemption; nil when it does not run at PostFilter, so that nothing preempts.
+	// Candidates are the arguments of DefaultPreemption; nil when that plugin does not run at PostFilter, and the profile
+	// does not preempt.
 	Candidates *preemption.CandidateArgs
-	// Warnings tell what v1.36 accepts silently although it cannot be meant, one line each.
+	// Warnings are about settings that v1.36 accepts silently although nobody can want them, one line each.
 	Warnings []string
 
 	made map[string]any
 }
 
-// Plugin returns the plugin of package placement that stands for a plugin of v1.36, with the profile's arguments: what
-// Placement is made of, and plugins that run at PreFilter or PreScore alone. nil for names that package placement does not
+// Plugin returns the plugin of package placement for a plugin of v1.36, with the profile's arguments: the plugins of
+// Placement, and plugins that run only at PreFilter or PreScore. It returns nil for names that package placement does not
 // have, and for plugins that do not run.
 func (p *Profile) Plugin(name string) any { return p.made[name] }
 
-// Load reads a document with the plugins of v1.36 alone. See Loader.
+// Load reads a document with only the plugins of v1.36. See Loader.
 func Load(data []byte) (*Configuration, error) { return Loader{}.Load(data) }
 
 // Loader reads configurations. The zero value knows the plugins of v1.36.
 type Loader struct {
-	// Plugins are plugins beside those of v1.36, by name.
+	// Plugins are plugins that v1.36 does not have, by name.
 	Plugins map[string]Plugin
 }
 
 // Plugin is a plugin that v1.36 does not have.
 type Plugin struct {
-	// Points are the extension points that it takes part in.
+	// Points are the extension points of the plugin.
 	Points []Point
-	// Filter makes what filters nodes, if it takes part in Filter or PreFilter. args are nil without any in the profile. nil
-	// leaves the plugin to the caller.
+	// Filter makes the filter of a plugin that runs at Filter or PreFilter. args are nil when the profile has none for the
+	// plugin. A nil Filter leaves the filter to the caller.
 	Filter func(args []byte) (*placement.Plugin, error)
-	// Score makes what scores nodes, if it takes part in Score. nil leaves the plugin to the caller.
+	// Score makes the scorer of a plugin that runs at Score. A nil Score leaves the scorer to the caller.
 	Score func(args []byte) (*placement.Plugin, error)
 }
 
-// Load decodes, completes and checks a document and makes its profiles. Errors are those with which v1.36 refuses the
-// document, or would fail to start with it. See Decode for versions. A document of v1beta3 that does not load as v1 gets an
+// Load decodes, completes and checks a document and makes its profiles. The errors are those with which v1.36 refuses the
+// document or fails to start. See Decode for versions. A document of v1beta3 that does not load as v1 gets an
 // *OldVersionError.
 func (l Loader) Load(data []byte) (*Configuration, error) {
 	document, err := Decode(data)
@@ -130,8 +132,8 @@ func (l Loader) Build(document *configv1.KubeSchedulerConfiguration) (*Configura
 	return c, oneQueueSort(c.Profiles)
 }
 
-// leaveToExtenders makes the resources that extenders look after the ignored resources of NodeResourcesFit, instead of
-// those that the profiles name. v1.36 refuses a profile without that plugin then.
+// leaveToExtenders replaces the ignored resources of NodeResourcesFit in every profile by the resources that extenders
+// manage. Like v1.36 it then refuses a profile without that plugin.
 func leaveToExtenders(c *configv1.KubeSchedulerConfiguration) error {
 	ignored := rules.IgnoredByScheduler(extendersOf(c.Extenders))
 	if len(ignored) == 0 {
@@ -158,8 +160,7 @@ func (l Loader) registry() map[string][]Point {
 	return registry
 }
 
-// profile makes one profile in the order in which v1.36 finds what is wrong: arguments, lists, queue order, binding,
-// weights.
+// profile makes one profile. It finds errors in v1.36's order: arguments, lists, queue order, binding, weights.
 func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]Point, c *Configuration) (Profile, error) {
 	own := listsOf(p.Plugins).merged()
 	b := builder{loader: l, profile: p, args: map[string]runtime.Object{}, base: placement.DefaultProfile(), plugin: map[string]*placement.Plugin{}}
@@ -195,7 +196,7 @@ func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]
 	return out, nil
 }
 
-// oneQueueSort refuses profiles that order the queue differently; all pods wait in one.
+// oneQueueSort refuses profiles that order the queue differently, because all pods wait in one queue.
 func oneQueueSort(profiles []Profile) error {
 	for _, p := range profiles[1:] {
 		if a, b := profiles[0].Plugins[QueueSort][0].Name, p.Plugins[QueueSort][0].Name; a != b {

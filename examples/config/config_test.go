@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// Everything that is absent has v1.36's default.
+// Every missing field has v1.36's default.
 func TestDefaults(t *testing.T) {
 	c, err := Load([]byte(head))
 	require.NoError(t, err)
@@ -51,7 +51,8 @@ func TestDefaults(t *testing.T) {
 	require.False(t, d.DelayCacheUntilActive)
 }
 
-// An empty list of profiles, and one null profile, are the default one; resources without weight weigh 1.
+// An empty list of profiles means the default profile, and so does a list with one null profile. Resources without weight
+// have weight 1.
 func TestSmallDefaults(t *testing.T) {
 	for _, document := range []string{head + "profiles: []\n", head + "profiles: null\n", head + "profiles: [null]\n", head + "---\nignored: 1\n"} {
 		c, err := Load([]byte(document))
@@ -76,7 +77,7 @@ func TestPercentages(t *testing.T) {
 	}
 }
 
-// What extenders look after replaces the ignored resources of every profile.
+// The resources that extenders manage replace the ignored resources of every profile.
 func TestIgnoredByScheduler(t *testing.T) {
 	c, err := Load([]byte(head + `extenders:
 - {urlPrefix: "http://x", managedResources: [{name: example.com/x, ignoredByScheduler: true}, {name: example.com/y}]}
@@ -91,8 +92,8 @@ profiles: [{schedulerName: a, pluginConfig: [{name: NodeResourcesFit, args: {ign
 	}
 }
 
-// A profile whose postFilter lacks DefaultPreemption does not preempt; arguments of plugins that do not run are not looked
-// at beyond their form.
+// A profile whose postFilter lacks DefaultPreemption does not preempt. Of the arguments of plugins that do not run, only
+// the form is checked.
 func TestPluginsThatDoNotRun(t *testing.T) {
 	c, err := Load([]byte(profileOf("{plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}, multiPoint: {disabled: [{name: NodeResourcesFit}]}}, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {}}}, {name: DefaultBinder, args: {a: 4}}]}")))
 	require.NoError(t, err)
@@ -102,7 +103,7 @@ func TestPluginsThatDoNotRun(t *testing.T) {
 	require.Equal(t, `{"a":4}`, string(c.Profiles[0].Args["DefaultBinder"].(*runtime.Unknown).Raw))
 }
 
-// refuse is a plugin of the user's own that rejects nodes.
+// refuse is a user's plugin that rejects nodes.
 func refuse() *placement.Plugin {
 	return &placement.Plugin{Name: "Refuse", Filter: placement.DefaultProfile().Filter("NodeName").Filter}
 }
@@ -117,7 +118,7 @@ func TestOwnPlugins(t *testing.T) {
 			Filter: func(args []byte) (*placement.Plugin, error) {
 				seen = append(seen, string(args))
 				if string(args) == `{"fail":true}` {
-					return nil, errors.New("as told")
+					return nil, errors.New("by the plugin's arguments")
 				}
 				return refuse(), nil
 			},
@@ -131,14 +132,14 @@ func TestOwnPlugins(t *testing.T) {
 	require.Equal(t, defaultLists[Filter]+" Silent Refuse", text(p.Plugins[Filter]))
 	require.Equal(t, defaultLists[Score]+" Silent=1 Refuse=4", text(p.Plugins[Score]))
 	require.Equal(t, "Silent", text(p.Plugins[Permit]))
-	require.Equal(t, "Refuse", p.Placement.Filters[len(p.Placement.Filters)-1].Name, "Silent is the caller's own business")
+	require.Equal(t, "Refuse", p.Placement.Filters[len(p.Placement.Filters)-1].Name, "the caller runs Silent")
 	last := p.Placement.Scores[len(p.Placement.Scores)-1]
 	require.Same(t, images, last.Plugin)
 	require.EqualValues(t, 4, last.Weight)
 	require.Equal(t, []string{`{"max":3}`}, seen)
 
 	_, err = l.Load([]byte(profileOf("{plugins: {filter: {enabled: [{name: Refuse}]}}, pluginConfig: [{name: Refuse, args: {fail: true}}]}")))
-	require.EqualError(t, err, starting+`initializing plugin "Refuse": as told`)
+	require.EqualError(t, err, starting+`initializing plugin "Refuse": by the plugin's arguments`)
 	_, err = l.Load([]byte(head + `profiles:
 - schedulerName: a
 - {schedulerName: b, plugins: {multiPoint: {disabled: [{name: "*"}], enabled: [{name: Refuse}, {name: DefaultBinder}]}}}
@@ -146,7 +147,7 @@ func TestOwnPlugins(t *testing.T) {
 	require.EqualError(t, err, `initializing profiles: different queue sort plugins for profile "b": "Refuse", first: "PrioritySort"`)
 }
 
-// Build changes nothing of its argument, and what it returns does not hang on it.
+// Build does not change its argument, and its result shares no memory with the argument.
 func TestBuildIsPure(t *testing.T) {
 	document, err := Decode([]byte(head + `extenders: [{managedResources: [{name: a.b/x, ignoredByScheduler: true}]}]
 profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 3}]}}, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]`))
@@ -157,7 +158,7 @@ profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 3}]}}, plu
 	require.Equal(t, before, document)
 	again := document.DeepCopy()
 	SetDefaults(again)
-	require.Equal(t, before, again, "defaults are there already")
+	require.Equal(t, before, again, "the document has its defaults")
 	document.Profiles[0].PluginConfig[0].Args.Object.(*configv1.NodeResourcesFitArgs).ScoringStrategy.Type = "Foo"
 	*document.Profiles[0].Plugins.Score.Enabled[0].Weight = 9
 	b, err := Loader{}.Build(before)
@@ -167,7 +168,7 @@ profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 3}]}}, plu
 	require.Equal(t, b, a)
 }
 
-// Encode writes what Load reads as the same.
+// Load reads what Encode writes and gets the same configuration.
 func TestEncode(t *testing.T) {
 	c, err := Load([]byte(profileOf("{pluginConfig: [{name: Custom, args: {a: 1}}, {name: DynamicResources, args: {filterTimeout: 3s}}]}")))
 	require.NoError(t, err)
@@ -182,7 +183,7 @@ func TestEncode(t *testing.T) {
 	require.EqualError(t, err, "no configuration")
 }
 
-// The seed corpus: every refusal and every document of the tests.
+// The seed corpus: every refused document and every document of the tests.
 func FuzzLoad(f *testing.F) {
 	for _, c := range refusals {
 		f.Add([]byte(c.document))
@@ -193,8 +194,8 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { check(t, data) })
 }
 
-// check holds what is true of every input: an error or a usable configuration, never both, and what was accepted is
-// accepted again when written out.
+// check tests the laws of every input: there is either an error or a usable configuration, and an accepted document is
+// accepted again after Encode.
 func check(t *testing.T, data []byte) {
 	c, err := Load(data)
 	if err != nil {

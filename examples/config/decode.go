@@ -15,17 +15,17 @@ import (
 
 const kind = "KubeSchedulerConfiguration"
 
-// v1beta3 has the shape of v1 and is read as such. kube-scheduler dropped it in v1.29.
+// v1beta3 has the form of v1 and is read as v1. kube-scheduler dropped it in v1.29.
 var v1beta3 = schema.GroupVersion{Group: configv1.GroupName, Version: "v1beta3"}
 
-// current decodes v1, previous documents of which a part is v1beta3.
+// current decodes v1, previous also documents with parts of v1beta3.
 var current, previous = decoderOf(), decoderOf(v1beta3)
 
-// decoderOf returns a strict decoder to v1 of v1 and of the versions that look like it.
+// decoderOf returns a strict decoder to v1 from v1 and from versions with the same form.
 func decoderOf(also ...schema.GroupVersion) runtime.Decoder {
 	scheme := runtime.NewScheme()
 	if err := configv1.AddToScheme(scheme); err != nil {
-		panic(err) // the published types register themselves
+		panic(err) // the published package registers the types itself
 	}
 	for _, gv := range also {
 		scheme.AddKnownTypes(gv, &configv1.KubeSchedulerConfiguration{},
@@ -36,10 +36,10 @@ func decoderOf(also ...schema.GroupVersion) runtime.Decoder {
 	return serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(configv1.SchemeGroupVersion)
 }
 
-// Decode reads a document, YAML or JSON, fills in v1.36's defaults and returns it as v1. Unknown and repeated fields are
-// errors. Of several YAML documents the first is read. The errors are those of kube-scheduler v1.36; for versions that it
-// does not read any more, and for policies, the error is an *OldVersionError with the equivalent in v1. v1beta3, which
-// v1.36 refuses as well, is read.
+// Decode reads a document, YAML or JSON, sets v1.36's defaults and returns the document as v1. Unknown and repeated fields
+// are errors. Of several YAML documents Decode reads the first. The errors are those of kube-scheduler v1.36. For older
+// versions and for policies the error is an *OldVersionError with the equivalent in v1. Decode also reads v1beta3, which
+// v1.36 refuses.
 func Decode(data []byte) (*configv1.KubeSchedulerConfiguration, error) {
 	decoder := current
 	gvk := versionOf(data)
@@ -62,7 +62,7 @@ func Decode(data []byte) (*configv1.KubeSchedulerConfiguration, error) {
 	return c, nil
 }
 
-// versionOf returns what the document says it is, nil when it does not say.
+// versionOf returns the version and kind of a document, nil when it names none.
 func versionOf(data []byte) *schema.GroupVersionKind {
 	j, err := yaml.YAMLToJSON(data)
 	if err != nil {
@@ -78,7 +78,7 @@ func versionOf(data []byte) *schema.GroupVersionKind {
 	return gvk
 }
 
-// Encode returns the document as YAML, with its version and kind first, and without what is empty.
+// Encode returns the document as YAML, with its version and kind first and without empty fields.
 func Encode(c *configv1.KubeSchedulerConfiguration) ([]byte, error) {
 	if c == nil {
 		return nil, errors.New("no configuration")
@@ -121,8 +121,8 @@ func write(doc object) ([]byte, error) {
 	return append(out, rest...), err
 }
 
-// prune drops fields that say nothing: null, empty, and zero where zero stands for the default. It leaves arguments alone,
-// where an empty list may mean something.
+// prune drops fields without content: null, empty, and zero where zero means the default. It does not change arguments,
+// where an empty list may have a meaning.
 func prune(doc object) {
 	for key, v := range doc {
 		switch v := v.(type) {

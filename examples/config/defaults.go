@@ -13,17 +13,17 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// orDefault sets a pointer that is nil.
+// orDefault sets a nil pointer.
 func orDefault[T any](p **T, value T) {
 	if *p == nil {
 		*p = &value
 	}
 }
 
-// SetDefaults fills in, in place, what v1.36 takes for fields that are absent: the numbers, one profile called
-// default-scheduler when there is none or a single one without a name, the arguments of the plugins that have some and run.
-// The plugin lists stay as they are (Load merges them with the default ones). Arguments must be decoded or absent. Calling
-// it again changes nothing.
+// SetDefaults sets, in place, v1.36's defaults for missing fields: the numbers; one profile called default-scheduler when
+// there is no profile, or a single profile without a name; the arguments of the plugins that run and take arguments. The
+// plugin lists stay as they are: Load merges them with the default lists. Arguments must be decoded or missing. A second
+// call changes nothing.
 func SetDefaults(c *configv1.KubeSchedulerConfiguration) {
 	orDefault(&c.Parallelism, 16)
 	orDefault(&c.PercentageOfNodesToScore, 0)
@@ -51,7 +51,7 @@ func SetDefaults(c *configv1.KubeSchedulerConfiguration) {
 	}
 }
 
-// argsOf returns new arguments of a plugin, nil for one that takes none. The names are those of v1.36.
+// argsOf returns new arguments of a plugin, nil for a plugin that takes none. The names are those of v1.36.
 func argsOf(name string) runtime.Object {
 	switch name {
 	case "DefaultPreemption":
@@ -74,7 +74,7 @@ func argsOf(name string) runtime.Object {
 	return nil
 }
 
-// defaultArgs completes the arguments that are given, and adds those of plugins that run without any being given.
+// defaultArgs completes the given arguments and adds missing arguments of plugins that run.
 func defaultArgs(p *configv1.KubeSchedulerProfile) {
 	given := map[string]bool{}
 	for k := range p.PluginConfig {
@@ -96,7 +96,7 @@ func defaultArgs(p *configv1.KubeSchedulerProfile) {
 	}
 }
 
-// completeArgs fills in the fields of arguments that are absent.
+// completeArgs sets the missing fields of arguments.
 func completeArgs(args runtime.Object) {
 	switch a := args.(type) {
 	case *configv1.DefaultPreemptionArgs:
@@ -111,7 +111,7 @@ func completeArgs(args runtime.Object) {
 		a.Resources = completeResources(a.Resources)
 	case *configv1.NodeResourcesFitArgs:
 		if a.ScoringStrategy == nil {
-			a.ScoringStrategy = &configv1.ScoringStrategy{Type: configv1.LeastAllocated} // a strategy without a type gets none
+			a.ScoringStrategy = &configv1.ScoringStrategy{Type: configv1.LeastAllocated} // a strategy without a type gets no default type
 		}
 		a.ScoringStrategy.Resources = completeResources(a.ScoringStrategy.Resources)
 	case *configv1.PodTopologySpreadArgs:

@@ -17,8 +17,8 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// This file has the configurations of Kubernetes' documentation and of articles about it, word for word, and checks that
-// they do what the text around them says.
+// This file has the configurations of Kubernetes' documentation and of articles about it, word for word. It checks that
+// they do what the surrounding text says.
 
 const v1beta3Head = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
 
@@ -125,7 +125,7 @@ func pod(name string, requests ...string) *v1.Pod {
 	}
 }
 
-// decide asks one profile about one pod.
+// decide makes the decision of one profile for one pod.
 func decide(t *testing.T, p placement.Profile, pod *v1.Pod, nodes ...*v1.Node) placement.Decision {
 	t.Helper()
 	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes})
@@ -135,7 +135,7 @@ func decide(t *testing.T, p placement.Profile, pod *v1.Pod, nodes ...*v1.Node) p
 	return plan.Decide(pod, placement.Options{})
 }
 
-// "Node affinity per scheduling profile": the added terms hold for pods of foo-scheduler beside their own.
+// "Node affinity per scheduling profile": pods of foo-scheduler must match the added terms and their own.
 func TestDocumentAddedAffinity(t *testing.T) {
 	c, err := Load([]byte(addedAffinity))
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestDocumentMostAllocated(t *testing.T) {
 	require.Equal(t, "small", packed(t, `{scoringStrategy: {type: MostAllocated}}`))
 }
 
-// packed says where a pod goes that fills half of one node and a quarter of the other.
+// packed returns the node of a pod that would fill half of one node and a quarter of the other.
 func packed(t *testing.T, args string) string {
 	t.Helper()
 	c, err := Load([]byte(profileOf("{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}}, pluginConfig: [{name: NodeResourcesFit, args: " + args + "}]}")))
@@ -216,7 +216,7 @@ func TestDocumentReversedShape(t *testing.T) {
 	require.EqualError(t, err, starting+`initializing plugin "NodeResourcesFit": scoringStrategy.requestedToCapacityRatio.shape[0].score: Invalid value: 100: not in valid range [0, 10]`)
 }
 
-// The documents of v1beta3 mean the same when they say v1.
+// Documents of v1beta3 mean the same as documents of v1.
 func TestDocumentsAsV1(t *testing.T) {
 	for _, document := range []string{addedAffinity, zoneDefaults, noDefaults, mostAllocated, capacityRatio} {
 		old, err := Load([]byte(document))
@@ -237,7 +237,7 @@ func TestDocumentsAsV1(t *testing.T) {
 		"in a v1 document they are refused")
 }
 
-// "Scheduler performance tuning", the example that sets 50 %: v1alpha1 is not read any more.
+// "Scheduler performance tuning", the example with 50 %: v1alpha1 is not read any more.
 func TestDocumentPercentage(t *testing.T) {
 	_, err := Load([]byte(alpha))
 	var old *OldVersionError
@@ -253,7 +253,7 @@ func TestDocumentPercentage(t *testing.T) {
 	require.EqualValues(t, 50, c.Profiles[0].Placement.Sampling.Global)
 }
 
-// "podInitialBackoffSeconds" and "podMaxBackoffSeconds": null stands for the default.
+// "podInitialBackoffSeconds" and "podMaxBackoffSeconds": null means the default.
 func TestDocumentBackoff(t *testing.T) {
 	c, err := Load([]byte(head + "podInitialBackoffSeconds: null\npodMaxBackoffSeconds: null\n"))
 	require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestDocumentBackoff(t *testing.T) {
 	require.Positive(t, c.PodMaxBackoff, "too large for a duration: for ever")
 }
 
-// argsOnly leaves of every plugin its name and arguments, which can be compared.
+// argsOnly keeps only name and arguments of every plugin, so that profiles can be compared.
 func argsOnly(c *Configuration) {
 	only := func(p *placement.Plugin) *placement.Plugin { return &placement.Plugin{Name: p.Name, Args: p.Args} }
 	for k := range c.Profiles {

@@ -10,7 +10,7 @@ import (
 
 const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-// starting is what stands before errors that kube-scheduler finds when it starts.
+// starting is the prefix of errors that kube-scheduler finds when it starts.
 const starting = "initializing profiles: creating profile for scheduler name default-scheduler: "
 
 // refusal is a document that v1.36 refuses, and the error that v1.36 gives.
@@ -147,7 +147,7 @@ profiles: [{plugins: {multiPoint: {disabled: [{name: "*"}], enabled: [{name: Pri
 		starting + `plugin "NodeName" does not extend ScorePlugin plugin`},
 }
 
-// profileOf is a document with one profile, given as what stands below "- ".
+// profileOf returns a document with one profile, given as the text below "- ".
 func profileOf(body string) string { return head + "profiles:\n- " + body + "\n" }
 
 func TestRefusals(t *testing.T) {

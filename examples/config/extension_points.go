@@ -9,8 +9,7 @@ import (
 // Point is an extension point of the scheduling framework that lists plugins.
 type Point int
 
-// The extension points, in the order in which kube-scheduler goes through their lists when it starts. It is the order in
-// which errors are found.
+// The extension points, in the order in which kube-scheduler reads their lists at start. Errors are found in this order.
 const (
 	PreFilter Point = iota
 	Filter
@@ -26,7 +25,7 @@ const (
 	QueueSort
 	PlacementGenerate
 	PlacementScore
-	points // how many there are
+	points // the number of points
 )
 
 var pointNames = [points]string{
@@ -51,7 +50,7 @@ func (p Point) String() string {
 	return pointNames[p]
 }
 
-// inTree are the plugins that kube-scheduler v1.36 brings along, with the points that each takes part in.
+// inTree are the plugins of kube-scheduler v1.36 with the points of each.
 var inTree = inTreePoints()
 
 func inTreePoints() map[string][]Point {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// OldPriority maps a priority function of scheduling policies (Kubernetes up to v1.22), or a score plugin that is gone, to
-// what does the same today. history.FindOldFilter has the predicates.
+// OldPriority maps a priority function of scheduling policies (Kubernetes up to v1.22), or a removed score plugin, to its
+// successor. history.FindOldFilter has the predicates.
 type OldPriority struct {
 	// Old is the name in a Policy, or of the plugin.
 	Old string
-	// Plugin is today's, "" when there is none.
+	// Plugin is the name of the successor, "" when there is none.
 	Plugin string
-	// Strategy is the scoring strategy of NodeResourcesFit that it stands for, "" for other plugins.
+	// Strategy is the scoring strategy of NodeResourcesFit that does the same, "" for other plugins.
 	Strategy string
-	// Note says what is different, "" when nothing is.
+	// Note says what is different, "" when nothing is different.
 	Note string
 }
 
@@ -25,7 +25,7 @@ func OldPriorities() []OldPriority {
 	return out
 }
 
-// ModernPriority returns the entry of an old name, false for a name that is not in the table.
+// ModernPriority returns the entry of an old name. ok is false for a name that is not in the table.
 func ModernPriority(old string) (OldPriority, bool) {
 	k := slices.IndexFunc(oldPriorities, func(p OldPriority) bool { return p.Old == old })
 	if k < 0 {

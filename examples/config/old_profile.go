@@ -11,7 +11,8 @@ import (
 
 // This file converts the plugin lists and arguments of profiles older than v1.
 
-// profile renames the plugins of a profile and turns the arguments of those that became strategies of NodeResourcesFit.
+// profile renames the plugins of a profile, and converts the arguments of plugins that became strategies of
+// NodeResourcesFit.
 func (d *oldDocument) profile(p object) {
 	if plugins, ok := p["plugins"].(object); ok {
 		if un, ok := plugins["unreserve"]; ok {
@@ -30,7 +31,7 @@ func (d *oldDocument) profile(p object) {
 	d.pluginConfig(p)
 }
 
-// set renames the plugins of one list. Repeated names go.
+// set renames the plugins of one list. It drops repeated names.
 func (d *oldDocument) set(p object, point string, set object) {
 	for _, key := range [...]string{"enabled", "disabled"} {
 		items, ok := set[key].([]any)
@@ -65,7 +66,7 @@ func (d *oldDocument) set(p object, point string, set object) {
 	}
 }
 
-// rename returns today's names of a plugin at a point. One that is only disabled and gone needs no mention.
+// rename returns today's names of a plugin at a point. A removed plugin that is only disabled needs no note.
 func (d *oldDocument) rename(p object, at, name string, enabled bool) []string {
 	if _, ok := inTree[name]; ok || name == "*" {
 		return []string{name}
@@ -94,10 +95,10 @@ func (d *oldDocument) rename(p object, at, name string, enabled bool) []string {
 		}
 		return slices.Clone(old.Plugins)
 	}
-	return []string{name} // the user's own
+	return []string{name} // a plugin of the user
 }
 
-// strategy sets the type of the profile's scoring strategy, and what args say of it.
+// strategy sets the type of the profile's scoring strategy and the fields that args give it.
 func (d *oldDocument) strategy(p object, kind string, args object) {
 	var entry object
 	for _, e := range list(p, "pluginConfig") {
@@ -125,7 +126,7 @@ func (d *oldDocument) strategy(p object, kind string, args object) {
 	}
 }
 
-// pluginConfig moves the arguments of plugins that are strategies now, and drops those of plugins that are gone.
+// pluginConfig moves the arguments of plugins that became strategies, and drops the arguments of removed plugins.
 func (d *oldDocument) pluginConfig(p object) {
 	items, ok := p["pluginConfig"].([]any)
 	if !ok {
@@ -145,7 +146,7 @@ func (d *oldDocument) pluginConfig(p object) {
 		_, gone := history.FindOldFilter(name)
 		switch _, current := inTree[name]; {
 		case current:
-			delete(args, "apiVersion") // of the same version as the document
+			delete(args, "apiVersion") // the same version as the document's
 			delete(args, "kind")
 			keep = append(keep, item)
 		case isOld && old.Strategy != "":

@@ -13,15 +13,15 @@ import (
 
 // OldVersionError refuses a document of a version that kube-scheduler v1.36 does not read.
 type OldVersionError struct {
-	// Err is what v1.36 says.
+	// Err is v1.36's error.
 	Err error
-	// Equivalent is the same in v1, as YAML; empty if the document is none that ever was read.
+	// Equivalent is the equivalent document of v1, as YAML; empty when the version never existed.
 	Equivalent []byte
-	// Notes say what of the document has no equivalent, or one that differs.
+	// Notes are about parts of the document that have no equivalent or a different one.
 	Notes []string
 }
 
-// Error returns what v1.36 says, then the equivalent with the notes as comments.
+// Error returns v1.36's error, then the equivalent with the notes as comments.
 func (e *OldVersionError) Error() string {
 	text := e.Err.Error()
 	if len(e.Equivalent) == 0 {
@@ -37,7 +37,7 @@ func (e *OldVersionError) Error() string {
 // Unwrap returns Err.
 func (e *OldVersionError) Unwrap() error { return e.Err }
 
-// oldVersions are those that there were and that are converted.
+// oldVersions are the versions that existed and that are converted.
 var oldVersions = []string{
 	"componentconfig/v1alpha1", configv1.GroupName + "/v1alpha1", configv1.GroupName + "/v1alpha2",
 	configv1.GroupName + "/v1beta1", configv1.GroupName + "/v1beta2", v1beta3.String(),
@@ -55,7 +55,7 @@ func ofV1beta3(c *Configuration, err error, data []byte) (*Configuration, error)
 	return c, nil
 }
 
-// oldVersion adds the equivalent to the error of v1.36, if the document is of a version that there was.
+// oldVersion adds the equivalent to v1.36's error when the document has a version that existed.
 func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
 	out := &OldVersionError{Err: err}
 	data = withoutEllipses(data)
@@ -79,8 +79,7 @@ func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
 	return out
 }
 
-// withoutEllipses drops lines of three dots, by which documentation says that something is left out. To YAML they end the
-// document.
+// withoutEllipses drops lines of three dots, which documentation writes for omitted lines. In YAML they end the document.
 func withoutEllipses(data []byte) []byte {
 	var out [][]byte
 	for line := range bytes.Lines(data) {
@@ -94,7 +93,8 @@ func withoutEllipses(data []byte) []byte {
 // object is a YAML mapping.
 type object = map[string]any
 
-// oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta3, as data: its types are not published any more.
+// oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta3, as data: the types of v1alpha1 are not
+// published any more.
 type oldDocument struct {
 	doc   object
 	notes []string
@@ -104,7 +104,7 @@ func (d *oldDocument) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// take removes a field and returns it.
+// take removes a field and returns its value.
 func take[T any](from object, key string) (value T, ok bool) {
 	v, there := from[key]
 	delete(from, key)
@@ -112,7 +112,7 @@ func take[T any](from object, key string) (value T, ok bool) {
 	return value, there && ok
 }
 
-// list returns the elements of a field that are mappings.
+// list returns the mappings among the elements of a field.
 func list(from object, key string) []object {
 	items, _ := from[key].([]any)
 	var out []object
@@ -124,7 +124,7 @@ func list(from object, key string) []object {
 	return out
 }
 
-// child returns a field that is a mapping, made if absent.
+// child returns a field that is a mapping. It makes the field when it is missing.
 func child(from object, key string) object {
 	o, ok := from[key].(object)
 	if !ok {
@@ -139,7 +139,7 @@ func appendTo(from object, key string, item any) {
 	from[key] = append(items, item)
 }
 
-// convertOld returns the v1 document that does the same. If it does not load, a note says why.
+// convertOld returns the equivalent document of v1. When that document does not load, a note says why.
 func convertOld(version string, data []byte) ([]byte, []string) {
 	d := oldDocument{}
 	if err := yaml.Unmarshal(data, &d.doc); err != nil || d.doc == nil {
@@ -163,7 +163,7 @@ func convertOld(version string, data []byte) ([]byte, []string) {
 	return out, d.notes
 }
 
-// toProfile moves what v1alpha1 has at the top into a profile.
+// toProfile moves the fields that v1alpha1 has at the top into a profile.
 func (d *oldDocument) toProfile() {
 	profile := object{}
 	for _, key := range [...]string{"schedulerName", "plugins", "pluginConfig"} {
@@ -173,7 +173,7 @@ func (d *oldDocument) toProfile() {
 		}
 	}
 	if plugins, ok := profile["plugins"].(object); ok {
-		if old, ok := plugins["postFilter"]; ok { // it was called after filtering, to prepare the scores
+		if old, ok := plugins["postFilter"]; ok { // v1alpha1 called it after filtering, to prepare the scores
 			delete(plugins, "postFilter")
 			if _, both := plugins["preScore"]; !both {
 				plugins["preScore"] = old
@@ -200,7 +200,7 @@ func (d *oldDocument) toProfile() {
 	}
 }
 
-// surroundings deals with fields that went away.
+// surroundings handles fields that were removed.
 func (d *oldDocument) surroundings() {
 	for _, key := range [...]string{"healthzBindAddress", "metricsBindAddress"} {
 		if _, ok := d.doc[key]; ok {
@@ -237,7 +237,7 @@ func (d *oldDocument) surroundings() {
 	}
 }
 
-// timeouts moves bindTimeoutSeconds into the arguments of VolumeBinding.
+// timeouts moves bindTimeoutSeconds to the arguments of VolumeBinding.
 func (d *oldDocument) timeouts() {
 	if s, ok := take[float64](d.doc, "bindTimeoutSeconds"); ok {
 		for _, p := range d.everyProfile() {
@@ -246,7 +246,7 @@ func (d *oldDocument) timeouts() {
 	}
 }
 
-// everyProfile returns the profiles, a new one when there is none.
+// everyProfile returns the profiles, or a new one when there is none.
 func (d *oldDocument) everyProfile() []object {
 	if profiles := list(d.doc, "profiles"); len(profiles) > 0 {
 		return profiles

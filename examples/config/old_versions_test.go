@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 const beta1 = `apiVersion: kubescheduler.config.k8s.io/v1beta1
@@ -37,12 +38,13 @@ func emptyCluster(t *testing.T) *cluster.Snapshot {
 	return s
 }
 
-// Each document of an old version has the one of v1 beside it that it becomes.
+// Each document of an old version is listed with the document of v1 that it becomes.
 func TestOldVersions(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, document, equivalent string
 		notes                      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"v1alpha1", `apiVersion: kubescheduler.config.k8s.io/v1alpha1
 kind: KubeSchedulerConfiguration
 schedulerName: mine
@@ -159,16 +161,14 @@ profiles: [{plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}], dis
       enabled:
       - name: NodeResourcesFit
 `, []string{"MostAllocated: left out, NodeResourcesFit has one strategy and it is LeastAllocated already; another profile can have another"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Load([]byte(c.document))
-			var old *OldVersionError
-			require.True(t, errors.As(err, &old), "%v", err)
-			require.Contains(t, old.Err.Error(), "is registered for version")
-			require.Equal(t, c.equivalent, string(old.Equivalent))
-			require.Equal(t, c.notes, old.Notes)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, err := Load([]byte(c.document))
+		var old *OldVersionError
+		require.True(t, errors.As(err, &old), "%v", err)
+		require.Contains(t, old.Err.Error(), "is registered for version")
+		require.Equal(t, c.equivalent, string(old.Equivalent))
+		require.Equal(t, c.notes, old.Notes)
+	})
 	_, err := Load([]byte("apiVersion: v1\nkind: Pod\n"))
 	require.EqualError(t, err, `no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"`)
 }

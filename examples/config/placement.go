@@ -22,14 +22,14 @@ type builder struct {
 	profile *configv1.KubeSchedulerProfile
 	args    map[string]runtime.Object
 	base    placement.Profile
-	plugin  map[string]*placement.Plugin // made so far
+	plugin  map[string]*placement.Plugin // the plugins made so far
 }
 
-// readArgs gathers the arguments of the plugins that run, and checks those that v1.36 checks only now.
+// readArgs collects the arguments of the plugins that run. It makes the checks that v1.36 makes only at this point.
 func (b *builder) readArgs(used map[string]bool) error {
 	for _, entry := range b.profile.PluginConfig {
 		switch {
-		case !used[entry.Name]: // the arguments of plugins that do not run count for nothing
+		case !used[entry.Name]: // the arguments of plugins that do not run are ignored
 		case entry.Args.Object != nil:
 			b.args[entry.Name] = entry.Args.Object
 		case len(entry.Args.Raw) > 0:
@@ -53,8 +53,8 @@ func (b *builder) raw(name string) []byte {
 	return nil
 }
 
-// placement returns the filters and scores in their order. Plugins of v1.36 that package placement does not have are left
-// out: they decide about nothing that it knows of.
+// placement returns the filters and scores in their order. It leaves out plugins of v1.36 that package placement does not
+// have; they decide nothing in it.
 func (b *builder) placement(plugins Plugins) (placement.Profile, error) {
 	out := placement.Profile{SchedulerName: nameOf(b.profile)}
 	for _, p := range plugins[Filter] {
@@ -90,7 +90,8 @@ func (b *builder) placement(plugins Plugins) (placement.Profile, error) {
 	return out, nil
 }
 
-// made returns the plugin of that name with its arguments, at every call the same, nil for one without arguments.
+// made returns the plugin of that name with its arguments, the same plugin at every call. It returns nil for a plugin
+// without arguments.
 func (b *builder) made(name string) (*placement.Plugin, error) {
 	p, ok := b.plugin[name]
 	if ok {
@@ -157,7 +158,7 @@ func (b *builder) score(name string) (*placement.Plugin, error) {
 	return nil, nil
 }
 
-// plugins returns the plugins of v1.36 that package placement has, of those that stand in the lists.
+// plugins returns the plugins of v1.36 that package placement has, as far as they are in the lists.
 func (b *builder) plugins(used map[string]bool) (map[string]any, error) {
 	out := map[string]any{}
 	for name := range used {
@@ -183,7 +184,7 @@ func (b *builder) plugins(used map[string]bool) (map[string]any, error) {
 	return out, nil
 }
 
-// named calls a factory and puts the plugin's name before its error.
+// named calls a factory and puts the plugin's name in front of its error.
 func named[P any](make func([]byte) (P, error), name string, args []byte) (P, error) {
 	p, err := make(args)
 	if err != nil {
@@ -192,8 +193,8 @@ func named[P any](make func([]byte) (P, error), name string, args []byte) (P, er
 	return p, err
 }
 
-// preFilterOnly returns a plugin that runs at PreFilter and not at Filter: it may still reject the pod as a whole or narrow
-// the nodes. Nothing is kept for a profile with such a plugin.
+// preFilterOnly returns a plugin that runs at PreFilter and not at Filter: it may reject the pod as a whole or limit the
+// nodes. Such a plugin has no group, so the engine keeps nothing for its profile.
 func preFilterOnly(p *placement.Plugin) *placement.Plugin {
 	only := *p
 	only.Group, only.Score = placement.GroupNever, nil

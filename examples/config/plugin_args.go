@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// This file turns the arguments of plugins into those of the library.
+// This file converts the arguments of plugins to those of the library.
 
 func candidateArgs(a *configv1.DefaultPreemptionArgs) preemption.CandidateArgs {
 	return preemption.CandidateArgs{MinPercentage: a.MinCandidateNodesPercentage, MinAbsolute: a.MinCandidateNodesAbsolute}
@@ -61,7 +61,7 @@ func fitOptions(a score.FitArgs) filter.FitOptions {
 	return filter.FitOptions{IgnoredResources: a.IgnoredResources, IgnoredResourceGroups: a.IgnoredResourceGroups}
 }
 
-// extendersOf returns the part of extenders that decides when they are asked.
+// extendersOf returns the part of the extenders' configuration that decides when they are asked.
 func extendersOf(list []configv1.Extender) []rules.Extender {
 	out := make([]rules.Extender, len(list))
 	for k := range list {
@@ -82,7 +82,7 @@ func ExtenderOf(x *configv1.Extender) rules.Extender {
 	return out
 }
 
-// args returns the decoded arguments of a plugin in a profile with defaults, nil without any.
+// args returns the decoded arguments of a plugin in a profile with defaults, nil when it has none.
 func args[T runtime.Object](p *configv1.KubeSchedulerProfile, name string) (none T) {
 	for k := range p.PluginConfig {
 		if p.PluginConfig[k].Name == name {

@@ -54,7 +54,7 @@ func without(list string, names ...string) string {
 	}), " ")
 }
 
-// Every case says what differs from the default lists.
+// The lists of every case are written as differences from the default lists.
 func TestPluginLists(t *testing.T) {
 	type test struct {
 		name, why, body string
@@ -110,7 +110,7 @@ func TestPluginLists(t *testing.T) {
 	})
 }
 
-// What runs in placement is what the lists say: the default profile is placement's own.
+// Placement runs the plugins of the lists: the default profile is placement's own.
 func TestDefaultPlacement(t *testing.T) {
 	c, err := Load([]byte(head))
 	require.NoError(t, err)
@@ -130,8 +130,8 @@ func TestDefaultPlacement(t *testing.T) {
 	require.Zero(t, got.Sampling.Global)
 }
 
-// Laws of merging: an empty list changes nothing, no merged list of distinct names repeats one, disabled names that are not
-// enabled are gone.
+// The laws of merging: an empty list changes nothing, a merged list of distinct names repeats no name, and disabled names
+// that are not enabled are missing.
 func TestMergeLaws(t *testing.T) {
 	require.Equal(t, defaults, merge(defaults, pluginSet{}).Enabled)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -157,7 +157,7 @@ func TestMergeLaws(t *testing.T) {
 	require.Less(t, int64(len(inTree))*math.MaxInt32*100, int64(math.MaxInt64), "weights cannot overflow by their size")
 }
 
-// Load leaves out of placement what does not run at Filter or Score, and keeps what PreFilter alone decides.
+// Load leaves plugins that do not run at Filter or Score out of placement, except for what they decide at PreFilter.
 func TestPointsApart(t *testing.T) {
 	c, err := Load([]byte(profileOf("plugins: {filter: {disabled: [{name: NodeAffinity}]}, preFilter: {disabled: [{name: NodeResourcesFit}]}, preScore: {disabled: [{name: InterPodAffinity}]}}")))
 	require.NoError(t, err)

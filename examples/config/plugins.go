@@ -11,8 +11,8 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// Plugins are the plugins of a profile by extension point, in the order in which they run. Weights count at Score and
-// PlacementScore and are never 0 there; they are 0 elsewhere.
+// Plugins are the plugins of a profile by extension point, in the order in which they run. Weights matter at Score and
+// PlacementScore and are never 0 there; at other points they are 0.
 type Plugins map[Point][]Entry
 
 // Entry is a plugin of a point with its weight.
@@ -33,7 +33,7 @@ func (p Plugins) Names(at Point) []string {
 // Has reports whether a plugin runs at a point.
 func (p Plugins) Has(at Point, name string) bool { return slices.Contains(p.Names(at), name) }
 
-// pluginSet is a list of a profile, in the form (and with the names) in which kube-scheduler prints it.
+// pluginSet is a list of a profile. It has the form and the field names that kube-scheduler prints.
 type pluginSet struct {
 	Enabled  []plugin
 	Disabled []plugin
@@ -89,7 +89,7 @@ func listsOf(p *configv1.Plugins) lists {
 	}
 }
 
-// defaults are the plugins of v1.36's default profile, in order. All of them stand in multiPoint.
+// defaults are the plugins of v1.36's default profile, in order. All of them are in multiPoint.
 var defaults = defaultPlugins()
 
 func defaultPlugins() []plugin {
@@ -100,11 +100,11 @@ func defaultPlugins() []plugin {
 	return out
 }
 
-// merge puts a user's list over the default one:
+// merge merges a user's list into the default list:
 //
-//  1. disabled "*": no default stays; otherwise all but the disabled ones;
-//  2. a default that is enabled as well is replaced where it stands, with the weight given there;
-//  3. what else is enabled follows, in its order.
+//  1. With disabled "*" no default stays, otherwise all defaults except the disabled ones.
+//  2. A default that the user enables too is replaced at its place, with the user's weight.
+//  3. The other enabled plugins follow in the user's order.
 func merge(base []plugin, user pluginSet) pluginSet {
 	out := pluginSet{Disabled: user.Disabled}
 	taken := make([]bool, len(user.Enabled))
@@ -130,13 +130,13 @@ func merge(base []plugin, user pluginSet) pluginSet {
 	return out
 }
 
-// merged returns the lists with v1.36's defaults in them.
+// merged returns the lists merged into v1.36's default lists.
 func (l lists) merged() lists {
 	l.multi = merge(defaults, l.multi)
 	return l
 }
 
-// used returns the names that stand somewhere in the enabled lists.
+// used returns the names in the enabled lists.
 func (l lists) used() map[string]bool {
 	names := map[string]bool{}
 	for _, s := range append(l.own[:], l.multi) {
@@ -147,12 +147,13 @@ func (l lists) used() map[string]bool {
 	return names
 }
 
-// expand turns merged lists into the plugins that run at each point. The errors are kube-scheduler's: a name that the
-// registry lacks, a plugin that does not take part in the point, one listed twice.
+// expand returns the plugins that run at each point for merged lists. The errors are kube-scheduler's: a name that the
+// registry lacks, a plugin that does not run at the point, a plugin listed twice.
 //
 //  1. The lists of the points come first, then multiPoint, each in the order of Points.
-//  2. At each point: those in both lists and not disabled at the point, in its order; those of multiPoint that take part
-//     and are not disabled; the others of the point. A point that disables "*" has its own list only.
+//  2. The order at a point is: plugins in both lists that the point does not disable, in the point's order; plugins of
+//     multiPoint that run at the point and are not disabled; the other plugins of the point. A point that disables "*" has
+//     only its own list.
 func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 	for _, at := range Points() {
 		seen := map[string]bool{}
@@ -182,7 +183,7 @@ func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 	return out, nil
 }
 
-// weigh gives the plugins of Score and PlacementScore their weights.
+// weigh sets the weights of the plugins of Score and PlacementScore.
 func (l lists) weigh(plugins Plugins, registry map[string][]Point) error {
 	for at, prefix := range [...]string{Score: "score plugins", PlacementScore: "placement score plugins"} {
 		if prefix == "" {
@@ -230,9 +231,9 @@ func (l lists) at(at Point, registry map[string][]Point) ([]string, error) {
 	return slices.Concat(both, multi, rest), nil
 }
 
-// weightsAt returns the factor of each plugin at a point where it counts: that of its first entry in the point's list,
-// else in multiPoint; 0 is 1. The error says that a total could overflow: v1.36 finds that of weights whose sum, in this
-// order and disabled plugins included, falls below 0 before the last one, too.
+// weightsAt returns the factor of each plugin at a point with weights (rule C1.7): the weight of its first entry in the
+// point's list, else in multiPoint; 0 means 1. The error says that a total could overflow (rule C1.12). Like v1.36 it sums
+// all weights in this order, disabled plugins included, and also refuses weights whose sum is below 0 before the last one.
 func (l lists) weightsAt(at Point, registry map[string][]Point) (map[string]int64, error) {
 	out := map[string]int64{}
 	var sum int64
@@ -247,7 +248,7 @@ func (l lists) weightsAt(at Point, registry map[string][]Point) (map[string]int6
 		if sum < 0 {
 			return nil, errors.New("total score of Score plugins could overflow")
 		}
-		sum += weight * score.MaxScore // of at most 2^31 x 100 each: it would take billions of plugins to leave int64
+		sum += weight * score.MaxScore // no overflow of int64: that would take billions of plugins with at most 2^31 x 100 each
 		out[p.Name] = weight
 	}
 	return out, nil

@@ -60,7 +60,7 @@ type legacyExtender struct {
 	ManagedResources                                             []configv1.ExtenderManagedResource
 }
 
-// policyConverter gathers the profile that does what a policy says.
+// policyConverter collects the profile that is equivalent to a policy.
 type policyConverter struct {
 	notes    []string
 	strategy string
@@ -68,13 +68,14 @@ type policyConverter struct {
 	scores   []configv1.Plugin
 }
 
-// ConvertPolicy turns a scheduling policy, JSON or YAML, into the configuration that does the same today. notes say what has
-// no equivalent or one that differs.
+// ConvertPolicy returns the configuration that is equivalent to a scheduling policy, JSON or YAML. notes are about parts of
+// the policy that have no equivalent or a different one.
 //
-//  1. Predicates that are not listed are disabled (PreFilter and Filter), unless none are listed at all: the default ones.
-//     Those for taints and cordoned nodes always ran. Plugins that are younger than policies stay on.
-//  2. Priorities become the score plugins, in their order with their weights; those that mean the same plugin add up.
-//     NodeResourcesFit has one strategy: of several the first stays.
+//  1. Predicates that are not listed are disabled (PreFilter and Filter). A policy that lists no predicates at all has the
+//     default ones. The predicates for taints and cordoned nodes always ran. Plugins that did not exist at the time of
+//     policies stay enabled.
+//  2. Priorities become score plugins, in their order with their weights. The weights of priorities with the same plugin
+//     are added. NodeResourcesFit has one strategy: the first of several is used.
 func ConvertPolicy(data []byte) (c *configv1.KubeSchedulerConfiguration, notes []string, err error) {
 	var p policy
 	if err := yaml.Unmarshal(data, &p); err != nil {
@@ -126,7 +127,7 @@ func (k *policyConverter) note(format string, args ...any) {
 	k.notes = append(k.notes, fmt.Sprintf(format, args...))
 }
 
-// validate refuses names that never existed (unless their argument says what they are) and weights that were no weights.
+// validate refuses names that never existed (unless their argument defines them) and weights that were not allowed.
 func (p *policy) validate() field.ErrorList {
 	var errs field.ErrorList
 	if p.Predicates != nil {
@@ -153,7 +154,7 @@ func (p *policy) validate() field.ErrorList {
 // mandatory are the filters that ran whatever a policy listed.
 var mandatory = []string{"NodeUnschedulable", "TaintToleration"}
 
-// younger are the filters that came after policies went.
+// younger are the filters that were added after the time of policies.
 var younger = []string{"DynamicResources", "NodeDeclaredFeatures"}
 
 func (k *policyConverter) predicates(p *policy, plugins *configv1.Plugins) {
@@ -198,7 +199,7 @@ func (k *policyConverter) priorities(p *policy, plugins *configv1.Plugins) {
 		old, ok := ModernPriority(x.Name)
 		if a := x.Argument; a != nil {
 			switch {
-			case a.RequestedToCapacityRatioArguments != nil: // under any name
+			case a.RequestedToCapacityRatioArguments != nil: // whatever its name is
 				old, ok = ModernPriority("RequestedToCapacityRatioPriority")
 			case a.ServiceAntiAffinity != nil || a.LabelPreference != nil:
 				old, ok = OldPriority{Note: goneNote}, true
@@ -233,7 +234,7 @@ func (k *policyConverter) priorities(p *policy, plugins *configv1.Plugins) {
 	plugins.Score.Enabled = k.scores
 }
 
-// ratioOf keeps the shape and the resources of the first priority that has them.
+// ratioOf uses the shape and the resources of the first priority that has them.
 func (k *policyConverter) ratioOf(name string, shape []configv1.UtilizationShapePoint, list []configv1.ResourceSpec) {
 	if k.ratio != nil {
 		k.note("priority %s: its shape is left out, NodeResourcesFit has one already", name)
@@ -256,7 +257,7 @@ func (k *policyConverter) ratioOf(name string, shape []configv1.UtilizationShape
 	}
 }
 
-// add enables a score plugin; what is there already gets the weight on top.
+// add enables a score plugin. It adds the weight to a plugin that is there already.
 func (k *policyConverter) add(name, plugin string, weight int32) {
 	for i := range k.scores {
 		if k.scores[i].Name == plugin {

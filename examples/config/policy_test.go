@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// ratioPolicy is the policy of "Bin packing of extended resources" as printed, without the lines that leave something out.
+// ratioPolicy is the policy of "Bin packing of extended resources" as printed, without the omitted lines.
 const ratioPolicy = `{
     "kind" : "Policy",
     "apiVersion" : "v1",
@@ -41,7 +41,7 @@ const ratioPolicy = `{
   }`
 
 func TestDocumentPolicy(t *testing.T) {
-	c, notes, err := ConvertPolicy([]byte(ratioPolicy)) // with the comma too many that it is printed with
+	c, notes, err := ConvertPolicy([]byte(ratioPolicy)) // the document has this superfluous comma
 	require.NoError(t, err)
 	require.Equal(t, []string{"priority RequestedToCapacityRatioPriority: utilization is requested*100/allocatable since v1.33"}, notes)
 	out, err := Encode(c)
@@ -144,23 +144,22 @@ func TestPolicyExtenders(t *testing.T) {
 }
 
 func TestPolicyErrors(t *testing.T) {
-	for _, c := range []struct{ name, policy, err string }{
+	type test struct{ name, policy, err string }
+	testkit.Run(t, []test{
 		{"not a policy", `{kind: Pod}`, `kind: Unsupported value: "Pod": supported values: "Policy"`},
 		{"unknown names", `{kind: Policy, predicates: [{name: Nope}], priorities: [{name: Nada, weight: 1}]}`,
 			`[predicates[0].name: Invalid value: "Nope": is no predicate, priorities[0].name: Invalid value: "Nada": is no priority]`},
 		{"weights", `{kind: Policy, priorities: [{name: EqualPriority}, {name: EqualPriority, weight: -1}, {name: EqualPriority, weight: 2147483648}]}`,
 			"[priorities[0].weight: Invalid value: 0: must be positive and fit 32 bits, priorities[1].weight: Invalid value: -1: must be positive and fit 32 bits, priorities[2].weight: Invalid value: 2147483648: must be positive and fit 32 bits]"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, _, err := ConvertPolicy([]byte(c.policy))
-			require.EqualError(t, err, c.err)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, _, err := ConvertPolicy([]byte(c.policy))
+		require.EqualError(t, err, c.err)
+	})
 	_, _, err := ConvertPolicy([]byte(`[1]`))
 	require.ErrorContains(t, err, "not a policy: ")
 }
 
-// Every predicate and priority that policies had has an entry, whose plugins exist, and converts to what loads.
+// Every predicate and priority of policies has an entry whose plugins exist, and converts to a document that loads.
 func TestPolicyNames(t *testing.T) {
 	predicates := strings.Fields(`CheckNodeCondition CheckNodeDiskPressure CheckNodeLabelPresence CheckNodeMemoryPressure
 		CheckNodePIDPressure CheckNodeUnschedulable CheckServiceAffinity CheckVolumeBinding EvenPodsSpread GeneralPredicates HostName

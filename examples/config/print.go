@@ -9,8 +9,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// printed returns arguments in the form in which v1.36 prints them in errors: JSON whose fields have the names of Go, those
-// of embedded Kubernetes API types their own.
+// printed returns arguments in the form in which v1.36 prints them in errors: JSON with Go's field names, and with the
+// API's field names for embedded Kubernetes API types.
 func printed(args runtime.RawExtension) any {
 	if args.Object == nil {
 		return json.RawMessage(orNull(args.Raw))

@@ -11,9 +11,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// checkNames refuses resource names that match no resource of any node. v1.36 accepts them silently: such a resource is
-// left out of every average, and a list of nothing else scores every node 0. Documents of v1.16 name "CPU" and "Memory",
-// which are such names: resource names are case-sensitive.
+// checkNames refuses resource names that no node has. v1.36 accepts them silently: such a resource is left out of every
+// average, and a list of nothing else scores every node 0. Documents of v1.16 name "CPU" and "Memory", which are such names
+// because resource names are case-sensitive.
 func checkNames(list []configv1.ResourceSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range list {
@@ -29,7 +29,7 @@ func checkNames(list []configv1.ResourceSpec, path *field.Path) field.ErrorList 
 	return errs
 }
 
-// scored reports whether the resource scores look at a resource of that name.
+// scored reports whether the resource scores use a resource of that name.
 func scored(name v1.ResourceName) bool {
 	return name == v1.ResourceCPU || name == v1.ResourceMemory || name == v1.ResourceEphemeralStorage || resources.IsScalar(name)
 }

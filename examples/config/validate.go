@@ -24,9 +24,9 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// Validate returns what v1.36 finds wrong with a configuration that has its defaults, in its order. Like v1.36 it does not
-// look at the arguments of NodeResourcesFit, at weights, nor whether plugins exist: that is found when the profiles are
-// made (Loader.Build). Where v1.36 has no order (enabled plugins that no longer exist) it is that of Points.
+// Validate returns v1.36's errors about a configuration that has its defaults, in v1.36's order. Like v1.36 it checks
+// neither the arguments of NodeResourcesFit, nor weights, nor whether plugins exist: Loader.Build checks these when it
+// makes the profiles. Where v1.36 has no order (enabled plugins that were removed) it uses the order of Points.
 func Validate(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 	errs := validateSurroundings(c)
 	if *c.Parallelism <= 0 {
@@ -58,7 +58,7 @@ func Validate(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 	return append(errs, rules.ValidateExtenders(extendersOf(c.Extenders), field.NewPath("extenders"))...)
 }
 
-// validateSurroundings checks what is not about scheduling.
+// validateSurroundings checks the fields that do not concern scheduling.
 func validateSurroundings(c *configv1.KubeSchedulerConfiguration) field.ErrorList {
 	client := baseconfig.ClientConnectionConfiguration{
 		Kubeconfig: c.ClientConnection.Kubeconfig, AcceptContentTypes: c.ClientConnection.AcceptContentTypes,
@@ -115,7 +115,7 @@ func validateProfile(p *configv1.KubeSchedulerProfile, path *field.Path) field.E
 	return errs
 }
 
-// removed are the plugins that a v1 document may not enable or configure at a point of its own any more.
+// removed are the plugins that a document of v1 must not enable or configure at a point any more.
 var removed = []string{"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}
 
 // listOrder is the order in which the lists with removed plugins are reported.
@@ -131,7 +131,7 @@ func removedPlugin(path *field.Path, name string) *field.Error {
 		configv1.SchemeGroupVersion.Version, kind, configv1.SchemeGroupVersion.String()))
 }
 
-// validateQueueSort sees to it that there is one order of the queue.
+// validateQueueSort checks that all profiles have one order of the queue.
 func validateQueueSort(profiles []configv1.KubeSchedulerProfile, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	var first pluginSet
@@ -160,7 +160,7 @@ func validateQueueSort(profiles []configv1.KubeSchedulerProfile, path *field.Pat
 	return errs
 }
 
-// argsNamed returns the last arguments that a profile has for a plugin.
+// argsNamed returns the last arguments of a profile for a plugin.
 func argsNamed(p *configv1.KubeSchedulerProfile, name string) (args runtime.RawExtension) {
 	for k := range p.PluginConfig {
 		if p.PluginConfig[k].Name == name {
@@ -170,7 +170,7 @@ func argsNamed(p *configv1.KubeSchedulerProfile, name string) (args runtime.RawE
 	return args
 }
 
-// sameArgs compares what was decoded, or else the bytes.
+// sameArgs compares decoded arguments, or their bytes when they are not decoded.
 func sameArgs(a, b runtime.RawExtension) bool {
 	if a.Object != nil || b.Object != nil {
 		return reflect.DeepEqual(a.Object, b.Object)
@@ -205,7 +205,7 @@ func validateArgs(entry *configv1.PluginConfig, path *field.Path) field.ErrorLis
 	return nil
 }
 
-// validateNodeAffinity reports what keeps the added terms from being compiled, with the path of the arguments before it.
+// validateNodeAffinity returns the errors of compiling the added terms, with the path of the arguments.
 func validateNodeAffinity(a *configv1.NodeAffinityArgs, path *field.Path) field.ErrorList {
 	_, err := affinity.CompileAdded(a.AddedAffinity)
 	if err == nil {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/podberth/podberth/examples/httpextender"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
@@ -91,21 +92,22 @@ func podAsking(cpu string) *v1.Pod {
 
 func TestFilter(t *testing.T) {
 	_, h := start(t, nil)
-	for _, c := range []struct {
-		name, reason         string
+	type test struct {
+		name, why            string
 		pod                  func(*v1.Pod)
 		cpu                  string
 		asked                []string
 		nodes                []string
 		failed, unresolvable map[string]string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"plain", "each node's first rejection; node-5 is kept for gpu-1", nil, "2", all, []string{"node-4"},
 			map[string]string{"node-1": "Insufficient cpu", "node-3": "Insufficient cpu", "node-5": "Insufficient cpu"}, map[string]string{"node-2": "node(s) were unschedulable"}},
 		{"small", "node-5 has room for both", nil, "1", all, []string{"node-1", "node-4", "node-5"},
 			map[string]string{"node-3": "Insufficient cpu"}, map[string]string{"node-2": "node(s) were unschedulable"}},
 		{"too large", "no eviction helps", nil, "5", []string{"node-1", "node-4"}, []string{"node-4"}, map[string]string{}, map[string]string{"node-1": "Insufficient cpu"}},
 		{"some nodes", "only those asked about, in that order", nil, "1", []string{"node-5", "node-1"}, []string{"node-5", "node-1"}, map[string]string{}, map[string]string{}},
-		{"unknown node", "", nil, "1", []string{"node-9", "node-4"}, []string{"node-4"}, map[string]string{}, map[string]string{"node-9": "node(s) unknown to the extender"}},
+		{"unknown node", "neither input nor request has an object of this name", nil, "1", []string{"node-9", "node-4"}, []string{"node-4"}, map[string]string{}, map[string]string{"node-9": "node(s) unknown to the extender"}},
 		{"anti-affinity", "the pods on the nodes are the input's", func(p *v1.Pod) {
 			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
 				{TopologyKey: "topology.kubernetes.io/zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}}
@@ -118,19 +120,17 @@ func TestFilter(t *testing.T) {
 		{"rejected as a whole", "the PreFilter's text on every node", func(p *v1.Pod) {
 			p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "none"}}}}
 		}, "1", []string{"node-1"}, []string{}, map[string]string{}, map[string]string{"node-1": `persistentvolumeclaim "none" not found`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := podAsking(c.cpu)
-			if c.pod != nil {
-				c.pod(pod)
-			}
-			a, err := client(t, h.URL, true).Filter(ctx, pod, nodesNamed(c.asked...))
-			require.NoError(t, err, c.reason)
-			require.Equal(t, append([]string{}, c.nodes...), append([]string{}, a.Nodes...), c.reason)
-			require.Equal(t, c.failed, a.Failed, c.reason)
-			require.Equal(t, c.unresolvable, a.Unresolvable, c.reason)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := podAsking(c.cpu)
+		if c.pod != nil {
+			c.pod(pod)
+		}
+		a, err := client(t, h.URL, true).Filter(ctx, pod, nodesNamed(c.asked...))
+		require.NoError(t, err)
+		require.Equal(t, append([]string{}, c.nodes...), append([]string{}, a.Nodes...))
+		require.Equal(t, c.failed, a.Failed)
+		require.Equal(t, c.unresolvable, a.Unresolvable)
+	})
 }
 
 // Without nodeCacheCapable objects go both ways, and what they say counts.
@@ -180,34 +180,33 @@ func TestPrioritize(t *testing.T) {
 // cannot be helped is left out.
 func TestPreempt(t *testing.T) {
 	victim := func(uid string) *v1.Pod { return &v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}} }
-	for _, c := range []struct {
-		name, reason, cpu string
-		in                map[string]httpextender.Victims
-		want              map[string]httpextender.MetaVictims
-	}{
-		{"enough", "", "2", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2")}, Violations: 1}},
+	type test struct {
+		name, why, cpu string
+		in             map[string]httpextender.Victims
+		want           map[string]httpextender.MetaVictims
+	}
+	testkit.Run(t, []test{
+		{"enough", "the pod fits without the victim", "2", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2")}, Violations: 1}},
 			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"web-2"}, Violations: 1}}},
 		{"too few", "both have to leave", "4", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2")}}},
 			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"web-2", "db-1"}}}},
 		{"too few, one named twice", "a pod leaves once", "4", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2"), victim("web-2")}}},
 			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"web-2", "db-1"}}}},
 		{"in vain", "the node is too small", "5", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("web-2")}}}, map[string]httpextender.MetaVictims{}},
-		{"cordoned", "", "1", map[string]httpextender.Victims{"node-2": {}}, map[string]httpextender.MetaVictims{}},
+		{"cordoned", "no victim makes the node schedulable", "1", map[string]httpextender.Victims{"node-2": {}}, map[string]httpextender.MetaVictims{}},
 		{"unknown victim", "younger than the input: as it came", "2", map[string]httpextender.Victims{"node-3": {Pods: []*v1.Pod{victim("new-1")}}},
 			map[string]httpextender.MetaVictims{"node-3": {UIDs: []types.UID{"new-1"}}}},
-		{"unknown node", "", "2", map[string]httpextender.Victims{"node-9": {Pods: []*v1.Pod{victim("x")}}}, map[string]httpextender.MetaVictims{}},
+		{"unknown node", "the input has no such node", "2", map[string]httpextender.Victims{"node-9": {Pods: []*v1.Pod{victim("x")}}}, map[string]httpextender.MetaVictims{}},
 		{"several nodes", "each on its own", "2", map[string]httpextender.Victims{"node-1": {Pods: []*v1.Pod{victim("web-1")}}, "node-3": {Pods: []*v1.Pod{victim("db-1")}}},
 			map[string]httpextender.MetaVictims{"node-1": {UIDs: []types.UID{"web-1"}}, "node-3": {UIDs: []types.UID{"db-1"}}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, h := start(t, nil)
-			for _, names := range []bool{true, false} {
-				got, err := client(t, h.URL, names).Preempt(ctx, podAsking(c.cpu), c.in)
-				require.NoError(t, err)
-				require.Equal(t, c.want, got, c.reason)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, h := start(t, nil)
+		for _, names := range []bool{true, false} {
+			got, err := client(t, h.URL, names).Preempt(ctx, podAsking(c.cpu), c.in)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		}
+	})
 }
 
 // -config: the pod's profile decides.
@@ -239,11 +238,12 @@ profiles:
 // What is not a request of the wire format.
 func TestBadRequests(t *testing.T) {
 	_, h := start(t, nil)
-	for _, c := range []struct {
+	type test struct {
 		name, method, path, body string
 		status                   int
 		text                     string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"health", "GET", "/healthz", "", 200, "ok\n"},
 		{"other verb", "POST", "/bind", "{}", 404, "/bind: Unsupported value: supported values: /filter, /prioritize, /preempt\n"},
 		{"other method", "GET", "/filter", "", 405, "only POST\n"},
@@ -259,23 +259,21 @@ func TestBadRequests(t *testing.T) {
 		{"null victim", "POST", "/preempt", `{"Pod":{},"NodeNameToMetaVictims":{"node-1":{"Pods":[null]}}}`, 400, "NodeNameToMetaVictims[node-1].Pods[0]: Required value\n"},
 		{"null victim as an object", "POST", "/preempt", `{"Pod":{},"NodeNameToVictims":{"node-1":{"Pods":[{},null]}}}`, 400, "NodeNameToVictims[node-1].Pods[1]: Required value\n"},
 		{"resource claims", "POST", "/filter", `{"Pod":{"spec":{"resourceClaims":[{"name":"x","resourceClaimName":"y"}]}},"NodeNames":["node-1"]}`, 200, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r, err := http.NewRequest(c.method, h.URL+c.path, strings.NewReader(c.body))
-			require.NoError(t, err)
-			response, err := http.DefaultClient.Do(r)
-			require.NoError(t, err)
-			defer response.Body.Close()
-			body, err := io.ReadAll(response.Body)
-			require.NoError(t, err)
-			require.Equal(t, c.status, response.StatusCode)
-			if c.text == "" {
-				require.Contains(t, string(body), "dynamic resource allocation", "outside podberth: an error that says so")
-				return
-			}
-			require.Equal(t, c.text, string(body))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		r, err := http.NewRequest(c.method, h.URL+c.path, strings.NewReader(c.body))
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.Equal(t, c.status, response.StatusCode)
+		if c.text == "" {
+			require.Contains(t, string(body), "dynamic resource allocation", "outside podberth: an error that says so")
+			return
+		}
+		require.Equal(t, c.text, string(body))
+	})
 }
 
 // Keys in lower case, as in the days of v1.16, and requests side by side.
@@ -309,12 +307,13 @@ func TestCommandLine(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "good.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("apiVersion: v1\nkind: Pod\n"), 0o600))
 	require.NoError(t, os.WriteFile(good, []byte(shop), 0o600))
-	for _, c := range []struct {
+	type test struct {
 		name string
 		args []string
 		code int
 		text string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no input", nil, program.BadInput, "extender: -f: Required value: at least one file, folder or -\n"},
 		{"unknown flag", []string{"-x"}, program.BadInput, "flag provided but not defined: -x"},
 		{"argument", []string{"-f", good, "x"}, program.BadInput, `extender: unexpected argument "x"; see extender -h`},
@@ -323,13 +322,11 @@ func TestCommandLine(t *testing.T) {
 		{"missing configuration", []string{"-f", good, "-config", missing}, program.BadInput, "extender: -config: open " + missing},
 		{"bad configuration", []string{"-f", good, "-config", bad}, program.BadInput, "extender: " + bad + `: no kind "Pod" is registered for version "v1"`},
 		{"bad address", []string{"-f", good, "-listen", "nowhere"}, program.BadInput, "extender: -listen: listen tcp: address nowhere: missing port in address\n"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var errs bytes.Buffer
-			require.Equal(t, c.code, run(ctx, c.args, strings.NewReader(""), io.Discard, &errs, nil))
-			require.Contains(t, errs.String(), c.text)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		var errs bytes.Buffer
+		require.Equal(t, c.code, run(ctx, c.args, strings.NewReader(""), io.Discard, &errs, nil))
+		require.Contains(t, errs.String(), c.text)
+	})
 }
 
 // Help goes to standard output.

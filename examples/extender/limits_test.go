@@ -41,7 +41,7 @@ func TestBodyLimit(t *testing.T) {
 	require.Equal(t, "request: more than 100 bytes (-max-body)\n", text)
 }
 
-// Requests over the limit get status 429 while the others are read; the health check does not count.
+// Requests over the limit get status 429 while other requests are being read. The health check does not count.
 func TestRequestsAtOnce(t *testing.T) {
 	s, h := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 2, nodes: 4} })
 	s.slots <- struct{}{}
@@ -58,7 +58,7 @@ func TestRequestsAtOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// A request that is being read, and one that is being evaluated, do not hold up another.
+// A request that is being read, or evaluated, does not delay another request.
 func TestRequestsDoNotBlockEachOther(t *testing.T) {
 	s, h := start(t, nil)
 	read, write := io.Pipe()
@@ -79,7 +79,7 @@ func TestRequestsDoNotBlockEachOther(t *testing.T) {
 	require.Equal(t, http.StatusOK, <-slow)
 }
 
-// A body that does not come within the read time-out is a failed request, and its place is free again.
+// A body that does not arrive within the read time-out is a failed request, and its place is free again.
 func TestSlowBody(t *testing.T) {
 	s, _ := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 1, nodes: 4} })
 	h := httptest.NewUnstartedServer(s)
@@ -102,7 +102,7 @@ func TestSlowBody(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// A verb that panics leaves no lock and no place taken.
+// A verb that panics leaves neither a lock nor a place taken.
 func TestPanicUnlocks(t *testing.T) {
 	s, h := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 1, nodes: 4} })
 	for range 3 {
@@ -116,7 +116,7 @@ func TestPanicUnlocks(t *testing.T) {
 	require.True(t, s.world().shared.mu.TryLock())
 }
 
-// Of the nodes that the input lacks the latest stay, up to the limit. Nodes of the input stay for ever.
+// Of the nodes that the input lacks, the latest stay, up to the limit. Nodes of the input always stay.
 func TestNodesOfRequestsAreBounded(t *testing.T) {
 	s, h := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 4, nodes: 6} })
 	x := client(t, h.URL, false)
@@ -137,7 +137,7 @@ func TestNodesOfRequestsAreBounded(t *testing.T) {
 	require.Equal(t, "7 nodes in a request; the limit is 6 (-max-nodes)\n", text)
 }
 
-// All verbs side by side, with nodes that change: run with -race.
+// All verbs run concurrently while nodes change: run with -race.
 func TestVerbsSideBySide(t *testing.T) {
 	_, h := start(t, nil)
 	var group sync.WaitGroup
@@ -225,8 +225,8 @@ func (w wait) Read([]byte) (int, error) { <-w; return 0, io.EOF }
 func send(url string, body io.Reader) {
 	response, err := http.Post(url+"/filter", "application/json", body)
 	if err != nil {
-		return // the server has closed
+		return // the server has closed the connection
 	}
-	_, _ = io.Copy(io.Discard, response.Body) // what it says does not matter here
+	_, _ = io.Copy(io.Discard, response.Body) // the answer does not matter here
 	_ = response.Body.Close()
 }

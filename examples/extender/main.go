@@ -3,8 +3,9 @@
 //
 //	go run ./examples/extender -f cluster.yaml -listen 127.0.0.1:8888
 //
-// -f gives what the wire format does not carry: the pods on the nodes, namespaces, services, volumes and so on. Node objects
-// in requests replace those of -f. -max-body, -at-once and -max-nodes bound what clients can take. The signal HUP reads -f and -config again. In kube-scheduler's configuration:
+// -f has the objects that the wire format does not carry: the pods on the nodes, namespaces, services, volumes and so on.
+// Node objects in requests replace those of -f. -max-body, -at-once and -max-nodes limit the resources that clients can
+// use. The signal HUP makes the program read -f and -config again. In kube-scheduler's configuration:
 //
 //	extenders:
 //	- urlPrefix: http://127.0.0.1:8888
@@ -51,11 +52,11 @@ type options struct {
 	limits
 }
 
-// limits bound what clients can take of the server.
+// limits limit the resources that clients can use.
 type limits struct {
 	body   int64 // bytes of a request
-	atOnce int   // requests that are read or worked on at the same time
-	nodes  int   // nodes of a request, and nodes that only requests know
+	atOnce int   // number of requests that are read or evaluated at the same time
+	nodes  int   // number of nodes in a request, and of nodes that only requests know
 }
 
 var defaultLimits = limits{body: 64 << 20, atOnce: 256, nodes: 20000}
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}, hangup)
 }
 
-// serve answers requests until ctx ends, and lets those under way finish.
+// serve answers requests until ctx ends. Requests that are being answered are finished first.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, again func(), hangup <-chan os.Signal) int {
 	h := bounded(handler)
 	ended := make(chan error, 1)

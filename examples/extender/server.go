@@ -15,11 +15,11 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 )
 
-// server answers the verbs of an extender. Requests are read and worked on side by side.
+// server answers the verbs of an extender. It reads and evaluates requests concurrently.
 type server struct {
 	scores int64 // the highest score that is sent
 	limits limits
-	slots  chan struct{} // one element for each request under way
+	slots  chan struct{} // one element for each request that is being answered
 
 	mu sync.RWMutex
 	w  *world
@@ -32,14 +32,14 @@ func newServer(o options) *server {
 	return &server{scores: o.scores, limits: o.limits, slots: make(chan struct{}, o.atOnce)}
 }
 
-// world returns the cluster as it was read last.
+// world returns the cluster that was read last.
 func (s *server) world() *world {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.w
 }
 
-// read takes the input in; the old one stays when something is wrong with the new one.
+// read reads the input. When the new input is wrong, the old one stays.
 func (s *server) read(o options, stdin io.Reader, stderr io.Writer) error {
 	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
@@ -85,9 +85,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer decodes a request, works on it, and encodes the answer. A request that makes no sense gets status 400, a failure
-// that the answer has no place for 500, a request over the limit of bytes 413, and one over the limit of requests at once 429.
-// kube-scheduler takes each of them as a failure of the extender.
+// answer decodes a request, evaluates it and encodes the answer. The status is 400 for a request that makes no sense, 500
+// for a failure that the answer has no field for, 413 for a body over the limit of bytes, and 429 for a request over the
+// limit of concurrent requests. kube-scheduler treats each of them as a failure of the extender.
 func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, learn func(*world, *A) error, verb func(*world, *A) (B, error)) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -128,10 +128,10 @@ func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, learn f
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(result) // an error here is a client that went away
+	_ = json.NewEncoder(w).Encode(result) // the only possible error: the client has gone
 }
 
-// work takes in the nodes of a request, and evaluates the request beside other evaluations.
+// work takes in the nodes of a request, and evaluates the request concurrently with other evaluations.
 func work[A, B any](w *world, args *A, learn func(*world, *A) error, verb func(*world, *A) (B, error)) (result B, err error) {
 	if err := learn(w, args); err != nil {
 		return result, err
@@ -149,5 +149,5 @@ func work[A, B any](w *world, args *A, learn func(*world, *A) error, verb func(*
 	return result, err
 }
 
-// badRequest is an error of the one who asks.
+// badRequest is an error that the client caused.
 type badRequest struct{ error }

@@ -14,11 +14,11 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// unknownNode is said of a name that neither the input nor a request had an object for.
+// unknownNode is the reason for a name that has no object in the input or in a request.
 const unknownNode = "node(s) unknown to the extender"
 
-// filter says which of the nodes asked about can take the pod, in their order, and why the others cannot: the reasons of the
-// first filter that rejects. Nodes come back in the form in which they were asked about.
+// filter returns the nodes of the request that can take the pod, in their order, and the reasons against the others: those
+// of the first filter that rejects. Nodes have the form that they have in the request.
 func (w *world) filter(a *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
 	plan, err := w.plan(a.Pod)
 	if err != nil {
@@ -57,7 +57,7 @@ func (w *world) filter(a *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterRe
 	return result, nil
 }
 
-// judge says what the filters say about one node.
+// judge returns the verdict of the filters on one node.
 func (w *world) judge(attempt *placement.Attempt, verdicts []filter.Rejection, name string) (filter.Code, string, error) {
 	slot := w.snapshot.Slot(name)
 	switch {
@@ -79,8 +79,8 @@ func (w *world) judge(attempt *placement.Attempt, verdicts []filter.Rejection, n
 	return attempt.Predicates.Code(r), strings.Join(attempt.Predicates.Reasons(r, slot), ", "), nil
 }
 
-// prioritize scores the nodes asked about, from 0 to highest: the weighted mean of the profile's normalized scores.
-// Normalized they are over these nodes, which kube-scheduler found feasible. Unknown nodes get 0.
+// prioritize scores the nodes of the request, from 0 to highest: the weighted mean of the profile's normalized scores. The
+// scores are normalized over these nodes, which kube-scheduler found feasible. Unknown nodes get 0.
 func (w *world) prioritize(a *extenderv1.ExtenderArgs, highest int64) (extenderv1.HostPriorityList, error) {
 	plan, err := w.plan(a.Pod)
 	if err != nil {
@@ -121,11 +121,12 @@ func (w *world) prioritize(a *extenderv1.ExtenderArgs, highest int64) (extenderv
 
 // preempt checks the victims that kube-scheduler chose, node by node:
 //
-//  1. If the filters accept the pod once the victims are gone, the node keeps its victims.
+//  1. If the filters accept the pod without the victims, the node keeps its victims.
 //  2. Otherwise the pods that podberth would evict are added. If that does not help, the node is left out.
-//  3. If the input lacks a victim, the scheduler knows a younger state of the node than the input: the node keeps its victims.
+//  3. If the input lacks a victim, the scheduler knows a newer state of the node than the input: the node keeps its
+//     victims.
 //
-// A victim that is named twice leaves once, and the answer names that victim once. A null victim is an error.
+// A victim that is named twice leaves once, and the answer names it once. A null victim is an error.
 func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	plan, err := w.plan(a.Pod)
 	if err != nil {
@@ -134,7 +135,7 @@ func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.Exten
 	result := &extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{}}
 	attempt := plan.Prepare(a.Pod)
 	if attempt.Rejected() && attempt.Pre.Code != filter.Unschedulable {
-		return result, nil // nothing that leaves a node can help
+		return result, nil // no victim on the node can help
 	}
 	asked, err := metaVictims(a)
 	if err != nil {
@@ -170,8 +171,8 @@ func (w *world) preempt(a *extenderv1.ExtenderPreemptionArgs) (*extenderv1.Exten
 	return result, nil
 }
 
-// metaVictims returns the victims of a request by UID, each once, whichever form the request has. A node without a list of
-// victims is left out.
+// metaVictims returns the victims of a request by UID, each once, from either form of the request. It leaves out a node
+// without a list of victims.
 func metaVictims(a *extenderv1.ExtenderPreemptionArgs) (map[string]*extenderv1.MetaVictims, error) {
 	out := map[string]*extenderv1.MetaVictims{}
 	for name, m := range a.NodeNameToMetaVictims {
@@ -199,7 +200,7 @@ func metaVictims(a *extenderv1.ExtenderPreemptionArgs) (map[string]*extenderv1.M
 	return out, nil
 }
 
-// addVictim adds a victim that v does not name yet.
+// addVictim adds a victim that v does not have yet.
 func addVictim(v *extenderv1.MetaVictims, uid string) {
 	if !slices.ContainsFunc(v.Pods, func(p *extenderv1.MetaPod) bool { return p.UID == uid }) {
 		v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: uid})
@@ -214,7 +215,7 @@ func metaOf(pods []*v1.Pod, violations int64) *extenderv1.MetaVictims {
 	return m
 }
 
-// known finds the victims on a slot, and reports whether all are there.
+// known returns the victims on a slot, and reports whether all of them are there.
 func (w *world) known(slot int, m *extenderv1.MetaVictims) (victims []*v1.Pod, all bool) {
 	for _, v := range m.Pods {
 		found := false
@@ -231,7 +232,7 @@ func (w *world) known(slot int, m *extenderv1.MetaVictims) (victims []*v1.Pod, a
 	return victims, true
 }
 
-// fitsWithout reports whether the filters let the pod in once victims are gone.
+// fitsWithout reports whether the filters accept the pod without the victims.
 func (w *world) fitsWithout(attempt *placement.Attempt, slot int, victims []*v1.Pod) bool {
 	what := attempt.WhatIf(w.options())
 	for _, p := range victims {
@@ -240,7 +241,7 @@ func (w *world) fitsWithout(attempt *placement.Attempt, slot int, victims []*v1.
 	return what.Check(slot).Verdict == 0
 }
 
-// search finds podberth's own victims on one node, nil without.
+// search returns podberth's own victims on one node, nil when there are none.
 func (w *world) search(attempt *placement.Attempt, pod *v1.Pod, slot int) *preemption.Candidate {
 	rejections := make([]preemption.Rejection, w.snapshot.Len())
 	if attempt.Rejections(nil, w.options())[slot] != preemption.Resolvable {
@@ -248,7 +249,7 @@ func (w *world) search(attempt *placement.Attempt, pod *v1.Pod, slot int) *preem
 	}
 	rejections[slot] = preemption.Resolvable
 	preemptor := pod.DeepCopy()
-	preemptor.Status.NominatedNodeName = "" // that the pod may preempt is decided already
+	preemptor.Status.NominatedNodeName = "" // the caller has checked already that the pod may preempt
 	r := preemption.Preempt(preemption.Request{
 		Pod: preemptor, Cluster: w.snapshot, WhatIf: attempt.WhatIf(w.options()), Rejections: rejections, Budgets: w.budgets, Now: time.Now(),
 	})

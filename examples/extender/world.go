@@ -22,27 +22,27 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// world is the cluster as the input and the requests describe it.
+// world is the cluster of the input and of the requests.
 type world struct {
 	shared    *shared
 	snapshot  *cluster.Snapshot
-	plans     map[string]*placement.Plan // by scheduler name; "" is that of all names without a plan of their own
+	plans     map[string]*placement.Plan // by scheduler name; "" is the plan of all other names
 	budgets   *disruption.Budgets
 	nominated map[string][]*v1.Pod // pending pods by status.nominatedNodeName
 }
 
-// shared is what the requests share. A plan belongs to one goroutine, so that each evaluation borrows a set of plans.
+// shared is what the requests share. Because a plan belongs to one goroutine, each evaluation borrows a set of plans.
 type shared struct {
-	mu       sync.RWMutex // of the snapshot: evaluations hold it to read, learn to write
+	mu       sync.RWMutex // lock of the snapshot: evaluations hold it to read, learn to write
 	profiles map[string]placement.Profile
 	free     chan map[string]*placement.Plan
-	limit    int // of nodes; 0 is none
+	limit    int // largest number of nodes; 0 is no limit
 
-	requests uint64            // that had node objects
-	learned  map[string]uint64 // nodes that the input lacks, with the last request that had them; guarded by mu
+	requests uint64            // number of requests that had node objects
+	learned  map[string]uint64 // by node that the input lacks: the last request that had it; guarded by mu
 }
 
-// borrow returns a set of plans that nobody else uses. The snapshot is locked for reading.
+// borrow returns a set of plans that no other request uses. The snapshot is locked for reading.
 func (w *world) borrow() (map[string]*placement.Plan, error) {
 	select {
 	case plans := <-w.shared.free:
@@ -52,7 +52,7 @@ func (w *world) borrow() (map[string]*placement.Plan, error) {
 	}
 }
 
-// giveBack keeps a set of plans for later requests, or drops it when there are enough.
+// giveBack keeps a set of plans for later requests. It drops the set when there are enough.
 func (w *world) giveBack(plans map[string]*placement.Plan) {
 	select {
 	case w.shared.free <- plans:
@@ -72,7 +72,8 @@ func plansOf(s *cluster.Snapshot, profiles map[string]placement.Profile) (map[st
 	return plans, nil
 }
 
-// newWorld makes plans for the profiles of a configuration, or one of the default profile for every pod.
+// newWorld makes a plan for each profile of a configuration. Without a configuration it makes one plan of the default
+// profile for every pod.
 func newWorld(objects *dump.Objects, c *config.Configuration) (*world, report.Warnings, error) {
 	snapshot, err := cluster.New(objects.Cluster())
 	if err != nil {
@@ -118,7 +119,7 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, report.Wa
 	return w, warnings, nil
 }
 
-// plan returns the plan of a pod's profile.
+// plan returns the plan of the pod's profile.
 func (w *world) plan(pod *v1.Pod) (*placement.Plan, error) {
 	if pod == nil {
 		//lint:ignore ST1005 a field path in Go field names, as the wire format has it
@@ -133,7 +134,7 @@ func (w *world) plan(pod *v1.Pod) (*placement.Plan, error) {
 	return nil, badRequest{fmt.Errorf("Pod.spec.schedulerName: Invalid value: %q: no such profile in the configuration", pod.Spec.SchedulerName)}
 }
 
-// options counts the nominated pods of the input.
+// options returns the options that count the nominated pods of the input.
 func (w *world) options() placement.Options {
 	if len(w.nominated) == 0 {
 		return placement.Options{}
@@ -141,7 +142,7 @@ func (w *world) options() placement.Options {
 	return placement.Options{Nominated: func(i int) []*v1.Pod { return w.nominated[w.snapshot.Node(i).Name] }}
 }
 
-// asked returns the names of the nodes that a request is about.
+// asked returns the names of the nodes of a request.
 func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	if a.Nodes == nil && a.NodeNames == nil {
 		//lint:ignore ST1005 a field path in Go field names, as the wire format has it
@@ -159,10 +160,10 @@ func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	return names, nil
 }
 
-// step is how many changed nodes learn takes in before it lets evaluations go on.
+// step is how many changed nodes learn takes in before it lets evaluations continue.
 const step = 64
 
-// learn takes in the node objects of a request that differ from the known ones. It holds the snapshot for a few nodes at a
+// learn takes in the node objects of a request that differ from the known ones. It locks the snapshot for a few nodes at a
 // time. Of the nodes that the input lacks it keeps those of the latest requests, up to the limit.
 func (w *world) learn(a *extenderv1.ExtenderArgs) error {
 	s := w.shared
@@ -193,7 +194,7 @@ func (w *world) learn(a *extenderv1.ExtenderArgs) error {
 	return w.forget(a.Nodes.Items)
 }
 
-// differs reports whether one of the nodes is not known as it is.
+// differs reports whether one of the nodes differs from the known one or is unknown.
 func (w *world) differs(nodes []v1.Node) bool {
 	w.shared.mu.RLock()
 	defer w.shared.mu.RUnlock()
@@ -214,7 +215,7 @@ func (w *world) knows(n *v1.Node) bool {
 	return n.ResourceVersion != "" && n.ResourceVersion == known.ResourceVersion || equality.Semantic.DeepEqual(n, known)
 }
 
-// takeIn adds or replaces nodes. from is the place of the first in its request.
+// takeIn adds or replaces nodes. from is the position of the first node in its request.
 func (w *world) takeIn(nodes []v1.Node, from int) error {
 	w.shared.mu.Lock()
 	defer w.shared.mu.Unlock()
@@ -234,8 +235,8 @@ func (w *world) takeIn(nodes []v1.Node, from int) error {
 	return nil
 }
 
-// forget notes which nodes the request had, and removes those that the input lacks and that no request has had for longest
-// until the limit holds.
+// forget records which nodes the request had. Then it removes nodes that the input lacks until the limit holds, starting
+// with the nodes that no request has had for the longest time.
 func (w *world) forget(nodes []v1.Node) error {
 	s := w.shared
 	s.mu.Lock()

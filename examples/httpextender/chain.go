@@ -14,11 +14,11 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// This file asks several extenders for one pod, in the order in which they are given (that of NewAll).
+// This file asks several extenders about one pod, in the given order (that of NewAll).
 
-// FilterAll passes nodes through the extenders that filter and are interested, while any are left. The failure of an
-// ignorable extender is passed over; another's is the error. Unresolvable wins where extenders disagree about a node.
-// Objects are those of the last extender that sent some.
+// FilterAll passes nodes through the extenders that filter and are interested, as long as nodes are left. It ignores the
+// failure of an ignorable extender and returns the failure of another one. When extenders disagree about a rejected node,
+// unresolvable wins. Objects are those of the last extender that sent some.
 func FilterAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
 	out := Answer{Filtered: rules.Filtered{Unresolvable: map[string]string{}, Failed: map[string]string{}}}
 	for _, x := range extenders {
@@ -50,7 +50,8 @@ func FilterAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, node
 	return out, nil
 }
 
-// kept returns the nodes of an answer in its order: what the extender sent, or else the known ones by name.
+// kept returns the nodes of an answer in its order: the objects that the extender sent, or else the known nodes of these
+// names.
 func kept(nodes []*v1.Node, a Answer) []*v1.Node {
 	if a.Objects != nil {
 		return a.Objects
@@ -66,8 +67,8 @@ func kept(nodes []*v1.Node, a Answer) []*v1.Node {
 	return out
 }
 
-// ScoreAll returns what the interested extenders add to the total of each node: the sum of score x weight x 10. They are
-// asked side by side; failures are passed over.
+// ScoreAll returns what the interested extenders add to the total of each node: the sum of score x weight x 10. It asks
+// them concurrently and ignores failures.
 func ScoreAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, nodes []*v1.Node) []int64 {
 	scores := make([]score.Column, len(extenders))
 	var asked sync.WaitGroup
@@ -82,15 +83,15 @@ func ScoreAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, nodes
 		})
 	}
 	asked.Wait()
-	sums, err := score.Totals(namesOf(nodes), []score.Column{}, scores) // no plugins: the extenders alone
+	sums, err := score.Totals(namesOf(nodes), []score.Column{}, scores) // no plugins: only the extenders
 	if err != nil {
 		panic(err) // only a plugin's score can be out of range
 	}
 	return sums
 }
 
-// BindAll has the first interested extender that binds do so. bound is false when there is none, or when those that there
-// are failed and are ignorable: then it is for the scheduler's own plugins.
+// BindAll lets the first interested extender with the verb bind the pod. bound is false when there is no such extender, and
+// when all of them are ignorable and failed: then the scheduler's own plugins bind.
 func BindAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, node string) (bound bool, err error) {
 	for _, x := range extenders {
 		if !x.Offers(Bind) || !x.Interested(pod) {
@@ -107,7 +108,7 @@ func BindAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, node s
 	return false, nil
 }
 
-// Preempters returns the extenders that have a say about the preemption victims of a pod, for preemption.Request.
+// Preempters returns the extenders that are interested in the preemption victims of a pod, for preemption.Request.
 func Preempters[E Extender](ctx context.Context, extenders []E, pod *v1.Pod) []preemption.Extender {
 	var out []preemption.Extender
 	for _, x := range extenders {

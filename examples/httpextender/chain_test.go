@@ -12,10 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
 )
 
-// server starts a stub and returns it with its place in a configuration.
+// server starts a stub and returns the stub and its configuration.
 func server(t *testing.T, answer string, change func(*configv1.Extender)) (*stub, configv1.Extender) {
 	s := &stub{answer: answer}
 	return s, serve(t, s, func(x *configv1.Extender) {
@@ -73,35 +74,34 @@ func TestScoreAll(t *testing.T) {
 	_, silent := server(t, ``, func(x *configv1.Extender) { x.PrioritizeVerb = "" })
 	clients, err := NewAll([]configv1.Extender{a, b, broken, silent}, Options{})
 	require.NoError(t, err)
-	require.Equal(t, []int64{720, 50}, ScoreAll(ctx, clients, web(), nodes("n1", "n2")), "failures are passed over though not ignorable")
+	require.Equal(t, []int64{720, 50}, ScoreAll(ctx, clients, web(), nodes("n1", "n2")), "failures are ignored although the extender is not ignorable")
 	require.Empty(t, ScoreAll(ctx, clients, web(), nil))
 }
 
 func TestBindAll(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, answer string
 		ignorable    bool
 		bound        bool
 		err          string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"binds", `{}`, false, true, ""},
 		{"fails", `{"Error":"no"}`, false, false, "no"},
 		{"fails and is ignorable", `{"Error":"no"}`, true, false, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, none := server(t, ``, func(x *configv1.Extender) { x.BindVerb = "" })
-			_, binder := server(t, c.answer, func(x *configv1.Extender) { x.Ignorable = c.ignorable })
-			clients, err := NewAll([]configv1.Extender{none, binder}, Options{})
-			require.NoError(t, err)
-			bound, err := BindAll(ctx, clients, web(), "n1")
-			require.Equal(t, c.bound, bound)
-			if c.err != "" {
-				require.EqualError(t, err, c.err)
-				return
-			}
-			require.NoError(t, err)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, none := server(t, ``, func(x *configv1.Extender) { x.BindVerb = "" })
+		_, binder := server(t, c.answer, func(x *configv1.Extender) { x.Ignorable = c.ignorable })
+		clients, err := NewAll([]configv1.Extender{none, binder}, Options{})
+		require.NoError(t, err)
+		bound, err := BindAll(ctx, clients, web(), "n1")
+		require.Equal(t, c.bound, bound)
+		if c.err != "" {
+			require.EqualError(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+	})
 }
 
 // oneNode is a cluster of one node with pods.
@@ -119,7 +119,7 @@ func (c oneNode) Pods(int) iter.Seq[*v1.Pod] {
 	}
 }
 
-// fitsWithout is a what-if of a pod that fits once another is gone.
+// fitsWithout is a what-if of a pod that fits once another pod is gone.
 type fitsWithout struct {
 	name string
 	gone map[string]bool
@@ -139,7 +139,7 @@ func (w *fitsWithout) Reasons(int, preemption.Answer) ([]string, bool) {
 }
 func (w *fitsWithout) Err(int, preemption.Answer) error { return nil }
 
-// The answers of extenders about victims, down to the result of preemption.
+// The answers of extenders about victims, including the result of preemption.
 func TestPreempters(t *testing.T) {
 	low, other := int32(1), int32(2)
 	running := func(name string, priority *int32) *v1.Pod {
@@ -148,47 +148,46 @@ func TestPreempters(t *testing.T) {
 	high := int32(10)
 	preemptor := web()
 	preemptor.Spec.Priority = &high
-	for _, c := range []struct {
-		name, reason string
-		answers      []string
-		ignorable    bool
-		victims      string
-		err          string
-	}{
-		{"agreed", "", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"a"}]}}}`}, false, "[a]", ""},
+	type test struct {
+		name, why string
+		answers   []string
+		ignorable bool
+		victims   string
+		err       string
+	}
+	testkit.Run(t, []test{
+		{"agreed", "the extender agrees with the victims", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"a"}]}}}`}, false, "[a]", ""},
 		{"others", "the extender's victims replace those found", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"b"}],"NumPDBViolations":5}}}`}, false, "[b]", ""},
 		{"one after the other", "each gets what the one before made", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"b"}]}}}`, `{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"a"},{"UID":"b"}]}}}`}, false, "[a b]", ""},
 		{"refused", "no node is left", []string{`{}`, `no JSON`}, false, "[]", ""},
-		{"unknown pod", "", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"z"}]}}}`}, false, "", "claims to preempt pod (UID: &{z}) on node: n1, but the pod is not found on that node"},
-		{"unknown node", "", []string{`{"NodeNameToMetaVictims":{"n9":{"Pods":[{"UID":"a"}]}}}`}, false, "", `names node "n9"`},
+		{"unknown pod", "no node has this pod", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"z"}]}}}`}, false, "", "claims to preempt pod (UID: &{z}) on node: n1, but the pod is not found on that node"},
+		{"unknown node", "the node is no candidate", []string{`{"NodeNameToMetaVictims":{"n9":{"Pods":[{"UID":"a"}]}}}`}, false, "", `names node "n9"`},
 		{"unknown pod, ignorable", "its answer is passed over", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"z"}]}}}`}, true, "[a]", ""},
-		{"no victims", "", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[]}}}`}, false, "", `expected at least one victim pod on node "n1"`},
+		{"no victims", "a node without victims needs no preemption", []string{`{"NodeNameToMetaVictims":{"n1":{"Pods":[]}}}`}, false, "", `expected at least one victim pod on node "n1"`},
 		{"no victims, ignorable", "the node is left out", []string{`{"NodeNameToMetaVictims":{"n1":null}}`}, true, "[]", ""},
-		{"malformed", "", []string{`<html>`}, false, "", "invalid character"},
-		{"malformed, ignorable", "", []string{`<html>`}, true, "[a]", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var list []configv1.Extender
-			for _, answer := range c.answers {
-				_, x := server(t, answer, func(x *configv1.Extender) { x.Ignorable = c.ignorable })
-				list = append(list, x)
-			}
-			clients, err := NewAll(list, Options{})
-			require.NoError(t, err)
-			r := preemption.Preempt(preemption.Request{
-				Pod: preemptor, Cluster: oneNode{running("a", &low), running("b", &other)}, WhatIf: &fitsWithout{"a", map[string]bool{}},
-				Rejections: []preemption.Rejection{preemption.Resolvable}, Extenders: Preempters(ctx, clients, preemptor), Now: time.Unix(0, 0),
-			})
-			if c.err != "" {
-				require.ErrorContains(t, r.Err, c.err, c.reason)
-				return
-			}
-			require.NoError(t, r.Err)
-			names := []string{}
-			for _, v := range r.Victims {
-				names = append(names, v.Pod.Name)
-			}
-			require.Equal(t, c.victims, fmt.Sprint(names), c.reason)
+		{"malformed", "the extender is not ignorable", []string{`<html>`}, false, "", "invalid character"},
+		{"malformed, ignorable", "the failure of an ignorable extender is ignored", []string{`<html>`}, true, "[a]", ""},
+	}, func(t *testing.T, c test) {
+		var list []configv1.Extender
+		for _, answer := range c.answers {
+			_, x := server(t, answer, func(x *configv1.Extender) { x.Ignorable = c.ignorable })
+			list = append(list, x)
+		}
+		clients, err := NewAll(list, Options{})
+		require.NoError(t, err)
+		r := preemption.Preempt(preemption.Request{
+			Pod: preemptor, Cluster: oneNode{running("a", &low), running("b", &other)}, WhatIf: &fitsWithout{"a", map[string]bool{}},
+			Rejections: []preemption.Rejection{preemption.Resolvable}, Extenders: Preempters(ctx, clients, preemptor), Now: time.Unix(0, 0),
 		})
-	}
+		if c.err != "" {
+			require.ErrorContains(t, r.Err, c.err)
+			return
+		}
+		require.NoError(t, r.Err)
+		names := []string{}
+		for _, v := range r.Victims {
+			names = append(names, v.Pod.Name)
+		}
+		require.Equal(t, c.victims, fmt.Sprint(names))
+	})
 }

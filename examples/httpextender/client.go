@@ -17,13 +17,13 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// DefaultTimeout is how long an extender may take when its configuration does not say.
+// DefaultTimeout is the time-out of an extender whose configuration has none.
 const DefaultTimeout = 5 * time.Second
 
-// DefaultAnswerLimit is how many bytes an answer may have when Options does not say: 256 MiB.
+// DefaultAnswerLimit is the largest answer in bytes when Options has no limit: 256 MiB.
 const DefaultAnswerLimit = 256 << 20
 
-// Verb is something that an extender may offer.
+// Verb is a function that an extender may offer.
 type Verb string
 
 // The verbs of extenders.
@@ -34,52 +34,51 @@ const (
 	Bind       Verb = "bind"
 )
 
-// Extender is what a scheduler needs of an extender. *Client is one.
+// Extender is what a scheduler needs of an extender. *Client implements it.
 type Extender interface {
 	// Name is the extender's URL.
 	Name() string
 	// Offers reports whether the extender has a verb.
 	Offers(Verb) bool
-	// Interested reports whether the extender has a say about a pod.
+	// Interested reports whether the extender is asked about a pod.
 	Interested(*v1.Pod) bool
-	// Ignorable reports whether its failures are passed over.
+	// Ignorable reports whether failures of the extender are ignored.
 	Ignorable() bool
 	// Filter returns which of the nodes stay.
 	Filter(context.Context, *v1.Pod, []*v1.Node) (Answer, error)
 	// Prioritize scores nodes.
 	Prioritize(context.Context, *v1.Pod, []*v1.Node) (score.Column, error)
-	// Preempt looks over the victims by node name and returns those that stay.
+	// Preempt shows the victims by node name and returns the victims that stay.
 	Preempt(context.Context, *v1.Pod, map[string]Victims) (map[string]MetaVictims, error)
 	// Bind binds a pod to a node.
 	Bind(ctx context.Context, pod *v1.Pod, node string) error
 }
 
-// Options says where a client does what v1.36 does although it is unsafe. The zero value is safe; V136 returns the
-// options of v1.36.
+// Options select behaviour of v1.36 that is unsafe. The zero value is safe; V136 returns the options of v1.36.
 type Options struct {
-	// AnswerLimit bounds an answer in bytes; a longer answer is a failure. 0 is DefaultAnswerLimit. A negative number is no
-	// limit, as in v1.36.
+	// AnswerLimit is the largest answer in bytes; a longer answer is a failure. 0 means DefaultAnswerLimit. A negative
+	// number means no limit, as in v1.36.
 	AnswerLimit int64
 	// OtherHosts follows a redirect to another scheme, host or port, as v1.36 does. By default such a redirect is a failure.
 	OtherHosts bool
-	// NegativeTimeout accepts a negative httpTimeout, which v1.36 takes for no time-out. By default New refuses it.
+	// NegativeTimeout accepts a negative httpTimeout, which v1.36 treats as no time-out. By default New refuses it.
 	NegativeTimeout bool
-	// TrailingData accepts data behind the JSON value of an answer, as v1.36 does. By default such an answer is a failure.
+	// TrailingData accepts data after the JSON value of an answer, as v1.36 does. By default such an answer is a failure.
 	TrailingData bool
-	// StrictScores makes an answer to Prioritize a failure when it names a host twice, names a host that was not asked
-	// about, or has a score outside 0 to 10. By default all scores count as in v1.36: a host that is named twice gets both,
-	// and the range is not checked.
+	// StrictScores makes an answer to Prioritize a failure when it names a host twice, names a host that was not in the
+	// request, or has a score outside 0 to 10. By default all scores count as in v1.36: a host that is named twice gets
+	// both scores, and the range is not checked.
 	StrictScores bool
-	// ReplaceView takes the node objects of an answer as they are, as v1.36 does with extenders that are not
-	// nodeCacheCapable: nothing checks that they were asked about, and a scheduler that goes on with them sees nodes without
-	// pods, requests and images (Answer.Objects). By default an answer is mapped back by name, and a node that was not asked
-	// about is an error in both forms.
+	// ReplaceView uses the node objects of an answer as they are, as v1.36 does with extenders that are not
+	// nodeCacheCapable. Nobody checks that they were in the request, and a scheduler that continues with them sees nodes
+	// without pods, requests and images (Answer.Objects). By default an answer is mapped back by name, and a node that was
+	// not in the request is an error in both forms.
 	ReplaceView bool
 	// Transport carries the requests; nil makes one with the TLS settings of the configuration.
 	Transport http.RoundTripper
 }
 
-// V136 returns the options with which a client does what v1.36 does, in everything.
+// V136 returns the options with which a client does everything as v1.36 does.
 func V136() Options {
 	return Options{AnswerLimit: -1, OtherHosts: true, NegativeTimeout: true, TrailingData: true, ReplaceView: true}
 }
@@ -94,8 +93,8 @@ type Client struct {
 
 var _ Extender = (*Client)(nil)
 
-// New returns a client for an extender of a configuration. The error is a negative httpTimeout, or is about the TLS
-// settings: files that cannot be read, data that are no certificates, a root certificate together with insecure.
+// New returns a client for an extender of a configuration. The error is about a negative httpTimeout or about the TLS
+// settings: files that cannot be read, data that are not certificates, a root certificate together with insecure.
 func New(x configv1.Extender, o Options) (*Client, error) {
 	if x.HTTPTimeout.Duration < 0 && !o.NegativeTimeout {
 		return nil, field.Invalid(field.NewPath("httpTimeout"), x.HTTPTimeout.Duration.String(), "must be greater than or equal to 0")
@@ -142,10 +141,11 @@ func NewAll(list []configv1.Extender, o Options) ([]*Client, error) {
 // Name returns the URL prefix as it is configured.
 func (c *Client) Name() string { return c.config.URLPrefix }
 
-// Ignorable reports whether failures of the extender are passed over.
+// Ignorable reports whether failures of the extender are ignored.
 func (c *Client) Ignorable() bool { return c.config.Ignorable }
 
-// Interested reports whether the extender manages no particular resources, or one that the pod names. nil is an empty pod.
+// Interested reports whether the extender manages no particular resources, or a resource that the pod names. A nil pod is
+// an empty pod.
 func (c *Client) Interested(pod *v1.Pod) bool { return c.rules.Interested(pod) }
 
 // Offers reports whether a verb is configured.
@@ -165,7 +165,7 @@ func (c *Client) verb(v Verb) string {
 	return ""
 }
 
-// args returns the pod and the nodes in the form that the extender wants.
+// args returns the pod and the nodes in the form that the extender takes.
 func (c *Client) args(pod *v1.Pod, nodes []*v1.Node) *extenderv1.ExtenderArgs {
 	a := &extenderv1.ExtenderArgs{Pod: pod}
 	if c.config.NodeCacheCapable {

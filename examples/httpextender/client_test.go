@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/score"
 
 	"github.com/podberth/podberth/examples/httpextender/rules"
@@ -26,7 +27,7 @@ import (
 
 var ctx = context.Background()
 
-// stub is an extender that gives one answer and keeps what it was asked.
+// stub is an extender that gives one answer and keeps the requests.
 type stub struct {
 	status int
 	answer string
@@ -78,16 +79,17 @@ func web() *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}
 }
 
-// What goes over the wire: names capitalised, one of the two forms null.
+// The content of requests: names are capitalised, and one of the two forms is null.
 func TestRequests(t *testing.T) {
 	pod := `{"metadata":{"name":"web-1","namespace":"shop","uid":"u1"},"spec":{"containers":null},"status":{}}`
 	victims := map[string]Victims{"n1": {Pods: []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "low", UID: "u2"}}}, Violations: 1}}
-	for _, c := range []struct {
+	type test struct {
 		name, answer string
 		change       func(*configv1.Extender)
 		call         func(*Client) error
 		want         string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"filter by names", `{"NodeNames":[]}`, cached, func(x *Client) error { _, err := x.Filter(ctx, web(), nodes("n1", "n2")); return err },
 			`POST /podberth/filter {"Pod":` + pod + `,"Nodes":null,"NodeNames":["n1","n2"]}`},
 		{"filter by objects", `{}`, nil, func(x *Client) error { _, err := x.Filter(ctx, web(), nodes("n1")); return err },
@@ -100,58 +102,55 @@ func TestRequests(t *testing.T) {
 			`POST /podberth/preempt {"Pod":` + pod + `,"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"low","uid":"u2"},"spec":{"containers":null},"status":{}}],"NumPDBViolations":1}},"NodeNameToMetaVictims":null}`},
 		{"bind", `{}`, nil, func(x *Client) error { return x.Bind(ctx, web(), "n1") },
 			`POST /podberth/bind {"PodName":"web-1","PodNamespace":"shop","PodUID":"u1","Node":"n1"}`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := &stub{answer: c.answer}
-			require.NoError(t, c.call(serve(t, s, c.change)))
-			require.Equal(t, []string{c.want}, s.asked)
-			require.Equal(t, "application/json", s.header.Get("Content-Type"))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s := &stub{answer: c.answer}
+		require.NoError(t, c.call(serve(t, s, c.change)))
+		require.Equal(t, []string{c.want}, s.asked)
+		require.Equal(t, "application/json", s.header.Get("Content-Type"))
+	})
 }
 
 func TestFilterAnswers(t *testing.T) {
 	none := map[string]string{}
-	for _, c := range []struct {
-		name, reason, answer string
-		cached               bool
-		want                 rules.Filtered
-		err                  string
-	}{
-		{"names", "", `{"NodeNames":["n2"],"FailedNodes":{"n1":"no"}}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
+	type test struct {
+		name, why, answer string
+		cached            bool
+		want              rules.Filtered
+		err               string
+	}
+	testkit.Run(t, []test{
+		{"names", "a cache-capable extender answers with names", `{"NodeNames":["n2"],"FailedNodes":{"n1":"no"}}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
 		{"lower case", "as extenders of v1.16 write", `{"nodenames":["n2"],"failedNodes":{"n1":"no"},"error":""}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: map[string]string{"n1": "no"}}, ""},
-		{"order of the extender", "", `{"NodeNames":["n2","n1"]}`, true, rules.Filtered{Nodes: []string{"n2", "n1"}, Unresolvable: none, Failed: none}, ""},
+		{"order of the extender", "the order of the answer counts", `{"NodeNames":["n2","n1"]}`, true, rules.Filtered{Nodes: []string{"n2", "n1"}, Unresolvable: none, Failed: none}, ""},
 		{"no list", "none stays, and there are no reasons", `{}`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
-		{"empty list", "", `{"NodeNames":[]}`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
+		{"empty list", "the extender rejects every node", `{"NodeNames":[]}`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
 		{"null", "an answer without anything", `null`, true, rules.Filtered{Unresolvable: none, Failed: none}, ""},
 		{"objects instead of names", "they count when there are no names", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]}}`, true, rules.Filtered{Nodes: []string{"n1"}, Unresolvable: none, Failed: none}, ""},
-		{"names before objects", "", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]},"NodeNames":["n2"]}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: none}, ""},
+		{"names before objects", "names win over objects for a cache-capable extender", `{"Nodes":{"items":[{"metadata":{"name":"n1"}}]},"NodeNames":["n2"]}`, true, rules.Filtered{Nodes: []string{"n2"}, Unresolvable: none, Failed: none}, ""},
 		{"names instead of objects", "without nodeCacheCapable they do not count", `{"NodeNames":["n2"]}`, false, rules.Filtered{Unresolvable: none, Failed: none}, ""},
 		{"unresolvable wins", "a node in both maps", `{"NodeNames":[],"FailedNodes":{"n1":"a","n2":"b"},"FailedAndUnresolvableNodes":{"n1":"c"}}`, true,
 			rules.Filtered{Unresolvable: map[string]string{"n1": "c"}, Failed: map[string]string{"n2": "b"}}, ""},
-		{"unknown name", "", `{"NodeNames":["n9"]}`, true, rules.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
+		{"unknown name", "the node was not in the request", `{"NodeNames":["n9"]}`, true, rules.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
 		{"unknown object", "mapped back by name", `{"Nodes":{"items":[{"metadata":{"name":"n9"}}]}}`, false, rules.Filtered{}, `claims a filtered node "n9" which is not found in the input node list`},
-		{"error", "", `{"NodeNames":["n1"],"Error":"busy"}`, true, rules.Filtered{}, "busy"},
-		{"not JSON", "", `<html>`, true, rules.Filtered{}, "invalid character '<' looking for beginning of value"},
-		{"cut off", "", `{"NodeNames":["n1"`, true, rules.Filtered{}, "unexpected EOF"},
-		{"nothing", "", ``, true, rules.Filtered{}, "EOF"},
-		{"wrong type", "", `{"NodeNames":"n1"}`, true, rules.Filtered{}, "json: cannot unmarshal string into Go struct field ExtenderFilterResult.NodeNames of type []string"},
-		{"a list", "", `[]`, true, rules.Filtered{}, "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			x := serve(t, &stub{answer: c.answer}, func(x *configv1.Extender) { x.NodeCacheCapable = c.cached })
-			a, err := x.Filter(ctx, web(), nodes("n1", "n2"))
-			if c.err != "" {
-				require.ErrorContains(t, err, c.err, c.reason)
-				return
-			}
-			require.NoError(t, err, c.reason)
-			require.Equal(t, Answer{Filtered: c.want}, a, c.reason)
-		})
-	}
+		{"error", "an error makes the rest of the answer void", `{"NodeNames":["n1"],"Error":"busy"}`, true, rules.Filtered{}, "busy"},
+		{"not JSON", "a page of a proxy is no answer", `<html>`, true, rules.Filtered{}, "invalid character '<' looking for beginning of value"},
+		{"cut off", "the value is incomplete", `{"NodeNames":["n1"`, true, rules.Filtered{}, "unexpected EOF"},
+		{"nothing", "the body has no value", ``, true, rules.Filtered{}, "EOF"},
+		{"wrong type", "NodeNames must be a list", `{"NodeNames":"n1"}`, true, rules.Filtered{}, "json: cannot unmarshal string into Go struct field ExtenderFilterResult.NodeNames of type []string"},
+		{"a list", "the answer must be an object", `[]`, true, rules.Filtered{}, "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"},
+	}, func(t *testing.T, c test) {
+		x := serve(t, &stub{answer: c.answer}, func(x *configv1.Extender) { x.NodeCacheCapable = c.cached })
+		a, err := x.Filter(ctx, web(), nodes("n1", "n2"))
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, Answer{Filtered: c.want}, a)
+	})
 }
 
-// Options.ReplaceView is v1.36: the objects of an answer are taken as they are.
+// Options.ReplaceView does what v1.36 does: it uses the objects of an answer as they are.
 func TestReplaceView(t *testing.T) {
 	s := &stub{answer: `{"Nodes":{"items":[{"metadata":{"name":"n1","labels":{"a":"b"}}},{"metadata":{"name":"n9"}}]}}`}
 	x := serve(t, s, nil)
@@ -202,7 +201,7 @@ func TestFailures(t *testing.T) {
 			release := make(chan struct{})
 			late := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-release })
 			x := serve(t, late, func(x *configv1.Extender) { x.HTTPTimeout.Duration = 20 * time.Millisecond })
-			t.Cleanup(func() { close(release) }) // before the server closes
+			t.Cleanup(func() { close(release) }) // closed before the server
 			require.ErrorContains(t, do(x), "Client.Timeout exceeded")
 		})
 		t.Run("cancelled "+verb, func(t *testing.T) {
@@ -217,10 +216,10 @@ func TestFailures(t *testing.T) {
 			require.ErrorIs(t, do(x), context.DeadlineExceeded)
 		})
 	}
-	require.Equal(t, 5*time.Second, serve(t, &stub{}, nil).http.Timeout, "0 stands for 5 s")
+	require.Equal(t, 5*time.Second, serve(t, &stub{}, nil).http.Timeout, "0 means 5 s")
 }
 
-// A verb that is not configured is not there.
+// A verb that is not configured does nothing.
 func TestVerbs(t *testing.T) {
 	s := &stub{}
 	x := serve(t, s, func(x *configv1.Extender) { x.FilterVerb, x.PrioritizeVerb, x.PreemptVerb, x.BindVerb = "", "", "", "" })
@@ -246,7 +245,7 @@ func TestPrioritizeAnswers(t *testing.T) {
 	got, err := x.Prioritize(ctx, web(), nodes("n1", "n2"))
 	require.NoError(t, err)
 	require.Equal(t, score.Column{Plugin: x.Name(), Weight: 3, Hosts: []string{"n1", "n2", "n1", "n9"}, Scores: []int64{1000, -5, 1, 3}}, got)
-	require.Equal(t, []int64{30030, -150}, ScoreAll(ctx, []*Client{x}, web(), nodes("n1", "n2")), "whatever the range, a host twice twice, unknown hosts not at all")
+	require.Equal(t, []int64{30030, -150}, ScoreAll(ctx, []*Client{x}, web(), nodes("n1", "n2")), "the range does not matter, a repeated host counts twice, unknown hosts do not count")
 	for _, answer := range []string{`{"Host":"n1"}`, `[{"Host":"n1","Score":1.5}]`, `[{"Host":1}]`} {
 		_, err := serve(t, &stub{answer: answer}, nil).Prioritize(ctx, web(), nodes("n1"))
 		require.Error(t, err, answer)

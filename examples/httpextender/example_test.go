@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender"
 )
 
-// An extender that wants gpu pods on node-5 and knows nothing of node-2.
+// An extender prefers node-5 for gpu pods and has no driver on node-2.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := `{"NodeNames": ["node-4", "node-5"], "FailedNodes": {"node-2": "no driver"}}`

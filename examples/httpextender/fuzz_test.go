@@ -20,7 +20,7 @@ func (s says) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s))), Request: r}, nil
 }
 
-// Whatever an extender says, there is an error or an answer about nodes that were asked about.
+// Whatever an extender answers, the result is an error or is about nodes of the request.
 func FuzzAnswers(f *testing.F) {
 	for _, answer := range []string{
 		``, `null`, `{}`, `[]`, `[null]`, `{"NodeNames":["n1"]}`, `{"NodeNames":["n9"]}`, `{"Nodes":{"items":[{"metadata":{"name":"n2"}}]}}`,

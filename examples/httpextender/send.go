@@ -14,11 +14,11 @@ import (
 
 // This file sends a request and reads the answer.
 
-// errTrailing is the error of an answer that goes on behind its JSON value.
-var errTrailing = errors.New("the answer has data behind its JSON value")
+// errTrailing is the error of an answer with data after its JSON value.
+var errTrailing = errors.New("the answer has data after its JSON value")
 
-// send posts a request and decodes the answer. Everything but an answer of status 200 that is JSON of the right shape is an
-// error. So is a longer answer than the limit, and data behind the JSON value.
+// send posts a request and decodes the answer. It is an error when the status is not 200, the answer is not JSON of the
+// right form, the answer is longer than the limit, or data follow the JSON value.
 func (c *Client) send(ctx context.Context, v Verb, request, answer any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *tooLong) Error() string {
 	return fmt.Sprintf("the answer has more than %d bytes (Options.AnswerLimit)", e.limit)
 }
 
-// Read reads from the inner reader. It returns a *tooLong for the byte behind the limit.
+// Read reads from the inner reader. It returns a *tooLong for the first byte after the limit.
 func (l *limited) Read(p []byte) (int, error) {
 	if int64(len(p)) > l.left+1 {
 		p = p[:l.left+1]

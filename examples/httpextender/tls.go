@@ -30,7 +30,7 @@ func transportOf(x *configv1.Extender) (*http.Transport, error) {
 	}, nil
 }
 
-// tlsOf returns the TLS settings, nil for the standard ones.
+// tlsOf returns the TLS settings, nil for the standard settings.
 func tlsOf(x *configv1.Extender) (*tls.Config, error) {
 	t := configv1.ExtenderTLSConfig{}
 	if x.TLSConfig != nil {
@@ -73,7 +73,7 @@ func tlsOf(x *configv1.Extender) (*tls.Config, error) {
 	return c, nil
 }
 
-// fromFile returns data, or what a file has if there are none.
+// fromFile returns data. When data is empty it returns the content of a file.
 func fromFile(data []byte, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil

@@ -9,9 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
-// secure starts a TLS server and returns its place in a configuration, and its certificate.
+// secure starts a TLS server and returns its configuration and its certificate.
 func secure(t *testing.T) (configv1.Extender, []byte) {
 	t.Helper()
 	s := httptest.NewTLSServer(&stub{answer: `{"NodeNames":["n1"]}`})
@@ -25,43 +27,43 @@ func TestTLS(t *testing.T) {
 	base, authority := secure(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, authority, 0o600))
-	for _, c := range []struct {
-		name, reason string
-		https        bool
-		tls          *configv1.ExtenderTLSConfig
-		err          string
-	}{
+	type test struct {
+		name, why string
+		https     bool
+		tls       *configv1.ExtenderTLSConfig
+		err       string
+	}
+	testkit.Run(t, []test{
 		{"nothing said", "the system's authorities do not know the server", false, nil, "x509: certificate signed by unknown authority"},
 		{"https alone", "without an authority the certificate is not verified", true, nil, ""},
-		{"insecure", "", true, &configv1.ExtenderTLSConfig{Insecure: true}, ""},
-		{"authority", "", true, &configv1.ExtenderTLSConfig{CAData: authority}, ""},
-		{"authority from a file", "", true, &configv1.ExtenderTLSConfig{CAFile: file}, ""},
+		{"insecure", "the certificate is not checked", true, &configv1.ExtenderTLSConfig{Insecure: true}, ""},
+		{"authority", "the authority signed the certificate", true, &configv1.ExtenderTLSConfig{CAData: authority}, ""},
+		{"authority from a file", "the file has the same authority", true, &configv1.ExtenderTLSConfig{CAFile: file}, ""},
 		{"other name", "the certificate is for example.com and 127.0.0.1", true, &configv1.ExtenderTLSConfig{CAData: authority, ServerName: "shop.test"}, "certificate is valid for"},
-		{"name of the certificate", "", true, &configv1.ExtenderTLSConfig{CAData: authority, ServerName: "example.com"}, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			x := base
-			x.EnableHTTPS, x.TLSConfig = c.https, c.tls
-			client, err := New(x, Options{})
-			require.NoError(t, err)
-			_, err = client.Filter(ctx, web(), nodes("n1"))
-			if c.err != "" {
-				require.ErrorContains(t, err, c.err, c.reason)
-				return
-			}
-			require.NoError(t, err, c.reason)
-		})
-	}
+		{"name of the certificate", "the certificate is valid for this name", true, &configv1.ExtenderTLSConfig{CAData: authority, ServerName: "example.com"}, ""},
+	}, func(t *testing.T, c test) {
+		x := base
+		x.EnableHTTPS, x.TLSConfig = c.https, c.tls
+		client, err := New(x, Options{})
+		require.NoError(t, err)
+		_, err = client.Filter(ctx, web(), nodes("n1"))
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+	})
 }
 
 func TestTLSErrors(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	for _, c := range []struct {
+	type test struct {
 		name string
 		tls  configv1.ExtenderTLSConfig
 		err  string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"authority and insecure", configv1.ExtenderTLSConfig{Insecure: true, CAData: []byte("x")}, "specifying a root certificates file with the insecure flag is not allowed"},
 		{"no authority there", configv1.ExtenderTLSConfig{CAFile: "/nope"}, "open /nope: no such file or directory"},
 		{"no certificate there", configv1.ExtenderTLSConfig{CertFile: "/nope", KeyFile: "/nope"}, "open /nope: no such file or directory"},
@@ -69,12 +71,10 @@ func TestTLSErrors(t *testing.T) {
 		{"no authority", configv1.ExtenderTLSConfig{CAData: []byte("hello")}, "unable to load root certificates: unable to parse bytes as PEM block"},
 		{"no certificate", configv1.ExtenderTLSConfig{CertData: []byte("hello"), KeyData: []byte("hello")}, "tls: failed to find any PEM data in certificate input"},
 		{"empty file", configv1.ExtenderTLSConfig{CAFile: empty}, empty + " is empty"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := NewAll([]configv1.Extender{{EnableHTTPS: true, TLSConfig: &c.tls}}, Options{})
-			require.EqualError(t, err, "couldn't build extenders: "+c.err)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, err := NewAll([]configv1.Extender{{EnableHTTPS: true, TLSConfig: &c.tls}}, Options{})
+		require.EqualError(t, err, "couldn't build extenders: "+c.err)
+	})
 	_, err := New(configv1.Extender{EnableHTTPS: true, TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("a certificate alone")}}, Options{})
 	require.NoError(t, err, "without a key it is left aside")
 }

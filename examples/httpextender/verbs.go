@@ -16,16 +16,16 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// Answer is what an extender said about nodes.
+// Answer is the answer of an extender about nodes.
 type Answer struct {
 	rules.Filtered
-	// Objects are the node objects that the extender sent back, with Options.ReplaceView and in the form with objects only:
-	// what v1.36 goes on with. They need not be among the nodes asked about.
+	// Objects are the node objects of the answer: with Options.ReplaceView and an extender that takes objects, v1.36
+	// continues with these. They need not be among the nodes of the request.
 	Objects []*v1.Node
 }
 
-// Filter asks which nodes stay. An answer of the other form than the extender was asked in counts if it is the only one,
-// as in v1.36: node names need nodeCacheCapable, objects do not need its absence. An answer without either leaves no node.
+// Filter asks which nodes stay. As in v1.36 an answer in the other form than the request counts when it has only that form:
+// node names need nodeCacheCapable, objects do not need its absence. An answer without names and objects leaves no node.
 func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Answer, error) {
 	if !c.Offers(Filter) {
 		return Answer{Filtered: rules.Filtered{Nodes: namesOf(nodes)}}, nil
@@ -58,7 +58,7 @@ func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Ans
 	asked := namesOf(nodes)
 	replaced := c.options.ReplaceView && !byName
 	if replaced {
-		asked = answer.Nodes // nothing is checked
+		asked = answer.Nodes // the objects are not checked
 	}
 	filtered, err := rules.ApplyFilter(c.Name(), capable, asked, answer)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (Ans
 	return out, nil
 }
 
-// Prioritize asks for the scores of nodes. Without the verb there are none, and weight 0.
+// Prioritize asks for the scores of nodes. Without the verb there are no scores, and the weight is 0.
 func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Column, error) {
 	out := score.Column{Plugin: c.Name()}
 	if !c.Offers(Prioritize) {
@@ -93,9 +93,9 @@ func (c *Client) Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) 
 	return out, nil
 }
 
-// checkScores returns the first mistake of Options.StrictScores, nil without one. O(scores + nodes).
+// checkScores returns the first violation of Options.StrictScores, nil when there is none. O(scores + nodes).
 func (c *Client) checkScores(list extenderv1.HostPriorityList, nodes []*v1.Node) error {
-	left := make(map[string]bool, len(nodes)) // whether a host that was asked about has no score yet
+	left := make(map[string]bool, len(nodes)) // by host of the request: it has no score yet
 	for _, n := range nodes {
 		left[n.Name] = true
 	}
@@ -115,21 +115,21 @@ func (c *Client) checkScores(list extenderv1.HostPriorityList, nodes []*v1.Node)
 	return nil
 }
 
-// Victims are the pods that would leave one node, and how many disruption budgets that breaks.
+// Victims are the pods that would leave one node, and how many violations of disruption budgets that makes.
 type Victims struct {
 	Pods       []*v1.Pod
 	Violations int64
 }
 
-// MetaVictims is what an extender says about one node: the victims by UID.
+// MetaVictims is the answer of an extender about one node: the victims by UID.
 type MetaVictims struct {
 	UIDs       []types.UID
 	Violations int64
 }
 
-// Preempt shows an extender the victims by node name, and returns what it makes of them. Null entries in the answer are
-// nodes without victims. What the answer means is preemption.Extender's business: it finds the pods, on any node of the
-// cluster, and replaces the candidates.
+// Preempt shows an extender the victims by node name and returns its answer. Null entries in the answer are nodes without
+// victims. preemption.Extender applies the answer: it finds the pods, on any node of the cluster, and replaces the
+// candidates.
 func (c *Client) Preempt(ctx context.Context, pod *v1.Pod, victims map[string]Victims) (map[string]MetaVictims, error) {
 	if !c.Offers(Preempt) {
 		return nil, errors.New("preempt verb is not defined for extender " + c.Name() + " but run into ProcessPreemption")
@@ -171,7 +171,7 @@ func (c *Client) Preempt(ctx context.Context, pod *v1.Pod, victims map[string]Vi
 	return out, nil
 }
 
-// Bind has the extender bind a pod to a node.
+// Bind asks the extender to bind a pod to a node.
 func (c *Client) Bind(ctx context.Context, pod *v1.Pod, node string) error {
 	if !c.Offers(Bind) {
 		return errors.New("unexpected empty bindVerb in extender")

@@ -7,28 +7,29 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestLayout(t *testing.T) {
 	header, rows := []string{"POD", "MESSAGE"}, [][]string{{"web", "0/3 nodes are available: 3 Insufficient cpu."}, {"db", "ü"}}
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		layout Layout
 		want   string
 		cut    bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"whole", Layout{}, "POD   MESSAGE\nweb   0/3 nodes are available: 3 Insufficient cpu.\ndb    ü\n", false},
 		{"wide enough", Layout{Width: 50}, "POD   MESSAGE\nweb   0/3 nodes are available: 3 Insufficient cpu.\ndb    ü\n", false},
 		{"cut", Layout{Width: 49}, "POD   MESSAGE\nweb   0/3 nodes are available: 3 Insufficient cp…\ndb    ü\n", true},
 		{"narrow", Layout{Width: 1}, "POD   MESSAGE\nweb   0/3 nodes are available…\ndb    ü\n", true},
 		{"no header", Layout{NoHeaders: true}, "web   0/3 nodes are available: 3 Insufficient cpu.\ndb    ü\n", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, cut := c.layout.Columns(header, rows)
-			require.Equal(t, c.want, got)
-			require.Equal(t, c.cut, cut)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		got, cut := c.layout.Columns(header, rows)
+		require.Equal(t, c.want, got)
+		require.Equal(t, c.cut, cut)
+	})
 }
 
 type screen struct{ strings.Builder }

@@ -141,13 +141,14 @@ func TestSignPod(t *testing.T) { // W13.1, W13.2
 	release := make(chan struct{})
 	defer close(release)
 	blocked := make(chan struct{}, 1)
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		sign   func() ([]SignFragment, *Status) // nil: it cannot
 		listed bool
 		signed bool
 		errs   int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"default constraints", func() ([]SignFragment, *Status) { return nil, nil }, false, false, 0},
 		{"a plugin that cannot sign", nil, true, false, 0},
 		{"one that says nothing", func() ([]SignFragment, *Status) { return nil, nil }, true, true, 0},
@@ -157,31 +158,29 @@ func TestSignPod(t *testing.T) { // W13.1, W13.2
 		{"one that blocks", func() ([]SignFragment, *Status) { blocked <- struct{}{}; <-release; return nil, nil }, true, false, 1},
 		{"an unknown code", func() ([]SignFragment, *Status) { return nil, NewStatus(42) }, true, false, 1},
 		{"a value that is no JSON", func() ([]SignFragment, *Status) { return []SignFragment{{"x", func() {}}}, nil }, true, false, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, list := probes(1)
-			var p Plugin = struct{ FilterPlugin }{list[0]}
-			if c.sign != nil {
-				p = signer{list[0], c.sign}
-			}
-			profile := Profile{}
-			if c.listed {
-				profile = listed()
-			}
-			profile.Plugins = Plugins{Filter: {Enabled: []PluginRef{{Name: "A"}}}}
-			o := Options{Profiles: []Profile{profile}, PluginTimeout: time.Second, Plugins: Registry{"A": func(any, *Handle) (Plugin, error) { return p, nil }}}
-			r, _ := batching(t, o)
-			r.add(sized("p", "1"))
-			if c.name == "one that blocks" {
-				r.cutOff(blocked, func() { r.step() })
-			} else {
-				r.step()
-				require.Equal(t, c.signed, r.framework().SignPod(ctx, sized("q", "1")) != "")
-			}
-			require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
-			require.GreaterOrEqual(t, len(r.errs), c.errs)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, list := probes(1)
+		var p Plugin = struct{ FilterPlugin }{list[0]}
+		if c.sign != nil {
+			p = signer{list[0], c.sign}
+		}
+		profile := Profile{}
+		if c.listed {
+			profile = listed()
+		}
+		profile.Plugins = Plugins{Filter: {Enabled: []PluginRef{{Name: "A"}}}}
+		o := Options{Profiles: []Profile{profile}, PluginTimeout: time.Second, Plugins: Registry{"A": func(any, *Handle) (Plugin, error) { return p, nil }}}
+		r, _ := batching(t, o)
+		r.add(sized("p", "1"))
+		if c.name == "one that blocks" {
+			r.cutOff(blocked, func() { r.step() })
+		} else {
+			r.step()
+			require.Equal(t, c.signed, r.framework().SignPod(ctx, sized("q", "1")) != "")
+		}
+		require.Equal(t, Scheduled, r.last().Outcome, r.last().Message)
+		require.GreaterOrEqual(t, len(r.errs), c.errs)
+	})
 	t.Run("fragments", func(t *testing.T) {
 		_, list := probes(1)
 		value := "a"

@@ -9,69 +9,68 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 )
 
 func TestReserve(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, calls, message string
 		b                         *Status
 		outcome                   Outcome
 		place                     queue.Place
-	}{
+	}
+	testkit.Run(t, []test{
 		{"rejected", "W-4: Unreserve on all, in reverse", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", "0/1 nodes are available: 1 full.", u("full"), Rejected, queue.Unschedulable},
 		{"pending", "W-8", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", "0/1 nodes are available: 1 waiting for thing.", NewStatus(Pending, "waiting for thing"), Rejected, queue.Unschedulable},
 		{"error", "table of points", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", `running Reserve plugin "B": broken`, bad, SchedulingError, queue.ErrorBackoff},
 		{"skip is an error", "table of points", "A.Reserve B.Reserve C.Unreserve B.Unreserve A.Unreserve", `running Reserve plugin "B": unexpected status Skip`, NewStatus(Skip), SchedulingError, queue.ErrorBackoff},
 		{"success", "table of points", "A.Reserve B.Reserve C.Reserve", "", nil, Scheduled, queue.Nowhere},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(3)
-			list[1].answer[Reserve] = c.b
-			r := bare(t, list, Reserve)
-			p := pod("p")
-			r.add(p).step()
-			require.Equal(t, c.calls, s.take(), c.why)
-			require.Equal(t, c.outcome, r.last().Outcome)
-			require.Equal(t, c.message, r.last().Message)
-			require.Equal(t, c.place, r.place(p))
-			if c.outcome != Scheduled { // invariant F4
-				require.Empty(t, r.on("n1"), "nothing is left in the cache")
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(3)
+		list[1].answer[Reserve] = c.b
+		r := bare(t, list, Reserve)
+		p := pod("p")
+		r.add(p).step()
+		require.Equal(t, c.calls, s.take())
+		require.Equal(t, c.outcome, r.last().Outcome)
+		require.Equal(t, c.message, r.last().Message)
+		require.Equal(t, c.place, r.place(p))
+		if c.outcome != Scheduled { // invariant F4
+			require.Empty(t, r.on("n1"), "nothing is left in the cache")
+		}
+	})
 }
 
 func TestBind(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, calls, message string
 		a                         *Status
 		outcome                   Outcome
 		events, patches           int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"skip and then success", "W-12", "A.Bind B.Bind", "", NewStatus(Skip), Scheduled, 1, 0},
 		{"error stops", "W-12", "A.Bind", `running Bind plugin "A": broken`, bad, SchedulingError, 1, 1},
 		{"a rejection waits for nothing", "W-12, W5.9", "A.Bind", "no", u("no"), Rejected, 1, 1},
 		{"an unknown code is an error", "W1.5", "A.Bind", `running Bind plugin "A": unexpected status Code(42)`, NewStatus(42), SchedulingError, 1, 1},
 		{"wait is an error", "table of points", "A.Bind", `running Bind plugin "A": unexpected status Wait`, NewStatus(Wait), SchedulingError, 1, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(2)
-			list[0].answer[Bind] = c.a
-			r := bare(t, list, Bind)
-			p := pod("p")
-			r.add(p).step()
-			require.Equal(t, c.calls, s.take(), c.why)
-			require.Equal(t, c.outcome, r.last().Outcome)
-			require.Equal(t, c.message, r.last().Message)
-			require.Len(t, r.events, c.events)
-			require.Len(t, r.patches, c.patches)
-			if c.outcome != Scheduled {
-				require.Equal(t, queue.ErrorBackoff, r.place(p), "no rejecter is recorded")
-				require.Empty(t, r.on("n1"))
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(2)
+		list[0].answer[Bind] = c.a
+		r := bare(t, list, Bind)
+		p := pod("p")
+		r.add(p).step()
+		require.Equal(t, c.calls, s.take())
+		require.Equal(t, c.outcome, r.last().Outcome)
+		require.Equal(t, c.message, r.last().Message)
+		require.Len(t, r.events, c.events)
+		require.Len(t, r.patches, c.patches)
+		if c.outcome != Scheduled {
+			require.Equal(t, queue.ErrorBackoff, r.place(p), "no rejecter is recorded")
+			require.Empty(t, r.on("n1"))
+		}
+	})
 	t.Run("all skip", func(t *testing.T) { // W5.8
 		_, list := probes(1)
 		list[0].answer[Bind] = NewStatus(Skip)
@@ -134,31 +133,30 @@ func TestPreBind(t *testing.T) {
 		require.Equal(t, "A.PreFlight", s.take())
 		require.Empty(t, r.patches)
 	})
-	for _, c := range []struct {
+	type test struct {
 		name, why, message string
 		preflight, status  *Status
 		outcome            Outcome
 		reason             string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"preflight U", "W-11", `PreBindPreFlight A returned "Unschedulable", which is unsupported. It is supposed to return Success, Skip, or Error status`, u("x"), nil, SchedulingError, "SchedulerError"},
 		{"preflight error", "table of points", `running PreBindPreFlight "A": broken`, bad, nil, SchedulingError, "SchedulerError"},
 		{"U", "W5.9", "no", nil, u("no"), Rejected, "Unschedulable"},
 		{"error", "table of points", `running PreBind plugin "A": broken`, nil, bad, SchedulingError, "SchedulerError"},
 		{"skip is an error", "table of points", `running PreBind plugin "A": unexpected status Skip`, nil, NewStatus(Skip), SchedulingError, "SchedulerError"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(2)
-			list[0].preflight, list[0].answer[PreBind] = c.preflight, c.status
-			r := bare(t, list, Reserve, PreBind)
-			p := pod("p")
-			r.add(p).step()
-			require.Contains(t, s.take(), "B.Unreserve A.Unreserve", c.why)
-			require.Equal(t, c.outcome, r.last().Outcome)
-			require.Equal(t, c.message, r.last().Message)
-			require.Equal(t, queue.ErrorBackoff, r.place(p))
-			require.Contains(t, r.patches[len(r.patches)-1], "PodScheduled=False "+c.reason)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(2)
+		list[0].preflight, list[0].answer[PreBind] = c.preflight, c.status
+		r := bare(t, list, Reserve, PreBind)
+		p := pod("p")
+		r.add(p).step()
+		require.Contains(t, s.take(), "B.Unreserve A.Unreserve")
+		require.Equal(t, c.outcome, r.last().Outcome)
+		require.Equal(t, c.message, r.last().Message)
+		require.Equal(t, queue.ErrorBackoff, r.place(p))
+		require.Contains(t, r.patches[len(r.patches)-1], "PodScheduled=False "+c.reason)
+	})
 	t.Run("one that runs alone splits the group", func(t *testing.T) { // W5.7
 		s, list := probes(3)
 		list[0].parallel, list[2].parallel = true, true
@@ -253,27 +251,26 @@ func TestPermit(t *testing.T) {
 		require.Equal(t, "no", got.Message())
 		require.Equal(t, "A", got.Plugin())
 	})
-	for _, c := range []struct {
+	type test struct {
 		name, why, calls, message string
 		b                         *Status
 		outcome                   Outcome
-	}{
+	}
+	testkit.Run(t, []test{
 		{"a rejection beats a wait", "table of points", "A.Permit B.Permit", "0/1 nodes are available: 1 no.", u("no"), Rejected},
 		{"pending rejects", "table of points", "A.Permit B.Permit", "0/1 nodes are available: 1 p.", NewStatus(Pending, "p"), Rejected},
 		{"skip is an error", "table of points", "A.Permit B.Permit", `running Permit plugin "B": unexpected status Skip`, NewStatus(Skip), SchedulingError},
 		{"error", "table of points", "A.Permit B.Permit", `running Permit plugin "B": broken`, bad, SchedulingError},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(3)
-			list[0].answer[Permit], list[0].timeout, list[1].answer[Permit] = NewStatus(Wait), time.Hour, c.b
-			r := bare(t, list, Permit)
-			r.add(pod("p")).step()
-			require.Equal(t, c.calls, s.take(), c.why)
-			require.Equal(t, c.outcome, r.last().Outcome)
-			require.Equal(t, c.message, r.last().Message)
-			require.Zero(t, r.s.Waiting())
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(3)
+		list[0].answer[Permit], list[0].timeout, list[1].answer[Permit] = NewStatus(Wait), time.Hour, c.b
+		r := bare(t, list, Permit)
+		r.add(pod("p")).step()
+		require.Equal(t, c.calls, s.take())
+		require.Equal(t, c.outcome, r.last().Outcome)
+		require.Equal(t, c.message, r.last().Message)
+		require.Zero(t, r.s.Waiting())
+	})
 	t.Run("no time at all", func(t *testing.T) { // W5.2
 		_, list := probes(1)
 		list[0].answer[Permit] = NewStatus(Wait)

@@ -176,28 +176,27 @@ func TestNominatedNodeFirst(t *testing.T) { // step 6, trap 11
 
 // Where PreFilter plugins left the nominated node out it is tried all the same, and what it says counts.
 func TestNominatedNodeOutside(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, calls, node, message string
 		filter                     *Status
 		evaluated                  int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"takes the pod", "A.PreFilter A.Filter:n3:0", "n3", "", nil, 1},
 		{"rejects it", "A.PreFilter A.Filter:n3:0 A.Filter:n1:0", "", "0/3 nodes are available: 1 node(s) didn't satisfy plugin(s) [A], 2 no.", u("no"), 2},
 		{"fails", "A.PreFilter A.Filter:n3:0 A.Filter:n1:0", "", `running "A" filter plugin: broken`, bad, 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(1)
-			list[0].only, list[0].answer[Filter] = []string{"n1"}, c.filter
-			r := bare(t, list, PreFilter, Filter)
-			p := pod("p")
-			p.Status.NominatedNodeName = "n3"
-			r.add(p).step()
-			require.Equal(t, c.calls, s.take())
-			require.Equal(t, c.node, r.last().Node)
-			require.Equal(t, c.message, r.last().Message)
-			require.Equal(t, c.evaluated, r.last().Evaluated)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(1)
+		list[0].only, list[0].answer[Filter] = []string{"n1"}, c.filter
+		r := bare(t, list, PreFilter, Filter)
+		p := pod("p")
+		p.Status.NominatedNodeName = "n3"
+		r.add(p).step()
+		require.Equal(t, c.calls, s.take())
+		require.Equal(t, c.node, r.last().Node)
+		require.Equal(t, c.message, r.last().Message)
+		require.Equal(t, c.evaluated, r.last().Evaluated)
+	})
 }
 
 // The search begins behind the last node looked at.
@@ -218,39 +217,38 @@ func TestRotation(t *testing.T) { // W4.8, F10
 
 // A failed binding cycle wakes those that wait for room; after a rejection not the pod itself.
 func TestFailedBindingWakesOthers(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		permit *Status
 		bind   error
 		self   queue.Place
-	}{
+	}
+	testkit.Run(t, []test{
 		{"rejection: not itself", u("no"), nil, queue.Unschedulable},
 		{"error: itself too", nil, errors.New("conflict"), queue.ErrorBackoff},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, list := probes(1)
-			list[0].timeout = time.Hour
-			list[0].events = []queue.Registration{{Event: queue.Event{Resource: "Pod", Action: queue.Delete}}}
-			list[0].perPod["p"] = map[Point]*Status{Permit: NewStatus(Wait)}
-			p, reg := on(list, Permit)
-			r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg}, []*v1.Node{node("n1")})
-			r.bindErr = func(*v1.Pod) error { return c.bind }
-			first := testkit.Pod("default/p").Request("cpu=4").Obj()
-			second := testkit.Pod("default/q").Request("cpu=4").Obj()
-			r.failing["p"] = errors.New("the status cannot be written") // a nomination taken away would be an event too
-			r.add(first).step()
-			r.add(second).step()
-			require.Equal(t, queue.Unschedulable, r.place(second), "the room is taken")
-			if c.permit != nil {
-				r.s.waiting.reject(first.UID, "A", "no")
-			} else {
-				r.s.waiting.allow(first.UID, "A")
-			}
-			r.work()
-			require.Equal(t, queue.Backoff, r.place(second), "the room is free")
-			require.Equal(t, c.self, r.place(first))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, list := probes(1)
+		list[0].timeout = time.Hour
+		list[0].events = []queue.Registration{{Event: queue.Event{Resource: "Pod", Action: queue.Delete}}}
+		list[0].perPod["p"] = map[Point]*Status{Permit: NewStatus(Wait)}
+		p, reg := on(list, Permit)
+		r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg}, []*v1.Node{node("n1")})
+		r.bindErr = func(*v1.Pod) error { return c.bind }
+		first := testkit.Pod("default/p").Request("cpu=4").Obj()
+		second := testkit.Pod("default/q").Request("cpu=4").Obj()
+		r.failing["p"] = errors.New("the status cannot be written") // a nomination taken away would be an event too
+		r.add(first).step()
+		r.add(second).step()
+		require.Equal(t, queue.Unschedulable, r.place(second), "the room is taken")
+		if c.permit != nil {
+			r.s.waiting.reject(first.UID, "A", "no")
+		} else {
+			r.s.waiting.allow(first.UID, "A")
+		}
+		r.work()
+		require.Equal(t, queue.Backoff, r.place(second), "the room is free")
+		require.Equal(t, c.self, r.place(first))
+	})
 }
 
 // Plugins may ask for other pods, at the end of the scheduling cycle and of the binding cycle.

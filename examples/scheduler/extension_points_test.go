@@ -31,7 +31,7 @@ var (
 )
 
 func TestPreFilter(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why     string
 		a, b          *Status
 		onlyA, onlyB  []string
@@ -39,7 +39,8 @@ func TestPreFilter(t *testing.T) {
 		message, call string
 		err           string
 		only          []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"success joins the sets", "W-1", nil, nil, []string{"a", "b"}, []string{"b", "c"}, Success, "", "A.PreFilter B.PreFilter C.PreFilter", "", []string{"b"}},
 		{"U does not stop", "W-1", u("a"), nil, nil, nil, Unschedulable, "a", "A.PreFilter B.PreFilter C.PreFilter", "", nil},
 		{"a later UAU replaces U", "W-1", u("a"), uau("b"), nil, nil, UnschedulableAndUnresolvable, "b", "A.PreFilter B.PreFilter", "", nil},
@@ -51,36 +52,35 @@ func TestPreFilter(t *testing.T) {
 		{"Error stops", "table of points", bad, nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": broken`, nil},
 		{"an unknown code is an error", "anything else", NewStatus(17), nil, nil, nil, Error, "", "A.PreFilter", `running PreFilter plugin "A": unexpected status Code(17)`, nil},
 		{"Skip ignores the set", "table of points", NewStatus(Skip), nil, []string{"a"}, nil, Success, "", "A.PreFilter B.PreFilter C.PreFilter", "", nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(3)
-			list[0].answer[PreFilter], list[1].answer[PreFilter], list[0].only, list[1].only = c.a, c.b, c.onlyA, c.onlyB
-			r := bare(t, list, PreFilter)
-			state := NewState()
-			pre := r.framework().runPreFilter(ctx, state, pod("p"), nil)
-			require.Equal(t, c.code, pre.Code, c.why)
-			require.Equal(t, c.message, pre.Message)
-			require.Equal(t, c.call, s.take())
-			if c.err != "" {
-				require.EqualError(t, pre.Err, c.err)
-			} else {
-				require.NoError(t, pre.Err)
-			}
-			if c.only != nil {
-				require.Equal(t, c.only, pre.Nodes)
-			}
-			require.Equal(t, c.a.Code() == Skip, state.skipFilter["A"])
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(3)
+		list[0].answer[PreFilter], list[1].answer[PreFilter], list[0].only, list[1].only = c.a, c.b, c.onlyA, c.onlyB
+		r := bare(t, list, PreFilter)
+		state := NewState()
+		pre := r.framework().runPreFilter(ctx, state, pod("p"), nil)
+		require.Equal(t, c.code, pre.Code)
+		require.Equal(t, c.message, pre.Message)
+		require.Equal(t, c.call, s.take())
+		if c.err != "" {
+			require.EqualError(t, pre.Err, c.err)
+		} else {
+			require.NoError(t, pre.Err)
+		}
+		if c.only != nil {
+			require.Equal(t, c.only, pre.Nodes)
+		}
+		require.Equal(t, c.a.Code() == Skip, state.skipFilter["A"])
+	})
 }
 
 func TestFilter(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, calls, message string
 		a                         *Status
 		outcome                   Outcome
 		rejecters                 []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"success asks the next", "nothing scores, so the first node will do (W4.7)", "A.Filter:n1:0 B.Filter:n1:0", "", nil, Scheduled, nil},
 		{"U takes the node out", "the first failure decides", "A.Filter:n1:0 A.Filter:n2:0 A.Filter:n3:0", "0/3 nodes are available: 3 no.", u("no"), Rejected, []string{"A"}},
 		{"UAU takes the node out", "the first failure decides", "A.Filter:n1:0 A.Filter:n2:0 A.Filter:n3:0", "0/3 nodes are available: 3 never.", uau("never"), Rejected, []string{"A"}},
@@ -88,23 +88,21 @@ func TestFilter(t *testing.T) {
 		{"Skip fails the attempt", "W1.5", "A.Filter:n1:0", `running "A" filter plugin: unexpected status Skip`, NewStatus(Skip), SchedulingError, nil},
 		{"Wait fails the attempt", "W1.5", "A.Filter:n1:0", `running "A" filter plugin: unexpected status Wait`, NewStatus(Wait), SchedulingError, nil},
 		{"Error fails the attempt", "table of points", "A.Filter:n1:0", `running "A" filter plugin: broken`, bad, SchedulingError, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(2)
-			list[0].answer[Filter] = c.a
-			r := bare(t, list, Filter)
-			r.add(pod("p")).step()
-			require.Equal(t, c.calls, s.take(), c.why)
-			require.Equal(t, c.outcome, r.last().Outcome)
-			require.Equal(t, c.message, r.last().Message)
-			var e *queue.Entry
-			r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(pod("p")) })
-			if c.outcome != Scheduled {
-				require.Equal(t, c.rejecters, e.UnschedulablePlugins)
-				require.Equal(t, c.a.Code() == Pending, len(e.PendingPlugins) > 0)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(2)
+		list[0].answer[Filter] = c.a
+		r := bare(t, list, Filter)
+		r.add(pod("p")).step()
+		require.Equal(t, c.calls, s.take())
+		require.Equal(t, c.outcome, r.last().Outcome)
+		require.Equal(t, c.message, r.last().Message)
+		var e *queue.Entry
+		r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(pod("p")) })
+		if c.outcome != Scheduled {
+			require.Equal(t, c.rejecters, e.UnschedulablePlugins)
+			require.Equal(t, c.a.Code() == Pending, len(e.PendingPlugins) > 0)
+		}
+	})
 	t.Run("a skipped plugin is not asked", func(t *testing.T) { // invariant F2
 		s, list := probes(2)
 		list[0].answer[PreFilter] = NewStatus(Skip)
@@ -154,35 +152,34 @@ func TestTwoPasses(t *testing.T) {
 		}
 		return out
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why, want string
 		nominated       []*v1.Pod
 		fails           int // the number of pods on the node with which A fails; -1: never
 		code            Code
 		skips           string // a plugin that said Skip at PreFilter
-	}{
+	}
+	testkit.Run(t, []test{
 		{"those of its priority count", "W-2", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0 B.Filter:n1:0", nominated("lo", "eq", "hi"), -1, Success, ""},
 		{"fails with them", "W-2: one pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2", nominated("lo", "eq", "hi"), 2, Unschedulable, ""},
 		{"fails without them", "W-2: the second pass", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0", nominated("lo", "eq", "hi"), 0, Unschedulable, ""},
 		{"only a lower one", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("lo"), -1, Success, ""},
 		{"only itself", "W-2: a single pass", "A.Filter:n1:0 B.Filter:n1:0", nominated("p"), -1, Success, ""},
 		{"a plugin that skips is not told", "F2", "B.AddPod:hi B.Filter:n1:1 B.Filter:n1:0", nominated("hi"), -1, Success, "A"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(2)
-			r := bare(t, list, PreFilter, Filter)
-			n := r.s.nodes.list[0]
-			fail := &failing{probe: list[0], at: c.fails}
-			r.framework().filter[0] = fail
-			state := NewState()
-			if c.skips != "" {
-				state.skipFilter[c.skips] = true
-			}
-			st := r.framework().runFiltersWithNominated(ctx, state, nominated("p")[0], n, c.nominated)
-			require.Equal(t, c.want, s.take(), c.why)
-			require.Equal(t, c.code, st.Code())
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(2)
+		r := bare(t, list, PreFilter, Filter)
+		n := r.s.nodes.list[0]
+		fail := &failing{probe: list[0], at: c.fails}
+		r.framework().filter[0] = fail
+		state := NewState()
+		if c.skips != "" {
+			state.skipFilter[c.skips] = true
+		}
+		st := r.framework().runFiltersWithNominated(ctx, state, nominated("p")[0], n, c.nominated)
+		require.Equal(t, c.want, s.take())
+		require.Equal(t, c.code, st.Code())
+	})
 }
 
 // failing rejects when so many pods are on the node.
@@ -205,12 +202,13 @@ func (f *failing) Filter(ctx context.Context, s *State, pod *v1.Pod, n *NodeInfo
 
 func TestPostFilter(t *testing.T) {
 	at := &Nomination{Node: "n1"}
-	for _, c := range []struct {
+	type test struct {
 		name, why, calls, message string
 		a, b                      *Status
 		nominate                  *Nomination
 		node                      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"U goes on and the nomination stays", "W-5", "A.PostFilter B.PostFilter", "a, b", u("a"), u("b"), at, "n1"},
 		{"Success stops", "W-5", "A.PostFilter", "a", NewStatus(Success, "a"), nil, at, "n1"},
 		{"UAU stops", "table of points", "A.PostFilter", "a", uau("a"), u("b"), nil, ""},
@@ -218,21 +216,19 @@ func TestPostFilter(t *testing.T) {
 		{"Error stops", "table of points", "A.PostFilter", "broken", bad, u("b"), nil, ""},
 		{"Skip is an error, not a crash", "table of points", "A.PostFilter", "unexpected status Skip", NewStatus(Skip), u("b"), nil, ""},
 		{"Wait is an error, not a crash", "table of points", "A.PostFilter", "unexpected status Wait", NewStatus(Wait), u("b"), nil, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, list := probes(2)
-			list[0].answer[PostFilter], list[1].answer[PostFilter], list[0].nominate = c.a, c.b, c.nominate
-			r := bare(t, list, PostFilter)
-			n, message := r.framework().runPostFilter(ctx, NewState(), pod("p"), &NodeStatuses{})
-			require.Equal(t, c.calls, s.take(), c.why)
-			require.Equal(t, c.message, message)
-			if c.node == "" {
-				require.Nil(t, n, "the nomination is kept")
-			} else {
-				require.Equal(t, c.node, n.Node)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		s, list := probes(2)
+		list[0].answer[PostFilter], list[1].answer[PostFilter], list[0].nominate = c.a, c.b, c.nominate
+		r := bare(t, list, PostFilter)
+		n, message := r.framework().runPostFilter(ctx, NewState(), pod("p"), &NodeStatuses{})
+		require.Equal(t, c.calls, s.take())
+		require.Equal(t, c.message, message)
+		if c.node == "" {
+			require.Nil(t, n, "the nomination is kept")
+		} else {
+			require.Equal(t, c.node, n.Node)
+		}
+	})
 }
 
 func TestScore(t *testing.T) {
@@ -292,10 +288,11 @@ func TestScore(t *testing.T) {
 		require.Equal(t, "n2", r.last().Node, "of equal ones the first")
 		require.Equal(t, int64(3), r.last().Total)
 	})
-	for _, c := range []struct {
+	type test struct {
 		name, want string
 		set        func(p *probe)
-	}{
+	}
+	testkit.Run(t, []test{
 		{"PreScore U", `running PreScore plugin "A": u`, func(p *probe) { p.answer[PreScore] = u("u") }},
 		{"PreScore Wait", `running PreScore plugin "A": unexpected status Wait`, func(p *probe) { p.answer[PreScore] = NewStatus(Wait) }},
 		{"Score U", `running Score plugins: plugin "A" failed with: u`, func(p *probe) { p.answer[Score] = u("u") }},
@@ -303,16 +300,14 @@ func TestScore(t *testing.T) {
 		{"Normalize U", `running Normalize on Score plugins: plugin "A" failed with: n`, func(p *probe) { p.answer["Normalize"] = u("n") }},
 		{"out of range", `applying score defaultWeights on Score plugins: plugin "A" returns an invalid score 101, it should in the range of [0, 100] after normalizing`, func(p *probe) { p.score = map[string]int64{"n1": 101} }},
 		{"below range", `applying score defaultWeights on Score plugins: plugin "A" returns an invalid score -1, it should in the range of [0, 100] after normalizing`, func(p *probe) { p.score = map[string]int64{"n1": -1} }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, list := probes(1)
-			c.set(list[0])
-			r := bare(t, list, PreScore, Score)
-			r.add(pod("p")).step()
-			require.Equal(t, SchedulingError, r.last().Outcome)
-			require.Equal(t, c.want, r.last().Message)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, list := probes(1)
+		c.set(list[0])
+		r := bare(t, list, PreScore, Score)
+		r.add(pod("p")).step()
+		require.Equal(t, SchedulingError, r.last().Outcome)
+		require.Equal(t, c.want, r.last().Message)
+	})
 }
 
 func TestStatus(t *testing.T) {

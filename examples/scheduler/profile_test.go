@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func list(f *Framework, at Point) string {
@@ -66,14 +67,15 @@ func TestDefaultProfile(t *testing.T) { // W9.6, F11
 }
 
 func TestPluginLists(t *testing.T) { // W-9
-	for _, c := range []struct {
+	type test struct {
 		name, why    string
 		at           Point
 		set          PluginSet
 		score        string
 		filter, bind string
 		err          string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"score all disabled", "W-9", Score, PluginSet{Enabled: refs("NodeResourcesFit:7"), Disabled: []string{"*"}}, "NodeResourcesFit=7", defaultFilters, "DefaultBinder", ""},
 		{"score enabled moves to the front", "W-9, trap 4", Score, PluginSet{Enabled: refs("NodeResourcesFit:7")}, "NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1 ImageLocality=1", defaultFilters, "DefaultBinder", ""},
 		{"two at the front", "9.4", Score, PluginSet{Enabled: refs("ImageLocality", "NodeResourcesFit:7")}, "ImageLocality=1 NodeResourcesFit=7 TaintToleration=3 NodeAffinity=2 VolumeBinding=1 PodTopologySpread=2 InterPodAffinity=2 DynamicResources=2 NodeResourcesBalancedAllocation=1", defaultFilters, "DefaultBinder", ""},
@@ -100,24 +102,23 @@ func TestPluginLists(t *testing.T) { // W-9
 		{"wrong point", "9.5", Filter, PluginSet{Enabled: refs("ImageLocality")}, "", "", "", `plugin "ImageLocality" does not extend FilterPlugin plugin`},
 		{"twice", "9.5", Filter, PluginSet{Enabled: refs("NodePorts", "NodePorts")}, "", "", "", `plugin "NodePorts" already registered as "FilterPlugin"`},
 		{"nothing at multiPoint", "9.4", MultiPoint, PluginSet{Disabled: []string{"*"}}, "", "", "", "but got 0"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, err := New(mustSnapshot(t), Options{Client: &server{}, Profiles: []Profile{{Plugins: Plugins{c.at: c.set}}}})
-			if c.err != "" {
-				require.ErrorContains(t, err, c.err, c.why)
-				return
-			}
-			require.NoError(t, err)
-			f := s.Profile("default-scheduler")
-			require.Equal(t, c.score, list(f, Score), c.why)
-			require.Equal(t, c.filter, list(f, Filter))
-			require.Equal(t, c.bind, list(f, Bind))
-		})
-	}
-	for _, c := range []struct {
+	}, func(t *testing.T, c test) {
+		s, err := New(mustSnapshot(t), Options{Client: &server{}, Profiles: []Profile{{Plugins: Plugins{c.at: c.set}}}})
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+			return
+		}
+		require.NoError(t, err)
+		f := s.Profile("default-scheduler")
+		require.Equal(t, c.score, list(f, Score))
+		require.Equal(t, c.filter, list(f, Filter))
+		require.Equal(t, c.bind, list(f, Bind))
+	})
+	type test2 struct {
 		name, err string
 		o         Options
-	}{
+	}
+	testkit.Run(t, []test2{
 		{"no name", "scheduler name is needed", Options{Profiles: []Profile{{SchedulerName: "a"}, {}}}},
 		{"a name twice", `duplicate profile with scheduler name "a"`, Options{Profiles: []Profile{{SchedulerName: "a"}, {SchedulerName: "a"}}}},
 		{"two orders", `different queue sort plugins for profile "b": "ByName", first: "PrioritySort"`, Options{
@@ -127,17 +128,15 @@ func TestPluginLists(t *testing.T) { // W-9
 		{"a plugin that cannot be made", `initializing plugin "NodeResourcesFit": want args to be of type`, Options{Profiles: []Profile{{Args: map[string]any{"NodeResourcesFit": 7}}}}},
 		{"args of a plugin that nobody names are ignored", "", Options{Profiles: []Profile{{Args: map[string]any{"Nobody": 7}}}}},
 		{"a name that is taken", "a plugin named NodeName already exists", Options{Plugins: Registry{"NodeName": nil}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.o.Client = &server{}
-			_, err := New(mustSnapshot(t), c.o)
-			if c.err == "" {
-				require.NoError(t, err)
-			} else {
-				require.ErrorContains(t, err, c.err)
-			}
-		})
-	}
+	}, func(t *testing.T, c test2) {
+		c.o.Client = &server{}
+		_, err := New(mustSnapshot(t), c.o)
+		if c.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.err)
+		}
+	})
 	_, err := New(mustSnapshot(t), Options{})
 	require.EqualError(t, err, "client: Required value")
 	require.EqualError(t, checkProfiles(nil), "at least one profile is required")

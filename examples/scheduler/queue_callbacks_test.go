@@ -21,29 +21,28 @@ func (r *rig) entry(pod *v1.Pod) (e *queue.Entry) {
 }
 
 func TestBadPreEnqueue(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		status *Status
 		do     func()
 		err    bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"U gates", u("wait"), nil, false},
 		{"Error gates, and is reported", bad, nil, true},
 		{"Skip gates", NewStatus(Skip), nil, true},
 		{"nonsense gates", NewStatus(42), nil, true},
 		{"a panic gates", nil, func() { panic("boom") }, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, list := probes(1)
-			list[0].answer[PreEnqueue], list[0].do[PreEnqueue] = c.status, c.do
-			r := bare(t, list, PreEnqueue)
-			p := pod("p")
-			r.add(p)
-			require.Equal(t, queue.Gated, r.place(p))
-			require.Equal(t, c.err, r.entry(p).GateErr != nil)
-			require.False(t, r.step())
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, list := probes(1)
+		list[0].answer[PreEnqueue], list[0].do[PreEnqueue] = c.status, c.do
+		r := bare(t, list, PreEnqueue)
+		p := pod("p")
+		r.add(p)
+		require.Equal(t, queue.Gated, r.place(p))
+		require.Equal(t, c.err, r.entry(p).GateErr != nil)
+		require.False(t, r.step())
+	})
 }
 
 // lockedRig is a rig with one plugin at a point, all of whose calls have a deadline.

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestCSIDriver(t *testing.T) {
@@ -43,11 +45,12 @@ func TestHandles(t *testing.T) {
 		return volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: "d"}}), labelled(labels...))
 	}
 	const badID, badZone = "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ", "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: "
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		volume    *v1.PersistentVolume
 		want, err string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"EBS id", "is the handle", ebs("vol-1"), "vol-1", ""},
 		{"any EBS id", "is not looked into", ebs("a/b"), "a/b", ""},
 		{"EBS id with zone", "the zone is dropped", ebs("aws://us-east-1a/vol-1"), "vol-1", ""},
@@ -61,19 +64,17 @@ func TestHandles(t *testing.T) {
 		{"GCE disk of two zones", "belongs to their region", gce(zoneLabel, "us-east1-a__us-east1-b"), "projects/UNSPECIFIED/regions/us-east1/disks/d", ""},
 		{"GCE disk of odd zones", "has no region", gce(zoneLabel, "a__b"), "", badZone + "a"},
 		{"GCE disk of two regions", "has none either", gce(zoneLabel, "us-west1-a__us-east1-b"), "", "failed to get region from zones: multiple or no regions gotten from zones, got: map[us-east1:{} us-west1:{}]"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, got, err := inTreeVolume(c.volume)
-			require.Equal(t, c.want, got, c.why)
-			if c.err == "" {
-				require.NoError(t, err)
-			} else {
-				require.EqualError(t, err, c.err, c.why)
-			}
-			_, translated, ok := volumeDisk(c.volume)
-			require.Equal(t, c.err == "", ok && translated, "what the driver cannot know is not counted")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		_, got, err := inTreeVolume(c.volume)
+		require.Equal(t, c.want, got)
+		if c.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.err)
+		}
+		_, translated, ok := volumeDisk(c.volume)
+		require.Equal(t, c.err == "", ok && translated, "what the driver cannot know is not counted")
+	})
 	_, _, ok := volumeDisk(volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{AzureDisk: &v1.AzureDiskVolumeSource{}})))
 	require.False(t, ok, "no handle, no volume")
 }

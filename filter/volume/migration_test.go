@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 const (
@@ -91,11 +93,12 @@ func TestMigratedTerms(t *testing.T) {
 		return v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOpExists}
 	}
 	notIn := v1.NodeSelectorRequirement{Key: zoneLabel, Operator: v1.NodeSelectorOpNotIn, Values: []string{"a"}}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		volume    *v1.PersistentVolume
 		want      []v1.NodeSelectorRequirement // of each term; nil: as written
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no zone", "nothing to ask", volume("pv", "", "1Gi", ebs), nil},
 		{"zone label", "becomes a requirement", volume("pv", "", "1Gi", ebs, labelled(zoneLabel, "a")), []v1.NodeSelectorRequirement{in(driver, "a")}},
 		{"beta zone label", "as well", volume("pv", "", "1Gi", ebs, labelled(betaZone, "a")), []v1.NodeSelectorRequirement{in(driver, "a")}},
@@ -122,22 +125,20 @@ func TestMigratedTerms(t *testing.T) {
 		{"Azure file", "is read as written", volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{AzureFile: &v1.AzureFilePersistentVolumeSource{}}), labelled(zoneLabel, "a")), nil},
 		{"Portworx volume", "is read as written", volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{PortworxVolume: &v1.PortworxVolumeSource{VolumeID: "v"}}), labelled(zoneLabel, "a")), nil},
 		{"vSphere volume", "is read as written", volume("pv", "", "1Gi", source(v1.PersistentVolumeSource{VsphereVolume: &v1.VsphereVirtualDiskVolumeSource{}}), labelled(zoneLabel, "a")), nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m, err := migrate(c.volume)
-			require.NoError(t, err)
-			require.Equal(t, c.want == nil, m == nil, c.why)
-			if m == nil {
-				return
-			}
-			terms, _ := m.kind.terms(c.volume)
-			var got []v1.NodeSelectorRequirement
-			for _, term := range terms {
-				got = append(got, term.MatchExpressions...)
-			}
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		m, err := migrate(c.volume)
+		require.NoError(t, err)
+		require.Equal(t, c.want == nil, m == nil)
+		if m == nil {
+			return
+		}
+		terms, _ := m.kind.terms(c.volume)
+		var got []v1.NodeSelectorRequirement
+		for _, term := range terms {
+			got = append(got, term.MatchExpressions...)
+		}
+		require.Equal(t, c.want, got)
+	})
 	two := volume("pv", "", "1Gi", ebs, labelled(zoneLabel, "a"), requires(in("rack", "1"), in("rack", "2")))
 	terms, changed := awsEBS.terms(two)
 	require.True(t, changed)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 const (
@@ -294,13 +295,14 @@ func TestHints(t *testing.T) {
 	limit := func(n int32) *storagev1.CSINode { return csiNode("n", map[string]int32{"d": n}) }
 	amount := func(a string) *storagev1.CSIStorageCapacity { return capacityOf("k", "s", a, nil) }
 	type hint func(pod *v1.Pod, old, new any) (bool, error)
-	for _, c := range []struct {
+	type test struct {
 		name     string
 		hint     hint
 		pod      *v1.Pod
 		old, new any
 		want     bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"restrictions: pod with the claim deleted", RestrictionsWouldHelp, self, pod("q", "c"), nil, true},
 		{"restrictions: pod with the disk deleted", RestrictionsWouldHelp, self, inline(pod("q"), gcePD("disk", false)), nil, true},
 		{"restrictions: pod of another namespace deleted", RestrictionsWouldHelp, self, other(pod("q", "c")), nil, false},
@@ -358,15 +360,13 @@ func TestHints(t *testing.T) {
 		{"zone: other claim", ZoneWouldHelp, self, nil, claim("d", "", ""), false},
 		{"zone: class that waits", ZoneWouldHelp, self, nil, storageClass("s", "d", wait), true},
 		{"zone: class that does not", ZoneWouldHelp, self, nil, storageClass("s", "d", now), false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := c.hint(c.pod, c.old, c.new)
-			require.NoError(t, err)
-			require.Equal(t, c.want, got)
-			_, err = c.hint(c.pod, nil, "a string")
-			require.Error(t, err)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		got, err := c.hint(c.pod, c.old, c.new)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+		_, err = c.hint(c.pod, nil, "a string")
+		require.Error(t, err)
+	})
 }
 
 // The hint of NodeVolumeLimits reads the volumes in order and fails at a disk that its driver cannot know.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // world is a cluster over slices with its storage objects.
@@ -249,20 +250,14 @@ const (
 
 func run(t *testing.T, at int, cases []volumeCase) {
 	t.Helper()
-	seen := map[string]bool{}
-	for _, c := range cases {
-		require.NotEmpty(t, c.why, "case %q gives no reason", c.name)
-		require.False(t, seen[c.name], "two cases are named %q", c.name)
-		seen[c.name] = true
-		t.Run(c.name, func(t *testing.T) {
-			if c.world.nodes == nil {
-				c.world.nodes = []*v1.Node{node("n1")}
-			}
-			var got []string
-			for i := range c.world.nodes {
-				got = append(got, verdict(plugins(Compile(c.pod, c.world.objects(), c.options), c.world)[at], i))
-			}
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c volumeCase) {
+		if c.world.nodes == nil {
+			c.world.nodes = []*v1.Node{node("n1")}
+		}
+		var got []string
+		for i := range c.world.nodes {
+			got = append(got, verdict(plugins(Compile(c.pod, c.world.objects(), c.options), c.world)[at], i))
+		}
+		require.Equal(t, c.want, got)
+	})
 }

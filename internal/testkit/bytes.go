@@ -38,8 +38,13 @@ func (b *Bytes) Below(n int) int {
 	return int(b.Next()) % n
 }
 
-// OneIn makes a choice with n possibilities and reports whether the choice is the last possibility. After the last byte it
-// is the first one.
+// More reports whether bytes are left.
+func (b *Bytes) More() bool { return len(b.rest) > 0 }
+
+// Copy returns a decoder of the bytes that are left.
+func (b *Bytes) Copy() *Bytes { return &Bytes{b.rest} }
+
+// OneIn reports whether a choice that n possibilities have is the last of them. Without bytes it is not, unless n is 1.
 func (b *Bytes) OneIn(n int) bool { return b.Below(n) == n-1 }
 
 // Pick returns an element of list, after the last byte the first element.

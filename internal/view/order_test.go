@@ -8,26 +8,27 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestZoneKey(t *testing.T) {
 	const beta, betaRegion = v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion
-	for _, c := range []struct {
+	type test struct {
 		name   string
 		labels map[string]string
 		want   string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no labels", nil, ""},
 		{"zone", map[string]string{v1.LabelTopologyZone: "z"}, ":\x00:z"},
 		{"region", map[string]string{v1.LabelTopologyRegion: "r"}, "r:\x00:"},
 		{"region and zone", map[string]string{v1.LabelTopologyRegion: "r", v1.LabelTopologyZone: "z"}, "r:\x00:z"},
 		{"beta labels count first", map[string]string{beta: "b", v1.LabelTopologyZone: "z", betaRegion: "c", v1.LabelTopologyRegion: "r"}, "c:\x00:b"},
 		{"an empty beta label counts too", map[string]string{beta: "", v1.LabelTopologyZone: "z"}, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, ZoneKey(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}}))
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, ZoneKey(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}}))
+	})
 }
 
 // Zones equals a slow model under random changes, and a clone keeps what it had.

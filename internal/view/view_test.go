@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/view"
 )
 
@@ -53,13 +54,14 @@ func TestDomainsOfTheCluster(t *testing.T) {
 
 func TestClassify(t *testing.T) {
 	c := nodes{node("n1", ""), nil, node("n2", ""), node("n3", "")}
-	for _, tc := range []struct {
+	type test struct {
 		name, why string
 		cluster   view.Nodes
 		offered   bool
 		want      []string // by slot, "" without an answer
 		asked     int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no classes", "the cluster has no method Classes", c, false, []string{"", "", "", ""}, 0},
 		{"reads refused", "ok is false", indexed{c, []int32{0, -1, 0, 0}, []int32{0}, false}, false, []string{"", "", "", ""}, 0},
 		{"two classes", "each class is decided once", indexed{c, []int32{1, -1, 0, 1}, []int32{2, 0}, true}, true,
@@ -68,25 +70,23 @@ func TestClassify(t *testing.T) {
 			[]string{"n1", "", "n1", "n1"}, 1},
 		{"fewer ids than slots", "the slot has no answer", indexed{c, []int32{0}, []int32{0}, true}, true,
 			[]string{"n1", "", "", ""}, 1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			asked := 0
-			answers := view.Classify(tc.cluster, nil, func(n *v1.Node) string { asked++; return name(n) })
-			if answers.Offered() != tc.offered || asked != tc.asked {
-				t.Errorf("offered %v, decided %d times, want %v and %d: %s", answers.Offered(), asked, tc.offered, tc.asked, tc.why)
+	}, func(t *testing.T, tc test) {
+		asked := 0
+		answers := view.Classify(tc.cluster, nil, func(n *v1.Node) string { asked++; return name(n) })
+		if answers.Offered() != tc.offered || asked != tc.asked {
+			t.Errorf("offered %v, decided %d times, want %v and %d: %s", answers.Offered(), asked, tc.offered, tc.asked, tc.why)
+		}
+		for i, want := range tc.want {
+			got := ""
+			if a := answers.At(i); a != nil {
+				got = *a
 			}
-			for i, want := range tc.want {
-				got := ""
-				if a := answers.At(i); a != nil {
-					got = *a
-				}
-				if got != want {
-					t.Errorf("slot %d: %q, want %q: %s", i, got, want, tc.why)
-				}
+			if got != want {
+				t.Errorf("slot %d: %q, want %q: %s", i, got, want, tc.why)
 			}
-			if answers.At(-1) != nil || answers.At(len(tc.want)) != nil {
-				t.Error("a slot outside the cluster has an answer")
-			}
-		})
-	}
+		}
+		if answers.At(-1) != nil || answers.At(len(tc.want)) != nil {
+			t.Error("a slot outside the cluster has an answer")
+		}
+	})
 }

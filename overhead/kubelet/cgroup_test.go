@@ -22,11 +22,12 @@ func printed(g Cgroup) string {
 }
 
 func TestPodCgroup(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, pod string
 		o              CgroupOptions
 		want           string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"kata cgroup", "the documents' example: everything includes overhead", testkit.Kata, CgroupOptions{}, "shares=2304 quota=225000 period=100000 memory=335544320"},
 		{"best effort cgroup", "overhead has no effect", "container a\noverhead cpu=250m,memory=120Mi", CgroupOptions{}, "shares=2 quota=- period=- memory=-"},
 		{"one container without cpu limit", "memory is declared, cpu is not", "container c requests cpu=1 limits memory=1Gi\ncontainer d limits memory=1Gi,cpu=2\noverhead cpu=250m,memory=120Mi,ephemeral-storage=1Gi,example.com/x=1", CgroupOptions{}, "shares=1280 quota=- period=- memory=2273312768"},
@@ -36,12 +37,10 @@ func TestPodCgroup(t *testing.T) {
 		{"limits not enforced", "the quota is removed", testkit.Kata, CgroupOptions{IgnoreCPULimits: true}, "shares=2304 quota=-1 period=100000 memory=335544320"},
 		{"short period", "10 ms", testkit.Kata, CgroupOptions{PeriodMicros: 10000}, "shares=2304 quota=22500 period=10000 memory=335544320"},
 		{"unknown class in the status", "treated as best effort", testkit.Kata + "\nclass Golden", CgroupOptions{}, "shares=2 quota=- period=- memory=-"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			testkit.Unchanged(t, func() { require.Equal(t, c.want, printed(PodCgroup(pod, c.o)), c.why) }, pod)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers(c.pod)
+		testkit.Unchanged(t, func() { require.Equal(t, c.want, printed(PodCgroup(pod, c.o))) }, pod)
+	})
 	require.EqualValues(t, 88, PodCgroup(testkit.Containers(testkit.Kata), CgroupOptions{}).Weight)
 }
 

@@ -12,10 +12,11 @@ import (
 
 func TestOOMScoreAdj(t *testing.T) {
 	const gi = int64(1) << 30
-	for _, c := range []struct {
+	type test struct {
 		name, why, pod, container string
 		want                      int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"one gibibyte of ten", "1000 - 100", "container a requests memory=1Gi", "a", 900},
 		{"half of the machine", "1000 - 500", "container a requests memory=5Gi", "a", 500},
 		{"no memory request", "not more than 999", "container a requests cpu=1", "a", 999},
@@ -36,36 +37,35 @@ func TestOOMScoreAdj(t *testing.T) {
 		{"sidecar without containers", "the smallest request is none", "sidecar s requests memory=1Gi", "s", 900},
 		{"class in the status", "an unknown class is burstable", "container a requests memory=1Gi\nclass Golden", "a", 900},
 		{"negative request", "as it is", "container a requests memory=-1Gi", "a", 1000},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-				for i := range list {
-					if list[i].Name != c.container {
-						continue
-					}
-					testkit.Unchanged(t, func() {
-						got, err := OOMScoreAdj(pod, &list[i], 10*gi)
-						require.NoError(t, err)
-						require.Equal(t, c.want, got, c.why)
-					}, pod)
-					return
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers(c.pod)
+		for _, list := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+			for i := range list {
+				if list[i].Name != c.container {
+					continue
 				}
+				testkit.Unchanged(t, func() {
+					got, err := OOMScoreAdj(pod, &list[i], 10*gi)
+					require.NoError(t, err)
+					require.Equal(t, c.want, got)
+				}, pod)
+				return
 			}
-			t.Fatal("no such container")
-		})
-	}
+		}
+		t.Fatal("no such container")
+	})
 	_, err := OOMScoreAdj(testkit.Containers(testkit.Kata), nil, 0)
 	require.EqualError(t, err, "memory capacity 0: must be greater than 0")
 }
 
 func TestOOMNodeCritical(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, why, class string
 		priority         int32
 		annotations      map[string]string
 		want             int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"critical by priority", "class and priority", "system-node-critical", 2000001000, nil, -997},
 		{"static pod", "class and a source other than api", "system-node-critical", 0, map[string]string{"kubernetes.io/config.source": "file"}, -997},
 		{"mirror pod", "class and mirror", "system-node-critical", 0, map[string]string{"kubernetes.io/config.mirror": "x"}, -997},
@@ -73,15 +73,13 @@ func TestOOMNodeCritical(t *testing.T) {
 		{"class alone", "neither static nor of that priority", "system-node-critical", 1000, nil, 1000},
 		{"priority alone", "the class is needed", "", 2000001000, nil, 1000},
 		{"cluster critical", "does not qualify", "system-cluster-critical", 2000000000, nil, 1000},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Pod("p").Priority(c.priority).Obj()
-			pod.Spec.PriorityClassName, pod.Annotations = c.class, c.annotations
-			got, err := OOMScoreAdj(pod, &pod.Spec.Containers[0], 1)
-			require.NoError(t, err)
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Pod("p").Priority(c.priority).Obj()
+		pod.Spec.PriorityClassName, pod.Annotations = c.class, c.annotations
+		got, err := OOMScoreAdj(pod, &pod.Spec.Containers[0], 1)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	})
 }
 
 // The documentation: the OOM killer adds oom_score_adj to the share of memory in use and takes the process with the largest

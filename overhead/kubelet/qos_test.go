@@ -11,10 +11,11 @@ import (
 
 func TestQoS(t *testing.T) {
 	const full = "requests cpu=1,memory=1Gi limits cpu=1,memory=1Gi"
-	for _, c := range []struct {
+	type test struct {
 		name, why, pod string
 		want           v1.PodQOSClass
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing asked", "no cpu, no memory", "container a", v1.PodQOSBestEffort},
 		{"zero asked", "zero is unset", "container a requests cpu=0,memory=0 limits cpu=0,memory=0", v1.PodQOSBestEffort},
 		{"other resources only", "only cpu and memory count", "container a requests ephemeral-storage=1Gi,hugepages-2Mi=2Mi limits ephemeral-storage=1Gi,hugepages-2Mi=2Mi", v1.PodQOSBestEffort},
@@ -34,12 +35,10 @@ func TestQoS(t *testing.T) {
 		{"pod level requests without limits", "burstable", "container a\nwhole requests cpu=1,memory=1Gi", v1.PodQOSBurstable},
 		{"status has the say", "whatever it says", "container a\nclass Guaranteed", v1.PodQOSGuaranteed},
 		{"unknown class", "passed through", "container a\nclass Golden", "Golden"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers(c.pod)
-			testkit.Unchanged(t, func() { require.Equal(t, c.want, QoS(pod), c.why) }, pod)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers(c.pod)
+		testkit.Unchanged(t, func() { require.Equal(t, c.want, QoS(pod)) }, pod)
+	})
 }
 
 func TestNilPod(t *testing.T) {

@@ -27,11 +27,12 @@ func TestAdmit(t *testing.T) {
 	classes := []*nodev1.RuntimeClass{nil, plain, empty, kataFC()}
 	const mismatch = `pods "test-pod" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`
 	const without = `pods "test-pod" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead`
-	for _, c := range []struct {
+	type test struct {
 		name, why, class, overhead string
 		classes                    []*nodev1.RuntimeClass
 		want, err                  string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"class sets overhead", "the documents' pod", "kata-fc", "", classes, "cpu=250m,memory=120Mi", ""},
 		{"equal overhead", "compared as quantities; the class's writing is kept", "kata-fc", "cpu=0.25,memory=122880Ki", classes, "cpu=250m,memory=120Mi", ""},
 		{"preset overhead", "the documents: a pod that defines another one is rejected", "kata-fc", "cpu=300m,memory=120Mi", classes, "", mismatch},
@@ -46,28 +47,26 @@ func TestAdmit(t *testing.T) {
 		{"unknown class", "rejected", "gvisor", "", classes, "", `pods "test-pod" is forbidden: pod rejected: RuntimeClass "gvisor" not found`},
 		{"empty name is a name", "it is looked up", "", "", classes, "", `pods "test-pod" is forbidden: pod rejected: RuntimeClass "" not found`},
 		{"empty name that exists", "it is found", "", "", []*nodev1.RuntimeClass{unnamed}, "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers("container a")
-			if c.overhead != "" {
-				pod.Spec.Overhead = testkit.Resources(c.overhead)
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers("container a")
+		if c.overhead != "" {
+			pod.Spec.Overhead = testkit.Resources(c.overhead)
+		}
+		if c.class != "-" {
+			pod.Spec.RuntimeClassName = &c.class
+		}
+		testkit.Unchanged(t, func() {
+			got, err := Admit(pod, c.classes)
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				require.True(t, apierrors.IsForbidden(err))
+				require.Nil(t, got)
+				return
 			}
-			if c.class != "-" {
-				pod.Spec.RuntimeClassName = &c.class
-			}
-			testkit.Unchanged(t, func() {
-				got, err := Admit(pod, c.classes)
-				if c.err != "" {
-					require.EqualError(t, err, c.err, c.why)
-					require.True(t, apierrors.IsForbidden(err))
-					require.Nil(t, got)
-					return
-				}
-				require.NoError(t, err)
-				require.Equal(t, c.want, testkit.ShowResources(got.Spec.Overhead), c.why)
-			}, pod)
-		})
-	}
+			require.NoError(t, err)
+			require.Equal(t, c.want, testkit.ShowResources(got.Spec.Overhead))
+		}, pod)
+	})
 	t.Run("empty overhead without class", func(t *testing.T) {
 		pod := testkit.Containers("container a")
 		pod.Spec.Overhead = v1.ResourceList{}
@@ -90,34 +89,33 @@ func TestAdmitScheduling(t *testing.T) {
 		NodeSelector: map[string]string{"runtime": "kata", "arch": "amd64"},
 		Tolerations:  []v1.Toleration{{Key: "kata", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}},
 	}}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		selector  map[string]string
 		want      map[string]string
 		err       string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no selector", "the class's", nil, map[string]string{"runtime": "kata", "arch": "amd64"}, ""},
 		{"merged selector", "both", map[string]string{"disk": "ssd", "arch": "amd64"}, map[string]string{"disk": "ssd", "runtime": "kata", "arch": "amd64"}, ""},
 		{"conflict", "rejected", map[string]string{"runtime": "runc"}, nil, `pods "test-pod" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[runtime] = kata; pod.spec.nodeSelector[runtime] = runc`},
 		{"two conflicts", "the smallest key is named", map[string]string{"runtime": "runc", "arch": "arm64"}, nil, `pods "test-pod" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[arch] = amd64; pod.spec.nodeSelector[arch] = arm64`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers("container a")
-			pod.Spec.RuntimeClassName, pod.Spec.NodeSelector = &class.Name, c.selector
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers("container a")
+		pod.Spec.RuntimeClassName, pod.Spec.NodeSelector = &class.Name, c.selector
+		testkit.Unchanged(t, func() {
 			testkit.Unchanged(t, func() {
-				testkit.Unchanged(t, func() {
-					got, err := Admit(pod, []*nodev1.RuntimeClass{class})
-					if c.err != "" {
-						require.EqualError(t, err, c.err, c.why)
-						return
-					}
-					require.NoError(t, err)
-					require.Equal(t, c.want, got.Spec.NodeSelector, c.why)
-					require.Equal(t, class.Scheduling.Tolerations, got.Spec.Tolerations)
-				}, class)
-			}, pod)
-		})
-	}
+				got, err := Admit(pod, []*nodev1.RuntimeClass{class})
+				if c.err != "" {
+					require.EqualError(t, err, c.err)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, c.want, got.Spec.NodeSelector)
+				require.Equal(t, class.Scheduling.Tolerations, got.Spec.Tolerations)
+			}, class)
+		}, pod)
+	})
 }
 
 func TestValidateUpdate(t *testing.T) {
@@ -139,7 +137,8 @@ func TestValidateUpdate(t *testing.T) {
 
 func TestValidateOverhead(t *testing.T) {
 	const standard, containers, extended = "must be a standard resource type or fully qualified", "must be a standard resource for containers", "doesn't follow extended resource name standard"
-	for _, c := range []struct{ name, why, list, want string }{
+	type test struct{ name, why, list, want string }
+	testkit.Run(t, []test{
 		{"a good overhead", "cpu, memory, whole extended resources", "cpu=250m,memory=120Mi,example.com/x=1,hugepages-2Mi=4Mi,kubernetes.io/y=1", ""},
 		{"negative overhead", "not negative", "cpu=-1", `overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
 		{"fraction of an extended resource", "whole", "example.com/x=1500m", `overhead.limits[example.com/x]: Invalid value: "1500m": must be an integer`},
@@ -150,15 +149,13 @@ func TestValidateOverhead(t *testing.T) {
 		{"huge pages alone", "with cpu or memory", "hugepages-2Mi=2Mi", "overhead: Forbidden: HugePages require cpu or memory"},
 		{"part of a huge page", "multiples", "cpu=1,hugepages-2Mi=3Mi", `overhead.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`},
 		{"huge pages of no size", "the name has the size", "cpu=1,hugepages-foo=1", `overhead.limits[hugepages-foo]: Invalid value: "1": 1 is not positive integer multiple of hugepages-foo`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			text := []string{}
-			for _, e := range ValidateOverhead(testkit.Resources(c.list), field.NewPath("overhead")) {
-				text = append(text, e.Error())
-			}
-			require.Equal(t, c.want, strings.Join(text, "\n"), c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		text := []string{}
+		for _, e := range ValidateOverhead(testkit.Resources(c.list), field.NewPath("overhead")) {
+			text = append(text, e.Error())
+		}
+		require.Equal(t, c.want, strings.Join(text, "\n"))
+	})
 	require.Len(t, ValidateOverhead(testkit.Resources("-x/y=1"), nil), 2, "neither a qualified name nor an extended resource")
 	require.NotEmpty(t, ValidateOverhead(testkit.Resources("cpu=1,hugepages-0=1"), nil), "no division by a size of zero")
 }
@@ -170,23 +167,22 @@ func TestAdmitTolerations(t *testing.T) {
 	all := v1.Toleration{Operator: v1.TolerationOpExists}
 	other := v1.Toleration{Key: "z", Operator: v1.TolerationOpExists}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "kata"}, Scheduling: &nodev1.Scheduling{Tolerations: []v1.Toleration{exists}}}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		pod, want []v1.Toleration
-	}{
+	}
+	testkit.Run(t, []test{
 		{"an earlier one covers", "Exists without a key covers every toleration", []v1.Toleration{all}, []v1.Toleration{all}},
 		{"a later one covers", "the others keep their order", []v1.Toleration{equal, other}, []v1.Toleration{other, exists}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := testkit.Containers("container a")
-			pod.Spec.RuntimeClassName, pod.Spec.Tolerations = &class.Name, c.pod
-			testkit.Unchanged(t, func() {
-				got, err := Admit(pod, []*nodev1.RuntimeClass{class})
-				require.NoError(t, err)
-				require.Equal(t, c.want, got.Spec.Tolerations, c.why)
-			}, pod)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		pod := testkit.Containers("container a")
+		pod.Spec.RuntimeClassName, pod.Spec.Tolerations = &class.Name, c.pod
+		testkit.Unchanged(t, func() {
+			got, err := Admit(pod, []*nodev1.RuntimeClass{class})
+			require.NoError(t, err)
+			require.Equal(t, c.want, got.Spec.Tolerations)
+		}, pod)
+	})
 }
 
 func TestNilPod(t *testing.T) {

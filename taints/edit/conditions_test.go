@@ -50,12 +50,13 @@ func TestConditionKey(t *testing.T) {
 
 func TestConditionTaints(t *testing.T) {
 	const p = "node.kubernetes.io/"
-	cases := []struct {
+	type test struct {
 		name              string
 		node              *v1.Node
 		add, remove, then string
 		why               string
-	}{
+	}
+	cases := []test{
 		{"T-70", withConditions(node(p+"memory-pressure:NoSchedule", "a=b:NoSchedule"), "Ready=Unknown", "MemoryPressure=Unknown", "DiskPressure=True"),
 			"unreachable:NoSchedule disk-pressure:NoSchedule", "memory-pressure:NoSchedule",
 			"a=b:NoSchedule unreachable:NoSchedule disk-pressure:NoSchedule", "pressure Unknown gives no taint, foreign keys stay"},
@@ -68,28 +69,26 @@ func TestConditionTaints(t *testing.T) {
 			"", "unschedulable:NoSchedule", "not-ready:NoExecute", "managed keys are removed when nothing asks for them; other effects stay"},
 		{"no condition", node(p + "not-ready:NoSchedule"), "", "not-ready:NoSchedule", "", "nothing asks for the taint"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			testkit.Unchanged(t, func() {
-				after, add, remove := MirrorConditions(c.node, noon)
-				require.Equal(t, c.add, formats(add), c.why)
-				require.Equal(t, c.remove, formats(remove), c.why)
-				require.Equal(t, c.then, formats(after.Spec.Taints), c.why)
-				for _, tn := range after.Spec.Taints {
-					if hasTaint(add, &tn) {
-						require.Equal(t, noon, tn.TimeAdded.Time, "added taints carry the time")
-					}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		testkit.Unchanged(t, func() {
+			after, add, remove := MirrorConditions(c.node, noon)
+			require.Equal(t, c.add, formats(add))
+			require.Equal(t, c.remove, formats(remove))
+			require.Equal(t, c.then, formats(after.Spec.Taints))
+			for _, tn := range after.Spec.Taints {
+				if hasTaint(add, &tn) {
+					require.Equal(t, noon, tn.TimeAdded.Time, "added taints carry the time")
 				}
-				_, add, remove = MirrorConditions(after, noon)
-				require.Empty(t, append(add, remove...), "a second time there is nothing to do")
-			}, c.node)
-		})
-	}
+			}
+			_, add, remove = MirrorConditions(after, noon)
+			require.Empty(t, append(add, remove...), "a second time there is nothing to do")
+		}, c.node)
+	})
 }
 
 func TestHealth(t *testing.T) {
 	const p = "node.kubernetes.io/"
-	cases := []struct {
+	type test struct {
 		name   string
 		node   *v1.Node
 		ready  v1.ConditionStatus
@@ -97,7 +96,8 @@ func TestHealth(t *testing.T) {
 		wants  string
 		result string
 		why    string
-	}{
+	}
+	cases := []test{
 		{"false", node(), v1.ConditionFalse, true, "not-ready", "", "waits for its turn"},
 		{"unknown", node(), v1.ConditionUnknown, true, "unreachable", "", "waits for its turn"},
 		{"swap to unreachable", node(p + "not-ready:NoExecute"), v1.ConditionUnknown, false, "unreachable", "unreachable:NoExecute", "the opposite taint is swapped at once"},
@@ -107,16 +107,14 @@ func TestHealth(t *testing.T) {
 		{"recovered", node(p+"not-ready:NoExecute", p+"unreachable:NoExecute", p+"not-ready:NoSchedule"), v1.ConditionTrue, false, "", "not-ready:NoSchedule", "both NoExecute taints go at once"},
 		{"no status", node(p + "not-ready:NoExecute"), "", false, "", "not-ready:NoExecute", "an unknown status does nothing"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			testkit.Unchanged(t, func() {
-				h := Health(c.node, c.ready)
-				require.Equal(t, c.queue, h.Queue, c.why)
-				require.Equal(t, c.wants, strings.TrimPrefix(h.Wants, p), c.why)
-				require.Equal(t, c.result, formats(h.Apply(c.node, noon).Spec.Taints), c.why)
-			}, c.node)
-		})
-	}
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		testkit.Unchanged(t, func() {
+			h := Health(c.node, c.ready)
+			require.Equal(t, c.queue, h.Queue)
+			require.Equal(t, c.wants, strings.TrimPrefix(h.Wants, p))
+			require.Equal(t, c.result, formats(h.Apply(c.node, noon).Spec.Taints))
+		}, c.node)
+	})
 }
 
 func TestReady(t *testing.T) {
@@ -127,7 +125,7 @@ func TestReady(t *testing.T) {
 	require.Equal(t, v1.ConditionUnknown, status)
 	status, ok = Ready(withConditions(node(), "Ready=False", "DiskPressure=True"))
 	require.True(t, ok)
-	require.Equal(t, v1.ConditionFalse, status, "wherever it stands")
+	require.Equal(t, v1.ConditionFalse, status, "wherever the taint is in the list")
 }
 
 func TestSets(t *testing.T) {

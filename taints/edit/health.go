@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Ready returns the status of the node's Ready condition; ok is false when it has none.
+// Ready returns the status of the node's Ready condition. ok is false when the node has no such condition.
 func Ready(node *v1.Node) (status v1.ConditionStatus, ok bool) {
 	i := slices.IndexFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 	if i < 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for nodes that must not be nil.
+// Nil, zero and extreme arguments give an error or the zero answer, except for nodes that must not be nil.
 func TestMisuse(t *testing.T) {
 	const node = "nodes must not be nil"
 	testkit.Misuse(t, map[string]any{

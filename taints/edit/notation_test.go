@@ -15,12 +15,13 @@ func removal(t v1.Taint) string { return (&v1.Taint{Key: t.Key, Effect: t.Effect
 
 func TestParse(t *testing.T) {
 	const alphanumeric = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-	cases := []struct {
+	type test struct {
 		name, specs string
 		add, remove string
 		err         string // the beginning of the error
 		why         string
-	}{
+	}
+	cases := []test{
 		{"T-90 add", "key1=value1:NoSchedule", "key1=value1:NoSchedule", "", "", "an addition"},
 		{"T-90 remove", "key1=value1:NoSchedule-", "", "key1:NoSchedule-", "", "the value of a removal is dropped"},
 		{"T-91 effect", "key:NoSchedule-", "", "key:NoSchedule-", "", "one effect of the key"},
@@ -47,28 +48,26 @@ func TestParse(t *testing.T) {
 		{"long name", strings.Repeat("k", 64) + ":NoSchedule", "", "", "invalid taint spec: " + strings.Repeat("k", 64) + ":NoSchedule, name part must be no more than 63 bytes", "63 at most"},
 		{"prefix", "example.com/key=v:PreferNoSchedule", "example.com/key=v:PreferNoSchedule", "", "", "a qualified name"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			command, err := Parse(strings.Fields(c.specs))
-			if c.err != "" {
-				require.Error(t, err)
-				require.True(t, strings.HasPrefix(err.Error(), c.err), "%s: %v", c.why, err)
-				if !strings.HasSuffix(c.err, "part") && !strings.Contains(c.err, ", ") {
-					require.Equal(t, c.err, err.Error(), c.why)
-				}
-				require.Zero(t, command)
-				return
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		command, err := Parse(strings.Fields(c.specs))
+		if c.err != "" {
+			require.Error(t, err)
+			require.True(t, strings.HasPrefix(err.Error(), c.err), "%s: %v", c.why, err)
+			if !strings.HasSuffix(c.err, "part") && !strings.Contains(c.err, ", ") {
+				require.Equal(t, c.err, err.Error())
 			}
-			require.NoError(t, err)
-			require.Equal(t, c.add, formats(command.Add), c.why)
-			var removals []string
-			for _, r := range command.Remove {
-				require.Empty(t, r.Value)
-				removals = append(removals, removal(r))
-			}
-			require.Equal(t, c.remove, strings.Join(removals, " "), c.why)
-		})
-	}
+			require.Zero(t, command)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.add, formats(command.Add))
+		var removals []string
+		for _, r := range command.Remove {
+			require.Empty(t, r.Value)
+			removals = append(removals, removal(r))
+		}
+		require.Equal(t, c.remove, strings.Join(removals, " "))
+	})
 	_, _, err := ParseOne("")
 	require.ErrorContains(t, err, "invalid taint spec: , name part must be non-empty", "T-98: an empty token")
 }
@@ -104,14 +103,15 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestEdit(t *testing.T) {
-	cases := []struct {
+	type test struct {
 		name, old, specs string
 		overwrite        bool
 		want             string
 		outcome          string
 		err              string
 		why              string
-	}{
+	}
+	cases := []test{
 		{"add", "a:NoSchedule", "b=1:NoExecute c:NoSchedule", false, "b=1:NoExecute c:NoSchedule a:NoSchedule", "tainted", "", "additions first, in the given order"},
 		{"remove", "a:NoSchedule b:NoSchedule", "a:NoSchedule-", false, "b:NoSchedule", "untainted", "", "the rest stays"},
 		{"remove key", "a:NoSchedule b:NoSchedule a:NoExecute", "a-", false, "b:NoSchedule", "untainted", "", "all effects of the key"},
@@ -128,24 +128,22 @@ func TestEdit(t *testing.T) {
 		{"not found", "a:NoSchedule", "b:NoSchedule- a- c-", false, "", "", `[taint "b:NoSchedule" not found, taint "c" not found]`, "all are named, nothing changes"},
 		{"one not found", "a:NoSchedule", "b:NoSchedule-", false, "", "", `taint "b:NoSchedule" not found`, "nothing changes"},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			n := node(strings.Fields(c.old)...)
-			n.Name = "node1"
-			command, err := Parse(strings.Fields(c.specs))
-			command.Overwrite = c.overwrite
+	testkit.Run(t, cases, func(t *testing.T, c test) {
+		n := node(strings.Fields(c.old)...)
+		n.Name = "node1"
+		command, err := Parse(strings.Fields(c.specs))
+		command.Overwrite = c.overwrite
+		require.NoError(t, err)
+		testkit.Unchanged(t, func() {
+			got, outcome, err := command.Apply(n)
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				require.Nil(t, got)
+				return
+			}
 			require.NoError(t, err)
-			testkit.Unchanged(t, func() {
-				got, outcome, err := command.Apply(n)
-				if c.err != "" {
-					require.EqualError(t, err, c.err, c.why)
-					require.Nil(t, got)
-					return
-				}
-				require.NoError(t, err)
-				require.Equal(t, c.want, formats(got), c.why)
-				require.Equal(t, c.outcome, outcome, c.why)
-			}, n)
-		})
-	}
+			require.Equal(t, c.want, formats(got))
+			require.Equal(t, c.outcome, outcome)
+		}, n)
+	})
 }

@@ -1,5 +1,5 @@
-// Package rules has the rules of scheduler extenders that need no HTTP: which pods an extender is asked about, in which order
-// extenders are asked, what an answer to filter means, and what v1.36 finds wrong with a configuration.
+// Package rules has the rules of scheduler extenders that need no HTTP: which pods an extender is asked about, in which
+// order extenders are asked, what an answer to filter means, and what v1.36 finds wrong with a configuration.
 //
 //	for _, k := range rules.Order(extenders) {
 //		if extenders[k].Interested(pod) {
@@ -8,8 +8,8 @@
 //		}
 //	}
 //
-// Package httpextender asks over HTTP. The arithmetic of an extender's scores is that of package score (Totals), and what
-// an extender makes of preemption victims that of package preemption (Extender). Arguments are only read.
+// Package httpextender asks over HTTP. Package score adds up an extender's scores (Totals), and package preemption applies
+// an extender's answer about victims (Extender). Arguments are only read.
 //
 // Rule: configuration API of v1.36, Extender.
 package rules

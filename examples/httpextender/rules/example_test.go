@@ -9,7 +9,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// Which pods the extender is asked about, and what its answer leaves.
+// Whether an extender is asked about a pod, and which nodes its answer leaves.
 func ExampleApplyFilter() {
 	const url = "http://gpu.example.com/scheduler/"
 	x := rules.Extender{FilterVerb: "filter", ManagedResources: []rules.ManagedResource{{Name: "nvidia.com/gpu", IgnoredByScheduler: true}}}

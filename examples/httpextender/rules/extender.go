@@ -12,25 +12,25 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// ManagedResource is a resource that an extender is responsible for.
+// ManagedResource is a resource that an extender manages.
 type ManagedResource struct {
 	Name               string `json:"name"`
-	IgnoredByScheduler bool   `json:"ignoredByScheduler,omitempty"` // NodeResourcesFit does not filter by it
+	IgnoredByScheduler bool   `json:"ignoredByScheduler,omitempty"` // NodeResourcesFit ignores the resource
 }
 
 // Extender is the part of an extender's configuration that decides when it is asked and how its answer counts.
 type Extender struct {
-	FilterVerb       string            `json:"filterVerb,omitempty"` // empty: the extender does not filter; so for the other verbs
+	FilterVerb       string            `json:"filterVerb,omitempty"` // empty: the extender does not filter; the other verbs likewise
 	PreemptVerb      string            `json:"preemptVerb,omitempty"`
 	PrioritizeVerb   string            `json:"prioritizeVerb,omitempty"`
 	BindVerb         string            `json:"bindVerb,omitempty"`
 	Weight           int64             `json:"weight,omitempty"`
-	ManagedResources []ManagedResource `json:"managedResources,omitempty"` // empty: every pod
-	Ignorable        bool              `json:"ignorable,omitempty"`        // its failure does not fail the pod
+	ManagedResources []ManagedResource `json:"managedResources,omitempty"` // empty: the extender is asked about every pod
+	Ignorable        bool              `json:"ignorable,omitempty"`        // a failure of the extender is ignored
 }
 
-// Interested reports whether the extender has a say about the pod: it manages no particular resources, or a container or
-// init container names one of them in its requests or limits, whatever the amount.
+// Interested reports whether the extender is asked about the pod (rule C10.1): it manages no particular resources, or a
+// container or init container names one of them in its requests or limits, whatever the amount.
 func (e Extender) Interested(pod *v1.Pod) bool {
 	if len(e.ManagedResources) == 0 {
 		return true
@@ -57,7 +57,8 @@ func (e Extender) manages(list v1.ResourceList) bool {
 	return false
 }
 
-// Order returns the positions of the extenders in the order in which they are asked: the ignorable ones after the others.
+// Order returns the positions of the extenders in the order in which they are asked: the ignorable ones after the others
+// (rule C10.2).
 func Order(extenders []Extender) []int {
 	order := make([]int, len(extenders))
 	for i := range order {
@@ -75,8 +76,8 @@ func Order(extenders []Extender) []int {
 	return order
 }
 
-// IgnoredByScheduler returns the managed resources that are left to the extenders; they replace
-// FitArgs.IgnoredResources of every profile when there are any.
+// IgnoredByScheduler returns the managed resources that only the extenders check (rule C10.6). When there are any, they
+// replace FitArgs.IgnoredResources of every profile.
 func IgnoredByScheduler(extenders []Extender) []string {
 	var list []string
 	for _, e := range extenders {
@@ -89,7 +90,8 @@ func IgnoredByScheduler(extenders []Extender) []string {
 	return list
 }
 
-// ValidateExtenders returns what v1.36 finds wrong with the extenders of a configuration; path is that of the list.
+// ValidateExtenders returns v1.36's errors about the extenders of a configuration (rule C10.4). path is the path of the
+// list.
 func ValidateExtenders(extenders []Extender, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	binders := 0
@@ -121,14 +123,14 @@ func ValidateExtenders(extenders []Extender, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// Filtered is the result of an extender's filter: the nodes that stay, in the extender's order, and why others left.
+// Filtered is the result of an extender's filter: the nodes that stay, in the extender's order, and why the others left.
 type Filtered struct {
 	Nodes        []string
-	Unresolvable map[string]string // preemption does not help there
+	Unresolvable map[string]string // nodes on which preemption does not help
 	Failed       map[string]string
 }
 
-// FilterAnswer is what an extender answered to filter. Nodes and NodeNames nil: absent.
+// FilterAnswer is the answer of an extender to filter. Nil Nodes or NodeNames were missing in the answer.
 type FilterAnswer struct {
 	NodeNames                  []string
 	Nodes                      []string // the names of the node objects in the answer
@@ -136,12 +138,10 @@ type FilterAnswer struct {
 	FailedAndUnresolvableNodes map[string]string
 }
 
-// ApplyFilter takes the answer of the extender at url to the nodes it was asked about. The names count when it is
-// cache-capable and sent any, else the objects, else no node stays. A name that was not asked about is an error. Nodes
-// that are merely missing have no reason.
-//
-// v1.36 checks names only and, in the other form, goes on with the extender's node objects, whose requests, pods and
-// images are lost. Here the nodes of both forms are names of nodes that the caller knows.
+// ApplyFilter applies the answer of the extender at url to the nodes of the request (rule C10.5). The names count when the
+// extender is cache-capable and sent names, else the objects count, else no node stays. A name that was not in the request
+// is an error. Nodes that are only missing from the answer have no reason. v1.36 checks only names. In the other form it
+// continues with the extender's node objects and loses requests, pods and images. ApplyFilter returns names in both forms.
 func ApplyFilter(url string, cacheCapable CacheCapability, asked []string, a FilterAnswer) (Filtered, error) {
 	nodes := a.Nodes
 	if cacheCapable == CacheCapable && a.NodeNames != nil {
@@ -169,7 +169,7 @@ func ApplyFilter(url string, cacheCapable CacheCapability, asked []string, a Fil
 	return f, nil
 }
 
-// CacheCapability says whether an extender keeps the nodes itself, so that names are exchanged instead of objects.
+// CacheCapability says whether an extender keeps the nodes itself. If so, names are exchanged and not objects.
 type CacheCapability int
 
 // The two forms of exchange.
@@ -178,10 +178,10 @@ const (
 	CacheCapable                           // node names (nodeCacheCapable)
 )
 
-// URL returns where the extender's verb is: the prefix without a slash at its end, a slash, the verb.
+// URL returns the URL of a verb: the prefix without a slash at its end, a slash, the verb.
 func URL(prefix, verb string) string { return strings.TrimRight(prefix, "/") + "/" + verb }
 
-// qualified returns the errors of a name that is no qualified name.
+// qualified returns the errors of a name that is not a qualified name.
 func qualified(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, text := range validation.IsQualifiedName(name) {

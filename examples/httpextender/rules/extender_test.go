@@ -21,12 +21,13 @@ func TestInterested(t *testing.T) {
 	overhead.Spec.Overhead = testkit.Resources(foo + "=1")
 	podLevel.Spec.Resources = &v1.ResourceRequirements{Requests: testkit.Resources(foo + "=1")}
 	inInit.Spec.InitContainers = []v1.Container{{Resources: v1.ResourceRequirements{Limits: testkit.Resources(foo + "=1")}}}
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		e    rules.Extender
 		pod  *v1.Pod
 		want bool
-	}{
+	}
+	testkit.Run(t, []test{
 		{"no managed resources", rules.Extender{}, pod(""), true},
 		{"no managed resources and no pod", rules.Extender{}, nil, true},
 		{"requested", managed, pod(foo + "=1"), true},
@@ -36,11 +37,9 @@ func TestInterested(t *testing.T) {
 		{"overhead does not count", managed, overhead, false},
 		{"pod level does not count", managed, podLevel, false},
 		{"managed and no pod", managed, nil, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, tc.e.Interested(tc.pod))
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		require.Equal(t, tc.want, tc.e.Interested(tc.pod))
+	})
 }
 
 func TestExtenderOrder(t *testing.T) {
@@ -52,55 +51,53 @@ func TestExtenderOrder(t *testing.T) {
 }
 
 func TestValidateExtenders(t *testing.T) {
-	for _, tc := range []struct {
+	type test struct {
 		name string
 		list []rules.Extender
 		want string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"prioritize without weight", []rules.Extender{{PrioritizeVerb: "prioritize"}}, "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
 		{"two binders", []rules.Extender{{BindVerb: "bind"}, {BindVerb: "bind"}}, `extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind`},
 		{"not extended", []rules.Extender{{ManagedResources: []rules.ManagedResource{{Name: "cpu"}}}}, `extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name`},
 		{"managed twice", []rules.Extender{{ManagedResources: []rules.ManagedResource{{Name: foo}}}, {ManagedResources: []rules.ManagedResource{{Name: foo}}}},
 			`extenders[1].managedResources[0].name: Invalid value: "intel.com/foo": duplicate extender managed resource name`},
 		{"valid extenders", []rules.Extender{{FilterVerb: "filter"}, {PrioritizeVerb: "prioritize", Weight: 1, BindVerb: "bind"}}, ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			err := rules.ValidateExtenders(tc.list, field.NewPath("extenders")).ToAggregate()
-			if tc.want == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, tc.want)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		err := rules.ValidateExtenders(tc.list, field.NewPath("extenders")).ToAggregate()
+		if tc.want == "" {
+			require.NoError(t, err)
+			return
+		}
+		require.EqualError(t, err, tc.want)
+	})
 }
 
 func TestApplyFilter(t *testing.T) {
 	asked := []string{"n1", "n2", "n3"}
-	for _, tc := range []struct {
+	type test struct {
 		name   string
 		cache  rules.CacheCapability
 		answer rules.FilterAnswer
 		want   []string
 		err    string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"names", rules.CacheCapable, rules.FilterAnswer{NodeNames: []string{"n3", "n1"}, Nodes: []string{"n2"}}, []string{"n3", "n1"}, ""},
 		{"names of one that keeps no nodes", rules.NotCacheCapable, rules.FilterAnswer{NodeNames: []string{"n3"}}, nil, ""},
 		{"objects", rules.NotCacheCapable, rules.FilterAnswer{Nodes: []string{"n2"}}, []string{"n2"}, ""},
 		{"objects instead of names", rules.CacheCapable, rules.FilterAnswer{Nodes: []string{"n2"}}, []string{"n2"}, ""},
 		{"neither", rules.CacheCapable, rules.FilterAnswer{}, nil, ""},
 		{"unknown", rules.CacheCapable, rules.FilterAnswer{NodeNames: []string{"n9"}}, nil, `extender "http://e" claims a filtered node "n9" which is not found in the input node list`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := rules.ApplyFilter("http://e", tc.cache, asked, tc.answer)
-			if tc.err != "" {
-				require.EqualError(t, err, tc.err)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, tc.want, got.Nodes)
-		})
-	}
+	}, func(t *testing.T, tc test) {
+		got, err := rules.ApplyFilter("http://e", tc.cache, asked, tc.answer)
+		if tc.err != "" {
+			require.EqualError(t, err, tc.err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, tc.want, got.Nodes)
+	})
 	got, err := rules.ApplyFilter("", rules.CacheCapable, asked, rules.FilterAnswer{NodeNames: []string{"n1"},
 		FailedNodes: map[string]string{"n2": "soft", "n3": "soft"}, FailedAndUnresolvableNodes: map[string]string{"n3": "hard"}})
 	require.NoError(t, err)
