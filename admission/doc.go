@@ -1,8 +1,8 @@
 // Package admission does to pods and nodes what the API server and the controllers do before the scheduler sees them: it
 // adds tolerations, merges label keys, and refuses what a cluster does not admit.
 //
-//	errs := admission.ValidateAffinity(pod)                         // the pod as its author wrote it
-//	errs = append(errs, admission.ValidateTolerations(pod.Spec.Tolerations, field.NewPath("spec", "tolerations"), taints.Options{})...)
+//	err := admission.Refusal(pod, admission.Validate(pod))          // the pod as its author wrote it; other kinds too
+//	err = admission.Refusal(pod, admission.ValidateUpdate(pod, old))
 //	pod, changes, err := admission.Admit(pod, cluster, admission.Options{}) // from template to pod, all steps below in order
 //	pod = admission.MergeLabelKeys(pod)                             // matchLabelKeys of inter-pod terms
 //	pod = admission.WithDefaultSeconds(pod, admission.DefaultSeconds{}) // DefaultTolerationSeconds

@@ -132,3 +132,21 @@ func ExampleValidateGates() {
 	// 0
 	// spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/budget'
 }
+
+// What would the API server say about a pod?
+func ExampleValidatePod() {
+	web := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	web.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: v1.LabelTopologyZone}}
+	fmt.Println(admission.Refusal(web, admission.ValidatePod(web)))
+	// Output:
+	// Pod "web" is invalid: spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"
+}
+
+// The value of a class does not change.
+func ExampleValidateUpdate() {
+	old := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 10}
+	changed := old.DeepCopy()
+	changed.Value = 20
+	fmt.Println(admission.Refusal(changed, admission.ValidateUpdate(changed, old)))
+	// Output: PriorityClass.scheduling.k8s.io "high" is invalid: value: Forbidden: may not be changed in an update.
+}

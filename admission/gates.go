@@ -4,11 +4,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/third_party/forked/golang/reflect"
-)
 
-// semantic compares as the API server does: nil and empty are equal.
-var semantic reflect.Equalities
+	"github.com/podberth/podberth/internal/semantic"
+)
 
 // GatedCondition returns the condition that the API server gives a pod with scheduling gates at its creation, without times.
 // It returns false when the pod has no gates or has a PodScheduled condition already. A nil pod has no gates. Rule F15.2.
@@ -49,19 +47,58 @@ func ValidateGates(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
 		return newGates(spec, path)
 	}
 	var errs field.ErrorList
-	had := map[string]bool{}
+	had, last := map[string]bool{}, map[string]int{}
 	for _, g := range old.SchedulingGates {
 		had[g.Name] = true
 	}
 	for i, g := range spec.SchedulingGates {
-		if !had[g.Name] {
+		last[g.Name] = i
+	}
+	for i, g := range spec.SchedulingGates {
+		if !had[g.Name] && last[g.Name] == i { // a name that stands there twice is named once
 			errs = append(errs, field.Forbidden(path.Child("schedulingGates").Index(i).Child("name"),
 				"only deletion is allowed, but found new scheduling gate '"+g.Name+"'"))
 		}
 	}
-	gated := len(old.SchedulingGates) > 0
-	errs = append(errs, selectorUpdate(spec.NodeSelector, old.NodeSelector, gated, path.Child("nodeSelector"))...)
-	return append(errs, affinityUpdate(spec.Affinity, old.Affinity, gated, path.Child("affinity"))...)
+	narrower, changed := placementUpdate(spec, old, path)
+	errs = append(errs, narrower...)
+	if changed {
+		errs = append(errs, field.Forbidden(path, fixedText))
+	}
+	return errs
+}
+
+// placementUpdate checks changes of nodeSelector and affinity. changed reports whether they have a change that no update may
+// make: any change without gates, and a change of inter-pod affinity. The API server says so of the spec as a whole.
+func placementUpdate(spec, old *v1.PodSpec, path *field.Path) (errs field.ErrorList, changed bool) {
+	if semantic.Equal(spec.NodeSelector, old.NodeSelector) && semantic.Equal(spec.Affinity, old.Affinity) {
+		return nil, false
+	}
+	if len(old.SchedulingGates) == 0 {
+		return nil, true
+	}
+	errs = selectorUpdate(spec.NodeSelector, old.NodeSelector, path.Child("nodeSelector"))
+	now, was := nodeAffinity(spec.Affinity), nodeAffinity(old.Affinity)
+	terms := path.Child("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+	errs = append(errs, termsUpdate(requiredTerms(now), requiredTerms(was), terms)...)
+	rest := spec.Affinity // with the old node affinity: what no update may change
+	switch {
+	case semantic.Equal(now, was):
+	case rest == nil && was != nil:
+		rest = &v1.Affinity{NodeAffinity: was}
+	case rest != nil && old.Affinity == nil && rest.PodAffinity == nil && rest.PodAntiAffinity == nil:
+		rest = nil
+	case rest != nil:
+		rest = &v1.Affinity{NodeAffinity: was, PodAffinity: rest.PodAffinity, PodAntiAffinity: rest.PodAntiAffinity}
+	}
+	return errs, !semantic.Equal(rest, old.Affinity)
+}
+
+func nodeAffinity(a *v1.Affinity) *v1.NodeAffinity {
+	if a == nil {
+		return nil
+	}
+	return a.NodeAffinity
 }
 
 func newGates(spec *v1.PodSpec, path *field.Path) field.ErrorList {
@@ -78,18 +115,17 @@ func newGates(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 		seen[g.Name] = true
 	}
 	if len(spec.SchedulingGates) > 0 && spec.NodeName != "" {
-		errs = append(errs, field.Forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+		errs = append(errs, nodeWhileGated(path))
 	}
 	return errs
 }
 
-func selectorUpdate(updated, old map[string]string, gated bool, path *field.Path) field.ErrorList {
-	if semantic.DeepEqual(updated, old) {
-		return nil
-	}
-	if !gated {
-		return field.ErrorList{immutable(path)}
-	}
+// nodeWhileGated is the error of a pod that has gates and a node. path is that of its spec.
+func nodeWhileGated(path *field.Path) *field.Error {
+	return field.Forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
+}
+
+func selectorUpdate(updated, old map[string]string, path *field.Path) field.ErrorList {
 	for key, value := range old {
 		if v, ok := updated[key]; !ok || v != value {
 			return field.ErrorList{field.Invalid(path, updated, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")}
@@ -98,36 +134,11 @@ func selectorUpdate(updated, old map[string]string, gated bool, path *field.Path
 	return nil
 }
 
-func affinityUpdate(updated, old *v1.Affinity, gated bool, path *field.Path) field.ErrorList {
-	if semantic.DeepEqual(updated, old) {
+func requiredTerms(a *v1.NodeAffinity) []v1.NodeSelectorTerm {
+	if a == nil || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
-	if !gated {
-		return field.ErrorList{immutable(path)}
-	}
-	var u, o v1.Affinity
-	if updated != nil {
-		u = *updated
-	}
-	if old != nil {
-		o = *old
-	}
-	var errs field.ErrorList
-	if !semantic.DeepEqual(u.PodAffinity, o.PodAffinity) {
-		errs = append(errs, immutable(path.Child("podAffinity")))
-	}
-	if !semantic.DeepEqual(u.PodAntiAffinity, o.PodAntiAffinity) {
-		errs = append(errs, immutable(path.Child("podAntiAffinity")))
-	}
-	terms := path.Child("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-	return append(errs, termsUpdate(requiredTerms(u), requiredTerms(o), terms)...)
-}
-
-func requiredTerms(a v1.Affinity) []v1.NodeSelectorTerm {
-	if a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return nil
-	}
-	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	return a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
 func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.ErrorList {
@@ -135,7 +146,7 @@ func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.Err
 		return nil
 	}
 	if len(updated) != len(old) {
-		return field.ErrorList{field.Invalid(path, updated, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
+		return field.ErrorList{field.Invalid(path, internalTerms(updated), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
 	}
 	var errs field.ErrorList
 	for i, o := range old {
@@ -143,7 +154,7 @@ func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.Err
 		empty := len(o.MatchExpressions) == 0 && len(o.MatchFields) == 0
 		stays := len(u.MatchExpressions) == 0 && len(u.MatchFields) == 0
 		if empty != stays && empty || !extends(u.MatchExpressions, o.MatchExpressions) || !extends(u.MatchFields, o.MatchFields) {
-			errs = append(errs, field.Invalid(path.Index(i), u, "only additions are allowed (no mutations or deletions)"))
+			errs = append(errs, field.Invalid(path.Index(i), internalTerms(updated[i : i+1])[0], "only additions are allowed (no mutations or deletions)"))
 		}
 	}
 	return errs
@@ -151,9 +162,39 @@ func termsUpdate(updated, old []v1.NodeSelectorTerm, path *field.Path) field.Err
 
 // extends reports whether updated begins with all of old.
 func extends(updated, old []v1.NodeSelectorRequirement) bool {
-	return len(updated) >= len(old) && semantic.DeepEqual(updated[:len(old)], old[:len(old):len(old)])
+	return len(updated) >= len(old) && semantic.Equal(updated[:len(old)], old[:len(old):len(old)])
 }
 
-func immutable(path *field.Path) *field.Error {
-	return field.Forbidden(path, "may not change, except as documented for pods with scheduling gates")
+// internalTerm and internalRequirement print as the internal types of the API server do: with the names of the Go fields.
+type internalTerm struct {
+	MatchExpressions []internalRequirement
+	MatchFields      []internalRequirement
+}
+
+type internalRequirement struct {
+	Key      string
+	Operator v1.NodeSelectorOperator
+	Values   []string
+}
+
+func internalTerms(list []v1.NodeSelectorTerm) []internalTerm {
+	if list == nil {
+		return nil
+	}
+	out := []internalTerm{}
+	for _, t := range list {
+		out = append(out, internalTerm{internalRequirements(t.MatchExpressions), internalRequirements(t.MatchFields)})
+	}
+	return out
+}
+
+func internalRequirements(list []v1.NodeSelectorRequirement) []internalRequirement {
+	var out []internalRequirement
+	for _, r := range list {
+		if len(r.Values) == 0 {
+			r.Values = nil
+		}
+		out = append(out, internalRequirement(r))
+	}
+	return out
 }

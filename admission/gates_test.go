@@ -94,8 +94,8 @@ func TestGatedUpdate(t *testing.T) {
 			"only additions to spec.nodeSelector are allowed (no mutations or deletions)"},
 		{"selector shrinks", "a pair must not go", g(selector("a", "1"), "g"), g(selector("b", "1"), "g"),
 			"only additions to spec.nodeSelector are allowed (no mutations or deletions)"},
-		{"selector of a free pod", "without gates the selector is fixed", selector("a", "1"), selector("a", "1", "b", "2"), "spec.nodeSelector: Forbidden"},
-		{"affinity of a free pod", "without gates the affinity is fixed", aff(nil), aff(preferred), "spec.affinity: Forbidden"},
+		{"selector of a free pod", "without gates the selector is fixed", selector("a", "1"), selector("a", "1", "b", "2"), "spec: Forbidden: pod updates may not change fields other than"},
+		{"affinity of a free pod", "without gates the affinity is fixed", aff(nil), aff(preferred), "spec: Forbidden: pod updates may not change fields other than"},
 		{"preferred terms", "preferred terms may change while the pod has gates", g(aff(preferred), "g"), g(aff(required()), "g"), ""},
 		{"first required terms", "a pod without required terms may get any", g(aff(preferred), "g"), g(aff(required(requirements("a"), requirements("b"))), "g"), ""},
 		{"term grows", "expressions may be appended", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("a", "b"))), "g"), ""},
@@ -103,7 +103,11 @@ func TestGatedUpdate(t *testing.T) {
 		{"more terms", "terms are alternatives: another term would match more nodes", g(aff(required(requirements("a"))), "g"), g(aff(required(requirements("a"), requirements("b"))), "g"), terms + ": Invalid value"},
 		{"affinity removed", "required terms must not go", g(aff(required(requirements("a"))), "g"), g(aff(nil), "g"), terms + ": Invalid value"},
 		{"empty term", "an empty term matches nothing and must stay empty", g(aff(required(requirements())), "g"), g(aff(required(requirements("a"))), "g"), terms + "[0]: Invalid value"},
-		{"pod affinity", "pod affinity is fixed even while the pod has gates", g(aff(nil), "g"), g(aff(pods), "g"), "spec.affinity.podAntiAffinity: Forbidden"},
+		{"pod affinity", "pod affinity is fixed even while the pod has gates", g(aff(nil), "g"), g(aff(pods), "g"), "spec: Forbidden: pod updates may not change fields other than"},
+		{"first affinity", "a gated pod without any affinity may get node affinity", g(aff(nil), "g"), g(aff(preferred), "g"), ""},
+		{"empty affinity", "a change, and not of node affinity", g(aff(nil), "g"), g(aff(&v1.Affinity{}), "g"), "spec: Forbidden: pod updates may not change fields other than"},
+		{"new gate twice", "one error, at the last place", g(v1.PodSpec{}), g(v1.PodSpec{}, "foo", "foo"),
+			"spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'foo'"},
 		{"no change", "an equal spec is allowed", aff(pods), aff(pods.DeepCopy()), ""},
 	}, func(t *testing.T, c updateCase) {
 		errs := ValidateGates(&c.new, &c.old, nil)

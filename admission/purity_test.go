@@ -19,6 +19,8 @@ func TestPurity(t *testing.T) {
 	n, m := node("n", "kubernetes.io/a=1,kubernetes.io/os=linux"), tainted("a:NoSchedule")
 	call := func() {
 		ValidateAffinity(p)
+		ValidatePod(p)
+		ValidatePodUpdate(p, p)
 		Warnings(p)
 		MergeLabelKeys(p)
 		_ = LimitHardAntiAffinity(p)

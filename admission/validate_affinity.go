@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/labelkeys"
 )
 
 // ValidateAffinity checks spec.nodeSelector and spec.affinity as the API server does when a pod is created, and returns every
@@ -16,11 +17,15 @@ import (
 func ValidateAffinity(pod *v1.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := metavalidation.ValidateLabels(pod.Spec.NodeSelector, spec.Child("nodeSelector"))
-	a := MergeLabelKeys(pod).Spec.Affinity
+	return append(errs, validateAffinity(MergeLabelKeys(pod).Spec.Affinity, spec.Child("affinity"))...)
+}
+
+// validateAffinity checks spec.affinity, which is at path, after MergeLabelKeys.
+func validateAffinity(a *v1.Affinity, path *field.Path) field.ErrorList {
 	if a == nil {
-		return errs
+		return nil
 	}
-	path := spec.Child("affinity")
+	var errs field.ErrorList
 	if a.NodeAffinity != nil {
 		errs = append(errs, validateNodeAffinity(a.NodeAffinity, path.Child("nodeAffinity"))...)
 	}
@@ -175,6 +180,7 @@ func validateLabelKeys(t *v1.PodAffinityTerm, path *field.Path) field.ErrorList 
 		p := path.Child(list.name)
 		if t.LabelSelector == nil {
 			errs = append(errs, field.Forbidden(p, "must not be specified when labelSelector is not set"))
+			continue
 		}
 		for i, key := range list.keys {
 			errs = append(errs, metavalidation.ValidateLabelName(key, p.Index(i))...)
@@ -185,22 +191,6 @@ func validateLabelKeys(t *v1.PodAffinityTerm, path *field.Path) field.ErrorList 
 		if slices.Contains(t.MismatchLabelKeys, key) {
 			errs = append(errs, field.Invalid(p, key, "exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
-		if t.LabelSelector != nil && occurrences(t.LabelSelector, key) > 1 {
-			errs = append(errs, field.Invalid(p, key, "exists in both matchLabelKeys and labelSelector"))
-		}
 	}
-	return errs
-}
-
-func occurrences(s *metav1.LabelSelector, key string) int {
-	n := 0
-	if _, ok := s.MatchLabels[key]; ok {
-		n++
-	}
-	for i := range s.MatchExpressions {
-		if s.MatchExpressions[i].Key == key {
-			n++
-		}
-	}
-	return n
+	return append(errs, labelkeys.Doubled(t.MatchLabelKeys, t.LabelSelector, path)...)
 }

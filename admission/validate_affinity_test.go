@@ -54,7 +54,7 @@ func TestValidateAffinity(t *testing.T) {
 		{"A11.6 no selector", "keys need a selector", keys(near(term("zone", "nil"), "a=1"), "a", ""), []string{podAff + ".matchLabelKeys: Forbidden: must not be specified when labelSelector is not set"}},
 		{"A11.6 mismatch without selector", "keys need a selector", keys(near(term("zone", "nil"), "a=1"), "", "a"), []string{podAff + ".mismatchLabelKeys: Forbidden: must not be specified when labelSelector is not set"}},
 		{"A11.6 both", "in one list only", keys(near(term("zone", "{}"), ""), "a", "a"), []string{podAff + `.matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and mismatchLabelKeys`}},
-		{"A11.6 merged twice", "the user's selector has it too", keys(near(term("zone", "a=1"), "a=1"), "a", ""), []string{podAff + `.matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
+		{"A11.6 merged twice", "the user's selector has it too", keys(near(term("zone", "a=1"), "a=1"), "a", ""), []string{podAff + `[0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
 		{"A11.6 merged once", "only by the merge", keys(near(term("zone", "app=x"), "a=1"), "a", ""), nil},
 		{"A11.6 absent", "the pod has no such label: not merged", keys(near(term("zone", "a=1"), ""), "a", ""), nil},
 		{"A11.7 nodeSelector", "pairs of labels", &v1.Pod{Spec: v1.PodSpec{NodeSelector: map[string]string{"a": "bad value!"}}}, []string{`spec.nodeSelector: Invalid value: "bad value!"`}},

@@ -68,17 +68,19 @@ func ValidateTolerations(tolerations []v1.Toleration, path *field.Path, o taints
 // tolerationSeconds, but no other change, and must stay. Additions are allowed. The new list must pass ValidateTolerations,
 // where Gt and Lt are accepted when an old toleration uses one of them.
 func ValidateTolerationsUpdate(tolerations, old []v1.Toleration, path *field.Path, o taints.Options) field.ErrorList {
-	var errs field.ErrorList
+	used := slices.ContainsFunc(old, func(t v1.Toleration) bool { return compares(t.Operator) })
+	return append(tolerationsKept(tolerations, old, path), validateTolerations(tolerations, path, o.ComparisonOperators || used)...)
+}
+
+// tolerationsKept returns an error if an old toleration is gone or changed in more than its seconds.
+func tolerationsKept(tolerations, old []v1.Toleration, path *field.Path) field.ErrorList {
 	for i := range old {
 		same := func(t v1.Toleration) bool { return sameToleration(&t, &old[i]) }
 		if !slices.ContainsFunc(tolerations, same) {
-			errs = append(errs, field.Forbidden(path,
-				"existing toleration can not be modified except its tolerationSeconds"))
-			break
+			return field.ErrorList{field.Forbidden(path, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
-	used := slices.ContainsFunc(old, func(t v1.Toleration) bool { return compares(t.Operator) })
-	return append(errs, validateTolerations(tolerations, path, o.ComparisonOperators || used)...)
+	return nil
 }
 
 func validateTolerations(tolerations []v1.Toleration, path *field.Path, numbers bool) field.ErrorList {

@@ -47,7 +47,9 @@ func ValidatePriorityClass(old, class *schedulingv1.PriorityClass, path *field.P
 	} else if class.Value > maxUserPriority {
 		errs = append(errs, field.Forbidden(path.Child("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", maxUserPriority)))
 	}
-	if p := class.PreemptionPolicy; p != nil && *p != v1.PreemptNever && *p != v1.PreemptLowerPriority {
+	if p := class.PreemptionPolicy; p != nil && *p == "" {
+		errs = append(errs, field.Required(path.Child("preemptionPolicy"), ""))
+	} else if p != nil && *p != v1.PreemptNever && *p != v1.PreemptLowerPriority {
 		errs = append(errs, field.NotSupported(path.Child("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
 	}
 	return errs

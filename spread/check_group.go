@@ -15,6 +15,7 @@ import (
 const (
 	foundMixedConstraints    = "MixedConstraints"
 	foundMixedNamespaces     = "MixedNamespaces"
+	foundUnknownAction       = "UnknownAction"
 	foundInvalidSelector     = "InvalidSelector"
 	foundNoSelector          = "NoSelector"
 	foundSelectorMissesPod   = "SelectorMissesPod"
@@ -28,6 +29,7 @@ const (
 //
 //	MixedConstraints     pods of the group have different constraints; the documentation asks for equal ones
 //	MixedNamespaces      pods of the group are in different namespaces; only pods of a pod's own namespace count
+//	UnknownAction        whenUnsatisfiable is absent or unknown; the scheduler ignores the constraint
 //	InvalidSelector      the selector cannot be converted; every attempt to schedule the pod fails
 //	NoSelector           the selector is absent or empty and counts no pod; the constraint does nothing. matchLabelKeys does not help:
 //	                     the documentation's example with matchLabelKeys alone counts no pod, and the API server refuses it
@@ -46,9 +48,9 @@ type Finding struct {
 
 // CheckGroup looks for mistakes in the constraints of pods that belong together, such as the replicas of a Deployment:
 // mixed constraints, selectors that do not match the pods, keys that nodes lack, domains that are too few. With a nil c
-// CheckGroup does not check nodes. Nil pods panic. A finding about a constraint names every pod that has it at that index.
-// Findings are in the order of the indexes. The API server accepts pods with findings, but neither matchLabelKeys without a
-// selector nor a selector that cannot be converted. O(pods² x constraints + nodes x constraints).
+// CheckGroup does not check nodes. A finding about a constraint names every pod that has it at that index.
+// Findings are in the order of the indexes. The API server refuses pods with UnknownAction, InvalidSelector or matchLabelKeys
+// without a selector, and accepts all others. O(pods² x constraints + nodes x constraints).
 // A nil pod in the list panics.
 func CheckGroup(pods []*v1.Pod, c Cluster) []Finding {
 	if len(pods) == 0 {
@@ -108,6 +110,10 @@ func checkSelectors(pods, group []*v1.Pod, i int, report func(string, int, []*v1
 		}
 		return s
 	}
+	for _, action := range unknownActions(pods, constraintOf) {
+		report(foundUnknownAction, i, having(pods, func(p *v1.Pod) bool { return constraintOf(p).WhenUnsatisfiable == action }),
+			"whenUnsatisfiable is %q, neither DoNotSchedule nor ScheduleAnyway: the scheduler ignores the constraint, the API server refuses the pod", action)
+	}
 	report(foundInvalidSelector, i, having(pods, func(p *v1.Pod) bool { return selectorOf(p) == nil }), "labelSelector cannot be converted")
 	pods = having(pods, func(p *v1.Pod) bool { return selectorOf(p) != nil })
 	idle := func(p *v1.Pod) bool { return constraintOf(p).LabelSelector == nil || selectorOf(p).Empty() }
@@ -129,6 +135,16 @@ func checkSelectors(pods, group []*v1.Pod, i int, report func(string, int, []*v1
 			return !ok && slices.Contains(constraintOf(p).MatchLabelKeys, key)
 		}), "matchLabelKeys names %s, which the pod does not have: it is ignored", key)
 	}
+}
+
+func unknownActions(pods []*v1.Pod, constraintOf func(*v1.Pod) *v1.TopologySpreadConstraint) []v1.UnsatisfiableConstraintAction {
+	var out []v1.UnsatisfiableConstraintAction
+	for _, p := range pods {
+		if a := constraintOf(p).WhenUnsatisfiable; !knownAction(a) && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 func matchLabelKeysOf(pods []*v1.Pod, constraintOf func(*v1.Pod) *v1.TopologySpreadConstraint) []string {

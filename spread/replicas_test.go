@@ -230,6 +230,8 @@ func TestCheckGroup(t *testing.T) {
 			[]string{"SelectorMissesPod 0 [default/b] []", "SelectorMissesGroup 0 [default/a] []"}},
 		{"no selector", "absent and empty", []*v1.Pod{constrained("foo=bar", by("zone", 1, hard, noSelector), by("zone", 1, soft, emptySelector))}, nil,
 			[]string{"NoSelector 0 [default/mypod] []", "NoSelector 1 [default/mypod] []"}},
+		{"no action", "neither the filter nor the score reads the constraint", []*v1.Pod{constrained("foo=bar", by("zone", 1, "")), constrained("foo=bar", by("zone", 1, ""))}, nil,
+			[]string{"UnknownAction 0 [default/mypod default/mypod] []"}},
 		{"bad selector", "no attempt can succeed", []*v1.Pod{constrained("foo=bar", by("zone", 1, hard, bogus))}, threePods(), []string{"InvalidSelector 0 [default/mypod] []"}},
 		{"absent key", "it is ignored", []*v1.Pod{constrained("foo=bar", by("zone", 1, hard, matchKeys("rev")))}, nil, []string{"AbsentMatchLabelKey 0 [default/mypod] []"}},
 		{"too few domains", "2 < 3", []*v1.Pod{constrained("foo=bar", by("zone", 1, hard, minDomains(3)))}, threePods(), []string{"TooFewDomains 0 [default/mypod] []"}},

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/labelkeys"
 )
 
 var (
@@ -88,32 +90,12 @@ func validateMatchLabelKeys(c *v1.TopologySpreadConstraint, path *field.Path) (e
 	}
 	keys := path.Child("matchLabelKeys")
 	if c.LabelSelector == nil {
-		errs = append(errs, field.Forbidden(keys, "must not be specified when labelSelector is not set"))
+		return field.ErrorList{field.Forbidden(keys, "must not be specified when labelSelector is not set")}
 	}
 	for j, key := range c.MatchLabelKeys {
 		errs = append(errs, metavalidation.ValidateLabelName(key, keys.Index(j))...)
-		if uses(c.LabelSelector, key) > 1 {
-			errs = append(errs, field.Invalid(path.Index(j), key, "exists in both matchLabelKeys and labelSelector"))
-		}
 	}
-	return errs
-}
-
-// uses returns how many requirements of a selector have a key.
-func uses(s *metav1.LabelSelector, key string) int {
-	if s == nil {
-		return 0
-	}
-	n := 0
-	if _, ok := s.MatchLabels[key]; ok {
-		n++
-	}
-	for i := range s.MatchExpressions {
-		if s.MatchExpressions[i].Key == key {
-			n++
-		}
-	}
-	return n
+	return append(errs, labelkeys.Doubled(c.MatchLabelKeys, c.LabelSelector, path)...)
 }
 
 // equalConstraints reports whether two lists are equal. Nil and empty parts are equal.

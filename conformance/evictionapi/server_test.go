@@ -7,28 +7,20 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/embed"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	apitesting "k8s.io/kubernetes/cmd/kube-apiserver/app/testing"
-)
 
-func init() { klog.SetLogger(logr.Discard()) }
+	"github.com/podberth/podberth/conformance/apiserver"
+)
 
 // server is a kube-apiserver and the database behind it.
 type server struct {
@@ -39,49 +31,19 @@ type server struct {
 
 const namespace = "n"
 
-// start runs both until the end of the test.
+// start runs a server until the end of the test.
 func start(t *testing.T) server {
 	t.Helper()
-	endpoint := url.URL{Scheme: "http", Host: freeAddress(t)}
-	peer := url.URL{Scheme: "http", Host: freeAddress(t)}
-	c := embed.NewConfig()
-	c.Dir = t.TempDir()
-	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{endpoint}, []url.URL{endpoint}
-	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
-	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.UnsafeNoFsync = true // nothing here outlives the test
-	c.LogLevel = "fatal"
-	e, err := embed.StartEtcd(c)
+	running := apiserver.Start(t)
+	client, err := rest.HTTPClientFor(running.Config)
 	require.NoError(t, err)
-	t.Cleanup(e.Close)
-	select {
-	case <-e.Server.ReadyNotify():
-	case <-time.After(time.Minute):
-		t.Fatal("etcd does not start")
-	}
-	storage := storagebackend.NewDefaultConfig(prefix, nil)
-	storage.Transport.ServerList = []string{endpoint.String()}
-	flags := []string{"--watch-cache=false", "--enable-priority-and-fairness=false", "--max-requests-inflight=0", "--max-mutating-requests-inflight=0"}
-	running := apitesting.StartTestServerOrDie(t, apitesting.NewDefaultTestServerOptions(), flags, storage)
-	t.Cleanup(running.TearDownFn)
-	client, err := rest.HTTPClientFor(running.ClientConfig)
-	require.NoError(t, err)
-	s := server{client, running.ClientConfig.Host, running.EtcdClient}
+	s := server{client, running.Config.Host, running.Etcd}
 	for _, name := range []string{namespace, "m"} {
 		answer, err := s.post("/api/v1/namespaces", v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		require.NoError(t, err)
 		require.Equal(t, http.StatusCreated, answer.code, "%s", answer.body)
 	}
 	return s
-}
-
-// freeAddress is a port of this machine that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // answer is what the server says.
@@ -105,10 +67,10 @@ func (s server) post(path string, object any) (answer, error) {
 	return answer{response.StatusCode, response.Header.Get("Retry-After"), text}, err
 }
 
-const prefix = "/registry"
-
-func podKey(name string) string    { return prefix + "/pods/" + namespace + "/" + name }
-func budgetKey(name string) string { return prefix + "/poddisruptionbudgets/" + namespace + "/" + name }
+func podKey(name string) string { return apiserver.Prefix + "/pods/" + namespace + "/" + name }
+func budgetKey(name string) string {
+	return apiserver.Prefix + "/poddisruptionbudgets/" + namespace + "/" + name
+}
 
 // store writes objects as they are, such as the API would refuse too, and takes away those that are nil. It returns the
 // resource version of all.

@@ -6,13 +6,14 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // ValidateSpec returns the API server's errors about a budget's specification (rule D4.1): both minAvailable and
 // maxUnavailable, a negative number, a text that is not a percentage from 0% to 100%, an unknown
-// unhealthyPodEvictionPolicy, a selector that cannot be read. A budget may have neither number. A nil specification has no
+// unhealthyPodEvictionPolicy, a selector that is not valid. A budget may have neither number. A nil specification has no
 // errors.
 func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
 	if spec == nil {
@@ -20,17 +21,23 @@ func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) fiel
 	}
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
-		errs = append(errs, field.Invalid(path, *spec, "minAvailable and maxUnavailable cannot be both set"))
+		errs = append(errs, field.Invalid(path, internalSpec{spec.MinAvailable, spec.Selector, spec.MaxUnavailable, spec.UnhealthyPodEvictionPolicy}, "minAvailable and maxUnavailable cannot be both set"))
 	}
 	errs = append(errs, validateAmount(spec.MinAvailable, path.Child("minAvailable"))...)
 	errs = append(errs, validateAmount(spec.MaxUnavailable, path.Child("maxUnavailable"))...)
-	if _, err := metav1.LabelSelectorAsSelector(spec.Selector); err != nil {
-		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, err.Error()))
-	}
+	errs = append(errs, metavalidation.ValidateLabelSelector(spec.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	if p := spec.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
 		errs = append(errs, field.NotSupported(path.Child("unhealthyPodEvictionPolicy"), *p, []policyv1.UnhealthyPodEvictionPolicyType{policyv1.AlwaysAllow, policyv1.IfHealthyBudget}))
 	}
 	return errs
+}
+
+// internalSpec prints as the internal type of the API server does: with the names of the Go fields.
+type internalSpec struct {
+	MinAvailable               *intstr.IntOrString
+	Selector                   *metav1.LabelSelector
+	MaxUnavailable             *intstr.IntOrString
+	UnhealthyPodEvictionPolicy *policyv1.UnhealthyPodEvictionPolicyType
 }
 
 // percentText is what the API server says about text that is not a percentage, with both spaces.

@@ -48,6 +48,8 @@ type Objects struct {
 	DeviceClasses          []*resourcev1.DeviceClass
 	Evictions              []*policyv1.Eviction
 
+	// UnknownFields has a line for every field that the API does not have. The lines are among the warnings too.
+	UnknownFields []string
 	// Warnings say what was read but left aside.
 	Warnings report.Warnings
 }

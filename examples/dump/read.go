@@ -34,6 +34,7 @@ func Read(paths []string, stdin io.Reader, o Options) (*Objects, error) {
 		return nil, fmt.Errorf("%s: Required value: no object of a kind that is read%s", strings.Join(mapped(paths, named), ", "), r.others())
 	}
 	fields := r.fields.lines()
+	r.objects.UnknownFields = fields
 	if len(fields) > 0 && o.Strict {
 		return nil, errors.New(strings.Join(fields, "\n"))
 	}

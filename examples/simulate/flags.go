@@ -42,9 +42,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.BoolVar(&o.layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
 	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
-	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods")
+	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods, and refuse what the API server refuses")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
-	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
+	f.BoolVar(&o.strict, "strict", false, "list everything that is wrong with the input and exit 2: objects that the API server would refuse, pods on nodes that are not in the input, fields that the API does not have")
 	f.Uint64Var(&o.seed, "seed", 0, "choose among equally good nodes by this `SEED`; without it the first in node order is taken")
 	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore of all profiles, a `PERCENT` from 0 to 100 (100 when neither it nor -config is given)")
 	f.BoolVar(&o.grace, "grace", false, "victims run out their grace periods in virtual time")
@@ -66,7 +66,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see simulate -h", f.Arg(0))
 	}
-	o.input.Strict = o.strict
 	o.explain, o.howMany = o.qualified(o.explain), o.qualified(o.howMany)
 	for k, name := range o.detail.pods {
 		o.detail.pods[k] = o.qualified(name)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -27,7 +28,7 @@ import (
 
 // load reads the input and sorts the pods into running, pending and left aside. It prints the warnings when it returns no
 // error.
-func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Writer) (*world, error) {
+func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Reader, stderr io.Writer) (*world, error) {
 	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return nil, err
@@ -47,14 +48,18 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 	for _, p := range added {
 		made[p] = true
 	}
+	bad := o.checkInput(objects, timeline)
 	identify(objects.Pods)
 	w := newWorld(objects, o)
 	if w.snapshot, err = cluster.New(objects.Cluster()); err != nil {
 		return nil, err
 	}
-	if err := objects.Orphans("counted nowhere"); err != nil && o.strict {
-		return nil, err
+	if o.strict {
+		if err := errors.Join(unknownFields(objects), orphans(w.snapshot), bad); err != nil {
+			return nil, err
+		}
 	}
+	_ = objects.Orphans(collected) // a warning
 	misfits(w.snapshot, &objects.Warnings)
 	objects.WithoutDevices()
 	objects.Absent(false)
@@ -66,7 +71,7 @@ func load(o options, profiles []scheduler.Profile, stdin io.Reader, stderr io.Wr
 			others[p.Spec.SchedulerName]++
 			continue
 		case pending && (o.admit || made[p] || p.Spec.Priority == nil):
-			admitted, err := admit(p, objects)
+			admitted, err := o.admitted(p, objects)
 			if err != nil {
 				w.refused = append(w.refused, refusal{p, err.Error()})
 				continue
@@ -133,6 +138,28 @@ func identify(pods []*v1.Pod) {
 	}
 }
 
+// collected is what becomes of a pod whose node is not there. Pod garbage collection looks every 20 s, and once more 40 s after it
+// has missed the node.
+const collected = "counted nowhere; if the input is complete, pod garbage collection deletes it 40 to 60 s after its node is gone"
+
+// unknownFields returns an error with a line for every field of the input that the API does not have.
+func unknownFields(objects *dump.Objects) error {
+	var errs []error
+	for _, text := range objects.UnknownFields {
+		errs = append(errs, errors.New(text))
+	}
+	return errors.Join(errs...)
+}
+
+// orphans returns an error with a line for every pod whose node is not in the input.
+func orphans(c *cluster.Snapshot) error {
+	var errs []error
+	for _, p := range c.Orphans() {
+		errs = append(errs, fmt.Errorf("pod %s: spec.nodeName: Invalid value: %q: no such node in the input", key(p), p.Spec.NodeName))
+	}
+	return errors.Join(errs...)
+}
+
 // misfits warns of assigned pods that their kubelets would not admit.
 func misfits(c *cluster.Snapshot, warnings *report.Warnings) {
 	check := filter.Admission{
@@ -181,15 +208,14 @@ func comparePods(a, b *v1.Pod) int {
 	return cmp.Or(cmp.Compare(preemption.Priority(b), preemption.Priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 }
 
-// refusal is a pod of the input that the API server does not take, with the server's text.
-type refusal struct {
-	pod  *v1.Pod
-	text string
-}
-
-// entry is the entry of a pod that never comes into the cluster.
-func (r refusal) entry() entry {
-	return entry{SchedulerName: schedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
+// admitted returns the pod after admission. The error is that with which the API server refuses the pod; its checks of the
+// pod's fields refuse with -admit only.
+func (o options) admitted(p *v1.Pod, objects *dump.Objects) (*v1.Pod, error) {
+	out, err := admit(p, objects)
+	if err == nil && o.admit {
+		err = admission.Refusal(p, invalid(p))
+	}
+	return out, err
 }
 
 // admit does to a pod what the API server does when it is created. The error is the server's.

@@ -65,13 +65,27 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		_, err = stdout.Write(out.Bytes())
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "simulate: %v\n", err)
+		for _, e := range lines(err) {
+			fmt.Fprintf(stderr, "simulate: %v\n", e)
+		}
 		return exitBadInput
 	}
 	if v.unplaced && o.failUnschedulable || v.failed && o.failErrors {
 		return exitNo
 	}
 	return exitOK
+}
+
+// lines returns the errors that were joined, each of which is a line of its own.
+func lines(err error) []error {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, lines(e)...)
+		}
+		return out
+	}
+	return []error{err}
 }
 
 // verdict is what the exit code depends on.
@@ -92,7 +106,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 	if err != nil {
 		return v, err
 	}
-	w, err := load(o, with.Profiles, stdin, stderr)
+	w, err := load(o, with.Profiles, timeline, stdin, stderr)
 	if err != nil {
 		return v, err
 	}

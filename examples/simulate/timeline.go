@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
 )
@@ -149,23 +150,21 @@ func (x *simulation) applyPod(e event, p *v1.Pod) {
 		x.warn("%v", e.missing())
 		return
 	}
-	next := *p
-	next.UID, next.CreationTimestamp = old.UID, old.CreationTimestamp
-	if next.Spec.NodeName == "" {
-		next.Spec.NodeName = old.Spec.NodeName
+	next := updated(p, old)
+	bad := admission.ValidateUpdate(next, old)
+	if admitted, err := admit(next, w.objects); len(bad) > 0 && err == nil && len(admission.ValidateUpdate(admitted, old)) == 0 {
+		next, bad = admitted, nil // the update is as its author wrote it, the old pod as the server stores it
 	}
-	if next.Spec.Priority == nil {
-		next.Spec.Priority, next.Spec.PreemptionPolicy = old.Spec.Priority, old.Spec.PreemptionPolicy
-	}
-	if isZero(next.Status) {
-		next.Status = old.Status
-	}
-	if cluster.Finished(&next) {
-		w.drop(&next)
-		w.s.UpdatePod(old, &next)
+	if len(bad) > 0 {
+		x.refuseEvent(e, admission.Refusal(next, bad).Error())
 		return
 	}
-	w.store(&next)
+	if cluster.Finished(next) {
+		w.drop(next)
+		w.s.UpdatePod(old, next)
+		return
+	}
+	w.store(next)
 }
 
 // refuse notes that the API server does not take a pod of the timeline.
@@ -185,13 +184,42 @@ func (x *simulation) refuseEvent(e event, text string) {
 	}
 }
 
+// warnOf warns of an object that the API server would refuse.
+func (x *simulation) warnOf(e event, bad field.ErrorList) {
+	x.warn("%s: %s %s: %v; the API server would refuse it, the scheduler uses it as it is", e.where, e.verb, named(e.object), bad.ToAggregate())
+}
+
+// refuses reports whether the API server refuses an event about an object that is no pod. old is nil for an object that is
+// added. Without -admit only changes of fields that never change are refused; of the rest there is a warning.
+func (x *simulation) refuses(e event, old metav1.Object) bool {
+	if e.verb == "delete" {
+		return false
+	}
+	bad := invalid(e.object)
+	all := bad
+	if e.verb == "update" {
+		all = admission.ValidateUpdate(e.object, old)
+	}
+	switch {
+	case x.o.admit && len(all) > 0, len(all) > len(bad):
+		x.refuseEvent(e, admission.Refusal(e.object, all).Error())
+		return true
+	case len(all) > 0:
+		x.warnOf(e, all)
+	}
+	return false
+}
+
 func (x *simulation) addPod(e event, p *v1.Pod) {
 	w := x.w
 	if p.UID == "" {
 		p.UID = types.UID(fmt.Sprintf("%s@%v", key(p), e.at))
 	}
+	if bad := invalid(p); len(bad) > 0 && !x.o.admit {
+		x.warnOf(e, bad)
+	}
 	if p.Spec.NodeName == "" && (x.o.admit || p.Spec.Priority == nil) {
-		admitted, err := admit(p, w.objects)
+		admitted, err := x.o.admitted(p, w.objects)
 		if err != nil {
 			x.refuse(refusal{p, err.Error()})
 			return
@@ -217,6 +245,9 @@ func (x *simulation) applyNode(e event, n *v1.Node) error {
 		if old != nil {
 			return e.taken()
 		}
+		if x.refuses(e, nil) {
+			return nil
+		}
 		w.nodes[n.Name] = n
 		w.s.AddNode(n)
 		return nil
@@ -227,6 +258,9 @@ func (x *simulation) applyNode(e event, n *v1.Node) error {
 	if e.verb == "delete" {
 		delete(w.nodes, n.Name)
 		w.s.DeleteNode(old)
+		return nil
+	}
+	if x.refuses(e, old) {
 		return nil
 	}
 	next := *n
@@ -246,6 +280,8 @@ func (x *simulation) applyOther(e event) error {
 		return e.taken()
 	case e.verb != "add" && old == nil:
 		return e.missing()
+	case x.refuses(e, old):
+		return nil
 	case e.verb == "delete":
 		delete(w.others, name)
 		w.s.Unset(old)

@@ -23,7 +23,7 @@ func TestBinding(t *testing.T) {
 	with, _, err := setup(o, io.Discard)
 	require.NoError(t, err)
 	input := nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "") + podYAML("high", "", 9, "2", "")
-	w, err := load(o, with.Profiles, strings.NewReader(input), io.Discard)
+	w, err := load(o, with.Profiles, nil, strings.NewReader(input), io.Discard)
 	require.NoError(t, err)
 	x, err := newSimulation(w, o, nil, with)
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestPermitWaits(t *testing.T) {
 		require.NoError(t, err)
 		with.Profiles[0].Plugins = scheduler.Plugins{scheduler.Permit: {Enabled: []scheduler.PluginRef{{Name: "Door"}}}}
 		with.Plugins = scheduler.Registry{"Door": func(_ any, h *scheduler.Handle) (scheduler.Plugin, error) { return &door{h}, nil }}
-		w, err := load(o, with.Profiles, strings.NewReader(nodeYAML("n1", "4", "")+podYAML("early", "", 0, "1", "")), io.Discard)
+		w, err := load(o, with.Profiles, nil, strings.NewReader(nodeYAML("n1", "4", "")+podYAML("early", "", 0, "1", "")), io.Discard)
 		require.NoError(t, err)
 		file := filepath.Join(t.TempDir(), "timeline.yaml")
 		pod := strings.ReplaceAll(strings.TrimPrefix(podYAML("NAME", "", 0, "1", ""), "---\n"), "\n", "")

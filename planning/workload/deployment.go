@@ -10,10 +10,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/dump"
+
+	"github.com/podberth/podberth/internal/semantic"
 )
 
 // deploymentsAndReplicaSets makes the pods of all ReplicaSets, and then what Deployments ask for beyond their ReplicaSets.
@@ -76,7 +77,7 @@ func (m *maker) deployment(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, have
 
 // sameTemplate compares templates but for the label that the Deployment controller adds.
 func sameTemplate(a, b *v1.PodTemplateSpec) bool {
-	if !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Annotations, b.Annotations) {
+	if !semantic.Equal(a.Spec, b.Spec) || !semantic.Equal(a.Annotations, b.Annotations) {
 		return false
 	}
 	without := func(m map[string]string) map[string]string {

@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/overhead/runtimeclass"
+	"github.com/podberth/podberth/preemption"
+)
+
+// Validate returns what the API server finds wrong with the fields that scheduling reads of a new object, with the server's
+// texts; nil for an object that it accepts. It joins the checks of:
+//
+//   - Pod: ValidatePod,
+//   - Node: the labels, and ValidateTaints,
+//   - PriorityClass: preemption.ValidatePriorityClass,
+//   - RuntimeClass: runtimeclass.ValidateOverhead, and the nodeSelector and tolerations of scheduling,
+//   - PodDisruptionBudget: disruption.ValidateSpec.
+//
+// Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
+func Validate(object metav1.Object) field.ErrorList {
+	switch o := object.(type) {
+	case *v1.Pod:
+		return ValidatePod(o)
+	case *v1.Node:
+		metadata := field.NewPath("metadata")
+		errs := metavalidation.ValidateLabels(o.Labels, metadata.Child("labels"))
+		return append(errs, ValidateTaints(o.Spec.Taints, metadata.Child("taints"))...)
+	case *schedulingv1.PriorityClass:
+		return preemption.ValidatePriorityClass(nil, o, nil)
+	case *nodev1.RuntimeClass:
+		return validateRuntimeClass(o)
+	case *policyv1.PodDisruptionBudget:
+		return disruption.ValidateSpec(&o.Spec, field.NewPath("spec"))
+	}
+	return nil
+}
+
+func validateRuntimeClass(c *nodev1.RuntimeClass) field.ErrorList {
+	var errs field.ErrorList
+	if c.Overhead != nil {
+		errs = append(errs, runtimeclass.ValidateOverhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)
+	}
+	if c.Scheduling != nil {
+		path := field.NewPath("scheduling")
+		errs = append(errs, metavalidation.ValidateLabels(c.Scheduling.NodeSelector, path.Child("nodeSelector"))...)
+		errs = append(errs, validateClassTolerations(c.Scheduling.Tolerations, path.Child("tolerations"))...)
+	}
+	return errs
+}
+
+// validateClassTolerations checks the tolerations of a RuntimeClass: as those of a pod, and no two are equal in all
+// but the seconds.
+func validateClassTolerations(list []v1.Toleration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		errs = append(errs, validateToleration(&list[i], path.Index(i), false)...)
+		if slices.ContainsFunc(list[:i], func(t v1.Toleration) bool { return t.MatchToleration(&list[i]) }) {
+			errs = append(errs, field.Duplicate(path.Index(i), internalToleration(list[i])))
+		}
+	}
+	return errs
+}
+
+// internalToleration prints as the internal type of the API server does: with the names of the Go fields.
+type internalToleration struct {
+	Key               string
+	Operator          v1.TolerationOperator
+	Value             string
+	Effect            v1.TaintEffect
+	TolerationSeconds *int64
+}
+
+// Refusal returns the error with which the API server refuses an object that has the errors of Validate, nil without errors:
+//
+//	Pod "web" is invalid: spec.tolerations[0].operator: Invalid value: ...
+//
+// Equal errors are printed once. The object must not be nil.
+func Refusal(object metav1.Object, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s %q is invalid: %w", kindOf(object), object.GetName(), errs.ToAggregate())
+}
+
+// kindOf returns the kind as the API server prints it: with its group, if it has one.
+func kindOf(object metav1.Object) string {
+	switch object.(type) {
+	case *v1.Pod:
+		return "Pod"
+	case *v1.Node:
+		return "Node"
+	case *schedulingv1.PriorityClass:
+		return "PriorityClass.scheduling.k8s.io"
+	case *nodev1.RuntimeClass:
+		return "RuntimeClass.node.k8s.io"
+	case *policyv1.PodDisruptionBudget:
+		return "PodDisruptionBudget.policy"
+	}
+	return "object"
+}

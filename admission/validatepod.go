@@ -1,0 +1,64 @@
+package admission
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/internal/reslist"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/spread"
+)
+
+// ValidatePod returns what the API server finds wrong with the fields of a new pod that scheduling reads, with the server's
+// texts and in its order; nil for a pod that it accepts. The fields:
+//
+//  1. metadata.labels,
+//  2. of containers and init containers: ports, resources, and the restart policy of an init container,
+//  3. spec.resources,
+//  4. spec.hostNetwork, spec.nodeSelector, spec.affinity, spec.schedulingGates, spec.topologySpreadConstraints,
+//  5. spec.nodeName, spec.tolerations, spec.preemptionPolicy, spec.overhead.
+//
+// Pass the pod as its author wrote it, or after admission plugins: ValidatePod itself fills in the defaults of
+// overhead.Default and merges label keys, as the API server does before it checks. Errors of one map, such as nodeSelector,
+// are in the order of the keys; the API server's own order there varies. Fields that scheduling does not read, such as
+// images, are not checked. Whether a class that the pod names exists is no question of these checks. The pod must not be nil.
+// Cost: O(size of the pod).
+func ValidatePod(pod *v1.Pod) field.ErrorList {
+	pod = MergeLabelKeys(overhead.Default(pod))
+	pod.Spec.TopologySpreadConstraints = spread.MergeMatchLabelKeys(pod)
+	errs := validatePod(pod, false)
+	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
+		errs = append(errs, nodeWhileGated(field.NewPath("spec")))
+	}
+	return errs
+}
+
+// validatePod checks a pod as the API server stores it. numbers accepts the operators Gt and Lt of tolerations.
+func validatePod(pod *v1.Pod, numbers bool) field.ErrorList {
+	s, spec := &pod.Spec, field.NewPath("spec")
+	errs := metavalidation.ValidateLabels(pod.Labels, field.NewPath("metadata", "labels"))
+	errs = append(errs, validateContainers(s, spec)...)
+	errs = append(errs, validatePodResources(s, spec.Child("resources"))...)
+	errs = append(errs, validateHostNetwork(s, spec)...)
+	errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, spec.Child("nodeSelector"))...)
+	errs = append(errs, validateAffinity(s.Affinity, spec.Child("affinity"))...)
+	errs = append(errs, newGates(&v1.PodSpec{SchedulingGates: s.SchedulingGates}, spec)...)
+	errs = append(errs, spread.Validate(s.TopologySpreadConstraints, spec.Child("topologySpreadConstraints"))...)
+	if s.HostNetwork && s.HostUsers != nil && !*s.HostUsers {
+		errs = append(errs, field.Forbidden(spec.Child("hostNetwork"), "when `hostUsers` is false"))
+	}
+	if s.NodeName != "" {
+		for _, problem := range validation.IsDNS1123Subdomain(s.NodeName) {
+			errs = append(errs, field.Invalid(spec.Child("nodeName"), s.NodeName, problem))
+		}
+	}
+	errs = append(errs, validateTolerations(s.Tolerations, spec.Child("tolerations"), numbers)...)
+	if p := s.PreemptionPolicy; p != nil && *p == "" {
+		errs = append(errs, field.Required(spec.Child("preemptionPolicy"), ""))
+	} else if p != nil && *p != v1.PreemptNever && *p != v1.PreemptLowerPriority {
+		errs = append(errs, field.NotSupported(spec.Child("preemptionPolicy"), *p, []v1.PreemptionPolicy{v1.PreemptLowerPriority, v1.PreemptNever}))
+	}
+	return append(errs, reslist.Validate(s.Overhead, nil, reslist.Name, spec.Child("overhead"))...)
+}

@@ -1,0 +1,77 @@
+// Package apiserver runs a kube-apiserver v1.36.3 in the test process, on an etcd of its own.
+//
+//	s := apiserver.Start(t)
+//	client := kubernetes.NewForConfigOrDie(s.Config)
+//
+// The server runs until the end of the test. It starts in about three seconds. It has no controllers: whoever needs
+// controllers or a scheduler starts them with Config. Pods need no service account, and requests are not limited in number.
+package apiserver
+
+import (
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	apitesting "k8s.io/kubernetes/cmd/kube-apiserver/app/testing"
+)
+
+// Prefix is where the server keeps its objects in etcd.
+const Prefix = "/registry"
+
+func init() { klog.SetLogger(logr.Discard()) }
+
+// Server is a kube-apiserver that runs.
+type Server struct {
+	Config *rest.Config     // of a client that may do everything
+	Etcd   *clientv3.Client // of the server's database
+}
+
+// Start runs a server until the end of the test. flags are added to those of the server, which has no watch cache unless they
+// ask for one.
+func Start(t testing.TB, flags ...string) *Server {
+	t.Helper()
+	endpoint := url.URL{Scheme: "http", Host: freeAddress(t)}
+	peer := url.URL{Scheme: "http", Host: freeAddress(t)}
+	c := embed.NewConfig()
+	c.Dir = t.TempDir()
+	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{endpoint}, []url.URL{endpoint}
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.UnsafeNoFsync = true // nothing here outlives the test
+	c.LogLevel = "fatal"
+	e, err := embed.StartEtcd(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	select {
+	case <-e.Server.ReadyNotify():
+	case <-time.After(time.Minute):
+		t.Fatal("etcd does not start")
+	}
+	storage := storagebackend.NewDefaultConfig(Prefix, nil)
+	storage.Transport.ServerList = []string{endpoint.String()}
+	all := append([]string{"--watch-cache=false", "--enable-priority-and-fairness=false", "--max-requests-inflight=0",
+		"--max-mutating-requests-inflight=0", "--disable-admission-plugins=ServiceAccount"}, flags...)
+	running := apitesting.StartTestServerOrDie(t, apitesting.NewDefaultTestServerOptions(), all, storage)
+	t.Cleanup(running.TearDownFn)
+	return &Server{Config: running.ClientConfig, Etcd: running.EtcdClient}
+}
+
+// freeAddress is a port of this machine that nobody listens on.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
