@@ -121,6 +121,7 @@ func newReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, known *v1.Po
 // collisions so far, written in decimal, each digit as a letter that makes no words.
 func templateHash(t *v1.PodTemplateSpec, collisions *int32) string {
 	h := fnv.New32a()
+	//lint:ignore SA1019 the successor is in k8s.io/utils, which the module does not require
 	fmt.Fprintf(h, "%v", dump.ForHash(*t))
 	if collisions != nil {
 		var b [8]byte
