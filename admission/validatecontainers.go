@@ -30,11 +30,11 @@ func validateContainers(s *v1.PodSpec, spec *field.Path) field.ErrorList {
 	for i := range s.InitContainers {
 		c := &s.InitContainers[i]
 		errs = append(errs, validateContainer(c, path.Index(i))...)
-		// Init containers share no port with others, and the API server names each of them by index 0 here.
-		errs = append(errs, repeatedHostPorts(c.Ports, map[string]bool{}, path.Index(0).Child("ports"))...)
 		if p := c.RestartPolicy; p != nil && !slices.Contains(restartPolicies, *p) {
 			errs = append(errs, field.NotSupported(path.Index(i).Child("restartPolicy"), *p, restartPolicies))
 		}
+		// Init containers share no port with others, and the API server names each of them by index 0 here.
+		errs = append(errs, repeatedHostPorts(c.Ports, map[string]bool{}, path.Index(0).Child("ports"))...)
 	}
 	return errs
 }
