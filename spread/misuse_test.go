@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
-	"github.com/podberth/podberth/resources"
 )
 
 // Nil, zero and extreme arguments give an error or the zero answer, but for pods and clusters that must not be nil.
@@ -31,13 +30,7 @@ func TestMisuse(t *testing.T) {
 		"ValidateDefaults":    ValidateDefaults,
 		"Warnings":            Warnings,
 		"hint":                Hint(Options{}),
-		"Hard": func() interface { // without Place, whose cost grows with the number of replicas
-			Check(i int) resources.Verdict
-			Explain(i int) []Skew
-			Report() []Report
-		} {
-			return mustHard(t, pod, Options{}).Count(world())
-		},
+		"Hard":                func() *HardState { return mustHard(t, pod, Options{}).Count(world()) },
 		"Soft": func() *SoftState {
 			e, err := CompileSoft(pod, Options{})
 			require.NoError(t, err)
@@ -51,6 +44,10 @@ func TestMisuse(t *testing.T) {
 		"CompileSoft":          object,
 		"MergeMatchLabelKeys":  object,
 		"Scores":               object,
+		"Hard.Add":             object,
+		"Hard.Remove":          object,
+		"Hard.AppendSignature": noSlot,
+		"Hard.ScaleDownOrder":  object,
 		"Soft.Add":             object,
 		"Soft.Remove":          object,
 		"Soft.AppendSignature": noSlot,
@@ -94,6 +91,9 @@ func TestExtremes(t *testing.T) {
 		slots, proven := s.Place(-1, PlaceOptions{Steps: math.MinInt})
 		require.Empty(t, slots)
 		require.True(t, proven)
+		slots, proven = s.Place(math.MaxInt, PlaceOptions{Steps: math.MinInt})
+		require.Equal(t, skew == math.MaxInt32, len(slots) == maxPlaced)
+		require.Equal(t, skew != math.MaxInt32, proven, "room for more than the bound says nothing about n")
 	}
 	require.EqualValues(t, 100, Normalize(5, math.MinInt64, math.MinInt64))
 }

@@ -3,6 +3,7 @@ package spread
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -13,13 +14,17 @@ type PlaceOptions struct {
 	// Room returns how many replicas the node of a slot takes by its resources; nil means any number. It is called once for
 	// each slot.
 	Room func(i int) int
-	// Steps bounds the search where constraints conflict; 0 means 10,000.
+	// Steps bounds the search where constraints conflict; 0 means 10,000, a negative number no search.
 	Steps int
 }
 
+// maxPlaced bounds the memory and the time of one call of Place.
+const maxPlaced = 1_000_000
+
 // Place returns nodes for n more pods like this one: the slot of each replica, in the order in which they must be placed
 // (rule S10.4). There are fewer slots when there is no room for n. proven is true when more replicas are impossible, and
-// false when the search was cut short. Kubernetes decides one pod at a time. Place looks for an order in which early
+// false when the search was cut short. An n above 1,000,000 counts as 1,000,000; when all of these have a place, proven is
+// false. Kubernetes decides one pod at a time. Place looks for an order in which early
 // replicas do not make later ones impossible.
 //
 // Each replica goes to
@@ -29,11 +34,13 @@ type PlaceOptions struct {
 //  2. else the domains with the smallest counts, in the order of the constraints, and there to the nodes in turn.
 //
 // With one constraint this places as many replicas as possible. With several constraints Place tries other choices when the
-// first attempt fails, at most PlaceOptions.Steps of them. The state does not change. n below 1 places nothing. O(n x
-// groups of nodes in equal domains) without the search.
+// first attempt fails, at most PlaceOptions.Steps of them. The state does not change. n below 1 places nothing. Without the
+// search the time is O(n x groups of nodes in equal domains), the memory O(replicas that have a place + nodes).
 func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
-	p := &placer{state: s.clone(), effect: s.hard.Effect(s.hard.pod), steps: cmp.Or(o.Steps, 10_000)}
-	p.group(s, n, o)
+	all := n <= maxPlaced
+	n = min(n, maxPlaced)
+	p := &placer{state: s.clone(), effect: s.hard.Effect(s.hard.pod), steps: max(cmp.Or(o.Steps, 10_000), 0)}
+	p.group(s, o)
 	for len(p.path) < n {
 		next := p.emptiest()
 		if next < 0 {
@@ -42,7 +49,10 @@ func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 		p.put(next)
 	}
 	greedy := slices.Clone(p.path)
-	if len(greedy) >= n || len(s.cols) < 2 {
+	if len(greedy) >= n {
+		return greedy, all
+	}
+	if len(s.cols) < 2 {
 		return greedy, true
 	}
 	for len(p.path) > 0 {
@@ -50,7 +60,7 @@ func (s *HardState) Place(n int, o PlaceOptions) (slots []int, proven bool) {
 	}
 	p.best, p.seen = greedy, map[string]bool{}
 	if p.search(n) {
-		return p.path, true
+		return p.path, all
 	}
 	return p.best, p.steps > 0
 }
@@ -69,11 +79,35 @@ type placer struct {
 
 // placeGroup is a set of slots in the same domains of every constraint.
 type placeGroup struct {
-	slots []int // one slot for each replica that fits, the nodes in turn; at most n
+	slots []int // the slots of the first replicas, the nodes in turn; next makes it longer
 	used  int
+	nodes []placeNode // the nodes that take one more replica in this turn or in a later turn
+	at    int         // the node of nodes that is next
 }
 
-func (p *placer) group(s *HardState, n int, o PlaceOptions) {
+// placeNode is a node with the number of replicas for which it has room.
+type placeNode struct{ slot, room int }
+
+// next reports whether the group has a node for one more replica than it uses, which is slots[used] then.
+func (g *placeGroup) next() bool {
+	if g.used < len(g.slots) {
+		return true
+	}
+	if g.at == len(g.nodes) {
+		g.at = 0
+		g.nodes = slices.DeleteFunc(g.nodes, func(x placeNode) bool { return x.room <= 0 })
+	}
+	if len(g.nodes) == 0 {
+		return false
+	}
+	x := &g.nodes[g.at]
+	g.at++
+	x.room--
+	g.slots = append(g.slots, x.slot)
+	return true
+}
+
+func (p *placer) group(s *HardState, o PlaceOptions) {
 	slots := o.Slots
 	if slots == nil {
 		for i := range s.slots {
@@ -83,9 +117,7 @@ func (p *placer) group(s *HardState, n int, o PlaceOptions) {
 		}
 	}
 	number := map[string]int{}
-	rooms := make([]int, len(slots))
-	of := make([]int, len(slots))
-	for j, i := range slots {
+	for _, i := range slots {
 		var key []byte
 		for k := range s.cols {
 			key = binary.LittleEndian.AppendUint32(key, uint32(s.cols[k].ids[i]))
@@ -97,18 +129,12 @@ func (p *placer) group(s *HardState, n int, o PlaceOptions) {
 			number[string(key)] = g
 			p.groups = append(p.groups, placeGroup{})
 		}
-		of[j], rooms[j] = g, n
+		room := math.MaxInt
 		if o.Room != nil {
-			rooms[j] = min(n, o.Room(i))
+			room = o.Room(i)
 		}
-	}
-	for round, more := 0, true; more && round < n; round++ {
-		more = false
-		for j, i := range slots {
-			if group := &p.groups[of[j]]; rooms[j] > round && len(group.slots) < n {
-				group.slots = append(group.slots, i)
-				more = true
-			}
+		if room > 0 {
+			p.groups[g].nodes = append(p.groups[g].nodes, placeNode{i, room})
 		}
 	}
 }
@@ -116,7 +142,7 @@ func (p *placer) group(s *HardState, n int, o PlaceOptions) {
 // takes reports whether group g takes one more replica.
 func (p *placer) takes(g int) bool {
 	x := &p.groups[g]
-	return x.used < len(x.slots) && p.state.Check(x.slots[x.used]) == 0
+	return x.next() && p.state.Check(x.slots[x.used]) == 0
 }
 
 // compare puts the groups that do not count first, then the groups in the emptiest domains.
