@@ -20,6 +20,7 @@ import (
 )
 
 // Objects are the objects of a dump by kind, in input order. Namespaced objects without a namespace are in "default".
+// Objects may share equal maps, lists and pointers: copy an object deeply before changing what one of these holds.
 type Objects struct {
 	Nodes                  []*v1.Node
 	Pods                   []*v1.Pod

@@ -61,6 +61,7 @@ type reader struct {
 	uids      map[types.UID]string
 	unknown   map[string]int // objects by kind
 	fields    fields
+	sharing   sharing
 	list      list
 	last      metav1.Object
 }
@@ -72,7 +73,7 @@ type entry struct {
 }
 
 func newReader(o Options) *reader {
-	return &reader{o: o, objects: &Objects{}, seen: map[string]entry{}, uids: map[types.UID]string{}, unknown: map[string]int{}, fields: fields{}}
+	return &reader{o: o, objects: &Objects{}, seen: map[string]entry{}, uids: map[types.UID]string{}, unknown: map[string]int{}, fields: fields{}, sharing: sharing{}}
 }
 
 func (r *reader) path(path string, stdin io.Reader) error {
@@ -288,6 +289,7 @@ func (r *reader) keep(k kind, e envelope, object metav1.Object, unknown []string
 		r.uids[uid] = called
 	}
 	r.fields.note(e.kind, called, at, unknown)
+	r.sharing.add(e.kind, object)
 	k.add(r.objects, object)
 	return nil
 }
