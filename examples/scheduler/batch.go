@@ -10,10 +10,10 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// This file is opportunistic batching: when equal pods come one after the other and each fills a node, the next one is
-// tried on the next best node of the ranking that the first one got, instead of asking about all nodes again. Equal are
-// pods with equal signatures, which all plugins have a part in. With the default arguments of PodTopologySpread no pod has
-// one, since its default constraints count pods everywhere.
+// This file is opportunistic batching. When equal pods come one after the other and each pod fills a node, the next pod
+// is tried on the next best node of the first pod's ranking, instead of on all nodes. Pods are equal if their
+// signatures are equal; every plugin writes a part of the signature. With the default arguments of PodTopologySpread no
+// pod has a signature, because the default constraints count pods everywhere.
 
 // batchAge is how long a ranking is good for.
 const batchAge = 500 * time.Millisecond
@@ -28,8 +28,8 @@ type batch struct {
 	made      time.Time
 }
 
-// next takes the best node that is left, or tells why the ranking is of no use; neither when there is none. full reports
-// whether a node has no room for the pod, and whether it is there.
+// next takes the best node that is left, or returns why the ranking is of no use. Without a ranking next returns
+// neither. full reports whether a node has no room for the pod, and whether the node exists.
 func (b *batch) next(signature string, cycle uint64, now time.Time, full func(node string) (full, found bool)) (node, reason string) {
 	if len(b.ranking) == 0 {
 		return "", ""
@@ -66,7 +66,7 @@ func (f *Framework) nodeHint(a *attempt, full func(node string) (full, found boo
 	return node
 }
 
-// keep takes note of the node found. A ranking whose hint was followed stays, any other is replaced.
+// keep records the node found. A ranking whose hint was followed stays; any other ranking is replaced.
 func (f *Framework) keep(a *attempt, node string) {
 	s, b := f.s, &f.batch
 	b.cycle, b.chosen = s.attempts.Load(), node
@@ -85,7 +85,8 @@ func (f *Framework) keep(a *attempt, node string) {
 	}
 }
 
-// ranked returns the nodes but the chosen one, the highest total first; of equal ones the first found.
+// ranked returns all nodes except the chosen node, the highest total first. Nodes of equal total keep the order in
+// which they were found.
 func ranked(names []string, totals []int64, chosen int) []string {
 	order := make([]int, 0, len(names))
 	for k := range names {
@@ -101,7 +102,7 @@ func ranked(names []string, totals []int64, chosen int) []string {
 	return out
 }
 
-// planHint is nodeHint where a plan decides.
+// planHint does what nodeHint does, for a profile with a plan.
 func (s *Scheduler) planHint(a *attempt) string {
 	p := a.f.plan.Prepare(a.pod)
 	if p.Rejected() {
@@ -113,7 +114,8 @@ func (s *Scheduler) planHint(a *attempt) string {
 	})
 }
 
-// withHint returns the pod as one that is nominated to the hinted node, unless it is nominated already.
+// withHint returns a copy of the pod that is nominated to the hinted node. A pod that is nominated already is returned
+// as it is.
 func withHint(pod *v1.Pod, hint string) *v1.Pod {
 	if hint == "" || pod.Status.NominatedNodeName != "" {
 		return pod

@@ -28,7 +28,7 @@ func (f *Framework) runReserve(ctx context.Context, state *State, pod *v1.Pod, n
 	return nil
 }
 
-// runUnreserve tells all Reserve plugins, the last one first.
+// runUnreserve calls Unreserve of all Reserve plugins, from the last to the first.
 func (f *Framework) runUnreserve(ctx context.Context, state *State, pod *v1.Pod, node string) {
 	began := f.s.metricsNow()
 	defer func() { f.point(unreservePoint, began, Success) }()
@@ -38,7 +38,8 @@ func (f *Framework) runUnreserve(ctx context.Context, state *State, pod *v1.Pod,
 	}
 }
 
-// runPermit asks all Permit plugins. If some answer Wait and none rejects, waits holds how long each does at most.
+// runPermit asks all Permit plugins. If plugins answer Wait and no plugin rejects, waits holds the longest wait of each
+// plugin.
 func (f *Framework) runPermit(ctx context.Context, state *State, pod *v1.Pod, node string) (waits map[string]time.Duration, out *Status) {
 	began := f.s.metricsNow()
 	defer func() {
@@ -69,7 +70,7 @@ func (f *Framework) runPermit(ctx context.Context, state *State, pod *v1.Pod, no
 	return waits, nil
 }
 
-// runPreFlight asks the PreBind plugins whether they have anything to do, and reports whether one has.
+// runPreFlight asks the PreBind plugins whether they have anything to do, and reports whether any plugin has.
 func (f *Framework) runPreFlight(ctx context.Context, state *State, pod *v1.Pod, node string) (some bool, err error) {
 	began := f.s.metricsNow()
 	defer func() {
@@ -103,8 +104,8 @@ func (f *Framework) runPreFlight(ctx context.Context, state *State, pod *v1.Pod,
 	return some, nil
 }
 
-// runPreBind runs the PreBind plugins that do not skip: neighbours that may run in parallel together, the others alone.
-// The first in order that does not succeed counts.
+// runPreBind runs the PreBind plugins that do not skip. Neighbours that may run in parallel run together; every other
+// plugin runs alone. If plugins fail, the first of them in the profile's order decides.
 func (f *Framework) runPreBind(ctx context.Context, state *State, pod *v1.Pod, node string) (out *Status) {
 	began := f.s.metricsNow()
 	defer func() { f.point(PreBind, began, out.Code()) }()
@@ -154,7 +155,8 @@ func (f *Framework) runGroup(ctx context.Context, state *State, pod *v1.Pod, nod
 	return nil
 }
 
-// runBind lets the extender that binds do it, or the Bind plugins in order, until one does not skip.
+// runBind calls the extender that binds. Without such an extender runBind calls the Bind plugins in order, until a
+// plugin does not skip.
 func (f *Framework) runBind(ctx context.Context, state *State, pod *v1.Pod, node string) (out *Status) {
 	began := f.s.metricsNow()
 	defer func() { f.point(Bind, began, out.Code()) }()

@@ -28,7 +28,7 @@ func (BlinkingLightScorer) Score(_ context.Context, _ *scheduler.State, _ *v1.Po
 	return lights, nil
 }
 
-// NormalizeScores brings the counts to 0..100. Without any light there is nothing to divide by.
+// NormalizeScores brings the counts to 0..100. If no node has a light, all scores are 0.
 func (BlinkingLightScorer) NormalizeScores(_ context.Context, _ *scheduler.State, _ *v1.Pod, scores []scheduler.NodeScore) *scheduler.Status {
 	var highest int64
 	for _, s := range scores {
@@ -88,7 +88,7 @@ func Example() {
 	// Output: web goes to n2
 }
 
-// Counts of 0, 5 and 10 become 0, 50 and 100, and no lights at all stay 0.
+// Counts of 0, 5 and 10 become 0, 50 and 100. If all counts are 0, they stay 0.
 func ExampleNodeScore() {
 	for _, counts := range [][]int64{{0, 5, 10}, {0, 0}} {
 		var scores []scheduler.NodeScore

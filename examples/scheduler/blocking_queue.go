@@ -9,22 +9,22 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Queue is a queue.Queue for many goroutines, with a clock and a Pop that waits. What moves is handed to a function, under
-// the lock, in the order in which it happens.
+// Queue is a queue.Queue for many goroutines, with a clock and a Pop that waits. Queue passes every move of a pod to a
+// function, under the lock, in the order of the moves.
 type Queue struct {
 	mu     sync.Mutex
 	inner  *queue.Queue
 	clock  Clock
 	onMove func([]queue.Move)
-	wake   chan struct{} // has an element when something happened that Pop has not seen
+	wake   chan struct{} // has an element if the queue changed and Pop has not looked since
 	closed bool
 
 	disorder error       // why the order of the queue has changed since the lock was taken; nil: it has not
 	failed   []error     // other failures since the lock was taken
-	onError  func(error) // told of them, without the lock
+	onError  func(error) // is called with the failures, without the lock
 }
 
-// NewQueue wraps a queue, which nobody else may use from then on. onMove may be nil; it must not call the queue.
+// NewQueue wraps a queue. From then on nobody else may use that queue. onMove may be nil; it must not call the queue.
 func NewQueue(inner *queue.Queue, clock Clock, onMove func([]queue.Move)) *Queue {
 	return &Queue{inner: inner, clock: clock, onMove: onMove, wake: make(chan struct{}, 1)}
 }
@@ -40,7 +40,7 @@ func (q *Queue) do(operation func(*queue.Queue) []queue.Move) {
 	q.signal()
 }
 
-// unlock lets go of the queue, sorted anew if its order failed meanwhile.
+// unlock releases the lock. If the queue's order failed meanwhile, unlock sorts the queue again first.
 func (q *Queue) unlock() {
 	failed := q.failed
 	if q.disorder != nil {
@@ -61,30 +61,31 @@ func (q *Queue) signal() {
 	}
 }
 
-// Add takes a new pod in.
+// Add adds a new pod.
 func (q *Queue) Add(pod *v1.Pod) (err error) {
 	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.Add(pod, q.clock.Now()); return m })
 	return err
 }
 
-// Update tells of a new version of an unassigned pod.
+// Update replaces an unassigned pod with its new version.
 func (q *Queue) Update(old, new *v1.Pod) (err error) {
 	q.do(func(in *queue.Queue) (m []queue.Move) { m, err = in.Update(old, new, q.clock.Now()); return m })
 	return err
 }
 
-// Delete forgets a pod.
+// Delete removes a pod.
 func (q *Queue) Delete(pod *v1.Pod) {
 	q.do(func(in *queue.Queue) []queue.Move { return in.Delete(pod) })
 }
 
-// TryPop takes the next pod; nil when there is none now.
+// TryPop takes the next pod. It returns nil if no pod is active.
 func (q *Queue) TryPop() *queue.Entry {
 	e, _ := q.pop()
 	return e
 }
 
-// pop takes the next pod, and reports whether there will be none any more. A pod taken is a reason to look for the next.
+// pop takes the next pod, and reports whether the queue is closed and empty. After pop took a pod, the other goroutines
+// that wait look for the next pod.
 func (q *Queue) pop() (e *queue.Entry, over bool) {
 	q.mu.Lock()
 	defer q.unlock()
@@ -99,14 +100,15 @@ func (q *Queue) pop() (e *queue.Entry, over bool) {
 	return e, over
 }
 
-// Pop takes the next pod and waits for one. It returns nil when the context ends, or when the queue is closed and empty.
+// Pop takes the next pod, and waits until there is a pod. It returns nil when the context ends, or when the queue is
+// closed and empty.
 func (q *Queue) Pop(ctx context.Context) *queue.Entry {
 	for ctx.Err() == nil {
 		if e, over := q.pop(); e != nil || over {
 			return e
 		}
 		select {
-		case <-q.wake: // something happened since
+		case <-q.wake: // the queue changed since
 		case <-ctx.Done():
 		}
 	}
@@ -124,19 +126,19 @@ func (q *Queue) Return(e *queue.Entry, f queue.Failure) (err error) {
 	return err
 }
 
-// Activate sends pods to active.
+// Activate moves pods to the active queue.
 func (q *Queue) Activate(pods ...*v1.Pod) {
 	if len(pods) > 0 {
 		q.do(func(in *queue.Queue) []queue.Move { return in.Activate(q.clock.Now(), pods...) })
 	}
 }
 
-// Move tells of an event.
+// Move reports an event of the cluster to the queue.
 func (q *Queue) Move(c queue.Change) {
 	q.do(func(in *queue.Queue) []queue.Move { return in.Move(c, q.clock.Now()) })
 }
 
-// Advance lets backoffs end and leftovers go.
+// Advance ends the backoffs that are over, and moves the pods that have waited too long as unschedulable.
 func (q *Queue) Advance() {
 	q.do(func(in *queue.Queue) []queue.Move { return in.Advance(q.clock.Now()) })
 }
@@ -153,7 +155,7 @@ func (q *Queue) NominatedFor(node string) []*v1.Pod {
 	return q.inner.NominatedFor(node)
 }
 
-// Read lets a function read the queue under the lock. It must change nothing and keep nothing.
+// Read lets a function read the queue under the lock. The function must change nothing and keep nothing.
 func (q *Queue) Read(read func(*queue.Queue)) {
 	q.mu.Lock()
 	defer q.unlock()

@@ -13,9 +13,10 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// cache knows which pods hold room: those bound, and those that this scheduler has decided on and that the API server does
-// not know of yet (assumed). Binding cycles and events write to it at any time. What they say reaches the snapshot at the
-// start of the next scheduling cycle, so that a cycle sees one state of the cluster from its start to its end.
+// cache knows which pods hold room: bound pods, and assumed pods. An assumed pod has a node by this scheduler's
+// decision, and the API server does not know the decision yet. Binding cycles and events write to the cache at any
+// time. Their changes reach the snapshot at the start of the next scheduling cycle, so that a cycle sees one state of
+// the cluster from its start to its end.
 type cache struct {
 	mu   sync.Mutex
 	pods map[types.UID]*cached
@@ -37,10 +38,11 @@ var errNoUID = errors.New("cannot get cache key for pod with empty UID")
 
 func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
-// later tells the snapshot at the next refresh. The lock is held.
+// later records a change for the next refresh. The caller holds the lock.
 func (c *cache) later(change func(*cluster.Snapshot) error) { c.todo = append(c.todo, change) }
 
-// refresh brings the snapshot up to date. It reports whether nodes may have changed, and what the snapshot refused.
+// refresh applies the recorded changes to the snapshot. It reports whether nodes may have changed, and returns the
+// errors of changes that the snapshot refused.
 func (c *cache) refresh(s *cluster.Snapshot) (nodes bool, err error) {
 	c.mu.Lock()
 	todo, nodes := c.todo, c.node
@@ -77,7 +79,7 @@ func (c *cache) put(pod *v1.Pod) {
 func (c *cache) drop(pod *v1.Pod) {
 	c.later(func(s *cluster.Snapshot) error {
 		if s.Pod(pod.Namespace, pod.Name) == nil && !orphan(s, pod) {
-			return nil // its node went, and an assumed pod with it
+			return nil // the node was deleted, and its assumed pods with it
 		}
 		return s.Unset(pod)
 	})
@@ -92,7 +94,7 @@ func orphan(s *cluster.Snapshot, pod *v1.Pod) bool {
 	return false
 }
 
-// forget takes an assumption back. A pod that is not known is fine.
+// forget removes an assumed pod. A pod that the cache does not know is no error.
 func (c *cache) forget(pod *v1.Pod) error {
 	if pod.UID == "" {
 		return errNoUID
@@ -122,8 +124,8 @@ func (c *cache) bound(pod *v1.Pod, now time.Time) {
 	}
 }
 
-// set takes over a pod that has a node as the API server reports it, new or changed: it confirms an assumption, or moves
-// the pod to where it was really bound. A pod that is still assumed cannot be updated, only confirmed.
+// set stores a new or changed pod that has a node in the API server. It confirms an assumed pod, or moves the pod to
+// the node to which the pod was really bound. An assumed pod cannot be updated before it is confirmed.
 func (c *cache) set(pod *v1.Pod) error {
 	if pod.UID == "" {
 		return errNoUID
@@ -135,7 +137,7 @@ func (c *cache) set(pod *v1.Pod) error {
 	return nil
 }
 
-// remove takes a deleted pod out.
+// remove removes a deleted pod.
 func (c *cache) remove(pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +154,7 @@ func (c *cache) has(pod *v1.Pod) bool {
 	return c.pods[pod.UID] != nil
 }
 
-// lastKnown returns the pod as the cache has it, or else as it is given.
+// lastKnown returns the cache's version of the pod. It returns the argument if the cache does not know the pod.
 func (c *cache) lastKnown(pod *v1.Pod) *v1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +164,7 @@ func (c *cache) lastKnown(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// assumed returns the assumed pod of that UID, nil when there is none.
+// assumed returns the assumed pod with the UID, nil if there is no such pod.
 func (c *cache) assumed(uid types.UID) *v1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +208,7 @@ func (c *cache) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// change tells the snapshot of an object other than a pod: set, or gone.
+// change records that an object other than a pod was set or deleted.
 func (c *cache) change(obj metav1.Object, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,7 +221,7 @@ func (c *cache) change(obj metav1.Object, gone bool) {
 	}
 }
 
-// sizes returns how many pods are known and how many of them are assumed.
+// sizes returns the number of pods and the number of assumed pods among them.
 func (c *cache) sizes() (pods, assumed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,17 +15,17 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// This file has the calls of what the caller gives in Options, each guarded as guarded_calls.go says.
+// This file calls the objects and functions of Options. Each call is guarded as guarded_calls.go says.
 
-// podNow returns the pod as the API server has it, nil when the pod is gone. The error is a failure of the Client.
+// podNow returns the API server's version of the pod, nil if the pod is deleted. The error is a failure of the Client.
 func (s *Scheduler) podNow(namespace, name string) (*v1.Pod, error) {
 	return ask(s, context.Background(), "Client.Pod", func(context.Context) (*v1.Pod, error) {
 		return s.o.Client.Pod(namespace, name), nil
 	})
 }
 
-// known says for the queue whether a pod exists, and on which node. The queue is locked. A pod counts as there and without
-// a node while the Client fails.
+// known returns for the queue whether a pod exists, and its node. The queue is locked. If the Client fails, the pod
+// counts as existing and without a node.
 func (s *Scheduler) known(pod *v1.Pod) (node string, there bool) {
 	now, err := s.podNow(pod.Namespace, pod.Name)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Scheduler) delete(ctx context.Context, pod *v1.Pod) error {
 	return s.act(ctx, "Client.Delete", func(ctx context.Context) error { return s.o.Client.Delete(ctx, pod) })
 }
 
-// report tells OnError. There is nobody to tell of a failure of OnError.
+// report calls OnError. A failure of OnError itself is dropped, because nothing else could report the failure.
 func (s *Scheduler) report(err error) {
 	if err != nil && s.o.OnError != nil {
 		_ = tell(s, "OnError", func() { s.o.OnError(err) })
@@ -72,14 +72,14 @@ func (s *Scheduler) event(pod *v1.Pod, kind, reason, action, note string) {
 	}
 }
 
-// finish tells OnResult of an attempt that ended.
+// finish calls OnResult for an attempt that ended.
 func (s *Scheduler) finish(a *attempt) {
 	if s.o.OnResult != nil {
 		s.report(tell(s, "OnResult", func() { s.o.OnResult(a.result) }))
 	}
 }
 
-// moved tells OnMove. The queue is locked.
+// moved calls OnMove. The queue is locked.
 func (s *Scheduler) moved(moves []queue.Move) {
 	s.countMoves(moves)
 	if s.o.OnMove == nil {
@@ -93,14 +93,14 @@ func (s *Scheduler) moved(moves []queue.Move) {
 	}
 }
 
-// tie asks Tie. The first node is taken when Tie fails.
+// tie calls Tie. If Tie fails, the first node is chosen.
 func (s *Scheduler) tie(n int) int {
 	k, err := ask(s, context.Background(), "Tie", func(context.Context) (int, error) { return s.o.Tie(n), nil })
 	s.report(err)
 	return k
 }
 
-// budgets returns the disruption budgets of Options, or else those of the cluster.
+// budgets returns the disruption budgets of Options. Without such budgets it returns the budgets of the cluster.
 func (s *Scheduler) budgets() (*disruption.Budgets, error) {
 	if s.o.Budgets != nil {
 		return ask(s, context.Background(), "Budgets", func(context.Context) (*disruption.Budgets, error) { return s.o.Budgets(), nil })
@@ -151,7 +151,7 @@ func (s *Scheduler) measure(use func(Metrics)) {
 
 func (s *Scheduler) measures() bool { return s.o.Metrics != nil && !s.unmeasured.Load() }
 
-// interested reports whether an extender has a say about a pod with a verb.
+// interested reports whether the scheduler calls an extender's verb for a pod.
 func (s *Scheduler) interested(ctx context.Context, e Extender, v Verb, pod *v1.Pod) (bool, error) {
 	offers, err := ask(s, ctx, "Extender.Offers", func(context.Context) (bool, error) { return e.Offers(v), nil })
 	if err != nil || !offers {
@@ -169,7 +169,7 @@ func consult[T any](s *Scheduler, ctx context.Context, e Extender, v Verb, pod *
 	return answer, true, err
 }
 
-// ignorable reports whether failures of an extender are passed over. An extender that cannot say so is not ignorable.
+// ignorable reports whether failures of an extender are ignored. An extender whose Ignorable fails is not ignorable.
 func (s *Scheduler) ignorable(e Extender) bool {
 	yes, err := ask(s, context.Background(), "Extender.Ignorable", func(context.Context) (bool, error) { return e.Ignorable(), nil })
 	s.report(err)
@@ -182,7 +182,7 @@ func (s *Scheduler) extenderName(e Extender) string {
 	return name
 }
 
-// passOver reports the failure of an extender that does not count.
+// passOver reports the failure of an ignorable extender to OnError.
 func (s *Scheduler) passOver(e Extender, err error) {
 	s.report(fmt.Errorf("extender %s: %w", s.extenderName(e), err))
 }

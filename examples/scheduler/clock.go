@@ -2,14 +2,14 @@ package scheduler
 
 import "time"
 
-// Clock is the time the scheduler goes by.
+// Clock is the scheduler's source of time.
 type Clock interface {
 	Now() time.Time
-	// After sends once when d has passed. It is used for the deadlines of plugins and by Run.
+	// After returns a channel that receives the time once, after d has passed. The deadlines of plugins and Run use it.
 	After(d time.Duration) <-chan time.Time
 }
 
-// WallClock is the clock on the wall.
+// WallClock is the real time.
 type WallClock struct{}
 
 // Now returns the time.

@@ -14,10 +14,10 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// This file is one attempt to schedule a pod, from the queue to the bound pod or back to the queue. The numbers are those
-// of the steps of the documentation's picture of the scheduling framework, in order.
+// This file is one attempt to schedule a pod, from the queue to the bound pod or back to the queue. The numbers count
+// the steps of the documentation's picture of the scheduling framework, in order.
 
-// attempt is one pod on its way.
+// attempt is an attempt to schedule one pod.
 type attempt struct {
 	f       *Framework
 	entry   *queue.Entry
@@ -32,20 +32,21 @@ type attempt struct {
 	ranking   []string // the other nodes that can take the pod, the best first
 }
 
-// failure is why an attempt failed, and what becomes of the pod.
+// failure is the reason why an attempt failed, and what happens to the pod.
 type failure struct {
 	status *Status // rejected, or an error
-	// unschedulable and pending are the plugins whose events the pod waits for; none: it rests and tries again.
+	// unschedulable and pending are the plugins whose events the pod waits for. Without such plugins the pod is tried
+	// again after a backoff.
 	unschedulable, pending []string
 	nomination             *Nomination // nil: keep
 	silent                 bool        // no event, no condition
 }
 
-// denominate takes the pod's nomination away.
+// denominate clears the pod's nomination.
 var denominate = &Nomination{}
 
-// ScheduleOne waits for a pod and makes one scheduling cycle. It returns false when the context ended, or the queue was
-// closed and is empty.
+// ScheduleOne waits for a pod and runs one scheduling cycle. It returns false if the context ended, or if the queue is
+// closed and empty.
 func (s *Scheduler) ScheduleOne(ctx context.Context) bool {
 	e := s.queue.Pop(ctx)
 	if e != nil {
@@ -54,7 +55,7 @@ func (s *Scheduler) ScheduleOne(ctx context.Context) bool {
 	return e != nil
 }
 
-// TryScheduleOne is ScheduleOne without waiting: false when there is no pod to try now.
+// TryScheduleOne runs one scheduling cycle without waiting. It returns false if no pod is active.
 func (s *Scheduler) TryScheduleOne(ctx context.Context) bool {
 	e := s.queue.TryPop()
 	if e != nil {
@@ -63,11 +64,11 @@ func (s *Scheduler) TryScheduleOne(ctx context.Context) bool {
 	return e != nil
 }
 
-// schedule is the scheduling cycle. There is one at a time.
+// schedule runs one scheduling cycle. Scheduling cycles never overlap.
 func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	s.cycle.Lock()
 	defer s.cycle.Unlock()
-	// 1. The pod may be none of ours any more.
+	// 1. Skip a pod without a profile, a pod that is being deleted, and an assumed pod.
 	pod := e.Pod
 	f := s.profiles[schedulerName(pod)]
 	if f == nil {
@@ -83,7 +84,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		s.queue.Done(pod)
 		return
 	}
-	// 2. One state of the cluster for the whole cycle.
+	// 2. Take one state of the cluster for the whole cycle.
 	a := &attempt{f: f, entry: e, pod: pod, state: NewState(), began: s.clock.Now()}
 	a.result = Result{Pod: pod, Profile: f.name, Attempts: e.Attempts}
 	s.attempts.Add(1)
@@ -102,7 +103,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		return
 	}
 	f.keep(a, node)
-	// 12. Assume: from here on the pod holds its room, and its nomination is used up.
+	// 12. Assume the pod: from here on the pod holds its room, and its nomination is gone.
 	a.assumed = pod.DeepCopy()
 	a.assumed.Spec.NodeName = node
 	a.result.Node = node
@@ -125,12 +126,12 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	if len(waits) > 0 {
 		s.waiting.enter(a.assumed, waits, s.clock.Now())
 	}
-	// 15. Plugins may have asked for other pods.
+	// 15. Activate the pods that plugins asked for.
 	s.queue.Activate(a.state.PodsToActivate.take()...)
 	s.start(func() { s.bindingCycle(ctx, a) })
 }
 
-// decide finds a node. When it does not, the failure says why.
+// decide finds a node. If no node can take the pod, the failure has the reason.
 func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed *failure) {
 	// 3. No nodes, no plugins.
 	if len(s.snapshot.Order()) == 0 {
@@ -149,10 +150,10 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 	case len(d.nodes) == 0:
 		unschedulable := append(d.pre.Rejecters(), d.rejecters...)
 		return "", s.postFilter(ctx, a, d.statuses, d.message(len(s.nodes.list)), unschedulable, d.pending)
-	case len(d.nodes) == 1: // 10. No choice, no scores.
+	case len(d.nodes) == 1: // 10. A single candidate is chosen without scores.
 		return d.nodes[0].Node.Name, nil
 	}
-	// 11. PreScore, Score, NormalizeScore, weights; the best.
+	// 11. PreScore, Score, NormalizeScore, weights; the node with the highest total.
 	best, totals, err := a.f.choose(ctx, a.state, a.pod, d.nodes)
 	if err != nil {
 		return "", &failure{status: AsStatus(err), nomination: denominate}
@@ -164,8 +165,8 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 	return d.nodes[best].Node.Name, nil
 }
 
-// decidePlanned is decide for a profile whose filters and scores are the library's, which does all that at once, and for
-// equal pods at little cost.
+// decidePlanned does what decide does, for a profile whose filters and scores are all the library's. The plan does all
+// steps at once, and shares work between equal pods.
 func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *failure) {
 	o, pod := s.planOptions(), a.pod
 	if a.signature != "" {
@@ -203,7 +204,7 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 	return "", s.postFilter(ctx, a, statuses, d.Failure.Message, d.Failure.Rejecters, nil)
 }
 
-// planOptions says where the search begins, and which pods are nominated.
+// planOptions returns where the search begins, and which pods are nominated.
 func (s *Scheduler) planOptions() placement.Options {
 	o := placement.Options{Next: s.next}
 	if s.o.Tie != nil {
@@ -217,7 +218,7 @@ func (s *Scheduler) planOptions() placement.Options {
 	return o
 }
 
-// postFilter is step 9: no node can take the pod; perhaps others can make room.
+// postFilter is step 9: no node can take the pod, and PostFilter plugins look for a way to make room.
 func (s *Scheduler) postFilter(ctx context.Context, a *attempt, statuses *NodeStatuses, m filter.Message, unschedulable, pending []string) *failure {
 	out := &failure{unschedulable: unschedulable, pending: pending, nomination: denominate}
 	if len(a.f.postFilter) > 0 {
@@ -227,7 +228,7 @@ func (s *Scheduler) postFilter(ctx context.Context, a *attempt, statuses *NodeSt
 	return out
 }
 
-// onChosenNode is the failure of an attempt for which a node had been found.
+// onChosenNode returns the failure of an attempt that had found a node.
 func onChosenNode(st *Status) failure {
 	out := failure{status: st, nomination: denominate}
 	if !st.Rejected() {
@@ -245,15 +246,16 @@ func onChosenNode(st *Status) failure {
 	return out
 }
 
-// undo gives back what the pod held.
+// undo releases what the pod held.
 func (s *Scheduler) undo(ctx context.Context, a *attempt) {
 	a.f.runUnreserve(ctx, a.state, a.assumed, a.result.Node)
 	s.report(s.cache.forget(a.assumed))
 }
 
-// bindingCycle runs beside the scheduling cycles, and beside others of its kind.
+// bindingCycle runs in parallel with scheduling cycles and with other binding cycles.
 func (s *Scheduler) bindingCycle(ctx context.Context, a *attempt) {
-	// 16. Who has something to do before binding? If somebody has, others shall know where the pod is going.
+	// 16. Ask the PreBind plugins whether they have anything to do. If any plugin has, or if the pod waits on Permit, write
+	// the nomination, so that others know the pod's node.
 	waits := s.waiting.has(a.assumed.UID)
 	some, err := a.f.runPreFlight(ctx, a.state, a.assumed, a.result.Node)
 	if err != nil {
@@ -266,7 +268,7 @@ func (s *Scheduler) bindingCycle(ctx context.Context, a *attempt) {
 		node := a.result.Node
 		s.report(s.patch(ctx, a.assumed, StatusPatch{NominatedNode: &node}))
 	}
-	// 17. Wait on Permit: whoever gives the outcome goes on.
+	// 17. Wait on Permit. The goroutine that gives the outcome continues the binding cycle.
 	waited := s.clock.Now()
 	s.waiting.wait(a.assumed.UID, func(st *Status) {
 		if !waits {
@@ -287,7 +289,7 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	}
 	// 18. From here on failures do not wait for events.
 	s.queue.Done(a.pod)
-	// 19. PreBind. 20. Unless a pod of higher priority has taken the room meanwhile.
+	// 19. PreBind. 20. Stop if a pod of higher priority has taken the room meanwhile.
 	s.enterBinding(a.assumed)
 	st = a.f.runPreBind(ctx, a.state, a.assumed, a.result.Node)
 	if cancelled := s.leaveBinding(a.assumed); st.Success() && cancelled {
@@ -311,8 +313,8 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	s.finish(a)
 }
 
-// failBinding gives back what the pod held, tells the waiting pods that it left, and fails the attempt. After an error the
-// pod itself may profit from its leaving, after a rejection it may not.
+// failBinding releases what the pod held, reports to the queue that the pod left, and fails the attempt. After an error
+// this event may make the pod itself schedulable; after a rejection it may not.
 func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
 	s.undo(ctx, a)
 	left := queue.Change{Event: podGone, Old: a.assumed}
@@ -326,7 +328,7 @@ func (s *Scheduler) failBinding(ctx context.Context, a *attempt, out failure) {
 	s.queue.Move(left)
 }
 
-// fail sends the pod back to the queue and tells the world.
+// fail returns the pod to the queue, writes the pod's status, and reports the failure.
 func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 	rejected := out.status.Rejected()
 	message := out.status.Message()

@@ -9,16 +9,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// ErrNotFound is what reading a key says that was not written in this attempt.
+// ErrNotFound is the error of reading a key that was not written in this attempt.
 var ErrNotFound = errors.New("not found")
 
-// State is what the plugins of one attempt leave for each other, from PreFilter to PostBind. Plugins reach their values
-// through typed keys; nobody else's type assertions can fail. It is safe for concurrent use, the values in it are not.
+// State holds the values that the plugins of one attempt share, from PreFilter to PostBind. Plugins read and write the
+// values through typed keys, so that no type assertion can fail. A State is safe for concurrent use. Its values are
+// not.
 type State struct {
 	mu     sync.Mutex
 	values map[any]cell
 
-	// PodsToActivate are sent to active at the end of a successful scheduling cycle, and again after binding.
+	// PodsToActivate move to the active queue at the end of a successful scheduling cycle, and again after binding.
 	PodsToActivate PodsToActivate
 
 	skipFilter, skipScore, skipPreBind, parallel map[string]bool // by plugin name
@@ -37,8 +38,8 @@ func NewState() *State {
 	}
 }
 
-// Clone returns a copy for what-if questions: values that have a method Clone are copied through it, others are shared, as
-// is what PreFilter and PreScore said about skipping. The clone of nil is nil.
+// Clone returns a copy for what-if questions. Values that have a method Clone are copied by that method. The other
+// values are shared, and so is the record of which plugins skip. The clone of nil is nil.
 func (s *State) Clone() *State {
 	if s == nil {
 		return nil
@@ -79,7 +80,7 @@ func (k *Key[T]) Write(s *State, value T) {
 	s.values[k] = c
 }
 
-// Read returns the value, or ErrNotFound.
+// Read returns the value. It returns ErrNotFound if the key was not written.
 func (k *Key[T]) Read(s *State) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +91,7 @@ func (k *Key[T]) Read(s *State) (T, error) {
 	return none, ErrNotFound
 }
 
-// Delete forgets the value.
+// Delete removes the value.
 func (k *Key[T]) Delete(s *State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Names of plugins that others speak of.
+// Names of plugins that other code refers to.
 const (
 	namePrioritySort      = "PrioritySort"
 	nameDefaultBinder     = "DefaultBinder"
@@ -104,7 +104,7 @@ func podFiltersAndScores(p *placement.Plugin, b base) Plugin {
 	return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 }
 
-// nodeFilterAndScore is a plugin at Filter, PreScore and Score, podFilterAndScore one at PreFilter too.
+// nodeFilterAndScore is a plugin at Filter, PreScore and Score. podFilterAndScore is a plugin at PreFilter too.
 type nodeFilterAndScore struct {
 	nodeFilter
 	scoring
@@ -115,7 +115,7 @@ type podFilterAndScore struct {
 	scoring
 }
 
-// scoring lends the methods of a score to a plugin that filters as well.
+// scoring gives the methods of a score to a plugin that filters as well.
 type scoring struct{ inner preScores }
 
 func (p scoring) libraryScore() *placement.Plugin { return p.inner.plugin }
@@ -135,10 +135,10 @@ func (p scoring) NormalizeScores(ctx context.Context, s *State, pod *v1.Pod, lis
 	return p.inner.NormalizeScores(ctx, s, pod, list)
 }
 
-// schedulingGates holds pods with spec.schedulingGates back.
+// schedulingGates gates pods with spec.schedulingGates.
 type schedulingGates struct{ base }
 
-// PreEnqueue refuses while there is a gate.
+// PreEnqueue rejects a pod that has a gate.
 func (schedulingGates) PreEnqueue(pod *v1.Pod) *Status {
 	if text, gated := filter.Gated(pod); gated {
 		return NewStatus(UnschedulableAndUnresolvable, text)
@@ -153,10 +153,10 @@ type prioritySort struct{}
 func (prioritySort) Name() string { return namePrioritySort }
 func (prioritySort) builtin()     {}
 
-// Less puts the higher priority first, then the older.
+// Less puts the pod of higher priority first; at equal priority the pod that has waited longer is first.
 func (prioritySort) Less(a, b *queue.Entry) bool { return queue.PriorityLess(a, b) }
 
-// defaultBinder binds through the client.
+// defaultBinder binds pods with Client.Bind.
 type defaultBinder struct{ base }
 
 // Bind binds the pod.
@@ -164,8 +164,8 @@ func (p defaultBinder) Bind(ctx context.Context, _ *State, pod *v1.Pod, node str
 	return AsStatus(p.h.s.bind(ctx, pod, node))
 }
 
-// dynamicResources stands where v1.36's plugin stands. Allocating devices is outside podberth: pods with claims fail at
-// PreFilter, and for the others there is nothing to do at any point.
+// dynamicResources takes the place of v1.36's plugin. This package does not allocate devices: pods with claims fail at
+// PreFilter, and for other pods the plugin does nothing at any point.
 type dynamicResources struct{ podFilter }
 
 // claims is written once DynamicResources has seen the pod.
@@ -201,7 +201,7 @@ func (dynamicResources) Reserve(context.Context, *State, *v1.Pod, string) *Statu
 // Unreserve has nothing to free.
 func (dynamicResources) Unreserve(context.Context, *State, *v1.Pod, string) {}
 
-// PreBindPreFlight skips.
+// PreBindPreFlight returns Skip.
 func (dynamicResources) PreBindPreFlight(context.Context, *State, *v1.Pod, string) (bool, *Status) {
 	return false, NewStatus(Skip)
 }

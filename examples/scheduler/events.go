@@ -11,7 +11,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// This file takes in what happens in the cluster. Any goroutine may call it. Objects must not be changed afterwards.
+// The methods of this file report changes of the cluster to the scheduler. Any goroutine may call them. The caller must
+// not change the objects afterwards.
 
 func schedulerName(p *v1.Pod) string {
 	if p.Spec.SchedulerName == "" {
@@ -26,7 +27,7 @@ var (
 	podGone     = queue.Event{Resource: "AssignedPod", Action: queue.Delete}
 )
 
-// AddPod tells of a pod that is new to the scheduler.
+// AddPod reports a pod that is new to the scheduler.
 func (s *Scheduler) AddPod(pod *v1.Pod) {
 	s.handle("PodAdd", func() error {
 		switch {
@@ -41,7 +42,7 @@ func (s *Scheduler) AddPod(pod *v1.Pod) {
 	})
 }
 
-// assigned tells of a pod that has a node.
+// assigned reports a pod that has a node.
 func (s *Scheduler) assigned(old, pod *v1.Pod) error {
 	if err := s.cache.set(pod); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (s *Scheduler) assigned(old, pod *v1.Pod) error {
 	return nil
 }
 
-// UpdatePod tells of a new version of a pod.
+// UpdatePod reports a new version of a pod.
 func (s *Scheduler) UpdatePod(old, pod *v1.Pod) {
 	switch {
 	case cluster.Finished(pod):
@@ -96,8 +97,8 @@ func (s *Scheduler) updatePending(old, pod *v1.Pod) error {
 	return err
 }
 
-// withdraw lets go of an assumed pod that is being deleted: one that waits on Permit is rejected, another forgotten at
-// once, although its binding goes on (and will fail).
+// withdraw releases an assumed pod that is being deleted. A pod that waits on Permit is rejected. Any other pod leaves
+// the cache at once, although its binding goes on and will fail.
 func (s *Scheduler) withdraw(assumed *v1.Pod) {
 	if !s.waiting.reject(assumed.UID, "", "removed") {
 		s.report(s.cache.forget(assumed))
@@ -105,7 +106,8 @@ func (s *Scheduler) withdraw(assumed *v1.Pod) {
 	s.queue.Move(queue.Change{Event: podGone, Old: assumed})
 }
 
-// roomLeft tells pods of no higher priority that the room is free that a nominated pod had kept.
+// roomLeft reports to the queue that the room of a nominated pod is free. The event concerns pods of at most the
+// priority of the nominated pod.
 func (s *Scheduler) roomLeft(pod *v1.Pod) {
 	priority := func(p *v1.Pod) int32 {
 		if p.Spec.Priority == nil {
@@ -117,7 +119,7 @@ func (s *Scheduler) roomLeft(pod *v1.Pod) {
 	s.queue.Move(queue.Change{Event: podGone, Old: pod, PreCheck: func(other *v1.Pod) bool { return priority(other) <= kept }})
 }
 
-// DeletePod tells of a pod that is gone.
+// DeletePod reports a deleted pod.
 func (s *Scheduler) DeletePod(pod *v1.Pod) {
 	s.handle("PodDelete", func() error {
 		if pod.Spec.NodeName != "" {
@@ -135,7 +137,7 @@ func (s *Scheduler) DeletePod(pod *v1.Pod) {
 	})
 }
 
-// AddNode tells of a new node.
+// AddNode reports a new node.
 func (s *Scheduler) AddNode(node *v1.Node) {
 	s.handle("NodeAdd", func() error {
 		s.cache.change(node, false)
@@ -144,7 +146,7 @@ func (s *Scheduler) AddNode(node *v1.Node) {
 	})
 }
 
-// UpdateNode tells of a new version of a node.
+// UpdateNode reports a new version of a node.
 func (s *Scheduler) UpdateNode(old, node *v1.Node) {
 	s.handle("NodeUpdate", func() error {
 		s.cache.change(node, false)
@@ -155,7 +157,7 @@ func (s *Scheduler) UpdateNode(old, node *v1.Node) {
 	})
 }
 
-// DeleteNode tells of a node that is gone. Its pods are counted nowhere until they go too.
+// DeleteNode reports a deleted node. The node's pods are counted nowhere until they are deleted too.
 func (s *Scheduler) DeleteNode(node *v1.Node) {
 	s.handle("NodeDelete", func() error {
 		s.cache.change(node, true)
@@ -164,8 +166,8 @@ func (s *Scheduler) DeleteNode(node *v1.Node) {
 	})
 }
 
-// Set tells of another object, new (old nil) or changed: the kinds of cluster.Objects. Nodes and pods have methods of their
-// own.
+// Set reports a new object (old is nil) or a changed object of the other kinds of cluster.Objects. Nodes and pods have
+// their own methods.
 func (s *Scheduler) Set(old, obj metav1.Object) {
 	s.handle("Set", func() error {
 		s.cache.change(obj, false)
@@ -181,7 +183,7 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 	})
 }
 
-// Unset tells of another object that is gone.
+// Unset reports a deleted object of the kinds of Set.
 func (s *Scheduler) Unset(obj metav1.Object) {
 	s.handle("Unset", func() error {
 		s.cache.change(obj, true)
@@ -193,7 +195,7 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 	})
 }
 
-// resource returns what an object is called in events; false for a kind that no pod waits for.
+// resource returns the name of the object's kind in events, and false for a kind that no pod waits for.
 func resource(obj metav1.Object) (string, bool) {
 	switch obj.(type) {
 	case *v1.PersistentVolume:
@@ -223,7 +225,7 @@ func (s *Scheduler) handle(event string, run func() error) {
 	s.handled(event, began)
 }
 
-// enterBinding and leaveBinding enclose PreBind: meanwhile the pod can be cancelled.
+// enterBinding and leaveBinding run before and after PreBind. Between them the binding can be cancelled.
 func (s *Scheduler) enterBinding(pod *v1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +240,8 @@ func (s *Scheduler) leaveBinding(pod *v1.Pod) (cancelled bool) {
 	return cancelled
 }
 
-// cancel takes the room from a pod that is not bound yet, and reports whether it was such a pod.
+// cancel ends the attempt of a pod that waits on Permit or is in PreBind, and reports whether the pod was in either
+// state.
 func (s *Scheduler) cancel(pod *v1.Pod) bool {
 	if s.waiting.preempt(pod.UID, nameDefaultPreemption, "preempted") {
 		return true

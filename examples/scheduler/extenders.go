@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// Verb is something that an extender may offer.
+// Verb is an operation that an extender may offer.
 type Verb string
 
 // The verbs of extenders.
@@ -22,19 +22,19 @@ const (
 	BindVerb       Verb = "bind"
 )
 
-// Extender is a process outside the scheduler that has a say. Only methods whose verb it offers are called, and only for
-// pods it is interested in.
+// Extender is a process outside the scheduler that takes part in decisions. The scheduler calls only the methods whose
+// verbs the extender offers, and only for pods that the extender is interested in.
 type Extender interface {
 	Name() string
 	Offers(v Verb) bool
 	Interested(pod *v1.Pod) bool
-	// Ignorable reports whether its failure to answer is passed over.
+	// Ignorable reports whether the scheduler ignores the extender's failures.
 	Ignorable() bool
-	// Filter returns which of the nodes stay. A node that is missing without a reason is out as well.
+	// Filter returns the nodes that can take the pod. A node that is missing without a reason cannot take the pod either.
 	Filter(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (rules.Filtered, error)
-	// Prioritize scores nodes, 0 to 10; a score counts times the column's weight times 10. Its errors are passed over.
+	// Prioritize scores nodes, 0 to 10. A score is multiplied by the column's weight and by 10. Errors are ignored.
 	Prioritize(ctx context.Context, pod *v1.Pod, nodes []*v1.Node) (score.Column, error)
-	// Preempt looks over the candidates of preemption and returns those that it agrees with, with victims of its own.
+	// Preempt gets the candidates of preemption and returns the candidates that remain, with the victims that it chooses.
 	Preempt(ctx context.Context, pod *v1.Pod, candidates []preemption.Candidate) ([]preemption.ExtenderVictims, error)
 	// Bind binds the pod.
 	Bind(ctx context.Context, pod *v1.Pod, node string) error

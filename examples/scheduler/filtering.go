@@ -17,7 +17,7 @@ import (
 
 // This file runs PreFilter, Filter, the extenders' filters and PostFilter.
 
-// NodeStatuses are the nodes' rejections in an attempt that found no node.
+// NodeStatuses holds the rejections of the nodes in an attempt that found no node.
 type NodeStatuses struct {
 	explicit map[int]*Status // by slot
 	absent   *Status         // of nodes without a status of their own
@@ -54,7 +54,7 @@ func (n *NodeStatuses) code(slot int) Code {
 	return n.Get(slot).Code()
 }
 
-// found is the outcome of looking for nodes.
+// found is the outcome of the search for nodes.
 type found struct {
 	nodes     []*NodeInfo
 	evaluated int
@@ -75,7 +75,7 @@ func (d *found) rejected(st *Status) {
 	}
 }
 
-// runPreFilter asks the PreFilter plugins in order and joins their answers.
+// runPreFilter calls the PreFilter plugins in order and combines their answers.
 func (f *Framework) runPreFilter(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) filter.PreFilters {
 	var pre filter.PreFilters
 	began := f.s.metricsNow()
@@ -97,7 +97,7 @@ func (f *Framework) runPreFilter(ctx context.Context, state *State, pod *v1.Pod,
 	return pre
 }
 
-// runFilters asks the Filter plugins about one node until the first that does not let the pod pass.
+// runFilters calls the Filter plugins for one node, until a plugin rejects the node.
 func (f *Framework) runFilters(ctx context.Context, state *State, pod *v1.Pod, node *NodeInfo) *Status {
 	for _, p := range f.filter {
 		if state.skipFilter[p.Name()] {
@@ -115,8 +115,8 @@ func (f *Framework) runFilters(ctx context.Context, state *State, pod *v1.Pod, n
 	return nil
 }
 
-// runFiltersWithNominated is runFilters for a node with nominated pods: the pod must pass with those of at least its
-// priority there, and without them.
+// runFiltersWithNominated does what runFilters does, for a node with nominated pods. The pod must pass with the
+// nominated pods of at least its priority on the node, and without them.
 func (f *Framework) runFiltersWithNominated(ctx context.Context, state *State, pod *v1.Pod, node *NodeInfo, nominated []*v1.Pod) *Status {
 	if counted := queue.Counted(nominated, pod); len(counted) > 0 {
 		with, there := state.Clone(), node.clone()
@@ -146,7 +146,7 @@ func (f *Framework) removePod(ctx context.Context, state *State, pod, other *v1.
 	})
 }
 
-// follow tells the PreFilter plugins that do not skip of a what-if.
+// follow reports an added or removed pod of a what-if to the PreFilter plugins that do not skip.
 func (f *Framework) follow(state *State, verb string, tell func(Plugin, PreFilterExtensions) *Status) *Status {
 	for _, p := range f.preFilter {
 		x, ok := p.(PreFilterExtensions)
@@ -160,7 +160,7 @@ func (f *Framework) follow(state *State, verb string, tell func(Plugin, PreFilte
 	return nil
 }
 
-// findNodes is PreFilter, Filter and the extenders' filters. The error ends the attempt.
+// findNodes runs PreFilter, Filter and the extenders' filters. An error ends the attempt.
 func (f *Framework) findNodes(ctx context.Context, a *attempt) (*found, error) {
 	s, state, pod := f.s, a.state, a.pod
 	all := s.nodes.list
@@ -229,7 +229,8 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*found, error) {
 	return d, err
 }
 
-// nominatedTakes tries the pod's nominated node, first and alone. Errors only say that it does not take the pod.
+// nominatedTakes tries the pod's nominated node before the other nodes. If a plugin fails, the nominated node does not
+// take the pod, and the failure has no other effect.
 func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Pod, n *NodeInfo, d *found) bool {
 	began := f.s.metricsNow()
 	st := f.runFiltersWithNominated(ctx, state, pod, n, f.s.queue.NominatedFor(n.Node.Name))
@@ -246,7 +247,7 @@ func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Po
 	return err == nil && len(left) == 1
 }
 
-// message is the text of an attempt that found no node, but for the PostFilter plugins' part.
+// message returns the text of an attempt that found no node, without the part of the PostFilter plugins.
 func (d *found) message(nodes int) filter.Message {
 	m := filter.Message{Nodes: nodes, PreFilter: d.pre.Message}
 	if d.pre.Code != Success {
@@ -274,7 +275,7 @@ func (s *Scheduler) extendersRank() bool {
 	return ranks || err != nil
 }
 
-// extenderFilters asks the extenders that filter one after the other, those first whose failure counts.
+// extenderFilters calls the extenders that filter, one after the other. Extenders that are not ignorable come first.
 func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo, d *found) ([]*NodeInfo, error) {
 	for _, ignorable := range [...]bool{false, true} {
 		for _, e := range s.o.Extenders {
@@ -321,8 +322,8 @@ func objects(nodes []*NodeInfo) []*v1.Node {
 	return out
 }
 
-// runPostFilter asks the PostFilter plugins in order until one succeeds or ends it. The nomination is the last one given,
-// whatever the code; nil keeps what the pod has.
+// runPostFilter calls the PostFilter plugins in order, until a plugin succeeds or ends the attempt. The nomination is
+// the last nomination that a plugin returned, whatever its code. nil keeps the pod's nomination.
 func (f *Framework) runPostFilter(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, string) {
 	var nomination *Nomination
 	var reasons []string

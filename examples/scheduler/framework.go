@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Framework is one profile with its plugins made: it runs each extension point as the documentation of the scheduling
-// framework says.
+// Framework is one profile with its plugins. It runs each extension point as the documentation of the scheduling
+// framework describes.
 type Framework struct {
 	name     string
 	sampling filter.Sampling
@@ -35,8 +35,8 @@ type Framework struct {
 	bind       []BindPlugin
 	postBind   []PostBindPlugin
 
-	// placement has those filters and scores that are the library's. plan answers for profiles that have no others; nil
-	// otherwise.
+	// placement has the filters and scores that are the library's. plan decides for a profile that has no other filters
+	// and scores, and is nil for any other profile.
 	placement placement.Profile
 	plan      *placement.Plan
 
@@ -49,7 +49,7 @@ type weighted struct {
 	weight int64
 }
 
-// ProfileName returns spec.schedulerName of the pods that the profile is for.
+// ProfileName returns the spec.schedulerName of the profile's pods.
 func (f *Framework) ProfileName() string { return f.name }
 
 // ListPlugins returns the plugins of every point in the order in which they run, with the weights of scores.
@@ -72,10 +72,10 @@ func (f *Framework) HasPostFilterPlugins() bool { return len(f.postFilter) > 0 }
 // HasScorePlugins reports whether there is a Score plugin.
 func (f *Framework) HasScorePlugins() bool { return len(f.score) > 0 }
 
-// PercentageOfNodesToScore returns the profile's own value, nil when the scheduler's counts.
+// PercentageOfNodesToScore returns the profile's value, nil if the scheduler's value applies.
 func (f *Framework) PercentageOfNodesToScore() *int32 { return f.sampling.Percentage }
 
-// close closes the plugins that want it.
+// close closes the plugins that are io.Closers.
 func (f *Framework) close() error {
 	var errs []error
 	for _, name := range sortedKeys(f.plugins) {
@@ -86,7 +86,7 @@ func (f *Framework) close() error {
 	return errors.Join(errs...)
 }
 
-// newFramework makes the plugins that the profile names and sorts them into its points.
+// newFramework makes the plugins of the profile and lists them by extension point.
 func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
 	f := &Framework{name: p.SchedulerName, s: s, lists: map[Point][]PluginRef{}, plugins: map[string]Plugin{}}
 	f.sampling = filter.Sampling{Percentage: p.PercentageOfNodesToScore, Global: s.o.PercentageOfNodesToScore}
@@ -117,7 +117,7 @@ func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
 	return f, f.makePlan()
 }
 
-// makePlugins makes every plugin that is named somewhere, in the order of the names.
+// makePlugins makes every plugin that the profile names, in the order of the names.
 func (f *Framework) makePlugins(sets Plugins, args map[string]any, r Registry) error {
 	needed := map[string]bool{}
 	for _, set := range sets {
@@ -139,7 +139,7 @@ func (f *Framework) makePlugins(sets Plugins, args map[string]any, r Registry) e
 	return nil
 }
 
-// check looks at what a point lists itself.
+// check returns the first error in the list of a point.
 func (f *Framework) check(at Point, own PluginSet) error {
 	for k, p := range own.Enabled {
 		switch {
@@ -154,7 +154,7 @@ func (f *Framework) check(at Point, own PluginSet) error {
 	return nil
 }
 
-// list works out the plugins of one point.
+// list finds the plugins of one point.
 func (f *Framework) list(at Point, own, multi PluginSet) error {
 	for _, p := range multi.Enabled {
 		if f.plugins[p.Name] == nil {
@@ -172,7 +172,7 @@ func (f *Framework) list(at Point, own, multi PluginSet) error {
 	return nil
 }
 
-// weigh gives the scores their weights.
+// weigh sets the weights of the scores.
 func (f *Framework) weigh(own, multi PluginSet) error {
 	weights, err := weights(own, multi, func(name string) bool { return implements(Score, f.plugins[name]) })
 	for k := range f.score {
@@ -245,12 +245,12 @@ func (f *Framework) enlist(at Point, ref PluginRef) {
 	}
 }
 
-// Placement returns the profile's filters and scores as far as they are the library's: what can be explained. A plan of it
-// refuses negative weights.
+// Placement returns the filters and scores of the profile that are the library's. Package placement can explain these.
+// Making a plan of the result fails if a weight is negative.
 func (f *Framework) Placement() placement.Profile { return f.placement }
 
-// makePlan makes the plan of a profile whose filters and scores are all the library's own and stand in one order. A plan
-// has no negative weights.
+// makePlan makes the plan of a profile if all filters and scores are the library's, each point lists them in the same
+// order, no weight is negative, and Options.OneByOne is false.
 func (f *Framework) makePlan() (err error) {
 	f.placement = placement.Profile{SchedulerName: f.name, Sampling: f.sampling}
 	whole := !f.s.o.OneByOne && subsequence(f.preFilter, f.filter) && f.scoresArePrepared()
@@ -280,7 +280,7 @@ func (f *Framework) makePlan() (err error) {
 	return err
 }
 
-// subsequence reports whether the PreFilter plugins are those among the filters that have that point, in the same order.
+// subsequence reports whether the PreFilter plugins are the filters that implement PreFilter, in the same order.
 func subsequence(pre []PreFilterPlugin, filters []FilterPlugin) bool {
 	k := 0
 	for _, p := range filters {
@@ -295,7 +295,7 @@ func subsequence(pre []PreFilterPlugin, filters []FilterPlugin) bool {
 	return k == len(pre)
 }
 
-// scoresArePrepared reports whether each score that needs PreScore has it, in the same order.
+// scoresArePrepared reports whether PreScore lists each score that needs PreScore, in the same order.
 func (f *Framework) scoresArePrepared() bool {
 	k := 0
 	for _, w := range f.score {
@@ -310,7 +310,7 @@ func (f *Framework) scoresArePrepared() bool {
 	return k == len(f.preScore)
 }
 
-// events returns what the plugins that can reject wait for.
+// events returns the events that the plugins that can reject wait for.
 func (f *Framework) events() ([]queue.Registration, error) {
 	var out []queue.Registration
 	for _, name := range f.rejecting() {
@@ -334,7 +334,7 @@ func (f *Framework) events() ([]queue.Registration, error) {
 	return out, nil
 }
 
-// rejecting returns the plugins of the points that reject, by name.
+// rejecting returns the plugins of the points that can reject, by name.
 func (f *Framework) rejecting() []string {
 	names := map[string]bool{}
 	for _, at := range []Point{PreEnqueue, PreFilter, Filter, Reserve, Permit} {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// This file guards every call of code that is not the library's: plugins, and what the caller gives in Options. A panic
-// becomes an error. So does a call that does not answer within Options.PluginTimeout: its context is cancelled, its late
-// answer is dropped, and its goroutine is left to it.
+// This file guards every call of code that is not the library's: plugins, and the objects and functions of Options. A
+// panic becomes an error. A call that does not return within Options.PluginTimeout becomes an error too: its context is
+// cancelled, its late answer is dropped, and its goroutine goes on alone.
 
 // builtin marks the library's own plugins, which neither panic nor block and are called directly.
 type builtin interface{ builtin() }
@@ -19,7 +19,7 @@ func isBuiltin(p Plugin) bool {
 	return ok
 }
 
-// callee names what is called: a plugin at a point, or a method or function of Options (plugin nil).
+// callee names the called code: a plugin at a point, or a method or function of Options (plugin is nil).
 type callee struct {
 	at     Point
 	plugin Plugin
@@ -49,13 +49,13 @@ func guarded[T any](s *Scheduler, ctx context.Context, at Point, p Plugin, run f
 	return bounded(s, ctx, callee{at, p}, run)
 }
 
-// status is call for a plugin that answers with a status alone.
+// status does what call does, for a plugin that returns only a status.
 func (f *Framework) status(ctx context.Context, at Point, p Plugin, run func(context.Context) *Status) *Status {
 	_, st := call(f, ctx, at, p, func(ctx context.Context) (struct{}, *Status) { return struct{}{}, run(ctx) })
 	return st
 }
 
-// notify is call for a plugin that answers nothing. Its failure is only reported.
+// notify does what call does, for a plugin that returns nothing. A failure is only reported.
 func (f *Framework) notify(ctx context.Context, at Point, p Plugin, run func(context.Context)) {
 	st := f.status(ctx, at, p, func(ctx context.Context) *Status { run(ctx); return nil })
 	if !st.Success() {
@@ -63,7 +63,7 @@ func (f *Framework) notify(ctx context.Context, at Point, p Plugin, run func(con
 	}
 }
 
-// ask calls a function of the caller's that answers with a value and an error.
+// ask calls a function of Options that returns a value and an error.
 func ask[T any](s *Scheduler, ctx context.Context, what Point, run func(context.Context) (T, error)) (T, error) {
 	value, st := bounded(s, ctx, callee{at: what}, func(ctx context.Context) (T, *Status) {
 		value, err := run(ctx)
@@ -72,13 +72,13 @@ func ask[T any](s *Scheduler, ctx context.Context, what Point, run func(context.
 	return value, st.AsError()
 }
 
-// tell calls a function of the caller's that answers nothing.
+// tell calls a function of Options that returns nothing.
 func tell(s *Scheduler, what Point, run func()) error {
 	_, err := ask(s, context.Background(), what, func(context.Context) (struct{}, error) { run(); return struct{}{}, nil })
 	return err
 }
 
-// bounded runs a call within Options.PluginTimeout, and on the same goroutine without a time-out.
+// bounded runs a call within Options.PluginTimeout. Without a time-out the call runs on the same goroutine.
 func bounded[T any](s *Scheduler, ctx context.Context, c callee, run func(context.Context) (T, *Status)) (T, *Status) {
 	if s.o.PluginTimeout > 0 {
 		return race(s, ctx, c, run)
@@ -86,7 +86,7 @@ func bounded[T any](s *Scheduler, ctx context.Context, c callee, run func(contex
 	return protect(s, ctx, c, run)
 }
 
-// protect turns a panic into an error. While the call lasts, it is among the calls that hanging lists.
+// protect turns a panic into an error. While the call runs, hanging lists the call.
 func protect[T any](s *Scheduler, ctx context.Context, c callee, run func(context.Context) (T, *Status)) (value T, st *Status) {
 	id := s.calls.enter(c)
 	defer s.calls.leave(id)
@@ -121,7 +121,7 @@ func race[T any](s *Scheduler, ctx context.Context, c callee, run func(context.C
 	}
 }
 
-// calls are the guarded calls that run.
+// calls are the guarded calls that are running.
 type calls struct {
 	mu   sync.Mutex
 	next uint64
@@ -145,7 +145,7 @@ func (r *calls) leave(id uint64) {
 	delete(r.list, id)
 }
 
-// hanging returns an error for each call that runs, the oldest first.
+// hanging returns an error for each call that is running, the oldest first.
 func (r *calls) hanging() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

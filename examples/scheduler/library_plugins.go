@@ -12,13 +12,13 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// This file lends the library's filters and scores the shape of framework plugins.
+// This file makes plugins of the library's filters and scores.
 
 // libraryFilter and libraryScore are plugins that a plan can run as well.
 type libraryFilter interface{ library() *placement.Plugin }
 type libraryScore interface{ libraryScore() *placement.Plugin } // nil: it never scores anything
 
-// base is what all adapters have.
+// base is the common part of all adapters.
 type base struct {
 	name string
 	h    *Handle
@@ -44,7 +44,7 @@ func (b base) EventsToRegister() ([]queue.Registration, error) {
 	return out, nil
 }
 
-// prepared is what PreFilter leaves: the predicate of one pod, and a what-if copy once pods were added or removed.
+// prepared is the state after PreFilter: the predicate of one pod, and a what-if copy after pods were added or removed.
 type prepared struct {
 	predicate filter.Predicate
 	trial     filter.Trial
@@ -57,7 +57,7 @@ type moved struct {
 	add  bool
 }
 
-// Clone returns a copy whose what-ifs are its own.
+// Clone returns a copy. What-ifs of the copy do not change the original.
 func (p *prepared) Clone() *prepared {
 	c := &prepared{predicate: p.predicate}
 	for _, m := range p.moves {
@@ -82,7 +82,7 @@ func (p *prepared) move(m moved) {
 	}
 }
 
-// nodeFilter is a filter that looks at nodes only. It prepares itself when the first node comes.
+// nodeFilter is a filter that needs no PreFilter. It prepares its predicate for the first node.
 type nodeFilter struct {
 	base
 	filter *placement.Plugin
@@ -118,7 +118,7 @@ func (p nodeFilter) Filter(_ context.Context, s *State, pod *v1.Pod, node *NodeI
 	return NewStatus(ps.Code(r), ps.Reasons(r, node.Slot)...)
 }
 
-// podFilter is a filter that looks at the pod first, and perhaps at other pods.
+// podFilter is a filter that prepares its predicate at PreFilter, and may count other pods.
 type podFilter struct{ nodeFilter }
 
 // PreFilter prepares the predicate.
@@ -131,12 +131,12 @@ func (p podFilter) PreFilter(_ context.Context, s *State, pod *v1.Pod, _ []*Node
 	return nil, NewStatus(f.Code, f.Reasons...)
 }
 
-// AddPod tells the what-if copy that other came.
+// AddPod adds the pod other to the what-if copy.
 func (p podFilter) AddPod(_ context.Context, s *State, _, other *v1.Pod, node *NodeInfo) *Status {
 	return p.move(s, moved{other, node.Slot, true})
 }
 
-// RemovePod tells the what-if copy that other left.
+// RemovePod removes the pod other from the what-if copy.
 func (p podFilter) RemovePod(_ context.Context, s *State, _, other *v1.Pod, node *NodeInfo) *Status {
 	return p.move(s, moved{other, node.Slot, false})
 }
@@ -150,7 +150,7 @@ func (p podFilter) move(s *State, m moved) *Status {
 	return nil
 }
 
-// scores is a score that needs no candidates to prepare itself.
+// scores is a score that needs no PreScore.
 type scores struct {
 	base
 	plugin *placement.Plugin
@@ -204,7 +204,7 @@ func (p scores) NormalizeScores(_ context.Context, s *State, _ *v1.Pod, list []N
 	return nil
 }
 
-// preScores is a score that looks at the pod and the candidates first.
+// preScores is a score that prepares its scorer at PreScore, from the pod and the candidates.
 type preScores struct{ scores }
 
 // PreScore prepares the scorer.

@@ -7,8 +7,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Metrics takes what the scheduler counts and measures, under kube-scheduler's names. Labels are the values of the
-// metric's labels, in the order of MetricTable. It is called by several goroutines.
+// Metrics receives the scheduler's measurements, under kube-scheduler's metric names. Labels are the values of the
+// metric's labels, in the order of MetricTable. Several goroutines call Metrics.
 type Metrics interface {
 	Add(name string, n float64, labels ...string)         // counter
 	Set(name string, value float64, labels ...string)     // gauge
@@ -115,7 +115,7 @@ func (s *Scheduler) count(name string, labels ...string) {
 	s.measure(func(m Metrics) { m.Add(name, 1, labels...) })
 }
 
-// metricsNow is the time where somebody measures, and zero where nobody does.
+// metricsNow returns the time if there are Metrics, and the zero time otherwise.
 func (s *Scheduler) metricsNow() time.Time {
 	if !s.measures() {
 		return time.Time{}
@@ -166,7 +166,7 @@ func (f *Framework) pluginDone(at Point, p Plugin, st *Status, began time.Time) 
 	}
 }
 
-// attempted counts an attempt that failed, scheduled one that succeeded.
+// attempted counts an attempt that failed; scheduled counts an attempt that succeeded.
 func (s *Scheduler) attempted(a *attempt) {
 	result := "error"
 	if a.result.Outcome == Rejected {
@@ -197,7 +197,7 @@ func (s *Scheduler) attempt(a *attempt, result string) {
 	s.observe(AttemptDuration, s.clock.Now().Sub(a.began).Seconds(), result, a.f.name)
 }
 
-// goroutines counts the tasks that run.
+// goroutines counts the running tasks.
 func (s *Scheduler) goroutines(n int64) {
 	now := s.tasks.Add(n)
 	s.gauge(Goroutines, float64(now), "binding")
@@ -218,8 +218,8 @@ func (s *Scheduler) countMoves(moves []queue.Move) {
 	}
 }
 
-// Gauges sets the gauges to what is now: pending and unschedulable pods, events in flight, the cache. An exporter calls it
-// before it is read.
+// Gauges sets the gauges to the present values: pending and unschedulable pods, events in flight, the cache. An
+// exporter calls Gauges before its metrics are read.
 func (s *Scheduler) Gauges() {
 	if !s.measures() {
 		return

@@ -37,7 +37,7 @@ func (n *namespaces) set(obj metav1.Object, gone bool) {
 	}
 }
 
-// Namespaces yields those of now.
+// Namespaces yields the present namespaces.
 func (n *namespaces) Namespaces() iter.Seq2[string, map[string]string] {
 	n.mu.Lock()
 	defer n.mu.Unlock()

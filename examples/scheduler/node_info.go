@@ -9,7 +9,8 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// NodeInfo is a node as a plugin sees it: as it is, or as it would be with nominated pods there or victims gone.
+// NodeInfo is a plugin's view of a node: the node as it is, or the node of a what-if with nominated pods added or
+// victims removed.
 type NodeInfo struct {
 	// Slot is the node's handle in the snapshot.
 	Slot int
@@ -20,7 +21,7 @@ type NodeInfo struct {
 	added, removed []*v1.Pod
 }
 
-// Pods yields the pods of the node in the order in which they came.
+// Pods yields the pods of the node in the order in which they were added.
 func (n *NodeInfo) Pods() iter.Seq[*v1.Pod] {
 	return func(yield func(*v1.Pod) bool) {
 		for p := range n.snapshot.Pods(n.Slot) {
@@ -36,7 +37,7 @@ func (n *NodeInfo) Pods() iter.Seq[*v1.Pod] {
 	}
 }
 
-// Changed reports whether this is a what-if: pods differ from the snapshot's.
+// Changed reports whether the pods differ from the snapshot's, as in a what-if.
 func (n *NodeInfo) Changed() bool { return len(n.added)+len(n.removed) > 0 }
 
 func (n *NodeInfo) clone() *NodeInfo {
@@ -61,14 +62,14 @@ func (n *NodeInfo) remove(p *v1.Pod) {
 	n.removed = append(n.removed, p)
 }
 
-// nodeList keeps one NodeInfo for each node of a snapshot, renewed when nodes change.
+// nodeList keeps one NodeInfo for each node of a snapshot, and replaces NodeInfos when nodes change.
 type nodeList struct {
 	order []int32
 	list  []*NodeInfo // in scan order
 	slot  map[int]*NodeInfo
 }
 
-// named returns the node of that name, nil when there is none.
+// named returns the node with the name, nil if there is no such node.
 func (l *nodeList) named(name string) *NodeInfo {
 	if len(l.list) == 0 || name == "" {
 		return nil
@@ -76,7 +77,7 @@ func (l *nodeList) named(name string) *NodeInfo {
 	return l.slot[l.list[0].snapshot.Slot(name)]
 }
 
-// follow brings the list up to date; changed says that a node object may have been replaced.
+// follow updates the list. changed is true if a node object may have been replaced.
 func (l *nodeList) follow(s *cluster.Snapshot, changed bool) {
 	order := s.Order()
 	if !changed && len(order) == len(l.order) && (len(order) == 0 || &order[0] == &l.order[0]) {

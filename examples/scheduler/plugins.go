@@ -9,63 +9,65 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Plugin is a plugin at any extension point. It implements the interfaces of the points it takes part in; one instance
-// serves them all for one profile. If it is an io.Closer it is closed with the scheduler.
+// Plugin is a plugin at any extension point. It implements the interfaces of its points. A profile has one instance of
+// a plugin for all points. A plugin that is an io.Closer is closed with the scheduler.
 type Plugin interface {
 	Name() string
 }
 
-// The extension points, in the order in which an attempt comes by. A status is nil for Success.
+// The extension points, in the order of an attempt. A nil status is Success.
 
-// PreEnqueuePlugin decides whether a pod may become active. Anything but Success gates it. It runs under the queue's lock
-// and must be quick.
+// PreEnqueuePlugin decides whether a pod may become active. Any code except Success gates the pod. PreEnqueue runs
+// under the queue's lock and must be quick.
 type PreEnqueuePlugin interface {
 	Plugin
 	PreEnqueue(pod *v1.Pod) *Status
 }
 
-// QueueSortPlugin orders the active pods. There is exactly one, the same in all profiles.
+// QueueSortPlugin orders the active pods. Each profile has exactly one QueueSort plugin, and all profiles have the
+// same.
 type QueueSortPlugin interface {
 	Plugin
 	Less(a, b *queue.Entry) bool
 }
 
-// EnqueueExtensions says which events may make a pod schedulable that the plugin rejected. The Plugin field of the
-// registrations is filled in. A plugin without it is taken to wait for everything.
+// EnqueueExtensions returns the events that may make a pod schedulable that the plugin rejected. The scheduler fills in
+// the field Plugin of the registrations. A plugin without EnqueueExtensions waits for every event.
 type EnqueueExtensions interface {
 	Plugin
 	EventsToRegister() ([]queue.Registration, error)
 }
 
-// PreFilterPlugin looks at the pod before any node. Nodes names the only nodes that can take it; nil stands for all.
+// PreFilterPlugin examines the pod before any node. Nodes names the only nodes that can take the pod; nil means all
+// nodes.
 type PreFilterPlugin interface {
 	Plugin
 	PreFilter(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) (only []string, status *Status)
 }
 
-// PreFilterExtensions follows what-ifs in the state that PreFilter left: other came to node, or left it. The node shows
-// the change already.
+// PreFilterExtensions changes the state of PreFilter for a what-if: the pod other is added to the node, or removed from
+// it. The NodeInfo has the change already.
 type PreFilterExtensions interface {
 	AddPod(ctx context.Context, s *State, pod, other *v1.Pod, node *NodeInfo) *Status
 	RemovePod(ctx context.Context, s *State, pod, other *v1.Pod, node *NodeInfo) *Status
 }
 
-// FilterPlugin decides whether a node can take the pod. It only reads the state.
+// FilterPlugin decides whether a node can take the pod. Filter only reads the state.
 type FilterPlugin interface {
 	Plugin
 	Filter(ctx context.Context, s *State, pod *v1.Pod, node *NodeInfo) *Status
 }
 
-// PostFilterPlugin is asked when no node can take the pod. nil keeps the pod's nomination.
+// PostFilterPlugin is called if no node can take the pod. A nil Nomination keeps the pod's nomination.
 type PostFilterPlugin interface {
 	Plugin
 	PostFilter(ctx context.Context, s *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, *Status)
 }
 
-// Nomination says which node a pod shall mean to use; Node "" takes its nomination away.
+// Nomination is the node to which a pod is nominated. Node "" clears the pod's nomination.
 type Nomination struct {
 	Node string
-	// Victims are the pods that leave for it.
+	// Victims are the pods that leave to make room.
 	Victims []*v1.Pod
 }
 
@@ -75,7 +77,7 @@ type PreScorePlugin interface {
 	PreScore(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) *Status
 }
 
-// ScorePlugin ranks a node. After NormalizeScores, if there is one, scores lie in 0..100.
+// ScorePlugin scores a node. After NormalizeScores, if the plugin has it, scores are from 0 to 100.
 type ScorePlugin interface {
 	Plugin
 	Score(ctx context.Context, s *State, pod *v1.Pod, node *NodeInfo) (int64, *Status)
@@ -89,33 +91,33 @@ type NodeScore struct {
 	slot int
 }
 
-// NormalizePlugin is a ScorePlugin that turns its scores into 0..100, in place, once all of them are known.
+// NormalizePlugin is a ScorePlugin that maps its scores to 0 to 100, in place, after all nodes are scored.
 type NormalizePlugin interface {
 	NormalizeScores(ctx context.Context, s *State, pod *v1.Pod, scores []NodeScore) *Status
 }
 
-// ReservePlugin keeps accounts beside the scheduler. Unreserve is called for every Reserve plugin when the attempt fails
-// later, whether it had reserved or not.
+// ReservePlugin records what a pod will use. If the attempt fails later, Unreserve of every Reserve plugin is called,
+// also of plugins that reserved nothing.
 type ReservePlugin interface {
 	Plugin
 	Reserve(ctx context.Context, s *State, pod *v1.Pod, node string) *Status
 	Unreserve(ctx context.Context, s *State, pod *v1.Pod, node string)
 }
 
-// PermitPlugin approves, denies, or answers Wait and for how long at most.
+// PermitPlugin allows the pod, rejects the pod, or returns Wait and the longest wait.
 type PermitPlugin interface {
 	Plugin
 	Permit(ctx context.Context, s *State, pod *v1.Pod, node string) (*Status, time.Duration)
 }
 
-// PreBindPlugin does what must be done before binding.
+// PreBindPlugin does the work that must end before the pod is bound.
 type PreBindPlugin interface {
 	Plugin
 	PreBind(ctx context.Context, s *State, pod *v1.Pod, node string) *Status
 }
 
-// PreBindPreFlight is a PreBindPlugin that says beforehand whether it has anything to do (Success or Skip), and whether it
-// may run beside its neighbours. Without it the plugin runs, alone.
+// PreBindPreFlight is a PreBindPlugin that returns beforehand whether it has anything to do (Success or Skip), and
+// whether it may run in parallel with its neighbours. A plugin without PreBindPreFlight runs, and runs alone.
 type PreBindPreFlight interface {
 	PreBindPreFlight(ctx context.Context, s *State, pod *v1.Pod, node string) (parallel bool, status *Status)
 }
@@ -126,7 +128,7 @@ type BindPlugin interface {
 	Bind(ctx context.Context, s *State, pod *v1.Pod, node string) *Status
 }
 
-// PostBindPlugin is told of a success.
+// PostBindPlugin is called after the pod is bound.
 type PostBindPlugin interface {
 	Plugin
 	PostBind(ctx context.Context, s *State, pod *v1.Pod, node string)

@@ -14,12 +14,13 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// PreemptionArgs are the arguments of DefaultPreemption. The zero value is v1.36's.
+// PreemptionArgs are the arguments of DefaultPreemption. The zero value is v1.36's default.
 type PreemptionArgs struct {
 	Options preemption.Options
 }
 
-// defaultPreemption looks for pods of lower priority to make room, and deletes them beside the scheduling cycles.
+// defaultPreemption finds pods of lower priority that leave to make room, and deletes these pods in parallel with the
+// scheduling cycles.
 type defaultPreemption struct {
 	base
 	args PreemptionArgs
@@ -52,7 +53,7 @@ func (p *defaultPreemption) PreEnqueue(pod *v1.Pod) *Status {
 	return nil
 }
 
-// PostFilter asks who gives way, and begins to make them.
+// PostFilter finds the victims and begins to delete them.
 func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses) (*Nomination, *Status) {
 	s := p.h.s
 	now, err := s.podNow(pod.Namespace, pod.Name)
@@ -91,7 +92,7 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 	return nomination, NewStatus(code, "preemption: "+r.Message)
 }
 
-// search finds the victims: over the plan where there is one, else over the framework's own filters.
+// search finds the victims, with the filters of the plan. Without a plan it uses the framework's filters.
 func (p *defaultPreemption) search(ctx context.Context, state *State, pod *v1.Pod, statuses *NodeStatuses, budgets *disruption.Budgets) preemption.Result {
 	s, f := p.h.s, p.h.f
 	if f.plan != nil && len(s.o.Extenders) == 0 {
@@ -121,7 +122,7 @@ func rejection(c Code) preemption.Rejection {
 	return preemption.Failed
 }
 
-// preemptExtenders returns the extenders that have a say about the victims of a pod.
+// preemptExtenders returns the extenders that may change the victims of a pod.
 func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preemption.Extender {
 	var out []preemption.Extender
 	for _, e := range s.o.Extenders {
@@ -139,8 +140,8 @@ func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preempt
 	return out
 }
 
-// begin takes the nominations of lower pods on the node away and deletes the victims, all but the last in one go; while
-// that lasts the pod stays gated. When something fails the pod is tried again.
+// begin clears the nominations of pods of lower priority to the node and deletes the victims. The last victim is
+// deleted after all others. Meanwhile the pod stays gated. If a deletion fails, the pod is tried again.
 func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nomination) {
 	s := p.h.s
 	s.mu.Lock()
@@ -188,7 +189,7 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 	})
 }
 
-// evict makes one victim leave.
+// evict deletes one victim.
 func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node string) error {
 	if victim.DeletionTimestamp != nil {
 		return nil
@@ -219,7 +220,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// whatIf asks the framework's filters what they would say with pods added and removed.
+// whatIf runs the framework's filters with pods added and removed.
 type whatIf struct {
 	ctx    context.Context
 	f      *Framework
@@ -251,14 +252,14 @@ func (w *whatIf) node(i int) *NodeInfo {
 	return n
 }
 
-// Add pretends that p comes to slot i.
+// Add adds p to slot i of the what-if.
 func (w *whatIf) Add(p *v1.Pod, i int) {
 	if st := w.f.addPod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil && !st.Success() {
 		w.err = st
 	}
 }
 
-// Remove pretends that p leaves slot i.
+// Remove removes p from slot i of the what-if.
 func (w *whatIf) Remove(p *v1.Pod, i int) {
 	if st := w.f.removePod(w.ctx, w.state, w.pod, p, w.node(i)); w.err == nil && !st.Success() {
 		w.err = st

@@ -11,23 +11,25 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// Profile is what one spec.schedulerName means, as data: which plugins run where, and their arguments. It says what
-// differs from the defaults; the zero value is the default profile.
+// Profile is the configuration of the pods of one spec.schedulerName: the plugins at each extension point, and their
+// arguments. It lists the differences from the defaults. The zero value is the default profile.
 type Profile struct {
-	// SchedulerName is the spec.schedulerName of its pods; "" stands for "default-scheduler" in a list of one.
+	// SchedulerName is the spec.schedulerName of the profile's pods. In a list of one profile, "" means
+	// "default-scheduler".
 	SchedulerName string
-	// PercentageOfNodesToScore overrides that of Options; nil does not, 0 is the adaptive share.
+	// PercentageOfNodesToScore replaces the percentage of Options. nil keeps the percentage of Options, 0 is the adaptive
+	// share.
 	PercentageOfNodesToScore *int32
 	// Plugins are changes to DefaultPlugins.
 	Plugins Plugins
-	// Args are handed to the plugins' factories, by plugin name. What a factory takes is said there.
+	// Args are the arguments of the plugins' factories, by plugin name. Each factory documents the type that it takes.
 	Args map[string]any
 }
 
 // Point is the name of an extension point.
 type Point string
 
-// The extension points that lists of plugins have. MultiPoint stands for all that a plugin implements.
+// The extension points that lists of plugins have. MultiPoint means all points that a plugin implements.
 const (
 	PreEnqueue Point = "PreEnqueue"
 	QueueSort  Point = "QueueSort"
@@ -66,18 +68,19 @@ type Plugins map[Point]PluginSet
 // PluginSet changes the list of one point.
 type PluginSet struct {
 	Enabled []PluginRef
-	// Disabled are names of plugins that do not run; "*" is all that are not enabled here. Unknown names are ignored.
+	// Disabled are the names of plugins that do not run. "*" disables all plugins that are not in Enabled. Unknown names
+	// are ignored.
 	Disabled []string
 }
 
-// PluginRef names a plugin. Weight counts at Score; 0 stands for 1.
+// PluginRef names a plugin. Weight is used at Score; 0 means 1.
 type PluginRef struct {
 	Name   string
 	Weight int64
 }
 
-// merge applies changes to default lists: disabled defaults go, a default that is enabled again is replaced where it
-// stands, the rest is appended.
+// merge applies changes to default lists. Disabled defaults are removed. A default that is enabled again is replaced at
+// its position. Other plugins are appended.
 func merge(defaults, changes PluginSet) PluginSet {
 	out := PluginSet{Disabled: changes.Disabled}
 	used := map[int]bool{}
@@ -114,9 +117,9 @@ func (p Profile) merged() Plugins {
 	return out
 }
 
-// expand returns the plugins that run at a point, in order: those listed there that multiPoint has too and that are not
-// disabled there, then the others of multiPoint, then the others listed there. fits reports whether a plugin of multiPoint
-// has this point.
+// expand returns the plugins that run at a point, in this order: first the plugins that the point's list and multiPoint
+// both enable, then the other plugins of multiPoint, then the other plugins of the point's list. Plugins that the point
+// disables are left out. fits reports whether a plugin of multiPoint implements this point.
 func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]PluginRef, error) {
 	all := slices.Contains(own.Disabled, "*")
 	var front, middle, rest []PluginRef
@@ -192,7 +195,7 @@ func checkProfiles(profiles []Profile) error {
 	return nil
 }
 
-// defaulted fills in the name of a single profile; no profiles are the default one.
+// defaulted sets the name of a single profile that has no name. Without profiles it returns the default profile.
 func defaulted(profiles []Profile) []Profile {
 	if len(profiles) == 0 {
 		profiles = []Profile{{}}

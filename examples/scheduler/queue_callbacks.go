@@ -13,18 +13,18 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// This file guards what the queue calls under its lock: PreEnqueue, Less and hints. A plugin that blocks there holds the
-// queue up, but not for longer than Options.PluginTimeout, and not again for each further pod: until the call that was cut
-// off has ended it is not called any more.
+// This file guards what the queue calls under its lock: PreEnqueue, Less and hints. A plugin that blocks there delays
+// the queue by at most Options.PluginTimeout. The delay does not repeat for further pods: the plugin is not called
+// again until the call that timed out has ended.
 
-// turn is held by the one call of a plugin that runs.
+// turn is held by the running call of a plugin. A plugin has at most one running call.
 type turn struct {
 	mu     sync.Mutex
 	taken  bool
 	missed map[types.UID]*v1.Pod // those that came while it was taken
 }
 
-// take reports whether the plugin may be called about the pod.
+// take reports whether the plugin may be called for the pod.
 func (t *turn) take(pod *v1.Pod) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,7 +39,7 @@ func (t *turn) take(pod *v1.Pod) bool {
 	return false
 }
 
-// end gives the turn back and returns the pods that missed it, by name.
+// end releases the turn and returns the pods that came while the turn was held, by name.
 func (t *turn) end() []*v1.Pod {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,8 +52,8 @@ func busy(at Point, p Plugin) *Status {
 	return AsStatus(fmt.Errorf("plugin %q has not answered an earlier call at %s", p.Name(), at))
 }
 
-// gate makes a queue's gate of a PreEnqueue plugin. Pods that it could not be asked about stay gated, and are tried again
-// when it has answered.
+// gate makes a queue's gate of a PreEnqueue plugin. Pods that come while an earlier call runs stay gated, and are tried
+// again after that call has ended.
 func (f *Framework) gate(p PreEnqueuePlugin) queue.Gate {
 	ask := p.PreEnqueue
 	if !isBuiltin(p) {
@@ -82,8 +82,8 @@ func (f *Framework) inTurn(p PreEnqueuePlugin, t *turn) func(pod *v1.Pod) *Statu
 	}
 }
 
-// less returns the queue's order. A plugin that panics or blocks is replaced by PrioritySort from then on, and the queue
-// is sorted anew.
+// less returns the queue's order. After a plugin panics or blocks, PrioritySort replaces the plugin, and the queue is
+// sorted again.
 func (f *Framework) less() func(a, b *queue.Entry) bool {
 	p := f.queueSort
 	if isBuiltin(p) {
@@ -104,7 +104,7 @@ func (f *Framework) less() func(a, b *queue.Entry) bool {
 	}
 }
 
-// hint guards and measures a hint. One that fails in any way counts as a wish to try again.
+// hint guards and measures a hint. If a hint fails in any way, the pod is tried again.
 func (f *Framework) hint(p Plugin, t *turn, r queue.Registration) queue.Hint {
 	s, h := f.s, r.Hint
 	if h == nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// This file runs the scheduler as time passes, and closes it.
+// This file runs the scheduler by the clock, and closes the scheduler.
 
-// give is how long Run waits for the scheduling cycle that runs when its context ends, and then for Close.
+// give is how long Run waits for the last scheduling cycle after the context ended, and then for Close.
 const give = time.Second
 
 // Run schedules until the context ends, then closes the queue and the plugins. It does not wait for binding cycles.
 //
-// When the context ends, Run waits at most 1 s for the scheduling cycle that runs and 1 s for the plugins to close. The
-// error says which calls of plugins and of the caller's functions have not answered then.
+// When the context ends, Run waits at most 1 s for the running scheduling cycle and at most 1 s for the plugins to
+// close. The error names the calls of plugins and of the caller's functions that have not returned by then.
 func (s *Scheduler) Run(ctx context.Context) error {
 	go s.tick(ctx)
 	cycles := make(chan struct{})
@@ -50,7 +50,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tick lets time pass: every second, as kube-scheduler's timers do.
+// tick calls Tick every second, as kube-scheduler's timers do.
 func (s *Scheduler) tick(ctx context.Context) {
 	for {
 		s.Tick()
@@ -62,8 +62,8 @@ func (s *Scheduler) tick(ctx context.Context) {
 	}
 }
 
-// Tick does what is due now: backoffs end, pods that waited too long on Permit are rejected, assumed pods expire. Run calls
-// it every second; who drives the scheduler step by step calls it at Next.
+// Tick does what is due now: backoffs end, pods that waited too long on Permit are rejected, and assumed pods expire.
+// Run calls Tick every second. A caller that runs the scheduler step by step calls Tick at the time of Next.
 func (s *Scheduler) Tick() {
 	now := s.clock.Now()
 	s.queue.Advance()
@@ -74,7 +74,8 @@ func (s *Scheduler) Tick() {
 	}
 }
 
-// Next returns when Tick will have something to do; false when only events can bring it.
+// Next returns the time at which Tick has something to do next. It returns false if nothing becomes due without an
+// event.
 func (s *Scheduler) Next() (at time.Time, ok bool) {
 	see := func(t time.Time, found bool) {
 		if found && (!ok || t.Before(at)) {
