@@ -16,7 +16,7 @@ var (
 )
 
 // NoPlaceError is the error for a pod without a place. The fields of its Failure say why. Failure is nil when the decision
-// had neither a node nor a failure.
+// had neither a node nor a failure; Text and MarshalJSON panic then, Error and Unwrap do not.
 type NoPlaceError struct {
 	*Failure
 	pod string // namespace/name

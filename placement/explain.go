@@ -43,7 +43,7 @@ type NodeReport struct {
 func (n NodeReport) Feasible() bool { return len(n.Rejections) == 0 }
 
 // Rejections asks every filter about one node and returns what rejects the pod there, in plugin order; none when the pod
-// fits. For many nodes Table is cheaper.
+// fits. The slot must be 0 to Len()-1 of the cluster. For many nodes Table is cheaper.
 func (p *Plan) Rejections(pod *v1.Pod, slot int) []Rejection {
 	return p.prepareAll(pod).rejections(slot)
 }
@@ -170,7 +170,7 @@ func (p *Plan) byName() []int {
 }
 
 // Choice explains why a slot was chosen among the feasible nodes. The error is ErrNotFeasible for a slot where a filter rejects
-// the pod, or that of a score.
+// the pod and for a slot without a node, or the error is that of a score.
 func (p *Plan) Choice(pod *v1.Pod, chosen int) (score.Explanation, error) {
 	a := p.prepareAll(pod)
 	var names []string

@@ -12,7 +12,7 @@ import (
 
 // Placer is a Plan that can also place pods: it changes its snapshot. NewPlacer makes a Placer; the zero value is not usable.
 // A Placer belongs to one goroutine, and nobody else may use the snapshot during a call. When a method returns an error, the
-// snapshot and the reservations are as before.
+// snapshot and the reservations are as before. Assume and Forget return an error for a nil pod; the other methods panic.
 type Placer struct {
 	*Plan
 	snapshot *cluster.Snapshot

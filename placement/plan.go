@@ -9,7 +9,7 @@ import (
 
 // Plan answers questions about pods over one cluster under one profile. It follows the changes of the cluster: by the change
 // log, or from the start at each question when the cluster has no log. A Plan belongs to one goroutine. Several plans of one
-// cluster may be used at the same time while the cluster does not change.
+// cluster may be used at the same time while the cluster does not change. The methods panic when the pod is nil.
 type Plan struct {
 	cluster Cluster
 	profile Profile

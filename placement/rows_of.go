@@ -22,7 +22,7 @@ type View interface {
 }
 
 // Rows makes a Cluster of a view: it sums up what the nodes offer and what their pods ask for. After a change of the view,
-// call Rows again and make a new Plan. O(pods).
+// call Rows again and make a new Plan. The view must not be nil. O(pods).
 //
 // Namespaces are the view's if it has that method (see Cluster). Otherwise they are the namespaces of the pods, each with
 // the one label that the API server gives to every namespace, its name. Storage objects and owners are the view's if it has

@@ -43,7 +43,7 @@ type volumeLog interface {
 	Pod(namespace, name string) *v1.Pod
 }
 
-// NewVolumes returns Volumes over a cluster, without reservations.
+// NewVolumes returns Volumes over a cluster, without reservations. The cluster must not be nil.
 func NewVolumes(c Cluster) *Volumes {
 	v := newVolumes(c)
 	v.ledger = volume.NewLedger(v.objects())
@@ -74,7 +74,7 @@ func (v *Volumes) Objects() volume.Objects {
 }
 
 // Reserve records the decision for a pod that goes to a slot, so that no other pod takes its volumes. An empty decision is no
-// error and records nothing. The error is ErrReserved when the pod has a reservation already, or when a volume or claim was
+// error and records nothing; with another decision the pod must not be nil. The error is ErrReserved when the pod has a reservation already, or when a volume or claim was
 // reserved in another way since the decision; nothing has changed then.
 func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
 	if d.Empty() {
@@ -96,15 +96,21 @@ func (v *Volumes) assume(pod *v1.Pod, slot int, d volume.Decision) error {
 	return err
 }
 
-// Unreserve ends the reservation of a pod, and reports whether there was one.
+// Unreserve ends the reservation of a pod, and reports whether there was one. A nil pod has none.
 func (v *Volumes) Unreserve(pod *v1.Pod) bool {
+	if pod == nil {
+		return false
+	}
 	uid := identified(pod).UID
 	v.assumed = slices.DeleteFunc(v.assumed, func(p *v1.Pod) bool { return identified(p).UID == uid })
 	return v.ledger.Forget(uid)
 }
 
-// Reserved returns what is reserved for the pod; false when nothing is.
+// Reserved returns what is reserved for the pod; false when nothing is. Nothing is reserved for a nil pod.
 func (v *Volumes) Reserved(pod *v1.Pod) (volume.Decision, bool) {
+	if pod == nil {
+		return volume.Decision{}, false
+	}
 	v.follow()
 	return v.ledger.Decision(identified(pod).UID)
 }
