@@ -25,7 +25,7 @@ type Allocator struct {
 }
 
 // NewAllocator returns an allocator over a ledger and its inventory. classes returns the device class of a name, nil when
-// the class does not exist. With a nil compiler every selector is an error.
+// the class does not exist. The ledger and classes must not be nil. With a nil compiler every selector is an error.
 func NewAllocator(ledger *Ledger, classes func(name string) *resourcev1.DeviceClass, compiler SelectorCompiler, options Options) *Allocator {
 	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options, programs: map[string]*program{},
 		views: map[string]*view{}, shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
@@ -41,7 +41,8 @@ func (a *Allocator) program(text string) *program {
 }
 
 // Compile prepares the unallocated claims of one pod, in the pod's order, for questions about many nodes. The result sees
-// the ledger as it is now. Call Compile again when the ledger has changed.
+// the ledger as it is now. Call Compile again when the ledger has changed. The claims must not be nil. Without claims every
+// node serves.
 func (a *Allocator) Compile(claims ...*resourcev1.ResourceClaim) *Search {
 	s := &Search{allocator: a, ledger: a.ledger, options: a.options, left: map[poolKey]map[counterID]counter{}}
 	for _, c := range claims {

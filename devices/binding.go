@@ -25,7 +25,7 @@ type Readiness struct {
 }
 
 // BindingReadiness reads the binding conditions of a claim at time now (rule U8.9). A claim without an allocation is ready,
-// and so is a claim whose devices have no binding conditions.
+// and so is a claim whose devices have no binding conditions. The claim must not be nil.
 func BindingReadiness(claim *resourcev1.ResourceClaim, timeout time.Duration, now time.Time) Readiness {
 	r := Readiness{Ready: true}
 	allocation := claim.Status.Allocation
@@ -82,7 +82,7 @@ func condition(list []metav1.Condition, name string) *metav1.Condition {
 }
 
 // Reserved returns a copy of a claim with an allocation and with the finalizer that protects the claim. An attempt keeps
-// this copy in memory from Reserve on (rule U8.8).
+// this copy in memory from Reserve on (rule U8.8). The claim must not be nil.
 func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.AllocationResult) *resourcev1.ResourceClaim {
 	c := claim.DeepCopy()
 	c.Status.Allocation = allocation.DeepCopy()
@@ -95,7 +95,7 @@ func Reserved(claim *resourcev1.ResourceClaim, allocation *resourcev1.Allocation
 // Bound returns the claim that PreBind writes for a pod (rule U8.8). latest is the claim as the API server has it.
 // allocation is what the attempt reserved; nil means that the claim was allocated before. Bound adds the pod to
 // status.reservedFor and sets the time of the allocation, each only where it is missing. The error is v1.36's text when the
-// claim was deleted, allocated or deallocated in the meantime.
+// claim was deleted, allocated or deallocated in the meantime. latest and pod must not be nil.
 func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
 	name := latest.Namespace + "/" + latest.Name
 	switch {
@@ -120,7 +120,7 @@ func Bound(latest *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1
 	return c, nil
 }
 
-// Unreserved returns a copy of a claim without the pod's reservation. The allocation stays.
+// Unreserved returns a copy of a claim without the pod's reservation. The allocation stays. The claim must not be nil.
 func Unreserved(claim *resourcev1.ResourceClaim, pod types.UID) *resourcev1.ResourceClaim {
 	c := claim.DeepCopy()
 	c.Status.ReservedFor = slices.DeleteFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod })
@@ -128,7 +128,7 @@ func Unreserved(claim *resourcev1.ResourceClaim, pod types.UID) *resourcev1.Reso
 }
 
 // Deallocated returns a copy of a claim without allocation, reservations and device status: PostFilter writes this claim
-// (rule U8.5). The finalizer stays.
+// (rule U8.5). The finalizer stays. The claim must not be nil.
 func Deallocated(claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 	c := claim.DeepCopy()
 	c.Status.Allocation, c.Status.ReservedFor, c.Status.Devices = nil, nil, nil

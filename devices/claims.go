@@ -26,7 +26,8 @@ type Objects interface {
 
 // PodClaims returns the claims of spec.resourceClaims in the pod's order (rule U1.6). It leaves out an entry made from a
 // template when the pod's status says that the entry needs no claim. The error is v1.36's text about the first claim that
-// is missing, is being deleted or belongs to another pod.
+// is missing, is being deleted or belongs to another pod. The pod must not be nil. objects may be nil for a pod without
+// claims.
 func PodClaims(pod *v1.Pod, objects Objects) ([]*resourcev1.ResourceClaim, error) {
 	var out []*resourcev1.ResourceClaim
 	for k := range pod.Spec.ResourceClaims {
@@ -74,7 +75,8 @@ func claimName(pod *v1.Pod, entry *v1.PodResourceClaim) (name string, generated 
 var errNotCreated = errors.New("ResourceClaim not created yet")
 
 // ClaimFromTemplate returns the claim that the resource claim controller makes for an entry of spec.resourceClaims (rule
-// U1.8). The API server appends five random characters to the name; ClaimFromTemplate appends suffix.
+// U1.8). The API server appends five random characters to the name; ClaimFromTemplate appends suffix. Neither pod
+// nor template may be nil.
 func ClaimFromTemplate(pod *v1.Pod, entry string, template *resourcev1.ResourceClaimTemplate, suffix string) *resourcev1.ResourceClaim {
 	base := generatedName(pod.Name, entry)
 	yes := true

@@ -341,8 +341,8 @@ func (e Explanation) Lines() []string {
 }
 
 // Capacity returns how many times in a row the node can serve the claims, up to limit: each time with new claims like these
-// and the devices of the earlier times taken. The ledger is afterwards as it was before. limit must be positive. The error is
-// that of Allocate.
+// and the devices of the earlier times taken. The ledger is afterwards as it was before. A limit below 1 gives 0. Claims that take
+// nothing, such as those with admin access, reach every limit. The error is that of Allocate. Time and memory: O(n).
 func (s *Search) Capacity(node *v1.Node, limit int) (n int, err error) {
 	var taken []resourcev1.AllocationResult
 	defer func() {
@@ -356,6 +356,9 @@ func (s *Search) Capacity(node *v1.Node, limit int) (n int, err error) {
 		results, ok, err := s.Allocate(node)
 		if err != nil || !ok {
 			return n, err
+		}
+		if len(results) == 0 {
+			return limit, nil // without claims nothing is taken
 		}
 		for k := range results {
 			s.ledger.Add(&results[k])

@@ -17,6 +17,8 @@ import (
 //  4. The claim was added: true.
 //  5. The status of the claim did not change: false.
 //  6. Otherwise: true.
+//
+// The waiting pod and objects must not be nil. Objects of another type than ResourceClaim are an error.
 func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		before, after, err := pair[resourcev1.ResourceClaim](old, new)
@@ -47,7 +49,7 @@ func ClaimHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 }
 
 // PodHint is the queueing hint for Pod events. It returns true when the event is an update of the waiting pod itself and
-// all claims of the pod exist.
+// all claims of the pod exist. The waiting pod and objects must not be nil. Objects of another type than Pod are an error.
 func PodHint(objects Objects) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		_, after, err := pair[v1.Pod](old, new)

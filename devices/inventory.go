@@ -71,7 +71,7 @@ type device struct {
 }
 
 // NewInventory prepares slices. It keeps the slices and does not copy them: they must not change. The order of the list has
-// no influence. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
+// no influence. A slice must not be nil; an empty list offers nothing. When a node selector cannot be parsed, every question that meets it returns an error, as in v1.36.
 func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
 	inv := &Inventory{index: map[ID]int32{}, pools: map[poolKey]*group{}, byNode: map[string][]*slice{}}
 	contents, kinds := contents{}, contents{}

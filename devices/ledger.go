@@ -23,6 +23,7 @@ type Ledger struct {
 type capacities = map[resourcev1.QualifiedName]resource.Quantity
 
 // NewLedger returns the ledger of claims over an inventory. Claims without status.allocation count nothing.
+// Neither the inventory nor a claim may be nil.
 func NewLedger(inventory *Inventory, claims ...*resourcev1.ResourceClaim) *Ledger {
 	n := len(inventory.index)
 	l := &Ledger{inventory: inventory, dedicated: make([]int32, n), shares: make([]int32, n), measured: make([]int32, n), consumed: map[int32]capacities{}, revisions: make([]uint64, len(inventory.pools))}

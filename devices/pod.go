@@ -31,7 +31,8 @@ type podClaim struct {
 // allocated reports whether the API server has an allocation for the claim.
 func (c *podClaim) allocated() bool { return c.object.Status.Allocation != nil }
 
-// Gate returns v1.36's text about why a pod must not enter the active queue; empty when the pod may enter (rule U8.1).
+// Gate returns v1.36's text about why a pod must not enter the active queue; empty when the pod may enter (rule U8.1). Neither
+// pod nor objects may be nil.
 func Gate(pod *v1.Pod, objects Objects) string {
 	if _, err := PodClaims(pod, objects); err != nil {
 		return err.Error()
@@ -40,7 +41,7 @@ func Gate(pod *v1.Pod, objects Objects) string {
 }
 
 // Compile looks up and checks the claims of a pod (rule U8.2). With a nil extended no class provides an extended resource.
-// When no node can serve the pod, Code and Reason of the result say why.
+// When no node can serve the pod, Code and Reason of the result say why. Neither pod nor objects may be nil.
 func Compile(pod *v1.Pod, objects Objects, extended ExtendedResources) *Pod {
 	p := &Pod{pod: pod, extended: extended}
 	claims, err := PodClaims(pod, objects)

@@ -10,7 +10,8 @@ import (
 // maxResults is the number of devices that one claim may get.
 const maxResults = resourcev1.AllocationResultsMaxSize
 
-// Search chooses devices for one pod's claims, node by node. It belongs to one goroutine.
+// Search chooses devices for one pod's claims, node by node. It belongs to one goroutine. Its methods panic when the node is
+// nil.
 type Search struct {
 	allocator *Allocator
 	ledger    *Ledger

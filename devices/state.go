@@ -71,7 +71,7 @@ type slotAnswer struct {
 }
 
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
-// cluster and the allocations in flight.
+// cluster and the allocations in flight. The cluster and the allocator must not be nil.
 func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: make([]slotAnswer, c.Len()), unusable: map[*resourcev1.ResourceClaim]bool{}}
 	if s.clock.BindingTimeout == 0 {
@@ -88,10 +88,10 @@ func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 // Name returns "DynamicResources".
 func (*State) Name() string { return "DynamicResources" }
 
-// Check returns the verdict on slot i (rule U8.4). It rejects a free slot.
+// Check returns the verdict on slot i (rule U8.4). It rejects a free slot and a slot that the cluster does not have.
 func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
 
-// Reasons returns v1.36's text of a verdict.
+// Reasons returns v1.36's text of a verdict; nil for 0 and for a verdict that Check of this State did not return.
 func (s *State) Reasons(v resources.Verdict) []string {
 	switch v {
 	case 0:
@@ -111,6 +111,9 @@ func (s *State) Reasons(v resources.Verdict) []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if v < firstError || int(v-firstError) >= len(s.errors) {
+		return nil
+	}
 	return []string{s.errors[v-firstError]}
 }
 
@@ -123,7 +126,7 @@ func (s *State) Code(v resources.Verdict) filter.Code {
 }
 
 // Raw returns the score of slot i (rule U8.7): the sum over all firstAvailable requests of 8 minus the position of the
-// chosen alternative. It is 0 when the node has nothing to allocate.
+// chosen alternative. It is 0 when the node has nothing to allocate, and for a slot that the cluster does not have.
 func (s *State) Raw(i int) int64 {
 	a := s.answer(i)
 	if a.search == nil {
@@ -175,7 +178,7 @@ type Allocation struct {
 }
 
 // Allocation returns what the pod gets on slot i, which Check must allow. The result is empty when all claims of the pod
-// are allocated already.
+// are allocated already, and for a slot that Check rejects.
 func (s *State) Allocation(i int) Allocation {
 	a := s.answer(i)
 	if a.search == nil || a.verdict != 0 {
@@ -197,7 +200,11 @@ func (s *State) Allocation(i int) Allocation {
 func (s *State) answer(i int) slotAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i >= len(s.answers) { // the cluster has grown
+	if i < 0 || i >= len(s.answers) {
+		if i < 0 || i >= s.cluster.Len() {
+			return slotAnswer{verdict: noFreeSlot}
+		}
+		// The cluster has grown.
 		s.answers = append(s.answers, make([]slotAnswer, i+1-len(s.answers))...)
 	}
 	a := &s.answers[i]
