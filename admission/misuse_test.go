@@ -29,6 +29,7 @@ func TestMisuse(t *testing.T) {
 		"Validate":                  Validate,
 		"ValidateUpdate":            ValidateUpdate,
 		"ValidatePod":               ValidatePod,
+		"ValidateBudget":            ValidateBudget,
 		"ValidatePodUpdate":         ValidatePodUpdate,
 		"Refusal":                   Refusal,
 		"ValidateAffinity":          ValidateAffinity,

@@ -12,7 +12,6 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
 )
@@ -24,7 +23,7 @@ import (
 //   - Node: the labels, and ValidateTaints,
 //   - PriorityClass: preemption.ValidatePriorityClass,
 //   - RuntimeClass: runtimeclass.ValidateOverhead, and the nodeSelector and tolerations of scheduling,
-//   - PodDisruptionBudget: disruption.ValidateSpec.
+//   - PodDisruptionBudget: ValidateBudget.
 //
 // Objects of other kinds, and nil, have no errors. An object in the interface must not be a nil pointer.
 func Validate(object metav1.Object) field.ErrorList {
@@ -40,7 +39,7 @@ func Validate(object metav1.Object) field.ErrorList {
 	case *nodev1.RuntimeClass:
 		return validateRuntimeClass(o)
 	case *policyv1.PodDisruptionBudget:
-		return disruption.ValidateSpec(&o.Spec, field.NewPath("spec"))
+		return ValidateBudget(&o.Spec, field.NewPath("spec"))
 	}
 	return nil
 }

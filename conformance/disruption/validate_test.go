@@ -11,9 +11,9 @@ import (
 	internal "k8s.io/kubernetes/pkg/apis/policy"
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
 
-	policyv1 "k8s.io/api/policy/v1"
+	"github.com/podberth/podberth/admission"
 
-	"github.com/podberth/podberth/eviction/disruption"
+	policyv1 "k8s.io/api/policy/v1"
 )
 
 // TestValidateSpec compares what is wrong with the numbers of a budget with what the API server's own validation finds, text
@@ -44,7 +44,7 @@ func TestValidateSpec(t *testing.T) {
 				theirs.UnhealthyPodEvictionPolicy, ours.UnhealthyPodEvictionPolicy = &a, &b
 			}
 			want := errors(policyvalidation.ValidatePodDisruptionBudgetSpec(theirs, policyvalidation.PodDisruptionBudgetValidationOptions{}, field.NewPath("spec")))
-			got := errors(disruption.ValidateSpec(&ours, field.NewPath("spec")))
+			got := errors(admission.ValidateBudget(&ours, field.NewPath("spec")))
 			if lowest != nil && highest != nil && len(want) > 0 && len(got) > 0 {
 				want[0], got[0] = "both", "both" // the text quotes the internal object
 			}

@@ -314,32 +314,6 @@ func TestStaleTarget(t *testing.T) {
 	require.False(t, StaleTarget(p, now.Add(time.Hour)))
 }
 
-func TestValidateSpec(t *testing.T) {
-	type test struct{ name, min, max, want string }
-	testkit.Run(t, []test{
-		{"neither", "", "", ""}, {"number", "3", "", ""}, {"percent", "", "100%", ""}, {"zero percent", "0%", "", ""},
-		{"both", "1", "1", "minAvailable and maxUnavailable cannot be both set"},
-		{"negative", "-1", "", "spec.minAvailable: Invalid value: -1"},
-		{"over 100%", "", "101%", "spec.maxUnavailable: Invalid value: \"101%\""},
-		{"words", "half", "", "spec.minAvailable: Invalid value: \"half\""},
-		{"negative percent", "-1%", "", "spec.minAvailable: Invalid value: \"-1%\""},
-		{"fraction", "1.5%", "", "spec.minAvailable: Invalid value: \"1.5%\""},
-		{"only the sign", "%", "", "spec.minAvailable: Invalid value: \"%\""},
-		{"far too many", "99999999999999999999%", "", "must not be greater than 100%"},
-	}, func(t *testing.T, c test) {
-		errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{MinAvailable: amount(c.min), MaxUnavailable: amount(c.max)}, specPath)
-		if c.want == "" {
-			require.Empty(t, errs)
-		} else {
-			require.ErrorContains(t, errs.ToAggregate(), c.want)
-		}
-	})
-	bad := policyv1.UnhealthyPodEvictionPolicyType("Sometimes")
-	errs := ValidateSpec(&policyv1.PodDisruptionBudgetSpec{UnhealthyPodEvictionPolicy: &bad, Selector: expression("k", "Bad")}, specPath)
-	require.ErrorContains(t, errs.ToAggregate(), `spec.unhealthyPodEvictionPolicy: Unsupported value: "Sometimes"`)
-	require.ErrorContains(t, errs.ToAggregate(), "spec.selector")
-}
-
 func TestSelectorFromV1beta1(t *testing.T) {
 	require.Nil(t, SelectorFromV1beta1(nil))
 	s, err := metav1.LabelSelectorAsSelector(SelectorFromV1beta1(&metav1.LabelSelector{}))

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/report"
@@ -62,7 +63,7 @@ func (in *input) complete(o options) error {
 		if b.APIVersion == "policy/v1beta1" {
 			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
 		}
-		if bad := disruption.ValidateSpec(&b.Spec, nil); len(bad) > 0 {
+		if bad := admission.ValidateBudget(&b.Spec, nil); len(bad) > 0 {
 			return fmt.Errorf("PodDisruptionBudget %s/%s: spec.%w", b.Namespace, b.Name, bad[0])
 		}
 	}

@@ -27,7 +27,7 @@ var largest = map[string]surface{
 	"score":               {48, 47},
 	"queue":               {80, 92},
 	"preemption":          {42, 63},
-	"eviction/disruption": {45, 83},
+	"eviction/disruption": {44, 79},
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {44, 73},
 	"cluster":             {46, 29},
@@ -37,7 +37,7 @@ var largest = map[string]surface{
 
 const (
 	largestNames  = 800 // of all rows together
-	largestFields = 849 // of all rows together
+	largestFields = 845 // of all rows together
 	largestLater  = 60  // names of a package without a row
 )
 

@@ -1,4 +1,4 @@
-package disruption
+package admission
 
 import (
 	"strconv"
@@ -11,20 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSpec returns the API server's errors about a budget's specification (rule D4.1): both minAvailable and
+// ValidateBudget returns the API server's errors about the specification of a PodDisruptionBudget (rule D4.1): both minAvailable and
 // maxUnavailable, a negative number, a text that is not a percentage from 0% to 100%, an unknown
 // unhealthyPodEvictionPolicy, a selector that is not valid. A budget may have neither number. A nil specification has no
 // errors.
-func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
+func ValidateBudget(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) field.ErrorList {
 	if spec == nil {
 		return nil
 	}
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
-		errs = append(errs, field.Invalid(path, internalSpec{spec.MinAvailable, spec.Selector, spec.MaxUnavailable, spec.UnhealthyPodEvictionPolicy}, "minAvailable and maxUnavailable cannot be both set"))
+		errs = append(errs, field.Invalid(path, internalBudget{spec.MinAvailable, spec.Selector, spec.MaxUnavailable, spec.UnhealthyPodEvictionPolicy}, "minAvailable and maxUnavailable cannot be both set"))
 	}
-	errs = append(errs, validateAmount(spec.MinAvailable, path.Child("minAvailable"))...)
-	errs = append(errs, validateAmount(spec.MaxUnavailable, path.Child("maxUnavailable"))...)
+	errs = append(errs, validateBudgetAmount(spec.MinAvailable, path.Child("minAvailable"))...)
+	errs = append(errs, validateBudgetAmount(spec.MaxUnavailable, path.Child("maxUnavailable"))...)
 	errs = append(errs, metavalidation.ValidateLabelSelector(spec.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	if p := spec.UnhealthyPodEvictionPolicy; p != nil && *p != policyv1.IfHealthyBudget && *p != policyv1.AlwaysAllow {
 		errs = append(errs, field.NotSupported(path.Child("unhealthyPodEvictionPolicy"), *p, []policyv1.UnhealthyPodEvictionPolicyType{policyv1.AlwaysAllow, policyv1.IfHealthyBudget}))
@@ -32,8 +32,8 @@ func ValidateSpec(spec *policyv1.PodDisruptionBudgetSpec, path *field.Path) fiel
 	return errs
 }
 
-// internalSpec prints as the internal type of the API server does: with the names of the Go fields.
-type internalSpec struct {
+// internalBudget prints as the internal type of the API server does: with the names of the Go fields.
+type internalBudget struct {
 	MinAvailable               *intstr.IntOrString
 	Selector                   *metav1.LabelSelector
 	MaxUnavailable             *intstr.IntOrString
@@ -43,7 +43,7 @@ type internalSpec struct {
 // percentText is what the API server says about text that is not a percentage, with both spaces.
 const percentText = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 
-func validateAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
+func validateBudgetAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
 	if v == nil {
 		return nil
 	}
@@ -61,16 +61,4 @@ func validateAmount(v *intstr.IntOrString, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, v.StrVal, "must not be greater than 100%")}
 	}
 	return field.ErrorList{field.Invalid(path, v.StrVal, percentText)}
-}
-
-// emptySelectorKey is the label key with which conversion marks a policy/v1beta1 selector {}.
-const emptySelectorKey = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
-
-// SelectorFromV1beta1 returns the policy/v1 selector with the meaning of a policy/v1beta1 selector: there {} matched no
-// pod. It returns any other selector as it is.
-func SelectorFromV1beta1(selector *metav1.LabelSelector) *metav1.LabelSelector {
-	if selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
-		return selector
-	}
-	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: emptySelectorKey, Operator: metav1.LabelSelectorOpExists}}}
 }
