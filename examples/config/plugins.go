@@ -100,32 +100,17 @@ func defaultPlugins() []plugin {
 	return out
 }
 
-// merge merges a user's list into the default list:
-//
-//  1. With disabled "*" no default stays, otherwise all defaults except the disabled ones.
-//  2. A default that the user enables too is replaced at its place, with the user's weight.
-//  3. The other enabled plugins follow in the user's order.
+// merge merges a user's list into the default list (plugins.Merge).
 func merge(base []plugin, user pluginSet) pluginSet {
-	out := pluginSet{Disabled: user.Disabled}
-	taken := make([]bool, len(user.Enabled))
-	if !user.disables("*") {
-		for _, p := range base {
-			if user.disables(p.Name) {
-				continue
-			}
-			for k := len(user.Enabled) - 1; k >= 0; k-- {
-				if user.Enabled[k].Name == p.Name {
-					p, taken[k] = user.Enabled[k], true
-					break
-				}
-			}
-			out.Enabled = append(out.Enabled, p)
-		}
-	}
-	for k, p := range user.Enabled {
-		if !taken[k] {
-			out.Enabled = append(out.Enabled, p)
-		}
+	return pluginSet{plugins.Merge(base, user.Enabled, namesOf(user.Disabled), plugin.name), user.Disabled}
+}
+
+func (p plugin) name() string { return p.Name }
+
+func namesOf(list []plugin) []string {
+	var out []string
+	for _, p := range list {
+		out = append(out, p.Name)
 	}
 	return out
 }
@@ -150,10 +135,8 @@ func (l lists) used() map[string]bool {
 // expand returns the plugins that run at each point for merged lists. The errors are kube-scheduler's: a name that the
 // registry lacks, a plugin that does not run at the point, a plugin listed twice.
 //
-//  1. The lists of the points come first, then multiPoint, each in the order of Points.
-//  2. The order at a point is: plugins in both lists that the point does not disable, in the point's order; plugins of
-//     multiPoint that run at the point and are not disabled; the other plugins of the point. A point that disables "*" has
-//     only its own list.
+// The lists of the points come first, then multiPoint, each in the order of Points. The order at a point is that of
+// plugins.Expand.
 func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 	for _, at := range Points() {
 		seen := map[string]bool{}
@@ -165,7 +148,7 @@ func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 			case !slices.Contains(has, at):
 				return nil, fmt.Errorf("plugin %q does not extend %vPlugin plugin", p.Name, at)
 			case seen[p.Name]:
-				return nil, registered(at, p.Name)
+				return nil, plugins.Registered(at.String(), p.Name)
 			}
 			seen[p.Name] = true
 		}
@@ -204,31 +187,13 @@ func (l lists) weigh(plugins Plugins, registry map[string][]Point) error {
 // at returns the names of one point in order.
 func (l lists) at(at Point, registry map[string][]Point) ([]string, error) {
 	own := l.own[at]
-	var both, multi, rest []string
-	all := own.disables("*")
-	for _, p := range own.Enabled {
-		if !all && l.multi.enables(p.Name) && !own.disables(p.Name) {
-			both = append(both, p.Name)
-		} else {
-			rest = append(rest, p.Name)
+	return plugins.Expand(at.String(), namesOf(own.Enabled), namesOf(own.Disabled), namesOf(l.multi.Enabled), func(name string) (bool, error) {
+		has, ok := registry[name]
+		if !ok {
+			return false, missing(at, name)
 		}
-	}
-	if all {
-		return rest, nil
-	}
-	for _, p := range l.multi.Enabled {
-		has, ok := registry[p.Name]
-		switch {
-		case !ok:
-			return nil, missing(at, p.Name)
-		case !slices.Contains(has, at), own.disables(p.Name), own.enables(p.Name):
-		case slices.Contains(multi, p.Name):
-			return nil, registered(at, p.Name)
-		default:
-			multi = append(multi, p.Name)
-		}
-	}
-	return slices.Concat(both, multi, rest), nil
+		return slices.Contains(has, at), nil
+	})
 }
 
 // weightsAt returns the factor of each plugin at a point with weights (rule C1.7): the weight of its first entry in the
@@ -256,8 +221,4 @@ func (l lists) weightsAt(at Point, registry map[string][]Point) (map[string]int6
 
 func missing(at Point, name string) error {
 	return fmt.Errorf("%vPlugin %q does not exist", at, name)
-}
-
-func registered(at Point, name string) error {
-	return fmt.Errorf("plugin %q already registered as %q", name, at.String()+"Plugin")
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 )
@@ -148,7 +149,7 @@ func (f *Framework) check(at Point, own PluginSet) error {
 		case !implements(at, f.plugins[p.Name]):
 			return fmt.Errorf("plugin %q does not extend %sPlugin plugin", p.Name, at)
 		case slices.ContainsFunc(own.Enabled[:k], func(q PluginRef) bool { return q.Name == p.Name }):
-			return registered(p.Name, at)
+			return plugins.Registered(string(at), p.Name)
 		}
 	}
 	return nil
@@ -161,9 +162,13 @@ func (f *Framework) list(at Point, own, multi PluginSet) error {
 			return fmt.Errorf("%sPlugin %q does not exist", PreFilter, p.Name)
 		}
 	}
-	refs, err := expand(at, own, multi, func(name string) bool { return implements(at, f.plugins[name]) })
+	names, err := expand(at, own, multi, func(name string) bool { return implements(at, f.plugins[name]) })
 	if err != nil {
 		return err
+	}
+	refs := make([]PluginRef, len(names))
+	for k, name := range names {
+		refs[k].Name = name
 	}
 	f.lists[at] = refs
 	for _, ref := range refs {

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/score"
 )
 
@@ -79,29 +80,17 @@ type PluginRef struct {
 	Weight int64
 }
 
-// merge applies changes to default lists. Disabled defaults are removed. A default that is enabled again is replaced at
-// its position. Other plugins are appended.
+// merge applies changes to default lists (plugins.Merge).
 func merge(defaults, changes PluginSet) PluginSet {
-	out := PluginSet{Disabled: changes.Disabled}
-	used := map[int]bool{}
-	if !slices.Contains(changes.Disabled, "*") {
-		for _, d := range defaults.Enabled {
-			if slices.Contains(changes.Disabled, d.Name) {
-				continue
-			}
-			for k := len(changes.Enabled) - 1; k >= 0; k-- {
-				if changes.Enabled[k].Name == d.Name {
-					d, used[k] = changes.Enabled[k], true
-					break
-				}
-			}
-			out.Enabled = append(out.Enabled, d)
-		}
-	}
-	for k, p := range changes.Enabled {
-		if !used[k] {
-			out.Enabled = append(out.Enabled, p)
-		}
+	return PluginSet{plugins.Merge(defaults.Enabled, changes.Enabled, changes.Disabled, nameOf), changes.Disabled}
+}
+
+func nameOf(p PluginRef) string { return p.Name }
+
+func namesOf(list []PluginRef) []string {
+	var out []string
+	for _, p := range list {
+		out = append(out, p.Name)
 	}
 	return out
 }
@@ -117,42 +106,16 @@ func (p Profile) merged() Plugins {
 	return out
 }
 
-// expand returns the plugins that run at a point, in this order: first the plugins that the point's list and multiPoint
-// both enable, then the other plugins of multiPoint, then the other plugins of the point's list. Plugins that the point
-// disables are left out. fits reports whether a plugin of multiPoint implements this point.
-func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]PluginRef, error) {
-	all := slices.Contains(own.Disabled, "*")
-	var front, middle, rest []PluginRef
-	for _, p := range own.Enabled {
-		if !all && multi.enables(p.Name) && !slices.Contains(own.Disabled, p.Name) {
-			front = append(front, PluginRef{Name: p.Name})
-		} else {
-			rest = append(rest, PluginRef{Name: p.Name})
-		}
-	}
-	if all {
-		return rest, nil
-	}
-	listed := map[string]bool{}
-	for _, p := range multi.Enabled {
-		if own.enables(p.Name) || slices.Contains(own.Disabled, p.Name) || !fits(p.Name) {
-			continue
-		}
-		if listed[p.Name] {
-			return nil, registered(p.Name, at)
-		}
-		listed[p.Name] = true
-		middle = append(middle, PluginRef{Name: p.Name})
-	}
-	return slices.Concat(front, middle, rest), nil
+// expand returns the names of the plugins that run at a point, in order (plugins.Expand). fits reports whether a plugin of
+// multiPoint has this point.
+func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]string, error) {
+	return plugins.Expand(string(at), namesOf(own.Enabled), own.Disabled, namesOf(multi.Enabled), func(name string) (bool, error) {
+		return fits(name), nil
+	})
 }
 
 func (s PluginSet) enables(name string) bool {
 	return slices.ContainsFunc(s.Enabled, func(p PluginRef) bool { return p.Name == name })
-}
-
-func registered(name string, at Point) error {
-	return fmt.Errorf("plugin %q already registered as %q", name, string(at)+"Plugin")
 }
 
 // weights returns the factor of each score: that of its first entry in the point's list, else in multiPoint; 0 is 1. The

@@ -1,5 +1,6 @@
-// Package plugins lists the scheduler plugins of Kubernetes v1.36: names, extension points and weights. Rule: documentation,
-// "Scheduler Configuration" (Scheduling plugins).
+// Package plugins lists the scheduler plugins of Kubernetes v1.36: names, extension points and weights. It also merges the
+// plugin lists of profiles into default lists and expands multiPoint. Rule: documentation, "Scheduler Configuration"
+// (Scheduling plugins, Multiple profiles).
 package plugins
 
 // Names of plugins.
