@@ -27,13 +27,13 @@
 //	scheduling cycle: PreFilter, Filter, PostFilter, PreScore, Score, NormalizeScore, Reserve, Permit
 //	binding cycle: PreBindPreFlight, the wait on Permit, PreBind, Bind, PostBind
 //
-// A plugin implements any of the interfaces. Plugins keep what they know about an attempt in State, under typed keys. When a
-// profile has only default plugins and no extender, a placement.Plan takes the whole decision. The plan shares work between
-// equal pods and decides the same.
+// A plugin implements any of the interfaces. Plugins keep their values of an attempt in State, under typed keys. If a
+// profile has only default plugins and no extender, a placement.Plan makes the whole decision. The plan shares work
+// between equal pods and makes the same decisions.
 //
-// Client takes the place of the API server, Clock of the time, and Options.Go of goroutines. A simulator gives all three and
-// is deterministic to the byte (examples/simulate). A Scheduler is safe for concurrent use. Plugins must be safe for
-// concurrent use from Permit on. Callers must not change objects that they have given to a Scheduler.
+// Client replaces the API server, Clock replaces the real time, and Options.Go replaces goroutines. A simulator that
+// sets all three is deterministic to the byte (examples/simulate). A Scheduler is safe for concurrent use. Plugins must
+// be safe for concurrent use from Permit on. Callers must not change objects that they have given to a Scheduler.
 //
 // A plugin or a function of the caller fails if it panics, returns an unknown code, or blocks longer than
 // Options.PluginTimeout. After a failure that ends an attempt, the pod is back in the queue and its room is free.

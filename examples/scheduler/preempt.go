@@ -141,7 +141,8 @@ func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preempt
 }
 
 // begin clears the nominations of pods of lower priority to the node and deletes the victims. The last victim is
-// deleted after all others. Meanwhile the pod stays gated. If a deletion fails, the pod is tried again.
+// deleted after all others. The pod stays gated until only the last victim is left. If a deletion fails, the pod is
+// tried again.
 func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nomination) {
 	s := p.h.s
 	s.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// entry looks a pod up in the queue.
+// entry returns the queue's entry of a pod.
 func (r *rig) entry(pod *v1.Pod) (e *queue.Entry) {
 	r.s.queue.Read(func(q *queue.Queue) { e, _ = q.Lookup(pod) })
 	return e
@@ -51,8 +51,8 @@ func lockedRig(t *testing.T, p *probe, points ...Point) *rig {
 	return newRig(t, Options{Profiles: []Profile{profile}, Plugins: reg, PluginTimeout: time.Second}, three())
 }
 
-// A PreEnqueue plugin that blocks is cut off. It is not called again before it has answered: the pods that came meanwhile
-// stay gated, without a further wait, and are tried then.
+// A PreEnqueue plugin that blocks times out. It is not called again before the call has ended. Pods that come meanwhile
+// stay gated, without a further wait, and are tried after the call has ended.
 func TestPreEnqueueBlocks(t *testing.T) {
 	s, list := probes(1)
 	blocked, release := make(chan struct{}, 1), make(chan struct{})
@@ -85,7 +85,7 @@ func TestPreEnqueueBlocks(t *testing.T) {
 	require.Equal(t, queue.Active, r.place(first))
 }
 
-// sorter orders the queue by name, and can go wrong.
+// sorter orders the queue by name, and can fail.
 type sorter struct{ fail func() }
 
 func (s *sorter) Name() string { return "ByName" }
@@ -103,7 +103,7 @@ func byName(t *testing.T, s *sorter) *rig {
 	return newRig(t, Options{Profiles: []Profile{profile}, Plugins: plugins, PluginTimeout: time.Second}, three())
 }
 
-// An order that fails gives way to that of PrioritySort: the pods that are there already are sorted anew, and no pod is
+// After an order fails, the queue has the order of PrioritySort: the pods of the queue are sorted again, and no pod is
 // lost.
 func TestQueueSort(t *testing.T) {
 	for _, how := range ways[:2] {
@@ -143,7 +143,7 @@ func TestQueueSort(t *testing.T) {
 	}
 }
 
-// A hint that goes wrong counts as a wish. One that blocks is waited for once.
+// If a hint fails, the pod is tried again. The queue waits for a blocking hint once.
 func TestBadHint(t *testing.T) {
 	for _, how := range ways[:2] {
 		t.Run(how, func(t *testing.T) {

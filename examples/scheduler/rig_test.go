@@ -19,7 +19,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// clock is a Clock that stands still until it is told.
+// clock is a Clock that only advance moves.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -47,7 +47,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return t.c
 }
 
-// advance moves the time on and fires the timers that are due.
+// advance adds to the time and fires the timers that are due.
 func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *clock) advance(d time.Duration) {
 	})
 }
 
-// server is an API server in memory that tells the scheduler of each change, as informers do.
+// server is an API server in memory that reports each change to the scheduler, as informers do.
 type server struct {
 	mu      sync.Mutex
 	s       *Scheduler
@@ -150,7 +150,7 @@ func (a *server) Event(pod *v1.Pod, kind, reason, action, note string) {
 	a.events = append(a.events, fmt.Sprintf("%s: %s %s/%s %s", pod.Name, kind, reason, action, note))
 }
 
-// rig is a scheduler with its server, stepped by hand.
+// rig is a scheduler with its server. The tests run it step by step.
 type rig struct {
 	*server
 	t       *testing.T
@@ -161,7 +161,7 @@ type rig struct {
 	errs    []error
 }
 
-// script is what a recording plugin does; it notes every call in calls.
+// script is the behaviour of a recording plugin. It adds every call to calls.
 type script struct {
 	mu    sync.Mutex
 	calls []string
@@ -173,7 +173,7 @@ func (s *script) note(format string, args ...any) {
 	s.calls = append(s.calls, fmt.Sprintf(format, args...))
 }
 
-// take returns the calls so far, joined by spaces, and forgets them.
+// take returns the calls so far, joined by spaces, and empties the list.
 func (s *script) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *script) take() string {
 	return out
 }
 
-// probe is a plugin at every point. What it answers is in answer, by point; the points not named there succeed.
+// probe is a plugin at every point. answer holds its answers by point; at other points it succeeds.
 type probe struct {
 	name      string
 	script    *script
@@ -269,7 +269,7 @@ func (p *probe) Bind(_ context.Context, _ *State, pod *v1.Pod, node string) *Sta
 }
 func (p *probe) PostBind(_ context.Context, _ *State, pod *v1.Pod, _ string) { p.at(PostBind, nil) }
 
-// probes makes scripts of plugins named A, B, C … that share one record of calls.
+// probes makes scripts of plugins named A, B, C … that share one list of calls.
 func probes(n int) (*script, []*probe) {
 	s := &script{}
 	var out []*probe
@@ -336,7 +336,7 @@ func identified(pods []*v1.Pod) []*v1.Pod {
 	return pods
 }
 
-// add hands pods to the scheduler.
+// add adds pods to the scheduler.
 func (r *rig) add(pods ...*v1.Pod) *rig {
 	for _, p := range identified(pods) {
 		r.mu.Lock()
@@ -347,7 +347,7 @@ func (r *rig) add(pods ...*v1.Pod) *rig {
 	return r
 }
 
-// step makes one attempt with all that follows from it.
+// step runs one attempt and the tasks that the attempt starts.
 func (r *rig) step() bool {
 	did := r.s.TryScheduleOne(context.Background())
 	r.work()
@@ -369,14 +369,14 @@ func (r *rig) last() Result {
 	return r.results[len(r.results)-1]
 }
 
-// place tells where the queue has a pod.
+// place returns the part of the queue that holds a pod.
 func (r *rig) place(pod *v1.Pod) queue.Place {
 	var p queue.Place
 	r.s.queue.Read(func(q *queue.Queue) { p = q.Explain(pod, r.clock.Now()).Place })
 	return p
 }
 
-// on tells which pods are on a node, as the next cycle sees it.
+// on returns the pods of a node in the next cycle.
 func (r *rig) on(node string) string {
 	var out []string
 	r.s.View(func(c *cluster.Snapshot) {

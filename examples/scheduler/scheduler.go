@@ -21,37 +21,38 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// Client is what the scheduler asks of the API server. It is called by several goroutines.
+// Client is the scheduler's access to the API server. Several goroutines call it.
 type Client interface {
-	// Pod returns the pod as it is now, nil when it is gone. It is also called under the lock of the queue, so that neither
-	// it nor who shares a lock with it may call the scheduler meanwhile.
+	// Pod returns the present version of the pod, nil if the pod is deleted. The scheduler also calls Pod under the lock
+	// of the queue. Therefore Pod must not call the scheduler, and must not wait for a lock whose holder calls the
+	// scheduler.
 	Pod(namespace, name string) *v1.Pod
 	// Bind assigns the pod to a node.
 	Bind(ctx context.Context, pod *v1.Pod, node string) error
-	// PatchStatus writes the parts of the pod's status that the patch has.
+	// PatchStatus writes the fields of the patch to the pod's status.
 	PatchStatus(ctx context.Context, pod *v1.Pod, patch StatusPatch) error
-	// BindVolumes writes what a decision says (volume.Decision.Objects) and returns once the claims are bound and the
-	// scheduler has been told so.
+	// BindVolumes writes the objects of a decision (volume.Decision.Objects). It returns after the claims are bound and
+	// the changes were reported to the scheduler.
 	BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision) error
-	// Delete deletes the pod; its own grace period counts.
+	// Delete deletes the pod with the pod's own grace period.
 	Delete(ctx context.Context, pod *v1.Pod) error
 }
 
-// ErrGone is what a Client says of a pod that is not there any more.
+// ErrGone is a Client's error for a pod that does not exist any more.
 var ErrGone = errors.New("pod not found")
 
-// StatusPatch is a change of a pod's status. nil fields stay as they are.
+// StatusPatch is a change of a pod's status. A nil field changes nothing.
 type StatusPatch struct {
 	Condition     *v1.PodCondition
 	NominatedNode *string
 }
 
-// Recorder takes the events that people read: type Normal or Warning, reason, action, note.
+// Recorder receives the events for users: type Normal or Warning, reason, action, note.
 type Recorder interface {
 	Event(pod *v1.Pod, kind, reason, action, note string)
 }
 
-// Outcome is how an attempt ended.
+// Outcome is the end of an attempt.
 type Outcome string
 
 // The outcomes.
@@ -61,17 +62,18 @@ const (
 	SchedulingError Outcome = "Error"
 )
 
-// Result is an attempt that ended: the pod was bound, or went back to the queue.
+// Result describes an attempt that ended: the pod was bound, or returned to the queue.
 type Result struct {
-	Pod     *v1.Pod // as it was when it was popped
+	Pod     *v1.Pod // the version that was popped
 	Profile string
 	Outcome Outcome
 	Node    string // when scheduled
 	Message string // otherwise; "" when all Bind plugins skipped the pod
-	// Nominated and Victims are what a PostFilter plugin achieved.
+	// Nominated and Victims are the result of the PostFilter plugins.
 	Nominated string
 	Victims   []*v1.Pod
-	// Evaluated and Feasible count nodes; Total is the score of the chosen one, 0 when there was no choice.
+	// Evaluated and Feasible count nodes; Total is the score of the chosen node, 0 if the chosen node was the only
+	// candidate.
 	Evaluated, Feasible int
 	Total               int64
 	Attempts            int
@@ -80,40 +82,42 @@ type Result struct {
 // Options configures a scheduler. Client is required.
 type Options struct {
 	Client Client
-	// Profiles are what the schedulerNames mean; none is the default profile.
+	// Profiles are the profiles by schedulerName. Without profiles the scheduler has the default profile.
 	Profiles []Profile
-	// Plugins are beside the default plugins; nil: none.
+	// Plugins are added to the default plugins; nil adds none.
 	Plugins Registry
 	// Extenders in the order of the configuration.
 	Extenders []Extender
-	// PercentageOfNodesToScore of profiles that have none of their own; 0 is the adaptive share.
+	// PercentageOfNodesToScore applies to profiles without their own percentage; 0 is the adaptive share.
 	PercentageOfNodesToScore int32
-	// InitialBackoff, MaxBackoff and Leftover are the queue's; zero and nil are the defaults 1 s, 10 s and 5 min.
+	// InitialBackoff, MaxBackoff and Leftover are options of the queue; zero and nil are the defaults 1 s, 10 s and 5 min.
 	InitialBackoff time.Duration
 	MaxBackoff     *time.Duration
 	Leftover       time.Duration
 	// PluginTimeout bounds every call of a plugin that is not the library's, of Client, Extenders and Recorder, and of
-	// Budgets, Tie, OnAttempt, OnMove, OnResult and OnError. 0 is no bound. A call that does not answer in time has failed.
-	// What it does later should touch nothing but its own. While PreEnqueue, Less, a hint, OnMove or Client.Pod is waited
-	// for, the queue may stand still. Client.BindVolumes is bounded too: allow for the time that the volumes take.
+	// Budgets, Tie, OnAttempt, OnMove, OnResult and OnError. 0 is no bound. A call that does not return in time has
+	// failed; it should not change shared state after that. While PreEnqueue, Less, a hint, OnMove or Client.Pod runs, the
+	// queue may be locked. Client.BindVolumes is bounded too: choose a bound that is longer than the binding of volumes
+	// takes.
 	PluginTimeout time.Duration
-	// AssumeTTL drops a pod from the cache whose binding has finished that long ago and was never seen; 0 does not.
+	// AssumeTTL is the time after which the cache drops an assumed pod whose binding has finished and was never seen. 0
+	// keeps the pod.
 	AssumeTTL time.Duration
-	// Clock is the time; nil is the clock on the wall.
+	// Clock is the source of time; nil is the real time.
 	Clock Clock
-	// Go runs a task beside the scheduling cycles: a binding cycle, the actions of a preemption. nil starts a goroutine for
-	// each. A simulator keeps them and runs them one after the other.
+	// Go runs a task in parallel with the scheduling cycles: a binding cycle, or the actions of a preemption. nil starts a
+	// goroutine for each task. A simulator keeps the tasks and runs them one after the other.
 	Go func(task func())
-	// OneByOne runs every plugin on its own also where the library could decide all at once: slower, but then Metrics sees
-	// each of them.
+	// OneByOne calls every plugin separately, also in profiles for which a plan could decide. Attempts are slower, and
+	// Metrics measures each plugin.
 	OneByOne bool
-	// Tie chooses among n nodes of equal total; nil takes the first.
+	// Tie chooses among n nodes of equal total; nil chooses the first node.
 	Tie func(n int) int
-	// Budgets are the disruption budgets that preemption respects; nil takes them from the cluster.
+	// Budgets returns the disruption budgets that preemption considers; nil takes the budgets of the cluster.
 	Budgets func() *disruption.Budgets
-	// Recorder, Metrics, OnAttempt, OnMove, OnResult and OnError are told what happens; each may be nil. OnAttempt is called
-	// in the scheduling cycle before the first plugin, with the cluster that the pod finds; it changes nothing. OnMove is
-	// called under the lock of the queue, and OnResult possibly by several goroutines.
+	// Recorder, Metrics, OnAttempt, OnMove, OnResult and OnError receive what the scheduler does; each may be nil.
+	// OnAttempt is called in the scheduling cycle before the first plugin, with the cluster of the cycle, which it must
+	// not change. OnMove is called under the lock of the queue. Several goroutines may call OnResult.
 	Recorder  Recorder
 	Metrics   Metrics
 	OnAttempt func(pod *v1.Pod, c *cluster.Snapshot)
@@ -122,8 +126,8 @@ type Options struct {
 	OnError   func(error)
 }
 
-// Scheduler schedules pods: one scheduling cycle after the other, any number of binding cycles beside them. What happens
-// in the cluster is told to it through AddPod, UpdateNode and so on, by any goroutine.
+// Scheduler schedules pods: one scheduling cycle after the other, and any number of binding cycles in parallel. Callers
+// report changes of the cluster with AddPod, UpdateNode and the similar methods, from any goroutine.
 type Scheduler struct {
 	o        Options
 	clock    Clock
@@ -149,7 +153,8 @@ type Scheduler struct {
 	tasks      atomic.Int64
 }
 
-// New returns a scheduler over a cluster, which nobody else may use from then on. Pods of the snapshot count as bound.
+// New returns a scheduler of a cluster. From then on nobody else may use the snapshot. Pods of the snapshot count as
+// bound.
 func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 	if o.Client == nil {
 		return nil, errors.New("client: Required value")
@@ -230,17 +235,17 @@ func (s *Scheduler) makeQueue() error {
 	return nil
 }
 
-// Profile returns the framework of a schedulerName, nil when there is none.
+// Profile returns the framework of a schedulerName, nil if no profile has this name.
 func (s *Scheduler) Profile(name string) *Framework { return s.profiles[name] }
 
 // Waiting returns the number of pods that wait on Permit.
 func (s *Scheduler) Waiting() int { return len(s.waiting.list()) }
 
-// Queue returns the queue, to be looked at.
+// Queue returns the scheduler's queue. The caller may only read it.
 func (s *Scheduler) Queue() *Queue { return s.queue }
 
-// View lets a function look at the cluster as the next scheduling cycle will see it, between two cycles. It must keep
-// nothing. Changes of its own must be taken back before it returns.
+// View calls a function between two scheduling cycles, with the cluster of the next cycle. The function must not keep
+// the cluster. It must undo its own changes before it returns.
 func (s *Scheduler) View(look func(c *cluster.Snapshot)) {
 	s.cycle.Lock()
 	defer s.cycle.Unlock()

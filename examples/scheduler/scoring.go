@@ -11,7 +11,8 @@ import (
 
 // This file runs PreScore, Score, NormalizeScore and the extenders' scores.
 
-// choose scores the candidates, of which there are two at least, and returns the place of the best and all totals.
+// choose scores the candidates, and returns the index of the best candidate and all totals. There are at least two
+// candidates.
 func (f *Framework) choose(ctx context.Context, state *State, pod *v1.Pod, nodes []*NodeInfo) (best int, totals []int64, err error) {
 	s := f.s
 	if totals, err = f.totals(ctx, state, pod, nodes); err != nil {
@@ -110,7 +111,7 @@ func (f *Framework) normalize(ctx context.Context, state *State, pod *v1.Pod, c 
 	return nil
 }
 
-// extenderScores asks the extenders that prioritize; those that fail count nothing.
+// extenderScores calls the extenders that prioritize. An extender that fails adds no score.
 func (s *Scheduler) extenderScores(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo) []score.Column {
 	var out []score.Column
 	for _, e := range s.o.Extenders {

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/spread"
 )
 
-// This file has the signatures of pods, which batching compares, and what the default plugins write into them.
+// This file has the signatures of pods, which batching compares, and the parts that the default plugins write.
 //
 // NodeName and NodeDeclaredFeatures write the keys of package filter. The other plugins of v1.36 compare other fields than
 // their rules read, and which pods are batched can be observed, so that the keys of the rules (AppendKey) would not do:
@@ -29,22 +29,23 @@ import (
 //
 // placement.Profile.Signature is made of the keys alone.
 
-// SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that returns what it looks at in a pod. A profile with a
-// plugin at one of these points that is no SignPlugin does not batch. The status Unschedulable keeps this pod out of batches.
+// SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that returns what it reads of a pod. If a plugin at
+// one of these points is no SignPlugin, the profile does not batch. The status Unschedulable keeps this pod out of
+// batches.
 type SignPlugin interface {
 	Plugin
 	SignPod(ctx context.Context, pod *v1.Pod) ([]SignFragment, *Status)
 }
 
-// SignFragment is one thing that a plugin looks at: a value that can be written as JSON. Plugins that use the same key must
-// give the same value.
+// SignFragment is one value that a plugin reads of a pod. The value can be written as JSON. Plugins that use the same
+// key must return the same value.
 type SignFragment struct {
 	Key   string
 	Value any
 }
 
-// SignPod returns the signature of a pod. A pod has none, "", when a plugin of the profile is no SignPlugin, when a plugin
-// refuses the pod, or when there are extenders. O(spec of the pod).
+// SignPod returns the signature of a pod. It returns "", no signature, if a plugin of the profile is no SignPlugin, if
+// a plugin rejects the pod, or if there are extenders. O(spec of the pod).
 func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
 	if f.signers == nil {
 		return ""
@@ -70,7 +71,7 @@ func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
 	return string(text)
 }
 
-// findSigners lists the plugins that sign. Unless all of them do, the list is empty.
+// findSigners lists the SignPlugins. The list is empty if any plugin is no SignPlugin.
 func (f *Framework) findSigners() {
 	if len(f.s.o.Extenders) > 0 {
 		return
@@ -92,7 +93,7 @@ func (f *Framework) findSigners() {
 	f.signers = signers
 }
 
-// SignPod returns what the plugin looks at. It refuses a pod about which other pods or devices decide.
+// SignPod returns what the plugin reads of a pod. It rejects a pod whose placement depends on other pods or on devices.
 func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
 	var out []SignFragment
 	add := func(key string, value any) { out = append(out, SignFragment{"v1.Pod." + key, value}) }

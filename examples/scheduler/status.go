@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// Code is the outcome of one plugin at one extension point.
+// Code is the result of one plugin at one extension point.
 type Code = filter.Code
 
 // The codes, with upstream's names and numbers.
@@ -22,8 +22,8 @@ const (
 	Pending                      = filter.Pending
 )
 
-// Status is what a plugin answers: a code, reasons for people, perhaps an error. A nil Status is Success. It does not
-// change once made; the framework adds the plugin's name to a copy.
+// Status is a plugin's answer: a code, reasons for users, and perhaps an error. A nil Status is Success. A Status never
+// changes; the framework adds the plugin's name to a copy.
 type Status struct {
 	code    Code
 	reasons []string
@@ -50,7 +50,7 @@ func (s *Status) Code() Code {
 	return s.code
 }
 
-// Plugin returns the name of the plugin that rejected (or failed); "" when it is not recorded.
+// Plugin returns the name of the plugin that rejected the pod or failed, "" if no plugin is recorded.
 func (s *Status) Plugin() string {
 	if s == nil {
 		return ""
@@ -75,13 +75,14 @@ func (s *Status) Message() string { return strings.Join(s.Reasons(), ", ") }
 // Success reports whether the code is Success.
 func (s *Status) Success() bool { return s.Code() == Success }
 
-// Rejected reports whether the pod is turned down: Unschedulable, UnschedulableAndUnresolvable or Pending.
+// Rejected reports whether the pod is rejected: the code is Unschedulable, UnschedulableAndUnresolvable or Pending.
 func (s *Status) Rejected() bool {
 	c := s.Code()
 	return c == Unschedulable || c == UnschedulableAndUnresolvable || c == Pending
 }
 
-// AsError returns nil for Success, Wait and Skip, otherwise the error inside, or one made of the message.
+// AsError returns nil for Success, Wait and Skip. For other codes it returns the wrapped error, or an error with the
+// message.
 func (s *Status) AsError() error {
 	switch {
 	case s.Code() == Success, s.Code() == Wait, s.Code() == Skip:
@@ -99,8 +100,8 @@ func (s *Status) by(plugin string) *Status {
 	return &c
 }
 
-// failure returns the error of a status that must not end its step well. Where upstream prints a nil error for Wait and
-// Skip, the code is named.
+// failure returns the error of a status that ends a step without success. For Wait and Skip, for which upstream prints
+// a nil error, the error names the code.
 func (s *Status) failure() error {
 	if s.Code() == Error || s.Rejected() {
 		return s.AsError()

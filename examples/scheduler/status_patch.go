@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// changes leaves out what the pod has already; now is its present version, nil when it is gone. With a change of the
-// nomination or the condition the condition is written along.
+// changes removes the parts of the patch that the pod has already. now is the present version of the pod, nil if the
+// pod is deleted. If the nomination or the condition changes, the condition is kept.
 func (p StatusPatch) changes(pod, now *v1.Pod) StatusPatch {
 	if now != nil {
 		pod = now

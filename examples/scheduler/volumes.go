@@ -10,26 +10,26 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// volumeBinding is VolumeBinding at all its points: which volumes a pod gets is decided with the node, reserved so that no
-// other pod is promised the same, and written before the pod is bound.
+// volumeBinding is VolumeBinding at all its points. It chooses the pod's volumes together with the node, reserves the
+// volumes so that no other pod gets them, and binds the volumes before the pod is bound.
 type volumeBinding struct{ podFilter }
 
-// decided holds what has to happen to the pod's claims on the node chosen.
+// decided holds the decision about the pod's claims on the chosen node.
 var decided = NewKey[volume.Decision]("VolumeBinding decision")
 
 func (volumeBinding) libraryScore() *placement.Plugin { return nil }
 
-// PreScore skips: scoring volumes by capacity is off by default.
+// PreScore returns Skip, because scoring by the capacity of volumes is off by default.
 func (volumeBinding) PreScore(context.Context, *State, *v1.Pod, []*NodeInfo) *Status {
 	return NewStatus(Skip)
 }
 
-// Score is never asked.
+// Score is never called.
 func (volumeBinding) Score(context.Context, *State, *v1.Pod, *NodeInfo) (int64, *Status) {
 	return 0, nil
 }
 
-// Reserve promises the volumes to the pod.
+// Reserve reserves the volumes for the pod.
 func (p volumeBinding) Reserve(_ context.Context, s *State, pod *v1.Pod, node string) *Status {
 	slot := p.h.s.snapshot.Slot(node)
 	d, err := decided.Read(s)
@@ -50,10 +50,10 @@ func (p volumeBinding) Reserve(_ context.Context, s *State, pod *v1.Pod, node st
 	return AsStatus(p.h.s.volumes.Reserve(pod, slot, d))
 }
 
-// Unreserve takes the promise back.
+// Unreserve releases the reserved volumes.
 func (p volumeBinding) Unreserve(_ context.Context, _ *State, pod *v1.Pod, _ string) { p.release(pod) }
 
-// release forgets the promise at the start of the next scheduling cycle.
+// release releases the reserved volumes at the start of the next scheduling cycle.
 func (p volumeBinding) release(pod *v1.Pod) {
 	s := p.h.s
 	s.cache.mu.Lock()
@@ -61,7 +61,7 @@ func (p volumeBinding) release(pod *v1.Pod) {
 	s.cache.later(func(*cluster.Snapshot) error { s.volumes.Unreserve(pod); return nil })
 }
 
-// PreBindPreFlight skips pods whose claims are bound already.
+// PreBindPreFlight returns Skip for pods whose claims are bound already.
 func (volumeBinding) PreBindPreFlight(_ context.Context, s *State, _ *v1.Pod, _ string) (bool, *Status) {
 	if d, err := decided.Read(s); err != nil || d.Empty() {
 		return false, NewStatus(Skip)
@@ -69,7 +69,7 @@ func (volumeBinding) PreBindPreFlight(_ context.Context, s *State, _ *v1.Pod, _ 
 	return true, nil
 }
 
-// PreBind lets the volumes be bound and waits for it.
+// PreBind calls Client.BindVolumes and waits until the volumes are bound.
 func (p volumeBinding) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ string) *Status {
 	d, err := decided.Read(s)
 	if err == nil {

@@ -11,14 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// waitingRoom holds the pods that wait on Permit. It has no goroutine: whoever waits leaves a function that is called with
-// the outcome, and the owner calls expire at next. It is safe for concurrent use and shared by all profiles.
+// waitingRoom holds the pods that wait on Permit. It has no goroutine: a caller of wait passes a function that is
+// called with the outcome, and the owner calls expire at the time of next. It is safe for concurrent use, and all
+// profiles share it.
 type waitingRoom struct {
 	mu   sync.Mutex
 	pods map[types.UID]*waiting
 }
 
-// waiting is one pod: the plugins that have not answered yet, and the first signal, which is the only one that counts.
+// waiting is one pod: the plugins that have not answered yet, and the first signal. Later signals are ignored.
 type waiting struct {
 	pod     *v1.Pod
 	since   time.Time
@@ -43,7 +44,8 @@ func (r *waitingRoom) has(uid types.UID) bool {
 	return r.pods[uid] != nil
 }
 
-// wait calls resume once with the outcome: at once if it is there already, or if the pod is not in the room.
+// wait calls resume once with the outcome. It calls resume at once if the outcome is known already, or if the pod is
+// not in the room.
 func (r *waitingRoom) wait(uid types.UID, resume func(*Status)) {
 	r.mu.Lock()
 	w := r.pods[uid]
@@ -61,8 +63,8 @@ func (r *waitingRoom) wait(uid types.UID, resume func(*Status)) {
 	resume(*w.signal)
 }
 
-// resolve gives the pod its outcome, and reports whether it was the first. decide is called under the lock and says
-// whether there is an outcome, and which.
+// resolve sets the outcome of the pod, and reports whether this outcome is the first. decide is called under the lock
+// and returns the outcome, if there is an outcome.
 func (r *waitingRoom) resolve(uid types.UID, decide func(*waiting) (*Status, bool)) bool {
 	r.mu.Lock()
 	w := r.pods[uid]
@@ -87,7 +89,7 @@ func (r *waitingRoom) resolve(uid types.UID, decide func(*waiting) (*Status, boo
 	return true
 }
 
-// allow takes one plugin's wait away; the last one lets the pod go.
+// allow ends the wait of one plugin. After the last wait the pod goes on.
 func (r *waitingRoom) allow(uid types.UID, plugin string) bool {
 	return r.resolve(uid, func(w *waiting) (*Status, bool) {
 		delete(w.plugins, plugin)
@@ -95,19 +97,19 @@ func (r *waitingRoom) allow(uid types.UID, plugin string) bool {
 	})
 }
 
-// reject turns the pod down.
+// reject rejects the pod.
 func (r *waitingRoom) reject(uid types.UID, plugin, message string) bool {
 	return r.resolve(uid, func(*waiting) (*Status, bool) { return NewStatus(Unschedulable, message).by(plugin), true })
 }
 
-// preempt is reject with an error, so that the pod tries again after a rest.
+// preempt rejects the pod with an error, so that the pod is tried again after a backoff.
 func (r *waitingRoom) preempt(uid types.UID, plugin, message string) bool {
 	return r.resolve(uid, func(*waiting) (*Status, bool) {
 		return AsStatus(fmt.Errorf("waiting on permit for pod: %s", message)).by(plugin), true
 	})
 }
 
-// deadline returns the first time-out of a pod and whose it is; of equal ones the first by name.
+// deadline returns the first time-out of a pod and its plugin. At equal times the plugin that is first by name counts.
 func (w *waiting) deadline() (at time.Time, plugin string) {
 	for _, name := range sortedKeys(w.plugins) {
 		if d := w.since.Add(w.plugins[name]); plugin == "" || d.Before(at) {
@@ -132,7 +134,7 @@ func (r *waitingRoom) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// expire rejects the pods that have waited too long, by name.
+// expire rejects the pods that have waited too long, in the order of their names.
 func (r *waitingRoom) expire(now time.Time) {
 	for _, pod := range r.list() {
 		r.resolve(pod.UID, func(w *waiting) (*Status, bool) {
