@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// kinds are the constraints that the benchmarks put on the replicas of an application.
+// kinds are the constraints of an application's replicas in the benchmarks.
 var kinds = []struct {
 	name string
 	add  func(b testkit.PodBuilder, app string) testkit.PodBuilder
@@ -49,7 +49,7 @@ func benchCluster(b testing.TB, kind, nodes, apps int) *cluster.Snapshot {
 	return runningReplicas(b, nodes, 2, func(i int) *v1.Pod { return replica(kind, i%apps, i) })
 }
 
-// runningReplicas is a cluster in which every node has so many of these pods.
+// runningReplicas is a cluster in which every node runs perNode of the pods.
 func runningReplicas(b testing.TB, nodes, perNode int, pod func(int) *v1.Pod) *cluster.Snapshot {
 	var o cluster.Objects
 	for i := range nodes {
@@ -66,7 +66,7 @@ func runningReplicas(b testing.TB, nodes, perNode int, pod func(int) *v1.Pod) *c
 	return s
 }
 
-// BenchmarkDecide measures pod in to node out, the upkeep of the snapshot included, for the replicas of 20 applications in
+// BenchmarkDecide measures whole decisions with the update of the snapshot, for the replicas of 20 applications in
 // turn.
 func BenchmarkDecide(b *testing.B) {
 	for _, nodes := range []int{5_000, 50_000} {
@@ -107,7 +107,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// decideInTurn decides and assumes pods with shapes that are known, and starts anew when 4,000 are placed.
+// decideInTurn decides and assumes pods of known shapes. After 4,000 pods it starts again with the original cluster.
 func decideInTurn(b *testing.B, s *cluster.Snapshot, apps int, pod func(int) *v1.Pod) {
 	p, err := New(s, benchProfile())
 	require.NoError(b, err)
@@ -152,7 +152,7 @@ func benchProfile() Profile {
 	return p
 }
 
-// BenchmarkVerdicts is one plain pod's verdict over all nodes: every filter of the default profile, node by node.
+// BenchmarkVerdicts measures every filter of the default profile on every node, for one plain pod.
 func BenchmarkVerdicts(b *testing.B) {
 	for _, nodes := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
@@ -174,7 +174,8 @@ func BenchmarkVerdicts(b *testing.B) {
 	}
 }
 
-// BenchmarkDistinct decides pods each with a request, a label and a constraint of its own, over running pods like them.
+// BenchmarkDistinct decides pods that all differ in request, label and constraint. The running pods differ in the same
+// way.
 func BenchmarkDistinct(b *testing.B) {
 	const nodes = 5_000
 	distinct := func(i int, name string) *v1.Pod {

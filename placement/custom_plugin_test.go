@@ -17,9 +17,9 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// tenant is a user's own plugin: a node with the label tenant takes only pods with the same label, and among the nodes that
-// take a pod those with a larger label speed are better. It says by AppendKey and AppendSignature that its answers may be
-// kept.
+// tenant is a user's own plugin: a node with the label tenant takes only pods with the same label, and among the nodes
+// that take a pod those with a larger label speed are better. AppendKey and AppendSignature allow the plan to keep its
+// answers.
 func tenant() *Plugin {
 	p := plainTenant()
 	p.Group, p.AppendKey = GroupStatics, func(dst []byte, pod *v1.Pod) []byte {
@@ -28,7 +28,7 @@ func tenant() *Plugin {
 	return p
 }
 
-// plainTenant is the same without reuse.
+// plainTenant has the same rule and allows no reuse.
 func plainTenant() *Plugin { return &Plugin{Name: "Tenant", Filter: filterTenant, Score: scoreTenant} }
 
 func filterTenant(pod *v1.Pod, c Cluster) Filtering {
@@ -101,7 +101,7 @@ func tenantProfile(p *Plugin) Profile {
 	return profile
 }
 
-// A user's own plugin takes part in messages, tables, rejecters and the choice.
+// Messages, tables, rejecters and the choice of the node include a user's plugin.
 func TestOwnPlugin(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{
 		testkit.Node("n1").Label("tenant", "red").Label("speed", "10").Capacity("cpu=4").Obj(),
@@ -150,7 +150,8 @@ func TestOwnPlugin(t *testing.T) {
 	require.EqualError(t, p.Decide(pod("unscored", "1"), Options{}).Failure.Err, `running PreScore plugin "Tenant": no speed known`)
 }
 
-// With a user's own plugin, that may be kept or not, every decision is the same as without anything kept.
+// A plan with a user's plugin decides the same whether it keeps work or not, and whether the plugin's answers may be
+// kept or not.
 func TestReuseWithOwnPlugin(t *testing.T) {
 	for _, plugin := range []*Plugin{tenant(), plainTenant()} {
 		shared := 0
@@ -193,7 +194,7 @@ func TestReuseWithOwnPlugin(t *testing.T) {
 	}
 }
 
-// annotated is a plugin that reads something of a pod that no other does, and does not say so.
+// annotated is a plugin that reads a field of the pod that no other plugin reads, and that allows no reuse.
 func annotated(pod *v1.Pod, _ Cluster) Filtering {
 	if pod.Annotations["stay"] == "" {
 		return Filtering{Code: filter.Skip}
@@ -201,7 +202,7 @@ func annotated(pod *v1.Pod, _ Cluster) Filtering {
 	return Filtering{Code: filter.Unschedulable, Reasons: []string{"the pod stays"}}
 }
 
-// What a plugin that is not Reusable says about one pod is not taken for another's.
+// The plan does not use the answer of a plugin that is not Reusable for another pod.
 func TestPluginsThatMayNotBeKept(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
@@ -217,7 +218,7 @@ func TestPluginsThatMayNotBeKept(t *testing.T) {
 	}
 }
 
-// A profile says what is wrong with it, by field.
+// The error of an invalid profile names each wrong field.
 func TestProfileValidate(t *testing.T) {
 	percent := int32(101)
 	type test struct {
@@ -275,7 +276,7 @@ func TestDefaultProfile(t *testing.T) {
 	require.Nil(t, DefaultProfile().Filter("nobody"))
 }
 
-// A plugin that may be kept and only narrows the nodes is not passed over.
+// A plan calls a reusable plugin that only narrows the nodes.
 func TestPluginThatOnlyNarrows(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{
 		testkit.Node("n1").Capacity("cpu=2").Obj(), testkit.Node("n2").Capacity("cpu=8").Obj(),

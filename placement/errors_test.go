@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Callers tell the errors of this package apart by errors.Is and errors.As, and a call that fails changes nothing.
+// Callers distinguish the errors of this package by errors.Is and errors.As. A call that fails changes nothing.
 func TestErrors(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{Nodes: threeZones()})
 	pod, large := testkit.Pod("p").Request("cpu=1").Obj(), testkit.Pod("large").Request("cpu=16").Obj()

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// words are what strings become. Among them are names, keys and values that the cluster knows.
+// words are the new values of strings. Some words are names, keys and values of the cluster.
 var words = []string{"", "x", "n1", "n3", "a", "c", "hdd", "web", "db", "tier", "default", "disk", "slow", "yes", "web:v1", "db:v1",
 	v1.LabelHostname, v1.LabelTopologyZone, "NoSchedule", "PreferNoSchedule", "Exists", "DoesNotExist", "NotIn", "DoNotSchedule",
 	"UDP", "10.0.0.1", "app", "ScheduleAnyway", "Honor", "Ignore", "Always", "RestartAllContainers", "ReplicaSet", "apps/v1"}
 
-// alter calls try after every single change of v, which it takes back. Lists and pointers get new elements above the depth
-// grow.
+// alter makes one change of v at a time, calls try after each change, and undoes the change. Lists and pointers get new
+// elements above the depth grow.
 func alter(v reflect.Value, path string, grow int, try func(path string)) {
 	set := func(to any, what string) {
 		old := reflect.New(v.Type()).Elem()
@@ -124,8 +124,8 @@ func depth(path string) (n int) {
 	return n
 }
 
-// TestEveryField changes every field of a pod, one at a time, and holds that a plan which has kept work for the pod before
-// the change decides like a plan that keeps nothing. A field that AppendKey of a plugin forgets shows here.
+// TestEveryField changes every field of a pod, one field at a time. A plan that has kept work for the pod before the
+// change must decide like a plan that keeps nothing. The test fails if AppendKey of a plugin leaves out a field.
 func TestEveryField(t *testing.T) {
 	s := fieldsCluster(t)
 	changes, apart := 0, map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// job is a group of pods that are of use only together.
+// job is a group of pods that are useful only if all of them run.
 type job struct {
 	name    string
 	workers int
@@ -32,8 +32,8 @@ func (j job) pods() []*v1.Pod {
 	return out
 }
 
-// admit starts the jobs that have room as a whole and leaves the others in the queue. Nothing of a job that does not fit
-// takes room from the jobs behind it.
+// admit starts the jobs whose pods all fit, and leaves the other jobs in the queue. A job that does not fit takes no
+// room from later jobs.
 func admit(placer *placement.Placer, queue []job) (left []job, err error) {
 	for _, j := range queue {
 		decisions, err := placer.PlaceAll(j.pods(), placement.Options{})
@@ -54,7 +54,7 @@ func admit(placer *placement.Placer, queue []job) (left []job, err error) {
 	return left, nil
 }
 
-// A batch scheduler that places groups all or nothing.
+// A batch scheduler that places all pods of a group or none.
 func Example_batch() {
 	var objects cluster.Objects
 	for _, name := range []string{"n1", "n2", "n3"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// nodeCache is what some controller keeps already: nodes in a list, pods by the name of their node. Three methods make a
-// placement.View of it.
+// nodeCache is a cache that a controller may have already: nodes in a list, pods by the name of their node. Three
+// methods make the cache a placement.View.
 type nodeCache struct {
 	nodes []*v1.Node
 	pods  map[string][]*v1.Pod
@@ -23,8 +23,8 @@ func (c *nodeCache) Len() int                     { return len(c.nodes) }
 func (c *nodeCache) Node(i int) *v1.Node          { return c.nodes[i] }
 func (c *nodeCache) Pods(i int) iter.Seq[*v1.Pod] { return slices.Values(c.pods[c.nodes[i].Name]) }
 
-// reconcile tells of a pending pod whether a scheduler will find it a node, and if not, what would have to change. It asks
-// before anything is created.
+// reconcile prints whether a pending pod will get a node, and which changes would help if the pod gets none. It asks
+// before the pod is created.
 func (c *nodeCache) reconcile(pod *v1.Pod) error {
 	plan, err := placement.New(placement.Rows(c), placement.DefaultProfile())
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *nodeCache) reconcile(pod *v1.Pod) error {
 	return err
 }
 
-// A controller that adapts the node cache it has.
+// A controller that uses its own node cache as the cluster.
 func Example_controller() {
 	cache := &nodeCache{pods: map[string][]*v1.Pod{}}
 	for _, name := range []string{"n1", "n2"} {

@@ -16,8 +16,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// bandwidth is a plugin in one file. A pod asks in an annotation for a speed of its node's network, in Gbit/s; a node says
-// its speed in a label. Slower nodes are rejected, and among the others the slowest is best.
+// bandwidth is a plugin in one file. An annotation of a pod requests a speed of the node's network, in Gbit/s. A label
+// of a node has the node's speed. The plugin rejects slower nodes, and prefers the slowest of the other nodes.
 func bandwidth() *placement.Plugin {
 	return &placement.Plugin{
 		Name: "Bandwidth",
@@ -80,7 +80,7 @@ func (s speeds) Normalize(raw, lo, hi int64) int64 {
 	return 100 * (hi - raw) / (hi - lo)
 }
 
-// AppendSignature appends what verdict and raw score of a slot follow from.
+// AppendSignature appends the values that determine the verdict and the raw score of a slot.
 func (s speeds) AppendSignature(dst []int32, i int) []int32 { return append(dst, s.at(i)) }
 
 // fasterNode is the queueing hint: a node that is fast enough now may help.
@@ -89,7 +89,7 @@ func fasterNode(pod *v1.Pod, _, now any) (bool, error) {
 	return ok && speed(n.Labels) >= speed(pod.Annotations), nil
 }
 
-// A plugin of one's own is one file, and one line in a list.
+// A new plugin is one file, and one line in a list.
 func ExamplePlugin_bandwidth() {
 	node := func(name, zone, gbit string) *v1.Node {
 		amounts := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourcePods: resource.MustParse("10")}

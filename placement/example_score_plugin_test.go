@@ -20,7 +20,7 @@ func (p price) Raw(i int) int64 {
 	return cents
 }
 
-// Normalize gives the cheapest feasible node 100 and the dearest 0.
+// Normalize gives the cheapest feasible node 100 and the most expensive node 0.
 func (price) Normalize(raw, lo, hi int64) int64 {
 	if hi == lo {
 		return 100
@@ -28,7 +28,7 @@ func (price) Normalize(raw, lo, hi int64) int64 {
 	return 100 * (hi - raw) / (hi - lo)
 }
 
-// AppendSignature lets the plan ask about nodes of one price once.
+// AppendSignature lets the plan compute one score for all nodes of equal price.
 func (p price) AppendSignature(dst []int32, i int) []int32 {
 	if p.cluster.Node(i) == nil {
 		return append(dst, -1)
@@ -36,8 +36,8 @@ func (p price) AppendSignature(dst []int32, i int) []int32 {
 	return append(dst, int32(p.Raw(i)))
 }
 
-// A score plugin over a label of the node. Group and AppendKey let the plan share work between equal pods; Warnings says what
-// prevents it.
+// A score plugin over a label of the node. Group and AppendKey let the plan share work between equal pods. Warnings
+// lists what prevents the sharing.
 func ExampleScorer() {
 	var nodes []*v1.Node
 	for k, cents := range []string{"30", "12", "12", "45", "80"} {

@@ -12,7 +12,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// largeCluster has 5,000 nodes by default, some of which each plugin rejects, and running pods in three applications.
+// largeCluster has 5,000 nodes by default, and running pods of three applications. Each plugin rejects some of the
+// nodes.
 func largeCluster(t testing.TB, nodes int) *Plan {
 	var o cluster.Objects
 	for i := range nodes {
@@ -47,7 +48,7 @@ func demanding() *v1.Pod {
 		RequireApart(v1.LabelHostname, "app=app-2").PreferWith(50, v1.LabelTopologyZone, "app=app-0").Obj()
 }
 
-// A full explanation, every plugin's answer about every one of 5,000 nodes with all scores, takes at most 10 ms.
+// A full explanation takes at most 10 ms: the answers of every plugin about 5,000 nodes, with all scores.
 func BenchmarkTable(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -60,7 +61,7 @@ func BenchmarkTable(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p := largeCluster(b, 5000)
 			b.ReportAllocs()
-			best := time.Hour // what others do on the machine is not counted
+			best := time.Hour // other processes on the machine do not count
 			for b.Loop() {
 				begin := time.Now()
 				if table, err := p.Table(c.pod); err != nil || len(table) != 5000 {
@@ -76,8 +77,8 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
-// Explaining costs nothing when it is not asked for: a decision with no explanation, one on a plan that explains other pods,
-// and one with its explanation.
+// An explanation costs nothing if nobody asks for it. The benchmark compares a decision without explanations, a
+// decision on a plan that explains other pods, and a decision with its explanation.
 func BenchmarkDecideUnexplained(b *testing.B) {
 	pods := []*v1.Pod{testkit.Pod("default/plain").Request("cpu=4,memory=8Gi").Obj(), testkit.Pod("default/huge").Request("cpu=64").Obj()}
 	for _, c := range []struct {

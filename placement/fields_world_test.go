@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// fieldsCluster has nodes, pods and other objects about which every field that a plugin reads can matter.
+// fieldsCluster has nodes, pods and other objects for which every field that a plugin reads can change a decision.
 func fieldsCluster(t *testing.T) *cluster.Snapshot {
 	var o cluster.Objects
 	for i := range 6 {
@@ -98,7 +98,8 @@ func fullPod() *v1.Pod {
 
 func barePod() *v1.Pod { return testkit.Pod("p").Labels("app=web").Request("cpu=500m").Obj() }
 
-// fieldPods are a pod with all of these fields, a pod with none, and pods about which single fields decide alone.
+// fieldPods are a pod with all of these fields, a pod with none of them, and pods whose decision depends on a single
+// field.
 func fieldPods() map[string]*v1.Pod {
 	full, out := fullPod(), map[string]*v1.Pod{}
 	pod := func(name string, change func(p *v1.Pod)) {
@@ -119,7 +120,7 @@ func fieldPods() map[string]*v1.Pod {
 	return out
 }
 
-// keyPods are fieldPods and pods for fields that decide only beside others.
+// keyPods are fieldPods, and pods for fields that change a decision only together with other fields.
 func keyPods() map[string]*v1.Pod {
 	out := fieldPods()
 	pod := func(name string, change func(p *v1.Pod)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The stored form is what controllers rely on: these bytes do not change.
+// Controllers rely on the stored form: these bytes do not change.
 func TestStoredForm(t *testing.T) {
 	p, _ := planOf(t, cluster.Objects{
 		Nodes: []*v1.Node{
@@ -66,7 +66,7 @@ func must(data []byte, err error) []byte {
 	return data
 }
 
-// What is read back says what was written.
+// Reading returns what was written.
 func TestStoredFormReadBack(t *testing.T) {
 	w := &world{r: rand.New(rand.NewPCG(1, 13))}
 	failures := 0

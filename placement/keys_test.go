@@ -18,10 +18,10 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// keyed is a rule and the key of what the rule reads of a pod.
+// keyed is a rule, and the key of the fields that the rule reads of a pod.
 type keyed struct {
 	key    func(dst []byte, pod *v1.Pod) []byte
-	also   func(dst []byte, pod *v1.Pod) []byte // what else the answers depend on; nil: nothing
+	also   func(dst []byte, pod *v1.Pod) []byte // other values that the answers depend on; nil: none
 	answer func(pod *v1.Pod) string
 }
 
@@ -60,7 +60,7 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 	return out
 }
 
-// ofCompiled returns the key of what the plugin compiles of a pod.
+// ofCompiled returns the key of the rule that the plugin compiles for a pod.
 func ofCompiled(counting Counting, key func(c Compiled, dst []byte) []byte) func(dst []byte, pod *v1.Pod) []byte {
 	return func(dst []byte, pod *v1.Pod) []byte {
 		if c, err := counting.Compile(pod); err == nil && c != nil {
@@ -70,7 +70,7 @@ func ofCompiled(counting Counting, key func(c Compiled, dst []byte) []byte) func
 	}
 }
 
-// domains returns where each slot stands for the counts of a pod.
+// domains returns the domain of each slot, in which a pod's running pods are counted.
 func domains(counting Counting, pod *v1.Pod, slots int) string {
 	c, err := counting.Compile(pod)
 	if err != nil || c == nil {
@@ -86,7 +86,7 @@ func domains(counting Counting, pod *v1.Pod, slots int) string {
 	return fmt.Sprint(all)
 }
 
-// answers returns all that a plugin says about a pod.
+// answers returns all answers of a plugin about a pod.
 func answers(p *Plugin, pod *v1.Pod, s *cluster.Snapshot) string {
 	var b strings.Builder
 	var slots []int32
@@ -121,7 +121,8 @@ func answers(p *Plugin, pod *v1.Pod, s *cluster.Snapshot) string {
 // TestEveryKey changes every field of a pod, one at a time, and holds for the key of each rule:
 //
 //  1. The key changes when the answers of the rule change. A key that forgets a field fails here.
-//  2. No key begins with another one, so that keys may stand one behind the other. A key that forgets a length fails here.
+//  2. No key begins with another key, so that keys can be appended to each other. A key that leaves out a length fails
+//     here.
 func TestEveryKey(t *testing.T) {
 	s := fieldsCluster(t)
 	for rule, r := range keyedRules(s) {

@@ -49,7 +49,7 @@ func TestNumbersInWords(t *testing.T) {
 	})
 }
 
-// A pod is not in its own way, and what one question leaves out is there for the next.
+// A pod does not count against itself. A pod that one question leaves out counts in the next question.
 func TestViolationsNameOthers(t *testing.T) {
 	apart := func(name string) *v1.Pod {
 		return testkit.Pod(name).Labels("app=x").RequireApart(v1.LabelHostname, "app=x").On("n1").Obj()

@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// A group has a place as a whole or not at all.
+// A group is placed as a whole or not at all.
 func TestPlaceAll(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{Nodes: threeZones()})
 	group := func(n int, cpu string) (out []*v1.Pod) {
@@ -51,7 +51,7 @@ func TestPlaceAll(t *testing.T) {
 	require.Empty(t, decisions)
 }
 
-// HowMany counts what a loop of decisions on a fork counts, and changes nothing.
+// HowMany returns the count of a loop of decisions on a fork, and changes nothing.
 func TestHowMany(t *testing.T) {
 	for seed := range uint64(60) {
 		w := &world{r: rand.New(rand.NewPCG(seed, 23))}
@@ -94,7 +94,7 @@ func TestHowMany(t *testing.T) {
 	}
 }
 
-// HowMany says where the copies went and which plugins keep the next copy out, for which reasons, on how many nodes.
+// HowMany returns the nodes of the copies, and which plugins reject the next copy, with reasons and numbers of nodes.
 func TestHowManyReasons(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{Nodes: []*v1.Node{
 		testkit.Node("large").Capacity("cpu=5").Obj(), testkit.Node("small").Capacity("cpu=2").Obj(),
@@ -109,7 +109,7 @@ func TestHowManyReasons(t *testing.T) {
 	require.Zero(t, podsOn(s), "nobody stays")
 }
 
-// Nodes that do not exist yet are asked like others, and stay unknown to the plan itself.
+// WithNodes decides over nodes that do not exist yet, and the plan itself does not get these nodes.
 func TestWithNodes(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{Nodes: threeZones()})
 	pod := testkit.Pod("p").Request("cpu=16").Obj()

@@ -27,7 +27,7 @@ func (c *counting) Name() string                       { return "Counting" }
 func (c *counting) Reasons(resources.Verdict) []string { return []string{"counted"} }
 func (c *counting) Check(int) resources.Verdict        { c.asked++; return 0 }
 
-// TestPreemptGoesOn counts what a preemption after a failed decision prepares and asks.
+// TestPreemptGoesOn counts the preparations and checks of a preemption after a failed decision.
 func TestPreemptGoesOn(t *testing.T) {
 	var o cluster.Objects
 	for i := range 4 {
@@ -139,7 +139,7 @@ func preemptWorld(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 	return s
 }
 
-// preemptPod returns one of some dozens of kinds of pods, so that kinds come back.
+// preemptPod returns a pod of a few dozen kinds, so that kinds repeat.
 func preemptPod(r *rand.Rand, name string) *v1.Pod {
 	app := []string{"web", "db", "gpu"}[r.IntN(3)]
 	p := testkit.Pod(name).Labels("app=" + app).Priority(int32(r.IntN(4))).Request([]string{"cpu=1", "cpu=2", "cpu=3"}[r.IntN(3)])

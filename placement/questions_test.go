@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// A running pod violates exactly the rules that would reject it if it came to its node now.
+// A running pod violates exactly the rules that would reject the pod on its node now.
 func TestViolations(t *testing.T) {
 	apart := func(name, app string) testkit.PodBuilder {
 		return testkit.Pod(name).Labels("app="+app).RequireApart(v1.LabelHostname, "app="+app)
@@ -64,7 +64,7 @@ func violations(p *Plan) (out []string) {
 	return out
 }
 
-// Violations against the slow way: take each pod out of a fork and ask whether it may come back.
+// Violations agrees with a slow search: remove each pod from a fork, and ask whether the pod may return.
 func TestViolationsAgainstForks(t *testing.T) {
 	found := 0
 	for seed := range uint64(60) {
@@ -98,7 +98,7 @@ func TestViolationsAgainstForks(t *testing.T) {
 	require.Greater(t, found, 200)
 }
 
-// What Options add: a seed for ties, nominated pods, where a sampled search begins.
+// The options of a decision: a seed for ties, nominated pods, the start of a sampled search.
 func TestDecideOptions(t *testing.T) {
 	p, s := planOf(t, cluster.Objects{Nodes: threeZones()})
 	pod := testkit.Pod("p").Request("cpu=3").Obj()
@@ -143,7 +143,7 @@ func TestDecideOptions(t *testing.T) {
 	require.Equal(t, many[first.Next].Name, second.Node)
 }
 
-// Choice tells why a node won; it knows the same total.
+// Choice explains why a node was chosen, with the total of the decision.
 func TestChoice(t *testing.T) {
 	for seed := range uint64(40) {
 		w := &world{r: rand.New(rand.NewPCG(seed, 29))}
@@ -173,7 +173,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// No question changes a pod, a node or anything else it was given.
+// No question changes its arguments.
 func TestPurity(t *testing.T) {
 	for seed := range uint64(20) {
 		w := &world{r: rand.New(rand.NewPCG(seed, 31))}

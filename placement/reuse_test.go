@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// With and without reuse every decision is the same, whatever happens to the cluster in between.
+// A plan with reuse and a plan without reuse decide the same after any changes of the cluster.
 func TestReuseChangesNothing(t *testing.T) {
 	seeds := 300
 	if testing.Short() {
@@ -31,8 +31,8 @@ func FuzzReuse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { play(t, seed, int(steps)) })
 }
 
-// play runs random operations on a cluster and decides pods with and without reuse. It returns how many decisions used
-// what was kept.
+// play runs random operations on a cluster and decides pods with and without reuse. It returns the number of decisions
+// that used kept work.
 func play(t *testing.T, seed uint64, steps int) (shared int) {
 	w := &world{r: rand.New(rand.NewPCG(seed, 1))}
 	s := w.snapshot(t, 3+w.r.IntN(8), w.r.IntN(20))
@@ -176,7 +176,7 @@ func TestSharedShapes(t *testing.T) {
 	})
 }
 
-// used reports whether the plan decides the pod with kept work.
+// used reports whether the plan uses kept work to decide the pod.
 func used(p *Plan, pod *v1.Pod) bool {
 	if p.engine == nil {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// viewOf is the three methods of a snapshot with its namespaces.
+// viewOf has three methods of a snapshot, and its namespaces.
 func viewOf(s *cluster.Snapshot) *testkit.Cluster {
 	v := testkit.NewCluster(nil, nil)
 	for i := range s.Len() {
@@ -32,7 +32,7 @@ func viewOf(s *cluster.Snapshot) *testkit.Cluster {
 	return v
 }
 
-// Over three methods every decision is what it is over a snapshot, at the beginning and after pods came.
+// A plan over a View with three methods decides like a plan over a snapshot, before and after pods are added.
 func TestRows(t *testing.T) {
 	for seed := range uint64(40) {
 		w := &world{r: rand.New(rand.NewPCG(seed, 11))}
@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A view without namespaces has those of its pods; slots may be free and may be added.
+// A view without namespaces has the namespaces of its pods. Slots may be free and may be added.
 func TestRowsOfAGrowingView(t *testing.T) {
 	v := &growing{nodes: []*v1.Node{nil, testkit.Node("n1").Capacity("cpu=2").Obj()}}
 	v.pods = map[int][]*v1.Pod{1: {testkit.Pod("prod/db").Labels("app=db").Request("cpu=1").Obj()}}

@@ -14,8 +14,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// TestScenarios prints, for each asked pod, what becomes of it and what every node says. On the way it holds what must not
-// matter: the form of the cluster, what was asked before, unrelated nodes and pods, and whatever was undone.
+// TestScenarios prints the decision and the verdicts of all nodes for each asked pod. The answers must not depend on
+// the form of the cluster, on earlier questions, on unrelated nodes and pods, or on changes that were undone.
 func TestScenarios(t *testing.T) {
 	testkit.RunScenarios(t, "testdata/*.txt", func(t *testing.T, s testkit.Scenario) string {
 		var b strings.Builder
@@ -70,8 +70,8 @@ func answer(t *testing.T, s testkit.Scenario, pod *v1.Pod) string {
 	return text
 }
 
-// describe is the decision and the verdicts. Of several best nodes all are named, since which is first depends on the order
-// of the nodes.
+// describe returns the decision and the verdicts as text. It names all nodes of the highest total, because the first of
+// them depends on the order of the nodes.
 func describe(t *testing.T, p *Plan, pod *v1.Pod, nodes []*v1.Node) string {
 	d := p.Decide(pod, Options{})
 	head := pod.Namespace + "/" + pod.Name

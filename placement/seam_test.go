@@ -17,7 +17,7 @@ import (
 // rulePackages are the packages of rules, which only the file of a plugin uses.
 var rulePackages = map[string]bool{"taints": true, "affinity": true, "spread": true}
 
-// interfaces are what those packages ask of a cluster.
+// interfaces are the cluster interfaces of those packages.
 var interfaces = map[string]bool{"affinity.Namespaces": true, "spread.Owners": true}
 
 // The seam: outside the file of a plugin (plugin_*.go) nothing in placement or its engine knows the plugin. No other file
@@ -62,7 +62,7 @@ func TestSeam(t *testing.T) {
 	}
 }
 
-// foreign reports an identifier of a plugin's file in another file.
+// foreign fails the test if another file uses an identifier of a plugin's file.
 func foreign(t *testing.T, name string, own map[string]string, n ast.Node) bool {
 	id, ok := n.(*ast.Ident)
 	if !ok || name == "a plugin" {
@@ -119,7 +119,7 @@ func parsed(t *testing.T) map[string]*ast.File {
 	return files
 }
 
-// declared returns the names that a declaration gives to the package.
+// declared returns the package-level names of a declaration.
 func declared(d ast.Decl) []string {
 	var out []string
 	switch d := d.(type) {

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// TestSignature holds which pods of one template have equal signatures, and which pods have none.
+// TestSignature checks which pods of one template have equal signatures, and which pods have no signature.
 func TestSignature(t *testing.T) {
 	signature := DefaultProfile().Signature
 	base := testkit.Pod("a").Labels("app=web").Request("cpu=1").Obj()
@@ -53,8 +53,8 @@ func TestSignature(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestSignatureHasEveryKey changes every field of some pods, one at a time, and holds that the signature changes whenever the
-// key of a plugin does.
+// TestSignatureHasEveryKey changes every field of some pods, one field at a time. Whenever the key of a plugin changes,
+// the signature must change.
 func TestSignatureHasEveryKey(t *testing.T) {
 	profile := DefaultProfile()
 	plugins := append([]*Plugin(nil), profile.Filters...)

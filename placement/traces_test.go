@@ -18,7 +18,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 )
 
-// readCluster reads what placement looks at from YAML documents and returns the pending pods apart.
+// readCluster reads the objects that placement uses from YAML documents, and returns the pending pods separately.
 func readCluster(t *testing.T, text []byte) (o cluster.Objects, pending []*v1.Pod) {
 	t.Helper()
 	reader := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 1<<16)
@@ -75,8 +75,8 @@ func object[T any](t *testing.T, raw json.RawMessage) *T {
 	return x
 }
 
-// sameDecisions places the pods one after the other and holds that a plan that keeps its work, one that keeps none, and one
-// over three methods, decide alike.
+// sameDecisions places the pods one after the other. Three plans must decide the same: a plan that keeps work, a plan
+// that keeps no work, and a plan over a View with three methods.
 func sameDecisions(t *testing.T, o cluster.Objects, pods []*v1.Pod, stride int) (placed int) {
 	s, err := cluster.New(o)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestShippedClusterDecisions(t *testing.T) {
 	require.NotZero(t, sameDecisions(t, o, again, 1))
 }
 
-// Real clusters: every tenth decision, and a third of the failures, are worked out twice.
+// Real clusters: every tenth decision and a third of the failures are compared.
 func TestTraceDecisions(t *testing.T) {
 	const script = "../../shared/traces/trace2yaml.py"
 	if _, err := os.Stat(script); err != nil {

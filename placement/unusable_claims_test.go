@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// What the whole profile says of claims that cannot be used: the first plugin that rejects the pod speaks.
+// For claims that cannot be used, the message is that of the first plugin that rejects the pod.
 func TestUnusableClaims(t *testing.T) {
 	immediate := storagev1.VolumeBindingImmediate
 	at := metav1.Unix(1, 0)

@@ -30,7 +30,7 @@ func BenchmarkVolumePluginsSkip(b *testing.B) {
 	}
 }
 
-// BenchmarkDecideVolumes measures pods with bound and waiting claims, the upkeep of everything included.
+// BenchmarkDecideVolumes measures decisions for pods with bound and waiting claims, and all updates of the cluster.
 func BenchmarkDecideVolumes(b *testing.B) {
 	const nodes = 5000
 	for _, kind := range []string{"bound", "waiting"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// seen is all that later pods can see of the cluster and its reservations.
+// seen returns all state of the cluster and its reservations that later decisions read.
 func seen(p *Plan, s *cluster.Snapshot) string {
 	p.profile.Volumes.follow()
 	out := fmt.Sprintln(len(p.profile.Volumes.assumed), podsOn(s))
@@ -36,8 +36,8 @@ func seen(p *Plan, s *cluster.Snapshot) string {
 	return out
 }
 
-// Random sequences of placements some of which fail at a later step leave everything as if those had not been: a pod that is
-// forgotten, a group of which one has no place, a count of copies, a mark that is rolled back.
+// In random sequences of placements some placements fail at a later step. A failed placement leaves no trace: a pod is
+// forgotten, a pod of a group has no place, copies are counted, or a mark is rolled back.
 func TestFailuresLeaveNoReservations(t *testing.T) {
 	failed := 0
 	for seed := range uint64(60) {
@@ -51,7 +51,7 @@ func FuzzReservations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { failAtRandom(t, seed, int(steps%40)) })
 }
 
-// failAtRandom returns the number of placements that were taken back.
+// failAtRandom returns the number of placements that were undone.
 func failAtRandom(t *testing.T, seed uint64, steps int) (failed int) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	p, s := volumeWorld(t, r)
@@ -111,7 +111,7 @@ func failAtRandom(t *testing.T, seed uint64, steps int) (failed int) {
 	return failed
 }
 
-// The kept count of volumes in use says what a new one says, whatever happens to the cluster.
+// The kept count of volumes in use equals a new count after any changes of the cluster.
 func TestUsageFollowsTheCluster(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 6))

@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// A decision about volumes reaches the next pod through Assume, and is gone after Forget.
+// Assume makes a decision about volumes visible to the next pod. Forget removes the decision.
 func TestDecisionsAboutVolumesReachTheNextPod(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
@@ -43,7 +43,7 @@ func TestDecisionsAboutVolumesReachTheNextPod(t *testing.T) {
 	require.Error(t, p.Forget(first), "it is on no node")
 }
 
-// What happened in between cannot be overlooked: Assume says no and changes nothing.
+// If the cluster changed after the decision, Assume returns an error and changes nothing.
 func TestAssumeOfAStaleDecision(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
@@ -61,7 +61,7 @@ func TestAssumeOfAStaleDecision(t *testing.T) {
 	require.ErrorContains(t, p.Assume(testkit.Pod("x").Obj(), Decision{Slot: -1}), "the decision has no node")
 }
 
-// Of two pending pods with one ReadWriteOncePod claim the second is rejected, on every node.
+// If two pending pods have one ReadWriteOncePod claim, every node rejects the second pod.
 func TestReadWriteOncePod(t *testing.T) {
 	p, _ := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")},
@@ -81,7 +81,8 @@ func TestReadWriteOncePod(t *testing.T) {
 	}, p.Rejections(second, slot), "the claim is being provisioned for another node")
 }
 
-// A ReadWriteOncePod claim that no running pod uses is not looked at: a pod that is only nominated does not hold it.
+// A ReadWriteOncePod claim that no running pod uses rejects no pod: a pod that is only nominated does not hold the
+// claim.
 func TestReadWriteOncePodOfANominatedPod(t *testing.T) {
 	p, _ := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("fast", "csi.example.com")},
@@ -92,7 +93,7 @@ func TestReadWriteOncePodOfANominatedPod(t *testing.T) {
 	require.True(t, d.Placed(), "%s", text(d))
 }
 
-// Every volume plugin takes part in messages and numbers.
+// Messages and numbers include every volume plugin.
 func TestVolumePlugins(t *testing.T) {
 	limit := int32(1)
 	csi := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "a1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
@@ -130,8 +131,8 @@ func TestVolumePlugins(t *testing.T) {
 	require.Equal(t, filter.UnschedulableAndUnresolvable, d.Failure.Code)
 }
 
-// A volume of the in-tree EBS plugin is looked for in the zone of its CSI driver on nodes that have migrated the plugin,
-// from the moment on that their CSINode says so.
+// On nodes whose CSINode says that the in-tree EBS plugin is migrated, a volume of this plugin must be in the zone of
+// the CSI driver. A change of the CSINode counts at once.
 func TestMigratedVolume(t *testing.T) {
 	claim, pv := waiting("data", "fast", "1Gi"), disk("pv-data", "fast", "a", "1Gi")
 	bind(claim, pv, "")
@@ -178,7 +179,7 @@ func TestVolumePluginsSkipAtOnce(t *testing.T) {
 	require.Nil(t, p.profile.Volumes.usage, "nothing is counted for such pods")
 }
 
-// A cluster that is no snapshot says itself what storage it has.
+// A cluster that is no snapshot has its own method for storage.
 type storing struct {
 	Cluster
 	objects volume.Objects
@@ -202,7 +203,7 @@ func TestStorageOfOtherClusters(t *testing.T) {
 	require.Equal(t, "c1", p.Decide(pod, Options{}).Node)
 }
 
-// Plans of several profiles share what is reserved; a plan with more nodes begins with it.
+// Plans of several profiles share their reservations. A plan with more nodes begins with these reservations.
 func TestVolumesAreShared(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
@@ -226,7 +227,7 @@ func TestVolumesAreShared(t *testing.T) {
 	require.False(t, p.Decide(second, Options{}).Placed(), "the original keeps its own")
 }
 
-// HowMany gives copies ephemeral claims of their own, and one ReadWriteOncePod claim to one of them.
+// HowMany gives each copy its own ephemeral claims, and gives a ReadWriteOncePod claim to one copy.
 func TestHowManyWithVolumes(t *testing.T) {
 	p, s := placerOf(t, cluster.Objects{
 		Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner")},
@@ -252,8 +253,8 @@ func TestHowManyWithVolumes(t *testing.T) {
 	require.Zero(t, podsOn(s))
 }
 
-// Preemption counts with volumes: a claim that only one pod may use, or the last attachment of a node, is freed by the pod
-// that has it.
+// Preemption considers volumes: the pod that leaves frees a claim that only one pod may use, or the last attachment of
+// a node.
 func TestPreemptionForVolumes(t *testing.T) {
 	limit := int32(1)
 	claims := []*v1.PersistentVolumeClaim{waiting("one", "fast", "1Gi", v1.ReadWriteOncePod), waiting("used", "fast", "1Gi"), waiting("mine", "fast", "1Gi")}
@@ -286,7 +287,7 @@ func TestPreemptionForVolumes(t *testing.T) {
 	}
 }
 
-// Decisions, reservations and what-ifs change no object; what is to be written are copies.
+// Decisions, reservations and what-ifs change no object. Objects to be written are copies.
 func TestVolumeDecisionsChangeNoObject(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 37))

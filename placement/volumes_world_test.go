@@ -39,7 +39,7 @@ func waiting(name, class, size string, modes ...v1.PersistentVolumeAccessMode) *
 	return c
 }
 
-// bind completes a claim with a CSI volume of its own.
+// bind binds a claim to a new CSI volume.
 func bind(c *v1.PersistentVolumeClaim, pv *v1.PersistentVolume, driver string) {
 	c.Spec.VolumeName, c.Annotations = pv.Name, map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
 	pv.Spec.ClaimRef = &v1.ObjectReference{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
@@ -85,7 +85,7 @@ func place(t *testing.T, p *Placer, pod *v1.Pod) Decision {
 	return d
 }
 
-// volumeWorld is a random cluster in which pods fight for few volumes.
+// volumeWorld is a random cluster in which many pods need few volumes.
 func volumeWorld(t *testing.T, r *rand.Rand) (*Placer, *cluster.Snapshot) {
 	o := cluster.Objects{Nodes: threeZones(), StorageClasses: []*storagev1.StorageClass{
 		storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com")}}

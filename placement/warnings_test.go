@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Warnings names each plugin and setting that keeps work from being shared, and only those: without a warning the second pod
-// of a kind uses kept work, with one it does not.
+// Warnings names exactly the plugins and settings that prevent the sharing of work. Without a warning the second pod of
+// a kind uses kept work; with a warning it does not.
 func TestWarnings(t *testing.T) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestWarnings(t *testing.T) {
 	})
 }
 
-// constant scores every node alike and has no signature.
+// constant gives every node the same score and has no signature.
 type constant struct{}
 
 func (constant) Raw(int) int64 { return 7 }

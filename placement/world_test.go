@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// world makes random clusters and pods out of a small vocabulary, so that things collide.
+// world makes random clusters and pods from few names and values, so that pods compete.
 type world struct {
 	r    *rand.Rand
 	next int
@@ -127,7 +127,7 @@ func (w *world) snapshot(t testing.TB, nodes, pods int) *cluster.Snapshot {
 	return s
 }
 
-// text is a decision with all that users see of it.
+// text is everything that users see of a decision.
 func text(d Decision) string {
 	f := ""
 	if d.Failure != nil {

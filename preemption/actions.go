@@ -8,21 +8,22 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Actions is what the caller does to carry out a Result, in the order of the fields. The zero value is nothing to do.
+// Actions lists what the caller does to carry out a Result, in the order of the fields. The zero value means that the
+// caller does nothing.
 type Actions struct {
-	// Evict are the victims to delete, most important first. Victims that are terminating already are left out, and
-	// a victim that an extender names twice is here once. For each the
-	// caller adds Condition to the pod's status and deletes the pod with empty options, so that the pod's own grace period
-	// holds. A pod that is not found is done. A pod that waits at Permit, or that is being bound, is rejected or unbound in
-	// the scheduler's memory instead.
+	// Evict are the victims to delete, most important first. Victims that are terminating already are left out, and a
+	// victim that an extender names twice is here once. For each victim the caller adds Condition to the pod's status and
+	// deletes the pod with empty options, so that the pod's own grace period applies. A pod that is not found needs no
+	// action. A pod that waits at Permit, or that is being bound, is rejected or unbound in the scheduler's memory
+	// instead.
 	Evict []*v1.Pod
 	// Condition is the condition for the status of each evicted pod, without times. It is nil without victims.
 	Condition *v1.PodCondition
 	// Event is the note of the event about each evicted pod: type Normal, reason "Preempted", action "Preempting".
 	Event string
 	// ClearNominations are the pods whose status.nominatedNodeName the caller clears: the pods of lower priority than the
-	// preemptor that are nominated to the chosen node, sorted by namespace and name, or the preemptor itself. A failure to
-	// clear is no error.
+	// preemptor that are nominated to the chosen node, sorted by namespace and name, or the preemptor itself. The caller
+	// ignores a failure to clear.
 	ClearNominations []*v1.Pod
 	// Nominate is the node that the caller writes to the preemptor's status.nominatedNodeName; "" if there is none.
 	Nominate string

@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// counted counts the questions to a WhatIf, and has no method Without.
+// counted counts the calls of a WhatIf, and has no method Without.
 type counted struct {
 	preemption.WhatIf
 	checks int
@@ -33,7 +33,7 @@ type bounded struct {
 
 func (b bounded) Without(i int, left []int64) preemption.Answer { return b.bound.Without(i, left) }
 
-// Nodes whose fate is certain are not tried, and the message is the same.
+// Nodes whose outcome is certain are not tried, and the message is the same.
 func TestBounds(t *testing.T) {
 	var o cluster.Objects
 	for i := range 20 {
@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// A node that is tried in vain, or that is no better than enough others, costs no allocation.
+// A node without victims, or a node that is not chosen, costs no allocation.
 func TestAllocations(t *testing.T) {
 	allocs := func(nodes int) float64 {
 		s, budgets := full(t, nodes, false, 0)

@@ -30,7 +30,7 @@ type Candidate struct {
 // Criterion is what decided among the candidates, in words. An empty Criterion means that nothing was chosen.
 type Criterion string
 
-// SmallestName is the criterion in whose place v1.36 has chance.
+// SmallestName is the criterion that replaces v1.36's random choice.
 const SmallestName Criterion = "smallest node name"
 
 // rank is a criterion. Criteria of a lower rank are looked at first.

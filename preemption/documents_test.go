@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// TestDocuments holds what the documentation's "Pod Priority and Preemption" says, paragraph by paragraph.
+// TestDocuments checks the statements of the documentation's "Pod Priority and Preemption", paragraph by paragraph.
 func TestDocuments(t *testing.T) {
 	guaranteed := pod("guaranteed", 1, "2", "n1").Limit("cpu=2").Obj()
 	type test struct {
@@ -73,9 +73,9 @@ func TestDocuments(t *testing.T) {
 	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(c.s.preempt(t, c.p))) })
 }
 
-// The life of a nomination: victims are given their time, a pod of higher priority takes the room, and the first preemptor
-// looks elsewhere. Documents: User exposed information; Graceful termination of preemption victims; Pods are preempted, but
-// the preemptor is not scheduled.
+// The life of a nomination: the victims terminate within their grace period, a pod of higher priority takes the room,
+// and the first preemptor preempts on another node. Documents: User exposed information; Graceful termination of
+// preemption victims; Pods are preempted, but the preemptor is not scheduled.
 func TestDocumentsNomination(t *testing.T) {
 	victim := pod("victim", 1, "4", "n").Obj()
 	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{node("n", "4"), node("m", "4")}, Pods: []*v1.Pod{victim, pod("other", 5, "4", "m").Obj()}})

@@ -11,9 +11,9 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// Index keeps what several requests about one cluster share: the nodes by name, and of each node the pods and what the pods
-// of each priority ask for. The caller reports every change of the cluster by Touch, TouchNodes or Forget. An Index belongs
-// to one goroutine. NewIndex makes one.
+// Index keeps data that several requests about one cluster share: the nodes by name, and the pods of each node with the
+// requests of each priority. The caller reports every change of the cluster by Touch, TouchNodes or Forget. An Index
+// belongs to one goroutine. NewIndex makes one.
 type Index struct {
 	cluster  Cluster
 	requests func(p *v1.Pod) (resources.Vector, bool)
@@ -148,8 +148,8 @@ func (x *Index) fill(i int, l *levels) {
 	}
 }
 
-// left returns what the pods of slot i of at least the priority ask for, and false if that is not certain. The first call for
-// a slot returns false: to compute the sums once costs as much as to try the node.
+// left returns what the pods of slot i of at least the priority ask for, and false if that is not certain. The first
+// call for a slot returns false: computing the sums costs as much as trying the node.
 func (x *Index) left(i int, priority int32) (resources.Vector, bool) {
 	l := x.level(i)
 	if !l.again || x.requests == nil {

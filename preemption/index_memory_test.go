@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// A plan that has seen the cluster change answers as a new plan does, which has no memory.
+// A plan that has kept work while the cluster changed answers like a new plan, which has kept nothing.
 func TestMemoryDoesNotMatter(t *testing.T) {
 	asked, found := 0, 0
 	for seed := range uint64(200) {

@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// Nil, zero and extreme arguments give an error or the zero answer, but for objects that must not be nil.
+// Nil, zero and extreme arguments give an error or the zero answer, except for objects that must not be nil.
 func TestMisuse(t *testing.T) {
 	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }
 	testkit.Misuse(t, map[string]any{

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// TestOptions holds what v1.36 does not do.
+// TestOptions checks the options that v1.36 does not have.
 func TestOptions(t *testing.T) {
 	type options = preemption.Options
 	p := pod("p", 10, "2", "").Obj()
@@ -125,8 +125,8 @@ func TestForeignVictims(t *testing.T) {
 	require.Equal(t, 0, r.Slot)
 }
 
-// Laws of the options: with NeverViolate no budget is broken, with CrossNode the pod fits once the victims are gone, and
-// where v1.36 finds victims that break nothing both find something too.
+// Laws of the options: with NeverViolate no victim breaks a budget. With CrossNode the pod fits after the victims are
+// removed. If v1.36 finds victims that break no budget, both options find victims too.
 func TestOptionLaws(t *testing.T) {
 	strict, across := 0, 0
 	for seed := range uint64(600) {

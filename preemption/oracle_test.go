@@ -18,13 +18,13 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// oracle answers as the documents describe it, with whole clusters in place of trials, maps in place of indexes and a new
+// oracle decides as the documents describe, with whole clusters instead of trials, maps instead of indexes and a new
 // world for every question.
 type oracle struct {
 	s situation
 	p *v1.Pod
-	// asked are the filters that the attempt did not skip. A filter that had nothing to say about the cluster as it was is
-	// not asked about nominated pods either.
+	// asked are the filters that the attempt did not skip. A filter that skipped the cluster as it was is not asked about
+	// nominated pods either.
 	asked map[string]bool
 }
 
@@ -37,7 +37,7 @@ func newOracle(t testing.TB, s situation, p *v1.Pod) oracle {
 	return o
 }
 
-// fits asks the filters over a fresh cluster in which node i holds pods, and the nominated ones in the first pass.
+// fits asks the filters over a new cluster in which node i holds pods, and in the first pass also the nominated pods.
 func (o oracle) fits(i int, pods []*v1.Pod) (ok bool, reasons []string) {
 	var counted []*v1.Pod
 	for _, q := range o.s.nominated[o.s.nodes[i].Name] {
@@ -98,7 +98,7 @@ func (o oracle) breaks(pods []*v1.Pod) map[*v1.Pod]bool {
 	return out
 }
 
-// node finds the victims on node i, or says why there are none.
+// node returns the victims on node i, or the reason why there are none.
 func (o oracle) node(i int) (victims []*v1.Pod, violations int, why []string) {
 	var stay, potential []*v1.Pod
 	for _, q := range o.s.pods {
@@ -225,7 +225,7 @@ func (o oracle) best(found []preemption.Candidate) preemption.Candidate {
 	return found[0]
 }
 
-// chance makes situations in which things collide. constrained ones have affinity, spread and ports.
+// chance makes situations in which pods compete. constrained situations have affinity, spread and ports.
 func chance(r *rand.Rand, constrained bool) (situation, *v1.Pod) {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	var s situation
@@ -296,7 +296,7 @@ func chance(r *rand.Rand, constrained bool) (situation, *v1.Pod) {
 	return s, make("p", int32(r.IntN(6)), "")
 }
 
-// compare holds the library against the oracle, and checks the laws.
+// compare compares the library with the oracle, and checks the laws.
 func compare(t *testing.T, seed uint64, constrained bool) {
 	r := rand.New(rand.NewPCG(seed, 11))
 	s, p := chance(r, constrained)

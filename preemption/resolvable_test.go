@@ -9,8 +9,9 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// TestResolvable goes through what the default plugins say about a node: is it tried, with a pod of lower priority there?
-// What volumes say is in the tests of filter/volume; one of their answers stands here for all.
+// TestResolvable checks for each rejection of the default plugins whether preemption tries the node, with a pod of
+// lower priority on it. The tests of filter/volume check the other rejections of the volume plugins; this test has one
+// of them.
 func TestResolvable(t *testing.T) {
 	n1 := func() testkit.NodeBuilder { return testkit.Node("n1").Zone("z").Capacity("cpu=4,memory=4Gi") }
 	a := func() testkit.PodBuilder { return pod("a", 1, "1", "n1") }
@@ -53,8 +54,8 @@ func TestResolvable(t *testing.T) {
 	})
 }
 
-// Placeholders of negative priority keep room free. A pod without a priority takes as many of them as it needs, on the
-// node that needs fewest; of those on a node the youngest. No ordinary pod is touched.
+// Placeholders of negative priority keep room free. A pod without a priority evicts as many placeholders as it needs,
+// on the node on which the fewest are needed. On a node the youngest placeholders leave first. No other pod is evicted.
 func TestPlaceholders(t *testing.T) {
 	s := parts(node("n1", "4"), node("n2", "4"), node("n3", "4"),
 		pod("web-1", 0, "2", "n1").Obj(), started(pod("old", -10, "1", "n1"), 0), started(pod("young", -10, "1", "n1"), 9),

@@ -98,7 +98,7 @@ func TestHistory(t *testing.T) {
 		require.Equal(t, "lo", e.Pod.Name, "the priority decides between equal expiries only")
 		require.Equal(t, []string{"default/lo: backoff -> active (PopFromBackoffQ)", "default/lo: active -> in flight (PodPopped)"}, lines(moves))
 	})
-	t.Run("a new priority sorts backoff anew", func(t *testing.T) {
+	t.Run("a new priority sorts backoff again", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.try("P", "a", "b")
 		r.event(nodeAdd)

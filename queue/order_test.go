@@ -69,7 +69,7 @@ func TestOrder(t *testing.T) {
 		require.Equal(t, noon, e.InitialAttemptTimestamp)
 		require.Equal(t, 2, e.Attempts)
 	})
-	t.Run("a new priority sorts anew", func(t *testing.T) {
+	t.Run("a new priority sorts again", func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.add("a", "b")
 		require.Empty(t, r.update("b", func(p *v1.Pod) { p.Spec.Priority = ptr(int32(1)) }))

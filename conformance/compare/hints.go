@@ -147,8 +147,8 @@ func incoming(e gen.Event) []fwk.ClusterEvent {
 	return nil
 }
 
-// Hints compares every queueing hint of every plugin for each pending pod and each change of the cluster's objects. A hint
-// that a plugin does not give stands for Queue.
+// Hints compares every queueing hint of every plugin for each pending pod and each change of the cluster's objects. An
+// event without a hint of the plugin counts as Queue.
 func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 	w, err := s.Load(c)
 	if err != nil {

@@ -46,7 +46,7 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 				return nil, err
 			}
 			if node != "" && pod.Status.NominatedNodeName == "" {
-				// Victims without a start time are compared by the clock, which is read anew for each comparison.
+				// Victims without a start time are compared by the clock, which is read again for each comparison.
 				started := pod.DeepCopy()
 				at := metav1.NewTime(gen.Epoch.Add(time.Duration(100+k) * time.Second))
 				started.Status.StartTime = &at

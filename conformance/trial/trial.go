@@ -1,8 +1,8 @@
 // Package trial plays many random cases and reports the first that fails, made small.
 //
-// A case is a string of bytes: everything random is read from it, and what lies past its end is zero, which stands for the
-// plainest choice. So a failing case is made small by leaving bytes out and setting them to zero, without knowing what they
-// mean. The number of cases and the seed are flags of the test binary:
+// A case is a string of bytes: everything random is read from it, and a byte past its end is zero, which makes the
+// plainest choice. So a failing case is made small by leaving bytes out and setting them to zero, without knowing what
+// they mean. The number of cases and the seed are flags of the test binary:
 //
 //	go test ./queue/                                    # short
 //	go test ./queue/ -run Traces -args -clusters 100000 -seed 7

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Undocumented returns the fields of a JSON answer that a page does not describe, sorted. The page has a section "## KIND"
-// for each kind of answer, with a row "| `path` | …" for each field. A path joins the names with points, and [] follows the
-// name of a list: `pods[].victims[]`. A path that ends in .* stands for all fields below it. The error says that data is no
-// JSON object with a kind, or that the page has no section of the kind.
+// Undocumented returns the fields of a JSON answer that a page does not describe, sorted. The page has a section "##
+// KIND" for each kind of answer, with a row "| `path` | …" for each field. A path joins the names with points, and []
+// follows the name of a list: `pods[].victims[]`. A path that ends in .* describes all fields below it. The error says
+// that data is no JSON object with a kind, or that the page has no section of the kind.
 func Undocumented(page string, data []byte) ([]string, error) {
 	var head Head
 	var v any

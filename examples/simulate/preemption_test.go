@@ -54,7 +54,7 @@ func TestPreemptionChapter(t *testing.T) {
 			want:  []string{"p Unschedulable - n1 low", "p Scheduled n1 - -"}, message: "0/1 nodes are available: 1 Insufficient cpu.",
 		},
 		{
-			name: "an empty class preempts nobody", why: "it stands for priority 0, and equal priorities never preempt",
+			name: "an empty class preempts nobody", why: "an empty class gives priority 0, and equal priorities never preempt",
 			input: full + classes + fmt.Sprintf(withoutPri, ""),
 			want:  []string{"p Unschedulable - - -"}, message: noVictims,
 		},
