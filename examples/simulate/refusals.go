@@ -65,9 +65,7 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 			refused[object] = true
 			objects.Warnings.Add(fmt.Sprintf("%v; it is left out", admission.Refusal(object, bad)))
 		default:
-			kind := reflect.TypeOf(object).Elem().Name()
-			objects.Warnings.Group("the API server would refuse %d objects of kind "+kind,
-				fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), bad.ToAggregate()))
+			objects.Warnings.Add(fmt.Sprintf("%s: %v; the API server would refuse it, the scheduler uses it as it is", named(object), bad.ToAggregate()))
 		}
 		return true
 	}

@@ -66,6 +66,17 @@ func TestWhatTheServerRefuses(t *testing.T) {
 	}
 }
 
+// Each of several objects has its own warning.
+func TestEachRefusedObjectIsNamed(t *testing.T) {
+	bad := func(name string) string {
+		return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {priority: 0, containers: [{name: c}], tolerations: [{operator: Exists, value: v}]}}"
+	}
+	_, _, errs := simulate(t, documents(oneNode, bad("a"), bad("b"), bad("c")), "-f", "-")
+	for _, name := range []string{"a", "b", "c"} {
+		require.Contains(t, errs, "warning: Pod default/"+name+": spec.tolerations[0]")
+	}
+}
+
 // -strict lists all that is wrong with the input before anything is decided.
 func TestStrictListsEverything(t *testing.T) {
 	input := documents(oneNode, invalidObjects[0].object, invalidObjects[6].object,
@@ -130,4 +141,12 @@ func TestTimelineRefusesUpdates(t *testing.T) {
 	require.Equal(t, []string{"p Refused - - -"}, outcomes(attemptsOf(t, out)))
 	_, _, errs = withTimeline(t, oneNode, "- {at: 1, add: "+invalidObjects[8].object+"}\n", "-admit")
 	require.Contains(t, errs, `event 1: add: refused: Node "n2" is invalid: metadata.taints[0].effect`)
+}
+
+// A pod on a node that is not in the input: the warning says what becomes of the pod, and after how long.
+func TestPodsOfMissingNodesAreCollected(t *testing.T) {
+	input := oneNode + "---\n" + strings.Replace(onePod, "spec: {", "spec: {nodeName: gone, ", 1)
+	code, _, errs := simulate(t, input, "-f", "-")
+	require.Zero(t, code)
+	require.Contains(t, errs, `no such node in the input; counted nowhere; if the input is complete, pod garbage collection deletes it 40 to 60 s after its node is gone`)
 }
