@@ -14,12 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
-
-var specPath = field.NewPath("spec")
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
