@@ -375,3 +375,14 @@ func TestDocumentEBSLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"kubescheduler.config.k8s.io/v1beta3 is read as kubescheduler.config.k8s.io/v1, where it means the same; kube-scheduler refuses it since v1.29"}, loaded.Profiles[0].Warnings)
 }
+
+// A document of the time of SelectorSpread disables it: there is nothing to disable any more.
+func TestDocumentDisabledSelectorSpread(t *testing.T) {
+	c, err := Load([]byte(v1beta3Head + "profiles: [{plugins: {score: {disabled: [{name: SelectorSpread}, {name: ImageLocality}]}, multiPoint: {disabled: [{name: Nope}]}}}]"))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`plugins.score.disabled[0].name: Invalid value: "SelectorSpread": there is no such plugin, so nothing is disabled: removed in v1.29; ` + spreadNote,
+		`plugins.multiPoint.disabled[0].name: Invalid value: "Nope": there is no such plugin, so nothing is disabled`,
+	}, c.Profiles[0].Warnings[1:])
+	require.False(t, c.Profiles[0].Plugins.Has(Score, "ImageLocality"))
+}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -206,10 +207,10 @@ func preFilterOnly(p *placement.Plugin) *placement.Plugin {
 	return &only
 }
 
-// unmatched names the arguments that match nothing: entries without a name or of no plugin, and resources of the scores that no
-// node has. v1.36 accepts them silently.
+// unmatched names what matches nothing: arguments without a name or of no plugin, resources of the scores that no node has,
+// and disabled plugins that do not exist. v1.36 accepts them silently.
 func (b *builder) unmatched(registry map[string][]Point) []string {
-	var out []string
+	out := disabledInVain(listsOf(b.profile.Plugins), registry)
 	for k, entry := range b.profile.PluginConfig {
 		at := fmt.Sprintf("pluginConfig[%d]", k)
 		switch {
@@ -247,5 +248,28 @@ func warnings(plugins Plugins) []string {
 			}
 		}
 	}
+	return out
+}
+
+// disabledInVain names the disabled plugins that do not exist, with what became of those that existed once.
+func disabledInVain(l lists, registry map[string][]Point) []string {
+	var out []string
+	check := func(list string, set pluginSet) {
+		for k, p := range set.Disabled {
+			if p.Name == "*" || registry[p.Name] != nil {
+				continue
+			}
+			text := fmt.Sprintf("plugins.%s.disabled[%d].name: Invalid value: %q: there is no such plugin, so nothing is disabled", list, k, p.Name)
+			if old, ok := ModernPriority(p.Name); ok && old.Note != "" {
+				text += ": " + old.Note
+			}
+			out = append(out, text)
+		}
+	}
+	for at, set := range l.own {
+		name := Point(at).String()
+		check(strings.ToLower(name[:1])+name[1:], set)
+	}
+	check("multiPoint", l.multi)
 	return out
 }
