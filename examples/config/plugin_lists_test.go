@@ -170,3 +170,11 @@ func TestPointsApart(t *testing.T) {
 		"plugin InterPodAffinity runs at Score but not at PreScore, where it prepares: kube-scheduler may fail every pod",
 	}, p.Warnings)
 }
+
+func (s pluginSet) disables(name string) bool {
+	return slices.ContainsFunc(s.Disabled, func(p plugin) bool { return p.Name == name })
+}
+
+func (s pluginSet) enables(name string) bool {
+	return slices.ContainsFunc(s.Enabled, func(p plugin) bool { return p.Name == name })
+}

@@ -44,14 +44,6 @@ type plugin struct {
 	Weight int32
 }
 
-func (s pluginSet) disables(name string) bool {
-	return slices.ContainsFunc(s.Disabled, func(p plugin) bool { return p.Name == name })
-}
-
-func (s pluginSet) enables(name string) bool {
-	return slices.ContainsFunc(s.Enabled, func(p plugin) bool { return p.Name == name })
-}
-
 func setOf(s configv1.PluginSet) pluginSet {
 	return pluginSet{pluginsOf(s.Enabled), pluginsOf(s.Disabled)}
 }

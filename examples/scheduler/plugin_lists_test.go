@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,4 +107,8 @@ func mustScheduler(t *testing.T, o Options) *Scheduler {
 	s, err := New(mustSnapshot(t), o)
 	require.NoError(t, err)
 	return s
+}
+
+func (s PluginSet) enables(name string) bool {
+	return slices.ContainsFunc(s.Enabled, func(p PluginRef) bool { return p.Name == name })
 }

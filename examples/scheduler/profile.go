@@ -114,10 +114,6 @@ func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]stri
 	})
 }
 
-func (s PluginSet) enables(name string) bool {
-	return slices.ContainsFunc(s.Enabled, func(p PluginRef) bool { return p.Name == name })
-}
-
 // weights returns the factor of each score: that of its first entry in the point's list, else in multiPoint; 0 is 1. The
 // error says that a total could leave int64, which v1.36 also says of a sum of weights, in this order and disabled plugins
 // included, that is below 0 before the last one: a negative weight passes only if nothing comes after it.
