@@ -1,10 +1,14 @@
 package spread
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.36's default
@@ -22,6 +26,10 @@ type Options struct {
 	// zero, with the labels and taints of its nodes. The filter counts their domains like those of existing nodes, with no
 	// pods. v1.36 counts only domains of existing nodes, and so does nil. Nil nodes in the list are ignored.
 	PlannedNodes []*v1.Node
+	// Strict refuses a pod that has a constraint whose whenUnsatisfiable is absent or unknown. The error has the pod, the
+	// field path, the value and the allowed values. Without Strict both compilers ignore such a constraint, as v1.36's
+	// scheduler does.
+	Strict bool
 }
 
 // askCluster takes the owners from the cluster when Options has none and the cluster has the methods of Owners.
@@ -71,6 +79,10 @@ func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (
 	}
 	for i := range list {
 		c := &list[i]
+		if o.Strict && !knownAction(c.WhenUnsatisfiable) {
+			path := field.NewPath("spec", "topologySpreadConstraints").Index(i).Child("whenUnsatisfiable")
+			return evaluator{}, fmt.Errorf("pod %s: %w", podinfo.Name(pod), field.NotSupported(path, c.WhenUnsatisfiable, actions))
+		}
 		if c.WhenUnsatisfiable != action {
 			continue
 		}

@@ -172,3 +172,22 @@ func TestDocumentMatchLabelKeys(t *testing.T) {
 	assert.Equal(t, "node2", allowed(t, f, meant))
 	assert.Empty(t, CheckGroup([]*v1.Pod{meant}, f))
 }
+
+// TestDocumentWithoutWhenUnsatisfiable: the documentation's first example has no whenUnsatisfiable. By default both compilers
+// ignore the constraint, as v1.36 does. With Strict both refuse it.
+func TestDocumentWithoutWhenUnsatisfiable(t *testing.T) {
+	mypod := constrained("foo=bar", by("zone", 1, hard))
+	mypod.Namespace, mypod.Name = "default", "mypod"
+	mypod.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = ""
+	assert.True(t, mustHard(t, mypod, Options{}).Skip())
+
+	const want = `pod default/mypod: spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`
+	_, err := CompileHard(mypod, Options{Strict: true})
+	assert.ErrorContains(t, err, want)
+	_, err = CompileSoft(mypod, Options{Strict: true})
+	assert.ErrorContains(t, err, want)
+
+	mypod.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = soft
+	_, err = CompileHard(mypod, Options{Strict: true})
+	assert.NoError(t, err, "ScheduleAnyway is allowed")
+}

@@ -16,9 +16,10 @@ type Soft struct {
 
 // CompileSoft compiles the ScheduleAnyway constraints of a pod, or of the profile's defaults when the pod has no
 // constraints at all (a pod with only DoNotSchedule constraints gets no defaults). CompileSoft ignores every constraint whose
-// whenUnsatisfiable is not ScheduleAnyway, also a constraint without whenUnsatisfiable.
+// whenUnsatisfiable is not ScheduleAnyway, also a constraint without whenUnsatisfiable. With Options.Strict a constraint
+// whose whenUnsatisfiable is absent or unknown is an error.
 //
-// The error says that a label selector cannot be converted. v1.36 then ends the whole attempt with this text after `running
+// Any other error says that a label selector cannot be converted. v1.36 then ends the whole attempt with this text after `running
 // PreScore plugin "PodTopologySpread": `. The returned Soft is nil then. Soft keeps the pod, which must not change
 // afterwards. A nil pod panics.
 //
