@@ -1,7 +1,7 @@
 // Release builds the modules of the tree as their users will: it writes a module proxy into a temporary folder that has
-// every published module under the next version, then builds, vets and installs each module from there, outside the
-// workspace. Published are all modules of the tree but those in conformance/. The next version is the first one in
-// CHANGELOG.md.
+// every published module under the next version, then builds and vets each module and runs the go get and go install
+// lines of README.md with that proxy, outside the workspace. Published are all modules of the tree but those in conformance/.
+// The next version is the first one in CHANGELOG.md.
 //
 //	go run .ci/release.go
 package main
@@ -58,17 +58,58 @@ func run() error {
 	// The go command looks for programs in modules of longer and longer paths. A proxy on the network may answer with an error
 	// where no such module exists, so installing takes the other modules from what building has fetched.
 	installing := append(slices.Clone(env), "GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(tmp, "mod/cache/download"))
+	var programs []string
 	for _, folder := range folders {
-		path := modulePath(folder)
-		programs, err := build(env, filepath.Join(tmp, "src", folder), folder)
+		found, err := build(env, filepath.Join(tmp, "src", folder), folder)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", modulePath(folder), err)
 		}
-		fmt.Printf("%s %s, %d programs\n", path, version, len(programs))
-		for _, program := range programs {
-			if err := command(installing, tmp, "install", program+"@"+version); err != nil {
-				return fmt.Errorf("%s: %w", program, err)
+		fmt.Printf("%s %s, %d programs\n", modulePath(folder), version, len(found))
+		programs = append(programs, found...)
+	}
+	return readme(env, installing, tmp, version, folders, programs)
+}
+
+// readme runs the go get and go install lines of README.md, each in a new module. The packages that a line gets must build,
+// and the lines must name the version, get every module and install every program.
+// A new module asks for the go.mod files of versions that building did not fetch, so go get takes them from the network.
+func readme(getting, installing []string, tmp, version string, folders, programs []string) error {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		return err
+	}
+	const flags = "GOFLAGS=-modcacherw -trimpath" // go.mod and go.sum must have all that a build needs
+	envs := map[string][]string{"get": append(slices.Clone(getting), flags), "install": append(slices.Clone(installing), flags)}
+	var got []string
+	for k, line := range regexp.MustCompile(`(?m)^go (get|install) (\S+)@(\S+)`).FindAllStringSubmatch(string(text), -1) {
+		verb, pattern := line[1], line[2]
+		dir := filepath.Join(tmp, fmt.Sprint("readme", k))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		commands := [][]string{{"mod", "init", "example.com/user"}, {verb, pattern + "@" + line[3]}}
+		if verb == "get" {
+			commands = append(commands, []string{"build", pattern})
+			got = append(got, strings.TrimSuffix(pattern, "/..."))
+		}
+		for _, args := range commands {
+			if err := command(envs[verb], dir, args...); err != nil {
+				return fmt.Errorf("README.md: %s: %w", line[0], err)
 			}
+		}
+		if line[3] != version {
+			return fmt.Errorf("README.md: %s: the next version is %s", line[0], version)
+		}
+		fmt.Println(line[0])
+	}
+	for _, folder := range folders {
+		if !slices.Contains(got, modulePath(folder)) {
+			return fmt.Errorf("README.md has no go get line for %s", modulePath(folder))
+		}
+	}
+	for _, program := range programs {
+		if _, err := os.Stat(filepath.Join(tmp, "bin", filepath.Base(program))); err != nil {
+			return fmt.Errorf("no go install line of README.md installs %s: %w", program, err)
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 // attemptsOf returns what -o json prints.
@@ -56,10 +58,10 @@ func TestFailErrors(t *testing.T) {
 		name, why, input string
 		code             int
 	}{
-		{"refused", "the priority class is missing", documents(two, noClass, goodPod), exitNo},
-		{"error", "a plugin fails", documents(two, badAffinity, goodPod), exitNo},
-		{"good", "every pod has an answer", documents(two, goodPod), exitOK},
-		{"unschedulable", "no node is an answer too", goodPod, exitOK},
+		{"refused", "the priority class is missing", documents(two, noClass, goodPod), program.No},
+		{"error", "a plugin fails", documents(two, badAffinity, goodPod), program.No},
+		{"good", "every pod has an answer", documents(two, goodPod), program.OK},
+		{"unschedulable", "no node is an answer too", goodPod, program.OK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := simulate(t, c.input, "-f", "-", "-fail-errors")
@@ -100,5 +102,5 @@ func TestRefusedEvents(t *testing.T) {
 	require.Contains(t, string(text), `1.000s default/no-class: attempt: Refused: pods "no-class" is forbidden: no PriorityClass with name gold was found`)
 	require.Contains(t, string(text), `2.000s Pod default/p refused: pods "p" already exists`)
 	code, _, _ = withTimeline(t, documents(oneNode, onePod), "- {at: 2, add: "+strings.Replace(goodPod, "good", "p", 1)+"}\n", "-fail-errors")
-	require.Equal(t, exitNo, code)
+	require.Equal(t, program.No, code)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 const configHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -139,7 +141,7 @@ func TestNegativeWeight(t *testing.T) {
 	}
 	file := configFile(t, configHead+strings.Replace(lists, "%s", "-1", 1))
 	code, out, errs := simulate(t, twoNodes, "-f", "-", "-o", "json", "-detail", "-config", file)
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	require.Contains(t, errs, "simulate: scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1\n")
 }
@@ -182,12 +184,12 @@ func TestBadConfigurations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			file := configFile(t, c.text)
 			code, out, errs := simulate(t, twoNodes, "-f", "-", "-config", file)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Equal(t, "simulate: "+file+c.err, errs)
 		})
 	}
 	code, _, errs := simulate(t, twoNodes, "-f", "-", "-config", "/nope")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Equal(t, "simulate: -config: open /nope: no such file or directory\n", errs)
 }

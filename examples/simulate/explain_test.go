@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 // firstLines are the lines of an explanation up to the first empty one.
@@ -77,7 +79,7 @@ func TestExplainEveryState(t *testing.T) {
 // A wrong name lists near ones.
 func TestExplainNearNames(t *testing.T) {
 	code, _, errs := simulate(t, oneNode+"---\n"+strings.Replace(onePod, "name: p}", "name: web-1}", 1), "-f", "-", "-explain", "default/wbe-1")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, `simulate: -explain: Not found: "default/wbe-1": no pod of that namespace and name; near: default/web-1`)
 }
 

@@ -24,7 +24,7 @@ var help = program.Help{
 		"simulate -f cluster.yaml -explain shop/web-0",
 		"# how many more pods like it fit",
 		"simulate -f cluster.yaml -how-many shop/web-0",
-		"# what if a node were cordoned, and if there were ten more pods",
+		"# cordon a node first, and use ten more pods",
 		"simulate -f cluster.yaml -cordon n1 -add pod.yaml -count 10",
 		"# every verdict and score of one pod",
 		"simulate -f cluster.yaml -o json -detail=shop/web-0",
@@ -53,10 +53,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	list := func(to *[]string, name, usage string) {
 		f.Func(name, usage, func(s string) error { *to = append(*to, s); return nil })
 	}
-	list(&o.cordon, "cordon", "what if this `NODE` were cordoned, repeatable")
-	list(&o.taint, "taint", "what if a node had this taint, `NODE:KEY=VALUE:EFFECT`, repeatable")
-	list(&o.add, "add", "what if there were the nodes and pods of this `FILE` too, repeatable")
-	f.IntVar(&o.count, "count", 1, "make `N` copies of each object of -add")
+	list(&o.cordon, "cordon", "cordon this `NODE` first, repeatable")
+	list(&o.taint, "taint", "taint a node first: `NODE:KEY=VALUE:EFFECT`, repeatable")
+	list(&o.add, "add", "also use the nodes, pods and workloads in `FILE`, repeatable")
+	f.IntVar(&o.count, "count", 1, "make `N` copies of each object in the files of -add")
 	f.StringVar(&o.howMany, "how-many", "", "say how many more pods like `NAMESPACE/NAME` fit, up to 100000")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
 	f.BoolVar(&o.failErrors, "fail-errors", false, "exit 1 if a pod was refused or ended with an error")

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 // Flags that do nothing together are refused.
@@ -33,7 +35,7 @@ func TestFlagsThatDoNothingTogether(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			code, out, errs := simulate(t, documents(oneNode, onePod), append([]string{"-f", "-"}, strings.Fields(c.args)...)...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Equal(t, "simulate: "+c.want+"\n", errs)
 		})

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 // -how-many stops at a stated limit on a node that allows more pods than anybody can count.
@@ -42,6 +44,6 @@ func TestAddManyCopies(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "19990 pods like p-11")
 	code, _, errs = simulate(t, oneNode+"---\n"+strings.Replace(onePod, "name: p}", "name: p-7}", 1), "-f", "-", "-add", file, "-count", "20")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, `-add: metadata.name: Duplicate value: "default/p-7"`)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
 
@@ -61,6 +62,6 @@ func TestDetailOfOnePod(t *testing.T) {
 	}
 	require.Equal(t, []string{"shop/web-6d4b75cb6d-q6kxd", "data/postgres-3"}, with)
 	code, _, errs = simulate(t, "", "-f", shop, "-o", "json", "-detail=data/postgres-4")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.True(t, strings.HasPrefix(errs, `simulate: -detail: Not found: "data/postgres-4": no pod of that namespace and name; near: data/postgres-`), errs)
 }

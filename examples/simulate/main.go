@@ -17,13 +17,6 @@ import (
 	"github.com/podberth/podberth/examples/report"
 )
 
-// Exit codes of the programs.
-const (
-	exitOK       = 0
-	exitNo       = 1 // the answer is no, and a flag asked for it
-	exitBadInput = 2
-)
-
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // options are the command line.
@@ -68,12 +61,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		for _, e := range lines(err) {
 			fmt.Fprintf(stderr, "simulate: %v\n", e)
 		}
-		return exitBadInput
+		return program.BadInput
 	}
 	if v.unplaced && o.failUnschedulable || v.failed && o.failErrors {
-		return exitNo
+		return program.No
 	}
-	return exitOK
+	return program.OK
 }
 
 // lines returns the errors that were joined, each of which is a line of its own.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 // invalidObjects are what the API server refuses, with the server's texts: the cases that were accepted before.
@@ -59,7 +61,7 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			}
 
 			code, out, errs = simulate(t, input, "-f", "-", "-strict")
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Equal(t, "simulate: "+called+": "+c.text+"\n", errs)
 		})
@@ -82,7 +84,7 @@ func TestStrictListsEverything(t *testing.T) {
 	input := documents(oneNode, invalidObjects[0].object, invalidObjects[6].object,
 		"{apiVersion: v1, kind: Pod, metadata: {name: lost}, spec: {nodeName: n9, colour: red, containers: [{name: c}]}}")
 	code, out, errs := withTimeline(t, input, "- {at: 1, add: "+strings.Replace(invalidObjects[5].object, "name: p}", "name: q}", 1)+"}\n", "-strict")
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	lines := strings.Split(strings.TrimSpace(errs), "\n")
 	require.Len(t, lines, 5, errs)
@@ -126,7 +128,7 @@ func TestTimelineRefusesUpdates(t *testing.T) {
 					require.NotContains(t, errs, "refused", c.why)
 					continue
 				}
-				require.Equal(t, exitNo, code)
+				require.Equal(t, program.No, code)
 				require.Contains(t, errs, `event 1: update: refused: Pod "p" is invalid: `, c.why)
 				require.Contains(t, errs, c.text, c.why)
 			}

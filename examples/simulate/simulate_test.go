@@ -17,6 +17,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
@@ -92,7 +93,7 @@ func TestDetail(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	code, _, _ := simulate(t, "", "-f", shop, "-fail-unschedulable")
-	require.Equal(t, exitNo, code)
+	require.Equal(t, program.No, code)
 }
 
 const (
@@ -129,7 +130,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := simulate(t, c.input, append([]string{"-f", "-"}, c.args...)...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 			last := strings.Split(strings.TrimSpace(errs), "\n")
@@ -146,7 +147,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := simulate(t, "", c.args...)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 		})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
 )
 
 // podA, which wants a region that is not there, and podB, which wants ten CPUs, of the article on the scheduling queue.
@@ -63,7 +65,7 @@ func TestTimelineErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, out, errs := withTimeline(t, oneNode, c.timeline)
-			require.Equal(t, exitBadInput, code)
+			require.Equal(t, program.BadInput, code)
 			require.Empty(t, out)
 			require.Contains(t, errs, c.want)
 		})
@@ -133,14 +135,14 @@ func TestWhatIf(t *testing.T) {
 		{[]string{"-how-many", "a/b"}, `-how-many: Not found: "a/b"`},
 	} {
 		code, out, errs := simulate(t, two+pods, append([]string{"-f", "-"}, c.args...)...)
-		require.Equal(t, exitBadInput, code, c.args)
+		require.Equal(t, program.BadInput, code, c.args)
 		require.Empty(t, out)
 		require.Contains(t, errs, c.want)
 	}
 	clash := filepath.Join(t.TempDir(), "clash.yaml")
 	require.NoError(t, os.WriteFile(clash, []byte(nodeYAML("n1", "4", "")), 0o644))
 	code, _, errs := simulate(t, two, "-f", "-", "-add", clash)
-	require.Equal(t, exitBadInput, code)
+	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, `-add: metadata.name: Duplicate value: "n1"`)
 
 	code, out, errs := simulate(t, two+pods, "-f", "-", "-how-many", "default/p")
