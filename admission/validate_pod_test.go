@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // plain is a pod that the API server accepts.
@@ -54,11 +56,12 @@ func TestValidatePod(t *testing.T) {
 		c   = "spec.containers[0]."
 		res = c + "resources."
 	)
-	for _, x := range []struct {
+	type test struct {
 		name, why string
 		change    func(p *v1.Pod)
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"plain", "nothing wrong", func(*v1.Pod) {}, nil},
 		{"label", "a label value", func(p *v1.Pod) { p.Labels["a"] = "b c" }, []string{`metadata.labels: Invalid value: "b c": ` + badValue}},
 		{"negative", "amounts", requests("cpu", "-1"), []string{res + `requests[cpu]: Invalid value: "-1": must be greater than or equal to 0`}},
@@ -121,22 +124,21 @@ func TestValidatePod(t *testing.T) {
 			p.Spec.Overhead = quantities("cpu", "-1")
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{TopologyKey: "zone", WhenUnsatisfiable: "DoNotSchedule"}}
 		}, []string{"metadata.labels", res, "spec.nodeSelector", "spec.schedulingGates[1]", "spec.topologySpreadConstraints[0]", "spec.tolerations[0]", "spec.overhead"}},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			p := plain()
-			x.change(p)
-			requirePrefixes(t, x.want, messages(ValidatePod(p)), x.why)
-		})
-	}
+	}, func(t *testing.T, x test) {
+		p := plain()
+		x.change(p)
+		requirePrefixes(t, x.want, messages(ValidatePod(p)), x.why)
+	})
 }
 
 func TestValidatePodUpdate(t *testing.T) {
 	const kept = "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`"
-	for _, x := range []struct {
+	type test struct {
 		name, why string
 		change    func(p *v1.Pod)
 		want      []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"nothing", "equal pods", func(*v1.Pod) {}, nil},
 		{"same amount", "amounts are compared, not texts", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = quantities("cpu", "1000m") }, nil},
 		{"image", "may change", func(p *v1.Pod) { p.Spec.Containers[0].Image = "i" }, nil},
@@ -151,16 +153,14 @@ func TestValidatePodUpdate(t *testing.T) {
 		{"spread", "stays", func(p *v1.Pod) {
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule}}
 		}, []string{kept}},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			old := plain()
-			old.Spec.Tolerations = tols(tol("a Exists _ _"))
-			p := old.DeepCopy()
-			x.change(p)
-			requirePrefixes(t, x.want, messages(ValidatePodUpdate(p, old)), x.why)
-			requirePrefixes(t, x.want, messages(ValidateUpdate(p, old)), x.why)
-		})
-	}
+	}, func(t *testing.T, x test) {
+		old := plain()
+		old.Spec.Tolerations = tols(tol("a Exists _ _"))
+		p := old.DeepCopy()
+		x.change(p)
+		requirePrefixes(t, x.want, messages(ValidatePodUpdate(p, old)), x.why)
+		requirePrefixes(t, x.want, messages(ValidateUpdate(p, old)), x.why)
+	})
 }
 
 // Validate, ValidateUpdate and Refusal join the checks of all kinds.
@@ -170,11 +170,12 @@ func TestValidate(t *testing.T) {
 	negative := intstr.FromInt32(-1)
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Handler: "h", Overhead: &nodev1.Overhead{PodFixed: quantities("cpu", "-1")},
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"a": "b c"}, Tolerations: tols(tol("a Exists v _"))}}
-	for _, x := range []struct {
+	type test struct {
 		name   string
 		object metav1.Object
 		want   string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"pod", bad, `Pod "p" is invalid: spec.nodeName: Invalid value: "N": `},
 		{"node", &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: v1.NodeSpec{Taints: taintList("a=b")}}, `Node "n" is invalid: metadata.taints[0].effect: Required value`},
 		{"priority class", &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Value: 2000000000},
@@ -182,13 +183,11 @@ func TestValidate(t *testing.T) {
 		{"runtime class", class, `RuntimeClass.node.k8s.io "r" is invalid: [overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0, scheduling.nodeSelector: Invalid value: "b c"`},
 		{"budget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &negative}},
 			`PodDisruptionBudget.policy "b" is invalid: spec.minAvailable: Invalid value: -1: must be greater than or equal to 0`},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			err := Refusal(x.object, Validate(x.object))
-			require.ErrorContains(t, err, x.want)
-			require.ErrorContains(t, err, x.want[:8])
-		})
-	}
+	}, func(t *testing.T, x test) {
+		err := Refusal(x.object, Validate(x.object))
+		require.ErrorContains(t, err, x.want)
+		require.ErrorContains(t, err, x.want[:8])
+	})
 	require.Empty(t, Validate(&v1.Service{}), "a kind without checks")
 	require.Empty(t, ValidateUpdate(&v1.Service{}, &v1.Service{}), "a kind without checks")
 	require.NoError(t, Refusal(plain(), nil))

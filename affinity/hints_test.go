@@ -111,26 +111,27 @@ func TestPodHintPod(t *testing.T) {
 		require.Equal(t, tc.want, got)
 	})
 	t.Run("namespaceSelector", func(t *testing.T) {
-		for _, tc := range []struct {
+		type test struct {
 			name     string
 			selector *metav1.LabelSelector
 			want     bool
-		}{
+		}
+		testkit.Run(t, []test{
 			{"empty", &metav1.LabelSelector{}, true},
 			{"asks for a label", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpExists}}}, false},
 			{"asks for the absence of one", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"z"}}}}, true},
-		} {
+		}, func(t *testing.T, tc test) {
 			term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: tc.selector}
 			rejected, other := pod("d", ""), on(pod("o", ""))
 			rejected.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
 			got, err := affinity.PodOptions{}.Hint(w)(rejected, other, nil)
 			require.NoError(t, err)
-			require.Equal(t, tc.want, got, "%s: namespaces have no labels in hints", tc.name)
+			require.Equal(t, tc.want, got, "namespaces have no labels in hints")
 			other.Spec.Affinity = rejected.Spec.Affinity
 			got, err = affinity.PodOptions{}.Hint(w)(pod("d", ""), other, nil)
 			require.NoError(t, err)
-			require.Equal(t, tc.want, got, "%s: in the deleted pod's terms, too", tc.name)
-		}
+			require.Equal(t, tc.want, got, "in the deleted pod's terms, too")
+		})
 	})
 	t.Run("errors", func(t *testing.T) {
 		hint := affinity.PodOptions{}.Hint(w)

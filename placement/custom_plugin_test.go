@@ -123,14 +123,15 @@ func TestOwnPlugin(t *testing.T) {
 
 	d := p.Decide(pod("green", "5"), Options{})
 	require.Equal(t, "0/3 nodes are available: 3 Insufficient cpu.", d.Failure.Text(), "filters of the default profile come first")
-	for _, c := range []struct{ name, tenant, want string }{
+	type test struct{ name, tenant, want string }
+	testkit.Run(t, []test{
 		{"whole pod", "banned", "0/3 nodes are available: the tenant is banned."},
 		{"broken", "broken", `running PreFilter plugin "Tenant": no tenants here`},
-	} {
+	}, func(t *testing.T, c test) {
 		d := p.Decide(pod(c.tenant, "1"), Options{})
-		require.NotNil(t, d.Failure, c.name)
-		require.Equal(t, c.want, d.Failure.Text(), c.name)
-	}
+		require.NotNil(t, d.Failure)
+		require.Equal(t, c.want, d.Failure.Text())
+	})
 	unkept, err := New(s, tenantProfile(plainTenant()))
 	require.NoError(t, err)
 	require.Equal(t, "n1", unkept.Decide(pod("pinned", "1"), Options{}).Node)

@@ -273,18 +273,19 @@ func TestPreemptionForVolumes(t *testing.T) {
 			{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}})
 	}
 	p, _ := placerOf(t, o)
-	for _, c := range []struct{ name, claim, node, victim, why string }{
-		{"claim", "one", "a2", "holder", "the pod that uses the ReadWriteOncePod claim leaves"},
-		{"attachment", "mine", "a2", "holder", "the node of the less important pod gets room for one volume"},
-	} {
+	type test struct{ name, why, claim, node, victim string }
+	testkit.Run(t, []test{
+		{"claim", "the pod that uses the ReadWriteOncePod claim leaves", "one", "a2", "holder"},
+		{"attachment", "the node of the less important pod gets room for one volume", "mine", "a2", "holder"},
+	}, func(t *testing.T, c test) {
 		pod := mounting(testkit.Pod("incoming").Priority(10).Obj(), c.claim)
 		d := p.Decide(pod, Options{})
-		require.False(t, d.Placed(), c.name)
+		require.False(t, d.Placed())
 		r := p.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
-		require.Equal(t, c.node, r.Node, "%s: %s", c.name, r.Message)
-		require.Len(t, r.Victims, 1, c.why)
-		require.Equal(t, c.victim, r.Victims[0].Pod.Name, c.why)
-	}
+		require.Equal(t, c.node, r.Node, r.Message)
+		require.Len(t, r.Victims, 1)
+		require.Equal(t, c.victim, r.Victims[0].Pod.Name)
+	})
 }
 
 // Decisions, reservations and what-ifs change no object. Objects to be written are copies.

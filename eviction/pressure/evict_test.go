@@ -82,10 +82,10 @@ func TestMessages(t *testing.T) {
 	several.Spec.EphemeralContainers = []v1.EphemeralContainer{{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "e"}}}
 	use := PodStats{WorkingSetBytes: n(gi)}
 	for _, c := range []struct {
-		name string
-		mib  int64
+		container string
+		mib       int64
 	}{{"e", 9}, {"d", 1}, {"c", 100}, {"i", 2}} {
-		use.Containers = append(use.Containers, ContainerStats{Name: c.name, WorkingSetBytes: n(c.mib * mi)})
+		use.Containers = append(use.Containers, ContainerStats{Name: c.container, WorkingSetBytes: n(c.mib * mi)})
 	}
 	half := disk(3, 4, 0)
 	half.Containers[0].Logs.UsedBytes = nil

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,9 +13,8 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
 
 const shipped = "testdata/cluster.yaml"
 
@@ -32,10 +29,11 @@ func drain(stdin string, args ...string) (code int, stdout, stderr string) {
 
 // The output on the shipped cluster is asserted whole, as table and JSON.
 func TestShippedCluster(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name string
 		args []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"refused", []string{"node-a1"}},
 		{"waves", append([]string{"node-a1", "gpu-a1"}, all...)},
 		{"selected", append([]string{"node-a1", "-pod-selector", "app in (web, db)"}, all...)},
@@ -45,24 +43,18 @@ func TestShippedCluster(t *testing.T) {
 		{"evict-payments", []string{"-evict", "shop/payments-7c9-a"}},
 		{"evict-report", []string{"-evict", "batch/report-x2v"}},
 		{"evict-nobody", []string{"-evict", "shop/nobody"}},
-	} {
+	}, func(t *testing.T, c test) {
 		for form, ending := range map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"} {
-			t.Run(c.name+" "+form, func(t *testing.T) {
+			t.Run(form, func(t *testing.T) {
 				args := append([]string{"-f", shipped, "-o", form}, c.args...)
 				code, out, _ := drain("", args...)
 				require.Zero(t, code)
-				golden := filepath.Join("testdata", c.name+ending)
-				if *rewrite {
-					require.NoError(t, os.WriteFile(golden, []byte(out), 0o644))
-				}
-				want, err := os.ReadFile(golden)
-				require.NoError(t, err)
-				require.Equal(t, string(want), out)
+				testkit.Golden(t, filepath.Join("testdata", c.name+ending), out)
 				_, again, _ := drain("", args...)
 				require.Equal(t, out, again, "same input, same bytes")
 			})
 		}
-	}
+	})
 }
 
 func planned(t *testing.T, stdin string, args ...string) (p plan) {
@@ -219,10 +211,11 @@ func TestExpand(t *testing.T) {
 
 // Bad input: one line on standard error, nothing on standard output, exit 2.
 func TestBadInput(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, input, want string
 		args              []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"unknown node", twoNodes, `NODE: Not found: "n9": no such node in the input`, []string{"n9"}},
 		{"a node twice", twoNodes, `NODE: Duplicate value: "n1"`, []string{"n1", "n1"}},
 		{"no node", twoNodes, "NODE: Required value: at least one node", nil},
@@ -237,15 +230,13 @@ func TestBadInput(t *testing.T) {
 		{"a bad selector", twoNodes, `-pod-selector: Invalid value: "app in": `, []string{"-pod-selector", "app in", "n1"}},
 		{"a negative wait", twoNodes, "-skip-wait-for-delete-timeout: Invalid value: -1", []string{"-skip-wait-for-delete-timeout", "-1", "n1"}},
 		{"a time that is none", twoNodes, `-at: Invalid value: "noon"`, []string{"-at", "noon", "n1"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := drain(c.input, append([]string{"-f", "-"}, c.args...)...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		code, out, errs := drain(c.input, append([]string{"-f", "-"}, c.args...)...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
+	})
 	code, _, errs := drain("")
 	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, "-f: Required value")

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
 
 func nodepressure(stdin string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
@@ -24,77 +22,66 @@ func nodepressure(stdin string, args ...string) (code int, stdout, stderr string
 
 func in(name string) string { return filepath.Join("testdata", name) }
 
-// same compares with a file of testdata.
-func same(t *testing.T, file, got string) {
-	t.Helper()
-	if *rewrite {
-		require.NoError(t, os.WriteFile(in(file), []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(in(file))
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
-
 // The output on the shipped inputs is asserted whole, in every form.
 func TestShippedNodes(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name string
 		args []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"memory", nil},
 		{"disk-single", nil},
 		{"disk-imagefs", []string{"-layout", "imagefs"}},
 		{"disk-split", []string{"-layout", "split"}},
 		{"pids", []string{"-kubelet", in("kubelet.yaml")}},
-	} {
+	}, func(t *testing.T, c test) {
 		for form, ending := range map[string]string{"table": ".table", "json": ".out.json", "yaml": ".out.yaml"} {
-			t.Run(c.name+" "+form, func(t *testing.T) {
+			t.Run(form, func(t *testing.T) {
 				args := append([]string{"-f", in("pods.yaml"), "-summary", in(c.name + ".json"), "-o", form}, c.args...)
 				code, out, errs := nodepressure("", args...)
 				require.Zero(t, code, errs)
 				require.Empty(t, errs)
-				same(t, c.name+ending, out)
+				testkit.Golden(t, in(c.name+ending), out)
 				_, again, _ := nodepressure("", args...)
 				require.Equal(t, out, again, "same input, same bytes")
 			})
 		}
-	}
+	})
 }
 
 // One node over six minutes: soft grace, the eviction after it, the transition period.
 func TestObservations(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "general-a1.state")
-	for _, c := range []struct {
+	type test struct {
 		name, summary, at string
 		conditions        []string
 		victim            string
-		reason            string
-	}{
+		why               string
+	}
+	testkit.Run(t, []test{
 		{"within grace", "soft-1", "", []string{"MemoryPressure"}, "", "the condition comes at once, the eviction after 1m30s"},
 		{"grace is over", "soft-2", "", []string{"MemoryPressure"}, "batch/report-4xk8b", "met without interruption for 1m40s"},
 		{"nothing newer", "soft-2", "2026-03-02T08:21:50Z", []string{"MemoryPressure"}, "", "a measurement acts once"},
 		{"recovered", "soft-3", "", []string{"MemoryPressure"}, "", "still in the transition period"},
 		{"just before the end", "soft-3", "2026-03-02T08:26:49Z", []string{"MemoryPressure"}, "", "five minutes after 08:21:50"},
 		{"transition is over", "soft-3", "2026-03-02T08:26:50Z", []string{}, "", "five minutes have passed"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			args := []string{"-f", in("pods.yaml"), "-kubelet", in("kubelet.yaml"), "-summary", in(c.summary + ".json"), "-state", state, "-o", "json"}
-			if c.at != "" {
-				args = append(args, "-at", c.at)
-			}
-			code, out, errs := nodepressure("", args...)
-			require.Zero(t, code, errs)
-			require.Empty(t, errs)
-			same(t, "day-"+strings.ReplaceAll(c.name, " ", "-")+".out.json", out)
-			var r struct {
-				Conditions []string
-				Victim     struct{ Pod string }
-			}
-			require.NoError(t, json.Unmarshal([]byte(out), &r))
-			require.Equal(t, c.conditions, r.Conditions, c.reason)
-			require.Equal(t, c.victim, r.Victim.Pod, c.reason)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		args := []string{"-f", in("pods.yaml"), "-kubelet", in("kubelet.yaml"), "-summary", in(c.summary + ".json"), "-state", state, "-o", "json"}
+		if c.at != "" {
+			args = append(args, "-at", c.at)
+		}
+		code, out, errs := nodepressure("", args...)
+		require.Zero(t, code, errs)
+		require.Empty(t, errs)
+		testkit.Golden(t, in("day-"+strings.ReplaceAll(c.name, " ", "-")+".out.json"), out)
+		var r struct {
+			Conditions []string
+			Victim     struct{ Pod string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		require.Equal(t, c.conditions, r.Conditions)
+		require.Equal(t, c.victim, r.Victim.Pod)
+	})
 }
 
 // A shipped state: the node has recovered and is in its transition period.
@@ -106,7 +93,7 @@ func TestTransitionPeriod(t *testing.T) {
 	code, out, errs := nodepressure("", "-f", in("pods.yaml"), "-kubelet", in("kubelet.yaml"), "-summary", in("soft-3.json"), "-state", state)
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
-	same(t, "transition.table", out)
+	testkit.Golden(t, in("transition.table"), out)
 	require.Contains(t, out, "Conditions: MemoryPressure\n")
 	require.Contains(t, out, "Acting:     none\n")
 	require.Contains(t, out, "nothing changes by itself before 2026-03-02T08:26:40Z")
@@ -227,12 +214,13 @@ func TestBadInput(t *testing.T) {
 	state := func(s string) string {
 		return strings.Replace(`{"node":"n1","at":"2026-03-02T08:00:00Z","state":{"layout":"single"}}`, "}}", s+"}}", 1)
 	}
-	for _, c := range []struct {
+	type test struct {
 		name    string
 		content map[string]string
 		args    []string
 		want    string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"memory is text", map[string]string{"summary.json": strings.Replace(calm, "2147483648", `"2Gi"`, 1)}, nil, `summary.json: node.memory.availableBytes: Invalid value: "2Gi": must be an integer that is not negative`},
 		{"negative memory", map[string]string{"summary.json": strings.Replace(calm, "2147483648", "-1", 1)}, nil, `node.memory.availableBytes: Invalid value: -1: must be an integer that is not negative`},
 		{"a time that is none", map[string]string{"summary.json": strings.Replace(calm, "2026-03-02T08:00:00Z", "today", 1)}, nil, `node.memory.time: Invalid value: "today": must be a time such as 2026-03-02T08:00:00Z`},
@@ -261,48 +249,45 @@ func TestBadInput(t *testing.T) {
 		{"a time without a zone", nil, []string{"-at", "noon"}, `-at: Invalid value: "noon"`},
 		{"standard input twice", nil, []string{"-kubelet", "-"}, "standard input can be read once only"},
 		{"an argument", nil, []string{"x"}, `unexpected argument "x"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			content := map[string]string{"summary.json": calm, "kubelet.yaml": config}
-			for name, text := range c.content {
-				content[name] = text
-			}
-			at := files(t, content)
-			args := []string{"-f", "-", "-summary", at("summary.json"), "-state", at("state")}
-			if c.name != "standard input twice" {
-				args = append(args, "-kubelet", at("kubelet.yaml"))
-			}
-			code, out, errs := nodepressure(onePod, append(args, c.args...)...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
-			left, err := os.ReadFile(at("state"))
-			if c.content["state"] == "" {
-				require.ErrorIs(t, err, os.ErrNotExist)
-			} else {
-				require.NoError(t, err)
-				require.Equal(t, c.content["state"], string(left), "the state is as it was")
-			}
-		})
-	}
-	for _, c := range []struct {
+	}, func(t *testing.T, c test) {
+		content := map[string]string{"summary.json": calm, "kubelet.yaml": config}
+		for name, text := range c.content {
+			content[name] = text
+		}
+		at := files(t, content)
+		args := []string{"-f", "-", "-summary", at("summary.json"), "-state", at("state")}
+		if c.name != "standard input twice" {
+			args = append(args, "-kubelet", at("kubelet.yaml"))
+		}
+		code, out, errs := nodepressure(onePod, append(args, c.args...)...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
+		left, err := os.ReadFile(at("state"))
+		if c.content["state"] == "" {
+			require.ErrorIs(t, err, os.ErrNotExist)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, c.content["state"], string(left), "the state is as it was")
+		}
+	})
+	type test2 struct {
 		name string
 		args []string
 		want string
-	}{
+	}
+	testkit.Run(t, []test2{
 		{"no pods", nil, "-f: Required value"},
 		{"no summary", []string{"-f", in("pods.yaml")}, "-summary: Required value"},
 		{"no such file", []string{"-f", in("pods.yaml"), "-summary", in("none.json")}, "none.json"},
 		{"a state that cannot be written", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-state", in("none/state")}, "none/state"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := nodepressure("", c.args...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-		})
-	}
+	}, func(t *testing.T, c test2) {
+		code, out, errs := nodepressure("", c.args...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	})
 	code, help, errs := nodepressure("", "-h")
 	require.Zero(t, code)
 	require.Empty(t, errs)

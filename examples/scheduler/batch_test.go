@@ -62,14 +62,15 @@ type counts = map[string]float64
 
 // What becomes of the second of two pods, each of which would fill a node.
 func TestBatch(t *testing.T) { // W13.3
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		second    *v1.Pod
 		between   func(r *rig)
 		node      string
 		evaluated int
 		want      counts
-	}{
+	}
+	testkit.Run(t, []test{
 		{"the next best node", "the first is full: only the hint is looked at", sized("q", "3"), nil, "n2", 1, counts{"hint_used": 1}},
 		{"another size", "it is another pod, though the node has room for it", sized("q", "1"), nil, "n2", 3, counts{"no_hint": 1, "pod_incompatible": 1}},
 		{"another pod", "its labels differ", testkit.Pod("default/q").Labels("a=b").Request("cpu=3,memory=2Gi").Obj(), nil, "n2", 3, counts{"no_hint": 1, "pod_incompatible": 1}},
@@ -83,9 +84,9 @@ func TestBatch(t *testing.T) { // W13.3
 			counts{"hint_not_used": 1, "empty_list": 1}},
 		{"the hinted node is gone", "all are looked at", sized("q", "3"), func(r *rig) { r.s.DeleteNode(testkit.Node("n2").Obj()) }, "n3", 2, counts{"hint_not_used": 1, "empty_list": 1}},
 		{"an attempt between", "the ranking is of the last attempt but one", sized("q", "3"), func(r *rig) { r.add(sized("big", "9")).step(); r.s.o.Metrics.(counted).batch() }, "n2", 3, counts{"no_hint": 1, "pod_skipped": 1}},
-	} {
+	}, func(t *testing.T, c test) {
 		for _, each := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, one by one %v", c.name, each), func(t *testing.T) {
+			t.Run(fmt.Sprintf("one by one %v", each), func(t *testing.T) {
 				r, count := batching(t, Options{Profiles: []Profile{listed()}, OneByOne: each})
 				r.add(sized("p", "3")).step()
 				require.Equal(t, "n1", r.last().Node)
@@ -100,7 +101,7 @@ func TestBatch(t *testing.T) { // W13.3
 				require.Equal(t, c.want, count.batch())
 			})
 		}
-	}
+	})
 }
 
 // A hint stands back behind the pod's nomination, and is lost.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // documents joins YAML documents.
@@ -17,7 +19,8 @@ func TestKubeletAdmission(t *testing.T) {
 		stays  = "tolerations: [{key: out, operator: Exists}], "
 		begins = "warning: pod default/p is on node n1, whose kubelet would not admit it: "
 	)
-	for _, c := range []struct{ name, why, spec, annotations, want string }{
+	type test struct{ name, why, spec, annotations, want string }
+	testkit.Run(t, []test{
 		{"too large", "the numbers of the resource", stays + "containers: [{name: c, resources: {requests: {cpu: '5'}}}]", "",
 			begins + "OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 500, capacity: 4000\n"},
 		{"memory", "in bytes", stays + "containers: [{name: c, resources: {requests: {memory: 9Gi}}}]", "",
@@ -30,24 +33,22 @@ func TestKubeletAdmission(t *testing.T) {
 			begins + "TaintToleration: Pod was rejected: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate\n"},
 		{"static pod", "taints do not keep static pods away", "containers: [{name: c}]", "kubernetes.io/config.source: file", ""},
 		{"fits", "NoSchedule taints are not the kubelet's", stays + "containers: [{name: c}]", "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			other := "{apiVersion: v1, kind: Pod, metadata: {name: other}, spec: {nodeName: n1, priority: 0, " + stays + "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 500m}}}]}}"
-			if c.name != "host port" {
-				other = strings.Replace(other, "hostPort: 80", "name: web", 1)
+	}, func(t *testing.T, c test) {
+		other := "{apiVersion: v1, kind: Pod, metadata: {name: other}, spec: {nodeName: n1, priority: 0, " + stays + "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 500m}}}]}}"
+		if c.name != "host port" {
+			other = strings.Replace(other, "hostPort: 80", "name: web", 1)
+		}
+		pod := "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {" + c.annotations + "}}, spec: {nodeName: n1, priority: 0, " + c.spec + "}}"
+		code, _, errs := simulate(t, documents(node, other, pod), "-f", "-", "-v")
+		require.Zero(t, code)
+		got := ""
+		for _, line := range strings.SplitAfter(errs, "\n") {
+			if !strings.Contains(line, "pod default/other ") { // the one whose port is taken in turn
+				got += line
 			}
-			pod := "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {" + c.annotations + "}}, spec: {nodeName: n1, priority: 0, " + c.spec + "}}"
-			code, _, errs := simulate(t, documents(node, other, pod), "-f", "-", "-v")
-			require.Zero(t, code)
-			got := ""
-			for _, line := range strings.SplitAfter(errs, "\n") {
-				if !strings.Contains(line, "pod default/other ") { // the one whose port is taken in turn
-					got += line
-				}
-			}
-			require.Equal(t, c.want, got, c.why)
-		})
-	}
+		}
+		require.Equal(t, c.want, got, c.why)
+	})
 }
 
 // The documents' kata-fc from the dump to the decision: with -admit overhead, priority and tolerations are those of the
@@ -64,11 +65,12 @@ func TestAdmission(t *testing.T) {
 	pod := func(spec string) string {
 		return "{apiVersion: v1, kind: Pod, metadata: {name: test-pod}, spec: {" + spec + ", " + limits + "}}"
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, why, pod string
 		args           []string
 		out, err       string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"kata-fc", "2250m with overhead: only the large node has them, and the class brings selector and toleration",
 			pod("runtimeClassName: kata-fc, priorityClassName: high-priority"), nil, "large", ""},
 		{"admitted already", "a pod with a priority is taken as it is: no overhead, no requests, any node",
@@ -81,23 +83,21 @@ func TestAdmission(t *testing.T) {
 			`pod rejected: RuntimeClass "gvisor" not found`},
 		{"unknown priority class", "not in the input", pod("priorityClassName: gold"), nil, "",
 			`pods "test-pod" is forbidden: no PriorityClass with name gold was found`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, documents(class, high, small, large, plain, c.pod), append([]string{"-f", "-"}, c.args...)...)
-			if c.err != "" {
-				require.Zero(t, code, c.why)
-				require.Empty(t, errs)
-				require.Contains(t, out, outcomeRefused)
-				require.Contains(t, out, c.err)
-				return
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, documents(class, high, small, large, plain, c.pod), append([]string{"-f", "-"}, c.args...)...)
+		if c.err != "" {
+			require.Zero(t, code, c.why)
+			require.Empty(t, errs)
+			require.Contains(t, out, outcomeRefused)
+			require.Contains(t, out, c.err)
+			return
+		}
+		require.Zero(t, code, errs)
+		require.Contains(t, out, c.out, c.why)
+		for _, other := range []string{"small", "large", "plain"} {
+			if other != c.out {
+				require.NotContains(t, out, other, c.why)
 			}
-			require.Zero(t, code, errs)
-			require.Contains(t, out, c.out, c.why)
-			for _, other := range []string{"small", "large", "plain"} {
-				if other != c.out {
-					require.NotContains(t, out, other, c.why)
-				}
-			}
-		})
-	}
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // attemptsOf returns what -o json prints.
@@ -54,23 +55,22 @@ func TestOneBadPodNeverEndsARun(t *testing.T) {
 // -fail-errors asks for exit code 1 when a pod was refused or failed.
 func TestFailErrors(t *testing.T) {
 	two := oneNode + "---\n" + strings.Replace(oneNode, "n1", "n2", 1) + "---\n"
-	for _, c := range []struct {
+	type test struct {
 		name, why, input string
 		code             int
-	}{
+	}
+	testkit.Run(t, []test{
 		{"refused", "the priority class is missing", documents(two, noClass, goodPod), program.No},
 		{"error", "a plugin fails", documents(two, badAffinity, goodPod), program.No},
 		{"good", "every pod has an answer", documents(two, goodPod), program.OK},
 		{"unschedulable", "no node is an answer too", goodPod, program.OK},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, c.input, "-f", "-", "-fail-errors")
-			require.Equal(t, c.code, code, "%s: %s", c.why, errs)
-			require.NotEmpty(t, out, "the answers are printed all the same")
-			code, _, errs = simulate(t, c.input, "-f", "-")
-			require.Zero(t, code, errs)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, c.input, "-f", "-", "-fail-errors")
+		require.Equal(t, c.code, code, "%s: %s", c.why, errs)
+		require.NotEmpty(t, out, "the answers are printed all the same")
+		code, _, errs = simulate(t, c.input, "-f", "-")
+		require.Zero(t, code, errs)
+	})
 }
 
 // A pod with one feasible node is placed without scores, as v1.36 does. -detail says why there are none.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 const configHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -174,21 +175,20 @@ func TestConfiguredExtenders(t *testing.T) {
 }
 
 func TestBadConfigurations(t *testing.T) {
-	for _, c := range []struct{ name, text, err string }{
+	type test struct{ name, text, err string }
+	testkit.Run(t, []test{
 		{"invalid", configHead + "parallelism: 0\n", ": parallelism: Invalid value: 0: should be an integer value greater than zero\n"},
 		{"unknown plugin", configHead + "profiles: [{plugins: {filter: {enabled: [{name: Nope}]}}}]\n", `: initializing profiles: creating profile for scheduler name default-scheduler: FilterPlugin "Nope" does not exist` + "\n"},
 		{"TLS", configHead + "extenders: [{enableHTTPS: true, tlsConfig: {caFile: /nope}}]\n", ": couldn't build extenders: open /nope: no such file or directory\n"},
 		{"old", strings.Replace(configHead, "/v1", "/v1alpha1", 1) + "algorithmSource: {provider: DefaultProvider}\npercentageOfNodesToScore: 50\n",
 			`: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1alpha1" in scheme "pkg/runtime/scheme.go:111"` + "\nIn kubescheduler.config.k8s.io/v1 it is:\n" + configHead + "percentageOfNodesToScore: 50\n"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			file := configFile(t, c.text)
-			code, out, errs := simulate(t, twoNodes, "-f", "-", "-config", file)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Equal(t, "simulate: "+file+c.err, errs)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		file := configFile(t, c.text)
+		code, out, errs := simulate(t, twoNodes, "-f", "-", "-config", file)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Equal(t, "simulate: "+file+c.err, errs)
+	})
 	code, _, errs := simulate(t, twoNodes, "-f", "-", "-config", "/nope")
 	require.Equal(t, program.BadInput, code)
 	require.Equal(t, "simulate: -config: open /nope: no such file or directory\n", errs)

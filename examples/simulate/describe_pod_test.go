@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/runtimeclass"
 )
@@ -50,12 +51,13 @@ func TestDescribePod(t *testing.T) {
 	huge := podOf(v1.ResourceRequirements{Requests: amounts("cpu", "1", "example.com/gpu", "2"), Limits: amounts("hugepages-2Mi", "64Mi", "memory", "1Gi")})
 	ended := podOf()
 	ended.Status.Phase = v1.PodSucceeded
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		pod       *v1.Pod
 		node      *v1.Node
 		want      string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"kata on its node", "the documents' numbers, as kubectl describe node prints them", kata(t), node, `What it asks for:
   cpu 2250m: the containers 2 + overhead 250m
   memory 320Mi: the containers 200Mi + overhead 120Mi
@@ -89,9 +91,7 @@ QoS class: BestEffort
 Cgroup: cpu.shares 2 (cpu.weight 1)
 Quota charge: count/pods=1
 `},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, describePod(c.pod, c.node, podTestTime), c.why)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, describePod(c.pod, c.node, podTestTime), c.why)
+	})
 }

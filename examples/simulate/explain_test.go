@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // firstLines are the lines of an explanation up to the first empty one.
@@ -49,7 +50,8 @@ func TestExplainEveryState(t *testing.T) {
 		return fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {name: p%s}, status: {%s}, spec: {%s}}\n", metadata, status, spec)
 	}
 	two := nodeYAML("n1", "4", "") + nodeYAML("n2", "4", "")
-	for _, c := range []struct{ name, state, input, want string }{
+	type test struct{ name, state, input, want string }
+	testkit.Run(t, []test{
 		{"running", "Running", two + pod("", "", "nodeName: n1, "+spec), "Pod default/p runs on n1. If it came now, 2 of 2 nodes could take it, and it would go to n1 again."},
 		{"running, better elsewhere", "Running", two + podYAML("x", "n1", 0, "3", "") + pod("", "", "nodeName: n1, "+spec), "Pod default/p runs on n1. If it came now, 2 of 2 nodes could take it, and it would go to n2."},
 		{"running nowhere", "Running", two + pod("", "", "nodeName: n9, "+spec), "Pod default/p runs on n9. If it came now, 2 of 2 nodes could take it; n9 is not in the input."},
@@ -63,17 +65,15 @@ func TestExplainEveryState(t *testing.T) {
 			`Pod default/p waits for scheduler "volcano", which is not part of this run. Scheduler "default-scheduler" says that it goes to n1: 2 of 2 nodes can take it. No pod is tried before it.`},
 		{"ended", "Ended", two + pod("", "phase: Succeeded", "nodeName: n1, "+spec), "Pod default/p has ended (Succeeded): it holds nothing on any node, and no scheduler tries it."},
 		{"pending", "Pending", two + podYAML("first", "", 9, "1", "") + pod("", "", "priority: 0, "+spec), "Pod default/p goes to n2: 2 of 2 nodes can take it. 1 pod is tried before it."},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, firstLines(t, c.input, "default/p")[0])
-			code, out, errs := simulate(t, c.input, "-f", "-", "-explain", "default/p", "-o", "json")
-			require.Zero(t, code, errs)
-			var e explanation
-			require.NoError(t, json.Unmarshal([]byte(out), &e))
-			require.Equal(t, c.state, e.State)
-			require.Equal(t, "Explanation default p", e.Kind+" "+e.Namespace+" "+e.Name)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, firstLines(t, c.input, "default/p")[0])
+		code, out, errs := simulate(t, c.input, "-f", "-", "-explain", "default/p", "-o", "json")
+		require.Zero(t, code, errs)
+		var e explanation
+		require.NoError(t, json.Unmarshal([]byte(out), &e))
+		require.Equal(t, c.state, e.State)
+		require.Equal(t, "Explanation default p", e.Kind+" "+e.Namespace+" "+e.Name)
+	})
 }
 
 // A wrong name lists near ones.

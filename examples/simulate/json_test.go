@@ -10,16 +10,18 @@ import (
 
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // docs/json.md describes every field that is printed.
 func TestJSONIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/json.md")
 	require.NoError(t, err)
-	for _, c := range []struct {
+	type test struct {
 		name, input string
 		args        []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"simulation", "", []string{"-f", shop}},
 		{"detail", "", []string{"-f", shop, "-detail"}},
 		{"refused", documents(oneNode, noClass), []string{"-f", "-"}},
@@ -30,16 +32,14 @@ func TestJSONIsDocumented(t *testing.T) {
 		{"how many", "", []string{"-f", shop, "-how-many", "shop/web-6d4b75cb6d-q6kxd"}},
 		{"how many, none", "", []string{"-f", shop, "-how-many", "data/postgres-3"}},
 		{"how many, claims", "", []string{"-f", "testdata/volumes.yaml", "-how-many", "shop/lost-0"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, c.input, append(c.args, "-o", "json")...)
-			require.Zero(t, code, errs)
-			missing, err := report.Undocumented(string(page), []byte(out))
-			require.NoError(t, err)
-			require.Empty(t, missing)
-			require.NotContains(t, out, ": null")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, c.input, append(c.args, "-o", "json")...)
+		require.Zero(t, code, errs)
+		missing, err := report.Undocumented(string(page), []byte(out))
+		require.NoError(t, err)
+		require.Empty(t, missing)
+		require.NotContains(t, out, ": null")
+	})
 }
 
 // -detail of one pod does not print the nodes of all.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func nodeYAML(name, cpu, labels string) string {
@@ -42,12 +44,13 @@ const (
 // The paragraphs of the documentation's chapter "Pod Priority and Preemption", played out.
 func TestPreemptionChapter(t *testing.T) {
 	full := nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "")
-	for _, c := range []struct {
+	type test struct {
 		name, why, input, timeline string
 		args                       []string
 		want                       []string // pod outcome node nominated victims
 		message, second            string   // of the first and second entry
-	}{
+	}
+	testkit.Run(t, []test{
 		{
 			name: "pods are preempted unnecessarily", why: "a class given by mistake makes room by force",
 			input: full + classes + fmt.Sprintf(withoutPri, "priorityClassName: high, "),
@@ -152,27 +155,25 @@ func TestPreemptionChapter(t *testing.T) {
 			want:     []string{"p Unschedulable - n1 low", "p Unschedulable - - -", "p Scheduled n1 - -"},
 			second:   "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node.",
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			args := append([]string{"-f", "-", "-o", "json"}, c.args...)
-			if c.timeline != "" {
-				file := filepath.Join(t.TempDir(), "timeline.yaml")
-				require.NoError(t, os.WriteFile(file, []byte(c.timeline), 0o644))
-				args = append(args, "-timeline", file)
-			}
-			code, out, errs := simulate(t, c.input, args...)
-			require.Zero(t, code, errs)
-			var have struct{ Attempts []entry }
-			require.NoError(t, json.Unmarshal([]byte(out), &have))
-			require.Equal(t, c.want, outcomes(have.Attempts), "%s\n%s", c.why, out)
-			if c.message != "" {
-				require.Equal(t, c.message, have.Attempts[0].Message)
-			}
-			if c.second != "" {
-				require.Equal(t, c.second, have.Attempts[1].Message)
-			}
-		})
-	}
+	}, func(t *testing.T, c test) {
+		args := append([]string{"-f", "-", "-o", "json"}, c.args...)
+		if c.timeline != "" {
+			file := filepath.Join(t.TempDir(), "timeline.yaml")
+			require.NoError(t, os.WriteFile(file, []byte(c.timeline), 0o644))
+			args = append(args, "-timeline", file)
+		}
+		code, out, errs := simulate(t, c.input, args...)
+		require.Zero(t, code, errs)
+		var have struct{ Attempts []entry }
+		require.NoError(t, json.Unmarshal([]byte(out), &have))
+		require.Equal(t, c.want, outcomes(have.Attempts), "%s\n%s", c.why, out)
+		if c.message != "" {
+			require.Equal(t, c.message, have.Attempts[0].Message)
+		}
+		if c.second != "" {
+			require.Equal(t, c.second, have.Attempts[1].Message)
+		}
+	})
 }
 
 func outcomes(list []entry) []string {

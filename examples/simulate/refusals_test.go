@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // invalidObjects are what the API server refuses, with the server's texts: the cases that were accepted before.
@@ -108,7 +109,8 @@ func TestStoredPodsAreMerged(t *testing.T) {
 // The API server refuses an update that adds a gate or changes a field that never changes. The pod stays as it is.
 func TestTimelineRefusesUpdates(t *testing.T) {
 	const fixed = "pod updates may not change fields other than"
-	for _, c := range []struct{ name, why, update, text string }{
+	type test struct{ name, why, update, text string }
+	testkit.Run(t, []test{
 		{"a gate more", "gates come at creation only", "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {schedulingGates: [{name: late}], containers: [{name: c}]}}",
 			"spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'late'"},
 		{"another node", "binding is not an update", "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: n7, containers: [{name: c}]}}", fixed},
@@ -116,24 +118,22 @@ func TestTimelineRefusesUpdates(t *testing.T) {
 		{"another selector", "the pod is not gated", "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeSelector: {a: b}, containers: [{name: c}]}}", fixed},
 		{"a label", "labels may change", "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {containers: [{name: c}]}}", ""},
 		{"a toleration", "tolerations may be added", "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {tolerations: [{key: a, operator: Exists}], containers: [{name: c}]}}", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, pod := range []string{onePod, strings.Replace(onePod, "priority: 0, ", "", 1)} {
-				code, out, errs := withTimeline(t, documents(oneNode, pod), "- {at: 1, update: "+c.update+"}\n", "-o", "json")
-				require.Zero(t, code, errs)
-				require.Equal(t, []string{"p Scheduled n1 - -"}, outcomes(attemptsOf(t, out)))
-				code, _, _ = withTimeline(t, documents(oneNode, pod), "- {at: 1, update: "+c.update+"}\n", "-fail-errors")
-				if c.text == "" {
-					require.Zero(t, code)
-					require.NotContains(t, errs, "refused", c.why)
-					continue
-				}
-				require.Equal(t, program.No, code)
-				require.Contains(t, errs, `event 1: update: refused: Pod "p" is invalid: `, c.why)
-				require.Contains(t, errs, c.text, c.why)
+	}, func(t *testing.T, c test) {
+		for _, pod := range []string{onePod, strings.Replace(onePod, "priority: 0, ", "", 1)} {
+			code, out, errs := withTimeline(t, documents(oneNode, pod), "- {at: 1, update: "+c.update+"}\n", "-o", "json")
+			require.Zero(t, code, errs)
+			require.Equal(t, []string{"p Scheduled n1 - -"}, outcomes(attemptsOf(t, out)))
+			code, _, _ = withTimeline(t, documents(oneNode, pod), "- {at: 1, update: "+c.update+"}\n", "-fail-errors")
+			if c.text == "" {
+				require.Zero(t, code)
+				require.NotContains(t, errs, "refused", c.why)
+				continue
 			}
-		})
-	}
+			require.Equal(t, program.No, code)
+			require.Contains(t, errs, `event 1: update: refused: Pod "p" is invalid: `, c.why)
+			require.Contains(t, errs, c.text, c.why)
+		}
+	})
 	class := "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 5}"
 	code, _, errs := withTimeline(t, documents(oneNode, class), "- {at: 1, update: "+strings.Replace(class, "5", "6", 1)+"}\n")
 	require.Zero(t, code)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +17,11 @@ import (
 
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
 
 const shop = "testdata/cluster.yaml"
 
@@ -36,32 +34,25 @@ func simulate(t *testing.T, stdin string, args ...string) (code int, stdout, std
 
 // The output on the shipped cluster is asserted whole, in every form.
 func TestShippedCluster(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, file string
 		args       []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"table", "cluster.table", nil},
 		{"wide", "cluster.wide", []string{"-o", "wide"}},
 		{"json", "cluster.json", []string{"-o", "json"}},
 		{"yaml", "cluster.yaml.out", []string{"-o", "yaml"}},
 		{"explain a placed pod", "explain-web.txt", []string{"-explain", "shop/web-6d4b75cb6d-q6kxd"}},
 		{"explain a rejected pod", "explain-postgres.txt", []string{"-explain", "data/postgres-3"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, "", append([]string{"-f", shop}, c.args...)...)
-			require.Zero(t, code, errs)
-			require.Empty(t, errs)
-			golden := filepath.Join("testdata", c.file)
-			if *rewrite {
-				require.NoError(t, os.WriteFile(golden, []byte(out), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), out)
-			_, again, _ := simulate(t, "", append([]string{"-f", shop}, c.args...)...)
-			require.Equal(t, out, again, "same input, same bytes")
-		})
-	}
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, "", append([]string{"-f", shop}, c.args...)...)
+		require.Zero(t, code, errs)
+		require.Empty(t, errs)
+		testkit.Golden(t, filepath.Join("testdata", c.file), out)
+		_, again, _ := simulate(t, "", append([]string{"-f", shop}, c.args...)...)
+		require.Equal(t, out, again, "same input, same bytes")
+	})
 }
 
 // -detail adds the nodes and changes nothing else.
@@ -103,10 +94,11 @@ const (
 
 // Bad input: one line on standard error, nothing on standard output, exit 2.
 func TestBadInput(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, input, want string
 		args              []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"two nodes of one name", oneNode + "---\n" + strings.ReplaceAll(oneNode, "8Gi", "9Gi"), `standard input: document 2: metadata.name: Duplicate value: "n1": another Node n1 stands at standard input: document 1`, nil},
 		{"negative quantity", strings.ReplaceAll(oneNode, "8Gi", "-8Gi"), `standard input: document 1 (Node n1): status.allocatable[memory]: Invalid value: "-8Gi": must not be negative`, nil},
 		{"overflowing quantity", strings.ReplaceAll(oneNode, "8Gi", "'99999999999999999999'"), `status.allocatable[memory]: Invalid value: "99999999999999999999": must be below 9223372036854775807`, nil},
@@ -127,31 +119,28 @@ func TestBadInput(t *testing.T) {
 		{"explain nobody", oneNode, `-explain: Not found: "a/b"`, []string{"-explain", "a/b"}},
 		{"an argument", oneNode, `unexpected argument "x"`, []string{"x"}},
 		{"unknown flag", oneNode, "flag provided but not defined: -nope", []string{"-nope"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, c.input, append([]string{"-f", "-"}, c.args...)...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-			last := strings.Split(strings.TrimSpace(errs), "\n")
-			require.True(t, strings.HasPrefix(last[len(last)-1], "simulate: ") || c.name == "unknown flag", "one clear line: %q", errs)
-		})
-	}
-	for _, c := range []struct {
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, c.input, append([]string{"-f", "-"}, c.args...)...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+		last := strings.Split(strings.TrimSpace(errs), "\n")
+		require.True(t, strings.HasPrefix(last[len(last)-1], "simulate: ") || c.name == "unknown flag", "one clear line: %q", errs)
+	})
+	type test2 struct {
 		name string
 		args []string
 		want string
-	}{
+	}
+	testkit.Run(t, []test2{
 		{"no input", nil, "-f: Required value"},
 		{"no such file", []string{"-f", "testdata/missing.yaml"}, "testdata/missing.yaml"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, "", c.args...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-		})
-	}
+	}, func(t *testing.T, c test2) {
+		code, out, errs := simulate(t, "", c.args...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	})
 }
 
 func TestInputForms(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // spreadInput is example S-35: nodes a and b in zone z1 with two pods and one, x and y in z2 with none and four, and a
@@ -52,53 +54,52 @@ const (
 func TestSpreadDefaults(t *testing.T) {
 	type scores struct{ raw, normalized [4]int64 }
 	s35 := scores{[4]int64{14, 12, 12, 19}, [4]int64{89, 100, 100, 63}}
-	for _, c := range []struct {
+	type test struct {
 		name, why string
 		objects   []string
 		want      *scores
-	}{
+	}
+	testkit.Run(t, []test{
 		{"S-35 service and ReplicaSet", "hostname maxSkew 3 and zone maxSkew 5, counted by foo=bar", []string{spreadService, spreadReplicaSet}, &s35},
 		{"S-35 ReplicaSet", "the controller's selector alone", []string{spreadReplicaSet}, &s35},
 		{"S-61 service", "the service's selector alone", []string{spreadService}, &s35},
 		{"S-60 neither", "nothing to count by: the plugin does not score", nil, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, spreadInput(c.objects...), "-f", "-", "-o", "json", "-detail")
-			require.Zero(t, code, errs)
-			require.Empty(t, errs)
-			var have struct {
-				Attempts []struct {
-					Pod, Node string
-					Nodes     []struct {
-						Node   string
-						Scores []struct {
-							Plugin                    string
-							Raw, Normalized, Weighted int64
-						}
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, spreadInput(c.objects...), "-f", "-", "-o", "json", "-detail")
+		require.Zero(t, code, errs)
+		require.Empty(t, errs)
+		var have struct {
+			Attempts []struct {
+				Pod, Node string
+				Nodes     []struct {
+					Node   string
+					Scores []struct {
+						Plugin                    string
+						Raw, Normalized, Weighted int64
 					}
 				}
 			}
-			require.NoError(t, json.Unmarshal([]byte(out), &have))
-			require.Len(t, have.Attempts, 1)
-			require.Equal(t, "default/web-new", have.Attempts[0].Pod)
-			var got scores
-			found := 0
-			for k, node := range have.Attempts[0].Nodes {
-				require.Equal(t, []string{"a", "b", "x", "y"}[k], node.Node)
-				for _, s := range node.Scores {
-					if s.Plugin == "PodTopologySpread" {
-						found++
-						got.raw[k], got.normalized[k] = s.Raw, s.Normalized
-						require.Equal(t, 2*s.Normalized, s.Weighted)
-					}
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &have))
+		require.Len(t, have.Attempts, 1)
+		require.Equal(t, "default/web-new", have.Attempts[0].Pod)
+		var got scores
+		found := 0
+		for k, node := range have.Attempts[0].Nodes {
+			require.Equal(t, []string{"a", "b", "x", "y"}[k], node.Node)
+			for _, s := range node.Scores {
+				if s.Plugin == "PodTopologySpread" {
+					found++
+					got.raw[k], got.normalized[k] = s.Raw, s.Normalized
+					require.Equal(t, 2*s.Normalized, s.Weighted)
 				}
 			}
-			if c.want == nil {
-				require.Zero(t, found, c.why)
-				return
-			}
-			require.Equal(t, 4, found, c.why)
-			require.Equal(t, *c.want, got, c.why)
-		})
-	}
+		}
+		if c.want == nil {
+			require.Zero(t, found, c.why)
+			return
+		}
+		require.Equal(t, 4, found, c.why)
+		require.Equal(t, *c.want, got, c.why)
+	})
 }

@@ -10,25 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // podA, which wants a region that is not there, and podB, which wants ten CPUs, of the article on the scheduling queue.
 func TestQueueArticle(t *testing.T) {
 	args := []string{"-f", "testdata/timeline/queue-article.yaml", "-timeline", "testdata/timeline/queue-article.events.yaml"}
 	var logs []string
-	for k := range 2 {
+	for range 2 {
 		log := filepath.Join(t.TempDir(), "log")
 		code, out, errs := simulate(t, "", append(args, "-log", log, "-seed", "7")...)
 		require.Zero(t, code, errs)
 		text, err := os.ReadFile(log)
 		require.NoError(t, err)
 		logs = append(logs, out+string(text))
-		if k == 0 && *rewrite {
-			require.NoError(t, os.WriteFile("testdata/timeline/queue-article.log", text, 0o644))
-		}
-		want, err := os.ReadFile("testdata/timeline/queue-article.log")
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(text))
+		testkit.Golden(t, "testdata/timeline/queue-article.log", string(text))
 	}
 	require.Equal(t, logs[0], logs[1], "same input and seed, same bytes")
 	code, out, errs := simulate(t, "", append(args, "-o", "json")...)
@@ -49,7 +45,8 @@ func withTimeline(t *testing.T, input, timeline string, args ...string) (code in
 }
 
 func TestTimelineErrors(t *testing.T) {
-	for _, c := range []struct{ name, timeline, want string }{
+	type test struct{ name, timeline, want string }
+	testkit.Run(t, []test{
 		{"not YAML", "a: b: c", "events.yaml:"},
 		{"no list", "at: 1s", "events.yaml: must be a list of events with at and one of add, update, delete"},
 		{"no time", "- add: {}", "events.yaml: event 1: at: Required value"},
@@ -62,14 +59,12 @@ func TestTimelineErrors(t *testing.T) {
 		{"an unknown kind", "- {at: 1s, add: {apiVersion: v1, kind: Secret, metadata: {name: x}}}", `event 1: add: kind: Unsupported value: "Secret"`},
 		{"a node that is there", "- {at: 1s, add: {apiVersion: v1, kind: Node, metadata: {name: n1}}}", `event 1: metadata.name: Duplicate value: "n1"`},
 		{"a node that is not there", "- {at: 1s, update: {apiVersion: v1, kind: Node, metadata: {name: n9}}}", "event 1: Not found: Node n9"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := withTimeline(t, oneNode, c.timeline)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		code, out, errs := withTimeline(t, oneNode, c.timeline)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	})
 	code, _, errs := withTimeline(t, oneNode, "- {at: 1s, delete: {apiVersion: v1, kind: Pod, metadata: {name: gone}}}")
 	require.Zero(t, code)
 	require.Contains(t, errs, "warning: ", "a pod may have been preempted meanwhile")

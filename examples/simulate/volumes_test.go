@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // The pods of a shipped cluster with bound, waiting, zonal and ReadWriteOncePod claims: each decision about volumes reaches
@@ -21,7 +23,7 @@ func TestVolumes(t *testing.T) {
 	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	const all = "0/5 nodes are available: "
-	for k, want := range []struct{ pod, node, message, why string }{
+	for k, want := range []struct{ pod, node, message, reason string }{
 		{"shop/orders-0", "a2", "", "its volume is in zone a, where a1 has no attachment left"},
 		{"shop/archive-0", "c1", "", "its volume's label says zone c"},
 		{"shop/search-1", "b2", "", "the free volume is on b2"},
@@ -34,28 +36,22 @@ func TestVolumes(t *testing.T) {
 	} {
 		got := have.Attempts[k]
 		require.Equal(t, want.pod, got.Pod)
-		require.Equal(t, want.node, got.Node, "%s: %s; %s", want.pod, want.why, got.Message)
+		require.Equal(t, want.node, got.Node, "%s: %s; %s", want.pod, want.reason, got.Message)
 		require.True(t, strings.HasPrefix(got.Message, want.message), "%s: %s", want.pod, got.Message)
 		require.Equal(t, want.message == "", got.Message == "", got.Message)
 	}
-	for _, c := range []struct {
+	type test struct {
 		name, golden string
 		args         []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"table", "testdata/volumes.table", nil},
 		{"explain a rejected pod", "testdata/volumes-explain.txt", []string{"-explain", "shop/search-2"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := simulate(t, "", append([]string{"-f", cluster}, c.args...)...)
-			require.Zero(t, code, errs)
-			if *rewrite {
-				require.NoError(t, os.WriteFile(c.golden, []byte(out), 0o644))
-			}
-			want, err := os.ReadFile(c.golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), out)
-		})
-	}
+	}, func(t *testing.T, c test) {
+		code, out, errs := simulate(t, "", append([]string{"-f", cluster}, c.args...)...)
+		require.Zero(t, code, errs)
+		testkit.Golden(t, c.golden, out)
+	})
 }
 
 // Every kind of storage object is read: without those of one kind the same pods are decided otherwise.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,8 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/testkit"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what is printed now into testdata")
 
 const shop = "../simulate/testdata/cluster.yaml"
 
@@ -27,27 +25,27 @@ func forecast(stdin string, args ...string) (code int, stdout, stderr string) {
 
 // The timeline of the shipped cluster is asserted whole, as table and JSON.
 func TestShippedCluster(t *testing.T) {
-	for _, c := range []struct{ name, form string }{
-		{"events", "table"}, {"events", "json"}, {"events", "yaml"},
-		{"zone-outage", "table"}, {"zone-outage", "json"},
-		{"blackout", "table"}, {"blackout", "json"},
-	} {
-		t.Run(c.name+" "+c.form, func(t *testing.T) {
-			args := []string{"-f", shop, "-events", filepath.Join("testdata", c.name+".yaml"), "-admit", "-o", c.form}
-			code, out, errs := forecast("", args...)
-			require.Zero(t, code, errs)
-			require.Empty(t, errs)
-			golden := filepath.Join("testdata", c.name+map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"}[c.form])
-			if *rewrite {
-				require.NoError(t, os.WriteFile(golden, []byte(out), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), out)
-			_, again, _ := forecast("", args...)
-			require.Equal(t, out, again, "same input, same bytes")
-		})
+	type test struct {
+		name  string
+		forms []string
 	}
+	testkit.Run(t, []test{
+		{"events", []string{"table", "json", "yaml"}},
+		{"zone-outage", []string{"table", "json"}},
+		{"blackout", []string{"table", "json"}},
+	}, func(t *testing.T, c test) {
+		for _, form := range c.forms {
+			t.Run(form, func(t *testing.T) {
+				args := []string{"-f", shop, "-events", filepath.Join("testdata", c.name+".yaml"), "-admit", "-o", form}
+				code, out, errs := forecast("", args...)
+				require.Zero(t, code, errs)
+				require.Empty(t, errs)
+				testkit.Golden(t, filepath.Join("testdata", c.name+map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"}[form]), out)
+				_, again, _ := forecast("", args...)
+				require.Equal(t, out, again, "same input, same bytes")
+			})
+		}
+	})
 }
 
 func timeline(t *testing.T, stdin string, args ...string) (line taint.Timeline) {
@@ -119,10 +117,11 @@ func TestWarnings(t *testing.T) {
 
 // Bad input: one line on standard error, nothing on standard output, exit 2.
 func TestBadInput(t *testing.T) {
-	for _, c := range []struct {
+	type test struct {
 		name, events, want string
 		args               []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"unknown node", "events: [{at: 0s, node: n9, heartbeats: stop}]", `events.yaml: events[0].node: Not found: "n9"`, nil},
 		{"a negative time", "events: [{at: -1s, node: n1, heartbeats: stop}]", `events[0].at: Invalid value: "-1s": must not be negative`, nil},
 		{"a time that is none", "events: [{at: soon, node: n1, heartbeats: stop}]", `events.yaml: events[0].at: Invalid value: "soon": must be a duration such as 90s or 5m`, nil},
@@ -143,35 +142,32 @@ func TestBadInput(t *testing.T) {
 		{"a negative grace", silence, `-node-monitor-grace-period: Invalid value: -1s: must not be negative`, []string{"-node-monitor-grace-period", "-1s"}},
 		{"unknown output", silence, `-o: Unsupported value: "xml": supported values: table, json, yaml`, []string{"-o", "xml"}},
 		{"an argument", silence, `unexpected argument "x"`, []string{"x"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			events := filepath.Join(t.TempDir(), "events.yaml")
-			require.NoError(t, os.WriteFile(events, []byte(c.events), 0o644))
-			code, out, errs := forecast(twoNodes, append([]string{"-f", "-", "-events", events}, c.args...)...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
-		})
-	}
-	for _, c := range []struct {
+	}, func(t *testing.T, c test) {
+		events := filepath.Join(t.TempDir(), "events.yaml")
+		require.NoError(t, os.WriteFile(events, []byte(c.events), 0o644))
+		code, out, errs := forecast(twoNodes, append([]string{"-f", "-", "-events", events}, c.args...)...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+		require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
+	})
+	type test2 struct {
 		name string
 		args []string
 		want string
-	}{
+	}
+	testkit.Run(t, []test2{
 		{"no input", nil, "-f: Required value"},
 		{"no events", []string{"-f", shop}, "-events: Required value"},
 		{"no such file", []string{"-f", shop, "-events", "testdata/none.yaml"}, "testdata/none.yaml"},
 		{"standard input twice", []string{"-f", "-", "-events", "-"}, "standard input can be read once only"},
 		{"a rate that is none", []string{"-node-eviction-rate", "fast"}, `invalid value "fast" for flag -node-eviction-rate: must be a number`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, out, errs := forecast("", c.args...)
-			require.Equal(t, program.BadInput, code)
-			require.Empty(t, out)
-			require.Contains(t, errs, c.want)
-		})
-	}
+	}, func(t *testing.T, c test2) {
+		code, out, errs := forecast("", c.args...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	})
 	code, help, errs := forecast("", "-h")
 	require.Zero(t, code)
 	require.Empty(t, errs)

@@ -9,7 +9,7 @@ import (
 
 func TestHuman(t *testing.T) {
 	for _, c := range []struct {
-		name        string
+		resource    string
 		n           int64
 		human, more string
 	}{
@@ -28,7 +28,7 @@ func TestHuman(t *testing.T) {
 		{"hugepages-2Mi", 64 << 20, "64Mi", "64Mi"},
 		{"example.com/gpu", 4096, "4096", "4096"},
 	} {
-		require.Equal(t, c.human, Human(c.name, c.n), "%d of %s", c.n, c.name)
-		require.Equal(t, c.more, Exact(c.name, c.n), "%d of %s", c.n, c.name)
+		require.Equal(t, c.human, Human(c.resource, c.n), "%d of %s", c.n, c.resource)
+		require.Equal(t, c.more, Exact(c.resource, c.n), "%d of %s", c.n, c.resource)
 	}
 }

@@ -38,42 +38,93 @@ func TestRun(t *testing.T) {
 	require.Equal(t, "a case is a struct with the string field name", got)
 }
 
-// The folders whose tables are all run by Run.
-var withRun = []string{"affinity", "devices", "eviction", "score", "spread", "taints"}
-
-// Run is the one way to run the cases of a table by their names.
+// Run is the one way to run the cases of a table: no test gives t.Run the field name of a case, and no test ranges over a
+// table literal whose cases have a name or a reason.
 func TestTablesUseRun(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == "conformance" || d.Name() == "testkit") {
-			if err == nil {
-				err = filepath.SkipDir
-			}
+		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(root, path)
-		folder, _, _ := strings.Cut(filepath.ToSlash(name), "/")
-		if err != nil || !strings.HasSuffix(path, "_test.go") || !slices.Contains(withRun, folder) {
-			return err
+		if d.IsDir() && d.Name() == "conformance" {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
 		}
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) != 2 {
-				return true
-			}
-			run, isMethod := call.Fun.(*ast.SelectorExpr)
-			field, isField := call.Args[0].(*ast.SelectorExpr)
-			if isMethod && isField && run.Sel.Name == "Run" && field.Sel.Name == "name" {
-				if x, ok := run.X.(*ast.Ident); ok && x.Name == "t" {
-					t.Errorf("%s: testkit.Run runs the cases of a table", fset.Position(n.Pos()))
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Test") {
+				for _, at := range loopsOverCases(fn) {
+					t.Errorf("%s: testkit.Run runs the cases of a table", fset.Position(at))
 				}
 			}
-			return true
-		})
+		}
 		return nil
 	}))
+}
+
+// loopsOverCases returns where a test runs named cases without Run.
+func loopsOverCases(fn *ast.FuncDecl) (found []token.Pos) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if run, ok := n.Fun.(*ast.SelectorExpr); ok && run.Sel.Name == "Run" && len(n.Args) == 2 && readsName(n.Args[0]) {
+				if x, ok := run.X.(*ast.Ident); ok && x.Name == "t" {
+					found = append(found, n.Pos())
+				}
+			}
+		case *ast.RangeStmt:
+			if table, ok := n.X.(*ast.CompositeLit); ok && hasNames(table.Type) {
+				found = append(found, n.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// readsName reports whether e contains a selector of the field name.
+func readsName(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "name" {
+			found = true
+		}
+		return true
+	})
+	return found
+}
+
+// hasNames reports whether typ is a slice of structs written in place that have the field name or why.
+func hasNames(typ ast.Expr) bool {
+	list, ok := typ.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	c, ok := list.Elt.(*ast.StructType)
+	return ok && slices.ContainsFunc(c.Fields.List, func(f *ast.Field) bool {
+		return slices.ContainsFunc(f.Names, func(n *ast.Ident) bool { return n.Name == "name" || n.Name == "why" })
+	})
+}
+
+func TestLoopsOverCases(t *testing.T) {
+	type test struct {
+		name, body string
+		want       int
+	}
+	Run(t, []test{
+		{"name", `for _, c := range cases { t.Run(c.name, nil) }`, 1},
+		{"name and more", `for _, c := range cases { t.Run(c.name+" table", nil) }`, 1},
+		{"literal with reasons", `for _, c := range []struct{ pod, why string }{} { println(c.pod) }`, 1},
+		{"literal without names", `for _, c := range []struct{ pod string }{} { println(c.pod) }`, 0},
+		{"a subtest", `t.Run("table", nil)`, 0},
+		{"the runner", `testkit.Run(t, []struct{ name string }{}, nil)`, 0},
+	}, func(t *testing.T, c test) {
+		f, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc Test(t *testing.T) {"+c.body+"}", 0)
+		require.NoError(t, err)
+		require.Len(t, loopsOverCases(f.Decls[0].(*ast.FuncDecl)), c.want)
+	})
 }

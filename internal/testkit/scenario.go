@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,8 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the scenarios print now into testdata")
 
 // Scenario is one case of a text file: a cluster in a few lines, and questions about the cluster.
 //
