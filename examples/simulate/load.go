@@ -55,7 +55,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 		return nil, err
 	}
 	if o.strict {
-		if err := errors.Join(unknownFields(objects), orphans(w.snapshot), bad); err != nil {
+		if err := errors.Join(unknownFields(objects), orphans(w.snapshot), bad, o.unadmitted(objects)); err != nil {
 			return nil, err
 		}
 	}
@@ -65,12 +65,12 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	objects.Absent(false)
 	others := map[string]int{}
 	for _, p := range objects.Pods {
-		pending := p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
+		pending := waits(p)
 		switch {
 		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == schedulerName(p) }):
 			others[p.Spec.SchedulerName]++
 			continue
-		case pending && (o.admit || made[p] || p.Spec.Priority == nil):
+		case pending && (made[p] || o.admits(p)):
 			admitted, err := o.admitted(p, objects)
 			if err != nil {
 				w.refused = append(w.refused, refusal{p, err.Error()})
@@ -206,6 +206,28 @@ func noExecute(n *v1.Node) *v1.Node {
 //  3. input order (by a stable sort).
 func comparePods(a, b *v1.Pod) int {
 	return cmp.Or(cmp.Compare(preemption.Priority(b), preemption.Priority(a)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+}
+
+// waits reports whether the pod is one to decide.
+func waits(p *v1.Pod) bool {
+	return p.Spec.NodeName == "" && !cluster.Finished(p) && p.DeletionTimestamp == nil
+}
+
+// admits reports whether a pod of the input goes through admission: it shows no sign of having been there, or -admit asks.
+func (o options) admits(p *v1.Pod) bool { return o.admit || p.Spec.Priority == nil }
+
+// unadmitted returns an error for each waiting pod whose fields are valid and that admission refuses all the same.
+func (o options) unadmitted(objects *dump.Objects) error {
+	var errs []error
+	for _, p := range objects.Pods {
+		if !waits(p) || !o.admits(p) || len(invalid(p)) > 0 {
+			continue
+		}
+		if _, err := admit(p, objects); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", named(p), err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // admitted returns the pod after admission. The error is that with which the API server refuses the pod; its checks of the

@@ -83,13 +83,15 @@ func TestEachRefusedObjectIsNamed(t *testing.T) {
 // -strict lists all that is wrong with the input before anything is decided.
 func TestStrictListsEverything(t *testing.T) {
 	input := documents(oneNode, invalidObjects[0].object, invalidObjects[6].object,
-		"{apiVersion: v1, kind: Pod, metadata: {name: lost}, spec: {nodeName: n9, colour: red, containers: [{name: c}]}}")
+		"{apiVersion: v1, kind: Pod, metadata: {name: lost}, spec: {nodeName: n9, colour: red, containers: [{name: c}]}}",
+		"{apiVersion: v1, kind: Pod, metadata: {name: classless}, spec: {priorityClassName: gone, containers: [{name: c}]}}")
 	code, out, errs := withTimeline(t, input, "- {at: 1, add: "+strings.Replace(invalidObjects[5].object, "name: p}", "name: q}", 1)+"}\n", "-strict")
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
 	lines := strings.Split(strings.TrimSpace(errs), "\n")
-	require.Len(t, lines, 5, errs)
-	for k, part := range []string{`unknown field "spec.colour"`, "pod default/lost: spec.nodeName", "PriorityClass system-x", "Pod default/p: spec.topology", "event 1: add Pod default/q: spec.schedulingGates[1]"} {
+	require.Len(t, lines, 6, errs)
+	for k, part := range []string{`unknown field "spec.colour"`, "pod default/lost: spec.nodeName", "PriorityClass system-x", "Pod default/p: spec.topology", "event 1: add Pod default/q: spec.schedulingGates[1]",
+		`Pod default/classless: pods "classless" is forbidden: no PriorityClass with name gone was found`} {
 		require.True(t, strings.HasPrefix(lines[k], "simulate: "), lines[k])
 		require.Contains(t, lines[k], part)
 	}
