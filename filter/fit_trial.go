@@ -10,13 +10,12 @@ import (
 // fitTrial is the Trial of a FitState.
 type fitTrial struct {
 	s     *fitState
-	rows  []fitChange
+	rows  changedSlots[fitChange]
 	known podRows
 }
 
 // fitChange is what was added to a slot: a number of pods, and an amount of the resource of each request.
 type fitChange struct {
-	slot int
 	pods int64
 	plus []int64
 }
@@ -31,7 +30,7 @@ func (t *fitTrial) Add(p *v1.Pod, i int) { t.change(p, i, 1) }
 
 func (t *fitTrial) Remove(p *v1.Pod, i int) { t.change(p, i, -1) }
 
-func (t *fitTrial) Reset() { t.rows = t.rows[:0] }
+func (t *fitTrial) Reset() { t.rows.reset() }
 
 func (t *fitTrial) change(p *v1.Pod, i int, sign int64) {
 	row := t.row(i)
@@ -66,19 +65,12 @@ func (c *fitChange) apply(columns []int, v resources.Vector, sign int64) {
 
 // row returns the changes of slot i, with a new empty entry the first time. The pointer is valid until the next call.
 func (t *fitTrial) row(i int) *fitChange {
-	for k := range t.rows {
-		if t.rows[k].slot == i {
-			return &t.rows[k]
-		}
+	row := t.rows.at(i)
+	if row != nil {
+		return row
 	}
-	n := len(t.rows)
-	if n < cap(t.rows) { // a Reset left the entry behind
-		t.rows = t.rows[:n+1]
-	} else {
-		t.rows = append(t.rows, fitChange{})
-	}
-	row := &t.rows[n]
-	row.slot, row.pods = i, 0
+	row = t.rows.add(i)
+	row.pods = 0
 	if row.plus == nil {
 		row.plus = make([]int64, len(t.s.columns))
 	}
@@ -88,12 +80,7 @@ func (t *fitTrial) row(i int) *fitChange {
 
 // Check takes O(slots changed + requests) and does not allocate.
 func (t *fitTrial) Check(i int) resources.Verdict {
-	var row *fitChange
-	for k := range t.rows {
-		if t.rows[k].slot == i {
-			row = &t.rows[k]
-		}
-	}
+	row := t.rows.at(i)
 	if row == nil {
 		return t.s.Check(i)
 	}

@@ -13,14 +13,11 @@ import (
 // the other pod.
 type portsTrial struct {
 	s     *portsState
-	slots []portsChange
+	slots changedSlots[portsChange]
 }
 
 // portsChange is the set of conflicting ports in use on a changed slot.
-type portsChange struct {
-	slot int
-	used []hostPort
-}
+type portsChange struct{ used []hostPort }
 
 func (s *portsState) NewTrial() Trial { return &portsTrial{s: s} }
 
@@ -44,37 +41,28 @@ func (t *portsTrial) Remove(p *v1.Pod, i int) {
 	}
 }
 
-func (t *portsTrial) Reset() { t.slots = t.slots[:0] }
+func (t *portsTrial) Reset() { t.slots.reset() }
 
 // Check takes O(slots changed) and does not allocate.
 func (t *portsTrial) Check(i int) resources.Verdict {
-	for k := range t.slots {
-		if t.slots[k].slot != i || t.s.cluster.Node(i) == nil {
-			continue
-		}
-		if len(t.slots[k].used) > 0 {
-			return portsTaken
-		}
-		return 0
+	c := t.slots.at(i)
+	switch {
+	case c == nil, t.s.cluster.Node(i) == nil:
+		return t.s.Check(i)
+	case len(c.used) > 0:
+		return portsTaken
 	}
-	return t.s.Check(i)
+	return 0
 }
 
 // change returns the set of slot i. The first call fills the set from the pods there. The pointer is valid until the next call.
 func (t *portsTrial) change(i int) *portsChange {
-	for k := range t.slots {
-		if t.slots[k].slot == i {
-			return &t.slots[k]
-		}
+	c := t.slots.at(i)
+	if c != nil {
+		return c
 	}
-	n := len(t.slots)
-	if n < cap(t.slots) { // a Reset left the entry behind
-		t.slots = t.slots[:n+1]
-	} else {
-		t.slots = append(t.slots, portsChange{})
-	}
-	c := &t.slots[n]
-	c.slot, c.used = i, c.used[:0]
+	c = t.slots.add(i)
+	c.used = c.used[:0]
 	t.s.each(i, func(p *v1.Pod) { c.add(t.s.ports, p) })
 	return c
 }

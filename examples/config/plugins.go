@@ -1,14 +1,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/internal/plugins"
-	"github.com/podberth/podberth/score"
 )
 
 // Plugins are the plugins of a profile by extension point, in the order in which they run. Weights matter at Score and
@@ -99,6 +97,8 @@ func merge(base []plugin, user pluginSet) pluginSet {
 
 func (p plugin) name() string { return p.Name }
 
+func (p plugin) entry() (name string, weight int64) { return p.Name, int64(p.Weight) }
+
 func namesOf(list []plugin) []string {
 	var out []string
 	for _, p := range list {
@@ -158,19 +158,19 @@ func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 	return out, nil
 }
 
-// weigh sets the weights of the plugins of Score and PlacementScore.
-func (l lists) weigh(plugins Plugins, registry map[string][]Point) error {
+// weigh sets the weights of the plugins of Score and PlacementScore in p.
+func (l lists) weigh(p Plugins, registry map[string][]Point) error {
 	for at, prefix := range [...]string{Score: "score plugins", PlacementScore: "placement score plugins"} {
 		if prefix == "" {
 			continue
 		}
 		at := Point(at)
-		weights, err := l.weightsAt(at, registry)
+		weights, err := plugins.Weights(l.own[at].Enabled, l.multi.Enabled, plugin.entry, func(name string) bool { return slices.Contains(registry[name], at) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", prefix, err)
 		}
-		for k := range plugins[at] {
-			plugins[at][k].Weight = weights[plugins[at][k].Name]
+		for k := range p[at] {
+			p[at][k].Weight = weights[p[at][k].Name]
 		}
 	}
 	return nil
@@ -186,29 +186,6 @@ func (l lists) at(at Point, registry map[string][]Point) ([]string, error) {
 		}
 		return slices.Contains(has, at), nil
 	})
-}
-
-// weightsAt returns the factor of each plugin at a point with weights (rule C1.7): the weight of its first entry in the
-// point's list, else in multiPoint; 0 means 1. The error says that a total could overflow (rule C1.12). Like v1.36 it sums
-// all weights in this order, disabled plugins included, and also refuses weights whose sum is below 0 before the last one.
-func (l lists) weightsAt(at Point, registry map[string][]Point) (map[string]int64, error) {
-	out := map[string]int64{}
-	var sum int64
-	for _, p := range slices.Concat(l.own[at].Enabled, l.multi.Enabled) {
-		if _, ok := out[p.Name]; ok || !slices.Contains(registry[p.Name], at) {
-			continue
-		}
-		weight := int64(p.Weight)
-		if weight == 0 {
-			weight = 1
-		}
-		if sum < 0 {
-			return nil, errors.New("total score of Score plugins could overflow")
-		}
-		sum += weight * score.MaxScore // no overflow of int64: that would take billions of plugins with at most 2^31 x 100 each
-		out[p.Name] = weight
-	}
-	return out, nil
 }
 
 func missing(at Point, name string) error {

@@ -3,13 +3,10 @@ package scheduler
 import (
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/plugins"
-	"github.com/podberth/podberth/score"
 )
 
 // Profile is the configuration of the pods of one spec.schedulerName: the plugins at each extension point, and their
@@ -114,27 +111,9 @@ func expand(at Point, own, multi PluginSet, fits func(name string) bool) ([]stri
 	})
 }
 
-// weights returns the factor of each score: that of its first entry in the point's list, else in multiPoint; 0 is 1. The
-// error says that a total could leave int64, which v1.36 also says of a sum of weights, in this order and disabled plugins
-// included, that is below 0 before the last one: a negative weight passes only if nothing comes after it.
+// weights returns the factor of each score plugin (plugins.Weights).
 func weights(own, multi PluginSet, fits func(name string) bool) (map[string]int64, error) {
-	out := map[string]int64{}
-	sum := int64(0)
-	for _, p := range slices.Concat(own.Enabled, multi.Enabled) {
-		if _, ok := out[p.Name]; ok || !fits(p.Name) {
-			continue
-		}
-		w := p.Weight
-		if w == 0 {
-			w = 1
-		}
-		if sum < 0 || w > (math.MaxInt64-sum)/score.MaxScore || w < math.MinInt64/score.MaxScore {
-			return nil, errors.New("total score of Score plugins could overflow")
-		}
-		sum += w * score.MaxScore
-		out[p.Name] = w
-	}
-	return out, nil
+	return plugins.Weights(own.Enabled, multi.Enabled, func(p PluginRef) (string, int64) { return p.Name, p.Weight }, fits)
 }
 
 func checkProfiles(profiles []Profile) error {

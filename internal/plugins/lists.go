@@ -1,8 +1,12 @@
 package plugins
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+
+	"github.com/podberth/podberth/score"
 )
 
 // Merge merges the list that a profile enables into a default list:
@@ -70,6 +74,32 @@ func Expand(point string, own, disabled, multi []string, has func(name string) (
 		}
 	}
 	return slices.Concat(both, middle, rest), nil
+}
+
+// Weights returns the factor of each plugin of a point with scores (rule C1.7): the weight of the plugin's first entry in the
+// point's own list, else in multiPoint. Weight 0 means 1. entry returns the name and the weight of an entry. has reports
+// whether a plugin has the point.
+//
+// The error says that a total could leave int64 (rule C1.12). Like kube-scheduler, Weights sums all weights in this order,
+// disabled plugins included, and also refuses weights whose sum is below 0 before the last weight.
+func Weights[P any](own, multi []P, entry func(P) (name string, weight int64), has func(name string) bool) (map[string]int64, error) {
+	out := map[string]int64{}
+	var sum int64
+	for _, p := range slices.Concat(own, multi) {
+		name, weight := entry(p)
+		if _, ok := out[name]; ok || !has(name) {
+			continue
+		}
+		if weight == 0 {
+			weight = 1
+		}
+		if sum < 0 || weight > (math.MaxInt64-sum)/score.MaxScore || weight < math.MinInt64/score.MaxScore {
+			return nil, errors.New("total score of Score plugins could overflow")
+		}
+		sum += weight * score.MaxScore
+		out[name] = weight
+	}
+	return out, nil
 }
 
 // Registered returns kube-scheduler's error for a plugin that is listed twice for a point.

@@ -1,0 +1,50 @@
+package placement
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/queue"
+)
+
+// volumeRule is what one filter of package volume has of its own. R is what its evaluator reads of the cluster, S its state.
+type volumeRule[R any, S filter.Predicate] struct {
+	name      string
+	hint      queue.Hint
+	evaluator func(p *volume.Pod) volume.Evaluator[R, S]
+	reads     func(c Cluster, v *Volumes) R
+	// predicate returns the state with the numbers for explanations, nil when the plugin skips the pod.
+	predicate func(s S) filter.Predicate
+}
+
+// plugin returns the filter of the rule over v. With nil v the filter makes the Volumes of the cluster for each pod.
+func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
+	return &Plugin{
+		Name: r.name, Args: o,
+		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
+		Hint:    func(affinity.Namespaces) queue.Hint { return r.hint },
+		Volumes: func(v *Volumes) *Plugin { return r.plugin(o, v) },
+		Filter: func(pod *v1.Pod, c Cluster) Filtering {
+			if volume.Ignores(pod) {
+				return Filtering{Code: filter.Skip}
+			}
+			v := v.orNew(c)
+			e := r.evaluator(volume.Compile(pod, v.Objects(), o))
+			if pre := e.PreFilter(); pre.Code != filter.Success {
+				return Filtering{Code: pre.Code, Reasons: pre.Reasons}
+			}
+			if p := r.predicate(e.On(r.reads(c, v))); p != nil {
+				return Filtering{Predicate: p}
+			}
+			return Filtering{Code: filter.Skip}
+		},
+	}
+}
+
+// slotsOf returns the cluster, for rules that read its nodes alone.
+func slotsOf(c Cluster, _ *Volumes) filter.Cluster { return c }
+
+// volumesInUse returns the volumes that the pods of the cluster use.
+func volumesInUse(_ Cluster, v *Volumes) *volume.Usage { return v.inUse() }
