@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -48,7 +50,7 @@ func TestShippedCluster(t *testing.T) {
 			t.Run(form, func(t *testing.T) {
 				args := append([]string{"-f", shipped, "-o", form}, c.args...)
 				code, out, _ := drain("", args...)
-				require.Zero(t, code)
+				require.Equal(t, map[bool]int{true: program.No}[c.name == "refused"], code, "a drain that cannot begin is a no")
 				testkit.Golden(t, filepath.Join("testdata", c.name+ending), out)
 				_, again, _ := drain("", args...)
 				require.Equal(t, out, again, "same input, same bytes")
@@ -183,6 +185,150 @@ func TestBudgetStatus(t *testing.T) {
 	require.Contains(t, out, "is still being processed by the server")
 }
 
+// The waves and -evict take the numbers of a budget from the pods of the input. Where the status in the input differs, a
+// warning says so and why.
+func TestOneSourceForBudgets(t *testing.T) {
+	unready := strings.Replace(podNamed("b"), "'True'", "'False'", 1)
+	status := "status: {observedGeneration: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2, disruptionsAllowed: 1}\n"
+	input := twoNodes + podNamed("a") + unready + anyPDB + status + replicas
+	const said = "its status says 2 of 2 pods healthy, 1 needed, 1 may leave, and the pods of the input give 1 of 2 pods healthy, 1 needed, 0 may leave; " +
+		"the pods count, because the disruption controller counts them again"
+	code, out, errs := drain(input, "-f", "-", "-evict", "default/a")
+	require.Zero(t, code)
+	require.Contains(t, out, "The disruption budget web needs 1 healthy pods and has 1 currently")
+	require.Equal(t, "warning: PodDisruptionBudget default/web: "+said+"\n", errs)
+	code, out, errs = drain(input, "-f", "-", "-o", "json", "n1")
+	require.Zero(t, code)
+	require.Equal(t, "warning: PodDisruptionBudget default/web: "+said+"\n", errs)
+	var p plan
+	require.NoError(t, json.Unmarshal([]byte(out), &p))
+	require.Equal(t, []budget{{"default/web", "default", "web", 2, 1, 1, 0, []string{said}}}, p.Budgets)
+	require.Equal(t, "default/a", p.Waves[1].Evictions[0].Pod, "the pod that is not ready leaves first, and its replacement is ready")
+
+	same := strings.NewReplacer("currentHealthy: 2", "currentHealthy: 1", "disruptionsAllowed: 1", "disruptionsAllowed: 0").Replace(status)
+	_, _, errs = drain(twoNodes+podNamed("a")+unready+anyPDB+same+replicas, "-f", "-", "n1")
+	require.Empty(t, errs)
+
+	_, out, errs = drain(twoNodes+podNamed("a")+unready+anyPDB+status, "-f", "-", "-evict", "default/a")
+	require.Contains(t, out, "The disruption budget web needs 1 healthy pods and has 1 currently", "healthy pods are counted without controllers, too")
+	require.Contains(t, errs, "how many pods it expects is taken from its status")
+	require.Contains(t, errs, said)
+}
+
+func TestBudgetWithoutPodsIsNamed(t *testing.T) {
+	_, out, errs := drain(twoNodes+podNamed("a")+strings.Replace(anyPDB, "app: web", "app: wbe", 1)+replicas, "-f", "-", "-o", "json", "n1")
+	require.Equal(t, "warning: PodDisruptionBudget default/web: matches no pod of the input\n", errs)
+	require.Contains(t, out, `"matches no pod of the input"`)
+}
+
+// A drain that cannot begin ends with exit code 1 and kubectl's lines on standard error.
+func TestDrainThatCannotBegin(t *testing.T) {
+	code, out, errs := drain("", "-f", shipped, "node-a1")
+	require.Equal(t, program.No, code)
+	require.NotContains(t, out, "error")
+	require.Equal(t, `error: node-a1: cannot delete Pods with local storage (use --delete-emptydir-data to override): shop/search-7c9-a
+error: node-a1: cannot delete Pods that declare no controller (use --force to override): shop/debug-shell
+error: node-a1: cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore): kube-system/node-agent-a1
+`, errs)
+	code, _, _ = drain("", append([]string{"-f", shipped, "node-a1"}, all...)...)
+	require.Zero(t, code, "the drain begins; -fail-blocked asks for blocked pods")
+}
+
+// Nodes are given as NAME, as node/NAME, or by their labels.
+func TestNodesOfACommandLine(t *testing.T) {
+	want := planned(t, "", append([]string{"-f", shipped, "gpu-a1", "node-a1", "node-a2"}, all...)...)
+	require.Equal(t, want, planned(t, "", append([]string{"-f", shipped, "-l", "topology.kubernetes.io/zone=a"}, all...)...))
+	require.Equal(t, want, planned(t, "", append([]string{"-f", shipped, "node/gpu-a1", "nodes/node-a1", "node-a2"}, all...)...))
+	require.Equal(t, []string{"gpu-a1", "node-a1", "node-a2"}, want.Nodes)
+	testkit.Run(t, []struct {
+		name, want string
+		args       []string
+	}{
+		{"unknown labels", `-l: Not found: "zone=x": no node of the input has these labels`, []string{"-l", "zone=x"}},
+		{"labels and a name", `unexpected argument "node-a1": -l chooses the nodes`, []string{"-l", "zone=x", "node/node-a1"}},
+		{"labels and a pod", "-l: Forbidden: -evict is about one pod, not about nodes", []string{"-l", "zone=x", "-evict", "a"}},
+		{"no selector", `invalid value "a in" for flag -l`, []string{"-l", "a in"}},
+		{"a wrong name", `NODE: Not found: "node-a9": no such node in the input; near: node-a1, node-a2`, []string{"node-a9"}},
+	}, func(t *testing.T, c struct {
+		name, want string
+		args       []string
+	}) {
+		code, out, errs := drain("", append([]string{"-f", shipped}, c.args...)...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+	})
+}
+
+// Waiting can help while more pods of the budget can be healthy than it needs.
+func TestWaitingHelpsOnlyWhenItCan(t *testing.T) {
+	full := strings.Replace(twoNodes, "cpu: '4', memory: 8Gi, pods: '10'}}\n---\n", "cpu: '4', memory: 8Gi, pods: '0'}}\n---\n", -1)
+	unready := strings.Replace(podNamed("b"), "'True'", "'False'", 1)
+	elsewhere := strings.Replace(unready, "nodeName: n1", "nodeName: n2", 1)
+	again := strings.Replace(elsewhere, "phase: Running", "phase: Failed", 1)
+	ended := strings.Replace(again, "controller: true", "controller: false", 1)
+	pending := strings.Replace(strings.Replace(unready, "nodeName: n1, ", "", 1), "phase: Running", "phase: Pending", 1)
+	min := strings.Replace(anyPDB, "maxUnavailable", "minAvailable", 1)
+	type test struct {
+		name, input string
+		helps       bool
+		remedy      string
+	}
+	testkit.Run(t, []test{
+		{"a pod that is not ready", twoNodes + podNamed("a") + elsewhere + anyPDB + replicas, true, "wait until more pods are ready"},
+		{"a pod that the controller will make", twoNodes + podNamed("a") + anyPDB + replicas, true, "wait until more pods are ready"},
+		{"an ended pod that the controller makes again", twoNodes + podNamed("a") + again + min, true, "wait until more pods are ready"},
+		{"a pod that has ended", twoNodes + podNamed("a") + ended + min, false, "add pods: the budget needs 1 healthy pods, and 1 can be healthy"},
+		{"a pending pod that finds a node", twoNodes + podNamed("a") + pending + min, true, "wait until more pods are ready"},
+		{"a pending pod that finds no node", full + podNamed("a") + pending + min, false, "make room or add a node: no node takes 1 more pod of the budget"},
+	}, func(t *testing.T, c test) {
+		p := planned(t, c.input, "-f", "-", "n1")
+		require.Len(t, p.Blocked, 1)
+		require.Equal(t, c.helps, p.Blocked[0].WaitingHelps)
+		require.Equal(t, c.remedy, p.Blocked[0].Remedy)
+		_, out, _ := drain(c.input, "-f", "-", "-evict", "default/a", "-o", "json")
+		var a answered
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		require.Equal(t, map[bool]string{true: "not now", false: "never"}[c.helps], a.Outlook)
+		require.Equal(t, c.remedy, a.Remedies[0])
+	})
+	p := planned(t, "", append([]string{"-f", shipped, "gpu-a1"}, all...)...)
+	require.Equal(t, "ml/serving-7c9-b", p.Blocked[0].Pod)
+	require.False(t, p.Blocked[0].WaitingHelps, "the replacement of the pod before it finds no node")
+}
+
+// -n prints the pods of a namespace and stands for a missing one; -no-headers leaves out summary and headers.
+func TestNamespaceAndHeaders(t *testing.T) {
+	p := planned(t, "", append([]string{"-f", shipped, "node-a1", "-n", "data"}, all...)...)
+	require.Equal(t, "data/db-0", p.Blocked[0].Pod)
+	require.Len(t, p.Blocked, 1)
+	require.Len(t, p.Budgets, 1)
+	require.Empty(t, p.Waves[0].Evictions)
+	_, out, _ := drain("", append([]string{"-f", shipped, "node-a1", "-no-headers"}, all...)...)
+	require.True(t, strings.HasPrefix(out, "Wave 1\nnode-a1   batch/report-done"), out)
+	require.NotContains(t, out, "NODE ")
+	_, out, _ = drain("", "-f", shipped, "-evict", "db-0", "-n", "data")
+	require.Contains(t, out, "Pod:      data/db-0")
+	code, _, errs := drain("", "-f", shipped, "node-a1", "-no-headers", "-o", "json")
+	require.Equal(t, program.BadInput, code)
+	require.Equal(t, "drain: -no-headers: Invalid value: true: goes with tables\n", errs)
+}
+
+// docs/json.md describes every field that is printed, and nothing is null.
+func TestJSONIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	for _, args := range [][]string{
+		{"node-a1"}, append([]string{"node-a1", "gpu-a1"}, all...), {"-evict", "shop/web-7c9-a"}, {"-evict", "data/db-0"}, {"-evict", "shop/nobody"},
+	} {
+		_, out, _ := drain("", append([]string{"-f", shipped, "-o", "json"}, args...)...)
+		missing, err := report.Undocumented(string(page), []byte(out))
+		require.NoError(t, err)
+		require.Empty(t, missing)
+		require.NotContains(t, out, ": null")
+	}
+}
+
 // The selector {} selects nobody in policy/v1beta1 and everybody in policy/v1.
 func TestOldBudgets(t *testing.T) {
 	everybody := strings.Replace(anyPDB, "{matchLabels: {app: web}}", "{}", 1)
@@ -226,7 +372,7 @@ func TestBadInput(t *testing.T) {
 		{"a pod elsewhere, strict", twoNodes + strings.Replace(podNamed("a"), "n1", "n7", 1), `pod default/a: spec.nodeName: Invalid value: "n7": no such node in the input`, []string{"-strict", "n1"}},
 		{"unknown output", twoNodes, `-o: Unsupported value: "xml"`, []string{"-o", "xml", "n1"}},
 		{"evicting and draining", twoNodes, `unexpected argument "n1": -evict is about one pod`, []string{"-evict", "default/a", "n1"}},
-		{"no namespace", twoNodes, `-evict: Invalid value: "a": must be NAMESPACE/NAME`, []string{"-evict", "a"}},
+		{"no name", twoNodes, `-evict: Invalid value: "a/": must be NAMESPACE/NAME`, []string{"-evict", "a/"}},
 		{"a bad selector", twoNodes, `-pod-selector: Invalid value: "app in": `, []string{"-pod-selector", "app in", "n1"}},
 		{"a negative wait", twoNodes, "-skip-wait-for-delete-timeout: Invalid value: -1", []string{"-skip-wait-for-delete-timeout", "-1", "n1"}},
 		{"a time that is none", twoNodes, `-at: Invalid value: "noon"`, []string{"-at", "noon", "n1"}},

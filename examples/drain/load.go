@@ -3,23 +3,25 @@ package main
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
 
 // input is a cluster, ready to be drained.
 type input struct {
 	objects  *dump.Objects
+	nodes    []string                        // to drain
 	budgets  []*policyv1.PodDisruptionBudget // each with a status
 	scale    disruption.Scale                // nil: not all controllers are known
+	notes    map[string][]string             // what is said about a budget, by its name
 	warnings report.Warnings
 }
 
@@ -40,49 +42,34 @@ func load(o options, stdin io.Reader) (*input, error) {
 	objects.WithoutDevices()
 	objects.Absent(true)
 	in := &input{objects: objects, warnings: objects.Warnings}
-	known := map[string]bool{}
-	for _, n := range objects.Nodes {
-		known[n.Name] = true
-	}
-	for i, n := range o.nodes {
-		switch {
-		case !known[n]:
-			return nil, fmt.Errorf("NODE: Not found: %q: no such node in the input", n)
-		case slices.Contains(o.nodes[:i], n):
-			return nil, fmt.Errorf("NODE: Duplicate value: %q", n)
-		}
+	if err := in.choose(o); err != nil {
+		return nil, err
 	}
 	return in, in.complete(o)
 }
 
-// complete gives budgets without a status the one that the disruption controller gives them, and settles whether the
-// controllers of the input are enough to compute budgets again between waves.
-func (in *input) complete(o options) error {
-	in.scale = disruption.NewScale(in.objects.Workloads())
-	for _, b := range in.objects.PodDisruptionBudgets {
-		if b.APIVersion == "policy/v1beta1" {
-			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
-		}
-		if bad := admission.ValidateBudget(&b.Spec, nil); len(bad) > 0 {
-			return fmt.Errorf("PodDisruptionBudget %s/%s: spec.%w", b.Namespace, b.Name, bad[0])
+// choose settles which nodes are drained: those that the command line names, or those with the labels of -l, by name.
+func (in *input) choose(o options) error {
+	var names []string
+	for _, n := range in.objects.Nodes {
+		names = append(names, n.Name)
+		if o.selector != nil && o.selector.Matches(labels.Set(n.Labels)) {
+			in.nodes = append(in.nodes, n.Name)
 		}
 	}
-	synced := disruption.NewEvictions(in.objects.PodDisruptionBudgets).Sync(in.objects.Pods, in.scale, o.at)
-	for i, b := range in.objects.PodDisruptionBudgets {
-		s := synced[i]
+	slices.Sort(in.nodes)
+	if o.selector != nil && len(in.nodes) == 0 {
+		return fmt.Errorf("-l: Not found: %q: no node of the input has these labels", o.selector)
+	}
+	for i, n := range o.nodes {
 		switch {
-		case reflect.DeepEqual(b.Status, policyv1.PodDisruptionBudgetStatus{}):
-			b = b.DeepCopy()
-			b.Status = s.Status
-			if s.Err != nil {
-				in.warnings.Add(fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is not known: %v", b.Namespace, b.Name, s.Err))
-			}
-		case s.Err != nil:
-			in.scale = nil
-			in.warnings.Add(fmt.Sprintf("PodDisruptionBudget %s/%s: how many pods it expects is taken from its status: %v", b.Namespace, b.Name, s.Err))
+		case !slices.Contains(names, n):
+			return fmt.Errorf("NODE: Not found: %q: no such node in the input%s", n, program.Near(n, names))
+		case slices.Contains(o.nodes[:i], n):
+			return fmt.Errorf("NODE: Duplicate value: %q", n)
 		}
-		in.budgets = append(in.budgets, b)
 	}
+	in.nodes = append(in.nodes, o.nodes...)
 	return nil
 }
 

@@ -28,12 +28,14 @@ type options struct {
 	files       []string
 	input       dump.Options
 	nodes       []string
+	selector    labels.Selector // nil: -l is not given
 	evict       string
 	drain       disruption.DrainOptions
 	failBlocked bool
 	strict      bool
 	expand      bool
 	output      string
+	tables      program.Tables
 	at          time.Time
 }
 
@@ -44,44 +46,60 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		no, err = answer(o, stdin, stdout, stderr)
 	}
-	if err == nil && no && o.failBlocked {
+	if err == nil && no {
 		return program.No
 	}
 	return program.Code("drain", err, stderr)
 }
 
-// answer writes what was asked for and reports whether somebody is blocked.
+// answer writes what was asked for. It reports whether the exit code says no: a drain cannot begin, or -fail-blocked is given
+// and a pod is blocked.
 func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err error) {
 	in, err := load(o, stdin)
 	if err != nil {
 		return false, err
 	}
 	var out []byte
+	var errs []string
 	if o.evict != "" {
-		a := in.evict(o)
-		no = !a.Allowed
+		var a *answered
+		if a, err = in.evict(o); err != nil {
+			return false, err
+		}
+		no = !a.Allowed && o.failBlocked
 		out, err = report.Render(o.output, a, a.table)
 	} else {
 		var p *plan
 		if p, err = in.plan(o); err != nil {
 			return false, err
 		}
-		no = len(p.Blocked) > 0
-		out, err = report.Render(o.output, p, p.table)
+		errs, no = p.Errors, len(p.Errors) > 0 || len(p.Blocked) > 0 && o.failBlocked
+		p.only(&o.tables)
+		out, err = report.Render(o.output, p, func(b *strings.Builder) { p.table(b, o.tables.Layout) })
 	}
 	if err != nil {
 		return false, err
 	}
-	return no, report.Print(out, in.warnings, stdout, stderr)
+	if err := report.Print(out, in.warnings, stdout, stderr); err != nil {
+		return false, err
+	}
+	for _, text := range errs {
+		if _, err := fmt.Fprintf(stderr, "error: %s\n", text); err != nil {
+			return false, err
+		}
+	}
+	return no, nil
 }
 
 func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f := program.Flags(program.Help{
 		Name: "drain", Purpose: "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
-		Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
+		Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -l LABELS [flags]", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
 		Examples: []string{
 			"# which pods block the drain of a node, and in which waves the others leave",
 			"drain -f cluster.yaml -ignore-daemonsets -delete-emptydir-data node-a1",
+			"# the nodes of a zone together",
+			"drain -f cluster.yaml -ignore-daemonsets -l topology.kubernetes.io/zone=a",
 			"# what the Eviction API answers for a pod",
 			"drain -f cluster.yaml -evict shop/web-0",
 		},
@@ -94,6 +112,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.BoolVar(&o.drain.DisableEviction, "disable-eviction", false, "as of kubectl drain: delete without asking budgets")
 	grace := f.Int64("grace-period", -1, "as of kubectl drain: `SECONDS` for every pod; without the flag each pod's own")
 	skip := f.Int64("skip-wait-for-delete-timeout", 0, "as of kubectl drain: leave pods alone that have been terminating for more `SECONDS`; 0 leaves none alone")
+	f.Func("l", "drain the nodes with these `LABELS` together, in place of NODE", func(text string) (err error) {
+		o.selector, err = labels.Parse(text)
+		return err
+	})
 	selector := f.String("pod-selector", "", "as of kubectl drain: only pods with these `LABELS`")
 	f.StringVar(&o.evict, "evict", "", "only what the Eviction API answers for one pod: `NAMESPACE/NAME`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
@@ -101,6 +123,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "pods and budgets")
 	for { // flags may stand behind nodes, as with kubectl
 		if err := program.Parse(f, args); err != nil {
 			return o, err
@@ -108,17 +131,24 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		if f.NArg() == 0 {
 			break
 		}
-		o.nodes, args = append(o.nodes, f.Arg(0)), f.Args()[1:]
+		o.nodes, args = append(o.nodes, nodeName(f.Arg(0))), f.Args()[1:]
 	}
+	o.evict = o.tables.Qualified(o.evict)
 	switch {
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
 	case report.Check(o.output) != nil:
 		return o, report.Check(o.output)
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
 	case o.evict != "" && len(o.nodes) > 0:
 		return o, fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
-	case o.evict == "" && len(o.nodes) == 0:
-		return o, errors.New("NODE: Required value: at least one node")
+	case o.evict != "" && o.selector != nil:
+		return o, errors.New("-l: Forbidden: -evict is about one pod, not about nodes")
+	case len(o.nodes) > 0 && o.selector != nil:
+		return o, fmt.Errorf("unexpected argument %q: -l chooses the nodes", o.nodes[0])
+	case o.evict == "" && len(o.nodes) == 0 && o.selector == nil:
+		return o, errors.New("NODE: Required value: at least one node, or -l")
 	case o.evict != "" && !isName(o.evict):
 		return o, fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
 	case *skip < 0:
@@ -137,6 +167,16 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// nodeName returns the name of a node that is given as NAME or, as kubectl prints it, as node/NAME.
+func nodeName(text string) string {
+	for _, kind := range []string{"node/", "nodes/", "no/"} {
+		if name, found := strings.CutPrefix(text, kind); found {
+			return name
+		}
+	}
+	return text
 }
 
 func isName(s string) bool {

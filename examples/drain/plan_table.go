@@ -9,17 +9,26 @@ import (
 	"github.com/podberth/podberth/examples/report"
 )
 
-func (p *plan) table(out *strings.Builder) {
+func (p *plan) table(out *strings.Builder, layout report.Layout) {
+	columns := func(header []string, rows [][]string) {
+		table, _ := layout.Columns(header, rows)
+		out.WriteString(table)
+	}
 	leaving := 0
 	for _, w := range p.Waves {
 		leaving += len(w.Evictions)
 	}
-	fmt.Fprintf(out, "%d pod(s) leave in %d wave(s), %d blocked, %d skipped\n", leaving, len(p.Waves), len(p.Blocked), len(p.Skipped))
-	for _, e := range p.Errors {
-		fmt.Fprintf(out, "error: %s\n", e)
+	if !layout.NoHeaders {
+		fmt.Fprintf(out, "%s in %s, %d blocked, %d skipped\n", leave(leaving), report.Count(len(p.Waves), "wave"), len(p.Blocked), len(p.Skipped))
+	}
+	title := func(text string) {
+		if out.Len() > 0 {
+			out.WriteString("\n")
+		}
+		out.WriteString(text + "\n")
 	}
 	for i, w := range p.Waves {
-		fmt.Fprintf(out, "\nWave %d\n", i+1)
+		title(fmt.Sprintf("Wave %d", i+1))
 		var rows [][]string
 		for _, e := range w.Evictions {
 			goes := cmp.Or(e.Replacement, "-")
@@ -32,10 +41,10 @@ func (p *plan) table(out *strings.Builder) {
 			}
 			rows = append(rows, []string{e.Node, e.Pod, budgets, goes})
 		}
-		out.WriteString(report.Columns([]string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows))
+		columns([]string{"NODE", "POD", "BUDGET", "REPLACEMENT ON"}, rows)
 	}
 	if len(p.Blocked) > 0 {
-		fmt.Fprintf(out, "\nBlocked\n")
+		title("Blocked")
 	}
 	for _, group := range grouped(p.Blocked) {
 		b := group[0]
@@ -54,13 +63,21 @@ func (p *plan) table(out *strings.Builder) {
 		fmt.Fprintf(out, "  remedy: %s (%s)\n", b.Remedy, waiting)
 	}
 	if len(p.Skipped) > 0 {
-		fmt.Fprintf(out, "\nSkipped\n")
+		title("Skipped")
 		var rows [][]string
 		for _, s := range p.Skipped {
 			rows = append(rows, []string{s.Node, s.Pod, s.Reason})
 		}
-		out.WriteString(report.Columns([]string{"NODE", "POD", "REASON"}, rows))
+		columns([]string{"NODE", "POD", "REASON"}, rows)
 	}
+}
+
+// leave returns "1 pod leaves", "2 pods leave".
+func leave(n int) string {
+	if n == 1 {
+		return "1 pod leaves"
+	}
+	return report.Count(n, "pod") + " leave"
 }
 
 // grouped puts pods of a node together that differ in nothing else, in the order of the first of each group.

@@ -80,6 +80,24 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 	return d.Node, true
 }
 
+// fits reports whether a pending pod finds a node, and puts it there. Pods of other schedulers may find one.
+func (r *replacer) fits(pod *v1.Pod) (bool, error) {
+	if s := pod.Spec.SchedulerName; s != "" && s != r.profile.SchedulerName {
+		return true, nil
+	}
+	if len(pod.Spec.SchedulingGates) > 0 {
+		return false, nil
+	}
+	d := r.placer.Decide(pod, placement.Options{})
+	if !d.Placed() {
+		return false, nil
+	}
+	if err := r.placer.Assume(pod, d); err != nil {
+		return false, fmt.Errorf("pod %s: %w", name(pod), err)
+	}
+	return true, nil
+}
+
 // replacement is the new pod of the same controller. Those of a StatefulSet keep their name, others get one of their own.
 func (r *replacer) replacement(pod *v1.Pod) *v1.Pod {
 	next := pod.DeepCopy()

@@ -100,10 +100,9 @@ func (x *simulation) add(pod *v1.Pod, e entry) {
 // answer returns the result of the run, of one namespace with -n.
 func (x *simulation) answer() answer {
 	a := answer{Head: report.HeadOf("Simulation"), Pods: []podState{}, Attempts: []entry{}}
-	shown := func(namespace string) bool { return x.o.namespace == "" || x.o.namespace == namespace }
 	victims := map[string][]string{}
 	for _, e := range x.entries {
-		if !shown(e.Namespace) {
+		if !x.o.tables.Shows(e.Namespace) {
 			continue
 		}
 		a.Attempts = append(a.Attempts, e)
@@ -112,7 +111,7 @@ func (x *simulation) answer() answer {
 	}
 	for _, name := range x.order() {
 		s := x.state(x.last[name])
-		if !shown(s.Namespace) {
+		if !x.o.tables.Shows(s.Namespace) {
 			continue
 		}
 		s.Victims = append(s.Victims, victims[name]...)

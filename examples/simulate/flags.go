@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
@@ -38,8 +37,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	report.Flag(f.FlagSet, &o.output, wide)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods, or for one pod with -detail=NAMESPACE/NAME, repeatable")
-	f.StringVar(&o.namespace, "n", "", "print the pods of this `NAMESPACE` only, and take it for names without a namespace")
-	f.BoolVar(&o.layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
+	o.tables.Flags(f, "pods")
 	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
 	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods, and refuse what the API server refuses")
@@ -66,9 +64,9 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see simulate -h", f.Arg(0))
 	}
-	o.explain, o.howMany = o.qualified(o.explain), o.qualified(o.howMany)
+	o.explain, o.howMany = o.tables.Qualified(o.explain), o.tables.Qualified(o.howMany)
 	for k, name := range o.detail.pods {
-		o.detail.pods[k] = o.qualified(name)
+		o.detail.pods[k] = o.tables.Qualified(name)
 	}
 	given := map[string]bool{}
 	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
@@ -76,17 +74,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, err
 	}
 	return o, o.checkTogether(given)
-}
-
-// qualified returns a name with its namespace: as it is given, of -n, or default. "" stays "".
-func (o options) qualified(name string) string {
-	switch {
-	case name == "" || strings.Contains(name, "/"):
-		return name
-	case o.namespace != "":
-		return o.namespace + "/" + name
-	}
-	return "default/" + name
 }
 
 // check returns an error for a value that a flag does not take.
@@ -130,12 +117,10 @@ func (o options) checkTogether(given map[string]bool) error {
 		return errors.New("-all: Invalid value: true: goes with -explain")
 	case o.detail.on && !data:
 		return errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
-	case o.layout.NoHeaders && data:
-		return errors.New("-no-headers: Invalid value: true: goes with tables")
 	case o.log == "-" && data:
 		return errors.New("-log: Invalid value: \"-\": goes with tables")
 	}
-	return nil
+	return o.tables.Check(o.output)
 }
 
 // detail is the flag -detail: off, for all pods, or for some.

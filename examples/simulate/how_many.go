@@ -55,7 +55,7 @@ func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profi
 		for _, node := range sortedKeys(count) {
 			rows = append(rows, []string{node, fmt.Sprint(count[node])})
 		}
-		table, _ := o.layout.Columns([]string{"NODE", "PODS"}, rows)
+		table, _ := o.tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
 		fmt.Fprint(out, table)
 	}
 	if room.Stop != nil {

@@ -41,8 +41,7 @@ type options struct {
 	add               []string
 	count             int
 	howMany           string
-	layout            report.Layout
-	namespace         string
+	tables            program.Tables
 }
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece. After an error nothing goes there.
@@ -51,7 +50,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return program.Code("simulate", err, stderr)
 	}
-	o.layout.Width = report.Width(stdout)
+	o.tables.Layout.Width = report.Width(stdout)
 	var out bytes.Buffer
 	v, err := reply(&out, o, stdin, stderr)
 	if err == nil {
@@ -146,7 +145,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
-	if err := write(out, x.answer(), o, time.Since(began)); err != nil || o.output != wide || o.layout.NoHeaders {
+	if err := write(out, x.answer(), o, time.Since(began)); err != nil || o.output != wide || o.tables.Layout.NoHeaders {
 		return v, err
 	}
 	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })

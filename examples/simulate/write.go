@@ -15,7 +15,7 @@ import (
 func write(out io.Writer, a answer, o options, took time.Duration) error {
 	data, err := report.Render(o.output, a, func(b *strings.Builder) {
 		header, rows := finals(a.Pods)
-		layout := o.layout
+		layout := o.tables.Layout
 		if o.output == wide {
 			header, rows = attempts(a.Attempts)
 			layout.Width = 0
@@ -26,7 +26,7 @@ func write(out io.Writer, a answer, o options, took time.Duration) error {
 			return
 		}
 		fmt.Fprintf(b, "\n%s", a.Summary)
-		if o.layout.Width > 0 {
+		if o.tables.Layout.Width > 0 {
 			fmt.Fprintf(b, ", in %v", took.Round(time.Millisecond))
 		}
 		if cut {

@@ -1,0 +1,42 @@
+package program
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/podberth/podberth/examples/report"
+)
+
+// Tables are the flags about tables, -n and -no-headers. The zero value shows all namespaces and headers.
+type Tables struct {
+	Namespace string // "" shows all
+	Layout    report.Layout
+}
+
+// Flags defines -n and -no-headers. shown is what the program prints of a namespace, in the plural.
+func (t *Tables) Flags(f *Set, shown string) {
+	f.StringVar(&t.Namespace, "n", "", "print the "+shown+" of this `NAMESPACE` only, and take it for names without a namespace")
+	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
+}
+
+// Check returns an error when the flags do nothing with the form of output.
+func (t *Tables) Check(form string) error {
+	if t.Layout.NoHeaders && report.IsData(form) {
+		return errors.New("-no-headers: Invalid value: true: goes with tables")
+	}
+	return nil
+}
+
+// Shows reports whether things of a namespace are printed.
+func (t *Tables) Shows(namespace string) bool { return t.Namespace == "" || t.Namespace == namespace }
+
+// Qualified returns a name with its namespace: as it is given, of -n, or default. "" stays "".
+func (t *Tables) Qualified(name string) string {
+	switch {
+	case name == "" || strings.Contains(name, "/"):
+		return name
+	case t.Namespace != "":
+		return t.Namespace + "/" + name
+	}
+	return "default/" + name
+}
