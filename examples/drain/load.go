@@ -40,11 +40,12 @@ func load(o options, stdin io.Reader) (*input, error) {
 		return nil, err
 	}
 	objects.WithoutDevices()
-	objects.Absent(true)
-	in := &input{objects: objects, warnings: objects.Warnings}
+	in := &input{objects: objects}
 	if err := in.choose(o); err != nil {
 		return nil, err
 	}
+	objects.Absent(func(p *v1.Pod) bool { return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName) }, true)
+	in.warnings = objects.Warnings
 	return in, in.complete(o)
 }
 

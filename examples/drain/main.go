@@ -123,7 +123,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output)
-	o.tables.Flags(f, "pods and budgets")
+	o.tables.Flags(f, program.OfNames)
 	for { // flags may stand behind nodes, as with kubectl
 		if err := program.Parse(f, args); err != nil {
 			return o, err

@@ -11,33 +11,35 @@ import (
 )
 
 // Absent adds one warning that names the kinds of which the dump has no object although such objects could change an answer
-// about its pods. budgets says that the answer depends on PodDisruptionBudgets whatever the pods are. A dump of everything
-// has such a line only when the cluster has none of these objects.
-func (o *Objects) Absent(budgets bool) {
+// about its pods. placed reports whether the program looks for a node for a pod. budgets says that the answer depends on
+// PodDisruptionBudgets whatever the pods are. A dump of everything has such a line only when the cluster has none of these
+// objects.
+func (o *Objects) Absent(placed func(*v1.Pod) bool, budgets bool) {
 	var names []string
-	missing := func(kind string, there int, needed func(p *v1.Pod, pending bool) bool) {
+	missing := func(kind string, there int, needed func(p *v1.Pod, placed bool) bool) {
 		if there > 0 {
 			return
 		}
 		for _, p := range o.Pods {
-			if !cluster.Finished(p) && needed(p, p.Spec.NodeName == "" && p.DeletionTimestamp == nil) {
+			if !cluster.Finished(p) && needed(p, placed(p)) {
 				names = append(names, kind)
 				return
 			}
 		}
 	}
-	lowest, some := int32(0), false // priority of the running pods
+	moves := slices.ContainsFunc(o.Pods, placed)
+	lowest, running := int32(0), false // priority of the running pods
 	for _, p := range o.Pods {
-		if p.Spec.NodeName != "" && !cluster.Finished(p) && (!some || preemption.Priority(p) < lowest) {
-			lowest, some = preemption.Priority(p), true
+		if p.Spec.NodeName != "" && !cluster.Finished(p) && (!running || preemption.Priority(p) < lowest) {
+			lowest, running = preemption.Priority(p), true
 		}
 	}
 	missing("Node", len(o.Nodes), func(*v1.Pod, bool) bool { return true })
-	missing("Namespace", len(o.Namespaces), func(p *v1.Pod, _ bool) bool { return selectsNamespaces(p) })
-	missing("PodDisruptionBudget", len(o.PodDisruptionBudgets), func(p *v1.Pod, pending bool) bool {
-		return budgets || pending && some && preemption.Priority(p) > lowest
+	missing("Namespace", len(o.Namespaces), func(p *v1.Pod, _ bool) bool { return moves && selectsNamespaces(p) })
+	missing("PodDisruptionBudget", len(o.PodDisruptionBudgets), func(p *v1.Pod, placed bool) bool {
+		return budgets || placed && running && preemption.Priority(p) > lowest
 	})
-	missing("PriorityClass", len(o.PriorityClasses), func(p *v1.Pod, pending bool) bool { return pending && p.Spec.Priority == nil })
+	missing("PriorityClass", len(o.PriorityClasses), func(p *v1.Pod, placed bool) bool { return placed && Pending(p) && p.Spec.Priority == nil })
 	missing("PersistentVolume", len(o.PersistentVolumes), claims)
 	missing("PersistentVolumeClaim", len(o.PersistentVolumeClaims), claims)
 	missing("StorageClass", len(o.StorageClasses), claims)
@@ -48,9 +50,12 @@ func (o *Objects) Absent(budgets bool) {
 	}
 }
 
-// claims reports whether a pending pod has volumes of claims.
-func claims(p *v1.Pod, pending bool) bool {
-	return pending && slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
+// Pending reports whether a pod waits for a node: the pods that Absent is asked about where running pods stay where they are.
+func Pending(p *v1.Pod) bool { return p.Spec.NodeName == "" && p.DeletionTimestamp == nil }
+
+// claims reports whether a pod that is placed has volumes of claims.
+func claims(p *v1.Pod, placed bool) bool {
+	return placed && slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
 }
 
 // selectsNamespaces reports whether the affinity of a pod has a namespaceSelector that reads labels.

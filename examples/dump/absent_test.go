@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -35,33 +36,40 @@ func TestAbsentKindsAreNamed(t *testing.T) {
 		high  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 10}}"
 		fresh = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}"
 		disk  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}"
+		bound = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: n1, priority: 0, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}"
 		near  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaceSelector: {matchLabels: {team: a}}}]}}}}"
 	)
+	all, none := func(*v1.Pod) bool { return true }, func(*v1.Pod) bool { return false }
 	line := func(names, plurals string) string {
 		return "the input has no " + names + "; if the cluster has such objects, they could change the answer: kubectl get " + plurals + " -A -o yaml"
 	}
 	testkit.Run(t, []struct {
 		name, why string
 		text      []string
+		placed    func(*v1.Pod) bool
 		budgets   bool
 		want      string
 	}{
-		{"nothing", "no pod could be preempted, none has claims", []string{node, low, equal}, false, ""},
-		{"no nodes", "no pod can be placed", []string{equal}, false, line("Node", "nodes")},
-		{"budgets", "the pending pod could preempt", []string{node, low, high}, false, line("PodDisruptionBudget", "poddisruptionbudgets")},
-		{"budgets in any case", "a drain", []string{node, low}, true, line("PodDisruptionBudget", "poddisruptionbudgets")},
-		{"priority classes", "one could be the default", []string{node, fresh}, false, line("PriorityClass", "priorityclasses")},
-		{"storage", "the pod has a claim", []string{node, disk}, false, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
-		{"namespaces", "their labels are selected", []string{node, near}, false, line("Namespace", "namespaces")},
+		{"nothing", "no pod could be preempted, none has claims", []string{node, low, equal}, Pending, false, ""},
+		{"no nodes", "no pod can be placed", []string{equal}, Pending, false, line("Node", "nodes")},
+		{"budgets", "the pending pod could preempt", []string{node, low, high}, Pending, false, line("PodDisruptionBudget", "poddisruptionbudgets")},
+		{"budgets in any case", "a drain", []string{node, low}, Pending, true, line("PodDisruptionBudget", "poddisruptionbudgets")},
+		{"priority classes", "one could be the default", []string{node, fresh}, Pending, false, line("PriorityClass", "priorityclasses")},
+		{"storage", "the pod has a claim", []string{node, disk}, Pending, false, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
+		{"a running pod that stays", "its claims are bound", []string{node, bound}, Pending, false, ""},
+		{"a running pod that moves", "its claims matter again", []string{node, bound}, all, false, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
+		{"nothing moves", "no pod looks for a node", []string{node, low, disk}, none, false, ""},
+		{"namespaces", "their labels are selected", []string{node, near}, Pending, false, line("Namespace", "namespaces")},
 	}, func(t *testing.T, c struct {
 		name, why string
 		text      []string
+		placed    func(*v1.Pod) bool
 		budgets   bool
 		want      string
 	}) {
 		o, err := readText(strings.Join(c.text, "\n---\n"), Options{})
 		require.NoError(t, err)
-		o.Absent(c.budgets)
+		o.Absent(c.placed, c.budgets)
 		require.Equal(t, c.want, strings.Join(o.Warnings.Lines(), "\n"), c.why)
 	})
 }

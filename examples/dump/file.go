@@ -6,6 +6,9 @@ import (
 	"io"
 )
 
+// ErrDocuments is the error of a file that has several documents where one is read.
+var ErrDocuments = errors.New("must hold a single document")
+
 // ReadFile reads the one YAML or JSON document of a file ("-" is stdin) into object, a pointer to a struct. Text may be
 // packed by gzip. Errors name the file, the field path and the value. unknown has one line for each field that object does
 // not have; whether that is an error is the caller's choice.
@@ -44,7 +47,7 @@ func ReadJSON(path string, stdin io.Reader, o Options) (data []byte, err error) 
 		}
 		for _, v := range values {
 			if data != nil {
-				return nil, fmt.Errorf("%s: must hold a single document", called)
+				return nil, fmt.Errorf("%s: %w", called, ErrDocuments)
 			}
 			data = v
 		}

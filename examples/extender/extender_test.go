@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -344,20 +344,33 @@ func TestServe(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(shop), 0o600))
 	running, stop := context.WithCancel(ctx)
 	hangup := make(chan os.Signal)
-	read, write := net.Pipe()
+	read, write := io.Pipe()
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(read); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
 	code := make(chan int)
 	go func() {
 		code <- run(running, []string{"-f", file, "-listen", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, write, hangup)
 	}()
-	line := make([]byte, 200)
-	said := func() string {
-		require.NoError(t, read.SetReadDeadline(time.Now().Add(20*time.Second)))
-		n, err := read.Read(line)
-		require.NoError(t, err)
-		return strings.TrimSpace(string(line[:n]))
+	said := func(begin string) (rest string) {
+		for {
+			select {
+			case line, open := <-lines:
+				require.True(t, open, "the program has ended")
+				if rest, found := strings.CutPrefix(line, begin); found {
+					return rest
+				}
+			case <-time.After(20 * time.Second):
+				require.Fail(t, "no line begins with "+begin)
+			}
+		}
 	}
-	url, ok := strings.CutPrefix(said(), "listening on ")
-	require.True(t, ok)
+	require.Contains(t, said("warning: the input has no "), "PodDisruptionBudget", "a request may bring a pod that preempts")
+	url := said("listening on ")
 	x := client(t, url, true)
 	ask := func() rules.Filtered {
 		a, err := x.Filter(ctx, podAsking("1"), nodesNamed("node-2", "node-4"))
@@ -368,7 +381,7 @@ func TestServe(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(file, []byte("not a dump: ["), 0o600))
 	hangup <- syscall.SIGHUP
-	require.Contains(t, said(), "extender: not read again: ")
+	said("extender: not read again: ")
 	require.Equal(t, []string{"node-4"}, ask().Nodes)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(shop, "spec: {unschedulable: true}, ", "", 1)), 0o600))
 	hangup <- syscall.SIGHUP
@@ -376,4 +389,5 @@ func TestServe(t *testing.T) {
 	require.Equal(t, []string{"node-2", "node-4"}, ask().Nodes)
 	stop()
 	require.Equal(t, program.OK, <-code)
+	require.NoError(t, write.Close())
 }

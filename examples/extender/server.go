@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 
+	v1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/podberth/podberth/examples/config"
@@ -45,6 +46,7 @@ func (s *server) read(o options, stdin io.Reader, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	objects.Absent(func(*v1.Pod) bool { return true }, true) // a request may bring any pod
 	var c *config.Configuration
 	if o.config != "" {
 		data, err := os.ReadFile(o.config)

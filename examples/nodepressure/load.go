@@ -42,18 +42,29 @@ type memory struct {
 	State pressure.State `json:"state"`
 }
 
-// load reads everything that is asked for.
+// load reads everything that is asked for. Of a file that another flag wants the error names that flag.
 func load(o options, stdin io.Reader) (*input, error) {
+	in, err := read(o, stdin)
+	if err != nil {
+		if other := misplaced(o); other != nil {
+			return nil, other
+		}
+	}
+	return in, err
+}
+
+func read(o options, stdin io.Reader) (*input, error) {
 	objects, err := dump.Read(o.files, stdin, o.input)
 	if err != nil {
 		return nil, err
 	}
-	var summary stats.Summary
-	if _, err := dump.ReadFile(o.summary, stdin, &summary, o.input); err != nil {
+	objects.Absent(func(*v1.Pod) bool { return false }, false)
+	summary, err := loadSummary(o, stdin)
+	if err != nil {
 		return nil, err
 	}
 	in := &input{rank: o.rank, warnings: objects.Warnings, before: pressure.State{Layout: o.layout}}
-	if in.node, err = nodeName(&summary, objects); err != nil {
+	if in.node, err = nodeName(summary, objects); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.summary, err)
 	}
 	node := in.find(objects)
@@ -111,7 +122,9 @@ func (in *input) find(objects *dump.Objects) *v1.Node {
 	if at := slices.IndexFunc(objects.Nodes, func(n *v1.Node) bool { return n.Name == in.node }); at >= 0 {
 		return objects.Nodes[at]
 	}
-	in.warnings.Add(fmt.Sprintf("Node %s is not in the input: allocatable is not known", in.node))
+	if len(objects.Nodes) > 0 { // else Absent says so
+		in.warnings.Add(fmt.Sprintf("Node %s is not in the input: allocatable is not known", in.node))
+	}
 	return nil
 }
 

@@ -32,6 +32,7 @@ type options struct {
 	rank    pressure.Signal // empty: not given
 	output  string
 	strict  bool
+	tables  program.Tables
 }
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
@@ -49,7 +50,8 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	r := observe(in)
-	out, err := report.Render(o.output, r, r.table)
+	r.only(&o.tables)
+	out, err := report.Render(o.output, r, func(b *strings.Builder) { r.table(b, o.tables.Layout) })
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
 	rank := f.String("rank", "", "`SIGNAL` to rank the pods for when nothing acts (the first one that is short when not given, or memory.available)")
 	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	if err := program.Parse(f, args); err != nil {
 		return o, err
@@ -95,6 +98,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, errors.New("-summary: Required value: a file with a stats summary")
 	case report.Check(o.output) != nil:
 		return o, report.Check(o.output)
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
 	case o.layout != "" && !slices.Contains(layouts, string(o.layout)):
 		return o, fmt.Errorf("-layout: Unsupported value: %q: supported values: %s", o.layout, strings.Join(layouts, ", "))
 	case o.rank != "" && !slices.Contains(pressure.Signals(), o.rank):

@@ -2,24 +2,28 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/pressure"
+	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // nodeReport is the answer, in the form in which it is printed.
 type nodeReport struct {
+	report.Head
 	Node         string                 `json:"node"`
 	At           time.Time              `json:"at"`
 	Layout       pressure.Layout        `json:"layout"`
 	Thresholds   []threshold            `json:"thresholds"`
 	Conditions   []v1.NodeConditionType `json:"conditions"`
 	Acting       pressure.Signal        `json:"acting"`
-	Event        string                 `json:"event,omitempty"`
+	Event        string                 `json:"event"`
 	Reclaim      []string               `json:"reclaim"`
-	LocalStorage []victim               `json:"localStorage,omitempty"` // over their own limits: they go first
+	LocalStorage []victim               `json:"localStorage"` // over their own limits: they go first
 	RankedFor    pressure.Signal        `json:"rankedFor"`
 	Ranking      []place                `json:"ranking"`
 	Victim       *victim                `json:"victim,omitempty"`
@@ -30,25 +34,36 @@ type nodeReport struct {
 
 type threshold struct {
 	Signal         pressure.Signal `json:"signal"`
-	Value          string          `json:"value"`              // as configured
-	Quantity       string          `json:"quantity,omitempty"` // a percentage in absolute terms
-	GracePeriod    string          `json:"gracePeriod,omitempty"`
-	MinimumReclaim string          `json:"minimumReclaim,omitempty"`
-	Target         string          `json:"target"`             // where eviction stops
-	Observed       string          `json:"observed,omitempty"` // empty: not measured
-	Capacity       string          `json:"capacity,omitempty"`
+	Value          string          `json:"value"`    // as configured
+	Quantity       string          `json:"quantity"` // a percentage in absolute terms
+	GracePeriod    string          `json:"gracePeriod"`
+	MinimumReclaim string          `json:"minimumReclaim"`
+	Target         string          `json:"target"`   // where eviction stops
+	Observed       string          `json:"observed"` // empty: not measured
+	Capacity       string          `json:"capacity"`
 	Met            bool            `json:"met"`
 	Since          *time.Time      `json:"since,omitempty"`
 	GraceExpired   bool            `json:"graceExpired"`
-	Stale          bool            `json:"stale,omitempty"` // no newer measurement than last time: not acted on
+	Stale          bool            `json:"stale"` // no newer measurement than last time: not acted on
 }
+
+// podRef names a pod.
+type podRef struct {
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+func refTo(p *v1.Pod) podRef { return podRef{name(p), p.Namespace, p.Name} }
 
 // place is one pod of the ranking.
 type place struct {
-	Pod            string `json:"pod"`
+	Rank int `json:"rank"`
+	podRef
 	ExceedsRequest bool   `json:"exceedsRequest"`
 	Priority       int32  `json:"priority"`
-	Usage          string `json:"usage,omitempty"` // empty: no statistics
+	Measured       bool   `json:"measured"` // the summary has statistics of the pod
+	Usage          string `json:"usage"`    // empty: no statistics
 	Request        string `json:"request"`
 	Evictable      bool   `json:"evictable"`
 	Reason         string `json:"reason"` // why it is not evictable
@@ -56,7 +71,7 @@ type place struct {
 }
 
 type victim struct {
-	Pod                string `json:"pod"`
+	podRef
 	GracePeriodSeconds int64  `json:"gracePeriodSeconds"`
 	Message            string `json:"message"`
 }
@@ -69,10 +84,15 @@ type forecast struct {
 }
 
 type step struct {
-	Pod                string `json:"pod"`
+	podRef
 	GracePeriodSeconds int64  `json:"gracePeriodSeconds"`
 	Frees              string `json:"frees"`
 	Available          string `json:"available"`
+}
+
+// only leaves out the pods of other namespaces than that of -n, but for the victims.
+func (r *nodeReport) only(t *program.Tables) {
+	r.Ranking = slices.DeleteFunc(r.Ranking, func(p place) bool { return !t.Shows(p.Namespace) })
 }
 
 // observe lets the policy look at the observation and puts what it says into words.
@@ -84,7 +104,7 @@ func observe(in *input) *nodeReport {
 	}
 	in.after = state
 	r := &nodeReport{
-		Node: in.node, At: in.at, Layout: o.Layout, Event: d.Event, RankedFor: in.rank, Allocatable: map[string]string{},
+		Head: report.HeadOf("NodePressure"), LocalStorage: []victim{}, Node: in.node, At: in.at, Layout: o.Layout, Event: d.Event, RankedFor: in.rank, Allocatable: map[string]string{},
 		Thresholds: []threshold{}, Conditions: append([]v1.NodeConditionType{}, d.Conditions...), Reclaim: append([]string{}, d.Reclaim...),
 	}
 	for name, q := range in.allocatable {
@@ -158,13 +178,13 @@ func amount(s pressure.Signal, n int64) string {
 func name(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func evicted(e *pressure.Eviction) victim {
-	return victim{name(e.Pod), e.GraceSeconds, e.Message}
+	return victim{refTo(e.Pod), e.GraceSeconds, e.Message}
 }
 
 func foretell(f pressure.Forecast, s pressure.Signal) *forecast {
 	out := &forecast{Signal: s, Target: f.Target.String(), Cleared: f.Cleared, Steps: []step{}}
 	for _, st := range f.Steps {
-		out.Steps = append(out.Steps, step{name(st.Pod), st.GraceSeconds, amount(s, st.Frees), amount(s, st.Available)})
+		out.Steps = append(out.Steps, step{refTo(st.Pod), st.GraceSeconds, amount(s, st.Frees), amount(s, st.Available)})
 	}
 	return out
 }
@@ -173,7 +193,7 @@ func places(s pressure.Signal, ranking []pressure.Ranked) []place {
 	out := make([]place, 0, len(ranking))
 	for i := range ranking {
 		r := &ranking[i]
-		p := place{Pod: name(r.Pod), ExceedsRequest: r.Exceeds, Priority: r.Priority, Request: amount(s, r.Request), Evictable: r.Exempt == "", Reason: r.Exempt}
+		p := place{Rank: i + 1, podRef: refTo(r.Pod), Measured: r.Measured, ExceedsRequest: r.Exceeds, Priority: r.Priority, Request: amount(s, r.Request), Evictable: r.Exempt == "", Reason: r.Exempt}
 		if r.Measured {
 			p.Usage = amount(s, r.Usage)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -201,12 +202,95 @@ func TestWarnings(t *testing.T) {
 	code, _, errs := nodepressure(onePod, args...)
 	require.Zero(t, code)
 	require.Contains(t, errs, `warning: none of the 1 pod(s) of the input has spec.nodeName "n2"`)
-	require.Contains(t, errs, "warning: Node n2 is not in the input: allocatable is not known")
+	require.Contains(t, errs, "warning: the input has no Node; if the cluster has such objects, they could change the answer: kubectl get nodes -A -o yaml")
+	_, _, other := nodepressure(onePod+oneNode, args...)
+	require.Contains(t, other, "warning: Node n2 is not in the input: allocatable is not known")
 	require.Contains(t, errs, `unknown field "evictionHurd"; the kubelet ignores it, too`)
 	require.Contains(t, errs, "1 pod(s) of the summary are not on n2 in the input and take no part, the first is default/a")
 	code, out, _ := nodepressure(onePod, append(args, "-strict")...)
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
+}
+
+// A file that another flag wants is refused with the names of both flags.
+func TestSwappedFiles(t *testing.T) {
+	const objects, summary = "Kubernetes objects: the pods and their node", "a stats summary, which kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints"
+	type test struct {
+		name string
+		args []string
+		want string
+	}
+	testkit.Run(t, []test{
+		{"both", []string{"-f", in("memory.json"), "-summary", in("pods.yaml")}, `-summary: Invalid value: "testdata/pods.yaml": the file goes to -f, it holds ` + objects + "; -summary takes " + summary},
+		{"a summary for -f", []string{"-f", in("memory.json"), "-summary", in("memory.json")}, `-f: Invalid value: "testdata/memory.json": the file goes to -summary, it holds ` + summary + "; -f takes " + objects},
+		{"a configuration for -f", []string{"-f", in("kubelet.yaml"), "-summary", in("memory.json")}, `-f: Invalid value: "testdata/kubelet.yaml": the file goes to -kubelet, it holds a KubeletConfiguration`},
+		{"a configuration for -summary", []string{"-f", in("pods.yaml"), "-summary", in("kubelet.yaml")}, `-summary: Invalid value: "testdata/kubelet.yaml": the file goes to -kubelet`},
+		{"pods for -kubelet", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-kubelet", in("pods.yaml")}, `-kubelet: Invalid value: "testdata/pods.yaml": the file goes to -f`},
+		{"a summary for -kubelet", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-kubelet", in("disk-single.json")}, `-kubelet: Invalid value: "testdata/disk-single.json": the file goes to -summary`},
+		{"a state for -summary", []string{"-f", in("pods.yaml"), "-summary", in("transition.state")}, `-summary: Invalid value: "testdata/transition.state": the file goes to -state, it holds what an earlier run has written`},
+		{"a summary for -state", []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-state", in("disk-single.json")}, `-state: Invalid value: "testdata/disk-single.json": the file goes to -summary`},
+	}, func(t *testing.T, c test) {
+		code, out, errs := nodepressure("", c.args...)
+		require.Equal(t, program.BadInput, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, c.want)
+		require.Equal(t, 1, strings.Count(errs, "\n"))
+	})
+	pods, err := os.ReadFile(in("pods.yaml"))
+	require.NoError(t, err)
+	code, _, errs := nodepressure(string(pods), "-f", in("pods.yaml"), "-summary", "-")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "standard input", "standard input is read once")
+}
+
+// A pod that the summary has no statistics of has no usage.
+func TestPodsWithoutStatistics(t *testing.T) {
+	at := files(t, map[string]string{"summary.json": calm})
+	_, out, _ := nodepressure(onePod+oneNode, "-f", "-", "-summary", at("summary.json"))
+	require.Regexp(t, `(?m)^1 +default/a +no +0 +unknown +0 `, out)
+	_, out, _ = nodepressure(onePod+oneNode, "-f", "-", "-summary", at("summary.json"), "-o", "json")
+	var r nodeReport
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.False(t, r.Ranking[0].Measured)
+	require.Empty(t, r.Ranking[0].Usage)
+}
+
+// -n prints the pods of a namespace with their ranks among all; -no-headers leaves out headers.
+func TestNamespaceAndHeaders(t *testing.T) {
+	args := []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-o", "json"}
+	ranking := func(more ...string) (ranking []place) {
+		_, out, _ := nodepressure("", append(args, more...)...)
+		var r nodeReport
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		return r.Ranking
+	}
+	all, some := ranking(), ranking("-n", "shop")
+	require.Greater(t, len(all), len(some))
+	require.NotEmpty(t, some)
+	for _, p := range some {
+		require.Equal(t, "shop", p.Namespace)
+		require.Equal(t, all[p.Rank-1], p)
+	}
+	_, out, _ := nodepressure("", "-f", in("pods.yaml"), "-summary", in("memory.json"), "-no-headers")
+	require.NotContains(t, out, "SIGNAL")
+	require.NotContains(t, out, "OVER REQUEST")
+}
+
+// docs/json.md describes every field that is printed, and nothing is null.
+func TestJSONIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob(in("*.out.json"))
+	require.NoError(t, err)
+	require.Greater(t, len(files), 8)
+	for _, file := range files { // the tests above compare them with what is printed
+		out, err := os.ReadFile(file)
+		require.NoError(t, err)
+		missing, err := report.Undocumented(string(page), out)
+		require.NoError(t, err)
+		require.Empty(t, missing, file)
+		require.NotContains(t, string(out), ": null")
+	}
 }
 
 // Bad input: one line on standard error, nothing on standard output, no state written, exit 2.
@@ -226,7 +310,7 @@ func TestBadInput(t *testing.T) {
 		{"a time that is none", map[string]string{"summary.json": strings.Replace(calm, "2026-03-02T08:00:00Z", "today", 1)}, nil, `node.memory.time: Invalid value: "today": must be a time such as 2026-03-02T08:00:00Z`},
 		{"an empty summary", map[string]string{"summary.json": ""}, nil, "summary.json: is empty"},
 		{"a summary of nobody", map[string]string{"summary.json": `{"node":{}}`}, nil, "node.nodeName: Required value"},
-		{"not a configuration", map[string]string{"kubelet.yaml": "kind: Pod\n"}, nil, `kubelet.yaml: kind: Unsupported value: "Pod"`},
+		{"not a configuration", map[string]string{"kubelet.yaml": "kind: Pod\n"}, nil, `kubelet.yaml": the file goes to -f, it holds Kubernetes objects`},
 		{"unknown signal", map[string]string{"kubelet.yaml": config + "evictionHard: {mem: 1Gi}\n"}, nil, `kubelet.yaml: evictionHard[mem]: Invalid value: "1Gi": unsupported eviction signal mem`},
 		{"bad percentage", map[string]string{"kubelet.yaml": config + "evictionHard: {memory.available: 101%}\n"}, nil, `evictionHard[memory.available]: Invalid value: "101%": eviction percentage threshold memory.available must be <= 100%: 101%`},
 		{"soft without grace", map[string]string{"kubelet.yaml": config + "evictionSoft: {memory.available: 1Gi}\n"}, nil, "grace period must be specified for the soft eviction threshold memory.available"},

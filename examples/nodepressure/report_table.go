@@ -12,13 +12,17 @@ import (
 )
 
 // table prints the report for people: a line or a table for each part.
-func (r *nodeReport) table(b *strings.Builder) {
+func (r *nodeReport) table(b *strings.Builder, layout report.Layout) {
+	columns := func(header []string, rows [][]string) {
+		table, _ := layout.Columns(header, rows)
+		b.WriteString(table)
+	}
 	fmt.Fprintf(b, "Node %s at %s, file system layout %s\n\n", r.Node, clock(r.At), r.Layout)
 	var rows [][]string
 	for _, t := range r.Thresholds {
 		rows = append(rows, []string{string(t.Signal), valueOf(t), orDash(t.GracePeriod), orDash(report.Short(t.Observed)), orDash(report.Short(t.Capacity)), orDash(report.Short(t.Target)), stands(t)})
 	}
-	b.WriteString(report.Columns([]string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows))
+	columns([]string{"SIGNAL", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "TARGET", "STATE"}, rows)
 
 	var conditions []string
 	for _, c := range r.Conditions {
@@ -50,10 +54,10 @@ func (r *nodeReport) table(b *strings.Builder) {
 
 	fmt.Fprintf(b, "\nRanking for %s, first evicted first:\n", r.RankedFor)
 	rows = nil
-	for i, p := range r.Ranking {
-		rows = append(rows, []string{fmt.Sprint(i + 1), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), orDash(report.Short(p.Usage)), report.Short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
+	for _, p := range r.Ranking {
+		rows = append(rows, []string{fmt.Sprint(p.Rank), p.Pod, yesNo(p.ExceedsRequest), fmt.Sprint(p.Priority), usage(p), report.Short(p.Request), cmp.Or(p.Reason, "-"), p.Place})
 	}
-	b.WriteString(report.Columns([]string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows))
+	columns([]string{"", "POD", "OVER REQUEST", "PRIORITY", "USAGE", "REQUEST", "NEVER EVICTED", "PLACE"}, rows)
 
 	if f := r.Forecast; f != nil {
 		fmt.Fprintf(b, "\nUntil %s of %s are available, if nothing else changes:\n", report.Short(f.Target), f.Signal)
@@ -61,7 +65,7 @@ func (r *nodeReport) table(b *strings.Builder) {
 		for _, s := range f.Steps {
 			rows = append(rows, []string{s.Pod, fmt.Sprintf("%ds", s.GracePeriodSeconds), report.Short(s.Frees), report.Short(s.Available)})
 		}
-		b.WriteString(report.Columns([]string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows))
+		columns([]string{"POD", "GRACE", "FREES", "AVAILABLE"}, rows)
 		if !f.Cleared {
 			fmt.Fprintf(b, "That is not enough.\n")
 		}
@@ -92,6 +96,13 @@ func stands(t threshold) string {
 		return "met"
 	}
 	return "met since " + clock(*t.Since) + ", within grace"
+}
+
+func usage(p place) string {
+	if !p.Measured {
+		return "unknown"
+	}
+	return report.Short(p.Usage)
 }
 
 func orDash(s string) string { return cmp.Or(s, "-") }

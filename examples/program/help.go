@@ -20,6 +20,7 @@ type Help struct {
 	Purpose  string   // what the program does, as a sentence after the name
 	Usage    []string // ways to call the program
 	Examples []string // commands, or lines that begin with # and say what the next command does
+	Files    []string // a sample of a file that a flag reads, and lines that begin with #
 }
 
 // Set is the flags of a program. Flags makes one.
@@ -78,6 +79,7 @@ func (f *Set) text() string {
 	}
 	section("Usage", f.help.Usage)
 	section("Examples", f.help.Examples)
+	section("Files", f.help.Files)
 	if f.Lookup("f") != nil {
 		section("Make the input", []string{dump.Command + " > cluster.yaml"})
 	}

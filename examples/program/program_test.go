@@ -24,7 +24,7 @@ func TestCode(t *testing.T) {
 func TestFlags(t *testing.T) {
 	var out strings.Builder
 	var files []string
-	f := Flags(Help{Name: "x", Purpose: "does things.", Usage: []string{"x -f PATH"}, Examples: []string{"# read a file", "x -f cluster.yaml"}}, &out)
+	f := Flags(Help{Name: "x", Purpose: "does things.", Usage: []string{"x -f PATH"}, Examples: []string{"# read a file", "x -f cluster.yaml"}, Files: []string{"# plan.yaml, for -plan", "steps: []"}}, &out)
 	Inputs(f, &files, "input")
 	f.Int("percentage", -1, "`PERCENT` of nodes")
 	f.Int("count", 1, "`N` copies")
@@ -41,6 +41,10 @@ Usage:
 Examples:
   # read a file
   x -f cluster.yaml
+
+Files:
+  # plan.yaml, for -plan
+  steps: []
 
 Make the input:
   `+dump.Command+` > cluster.yaml
@@ -73,4 +77,18 @@ func TestNear(t *testing.T) {
 		require.Equal(t, want, Near(wrong, names), wrong)
 	}
 	require.Empty(t, Near("a", nil))
+}
+
+func TestTables(t *testing.T) {
+	var tables Tables
+	f := Flags(Help{Name: "x"}, &strings.Builder{})
+	tables.Flags(f, OfNames)
+	require.True(t, tables.Shows("shop"), "all without -n")
+	require.Equal(t, "default/web", tables.Qualified("web"))
+	require.NoError(t, Parse(f, []string{"-n", "shop", "--no-headers"}))
+	require.True(t, tables.Shows("shop"))
+	require.False(t, tables.Shows("data"))
+	require.Equal(t, []string{"shop/web", "data/db", ""}, []string{tables.Qualified("web"), tables.Qualified("data/db"), tables.Qualified("")})
+	require.NoError(t, tables.Check("table"))
+	require.EqualError(t, tables.Check("json"), "-no-headers: Invalid value: true: goes with tables")
 }

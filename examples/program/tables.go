@@ -13,9 +13,12 @@ type Tables struct {
 	Layout    report.Layout
 }
 
-// Flags defines -n and -no-headers. shown is what the program prints of a namespace, in the plural.
-func (t *Tables) Flags(f *Set, shown string) {
-	f.StringVar(&t.Namespace, "n", "", "print the "+shown+" of this `NAMESPACE` only, and take it for names without a namespace")
+// OfNames is what the help says of -n when names of pods are flags of the program.
+const OfNames = ", and take it for names without a namespace"
+
+// Flags defines -n and -no-headers. more is what the help says of -n besides: OfNames, or nothing.
+func (t *Tables) Flags(f *Set, more string) {
+	f.StringVar(&t.Namespace, "n", "", "print the pods of this `NAMESPACE` only"+more)
 	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
 }
 

@@ -1,6 +1,7 @@
-// Command taintforecast tells which pods taints make leave their nodes, and when: it plays events such as a kubelet that
+// Command taintforecast says which pods taints make leave their nodes, and when: it plays events such as a kubelet that
 // falls silent through the node lifecycle and the taint-eviction controller.
 //
+//	go run ./examples/taintforecast -f examples/simulate/testdata/cluster.yaml -stop general-a1 -admit
 //	go run ./examples/taintforecast -f examples/simulate/testdata/cluster.yaml -events examples/taintforecast/testdata/events.yaml -admit
 package main
 
@@ -28,10 +29,14 @@ type options struct {
 	files  []string
 	input  dump.Options
 	events string
+
+	stop, stopZones []string // nodes and zones whose kubelets fall silent at the start
+
 	until  time.Duration // negative: not given
 	admit  bool
 	strict bool
 	output string
+	tables program.Tables
 	config taint.Config
 }
 
@@ -39,12 +44,12 @@ type options struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
 	if err == nil {
-		err = answer(o, stdin, stdout, stderr)
+		err = reply(o, stdin, stdout, stderr)
 	}
 	return program.Code("taintforecast", err, stderr)
 }
 
-func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
+func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	in, warnings, err := load(o, stdin)
 	if err != nil {
 		return err
@@ -53,7 +58,8 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out, err := report.Render(o.output, line, func(b *strings.Builder) { b.WriteString(line.String()) })
+	a := answerOf(line, &o.tables)
+	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
 	if err != nil {
 		return err
 	}
@@ -66,16 +72,30 @@ const longest = 30 * 24 * time.Hour
 func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f := program.Flags(program.Help{
 		Name: "taintforecast", Purpose: "says which pods taints make leave their nodes, and when.",
-		Usage:    []string{"taintforecast -f PATH -events FILE [flags]"},
-		Examples: []string{"taintforecast -f cluster.yaml -events events.yaml -until 30m"},
+		Usage: []string{"taintforecast -f PATH -stop NODE [flags]", "taintforecast -f PATH -stop-zone ZONE [flags]", "taintforecast -f PATH -events FILE [flags]"},
+		Examples: []string{
+			"# the kubelet of a node falls silent",
+			"taintforecast -f cluster.yaml -stop node-a1 -admit",
+			"# all kubelets of a zone fall silent",
+			"taintforecast -f cluster.yaml -stop-zone eu-1a -admit",
+			"# what events.yaml says",
+			"taintforecast -f cluster.yaml -events events.yaml -until 30m",
+		},
+		Files: append([]string{"# events.yaml, for -events: each event has at, node, and one of heartbeats, condition with status, taint, unschedulable, deleted"}, sample...),
 	}, stdout)
 	program.Inputs(f, &o.files, "nodes and pods")
 	o.input.Flags(f.FlagSet)
-	f.StringVar(&o.events, "events", "", "`FILE` with what happens: events, each with at, node and one of condition with status, taint, heartbeats, unschedulable, deleted")
+	list := func(to *[]string, name, usage string) {
+		f.Func(name, usage, func(s string) error { *to = append(*to, s); return nil })
+	}
+	list(&o.stop, "stop", "the kubelet of this `NODE` falls silent at the start, repeatable")
+	list(&o.stopZones, "stop-zone", "the kubelets of all nodes of this `ZONE` fall silent at the start, repeatable")
+	f.StringVar(&o.events, "events", "", "`FILE` with what happens when")
 	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
 	report.Flag(f.FlagSet, &o.output)
+	o.tables.Flags(f, "")
 	controllerFlags(f.FlagSet, &o.config)
 	if err := program.Parse(f, args); err != nil {
 		return o, err
@@ -88,12 +108,14 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, fmt.Errorf("unexpected argument %q; see taintforecast -h", f.Arg(0))
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
-	case o.events == "":
-		return o, errors.New("-events: Required value: a file with events")
+	case o.events == "" && len(o.stop)+len(o.stopZones) == 0:
+		return o, errors.New("-stop, -stop-zone or -events: Required value: what happens")
 	case o.events == "-" && slices.Contains(o.files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
 	case report.Check(o.output) != nil:
 		return o, report.Check(o.output)
+	case o.tables.Check(o.output) != nil:
+		return o, o.tables.Check(o.output)
 	case untilGiven && (o.until < 0 || o.until > longest):
 		return o, fmt.Errorf("-until: Invalid value: %q: must be from 0s to %v", o.until, longest)
 	case o.config.MonitorPeriod != 0 && o.config.MonitorPeriod < taint.ServePeriod:
@@ -103,6 +125,17 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, fmt.Errorf("-%s: Invalid value: %v: %s", controllerFlag[bad.Field], bad.BadValue, bad.Detail)
 	}
 	return o, nil
+}
+
+// sample is a file of events, for the help.
+var sample = []string{
+	"events:",
+	"- {at: 10s, node: node-a1, heartbeats: stop}",
+	"- {at: 4m, node: node-a1, heartbeats: resume}",
+	`- {at: 5m, node: node-a2, condition: MemoryPressure, status: "True"}`,
+	`- {at: 6m, node: node-b1, taint: "maintenance=disk:NoExecute"}`,
+	"- {at: 7m, node: node-b1, unschedulable: true}",
+	"- {at: 8m, node: node-c1, deleted: true}",
 }
 
 // controllerFlag maps fields of the configuration to flags of kube-controller-manager.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -115,6 +116,83 @@ func TestWarnings(t *testing.T) {
 	require.Empty(t, out)
 }
 
+// -stop and -stop-zone need no file: they are the events of a silence from the start.
+func TestStopNodeAndZone(t *testing.T) {
+	events := filepath.Join(t.TempDir(), "events.yaml")
+	require.NoError(t, os.WriteFile(events, []byte("events: [{at: 0s, node: general-a1, heartbeats: stop}]"), 0o644))
+	want := timeline(t, "", "-f", shop, "-events", events, "-admit")
+	require.NotEmpty(t, want.Evictions())
+	require.Equal(t, want, timeline(t, "", "-f", shop, "-stop", "general-a1", "-admit"))
+	stopped := func(args ...string) (nodes []string) {
+		for _, e := range timeline(t, "", append([]string{"-f", shop, "-admit"}, args...)...).Entries {
+			if e.What == taint.EntryEvent {
+				nodes = append(nodes, e.Node)
+			}
+		}
+		return nodes
+	}
+	require.Equal(t, []string{"general-b1", "general-b2", "gpu-b1", "memory-b1"}, stopped("-stop-zone", "eu-1b"))
+	require.Equal(t, []string{"general-a1", "general-b1", "general-b2", "gpu-b1", "memory-b1"}, stopped("-stop-zone", "eu-1b", "-stop", "general-a1", "-stop", "gpu-b1"))
+	require.Contains(t, stopped("-stop", "general-b2", "-events", "testdata/events.yaml"), "gpu-a1", "beside the events of a file")
+	code, _, errs := forecast("", "-f", shop, "-stop", "general-a9")
+	require.Equal(t, program.BadInput, code)
+	require.Equal(t, "taintforecast: -stop: Not found: \"general-a9\": no such node in the input; near: general-a1, general-a2, general-b1\n", errs)
+	code, _, errs = forecast("", "-f", shop, "-stop-zone", "b")
+	require.Equal(t, program.BadInput, code)
+	require.Equal(t, "taintforecast: -stop-zone: Not found: \"b\": the zones of the input, by the label topology.kubernetes.io/zone: eu-1a, eu-1b, eu-1c\n", errs)
+}
+
+// The sample of events in the help is a file that -events reads.
+func TestSampleInHelp(t *testing.T) {
+	_, help, _ := forecast("", "-h")
+	_, text, _ := strings.Cut(help, "\nFiles:\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	events := filepath.Join(t.TempDir(), "events.yaml")
+	require.NoError(t, os.WriteFile(events, []byte(text), 0o644))
+	var nodes string
+	for _, name := range []string{"node-a1", "node-a2", "node-b1", "node-c1"} {
+		nodes += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\n"
+	}
+	happened := 0
+	for _, e := range timeline(t, nodes, "-f", "-", "-events", events).Entries {
+		if e.What == taint.EntryEvent {
+			happened++
+		}
+	}
+	require.Equal(t, 6, happened)
+}
+
+// -n prints the pods of a namespace, and what happens to nodes; -no-headers leaves out the header.
+func TestNamespaceAndHeaders(t *testing.T) {
+	for _, e := range timeline(t, "", "-f", shop, "-stop", "general-a1", "-admit", "-n", "data").Entries {
+		require.True(t, e.Pod == "" || strings.HasPrefix(e.Pod, "data/"), e.Pod)
+	}
+	_, out, _ := forecast("", "-f", shop, "-stop", "general-a1", "-no-headers")
+	require.True(t, strings.HasPrefix(out, "0s "), out)
+	_, whole, _ := forecast("", "-f", shop, "-stop", "general-a1")
+	require.True(t, strings.HasPrefix(whole, "AT "), whole)
+	require.True(t, strings.HasSuffix(whole, "\n"+out))
+	code, _, errs := forecast("", "-f", shop, "-stop", "general-a1", "-no-headers", "-o", "yaml")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "-no-headers: Invalid value: true: goes with tables")
+}
+
+// docs/json.md describes every field that is printed, and nothing is null.
+func TestJSONIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	for _, args := range [][]string{
+		{"-events", "testdata/events.yaml"}, {"-events", "testdata/zone-outage.yaml"}, {"-stop", "gpu-a1", "-until", "2m"}, {"-events", "testdata/blackout.yaml"},
+	} {
+		code, out, errs := forecast("", append([]string{"-f", shop, "-admit", "-o", "json"}, args...)...)
+		require.Zero(t, code, errs)
+		missing, err := report.Undocumented(string(page), []byte(out))
+		require.NoError(t, err)
+		require.Empty(t, missing)
+		require.NotContains(t, out, ": null")
+	}
+}
+
 // Bad input: one line on standard error, nothing on standard output, exit 2.
 func TestBadInput(t *testing.T) {
 	type test struct {
@@ -158,7 +236,7 @@ func TestBadInput(t *testing.T) {
 	}
 	testkit.Run(t, []test2{
 		{"no input", nil, "-f: Required value"},
-		{"no events", []string{"-f", shop}, "-events: Required value"},
+		{"no events", []string{"-f", shop}, "-stop, -stop-zone or -events: Required value"},
 		{"no such file", []string{"-f", shop, "-events", "testdata/none.yaml"}, "testdata/none.yaml"},
 		{"standard input twice", []string{"-f", "-", "-events", "-"}, "standard input can be read once only"},
 		{"a rate that is none", []string{"-node-eviction-rate", "fast"}, `invalid value "fast" for flag -node-eviction-rate: must be a number`},
