@@ -32,3 +32,14 @@ func TestNominated(t *testing.T) {
 		return gen.Of(seed, gen.Shape{Nominated: true, Pending: 5, Volumes: seed%4 == 0})
 	}, defaultProfile(t), (*compare.Side).Cluster)
 }
+
+// Pods with inter-pod affinity terms that cannot be read, with the plugin as filter and score and as score alone.
+func TestUnreadableTerms(t *testing.T) {
+	make := func(seed int64) *gen.Cluster { return gen.Unreadable(gen.New(seed)) }
+	run(t, gen.Count(100, 1), make, defaultProfile(t), (*compare.Side).Cluster)
+	scoreOnly, err := compare.ScoreOnly("InterPodAffinity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, gen.Count(100, 1), make, scoreOnly, (*compare.Side).Cluster)
+}

@@ -2,11 +2,13 @@ package placement
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
@@ -65,4 +67,43 @@ func requireType(t *testing.T, err error, want field.ErrorType, why string) {
 	var got *field.Error
 	require.ErrorAs(t, err, &got, why)
 	require.Equal(t, want, got.Type, why)
+}
+
+// A profile that scores with InterPodAffinity and does not filter with it fails with the words of PreScore.
+func TestUnreadableTerms(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
+	require.NoError(t, err)
+	bad := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near"}}}}
+	preferred := []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: bad}}
+	pod := testkit.Pod("p").Obj()
+	pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}}
+	both := pod.DeepCopy()
+	both.Spec.Affinity.PodAntiAffinity = &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}
+	whole, scoreOnly := DefaultProfile(), DefaultProfile()
+	scoreOnly.Filters = slices.DeleteFunc(scoreOnly.Filters, func(p *Plugin) bool { return p.Name == plugins.InterPodAffinity })
+	const list = `preferredAffinityTerms: "Near" is not a valid label selector operator`
+	type test struct {
+		name, why string
+		profile   Profile
+		pod       *v1.Pod
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"filter and score", "PreFilter comes first and rejects the pod", whole, pod, "0/5 nodes are available: parsing pod: " + list + "."},
+		{"score alone", "PreScore fails", scoreOnly, pod, `running PreScore plugin "InterPodAffinity": failed to parse pod: ` + list},
+		{"two lists", "both are named", scoreOnly, both, `running PreScore plugin "InterPodAffinity": failed to parse pod: [` + list +
+			`, preferredAntiAffinityTerms: "Near" is not a valid label selector operator]`},
+	}, func(t *testing.T, c test) {
+		p, err := New(s, c.profile)
+		require.NoError(t, err)
+		for range 3 {
+			f := p.Decide(c.pod, Options{}).Failure
+			require.NotNil(t, f)
+			if f.Err != nil {
+				require.EqualError(t, f.Err, c.want)
+			} else {
+				require.Equal(t, c.want, f.Text())
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
 			e, err := affinity.CompilePods(pod, o)
 			if err != nil {
-				return nil, err
+				return nil, scoreError(err)
 			}
 			s := e.Count(c)
 			if s.SkipScore() {
@@ -47,6 +48,10 @@ func newInterPodAffinity(o affinity.PodOptions) *Plugin {
 		},
 	}
 }
+
+// scoreError returns the error of CompilePods in the words of v1.36's PreScore, which differ from those of its PreFilter.
+// Only a profile that scores with InterPodAffinity and does not filter with it prints them.
+func scoreError(err error) error { return fmt.Errorf("failed to parse pod: %w", errors.Unwrap(err)) }
 
 type podAffinity struct {
 	*affinity.State

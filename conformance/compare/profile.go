@@ -30,6 +30,20 @@ func Default() (Profile, error) {
 	return Profile{Name: "default", Real: p, Podberth: placement.DefaultProfile()}, err
 }
 
+// ScoreOnly returns the default profile without the filter of a plugin that also scores.
+func ScoreOnly(plugin string) (Profile, error) {
+	p, err := Default()
+	if err != nil {
+		return p, err
+	}
+	p.Name = "without the filter " + plugin
+	p.Real.Plugins = p.Real.Plugins.DeepCopy()
+	off := []config.Plugin{{Name: plugin}}
+	p.Real.Plugins.PreFilter.Disabled, p.Real.Plugins.Filter.Disabled = off, off
+	p.Podberth.Filters = slices.DeleteFunc(p.Podberth.Filters, func(f *placement.Plugin) bool { return f.Name == plugin })
+	return p, nil
+}
+
 // Random returns a profile with random arguments and weights, and some plugins left out.
 func Random(seed int64) (Profile, error) {
 	p, err := Default()

@@ -1,6 +1,8 @@
 package gen
 
 import (
+	"math/rand"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -114,6 +116,35 @@ func (g *generator) podAffinity(p *v1.Pod) {
 	if kinds&10 != 0 {
 		a.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: anti, PreferredDuringSchedulingIgnoredDuringExecution: preferredAnti}
 	}
+}
+
+// Unreadable gives some pending pods an inter-pod affinity term with an operator that does not exist. The API server refuses
+// such pods; plugins that read one fail.
+func Unreadable(c *Cluster) *Cluster {
+	g := &generator{Rand: rand.New(rand.NewSource(c.Seed*37 + 11)), c: c}
+	for _, p := range c.Pending {
+		bad := v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Near", Values: []string{"web"}}}}}
+		weighted := v1.WeightedPodAffinityTerm{Weight: g.weight(), PodAffinityTerm: bad}
+		for range g.Intn(3) {
+			a := g.affinity(p)
+			if g.one(2) {
+				if a.PodAffinity == nil {
+					a.PodAffinity = &v1.PodAffinity{}
+				}
+				if g.one(3) {
+					a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, bad)
+				}
+				a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weighted)
+				continue
+			}
+			if a.PodAntiAffinity == nil {
+				a.PodAntiAffinity = &v1.PodAntiAffinity{}
+			}
+			a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution, weighted)
+		}
+	}
+	return c
 }
 
 func (g *generator) podTerm() v1.PodAffinityTerm {

@@ -15,6 +15,7 @@ func (g *generator) pod(name string) *v1.Pod {
 	for {
 		p := g.draft(name)
 		if admitted, err := Admit(p); err == nil {
+			g.ephemeralClaims(admitted)
 			return admitted
 		}
 		Refused.Add(1)

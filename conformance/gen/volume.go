@@ -60,7 +60,7 @@ func (g *generator) volumes() {
 		o.PersistentVolumes = append(o.PersistentVolumes, g.persistentVolume(i))
 	}
 	for i := range 3 + g.Intn(6) {
-		g.claim(i)
+		g.claim(pick(g, []string{"default", "default", "n1"}), fmt.Sprintf("c%d", i))
 	}
 }
 
@@ -130,10 +130,33 @@ func mergeLabels(m map[string]string, k, v string) map[string]string {
 	return m
 }
 
+// ephemeralClaims makes the claims of a pod's ephemeral volumes, most of them: mostly with the pod as their owner, as the
+// controller makes them, else with another owner or none.
+func (g *generator) ephemeralClaims(p *v1.Pod) {
+	for _, v := range p.Spec.Volumes {
+		if v.Ephemeral == nil || g.one(4) {
+			continue
+		}
+		c := g.claim(p.Namespace, p.Name+"-"+v.Name)
+		if g.one(4) {
+			continue
+		}
+		yes := true
+		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID, Controller: &yes}
+		switch {
+		case g.one(6):
+			owner.UID += "-before"
+		case g.one(12):
+			owner.Controller = nil
+		}
+		c.OwnerReferences = []metav1.OwnerReference{owner}
+	}
+}
+
 // claim makes a claim and sometimes binds it to a volume.
-func (g *generator) claim(i int) {
+func (g *generator) claim(namespace, name string) *v1.PersistentVolumeClaim {
 	o := &g.c.Objects
-	c := &v1.PersistentVolumeClaim{ObjectMeta: g.meta(pick(g, []string{"default", "default", "n1"}), fmt.Sprintf("c%d", i))}
+	c := &v1.PersistentVolumeClaim{ObjectMeta: g.meta(namespace, name)}
 	class := pick(g, []string{"static", "static", "late", "late", "late-zone", "late2", "late-tree", "late-tree", "now", "", "gone"})
 	c.Spec.StorageClassName = &class
 	if g.one(25) {
@@ -175,6 +198,7 @@ func (g *generator) claim(i int) {
 		c.DeletionTimestamp, c.Finalizers = &at, []string{"kubernetes.io/pvc-protection"}
 	}
 	o.Claims = append(o.Claims, c)
+	return c
 }
 
 // csiNodes tells which drivers nodes have and how many volumes they take.

@@ -178,13 +178,14 @@ func (s *Scheduler) NodeInfos() ([]fwk.NodeInfo, error) {
 	return s.Framework.SnapshotSharedLister().NodeInfos().List()
 }
 
-// Schedule runs the scheduling algorithm for one pod: filters, scores and the choice.
+// Schedule runs the scheduling algorithm for one pod: filters, scores and the choice. A pod with terms that cannot be read
+// is tried all the same: the plugins say what is wrong.
 func (s *Scheduler) Schedule(pod *v1.Pod) (scheduler.ScheduleResult, error) {
 	if err := s.Update(); err != nil {
 		return scheduler.ScheduleResult{}, err
 	}
 	info, err := framework.NewPodInfo(pod)
-	if err != nil {
+	if info == nil {
 		return scheduler.ScheduleResult{}, err
 	}
 	return s.Sched.SchedulePod(s.ctx, s.Framework, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})

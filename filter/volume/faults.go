@@ -7,8 +7,8 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// faults numbers the texts that explain why a driver cannot know the disk of a running pod. Trials of several goroutines may
-// add texts.
+// faults numbers the texts that explain why NodeVolumeLimits fails for a running pod. Trials of several goroutines may add
+// texts.
 type faults struct {
 	mu    sync.Mutex
 	texts []string

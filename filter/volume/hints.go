@@ -42,7 +42,8 @@ func RestrictionsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 //
 //   - A CSINode is added, or updated with a larger limit of a driver. A driver without a limit counts as 0.
 //   - A pod is deleted that had a node or a nominated node, and claims or volumes of in-tree kinds.
-//   - A claim of this pod is added, also the claim of an ephemeral volume.
+//   - A claim is added with the name of a claim of this pod or of one of its ephemeral volumes. Like v1.36, the hint does not
+//     look at the owner of the claim.
 //   - A VolumeAttachment is deleted, and this pod has claims or a volume of that driver written into its spec. The hint
 //     fails when the pod has, before such a volume, a volume that its driver cannot know.
 func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
@@ -68,7 +69,8 @@ func LimitsWouldHelp(pod *v1.Pod, old, new any) (bool, error) {
 // true for these events:
 //
 //   - A node or PersistentVolume is added or updated.
-//   - A claim of this pod is added or updated.
+//   - A claim is added or updated that has the name of a claim of this pod or of one of its ephemeral volumes. Like v1.36,
+//     the hint does not look at the owner of the claim.
 //   - A StorageClass is added, or updated with other allowedTopologies.
 //   - A CSINode is added, or updated with another annotation of migrated plugins.
 //   - A CSIDriver is updated and no longer publishes capacity, and this pod has a volume of the driver written into its spec.
@@ -177,14 +179,13 @@ func isMore(before, after *resource.Quantity) bool {
 	return a.Cmp(*before) > 0
 }
 
-// usesClaim reports whether the pod uses the claim by name or for an ephemeral volume.
+// usesClaim reports whether the claim has the name of a claim that the pod mounts or of one of its ephemeral volumes.
 func usesClaim(pod *v1.Pod, claim *v1.PersistentVolumeClaim) bool {
 	if claim.Namespace != pod.Namespace {
 		return false
 	}
 	for i := range pod.Spec.Volumes {
-		name, ephemeral, ok := claimName(pod, &pod.Spec.Volumes[i])
-		if ok && name == claim.Name && (!ephemeral || owned(pod, claim)) {
+		if name, _, ok := claimName(pod, &pod.Spec.Volumes[i]); ok && name == claim.Name {
 			return true
 		}
 	}

@@ -141,7 +141,7 @@ func (e *limitsFilter) On(u *Usage) LimitsState {
 // with verdict 1 and resources.Unresolvable. Check does not allocate.
 //
 // Code is Error for a claim that belongs to another pod, for a disk of the pod that its driver cannot know, and, like v1.36,
-// for a node with limits on which a running pod has such a disk. Explain returns the drivers of the pod's volumes that have
+// for a node with limits on which a running pod has such a disk or an ephemeral volume whose claim is not its own. Explain returns the drivers of the pod's volumes that have
 // a limit on the slot, by name, whether or not the limit is exceeded.
 type LimitsState interface {
 	filter.TrialState[DriverCount]
@@ -171,8 +171,8 @@ type diskWant struct {
 	translated bool
 }
 
-// Verdicts of NodeVolumeLimits. Verdict noDriver+k: driver k of the pod is not on the node. Verdict neighbour+k: a pod on
-// the node has a disk that its driver cannot know, for the reason with number k.
+// Verdicts of NodeVolumeLimits. Verdict noDriver+k: driver k of the pod is not on the node. Verdict neighbour+k: the plugin
+// fails for a pod on the node, for the reason with number k.
 const (
 	limitExceeded resources.Verdict = 1
 	claimMissing  resources.Verdict = 2

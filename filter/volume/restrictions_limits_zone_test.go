@@ -176,6 +176,19 @@ func TestLimits(t *testing.T) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.put(0, inline(pod("q"), ebsVolume("aws://z/disk", false)))
 		}), pod("p", "a"), Options{}, []string{"ok"}},
+		{"running pod's ephemeral claim of another owner", "the plugin fails there for pods with volumes", with(w(2), func(x *world) {
+			x.claims = append(x.claims, claim("running-v", "s", "1Gi"))
+			x.put(0, ephemeral(pod("running"), "v"))
+		}), pod("p", "a"), Options{}, []string{"Error: PVC default/running-v was not created for pod default/running (pod is not owner)"}},
+		{"running pod's ephemeral claim of its own", "counts", with(w(1), func(x *world) {
+			x.claims = append(x.claims, claim("running-v", "s", "1Gi", ownedBy(pod("running"))))
+			x.put(0, ephemeral(pod("running"), "v"))
+		}), pod("p", "a"), Options{}, []string{tooMany}},
+		{"running pod's missing ephemeral claim", "is not counted", w(1, ephemeral(pod("running"), "v")), pod("p", "a"), Options{}, []string{"ok"}},
+		{"two faults of a running pod", "the first volume's is printed", with(w(2), func(x *world) {
+			x.claims = append(x.claims, claim("running-v", "s", "1Gi"))
+			x.put(0, inline(ephemeral(pod("running"), "v"), ebsVolume("aws://z/disk", false)))
+		}), pod("p", "a"), Options{}, []string{"Error: PVC default/running-v was not created for pod default/running (pod is not owner)"}},
 		{"in-tree volume by two names", "is one volume", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{"ebs.csi.aws.com": 1})}
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.AWSElasticBlockStore = nil, &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "aws://zone/vol-1"}
@@ -324,7 +337,8 @@ func TestHints(t *testing.T) {
 		{"limits: pod without volumes deleted", LimitsWouldHelp, self, placedPod(pod("q")), nil, false},
 		{"limits: claim added", LimitsWouldHelp, self, nil, claim("c", "", ""), true},
 		{"limits: ephemeral claim added", LimitsWouldHelp, self, nil, claim("p-e", "", "", ownedBy(self)), true},
-		{"limits: claim of another pod added", LimitsWouldHelp, self, nil, claim("p-e", "", ""), false},
+		{"limits: claim of another owner added", LimitsWouldHelp, self, nil, claim("p-e", "", ""), true},
+		{"limits: ephemeral claim of another namespace added", LimitsWouldHelp, other(ephemeral(pod("p"), "e")), nil, claim("p-e", "", ""), false},
 		{"limits: attachment deleted", LimitsWouldHelp, self, va("x"), nil, true},
 		{"limits: attachment of the disk's driver deleted", LimitsWouldHelp, inline(pod("p"), gcePD("d", false)), va("pd.csi.storage.gke.io"), nil, true},
 		{"limits: attachment of another driver deleted", LimitsWouldHelp, inline(pod("p"), gcePD("d", false)), va("x"), nil, false},
@@ -333,6 +347,9 @@ func TestHints(t *testing.T) {
 		{"binding: volume", BindingWouldHelp, self, volume("v", "", "1Gi"), volume("v", "", "1Gi"), true},
 		{"binding: claim", BindingWouldHelp, self, nil, claim("c", "", ""), true},
 		{"binding: ephemeral claim", BindingWouldHelp, self, nil, claim("p-e", "", "", ownedBy(self)), true},
+		{"binding: claim of another owner", BindingWouldHelp, self, nil, claim("p-e", "", "", ownedBy(pod("q"))), true},
+		{"binding: claim of another owner updated", BindingWouldHelp, self, claim("p-e", "", ""), claim("p-e", "", ""), true},
+		{"binding: ephemeral claim of another namespace", BindingWouldHelp, other(ephemeral(pod("p"), "e")), nil, claim("p-e", "", ""), false},
 		{"binding: other claim", BindingWouldHelp, self, nil, claim("d", "", ""), false},
 		{"binding: class added", BindingWouldHelp, self, nil, storageClass("s", "d", wait), true},
 		{"binding: class with other topologies", BindingWouldHelp, self, storageClass("s", "d", wait), topologies, true},

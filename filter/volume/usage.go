@@ -32,7 +32,7 @@ type slotUsage struct {
 	used     []usedDisk // by pods of the node
 	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
 	attaches []attachCount
-	faults   []resources.Verdict // of pods with a disk that its driver cannot know, in the order in which they came
+	faults   []resources.Verdict // of pods for which the plugin fails, in the order in which they came
 }
 
 type driverLimit struct {
@@ -157,8 +157,8 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// held has what NodeVolumeLimits counts of a running pod: each volume once, and the fault of the first inline disk that its
-// driver cannot know.
+// held has what NodeVolumeLimits counts of a running pod: each volume once, and the first fault. A fault is an inline disk
+// that its driver cannot know, or the claim of an ephemeral volume that belongs to another owner.
 type held struct {
 	disks  []usedDisk
 	faulty bool
@@ -167,16 +167,13 @@ type held struct {
 
 func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }
 
-// held returns what is counted of a pod. number returns the number of a volume. Missing claims and ephemeral claims of other
-// pods are left out.
+// held returns what is counted of a pod. number returns the number of a volume. Missing claims are left out.
 func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		d, ok, err := inlineDisk(v)
 		if err != nil {
-			if !h.faulty {
-				h.faulty, h.fault = true, u.faults.number(err.Error())
-			}
+			u.blame(&h, err.Error())
 			continue
 		}
 		if !ok {
@@ -185,7 +182,11 @@ func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 				continue
 			}
 			claim, found := get(u.objects.Claims, pod.Namespace, name)
-			if !found || ephemeral && !owned(pod, claim) {
+			if !found {
+				continue
+			}
+			if ephemeral && !owned(pod, claim) {
+				u.blame(&h, notOwner(pod, claim))
 				continue
 			}
 			d, _, ok = u.objects.claimDisk(claim)
@@ -199,6 +200,13 @@ func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 		}
 	}
 	return h
+}
+
+// blame notes a fault unless the pod has one.
+func (u *Usage) blame(h *held, text string) {
+	if !h.faulty {
+		h.faulty, h.fault = true, u.faults.number(text)
+	}
 }
 
 func (s *slotUsage) clone() *slotUsage {
