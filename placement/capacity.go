@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Room says how many more pods of one kind fit: one for each of Nodes.
@@ -34,7 +34,7 @@ func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (Room, error) 
 	var room Room
 	for more == nil || more(len(room.Nodes)) {
 		c := copyOf(s, pod, len(room.Nodes)+1)
-		for _, claim := range ephemeralClaims(c) {
+		for _, claim := range podinfo.EphemeralClaims(c) {
 			if err := s.Set(claim); err != nil {
 				return Room{}, err
 			}
@@ -62,24 +62,4 @@ func copyOf(s *cluster.Snapshot, pod *v1.Pod, n int) *v1.Pod {
 	c.UID = types.UID(c.Namespace + "/" + c.Name)
 	c.Status.NominatedNodeName = ""
 	return &c
-}
-
-// ephemeralClaims returns the claims that the ephemeral volume controller would make for the pod.
-func ephemeralClaims(pod *v1.Pod) []*v1.PersistentVolumeClaim {
-	var out []*v1.PersistentVolumeClaim
-	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i]
-		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
-			continue
-		}
-		controller := true
-		claim := &v1.PersistentVolumeClaim{Spec: v.Ephemeral.VolumeClaimTemplate.Spec}
-		claim.Namespace, claim.Name = pod.Namespace, pod.Name+"-"+v.Name
-		claim.UID = types.UID(claim.Namespace + "/" + claim.Name)
-		claim.Annotations = v.Ephemeral.VolumeClaimTemplate.Annotations
-		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controller}}
-		claim.Status.Phase = v1.ClaimPending
-		out = append(out, claim)
-	}
-	return out
 }

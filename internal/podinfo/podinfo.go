@@ -1,5 +1,5 @@
 // Package podinfo answers small questions about one pod that several packages ask. Each answer reads only the pod's own
-// fields. No function writes to its argument, and all cost O(1). The pod must not be nil unless a comment allows it.
+// fields. No function writes to its argument. A function costs O(1) unless its comment says otherwise. The pod must not be nil unless a comment allows it.
 package podinfo
 
 import v1 "k8s.io/api/core/v1"

@@ -1,0 +1,52 @@
+package failures
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/taint"
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// forecast sets when taint-based eviction deletes the pods of the lost nodes, if their kubelets fall silent at once and the
+// nodes stay in the cluster.
+func (p *Planner) forecast(r *Result, until time.Duration) error {
+	in := taint.Input{Until: until}
+	for i := range p.base.Len() {
+		if n := p.base.Node(i); n != nil {
+			in.Nodes = append(in.Nodes, n)
+		}
+	}
+	at := map[string]int{}
+	for k := range r.Pods {
+		if o := &r.Pods[k]; o.DisplacedBy == "" {
+			in.Pods = append(in.Pods, assigned(o.Pod, o.From))
+			at[podinfo.Name(o.Pod)] = k
+		}
+	}
+	for _, n := range r.Nodes {
+		in.Events = append(in.Events, taint.Event{Node: n, Heartbeats: taint.HeartbeatsStop})
+	}
+	line, err := taint.Forecast(in)
+	if err != nil {
+		return err
+	}
+	for _, e := range line.Evictions() {
+		if k, ok := at[e.Pod]; ok {
+			d := e.At.Duration
+			r.Pods[k].Leaves = &d
+		}
+	}
+	return nil
+}
+
+// assigned returns the pod with the name of its node: a pod that was only assumed has none.
+func assigned(pod *v1.Pod, node string) *v1.Pod {
+	if pod.Spec.NodeName == node {
+		return pod
+	}
+	c := *pod
+	c.Spec.NodeName = node
+	return &c
+}

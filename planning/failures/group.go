@@ -1,0 +1,168 @@
+package failures
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
+)
+
+// groups collects pods that stay pending.
+type groups struct {
+	player *player
+	list   []Group
+	first  []*item
+	at     map[groupKey]int
+}
+
+type groupKey struct {
+	unit *unit
+	text string
+}
+
+func newGroups(x *player) *groups { return &groups{player: x, at: map[groupKey]int{}} }
+
+// add puts a pod into its group and returns the number of the group before sorting.
+func (g *groups) add(it *item) int {
+	key := groupKey{it.unit, ""}
+	switch {
+	case it.refusal != nil:
+		key.text = it.refusal.Error()
+	case it.gate != "":
+		key.text = it.gate
+	case it.failure != nil:
+		key.text = it.failure.Text()
+	default:
+		key.text = g.player.waits[it.unit]
+	}
+	k, ok := g.at[key]
+	if !ok {
+		k = len(g.list)
+		g.at[key] = k
+		g.list = append(g.list, g.player.groupOf(it))
+	}
+	g.list[k].Pods = append(g.list[k].Pods, nameOf(it))
+	if it.by != "" {
+		g.list[k].Displaced++
+	}
+	return k
+}
+
+// sorted returns the groups, largest first, and gives the outcomes their places.
+func (g *groups) sorted(pods []Outcome) []Group {
+	order := make([]int, len(g.list))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(len(g.list[b].Pods), len(g.list[a].Pods)), strings.Compare(g.list[a].Workload, g.list[b].Workload))
+	})
+	place := make([]int, len(order))
+	out := make([]Group, len(order))
+	for to, from := range order {
+		place[from], out[to] = to, g.list[from]
+	}
+	for k := range pods {
+		if pods[k].Group >= 0 {
+			pods[k].Group = place[pods[k].Group]
+		}
+	}
+	return out
+}
+
+// groupOf says why a pod stays pending. The cluster is as it is at the end of the scenario.
+func (x *player) groupOf(it *item) Group {
+	g := Group{Workload: it.unit.String()}
+	switch {
+	case it.refusal != nil:
+		g.Cause, g.Reason = Refused, it.refusal.Error()
+		return g
+	case it.gate != "":
+		g.Cause, g.Plugin, g.Reason = Gates, "SchedulingGates", it.gate
+		return g
+	case it.failure == nil:
+		g.Cause, g.Reason = Order, x.waits[it.unit]
+		return g
+	}
+	g.Message = it.failure.Text()
+	if it.failure.Err != nil {
+		g.Cause, g.Reason = Other, g.Message
+		return g
+	}
+	a := x.placer.Prepare(it.pod)
+	if a.Rejected() {
+		if len(it.failure.Rejecters) > 0 {
+			g.Plugin = it.failure.Rejecters[0]
+		}
+		g.Cause, g.Reason = causeOf(g.Plugin, a.Pre.Message), a.Pre.Message
+		return g
+	}
+	x.blame(&g, a.Predicates, a.Candidates())
+	return g
+}
+
+// blame finds the plugin that keeps a pod off most nodes.
+func (x *player) blame(g *Group, predicates filter.Predicates, slots []int) {
+	alone, all := make([]int, len(predicates)), make([]int, len(predicates))
+	verdicts := make([]map[resources.Verdict]int, len(predicates))
+	for _, i := range slots {
+		rejecters, last := 0, 0
+		for k, p := range predicates {
+			v := p.Check(i)
+			if v == 0 {
+				continue
+			}
+			if verdicts[k] == nil {
+				verdicts[k] = map[resources.Verdict]int{}
+			}
+			verdicts[k][v]++
+			all[k]++
+			rejecters, last = rejecters+1, k
+		}
+		if rejecters == 1 {
+			alone[last]++
+		}
+	}
+	best := -1
+	for k := range predicates {
+		if all[k] > 0 && (best < 0 || cmp.Or(cmp.Compare(alone[k], alone[best]), cmp.Compare(all[k], all[best])) > 0) {
+			best = k
+		}
+	}
+	if best < 0 {
+		g.Cause, g.Reason = Other, g.Message
+		return
+	}
+	var most resources.Verdict
+	for v, n := range verdicts[best] {
+		if m := verdicts[best][most]; n > m || n == m && v < most {
+			most = v
+		}
+	}
+	g.Plugin, g.Alone, g.Nodes = predicates[best].Name(), alone[best], all[best]
+	g.Reason = strings.Join(predicates[best].Reasons(most), ", ")
+	g.Cause = causeOf(g.Plugin, g.Reason)
+}
+
+// causes are the kinds of v1.36's plugins.
+var causes = map[string]Cause{
+	"NodeResourcesFit": Resources, "VolumeBinding": Volumes, "VolumeZone": Volumes, "VolumeRestrictions": Volumes, "NodeVolumeLimits": Volumes,
+	"DynamicResources": Devices, "PodTopologySpread": Spread, "NodeAffinity": NodeAffinity, "NodeName": NodeAffinity,
+	"TaintToleration": Taints, "NodeUnschedulable": Taints, "NodePorts": Ports,
+}
+
+// causeOf returns the cause for a plugin's reason. InterPodAffinity has two.
+func causeOf(plugin, reason string) Cause {
+	if plugin == "InterPodAffinity" {
+		if strings.Contains(reason, "anti-affinity") {
+			return AntiAffinity
+		}
+		return Affinity
+	}
+	if c, ok := causes[plugin]; ok {
+		return c
+	}
+	return Other
+}

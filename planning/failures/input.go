@@ -1,0 +1,131 @@
+package failures
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/placement"
+)
+
+// Input is a cluster before a failure. Only Snapshot is required.
+type Input struct {
+	// Snapshot has the nodes, the pods on them, storage objects, disruption budgets, ReplicaSets, ReplicationControllers and
+	// StatefulSets. New forks it, which is a write; afterwards the Snapshot may change.
+	Snapshot *cluster.Snapshot
+	// Deployments and Jobs are the workloads that a Snapshot does not hold.
+	Deployments []*appsv1.Deployment
+	Jobs        []*batchv1.Job
+	// Pending are pods that waited for a node before the failure. They compete with the pods that come back, and no result
+	// counts them as consequences.
+	Pending []*v1.Pod
+	// Profile decides; without filters and scores it is placement.DefaultProfile. Its Volumes must be nil.
+	Profile placement.Profile
+	// Admission is what the API server reads when a controller makes a pod.
+	Admission admission.Cluster
+	// Now is the time of the failure, for budgets that remember disruptions.
+	Now time.Time
+}
+
+// Planner answers questions about the failures of one cluster. New makes a Planner. Its methods may be called at the same
+// time, and give the same answers whatever was asked before.
+type Planner struct {
+	in       Input
+	base     *cluster.Snapshot // never changes; players fork it
+	nodes    []string          // by slot order
+	units    []*unit
+	unitOf   map[*v1.Pod]*unit
+	pending  []*v1.Pod
+	budgets  []*budget
+	matching *disruption.Budgets // indexes of budgets by labels; nil without budgets
+
+	mu   sync.Mutex
+	idle []*player
+}
+
+// ErrNoSnapshot: the Input has no Snapshot.
+var ErrNoSnapshot = errors.New("failures: the input has no snapshot")
+
+// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
+// API server refuses, and an error for a nil pod of Pending and for a profile that has Volumes. O(cluster).
+func New(in Input) (*Planner, error) {
+	if in.Snapshot == nil {
+		return nil, ErrNoSnapshot
+	}
+	if in.Profile.Volumes != nil {
+		return nil, errors.New("failures: profile.Volumes: Forbidden: every scenario has volumes of its own")
+	}
+	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
+		name, sampling := in.Profile.SchedulerName, in.Profile.Sampling
+		in.Profile = placement.DefaultProfile()
+		in.Profile.SchedulerName, in.Profile.Sampling = name, sampling
+	}
+	if errs := in.Profile.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	p := &Planner{in: in, base: in.Snapshot.Fork(), unitOf: map[*v1.Pod]*unit{}}
+	for i, pod := range in.Pending {
+		if pod == nil {
+			return nil, fmt.Errorf("failures: pending[%d]: Required value: must not be nil", i)
+		}
+		if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !cluster.Finished(pod) {
+			p.pending = append(p.pending, pod)
+		}
+	}
+	slices.SortStableFunc(p.pending, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for i := range p.base.Len() {
+		if n := p.base.Node(i); n != nil {
+			p.nodes = append(p.nodes, n.Name)
+		}
+	}
+	if err := p.group(); err != nil {
+		return nil, err
+	}
+	p.watchBudgets()
+	return p, nil
+}
+
+// schedules reports whether the planner's profile decides about the pod.
+func (p *Planner) schedules(pod *v1.Pod) bool {
+	return schedulerName(pod.Spec.SchedulerName) == schedulerName(p.in.Profile.SchedulerName)
+}
+
+func schedulerName(name string) string {
+	if name == "" {
+		return v1.DefaultSchedulerName
+	}
+	return name
+}
+
+// take returns a player that no one else uses.
+func (p *Planner) take() (*player, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		x := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return x, nil
+	}
+	s := p.base.Fork()
+	placer, err := placement.NewPlacer(s, p.in.Profile)
+	if err != nil {
+		return nil, err
+	}
+	return &player{Planner: p, snapshot: s, placer: placer}, nil
+}
+
+// put gives a player back.
+func (p *Planner) put(x *player) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, x)
+}

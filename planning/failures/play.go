@@ -1,0 +1,293 @@
+package failures
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+)
+
+// player plays scenarios on a fork of the cluster, one at a time. Its placer keeps work between scenarios.
+type player struct {
+	*Planner
+	snapshot *cluster.Snapshot
+	placer   *placement.Placer
+	scene
+}
+
+// scene is what one scenario needs.
+type scene struct {
+	shuffle  *rand.Rand // nil: the queue's order
+	lost     map[string]bool
+	items    []*item           // everything that was lost or displaced, in order
+	of       map[*unit][]*item // the items of a unit
+	placed   map[*v1.Pod]*item // by the new pod
+	before   []*item           // pods of Input.Pending
+	active   []*item           // to try, in order
+	failed   []*item           // tried without success
+	changed  []*unit           // units that may make pods, in order
+	left     map[*unit][]*v1.Pod
+	waits    map[*unit]string
+	arrivals int
+	healthy  []int32             // by budget
+	lowest   []int32             // the same right after the failure
+	allowed  *disruption.Budgets // for preemption; nil when healthy has changed
+	changes  int                 // placements and removals
+	next     int                 // where the next search begins
+}
+
+// item is a pod that was lost, displaced or pending before, and the pod that takes its place.
+type item struct {
+	old      *v1.Pod
+	from     string
+	unit     *unit
+	fate     Fate
+	pod      *v1.Pod // nil: nobody has made it yet
+	node     string
+	by       string // the preemptor
+	arrival  int
+	tried    int // changes at the last attempt
+	failure  *placement.Failure
+	refusal  error
+	gate     string // what SchedulingGates says
+	attempts int
+}
+
+// play plays a scenario and leaves the snapshot as it was.
+func (x *player) play(s Scenario, shuffle *rand.Rand) (Result, error) {
+	x.scene = scene{
+		shuffle: shuffle, lost: map[string]bool{}, left: map[*unit][]*v1.Pod{}, waits: map[*unit]string{},
+		of: map[*unit][]*item{}, placed: map[*v1.Pod]*item{}, healthy: x.healthyBefore(),
+	}
+	mark := x.snapshot.Mark()
+	defer x.snapshot.Rollback(mark)
+	if err := x.lose(s.Nodes); err != nil {
+		return Result{}, err
+	}
+	x.lowest = slices.Clone(x.healthy)
+	for _, pod := range x.pending {
+		it := &item{old: pod, unit: x.unitOf[pod], pod: pod, fate: Pending}
+		x.before = append(x.before, it)
+		x.enqueue(it)
+	}
+	if err := x.remake(); err != nil {
+		return Result{}, err
+	}
+	if err := x.schedule(); err != nil {
+		return Result{}, err
+	}
+	return x.result(s), nil
+}
+
+// lose removes the nodes with their pods.
+func (x *player) lose(nodes []string) error {
+	for _, name := range nodes {
+		x.lost[name] = true
+	}
+	for _, name := range nodes {
+		slot := x.snapshot.Slot(name)
+		pods := slices.SortedFunc(x.snapshot.Pods(slot), byName)
+		for _, pod := range pods {
+			if err := x.remove(pod, name, ""); err != nil {
+				return err
+			}
+		}
+		if err := x.snapshot.Unset(x.snapshot.Node(slot)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove takes a pod of the cluster off its node.
+func (x *player) remove(pod *v1.Pod, from, by string) error {
+	if err := x.snapshot.Unset(pod); err != nil {
+		return err
+	}
+	x.changes++
+	u := x.unitOf[pod]
+	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}
+	x.items = append(x.items, it)
+	x.count(pod, -1)
+	switch {
+	case u == nil || pod.DeletionTimestamp != nil:
+	case u.kind == "Node" || u.tied() && by == "":
+		it.fate = Tied
+	default:
+		x.touch(u)
+	}
+	if u != nil {
+		x.of[u] = append(x.of[u], it)
+		x.left[u] = slices.DeleteFunc(x.leftOf(u), func(p *v1.Pod) bool { return p == pod })
+	}
+	return nil
+}
+
+// leftOf returns the pods of a unit that exist, as a list of this scene.
+func (x *player) leftOf(u *unit) []*v1.Pod {
+	if list, ok := x.left[u]; ok {
+		return list
+	}
+	return slices.Clone(u.pods)
+}
+
+// touch notes that a unit may make pods.
+func (x *player) touch(u *unit) {
+	at, found := slices.BinarySearchFunc(x.changed, u, func(a, b *unit) int { return cmp.Compare(a.place, b.place) })
+	if !found {
+		x.changed = slices.Insert(x.changed, at, u)
+	}
+}
+
+// enqueue makes an item active.
+func (x *player) enqueue(it *item) {
+	it.arrival = x.arrivals
+	x.arrivals++
+	at, _ := slices.BinarySearchFunc(x.active, it, func(a, b *item) int {
+		return cmp.Or(cmp.Compare(podinfo.Priority(b.pod), podinfo.Priority(a.pod)), cmp.Compare(a.arrival, b.arrival))
+	})
+	x.active = slices.Insert(x.active, at, it)
+}
+
+// maxAttempts is how often a pod is tried at most. Every preemption replaces pods by one of a higher priority, so a scenario
+// ends by itself; the limit turns a mistake into an error.
+const maxAttempts = 10000
+
+// schedule tries the active pods in order. When none is active, the StatefulSets go on, and then the failed pods are tried
+// again if the cluster has changed since.
+func (x *player) schedule() error {
+	for {
+		for len(x.active) > 0 {
+			it := x.active[0]
+			x.active = x.active[1:]
+			if it.attempts++; it.attempts > maxAttempts {
+				return fmt.Errorf("pod %s: %w", podinfo.Name(it.pod), errLoop)
+			}
+			if err := x.attempt(it); err != nil {
+				return err
+			}
+			if err := x.remake(); err != nil {
+				return err
+			}
+		}
+		again := false
+		for _, it := range x.failed {
+			again = again || it.tried != x.changes
+		}
+		if !again {
+			return nil
+		}
+		retry := x.failed
+		x.failed = nil
+		slices.SortStableFunc(retry, func(a, b *item) int { return cmp.Compare(a.arrival, b.arrival) })
+		for _, it := range retry {
+			x.enqueue(it)
+		}
+	}
+}
+
+// attempt decides about one pod, with preemption.
+func (x *player) attempt(it *item) error {
+	it.failure, it.tried = nil, x.changes
+	d := x.placer.Decide(it.pod, placement.Options{Next: x.next})
+	x.next = d.Next
+	if d.Placed() {
+		return x.settle(it, d)
+	}
+	it.failure = d.Failure
+	if d.Failure.Err == nil {
+		r := x.placer.Preempt(it.pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
+		if r.Outcome == preemption.Success {
+			return x.preempt(it, r)
+		}
+		it.failure.Message.PostFilter = r.Message
+	}
+	x.failed = append(x.failed, it)
+	return nil
+}
+
+// preempt removes the victims and tries the pod again, first on the node that it was nominated to.
+func (x *player) preempt(it *item, r preemption.Result) error {
+	for _, v := range r.Victims {
+		if err := x.displace(v.Pod, r.Node, podinfo.Name(it.pod)); err != nil {
+			return err
+		}
+	}
+	nominated := *it.pod
+	nominated.Status.NominatedNodeName = r.Node
+	d := x.placer.Decide(&nominated, placement.Options{Next: x.next})
+	if !d.Placed() {
+		it.failure = d.Failure
+		x.failed = append(x.failed, it)
+		return nil
+	}
+	return x.settle(it, d)
+}
+
+// displace removes a victim. A pod that this scene placed is tried again; a pod of the cluster is made again by its controller.
+func (x *player) displace(pod *v1.Pod, from, by string) error {
+	it := x.placed[pod]
+	if it == nil {
+		return x.remove(pod, from, by)
+	}
+	if err := x.placer.Forget(pod); err != nil {
+		return err
+	}
+	delete(x.placed, pod)
+	x.changes++
+	x.count(pod, -1)
+	it.node, it.by, it.fate = "", by, Pending
+	x.enqueue(it)
+	return nil
+}
+
+// settle puts a pod on the node of a decision.
+func (x *player) settle(it *item, d placement.Decision) error {
+	if err := x.placer.Assume(it.pod, d); err != nil {
+		return err
+	}
+	x.changes++
+	it.node, it.fate = d.Node, Placed
+	x.placed[it.pod] = it
+	x.count(it.pod, 1)
+	if it.unit != nil && it.unit.stateful != nil {
+		x.touch(it.unit)
+	}
+	return nil
+}
+
+// remake lets the controllers that lost or placed pods make what is missing.
+func (x *player) remake() error {
+	if len(x.changed) == 0 {
+		return nil
+	}
+	units := x.changed
+	x.changed = nil
+	var fresh []*item
+	for _, u := range units {
+		items, err := x.made(u)
+		if err != nil {
+			return err
+		}
+		fresh = append(fresh, items...)
+	}
+	if x.shuffle != nil {
+		x.shuffle.Shuffle(len(fresh), func(i, k int) { fresh[i], fresh[k] = fresh[k], fresh[i] })
+	}
+	for _, it := range fresh {
+		x.enqueue(it)
+	}
+	return nil
+}
+
+// String returns the workload as groups have it.
+func (u *unit) String() string { return strings.TrimSpace(u.kind + " " + u.namespace + "/" + u.name) }

@@ -1,0 +1,134 @@
+package failures
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/planning/workload"
+)
+
+// made returns the items for which a unit makes pods now. A unit makes as many pods as it lost: what it lacked before the
+// failure is no consequence.
+func (x *player) made(u *unit) ([]*item, error) {
+	var open []*item
+	for _, it := range x.of[u] {
+		if it.pod == nil && it.refusal == nil && it.fate != Tied && it.old.DeletionTimestamp == nil {
+			open = append(open, it)
+		}
+	}
+	delete(x.waits, u)
+	if len(open) == 0 {
+		return nil, nil
+	}
+	if !u.known {
+		for _, it := range open {
+			if err := x.begin(it, copyOf(it.old)); err != nil {
+				return nil, err
+			}
+		}
+		return ready(open), nil
+	}
+	missing, err := u.missing(x.snapshot, x.present(u))
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range missing.Waiting {
+		x.waits[u] = w.String()
+	}
+	var out []*item
+	if u.stateful != nil {
+		for _, it := range open {
+			if k := slices.IndexFunc(missing.Pods, func(p *v1.Pod) bool { return p.Name == it.old.Name }); k >= 0 {
+				if err := x.claims(missing, missing.Pods[k]); err != nil {
+					return nil, err
+				}
+				if err := x.begin(it, missing.Pods[k]); err != nil {
+					return nil, err
+				}
+				out = append(out, it)
+			}
+		}
+	} else {
+		for k, it := range open[:min(len(open), len(missing.Pods))] {
+			if err := x.begin(it, missing.Pods[k]); err != nil {
+				return nil, err
+			}
+			out = append(out, it)
+		}
+	}
+	return ready(out), nil
+}
+
+// ready returns the items that the queue takes.
+func ready(items []*item) []*item {
+	return slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it.fate != Pending || it.gate != "" || it.refusal != nil })
+}
+
+// present returns the pods of a unit that exist now: those that are left, and those that were made.
+func (x *player) present(u *unit) []*v1.Pod {
+	list := x.leftOf(u)
+	list = list[:len(list):len(list)]
+	for _, it := range x.of[u] {
+		if it.pod != nil {
+			list = append(list, it.pod)
+		}
+	}
+	return list
+}
+
+// claims adds the claims that a StatefulSet makes for a pod.
+func (x *player) claims(made *workload.Made, pod *v1.Pod) error {
+	for _, c := range made.Claims {
+		for i := range pod.Spec.Volumes {
+			if s := pod.Spec.Volumes[i].PersistentVolumeClaim; s != nil && s.ClaimName == c.Name {
+				if err := x.snapshot.Set(c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// copyOf returns the pod that a controller makes in the place of another pod, when the controller is not known.
+func copyOf(old *v1.Pod) *v1.Pod {
+	c := *old
+	c.Spec.NodeName, c.Spec.EphemeralContainers = "", nil
+	c.Status = v1.PodStatus{Phase: v1.PodPending}
+	c.ResourceVersion, c.CreationTimestamp = "", old.CreationTimestamp
+	return &c
+}
+
+// begin gives an item its new pod: admitted, under the name of the pod that it replaces, with new claims of its ephemeral
+// volumes.
+func (x *player) begin(it *item, pod *v1.Pod) error {
+	if it.unit.known {
+		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+		if err != nil {
+			it.refusal, it.fate = err, Pending
+			return nil
+		}
+		pod = admitted
+	}
+	pod.Name = it.old.Name
+	pod.UID = types.UID(fmt.Sprintf("%s/%s/again-%d", pod.Namespace, pod.Name, x.arrivals))
+	it.pod = pod
+	if !x.schedules(pod) {
+		it.fate = Foreign
+		return nil
+	}
+	it.fate = Pending
+	it.gate, _ = filter.Gated(pod)
+	for _, claim := range podinfo.EphemeralClaims(pod) {
+		if err := x.snapshot.Set(claim); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package failures
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Options change one Run. The zero value plays the scenarios one after the other in the queue's order.
+type Options struct {
+	// Parallel calls run(0) to run(n-1), in any order and at the same time if it likes, and returns when all calls have
+	// returned. nil calls one after the other. The results do not depend on it.
+	Parallel func(n int, run func(i int))
+	// Orders is the number of further orders of re-creation to play, for Result.Bounds. Each shuffles the pods of equal
+	// priority by Seed.
+	Orders int
+	Seed   uint64
+	// Until makes Run forecast taint-based eviction for so long after the failure (Outcome.Leaves). 0: no forecast.
+	Until time.Duration
+}
+
+func (o Options) each(n int, run func(i int)) {
+	if o.Parallel != nil {
+		o.Parallel(n, run)
+		return
+	}
+	for i := range n {
+		run(i)
+	}
+}
+
+// Run plays the scenarios, each on the cluster as it was before any failure, and returns one result for each, in their order.
+// The error names the first scenario that has an unknown node or a node twice, or is the first error of a scenario; there are
+// no results then. O(pods of the lost nodes) decisions for each scenario, and O(nodes) beside them.
+func (p *Planner) Run(scenarios []Scenario, o Options) ([]Result, error) {
+	for _, s := range scenarios {
+		seen := map[string]bool{}
+		for _, n := range s.Nodes {
+			switch {
+			case p.base.Slot(n) < 0:
+				return nil, fmt.Errorf("scenario %q: nodes: Not found: %q: no such node in the cluster", s.Name, n)
+			case seen[n]:
+				return nil, fmt.Errorf("scenario %q: nodes: Duplicate value: %q", s.Name, n)
+			}
+			seen[n] = true
+		}
+	}
+	results := make([]Result, len(scenarios))
+	errs := make([]error, len(scenarios))
+	o.each(len(scenarios), func(i int) { results[i], errs[i] = p.run(scenarios[i], o) })
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("scenario %q: %w", scenarios[i].Name, err)
+		}
+	}
+	return results, nil
+}
+
+func (p *Planner) run(s Scenario, o Options) (Result, error) {
+	x, err := p.take()
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := x.play(s, nil)
+	if err != nil {
+		return Result{}, err // the player is not used again
+	}
+	if o.Orders > 0 {
+		b := Bounds{Orders: 1 + o.Orders, Fewest: result.Stays(), Most: result.Stays()}
+		r := rand.New(rand.NewPCG(o.Seed, 1))
+		for range o.Orders {
+			other, err := x.play(s, r)
+			if err != nil {
+				return Result{}, err
+			}
+			b.Fewest, b.Most = min(b.Fewest, other.Stays()), max(b.Most, other.Stays())
+		}
+		result.Bounds = &b
+	}
+	p.put(x)
+	if o.Until > 0 {
+		err = p.forecast(&result, o.Until)
+	}
+	return result, err
+}
+
+// Worst sorts results by what does not come back: first the result with the most pods that stay pending or waiting, then with
+// the most displaced pods, budgets below their minimum, and lost pods, then by name.
+func Worst(results []Result) {
+	slices.SortStableFunc(results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(b.Stays(), a.Stays()), cmp.Compare(b.Displaced, a.Displaced), cmp.Compare(len(b.Budgets), len(a.Budgets)),
+			cmp.Compare(len(b.Pods), len(a.Pods)), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// errLoop ends a scenario in which pods displace each other without end, which v1.36's preemption does not allow.
+var errLoop = errors.New("pods displace each other without end")
