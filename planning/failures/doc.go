@@ -5,6 +5,7 @@
 //	results, err = planner.Run(planner.By(v1.LabelTopologyZone), failures.Options{})
 //	failures.Worst(results)
 //	for _, g := range results[0].Groups { fmt.Println(g.Workload, g.Cause, g.Reason, len(g.Pods)) }
+//	headroom, err := planner.Headroom(failures.Search{}) // how many nodes may fail
 //
 // The rules of one scenario:
 //

@@ -21,6 +21,7 @@ type player struct {
 	*Planner
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
+	observe  func(Attempt) // nil: nobody hears
 	scene
 }
 
@@ -201,22 +202,35 @@ func (x *player) attempt(it *item) error {
 	d := x.placer.Decide(it.pod, placement.Options{Next: x.next})
 	x.next = d.Next
 	if d.Placed() {
+		x.tell(Attempt{Pod: it.pod, Decision: d})
 		return x.settle(it, d)
 	}
 	it.failure = d.Failure
 	if d.Failure.Err == nil {
 		r := x.placer.Preempt(it.pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
 		if r.Outcome == preemption.Success {
-			return x.preempt(it, r)
+			return x.preempt(it, d, r)
 		}
 		it.failure.Message.PostFilter = r.Message
 	}
+	x.tell(Attempt{Pod: it.pod, Decision: d})
 	x.failed = append(x.failed, it)
 	return nil
 }
 
+func (x *player) tell(a Attempt) {
+	if x.observe != nil {
+		x.observe(a)
+	}
+}
+
 // preempt removes the victims and tries the pod again, first on the node that it was nominated to.
-func (x *player) preempt(it *item, r preemption.Result) error {
+func (x *player) preempt(it *item, failed placement.Decision, r preemption.Result) error {
+	a := Attempt{Pod: it.pod, Decision: failed, Nominated: r.Node}
+	for _, v := range r.Victims {
+		a.Victims = append(a.Victims, v.Pod)
+	}
+	x.tell(a)
 	for _, v := range r.Victims {
 		if err := x.displace(v.Pod, r.Node, podinfo.Name(it.pod)); err != nil {
 			return err
@@ -225,6 +239,7 @@ func (x *player) preempt(it *item, r preemption.Result) error {
 	nominated := *it.pod
 	nominated.Status.NominatedNodeName = r.Node
 	d := x.placer.Decide(&nominated, placement.Options{Next: x.next})
+	x.tell(Attempt{Pod: &nominated, Decision: d})
 	if !d.Placed() {
 		it.failure = d.Failure
 		x.failed = append(x.failed, it)

@@ -247,5 +247,6 @@ func TestMisuse(t *testing.T) {
 		"Planner":  func() *Planner { return w.planner(t) },
 		"Result":   func() *Result { return &Result{} },
 		"Workload": func() Workload { return Workload{} },
-	}, nil, Input{}, Scenario{}, []Scenario{{}, {Name: "n1", Nodes: []string{"n1"}}}, Options{Orders: -1, Until: -1}, Options{Orders: 2, Until: time.Minute})
+		"Headroom": func() *Headroom { return &Headroom{} },
+	}, nil, Search{Limit: 3, Remedies: 1}, Search{Limit: -1, Remedies: -1}, Input{}, Scenario{}, []Scenario{{}, {Name: "n1", Nodes: []string{"n1"}}}, Options{Orders: -1, Until: -1}, Options{Orders: 2, Until: time.Minute})
 }

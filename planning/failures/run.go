@@ -7,6 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/placement"
 )
 
 // Options change one Run. The zero value plays the scenarios one after the other in the queue's order.
@@ -20,6 +24,18 @@ type Options struct {
 	Seed   uint64
 	// Until makes Run forecast taint-based eviction for so long after the failure (Outcome.Leaves). 0: no forecast.
 	Until time.Duration
+	// Observe hears of each attempt of the scenario with that place in the list, in the order of the attempts; the orders of
+	// Orders are not observed. Parallel's goroutines call it. nil: nobody hears.
+	Observe func(scenario int, a Attempt)
+}
+
+// Attempt is one attempt to place a pod.
+type Attempt struct {
+	Pod      *v1.Pod            // as the scheduler sees the pod: a pod that was nominated has its nomination
+	Decision placement.Decision // without a node: the pod stays pending, or preempts
+	Victims  []*v1.Pod          // pods that leave Nominated at once
+	// Nominated is the node on which the pod preempts; "" for none. Its next attempt follows at once.
+	Nominated string
 }
 
 func (o Options) each(n int, run func(i int)) {
@@ -50,7 +66,7 @@ func (p *Planner) Run(scenarios []Scenario, o Options) ([]Result, error) {
 	}
 	results := make([]Result, len(scenarios))
 	errs := make([]error, len(scenarios))
-	o.each(len(scenarios), func(i int) { results[i], errs[i] = p.run(scenarios[i], o) })
+	o.each(len(scenarios), func(i int) { results[i], errs[i] = p.run(i, scenarios[i], o) })
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("scenario %q: %w", scenarios[i].Name, err)
@@ -59,12 +75,16 @@ func (p *Planner) Run(scenarios []Scenario, o Options) ([]Result, error) {
 	return results, nil
 }
 
-func (p *Planner) run(s Scenario, o Options) (Result, error) {
+func (p *Planner) run(i int, s Scenario, o Options) (Result, error) {
 	x, err := p.take()
 	if err != nil {
 		return Result{}, err
 	}
+	if o.Observe != nil {
+		x.observe = func(a Attempt) { o.Observe(i, a) }
+	}
 	result, err := x.play(s, nil)
+	x.observe = nil
 	if err != nil {
 		return Result{}, err // the player is not used again
 	}

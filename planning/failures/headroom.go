@@ -1,0 +1,195 @@
+package failures
+
+import "slices"
+
+// Search limits a search for headroom. The zero value has the defaults.
+type Search struct {
+	// Parallel is Options.Parallel.
+	Parallel func(n int, run func(i int))
+	// Limit is the number of scenarios of two nodes or more to play at most; 0 means DefaultLimit, less than 0 none.
+	Limit int
+	// Remedies is the number of remedies of each kind to check at most; 0: none.
+	Remedies int
+}
+
+// DefaultLimit is the limit of a Search without one.
+const DefaultLimit = 10000
+
+// Headroom says how many nodes may fail.
+type Headroom struct {
+	// Survives is proven: every set of at most so many nodes was played, and none leaves a pod pending or waiting.
+	Survives int
+	// Found is the worst scenario of the smallest size that was found to leave a pod pending or waiting; nil when there is none
+	// within the limit.
+	Found *Result
+	// Exact reports that Found has one node more than Survives: no smaller set exists.
+	Exact bool
+	// Played is the number of scenarios. Limited reports that the limit ended the search, so that a larger limit may find more.
+	Played  int
+	Limited bool
+	// Remedies are what would let the cluster survive each failure of one node, checked by deciding again; nil when it does.
+	Remedies []Remedy
+}
+
+// Binding returns the group that binds: the largest of Found; nil when there is none.
+func (h *Headroom) Binding() *Group {
+	if h.Found == nil || len(h.Found.Groups) == 0 {
+		return nil
+	}
+	return &h.Found.Groups[0]
+}
+
+// Headroom returns how many nodes may fail before a pod stays pending. It plays every single node, and then all sets of two
+// nodes, of three nodes and so on while the limit allows all sets of a size. Beyond that it looks for a set: it fails the nodes
+// whose pods ask for most together, as many as it takes, and takes nodes out of the set while a pod stays pending. The loss of
+// more nodes may leave fewer pods pending, such as when it takes the pods that forbid others; so only Survives is a proof.
+func (p *Planner) Headroom(s Search) (Headroom, error) {
+	if s.Limit == 0 {
+		s.Limit = DefaultLimit
+	}
+	h := search{p: p, s: s}
+	for size := 1; size <= len(p.nodes); size++ {
+		sets := combinations(len(p.nodes), size, s.Limit-h.played)
+		if size == 1 {
+			sets = combinations(len(p.nodes), 1, len(p.nodes))
+		}
+		if sets == nil {
+			h.Limited = true
+			break
+		}
+		failing, err := h.play(sets)
+		if err != nil {
+			return Headroom{}, err
+		}
+		if size > 1 {
+			h.played += len(sets)
+		}
+		if len(failing) > 0 {
+			Worst(failing)
+			h.Found, h.Exact = &failing[0], true
+			if size == 1 && s.Remedies > 0 {
+				err = h.remedies(failing)
+			}
+			return h.Headroom, err
+		}
+		h.Survives = size
+	}
+	return h.Headroom, h.grow()
+}
+
+// search is one call of Headroom.
+type search struct {
+	Headroom
+	p      *Planner
+	s      Search
+	played int // of two nodes or more
+}
+
+// play returns the results of the sets that leave a pod pending.
+func (h *search) play(sets [][]int) ([]Result, error) {
+	const block = 1024 // results of scenarios without consequences are not kept
+	var out []Result
+	for part := range slices.Chunk(sets, block) {
+		scenarios := make([]Scenario, len(part))
+		for i, set := range part {
+			scenarios[i] = h.p.scenario(set...)
+		}
+		results, err := h.p.Run(scenarios, Options{Parallel: h.s.Parallel})
+		if err != nil {
+			return nil, err
+		}
+		h.Played += len(part)
+		for _, r := range results {
+			if r.Stays() > 0 {
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// combinations returns all sets of size numbers below n in order, nil when there are more than limit.
+func combinations(n, size, limit int) [][]int {
+	count := 1
+	for i := range size {
+		count = count * (n - i) / (i + 1)
+		if count > limit {
+			return nil
+		}
+	}
+	out := make([][]int, 0, count)
+	set := make([]int, size)
+	var choose func(at, from int)
+	choose = func(at, from int) {
+		if at == size {
+			out = append(out, slices.Clone(set))
+			return
+		}
+		for i := from; i <= n-(size-at); i++ {
+			set[at] = i
+			choose(at+1, i+1)
+		}
+	}
+	choose(0, 0)
+	return out
+}
+
+// grow looks for a set that leaves a pod pending: the first nodes of those whose pods ask for most, then fewer of them.
+func (h *search) grow() error {
+	if !h.Limited {
+		return nil
+	}
+	order := h.p.fullest()
+	try := func(set []int) (*Result, error) {
+		if h.played >= h.s.Limit {
+			return nil, nil
+		}
+		h.played++
+		failing, err := h.play([][]int{set})
+		if err != nil || len(failing) == 0 {
+			return nil, err
+		}
+		return &failing[0], nil
+	}
+	low, high := h.Survives, h.Survives+1 // the first low nodes may fail together
+	for {
+		found, err := try(order[:min(high, len(order))])
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			h.Found = found
+			break
+		}
+		if high >= len(order) || h.played >= h.s.Limit {
+			return nil
+		}
+		low, high = high, 2*high
+	}
+	high = min(high, len(order))
+	for high-low > 1 {
+		middle := (low + high) / 2
+		found, err := try(order[:middle])
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			h.Found, high = found, middle
+		} else {
+			low = middle
+		}
+	}
+	set := slices.Clone(order[:high])
+	for i := len(set) - 1; i >= 0 && len(set) > h.Survives+1; i-- {
+		fewer := slices.Delete(slices.Clone(set), i, i+1)
+		found, err := try(fewer)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			h.Found, set = found, fewer
+		}
+	}
+	h.Exact = len(set) == h.Survives+1
+	return nil
+}
