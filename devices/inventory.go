@@ -2,6 +2,7 @@ package devices
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -183,7 +184,7 @@ func reachOf(name *string, selector *v1.NodeSelector, all *bool) reach {
 	return reach{}
 }
 
-// has reports whether a node is in reach.
+// has reports whether a node is in reach. The error is v1.36's text about a selector that cannot be parsed.
 func (r *reach) has(node *v1.Node) (bool, error) {
 	switch r.kind {
 	case oneNode:
@@ -192,7 +193,7 @@ func (r *reach) has(node *v1.Node) (bool, error) {
 		return true, nil
 	case selected:
 		if r.err != nil {
-			return false, r.err
+			return false, fmt.Errorf("failed to parse node selector %v: %w", r.object, r.err)
 		}
 		return r.selector.Matches(node), nil
 	}

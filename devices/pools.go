@@ -39,7 +39,7 @@ func (a *Allocator) poolsOf(node *v1.Node) ([]*pool, error) {
 		for _, s := range list {
 			ok, err := s.relevant(node)
 			if err != nil {
-				return nil, fatal("gather pool information: failed to perform node selection for slice %s: failed to parse node selector %v: %w", s.object.Name, s.selectorObject(), err)
+				return nil, fatal("gather pool information: failed to perform node selection for %w", err)
 			}
 			if ok {
 				relevant[s.pool] = append(relevant[s.pool], s)
@@ -85,33 +85,30 @@ func (a *Allocator) troubled() []*pool {
 	return a.foreign
 }
 
-// relevant reports whether a node looks at a slice without counters (rule U3.1).
+// relevant reports whether a node looks at a slice without counters (rule U3.1). The error names the slice or the device
+// whose selector cannot be parsed.
 func (s *slice) relevant(node *v1.Node) (bool, error) {
 	if s.reach.kind != nowhere {
-		return s.reach.has(node)
+		ok, err := s.reach.has(node)
+		if err != nil {
+			err = fmt.Errorf("slice %s: %w", s.object.Name, err)
+		}
+		return ok, err
 	}
 	if !s.each {
 		return false, nil
 	}
 	for k := range s.devices {
-		if ok, err := s.devices[k].reach.has(node); ok || err != nil {
-			return ok, err
+		d := &s.devices[k]
+		ok, err := d.reach.has(node)
+		if err != nil {
+			return false, fmt.Errorf("device %v in slice %s: %w", d.object, s.object.Name, err)
+		}
+		if ok {
+			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// selectorObject returns the first selector of the slice that cannot be parsed.
-func (s *slice) selectorObject() *v1.NodeSelector {
-	if s.reach.err != nil {
-		return s.reach.object
-	}
-	for k := range s.devices {
-		if s.devices[k].reach.err != nil {
-			return s.devices[k].reach.object
-		}
-	}
-	return nil
 }
 
 // pool makes a pool from the relevant slices of one pool name, and reorders the list; nil when the pool is obsolete (rules U3.3, U3.4 and U3.7).

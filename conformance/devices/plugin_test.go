@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/podberth/podberth/cluster"
@@ -30,6 +31,7 @@ type podWorld struct {
 	*world
 	pod   *v1.Pod
 	extra []*resourcev1.ResourceClaim // claims that are not to be allocated
+	asks  bool                        // for extended resources
 }
 
 const gpuName = "example.com/gpu"
@@ -58,7 +60,12 @@ func (g *generator) podWorld() *podWorld {
 		w.pod.Spec.ResourceClaims = append(w.pod.Spec.ResourceClaims, pick(g,
 			v1.PodResourceClaim{Name: "odd"}, v1.PodResourceClaim{Name: "odd", ResourceClaimName: ptr("gone")}, v1.PodResourceClaim{Name: "odd", ResourceClaimTemplateName: ptr("template")}))
 	}
+	w.asks = g.chance(40)
 	g.containers(w)
+	g.offers(w)
+	if w.asks && g.chance(8) {
+		g.leftOver(w)
+	}
 	return w
 }
 
@@ -70,7 +77,7 @@ func (g *generator) use(w *podWorld, c *resourcev1.ResourceClaim) {
 	} else {
 		entry.ResourceClaimTemplateName = ptr("template")
 		w.pod.Status.ResourceClaimStatuses = append(w.pod.Status.ResourceClaimStatuses, v1.PodResourceClaimStatus{Name: entry.Name, ResourceClaimName: &c.Name})
-		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr(true)}
+		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: w.pod.Name, UID: w.pod.UID, Controller: ptr(true)}
 		if g.mess(8) {
 			owner.UID = "q"
 		}
@@ -117,10 +124,9 @@ func (g *generator) allocatedClaim(w *podWorld) {
 
 // containers ask for extended resources at times.
 func (g *generator) containers(w *podWorld) {
-	asks := g.chance(40)
 	container := func(name string) v1.Container {
 		c := v1.Container{Name: name, Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}
-		if !asks {
+		if !w.asks {
 			return c
 		}
 		if g.chance(60) {
@@ -144,6 +150,10 @@ func (g *generator) containers(w *podWorld) {
 	for k := range 1 + g.IntN(2) {
 		w.pod.Spec.Containers = append(w.pod.Spec.Containers, container(fmt.Sprintf("c%d", k)))
 	}
+}
+
+// offers gives the nodes their resources.
+func (g *generator) offers(w *podWorld) {
 	for _, n := range w.nodes {
 		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"), v1.ResourcePods: resource.MustParse("10")}
 		for _, name := range []v1.ResourceName{gpuName, "example.com/fpga"} {
@@ -152,12 +162,14 @@ func (g *generator) containers(w *podWorld) {
 			}
 		}
 	}
-	if asks && g.chance(8) { // left over from a former attempt
-		c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p-extended-resources-x", UID: "x", Annotations: map[string]string{"resource.kubernetes.io/extended-resource-claim": "true"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr(true)}}}}
-		c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "container-0-request-0", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "c", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}
-		w.extra = append(w.extra, c)
-	}
+}
+
+// leftOver adds the claim that a former attempt created.
+func (g *generator) leftOver(w *podWorld) {
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p-extended-resources-x", UID: "x", Annotations: map[string]string{"resource.kubernetes.io/extended-resource-claim": "true"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr(true)}}}}
+	c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "container-0-request-0", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "c", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}
+	w.extra = append(w.extra, c)
 }
 
 func (w *podWorld) all() []*resourcev1.ResourceClaim {
@@ -254,7 +266,7 @@ func oursOfPod(w *podWorld, nodes []*v1.Node) (pre string, verdicts []string) {
 func TestPlugin(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	profile, err := real.DefaultProfile()
+	profile, err := shortProfile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,4 +321,15 @@ func kind(verdict string) string {
 		return "Error"
 	}
 	return verdict
+}
+
+// shortProfile is the default profile with a short time-out of DynamicResources: comparisons stop where a search takes long.
+func shortProfile() (config.KubeSchedulerProfile, error) {
+	profile, err := real.DefaultProfile()
+	for _, c := range profile.PluginConfig {
+		if args, ok := c.Args.(*config.DynamicResourcesArgs); ok {
+			args.FilterTimeout = &metav1.Duration{Duration: 200 * time.Millisecond}
+		}
+	}
+	return profile, err
 }

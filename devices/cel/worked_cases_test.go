@@ -29,11 +29,12 @@ import (
 //	corrected                                                                                     without v1.36's quirks
 //	= ANSWER
 //
-// A slice belongs to the pool of its name and to node n1 unless the line says more: all, each, two, "zone In a". A device
+// A slice belongs to the pool of its name and to node n1 unless the line says more: all, each, two, bad, "zone In a". A device
 // may have attributes (numa=0), capacity (cap.mem=10Gi), counters (uses.SET.COUNTER=N), multi, binding conditions (bc=, bf=),
-// taints and a reach (@n1, @all, @zone=a). A request is NAME*COUNT or NAME:MODE, with "admin", "class NAME",
+// taints and a reach (@n1, @all, @zone=a, @bad). A capacity may have a policy: cap.mem=10Gi|default=3Gi|values=1Gi:2Gi, or
+// |min=1Gi|max=8Gi|step=2Gi. A request is NAME*COUNT or NAME:MODE, with "admin", "class NAME",
 // "tolerates KEY OPERATOR VALUE EFFECT", a capacity <NAME AMOUNT> and a selector ?`EXPRESSION`, where $x is the driver's
-// attribute x; NAME=FA(A | B) has alternatives. In an answer "!" marks admin access, "+" a share with what it consumes, and
+// attribute x; NAME=FA(A | B) has alternatives. "empty" is a constraint without an attribute, ?“ a selector without CEL. In an answer "!" marks admin access, "+" a share with what it consumes, and
 // ";" parts claims.
 func TestWorkedExamples(t *testing.T) {
 	text, err := os.ReadFile("testdata/worked.txt")
@@ -144,6 +145,9 @@ func (w *worked) slice(line string) {
 			s.Spec.NodeName, s.Spec.AllNodes = nil, &yes
 		case f[0] == "each":
 			s.Spec.NodeName, s.Spec.PerDeviceNodeSelection = nil, &yes
+		case f[0] == "bad":
+			s.Spec.NodeName, s.Spec.NodeSelector = nil, in("zone", "a")
+			s.Spec.NodeSelector.NodeSelectorTerms[0].MatchExpressions[0].Operator = "Bad"
 		case f[0] == "two":
 			s.Spec.NodeName, s.Spec.NodeSelector = nil, in("zone", "a")
 			s.Spec.NodeSelector.NodeSelectorTerms = append(s.Spec.NodeSelector.NodeSelectorTerms, in("zone", "b").NodeSelectorTerms...)
@@ -208,6 +212,9 @@ func (w *worked) device(name, options string, in func(key, value string) *v1.Nod
 			what, effect, _ := strings.Cut(value, ":")
 			k, v, _ := strings.Cut(what, "=")
 			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)})
+		case o == "@bad":
+			d.NodeSelector = in("zone", "a")
+			d.NodeSelector.NodeSelectorTerms[0].MatchExpressions[0].Operator = "Bad"
 		case o == "@all":
 			d.AllNodes = &yes
 		case strings.HasPrefix(key, "@") && value != "":
@@ -219,7 +226,8 @@ func (w *worked) device(name, options string, in func(key, value string) *v1.Nod
 			if d.Capacity == nil {
 				d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
 			}
-			d.Capacity[resourcev1.QualifiedName(key[4:])] = resourcev1.DeviceCapacity{Value: resource.MustParse(value)}
+			amount, policy, _ := strings.Cut(value, "|")
+			d.Capacity[resourcev1.QualifiedName(key[4:])] = resourcev1.DeviceCapacity{Value: resource.MustParse(amount), RequestPolicy: w.policy(policy)}
 		case strings.HasPrefix(key, "uses."):
 			set, counter, amount := w.counter(o[5:])
 			use := resourcev1.DeviceCounterConsumption{CounterSet: set, Counters: map[string]resourcev1.Counter{counter: amount}}
@@ -233,6 +241,38 @@ func (w *worked) device(name, options string, in func(key, value string) *v1.Nod
 		}
 	}
 	return d
+}
+
+// policy reads "default=A|values=A:B|min=A|max=A|step=A".
+func (w *worked) policy(text string) *resourcev1.CapacityRequestPolicy {
+	if text == "" {
+		return nil
+	}
+	p := &resourcev1.CapacityRequestPolicy{}
+	for _, o := range strings.Split(text, "|") {
+		key, value, _ := strings.Cut(o, "=")
+		if key != "default" && key != "values" && p.ValidRange == nil {
+			p.ValidRange = &resourcev1.CapacityRequestPolicyRange{}
+		}
+		for _, amount := range strings.Split(value, ":") {
+			q := resource.MustParse(amount)
+			switch key {
+			case "default":
+				p.Default = &q
+			case "values":
+				p.ValidValues = append(p.ValidValues, q)
+			case "min":
+				p.ValidRange.Min = &q
+			case "max":
+				p.ValidRange.Max = &q
+			case "step":
+				p.ValidRange.Step = &q
+			default:
+				w.t.Fatalf("unknown policy %q", o)
+			}
+		}
+	}
+	return p
 }
 
 func attribute(value string) resourcev1.DeviceAttribute {
@@ -271,13 +311,16 @@ func (w *worked) allocated(how, text string) {
 }
 
 func selectors(expression string) []resourcev1.DeviceSelector {
+	if expression == "``" {
+		return []resourcev1.DeviceSelector{{}}
+	}
 	expression = regexp.MustCompile(`\$(\w+)`).ReplaceAllString(strings.Trim(expression, "`"), `device.attributes["drv"].$1`)
 	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
 }
 
 var (
 	firstAvailable = regexp.MustCompile(`^(\w+)=FA\((.*)\)$`)
-	single         = regexp.MustCompile("^(\\w+)(?:\\*(\\d+)|:(\\w+))?( admin)?(?: class (\\w+))?(?: tolerates ([^<?]+))?(?:<(\\S+) (\\S+)>)?(?:\\?(`[^`]*`))?$")
+	single         = regexp.MustCompile("^(\\w+)(?:\\*(\\d+)|:(\\w+))?( admin)?(?: class (\\w+|\"\"))?(?: tolerates ([^<?]+))?(?:<(\\S+) (\\S+)>)?(?:\\?(`[^`]*`))?$")
 	constraintText = regexp.MustCompile(`^(match|distinct) (\S+)(?: \((.*)\))?$`)
 )
 
@@ -299,6 +342,10 @@ func (w *worked) claim(m []string) {
 	}
 	for _, text := range strings.Split(m[3], ";") {
 		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if strings.TrimSpace(text) == "empty" {
+			c.Spec.Devices.Constraints = append(c.Spec.Devices.Constraints, resourcev1.DeviceConstraint{})
 			continue
 		}
 		f := constraintText.FindStringSubmatch(strings.TrimSpace(text))
@@ -336,10 +383,10 @@ func (w *worked) request(text string) (string, resourcev1.ExactDeviceRequest) {
 		e.AdminAccess = &yes
 	}
 	if m[5] != "" {
-		e.DeviceClassName = m[5]
+		e.DeviceClassName = strings.Trim(m[5], `"`)
 	}
 	if f := append(strings.Fields(m[6]), "", "", ""); f[0] != "" {
-		e.Tolerations = []resourcev1.DeviceToleration{{Key: f[0], Operator: resourcev1.DeviceTolerationOperator(f[1]), Value: f[2], Effect: resourcev1.DeviceTaintEffect(f[3])}}
+		e.Tolerations = []resourcev1.DeviceToleration{{Key: strings.Trim(f[0], `"`), Operator: resourcev1.DeviceTolerationOperator(f[1]), Value: f[2], Effect: resourcev1.DeviceTaintEffect(f[3])}}
 	}
 	if m[7] != "" {
 		e.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{resourcev1.QualifiedName(m[7]): resource.MustParse(m[8])}}
