@@ -44,7 +44,9 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err := in.choose(o); err != nil {
 		return nil, err
 	}
-	objects.Absent(func(p *v1.Pod) bool { return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName) }, true)
+	objects.Absent(dump.Asks{Budgets: true, Placed: func(p *v1.Pod) bool {
+		return dump.Pending(p) || slices.Contains(in.nodes, p.Spec.NodeName)
+	}})
 	in.warnings = objects.Warnings
 	return in, in.complete(o)
 }

@@ -10,11 +10,17 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
+// Asks is what the answer of a program depends on besides nodes and pods.
+type Asks struct {
+	Placed     func(*v1.Pod) bool // reports whether the program looks for a node for a pod; nil for no pod
+	Budgets    bool               // PodDisruptionBudgets decide, whatever the pods are
+	Namespaces bool               // affinity to namespaces by label decides although no pod is placed
+}
+
 // Absent adds one warning that names the kinds of which the dump has no object although such objects could change an answer
-// about its pods. placed reports whether the program looks for a node for a pod. budgets says that the answer depends on
-// PodDisruptionBudgets whatever the pods are. A dump of everything has such a line only when the cluster has none of these
-// objects.
-func (o *Objects) Absent(placed func(*v1.Pod) bool, budgets bool) {
+// about its pods. A dump of everything has such a line only when the cluster has none of these objects.
+func (o *Objects) Absent(asks Asks) {
+	placed := func(p *v1.Pod) bool { return asks.Placed != nil && asks.Placed(p) }
 	var names []string
 	missing := func(kind string, there int, needed func(p *v1.Pod, placed bool) bool) {
 		if there > 0 {
@@ -27,7 +33,7 @@ func (o *Objects) Absent(placed func(*v1.Pod) bool, budgets bool) {
 			}
 		}
 	}
-	moves := slices.ContainsFunc(o.Pods, placed)
+	labels := asks.Namespaces || slices.ContainsFunc(o.Pods, placed)
 	lowest, running := int32(0), false // priority of the running pods
 	for _, p := range o.Pods {
 		if p.Spec.NodeName != "" && !cluster.Finished(p) && (!running || preemption.Priority(p) < lowest) {
@@ -35,9 +41,9 @@ func (o *Objects) Absent(placed func(*v1.Pod) bool, budgets bool) {
 		}
 	}
 	missing("Node", len(o.Nodes), func(*v1.Pod, bool) bool { return true })
-	missing("Namespace", len(o.Namespaces), func(p *v1.Pod, _ bool) bool { return moves && selectsNamespaces(p) })
+	missing("Namespace", len(o.Namespaces), func(p *v1.Pod, _ bool) bool { return labels && selectsNamespaces(p) })
 	missing("PodDisruptionBudget", len(o.PodDisruptionBudgets), func(p *v1.Pod, placed bool) bool {
-		return budgets || placed && running && preemption.Priority(p) > lowest
+		return asks.Budgets || placed && running && preemption.Priority(p) > lowest
 	})
 	missing("PriorityClass", len(o.PriorityClasses), func(p *v1.Pod, placed bool) bool { return placed && Pending(p) && p.Spec.Priority == nil })
 	missing("PersistentVolume", len(o.PersistentVolumes), claims)

@@ -39,37 +39,38 @@ func TestAbsentKindsAreNamed(t *testing.T) {
 		bound = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: n1, priority: 0, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}"
 		near  = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {priority: 0, affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, namespaceSelector: {matchLabels: {team: a}}}]}}}}"
 	)
-	all, none := func(*v1.Pod) bool { return true }, func(*v1.Pod) bool { return false }
+	settled := strings.Replace(near, "spec: {", "spec: {nodeName: n1, ", 1)
+	all := func(*v1.Pod) bool { return true }
 	line := func(names, plurals string) string {
 		return "the input has no " + names + "; if the cluster has such objects, they could change the answer: kubectl get " + plurals + " -A -o yaml"
 	}
 	testkit.Run(t, []struct {
 		name, why string
 		text      []string
-		placed    func(*v1.Pod) bool
-		budgets   bool
+		asks      Asks
 		want      string
 	}{
-		{"nothing", "no pod could be preempted, none has claims", []string{node, low, equal}, Pending, false, ""},
-		{"no nodes", "no pod can be placed", []string{equal}, Pending, false, line("Node", "nodes")},
-		{"budgets", "the pending pod could preempt", []string{node, low, high}, Pending, false, line("PodDisruptionBudget", "poddisruptionbudgets")},
-		{"budgets in any case", "a drain", []string{node, low}, Pending, true, line("PodDisruptionBudget", "poddisruptionbudgets")},
-		{"priority classes", "one could be the default", []string{node, fresh}, Pending, false, line("PriorityClass", "priorityclasses")},
-		{"storage", "the pod has a claim", []string{node, disk}, Pending, false, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
-		{"a running pod that stays", "its claims are bound", []string{node, bound}, Pending, false, ""},
-		{"a running pod that moves", "its claims matter again", []string{node, bound}, all, false, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
-		{"nothing moves", "no pod looks for a node", []string{node, low, disk}, none, false, ""},
-		{"namespaces", "their labels are selected", []string{node, near}, Pending, false, line("Namespace", "namespaces")},
+		{"nothing", "no pod could be preempted, none has claims", []string{node, low, equal}, Asks{Placed: Pending}, ""},
+		{"no nodes", "no pod can be placed", []string{equal}, Asks{Placed: Pending}, line("Node", "nodes")},
+		{"budgets", "the pending pod could preempt", []string{node, low, high}, Asks{Placed: Pending}, line("PodDisruptionBudget", "poddisruptionbudgets")},
+		{"budgets in any case", "a drain", []string{node, low}, Asks{Placed: Pending, Budgets: true}, line("PodDisruptionBudget", "poddisruptionbudgets")},
+		{"priority classes", "one could be the default", []string{node, fresh}, Asks{Placed: Pending}, line("PriorityClass", "priorityclasses")},
+		{"storage", "the pod has a claim", []string{node, disk}, Asks{Placed: Pending}, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
+		{"a running pod that stays", "its claims are bound", []string{node, bound}, Asks{Placed: Pending}, ""},
+		{"a running pod that moves", "its claims matter again", []string{node, bound}, Asks{Placed: all}, line("PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode", "persistentvolumes,persistentvolumeclaims,storageclasses,csinodes")},
+		{"nothing moves", "no pod looks for a node", []string{node, low, disk}, Asks{}, ""},
+		{"affinity of a running pod", "nothing asks", []string{node, settled}, Asks{}, ""},
+		{"affinity of a running pod, asked", "does it still hold", []string{node, settled}, Asks{Namespaces: true}, line("Namespace", "namespaces")},
+		{"namespaces", "their labels are selected", []string{node, near}, Asks{Placed: Pending}, line("Namespace", "namespaces")},
 	}, func(t *testing.T, c struct {
 		name, why string
 		text      []string
-		placed    func(*v1.Pod) bool
-		budgets   bool
+		asks      Asks
 		want      string
 	}) {
 		o, err := readText(strings.Join(c.text, "\n---\n"), Options{})
 		require.NoError(t, err)
-		o.Absent(c.placed, c.budgets)
+		o.Absent(c.asks)
 		require.Equal(t, c.want, strings.Join(o.Warnings.Lines(), "\n"), c.why)
 	})
 }

@@ -46,7 +46,7 @@ func (s *server) read(o options, stdin io.Reader, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	objects.Absent(func(*v1.Pod) bool { return true }, true) // a request may bring any pod
+	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true}) // a request may bring any pod
 	var c *config.Configuration
 	if o.config != "" {
 		data, err := os.ReadFile(o.config)

@@ -58,7 +58,7 @@ func read(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects.Absent(func(*v1.Pod) bool { return false }, false)
+	objects.Absent(dump.Asks{})
 	summary, err := loadSummary(o, stdin)
 	if err != nil {
 		return nil, err

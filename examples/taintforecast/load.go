@@ -40,7 +40,7 @@ func load(o options, stdin io.Reader) (in taint.Input, warnings report.Warnings,
 			return in, warnings, fmt.Errorf("%s: events: Invalid value: %q: the last one must be at least 10m before %v", o.events, lastEvent(events), longest)
 		}
 	}
-	objects.Absent(func(*v1.Pod) bool { return false }, false)
+	objects.Absent(dump.Asks{})
 	_ = objects.Orphans("left out of the forecast") // the error is one of the warnings
 	warnings = objects.Warnings
 	if texts := warnings.Texts(); o.strict && len(texts) > 0 {
