@@ -370,6 +370,7 @@ func TestBadInput(t *testing.T) {
 		{"a negative budget", twoNodes + strings.Replace(anyPDB, "maxUnavailable: 1", "maxUnavailable: -1", 1), `PodDisruptionBudget default/web: spec.maxUnavailable: Invalid value: -1`, []string{"n1"}},
 		{"an unknown field type", twoNodes + strings.Replace(anyPDB, "matchLabels: {app: web}", "matchLabels: web", 1), `spec.selector.matchLabels: Invalid value: "web": must be an object`, []string{"n1"}},
 		{"a pod elsewhere, strict", twoNodes + strings.Replace(podNamed("a"), "n1", "n7", 1), `pod default/a: spec.nodeName: Invalid value: "n7": no such node in the input`, []string{"-strict", "n1"}},
+		{"a misspelt field, strict", twoNodes + strings.Replace(podNamed("a"), "containers: [", "nodeSelectorr: {a: b}, containers: [", 1), `unknown field "spec.nodeSelectorr"`, []string{"-strict", "n1"}},
 		{"unknown output", twoNodes, `-o: Unsupported value: "xml"`, []string{"-o", "xml", "n1"}},
 		{"evicting and draining", twoNodes, `unexpected argument "n1": -evict is about one pod`, []string{"-evict", "default/a", "n1"}},
 		{"no name", twoNodes, `-evict: Invalid value: "a/": must be NAMESPACE/NAME`, []string{"-evict", "a/"}},

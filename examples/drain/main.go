@@ -119,7 +119,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	selector := f.String("pod-selector", "", "as of kubectl drain: only pods with these `LABELS`")
 	f.StringVar(&o.evict, "evict", "", "only what the Eviction API answers for one pod: `NAMESPACE/NAME`")
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a pod is blocked, or the eviction refused")
-	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input is an error")
+	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	at := f.String("at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
 	report.Flag(f.FlagSet, &o.output)
@@ -133,7 +133,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 		o.nodes, args = append(o.nodes, nodeName(f.Arg(0))), f.Args()[1:]
 	}
-	o.evict = o.tables.Qualified(o.evict)
+	o.evict, o.input.Strict = o.tables.Qualified(o.evict), o.strict
 	switch {
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
