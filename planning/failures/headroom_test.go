@@ -85,7 +85,7 @@ func TestRemedies(t *testing.T) {
 			w.app("web", "cpu=2", "n1 n2 n3 n4", nil)
 			return w
 		}, []string{
-			"node: one more node like n1 (2 nodes are): true", "node: one more node like n3 (2 nodes are): true", "node: one more node like n5 (1 nodes are): false n1 1",
+			"node: one more node like n1 (there are 2): true", "node: one more node like n3 (there are 2): true", "node: one more node like n5 (there are 1): false n1 1",
 			"replicas: one replica fewer of ReplicaSet default/web (3 of 4): true",
 		}},
 		{"spread", "two zones must not differ by more than one, and zone c is lost with n5", func() *world {
@@ -93,7 +93,7 @@ func TestRemedies(t *testing.T) {
 			w.app("web", "cpu=1", "n1 n3 n5", spreadOver("web", zoneKey, ptr(int32(3))))
 			return w
 		}, []string{
-			"node: one more node like n1 (2 nodes are): false n5 1", "node: one more node like n3 (2 nodes are): false n5 1", "node: one more node like n5 (1 nodes are): true",
+			"node: one more node like n1 (there are 2): false n5 1", "node: one more node like n3 (there are 2): false n5 1", "node: one more node like n5 (there are 1): true",
 			"replicas: one replica fewer of ReplicaSet default/web (2 of 3): true",
 			"constraint: whenUnsatisfiable: ScheduleAnyway in the spread constraints of ReplicaSet default/web: true",
 		}},
@@ -102,7 +102,7 @@ func TestRemedies(t *testing.T) {
 			w.app("web", "cpu=1", "n1 n2 n3 n4 n5", apart("web", v1.LabelHostname))
 			return w
 		}, []string{
-			"node: one more node like n1 (2 nodes are): true", "node: one more node like n3 (2 nodes are): true", "node: one more node like n5 (1 nodes are): true",
+			"node: one more node like n1 (there are 2): true", "node: one more node like n3 (there are 2): true", "node: one more node like n5 (there are 1): true",
 			"replicas: one replica fewer of ReplicaSet default/web (4 of 5): true",
 			"constraint: preferred in place of required anti-affinity of ReplicaSet default/web: true",
 		}},

@@ -117,7 +117,7 @@ func (p *Planner) moreNodes([]Result) []remedy {
 	var out []remedy
 	for _, list := range lists {
 		like := list[0]
-		out = append(out, remedy{"node", fmt.Sprintf("one more node like %s (%d nodes are)", like.Name, len(list)), func(in *Input) error {
+		out = append(out, remedy{"node", fmt.Sprintf("one more node like %s (there are %d)", like.Name, len(list)), func(in *Input) error {
 			n := like.DeepCopy()
 			n.Name = like.Name + "-more"
 			for p.base.Slot(n.Name) >= 0 {

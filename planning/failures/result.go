@@ -124,7 +124,7 @@ type Result struct {
 	Pods []Outcome // pods of the lost nodes by node and name, then displaced pods in the order of the preemptions
 	// Counts of Pods. Displaced pods count by their fate too.
 	Placed, Pending, Waiting, Gone, Tied, Foreign, Displaced int
-	// Released are pods of Input.Pending that find a node because of the failure.
+	// Released are the pods of Input.Pending that have a node in the end.
 	Released  int
 	Groups    []Group // largest first
 	Budgets   []Budget

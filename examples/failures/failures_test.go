@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+const shipped = "testdata/cluster.yaml"
+
+func failing(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// The output on the shipped clusters is asserted whole, in every form.
+func TestShippedClusters(t *testing.T) {
+	type test struct {
+		name string
+		args []string
+	}
+	testkit.Run(t, []test{
+		{"cluster", []string{"-f", shipped, "-headroom"}},
+		{"overcommitted", []string{"-f", "testdata/overcommitted.yaml", "-headroom"}},
+		{"bounds", []string{"-f", shipped, "-scenario", "node-a1,node-b1", "-orders", "5", "-until", "10m"}},
+	}, func(t *testing.T, c test) {
+		for form, ending := range map[string]string{"table": ".table", "json": ".json", "yaml": ".out.yaml"} {
+			t.Run(form, func(t *testing.T) {
+				code, out, errs := failing("", append(c.args, "-o", form)...)
+				require.Zero(t, code, errs)
+				testkit.Golden(t, filepath.Join("testdata", c.name+ending), out)
+				_, again, _ := failing("", append(c.args, "-o", form, "-workers", "3")...)
+				require.Equal(t, out, again, "same input, same bytes, whatever the number of workers")
+			})
+		}
+	})
+}
+
+// The alert on the sums of requests and the exact answer: it is silent where no node may fail, and fires where any may.
+func TestAlert(t *testing.T) {
+	answer := func(file string) (a failureReport) {
+		_, out, errs := failing("", "-f", file, "-headroom", "-o", "json")
+		require.NoError(t, json.Unmarshal([]byte(out), &a), errs)
+		return a
+	}
+	silent := answer(shipped)
+	require.False(t, silent.Alerts[0].Fires || silent.Alerts[1].Fires)
+	require.Zero(t, silent.Headroom.Survives)
+	fires := answer("testdata/overcommitted.yaml")
+	require.True(t, fires.Alerts[0].Fires)
+	require.Equal(t, 1, fires.Headroom.Survives)
+	for _, s := range fires.Scenarios {
+		if len(s.Nodes) == 1 {
+			require.Zero(t, s.Pending+s.Waiting, s.Name)
+		}
+	}
+}
+
+// Exit codes, flags that do not fit together, and names that do not exist.
+func TestFlags(t *testing.T) {
+	code, _, _ := failing("", "-f", shipped, "-fail-pending", "-scenario", "node-a1")
+	require.Equal(t, program.No, code)
+	code, _, _ = failing("", "-f", "testdata/overcommitted.yaml", "-fail-pending", "-scenario", "large-a")
+	require.Zero(t, code)
+	code, help, _ := failing("", "-h")
+	require.Zero(t, code)
+	require.Contains(t, help, "Usage:\n  failures -f PATH [flags]")
+	for _, c := range []struct{ args, want string }{
+		{"", "-f"},
+		{"-f " + shipped + " -o csv", "csv"},
+		{"-f " + shipped + " node-a1", `unexpected argument "node-a1": name nodes with -scenario`},
+		{"-f " + shipped + " -scenario node-a9", `-scenario: Not found: "node-a9": no such node in the input; near: node-`},
+		{"-f " + shipped + " -scenario node-a1,node-a1", `scenario "node-a1,node-a1": nodes: Duplicate value: "node-a1"`},
+		{"-f " + shipped + " -by rack", `-by: Not found: "rack": no node of the input has this label`},
+		{"-f " + shipped + " -pairs -1", "-pairs: Invalid value: -1: must not be negative"},
+		{"-f " + shipped + " -until -1s", "-until: Invalid value: -1s: must not be negative"},
+		{"-f " + shipped + " -scenario=", "must name nodes"},
+		{"-f " + shipped + " -by=", "must be a label"},
+		{"-f " + shipped + " -prometheus no/such/folder", "-prometheus: "},
+		{"-f " + shipped + " -no-headers -o json", "-no-headers"},
+	} {
+		code, out, errs := failing("", strings.Fields(c.args)...)
+		require.Equal(t, program.BadInput, code, c.args)
+		require.Empty(t, out, c.args)
+		require.Contains(t, errs, c.want)
+		require.Equal(t, 1, strings.Count(errs, "failures: "), errs)
+	}
+	code, _, errs := failing("kind: PodDisruptionBudget\napiVersion: policy/v1\nmetadata: {name: a}\nspec: {minAvailable: -1}\n", "-f", "-")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "spec.minAvailable: Invalid value")
+}
+
+// -n shows one namespace; the counts of a scenario stay those of all pods.
+func TestNamespace(t *testing.T) {
+	_, out, _ := failing("", "-f", shipped, "-n", "data", "-scenario", "node-c1", "-o", "json")
+	var a failureReport
+	require.NoError(t, json.Unmarshal([]byte(out), &a))
+	s := a.Scenarios[0]
+	require.Equal(t, 5, s.Lost)
+	require.Len(t, s.Pods, 1)
+	require.Equal(t, "data/db-2", s.Pods[0].Pod)
+	require.Len(t, s.Groups, 1)
+}
+
+// The textfile has a line for each scenario and metric.
+func TestPrometheus(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "failures.prom")
+	code, _, errs := failing("", "-f", shipped, "-prometheus", file, "-headroom")
+	require.Zero(t, code, errs)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	testkit.Golden(t, "testdata/cluster.prom", string(text))
+	require.Contains(t, string(text), "podberth_failure_pending_pods{scenario=\"node-c1\"} 2\n")
+	require.Equal(t, `a\"b\\c\nd`, labelValue("a\"b\\c\nd"))
+}
+
+// A scenario for each pair of nodes, or a sample of pairs.
+func TestPairs(t *testing.T) {
+	count := func(args ...string) int {
+		_, out, errs := failing("", append([]string{"-f", shipped, "-o", "json"}, args...)...)
+		var a failureReport
+		require.NoError(t, json.Unmarshal([]byte(out), &a), errs)
+		return a.Summary.Scenarios
+	}
+	require.Equal(t, 10, count("-pairs", "100"))
+	require.Equal(t, 4, count("-pairs", "4", "-seed", "2"))
+	require.Equal(t, 8, count())
+	require.Equal(t, 3, count("-by", "topology.kubernetes.io/zone"))
+}
+
+// Many scenarios: those without consequences are counted in one line, and progress goes to standard error.
+func TestManyScenarios(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		b.WriteString("kind: Node\napiVersion: v1\nmetadata: {name: n" + string(rune('a'+i/26)) + string(rune('a'+i%26)) + "}\nstatus: {allocatable: {cpu: 4, pods: 10}}\n---\n")
+	}
+	code, out, errs := failing(b.String(), "-f", "-")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "40 more scenarios, in which no pod stays pending or is displaced\n")
+}
+
+// docs/json.md describes every field that is printed, and nothing is null.
+func TestDocumentedJSON(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	require.NoError(t, err)
+	for _, file := range []string{"cluster.json", "overcommitted.json", "bounds.json"} {
+		out, err := os.ReadFile(filepath.Join("testdata", file))
+		require.NoError(t, err)
+		require.NotContains(t, string(out), "null")
+		missing, err := report.Undocumented(string(page), out)
+		require.NoError(t, err)
+		require.Empty(t, missing)
+	}
+}
+
+// Every line of output in docs/failures.md is a line of the shipped output, blanks aside.
+func TestDocumentation(t *testing.T) {
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	lines := map[string]bool{"…": true}
+	tables, err := filepath.Glob("testdata/*.table")
+	require.NoError(t, err)
+	for _, file := range tables {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			lines[words(line)] = true
+		}
+	}
+	text, err := os.ReadFile("../../docs/failures.md")
+	require.NoError(t, err)
+	blocks := strings.Split(string(text), "```")
+	require.Greater(t, len(blocks), 4)
+	for i := 1; i < len(blocks); i += 2 {
+		if strings.HasPrefix(blocks[i], "go") {
+			continue
+		}
+		for line := range strings.Lines(blocks[i]) {
+			if line = words(line); line != "" && !strings.HasPrefix(line, "go run ./examples/") {
+				require.True(t, lines[line], "not printed: %s", line)
+			}
+		}
+	}
+}
