@@ -12,8 +12,8 @@ type ClaimEvent struct {
 	Old, New *resourcev1.ResourceClaim
 }
 
-// ClaimVersion returns the number of entries ever written to the log of devices. Claims, slices and classes are in no other
-// log: Version and Since do not see them.
+// ClaimVersion returns the number of entries ever written to the log of devices. Claims and slices are in no other log: Version
+// and Since do not see them. A change of a DeviceClass is in both logs, because a class may provide an extended resource.
 func (s *Snapshot) ClaimVersion() uint64 { return s.claims.next }
 
 // ClaimsSince yields the entries after version as Since does. The reader reads claims, slices and classes again when it
@@ -29,8 +29,11 @@ func (s *Snapshot) logObject(old, new metav1.Object) {
 		before, _ := old.(*resourcev1.ResourceClaim)
 		after, _ := new.(*resourcev1.ResourceClaim)
 		s.claims.add(s.own, ClaimEvent{before, after})
-	case *resourcev1.ResourceSlice, *resourcev1.DeviceClass:
+	case *resourcev1.ResourceSlice:
 		s.claims.add(s.own, ClaimEvent{})
+	case *resourcev1.DeviceClass:
+		s.claims.add(s.own, ClaimEvent{})
+		s.logAll()
 	case *resourcev1.ResourceClaimTemplate:
 	default:
 		s.logAll()

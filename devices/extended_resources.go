@@ -23,8 +23,11 @@ type ExtendedResources map[v1.ResourceName]*resourcev1.DeviceClass
 // NewExtendedResources maps the resource names of all classes. When two classes have the same spec.extendedResourceName,
 // the newer class wins; of two equally old classes, the one whose name comes first.
 func NewExtendedResources(classes iter.Seq[*resourcev1.DeviceClass]) ExtendedResources {
-	e := ExtendedResources{}
+	var e ExtendedResources
 	for c := range classes {
+		if e == nil {
+			e = ExtendedResources{}
+		}
 		e[v1.ResourceName(resourcev1.ResourceDeviceClassPrefix+c.Name)] = c
 		if c.Spec.ExtendedResourceName == nil {
 			continue
@@ -46,7 +49,7 @@ func beats(a, b *resourcev1.DeviceClass) bool {
 
 const (
 	extendedClaimName       = "<extended-resources>"
-	extendedClaimAnnotation = "resource.kubernetes.io/extended-resource-claim"
+	extendedClaimAnnotation = resourcev1.ExtendedResourceClaimAnnotation
 )
 
 // eligible reports whether a device class may provide a resource (rule U9.1): an extended resource, or an implicit name of
@@ -74,6 +77,15 @@ func (e ExtendedResources) asked(pod *v1.Pod) (names []v1.ResourceName, mapped b
 	}
 	slices.Sort(names)
 	return names, mapped
+}
+
+// Serve reports whether a class provides one of the resources that a pod asks for. The pod must not be nil. O(containers).
+func (e ExtendedResources) Serve(pod *v1.Pod) bool {
+	if len(e) == 0 {
+		return false
+	}
+	_, mapped := e.asked(pod)
+	return mapped
 }
 
 // extendedClaim returns the special claim for the pod's extended resources (rule U9.3): the claim that an earlier attempt

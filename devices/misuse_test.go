@@ -23,6 +23,7 @@ func TestMisuse(t *testing.T) {
 	objects := world{"web": gpuClaim("web", 1)}
 	pod := func() *devices.Pod { return devices.Compile(claimPod(), objects, nil) }
 	testkit.Misuse(t, map[string]any{
+		"AppendKey":            devices.AppendKey,
 		"BindingReadiness":     devices.BindingReadiness,
 		"Bound":                devices.Bound,
 		"ClaimFromTemplate":    devices.ClaimFromTemplate,
@@ -50,7 +51,9 @@ func TestMisuse(t *testing.T) {
 		"RequestReport":        func() devices.RequestReport { return devices.RequestReport{} },
 		"Search":               func() *devices.Search { return allocator().Compile(gpuClaim("web", 1)) },
 		"State":                func() *devices.State { return pod().On(nodes(), allocator(), devices.Clock{}) },
+		"ExtendedResources":    func() devices.ExtendedResources { return nil },
 	}, map[string]string{
+		"AppendKey":         object,
 		"Allocator.Compile": object,
 		"BindingReadiness":  object,
 		"Bound":             object,

@@ -106,6 +106,6 @@ func (s scaledScore) Weigh(slots, counts []int32) {
 
 // Ignored reports whether the scorer leaves the node out.
 func (s scaledScore) Ignored(i int) bool {
-	g, ok := s.Scorer.(placement.Ignorer)
+	g, ok := s.Scorer.(interface{ Ignored(i int) bool })
 	return ok && g.Ignored(i)
 }

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement/internal/reuse"
@@ -29,7 +30,7 @@ type Attempt struct {
 	err     error // of preparing the scorers
 
 	verdicts []filter.Rejection // by slot, of a failed attempt; nil: not asked yet
-	version  uint64             // of the cluster at the failure
+	version  uint64             // of the cluster and of its devices at the failure
 }
 
 // Prepare runs the part of the filters that comes before any node (PreFilter). O(nodes) for plugins that count pods,
@@ -133,6 +134,18 @@ func (a *Attempt) Volumes(i int) volume.Decision {
 		}
 	}
 	return volume.Decision{}
+}
+
+// devices returns what the pod's claims get on slot i, which must be feasible.
+func (a *Attempt) devices(i int) devices.Allocation {
+	for _, p := range a.Predicates {
+		if x, ok := p.(interface {
+			Allocation(i int) devices.Allocation
+		}); ok {
+			return x.Allocation(i)
+		}
+	}
+	return devices.Allocation{}
 }
 
 // Verdicts appends the first rejection on every slot, in order of the slots. A free slot, and a node that is not among the

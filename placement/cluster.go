@@ -19,10 +19,13 @@ import (
 //   - The methods of spread.Owners give services and controllers, from which default spread constraints take their
 //     selectors. Without them a pod has no default constraints.
 //   - VolumeObjects() volume.Objects gives the storage objects. Without it there are none, and pods with claims are rejected.
+//   - DeviceObjects() tracker.Objects gives claims, slices and classes of devices. Without it there are none, and pods with
+//     spec.resourceClaims are rejected.
 //   - A change log with pod sets and term sets, as cluster.Snapshot has them, lets a Plan share work between equal pods.
 //   - The optional methods that the packages of the rules name.
 //
-// A *cluster.Snapshot needs neither the methods of spread.Owners nor VolumeObjects: its objects are read directly.
+// A *cluster.Snapshot needs neither the methods of spread.Owners nor VolumeObjects nor DeviceObjects: its objects are read
+// directly.
 type Cluster interface {
 	View
 	Namespaces() iter.Seq2[string, map[string]string]

@@ -270,7 +270,7 @@ func TestDefaultProfile(t *testing.T) {
 		"NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures",
 	}, filters)
 	require.Equal(t, []string{
-		"TaintToleration 3", "NodeAffinity 2", "NodeResourcesFit 1", "PodTopologySpread 2", "InterPodAffinity 2",
+		"TaintToleration 3", "NodeAffinity 2", "NodeResourcesFit 1", "PodTopologySpread 2", "InterPodAffinity 2", "DynamicResources 2",
 		"NodeResourcesBalancedAllocation 1", "ImageLocality 1",
 	}, scores)
 	require.Equal(t, "NodePorts", DefaultProfile().Filter("NodePorts").Name)

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement/internal/reuse"
@@ -28,6 +29,8 @@ type Decision struct {
 	Next int
 	// Volumes is what has to happen to the pod's claims on that node (Placer.Assume reserves it). It is empty for most pods.
 	Volumes volume.Decision
+	// Devices is what the pod's claims get on that node (Placer.Assume writes it into the claims). It is empty for most pods.
+	Devices devices.Allocation
 	// Failure says why no node was chosen; nil when a node was chosen.
 	Failure *Failure
 }
@@ -118,7 +121,7 @@ func (a *Attempt) decide(d Decision, o Options) Decision {
 		d.Slot, d.Total = found.Feasible[best], totals[best]
 	}
 	if d.Slot >= 0 {
-		d.Node, d.Volumes = a.plan.cluster.Node(d.Slot).Name, a.Volumes(d.Slot)
+		d.Node, d.Volumes, d.Devices = a.plan.cluster.Node(d.Slot).Name, a.Volumes(d.Slot), a.devices(d.Slot)
 	}
 	return d
 }

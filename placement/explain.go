@@ -118,7 +118,7 @@ func (e *explained) text(r filter.Rejection, slot int) Rejection {
 			e.texts[r] = out
 		}
 	}
-	if n, ok := p.(Numberer); ok {
+	if n, ok := p.(interface{ Numbers(i int) []string }); ok { // words and figures of the predicate
 		out.Numbers = n.Numbers(slot)
 	}
 	return out

@@ -41,10 +41,16 @@ func (a *Attempt) fail(f *Failure, verdicts []filter.Rejection) {
 		}
 	}
 	a.verdicts = verdicts
-	if log, ok := a.plan.cluster.(changeLog); ok {
-		a.version = log.Version()
-	}
+	a.version = a.plan.version()
 	a.plan.failure, a.plan.failed = f, a
+}
+
+// version returns a number that grows with every change of the cluster or its devices; 0 for a cluster without a change log.
+func (p *Plan) version() uint64 {
+	if log, ok := p.cluster.(changeLog); ok {
+		return log.Version() + p.profile.Devices.Version()
+	}
+	return 0
 }
 
 // Failed returns the attempt behind the failure of the plan's latest decision without a node. It returns nil when f is nil or

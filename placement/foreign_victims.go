@@ -33,7 +33,10 @@ func (w *whatIf) foreign(i int) []preemption.Placed {
 // repelled reports whether a predicate rejects the pod on slot i because of q on slot j.
 func (w *whatIf) repelled(q *v1.Pod, i, j int) bool {
 	for _, p := range w.attempt.Predicates {
-		if r, ok := p.(repeller); ok && r.KeepsOff(w.attempt.pod, q, i, j) {
+		r, ok := p.(interface {
+			KeepsOff(pod, q *v1.Pod, i, j int) bool // whether q on slot j may keep the pod off slot i
+		})
+		if ok && r.KeepsOff(w.attempt.pod, q, i, j) {
 			return true
 		}
 	}

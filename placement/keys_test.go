@@ -9,10 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/taints"
@@ -28,7 +30,7 @@ type keyed struct {
 // keyedRules returns every rule that has a key, over one cluster.
 func keyedRules(s *cluster.Snapshot) map[string]keyed {
 	out := map[string]keyed{}
-	profile := DefaultProfile().withVolumes(s)
+	profile := DefaultProfile().over(s)
 	plugin := func(name string, p *Plugin) {
 		answer := func(pod *v1.Pod) string { return answers(p, pod, s) }
 		out[name] = keyed{key: p.AppendKey, answer: answer}
@@ -52,8 +54,13 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 	for _, w := range profile.Scores {
 		plugin(w.Plugin.Name, w.Plugin)
 	}
-	gpus := filter.FitOptions{DeviceResources: []string{"example.com/gpu"}}
-	plugin("devices", newDynamicResources(gpus))
+	gpu := "example.com/gpu"
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &gpu}}
+	classes, err := cluster.New(cluster.Objects{DeviceClasses: []*resourcev1.DeviceClass{class}})
+	if err != nil {
+		panic(err)
+	}
+	plugin("devices", devicesOver(tracker.Options{}, tracker.New(s, tracker.Of(classes))))
 	out["amounts"] = keyed{key: overhead.AppendKey, answer: func(pod *v1.Pod) string {
 		return testkit.ShowResources(overhead.Requests(pod, overhead.Options{})) + " " + testkit.ShowResources(overhead.Limits(pod, overhead.Options{}))
 	}}

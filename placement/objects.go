@@ -5,6 +5,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/owners"
 	"github.com/podberth/podberth/spread"
@@ -42,4 +43,20 @@ func volumeObjectsOf(c any) volume.Objects {
 		return c.VolumeObjects()
 	}
 	return volume.Objects{}
+}
+
+// newDevices returns a tracker of the devices of a cluster.
+func newDevices(c Cluster) *tracker.Tracker { return tracker.New(c, deviceObjectsOf(c)) }
+
+// deviceObjectsOf returns the objects of dynamic resource allocation of a cluster.
+func deviceObjectsOf(c any) tracker.Objects {
+	switch c := c.(type) {
+	case *cluster.Snapshot:
+		return tracker.Of(c)
+	case *counted:
+		return deviceObjectsOf(c.View)
+	case interface{ DeviceObjects() tracker.Objects }:
+		return c.DeviceObjects()
+	}
+	return tracker.Objects{}
 }

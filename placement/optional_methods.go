@@ -22,12 +22,6 @@ type remover interface {
 	Remove(p *v1.Pod, i int)
 }
 
-// repeller is a predicate that knows which running pods on other nodes may reject the pod.
-type repeller interface {
-	// KeepsOff reports whether q on slot j may keep the pod off slot i.
-	KeepsOff(pod, q *v1.Pod, i, j int) bool
-}
-
 // binder is a predicate that knows what has to happen to the pod's claims on a slot.
 type binder interface {
 	Bindings(i int) (volume.Decision, bool)

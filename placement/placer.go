@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -32,7 +33,10 @@ func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 //
 //   - a *NoPlaceError for a decision without a node,
 //   - the *field.Error of cluster.Snapshot.Assume: the pod is on a node already, is nil or has finished, or the node is gone,
-//   - ErrReserved when the pod has a reservation already, or another pod has reserved one of the volumes or claims.
+//   - ErrReserved when the pod has a reservation already, or another pod has reserved one of the volumes or claims,
+//   - v1.36's text for a ResourceClaim that was deleted, allocated or deallocated since the decision.
+//
+// Assume writes the allocations of the pod's ResourceClaims into the snapshot, as PreBind does.
 func (p *Placer) Assume(pod *v1.Pod, d Decision) error {
 	if !d.Placed() {
 		return &NoPlaceError{Failure: d.Failure, pod: podinfo.Name(pod)}
@@ -43,16 +47,20 @@ func (p *Placer) Assume(pod *v1.Pod, d Decision) error {
 	if err := p.profile.Volumes.assume(pod, d.Slot, d.Volumes); err != nil {
 		return errors.Join(err, p.snapshot.Unset(pod))
 	}
+	if err := p.profile.Devices.Assume(p.snapshot, pod, d.Devices); err != nil {
+		p.profile.Volumes.Unreserve(pod)
+		return errors.Join(err, p.snapshot.Unset(pod))
+	}
 	return nil
 }
 
-// Forget takes back what Assume did. The error is the *field.Error of cluster.Snapshot.Unset: the pod is on no node, or is nil.
+// Forget takes back what Assume did, in the snapshot, in the volumes and in the claims. The error is the *field.Error of cluster.Snapshot.Unset: the pod is on no node, or is nil.
 func (p *Placer) Forget(pod *v1.Pod) error {
 	if err := p.snapshot.Unset(pod); err != nil {
 		return err
 	}
 	p.profile.Volumes.Unreserve(pod)
-	return nil
+	return p.profile.Devices.Forget(p.snapshot, pod)
 }
 
 // PlaceAll places all the pods or none of them. It decides about one pod after the other, and each decision counts the pods
@@ -79,7 +87,7 @@ func (p *Placer) PlaceAll(pods []*v1.Pod, o Options) ([]Decision, error) {
 }
 
 // WithNodes returns a Placer over a fork of the snapshot that has more nodes, for questions about nodes that do not exist
-// yet. Reservations of volumes hold in the fork too. The Placer itself and its snapshot stay as they are. The error is a
+// yet. Reservations of volumes and devices hold in the fork too. The Placer itself and its snapshot stay as they are. The error is a
 // *field.Error: field.ErrorTypeDuplicate for a node whose name is taken, field.ErrorTypeRequired for a nil node or a node
 // without a name.
 func (p *Placer) WithNodes(nodes ...*v1.Node) (*Placer, error) {
@@ -93,6 +101,6 @@ func (p *Placer) WithNodes(nodes ...*v1.Node) (*Placer, error) {
 		}
 	}
 	profile := p.profile
-	profile.Volumes = profile.Volumes.fork(fork)
+	profile.Volumes, profile.Devices = profile.Volumes.fork(fork), profile.Devices.Fork(fork, tracker.Of(fork))
 	return NewPlacer(fork, profile)
 }

@@ -32,7 +32,7 @@ func New(c Cluster, profile Profile) (*Plan, error) {
 	if errs := profile.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	p := &Plan{cluster: c, profile: profile.withVolumes(c)}
+	p := &Plan{cluster: c, profile: profile.over(c)}
 	if log, ok := c.(reuse.Log); ok {
 		p.engine = reuse.New(log, p.order, p.profile.units(c))
 	}

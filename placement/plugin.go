@@ -52,8 +52,9 @@ type Plugin struct {
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
 	Lapses bool
-	// Volumes returns the plugin over the Volumes that the plugins of a plan share. nil: the plugin needs none.
-	Volumes func(v *Volumes) *Plugin
+	// Over returns the plugin over what the plans of a cluster share: Profile.Volumes and Profile.Devices, which are not nil.
+	// nil: the plugin needs neither.
+	Over func(p Profile) *Plugin
 }
 
 // Group says on what the answers of a plugin depend, and so how they are kept.
@@ -112,6 +113,9 @@ type Trialer interface {
 
 // Scorer gives raw scores. Raw is called for feasible slots only. Without a Normalizer the raw scores must be in 0..100. A
 // Scorer of GroupStatics needs the method AppendSignature (see GroupStatics), or no work is shared.
+//
+// The method Ignored(i int) bool is optional: feasible nodes for which it returns true get 0 after normalizing and do not count
+// in the lo and hi of a Normalizer.
 type Scorer interface {
 	Raw(i int) int64
 }
@@ -127,14 +131,4 @@ type Normalizer interface {
 // slots[j]; nil: 1 each. Weigh must not keep the slices.
 type Weigher interface {
 	Weigh(slots, counts []int32)
-}
-
-// Ignorer is a Scorer that ignores some feasible nodes: they get 0 after normalizing and do not count in lo and hi.
-type Ignorer interface {
-	Ignored(i int) bool
-}
-
-// Numberer is a predicate that explains in words and figures why it rejects slot i.
-type Numberer interface {
-	Numbers(i int) []string
 }

@@ -1,9 +1,13 @@
 package placement
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/quantity"
@@ -26,9 +30,9 @@ func newNodeResourcesFit(o FitOptions) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesFit, Args: o,
 		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
-		Hint: func(affinity.Namespaces) queue.Hint { return filter.FitHint(o.Fit) },
+		Hint: func(known affinity.Namespaces) queue.Hint { return fitHint(o.Fit, known) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
-			e := filter.CompileFit(pod, o.Fit)
+			e := filter.CompileFit(pod, withClasses(o.Fit, deviceObjectsOf(c)))
 			return Filtering{Predicate: fitPredicate{e.On(c), e}}
 		},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
@@ -39,6 +43,35 @@ func newNodeResourcesFit(o FitOptions) *Plugin {
 			return allocation{e.On(c)}, nil
 		},
 	}
+}
+
+// withClasses returns the options with the extended resources that device classes provide.
+func withClasses(o filter.FitOptions, objects tracker.Objects) filter.FitOptions {
+	for name := range objects.ExtendedResources() {
+		o.DeviceResources = append(slices.Clip(o.DeviceResources), string(name))
+	}
+	return o
+}
+
+// fitHint returns the hint with the device classes at the time of an event.
+func fitHint(o filter.FitOptions, known affinity.Namespaces) queue.Hint {
+	objects := deviceObjectsOf(known)
+	return func(pod *v1.Pod, old, new any) (bool, error) {
+		return filter.FitHint(withClasses(o, objects))(pod, deviceClass(old), deviceClass(new))
+	}
+}
+
+// deviceClass returns what the hint reads of a DeviceClass, and any other object as it is.
+func deviceClass(object any) any {
+	c, ok := object.(*resourcev1.DeviceClass)
+	if !ok || c == nil {
+		return object
+	}
+	out := &filter.DeviceClass{}
+	if c.Spec.ExtendedResourceName != nil {
+		out.ExtendedResourceName = v1.ResourceName(*c.Spec.ExtendedResourceName)
+	}
+	return out
 }
 
 type fitPredicate struct {

@@ -9,18 +9,21 @@ import (
 	"github.com/podberth/podberth/placement/internal/reuse"
 )
 
-// withVolumes returns the profile with its volume plugins over the shared Volumes.
-func (p Profile) withVolumes(c Cluster) Profile {
+// over returns the profile with its plugins over the Volumes and the devices that they share.
+func (p Profile) over(c Cluster) Profile {
 	p.Volumes = p.Volumes.orNew(c)
+	if p.Devices == nil {
+		p.Devices = newDevices(c)
+	}
 	p.Filters = slices.Clone(p.Filters)
 	p.Scores = slices.Clone(p.Scores)
 	shared := map[*Plugin]*Plugin{}
 	over := func(plugin *Plugin) *Plugin {
-		if plugin.Volumes == nil {
+		if plugin.Over == nil {
 			return plugin
 		}
 		if shared[plugin] == nil {
-			shared[plugin] = plugin.Volumes(p.Volumes)
+			shared[plugin] = plugin.Over(p)
 		}
 		return shared[plugin]
 	}

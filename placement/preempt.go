@@ -64,7 +64,7 @@ func (p *Plan) Preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptio
 func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po PreemptOptions) preemption.Result {
 	x.follow()
 	a := x.plan.Failed(failure)
-	if a == nil || a.pod != pod || x.log == nil || a.version != x.log.Version() {
+	if a == nil || a.pod != pod || x.log == nil || a.version != x.plan.version() {
 		a = x.plan.Prepare(pod)
 	}
 	w := a.whatIf(o)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
@@ -28,6 +29,9 @@ type Profile struct {
 	// Volumes is shared by the volume plugins. Plans that place pods in the same cluster, such as those of several profiles,
 	// must have the same Volumes. nil: the plan makes one.
 	Volumes *Volumes
+	// Devices follows the claims of devices, and has what attempts have reserved. Plans that place pods in the same cluster must
+	// have the same Devices. nil: the plan makes one.
+	Devices *tracker.Tracker
 	// Sampling limits how many feasible nodes a search looks for. The zero value is v1.36's: all nodes of a small cluster, a
 	// share of the nodes of a large one. AllNodes has no limit.
 	Sampling filter.Sampling
@@ -57,6 +61,8 @@ type PluginArgs struct {
 	InterPodAffinity   affinity.PodOptions
 	// Volumes configures VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
 	Volumes volume.Options
+	// Devices configures DynamicResources. Without Devices.Compiler a selector of a claim or class is an error.
+	Devices tracker.Options
 }
 
 // DefaultProfile returns v1.36's default profile with default arguments: the profile of PluginArgs{}.
@@ -107,7 +113,7 @@ func (a PluginArgs) plugins() []*Plugin {
 		newVolumeZone(a.Volumes),
 		newPodTopologySpread(a.PodTopologySpread),
 		newInterPodAffinity(a.InterPodAffinity),
-		newDynamicResources(a.NodeResourcesFit.Fit),
+		newDynamicResources(a.Devices),
 		newNodeResourcesBalancedAllocation(a.BalancedAllocation),
 		newImageLocality(),
 		newNodeDeclaredFeatures(),

@@ -24,8 +24,8 @@ func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
 	return &Plugin{
 		Name: r.name, Args: o,
 		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
-		Hint:    func(affinity.Namespaces) queue.Hint { return r.hint },
-		Volumes: func(v *Volumes) *Plugin { return r.plugin(o, v) },
+		Hint: func(affinity.Namespaces) queue.Hint { return r.hint },
+		Over: func(p Profile) *Plugin { return r.plugin(o, p.Volumes) },
 		Filter: func(pod *v1.Pod, c Cluster) Filtering {
 			if volume.Ignores(pod) {
 				return Filtering{Code: filter.Skip}

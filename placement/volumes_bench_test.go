@@ -19,7 +19,7 @@ func BenchmarkVolumePluginsSkip(b *testing.B) {
 	s, err := cluster.New(cluster.Objects{Nodes: threeZones()})
 	require.NoError(b, err)
 	o := volume.Options{}
-	plugins := Profile{Filters: []*Plugin{newVolumeRestrictions(o), newNodeVolumeLimits(o), newVolumeBinding(o), newVolumeZone(o)}}.withVolumes(s).Filters
+	plugins := Profile{Filters: []*Plugin{newVolumeRestrictions(o), newNodeVolumeLimits(o), newVolumeBinding(o), newVolumeZone(o)}}.over(s).Filters
 	pod := testkit.Pod("p").Obj()
 	pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}}, {VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}}}
 	b.ReportAllocs()

@@ -38,6 +38,7 @@ profiles:
 	//   NodeResourcesFit 1
 	//   PodTopologySpread 2
 	//   InterPodAffinity 2
+	//   DynamicResources 2
 	//   NodeResourcesBalancedAllocation 1
 	//   ImageLocality 1
 	// packing
@@ -46,5 +47,6 @@ profiles:
 	//   NodeAffinity 2
 	//   PodTopologySpread 2
 	//   InterPodAffinity 2
+	//   DynamicResources 2
 	//   ImageLocality 1
 }

@@ -269,7 +269,7 @@ func TestBadRequests(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.status, response.StatusCode)
 		if c.text == "" {
-			require.Contains(t, string(body), "dynamic resource allocation", "outside podberth: an error that says so")
+			require.Contains(t, string(body), "could not find ResourceClaim", "the extender knows no claims")
 			return
 		}
 		require.Equal(t, c.text, string(body))

@@ -86,8 +86,8 @@ func with(name string, make func(p *placement.Plugin, b base) Plugin) Factory {
 			}
 			p = given
 		}
-		if p.Volumes != nil {
-			p = p.Volumes(h.s.volumes)
+		if p.Over != nil {
+			p = p.Over(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
 		}
 		b := base{p.Name, h, nil}
 		if p.Hint != nil {
@@ -164,8 +164,8 @@ func (p defaultBinder) Bind(ctx context.Context, _ *State, pod *v1.Pod, node str
 	return AsStatus(p.h.s.bind(ctx, pod, node))
 }
 
-// dynamicResources takes the place of v1.36's plugin. This package does not allocate devices: pods with claims fail at
-// PreFilter, and for other pods the plugin does nothing at any point.
+// dynamicResources finds devices for a pod's claims. It does not write claims yet: pods with claims fail at Reserve. For other
+// pods the plugin does nothing at any point.
 type dynamicResources struct{ podFilter }
 
 // claims is written once DynamicResources has seen the pod.
@@ -195,8 +195,13 @@ func (dynamicResources) Score(context.Context, *State, *v1.Pod, *NodeInfo) (int6
 	return 0, nil
 }
 
-// Reserve has nothing to allocate.
-func (dynamicResources) Reserve(context.Context, *State, *v1.Pod, string) *Status { return nil }
+// Reserve fails for pods with claims.
+func (p dynamicResources) Reserve(_ context.Context, _ *State, pod *v1.Pod, _ string) *Status {
+	if p.filter.Skips(pod) {
+		return nil
+	}
+	return AsStatus(fmt.Errorf("pod %s: this scheduler does not write ResourceClaims", podName(pod)))
+}
 
 // Unreserve has nothing to free.
 func (dynamicResources) Unreserve(context.Context, *State, *v1.Pod, string) {}

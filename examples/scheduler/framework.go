@@ -257,7 +257,7 @@ func (f *Framework) Placement() placement.Profile { return f.placement }
 // makePlan makes the plan of a profile if all filters and scores are the library's, each point lists them in the same
 // order, no weight is negative, and Options.OneByOne is false.
 func (f *Framework) makePlan() (err error) {
-	f.placement = placement.Profile{SchedulerName: f.name, Sampling: f.sampling}
+	f.placement = placement.Profile{SchedulerName: f.name, Sampling: f.sampling, Volumes: f.s.volumes, Devices: f.s.devices}
 	whole := !f.s.o.OneByOne && subsequence(f.preFilter, f.filter) && f.scoresArePrepared()
 	for _, p := range f.filter {
 		l, ok := p.(libraryFilter)

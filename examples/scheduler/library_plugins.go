@@ -185,7 +185,7 @@ func (p scores) NormalizeScores(_ context.Context, s *State, _ *v1.Pod, list []N
 		return AsStatus(err)
 	}
 	n, _ := x.(placement.Normalizer)
-	ignorer, _ := x.(placement.Ignorer)
+	ignorer, _ := x.(interface{ Ignored(i int) bool })
 	ignored := func(slot int) bool { return ignorer != nil && ignorer.Ignored(slot) }
 	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, y := range list {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
@@ -140,6 +141,7 @@ type Scheduler struct {
 	snapshot *cluster.Snapshot
 	nodes    nodeList
 	volumes  *placement.Volumes
+	devices  *tracker.Tracker
 	next     int // where the search for nodes begins
 
 	mu         sync.Mutex
@@ -174,6 +176,7 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 	s.nodes.follow(snapshot, true)
 	s.namespaces = newNamespaces(snapshot)
 	s.volumes = placement.NewVolumes(snapshot)
+	s.devices = tracker.New(snapshot, tracker.Of(snapshot))
 	if err := s.makeProfiles(); err != nil {
 		return nil, err
 	}

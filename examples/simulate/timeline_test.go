@@ -83,13 +83,14 @@ func TestTimelineGates(t *testing.T) {
 
 // A pod that fails for good does not keep the run from ending, and is tried again when the cluster changes.
 func TestErrorsEnd(t *testing.T) {
-	claims := "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 0, resourceClaims: [{name: gpu}], containers: [{name: c}]}}\n"
+	claims := "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priority: 0, resourceClaims: [{name: gpu, resourceClaimName: k}], containers: [{name: c}]}}\n" +
+		"---\n{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: k}, spec: {devices: {requests: [{name: r, exactly: {}}]}}}\n"
 	code, out, errs := simulate(t, oneNode+claims, "-f", "-", "-o", "json")
 	require.Zero(t, code, errs)
 	var have struct{ Attempts []entry }
 	require.NoError(t, json.Unmarshal([]byte(out), &have))
 	require.Equal(t, []string{"p Error - - -"}, outcomes(have.Attempts))
-	require.Contains(t, have.Attempts[0].Message, "dynamic resource allocation is outside")
+	require.Contains(t, have.Attempts[0].Message, "request r: unsupported request type")
 
 	code, out, errs = withTimeline(t, "---\n"+onePod, "- {at: 15s, add: {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}}\n", "-o", "json")
 	require.Zero(t, code, errs)

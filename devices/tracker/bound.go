@@ -1,0 +1,101 @@
+package tracker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/devices"
+)
+
+// Bound returns the claims that PreBind writes for a pod (rule U8.8): the claims of the allocation with their devices, and the
+// pod's other claims with the pod in status.reservedFor. A claim that needs no change is left out. Claims that the API server
+// does not have come last: a claim made from a template, and the special claim for extended resources under the name
+// POD-extended-resources.
+//
+// The error is v1.36's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
+// whose special claim has no requests (quirk U10.7). The pod must not be nil. Bound changes nothing.
+func (t *Tracker) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
+	var out, created []*resourcev1.ResourceClaim
+	latest := func(namespace, name string) *resourcev1.ResourceClaim {
+		for _, c := range out {
+			if c.Namespace == namespace && c.Name == name {
+				return c // the pod lists the claim twice
+			}
+		}
+		return t.ResourceClaim(namespace, name)
+	}
+	given := map[types.NamespacedName]bool{}
+	for k, c := range d.Claims {
+		given[keyOf(c)] = true
+		if isNew(c) {
+			x, err := newClaim(c, pod, &d, k, now)
+			if err != nil {
+				return nil, err
+			}
+			created = append(created, x)
+			continue
+		}
+		x, err := bound(latest(c.Namespace, c.Name), c, pod, &d.Results[k], now)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	for k := range pod.Spec.ResourceClaims {
+		name := claimName(pod, &pod.Spec.ResourceClaims[k])
+		key := types.NamespacedName{Namespace: pod.Namespace, Name: name}
+		if name == "" || given[key] {
+			continue
+		}
+		given[key] = true
+		c := t.ResourceClaim(pod.Namespace, name)
+		if c != nil && slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
+			continue
+		}
+		x, err := bound(c, &resourcev1.ResourceClaim{}, pod, nil, now)
+		if err != nil {
+			return nil, fmt.Errorf("pod %s/%s, claim %s: %w", pod.Namespace, pod.Name, name, err)
+		}
+		out = append(out, x)
+	}
+	return append(out, created...), nil
+}
+
+// bound returns what PreBind writes into one claim. decided is the claim that the decision was about; without a UID it may be
+// any claim.
+func bound(latest, decided *resourcev1.ResourceClaim, pod *v1.Pod, allocation *resourcev1.AllocationResult, now time.Time) (*resourcev1.ResourceClaim, error) {
+	if latest == nil || decided.UID != "" && latest.UID != decided.UID {
+		return nil, fmt.Errorf("claim %s/%s got deleted in the meantime", decided.Namespace, decided.Name)
+	}
+	return devices.Bound(latest, pod, allocation, now)
+}
+
+// newClaim returns claim k of an allocation as it is after PreBind has created it.
+func newClaim(c *resourcev1.ResourceClaim, pod *v1.Pod, d *devices.Allocation, k int, now time.Time) (*resourcev1.ResourceClaim, error) {
+	out := c.DeepCopy()
+	if special(c) {
+		if len(d.Mappings) == 0 {
+			return nil, fmt.Errorf("nil or empty request mappings, no update of pod %s/%s ExtendedResourceClaimStatus", pod.Namespace, pod.Name)
+		}
+		out.Name = strings.TrimSuffix(c.GenerateName, "-")
+		out.UID = types.UID(out.Namespace + "/" + out.Name)
+	}
+	return devices.Bound(out, pod, &d.Results[k], now)
+}
+
+// claimName returns the name of an entry's claim; empty when the entry needs no claim or has none yet.
+func claimName(pod *v1.Pod, e *v1.PodResourceClaim) string {
+	if e.ResourceClaimName != nil {
+		return *e.ResourceClaimName
+	}
+	if s := statusOf(pod, e.Name); s != nil && s.ResourceClaimName != nil {
+		return *s.ResourceClaimName
+	}
+	return ""
+}

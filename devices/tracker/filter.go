@@ -1,0 +1,77 @@
+package tracker
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/devices"
+)
+
+// Options configure the plugin DynamicResources over a tracker. The zero value is v1.36's, without a compiler of selectors and
+// without a clock.
+type Options struct {
+	// Compiler compiles the CEL expressions of classes and requests. nil: a selector is an error that says so. Package
+	// devices/cel has the compiler of Kubernetes.
+	Compiler devices.SelectorCompiler
+	// Search removes quirks of v1.36's allocator one by one and bounds a search.
+	Search devices.Options
+	// BindingTimeout is how long a claim may wait for the binding conditions of its devices. 0 means
+	// devices.DefaultBindingTimeout.
+	BindingTimeout time.Duration
+	// Now returns the time of a decision. The filters of one tracker have one clock, the last that was given. nil: without
+	// another filter's clock, no binding condition times out and allocations get no time.
+	Now func() time.Time
+	// Templates makes the claims that do not exist yet from their ResourceClaimTemplates. v1.36 rejects the pod until a
+	// controller has made the claims.
+	Templates bool
+}
+
+// Filter answers for DynamicResources with the same options for all pods. It keeps the answers of selectors and of classes of
+// nodes from pod to pod.
+type Filter struct {
+	tracker   *Tracker
+	options   Options
+	allocator *devices.Allocator
+	ledger    *devices.Ledger // that the allocator is of
+}
+
+// Filter returns the filter with these options over the tracker.
+func (t *Tracker) Filter(o Options) *Filter {
+	if o.Now != nil {
+		t.now = o.Now
+	}
+	return &Filter{tracker: t, options: o}
+}
+
+// Skips reports whether the pod needs no devices: it has no spec.resourceClaims, and no class provides an extended resource
+// that it asks for. The pod must not be nil. O(containers of the pod).
+func (f *Filter) Skips(pod *v1.Pod) bool {
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return false
+	}
+	f.tracker.follow()
+	return !f.tracker.extended.Serve(pod)
+}
+
+// Compile looks up and checks the claims of a pod as the cluster is now. The pod must not be nil.
+func (f *Filter) Compile(pod *v1.Pod) *devices.Pod {
+	f.tracker.follow()
+	if f.options.Templates {
+		if made, objects := f.tracker.made(pod); objects != nil {
+			return devices.Compile(made, objects, f.tracker.extended)
+		}
+	}
+	return devices.Compile(pod, f.tracker, f.tracker.extended)
+}
+
+// On returns the filter and score of a pod of Compile. The result is right until claims, slices, classes or reservations
+// change.
+func (f *Filter) On(pod *devices.Pod) *devices.State {
+	t := f.tracker
+	t.follow()
+	if f.ledger != t.ledger {
+		f.allocator, f.ledger = devices.NewAllocator(t.ledger, t.DeviceClass, f.options.Compiler, f.options.Search), t.ledger
+	}
+	return pod.On(t.cluster, f.allocator, devices.Clock{Now: t.clock(), BindingTimeout: f.options.BindingTimeout})
+}

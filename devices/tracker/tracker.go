@@ -1,0 +1,186 @@
+package tracker
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+)
+
+// Tracker follows the devices of one cluster. New makes a Tracker; the zero value is not usable. Plans that place pods in the
+// same cluster, such as those of several profiles, must share a Tracker, because the reservations are in it.
+type Tracker struct {
+	Objects
+	cluster devices.Cluster
+	log     Log // nil: a cluster without a log of claims
+	at      uint64
+	changes uint64 // of the reservations
+
+	slices    []*resourcev1.ResourceSlice // that the inventory is of
+	inventory *devices.Inventory
+	ledger    *devices.Ledger // nil: nothing was read yet
+	extended  devices.ExtendedResources
+
+	now      func() time.Time           // of the filters; nil: no clock
+	reserved map[types.UID]*reservation // by UID of the pod
+	inFlight map[string]*inFlight       // by flightKey of the claim
+	touched  map[types.NamespacedName]*touched
+	assumed  map[types.UID][]types.NamespacedName // the claims in touched, by UID of the pod
+}
+
+// Log is the log of claims of a cluster; see cluster.Snapshot.
+type Log interface {
+	ClaimVersion() uint64
+	ClaimsSince(version uint64, yield func([]cluster.ClaimEvent)) bool
+}
+
+// New returns a tracker of a cluster and its objects, without reservations. A cluster that is a Log is followed; the objects
+// of another cluster are read again at each question. The cluster must not be nil. New reads nothing.
+func New(c devices.Cluster, o Objects) *Tracker {
+	t := &Tracker{
+		Objects: o, cluster: c, reserved: map[types.UID]*reservation{}, inFlight: map[string]*inFlight{},
+		touched: map[types.NamespacedName]*touched{}, assumed: map[types.UID][]types.NamespacedName{},
+	}
+	t.log, _ = c.(Log)
+	return t
+}
+
+// Fork returns a tracker with the same reservations over another cluster, such as a fork of the snapshot. Later changes of one
+// do not show in the other. O(reservations).
+func (t *Tracker) Fork(c devices.Cluster, o Objects) *Tracker {
+	t.follow()
+	f := New(c, o)
+	f.now = t.now
+	f.reserved = maps.Clone(t.reserved)
+	for key, x := range t.inFlight {
+		own := *x
+		f.inFlight[key] = &own
+	}
+	for key, x := range t.touched {
+		f.touched[key] = &touched{origin: x.origin, steps: slices.Clone(x.steps)}
+	}
+	for uid, keys := range t.assumed {
+		f.assumed[uid] = slices.Clone(keys)
+	}
+	return f
+}
+
+// Version returns a number that grows with every change of claims, slices, classes and reservations.
+func (t *Tracker) Version() uint64 {
+	if t.log == nil {
+		return t.changes
+	}
+	return t.log.ClaimVersion() + t.changes
+}
+
+// InFlight reports whether an attempt has reserved devices for the claim with this UID, and the cluster does not show the
+// allocation yet.
+func (t *Tracker) InFlight(claim types.UID) bool {
+	x := t.inFlight[string(claim)]
+	return x != nil && !x.landed && claim != ""
+}
+
+// clock returns the time; the zero time without a clock.
+func (t *Tracker) clock() time.Time {
+	if t.now == nil {
+		return time.Time{}
+	}
+	return t.now()
+}
+
+// follow brings the tracker up to date with the cluster.
+func (t *Tracker) follow() {
+	if t.log == nil {
+		t.extended = t.ExtendedResources()
+		t.readSlices()
+		return
+	}
+	version := t.log.ClaimVersion()
+	if t.ledger != nil && t.at == version {
+		return
+	}
+	read := t.ledger == nil
+	known := read || t.log.ClaimsSince(t.at, func(events []cluster.ClaimEvent) {
+		for k := range events {
+			if e := &events[k]; e.Old == nil && e.New == nil {
+				read = true
+			} else {
+				t.move(e.Old, e.New)
+			}
+		}
+	})
+	t.at = version
+	switch {
+	case !known:
+		t.untouchMissing()
+		t.extended = t.ExtendedResources()
+		t.readSlices()
+	case read:
+		t.extended = t.ExtendedResources()
+		if now := slices.Collect(all(t.Slices)); t.ledger == nil || !slices.Equal(now, t.slices) {
+			t.readSlices()
+		}
+	}
+}
+
+// readSlices makes inventory and ledger from all slices, claims and reservations.
+func (t *Tracker) readSlices() {
+	t.slices = slices.Collect(all(t.Slices))
+	t.inventory = devices.NewInventory(t.slices)
+	t.ledger = devices.NewLedger(t.inventory)
+	for _, x := range t.inFlight {
+		x.landed = false
+	}
+	for c := range all(t.Claims) {
+		t.ledger.Add(c.Status.Allocation)
+		if x := t.inFlight[flightKey(c)]; x != nil && c.Status.Allocation != nil {
+			x.landed = true
+		}
+	}
+	for _, x := range t.inFlight {
+		if !x.landed {
+			t.ledger.Add(x.allocation)
+		}
+	}
+}
+
+// move counts a changed claim.
+func (t *Tracker) move(old, new *resourcev1.ResourceClaim) {
+	if old != nil {
+		t.ledger.Remove(old.Status.Allocation)
+	}
+	if new == nil || new.Status.Allocation == nil {
+		t.untouch(keyOf(first(old, new)))
+		return
+	}
+	t.ledger.Add(new.Status.Allocation)
+	if x := t.inFlight[flightKey(new)]; x != nil && !x.landed {
+		x.landed = true
+		t.ledger.Remove(x.allocation)
+	}
+}
+
+func first(old, new *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	if old != nil {
+		return old
+	}
+	return new
+}
+
+func keyOf(c *resourcev1.ResourceClaim) types.NamespacedName {
+	return types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+}
+
+// identity returns the UID of a pod, or its name when it has none.
+func identity(pod *v1.Pod) types.UID {
+	if pod.UID != "" {
+		return pod.UID
+	}
+	return types.UID(pod.Namespace + "/" + pod.Name)
+}

@@ -1,0 +1,259 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// gpuSlice publishes n devices on a node: gpu-0, gpu-1 and so on in pool NODE of driver gpu.example.com.
+func gpuSlice(node string, n int) *resourcev1.ResourceSlice {
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-gpus"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
+	}}
+	for k := range n {
+		s.Spec.Devices = append(s.Spec.Devices, resourcev1.Device{Name: "gpu-" + string(rune('0'+k))})
+	}
+	return s
+}
+
+// gpuClass is a class without selectors.
+func gpuClass(extended string) *resourcev1.DeviceClass {
+	c := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	if extended != "" {
+		c.Spec.ExtendedResourceName = &extended
+	}
+	return c
+}
+
+func gpuSpec(count int64) resourcev1.ResourceClaimSpec {
+	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count,
+	}}}}}
+}
+
+// gpuClaim asks for devices of the class gpu.
+func gpuClaim(name string, count int64) *resourcev1.ResourceClaim {
+	return &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}, Spec: gpuSpec(count)}
+}
+
+// claiming makes a pod use claims.
+func claiming(pod *v1.Pod, claims ...string) *v1.Pod {
+	for _, name := range claims {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: name, ResourceClaimName: &name})
+	}
+	return pod
+}
+
+// given writes an allocation as "claim: device device".
+func given(d devices.Allocation) (out []string) {
+	for k, c := range d.Claims {
+		line := c.Name + ":"
+		for _, r := range d.Results[k].Devices.Results {
+			line += " " + r.Pool + "/" + r.Device
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// claimsOf writes the claims of a snapshot as "claim: device for pod".
+func claimsOf(s *cluster.Snapshot) (out []string) {
+	for c := range cluster.List[*resourcev1.ResourceClaim](s).All() {
+		line := c.Name + ":"
+		if c.Status.Allocation != nil {
+			for _, r := range c.Status.Allocation.Devices.Results {
+				line += " " + r.Pool + "/" + r.Device
+			}
+		}
+		for _, r := range c.Status.ReservedFor {
+			line += " for " + r.Name
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func gpuCluster(t *testing.T, claims ...*resourcev1.ResourceClaim) (*Placer, *cluster.Snapshot) {
+	return placerOf(t, cluster.Objects{
+		Nodes: threeZones(), ResourceClaims: claims, DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")},
+		ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 2), gpuSlice("b2", 1)},
+	})
+}
+
+// Pods with claims go where devices are free. Assume allocates, Forget gives back.
+func TestDevices(t *testing.T) {
+	p, s := gpuCluster(t, gpuClaim("one", 1), gpuClaim("two", 1), gpuClaim("three", 1), gpuClaim("four", 1))
+	pods := map[string]*v1.Pod{}
+	for _, name := range []string{"one", "two", "three", "four"} {
+		pods[name] = claiming(testkit.Pod("pod-"+name).Obj(), name)
+	}
+	before := claimsOf(s)
+	d := p.Decide(pods["one"], Options{})
+	require.Equal(t, 2, d.Feasible)
+	require.Equal(t, []string{"one: " + d.Node + "/gpu-0"}, given(d.Devices))
+	require.NoError(t, p.Assume(pods["one"], d))
+	require.Contains(t, claimsOf(s), "one: "+d.Node+"/gpu-0 for pod-one")
+	for _, name := range []string{"two", "three"} {
+		d := p.Decide(pods[name], Options{})
+		require.True(t, d.Placed(), name)
+		require.NoError(t, p.Assume(pods[name], d))
+	}
+	full := p.Decide(pods["four"], Options{})
+	require.Equal(t, "0/5 nodes are available: 5 cannot allocate all claims.", full.Failure.Text())
+	require.Equal(t, []string{"DynamicResources"}, full.Failure.Rejecters)
+
+	require.NoError(t, p.Forget(pods["two"]))
+	require.True(t, p.Decide(pods["four"], Options{}).Placed())
+	require.NoError(t, p.Forget(pods["three"]))
+	require.NoError(t, p.Forget(pods["one"]))
+	require.Equal(t, before, claimsOf(s))
+}
+
+// A claim that several pods use stays allocated until the last of them leaves; its allocation holds the pods on one node.
+func TestSharedClaim(t *testing.T) {
+	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+		p, s := gpuCluster(t, gpuClaim("shared", 1))
+		before := claimsOf(s)
+		pods := map[string]*v1.Pod{"a": claiming(testkit.Pod("a").Obj(), "shared"), "b": claiming(testkit.Pod("b").Obj(), "shared")}
+		first := p.Decide(pods["a"], Options{})
+		require.NoError(t, p.Assume(pods["a"], first))
+		second := p.Decide(pods["b"], Options{})
+		require.Equal(t, first.Node, second.Node)
+		require.Equal(t, 1, second.Feasible)
+		require.Empty(t, second.Devices.Claims)
+		require.NoError(t, p.Assume(pods["b"], second))
+		require.Equal(t, []string{"shared: " + first.Node + "/gpu-0 for a for b"}, claimsOf(s))
+		require.NoError(t, p.Forget(pods[order[0]]))
+		require.Equal(t, []string{"shared: " + first.Node + "/gpu-0 for " + order[1]}, claimsOf(s))
+		require.NoError(t, p.Forget(pods[order[1]]))
+		require.Equal(t, before, claimsOf(s))
+	}
+}
+
+// Rollback takes allocations back, and a fork has its own.
+func TestDevicesRollbackAndFork(t *testing.T) {
+	p, s := gpuCluster(t, gpuClaim("all", 2), gpuClaim("late", 2))
+	a, b := claiming(testkit.Pod("a").Obj(), "all"), claiming(testkit.Pod("b").Obj(), "late")
+	mark := s.Mark()
+	d := p.Decide(a, Options{})
+	require.NoError(t, p.Assume(a, d))
+	require.False(t, p.Decide(b, Options{}).Placed())
+	fork, err := p.WithNodes()
+	require.NoError(t, err)
+	require.True(t, s.Rollback(mark))
+	require.True(t, p.Decide(b, Options{}).Placed())
+	require.False(t, fork.Decide(b, Options{}).Placed(), "the fork has the allocation")
+	require.NoError(t, fork.Forget(a))
+	require.True(t, fork.Decide(b, Options{}).Placed())
+
+	decisions, err := p.PlaceAll([]*v1.Pod{a, b}, Options{})
+	var none *NoPlaceError
+	require.ErrorAs(t, err, &none)
+	require.Len(t, decisions, 2)
+	require.Equal(t, []string{"all:", "late:"}, claimsOf(s), "all or none")
+}
+
+// A failed Assume leaves snapshot, claims and reservations as they were.
+func TestDevicesFailedAssume(t *testing.T) {
+	type world struct {
+		*testing.T
+		p *Placer
+		s *cluster.Snapshot
+	}
+	set := func(w world, c *resourcev1.ResourceClaim) { require.NoError(w, w.s.Set(c)) }
+	for name, change := range map[string]func(w world, claim *resourcev1.ResourceClaim){
+		"claim default/k got deleted in the meantime": func(w world, claim *resourcev1.ResourceClaim) { require.NoError(w, w.s.Unset(claim)) },
+		"claim default/k got deleted in the meantime: ": func(w world, claim *resourcev1.ResourceClaim) {
+			c := claim.DeepCopy()
+			now := metav1.Now()
+			c.DeletionTimestamp = &now
+			set(w, c)
+		},
+		"claim default/k got deleted in the meantime: another": func(w world, claim *resourcev1.ResourceClaim) {
+			c := claim.DeepCopy()
+			c.UID = "another"
+			set(w, c)
+		},
+		"claim default/k got allocated elsewhere in the meantime": func(w world, claim *resourcev1.ResourceClaim) {
+			other := claiming(testkit.Pod("other").Obj(), "k")
+			require.NoError(w, w.p.Assume(other, w.p.Decide(other, Options{})))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, claim := gpuClaim("first", 1), gpuClaim("k", 1)
+			p, s := gpuCluster(t, first, claim)
+			pod := claiming(testkit.Pod("p").Obj(), "first", "k")
+			d := p.Decide(pod, Options{})
+			require.True(t, d.Placed())
+			change(world{t, p, s}, claim)
+			before := claimsOf(s)
+			err := p.Assume(pod, d)
+			want, _, _ := strings.Cut(name, ": ")
+			require.ErrorContains(t, err, want)
+			require.Nil(t, s.Pod("default", "p"))
+			require.Equal(t, before, claimsOf(s))
+			require.Error(t, p.Forget(pod))
+			require.Equal(t, before, claimsOf(s))
+		})
+	}
+}
+
+// An extended resource that a class provides is allocated as a claim of the pod. Nodes that offer the resource themselves are
+// checked by NodeResourcesFit alone.
+func TestExtendedResource(t *testing.T) {
+	nodes := threeZones()
+	offer := testkit.Resources("example.com/gpu=1")["example.com/gpu"]
+	nodes[0].Status.Allocatable["example.com/gpu"] = offer
+	p, s := placerOf(t, cluster.Objects{Nodes: nodes, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 2), gpuSlice("b2", 1)}})
+	ask := func(name string) *v1.Pod { return testkit.Pod(name).Request("example.com/gpu=1").Obj() }
+	require.Equal(t, "a1", p.Decide(ask("a"), Options{}).Node, "no class provides the resource")
+	require.NoError(t, s.Set(gpuClass("example.com/gpu")))
+	require.Equal(t, 3, p.Decide(ask("a"), Options{}).Feasible, "a new class counts at once")
+	var all []*v1.Pod
+	for _, name := range []string{"a", "b", "c", "d"} {
+		pod := ask(name)
+		d := p.Decide(pod, Options{})
+		require.True(t, d.Placed(), name)
+		require.NoError(t, p.Assume(pod, d))
+		all = append(all, pod)
+		if d.Node == "a1" {
+			require.Empty(t, d.Devices.Claims)
+		} else {
+			require.Contains(t, claimsOf(s), name+"-extended-resources: "+d.Devices.Results[0].Devices.Results[0].Pool+"/"+d.Devices.Results[0].Devices.Results[0].Device+" for "+name)
+		}
+	}
+	require.Equal(t, "0/5 nodes are available: 1 Insufficient example.com/gpu, 4 cannot allocate all claims.", p.Decide(ask("e"), Options{}).Failure.Text())
+	for _, pod := range all {
+		require.NoError(t, p.Forget(pod))
+	}
+	require.Empty(t, claimsOf(s))
+	require.NoError(t, s.Unset(gpuClass("")))
+	require.Equal(t, "a1", p.Decide(ask("a"), Options{}).Node)
+	require.Equal(t, 1, p.Decide(ask("a"), Options{}).Feasible)
+}
+
+// errNoCEL is the text of the error without a compiler.
+const errNoCEL = "no compiler of CEL expressions was given"
+
+// Without a compiler a selector is an error that says so.
+func TestDevicesWithoutCompiler(t *testing.T) {
+	class := gpuClass("")
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "true"}}}
+	p, _ := placerOf(t, cluster.Objects{
+		Nodes: threeZones(), ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("k", 1)}, DeviceClasses: []*resourcev1.DeviceClass{class},
+		ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 2)},
+	})
+	d := p.Decide(claiming(testkit.Pod("p").Obj(), "k"), Options{})
+	require.False(t, d.Placed())
+	require.ErrorContains(t, d.Failure.Err, errNoCEL)
+}
