@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -262,8 +263,8 @@ func (s *podState) moveOf(e affinity.Effect) Move {
 
 var _ remover = podAffinity{}
 
-// culprits finds the running pods behind the counts of anti-affinity. It is filled at the first question, because only
-// explanations ask, and they prepare a pod for one cluster that does not change.
+// culprits remembers the running pods behind the counts of anti-affinity that explanations asked about. An explanation
+// prepares a pod for one cluster that does not change.
 type culprits struct {
 	found map[conflict][]*v1.Pod
 
@@ -281,55 +282,75 @@ type conflict struct {
 // namedCulprits is how many pods a text names.
 const namedCulprits = 3
 
-// find fills the map. It takes each running pod away alone, looks which counts fall, and puts the pod back.
-func (s podAffinity) find() {
-	s.culprits.found = map[conflict][]*v1.Pod{}
+// find returns the first pods behind a conflict in the domain of slot i, one more than a text names. It takes each pod of the
+// domain away alone, looks whether the count falls, and puts the pod back.
+func (s podAffinity) find(c conflict, i int) (found []*v1.Pod) {
 	if q := s.culprits.absent; q != nil {
 		s.move(q, s.culprits.absentFrom, 1)
 		defer s.move(q, s.culprits.absentFrom, -1)
 	}
-	for j := range s.cluster.Len() {
-		if s.cluster.Node(j) == nil {
-			continue
-		}
+	there := s.count(c, i)
+	for j := range s.domain(c, i) {
 		for q := range s.cluster.Pods(j) {
 			labels, terms := s.LabelEffect(q), s.TermEffect(nil, 0, q)
 			if len(labels) == 0 && len(terms) == 0 {
 				continue
 			}
-			there := antiCounts(s.Explain(j))
 			s.Apply(labels, j, -1)
 			s.Apply(terms, j, -1)
-			without := antiCounts(s.Explain(j))
+			without := s.count(c, i)
 			s.Apply(labels, j, 1)
 			s.Apply(terms, j, 1)
-			for k, n := range there {
-				if without[k] < n && len(s.culprits.found[k]) <= namedCulprits {
-					s.culprits.found[k] = append(s.culprits.found[k], q)
+			if without < there {
+				if found = append(found, q); len(found) > namedCulprits {
+					return found
 				}
+			}
+		}
+	}
+	return found
+}
+
+// count returns the count of a conflict in the domain of slot i.
+func (s podAffinity) count(c conflict, i int) int {
+	for _, x := range s.Explain(i) {
+		if x.Anti && x.Existing == c.existing && x.Key == c.key {
+			return x.Count
+		}
+	}
+	return 0
+}
+
+// domain yields the slots of a conflict's domain, of which i is one.
+func (s podAffinity) domain(c conflict, i int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for key, single := range s.Keys {
+			if single && key == c.key {
+				yield(i)
+				return
+			}
+		}
+		for j := range s.cluster.Len() {
+			if n := s.cluster.Node(j); n != nil && n.Labels[c.key] == c.value && !yield(j) {
+				return
 			}
 		}
 	}
 }
 
-// antiCounts returns the counts of anti-affinity.
-func antiCounts(list []affinity.Explanation) map[conflict]int {
-	out := map[conflict]int{}
-	for _, x := range list {
-		if x.Anti {
-			out[conflict{x.Existing, x.Key, x.Value}] = x.Count
+// behind names the running pods behind a count of anti-affinity in the domain of slot i: "a/x, a/y and others".
+func (s podAffinity) behind(x affinity.Explanation, i int) string {
+	c := conflict{x.Existing, x.Key, x.Value}
+	found, known := s.culprits.found[c]
+	if !known {
+		if s.culprits.found == nil {
+			s.culprits.found = map[conflict][]*v1.Pod{}
 		}
-	}
-	return out
-}
-
-// behind names the running pods behind a count of anti-affinity: "a/x, a/y and others".
-func (s podAffinity) behind(x affinity.Explanation) string {
-	if s.culprits.found == nil {
-		s.find()
+		found = s.find(c, i)
+		s.culprits.found[c] = found
 	}
 	var names []string
-	for _, q := range s.culprits.found[conflict{x.Existing, x.Key, x.Value}] {
+	for _, q := range found {
 		if q != s.culprits.absent {
 			names = append(names, podinfo.Name(q))
 		}
@@ -347,9 +368,9 @@ func (s podAffinity) Numbers(i int) []string {
 		domain := x.Key + "=" + x.Value
 		switch {
 		case x.Existing:
-			out = append(out, fmt.Sprintf("%s: the anti-affinity of %s rejects the pod", domain, s.behind(x)))
+			out = append(out, fmt.Sprintf("%s: the anti-affinity of %s rejects the pod", domain, s.behind(x, i)))
 		case x.Anti && x.Count > 0:
-			out = append(out, fmt.Sprintf("%s: the pod's anti-affinity rejects %s", domain, s.behind(x)))
+			out = append(out, fmt.Sprintf("%s: the pod's anti-affinity rejects %s", domain, s.behind(x, i)))
 		case !x.Anti && !x.Has:
 			out = append(out, "the node has no label "+x.Key+", which the pod's affinity needs")
 		case !x.Anti && x.Count == 0 && !x.First:
