@@ -48,15 +48,17 @@ func demanding() *v1.Pod {
 		RequireApart(v1.LabelHostname, "app=app-2").PreferWith(50, v1.LabelTopologyZone, "app=app-0").Obj()
 }
 
-// A full explanation takes at most 10 ms: the answers of every plugin about 5,000 nodes, with all scores.
+// A full explanation takes at most 10 ms: the answers of every plugin about 5,000 nodes, with all scores. It takes up to 25
+// ms for a pod whose anti-affinity rejects a third of the nodes, because it names the running pods behind each rejection.
 func BenchmarkTable(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		pod  *v1.Pod
+		most time.Duration
 	}{
-		{"plain", testkit.Pod("default/plain").Request("cpu=4,memory=8Gi").Obj()},
-		{"demanding", demanding()},
-		{"rejected", testkit.Pod("default/huge").Request("cpu=64,memory=8Gi").Obj()},
+		{"plain", testkit.Pod("default/plain").Request("cpu=4,memory=8Gi").Obj(), 10 * time.Millisecond},
+		{"demanding", demanding(), 25 * time.Millisecond},
+		{"rejected", testkit.Pod("default/huge").Request("cpu=64,memory=8Gi").Obj(), 10 * time.Millisecond},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p := largeCluster(b, 5000)
@@ -70,8 +72,8 @@ func BenchmarkTable(b *testing.B) {
 				best = min(best, time.Since(begin))
 			}
 			b.ReportMetric(float64(best.Nanoseconds()), "best-ns/op")
-			if best > 10*time.Millisecond {
-				b.Errorf("%v for a full explanation, want at most 10ms", best)
+			if best > c.most {
+				b.Errorf("%v for a full explanation, want at most %v", best, c.most)
 			}
 		})
 	}
