@@ -68,6 +68,7 @@ func TestNothingReadIsNoSuccess(t *testing.T) {
 		{"scalar", "no Go types in the text", "hello", `standard input: document 1: not a Kubernetes object: Invalid value: "hello": must be an object with apiVersion and kind`},
 		{"array", "no Go types in the text", "[1, 2]", `standard input: document 1: not a Kubernetes object: Invalid value: [1,2]: must be an object with apiVersion and kind`},
 		{"rest", "something behind the object", `{"kind":"Secret"} {"kind":`, "standard input: document 2: the JSON ends too early"},
+		{"words behind an object", "the line of the error is said, also when the decoder does not", `{"kind":"Node","metadata":{"name":"n1"}} garbage`, "standard input: document 1: yaml: line 1: did not find expected <document start>"},
 	}, func(t *testing.T, c struct{ name, why, text, want string }) {
 		_, err := readText(c.text, Options{})
 		require.EqualError(t, err, c.want)

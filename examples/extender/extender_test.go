@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -390,4 +391,14 @@ func TestServe(t *testing.T) {
 	stop()
 	require.Equal(t, program.OK, <-code)
 	require.NoError(t, write.Close())
+}
+
+// A server that stops by itself says why.
+func TestServeSaysWhyItEnds(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	err = serve(ctx, listener, http.NotFoundHandler(), func() {}, nil)
+	require.ErrorIs(t, err, net.ErrClosed)
+	require.ErrorContains(t, err, listener.Addr().String()+": ")
 }

@@ -84,15 +84,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return program.Code(name, fmt.Errorf("-listen: %w", err), stderr)
 	}
 	fmt.Fprintf(stderr, "listening on http://%s\n", listener.Addr())
-	return serve(ctx, listener, s, func() {
+	return program.Code(name, serve(ctx, listener, s, func() {
 		if err := s.read(o, stdin, stderr); err != nil {
 			fmt.Fprintf(stderr, "extender: not read again: %v\n", err)
 		}
-	}, hangup)
+	}, hangup), stderr)
 }
 
-// serve answers requests until ctx ends. Requests that are being answered are finished first.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, again func(), hangup <-chan os.Signal) int {
+// serve answers requests until ctx ends. Requests that are being answered are finished first. The error says why the server
+// stopped, or that requests did not finish in time.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, again func(), hangup <-chan os.Signal) error {
 	h := bounded(handler)
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(listener) }()
@@ -100,15 +101,15 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, aga
 		select {
 		case <-hangup:
 			again()
-		case <-ended:
-			return program.BadInput
+		case err := <-ended:
+			return fmt.Errorf("%s: %w", listener.Addr(), err)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
-			if h.Shutdown(last) != nil {
-				return program.BadInput
+			if err := h.Shutdown(last); err != nil {
+				return fmt.Errorf("%s: requests did not finish: %w", listener.Addr(), err)
 			}
-			return program.OK
+			return nil
 		}
 	}
 }
