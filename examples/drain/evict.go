@@ -87,7 +87,7 @@ func (in *input) lookAhead(a *answered, d *disruption.Decision) error {
 	if err != nil {
 		return err
 	}
-	text, err := in.instead(newProspects(in, r, nil), a.Budgets)
+	text, err := newProspects(in, r, nil).instead(a.Budgets)
 	if text != "" {
 		a.Outlook, a.Remedies = "never", append([]string{text}, a.Remedies...)
 	}

@@ -98,7 +98,7 @@ func (in *input) plan(o options) (*plan, error) {
 	prospects := newProspects(in, r, made.Waves)
 	for _, b := range made.Blocked {
 		if b.WaitingHelps {
-			if text, err := in.instead(prospects, b.Budgets); err != nil {
+			if text, err := prospects.instead(b.Budgets); err != nil {
 				return nil, err
 			} else if text != "" {
 				b.WaitingHelps, b.Remedy = false, text
@@ -114,19 +114,6 @@ func (in *input) plan(o options) (*plan, error) {
 	}
 	p.Budgets = in.shown(o, covering)
 	return p, nil
-}
-
-// instead returns what must be done although the Eviction API says "not now": the remedy of the first of the budgets for
-// which waiting is not enough, "" when there is none.
-func (in *input) instead(p *prospects, names []string) (string, error) {
-	for _, b := range in.budgets {
-		if slices.Contains(names, budgetName(b)) {
-			if text, err := p.remedy(b); text != "" || err != nil {
-				return text, err
-			}
-		}
-	}
-	return "", nil
 }
 
 // only leaves out the pods of other namespaces than that of -n, and waves without pods.
