@@ -202,12 +202,18 @@ func (s *Scheduler) Assume(pod *v1.Pod, node string) error {
 	return nil
 }
 
-// Remove takes a running pod out, found by its UID.
+// Remove takes a running or assumed pod out, found by its UID.
 func (s *Scheduler) Remove(pod *v1.Pod) error {
 	for i, p := range s.pods {
 		if p.UID == pod.UID {
 			s.pods = append(s.pods[:i:i], s.pods[i+1:]...)
 			return s.Sched.Cache.RemovePod(s.logger, p)
+		}
+	}
+	for i, p := range s.assumed {
+		if p.UID == pod.UID {
+			s.assumed = append(s.assumed[:i:i], s.assumed[i+1:]...)
+			return s.Sched.Cache.ForgetPod(s.logger, p)
 		}
 	}
 	return fmt.Errorf("pod %s is not running", pod.Name)

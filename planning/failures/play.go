@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -173,7 +174,7 @@ func (x *player) schedule() error {
 			if it.attempts++; it.attempts > maxAttempts {
 				return fmt.Errorf("pod %s: %w", podinfo.Name(it.pod), errLoop)
 			}
-			if err := x.attempt(it); err != nil {
+			if err := x.attempt(it, it.pod); err != nil {
 				return err
 			}
 			if err := x.remake(); err != nil {
@@ -196,37 +197,31 @@ func (x *player) schedule() error {
 	}
 }
 
-// attempt decides about one pod, with preemption.
-func (x *player) attempt(it *item) error {
+// attempt decides about an item as the scheduler sees its pod: at first it.pod, after a preemption with the nomination.
+func (x *player) attempt(it *item, pod *v1.Pod) error {
 	it.failure, it.tried = nil, x.changes
-	d := x.placer.Decide(it.pod, placement.Options{Next: x.next})
+	d := x.placer.Decide(pod, placement.Options{Next: x.next})
 	x.next = d.Next
 	if d.Placed() {
-		x.tell(Attempt{Pod: it.pod, Decision: d})
+		x.tell(Attempt{Pod: pod, Decision: d})
 		return x.settle(it, d)
 	}
 	it.failure = d.Failure
 	if d.Failure.Err == nil {
-		r := x.placer.Preempt(it.pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
+		r := x.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
 		if r.Outcome == preemption.Success {
-			return x.preempt(it, d, r)
+			return x.preempt(it, pod, d, r)
 		}
-		it.failure.Message.PostFilter = r.Message
+		it.failure.Message.PostFilter = postFilter(d.Failure, r.Message)
 	}
-	x.tell(Attempt{Pod: it.pod, Decision: d})
+	x.tell(Attempt{Pod: pod, Decision: d})
 	x.failed = append(x.failed, it)
 	return nil
 }
 
-func (x *player) tell(a Attempt) {
-	if x.observe != nil {
-		x.observe(a)
-	}
-}
-
-// preempt removes the victims and tries the pod again, first on the node that it was nominated to.
-func (x *player) preempt(it *item, failed placement.Decision, r preemption.Result) error {
-	a := Attempt{Pod: it.pod, Decision: failed, Nominated: r.Node}
+// preempt removes the victims and tries the pod again at once, first on the node that it is nominated to.
+func (x *player) preempt(it *item, pod *v1.Pod, d placement.Decision, r preemption.Result) error {
+	a := Attempt{Pod: pod, Decision: d, Nominated: r.Node}
 	for _, v := range r.Victims {
 		a.Victims = append(a.Victims, v.Pod)
 	}
@@ -238,14 +233,24 @@ func (x *player) preempt(it *item, failed placement.Decision, r preemption.Resul
 	}
 	nominated := *it.pod
 	nominated.Status.NominatedNodeName = r.Node
-	d := x.placer.Decide(&nominated, placement.Options{Next: x.next})
-	x.tell(Attempt{Pod: &nominated, Decision: d})
-	if !d.Placed() {
-		it.failure = d.Failure
-		x.failed = append(x.failed, it)
-		return nil
+	return x.attempt(it, &nominated)
+}
+
+// postFilter returns the text of v1.36's PostFilter plugins about an attempt that preempts nobody.
+func postFilter(f *placement.Failure, preemption string) string {
+	switch {
+	case f.Code == filter.UnschedulableAndUnresolvable:
+		return "not found"
+	case preemption == "":
+		return "no new claims to deallocate"
 	}
-	return x.settle(it, d)
+	return "no new claims to deallocate, preemption: " + preemption
+}
+
+func (x *player) tell(a Attempt) {
+	if x.observe != nil {
+		x.observe(a)
+	}
 }
 
 // displace removes a victim. A pod that this scene placed is tried again; a pod of the cluster is made again by its controller.
