@@ -40,9 +40,7 @@ func (b NodeBuilder) Zone(zone string) NodeBuilder { return b.Label(v1.LabelTopo
 
 // Taint adds a taint written "key=value:Effect" or "key:Effect".
 func (b NodeBuilder) Taint(taint string) NodeBuilder {
-	pair, effect, _ := strings.Cut(taint, ":")
-	key, value, _ := strings.Cut(pair, "=")
-	b.node.Spec.Taints = append(b.node.Spec.Taints, v1.Taint{Key: key, Value: value, Effect: v1.TaintEffect(effect)})
+	b.node.Spec.Taints = append(b.node.Spec.Taints, Taint(taint))
 	return b
 }
 

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
@@ -24,21 +26,24 @@ import (
 //	node n1 zone=a cpu=4 taint=k=v:NoSchedule
 //	node n2 zone=b cpu=4 {"spec": {"unschedulable": true}}
 //	pod default/w1 on=n1 app=w cpu=1 priority=5
+//	budget default/w app=w allowed=1
 //	ask default/p app=w cpu=1 {"spec": {…}}
 //	----
 //	n1 …
 //	n2 …
 //
 // Words of a node: zone=, taint=, cordoned, cpu=/memory=/pods= and names with a slash are capacity, everything else is a
-// label. Words of a pod: on=, priority=, terminating, cpu=/memory= and names with a slash are requests, everything else
-// is a label. A line may end in an object (JSON or YAML flow) that is laid over what the words made. A line ends where
+// label. Words of a pod: on=, nominated=, priority=, started= (minutes after Epoch), terminating, cpu=/memory= and names with
+// a slash are requests, everything else is a label. Words of a budget: allowed=, granted= (a pod whose disruption the budget
+// already counts), everything else is a label of the selector. A line may end in an object (JSON or YAML flow) that is laid over what the words made. A line ends where
 // the line does; blank lines end the expected output.
 type Scenario struct {
 	Name, Reason string
 	Nodes        []*v1.Node
-	Pods         []*v1.Pod // assigned
+	Pods         []*v1.Pod // assigned, or nominated
 	Asked        []*v1.Pod // lines "ask"
 	Namespaces   []*v1.Namespace
+	Budgets      []*policyv1.PodDisruptionBudget
 }
 
 // RunScenarios runs every case of the files that pattern names. print renders the answer to a scenario; it must not
@@ -141,13 +146,16 @@ func parse(head string) (s Scenario, err error) {
 		case "namespace":
 			n := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: Pairs(strings.Join(words[2:], ","))}}
 			s.Namespaces, target = append(s.Namespaces, n), n
+		case "budget":
+			b := budgetOf(name, words[2:])
+			s.Budgets, target = append(s.Budgets, b), b
 		default:
-			return s, fmt.Errorf("%q: want node, pod, ask or namespace", line)
+			return s, fmt.Errorf("%q: want node, pod, ask, namespace or budget", line)
 		}
 		if object == "" {
 			continue
 		}
-		data, err := yaml.ToJSON([]byte("{" + object))
+		data, err := yaml.ToJSON([]byte("---\n{" + object)) // without the first line ToJSON takes it for JSON
 		if err != nil {
 			return s, fmt.Errorf("%q: %w", line, err)
 		}
@@ -189,16 +197,17 @@ func nodeOf(name string, words []string) *v1.Node {
 func podOf(name string, words []string) *v1.Pod {
 	b := Pod(name)
 	var requests []string
+	var status v1.PodStatus
 	for _, w := range words {
 		switch key, value, _ := strings.Cut(w, "="); {
 		case key == "on":
 			b = b.On(value)
+		case key == "nominated":
+			status.NominatedNodeName = value
 		case key == "priority":
-			var p int32
-			if _, err := fmt.Sscan(value, &p); err != nil {
-				panic(fmt.Sprintf("testkit: priority %q: %v", value, err))
-			}
-			b = b.Priority(p)
+			b = b.Priority(number(w))
+		case key == "started":
+			status.StartTime = &metav1.Time{Time: Epoch.Add(time.Duration(number(w)) * time.Minute)}
 		case key == "terminating":
 			b = b.Terminating()
 		case amount(key):
@@ -210,5 +219,32 @@ func podOf(name string, words []string) *v1.Pod {
 	if requests != nil {
 		b = b.Request(strings.Join(requests, ","))
 	}
-	return b.Obj()
+	pod := b.Obj()
+	pod.Status.NominatedNodeName, pod.Status.StartTime = status.NominatedNodeName, status.StartTime
+	return pod
+}
+
+func budgetOf(name string, words []string) *policyv1.PodDisruptionBudget {
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: v1.NamespaceDefault, Name: name}}
+	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{}}
+	for _, w := range words {
+		switch key, value, _ := strings.Cut(w, "="); key {
+		case "allowed":
+			b.Status.DisruptionsAllowed = number(w)
+		case "granted":
+			b.Status.DisruptedPods = map[string]metav1.Time{value: metav1.NewTime(Epoch)}
+		default:
+			b.Spec.Selector.MatchLabels[key] = value
+		}
+	}
+	return b
+}
+
+// number returns the number of a word "key=number".
+func number(word string) (n int32) {
+	_, value, _ := strings.Cut(word, "=")
+	if _, err := fmt.Sscan(value, &n); err != nil {
+		panic(fmt.Sprintf("testkit: %s: %v", word, err))
+	}
+	return n
 }
