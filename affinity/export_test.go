@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	Reasons = texts
+	Reasons = reasonTexts
 )
 
 func (e *NodeEvaluator) Check(n *v1.Node) resources.Verdict { return e.check(n) }

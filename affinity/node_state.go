@@ -51,7 +51,7 @@ func (s *NodeState) Check(i int) resources.Verdict {
 }
 
 // Reasons returns v1.36.3's texts of a verdict, nil for 0.
-func (s *NodeState) Reasons(v resources.Verdict) []string { return texts(v) }
+func (s *NodeState) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
 
 // Raw returns the raw score of slot i: the sum of the weights of the preferred terms that match. A free slot has 0. It
 // allocates nothing.

@@ -129,7 +129,7 @@ func (s *State) Normalize(raw, lo, hi int64) int64 {
 }
 
 // Reasons returns v1.36.3's texts of a verdict, nil for 0.
-func (s *State) Reasons(v resources.Verdict) []string { return texts(v) }
+func (s *State) Reasons(v resources.Verdict) []string { return reasonTexts(v) }
 
 // Keys yields the topology keys that verdict and raw score depend on, in the order in which AppendSignature counts them.
 // single is true when every domain of the key has one node. Apply may add a key at the end.

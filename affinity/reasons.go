@@ -13,8 +13,8 @@ const (
 	unparsable                             = 8 | resources.Unresolvable // a term of the pod cannot be converted
 )
 
-// texts returns v1.36.3's texts of a verdict, nil for 0 and for a verdict of another package.
-func texts(v resources.Verdict) []string {
+// reasonTexts returns v1.36.3's texts of a verdict, nil for 0 and for a verdict of another package.
+func reasonTexts(v resources.Verdict) []string {
 	switch v {
 	case nodeEnforced:
 		return []string{"node(s) didn't match scheduler-enforced node affinity"}

@@ -67,7 +67,7 @@ func (t *trial) Check(i int) resources.Verdict {
 		if d < 0 {
 			return podAffinityUnmet
 		}
-		if countIn(col.affinity, d)+t.changes[place(k, d)].affinity <= 0 {
+		if countIn(col.affinity, d)+t.changes[placeKey(k, d)].affinity <= 0 {
 			unmet = true
 		}
 	}
@@ -76,13 +76,13 @@ func (t *trial) Check(i int) resources.Verdict {
 	}
 	for _, k := range s.antiCols {
 		col := &s.columns[k]
-		if d := col.domain(i); d >= 0 && countIn(col.anti, d)+t.changes[place(k, d)].anti > 0 {
+		if d := col.domain(i); d >= 0 && countIn(col.anti, d)+t.changes[placeKey(k, d)].anti > 0 {
 			return podAntiAffinity
 		}
 	}
 	for k := range len(s.columns) + len(t.extra) {
 		col := t.at(k)
-		if d := col.domain(i); d >= 0 && countIn(col.existing, d)+t.changes[place(k, d)].existing > 0 {
+		if d := col.domain(i); d >= 0 && countIn(col.existing, d)+t.changes[placeKey(k, d)].existing > 0 {
 			return existingAntiAffinity
 		}
 	}
@@ -120,12 +120,12 @@ func (t *trial) Apply(effect Effect, i int, n int32) {
 		if d < 0 {
 			continue
 		}
-		before := t.changes[place(index, d)]
+		before := t.changes[placeKey(index, d)]
 		after := before
 		after.affinity += c.affinity * n
 		after.anti += c.anti * n
 		after.existing += c.existing * n
-		t.changes[place(index, d)] = after
+		t.changes[placeKey(index, d)] = after
 		base := countIn(col.affinity, d)
 		t.cells += notZero(base+after.affinity) - notZero(base+before.affinity)
 	}
@@ -151,7 +151,7 @@ func (t *trial) at(k int) *column {
 	return &t.state.columns[k]
 }
 
-func place(column int, domain int32) uint64 { return uint64(column)<<32 | uint64(uint32(domain)) }
+func placeKey(column int, domain int32) uint64 { return uint64(column)<<32 | uint64(uint32(domain)) }
 
 func notZero(n int32) int {
 	if n == 0 {

@@ -24,7 +24,7 @@ func (s *Snapshot) ClaimsSince(version uint64, yield func([]ClaimEvent)) bool {
 
 // logObject logs a change of an object that is no node or pod. A nil object was not there before, or is no longer there.
 func (s *Snapshot) logObject(old, new metav1.Object) {
-	switch first(old, new).(type) {
+	switch anyNonNil(old, new).(type) {
 	case *resourcev1.ResourceClaim:
 		before, _ := old.(*resourcev1.ResourceClaim)
 		after, _ := new.(*resourcev1.ResourceClaim)
@@ -40,7 +40,7 @@ func (s *Snapshot) logObject(old, new metav1.Object) {
 	}
 }
 
-func first(old, new metav1.Object) metav1.Object {
+func anyNonNil(old, new metav1.Object) metav1.Object {
 	if old != nil {
 		return old
 	}

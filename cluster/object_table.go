@@ -17,10 +17,10 @@ type table[T any] struct {
 
 type space[T any] struct {
 	own   *owner
-	items []item[T]
+	items []tableItem[T]
 }
 
-type item[T any] struct {
+type tableItem[T any] struct {
 	name string
 	obj  T
 }
@@ -35,7 +35,7 @@ func (t *table[T]) get(in, name string) (obj T, ok bool) {
 }
 
 func (b *space[T]) search(name string) (int, bool) {
-	return slices.BinarySearchFunc(b.items, name, func(x item[T], name string) int { return strings.Compare(x.name, name) })
+	return slices.BinarySearchFunc(b.items, name, func(x tableItem[T], name string) int { return strings.Compare(x.name, name) })
 }
 
 func (t *table[T]) write(own *owner, in string) *space[T] {
@@ -65,7 +65,7 @@ func (t *table[T]) put(own *owner, in, name string, obj T) (old T, had bool) {
 		old, b.items[i].obj = b.items[i].obj, obj
 		return old, true
 	}
-	b.items = slices.Insert(b.items, i, item[T]{name, obj})
+	b.items = slices.Insert(b.items, i, tableItem[T]{name, obj})
 	t.n++
 	return old, false
 }

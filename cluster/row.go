@@ -12,8 +12,8 @@ import (
 type row struct {
 	own       *owner
 	pods      []entry
-	sets      []place
-	terms     []place
+	sets      []groupPlace
+	terms     []groupPlace
 	ports     []*v1.Pod // of pods, those with host ports
 	saturated bool      // a sum reached an end of int64 and must be computed from the pods
 }
@@ -126,11 +126,11 @@ func (s *Snapshot) leave(r *row, info *info) {
 	var moved int
 	var pos int32
 	if r.sets, moved, pos = s.sets.remove(s.own, info.set, r.sets); moved >= 0 {
-		move(s.writeRow(moved).sets, info.set, pos)
+		movePlace(s.writeRow(moved).sets, info.set, pos)
 	}
 	if info.terms >= 0 {
 		if r.terms, moved, pos = s.terms.remove(s.own, info.terms, r.terms); moved >= 0 {
-			move(s.writeRow(moved).terms, info.terms, pos)
+			movePlace(s.writeRow(moved).terms, info.terms, pos)
 		}
 	}
 }

@@ -23,8 +23,8 @@ type group struct {
 	infos  []*info // of a pod set: one info for each kind of pods, which equal pods share
 }
 
-// place is the position of a node in a group's list.
-type place struct{ group, pos int32 }
+// groupPlace is the position of a node in a group's list.
+type groupPlace struct{ group, pos int32 }
 
 // groups is a table of groups with stable ids.
 type groups struct {
@@ -75,7 +75,7 @@ func (g *groups) intern(own *owner, key []byte, rep *v1.Pod) int32 {
 }
 
 // add counts one more pod of the group on slot. places lists the groups of the slot; add returns the changed list.
-func (g *groups) add(own *owner, id int32, slot int, places []place) []place {
+func (g *groups) add(own *owner, id int32, slot int, places []groupPlace) []groupPlace {
 	c := g.write(own, id)
 	for _, p := range places {
 		if p.group == id {
@@ -87,14 +87,14 @@ func (g *groups) add(own *owner, id int32, slot int, places []place) []place {
 		g.live++
 	}
 	c.nodes, c.counts = append(c.nodes, int32(slot)), append(c.counts, 1)
-	return append(places, place{id, int32(len(c.nodes) - 1)})
+	return append(places, groupPlace{id, int32(len(c.nodes) - 1)})
 }
 
 // remove counts one pod less on the slot of places. When the slot has no pod of the group left, the last slot of the group's
 // list takes its position. moved is that slot with its new position pos, and -1 when no slot moved.
-func (g *groups) remove(own *owner, id int32, places []place) (rest []place, moved int, pos int32) {
+func (g *groups) remove(own *owner, id int32, places []groupPlace) (rest []groupPlace, moved int, pos int32) {
 	c := g.write(own, id)
-	k := slices.IndexFunc(places, func(p place) bool { return p.group == id })
+	k := slices.IndexFunc(places, func(p groupPlace) bool { return p.group == id })
 	pos = places[k].pos
 	if c.counts[pos]--; c.counts[pos] > 0 {
 		return places, -1, 0
@@ -115,8 +115,8 @@ func (g *groups) remove(own *owner, id int32, places []place) (rest []place, mov
 	return places, moved, pos
 }
 
-// move changes the position of a group in the places of a slot.
-func move(places []place, id, pos int32) {
+// movePlace changes the position of a group in the places of a slot.
+func movePlace(places []groupPlace, id, pos int32) {
 	for k := range places {
 		if places[k].group == id {
 			places[k].pos = pos

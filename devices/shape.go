@@ -227,7 +227,7 @@ func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
 		if err != nil {
 			return b, false
 		}
-		b = append(b, '0'+bit(ok))
+		b = append(b, '0'+flagByte(ok))
 	}
 	for _, name := range s.shape.attributes {
 		b = binary.AppendUvarint(b, uint64(s.allocator.valueOf(d, name)))
@@ -235,7 +235,7 @@ func (s *Search) signContent(b []byte, d *device) ([]byte, bool) {
 	return b, true
 }
 
-func bit(ok bool) byte {
+func flagByte(ok bool) byte {
 	if ok {
 		return 1
 	}

@@ -37,7 +37,7 @@ func DescribeResources(requests, limits, allocatable v1.ResourceList) string {
 			rows = append(rows, []string{string(name), request.String(), limit.String()})
 		}
 	}
-	return table(rows)
+	return alignColumns(rows)
 }
 
 // DescribePods returns the pods of a node like the table "Non-terminated Pods" of "kubectl describe node": requests and
@@ -58,11 +58,11 @@ func DescribePods(pods []*v1.Pod, allocatable v1.ResourceList, age func(pod *v1.
 		}
 		rows = append(rows, append(row, age(pod)))
 	}
-	return table(rows)
+	return alignColumns(rows)
 }
 
-// table aligns the columns, with two spaces between columns and before the first column.
-func table(rows [][]string) string {
+// alignColumns aligns the columns, with two spaces between columns and before the first column.
+func alignColumns(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {

@@ -21,10 +21,10 @@ const (
 // does not know are left out. Each does not allocate when amounts are whole thousandths of cpu and whole units of other
 // resources, and the pod has at most eight names. A nil pod has no amounts. yield must not be nil.
 func Each(pod *v1.Pod, o Options, yield func(name v1.ResourceName, value int64)) {
-	each(pod, o, nil, yield)
+	eachRequest(pod, o, nil, yield)
 }
 
-func each(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.ResourceName, value int64)) {
+func eachRequest(pod *v1.Pod, o Options, schema *resources.Schema, yield func(name v1.ResourceName, value int64)) {
 	s := sums{schema: schema}
 	if s.pod(pod, o) {
 		s.sort()
@@ -51,7 +51,7 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 	for range schema.Len() {
 		dst = append(dst, 0)
 	}
-	each(pod, o, schema, func(name v1.ResourceName, value int64) {
+	eachRequest(pod, o, schema, func(name v1.ResourceName, value int64) {
 		c := schema.Intern(name)
 		for len(dst) < start+schema.Len() {
 			dst = append(dst, 0)

@@ -75,7 +75,7 @@ func (a PluginArgs) Profile() Profile {
 	out := Profile{SchedulerName: v1.DefaultSchedulerName}
 	builtin := a.plugins()
 	for _, entry := range plugins.Default() {
-		p := find(builtin, entry.Name)
+		p := findPlugin(builtin, entry.Name)
 		if p == nil {
 			continue
 		}
@@ -92,7 +92,7 @@ func (a PluginArgs) Profile() Profile {
 // Plugin returns the plugin of v1.36 with that name and these arguments. The error is ErrUnknownPlugin for a name that
 // v1.36 does not have, and for a plugin that decides about no node, such as DefaultBinder.
 func (a PluginArgs) Plugin(name string) (*Plugin, error) {
-	if p := find(a.plugins(), name); p != nil {
+	if p := findPlugin(a.plugins(), name); p != nil {
 		return p, nil
 	}
 	return nil, fmt.Errorf("plugin %q: %w", name, ErrUnknownPlugin)
@@ -120,8 +120,8 @@ func (a PluginArgs) plugins() []*Plugin {
 	}
 }
 
-// find returns the plugin of that name; nil when the list has none.
-func find(list []*Plugin, name string) *Plugin {
+// findPlugin returns the plugin of that name; nil when the list has none.
+func findPlugin(list []*Plugin, name string) *Plugin {
 	for _, p := range list {
 		if p.Name == name {
 			return p
@@ -200,7 +200,7 @@ func named(name string, seen map[string]bool, path *field.Path) field.ErrorList 
 }
 
 // Filter returns the filter of that name; nil when the profile has none.
-func (p Profile) Filter(name string) *Plugin { return find(p.Filters, name) }
+func (p Profile) Filter(name string) *Plugin { return findPlugin(p.Filters, name) }
 
 // weight returns the weight of a score.
 func (w Weighted) weight() int64 {

@@ -42,17 +42,17 @@ func Rows(v View) Cluster {
 type counted struct {
 	View
 	schema *resources.Schema
-	rows   []counts
+	rows   []rowCounts
 	known  map[string]map[string]string
 }
 
-type counts struct {
+type rowCounts struct {
 	allocatable, requested resources.Vector
 	cpuMilli, memoryBytes  int64
 }
 
 // count sums up slot i.
-func (c *counted) count(i int) (row counts) {
+func (c *counted) count(i int) (row rowCounts) {
 	node := c.Node(i)
 	if node == nil {
 		return row

@@ -15,7 +15,7 @@ type whatIf struct {
 	trials  []filter.Trial
 	moving  []int // positions of the trials that are not nil
 	options Options
-	moves   []move
+	moves   []podMove
 
 	running    *running
 	effects    map[any][]Move // of pods of the cluster, by place in moving
@@ -31,7 +31,7 @@ type whatIf struct {
 	left   hypothetical
 }
 
-type move struct {
+type podMove struct {
 	pod    *v1.Pod
 	slot   int
 	remove bool
@@ -111,19 +111,19 @@ func (w *whatIf) pass(i int) filter.Rejection {
 }
 
 // Add pretends that p comes to slot i.
-func (w *whatIf) Add(p *v1.Pod, i int) { w.change(move{p, i, false}) }
+func (w *whatIf) Add(p *v1.Pod, i int) { w.change(podMove{p, i, false}) }
 
 // Remove pretends that p leaves slot i.
-func (w *whatIf) Remove(p *v1.Pod, i int) { w.change(move{p, i, true}) }
+func (w *whatIf) Remove(p *v1.Pod, i int) { w.change(podMove{p, i, true}) }
 
-func (w *whatIf) change(m move) {
+func (w *whatIf) change(m podMove) {
 	if w.options.Nominated != nil {
 		w.moves = append(w.moves, m)
 	}
 	w.apply(m)
 }
 
-func (w *whatIf) apply(m move) {
+func (w *whatIf) apply(m podMove) {
 	n := int32(1)
 	if m.remove {
 		n = -1

@@ -37,8 +37,8 @@ const SmallestName Criterion = "smallest node name"
 type rank int
 
 const (
-	only     rank = iota // there was one candidate
-	ownScore             // Options.Scores, in place of the next six
+	onlyCandidate rank = iota // there was one candidate
+	ownScore                  // Options.Scores, in place of the next six
 	fewestViolations
 	fewestForeign // never decisive without victims on other nodes
 	lowestHighestPriority
@@ -124,7 +124,7 @@ func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int6
 			best = k
 		}
 	}
-	decided := only // the last criterion that the winner needed against another candidate
+	decided := onlyCandidate // the last criterion that the winner needed against another candidate
 	for k := range candidates {
 		if k != best {
 			_, by := better(&candidates[best], &candidates[k], &all[best], &all[k])

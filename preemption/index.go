@@ -31,7 +31,7 @@ type levels struct {
 	again  bool // left was called since the pods are known
 	summed bool // the steps are computed
 	exact  bool
-	steps  []step
+	steps  []priorityStep
 }
 
 // resident is a pod with the values that are read often.
@@ -42,8 +42,8 @@ type resident struct {
 	start    time.Time
 }
 
-// step is a priority, and the sum of the requests of all pods of at least this priority.
-type step struct {
+// priorityStep is a priority, and the sum of the requests of all pods of at least this priority.
+type priorityStep struct {
 	priority int32
 	sum      resources.Vector
 }
@@ -190,8 +190,8 @@ func (x *Index) sum(l *levels) {
 }
 
 // at returns the step of a priority, and inserts a step if there is none.
-func (l *levels) at(priority int32) *step {
-	k, found := slices.BinarySearchFunc(l.steps, priority, func(s step, p int32) int {
+func (l *levels) at(priority int32) *priorityStep {
+	k, found := slices.BinarySearchFunc(l.steps, priority, func(s priorityStep, p int32) int {
 		switch {
 		case s.priority > p:
 			return -1
@@ -206,7 +206,7 @@ func (l *levels) at(priority int32) *step {
 			spare = l.steps[:n+1][n].sum
 			clear(spare)
 		}
-		l.steps = slices.Insert(l.steps, k, step{priority, spare})
+		l.steps = slices.Insert(l.steps, k, priorityStep{priority, spare})
 	}
 	return &l.steps[k]
 }

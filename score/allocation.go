@@ -13,16 +13,16 @@ type Allocation struct{ allocation }
 
 // allocation is the common part of evaluator and state.
 type allocation struct {
-	kind   kind
+	kind   strategyKind
 	cols   []column
 	shape  shape
 	simple bool // only cpu and memory, without a shape
 }
 
-type kind uint8
+type strategyKind uint8
 
 const (
-	least kind = iota
+	least strategyKind = iota
 	most
 	shaped
 )

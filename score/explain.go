@@ -47,11 +47,11 @@ func Explain(nodes []string, columns, extenders []Column, chosen int) (Explanati
 	if second >= 0 {
 		x.RunnerUp, x.RunnerUpTotal, x.Lead = nodes[second], totals[second], totals[chosen]-totals[second]
 	}
-	for _, c := range parts(nodes, columns, extenders) {
-		p := Part{Name: c.Plugin, Weight: c.Weight, Raw: at(c.Raw, chosen), Score: at(c.Scores, chosen)}
+	for _, c := range scoreParts(nodes, columns, extenders) {
+		p := Part{Name: c.Plugin, Weight: c.Weight, Raw: entryAt(c.Raw, chosen), Score: entryAt(c.Scores, chosen)}
 		p.Weighted = times(p.Score, p.Weight)
 		if second >= 0 {
-			p.RunnerUp = times(at(c.Scores, second), c.Weight)
+			p.RunnerUp = times(entryAt(c.Scores, second), c.Weight)
 			if x.Lead != 0 {
 				p.Share = float64(p.Weighted-p.RunnerUp) / float64(x.Lead)
 			}
@@ -67,8 +67,8 @@ func Explain(nodes []string, columns, extenders []Column, chosen int) (Explanati
 	return x, nil
 }
 
-// parts returns the columns of plugins and extenders, by feasible node and on the scale of plugin scores.
-func parts(nodes []string, columns, extenders []Column) []Column {
+// scoreParts returns the columns of plugins and extenders, by feasible node and on the scale of plugin scores.
+func scoreParts(nodes []string, columns, extenders []Column) []Column {
 	list := append([]Column(nil), columns...)
 	for _, e := range extenders {
 		weighed := e
@@ -87,7 +87,7 @@ func parts(nodes []string, columns, extenders []Column) []Column {
 func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 	found := false
 	for i := range nodes {
-		d := at(scores, chosen) - at(scores, i) // what a weight larger by 1 adds to the lead over i
+		d := entryAt(scores, chosen) - entryAt(scores, i) // what a weight larger by 1 adds to the lead over i
 		if i == chosen || d == 0 {
 			continue
 		}
@@ -105,8 +105,8 @@ func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 // change returns by how much the weight must change for Winner to win.
 func (p *Part) change() int64 { return max(p.Flip-p.Weight, p.Weight-p.Flip) }
 
-// at returns entry i of list, 0 after its end.
-func at(list []int64, i int) int64 {
+// entryAt returns entry i of list, 0 after its end.
+func entryAt(list []int64, i int) int64 {
 	if i < len(list) {
 		return list[i]
 	}

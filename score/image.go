@@ -109,14 +109,14 @@ func (e *Images) On(nodes Nodes) *ImageState {
 	return s
 }
 
-type found struct {
+type foundImage struct {
 	size  int64
 	nodes int
 	has   func(i int) bool
 }
 
-func (e *Images) find(nodes Nodes) []found {
-	list := make([]found, len(e.wanted))
+func (e *Images) find(nodes Nodes) []foundImage {
+	list := make([]foundImage, len(e.wanted))
 	if index, ok := nodes.(imageNodes); ok {
 		for k, w := range e.wanted {
 			f := &list[k]

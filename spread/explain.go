@@ -55,8 +55,8 @@ func (s *HardState) Explain(i int) []Skew {
 	return out
 }
 
-// part is the part of one ScheduleAnyway constraint in the raw score of one node.
-type part struct {
+// scorePart is the part of one ScheduleAnyway constraint in the raw score of one node.
+type scorePart struct {
 	constraint int    // index in the pod's list or in the default constraints
 	key, value string // the topology key, and its value on the node
 	missing    bool   // the node lacks the key; then the constraint adds nothing
@@ -68,15 +68,15 @@ type part struct {
 
 // explain returns the part of every constraint in the raw score of slot i, with the weights of the last Weigh. It returns
 // nil for a free slot, for an ignored node and without constraints.
-func (s *SoftState) explain(i int) []part {
+func (s *SoftState) explain(i int) []scorePart {
 	if s.skips() || i < 0 || i >= len(s.cols[0].ids) || s.cluster.Node(i) == nil || s.Ignored(i) {
 		return nil
 	}
 	set := s.cluster.Node(i).Labels
-	out := make([]part, len(s.cols))
+	out := make([]scorePart, len(s.cols))
 	for k := range s.cols {
 		col, c := &s.cols[k], &s.soft.constraints[k]
-		x := part{constraint: c.index, key: c.key, value: set[c.key], missing: col.ids[i] < 0, size: col.size, weight: col.weight}
+		x := scorePart{constraint: c.index, key: c.key, value: set[c.key], missing: col.ids[i] < 0, size: col.size, weight: col.weight}
 		if !x.missing {
 			d := col.ids[i]
 			if c.key == v1.LabelHostname {

@@ -61,12 +61,12 @@ func (e *Evaluator) ToleratesTaint(taint *v1.Taint) bool {
 	return e.tolerates(taint, kindOf(taint.Effect))
 }
 
-func (e *Evaluator) tolerates(taint *v1.Taint, k kind) bool {
+func (e *Evaluator) tolerates(taint *v1.Taint, k effectKind) bool {
 	return e != nil && (e.every || e.first(taint, k) != nil)
 }
 
 // first returns the first toleration of the list that tolerates the taint, whose effect is of kind k; nil if none does.
-func (e *Evaluator) first(taint *v1.Taint, k kind) *toleration {
+func (e *Evaluator) first(taint *v1.Taint, k effectKind) *toleration {
 	if e == nil {
 		return nil
 	}

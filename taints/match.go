@@ -19,24 +19,24 @@ const (
 	equal operator = iota
 	exists
 	greater
-	less
+	lessThan
 )
 
-// kind is an effect as a small number, so that a taint's effect is read once for all tolerations.
-type kind uint8
+// effectKind is an effect as a small number, so that a taint's effect is read once for all tolerations.
+type effectKind uint8
 
 const (
-	none kind = iota
+	noEffect effectKind = iota
 	noSchedule
 	preferNoSchedule
 	noExecute
 	unknown
 )
 
-func kindOf(effect v1.TaintEffect) kind {
+func kindOf(effect v1.TaintEffect) effectKind {
 	switch effect {
 	case "":
-		return none
+		return noEffect
 	case v1.TaintEffectNoSchedule:
 		return noSchedule
 	case v1.TaintEffectNoExecute:
@@ -51,7 +51,7 @@ func kindOf(effect v1.TaintEffect) kind {
 type toleration struct {
 	key, value string
 	effect     v1.TaintEffect
-	kind       kind // kind of the effect
+	kind       effectKind // kind of the effect
 	op         operator
 	number     int64 // the value as a number, for greater and less
 	index      int   // index in the list that it was compiled from
@@ -76,7 +76,7 @@ func compile(t *v1.Toleration, index int, o Options) (c toleration, ok bool) {
 		}
 		c.op = greater
 		if t.Operator == v1.TolerationOpLt {
-			c.op = less
+			c.op = lessThan
 		}
 		if c.number, ok = canonicalInt(t.Value); !ok {
 			return c, false
@@ -88,8 +88,8 @@ func compile(t *v1.Toleration, index int, o Options) (c toleration, ok bool) {
 }
 
 // tolerates reports whether t tolerates the taint, whose effect is of kind k.
-func (t *toleration) tolerates(taint *v1.Taint, k kind) bool {
-	if t.kind != none && (t.kind != k || k == unknown && t.effect != taint.Effect) ||
+func (t *toleration) tolerates(taint *v1.Taint, k effectKind) bool {
+	if t.kind != noEffect && (t.kind != k || k == unknown && t.effect != taint.Effect) ||
 		t.key != "" && t.key != taint.Key {
 		return false
 	}
@@ -100,7 +100,7 @@ func (t *toleration) tolerates(taint *v1.Taint, k kind) bool {
 		return true
 	}
 	n, ok := canonicalInt(taint.Value)
-	return ok && (t.op == greater && n > t.number || t.op == less && n < t.number)
+	return ok && (t.op == greater && n > t.number || t.op == lessThan && n < t.number)
 }
 
 // Matches reports whether the toleration tolerates the taint (documentation, "Taints and Tolerations", Concepts; API
@@ -148,4 +148,4 @@ func canonicalInt(s string) (n int64, ok bool) {
 }
 
 // hard reports whether the effect keeps pods from being placed. PreferNoSchedule, empty and unknown effects never do.
-func (k kind) hard() bool { return k == noSchedule || k == noExecute }
+func (k effectKind) hard() bool { return k == noSchedule || k == noExecute }

@@ -19,9 +19,9 @@ func BenchmarkObserve(b *testing.B) {
 	for name, available := range map[string]string{"quiet": "5Gi", "acting": "50Mi"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use...), Signals: measured(memoryAvailable, available, "10Gi", epoch)}
+			o := Observation{Layout: singleFilesystem, Pods: pods, Stats: stats(pods, use...), Signals: measured(memoryAvailable, available, "10Gi", epoch)}
 			for range b.N {
-				_, d := p.Observe(State{Layout: single}, o, epoch)
+				_, d := p.Observe(State{Layout: singleFilesystem}, o, epoch)
 				if (d.Eviction != nil) != (name == "acting") {
 					b.Fatal(name)
 				}

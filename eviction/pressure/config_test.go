@@ -104,8 +104,8 @@ func list(p *Policy, l Layout) []string {
 func TestMinimumReclaimOfEveryThreshold(t *testing.T) {
 	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}, EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"},
 		EvictionMinimumReclaim: settings{"memory.available": "150%"}, EnforceNodeAllocatable: []string{"pods"}}, Options{})
-	require.Len(t, p.Thresholds(single), 3)
-	for _, th := range p.Thresholds(single) {
+	require.Len(t, p.Thresholds(singleFilesystem), 3)
+	for _, th := range p.Thresholds(singleFilesystem) {
 		require.Equal(t, "150%", th.MinReclaim.String())
 	}
 }
@@ -125,7 +125,7 @@ func TestContainerFs(t *testing.T) {
 		want   []string
 	}
 	testkit.Run(t, []test{
-		{"single follows nodefs", single, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
+		{"single follows nodefs", singleFilesystem, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
 		{"dedicated follows imagefs", dedicatedImages, []string{"containerfs.available<15%"}},
 		{"split follows nodefs", splitImages, []string{"containerfs.available<10%", "containerfs.available<20% for 1m0s", "containerfs.inodesFree<5%"}},
 		{"inconsistent has none", inconsistent, nil},
@@ -133,7 +133,7 @@ func TestContainerFs(t *testing.T) {
 	}, func(t *testing.T, tc test) {
 		require.Equal(t, append(append([]string(nil), common...), tc.want...), list(p, tc.layout))
 	})
-	single := p.Thresholds(single)
+	single := p.Thresholds(singleFilesystem)
 	require.Equal(t, "1Gi", single[4].MinReclaim.String(), "the copy for the cgroup has the same minimum reclaim")
 }
 
@@ -173,8 +173,8 @@ func TestDefault(t *testing.T) {
 func TestDefaultThresholds(t *testing.T) {
 	p := compile(t, Default(Config{}, "linux"), Options{})
 	require.Equal(t, []string{"memory.available<100Mi", "allocatableMemory.available<100Mi", "nodefs.available<10%", "nodefs.inodesFree<5%", "imagefs.available<15%", "imagefs.inodesFree<5%",
-		"containerfs.available<10%", "containerfs.inodesFree<5%"}, list(p, single))
-	require.Empty(t, list(compile(t, Config{}, Options{}), single), "a kubelet that loads no configuration has none")
+		"containerfs.available<10%", "containerfs.inodesFree<5%"}, list(p, singleFilesystem))
+	require.Empty(t, list(compile(t, Config{}, Options{}), singleFilesystem), "a kubelet that loads no configuration has none")
 }
 
 func TestParseFlags(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 func observe(t *testing.T, p *Policy, o Observation) Decision {
 	t.Helper()
 	if o.Layout == "" {
-		o.Layout = single
+		o.Layout = singleFilesystem
 	}
 	_, d := p.Observe(State{}, o, epoch)
 	return d
@@ -63,7 +63,7 @@ func TestGraceOfTerminatingPod(t *testing.T) {
 	leaving := testkit.Pod("p").Terminating().Obj()
 	for _, tc := range []struct{ ongoing, want int64 }{{10, 10}, {90, 40}, {0, 1}} {
 		leaving.DeletionGracePeriodSeconds = &tc.ongoing
-		state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(0))}, since(0))
+		state, _ := p.Observe(State{}, Observation{Layout: singleFilesystem, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(0))}, since(0))
 		_, d := p.Observe(state, Observation{Pods: []*v1.Pod{leaving}, Signals: measured(memoryAvailable, "1Gi", "4Gi", since(1))}, since(1))
 		require.Equal(t, tc.want, d.Eviction.GraceSeconds)
 		require.Equal(t, max(10*time.Second, time.Duration(tc.want)*1500*time.Millisecond), d.Eviction.WaitAtMost)
@@ -195,28 +195,28 @@ func TestLocalStorage(t *testing.T) {
 		want   string
 	}
 	testkit.Run(t, []test{
-		{"emptyDir above", "one byte over the size limit", single, empty("1Gi", ""), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"emptyDir in memory above", "any medium", single, empty("1Gi", v1.StorageMediumMemory), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"emptyDir equal", "usage equal to the limit is allowed", single, empty("1Gi", ""), volume(n(gi)), ""},
-		{"emptyDir limit 0", "no limit", single, empty("0", ""), volume(n(gi)), ""},
-		{"emptyDir twice in the statistics", "the last counts", single, empty("1Gi", ""), volume(n(gi+1), n(1)), ""},
-		{"emptyDir without a number", "skipped", single, empty("1Gi", ""), volume(nil), ""},
-		{"pod total above", "more than the limit of the only container", single, limited("ephemeral-storage=20Mi"), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
-		{"pod total equal", "usage equal to the limit is allowed", single, limited("ephemeral-storage=20Mi"), total(20), ""},
-		{"pod total with an unlimited container", "one limit caps the whole pod", single, limited("ephemeral-storage=20Mi", ""), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
-		{"pod total of two", "the limits of the containers are added", single, limited("ephemeral-storage=20Mi", "ephemeral-storage=10Mi"), total(30), ""},
-		{"pod total with overhead", "overhead adds where a limit exists", single, overhead, total(25), ""},
-		{"pod without limits", "no container has a limit", single, limited(""), total(21), ""},
-		{"pod limit 0", "any use", single, limited("ephemeral-storage=0"), total(1), "Pod ephemeral local storage usage exceeds the total limit of containers 0. "},
-		{"pod total unknown", "counts 0", single, limited("ephemeral-storage=20Mi"), PodStats{}, ""},
-		{"container above", "logs and writable layer", single, limited("ephemeral-storage=10Mi"), disk(6, 5, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
-		{"container equal", "usage equal to the limit is allowed", single, limited("ephemeral-storage=10Mi"), disk(5, 5, 0), ""},
+		{"emptyDir above", "one byte over the size limit", singleFilesystem, empty("1Gi", ""), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+		{"emptyDir in memory above", "any medium", singleFilesystem, empty("1Gi", v1.StorageMediumMemory), volume(n(gi + 1)), `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+		{"emptyDir equal", "usage equal to the limit is allowed", singleFilesystem, empty("1Gi", ""), volume(n(gi)), ""},
+		{"emptyDir limit 0", "no limit", singleFilesystem, empty("0", ""), volume(n(gi)), ""},
+		{"emptyDir twice in the statistics", "the last counts", singleFilesystem, empty("1Gi", ""), volume(n(gi+1), n(1)), ""},
+		{"emptyDir without a number", "skipped", singleFilesystem, empty("1Gi", ""), volume(nil), ""},
+		{"pod total above", "more than the limit of the only container", singleFilesystem, limited("ephemeral-storage=20Mi"), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
+		{"pod total equal", "usage equal to the limit is allowed", singleFilesystem, limited("ephemeral-storage=20Mi"), total(20), ""},
+		{"pod total with an unlimited container", "one limit caps the whole pod", singleFilesystem, limited("ephemeral-storage=20Mi", ""), total(21), "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. "},
+		{"pod total of two", "the limits of the containers are added", singleFilesystem, limited("ephemeral-storage=20Mi", "ephemeral-storage=10Mi"), total(30), ""},
+		{"pod total with overhead", "overhead adds where a limit exists", singleFilesystem, overhead, total(25), ""},
+		{"pod without limits", "no container has a limit", singleFilesystem, limited(""), total(21), ""},
+		{"pod limit 0", "any use", singleFilesystem, limited("ephemeral-storage=0"), total(1), "Pod ephemeral local storage usage exceeds the total limit of containers 0. "},
+		{"pod total unknown", "counts 0", singleFilesystem, limited("ephemeral-storage=20Mi"), PodStats{}, ""},
+		{"container above", "logs and writable layer", singleFilesystem, limited("ephemeral-storage=10Mi"), disk(6, 5, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
+		{"container equal", "usage equal to the limit is allowed", singleFilesystem, limited("ephemeral-storage=10Mi"), disk(5, 5, 0), ""},
 		{"container with images apart", "only logs", dedicatedImages, limited("ephemeral-storage=10Mi"), disk(60, 5, 0), ""},
 		{"container with images split", "only logs", splitImages, limited("ephemeral-storage=10Mi"), disk(60, 11, 0), `Container c exceeded its local ephemeral storage limit "10Mi". `},
-		{"container limit 0", "skipped", single, limited("ephemeral-storage=0"), disk(60, 5, 0), ""},
-		{"first hit decides", "the emptyDir", single, both, bothUse, `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
-		{"exempt", "the kubelet never evicts such a pod", single, exempt, volume(n(gi + 1)), ""},
-		{"ended", "a finished pod is not active", single, ended, volume(n(gi + 1)), ""},
+		{"container limit 0", "skipped", singleFilesystem, limited("ephemeral-storage=0"), disk(60, 5, 0), ""},
+		{"first hit decides", "the emptyDir", singleFilesystem, both, bothUse, `Usage of EmptyDir volume "data" exceeds the limit "1Gi". `},
+		{"exempt", "the kubelet never evicts such a pod", singleFilesystem, exempt, volume(n(gi + 1)), ""},
+		{"ended", "a finished pod is not active", singleFilesystem, ended, volume(n(gi + 1)), ""},
 	}, func(t *testing.T, tc test) {
 		pods := []*v1.Pod{tc.pod}
 		got := localStorage(tc.layout, pods, stats(pods, tc.use))
@@ -229,7 +229,7 @@ func TestLocalStorage(t *testing.T) {
 	two := []*v1.Pod{empty("1Gi", ""), nil, pod("quiet", 0, ""), empty("1Gi", "")}
 	two[3].UID, two[3].Name = "other", "q"
 	m := stats([]*v1.Pod{two[0], two[3]}, volume(n(gi+1)), volume(n(gi+1)))
-	require.Len(t, localStorage(single, two, m), 2, "all offenders at once")
+	require.Len(t, localStorage(singleFilesystem, two, m), 2, "all offenders at once")
 
 	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}}, Options{})
 	o := Observation{Signals: measured(memoryAvailable, "1Mi", "4Gi", epoch), Pods: two, Stats: m}

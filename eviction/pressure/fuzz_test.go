@@ -38,7 +38,7 @@ func (s *source) usage(huge bool) FsUsage {
 }
 
 func (s *source) layout() Layout {
-	return []Layout{single, dedicatedImages, splitImages}[s.Below(3)]
+	return []Layout{singleFilesystem, dedicatedImages, splitImages}[s.Below(3)]
 }
 
 func (s *source) pods(huge bool) ([]*v1.Pod, map[types.UID]PodStats) {

@@ -21,7 +21,7 @@ func TestNil(t *testing.T) {
 		"Compile": Compile, "Default": Default, "ParseThresholds": ParseThresholds, "ParseSettings": ParseSettings, "CgroupMemory": CgroupMemory, "Processes": Processes,
 		"Observe": policy.Observe, "Relieved": policy.Relieved, "Forecast": policy.Forecast, "NextChange": policy.NextChange, "Thresholds": policy.Thresholds,
 		"Signals": Signals, "zero Observe": new(Policy).Observe, "zero Relieved": new(Policy).Relieved, "zero NextChange": new(Policy).NextChange,
-	}, nil, p, pods, use, low, memoryAvailable, nodeFsInodesFree, single, []Missing{{Name: v1.ResourceMemory, Amount: 1}}, []v1.NodeConditionType{v1.NodeMemoryPressure},
-		Observation{Signals: low, Layout: single, Pods: pods, Stats: use}, Observation{Layout: single, Pods: pods}, policy.Thresholds(single)[0],
+	}, nil, p, pods, use, low, memoryAvailable, nodeFsInodesFree, singleFilesystem, []Missing{{Name: v1.ResourceMemory, Amount: 1}}, []v1.NodeConditionType{v1.NodeMemoryPressure},
+		Observation{Signals: low, Layout: singleFilesystem, Pods: pods, Stats: use}, Observation{Layout: singleFilesystem, Pods: pods}, policy.Thresholds(singleFilesystem)[0],
 		Config{EvictionHard: settings{"memory.available": ""}}, NodeStats{Memory: &MemoryStats{}, NodeFs: &FsStats{}, Processes: &ProcessStats{}})
 }

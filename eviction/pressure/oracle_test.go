@@ -72,7 +72,7 @@ func (k *slowKubelet) cycle(signals map[Signal]Measurement, now time.Time) (on m
 	return on, actionable
 }
 
-func amount(v value, capacity int64) *big.Rat {
+func amount(v thresholdValue, capacity int64) *big.Rat {
 	if v.Percent {
 		return new(big.Rat).SetInt64(int64(float64(capacity) * float64(v.Share)))
 	}

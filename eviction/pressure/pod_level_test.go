@@ -22,14 +22,14 @@ func TestPodLevelRequest(t *testing.T) {
 	policy, err := Compile(Config{EvictionHard: map[string]string{"memory.available": "1Gi"}}, Options{})
 	require.NoError(t, err)
 	_, d := policy.Observe(State{}, Observation{Signals: map[Signal]Measurement{memoryAvailable: {Available: 1, Capacity: 10 << 30}},
-		Layout: single, Pods: []*v1.Pod{p}, Stats: stats}, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+		Layout: singleFilesystem, Pods: []*v1.Pod{p}, Stats: stats}, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	require.Equal(t, "The node was low on resource: memory. Threshold quantity: 1Gi, available: 1. Pod whole was using 100Mi, request is 500Mi, has larger consumption of memory. ", d.Eviction.Message)
 	require.Equal(t, "whole", d.Eviction.Annotations[offendingPod])
 
-	r := Rank(nodeFsAvailable, single, []*v1.Pod{p}, stats, Options{})[0]
+	r := Rank(nodeFsAvailable, singleFilesystem, []*v1.Pod{p}, stats, Options{})[0]
 	require.Equal(t, []any{int64(60 << 20), int64(0), true}, []any{r.Usage, r.Request, r.Exceeds})
 	p.Spec.Resources = nil
-	r = Rank(nodeFsAvailable, single, []*v1.Pod{p}, stats, Options{})[0]
+	r = Rank(nodeFsAvailable, singleFilesystem, []*v1.Pod{p}, stats, Options{})[0]
 	require.Equal(t, []any{int64(60 << 20), int64(100 << 20), false}, []any{r.Usage, r.Request, r.Exceeds})
 }
 
@@ -40,7 +40,7 @@ func TestWritableLayersOfTwoHardThresholds(t *testing.T) {
 		EvictionSoftGracePeriod: map[string]string{"nodefs.available": "0s"}}, Options{})
 	require.NoError(t, err)
 	var got []string
-	for _, x := range p.Thresholds(single) {
+	for _, x := range p.Thresholds(singleFilesystem) {
 		got = append(got, x.String())
 	}
 	require.Equal(t, []string{"nodefs.available<1Gi", "nodefs.available<15%", "containerfs.available<1Gi"}, got)

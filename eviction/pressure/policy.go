@@ -147,7 +147,7 @@ func parseValues[T any](name string, m map[string]string, parse func(signal, tex
 }
 
 // parseThreshold returns nil for the two values that disable a threshold.
-func parseThreshold(signal, text string) (*value, error) {
+func parseThreshold(signal, text string) (*thresholdValue, error) {
 	if text == "0%" || text == "100%" {
 		return nil, nil
 	}
@@ -170,10 +170,10 @@ func parseThreshold(signal, text string) (*value, error) {
 	if q.Sign() <= 0 {
 		return nil, fmt.Errorf("eviction threshold %s must be positive: %s", signal, q.String())
 	}
-	return &value{Quantity: q}, nil
+	return &thresholdValue{Quantity: q}, nil
 }
 
-func parseReclaim(signal, text string) (value, error) {
+func parseReclaim(signal, text string) (thresholdValue, error) {
 	if strings.HasSuffix(text, "%") {
 		v, err := parsePercent(text)
 		if err == nil && !(v.Share > 0) {
@@ -185,17 +185,17 @@ func parseReclaim(signal, text string) (value, error) {
 	if err == nil && q.Sign() < 0 {
 		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", signal)
 	}
-	return value{Quantity: q}, err
+	return thresholdValue{Quantity: q}, err
 }
 
 // parsePercent reads a percentage in single precision, as the kubelet does.
-func parsePercent(text string) (value, error) {
+func parsePercent(text string) (thresholdValue, error) {
 	number := strings.TrimRight(text, "%")
 	f, err := strconv.ParseFloat(number, 32)
 	if err != nil {
-		return value{}, err
+		return thresholdValue{}, err
 	}
-	return value{Percent: true, Share: float32(f) / 100, text: number}, nil
+	return thresholdValue{Percent: true, Share: float32(f) / 100, text: number}, nil
 }
 
 func parseGrace(signal, text string) (time.Duration, error) {

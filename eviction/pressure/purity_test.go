@@ -27,7 +27,7 @@ func TestArgumentsStay(t *testing.T) {
 	pods := []*v1.Pod{full, small}
 	use := disk(30, 30, 2)
 	use.WorkingSetBytes, use.Containers[0].WorkingSetBytes, use.EphemeralStorageUsed = n(100*mi), n(100*mi), n(62*mi)
-	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use, use)}
+	o := Observation{Layout: singleFilesystem, Pods: pods, Stats: stats(pods, use, use)}
 	critical := pod("critical", 2000000000, "memory=1Gi")
 	policy := compile(t, Config{EvictionHard: map[string]string{"memory.available": "1Gi"}, IgnoreLocalStorage: true}, Options{})
 	testkit.Unchanged(t, func() {
@@ -35,7 +35,7 @@ func TestArgumentsStay(t *testing.T) {
 			o.Signals = measured(signal, "1Mi", "10Gi", epoch)
 			policy.Observe(State{Layout: o.Layout}, o, epoch)
 			Rank(signal, o.Layout, o.Pods, o.Stats, Options{})
-			policy.Forecast(Threshold{Signal: signal, Value: value{Quantity: fresh(gi)}}, o.Signals[signal], o)
+			policy.Forecast(Threshold{Signal: signal, Value: thresholdValue{Quantity: fresh(gi)}}, o.Signals[signal], o)
 		}
 		if len(localStorage(o.Layout, o.Pods, o.Stats)) == 0 {
 			t.Error("full is over its limit")

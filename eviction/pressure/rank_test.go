@@ -26,7 +26,7 @@ func ranked() ([]*v1.Pod, []PodStats) {
 func TestRankMemory(t *testing.T) {
 	pods, use := ranked()
 	for _, signal := range []Signal{memoryAvailable, allocatableMemoryAvailable} {
-		got := Rank(signal, single, pods, stats(pods, use...), Options{})
+		got := Rank(signal, singleFilesystem, pods, stats(pods, use...), Options{})
 		require.Equal(t, []string{"nostats", "be-250", "over-200", "over-1", "hi", "neg", "exact", "nomem", "guaranteed"}, names(got))
 		require.Equal(t, "be-250", got[1].Pod.Name)
 		require.False(t, got[0].Measured)
@@ -45,7 +45,7 @@ func TestRankQualityOfService(t *testing.T) {
 	above := pod("burstable-above", 20, "memory=100Mi")
 	best := pod("best-effort", 20, "")
 	pods := []*v1.Pod{guaranteed, below, above, best}
-	got := Rank(memoryAvailable, single, pods, stats(pods, memory(900*mi), memory(900*mi), memory(300*mi), memory(250*mi)), Options{})
+	got := Rank(memoryAvailable, singleFilesystem, pods, stats(pods, memory(900*mi), memory(900*mi), memory(300*mi), memory(250*mi)), Options{})
 	require.Equal(t, []string{"best-effort", "burstable-above", "burstable-below", "guaranteed"}, names(got))
 }
 
@@ -73,13 +73,13 @@ func TestRankDisk(t *testing.T) {
 		usage  []int64 // in MiB, or inodes
 	}
 	testkit.Run(t, []test{
-		{"single nodefs", nodeFsAvailable, single, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
-		{"single imagefs", imageFsAvailable, single, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"single nodefs", nodeFsAvailable, singleFilesystem, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
+		{"single imagefs", imageFsAvailable, singleFilesystem, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
 		{"dedicated nodefs", nodeFsAvailable, dedicatedImages, Options{}, []string{"vol", "logs", "root", "zero", "req"}, []int64{41, 30, 1, 0, 100}},
 		{"dedicated imagefs", imageFsAvailable, dedicatedImages, Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
 		{"dedicated containerfs", containerFsAvailable, dedicatedImages, Options{}, []string{"root", "vol", "logs", "zero", "req"}, []int64{50, 2, 1, 0, 100}},
-		{"single inodes", nodeFsInodesFree, single, Options{}, []string{"root", "vol", "logs", "req", "zero"}, []int64{510, 430, 310, 2000, 0}},
-		{"single inodes by usage only", nodeFsInodesFree, single, Options{InodeUsageOnly: true}, []string{"req", "root", "vol", "logs", "zero"}, []int64{2000, 510, 430, 310, 0}},
+		{"single inodes", nodeFsInodesFree, singleFilesystem, Options{}, []string{"root", "vol", "logs", "req", "zero"}, []int64{510, 430, 310, 2000, 0}},
+		{"single inodes by usage only", nodeFsInodesFree, singleFilesystem, Options{InodeUsageOnly: true}, []string{"req", "root", "vol", "logs", "zero"}, []int64{2000, 510, 430, 310, 0}},
 		{"split nodefs", nodeFsAvailable, splitImages, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
 		{"split containerfs", containerFsAvailable, splitImages, Options{}, []string{"root", "req", "vol", "logs", "zero"}, []int64{51, 200, 43, 31, 0}},
 		{"split imagefs", imageFsAvailable, splitImages, Options{}, []string{"logs", "root", "vol", "zero", "req"}, []int64{0, 0, 0, 0, 0}},
@@ -98,7 +98,7 @@ func TestRankDisk(t *testing.T) {
 
 func TestRankProcesses(t *testing.T) {
 	pods := []*v1.Pod{pod("few", 0, ""), pod("many", 0, ""), pod("low", -1, ""), pod("unmeasured", 0, ""), pod("no-number", 0, "")}
-	got := Rank(pidAvailable, single, pods,
+	got := Rank(pidAvailable, singleFilesystem, pods,
 		stats([]*v1.Pod{pods[0], pods[1], pods[2], pods[4]}, PodStats{Processes: n(5)}, PodStats{Processes: n(500)}, PodStats{Processes: n(1)}, PodStats{}), Options{})
 	require.Equal(t, []string{"low", "unmeasured", "many", "few", "no-number"}, names(got))
 	require.Equal(t, int64(500), got[2].Usage)
@@ -114,7 +114,7 @@ func TestRankTies(t *testing.T) {
 	twin := testkit.Pod("b/same").Obj()
 	twin.UID = "uid-0"
 	pods := []*v1.Pod{at(pod("b/old", 0, ""), 1), at(pod("b/young", 0, ""), 9), pod("b/same", 0, ""), pod("a/zz", 0, ""), twin, pod("b/first", 0, "")}
-	got := Rank(memoryAvailable, single, pods, nil, Options{})
+	got := Rank(memoryAvailable, singleFilesystem, pods, nil, Options{})
 	require.Equal(t, []string{"zz", "first", "same", "same", "young", "old"}, names(got))
 	require.Equal(t, twin, got[2].Pod, "UID decides between equal names")
 }
@@ -122,7 +122,7 @@ func TestRankTies(t *testing.T) {
 func TestRankActive(t *testing.T) {
 	ended, failed, leaving := pod("ended", 0, ""), pod("failed", 0, ""), testkit.Pod("leaving").Terminating().Obj()
 	ended.Status.Phase, failed.Status.Phase, leaving.Status.Phase = v1.PodSucceeded, v1.PodFailed, v1.PodFailed
-	got := Rank(memoryAvailable, single, []*v1.Pod{ended, failed, leaving, nil, pod("running", 0, "")}, nil, Options{})
+	got := Rank(memoryAvailable, singleFilesystem, []*v1.Pod{ended, failed, leaving, nil, pod("running", 0, "")}, nil, Options{})
 	require.Equal(t, []string{"leaving", "running"}, names(got))
 }
 
@@ -162,7 +162,7 @@ func TestRequest(t *testing.T) {
 		{"none for inodes", pod("disk", 0, "ephemeral-storage=1Gi"), nodeFsInodesFree, 0},
 		{"none for processes", pod("disk", 0, "memory=1Gi"), pidAvailable, 0},
 	}, func(t *testing.T, tc test) {
-		require.Equal(t, tc.want, Rank(tc.signal, single, []*v1.Pod{tc.pod}, nil, Options{})[0].Request)
+		require.Equal(t, tc.want, Rank(tc.signal, singleFilesystem, []*v1.Pod{tc.pod}, nil, Options{})[0].Request)
 	})
 }
 
@@ -187,13 +187,13 @@ func TestLocalVolumes(t *testing.T) {
 		{"csi", v1.VolumeSource{CSI: &v1.CSIVolumeSource{}}, false, 0},
 	}, func(t *testing.T, tc test) {
 		pods := []*v1.Pod{withVolume(pod("p", 0, ""), tc.source)}
-		got := Rank(nodeFsAvailable, single, pods, stats(pods, use), Options{})[0].Usage
+		got := Rank(nodeFsAvailable, singleFilesystem, pods, stats(pods, use), Options{})[0].Usage
 		if tc.local {
 			require.Equal(t, int64(7), got, "only the first statistics of a name count")
 		} else {
 			require.Zero(t, got)
 		}
-		require.Equal(t, tc.frees, frees(nodeFsAvailable, single, pods[0], stats(pods, use)))
+		require.Equal(t, tc.frees, frees(nodeFsAvailable, singleFilesystem, pods[0], stats(pods, use)))
 	})
 }
 

@@ -16,7 +16,7 @@ func TestRelieved(t *testing.T) {
 	c := Config{EvictionHard: settings{"nodefs.available": "10%"}, EvictionMinimumReclaim: settings{"nodefs.available": "5Gi"},
 		EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "1h"}}
 	p := compile(t, c, Options{})
-	state, d := p.Observe(State{}, Observation{Layout: single, Signals: measured(nodeFsAvailable, "1Gi", "100Gi", epoch)}, epoch)
+	state, d := p.Observe(State{}, Observation{Layout: singleFilesystem, Signals: measured(nodeFsAvailable, "1Gi", "100Gi", epoch)}, epoch)
 	require.Equal(t, []string{deadContainers, unusedImages}, d.Reclaim)
 	type test struct {
 		name    string
@@ -42,7 +42,7 @@ func TestStatus(t *testing.T) {
 		EvictionSoft: settings{"nodefs.available": "1Gi"}, EvictionSoftGracePeriod: settings{"nodefs.available": "1m"}}, Options{})
 	m := Measurement{Available: 5 * gi, Capacity: 10 * gi, Time: epoch}
 	low := Measurement{Available: 1, Capacity: 10 * gi, Time: epoch}
-	_, d := p.Observe(State{}, Observation{Layout: single, Signals: map[Signal]Measurement{memoryAvailable: m, nodeFsAvailable: low}}, epoch)
+	_, d := p.Observe(State{}, Observation{Layout: singleFilesystem, Signals: map[Signal]Measurement{memoryAvailable: m, nodeFsAvailable: low}}, epoch)
 	require.Len(t, d.Thresholds, 2)
 	require.Equal(t, "1073741840", d.Thresholds[0].Value.String())
 	require.Equal(t, 1073741840+gi, d.Thresholds[0].Target.Value())
@@ -66,7 +66,7 @@ func TestNextChange(t *testing.T) {
 	p := compile(t, Config{EvictionSoft: settings{"memory.available": "2Gi"}, EvictionSoftGracePeriod: settings{"memory.available": "30s"}, EvictionPressureTransitionPeriod: time.Minute}, Options{})
 	_, ok := p.NextChange(State{}, epoch)
 	require.False(t, ok)
-	state, _ := p.Observe(State{}, Observation{Layout: single, Signals: measured(memoryAvailable, "1Gi", "4Gi", epoch)}, epoch)
+	state, _ := p.Observe(State{}, Observation{Layout: singleFilesystem, Signals: measured(memoryAvailable, "1Gi", "4Gi", epoch)}, epoch)
 	next, ok := p.NextChange(state, epoch)
 	require.True(t, ok)
 	require.Equal(t, since(30), next, "the soft threshold becomes due")
@@ -84,7 +84,7 @@ func TestForecast(t *testing.T) {
 	pods = append(pods, pod("critical", 2000000000, ""))
 	use = append(use, PodStats{}, memory(9*gi))
 	use[len(pods)-1].WorkingSetBytes = n(9 * gi)
-	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use...)}
+	o := Observation{Layout: singleFilesystem, Pods: pods, Stats: stats(pods, use...)}
 	delete(o.Stats, pods[8].UID) // pods without statistics
 	f := p.Forecast(threshold, Measurement{Available: gi - 1, Capacity: 10 * gi}, o)
 	require.Equal(t, "1524Mi", f.Target.String())
@@ -110,7 +110,7 @@ func TestForecast(t *testing.T) {
 func TestForecastAgreesWithObserve(t *testing.T) {
 	p := compile(t, Config{EvictionHard: settings{"nodefs.available": "1Gi"}}, Options{})
 	pods, use := diskPods()
-	o := Observation{Layout: single, Pods: pods, Stats: stats(pods, use...), Signals: measured(nodeFsAvailable, "1023Mi", "100Gi", epoch)}
+	o := Observation{Layout: singleFilesystem, Pods: pods, Stats: stats(pods, use...), Signals: measured(nodeFsAvailable, "1023Mi", "100Gi", epoch)}
 	d := observe(t, p, o)
 	f := p.Forecast(*d.Acting, o.Signals[nodeFsAvailable], o)
 	require.Equal(t, d.Eviction.Pod, f.Steps[0].Pod)

@@ -145,10 +145,10 @@ func runningProcesses(loadavg string) (int64, error) {
 type Layout string
 
 const (
-	single          Layout = "single"
-	dedicatedImages Layout = "imagefs"
-	splitImages     Layout = "split"
-	inconsistent    Layout = "inconsistent"
+	singleFilesystem Layout = "single"
+	dedicatedImages  Layout = "imagefs"
+	splitImages      Layout = "split"
+	inconsistent     Layout = "inconsistent"
 )
 
 // DetectLayout compares the devices of the kubelet's root directory, of the images and of the writable layers.
@@ -159,13 +159,13 @@ func DetectLayout(root, images, layers string) Layout {
 	case images != root:
 		return dedicatedImages
 	}
-	return single
+	return singleFilesystem
 }
 
 // containerSource returns the signal whose threshold holds for the writable layers.
 func (l Layout) containerSource() Signal {
 	switch l {
-	case single, splitImages:
+	case singleFilesystem, splitImages:
 		return nodeFsAvailable
 	case dedicatedImages:
 		return imageFsAvailable

@@ -90,15 +90,15 @@ func TestProcesses(t *testing.T) {
 }
 
 func TestLayout(t *testing.T) {
-	require.Equal(t, single, DetectLayout("sda", "sda", "sda"))
+	require.Equal(t, singleFilesystem, DetectLayout("sda", "sda", "sda"))
 	require.Equal(t, dedicatedImages, DetectLayout("sda", "sdb", "sdb"))
 	require.Equal(t, splitImages, DetectLayout("sda", "sdb", "sda"))
 
 	both := []string{deadContainers, unusedImages}
 	for layout, want := range map[Layout][3][]string{
-		single:          {both, both, both},
-		dedicatedImages: {nil, both, both},
-		splitImages:     {{deadContainers}, {unusedImages}, {deadContainers}},
+		singleFilesystem: {both, both, both},
+		dedicatedImages:  {nil, both, both},
+		splitImages:      {{deadContainers}, {unusedImages}, {deadContainers}},
 	} {
 		t.Run(string(layout), func(t *testing.T) {
 			for k, pair := range [][2]Signal{{nodeFsAvailable, nodeFsInodesFree}, {imageFsAvailable, imageFsInodesFree}, {containerFsAvailable, containerFsInodesFree}} {

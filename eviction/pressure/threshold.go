@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// value is an amount or a share of the signal's capacity. The zero value is the amount 0.
-type value struct {
+// thresholdValue is an amount or a share of the signal's capacity. The zero value is the amount 0.
+type thresholdValue struct {
 	Quantity resource.Quantity
 	Percent  bool    // true: Share counts; false: Quantity counts
 	Share    float32 // 0.1 is 10%
@@ -20,7 +20,7 @@ type value struct {
 
 // amount returns the absolute value (rule E2.15). It multiplies a share in single precision, as the kubelet does: 10% of
 // 10Gi are 1073741840 bytes, 16 more than the exact amount. Options.ExactPercent computes the exact amount, rounded down.
-func (v value) amount(capacity int64, o Options) resource.Quantity {
+func (v thresholdValue) amount(capacity int64, o Options) resource.Quantity {
 	if !v.Percent {
 		return v.Quantity.DeepCopy()
 	}
@@ -38,7 +38,7 @@ func (v value) amount(capacity int64, o Options) resource.Quantity {
 }
 
 // exact returns the percentage as a fraction from its text; ok is false for a text that is not a plain decimal.
-func (v value) exact(capacity int64) (int64, bool) {
+func (v thresholdValue) exact(capacity int64) (int64, bool) {
 	if len(v.text) == 0 || len(v.text) > 64 || strings.Trim(v.text, "0123456789.+") != "" {
 		return 0, false
 	}
@@ -52,7 +52,7 @@ func (v value) exact(capacity int64) (int64, bool) {
 }
 
 // String returns the value in the notation of the configuration: "500Mi", "10%".
-func (v value) String() string {
+func (v thresholdValue) String() string {
 	if v.Percent {
 		return v.text + "%"
 	}
@@ -62,9 +62,9 @@ func (v value) String() string {
 // Threshold is met while less than Value is available.
 type Threshold struct {
 	Signal     Signal
-	Value      value
-	Grace      time.Duration // how long the threshold must be met before it evicts pods; 0 makes it a hard threshold, wherever it was configured
-	MinReclaim value         // how much more than Value must be available before eviction stops
+	Value      thresholdValue
+	Grace      time.Duration  // how long the threshold must be met before it evicts pods; 0 makes it a hard threshold, wherever it was configured
+	MinReclaim thresholdValue // how much more than Value must be available before eviction stops
 }
 
 // hard reports whether the threshold acts at once and gives pods one second. A soft threshold with a grace period of 0s is
@@ -112,7 +112,7 @@ func (t Threshold) missed(m Measurement, o Options) bool {
 //  3. quantities before percentages, then the larger value first
 //  4. larger minimum reclaim first, compared as text
 func compareThresholds(a, b Threshold) int {
-	percent := func(v value) int {
+	percent := func(v thresholdValue) int {
 		if v.Percent {
 			return 1
 		}

@@ -12,7 +12,7 @@ import (
 func (f *forecast) add(e Entry) { f.line.Entries = append(f.line.Entries, e) }
 
 // carry records changes of nodes and zones and passes the changed nodes to the timers.
-func (f *forecast) carry(at time.Duration, c changes) {
+func (f *forecast) carry(at time.Duration, c lifecycleChanges) {
 	entry := func(what, node, cause string) {
 		f.add(Entry{At: metav1.Duration{Duration: at}, What: what, Node: node, Cause: cause})
 	}

@@ -53,8 +53,8 @@ type zoneChange struct {
 	Halted   bool    // all zones are in FullDisruption: tainting stops and NoExecute taints are removed
 }
 
-// changes are the changes of one call: nodes by name and zones by key.
-type changes struct {
+// lifecycleChanges are the changes of one call: nodes by name and zones by key.
+type lifecycleChanges struct {
 	Nodes []nodeChange
 	Zones []zoneChange
 }
@@ -69,14 +69,14 @@ func newLifecycle(c Config) (*nodeLifecycle, error) {
 
 // SetNode takes a node that was added or updated. At once it mirrors conditions and spec.unschedulable as NoSchedule taints
 // (rule XZ4.1). Pass handles the health of the node.
-func (l *nodeLifecycle) SetNode(node *v1.Node, now time.Time) changes {
+func (l *nodeLifecycle) SetNode(node *v1.Node, now time.Time) lifecycleChanges {
 	m := l.nodes[node.Name]
 	if m == nil {
 		m = &member{wasReady: isReady(node)}
 		l.nodes[node.Name] = m
 	}
 	m.node = node.DeepCopy()
-	var out changes
+	var out lifecycleChanges
 	change := nodeChange{At: now}
 	l.mirror(m, &change)
 	l.report(&out, m, change)
@@ -128,8 +128,8 @@ func (l *nodeLifecycle) Zone(key string) (state zoneState, rate float32, waiting
 // Then Pass sets the states and the rates of the zones (rules XZ7.1 to XZ7.7). While all zones are in zoneFull, no node is
 // queued. When all zones enter zoneFull, Pass removes the NoExecute taints of all nodes and empties the queues. When a zone
 // leaves zoneFull again, every node has a new grace period.
-func (l *nodeLifecycle) Pass(now time.Time) changes {
-	var out changes
+func (l *nodeLifecycle) Pass(now time.Time) lifecycleChanges {
+	var out lifecycleChanges
 	byZone := map[string][]*v1.Node{}
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		m := l.nodes[name]
@@ -157,8 +157,8 @@ func (l *nodeLifecycle) Pass(now time.Time) changes {
 }
 
 // Serve gives the first waiting nodes of each zone their NoExecute taint, as many as the zone's rate allows.
-func (l *nodeLifecycle) Serve(now time.Time) changes {
-	var out changes
+func (l *nodeLifecycle) Serve(now time.Time) lifecycleChanges {
+	var out lifecycleChanges
 	for _, key := range slices.Sorted(maps.Keys(l.zones)) {
 		z := l.zones[key]
 		z.queue.Serve(&z.limiter, now, func(name string) (bool, time.Duration) {
@@ -226,7 +226,7 @@ func (l *nodeLifecycle) apply(m *member, h edit.HealthChange, now time.Time, cha
 	}
 }
 
-func (l *nodeLifecycle) report(out *changes, m *member, change nodeChange) {
+func (l *nodeLifecycle) report(out *lifecycleChanges, m *member, change nodeChange) {
 	if change.Unknown || change.NotReady || len(change.Added)+len(change.Removed) > 0 {
 		change.Node = m.node.DeepCopy()
 		out.Nodes = append(out.Nodes, change)

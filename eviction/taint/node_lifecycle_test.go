@@ -106,7 +106,7 @@ func (f *farm) run(seconds float64, names ...string) {
 	}
 }
 
-func (f *farm) write(c changes) {
+func (f *farm) write(c lifecycleChanges) {
 	for _, n := range c.Nodes {
 		for _, tn := range n.Added {
 			if tn.Effect == v1.TaintEffectNoExecute {

@@ -11,7 +11,7 @@ import (
 )
 
 // disruption computes the states of the zones and makes the changes that follow from them.
-func (l *nodeLifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out *changes) {
+func (l *nodeLifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, out *lifecycleChanges) {
 	states, sizes := map[string]zoneState{}, map[string]int{}
 	full := 0
 	for key, nodes := range byZone {
@@ -53,7 +53,7 @@ func (l *nodeLifecycle) disruption(byZone map[string][]*v1.Node, now time.Time, 
 }
 
 // takeBack removes the NoExecute taints of the controller from all nodes and empties the queues.
-func (l *nodeLifecycle) takeBack(now time.Time, out *changes) {
+func (l *nodeLifecycle) takeBack(now time.Time, out *lifecycleChanges) {
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
 		m := l.nodes[name]
 		for _, z := range l.zones {

@@ -140,7 +140,7 @@ func leaveToExtenders(c *configv1.KubeSchedulerConfiguration) error {
 		return nil
 	}
 	for k := range c.Profiles {
-		a := args[*configv1.NodeResourcesFitArgs](&c.Profiles[k], fit)
+		a := args[*configv1.NodeResourcesFitArgs](&c.Profiles[k], fitPlugin)
 		if a == nil {
 			return errors.New("can't find NodeResourcesFitArgs in plugin config")
 		}

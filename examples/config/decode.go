@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const kind = "KubeSchedulerConfiguration"
+const configKind = "KubeSchedulerConfiguration"
 
 // v1beta3 has the form of v1 and is read as v1. kube-scheduler dropped it in v1.29.
 var v1beta3 = schema.GroupVersion{Group: configv1.GroupName, Version: "v1beta3"}
@@ -56,7 +56,7 @@ func Decode(data []byte) (*configv1.KubeSchedulerConfiguration, error) {
 	}
 	c, ok := object.(*configv1.KubeSchedulerConfiguration)
 	if !ok {
-		return nil, fmt.Errorf("couldn't decode as %s, got %s: ", kind, actual)
+		return nil, fmt.Errorf("couldn't decode as %s, got %s: ", configKind, actual)
 	}
 	SetDefaults(c)
 	return c, nil
@@ -101,7 +101,7 @@ func Encode(c *configv1.KubeSchedulerConfiguration) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var doc object
+	var doc mapping
 	if err := yaml.Unmarshal(data, &doc); err != nil { // as YAML
 		return nil, err
 	}
@@ -110,10 +110,10 @@ func Encode(c *configv1.KubeSchedulerConfiguration) ([]byte, error) {
 }
 
 // write prints a document of v1 with its version and kind first.
-func write(doc object) ([]byte, error) {
+func write(doc mapping) ([]byte, error) {
 	delete(doc, "apiVersion")
 	delete(doc, "kind")
-	out := []byte("apiVersion: " + configv1.SchemeGroupVersion.String() + "\nkind: " + kind + "\n")
+	out := []byte("apiVersion: " + configv1.SchemeGroupVersion.String() + "\nkind: " + configKind + "\n")
 	if len(doc) == 0 {
 		return out, nil
 	}
@@ -123,10 +123,10 @@ func write(doc object) ([]byte, error) {
 
 // prune drops fields without content: null, empty, and zero where zero means the default. It does not change arguments,
 // where an empty list may have a meaning.
-func prune(doc object) {
+func prune(doc mapping) {
 	for key, v := range doc {
 		switch v := v.(type) {
-		case object:
+		case mapping:
 			if key == "args" {
 				continue
 			}
@@ -135,7 +135,7 @@ func prune(doc object) {
 			}
 		case []any:
 			for _, item := range v {
-				if o, ok := item.(object); ok {
+				if o, ok := item.(mapping); ok {
 					prune(o)
 				}
 			}
@@ -147,7 +147,7 @@ func prune(doc object) {
 		}
 	}
 	for _, key := range [...]string{"clientConnection", "leaderElection"} {
-		section, _ := doc[key].(object)
+		section, _ := doc[key].(mapping)
 		for name, v := range section {
 			if v == "" || v == "0s" || v == float64(0) || v == int64(0) {
 				delete(section, name)

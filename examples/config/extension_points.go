@@ -25,17 +25,17 @@ const (
 	QueueSort
 	PlacementGenerate
 	PlacementScore
-	points // the number of points
+	numPoints // the number of points
 )
 
-var pointNames = [points]string{
+var pointNames = [numPoints]string{
 	"PreFilter", "Filter", "PostFilter", "Reserve", "PreScore", "Score", "PreBind", "Bind", "PostBind", "Permit",
 	"PreEnqueue", "QueueSort", "PlacementGenerate", "PlacementScore",
 }
 
 // Points returns all extension points.
 func Points() []Point {
-	list := make([]Point, points)
+	list := make([]Point, numPoints)
 	for k := range list {
 		list[k] = Point(k)
 	}
@@ -44,7 +44,7 @@ func Points() []Point {
 
 // String returns the point's name, such as "PreFilter".
 func (p Point) String() string {
-	if p < 0 || p >= points {
+	if p < 0 || p >= numPoints {
 		return "unknown"
 	}
 	return pointNames[p]

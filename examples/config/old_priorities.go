@@ -35,7 +35,7 @@ func ModernPriority(old string) (OldPriority, bool) {
 }
 
 const (
-	fit        = "NodeResourcesFit"
+	fitPlugin  = "NodeResourcesFit"
 	spreadNote = "spreading over the nodes and zones of a service or controller is the built-in default of PodTopologySpread"
 	goneNote   = "removed in v1.23 without a successor; preferred node affinity or a plugin of one's own does it"
 	equalNote  = "all nodes are equal when nothing scores them"
@@ -47,12 +47,12 @@ var oldPriorities = []OldPriority{
 	{"EvenPodsSpreadPriority", "PodTopologySpread", "", ""},
 	{"ImageLocalityPriority", "ImageLocality", "", ""},
 	{"InterPodAffinityPriority", "InterPodAffinity", "", ""},
-	{"LeastRequestedPriority", fit, "LeastAllocated", ""},
-	{"MostRequestedPriority", fit, "MostAllocated", ""},
+	{"LeastRequestedPriority", fitPlugin, "LeastAllocated", ""},
+	{"MostRequestedPriority", fitPlugin, "MostAllocated", ""},
 	{"NodeAffinityPriority", "NodeAffinity", "", ""},
 	{"NodeLabelPriority", "", "", goneNote},
 	{"NodePreferAvoidPodsPriority", "", "", "removed in v1.22; taints keep pods away from a node"},
-	{"RequestedToCapacityRatioPriority", fit, "RequestedToCapacityRatio", "utilization is requested*100/allocatable since v1.33"},
+	{"RequestedToCapacityRatioPriority", fitPlugin, "RequestedToCapacityRatio", "utilization is requested*100/allocatable since v1.33"},
 	{"ResourceLimitsPriority", "", "", "removed in v1.21; it scored nodes that meet a pod's limits"},
 	{"SelectorSpreadPriority", "PodTopologySpread", "", spreadNote},
 	{"ServiceAntiAffinityPriority", "", "", goneNote},
@@ -63,9 +63,9 @@ var oldPriorities = []OldPriority{
 	{"NodeLabel", "", "", goneNote},
 	{"NodePreferAvoidPods", "", "", "removed in v1.22; taints keep pods away from a node"},
 	{"NodeResourceLimits", "", "", "removed in v1.21; it scored nodes that meet a pod's limits"},
-	{"NodeResourcesLeastAllocated", fit, "LeastAllocated", ""},
-	{"NodeResourcesMostAllocated", fit, "MostAllocated", ""},
-	{"RequestedToCapacityRatio", fit, "RequestedToCapacityRatio", "utilization is requested*100/allocatable since v1.33"},
+	{"NodeResourcesLeastAllocated", fitPlugin, "LeastAllocated", ""},
+	{"NodeResourcesMostAllocated", fitPlugin, "MostAllocated", ""},
+	{"RequestedToCapacityRatio", fitPlugin, "RequestedToCapacityRatio", "utilization is requested*100/allocatable since v1.33"},
 	{"SelectorSpread", "PodTopologySpread", "", "removed in v1.29; " + spreadNote},
 	{"ServiceAffinity", "", "", goneNote},
 }

@@ -13,8 +13,8 @@ import (
 
 // profile renames the plugins of a profile, and converts the arguments of plugins that became strategies of
 // NodeResourcesFit.
-func (d *oldDocument) profile(p object) {
-	if plugins, ok := p["plugins"].(object); ok {
+func (d *oldDocument) profile(p mapping) {
+	if plugins, ok := p["plugins"].(mapping); ok {
 		if un, ok := plugins["unreserve"]; ok {
 			delete(plugins, "unreserve")
 			if _, both := plugins["reserve"]; !both {
@@ -23,7 +23,7 @@ func (d *oldDocument) profile(p object) {
 			d.note("plugins.unreserve: a part of reserve")
 		}
 		for _, point := range slices.Sorted(maps.Keys(plugins)) {
-			if s, ok := plugins[point].(object); ok {
+			if s, ok := plugins[point].(mapping); ok {
 				d.set(p, point, s)
 			}
 		}
@@ -32,7 +32,7 @@ func (d *oldDocument) profile(p object) {
 }
 
 // set renames the plugins of one list. It drops repeated names.
-func (d *oldDocument) set(p object, point string, set object) {
+func (d *oldDocument) set(p mapping, point string, set mapping) {
 	for _, key := range [...]string{"enabled", "disabled"} {
 		items, ok := set[key].([]any)
 		if !ok {
@@ -41,7 +41,7 @@ func (d *oldDocument) set(p object, point string, set object) {
 		var out []any
 		seen := map[string]bool{}
 		for _, item := range items {
-			o, ok := item.(object)
+			o, ok := item.(mapping)
 			if !ok {
 				out = append(out, item)
 				continue
@@ -52,7 +52,7 @@ func (d *oldDocument) set(p object, point string, set object) {
 					continue
 				}
 				seen[now] = true
-				renamed := object{}
+				renamed := mapping{}
 				for k, v := range o {
 					renamed[k] = v
 				}
@@ -67,7 +67,7 @@ func (d *oldDocument) set(p object, point string, set object) {
 }
 
 // rename returns today's names of a plugin at a point. A removed plugin that is only disabled needs no note.
-func (d *oldDocument) rename(p object, at, name string, enabled bool) []string {
+func (d *oldDocument) rename(p mapping, at, name string, enabled bool) []string {
 	if _, ok := inTree[name]; ok || name == "*" {
 		return []string{name}
 	}
@@ -99,15 +99,15 @@ func (d *oldDocument) rename(p object, at, name string, enabled bool) []string {
 }
 
 // strategy sets the type of the profile's scoring strategy and the fields that args give it.
-func (d *oldDocument) strategy(p object, kind string, args object) {
-	var entry object
-	for _, e := range list(p, "pluginConfig") {
-		if e["name"] == fit {
+func (d *oldDocument) strategy(p mapping, kind string, args mapping) {
+	var entry mapping
+	for _, e := range mappingsOf(p, "pluginConfig") {
+		if e["name"] == fitPlugin {
 			entry = e
 		}
 	}
 	if entry == nil {
-		entry = object{"name": fit}
+		entry = mapping{"name": fitPlugin}
 		appendTo(p, "pluginConfig", entry)
 	}
 	s := child(child(entry, "args"), "scoringStrategy")
@@ -121,13 +121,13 @@ func (d *oldDocument) strategy(p object, kind string, args object) {
 	}
 	for _, key := range [...]string{"functionShape", "shape"} {
 		if shape, ok := args[key]; ok && kind == string(configv1.RequestedToCapacityRatio) {
-			s["requestedToCapacityRatio"] = object{"shape": shape}
+			s["requestedToCapacityRatio"] = mapping{"shape": shape}
 		}
 	}
 }
 
 // pluginConfig moves the arguments of plugins that became strategies, and drops the arguments of removed plugins.
-func (d *oldDocument) pluginConfig(p object) {
+func (d *oldDocument) pluginConfig(p mapping) {
 	items, ok := p["pluginConfig"].([]any)
 	if !ok {
 		return
@@ -135,13 +135,13 @@ func (d *oldDocument) pluginConfig(p object) {
 	var keep []any
 	type moved struct {
 		strategy string
-		args     object
+		args     mapping
 	}
 	var later []moved
 	for _, item := range items {
-		o, _ := item.(object)
+		o, _ := item.(mapping)
 		name, _ := o["name"].(string)
-		args, _ := o["args"].(object)
+		args, _ := o["args"].(mapping)
 		old, isOld := ModernPriority(name)
 		_, gone := history.FindOldFilter(name)
 		switch _, current := inTree[name]; {

@@ -48,7 +48,7 @@ var oldVersions = []string{
 func ofV1beta3(c *Configuration, err error, data []byte) (*Configuration, error) {
 	if err != nil {
 		_, _, refusal := current.Decode(data, nil, nil)
-		return nil, oldVersion(refusal, v1beta3.WithKind(kind), data)
+		return nil, oldVersion(refusal, v1beta3.WithKind(configKind), data)
 	}
 	text := fmt.Sprintf("%v is read as %v, where it means the same; kube-scheduler refuses it since v1.29", v1beta3, configv1.SchemeGroupVersion)
 	c.Profiles[0].Warnings = append([]string{text}, c.Profiles[0].Warnings...)
@@ -71,7 +71,7 @@ func oldVersion(err error, gvk schema.GroupVersionKind, data []byte) error {
 		if bad != nil {
 			out.Equivalent, out.Notes = nil, []string{bad.Error()}
 		}
-	case gvk.Kind == kind && slices.Contains(oldVersions, gvk.GroupVersion().String()):
+	case gvk.Kind == configKind && slices.Contains(oldVersions, gvk.GroupVersion().String()):
 		out.Equivalent, out.Notes = convertOld(gvk.Version, data)
 	default:
 		return err
@@ -90,13 +90,13 @@ func withoutEllipses(data []byte) []byte {
 	return bytes.Join(out, nil)
 }
 
-// object is a YAML mapping.
-type object = map[string]any
+// mapping is a YAML mapping.
+type mapping = map[string]any
 
 // oldDocument converts a KubeSchedulerConfiguration of v1alpha1 to v1beta3, as data: the types of v1alpha1 are not
 // published any more.
 type oldDocument struct {
-	doc   object
+	doc   mapping
 	notes []string
 }
 
@@ -104,20 +104,20 @@ func (d *oldDocument) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// take removes a field and returns its value.
-func take[T any](from object, key string) (value T, ok bool) {
+// takeField removes a field and returns its value.
+func takeField[T any](from mapping, key string) (value T, ok bool) {
 	v, there := from[key]
 	delete(from, key)
 	value, ok = v.(T)
 	return value, there && ok
 }
 
-// list returns the mappings among the elements of a field.
-func list(from object, key string) []object {
+// mappingsOf returns the mappings among the elements of a field.
+func mappingsOf(from mapping, key string) []mapping {
 	items, _ := from[key].([]any)
-	var out []object
+	var out []mapping
 	for _, item := range items {
-		if o, ok := item.(object); ok {
+		if o, ok := item.(mapping); ok {
 			out = append(out, o)
 		}
 	}
@@ -125,16 +125,16 @@ func list(from object, key string) []object {
 }
 
 // child returns a field that is a mapping. It makes the field when it is missing.
-func child(from object, key string) object {
-	o, ok := from[key].(object)
+func child(from mapping, key string) mapping {
+	o, ok := from[key].(mapping)
 	if !ok {
-		o = object{}
+		o = mapping{}
 		from[key] = o
 	}
 	return o
 }
 
-func appendTo(from object, key string, item any) {
+func appendTo(from mapping, key string, item any) {
 	items, _ := from[key].([]any)
 	from[key] = append(items, item)
 }
@@ -149,7 +149,7 @@ func convertOld(version string, data []byte) ([]byte, []string) {
 		d.toProfile()
 	}
 	d.surroundings()
-	for _, p := range list(d.doc, "profiles") {
+	for _, p := range mappingsOf(d.doc, "profiles") {
 		d.profile(p)
 	}
 	d.timeouts()
@@ -165,14 +165,14 @@ func convertOld(version string, data []byte) ([]byte, []string) {
 
 // toProfile moves the fields that v1alpha1 has at the top into a profile.
 func (d *oldDocument) toProfile() {
-	profile := object{}
+	profile := mapping{}
 	for _, key := range [...]string{"schedulerName", "plugins", "pluginConfig"} {
 		if v, ok := d.doc[key]; ok {
 			profile[key] = v
 			delete(d.doc, key)
 		}
 	}
-	if plugins, ok := profile["plugins"].(object); ok {
+	if plugins, ok := profile["plugins"].(mapping); ok {
 		if old, ok := plugins["postFilter"]; ok { // v1alpha1 called it after filtering, to prepare the scores
 			delete(plugins, "postFilter")
 			if _, both := plugins["preScore"]; !both {
@@ -181,14 +181,14 @@ func (d *oldDocument) toProfile() {
 			d.note("plugins.postFilter: called preScore now")
 		}
 	}
-	if w, ok := take[float64](d.doc, "hardPodAffinitySymmetricWeight"); ok {
-		appendTo(profile, "pluginConfig", object{"name": "InterPodAffinity", "args": object{"hardPodAffinityWeight": int64(w)}})
+	if w, ok := takeField[float64](d.doc, "hardPodAffinitySymmetricWeight"); ok {
+		appendTo(profile, "pluginConfig", mapping{"name": "InterPodAffinity", "args": mapping{"hardPodAffinityWeight": int64(w)}})
 	}
-	if source, ok := take[object](d.doc, "algorithmSource"); ok {
+	if source, ok := takeField[mapping](d.doc, "algorithmSource"); ok {
 		switch provider, _ := source["provider"].(string); {
 		case provider == "ClusterAutoscalerProvider":
-			args := object{"scoringStrategy": object{"type": string(configv1.MostAllocated)}}
-			appendTo(profile, "pluginConfig", object{"name": fit, "args": args})
+			args := mapping{"scoringStrategy": mapping{"type": string(configv1.MostAllocated)}}
+			appendTo(profile, "pluginConfig", mapping{"name": fitPlugin, "args": args})
 		case source["policy"] != nil:
 			d.note("algorithmSource.policy: load the policy itself to see what it is today")
 		case provider != "" && provider != configv1.SchedulerDefaultProviderName:
@@ -212,7 +212,7 @@ func (d *oldDocument) surroundings() {
 		delete(d.doc, "failureDomains")
 		d.note("failureDomains: topologyKey is required in affinity terms")
 	}
-	if l, ok := d.doc["leaderElection"].(object); ok {
+	if l, ok := d.doc["leaderElection"].(mapping); ok {
 		for old, now := range map[string]string{"lockObjectName": "resourceName", "lockObjectNamespace": "resourceNamespace"} {
 			if v, ok := l[old]; ok {
 				delete(l, old)
@@ -224,34 +224,34 @@ func (d *oldDocument) surroundings() {
 			d.note("leaderElection.resourceLock: only leases are left")
 		}
 	}
-	for _, x := range list(d.doc, "extenders") {
+	for _, x := range mappingsOf(d.doc, "extenders") {
 		if v, ok := x["enableHttps"]; ok {
 			delete(x, "enableHttps")
 			x["enableHTTPS"] = v
 		}
 	}
-	if off, ok := take[bool](d.doc, "disablePreemption"); ok && off {
+	if off, ok := takeField[bool](d.doc, "disablePreemption"); ok && off {
 		for _, p := range d.everyProfile() {
-			appendTo(child(child(p, "plugins"), "postFilter"), "disabled", object{"name": "DefaultPreemption"})
+			appendTo(child(child(p, "plugins"), "postFilter"), "disabled", mapping{"name": "DefaultPreemption"})
 		}
 	}
 }
 
 // timeouts moves bindTimeoutSeconds to the arguments of VolumeBinding.
 func (d *oldDocument) timeouts() {
-	if s, ok := take[float64](d.doc, "bindTimeoutSeconds"); ok {
+	if s, ok := takeField[float64](d.doc, "bindTimeoutSeconds"); ok {
 		for _, p := range d.everyProfile() {
-			appendTo(p, "pluginConfig", object{"name": "VolumeBinding", "args": object{"bindTimeoutSeconds": int64(s)}})
+			appendTo(p, "pluginConfig", mapping{"name": "VolumeBinding", "args": mapping{"bindTimeoutSeconds": int64(s)}})
 		}
 	}
 }
 
 // everyProfile returns the profiles, or a new one when there is none.
-func (d *oldDocument) everyProfile() []object {
-	if profiles := list(d.doc, "profiles"); len(profiles) > 0 {
+func (d *oldDocument) everyProfile() []mapping {
+	if profiles := mappingsOf(d.doc, "profiles"); len(profiles) > 0 {
 		return profiles
 	}
-	p := object{}
+	p := mapping{}
 	d.doc["profiles"] = []any{p}
-	return []object{p}
+	return []mapping{p}
 }

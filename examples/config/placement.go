@@ -252,7 +252,7 @@ func warnings(plugins Plugins) []string {
 }
 
 // disabledInVain names the disabled plugins that do not exist, with what became of those that existed once.
-func disabledInVain(l lists, registry map[string][]Point) []string {
+func disabledInVain(l pluginLists, registry map[string][]Point) []string {
 	var out []string
 	check := func(list string, set pluginSet) {
 		for k, p := range set.Disabled {

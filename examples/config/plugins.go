@@ -58,18 +58,18 @@ func pluginsOf(list []configv1.Plugin) []plugin {
 	return out
 }
 
-// lists are all plugin lists of a profile.
-type lists struct {
-	own   [points]pluginSet
+// pluginLists are all plugin lists of a profile.
+type pluginLists struct {
+	own   [numPoints]pluginSet
 	multi pluginSet
 }
 
-func listsOf(p *configv1.Plugins) lists {
+func listsOf(p *configv1.Plugins) pluginLists {
 	if p == nil {
 		p = &configv1.Plugins{}
 	}
-	return lists{
-		own: [points]pluginSet{
+	return pluginLists{
+		own: [numPoints]pluginSet{
 			PreFilter: setOf(p.PreFilter), Filter: setOf(p.Filter), PostFilter: setOf(p.PostFilter), Reserve: setOf(p.Reserve),
 			PreScore: setOf(p.PreScore), Score: setOf(p.Score), PreBind: setOf(p.PreBind), Bind: setOf(p.Bind),
 			PostBind: setOf(p.PostBind), Permit: setOf(p.Permit), PreEnqueue: setOf(p.PreEnqueue), QueueSort: setOf(p.QueueSort),
@@ -108,13 +108,13 @@ func namesOf(list []plugin) []string {
 }
 
 // merged returns the lists merged into v1.36's default lists.
-func (l lists) merged() lists {
+func (l pluginLists) merged() pluginLists {
 	l.multi = merge(defaults, l.multi)
 	return l
 }
 
 // used returns the names in the enabled lists.
-func (l lists) used() map[string]bool {
+func (l pluginLists) used() map[string]bool {
 	names := map[string]bool{}
 	for _, s := range append(l.own[:], l.multi) {
 		for _, p := range s.Enabled {
@@ -129,7 +129,7 @@ func (l lists) used() map[string]bool {
 //
 // The lists of the points come first, then multiPoint, each in the order of Points. The order at a point is that of
 // plugins.Expand.
-func (l lists) expand(registry map[string][]Point) (Plugins, error) {
+func (l pluginLists) expand(registry map[string][]Point) (Plugins, error) {
 	for _, at := range Points() {
 		seen := map[string]bool{}
 		for _, p := range l.own[at].Enabled {
@@ -159,7 +159,7 @@ func (l lists) expand(registry map[string][]Point) (Plugins, error) {
 }
 
 // weigh sets the weights of the plugins of Score and PlacementScore in p.
-func (l lists) weigh(p Plugins, registry map[string][]Point) error {
+func (l pluginLists) weigh(p Plugins, registry map[string][]Point) error {
 	for at, prefix := range [...]string{Score: "score plugins", PlacementScore: "placement score plugins"} {
 		if prefix == "" {
 			continue
@@ -177,7 +177,7 @@ func (l lists) weigh(p Plugins, registry map[string][]Point) error {
 }
 
 // at returns the names of one point in order.
-func (l lists) at(at Point, registry map[string][]Point) ([]string, error) {
+func (l pluginLists) at(at Point, registry map[string][]Point) ([]string, error) {
 	own := l.own[at]
 	return plugins.Expand(at.String(), namesOf(own.Enabled), namesOf(own.Disabled), namesOf(l.multi.Enabled), func(name string) (bool, error) {
 		has, ok := registry[name]

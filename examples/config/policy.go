@@ -97,7 +97,7 @@ func ConvertPolicy(data []byte) (c *configv1.KubeSchedulerConfiguration, notes [
 		if s == nil {
 			s = &configv1.ScoringStrategy{Type: configv1.ScoringStrategyType(k.strategy)}
 		}
-		profile.PluginConfig = append(profile.PluginConfig, configured(fit, &configv1.NodeResourcesFitArgs{ScoringStrategy: s}))
+		profile.PluginConfig = append(profile.PluginConfig, configured(fitPlugin, &configv1.NodeResourcesFitArgs{ScoringStrategy: s}))
 	}
 	if w := p.HardPodAffinitySymmetricWeight; w != 0 {
 		profile.PluginConfig = append(profile.PluginConfig, configured("InterPodAffinity", &configv1.InterPodAffinityArgs{HardPodAffinityWeight: &w}))
@@ -114,7 +114,7 @@ func ConvertPolicy(data []byte) (c *configv1.KubeSchedulerConfiguration, notes [
 			ManagedResources: x.ManagedResources,
 		})
 	}
-	c.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
+	c.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(configKind))
 	return c, k.notes, nil
 }
 

@@ -128,7 +128,7 @@ func listName(at Point) string {
 
 func removedPlugin(path *field.Path, name string) *field.Error {
 	return field.Invalid(path, name, fmt.Sprintf("was invalid in version %q (%s is version %q)",
-		configv1.SchemeGroupVersion.Version, kind, configv1.SchemeGroupVersion.String()))
+		configv1.SchemeGroupVersion.Version, configKind, configv1.SchemeGroupVersion.String()))
 }
 
 // validateQueueSort checks that all profiles have one order of the queue.
@@ -247,9 +247,9 @@ func validateVolumeBinding(a *configv1.VolumeBindingArgs, path *field.Path) fiel
 			"invalid BindTimeoutSeconds, should not be a negative value"))
 	}
 	if a.Shape != nil {
-		shape := make([]point, len(a.Shape))
+		shape := make([]shapePoint, len(a.Shape))
 		for k, p := range a.Shape {
-			shape[k] = point(p)
+			shape[k] = shapePoint(p)
 		}
 		errs = append(errs, field.Invalid(path.Child("shape"), shape,
 			"unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"))
@@ -257,5 +257,5 @@ func validateVolumeBinding(a *configv1.VolumeBindingArgs, path *field.Path) fiel
 	return errs
 }
 
-// point is a point of a shape as v1.36 prints it.
-type point struct{ Utilization, Score int32 }
+// shapePoint is a point of a shape as v1.36 prints it.
+type shapePoint struct{ Utilization, Score int32 }

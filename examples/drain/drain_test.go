@@ -78,7 +78,7 @@ func TestWavesAreAllowed(t *testing.T) {
 			require.NoError(t, err)
 			pods := map[string]*v1.Pod{}
 			for _, x := range in.objects.Pods {
-				pods[name(x)] = x
+				pods[podName(x)] = x
 			}
 			left := map[string]bool{}
 			for _, w := range p.Waves {
@@ -106,7 +106,7 @@ func TestWavesAreAllowed(t *testing.T) {
 						next := old.DeepCopy()
 						next.Name, next.Spec.NodeName = old.Name+"-next", e.Replacement
 						next.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
-						pods[name(next)] = next
+						pods[podName(next)] = next
 					}
 				}
 			}
@@ -119,7 +119,7 @@ func TestWavesAreAllowed(t *testing.T) {
 				left[s.Pod] = true
 			}
 			for _, x := range in.objects.Pods {
-				require.Equal(t, strings.Contains(" "+strings.Join(nodes, " ")+" ", " "+x.Spec.NodeName+" "), left[name(x)], "each pod of the nodes is accounted for: %s", name(x))
+				require.Equal(t, strings.Contains(" "+strings.Join(nodes, " ")+" ", " "+x.Spec.NodeName+" "), left[podName(x)], "each pod of the nodes is accounted for: %s", podName(x))
 			}
 		})
 	}

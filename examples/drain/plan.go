@@ -60,7 +60,7 @@ type podRef struct {
 	Node      string `json:"node"`
 }
 
-func refTo(p *v1.Pod) podRef { return podRef{name(p), p.Namespace, p.Name, p.Spec.NodeName} }
+func refTo(p *v1.Pod) podRef { return podRef{podName(p), p.Namespace, p.Name, p.Spec.NodeName} }
 
 // plan drains the nodes on paper.
 func (in *input) plan(o options) (*plan, error) {
@@ -156,7 +156,7 @@ func (r *replacer) note(e disruption.Planned) string {
 	return r.failures[e.Pod]
 }
 
-func name(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
+func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func orEmpty(list []string) []string {
 	if list == nil {

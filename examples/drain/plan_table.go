@@ -52,7 +52,7 @@ func (p *plan) table(out *strings.Builder, layout report.Layout) {
 		for _, g := range group {
 			pods = append(pods, g.Pod)
 		}
-		fmt.Fprintf(out, "%s on %s%s\n  cause:  %s\n", strings.Join(pods, ", "), b.Node, in(b.Budget), b.Cause)
+		fmt.Fprintf(out, "%s on %s%s\n  cause:  %s\n", strings.Join(pods, ", "), b.Node, inBudget(b.Budget), b.Cause)
 		if b.Proof != "" {
 			fmt.Fprintf(out, "  proof:  %s\n", b.Proof)
 		}
@@ -96,7 +96,7 @@ func grouped(list []blocked) (groups [][]blocked) {
 	return groups
 }
 
-func in(budget string) string {
+func inBudget(budget string) string {
 	if budget == "" {
 		return ""
 	}

@@ -74,7 +74,7 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 		return "", false
 	}
 	if r.err = r.placer.Assume(next, d); r.err != nil {
-		r.err = fmt.Errorf("pod %s: %w", name(pod), r.err)
+		r.err = fmt.Errorf("pod %s: %w", podName(pod), r.err)
 		return "", false
 	}
 	return d.Node, true
@@ -93,7 +93,7 @@ func (r *replacer) fits(pod *v1.Pod) (bool, error) {
 		return false, nil
 	}
 	if err := r.placer.Assume(pod, d); err != nil {
-		return false, fmt.Errorf("pod %s: %w", name(pod), err)
+		return false, fmt.Errorf("pod %s: %w", podName(pod), err)
 	}
 	return true, nil
 }

@@ -22,24 +22,24 @@ func (o *Objects) Add(more *Objects, count int) (made []*v1.Pod, err error) {
 		k := kinds[kind]
 		have := map[string]bool{}
 		for _, object := range k.list(o) {
-			have[name(kind, object)] = true
+			have[nameInMessage(kind, object)] = true
 		}
 		for _, object := range k.list(more) {
 			switch {
 			case kind == "Eviction":
-				return nil, fmt.Errorf("%s: kind: Unsupported value: an Eviction cannot be added", name(kind, object))
+				return nil, fmt.Errorf("%s: kind: Unsupported value: an Eviction cannot be added", nameInMessage(kind, object))
 			case count > 1 && !slices.Contains(countable, kind):
-				return nil, fmt.Errorf("%s: kind: Unsupported value: there cannot be %d of it; -count is for nodes, pods and workloads", name(kind, object), count)
+				return nil, fmt.Errorf("%s: kind: Unsupported value: there cannot be %d of it; -count is for nodes, pods and workloads", nameInMessage(kind, object), count)
 			}
 			for n := range count {
 				c := object
 				if count > 1 {
 					c = numbered(object, n+1)
 				}
-				if have[name(kind, c)] {
+				if have[nameInMessage(kind, c)] {
 					return nil, fmt.Errorf("metadata.name: Duplicate value: %q: the input has a %s of that name", key(c), kind)
 				}
-				have[name(kind, c)] = true
+				have[nameInMessage(kind, c)] = true
 				k.add(o, c)
 				k.add(added, c)
 			}

@@ -35,7 +35,7 @@ func ReadJSON(path string, stdin io.Reader, o Options) (data []byte, err error) 
 	defer func() { err = errors.Join(err, closing()) }()
 	for d.next() {
 		line := d.line
-		text, err := one(d, o)
+		text, err := readDocument(d, o)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", called, err)
 		}
@@ -58,8 +58,8 @@ func ReadJSON(path string, stdin io.Reader, o Options) (data []byte, err error) 
 	return data, nil
 }
 
-// one reads a document of the size of an object.
-func one(in io.Reader, o Options) ([]byte, error) {
+// readDocument reads a document of the size of an object.
+func readDocument(in io.Reader, o Options) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(in, int64(o.object())+1))
 	if err == nil && len(text) > o.object() {
 		err = o.tooLarge()
@@ -75,7 +75,7 @@ func ReadText(path string, stdin io.Reader, o Options) (text []byte, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
-	if text, err = one(in, o); err != nil {
+	if text, err = readDocument(in, o); err != nil {
 		return nil, fmt.Errorf("%s: %w", called, err)
 	}
 	limit := o.tooLarge()

@@ -15,22 +15,22 @@ const headSize = 1 << 20
 // sink takes what is in a text, in its order.
 type sink interface {
 	// object takes one object; streamed says that the items of the List it is went to item.
-	object(data []byte, at place, streamed bool) error
+	object(data []byte, at position, streamed bool) error
 	// item takes an item of the List that is being read, whose kind is "" while nobody knows it.
-	item(kind string, data []byte, at place) error
+	item(kind string, data []byte, at position) error
 }
 
-// place is where an object stands.
-type place struct {
+// position is where an object stands.
+type position struct {
 	file           string
 	document, line int
 }
 
 // String returns the file and the number of the document.
-func (p place) String() string { return fmt.Sprintf("%s: document %d", p.file, p.document) }
+func (p position) String() string { return fmt.Sprintf("%s: document %d", p.file, p.document) }
 
 // fail puts the place in front of an error. Errors about JSON get the line.
-func (p place) fail(err error) error {
+func (p position) fail(err error) error {
 	var syntax syntaxError
 	var bad refusal
 	switch {
@@ -76,7 +76,7 @@ func feed(path string, stdin io.Reader, o Options, to sink) (count int, err erro
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
-	at := place{file: called}
+	at := position{file: called}
 	for d.next() {
 		if err := at.read(d, o, to); err != nil {
 			return at.document, err
@@ -86,7 +86,7 @@ func feed(path string, stdin io.Reader, o Options, to sink) (count int, err erro
 }
 
 // read reads the current document of d, which may be a stream of JSON objects.
-func (p *place) read(d *documents, o Options, to sink) error {
+func (p *position) read(d *documents, o Options, to sink) error {
 	p.line = d.line
 	head, err := d.head(headSize)
 	p.document++
@@ -138,7 +138,7 @@ func (p *place) read(d *documents, o Options, to sink) error {
 }
 
 // value reads one JSON value that was made of YAML.
-func (p *place) value(v []byte, o Options, to sink) error {
+func (p *position) value(v []byte, o Options, to sink) error {
 	if v[0] != '{' {
 		return p.fail(notAnObject(v))
 	}
@@ -147,7 +147,7 @@ func (p *place) value(v []byte, o Options, to sink) error {
 }
 
 // json reads JSON objects to the end of the text.
-func (p *place) json(in io.Reader, o Options, to sink) error {
+func (p *position) json(in io.Reader, o Options, to sink) error {
 	s := stream{in: bufio.NewReaderSize(in, 64<<10), line: p.line, o: o}
 	for {
 		if _, err := s.peek(); err != nil {
@@ -165,9 +165,9 @@ func (p *place) json(in io.Reader, o Options, to sink) error {
 }
 
 // next reads the next object of a stream.
-func (p *place) next(s *stream, to sink) error {
+func (p *position) next(s *stream, to sink) error {
 	object, line, streamed, err := s.next(func(kind string, data []byte, line int) error {
-		return sunk(to.item(kind, data, place{p.file, p.document, line}))
+		return sunk(to.item(kind, data, position{p.file, p.document, line}))
 	})
 	p.line = line
 	if err != nil {
@@ -187,7 +187,7 @@ func sunk(err error) error {
 }
 
 // unless puts the place in front of an error that is not from the sink.
-func (p place) unless(err error) error {
+func (p position) unless(err error) error {
 	var s fromSink
 	if errors.As(err, &s) {
 		return s.error

@@ -139,7 +139,7 @@ func (s *scan) object(depth int) error {
 			name = []byte(plain)
 		}
 		s.path = append(s.path, "."+string(name))
-		if many[string(name)] || many == nil && has(s.keys[base:], name) {
+		if many[string(name)] || many == nil && hasKey(s.keys[base:], name) {
 			return s.refuse("Duplicate value: the key stands twice")
 		}
 		if s.keys = append(s.keys, name); len(s.keys)-base > 32 {
@@ -176,7 +176,7 @@ func (s *scan) object(depth int) error {
 	}
 }
 
-func has(keys [][]byte, name []byte) bool {
+func hasKey(keys [][]byte, name []byte) bool {
 	for _, k := range keys {
 		if string(k) == string(name) {
 			return true

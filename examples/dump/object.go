@@ -9,7 +9,7 @@ import (
 // Object reads one object, as JSON, of a kind that Read knows. Errors begin with at, which says where it stands.
 func Object(data []byte, at string) (metav1.Object, error) {
 	r := newReader(Options{})
-	if err := r.one(data, at, place{file: at, document: 1, line: 1}, envelope{}); err != nil {
+	if err := r.one(data, at, position{file: at, document: 1, line: 1}, envelope{}); err != nil {
 		return nil, err
 	}
 	for kind := range r.unknown {

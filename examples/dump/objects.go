@@ -55,8 +55,8 @@ type Objects struct {
 	Warnings report.Warnings
 }
 
-// kind is one kind of object that a dump may hold.
-type kind struct {
+// objectKind is one kind of object that a dump may hold.
+type objectKind struct {
 	group      string // without version; any version of a group but devices is read as the type
 	namespaced bool
 	make       func() metav1.Object
@@ -64,12 +64,12 @@ type kind struct {
 	list       func(o *Objects) []metav1.Object
 }
 
-// of makes a kind from the field of Objects that holds it. P is *T.
-func of[T any, P interface {
+// kindOf makes a kind from the field of Objects that holds it. P is *T.
+func kindOf[T any, P interface {
 	*T
 	metav1.Object
-}](group string, namespaced bool, field func(*Objects) *[]P) kind {
-	return kind{
+}](group string, namespaced bool, field func(*Objects) *[]P) objectKind {
+	return objectKind{
 		group, namespaced,
 		func() metav1.Object { return P(new(T)) },
 		func(o *Objects, object metav1.Object) { *field(o) = append(*field(o), object.(P)) },
@@ -82,37 +82,37 @@ func of[T any, P interface {
 // devices is the only group whose versions differ in what is read: its objects must be of v1.
 const devices = resourcev1.GroupName
 
-var kinds = map[string]kind{
-	"Node":                  of("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
-	"Pod":                   of("", true, func(o *Objects) *[]*v1.Pod { return &o.Pods }),
-	"Namespace":             of("", false, func(o *Objects) *[]*v1.Namespace { return &o.Namespaces }),
-	"PriorityClass":         of("scheduling.k8s.io", false, func(o *Objects) *[]*schedulingv1.PriorityClass { return &o.PriorityClasses }),
-	"RuntimeClass":          of("node.k8s.io", false, func(o *Objects) *[]*nodev1.RuntimeClass { return &o.RuntimeClasses }),
-	"PodDisruptionBudget":   of("policy", true, func(o *Objects) *[]*policyv1.PodDisruptionBudget { return &o.PodDisruptionBudgets }),
-	"Service":               of("", true, func(o *Objects) *[]*v1.Service { return &o.Services }),
-	"ReplicationController": of("", true, func(o *Objects) *[]*v1.ReplicationController { return &o.ReplicationControllers }),
-	"ReplicaSet":            of("apps", true, func(o *Objects) *[]*appsv1.ReplicaSet { return &o.ReplicaSets }),
-	"StatefulSet":           of("apps", true, func(o *Objects) *[]*appsv1.StatefulSet { return &o.StatefulSets }),
-	"Deployment":            of("apps", true, func(o *Objects) *[]*appsv1.Deployment { return &o.Deployments }),
-	"Job":                   of("batch", true, func(o *Objects) *[]*batchv1.Job { return &o.Jobs }),
-	"DaemonSet":             of("apps", true, func(o *Objects) *[]*appsv1.DaemonSet { return &o.DaemonSets }),
-	"PersistentVolume":      of("", false, func(o *Objects) *[]*v1.PersistentVolume { return &o.PersistentVolumes }),
-	"PersistentVolumeClaim": of("", true, func(o *Objects) *[]*v1.PersistentVolumeClaim { return &o.PersistentVolumeClaims }),
-	"StorageClass":          of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.StorageClass { return &o.StorageClasses }),
-	"CSINode":               of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSINode { return &o.CSINodes }),
-	"CSIDriver":             of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSIDriver { return &o.CSIDrivers }),
-	"CSIStorageCapacity":    of("storage.k8s.io", true, func(o *Objects) *[]*storagev1.CSIStorageCapacity { return &o.CSIStorageCapacities }),
-	"VolumeAttachment":      of("storage.k8s.io", false, func(o *Objects) *[]*storagev1.VolumeAttachment { return &o.VolumeAttachments }),
-	"LimitRange":            of("", true, func(o *Objects) *[]*v1.LimitRange { return &o.LimitRanges }),
-	"ResourceClaim":         of(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaim { return &o.ResourceClaims }),
-	"ResourceClaimTemplate": of(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaimTemplate { return &o.ResourceClaimTemplates }),
-	"ResourceSlice":         of(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
-	"DeviceClass":           of(devices, false, func(o *Objects) *[]*resourcev1.DeviceClass { return &o.DeviceClasses }),
-	"Eviction":              of("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
+var kinds = map[string]objectKind{
+	"Node":                  kindOf("", false, func(o *Objects) *[]*v1.Node { return &o.Nodes }),
+	"Pod":                   kindOf("", true, func(o *Objects) *[]*v1.Pod { return &o.Pods }),
+	"Namespace":             kindOf("", false, func(o *Objects) *[]*v1.Namespace { return &o.Namespaces }),
+	"PriorityClass":         kindOf("scheduling.k8s.io", false, func(o *Objects) *[]*schedulingv1.PriorityClass { return &o.PriorityClasses }),
+	"RuntimeClass":          kindOf("node.k8s.io", false, func(o *Objects) *[]*nodev1.RuntimeClass { return &o.RuntimeClasses }),
+	"PodDisruptionBudget":   kindOf("policy", true, func(o *Objects) *[]*policyv1.PodDisruptionBudget { return &o.PodDisruptionBudgets }),
+	"Service":               kindOf("", true, func(o *Objects) *[]*v1.Service { return &o.Services }),
+	"ReplicationController": kindOf("", true, func(o *Objects) *[]*v1.ReplicationController { return &o.ReplicationControllers }),
+	"ReplicaSet":            kindOf("apps", true, func(o *Objects) *[]*appsv1.ReplicaSet { return &o.ReplicaSets }),
+	"StatefulSet":           kindOf("apps", true, func(o *Objects) *[]*appsv1.StatefulSet { return &o.StatefulSets }),
+	"Deployment":            kindOf("apps", true, func(o *Objects) *[]*appsv1.Deployment { return &o.Deployments }),
+	"Job":                   kindOf("batch", true, func(o *Objects) *[]*batchv1.Job { return &o.Jobs }),
+	"DaemonSet":             kindOf("apps", true, func(o *Objects) *[]*appsv1.DaemonSet { return &o.DaemonSets }),
+	"PersistentVolume":      kindOf("", false, func(o *Objects) *[]*v1.PersistentVolume { return &o.PersistentVolumes }),
+	"PersistentVolumeClaim": kindOf("", true, func(o *Objects) *[]*v1.PersistentVolumeClaim { return &o.PersistentVolumeClaims }),
+	"StorageClass":          kindOf("storage.k8s.io", false, func(o *Objects) *[]*storagev1.StorageClass { return &o.StorageClasses }),
+	"CSINode":               kindOf("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSINode { return &o.CSINodes }),
+	"CSIDriver":             kindOf("storage.k8s.io", false, func(o *Objects) *[]*storagev1.CSIDriver { return &o.CSIDrivers }),
+	"CSIStorageCapacity":    kindOf("storage.k8s.io", true, func(o *Objects) *[]*storagev1.CSIStorageCapacity { return &o.CSIStorageCapacities }),
+	"VolumeAttachment":      kindOf("storage.k8s.io", false, func(o *Objects) *[]*storagev1.VolumeAttachment { return &o.VolumeAttachments }),
+	"LimitRange":            kindOf("", true, func(o *Objects) *[]*v1.LimitRange { return &o.LimitRanges }),
+	"ResourceClaim":         kindOf(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaim { return &o.ResourceClaims }),
+	"ResourceClaimTemplate": kindOf(devices, true, func(o *Objects) *[]*resourcev1.ResourceClaimTemplate { return &o.ResourceClaimTemplates }),
+	"ResourceSlice":         kindOf(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
+	"DeviceClass":           kindOf(devices, false, func(o *Objects) *[]*resourcev1.DeviceClass { return &o.DeviceClasses }),
+	"Eviction":              kindOf("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
 }
 
-// name is what messages call an object.
-func name(kind string, o metav1.Object) string {
+// nameInMessage is what messages call an object.
+func nameInMessage(kind string, o metav1.Object) string {
 	if o.GetNamespace() == "" {
 		return kind + " " + o.GetName()
 	}

@@ -62,7 +62,7 @@ type reader struct {
 	unknown   map[string]int // objects by kind
 	fields    fields
 	sharing   sharing
-	list      list
+	list      listReader
 	last      metav1.Object
 }
 
@@ -109,20 +109,20 @@ func (r *reader) file(path string, stdin io.Reader) error {
 	return err
 }
 
-// list is the List that is being read.
-type list struct {
+// listReader is the List that is being read.
+type listReader struct {
 	n       int      // items so far
 	waiting []waiter // items without a kind, until that of the List is known
 }
 
 type waiter struct {
 	data []byte
-	at   place
+	at   position
 	name string
 }
 
 // item reads an item of a List.
-func (r *reader) item(kind string, data []byte, at place) error {
+func (r *reader) item(kind string, data []byte, at position) error {
 	r.list.n++
 	name := fmt.Sprintf("%v, item %d", at, r.list.n)
 	s := scan{data: data}
@@ -134,9 +134,9 @@ func (r *reader) item(kind string, data []byte, at place) error {
 }
 
 // object reads an object, or ends the List whose items were read.
-func (r *reader) object(data []byte, at place, streamed bool) error {
+func (r *reader) object(data []byte, at position, streamed bool) error {
 	l := r.list
-	r.list = list{}
+	r.list = listReader{}
 	if !streamed {
 		return r.one(data, at.String(), at, envelope{})
 	}
@@ -186,7 +186,7 @@ func (s *scan) envelope() (e envelope, err error) {
 }
 
 // one reads one object. name says where it stands; around is what a typed list says of its items.
-func (r *reader) one(data []byte, name string, at place, around envelope) error {
+func (r *reader) one(data []byte, name string, at position, around envelope) error {
 	s := scan{data: data}
 	if err := s.whole(); err != nil {
 		var bad refusal
@@ -242,7 +242,7 @@ func plural(kind string) string {
 }
 
 // nested reads the items of a List that is an item itself, or that has none.
-func (r *reader) nested(data []byte, name string, at place, e envelope, lists int) error {
+func (r *reader) nested(data []byte, name string, at position, e envelope, lists int) error {
 	if lists >= maxLists {
 		return fmt.Errorf("%s: Too many: Lists may be nested %d deep", name, maxLists)
 	}
@@ -262,7 +262,7 @@ func (r *reader) nested(data []byte, name string, at place, e envelope, lists in
 }
 
 // keep adds an object to those that were read. An object that was read before is left out when the two are equal.
-func (r *reader) keep(k kind, e envelope, object metav1.Object, unknown []string, at string) error {
+func (r *reader) keep(k objectKind, e envelope, object metav1.Object, unknown []string, at string) error {
 	if k.namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
@@ -271,7 +271,7 @@ func (r *reader) keep(k kind, e envelope, object metav1.Object, unknown []string
 	}
 	object.SetManagedFields(nil) // nobody asks who wrote a field, and most of a dump is about that
 	r.last = object
-	called := name(e.kind, object)
+	called := nameInMessage(e.kind, object)
 	if object.GetName() == "" {
 		return fmt.Errorf("%s (%s): metadata.name: Required value: every object has a name", at, e.kind)
 	}

@@ -47,16 +47,16 @@ func fromYAML(text []byte, line, limit int, tooLarge error) ([][]byte, error) {
 	}
 }
 
-var lines = regexp.MustCompile(`\bline (\d+)`)
+var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
 // yamlError puts the error on one line, with the line numbers of the whole text. The decoder names no line for an error in the
 // first line.
 func yamlError(err error, line int) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	if rest, found := strings.CutPrefix(text, "yaml: "); found && !lines.MatchString(text) {
+	if rest, found := strings.CutPrefix(text, "yaml: "); found && !lineNumber.MatchString(text) {
 		text = "yaml: line 1: " + rest
 	}
-	return errors.New(lines.ReplaceAllStringFunc(text, func(s string) string {
+	return errors.New(lineNumber.ReplaceAllStringFunc(text, func(s string) string {
 		n, _ := strconv.Atoi(s[len("line "):]) // digits, few
 		return "line " + strconv.Itoa(n+line-1)
 	}))

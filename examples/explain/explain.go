@@ -121,7 +121,7 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 	for _, n := range nodes {
 		counted := map[reason]bool{}
 		for _, r := range n.Rejections {
-			for _, line := range lines(r) {
+			for _, line := range reasonLines(r) {
 				k := reason{r.Plugin, line.reason}
 				g := groups[k]
 				if g == nil {
@@ -162,23 +162,23 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 // mostDetails is how many different details of one reason are told each by itself. Of more, the nearest node's is told.
 const mostDetails = 3
 
-type line struct{ reason, detail string }
+type reasonLine struct{ reason, detail string }
 
-// lines pairs the reasons of a rejection with its numbers.
-func lines(r placement.Rejection) []line {
-	var out []line
+// reasonLines pairs the reasons of a rejection with its numbers.
+func reasonLines(r placement.Rejection) []reasonLine {
+	var out []reasonLine
 	if len(r.Numbers) == len(r.Reasons) {
 		for k, text := range r.Reasons {
-			out = append(out, line{text, r.Numbers[k]})
+			out = append(out, reasonLine{text, r.Numbers[k]})
 		}
 		return out
 	}
 	reason := strings.Join(r.Reasons, ", ")
 	for _, text := range r.Numbers {
-		out = append(out, line{reason, text})
+		out = append(out, reasonLine{reason, text})
 	}
 	if len(out) == 0 {
-		out = append(out, line{reason, ""})
+		out = append(out, reasonLine{reason, ""})
 	}
 	return out
 }

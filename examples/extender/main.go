@@ -32,7 +32,7 @@ import (
 	"github.com/podberth/podberth/examples/program"
 )
 
-const name = "extender"
+const programName = "extender"
 
 func main() {
 	hangup := make(chan os.Signal, 1)
@@ -77,14 +77,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = s.read(o, stdin, stderr)
 	}
 	if err != nil {
-		return program.Code(name, err, stderr)
+		return program.Code(programName, err, stderr)
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return program.Code(name, fmt.Errorf("-listen: %w", err), stderr)
+		return program.Code(programName, fmt.Errorf("-listen: %w", err), stderr)
 	}
 	fmt.Fprintf(stderr, "listening on http://%s\n", listener.Addr())
-	return program.Code(name, serve(ctx, listener, s, func() {
+	return program.Code(programName, serve(ctx, listener, s, func() {
 		if err := s.read(o, stdin, stderr); err != nil {
 			fmt.Fprintf(stderr, "extender: not read again: %v\n", err)
 		}
@@ -124,8 +124,8 @@ func bounded(handler http.Handler) *http.Server {
 
 func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f := program.Flags(program.Help{
-		Name: name, Purpose: "serves podberth's filters, scores and preemption to a stock kube-scheduler.", Usage: []string{name + " -f PATH [flags]"},
-		Examples: []string{name + " -f cluster.yaml -listen 127.0.0.1:8888"},
+		Name: programName, Purpose: "serves podberth's filters, scores and preemption to a stock kube-scheduler.", Usage: []string{programName + " -f PATH [flags]"},
+		Examples: []string{programName + " -f cluster.yaml -listen 127.0.0.1:8888"},
 	}, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)

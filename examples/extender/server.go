@@ -120,7 +120,7 @@ func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, learn f
 		http.Error(w, "request: "+text, status)
 		return
 	}
-	result, err := work(s.world(), &args, learn, verb)
+	result, err := learnAndAnswer(s.world(), &args, learn, verb)
 	if err != nil {
 		status := http.StatusInternalServerError
 		if bad, ok := err.(badRequest); ok {
@@ -133,8 +133,8 @@ func answer[A, B any](w http.ResponseWriter, r *http.Request, s *server, learn f
 	_ = json.NewEncoder(w).Encode(result) // the only possible error: the client has gone
 }
 
-// work takes in the nodes of a request, and evaluates the request concurrently with other evaluations.
-func work[A, B any](w *world, args *A, learn func(*world, *A) error, verb func(*world, *A) (B, error)) (result B, err error) {
+// learnAndAnswer takes in the nodes of a request, and evaluates the request concurrently with other evaluations.
+func learnAndAnswer[A, B any](w *world, args *A, learn func(*world, *A) error, verb func(*world, *A) (B, error)) (result B, err error) {
 	if err := learn(w, args); err != nil {
 		return result, err
 	}

@@ -160,8 +160,8 @@ func (w *world) asked(a *extenderv1.ExtenderArgs) ([]string, error) {
 	return names, nil
 }
 
-// step is how many changed nodes learn takes in before it lets evaluations continue.
-const step = 64
+// nodesPerStep is how many changed nodes learn takes in before it lets evaluations continue.
+const nodesPerStep = 64
 
 // learn takes in the node objects of a request that differ from the known ones. It locks the snapshot for a few nodes at a
 // time. Of the nodes that the input lacks it keeps those of the latest requests, up to the limit.
@@ -182,8 +182,8 @@ func (w *world) learn(a *extenderv1.ExtenderArgs) error {
 	if a.Nodes == nil {
 		return nil
 	}
-	for from := 0; from < len(a.Nodes.Items); from += step {
-		part := a.Nodes.Items[from:min(from+step, len(a.Nodes.Items))]
+	for from := 0; from < len(a.Nodes.Items); from += nodesPerStep {
+		part := a.Nodes.Items[from:min(from+nodesPerStep, len(a.Nodes.Items))]
 		if !w.differs(part) {
 			continue
 		}

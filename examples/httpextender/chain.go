@@ -41,7 +41,7 @@ func FilterAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, node
 				out.Failed[name] = text
 			}
 		}
-		nodes = kept(nodes, a)
+		nodes = nodesOfAnswer(nodes, a)
 		if a.Objects != nil {
 			out.Objects = a.Objects
 		}
@@ -50,9 +50,9 @@ func FilterAll[E Extender](ctx context.Context, extenders []E, pod *v1.Pod, node
 	return out, nil
 }
 
-// kept returns the nodes of an answer in its order: the objects that the extender sent, or else the known nodes of these
+// nodesOfAnswer returns the nodes of an answer in its order: the objects that the extender sent, or else the known nodes of these
 // names.
-func kept(nodes []*v1.Node, a Answer) []*v1.Node {
+func nodesOfAnswer(nodes []*v1.Node, a Answer) []*v1.Node {
 	if a.Objects != nil {
 		return a.Objects
 	}

@@ -25,7 +25,7 @@ type nodeReport struct {
 	Reclaim      []string               `json:"reclaim"`
 	LocalStorage []victim               `json:"localStorage"` // over their own limits: they go first
 	RankedFor    pressure.Signal        `json:"rankedFor"`
-	Ranking      []place                `json:"ranking"`
+	Ranking      []rankedPod            `json:"ranking"`
 	Victim       *victim                `json:"victim,omitempty"`
 	Forecast     *forecast              `json:"forecast,omitempty"`
 	NextChange   *time.Time             `json:"nextChange,omitempty"` // what happens by itself next: a grace or a condition ends
@@ -54,10 +54,10 @@ type podRef struct {
 	Name      string `json:"name"`
 }
 
-func refTo(p *v1.Pod) podRef { return podRef{name(p), p.Namespace, p.Name} }
+func refTo(p *v1.Pod) podRef { return podRef{podName(p), p.Namespace, p.Name} }
 
-// place is one pod of the ranking.
-type place struct {
+// rankedPod is one pod of the ranking.
+type rankedPod struct {
 	Rank int `json:"rank"`
 	podRef
 	ExceedsRequest bool   `json:"exceedsRequest"`
@@ -80,10 +80,10 @@ type forecast struct {
 	Signal  pressure.Signal `json:"signal"`
 	Target  string          `json:"target"`
 	Cleared bool            `json:"cleared"`
-	Steps   []step          `json:"steps"`
+	Steps   []forecastStep  `json:"steps"`
 }
 
-type step struct {
+type forecastStep struct {
 	podRef
 	GracePeriodSeconds int64  `json:"gracePeriodSeconds"`
 	Frees              string `json:"frees"`
@@ -92,7 +92,7 @@ type step struct {
 
 // only leaves out the pods of other namespaces than that of -n, but for the victims.
 func (r *nodeReport) only(t *program.Tables) {
-	r.Ranking = slices.DeleteFunc(r.Ranking, func(p place) bool { return !t.Shows(p.Namespace) })
+	r.Ranking = slices.DeleteFunc(r.Ranking, func(p rankedPod) bool { return !t.Shows(p.Namespace) })
 }
 
 // observe lets the policy look at the observation and puts what it says into words.
@@ -113,7 +113,7 @@ func observe(in *input) *nodeReport {
 	var short *pressure.Status // the first threshold that is met, or the one that acts
 	for i := range d.Thresholds {
 		s := &d.Thresholds[i]
-		r.Thresholds = append(r.Thresholds, tell(s))
+		r.Thresholds = append(r.Thresholds, thresholdOf(s))
 		if s.Met && (short == nil || d.Acting != nil && s.Actionable && !short.Actionable) {
 			short = s
 		}
@@ -129,7 +129,7 @@ func observe(in *input) *nodeReport {
 	case r.RankedFor == "":
 		r.RankedFor = "memory.available"
 	}
-	r.Ranking = places(r.RankedFor, pressure.Rank(r.RankedFor, o.Layout, o.Pods, o.Stats, pressure.Options{}))
+	r.Ranking = rankedPods(r.RankedFor, pressure.Rank(r.RankedFor, o.Layout, o.Pods, o.Stats, pressure.Options{}))
 	if d.Eviction != nil {
 		v := evicted(d.Eviction)
 		r.Victim = &v
@@ -144,7 +144,7 @@ func observe(in *input) *nodeReport {
 	return r
 }
 
-func tell(s *pressure.Status) threshold {
+func thresholdOf(s *pressure.Status) threshold {
 	t := threshold{
 		Signal: s.Threshold.Signal, Value: s.Threshold.Value.String(), Target: s.Target.String(),
 		Met: s.Met, GraceExpired: s.Due, Stale: s.Due && !s.Actionable,
@@ -175,25 +175,25 @@ func amount(s pressure.Signal, n int64) string {
 	return q.String()
 }
 
-func name(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
+func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func evicted(e *pressure.Eviction) victim {
 	return victim{refTo(e.Pod), e.GraceSeconds, e.Message}
 }
 
 func foretell(f pressure.Forecast, s pressure.Signal) *forecast {
-	out := &forecast{Signal: s, Target: f.Target.String(), Cleared: f.Cleared, Steps: []step{}}
+	out := &forecast{Signal: s, Target: f.Target.String(), Cleared: f.Cleared, Steps: []forecastStep{}}
 	for _, st := range f.Steps {
-		out.Steps = append(out.Steps, step{refTo(st.Pod), st.GraceSeconds, amount(s, st.Frees), amount(s, st.Available)})
+		out.Steps = append(out.Steps, forecastStep{refTo(st.Pod), st.GraceSeconds, amount(s, st.Frees), amount(s, st.Available)})
 	}
 	return out
 }
 
-func places(s pressure.Signal, ranking []pressure.Ranked) []place {
-	out := make([]place, 0, len(ranking))
+func rankedPods(s pressure.Signal, ranking []pressure.Ranked) []rankedPod {
+	out := make([]rankedPod, 0, len(ranking))
 	for i := range ranking {
 		r := &ranking[i]
-		p := place{Rank: i + 1, podRef: refTo(r.Pod), Measured: r.Measured, ExceedsRequest: r.Exceeds, Priority: r.Priority, Request: amount(s, r.Request), Evictable: r.Exempt == "", Reason: r.Exempt}
+		p := rankedPod{Rank: i + 1, podRef: refTo(r.Pod), Measured: r.Measured, ExceedsRequest: r.Exceeds, Priority: r.Priority, Request: amount(s, r.Request), Evictable: r.Exempt == "", Reason: r.Exempt}
 		if r.Measured {
 			p.Usage = amount(s, r.Usage)
 		}

@@ -258,7 +258,7 @@ func TestPodsWithoutStatistics(t *testing.T) {
 // -n prints the pods of a namespace with their ranks among all; -no-headers leaves out headers.
 func TestNamespaceAndHeaders(t *testing.T) {
 	args := []string{"-f", in("pods.yaml"), "-summary", in("memory.json"), "-o", "json"}
-	ranking := func(more ...string) (ranking []place) {
+	ranking := func(more ...string) (ranking []rankedPod) {
 		_, out, _ := nodepressure("", append(args, more...)...)
 		var r nodeReport
 		require.NoError(t, json.Unmarshal([]byte(out), &r))

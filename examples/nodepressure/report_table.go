@@ -98,7 +98,7 @@ func stands(t threshold) string {
 	return "met since " + clock(*t.Since) + ", within grace"
 }
 
-func usage(p place) string {
+func usage(p rankedPod) string {
 	if !p.Measured {
 		return "unknown"
 	}

@@ -90,7 +90,7 @@ func (f *Set) text() string {
 			value = " " + value
 		}
 		fmt.Fprintf(&b, "  -%s%s\n        %s", g.Name, value, usage)
-		if shown(g.DefValue) {
+		if showsDefault(g.DefValue) {
 			fmt.Fprintf(&b, " (default %s)", g.DefValue)
 		}
 		b.WriteString("\n")
@@ -98,9 +98,9 @@ func (f *Set) text() string {
 	return b.String()
 }
 
-// shown reports whether the help prints a default. It leaves out zero values, and negative numbers, which mean that the flag
+// showsDefault reports whether the help prints a default. It leaves out zero values, and negative numbers, which mean that the flag
 // was not given.
-func shown(value string) bool {
+func showsDefault(value string) bool {
 	switch value {
 	case "", "0", "0s", "false":
 		return false

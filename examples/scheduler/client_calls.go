@@ -62,20 +62,20 @@ func (s *Scheduler) delete(ctx context.Context, pod *v1.Pod) error {
 // report calls OnError. A failure of OnError itself is dropped, because nothing else could report the failure.
 func (s *Scheduler) report(err error) {
 	if err != nil && s.o.OnError != nil {
-		_ = tell(s, "OnError", func() { s.o.OnError(err) })
+		_ = notify(s, "OnError", func() { s.o.OnError(err) })
 	}
 }
 
 func (s *Scheduler) event(pod *v1.Pod, kind, reason, action, note string) {
 	if s.o.Recorder != nil {
-		s.report(tell(s, "Recorder.Event", func() { s.o.Recorder.Event(pod, kind, reason, action, note) }))
+		s.report(notify(s, "Recorder.Event", func() { s.o.Recorder.Event(pod, kind, reason, action, note) }))
 	}
 }
 
 // finish calls OnResult for an attempt that ended.
 func (s *Scheduler) finish(a *attempt) {
 	if s.o.OnResult != nil {
-		s.report(tell(s, "OnResult", func() { s.o.OnResult(a.result) }))
+		s.report(notify(s, "OnResult", func() { s.o.OnResult(a.result) }))
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *Scheduler) moved(moves []queue.Move) {
 	}
 	now := s.clock.Now()
 	for _, m := range moves {
-		if err := tell(s, "OnMove", func() { s.o.OnMove(m, now) }); err != nil {
+		if err := notify(s, "OnMove", func() { s.o.OnMove(m, now) }); err != nil {
 			s.queue.failed = append(s.queue.failed, err)
 		}
 	}

@@ -93,7 +93,7 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		return
 	}
 	if s.o.OnAttempt != nil {
-		s.report(tell(s, "OnAttempt", func() { s.o.OnAttempt(pod, s.snapshot) }))
+		s.report(notify(s, "OnAttempt", func() { s.o.OnAttempt(pod, s.snapshot) }))
 	}
 	// 3. to 11. Find the node.
 	node, failed := s.decide(ctx, a)

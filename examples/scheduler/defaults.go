@@ -34,43 +34,43 @@ func DefaultPlugins() Plugins {
 func DefaultRegistry() Registry {
 	return Registry{
 		"SchedulingGates": func(_ any, h *Handle) (Plugin, error) {
-			return schedulingGates{base{"SchedulingGates", h, nil}}, nil
+			return schedulingGates{adapterBase{"SchedulingGates", h, nil}}, nil
 		},
 		namePrioritySort:    func(any, *Handle) (Plugin, error) { return prioritySort{}, nil },
-		"NodeUnschedulable": with("NodeUnschedulable", filters),
-		"NodeName":          with("NodeName", filters),
-		"TaintToleration": with("TaintToleration", func(p *placement.Plugin, b base) Plugin {
+		"NodeUnschedulable": factoryOf("NodeUnschedulable", filters),
+		"NodeName":          factoryOf("NodeName", filters),
+		"TaintToleration": factoryOf("TaintToleration", func(p *placement.Plugin, b adapterBase) Plugin {
 			return nodeFilterAndScore{newNodeFilter(b, p), scoring{preScores{newScores(b, p)}}}
 		}),
-		"NodeAffinity":       with("NodeAffinity", podFiltersAndScores),
-		"NodePorts":          with("NodePorts", podFilters),
-		"NodeResourcesFit":   with("NodeResourcesFit", podFiltersAndScores),
-		"VolumeRestrictions": with("VolumeRestrictions", podFilters),
-		"NodeVolumeLimits":   with("NodeVolumeLimits", podFilters),
-		"VolumeBinding": with("VolumeBinding", func(p *placement.Plugin, b base) Plugin {
+		"NodeAffinity":       factoryOf("NodeAffinity", podFiltersAndScores),
+		"NodePorts":          factoryOf("NodePorts", podFilters),
+		"NodeResourcesFit":   factoryOf("NodeResourcesFit", podFiltersAndScores),
+		"VolumeRestrictions": factoryOf("VolumeRestrictions", podFilters),
+		"NodeVolumeLimits":   factoryOf("NodeVolumeLimits", podFilters),
+		"VolumeBinding": factoryOf("VolumeBinding", func(p *placement.Plugin, b adapterBase) Plugin {
 			return volumeBinding{podFilter{newNodeFilter(b, p)}}
 		}),
-		"VolumeZone":        with("VolumeZone", podFilters),
-		"PodTopologySpread": with("PodTopologySpread", podFiltersAndScores),
-		"InterPodAffinity":  with("InterPodAffinity", podFiltersAndScores),
-		nameDynamicResources: with(nameDynamicResources, func(p *placement.Plugin, b base) Plugin {
+		"VolumeZone":        factoryOf("VolumeZone", podFilters),
+		"PodTopologySpread": factoryOf("PodTopologySpread", podFiltersAndScores),
+		"InterPodAffinity":  factoryOf("InterPodAffinity", podFiltersAndScores),
+		nameDynamicResources: factoryOf(nameDynamicResources, func(p *placement.Plugin, b adapterBase) Plugin {
 			return dynamicResources{podFilter{newNodeFilter(b, p)}}
 		}),
-		"NodeDeclaredFeatures": with("NodeDeclaredFeatures", podFilters),
-		"NodeResourcesBalancedAllocation": with("NodeResourcesBalancedAllocation", func(p *placement.Plugin, b base) Plugin {
+		"NodeDeclaredFeatures": factoryOf("NodeDeclaredFeatures", podFilters),
+		"NodeResourcesBalancedAllocation": factoryOf("NodeResourcesBalancedAllocation", func(p *placement.Plugin, b adapterBase) Plugin {
 			return preScores{newScores(b, p)}
 		}),
-		"ImageLocality":       with("ImageLocality", func(p *placement.Plugin, b base) Plugin { return newScores(b, p) }),
+		"ImageLocality":       factoryOf("ImageLocality", func(p *placement.Plugin, b adapterBase) Plugin { return newScores(b, p) }),
 		nameDefaultPreemption: newDefaultPreemption,
 		nameDefaultBinder: func(_ any, h *Handle) (Plugin, error) {
-			return defaultBinder{base{nameDefaultBinder, h, nil}}, nil
+			return defaultBinder{adapterBase{nameDefaultBinder, h, nil}}, nil
 		},
 	}
 }
 
-// with makes a factory of a plugin of v1.36. The arguments are the plugin of package placement with that name; nil is the
+// factoryOf makes a factory of a plugin of v1.36. The arguments are the plugin of package placement with that name; nil is the
 // one with default arguments.
-func with(name string, make func(p *placement.Plugin, b base) Plugin) Factory {
+func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin) Factory {
 	return func(args any, h *Handle) (Plugin, error) {
 		p, err := placement.PluginArgs{}.Plugin(name)
 		if err != nil {
@@ -89,7 +89,7 @@ func with(name string, make func(p *placement.Plugin, b base) Plugin) Factory {
 		if p.Over != nil {
 			p = p.Over(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
 		}
-		b := base{p.Name, h, nil}
+		b := adapterBase{p.Name, h, nil}
 		if p.Hint != nil {
 			b.hint = p.Hint(h.s.namespaces)
 		}
@@ -97,10 +97,10 @@ func with(name string, make func(p *placement.Plugin, b base) Plugin) Factory {
 	}
 }
 
-func filters(p *placement.Plugin, b base) Plugin    { return newNodeFilter(b, p) }
-func podFilters(p *placement.Plugin, b base) Plugin { return podFilter{newNodeFilter(b, p)} }
+func filters(p *placement.Plugin, b adapterBase) Plugin    { return newNodeFilter(b, p) }
+func podFilters(p *placement.Plugin, b adapterBase) Plugin { return podFilter{newNodeFilter(b, p)} }
 
-func podFiltersAndScores(p *placement.Plugin, b base) Plugin {
+func podFiltersAndScores(p *placement.Plugin, b adapterBase) Plugin {
 	return podFilterAndScore{podFilter{newNodeFilter(b, p)}, scoring{preScores{newScores(b, p)}}}
 }
 
@@ -136,7 +136,7 @@ func (p scoring) NormalizeScores(ctx context.Context, s *State, pod *v1.Pod, lis
 }
 
 // schedulingGates gates pods with spec.schedulingGates.
-type schedulingGates struct{ base }
+type schedulingGates struct{ adapterBase }
 
 // PreEnqueue rejects a pod that has a gate.
 func (schedulingGates) PreEnqueue(pod *v1.Pod) *Status {
@@ -157,7 +157,7 @@ func (prioritySort) builtin()     {}
 func (prioritySort) Less(a, b *queue.Entry) bool { return queue.PriorityLess(a, b) }
 
 // defaultBinder binds pods with Client.Bind.
-type defaultBinder struct{ base }
+type defaultBinder struct{ adapterBase }
 
 // Bind binds the pod.
 func (p defaultBinder) Bind(ctx context.Context, _ *State, pod *v1.Pod, node string) *Status {

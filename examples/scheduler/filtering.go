@@ -54,8 +54,8 @@ func (n *NodeStatuses) code(slot int) Code {
 	return n.Get(slot).Code()
 }
 
-// found is the outcome of the search for nodes.
-type found struct {
+// foundNodes is the outcome of the search for nodes.
+type foundNodes struct {
 	nodes     []*NodeInfo
 	evaluated int
 	pre       filter.PreFilters
@@ -64,7 +64,7 @@ type found struct {
 	pending   []string
 }
 
-func (d *found) rejected(st *Status) {
+func (d *foundNodes) rejected(st *Status) {
 	if p := st.Plugin(); p != "" {
 		if !slices.Contains(d.rejecters, p) {
 			d.rejecters = append(d.rejecters, p)
@@ -161,10 +161,10 @@ func (f *Framework) follow(state *State, verb string, tell func(Plugin, PreFilte
 }
 
 // findNodes runs PreFilter, Filter and the extenders' filters. An error ends the attempt.
-func (f *Framework) findNodes(ctx context.Context, a *attempt) (*found, error) {
+func (f *Framework) findNodes(ctx context.Context, a *attempt) (*foundNodes, error) {
 	s, state, pod := f.s, a.state, a.pod
 	all := s.nodes.list
-	d := &found{pre: f.runPreFilter(ctx, state, pod, all)}
+	d := &foundNodes{pre: f.runPreFilter(ctx, state, pod, all)}
 	d.statuses = &NodeStatuses{explicit: map[int]*Status{}, absent: NewStatus(UnschedulableAndUnresolvable)}
 	if err := d.pre.Err; err != nil {
 		return d, err
@@ -231,7 +231,7 @@ func (f *Framework) findNodes(ctx context.Context, a *attempt) (*found, error) {
 
 // nominatedTakes tries the pod's nominated node before the other nodes. If a plugin fails, the nominated node does not
 // take the pod, and the failure has no other effect.
-func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Pod, n *NodeInfo, d *found) bool {
+func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Pod, n *NodeInfo, d *foundNodes) bool {
 	began := f.s.metricsNow()
 	st := f.runFiltersWithNominated(ctx, state, pod, n, f.s.queue.NominatedFor(n.Node.Name))
 	f.point(Filter, began, Success)
@@ -242,13 +242,13 @@ func (f *Framework) nominatedTakes(ctx context.Context, state *State, pod *v1.Po
 	if !st.Success() {
 		return false
 	}
-	trial := &found{statuses: &NodeStatuses{explicit: map[int]*Status{}}}
+	trial := &foundNodes{statuses: &NodeStatuses{explicit: map[int]*Status{}}}
 	left, err := f.s.extenderFilters(ctx, pod, []*NodeInfo{n}, trial)
 	return err == nil && len(left) == 1
 }
 
 // message returns the text of an attempt that found no node, without the part of the PostFilter plugins.
-func (d *found) message(nodes int) filter.Message {
+func (d *foundNodes) message(nodes int) filter.Message {
 	m := filter.Message{Nodes: nodes, PreFilter: d.pre.Message}
 	if d.pre.Code != Success {
 		return m
@@ -276,7 +276,7 @@ func (s *Scheduler) extendersRank() bool {
 }
 
 // extenderFilters calls the extenders that filter, one after the other. Extenders that are not ignorable come first.
-func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo, d *found) ([]*NodeInfo, error) {
+func (s *Scheduler) extenderFilters(ctx context.Context, pod *v1.Pod, nodes []*NodeInfo, d *foundNodes) ([]*NodeInfo, error) {
 	for _, ignorable := range [...]bool{false, true} {
 		for _, e := range s.o.Extenders {
 			if len(nodes) == 0 {

@@ -329,7 +329,7 @@ func (f *Framework) events() ([]queue.Registration, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := new(turn)
+		t := new(callTurn)
 		for _, r := range list {
 			r.Plugin = name
 			r.Hint = f.hint(p, t, r)

@@ -72,8 +72,8 @@ func ask[T any](s *Scheduler, ctx context.Context, what Point, run func(context.
 	return value, st.AsError()
 }
 
-// tell calls a function of Options that returns nothing.
-func tell(s *Scheduler, what Point, run func()) error {
+// notify calls a function of Options that returns nothing.
+func notify(s *Scheduler, what Point, run func()) error {
 	_, err := ask(s, context.Background(), what, func(context.Context) (struct{}, error) { run(); return struct{}{}, nil })
 	return err
 }

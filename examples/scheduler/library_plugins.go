@@ -18,20 +18,20 @@ import (
 type libraryFilter interface{ library() *placement.Plugin }
 type libraryScore interface{ libraryScore() *placement.Plugin } // nil: it never scores anything
 
-// base is the common part of all adapters.
-type base struct {
+// adapterBase is the common part of all adapters.
+type adapterBase struct {
 	name string
 	h    *Handle
 	hint queue.Hint
 }
 
 // Name returns the plugin's name.
-func (b base) Name() string { return b.name }
+func (b adapterBase) Name() string { return b.name }
 
-func (base) builtin() {}
+func (adapterBase) builtin() {}
 
 // EventsToRegister returns v1.36's registrations with the library's hint.
-func (b base) EventsToRegister() ([]queue.Registration, error) {
+func (b adapterBase) EventsToRegister() ([]queue.Registration, error) {
 	var out []queue.Registration
 	for _, r := range queue.DefaultEvents(nil) {
 		if r.Plugin == b.name {
@@ -84,12 +84,12 @@ func (p *prepared) move(m moved) {
 
 // nodeFilter is a filter that needs no PreFilter. It prepares its predicate for the first node.
 type nodeFilter struct {
-	base
+	adapterBase
 	filter *placement.Plugin
 	key    *Key[*prepared]
 }
 
-func newNodeFilter(b base, p *placement.Plugin) nodeFilter {
+func newNodeFilter(b adapterBase, p *placement.Plugin) nodeFilter {
 	return nodeFilter{b, p, NewKey[*prepared](b.name)}
 }
 
@@ -152,12 +152,12 @@ func (p podFilter) move(s *State, m moved) *Status {
 
 // scores is a score that needs no PreScore.
 type scores struct {
-	base
+	adapterBase
 	plugin *placement.Plugin
 	key    *Key[placement.Scorer]
 }
 
-func newScores(b base, p *placement.Plugin) scores {
+func newScores(b adapterBase, p *placement.Plugin) scores {
 	return scores{b, p, NewKey[placement.Scorer](b.name + " scores")}
 }
 

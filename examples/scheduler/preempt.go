@@ -22,14 +22,14 @@ type PreemptionArgs struct {
 // defaultPreemption finds pods of lower priority that leave to make room, and deletes these pods in parallel with the
 // scheduling cycles.
 type defaultPreemption struct {
-	base
+	adapterBase
 	args PreemptionArgs
 
 	planner preemption.Planner // for profiles without a plan
 }
 
 func newDefaultPreemption(args any, h *Handle) (Plugin, error) {
-	p := &defaultPreemption{base: base{nameDefaultPreemption, h, nil}}
+	p := &defaultPreemption{adapterBase: adapterBase{nameDefaultPreemption, h, nil}}
 	if args != nil {
 		var ok bool
 		if p.args, ok = args.(PreemptionArgs); !ok {

@@ -17,15 +17,15 @@ import (
 // the queue by at most Options.PluginTimeout. The delay does not repeat for further pods: the plugin is not called
 // again until the call that timed out has ended.
 
-// turn is held by the running call of a plugin. A plugin has at most one running call.
-type turn struct {
+// callTurn is held by the running call of a plugin. A plugin has at most one running call.
+type callTurn struct {
 	mu     sync.Mutex
 	taken  bool
 	missed map[types.UID]*v1.Pod // those that came while it was taken
 }
 
 // take reports whether the plugin may be called for the pod.
-func (t *turn) take(pod *v1.Pod) bool {
+func (t *callTurn) take(pod *v1.Pod) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.taken {
@@ -40,7 +40,7 @@ func (t *turn) take(pod *v1.Pod) bool {
 }
 
 // end releases the turn and returns the pods that came while the turn was held, by name.
-func (t *turn) end() []*v1.Pod {
+func (t *callTurn) end() []*v1.Pod {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	missed := slices.SortedFunc(maps.Values(t.missed), compareNames)
@@ -57,7 +57,7 @@ func busy(at Point, p Plugin) *Status {
 func (f *Framework) gate(p PreEnqueuePlugin) queue.Gate {
 	ask := p.PreEnqueue
 	if !isBuiltin(p) {
-		ask = f.inTurn(p, new(turn))
+		ask = f.inTurn(p, new(callTurn))
 	}
 	return queue.Gate{Name: p.Name(), Check: func(pod *v1.Pod) queue.GateVerdict {
 		st := ask(pod)
@@ -69,7 +69,7 @@ func (f *Framework) gate(p PreEnqueuePlugin) queue.Gate {
 	}}
 }
 
-func (f *Framework) inTurn(p PreEnqueuePlugin, t *turn) func(pod *v1.Pod) *Status {
+func (f *Framework) inTurn(p PreEnqueuePlugin, t *callTurn) func(pod *v1.Pod) *Status {
 	return func(pod *v1.Pod) *Status {
 		if !t.take(pod) {
 			return busy(PreEnqueue, p)
@@ -105,7 +105,7 @@ func (f *Framework) less() func(a, b *queue.Entry) bool {
 }
 
 // hint guards and measures a hint. If a hint fails in any way, the pod is tried again.
-func (f *Framework) hint(p Plugin, t *turn, r queue.Registration) queue.Hint {
+func (f *Framework) hint(p Plugin, t *callTurn, r queue.Registration) queue.Hint {
 	s, h := f.s, r.Hint
 	if h == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 // This file runs the scheduler by the clock, and closes the scheduler.
 
-// give is how long Run waits for the last scheduling cycle after the context ended, and then for Close.
-const give = time.Second
+// shutdownWait is how long Run waits for the last scheduling cycle after the context ended, and then for Close.
+const shutdownWait = time.Second
 
 // Run schedules until the context ends, then closes the queue and the plugins. It does not wait for binding cycles.
 //
@@ -32,7 +32,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		select {
 		case <-cycles:
-		case <-s.clock.After(give):
+		case <-s.clock.After(shutdownWait):
 			errs = append(errs, s.calls.hanging())
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	select {
 	case err := <-closed:
 		errs = append(errs, err)
-	case <-s.clock.After(give):
+	case <-s.clock.After(shutdownWait):
 		if err := s.calls.hanging(); len(errs) == 0 || errs[0] == nil {
 			errs = append(errs, err)
 		}

@@ -94,7 +94,7 @@ func (f *Framework) findSigners() {
 }
 
 // SignPod returns what the plugin reads of a pod. It rejects a pod whose placement depends on other pods or on devices.
-func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
+func (b adapterBase) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
 	var out []SignFragment
 	add := func(key string, value any) { out = append(out, SignFragment{"v1.Pod." + key, value}) }
 	refuse := false
@@ -102,7 +102,7 @@ func (b base) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) 
 	case "NodeName":
 		add("Spec.NodeName", filter.AppendNodeNameKey(nil, pod))
 	case "NodeUnschedulable", "TaintToleration":
-		add("Spec.Tolerations", texts(pod.Spec.Tolerations))
+		add("Spec.Tolerations", sortedTexts(pod.Spec.Tolerations))
 	case "NodeAffinity":
 		add("Spec.Affinity.NodeAffinity", signAffinity(pod))
 		add("Spec.Affinity.NodeSelector", pod.Spec.NodeSelector)
@@ -139,8 +139,8 @@ func (p nodeFilter) neverSigns() bool {
 	return ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
 }
 
-// texts writes each element as JSON and sorts the texts.
-func texts[T any](list []T) []string {
+// sortedTexts writes each element as JSON and sorts the texts.
+func sortedTexts[T any](list []T) []string {
 	out := make([]string, 0, len(list))
 	for _, x := range list {
 		text, _ := json.Marshal(x) // API types can be written
@@ -160,7 +160,7 @@ func signAffinity(pod *v1.Pod) any {
 		for k := range list {
 			list[k].Values = slices.Sorted(slices.Values(list[k].Values))
 		}
-		return texts(list)
+		return sortedTexts(list)
 	}
 	term := func(t *v1.NodeSelectorTerm) [2][]string {
 		return [2][]string{requirements(t.MatchExpressions), requirements(t.MatchFields)}
@@ -179,7 +179,7 @@ func signAffinity(pod *v1.Pod) any {
 	for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 		preferred = append(preferred, weighted{t.Weight, term(&t.Preference)})
 	}
-	return [2][]string{texts(required), texts(preferred)}
+	return [2][]string{sortedTexts(required), sortedTexts(preferred)}
 }
 
 // requests returns the amounts that the pod asks for, without cpu, memory and storage of 0 and without resources that the
@@ -223,7 +223,7 @@ func volumeSources(pod *v1.Pod) []string {
 			out = append(out, v.VolumeSource)
 		}
 	}
-	return texts(out)
+	return sortedTexts(out)
 }
 
 func images(pod *v1.Pod) []string {

@@ -91,8 +91,8 @@ func (o options) check() error {
 	return nil
 }
 
-// nothing has the flags that do nothing beside -explain or -how-many.
-var nothing = map[string][]string{
+// ignoredFlags has the flags that do nothing beside -explain or -how-many.
+var ignoredFlags = map[string][]string{
 	"explain":  {"how-many", "log", "detail", "no-headers"},
 	"how-many": {"log", "detail", "timeline", "grace", "seed"},
 }
@@ -100,7 +100,7 @@ var nothing = map[string][]string{
 // checkTogether returns an error for flags that do nothing together.
 func (o options) checkTogether(given map[string]bool) error {
 	for _, question := range []string{"explain", "how-many"} {
-		for _, name := range nothing[question] {
+		for _, name := range ignoredFlags[question] {
 			if given[question] && given[name] {
 				return fmt.Errorf("-%s: Forbidden: does nothing with -%s", name, question)
 			}

@@ -57,7 +57,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		_, err = stdout.Write(out.Bytes())
 	}
 	if err != nil {
-		for _, e := range lines(err) {
+		for _, e := range joinedErrors(err) {
 			fmt.Fprintf(stderr, "simulate: %v\n", e)
 		}
 		return program.BadInput
@@ -68,12 +68,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.OK
 }
 
-// lines returns the errors that were joined, each of which is a line of its own.
-func lines(err error) []error {
+// joinedErrors returns the errors that were joined, each of which is a line of its own.
+func joinedErrors(err error) []error {
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		var out []error
 		for _, e := range joined.Unwrap() {
-			out = append(out, lines(e)...)
+			out = append(out, joinedErrors(e)...)
 		}
 		return out
 	}

@@ -78,17 +78,17 @@ func (o options) checkInput(objects *dump.Objects, timeline []event) error {
 	for _, p := range objects.Pods {
 		see(p)
 	}
-	objects.PriorityClasses = without(objects.PriorityClasses, refused)
-	objects.RuntimeClasses = without(objects.RuntimeClasses, refused)
-	objects.PodDisruptionBudgets = without(objects.PodDisruptionBudgets, refused)
-	objects.Nodes = without(objects.Nodes, refused)
+	objects.PriorityClasses = withoutRefused(objects.PriorityClasses, refused)
+	objects.RuntimeClasses = withoutRefused(objects.RuntimeClasses, refused)
+	objects.PodDisruptionBudgets = withoutRefused(objects.PodDisruptionBudgets, refused)
+	objects.Nodes = withoutRefused(objects.Nodes, refused)
 	if o.strict {
 		errs = append(errs, checkTimeline(objects, timeline)...)
 	}
 	return errors.Join(errs...)
 }
 
-func without[T metav1.Object](list []T, refused map[metav1.Object]bool) []T {
+func withoutRefused[T metav1.Object](list []T, refused map[metav1.Object]bool) []T {
 	return slices.DeleteFunc(list, func(x T) bool { return refused[x] })
 }
 

@@ -86,7 +86,7 @@ func finals(pods []podState) (header []string, rows [][]string) {
 			row = append(row, orNone(g.NominatedNode))
 		}
 		if victims {
-			row = append(row, orNone(some(g.Victims)))
+			row = append(row, orNone(firstNames(g.Victims)))
 		}
 		message := g.Message
 		if g.PreemptedBy != "" {
@@ -126,8 +126,8 @@ func grouped(pods []podState) []group {
 	return out
 }
 
-// some returns the first two names and how many more there are.
-func some(names []string) string {
+// firstNames returns the first two names and how many more there are.
+func firstNames(names []string) string {
 	const most = 2
 	if len(names) <= most {
 		return strings.Join(names, ",")

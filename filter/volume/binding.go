@@ -144,7 +144,7 @@ func completed(claim *v1.PersistentVolumeClaim) bool {
 
 func (p *Pod) boundClaim(claim *v1.PersistentVolumeClaim, e *bindingFilter) boundClaim {
 	b := boundClaim{claim: claim}
-	if pv, ok := get(p.objects.PersistentVolumes, "", claim.Spec.VolumeName); ok {
+	if pv, ok := lookUp(p.objects.PersistentVolumes, "", claim.Spec.VolumeName); ok {
 		b.volume, b.affinity = pv, nodeAffinity(pv)
 		m, err := migrate(pv)
 		if err != nil {
@@ -184,7 +184,7 @@ func (p *Pod) delayedClaim(claim *v1.PersistentVolumeClaim, sc *storagev1.Storag
 		}
 		d.candidates = candidates
 	}
-	if driver, ok := get(p.objects.CSIDrivers, "", sc.Provisioner); ok && d.ask && driver.Spec.StorageCapacity != nil && *driver.Spec.StorageCapacity {
+	if driver, ok := lookUp(p.objects.CSIDrivers, "", sc.Provisioner); ok && d.ask && driver.Spec.StorageCapacity != nil && *driver.Spec.StorageCapacity {
 		d.counted = true
 		d.capacities = p.capacities(sc.Name, d.request)
 	}
@@ -261,7 +261,7 @@ func offersModes(pv *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) bool 
 // is available nowhere.
 func (p *Pod) capacities(class string, request resource.Quantity) []capacity {
 	var out []capacity
-	for o := range all(p.objects.CSIStorageCapacities) {
+	for o := range allOf(p.objects.CSIStorageCapacities) {
 		if o.StorageClassName != class || o.NodeTopology == nil {
 			continue
 		}

@@ -172,7 +172,7 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 	for _, selected := range [...]bool{true, false} {
 		for k := range e.delayed {
 			d := &e.delayed[k]
-			if (d.selected != "") != selected || taken(dst[:matched], d) {
+			if (d.selected != "") != selected || isTaken(dst[:matched], d) {
 				continue
 			}
 			if v := e.provision(d, node, dst[matched:]); v != 0 {
@@ -184,7 +184,7 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 	return 0, dst
 }
 
-func taken(dst []choice, d *delayedClaim) bool {
+func isTaken(dst []choice, d *delayedClaim) bool {
 	return slices.ContainsFunc(dst, func(c choice) bool { return c.claim == d })
 }
 

@@ -16,5 +16,5 @@ func ofClass(t Table[*v1.PersistentVolume], class string) iter.Seq[*v1.Persisten
 	if x, ok := t.(byStorageClass); ok {
 		return x.OfClass(class)
 	}
-	return all(t)
+	return allOf(t)
 }

@@ -59,7 +59,7 @@ func Compile(pod *v1.Pod, objects Objects, o Options) *Pod {
 			continue
 		}
 		c := podClaim{name: name, ephemeral: ephemeral}
-		if claim, ok := get(objects.Claims, pod.Namespace, name); ok {
+		if claim, ok := lookUp(objects.Claims, pod.Namespace, name); ok {
 			c.claim = claim
 		}
 		p.claims = append(p.claims, c)
@@ -123,7 +123,7 @@ func (p *Pod) class(name string) (*storagev1.StorageClass, bool) {
 	if name == "" {
 		return nil, false
 	}
-	return get(p.objects.StorageClasses, "", name)
+	return lookUp(p.objects.StorageClasses, "", name)
 }
 
 func result(plugin string, code filter.Code, reasons ...string) filter.PreFilterResult {

@@ -24,8 +24,8 @@ import (
 type Ledger struct {
 	base    Objects
 	pods    map[types.UID]*assumption
-	volumes map[string]*hold // by volume
-	claims  map[string]*hold // by claim, of those being provisioned
+	volumes map[string]*assumedObject // by volume
+	claims  map[string]*assumedObject // by claim, of those being provisioned
 	users   map[string][]types.UID
 }
 
@@ -35,8 +35,8 @@ type assumption struct {
 	node     *v1.Node
 }
 
-// hold is an assumption about one object. Pods that share a claim share the hold.
-type hold struct {
+// assumedObject is an assumption about one object. Pods that share a claim share the entry.
+type assumedObject struct {
 	claim *v1.PersistentVolumeClaim // claim that takes a volume or that is being provisioned
 	node  *v1.Node
 	pods  []types.UID
@@ -49,7 +49,7 @@ type hold struct {
 // NewLedger returns a ledger over the objects, without assumptions.
 func NewLedger(base Objects) *Ledger {
 	return &Ledger{
-		base: base, pods: map[types.UID]*assumption{}, volumes: map[string]*hold{}, claims: map[string]*hold{},
+		base: base, pods: map[types.UID]*assumption{}, volumes: map[string]*assumedObject{}, claims: map[string]*assumedObject{},
 		users: map[string][]types.UID{},
 	}
 }
@@ -60,10 +60,10 @@ func (l *Ledger) Clone(base Objects) *Ledger {
 	c := NewLedger(base)
 	maps.Copy(c.pods, l.pods)
 	for name, h := range l.volumes {
-		c.volumes[name] = &hold{claim: h.claim, node: h.node, pods: slices.Clone(h.pods)}
+		c.volumes[name] = &assumedObject{claim: h.claim, node: h.node, pods: slices.Clone(h.pods)}
 	}
 	for k, h := range l.claims {
-		c.claims[k] = &hold{claim: h.claim, node: h.node, pods: slices.Clone(h.pods)}
+		c.claims[k] = &assumedObject{claim: h.claim, node: h.node, pods: slices.Clone(h.pods)}
 	}
 	for k, uids := range l.users {
 		c.users[k] = slices.Clone(uids)
@@ -169,18 +169,18 @@ func claimNames(pod *v1.Pod) []string {
 	return out
 }
 
-func holdOf(m map[string]*hold, k string, claim *v1.PersistentVolumeClaim, node *v1.Node) *hold {
+func holdOf(m map[string]*assumedObject, k string, claim *v1.PersistentVolumeClaim, node *v1.Node) *assumedObject {
 	h := m[k]
 	if h == nil {
-		h = &hold{claim: claim, node: node}
+		h = &assumedObject{claim: claim, node: node}
 		m[k] = h
 	}
 	return h
 }
 
-func (h *hold) add(uid types.UID) { h.pods = append(h.pods, uid) }
+func (h *assumedObject) add(uid types.UID) { h.pods = append(h.pods, uid) }
 
-func release(m map[string]*hold, k string, uid types.UID) {
+func release(m map[string]*assumedObject, k string, uid types.UID) {
 	h := m[k]
 	if h == nil {
 		return
@@ -194,7 +194,7 @@ func release(m map[string]*hold, k string, uid types.UID) {
 type volumeView struct{ l *Ledger }
 
 func (v volumeView) Get(namespace, name string) (*v1.PersistentVolume, bool) {
-	pv, ok := get(v.l.base.PersistentVolumes, namespace, name)
+	pv, ok := lookUp(v.l.base.PersistentVolumes, namespace, name)
 	if !ok {
 		return nil, false
 	}
@@ -203,7 +203,7 @@ func (v volumeView) Get(namespace, name string) (*v1.PersistentVolume, bool) {
 
 func (v volumeView) All() iter.Seq[*v1.PersistentVolume] {
 	return func(yield func(*v1.PersistentVolume) bool) {
-		for pv := range all(v.l.base.PersistentVolumes) {
+		for pv := range allOf(v.l.base.PersistentVolumes) {
 			if !yield(v.seen(pv)) {
 				return
 			}
@@ -237,7 +237,7 @@ func (v volumeView) seen(pv *v1.PersistentVolume) *v1.PersistentVolume {
 type claimView struct{ l *Ledger }
 
 func (v claimView) Get(namespace, name string) (*v1.PersistentVolumeClaim, bool) {
-	c, ok := get(v.l.base.Claims, namespace, name)
+	c, ok := lookUp(v.l.base.Claims, namespace, name)
 	if !ok {
 		return nil, false
 	}
@@ -246,7 +246,7 @@ func (v claimView) Get(namespace, name string) (*v1.PersistentVolumeClaim, bool)
 
 func (v claimView) All() iter.Seq[*v1.PersistentVolumeClaim] {
 	return func(yield func(*v1.PersistentVolumeClaim) bool) {
-		for c := range all(v.l.base.Claims) {
+		for c := range allOf(v.l.base.Claims) {
 			if !yield(v.seen(c)) {
 				return
 			}

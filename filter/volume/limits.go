@@ -87,7 +87,7 @@ func (e *limitsFilter) want(d disk, translated bool) {
 // for them and does not count their volumes.
 func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated, ok bool) {
 	if claim.Spec.VolumeName != "" {
-		if pv, ok := get(o.PersistentVolumes, "", claim.Spec.VolumeName); ok {
+		if pv, ok := lookUp(o.PersistentVolumes, "", claim.Spec.VolumeName); ok {
 			return volumeDisk(pv)
 		}
 	}
@@ -95,7 +95,7 @@ func (o *Objects) claimDisk(claim *v1.PersistentVolumeClaim) (d disk, translated
 	if name == "" {
 		return disk{}, false, false
 	}
-	sc, ok := get(o.StorageClasses, "", name)
+	sc, ok := lookUp(o.StorageClasses, "", name)
 	if !ok {
 		return disk{}, false, false
 	}
@@ -122,7 +122,7 @@ func (e *limitsFilter) On(u *Usage) LimitsState {
 		driver, ok := slices.BinarySearchFunc(s.drivers, d.driver, func(x driverWant, name string) int { return strings.Compare(x.name, name) })
 		if !ok {
 			s.drivers = slices.Insert(s.drivers, driver, driverWant{name: d.driver})
-			if o, found := get(e.pod.objects.CSIDrivers, "", d.driver); found && e.pod.options.RequireDriver {
+			if o, found := lookUp(e.pod.objects.CSIDrivers, "", d.driver); found && e.pod.options.RequireDriver {
 				p := o.Spec.PreventPodSchedulingIfMissing
 				s.drivers[driver].required = p != nil && *p
 			}

@@ -41,7 +41,7 @@ func migrate(pv *v1.PersistentVolume) (*migrated, error) {
 
 // migratedOn reports whether the annotation of the node's CSINode lists the plugin.
 func (o *Objects) migratedOn(node string, k *inTree) bool {
-	csiNode, ok := get(o.CSINodes, "", node)
+	csiNode, ok := lookUp(o.CSINodes, "", node)
 	if !ok {
 		return false
 	}
@@ -87,15 +87,15 @@ func zoneKey(pv *v1.PersistentVolume, terms []v1.NodeSelectorTerm) (zone, region
 	_, today := pv.Labels[v1.LabelTopologyZone]
 	_, beta := pv.Labels[v1.LabelFailureDomainBetaZone]
 	switch {
-	case uses(terms, v1.LabelTopologyZone):
-	case uses(terms, v1.LabelFailureDomainBetaZone), beta && !today:
+	case usesLabel(terms, v1.LabelTopologyZone):
+	case usesLabel(terms, v1.LabelFailureDomainBetaZone), beta && !today:
 		return v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion
 	}
 	return v1.LabelTopologyZone, v1.LabelTopologyRegion
 }
 
-// uses reports whether a term has a requirement on the label.
-func uses(terms []v1.NodeSelectorTerm, key string) bool {
+// usesLabel reports whether a term has a requirement on the label.
+func usesLabel(terms []v1.NodeSelectorTerm, key string) bool {
 	return contains(terms, func(r v1.NodeSelectorRequirement) bool { return r.Key == key })
 }
 

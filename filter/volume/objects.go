@@ -34,14 +34,14 @@ type Objects struct {
 	ledger *Ledger // when the objects are seen through one
 }
 
-func get[T any](t Table[T], namespace, name string) (obj T, ok bool) {
+func lookUp[T any](t Table[T], namespace, name string) (obj T, ok bool) {
 	if t == nil {
 		return obj, false
 	}
 	return t.Get(namespace, name)
 }
 
-func all[T any](t Table[T]) iter.Seq[T] {
+func allOf[T any](t Table[T]) iter.Seq[T] {
 	if t == nil {
 		return func(func(T) bool) {}
 	}
@@ -52,7 +52,7 @@ func all[T any](t Table[T]) iter.Seq[T] {
 // later object. A list of PersistentVolumes also has an index by storage class, so that compiling a claim that waits for its
 // first consumer reads the volumes of one class only. O(objects).
 func List[T metav1.Object](objects ...T) Table[T] {
-	l := &list[T]{objects: objects, at: make(map[[2]string]T, len(objects)), classes: map[string][]*v1.PersistentVolume{}}
+	l := &sliceTable[T]{objects: objects, at: make(map[[2]string]T, len(objects)), classes: map[string][]*v1.PersistentVolume{}}
 	for _, o := range objects {
 		l.at[[2]string{o.GetNamespace(), o.GetName()}] = o
 		if pv, ok := any(o).(*v1.PersistentVolume); ok {
@@ -62,23 +62,23 @@ func List[T metav1.Object](objects ...T) Table[T] {
 	return l
 }
 
-type list[T metav1.Object] struct {
+type sliceTable[T metav1.Object] struct {
 	objects []T
 	at      map[[2]string]T
 	classes map[string][]*v1.PersistentVolume // of a list of PersistentVolumes
 }
 
 // OfClass yields the PersistentVolumes of a class in the list's order.
-func (l *list[T]) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
+func (l *sliceTable[T]) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	return slices.Values(l.classes[class])
 }
 
-func (l *list[T]) Get(namespace, name string) (T, bool) {
+func (l *sliceTable[T]) Get(namespace, name string) (T, bool) {
 	o, ok := l.at[[2]string{namespace, name}]
 	return o, ok
 }
 
-func (l *list[T]) All() iter.Seq[T] {
+func (l *sliceTable[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, o := range l.objects {
 			if !yield(o) {

@@ -55,7 +55,7 @@ type attachCount struct {
 func NewUsage(c filter.Cluster, objects Objects) *Usage {
 	u := &Usage{cluster: c, objects: objects, ids: map[disk]int32{}, slots: make([]*slotUsage, c.Len()), claims: map[[2]string]int32{}, holders: map[int][]*v1.Pod{}}
 	byNode := map[string][]*storagev1.VolumeAttachment{}
-	for a := range all(objects.VolumeAttachments) {
+	for a := range allOf(objects.VolumeAttachments) {
 		byNode[a.Spec.NodeName] = append(byNode[a.Spec.NodeName], a)
 	}
 	for i := range u.slots {
@@ -65,7 +65,7 @@ func NewUsage(c filter.Cluster, objects Objects) *Usage {
 		}
 		s := &slotUsage{}
 		u.slots[i] = s
-		if csiNode, ok := get(objects.CSINodes, "", node.Name); ok {
+		if csiNode, ok := lookUp(objects.CSINodes, "", node.Name); ok {
 			s.csi = true
 			for k := range csiNode.Spec.Drivers {
 				s.drivers = append(s.drivers, limitOf(&csiNode.Spec.Drivers[k]))
@@ -101,7 +101,7 @@ func (u *Usage) attachment(a *storagev1.VolumeAttachment) (disk, bool) {
 	if name == nil {
 		return disk{}, false
 	}
-	pv, ok := get(u.objects.PersistentVolumes, "", *name)
+	pv, ok := lookUp(u.objects.PersistentVolumes, "", *name)
 	if !ok || pv.Spec.CSI == nil {
 		return disk{}, false
 	}
@@ -157,18 +157,18 @@ func (u *Usage) intern(d disk) int32 {
 	return id
 }
 
-// held has what NodeVolumeLimits counts of a running pod: each volume once, and the first fault. A fault is an inline disk
+// heldVolumes has what NodeVolumeLimits counts of a running pod: each volume once, and the first fault. A fault is an inline disk
 // that its driver cannot know, or the claim of an ephemeral volume that belongs to another owner.
-type held struct {
+type heldVolumes struct {
 	disks  []usedDisk
 	faulty bool
 	fault  resources.Verdict
 }
 
-func (h *held) empty() bool { return len(h.disks) == 0 && !h.faulty }
+func (h *heldVolumes) empty() bool { return len(h.disks) == 0 && !h.faulty }
 
 // held returns what is counted of a pod. number returns the number of a volume. Missing claims are left out.
-func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
+func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h heldVolumes) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		d, ok, err := inlineDisk(v)
@@ -181,7 +181,7 @@ func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 			if !isClaim {
 				continue
 			}
-			claim, found := get(u.objects.Claims, pod.Namespace, name)
+			claim, found := lookUp(u.objects.Claims, pod.Namespace, name)
 			if !found {
 				continue
 			}
@@ -203,7 +203,7 @@ func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h held) {
 }
 
 // blame notes a fault unless the pod has one.
-func (u *Usage) blame(h *held, text string) {
+func (u *Usage) blame(h *heldVolumes, text string) {
 	if !h.faulty {
 		h.faulty, h.fault = true, u.faults.number(text)
 	}
@@ -215,14 +215,14 @@ func (s *slotUsage) clone() *slotUsage {
 	return &c
 }
 
-func (s *slotUsage) apply(u *Usage, h held, n int32) {
+func (s *slotUsage) apply(u *Usage, h heldVolumes, n int32) {
 	if !h.empty() {
 		s.change(h, n)
 		s.recount(u)
 	}
 }
 
-func (s *slotUsage) change(h held, n int32) {
+func (s *slotUsage) change(h heldVolumes, n int32) {
 	if h.faulty {
 		if n > 0 {
 			s.faults = append(s.faults, h.fault)

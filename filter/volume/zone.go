@@ -78,7 +78,7 @@ func (p *Pod) zonal(c *podClaim) (pv *v1.PersistentVolume, reason string) {
 	case c.claim == nil:
 		return nil, claimNotFound(c.name)
 	case c.claim.Spec.VolumeName != "":
-		if pv, ok := get(p.objects.PersistentVolumes, "", c.claim.Spec.VolumeName); ok {
+		if pv, ok := lookUp(p.objects.PersistentVolumes, "", c.claim.Spec.VolumeName); ok {
 			return pv, ""
 		}
 		return nil, volumeNotFound(c.claim.Spec.VolumeName)

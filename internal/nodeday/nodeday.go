@@ -60,7 +60,7 @@ func Parse(text string) (days []Day, err error) {
 		layout := pressure.Layout("single")
 		for line := range strings.SplitSeq(rest, "\n") {
 			if seen, want, ok := strings.Cut(line, " => "); ok {
-				s, err := step(strings.Fields(seen))
+				s, err := parseStep(strings.Fields(seen))
 				if err != nil {
 					return nil, fmt.Errorf("%s: %q: %w", d.Name, line, err)
 				}
@@ -142,8 +142,8 @@ func amount(text string) (int64, error) {
 	return q.Value(), err
 }
 
-// step reads TIME SIGNAL=AVAILABLE/CAPACITY[@MEASURED] ...
-func step(words []string) (s Step, err error) {
+// parseStep reads TIME SIGNAL=AVAILABLE/CAPACITY[@MEASURED] ...
+func parseStep(words []string) (s Step, err error) {
 	if s.At, err = time.ParseDuration(words[0]); err != nil {
 		return s, err
 	}

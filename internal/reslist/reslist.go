@@ -35,7 +35,7 @@ func Validate(limits, requests v1.ResourceList, name func(v1.ResourceName, *fiel
 		q := requests[r]
 		at := requestsPath.Key(string(r))
 		errs = append(errs, name(r, at)...)
-		errs = append(errs, value(r, q, at)...)
+		errs = append(errs, amount(r, q, at)...)
 		most, limited := limits[r]
 		switch {
 		case !limited && !overcommits(r):
@@ -54,23 +54,23 @@ func Validate(limits, requests v1.ResourceList, name func(v1.ResourceName, *fiel
 }
 
 func limit(r v1.ResourceName, q resource.Quantity, name func(v1.ResourceName, *field.Path) field.ErrorList, at *field.Path) field.ErrorList {
-	return slices.Concat(name(r, at), value(r, q, at), pages(r, q, at))
+	return slices.Concat(name(r, at), amount(r, q, at), pages(r, q, at))
 }
 
-// value checks an amount: not negative, and whole for extended resources.
-func value(r v1.ResourceName, q resource.Quantity, at *field.Path) field.ErrorList {
+// amount checks an amount: not negative, and whole for extended resources.
+func amount(r v1.ResourceName, q resource.Quantity, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if q.Sign() < 0 {
 		errs = append(errs, field.Invalid(at, q.String(), "must be greater than or equal to 0"))
 	}
-	if (resources.IsExtended(r) || counts(r)) && q.CmpInt64(q.Value()) != 0 {
+	if (resources.IsExtended(r) || isObjectCount(r)) && q.CmpInt64(q.Value()) != 0 {
 		errs = append(errs, field.Invalid(at, q.String(), "must be an integer"))
 	}
 	return errs
 }
 
-// counts reports whether the name is that of a number of objects, which only quotas limit.
-func counts(r v1.ResourceName) bool {
+// isObjectCount reports whether the name is that of a number of objects, which only quotas limit.
+func isObjectCount(r v1.ResourceName) bool {
 	switch r {
 	case v1.ResourcePods, v1.ResourceServices, v1.ResourceServicesNodePorts, v1.ResourceServicesLoadBalancers, v1.ResourceReplicationControllers,
 		v1.ResourceQuotas, v1.ResourceSecrets, v1.ResourceConfigMaps, v1.ResourcePersistentVolumeClaims:

@@ -23,17 +23,17 @@ func (o *Objects) check() error {
 	if err := named("PersistentVolumeClaim", o.Claims); err != nil {
 		return err
 	}
-	if err := each("Deployment", o.Deployments, func(d *appsv1.Deployment) error {
+	if err := checkAll("Deployment", o.Deployments, func(d *appsv1.Deployment) error {
 		return replicated(d.Spec.Replicas, d.Spec.Selector, &d.Spec.Template)
 	}); err != nil {
 		return err
 	}
-	if err := each("ReplicaSet", o.ReplicaSets, func(r *appsv1.ReplicaSet) error {
+	if err := checkAll("ReplicaSet", o.ReplicaSets, func(r *appsv1.ReplicaSet) error {
 		return replicated(r.Spec.Replicas, r.Spec.Selector, &r.Spec.Template)
 	}); err != nil {
 		return err
 	}
-	if err := each("ReplicationController", o.ReplicationControllers, func(c *v1.ReplicationController) error {
+	if err := checkAll("ReplicationController", o.ReplicationControllers, func(c *v1.ReplicationController) error {
 		if c.Spec.Template == nil {
 			return errors.New("spec.template: Required value")
 		}
@@ -41,13 +41,13 @@ func (o *Objects) check() error {
 	}); err != nil {
 		return err
 	}
-	if err := each("StatefulSet", o.StatefulSets, checkStatefulSet); err != nil {
+	if err := checkAll("StatefulSet", o.StatefulSets, checkStatefulSet); err != nil {
 		return err
 	}
-	if err := each("Job", o.Jobs, checkJob); err != nil {
+	if err := checkAll("Job", o.Jobs, checkJob); err != nil {
 		return err
 	}
-	return each("DaemonSet", o.DaemonSets, func(d *appsv1.DaemonSet) error { return replicated(nil, d.Spec.Selector, &d.Spec.Template) })
+	return checkAll("DaemonSet", o.DaemonSets, func(d *appsv1.DaemonSet) error { return replicated(nil, d.Spec.Selector, &d.Spec.Template) })
 }
 
 func checkStatefulSet(s *appsv1.StatefulSet) error {
@@ -141,11 +141,11 @@ func named[T any, P interface {
 	*T
 	metav1.Object
 }](kind string, list []P) error {
-	return each(kind, list, func(P) error { return nil })
+	return checkAll(kind, list, func(P) error { return nil })
 }
 
-// each checks objects of one kind.
-func each[T any, P interface {
+// checkAll checks objects of one kind.
+func checkAll[T any, P interface {
 	*T
 	metav1.Object
 }](kind string, list []P, check func(P) error) error {

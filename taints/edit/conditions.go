@@ -78,11 +78,11 @@ func MirrorConditions(node *v1.Node, now time.Time) (result *v1.Node, added, rem
 		return node, nil, nil
 	}
 	result = node.DeepCopy()
-	result.Spec.Taints = change(node.Spec.Taints, added, removed, now)
+	result.Spec.Taints = editTaints(node.Spec.Taints, added, removed, now)
 	return result, added, removed
 }
 
-func change(list, add, remove []v1.Taint, now time.Time) []v1.Taint {
+func editTaints(list, add, remove []v1.Taint, now time.Time) []v1.Taint {
 	for _, t := range add {
 		t.TimeAdded = &metav1.Time{Time: now}
 		list = AddOrUpdate(list, t)

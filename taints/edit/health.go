@@ -66,6 +66,6 @@ func Health(node *v1.Node, ready v1.ConditionStatus) HealthChange {
 // Apply returns a copy of the node after the immediate changes. Additions have TimeAdded now.
 func (h HealthChange) Apply(node *v1.Node, now time.Time) *v1.Node {
 	node = node.DeepCopy()
-	node.Spec.Taints = change(node.Spec.Taints, h.Add, h.Remove, now)
+	node.Spec.Taints = editTaints(node.Spec.Taints, h.Add, h.Remove, now)
 	return node
 }

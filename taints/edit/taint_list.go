@@ -7,10 +7,10 @@ import (
 )
 
 // hasTaint reports whether list has a taint with the key and effect of taint.
-func hasTaint(list []v1.Taint, taint *v1.Taint) bool { return find(list, taint) >= 0 }
+func hasTaint(list []v1.Taint, taint *v1.Taint) bool { return findTaint(list, taint) >= 0 }
 
-// find returns the index of the taint with that key and effect, or -1. A node has at most one taint of each key and effect.
-func find(list []v1.Taint, taint *v1.Taint) int {
+// findTaint returns the index of the taint with that key and effect, or -1. A node has at most one taint of each key and effect.
+func findTaint(list []v1.Taint, taint *v1.Taint) int {
 	return slices.IndexFunc(list, func(t v1.Taint) bool { return t.MatchTaint(taint) })
 }
 
@@ -18,7 +18,7 @@ func find(list []v1.Taint, taint *v1.Taint) int {
 // taint at the end. The result is a new list.
 func AddOrUpdate(list []v1.Taint, taint v1.Taint) []v1.Taint {
 	result := slices.Clone(list)
-	if i := find(list, &taint); i >= 0 {
+	if i := findTaint(list, &taint); i >= 0 {
 		result[i] = taint
 		return result
 	}

@@ -130,8 +130,8 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	filtering := 0 // filters over rows
 	for k := range plugins {
 		p := &plugins[k]
-		place(&e.filters, p.Filter, k)
-		place(&e.scores, p.Score, k)
+		setPlugin(&e.filters, p.Filter, k)
+		setPlugin(&e.scores, p.Score, k)
 		if p.Group != Absent && fresh(p, "pods ") { // the engine serves only pods that such a plugin skips
 			e.pods = append(e.pods, p.AppendKey)
 		}
@@ -164,7 +164,7 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	return e
 }
 
-func place(list *[]int, at, plugin int) {
+func setPlugin(list *[]int, at, plugin int) {
 	if at < 0 {
 		return
 	}
