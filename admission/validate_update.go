@@ -53,9 +53,9 @@ func ValidateUpdate(object, old metav1.Object) field.ErrorList {
 //  2. Gates may go, and a gated pod's nodeSelector and node affinity may become narrower. See ValidateGates.
 //  3. Every other field of the spec that scheduling reads stays as it was.
 //
-// For rule 3 the server's text goes on with a list of differences between its internal structures, which stands in no
-// document; here the text ends before that list. Requests that come from limits are filled in on both sides. The pods must
-// not be nil.
+// For rule 3 the server's text ends with a list of differences between its internal structures. No document describes that
+// list, and the text here ends before it. Before the comparison, missing requests of both pods are filled in from their
+// limits. The pods must not be nil.
 func ValidatePodUpdate(pod, old *v1.Pod) field.ErrorList {
 	pod, old = overhead.Default(pod), overhead.Default(old)
 	path := field.NewPath("spec")

@@ -24,8 +24,8 @@
 // that match the pod. Weights of anti-affinity count negative.
 //
 // Weights run from 1 to 100, normalized scores from 0 to 100. A nil list or map means the same as an empty one, except where
-// the API distinguishes them. Pods and nodes must not be nil, unless a comment says so. Slots run from 0 to Len()-1; another
-// slot may panic.
+// the API distinguishes them. Pods and nodes must not be nil, unless a comment says so. A slot is a number from 0 to
+// Len()-1. Any other number may panic.
 //
 // Evaluators are immutable. A State is safe for concurrent reads; Apply lets a State follow pods that come and leave.
 // A Trial is a cheap copy for what-if. No function modifies its arguments. Answers do not depend on the order of nodes, pods

@@ -14,7 +14,7 @@ import (
 func TestMisuse(t *testing.T) {
 	w := newWorld(node("n1", "zone=a"))
 	state := func() *affinity.State { return count(w, pod("d", "app=x", "anti zone app=x"), affinity.PodOptions{}) }
-	const object, noSlot = "objects must not be nil", "slots run from 0 to Len()-1"
+	const object, noSlot = "objects must not be nil", "a slot is a number from 0 to Len()-1"
 	testkit.Misuse(t, map[string]any{
 		"MatchNode":       affinity.MatchNode,
 		"CompileRequired": affinity.CompileRequired,

@@ -29,7 +29,7 @@ type Explanation struct {
 type PoolReport struct {
 	// Pool is "driver/pool".
 	Pool string `json:"pool"`
-	// Reason says what is wrong with it.
+	// Reason says what is wrong with the pool.
 	Reason string `json:"reason"`
 }
 
@@ -41,9 +41,10 @@ type RequestReport struct {
 	// Wants is the number of devices that the request needs: for allocationMode All the number that its selectors match, at
 	// least 1.
 	Wants int `json:"wants"`
-	// Devices is the number of devices in usable pools, Left the number of those that pass every test.
+	// Devices is the number of devices in usable pools.
 	Devices int `json:"devices"`
-	Left    int `json:"left"`
+	// Left is the number of devices in usable pools that pass every test.
+	Left int `json:"left"`
 	// Refused has the tests that some device fails, in the order of the search. A device counts for each test that it fails.
 	Refused []Refusal `json:"refused,omitempty"`
 }

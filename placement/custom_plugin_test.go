@@ -236,7 +236,7 @@ func TestProfileValidate(t *testing.T) {
 			[]string{`filters[1]: Duplicate value: "NodeName"`, `scores[1].plugin: Duplicate value: "ImageLocality"`}},
 		{"at both points", "one plugin may filter and score", Profile{Filters: []*Plugin{newTaintToleration(taints.Options{})}, Scores: []Weighted{{newTaintToleration(taints.Options{}), 1}}}, nil},
 		{"unnamed", "messages need names", Profile{Filters: []*Plugin{{Filter: newNodeName().Filter}}}, []string{"filters[0]: Required value: a plugin has a name"}},
-		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1"}},
+		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 means 1"}},
 		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality()}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
 		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName().Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},

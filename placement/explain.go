@@ -75,7 +75,7 @@ type explained struct {
 
 // early is the rejection by a plugin before any node.
 type early struct {
-	before int // how many predicates stand in front of it
+	before int // how many predicates are asked before this predicate
 	Rejection
 }
 

@@ -63,6 +63,6 @@ func TestMisuse(t *testing.T) {
 		"Placer.Rejections":        object,
 		"Placer.Table":             object,
 		"Rows":                     object,
-		"slot of Rejections":       "slots run from 0 to Len()-1",
+		"slot of Rejections":       "a slot is a number from 0 to Len()-1",
 	}, Cluster(snapshot()), DefaultProfile(), &v1.Pod{}, pod, Decision{Slot: 100}, Decision{Slot: 1, Node: "a2"})
 }

@@ -162,7 +162,7 @@ func (p Profile) Validate(path *field.Path) field.ErrorList {
 		at := path.Child("scores").Index(i)
 		errs = append(errs, w.Plugin.validate(seen, w.Plugin != nil && w.Plugin.Score != nil, at.Child("plugin"))...)
 		if w.Weight < 0 {
-			errs = append(errs, field.Invalid(at.Child("weight"), w.Weight, "must not be negative; 0 stands for 1"))
+			errs = append(errs, field.Invalid(at.Child("weight"), w.Weight, "must not be negative; 0 means 1"))
 		}
 	}
 	return append(errs, filter.ValidatePercentage(p.Sampling.Percentage, path.Child("sampling", "percentage"))...)

@@ -21,7 +21,7 @@ func TestMisuse(t *testing.T) {
 		"Value":          resources.Value,
 	}, map[string]string{
 		"FromList":        "the schema gets the columns: it must not be nil",
-		"Schema.Name":     "columns run from 0 to Len()-1",
+		"Schema.Name":     "a column is a number from 0 to Len()-1",
 		"Vector.At":       "columns begin at 0",
 		"nil Vector.Add":  "the vector must be as long as the other",
 		"nil Vector.Sub":  "the vector must be as long as the other",

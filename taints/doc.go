@@ -21,7 +21,7 @@
 //
 // Units: raw scores are counts, scores run from 0 to 100, deadlines are time.Duration, tolerationSeconds are whole seconds.
 // A nil list is an empty list. Pods, nodes, taints and tolerations given by pointer must not be nil.
-// Slots run from 0 to Len()-1; another slot may panic.
+// A slot is a number from 0 to Len()-1. Any other number may panic.
 //
 // No function modifies its arguments or reads a clock. Evaluators and states are immutable and safe for concurrent use.
 // The order of taints and tolerations matters only where a comment says so.

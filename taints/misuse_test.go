@@ -14,7 +14,7 @@ import (
 func TestMisuse(t *testing.T) {
 	nodes := testkit.NewCluster([]*v1.Node{{}}, nil)
 	var none *taints.Evaluator
-	const object, noSlot = "objects must not be nil", "slots run from 0 to Len()-1"
+	const object, noSlot = "objects must not be nil", "a slot is a number from 0 to Len()-1"
 	testkit.Misuse(t, map[string]any{
 		"Untolerated":      taints.Untolerated,
 		"Matches":          taints.Matches,

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// podRoots are the fields of a pod that are changed: those that scheduling reads.
+// podRoots are the fields of a pod that the tests change: the fields that scheduling reads.
 var podRoots = []string{
 	"metadata.labels", "spec.nodeSelector", "spec.affinity", "spec.tolerations", "spec.topologySpreadConstraints", "spec.schedulingGates",
 	"spec.nodeName", "spec.preemptionPolicy", "spec.schedulerName", "spec.terminationGracePeriodSeconds", "spec.hostNetwork", "spec.overhead",

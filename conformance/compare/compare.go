@@ -163,7 +163,7 @@ func (s *Side) assume(w *World, pod *v1.Pod, node string) error {
 	return w.Snapshot.Assume(bound, w.Snapshot.Slot(node))
 }
 
-// nominate tells kube-scheduler's nominator of the nominated pods and returns them by node.
+// nominate gives kube-scheduler's nominator the nominated pods and returns the pods by node.
 func (s *Side) nominate(c *gen.Cluster) (map[string][]*v1.Pod, error) {
 	out := map[string][]*v1.Pod{}
 	for _, p := range c.Pending {

@@ -70,7 +70,7 @@ func budget(s *trial.Source) error {
 	defer func() { cancel(); synctest.Wait() }()
 	//nolint:staticcheck // no managed fields are needed
 	w := &cluster{Source: s, client: fake.NewSimpleClientset(), pods: map[string]*v1.Pod{}}
-	// The API server writes nothing when nothing changes; the tracker would tell of a change.
+	// The API server writes nothing when nothing changes. The tracker would report a change.
 	w.client.PrependReactor("update", "poddisruptionbudgets", func(a core.Action) (bool, runtime.Object, error) {
 		next := a.(core.UpdateAction).GetObject()
 		old, err := w.client.Tracker().Get(pdbsResource, "n", "b")

@@ -71,7 +71,7 @@ func (g *generator) ungated(p *v1.Pod) *v1.Pod {
 	return q
 }
 
-// deviceClassEvents are of a class that stands for an extended resource, or ceases to, or begins to.
+// deviceClassEvents are events of a class that begins to name an extended resource, ends it, or names it before and after.
 func (g *generator) deviceClassEvents() []Event {
 	class := func() *resourcev1.DeviceClass {
 		c := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "class"}}

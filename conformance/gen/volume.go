@@ -201,7 +201,7 @@ func (g *generator) claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return c
 }
 
-// csiNodes tells which drivers nodes have and how many volumes they take.
+// csiNodes names the drivers of the nodes, and how many volumes each driver takes.
 func (g *generator) csiNodes() {
 	for _, n := range g.c.Nodes {
 		if g.one(2) {

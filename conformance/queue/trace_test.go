@@ -154,7 +154,7 @@ func (w *world) isFlying(p *v1.Pod) bool {
 	return slices.ContainsFunc(w.flying, func(f *flight) bool { return f.info.Pod.UID == p.UID })
 }
 
-// isAssumed reports whether the pod's binding is under way: kube-scheduler does not tell the queue of such pods.
+// isAssumed reports whether the pod's binding has begun. kube-scheduler does not report such pods to the queue.
 func (w *world) isAssumed(p *v1.Pod) bool {
 	return slices.ContainsFunc(w.flying, func(f *flight) bool { return f.done && f.info.Pod.UID == p.UID })
 }

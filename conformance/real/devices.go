@@ -9,7 +9,7 @@ import (
 // Client is the scheduler's connection to an API server.
 func (s *Scheduler) Client() *fake.Clientset { return s.Framework.ClientSet().(*fake.Clientset) }
 
-// ChangeClaim tells the scheduler that a claim was added (old is nil), changed, or deleted (new is nil).
+// ChangeClaim reports to the scheduler that a claim was added (old is nil), changed, or deleted (new is nil).
 func (s *Scheduler) ChangeClaim(old, new *resourcev1.ResourceClaim) error {
 	i := s.informers["resourceclaims"]
 	var err error

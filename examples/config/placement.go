@@ -238,7 +238,7 @@ func (b *builder) unmatched(registry map[string][]Point) []string {
 	return out
 }
 
-// warnings tells of plugins that work on what they prepare at an earlier point, and do not run there.
+// warnings reports plugins that need their own work at an earlier point and do not run at that point.
 func warnings(plugins Plugins) []string {
 	var out []string
 	for _, pair := range [...]struct{ needs, at Point }{{PreFilter, Filter}, {PreScore, Score}} {

@@ -11,7 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// The command that makes a dump has every kind that is read, and stands in the package comment and in README.
+// The command that makes a dump names every kind that is read. The package comment and README have the command.
 func TestCommandMakesAWholeDump(t *testing.T) {
 	list := strings.Split(strings.Fields(Command)[2], ",")
 	for kind := range kinds {

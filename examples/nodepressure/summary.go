@@ -70,7 +70,7 @@ func podStats(list []stats.PodStats, pods []*v1.Pod) (found map[types.UID]pressu
 		name := ref.Namespace + "/" + ref.Name
 		pod := byUID[ref.UID]
 		if p := byName[name]; pod == nil && p != nil && (ref.UID == "" || string(p.UID) == name) {
-			pod = p // one of the two sides does not tell the UID
+			pod = p // one of the two objects has no UID
 		}
 		if pod == nil {
 			others = append(others, name)

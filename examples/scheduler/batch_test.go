@@ -42,7 +42,7 @@ func listed() Profile {
 	return Profile{Args: map[string]any{"PodTopologySpread": placement.PluginArgs{PodTopologySpread: spread.Options{Defaults: spread.Defaults{Type: spread.ListDefaulting}}}.Profile().Filter("PodTopologySpread")}}
 }
 
-// batching is a rig over three nodes, the first of which is the largest, that counts.
+// batching makes a rig over three nodes, the first of which is the largest. The rig counts by metrics.
 func batching(t *testing.T, o Options) (*rig, counted) {
 	t.Helper()
 	c := counted{}
@@ -60,7 +60,7 @@ func sized(name, cpu string) *v1.Pod {
 
 type counts = map[string]float64
 
-// What becomes of the second of two pods, each of which would fill a node.
+// TestBatch schedules two pods. Each pod would fill a node. The cases say what the second pod's attempt does.
 func TestBatch(t *testing.T) { // W13.3
 	type test struct {
 		name, why string
@@ -104,7 +104,7 @@ func TestBatch(t *testing.T) { // W13.3
 	})
 }
 
-// A hint stands back behind the pod's nomination, and is lost.
+// The pod's own nomination goes before the hint of the batch, and the ranking is lost.
 func TestBatchNominated(t *testing.T) { // W13.3
 	for _, each := range []bool{false, true} {
 		r, count := batching(t, Options{Profiles: []Profile{listed()}, OneByOne: each})
@@ -118,7 +118,7 @@ func TestBatchNominated(t *testing.T) { // W13.3
 	}
 }
 
-// A ranking serves several pods, until it is used up.
+// One ranking serves several pods, until it has no node left.
 func TestBatchRanking(t *testing.T) { // W13.3
 	r, count := batching(t, Options{Profiles: []Profile{listed()}})
 	for k, want := range []string{"n1", "n2", "n3", ""} {
@@ -128,7 +128,7 @@ func TestBatchRanking(t *testing.T) { // W13.3
 	require.Equal(t, counts{"no_hint": 2, "hint_used": 2}, count.batch(), "for the last pod there is nothing left")
 }
 
-// signer is a filter of the user's that signs.
+// signer is a user's filter that writes a signature.
 type signer struct {
 	*probe
 	sign func() ([]SignFragment, *Status)
@@ -136,15 +136,15 @@ type signer struct {
 
 func (s signer) SignPod(context.Context, *v1.Pod) ([]SignFragment, *Status) { return s.sign() }
 
-// Who keeps a profile from batching, and what a plugin of the user's can say. One that goes wrong only keeps the pod from
-// being batched.
+// The cases say which plugins keep a profile from batching, and what a user's plugin can answer. A plugin that fails only
+// keeps the pod out of batching.
 func TestSignPod(t *testing.T) { // W13.1, W13.2
 	release := make(chan struct{})
 	defer close(release)
 	blocked := make(chan struct{}, 1)
 	type test struct {
 		name   string
-		sign   func() ([]SignFragment, *Status) // nil: it cannot
+		sign   func() ([]SignFragment, *Status) // nil: the plugin writes no signature
 		listed bool
 		signed bool
 		errs   int

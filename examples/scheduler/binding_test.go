@@ -84,7 +84,7 @@ func TestBind(t *testing.T) {
 	})
 }
 
-// The default binder calls the API server once for the pod, by name and UID; its error is the attempt's.
+// The default binder calls the API server once for the pod, by name and UID. The attempt has the error of this call.
 func TestDefaultBinder(t *testing.T) { // W5.10
 	r := newRig(t, Options{}, three())
 	p := pod("p")
@@ -119,7 +119,7 @@ func TestPreBind(t *testing.T) {
 		_, list := probes(2)
 		begun := make(chan struct{})
 		list[0].parallel, list[1].parallel = true, true
-		list[0].do[PreBind] = func() { <-begun } // it would wait for ever if the other came after it
+		list[0].do[PreBind] = func() { <-begun } // this plugin would wait for ever if the other plugin ran after it
 		list[1].do[PreBind] = func() { close(begun) }
 		r := bare(t, list, PreBind)
 		r.add(pod("p")).step()

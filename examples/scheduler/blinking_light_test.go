@@ -23,7 +23,7 @@ func (BlinkingLightScorer) Name() string { return "BlinkingLightScorer" }
 // Score counts the lights of a node.
 func (BlinkingLightScorer) Score(_ context.Context, _ *scheduler.State, _ *v1.Pod, node *scheduler.NodeInfo) (lights int64, _ *scheduler.Status) {
 	if _, err := fmt.Sscan(node.Node.Annotations["blinking-lights"], &lights); err != nil {
-		return 0, nil // no lights
+		return 0, nil // the node has no lights
 	}
 	return lights, nil
 }
@@ -74,7 +74,7 @@ func Example() {
 	}
 	s, err := scheduler.New(snapshot, scheduler.Options{
 		Client:  printer{web},
-		Go:      func(task func()) { task() }, // bind at once
+		Go:      func(task func()) { task() }, // each pod is bound at once
 		Plugins: scheduler.Registry{"BlinkingLightScorer": func(any, *scheduler.Handle) (scheduler.Plugin, error) { return BlinkingLightScorer{}, nil }},
 		Profiles: []scheduler.Profile{{Plugins: scheduler.Plugins{
 			scheduler.Score: {Enabled: []scheduler.PluginRef{{Name: "BlinkingLightScorer", Weight: 5}}},

@@ -19,7 +19,8 @@ func newTestQueue(t *testing.T, c Clock) *Queue {
 	return NewQueue(inner, c, nil)
 }
 
-// Many producers and many consumers: every pod is handed out exactly once, and nobody sleeps over a pod.
+// With many producers and many consumers, every pod is handed out exactly once, and no consumer waits while a pod is
+// active.
 func TestQueueManyGoroutines(t *testing.T) {
 	const producers, each, consumers = 8, 200, 4
 	q := newTestQueue(t, newClock())
@@ -71,7 +72,7 @@ func TestQueuePop(t *testing.T) {
 		q := newTestQueue(t, c)
 		require.NoError(t, q.Add(pod("p")))
 		e := q.TryPop()
-		require.NoError(t, q.Return(e, queue.Failure{})) // an error: it is not popped early
+		require.NoError(t, q.Return(e, queue.Failure{})) // after an error the pod is not popped early
 		got := make(chan string)
 		go func() { got <- q.Pop(context.Background()).Pod.Name }()
 		c.advance(2 * time.Second)
@@ -108,7 +109,7 @@ func TestQueuePop(t *testing.T) {
 	})
 }
 
-// Run schedules until its context ends, by the clock on the wall or another.
+// Run schedules until its context ends, by the real clock or by a test clock.
 func TestRun(t *testing.T) {
 	bound := make(chan string, 10)
 	_, list := probes(1)

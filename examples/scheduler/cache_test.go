@@ -119,11 +119,11 @@ func TestCache(t *testing.T) { // W8.2
 	})
 }
 
-// An assumed pod whose binding is never seen expires; by default it stays.
+// An assumed pod whose binding is never seen expires if there is a time to live. By default it never expires.
 func TestAssumeTTL(t *testing.T) { // W8.3
 	for _, ttl := range []time.Duration{0, 30 * time.Second} {
 		_, list := probes(1)
-		p, reg := on(list, "-", Bind) // binds without telling anybody
+		p, reg := on(list, "-", Bind) // the API server binds without an event
 		r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, AssumeTTL: ttl}, three())
 		r.add(pod("p")).step()
 		require.Equal(t, Scheduled, r.last().Outcome)
@@ -138,7 +138,7 @@ func TestAssumeTTL(t *testing.T) { // W8.3
 	}
 }
 
-// What happens in the cluster reaches the next cycle and wakes those that wait for it.
+// A change of the cluster is seen by the next cycle and wakes the pods that wait for such a change.
 func TestClusterEvents(t *testing.T) {
 	t.Run("nodes", func(t *testing.T) {
 		r := newRig(t, Options{}, []*v1.Node{node("n1")})

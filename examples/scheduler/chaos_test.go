@@ -27,7 +27,7 @@ import (
 
 var chaosSeeds = flag.Int("chaos", 40, "how many seeds TestChaos runs; 1000 in the long run")
 
-// storm is an API server, a recorder and an extender that panic now and then, before they act or after.
+// storm is an API server, a recorder and an extender. A call sometimes panics, before or after it acts.
 type storm struct {
 	*server
 	*rand.Rand
@@ -36,7 +36,7 @@ type storm struct {
 	volumes *volumeServer
 }
 
-// trip panics once in eight calls.
+// trip panics in one of eight calls.
 func (c *storm) trip(what string) {
 	if !c.calm && c.IntN(8) == 0 {
 		c.tripped[what]++
@@ -123,7 +123,7 @@ func (e stormy) Bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return e.storm.Bind(ctx, pod, node)
 }
 
-// stormRig makes a scheduler in a storm: by seed with a plan or with plugins that panic, with an extender or without.
+// stormRig makes a scheduler in a storm. The seed chooses a plan or plugins that panic, and an extender or none.
 func stormRig(t *testing.T, seed uint64, tripped map[string]int) (*rig, *storm) {
 	c := &storm{Rand: rand.New(rand.NewPCG(seed, 26)), calm: true, tripped: tripped}
 	o := Options{}
@@ -156,7 +156,7 @@ func stormRig(t *testing.T, seed uint64, tripped map[string]int) (*rig, *storm) 
 	return r, c
 }
 
-// arrive adds a pod with a priority and by chance with a claim of its own.
+// arrive adds a pod with a random priority, and sometimes with a claim that no other pod has.
 func (c *storm) arrive(r *rig, n int) {
 	x := testkit.Pod(fmt.Sprintf("default/p%02d", n)).Priority(int32(c.IntN(4))).Request(fmt.Sprintf("cpu=%d", 1+c.IntN(3))).Obj()
 	if c.IntN(3) == 0 {
@@ -191,7 +191,7 @@ func (c *storm) do(r *rig) {
 	}
 }
 
-// settle lets everything come to rest without panics.
+// settle ends the panics and runs the scheduler until nothing is left to do.
 func (c *storm) settle(r *rig) {
 	c.calm = true
 	for range 12 {
@@ -208,10 +208,10 @@ func (c *storm) settle(r *rig) {
 	}
 }
 
-// milli returns what a pod asks for.
+// milli returns the CPU request of the pod in thousandths.
 func milli(p *v1.Pod) int64 { return p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue() }
 
-// used returns the CPU that the pods of the API server use by node, and checks that no node is over its capacity.
+// used returns the CPU that the pods of the API server use by node. It checks that no node is over its capacity.
 func (c *storm) used(t *testing.T, at string) map[string]int64 {
 	used := map[string]int64{}
 	for _, p := range c.pods {
@@ -223,9 +223,9 @@ func (c *storm) used(t *testing.T, at string) map[string]int64 {
 	return used
 }
 
-// In a storm of panics of Client, Extender, Recorder, callbacks and plugins no pod is lost or bound twice, no node is over
-// its capacity, and no room leaks: when the storm is over, every pod is bound, or waits in the queue because no node has
-// room for it.
+// Client, Extender, Recorder, callbacks and plugins panic at random. No pod is lost or bound twice, no node is over its
+// capacity, and no room leaks. When the panics are over, every pod is bound, or waits in the queue because no node has room
+// for the pod.
 func TestChaos(t *testing.T) {
 	tripped, victims, waited := map[string]int{}, 0, 0
 	for seed := range uint64(*chaosSeeds) {

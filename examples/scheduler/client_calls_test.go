@@ -21,7 +21,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender/rules"
 )
 
-// faulty is a client, recorder and extender of which one method goes wrong.
+// faulty is a client, recorder and extender. One of its methods fails.
 type faulty struct {
 	*server
 	at  string
@@ -53,7 +53,7 @@ func (f *faulty) Delete(c context.Context, p *v1.Pod) error {
 }
 func (f *faulty) Event(*v1.Pod, string, string, string, string) { f.goes("Recorder.Event") }
 
-// faultyExtender is the extender of a faulty: it offers the verb that goes wrong, or else nothing.
+// faultyExtender is the extender of a faulty. It offers the verb that fails, and no verb if another method fails.
 type faultyExtender struct{ *faulty }
 
 func (e faultyExtender) Name() string            { e.goes("Extender.Name"); return "x" }
@@ -87,7 +87,7 @@ func (e faultyExtender) Bind(c context.Context, p *v1.Pod, n string) error {
 	return e.server.Bind(c, p, n)
 }
 
-// running returns the pods on the nodes, as the next cycle sees them.
+// running returns the pods on the nodes as the next cycle sees them.
 func (r *rig) running(nodes []*v1.Node) (out []string) {
 	for _, n := range nodes {
 		out = append(out, strings.Fields(r.on(n.Name))...)
@@ -95,14 +95,15 @@ func (r *rig) running(nodes []*v1.Node) (out []string) {
 	return out
 }
 
-// The caller's Client, Extender, Recorder and functions panic or block, each at each of its calls. The pod is bound, or it
-// is in the queue and its room is free. Somebody is told. When all is well again, the pod is bound.
+// The caller's Client, Extender, Recorder and functions panic or block, each at each of its calls. Afterwards the pod is
+// bound, or the pod is in the queue and its room is free. The failure is reported. When the calls succeed again, the pod is
+// bound.
 func TestBadCallers(t *testing.T) {
 	for _, c := range []struct {
 		at      string
 		outcome Outcome
-		full    bool // the node is full of a pod of lower priority
-		extends bool // an extender is asked
+		full    bool // a pod of lower priority fills the node
+		extends bool // the scheduler asks an extender
 	}{
 		{"Client.Bind", SchedulingError, false, false},
 		{"Client.Pod", Rejected, true, false},
@@ -150,7 +151,7 @@ func TestBadCallers(t *testing.T) {
 				if how == "blocks" {
 					release := make(chan struct{})
 					t.Cleanup(func() { close(release) })
-					f.how = func() { r.clock.advance(time.Second); <-release } // the deadline passes while it blocks
+					f.how = func() { r.clock.advance(time.Second); <-release } // the deadline passes while the call blocks
 				}
 				f.at = c.at
 				r.add(x)
@@ -187,7 +188,7 @@ func TestBadCallers(t *testing.T) {
 	}
 }
 
-// Volumes whose binding panics or blocks are promised to nobody, and the pod is in the queue.
+// The binding of volumes panics or blocks. Then the ledger promises the volumes to no pod, and the pod is in the queue.
 func TestBadBindVolumes(t *testing.T) {
 	r, c := stormRig(t, 0, map[string]int{})
 	for n := 0; ; n++ {
@@ -214,7 +215,7 @@ func TestBadBindVolumes(t *testing.T) {
 	require.Zero(t, assumed)
 }
 
-// A Go that panics loses no task.
+// No task is lost when Options.Go panics.
 func TestBadGo(t *testing.T) {
 	bound := make(chan Outcome, 1)
 	r := newRig(t, Options{Go: func(func()) { panic("boom") }}, three())
@@ -228,14 +229,14 @@ func TestBadGo(t *testing.T) {
 	require.Equal(t, []string{"Options.Go panicked: boom"}, said)
 }
 
-// badMetrics panic at each call.
+// badMetrics panic at every call.
 type badMetrics struct{ calls *int }
 
 func (m badMetrics) Add(string, float64, ...string)     { *m.calls++; panic("boom") }
 func (m badMetrics) Set(string, float64, ...string)     { *m.calls++; panic("boom") }
 func (m badMetrics) Observe(string, float64, ...string) { *m.calls++; panic("boom") }
 
-// Metrics that panic are not called any more, and somebody is told once.
+// The scheduler stops calling Metrics that panic, and reports the panic once.
 func TestBadMetrics(t *testing.T) {
 	calls := 0
 	r := newRig(t, Options{Metrics: badMetrics{&calls}}, three())
@@ -249,7 +250,8 @@ func TestBadMetrics(t *testing.T) {
 	require.Equal(t, 2, r.bound["default/p"]+r.bound["default/q"])
 }
 
-// Run ends within 3 s of its context's end also when a call blocks for ever and there is no time-out, and says which.
+// Run ends within 3 s after its context ends, even if a call blocks for ever and there is no time-out. Run's error names
+// the call.
 func TestRunEndsThoughCallBlocks(t *testing.T) {
 	for _, at := range []Point{Filter, PreEnqueue, Reserve} {
 		t.Run(string(at), func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 var every = []Point{PreEnqueue, PreFilter, Filter, PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind, PostBind}
 
-// The whole way of a pod, point by point.
+// The test follows a pod from point to point through one attempt.
 func TestOrderOfPoints(t *testing.T) {
 	s, list := probes(1)
 	r := bare(t, list, every...)
@@ -153,7 +153,7 @@ func TestConditionsAndEvents(t *testing.T) {
 	})
 }
 
-// The nominated node is tried first and alone; if it does not do, all nodes are.
+// The nominated node is tried first and alone. If the nominated node does not take the pod, all nodes are tried.
 func TestNominatedNodeFirst(t *testing.T) { // step 6, trap 11
 	s, list := probes(1)
 	r := bare(t, list, Filter, PreScore, Score)
@@ -174,7 +174,7 @@ func TestNominatedNodeFirst(t *testing.T) { // step 6, trap 11
 	require.Equal(t, 3, r.last().Evaluated)
 }
 
-// Where PreFilter plugins left the nominated node out it is tried all the same, and what it says counts.
+// The nominated node is tried even if PreFilter plugins left it out. Its rejection counts.
 func TestNominatedNodeOutside(t *testing.T) {
 	type test struct {
 		name, calls, node, message string
@@ -199,7 +199,7 @@ func TestNominatedNodeOutside(t *testing.T) {
 	})
 }
 
-// The search begins behind the last node looked at.
+// The search begins after the node that the last search looked at last.
 func TestRotation(t *testing.T) { // W4.8, F10
 	s, list := probes(1)
 	r := bare(t, list, Filter)
@@ -215,7 +215,7 @@ func TestRotation(t *testing.T) { // W4.8, F10
 	require.Equal(t, "n3", r.last().Node, "after an error too")
 }
 
-// A failed binding cycle wakes those that wait for room; after a rejection not the pod itself.
+// A failed binding cycle wakes the pods that wait for room. After a rejection it does not wake the pod itself.
 func TestFailedBindingWakesOthers(t *testing.T) {
 	type test struct {
 		name   string
@@ -236,7 +236,7 @@ func TestFailedBindingWakesOthers(t *testing.T) {
 		r.bindErr = func(*v1.Pod) error { return c.bind }
 		first := testkit.Pod("default/p").Request("cpu=4").Obj()
 		second := testkit.Pod("default/q").Request("cpu=4").Obj()
-		r.failing["p"] = errors.New("the status cannot be written") // a nomination taken away would be an event too
+		r.failing["p"] = errors.New("the status cannot be written") // the removal of a nomination would be an event too
 		r.add(first).step()
 		r.add(second).step()
 		require.Equal(t, queue.Unschedulable, r.place(second), "the room is taken")
@@ -251,7 +251,7 @@ func TestFailedBindingWakesOthers(t *testing.T) {
 	})
 }
 
-// Plugins may ask for other pods, at the end of the scheduling cycle and of the binding cycle.
+// Plugins may ask for other pods at the end of the scheduling cycle and at the end of the binding cycle.
 func TestPodsToActivate(t *testing.T) { // step 15 and 22
 	_, list := probes(1)
 	p, reg := on(list, Filter, Reserve)
@@ -266,7 +266,7 @@ func TestPodsToActivate(t *testing.T) { // step 15 and 22
 	require.Equal(t, queue.Active, r.place(sleeper))
 }
 
-// A pod that is on its way already is not tried a second time, without a word.
+// A pod that is assumed already is not tried a second time. Nothing is reported.
 func TestAssumedAlready(t *testing.T) { // step 1
 	_, list := probes(1)
 	r := bare(t, list, PreBind)
@@ -282,7 +282,7 @@ func TestAssumedAlready(t *testing.T) { // step 1
 	require.Equal(t, 1, r.bound["default/p"])
 }
 
-// A cluster that cannot be brought up to date fails the attempt, not the scheduler.
+// A cluster that cannot be brought up to date fails the attempt. The scheduler goes on.
 func TestSnapshotError(t *testing.T) { // step 2
 	r := newRig(t, Options{}, three())
 	p := pod("p")
@@ -297,7 +297,7 @@ func TestSnapshotError(t *testing.T) { // step 2
 	require.Equal(t, Scheduled, r.last().Outcome)
 }
 
-// A pod of a schedulerName that nobody has is left alone.
+// The scheduler ignores a pod whose schedulerName no profile has.
 func TestUnknownProfile(t *testing.T) { // step 1, W9.1
 	r := newRig(t, Options{}, three())
 	p := pod("p")
@@ -310,7 +310,7 @@ func TestUnknownProfile(t *testing.T) { // step 1, W9.1
 	require.Equal(t, queue.Nowhere, r.place(p))
 }
 
-// Two profiles with plugins of their own share queue, cache and nodes.
+// Two profiles with different plugins share the queue, the cache and the nodes.
 func TestTwoProfiles(t *testing.T) { // W9.1
 	s, list := probes(2)
 	a, reg := on(list[:1], Filter)
@@ -327,7 +327,7 @@ func TestTwoProfiles(t *testing.T) { // W9.1
 	require.Equal(t, "p-a p-b", r.on("n1"))
 }
 
-// Waiting pods are found by plugins of all profiles.
+// Plugins find the waiting pods of all profiles.
 func TestWaitingOfAnotherProfile(t *testing.T) { // W5.6
 	_, list := probes(2)
 	list[0].answer[Permit], list[0].timeout = NewStatus(Wait), time.Hour

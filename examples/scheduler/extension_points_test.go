@@ -15,7 +15,7 @@ import (
 
 var ctx = context.Background()
 
-// bare makes a rig whose profile has the probes at the given points and nothing else but PrioritySort and DefaultBinder.
+// bare makes a rig. Its profile has the probes at the given points, PrioritySort and DefaultBinder, and no other plugin.
 func bare(t *testing.T, list []*probe, points ...Point) *rig {
 	t.Helper()
 	p, reg := on(list, append([]Point{"-"}, points...)...)
@@ -140,7 +140,7 @@ func TestFilter(t *testing.T) {
 	})
 }
 
-// W-2: one node to which pods of priority 1, 5 and 9 are nominated, and a pod of priority 5.
+// W-2: pods of priority 1, 5 and 9 are nominated to one node, and a pod of priority 5 is tried.
 func TestTwoPasses(t *testing.T) {
 	nominated := func(names ...string) []*v1.Pod {
 		var out []*v1.Pod
@@ -155,9 +155,9 @@ func TestTwoPasses(t *testing.T) {
 	type test struct {
 		name, why, want string
 		nominated       []*v1.Pod
-		fails           int // the number of pods on the node with which A fails; -1: never
+		fails           int // A fails when the node has this number of pods; -1: never
 		code            Code
-		skips           string // a plugin that said Skip at PreFilter
+		skips           string // a plugin that returned Skip at PreFilter
 	}
 	testkit.Run(t, []test{
 		{"those of its priority count", "W-2", "A.AddPod:eq B.AddPod:eq A.AddPod:hi B.AddPod:hi A.Filter:n1:2 B.Filter:n1:2 A.Filter:n1:0 B.Filter:n1:0", nominated("lo", "eq", "hi"), -1, Success, ""},
@@ -182,7 +182,7 @@ func TestTwoPasses(t *testing.T) {
 	})
 }
 
-// failing rejects when so many pods are on the node.
+// failing rejects a node with this number of pods.
 type failing struct {
 	*probe
 	at int

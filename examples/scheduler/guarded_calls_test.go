@@ -14,10 +14,10 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// ways are how a plugin goes wrong.
+// ways are the ways in which a plugin fails.
 var ways = []string{"panics", "blocks", "answers nonsense"}
 
-// spoil makes the plugin go wrong at a point. The channel says that it blocks, which it does until the test ends.
+// spoil makes the plugin fail at a point. The channel reports that the plugin blocks. It blocks until the test ends.
 func (p *probe) spoil(t *testing.T, at Point, how string) (blocked chan struct{}) {
 	blocked = make(chan struct{}, 1)
 	release := make(chan struct{})
@@ -36,7 +36,7 @@ func (p *probe) spoil(t *testing.T, at Point, how string) (blocked chan struct{}
 	return blocked
 }
 
-// cutOff does something in which a plugin blocks, and lets its deadline pass.
+// cutOff runs a function in which a plugin blocks, and lets the plugin's deadline pass.
 func (r *rig) cutOff(blocked chan struct{}, do func()) {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()
@@ -45,7 +45,7 @@ func (r *rig) cutOff(blocked chan struct{}, do func()) {
 	<-done
 }
 
-// stepBadly takes a step in which a plugin goes wrong in one of the ways.
+// stepBadly runs one attempt in which a plugin fails in one of the ways.
 func (r *rig) stepBadly(how string, blocked chan struct{}) {
 	if how == "blocks" {
 		r.cutOff(blocked, func() { r.step() })
@@ -54,14 +54,15 @@ func (r *rig) stepBadly(how string, blocked chan struct{}) {
 	r.step()
 }
 
-// A plugin that panics, blocks or answers with an unknown code, at any point, leaves cache and queue as before: nothing on
-// the nodes, nothing reserved, and the pod in the queue once. The plugin well again, the next attempt succeeds.
+// A plugin panics, blocks or answers with an unknown code, at any point. Afterwards the cache and the queue are as before:
+// no pod is on a node, nothing is reserved, and the queue has the pod once. When the plugin works again, the next attempt
+// succeeds.
 func TestBadPlugins(t *testing.T) {
 	for _, c := range []struct {
 		at      Point
 		place   queue.Place
 		outcome Outcome
-		set     func(p *probe) // what leads there
+		set     func(p *probe) // makes the scheduler call the point
 	}{
 		{PreFilter, queue.ErrorBackoff, SchedulingError, nil},
 		{Filter, queue.ErrorBackoff, SchedulingError, nil},
@@ -79,7 +80,7 @@ func TestBadPlugins(t *testing.T) {
 	} {
 		for _, how := range ways {
 			if c.at == "Unreserve" && how == "answers nonsense" {
-				continue // it answers nothing
+				continue // the point has no answer
 			}
 			t.Run(fmt.Sprintf("%s %s", c.at, how), func(t *testing.T) {
 				_, list := probes(1)
@@ -89,7 +90,7 @@ func TestBadPlugins(t *testing.T) {
 				blocked := list[0].spoil(t, c.at, how)
 				p, reg := on(list, append([]Point{"-"}, every...)...)
 				r := newRig(t, Options{Profiles: []Profile{p}, Plugins: reg, PluginTimeout: time.Second}, three())
-				if c.at == "AddPod" { // it is told of pods that are nominated
+				if c.at == "AddPod" { // the plugin is called for nominated pods
 					other := identified([]*v1.Pod{pod("other")})[0]
 					r.pods["default/other"] = other
 					r.s.queue.Nominate(other, queue.Nomination{Override: true, Node: "n1"})
@@ -133,7 +134,7 @@ func TestBadPlugins(t *testing.T) {
 	}
 }
 
-// One that is told of a success cannot spoil it.
+// A plugin that is only called after a success cannot undo the success.
 func TestBadPostBind(t *testing.T) {
 	for _, how := range ways[:2] {
 		t.Run(how, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestBadPostBind(t *testing.T) {
 	}
 }
 
-// What goes wrong in the what-ifs of preemption leaves the victims alone.
+// A plugin that fails in the what-ifs of preemption costs no victim its place.
 func TestBadWhatIf(t *testing.T) {
 	for _, how := range ways {
 		t.Run(how, func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestBadWhatIf(t *testing.T) {
 	}
 }
 
-// A thousand binding cycles side by side: some succeed, some are denied, some wait and are let go, run out of time or are
-// deleted, some fail, some panic. No pod is lost or bound twice, and no node is over its capacity.
+// A thousand binding cycles run side by side. Some succeed, some are denied, some fail, some panic. Some wait and are then
+// allowed, time out or are deleted. No pod is lost or bound twice, and no node is over its capacity.
 func TestThousandBindings(t *testing.T) {
 	const pods, nodes = 1000, 50
 	var list []*v1.Node
@@ -205,7 +206,7 @@ func TestThousandBindings(t *testing.T) {
 		r.add(x)
 	}
 	chaos.gate = make(chan struct{})
-	for range pods { // all in their binding cycles before any goes on
+	for range pods { // all pods are in their binding cycles before any pod goes on
 		require.True(t, r.s.TryScheduleOne(context.Background()))
 	}
 	mu.Lock()
@@ -252,7 +253,7 @@ func TestThousandBindings(t *testing.T) {
 	require.Equal(t, pods*6/8, chaos.unreserved, "the first attempts of six in eight fail")
 }
 
-// chaotic makes each pod's first attempt go its own way; later ones succeed.
+// chaotic gives the first attempt of each pod one of the outcomes in turn. Later attempts succeed.
 type chaotic struct {
 	*probe
 	h     *Handle

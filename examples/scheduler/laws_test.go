@@ -15,7 +15,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// verdicts is a filter that answers by node.
+// verdicts is a filter with a verdict for each node.
 type verdicts struct {
 	name string
 	by   map[string]*Status
@@ -26,7 +26,7 @@ func (v verdicts) Filter(_ context.Context, _ *State, _ *v1.Pod, n *NodeInfo) *S
 	return v.by[n.Node.Name]
 }
 
-// laws makes a rig with three filters that reject at random, and returns them.
+// laws makes a rig with three filters that reject at random, and returns the filters.
 func laws(t *testing.T, r *rand.Rand) (*rig, []FilterPlugin) {
 	t.Helper()
 	_, list := probes(3)
@@ -43,8 +43,7 @@ func laws(t *testing.T, r *rand.Rand) (*rig, []FilterPlugin) {
 	return rig, out
 }
 
-// Whether a node can take a pod does not depend on the order of the filters; who rejects it, and how, is the first in
-// order that does.
+// The order of the filters does not decide whether a node can take a pod. The first filter that rejects gives the status.
 func TestFilterOrder(t *testing.T) { // F1
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -70,8 +69,8 @@ func TestFilterOrder(t *testing.T) { // F1
 	}
 }
 
-// The message depends on what the nodes' filters say and not on the order of the nodes, and counts each reason of each
-// node once.
+// The message depends on the filters' answers about the nodes and not on the order of the nodes. It counts each reason once
+// for each node.
 func TestMessageOrder(t *testing.T) { // F7
 	r := rand.New(rand.NewPCG(3, 4))
 	rejected := 0
@@ -125,7 +124,7 @@ func TestTotalIsSum(t *testing.T) { // F5
 	}
 }
 
-// Pods nominated with at least the pod's priority can only make a node worse, of lower ones nothing is seen.
+// Nominated pods of at least the pod's priority can only remove nodes. Nominated pods of lower priority change nothing.
 func TestTwoPassesOnlyReject(t *testing.T) { // F8
 	r := rand.New(rand.NewPCG(7, 8))
 	both := 0
@@ -157,7 +156,8 @@ func TestTwoPassesOnlyReject(t *testing.T) { // F8
 	require.Positive(t, both)
 }
 
-// The sample is never larger than the cluster, and never smaller than a hundred nodes where there are as many.
+// The sample is never larger than the cluster. In a cluster of at least a hundred nodes the sample has at least a hundred
+// nodes.
 func TestSample(t *testing.T) { // F9
 	for n := range 3000 {
 		for p := range int32(101) {

@@ -103,8 +103,8 @@ func TestMetrics(t *testing.T) { // W12
 	require.Equal(t, []float64{1, 2, 4, 8, 16}, buckets(1, 2, 5))
 }
 
-// What is rare: events while a pod is in flight, which are gone with it, a pod that a leftover flush brought back, and
-// the one attempt in ten in which single plugins are measured.
+// The rare metrics: events while a pod is in flight, which are dropped with the pod; a pod that the flush of old pods
+// returned; and the one attempt in ten in which single plugins are measured.
 func TestRareMetrics(t *testing.T) { // W12
 	registry := prometheus.NewRegistry()
 	metrics, err := NewPrometheusMetrics(registry)
@@ -132,7 +132,7 @@ func TestRareMetrics(t *testing.T) { // W12
 	require.Equal(t, 6.0, value(t, registry, PluginEvaluation, "extension_point=Filter", "plugin=NodeName", "profile=default-scheduler"))
 }
 
-// The names are upstream's.
+// The names are those of kube-scheduler.
 func TestMetricNames(t *testing.T) {
 	var names []string
 	for _, m := range MetricTable() {

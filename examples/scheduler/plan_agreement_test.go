@@ -16,14 +16,15 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// onlooker is a plugin of the user's that changes nothing but the road: with it every plugin is run on its own.
+// onlooker is a user's plugin that decides nothing. A profile with the onlooker has no plan, so the scheduler calls every
+// plugin.
 type onlooker struct{}
 
 func (onlooker) Name() string                                               { return "Onlooker" }
 func (onlooker) EventsToRegister() ([]queue.Registration, error)            { return nil, nil }
 func (onlooker) Filter(context.Context, *State, *v1.Pod, *NodeInfo) *Status { return nil }
 
-// randomRig makes a random cluster, some of it full, and a backlog; the same for the same seed.
+// randomRig makes a random cluster that is partly full, and pending pods. Equal seeds make equal rigs.
 func randomRig(t *testing.T, seed uint64, slow bool) *rig {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
@@ -93,7 +94,7 @@ func randomRig(t *testing.T, seed uint64, slow bool) *rig {
 	return out.add(waiting...)
 }
 
-// named is an affinity to nodes by name, for which PreFilter leaves the others out.
+// named is an affinity to nodes by name. PreFilter leaves the other nodes out.
 func named(names ...string) *v1.Affinity {
 	var terms []v1.NodeSelectorTerm
 	for _, name := range names {
@@ -102,8 +103,8 @@ func named(names ...string) *v1.Affinity {
 	return &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: terms}}}
 }
 
-// The plan, with its reuse, and the plugins one by one decide the same: nodes, scores, messages, victims, every move of the
-// queue. Whatever happens, no node is over its capacity.
+// The plan, with its reuse, and the single plugins decide the same: nodes, scores, messages, victims, and every move of the
+// queue. No node is ever over its capacity.
 func TestPlanAndPluginsAgree(t *testing.T) {
 	preempted := 0
 	for seed := range uint64(60) {
@@ -127,7 +128,7 @@ func TestPlanAndPluginsAgree(t *testing.T) {
 		require.Equal(t, fast.patches, slow.patches, "seed %d", seed)
 		require.Equal(t, fast.deleted, slow.deleted, "seed %d", seed)
 		require.Empty(t, fast.errs)
-		before := map[string]int64{} // the random pods of the beginning may ask for more than a node has
+		before := map[string]int64{} // the random pods of the start may ask for more than a node has
 		randomRig(t, seed, false).s.View(func(c *cluster.Snapshot) {
 			for _, i := range c.Order() {
 				before[c.Node(int(i)).Name] = c.Requested(int(i))[0]

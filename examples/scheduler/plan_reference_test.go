@@ -18,8 +18,8 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 )
 
-// decisions schedules the pending pods of a dump and returns every attempt as a line: over the library's plan, or with the
-// plugins called one by one.
+// decisions schedules the pending pods of a dump and returns a line for each attempt. It uses the library's plan, or calls
+// the plugins one by one.
 func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	t.Helper()
 	api := &server{pods: map[string]*v1.Pod{}, bound: map[string]int{}}
@@ -60,7 +60,7 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	for _, p := range pending {
 		api.s.AddPod(p)
 	}
-	for range 3 { // those whose victims left try again after their backoff
+	for range 3 { // a pod whose victims left is tried again after its backoff
 		for api.s.TryScheduleOne(context.Background()) {
 		}
 		clock.advance(10 * time.Second)
@@ -69,8 +69,8 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	return lines
 }
 
-// Every attempt over the plan is what it is with the framework's own way through the plugins, on the clusters that are
-// shipped and on a real trace: node, counts, total, message and victims.
+// Every attempt with a plan has the node, counts, total, message and victims of the attempt that calls the plugins one by
+// one. The clusters are the shipped dumps and a real trace.
 func TestPlanAgainstPlugins(t *testing.T) {
 	for _, name := range []string{"cluster.yaml", "volumes.yaml"} {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 	"github.com/podberth/podberth/examples/config"
 )
 
-// Random lists of plugins mean what they mean in a configuration file, whose reading is compared with kube-scheduler's:
-// the same plugins at every point in the same order, the same weights, the same refusals.
+// Random lists of plugins have the same meaning as in a configuration file: the same plugins at every point in the same
+// order, the same weights, the same refusals. conformance compares the reading of configuration files with
+// kube-scheduler's.
 func TestListsAgreeWithConfigurations(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var names []string
@@ -75,7 +76,7 @@ func TestListsAgreeWithConfigurations(t *testing.T) {
 		if want != nil {
 			cause := got.Error()[strings.LastIndex(got.Error(), ": ")+1:]
 			refused[cause[:min(20, len(cause))]]++
-			if !strings.Contains(cause, "already registered") && !strings.Contains(cause, "does not extend") { // several may be wrong at once
+			if !strings.Contains(cause, "already registered") && !strings.Contains(cause, "does not extend") { // several errors are possible at once
 				require.ErrorContains(t, want, cause, "%s", text)
 			}
 			continue

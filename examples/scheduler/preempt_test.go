@@ -27,7 +27,7 @@ func fullNode(t *testing.T, o Options, victims ...string) (*rig, *v1.Pod) {
 	return r, testkit.Pod("default/p").Priority(10).Request("cpu=4").Obj()
 }
 
-// What happens to the victims, in order, and what the preemptor does meanwhile.
+// The test follows the victims in order, and the preemptor meanwhile.
 func TestPreemptionActions(t *testing.T) {
 	r, p := fullNode(t, Options{}, "a", "b")
 	r.add(p)
@@ -55,7 +55,7 @@ func TestPreemptionActions(t *testing.T) {
 	require.Equal(t, "n1", r.last().Node)
 }
 
-// When a victim cannot be deleted the preemptor is tried again.
+// When a victim cannot be deleted, the preemptor is tried again.
 func TestPreemptionFails(t *testing.T) {
 	r, p := fullNode(t, Options{}, "a", "b")
 	r.failing["a"] = errors.New("forbidden")
@@ -69,21 +69,21 @@ func TestPreemptionFails(t *testing.T) {
 	require.Equal(t, []string{"b"}, r.deleted, "gone is done")
 }
 
-// Lower nominations on the node are taken away.
+// The scheduler clears nominations of lower priority on the node.
 func TestPreemptionClearsLowerNominations(t *testing.T) {
 	r, p := fullNode(t, Options{}, "a", "b")
 	low := testkit.Pod("default/low").Priority(5).Request("cpu=4").Obj()
 	r.add(low)
 	require.True(t, r.s.TryScheduleOne(ctx))
 	require.Len(t, r.s.queue.NominatedFor("n1"), 1)
-	r.tasks = nil // its victims stay
+	r.tasks = nil // the victims of this pod stay
 	r.s.preempting[low.UID] = false
 	r.add(p).step()
 	require.Contains(t, r.patches, `low: nominated=""`)
 	require.Equal(t, []*v1.Pod{r.pods["default/p"]}, r.s.queue.NominatedFor("n1"))
 }
 
-// Victims that are not bound yet lose their room in memory: no API call.
+// A victim that is not bound yet loses its room in memory, without an API call.
 func TestPreemptionInMemory(t *testing.T) {
 	for _, at := range []Point{Permit, PreBind} {
 		t.Run(string(at), func(t *testing.T) {
@@ -168,7 +168,7 @@ func (e *ext) Preempt(_ context.Context, _ *v1.Pod, list []preemption.Candidate)
 		for _, x := range c.Victims {
 			v.UIDs = append(v.UIDs, x.Pod.UID)
 		}
-		if c.Node != e.name { // an extender named like a node takes it out
+		if c.Node != e.name { // the extender removes the node of its own name
 			out = append(out, v)
 		}
 	}

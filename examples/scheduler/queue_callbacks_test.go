@@ -45,7 +45,7 @@ func TestBadPreEnqueue(t *testing.T) {
 	})
 }
 
-// lockedRig is a rig with one plugin at a point, all of whose calls have a deadline.
+// lockedRig is a rig with one plugin at a point. All calls of the plugin have a deadline.
 func lockedRig(t *testing.T, p *probe, points ...Point) *rig {
 	profile, reg := on([]*probe{p}, append([]Point{"-"}, points...)...)
 	return newRig(t, Options{Profiles: []Profile{profile}, Plugins: reg, PluginTimeout: time.Second}, three())
@@ -96,7 +96,7 @@ func (s *sorter) Less(a, b *queue.Entry) bool {
 	return a.Pod.Name < b.Pod.Name
 }
 
-// byName is a profile with the sorter, all of whose calls have a deadline.
+// byName is a profile with the sorter. All calls of the sorter have a deadline.
 func byName(t *testing.T, s *sorter) *rig {
 	profile := Profile{Plugins: Plugins{QueueSort: {Enabled: []PluginRef{{Name: "ByName"}}, Disabled: []string{"*"}}}}
 	plugins := Registry{"ByName": func(any, *Handle) (Plugin, error) { return s, nil }}

@@ -19,7 +19,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// clock is a Clock that only advance moves.
+// clock is a Clock that moves only when advance is called.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -279,8 +279,8 @@ func probes(n int) (*script, []*probe) {
 	return s, out
 }
 
-// on makes a profile in which the probes run at the given points behind the defaults; "-" in front of the first point
-// leaves the default plugins of all points out but for the queue's order and the binder.
+// on makes a profile in which the probes run at the given points after the default plugins. If the first point begins with
+// "-", the profile has no default plugins except the order of the queue and the binder.
 func on(list []*probe, points ...Point) (Profile, Registry) {
 	r := Registry{}
 	p := Profile{Plugins: Plugins{}}

@@ -19,7 +19,7 @@ import (
 	"github.com/podberth/podberth/filter/volume"
 )
 
-// failsAt is a plugin that lets the attempt fail at the step named.
+// failsAt is a plugin that fails the attempt at the named step.
 type failsAt struct{ at *string }
 
 func (failsAt) Name() string { return "failing" }
@@ -38,7 +38,7 @@ func (f failsAt) Permit(context.Context, *State, *v1.Pod, string) (*Status, time
 }
 func (f failsAt) PreBind(context.Context, *State, *v1.Pod, string) *Status { return f.fails("PreBind") }
 
-// volumeServer is the API server as far as these tests need it.
+// volumeServer is the part of the API server that these tests need.
 type volumeServer struct {
 	s       *Scheduler
 	at      *string
@@ -64,7 +64,7 @@ func (c *volumeServer) Bind(_ context.Context, pod *v1.Pod, node string) error {
 func (c *volumeServer) PatchStatus(context.Context, *v1.Pod, StatusPatch) error { return nil }
 func (c *volumeServer) Delete(context.Context, *v1.Pod) error                   { return nil }
 
-// BindVolumes plays the volume controllers: everything is bound at once.
+// BindVolumes does the work of the volume controllers: all volumes are bound at once.
 func (c *volumeServer) BindVolumes(_ context.Context, _ *v1.Pod, d volume.Decision) error {
 	volumes, claims := d.Objects()
 	if *c.at == "BindVolumes" {
@@ -138,7 +138,7 @@ func volumeScheduler(t *testing.T, r *rand.Rand, o Options) (*Scheduler, *volume
 	return s, c
 }
 
-// reservations is what later pods see of volumes that are promised or bound.
+// reservations returns what later pods see of volumes that are promised or bound.
 func reservations(s *Scheduler) (out []string) {
 	s.View(func(*cluster.Snapshot) {
 		for pv := range s.volumes.Objects().PersistentVolumes.All() {
@@ -155,8 +155,8 @@ func reservations(s *Scheduler) (out []string) {
 	return out
 }
 
-// A pod that fails at any step after its node was found leaves the volumes as if it had not been; one that is bound leaves
-// them bound, without a promise. With the plan of the library and with the plugins one by one.
+// A pod fails at a step after its node was found. Then the volumes are as if there had been no attempt. A pod that is bound
+// leaves its volumes bound, without a promise. The test runs with the library's plan and with the plugins one by one.
 func TestVolumesAfterFailuresAtEveryStep(t *testing.T) {
 	steps := []string{"", "Reserve", "Permit", "PreBind", "BindVolumes", "Bind"}
 	outcomes := map[string]int{}
@@ -187,7 +187,7 @@ func TestVolumesAfterFailuresAtEveryStep(t *testing.T) {
 			after := reservations(s)
 			promised, ok := s.volumes.Reserved(pod)
 			require.False(t, ok, "%s: %v", at, promised)
-			if last.Outcome != Scheduled && *c.at != "PreBind" && *c.at != "Bind" { // volumes bound before the pod stay so
+			if last.Outcome != Scheduled && *c.at != "PreBind" && *c.at != "Bind" { // volumes that were bound before the pod stay bound
 				require.Equal(t, before, after, at)
 			}
 			s.DeletePod(pod)

@@ -116,7 +116,7 @@ type screen struct {
 
 func (s *screen) Width() int { return s.width }
 
-// On a terminal the default table keeps to its width and the summary tells the time. The wide table is whole.
+// On a terminal the default table keeps to the terminal's width, and the summary has the time. The wide table is never cut.
 func TestTerminal(t *testing.T) {
 	out := &screen{width: 110}
 	require.Zero(t, run([]string{"-f", "-"}, strings.NewReader(crowd()), out, &bytes.Buffer{}))

@@ -144,7 +144,7 @@ func TestNegativeWeight(t *testing.T) {
 	code, out, errs := simulate(t, twoNodes, "-f", "-", "-o", "json", "-detail", "-config", file)
 	require.Equal(t, program.BadInput, code)
 	require.Empty(t, out)
-	require.Contains(t, errs, "simulate: scores[0].weight: Invalid value: -1: must not be negative; 0 stands for 1\n")
+	require.Contains(t, errs, "simulate: scores[0].weight: Invalid value: -1: must not be negative; 0 means 1\n")
 }
 
 // The simulation asks extenders, but never to bind.

@@ -32,7 +32,7 @@ func (w *world) BindVolumes(_ context.Context, pod *v1.Pod, d volume.Decision) e
 	return nil
 }
 
-// put stores an object and tells the scheduler.
+// put stores an object and reports it to the scheduler.
 func (w *world) put(o metav1.Object) {
 	w.changes++
 	old := w.others[named(o)]

@@ -71,7 +71,7 @@ func (w *world) work() {
 // Pod returns the pod as the API server has it.
 func (w *world) Pod(namespace, name string) *v1.Pod { return w.pods[namespace+"/"+name] }
 
-// store replaces a pod and tells the scheduler.
+// store replaces a pod and reports the change to the scheduler.
 func (w *world) store(pod *v1.Pod) {
 	old := w.pods[key(pod)]
 	w.keep(pod)

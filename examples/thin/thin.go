@@ -187,7 +187,7 @@ func (s *Scheduler) See(resource string, old, new metav1.Object) error {
 	return s.cluster.Set(new)
 }
 
-// move tells the queue of events and wakes Run.
+// move reports events to the queue and wakes Run.
 func (s *Scheduler) move(old, new any, events ...queue.Event) {
 	for _, e := range events {
 		s.queue.Move(queue.Change{Event: e, Old: old, New: new}, s.now())

@@ -24,7 +24,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// server is an API server in memory. It tells the scheduler of every change, as informers do.
+// server is an API server in memory. It reports every change to the scheduler, as informers do.
 type server struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func newServer(t *testing.T, objects cluster.Objects, now func() time.Time) *ser
 	return w
 }
 
-// change replaces a pod and tells the scheduler; nil deletes the pod.
+// change replaces a pod and reports the change to the scheduler; nil deletes the pod.
 func (w *server) change(key string, to func(p v1.Pod) *v1.Pod) {
 	w.mu.Lock()
 	old := w.pods[key]
