@@ -7,7 +7,7 @@ import (
 	"github.com/podberth/podberth/conformance/gen"
 )
 
-// hintCluster is small, and every eighth one has more pending pods, for the events that only they bring about.
+// hintCluster makes a small cluster. Every eighth cluster has more pending pods, for events that need several pending pods.
 func hintCluster(seed int64) *gen.Cluster {
 	shape := gen.Shape{Volumes: seed%2 == 0, Nodes: 4, Running: 6, Pending: 3}
 	if seed%4 == 1 {
@@ -19,8 +19,8 @@ func hintCluster(seed int64) *gen.Cluster {
 	return gen.ForEvents(gen.Of(seed, shape))
 }
 
-// Every queueing hint of every plugin, with the default arguments and with random ones. None may be compared so seldom
-// that a mistake in it could hide: for n clusters at least 2n times, n/10 times each with Queue and Skip for an answer.
+// The test compares every queueing hint of every plugin, with default and with random arguments. For n clusters each hint
+// is compared at least 2n times, and its answers Queue and Skip at least n/10 times each, so that a mistake cannot hide.
 func TestHints(t *testing.T) {
 	n := gen.Count(300, 3)
 	run(t, n, hintCluster, defaultProfile(t), (*compare.Side).Hints)

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// long reports whether this is the long mode; smaller numbers of clusters are for trying things out.
+// long reports whether this is the long mode. Smaller numbers of clusters are for trials.
 func long() bool { return *gen.Clusters >= 100000 }
 
 // whole reports whether all tests run.
@@ -54,8 +54,8 @@ func whole() bool {
 	return flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
 }
 
-// complete says what a run has not shown: too few clusters, or something that kube-scheduler produced too seldom for the
-// number of clusters, 100 times in the long mode, or something that podberth can say and kube-scheduler never said.
+// complete returns what a run has not shown: too few clusters; a result that kube-scheduler produced too seldom for the
+// number of clusters (100 times in the long mode); or a text of podberth that kube-scheduler never produced.
 func complete() error {
 	var errs []error
 	if n := seen.Clusters(); n < int64(*gen.Clusters) {
@@ -75,7 +75,7 @@ func complete() error {
 	return errors.Join(errs...)
 }
 
-// sides are kept per worker and profile: starting one takes as long as many comparisons.
+// sides are kept for each worker and profile, because starting a side takes as long as many comparisons.
 func side(t *testing.T, p compare.Profile) *compare.Side {
 	t.Helper()
 	s, err := compare.New(context.Background(), p, seen)
@@ -163,7 +163,7 @@ func runFrom(t *testing.T, from int64, n int, make func(seed int64) *gen.Cluster
 	wg.Wait()
 }
 
-// shrunk returns the smallest cluster that shows a difference of the same area, with what it shows.
+// shrunk returns the smallest cluster that shows a difference of the same area, and the difference.
 func shrunk(s *compare.Side, c *gen.Cluster, area string, f check) string {
 	if testing.Short() {
 		return "not shrunk in -short"

@@ -7,7 +7,8 @@ import (
 	"github.com/podberth/podberth/conformance/gen"
 )
 
-// Preemption on full clusters, with budgets and nominated pods, and on clusters in which it often does not help.
+// The test compares preemption on full clusters, with budgets and nominated pods, and on clusters in which preemption often
+// does not help.
 func TestPreemption(t *testing.T) {
 	run(t, gen.Count(800, 20), func(seed int64) *gen.Cluster { return gen.Of(seed, preemptible(seed)) },
 		defaultProfile(t), (*compare.Side).Preemption)

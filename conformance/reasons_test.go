@@ -13,14 +13,15 @@ import (
 // said are packages whose texts kube-scheduler says too.
 var said = []string{"filter", "filter/volume", "taints", "affinity", "spread", "preemption"}
 
-// beginnings are how the texts begin that say why a pod does not go to a node, or nobody gives way.
+// beginnings are the first words of the texts that give the reason why a node cannot take a pod, or why preemption found no
+// victims.
 var beginnings = []string{
 	"node(s) ", "Too many pods", "Insufficient ", "pod affinity", "pod has unbound", "persistentvolume", "PersistentVolume",
 	"storageclass", "waiting for", "looking up PVC", "not eligible", "No preemption", "Preemption is", "no new claims", "not found",
 	"no nodes available", "no candidate node", "expected at least", "could not translate pv", "converting volume(",
 }
 
-// unsaid are texts that kube-scheduler v1.36 with its own plugins does not say, with the reason.
+// unsaid are texts that kube-scheduler v1.36 never prints with its own plugins, each with the reason.
 var unsaid = map[string]string{
 	"node(s) had taints that the pod didn't tolerate": "the kubelet's",
 	"node(s) didn't satisfy plugin ":                  "only one plugin narrows the nodes, and says itself when none is left",
@@ -28,7 +29,7 @@ var unsaid = map[string]string{
 	"PersistentVolumeClaim had no name":               "the API server takes no volume without the claim's name",
 }
 
-// reasons returns the beginnings, up to what is filled in, of the texts of podberth's source.
+// reasons returns the beginnings of the texts in podberth's source, up to the first part that is filled in.
 func reasons(root string) (out []string, err error) {
 	for _, folder := range said {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))

@@ -29,7 +29,7 @@ var resourceNames = []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "exa
 
 var quantities = []string{"1", "0", "2", "500m", "100u", "1500m", "250m", "1536Mi", "128Mi", "2.0", "3k", "1Gi", "4Gi", "4", "100m", "7"}
 
-// podMaker makes pods with all that requests can come from, more than the API would accept.
+// podMaker makes pods with every field from which requests can come, also pods that the API would refuse.
 type podMaker struct{ *rand.Rand }
 
 func (m podMaker) list() v1.ResourceList {
@@ -132,7 +132,7 @@ func TestRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := func() *v1.Pod { // as a client of the API reads it; the other side may change what it gets
+		read := func() *v1.Pod { // the pod as a client of the API reads it; Kubernetes may change its copy
 			p := &v1.Pod{}
 			if err := json.Unmarshal(written, p); err != nil {
 				t.Fatal(err)
@@ -193,7 +193,7 @@ func compareDefaults(differ func(what, real, podberth string), theirs, ours *v1.
 	}
 }
 
-// compareRow compares what a pod adds to its node in the scheduler's books.
+// compareRow compares the amounts that a pod adds to its node in both schedulers.
 func compareRow(t *testing.T, differ func(what, real, podberth string), theirs, ours *v1.Pod) {
 	info, err := framework.NewPodInfo(theirs)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// Sequences of 200 pods of a few templates, decided by one plan that keeps its work between pods. Every other cluster has room
-// for all of them, so that scores decide, and constraints that some of them make hard.
+// The test decides sequences of 200 pods of a few templates with one plan that keeps its work between pods. Every second
+// cluster has room for all pods, so that scores decide, and constraints that some pods make hard.
 func TestSequence(t *testing.T) {
 	run(t, gen.Count(80, 2), func(seed int64) *gen.Cluster {
 		shape := gen.Shape{Nodes: 12, Running: 20, Pending: 5}
@@ -31,7 +31,7 @@ func TestSequence(t *testing.T) {
 	}, defaultProfile(t), (*compare.Side).Sequence)
 }
 
-// Profiles with random arguments, weights and plugins: a new one every few clusters.
+// The test uses profiles with random arguments, weights and plugins. A new profile comes every few clusters.
 func TestProfiles(t *testing.T) {
 	const each = 40
 	n := gen.Count(1200, 12)
@@ -45,8 +45,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// Clusters of more than 100 nodes, of which only a sample is looked at: how many are, in which order, from where on. Each
-// needs a scheduler of its own, since the place where the next search begins is inside.
+// In clusters of more than 100 nodes the search looks at a sample only. The test compares the size of the sample, its order
+// and its start. Each cluster needs its own scheduler, because the scheduler remembers where the next search begins.
 func TestSampling(t *testing.T) {
 	n := gen.Count(6, 0)
 	if *gen.Clusters > 0 {

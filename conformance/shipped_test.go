@@ -47,7 +47,7 @@ func agreed(t *testing.T, file string, f check) *gen.Cluster {
 	return c
 }
 
-// Every pending pod of the shipped cluster, decided by both from the same state.
+// Both sides decide every pending pod of the shipped cluster from the same state.
 func TestShippedCluster(t *testing.T) {
 	c := agreed(t, "cluster.yaml", (*compare.Side).Sequence)
 	if len(c.Pending) != 19 || len(c.Nodes) != 12 {
@@ -55,7 +55,7 @@ func TestShippedCluster(t *testing.T) {
 	}
 }
 
-// The same of the cluster with volumes, where each pod finds what those before it were promised.
+// The same for the cluster with volumes. There each pod finds the volumes that earlier decisions left.
 func TestShippedVolumes(t *testing.T) {
 	c := agreed(t, "volumes.yaml", (*compare.Side).Reserve)
 	if len(c.Pending) != 9 || len(c.Nodes) != 5 || len(c.VolumeAttachments) != 1 {

@@ -81,7 +81,7 @@ func newChain(t *testing.T, from inputs, all bool) (c chain) {
 	return c
 }
 
-// create does what the API server does with a new pod, up to the validation of its fields.
+// create runs the API server's steps for a new pod, up to the validation of its fields.
 func (c chain) create(t *testing.T, pod *v1.Pod) (*v1.Pod, error) {
 	t.Helper()
 	pod = pod.DeepCopy()

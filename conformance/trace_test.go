@@ -24,7 +24,7 @@ import (
 // traces is where the saved traces of real clusters are, outside of the repository.
 const traces = "../../shared/traces"
 
-// slice is a trace, or the beginning of one, on some nodes.
+// slice is a trace, or the first pods of a trace, on some nodes.
 type slice struct {
 	name, pods  string // of the trace, and of its list of pods
 	nodes, upTo int
@@ -35,8 +35,8 @@ func (s slice) String() string {
 	return fmt.Sprintf("%s, pods %s, %d nodes, percentage %d", s.name, s.pods, s.nodes, s.percentage)
 }
 
-// slices of the short mode, and the whole traces of the long one. The DLRM trace has no nodes of its own: 800 of them are
-// full before all pods are placed, 7,000 are not.
+// The short mode runs parts of the traces, the long mode whole traces. The DLRM trace has no nodes: 800 nodes are full
+// before all pods are placed, 7,000 nodes are not.
 func traceSlices() (list []slice) {
 	for _, percentage := range []int32{100, 0} {
 		if !long() {
@@ -49,7 +49,8 @@ func traceSlices() (list []slice) {
 	return list
 }
 
-// Two traces of real clusters, each pod decided by both from the same state: with all nodes looked at, and with sampling.
+// Both sides decide each pod of two traces of real clusters from the same state, first with all nodes and then with
+// sampling.
 func TestTraces(t *testing.T) {
 	script := filepath.Join(traces, "trace2yaml.py")
 	if _, err := os.Stat(script); err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	// zonal are the plugins whose migration VolumeBinding looks at, and whose volumes have a zone.
+	// zonal are the plugins whose migration VolumeBinding reads and whose volumes have a zone.
 	zonal = []string{"kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/cinder"}
 	// counted are those whose volumes NodeVolumeLimits counts.
 	counted = append([]string{"kubernetes.io/azure-disk", "kubernetes.io/portworx-volume"}, zonal...)
@@ -77,7 +77,7 @@ func TestTranslation(t *testing.T) {
 	}
 }
 
-// translationCluster are nodes of which every other one migrated a plugin, and has its driver.
+// translationCluster makes nodes. Every second node migrated a plugin and has the plugin's driver.
 type translationCluster struct {
 	nodes  []*v1.Node
 	plugin string

@@ -14,7 +14,7 @@ func TestVolumes(t *testing.T) {
 	}, defaultProfile(t), (*compare.Side).Cluster)
 }
 
-// Pods that compete for volumes: what is promised to one is not there for the next.
+// Pods compete for volumes: a volume that is promised to one pod is not free for the next pod.
 func TestReserve(t *testing.T) {
 	run(t, gen.Count(300, 3), func(seed int64) *gen.Cluster {
 		return gen.Of(seed, gen.Shape{Volumes: true, Nodes: 4, Running: 3, Pending: 8, Exactly: seed%2 == 0, Focus: gen.Volumes})

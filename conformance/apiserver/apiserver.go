@@ -65,7 +65,7 @@ func Start(t testing.TB, flags ...string) *Server {
 	return &Server{Config: running.ClientConfig, Etcd: running.EtcdClient}
 }
 
-// freeAddress is a port of this machine that nobody listens on.
+// freeAddress returns an address of this machine with a free port.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

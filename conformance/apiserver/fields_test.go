@@ -18,13 +18,13 @@ var podRoots = []string{
 	"spec.resources.limits", "spec.resources.requests",
 }
 
-// updateRoots are the fields of a stored pod that are changed.
+// updateRoots are the fields of a stored pod that the tests change.
 var updateRoots = []string{
 	"metadata.labels", "spec.nodeSelector", "spec.affinity", "spec.tolerations", "spec.topologySpreadConstraints", "spec.schedulingGates",
 	"spec.nodeName", "spec.hostNetwork", "spec.containers[].resources.requests", "spec.containers[].ports", "spec.resources.requests",
 }
 
-// outside are the fields of a pod's spec, and of a container, that are not changed, each with the reason.
+// outside are the fields of a pod's spec and of a container that the tests do not change, each with the reason.
 var outside = map[string]string{
 	"spec.volumes":                               "the volume plugins read names of claims, which the server takes as they are; the rest is about mounting",
 	"spec.ephemeralContainers":                   "they ask for nothing, and no pod is created with one",
@@ -79,7 +79,7 @@ var outside = map[string]string{
 	"spec.containers[].terminationMessagePolicy": "the process",
 }
 
-// Every field of a pod's spec and of a container is changed, or is outside for a reason.
+// The tests change every field of a pod's spec and of a container, or name the reason why not.
 func TestEveryField(t *testing.T) {
 	seen := 0
 	check := func(prefix string, of reflect.Type) {

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/conformance/trial"
 )
 
-// The vocabulary of mutations: values that some field accepts and others do not.
+// The values that mutations write. Each value is valid for some fields and invalid for others.
 var (
 	words = []string{"", "a", "b", "n", "bad key!", "UPPER", "-x", "x/y/z", "/x", "example.com/a", "kubernetes.io/hostname", "kubernetes.io/a", "metadata.name", "5", "-1", "05", "a.b", "10.0.0.1", "::",
 		strings.Repeat("k", 64), strings.Repeat("k.", 130) + "k", "DoNotSchedule", "ScheduleAnyway", "Honor", "Ignore", "Equal", "Exists", "In", "NotIn", "DoesNotExist", "Gt", "Lt",

@@ -28,7 +28,7 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// request is one object that is tried, and what podberth says of it.
+// request is one object that the test sends, and podberth's answer about it.
 type request struct {
 	method, path string
 	object       any
@@ -104,7 +104,7 @@ func cut(text string) string {
 	return text
 }
 
-// difference says how the server's answer differs from podberth's; "" for the same answer.
+// difference returns how the server's answer differs from podberth's; "" for equal answers.
 func difference(status metav1.Status, r request) string {
 	if r.refusal != nil || status.Reason == metav1.StatusReasonForbidden {
 		want := ""
@@ -192,7 +192,7 @@ func byPriority(p *v1.Pod) error {
 	return err
 }
 
-// draftPod draws a pod of a generated cluster, as an author would write it.
+// draftPod draws a pod of a generated cluster in the form that a user writes.
 func draftPod(s *trial.Source) *v1.Pod {
 	c := gen.New(int64(s.N(4096)))
 	all := slices.Concat(c.Pending, c.Pods, c.Gated)
@@ -207,7 +207,7 @@ func draftPod(s *trial.Source) *v1.Pod {
 	return p
 }
 
-// unmerge takes back what the API server puts into the selectors for the keys of matchLabelKeys and mismatchLabelKeys.
+// unmerge removes from the selectors what the API server added for the keys of matchLabelKeys and mismatchLabelKeys.
 func unmerge(p *v1.Pod) {
 	take := func(s *metav1.LabelSelector, keys ...string) {
 		if s != nil {
@@ -234,7 +234,7 @@ func unmerge(p *v1.Pod) {
 	}
 }
 
-// storePods creates pods for good and returns them as the server has them.
+// storePods creates pods at the server and returns the stored pods.
 func storePods(t *testing.T, s server) (out []*v1.Pod) {
 	t.Helper()
 	for i := range 40 {

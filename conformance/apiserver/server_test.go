@@ -43,7 +43,7 @@ func (s server) make(t *testing.T, path string, object any) {
 	require.Empty(t, status.Message)
 }
 
-// try asks whether the server takes an object, without storing it. The Status is empty when the server does.
+// try asks whether the server accepts an object, without storing it. The Status is empty if the server accepts the object.
 func (s server) try(method, path string, object any) (metav1.Status, error) {
 	return s.send(method, path, object, true)
 }

@@ -39,8 +39,7 @@ func (b *berth) decide(pod *v1.Pod) (placement.Decision, string) {
 	return d, ""
 }
 
-// agrees reports whether kube-scheduler's answer is one of podberth's: the same node, one of equal total, or the same
-// message.
+// agrees reports whether both answers are equal: the same node, a node of equal total, or the same message.
 func (b *berth) agrees(pod *v1.Pod, d placement.Decision, text, node, message string) (bool, error) {
 	if node == "" || !d.Placed() {
 		return d.Node == node && text == message, nil

@@ -58,7 +58,7 @@ func fullCluster(n int) world {
 	return w
 }
 
-// measurePreemption times attempts that fail and find victims: from the pod to the nomination. Nobody is evicted in between.
+// measurePreemption times attempts that fail and find victims, from the pod to the nomination. No victim is evicted.
 // Decisions are compared with every node tried, in one order.
 func measurePreemption(nodes, pods, more, runs int) (result, error) {
 	w := fullCluster(nodes)
@@ -182,7 +182,7 @@ func preemptBerth(w world, n int) (float64, error) {
 	return float64(n) / took.Seconds(), nil
 }
 
-// comparePreemption holds the victims of every node and the chosen node against each other.
+// comparePreemption compares the victims of every node and the chosen node.
 func comparePreemption(w world, n int) (bool, error) {
 	k, err := newKube(w, false)
 	if err != nil {

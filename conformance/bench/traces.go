@@ -16,10 +16,10 @@ import (
 	"github.com/podberth/podberth/preemption"
 )
 
-// errNoTraces says that the traces are not beside the repository; their workloads are left out then.
+// errNoTraces is the error when the traces are not beside the repository. The workloads of the traces are then left out.
 var errNoTraces = errors.New("the traces are not here")
 
-// trace is a cluster of the real traces with all its pods pending, in queue order.
+// trace returns a cluster of a real trace. All its pods are pending, in queue order.
 func trace(args ...string) func(int) (world, error) {
 	return func(int) (world, error) {
 		script := filepath.Join("..", "..", "shared", "traces", "trace2yaml.py")
@@ -53,8 +53,8 @@ func trace(args ...string) func(int) (world, error) {
 	}
 }
 
-// backlog is what is left of the DLRM trace when its pods have filled 800 nodes: pods of real shapes for which no node has
-// room. Without the traces it is made up.
+// backlog has the pods of the DLRM trace that are left when earlier pods have filled 800 nodes: real pods for which no node
+// has room. Without the traces the pods are generated.
 func backlog(n int) (world, error) {
 	w, err := trace("dlrm", "--nodes", "800", "--pods", "23871", "--zones", "3")(n)
 	if errors.Is(err, errNoTraces) {

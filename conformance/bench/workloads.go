@@ -90,7 +90,7 @@ func selector(app string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 }
 
-// replicas is a cluster with two running pods a node and pods to come, all replicas of 20 applications in turn.
+// replicas makes a cluster with two running pods on each node. The pending pods are replicas of 20 applications in turn.
 func replicas(constrain func(p *v1.Pod, app string)) func(int) (world, error) {
 	return func(n int) (world, error) {
 		w := world{nodes: makeNodes(n, "32", "64Gi"), namespaces: []*v1.Namespace{namespace("default", nil)}}
@@ -105,7 +105,7 @@ func replicas(constrain func(p *v1.Pod, app string)) func(int) (world, error) {
 	}
 }
 
-// fill puts two running pods on every node and has pods of the same making come.
+// fill puts two running pods on every node and makes pending pods of the same kind.
 func (w *world) fill(make func(i int, name string) *v1.Pod) {
 	n := len(w.nodes)
 	for i := range 2 * n {
@@ -235,7 +235,7 @@ func churn(n int) (world, error) {
 	return w, nil
 }
 
-// unschedulable is a backlog of pods of 20 applications for which no node has room.
+// unschedulable makes pending pods of 20 applications for which no node has room.
 func unschedulable(n int) (world, error) {
 	w, err := replicas(mixed)(n)
 	pod := w.pod
@@ -247,7 +247,7 @@ func unschedulable(n int) (world, error) {
 	return w, err
 }
 
-// allDistinct gives every pod, running ones too, labels and a request of its own and one constraint.
+// allDistinct gives every pod, running or pending, its own labels, its own request and one constraint.
 func allDistinct(n int) (world, error) {
 	constraints := []func(*v1.Pod, string){
 		func(p *v1.Pod, app string) { addSpread(p, v1.LabelTopologyZone, v1.DoNotSchedule, app) },

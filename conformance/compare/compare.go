@@ -21,7 +21,7 @@ import (
 
 // Difference is one disagreement.
 type Difference struct {
-	// Area is what was compared, such as "filter/NodePorts" or "message".
+	// Area names what is compared, such as "filter/NodePorts" or "message".
 	Area string
 	// Text says what both sides answer.
 	Text string
@@ -34,7 +34,7 @@ type Side struct {
 	Real    *real.Scheduler
 	Profile placement.Profile
 	Name    string // of the profile, for messages
-	// Seen counts what was compared and produced; nil counts nothing.
+	// Seen counts comparisons and results; nil counts nothing.
 	Seen *Tally
 
 	differences []Difference
@@ -69,7 +69,7 @@ type World struct {
 	Plan     *placement.Placer
 }
 
-// Load gives a cluster to both sides. The real one gets copies.
+// Load gives a cluster to both sides. kube-scheduler gets copies.
 func (s *Side) Load(c *gen.Cluster) (*World, error) {
 	s.differences = nil
 	if err := s.Real.Load(Copy(c)); err != nil {
@@ -189,7 +189,7 @@ func (s *Side) filters(w *World, pod *v1.Pod) error {
 			return err
 		}
 	}
-	// A pod that names its node never comes here but in what-ifs; its plugin is asked all the same.
+	// Only what-ifs ask about a pod with a node name. The test asks the plugin anyway.
 	named := pod.DeepCopy()
 	named.Spec.NodeName = "node1"
 	if plugin := s.Profile.Filter("NodeName"); plugin != nil {

@@ -72,8 +72,8 @@ func outcome(d placement.Decision) string {
 	return "rejected"
 }
 
-// choice checks that the node kube-scheduler took has podberth's best total. Among equal totals the two may differ: that
-// is what Options.Tie is for.
+// choice checks that kube-scheduler's node has podberth's best total. Among nodes of equal total both may choose
+// differently; Options.Tie exists for this.
 func (s *Side) choice(w *World, pod *v1.Pod, o placement.Options, d placement.Decision, host string) {
 	s.Seen.Compared("choice")
 	if d.Node == host {
@@ -100,8 +100,8 @@ func (s *Side) choice(w *World, pod *v1.Pod, o placement.Options, d placement.De
 	s.Seen.Produced("choice", "tie")
 }
 
-// evaluated is what kube-scheduler's count of evaluated nodes comes to when it stops early: its worker goes on behind the
-// last feasible node that it needs, up to the next feasible one, which it drops.
+// evaluated returns kube-scheduler's count of evaluated nodes when the search stops early. Its worker goes on after the
+// last feasible node that it needs, up to the next feasible node, and drops that node.
 func evaluated(w *World, pod *v1.Pod, o placement.Options, d placement.Decision) int {
 	n := d.Evaluated
 	if pod.Status.NominatedNodeName != "" || n >= d.Nodes {

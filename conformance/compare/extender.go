@@ -41,7 +41,7 @@ const (
 
 var errExtender = errors.New("the extender is away")
 
-// verdict is what the extender says about a node: "", refusal or firmRefusal.
+// verdict is the extender's answer about a node: "", refusal or firmRefusal.
 func (e *extender) verdict(node string) string {
 	return [...]string{"", "", refusal, firmRefusal, ""}[e.roll(node, 5)]
 }
@@ -148,7 +148,7 @@ func (s *Side) Extenders(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
-// extended checks that the node chosen has the best total of plugins and extenders.
+// extended checks that the chosen node has the best total of plugins and extenders.
 func (s *Side) extended(w *World, a *placement.Attempt, feasible []int, list []*extender, what, host string) error {
 	names := make([]string, len(feasible))
 	for k, i := range feasible {

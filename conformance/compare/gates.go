@@ -9,8 +9,8 @@ import (
 	"github.com/podberth/podberth/filter"
 )
 
-// gates compares whether the plugin SchedulingGates lets a pod into the queue, and the condition that the API server gives
-// the pod when it does not. Admitted pods have that condition already.
+// gates compares whether SchedulingGates lets a pod into the queue. For a gated pod it compares the condition that the API
+// server gives the pod. Admitted pods have that condition already.
 func (s *Side) gates(pod *v1.Pod) error {
 	status, err := s.Real.PreEnqueue("SchedulingGates", pod)
 	if err != nil {

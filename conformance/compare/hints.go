@@ -22,7 +22,7 @@ import (
 	"github.com/podberth/podberth/taints"
 )
 
-// hint is podberth's hint of a plugin, with the arguments of the side's profile.
+// hint returns podberth's hint of a plugin, with the arguments of the side's profile.
 type hint func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error)
 
 func plain(f queue.Hint) hint {
@@ -72,7 +72,7 @@ var notCompared = map[string]string{
 	"GangScheduling":   "alpha, off in the default profile: podberth has its registrations without hints",
 }
 
-// oneAnswer are the plugins whose hints cannot give the other answer.
+// oneAnswer are the plugins whose hints have only one possible answer.
 var oneAnswer = map[string]fwk.QueueingHint{"NodeName": fwk.Queue, "DefaultPreemption": fwk.QueueSkip}
 
 // argsOf returns the arguments of a filter of podberth's profile, the zero value where the profile leaves the filter out.
@@ -174,7 +174,7 @@ func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
-// hint compares one answer: that of the plugin's registration to one change.
+// hint compares the answer of the plugin's registration to one change.
 func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint, in fwk.ClusterEvent, pod *v1.Pod, e gen.Event) {
 	area := "hint/" + name
 	theirs, theirErr := fwk.Queue, error(nil)

@@ -9,7 +9,7 @@ import (
 // lowest is the lowest score that a plugin can give.
 func lowest(plugin string) int {
 	if plugin == "NodeResourcesBalancedAllocation" {
-		return 50 // 50 for a pod that makes no difference, and at most 50 less or more: half of that each way
+		return 50 // 50 for a pod that changes no balance, at most 50 more or less: half of that in each direction
 	}
 	return 0
 }
@@ -70,7 +70,7 @@ func (t *Tally) Missing(texts []string) (out []string) {
 	return out
 }
 
-// Expected are values that the long mode must have produced, as "area: value".
+// Expected are the values that the long mode must produce, as "area: value".
 var Expected = []string{
 	"filter/NodeName: UnschedulableAndUnresolvable", "filter/NodeUnschedulable: UnschedulableAndUnresolvable",
 	"filter/TaintToleration: UnschedulableAndUnresolvable", "filter/NodeAffinity: UnschedulableAndUnresolvable",

@@ -60,7 +60,7 @@ func (s *Side) Preemption(c *gen.Cluster) ([]Difference, error) {
 			same(s, "outcome", "pod "+pod.Name, "rejected", outcome(d))
 			continue
 		}
-		// Sometimes the search begins in the middle and stops early.
+		// Some searches begin in the middle and stop early.
 		from, args := 0, config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 10, MinCandidateNodesAbsolute: 100}
 		if r := rand.New(rand.NewSource(c.Seed + int64(k))); r.Intn(3) == 0 {
 			from = r.Intn(5)

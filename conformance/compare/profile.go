@@ -177,7 +177,7 @@ func (b *builder) addedAffinity() {
 	b.args("NodeAffinity", &config.NodeAffinityArgs{AddedAffinity: a})
 }
 
-// plugins leaves some out, changes weights and, for every other profile, the order.
+// plugins leaves out some plugins, changes weights and, for every second profile, the order.
 func (b *builder) plugins() {
 	real := b.p.Real.Plugins.DeepCopy()
 	ours := &b.p.Podberth

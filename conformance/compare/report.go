@@ -69,7 +69,7 @@ func (t *Tally) seeds(area string) string {
 	return fmt.Sprintf(" %d | %s", len(list), strings.Trim(fmt.Sprint(list[:min(5, len(list))]), "[]"))
 }
 
-// writeSmallest prints what kube-scheduler produced least, kind by kind.
+// writeSmallest prints the rarest results of kube-scheduler, kind by kind.
 func (t *Tally) writeSmallest(w io.Writer) {
 	fmt.Fprintln(w, "| produced by kube-scheduler | different values | the rarest | times |\n| --- | --- | --- | --- |")
 	for _, area := range slices.Sorted(maps.Keys(t.produced)) {

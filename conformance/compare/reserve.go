@@ -7,8 +7,8 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// Reserve schedules the pending pods one after the other and promises volumes to those that are placed, so that later pods
-// find fewer of them.
+// Reserve schedules the pending pods one after the other. A placed pod gets promised volumes, so that later pods find fewer
+// volumes.
 func (s *Side) Reserve(c *gen.Cluster) ([]Difference, error) {
 	w, err := s.Load(c)
 	if err != nil {

@@ -20,7 +20,7 @@ func (s *Side) Sequence(c *gen.Cluster) ([]Difference, error) {
 	next := 0
 	for k, pod := range c.Pending {
 		if k%17 == 16 && len(c.Pods) > k/17 {
-			// Of two pods that share a host port on a node, kube-scheduler takes the port for free once one of them leaves.
+			// When two pods share a host port on a node and one of them leaves, kube-scheduler takes the port for free.
 			if gone := c.Pods[k/17]; !hostPorts(gone) && w.Snapshot.Pod(gone.Namespace, gone.Name) != nil && w.Snapshot.Unset(gone) == nil {
 				if err := s.Real.Remove(gone); err != nil {
 					return nil, err
@@ -31,7 +31,7 @@ func (s *Side) Sequence(c *gen.Cluster) ([]Difference, error) {
 		o := placement.Options{Next: next}
 		d := w.Plan.Decide(pod, o)
 		next = d.Next
-		if d.Feasible > 0 && d.Evaluated < d.Nodes { // kube-scheduler goes on behind what it looked at beyond its need
+		if d.Feasible > 0 && d.Evaluated < d.Nodes { // kube-scheduler continues after the nodes that it needed
 			next = (o.Next + evaluated(w, pod, o, d)) % d.Nodes
 		}
 		node, err := s.outcome(w, pod, o, d, result, theirErr)
@@ -51,7 +51,7 @@ func (s *Side) Sequence(c *gen.Cluster) ([]Difference, error) {
 	return s.differences, nil
 }
 
-// Repeat makes a sequence of n pending pods out of the cluster's own: replicas of a few templates in turn.
+// Repeat replaces the pending pods with a sequence of n pods: replicas of a few templates in turn.
 func Repeat(c *gen.Cluster, n int) *gen.Cluster {
 	d := *c
 	d.Pending = nil

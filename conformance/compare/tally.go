@@ -63,7 +63,7 @@ func (t *Tally) Count(area, value string) int64 {
 	return t.produced[area][value]
 }
 
-// message is what stands between the number of nodes and the reasons, at both places of a whole message.
+// message is the text between the number of nodes and the reasons, at both places of a whole message.
 var (
 	messageHead = regexp.MustCompile(`0/\d+ nodes are available: ?`)
 	messagePart = regexp.MustCompile(`^\d+ `)
@@ -87,7 +87,7 @@ func (t *Tally) Message(text string) {
 	}
 }
 
-// normalText takes the parts of a reason that depend on the cluster out of it.
+// normalText removes the parts of a reason that depend on the cluster.
 func normalText(reason string) string {
 	for _, begins := range []string{"looking up PVC ", "could not translate pv: ", "converting volume("} {
 		if strings.HasPrefix(reason, begins) {
@@ -140,7 +140,7 @@ func (t *Tally) Case(test string, seed int64, differences []Difference) {
 	t.differ(seed, differences)
 }
 
-// Trace counts a trace of a real cluster, told in one line, and its differences.
+// Trace counts a trace of a real cluster, described in one line, and its differences.
 func (t *Tally) Trace(line string, differences []Difference) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

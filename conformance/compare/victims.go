@@ -73,7 +73,7 @@ func (s *Side) preemptExtended(pod *v1.Pod, a *real.Attempt, theirs []fwk.Extend
 	return nil
 }
 
-// victims are the pods of a node, in the order of their names, of which an extender may name any.
+// victims are the pods of a node in the order of their names. An extender may name any of them.
 func (w *World) victims(node string) (out []*v1.Pod) {
 	for p := range w.Snapshot.Pods(w.Snapshot.Slot(node)) {
 		out = append(out, p)
@@ -82,7 +82,7 @@ func (w *World) victims(node string) (out []*v1.Pod) {
 	return out
 }
 
-// change is what the extender makes of the victims of one node; keep is false when it leaves the node out.
+// change returns the victims of one node after the extender; keep is false if the extender leaves out the node.
 func (e *extender) change(node string, pods []*v1.Pod, violations int64) (_ []*v1.Pod, _ int64, keep bool) {
 	switch e.roll(node, 8) {
 	case 0:

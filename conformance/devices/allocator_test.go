@@ -23,7 +23,7 @@ func newGenerator(k int) *generator {
 	return &generator{Rand: rand.New(rand.NewPCG(*seed, uint64(k)))}
 }
 
-// The same devices in the same order, the same results, the same errors as the real allocator.
+// podberth and the real allocator give the same devices in the same order, the same results and the same errors.
 func TestAllocator(t *testing.T) {
 	fits, fatal, slow, count := 0, 0, 0, 0
 	census := newCensus()

@@ -30,7 +30,7 @@ func (c *census) add(names map[string]bool) {
 	}
 }
 
-// report logs all counts and fails when one of the wanted names is rare.
+// report logs all counts and fails when a wanted name is rare.
 func (c *census) report(t *testing.T, wanted []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.counts)) {
 		t.Logf("%7d %s", c.counts[name], name)

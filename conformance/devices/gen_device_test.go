@@ -13,7 +13,7 @@ func (g *generator) device(name, driver string, counters, each bool) resourcev1.
 		}
 		d.Attributes[resourcev1.QualifiedName(name)] = value
 	}
-	if g.plenty { // equal devices: a search among many different ones has no end
+	if g.plenty { // equal devices, because a search among many different devices takes too long
 		attribute("numa", resourcev1.DeviceAttribute{IntValue: ptr(int64(0))})
 		return d
 	}
@@ -26,7 +26,7 @@ func (g *generator) device(name, driver string, counters, each bool) resourcev1.
 	if g.chance(10) {
 		attribute(driver+"/rank", resourcev1.DeviceAttribute{IntValue: ptr(int64(g.IntN(2)))})
 	}
-	if g.chance(15) { // beside drv/rank: what a selector would see is not determined, so no selector reads it
+	if g.chance(15) { // beside drv/rank the selector's answer is not determined, so no selector reads this attribute
 		attribute("rank", resourcev1.DeviceAttribute{IntValue: ptr(int64(g.IntN(2)))})
 	}
 	if g.chance(30) {

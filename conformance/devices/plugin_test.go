@@ -243,7 +243,7 @@ func askReal(s *real.Scheduler, pod *v1.Pod) (pre string, nodes []*v1.Node, verd
 	return pre, nodes, verdicts, nil
 }
 
-// oursOfPod prints what package devices says before any node, and about each node.
+// oursOfPod prints package devices' answers before any node and about each node.
 func oursOfPod(w *podWorld, nodes []*v1.Node) (pre string, verdicts []string) {
 	pod := devices.Compile(w.pod, objects{w}, devices.NewExtendedResources(slices.Values(w.classes)))
 	if pod.Code() != filter.Success {
@@ -262,7 +262,7 @@ func oursOfPod(w *podWorld, nodes []*v1.Node) (pre string, verdicts []string) {
 	return "Success ", verdicts
 }
 
-// The same codes, texts and raw scores as the real plugin, before any node and about each node.
+// Codes, texts and raw scores equal those of the real plugin, before any node and about each node.
 func TestPlugin(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

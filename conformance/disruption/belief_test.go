@@ -15,10 +15,10 @@ import (
 // controllers and fails with the first that has none: then there are several, until the real status tells which it is.
 type belief struct {
 	status  policyv1.PodDisruptionBudgetStatus
-	recheck time.Time // when the controller looks again by itself; zero: it does not
+	recheck time.Time // when the controller checks again by itself; zero: never
 }
 
-// orders are enough orders of the pods for every outcome: each pod may be the first to fail, or the last.
+// orders are orders of the pods that together give every outcome: each pod is once the first to fail and once the last.
 func (w *cluster) orders() [][]*v1.Pod {
 	var found, lost []*v1.Pod
 	for _, p := range w.list() {

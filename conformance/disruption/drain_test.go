@@ -26,7 +26,7 @@ import (
 
 func init() { klog.SetLogger(logr.Discard()) }
 
-// TestDrain sorts random pods of a node as kubectl drain does: who goes, and the text of warnings and errors.
+// TestDrain sorts random pods of a node as kubectl drain does: the pods that leave, and the texts of warnings and errors.
 func TestDrain(t *testing.T) {
 	trial.Run(t, 800, 120, func(s *trial.Source) error {
 		//nolint:staticcheck // no managed fields are needed

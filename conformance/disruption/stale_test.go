@@ -73,7 +73,7 @@ func targets(s *trial.Source) error {
 	return nil
 }
 
-// target compares whether the condition of a pod was taken back.
+// target compares whether the controller removed the condition of a pod.
 func target(s *trial.Source, client *fake.Clientset, name string, p *v1.Pod) error {
 	object, err := client.Tracker().Get(podsResource, "n", name)
 	if err != nil {

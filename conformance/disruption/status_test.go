@@ -334,7 +334,7 @@ func (w *cluster) step() error {
 	return nil
 }
 
-// compare keeps the beliefs that are true; there must be one.
+// compare keeps the true beliefs. At least one must be left.
 func (w *cluster) compare() error {
 	object, err := w.client.Tracker().Get(pdbsResource, "n", "b")
 	if err != nil {
