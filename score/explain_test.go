@@ -78,6 +78,10 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, score.Part{Name: "TaintToleration", Weight: 3, Score: 100, Weighted: 300, RunnerUp: 270, Share: 1.25,
 		Flip: 0, Winner: "n2"}, x.Parts[1])
 	require.Equal(t, score.Part{Name: "ext", Weight: 2, Flip: 4, Winner: "n3"}, x.Parts[2])
+	chosen, err := score.Explain(nodes, columns, extenders, 2)
+	require.NoError(t, err)
+	ext := chosen.Parts[2]
+	require.Equal(t, []int64{3, 30, 60}, []int64{ext.Raw, ext.Score, ext.Weighted}, "an extender gives 0 to 10, of which 1 counts as 10")
 	require.Same(t, &x.Parts[0], x.Flip, "the smallest of all")
 	require.Equal(t, `n1 375, runner-up n2 351, lead 24
 plugin                              raw  score weight weighted runner-up  share

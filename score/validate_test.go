@@ -38,6 +38,8 @@ func TestValidateFitArgs(t *testing.T) {
 		{"ignored resource bad name", defaulted(score.FitArgs{IgnoredResources: []string{"bad name"}}), []string{
 			`ignoredResources[0]: Invalid value: "bad name": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
 		{"ignored group with a slash", defaulted(score.FitArgs{IgnoredResourceGroups: []string{"example.com/y"}}), []string{`ignoredResourceGroups[0]: Invalid value: "example.com/y": resource group name can't contain '/'`}},
+		{"ignored group without a letter", defaulted(score.FitArgs{IgnoredResourceGroups: []string{"-"}}), []string{
+			`ignoredResourceGroups[0]: Invalid value: "-": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
 		{"order of checks", score.FitArgs{IgnoredResourceGroups: []string{"a/b"}, ScoringStrategy: &score.Strategy{Type: "Foo", Resources: weighted("cpu", 0), RequestedToCapacityRatio: &score.Ratio{}}}, []string{
 			`ignoredResourceGroups[0]: Invalid value: "a/b": resource group name can't contain '/'`,
 			`scoringStrategy.type: Unsupported value: "Foo"` + types,

@@ -122,3 +122,27 @@ func TestDeadlineAgainstOracle(t *testing.T) {
 	}
 	require.Len(t, seen, 4)
 }
+
+// The places of the taint and toleration that decide are -1 where none does.
+func TestDeadlinePlaces(t *testing.T) {
+	type test struct {
+		name        string
+		taints      []v1.Taint
+		tolerations []v1.Toleration
+		want        taints.Deadline
+		why         string
+	}
+	testkit.Run(t, []test{
+		{"no taint", taintList("a:NoSchedule"), nil, taints.Deadline{Stay: taints.NoTaint, Taint: -1, Toleration: -1}, "nothing decides"},
+		{"leave", taintList("a:NoSchedule", "a:NoExecute"), nil, taints.Deadline{Stay: taints.Leave, Taint: 1, Toleration: -1}, "no toleration decides"},
+		{"forever", taintList("a:NoExecute"), tols(stay("a", forever)), taints.Deadline{Stay: taints.Forever, Taint: -1, Toleration: -1}, "nothing limits the stay"},
+		{"limited", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", 5), stay("x", 1), stay("b", 2)),
+			taints.Deadline{Stay: taints.Limited, After: 2 * time.Second, Taint: 1, Toleration: 2}, "the smaller one decides"},
+		{"equal limits", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", 2), stay("b", 2)),
+			taints.Deadline{Stay: taints.Limited, After: 2 * time.Second, Taint: 0, Toleration: 0}, "the first one decides"},
+		{"zero and negative", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", 0), stay("b", -5)),
+			taints.Deadline{Stay: taints.Limited, Taint: 0, Toleration: 0}, "both are 0: the first one decides"},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, taints.Compile(c.tolerations, taints.Options{}).Deadline(c.taints))
+	})
+}

@@ -129,3 +129,46 @@ func TestMatchesLikeTheAPI(t *testing.T) {
 	}
 	require.Greater(t, yes, 1000)
 }
+
+// Numbers are read to the ends of int64 and no further.
+func TestNumbers(t *testing.T) {
+	type test struct {
+		name, value string
+		above       bool
+		why         string
+	}
+	testkit.Run(t, []test{
+		{"zero", "0", true, "0 is a number"},
+		{"nine", "9", true, "the last digit"},
+		{"colon", ":", false, "the character after 9"},
+		{"slash", "/", false, "the character before 0"},
+		{"minus alone", "-", false, "a sign is no number"},
+		{"largest", "9223372036854775807", true, "within int64"},
+		{"one more", "9223372036854775808", false, "beyond int64"},
+		{"twenty digits", "10000000000000000000", false, "beyond int64"},
+		{"smallest", "-9223372036854775808", false, "within int64, and not above itself"},
+		{"next to smallest", "-9223372036854775807", true, "within int64"},
+	}, func(t *testing.T, c test) {
+		tl, tn := tol("k Gt -9223372036854775808 _"), v1.Taint{Key: "k", Value: c.value, Effect: v1.TaintEffectNoSchedule}
+		require.Equal(t, c.above, taints.Matches(&tl, &tn, numeric))
+	})
+}
+
+// Every field of a toleration that decides is part of the key. tolerationSeconds decides about running pods alone.
+func TestKey(t *testing.T) {
+	pod := func(ts ...v1.Toleration) *v1.Pod { return &v1.Pod{Spec: v1.PodSpec{Tolerations: ts}} }
+	testkit.Keys(t, taints.AppendKey, map[string][]*v1.Pod{
+		"none":      {pod(), pod()},
+		"one":       {pod(tol("k Equal v NoSchedule")), pod(tol("k Equal v NoSchedule", 5))},
+		"key":       {pod(tol("l Equal v NoSchedule"))},
+		"operator":  {pod(tol("k Exists v NoSchedule"))},
+		"value":     {pod(tol("k Equal w NoSchedule"))},
+		"effect":    {pod(tol("k Equal v NoExecute"))},
+		"two":       {pod(tol("k Equal v NoSchedule"), tol("k Equal v NoSchedule"))},
+		"the other": {pod(tol("k Equal v NoSchedule"), tol("_ _ _ _"))},
+	})
+	require.NotEqual(t, taints.AppendKey(nil, pod()), taints.AppendKey(nil, pod(tol("_ _ _ _"))))
+	lists := append(taints.AppendKey(nil, pod()), taints.AppendKey(nil, pod(tol("k Exists _ _")))...)
+	other := append(taints.AppendKey(nil, pod(tol("k Exists _ _"))), taints.AppendKey(nil, pod())...)
+	require.NotEqual(t, lists, other, "a key says where it ends")
+}

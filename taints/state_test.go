@@ -301,6 +301,7 @@ func TestExplain(t *testing.T) {
 	x := taints.Compile(ts, taints.Options{}).On(one(n)).Explain(0)
 	require.Equal(t, "[a=1:NoSchedule tolerated by tolerations[1] b:NoExecute rejects c:PreferNoSchedule is not preferred d:Bogus has no meaning]", fmt.Sprint(x))
 	require.Equal(t, []int{1, -1}, []int{x[0].By, x[1].By})
+	require.Equal(t, "x tolerated by tolerations[0]", taints.Explanation{Taint: v1.Taint{Key: "x"}}.String())
 	require.Empty(t, taints.Compile(ts, taints.Options{}).On(one(nil)).Explain(0), "a free slot has no taints")
 }
 
@@ -324,4 +325,28 @@ func TestNoAllocations(t *testing.T) {
 			signature = s.AppendSignature(signature[:0], 0)
 		}
 	}))
+}
+
+// Only taints with effect NoExecute keep a pod off that runs already.
+func TestToleratesNoExecute(t *testing.T) {
+	type test struct {
+		name   string
+		taints []v1.Taint
+		want   bool
+		why    string
+	}
+	ev := taints.Compile(tols(tol("a Exists _ _"), tol("b Exists _ NoExecute", 0)), taints.Options{})
+	testkit.Run(t, []test{
+		{"no taints", nil, true, "nothing to tolerate"},
+		{"tolerated", taintList("a:NoExecute"), true, "any effect"},
+		{"tolerated for no time", taintList("b:NoExecute"), true, "tolerationSeconds does not matter"},
+		{"untolerated", taintList("c:NoExecute"), false, "no toleration has the key"},
+		{"other effects", taintList("c:NoSchedule", "c:PreferNoSchedule", "c:Bogus"), true, "they do not concern running pods"},
+		{"second of two", taintList("a:NoExecute", "c:NoExecute"), false, "each must be tolerated"},
+		{"first of two", taintList("c:NoExecute", "a:NoExecute"), false, "each must be tolerated"},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, ev.ToleratesNoExecute(c.taints))
+	})
+	require.False(t, (*taints.Evaluator)(nil).ToleratesNoExecute(taintList("a:NoExecute")))
+	require.True(t, (*taints.Evaluator)(nil).ToleratesNoExecute(taintList("a:NoSchedule")))
 }

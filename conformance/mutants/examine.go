@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// report says how the tests of one package did.
+type report struct {
+	folder                             string
+	found, tried, noticed, equivalents int
+	seconds                            float64
+}
+
+func (r report) rate() float64 {
+	if r.tried == 0 {
+		return 100
+	}
+	return 100 * float64(r.noticed) / float64(r.tried)
+}
+
+// examine tries the mutations of one package.
+func (s settings) examine(root, folder string, known []equivalent) (report, error) {
+	begin := time.Now()
+	r := report{folder: folder}
+	u, err := load(root, folder)
+	if err != nil {
+		return r, err
+	}
+	all := u.find()
+	list, alike, err := split(folder, all, known)
+	if err != nil {
+		return r, err
+	}
+	r.found, r.equivalents = len(all), len(alike)
+	if s.equivalent {
+		list = nil
+		for _, m := range alike {
+			list = append(list, m.mutation)
+		}
+	} else {
+		list = sample(list, s.sample, s.seed, folder)
+	}
+	if list, err = u.compilable(list); err != nil || len(list) == 0 {
+		return r, err
+	}
+	if s.list {
+		for _, m := range list {
+			fmt.Println(m)
+		}
+		return r, nil
+	}
+	dir := s.keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "podberth-mutants-"); err != nil {
+			return r, err
+		}
+		defer os.RemoveAll(dir)
+	}
+	b, err := u.build(filepath.Join(dir, strings.ReplaceAll(folder, "/", "-")), list)
+	if err != nil || b == nil {
+		return r, err
+	}
+	if s.equivalent {
+		return r, b.million(alike)
+	}
+	if err := b.measure(len(functions(list))); err != nil {
+		return r, err
+	}
+	ids := functions(list)
+	for _, m := range list {
+		reach := b.reach[ids[[2]string{m.file.path, m.function}]]
+		noticed, err := b.try(m.number, reach)
+		if err != nil {
+			return r, err
+		}
+		r.tried++
+		if noticed {
+			r.noticed++
+		} else if len(reach) == 0 {
+			fmt.Printf("survived  %s (no test runs the function)\n", m)
+		} else {
+			fmt.Printf("survived  %s\n", m)
+		}
+	}
+	r.seconds = time.Since(begin).Seconds()
+	return r, nil
+}
+
+func printTable(reports []report) {
+	if len(reports) == 0 {
+		return
+	}
+	fmt.Printf("\n| package | mutations | equivalent | tried | noticed | share | seconds |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	sum := report{folder: "all"}
+	for _, r := range reports {
+		r.print()
+		sum.found, sum.tried, sum.noticed = sum.found+r.found, sum.tried+r.tried, sum.noticed+r.noticed
+		sum.equivalents, sum.seconds = sum.equivalents+r.equivalents, sum.seconds+r.seconds
+	}
+	if len(reports) > 1 {
+		sum.print()
+	}
+}
+
+func (r report) print() {
+	fmt.Printf("| %s | %d | %d | %d | %d | %.0f %% | %.0f |\n", r.folder, r.found, r.equivalents, r.tried, r.noticed, r.rate(), r.seconds)
+}
+
+// sample draws n mutations, from each operator as many while there are some; 0 takes all.
+func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
+	if n == 0 || n >= len(list) {
+		return list
+	}
+	h := fnv.New64a()
+	h.Write([]byte(folder))
+	rng := rand.New(rand.NewSource(seed ^ int64(h.Sum64())))
+	operators := map[string][]*mutation{}
+	for _, m := range list {
+		operators[m.operator] = append(operators[m.operator], m)
+	}
+	names := []string{relation, boundary, term, negation, byOne, swap, deletion, result}
+	for _, name := range names {
+		of := operators[name]
+		rng.Shuffle(len(of), func(i, k int) { of[i], of[k] = of[k], of[i] })
+	}
+	var out []*mutation
+	for k := 0; len(out) < n; k++ {
+		name := names[k%len(names)]
+		if of := operators[name]; len(of) > 0 {
+			out, operators[name] = append(out, of[0]), of[1:]
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *mutation) int {
+		return cmp.Or(strings.Compare(a.file.path, b.file.path), a.line-b.line)
+	})
+	return out
+}
+
+// binary is a test binary with all mutations of a sample in it.
+type binary struct {
+	path, dir string
+	tests     []test
+	reach     [][]int // by function, the tests that run it
+}
+
+type test struct {
+	name string
+	took time.Duration // of processor time
+}
+
+// build compiles the tests with the mutations, nil for a package without tests.
+func (u *unit) build(dir string, list []*mutation) (*binary, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	replace := map[string]string{}
+	texts := u.rewrite(list)
+	texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, helpers, u.name)
+	for path, text := range texts {
+		to := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(to, text, 0o644); err != nil {
+			return nil, err
+		}
+		replace[filepath.Join(u.root, path)] = to
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
+		return nil, err
+	}
+	b := &binary{path: filepath.Join(dir, "tests"), dir: filepath.Join(u.root, u.folder)}
+	if _, err := goCommand(u.root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", b.path, "./"+u.folder); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// run runs tests with a mutation and reports whether they pass. cpu is the processor time that they may take. A mutation may
+// loop without end, wait without end, or ask for memory without end.
+func (b *binary) run(number int, hits string, cpu time.Duration, args ...string) (passed bool, took time.Duration, output []byte, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+20*cpu)
+	defer cancel()
+	limits := fmt.Sprintf(`ulimit -v 8388608; ulimit -t %d; exec "$0" "$@"`, int(cpu.Seconds())+1)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, b.path}, args...)...)
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), "PODBERTH_MUTANT="+strconv.Itoa(number), "PODBERTH_MUTANT_HITS="+hits)
+	cmd.WaitDelay = time.Second
+	output, err = cmd.CombinedOutput()
+	if cmd.ProcessState != nil {
+		took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) || ctx.Err() != nil {
+		return false, took, output, nil
+	}
+	return err == nil, took, output, err
+}
+
+var testNames = regexp.MustCompile(`(?m)^(Test|Fuzz|Example)\w*$`)
+
+// measure runs each test alone: how long it takes and which functions it runs. A test that fails without a mutation takes no
+// part, because it would notice everything.
+func (b *binary) measure(functions int) error {
+	_, _, out, err := b.run(0, "", time.Minute, "-test.list", ".")
+	if err != nil {
+		return err
+	}
+	b.reach = make([][]int, functions)
+	for _, name := range testNames.FindAllString(string(out), -1) {
+		hits := b.path + "." + name
+		passed, took, out, err := b.run(-1, hits, 10*time.Minute, "-test.run", "^"+name+"$", "-test.short")
+		if err != nil {
+			return err
+		}
+		if !passed {
+			fmt.Printf("left out  %s: it fails without a mutation: %s\n", name, firstLine(out))
+			continue
+		}
+		b.tests = append(b.tests, test{name, took})
+		numbers, err := os.ReadFile(hits)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for f := range strings.FieldsSeq(string(numbers)) {
+			k, err := strconv.Atoi(f)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(b.reach[k], len(b.tests)-1) { // a test may start the binary again
+				b.reach[k] = append(b.reach[k], len(b.tests)-1)
+			}
+		}
+	}
+	return nil
+}
+
+func firstLine(out []byte) string {
+	for line := range bytes.Lines(out) {
+		if text := bytes.TrimSpace(line); len(text) > 0 && !bytes.HasPrefix(text, []byte("---")) && !bytes.HasPrefix(text, []byte("===")) {
+			return string(text)
+		}
+	}
+	return ""
+}
+
+// quick is how long a test may take that runs before the others.
+const quick = 100 * time.Millisecond
+
+// try runs the tests that reach a mutation, the quick ones first, and reports whether one of them fails.
+func (b *binary) try(number int, reach []int) (noticed bool, err error) {
+	for _, slow := range []bool{false, true} {
+		var names []string
+		limit := 2 * time.Second
+		for _, k := range reach {
+			if t := b.tests[k]; (t.took > quick) == slow {
+				names = append(names, t.name)
+				limit += 10 * t.took
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		passed, _, _, err := b.run(number, "", limit, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.short")
+		if err != nil || !passed {
+			return !passed, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,147 @@
+// Command mutants asks whether the tests of a package notice mistakes. It finds places in the package's source where one
+// small change makes a mistake, compiles all these mutations into one test binary, and runs the binary once for each: a
+// variable that is read from the environment at start says which mutation is on. Mutations that no test notices are listed.
+//
+//	go run ./mutants -packages filter,score -sample 60     // 60 mutations of each package
+//	go run ./mutants -packages all -sample 0               // every mutation of every package
+//	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent.txt
+//
+// The packages are folders of the repository; "library" and "examples" name all of a kind, "all" both. Only the package's own
+// tests run, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
+// as far as there are as many. The same seed draws the same sample; without the flag the seed is the hash of the commit.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type settings struct {
+	sample     int
+	seed       int64
+	least      float64
+	budget     time.Duration
+	keep       string
+	list       bool
+	equivalent bool
+}
+
+func main() {
+	var s settings
+	packages := flag.String("packages", "library", "folders, separated by commas, or library, examples, all")
+	flag.IntVar(&s.sample, "sample", 60, "mutations of each package; 0: all")
+	flag.Int64Var(&s.seed, "seed", 0, "seed of the sample; 0: the hash of the commit")
+	flag.Float64Var(&s.least, "least", 0, "fail when the tests of a package notice less than this percentage")
+	flag.DurationVar(&s.budget, "budget", 0, "begin no further package after this time; 0: no limit")
+	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
+	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
+	flag.BoolVar(&s.equivalent, "equivalent", false, "run the fuzz targets of equivalent.txt a million times on each of its mutations")
+	flag.Parse()
+	if err := run(*packages, s); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(packages string, s settings) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	known, err := parseEquivalents(equivalents)
+	if err != nil {
+		return err
+	}
+	if s.seed == 0 {
+		if s.seed, err = commitSeed(root); err != nil {
+			return err
+		}
+	}
+	folders, err := expand(root, packages)
+	if err != nil {
+		return err
+	}
+	if len(folders) > 0 && s.budget > 0 { // every commit begins with another package
+		k := int(s.seed % int64(len(folders)))
+		folders = slices.Concat(folders[k:], folders[:k])
+	}
+	if !s.list && !s.equivalent {
+		fmt.Printf("seed %d\n\n", s.seed)
+	}
+	var errs []error
+	var reports []report
+	for begin := time.Now(); len(folders) > 0 && (s.budget == 0 || time.Since(begin) < s.budget); folders = folders[1:] {
+		r, err := s.examine(root, folders[0], known)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", folders[0], err))
+			continue
+		}
+		if r.tried > 0 {
+			reports = append(reports, r)
+		}
+		if r.rate() < s.least {
+			errs = append(errs, fmt.Errorf("%s: the tests notice %.0f %% of the mutations, less than %g %%", folders[0], r.rate(), s.least))
+		}
+	}
+	printTable(reports)
+	return errors.Join(errs...)
+}
+
+// repository returns the folder of the repository.
+func repository() (string, error) {
+	out, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// commitSeed returns the first 15 digits of the commit's hash as a number.
+func commitSeed(root string) (int64, error) {
+	cmd := exec.Command("git", "rev-parse", "HEAD")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(string(out[:15]), 16, 64)
+}
+
+// expand returns the folders that the flag names, those of the published modules for "library", "examples" and "all".
+func expand(root, packages string) ([]string, error) {
+	patterns := map[string][]string{"library": {"./..."}, "examples": {"./examples/..."}, "all": {"./...", "./devices/cel/...", "./examples/..."}}[packages]
+	if patterns == nil {
+		return strings.Split(packages, ","), nil
+	}
+	out, err := goCommand(root, append([]string{"list", "-f", "{{if .GoFiles}}{{.Dir}}{{end}}"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for dir := range strings.Lines(string(out)) {
+		folder, err := filepath.Rel(root, strings.TrimSpace(dir))
+		if err != nil {
+			return nil, err
+		}
+		if folder != "." && folder != "internal/testkit" { // no statements; helpers of tests
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
+}
+
+func goCommand(dir string, args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=") // this tool runs without the workspace, the tests in it
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("go %s: %s%s", strings.Join(args[:min(2, len(args))], " "), exit.Stderr, out)
+	}
+	return out, err
+}

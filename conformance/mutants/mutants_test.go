@@ -1,0 +1,228 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// code has one function for each operator.
+const code = `package a
+
+import "time"
+
+type T struct{ n int }
+
+func (t *T) Relation(a, b int) bool { return a == b }
+
+func Boundary(a, b int) bool {
+	ok := a < b
+	return ok
+}
+
+func Term(a, b bool) bool {
+	if a && b {
+		return true
+	}
+	if a {
+		return b
+	}
+	return false
+}
+
+func Negation(a bool) (b bool) {
+	b = !a
+	return
+}
+
+const most = 3
+
+func Constant() (time.Duration, int) {
+	var n [2]int
+	table := map[string]int{"x": 1 << 4}
+	return 2 * time.Second, most + len(n) + table["x"]
+}
+
+func Swap(a, b int) int {
+	n := less(a, b) + less(a, a) + min(a, b)
+	return n
+}
+
+func less(a, b int) int {
+	n := a - b
+	return n
+}
+
+func Absent(n int) (int, bool) {
+	return 0, false
+}
+
+func Delete(n int) int {
+	n++
+	for n < 10 {
+		n *= 2
+		if n == 8 {
+			continue
+		}
+		println(n)
+	}
+	_ = n
+	return n
+}
+
+func Return(err error, t *T) (*T, error) {
+	room := make([]int, 0, 8)
+	room = make([]int, 0, 9)
+	_ = room
+	return t, err
+}
+`
+
+const tests = `package a
+
+import "testing"
+
+func TestRelation(t *testing.T) {
+	if !(&T{}).Relation(1, 1) || (&T{}).Relation(1, 2) {
+		t.Error("equal")
+	}
+}
+
+func TestBoundary(t *testing.T) {
+	if !Boundary(1, 2) || Boundary(2, 1) {
+		t.Error("less")
+	}
+}
+
+func TestDelete(t *testing.T) {
+	if n := Delete(3); n != 16 {
+		t.Error(n)
+	}
+}
+`
+
+// module writes a module with package a and returns its folder.
+func module(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "a/a.go": code, "a/a_test.go": tests} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+	}
+	return root
+}
+
+func TestFind(t *testing.T) {
+	u, err := load(module(t), "a")
+	require.NoError(t, err)
+	got := map[string][]string{}
+	for _, m := range u.find() {
+		got[m.function] = append(got[m.function], m.operator+": "+m.change())
+	}
+	require.Equal(t, map[string][]string{
+		"T.Relation": {"return: return a == b -> return !(a == b)", "relation: a == b -> a != b"},
+		"Boundary":   {"return: return ok -> return !(ok)", "boundary: a < b -> a <= b", "relation: a < b -> a > b"},
+		"Term": {"return: return false -> return !(false)", "term: a && b -> b", "term: a && b -> a", "return: return true -> return !(true)",
+			"term: a -> true", "term: a -> false", "return: return b -> return !(b)"},
+		"Negation": {"delete: b = !a -> ", "delete: return -> ", "negation: !a -> a"},
+		"Constant": {"constant: 1 << 4 -> 17", "constant: 1 << 4 -> 15", "constant: 2 * time.Second -> 2000000001", "constant: 2 * time.Second -> 1999999999",
+			"term: most + len(n) + table[\"x\"] -> most + len(n)", "relation: most + len(n) + table[\"x\"] -> most + len(n) - table[\"x\"]",
+			"term: most + len(n) + table[\"x\"] -> table[\"x\"]", "constant: most + len(n) -> 6", "constant: most + len(n) -> 4"},
+		"Swap":   {"swap: less(a, b) -> less(b, a)"},
+		"less":   {"term: a - b -> a", "relation: a - b -> a + b"},
+		"Absent": {"return: return 0, false -> return 0, !(false)"},
+		"Delete": {"delete: n++ -> ", "term: n < 10 -> true", "term: n < 10 -> false", "boundary: n < 10 -> n <= 10", "relation: n < 10 -> n > 10",
+			"constant: 10 -> 11", "constant: 10 -> 9", "delete: n *= 2 -> ", "delete: println(n) -> ", "constant: 2 -> 3", "constant: 2 -> 1",
+			"term: n == 8 -> true", "term: n == 8 -> false", "relation: n == 8 -> n != 8", "constant: 8 -> 9", "constant: 8 -> 7", "delete: continue -> "},
+		"Return": {"return: return t, err -> return nil, err", "return: return t, err -> return t, nil"},
+	}, got)
+}
+
+func TestExamine(t *testing.T) {
+	root := module(t)
+	u, err := load(root, "a")
+	require.NoError(t, err)
+	all := u.find()
+	list, err := u.compilable(all)
+	require.NoError(t, err)
+	require.Len(t, list, len(all)-1, "a function without its only return does not compile")
+
+	r, err := settings{seed: 1, sample: 8}.examine(root, "a", nil)
+	require.NoError(t, err)
+	require.Equal(t, 8, r.tried, "one of each operator")
+
+	b, err := u.build(t.TempDir(), list)
+	require.NoError(t, err)
+	ids := functions(list)
+	require.NoError(t, b.measure(len(ids)))
+	noticed := map[string]bool{}
+	for _, m := range list {
+		if m.function == "T.Relation" || m.function == "Boundary" {
+			noticed[m.operator+" "+m.change()], err = b.try(m.number, b.reach[ids[[2]string{"a/a.go", m.function}]])
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, map[string]bool{
+		"return return a == b -> return !(a == b)": true, "relation a == b -> a != b": true,
+		"return return ok -> return !(ok)": true, "boundary a < b -> a <= b": false, "relation a < b -> a > b": true,
+	}, noticed)
+	require.Empty(t, b.reach[ids[[2]string{"a/a.go", "Swap"}]], "no test runs it")
+}
+
+func TestEquivalent(t *testing.T) {
+	u, err := load(module(t), "a")
+	require.NoError(t, err)
+	all := u.find()
+	line := func(fields ...string) string { return strings.Join(fields, "\t") + "\n" }
+	known, err := parseEquivalents("# a comment\n" + line("a/a.go", "Boundary", "boundary", "a < b -> a <= b", "1", "-", "all", "the caller never asks about equal ones"))
+	require.NoError(t, err)
+	list, alike, err := split("a", all, known)
+	require.NoError(t, err)
+	require.Len(t, list, len(all)-1)
+	require.Equal(t, "a/a.go:10 Boundary [boundary 1] a < b -> a <= b", alike[0].mutation.String())
+	list, alike, err = split("b", all, known)
+	require.NoError(t, err, "entries of other packages do not count")
+	require.Len(t, list, len(all))
+	require.Empty(t, alike)
+
+	_, err = parseEquivalents("a\tb\n")
+	require.EqualError(t, err, "equivalent.txt:1: 2 fields, want 8")
+	_, err = parseEquivalents(line("a", "b", "c", "d", "x", "-", "", ""))
+	require.Error(t, err)
+	gone, err := parseEquivalents(line("a/a.go", "Boundary", "boundary", "a > b -> a >= b", "1", "-", "all", "x"))
+	require.NoError(t, err)
+	_, _, err = split("a", all, gone)
+	require.ErrorContains(t, err, "equivalent.txt:1: there is no such mutation")
+	var many strings.Builder
+	for _, m := range all[:len(all)/5] {
+		many.WriteString(line(m.key(), "-", "all", "x"))
+	}
+	known, err = parseEquivalents(many.String())
+	require.NoError(t, err)
+	_, _, err = split("a", all, known)
+	require.ErrorContains(t, err, "are called equivalent, more than 10 %")
+}
+
+// Every entry of equivalent.txt names a mutation, and no package has too many.
+func TestEquivalentFile(t *testing.T) {
+	root, err := repository()
+	require.NoError(t, err)
+	known, err := parseEquivalents(equivalents)
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, e := range known {
+		file, _, _ := strings.Cut(e.key, "\t")
+		folder := filepath.ToSlash(filepath.Dir(file))
+		if seen[folder] {
+			continue
+		}
+		seen[folder] = true
+		u, err := load(root, folder)
+		require.NoError(t, err)
+		_, _, err = split(folder, u.find(), known)
+		require.NoError(t, err)
+	}
+}

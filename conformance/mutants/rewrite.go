@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// declared has the declarations of helpers without their bodies' imports, for checking types.
+const declared = `package %s
+
+var mutantNumber int
+
+func mutantPick[T any](number int, mutated, original T) T { return original }
+
+func mutantHit(function int) {}
+`
+
+// helpers is the file that the changed package gets in addition.
+const helpers = `package %s
+
+import (
+	mutantOS "os"
+	mutantStrconv "strconv"
+	mutantSync "sync"
+)
+
+// mutantNumber says which mutation is on: 0 for none. -1 asks for the functions that run.
+var mutantNumber = func() int {
+	n, _ := mutantStrconv.Atoi(mutantOS.Getenv("PODBERTH_MUTANT"))
+	return n
+}()
+
+func mutantPick[T any](number int, mutated, original T) T {
+	if mutantNumber == number {
+		return mutated
+	}
+	return original
+}
+
+var mutantHits struct {
+	mutantSync.Mutex
+	seen map[int]bool
+}
+
+func mutantHit(function int) {
+	mutantHits.Lock()
+	defer mutantHits.Unlock()
+	if mutantHits.seen[function] {
+		return
+	}
+	if mutantHits.seen == nil {
+		mutantHits.seen = map[int]bool{}
+	}
+	mutantHits.seen[function] = true
+	f, err := mutantOS.OpenFile(mutantOS.Getenv("PODBERTH_MUTANT_HITS"), mutantOS.O_APPEND|mutantOS.O_CREATE|mutantOS.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString(mutantStrconv.Itoa(function) + "\n")
+		_ = f.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+`
+
+// functions numbers the functions that have mutations, by file and name.
+func functions(list []*mutation) map[[2]string]int {
+	out := map[[2]string]int{}
+	for _, m := range list {
+		k := [2]string{m.file.path, m.function}
+		if _, ok := out[k]; !ok {
+			out[k] = len(out)
+		}
+	}
+	return out
+}
+
+// numbered is an edit of a mutation with a number.
+type numbered struct {
+	edit
+	number int
+}
+
+// rewrite returns the text of the files with the mutations, which get their numbers. A function with mutations also says
+// that it runs.
+func (u *unit) rewrite(list []*mutation) map[string][]byte {
+	edits := map[*source][]numbered{}
+	for k, m := range list {
+		m.number = k + 1
+		for _, e := range m.edits {
+			edits[m.file] = append(edits[m.file], numbered{e, m.number})
+		}
+	}
+	ids := functions(list)
+	out := map[string][]byte{}
+	for _, f := range u.files {
+		all := edits[f]
+		for _, d := range f.tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			id, ok := ids[[2]string{f.path, nameOf(fn)}]
+			if !ok {
+				continue
+			}
+			at := u.fset.Position(fn.Body.Lbrace).Offset + 1
+			all = append(all, numbered{edit{at, at, func(int, string) string {
+				return fmt.Sprintf(" if mutantNumber < 0 { mutantHit(%d) };", id)
+			}}, 0})
+		}
+		slices.SortStableFunc(all, func(a, b numbered) int {
+			if a.from != b.from {
+				return a.from - b.from
+			}
+			return b.to - a.to
+		})
+		out[f.path] = []byte(render(f.text, 0, len(f.text), all))
+	}
+	return out
+}
+
+// render returns text[from:to] with the edits, which are sorted: outer edits before inner ones.
+func render(text []byte, from, to int, edits []numbered) string {
+	var b strings.Builder
+	for len(edits) > 0 {
+		outer := edits[0]
+		same := 1
+		for same < len(edits) && edits[same].from == outer.from && edits[same].to == outer.to {
+			same++
+		}
+		end := same
+		for end < len(edits) && edits[end].from < outer.to {
+			end++
+		}
+		b.Write(text[from:outer.from])
+		inner := render(text, outer.from, outer.to, edits[same:end])
+		for _, e := range edits[:same] {
+			inner = e.wrap(e.number, inner)
+		}
+		b.WriteString(inner)
+		from, edits = outer.to, edits[end:]
+	}
+	b.Write(text[from:to])
+	return b.String()
+}
+
+// compilable returns the mutations without those that the compiler refuses, such as one that leaves a variable unused.
+func (u *unit) compilable(list []*mutation) ([]*mutation, error) {
+	check := func(list []*mutation) ([]token.Position, error) {
+		texts := u.rewrite(list)
+		texts[u.folder+"/mutants_helpers.go"] = fmt.Appendf(nil, declared, u.name)
+		return u.errorsOf(texts)
+	}
+	refused, err := check(list)
+	if err != nil || len(refused) == 0 {
+		return list, err
+	}
+	suspects := map[[2]string]bool{}
+	for _, p := range refused {
+		for _, f := range u.files {
+			if f.path == p.Filename {
+				suspects[[2]string{f.path, u.functionAt(f, p.Line)}] = true
+			}
+		}
+	}
+	var out []*mutation
+	for _, m := range list {
+		if suspects[[2]string{m.file.path, m.function}] {
+			alone, err := check([]*mutation{m})
+			if err != nil {
+				return nil, err
+			}
+			if len(alone) > 0 {
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	if refused, err = check(out); err == nil && len(refused) > 0 {
+		err = fmt.Errorf("the mutations do not compile together: %v", refused[0])
+	}
+	return out, err
+}
+
+// functionAt returns the function at a line. Rewriting keeps lines.
+func (u *unit) functionAt(f *source, line int) string {
+	for _, d := range f.tree.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && u.fset.Position(fn.Pos()).Line <= line && line <= u.fset.Position(fn.End()).Line {
+			return nameOf(fn)
+		}
+	}
+	return ""
+}
