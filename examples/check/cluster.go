@@ -91,8 +91,8 @@ func groups(pods []*v1.Pod) (list [][]*v1.Pod) {
 	return out
 }
 
-// findings returns the mistakes in a group. CheckGroup compares pods with each other, so it gets one of several pods that
-// are equal in labels and constraints; the finding names all.
+// findings returns the mistakes in a group. CheckGroup compares pods with each other, so among pods with equal labels and
+// constraints it gets the first; the finding names all of them.
 func (in *input) findings(group []*v1.Pod) (out []finding) {
 	var distinct []*v1.Pod
 	equal := map[string][]string{} // names of the equal pods, by the name of the distinct one

@@ -127,8 +127,8 @@ func constraintOf(r spread.Report) constraint {
 	return c
 }
 
-// place returns where n more pods like the asked one go. A node takes as many as its resources allow, and none when another
-// filter rejects the pod there.
+// place returns the nodes of n more pods like the asked pod. A node takes as many pods as its resources allow, and no pod
+// if another filter rejects the pod there.
 func (in *input) place(state *spread.HardState, n int) (*placed, error) {
 	more := *in.asked
 	more.Spec.NodeName, more.Status.NominatedNodeName = "", ""
@@ -157,7 +157,7 @@ func (in *input) place(state *spread.HardState, n int) (*placed, error) {
 	return p, nil
 }
 
-// room returns how many pods like the asked one fit a node by what it has left, at most n.
+// room returns how many pods like the asked pod fit into the free resources of a node, at most n.
 func (in *input) room(n int) func(slot int) int {
 	schema := in.snapshot.Schema().Clone()
 	each := resources.FromList(schema, overhead.Requests(in.asked, overhead.Options{}))

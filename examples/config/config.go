@@ -196,7 +196,7 @@ func (l Loader) profile(p *configv1.KubeSchedulerProfile, registry map[string][]
 	return out, nil
 }
 
-// oneQueueSort refuses profiles that order the queue differently, because all pods wait in one queue.
+// oneQueueSort refuses profiles that order the queue differently, because all pods wait in the same queue.
 func oneQueueSort(profiles []Profile) error {
 	for _, p := range profiles[1:] {
 		if a, b := profiles[0].Plugins[QueueSort][0].Name, p.Plugins[QueueSort][0].Name; a != b {

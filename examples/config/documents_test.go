@@ -360,7 +360,8 @@ func TestDocumentCPUAndMemory(t *testing.T) {
 	}, c.Profiles[0].Warnings)
 }
 
-// The queue article's plugins of v1.28, in a document of its time: each is explained, and nobody says that the file is v1.
+// The test has the v1.28 plugins of the queue article in a document of that time: each plugin is explained, and the file is
+// not taken for v1.
 func TestDocumentEBSLimits(t *testing.T) {
 	c, old := asV1(t, v1beta3Head+"profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}, score: {enabled: [{name: SelectorSpread, weight: 1}]}}}]")
 	require.EqualError(t, old.Err, `no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3" in scheme "pkg/runtime/scheme.go:111"`)

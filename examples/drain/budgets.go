@@ -71,7 +71,7 @@ func (in *input) complete(o options) error {
 	return nil
 }
 
-// compare says where the status in the input differs from the one that is taken.
+// compare returns where the status in the input differs from the computed status.
 func (in *input) compare(b *policyv1.PodDisruptionBudget, taken *policyv1.PodDisruptionBudgetStatus) {
 	given := &b.Status
 	if given.DisruptionsAllowed != taken.DisruptionsAllowed || given.CurrentHealthy != taken.CurrentHealthy ||

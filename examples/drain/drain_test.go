@@ -159,7 +159,8 @@ const (
 
 func podNamed(n string) string { return strings.Replace(readyPod, "NAME", n, 1) }
 
-// A budget without a status gets one; one with a status keeps its numbers when the dump lacks the controllers.
+// A budget without a status gets a computed status. A budget with a status keeps its numbers when the dump lacks the
+// controllers.
 func TestBudgetStatus(t *testing.T) {
 	pods := twoNodes + podNamed("a") + podNamed("b")
 	p := planned(t, pods+anyPDB+replicas, "-f", "-", "n1")
@@ -297,7 +298,7 @@ func TestWaitingHelpsOnlyWhenItCan(t *testing.T) {
 	require.False(t, p.Blocked[0].WaitingHelps, "the replacement of the pod before it finds no node")
 }
 
-// -n prints the pods of a namespace and stands for a missing one; -no-headers leaves out summary and headers.
+// -n prints the pods of a namespace, and is the namespace of pods named without one. -no-headers leaves out summary and headers.
 func TestNamespaceAndHeaders(t *testing.T) {
 	p := planned(t, "", append([]string{"-f", shipped, "node-a1", "-n", "data"}, all...)...)
 	require.Equal(t, "data/db-0", p.Blocked[0].Pod)
@@ -329,7 +330,7 @@ func TestJSONIsDocumented(t *testing.T) {
 	}
 }
 
-// The selector {} selects nobody in policy/v1beta1 and everybody in policy/v1.
+// The selector {} selects no pod in policy/v1beta1 and every pod in policy/v1.
 func TestOldBudgets(t *testing.T) {
 	everybody := strings.Replace(anyPDB, "{matchLabels: {app: web}}", "{}", 1)
 	_, out, _ := drain(twoNodes+podNamed("a")+everybody+replicas, "-f", "-", "-evict", "default/a")

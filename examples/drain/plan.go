@@ -30,8 +30,8 @@ type wave struct {
 type eviction struct {
 	podRef
 	Budgets []string `json:"budgets"`
-	// Bypass is why no budget was asked although there may be one, Replacement the node of the new pod: empty when none
-	// comes or it finds no node, for which Note has the reason.
+	// Bypass is the reason why no budget was asked although a budget may exist. Replacement is the node of the new pod,
+	// empty without a new pod or when no node takes it; Note has the reason.
 	Bypass      string `json:"bypass"`
 	Replacement string `json:"replacement"`
 	Note        string `json:"note"`
@@ -139,7 +139,7 @@ func skipReason(t disruption.Treated) string {
 	return "terminating for longer than -skip-wait-for-delete-timeout"
 }
 
-// note says why an evicted pod has no replacement, "" when it has one.
+// note returns the reason why an evicted pod has no replacement, "" when it has a replacement.
 func (r *replacer) note(e disruption.Planned) string {
 	switch phase := e.Pod.Status.Phase; {
 	case e.Replaced && e.Replacement == "":

@@ -12,7 +12,8 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// replacer schedules the new pods of evicted ones, each seeing those before, with the drained nodes cordoned.
+// replacer schedules the new pods of evicted pods, with the drained nodes cordoned. Each new pod sees the new pods before
+// it.
 type replacer struct {
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer

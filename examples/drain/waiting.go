@@ -13,7 +13,7 @@ import (
 	"github.com/podberth/podberth/examples/report"
 )
 
-// prospects are what budgets can hope for when somebody waits and changes nothing.
+// prospects are the budgets' chances if the user waits and changes nothing.
 type prospects struct {
 	r       *replacer
 	evicted map[*v1.Pod]disruption.Planned

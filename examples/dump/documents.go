@@ -25,7 +25,7 @@ type documents struct {
 
 func newDocuments(in *bufio.Reader) *documents { return &documents{in: in, line: 1} }
 
-// next goes to the next document and reports whether there is one, which may be empty.
+// next goes to the next document, which may be empty, and reports whether there is a next document.
 func (d *documents) next() bool {
 	d.over, d.rest, d.ahead = false, d.ahead, nil
 	return d.err == nil || len(d.rest) > 0

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What -expand takes grows with the number of replicas, not with its square.
+// The memory of -expand grows with the number of replicas, not with its square.
 func TestExpandIsLinear(t *testing.T) {
 	took := func(replicas int) uint64 {
 		o, err := readText(fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: %d, template: {spec: {containers: [{name: c}]}}}\n", replicas), Options{})
@@ -26,8 +26,8 @@ func TestExpandIsLinear(t *testing.T) {
 	require.Less(t, large, 12*small, "bytes allocated for 8 times the replicas")
 }
 
-// -expand of a StatefulSet makes claims and, as OrderedReady asks, only the next pod. Replicas that exist are not made
-// again, and what is not made yet is said.
+// -expand of a StatefulSet makes claims and, as OrderedReady asks, only the next pod. Existing replicas are not made again.
+// A warning names the replicas that are not made yet.
 func TestExpandIsWhatControllersMake(t *testing.T) {
 	o, err := readText(`
 {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 3, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c}]}}, volumeClaimTemplates: [{metadata: {name: data}}]}}

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ErrDocuments is the error of a file that has several documents where one is read.
+// ErrDocuments is the error of a file that has several documents where a single document is expected.
 var ErrDocuments = errors.New("must hold a single document")
 
 // ReadFile reads the one YAML or JSON document of a file ("-" is stdin) into object, a pointer to a struct. Text may be

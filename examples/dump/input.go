@@ -16,7 +16,7 @@ const headSize = 1 << 20
 type sink interface {
 	// object takes one object; streamed says that the items of the List it is went to item.
 	object(data []byte, at position, streamed bool) error
-	// item takes an item of the List that is being read, whose kind is "" while nobody knows it.
+	// item takes an item of the List that is being read. Its kind is "" while the kind is unknown.
 	item(kind string, data []byte, at position) error
 }
 

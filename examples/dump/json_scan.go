@@ -94,7 +94,7 @@ func (s *scan) blanks() {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// expect reads one character, with blanks in front of it.
+// expect reads one character and the blanks before it.
 func (s *scan) expect(c byte) error {
 	if s.blanks(); s.at == len(s.data) {
 		return errShort

@@ -82,7 +82,7 @@ func (s *stream) next(item func(kind string, data []byte, line int) error) (obje
 			return nil, s.line, false, err
 		}
 		if name == "kind" {
-			_ = json.Unmarshal(object[from:], &kind) // another type is refused by the one who reads the object
+			_ = json.Unmarshal(object[from:], &kind) // the reader of the object refuses another type
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pods whose nodes are not in the input are one line for each node, and one line in all when the input has no Node.
+// Pods whose nodes are not in the input give one line for each node. If the input has no Node, they give one line in all.
 func TestPodsWithoutNodesAreOneLine(t *testing.T) {
 	var pods []string
 	for i := range 1000 {

@@ -269,7 +269,7 @@ func (r *reader) keep(k objectKind, e envelope, object metav1.Object, unknown []
 	if typed, ok := object.(interface{ GetObjectKind() schema.ObjectKind }); ok {
 		typed.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(e.apiVersion, e.kind))
 	}
-	object.SetManagedFields(nil) // nobody asks who wrote a field, and most of a dump is about that
+	object.SetManagedFields(nil) // no reader needs managed fields, and they are most of a dump
 	r.last = object
 	called := nameInMessage(e.kind, object)
 	if object.GetName() == "" {
@@ -311,7 +311,7 @@ func nameOf(kind string, data []byte) string {
 	return fmt.Sprintf("%s %v/%v", kind, h.Metadata.Namespace, h.Metadata.Name)
 }
 
-// oneLine puts an error of several lines on one.
+// oneLine joins the lines of an error.
 func oneLine(err error) error {
 	if text := err.Error(); strings.Contains(text, "\n") {
 		return errors.New(strings.Join(strings.Fields(text), " "))

@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Pods of one owner share what is equal in them. The answer is that of reading each pod alone.
+// Pods of one owner share equal parts. The answer is the same as when each pod is read alone.
 func TestPodsOfOneOwnerShareEqualParts(t *testing.T) {
 	var items, alone []string
 	for i := range 4 {

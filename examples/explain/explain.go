@@ -159,7 +159,8 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 	return out
 }
 
-// mostDetails is how many different details of one reason are told each by itself. Of more, the nearest node's is told.
+// mostDetails is how many different details of a reason are printed. When a reason has more details, only the detail of the
+// nearest node is printed.
 const mostDetails = 3
 
 type reasonLine struct{ reason, detail string }

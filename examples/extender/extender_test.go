@@ -236,7 +236,7 @@ profiles:
 	require.ErrorContains(t, err, "code 400")
 }
 
-// What is not a request of the wire format.
+// The server refuses bodies that are not requests of the wire format.
 func TestBadRequests(t *testing.T) {
 	_, h := start(t, nil)
 	type test struct {
@@ -339,7 +339,7 @@ func TestHelp(t *testing.T) {
 	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help.String(), "flags have their own words and no internal defaults")
 }
 
-// The program listens, reads its input again when told so, keeps the old one when the new one is wrong, and ends.
+// The program listens, reads its input again on a signal, keeps the old input when the new input is wrong, and ends.
 func TestServe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(shop), 0o600))

@@ -116,7 +116,7 @@ func TestPanicUnlocks(t *testing.T) {
 	require.True(t, s.world().shared.mu.TryLock())
 }
 
-// Of the nodes that the input lacks, the latest stay, up to the limit. Nodes of the input always stay.
+// The server keeps the latest nodes that the input lacks, up to the limit. It always keeps the nodes of the input.
 func TestNodesOfRequestsAreBounded(t *testing.T) {
 	s, h := start(t, func(o *options) { o.limits = limits{body: 1 << 20, atOnce: 4, nodes: 6} })
 	x := client(t, h.URL, false)

@@ -194,7 +194,7 @@ func (w *world) learn(a *extenderv1.ExtenderArgs) error {
 	return w.forget(a.Nodes.Items)
 }
 
-// differs reports whether one of the nodes differs from the known one or is unknown.
+// differs reports whether a node is unknown or differs from the known node.
 func (w *world) differs(nodes []v1.Node) bool {
 	w.shared.mu.RLock()
 	defer w.shared.mu.RUnlock()

@@ -100,7 +100,7 @@ func TestFlags(t *testing.T) {
 	require.Contains(t, errs, "spec.minAvailable: Invalid value")
 }
 
-// -n shows one namespace; the counts of a scenario stay those of all pods.
+// -n shows one namespace. The counts of a scenario still count all pods.
 func TestNamespace(t *testing.T) {
 	_, out, _ := failing("", "-f", shipped, "-n", "data", "-scenario", "node-c1", "-o", "json")
 	var a failureReport
@@ -138,7 +138,7 @@ func TestPairs(t *testing.T) {
 	require.Equal(t, 3, count("-by", "topology.kubernetes.io/zone"))
 }
 
-// Many scenarios: those without consequences are counted in one line, and progress goes to standard error.
+// With many scenarios, scenarios without consequences are counted in one line, and progress goes to standard error.
 func TestManyScenarios(t *testing.T) {
 	var b strings.Builder
 	for i := range 40 {

@@ -79,7 +79,7 @@ func web() *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "u1"}}
 }
 
-// The content of requests: names are capitalised, and one of the two forms is null.
+// Names in requests are capitalised, and one of the two forms is null.
 func TestRequests(t *testing.T) {
 	pod := `{"metadata":{"name":"web-1","namespace":"shop","uid":"u1"},"spec":{"containers":null},"status":{}}`
 	victims := map[string]Victims{"n1": {Pods: []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "low", UID: "u2"}}}, Violations: 1}}

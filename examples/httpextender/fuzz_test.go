@@ -10,7 +10,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// says is a transport that gives one answer, without a network.
+// says is a transport that always gives the same answer, without a network.
 type says string
 
 func (s says) RoundTrip(r *http.Request) (*http.Response, error) {

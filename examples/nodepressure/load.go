@@ -21,7 +21,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// input is one observation of a node, ready to be looked at.
+// input is one observation of a node after reading and checking.
 type input struct {
 	node        string
 	at          time.Time
@@ -128,7 +128,7 @@ func (in *input) find(objects *dump.Objects) *v1.Node {
 	return nil
 }
 
-// system returns the operating system of the node, Linux for an unknown one.
+// system returns the operating system of the node, Linux if it is unknown.
 func system(n *v1.Node) string {
 	if n != nil && (n.Status.NodeInfo.OperatingSystem == string(v1.Windows) || n.Labels[v1.LabelOSStable] == string(v1.Windows)) {
 		return "windows"
