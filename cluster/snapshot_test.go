@@ -86,7 +86,7 @@ func TestSlotsAreReusedAndLogged(t *testing.T) {
 	require.Nil(t, s.Node(0))
 	require.Equal(t, 2, s.Len())
 	require.Equal(t, 1, s.Slot("b"), "slots of others stay")
-	require.Len(t, s.Orphans(), 1, "an assumed pod is pending again, a bound one waits for its node")
+	require.Len(t, s.Orphans(), 1, "an assumed pod is pending again, a bound pod waits for its node")
 	require.NoError(t, s.Set(testkit.Node("c").Obj()))
 	require.Equal(t, 0, s.Slot("c"))
 	var got []Event

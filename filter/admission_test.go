@@ -44,7 +44,7 @@ func TestAdmission(t *testing.T) {
 	}
 	full := []*v1.Pod{pod("a"), pod("b"), pod("c")}
 	testkit.Run(t, []admissionCase{
-		{"admitted", "nothing speaks against it", func(*v1.Pod, *v1.Node) {}, nil, "", ""},
+		{"admitted", "no rule rejects the pod", func(*v1.Pod, *v1.Node) {}, nil, "", ""},
 		{"cpu", "thousandths of a core", ask("cpu", "2"), nil, "OutOfcpu",
 			"Pod was rejected: Node didn't have enough resource: cpu, requested: 2000, used: 0, capacity: 1000"},
 		{"memory", "bytes, beside what runs", ask("memory", "2"), []*v1.Pod{pod("a", "memory", "9")}, "OutOfmemory",

@@ -43,10 +43,10 @@ func TestHints(t *testing.T) {
 		{"fit: another asks for less of what this pod asks none of", "a request of 0 is none", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "cpu", "0", "memory", "1"), old, new)
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
-		{"fit: this pod asks for what the other never had", "other resources do not stand in for it", func(p *v1.Pod, old, new any) (bool, error) {
+		{"fit: this pod asks for what the other never had", "other resources do not replace the missing resource", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "example.com/x", "1"), old, new)
 		}, on(pod("q", "cpu", "2")), on(pod("q", "cpu", "1")), false},
-		{"fit: another wants less and still holds it", "what the containers hold counts until the resize is done", fit, on(holding(pod("q", "cpu", "2"))), on(holding(pod("q", "cpu", "1"))), false},
+		{"fit: another pod asks for less and still holds the resource", "what the containers hold counts until the resize is done", fit, on(holding(pod("q", "cpu", "2"))), on(holding(pod("q", "cpu", "1"))), false},
 		{"fit: a pending pod asks for less", "it holds nothing", fit, pod("q", "cpu", "2"), pod("q", "cpu", "1"), false},
 		{"fit: another asks for more", "takes, never gives", fit, on(pod("q", "cpu", "1")), on(pod("q", "cpu", "2")), false},
 		{"fit: node added", "the pod fits it empty", fit, nil, node("n", big...), true},

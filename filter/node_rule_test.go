@@ -48,7 +48,7 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 		{"plain pod", "needs nothing", func(*v1.Pod) {}, nil, nil, true},
 		{"restart all on a plain node", "the node declares nothing",
 			func(p *v1.Pod) { p.Spec.Containers[0].RestartPolicyRules = restart }, nil, []string{"RestartAllContainersOnContainerExits"}, false},
-		{"restart all on a node that declares it", "unknown names beside it are ignored",
+		{"restart all on a node that declares it", "unknown names beside the feature are ignored",
 			func(p *v1.Pod) { p.Spec.Containers[0].RestartPolicyRules = restart },
 			[]string{"Bogus", "RestartAllContainersOnContainerExits"}, []string{"RestartAllContainersOnContainerExits"}, true},
 		{"restart all in an init container", "init containers count",

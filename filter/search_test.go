@@ -157,7 +157,7 @@ func TestSearch(t *testing.T) {
 	t.Run("nominated node outside a narrowed set", func(t *testing.T) {
 		f := Search{Candidates: []int{4}, Nodes: 5, Nominated: ptr(1)}.Run(ps, nil)
 		require.Empty(t, f.Feasible)
-		require.Equal(t, 2, f.Rejected.Nodes(), "its reasons count like those of the candidate")
+		require.Equal(t, 2, f.Rejected.Nodes(), "its reasons count like the reasons of the candidate")
 		require.Equal(t, "A", f.NominatedBy)
 		var pre PreFilters
 		pre.Add(PreFilterResult{Plugin: "N", Nodes: []string{"n4"}})
@@ -184,7 +184,7 @@ func TestSearch(t *testing.T) {
 	})
 	t.Run("no predicates", func(t *testing.T) {
 		f := Search{Candidates: slots(5), Next: 3, Limit: 3}.Run(nil, nil)
-		require.Equal(t, []int{3, 4, 0}, f.Feasible, "the first ones from the beginning")
+		require.Equal(t, []int{3, 4, 0}, f.Feasible, "the first nodes from the beginning")
 	})
 	t.Run("codes a filter must not use", func(t *testing.T) {
 		require.EqualError(t, ps.Err(Rejection{1, 4}, 0), `running "B" filter plugin: unexpected status Skip`)

@@ -25,6 +25,6 @@ func TestMisuse(t *testing.T) {
 		"Requests":           Requests,
 		"ValidateQuantities": ValidateQuantities,
 	}, map[string]string{
-		"AppendRequests": "the schema gets the columns: it must not be nil",
+		"AppendRequests": "the schema must not be nil, because it gets the columns",
 	})
 }

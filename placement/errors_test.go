@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 		{"unknown plugin", "a configuration may name any plugin", unknown, ErrUnknownPlugin, `plugin "NoSuchPlugin": no such plugin`},
 		{"plugin that decides about no node", "it is in v1.36 and not here", undecided, ErrUnknownPlugin, `plugin "DefaultBinder": no such plugin`},
 		{"infeasible node", "a rejected node was not chosen", infeasible, ErrNotFeasible, ""},
-		{"slot without a node", "nobody chose it", outside, ErrNotFeasible, "slot 100: the node is not feasible"},
+		{"slot without a node", "no decision chose this node", outside, ErrNotFeasible, "slot 100: the node is not feasible"},
 	}, func(t *testing.T, c test) {
 		require.ErrorIs(t, c.err, c.is)
 		if c.text != "" {

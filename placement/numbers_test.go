@@ -35,7 +35,7 @@ func TestNumbersInWords(t *testing.T) {
 		{"anti-affinity of running pods", "only of those that do not bear the pod", []*v1.Pod{web("a").On("n1").Obj(), web("b").RequireApart(v1.LabelTopologyZone, "app=new").On("n1").Obj()},
 			incoming().Obj(), []string{"topology.kubernetes.io/zone=a: the anti-affinity of default/b rejects the pod"}},
 		{"affinity", "nobody to go with", nil, incoming().RequireWith(v1.LabelTopologyZone, "app=web").Obj(), []string{"topology.kubernetes.io/zone=a: no pod there matches the pod's affinity"}},
-		{"host port", "who holds it", []*v1.Pod{web("a").HostPort("", v1.ProtocolTCP, 80).On("n1").Obj()}, incoming().HostPort("", v1.ProtocolTCP, 80).Obj(), []string{"port 80: held by default/a"}},
+		{"host port", "the pod that holds the port", []*v1.Pod{web("a").HostPort("", v1.ProtocolTCP, 80).On("n1").Obj()}, incoming().HostPort("", v1.ProtocolTCP, 80).Obj(), []string{"port 80: held by default/a"}},
 	}, func(t *testing.T, c test) {
 		nodes := []*v1.Node{testkit.Node("n1").Zone("a").Capacity("cpu=4,memory=32749125632,pods=5").Obj(), testkit.Node("n2").Zone("b").Capacity("cpu=4,memory=8Gi,pods=5").Obj()}
 		s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: c.running})

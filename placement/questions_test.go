@@ -35,12 +35,12 @@ func TestViolations(t *testing.T) {
 		{"cordon and resources", "a cordoned or full node breaks no rule of its pods", []*v1.Node{testkit.Node("n1").Capacity("cpu=1").Unschedulable().Obj()},
 			[]*v1.Pod{testkit.Pod("p").Request("cpu=4").On("n1").Obj()}, nil},
 		{"node label gone", "the selector no longer holds", threeZones(), []*v1.Pod{testkit.Pod("p").NodeSelector("disk=ssd").On("b1").Obj()}, []string{"default/p on b1: NodeAffinity"}},
-		{"two of one kind", "each is in the other's way, not in its own", threeZones(), []*v1.Pod{apart("p", "x").On("a1").Obj(), apart("q", "x").On("a1").Obj(), apart("r", "x").On("a2").Obj()},
+		{"two pods of the same kind", "each is in the other's way, not in its own", threeZones(), []*v1.Pod{apart("p", "x").On("a1").Obj(), apart("q", "x").On("a1").Obj(), apart("r", "x").On("a2").Obj()},
 			[]string{"default/p on a1: InterPodAffinity", "default/q on a1: InterPodAffinity"}},
 		{"one-sided", "the other's term rejects the pod as well", threeZones(), []*v1.Pod{apart("p", "x").On("a1").Obj(), testkit.Pod("q").Labels("app=x").On("a1").Obj()},
 			[]string{"default/p on a1: InterPodAffinity", "default/q on a1: InterPodAffinity"}},
-		{"company left", "the pod it went with is gone", threeZones(), []*v1.Pod{testkit.Pod("p").RequireWith(v1.LabelTopologyZone, "app=db").On("a1").Obj()}, []string{"default/p on a1: InterPodAffinity"}},
-		{"skew", "three in one zone, none elsewhere: each would be one too many", threeZones(), []*v1.Pod{
+		{"company left", "the pod that it followed is gone", threeZones(), []*v1.Pod{testkit.Pod("p").RequireWith(v1.LabelTopologyZone, "app=db").On("a1").Obj()}, []string{"default/p on a1: InterPodAffinity"}},
+		{"skew", "the zone has three pods and the other zones have none: each more pod is one too many", threeZones(), []*v1.Pod{
 			testkit.Pod("p").Labels("app=w").Spread(1, v1.LabelTopologyZone, v1.DoNotSchedule, "app=w").On("a1").Obj(),
 			testkit.Pod("q").Labels("app=w").On("a2").Obj(), testkit.Pod("r").Labels("app=w").On("a1").Obj()},
 			[]string{"default/p on a1: PodTopologySpread"}},

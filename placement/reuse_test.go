@@ -160,7 +160,7 @@ func TestSharedShapes(t *testing.T) {
 		require.Equal(t, "n2", decide(pod("b3", "b")))
 		require.Equal(t, "n1", decide(pod("a2", "a")))
 	})
-	t.Run("nor one that has passed over a term of a running pod", func(t *testing.T) {
+	t.Run("nor a plan that has passed over a term of a running pod", func(t *testing.T) {
 		s, decide := setUp(t)
 		require.NoError(t, s.Assume(testkit.Pod("load").Request("cpu=8").Obj(), s.Slot("n2")))
 		for _, p := range []*v1.Pod{pod("b1", "b"), pod("a1", "a")} {

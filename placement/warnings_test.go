@@ -38,7 +38,7 @@ func TestWarnings(t *testing.T) {
 		want      []string
 	}
 	testkit.Run(t, []test{
-		{"default", "every plugin of v1.36 says on what it depends", s, DefaultProfile(), nil},
+		{"default", "every plugin of v1.36 has a group", s, DefaultProfile(), nil},
 		{"signed", "a plugin of the caller may say so too", s, tenantProfile(tenant()), nil},
 		{"never", "a plugin that does not say on what it depends, at both points", s, tenantProfile(plainTenant()),
 			[]string{"plugin Tenant: its Group is GroupNever; another Group needs AppendKey"}},

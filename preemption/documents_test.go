@@ -35,7 +35,7 @@ func TestDocuments(t *testing.T) {
 			parts(node("n1", "4"), node("n2", "4"), pod("a", 1, "4", "n1").Labels("app=x").Obj(), pod("b", 2, "4", "n2").Obj(), budget("x", "app=x", 0)), pod("p", 10, "2", "").Obj(), "n2: b",
 		},
 		{
-			"PodDisruptionBudget is not guaranteed", "with no such victims preemption happens all the same",
+			"PodDisruptionBudget is not guaranteed", "preemption also happens without such victims",
 			parts(node("n1", "4"), pod("a", 1, "4", "n1").Labels("app=x").Obj(), budget("x", "app=x", 0)), pod("p", 10, "2", "").Obj(), "n1: a, violations 1",
 		},
 		{
@@ -45,7 +45,7 @@ func TestDocuments(t *testing.T) {
 			"Unschedulable, clear: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 node(s) didn't match pod affinity rules.",
 		},
 		{
-			"Inter-Pod affinity on equal or higher priority", "the advice: it holds",
+			"Inter-Pod affinity on equal or higher priority", "the advice of the document holds",
 			parts(node("n1", "4"), pod("db", 10, "1", "n1").Labels("app=db").Obj(), pod("x", 1, "3", "n1").Obj()), pod("p", 10, "2", "").RequireWith(hostKey, "app=db").Obj(), "n1: x",
 		},
 		{
@@ -103,7 +103,7 @@ func TestDocumentsNomination(t *testing.T) {
 
 	high := pod("high", 20, "4", "").Obj()
 	r = ask(high)
-	require.Equal(t, "n: victim", shown(r), "a higher pod may take it: one that is leaving is the cheapest victim")
+	require.Equal(t, "n: victim", shown(r), "a pod of higher priority may take the room: a pod that is leaving is the cheapest victim")
 	actions := r.Actions(high, nominated["n"])
 	require.Empty(t, actions.Evict, "the victim is not deleted twice")
 	require.Equal(t, nominated["n"], actions.ClearNominations, "p loses its nomination")

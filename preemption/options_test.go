@@ -31,7 +31,7 @@ func TestOptions(t *testing.T) {
 			}), p, "n1: b",
 		},
 		{
-			"eligible leaves nobody", "no victims",
+			"no pod is eligible", "no victims",
 			parts(node("n1", "4"), pod("a", 1, "4", "n1").Obj()).with(options{Eligible: func(int, *v1.Pod, *v1.Pod) bool { return false }}), p, none,
 		},
 		{

@@ -154,7 +154,7 @@ func TestValidatePriorityClass(t *testing.T) {
 		{"largest user value", "10^9", priorityClass("c", 1000000000, ""), nil},
 		{"above the largest", "reserved for the system", priorityClass("c", 1000000001, ""), []string{"value: Forbidden: maximum allowed value of a user defined priority is 1000000000"}},
 		{"smallest value", "there is no lower bound", priorityClass("c", math.MinInt32, ""), nil},
-		{"no DNS subdomain", "the name must be one", priorityClass("C_1", 1, ""), []string{`metadata.name: Invalid value: "C_1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
+		{"no DNS subdomain", "the name must be the name of a class", priorityClass("C_1", 1, ""), []string{`metadata.name: Invalid value: "C_1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
 		{"no name", "required", priorityClass("", 1, ""), []string{"metadata.name: Required value: name or generateName is required"}},
 		{"system prefix", "reserved", priorityClass("system-mine", 1, ""), []string{reserved + "system-mine is not a known system priority class"}},
 		{"built-in with another value", "its value is fixed", priorityClass(systemNodeCritical, 5, ""), []string{reserved + "value of system-node-critical PriorityClass must be 2000001000"}},
@@ -187,7 +187,7 @@ func TestValidatePriorityClassUpdate(t *testing.T) {
 		{"description and default", "may change", described, nil},
 		{"value changes", "never", priorityClass("high-priority", 2, v1.PreemptLowerPriority), []string{"value: Forbidden: may not be changed in an update."}},
 		{"policy changes", "never", priorityClass("high-priority", 1000000, v1.PreemptNever), []string{`preemptionPolicy: Invalid value: "Never": field is immutable`}},
-		{"policy goes to its default", "an absent one is PreemptLowerPriority", priorityClass("high-priority", 1000000, ""), nil},
+		{"policy goes to its default", "an absent policy is PreemptLowerPriority", priorityClass("high-priority", 1000000, ""), nil},
 		{"no new class", "nothing to validate", nil, nil},
 	}, func(t *testing.T, c test) {
 		var got []string

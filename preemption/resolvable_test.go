@@ -29,7 +29,7 @@ func TestResolvable(t *testing.T) {
 		tried     bool
 	}
 	testkit.Run(t, []test{
-		{"cordoned", "nobody who leaves uncordons it", n1().Unschedulable().Obj(), a().Obj(), p().Obj(), false},
+		{"cordoned", "no eviction uncordons the node", n1().Unschedulable().Obj(), a().Obj(), p().Obj(), false},
 		{"NoSchedule taint", "stays", n1().Taint("k=v:NoSchedule").Obj(), a().Obj(), p().Obj(), false},
 		{"NoExecute taint", "stays", n1().Taint("k=v:NoExecute").Obj(), a().Obj(), p().Obj(), false},
 		{"node selector", "the labels stay", n1().Obj(), a().Obj(), p().NodeSelector("disk=ssd").Obj(), false},
@@ -62,11 +62,11 @@ func TestPlaceholders(t *testing.T) {
 		pod("web-2", 0, "2", "n2").Obj(), started(pod("big", -10, "2", "n2"), 0),
 		pod("web-3", 0, "4", "n3").Obj())
 	ask := func(cpu string) string { return shown(s.preempt(t, testkit.Pod("p").Request("cpu="+cpu).Obj())) }
-	require.Equal(t, "n1: young", ask("1"), "younger than the one on n2, and the older one beside it stays")
+	require.Equal(t, "n1: young", ask("1"), "younger than the victim on n2, and the older pod beside it stays")
 	require.Equal(t, "n2: big", ask("2"), "one placeholder instead of two")
 	require.Equal(t, "Unschedulable, clear: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Insufficient cpu.", ask("3"),
 		"the placeholders of a node are not enough, and web pods have the same priority")
 	placeholder := pod("more", -10, "1", "").Obj()
 	require.Equal(t, "Unschedulable, clear: 0/3 nodes are available: 3 No preemption victims found for incoming pod.", shown(s.preempt(t, placeholder)),
-		"a placeholder displaces nobody, not even its like: it waits for a new node")
+		"a placeholder displaces no pod, not even another placeholder: it waits for a new node")
 }

@@ -171,10 +171,10 @@ func TestBudgets(t *testing.T) {
 	testkit.Run(t, []test{
 		{"exhausted", "the pod comes back first", parts(n1, hi, lo().Obj(), budget("x", "app=x", 0)), "n1: hi"},
 		{"negative", "no error, exhausted", parts(n1, hi, lo().Obj(), budget("x", "app=x", -3)), "n1: hi"},
-		{"another namespace", "protects nobody here", parts(n1, hi, lo().Obj(), elsewhere), "n1: lo"},
-		{"empty selector", "protects nobody", parts(n1, hi, lo().Obj(), empty), "n1: lo"},
-		{"nil selector", "protects nobody", parts(n1, hi, lo().Obj(), null), "n1: lo"},
-		{"selector that cannot be read", "protects nobody", parts(n1, hi, lo().Obj(), broken), "n1: lo"},
+		{"another namespace", "the budget protects no pod of this namespace", parts(n1, hi, lo().Obj(), elsewhere), "n1: lo"},
+		{"empty selector", "the budget protects no pod", parts(n1, hi, lo().Obj(), empty), "n1: lo"},
+		{"nil selector", "the budget protects no pod", parts(n1, hi, lo().Obj(), null), "n1: lo"},
+		{"selector that cannot be read", "the budget protects no pod", parts(n1, hi, lo().Obj(), broken), "n1: lo"},
 		{"pod without labels", "is not even looked at", parts(n1, hi, bare, absent), "n1: lo"},
 		{"pod with labels and selector DoesNotExist", "is protected", parts(n1, hi, lo().Obj(), absent), "n1: hi"},
 		{"granted already", "not counted", parts(n1, hi, lo().Obj(), granted(budget("x", "app=x", 0), "lo")), "n1: lo"},
@@ -196,7 +196,7 @@ func TestBudgetsByNode(t *testing.T) {
 	require.Len(t, r.Candidates, 2)
 	for _, c := range r.Candidates {
 		require.Zero(t, c.Violations, "each node draws on a budget of its own")
-		require.Equal(t, "a-"+c.Node, c.Victims[0].Pod.Name, "b drew nothing, being reprieved; a has the one unit")
+		require.Equal(t, "a-"+c.Node, c.Victims[0].Pod.Name, "b is reprieved and takes no unit; a takes the only unit")
 	}
 }
 
@@ -294,7 +294,7 @@ func TestExtenders(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"leaves one node out", "the other is taken", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-c"))}, "n2: b c"},
-		{"other victims and violations", "as it says", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
+		{"other victims and violations", "as the extender answers", []preemption.Extender{answer(says("n1", 7, "uid-default-a"), says("n2", 3, "uid-default-c"))}, "n2: c, violations 3"},
 		{"a victim twice", "counts twice in the choice", []preemption.Extender{answer(says("n2", 0, "uid-default-b", "uid-default-b"))}, "n2: b b"},
 		{"error", "ends preemption", []preemption.Extender{failing}, "Error, keep: down"},
 		{"ignorable error", "is passed over", []preemption.Extender{ignorable(failing)}, "n1: a"},
@@ -304,10 +304,10 @@ func TestExtenders(t *testing.T) {
 		{"no victims", "an error", []preemption.Extender{answer(says("n1", 0))}, `Error, keep: expected at least one victim pod on node "n1"`},
 		{"ignorable without victims", "the node is left out", []preemption.Extender{ignorable(answer(says("n1", 0), says("n2", 0, "uid-default-b")))}, "n2: b"},
 		{"nothing left", "nobody gives way, and the nomination stays", []preemption.Extender{answer()}, "Unschedulable, keep: no candidate node for preemption"},
-		{"the next one sees the answer", "and an empty answer ends it", []preemption.Extender{answer(says("n2", 0, "uid-default-b")), {Process: func(_ *v1.Pod, got []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
+		{"the next one sees the answer", "an empty answer ends preemption", []preemption.Extender{answer(says("n2", 0, "uid-default-b")), {Process: func(_ *v1.Pod, got []preemption.Candidate) ([]preemption.ExtenderVictims, error) {
 			return nil, errors.New(shownCandidate(got[0]))
 		}}}, "Error, keep: n2: b"},
-		{"empty answer ends it", "the next one is not asked", []preemption.Extender{answer(), failing}, "Unschedulable, keep: no candidate node for preemption"},
+		{"empty answer ends it", "the next extender is not asked", []preemption.Extender{answer(), failing}, "Unschedulable, keep: no candidate node for preemption"},
 	}, func(t *testing.T, c test) {
 		s := base()
 		s.extenders = c.list

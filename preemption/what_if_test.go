@@ -65,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 		{"reasons", "a node with two counts in both; the list is sorted as text", []resources.Verdict{1, 1, 2}, "Unschedulable, clear: 0/3 nodes are available: 1 reason 2, 2 reason 1, 3 shared."},
 		{"reasons of single nodes", "are asked for one by one", []resources.Verdict{50, 50, 1}, "Unschedulable, clear: 0/3 nodes are available: 1 detail of 0, 1 detail of 1, 1 reason 1, 3 shared."},
 		{"failure", "of a filter on one node, without candidates", []resources.Verdict{1, 7}, "Error, keep: broken"},
-		{"failures", "are joined, equal ones said once", []resources.Verdict{7, 8, 9}, "Error, keep: [broken, gone]"},
+		{"failures", "are joined, equal texts are printed once", []resources.Verdict{7, 8, 9}, "Error, keep: [broken, gone]"},
 		{"failure beside a candidate", "does not matter", []resources.Verdict{7, 0}, "n1: bn1 an1"},
 		{"failure while pods come back", "counts as not fitting", []resources.Verdict{0}, "n0: bn0 an0"},
 	}, func(t *testing.T, c test) { require.Equal(t, c.want, shown(ask(c.verdicts...))) })

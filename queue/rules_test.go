@@ -152,7 +152,7 @@ func TestGates(t *testing.T) {
 		r.shut["x a"] = true
 		r.add("a")
 		r.event(Event{"Node", UpdateNodeLabel, ""})
-		require.Equal(t, 1, r.gates["x a"], "an event of y asks nobody")
+		require.Equal(t, 1, r.gates["x a"], "an event of y asks no gate")
 		r.event(Event{"Node", UpdateNodeAnnotation, ""})
 		require.Equal(t, 2, r.gates["x a"])
 	})

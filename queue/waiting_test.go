@@ -185,7 +185,7 @@ func TestWaiting(t *testing.T) {
 		queued, node := r.pod("a"), testkit.Node("n").Obj()
 		r.q.Move(Change{Event: nodeAdd, New: node}, r.now)
 		r.q.Move(Change{Event: Event{"Node", Delete, ""}, Old: node}, r.now)
-		require.Equal(t, []any{nil, node, node, nil}, objects, "no old object of an addition, no new one of a deletion")
+		require.Equal(t, []any{nil, node, node, nil}, objects, "an addition has no old object, a deletion no new object")
 		r.q.Activate(r.now, queued)
 		r.pop()
 		r.q.Move(Change{Event: nodeAdd, New: node}, r.now)

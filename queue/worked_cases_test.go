@@ -60,7 +60,7 @@ func TestPodAAndPodB(t *testing.T) {
 	relabelled := running.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
 	for _, e := range PodUpdateEvents(running, relabelled) {
-		require.Empty(t, r.q.Move(Change{Event: e, Old: running, New: relabelled}, r.now), "a label change of the running pod helps nobody")
+		require.Empty(t, r.q.Move(Change{Event: e, Old: running, New: relabelled}, r.now), "a label change of the running pod helps no pod")
 	}
 	require.Empty(t, r.q.Move(Change{Event: nodeAdd, New: n2}, r.now), "n2 is too small for podB and not in cd")
 	require.Equal(t, []string{"default/podA: unschedulable -> backoff (NodeAdd, NodeAffinity)"}, lines(r.q.Move(Change{Event: nodeAdd, New: n3}, r.now)))
@@ -172,7 +172,7 @@ func TestExamples(t *testing.T) {
 		require.Equal(t, []string{"x", "y"}, e.UnschedulablePlugins)
 		asked := r.gates["y a"]
 		require.Empty(t, r.event(Event{"Node", UpdateNodeAnnotation, ""}))
-		require.Equal(t, asked, r.gates["y a"], "the event of the earlier gate asks nobody")
+		require.Equal(t, asked, r.gates["y a"], "the event of the earlier gate asks no gate")
 		r.shut["y a"] = false
 		r.event(Event{"Node", UpdateNodeLabel, ""})
 		r.is(Active, "a")
@@ -227,7 +227,7 @@ func TestExamples(t *testing.T) {
 		require.EqualError(t, err, "Pod default/a is already present in the active queue")
 		e, _ := r.q.Lookup(again)
 		require.Equal(t, []any{again, 0, 0}, []any{e.Pod, e.Attempts, e.UnschedulableCount})
-		require.Zero(t, r.q.Counts().InFlight, "the attempt is done all the same")
+		require.Zero(t, r.q.Counts().InFlight, "the attempt has ended all the same")
 	})
 	t.Run("Q-12 add over error backoff", func(t *testing.T) {
 		r := newRig(t, Options{})

@@ -51,14 +51,14 @@ func TestFilter(t *testing.T) {
 		missing string // the nodes that lack the label; all others exceed the skew
 	}
 	tests := []test{
-		{"S-1 one constraint", "zones 2 and 1: one more in zoneA makes 2+1-1 = 2", threePods(), foo(zone), "node3 node4", ""},
+		{"S-1 one constraint", "zones of 2 and 1 pods: one more pod in zoneA makes 2+1-1 = 2", threePods(), foo(zone), "node3 node4", ""},
 		{"S-2 by node", "only node4 has no pod", threePods(), foo(node), "node4", ""},
 		{"S-3 larger skew", "maxSkew 2 allows 3 and 1", threePods(), foo(by("zone", 2, hard)), "node1 node2 node3 node4", ""},
 		{"S-4 two constraints", "both must hold", threePods(), foo(zone, node), "node4", ""},
 		{"S-5 conflict", "the zone wants zoneB, the node constraint wants node2: mypod stays pending",
 			clusterOf("node1{zone=zoneA,node=node1} node2{zone=zoneA,node=node2} node3{zone=zoneB,node=node3}").run("node1*2 node2 node3*2", "foo=bar"), foo(zone, node), "", ""},
 		{"S-6 third zone", "an empty zone brings the minimum to 0", withZoneC(), foo(zone), "node5", ""},
-		{"S-6b affinity excludes zoneC", "an excluded node is no domain; judged itself with 0 pods it passes",
+		{"S-6b affinity excludes zoneC", "an excluded node is no domain; the node itself has 0 pods and passes",
 			withZoneC(), requireNodes(foo(zone), "zone", v1.NodeSelectorOpNotIn, "zoneC"), "node3 node4 node5", ""},
 		{"S-6c affinity policy Ignore", "zoneC counts although the pod cannot go there",
 			withZoneC(), requireNodes(foo(by("zone", 1, hard, affinityPolicy(v1.NodeInclusionPolicyIgnore))), "zone", v1.NodeSelectorOpNotIn, "zoneC"), "node5", ""},

@@ -58,7 +58,7 @@ func TestDeadline(t *testing.T) {
 		{"wrap", taintList("a:NoExecute"), tols(stay("a", 9223372037)), taints.Forever, 0, "beyond a Duration: for ever, not negative"},
 		{"second wrap", taintList("a:NoExecute"), tols(stay("a", 18446744074)), taints.Forever, 0, "beyond a Duration: for ever, not 0.29 s"},
 		{"maximum", taintList("a:NoExecute"), tols(stay("a", math.MaxInt64)), taints.Forever, 0, "for ever"},
-		{"huge beside small", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", math.MaxInt64), stay("b", 2)), taints.Limited, 2, "the huge one does not count"},
+		{"huge beside small", taintList("a:NoExecute", "b:NoExecute"), tols(stay("a", math.MaxInt64), stay("b", 2)), taints.Limited, 2, "the huge number of seconds does not count"},
 		{"T-8.6", taintList("x:NoExecute", "y:NoExecute", "z:NoExecute"), tols(stay("x", 3), stay("y", 1), stay("z", forever)), taints.Limited, 1, "minimum of three"},
 	}
 	testkit.Run(t, cases, func(t *testing.T, c test) {

@@ -36,9 +36,9 @@ func TestWouldHelp(t *testing.T) {
 		{"tolerated before", node(), open, false, false, "nothing gained"},
 		{"uncordoned", cordoned(node()), node(), false, true, "it was cordoned and is not"},
 		{"still cordoned", cordoned(node()), cordoned(open.DeepCopy()), false, false, "still cordoned"},
-		{"deleted", node(), nil, false, false, "a deletion helps nobody here"},
-		{"deleted typed nil", node(), noNode, false, false, "a deletion helps nobody here"},
-		{"this pod", pod, updated, true, true, "this pod got another toleration, the one for cordoned nodes"},
+		{"deleted", node(), nil, false, false, "the deletion of a node never helps"},
+		{"deleted typed nil", node(), noNode, false, false, "the deletion of a node never helps"},
+		{"this pod", pod, updated, true, true, "this pod got the toleration of cordoned nodes"},
 		{"this pod still not", pod, pod, true, false, "this pod, without the toleration for cordoned nodes"},
 		{"other pod", pod, other, false, false, "another pod"},
 	}

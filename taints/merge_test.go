@@ -33,12 +33,12 @@ func TestMergeTolerations(t *testing.T) {
 		why  string
 	}
 	cases := []test{
-		{"longer replaces shorter", tols(stay("a", 10)), tols(stay("a", 20)), []string{"a Exists NoExecute 20"}, "the longer one covers the shorter one"},
+		{"longer replaces shorter", tols(stay("a", 10)), tols(stay("a", 20)), []string{"a Exists NoExecute 20"}, "the longer toleration covers the shorter toleration"},
 		{"shorter adds nothing", tols(stay("a", 20)), tols(stay("a", 10)), []string{"a Exists NoExecute 20"}, "covered already"},
 		{"no limit covers", tols(stay("a", 20)), tols(stay("a", forever)), []string{"a Exists NoExecute"}, "for ever is longest"},
-		{"equal", tols(stay("a", 20), stay("b", 1)), tols(stay("a", 20)), []string{"a Exists NoExecute 20", "b Exists NoExecute 1"}, "the first of equal ones stays"},
+		{"equal", tols(stay("a", 20), stay("b", 1)), tols(stay("a", 20)), []string{"a Exists NoExecute 20", "b Exists NoExecute 1"}, "the first of equal tolerations stays"},
 		{"exists covers equal", tols(tol("a Equal v NoSchedule")), tols(tol("a Exists _ _")), []string{"a Exists"}, "any value, any effect"},
-		{"equal does not cover exists", tols(tol("a Exists _ NoSchedule")), tols(tol("a Equal v NoSchedule")), []string{"a Exists NoSchedule"}, "the wider one stays"},
+		{"equal does not cover exists", tols(tol("a Exists _ NoSchedule")), tols(tol("a Equal v NoSchedule")), []string{"a Exists NoSchedule"}, "the wider toleration stays"},
 		{"values differ", tols(tol("a Equal v _")), tols(tol("a Equal w _")), []string{"a Equal v", "a Equal w"}, "neither covers"},
 		{"operator empty covers equal", tols(tol("a _ v _")), tols(tol("a Equal v _")), []string{"a v"}, "the empty operator covers Equal"},
 		{"operator empty is not covered", tols(tol("a Equal v NoSchedule"), tol("a _ v NoSchedule")), tols(tol("a _ v _")), []string{"a v NoSchedule", "a v"}, "only Equal itself is covered by a value"},
