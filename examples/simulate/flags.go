@@ -36,7 +36,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
 	report.Flag(f.FlagSet, &o.output, wide)
-	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods, or for one pod with -detail=NAMESPACE/NAME, repeatable")
+	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
 	o.tables.Flags(f, program.OfNames)
 	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
