@@ -2,8 +2,6 @@ package queue
 
 import (
 	"slices"
-
-	v1 "k8s.io/api/core/v1"
 )
 
 // profile is a compiled Profile. known is false for the profile of a schedulerName that nobody configured.
@@ -140,14 +138,6 @@ func (q *Queue) interesting(arriving Event) bool {
 		}
 	}
 	return false
-}
-
-// schedulerName is spec.schedulerName, defaulted as the API server does.
-func schedulerName(pod *v1.Pod) string {
-	if pod.Spec.SchedulerName == "" {
-		return defaultScheduler
-	}
-	return pod.Spec.SchedulerName
 }
 
 // profileOf returns the profile of a schedulerName. A name that is not configured gets an empty profile of its own.

@@ -180,7 +180,7 @@ func (c cause) move(e *Entry, from, to Place) Move {
 func (q *Queue) setPod(e *Entry, pod *v1.Pod) {
 	e.Pod = pod
 	e.priority = podinfo.Priority(pod)
-	if name := schedulerName(pod); e.profile == nil || e.profile.name != name {
+	if name := podinfo.SchedulerName(pod); e.profile == nil || e.profile.name != name {
 		e.profile = q.profileOf(name)
 	}
 	if q.o.Signature != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/spread"
 )
@@ -101,11 +102,11 @@ func (in *input) findings(group []*v1.Pod) (out []finding) {
 		text := fmt.Sprint(p.Labels, constraintsOf(p)) // fmt sorts the keys of maps
 		first, found := seen[text]
 		if !found {
-			first = name(p)
+			first = podinfo.Name(p)
 			seen[text] = first
 			distinct = append(distinct, p)
 		}
-		equal[first] = append(equal[first], name(p))
+		equal[first] = append(equal[first], podinfo.Name(p))
 	}
 	for _, f := range spread.CheckGroup(distinct, in.snapshot) {
 		var names []string

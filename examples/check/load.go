@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -30,8 +31,8 @@ func load(o options, stdin io.Reader) (*input, error) {
 	in := &input{objects: objects}
 	var names []string
 	for _, p := range objects.Pods {
-		names = append(names, name(p))
-		if name(p) == o.spread {
+		names = append(names, podinfo.Name(p))
+		if podinfo.Name(p) == o.spread {
 			in.asked = p
 		}
 	}
@@ -52,8 +53,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 	in.plan, err = placement.New(in.snapshot, profile)
 	return in, err
 }
-
-func name(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 // ownerOf returns the controller of a pod, "" without one.
 func ownerOf(p *v1.Pod) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/spread"
@@ -77,10 +78,10 @@ func (in *input) spread(o options) (*spreadReport, error) {
 	pod := in.asked
 	hard, err := spread.CompileHard(pod, spread.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("pod %s: spec.topologySpreadConstraints: %w", name(pod), err)
+		return nil, fmt.Errorf("pod %s: spec.topologySpreadConstraints: %w", podinfo.Name(pod), err)
 	}
 	s := &spreadReport{
-		Head: report.HeadOf("SpreadReport"), Pod: name(pod), Namespace: pod.Namespace, Name: pod.Name,
+		Head: report.HeadOf("SpreadReport"), Pod: podinfo.Name(pod), Namespace: pod.Namespace, Name: pod.Name,
 		Constraints: []constraint{}, Findings: []finding{}, Delete: []deleted{},
 	}
 	for _, group := range groups(in.objects.Pods) {
@@ -103,7 +104,7 @@ func (in *input) spread(o options) (*spreadReport, error) {
 			return nil, errors.New("-delete: Invalid value: the pod has no controller, or none of its pods runs")
 		}
 		for _, r := range state.ScaleDownOrder(replicas, o.delete) {
-			s.Delete = append(s.Delete, deleted{name(r.Pod), r.Pod.Namespace, r.Pod.Name, r.Pod.Spec.NodeName, r.Excess})
+			s.Delete = append(s.Delete, deleted{podinfo.Name(r.Pod), r.Pod.Namespace, r.Pod.Name, r.Pod.Spec.NodeName, r.Excess})
 		}
 	}
 	return s, nil

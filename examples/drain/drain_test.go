@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -78,7 +79,7 @@ func TestWavesAreAllowed(t *testing.T) {
 			require.NoError(t, err)
 			pods := map[string]*v1.Pod{}
 			for _, x := range in.objects.Pods {
-				pods[podName(x)] = x
+				pods[podinfo.Name(x)] = x
 			}
 			left := map[string]bool{}
 			for _, w := range p.Waves {
@@ -106,7 +107,7 @@ func TestWavesAreAllowed(t *testing.T) {
 						next := old.DeepCopy()
 						next.Name, next.Spec.NodeName = old.Name+"-next", e.Replacement
 						next.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}}
-						pods[podName(next)] = next
+						pods[podinfo.Name(next)] = next
 					}
 				}
 			}
@@ -119,7 +120,7 @@ func TestWavesAreAllowed(t *testing.T) {
 				left[s.Pod] = true
 			}
 			for _, x := range in.objects.Pods {
-				require.Equal(t, strings.Contains(" "+strings.Join(nodes, " ")+" ", " "+x.Spec.NodeName+" "), left[podName(x)], "each pod of the nodes is accounted for: %s", podName(x))
+				require.Equal(t, strings.Contains(" "+strings.Join(nodes, " ")+" ", " "+x.Spec.NodeName+" "), left[podinfo.Name(x)], "each pod of the nodes is accounted for: %s", podinfo.Name(x))
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // plan is the answer, in the form in which it is printed.
@@ -60,7 +61,7 @@ type podRef struct {
 	Node      string `json:"node"`
 }
 
-func refTo(p *v1.Pod) podRef { return podRef{podName(p), p.Namespace, p.Name, p.Spec.NodeName} }
+func refTo(p *v1.Pod) podRef { return podRef{podinfo.Name(p), p.Namespace, p.Name, p.Spec.NodeName} }
 
 // plan drains the nodes on paper.
 func (in *input) plan(o options) (*plan, error) {
@@ -155,8 +156,6 @@ func (r *replacer) note(e disruption.Planned) string {
 	}
 	return r.failures[e.Pod]
 }
-
-func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func orEmpty(list []string) []string {
 	if list == nil {

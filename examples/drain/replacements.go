@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -75,7 +76,7 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 		return "", false
 	}
 	if r.err = r.placer.Assume(next, d); r.err != nil {
-		r.err = fmt.Errorf("pod %s: %w", podName(pod), r.err)
+		r.err = fmt.Errorf("pod %s: %w", podinfo.Name(pod), r.err)
 		return "", false
 	}
 	return d.Node, true
@@ -94,7 +95,7 @@ func (r *replacer) fits(pod *v1.Pod) (bool, error) {
 		return false, nil
 	}
 	if err := r.placer.Assume(pod, d); err != nil {
-		return false, fmt.Errorf("pod %s: %w", podName(pod), err)
+		return false, fmt.Errorf("pod %s: %w", podinfo.Name(pod), err)
 	}
 	return true, nil
 }

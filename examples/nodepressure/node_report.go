@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // nodeReport is the answer, in the form in which it is printed.
@@ -54,7 +55,7 @@ type podRef struct {
 	Name      string `json:"name"`
 }
 
-func refTo(p *v1.Pod) podRef { return podRef{podName(p), p.Namespace, p.Name} }
+func refTo(p *v1.Pod) podRef { return podRef{podinfo.Name(p), p.Namespace, p.Name} }
 
 // rankedPod is one pod of the ranking.
 type rankedPod struct {
@@ -174,8 +175,6 @@ func amount(s pressure.Signal, n int64) string {
 	q := s.Quantity(n)
 	return q.String()
 }
-
-func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 func evicted(e *pressure.Eviction) victim {
 	return victim{refTo(e.Pod), e.GraceSeconds, e.Message}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 )
@@ -90,7 +91,7 @@ func TestDefaultBinder(t *testing.T) { // W5.10
 	p := pod("p")
 	var asked []string
 	r.bindErr = func(p *v1.Pod) error {
-		asked = append(asked, fmt.Sprint(podName(p), p.UID, p.Spec.NodeName))
+		asked = append(asked, fmt.Sprint(podinfo.Name(p), p.UID, p.Spec.NodeName))
 		return errors.New("conflict")
 	}
 	r.add(p).step()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // cache knows which pods hold room: bound pods, and assumed pods. An assumed pod has a node by this scheduler's
@@ -35,8 +36,6 @@ type cached struct {
 func newCache(ttl time.Duration) *cache { return &cache{pods: map[types.UID]*cached{}, ttl: ttl} }
 
 var errNoUID = errors.New("cannot get cache key for pod with empty UID")
-
-func podName(p *v1.Pod) string { return p.Namespace + "/" + p.Name }
 
 // later records a change for the next refresh. The caller holds the lock.
 func (c *cache) later(change func(*cluster.Snapshot) error) { c.todo = append(c.todo, change) }
@@ -65,7 +64,7 @@ func (c *cache) assume(pod *v1.Pod) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.pods[pod.UID]; ok {
-		return fmt.Errorf("pod %v(%v) is in the cache, so can't be assumed", pod.UID, podName(pod))
+		return fmt.Errorf("pod %v(%v) is in the cache, so can't be assumed", pod.UID, podinfo.Name(pod))
 	}
 	c.pods[pod.UID] = &cached{pod: pod, assumed: true}
 	c.put(pod)
@@ -106,9 +105,9 @@ func (c *cache) forget(pod *v1.Pod) error {
 	case !ok:
 		return nil
 	case known.pod.Spec.NodeName != pod.Spec.NodeName:
-		return fmt.Errorf("pod %v(%v) was assumed on %v but assigned to %v", pod.UID, podName(pod), pod.Spec.NodeName, known.pod.Spec.NodeName)
+		return fmt.Errorf("pod %v(%v) was assumed on %v but assigned to %v", pod.UID, podinfo.Name(pod), pod.Spec.NodeName, known.pod.Spec.NodeName)
 	case !known.assumed:
-		return fmt.Errorf("pod %v(%v) wasn't assumed so cannot be forgotten", pod.UID, podName(pod))
+		return fmt.Errorf("pod %v(%v) wasn't assumed so cannot be forgotten", pod.UID, podinfo.Name(pod))
 	}
 	delete(c.pods, pod.UID)
 	c.drop(known.pod)
@@ -181,7 +180,7 @@ func (c *cache) expire(now time.Time) []*v1.Pod {
 	gone := map[string]*v1.Pod{}
 	for uid, known := range c.pods {
 		if known.assumed && !known.deadline.IsZero() && !now.Before(known.deadline) {
-			gone[podName(known.pod)] = known.pod
+			gone[podinfo.Name(known.pod)] = known.pod
 			delete(c.pods, uid)
 			c.drop(known.pod)
 		}

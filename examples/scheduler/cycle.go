@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 )
@@ -70,13 +71,13 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 	defer s.cycle.Unlock()
 	// 1. Skip a pod without a profile, a pod that is being deleted, and an assumed pod.
 	pod := e.Pod
-	f := s.profiles[schedulerName(pod)]
+	f := s.profiles[podinfo.SchedulerName(pod)]
 	if f == nil {
 		s.queue.Done(pod)
 		return
 	}
 	if pod.DeletionTimestamp != nil {
-		s.event(pod, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: "+podName(pod))
+		s.event(pod, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "skip schedule deleting pod: "+podinfo.Name(pod))
 		s.queue.Done(pod)
 		return
 	}
@@ -306,7 +307,7 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	// 22. Done.
 	s.cache.bound(a.assumed, s.clock.Now())
 	s.scheduled(a)
-	s.event(a.assumed, v1.EventTypeNormal, "Scheduled", "Binding", fmt.Sprintf("Successfully assigned %s to %s", podName(a.pod), a.result.Node))
+	s.event(a.assumed, v1.EventTypeNormal, "Scheduled", "Binding", fmt.Sprintf("Successfully assigned %s to %s", podinfo.Name(a.pod), a.result.Node))
 	a.f.runPostBind(ctx, a.state, a.assumed, a.result.Node)
 	s.queue.Activate(a.state.PodsToActivate.take()...)
 	a.result.Outcome = Scheduled

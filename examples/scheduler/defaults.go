@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 )
@@ -200,7 +201,7 @@ func (p dynamicResources) Reserve(_ context.Context, _ *State, pod *v1.Pod, _ st
 	if p.filter.Skips(pod) {
 		return nil
 	}
-	return AsStatus(fmt.Errorf("pod %s: this scheduler does not write ResourceClaims", podName(pod)))
+	return AsStatus(fmt.Errorf("pod %s: this scheduler does not write ResourceClaims", podinfo.Name(pod)))
 }
 
 // Unreserve has nothing to free.

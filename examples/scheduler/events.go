@@ -8,18 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/queue"
 )
 
 // The methods of this file report changes of the cluster to the scheduler. Any goroutine may call them. The caller must
 // not change the objects afterwards.
-
-func schedulerName(p *v1.Pod) string {
-	if p.Spec.SchedulerName == "" {
-		return v1.DefaultSchedulerName
-	}
-	return p.Spec.SchedulerName
-}
 
 // Events of pods that have a node.
 var (
@@ -35,7 +29,7 @@ func (s *Scheduler) AddPod(pod *v1.Pod) {
 			return nil
 		case pod.Spec.NodeName != "":
 			return s.assigned(nil, pod)
-		case s.profiles[schedulerName(pod)] != nil:
+		case s.profiles[podinfo.SchedulerName(pod)] != nil:
 			return s.queue.Add(pod)
 		}
 		return nil
@@ -81,7 +75,7 @@ func (s *Scheduler) UpdatePod(old, pod *v1.Pod) {
 }
 
 func (s *Scheduler) updatePending(old, pod *v1.Pod) error {
-	if s.profiles[schedulerName(pod)] == nil {
+	if s.profiles[podinfo.SchedulerName(pod)] == nil {
 		return nil
 	}
 	if assumed := s.cache.assumed(pod.UID); assumed != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // decisions schedules the pending pods of a dump and returns a line for each attempt. It uses the library's plan, or calls
@@ -26,13 +27,13 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 	var pending, running []*v1.Pod
 	for _, p := range o.Pods {
 		c := *p
-		c.UID = types.UID(podName(p))
+		c.UID = types.UID(podinfo.Name(p))
 		if p.Spec.NodeName == "" {
 			pending = append(pending, &c)
 		} else {
 			running = append(running, &c)
 		}
-		api.pods[podName(p)] = &c
+		api.pods[podinfo.Name(p)] = &c
 	}
 	snapshot, err := cluster.New(cluster.Objects{
 		Nodes: o.Nodes, Pods: running, Namespaces: o.Namespaces, Services: o.Services, ReplicaSets: o.ReplicaSets,

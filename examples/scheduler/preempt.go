@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
@@ -61,7 +62,7 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 		return nil, AsStatus(fmt.Errorf("preemption: %w", err))
 	}
 	if now == nil || now.UID != pod.UID {
-		return nil, AsStatus(fmt.Errorf("preemption: pod %q not found", podName(pod)))
+		return nil, AsStatus(fmt.Errorf("preemption: pod %q not found", podinfo.Name(pod)))
 	}
 	budgets, err := s.budgets()
 	if err != nil {
@@ -182,7 +183,7 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 		result := "success"
 		if err != nil {
 			result = "error"
-			s.report(fmt.Errorf("preemption for %s: %w", podName(pod), err))
+			s.report(fmt.Errorf("preemption for %s: %w", podinfo.Name(pod), err))
 			s.queue.Activate(pod)
 		}
 		s.count(PreemptionTasks, result)
@@ -202,7 +203,7 @@ func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node s
 	}
 	err := s.patch(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
 		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
-		Message: schedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
+		Message: podinfo.SchedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
 	}})
 	if err == nil {
 		err = s.delete(ctx, victim)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/queue"
 )
@@ -82,13 +83,13 @@ func (a *server) Pod(namespace, name string) *v1.Pod {
 
 func (a *server) change(pod *v1.Pod, f func(*v1.Pod) *v1.Pod) error {
 	a.mu.Lock()
-	old := a.pods[podName(pod)]
+	old := a.pods[podinfo.Name(pod)]
 	if old == nil || old.UID != pod.UID {
 		a.mu.Unlock()
 		return ErrGone
 	}
 	next := f(old)
-	a.pods[podName(pod)] = next
+	a.pods[podinfo.Name(pod)] = next
 	a.mu.Unlock()
 	a.s.UpdatePod(old, next)
 	return nil
@@ -101,7 +102,7 @@ func (a *server) Bind(_ context.Context, pod *v1.Pod, node string) error {
 		}
 	}
 	return a.change(pod, func(old *v1.Pod) *v1.Pod {
-		a.bound[podName(pod)]++
+		a.bound[podinfo.Name(pod)]++
 		c := *old
 		c.Spec.NodeName, c.Status.NominatedNodeName = node, ""
 		return &c
@@ -132,12 +133,12 @@ func (a *server) Delete(_ context.Context, pod *v1.Pod) error {
 		return err
 	}
 	a.mu.Lock()
-	old := a.pods[podName(pod)]
+	old := a.pods[podinfo.Name(pod)]
 	if old == nil || old.UID != pod.UID {
 		a.mu.Unlock()
 		return ErrGone
 	}
-	delete(a.pods, podName(pod))
+	delete(a.pods, podinfo.Name(pod))
 	a.deleted = append(a.deleted, pod.Name)
 	a.mu.Unlock()
 	a.s.DeletePod(old)
@@ -310,7 +311,7 @@ func newRig(t *testing.T, o Options, nodes []*v1.Node, pods ...*v1.Pod) *rig {
 	require.NoError(t, err)
 	r := &rig{t: t, clock: newClock(), server: &server{pods: map[string]*v1.Pod{}, bound: map[string]int{}, failing: map[string]error{}}}
 	for _, p := range pods {
-		r.pods[podName(p)] = p
+		r.pods[podinfo.Name(p)] = p
 	}
 	o.Client, o.Recorder = r.server, r.server
 	if o.Clock == nil {
@@ -340,7 +341,7 @@ func identified(pods []*v1.Pod) []*v1.Pod {
 func (r *rig) add(pods ...*v1.Pod) *rig {
 	for _, p := range identified(pods) {
 		r.mu.Lock()
-		r.pods[podName(p)] = p
+		r.pods[podinfo.Name(p)] = p
 		r.mu.Unlock()
 		r.s.AddPod(p)
 	}

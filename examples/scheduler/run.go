@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -69,7 +70,7 @@ func (s *Scheduler) Tick() {
 	s.queue.Advance()
 	s.waiting.expire(now)
 	for _, p := range s.cache.expire(now) {
-		s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podName(p), p.Spec.NodeName))
+		s.report(fmt.Errorf("pod %s expired: its binding to %s was never seen", podinfo.Name(p), p.Spec.NodeName))
 		s.queue.Move(queue.Change{Event: podGone, Old: p})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -50,7 +51,7 @@ func (f *Framework) SignPod(ctx context.Context, pod *v1.Pod) string {
 	if f.signers == nil {
 		return ""
 	}
-	parts := map[string]any{"schedulerName": schedulerName(pod)}
+	parts := map[string]any{"schedulerName": podinfo.SchedulerName(pod)}
 	for _, p := range f.signers {
 		fragments, st := guarded(f.s, ctx, signPoint, p, func(ctx context.Context) ([]SignFragment, *Status) { return p.SignPod(ctx, pod) })
 		if !st.Success() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // failsAt is a plugin that fails the attempt at the named step.
@@ -53,10 +54,10 @@ func (c *volumeServer) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	if *c.at == "Bind" {
 		return errors.New("failing at Bind")
 	}
-	old := c.pods[podName(pod)]
+	old := c.pods[podinfo.Name(pod)]
 	bound := old.DeepCopy()
 	bound.Spec.NodeName = node
-	c.pods[podName(pod)] = bound
+	c.pods[podinfo.Name(pod)] = bound
 	c.s.UpdatePod(old, bound)
 	return nil
 }
@@ -178,7 +179,7 @@ func TestVolumesAfterFailuresAtEveryStep(t *testing.T) {
 			}
 			*c.at = steps[r.IntN(len(steps))]
 			before := reservations(s)
-			c.pods[podName(pod)] = pod
+			c.pods[podinfo.Name(pod)] = pod
 			s.AddPod(pod)
 			require.True(t, s.TryScheduleOne(context.Background()))
 			at := fmt.Sprintf("seed %d pod %d failing at %q: %s %s", seed, n, *c.at, last.Outcome, last.Message)
@@ -191,7 +192,7 @@ func TestVolumesAfterFailuresAtEveryStep(t *testing.T) {
 				require.Equal(t, before, after, at)
 			}
 			s.DeletePod(pod)
-			delete(c.pods, podName(pod))
+			delete(c.pods, podinfo.Name(pod))
 		}
 	}
 	for _, step := range steps[1:] {

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/explain"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 )
@@ -118,9 +119,9 @@ func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) e
 		}
 		e.State = "Gated"
 		first += fmt.Sprintf("is gated by %s: %s. Without the gates it ", strings.Join(gates, ", "), gatedMessage)
-	case x.w.s.Profile(schedulerName(pod)) == nil:
+	case x.w.s.Profile(podinfo.SchedulerName(pod)) == nil:
 		e.State = "OtherScheduler"
-		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", schedulerName(pod), x.first)
+		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", podinfo.SchedulerName(pod), x.first)
 	}
 	if !answered {
 		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })

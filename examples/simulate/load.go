@@ -22,6 +22,7 @@ import (
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/taints"
 )
@@ -67,7 +68,7 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	for _, p := range objects.Pods {
 		pending := waits(p)
 		switch {
-		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == schedulerName(p) }):
+		case pending && !slices.ContainsFunc(profiles, func(x scheduler.Profile) bool { return x.SchedulerName == podinfo.SchedulerName(p) }):
 			others[p.Spec.SchedulerName]++
 			continue
 		case pending && (made[p] || o.admits(p)):

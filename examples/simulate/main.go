@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -116,8 +117,8 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 	switch {
 	case o.howMany != "":
 		profile := w.s.Profile(with.Profiles[0].SchedulerName)
-		if p := w.pods[o.howMany]; p != nil && w.s.Profile(schedulerName(p)) != nil {
-			profile = w.s.Profile(schedulerName(p))
+		if p := w.pods[o.howMany]; p != nil && w.s.Profile(podinfo.SchedulerName(p)) != nil {
+			profile = w.s.Profile(podinfo.SchedulerName(p))
 		}
 		v.unplaced, err = howMany(out, stderr, w, o, profile.Placement())
 		return v, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -23,7 +24,7 @@ type refusal struct {
 
 // entry is the entry of a pod that never comes into the cluster.
 func (r refusal) entry() entry {
-	return entry{SchedulerName: schedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
+	return entry{SchedulerName: podinfo.SchedulerName(r.pod), Priority: preemption.Priority(r.pod), Outcome: outcomeRefused, Message: r.text}
 }
 
 // stored reports whether an API server has stored the object before: it comes from a dump and is not as its author wrote it.

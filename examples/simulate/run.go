@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
@@ -200,18 +201,11 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 
 // plan makes a plan of the pod's profile over the cluster. The first profile takes the place of a profile that is not there.
 func (x *simulation) plan(pod *v1.Pod, c *cluster.Snapshot) (*placement.Plan, error) {
-	profile := x.w.s.Profile(schedulerName(pod))
+	profile := x.w.s.Profile(podinfo.SchedulerName(pod))
 	if profile == nil {
 		profile = x.w.s.Profile(x.first)
 	}
 	return placement.New(c, profile.Placement())
-}
-
-func schedulerName(p *v1.Pod) string {
-	if p.Spec.SchedulerName == "" {
-		return v1.DefaultSchedulerName
-	}
-	return p.Spec.SchedulerName
 }
 
 // tellGated adds the entries of gated pods up to place k in the order of the queue.
@@ -223,7 +217,7 @@ func (x *simulation) tellGated(k int) {
 }
 
 func gatedEntry(p *v1.Pod) entry {
-	return entry{SchedulerName: schedulerName(p), Priority: preemption.Priority(p), Outcome: outcomeGated, Message: gatedMessage}
+	return entry{SchedulerName: podinfo.SchedulerName(p), Priority: preemption.Priority(p), Outcome: outcomeGated, Message: gatedMessage}
 }
 
 // result is called at the end of each attempt.

@@ -17,6 +17,7 @@ import (
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // event is one line of a timeline: at a time after the beginning an object is added, updated or deleted.
@@ -233,7 +234,7 @@ func (x *simulation) addPod(e event, p *v1.Pod) {
 	}
 	w.keep(p)
 	w.s.AddPod(p)
-	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 && w.s.Profile(schedulerName(p)) != nil {
+	if p.Spec.NodeName == "" && len(p.Spec.SchedulingGates) > 0 && w.s.Profile(podinfo.SchedulerName(p)) != nil {
 		x.add(p, gatedEntry(p))
 	}
 }

@@ -22,6 +22,14 @@ func Critical(pod *v1.Pod) bool { return Priority(pod) >= SystemCritical }
 // Name returns namespace/name.
 func Name(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
+// SchedulerName returns spec.schedulerName, "default-scheduler" when the field is empty.
+func SchedulerName(pod *v1.Pod) string {
+	if pod.Spec.SchedulerName == "" {
+		return v1.DefaultSchedulerName
+	}
+	return pod.Spec.SchedulerName
+}
+
 // Finished reports whether the pod's phase is Succeeded or Failed.
 func Finished(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
