@@ -130,6 +130,9 @@ func newPodCounting(c Cluster, o affinity.PodOptions) *podCounting {
 	return &podCounting{options: o, cluster: c}
 }
 
+// Lasts lets the engine keep the compiled terms: the memo compares the pod that represents a term set.
+func (x *podCounting) Lasts() {}
+
 // Compile compiles the terms of a pod.
 func (x *podCounting) Compile(pod *v1.Pod) (Compiled, error) {
 	e, err := affinity.CompilePods(pod, x.options)

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -100,6 +102,9 @@ func placed(t *testing.T, o *dump.Objects) cluster.Objects {
 		must(t, placer.Assume(p, d))
 		running := p.DeepCopy()
 		running.Spec.NodeName, running.Status.Phase = d.Node, v1.PodRunning
+		// Victims without a start time are compared by the clock, which v1.36 reads again for each comparison.
+		started := metav1.NewTime(gen.Epoch.Add(time.Duration(len(objects.Pods)) * time.Second))
+		running.Status.StartTime = &started
 		objects.Pods = append(objects.Pods, running)
 	}
 	owned(objects.Pods)

@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -28,7 +29,8 @@ type Input struct {
 	// Pending are pods that waited for a node before the failure. They compete with the pods that come back, and no result
 	// counts them as consequences.
 	Pending []*v1.Pod
-	// Profile decides; without filters and scores it is placement.DefaultProfile. Its Volumes must be nil.
+	// Profile decides; without filters and scores it is placement.DefaultProfile, which looks at every node unless Sampling says
+	// otherwise. Its Volumes must be nil. A profile with v1.36's sampling keeps no work between pods on more than 100 nodes.
 	Profile placement.Profile
 	// Admission is what the API server reads when a controller makes a pod.
 	Admission admission.Cluster
@@ -68,6 +70,9 @@ func New(in Input) (*Planner, error) {
 		name, sampling := in.Profile.SchedulerName, in.Profile.Sampling
 		in.Profile = placement.DefaultProfile()
 		in.Profile.SchedulerName, in.Profile.Sampling = name, sampling
+		if sampling == (filter.Sampling{}) {
+			in.Profile.Sampling = placement.AllNodes()
+		}
 	}
 	if errs := in.Profile.Validate(nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()

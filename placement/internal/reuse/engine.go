@@ -180,19 +180,31 @@ func (e *Engine) forget() {
 	e.shapes, e.parts = map[string]*shape{}, map[string]*shape{}
 	e.layouts, e.rows, e.statics = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}
 	e.reads, e.changes = map[string]struct{}{}, nil
+	counting := e.counting
 	e.counting = make([]Counting, len(e.plugins))
 	for k := range e.plugins {
 		for _, read := range e.plugins[k].Reads {
 			e.reads[read] = struct{}{}
 		}
 		if e.plugins[k].Group == States {
-			e.counting[k] = e.plugins[k].Open()
+			if counting != nil && lasts(counting[k]) {
+				e.counting[k] = counting[k]
+			} else {
+				e.counting[k] = e.plugins[k].Open()
+			}
 		}
 	}
 	e.at, e.nodes = e.log.Version(), e.nodes[:0]
 	for i := range e.log.Len() {
 		e.nodes = append(e.nodes, e.log.Node(i))
 	}
+}
+
+// lasts reports whether a Counting checks what it remembers by id, so that the engine may keep the Counting when nodes change and
+// when ids get other meanings.
+func lasts(c Counting) bool {
+	_, ok := c.(interface{ Lasts() })
+	return ok
 }
 
 // Answer is the decision about one pod.

@@ -51,7 +51,9 @@ type Plugin struct {
 	Open func() Counting
 }
 
-// Counting compiles pods for a plugin of group States. It may remember facts about pod sets and term sets.
+// Counting compiles pods for a plugin of group States. It may remember facts about pod sets and term sets. When nodes change or
+// ids get other meanings, the engine opens another Counting, unless the Counting has the method Lasts(): such a Counting checks what
+// it remembers.
 type Counting interface {
 	// Compile returns nil for a pod that the plugin skips. An error means that the engine does not serve the pod.
 	Compile(pod *v1.Pod) (Compiled, error)
