@@ -125,7 +125,7 @@ func (p *Planner) take() (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &player{Planner: p, snapshot: s, placer: placer}, nil
+	return &player{Planner: p, snapshot: s, placer: placer, admitted: map[unitKey]*v1.Pod{}}, nil
 }
 
 // put gives a player back.

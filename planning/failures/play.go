@@ -22,7 +22,8 @@ type player struct {
 	*Planner
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
-	observe  func(Attempt) // nil: nobody hears
+	observe  func(Attempt)       // nil: nobody hears
+	admitted map[unitKey]*v1.Pod // a pod of each controller whose pods are alike
 	scene
 }
 

@@ -105,11 +105,29 @@ func copyOf(old *v1.Pod) *v1.Pod {
 	return &c
 }
 
+// admit returns the pod as the API server stores it. The pods of a ReplicaSet or ReplicationController are equal but for their
+// names, and one of them is admitted for all.
+func (x *player) admit(pod *v1.Pod) (*v1.Pod, error) {
+	ref := pod.OwnerReferences[0]
+	key := unitKey{ref.Kind, pod.Namespace, ref.Name}
+	alike := ref.Kind == "ReplicaSet" || ref.Kind == "ReplicationController"
+	if known := x.admitted[key]; alike && known != nil {
+		c := *known
+		return &c, nil
+	}
+	admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+	if err == nil && alike {
+		c := *admitted
+		x.admitted[key] = &c
+	}
+	return admitted, err
+}
+
 // begin gives an item its new pod: admitted, under the name of the pod that it replaces, with new claims of its ephemeral
 // volumes.
 func (x *player) begin(it *item, pod *v1.Pod) error {
 	if it.unit.known {
-		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+		admitted, err := x.admit(pod)
 		if err != nil {
 			it.refusal, it.fate = err, Pending
 			return nil

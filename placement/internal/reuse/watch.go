@@ -23,6 +23,9 @@ func (e *Engine) watch() {
 	}
 	e.at = version
 	if !known || outdated || len(e.changes) > maxChanges {
+		// A pod that comes once between two changes of nodes is not worth heaps: what was seen before does not count any more.
+		clear(e.seen)
+		clear(e.asked)
 		e.forget()
 	}
 }
