@@ -3,7 +3,6 @@ package devices
 import (
 	"context"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -64,6 +63,9 @@ func allocated(running []*resourcev1.ResourceClaim) structured.AllocatedState {
 	return s
 }
 
+// steps bounds the search of a case on this side. Cases that need more are left out before v1.36.3's allocator is asked.
+const steps = 20_000
+
 // answers is what one side says about each node.
 type answers []answer
 
@@ -71,12 +73,10 @@ type answer struct {
 	results []resourcev1.AllocationResult
 	ok      bool
 	err     error
-	slow    bool
 }
 
 func theirsOf(w *world) (answers, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
+	ctx := context.Background()
 	a, err := structured.NewAllocator(ctx, features, allocated(w.running), classList(w.classes), w.slices, expressionC)
 	if err != nil {
 		return nil, err
@@ -84,18 +84,18 @@ func theirsOf(w *world) (answers, error) {
 	var out answers
 	for _, n := range w.nodes {
 		r, err := a.Allocate(ctx, n, w.claims)
-		out = append(out, answer{r, r != nil && err == nil, err, ctx.Err() != nil})
+		out = append(out, answer{r, r != nil && err == nil, err})
 	}
 	return out, nil
 }
 
 func oursOf(w *world) answers {
 	ledger := devices.NewLedger(devices.NewInventory(w.slices), w.running...)
-	search := devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), devices.Options{Steps: 50_000}).Compile(w.claims...)
+	search := devices.NewAllocator(ledger, classList(w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps}).Compile(w.claims...)
 	var out answers
 	for _, n := range w.nodes {
 		r, ok, err := search.Allocate(n)
-		out = append(out, answer{r, ok, err, false})
+		out = append(out, answer{r, ok, err})
 	}
 	return out
 }

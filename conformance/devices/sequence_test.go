@@ -1,0 +1,669 @@
+package devices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"sigs.k8s.io/yaml"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/filter"
+)
+
+// plugin is DynamicResources at every extension point.
+type plugin interface {
+	fwk.PreEnqueuePlugin
+	fwk.PreFilterPlugin
+	fwk.FilterPlugin
+	fwk.PostFilterPlugin
+	fwk.ScorePlugin
+	fwk.ReservePlugin
+	fwk.PreBindPlugin
+}
+
+// sequence is a cluster in which pods come, bind and leave. Both sides decide about each pod; the API server keeps what
+// kube-scheduler writes, and claims keeps what package devices says.
+type sequence struct {
+	t   *testing.T
+	g   *generator
+	w   *podWorld
+	api *apiServer
+	s   *real.Scheduler
+	p   plugin
+
+	claims    map[string]*resourcev1.ResourceClaim
+	inFlight  map[types.UID]*resourcev1.AllocationResult
+	ledger    *devices.Ledger
+	allocator *devices.Allocator
+	extended  devices.ExtendedResources
+
+	reserved []*attempt // not bound yet
+	bound    []*v1.Pod
+	waiting  []*v1.Pod
+	log      []string
+	names    map[string]bool // for the census
+	broken   bool            // a search took too long
+}
+
+// attempt is a pod with devices on a node.
+type attempt struct {
+	pod        *v1.Pod
+	state      fwk.CycleState
+	node       string
+	compiled   *devices.Pod
+	allocation devices.Allocation
+	open       map[int]bool // claims of the allocation that are not written yet
+	special    string       // name of the claim that was created for extended resources
+}
+
+// objects
+
+func (q *sequence) ResourceClaim(_, name string) *resourcev1.ResourceClaim { return q.claims[name] }
+func (q *sequence) ResourceClaims(string) iter.Seq[*resourcev1.ResourceClaim] {
+	return func(yield func(*resourcev1.ResourceClaim) bool) {
+		for _, c := range q.claims {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+func (q *sequence) InFlight(claim types.UID) bool { return q.inFlight[claim] != nil }
+func (q *sequence) DeviceClass(name string) *resourcev1.DeviceClass {
+	return classList(q.w.classes).find(name)
+}
+
+// A hundred pods one after the other: the same answers at every extension point, and the same claims in the API server.
+func TestSequence(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	profile, err := real.DefaultProfile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := real.New(ctx, profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plugin("DynamicResources")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := serve(s)
+	census := newCensus()
+	pods := 0
+	for k := range max(1, *clusters/500) {
+		q := &sequence{t: t, g: newGenerator(k), api: api, s: s, p: p.(plugin), names: map[string]bool{}}
+		q.begin()
+		for n := range 100 {
+			if q.broken {
+				break
+			}
+			pods++
+			q.names = map[string]bool{}
+			q.leave()
+			q.finish()
+			q.pod(n)
+			q.compare()
+			census.add(q.names)
+			if t.Failed() {
+				t.Fatalf("seed %d sequence %d pod %d\n%s\n%s", *seed, k, n, strings.Join(q.log, "\n"), q.w.podYAML(t))
+			}
+		}
+	}
+	t.Logf("%d pods", pods)
+	wanted := wantedSteps
+	if pods < 4000 { // too few to expect every step
+		wanted = nil
+	}
+	census.report(t, wanted)
+}
+
+var wantedSteps = []string{
+	"PreEnqueue UnschedulableAndUnresolvable", "PreFilter Success", "PreFilter Skip", "PreFilter UnschedulableAndUnresolvable",
+	"PostFilter still not schedulable", "Reserve", "Reserve and wait", "Unreserve",
+	"PreBind Success", "PreBind Error", "Unreserve after PreBind", "a claim is shared", "an extended resource", "an extended resource is bound",
+	"a pod leaves", "a claim is deallocated", "a claim is deleted", "a pod tries again", "deleted in the meantime",
+	"allocated in the meantime", "deallocated in the meantime",
+}
+
+func (q *sequence) note(format string, args ...any) {
+	q.log = append(q.log, fmt.Sprintf(format, args...))
+}
+
+func (q *sequence) fail(what, here, there string) {
+	if here != there {
+		q.t.Errorf("%s\nhere:    %s\nv1.36.3: %s", what, here, there)
+	}
+}
+
+func (q *sequence) begin() {
+	q.w = &podWorld{world: q.g.world()}
+	for !q.g.clean || q.g.defect != "" || q.g.plenty {
+		q.w = &podWorld{world: q.g.world()}
+	}
+	q.g.easy = true
+	for k := range 3 { // room for many pods
+		q.g.pool(q.w.world, "drv", fmt.Sprintf("more%d", k), 10+k)
+	}
+	for _, s := range q.w.slices { // PreBind polls conditions every five seconds
+		for k := range s.Spec.Devices {
+			s.Spec.Devices[k].BindingConditions, s.Spec.Devices[k].BindingFailureConditions = nil, nil
+		}
+	}
+	q.w.claims = nil
+	q.w.classes[0].Spec.ExtendedResourceName = ptr(gpuName)
+	q.g.offers(q.w)
+	if err := q.s.Load(cluster.Objects{Nodes: q.w.nodes}); err != nil {
+		q.t.Fatal(err)
+	}
+	if err := q.api.reset(nil); err != nil {
+		q.t.Fatal(err)
+	}
+	if err := q.s.LoadDevices(q.w.slices, q.w.classes, nil); err != nil {
+		q.t.Fatal(err)
+	}
+	q.claims, q.inFlight = map[string]*resourcev1.ResourceClaim{}, map[types.UID]*resourcev1.AllocationResult{}
+	q.ledger = devices.NewLedger(devices.NewInventory(q.w.slices))
+	q.allocator = devices.NewAllocator(q.ledger, classList(q.w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps})
+	q.extended = devices.NewExtendedResources(slices.Values(q.w.classes))
+	for _, c := range q.w.running {
+		q.user(c)
+	}
+	q.sync()
+}
+
+// user writes a claim on both sides, as somebody other than the scheduler.
+func (q *sequence) user(c *resourcev1.ResourceClaim) {
+	q.set(q.api.put(c))
+}
+
+// set keeps a claim on this side.
+func (q *sequence) set(c *resourcev1.ResourceClaim) {
+	if old := q.claims[c.Name]; old != nil {
+		q.ledger.Remove(old.Status.Allocation)
+	}
+	q.ledger.Add(c.Status.Allocation)
+	q.claims[c.Name] = c
+}
+
+// drop removes a claim on both sides.
+func (q *sequence) drop(name string) {
+	q.api.remove(name)
+	q.forget(name)
+}
+
+func (q *sequence) forget(name string) {
+	c := q.claims[name]
+	if c == nil {
+		return
+	}
+	if len(c.Finalizers) > 0 {
+		c = c.DeepCopy()
+		c.DeletionTimestamp = ptr(metav1.NewTime(time.Unix(1, 0)))
+		q.claims[name] = c
+		return
+	}
+	q.ledger.Remove(c.Status.Allocation)
+	delete(q.claims, name)
+}
+
+func (q *sequence) sync() {
+	if err := q.api.sync(); err != nil {
+		q.t.Fatal(err)
+	}
+}
+
+// compare holds the claims of both sides against each other.
+func (q *sequence) compare() {
+	names := map[string]bool{}
+	for name := range q.api.claims {
+		names[name] = true
+	}
+	for name := range q.claims {
+		names[name] = true
+	}
+	for _, name := range sorted(names) {
+		q.fail("claim "+name, claimText(q.claims[name]), claimText(q.api.claims[name]))
+	}
+	q.sync()
+}
+
+// claimText prints what the scheduler may write, without share ids and times.
+func claimText(c *resourcev1.ResourceClaim) string {
+	if c == nil {
+		return "absent"
+	}
+	c = c.DeepCopy()
+	c.ResourceVersion, c.ManagedFields, c.UID = "", nil, ""
+	if a := c.Status.Allocation; a != nil {
+		if a.AllocationTimestamp != nil {
+			a.AllocationTimestamp = ptr(metav1.NewTime(time.Unix(0, 0)))
+		}
+		for k := range a.Devices.Results {
+			if a.Devices.Results[k].ShareID != nil {
+				a.Devices.Results[k].ShareID = ptr(types.UID("share"))
+			}
+		}
+	}
+	b, err := yaml.Marshal(c)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// leave lets a bound pod end at times: its reservations go, claims made for the pod are deleted, others are deallocated or
+// kept.
+func (q *sequence) leave() {
+	if len(q.bound) == 0 || !q.g.chance(45) {
+		return
+	}
+	at := q.g.IntN(len(q.bound))
+	pod := q.bound[at]
+	q.bound = slices.Delete(q.bound, at, at+1)
+	q.note("pod %s leaves", pod.Name)
+	q.names["a pod leaves"] = true
+	for _, name := range sorted(namesOf(q.claims)) {
+		c := q.claims[name]
+		if !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
+			continue
+		}
+		c = devices.Unreserved(c, pod.UID)
+		switch {
+		case len(c.OwnerReferences) > 0:
+			c.Finalizers = nil
+			q.user(c)
+			q.drop(name)
+			q.names["a claim is deleted"] = true
+			continue
+		case len(c.Status.ReservedFor) == 0 && q.g.chance(60):
+			c = devices.Deallocated(c)
+			c.Finalizers = nil
+			q.names["a claim is deallocated"] = true
+		}
+		q.user(c)
+	}
+	q.sync()
+}
+
+// plainClaim asks for one device.
+func (g *generator) plainClaim() resourcev1.ResourceClaimSpec {
+	r := &resourcev1.ExactDeviceRequest{DeviceClassName: "c", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1, Tolerations: g.tolerations()}
+	if g.chance(50) {
+		r.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"mem": resource.MustParse(pick(g, "500Mi", "1Gi", "2Gi"))}}
+	}
+	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r0", Exactly: r}}}}
+}
+
+func namesOf(claims map[string]*resourcev1.ResourceClaim) map[string]bool {
+	out := map[string]bool{}
+	for name := range claims {
+		out[name] = true
+	}
+	return out
+}
+
+// newPod makes a pod with claims of its own, claims that exist, and extended resources.
+func (q *sequence) newPod(n int) *v1.Pod {
+	g, w := q.g, q.w
+	name := fmt.Sprintf("p%d", n)
+	w.pod = &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+	w.asks = g.chance(30)
+	for k := range pick(g, 0, 1, 1, 1, 2) {
+		if g.defect = ""; g.chance(10) {
+			g.defect = pick(g, defects...)
+		}
+		c := g.claim(fmt.Sprintf("%s-k%d", name, k))
+		if g.chance(60) {
+			c.Spec = g.plainClaim()
+		}
+		g.use(w, c)
+		if g.chance(96) {
+			q.user(c)
+		}
+	}
+	free := sorted(namesOf(q.claims))
+	free = slices.DeleteFunc(free, func(name string) bool {
+		return strings.HasPrefix(name, "running") || len(q.claims[name].OwnerReferences) > 0
+	})
+	if len(free) > 0 && g.chance(35) {
+		c := q.claims[pick(g, free...)]
+		if !slices.ContainsFunc(w.pod.Spec.ResourceClaims, func(e v1.PodResourceClaim) bool { return e.Name == "use-"+c.Name }) {
+			w.pod.Spec.ResourceClaims = append(w.pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "use-" + c.Name, ResourceClaimName: ptr(c.Name)})
+			q.names["a claim is shared"] = true
+		}
+	}
+	g.containers(w)
+	q.sync()
+	return w.pod
+}
+
+func statusText(s *fwk.Status) string {
+	return strings.TrimSpace(s.Code().String() + " " + s.Message())
+}
+
+// pod asks both sides about a new pod and reserves devices where it fits.
+func (q *sequence) pod(n int) {
+	ctx := q.s.Context()
+	var pod *v1.Pod
+	if len(q.waiting) > 0 && q.g.chance(30) {
+		pod = q.waiting[0]
+		q.waiting = q.waiting[1:]
+		q.names["a pod tries again"] = true
+	} else {
+		pod = q.newPod(n)
+	}
+	q.note("pod %s uses %d claims", pod.Name, len(pod.Spec.ResourceClaims))
+	gate := "Success"
+	if text := devices.Gate(pod, q); text != "" {
+		gate = "UnschedulableAndUnresolvable " + text
+	}
+	q.fail("PreEnqueue", gate, statusText(q.p.PreEnqueue(ctx, pod)))
+	q.names["PreEnqueue "+strings.Fields(gate)[0]] = true
+
+	a := &attempt{pod: pod, state: framework.NewCycleState(), compiled: devices.Compile(pod, q, q.extended)}
+	infos, err := q.s.NodeInfos()
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	_, status := q.p.PreFilter(ctx, a.state, pod, infos)
+	q.fail("PreFilter", strings.TrimSpace(a.compiled.Code().String()+" "+a.compiled.Reason()), statusText(status))
+	q.names["PreFilter "+status.Code().String()] = true
+	if status.Code() != fwk.Success {
+		q.note("  PreFilter %s", statusText(status))
+		if status.IsRejected() {
+			q.postFilter(a, nil)
+		}
+		return
+	}
+	var nodes nodeList
+	for _, i := range infos {
+		nodes = append(nodes, i.Node())
+	}
+	state := a.compiled.On(nodes, q.allocator, devices.Clock{Now: time.Now()})
+	best, most, failed := -1, int64(-1), false
+	for i, info := range infos {
+		here := "Success"
+		if v := state.Check(i); v != 0 {
+			here = strings.TrimSpace(state.Code(v).String() + " " + strings.Join(state.Reasons(v), ", "))
+		}
+		if strings.Contains(here, devices.ErrSteps.Error()) {
+			q.broken = true
+			return
+		}
+		status := q.p.Filter(ctx, a.state, pod, info)
+		if !equalText(here, statusText(status)) {
+			q.fail("Filter "+nodes[i].Name, here, statusText(status))
+		}
+		q.note("  Filter %s %s", nodes[i].Name, statusText(status))
+		failed = failed || status.Code() == fwk.Error
+		if !status.IsSuccess() {
+			continue
+		}
+		raw, status := q.p.Score(ctx, a.state, pod, info)
+		q.fail("Score "+nodes[i].Name, fmt.Sprint(state.Raw(i), " Success"), fmt.Sprint(raw, " ", statusText(status)))
+		if raw > most {
+			best, most = i, raw
+		}
+	}
+	q.normalize(a, state, nodes)
+	switch {
+	case failed:
+	case best < 0:
+		q.postFilter(a, state)
+	default:
+		a.node, a.allocation = nodes[best].Name, state.Allocation(best)
+		q.reserve(a)
+	}
+}
+
+// normalize compares the normalized scores of any raw scores.
+func (q *sequence) normalize(a *attempt, state *devices.State, nodes nodeList) {
+	var list fwk.NodeScoreList
+	highest := int64(0)
+	for _, n := range nodes {
+		score := int64(q.g.IntN(30))
+		highest = max(highest, score)
+		list = append(list, fwk.NodeScore{Name: n.Name, Score: score})
+	}
+	var here, there []int64
+	for _, x := range list {
+		here = append(here, state.Normalize(x.Score, 0, highest))
+	}
+	if status := q.p.ScoreExtensions().NormalizeScore(q.s.Context(), a.state, a.pod, list); !status.IsSuccess() {
+		q.t.Error(status)
+	}
+	for _, x := range list {
+		there = append(there, x.Score)
+	}
+	q.fail("NormalizeScore", fmt.Sprint(here), fmt.Sprint(there))
+}
+
+// postFilter asks what is given back. state is nil when PreFilter rejected the pod.
+func (q *sequence) postFilter(a *attempt, state *devices.State) {
+	q.waiting = append(q.waiting, a.pod)
+	_, status := q.p.PostFilter(q.s.Context(), a.state, a.pod, nil)
+	if state == nil {
+		state = a.compiled.On(nodeList{}, q.allocator, devices.Clock{Now: time.Now()})
+		q.names["PostFilter after PreFilter: "+statusText(status)] = true
+	}
+	release := state.Release()
+	q.fail("PostFilter", filter.Unschedulable.String()+" "+release.Reason, statusText(status))
+	q.names["PostFilter "+release.Reason] = true
+	if release.Deallocate != nil {
+		q.set(devices.Deallocated(release.Deallocate))
+	}
+	if release.Delete != nil {
+		c := release.Delete.DeepCopy()
+		c.Finalizers = nil
+		q.claims[c.Name] = c
+		q.forget(c.Name)
+	}
+}
+
+func (q *sequence) reserve(a *attempt) {
+	status := q.p.Reserve(q.s.Context(), a.state, a.pod, a.node)
+	q.fail("Reserve", "Success", statusText(status))
+	q.note("  Reserve %s", a.node)
+	q.names["Reserve"] = true
+	a.open = map[int]bool{}
+	for k, c := range a.allocation.Claims {
+		a.open[k] = true
+		if c.UID != "" {
+			q.inFlight[c.UID] = &a.allocation.Results[k]
+		} else {
+			q.names["an extended resource"] = true
+		}
+		q.ledger.Add(&a.allocation.Results[k])
+	}
+	switch n := q.g.IntN(10); {
+	case n < 1:
+		q.unreserve(a)
+	case n < 5:
+		q.names["Reserve and wait"] = true
+		q.reserved = append(q.reserved, a)
+	default:
+		q.bind(a)
+	}
+}
+
+// finish binds a pod that waits, or gives its devices back.
+func (q *sequence) finish() {
+	for len(q.reserved) > 0 && q.g.chance(40) {
+		a := q.reserved[0]
+		q.reserved = q.reserved[1:]
+		q.note("pod %s goes on", a.pod.Name)
+		if q.g.chance(15) {
+			q.unreserve(a)
+		} else {
+			q.bind(a)
+		}
+		q.compare()
+	}
+}
+
+// written forgets that claim k of the allocation is in flight.
+func (q *sequence) written(a *attempt, k int) {
+	if a.open[k] {
+		delete(q.inFlight, a.allocation.Claims[k].UID)
+		q.ledger.Remove(&a.allocation.Results[k])
+		delete(a.open, k)
+	}
+}
+
+func (q *sequence) unreserve(a *attempt) {
+	q.p.Unreserve(q.s.Context(), a.state, a.pod, a.node)
+	q.note("  Unreserve %s", a.pod.Name)
+	q.names["Unreserve"] = true
+	for k := range a.allocation.Claims {
+		q.written(a, k)
+	}
+	for _, c := range a.compiled.Claims() {
+		latest := q.claims[c.Name]
+		if latest == nil || latest.Status.Allocation == nil {
+			continue
+		}
+		if next := devices.Unreserved(latest, a.pod.UID); !equality.Semantic.DeepEqual(next, latest) {
+			q.set(next)
+		}
+	}
+	if c := q.claims[a.special]; c != nil {
+		c = c.DeepCopy()
+		c.Finalizers = nil
+		q.claims[c.Name] = c
+		q.forget(c.Name)
+	}
+	q.waiting = append(q.waiting, a.pod)
+}
+
+// bind writes the claims of a pod on both sides.
+func (q *sequence) bind(a *attempt) {
+	q.meantime(a)
+	status := q.p.PreBind(q.s.Context(), a.state, a.pod, a.node)
+	q.note("  PreBind %s %s", a.pod.Name, statusText(status))
+	q.names["PreBind "+status.Code().String()] = true
+	here := "Success"
+	if err := q.write(a); err != nil {
+		here = "Error " + err.Error()
+	}
+	q.fail("PreBind", here, statusText(status))
+	if q.t.Failed() {
+		return
+	}
+	if here != "Success" || q.g.chance(12) {
+		if here == "Success" {
+			q.names["Unreserve after PreBind"] = true
+		}
+		q.unreserve(a)
+		return
+	}
+	q.bound = append(q.bound, a.pod)
+}
+
+// meantime changes a claim between Reserve and PreBind at times.
+func (q *sequence) meantime(a *attempt) {
+	claims := a.compiled.Claims()
+	if len(claims) > 0 && q.g.chance(20) {
+		c := q.claims[pick(q.g, claims...).Name]
+		if c == nil {
+			return
+		}
+		c = c.DeepCopy()
+		switch {
+		case q.g.chance(40):
+			c.Finalizers = []string{resourcev1.Finalizer}
+			c.DeletionTimestamp = ptr(metav1.NewTime(time.Unix(1, 0)))
+			q.names["deleted in the meantime"] = true
+		case c.Status.Allocation == nil:
+			c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r0", Driver: "drv", Pool: "elsewhere", Device: "d"}}}}
+			q.names["allocated in the meantime"] = true
+		default:
+			c = devices.Deallocated(c)
+			q.names["deallocated in the meantime"] = true
+		}
+		q.user(c)
+		q.note("  %s changes", c.Name)
+	}
+	if q.g.chance(50) {
+		q.sync()
+	}
+}
+
+// write is PreBind of this side.
+func (q *sequence) write(a *attempt) error {
+	reserved := map[string]int{}
+	for k, c := range a.allocation.Claims {
+		reserved[c.Name] = k
+	}
+	for _, c := range a.compiled.Claims() {
+		k, pending := reserved[c.Name]
+		if !pending && c.UID == "" {
+			continue // the special claim, and nothing for it
+		}
+		latest := q.claims[c.Name]
+		var allocation *resourcev1.AllocationResult
+		if pending {
+			allocation = &a.allocation.Results[k]
+			if c.UID == "" {
+				if latest = q.created(a, a.allocation.Claims[k]); latest == nil {
+					return errors.New("no claim was created")
+				}
+				if len(a.allocation.Mappings) == 0 {
+					return fmt.Errorf("nil or empty request mappings, no update of pod %s/%s ExtendedResourceClaimStatus", a.pod.Namespace, a.pod.Name)
+				}
+			}
+		}
+		bound, err := devices.Bound(latest, a.pod, allocation, time.Now())
+		if err != nil {
+			return err
+		}
+		if pending { // what was reserved becomes what is stored
+			q.written(a, k)
+		}
+		q.set(bound)
+	}
+	return nil
+}
+
+// created returns this side's special claim under the name that the API server gave it, and compares the pod's status.
+func (q *sequence) created(a *attempt, special *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	for name, theirs := range q.api.claims {
+		if q.claims[name] != nil || len(theirs.OwnerReferences) == 0 || theirs.OwnerReferences[0].UID != a.pod.UID {
+			continue
+		}
+		q.names["an extended resource is bound"] = true
+		c := special.DeepCopy()
+		c.Name, c.UID = theirs.Name, theirs.UID
+		a.special = name
+		q.claims[name] = c
+		here := "no mappings"
+		if len(a.allocation.Mappings) > 0 {
+			here = fmt.Sprintf("%+v", v1.PodExtendedResourceClaimStatus{ResourceClaimName: name, RequestMappings: a.allocation.Mappings})
+		}
+		there := "no mappings"
+		if s := q.api.statuses[a.pod.Name]; s != nil {
+			there = fmt.Sprintf("%+v", *s)
+		}
+		q.fail("status of the pod", here, there)
+		return c
+	}
+	return nil
+}
