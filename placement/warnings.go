@@ -26,7 +26,7 @@ func (p *Plan) Warnings() []string {
 		}
 	}
 	if _, ok := p.cluster.(reuse.Log); !ok {
-		out = append(out, fmt.Sprintf("the cluster, a %T, has no change log: only over a cluster with one is work shared", p.cluster))
+		out = append(out, fmt.Sprintf("the cluster, a %T, has no change log, so equal pods share no work", p.cluster))
 	}
 	if p.engine != nil {
 		for _, name := range p.engine.Unsigned() {

@@ -59,7 +59,7 @@ func TestWarnings(t *testing.T) {
 			[]string{"sampling ends a search after 100 feasible nodes of 200: work is shared only when every node counts (AllNodes)"}},
 		{"all nodes", "every node is looked at", large, with(func(p *Profile) { p.Sampling = AllNodes() }), nil},
 		{"no change log", "nothing says what changed", Rows(testkit.NewCluster(threeZones(), nil)), DefaultProfile(),
-			[]string{"the cluster, a *placement.counted, has no change log: only over a cluster with one is work shared"}},
+			[]string{"the cluster, a *placement.counted, has no change log, so equal pods share no work"}},
 	}, func(t *testing.T, c test) {
 		p, err := New(c.cluster, c.profile)
 		require.NoError(t, err)
