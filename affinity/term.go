@@ -15,7 +15,7 @@ type term struct {
 	key        string // topologyKey, taken literally
 	weight     int64  // 0 for required terms
 	selector   labels.Selector
-	names      []string        // names of the namespaces in scope, sorted: the listed ones; the owner's when the term has neither namespaces nor a namespaceSelector
+	names      []string        // names of the namespaces in scope, sorted: the listed namespaces; the owner's namespace when the term has neither namespaces nor a namespaceSelector
 	nsSelector labels.Selector // nil: the term has none
 }
 

@@ -21,7 +21,7 @@ import (
 type ExtendedResources map[v1.ResourceName]*resourcev1.DeviceClass
 
 // NewExtendedResources maps the resource names of all classes. When two classes have the same spec.extendedResourceName,
-// the newer class wins; of two equally old classes, the one whose name comes first.
+// the newer class wins. Of two equally old classes, the class whose name comes first wins.
 func NewExtendedResources(classes iter.Seq[*resourcev1.DeviceClass]) ExtendedResources {
 	var e ExtendedResources
 	for c := range classes {

@@ -178,7 +178,7 @@ func (d *dryRun) compare(a, b *unit) int {
 	if c := a.start.Compare(b.start); c != 0 {
 		return c
 	}
-	return trueFirst(a.foreign, b.foreign) // pods of other nodes come back before local ones of equal importance
+	return trueFirst(a.foreign, b.foreign) // pods of other nodes come back before pods of this node of equal importance
 }
 
 // trueFirst orders true before false.

@@ -21,7 +21,7 @@ type Queue struct {
 	period       time.Duration
 
 	byName   map[string]*profile
-	profiles []*profile // the configured ones, by name
+	profiles []*profile // the configured profiles, by name
 
 	entries map[types.NamespacedName]*Entry // all queued pods
 	heaps   [Gated + 1]entryHeap            // by place; Nowhere is unused

@@ -75,7 +75,7 @@ func selectorOf(p *policyv1.PodDisruptionBudget) labels.Selector {
 }
 
 // add indexes a budget under the values of one requirement that every selected pod meets. Of several such requirements it
-// takes the one with the fewest values.
+// takes a requirement with the fewest values.
 func (n *namespace) add(i int32, s labels.Selector) {
 	requirements, selectable := s.Requirements()
 	if !selectable {

@@ -27,7 +27,7 @@ type zoneRule struct {
 
 const zonePlugin = "VolumeZone"
 
-// zoneKeys are the labels in the order in which they are looked at, with today's name of the beta ones.
+// zoneKeys are the labels in the order in which they are looked at. A beta label has the name of its successor beside it.
 var zoneKeys = [...][2]string{
 	{v1.LabelFailureDomainBetaZone, v1.LabelTopologyZone},
 	{v1.LabelFailureDomainBetaRegion, v1.LabelTopologyRegion},
