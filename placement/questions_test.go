@@ -113,6 +113,8 @@ func TestDecideOptions(t *testing.T) {
 		return nil
 	}
 	require.Equal(t, "c1", p.Decide(pod, Options{Nominated: nominated}).Node, "the others are kept for a pod of higher priority")
+	equal := testkit.Pod("equal").Priority(10).Request("cpu=3").Obj()
+	require.Equal(t, "c1", p.Decide(equal, Options{Nominated: nominated}).Node, "a nomination of equal priority counts as well")
 	urgent := testkit.Pod("urgent").Priority(20).Request("cpu=3").Obj()
 	require.Equal(t, "a1", p.Decide(urgent, Options{Nominated: nominated}).Node, "a nomination of lower priority does not count")
 

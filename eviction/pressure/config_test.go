@@ -31,6 +31,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 	testkit.Run(t, []test{
 		{"unknown signal", hard("cpu.available", "1"), "unsupported eviction signal cpu.available", "evictionHard"},
+		{"unknown soft signal", Config{EvictionSoft: settings{"x": "1"}, EvictionSoftGracePeriod: settings{mem: "1s"}}, "unsupported eviction signal x", "evictionSoft"},
 		{"unknown signal in grace", Config{EvictionSoftGracePeriod: settings{"x": "1s"}}, "unsupported eviction signal x", "evictionSoftGracePeriod"},
 		{"unknown signal in reclaim", Config{EvictionMinimumReclaim: settings{"x": "1"}}, "unsupported eviction signal x", "evictionMinimumReclaim"},
 		{"percent abc", hard(mem, "abc%"), `strconv.ParseFloat: parsing "abc": invalid syntax`, "evictionHard"},

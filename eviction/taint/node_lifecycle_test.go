@@ -232,6 +232,16 @@ func TestZones(t *testing.T) {
 		f.run(60, names(two)...)
 		require.Equal(t, []string{"55 +z1-000 unreachable"}, f.log, "one of two is normal")
 	})
+	t.Run("new zone", func(t *testing.T) {
+		f := newFarm(t, map[string]int{"z1": 3}, Config{})
+		f.run(0, "z1-000", "z1-001", "z1-002")
+		all := names(map[string]int{"z1": 3, "z2": 5})
+		for i, status := range []v1.ConditionStatus{"False", "False", "True", "True", "True"} {
+			f.write(f.l.SetNode(ready(fmt.Sprintf("z2-%03d", i), "z2", status), start))
+		}
+		f.run(21, all...)
+		require.Equal(t, []string{"5 +z2-000 not-ready", "15 +z2-001 not-ready"}, f.log, "one node in 10 s, and no line about the zone's rate, which stays")
+	})
 	t.Run("9.7", func(t *testing.T) {
 		f := newFarm(t, map[string]int{"z1": 1}, Config{})
 		for i := range 3 {

@@ -39,19 +39,72 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// Parse parses what Check accepts quickly, and with the result of resource.ParseQuantity.
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"1", "-1", "1e99", "1e999999999", "500m", "1.5Gi", "12E", "1e-99", "0.1e+7", "x"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := Parse(text)
-		if Check(text) != nil {
-			require.Error(t, err)
-			return
+// text makes the text of a quantity, mostly one that is accepted.
+func text(b *testkit.Bytes) string {
+	if b.OneIn(16) { // anything at all
+		var out []byte
+		for b.More() {
+			out = append(out, b.Next())
 		}
-		want, wantErr := resource.ParseQuantity(text)
-		require.Equal(t, wantErr, err)
-		require.Zero(t, want.Cmp(got))
-	})
+		return string(out)
+	}
+	digits := func(most int) (out string) {
+		for range b.Below(most) {
+			out += testkit.Pick(b, "0", "1", "2", "5", "9")
+		}
+		return out
+	}
+	out := testkit.Pick(b, "", "", "-", "+", " ") + testkit.Pick(b, "0", "1", "7") + digits(20)
+	if b.OneIn(3) {
+		out += "." + digits(12)
+	}
+	switch b.Below(4) {
+	case 0:
+		out += testkit.Pick(b, "m", "u", "n", "k", "M", "G", "T", "P", "E", "")
+	case 1:
+		out += testkit.Pick(b, "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "")
+	case 2:
+		out += testkit.Pick(b, "e", "E") + testkit.Pick(b, "", "-", "+", "0", "000") + testkit.Pick(b, "1", "3", "9", "18", "99", "100", "999999999")
+	}
+	if b.OneIn(16) {
+		out += testkit.Pick(b, " ", "\n", "i", "e", "9", strings.Repeat("1", 60))
+	}
+	return out
+}
+
+// checkParse holds that Parse parses what Check accepts quickly, with the result of resource.ParseQuantity. It reports whether
+// there was a quantity.
+func checkParse(t *testing.T, text string) bool {
+	t.Helper()
+	got, err := Parse(text)
+	if Check(text) != nil {
+		require.Error(t, err)
+		return false
+	}
+	want, wantErr := resource.ParseQuantity(text)
+	require.Equal(t, wantErr, err)
+	require.Zero(t, want.Cmp(got))
+	return err == nil
+}
+
+func TestTexts(t *testing.T) {
+	for _, s := range []string{"1", "-1", "1e99", "1e999999999", "500m", "1.5Gi", "12E", "1e-99", "0.1e+7", "x"} {
+		checkParse(t, s)
+	}
+	const inputs = 2000
+	reached := 0
+	for seed := range uint64(inputs) {
+		if checkParse(t, text(testkit.NewBytes(testkit.RandomBytes(seed, 48)))) {
+			reached++
+		}
+	}
+	t.Logf("%d of %d inputs are quantities", reached, inputs)
+	require.Greater(t, 2*reached, inputs, "the fuzz target compares at least half of its inputs")
+}
+
+func FuzzParse(f *testing.F) {
+	for seed := range uint64(10) {
+		f.Add(testkit.RandomBytes(seed, 48))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkParse(t, text(testkit.NewBytes(data))) })
 }
