@@ -41,7 +41,7 @@ func simpleAffinity(pod *v1.Pod, old, new any) (bool, error) {
 	return matches(new.(*v1.Node)) && (before == nil || !matches(before)), nil
 }
 
-// podA wants region cd, podB 10 CPUs; the story that the article on the scheduling queue tells.
+// podA wants region cd, podB wants 10 CPUs: the example of the article on the scheduling queue.
 func TestPodAAndPodB(t *testing.T) {
 	r := newRig(t, Options{ExactRegistrations: true, Profiles: map[string]Profile{defaultScheduler: {
 		Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": simpleFit, "NodeAffinity": simpleAffinity})}}})

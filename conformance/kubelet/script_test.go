@@ -139,7 +139,7 @@ func (r reported) IsUnderDiskPressure() bool {
 }
 func (r reported) IsUnderPIDPressure() bool { return slices.Contains(r.conditions, v1.NodePIDPressure) }
 
-// outcome is what the manager did in a cycle, in the words of the script. It tells the resource that it acts on, not the
+// outcome is what the manager did in a cycle, in the words of the script. It names the resource that it acts on, not the
 // threshold; the message of the eviction does, which has the threshold's quantity and what was available.
 func outcome(d pressure.Decision, c *cycle, m eviction.Manager) string {
 	o := nodeday.Outcome{Waiting: c.layoutErr != nil && c.looks == 0, Reclaim: c.reclaimed}

@@ -153,7 +153,7 @@ func (w *world) assigned() *v1.Pod {
 	return p
 }
 
-// happen makes an event of a cluster and tells both queues as the event handlers do.
+// happen makes an event of a cluster and reports it to both queues as the event handlers do.
 func (w *world) happen() error {
 	on := func(kind fwk.EventResource, action fwk.ActionType) []fwk.ClusterEvent {
 		return []fwk.ClusterEvent{{Resource: kind, ActionType: action}}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// informer is an informer that never runs: set replaces its objects and tells the handlers before it returns. Waiting for
+// informer is an informer that never runs: set replaces its objects and calls the handlers before it returns. Waiting for
 // running informers is what makes a scheduler over a fake API server slow to set up.
 type informer struct {
 	cache.SharedIndexInformer // for its indexer

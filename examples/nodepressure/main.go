@@ -1,4 +1,4 @@
-// Command nodepressure tells what the kubelet does on a node that runs short of memory, disk or processes.
+// Command nodepressure prints what the kubelet does on a node that runs short of memory, disk or processes.
 //
 //	go run ./examples/nodepressure -f examples/nodepressure/testdata/pods.yaml -summary examples/nodepressure/testdata/memory.json
 package main
