@@ -84,6 +84,7 @@ type api struct{ pod *v1.Pod }
 func (a *api) Pod(string, string) *v1.Pod                                        { return a.pod }
 func (a *api) Bind(context.Context, *v1.Pod, string) error                       { return nil }
 func (a *api) PatchStatus(context.Context, *v1.Pod, scheduler.StatusPatch) error { return nil }
+func (a *api) WriteClaims(context.Context, *v1.Pod, scheduler.ClaimWrites) error { return nil }
 func (a *api) BindVolumes(context.Context, *v1.Pod, volume.Decision) error       { return nil }
 func (a *api) Delete(context.Context, *v1.Pod) error                             { return nil }
 

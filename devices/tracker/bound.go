@@ -20,7 +20,7 @@ import (
 //
 // The error is v1.36's text for a claim that was deleted, allocated or deallocated since the decision, and for an allocation
 // whose special claim has no requests (quirk U10.7). The pod must not be nil. Bound changes nothing.
-func (t *Tracker) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
+func (o Objects) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*resourcev1.ResourceClaim, error) {
 	var out, created []*resourcev1.ResourceClaim
 	latest := func(namespace, name string) *resourcev1.ResourceClaim {
 		for _, c := range out {
@@ -28,7 +28,7 @@ func (t *Tracker) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*re
 				return c // the pod lists the claim twice
 			}
 		}
-		return t.ResourceClaim(namespace, name)
+		return o.ResourceClaim(namespace, name)
 	}
 	given := map[types.NamespacedName]bool{}
 	for k, c := range d.Claims {
@@ -54,7 +54,7 @@ func (t *Tracker) Bound(pod *v1.Pod, d devices.Allocation, now time.Time) ([]*re
 			continue
 		}
 		given[key] = true
-		c := t.ResourceClaim(pod.Namespace, name)
+		c := o.ResourceClaim(pod.Namespace, name)
 		if c != nil && slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
 			continue
 		}

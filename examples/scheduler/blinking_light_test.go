@@ -51,6 +51,7 @@ func (p printer) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	return nil
 }
 func (p printer) PatchStatus(context.Context, *v1.Pod, scheduler.StatusPatch) error { return nil }
+func (p printer) WriteClaims(context.Context, *v1.Pod, scheduler.ClaimWrites) error { return nil }
 func (p printer) BindVolumes(context.Context, *v1.Pod, volume.Decision) error       { return nil }
 func (p printer) Delete(context.Context, *v1.Pod) error                             { return nil }
 

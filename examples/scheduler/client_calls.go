@@ -55,6 +55,10 @@ func (s *Scheduler) bindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decis
 	return s.act(ctx, "Client.BindVolumes", func(ctx context.Context) error { return s.o.Client.BindVolumes(ctx, pod, d) })
 }
 
+func (s *Scheduler) writeClaims(ctx context.Context, pod *v1.Pod, w ClaimWrites) error {
+	return s.act(ctx, "Client.WriteClaims", func(ctx context.Context) error { return s.o.Client.WriteClaims(ctx, pod, w) })
+}
+
 func (s *Scheduler) delete(ctx context.Context, pod *v1.Pod) error {
 	return s.act(ctx, "Client.Delete", func(ctx context.Context) error { return s.o.Client.Delete(ctx, pod) })
 }

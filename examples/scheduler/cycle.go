@@ -187,6 +187,7 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 		if !d.Volumes.Empty() {
 			decided.Write(a.state, d.Volumes)
 		}
+		allocated.Write(a.state, d.Devices)
 		return d.Node, nil
 	case d.Failure.Err != nil:
 		return "", &failure{status: AsStatus(d.Failure.Err), nomination: denominate}
@@ -198,8 +199,8 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 		if p.Rejected() {
 			statuses.attempt, statuses.absent = nil, NewStatus(p.Pre.Code, p.Pre.Message)
 		}
-		if p.Pre.Code != UnschedulableAndUnresolvable {
-			claims.Write(a.state, true) // DynamicResources has seen the pod
+		if p.Pre.Code != UnschedulableAndUnresolvable || slices.Contains(p.Pre.Rejecters(), nameDynamicResources) {
+			seen.Write(a.state, releaserOf(p.Predicates)) // DynamicResources has seen the pod
 		}
 	}
 	return "", s.postFilter(ctx, a, statuses, d.Failure.Message, d.Failure.Rejecters, nil)
@@ -311,6 +312,9 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	a.f.runPostBind(ctx, a.state, a.assumed, a.result.Node)
 	s.queue.Activate(a.state.PodsToActivate.take()...)
 	a.result.Outcome = Scheduled
+	if d, err := allocated.Read(a.state); err == nil {
+		a.result.Devices = d
+	}
 	s.finish(a)
 }
 

@@ -87,6 +87,9 @@ func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin
 			}
 			p = given
 		}
+		if p, err = withSelectors(p, h.s.o.Selectors); err != nil {
+			return nil, err
+		}
 		if p.Over != nil {
 			p = p.Over(placement.Profile{Volumes: h.s.volumes, Devices: h.s.devices})
 		}
@@ -164,53 +167,3 @@ type defaultBinder struct{ adapterBase }
 func (p defaultBinder) Bind(ctx context.Context, _ *State, pod *v1.Pod, node string) *Status {
 	return AsStatus(p.h.s.bind(ctx, pod, node))
 }
-
-// dynamicResources finds devices for a pod's claims. It does not write claims yet: pods with claims fail at Reserve. For other
-// pods the plugin does nothing at any point.
-type dynamicResources struct{ podFilter }
-
-// claims is written once DynamicResources has seen the pod.
-var claims = NewKey[bool](nameDynamicResources)
-
-// PreEnqueue lets all pods pass.
-func (dynamicResources) PreEnqueue(*v1.Pod) *Status { return nil }
-
-// PreFilter fails for pods with claims.
-func (p dynamicResources) PreFilter(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) ([]string, *Status) {
-	claims.Write(s, true)
-	return p.podFilter.PreFilter(ctx, s, pod, nodes)
-}
-
-// PostFilter has no claims to free. It fails when an earlier PreFilter plugin ended the attempt.
-func (dynamicResources) PostFilter(_ context.Context, s *State, _ *v1.Pod, _ *NodeStatuses) (*Nomination, *Status) {
-	if _, err := claims.Read(s); err != nil {
-		return nil, AsStatus(err)
-	}
-	return nil, NewStatus(Unschedulable, "no new claims to deallocate")
-}
-
-func (dynamicResources) libraryScore() *placement.Plugin { return nil }
-
-// Score is 0 for a pod without claims.
-func (dynamicResources) Score(context.Context, *State, *v1.Pod, *NodeInfo) (int64, *Status) {
-	return 0, nil
-}
-
-// Reserve fails for pods with claims.
-func (p dynamicResources) Reserve(_ context.Context, _ *State, pod *v1.Pod, _ string) *Status {
-	if p.filter.Skips(pod) {
-		return nil
-	}
-	return AsStatus(fmt.Errorf("pod %s: this scheduler does not write ResourceClaims", podinfo.Name(pod)))
-}
-
-// Unreserve has nothing to free.
-func (dynamicResources) Unreserve(context.Context, *State, *v1.Pod, string) {}
-
-// PreBindPreFlight returns Skip.
-func (dynamicResources) PreBindPreFlight(context.Context, *State, *v1.Pod, string) (bool, *Status) {
-	return false, NewStatus(Skip)
-}
-
-// PreBind has nothing to do.
-func (dynamicResources) PreBind(context.Context, *State, *v1.Pod, string) *Status { return nil }

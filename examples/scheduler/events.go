@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -166,6 +167,9 @@ func (s *Scheduler) Set(old, obj metav1.Object) {
 	s.handle("Set", func() error {
 		s.cache.change(obj, false)
 		s.namespaces.set(obj, false)
+		if err := s.namespaces.setDevices(obj, false); err != nil {
+			return err
+		}
 		action, before := queue.Add, any(nil)
 		if old != nil {
 			action, before = queue.Update, old
@@ -182,6 +186,9 @@ func (s *Scheduler) Unset(obj metav1.Object) {
 	s.handle("Unset", func() error {
 		s.cache.change(obj, true)
 		s.namespaces.set(obj, true)
+		if err := s.namespaces.setDevices(obj, true); err != nil {
+			return err
+		}
 		if r, ok := resource(obj); ok {
 			s.queue.Move(queue.Change{Event: queue.Event{Resource: r, Action: queue.Delete}, Old: obj})
 		}
@@ -204,6 +211,12 @@ func resource(obj metav1.Object) (string, bool) {
 		return "storage.k8s.io/CSIStorageCapacity", true
 	case *storagev1.StorageClass:
 		return "storage.k8s.io/StorageClass", true
+	case *resourcev1.ResourceClaim:
+		return "resource.k8s.io/ResourceClaim", true
+	case *resourcev1.ResourceSlice:
+		return "resource.k8s.io/ResourceSlice", true
+	case *resourcev1.DeviceClass:
+		return "resource.k8s.io/DeviceClass", true
 	case *storagev1.VolumeAttachment:
 		return "storage.k8s.io/VolumeAttachment", true
 	}

@@ -3,22 +3,74 @@ package scheduler
 import (
 	"iter"
 	"maps"
+	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 )
 
-// namespaces are the labels of namespaces for queueing hints, which do not run in a scheduling cycle.
+// namespaces are the labels of namespaces, and the objects of dynamic resource allocation, for queueing hints and gates, which
+// do not run in a scheduling cycle.
 type namespaces struct {
-	mu     sync.Mutex
-	labels map[string]map[string]string
+	mu      sync.Mutex
+	labels  map[string]map[string]string
+	devices *cluster.Snapshot // claims and classes alone
 }
 
-func newNamespaces(s *cluster.Snapshot) *namespaces {
-	return &namespaces{labels: maps.Collect(s.Namespaces())}
+func newNamespaces(s *cluster.Snapshot) (*namespaces, error) {
+	known, err := cluster.New(cluster.Objects{
+		ResourceClaims: slices.Collect(cluster.List[*resourcev1.ResourceClaim](s).All()), DeviceClasses: slices.Collect(cluster.List[*resourcev1.DeviceClass](s).All()),
+	})
+	return &namespaces{labels: maps.Collect(s.Namespaces()), devices: known}, err
+}
+
+// DeviceObjects returns the claims and classes as they are now.
+func (n *namespaces) DeviceObjects() tracker.Objects {
+	return tracker.Objects{Claims: locked[*resourcev1.ResourceClaim]{n}, Classes: locked[*resourcev1.DeviceClass]{n}}
+}
+
+// locked is a table of the claims or classes.
+type locked[T metav1.Object] struct{ n *namespaces }
+
+// Get returns an object.
+func (l locked[T]) Get(namespace, name string) (T, bool) {
+	l.n.mu.Lock()
+	defer l.n.mu.Unlock()
+	return cluster.List[T](l.n.devices).Get(namespace, name)
+}
+
+// In yields the objects of a namespace.
+func (l locked[T]) In(namespace string) iter.Seq[T] {
+	l.n.mu.Lock()
+	defer l.n.mu.Unlock()
+	return slices.Values(slices.Collect(cluster.List[T](l.n.devices).In(namespace)))
+}
+
+// All yields all objects.
+func (l locked[T]) All() iter.Seq[T] {
+	l.n.mu.Lock()
+	defer l.n.mu.Unlock()
+	return slices.Values(slices.Collect(cluster.List[T](l.n.devices).All()))
+}
+
+// setDevices follows the object if it is a claim or a class.
+func (n *namespaces) setDevices(obj metav1.Object, gone bool) error {
+	switch obj.(type) {
+	case *resourcev1.ResourceClaim, *resourcev1.DeviceClass:
+	default:
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if gone {
+		return n.devices.Unset(obj)
+	}
+	return n.devices.Set(obj)
 }
 
 // set follows the object if it is a namespace.

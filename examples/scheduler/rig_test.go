@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
@@ -64,15 +65,17 @@ func (c *clock) advance(d time.Duration) {
 
 // server is an API server in memory that reports each change to the scheduler, as informers do.
 type server struct {
-	mu      sync.Mutex
-	s       *Scheduler
-	pods    map[string]*v1.Pod
-	bound   map[string]int
-	events  []string
-	patches []string
-	deleted []string
-	bindErr func(pod *v1.Pod) error
-	failing map[string]error // of Delete and PatchStatus, by pod name
+	mu       sync.Mutex
+	s        *Scheduler
+	pods     map[string]*v1.Pod
+	bound    map[string]int
+	events   []string
+	patches  []string
+	deleted  []string
+	bindErr  func(pod *v1.Pod) error
+	claims   map[string]metav1.Object           // by name
+	extended *v1.PodExtendedResourceClaimStatus // written last
+	failing  map[string]error                   // of Delete and PatchStatus, by pod name
 }
 
 func (a *server) Pod(namespace, name string) *v1.Pod {
@@ -124,6 +127,28 @@ func (a *server) PatchStatus(_ context.Context, pod *v1.Pod, patch StatusPatch) 
 		a.patches = append(a.patches, text)
 		return patch.Apply(old)
 	})
+}
+
+func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error {
+	if err := a.failing["claims"]; err != nil && len(w.Set) > 0 {
+		return err
+	}
+	if w.Extended != nil {
+		a.extended = w.Extended
+	}
+	for _, c := range w.Set {
+		var old metav1.Object
+		if a.claims[c.Name] != nil {
+			old = a.claims[c.Name]
+		}
+		a.s.Set(old, c)
+		a.claims[c.Name] = c
+	}
+	for _, c := range w.Delete {
+		a.s.Unset(c)
+		delete(a.claims, c.Name)
+	}
+	return nil
 }
 
 func (a *server) BindVolumes(_ context.Context, _ *v1.Pod, d volume.Decision) error { return nil }
@@ -309,7 +334,7 @@ func newRig(t *testing.T, o Options, nodes []*v1.Node, pods ...*v1.Pod) *rig {
 	t.Helper()
 	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: identified(pods)})
 	require.NoError(t, err)
-	r := &rig{t: t, clock: newClock(), server: &server{pods: map[string]*v1.Pod{}, bound: map[string]int{}, failing: map[string]error{}}}
+	r := &rig{t: t, clock: newClock(), server: &server{pods: map[string]*v1.Pod{}, bound: map[string]int{}, failing: map[string]error{}, claims: map[string]metav1.Object{}}}
 	for _, p := range pods {
 		r.pods[podinfo.Name(p)] = p
 	}

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter/volume"
@@ -35,8 +37,21 @@ type Client interface {
 	// BindVolumes writes the objects of a decision (volume.Decision.Objects). It returns after the claims are bound and
 	// the changes were reported to the scheduler.
 	BindVolumes(ctx context.Context, pod *v1.Pod, d volume.Decision) error
+	// WriteClaims writes what a pod's devices change in the API. It returns after the changes were reported to the scheduler and,
+	// for claims with an allocation, after the binding conditions of the devices are met (devices.BindingReadiness).
+	WriteClaims(ctx context.Context, pod *v1.Pod, w ClaimWrites) error
 	// Delete deletes the pod with the pod's own grace period.
 	Delete(ctx context.Context, pod *v1.Pod) error
+}
+
+// ClaimWrites are the changes of ResourceClaims at PreBind, Unreserve or PostFilter of a pod.
+type ClaimWrites struct {
+	// Set are claims to write: finalizers, allocation and reservations. A claim that the API server does not have is created.
+	Set []*resourcev1.ResourceClaim
+	// Delete are claims to delete, with their finalizers.
+	Delete []*resourcev1.ResourceClaim
+	// Extended is the pod's new status.extendedResourceClaimStatus; nil changes nothing.
+	Extended *v1.PodExtendedResourceClaimStatus
 }
 
 // ErrGone is a Client's error for a pod that does not exist any more.
@@ -78,6 +93,8 @@ type Result struct {
 	Evaluated, Feasible int
 	Total               int64
 	Attempts            int
+	// Devices is what the pod's claims got, when scheduled.
+	Devices devices.Allocation
 }
 
 // Options configures a scheduler. Client is required.
@@ -87,6 +104,9 @@ type Options struct {
 	Profiles []Profile
 	// Plugins are added to the default plugins; nil adds none.
 	Plugins Registry
+	// Selectors compiles the CEL expressions of device classes and claims. Without Selectors a pod whose claims have selectors
+	// fails.
+	Selectors devices.SelectorCompiler
 	// Extenders in the order of the configuration.
 	Extenders []Extender
 	// PercentageOfNodesToScore applies to profiles without their own percentage; 0 is the adaptive share.
@@ -174,7 +194,10 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 		}
 	}
 	s.nodes.follow(snapshot, true)
-	s.namespaces = newNamespaces(snapshot)
+	var err error
+	if s.namespaces, err = newNamespaces(snapshot); err != nil {
+		return nil, err
+	}
 	s.volumes = placement.NewVolumes(snapshot)
 	s.devices = tracker.New(snapshot, tracker.Of(snapshot))
 	if err := s.makeProfiles(); err != nil {

@@ -65,6 +65,8 @@ func (c *volumeServer) Bind(_ context.Context, pod *v1.Pod, node string) error {
 func (c *volumeServer) PatchStatus(context.Context, *v1.Pod, StatusPatch) error { return nil }
 func (c *volumeServer) Delete(context.Context, *v1.Pod) error                   { return nil }
 
+func (c *volumeServer) WriteClaims(context.Context, *v1.Pod, ClaimWrites) error { return nil }
+
 // BindVolumes does the work of the volume controllers: all volumes are bound at once.
 func (c *volumeServer) BindVolumes(_ context.Context, _ *v1.Pod, d volume.Decision) error {
 	volumes, claims := d.Objects()

@@ -72,6 +72,7 @@ type entry struct {
 	Message       string                 `json:"message"`
 	NominatedNode string                 `json:"nominatedNode"`
 	Victims       []string               `json:"victims"`
+	Allocations   []allocation           `json:"allocations,omitempty"`
 	Nodes         []placement.NodeReport `json:"nodes,omitempty"`
 
 	evaluated, feasible int

@@ -62,7 +62,6 @@ func load(o options, profiles []scheduler.Profile, timeline []event, stdin io.Re
 	}
 	_ = objects.Orphans(collected) // a warning
 	misfits(w.snapshot, &objects.Warnings)
-	objects.WithoutDevices()
 	objects.Absent(dump.Asks{Placed: dump.Pending})
 	others := map[string]int{}
 	for _, p := range objects.Pods {

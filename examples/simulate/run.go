@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -50,6 +51,7 @@ type simulation struct {
 func newSimulation(w *world, o options, timeline []event, setup scheduler.Options) (*simulation, error) {
 	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
+	setup.Selectors = cel.NewCompiler()
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
 	setup.OnError = func(err error) { x.warn("%v", err) }
 	if o.seed != 0 {
@@ -226,6 +228,7 @@ func (x *simulation) result(r scheduler.Result) {
 		SchedulerName: r.Profile, Attempt: r.Attempts, Priority: preemption.Priority(r.Pod), Outcome: string(r.Outcome), Node: r.Node,
 		Message: r.Message, NominatedNode: r.Nominated, evaluated: r.Evaluated, feasible: r.Feasible, total: r.Total, Nodes: x.tables[key(r.Pod)],
 	}
+	e.Allocations = allocationsOf(r.Pod, r.Node, r.Devices)
 	for _, v := range r.Victims {
 		e.Victims = append(e.Victims, key(v))
 		x.gaveWay[key(v)] = key(r.Pod)

@@ -1,0 +1,208 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+)
+
+// dynamicResources is DynamicResources at all its points. It chooses the devices of the pod's claims together with the node,
+// reserves the devices so that no other pod gets them, and writes the claims before the pod is bound.
+type dynamicResources struct{ podFilter }
+
+// releaser is the state of the filter, which knows what to give back when no node can take the pod.
+type releaser interface{ Release() devices.Release }
+
+// sight is what PostFilter knows of the pod; nil when the plugin rejected or skipped the pod.
+type sight struct{ releaser }
+
+var (
+	// allocated holds what the pod's claims get on the chosen node.
+	allocated = NewKey[devices.Allocation]("DynamicResources allocation")
+	// seen is written once DynamicResources has seen the pod.
+	seen = NewKey[sight](nameDynamicResources + " state")
+	// written is true once claims of the pod were written.
+	written = NewKey[bool](nameDynamicResources + " written")
+)
+
+// withSelectors returns DynamicResources with a compiler of selectors, and any other plugin as it is.
+func withSelectors(p *placement.Plugin, compiler devices.SelectorCompiler) (*placement.Plugin, error) {
+	o, ok := p.Args.(tracker.Options)
+	if !ok || o.Compiler != nil || compiler == nil {
+		return p, nil
+	}
+	o.Compiler = compiler
+	return placement.PluginArgs{Devices: o}.Plugin(p.Name)
+}
+
+// releaserOf returns the releaser among predicates; without one the sight is empty.
+func releaserOf(ps filter.Predicates) sight {
+	for _, p := range ps {
+		if r, ok := p.(releaser); ok {
+			return sight{r}
+		}
+	}
+	return sight{}
+}
+
+func (p dynamicResources) libraryScore() *placement.Plugin { return p.filter }
+
+// Score asks the scorer; 0 for a pod that needs no devices.
+func (p dynamicResources) Score(_ context.Context, _ *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {
+	x, err := p.filter.Score(pod, p.h.s.snapshot)
+	if x == nil || err != nil {
+		return 0, AsStatus(err)
+	}
+	return x.Raw(node.Slot), nil
+}
+
+// NormalizeScores applies the scorer's rule.
+func (p dynamicResources) NormalizeScores(_ context.Context, _ *State, _ *v1.Pod, list []NodeScore) *Status {
+	hi := int64(0)
+	for _, x := range list {
+		hi = max(hi, x.Score)
+	}
+	var rule *devices.State
+	for k := range list {
+		list[k].Score = rule.Normalize(list[k].Score, 0, hi)
+	}
+	return nil
+}
+
+// objects are the claims and classes as the API server has reported them.
+func (p dynamicResources) objects() tracker.Objects { return p.h.s.namespaces.DeviceObjects() }
+
+// PreEnqueue keeps a pod out of the active queue until its claims exist.
+func (p dynamicResources) PreEnqueue(pod *v1.Pod) *Status {
+	if text := devices.Gate(pod, p.objects()); text != "" {
+		return NewStatus(UnschedulableAndUnresolvable, text)
+	}
+	return nil
+}
+
+// PreFilter looks up the pod's claims.
+func (p dynamicResources) PreFilter(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) ([]string, *Status) {
+	names, st := p.podFilter.PreFilter(ctx, s, pod, nodes)
+	var known sight
+	if x, err := p.key.Read(s); err == nil {
+		known.releaser, _ = x.predicate.(releaser)
+	}
+	seen.Write(s, known)
+	return names, st
+}
+
+// PostFilter gives back an allocation that keeps the pod from every node. It fails when an earlier PreFilter plugin ended the
+// attempt.
+func (p dynamicResources) PostFilter(ctx context.Context, s *State, pod *v1.Pod, _ *NodeStatuses) (*Nomination, *Status) {
+	state, err := seen.Read(s)
+	if err != nil {
+		return nil, AsStatus(err)
+	}
+	if state.releaser == nil {
+		return nil, NewStatus(Unschedulable, "no new claims to deallocate")
+	}
+	release := state.Release()
+	var w ClaimWrites
+	if c := release.Deallocate; c != nil {
+		w.Set = append(w.Set, devices.Deallocated(c))
+	}
+	if release.Delete != nil {
+		w.Delete = append(w.Delete, release.Delete)
+	}
+	if len(w.Set)+len(w.Delete) > 0 {
+		if err := p.h.s.writeClaims(ctx, pod, w); err != nil {
+			return nil, AsStatus(err)
+		}
+	}
+	return nil, NewStatus(Unschedulable, release.Reason)
+}
+
+// Reserve reserves the devices for the pod.
+func (p dynamicResources) Reserve(_ context.Context, s *State, pod *v1.Pod, node string) *Status {
+	d, err := allocated.Read(s)
+	if err != nil {
+		x, err := p.key.Read(s)
+		if err != nil {
+			return nil // the plan found nothing to do
+		}
+		state, ok := x.predicate.(interface {
+			Allocation(i int) devices.Allocation
+		})
+		if !ok {
+			return nil // the pod needs no devices
+		}
+		d = state.Allocation(p.h.s.snapshot.Slot(node))
+		allocated.Write(s, d)
+	}
+	return AsStatus(p.h.s.devices.Reserve(pod, d))
+}
+
+// Unreserve releases the reserved devices. Claims that were written lose the pod's reservation and keep the allocation; a claim
+// that was created for extended resources is deleted.
+func (p dynamicResources) Unreserve(ctx context.Context, s *State, pod *v1.Pod, _ string) {
+	if _, err := written.Read(s); err == nil {
+		var w ClaimWrites
+		for c := range p.objects().ResourceClaims(pod.Namespace) {
+			if !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
+				continue
+			}
+			if c.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
+				w.Delete = append(w.Delete, c)
+			} else {
+				w.Set = append(w.Set, devices.Unreserved(c, pod.UID))
+			}
+		}
+		p.h.s.report(p.h.s.writeClaims(ctx, pod, w))
+	}
+	p.release(pod)
+}
+
+// release releases the reserved devices at the start of the next scheduling cycle.
+func (p dynamicResources) release(pod *v1.Pod) {
+	s := p.h.s
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	s.cache.later(func(*cluster.Snapshot) error { s.devices.Unreserve(pod); return nil })
+}
+
+// PreBindPreFlight returns Skip for pods that need no devices.
+func (p dynamicResources) PreBindPreFlight(_ context.Context, s *State, pod *v1.Pod, _ string) (bool, *Status) {
+	if d, err := allocated.Read(s); len(pod.Spec.ResourceClaims) == 0 && (err != nil || len(d.Claims) == 0) {
+		return false, NewStatus(Skip)
+	}
+	return true, nil
+}
+
+// PreBind calls Client.WriteClaims.
+func (p dynamicResources) PreBind(ctx context.Context, s *State, pod *v1.Pod, _ string) *Status {
+	d, err := allocated.Read(s)
+	if err != nil {
+		d = devices.Allocation{}
+	}
+	claims, err := p.objects().Bound(pod, d, p.h.s.clock.Now())
+	if err != nil {
+		return AsStatus(err)
+	}
+	written.Write(s, true)
+	if err := p.h.s.writeClaims(ctx, pod, ClaimWrites{Set: claims, Extended: extendedStatus(claims, d)}); err != nil {
+		return AsStatus(err)
+	}
+	p.release(pod) // the cluster shows it now
+	return nil
+}
+
+// extendedStatus returns the pod's status about the claim for its extended resources; nil without one.
+func extendedStatus(claims []*resourcev1.ResourceClaim, d devices.Allocation) *v1.PodExtendedResourceClaimStatus {
+	if len(d.Mappings) == 0 {
+		return nil
+	}
+	return &v1.PodExtendedResourceClaimStatus{ResourceClaimName: claims[len(claims)-1].Name, RequestMappings: d.Mappings}
+}

@@ -1,0 +1,177 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// deviceRig is a scheduler over the nodes n1 and n2, of which n2 has two GPUs, and the named claims for one GPU each.
+func deviceRig(t *testing.T, o Options, claims ...string) *rig {
+	r := newRig(t, o, []*v1.Node{testkit.Node("n1").Capacity("cpu=4").Obj(), testkit.Node("n2").Capacity("cpu=4").Obj()})
+	node, extended := "n2", "example.com/gpu"
+	r.s.Set(nil, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n2"}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "n2", ResourceSliceCount: 1},
+		Devices: []resourcev1.Device{{Name: "gpu-0"}, {Name: "gpu-1"}},
+	}})
+	r.s.Set(nil, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &extended}})
+	for _, name := range claims {
+		r.claim(name)
+	}
+	return r
+}
+
+// claim adds a claim for one GPU.
+func (r *rig) claim(name string) {
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
+	c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	r.claims[name] = c
+	r.s.Set(nil, c)
+}
+
+func withClaim(pod *v1.Pod, claim string) *v1.Pod {
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
+	return pod
+}
+
+// held writes the claims of the API server as "claim: device for pod".
+func (r *rig) held() (out []string) {
+	for _, name := range sortedKeys(r.claims) {
+		c, line := r.claims[name].(*resourcev1.ResourceClaim), name+":"
+		if c.Status.Allocation != nil {
+			for _, x := range c.Status.Allocation.Devices.Results {
+				line += " " + x.Device
+			}
+		}
+		for _, x := range c.Status.ReservedFor {
+			line += " for " + x.Name
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// everyWay runs a test with the plan of the library and with the plugins one by one.
+func everyWay(t *testing.T, run func(t *testing.T, o Options)) {
+	t.Run("plan", func(t *testing.T) { run(t, Options{}) })
+	t.Run("one by one", func(t *testing.T) { run(t, Options{OneByOne: true}) })
+}
+
+// Claims are allocated, reserved until PreBind has written them, and shown in the result.
+func TestClaims(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a", "b", "c")
+		for _, name := range []string{"a", "b"} {
+			r.add(withClaim(testkit.Pod("pod-"+name).Obj(), name))
+			require.True(t, r.s.TryScheduleOne(context.Background()))
+		}
+		require.Equal(t, []string{"a:", "b:", "c:"}, r.held(), "nothing is written before the binding cycle")
+		r.add(withClaim(testkit.Pod("same").Obj(), "a"), withClaim(testkit.Pod("pod-c").Obj(), "c"))
+		require.True(t, r.s.TryScheduleOne(context.Background()))
+		require.Contains(t, r.last().Message, "resource claim default/a is in the process of being allocated")
+		require.True(t, r.s.TryScheduleOne(context.Background()))
+		require.Contains(t, r.last().Message, "2 cannot allocate all claims. still not schedulable, preemption: ")
+		r.work()
+		require.Equal(t, []string{"a: gpu-0 for pod-a", "b: gpu-1 for pod-b", "c:"}, r.held())
+		require.Equal(t, "n2", r.last().Node)
+		require.Equal(t, "gpu-1", r.last().Devices.Results[0].Devices.Results[0].Device)
+		require.Empty(t, r.errs)
+	})
+}
+
+// A pod whose claim does not exist is gated, and enters the queue when the claim comes.
+func TestClaimGate(t *testing.T) {
+	r := deviceRig(t, Options{})
+	pod := withClaim(testkit.Pod("p").Obj(), "late")
+	r.add(pod)
+	require.False(t, r.step())
+	r.claim("late")
+	require.True(t, r.step())
+	r.work()
+	require.Equal(t, []string{"late: gpu-0 for p"}, r.held())
+}
+
+// A failed binding cycle gives the reservation back: what was written stays allocated without the pod, as in v1.36, and devices
+// that were not written are free.
+func TestClaimsAfterFailures(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a")
+		r.bindErr = func(*v1.Pod) error { return errors.New("no") }
+		r.add(withClaim(testkit.Pod("p").Obj(), "a"))
+		require.True(t, r.step())
+		r.work()
+		require.Equal(t, []string{"a: gpu-0"}, r.held())
+		r.s.View(func(*cluster.Snapshot) {
+			_, reserved := r.s.devices.Reserved(r.pods["default/p"])
+			require.False(t, reserved)
+		})
+	})
+}
+
+// An extended resource becomes a claim of the pod, which a failed binding deletes.
+func TestExtendedResourceClaim(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o)
+		fail := true
+		r.bindErr = func(*v1.Pod) error {
+			if fail {
+				return errors.New("no")
+			}
+			return nil
+		}
+		r.add(testkit.Pod("p").Request("example.com/gpu=2").Obj())
+		require.True(t, r.step())
+		r.work()
+		require.Empty(t, r.held())
+		fail = false
+		r.add(testkit.Pod("q").Request("example.com/gpu=2").Obj())
+		require.True(t, r.step())
+		r.work()
+		require.Equal(t, []string{"q-extended-resources: gpu-0 gpu-1 for q"}, r.held())
+		require.Equal(t, "q-extended-resources", r.extended.ResourceClaimName)
+		require.Len(t, r.extended.RequestMappings, 1)
+	})
+}
+
+// PostFilter deallocates a claim that nobody uses and that keeps the pod from every node.
+func TestPostFilterDeallocates(t *testing.T) {
+	everyWay(t, func(t *testing.T, o Options) {
+		r := deviceRig(t, o, "a")
+		old := r.claims["a"].(*resourcev1.ResourceClaim)
+		c := old.DeepCopy()
+		c.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+			MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"gone"}}},
+		}}}}
+		r.claims["a"] = c
+		r.s.Set(old, c)
+		r.add(withClaim(testkit.Pod("p").Obj(), "a"))
+		require.True(t, r.step())
+		require.Contains(t, r.last().Message, "2 resourceclaim not available on the node. deallocation of ResourceClaim completed, preemption: ")
+		require.Nil(t, r.claims["a"].(*resourcev1.ResourceClaim).Status.Allocation)
+	})
+}
+
+// A failure of Client.WriteClaims fails the attempt and keeps nothing.
+func TestBadWriteClaims(t *testing.T) {
+	r := deviceRig(t, Options{}, "a")
+	r.failing["claims"] = errors.New("no claims today")
+	r.add(withClaim(testkit.Pod("p").Obj(), "a"))
+	require.True(t, r.step())
+	r.work()
+	require.Contains(t, r.last().Message, "no claims today")
+	require.Equal(t, []string{"a:"}, r.held())
+	require.True(t, slices.ContainsFunc(r.results, func(x Result) bool { return x.Outcome == SchedulingError }))
+	require.NoError(t, r.server.WriteClaims(context.Background(), nil, ClaimWrites{}))
+}
