@@ -21,7 +21,8 @@ import (
 //   - A node is added, and the pod fits the empty node.
 //   - A node is updated, the pod fits the empty node, and the node allows more pods than before or offers more of a resource
 //     that the pod asks for.
-//   - A DeviceClass is added or updated, and it now provides an extended resource that the pod names, even with amount 0.
+//   - A DeviceClass is added or updated, and it now provides a resource that the pod names, even with amount 0: its extended
+//     resource, or for a new class the resource of its name.
 //
 // The ignored resources of o have no effect: v1.36 ignores them in the filter and not in its hint. Adding a node does not
 // wake a pod that asks for more of an ignored resource than the node has.
@@ -39,14 +40,22 @@ func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 			return before == nil || grew(pod, before, after), nil
 		}
 		if before, after, ok := event[DeviceClass](old, new); ok {
-			if after == nil || after.ExtendedResourceName == "" {
-				return false, nil
-			}
-			known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName
-			return !known && listed(pod, after.ExtendedResourceName), nil
+			return after != nil && provides(pod, before, after), nil
 		}
 		return false, unexpected(old, new, "*v1.Pod, *v1.Node or *DeviceClass")
 	}
+}
+
+// implicit is the start of the name of a resource that every class provides.
+const implicit = "deviceclass.resource.kubernetes.io/"
+
+// provides reports whether a class that was added or updated now provides a resource that the pod names.
+func provides(pod *v1.Pod, before, after *DeviceClass) bool {
+	if before == nil && listed(pod, v1.ResourceName(implicit+after.Name)) {
+		return true
+	}
+	known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName
+	return after.ExtendedResourceName != "" && !known && listed(pod, after.ExtendedResourceName)
 }
 
 func podHelps(pod, before, after *v1.Pod) bool {
@@ -64,6 +73,8 @@ func podHelps(pod, before, after *v1.Pod) bool {
 // DeviceClass has what the hint of FitHint reads of a resource.k8s.io DeviceClass. The API's own type would make every
 // importer of this package link the resource API for one name.
 type DeviceClass struct {
+	// Name is the name of the class, which provides the resource deviceclass.resource.kubernetes.io/NAME.
+	Name string
 	// ExtendedResourceName is spec.extendedResourceName, "" when the class provides none.
 	ExtendedResourceName v1.ResourceName
 }

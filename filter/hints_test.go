@@ -26,7 +26,7 @@ func TestHints(t *testing.T) {
 	nominated := func(p *v1.Pod) *v1.Pod { p.Status.NominatedNodeName = "n"; return p }
 	ports := func(p *v1.Pod, n int32) *v1.Pod { return withPorts(p, port("", "", n)) }
 	declares := func(f ...string) *v1.Node { n := node("n"); n.Status.DeclaredFeatures = f; return n }
-	class := func(resource v1.ResourceName) *DeviceClass { return &DeviceClass{resource} }
+	class := func(resource v1.ResourceName) *DeviceClass { return &DeviceClass{"gpu", resource} }
 	self := func() *v1.Pod { return ports(pod("p", "cpu", "2", "example.com/x", "1"), 80) }
 	big := []string{"cpu", "4", "example.com/x", "1", "pods", "5"}
 	needy := self()
@@ -56,6 +56,12 @@ func TestHints(t *testing.T) {
 		{"fit: node got memory", "not asked for", fit, node("n", big...), node("n", append([]string{"memory", "9"}, big...)...), false},
 		{"fit: node unchanged", "nothing new", fit, node("n", big...), node("n", big...), false},
 		{"fit: node deleted", "never helps", fit, node("n", big...), nil, false},
+		{"fit: device class whose name is asked for", "every class provides the resource of its name", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitHint(FitOptions{})(pod("p", "deviceclass.resource.kubernetes.io/gpu", "1"), old, new)
+		}, nil, class(""), true},
+		{"fit: device class whose name is asked for changes", "it provided the resource before", func(p *v1.Pod, old, new any) (bool, error) {
+			return FitHint(FitOptions{})(pod("p", "deviceclass.resource.kubernetes.io/gpu", "1"), old, new)
+		}, class(""), class("example.com/x"), false},
 		{"fit: device class for the resource", "it newly provides what is asked for", fit, nil, class("example.com/x"), true},
 		{"fit: device class for a resource asked for with 0", "the name is enough", func(p *v1.Pod, old, new any) (bool, error) {
 			return FitHint(FitOptions{})(pod("p", "example.com/x", "0"), old, new)

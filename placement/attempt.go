@@ -128,7 +128,9 @@ func (a *Attempt) check(o Options) func(i int) filter.Rejection {
 // takes the decision. It is empty for a pod that VolumeBinding skips.
 func (a *Attempt) Volumes(i int) volume.Decision {
 	for _, p := range a.Predicates {
-		if b, ok := p.(binder); ok {
+		if b, ok := p.(interface {
+			Bindings(i int) (volume.Decision, bool)
+		}); ok {
 			d, _ := b.Bindings(i)
 			return d
 		}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/podinfo"
 )
 
@@ -26,8 +28,8 @@ type Room struct {
 // may allow more pods than anybody can count: a caller that asks about any pod sets a limit with more, or shows progress. nil
 // sets no limit.
 //
-// A copy has the pod's name with a number. All copies use the same claims; each copy has generic ephemeral volumes of its
-// own. The nomination of the pod does not count. The errors are those of Assume; the Room is empty then. One decision a copy.
+// A copy has the pod's name with a number. All copies use the same claims; each copy has generic ephemeral volumes and
+// ResourceClaims from templates of its own. The nomination of the pod does not count. The errors are those of Assume; the Room is empty then. One decision a copy.
 func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (Room, error) {
 	s := p.snapshot
 	defer s.Rollback(s.Mark())
@@ -35,6 +37,11 @@ func (p *Placer) HowMany(pod *v1.Pod, more func(placed int) bool) (Room, error) 
 	for more == nil || more(len(room.Nodes)) {
 		c := copyOf(s, pod, len(room.Nodes)+1)
 		for _, claim := range podinfo.EphemeralClaims(c) {
+			if err := s.Set(claim); err != nil {
+				return Room{}, err
+			}
+		}
+		for _, claim := range templateClaims(s, c) {
 			if err := s.Set(claim); err != nil {
 				return Room{}, err
 			}
@@ -62,4 +69,45 @@ func copyOf(s *cluster.Snapshot, pod *v1.Pod, n int) *v1.Pod {
 	c.UID = types.UID(c.Namespace + "/" + c.Name)
 	c.Status.NominatedNodeName = ""
 	return &c
+}
+
+// templateClaims returns the claims that the resource claim controller would make for the copy of a pod, and names them in the
+// status of the copy. A template that the snapshot does not have is read off the claim that the pod itself has.
+func templateClaims(s *cluster.Snapshot, pod *v1.Pod) (out []*resourcev1.ResourceClaim) {
+	var status []v1.PodResourceClaimStatus
+	own := func(entry string) *v1.PodResourceClaimStatus {
+		for k := range pod.Status.ResourceClaimStatuses {
+			if x := &pod.Status.ResourceClaimStatuses[k]; x.Name == entry {
+				return x
+			}
+		}
+		return nil
+	}
+	for k := range pod.Spec.ResourceClaims {
+		e := &pod.Spec.ResourceClaims[k]
+		if e.ResourceClaimTemplateName == nil {
+			continue
+		}
+		old := own(e.Name)
+		if old != nil && old.ResourceClaimName == nil { // the entry needs no claim
+			status = append(status, *old)
+			continue
+		}
+		template, ok := cluster.List[*resourcev1.ResourceClaimTemplate](s).Get(pod.Namespace, *e.ResourceClaimTemplateName)
+		if !ok && old != nil {
+			var claim *resourcev1.ResourceClaim
+			if claim, ok = cluster.List[*resourcev1.ResourceClaim](s).Get(pod.Namespace, *old.ResourceClaimName); ok {
+				template = &resourcev1.ResourceClaimTemplate{Spec: resourcev1.ResourceClaimTemplateSpec{Spec: claim.Spec}}
+			}
+		}
+		if ok {
+			claim := devices.ClaimFromTemplate(pod, e.Name, template, "copy")
+			out = append(out, claim)
+			status = append(status, v1.PodResourceClaimStatus{Name: e.Name, ResourceClaimName: &claim.Name})
+		}
+	}
+	if len(pod.Spec.ResourceClaims) > 0 {
+		pod.Status.ResourceClaimStatuses = status
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -256,4 +257,64 @@ func TestDevicesWithoutCompiler(t *testing.T) {
 	d := p.Decide(claiming(testkit.Pod("p").Obj(), "k"), Options{})
 	require.False(t, d.Placed())
 	require.ErrorContains(t, d.Failure.Err, errNoCEL)
+}
+
+// Each copy of a pod has claims of its own from templates, made from the template or from the claim that the pod has. All
+// copies share a claim that the pod names.
+func TestHowManyWithClaims(t *testing.T) {
+	entry := "gpu"
+	fromTemplate := func() *v1.Pod {
+		pod := testkit.Pod("web").Obj()
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: entry, ResourceClaimTemplateName: &entry}}
+		return pod
+	}
+	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: entry}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: gpuSpec(1)}}
+	p, s := gpuCluster(t)
+	room, err := p.HowMany(fromTemplate(), nil)
+	require.NoError(t, err)
+	require.Empty(t, room.Nodes, "there is no template")
+	require.NoError(t, s.Set(template))
+	room, err = p.HowMany(fromTemplate(), nil)
+	require.NoError(t, err)
+	require.Len(t, room.Nodes, 3)
+	require.Equal(t, "0/5 nodes are available: 5 cannot allocate all claims.", room.Stop.Text())
+	require.Empty(t, claimsOf(s), "all is taken back")
+
+	require.NoError(t, s.Unset(template))
+	pod, name := fromTemplate(), "web-gpu-x"
+	generated := devices.ClaimFromTemplate(pod, entry, template, "x")
+	require.NoError(t, s.Set(generated))
+	pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: entry, ResourceClaimName: &name}}
+	room, err = p.HowMany(pod, nil)
+	require.NoError(t, err)
+	require.Len(t, room.Nodes, 3)
+
+	require.NoError(t, s.Set(gpuClaim("shared", 1)))
+	room, err = p.HowMany(claiming(testkit.Pod("sharing").Request("cpu=1").Obj(), "shared"), nil)
+	require.NoError(t, err)
+	require.Len(t, room.Nodes, 4, "one node has four cores")
+	require.NotContains(t, room.Nodes[1:], "a1")
+}
+
+// Templates: claims that do not exist yet are made from their templates, in the decision and by Assume.
+func TestClaimsFromTemplates(t *testing.T) {
+	entry := "gpu"
+	pod := testkit.Pod("web").Obj()
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: entry, ResourceClaimTemplateName: &entry}}
+	s, err := cluster.New(cluster.Objects{
+		Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")}, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 1)},
+		ResourceClaimTemplates: []*resourcev1.ResourceClaimTemplate{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: entry}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: gpuSpec(1)}}},
+	})
+	require.NoError(t, err)
+	off, err := NewPlacer(s, DefaultProfile())
+	require.NoError(t, err)
+	require.Equal(t, `0/5 nodes are available: pod "default/web": ResourceClaim not created yet.`, off.Decide(pod, Options{}).Failure.Text())
+	on, err := NewPlacer(s, PluginArgs{Devices: tracker.Options{Templates: true}}.Profile())
+	require.NoError(t, err)
+	d := on.Decide(pod, Options{})
+	require.Equal(t, "a2", d.Node)
+	require.NoError(t, on.Assume(pod, d))
+	require.Equal(t, []string{"web-gpu-made: a2/gpu-0 for web"}, claimsOf(s))
+	require.NoError(t, on.Forget(pod))
+	require.Empty(t, claimsOf(s))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -20,11 +19,6 @@ type overRows interface {
 type remover interface {
 	Add(p *v1.Pod, i int)
 	Remove(p *v1.Pod, i int)
-}
-
-// binder is a predicate that knows what has to happen to the pod's claims on a slot.
-type binder interface {
-	Bindings(i int) (volume.Decision, bool)
 }
 
 // mover is a trial that computes once what a running pod does to it.

@@ -67,7 +67,7 @@ func deviceClass(object any) any {
 	if !ok || c == nil {
 		return object
 	}
-	out := &filter.DeviceClass{}
+	out := &filter.DeviceClass{Name: c.Name}
 	if c.Spec.ExtendedResourceName != nil {
 		out.ExtendedResourceName = v1.ResourceName(*c.Spec.ExtendedResourceName)
 	}

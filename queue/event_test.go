@@ -101,6 +101,9 @@ func TestPodUpdateEvents(t *testing.T) {
 		{"one gate of two", gated, func(p *v1.Pod) { p.Spec.SchedulingGates = p.Spec.SchedulingGates[1:] }, []Action{Update}},
 		{"one more toleration", base, func(p *v1.Pod) { p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{}) }, []Action{UpdatePodToleration}},
 		{"another toleration", base, func(p *v1.Pod) { p.Spec.Tolerations[0].Key = "other" }, []Action{Update}},
+		{"claim for extended resources", base, func(p *v1.Pod) {
+			p.Status.ExtendedResourceClaimStatus = &v1.PodExtendedResourceClaimStatus{ResourceClaimName: "x"}
+		}, []Action{UpdatePodGeneratedResourceClaim}},
 		{"claim generated", base, func(p *v1.Pod) {
 			p.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "c", ResourceClaimName: ptr("x")}}
 		}, []Action{UpdatePodGeneratedResourceClaim}},

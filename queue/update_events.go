@@ -15,7 +15,7 @@ import (
 //  2. UpdatePodScaleDown: a resource of old's requests is smaller in new, or gone.
 //  3. UpdatePodSchedulingGatesEliminated: old has scheduling gates, new has none.
 //  4. UpdatePodToleration: the number of tolerations differs.
-//  5. UpdatePodGeneratedResourceClaim: the generated resource claims differ.
+//  5. UpdatePodGeneratedResourceClaim: the generated resource claims differ, or the claim for extended resources does.
 //
 // Any other change (annotations, status, requests that grow, one gate of two) and no change give one event with the action
 // Update. The resource is AssignedPod if new has a node, else UnschedulablePod. The result is nil when old or new is nil.
@@ -37,7 +37,8 @@ func PodUpdateEvents(old, new *v1.Pod) []Event {
 	when(scaledDown(old, new), UpdatePodScaleDown)
 	when(len(old.Spec.SchedulingGates) > 0 && len(new.Spec.SchedulingGates) == 0, UpdatePodSchedulingGatesEliminated)
 	when(len(old.Spec.Tolerations) != len(new.Spec.Tolerations), UpdatePodToleration)
-	when(!slices.EqualFunc(old.Status.ResourceClaimStatuses, new.Status.ResourceClaimStatuses, sameClaim), UpdatePodGeneratedResourceClaim)
+	when(!slices.EqualFunc(old.Status.ResourceClaimStatuses, new.Status.ResourceClaimStatuses, sameClaim) ||
+		!sameExtendedClaim(old.Status.ExtendedResourceClaimStatus, new.Status.ExtendedResourceClaimStatus), UpdatePodGeneratedResourceClaim)
 	when(len(events) == 0, Update)
 	return events
 }
@@ -47,6 +48,13 @@ func sameClaim(a, b v1.PodResourceClaimStatus) bool {
 		return false
 	}
 	return a.ResourceClaimName == nil || *a.ResourceClaimName == *b.ResourceClaimName
+}
+
+func sameExtendedClaim(a, b *v1.PodExtendedResourceClaimStatus) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ResourceClaimName == b.ResourceClaimName && slices.Equal(a.RequestMappings, b.RequestMappings)
 }
 
 func scaledDown(old, new *v1.Pod) bool {

@@ -89,7 +89,7 @@ func deviceClass(o any) any {
 	if !ok {
 		return o
 	}
-	out := &filter.DeviceClass{}
+	out := &filter.DeviceClass{Name: class.Name}
 	if n := class.Spec.ExtendedResourceName; n != nil {
 		out.ExtendedResourceName = v1.ResourceName(*n)
 	}

@@ -29,6 +29,9 @@ func ForEvents(c *Cluster) *Cluster {
 			inline.CSI = &v1.CSIVolumeSource{Driver: pick(g, []string{driver, driver2})}
 			p.Spec.Volumes = append(p.Spec.Volumes, inline)
 		}
+		if g.one(4) && len(p.Spec.Containers) > 0 {
+			g.asksImplicitly(p)
+		}
 	}
 	return c
 }
@@ -69,6 +72,18 @@ func (g *generator) ungated(p *v1.Pod) *v1.Pod {
 		q.Spec.SchedulingGates = nil
 	}
 	return q
+}
+
+// asksImplicitly gives a pod a request for the resource that every DeviceClass provides by its name.
+func (g *generator) asksImplicitly(p *v1.Pod) {
+	r := &p.Spec.Containers[0].Resources
+	amount := resource.MustParse(pick(g, []string{"1", "0"}))
+	for _, list := range []*v1.ResourceList{&r.Requests, &r.Limits} {
+		if *list == nil {
+			*list = v1.ResourceList{}
+		}
+		(*list)[v1.ResourceName(resourcev1.ResourceDeviceClassPrefix+"class")] = amount
+	}
 }
 
 // deviceClassEvents are events of a class that begins to name an extended resource, ends it, or names it before and after.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
 )
