@@ -130,13 +130,13 @@ func (e ExtendedResources) provided(names []v1.ResourceName, node *v1.Node) (out
 func (e ExtendedResources) requests(pod *v1.Pod, names []v1.ResourceName) ([]resourcev1.DeviceRequest, []v1.ContainerExtendedResourceRequest) {
 	containers := podContainers(pod)
 	var requests []resourcev1.DeviceRequest
-	var long, short []v1.ContainerExtendedResourceRequest
+	var mappings []v1.ContainerExtendedResourceRequest
 	for _, name := range names {
 		r, l, s := e.requestsOf(containers, name)
-		requests, long, short = append(requests, r...), append(long, l...), append(short, s...)
+		requests, mappings = append(requests, r...), append(append(mappings, l...), s...)
 	}
 	slices.SortFunc(requests, func(a, b resourcev1.DeviceRequest) int { return strings.Compare(a.Name, b.Name) })
-	return requests, append(long, short...)
+	return requests, mappings
 }
 
 // container is one container of a pod. at is its position, init containers first.
