@@ -170,6 +170,7 @@ func TestTolerationRestriction(t *testing.T) {
 		{"empty list of the namespace", "it overrules the cluster", "[]", "", TolerationRestriction{Default: tols(gpu)}, nil, v1.PodQOSBestEffort, "", ""},
 		{"allowed", "by the namespace", "", listed, TolerationRestriction{}, tols(gpu), v1.PodQOSBestEffort, "gpu Exists  NoSchedule", ""},
 		{"narrower", "the whitelist covers it", "", listed, TolerationRestriction{}, tols(tol("gpu Equal x NoSchedule")), v1.PodQOSBestEffort, "gpu Equal x NoSchedule", ""},
+		{"a value with Exists", "it covers the whitelist and is covered", "", listed, TolerationRestriction{}, tols(tol("gpu Exists x NoSchedule")), v1.PodQOSBestEffort, "gpu Exists x NoSchedule", ""},
 		{"not allowed", "by the namespace", "", listed, TolerationRestriction{}, tols(spot), v1.PodQOSBestEffort, "", errWhitelist.Error()},
 		{"wider than allowed", "any effect", "", listed, TolerationRestriction{}, tols(tol("gpu Exists _ _")), v1.PodQOSBestEffort, "", errWhitelist.Error()},
 		{"not allowed by the cluster", "the namespace has no annotation", "", "", TolerationRestriction{Whitelist: tols(gpu)}, tols(spot), v1.PodQOSBestEffort, "", errWhitelist.Error()},

@@ -2,10 +2,11 @@ package admission
 
 import (
 	"encoding/json"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/podberth/podberth/internal/tolerations"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -70,13 +71,7 @@ func annotated(namespace *v1.Namespace, key string, configured []v1.Toleration) 
 	return list, nil
 }
 
-// covered reports whether a toleration of the list covers t, in the sense of taints.MergeTolerations.
+// covered reports whether a toleration of the list covers t.
 func covered(list []v1.Toleration, t v1.Toleration) bool {
-	for _, w := range list {
-		left := taints.MergeTolerations([]v1.Toleration{w}, []v1.Toleration{t})
-		if len(left) == 1 && equality.Semantic.DeepEqual(left[0], w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(w v1.Toleration) bool { return tolerations.Covers(&w, &t) })
 }

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/same"
+	"github.com/podberth/podberth/internal/tolerations"
 )
 
 // MergeTolerations returns the tolerations of a and then of b without each toleration that another toleration covers. Of
@@ -21,7 +22,7 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 	all := slices.Concat(a, b)
 	var merged []v1.Toleration
 	for i := range all {
-		covered := func(by v1.Toleration) bool { return covers(&by, &all[i]) }
+		covered := func(by v1.Toleration) bool { return tolerations.Covers(&by, &all[i]) }
 		coveredLater := func(by v1.Toleration) bool {
 			return covered(by) && !same.Toleration(by, all[i])
 		}
@@ -31,26 +32,4 @@ func MergeTolerations(a, b []v1.Toleration) []v1.Toleration {
 		merged = append(merged, *all[i].DeepCopy())
 	}
 	return merged
-}
-
-// covers reports whether a covers b, see MergeTolerations.
-func covers(a, b *v1.Toleration) bool {
-	if same.Toleration(*a, *b) {
-		return true
-	}
-	everyKey := a.Key == "" && a.Operator == v1.TolerationOpExists
-	if a.Key != b.Key && !everyKey || a.Effect != "" && a.Effect != b.Effect {
-		return false
-	}
-	shorter := a.TolerationSeconds != nil && (b.TolerationSeconds == nil || *a.TolerationSeconds < *b.TolerationSeconds)
-	if a.Effect == v1.TaintEffectNoExecute && shorter {
-		return false
-	}
-	switch a.Operator {
-	case v1.TolerationOpExists:
-		return true
-	case "", v1.TolerationOpEqual:
-		return b.Operator == v1.TolerationOpEqual && a.Value == b.Value
-	}
-	return false
 }

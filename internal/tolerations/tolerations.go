@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/same"
 )
 
 // Add returns list with t. It replaces every toleration of equal key, operator, value and effect, so that their
@@ -44,4 +46,27 @@ func DaemonSet(pod *v1.Pod) []v1.Toleration {
 		add(v1.TaintEffectNoSchedule, v1.TaintNodeNetworkUnavailable)
 	}
 	return list
+}
+
+// Covers reports whether a covers b: every taint that b tolerates is tolerated by a. The comment of taints.MergeTolerations has
+// the rule. Two tolerations with operator Exists whose values differ cover each other.
+func Covers(a, b *v1.Toleration) bool {
+	if same.Toleration(*a, *b) {
+		return true
+	}
+	everyKey := a.Key == "" && a.Operator == v1.TolerationOpExists
+	if a.Key != b.Key && !everyKey || a.Effect != "" && a.Effect != b.Effect {
+		return false
+	}
+	shorter := a.TolerationSeconds != nil && (b.TolerationSeconds == nil || *a.TolerationSeconds < *b.TolerationSeconds)
+	if a.Effect == v1.TaintEffectNoExecute && shorter {
+		return false
+	}
+	switch a.Operator {
+	case v1.TolerationOpExists:
+		return true
+	case "", v1.TolerationOpEqual:
+		return b.Operator == v1.TolerationOpEqual && a.Value == b.Value
+	}
+	return false
 }
