@@ -51,11 +51,6 @@ func parts(list ...any) situation {
 	return s
 }
 
-func (s situation) nominate(node string, pods ...*v1.Pod) situation {
-	s.nominated = map[string][]*v1.Pod{node: pods}
-	return s
-}
-
 func (s situation) with(o preemption.Options) situation {
 	s.options = o
 	return s

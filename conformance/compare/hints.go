@@ -66,9 +66,9 @@ var hints = map[string]hint{
 	},
 }
 
-// notCompared are the plugins with hints that podberth does not have, and why.
+// notCompared are the plugins whose hints are not compared here, and why.
 var notCompared = map[string]string{
-	"DynamicResources": "dynamic resource allocation is outside podberth",
+	"DynamicResources": "the generated clusters have no resource claims; devices.TestClaimHint holds the rule",
 	"GangScheduling":   "alpha, off in the default profile: podberth has its registrations without hints",
 }
 

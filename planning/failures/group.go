@@ -13,7 +13,6 @@ import (
 type groups struct {
 	player *player
 	list   []Group
-	first  []*item
 	at     map[groupKey]int
 }
 

@@ -54,7 +54,7 @@ type Planner struct {
 	idle []*player
 }
 
-// ErrNoSnapshot: the Input has no Snapshot.
+// ErrNoSnapshot is the error of New for an Input without a Snapshot.
 var ErrNoSnapshot = errors.New("failures: the input has no snapshot")
 
 // New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
