@@ -53,6 +53,7 @@ func ptr[T any](x T) *T { return &x }
 func (g *generator) world() *world {
 	w := &world{}
 	g.clean = g.chance(85)
+	g.defect = ""
 	if g.clean && g.chance(35) {
 		g.defect = pick(g, defects...)
 	}

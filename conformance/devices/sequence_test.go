@@ -127,6 +127,9 @@ func TestSequence(t *testing.T) {
 				t.Fatalf("seed %d sequence %d pod %d\n%s\n%s", *seed, k, n, strings.Join(q.log, "\n"), q.w.podYAML(t))
 			}
 		}
+		for _, a := range q.reserved { // the next sequence has claims with the same names
+			q.p.Unreserve(ctx, a.state, a.pod, a.node)
+		}
 	}
 	t.Logf("%d pods", pods)
 	wanted := wantedSteps
