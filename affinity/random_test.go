@@ -219,6 +219,9 @@ func requireSignatures(t *testing.T, w *world, s *affinity.State) {
 }
 
 func TestRandom(t *testing.T) {
+	if testing.Short() { // the race detector is run with short, and this test has one goroutine
+		t.Skip("slow under the race detector")
+	}
 	for seed := range int64(6000) {
 		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { testRandom(t, bytes(seed)) }) {
 			return

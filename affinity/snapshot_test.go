@@ -16,6 +16,9 @@ import (
 // TestSnapshot: the indexes of package cluster give the answers of the plain world, also after pods came and left, and the
 // state follows these changes.
 func TestSnapshot(t *testing.T) {
+	if testing.Short() { // the race detector is run with short, and this test has one goroutine
+		t.Skip("slow under the race detector")
+	}
 	for seed := range int64(1500) {
 		src := newSource(bytes(seed))
 		w := src.world()
