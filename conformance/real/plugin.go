@@ -93,6 +93,10 @@ func (s *Scheduler) Score(name string, pod *v1.Pod, feasible []fwk.NodeInfo) (Sc
 		if !status.IsSuccess() {
 			return out, status.AsError()
 		}
+	} else if pre, ok := p.(fwk.PreFilterPlugin); ok { // Score reads what PreFilter wrote
+		if _, status := pre.PreFilter(s.ctx, state, pod, feasible); status.IsSkip() {
+			return Scoring{Skip: true}, nil
+		}
 	}
 	score := p.(fwk.ScorePlugin)
 	var scores fwk.NodeScoreList
