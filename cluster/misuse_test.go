@@ -17,7 +17,7 @@ func TestMisuse(t *testing.T) {
 		}
 		return s
 	}
-	const noSlot, noID = "a slot is a number from 0 to Len()-1", "ids are those that the snapshot gave out"
+	const noSlot, noID = "a slot is a number from 0 to Len()-1", "the snapshot never returned this id"
 	testkit.Misuse(t, map[string]any{
 		"New": func(o Objects) { _, _ = New(o) },
 		"New nils": func(n *v1.Node, p *v1.Pod, s *v1.Service) {

@@ -148,7 +148,7 @@ func render(text []byte, from, to int, edits []numbered) string {
 	return b.String()
 }
 
-// compilable returns the mutations without those that the compiler refuses, such as one that leaves a variable unused.
+// compilable returns the mutations that compile. A mutation that leaves a variable unused, for example, does not compile.
 func (u *unit) compilable(list []*mutation) ([]*mutation, error) {
 	check := func(list []*mutation) ([]token.Position, error) {
 		texts := u.rewrite(list)

@@ -34,15 +34,14 @@ type options struct {
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o, err := parseFlags(args, stdout)
-	found := false
-	if err == nil {
-		found, err = answer(o, stdin, stdout, stderr)
-	}
-	if err == nil && found && o.fail {
-		return program.No
-	}
-	return program.Code("check", err, stderr)
+	return program.Run("check", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		found, err := answer(o, stdin, stdout, stderr)
+		return found && o.fail, err
+	}, stderr)
 }
 
 // answer writes what was asked for and reports whether something is wrong.

@@ -251,7 +251,7 @@ func warnings(plugins Plugins) []string {
 	return out
 }
 
-// disabledInVain names the disabled plugins that do not exist, with what became of those that existed once.
+// disabledInVain names the disabled plugins that do not exist. For a plugin of an earlier release it says what became of the plugin.
 func disabledInVain(l pluginLists, registry map[string][]Point) []string {
 	var out []string
 	check := func(list string, set pluginSet) {

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/eviction/disruption"
 )
 
@@ -21,13 +20,8 @@ import (
 func (in *input) complete(o options) error {
 	in.scale = disruption.NewScale(in.objects.Workloads())
 	pdbs := in.objects.PodDisruptionBudgets
-	for _, b := range pdbs {
-		if b.APIVersion == "policy/v1beta1" {
-			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
-		}
-		if bad := admission.ValidateBudget(&b.Spec, nil); len(bad) > 0 {
-			return fmt.Errorf("PodDisruptionBudget %s: spec.%w", budgetName(b), bad[0])
-		}
+	if err := in.objects.CheckBudgets(); err != nil {
+		return err
 	}
 	synced := disruption.NewEvictions(pdbs).Sync(in.objects.Pods, in.scale, o.at)
 	needing := make([]*policyv1.PodDisruptionBudget, len(pdbs)) // a fixed number of pods, where the controllers are not known
@@ -121,7 +115,7 @@ type budget struct {
 	Notes              []string `json:"notes"`
 }
 
-// shown returns the budgets of the namespaces that are printed: those that cover a pod of the answer, and those with notes.
+// shown returns the budgets to print. Each is in a printed namespace, and covers a pod of the answer or has notes.
 func (in *input) shown(o options, covering map[string]bool) []budget {
 	out := []budget{}
 	for _, b := range in.budgets {

@@ -51,7 +51,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	return in, in.complete(o)
 }
 
-// choose settles which nodes are drained: those that the command line names, or those with the labels of -l, by name.
+// choose lists the nodes to drain: the nodes of the command line, or the nodes with the labels of -l, sorted by name.
 func (in *input) choose(o options) error {
 	var names []string
 	for _, n := range in.objects.Nodes {

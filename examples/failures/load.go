@@ -11,9 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
@@ -47,13 +45,8 @@ func load(o options, stdin io.Reader) (*input, error) {
 	objects.WithoutDevices()
 	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
 	objects.Workloads() // objects without UIDs get those of their pods
-	for _, b := range objects.PodDisruptionBudgets {
-		if b.APIVersion == "policy/v1beta1" {
-			b.Spec.Selector = disruption.SelectorFromV1beta1(b.Spec.Selector)
-		}
-		if bad := admission.ValidateBudget(&b.Spec, nil); len(bad) > 0 {
-			return nil, fmt.Errorf("PodDisruptionBudget %s/%s: spec.%w", b.Namespace, b.Name, bad[0])
-		}
+	if err := objects.CheckBudgets(); err != nil {
+		return nil, err
 	}
 	s, err := cluster.New(objects.Cluster())
 	if err != nil {

@@ -43,15 +43,13 @@ type options struct {
 
 // run is main with its surroundings as arguments. Results go to stdout in one piece, or not at all.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o, err := parseFlags(args, stdout)
-	no := false
-	if err == nil {
-		no, err = answer(o, stdin, stdout, stderr)
-	}
-	if err == nil && no {
-		return program.No
-	}
-	return program.Code("failures", err, stderr)
+	return program.Run("failures", func() (no bool, err error) {
+		o, err := parseFlags(args, stdout)
+		if err != nil {
+			return false, err
+		}
+		return answer(o, stdin, stdout, stderr)
+	}, stderr)
 }
 
 // answer writes what was asked for. It reports whether -fail-pending is given and a pod stays pending.

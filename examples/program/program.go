@@ -34,6 +34,16 @@ func Code(name string, err error, stderr io.Writer) int {
 	return BadInput
 }
 
+// Run answers the question of the command line and returns the exit code: No when answer reports no, otherwise the Code of its
+// error.
+func Run(name string, answer func() (no bool, err error), stderr io.Writer) int {
+	no, err := answer()
+	if err == nil && no {
+		return No
+	}
+	return Code(name, err, stderr)
+}
+
 // Inputs defines the flag -f, which may be given several times.
 func Inputs(f *Set, files *[]string, usage string) {
 	f.Func("f", usage+", from a file, a folder, or - for standard input: `PATH`, repeatable", func(s string) error {

@@ -70,7 +70,7 @@ func ready(items []*item) []*item {
 	return slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it.fate != Pending || it.gate != "" || it.refusal != nil })
 }
 
-// present returns the pods of a unit that exist now: those that are left, and those that were made.
+// present returns the pods of a unit that exist now: the pods that are left and the pods that were made.
 func (x *player) present(u *unit) []*v1.Pod {
 	list := x.leftOf(u)
 	list = list[:len(list):len(list)]
