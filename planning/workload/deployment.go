@@ -1,9 +1,6 @@
 package workload
 
 import (
-	"encoding/binary"
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/dump"
 
 	"github.com/podberth/podberth/internal/semantic"
 )
@@ -115,23 +111,4 @@ func newReplicaSet(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, known *v1.Po
 		},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selector, Template: *template, MinReadySeconds: d.Spec.MinReadySeconds},
 	}
-}
-
-// templateHash is the value of the label pod-template-hash: the 32-bit FNV-1a hash of the template and of the number of
-// collisions so far, written in decimal, each digit as a letter that makes no words.
-func templateHash(t *v1.PodTemplateSpec, collisions *int32) string {
-	h := fnv.New32a()
-	//lint:ignore SA1019 the successor is in k8s.io/utils, which the module does not require
-	fmt.Fprintf(h, "%v", dump.ForHash(*t))
-	if collisions != nil {
-		var b [8]byte
-		binary.LittleEndian.PutUint32(b[:], uint32(*collisions))
-		h.Write(b[:])
-	}
-	const letters = "bcdfghjklmnpqrstvwxz2456789"
-	text := []byte(fmt.Sprint(h.Sum32()))
-	for i, c := range text {
-		text[i] = letters[int(c)%len(letters)]
-	}
-	return string(text)
 }
