@@ -26,6 +26,8 @@ type dryRun struct {
 	seen    []int // units of several pods that the node at hand has seen
 	try     []int32
 	pile    []Victim
+	placed  []Placed
+	asked   Problem
 }
 
 type podName struct{ namespace, name string }
@@ -64,6 +66,9 @@ func (d *dryRun) node(i int) outcome {
 	if certain {
 		return o
 	}
+	if search := d.r.Options.Search; search != nil && search.Exclude(d.problem(i)) {
+		return outcome{reason: refusedReason}
+	}
 	d.units, d.members, d.seen = d.units[:0], d.members[:0], d.seen[:0]
 	d.collectLocal(i)
 	if len(d.units) == 0 {
@@ -77,9 +82,14 @@ func (d *dryRun) node(i int) outcome {
 	return d.across(i, o)
 }
 
+// simple reports whether every pod of lower priority on a node may leave on its own, and no pod of another node.
+func (d *dryRun) simple() bool {
+	return d.r.Options.Eligible == nil && d.unitOf == nil && d.r.Options.CrossNode == nil
+}
+
 // hopeless returns the outcome of a node that needs no search, and true if the outcome is certain.
 func (d *dryRun) hopeless(i int) (outcome, bool) {
-	if d.r.Options.Eligible != nil || d.unitOf != nil || d.r.Options.CrossNode != nil {
+	if !d.simple() {
 		return outcome{}, false
 	}
 	if d.index.level(i).lowest >= d.priority {
@@ -125,6 +135,9 @@ func (d *dryRun) collect(i int, q *resident, foreign bool) {
 
 // search removes all units and lets units come back while the preemptor fits.
 func (d *dryRun) search(i int) outcome {
+	if d.r.Options.Search != nil {
+		return d.solve(i)
+	}
 	w := d.r.WhatIf
 	w.Reset()
 	for k := range d.members {

@@ -117,12 +117,19 @@ func (d *dryRun) prepare(r *Request) {
 	}
 	d.findUnits()
 	d.pile = nil
+	if r.Options.Search != nil {
+		d.describe()
+		r.Options.Search.Begin()
+	}
 }
 
 // release drops the references to the request.
 func (d *dryRun) release() {
 	d.r, d.index, d.bound, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil
 	clear(d.members)
+	clear(d.placed)
+	clear(d.asked.Groups)
+	d.asked = Problem{Groups: d.asked.Groups[:0]}
 }
 
 // list returns the slots to try, sorted by node name, and the number of nodes.
@@ -152,7 +159,10 @@ func (d *dryRun) visit(list []int32) visited {
 		return out
 	}
 	enough := d.r.Options.Candidates.number(n)
-	if enough == 0 && d.r.Options.AtLeastOneCandidate {
+	switch {
+	case d.r.Options.Search != nil:
+		enough = n
+	case enough == 0 && d.r.Options.AtLeastOneCandidate:
 		enough = 1
 	}
 	at := ((d.r.Options.Offset % n) + n) % n

@@ -116,6 +116,9 @@ type Options struct {
 	AtLeastOneCandidate bool
 	// CrossNode allows victims on other nodes if local victims are not enough; nil does not.
 	CrossNode *CrossNode
+	// Search replaces v1.36's search for the victims on a node; nil does not. With Search every node is tried, whatever
+	// Candidates says. NeverViolate has no effect: the Searcher decides about budgets.
+	Search Searcher
 }
 
 // Unit is a set of pods that leave together, on one node or on several: if one pod is a victim, all are. A unit counts on

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ var largest = map[string]surface{
 	"filter/volume":       {40, 35},
 	"score":               {48, 47},
 	"queue":               {80, 92},
-	"preemption":          {42, 63},
+	"preemption":          {45, 79},
 	"eviction/disruption": {44, 79},
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {44, 73},
@@ -37,9 +38,12 @@ var largest = map[string]surface{
 
 const (
 	largestNames  = 800 // of all rows together
-	largestFields = 845 // of all rows together
+	largestFields = 861 // of all rows together
 	largestLater  = 60  // names of a package without a row
 )
+
+// later are packages below a row that count on their own.
+var later = []string{"preemption/optimal"}
 
 // largestOwn has the packages without a row that may have more names.
 var largestOwn = map[string]int{"devices": 120}
@@ -53,6 +57,9 @@ func TestSurface(t *testing.T) {
 		row := folder
 		for row != "." && largest[row] == (surface{}) {
 			row = filepath.ToSlash(filepath.Dir(row))
+		}
+		if slices.Contains(later, folder) {
+			row = "."
 		}
 		s := surfaceOf(t, p.Dir)
 		if row == "." {

@@ -1,0 +1,252 @@
+package optimal
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// solve finds the best set of the node that is better than that of every node before, and reports whether the search was
+// complete. The set is in n.answer.
+func (n *node) solve() bool {
+	if n.fits(func(int) bool { return true }) {
+		return n.search()
+	}
+	// A pod that leaves may be a pod that the preemptor needs, for its required affinity. One of them stays.
+	complete := true
+	tried := make([]bool, n.classes)
+	for k := range n.groups {
+		g := &n.groups[k]
+		if tried[g.class] {
+			continue
+		}
+		tried[g.class] = g.twins >= 0 && n.s.o.Cost == nil // the most important pod of a class is the dearest
+		if n.pinned = k; n.fits(func(m int) bool { return m != k }) {
+			complete = n.search() && complete
+		}
+	}
+	return complete
+}
+
+// search searches all sets that keep the pinned group. v1.36's victims are the first set on the first node, and the last set on a
+// node whose search was cut.
+func (n *node) search() bool {
+	n.clauses, n.seen = nil, map[string]Values{}
+	first := n.s.best == noBound
+	if first {
+		n.greedy()
+	}
+	n.bar()
+	if n.branch(0, noVictims) {
+		return true
+	}
+	if !first && n.fits(func(k int) bool { return k != n.pinned }) {
+		n.greedy()
+	}
+	return false
+}
+
+// fits reports whether the preemptor fits without the groups that leave.
+func (n *node) fits(leaves func(k int) bool) bool {
+	n.s.step()
+	w := n.p.WhatIf
+	w.Reset()
+	for k := range n.groups {
+		if leaves(k) {
+			n.remove(k)
+		}
+	}
+	return w.Check(n.p.Slot).Verdict == 0
+}
+
+func (n *node) remove(k int) {
+	for _, q := range n.groups[k].pods {
+		n.p.WhatIf.Remove(q.Pod, q.Slot)
+	}
+}
+
+func (n *node) add(k int) {
+	for _, q := range n.groups[k].pods {
+		n.p.WhatIf.Add(q.Pod, q.Slot)
+	}
+}
+
+// greedy finds the victims of v1.36's rule. All groups but the pinned group are removed when it begins.
+func (n *node) greedy() {
+	breaks := make([]bool, len(n.groups))
+	for k := range n.groups {
+		breaks[k] = n.draw(k) > 0
+	}
+	n.undraw()
+	out := make([]bool, len(n.groups))
+	for _, violating := range [...]bool{true, false} {
+		for k := range n.groups {
+			if breaks[k] != violating || k == n.pinned {
+				continue
+			}
+			n.s.step()
+			if n.add(k); n.p.WhatIf.Check(n.p.Slot).Verdict != 0 {
+				n.remove(k)
+				out[k] = true
+			}
+		}
+	}
+	v := noVictims
+	for k := range n.groups {
+		if out[k] {
+			v.add(&n.groups[k].values)
+			v[Violations] += n.draw(k)
+		}
+	}
+	n.undraw()
+	n.take(out, &v)
+}
+
+// draw takes the pods of a group from the budgets and returns how many of them break a budget.
+func (n *node) draw(k int) (breaks int64) {
+	for m, q := range n.groups[k].pods {
+		if list := n.groups[k].matches[m]; len(list) > 0 && n.p.Ledger.Take(list, q.Pod.Name) {
+			breaks++
+		}
+	}
+	return breaks
+}
+
+func (n *node) undraw() {
+	if n.p.Ledger != nil {
+		n.p.Ledger.Undo(0)
+	}
+}
+
+// take makes a set that the filters accept the answer, if the set is better than all before.
+func (n *node) take(leave []bool, v *Values) {
+	if v[Victims] == 0 || n.s.o.NeverViolate && v[Violations] > 0 || !n.s.better(v) {
+		return
+	}
+	n.s.best, n.answer = *v, slices.Clone(leave)
+	n.bar()
+}
+
+// branch decides about group k and all groups after it. v has the values of the groups that leave. It returns false when the
+// search was cut.
+func (n *node) branch(k int, v Values) bool {
+	if !n.s.step() {
+		return false
+	}
+	if bound := n.bound(k, &v); !n.s.better(&bound) {
+		return true
+	}
+	if n.room() && n.satisfied() {
+		if n.fits(func(m int) bool { return n.leave[m] }) {
+			n.take(n.leave, &v)
+			return true // more victims are not better
+		}
+		n.learn()
+	}
+	if k == len(n.groups) || n.known(k, &v) {
+		return true
+	}
+	g := &n.groups[k]
+	complete := true
+	n.open[g.class]--
+	if g.twins < 0 || n.forced[g.twins] == 0 {
+		n.stays[g.class]++
+		complete = n.branch(k+1, v)
+		n.stays[g.class]--
+	}
+	if complete && k != n.pinned && !g.barred {
+		complete = n.without(k, v)
+	}
+	n.open[g.class]++
+	return complete
+}
+
+// without continues the branch without group k.
+func (n *node) without(k int, v Values) bool {
+	g, mark := &n.groups[k], 0
+	if n.p.Ledger != nil {
+		mark = n.p.Ledger.Mark()
+	}
+	v.add(&g.values)
+	v[Violations] += n.draw(k)
+	n.leave[k] = true
+	for c := range n.free {
+		n.free[c] += g.free[c]
+	}
+	if g.twins >= 0 {
+		n.forced[g.twins]++
+	}
+	complete := n.branch(k+1, v)
+	if g.twins >= 0 {
+		n.forced[g.twins]--
+	}
+	for c := range n.free {
+		n.free[c] -= g.free[c]
+	}
+	n.leave[k] = false
+	if n.p.Ledger != nil {
+		n.p.Ledger.Undo(mark)
+	}
+	return complete
+}
+
+// room reports whether what the node lacks is free.
+func (n *node) room() bool {
+	for c, lack := range n.lacks {
+		if n.free[c] < lack {
+			return false
+		}
+	}
+	return true
+}
+
+// seenBounds bounds the memory of the states of one node.
+const seenBounds = 1 << 18
+
+// known reports whether the state was reached before with values that are at least as good in every criterion, so that
+// nothing better follows. Otherwise it notes the state.
+func (n *node) known(k int, v *Values) bool {
+	n.text = n.key(n.text[:0], k)
+	if old, ok := n.seen[string(n.text)]; ok && n.s.dominates(&old, v) {
+		return true
+	}
+	if len(n.seen) < seenBounds {
+		n.seen[string(n.text)] = *v
+	}
+	return false
+}
+
+// dominates reports whether a is at least as good as b, whatever comes to both.
+func (s *Search) dominates(a, b *Values) bool {
+	for c := range a {
+		if a[c] > b[c] && Criterion(c) != Start {
+			return false
+		}
+	}
+	return a[HighestPriority] == b[HighestPriority] && a[Start] <= b[Start] || a[HighestPriority] < b[HighestPriority] && s.byPriority
+}
+
+// key describes the state of the branch at position k. Two branches of one key can be completed by the same sets, at the same
+// cost.
+func (n *node) key(dst []byte, k int) []byte {
+	dst = binary.AppendUvarint(dst, uint64(k))
+	for c, lack := range n.lacks {
+		dst = binary.AppendUvarint(dst, uint64(max(0, lack-n.free[c])))
+	}
+	for k := range n.clauses {
+		for _, t := range n.clauses[k] {
+			dst = binary.AppendUvarint(dst, uint64(n.stays[t.class]))
+		}
+	}
+	for _, left := range n.forced {
+		dst = append(dst, byte(min(left, 1)))
+	}
+	for m := range k {
+		if n.groups[m].budgets() {
+			dst = append(dst, 0)
+			if n.leave[m] {
+				dst[len(dst)-1] = 1
+			}
+		}
+	}
+	return dst
+}

@@ -1,0 +1,126 @@
+package optimal_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/preemption/optimal"
+)
+
+var cases = flag.Int("cases", 400, "situations of each kind that are compared with brute force")
+
+// brute tries every set of groups. It leaves out nodes with more than 12 groups.
+type brute struct {
+	search *optimal.Search // for the values
+	order  []optimal.Criterion
+	strict bool // no broken budgets
+	large  bool // a node had too many groups
+	sets   int
+}
+
+func (b *brute) Begin() {}
+
+func (b *brute) Exclude(*preemption.Problem) bool { return false }
+
+func (b *brute) Solve(p *preemption.Problem) (best []bool) {
+	n := len(p.Groups)
+	if n > 12 {
+		b.large = true
+		return nil
+	}
+	var least optimal.Values
+	for set := 1; set < 1<<n; set++ {
+		b.sets++
+		p.WhatIf.Reset()
+		if p.Ledger != nil {
+			p.Ledger.Undo(0)
+		}
+		c := preemption.Candidate{Slot: p.Slot}
+		leave := make([]bool, n)
+		for k, g := range p.Groups {
+			if leave[k] = set>>k&1 == 1; !leave[k] {
+				continue
+			}
+			for _, q := range g.Pods {
+				p.WhatIf.Remove(q.Pod, q.Slot)
+				c.Victims = append(c.Victims, preemption.Victim{Placed: q})
+				if p.Ledger != nil && p.Ledger.Take(p.Matches(q.Pod), q.Pod.Name) {
+					c.Violations++
+				}
+			}
+		}
+		if p.WhatIf.Check(p.Slot).Verdict != 0 || b.strict && c.Violations > 0 {
+			continue
+		}
+		if v := b.search.Of(c, now); best == nil || optimal.Compare(v, least, b.order) < 0 {
+			best, least = leave, v
+		}
+	}
+	return best
+}
+
+// compare holds the search against brute force and against v1.36's rule.
+func compare(t *testing.T, seed uint64, constrained bool) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	s := chance(r, constrained)
+	o := optimal.Options{NeverViolate: r.IntN(5) == 0}
+	switch r.IntN(6) {
+	case 0:
+		o.Order = []optimal.Criterion{optimal.Victims, optimal.Violations, optimal.Start}
+	case 1:
+		o.Order = []optimal.Criterion{optimal.Violations, optimal.Start, optimal.HighestPriority}
+	case 2:
+		o.Order = []optimal.Criterion{optimal.Cost, optimal.Victims}
+		o.Cost = func(v preemption.Placed) int64 { return int64(len(v.Pod.Name)+int(v.Pod.Name[len(v.Pod.Name)-1])) % 3 }
+	}
+	order := o.Order
+	if order == nil {
+		order = optimal.DefaultOrder()
+	}
+	with := search(t, o)
+	got := s.preempt(t, with.Options(s.options))
+	if got == nil {
+		return
+	}
+	b := &brute{search: search(t, o), order: order, strict: o.NeverViolate}
+	all := b.search.Options(s.options)
+	all.Search, all.Scores = b, nil
+	for _, c := range order {
+		all.Scores = append(all.Scores, func(candidate preemption.Candidate) int64 { return -b.search.Of(candidate, now)[c] })
+	}
+	want := s.preempt(t, all)
+	if b.large {
+		return
+	}
+	require.Equal(t, want.Outcome, got.Outcome, "seed %d: %s, brute force %s", seed, got.Message, want.Message)
+	require.True(t, with.Proof().Optimal, "seed %d", seed)
+	if want.Outcome != preemption.Success {
+		return
+	}
+	require.Equal(t, want.Node, got.Node, "seed %d", seed)
+	v := with.Of(got.Candidate, now)
+	require.Zero(t, optimal.Compare(with.Of(want.Candidate, now), v, order), "seed %d: %v, brute force %v", seed, v, with.Of(want.Candidate, now))
+	require.Zero(t, optimal.Compare(v, with.Proof().Bound, order), "seed %d", seed)
+	o136 := s.options
+	o136.NeverViolate = o.NeverViolate
+	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success {
+		require.LessOrEqual(t, optimal.Compare(v, with.Of(plain.Candidate, now), order), 0, "seed %d: worse than v1.36's victims", seed)
+	}
+}
+
+func TestBruteForce(t *testing.T) {
+	for seed := range uint64(*cases) {
+		compare(t, seed, false)
+		compare(t, seed, true)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	f.Add(testkit.Epoch.Unix(), true)
+	f.Fuzz(func(t *testing.T, seed int64, constrained bool) { compare(t, uint64(seed), constrained) })
+}

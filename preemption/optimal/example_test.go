@@ -1,0 +1,81 @@
+package optimal_test
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/preemption/optimal"
+)
+
+// exampleNode returns a node with 8 cpu.
+func exampleNode(name string) *v1.Node {
+	offered := v1.ResourceList{"cpu": resource.MustParse("8"), "pods": resource.MustParse("110")}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
+		Status:     v1.NodeStatus{Capacity: offered, Allocatable: offered},
+	}
+}
+
+// examplePod returns a pod that requests cpu. An empty node leaves the pod pending.
+func examplePod(name, cpu string, priority int32, node string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+		Spec: v1.PodSpec{
+			NodeName: node, Priority: &priority, SchedulerName: "default-scheduler",
+			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{
+				Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)},
+			}}},
+		},
+	}
+}
+
+// The pod gpu needs 3 cpu of n1, which is full. All pods there have the same priority. v1.36 lets the first pods of the node come
+// back, so that three pods leave. One pod is enough.
+func Example() {
+	snapshot, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{exampleNode("n1")},
+		Pods: []*v1.Pod{
+			examplePod("web-1", "1", 10, "n1"), examplePod("db", "4", 10, "n1"),
+			examplePod("web-2", "1", 10, "n1"), examplePod("web-3", "1", 10, "n1"), examplePod("web-4", "1", 10, "n1"),
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	gpu := examplePod("gpu", "3", 100, "")
+	failure := plan.Decide(gpu, placement.Options{}).Failure
+
+	search, err := optimal.New(optimal.Options{Order: []optimal.Criterion{optimal.Violations, optimal.Victims}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, options := range []preemption.Options{{}, search.Options(preemption.Options{})} {
+		result := plan.Preempt(gpu, failure, placement.Options{}, placement.PreemptOptions{Now: now, Options: options})
+		for _, victim := range result.Victims {
+			fmt.Print(victim.Pod.Name, " ")
+		}
+		fmt.Println("leave", result.Node)
+	}
+	proof := search.Proof()
+	fmt.Println("no better victims exist:", proof.Optimal, "- victims needed:", proof.Bound[optimal.Victims])
+	// Output:
+	// web-2 web-3 web-4 leave n1
+	// db leave n1
+	// no better victims exist: true - victims needed: 1
+}

@@ -1,0 +1,206 @@
+package optimal_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/preemption/optimal"
+)
+
+func node(name, cpu string) *v1.Node {
+	return testkit.Node(name).Zone("a").Capacity("cpu=" + cpu + ",memory=64Gi,pods=110").Obj()
+}
+
+func running(name string, priority int32, cpu, on string) testkit.PodBuilder {
+	return testkit.Pod(name).Priority(priority).Request("cpu=" + cpu).On(on)
+}
+
+func protected(labels string, allowed int32) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: labels},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: testkit.Pairs(labels)}},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+	}
+}
+
+// shown is "n1: a b" or the message.
+func shown(r *preemption.Result) string {
+	if r.Outcome != preemption.Success {
+		return r.Message
+	}
+	var names []string
+	for _, v := range r.Victims {
+		name := v.Pod.Name
+		if v.Violates {
+			name += "!"
+		}
+		names = append(names, name)
+	}
+	return r.Node + ": " + strings.Join(names, " ")
+}
+
+// Each case says what v1.36 does and what the search finds.
+func TestSearch(t *testing.T) {
+	big := testkit.Pod("p").Priority(100).Request("cpu=4").Obj()
+	type test struct {
+		name, why string
+		s         situation
+		o         optimal.Options
+		v136      string
+		want      string
+	}
+	testkit.Run(t, []test{
+		{
+			"one in place of two", "the sum of priorities counts each victim; v1.36 lets the pod come back that is first on the node",
+			situation{nodes: []*v1.Node{node("n1", "6")}, pod: big, pods: []*v1.Pod{
+				running("a", 1, "1", "n1").Obj(), running("b", 1, "4", "n1").Obj(), running("c", 1, "1", "n1").Obj(),
+			}},
+			optimal.Options{}, "n1: b", "n1: b",
+		},
+		{
+			"the pod that stayed first", "a comes back first and takes the room that b needs",
+			situation{nodes: []*v1.Node{node("n1", "6")}, pod: big, pods: []*v1.Pod{
+				running("a", 1, "2", "n1").Obj(), running("b", 1, "2", "n1").Obj(), running("c", 1, "2", "n1").Obj(),
+			}},
+			optimal.Options{}, "n1: b c", "n1: b c",
+		},
+		{
+			"a budget that can be kept", "v1.36 draws for all pods, so that d looks as if it broke the budget, and c leaves with a higher priority",
+			situation{nodes: []*v1.Node{node("n1", "6")}, pod: testkit.Pod("p").Priority(100).Request("cpu=2").Obj(), pods: []*v1.Pod{
+				running("a", 9, "2", "n1").Labels("app=x").Obj(), running("c", 5, "2", "n1").Obj(), running("d", 1, "2", "n1").Labels("app=x").Obj(),
+			}, budgets: []*policyv1.PodDisruptionBudget{protected("app=x", 1)}},
+			optimal.Options{}, "n1: c", "n1: d",
+		},
+		{
+			"fewest victims", "by the order of the caller",
+			situation{nodes: []*v1.Node{node("n1", "4")}, pod: testkit.Pod("p").Priority(100).Request("cpu=2").Obj(), pods: []*v1.Pod{
+				running("a", 9, "2", "n1").Obj(), running("b", 1, "1", "n1").Obj(), running("c", 1, "1", "n1").Obj(),
+			}},
+			optimal.Options{Order: []optimal.Criterion{optimal.Victims}}, "n1: b c", "n1: a",
+		},
+		{
+			"a cost of the caller", "b is dear",
+			situation{nodes: []*v1.Node{node("n1", "4")}, pod: testkit.Pod("p").Priority(100).Request("cpu=2").Obj(), pods: []*v1.Pod{
+				running("a", 9, "2", "n1").Obj(), running("b", 1, "2", "n1").Obj(),
+			}},
+			optimal.Options{Order: []optimal.Criterion{optimal.Cost}, Cost: func(v preemption.Placed) int64 { return int64(strings.Count(v.Pod.Name, "b")) }},
+			"n1: b", "n1: a",
+		},
+		{
+			"budgets are binding", "the only victim is protected",
+			situation{nodes: []*v1.Node{node("n1", "4")}, pod: big, pods: []*v1.Pod{running("a", 1, "4", "n1").Labels("app=x").Obj()},
+				budgets: []*policyv1.PodDisruptionBudget{protected("app=x", 0)}},
+			optimal.Options{NeverViolate: true}, "n1: a!", "0/1 nodes are available: 1 no acceptable preemption victims.",
+		},
+		{
+			"the pod that the preemptor needs", "v1.36 removes web as well, and then the preemptor's affinity is not satisfied",
+			situation{nodes: []*v1.Node{node("n1", "6")}, pods: []*v1.Pod{
+				running("web", 1, "2", "n1").Labels("app=web").Obj(), running("a", 5, "4", "n1").Obj(),
+			}, pod: testkit.Pod("p").Priority(100).Request("cpu=4").RequireWith(zoneKey, "app=web").Obj()},
+			optimal.Options{}, "0/1 nodes are available: 1 node(s) didn't match pod affinity rules.", "n1: a",
+		},
+		{
+			"a better node", "n1 is first by name; n2 has the victim of lower priority",
+			situation{nodes: []*v1.Node{node("n1", "4"), node("n2", "4")}, pod: big, pods: []*v1.Pod{
+				running("a", 5, "4", "n1").Obj(), running("b", 1, "4", "n2").Obj(),
+			}},
+			optimal.Options{}, "n2: b", "n2: b",
+		},
+		{
+			"host port", "the filter rejects until the holder of the port leaves",
+			situation{nodes: []*v1.Node{node("n1", "8")}, pods: []*v1.Pod{
+				running("a", 1, "1", "n1").Obj(), running("b", 7, "1", "n1").HostPort("", v1.ProtocolTCP, 80).Obj(), running("c", 1, "1", "n1").Obj(),
+			}, pod: testkit.Pod("p").Priority(100).Request("cpu=1").HostPort("", v1.ProtocolTCP, 80).Obj()},
+			optimal.Options{}, "n1: b", "n1: b",
+		},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.v136, shown(c.s.preempt(t, preemption.Options{})), "v1.36")
+		s := search(t, c.o)
+		require.Equal(t, c.want, shown(c.s.preempt(t, s.Options(preemption.Options{}))))
+		require.True(t, s.Proof().Optimal)
+	})
+}
+
+// A spread constraint over many equal pods is one constraint, not one for each set of them.
+func TestEqualPods(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "64"), node("n2", "20")}}
+	for k := range 40 {
+		s.pods = append(s.pods, running(fmt.Sprintf("a%d", k), 1, "1", "n1").Labels("app=x").Obj())
+	}
+	for k := range 20 {
+		s.pods = append(s.pods, running(fmt.Sprintf("b%d", k), 200, "1", "n2").Labels("app=x").Obj())
+	}
+	s.pod = testkit.Pod("p").Labels("app=x").Priority(100).Request("cpu=1").Spread(1, hostKey, v1.DoNotSchedule, "app=x").Obj()
+	with := search(t, optimal.Options{})
+	r := s.preempt(t, with.Options(preemption.Options{}))
+	require.Equal(t, preemption.Success, r.Outcome, r.Message)
+	require.Len(t, r.Victims, 20)
+	require.True(t, with.Proof().Optimal)
+	require.Less(t, with.Proof().Steps, 1000)
+}
+
+// A search that was cut is never worse than v1.36's, says so, and has a bound that no victims are better than.
+func TestCut(t *testing.T) {
+	snapshot, _ := crowd(t, 1, 110, false)
+	s := situation{cluster: snapshot, pod: testkit.Pod("p").Request("cpu=6,memory=12Gi").Priority(45).Obj()}
+	plain := s.preempt(t, preemption.Options{})
+	full := search(t, optimal.Options{})
+	best := s.preempt(t, full.Options(preemption.Options{}))
+	require.True(t, full.Proof().Optimal)
+	stops := 0
+	for name, o := range map[string]optimal.Options{
+		"steps": {Steps: 500},
+		"stop":  {Stop: func() bool { stops++; return true }},
+	} {
+		cut := search(t, o)
+		r := s.preempt(t, cut.Options(preemption.Options{}))
+		p := cut.Proof()
+		require.False(t, p.Optimal, name)
+		require.Positive(t, p.Cut, name)
+		require.LessOrEqual(t, optimal.Compare(cut.Of(r.Candidate, now), cut.Of(plain.Candidate, now), optimal.DefaultOrder()), 0, name)
+		require.LessOrEqual(t, optimal.Compare(p.Bound, full.Of(best.Candidate, now), optimal.DefaultOrder()), 0, name)
+		again := search(t, o)
+		require.Equal(t, shown(r), shown(s.preempt(t, again.Options(preemption.Options{}))), "the same steps give the same answer")
+	}
+	require.Equal(t, 2, stops, "Stop is asked once in each search")
+}
+
+// The search gives the same answer over a cluster that has no rows, kinds or requests.
+func TestBareCluster(t *testing.T) {
+	s := situation{nodes: []*v1.Node{node("n1", "6")}, pods: []*v1.Pod{
+		running("a", 9, "2", "n1").Labels("app=x").Obj(), running("c", 5, "2", "n1").Obj(), running("d", 1, "2", "n1").Labels("app=x").Obj(),
+	}, budgets: []*policyv1.PodDisruptionBudget{protected("app=x", 1)}, pod: testkit.Pod("p").Priority(100).Request("cpu=2").Obj()}
+	s.cluster = testkit.NewCluster(s.nodes, s.pods).WithRows()
+	require.Equal(t, "n1: d", shown(s.preempt(t, search(t, optimal.Options{}).Options(preemption.Options{}))))
+}
+
+// Options that contradict each other are errors.
+func TestBadInput(t *testing.T) {
+	type test struct {
+		name, why string
+		o         optimal.Options
+		want      string
+	}
+	testkit.Run(t, []test{
+		{"unknown criterion", "beyond the last", optimal.Options{Order: []optimal.Criterion{optimal.Victims, 99}}, "order[1]: unknown criterion 99: the largest is 6"},
+		{"criterion twice", "the second has no meaning", optimal.Options{Order: []optimal.Criterion{optimal.Start, optimal.Start}}, "order[1]: latest start is in the order twice"},
+		{"cost without function", "every pod would cost nothing", optimal.Options{Order: []optimal.Criterion{optimal.Cost}}, "cost: required, because the order has the criterion cost"},
+		{"negative steps", "0 is the default", optimal.Options{Steps: -1}, "steps: must not be negative"},
+		{"an empty order", "all sets are equal: the first node that has victims wins", optimal.Options{Order: []optimal.Criterion{}}, ""},
+	}, func(t *testing.T, c test) {
+		_, err := optimal.New(c.o)
+		if c.want == "" {
+			require.NoError(t, err)
+			return
+		}
+		require.EqualError(t, err, c.want)
+	})
+}
