@@ -45,14 +45,6 @@ type explanation struct {
 	hidden int   // nodes that are left out
 }
 
-// preemptionAnswer says who would give way, or why nobody does.
-type preemptionAnswer struct {
-	Node       string   `json:"node"`
-	Victims    []string `json:"victims"`
-	Violations int64    `json:"violations"` // victims against a disruption budget
-	Message    string   `json:"message"`
-}
-
 // mostNodes is how many nodes an explanation has without -all.
 const mostNodes = 20
 
@@ -205,7 +197,10 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		if d.Failure.Err != nil {
 			e.Outcome = outcomeError
 		} else {
-			e.Preemption = x.askPreemption(plan, pod, d.Failure)
+			e.Preemption, err = x.askPreemption(plan, pod, d.Failure)
+			if err != nil {
+				return err
+			}
 		}
 	}
 	table, err := plan.Table(pod)
@@ -227,14 +222,4 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		e.why = &why
 	}
 	return nil
-}
-
-// askPreemption finds out which pods would give way.
-func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) *preemptionAnswer {
-	r := plan.Preempt(pod, failure, placement.Options{}, placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now})
-	out := &preemptionAnswer{Node: r.Node, Victims: []string{}, Violations: r.Violations, Message: r.Message}
-	for _, v := range r.Victims {
-		out.Victims = append(out.Victims, key(v.Pod))
-	}
-	return out
 }

@@ -43,6 +43,27 @@ func TestExplainAnswersFirst(t *testing.T) {
 	}
 }
 
+// With -preemption optimal the explanation compares the best victims with kube-scheduler's, as text and as data.
+func TestExplainBestVictims(t *testing.T) {
+	input := nodeYAML("n1", "8", "") + podYAML("a", "n1", 0, "1", "") + podYAML("b", "n1", 0, "4", "") + podYAML("c", "n1", 0, "1", "") +
+		podYAML("d", "n1", 0, "1", "") + podYAML("e", "n1", 0, "1", "") + podYAML("p", "", 10, "3", "")
+	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p", "-preemption", "optimal")
+	require.Contains(t, out, `
+Preemption: on n1 default/b would give way. No better victims exist.
+  VICTIMS            NODE   NUMBER   AGAINST A BUDGET   PODS
+  best               n1     1        0                  default/b
+  kube-scheduler's   n1     3        0                  default/c, default/d, default/e
+`)
+	_, out, _ = simulate(t, input, "-f", "-", "-explain", "default/p", "-preemption", "optimal", "-o", "json")
+	var e explanation
+	require.NoError(t, json.Unmarshal([]byte(out), &e), out)
+	require.True(t, *e.Preemption.Optimal)
+	require.Equal(t, []string{"default/b"}, e.Preemption.Victims)
+	require.Equal(t, []string{"default/c", "default/d", "default/e"}, e.Preemption.Default.Victims)
+	_, _, errs := simulate(t, input, "-f", "-", "-preemption", "greedy")
+	require.Contains(t, errs, `-preemption: Unsupported value: "greedy": supported values: "default", "optimal"`)
+}
+
 // Every pod of the input has an explanation, whatever its state.
 func TestExplainEveryState(t *testing.T) {
 	const spec = "containers: [{name: c, resources: {requests: {cpu: '1'}}}]"

@@ -22,15 +22,8 @@ func (e *explanation) text() string {
 	switch p := e.Preemption; {
 	case e.Outcome == outcomeError:
 		fmt.Fprintf(&b, "The attempt fails: %s\n", e.Message)
-	case p == nil:
-	case p.Node != "":
-		against := ""
-		if p.Violations > 0 {
-			against = fmt.Sprintf(", %d of them against a disruption budget", p.Violations)
-		}
-		fmt.Fprintf(&b, "Preemption: on %s %s would give way%s.\n", p.Node, strings.Join(p.Victims, ", "), against)
-	default:
-		fmt.Fprintf(&b, "Preemption: %s\n", p.Message)
+	case p != nil:
+		b.WriteString(p.text())
 	}
 	if list := e.Lines(); len(list) > 0 {
 		fmt.Fprintf(&b, "What keeps it off nodes:\n%s\n", strings.Join(list, "\n"))

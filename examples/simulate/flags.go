@@ -45,6 +45,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.BoolVar(&o.strict, "strict", false, "list everything that is wrong with the input and exit 2: objects that the API server would refuse, pods on nodes that are not in the input, fields that the API does not have")
 	f.Uint64Var(&o.seed, "seed", 0, "choose among equally good nodes by this `SEED`; without it the first in node order is taken")
 	f.IntVar(&o.percentage, "percentage", -1, "percentageOfNodesToScore of all profiles, a `PERCENT` from 0 to 100 (100 when neither it nor -config is given)")
+	f.StringVar(&o.preemption, "preemption", defaultPreemption, "which victims give way: kube-scheduler's (`default`), or the best ones (optimal)")
 	f.BoolVar(&o.grace, "grace", false, "victims run out their grace periods in virtual time")
 	f.StringVar(&o.timeline, "timeline", "", "`FILE` of events by virtual time: at, and add, update or delete of an object")
 	f.StringVar(&o.log, "log", "", "`FILE` for every move in the queue and every attempt, in virtual time; - is standard output")
@@ -85,6 +86,8 @@ func (o options) check() error {
 		return report.Check(o.output, wide)
 	case o.percentage < -1 || o.percentage > 100:
 		return fmt.Errorf("-percentage: Invalid value: %d: not in valid range [0-100]", o.percentage)
+	case o.preemption != defaultPreemption && o.preemption != optimalPreemption:
+		return fmt.Errorf("-preemption: Unsupported value: %q: supported values: %q, %q", o.preemption, defaultPreemption, optimalPreemption)
 	case o.count < 1 || o.count > 1000000:
 		return fmt.Errorf("-count: Invalid value: %d: not in valid range [1-1000000]", o.count)
 	}

@@ -34,6 +34,7 @@ type options struct {
 	strict            bool
 	seed              uint64
 	percentage        int
+	preemption        string // default or optimal
 	failUnschedulable bool
 	failErrors        bool
 	grace             bool

@@ -122,6 +122,11 @@ func TestPreemptionChapter(t *testing.T) {
 			want:  []string{"p Unschedulable - - -"}, message: "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
 		},
 		{
+			name: "affinity to a lower pod, best victims", why: "the pod that the affinity needs stays",
+			input: nodeYAML("n1", "4", "") + podYAML("db", "n1", 1, "1", "app: db") + podYAML("x", "n1", 1, "3", "") + podYAML("p", "", 10, "2", "", together),
+			args:  []string{"-preemption", "optimal"}, want: []string{"p Unschedulable - n1 x", "p Scheduled n1 - -"},
+		},
+		{
 			name: "no preemption across nodes", why: "Q runs on another node of the zone",
 			input: nodeYAML("node-n", "4", ", zone: z") + nodeYAML("node-m", "2", ", zone: z") + podYAML("q", "node-m", 1, "1", "app: q") + podYAML("p", "", 10, "3", "", apart),
 			want:  []string{"p Unschedulable - - -"}, message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod anti-affinity rules. no new claims to deallocate, preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",

@@ -61,6 +61,11 @@ func newSimulation(w *world, o options, timeline []event, setup scheduler.Option
 		setup.OnMove = func(m queue.Move, _ time.Time) { x.logf("%v", m) }
 	}
 	var err error
+	if o.preemption == optimalPreemption {
+		if err = bestVictims(setup.Profiles); err != nil {
+			return nil, err
+		}
+	}
 	if w.s, err = scheduler.New(w.snapshot, setup); err != nil {
 		return nil, err
 	}
