@@ -7,26 +7,31 @@ import (
 // defaultAcross is the default of CrossNode.Max.
 const defaultAcross = 50
 
-// across searches again, with the pods of other nodes that may be in the way (Options.CrossNode). local is the outcome of the
-// search on the node alone, which is returned if the second search finds nothing.
+// across searches with the pods of other nodes that may be in the way (Options.CrossNode). local is the outcome of the search
+// on the node alone, which is returned if this search finds nothing. With Options.Search there was no search before: a node
+// with too many pods of other nodes is searched without them.
 func (d *dryRun) across(i int, local outcome) outcome {
 	o := d.r.Options.CrossNode
-	if o.Foreign == nil {
+	if o.Foreign == nil && d.r.Options.Search == nil {
 		return local
 	}
 	d.units, d.members, d.seen = d.units[:0], d.members[:0], d.seen[:0]
 	d.collectLocal(i)
-	own, limit := len(d.members), o.Max
+	own, units := len(d.members), len(d.units)
+	d.collectForeign(i)
+	n, limit := len(d.members)-own, o.Max
 	if limit == 0 {
 		limit = defaultAcross
 	}
-	for _, f := range o.Foreign(i) {
-		if f.Slot != i {
-			q := resident{pod: f.Pod, priority: Priority(f.Pod), start: start(f.Pod, d.r.Now), started: true}
-			d.collect(f.Slot, &q, true)
+	switch {
+	case d.r.Options.Search != nil:
+		if n > limit {
+			d.members, d.units = d.members[:own], d.units[:units]
 		}
-	}
-	switch n := len(d.members) - own; {
+		if len(d.units) == 0 {
+			return local
+		}
+		return d.search(i)
 	case n == 0:
 		return local
 	case n > limit:
@@ -36,4 +41,17 @@ func (d *dryRun) across(i int, local outcome) outcome {
 		return found
 	}
 	return local
+}
+
+// collectForeign adds the pods of other nodes that may keep the preemptor from slot i and may be victims.
+func (d *dryRun) collectForeign(i int) {
+	if d.r.Options.CrossNode.Foreign == nil {
+		return
+	}
+	for _, f := range d.r.Options.CrossNode.Foreign(i) {
+		if f.Slot != i {
+			q := resident{pod: f.Pod, priority: Priority(f.Pod), start: start(f.Pod, d.r.Now), started: true}
+			d.collect(f.Slot, &q, true)
+		}
+	}
 }

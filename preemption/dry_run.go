@@ -71,10 +71,14 @@ func (d *dryRun) node(i int) outcome {
 	}
 	d.units, d.members, d.seen = d.units[:0], d.members[:0], d.seen[:0]
 	d.collectLocal(i)
-	if len(d.units) == 0 {
+	switch {
+	case len(d.units) == 0:
 		o = outcome{reason: noVictims}
-	} else if o = d.search(i); o.found || o.err != nil {
-		return o
+	case d.r.Options.Search != nil && d.r.Options.CrossNode != nil: // one search over all pods
+	default:
+		if o = d.search(i); o.found || o.err != nil {
+			return o
+		}
 	}
 	if d.r.Options.CrossNode == nil {
 		return o
