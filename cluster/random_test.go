@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/internal/view"
 )
 
@@ -190,7 +191,7 @@ func TestRandomOperations(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewSource(seed))
 			worlds := []*world{newWorld(t, seed)}
-			for op := range 10_000 {
+			for op := range testkit.Rounds(10_000) {
 				w := worlds[rnd.Intn(len(worlds))]
 				w.step(t)
 				if op%40 == 0 {

@@ -55,7 +55,7 @@ func TestDocumentsKata(t *testing.T) {
 // No function of kubelet, quota and runtimeclass panics on a pod or changes it, be the pod valid or not.
 func TestAnyPod(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
-	for range 2000 {
+	for range testkit.Rounds(2000) {
 		data := make([]byte, r.Intn(400))
 		r.Read(data)
 		pod := overhead.RandomPod(data)

@@ -337,7 +337,7 @@ func RandomPod(data []byte) *v1.Pod {
 }
 
 func TestRequestsAgainstOracle(t *testing.T) {
-	for seed := range 4000 {
+	for seed := range testkit.Rounds(4000) {
 		checkBytes(t, testkit.RandomBytes(uint64(seed), seed*37%400))
 	}
 }

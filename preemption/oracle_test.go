@@ -366,13 +366,13 @@ func laws(t *testing.T, s situation, p *v1.Pod, got preemption.Result, constrain
 }
 
 func TestAgainstOracle(t *testing.T) {
-	for seed := range uint64(1500) {
+	for seed := range uint64(testkit.Rounds(1500)) {
 		compare(t, seed, false)
 	}
 }
 
 func TestAgainstOracleConstrained(t *testing.T) {
-	for seed := range uint64(1500) {
+	for seed := range uint64(testkit.Rounds(1500)) {
 		compare(t, seed, true)
 	}
 }

@@ -38,11 +38,7 @@ func FuzzQueue(f *testing.F) {
 // TestRandomOperations plays many strings of fixed seeds: the queue equals the model after every operation, and the
 // invariants hold.
 func TestRandomOperations(t *testing.T) {
-	rounds := 300
-	if testing.Short() {
-		rounds = 100
-	}
-	for seed := range rounds {
+	for seed := range testkit.Rounds(300) {
 		play(t, testkit.RandomBytes(uint64(seed), 100+seed*37%500))
 	}
 }

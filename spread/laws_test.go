@@ -50,7 +50,7 @@ func TestSnapshot(t *testing.T) {
 	}); !ok {
 		t.Fatal("cluster.Snapshot lacks an optional interface")
 	}
-	for seed := range int64(1500) {
+	for seed := range int64(testkit.Rounds(1500)) {
 		w := decode(randomBytes(seed))
 		s := snapshotOf(t, w)
 		h, p := mustHard(t, w.pod, w.options), mustSoft(t, w.pod, w.options)
@@ -70,7 +70,7 @@ func TestSnapshot(t *testing.T) {
 
 // TestPurity: no call modifies its arguments.
 func TestPurity(t *testing.T) {
-	for seed := range int64(300) {
+	for seed := range int64(testkit.Rounds(300)) {
 		w := decode(randomBytes(seed))
 		var pods []*v1.Pod
 		for i := range w.nodes {
@@ -114,7 +114,7 @@ func TestPurity(t *testing.T) {
 
 // TestOneCall: Check and Scores give the answers of the compiled forms.
 func TestOneCall(t *testing.T) {
-	for seed := range int64(300) {
+	for seed := range int64(testkit.Rounds(300)) {
 		w := decode(randomBytes(seed))
 		s := mustHard(t, w.pod, w.options).Count(w.fake)
 		for _, i := range w.all() {
@@ -176,7 +176,7 @@ func TestSignatureOfUniqueKeys(t *testing.T) {
 
 // TestMinimum changes counts at random, also below 0 and beyond the histogram, and compares with a scan.
 func TestMinimum(t *testing.T) {
-	for seed := range int64(200) {
+	for seed := range int64(testkit.Rounds(200)) {
 		b := testkit.NewBytes(randomBytes(seed))
 		var m minimum
 		counts := make([]int32, 1+b.Below(5))

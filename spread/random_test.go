@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -12,7 +13,7 @@ const worlds = 4000
 
 // forWorlds runs a check on many worlds, and adds their seeds to a fuzz test.
 func forWorlds(t *testing.T, check func(t testing.TB, w world)) {
-	for seed := range int64(worlds) {
+	for seed := range int64(testkit.Rounds(worlds)) {
 		check(t, decode(randomBytes(seed)))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

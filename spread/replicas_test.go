@@ -58,7 +58,7 @@ func TestScaleDownFullestFirst(t *testing.T) {
 
 // TestScaleDownIsBest: with one constraint no other choice leaves a smaller excess.
 func TestScaleDownIsBest(t *testing.T) {
-	for seed := range int64(worlds) {
+	for seed := range int64(testkit.Rounds(worlds)) {
 		w := decode(randomBytes(seed))
 		h := mustHard(t, w.pod, w.options)
 		replicas := replicasOf(w.fake)
@@ -152,7 +152,7 @@ func most(s *HardState, pod *v1.Pod, slots []int, room map[int]int, n int) int {
 
 func TestPlaceAgainstTryingEverything(t *testing.T) {
 	stuck := 0
-	for seed := range int64(worlds) {
+	for seed := range int64(testkit.Rounds(worlds)) {
 		w := decode(randomBytes(seed))
 		h := mustHard(t, w.pod, w.options)
 		if h.Skip() {

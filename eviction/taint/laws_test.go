@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.Intn(len(of))] }
@@ -161,7 +163,7 @@ func playOnce(t *testing.T, tolerations, script string) string {
 
 func TestTimersAgainstOracle(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	for range 5000 {
+	for range testkit.Rounds(5000) {
 		checkScript(t, r)
 	}
 }
@@ -197,7 +199,7 @@ func checkCancel(t *testing.T, r *rand.Rand) {
 
 func TestCancelNeverShortens(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
-	for range 3000 {
+	for range testkit.Rounds(3000) {
 		checkCancel(t, r)
 	}
 }
@@ -343,7 +345,7 @@ func checkRates(t *testing.T, in Input, l Timeline) {
 
 func TestForecastLaws(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
-	for range 600 {
+	for range testkit.Rounds(600) {
 		checkForecast(t, r)
 	}
 }

@@ -114,7 +114,7 @@ func compare(t *testing.T, seed uint64, constrained bool) {
 }
 
 func TestBruteForce(t *testing.T) {
-	for seed := range uint64(*cases) {
+	for seed := range uint64(testkit.Rounds(*cases)) {
 		compare(t, seed, false)
 		compare(t, seed, true)
 	}
