@@ -17,7 +17,9 @@ type Allocator struct {
 	programs  map[string]*program
 	views     map[string]*view // by node name
 	slots     []*view          // by slot: the view of the node that was asked about last
+	seenBy    [][]int32        // by group.at: slots whose node sees or saw the pool
 	shapes    map[string]*shape
+	made      int              // shapes made so far
 	numbers   map[string]int32 // of attribute values, counter sets and classes in signatures
 	classIDs  map[*resourcev1.DeviceClass]int32
 	checked   bool
@@ -28,7 +30,7 @@ type Allocator struct {
 // the class does not exist. The ledger and classes must not be nil. With a nil compiler every selector is an error.
 func NewAllocator(ledger *Ledger, classes func(name string) *resourcev1.DeviceClass, compiler SelectorCompiler, options Options) *Allocator {
 	return &Allocator{inventory: ledger.inventory, ledger: ledger, classes: classes, compiler: compiler, options: options, programs: map[string]*program{},
-		views: map[string]*view{}, shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
+		views: map[string]*view{}, seenBy: make([][]int32, len(ledger.inventory.pools)), shapes: map[string]*shape{}, numbers: map[string]int32{}, classIDs: map[*resourcev1.DeviceClass]int32{}}
 }
 
 func (a *Allocator) program(text string) *program {

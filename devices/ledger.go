@@ -18,6 +18,8 @@ type Ledger struct {
 	measured  []int32 // by device: number of shares that consume capacity
 	consumed  map[int32]capacities
 	revisions []uint64 // by group.at: grows with each change of what the pool's devices hold
+	touched   []int32  // group.at of the pools whose devices changed, the latest last
+	forgotten uint64   // entries dropped from the front of touched
 }
 
 type capacities = map[resourcev1.QualifiedName]resource.Quantity
@@ -43,13 +45,19 @@ func (l *Ledger) count(allocation *resourcev1.AllocationResult, n int32) {
 	if allocation == nil {
 		return
 	}
+	latest := int32(-1)
 	for k := range allocation.Devices.Results {
 		r := &allocation.Devices.Results[k]
 		at, ok := l.inventory.index[ID{r.Driver, r.Pool, r.Device}]
 		if !ok || r.AdminAccess != nil && *r.AdminAccess {
 			continue
 		}
-		l.revisions[l.inventory.poolOf[at]]++
+		pool := l.inventory.poolOf[at]
+		l.revisions[pool]++
+		if pool != latest {
+			latest = pool
+			l.touch(pool)
+		}
 		if r.ShareID == nil {
 			l.dedicated[at] += n
 			continue
@@ -57,6 +65,18 @@ func (l *Ledger) count(allocation *resourcev1.AllocationResult, n int32) {
 		l.shares[at] += n
 		l.measure(at, r.ConsumedCapacity, n)
 	}
+}
+
+// maxTouched bounds the memory of changed pools.
+const maxTouched = 1 << 16
+
+func (l *Ledger) touch(pool int32) {
+	if len(l.touched) >= maxTouched {
+		half := len(l.touched) / 2
+		l.touched = append(l.touched[:0], l.touched[half:]...)
+		l.forgotten += uint64(half)
+	}
+	l.touched = append(l.touched, pool)
 }
 
 func (l *Ledger) measure(at int32, capacity capacities, n int32) {

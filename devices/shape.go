@@ -21,6 +21,8 @@ const (
 // order and state, whose devices are alike in all that the claims read and in what allocations hold. The search gives the
 // same answer for all nodes of a class, names of devices aside, and runs once for each class.
 type shape struct {
+	id         int // no other shape of the allocator has this number
+	kept       *Kept
 	programs   []*program  // selectors of the claims
 	attributes []string    // of their constraints
 	nodes      []nodeClass // by view.number
@@ -141,8 +143,9 @@ func (a *Allocator) shapeOf(s *Search) *shape {
 	return sh
 }
 
-func (*Allocator) newShape(s *Search) *shape {
-	sh := &shape{classes: map[string]int32{}}
+func (a *Allocator) newShape(s *Search) *shape {
+	a.made++
+	sh := &shape{id: a.made, classes: map[string]int32{}}
 	for k := range s.claims {
 		for _, x := range s.claims[k].asks {
 			for _, r := range x.alternatives {

@@ -52,7 +52,7 @@ type State struct {
 	searches map[string]*nodeSearch // extended resources that classes provide
 	plain    *nodeSearch            // where classes provide nothing
 	left     map[poolKey]map[counterID]counter
-	answers  []slotAnswer // by slot
+	answers  []*answerPage // by slot / pageSize; nil: nothing is known
 	errors   []string
 	unusable map[*resourcev1.ResourceClaim]bool
 }
@@ -61,6 +61,11 @@ type nodeSearch struct {
 	*Search
 	mappings []v1.ContainerExtendedResourceRequest
 }
+
+// answerPage has the answers for slots in a row, so that a question about one node does not take memory for all nodes.
+type answerPage [pageSize]slotAnswer
+
+const pageSize = 256
 
 // slotAnswer is what is known about a slot.
 type slotAnswer struct {
@@ -73,7 +78,7 @@ type slotAnswer struct {
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
 // cluster and the allocations in flight. The cluster and the allocator must not be nil.
 func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
-	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: make([]slotAnswer, c.Len()), unusable: map[*resourcev1.ResourceClaim]bool{}}
+	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, unusable: map[*resourcev1.ResourceClaim]bool{}}
 	if s.clock.BindingTimeout == 0 {
 		s.clock.BindingTimeout = DefaultBindingTimeout
 	}
@@ -200,14 +205,17 @@ func (s *State) Allocation(i int) Allocation {
 func (s *State) answer(i int) slotAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i < 0 || i >= len(s.answers) {
-		if i < 0 || i >= s.cluster.Len() {
-			return slotAnswer{verdict: noFreeSlot}
-		}
-		// The cluster has grown.
-		s.answers = append(s.answers, make([]slotAnswer, i+1-len(s.answers))...)
+	if i < 0 || i >= s.cluster.Len() {
+		return slotAnswer{verdict: noFreeSlot}
 	}
-	a := &s.answers[i]
+	page := i / pageSize
+	if page >= len(s.answers) {
+		s.answers = append(s.answers, make([]*answerPage, (s.cluster.Len()+pageSize-1)/pageSize-len(s.answers))...)
+	}
+	if s.answers[page] == nil {
+		s.answers[page] = new(answerPage)
+	}
+	a := &s.answers[page][i%pageSize]
 	if !a.known {
 		*a = s.decide(i)
 		a.known = true
@@ -241,13 +249,8 @@ func (s *State) decide(i int) slotAnswer {
 	if len(s.pending) > 0 || s.pod.special != nil {
 		a.search = s.searchFor(provided)
 		x := a.search.ask(s.allocator.viewOf(i, node))
-		switch {
-		case errors.Is(x.err, ErrInvalidPools):
-			return slotAnswer{verdict: invalidPools}
-		case x.err != nil:
-			return slotAnswer{verdict: s.fail(x.err)}
-		case !x.ok:
-			return slotAnswer{verdict: notAllocated}
+		if v := s.verdictOf(x); v != 0 {
+			return slotAnswer{verdict: v}
 		}
 		a.score = x.score
 	}
@@ -258,6 +261,19 @@ func (s *State) decide(i int) slotAnswer {
 		return slotAnswer{verdict: notAvailable}
 	}
 	return a
+}
+
+// verdictOf returns the verdict on what a search found.
+func (s *State) verdictOf(x answer) resources.Verdict {
+	switch {
+	case errors.Is(x.err, ErrInvalidPools):
+		return invalidPools
+	case x.err != nil:
+		return s.fail(x.err)
+	case !x.ok:
+		return notAllocated
+	}
+	return 0
 }
 
 // unavailable returns the allocated claims that cannot be used on a node: the node is out of reach, or the devices are not

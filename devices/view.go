@@ -1,6 +1,10 @@
 package devices
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // view is the part of the inventory that one node sees. It holds as long as the node's object is the same.
 type view struct {
@@ -38,8 +42,15 @@ func (a *Allocator) viewOf(i int, node *v1.Node) *view {
 	if i >= len(a.slots) {
 		a.slots = append(a.slots, make([]*view, i+1-len(a.slots))...)
 	}
-	a.slots[i] = a.view(node)
-	return a.slots[i]
+	again := a.slots[i] != nil
+	v := a.view(node)
+	a.slots[i] = v
+	for _, at := range v.groups {
+		if !again || !slices.Contains(a.seenBy[at], int32(i)) {
+			a.seenBy[at] = append(a.seenBy[at], int32(i))
+		}
+	}
+	return v
 }
 
 // revision grows with each change of the allocations of the devices in the view's pools.

@@ -90,6 +90,9 @@ func (p *Plan) answered(pod *v1.Pod, d Decision, x reuse.Answer) Decision {
 	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, x.Feasible, x.Slot, x.Total, 0
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
+		if x.Predicates != nil {
+			d.Devices = (&Attempt{plan: p, pod: pod, Predicates: x.Predicates}).devices(d.Slot)
+		}
 		return d
 	}
 	a := &Attempt{plan: p, pod: pod, Predicates: x.Predicates}

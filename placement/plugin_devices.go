@@ -1,6 +1,9 @@
 package placement
 
 import (
+	"encoding/binary"
+	"errors"
+
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
@@ -9,6 +12,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/queue"
 )
 
@@ -25,7 +29,7 @@ func devicesOver(o tracker.Options, t *tracker.Tracker) *Plugin {
 	}
 	return &Plugin{
 		Name: plugins.DynamicResources, Args: o,
-		Group: GroupAbsent, AppendKey: devices.AppendKey, Skips: x.skips,
+		Group: GroupStates, AppendKey: devices.AppendKey, States: func(c Cluster) Counting { return claimCounting{x, c} },
 		Over:   func(p Profile) *Plugin { return devicesOver(o, p.Devices) },
 		Hint:   devicesHint,
 		Filter: x.filter, Score: x.score,
@@ -112,4 +116,117 @@ func devicesHint(known affinity.Namespaces) queue.Hint {
 		}
 		return true, nil
 	}
+}
+
+// claimCounting keeps the work of DynamicResources for pods whose claims ask for the same. It keeps nothing by id.
+type claimCounting struct {
+	x *dynamicResources
+	c Cluster
+}
+
+// Lasts marks a Counting that the engine may use for ever.
+func (claimCounting) Lasts() {}
+
+// errClaimsApart means that a pod shares no answers with other pods.
+var errClaimsApart = errors.New("the claims of the pod are decided node by node")
+
+// kept returns what a pod shares with the pods whose claims ask for the same; nil for a pod that the plugin skips. again means
+// that this decision has looked up the claims already.
+func (k claimCounting) kept(pod *v1.Pod, again bool) (*devices.Kept, error) {
+	if k.x.shared == nil {
+		return nil, errClaimsApart
+	}
+	if k.x.shared.Skips(pod) {
+		return nil, nil
+	}
+	compiled, state := k.x.ask(pod, k.c, again)
+	switch {
+	case compiled.Code() == filter.Skip:
+		return nil, nil
+	case state == nil:
+		return nil, errClaimsApart
+	}
+	if x := k.x.shared.Kept(state); x != nil {
+		return x, nil
+	}
+	return nil, errClaimsApart
+}
+
+// AppendPodKey appends what the claims of a pod ask for, in place of their names.
+func (k claimCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
+	x, err := k.kept(pod, false)
+	if err != nil {
+		return dst, false
+	}
+	if x == nil {
+		return append(dst, 0), true
+	}
+	return k.appendKey(append(dst, 1), x), true
+}
+
+// Epoch grows when no answer of before is right any more.
+func (k claimCounting) Epoch() uint64 {
+	if k.x.shared == nil {
+		return 0
+	}
+	return k.x.shared.Epoch()
+}
+
+func (k claimCounting) appendKey(dst []byte, x *devices.Kept) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, k.Epoch()), uint64(x.ID()))
+}
+
+// Compile returns the claims of a pod; nil for a pod that the plugin skips.
+func (k claimCounting) Compile(pod *v1.Pod) (Compiled, error) {
+	x, err := k.kept(pod, true)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	return keptClaims{k, x}, nil
+}
+
+// keptClaims is what pods with equal claims share. No running pod changes it: the ledger of the claims does.
+type keptClaims struct {
+	claimCounting
+	devices *devices.Kept
+}
+
+var (
+	_ filter.Predicate  = (*devices.Kept)(nil)
+	_ Normalizer        = (*devices.Kept)(nil)
+	_ reuse.PodKeyer    = claimCounting{}
+	_ reuse.Shifting    = keptClaims{}
+	_ reuse.Accountable = keptClaims{}
+)
+
+func (k keptClaims) AppendKey(dst []byte) []byte { return k.appendKey(dst, k.devices) }
+func (keptClaims) Matched(int32) bool            { return false }
+func (k keptClaims) Count() State                { return k }
+
+func (k keptClaims) Filter() filter.Predicate  { return k.devices }
+func (k keptClaims) Score() reuse.Scorer       { return k.devices }
+func (keptClaims) Reads(dst []string) []string { return dst }
+func (keptClaims) Keys() int                   { return 1 }
+func (keptClaims) Single() bool                { return false }
+func (keptClaims) OfSet(*v1.Pod) Move          { return nil }
+func (keptClaims) OfTerms(int32, *v1.Pod) Move { return nil }
+
+// AppendLayoutKey and AppendDomains divide the nodes by their answers.
+func (k keptClaims) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }
+func (k keptClaims) AppendDomains(dst []int32, slot int) []int32 {
+	return k.devices.AppendSignature(dst, slot)
+}
+
+func (keptClaims) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
+func (keptClaims) AppendCounted(dst []int32) []int32               { return dst }
+
+// Shifted yields the slots whose answers may have changed.
+func (k keptClaims) Shifted(version uint64, yield func(slot int)) uint64 {
+	return k.devices.Since(version, yield)
+}
+
+// Of returns the predicate of one pod, which says what the pod's claims get.
+func (k keptClaims) Of(pod *v1.Pod) filter.Predicate {
+	_, state := k.x.ask(pod, k.c, true) // not nil: the pod has a Kept
+	return state
 }

@@ -34,6 +34,7 @@ type Filter struct {
 	options   Options
 	allocator *devices.Allocator
 	ledger    *devices.Ledger // that the allocator is of
+	epoch     uint64          // allocators made so far
 }
 
 // Filter returns the filter with these options over the tracker.
@@ -72,6 +73,19 @@ func (f *Filter) On(pod *devices.Pod) *devices.State {
 	t.follow()
 	if f.ledger != t.ledger {
 		f.allocator, f.ledger = devices.NewAllocator(t.ledger, t.DeviceClass, f.options.Compiler, f.options.Search), t.ledger
+		f.epoch++
 	}
 	return pod.On(t.cluster, f.allocator, devices.Clock{Now: t.clock(), BindingTimeout: f.options.BindingTimeout})
 }
+
+// Kept returns what State.Kept returns for a State of On, and nil over a cluster without a log of claims.
+func (f *Filter) Kept(s *devices.State) *devices.Kept {
+	if f.tracker.log == nil {
+		return nil
+	}
+	return s.Kept()
+}
+
+// Epoch returns a number that grows when the slices have changed: no Kept of an earlier epoch is right any more. It grows with a
+// call of On.
+func (f *Filter) Epoch() uint64 { return f.epoch }

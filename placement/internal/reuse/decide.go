@@ -22,7 +22,12 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	feasible := e.room.feasible[:0]
 	out := Answer{Slot: -1}
 	for k := range groups {
-		if c := &groups[k]; s.allows(int(c.top.slot)) {
+		c := &groups[k]
+		allowed, failed := s.allows(int(c.top.slot))
+		if failed {
+			return Answer{}, false
+		}
+		if allowed {
 			out.Feasible += int(c.count)
 			feasible = append(feasible, *c)
 		}
@@ -35,6 +40,7 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 			return Answer{}, false
 		}
 		out.Predicates, out.Rejected = slices.Clone(s.predicates), rejected // the shape changes its list for the next pod
+		s.account(pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
 	case out.Feasible == 1:
 		out.Slot = int(feasible[0].top.slot)
 	default:
@@ -43,6 +49,9 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 			return Answer{}, false
 		}
 		out.Slot, out.Total = best(feasible, scores)
+	}
+	if out.Slot >= 0 {
+		s.account(pod, func(_ int, p filter.Predicate) { out.Predicates = append(out.Predicates, p) })
 	}
 	return out, true
 }
@@ -141,14 +150,27 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	return true
 }
 
-// allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer.
-func (s *shape) allows(i int) bool {
-	for k := s.front; k < len(s.predicates); k++ {
-		if k != s.own && s.predicates[k].Check(i) != 0 {
-			return false
+// account yields the predicates that states have for one pod, with their places in the list.
+func (s *shape) account(pod *v1.Pod, yield func(at int, p filter.Predicate)) {
+	for at, place := range s.plugin {
+		if x, ok := s.stateOf(s.engine.filters[place]).(Accountable); ok {
+			yield(at, x.Of(pod))
 		}
 	}
-	return true
+}
+
+// allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer. failed means that
+// a predicate failed.
+func (s *shape) allows(i int) (allowed, failed bool) {
+	for k := s.front; k < len(s.predicates); k++ {
+		if k == s.own {
+			continue
+		}
+		if v := s.predicates[k].Check(i); v != 0 {
+			return false, s.predicates.Code(filter.Rejection{Predicate: uint16(k), Verdict: v}) == filter.Error
+		}
+	}
+	return true, false
 }
 
 // scoresOf returns, by group, the weighted scores that all nodes of a feasible group share; the scores over rows are not among

@@ -69,6 +69,7 @@ type Engine struct {
 	changes  []int32             // slots whose node object was replaced since the epoch began
 	reads    map[string]struct{} // what must not change on any node
 	counting []Counting          // by plugin; nil for other groups
+	epochs   []uint64            // by plugin, of a PodKeyer
 
 	ranked []int32 // place in scan order by slot
 	of     []int   // the scan order that ranked was made of
@@ -132,9 +133,6 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 		p := &plugins[k]
 		setPlugin(&e.filters, p.Filter, k)
 		setPlugin(&e.scores, p.Score, k)
-		if p.Group != Absent && fresh(p, "pods ") { // the engine serves only pods that such a plugin skips
-			e.pods = append(e.pods, p.AppendKey)
-		}
 		switch p.Group {
 		case Never:
 			return nil
@@ -160,7 +158,15 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	if filtering > 1 {
 		return nil
 	}
+	e.epochs = make([]uint64, len(plugins))
 	e.forget()
+	for k := range plugins {
+		p := &plugins[k]
+		_, keyer := e.counting[k].(PodKeyer)
+		if p.Group != Absent && !keyer && fresh(p, "pods ") { // the engine serves only pods that a plugin of group Absent skips
+			e.pods = append(e.pods, p.AppendKey)
+		}
+	}
 	return e
 }
 
@@ -212,7 +218,7 @@ type Answer struct {
 	Slot     int // -1: no node is feasible
 	Total    int64
 	Feasible int
-	// Predicates and Rejected say why there is no node.
+	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
 	Predicates filter.Predicates
 	Rejected   *filter.Histogram
 }
@@ -243,9 +249,11 @@ func (e *Engine) Decide(pod *v1.Pod) (Answer, bool) {
 // for different requests.
 func (e *Engine) shape(pod *v1.Pod) *shape {
 	e.watch()
-	e.room.key = e.pods.append(e.room.key[:0], pod)
+	if !e.podKey(pod) {
+		return nil
+	}
 	if s, ok := e.shapes[string(e.room.key)]; ok {
-		return s.use()
+		return s.use(pod)
 	}
 	key := string(e.room.key)
 	if _, again := e.seen[key]; !again {
@@ -262,7 +270,35 @@ func (e *Engine) shape(pod *v1.Pod) *shape {
 		s.build(c)
 	}
 	e.shapes[key] = s
-	return s.use()
+	return s.use(pod)
+}
+
+// podKey writes the key of a pod into the engine's room. It reports false when the engine does not serve the pod.
+func (e *Engine) podKey(pod *v1.Pod) bool {
+	e.room.key = e.pods.append(e.room.key[:0], pod)
+	for k, c := range e.counting {
+		x, is := c.(PodKeyer)
+		if !is {
+			continue
+		}
+		key, ok := x.AppendPodKey(e.room.key, pod)
+		if e.room.key = key; !ok {
+			return false
+		}
+		if now := x.Epoch(); now != e.epochs[k] {
+			e.epochs[k] = now
+			e.drop(k)
+		}
+	}
+	return true
+}
+
+// drop forgets what depends on the states of one plugin.
+func (e *Engine) drop(plugin int) {
+	outdated := func(_ string, s *shape) bool { return s.stateOf(plugin) != nil }
+	maps.DeleteFunc(e.shapes, outdated)
+	maps.DeleteFunc(e.parts, outdated)
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return slices.Contains(l.plugins, plugin) })
 }
 
 // remember puts a key into a set of limited size.
@@ -291,7 +327,7 @@ func (e *Engine) sharedShape(pod *v1.Pod, key string) *shape {
 		e.parts[part] = s
 	}
 	s.served++
-	return s.use()
+	return s.use(pod)
 }
 
 // partKey returns the key of a part, and whether the part has heaps.

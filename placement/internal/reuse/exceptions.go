@@ -45,6 +45,7 @@ func (x *exceptions) build(s *shape) {
 	for _, i := range slots {
 		x.move(s, i)
 	}
+	s.shifted = s.shift(s.shifted[:0], nil)
 }
 
 // move puts a slot into the group of its signature, or out of the exceptions.

@@ -16,6 +16,8 @@ import (
 type layout struct {
 	version uint64
 	changes int
+	plugins []int    // that the states are of
+	shifted []uint64 // by state: the version that Shifted returned
 	static  *statics
 	rows    *rows // nil: the groups have no heaps
 
@@ -87,6 +89,10 @@ func (e *Engine) newLayout(s *shape) *layout {
 			l.where[i] = -1
 		}
 	}
+	for k := range s.counted {
+		l.plugins = append(l.plugins, s.counted[k].plugin)
+	}
+	l.shifted = s.shift(nil, nil)
 	for _, i := range e.order() {
 		l.join(s, int32(i))
 	}
@@ -197,6 +203,9 @@ func (l *layout) rank(i int32) {
 func (l *layout) follow(e *Engine, s *shape) bool {
 	for ; l.changes < len(e.changes); l.changes++ {
 		l.move(s, e.changes[l.changes])
+	}
+	if s.shifts {
+		l.shifted = s.shift(l.shifted, func(i int) { l.move(s, int32(i)) })
 	}
 	version := e.log.Version()
 	if version == l.version {

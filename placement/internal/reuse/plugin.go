@@ -59,6 +59,15 @@ type Counting interface {
 	Compile(pod *v1.Pod) (Compiled, error)
 }
 
+// PodKeyer is a Counting whose kept work depends on objects that the pod names. Its key replaces Plugin.AppendKey in the key of
+// pods.
+type PodKeyer interface {
+	// AppendPodKey reports false when the engine does not serve the pod.
+	AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool)
+	// Epoch returns a number that grows when every answer may have changed. It is asked after AppendPodKey.
+	Epoch() uint64
+}
+
 // Compiled is one pod, compiled by a plugin of group States.
 type Compiled interface {
 	// AppendKey appends what the state depends on beside nodes and running pods. Pods share a state when these keys and the keys
@@ -95,6 +104,18 @@ type State interface {
 	// terms; nil: nothing.
 	OfSet(rep *v1.Pod) Move
 	OfTerms(id int32, rep *v1.Pod) Move
+}
+
+// Shifting is a State whose AppendDomains changes also with objects that are neither nodes nor pods.
+type Shifting interface {
+	// Shifted yields the slots whose domains may have changed since a version, and returns the version now. Version 0 is the
+	// start. A nil yield asks for the version alone.
+	Shifted(version uint64, yield func(slot int)) uint64
+}
+
+// Accountable is a State that has a predicate for each pod beside the predicate that pods share. Both give the same verdicts.
+type Accountable interface {
+	Of(pod *v1.Pod) filter.Predicate
 }
 
 // Move counts n more pods on a slot, or -n fewer.

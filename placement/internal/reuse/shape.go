@@ -36,8 +36,10 @@ type shape struct {
 	changes    int               // of the statics when the lists were put together
 
 	effects effects
-	moved   []int32 // slots where counts changed
-	nodes   int     // changes of nodes that the exceptions have followed
+	moved   []int32  // slots where counts changed
+	nodes   int      // changes of nodes that the exceptions have followed
+	shifts  bool     // a state is Shifting
+	shifted []uint64 // by state: the version that the exceptions have followed
 
 	exceptions exceptions
 }
@@ -106,6 +108,8 @@ func (s *shape) build(c compiled) {
 		x.state = x.compiled.Count()
 		x.keys = x.state.Keys()
 		e.read(x.state)
+		_, shifts := x.state.(Shifting)
+		s.shifts = s.shifts || shifts
 	}
 	s.assemble()
 	s.usable = s.inOrder() && e.lay(s)
@@ -188,8 +192,9 @@ type unscanned struct{ filter.Predicate }
 // in that order.
 func (s *shape) inOrder() bool { return s.own < 0 || s.own == s.front }
 
-// use brings the shape up to date; nil when the shape cannot be used.
-func (s *shape) use() *shape {
+// use brings the shape up to date for a pod; nil when the shape cannot be used.
+func (s *shape) use(pod *v1.Pod) *shape {
+	s.pod = pod // of the same key: the objects that an earlier pod names may be gone
 	if s.follow() {
 		return s
 	}
@@ -232,6 +237,9 @@ func (s *shape) follow() bool {
 		s.exceptions.move(s, i)
 	}
 	s.moved = s.moved[:0]
+	if s.shifts && s.exceptions.some {
+		s.shifted = s.shift(s.shifted, func(i int) { s.exceptions.move(s, int32(i)) })
+	}
 	return true
 }
 
@@ -258,6 +266,20 @@ func (s *shape) moveStates() bool {
 	}
 	s.version = version
 	return known
+}
+
+// shift yields the slots whose domains may have changed since the versions, by state, and returns the versions now. A nil yield
+// asks for the versions alone.
+func (s *shape) shift(versions []uint64, yield func(slot int)) []uint64 {
+	for k := range s.counted {
+		if k >= len(versions) {
+			versions = append(versions, 0)
+		}
+		if x, ok := s.counted[k].state.(Shifting); ok {
+			versions[k] = x.Shifted(versions[k], yield)
+		}
+	}
+	return versions
 }
 
 // newKeys reports whether a state counts by more topology keys than the layout has.

@@ -1,0 +1,283 @@
+package placement
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// models compiles expressions "MODEL" and "!MODEL". The expression "fails" fails for devices of model c.
+type models struct{}
+
+func (models) Compile(expression string) (devices.Selector, error) {
+	if expression == "(" {
+		return nil, errors.New("no expression")
+	}
+	return model(expression), nil
+}
+
+type model string
+
+func (m model) Matches(d devices.Device) (bool, error) {
+	is := ""
+	if a, ok := d.Attributes["model"]; ok {
+		is = *a.StringValue
+	}
+	if m == "fails" && is == "c" {
+		return false, errors.New("no such key")
+	}
+	if other, not := strings.CutPrefix(string(m), "!"); not {
+		return is != other, nil
+	}
+	return m == "fails" || is == string(m), nil
+}
+
+// deviceWorld makes random slices and claims from few names and values.
+type deviceWorld struct {
+	*world
+	claims int
+}
+
+// pool publishes devices that one node, the nodes of a zone, or all nodes see.
+func (w *deviceWorld) pool(name string, nodes int) *resourcev1.ResourceSlice {
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1},
+	}}
+	node, all := fmt.Sprintf("n%d", w.r.IntN(nodes)), true
+	switch k := w.r.IntN(10); {
+	case k == 0:
+		s.Spec.AllNodes = &all
+	case k == 1:
+		s.Spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+			{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{w.pick("a", "b")}}}}}}
+	default:
+		s.Spec.NodeName = &node
+	}
+	if w.chance(12) {
+		s.Spec.Pool.ResourceSliceCount = 2 // a slice is missing
+	}
+	for k := range 1 + w.r.IntN(4) {
+		d := resourcev1.Device{Name: fmt.Sprintf("d%d", k), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
+		if !w.chance(6) {
+			value := w.pick("a", "b", "a", "b", "a", "b", "c")
+			d.Attributes["model"] = resourcev1.DeviceAttribute{StringValue: &value}
+		}
+		link := int64(w.r.IntN(2))
+		d.Attributes["link"] = resourcev1.DeviceAttribute{IntValue: &link}
+		if w.chance(4) {
+			d.AllowMultipleAllocations = &all
+			d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("8Gi")}}
+		}
+		if w.chance(8) {
+			d.Taints = []resourcev1.DeviceTaint{{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+		}
+		s.Spec.Devices = append(s.Spec.Devices, d)
+	}
+	return s
+}
+
+func selectors(expression string) []resourcev1.DeviceSelector {
+	if expression == "" {
+		return nil
+	}
+	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
+}
+
+func (w *deviceWorld) class(name string) *resourcev1.DeviceClass {
+	c := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	c.Spec.Selectors = selectors(w.pick("", "!b", "a"))
+	if w.chance(3) {
+		extended := "example.com/gpu"
+		c.Spec.ExtendedResourceName = &extended
+	}
+	return c
+}
+
+// claim makes one of few kinds of claims.
+func (w *deviceWorld) claim() *resourcev1.ResourceClaim {
+	w.claims++
+	r := &world{r: rand.New(rand.NewPCG(uint64(w.r.IntN(8)), 3))}
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: r.pick("default", "other"), Name: fmt.Sprintf("c%d", w.claims)}}
+	c.UID = types.UID(c.Name)
+	exactly := func() *resourcev1.ExactDeviceRequest {
+		x := &resourcev1.ExactDeviceRequest{DeviceClassName: r.pick("one", "two"), AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(1 + r.r.IntN(2)), Selectors: selectors(r.pick("", "", "a", "!a", "b", "fails"))}
+		if r.chance(6) {
+			x.AllocationMode, x.Count = resourcev1.DeviceAllocationModeAll, 0
+		}
+		if r.chance(4) {
+			x.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("3Gi")}}
+		}
+		return x
+	}
+	for k := range 1 + r.r.IntN(2) {
+		request := resourcev1.DeviceRequest{Name: fmt.Sprintf("r%d", k)}
+		if r.chance(3) {
+			for j := range 2 {
+				x := exactly()
+				request.FirstAvailable = append(request.FirstAvailable, resourcev1.DeviceSubRequest{
+					Name: fmt.Sprintf("s%d", j), DeviceClassName: x.DeviceClassName, AllocationMode: x.AllocationMode, Count: x.Count, Selectors: x.Selectors, Capacity: x.Capacity})
+			}
+		} else {
+			request.Exactly = exactly()
+		}
+		c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, request)
+	}
+	if link := resourcev1.FullyQualifiedName("gpu.example.com/link"); r.chance(3) {
+		c.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &link}}
+	}
+	return c
+}
+
+// whole is text with what the claims get.
+func whole(t *testing.T, d Decision) string {
+	results, err := json.Marshal(d.Devices.Results)
+	require.NoError(t, err)
+	return fmt.Sprint(text(d), given(d.Devices), string(results))
+}
+
+// Kept answers about claims change no decision, after any changes of claims, slices, classes, nodes and pods.
+func TestKeptClaimsChangeNothing(t *testing.T) {
+	seeds := 300
+	if testing.Short() {
+		seeds = 80
+	}
+	shared := 0
+	for seed := range seeds {
+		shared += playDevices(t, uint64(seed), 60)
+	}
+	require.Greater(t, shared, seeds*5, "decisions about pods with claims that used shared work")
+}
+
+func FuzzKeptClaims(f *testing.F) {
+	f.Add(uint64(1), uint8(40))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { playDevices(t, seed, int(steps)) })
+}
+
+// playDevices runs random operations on a cluster with devices and decides pods with and without kept work. It returns the
+// number of decisions about pods with claims that used kept work.
+func playDevices(t *testing.T, seed uint64, steps int) (shared int) {
+	w := &deviceWorld{world: &world{r: rand.New(rand.NewPCG(seed, 11))}}
+	nodes := 3 + w.r.IntN(6)
+	s := w.snapshot(t, nodes, w.r.IntN(8))
+	for k := range nodes + 2 {
+		require.NoError(t, s.Set(w.pool(fmt.Sprintf("p%d", k), nodes)))
+	}
+	for _, name := range []string{"one", "two"} {
+		require.NoError(t, s.Set(w.class(name)))
+	}
+	profile := PluginArgs{Devices: tracker.Options{Compiler: models{}}}.Profile()
+	with, err := NewPlacer(s, profile)
+	require.NoError(t, err)
+	var assumed []*v1.Pod
+	base := w.r.IntN(30)
+	for step := range steps {
+		at := fmt.Sprintf("seed %d step %d", seed, step)
+		switch w.r.IntN(24) {
+		case 0:
+			require.NoError(t, s.Set(w.pool(fmt.Sprintf("p%d", w.r.IntN(nodes+2)), nodes)), at)
+		case 1:
+			require.NoError(t, s.Set(w.class(w.pick("one", "two"))), at)
+		case 2:
+			n := s.Node(w.r.IntN(nodes)).DeepCopy()
+			n.Labels[v1.LabelTopologyZone] = w.pick("a", "b", "c")
+			require.NoError(t, s.Set(n), at)
+		case 3:
+			n := s.Node(w.r.IntN(nodes)).DeepCopy()
+			n.Status.Allocatable = testkit.Resources("cpu=9,memory=9Gi,pods=9")
+			require.NoError(t, s.Set(n), at)
+		case 4, 5, 6:
+			if n := len(assumed); n > 0 {
+				k := w.r.IntN(n)
+				require.NoError(t, with.Forget(assumed[k]), at)
+				assumed = append(assumed[:k], assumed[k+1:]...)
+			}
+		case 7: // a reservation beside the snapshot, which is counted and taken back
+			c := w.claim()
+			require.NoError(t, s.Set(c), at)
+			pod := w.pod(base)
+			pod.Namespace = c.Namespace
+			claiming(pod, c.Name)
+			if d := with.Decide(pod, Options{}); d.Placed() {
+				require.NoError(t, with.profile.Devices.Reserve(pod, d.Devices), at)
+				w.same(t, with, w.user(t, s, base), at)
+				require.Equal(t, len(d.Devices.Claims) > 0, with.profile.Devices.Unreserve(pod), at)
+			}
+		case 8: // a try that is rolled back
+			m := s.Mark()
+			for range 3 {
+				pod := w.user(t, s, base)
+				w.assume(with, pod, w.same(t, with, pod, at))
+			}
+			require.True(t, s.Rollback(m), at)
+		case 9:
+			if w.chance(3) {
+				s = s.Fork()
+				with, err = NewPlacer(s, profile)
+				require.NoError(t, err)
+				assumed = nil
+			}
+		case 10: // a pod without claims
+			pod := w.pod(base)
+			if w.assume(with, pod, w.same(t, with, pod, at)) {
+				assumed = append(assumed, pod)
+			}
+		default:
+			pod := w.user(t, s, base)
+			d := w.same(t, with, pod, at)
+			if used(with.Plan, pod) {
+				shared++
+			}
+			if w.assume(with, pod, d) {
+				assumed = append(assumed, pod)
+			}
+		}
+	}
+	return shared
+}
+
+// user makes a pod with one claim or two, which mostly are new.
+func (w *deviceWorld) user(t *testing.T, s *cluster.Snapshot, base int) *v1.Pod {
+	pod := w.pod(base + w.r.IntN(3))
+	pod.Namespace = "default"
+	for range 1 + w.r.IntN(5)/4 {
+		name := fmt.Sprintf("c%d", 1+w.r.IntN(w.claims+1))
+		if !w.chance(8) {
+			c := w.claim()
+			c.Namespace = "default"
+			require.NoError(t, s.Set(c))
+			name = c.Name
+		}
+		claiming(pod, name)
+	}
+	return pod
+}
+
+// assume reports whether the pod is on a node now. v1.36 cannot bind every pod that it places (quirk U10.7).
+func (*deviceWorld) assume(p *Placer, pod *v1.Pod, d Decision) bool {
+	return d.Placed() && p.Assume(pod, d) == nil
+}
+
+// same decides with and without kept work.
+func (w *deviceWorld) same(t *testing.T, with *Placer, pod *v1.Pod, at string) Decision {
+	without, err := New(with.snapshot, with.profile)
+	require.NoError(t, err)
+	without.engine = nil
+	d := with.Decide(pod, Options{})
+	require.Equal(t, whole(t, without.Decide(pod, Options{})), whole(t, d), at)
+	return d
+}
