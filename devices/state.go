@@ -78,7 +78,7 @@ type slotAnswer struct {
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
 // cluster and the allocations in flight. The cluster and the allocator must not be nil.
 func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
-	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, unusable: map[*resourcev1.ResourceClaim]bool{}}
+	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: make([]*answerPage, (c.Len()+pageSize-1)/pageSize), unusable: map[*resourcev1.ResourceClaim]bool{}}
 	if s.clock.BindingTimeout == 0 {
 		s.clock.BindingTimeout = DefaultBindingTimeout
 	}
