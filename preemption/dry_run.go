@@ -28,6 +28,8 @@ type dryRun struct {
 	pile    []Victim
 	placed  []Placed
 	asked   Problem
+
+	anyFound bool // a node before has victims
 }
 
 type podName struct{ namespace, name string }

@@ -167,6 +167,7 @@ func (d *dryRun) visit(list []int32) visited {
 	}
 	at := ((d.r.Options.Offset % n) + n) % n
 	var clean, violating []Candidate
+	d.anyFound = false
 	for out.tried < n {
 		i := int(list[at])
 		if at++; at == n {
@@ -181,6 +182,7 @@ func (d *dryRun) visit(list []int32) visited {
 			out.failed.add(d.r.WhatIf, i, o)
 			continue
 		}
+		d.anyFound = true
 		into := &clean
 		violations := d.violations()
 		if violations > 0 {

@@ -103,6 +103,9 @@ func (d *dryRun) solve(i int) outcome {
 	if d.any() {
 		return outcome{found: true}
 	}
+	if d.anyFound { // nobody asks why
+		return outcome{reason: refusedReason}
+	}
 	d.r.WhatIf.Reset()
 	for k := range d.members {
 		d.r.WhatIf.Remove(d.members[k].Pod, d.members[k].Slot)

@@ -118,6 +118,7 @@ func (n *node) boundPriority(v *Values, k, last int) {
 		low, early := int64(math.MaxInt64), int64(math.MaxInt64)
 		for m := k; m <= last; m++ {
 			switch g := &n.groups[m]; {
+			case g.barred:
 			case g.values[HighestPriority] < low:
 				low, early = g.values[HighestPriority], g.values[Start]
 			case g.values[HighestPriority] == low:

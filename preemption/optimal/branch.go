@@ -93,6 +93,7 @@ func (n *node) greedy() {
 	v := noVictims
 	for k := range n.groups {
 		if out[k] {
+			n.evaluate(&n.groups[k]) // a barred group has no values
 			v.add(&n.groups[k].values)
 			v[Violations] += n.draw(k)
 		}
@@ -122,7 +123,8 @@ func (n *node) take(leave []bool, v *Values) {
 	if v[Victims] == 0 || n.s.o.NeverViolate && v[Violations] > 0 || !n.s.better(v) {
 		return
 	}
-	n.s.best, n.answer = *v, slices.Clone(leave)
+	n.s.take(v)
+	n.answer = slices.Clone(leave)
 	n.bar()
 }
 

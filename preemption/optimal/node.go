@@ -56,32 +56,60 @@ func (n *node) load(s *Search, p *preemption.Problem) {
 	n.s, n.p, n.pinned, n.answer, n.clauses = s, p, -1, nil, nil
 	n.tight()
 	n.groups = n.groups[:0]
+	known := true
 	for k := range p.Groups {
 		if k == cap(n.groups) {
 			n.groups = slices.Grow(n.groups, len(p.Groups)-k)
 		}
 		n.groups = n.groups[:k+1]
-		n.fill(&n.groups[k], k)
+		known = n.fill(&n.groups[k], k) && known
+	}
+	if !known { // the resources say nothing
+		n.columns, n.lacks = n.columns[:0], n.lacks[:0]
+		for k := range n.groups {
+			n.groups[k].free = n.groups[k].free[:0]
+		}
 	}
 	n.free = append(n.free[:0], make([]int64, len(n.lacks))...)
 	n.sortGroups()
 }
 
-// fill reads group k of the problem.
-func (n *node) fill(g *group, k int) {
+// fill reads group k of the problem. It reports false if the cluster does not know the requests of a pod. A group that is in no
+// better set is barred, and its requests are not read.
+func (n *node) fill(g *group, k int) (known bool) {
 	g.pods, g.values, g.breaks, g.barred, g.free = n.p.Groups[k].Pods, noVictims, 0, false, g.free[:0]
 	for range n.columns {
 		g.free = append(g.free, 0)
 	}
+	if int64(n.p.Groups[k].Priority) > n.s.limit {
+		g.barred = true
+		return true
+	}
+	n.evaluate(g)
+	if alone := n.alone(g); !n.s.better(&alone) {
+		g.barred = true
+		return true
+	}
 	for _, q := range g.pods {
-		n.s.addPod(&g.values, q, n.p.Slot, n.p.Now)
 		if q.Slot != n.p.Slot || len(n.columns) == 0 {
 			continue
 		}
-		r, _ := n.p.Requests(q.Pod)
+		r, ok := n.p.Requests(q.Pod)
+		if !ok {
+			return false
+		}
 		for c, column := range n.columns {
 			g.free[c] = resources.Add(g.free[c], r.At(column))
 		}
+	}
+	return true
+}
+
+// evaluate computes the values of a group alone.
+func (n *node) evaluate(g *group) {
+	g.values = noVictims
+	for _, q := range g.pods {
+		n.s.addPod(&g.values, q, n.p.Slot, n.p.Now)
 	}
 }
 
@@ -173,7 +201,7 @@ func (n *node) bar() {
 		if g.barred {
 			continue
 		}
-		if alone := n.alone(k); !n.s.better(&alone) || n.s.o.NeverViolate && alone[Violations] > 0 {
+		if alone := n.alone(g); !n.s.better(&alone) || n.s.o.NeverViolate && alone[Violations] > 0 {
 			g.barred, more = true, true
 		}
 	}
@@ -183,9 +211,9 @@ func (n *node) bar() {
 }
 
 // alone returns values that no set with the group is better than.
-func (n *node) alone(k int) Values {
-	v := n.groups[k].values
-	v[Violations] = n.groups[k].breaks
+func (n *node) alone(g *group) Values {
+	v := g.values
+	v[Violations] = g.breaks
 	if !n.s.byPriority {
 		v[Start] = math.MinInt64 // a victim of a higher priority replaces the start
 	}
@@ -288,7 +316,7 @@ func (n *node) tight() {
 		Requested(i int) resources.Vector
 		Allocatable(i int) resources.Vector
 	})
-	if !ok || !rows || !n.knowsRequests() {
+	if !ok || !rows {
 		return
 	}
 	used, offered := c.Requested(n.p.Slot), c.Allocatable(n.p.Slot)
@@ -321,16 +349,4 @@ func (n *node) roomOf(column int, amount, offered int64, tooMuch func(int64) boo
 	room := int64(sort.Search(int(amount), func(m int) bool { return tooMuch(int64(m) + 1) }))
 	n.s.needs[column] = offered - room
 	return room
-}
-
-// knowsRequests reports whether the cluster knows the requests of every pod of the groups.
-func (n *node) knowsRequests() bool {
-	for k := range n.p.Groups {
-		for _, q := range n.p.Groups[k].Pods {
-			if _, ok := n.p.Requests(q.Pod); !ok {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -48,6 +48,7 @@ type Search struct {
 	until int // steps to the next question to Stop
 
 	node  node
+	limit int64 // no better victims have a pod of a higher priority
 	left  resources.Vector
 	top   []int64
 	needs map[int]int64 // by column: what the preemptor needs beside the pods of a node
@@ -147,28 +148,22 @@ type searcher Search
 
 // Begin forgets the request before.
 func (r *searcher) Begin() {
+	r.limit = math.MaxInt64
 	r.best, r.open, r.proof, r.until, r.needs = noBound, noBound, Proof{}, 0, map[int]int64{}
 	if r.steps = r.o.Steps; r.steps == 0 {
 		r.steps = defaultSteps
 	}
 }
 
-// Exclude excludes a node on which the victims of lower priority than the highest of the best victims, or of that priority, do not
-// give room.
+// Exclude excludes a node on which the pods that may be in better victims do not give room.
 func (r *searcher) Exclude(p *preemption.Problem) bool {
 	s := (*Search)(r)
 	s.now = p.Now
-	highest := s.best[HighestPriority]
-	if s.best == noBound || highest >= math.MaxInt32 {
-		return false
-	}
-	bound := noVictims
-	bound[HighestPriority] = highest + 1
-	if Compare(bound, s.best, s.order) < 0 { // a victim of a higher priority may be better
+	if s.limit >= math.MaxInt32 {
 		return false
 	}
 	w, ok := p.WhatIf.(without)
-	left, certain := p.Left(int32(highest) + 1)
+	left, certain := p.Left(int32(s.limit) + 1)
 	if !ok || !certain || w.Without(p.Slot, left).Verdict == 0 {
 		return false
 	}
@@ -197,6 +192,16 @@ func (r *searcher) Solve(p *preemption.Problem) []bool {
 		}
 	}
 	return n.answer
+}
+
+// take notes the best values so far, and the limit that follows.
+func (s *Search) take(v *Values) {
+	s.best, s.limit = *v, math.MaxInt64
+	bound := noVictims
+	bound[HighestPriority] = v[HighestPriority] + 1
+	if !s.better(&bound) {
+		s.limit = v[HighestPriority]
+	}
 }
 
 // better reports whether the values are better than those of the best victims so far.
