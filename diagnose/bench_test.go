@@ -1,0 +1,49 @@
+package diagnose
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// One diagnosis of a pod with many rules at 5,000 nodes with 30,000 pods.
+func BenchmarkRelax5000(b *testing.B) {
+	var o cluster.Objects
+	for i := range 5000 {
+		n := testkit.Node(fmt.Sprintf("n%d", i)).Zone(fmt.Sprintf("z%d", i%5)).Capacity("cpu=32,memory=128Gi")
+		if i%7 == 0 {
+			n = n.Taint("team=x:NoSchedule")
+		}
+		if i%11 == 0 {
+			n = n.Label("disk", "ssd")
+		}
+		o.Nodes = append(o.Nodes, n.Obj())
+		for k := range 6 {
+			o.Pods = append(o.Pods, testkit.Pod(fmt.Sprintf("p%d-%d", i, k)).On(o.Nodes[i].Name).Labels(fmt.Sprintf("app=a%d", (i+k*997)%500)).Request("cpu=5,memory=16Gi").Obj())
+		}
+	}
+	pods := map[string]*v1.Pod{
+		"request": testkit.Pod("web").Labels("app=a1").Request("cpu=4,memory=40Gi").Obj(),
+		"rules": testkit.Pod("web").Labels("app=a1").Request("cpu=4,memory=40Gi").NodeSelector("disk=ssd").
+			Spread(1, zone, v1.DoNotSchedule, "app=a1").Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app=a1").RequireApart(zone, "app=a1").HostPort("", v1.ProtocolTCP, 80).Obj(),
+	}
+	s, err := cluster.New(o)
+	require.NoError(b, err)
+	for _, name := range []string{"request", "rules"} {
+		b.Run(name, func(b *testing.B) {
+			found := 0
+			for b.Loop() {
+				d, err := Relax(Input{Snapshot: s}, pods[name], Options{})
+				require.NoError(b, err)
+				require.NotEmpty(b, d.Relaxations)
+				found = len(d.Relaxations)
+			}
+			b.ReportMetric(float64(found), "relaxations")
+		})
+	}
+}

@@ -1,0 +1,20 @@
+package diagnose
+
+// bits is a set of slots.
+type bits []uint64
+
+func newBits(n int) bits { return make(bits, (n+63)/64) }
+
+func (b bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bits) remove(i int)   { b[i/64] &^= 1 << (i % 64) }
+func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 == 1 }
+
+// and takes out of b what is not in other, and reports whether something is left.
+func (b bits) and(other bits) bool {
+	var left uint64
+	for k := range b {
+		b[k] &= other[k]
+		left |= b[k]
+	}
+	return left != 0
+}

@@ -1,0 +1,151 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+)
+
+// Kind is what a change does.
+type Kind string
+
+// The kinds of changes.
+const (
+	DropSelector    Kind = "DropSelector"    // a key of spec.nodeSelector goes
+	DropRequirement Kind = "DropRequirement" // one requirement of a term of required node affinity goes
+	Prefer          Kind = "Prefer"          // a required term, or a DoNotSchedule constraint, becomes a preference
+	RaiseMaxSkew    Kind = "RaiseMaxSkew"    // to the smallest maxSkew that works
+	LowerMinDomains Kind = "LowerMinDomains" // to the largest minDomains that works
+	Tolerate        Kind = "Tolerate"        // the pod gets a toleration
+	LowerRequest    Kind = "LowerRequest"    // to the largest request that fits
+	DropPort        Kind = "DropPort"        // a host port goes
+	DropVolume      Kind = "DropVolume"      // a volume with a claim goes
+	DropClaim       Kind = "DropClaim"       // a claim of devices goes
+	DropGate        Kind = "DropGate"        // a scheduling gate goes
+	Untaint         Kind = "Untaint"         // a taint of a node goes
+	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
+	Label           Kind = "Label"           // a node gets a label, or loses one
+	AddNode         Kind = "AddNode"         // one more node like an existing one
+	RemovePods      Kind = "RemovePods"      // running pods leave, or move to other nodes
+	BindVolume      Kind = "BindVolume"      // a claim gets a volume that every node reaches
+	FreeVolume      Kind = "FreeVolume"      // a volume loses its node affinity
+)
+
+// Change is one change of an object.
+type Change struct {
+	Kind   Kind   `json:"kind"`
+	Object string `json:"object"`         // "Pod default/web", "Node n1"
+	Path   string `json:"path,omitempty"` // of the field in the object
+	From   string `json:"from,omitempty"` // the value as it is; "" for a field that is not there
+	To     string `json:"to,omitempty"`   // the value that works; "" for a field that goes
+	// Alike is the number of nodes for which the same change was not tried because their rejection is of the same kind.
+	Alike int `json:"alike,omitempty"`
+	// Leaving are the pods of RemovePods, the least important first.
+	Leaving []Leaving `json:"leaving,omitempty"`
+	// Budgets are the disruption budgets that allow fewer evictions than Leaving needs: "default/pdb +1" must allow one more.
+	Budgets []string `json:"budgets,omitempty"`
+
+	rule   string                                     // the rule of the pod that the change weakens
+	edit   func(p *v1.Pod, v int64)                   // of the pod
+	value  *span                                      // nil: no value
+	make   func(s *cluster.Snapshot, c *Change) error // of the cluster
+	remove []*v1.Pod                                  // pods that leave, the most important first
+}
+
+// span is the values between that of the pod and the loosest one.
+type span struct {
+	from, loosest, v int64
+	show             func(v int64) string
+}
+
+// Leaving is a pod that leaves its node.
+type Leaving struct {
+	Pod      string `json:"pod"` // namespace/name
+	Node     string `json:"node"`
+	Priority int32  `json:"priority"`
+	// To is a node on which the pod fits afterwards; "" when there is none.
+	To string `json:"to,omitempty"`
+}
+
+// Text returns the change in words.
+func (c Change) Text() string {
+	var b strings.Builder
+	switch c.Kind {
+	case DropSelector, DropRequirement, DropPort, DropVolume, DropClaim, DropGate:
+		fmt.Fprintf(&b, "%s: drop %s (%s)", c.Object, c.Path, c.From)
+	case Prefer:
+		fmt.Fprintf(&b, "%s: make %s a preference (%s)", c.Object, c.Path, c.From)
+	case RaiseMaxSkew, LowerMinDomains, LowerRequest:
+		fmt.Fprintf(&b, "%s: %s from %s to %s", c.Object, c.Path, c.From, c.To)
+	case Tolerate:
+		fmt.Fprintf(&b, "%s: tolerate %s", c.Object, c.To)
+	case Untaint:
+		fmt.Fprintf(&b, "%s: remove the taint %s", c.Object, c.From)
+	case Uncordon:
+		fmt.Fprintf(&b, "%s: uncordon", c.Object)
+	case Label:
+		if c.To == "" {
+			fmt.Fprintf(&b, "%s: remove the label %s", c.Object, c.From)
+		} else {
+			fmt.Fprintf(&b, "%s: label %s", c.Object, c.To)
+		}
+	case AddNode:
+		fmt.Fprintf(&b, "add a node like %s", c.From)
+	case RemovePods:
+		b.WriteString("remove ")
+		for i, l := range c.Leaving {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s from %s", l.Pod, l.Node)
+			if l.To != "" {
+				fmt.Fprintf(&b, " (fits on %s)", l.To)
+			}
+		}
+		for _, p := range c.Budgets {
+			fmt.Fprintf(&b, ", raise the budget %s", p)
+		}
+	case BindVolume:
+		fmt.Fprintf(&b, "%s: bind to a volume that every node reaches", c.Object)
+	case FreeVolume:
+		fmt.Fprintf(&b, "%s: drop %s", c.Object, c.Path)
+	}
+	if c.Alike > 0 {
+		fmt.Fprintf(&b, " (%d more nodes are alike)", c.Alike)
+	}
+	return b.String()
+}
+
+// DefaultCost returns what a change costs unless Options.Cost says otherwise: cheap are edits of the pod that lose a wish, dear
+// is what takes capacity or removes pods. A lower request costs more the more it takes away.
+func DefaultCost(c Change) int64 {
+	switch c.Kind {
+	case Uncordon, DropGate:
+		return 2
+	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label:
+		return 3
+	case Prefer, DropSelector, DropRequirement, Untaint:
+		return 4
+	case DropPort, BindVolume:
+		return 5
+	case LowerRequest:
+		if c.value == nil || c.value.from <= 0 {
+			return 5
+		}
+		return 2 + int64(18*float64(c.value.from-c.value.v)/float64(c.value.from))
+	case AddNode:
+		return 12
+	case RemovePods:
+		n := int64(4 + 20*len(c.Budgets))
+		for _, l := range c.Leaving {
+			if n += 8; l.To != "" {
+				n -= 5
+			}
+		}
+		return n
+	}
+	return 20
+}

@@ -1,0 +1,219 @@
+package diagnose
+
+import (
+	"fmt"
+	mathbits "math/bits"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+)
+
+// FuzzRelax compares Relax with all sets of its changes, each decided by placement on a changed copy of the cluster, and holds
+// that every relaxation works and no proper subset does, with the values that it found.
+func FuzzRelax(f *testing.F) {
+	for seed := range uint64(25) {
+		f.Add(testkit.RandomBytes(seed, 60))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		objects, pod := random(testkit.NewBytes(data))
+		s, err := cluster.New(objects)
+		require.NoError(t, err)
+		o := Options{Size: 3, Nodes: 2}
+		var d *Diagnosis
+		testkit.Unchanged(t, func() {
+			d, err = Relax(Input{Snapshot: s}, pod, o)
+			require.NoError(t, err)
+		}, append(objects.Pods, pod)...)
+		again, err := Relax(Input{Snapshot: s}, pod, o)
+		require.NoError(t, err)
+		require.Equal(t, texts(d.Relaxations), texts(again.Relaxations))
+		if d.Node != "" {
+			return
+		}
+		require.Equal(t, bruteForce(t, s, pod, d.Changes, o.Size), kindsOf(d.Relaxations))
+		for _, r := range d.Relaxations {
+			require.True(t, works(t, s, pod, r.Changes), r.Text())
+			all := 1<<len(r.Changes) - 1
+			for set := range all {
+				require.False(t, works(t, s, pod, pick(r.Changes, uint64(set))), "part of %s", r.Text())
+			}
+			for i := range r.Changes {
+				tighter(t, s, pod, r, i)
+			}
+		}
+	})
+}
+
+// tighter holds that no pod of a removal can stay, and that no value can go back by one.
+func tighter(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, r Relaxation, i int) {
+	c := r.Changes[i]
+	for k := range c.remove {
+		less := slices.Clone(r.Changes)
+		less[i].remove = slices.Delete(slices.Clone(c.remove), k, k+1)
+		require.False(t, works(t, s, pod, less), "%s: %s can stay", r.Text(), c.remove[k].Name)
+	}
+	if c.value == nil {
+		return
+	}
+	less := slices.Clone(r.Changes)
+	value := *c.value
+	if value.v += 1; value.loosest > value.from {
+		value.v -= 2
+	}
+	less[i].value = &value
+	require.False(t, works(t, s, pod, less), "%s: one step back", r.Text())
+}
+
+func works(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change) bool {
+	fork := s.Fork()
+	p, err := Apply(fork, pod, changes...)
+	require.NoError(t, err)
+	plan, err := placement.New(fork, placement.DefaultProfile())
+	require.NoError(t, err)
+	return len(p.Spec.SchedulingGates) == 0 && plan.Decide(p, placement.Options{}).Placed()
+}
+
+func pick(list []Change, set uint64) (out []Change) {
+	for k, c := range list {
+		if set>>k&1 == 1 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// bruteForce decides about every set of at most size changes that changes one node at most, and returns the smallest that work.
+func bruteForce(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change, size int) (out []string) {
+	var found []uint64
+	for n := 1; n <= size && n <= len(changes); n++ {
+		for set := uint64(1)<<n - 1; set < 1<<len(changes); set = next(set) {
+			list := pick(changes, set)
+			places := map[string]bool{}
+			for _, c := range list {
+				if strings.HasPrefix(c.Object, "Node") {
+					places[c.Object+c.placeText()] = true
+				}
+			}
+			if len(places) > 1 || slices.ContainsFunc(found, func(f uint64) bool { return f&^set == 0 }) {
+				continue
+			}
+			if works(t, s, pod, list) {
+				require.Equal(t, n, mathbits.OnesCount64(set))
+				found = append(found, set)
+				out = append(out, kindOf(list))
+			}
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// placeText parts added nodes from each other.
+func (c Change) placeText() string {
+	if c.Kind == AddNode {
+		return c.From
+	}
+	return ""
+}
+
+func kindOf(list []Change) string {
+	var parts []string
+	for _, c := range list {
+		to := c.To
+		if c.value != nil {
+			to = ""
+		}
+		parts = append(parts, fmt.Sprint(c.Kind, " ", c.Object, " ", c.Path, " ", c.From, " ", to))
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, "; ")
+}
+
+func kindsOf(list []Relaxation) (out []string) {
+	for _, r := range list {
+		out = append(out, kindOf(r.Changes))
+	}
+	sort.Strings(out)
+	return out
+}
+
+func texts(list []Relaxation) (out []string) {
+	for _, r := range list {
+		out = append(out, r.Node+" "+r.Text())
+	}
+	return out
+}
+
+// random makes a small cluster and a pending pod with many rules.
+func random(b *testkit.Bytes) (o cluster.Objects, pod *v1.Pod) {
+	for i := range 2 + b.Below(4) {
+		n := testkit.Node(fmt.Sprintf("n%d", i)).Capacity(testkit.Pick(b, "cpu=4,memory=8Gi", "cpu=2,memory=4Gi"))
+		if !b.OneIn(6) {
+			n = n.Zone(testkit.Pick(b, "a", "b", "c"))
+		}
+		if b.OneIn(3) {
+			n = n.Taint(testkit.Pick(b, "team=x:NoSchedule", "old:NoExecute", "soft:PreferNoSchedule"))
+		}
+		if b.OneIn(3) {
+			n = n.Label("disk", testkit.Pick(b, "ssd", "hdd"))
+		}
+		if b.OneIn(6) {
+			n = n.Unschedulable()
+		}
+		o.Nodes = append(o.Nodes, n.Obj())
+	}
+	for i := range b.Below(7) {
+		p := testkit.Pod(fmt.Sprintf("r%d", i)).On(o.Nodes[b.Below(len(o.Nodes))].Name).Labels(testkit.Pick(b, "app=a", "app=b")).Request(testkit.Pick(b, "cpu=1", "cpu=2", "cpu=500m,memory=1Gi"))
+		if b.OneIn(4) {
+			p = p.RequireApart(testkit.Pick(b, zone, v1.LabelHostname), testkit.Pick(b, "app=a", "app=b"))
+		}
+		if b.OneIn(4) {
+			p = p.HostPort("", v1.ProtocolTCP, 80)
+		}
+		if b.OneIn(3) {
+			p = p.Priority(int32(b.Below(3)))
+		}
+		o.Pods = append(o.Pods, p.Obj())
+	}
+	p := testkit.Pod("pending").Labels("app=a").Request(testkit.Pick(b, "cpu=2", "cpu=1", "cpu=5,memory=1Gi", "cpu=3,memory=9Gi"))
+	if b.OneIn(3) {
+		p = p.NodeSelector(testkit.Pick(b, "disk=ssd", zone+"=a", "disk=tape"))
+	}
+	if b.OneIn(3) {
+		p = p.Spread(1+int32(b.Below(2)), testkit.Pick(b, zone, v1.LabelHostname), v1.DoNotSchedule, "app=a")
+	}
+	if b.OneIn(3) {
+		p = p.RequireApart(testkit.Pick(b, zone, v1.LabelHostname), testkit.Pick(b, "app=a", "app=b"))
+	}
+	if b.OneIn(4) {
+		p = p.RequireWith(testkit.Pick(b, zone, v1.LabelHostname), testkit.Pick(b, "app=b", "app=a", "app=c"))
+	}
+	if b.OneIn(4) {
+		p = p.HostPort("", v1.ProtocolTCP, 80)
+	}
+	if b.OneIn(4) {
+		p = p.RequireNodes(v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
+			{Key: "disk", Operator: v1.NodeSelectorOpIn, Values: []string{"ssd"}}, {Key: zone, Operator: v1.NodeSelectorOpNotIn, Values: []string{"a"}}}})
+	}
+	pod = p.Obj()
+	for i := range pod.Spec.TopologySpreadConstraints {
+		c := &pod.Spec.TopologySpreadConstraints[i]
+		honor := v1.NodeInclusionPolicyHonor
+		if b.OneIn(3) {
+			c.NodeTaintsPolicy = &honor
+		}
+		if b.OneIn(3) {
+			n := int32(1 + b.Below(4))
+			c.MinDomains = &n
+		}
+	}
+	return o, pod
+}

@@ -1,0 +1,293 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// Input is a cluster and the profile that decides. Only Snapshot is required.
+type Input struct {
+	Snapshot *cluster.Snapshot
+	// Profile without filters and scores is placement.DefaultProfile. Its Volumes and Devices must be nil.
+	Profile placement.Profile
+}
+
+// Options change one question. The zero value asks for any node and has the default limits.
+type Options struct {
+	// Where reports whether a node is one that the pod should get, such as a node of a pool; nil: every node is.
+	Where func(n *v1.Node) bool
+	// Cost returns what a change costs; nil: DefaultCost. A set costs the sum. A cost below 0 leaves the change out of every set.
+	// Cost is asked before the values are known too.
+	Cost func(c Change) int64
+	// Nodes is the number of nodes whose changes are tried; 0 means 3, below 0 none.
+	Nodes int
+	// Size is the largest number of changes in a set; 0 means 4.
+	Size int
+	// Steps limits the search: one for each set, and one each time a filter is asked. 0 means DefaultSteps.
+	Steps int
+	// Stop ends the search when it returns true; it is asked before each set. nil: never.
+	Stop func() bool
+}
+
+// DefaultSteps is the limit of a search without Options.Steps.
+const DefaultSteps = 200000
+
+// Diagnosis is what would have to change.
+type Diagnosis struct {
+	Pod string `json:"pod"` // namespace/name
+	// Node is where the pod goes as things are; "" when it goes nowhere, or not where Options.Where wants it.
+	Node string `json:"node,omitempty"`
+	// Message is v1.36's message for a pod that goes nowhere.
+	Message string `json:"message,omitempty"`
+	// Preempts is the node on which v1.36's preemption makes room without any change, Victims the pods that leave; "" for none.
+	Preempts string   `json:"preempts,omitempty"`
+	Victims  []string `json:"victims,omitempty"`
+	// Changes are the single changes of which the sets are made, as far as they can go.
+	Changes []Change `json:"changes"`
+	// Relaxations are all smallest sets of changes that place the pod, the cheapest first.
+	Relaxations []Relaxation `json:"relaxations"`
+	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
+	// A conflict without rules says that the pod would not be placed with all its rules dropped.
+	Conflicts [][]string `json:"conflicts"`
+	// Cut says why there may be more relaxations or conflicts: "size", "steps" or "stop"; "" when there are none.
+	Cut string `json:"cut,omitempty"`
+}
+
+// Relaxation is a smallest set of changes that places the pod.
+type Relaxation struct {
+	Cost    int64    `json:"cost"`
+	Node    string   `json:"node"` // where the pod goes then
+	Changes []Change `json:"changes"`
+}
+
+// Text returns the changes in words, joined by "; ".
+func (r Relaxation) Text() string {
+	text := ""
+	for i, c := range r.Changes {
+		if i > 0 {
+			text += "; "
+		}
+		text += c.Text()
+	}
+	return text
+}
+
+// ErrNoSnapshot is the error of Relax for an Input without a Snapshot.
+var ErrNoSnapshot = errors.New("diagnose: the input has no snapshot")
+
+// diagnosis is one question on its way.
+type diagnosis struct {
+	o       Options
+	profile placement.Profile
+	base    *cluster.Snapshot
+	pod     *v1.Pod
+
+	slots  []int // in scan order
+	rank   []int // place of a slot in the scan order
+	target bits
+	full   filter.Predicates // of the pod as it is
+	slotOf map[*v1.Pod]int
+	nodeOf map[*v1.Pod]string
+
+	pdbs    []*policyv1.PodDisruptionBudget
+	budgets *disruption.Budgets
+
+	changes  []*Change // of the pod
+	everyone []*Change // of storage objects; their bits follow those of changes
+	places   []place
+	gates    uint64   // changes of the pod that every set needs
+	sees     []uint64 // by filter: the changes that it sees
+	pods     map[uint64]*v1.Pod
+	worlds   map[worldKey]*world
+	scratch  bits
+
+	steps, asks int
+	cut         string
+}
+
+// place is a node that a set may change, or a node that it may add (slot -1).
+type place struct {
+	slot    int
+	changes []*Change
+}
+
+// Relax returns what would have to change so that the pod gets a node that Options.Where wants. A pod that gets one as things are
+// has no relaxations. The pod must not be on a node. The errors are ErrNoSnapshot, those of Profile.Validate, and an error for a
+// nil pod, a pod that is on a node or has finished, and a profile with Volumes or Devices.
+func Relax(in Input, pod *v1.Pod, o Options) (*Diagnosis, error) {
+	d, err := begin(in, pod, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &Diagnosis{Pod: podinfo.Name(pod), Changes: []Change{}, Relaxations: []Relaxation{}, Conflicts: [][]string{}}
+	if done, err := d.asItIs(out); done || err != nil {
+		return out, err
+	}
+	if err := d.list(); err != nil {
+		return nil, err
+	}
+	found, err := d.search()
+	if err != nil {
+		return nil, err
+	}
+	if out.Relaxations, err = d.finish(found); err != nil {
+		return nil, err
+	}
+	out.Conflicts = d.conflicts()
+	out.Cut = d.cut
+	for _, c := range d.changes {
+		out.Changes = append(out.Changes, c.loosest())
+	}
+	for _, c := range d.everyone {
+		out.Changes = append(out.Changes, *c)
+	}
+	for _, p := range d.places {
+		for _, c := range p.changes {
+			out.Changes = append(out.Changes, *c)
+		}
+	}
+	return out, nil
+}
+
+func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
+	switch {
+	case in.Snapshot == nil:
+		return nil, ErrNoSnapshot
+	case pod == nil:
+		return nil, errors.New("diagnose: pod: Required value: must not be nil")
+	case pod.Spec.NodeName != "" || in.Snapshot.Pod(pod.Namespace, pod.Name) != nil:
+		return nil, fmt.Errorf("diagnose: pod %s: spec.nodeName: Forbidden: the pod is on a node", podinfo.Name(pod))
+	case cluster.Finished(pod):
+		return nil, fmt.Errorf("diagnose: pod %s: status.phase: Forbidden: the pod has finished", podinfo.Name(pod))
+	case in.Profile.Volumes != nil || in.Profile.Devices != nil:
+		return nil, errors.New("diagnose: profile: Forbidden: every changed cluster has volumes and devices of its own")
+	}
+	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
+		name := in.Profile.SchedulerName
+		in.Profile = placement.DefaultProfile()
+		in.Profile.SchedulerName = name
+	}
+	in.Profile.Sampling = placement.AllNodes()
+	if errs := in.Profile.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	if o.Nodes == 0 {
+		o.Nodes = 3
+	}
+	if o.Size <= 0 {
+		o.Size = 4
+	}
+	if o.Steps <= 0 {
+		o.Steps = DefaultSteps
+	}
+	if o.Cost == nil {
+		o.Cost = DefaultCost
+	}
+	d := &diagnosis{o: o, profile: in.Profile, base: in.Snapshot.Fork(), pod: pod.DeepCopy(), pods: map[uint64]*v1.Pod{}, worlds: map[worldKey]*world{}, slotOf: map[*v1.Pod]int{}, nodeOf: map[*v1.Pod]string{}}
+	d.pod.Status.NominatedNodeName = ""
+	d.rank = make([]int, d.base.Len())
+	for at, i := range d.base.Order() {
+		d.slots, d.rank[i] = append(d.slots, int(i)), at
+	}
+	for _, i := range d.slots {
+		for p := range d.base.Pods(i) {
+			d.slotOf[p], d.nodeOf[p] = i, d.base.Node(i).Name
+		}
+	}
+	d.readBudgets()
+	w := d.newWorld(d.base)
+	d.worlds[worldKey{place: -1}], d.target = w, w.target
+	return d, nil
+}
+
+// asItIs decides about the pod without changes, and reports whether it goes where it should.
+func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
+	plan, err := placement.New(d.base, d.profile)
+	if err != nil {
+		return false, err
+	}
+	d.full = plan.Prepare(d.pod).Predicates
+	if len(d.pod.Spec.SchedulingGates) > 0 {
+		out.Message = "Scheduling is blocked due to non-empty scheduling gates"
+		return false, nil
+	}
+	dec := plan.Decide(d.pod, placement.Options{})
+	if dec.Placed() && d.o.Where == nil {
+		out.Node = dec.Node
+		return true, nil
+	}
+	if !dec.Placed() {
+		out.Message = dec.Failure.Text()
+		r := plan.Preempt(d.pod, dec.Failure, placement.Options{}, placement.PreemptOptions{Budgets: d.budgets})
+		if r.Node != "" {
+			out.Preempts = r.Node
+			for _, v := range r.Victims {
+				out.Victims = append(out.Victims, podinfo.Name(v.Pod))
+			}
+		}
+		return false, nil
+	}
+	if plan, err = placement.New(d.base, d.where()); err != nil {
+		return false, err
+	}
+	out.Node = plan.Decide(d.pod, placement.Options{}).Node
+	return out.Node != "", nil
+}
+
+// where is the profile with a filter in front that allows the nodes of Options.Where alone.
+func (d *diagnosis) where() placement.Profile {
+	p := d.profile
+	if d.o.Where == nil {
+		return p
+	}
+	p.Filters = append([]*placement.Plugin{{Name: "Where", Filter: func(_ *v1.Pod, c placement.Cluster) placement.Filtering {
+		names := []string{}
+		for i := range c.Len() {
+			if n := c.Node(i); n != nil && d.o.Where(n) {
+				names = append(names, n.Name)
+			}
+		}
+		return placement.Filtering{Nodes: names}
+	}}}, p.Filters...)
+	return p
+}
+
+// Apply makes changes, of one Diagnosis of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
+// no node. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON is an
+// error. The other errors are those of cluster.Snapshot.Set and Unset, and the snapshot then has some of the changes.
+func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (*v1.Pod, error) {
+	if s == nil {
+		return nil, ErrNoSnapshot
+	}
+	if pod == nil {
+		return nil, errors.New("diagnose: pod: Required value: must not be nil")
+	}
+	p := pod.DeepCopy()
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case c.edit != nil:
+			v := int64(0)
+			if c.value != nil {
+				v = c.value.v
+			}
+			c.edit(p, v)
+		case c.make != nil:
+			if err := c.make(s, c); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("diagnose: changes[%d]: Invalid value: %q: is no change of a Diagnosis", i, c.Kind)
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,202 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+const zone = v1.LabelTopologyZone
+
+func five() []*v1.Node {
+	var out []*v1.Node
+	for i, z := range []string{"a", "a", "b", "b", "c"} {
+		out = append(out, testkit.Node("n"+string(rune('1'+i))).Zone(z).Capacity("cpu=4,memory=8Gi").Obj())
+	}
+	return out
+}
+
+func relax(t *testing.T, o cluster.Objects, pod *v1.Pod, options Options) *Diagnosis {
+	t.Helper()
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	d, err := Relax(Input{Snapshot: s}, pod, options)
+	require.NoError(t, err)
+	return d
+}
+
+func running(name, node, requests string) *v1.Pod {
+	return testkit.Pod(name).On(node).Labels("app=" + name[:1]).Request(requests).Obj()
+}
+
+// Each kind of change is found, with the value that works.
+func TestRelax(t *testing.T) {
+	full := func() (pods []*v1.Pod) {
+		for _, n := range []string{"1", "2", "3", "4", "5"} {
+			pods = append(pods, running("a"+n, "n"+n, "cpu=3"))
+		}
+		return pods
+	}
+	tainted := five()
+	for _, n := range tainted {
+		n.Spec.Taints = testkit.Taints("team=x:NoSchedule")
+	}
+	cordoned := five()
+	for _, n := range cordoned {
+		n.Spec.Unschedulable = true
+	}
+	minDomains := testkit.Pod("a").Labels("app=a").Spread(1, zone, v1.DoNotSchedule, "app=a").Obj()
+	minDomains.Spec.TopologySpreadConstraints[0].MinDomains = new(int32)
+	*minDomains.Spec.TopologySpreadConstraints[0].MinDomains = 5
+	gated := testkit.Pod("gated").Obj()
+	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+	claims := testkit.Pod("data").Obj()
+	claims.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	type test struct {
+		name    string
+		nodes   []*v1.Node
+		pods    []*v1.Pod
+		pod     *v1.Pod
+		options Options
+		want    string // relaxations, one a line
+	}
+	testkit.Run(t, []test{
+		{"fits", five(), nil, testkit.Pod("web").Request("cpu=1").Obj(), Options{}, ""},
+		{"request", five(), full(), testkit.Pod("web").Request("cpu=2500m").Obj(), Options{Nodes: -1}, "Pod default/web: requests.cpu from 2500m to 1"},
+		{"two requests", five(), full(), testkit.Pod("web").Request("cpu=2,memory=9Gi").Obj(), Options{Nodes: -1},
+			"Pod default/web: requests.cpu from 2 to 1; Pod default/web: requests.memory from 9Gi to 8Gi"},
+		{"taint", tainted, nil, testkit.Pod("web").Obj(), Options{}, "Pod default/web: tolerate team=x:NoSchedule\nNode n1: remove the taint team=x:NoSchedule (4 more nodes are alike)"},
+		{"cordoned", cordoned, nil, testkit.Pod("web").Obj(), Options{}, "Node n1: uncordon (4 more nodes are alike)"},
+		{"selector", five(), nil, testkit.Pod("web").NodeSelector("disk=ssd").Obj(), Options{},
+			"Node n1: label disk=ssd (4 more nodes are alike)\nPod default/web: drop spec.nodeSelector[disk] (disk=ssd)"},
+		{"pods in the way", five()[:1], full()[:1], testkit.Pod("web").Request("cpu=2").Obj(), Options{Cost: only(RemovePods, AddNode)},
+			"remove default/a1 from n1\nadd a node like n1"},
+		{"maxSkew", []*v1.Node{five()[0], five()[2]}, []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n1", "cpu=1"), running("b1", "n3", "cpu=4")},
+			testkit.Pod("a").Labels("app=a").Request("cpu=1").Spread(1, zone, v1.DoNotSchedule, "app=a").Obj(), Options{Cost: only(RaiseMaxSkew)},
+			"Pod default/a: spec.topologySpreadConstraints[0].maxSkew from 1 to 3"},
+		{"minDomains", five(), []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n3", "cpu=1"), running("a3", "n5", "cpu=1")}, minDomains, Options{Nodes: -1},
+			"Pod default/a: spec.topologySpreadConstraints[0].maxSkew from 1 to 2\nPod default/a: spec.topologySpreadConstraints[0].minDomains from 5 to 3\nPod default/a: make spec.topologySpreadConstraints[0].whenUnsatisfiable a preference (topologyKey topology.kubernetes.io/zone)"},
+		{"anti-affinity", five()[:2], []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n2", "cpu=1")}, testkit.Pod("a3").Labels("app=a").RequireApart(v1.LabelHostname, "app=a").Obj(), Options{},
+			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nremove default/a1 from n1 (fits on n2) (1 more nodes are alike)\nadd a node like n1"},
+		{"gate", five(), nil, gated, Options{}, "Pod default/gated: drop spec.schedulingGates (example.com/wait)"},
+		{"port", five()[:1], []*v1.Pod{testkit.Pod("p1").On("n1").HostPort("", v1.ProtocolTCP, 80).Obj()}, testkit.Pod("web").HostPort("", v1.ProtocolTCP, 80).Obj(), Options{Nodes: -1},
+			"Pod default/web: drop spec.containers[0].ports[0].hostPort (80)"},
+		{"claim", five(), nil, claims, Options{Nodes: -1}, "PersistentVolumeClaim default/data: bind to a volume that every node reaches\nPod default/data: drop spec.volumes[0] (data)"},
+		{"where", five(), nil, testkit.Pod("web").NodeSelector(zone + "=a").Obj(), Options{Where: func(n *v1.Node) bool { return n.Name == "n5" }, Nodes: -1},
+			"Pod default/web: drop spec.nodeSelector[topology.kubernetes.io/zone] (topology.kubernetes.io/zone=a)"},
+	}, func(t *testing.T, c test) {
+		testkit.Unchanged(t, func() {
+			d := relax(t, cluster.Objects{Nodes: c.nodes, Pods: c.pods}, c.pod, c.options)
+			var lines []string
+			for _, r := range d.Relaxations {
+				lines = append(lines, r.Text())
+			}
+			require.Equal(t, c.want, strings.Join(lines, "\n"))
+			require.Equal(t, c.want == "", d.Node != "")
+		}, append(c.pods, c.pod)...)
+	})
+}
+
+func only(kinds ...Kind) func(c Change) int64 {
+	return func(c Change) int64 {
+		for _, k := range kinds {
+			if c.Kind == k {
+				return DefaultCost(c)
+			}
+		}
+		return -1
+	}
+}
+
+// Rules that cannot be met together are a conflict, and so is a single rule that no node meets.
+func TestConflicts(t *testing.T) {
+	nodes := five()
+	nodes[4].Spec.Taints = testkit.Taints("team=x:NoSchedule")
+	d := relax(t, cluster.Objects{Nodes: nodes}, testkit.Pod("web").NodeSelector(zone+"=c").Request("cpu=1").Obj(), Options{})
+	require.Equal(t, [][]string{{"spec.nodeSelector[topology.kubernetes.io/zone]", "spec.tolerations"}}, d.Conflicts)
+	d = relax(t, cluster.Objects{Nodes: nodes}, testkit.Pod("web").Request("cpu=9").Obj(), Options{})
+	require.Equal(t, [][]string{{"requests.cpu"}}, d.Conflicts)
+	nodes = five()
+	for _, n := range nodes {
+		n.Spec.Unschedulable = true
+	}
+	d = relax(t, cluster.Objects{Nodes: nodes}, testkit.Pod("web").Obj(), Options{})
+	require.Equal(t, [][]string{{}}, d.Conflicts)
+}
+
+// A removal says where the pods fit, and which budget is too small; important pods stay.
+func TestRemoval(t *testing.T) {
+	nodes := five()[:2]
+	low, high := running("low", "n1", "cpu=2"), testkit.Pod("high").On("n1").Priority(10).Request("cpu=2").Obj()
+	big := running("big", "n2", "cpu=1,memory=8Gi")
+	one := intstr.FromInt32(1)
+	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pdb"}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "l"}}}}
+	d := relax(t, cluster.Objects{Nodes: nodes, Pods: []*v1.Pod{low, high, big}, PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{pdb}}, testkit.Pod("web").Request("cpu=2,memory=1Gi").Obj(), Options{Cost: only(RemovePods)})
+	require.Len(t, d.Relaxations, 2)
+	byNode := map[string]Change{}
+	for _, r := range d.Relaxations {
+		byNode[r.Changes[0].Leaving[0].Node] = r.Changes[0]
+	}
+	require.Equal(t, []Leaving{{Pod: "default/low", Node: "n1", To: "n2"}}, byNode["n1"].Leaving)
+	require.Equal(t, []string{"default/pdb +1"}, byNode["n1"].Budgets)
+	require.Equal(t, "remove default/low from n1 (fits on n2), raise the budget default/pdb +1", byNode["n1"].Text())
+	require.Equal(t, "default/big", byNode["n2"].Leaving[0].Pod)
+}
+
+// Limits end the search and are named.
+func TestCut(t *testing.T) {
+	nodes := five()
+	for _, n := range nodes {
+		n.Spec.Taints = testkit.Taints("a:NoSchedule", "b:NoSchedule", "c:NoSchedule", "d:NoSchedule", "e:NoSchedule")
+	}
+	o := cluster.Objects{Nodes: nodes}
+	require.Equal(t, "size", relax(t, o, testkit.Pod("web").Obj(), Options{}).Cut)
+	require.Equal(t, "steps", relax(t, o, testkit.Pod("web").Obj(), Options{Steps: 30}).Cut)
+	require.Equal(t, "stop", relax(t, o, testkit.Pod("web").Obj(), Options{Stop: func() bool { return true }}).Cut)
+	whole := relax(t, o, testkit.Pod("web").Obj(), Options{Size: 10})
+	require.Empty(t, whole.Cut)
+	require.Len(t, whole.Relaxations, 32)
+}
+
+// What is not a pending pod, or no cluster, is an error.
+func TestBadInput(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: five()})
+	require.NoError(t, err)
+	finished := testkit.Pod("done").Obj()
+	finished.Status.Phase = v1.PodSucceeded
+	type test struct {
+		name string
+		in   Input
+		pod  *v1.Pod
+		want string
+	}
+	testkit.Run(t, []test{
+		{"no snapshot", Input{}, testkit.Pod("a").Obj(), "the input has no snapshot"},
+		{"no pod", Input{Snapshot: s}, nil, "pod: Required value"},
+		{"assigned", Input{Snapshot: s}, testkit.Pod("a").On("n1").Obj(), "spec.nodeName: Forbidden"},
+		{"finished", Input{Snapshot: s}, finished, "status.phase: Forbidden"},
+	}, func(t *testing.T, c test) {
+		_, err := Relax(c.in, c.pod, Options{})
+		require.ErrorContains(t, err, c.want)
+	})
+	none, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	d, err := Relax(Input{Snapshot: none}, testkit.Pod("a").Obj(), Options{})
+	require.NoError(t, err)
+	require.Empty(t, d.Relaxations)
+	_, err = Apply(nil, testkit.Pod("a").Obj())
+	require.ErrorIs(t, err, ErrNoSnapshot)
+	_, err = Apply(s, nil)
+	require.ErrorContains(t, err, "pod: Required value")
+	_, err = Apply(s, testkit.Pod("a").Obj(), Change{Kind: Untaint})
+	require.ErrorContains(t, err, "is no change of a Diagnosis")
+}

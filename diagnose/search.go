@@ -1,0 +1,312 @@
+package diagnose
+
+import (
+	"cmp"
+	mathbits "math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+)
+
+// mostChanges is the number of changes beside those of nodes that a search holds.
+const mostChanges = 40
+
+// list lists the changes of which the sets are made.
+func (d *diagnosis) list() error {
+	base := d.worlds[worldKey{place: -1}]
+	verdicts := d.verdicts()
+	reps := d.representatives(verdicts)
+	d.changes = podChanges(d.pod)
+	seen := map[v1.Taint]bool{}
+	for _, r := range reps {
+		for _, t := range d.base.Node(r.slot).Spec.Taints {
+			t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+			if !seen[t] && keepsOff(d.pod, t) {
+				seen[t] = true
+				d.changes = append(d.changes, tolerateChange(d.pod, t))
+			}
+		}
+	}
+	d.everyone = volumeChanges(d.base, d.pod)
+	wanted := func(c *Change) bool { return d.o.Cost(*c) >= 0 }
+	d.changes, d.everyone = keep(d.changes, wanted), keep(d.everyone, wanted)
+	if len(d.changes)+len(d.everyone) > mostChanges {
+		slices.SortStableFunc(d.changes, func(a, b *Change) int { return cmp.Compare(d.o.Cost(*a), d.o.Cost(*b)) })
+		d.changes = d.changes[:max(0, mostChanges-len(d.everyone))]
+		d.cut = "size"
+	}
+	for k, c := range d.changes {
+		if c.value != nil {
+			c.value.v = c.value.loosest
+		}
+		if c.Kind == DropGate {
+			d.gates |= 1 << k
+		}
+	}
+	if d.o.Nodes > 0 {
+		for _, r := range reps[:min(d.o.Nodes, len(reps))] {
+			if list := keep(d.nodeChanges(r.slot, r.alike), wanted); len(list) > 0 {
+				d.places = append(d.places, place{r.slot, list})
+			}
+		}
+		for _, c := range d.shapes(d.o.Nodes) {
+			if wanted(c) {
+				d.places = append(d.places, place{-1, []*Change{c}})
+			}
+		}
+	}
+	d.sees = make([]uint64, len(base.filters))
+	for k, f := range base.filters {
+		if f.AppendKey == nil {
+			d.sees[k] = ^uint64(0)
+			continue
+		}
+		was := f.AppendKey(nil, d.pod)
+		for i := range d.changes {
+			if string(f.AppendKey(nil, d.changed(1<<i))) != string(was) {
+				d.sees[k] |= 1 << i
+			}
+		}
+	}
+	return nil
+}
+
+func keep(list []*Change, wanted func(*Change) bool) (out []*Change) {
+	for _, c := range list {
+		if wanted(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// changed returns the pod with changes as far as they go.
+func (d *diagnosis) changed(mask uint64) *v1.Pod {
+	mask &= 1<<len(d.changes) - 1
+	if mask == 0 {
+		return d.pod
+	}
+	if p := d.pods[mask]; p != nil {
+		return p
+	}
+	p := d.pod.DeepCopy()
+	for k, c := range d.changes {
+		if mask>>k&1 == 1 {
+			c.edit(p, c.far())
+		}
+	}
+	d.pods[mask] = p
+	return p
+}
+
+func (c *Change) far() int64 {
+	if c.value == nil {
+		return 0
+	}
+	return c.value.loosest
+}
+
+// loosest returns the change as far as it goes.
+func (c *Change) loosest() Change {
+	out := *c
+	if c.value != nil {
+		out.To = c.value.show(c.value.loosest)
+	}
+	return out
+}
+
+// verdicts returns what each filter says about each slot, in the order of the filters.
+func (d *diagnosis) verdicts() [][]uint32 {
+	out := make([][]uint32, d.base.Len())
+	w := d.worlds[worldKey{place: -1}]
+	for _, plugin := range w.filters {
+		f := plugin.Filter(d.pod, d.base)
+		if f.Code == filter.Skip || f.Predicate == nil {
+			continue
+		}
+		for _, i := range d.slots {
+			out[i] = append(out[i], uint32(f.Predicate.Check(i)))
+		}
+	}
+	return out
+}
+
+type representative struct {
+	slot, alike int
+	short       float64 // of what the pod asks for
+	rejects     int
+}
+
+// representatives returns a node of each kind of rejection that Options.Where wants: kinds with the fewest filters that reject come
+// first, then those with the most nodes. Of a kind the node is taken on which least is short.
+func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
+	byKind := map[string]*representative{}
+	var kinds []string
+	asks := d.asked0()
+	for _, i := range d.slots {
+		if !d.target.has(i) {
+			continue
+		}
+		var b strings.Builder
+		r := representative{slot: i, alike: 1, short: d.short(asks, i)}
+		for _, v := range verdicts[i] {
+			b.WriteString(strconv.Itoa(int(v)))
+			b.WriteByte(',')
+			if v != 0 {
+				r.rejects++
+			}
+		}
+		for _, t := range d.base.Node(i).Spec.Taints {
+			if keepsOff(d.pod, t) {
+				b.WriteString(t.ToString())
+			}
+		}
+		kind := b.String()
+		if old := byKind[kind]; old == nil {
+			byKind[kind] = &r
+			kinds = append(kinds, kind)
+		} else {
+			r.alike += old.alike
+			if r.short >= old.short {
+				r.slot, r.short = old.slot, old.short
+			}
+			*old = r
+		}
+	}
+	var out []representative
+	for _, k := range kinds {
+		r := *byKind[k]
+		r.alike--
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b representative) int {
+		return cmp.Or(cmp.Compare(a.rejects, b.rejects), -cmp.Compare(a.alike, b.alike))
+	})
+	return out
+}
+
+// choice is a set of changes.
+type choice struct {
+	place int    // -1: no node changes
+	node  uint64 // changes of the place
+	pod   uint64 // changes of the pod, then those of storage objects
+}
+
+func (c choice) within(other choice) bool {
+	return c.pod&^other.pod == 0 && (c.place < 0 || c.place == other.place && c.node&^other.node == 0)
+}
+
+// search returns all smallest sets that work, of at most Options.Size changes. A set that has a smaller one that works is not
+// tried; all smaller sets were tried before it, so no assumption is made about what a change does to other rules.
+func (d *diagnosis) search() ([]choice, error) {
+	var found []choice
+	beside := len(d.changes) + len(d.everyone)
+	for size := 1; size <= d.o.Size; size++ {
+		failed := false
+		for at := -1; at < len(d.places); at++ {
+			own := 0
+			if at >= 0 {
+				own = len(d.places[at].changes)
+			}
+			n := own + beside
+			if size > n {
+				continue
+			}
+			for set := uint64(1)<<size - 1; set < 1<<n; set = next(set) {
+				c := choice{at, set & (1<<own - 1), set >> own}
+				if at >= 0 && c.node == 0 || slices.ContainsFunc(found, func(f choice) bool { return f.within(c) }) {
+					continue
+				}
+				if d.stop() {
+					return found, nil
+				}
+				w, err := d.world(d.keyOf(c))
+				if err != nil {
+					return nil, err
+				}
+				if d.works(w, c.pod) {
+					found = append(found, c)
+				} else {
+					failed = failed || n > size
+				}
+			}
+		}
+		if !failed {
+			return found, nil
+		}
+	}
+	d.cut = "size"
+	return found, nil
+}
+
+// next returns the next number with as many bits.
+func next(set uint64) uint64 {
+	low := set & -set
+	high := set + low
+	return high | (set^high)>>(2+mathbits.TrailingZeros64(low))
+}
+
+func (d *diagnosis) keyOf(c choice) worldKey {
+	return worldKey{c.place, c.node, c.pod >> len(d.changes)}
+}
+
+func (d *diagnosis) stop() bool {
+	switch {
+	case d.o.Stop != nil && d.o.Stop():
+		d.cut = "stop"
+	case d.steps+d.asks >= d.o.Steps:
+		d.cut = "steps"
+	default:
+		return false
+	}
+	return true
+}
+
+// conflicts returns the smallest sets of rules that keep the pod out although all its other rules are dropped.
+func (d *diagnosis) conflicts() [][]string {
+	out := [][]string{}
+	var rules []string
+	masks := map[string]uint64{}
+	for k, c := range d.changes {
+		if masks[c.rule] == 0 {
+			rules = append(rules, c.rule)
+		}
+		masks[c.rule] |= 1 << k
+	}
+	base := d.worlds[worldKey{place: -1}]
+	all := uint64(1)<<len(d.changes) - 1
+	if d.cut == "stop" || d.cut == "steps" {
+		return out
+	}
+	if !d.works(base, all) {
+		return [][]string{{}}
+	}
+	var found []uint64
+	for size := 1; size <= min(d.o.Size, len(rules)); size++ {
+		for set := uint64(1)<<size - 1; set < 1<<len(rules); set = next(set) {
+			if slices.ContainsFunc(found, func(f uint64) bool { return f&^set == 0 }) {
+				continue
+			}
+			if d.stop() {
+				return out
+			}
+			kept := uint64(0)
+			var names []string
+			for k, r := range rules {
+				if set>>k&1 == 1 {
+					kept |= masks[r]
+					names = append(names, r)
+				}
+			}
+			if !d.works(base, all&^kept) {
+				found = append(found, set)
+				out = append(out, names)
+			}
+		}
+	}
+	return out
+}

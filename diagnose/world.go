@@ -1,0 +1,170 @@
+package diagnose
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+)
+
+// world is the cluster with some changes of it.
+type world struct {
+	snapshot *cluster.Snapshot
+	filters  []*placement.Plugin
+	touched  []int // slots that differ from the base; only they differ for filters that look at one node
+	nodes    bool  // only nodes and the pods on them differ from the base
+	target   bits
+	seen     map[seenKey]bits
+}
+
+// seenKey is a filter and the changes of the pod that it sees.
+type seenKey struct {
+	filter int
+	pod    uint64
+}
+
+// worldKey is a set of changes of the cluster: those of a place, and those beside all places.
+type worldKey struct {
+	place    int
+	changes  uint64
+	everyone uint64
+}
+
+// profileOver returns a profile of its own for a snapshot.
+func (d *diagnosis) profileOver(s *cluster.Snapshot) placement.Profile {
+	p := d.profile
+	p.Volumes, p.Devices = placement.NewVolumes(s), tracker.New(s, tracker.Of(s))
+	return p
+}
+
+func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
+	w := &world{snapshot: s, nodes: true, seen: map[seenKey]bits{}}
+	p := d.profileOver(s)
+	for _, f := range p.Filters {
+		if f.Over != nil {
+			f = f.Over(p)
+		}
+		w.filters = append(w.filters, f)
+	}
+	w.target = newBits(s.Len())
+	for i := range s.Len() {
+		if n := s.Node(i); n != nil && (d.o.Where == nil || d.o.Where(n)) {
+			w.target.add(i)
+		}
+	}
+	return w
+}
+
+// world returns the cluster with changes of a place and changes beside it.
+func (d *diagnosis) world(key worldKey) (*world, error) {
+	if w := d.worlds[key]; w != nil {
+		return w, nil
+	}
+	s := d.base.Fork()
+	var touched []int
+	nodes := true
+	make := func(c *Change, n bool) error {
+		nodes = nodes && n
+		for _, p := range c.remove {
+			touched = append(touched, d.slotOf[p])
+		}
+		return c.make(s, c)
+	}
+	for k, c := range d.everyone {
+		if key.everyone>>k&1 == 1 {
+			if err := make(c, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if key.place >= 0 {
+		p := d.places[key.place]
+		for k, c := range p.changes {
+			if key.changes>>k&1 == 1 {
+				if err := make(c, true); err != nil {
+					return nil, err
+				}
+			}
+		}
+		slot := p.slot
+		if slot < 0 {
+			slot = s.Slot(p.changes[0].To)
+		}
+		touched = append(touched, slot)
+	}
+	w := d.newWorld(s)
+	w.touched, w.nodes = touched, nodes
+	d.worlds[key] = w
+	return w, nil
+}
+
+// allowed returns the slots that a filter allows a pod with some changes.
+func (d *diagnosis) allowed(w *world, filter int, mask uint64) bits {
+	key := seenKey{filter, mask & d.sees[filter]}
+	if b, ok := w.seen[key]; ok {
+		return b
+	}
+	pod := d.changed(key.pod)
+	plugin := w.filters[filter]
+	var b bits
+	if base := d.worlds[worldKey{place: -1}]; w != base && w.nodes && len(plugin.Reads) == 0 && (plugin.Group == placement.GroupStatics || plugin.Group == placement.GroupRows) {
+		b = newBits(w.snapshot.Len())
+		copy(b, d.allowed(base, filter, mask))
+		d.ask(w, plugin, pod, w.touched, b)
+	} else {
+		b = d.asked(w, plugin, pod)
+	}
+	w.seen[key] = b
+	return b
+}
+
+// asked asks a filter about all nodes.
+func (d *diagnosis) asked(w *world, plugin *placement.Plugin, pod *v1.Pod) bits {
+	b := newBits(w.snapshot.Len())
+	slots := make([]int, w.snapshot.Len())
+	for i := range slots {
+		slots[i] = i
+	}
+	d.ask(w, plugin, pod, slots, b)
+	return b
+}
+
+// ask asks a filter about some slots.
+func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots []int, b bits) {
+	d.asks++
+	f := plugin.Filter(pod, w.snapshot)
+	var named map[string]bool
+	if f.Nodes != nil {
+		named = map[string]bool{}
+		for _, n := range f.Nodes {
+			named[n] = true
+		}
+	}
+	for _, i := range slots {
+		n := w.snapshot.Node(i)
+		ok := n != nil && (f.Code == filter.Success || f.Code == filter.Skip) && (named == nil || named[n.Name]) && (f.Code == filter.Skip || f.Predicate == nil || f.Predicate.Check(i) == 0)
+		if ok {
+			b.add(i)
+		} else {
+			b.remove(i)
+		}
+	}
+}
+
+// works reports whether the pod is placed with changes of the pod, in a world. Nil left: the caller does not ask for the slots.
+func (d *diagnosis) works(w *world, mask uint64) bool {
+	d.steps++
+	if d.gates&^mask != 0 {
+		return false
+	}
+	b := append(d.scratch[:0], w.target...)
+	d.scratch = b
+	for k := range w.filters {
+		if !b.and(d.allowed(w, k, mask)) {
+			return false
+		}
+	}
+	return true
+}
