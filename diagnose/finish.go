@@ -234,8 +234,8 @@ func (b bits) empty() bool {
 	return true
 }
 
-// asked0 returns what the pod asks for, by column of the schema.
-func (d *diagnosis) asked0() resources.Vector {
+// requests returns what the pod asks for, by column of the schema.
+func (d *diagnosis) requests() resources.Vector {
 	return overhead.AppendRequests(nil, d.base.Schema().Clone(), d.pod, overhead.Options{})
 }
 

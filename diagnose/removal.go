@@ -41,12 +41,20 @@ func (d *diagnosis) removal(slot, alike int) *Change {
 		if !ok {
 			continue
 		}
+		keeps := map[podKind]bool{}
 		for _, j := range d.slots {
 			if j == slot {
 				continue
 			}
 			for p := range d.base.Pods(j) {
-				if k.KeepsOff(d.pod, p, slot, j) {
+				kind, terms := d.base.PodKind(p)
+				key := podKind{kind, terms}
+				near, ok := keeps[key]
+				if !ok { // pods of one kind are asked about once, as if they were on the slot itself
+					near = k.KeepsOff(d.pod, p, slot, slot)
+					keeps[key] = near
+				}
+				if near && k.KeepsOff(d.pod, p, slot, j) {
 					add(p)
 				}
 			}
@@ -59,6 +67,12 @@ func (d *diagnosis) removal(slot, alike int) *Change {
 		return cmp.Or(-cmp.Compare(podinfo.Priority(a), podinfo.Priority(b)), cmp.Compare(d.exhausted(b), d.exhausted(a)), cmp.Compare(podinfo.Name(a), podinfo.Name(b)))
 	})
 	return &Change{Kind: RemovePods, Object: "Node " + d.base.Node(slot).Name, Alike: alike, remove: pods, make: unset}
+}
+
+// podKind is what cluster.Snapshot.PodKind returns.
+type podKind struct {
+	kind  any
+	terms int32
 }
 
 func unset(s *cluster.Snapshot, c *Change) error {

@@ -146,7 +146,7 @@ type representative struct {
 func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 	byKind := map[string]*representative{}
 	var kinds []string
-	asks := d.asked0()
+	asks := d.requests()
 	for _, i := range d.slots {
 		if !d.target.has(i) {
 			continue

@@ -1,0 +1,84 @@
+package diagnose_test
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+)
+
+// nodes are n1 and n2 in zone a, n3 and n4 in zone b, n5 in zone c. n5 is kept for gpu pods.
+func nodes() (out []*v1.Node) {
+	for _, x := range [][2]string{{"n1", "a"}, {"n2", "a"}, {"n3", "b"}, {"n4", "b"}, {"n5", "c"}} {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: x[0], Labels: map[string]string{v1.LabelHostname: x[0], v1.LabelTopologyZone: x[1]}}}
+		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110")}
+		if x[0] == "n5" {
+			n.Spec.Taints = []v1.Taint{{Key: "gpu", Effect: v1.TaintEffectNoSchedule}}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func pod(name, node, cpu string) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": name}}}
+	p.Spec.NodeName = node
+	p.Spec.Containers = []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}
+	return p
+}
+
+// A pod asks for more cpu than is free on any node but n5, which has a taint.
+func ExampleRelax() {
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes(), Pods: []*v1.Pod{
+		pod("web-1", "n1", "3"), pod("web-2", "n2", "2"), pod("web-3", "n3", "3"), pod("web-4", "n4", "3"),
+	}})
+	if err != nil {
+		panic(err)
+	}
+	d, err := diagnose.Relax(diagnose.Input{Snapshot: snapshot}, pod("db", "", "2500m"), diagnose.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(d.Message)
+	for _, r := range d.Relaxations {
+		fmt.Println(r.Cost, r.Node, r.Text())
+	}
+	fmt.Println("conflict:", d.Conflicts)
+	// Output:
+	// 0/5 nodes are available: 1 node(s) had untolerated taint(s), 4 Insufficient cpu.
+	// 3 n5 Pod default/db: tolerate gpu:NoSchedule
+	// 4 n5 Node n5: remove the taint gpu:NoSchedule
+	// 5 n2 Pod default/db: requests.cpu from 2500m to 2
+	// 12 n2 remove default/web-2 from n2 (3 more nodes are alike)
+	// 12 n1-more add a node like n1
+	// 12 n3-more add a node like n3
+	// conflict: [[requests.cpu spec.tolerations]]
+}
+
+// A pod that fits, but not in the zone that the user wants.
+func ExampleApply() {
+	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes()})
+	if err != nil {
+		panic(err)
+	}
+	db := pod("db", "", "1")
+	inC := func(n *v1.Node) bool { return n.Labels[v1.LabelTopologyZone] == "c" }
+	d, err := diagnose.Relax(diagnose.Input{Snapshot: snapshot}, db, diagnose.Options{Where: inC})
+	if err != nil {
+		panic(err)
+	}
+	best := d.Relaxations[0]
+	fmt.Println(best.Text())
+	changed, err := diagnose.Apply(snapshot.Fork(), db, best.Changes...)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(changed.Spec.Tolerations[0].Key)
+	// Output:
+	// Pod default/db: tolerate gpu:NoSchedule
+	// gpu
+}
