@@ -17,10 +17,14 @@ func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
 	out := []Relaxation{}
 	for _, c := range found {
 		r, err := d.relaxation(c)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case r.Node == "": // a filter fails with the values that would fit
+			d.cut = "error"
+		default:
+			out = append(out, r)
 		}
-		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b Relaxation) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(len(a.Changes), len(b.Changes)))
@@ -202,6 +206,9 @@ func (d *diagnosis) decideAgain(list []*Change) (Relaxation, error) {
 		return Relaxation{}, err
 	}
 	dec := placer.Decide(pod, placement.Options{})
+	if !dec.Placed() && dec.Failure.Err != nil {
+		return Relaxation{}, nil
+	}
 	if !dec.Placed() {
 		return Relaxation{}, fmt.Errorf("diagnose: the filters allow the pod with changes that its decision refuses: %s", dec.Failure.Text())
 	}

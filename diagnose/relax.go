@@ -58,7 +58,8 @@ type Diagnosis struct {
 	// Conflicts are the smallest sets of rules of the pod, by field path, that keep the pod out whatever its other rules are.
 	// A conflict without rules says that the pod would not be placed with all its rules dropped.
 	Conflicts [][]string `json:"conflicts"`
-	// Cut says why there may be more relaxations or conflicts: "size", "steps" or "stop"; "" when there are none.
+	// Cut says why there may be more relaxations or conflicts: "size", "steps", "stop", or "error" for a set
+	// with which a filter fails; "" when there are none.
 	Cut string `json:"cut,omitempty"`
 }
 

@@ -228,7 +228,13 @@ func (d *diagnosis) search() ([]choice, error) {
 				if err != nil {
 					return nil, err
 				}
-				if d.works(w, c.pod) {
+				ok := d.works(w, c.pod)
+				if ok {
+					if ok, err = d.decides(w, c.pod); err != nil {
+						return nil, err
+					}
+				}
+				if ok {
 					found = append(found, c)
 				} else {
 					failed = failed || n > size

@@ -17,6 +17,7 @@ type world struct {
 	nodes    bool  // only nodes and the pods on them differ from the base
 	target   bits
 	seen     map[seenKey]bits
+	plan     *placement.Plan // made by the first decision
 }
 
 // seenKey is a filter and the changes of the pod that it sees.
@@ -153,7 +154,20 @@ func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots [
 	}
 }
 
-// works reports whether the pod is placed with changes of the pod, in a world. Nil left: the caller does not ask for the slots.
+// decides reports whether a decision places the pod where it should go. A filter that fails on one node ends the decision
+// although another node would take the pod.
+func (d *diagnosis) decides(w *world, mask uint64) (bool, error) {
+	if w.plan == nil {
+		plan, err := placement.New(w.snapshot, d.where())
+		if err != nil {
+			return false, err
+		}
+		w.plan = plan
+	}
+	return w.plan.Decide(d.changed(mask), placement.Options{}).Placed(), nil
+}
+
+// works reports whether the filters allow the pod on a node, with changes of the pod, in a world.
 func (d *diagnosis) works(w *world, mask uint64) bool {
 	d.steps++
 	if d.gates&^mask != 0 {

@@ -1,0 +1,159 @@
+package lint
+
+import (
+	"fmt"
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func requiredWith(p *v1.Pod) []v1.PodAffinityTerm {
+	if p.Spec.Affinity == nil || p.Spec.Affinity.PodAffinity == nil {
+		return nil
+	}
+	return p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+func requiredApart(p *v1.Pod) []v1.PodAffinityTerm {
+	if p.Spec.Affinity == nil || p.Spec.Affinity.PodAntiAffinity == nil {
+		return nil
+	}
+	return p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+const (
+	withPath  = ".affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]"
+	apartPath = ".affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]"
+)
+
+// self reports whether a pod matches its own term.
+func (c *checker) self(p *v1.Pod, t v1.PodAffinityTerm) bool {
+	return c.reaches(p, t, p.Namespace, p.Labels)
+}
+
+// found returns the object of a pod of others that a term selects, "" for none.
+func (c *checker) found(w *work, t v1.PodAffinityTerm) (object string) {
+	c.others(w, func(o, ns string, set map[string]string) {
+		if object == "" && c.reaches(w.pod, t, ns, set) {
+			object = o
+		}
+	})
+	return object
+}
+
+var affinityRules = []Rule{
+	{ID: "affinity-nobody", Severity: Error, Cluster: true, Summary: "required pod affinity selects no pod that runs or is among the manifests, and not the pod itself", work: func(c *checker, w *work) {
+		for i, t := range requiredWith(w.pod) {
+			if !c.self(w.pod, t) && c.found(w, t) == "" {
+				c.prove(w, w.path+fmt.Sprintf(withPath, i), "mend the selector or the namespaces, or make the term a preference", "no pod matches, and the pod does not match its own term, so that nobody can be the first")
+			}
+		}
+	}},
+	{ID: "affinity-unknown", Severity: Warning, Summary: "required pod affinity selects no pod of the manifests, and no cluster is given", work: func(c *checker, w *work) {
+		for i, t := range requiredWith(w.pod) {
+			if len(c.nodes) == 0 && !c.self(w.pod, t) && c.found(w, t) == "" {
+				c.report(w.path+fmt.Sprintf(withPath, i), "check that such pods run, or make the term a preference", "no manifest makes a pod that matches")
+			}
+		}
+	}},
+	{ID: "affinity-contradiction", Severity: Error, Summary: "required affinity and required anti-affinity have the same selector and topology key", work: func(c *checker, w *work) {
+		for i, t := range requiredWith(w.pod) {
+			for k, a := range requiredApart(w.pod) {
+				if reflect.DeepEqual(t.LabelSelector, a.LabelSelector) && t.TopologyKey == a.TopologyKey && reflect.DeepEqual(t.Namespaces, a.Namespaces) && reflect.DeepEqual(t.NamespaceSelector, a.NamespaceSelector) && (!c.self(w.pod, t) || w.replicas > 1) {
+					c.report(w.path+fmt.Sprintf(withPath, i), fmt.Sprintf("drop this term or podAntiAffinity term %d", k), "a pod must be beside the selected pods and away from them in the same %s", t.TopologyKey)
+				}
+			}
+		}
+	}},
+	{ID: "affinity-key-missing", Severity: Error, Cluster: true, Summary: "no node has the topology key of required pod affinity", work: func(c *checker, w *work) {
+		for i, t := range requiredWith(w.pod) {
+			if len(domains(c.nodes, t.TopologyKey)) == 0 {
+				c.prove(w, w.path+fmt.Sprintf(withPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+			}
+		}
+	}},
+	{ID: "anti-affinity-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of required anti-affinity, which then keeps nothing apart", work: func(c *checker, w *work) {
+		for i, t := range requiredApart(w.pod) {
+			if len(domains(c.nodes, t.TopologyKey)) == 0 {
+				c.report(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+			}
+		}
+	}},
+	{ID: "anti-affinity-domains", Severity: Error, Cluster: true, Summary: "anti-affinity to itself with more replicas than domains", work: func(c *checker, w *work) {
+		for i, t := range requiredApart(w.pod) {
+			reach := c.reachable(w.pod)
+			n := len(domains(reach, t.TopologyKey))
+			for _, node := range reach { // a node without the key takes any number
+				if _, ok := node.Labels[t.TopologyKey]; !ok {
+					n = w.replicas
+				}
+			}
+			if c.self(w.pod, t) && n > 0 && w.replicas > n {
+				c.prove(w, w.path+fmt.Sprintf(apartPath, i), fmt.Sprintf("at most %d replicas, a preference, or a spread constraint", n), "%d replicas keep apart by %s, of which the pod can reach %d", w.replicas, t.TopologyKey, n)
+			}
+		}
+	}},
+	{ID: "anti-affinity-rollout", Severity: Warning, Cluster: true, Summary: "anti-affinity to itself leaves no domain for the new pod of a rollout", work: func(c *checker, w *work) {
+		for i, t := range requiredApart(w.pod) {
+			n := len(domains(c.reachable(w.pod), t.TopologyKey))
+			if c.self(w.pod, t) && w.surge > 0 && w.replicas <= n && w.replicas+1 > n && len(t.MatchLabelKeys) == 0 {
+				c.report(w.path+fmt.Sprintf(apartPath, i), "maxUnavailable 1, matchLabelKeys: [pod-template-hash], or one domain more", "%d replicas fill all %d domains, and a rollout must start a new pod before an old one stops", w.replicas, n)
+			}
+		}
+	}},
+	{ID: "affinity-one-domain", Severity: Error, Cluster: true, Summary: "required affinity to itself by hostname, and no node has room for all replicas", work: func(c *checker, w *work) {
+		for i, t := range requiredWith(w.pod) {
+			if t.TopologyKey != v1.LabelHostname || !c.self(w.pod, t) || w.replicas < 2 {
+				continue
+			}
+			if most := c.largestTimes(w); most > 0 && most < w.replicas {
+				c.prove(w, w.path+fmt.Sprintf(withPath, i), "use a zone as topologyKey, or make the term a preference", "all %d replicas must share one node, and the largest holds %d", w.replicas, most)
+			}
+		}
+	}},
+	{ID: "affinity-namespaces", Severity: Warning, Cluster: true, Summary: "the namespaces of an affinity term do not exist", work: func(c *checker, w *work) {
+		for list, terms := range map[string][]v1.PodAffinityTerm{withPath: requiredWith(w.pod), apartPath: requiredApart(w.pod)} {
+			for i, t := range terms {
+				if len(t.Namespaces) == 0 && t.NamespaceSelector == nil || len(c.in.Cluster.Namespaces) == 0 {
+					continue
+				}
+				any := false
+				for _, n := range c.in.Cluster.Namespaces {
+					any = any || c.inNamespaces(w.pod, t, n.Name)
+				}
+				if !any {
+					c.report(w.path+fmt.Sprintf(list, i), "mend namespaces or namespaceSelector", "no namespace of the cluster is selected")
+				}
+			}
+		}
+	}},
+	{ID: "affinity-selects-nobody", Severity: Warning, Summary: "an affinity term without a label selector selects no pod", work: func(c *checker, w *work) {
+		for list, terms := range map[string][]v1.PodAffinityTerm{withPath: requiredWith(w.pod), apartPath: requiredApart(w.pod)} {
+			for i, t := range terms {
+				if t.LabelSelector == nil {
+					c.report(w.path+fmt.Sprintf(list, i), "write a labelSelector; {} selects every pod", "a term without labelSelector matches nothing")
+				}
+			}
+		}
+	}},
+	{ID: "anti-affinity-others", Severity: Info, Summary: "anti-affinity keeps the pod away from pods of another workload too", work: func(c *checker, w *work) {
+		for i, t := range requiredApart(w.pod) {
+			for _, o := range c.works {
+				if c.self(w.pod, t) && o != w && o.replicas != 0 && c.reaches(w.pod, t, o.pod.Namespace, o.pod.Labels) {
+					c.report(w.path+fmt.Sprintf(apartPath, i), "select by a label that this workload alone has", "the term selects pods of %s too", o.object)
+					break
+				}
+			}
+		}
+	}},
+}
+
+func (c *checker) nearKey(key string) string {
+	var keys []string
+	for _, n := range c.nodes {
+		for k := range n.Labels {
+			keys = append(keys, k)
+		}
+	}
+	return near(key, keys)
+}

@@ -1,0 +1,280 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/taints"
+)
+
+const requiredNodes = ".affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+
+var nodeRules = []Rule{
+	{ID: "selector-conflict", Severity: Error, Summary: "node selector and required node affinity cannot all be met by one node", work: func(c *checker, w *work) {
+		terms := requiredTerms(w.pod)
+		texts := []string{}
+		for _, t := range terms {
+			text := conflict(w.pod.Spec.NodeSelector, t)
+			if text == "" {
+				return
+			}
+			texts = append(texts, text)
+		}
+		if len(texts) > 0 {
+			c.report(w.path+requiredNodes, "drop one of the requirements", "no node can meet them: %s", texts[0])
+		}
+	}},
+	{ID: "term-conflict", Severity: Warning, Summary: "one of several node selector terms can never match", work: func(c *checker, w *work) {
+		terms := requiredTerms(w.pod)
+		var bad []int
+		for i, t := range terms {
+			if conflict(w.pod.Spec.NodeSelector, t) != "" {
+				bad = append(bad, i)
+			}
+		}
+		if len(bad) < len(terms) {
+			for _, i := range bad {
+				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term, or the requirement that contradicts", "the term never matches: %s", conflict(w.pod.Spec.NodeSelector, terms[i]))
+			}
+		}
+	}},
+	{ID: "empty-node-term", Severity: Error, Summary: "required node affinity whose terms are all empty matches no node", work: func(c *checker, w *work) {
+		terms := requiredTerms(w.pod)
+		for _, t := range terms {
+			if len(t.MatchExpressions)+len(t.MatchFields) > 0 {
+				return
+			}
+		}
+		if len(terms) > 0 {
+			c.report(w.path+requiredNodes, "drop the rule, or write its requirements", "an empty term matches no node")
+		}
+	}},
+	{ID: "no-node-matches", Severity: Error, Cluster: true, Summary: "no node matches the node selector and required node affinity", work: func(c *checker, w *work) {
+		if len(c.usable(w.pod)) == 0 {
+			c.prove(w, w.path+".nodeSelector", "use a label that nodes have", "none of %d nodes matches%s", len(c.nodes), c.nearLabels(w.pod))
+		}
+	}},
+	{ID: "term-matches-nothing", Severity: Warning, Cluster: true, Summary: "one of several node selector terms matches no node of the cluster", work: func(c *checker, w *work) {
+		if len(c.usable(w.pod)) == 0 {
+			return
+		}
+		for i, t := range requiredTerms(w.pod) {
+			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t}})
+			if err == nil && !slices.ContainsFunc(c.nodes, s.Matches) {
+				c.report(fmt.Sprintf("%s%s.nodeSelectorTerms[%d]", w.path, requiredNodes, i), "drop the term", "none of %d nodes matches the term", len(c.nodes))
+			}
+		}
+	}},
+	{ID: "all-nodes-closed", Severity: Error, Cluster: true, Summary: "every node that matches is cordoned or has a taint that the pod does not tolerate", work: func(c *checker, w *work) {
+		usable := c.usable(w.pod)
+		if len(usable) > 0 && len(c.reachable(w.pod)) == 0 {
+			n := usable[0]
+			why := "is cordoned"
+			if len(n.Spec.Taints) > 0 {
+				why = "has the taint " + n.Spec.Taints[0].ToString()
+			}
+			c.prove(w, w.path+".tolerations", "tolerate the taint, or choose other nodes", "%d nodes match and none takes the pod: %s %s", len(usable), n.Name, why)
+		}
+	}},
+	{ID: "toleration-unused", Severity: Info, Cluster: true, Summary: "a toleration matches no taint of the cluster", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.Tolerations {
+			if t.Key == "" || len(t.Key) > 19 && t.Key[:19] == "node.kubernetes.io/" {
+				continue
+			}
+			var keys []string
+			used := false
+			for _, n := range c.nodes {
+				for _, taint := range n.Spec.Taints {
+					keys = append(keys, taint.Key)
+					used = used || tolerates(t, taint)
+				}
+			}
+			if !used {
+				c.report(fmt.Sprintf("%s.tolerations[%d]", w.path, i), "drop the toleration, or mend its key, value or effect", "no node has a taint that it tolerates%s", near(t.Key, keys))
+			}
+		}
+	}},
+	{ID: "toleration-of-everything", Severity: Warning, Summary: "a toleration without a key tolerates every taint", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.Tolerations {
+			if w.kind != "DaemonSet" && t.Key == "" && t.Operator == v1.TolerationOpExists && (t.Effect == "" || t.Effect == v1.TaintEffectNoExecute) {
+				c.report(fmt.Sprintf("%s.tolerations[%d]", w.path, i), "name the keys that the pod should tolerate", "the pod stays on nodes that fail: it tolerates not-ready and unreachable too")
+			}
+		}
+	}},
+	{ID: "node-name-set", Severity: Warning, Summary: "spec.nodeName bypasses the scheduler", work: func(c *checker, w *work) {
+		if w.pod.Spec.NodeName != "" {
+			c.report(w.path+".nodeName", "use node affinity on metadata.name or a label", "nobody checks resources, taints or affinity for the pod")
+		}
+	}},
+	{ID: "node-pinned", Severity: Warning, Summary: "all replicas are pinned to one node by hostname", work: func(c *checker, w *work) {
+		if v, ok := w.pod.Spec.NodeSelector[v1.LabelHostname]; ok && w.replicas > 1 {
+			c.report(w.path+".nodeSelector", "drop the key, or use a label of several nodes", "%d replicas depend on node %s", w.replicas, v)
+		}
+	}},
+	{ID: "preferred-node-none", Severity: Warning, Cluster: true, Summary: "a preferred node affinity term that no node matches has no effect", work: func(c *checker, w *work) { preferredNodes(c, w, 0) }},
+	{ID: "preferred-node-all", Severity: Info, Cluster: true, Summary: "a preferred node affinity term that every node matches has no effect", work: func(c *checker, w *work) { preferredNodes(c, w, len(c.nodes)) }},
+}
+
+func preferredNodes(c *checker, w *work, want int) {
+	a := w.pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil {
+		return
+	}
+	for i, t := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
+		if err != nil {
+			continue
+		}
+		n := 0
+		for _, node := range c.nodes {
+			if s.Matches(node) {
+				n++
+			}
+		}
+		if n == want {
+			c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "drop the term, or use a label that parts the nodes", "%d of %d nodes match", n, len(c.nodes))
+		}
+	}
+}
+
+func tolerates(t v1.Toleration, taint v1.Taint) bool {
+	return taints.Matches(&t, &taint, taints.Options{})
+}
+
+func requiredTerms(p *v1.Pod) []v1.NodeSelectorTerm {
+	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil || p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	return p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+}
+
+// conflict returns why no labels meet a node selector and a term; "" when some do.
+func conflict(selector map[string]string, t v1.NodeSelectorTerm) string {
+	type values struct {
+		in       map[string]bool // nil: any value
+		not      map[string]bool
+		must, no bool
+		lo, hi   int64
+		bounded  bool
+	}
+	byKey := map[string]*values{}
+	of := func(key string) *values {
+		v := byKey[key]
+		if v == nil {
+			v = &values{not: map[string]bool{}, lo: -1 << 62, hi: 1 << 62}
+			byKey[key] = v
+		}
+		return v
+	}
+	in := func(v *values, list []string) {
+		v.must = true
+		next := map[string]bool{}
+		for _, x := range list {
+			if v.in == nil || v.in[x] {
+				next[x] = true
+			}
+		}
+		v.in = next
+	}
+	for k, x := range selector {
+		in(of(k), []string{x})
+	}
+	fields := make([]v1.NodeSelectorRequirement, len(t.MatchFields))
+	for i, r := range t.MatchFields {
+		fields[i] = r
+		fields[i].Key = "field " + r.Key
+	}
+	for _, r := range append(fields, t.MatchExpressions...) {
+		v := of(r.Key)
+		switch r.Operator {
+		case v1.NodeSelectorOpIn:
+			in(v, r.Values)
+		case v1.NodeSelectorOpNotIn:
+			for _, x := range r.Values {
+				v.not[x] = true
+			}
+		case v1.NodeSelectorOpExists:
+			v.must = true
+		case v1.NodeSelectorOpDoesNotExist:
+			v.no = true
+		case v1.NodeSelectorOpGt, v1.NodeSelectorOpLt:
+			if len(r.Values) != 1 {
+				continue
+			}
+			n, err := strconv.ParseInt(r.Values[0], 10, 64)
+			if err != nil {
+				return fmt.Sprintf("%s %s %s is no number", r.Key, r.Operator, r.Values[0])
+			}
+			v.must, v.bounded = true, true
+			if r.Operator == v1.NodeSelectorOpGt {
+				v.lo = max(v.lo, n+1)
+			} else {
+				v.hi = min(v.hi, n-1)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		v := byKey[key]
+		left := 0
+		for x := range v.in {
+			n, err := strconv.ParseInt(x, 10, 64)
+			if !v.not[x] && (!v.bounded || err == nil && n >= v.lo && n <= v.hi) {
+				left++
+			}
+		}
+		switch {
+		case v.must && v.no:
+			return key + " must exist and must not exist"
+		case v.in != nil && left == 0:
+			return "no value of " + key + " is left"
+		case v.bounded && v.lo > v.hi:
+			return "no number is left for " + key
+		}
+	}
+	return ""
+}
+
+// nearLabels names labels of nodes that look like those that a pod asks for.
+func (c *checker) nearLabels(p *v1.Pod) string {
+	var keys []string
+	values := map[string][]string{}
+	for _, n := range c.nodes {
+		for k, v := range n.Labels {
+			keys = append(keys, k)
+			values[k] = append(values[k], v)
+		}
+	}
+	look := func(key, value string) string {
+		if values[key] == nil {
+			return fmt.Sprintf(": no node has the label %s%s", key, near(key, keys))
+		}
+		if value != "" && !slices.Contains(values[key], value) {
+			return fmt.Sprintf(": no node has %s=%s%s", key, value, near(value, values[key]))
+		}
+		return ""
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
+		if text := look(k, p.Spec.NodeSelector[k]); text != "" {
+			return text
+		}
+	}
+	for _, t := range requiredTerms(p) {
+		for _, r := range t.MatchExpressions {
+			value := ""
+			if r.Operator == v1.NodeSelectorOpIn && len(r.Values) == 1 {
+				value = r.Values[0]
+			}
+			if r.Operator != v1.NodeSelectorOpNotIn && r.Operator != v1.NodeSelectorOpDoesNotExist {
+				if text := look(r.Key, value); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return ""
+}

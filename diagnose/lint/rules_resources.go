@@ -1,0 +1,175 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/overhead"
+)
+
+// largestTimes returns how many of a workload's pods the largest node that the pod can reach holds.
+func (c *checker) largestTimes(w *work) int {
+	most := 0
+	for _, n := range c.reachable(w.pod) {
+		times := int64(math.MaxInt32)
+		if q, ok := n.Status.Allocatable[v1.ResourcePods]; ok {
+			times = q.Value()
+		}
+		for name, q := range overhead.Requests(w.pod, overhead.Options{}) {
+			if asks := q.MilliValue(); asks > 0 {
+				has := n.Status.Allocatable[name]
+				times = min(times, has.MilliValue()/asks)
+			}
+		}
+		most = max(most, int(times))
+	}
+	return most
+}
+
+func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quantity, offers bool, largest resource.Quantity)) {
+	requests := overhead.Requests(w.pod, overhead.Options{})
+	for _, name := range sortedNames(requests) {
+		q := requests[name]
+		if q.Sign() <= 0 {
+			continue
+		}
+		offers := false
+		var largest resource.Quantity
+		for _, n := range c.usable(w.pod) {
+			if has, ok := n.Status.Allocatable[name]; ok && has.Sign() > 0 {
+				if offers = true; has.Cmp(largest) > 0 {
+					largest = has
+				}
+			}
+		}
+		f(name, q, offers, largest)
+	}
+}
+
+var resourceRules = []Rule{
+	{ID: "request-too-large", Severity: Error, Cluster: true, Summary: "a pod asks for more than the largest node that it can use has", work: func(c *checker, w *work) {
+		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, largest resource.Quantity) {
+			if offers && asks.Cmp(largest) > 0 {
+				c.prove(w, w.path+".containers", fmt.Sprintf("at most %s, or a larger node", largest.String()), "the pod asks for %s %s, the largest node has %s", asks.String(), name, largest.String())
+			}
+		})
+	}},
+	{ID: "resource-unoffered", Severity: Error, Cluster: true, Summary: "no node that the pod can use offers a resource that it asks for", work: func(c *checker, w *work) {
+		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, _ resource.Quantity) {
+			if offers || len(c.usable(w.pod)) == 0 {
+				return
+			}
+			var names []string
+			for _, n := range c.nodes {
+				for r := range n.Status.Allocatable {
+					names = append(names, string(r))
+				}
+			}
+			c.prove(w, w.path+".containers", "mend the name, or install the device plugin", "no node offers %s%s", name, near(string(name), names))
+		})
+	}},
+	{ID: "requests-do-not-add-up", Severity: Error, Cluster: true, Summary: "the replicas together ask for more than all nodes that the pod can reach have", work: func(c *checker, w *work) {
+		requests := overhead.Requests(w.pod, overhead.Options{})
+		for _, name := range sortedNames(requests) {
+			q := requests[name]
+			var sum int64
+			for _, n := range c.reachable(w.pod) {
+				has := n.Status.Allocatable[name]
+				sum += has.MilliValue() / 1000
+			}
+			if asks := q.MilliValue() / 1000 * int64(max(w.replicas, 0)); sum > 0 && asks > sum && c.largestTimes(w) > 0 {
+				c.prove(w, w.path+".containers", "fewer replicas, lower requests or more nodes", "%d replicas ask for %d of %s, all nodes together have %d", w.replicas, asks, name, sum)
+			}
+		}
+	}},
+	{ID: "no-requests", Severity: Info, Summary: "a container asks for no cpu or no memory", work: func(c *checker, w *work) {
+		if w.pod.Spec.Resources != nil && len(w.pod.Spec.Resources.Requests) > 0 {
+			return
+		}
+		for i, k := range w.pod.Spec.Containers {
+			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+				if k.Resources.Requests[name] == (resource.Quantity{}) && k.Resources.Limits[name] == (resource.Quantity{}) {
+					c.report(fmt.Sprintf("%s.containers[%d].resources.requests[%s]", w.path, i, name), "write what the container uses", "the scheduler counts nothing for the container, and it is evicted first")
+				}
+			}
+		}
+	}},
+	{ID: "host-port-replicas", Severity: Error, Cluster: true, Summary: "a host port, and more replicas than nodes", work: func(c *checker, w *work) {
+		if path, port := hostPort(w); port > 0 {
+			if n := len(c.reachable(w.pod)); n > 0 && w.replicas > n {
+				c.prove(w, path, "drop hostPort, or use a DaemonSet", "%d replicas hold host port %d, and the pod can reach %d nodes", w.replicas, port, n)
+			}
+		}
+	}},
+	{ID: "host-port-rollout", Severity: Warning, Cluster: true, Summary: "a host port leaves no node for the new pod of a rollout", work: func(c *checker, w *work) {
+		if path, port := hostPort(w); port > 0 {
+			if n := len(c.reachable(w.pod)); n > 0 && w.surge > 0 && w.replicas == n {
+				c.report(path, "maxUnavailable 1", "%d replicas hold host port %d on all nodes, and a rollout must start a new pod before an old one stops", w.replicas, port)
+			}
+		}
+	}},
+	{ID: "claim-missing", Severity: Error, Cluster: true, Summary: "a pod uses a claim that does not exist", work: func(c *checker, w *work) {
+		for i, v := range w.pod.Spec.Volumes {
+			if v.PersistentVolumeClaim != nil && c.claim(w, v) == nil {
+				c.prove(w, fmt.Sprintf("%s.volumes[%d]", w.path, i), "create the claim", "there is no claim %s", v.PersistentVolumeClaim.ClaimName)
+			}
+		}
+	}},
+	{ID: "claim-one-pod", Severity: Error, Cluster: true, Summary: "replicas share a claim that one pod alone may use", work: func(c *checker, w *work) {
+		for i, v := range w.pod.Spec.Volumes {
+			if k := c.claim(w, v); k != nil && w.replicas > 1 && hasMode(k, v1.ReadWriteOncePod) {
+				c.prove(w, fmt.Sprintf("%s.volumes[%d]", w.path, i), "a claim for each replica (StatefulSet), or ReadWriteMany", "%d replicas use claim %s, which is ReadWriteOncePod", w.replicas, k.Name)
+			}
+		}
+	}},
+	{ID: "claim-one-node", Severity: Warning, Summary: "replicas share a claim that one node alone may use", work: func(c *checker, w *work) {
+		for i, v := range w.pod.Spec.Volumes {
+			if k := c.claim(w, v); k != nil && w.replicas > 1 && hasMode(k, v1.ReadWriteOnce) && !hasMode(k, v1.ReadWriteMany) {
+				c.report(fmt.Sprintf("%s.volumes[%d]", w.path, i), "a claim for each replica (StatefulSet), or ReadWriteMany", "%d replicas use claim %s, which is ReadWriteOnce: those on other nodes do not start", w.replicas, k.Name)
+			}
+		}
+	}},
+}
+
+func hostPort(w *work) (path string, port int32) {
+	if w.pod.Spec.HostNetwork {
+		return "", 0
+	}
+	for i, k := range w.pod.Spec.Containers {
+		for j, p := range k.Ports {
+			if p.HostPort > 0 {
+				return fmt.Sprintf("%s.containers[%d].ports[%d].hostPort", w.path, i, j), p.HostPort
+			}
+		}
+	}
+	return "", 0
+}
+
+// claim returns the claim of a volume among the manifests and in the cluster; nil when there is none.
+func (c *checker) claim(w *work, v v1.Volume) *v1.PersistentVolumeClaim {
+	if v.PersistentVolumeClaim == nil {
+		return nil
+	}
+	list := c.in.Claims
+	if c.in.Cluster != nil {
+		list = append(list[:len(list):len(list)], c.in.Cluster.Claims...)
+	}
+	for _, k := range list {
+		if k != nil && namespace(k.Namespace) == w.pod.Namespace && k.Name == v.PersistentVolumeClaim.ClaimName {
+			return k
+		}
+	}
+	return nil
+}
+
+func hasMode(k *v1.PersistentVolumeClaim, mode v1.PersistentVolumeAccessMode) bool {
+	for _, m := range k.Spec.AccessModes {
+		if m == mode {
+			return true
+		}
+	}
+	return false
+}

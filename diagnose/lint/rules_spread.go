@@ -1,0 +1,172 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/taints"
+)
+
+const spreadPath = ".topologySpreadConstraints[%d]"
+
+// hard calls f for each DoNotSchedule constraint.
+func hard(w *work, f func(i int, t v1.TopologySpreadConstraint)) {
+	for i, t := range w.pod.Spec.TopologySpreadConstraints {
+		if t.WhenUnsatisfiable == v1.DoNotSchedule {
+			f(i, t)
+		}
+	}
+}
+
+// counted returns the nodes whose domains a constraint counts: those with every topology key of the hard constraints that its
+// policies include.
+func (c *checker) counted(w *work, t v1.TopologySpreadConstraint) (out []*v1.Node) {
+	nodes := c.nodes
+	if t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
+		nodes = c.usable(w.pod)
+	}
+	for _, n := range nodes {
+		ok := t.NodeTaintsPolicy == nil || *t.NodeTaintsPolicy == v1.NodeInclusionPolicyIgnore || taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}) == nil
+		hard(w, func(_ int, o v1.TopologySpreadConstraint) {
+			_, has := n.Labels[o.TopologyKey]
+			ok = ok && has
+		})
+		if ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// blocked finds domains that a constraint counts and the pod cannot reach: they keep the smallest count at 0, so that each
+// reachable domain takes maxSkew pods.
+func (c *checker) blocked(w *work, t v1.TopologySpreadConstraint) (unreachable []string, room int) {
+	all := domains(c.counted(w, t), t.TopologyKey)
+	reach := domains(c.reachable(w.pod), t.TopologyKey)
+	for v := range all {
+		if !reach[v] {
+			unreachable = append(unreachable, v)
+		}
+	}
+	slices.Sort(unreachable)
+	return unreachable, (len(all) - len(unreachable)) * int(t.MaxSkew)
+}
+
+var spreadRules = []Rule{
+	{ID: "spread-self-mismatch", Severity: Warning, Summary: "a pod does not match the selector of its own spread constraint", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.TopologySpreadConstraints {
+			if t.LabelSelector != nil && !selects(t.LabelSelector, w.pod.Labels) {
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".labelSelector", "select labels of the pod template", "the replicas are not counted, so that they are not spread")
+			}
+		}
+	}},
+	{ID: "spread-no-selector", Severity: Warning, Summary: "a spread constraint without a label selector counts no pod", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.TopologySpreadConstraints {
+			if t.LabelSelector == nil {
+				c.report(w.path+fmt.Sprintf(spreadPath, i), "write a labelSelector", "nothing is counted, and nothing is spread")
+			}
+		}
+	}},
+	{ID: "spread-key-missing", Severity: Error, Cluster: true, Summary: "no node has the topology key of a DoNotSchedule constraint", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			if len(domains(c.nodes, t.TopologyKey)) == 0 {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
+			}
+		})
+	}},
+	{ID: "spread-key-missing-soft", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a ScheduleAnyway constraint", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.TopologySpreadConstraints {
+			if t.WhenUnsatisfiable == v1.ScheduleAnyway && len(domains(c.nodes, t.TopologyKey)) == 0 {
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s: the constraint does nothing", t.TopologyKey, c.nearKey(t.TopologyKey))
+			}
+		}
+	}},
+	{ID: "min-domains", Severity: Error, Cluster: true, Summary: "minDomains beyond the domains, and more replicas than maxSkew allows then", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			n := len(domains(c.counted(w, t), t.TopologyKey))
+			if t.MinDomains != nil && int(*t.MinDomains) > n && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d, or more domains", n), "%d domains are fewer than minDomains %d, so that each takes %d pods: %d of %d replicas", n, *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
+			}
+		})
+	}},
+	{ID: "min-domains-later", Severity: Warning, Cluster: true, Summary: "minDomains beyond the domains blocks later replicas", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			n := len(domains(c.counted(w, t), t.TopologyKey))
+			if t.MinDomains != nil && int(*t.MinDomains) > n && w.replicas <= n*int(t.MaxSkew) {
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d", n), "there are %d domains; replica %d would find no node", n, n*int(t.MaxSkew)+1)
+			}
+		})
+	}},
+	{ID: "spread-taints-policy", Severity: Error, Cluster: true, Summary: "a spread constraint counts domains whose nodes the pod does not tolerate", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			bad, room := c.blocked(w, t)
+			honor := v1.NodeInclusionPolicyHonor
+			t.NodeTaintsPolicy = &honor
+			if better, _ := c.blocked(w, t); len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeTaintsPolicy", "nodeTaintsPolicy: Honor", "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+			}
+		})
+	}},
+	{ID: "spread-affinity-policy", Severity: Error, Cluster: true, Summary: "a spread constraint with nodeAffinityPolicy Ignore counts domains that node affinity excludes", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			bad, room := c.blocked(w, t)
+			ignores := t.NodeAffinityPolicy != nil && *t.NodeAffinityPolicy == v1.NodeInclusionPolicyIgnore
+			t.NodeAffinityPolicy = nil
+			if better, _ := c.blocked(w, t); ignores && len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeAffinityPolicy", "nodeAffinityPolicy: Honor", "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+			}
+		})
+	}},
+	{ID: "spread-cordoned", Severity: Error, Cluster: true, Summary: "a spread constraint counts domains whose nodes are all cordoned", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			honor := v1.NodeInclusionPolicyHonor
+			t.NodeTaintsPolicy, t.NodeAffinityPolicy = &honor, nil
+			if bad, room := c.blocked(w, t); len(bad) > 0 && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+				c.prove(w, w.path+fmt.Sprintf(spreadPath, i), "uncordon a node of the domain, or exclude the domain by node affinity", "all nodes of %s %v are cordoned, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
+			}
+		})
+	}},
+	{ID: "spread-conflict", Severity: Error, Cluster: true, Summary: "several DoNotSchedule constraints block a replica that each alone would place", work: func(c *checker, w *work) {
+		n := 0
+		hard(w, func(int, v1.TopologySpreadConstraint) { n++ })
+		if n < 2 || w.replicas < 2 {
+			return
+		}
+		if at, keys := c.conflictOf(w); at > 0 {
+			c.prove(w, w.path+".topologySpreadConstraints", "make one constraint ScheduleAnyway, or raise its maxSkew", "replica %d of %d has no node with the constraints on %v together, and one with either alone", at, w.replicas, keys)
+		}
+	}},
+	{ID: "spread-without-effect", Severity: Info, Summary: "maxSkew is so large that the constraint never rejects", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			if w.replicas > 0 && int(t.MaxSkew) >= w.replicas && w.replicas > 1 && t.MinDomains == nil {
+				c.report(w.path+fmt.Sprintf(spreadPath, i)+".maxSkew", "a smaller maxSkew", "maxSkew %d allows all %d replicas in one domain", t.MaxSkew, w.replicas)
+			}
+		})
+	}},
+	{ID: "spread-one-replica", Severity: Info, Summary: "a workload of one replica has spread constraints", work: func(c *checker, w *work) {
+		if w.replicas == 1 && w.kind != "Pod" && len(w.pod.Spec.TopologySpreadConstraints) > 0 {
+			c.report(w.path+".topologySpreadConstraints", "drop the constraints, or ask for more replicas", "one replica cannot be spread")
+		}
+	}},
+	{ID: "spread-counts-others", Severity: Warning, Summary: "the selector of a DoNotSchedule constraint counts pods of another workload", work: func(c *checker, w *work) {
+		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			for _, o := range c.works {
+				if o != w && o.replicas != 0 && o.pod.Namespace == w.pod.Namespace && selects(t.LabelSelector, o.pod.Labels) && len(t.MatchLabelKeys) == 0 {
+					c.report(w.path+fmt.Sprintf(spreadPath, i)+".labelSelector", "select by a label that this workload alone has", "pods of %s are counted too", o.object)
+					return
+				}
+			}
+		})
+	}},
+	{ID: "match-label-keys", Severity: Warning, Summary: "matchLabelKeys names a label that the pod does not have", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.TopologySpreadConstraints {
+			for _, k := range t.MatchLabelKeys {
+				if _, ok := w.pod.Labels[k]; !ok && !(k == "pod-template-hash" && w.kind == "Deployment") && !(k == "controller-revision-hash" && (w.kind == "StatefulSet" || w.kind == "DaemonSet")) {
+					c.report(w.path+fmt.Sprintf(spreadPath, i)+".matchLabelKeys", "a label that the controller sets", "the pod has no label %s: the key is ignored", k)
+				}
+			}
+		}
+	}},
+}

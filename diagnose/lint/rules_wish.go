@@ -1,0 +1,117 @@
+package lint
+
+import (
+	"fmt"
+	"reflect"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/affinity"
+)
+
+var wishRules = []Rule{
+	{ID: "weight-lost", Severity: Warning, Summary: "a preferred node affinity term is so light that rounding takes it away", work: func(c *checker, w *work) {
+		a := w.pod.Spec.Affinity
+		if a == nil || a.NodeAffinity == nil {
+			return
+		}
+		list := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		sum := int64(0)
+		for _, t := range list {
+			sum += int64(t.Weight)
+		}
+		for i, t := range list {
+			if sum > 100*int64(t.Weight) {
+				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].weight", w.path, i), fmt.Sprintf("at least %d", (sum+99)/100), "scores go from 0 to 100 of %d, so that weight %d can be less than one point", sum, t.Weight)
+			}
+		}
+	}},
+	{ID: "duplicate-term", Severity: Info, Summary: "two preferred node affinity terms are equal", work: func(c *checker, w *work) {
+		a := w.pod.Spec.Affinity
+		if a == nil || a.NodeAffinity == nil {
+			return
+		}
+		list := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		for i := range list {
+			for k := range i {
+				if reflect.DeepEqual(list[i].Preference, list[k].Preference) {
+					c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "one term with the sum of the weights", "the term is equal to term %d", k)
+				}
+			}
+		}
+	}},
+	{ID: "prefers-and-forbids", Severity: Warning, Summary: "a preferred pod affinity term has the selector and topology key of required anti-affinity", work: func(c *checker, w *work) {
+		a := w.pod.Spec.Affinity
+		if a == nil || a.PodAffinity == nil {
+			return
+		}
+		for i, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			for _, r := range requiredApart(w.pod) {
+				if t.PodAffinityTerm.TopologyKey == r.TopologyKey && reflect.DeepEqual(t.PodAffinityTerm.LabelSelector, r.LabelSelector) {
+					c.report(fmt.Sprintf("%s.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "drop one of them", "the wish is never granted: anti-affinity forbids it")
+				}
+			}
+		}
+	}},
+	{ID: "preference-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a preferred (anti-)affinity term", work: func(c *checker, w *work) {
+		a := w.pod.Spec.Affinity
+		if a == nil {
+			return
+		}
+		check := func(name string, list []v1.WeightedPodAffinityTerm) {
+			for i, t := range list {
+				if len(domains(c.nodes, t.PodAffinityTerm.TopologyKey)) == 0 {
+					c.report(fmt.Sprintf("%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, name, i), "use a label that nodes have", "no node has the label %s%s", t.PodAffinityTerm.TopologyKey, c.nearKey(t.PodAffinityTerm.TopologyKey))
+				}
+			}
+		}
+		if a.PodAffinity != nil {
+			check("podAffinity", a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+		if a.PodAntiAffinity != nil {
+			check("podAntiAffinity", a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		}
+	}},
+	{ID: "loop-soft-spread", Severity: Info, Summary: "a descheduler that evicts for soft spread constraints of several workloads can go in circles", work: func(c *checker, w *work) {
+		for i, t := range w.pod.Spec.TopologySpreadConstraints {
+			if t.WhenUnsatisfiable != v1.ScheduleAnyway {
+				continue
+			}
+			for _, o := range c.works {
+				for _, u := range o.pod.Spec.TopologySpreadConstraints {
+					if o != w && u.WhenUnsatisfiable == v1.ScheduleAnyway && u.TopologyKey == t.TopologyKey {
+						c.report(w.path+fmt.Sprintf(spreadPath, i), "DoNotSchedule, or a descheduler that leaves soft constraints alone", "%s has a soft constraint on %s too: other scores may outweigh it, so that an evicted pod comes back to its domain", o.object, t.TopologyKey)
+						return
+					}
+				}
+			}
+		}
+	}},
+	{ID: "loop-preferred-node", Severity: Info, Cluster: true, Summary: "a descheduler that evicts for preferred node affinity cannot improve pods whose preferred nodes are too few", work: func(c *checker, w *work) {
+		a := w.pod.Spec.Affinity
+		if a == nil || a.NodeAffinity == nil {
+			return
+		}
+		each := c.largestTimes(w)
+		for i, t := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
+			if err != nil {
+				continue
+			}
+			n := 0
+			for _, node := range c.reachable(w.pod) {
+				if s.Matches(node) {
+					n++
+				}
+			}
+			if n > 0 && n < len(c.nodes) && n*each < w.replicas {
+				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "more preferred nodes, or no eviction for preferences", "%d preferred nodes hold at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", n, n*each, w.replicas)
+			}
+		}
+	}},
+	{ID: "loop-duplicates", Severity: Info, Cluster: true, Summary: "a descheduler that removes duplicates finds them again, because replicas outnumber nodes", work: func(c *checker, w *work) {
+		if n := len(c.reachable(w.pod)); n > 0 && w.replicas > n && w.kind != "Job" && w.kind != "Pod" && c.fits(w) {
+			c.report("spec.replicas", "exclude the workload from the removal of duplicates", "%d replicas on %d nodes: some node always has two", w.replicas, n)
+		}
+	}},
+}

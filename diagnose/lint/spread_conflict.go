@@ -1,0 +1,53 @@
+package lint
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/placement"
+)
+
+// conflictOf places the replicas that do not run yet, one after the other, and returns the number of the first replica that has no
+// node although each DoNotSchedule constraint alone would leave one, with the topology keys; 0 when there is none.
+func (c *checker) conflictOf(w *work) (at int, keys []string) {
+	profile := placement.DefaultProfile()
+	profile.Sampling = placement.AllNodes()
+	placer, err := placement.NewPlacer(c.snap.Fork(), profile)
+	if err != nil {
+		return 0, nil
+	}
+	p := w.pod.DeepCopy()
+	p.Name += "-lint"
+	p.Spec.SchedulingGates = nil
+	running := c.running(w)
+	room, err := placer.HowMany(p, func(placed int) bool { return placed < w.replicas-running })
+	if err != nil || len(room.Nodes) >= w.replicas-running {
+		return 0, nil
+	}
+	for k, n := range room.Nodes {
+		copy := p.DeepCopy()
+		copy.Name, copy.Spec.NodeName = p.Name+"-"+string(rune('a'+k%26))+n, ""
+		d := placer.Decide(copy, placement.Options{})
+		if !d.Placed() || placer.Assume(copy, d) != nil {
+			return 0, nil
+		}
+	}
+	var hardOnes []int
+	for i, t := range p.Spec.TopologySpreadConstraints {
+		if t.WhenUnsatisfiable == v1.DoNotSchedule {
+			hardOnes, keys = append(hardOnes, i), append(keys, t.TopologyKey)
+		}
+	}
+	for _, keep := range hardOnes {
+		one := p.DeepCopy()
+		one.Name += "-one"
+		for _, i := range hardOnes {
+			if i != keep {
+				one.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable, one.Spec.TopologySpreadConstraints[i].MinDomains = v1.ScheduleAnyway, nil
+			}
+		}
+		if !placer.Decide(one, placement.Options{}).Placed() {
+			return 0, nil
+		}
+	}
+	return running + len(room.Nodes) + 1, keys
+}
