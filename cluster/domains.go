@@ -32,7 +32,8 @@ type valueIndex struct {
 //   - have is the number of nodes with the label.
 //
 // A value keeps its number while every value keeps a node. Otherwise the snapshot logs an event with Node == -1, except when
-// every node has a value of its own before and after the change. O(nodes) at the first call for a key, then O(1).
+// every node has a value of its own before and after the change. It logs such an event too when the nodes begin or cease to
+// have values of their own. O(nodes) at the first call for a key, then O(1).
 func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	c := s.values(indexKey{name: key})
 	if c == nil {
@@ -156,8 +157,10 @@ func (s *Snapshot) reindexValues(slot int, node *v1.Node) {
 		for len(c.ids) <= slot {
 			c.ids = append(c.ids, -1)
 		}
-		unique := len(c.names) == c.have
-		if c.set(slot, v, ok) && c.reads == nil && !(unique && len(c.names) == c.have) {
+		before := len(c.names) == c.have
+		renumbered := c.set(slot, v, ok)
+		after := len(c.names) == c.have
+		if c.reads == nil && (before != after || renumbered && !after) {
 			lost = true
 		}
 	}

@@ -124,6 +124,82 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 	return shared
 }
 
+// A plan follows nodes that leave and come back: it decides as a plan without reuse, and keeps rows and layouts.
+func TestReuseWhenNodesLeave(t *testing.T) {
+	seeds := 200
+	if testing.Short() {
+		seeds = 40
+	}
+	shared := 0
+	for seed := range seeds {
+		shared += leave(t, uint64(seed), 12)
+	}
+	require.Greater(t, shared, seeds*20, "decisions that used shared work")
+}
+
+func FuzzReuseWhenNodesLeave(f *testing.F) {
+	f.Add(uint64(1), uint8(10))
+	f.Fuzz(func(t *testing.T, seed uint64, rounds uint8) { leave(t, seed, int(rounds)%32) })
+}
+
+// leave plays failures: nodes leave, pods are decided and placed, and most often everything comes back. It returns the number of
+// decisions that used kept work.
+func leave(t *testing.T, seed uint64, rounds int) (shared int) {
+	w := &world{r: rand.New(rand.NewPCG(seed, 2))}
+	s := w.snapshot(t, 4+w.r.IntN(20), w.r.IntN(40))
+	profile := DefaultProfile()
+	with, err := New(s, profile)
+	require.NoError(t, err)
+	shapes, base := 1+w.r.IntN(6), w.r.IntN(30)
+	decide := func(at string) {
+		p := w.pod(base + w.r.IntN(shapes))
+		if w.chance(2) {
+			p.Labels["pod"] = p.Name
+		}
+		without, err := New(s, profile)
+		require.NoError(t, err)
+		without.engine = nil
+		d := with.Decide(p, Options{})
+		require.Equal(t, text(without.Decide(p, Options{})), text(d), at)
+		if used(with, p) {
+			shared++
+		}
+		if d.Placed() {
+			require.NoError(t, s.Assume(p, d.Slot))
+		}
+	}
+	for round := range rounds {
+		at := fmt.Sprintf("seed %d round %d", seed, round)
+		mark := s.Mark()
+		for range 1 + w.r.IntN(2) {
+			if order := s.Order(); len(order) > 1 {
+				n := s.Node(int(order[w.r.IntN(len(order))]))
+				require.NoError(t, s.Unset(n))
+				if w.chance(4) {
+					decide(at)
+					require.NoError(t, s.Set(n)) // the last of its zone now
+				}
+			}
+		}
+		if w.chance(4) {
+			w.next++
+			require.NoError(t, s.Set(w.node(fmt.Sprintf("m%d", w.next))))
+		}
+		for range w.r.IntN(6) {
+			decide(at)
+		}
+		if w.chance(5) {
+			s.Release(mark)
+		} else {
+			s.Rollback(mark)
+		}
+		if w.chance(3) {
+			decide(at)
+		}
+	}
+	return shared
+}
+
 // Pods that differ in a label nobody selects share a shape, until a running pod's term selects it.
 func TestSharedShapes(t *testing.T) {
 	pod := func(name, label string) *v1.Pod {

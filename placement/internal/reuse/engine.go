@@ -68,11 +68,13 @@ type Engine struct {
 	nodes    []*v1.Node          // by slot, as of that version
 	changes  []int32             // slots whose node object was replaced since the epoch began
 	reads    map[string]struct{} // what must not change on any node
+	survives bool                // statics, rows and layouts follow nodes that come and leave
 	counting []Counting          // by plugin; nil for other groups
 	epochs   []uint64            // by plugin, of a PodKeyer
 
 	ranked []int32 // place in scan order by slot
 	of     []int   // the scan order that ranked was made of
+	orders int     // how many scan orders there were
 
 	collect func([]cluster.Event) // keeps blocks of events in room
 	room    room
@@ -101,6 +103,7 @@ const (
 	maxSeen    = 1 << 16
 	maxShapes  = 1 << 11
 	maxChanges = 1 << 16
+	maxKept    = 1 << 23 // slots in layouts and rows that outlast a change of nodes
 )
 
 // keys are the AppendKey functions of some plugins, each key once.
@@ -182,10 +185,32 @@ func setPlugin(list *[]int, at, plugin int) {
 
 // forget drops everything except the memory of which pods were seen.
 func (e *Engine) forget() {
+	e.layouts, e.rows, e.statics = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}
+	e.changes = nil
+	e.at, e.nodes = e.log.Version(), e.nodes[:0]
+	for i := range e.log.Len() {
+		e.nodes = append(e.nodes, e.log.Node(i))
+	}
+	_, e.survives = e.log.(domains)
+	for k := range e.plugins {
+		if e.plugins[k].Group == Statics && len(e.plugins[k].Reads) > 0 {
+			e.survives = false
+		}
+	}
+	e.forgetStates()
+}
+
+// domains is a log whose domains keep their numbers when nodes come and leave, or that logs an event without a node.
+type domains interface {
+	Domains(key string) (ids []int32, domains, have int)
+}
+
+// forgetStates drops the shapes with their states, which count pods of all nodes. Layouts go whose states follow other objects.
+func (e *Engine) forgetStates() {
 	e.epoch++
 	e.shapes, e.parts = map[string]*shape{}, map[string]*shape{}
-	e.layouts, e.rows, e.statics = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}
-	e.reads, e.changes = map[string]struct{}{}, nil
+	maps.DeleteFunc(e.layouts, func(_ string, l *layout) bool { return l.shifts })
+	e.reads = map[string]struct{}{}
 	counting := e.counting
 	e.counting = make([]Counting, len(e.plugins))
 	for k := range e.plugins {
@@ -199,10 +224,6 @@ func (e *Engine) forget() {
 				e.counting[k] = e.plugins[k].Open()
 			}
 		}
-	}
-	e.at, e.nodes = e.log.Version(), e.nodes[:0]
-	for i := range e.log.Len() {
-		e.nodes = append(e.nodes, e.log.Node(i))
 	}
 }
 
@@ -362,12 +383,19 @@ func (e *Engine) promoted(pod *v1.Pod, key string, c compiled) *shape {
 
 // ranks returns the place in scan order of each slot.
 func (e *Engine) ranks() []int32 {
-	order := e.order()
-	if len(e.of) != len(order) || len(order) > 0 && &e.of[0] != &order[0] || len(e.ranked) != e.log.Len() {
+	if !e.inOrder() || len(e.ranked) != e.log.Len() {
+		order := e.order()
 		e.ranked, e.of = make([]int32, e.log.Len()), order
+		e.orders++
 		for k, i := range order {
 			e.ranked[i] = int32(k)
 		}
 	}
 	return e.ranked
+}
+
+// inOrder reports whether the scan order is the order that the ranks were made of.
+func (e *Engine) inOrder() bool {
+	order := e.order()
+	return len(e.of) == len(order) && (len(order) == 0 || &e.of[0] == &order[0])
 }

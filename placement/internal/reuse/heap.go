@@ -12,6 +12,16 @@ type heapEntry struct {
 
 const fan = 4
 
+// order makes a heap of entries in any order.
+func (h *heap) order(where []int32) {
+	for i, e := range *h {
+		where[e.slot] = int32(i)
+	}
+	for i := (len(*h)+fan-2)/fan - 1; i >= 0; i-- { // entries with children
+		h.down(i, where)
+	}
+}
+
 func (h *heap) push(e heapEntry, where []int32) {
 	*h = append(*h, e)
 	h.up(len(*h)-1, where)

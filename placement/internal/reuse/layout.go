@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/resources"
@@ -16,8 +17,10 @@ import (
 type layout struct {
 	version uint64
 	changes int
+	orders  int      // of the engine, when the heaps were filled
 	plugins []int    // that the states are of
 	shifted []uint64 // by state: the version that Shifted returned
+	shifts  bool     // a state is Shifting
 	static  *statics
 	rows    *rows // nil: the groups have no heaps
 
@@ -34,7 +37,7 @@ type layout struct {
 type group struct {
 	size    int32
 	class   int32
-	member  int32 // a slot that is or was in the group
+	member  int32 // a slot that is or was in the group, and has a node unless the group is empty
 	heap    heap
 	rejects []tally // of the nodes that their rows reject
 
@@ -77,7 +80,7 @@ func (e *Engine) lay(s *shape) bool {
 func (e *Engine) newLayout(s *shape) *layout {
 	n := e.log.Len()
 	l := &layout{
-		version: e.log.Version(), changes: len(e.changes), static: s.static, rows: s.rows,
+		version: e.log.Version(), changes: len(e.changes), orders: e.orders, static: s.static, rows: s.rows, shifts: s.shifts,
 		group: make([]int32, n), index: map[string]int32{},
 	}
 	for i := range n {
@@ -162,21 +165,48 @@ func (g *group) tally(v resources.Verdict, n int32) {
 	g.rejects = append(g.rejects, tally{v, n})
 }
 
-// move takes a slot whose signature may have changed to its group.
+// move takes a slot whose node came, left or has another signature to its group, or out of its group.
 func (l *layout) move(s *shape, i int32) {
-	if l.group[i] < 0 {
-		return
+	from, to := l.group[i], int32(-1)
+	if s.engine.nodes[i] != nil {
+		to = l.find(s, i)
 	}
-	g := l.find(s, i)
-	if g == l.group[i] {
+	if from == to {
 		l.rank(i)
 		return
 	}
-	l.leave(i)
-	l.groups[l.group[i]].size--
-	l.group[i] = g
-	l.groups[g].size++
-	l.enter(i)
+	if from >= 0 {
+		l.leave(i)
+		l.group[i] = -1
+		g := &l.groups[from]
+		if g.size--; g.member == i && g.size > 0 {
+			g.member = int32(slices.Index(l.group, from))
+		}
+	}
+	if l.group[i] = to; to >= 0 {
+		l.groups[to].size++
+		l.enter(i)
+	}
+}
+
+// refill fills the heaps again, after the scan order has changed.
+func (l *layout) refill(e *Engine) {
+	for g := range l.groups {
+		x := &l.groups[g]
+		x.heap, x.rejects = x.heap[:0], x.rejects[:0]
+	}
+	for _, i := range e.order() {
+		x := &l.groups[l.group[i]]
+		if key := l.rows.keys[i]; key >= 0 {
+			x.heap = append(x.heap, heapEntry{key, int32(i)})
+			continue
+		}
+		l.where[i], l.reject[i] = -1, l.rows.reject[i]
+		x.tally(l.reject[i], 1)
+	}
+	for g := range l.groups {
+		l.groups[g].heap.order(l.where)
+	}
 }
 
 // rank gives a slot its present place by rows.
@@ -213,6 +243,11 @@ func (l *layout) follow(e *Engine, s *shape) bool {
 	}
 	if l.rows == nil {
 		l.version = version
+		return true
+	}
+	if l.orders != e.orders {
+		l.orders, l.version = e.orders, version
+		l.refill(e)
 		return true
 	}
 	blocks, known := e.since(l.version)

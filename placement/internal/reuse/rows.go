@@ -13,6 +13,8 @@ import (
 type rows struct {
 	version uint64
 	changes int
+	orders  int // of the engine, when the ranks were written
+	pod     *v1.Pod
 	asker
 	rank []int32
 	// keys order the nodes: larger is better. A key is the weighted sum of the scores, and after it the place in scan order. A
@@ -28,6 +30,7 @@ type asker struct {
 	filter  filter.Predicate // nil: the profile has none
 	row     RowFilter        // the same; nil when it wants no rows
 	scorers []rowScorer
+	reads   bool // an answer reads other nodes
 }
 
 type rowScorer struct {
@@ -45,6 +48,7 @@ func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 				return a, false
 			}
 			a.row, _ = a.filter.(RowFilter)
+			a.reads = a.reads || len(p.Reads) > 0
 		}
 	}
 	for _, k := range e.scores {
@@ -65,6 +69,7 @@ func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 		x := rowScorer{Scorer: s, weight: p.Weight}
 		x.row, _ = s.(RowScorer)
 		a.scorers = append(a.scorers, x)
+		a.reads = a.reads || len(p.Reads) > 0
 	}
 	return a, true
 }
@@ -111,7 +116,7 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 	}
 	key := string(e.room.key)
 	a, ok := e.askerOf(pod)
-	w := &rows{version: e.log.Version(), changes: len(e.changes), asker: a, rank: e.ranks(), broken: !ok}
+	w := &rows{version: e.log.Version(), changes: len(e.changes), pod: pod, asker: a, rank: e.ranks(), orders: e.orders, broken: !ok}
 	e.rows[key] = w
 	if w.broken {
 		return nil
@@ -127,13 +132,35 @@ func (e *Engine) rowsOf(pod *v1.Pod) *rows {
 }
 
 func (w *rows) judge(i int) {
+	if w.log.Node(i) == nil {
+		w.keys[i] = -1
+		return
+	}
 	var ok bool
 	w.keys[i], w.reject[i], ok = w.key(i, w.rank[i])
 	w.broken = w.broken || !ok
 }
 
-// follow asks again about the slots whose pods or nodes changed.
+// follow asks again about the slots whose pods or nodes changed. After nodes came or left, the keys get the new places in scan
+// order; answers that read other nodes are asked for again.
 func (w *rows) follow(e *Engine) bool {
+	if rank := e.ranks(); w.orders != e.orders && !w.broken {
+		w.rank, w.orders = rank, e.orders
+		if w.reads {
+			a, ok := e.askerOf(w.pod)
+			if w.asker, w.broken = a, !ok; w.broken {
+				return false
+			}
+			for _, i := range e.order() {
+				w.judge(i)
+			}
+		}
+		for i, key := range w.keys {
+			if key >= 0 {
+				w.keys[i] = key&^math.MaxUint32 | int64(math.MaxUint32-uint32(rank[i]))
+			}
+		}
+	}
 	for ; w.changes < len(e.changes); w.changes++ {
 		if !w.broken {
 			w.judge(int(e.changes[w.changes]))

@@ -153,7 +153,9 @@ func (t *statics) follow(e *Engine) {
 	}
 	if t.usable = t.prepare(e); t.usable {
 		for _, slot := range changed {
-			t.classify(int(slot))
+			if e.nodes[slot] != nil {
+				t.classify(int(slot))
+			}
 		}
 	}
 }

@@ -12,45 +12,69 @@ func (e *Engine) watch() {
 	if version == e.at {
 		return
 	}
-	outdated := false
+	worst, nodes := nothing, false
 	blocks, known := e.since(e.at)
 	for _, events := range blocks {
 		for i := range events {
-			if x := &events[i]; x.Node < 0 || x.Set < 0 && !e.changed(int(x.Node)) {
-				outdated = true
+			switch x := &events[i]; {
+			case x.Node < 0:
+				worst = everything
+			case x.Set < 0:
+				worst, nodes = max(worst, e.changed(int(x.Node))), true
 			}
 		}
 	}
-	e.at = version
-	if !known || outdated || len(e.changes) > maxChanges {
-		// A pod that comes once between two changes of nodes is not worth heaps: what was seen before does not count any more.
-		clear(e.seen)
-		clear(e.asked)
-		e.forget()
+	if nodes && !e.inOrder() { // a node may have left and come back in between
+		worst = max(worst, states)
 	}
+	e.at = version
+	kept := (len(e.layouts) + len(e.rows)) * len(e.nodes)
+	if !known || len(e.changes) > maxChanges || worst == states && (!e.survives || kept > maxKept) {
+		worst = everything
+	}
+	if worst == nothing {
+		return
+	}
+	// A pod that comes once between two changes of nodes is not worth heaps: what was seen before does not count any more.
+	clear(e.seen)
+	if worst == states {
+		e.forgetStates()
+		return
+	}
+	clear(e.asked)
+	e.forget()
 }
 
-// changed records a node whose object was replaced. It reports false when states, the scan order or answers about other nodes
-// may depend on the change.
-func (e *Engine) changed(slot int) bool {
+// loss is what a change takes away.
+type loss uint8
+
+const (
+	nothing    loss = iota
+	states          // and the shapes
+	everything      // that is kept
+)
+
+// changed records a slot whose node came, left or has another object. It returns everything when the scan order or answers about
+// other nodes may depend on the change in a way that nobody follows.
+func (e *Engine) changed(slot int) loss {
 	if slot >= len(e.nodes) {
-		return false
+		return everything
 	}
 	old, node := e.nodes[slot], e.log.Node(slot)
 	if old == node {
-		return true
-	}
-	if old == nil || node == nil || old.Name != node.Name {
-		return false
+		return nothing
 	}
 	e.nodes[slot] = node
 	e.changes = append(e.changes, int32(slot))
+	if old == nil || node == nil || old.Name != node.Name {
+		return states
+	}
 	for read := range e.reads {
 		if readChanged(read, old, node) {
-			return false
+			return everything
 		}
 	}
-	return true
+	return nothing
 }
 
 // readChanged reports whether what is read of nodes differs between two objects of one node.
@@ -62,7 +86,7 @@ func readChanged(read string, a, b *v1.Node) bool {
 	}
 	switch read {
 	case "name":
-		return false // a node of another name is another node
+		return false // a node of another name is another node, which has come
 	case "images":
 		return !sameImages(a, b)
 	}
