@@ -55,10 +55,11 @@ func TestIdleSetsAreSwept(t *testing.T) {
 func TestDomainsKeepTheirNumbers(t *testing.T) {
 	s := mustNew(t, Objects{Nodes: []*v1.Node{
 		testkit.Node("a").Zone("z1").Obj(), testkit.Node("b").Zone("z2").Obj(), testkit.Node("c").Zone("z2").Obj(), testkit.Node("d").Obj(),
+		testkit.Node("e").Zone("z2").Obj(),
 	}})
 	ids, n, have := s.Domains(v1.LabelTopologyZone)
-	require.Equal(t, []int32{0, 1, 1, -1}, ids)
-	require.Equal(t, []int{2, 3}, []int{n, have})
+	require.Equal(t, []int32{0, 1, 1, -1, 1}, ids)
+	require.Equal(t, []int{2, 4}, []int{n, have})
 	old := slices.Clone(ids)
 
 	restart := func(change func()) bool {
@@ -73,15 +74,16 @@ func TestDomainsKeepTheirNumbers(t *testing.T) {
 	}
 	require.False(t, restart(func() { require.NoError(t, s.Set(testkit.Node("c").Zone("z3").Obj())) }), "no value lost its last node")
 	now, n, _ := s.Domains(v1.LabelTopologyZone)
-	require.Equal(t, []int32{0, 1, 2, -1}, now)
+	require.Equal(t, []int32{0, 1, 2, -1, 1}, now)
 	require.Equal(t, 3, n)
 	require.Equal(t, old, ids, "a list that was returned stays")
 
+	require.True(t, restart(func() { require.NoError(t, s.removeNode("e")) }), "from now on each node has a zone of its own")
 	require.False(t, restart(func() { require.NoError(t, s.removeNode("a")) }), "each node had a zone of its own, and has")
 	require.NoError(t, s.Set(testkit.Node("d").Zone("z2").Obj()))
 	require.True(t, restart(func() { require.NoError(t, s.Set(testkit.Node("c").Obj())) }), "zone z3 is gone, z2 has two nodes")
 	now, n, have = s.Domains(v1.LabelTopologyZone)
-	require.Equal(t, []int32{-1, 0, -1, 0}, now)
+	require.Equal(t, []int32{-1, 0, -1, 0, -1}, now)
 	require.Equal(t, []int{1, 2}, []int{n, have})
 }
 

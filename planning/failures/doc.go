@@ -9,7 +9,8 @@
 //
 // The rules of one scenario:
 //
-//  1. The nodes and the pods on them leave the cluster at the same moment. Volumes and claims stay.
+//  1. The nodes and the pods on them leave the cluster at the same moment. Volumes and their claims stay. A ResourceClaim that was
+//     made for a pod goes with the pod. Another ResourceClaim loses its allocation with the last pod that has reserved it.
 //  2. Controllers make again what they lack (package workload), and the API server admits the pods (package admission). A pod
 //     whose controller is not among the objects is made again as it was. A pod without a controller is gone. The pods of a
 //     DaemonSet and static pods leave with their node. A workload makes no more pods than the failure cost it.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -219,6 +220,48 @@ func (w *world) budget(name, app string, minAvailable int) {
 	})
 }
 
+// devices adds devices of a node.
+func (w *world) devices(node string, names ...string) {
+	slice := &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: node + "-gpus"},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
+		},
+	}
+	for _, name := range names {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: name})
+	}
+	w.objects.ResourceSlices = append(w.objects.ResourceSlices, slice)
+	w.objects.DeviceClasses = []*resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}}
+}
+
+func deviceClaimSpec() resourcev1.ResourceClaimSpec {
+	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{
+		Name: "gpu", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1},
+	}}}}
+}
+
+// claim adds a claim that has a device of a node and is reserved for pods.
+func (w *world) claim(name, node, device string, pods ...types.UID) {
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("claim-" + name)}, Spec: deviceClaimSpec()}
+	c.Status.Allocation = &resourcev1.AllocationResult{
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "gpu", Driver: "gpu.example.com", Pool: node, Device: device}}},
+		NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+			MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{node}}},
+		}}},
+	}
+	for _, uid := range pods {
+		c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: string(uid), UID: uid})
+	}
+	w.objects.ResourceClaims = append(w.objects.ResourceClaims, c)
+}
+
+func claiming(claim string) func(*v1.PodSpec) {
+	return func(s *v1.PodSpec) {
+		s.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimName: &claim}}
+	}
+}
+
 // What becomes of pods, and each reason why a pod stays pending.
 func TestRun(t *testing.T) {
 	testkit.Run(t, []struct {
@@ -290,6 +333,53 @@ func TestRun(t *testing.T) {
 			return w
 		}, "n1", []string{"web-0 n1 Placed n2", "batch-0 n2 Pending displaced by default/web-0",
 			"ReplicaSet default/batch: default/batch-0: resources: NodeResourcesFit 4/4: Insufficient cpu"}},
+		{"devices gone", "the only device was on the lost node; the claim is free again, and no other node has devices", func() *world {
+			w := five("cpu=4")
+			w.devices("n1", "gpu-0")
+			w.claim("train", "n1", "gpu-0", "uid-train-0")
+			w.app("train", "cpu=1", "n1", claiming("train"))
+			return w
+		}, "n1", []string{"train-0 n1 Pending", "ReplicaSet default/train: default/train-0: devices: DynamicResources 4/4: cannot allocate all claims"}},
+		{"devices elsewhere", "the claim loses its allocation with its last pod, and gets a device of another node", func() *world {
+			w := five("cpu=4")
+			w.devices("n1", "gpu-0")
+			w.devices("n4", "gpu-0")
+			w.claim("train", "n1", "gpu-0", "uid-train-0")
+			w.app("train", "cpu=1", "n1", claiming("train"))
+			return w
+		}, "n1", []string{"train-0 n1 Placed n4"}},
+		{"devices of a shared claim", "a pod of another node keeps the claim allocated for that node", func() *world {
+			w := five("cpu=4,pods=1")
+			w.devices("n1", "gpu-0")
+			w.claim("train", "n1", "gpu-0", "uid-train-0", "uid-other")
+			w.app("train", "cpu=1", "n2", claiming("train"))
+			return w
+		}, "n2", []string{"train-0 n2 Placed n1"}},
+		{"devices in use", "another claim has the device of the node that is left", func() *world {
+			w := five("cpu=4")
+			w.devices("n1", "gpu-0")
+			w.devices("n4", "gpu-0")
+			w.claim("train", "n1", "gpu-0", "uid-train-0")
+			w.claim("infer", "n4", "gpu-0", "uid-infer-0")
+			w.app("train", "cpu=1", "n1", claiming("train"))
+			w.app("infer", "cpu=1", "n4", claiming("infer"))
+			return w
+		}, "n1", []string{"train-0 n1 Pending", "ReplicaSet default/train: default/train-0: devices: DynamicResources 4/4: cannot allocate all claims"}},
+		{"devices from a template", "the claim that was made for the pod goes with the pod, and the new pod gets a new one", func() *world {
+			w := five("cpu=4")
+			w.devices("n1", "gpu-0")
+			w.devices("n3", "gpu-0")
+			w.objects.ResourceClaimTemplates = append(w.objects.ResourceClaimTemplates, &resourcev1.ResourceClaimTemplate{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gpu"}, Spec: resourcev1.ResourceClaimTemplateSpec{Spec: deviceClaimSpec()},
+			})
+			w.claim("train-0-device-x", "n1", "gpu-0", "uid-train-0")
+			w.objects.ResourceClaims[0].OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "train-0", UID: "uid-train-0", Controller: ptr(true)}}
+			w.app("train", "cpu=1", "n1", func(s *v1.PodSpec) {
+				s.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimTemplateName: ptr("gpu")}}
+			})
+			w.objects.Pods[0].Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "device", ResourceClaimName: ptr("train-0-device-x")}}
+			return w
+		}, "n1", []string{"train-0 n1 Placed n3"}},
 		{"nobody makes them again", "a bare pod, a DaemonSet's pod and a static pod", func() *world {
 			w := five("cpu=4")
 			t := v1.PodTemplateSpec{}

@@ -30,7 +30,7 @@ type Input struct {
 	// counts them as consequences.
 	Pending []*v1.Pod
 	// Profile decides; without filters and scores it is placement.DefaultProfile, which looks at every node unless Sampling says
-	// otherwise. Its Volumes must be nil. A profile with v1.36's sampling keeps no work between pods on more than 100 nodes.
+	// otherwise. Its Volumes and Devices must be nil. A profile with v1.36's sampling keeps no work between pods on more than 100 nodes.
 	Profile placement.Profile
 	// Admission is what the API server reads when a controller makes a pod.
 	Admission admission.Cluster
@@ -58,13 +58,16 @@ type Planner struct {
 var ErrNoSnapshot = errors.New("failures: the input has no snapshot")
 
 // New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
-// API server refuses, and an error for a nil pod of Pending and for a profile that has Volumes. O(cluster).
+// API server refuses, and an error for a nil pod of Pending and for a profile that has Volumes or Devices. O(cluster).
 func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
 	}
 	if in.Profile.Volumes != nil {
 		return nil, errors.New("failures: profile.Volumes: Forbidden: every scenario has volumes of its own")
+	}
+	if in.Profile.Devices != nil {
+		return nil, errors.New("failures: profile.Devices: Forbidden: every scenario has devices of its own")
 	}
 	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
 		name, sampling := in.Profile.SchedulerName, in.Profile.Sampling

@@ -116,6 +116,9 @@ func (x *player) remove(pod *v1.Pod, from, by string) error {
 	if err := x.snapshot.Unset(pod); err != nil {
 		return err
 	}
+	if err := x.release(pod); err != nil {
+		return err
+	}
 	x.changes++
 	u := x.unitOf[pod]
 	it := &item{old: pod, from: from, unit: u, by: by, fate: Gone}
@@ -209,11 +212,15 @@ func (x *player) attempt(it *item, pod *v1.Pod) error {
 	}
 	it.failure = d.Failure
 	if d.Failure.Err == nil {
+		released := x.giveBack(d.Failure)
 		r := x.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: x.preemptionBudgets(), Now: x.in.Now})
 		if r.Outcome == preemption.Success {
 			return x.preempt(it, pod, d, r)
 		}
-		it.failure.Message.PostFilter = postFilter(d.Failure, r.Message)
+		it.failure.Message.PostFilter = postFilter(d.Failure, released.Reason, r.Message)
+		if err := x.write(released); err != nil {
+			return err
+		}
 	}
 	x.tell(Attempt{Pod: pod, Decision: d})
 	x.failed = append(x.failed, it)
@@ -238,14 +245,14 @@ func (x *player) preempt(it *item, pod *v1.Pod, d placement.Decision, r preempti
 }
 
 // postFilter returns the text of v1.36's PostFilter plugins about an attempt that preempts nobody.
-func postFilter(f *placement.Failure, preemption string) string {
+func postFilter(f *placement.Failure, devices, preemption string) string {
 	switch {
 	case f.Code == filter.UnschedulableAndUnresolvable:
 		return "not found"
 	case preemption == "":
-		return "no new claims to deallocate"
+		return devices
 	}
-	return "no new claims to deallocate, preemption: " + preemption
+	return devices + ", preemption: " + preemption
 }
 
 func (x *player) tell(a Attempt) {

@@ -124,7 +124,7 @@ func (x *player) admit(pod *v1.Pod) (*v1.Pod, error) {
 }
 
 // begin gives an item its new pod: admitted, under the name of the pod that it replaces, with new claims of its ephemeral
-// volumes.
+// volumes and devices.
 func (x *player) begin(it *item, pod *v1.Pod) error {
 	if it.unit.known {
 		admitted, err := x.admit(pod)
@@ -148,5 +148,5 @@ func (x *player) begin(it *item, pod *v1.Pod) error {
 			return err
 		}
 	}
-	return nil
+	return x.makeClaims(pod)
 }
