@@ -3,6 +3,9 @@ package failures
 import (
 	"flag"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-var podsPerNode = flag.Int("pods", 6, "running pods per node in BenchmarkNode5000; 30 makes 150,000")
+var podsPerNode = flag.Int("pods", 6, "running pods per node in BenchmarkNode5000 and BenchmarkAll5000; 30 makes 150,000")
 
 // large is a cluster of nodes in five zones, each half full of pods of many apps: a third plain, a third spread over zones, a
 // third apart by hostname.
@@ -60,4 +63,44 @@ func BenchmarkNode5000(b *testing.B) {
 		i += 37
 	}
 	b.ReportMetric(float64(pods)/b.Elapsed().Seconds(), "pods/s")
+}
+
+// The failure of each of 5,000 nodes, two at a time. With -args -pods 30 the cluster has 150,000 pods.
+func BenchmarkAll5000(b *testing.B) {
+	p, err := planner(large(5000, *podsPerNode))
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := p.Run(p.Nodes(), Options{Parallel: inTwo})
+		require.NoError(b, err)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+}
+
+// inTwo is a parallel-for of two goroutines.
+func inTwo(n int, run func(i int)) {
+	var group sync.WaitGroup
+	var next atomic.Int64
+	for range 2 {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				run(i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// The headroom of 5,000 nodes: every node is played, and every one of them may fail.
+func BenchmarkHeadroom5000(b *testing.B) {
+	p, err := planner(large(5000, 1))
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		h, err := p.Headroom(Search{Limit: 10, Parallel: inTwo})
+		require.NoError(b, err)
+		require.GreaterOrEqual(b, h.Survives, 1)
+	}
 }

@@ -149,7 +149,7 @@ func checkAll[T any, P interface {
 	*T
 	metav1.Object
 }](kind string, list []P, check func(P) error) error {
-	seen := map[id]bool{}
+	seen := make(map[id]bool, len(list))
 	for i, o := range list {
 		if o == nil {
 			return fmt.Errorf("%s %d of the list: Required value: must not be nil", kind, i)

@@ -70,7 +70,7 @@ type maker struct {
 
 func newMaker(o Objects, options Options) *maker {
 	m := &maker{
-		o: o, limit: options.Limit, made: &Made{}, pods: map[id]*v1.Pod{}, owned: map[reference][]*v1.Pod{},
+		o: o, limit: options.Limit, made: &Made{}, pods: make(map[id]*v1.Pod, len(o.Pods)), owned: map[reference][]*v1.Pod{},
 		orphans: map[label][]*v1.Pod{}, adopted: map[*v1.Pod]bool{}, claims: map[id]bool{}, numbers: map[id]int{},
 	}
 	if m.limit <= 0 {
