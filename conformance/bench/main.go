@@ -65,9 +65,12 @@ func main() {
 			continue
 		}
 		r, err := result{}, error(nil)
-		if w.build == nil {
+		switch {
+		case w.name == "preemption":
 			r, err = measurePreemption(*nodes, max(*pods/25, 6), *more, *runs)
-		} else {
+		case w.name == "failures":
+			r, err = measureFailures(*nodes, *pods, *more, *runs)
+		default:
 			r, err = measure(w.name, w.build, *nodes, *pods, *more, *runs, *sampling)
 		}
 		if errors.Is(err, errNoTraces) {

@@ -52,6 +52,7 @@ var workloads = []struct {
 	{"unschedulable", backlog},
 	{"all-distinct", allDistinct},
 	{"preemption", nil},
+	{"failures", nil},
 	{"openb", trace("openb", "--nodes", "1523", "--pods", "8152", "--zones", "3")},
 	{"dlrm", trace("dlrm", "--nodes", "7000", "--pods", "23871", "--zones", "3")},
 }
