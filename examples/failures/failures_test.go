@@ -191,3 +191,108 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 }
+
+// withDevices is two nodes, a device of each, and a pod on the first with a claim of the first's device. The claim's selector
+// takes devices of the model that only the first has.
+const withDevices = `
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, pods: 10}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s1}
+spec: {driver: gpu.example.com, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1}, devices: [{name: d, attributes: {model: {string: large}}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s2}
+spec: {driver: gpu.example.com, nodeName: n2, pool: {name: n2, generation: 1, resourceSliceCount: 1}, devices: [{name: d, attributes: {model: {string: small}}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c, namespace: default, uid: c}
+spec:
+  devices:
+    requests:
+    - name: r
+      exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1, selectors: [{cel: {expression: 'device.attributes["gpu.example.com"].model == "large"'}}]}
+status:
+  allocation: {devices: {results: [{request: r, driver: gpu.example.com, pool: n1, device: d}]}}
+  reservedFor: [{resource: pods, name: p, uid: p}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: p, ownerReferences: [{apiVersion: example.com/v1, kind: Rollout, name: r, uid: r, controller: true}]}
+spec: {nodeName: n1, containers: [{name: c, image: i}], resourceClaims: [{name: c, resourceClaimName: c}]}
+`
+
+// Devices count, with their selectors.
+func TestDevices(t *testing.T) {
+	fate := func(dump string) string {
+		code, out, errs := failing(dump, "-f", "-", "-scenario", "n1", "-o", "json")
+		require.Zero(t, code, errs)
+		require.NotContains(t, errs, "not considered")
+		var a failureReport
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		s := a.Scenarios[0]
+		if len(s.Groups) > 0 {
+			return string(s.Pods[0].Fate) + " " + string(s.Groups[0].Cause)
+		}
+		return string(s.Pods[0].Fate) + " " + s.Pods[0].Node
+	}
+	require.Equal(t, "Pending devices", fate(withDevices))
+	require.Equal(t, "Placed n2", fate(strings.ReplaceAll(withDevices, "small", "large")))
+}
+
+// -config: the first profile decides, and everything else that the document asks for is a warning.
+func TestConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	node := func(config string) (node, errs string) {
+		require.NoError(t, os.WriteFile(file, []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"+config), 0o600))
+		code, out, errs := failing(`
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n3}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, ownerReferences: [{apiVersion: example.com/v1, kind: Rollout, name: r, uid: r, controller: true}]}
+spec: {nodeName: n1, schedulerName: own, containers: [{name: c, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: q, namespace: default}
+spec: {nodeName: n3, containers: [{name: c, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}
+`, "-f", "-", "-scenario", "n1", "-o", "json", "-config", file)
+		require.Zero(t, code, errs)
+		var a failureReport
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		return string(a.Scenarios[0].Pods[0].Fate) + " " + a.Scenarios[0].Pods[0].Node, errs
+	}
+	least, errs := node("profiles: [{schedulerName: own, percentageOfNodesToScore: 1}]\n")
+	require.Equal(t, "Placed n2", least)
+	require.NotContains(t, errs, "profile")
+	most, _ := node(`profiles:
+- schedulerName: own
+  pluginConfig:
+  - {name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}}
+`)
+	require.Equal(t, "Placed n3", most)
+	foreign, errs := node("profiles: [{schedulerName: other}, {schedulerName: own}]\nextenders: [{urlPrefix: 'http://127.0.0.1:1', filterVerb: filter}]\n")
+	require.Equal(t, "Foreign ", foreign)
+	require.Contains(t, errs, "profile own: is left out: the first profile decides")
+	require.Contains(t, errs, "1 extenders of "+file+" are not asked")
+
+	require.NoError(t, os.WriteFile(file, []byte("kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1\nprofile: []\n"), 0o600))
+	code, _, errs := failing("", "-f", shipped, "-config", file)
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, file+": ")
+	code, _, errs = failing("", "-f", shipped, "-config", file+".yaml")
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "-config: ")
+}

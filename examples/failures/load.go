@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -15,7 +16,6 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
-	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/failures"
 )
 
@@ -42,7 +42,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err := objects.Orphans("counted nowhere"); err != nil && o.strict {
 		return nil, err
 	}
-	objects.WithoutDevices()
 	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
 	objects.Workloads() // objects without UIDs get those of their pods
 	if err := objects.CheckBudgets(); err != nil {
@@ -52,11 +51,17 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	profile := placement.DefaultProfile()
-	profile.Sampling = placement.AllNodes()
+	profile, warnings, err := profileOf(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range warnings {
+		objects.Warnings.Add(text)
+	}
+	own := cmp.Or(profile.SchedulerName, v1.DefaultSchedulerName)
 	var pending []*v1.Pod
 	for _, p := range objects.Pods {
-		if p.Spec.NodeName == "" && (p.Spec.SchedulerName == "" || p.Spec.SchedulerName == v1.DefaultSchedulerName) && len(p.Spec.SchedulingGates) == 0 {
+		if p.Spec.NodeName == "" && cmp.Or(p.Spec.SchedulerName, v1.DefaultSchedulerName) == own && len(p.Spec.SchedulingGates) == 0 {
 			pending = append(pending, p)
 		}
 	}

@@ -22,6 +22,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // options are the command line.
 type options struct {
 	files       []string
+	config      string
 	input       dump.Options
 	scenarios   []string
 	by          []string
@@ -91,6 +92,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	}, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.Func("scenario", "play the failure of these `NODES` together, parted by commas (repeatable)", func(text string) error {
 		if text == "" {
 			return errors.New("must name nodes")
