@@ -90,13 +90,11 @@ func (x *player) giveBack(f *placement.Failure) devices.Release {
 
 // write writes what PostFilter gave back. The pods that failed are tried again then.
 func (x *player) write(r devices.Release) error {
-	if r.Deallocate != nil {
+	switch {
+	case r.Deallocate != nil:
 		x.changes++
-		if err := x.snapshot.Set(devices.Deallocated(r.Deallocate)); err != nil {
-			return err
-		}
-	}
-	if r.Delete != nil {
+		return x.snapshot.Set(devices.Deallocated(r.Deallocate))
+	case r.Delete != nil:
 		x.changes++
 		return x.snapshot.Unset(r.Delete)
 	}

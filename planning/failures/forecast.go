@@ -1,6 +1,7 @@
 package failures
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ func (p *Planner) forecast(r *Result, until time.Duration) error {
 	}
 	at := map[string]int{}
 	for k := range r.Pods {
-		if o := &r.Pods[k]; o.DisplacedBy == "" {
+		if o := &r.Pods[k]; slices.Contains(r.Nodes, o.From) {
 			in.Pods = append(in.Pods, assigned(o.Pod, o.From))
 			at[podinfo.Name(o.Pod)] = k
 		}

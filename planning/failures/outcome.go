@@ -18,7 +18,7 @@ func (x *player) result(s Scenario) Result {
 	}
 	groups := newGroups(x)
 	for _, it := range x.items {
-		if it.fate == Gone && it.unit != nil && it.pod == nil && x.waits[it.unit] != "" && it.old.DeletionTimestamp == nil {
+		if it.fate == Gone && it.pod == nil && x.waits[it.unit] != "" && it.old.DeletionTimestamp == nil {
 			it.fate = Waiting
 		}
 		o := Outcome{Pod: it.old, From: it.from, Fate: it.fate, Node: it.node, DisplacedBy: it.by, Group: -1}

@@ -32,7 +32,8 @@ type Outcome struct {
 	From string // the node before the failure
 	Fate Fate
 	Node string // where a Placed pod comes back
-	// DisplacedBy is the pod, "namespace/name", that preempted this one. "" for a pod of a lost node.
+	// DisplacedBy is the pod, "namespace/name", that preempted this one on its node or on the node where it came back. "" for a
+	// pod that nobody preempted.
 	DisplacedBy string
 	// Group is the place in Result.Groups of a Pending or Waiting pod; -1 for others.
 	Group int

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 )
@@ -214,6 +215,7 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		{"volumes", Input{Profile: placement.Profile{Volumes: placement.NewVolumes(s)}}, "failures: profile.Volumes: Forbidden: every scenario has volumes of its own"},
+		{"devices", Input{Profile: placement.Profile{Devices: &tracker.Tracker{}}}, "failures: profile.Devices: Forbidden: every scenario has devices of its own"},
 		{"profile", Input{Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value"},
 		{"pending", Input{Pending: make([]*v1.Pod, 1)}, "failures: pending[0]: Required value: must not be nil"},
 		{"deployment", Input{Deployments: make([]*appsv1.Deployment, 1)}, "failures: deployments[0]: Required value: must not be nil"},
