@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
@@ -90,4 +91,23 @@ func TestLedgerBalance(t *testing.T) {
 	require.True(t, fits(2))
 	ledger.Add(allocation("gpu-1", true)) // a share of a device that cannot be shared: v1.36 does not notice (quirk U10.10)
 	require.True(t, fits(2))
+}
+
+// U-102 and U-104b: Options.Steps takes the place of v1.36's time-out. A node that needs more steps has an error; other nodes
+// do not.
+func TestSteps(t *testing.T) {
+	far, near := gpus("n1"), gpus("n2")
+	far.Spec.Devices[0].Taints = []resourcev1.DeviceTaint{{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{far, near}))
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "a", ResourceClaimName: new("web")}}
+	nodes := testkit.NewCluster([]*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}}, nil)
+	compiled := devices.Compile(pod, world{"web": gpuClaim("web", 1)}, nil)
+	state := compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{Steps: 1}), devices.Clock{})
+	v := state.Check(0)
+	require.Equal(t, filter.Error, state.Code(v))
+	require.Equal(t, []string{devices.ErrSteps.Error()}, state.Reasons(v))
+	require.Zero(t, state.Check(1))
+	state = compiled.On(nodes, devices.NewAllocator(ledger, class, nil, devices.Options{}), devices.Clock{})
+	require.Zero(t, state.Check(0), "without a bound")
 }

@@ -141,3 +141,12 @@ func TestRelease(t *testing.T) {
 		require.Equal(t, c.deallocate, release.Deallocate == c.claim)
 	})
 }
+
+// U-111: the best raw score becomes 100.
+func TestNormalize(t *testing.T) {
+	s := devices.Compile(claimPod(), world{}, nil).On(testkit.NewCluster(nil, nil), devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), class, nil, devices.Options{}), devices.Clock{})
+	for raw, want := range map[int64]int64{8: 100, 7: 87, 6: 75, 0: 0} {
+		require.Equal(t, want, s.Normalize(raw, 0, 8), raw)
+	}
+	require.Zero(t, s.Normalize(0, 0, 0), "without firstAvailable every node has 0")
+}

@@ -31,11 +31,19 @@ type Options struct {
 	SharesBlock bool
 	// CurrentGeneration ignores a pool when the cluster has a newer generation of it (quirk U10.11).
 	CurrentGeneration bool
+	// NoEmptyClaim leaves the special claim out on a node whose device plugin provides all extended resources. v1.36 creates
+	// an empty claim there and then fails in PreBind (quirk U10.7).
+	NoEmptyClaim bool
+	// AlwaysRelease gives an unavailable allocation back also when the pod's other claims cannot be allocated (quirk U10.9).
+	AlwaysRelease bool
+	// ClaimOnce allocates a claim once when a pod lists it twice (quirk U10.12).
+	ClaimOnce bool
 }
 
-// Corrected returns options that remove every quirk of the search.
+// Corrected returns options that remove every quirk.
 func (o Options) Corrected() Options {
 	o.CountersOnce, o.CountersByDriver, o.AdminApart, o.AllDistinct, o.AllPerNode = true, true, true, true, true
 	o.AllStatic, o.ConfigOnce, o.SharesBlock, o.CurrentGeneration = true, true, true, true
+	o.NoEmptyClaim, o.AlwaysRelease, o.ClaimOnce = true, true, true
 	return o
 }

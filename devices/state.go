@@ -83,7 +83,11 @@ func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 		s.clock.BindingTimeout = DefaultBindingTimeout
 	}
 	for k := range p.claims {
-		if x := &p.claims[k]; !x.allocated() && x.object != p.special {
+		x := &p.claims[k]
+		switch {
+		case x.allocated(), x.object == p.special:
+		case allocator.options.ClaimOnce && slices.ContainsFunc(s.pending, func(c *resourcev1.ResourceClaim) bool { return c.Name == x.object.Name }):
+		default:
 			s.pending = append(s.pending, x.object)
 		}
 	}
@@ -245,8 +249,11 @@ func (s *State) decide(i int) slotAnswer {
 	if len(s.pending) < len(s.pod.claims) {
 		missing = s.unavailable(node)
 	}
+	if s.allocator.options.AlwaysRelease {
+		s.keep(missing)
+	}
 	a := slotAnswer{}
-	if len(s.pending) > 0 || s.pod.special != nil {
+	if len(s.pending) > 0 || s.special(provided) {
 		a.search = s.searchFor(provided)
 		x := a.search.ask(s.allocator.viewOf(i, node))
 		if v := s.verdictOf(x); v != 0 {
@@ -255,9 +262,7 @@ func (s *State) decide(i int) slotAnswer {
 		a.score = x.score
 	}
 	if len(missing) > 0 {
-		for _, c := range missing {
-			s.unusable[c] = true
-		}
+		s.keep(missing)
 		return slotAnswer{verdict: notAvailable}
 	}
 	return a
@@ -274,6 +279,18 @@ func (s *State) verdictOf(x answer) resources.Verdict {
 		return notAllocated
 	}
 	return 0
+}
+
+// keep notes for Release that claims cannot be used on a node.
+func (s *State) keep(missing []*resourcev1.ResourceClaim) {
+	for _, c := range missing {
+		s.unusable[c] = true
+	}
+}
+
+// special reports whether the special claim is allocated on a node where classes provide some resources.
+func (s *State) special(provided []v1.ResourceName) bool {
+	return s.pod.special != nil && (len(provided) > 0 || !s.allocator.options.NoEmptyClaim)
 }
 
 // unavailable returns the allocated claims that cannot be used on a node: the node is out of reach, or the devices are not
@@ -309,7 +326,7 @@ func (s *State) searchFor(provided []v1.ResourceName) *nodeSearch {
 	}
 	claims := slices.Clone(s.pending)
 	x = &nodeSearch{}
-	if s.pod.special != nil {
+	if s.special(provided) {
 		special := s.pod.special.DeepCopy()
 		special.Spec.Devices.Requests, x.mappings = s.pod.extended.requests(s.pod.pod, provided)
 		claims = append(claims, special)

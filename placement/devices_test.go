@@ -318,3 +318,58 @@ func TestClaimsFromTemplates(t *testing.T) {
 	require.NoError(t, on.Forget(pod))
 	require.Empty(t, claimsOf(s))
 }
+
+// Rules U8.3 and U8.6: preemption frees the cpu of victims and none of their devices, as in v1.36.
+func TestPreemptionFreesNoDevices(t *testing.T) {
+	type test struct {
+		name, why string
+		gpus      int
+		cpu       string
+		failure   string
+		node      string
+		message   string
+	}
+	testkit.Run(t, []test{
+		{"one GPU and no cpu", "the dry run still sees the victim's GPU in use", 1, "cpu=2", "0/1 nodes are available: 1 Insufficient cpu.", "",
+			"0/1 nodes are available: 1 cannot allocate all claims."},
+		{"one GPU", "a node without devices is no candidate", 1, "cpu=0", "0/1 nodes are available: 1 cannot allocate all claims.", "",
+			"0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+		{"two GPUs", "the second GPU is free", 2, "cpu=2", "0/1 nodes are available: 1 Insufficient cpu.", "n1", ""},
+	}, func(t *testing.T, c test) {
+		p, _ := placerOf(t, cluster.Objects{
+			Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=2").Obj()}, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("n1", c.gpus)},
+			DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")}, ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("low", 1), gpuClaim("high", 1)},
+		})
+		low := claiming(testkit.Pod("low").Request("cpu=2").Obj(), "low")
+		require.NoError(t, p.Assume(low, p.Decide(low, Options{})))
+		high := claiming(testkit.Pod("high").Priority(10).Request(c.cpu).Obj(), "high")
+		d := p.Decide(high, Options{})
+		require.False(t, d.Placed())
+		require.Equal(t, c.failure, d.Failure.Text())
+		r := p.Preempt(high, d.Failure, Options{}, PreemptOptions{})
+		require.Equal(t, c.node, r.Node)
+		if c.message != "" {
+			require.Equal(t, c.message, r.Message)
+		}
+	})
+}
+
+// U-134: NodeResourcesFit leaves an extended resource of a device class to DynamicResources where the node offers none.
+func TestFitWithDeviceClass(t *testing.T) {
+	const gpu = "example.com/gpu"
+	s, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{
+			testkit.Node("n1").Obj(), testkit.Node("n2").Capacity(gpu + "=4").Obj(),
+			testkit.Node("n3").Capacity(gpu + "=1").Obj(), testkit.Node("n4").Capacity(gpu + "=0").Obj(),
+		},
+		DeviceClasses: []*resourcev1.DeviceClass{gpuClass(gpu)}, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("n1", 4)},
+	})
+	require.NoError(t, err)
+	fit := newNodeResourcesFit(FitOptions{}).Filter(testkit.Pod("p").Request(gpu+"=2").Obj(), s).Predicate
+	var got []string
+	for _, name := range []string{"n1", "n2", "n3", "n4"} {
+		v := fit.Check(s.Slot(name))
+		got = append(got, strings.Join(append([]string{name}, fit.Reasons(v)...), " "))
+	}
+	require.Equal(t, []string{"n1", "n2", "n3 Insufficient " + gpu, "n4"}, got)
+}

@@ -22,7 +22,7 @@ func gpu() devices.Device {
 	}
 }
 
-// Rules U4.4 and U4.5.
+// Rules U4.3, U4.4 and U4.5.
 func TestSelectors(t *testing.T) {
 	type test struct {
 		name, expression string
@@ -35,6 +35,12 @@ func TestSelectors(t *testing.T) {
 		{"capacity", `device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("100Gi"))`, false, ""},
 		{"shareable", `device.allowMultipleAllocations`, false, ""},
 		{"another domain has no attributes", `has(device.attributes["other"].model)`, false, ""},
+		{"semantic version", `semver("1.5.0").isGreaterThan(semver("1.4.9"))`, true, ""},
+		{"optional attribute", `device.attributes["gpu.example.com"].?missing.orValue("a") == "a"`, true, ""},
+		{"strings and sets and lists", `"a-b".split("-").size() == 2 && sets.contains([1, 2], [2]) && [1, 2].sum() == 3`, true, ""},
+		{"bind", `cel.bind(m, device.attributes["gpu.example.com"].model, m.startsWith("a"))`, true, ""},
+		{"domain that is not there", `"other" in device.attributes`, false, ""},
+		{"includes of list attributes", `device.attributes["gpu.example.com"].model.includes("a100")`, false, "compilation failed: ERROR: <input>:1:54: undeclared reference to 'includes'"},
 		{"missing attribute", `device.attributes["gpu.example.com"].missing == 1`, false, "no such key: missing"},
 		{"unknown field", `device.nope`, false, "compilation failed: ERROR: <input>:1:7: undefined field 'nope'"},
 		{"not a bool", `device.driver`, false, "must evaluate to bool or the unknown type, not string"},

@@ -31,7 +31,7 @@ import (
 //	container NAME gpu=2 ..., init ..., sidecar ...
 //	claim NAME on NODE ... for POD ...        the claim is allocated: its first device is "d" of pool elsewhere
 //	claim NAME deleted | foreign | in flight | class "" | untyped | bad selector
-//	conditions NAME AGE ready|pending|failed  the claim's device has binding conditions; it was allocated AGE ago
+//	conditions NAME AGE ready|pending|failed|broken  the claim's device has binding conditions; it was allocated AGE ago
 //	provides CLASS RESOURCE AGE               a class with spec.extendedResourceName
 //	leftover                                  the claim that a former attempt created for extended resources
 //	timeout DURATION                          the binding time-out
@@ -245,6 +245,8 @@ func (p *plugin) conditions(c *resourcev1.ResourceClaim, age time.Duration, stat
 	switch state {
 	case "ready":
 		status.Conditions = []metav1.Condition{{Type: "ready", Status: metav1.ConditionTrue}}
+	case "broken":
+		status.Conditions = []metav1.Condition{{Type: "bad", Status: metav1.ConditionTrue}}
 	case "failed":
 		status.Conditions = []metav1.Condition{{Type: "ready", Status: metav1.ConditionTrue}, {Type: "bad", Status: metav1.ConditionTrue, Reason: "Broke", Message: "it broke"}}
 	}

@@ -27,6 +27,7 @@ import (
 //	class NAME `EXPRESSION`                                                                       a class beside c
 //	CLAIM[REQUEST, REQUEST] match ATTRIBUTE (REQUEST, ...); distinct ATTRIBUTE                    a claim
 //	corrected                                                                                     without v1.36's quirks
+//	show reach | results                                                                          more in the answer
 //	= ANSWER
 //
 // A slice belongs to the pool of its name and to node n1 unless the line says more: all, each, two, bad, "zone In a". A device
@@ -34,8 +35,10 @@ import (
 // taints and a reach (@n1, @all, @zone=a, @bad). A capacity may have a policy: cap.mem=10Gi|default=3Gi|values=1Gi:2Gi, or
 // |min=1Gi|max=8Gi|step=2Gi. A request is NAME*COUNT or NAME:MODE, with "admin", "class NAME",
 // "tolerates KEY OPERATOR VALUE EFFECT", a capacity <NAME AMOUNT> and a selector ?`EXPRESSION`, where $x is the driver's
-// attribute x; NAME=FA(A | B) has alternatives. "empty" is a constraint without an attribute, ?“ a selector without CEL. In an answer "!" marks admin access, "+" a share with what it consumes, and
-// ";" parts claims.
+// attribute x; NAME=FA(A | B) has alternatives. "empty" is a constraint without an attribute, ?“ a selector without CEL.
+//
+// In an answer "!" marks admin access, "+" a share with what it consumes, and ";" parts claims. "show reach" adds the node
+// selector of each claim, "show results" the conditions and tolerations of each device.
 func TestWorkedExamples(t *testing.T) {
 	text, err := os.ReadFile("testdata/worked.txt")
 	require.NoError(t, err)
@@ -70,6 +73,8 @@ type worked struct {
 	claims  []*resourcev1.ResourceClaim
 	want    string
 	options devices.Options
+
+	showReach, showResults bool
 }
 
 const base = `cs(pool p, of 2, counters gpu0.mem=40Gi gpu0.slots=4)
@@ -85,6 +90,10 @@ func parse(t *testing.T, lines []string) *worked {
 			w.want = expand(rest)
 		case line == "corrected":
 			w.options = devices.Options{}.Corrected()
+		case line == "show reach":
+			w.showReach = true
+		case line == "show results":
+			w.showResults = true
 		case line == "base":
 			for _, l := range strings.Split(base, "\n") {
 				w.slice(l)
@@ -103,14 +112,17 @@ func parse(t *testing.T, lines []string) *worked {
 	return w
 }
 
+var devicesFromTo = regexp.MustCompile(`(\S+=)(\D+)(\d+)\.\.(\d+)`)
+
 // expand writes a=d1..3 out.
 func expand(answer string) string {
-	return regexp.MustCompile(`(\S+=)(\D+)1\.\.(\d+)`).ReplaceAllStringFunc(answer, func(s string) string {
-		m := regexp.MustCompile(`(\S+=)(\D+)1\.\.(\d+)`).FindStringSubmatch(s)
-		n, _ := strconv.Atoi(m[3])
+	return devicesFromTo.ReplaceAllStringFunc(answer, func(s string) string {
+		m := devicesFromTo.FindStringSubmatch(s)
+		first, _ := strconv.Atoi(m[3])
+		last, _ := strconv.Atoi(m[4])
 		var out []string
-		for k := range n {
-			out = append(out, fmt.Sprintf("%s%s%d", m[1], m[2], k+1))
+		for k := first; k <= last; k++ {
+			out = append(out, fmt.Sprintf("%s%s%d", m[1], m[2], k))
 		}
 		return strings.Join(out, " ")
 	})
@@ -123,8 +135,8 @@ func (w *worked) slice(line string) {
 	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	s.Spec = resourcev1.ResourceSliceSpec{Driver: "drv", NodeName: &n1, Pool: resourcev1.ResourcePool{Name: name, Generation: 1, ResourceSliceCount: 1}}
 	yes := true
-	in := func(key, value string) *v1.NodeSelector {
-		term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}}}}
+	in := func(key string, values ...string) *v1.NodeSelector {
+		term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: v1.NodeSelectorOpIn, Values: values}}}
 		return &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}
 	}
 	for _, o := range strings.Split(options, ", ") {
@@ -151,8 +163,8 @@ func (w *worked) slice(line string) {
 		case f[0] == "two":
 			s.Spec.NodeName, s.Spec.NodeSelector = nil, in("zone", "a")
 			s.Spec.NodeSelector.NodeSelectorTerms = append(s.Spec.NodeSelector.NodeSelectorTerms, in("zone", "b").NodeSelectorTerms...)
-		case len(f) == 3 && f[1] == "In":
-			s.Spec.NodeName, s.Spec.NodeSelector = nil, in(f[0], f[2])
+		case len(f) >= 3 && f[1] == "In":
+			s.Spec.NodeName, s.Spec.NodeSelector = nil, in(f[0], f[2:]...)
 		case f[0] == "counters":
 			sets := map[string]int{}
 			for _, c := range f[1:] {
@@ -195,7 +207,7 @@ func (w *worked) counter(text string) (set, name string, c resourcev1.Counter) {
 	return set, name, resourcev1.Counter{Value: resource.MustParse(amount)}
 }
 
-func (w *worked) device(name, options string, in func(key, value string) *v1.NodeSelector) resourcev1.Device {
+func (w *worked) device(name, options string, in func(key string, values ...string) *v1.NodeSelector) resourcev1.Device {
 	d := resourcev1.Device{Name: name, Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
 	yes := true
 	for _, o := range strings.Split(options, ",") {
@@ -204,6 +216,10 @@ func (w *worked) device(name, options string, in func(key, value string) *v1.Nod
 		case o == "":
 		case o == "multi":
 			d.AllowMultipleAllocations = &yes
+		case o == "binds":
+			d.BindsToNode = &yes
+		case o == "bc=":
+			d.BindingConditions = []string{}
 		case key == "bc":
 			d.BindingConditions = []string{value}
 		case key == "bf":
@@ -310,23 +326,33 @@ func (w *worked) allocated(how, text string) {
 	w.running = append(w.running, c)
 }
 
-func selectors(expression string) []resourcev1.DeviceSelector {
-	if expression == "``" {
-		return []resourcev1.DeviceSelector{{}}
+var quotedExpression = regexp.MustCompile("`[^`]*`")
+
+// selectors reads one expression or several of them, each in backquotes.
+func selectors(text string) (out []resourcev1.DeviceSelector) {
+	for _, expression := range quotedExpression.FindAllString(text, -1) {
+		if expression == "``" {
+			out = append(out, resourcev1.DeviceSelector{})
+			continue
+		}
+		expression = regexp.MustCompile(`\$(\w+)`).ReplaceAllString(strings.Trim(expression, "`"), `device.attributes["drv"].$1`)
+		out = append(out, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
 	}
-	expression = regexp.MustCompile(`\$(\w+)`).ReplaceAllString(strings.Trim(expression, "`"), `device.attributes["drv"].$1`)
-	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}
+	return out
 }
 
 var (
 	firstAvailable = regexp.MustCompile(`^(\w+)=FA\((.*)\)$`)
-	single         = regexp.MustCompile("^(\\w+)(?:\\*(\\d+)|:(\\w+))?( admin)?(?: class (\\w+|\"\"))?(?: tolerates ([^<?]+))?(?:<(\\S+) (\\S+)>)?(?:\\?(`[^`]*`))?$")
+	single         = regexp.MustCompile("^(\\w+)(?:\\*(\\d+)|:(\\w+))?( admin)?(?: class (\\w+|\"\"))?(?: tolerates ([^<?]+))?(?:<(\\S+) (\\S+)>)?((?:\\?`[^`]*`)*)$")
 	constraintText = regexp.MustCompile(`^(match|distinct) (\S+)(?: \((.*)\))?$`)
 )
 
 func (w *worked) claim(m []string) {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: m[1]}}
 	for _, text := range strings.Split(m[2], ", ") {
+		if text == "" {
+			continue
+		}
 		if fa := firstAvailable.FindStringSubmatch(text); fa != nil {
 			r := resourcev1.DeviceRequest{Name: fa[1]}
 			for _, alternative := range strings.Split(fa[2], " | ") {
@@ -430,13 +456,50 @@ func (w *worked) answer() string {
 			}
 			if d.ShareID != nil {
 				text += "+"
-				for name, amount := range d.ConsumedCapacity {
-					text += string(name) + ":" + amount.String()
-				}
+			}
+			for name, amount := range d.ConsumedCapacity {
+				text += string(name) + ":" + amount.String()
+			}
+			if w.showResults {
+				text += more(&d)
 			}
 			list = append(list, text)
+		}
+		if w.showReach {
+			list = append(list, "on "+reachOf(r.NodeSelector))
 		}
 		out = append(out, strings.Join(list, " "))
 	}
 	return strings.Join(out, "; ")
+}
+
+// more prints the conditions and tolerations of a result.
+func more(r *resourcev1.DeviceRequestAllocationResult) string {
+	var out []string
+	if len(r.BindingConditions)+len(r.BindingFailureConditions) > 0 {
+		out = append(out, fmt.Sprintf("bc=%v bf=%v", r.BindingConditions, r.BindingFailureConditions))
+	}
+	for _, x := range r.Tolerations {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("tolerates %s %s %s %s", x.Key, x.Operator, x.Value, x.Effect)))
+	}
+	if out == nil {
+		return ""
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}
+
+func reachOf(s *v1.NodeSelector) string {
+	if s == nil {
+		return "all nodes"
+	}
+	var out []string
+	for _, term := range s.NodeSelectorTerms {
+		for _, r := range term.MatchFields {
+			out = append(out, strings.Join(r.Values, " "))
+		}
+		for _, r := range term.MatchExpressions {
+			out = append(out, fmt.Sprintf("%s %s %s", r.Key, r.Operator, strings.Join(r.Values, " ")))
+		}
+	}
+	return strings.Join(out, ", ")
 }
