@@ -44,14 +44,15 @@ func (a *apiServer) reset(claims []*resourcev1.ResourceClaim) error {
 	for name := range a.claims {
 		delete(a.claims, name)
 	}
-	if err := a.sync(); err != nil {
+	if _, err := a.sync(); err != nil {
 		return err
 	}
 	a.claims, a.told, a.statuses = map[string]*resourcev1.ResourceClaim{}, map[string]*resourcev1.ResourceClaim{}, map[string]*v1.PodExtendedResourceClaimStatus{}
 	for _, c := range claims {
 		a.put(c)
 	}
-	return a.sync()
+	_, err := a.sync()
+	return err
 }
 
 // put stores a claim under the next version.
@@ -80,13 +81,8 @@ func (a *apiServer) remove(name string) {
 // change is an event about a claim.
 type change struct{ old, new *resourcev1.ResourceClaim }
 
-// sync tells the scheduler's informers all changes since the last call, in the order of names.
-func (a *apiServer) sync() error {
-	_, err := a.changes(func(c change) error { return a.scheduler.ChangeClaim(c.old, c.new) })
-	return err
-}
-
-func (a *apiServer) changes(tell func(change) error) (n int, err error) {
+// sync tells the scheduler's informers all changes since the last call, in the order of names, and returns the changes.
+func (a *apiServer) sync() (out []change, err error) {
 	names := map[string]bool{}
 	for name := range a.claims {
 		names[name] = true
@@ -99,15 +95,15 @@ func (a *apiServer) changes(tell func(change) error) (n int, err error) {
 		if c.old == c.new {
 			continue
 		}
-		n++
-		if err := tell(c); err != nil {
-			return n, err
+		out = append(out, c)
+		if err := a.scheduler.ChangeClaim(c.old, c.new); err != nil {
+			return out, err
 		}
 		if a.told[name] = c.new; c.new == nil {
 			delete(a.told, name)
 		}
 	}
-	return n, nil
+	return out, nil
 }
 
 func sorted(names map[string]bool) (out []string) {

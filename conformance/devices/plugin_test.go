@@ -63,7 +63,7 @@ func (g *generator) podWorld() *podWorld {
 	g.containers(w)
 	g.offers(w)
 	if w.asks && g.chance(8) {
-		g.leftOver(w)
+		w.extra = append(w.extra, g.leftOver(w))
 	}
 	return w
 }
@@ -163,12 +163,13 @@ func (g *generator) offers(w *podWorld) {
 	}
 }
 
-// leftOver adds the claim that a former attempt created.
-func (g *generator) leftOver(w *podWorld) {
-	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p-extended-resources-x", UID: "x", Annotations: map[string]string{"resource.kubernetes.io/extended-resource-claim": "true"},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "p", Controller: ptr(true)}}}}
+// leftOver returns the claim that a former attempt of the pod created.
+func (g *generator) leftOver(w *podWorld) *resourcev1.ResourceClaim {
+	name := w.pod.Name + "-extended-resources-x"
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{"resource.kubernetes.io/extended-resource-claim": "true"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: w.pod.Name, UID: w.pod.UID, Controller: ptr(true)}}}}
 	c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "container-0-request-0", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "c", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}}
-	w.extra = append(w.extra, c)
+	return c
 }
 
 func (w *podWorld) all() []*resourcev1.ResourceClaim {

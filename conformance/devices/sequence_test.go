@@ -2,7 +2,6 @@ package devices
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,13 +11,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"sigs.k8s.io/yaml"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/real"
@@ -48,6 +44,7 @@ type sequence struct {
 	s   *real.Scheduler
 	p   plugin
 
+	hints     []fwk.ClusterEventWithHint // of the real plugin
 	claims    map[string]*resourcev1.ResourceClaim
 	inFlight  map[types.UID]*resourcev1.AllocationResult
 	ledger    *devices.Ledger
@@ -60,6 +57,7 @@ type sequence struct {
 	log      []string
 	names    map[string]bool // for the census
 	broken   bool            // a search took too long
+	shares   int
 }
 
 // attempt is a pod with devices on a node.
@@ -106,11 +104,15 @@ func TestSequence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	registered, err := s.Hints("DynamicResources")
+	if err != nil {
+		t.Fatal(err)
+	}
 	api := serve(s)
 	census := newCensus()
 	pods := 0
 	for k := range max(1, *clusters/500) {
-		q := &sequence{t: t, g: newGenerator(k), api: api, s: s, p: p.(plugin), names: map[string]bool{}}
+		q := &sequence{t: t, g: newGenerator(k), api: api, s: s, p: p.(plugin), hints: registered, names: map[string]bool{}}
 		q.begin()
 		for n := range 100 {
 			if q.broken {
@@ -128,7 +130,12 @@ func TestSequence(t *testing.T) {
 			}
 		}
 		for _, a := range q.reserved { // the next sequence has claims with the same names
-			q.p.Unreserve(ctx, a.state, a.pod, a.node)
+			q.unreserve(a)
+		}
+		q.reserved = nil
+		q.compare()
+		if t.Failed() {
+			t.Fatalf("seed %d sequence %d, after the last Unreserve", *seed, k)
 		}
 	}
 	t.Logf("%d pods", pods)
@@ -145,6 +152,9 @@ var wantedSteps = []string{
 	"PreBind Success", "PreBind Error", "Unreserve after PreBind", "a claim is shared", "an extended resource", "an extended resource is bound",
 	"a pod leaves", "a claim is deallocated", "a claim is deleted", "a pod tries again", "deleted in the meantime",
 	"allocated in the meantime", "deallocated in the meantime",
+	"PostFilter deallocation of ResourceClaim completed", "PostFilter deletion of ResourceClaim completed",
+	"a claim that no node can use: free", "a claim that no node can use: of this pod", "a claim that no node can use: of another pod",
+	"claim hint: Queue", "claim hint: QueueSkip", "pod hint: Queue", "pod hint: QueueSkip",
 }
 
 func (q *sequence) note(format string, args ...any) {
@@ -185,12 +195,22 @@ func (q *sequence) begin() {
 	}
 	q.claims, q.inFlight = map[string]*resourcev1.ResourceClaim{}, map[types.UID]*resourcev1.AllocationResult{}
 	q.ledger = devices.NewLedger(devices.NewInventory(q.w.slices))
-	q.allocator = devices.NewAllocator(q.ledger, classList(q.w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps})
+	q.allocator = devices.NewAllocator(q.ledger, classList(q.w.classes).find, cel.NewCompiler(), devices.Options{Steps: steps, ShareID: q.shareID})
 	q.extended = devices.NewExtendedResources(slices.Values(q.w.classes))
 	for _, c := range q.w.running {
 		q.user(c)
 	}
 	q.sync()
+	q.compareHeld()
+	if q.t.Failed() {
+		q.t.Fatalf("seed %d: a sequence does not begin clean", *seed)
+	}
+}
+
+// shareID returns a new id.
+func (q *sequence) shareID() types.UID {
+	q.shares++
+	return types.UID(fmt.Sprintf("share-%d", q.shares))
 }
 
 // user writes a claim on both sides, as somebody other than the scheduler.
@@ -226,137 +246,6 @@ func (q *sequence) forget(name string) {
 	}
 	q.ledger.Remove(c.Status.Allocation)
 	delete(q.claims, name)
-}
-
-func (q *sequence) sync() {
-	if err := q.api.sync(); err != nil {
-		q.t.Fatal(err)
-	}
-}
-
-// compare holds the claims of both sides against each other.
-func (q *sequence) compare() {
-	names := map[string]bool{}
-	for name := range q.api.claims {
-		names[name] = true
-	}
-	for name := range q.claims {
-		names[name] = true
-	}
-	for _, name := range sorted(names) {
-		q.fail("claim "+name, claimText(q.claims[name]), claimText(q.api.claims[name]))
-	}
-	q.sync()
-}
-
-// claimText prints what the scheduler may write, without share ids and times.
-func claimText(c *resourcev1.ResourceClaim) string {
-	if c == nil {
-		return "absent"
-	}
-	c = c.DeepCopy()
-	c.ResourceVersion, c.ManagedFields, c.UID = "", nil, ""
-	if a := c.Status.Allocation; a != nil {
-		if a.AllocationTimestamp != nil {
-			a.AllocationTimestamp = ptr(metav1.NewTime(time.Unix(0, 0)))
-		}
-		for k := range a.Devices.Results {
-			if a.Devices.Results[k].ShareID != nil {
-				a.Devices.Results[k].ShareID = ptr(types.UID("share"))
-			}
-		}
-	}
-	b, err := yaml.Marshal(c)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
-
-// leave lets a bound pod end at times: its reservations go, claims made for the pod are deleted, others are deallocated or
-// kept.
-func (q *sequence) leave() {
-	if len(q.bound) == 0 || !q.g.chance(45) {
-		return
-	}
-	at := q.g.IntN(len(q.bound))
-	pod := q.bound[at]
-	q.bound = slices.Delete(q.bound, at, at+1)
-	q.note("pod %s leaves", pod.Name)
-	q.names["a pod leaves"] = true
-	for _, name := range sorted(namesOf(q.claims)) {
-		c := q.claims[name]
-		if !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod.UID }) {
-			continue
-		}
-		c = devices.Unreserved(c, pod.UID)
-		switch {
-		case len(c.OwnerReferences) > 0:
-			c.Finalizers = nil
-			q.user(c)
-			q.drop(name)
-			q.names["a claim is deleted"] = true
-			continue
-		case len(c.Status.ReservedFor) == 0 && q.g.chance(60):
-			c = devices.Deallocated(c)
-			c.Finalizers = nil
-			q.names["a claim is deallocated"] = true
-		}
-		q.user(c)
-	}
-	q.sync()
-}
-
-// plainClaim asks for one device.
-func (g *generator) plainClaim() resourcev1.ResourceClaimSpec {
-	r := &resourcev1.ExactDeviceRequest{DeviceClassName: "c", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1, Tolerations: g.tolerations()}
-	if g.chance(50) {
-		r.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"mem": resource.MustParse(pick(g, "500Mi", "1Gi", "2Gi"))}}
-	}
-	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r0", Exactly: r}}}}
-}
-
-func namesOf(claims map[string]*resourcev1.ResourceClaim) map[string]bool {
-	out := map[string]bool{}
-	for name := range claims {
-		out[name] = true
-	}
-	return out
-}
-
-// newPod makes a pod with claims of its own, claims that exist, and extended resources.
-func (q *sequence) newPod(n int) *v1.Pod {
-	g, w := q.g, q.w
-	name := fmt.Sprintf("p%d", n)
-	w.pod = &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
-	w.asks = g.chance(30)
-	for k := range pick(g, 0, 1, 1, 1, 2) {
-		if g.defect = ""; g.chance(10) {
-			g.defect = pick(g, defects...)
-		}
-		c := g.claim(fmt.Sprintf("%s-k%d", name, k))
-		if g.chance(60) {
-			c.Spec = g.plainClaim()
-		}
-		g.use(w, c)
-		if g.chance(96) {
-			q.user(c)
-		}
-	}
-	free := sorted(namesOf(q.claims))
-	free = slices.DeleteFunc(free, func(name string) bool {
-		return strings.HasPrefix(name, "running") || len(q.claims[name].OwnerReferences) > 0
-	})
-	if len(free) > 0 && g.chance(35) {
-		c := q.claims[pick(g, free...)]
-		if !slices.ContainsFunc(w.pod.Spec.ResourceClaims, func(e v1.PodResourceClaim) bool { return e.Name == "use-"+c.Name }) {
-			w.pod.Spec.ResourceClaims = append(w.pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: "use-" + c.Name, ResourceClaimName: ptr(c.Name)})
-			q.names["a claim is shared"] = true
-		}
-	}
-	g.containers(w)
-	q.sync()
-	return w.pod
 }
 
 func statusText(s *fwk.Status) string {
@@ -506,167 +395,4 @@ func (q *sequence) reserve(a *attempt) {
 	default:
 		q.bind(a)
 	}
-}
-
-// finish binds a pod that waits, or gives its devices back.
-func (q *sequence) finish() {
-	for len(q.reserved) > 0 && q.g.chance(40) {
-		a := q.reserved[0]
-		q.reserved = q.reserved[1:]
-		q.note("pod %s goes on", a.pod.Name)
-		if q.g.chance(15) {
-			q.unreserve(a)
-		} else {
-			q.bind(a)
-		}
-		q.compare()
-	}
-}
-
-// written forgets that claim k of the allocation is in flight.
-func (q *sequence) written(a *attempt, k int) {
-	if a.open[k] {
-		delete(q.inFlight, a.allocation.Claims[k].UID)
-		q.ledger.Remove(&a.allocation.Results[k])
-		delete(a.open, k)
-	}
-}
-
-func (q *sequence) unreserve(a *attempt) {
-	q.p.Unreserve(q.s.Context(), a.state, a.pod, a.node)
-	q.note("  Unreserve %s", a.pod.Name)
-	q.names["Unreserve"] = true
-	for k := range a.allocation.Claims {
-		q.written(a, k)
-	}
-	for _, c := range a.compiled.Claims() {
-		latest := q.claims[c.Name]
-		if latest == nil || latest.Status.Allocation == nil {
-			continue
-		}
-		if next := devices.Unreserved(latest, a.pod.UID); !equality.Semantic.DeepEqual(next, latest) {
-			q.set(next)
-		}
-	}
-	if c := q.claims[a.special]; c != nil {
-		c = c.DeepCopy()
-		c.Finalizers = nil
-		q.claims[c.Name] = c
-		q.forget(c.Name)
-	}
-	q.waiting = append(q.waiting, a.pod)
-}
-
-// bind writes the claims of a pod on both sides.
-func (q *sequence) bind(a *attempt) {
-	q.meantime(a)
-	status := q.p.PreBind(q.s.Context(), a.state, a.pod, a.node)
-	q.note("  PreBind %s %s", a.pod.Name, statusText(status))
-	q.names["PreBind "+status.Code().String()] = true
-	here := "Success"
-	if err := q.write(a); err != nil {
-		here = "Error " + err.Error()
-	}
-	q.fail("PreBind", here, statusText(status))
-	if q.t.Failed() {
-		return
-	}
-	if here != "Success" || q.g.chance(12) {
-		if here == "Success" {
-			q.names["Unreserve after PreBind"] = true
-		}
-		q.unreserve(a)
-		return
-	}
-	q.bound = append(q.bound, a.pod)
-}
-
-// meantime changes a claim between Reserve and PreBind at times.
-func (q *sequence) meantime(a *attempt) {
-	claims := a.compiled.Claims()
-	if len(claims) > 0 && q.g.chance(20) {
-		c := q.claims[pick(q.g, claims...).Name]
-		if c == nil {
-			return
-		}
-		c = c.DeepCopy()
-		switch {
-		case q.g.chance(40):
-			c.Finalizers = []string{resourcev1.Finalizer}
-			c.DeletionTimestamp = ptr(metav1.NewTime(time.Unix(1, 0)))
-			q.names["deleted in the meantime"] = true
-		case c.Status.Allocation == nil:
-			c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r0", Driver: "drv", Pool: "elsewhere", Device: "d"}}}}
-			q.names["allocated in the meantime"] = true
-		default:
-			c = devices.Deallocated(c)
-			q.names["deallocated in the meantime"] = true
-		}
-		q.user(c)
-		q.note("  %s changes", c.Name)
-	}
-	if q.g.chance(50) {
-		q.sync()
-	}
-}
-
-// write is PreBind of this side.
-func (q *sequence) write(a *attempt) error {
-	reserved := map[string]int{}
-	for k, c := range a.allocation.Claims {
-		reserved[c.Name] = k
-	}
-	for _, c := range a.compiled.Claims() {
-		k, pending := reserved[c.Name]
-		if !pending && c.UID == "" {
-			continue // the special claim, and nothing for it
-		}
-		latest := q.claims[c.Name]
-		var allocation *resourcev1.AllocationResult
-		if pending {
-			allocation = &a.allocation.Results[k]
-			if c.UID == "" {
-				if latest = q.created(a, a.allocation.Claims[k]); latest == nil {
-					return errors.New("no claim was created")
-				}
-				if len(a.allocation.Mappings) == 0 {
-					return fmt.Errorf("nil or empty request mappings, no update of pod %s/%s ExtendedResourceClaimStatus", a.pod.Namespace, a.pod.Name)
-				}
-			}
-		}
-		bound, err := devices.Bound(latest, a.pod, allocation, time.Now())
-		if err != nil {
-			return err
-		}
-		if pending { // what was reserved becomes what is stored
-			q.written(a, k)
-		}
-		q.set(bound)
-	}
-	return nil
-}
-
-// created returns this side's special claim under the name that the API server gave it, and compares the pod's status.
-func (q *sequence) created(a *attempt, special *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
-	for name, theirs := range q.api.claims {
-		if q.claims[name] != nil || len(theirs.OwnerReferences) == 0 || theirs.OwnerReferences[0].UID != a.pod.UID {
-			continue
-		}
-		q.names["an extended resource is bound"] = true
-		c := special.DeepCopy()
-		c.Name, c.UID = theirs.Name, theirs.UID
-		a.special = name
-		q.claims[name] = c
-		here := "no mappings"
-		if len(a.allocation.Mappings) > 0 {
-			here = fmt.Sprintf("%+v", v1.PodExtendedResourceClaimStatus{ResourceClaimName: name, RequestMappings: a.allocation.Mappings})
-		}
-		there := "no mappings"
-		if s := q.api.statuses[a.pod.Name]; s != nil {
-			there = fmt.Sprintf("%+v", *s)
-		}
-		q.fail("status of the pod", here, there)
-		return c
-	}
-	return nil
 }
