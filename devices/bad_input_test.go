@@ -21,6 +21,8 @@ func TestBadInput(t *testing.T) {
 		change(c.Spec.Devices.Requests[0].Exactly)
 		return c
 	}
+	newer := change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Pool.Generation, s.Pool.ResourceSliceCount = 9, 2 })
+	newer.Name = "newer"
 	type test struct {
 		name, why string
 		slices    []*resourcev1.ResourceSlice
@@ -32,6 +34,8 @@ func TestBadInput(t *testing.T) {
 		{"a slice count that is wrong", "the pool is incomplete", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Pool.ResourceSliceCount = 2 })}, gpuClaim("web", 1), ""},
 		{"a device twice", "the pool is invalid", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Devices[1].Name = "gpu-0" })}, gpuClaim("web", 1),
 			"invalid resource pools were encountered"},
+		{"two generations", "the newer generation counts, and lacks a slice", []*resourcev1.ResourceSlice{gpus("n1"), newer}, gpuClaim("web", 1), ""},
+		{"no node", "a slice without a reach serves no node", []*resourcev1.ResourceSlice{change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.NodeName = nil })}, gpuClaim("web", 1), ""},
 		{"an unknown class", "the class is looked up", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.DeviceClassName = "tpu" }),
 			`claim default/web, request gpu: could not retrieve device class tpu: deviceclasses.resource.k8s.io "tpu" not found`},
 		{"no class", "the API server demands a class", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.DeviceClassName = "" }),

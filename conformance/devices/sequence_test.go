@@ -213,8 +213,13 @@ func (q *sequence) shareID() types.UID {
 	return types.UID(fmt.Sprintf("share-%d", q.shares))
 }
 
-// user writes a claim on both sides, as somebody other than the scheduler.
+// user writes a claim on both sides, as somebody other than the scheduler. Nobody can change an allocation in the API server, so
+// the share ids there stay: they are kube-scheduler's.
 func (q *sequence) user(c *resourcev1.ResourceClaim) {
+	if stored := q.api.claims[c.Name]; stored != nil && stored.Status.Allocation != nil && c.Status.Allocation != nil {
+		c = c.DeepCopy()
+		c.Status.Allocation = stored.Status.Allocation
+	}
 	q.set(q.api.put(c))
 }
 

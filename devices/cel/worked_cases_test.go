@@ -347,9 +347,24 @@ var (
 	constraintText = regexp.MustCompile(`^(match|distinct) (\S+)(?: \((.*)\))?$`)
 )
 
+// requestTexts splits the requests of a claim at commas outside of expressions.
+func requestTexts(text string) (out []string) {
+	quoted, begin := false, 0
+	for k := range len(text) {
+		switch {
+		case text[k] == '`':
+			quoted = !quoted
+		case !quoted && strings.HasPrefix(text[k:], ", "):
+			out = append(out, text[begin:k])
+			begin = k + len(", ")
+		}
+	}
+	return append(out, text[begin:])
+}
+
 func (w *worked) claim(m []string) {
 	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: m[1]}}
-	for _, text := range strings.Split(m[2], ", ") {
+	for _, text := range requestTexts(m[2]) {
 		if text == "" {
 			continue
 		}
