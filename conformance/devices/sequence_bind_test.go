@@ -101,7 +101,7 @@ func (q *sequence) meantime(a *attempt) {
 			c.DeletionTimestamp = ptr(metav1.NewTime(time.Unix(1, 0)))
 			q.names["deleted in the meantime"] = true
 		case c.Status.Allocation == nil:
-			c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r0", Driver: "drv", Pool: "elsewhere", Device: "d"}}}}
+			c.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Request: "r0", Driver: "drv", Pool: "elsewhere", Device: c.Name}}}}
 			q.names["allocated in the meantime"] = true
 		default:
 			c = devices.Deallocated(c)
