@@ -34,6 +34,7 @@
 // O(cluster).
 //
 // Every error of New, Set, Unset and Assume is or wraps a *field.Error, which errors.As finds. Its Type says what is wrong.
+// errors.Is finds ErrPlaced, ErrUnknownNode and ErrDuplicate.
 // A call that returns an error has changed nothing.
 //
 // A Snapshot satisfies the optional interfaces of every package of this module. It makes no decisions: package filter

@@ -1,12 +1,36 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// Errors of New, Set, Unset and Assume that callers decide on; test for them with errors.Is. errors.As finds a *field.Error in
+// these errors and in all others of this package.
+var (
+	// ErrPlaced: the pod is on a node already, or its node is not in the snapshot.
+	ErrPlaced = errors.New("the pod is placed already")
+	// ErrUnknownNode: the slot has no node, or no node has the name.
+	ErrUnknownNode = errors.New("no such node")
+	// ErrDuplicate: a list has two objects of the same namespace and name.
+	ErrDuplicate = errors.New("the object is there already")
+)
+
+// failure is a *field.Error that is also one of the errors above for errors.Is.
+type failure struct {
+	error
+	kind error
+}
+
+// Is reports whether target is the kind of the failure.
+func (f failure) Is(target error) bool { return target == f.kind }
+
+// Unwrap returns the *field.Error.
+func (f failure) Unwrap() error { return f.error }
 
 // invalid is the error of New: one *field.Error for each object that New refuses. errors.As finds the first.
 type invalid field.ErrorList
@@ -17,6 +41,9 @@ func (e invalid) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i := range e {
 		errs[i] = e[i]
+		if e[i].Type == field.ErrorTypeDuplicate {
+			errs[i] = failure{e[i], ErrDuplicate}
+		}
 	}
 	return errs
 }

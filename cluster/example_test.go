@@ -71,7 +71,7 @@ func Example() {
 	// web pods on slots [0 2] count [1 1]
 }
 
-// errors.As finds a *field.Error in every error of a snapshot. Its Type says what is wrong.
+// The errors of a snapshot on which callers decide have names. errors.As finds a *field.Error in every error.
 func ExampleSnapshot_Assume() {
 	s := example()
 	_, twice := cluster.New(cluster.Objects{Nodes: []*v1.Node{node("n1", "a", "0"), node("n1", "b", "0")}})
@@ -82,18 +82,18 @@ func ExampleSnapshot_Assume() {
 	} {
 		var e *field.Error
 		switch {
-		case !errors.As(err, &e):
-			fmt.Println("another error:", err)
-		case e.Type == field.ErrorTypeDuplicate:
-			fmt.Println("there already:", e)
-		case e.Type == field.ErrorTypeNotFound:
-			fmt.Println("not there:    ", e)
+		case errors.Is(err, cluster.ErrPlaced):
+			fmt.Println("placed already:", err)
+		case errors.Is(err, cluster.ErrUnknownNode):
+			fmt.Println("unknown node:  ", err)
+		case errors.As(err, &e):
+			fmt.Println(e.Field+":", e.Type)
 		}
 	}
 	// Output:
-	// there already: pods: Duplicate value: "default/db-1": the pod is on node "n2"
-	// not there:     slot: Not found: -1: no node is there, slots run from 0 to 4
-	// there already: nodes[1].metadata.name: Duplicate value: "n1"
+	// placed already: pods: Duplicate value: "default/db-1": the pod is on node "n2"
+	// unknown node:   slot: Not found: -1: no node is there, slots run from 0 to 4
+	// nodes[1].metadata.name: Duplicate value
 }
 
 // podsOn returns the number of pods on all nodes.

@@ -48,7 +48,7 @@ type Objects struct {
 // When New returns an error, the snapshot is nil. The error wraps a *field.Error for each object that New refuses:
 //
 //   - field.ErrorTypeRequired: the object is nil or has no name.
-//   - field.ErrorTypeDuplicate: the list has an object with the same namespace and name before it, as in
+//   - ErrDuplicate, field.ErrorTypeDuplicate: the list has an object with the same namespace and name before it, as in
 //     `nodes[3].metadata.name: Duplicate value: "n1"`.
 //
 // O(objects).

@@ -49,7 +49,7 @@ func (s *Snapshot) updateNode(slot int, node *v1.Node) {
 func (s *Snapshot) removeNode(name string) error {
 	slot := int(s.nodeIndex.get(name))
 	if slot < 0 {
-		return failed(field.ErrorTypeNotFound, "nodes", name, "")
+		return failure{failed(field.ErrorTypeNotFound, "nodes", name, ""), ErrUnknownNode}
 	}
 	for at := len(s.row(slot).pods) - 1; at >= 0; at-- {
 		pod := s.row(slot).pods[at].pod

@@ -85,7 +85,7 @@ func List[T metav1.Object](s *Snapshot) Lookup[T] {
 //   - A pod whose node is not in the snapshot becomes an orphan.
 //   - A pod without spec.nodeName stays where Assume put it. Otherwise the pod is left out: the snapshot holds no pending pods.
 //
-// An error is a *field.Error, and the snapshot has not changed then:
+// An error wraps a *field.Error, and the snapshot has not changed then:
 //
 //   - field.ErrorTypeRequired: obj is nil or has no name.
 //   - field.ErrorTypeNotSupported: Objects has no list for the type of obj.
@@ -118,10 +118,11 @@ func (s *Snapshot) Set(obj metav1.Object) error {
 // may get the slot. Pods with the node's name in spec.nodeName become orphans until they are removed or the node comes back.
 // Pods that were only assumed there leave the snapshot.
 //
-// An error is a *field.Error, and the snapshot has not changed then:
+// An error wraps a *field.Error, and the snapshot has not changed then:
 //
 //   - field.ErrorTypeRequired: obj is nil.
-//   - field.ErrorTypeNotFound: the snapshot has no such object, or has a pod of that name with another UID.
+//   - field.ErrorTypeNotFound: the snapshot has no such object (of a node: ErrUnknownNode), or has a pod of that name with
+//     another UID.
 //   - field.ErrorTypeNotSupported: Objects has no list for the type of obj.
 func (s *Snapshot) Unset(obj metav1.Object) error {
 	switch o := obj.(type) {

@@ -21,10 +21,10 @@ func Finished(pod *v1.Pod) bool { return pod != nil && podinfo.Finished(pod) }
 // Assume puts a pod on a slot, whatever its spec.nodeName says: for a decision that the API server has not seen yet, or for a
 // what-if. Unset takes the pod off again. Set with the bound pod makes the decision definite.
 //
-// An error is a *field.Error, and the snapshot has not changed then:
+// An error wraps a *field.Error, and the snapshot has not changed then:
 //
-//   - field.ErrorTypeDuplicate: the pod is on a node already, or is an orphan.
-//   - field.ErrorTypeNotFound: the slot has no node.
+//   - ErrPlaced, field.ErrorTypeDuplicate: the pod is on a node already, or is an orphan.
+//   - ErrUnknownNode, field.ErrorTypeNotFound: the slot has no node.
 //   - field.ErrorTypeInvalid: the pod has finished.
 //   - field.ErrorTypeRequired: the pod is nil.
 func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
@@ -40,16 +40,16 @@ func (s *Snapshot) Assume(pod *v1.Pod, slot int) error {
 
 func (s *Snapshot) assumable(pod *v1.Pod, slot int) error {
 	if slot < 0 || slot >= s.n || s.Node(slot) == nil {
-		return failed(field.ErrorTypeNotFound, "slot", int64(slot), "no node is there, slots run from 0 to %d", s.n-1)
+		return failure{failed(field.ErrorTypeNotFound, "slot", int64(slot), "no node is there, slots run from 0 to %d", s.n-1), ErrUnknownNode}
 	}
 	if Finished(pod) {
 		return failed(field.ErrorTypeInvalid, "pods.status.phase", string(pod.Status.Phase), "pod %s has finished", podinfo.Name(pod))
 	}
 	switch at := s.index.get(keyOf(pod)); {
 	case at == orphan:
-		return failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on a node that is not in the snapshot")
+		return failure{failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on a node that is not in the snapshot"), ErrPlaced}
 	case at >= 0:
-		return failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on node %q", s.Node(int(at)).Name)
+		return failure{failed(field.ErrorTypeDuplicate, "pods", podinfo.Name(pod), "the pod is on node %q", s.Node(int(at)).Name), ErrPlaced}
 	}
 	return nil
 }

@@ -59,6 +59,13 @@ func TestOperationErrors(t *testing.T) {
 		require.ErrorAs(t, c.err, &e)
 		require.Equal(t, c.kind, e.Type)
 	})
+	require.ErrorIs(t, s.Assume(testkit.Pod("q").Obj(), 1), ErrUnknownNode)
+	require.ErrorIs(t, s.removeNode("b"), ErrUnknownNode)
+	require.NotErrorIs(t, s.Unset(testkit.Pod("q").Obj()), ErrUnknownNode, "no pod has the name")
+	require.ErrorIs(t, s.Assume(testkit.Pod("p").Obj(), 0), ErrPlaced)
+	require.ErrorIs(t, s.Assume(testkit.Pod("lost").Obj(), 0), ErrPlaced)
+	_, err := New(Objects{Nodes: append(two(), testkit.Node("a").Obj())})
+	require.ErrorIs(t, err, ErrDuplicate)
 	require.Equal(t, version, s.Version(), "a call that returns an error changes nothing")
 	require.Panics(t, func() { List[*v1.Node](s) })
 }

@@ -55,7 +55,7 @@ func busyPod() *v1.Pod {
 
 func all(r *rows, p *v1.Pod) Predicates {
 	return Predicates{CompileNodeName(p).On(r), CompilePorts(p).On(r), CompileFit(p, FitOptions{}).On(r),
-		CompileClaims(p, FitOptions{}).On(r), CompileFeatures(p).On(r)}
+		CompileFeatures(p).On(r)}
 }
 
 func TestChecksDoNotAllocate(t *testing.T) {

@@ -17,7 +17,6 @@
 //
 //   - NodeResourcesFit (Fits, CompileFit) and NodePorts (CompilePorts),
 //   - NodeName (CompileNodeName) and NodeDeclaredFeatures (CompileFeatures),
-//   - a substitute for DynamicResources (CompileClaims),
 //   - scheduling gates (Gated),
 //   - the kubelet's admission of pods that name their node (Admission).
 //

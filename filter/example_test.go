@@ -212,13 +212,3 @@ func ExampleFitHint() {
 	// true <nil>
 	// false <nil>
 }
-
-// The substitute for DynamicResources rejects a pod that needs dynamic resource allocation.
-func ExampleCompileClaims() {
-	c := cluster()
-	p := examplePod("gpu-2", "1", 0)
-	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
-	s := filter.CompileClaims(p, filter.FitOptions{}).On(c)
-	fmt.Println(s.Reasons(s.Check(0)))
-	// Output: [pod has resourceClaims: dynamic resource allocation is outside the library]
-}

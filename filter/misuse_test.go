@@ -14,11 +14,9 @@ func TestMisuse(t *testing.T) {
 	const object, noSlot = "objects must not be nil", "slots run from 0 to Len()-1"
 	nodes := func() Cluster { return testkit.NewCluster([]*v1.Node{{}, nil}, nil) }
 	testkit.Misuse(t, map[string]any{
-		"AppendClaimsKey":    AppendClaimsKey,
 		"AppendFeaturesKey":  AppendFeaturesKey,
 		"AppendNodeNameKey":  AppendNodeNameKey,
 		"AppendPortsKey":     AppendPortsKey,
-		"CompileClaims":      CompileClaims,
 		"CompileFeatures":    CompileFeatures,
 		"CompileFit":         CompileFit,
 		"CompileNodeName":    CompileNodeName,
@@ -54,10 +52,8 @@ func TestMisuse(t *testing.T) {
 		"Search":    func() Search { return Search{} },
 		"Message":   func() Message { return Message{} },
 	}, map[string]string{
-		"AppendClaimsKey":   object,
 		"AppendNodeNameKey": object,
 		"AppendPortsKey":    object,
-		"CompileClaims":     object,
 		"CompileNodeName":   object,
 		"CompilePorts":      object,
 		"Fits":              object,

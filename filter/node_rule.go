@@ -6,12 +6,11 @@ import (
 	"github.com/podberth/podberth/resources"
 )
 
-// nodeRule is a pod's side of a filter that looks at one node object at a time and never at running pods: NodeName,
-// NodeDeclaredFeatures or DynamicResources.
+// nodeRule is a pod's side of a filter that looks at one node object at a time and never at running pods: NodeName or
+// NodeDeclaredFeatures. Pods with equal keys (AppendNodeNameKey, AppendFeaturesKey) get equal verdicts.
 type nodeRule struct {
 	plugin string
 	skip   bool
-	signed bool                                  // equal keys of pods (AppendNodeNameKey ...) mean equal verdicts
 	check  func(node *v1.Node) resources.Verdict // not called for a rule with skip
 	texts  []string                              // texts[v-1] is the reason of verdict v without its Unresolvable bit
 }
@@ -19,15 +18,8 @@ type nodeRule struct {
 func (e *nodeRule) Skip() bool { return e.skip }
 
 // On returns a predicate that rejects a free slot like a node that does not satisfy the rule. Check does not allocate. The
-// predicate of a rule with signed true has the method AppendSignature(dst []int32, i int) []int32, which appends the
-// verdict.
-func (e *nodeRule) On(c Cluster) Predicate {
-	s := &nodeRuleState{e, c}
-	if !e.signed {
-		return unsigned{s}
-	}
-	return s
-}
+// predicate has the method AppendSignature(dst []int32, i int) []int32, which appends the verdict.
+func (e *nodeRule) On(c Cluster) Predicate { return &nodeRuleState{e, c} }
 
 type nodeRuleState struct {
 	rule    *nodeRule
@@ -59,19 +51,12 @@ func (s *nodeRuleState) AppendSignature(dst []int32, i int) []int32 {
 	return append(dst, int32(s.Check(i)))
 }
 
-// unsigned hides AppendSignature for a verdict that depends on requests of the pod too.
-type unsigned struct{ s *nodeRuleState }
-
-func (u unsigned) Name() string                         { return u.s.Name() }
-func (u unsigned) Check(i int) resources.Verdict        { return u.s.Check(i) }
-func (u unsigned) Reasons(v resources.Verdict) []string { return u.s.Reasons(v) }
-
 // CompileNodeName compiles the filter NodeName: spec.nodeName must be empty or the node's name. Other nodes and free slots
 // are rejected with verdict 1 and resources.Unresolvable. The filter skips a pod without spec.nodeName, and a scheduler sees
 // no other pods. The kubelet applies the rule at admission (Admission). O(1).
 func CompileNodeName(pod *v1.Pod) Evaluator[Predicate] {
 	want := pod.Spec.NodeName
-	return &nodeRule{plugin: "NodeName", skip: want == "", signed: true, texts: []string{otherNode},
+	return &nodeRule{plugin: "NodeName", skip: want == "", texts: []string{otherNode},
 		check: func(node *v1.Node) resources.Verdict {
 			if node.Name == want {
 				return 0

@@ -87,27 +87,6 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 	})
 }
 
-func TestClaims(t *testing.T) {
-	w := newWorld(node("plain", "pods", "9"), node("plugin", "pods", "9", "example.com/x", "1")).resolve()
-	require.True(t, CompileClaims(pod("p"), FitOptions{}).Skip())
-
-	p := pod("p")
-	p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}, {Name: "nic"}}
-	e := CompileClaims(p, FitOptions{})
-	require.False(t, e.Skip())
-	ps := Predicates{e.On(w)}
-	require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
-	require.Len(t, ps.Reasons(ps.First(0), 0), 1)
-	require.Equal(t, "DynamicResources", ps[0].Name())
-
-	o := FitOptions{DeviceResources: []string{"example.com/x"}}
-	e = CompileClaims(pod("p", "example.com/x", "1"), o)
-	ps = Predicates{e.On(w)}
-	require.NotZero(t, ps.First(0).Verdict, "no silent verdict on a node that would need the allocator")
-	require.Contains(t, ps.Reasons(ps.First(0), 0)[0], "DeviceClass")
-	require.Zero(t, ps.First(1).Verdict, "a node with a device plugin needs no allocator")
-}
-
 // The lists of filters have the order of the default profile.
 func TestOrders(t *testing.T) {
 	filters, before := plugins.DefaultAt("Filter"), plugins.DefaultAt("PreFilter")

@@ -38,8 +38,14 @@ func (e *NoPlaceError) Unwrap() error {
 	return e.Err
 }
 
-// reservedError keeps the text of an error of the volume ledger and is ErrReserved for errors.Is.
-type reservedError struct{ error }
+// kindError is an error that is also a kind of error, such as ErrReserved, for errors.Is.
+type kindError struct {
+	error
+	kind error
+}
 
-// Is reports whether target is ErrReserved.
-func (reservedError) Is(target error) bool { return target == ErrReserved }
+// Is reports whether target is the kind.
+func (e kindError) Is(target error) bool { return target == e.kind }
+
+// Unwrap returns the error that has the text.
+func (e kindError) Unwrap() error { return e.error }

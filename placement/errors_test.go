@@ -45,9 +45,12 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	requireType(t, exists, field.ErrorTypeDuplicate, "names of nodes are unique")
+	require.ErrorIs(t, exists, cluster.ErrDuplicate)
 	require.EqualError(t, exists, `nodes[0].metadata.name: Duplicate value: "a1"`)
 	requireType(t, missing, field.ErrorTypeRequired, "the snapshot refuses nil")
 	requireType(t, p.Assume(pod, d), field.ErrorTypeDuplicate, "a pod runs once")
+	require.ErrorIs(t, p.Assume(pod, d), cluster.ErrPlaced)
+	require.ErrorIs(t, p.Assume(large, Decision{Slot: 100}), cluster.ErrUnknownNode)
 	requireType(t, p.Forget(large), field.ErrorTypeNotFound, "there is nothing to take back")
 	requireType(t, p.Assume(large, Decision{Slot: 100}), field.ErrorTypeNotFound, "the node left since")
 	var none *NoPlaceError

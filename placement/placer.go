@@ -32,7 +32,7 @@ func NewPlacer(s *cluster.Snapshot, profile Profile) (*Placer, error) {
 // counts the pod. The errors are
 //
 //   - a *NoPlaceError for a decision without a node,
-//   - the *field.Error of cluster.Snapshot.Assume: the pod is on a node already, is nil or has finished, or the node is gone,
+//   - the error of cluster.Snapshot.Assume: cluster.ErrPlaced, cluster.ErrUnknownNode, or the pod is nil or has finished,
 //   - ErrReserved when the pod has a reservation already, or another pod has reserved one of the volumes or claims,
 //   - v1.36's text for a ResourceClaim that was deleted, allocated or deallocated since the decision.
 //
@@ -87,14 +87,14 @@ func (p *Placer) PlaceAll(pods []*v1.Pod, o Options) ([]Decision, error) {
 }
 
 // WithNodes returns a Placer over a fork of the snapshot that has more nodes, for questions about nodes that do not exist
-// yet. Reservations of volumes and devices hold in the fork too. The Placer itself and its snapshot stay as they are. The error is a
-// *field.Error: field.ErrorTypeDuplicate for a node whose name is taken, field.ErrorTypeRequired for a nil node or a node
+// yet. Reservations of volumes and devices hold in the fork too. The Placer itself and its snapshot stay as they are. The error wraps a
+// *field.Error: cluster.ErrDuplicate for a node whose name is taken, field.ErrorTypeRequired for a nil node or a node
 // without a name.
 func (p *Placer) WithNodes(nodes ...*v1.Node) (*Placer, error) {
 	fork := p.snapshot.Fork()
 	for k, n := range nodes {
 		if n != nil && fork.Slot(n.Name) >= 0 {
-			return nil, field.Duplicate(field.NewPath("nodes").Index(k).Child("metadata", "name"), n.Name)
+			return nil, kindError{field.Duplicate(field.NewPath("nodes").Index(k).Child("metadata", "name"), n.Name), cluster.ErrDuplicate}
 		}
 		if err := fork.Set(n); err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ func (v *Volumes) Reserve(pod *v1.Pod, slot int, d volume.Decision) error {
 	}
 	v.follow()
 	if err := v.ledger.Assume(identified(pod), v.cluster.Node(slot), d); err != nil {
-		return reservedError{err}
+		return kindError{err, ErrReserved}
 	}
 	return nil
 }
@@ -155,20 +155,20 @@ func (v *Volumes) follow() {
 		return
 	}
 	var slots []int
-	anew, left := false, false
+	fresh, left := false, false
 	known := v.log.Since(v.at, func(events []cluster.Event) {
 		for _, e := range events {
-			anew, left = anew || e.Node < 0 || e.Set < 0, left || e.N < 0
+			fresh, left = fresh || e.Node < 0 || e.Set < 0, left || e.N < 0
 			if v.usage != nil {
 				slots = append(slots, int(e.Node))
 			}
 		}
 	})
 	v.at = v.log.Version()
-	if anew || !known {
+	if fresh || !known {
 		v.usage, v.users, v.classes = nil, nil, nil
 	}
-	if (left || anew || !known) && len(v.assumed) > 0 {
+	if (left || fresh || !known) && len(v.assumed) > 0 {
 		v.release()
 	}
 	if v.usage == nil {

@@ -23,7 +23,7 @@ var largest = map[string]surface{
 	"taints":              {48, 16},
 	"affinity":            {55, 20},
 	"spread":              {52, 60},
-	"filter":              {75, 79},
+	"filter":              {73, 79},
 	"filter/volume":       {40, 35},
 	"score":               {48, 47},
 	"queue":               {80, 92},
@@ -31,7 +31,7 @@ var largest = map[string]surface{
 	"eviction/disruption": {44, 79},
 	"eviction/pressure":   {48, 103},
 	"eviction/taint":      {44, 73},
-	"cluster":             {46, 29},
+	"cluster":             {49, 29},
 	"placement":           {89, 118},
 	"history":             {23, 4},
 }
