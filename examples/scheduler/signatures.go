@@ -1,34 +1,40 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
+	"github.com/podberth/podberth/taints"
 )
 
 // This file has the signatures of pods, which batching compares, and the parts that the default plugins write.
 //
-// NodeName and NodeDeclaredFeatures write the keys of package filter. The other plugins of v1.36 compare other fields than
-// their rules read, and which pods are batched can be observed, so that the keys of the rules (AppendKey) would not do:
+// The parts are the keys that the rules write of a pod (AppendKey), as in placement.Profile.Signature. Which pods are batched
+// can be observed, and v1.36 compares pods in other forms than its plugins read them. So most keys are written of a pod that
+// has the compared fields alone, in the form of v1.36:
 //
-//   - tolerations and node affinity: in any order, and tolerationSeconds too;
-//   - host ports: the numbers without protocol and address;
-//   - requests: the sums, not the containers;
-//   - images: the set of normalized names;
-//   - volumes: also volumes that the kubelet makes on the node, except configMap and secret;
-//   - inter-pod affinity: the labels without the namespace; a pod with terms is not batched;
-//   - topology spread and claims: a pod with any is not batched.
+//   - tolerations and node affinity in any order, and tolerationSeconds too;
+//   - host ports by number, without protocol and address, of all init containers too;
+//   - the sums of requests, not the containers;
+//   - the set of normalized image names;
+//   - the labels without the namespace. A pod with inter-pod affinity, topology spread constraints or claims is not batched.
 //
-// placement.Profile.Signature is made of the keys alone.
+// The sources of volumes are no key of a rule: the rules read nothing of volumes that the kubelet makes on the node, and
+// v1.36 compares these volumes, except configMap and secret.
 
 // SignPlugin is a plugin at PreFilter, Filter, PreScore or Score that returns what it reads of a pod. If a plugin at
 // one of these points is no SignPlugin, the profile does not batch. The status Unschedulable keeps this pod out of
@@ -94,43 +100,54 @@ func (f *Framework) findSigners() {
 	f.signers = signers
 }
 
+// signedPart is a part of the signature: the key that a rule writes of a pod in the form in which v1.36 compares pods.
+type signedPart struct {
+	name   string
+	form   func(pod *v1.Pod) *v1.Pod
+	append func(dst []byte, pod *v1.Pod) []byte
+}
+
+func asWritten(pod *v1.Pod) *v1.Pod { return pod }
+
+// signedParts has the parts of the default plugins. Plugins that read the same write the same part.
+var signedParts = map[string]signedPart{
+	"NodeName":                        {"Spec.NodeName", asWritten, filter.AppendNodeNameKey},
+	"NodeUnschedulable":               {"Spec.Tolerations", sortedTolerations, appendTolerations},
+	"TaintToleration":                 {"Spec.Tolerations", sortedTolerations, appendTolerations},
+	"NodeAffinity":                    {"Spec.Affinity.NodeAffinity", sortedNodeAffinity, affinity.AppendNodeKey},
+	"NodePorts":                       {"Spec.HostPorts()", hostPorts, filter.AppendPortsKey},
+	"NodeResourcesFit":                {"Spec.ContainerRequestsAndOverheads()", summedRequests, overhead.AppendKey},
+	"NodeResourcesBalancedAllocation": {"Spec.ContainerRequestsAndOverheads()", summedRequests, overhead.AppendKey},
+	"VolumeRestrictions":              {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
+	"NodeVolumeLimits":                {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
+	"VolumeBinding":                   {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
+	"VolumeZone":                      {"Spec.Volumes.NonSyntheticSources()", asWritten, appendVolumeSources},
+	"ImageLocality":                   {"Spec.CanonicalImageNames()", canonicalImages, score.AppendImagesKey},
+	"NodeDeclaredFeatures":            {"Spec.RequiredFeatures()", asWritten, filter.AppendFeaturesKey},
+	"InterPodAffinity":                {"Labels", labelsAlone, affinity.AppendPodKey},
+	"PodTopologySpread":               {}, // no part: a pod for which the plugin does anything is refused
+	nameDynamicResources:              {},
+}
+
 // SignPod returns what the plugin reads of a pod. It rejects a pod whose placement depends on other pods or on devices.
 func (b adapterBase) SignPod(_ context.Context, pod *v1.Pod) ([]SignFragment, *Status) {
-	var out []SignFragment
-	add := func(key string, value any) { out = append(out, SignFragment{"v1.Pod." + key, value}) }
-	refuse := false
-	switch b.name {
-	case "NodeName":
-		add("Spec.NodeName", filter.AppendNodeNameKey(nil, pod))
-	case "NodeUnschedulable", "TaintToleration":
-		add("Spec.Tolerations", sortedTexts(pod.Spec.Tolerations))
-	case "NodeAffinity":
-		add("Spec.Affinity.NodeAffinity", signAffinity(pod))
-		add("Spec.Affinity.NodeSelector", pod.Spec.NodeSelector)
-	case "NodePorts":
-		add("Spec.HostPorts()", hostPorts(pod))
-	case "NodeResourcesFit", "NodeResourcesBalancedAllocation":
-		add("Spec.ContainerRequestsAndOverheads()", requests(pod))
-	case "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone":
-		add("Spec.Volumes.NonSyntheticSources()", volumeSources(pod))
-	case "ImageLocality":
-		add("Spec.CanonicalImageNames()", images(pod))
-	case "NodeDeclaredFeatures":
-		add("Spec.RequiredFeatures()", filter.AppendFeaturesKey(nil, pod))
+	part, known := signedParts[b.name]
+	refuse := !known
+	switch a := pod.Spec.Affinity; b.name {
 	case "InterPodAffinity":
-		add("Labels", pod.Labels)
-		refuse = pod.Spec.Affinity != nil && (pod.Spec.Affinity.PodAffinity != nil || pod.Spec.Affinity.PodAntiAffinity != nil)
+		refuse = a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
 	case "PodTopologySpread":
 		refuse = len(pod.Spec.TopologySpreadConstraints) > 0
 	case nameDynamicResources:
 		refuse = len(pod.Spec.ResourceClaims) > 0
-	default:
-		refuse = true
 	}
 	if refuse {
 		return nil, NewStatus(Unschedulable)
 	}
-	return out, nil
+	if part.append == nil {
+		return nil, nil
+	}
+	return []SignFragment{{"v1.Pod." + part.name, part.append(nil, part.form(pod))}}, nil
 }
 
 // neverSigns reports whether the plugin signs no pod. Default constraints of topology spread make every pod depend on other
@@ -140,98 +157,138 @@ func (p nodeFilter) neverSigns() bool {
 	return ok && (o.Defaults.Type != spread.ListDefaulting || len(o.Defaults.Constraints) > 0)
 }
 
-// sortedTexts writes each element as JSON and sorts the texts.
-func sortedTexts[T any](list []T) []string {
-	out := make([]string, 0, len(list))
-	for _, x := range list {
-		text, _ := json.Marshal(x) // API types can be written
-		out = append(out, string(text))
+// sortedBy returns a copy of a list in the order of the keys.
+func sortedBy[T any](list []T, key func(x T) []byte) []T {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b T) int { return bytes.Compare(key(a), key(b)) })
+	return list
+}
+
+func sortedTolerations(pod *v1.Pod) *v1.Pod {
+	list := sortedBy(pod.Spec.Tolerations, func(t v1.Toleration) []byte {
+		return appendTolerations(nil, &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{t}}})
+	})
+	return &v1.Pod{Spec: v1.PodSpec{Tolerations: list}}
+}
+
+// appendTolerations appends the key of the tolerations and their tolerationSeconds.
+func appendTolerations(dst []byte, pod *v1.Pod) []byte {
+	dst = taints.AppendKey(dst, pod)
+	for _, t := range pod.Spec.Tolerations {
+		dst = key.Optional(dst, t.TolerationSeconds, key.Int)
 	}
-	slices.Sort(out)
+	return dst
+}
+
+// sortedNodeAffinity returns a pod with the node selector, and with the node affinity in one order.
+func sortedNodeAffinity(pod *v1.Pod) *v1.Pod {
+	out := &v1.Pod{Spec: v1.PodSpec{NodeSelector: pod.Spec.NodeSelector}}
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return out
+	}
+	a := pod.Spec.Affinity.NodeAffinity.DeepCopy()
+	out.Spec.Affinity = &v1.Affinity{NodeAffinity: a}
+	if a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		a.RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{}
+	}
+	required := a.RequiredDuringSchedulingIgnoredDuringExecution
+	for k := range required.NodeSelectorTerms {
+		sortTerm(&required.NodeSelectorTerms[k])
+	}
+	required.NodeSelectorTerms = sortedBy(required.NodeSelectorTerms, func(t v1.NodeSelectorTerm) []byte { return termKey(t, 0) })
+	for k := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+		sortTerm(&a.PreferredDuringSchedulingIgnoredDuringExecution[k].Preference)
+	}
+	preferred := sortedBy(a.PreferredDuringSchedulingIgnoredDuringExecution, func(t v1.PreferredSchedulingTerm) []byte { return termKey(t.Preference, t.Weight) })
+	a.PreferredDuringSchedulingIgnoredDuringExecution = append([]v1.PreferredSchedulingTerm{}, preferred...) // never nil
 	return out
 }
 
-func signAffinity(pod *v1.Pod) any {
-	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
-		return nil
-	}
-	a := pod.Spec.Affinity.NodeAffinity
-	requirements := func(list []v1.NodeSelectorRequirement) []string {
-		list = slices.Clone(list)
-		for k := range list {
-			list[k].Values = slices.Sorted(slices.Values(list[k].Values))
+// sortTerm sorts the requirements of a term, and their values.
+func sortTerm(t *v1.NodeSelectorTerm) {
+	for _, list := range [...]*[]v1.NodeSelectorRequirement{&t.MatchExpressions, &t.MatchFields} {
+		for _, r := range *list {
+			slices.Sort(r.Values)
 		}
-		return sortedTexts(list)
+		*list = sortedBy(*list, func(r v1.NodeSelectorRequirement) []byte {
+			return termKey(v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{r}}, 0)
+		})
 	}
-	term := func(t *v1.NodeSelectorTerm) [2][]string {
-		return [2][]string{requirements(t.MatchExpressions), requirements(t.MatchFields)}
-	}
-	var required [][2][]string
-	if a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		for _, t := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-			required = append(required, term(&t))
-		}
-	}
-	type weighted struct {
-		Weight int32
-		Term   [2][]string
-	}
-	var preferred []weighted
-	for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-		preferred = append(preferred, weighted{t.Weight, term(&t.Preference)})
-	}
-	return [2][]string{sortedTexts(required), sortedTexts(preferred)}
 }
 
-// requests returns the amounts that the pod asks for, without cpu, memory and storage of 0 and without resources that the
-// scheduler does not count.
-func requests(pod *v1.Pod) map[v1.ResourceName]int64 {
-	out := map[v1.ResourceName]int64{}
+// termKey returns the key of a pod that prefers one term.
+func termKey(t v1.NodeSelectorTerm, weight int32) []byte {
+	list := []v1.PreferredSchedulingTerm{{Weight: weight, Preference: t}}
+	return affinity.AppendNodeKey(nil, &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{
+		NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: list},
+	}}})
+}
+
+// summedRequests returns a pod of one container with the amounts that the pod asks for, without cpu, memory and storage of 0
+// and without resources that the scheduler does not count.
+func summedRequests(pod *v1.Pod) *v1.Pod {
+	list := v1.ResourceList{}
 	for name, q := range overhead.Requests(pod, overhead.Options{}) {
-		v := resources.Value(name, q)
+		n := resources.Value(name, q)
 		switch name {
 		case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage:
-			if v != 0 {
-				out[name] = v
+			if n == 0 {
+				continue
 			}
 		default:
-			if resources.IsScalar(name) {
-				out[name] = v
+			if !resources.IsScalar(name) {
+				continue
 			}
 		}
+		list[name] = *apiresource.NewQuantity(n, apiresource.DecimalSI)
 	}
-	return out
+	return &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: list}}}}}
 }
 
-func hostPorts(pod *v1.Pod) []int32 {
-	var out []int32
+// hostPorts returns a pod of one container with the numbers of the host ports.
+func hostPorts(pod *v1.Pod) *v1.Pod {
+	var numbers []int32
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		for _, p := range c.Ports {
 			if p.HostPort > 0 {
-				out = append(out, p.HostPort)
+				numbers = append(numbers, p.HostPort)
 			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(numbers)
+	var ports []v1.ContainerPort
+	for _, n := range slices.Compact(numbers) {
+		ports = append(ports, v1.ContainerPort{HostPort: n})
+	}
+	return &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Ports: ports}}}}
 }
 
-// volumeSources returns the sources of all volumes except configMap and secret.
-func volumeSources(pod *v1.Pod) []string {
-	var out []v1.VolumeSource
+// canonicalImages returns a pod with one container for each normalized name of an image.
+func canonicalImages(pod *v1.Pod) *v1.Pod {
+	var names []string
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		names = append(names, score.NormalizeImage(c.Image))
+	}
+	slices.Sort(names)
+	out := &v1.Pod{}
+	for _, name := range slices.Compact(names) {
+		out.Spec.Containers = append(out.Spec.Containers, v1.Container{Image: name})
+	}
+	return out
+}
+
+func labelsAlone(pod *v1.Pod) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}}
+}
+
+// appendVolumeSources appends the sources of all volumes except configMap and secret, sorted.
+func appendVolumeSources(dst []byte, pod *v1.Pod) []byte {
+	var sources []string
 	for _, v := range pod.Spec.Volumes {
 		if v.ConfigMap == nil && v.Secret == nil {
-			out = append(out, v.VolumeSource)
+			sources = append(sources, v.VolumeSource.String())
 		}
 	}
-	return sortedTexts(out)
-}
-
-func images(pod *v1.Pod) []string {
-	var out []string
-	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		out = append(out, score.NormalizeImage(c.Image))
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(sources)
+	return key.Texts(dst, sources)
 }
