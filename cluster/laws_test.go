@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math/rand"
 	"sync"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	for i, f := range append(forks, s) {
 		wg.Go(func() {
-			w := newWorld(t, int64(i))
+			w := newWorld(t, rand.New(rand.NewSource(int64(i))))
 			for k := range 200 {
 				if err := f.Set(w.pod(fmt.Sprintf("n1/p%d", k))); err != nil {
 					t.Error(err)

@@ -190,7 +190,7 @@ func TestRandomOperations(t *testing.T) {
 	for seed := range int64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewSource(seed))
-			worlds := []*world{newWorld(t, seed)}
+			worlds := []*world{newWorld(t, rand.New(rand.NewSource(seed)))}
 			for op := range testkit.Rounds(10_000) {
 				w := worlds[rnd.Intn(len(worlds))]
 				w.step(t)
@@ -211,13 +211,13 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// Each seed gives a snapshot and a fork, and steps on both in turn.
+// The bytes choose a snapshot, a fork, and steps on both in turn.
 func FuzzOperations(f *testing.F) {
-	for seed := range int64(4) {
-		f.Add(seed, uint16(150))
+	for seed := range uint64(4) {
+		f.Add(testkit.RandomBytes(seed, 3000), uint16(150))
 	}
-	f.Fuzz(func(t *testing.T, seed int64, steps uint16) {
-		base := newWorld(t, seed)
+	f.Fuzz(func(t *testing.T, data []byte, steps uint16) {
+		base := newWorld(t, rand.New(testkit.NewBytes(data)))
 		var fork *world
 		for i := range steps % 1000 {
 			base.step(t)

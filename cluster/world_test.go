@@ -56,10 +56,10 @@ func cloneZones(z []zoneList) []zoneList {
 	return c
 }
 
-func newWorld(t *testing.T, seed int64) *world {
+func newWorld(t *testing.T, r *rand.Rand) *world {
 	s, err := New(Objects{})
 	require.NoError(t, err)
-	return &world{s: s, rnd: rand.New(rand.NewSource(seed)), nodes: map[string]*v1.Node{}, on: map[string]placed{}, orphans: map[string]*v1.Pod{}}
+	return &world{s: s, rnd: r, nodes: map[string]*v1.Node{}, on: map[string]placed{}, orphans: map[string]*v1.Pod{}}
 }
 
 func (w *world) fork() *world {

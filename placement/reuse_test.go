@@ -21,20 +21,22 @@ func TestReuseChangesNothing(t *testing.T) {
 	}
 	shared := 0
 	for seed := range seeds {
-		shared += play(t, uint64(seed), 60)
+		shared += play(t, rand.New(rand.NewPCG(uint64(seed), 1)), fmt.Sprint("seed ", seed), 60)
 	}
 	require.Greater(t, shared, seeds*5, "decisions that used shared work")
 }
 
 func FuzzReuse(f *testing.F) {
-	f.Add(uint64(1), uint8(40))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { play(t, seed, int(steps)) })
+	f.Add(testkit.RandomBytes(1, 2000), uint8(40))
+	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
+		play(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps))
+	})
 }
 
 // play runs random operations on a cluster and decides pods with and without reuse. It returns the number of decisions
 // that used kept work.
-func play(t *testing.T, seed uint64, steps int) (shared int) {
-	w := &world{r: rand.New(rand.NewPCG(seed, 1))}
+func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
+	w := &world{r: r}
 	s := w.snapshot(t, 3+w.r.IntN(8), w.r.IntN(20))
 	profile := DefaultProfile()
 	with, err := New(s, profile)
@@ -45,7 +47,7 @@ func play(t *testing.T, seed uint64, steps int) (shared int) {
 	shapes := 1 + w.r.IntN(6)
 	base := w.r.IntN(30)
 	for step := range steps {
-		at := fmt.Sprintf("seed %d step %d", seed, step)
+		at := fmt.Sprintf("%s step %d", name, step)
 		switch w.r.IntN(20) {
 		case 0:
 			name := fmt.Sprintf("n%d", w.r.IntN(8))

@@ -41,24 +41,25 @@ func seen(p *Plan, s *cluster.Snapshot) string {
 func TestFailuresLeaveNoReservations(t *testing.T) {
 	failed := 0
 	for seed := range uint64(60) {
-		failed += failAtRandom(t, seed, 25)
+		failed += failAtRandom(t, rand.New(rand.NewPCG(seed, 5)), fmt.Sprint("seed ", seed), 25)
 	}
 	require.Greater(t, failed, 500)
 }
 
 func FuzzReservations(f *testing.F) {
-	f.Add(uint64(1), uint8(20))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { failAtRandom(t, seed, int(steps%40)) })
+	f.Add(testkit.RandomBytes(1, 1000), uint8(20))
+	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
+		failAtRandom(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps%40))
+	})
 }
 
 // failAtRandom returns the number of placements that were undone.
-func failAtRandom(t *testing.T, seed uint64, steps int) (failed int) {
-	r := rand.New(rand.NewPCG(seed, 5))
+func failAtRandom(t *testing.T, r *rand.Rand, name string, steps int) (failed int) {
 	p, s := volumeWorld(t, r)
 	for step := range steps {
 		pod := volumePod(r, fmt.Sprintf("p%d", step))
 		what, before := r.IntN(7), seen(p.Plan, s)
-		at := fmt.Sprintf("seed %d step %d kind %d", seed, step, what)
+		at := fmt.Sprintf("%s step %d kind %d", name, step, what)
 		switch what {
 		case 0: // it stays
 			if d := p.Decide(pod, Options{}); d.Placed() {

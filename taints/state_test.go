@@ -243,8 +243,8 @@ func TestStateAgainstOracle(t *testing.T) {
 }
 
 func FuzzState(f *testing.F) {
-	f.Add(int64(1))
-	f.Fuzz(func(t *testing.T, seed int64) { checkState(t, rand.New(rand.NewSource(seed))) })
+	f.Add(testkit.RandomBytes(1, 200))
+	f.Fuzz(func(t *testing.T, data []byte) { checkState(t, rand.New(testkit.NewBytes(data))) })
 }
 
 // FuzzMatches compares Matches with the API's own comparison. The bytes choose the fields of a toleration and of a taint

@@ -328,11 +328,11 @@ func wavesOf(p Plan) (out [][]string) {
 	return out
 }
 
-// FuzzPlan makes the cluster from a seed.
+// FuzzPlan makes the cluster from the bytes.
 func FuzzPlan(f *testing.F) {
-	f.Add(int64(1))
-	f.Fuzz(func(t *testing.T, seed int64) {
-		in := random(rand.New(rand.NewSource(seed)))
+	f.Add(testkit.RandomBytes(1, 200))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := random(rand.New(testkit.NewBytes(data)))
 		replay(t, in, MakePlan(in))
 	})
 }

@@ -169,8 +169,8 @@ func TestTimersAgainstOracle(t *testing.T) {
 }
 
 func FuzzTimers(f *testing.F) {
-	f.Add(int64(3))
-	f.Fuzz(func(t *testing.T, seed int64) { checkScript(t, rand.New(rand.NewSource(seed))) })
+	f.Add(testkit.RandomBytes(3, 200))
+	f.Fuzz(func(t *testing.T, data []byte) { checkScript(t, rand.New(testkit.NewBytes(data))) })
 }
 
 // end returns when the script's pod is deleted, or infinity when the pod stays.
@@ -205,8 +205,8 @@ func TestCancelNeverShortens(t *testing.T) {
 }
 
 func FuzzCancelNeverShortens(f *testing.F) {
-	f.Add(int64(5))
-	f.Fuzz(func(t *testing.T, seed int64) { checkCancel(t, rand.New(rand.NewSource(seed))) })
+	f.Add(testkit.RandomBytes(5, 200))
+	f.Fuzz(func(t *testing.T, data []byte) { checkCancel(t, rand.New(testkit.NewBytes(data))) })
 }
 
 func randomInput(r *rand.Rand) Input {
@@ -351,6 +351,6 @@ func TestForecastLaws(t *testing.T) {
 }
 
 func FuzzForecast(f *testing.F) {
-	f.Add(int64(7))
-	f.Fuzz(func(t *testing.T, seed int64) { checkForecast(t, rand.New(rand.NewSource(seed))) })
+	f.Add(testkit.RandomBytes(7, 200))
+	f.Fuzz(func(t *testing.T, data []byte) { checkForecast(t, rand.New(testkit.NewBytes(data))) })
 }

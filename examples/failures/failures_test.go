@@ -164,33 +164,7 @@ func TestDocumentedJSON(t *testing.T) {
 }
 
 // Every line of output in docs/failures.md is a line of the shipped output, blanks aside.
-func TestDocumentation(t *testing.T) {
-	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	lines := map[string]bool{"…": true}
-	tables, err := filepath.Glob("testdata/*.table")
-	require.NoError(t, err)
-	for _, file := range tables {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for line := range strings.Lines(string(text)) {
-			lines[words(line)] = true
-		}
-	}
-	text, err := os.ReadFile("../../docs/failures.md")
-	require.NoError(t, err)
-	blocks := strings.Split(string(text), "```")
-	require.Greater(t, len(blocks), 4)
-	for i := 1; i < len(blocks); i += 2 {
-		if strings.HasPrefix(blocks[i], "go") {
-			continue
-		}
-		for line := range strings.Lines(blocks[i]) {
-			if line = words(line); line != "" && !strings.HasPrefix(line, "go run ./examples/") {
-				require.True(t, lines[line], "not printed: %s", line)
-			}
-		}
-	}
-}
+func TestDocumentation(t *testing.T) { testkit.Printed(t, "../../docs/failures.md", ".") }
 
 // withDevices is two nodes, a device of each, and a pod on the first with a claim of the first's device. The claim's selector
 // takes devices of the model that only the first has.

@@ -47,5 +47,24 @@ func (b *Bytes) Copy() *Bytes { return &Bytes{b.rest} }
 // OneIn reports whether a choice that n possibilities have is the last of them. Without bytes it is not, unless n is 1.
 func (b *Bytes) OneIn(n int) bool { return b.Below(n) == n-1 }
 
+// Uint64 makes Bytes the source of a rand.Rand of math/rand/v2. Each draw takes one byte, so a number has at most 256 values.
+// After the last byte all draws are equal: a test must not draw until a draw differs.
+//
+// The byte is in the upper bits and in the lower bits, because Rand takes a number below a power of 2 from the lower bits. The
+// bit after the upper byte keeps Rand from drawing again when the byte is 0.
+func (b *Bytes) Uint64() uint64 {
+	n := uint64(b.Next())
+	return n<<56 | 1<<55 | n
+}
+
+// Int63 is Uint64 for math/rand.
+func (b *Bytes) Int63() int64 {
+	n := int64(b.Next())
+	return n<<55 | 1<<54 | n<<32
+}
+
+// Seed does nothing. A Source of math/rand has this method.
+func (*Bytes) Seed(int64) {}
+
 // Pick returns an element of list, after the last byte the first element.
 func Pick[T any](b *Bytes, list ...T) T { return list[b.Below(len(list))] }
