@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -19,10 +16,8 @@ import (
 
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/internal/testkit/traces"
 )
-
-// traces is where the saved traces of real clusters are, outside of the repository.
-const traces = "../../shared/traces"
 
 // slice is a trace, or the first pods of a trace, on some nodes.
 type slice struct {
@@ -52,15 +47,11 @@ func traceSlices() (list []slice) {
 // Both sides decide each pod of two traces of real clusters from the same state, first with all nodes and then with
 // sampling.
 func TestTraces(t *testing.T) {
-	script := filepath.Join(traces, "trace2yaml.py")
-	if _, err := os.Stat(script); err != nil {
-		t.Skip("no traces here")
-	}
 	for _, x := range traceSlices() {
 		t.Run(x.String(), func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			c := trace(t, script, x)
+			c := trace(t, x)
 			p := defaultProfile(t)
 			p.Real.PercentageOfNodesToScore, p.Podberth.Sampling.Percentage = &x.percentage, &x.percentage
 			tally := compare.NewTally()
@@ -78,11 +69,9 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-func trace(t *testing.T, script string, x slice) *gen.Cluster {
+func trace(t *testing.T, x slice) *gen.Cluster {
 	t.Helper()
-	args := []string{script, x.name, "--nodes", strconv.Itoa(x.nodes), "--pods", strconv.Itoa(x.upTo), "--zones", "3", "--spec", x.pods}
-	out, err := exec.Command("python3", args...).Output()
-	must(t, err)
+	out := traces.Text(t, x.name, "--nodes", strconv.Itoa(x.nodes), "--pods", strconv.Itoa(x.upTo), "--zones", "3", "--spec", x.pods)
 	c := &gen.Cluster{}
 	for doc := range bytes.SplitSeq(out, []byte("\n---\n")) {
 		var kind struct{ Kind string }

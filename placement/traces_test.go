@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit/traces"
 )
 
 // readCluster reads the objects that placement uses from YAML documents, and returns the pending pods separately.
@@ -123,10 +123,6 @@ func TestShippedClusterDecisions(t *testing.T) {
 
 // Real clusters: every tenth decision and a third of the failures are compared.
 func TestTraceDecisions(t *testing.T) {
-	const script = "../../shared/traces/trace2yaml.py"
-	if _, err := os.Stat(script); err != nil {
-		t.Skip("the traces are not here")
-	}
 	if testing.Short() {
 		t.Skip("takes a while")
 	}
@@ -135,11 +131,7 @@ func TestTraceDecisions(t *testing.T) {
 		"dlrm":  {"dlrm", "--nodes", "400", "--pods", "4000", "--zones", "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, err := exec.Command("python3", append([]string{script}, args...)...).Output()
-			if err != nil {
-				t.Skipf("the trace cannot be made: %v", err)
-			}
-			o, pending := readCluster(t, text)
+			o, pending := readCluster(t, traces.Text(t, args...))
 			require.Greater(t, sameDecisions(t, o, pending, 10), len(pending)/4)
 		})
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/podberth/podberth/internal/testkit/traces"
 )
 
 // result is one workload, as -json prints it.
@@ -73,7 +75,7 @@ func main() {
 		default:
 			r, err = measure(w.name, w.build, *nodes, *pods, *more, *runs, *sampling)
 		}
-		if errors.Is(err, errNoTraces) {
+		if errors.Is(err, traces.ErrNone) {
 			fmt.Fprintf(os.Stderr, "%s left out: %v\n", w.name, err)
 			continue
 		}

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -13,22 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/testkit/traces"
 	"github.com/podberth/podberth/preemption"
 )
 
-// errNoTraces is the error when the traces are not beside the repository. The workloads of the traces are then left out.
-var errNoTraces = errors.New("the traces are not here")
-
-// trace returns a cluster of a real trace. All its pods are pending, in queue order.
+// trace returns a cluster of a real trace. All its pods are pending, in queue order. The error is traces.ErrNone when there are
+// no traces. The workloads of the traces are then left out.
 func trace(args ...string) func(int) (world, error) {
 	return func(int) (world, error) {
-		script := filepath.Join("..", "..", "shared", "traces", "trace2yaml.py")
-		if _, err := os.Stat(script); err != nil {
-			return world{}, errNoTraces
-		}
-		out, err := exec.Command("python3", append([]string{script}, args...)...).Output()
+		out, err := traces.Read(args...)
 		if err != nil {
-			return world{}, fmt.Errorf("%w: %v", errNoTraces, err)
+			return world{}, err
 		}
 		folder, err := os.MkdirTemp("", "trace")
 		if err != nil {
@@ -57,7 +50,7 @@ func trace(args ...string) func(int) (world, error) {
 // has room. Without the traces the pods are generated.
 func backlog(n int) (world, error) {
 	w, err := trace("dlrm", "--nodes", "800", "--pods", "23871", "--zones", "3")(n)
-	if errors.Is(err, errNoTraces) {
+	if errors.Is(err, traces.ErrNone) {
 		return unschedulable(n)
 	}
 	if err != nil {

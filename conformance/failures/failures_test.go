@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/internal/testkit/traces"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/planning/failures"
 	"github.com/podberth/podberth/preemption"
@@ -61,12 +61,7 @@ func TestShippedClusters(t *testing.T) {
 
 // 200 nodes and each zone of a slice of a real trace: 600 nodes with as many of its pods as find a place.
 func TestTrace(t *testing.T) {
-	script := filepath.Join("..", "..", "..", "shared", "traces", "trace2yaml.py")
-	if _, err := os.Stat(script); err != nil {
-		t.Skip("no traces here")
-	}
-	out, err := exec.Command("python3", script, "openb", "--nodes", "600", "--pods", "4000", "--zones", "3", "--spec", "default").Output()
-	must(t, err)
+	out := traces.Text(t, "openb", "--nodes", "600", "--pods", "4000", "--zones", "3", "--spec", "default")
 	file := filepath.Join(t.TempDir(), "trace.yaml")
 	must(t, os.WriteFile(file, out, 0o600))
 	o, err := dump.Read([]string{file}, bytes.NewReader(nil), dump.Options{})

@@ -3,8 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/testkit/traces"
 )
 
 // decisions schedules the pending pods of a dump and returns a line for each attempt. It uses the library's plan, or calls
@@ -83,14 +82,10 @@ func TestPlanAgainstPlugins(t *testing.T) {
 		})
 	}
 	t.Run("openb", func(t *testing.T) {
-		const script = "../../../shared/traces/trace2yaml.py"
-		if _, err := os.Stat(script); err != nil || testing.Short() {
-			t.Skip("the traces are not here, or the test is to be short")
+		if testing.Short() {
+			t.Skip("takes a while")
 		}
-		text, err := exec.Command("python3", script, "openb", "--nodes", "60", "--pods", "1200", "--zones", "3", "--spec", "gpuspec33").Output()
-		if err != nil {
-			t.Skipf("the trace cannot be made: %v", err)
-		}
+		text := traces.Text(t, "openb", "--nodes", "60", "--pods", "1200", "--zones", "3", "--spec", "gpuspec33")
 		o, err := dump.Read([]string{"-"}, strings.NewReader(string(text)), dump.Options{})
 		require.NoError(t, err)
 		want := decisions(t, o, false)

@@ -18,6 +18,7 @@ import (
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/internal/testkit/traces"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
@@ -244,14 +245,7 @@ func TestOpenbTrace(t *testing.T) {
 	if testing.Short() { // the race detector is run with short, and simulate has one goroutine
 		t.Skip("slow under the race detector")
 	}
-	script := "../../../shared/traces/trace2yaml.py"
-	if _, err := os.Stat(script); err != nil {
-		t.Skip("the traces are not here")
-	}
-	text, err := exec.Command("python3", script, "openb", "--nodes", "1523", "--pods", "8152", "--zones", "3").Output()
-	if err != nil {
-		t.Skipf("the trace cannot be made: %v", err)
-	}
+	text := traces.Text(t, "openb", "--nodes", "1523", "--pods", "8152", "--zones", "3")
 	file := filepath.Join(t.TempDir(), "openb.yaml")
 	require.NoError(t, os.WriteFile(file, text, 0o644))
 	self, err := os.Executable()
