@@ -195,17 +195,24 @@ func (s *Search) step(at position, from cursor) outcome {
 	if s.counts[at.claim]+need-at.n > maxResults {
 		return tooMany
 	}
-	next := at
-	next.n++
 	if r.all {
 		ok, out := s.take(at, r, s.found[r.id][at.n])
 		if ok {
+			next := at
+			next.n++
 			if out = s.step(next, cursor{}); out != solved {
 				s.giveBack(at.claim)
 			}
 		}
 		return out
 	}
+	return s.tryDevices(at, r, from)
+}
+
+// tryDevices takes one device after another for the next of a request's devices, and goes on with the search (rule U7.2).
+func (s *Search) tryDevices(at position, r *request, from cursor) outcome {
+	next := at
+	next.n++
 	var seen []int32 // with Complete: classes of devices that led to no solution here
 	for p := from.pool; p < len(s.pools); p++ {
 		if s.pools[p].state != complete {
@@ -271,22 +278,12 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	if s.inUse(d, r, at.claim) {
 		return false, failed
 	}
-	if !r.all {
-		ok, err := s.selectable(d, r)
-		if err != nil {
-			s.err = err
-			return false, broken
-		}
-		if !ok {
-			return false, failed
-		}
-	}
-	taken, ok, err := consumption(d, r.capacity)
+	taken, ok, err := s.suits(r, d)
 	if err != nil {
 		s.err = err
 		return false, broken
 	}
-	if !r.all && (!ok || !s.room(d, taken)) {
+	if !ok {
 		return false, failed
 	}
 	ok, paid := s.charge(x.pool, d)
@@ -322,6 +319,20 @@ func (s *Search) take(at position, r *request, x candidate) (bool, outcome) {
 	s.choices = append(s.choices, c)
 	s.counts[at.claim]++
 	return true, failed
+}
+
+// suits reports whether a device matches a request and has room, and returns what the request takes of the device's capacity.
+// Devices of allocationMode All have passed these tests before the search.
+func (s *Search) suits(r *request, d *device) (taken capacities, ok bool, err error) {
+	if !r.all {
+		if ok, err := s.selectable(d, r); err != nil || !ok {
+			return nil, false, err
+		}
+	}
+	if taken, ok, err = consumption(d, r.capacity); err != nil {
+		return nil, false, err
+	}
+	return taken, r.all || ok && s.room(d, taken), nil
 }
 
 // inUse reports whether an allocation or an earlier choice blocks the device (rule U7.3).

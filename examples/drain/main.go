@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -89,19 +90,22 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	return no, nil
 }
 
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "drain", Purpose: "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
+	Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -l LABELS [flags]", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
+	Examples: []string{
+		"# which pods block the drain of a node, and in which waves the others leave",
+		"drain -f cluster.yaml -ignore-daemonsets -delete-emptydir-data node-a1",
+		"# the nodes of a zone together",
+		"drain -f cluster.yaml -ignore-daemonsets -l topology.kubernetes.io/zone=a",
+		"# what the Eviction API answers for a pod",
+		"drain -f cluster.yaml -evict shop/web-0",
+	},
+}
+
 func parseFlags(args []string, stdout io.Writer) (o options, err error) {
-	f := program.Flags(program.Help{
-		Name: "drain", Purpose: "plans draining nodes: who blocks, who leaves in which wave, and where each goes.",
-		Usage: []string{"drain -f PATH [flags] NODE...", "drain -f PATH -l LABELS [flags]", "drain -f PATH -evict NAMESPACE/NAME [flags]"},
-		Examples: []string{
-			"# which pods block the drain of a node, and in which waves the others leave",
-			"drain -f cluster.yaml -ignore-daemonsets -delete-emptydir-data node-a1",
-			"# the nodes of a zone together",
-			"drain -f cluster.yaml -ignore-daemonsets -l topology.kubernetes.io/zone=a",
-			"# what the Eviction API answers for a pod",
-			"drain -f cluster.yaml -evict shop/web-0",
-		},
-	}, stdout)
+	f := program.Flags(help, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
 	f.BoolVar(&o.drain.Force, "force", false, "as of kubectl drain: delete pods without a controller")
@@ -132,24 +136,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		o.nodes, args = append(o.nodes, nodeName(f.Arg(0))), f.Args()[1:]
 	}
 	o.evict, o.input.Strict = o.tables.Qualified(o.evict), o.strict
-	switch {
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
-	case report.Check(o.output) != nil:
-		return o, report.Check(o.output)
-	case o.tables.Check(o.output) != nil:
-		return o, o.tables.Check(o.output)
-	case o.evict != "" && len(o.nodes) > 0:
-		return o, fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
-	case o.evict != "" && o.selector != nil:
-		return o, errors.New("-l: Forbidden: -evict is about one pod, not about nodes")
-	case len(o.nodes) > 0 && o.selector != nil:
-		return o, fmt.Errorf("unexpected argument %q: -l chooses the nodes", o.nodes[0])
-	case o.evict == "" && len(o.nodes) == 0 && o.selector == nil:
-		return o, errors.New("NODE: Required value: at least one node, or -l")
-	case o.evict != "" && !isName(o.evict):
-		return o, fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
-	case *skip < 0:
+	if err := o.check(); err != nil {
+		return o, err
+	}
+	if *skip < 0 {
 		return o, fmt.Errorf("-skip-wait-for-delete-timeout: Invalid value: %d: must be seconds, not negative", *skip)
 	}
 	if *grace >= 0 {
@@ -165,6 +155,26 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// check returns the first error about flags that do not go together.
+func (o *options) check() error {
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+		return err
+	}
+	switch {
+	case o.evict != "" && len(o.nodes) > 0:
+		return fmt.Errorf("unexpected argument %q: -evict is about one pod, not about nodes", o.nodes[0])
+	case o.evict != "" && o.selector != nil:
+		return errors.New("-l: Forbidden: -evict is about one pod, not about nodes")
+	case len(o.nodes) > 0 && o.selector != nil:
+		return fmt.Errorf("unexpected argument %q: -l chooses the nodes", o.nodes[0])
+	case o.evict == "" && len(o.nodes) == 0 && o.selector == nil:
+		return errors.New("NODE: Required value: at least one node, or -l")
+	case o.evict != "" && !isName(o.evict):
+		return fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
+	}
+	return nil
 }
 
 // nodeName returns the name of a node that is given as NAME or, as kubectl prints it, as node/NAME.

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -75,21 +76,24 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	return o.failPending && a.Summary.Failing > 0, report.Print(out, in.warnings, stdout, stderr)
 }
 
+// help is what -h prints before the flags.
+var help = program.Help{
+	Name: "failures", Purpose: "says what happens to the pods of a cluster when nodes or zones fail.",
+	Usage: []string{"failures -f PATH [flags]"},
+	Examples: []string{
+		"# every node and every zone, the worst first",
+		"failures -f cluster.yaml",
+		"# two nodes together, and the racks",
+		"failures -f cluster.yaml -scenario node-a1,node-b1 -by example.com/rack",
+		"# how many nodes may fail, and what would let the cluster survive one",
+		"failures -f cluster.yaml -headroom",
+		"# in CI, and for node_exporter's textfile collector",
+		"failures -f cluster.yaml -fail-pending -prometheus failures.prom",
+	},
+}
+
 func parseFlags(args []string, stdout io.Writer) (o options, err error) {
-	f := program.Flags(program.Help{
-		Name: "failures", Purpose: "says what happens to the pods of a cluster when nodes or zones fail.",
-		Usage: []string{"failures -f PATH [flags]"},
-		Examples: []string{
-			"# every node and every zone, the worst first",
-			"failures -f cluster.yaml",
-			"# two nodes together, and the racks",
-			"failures -f cluster.yaml -scenario node-a1,node-b1 -by example.com/rack",
-			"# how many nodes may fail, and what would let the cluster survive one",
-			"failures -f cluster.yaml -headroom",
-			"# in CI, and for node_exporter's textfile collector",
-			"failures -f cluster.yaml -fail-pending -prometheus failures.prom",
-		},
-	}, stdout)
+	f := program.Flags(help, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
@@ -125,14 +129,10 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, err
 	}
 	o.input.Strict = o.strict
-	switch {
-	case len(o.files) == 0:
-		return o, program.CheckInputs(o.files)
-	case report.Check(o.output) != nil:
-		return o, report.Check(o.output)
-	case o.tables.Check(o.output) != nil:
-		return o, o.tables.Check(o.output)
-	case f.NArg() > 0:
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: name nodes with -scenario", f.Arg(0))
 	}
 	for name, n := range map[string]int{"pairs": o.pairs, "orders": o.orders, "limit": o.limit, "remedies": o.remedies, "workers": o.workers} {
