@@ -2,6 +2,7 @@ package optimal_test
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -65,8 +66,7 @@ func (b *brute) Solve(p *preemption.Problem) (best []bool) {
 }
 
 // compare holds the search against brute force and against v1.36's rule.
-func compare(t *testing.T, seed uint64, constrained bool) {
-	r := rand.New(rand.NewPCG(seed, 5))
+func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	s := chance(r, constrained)
 	o := optimal.Options{NeverViolate: r.IntN(5) == 0}
 	switch r.IntN(6) {
@@ -97,30 +97,33 @@ func compare(t *testing.T, seed uint64, constrained bool) {
 	if b.large {
 		return
 	}
-	require.Equal(t, want.Outcome, got.Outcome, "seed %d: %s, brute force %s", seed, got.Message, want.Message)
-	require.True(t, with.Proof().Optimal, "seed %d", seed)
+	require.Equal(t, want.Outcome, got.Outcome, "%s: %s, brute force %s", name, got.Message, want.Message)
+	require.True(t, with.Proof().Optimal, "%s", name)
 	if want.Outcome != preemption.Success {
 		return
 	}
-	require.Equal(t, want.Node, got.Node, "seed %d", seed)
+	require.Equal(t, want.Node, got.Node, "%s", name)
 	v := with.Of(got.Candidate, now)
-	require.Zero(t, optimal.Compare(with.Of(want.Candidate, now), v, order), "seed %d: %v, brute force %v", seed, v, with.Of(want.Candidate, now))
-	require.Zero(t, optimal.Compare(v, with.Proof().Bound, order), "seed %d", seed)
+	require.Zero(t, optimal.Compare(with.Of(want.Candidate, now), v, order), "%s: %v, brute force %v", name, v, with.Of(want.Candidate, now))
+	require.Zero(t, optimal.Compare(v, with.Proof().Bound, order), "%s", name)
 	o136 := s.options
 	o136.NeverViolate = o.NeverViolate
 	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success {
-		require.LessOrEqual(t, optimal.Compare(v, with.Of(plain.Candidate, now), order), 0, "seed %d: worse than v1.36's victims", seed)
+		require.LessOrEqual(t, optimal.Compare(v, with.Of(plain.Candidate, now), order), 0, "%s: worse than v1.36's victims", name)
 	}
 }
 
 func TestBruteForce(t *testing.T) {
 	for seed := range uint64(testkit.Rounds(*cases)) {
-		compare(t, seed, false)
-		compare(t, seed, true)
+		for _, constrained := range []bool{false, true} {
+			compare(t, rand.New(rand.NewPCG(seed, 5)), fmt.Sprint("seed ", seed), constrained)
+		}
 	}
 }
 
 func FuzzSearch(f *testing.F) {
-	f.Add(testkit.Epoch.Unix(), true)
-	f.Fuzz(func(t *testing.T, seed int64, constrained bool) { compare(t, uint64(seed), constrained) })
+	f.Add(testkit.RandomBytes(1, 200), true)
+	f.Fuzz(func(t *testing.T, data []byte, constrained bool) {
+		compare(t, rand.New(testkit.NewBytes(data)), "fuzz", constrained)
+	})
 }
