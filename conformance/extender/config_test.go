@@ -26,8 +26,8 @@ import (
 
 var registerMetrics sync.Once
 
-// kube loads a configuration as the real kube-scheduler does, up to a scheduler that could start, and returns the plugin
-// lists of each profile by scheduler name and point.
+// kube loads a configuration as kube-scheduler does, until the scheduler could start. It returns the plugin lists of each
+// profile by scheduler name and extension point.
 func kube(t *testing.T, file string) (map[string]map[string][]config.Entry, *kubeconfig.KubeSchedulerConfiguration, error) {
 	t.Helper()
 	logger := klog.LoggerWithValues(klog.Background())
@@ -114,7 +114,8 @@ func sameConfiguration(t *testing.T, document string) (accepted bool) {
 	return true
 }
 
-// canonical prints arguments without the differences between the published and the internal types: case of names, version.
+// canonical prints arguments without the differences between the published and the internal types: the case of names and the
+// version.
 func canonical(t *testing.T, args any) string {
 	t.Helper()
 	text, err := json.Marshal(args)

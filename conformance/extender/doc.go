@@ -1,4 +1,6 @@
-// Package extender compares podberth and kube-scheduler where configurations and HTTP extenders are concerned: random
-// configurations loaded on both sides, examples/extender driven by the real HTTP extender client, and podberth's client
-// against the same answers, well-formed and not, as the real one.
+// Package extender compares configurations and HTTP extenders of podberth and kube-scheduler:
+//
+//   - Both sides load random configurations.
+//   - The HTTP extender client of kube-scheduler drives the program examples/extender.
+//   - The clients of both sides get the same answers, well-formed and malformed.
 package extender

@@ -20,7 +20,7 @@ import (
 	"github.com/podberth/podberth/examples/httpextender"
 )
 
-// The real client follows redirects to other hosts, and so does podberth's by choice.
+// kube-scheduler's client follows redirects to other hosts. podberth's client does so when Options ask for it.
 func TestRedirects(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		other := httptest.NewServer(&recorder{answer: `{"NodeNames":["n1"]}`})
@@ -39,7 +39,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// The real client takes a negative httpTimeout for none, and so does podberth's by choice.
+// kube-scheduler's client takes a negative httpTimeout for no timeout. podberth's client does so when Options ask for it.
 func TestNegativeTimeout(t *testing.T) {
 	server := httptest.NewServer(&recorder{answer: `{"NodeNames":["n1"]}`})
 	t.Cleanup(server.Close)
@@ -47,9 +47,9 @@ func TestNegativeTimeout(t *testing.T) {
 	compareFilter(t, theirs, ours, "negative time-out")
 }
 
-// Whatever scores an extender sends, hosts twice and scores out of range included, kube-scheduler chooses the node that
-// has the most points with podberth. Products beyond 64 bits are the one difference: they wrap around in kube-scheduler and
-// saturate in podberth.
+// kube-scheduler chooses the node that has the most points with podberth, whatever scores an extender sends: also for hosts
+// that are listed twice and for scores out of range. The only difference is a product beyond 64 bits: it wraps around in
+// kube-scheduler and saturates in podberth.
 func TestScores(t *testing.T) {
 	node := func(name string) *v1.Node {
 		room := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("10")}

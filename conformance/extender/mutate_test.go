@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Documents with a character or a word wrong are refused with the same words, or mean the same.
+// Both sides refuse a document with a wrong character or word in the same words, or give it the same meaning.
 func TestMutatedConfigurations(t *testing.T) {
 	words := []string{"null", "0", "-1", "true", "[]", "{}", `""`, `"*"`, "1.5", "99999999999999999999", `"v1"`, "profiles", "name", "args", " ", ":", ",", "\n", "\t", "- ", "#", "'"}
 	for k := range *configurations / 2 {
@@ -36,7 +36,7 @@ func TestMutatedConfigurations(t *testing.T) {
 	}
 }
 
-// block breaks the outermost level of a document in JSON into lines of YAML.
+// block writes the outermost level of a JSON document as lines of YAML.
 func block(text string) string {
 	var out strings.Builder
 	depth, quoted := 0, false

@@ -60,9 +60,9 @@ func start(t *testing.T, program string, c *gen.Cluster) string {
 	return ""
 }
 
-// The real HTTP extender client drives the program over generated clusters. The program runs the filters that kube-scheduler
-// runs: it lets through what kube-scheduler lets through, and says kube-scheduler's reasons; it ranks the nodes alike; and it
-// agrees with kube-scheduler's victims.
+// kube-scheduler's HTTP extender client drives the program over generated clusters. The program runs the filters of
+// kube-scheduler: it allows the same nodes, gives the same reasons, ranks the nodes in the same order, and accepts
+// kube-scheduler's victims.
 func TestProgram(t *testing.T) {
 	program := build(t)
 	s, err := newReal(nil)
@@ -102,7 +102,7 @@ func newReal(extenders []kubeconfig.Extender) (*real.Scheduler, error) {
 	return real.New(context.Background(), p, scheduler.WithExtenders(extenders...))
 }
 
-// drive asks both about one pod.
+// drive asks both sides about one pod.
 func drive(t *testing.T, s *real.Scheduler, x fwk.Extender, pod *v1.Pod, seen map[string]int) {
 	t.Helper()
 	a, err := s.Attempt(pod)
@@ -152,7 +152,7 @@ func inOrder(text string) string {
 	return strings.Join(reasons, ", ")
 }
 
-// withPods returns the nodes of a list as the snapshot has them: the client returns empty ones when it gets objects.
+// withPods returns the nodes of a list with the pods of the snapshot. The client returns nodes without pods when it gets objects.
 func withPods(nodes, list []fwk.NodeInfo) []fwk.NodeInfo {
 	var out []fwk.NodeInfo
 	for _, n := range nodes {
@@ -221,7 +221,7 @@ func agree(t *testing.T, s *real.Scheduler, x fwk.Extender, pod *v1.Pod, a *real
 	require.Equal(t, in, out, "pod %s", pod.Name)
 }
 
-// A scheduler with the program as an extender decides as one without: its filters and its victims add nothing.
+// A scheduler that has the program as an extender decides like a scheduler without extenders.
 func TestSchedulerWithProgram(t *testing.T) {
 	program := build(t)
 	plain, err := newReal(nil)

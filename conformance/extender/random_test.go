@@ -16,10 +16,10 @@ var (
 
 type object = map[string]any
 
-// documents makes configurations: mostly sensible, with a mistake now and then.
+// documents makes configurations. Most are correct, and some have a mistake.
 type documents struct{ *rand.Rand }
 
-// some reports true once in n times.
+// some returns true once in n calls, on average.
 func (r documents) some(n int) bool { return r.IntN(n) == 0 }
 
 func pick[T any](r documents, list ...T) T { return list[r.IntN(len(list))] }
@@ -293,7 +293,7 @@ func (r documents) document() string {
 	return string(text)
 }
 
-// Random configurations are accepted or refused, with the same words, and mean the same.
+// Both sides accept random configurations with the same meaning, or refuse them in the same words.
 func TestRandomConfigurations(t *testing.T) {
 	accepted := 0
 	for k := range *configurations {

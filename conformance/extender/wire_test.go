@@ -27,7 +27,7 @@ import (
 	"github.com/podberth/podberth/score"
 )
 
-// recorder is an extender that gives one answer and keeps what it was asked.
+// recorder is an extender that gives one answer and keeps the requests.
 type recorder struct {
 	status int
 	answer string
@@ -50,7 +50,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_, _ = io.WriteString(w, r.answer)
 }
 
-// both returns the real client and podberth's, of one configuration.
+// both returns the clients of kube-scheduler and of podberth for one configuration.
 func both(t *testing.T, x configv1.Extender) (fwk.Extender, *httpextender.Client) {
 	t.Helper()
 	in := &kubeconfig.Extender{
@@ -106,7 +106,7 @@ func webPod() *v1.Pod {
 	}
 }
 
-// answers are what extenders may say, to any verb.
+// answers has the answers of extenders. A test gives each answer to every verb.
 var answers = []string{
 	``, `null`, `{}`, `[]`, `<html>`, `{"NodeNames":["n1"`, `{} trailing`, `3`, `"x"`,
 	`{"NodeNames":["n1"]}`, `{"NodeNames":["n2","n1"]}`, `{"NodeNames":["n1","n1"]}`, `{"NodeNames":[]}`, `{"NodeNames":null}`, `{"nodenames":["n2"]}`,
@@ -124,7 +124,7 @@ var answers = []string{
 	`{"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"uid":"a"}}]}}}`,
 }
 
-// Every answer, with every status, to every verb in both forms: the same request, the same result, the same error.
+// Both clients send the same request and return the same result or error, for every answer, status, verb and form.
 func TestAnswers(t *testing.T) {
 	for _, capable := range []bool{true, false} {
 		for _, status := range []int{0, http.StatusCreated, http.StatusInternalServerError} {
@@ -199,7 +199,7 @@ func comparePrioritize(t *testing.T, theirs fwk.Extender, ours *httpextender.Cli
 	require.Equal(t, want, got, "prioritize: %s", answer)
 }
 
-// lister holds the nodes n1 with pods a and b, and n2 with c.
+// lister has the nodes n1 with the pods a and b, and n2 with the pod c.
 type lister map[string]*framework.NodeInfo
 
 func (l lister) List() ([]fwk.NodeInfo, error)                                 { return nil, nil }
@@ -247,7 +247,7 @@ func comparePreempt(t *testing.T, theirs fwk.Extender, ours *httpextender.Client
 	require.Equal(t, want, got, "preempt: %s", answer)
 }
 
-// resolved lets package preemption make sense of the answer, over the same nodes, and returns its error.
+// resolved passes the answer to package preemption, over the same nodes, and returns the error.
 func resolved(ours *httpextender.Client, l lister) error {
 	low, high := int32(0), int32(5)
 	c := oneCluster{}
@@ -268,7 +268,7 @@ func resolved(ours *httpextender.Client, l lister) error {
 	}).Err
 }
 
-// An answer that comes late, and nobody there at all.
+// An answer that comes too late, and an address without a server.
 func TestLateAnswers(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(&recorder{delay: release, answer: `{}`})
@@ -284,7 +284,7 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// TLS settings are taken, or refused with the same words.
+// Both clients accept TLS settings, or refuse them in the same words.
 func TestTLS(t *testing.T) {
 	server := httptest.NewTLSServer(&recorder{answer: `{"NodeNames":["n1"]}`})
 	t.Cleanup(server.Close)
@@ -308,7 +308,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Which pods an extender is asked about.
+// Both sides ask an extender about the same pods.
 func TestInterested(t *testing.T) {
 	for _, managed := range [][]string{nil, {"example.com/gpu"}, {"example.com/other"}, {"cpu"}} {
 		x := configv1.Extender{}

@@ -28,7 +28,7 @@ func (c oneCluster) Pods(i int) iter.Seq[*v1.Pod] {
 	}
 }
 
-// gone is a what-if of a pod that fits once any pod has left.
+// gone is a what-if about a pod that fits as soon as any pod has left.
 type gone struct{ left int }
 
 func (w *gone) Check(int) preemption.Answer {

@@ -13,8 +13,8 @@ import (
 	"github.com/podberth/podberth/overhead"
 )
 
-// graceSeconds returns what a pod gets when a threshold evicts it: the forecast for a node on which nothing is available and
-// no other pod runs; 0 for a pod that is never evicted.
+// graceSeconds returns the grace period of a pod that a threshold evicts: the forecast for a node on which nothing is available
+// and no other pod runs. It is 0 for a pod that is never evicted.
 func graceSeconds(p *pressure.Policy, t pressure.Threshold, pod *v1.Pod) int64 {
 	steps := p.Forecast(t, pressure.Measurement{Capacity: 1 << 40}, pressure.Observation{Pods: []*v1.Pod{pod}}).Steps
 	if len(steps) == 0 {
@@ -23,8 +23,8 @@ func graceSeconds(p *pressure.Policy, t pressure.Threshold, pod *v1.Pod) int64 {
 	return steps[0].GraceSeconds
 }
 
-// check compares a cycle. Where the kubelet chooses at random, among thresholds that are not of memory and among pods that
-// rank equal, its choice must be one that podberth's ranking allows.
+// check compares a cycle. The kubelet chooses at random among thresholds other than memory and among pods of equal rank. Then
+// podberth's ranking must allow the kubelet's choice.
 func (n *node) check(policy *pressure.Policy, before, state pressure.State, d pressure.Decision, c *cycle, m eviction.Manager) error {
 	n.count(d, c)
 	var conditions []v1.NodeConditionType
@@ -97,7 +97,7 @@ func (n *node) check(policy *pressure.Policy, before, state pressure.State, d pr
 	return n.told(*d.Eviction, got, c)
 }
 
-// told compares what is written about an eviction.
+// told compares the texts about an eviction.
 func (n *node) told(e pressure.Eviction, k kill, c *cycle) error {
 	if k.status.Phase != v1.PodFailed || k.status.Reason != pressure.Reason || k.status.Message != e.Message {
 		return fmt.Errorf("status: real %s %s %q, podberth %q", k.status.Phase, k.status.Reason, k.status.Message, e.Message)
@@ -126,7 +126,7 @@ func (n *node) checkLocal(d pressure.Decision, c *cycle) error {
 	for _, e := range d.LocalStorage {
 		want[e.Pod.Name] = e
 	}
-	if c.killErr != nil && len(c.killed) > 0 && len(want) > 0 { // nobody else is told
+	if c.killErr != nil && len(c.killed) > 0 && len(want) > 0 { // the kubelet writes nothing about other pods
 		return nil
 	}
 	if len(c.killed) != len(want) {
@@ -147,7 +147,7 @@ func (n *node) checkLocal(d pressure.Decision, c *cycle) error {
 	return nil
 }
 
-// choice finds the threshold that the real one acts on among those that it may.
+// choice finds the threshold on which the kubelet acts, among the thresholds that it may choose.
 func (n *node) choice(d pressure.Decision, c *cycle) (pressure.Threshold, error) {
 	text := func(t pressure.Threshold) string {
 		return "Warning EvictionThresholdMet Attempting to reclaim " + t.Signal.Resource()
@@ -172,7 +172,7 @@ func (n *node) choice(d pressure.Decision, c *cycle) (pressure.Threshold, error)
 	able = slices.DeleteFunc(able, func(t pressure.Threshold) bool {
 		return text(t) != c.event || !slices.Equal(pressure.Reclaims(t.Signal, n.layout), c.reclaimed)
 	})
-	// The resource and what was reclaimed leave several thresholds open; the evicted pod and its grace tell more.
+	// Several thresholds can have that resource and reclaim the same. The evicted pod and its grace period decide between them.
 	if slices.Contains(able, *d.Acting) && (len(c.killed) == 0 || d.Eviction != nil && c.killed[0].pod.UID == d.Eviction.Pod.UID && c.killed[0].grace == d.Eviction.GraceSeconds &&
 		c.killed[0].status.Message == d.Eviction.Message) {
 		return *d.Acting, nil
@@ -191,8 +191,8 @@ func (n *node) choice(d pressure.Decision, c *cycle) (pressure.Threshold, error)
 	return *d.Acting, fmt.Errorf("real says %q and reclaims %v, podberth %q (%s)", c.event, c.reclaimed, d.Event, thresholds(d))
 }
 
-// explains reports whether acting on the threshold leads to the real eviction. Only thresholds other than podberth's own
-// choice come here, and then for the pod alone.
+// explains reports whether the threshold leads to the kubelet's eviction. check calls it for thresholds that podberth did not
+// choose, and compares only the pod.
 func (n *node) explains(s pressure.Status, c *cycle) bool {
 	if len(c.killed) != 1 {
 		return true
@@ -212,7 +212,7 @@ func (n *node) explains(s pressure.Status, c *cycle) bool {
 	return n.policyGrace(t, c.killed[0].pod) == c.killed[0].grace
 }
 
-// tied reports whether no comparator of the signal tells the pods apart.
+// tied reports whether the pods are equal for every comparator of the signal.
 func tied(s pressure.Signal, a, b pressure.Ranked) bool {
 	if a.Priority != b.Priority {
 		return false
@@ -230,7 +230,7 @@ func tied(s pressure.Signal, a, b pressure.Ranked) bool {
 	return a.Exceeds == b.Exceeds && a.Usage-a.Request-x == b.Usage-b.Request-y
 }
 
-// ephemeral is what the ranking by inodes subtracts.
+// ephemeral returns the amount that the ranking by inodes subtracts.
 func ephemeral(s pressure.Signal, p *v1.Pod) int64 {
 	if !strings.HasSuffix(string(s), ".inodesFree") {
 		return 0

@@ -19,8 +19,8 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 )
 
-// TestCritical lets the kubelet make room for a critical pod that it would have to refuse for resources, and compares who has to
-// go, in which order, with which reason, and the error when nobody is enough.
+// TestCritical lets the kubelet make room for a critical pod for which the node lacks resources. It compares the evicted pods,
+// their order and reasons, and the error when no set of pods is enough.
 func TestCritical(t *testing.T) {
 	trial.Run(t, 6000, 320, critical, "one victim", "two victims", "three victims or more", "nobody is enough", "static", "priority", "BestEffort", "Burstable", "Guaranteed", "several resources", "pods are missing")
 }
@@ -95,7 +95,7 @@ func critical(s *trial.Source) error {
 	return nil
 }
 
-// standing is a pod of the node with its class of service in the status, as the API server writes it.
+// standing is a pod of the node. Its status has the class of service, as the API server writes it.
 func standing(s *trial.Source, i int) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint("u", i))}}
 	list := func() v1.ResourceList {
@@ -117,7 +117,7 @@ func standing(s *trial.Source, i int) *v1.Pod {
 	}
 	p.Status.QOSClass = v1.PodQOSBurstable
 	switch s.N(4) {
-	case 1: // all of cpu and memory is limited
+	case 1: // cpu and memory have limits
 		p.Status.QOSClass = v1.PodQOSGuaranteed
 		for c := range p.Spec.Containers {
 			r := v1.ResourceList{v1.ResourceCPU: resource.MustParse(trial.Pick(s, "100m", "1", "500m", "900m")), v1.ResourceMemory: resource.MustParse(trial.Pick(s, "100Mi", "1Gi", "500Mi", "300Mi"))}

@@ -13,7 +13,8 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 )
 
-// TestFlags gives the kubelet's own flags random text, often several values of one signal: the error, or the settings.
+// TestFlags gives random text to the flags of the kubelet, often several values of one signal. It compares the error or the
+// settings.
 func TestFlags(t *testing.T) {
 	trial.Run(t, 2000, 26, func(s *trial.Source) error {
 		name, parse, sign := "eviction-hard", pressure.ParseThresholds, "<"

@@ -27,8 +27,9 @@ import (
 
 func init() { klog.SetLogger(logr.Discard()) }
 
-// TestDays runs the kubelet's eviction manager, with its own loop, in a bubble of fake time over random observations and
-// compares every cycle: conditions, event, what is reclaimed, who is evicted, with which grace, message and annotations.
+// TestDays runs the eviction manager of the kubelet with its own loop, in a bubble of fake time, over random observations. It
+// compares every cycle: conditions, event, what is reclaimed, and the evicted pod with its grace period, message and
+// annotations.
 func TestDays(t *testing.T) {
 	trial.Run(t, 2000, 3000, func(s *trial.Source) (err error) {
 		synctest.Test(t, func(*testing.T) { err = day(s) })
@@ -60,7 +61,7 @@ type kill struct {
 	status v1.PodStatus
 }
 
-// node is a kubelet's world. The manager's goroutine calls it; between cycles the test looks at what was done.
+// node is the world of a kubelet. The manager's goroutine calls it. Between cycles the test looks at what the manager did.
 type node struct {
 	*trial.Source
 	lock      sync.Mutex
@@ -74,10 +75,10 @@ type node struct {
 	last      pressure.NodeStats
 	pods      []*v1.Pod
 	uids      int
-	// script, if there is one, makes the cycles in place of chance; await lets the manager sleep until the next of them.
+	// script makes the cycles in place of chance when it is not nil. await lets the manager sleep until the next cycle.
 	script func(now time.Time) *cycle
 	await  func()
-	// policyGrace is what a pod gets when a threshold evicts it.
+	// policyGrace is the grace period of a pod that a threshold evicts.
 	policyGrace func(pressure.Threshold, *v1.Pod) int64
 }
 
@@ -97,7 +98,7 @@ func day(s *trial.Source) error {
 	if err != nil {
 		return err
 	}
-	if len(thresholds) == 0 { // with nothing at all to do the loop could not be ended
+	if len(thresholds) == 0 { // without a threshold the loop would never end
 		config.IgnoreLocalStorage = false
 	}
 	return n.play(config, thresholds, 10*time.Second, func(policy *pressure.Policy, before, state pressure.State, d pressure.Decision, c *cycle, m eviction.Manager, admit lifecycle.PodAdmitHandler) error {
@@ -176,7 +177,7 @@ func (n *node) begin() *cycle {
 	}
 	n.change()
 	stats := n.stats(n.last)
-	if !n.detected { // thresholds on containerfs that users set take effect by accident until the layout is known
+	if !n.detected { // until the layout is known, thresholds that users set on containerfs take effect (a quirk)
 		stats.ContainerFs = nil
 	}
 	if n.Once(12) {
@@ -217,7 +218,7 @@ func (n *node) activePods() []*v1.Pod {
 	return out
 }
 
-// Get is the summary: the second look of a cycle is after reclaiming.
+// Get returns the summary. The second call of a cycle comes after reclaiming.
 func (n *node) Get(context.Context, bool) (*statsapi.Summary, error) {
 	n.wait()
 	n.lock.Lock()
@@ -257,7 +258,7 @@ func (n *node) kill(pod *v1.Pod, _ bool, grace *int64, status func(*v1.PodStatus
 	c := n.begin()
 	k := kill{pod: pod, grace: 1}
 	if grace != nil {
-		k.grace = max(1, *grace) // whoever kills raises it
+		k.grace = max(1, *grace) // the container runtime raises it
 	}
 	status(&k.status)
 	c.killed = append(c.killed, k)
@@ -279,7 +280,7 @@ func (n *node) reclaim(what string) error {
 	defer n.lock.Unlock()
 	c := n.begin()
 	c.reclaimed = append(c.reclaimed, what)
-	return c.killErr // is logged and nothing else
+	return c.killErr // the manager only logs this error
 }
 
 func (n *node) Event(o kruntime.Object, kind, reason, message string) {
@@ -302,7 +303,7 @@ func (n *node) AnnotatedEventf(o kruntime.Object, annotations map[string]string,
 	c.event += kind + " " + reason + " " + fmt.Sprintf(format, args...)
 }
 
-// admission asks both whether a new pod may come.
+// admission asks both sides whether the node admits a new pod.
 func (n *node) admission(h lifecycle.PodAdmitHandler, d pressure.Decision) error {
 	n.lock.Lock()
 	defer n.lock.Unlock()

@@ -30,10 +30,10 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 	}
 	many := n.Once(2)
 	for _, s := range pressure.Signals() {
-		if n.layout == "inconsistent" && strings.HasPrefix(string(s), "containerfs.") { // taken as they are in that layout, which cannot be
+		if n.layout == "inconsistent" && strings.HasPrefix(string(s), "containerfs.") { // the kubelet accepts them in that layout, which does not exist on a real node
 			continue
 		}
-		if s == "allocatableMemory.available" && c.EnforceNodeAllocatable != nil { // equal to the copy but for its reclaim, it would share its memory
+		if s == "allocatableMemory.available" && c.EnforceNodeAllocatable != nil { // equal to the copy except for its reclaim, it would share the memory of the copy
 			continue
 		}
 		values := []string{"1Gi", "10%", "500Mi", "5%", "15%", "1073741825", "0%"}
@@ -47,7 +47,7 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 		if n.Once(4) {
 			c.EvictionSoft[string(s)] = trial.Pick(n.Source, values...)
 			c.EvictionSoftGracePeriod[string(s)] = trial.Pick(n.Source, "30s", "10s", "0s", "1m", "5s")
-			if strings.HasPrefix(string(s), "containerfs.") { // hard in fact, it would be one of two hard ones, of which only one is replaced
+			if strings.HasPrefix(string(s), "containerfs.") { // it would be one of two hard thresholds, and the kubelet replaces only one of them
 				c.EvictionSoftGracePeriod[string(s)] = "30s"
 			}
 		}
@@ -68,7 +68,7 @@ func (n *node) config() (pressure.Config, []evictionapi.Threshold, error) {
 	return c, list, err
 }
 
-// bytes is an amount near one of the thresholds of a capacity.
+// bytes returns an amount near one of the thresholds of a capacity.
 func (n *node) near(capacity uint64) *uint64 {
 	if n.Once(16) {
 		return nil
@@ -78,7 +78,7 @@ func (n *node) near(capacity uint64) *uint64 {
 	return &v
 }
 
-// stats are new measurements; a number or a whole part may be unknown, a time may be old or unknown.
+// stats returns new measurements. A number or a whole part may be missing, and a time may be old or missing.
 func (n *node) stats(old pressure.NodeStats) pressure.NodeStats {
 	now := time.Now().Truncate(time.Second)
 	out := pressure.NodeStats{Memory: n.memory(now), PodsMemory: n.memory(now), NodeFs: n.fs(now), ImageFs: n.fs(now), ContainerFs: n.fs(now)}
@@ -105,7 +105,7 @@ func (n *node) stats(old pressure.NodeStats) pressure.NodeStats {
 	return out
 }
 
-// processes is the largest number of processes, unknown now and then.
+// processes returns the largest number of processes, which is sometimes missing.
 func (n *node) processes() *int64 {
 	if n.Once(16) {
 		return nil
@@ -156,7 +156,7 @@ func (n *node) fs(now time.Time) *pressure.FsStats {
 	return f
 }
 
-// change brings and removes pods.
+// change adds and removes pods.
 func (n *node) change() {
 	for range n.N(4) {
 		if len(n.pods) < 6 {
@@ -274,7 +274,7 @@ func fsOf(u pressure.FsUsage) *statsapi.FsStats {
 	return &statsapi.FsStats{UsedBytes: u.UsedBytes, InodesUsed: u.InodesUsed}
 }
 
-// summarize draws the pods' statistics in both forms.
+// summarize returns random statistics of the pods in both forms.
 func (n *node) summarize(node pressure.NodeStats) (*statsapi.Summary, map[types.UID]pressure.PodStats) {
 	sum := &statsapi.Summary{Node: nodeStats(node)}
 	stats := map[types.UID]pressure.PodStats{}
@@ -306,7 +306,7 @@ func (n *node) summarize(node pressure.NodeStats) (*statsapi.Summary, map[types.
 	return sum, stats
 }
 
-// podStats are the statistics as the kubelet has them.
+// podStats returns the statistics in the form of the kubelet.
 func podStats(p *v1.Pod, s pressure.PodStats) statsapi.PodStats {
 	r := statsapi.PodStats{PodRef: statsapi.PodReference{Name: p.Name, Namespace: p.Namespace, UID: string(p.UID)},
 		Memory: &statsapi.MemoryStats{WorkingSetBytes: s.WorkingSetBytes}, EphemeralStorage: &statsapi.FsStats{UsedBytes: s.EphemeralStorageUsed}, ProcessStats: &statsapi.ProcessStats{ProcessCount: s.Processes}}

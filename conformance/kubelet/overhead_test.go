@@ -153,7 +153,7 @@ func oom(s *trial.Source, pod *v1.Pod) error {
 				same++
 			}
 		}
-		if same > 1 { // and those
+		if same > 1 { // the API server refuses such pods too
 			continue
 		}
 		want := qos.GetContainerOOMScoreAdjust(pod.DeepCopy(), c.DeepCopy(), capacity)

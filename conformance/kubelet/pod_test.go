@@ -1,5 +1,5 @@
-// Package kubelet_test holds podberth against the kubelet: what a pod asks for and the cgroup, class and OOM score that
-// follow, and node-pressure eviction.
+// Package kubelet_test compares podberth with the kubelet: what a pod asks for, its cgroup values, class of service and OOM
+// score, and node-pressure eviction.
 package kubelet_test
 
 import (
@@ -58,7 +58,7 @@ func statuses(s *trial.Source) (out []v1.ContainerStatus) {
 	return out
 }
 
-// randomPod is any pod that the API's types can hold, as it comes out of JSON: also such as the API server would refuse.
+// randomPod returns any pod that the API's types can hold, as JSON decodes it. The API server would refuse some of these pods.
 func randomPod(s *trial.Source) (*v1.Pod, error) {
 	pod := &v1.Pod{}
 	for range s.N(4) {

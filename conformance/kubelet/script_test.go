@@ -21,11 +21,11 @@ import (
 	"github.com/podberth/podberth/internal/nodeday"
 )
 
-// replays is how often a day is played at most until the kubelet's random choices are those of the script.
+// replays is the largest number of plays of a day. Each play may make other random choices, until they are those of the script.
 const replays = 200
 
-// TestScriptedDays plays the days of eviction/pressure, which podberth's own tests play step by step, with the kubelet's manager.
-// Where it chooses at random among thresholds each of its choices must be allowed, and one of its plays has to be the script.
+// TestScriptedDays plays the days of eviction/pressure with the manager of the kubelet. podberth's own tests play the same days
+// step by step. The manager chooses at random among thresholds: each choice must be allowed, and one play must be the script.
 func TestScriptedDays(t *testing.T) {
 	file, err := os.ReadFile("../../eviction/pressure/testdata/days.txt")
 	require.NoError(t, err)
@@ -49,7 +49,8 @@ func TestScriptedDays(t *testing.T) {
 	t.Logf("%d days, %d steps", len(days), steps)
 }
 
-// playDay reports whether the manager does at each step what the script says. Whatever podberth would not allow fails the test.
+// playDay reports whether the manager follows the script at each step. The test fails when the manager does what podberth would
+// not allow.
 func playDay(t *testing.T, d nodeday.Day) bool {
 	source := trial.NewSource(nil)
 	n := &node{Source: source, layout: "single"}
@@ -108,7 +109,7 @@ func playDay(t *testing.T, d nodeday.Day) bool {
 	require.NoError(t, n.play(c, thresholds, time.Millisecond, func(policy *pressure.Policy, before, state pressure.State, dec pressure.Decision, x *cycle, m eviction.Manager, _ lifecycle.PodAdmitHandler) error {
 		s := d.Steps[at]
 		at++
-		if c.EvictionPressureTransitionPeriod == 0 { // the bare manager would never report a condition
+		if c.EvictionPressureTransitionPeriod == 0 { // the manager alone would never report a condition
 			if m.IsUnderMemoryPressure() || m.IsUnderDiskPressure() || m.IsUnderPIDPressure() {
 				return errors.New("a condition without a transition period")
 			}
@@ -139,8 +140,8 @@ func (r reported) IsUnderDiskPressure() bool {
 }
 func (r reported) IsUnderPIDPressure() bool { return slices.Contains(r.conditions, v1.NodePIDPressure) }
 
-// outcome is what the manager did in a cycle, in the words of the script. It names the resource that it acts on, not the
-// threshold; the message of the eviction does, which has the threshold's quantity and what was available.
+// outcome returns what the manager did in a cycle, in the words of the script. It names the resource, not the threshold. The
+// message of the eviction has the threshold's quantity and the amount that was available.
 func outcome(d pressure.Decision, c *cycle, m eviction.Manager) string {
 	o := nodeday.Outcome{Waiting: c.layoutErr != nil && c.looks == 0, Reclaim: c.reclaimed}
 	for _, x := range []struct {
@@ -166,7 +167,7 @@ func outcome(d pressure.Decision, c *cycle, m eviction.Manager) string {
 	return o.String()
 }
 
-// measured are the statistics that give these signals.
+// measured returns the statistics that give these signals.
 func measured(signals map[pressure.Signal]pressure.Measurement) (out pressure.NodeStats) {
 	number := func(v int64) *uint64 { u := uint64(v); return &u }
 	memory := func(m pressure.Measurement) *pressure.MemoryStats {

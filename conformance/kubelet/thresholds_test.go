@@ -11,8 +11,8 @@ import (
 	"github.com/podberth/podberth/eviction/pressure"
 )
 
-// TestThresholds parses random settings, most of them wrong: the error, or every threshold with its grace and minimum
-// reclaim. Maps have one entry each, for the kubelet reports the first error of an order of its own.
+// TestThresholds parses random settings, most of them wrong. It compares the error, or every threshold with its grace period and
+// minimum reclaim. Each map has one entry, because the kubelet reports the first error in a random order.
 func TestThresholds(t *testing.T) {
 	trial.Run(t, 5000, 24, func(s *trial.Source) error {
 		c := pressure.Config{}
@@ -66,7 +66,7 @@ func TestThresholds(t *testing.T) {
 			mine[fmt.Sprintln(x.Signal, value, x.Grace, reclaim)]++
 			s.Count("threshold")
 		}
-		for k := range real { // a reclaim of nothing is none
+		for k := range real { // a minimum reclaim of 0 is no minimum reclaim
 			if strings.HasSuffix(k, " 0\n") {
 				real[strings.TrimSuffix(k, "0\n")+"\n"] += real[k]
 				delete(real, k)

@@ -16,7 +16,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// The two flushes are run by goroutines of the real queue by its clock; here they are called at known moments.
+// Goroutines of the real queue run its two flushes by its clock. The test calls the flushes at known moments.
 
 //go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoff(*realqueue.PriorityQueue, klog.Logger)
@@ -24,7 +24,7 @@ func flushBackoff(*realqueue.PriorityQueue, klog.Logger)
 //go:linkname flushLeftover k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
 func flushLeftover(*realqueue.PriorityQueue, klog.Logger)
 
-// Advance runs podberth's two flushes; here they are called alone, too.
+// Advance runs podberth's two flushes. The test also calls each flush alone.
 
 //go:linkname ourFlushBackoff github.com/podberth/podberth/queue.(*Queue).flushBackoff
 func ourFlushBackoff(q *queue.Queue, now time.Time)
@@ -32,7 +32,7 @@ func ourFlushBackoff(q *queue.Queue, now time.Time)
 //go:linkname ourFlushLeftover github.com/podberth/podberth/queue.(*Queue).flushLeftover
 func ourFlushLeftover(q *queue.Queue, at, now time.Time)
 
-// compare holds every pod's place and history on both sides together.
+// compare checks that every pod has the same place and history on both sides.
 func (w *world) compare() error {
 	places := map[string]queue.Place{}
 	flying := []string{}
@@ -80,7 +80,7 @@ func (w *world) compare() error {
 	for _, p := range places {
 		counts[slices.Index([]string{"active", "backoff", "unschedulable"}, broad(p))]++
 	}
-	if !w.closed { // podberth forgets the pods in flight when it is closed, as the real one does
+	if !w.closed { // a closed queue forgets the pods in flight, on both sides
 		var got []string
 		for _, p := range w.real.InFlightPods() {
 			got = append(got, string(p.UID))
@@ -99,7 +99,7 @@ func (w *world) compare() error {
 		for _, p := range w.q.NominatedFor(node) {
 			b = append(b, describe(p))
 		}
-		if w.mixed { // the real queue nominated several pods in an order of its own
+		if w.mixed { // the real queue nominated several pods in a random order
 			slices.Sort(a)
 			slices.Sort(b)
 		}

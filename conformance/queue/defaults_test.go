@@ -22,7 +22,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// defaults is a default kube-scheduler and podberth's table of registrations with that scheduler's hints.
+// defaults has a default kube-scheduler, and podberth's table of registrations with the hints of that scheduler.
 type defaults struct {
 	*real.Scheduler
 	cancel func()
@@ -70,7 +70,7 @@ func newDefaults(options ...scheduler.Option) (*defaults, error) {
 	return d, nil
 }
 
-// TestDefaults plays traces on a whole default scheduler's queue, with its registrations, hints and gates, and events of
+// TestDefaults plays traces on the queue of a default scheduler: with its registrations, hints and gates, and with events of
 // nodes, pods and storage.
 func TestDefaults(t *testing.T) {
 	trial.Run(t, 400, 900, func(s *trial.Source) error {
@@ -97,10 +97,10 @@ func TestDefaults(t *testing.T) {
 		}
 		w.real = d.Sched.SchedulingQueue.(*realqueue.PriorityQueue)
 		return w.play()
-	}, slices.DeleteFunc(slices.Clone(moves), func(m string) bool { return m == "gated -> gated" })...) // there is one gate
+	}, slices.DeleteFunc(slices.Clone(moves), func(m string) bool { return m == "gated -> gated" })...) // a default scheduler has one gate
 }
 
-// features gives a pod something that plugins wait for.
+// features gives a pod a field for which plugins wait.
 func (w *world) features(p *v1.Pod) {
 	p.Labels = trial.Pick(w.Source, nil, map[string]string{"l": "1"}, map[string]string{"l": "2"})
 	term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"l": trial.Pick(w.Source, "1", "2")}}}
@@ -153,7 +153,7 @@ func (w *world) assigned() *v1.Pod {
 	return p
 }
 
-// happen makes an event of a cluster and reports it to both queues as the event handlers do.
+// happen makes an event of the cluster and reports the event to both queues, as the event handlers do.
 func (w *world) happen() error {
 	on := func(kind fwk.EventResource, action fwk.ActionType) []fwk.ClusterEvent {
 		return []fwk.ClusterEvent{{Resource: kind, ActionType: action}}

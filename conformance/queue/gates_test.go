@@ -8,7 +8,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// TestSchedulingGates holds the gate of spec.schedulingGates against the plugin's PreEnqueue: verdict and text.
+// TestSchedulingGates compares the gate of spec.schedulingGates with the plugin's PreEnqueue: verdict and text.
 func TestSchedulingGates(t *testing.T) {
 	s := defaultScheduler(t)
 	for _, names := range [][]string{nil, {}, {"a"}, {"b", "a"}, {"a", "a"}, {"example.com/x", "y", "example.com/z"}, {""}, {"", "a"}} {

@@ -41,8 +41,8 @@ func (w waiter) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *
 	return nil
 }
 
-// TestHandlers sends changes of assigned pods and nodes through kube-scheduler's own event handlers: what wakes a pod there
-// is what the events that podberth derives from the change wake.
+// TestHandlers sends changes of assigned pods and nodes through the event handlers of kube-scheduler. The events that podberth
+// derives from a change must wake the same pods.
 func TestHandlers(t *testing.T) {
 	registrations := []fwk.ClusterEvent{
 		{Resource: fwk.Pod, ActionType: fwk.Add}, {Resource: fwk.Pod, ActionType: fwk.UpdatePodLabel}, {Resource: fwk.Pod, ActionType: fwk.Update},
@@ -75,7 +75,7 @@ func TestHandlers(t *testing.T) {
 	f.WaitForCacheSync(ctx.Done())
 	require.NoError(t, sched.WaitForHandlersSync(ctx))
 
-	// One pod for each plugin, rejected by it.
+	// Each plugin has rejected one pod.
 	var waiting []*v1.Pod
 	reject := func() {
 		for i, name := range names {

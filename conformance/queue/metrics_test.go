@@ -13,7 +13,8 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// meter is what the real queue's metrics say, by name and labels. They belong to the process, so that differences count.
+// meter has the values of the real queue's metrics by name and labels. The metrics belong to the process, so tests compare
+// differences of two readings.
 type meter map[string]float64
 
 func readMeter() (meter, error) {
@@ -40,7 +41,8 @@ func readMeter() (meter, error) {
 	return m, nil
 }
 
-// lastMeter is the reading at the end of the case before, nil when there is none or it went wrong: gathering takes long.
+// lastMeter is the reading at the end of the last case, because gathering takes long. It is nil before the first case and
+// after a case that failed.
 var lastMeter meter
 
 func (w *world) readMeter() error {
@@ -53,7 +55,7 @@ func (w *world) readMeter() error {
 	return err
 }
 
-// since takes another reading away and leaves out what is the same.
+// since subtracts an earlier reading and leaves out the values that did not change.
 func (m meter) since(before meter) meter {
 	out := meter{}
 	for k, v := range m {
@@ -64,13 +66,13 @@ func (m meter) since(before meter) meter {
 	return out
 }
 
-// queueOf is the label of a place.
+// queueOf returns the label of a place.
 var queueOf = map[queue.Place]string{queue.Active: "active", queue.Backoff: "backoff", queue.ErrorBackoff: "backoff",
 	queue.Unschedulable: "unschedulable", queue.Gated: "unschedulable"}
 
 const intoUnschedulable = "pods into unschedulable"
 
-// meter counts moves as the metrics do.
+// meter counts moves as the metrics count them.
 func (w *world) meter(list []queue.Move) {
 	for _, m := range list {
 		if m.Reason == "Replaced" && (m.From == queue.Unschedulable || m.From == queue.Gated) {
@@ -95,14 +97,14 @@ func (w *world) meter(list []queue.Move) {
 	}
 }
 
-// meterRefusals counts what gates refused upon an event: the real queue counts each of these pods, also one that the same
-// gate refuses again, which is no move in podberth. It counts none that an activation or an update let the gates ask for.
+// meterRefusals counts the pods that gates refused upon an event. The real queue also counts a pod that the same gate refuses
+// again, which is no move in podberth. It does not count a pod that gates refused upon an activation or an update.
 func (w *world) meterRefusals() {
 	w.metered[intoUnschedulable] += float64(w.refusals)
 	w.refusals = 0
 }
 
-// counted lets a gate count what it refuses.
+// counted returns a gate that counts the pods that it refuses.
 func (w *world) counted(g queue.Gate) queue.Gate {
 	check := g.Check
 	g.Check = func(pod *v1.Pod) queue.GateVerdict {
@@ -115,7 +117,7 @@ func (w *world) counted(g queue.Gate) queue.Gate {
 	return g
 }
 
-// compareMeters compares the metrics of the real queue, since readMeter, with what podberth's queue told.
+// compareMeters compares the changes of the real queue's metrics since readMeter with the moves that podberth's queue returned.
 func (w *world) compareMeters() error {
 	if w.unmetered != "" {
 		w.Count("metrics not compared: " + w.unmetered)

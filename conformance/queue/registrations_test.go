@@ -22,24 +22,24 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// withoutHint are the registrations for which the real plugins give no hint.
+// withoutHint has the registrations without a hint of the real plugins.
 var withoutHint = map[string][]string{
 	"NodeName":           {"Node"},
 	"NodePorts":          {"Node"},
 	"VolumeRestrictions": {"Node"},
-	"NodeVolumeLimits":   {"storage.k8s.io/CSINode"}, // for its addition; there is one for its update
+	"NodeVolumeLimits":   {"storage.k8s.io/CSINode"}, // for the addition; the update has a hint
 	"VolumeBinding":      {"Node", "PersistentVolume"},
 	"VolumeZone":         {"Node"},
 	"DynamicResources":   {"Node", "resource.k8s.io/DeviceClass", "resource.k8s.io/ResourceSlice"},
 }
 
-// gangEvents are what queue.Options.GangScheduling says that the plugin of that feature registers.
+// gangEvents has the registrations that queue.Options.GangScheduling adds for the plugin of that feature.
 var gangEvents = []queue.Registration{
 	{Plugin: "GangScheduling", Event: queue.Event{Resource: "Pod", Action: queue.Add}},
 	{Plugin: "GangScheduling", Event: queue.Event{Resource: "scheduling.k8s.io/PodGroup", Action: queue.Add}},
 }
 
-// defaultScheduler is a real scheduler with the default profile, until the test ends.
+// defaultScheduler returns a real scheduler with the default profile. The scheduler ends with the test.
 func defaultScheduler(t *testing.T) *real.Scheduler {
 	t.Helper()
 	profile, err := real.DefaultProfile()
@@ -53,9 +53,9 @@ func defaultScheduler(t *testing.T) *real.Scheduler {
 	return s
 }
 
-// TestRegistrations holds podberth's table against what every plugin of the in-tree registry says for itself: whether it
-// registers events, for which resources and actions, and which of them come with a hint. A plugin that podberth does not
-// know, or one that can reject and registers nothing, fails it.
+// TestRegistrations compares podberth's table with every plugin of the in-tree registry: whether the plugin registers events,
+// for which resources and actions, and which events have a hint. The test fails for a plugin that podberth does not know, and
+// for a plugin that can reject and registers nothing.
 func TestRegistrations(t *testing.T) {
 	s := defaultScheduler(t)
 	ours := map[string][]queue.Event{}
@@ -108,7 +108,7 @@ func sorted[T any](list []T) (out []string) {
 	return out
 }
 
-// rejects reports whether a plugin is asked at a point where it may refuse a pod.
+// rejects reports whether a plugin runs at a point where a plugin may refuse a pod.
 func rejects(p fwk.Plugin) bool {
 	_, enqueue := p.(fwk.PreEnqueuePlugin)
 	_, preFilter := p.(fwk.PreFilterPlugin)
@@ -118,14 +118,14 @@ func rejects(p fwk.Plugin) bool {
 	return enqueue || preFilter || filter || reserve || permit
 }
 
-// mute is a filter that does not say what its pods wait for.
+// mute is a filter that registers no events.
 type mute struct{}
 
 func (mute) Name() string { return "Mute" }
 
 func (mute) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status { return nil }
 
-// The resources of events that arrive, and their actions.
+// The resources and actions of the events that arrive.
 var (
 	resources = []fwk.EventResource{"AssignedPod", "UnschedulablePod", fwk.Pod, fwk.Node, fwk.PersistentVolume, fwk.PersistentVolumeClaim, fwk.CSINode,
 		fwk.CSIDriver, fwk.VolumeAttachment, fwk.CSIStorageCapacity, fwk.StorageClass, fwk.ResourceClaim, fwk.ResourceSlice, fwk.DeviceClass,
@@ -140,9 +140,9 @@ func bits(mask fwk.ActionType) (out []fwk.ActionType) {
 	return out
 }
 
-// TestEveryEventForEveryPlugin lets each plugin reject a pod and sends each event, in a default scheduler with a plugin and
-// an extender besides that register nothing. Hints get objects that none of them understands, an error, which counts as
-// Queue: what is seen is which registrations are in force, those included that the scheduler adds of its own accord.
+// TestEveryEventForEveryPlugin lets each plugin reject a pod and sends each event, in a default scheduler that also has a plugin
+// and an extender without registrations. Hints get objects that no hint understands. The resulting error counts as Queue, so
+// the test sees every registration that is in force, also the registrations that the scheduler adds by itself.
 func TestEveryEventForEveryPlugin(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -236,7 +236,7 @@ func wakes(ctx context.Context, q *realqueue.PriorityQueue, pod *v1.Pod, rejecto
 	return woken, nil
 }
 
-// wakesHere is wakes of podberth's queue.
+// wakesHere is wakes for podberth's queue.
 func wakesHere(q *queue.Queue, pod *v1.Pod, rejector string, e queue.Event) (bool, error) {
 	if _, err := q.Add(pod, noon); err != nil {
 		return false, err

@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/queue"
 )
 
-// places of the tally: every kind of move has to happen.
+// places has the moves that the tally counts. Every kind of move must happen.
 var moves = []string{
 	"nowhere -> active", "nowhere -> gated", "active -> in flight", "popped from backoff", "in flight -> backoff", "in flight -> error backoff",
 	"in flight -> unschedulable", "in flight -> active", "in flight -> gated", "in flight -> nowhere", "unschedulable -> active",
@@ -176,7 +176,8 @@ func (w *world) delete(slot int) {
 	w.real.Delete(p)
 }
 
-// pop takes the next pod of both. The real queue blocks when it has nothing: a pod of its own is then put in to let it go.
+// pop takes the next pod of both queues. The real queue blocks when it is empty, so pop then adds a pod to it that ends the
+// wait.
 func (w *world) pop() error {
 	w.note("pop")
 	entry, list := w.q.Pop(w.now())
@@ -250,12 +251,12 @@ func (w *world) fail() error {
 		failure.Pending = w.subset(w.rejectors[:3]...)
 	}
 	w.note("return %s: unschedulable %v, pending %v (done %v, deleted %v)", f.info.Pod.UID, failure.Unschedulable, failure.Pending, f.done, f.gone)
-	if !f.gone && (latest == nil || latest.UID != f.info.Pod.UID) { // bound by an earlier attempt, or replaced by an Update
+	if !f.gone && (latest == nil || latest.UID != f.info.Pod.UID) { // the pod was bound by an earlier attempt, or replaced by an Update
 		w.q.Done(f.info.Pod)
 		w.real.Done(f.info.Pod.UID)
 		return nil
 	}
-	if f.gone { // kube-scheduler looks into its store first; podberth knows by itself as long as Done was not called
+	if f.gone { // kube-scheduler looks into its store first; podberth knows it until Done is called
 		w.real.Done(f.info.Pod.UID)
 		if f.done || w.closed {
 			w.q.Done(f.info.Pod)
@@ -305,7 +306,7 @@ func (w *world) fail() error {
 	return nil
 }
 
-// done ends an attempt: the pod is bound, or its binding fails later.
+// done ends an attempt. The pod is bound, or the binding fails later.
 func (w *world) done() {
 	if len(w.flying) == 0 {
 		return
@@ -315,7 +316,7 @@ func (w *world) done() {
 	w.note("done %s", f.info.Pod.UID)
 	w.say(w.q.Done(f.info.Pod))
 	w.real.Done(f.info.Pod.UID)
-	if _, queued := w.q.Lookup(f.info.Pod); w.N(3) == 0 && !f.gone && !queued { // fails later
+	if _, queued := w.q.Lookup(f.info.Pod); w.N(3) == 0 && !f.gone && !queued { // the binding fails later
 		f.done = true
 		return
 	}
@@ -414,7 +415,7 @@ func (w *world) tick() {
 	w.note("tick")
 }
 
-// turn opens or shuts a gate for a pod.
+// turn opens or closes a gate for a pod.
 func (w *world) turn(slot int) {
 	key := trial.Pick(w.Source, "A", "B") + string(rune('a'+slot))
 	w.shut[key] = !w.shut[key]

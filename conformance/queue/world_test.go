@@ -1,5 +1,5 @@
-// Package queue_test holds podberth's queue against kube-scheduler's PriorityQueue: the same random operations at the same
-// times, and after each of them every pod must be in the same place with the same history.
+// Package queue_test compares podberth's queue with kube-scheduler's PriorityQueue. Both get the same random operations at the
+// same times. After each operation every pod must be in the same place with the same history.
 package queue_test
 
 import (
@@ -50,17 +50,17 @@ type world struct {
 	flying []*flight
 	shut   map[string]bool // gate and pod name
 	closed bool
-	// random is set when the real queue asked gates in an order of its own, so that the two may differ from here on.
+	// random is set when the real queue has asked gates in a random order. From then on the two queues may differ.
 	random bool
-	// profiles are those of pods, the last is unknown; rejectors are plugins that reject; arrive makes an event happen.
+	// profiles are the profiles of pods; the last profile is unknown. rejectors are plugins that reject. arrive makes an event.
 	profiles, rejectors []string
 	arrive              func() error
 	shape               func(*v1.Pod)     // of new pods
-	mixed               bool              // the order of nominations is the real queue's own
-	ties                bool              // equal times happen; the order then also goes by name
-	metered             meter             // what podberth's moves amount to
-	before              meter             // the real queue's at the beginning
-	labels              map[string]string // the real queue's, of events with several bits, which do not occur
+	mixed               bool              // the real queue has nominated in a random order
+	ties                bool              // equal times are possible; the name then breaks the tie
+	metered             meter             // computed from podberth's moves
+	before              meter             // of the real queue at the beginning
+	labels              map[string]string // labels of the real queue for events with several bits, which do not occur
 	refusals            int               // of podberth's gates since the last event
 	leaked              bool              // the real scheduler_unschedulable_pods is too large: a pod was deleted while active or resting
 	unmetered           string            // why the real queue's metrics are not compared: something made them wrong
@@ -91,8 +91,8 @@ func newWorld(s *trial.Source) *world {
 	o := queue.Options{Profiles: map[string]queue.Profile{}, ExactRegistrations: true}
 	hints := realqueue.QueueingHintMapPerProfile{}
 	gates := map[string]map[string]fwk.PreEnqueuePlugin{}
-	// A gate waits for the same in all profiles, as any gate does whose registrations do not depend on its arguments: the real
-	// queue mixes the registrations of gates of one name.
+	// A gate waits for the same events in all profiles, because the real queue mixes the registrations of gates of one name.
+	// Gates whose registrations do not depend on arguments have this property.
 	ofGates := map[string][]registration{"A": w.draw(), "B": w.draw()}
 	for _, name := range w.profiles[:2] {
 		hints[name] = realqueue.QueueingHintMap{}
@@ -143,7 +143,7 @@ func emptyWorld(s *trial.Source) *world {
 	return w
 }
 
-// build makes the two queues, with one of several settings.
+// build makes the two queues with one of several settings.
 func (w *world) build(o queue.Options, hints realqueue.QueueingHintMapPerProfile, gates map[string]map[string]fwk.PreEnqueuePlugin) {
 	o.Known = w.known
 	less := (&queuesort.PrioritySort{}).Less
@@ -182,7 +182,7 @@ func (w *world) build(o queue.Options, hints realqueue.QueueingHintMapPerProfile
 		realqueue.WithPodInitialBackoffDuration(initial), realqueue.WithPodMaxBackoffDuration(max), realqueue.WithPodMaxInUnschedulablePodsDuration(leftover))
 }
 
-// known is what the pod store says.
+// known returns the pod that the pod store has.
 func (w *world) known(pod *v1.Pod) (string, bool) {
 	obj, ok, _ := w.store.GetByKey(pod.Namespace + "/" + pod.Name)
 	if !ok {
@@ -204,7 +204,7 @@ func realHint(h queue.Hint) fwk.QueueingHintFn {
 	}
 }
 
-// recorder is one for all, for each has a goroutine.
+// recorder serves all queues, because each recorder has a goroutine.
 var recorder = metrics.NewMetricsAsyncRecorder(1000, time.Second, nil)
 
 // factory is never started: the real queue is given a lister.
@@ -214,7 +214,8 @@ func ours(e fwk.ClusterEvent) queue.Event {
 	return queue.Event{Resource: string(e.Resource), Action: queue.Action(e.ActionType), Label: e.CustomLabel}
 }
 
-// hint is none, or a pure function of the plugin, the pod and the objects: Queue, Skip, or an error with either.
+// hint returns nil, or a pure function of the plugin, the pod and the objects. The function returns Queue or Skip, with or
+// without an error.
 func hint(plugin string, kind int) queue.Hint {
 	if kind == 0 {
 		return nil
@@ -264,7 +265,7 @@ func (g gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "shut")
 }
 
-// ours is the same gate for podberth.
+// ours returns the same gate for podberth.
 func (g gate) ours() queue.Gate {
 	return g.w.counted(queue.Gate{Name: g.name, Check: func(pod *v1.Pod) queue.GateVerdict {
 		switch {
@@ -277,7 +278,7 @@ func (g gate) ours() queue.Gate {
 	}})
 }
 
-// pod makes a new pod of the name of a slot.
+// pod returns a new pod with the name of a slot.
 func (w *world) pod(slot int) *v1.Pod {
 	w.uids++
 	p := &v1.Pod{}
@@ -291,7 +292,7 @@ func (w *world) pod(slot int) *v1.Pod {
 
 func (w *world) version() string { w.rv++; return fmt.Sprint(w.rv) }
 
-// change makes a newer version of a pod.
+// change returns a newer version of a pod.
 func (w *world) change(old *v1.Pod) *v1.Pod {
 	p := old.DeepCopy()
 	p.ResourceVersion = w.version()
