@@ -2,16 +2,23 @@
 // packages beside it do the work; each can be imported alone.
 //
 //	snapshot, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: pods})
-//	plan, err := placement.New(snapshot, placement.DefaultProfile())
-//	d := plan.Decide(pod, placement.Options{})
+//	placer, err := placement.NewPlacer(snapshot, placement.DefaultProfile())
+//	d := placer.Decide(pod, placement.Options{})
 //	if d.Placed() {
-//		err = plan.Assume(pod, d)
+//		err = placer.Assume(pod, d)
 //	}
 //
-// What a pod asks for is in overhead, in the vectors of resources. Which nodes may take it: taints, affinity, spread, filter
-// and filter/volume. Which of them is best: score. Which pod is next: queue. Who makes room: preemption. Who leaves a node,
-// and when: eviction/pressure, eviction/disruption and eviction/taint. Over all of it, cluster holds the state and placement
-// answers "where can this pod go, and why not elsewhere?".
+// Package overhead computes what a pod asks for, as vectors of package resources. Each other package answers one question:
+//
+//   - Which nodes may take the pod? taints, affinity, spread, filter, filter/volume, devices.
+//   - Which of these nodes is best? score.
+//   - Which pod is next? queue.
+//   - Which pods make room? preemption.
+//   - Which pods leave a node, and when? eviction/pressure, eviction/disruption, eviction/taint.
+//   - What do controllers make, and what happens when nodes fail? planning/workload, planning/failures.
+//
+// Package cluster holds the state of a cluster. Package placement uses all of them and answers "where can this pod go, and why
+// not elsewhere?".
 //
 // Where to start reading: examples/thin is a scheduler in one file of 200 lines, which wires queue, placement and preemption to
 // a client. examples/embed is a controller that asks placement over its own node cache.

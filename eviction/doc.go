@@ -17,7 +17,7 @@
 //	                                          any longer)
 //
 // A pod that one way spares may be evicted in another way. The kubelet never evicts static pods and pods of the highest
-// priorities, but a taint deletes them. A budget stops the Eviction API and nobody else.
+// priorities, but a taint deletes them. A budget stops only the Eviction API.
 //
 // In all three packages the time is an argument, grace periods are in seconds, arguments are not modified, there is no I/O,
 // and answers do not depend on the order of maps. The comments of each package state concurrency and cost.

@@ -29,8 +29,8 @@
 // Cost of a scenario: O(nodes) for each distinct pod of the lost nodes, then a few microseconds for each further pod. A pod that
 // fits nowhere costs what Plan.Preempt costs.
 //
-// The package binds nothing, evicts nothing and knows no cloud: nodes do not come back, and no autoscaler adds nodes. A budget
-// holds nobody back, because a failure asks no budget; eviction/disruption plans drains. Quotas are not charged.
+// The package binds nothing, evicts nothing and knows no cloud: nodes do not come back, and no autoscaler adds nodes. Disruption
+// budgets hold no pod back: a failure does not ask them. Package eviction/disruption plans drains. Quotas are not charged.
 //
 // The package follows Kubernetes v1.36. Rules: documentation, "Nodes" (Node controller), "Workload Management", "Pod Priority and
 // Preemption"; docs/failures.md.
