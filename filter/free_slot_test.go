@@ -38,6 +38,7 @@ var (
 	_ filter.Predicate = (*affinity.State)(nil)
 	_ filter.Predicate = (*spread.HardState)(nil)
 	_ filter.Predicate = (*devices.State)(nil)
+	_ filter.Predicate = (*devices.Kept)(nil)
 )
 
 // gaps is a cluster whose slot 1 is free. The test fails when the pods of that slot are read.
@@ -103,7 +104,8 @@ func states(t *testing.T, c gaps, pod *v1.Pod) map[string]filter.Predicate {
 	usage := volume.NewUsage(c, objects)
 	volumes, tolerations := volume.Compile(pod, objects, volume.Options{}), taints.Compile(pod.Spec.Tolerations, taints.Options{})
 	allocator := devices.NewAllocator(devices.NewLedger(devices.NewInventory(nil)), gpuClaim{}.DeviceClass, nil, devices.Options{})
-	return map[string]filter.Predicate{
+	claims := devices.Compile(pod, gpuClaim{}, nil).On(c, allocator, devices.Clock{})
+	list := map[string]filter.Predicate{
 		"fit":                 filter.CompileFit(pod, filter.FitOptions{}).On(c),
 		"ports":               filter.CompilePorts(pod).On(c),
 		"node name":           filter.CompileNodeName(pod).On(c),
@@ -117,8 +119,12 @@ func states(t *testing.T, c gaps, pod *v1.Pod) map[string]filter.Predicate {
 		"spread":              hard.Count(c),
 		"node affinity":       nodes.On(c),
 		"inter-pod affinity":  pods.Count(c),
-		"devices":             devices.Compile(pod, gpuClaim{}, nil).On(c, allocator, devices.Clock{}),
+		"devices":             claims,
 	}
+	if kept := claims.Kept(); kept != nil {
+		list["kept devices"] = kept
+	}
+	return list
 }
 
 // busyPod returns a pod that makes use of every filter.

@@ -158,20 +158,22 @@ func TestKeptClaimsChangeNothing(t *testing.T) {
 	}
 	shared := 0
 	for seed := range seeds {
-		shared += playDevices(t, uint64(seed), 60)
+		shared += playDevices(t, rand.New(rand.NewPCG(uint64(seed), 11)), fmt.Sprint("seed ", seed), 60)
 	}
 	require.Greater(t, shared, seeds*5, "decisions about pods with claims that used shared work")
 }
 
 func FuzzKeptClaims(f *testing.F) {
-	f.Add(uint64(1), uint8(40))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { playDevices(t, seed, int(steps)) })
+	f.Add(testkit.RandomBytes(1, 2000), uint8(40))
+	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
+		playDevices(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps))
+	})
 }
 
 // playDevices runs random operations on a cluster with devices and decides pods with and without kept work. It returns the
 // number of decisions about pods with claims that used kept work.
-func playDevices(t *testing.T, seed uint64, steps int) (shared int) {
-	w := &deviceWorld{world: &world{r: rand.New(rand.NewPCG(seed, 11))}}
+func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
+	w := &deviceWorld{world: &world{r: r}}
 	nodes := 3 + w.r.IntN(6)
 	s := w.snapshot(t, nodes, w.r.IntN(8))
 	for k := range nodes + 2 {
@@ -186,7 +188,7 @@ func playDevices(t *testing.T, seed uint64, steps int) (shared int) {
 	var assumed []*v1.Pod
 	base := w.r.IntN(30)
 	for step := range steps {
-		at := fmt.Sprintf("seed %d step %d", seed, step)
+		at := fmt.Sprintf("%s step %d", name, step)
 		switch w.r.IntN(24) {
 		case 0:
 			require.NoError(t, s.Set(w.pool(fmt.Sprintf("p%d", w.r.IntN(nodes+2)), nodes)), at)
