@@ -10,11 +10,11 @@
 //
 //  1. scheduler.go: Options and Client; run.go: the loop; events.go: what the caller reports of the cluster.
 //  2. cycle.go: one attempt, from the queue to the bound pod or back to the queue.
-//  3. plugins.go: the interfaces of the extension points; status.go, cycle_state.go, node_info.go and handle.go: what plugins answer with,
-//     keep, see and ask.
+//  3. plugins.go: the interfaces of the extension points; status.go, cycle_state.go, node_info.go and handle.go: what plugins
+//     return, keep, see and call.
 //  4. profile.go, defaults.go, registry.go and framework.go: which plugins run at which point.
 //  5. filtering.go, scoring.go, preempt.go, waiting_pods.go and binding.go: the points in the order in which they run.
-//  6. library_plugins.go and volumes.go: the default plugins, which are adapters over package placement.
+//  6. library_plugins.go, volumes.go and devices.go: the default plugins, which are adapters over package placement.
 //  7. cache.go, namespaces.go and status_patch.go: the state of the cluster, and what is written back.
 //  8. batch.go and signatures.go: equal pods share the search. extenders.go: extenders.
 //  9. guarded_calls.go, client_calls.go, blocking_queue.go and queue_callbacks.go: plugins and functions of the caller that
@@ -40,8 +40,8 @@
 //
 // Cost: an attempt costs a decision of package placement; without a plan, nodes x plugins calls.
 //
-// What it does not do: watching the API server, leader election, reading configuration files (examples/config), dynamic
-// resource allocation.
+// What it does not do: watching the API server, leader election, reading configuration files (examples/config), evaluating CEL
+// (Options.Selectors takes the compiler of devices/cel).
 //
 // It follows Kubernetes 1.36 with default feature gates; docs/fidelity/framework.md lists the rules and the differences:
 // filters run one after the other, equal totals go to the first node found, gangs are left out.
