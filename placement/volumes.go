@@ -19,12 +19,12 @@ import (
 //
 // A decision about volumes has three steps, as in kube-scheduler:
 //
-//   - Reserve, when the pod is assumed on its node: the next pod takes no volume that this one takes.
-//   - PreBind: the caller writes what volume.Decision.Objects returns to the API, and waits for it to be done.
-//   - Unreserve, when the pod could not be bound, and also when the API shows what was written.
+//   - Reserve, when the pod is assumed on its node: the next pod cannot take the volumes of this pod.
+//   - PreBind: the caller writes the objects of volume.Decision.Objects to the API, and waits until the volumes are bound.
+//   - Unreserve, when the pod could not be bound, and also when the API shows the written objects.
 //
-// Placer.Assume and Placer.Forget do the first and last of these for callers who only try. What Assume reserved ends also when
-// its pod leaves the snapshot in another way, such as by a Rollback.
+// Placer.Assume and Placer.Forget do the first and the last step for callers who only try. A reservation of Assume also ends
+// when the pod leaves the snapshot in another way, such as by a Rollback.
 type Volumes struct {
 	cluster Cluster
 	log     volumeLog // nil: a cluster without a change log
@@ -218,7 +218,7 @@ func (v *Volumes) usersOf(i int) []*v1.Pod {
 	return out
 }
 
-// orNew returns the Volumes, or new ones over the cluster for nil.
+// orNew returns v, or new Volumes over the cluster when v is nil.
 func (v *Volumes) orNew(c Cluster) *Volumes {
 	if v == nil {
 		return NewVolumes(c)

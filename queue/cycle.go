@@ -204,7 +204,7 @@ func (q *Queue) Activate(now time.Time, pods ...*v1.Pod) []Move {
 				continue
 			}
 		}
-		if q.flightOf(pod) != nil { // perhaps besides an entry of its name
+		if q.flightOf(pod) != nil { // a newer pod of this name may have an entry too
 			q.record(Change{Event: forceActivate, New: pod})
 		}
 	}

@@ -68,8 +68,8 @@ type Options struct {
 	// default in v1.36. The plugin GangScheduling registers (Pod, Add) and (scheduling.k8s.io/PodGroup, Add) without hints:
 	// add them to Profile.Events.
 	GangScheduling bool
-	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, pods with the same Signature that would
-	// be active wait with the pod instead of being tried in vain, until an event lets one of them go. Needs Signature.
+	// ShareFailures lets equal pods share a failure. While a pod waits unschedulable, active pods with the same Signature wait
+	// too and are not tried, until an event lets one of these pods go. Needs Signature.
 	ShareFailures bool
 	// CycleCounter is the rule of 1.27 and 1.28. The counts of failures stay those of 1.36.
 	//

@@ -163,7 +163,7 @@ func (e *Entry) resolve() {
 	}
 }
 
-// wakesAlways reports whether every interesting event concerns the entry: nobody says what it waits for.
+// wakesAlways reports whether every interesting event concerns the entry, because no plugin has registered the events for it.
 func (e *Entry) wakesAlways() bool { return !e.profile.known || len(e.waits) == 0 }
 
 // enlist counts a queued entry under its rejectors and, where it waits for events, files it under them.

@@ -7,8 +7,8 @@ import (
 )
 
 // Cluster is the part of a cluster that counting reads. A node's handle is its slot; Node(i) == nil marks a free slot.
-// Pods(i) yields the pods assigned to (or assumed on) the node of slot i, terminating ones included, Succeeded and Failed
-// ones not.
+// Pods(i) yields the pods that are assigned to the node of slot i or assumed there. Terminating pods are included; Succeeded
+// and Failed pods are not.
 //
 // A cluster may have more methods. They make counting faster and change no answer:
 //
