@@ -57,10 +57,10 @@ func (b *Bytes) Uint64() uint64 {
 	return n<<56 | 1<<55 | n
 }
 
-// Int63 is Uint64 for math/rand.
+// Int63 is Uint64 for math/rand, whose Rand takes a number as the remainder of the upper 31 bits. The byte is multiplied by a
+// prime, so that every remainder occurs.
 func (b *Bytes) Int63() int64 {
-	n := int64(b.Next())
-	return n<<55 | 1<<54 | n<<32
+	return (int64(b.Next())*8388593 + 1<<22) << 32
 }
 
 // Seed does nothing. A Source of math/rand has this method.
