@@ -134,20 +134,22 @@ func TestReuseWhenNodesLeave(t *testing.T) {
 	}
 	shared := 0
 	for seed := range seeds {
-		shared += leave(t, uint64(seed), 12)
+		shared += leave(t, rand.New(rand.NewPCG(uint64(seed), 2)), fmt.Sprint("seed ", seed), 12)
 	}
 	require.Greater(t, shared, seeds*20, "decisions that used shared work")
 }
 
 func FuzzReuseWhenNodesLeave(f *testing.F) {
-	f.Add(uint64(1), uint8(10))
-	f.Fuzz(func(t *testing.T, seed uint64, rounds uint8) { leave(t, seed, int(rounds)%32) })
+	f.Add(testkit.RandomBytes(1, 1000), uint8(10))
+	f.Fuzz(func(t *testing.T, data []byte, rounds uint8) {
+		leave(t, rand.New(testkit.NewBytes(data)), "fuzz", int(rounds)%32)
+	})
 }
 
 // leave plays failures: nodes leave, pods are decided and placed, and most often everything comes back. It returns the number of
 // decisions that used kept work.
-func leave(t *testing.T, seed uint64, rounds int) (shared int) {
-	w := &world{r: rand.New(rand.NewPCG(seed, 2))}
+func leave(t *testing.T, r *rand.Rand, name string, rounds int) (shared int) {
+	w := &world{r: r}
 	s := w.snapshot(t, 4+w.r.IntN(20), w.r.IntN(40))
 	profile := DefaultProfile()
 	with, err := New(s, profile)
@@ -171,7 +173,7 @@ func leave(t *testing.T, seed uint64, rounds int) (shared int) {
 		}
 	}
 	for round := range rounds {
-		at := fmt.Sprintf("seed %d round %d", seed, round)
+		at := fmt.Sprintf("%s round %d", name, round)
 		mark := s.Mark()
 		for range 1 + w.r.IntN(2) {
 			if order := s.Order(); len(order) > 1 {
