@@ -1,0 +1,174 @@
+package failures
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// The pods of each kind of controller come back from its template: with two cores in place of one.
+func TestTemplates(t *testing.T) {
+	labels := map[string]string{"app": "x"}
+	selector := &metav1.LabelSelector{MatchLabels: labels}
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "x"}
+	template := func(cpu string) v1.PodTemplateSpec {
+		return v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: v1.PodSpec{Containers: []v1.Container{{
+			Name: "c", Resources: v1.ResourceRequirements{Requests: testkit.Resources("cpu=" + cpu)},
+		}}}}
+	}
+	two := template("2")
+	testkit.Run(t, []struct {
+		name, kind, owner, pod string
+		add                    func(w *world)
+	}{
+		{"ReplicaSet", "ReplicaSet", "x", "x-0", func(w *world) {
+			w.objects.ReplicaSets = []*appsv1.ReplicaSet{{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: two}}}
+		}},
+		{"ReplicationController", "ReplicationController", "x", "x-0", func(w *world) {
+			w.objects.ReplicationControllers = []*v1.ReplicationController{{ObjectMeta: meta, Spec: v1.ReplicationControllerSpec{Selector: labels, Template: &two}}}
+		}},
+		{"Deployment without its ReplicaSet", "ReplicaSet", "x-abc", "x-0", func(w *world) {
+			w.objects.Pods[0].Labels = map[string]string{"app": "x", appsv1.DefaultDeploymentUniqueLabelKey: "abc"}
+			w.in.Deployments = []*appsv1.Deployment{{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: two}}}
+		}},
+		{"StatefulSet from ordinal 7", "StatefulSet", "x", "x-7", func(w *world) {
+			w.objects.StatefulSets = []*appsv1.StatefulSet{{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: two, Ordinals: &appsv1.StatefulSetOrdinals{Start: 7}}}}
+		}},
+		{"Job", "Job", "x", "x-0", func(w *world) {
+			w.in.Jobs = []*batchv1.Job{{ObjectMeta: meta, Spec: batchv1.JobSpec{Template: two}}}
+		}},
+	}, func(t *testing.T, c struct {
+		name, kind, owner, pod string
+		add                    func(w *world)
+	}) {
+		w := five("cpu=4")
+		w.pod(c.kind, c.owner, c.pod, "n1", template("1"))
+		c.add(w)
+		r := w.run(t, "n1")
+		require.Equal(t, []string{c.pod + " n1 Placed n2"}, lines(r))
+		require.Equal(t, Resource{v1.ResourceCPU, 16000, 2000}, r.Left[0])
+	})
+}
+
+// A ReplicaSet of no Deployment of the input, and a pod whose hash names no Deployment, are workloads of their own.
+func TestUnknownDeployment(t *testing.T) {
+	w := five("cpu=4")
+	r := w.app("web-abc", "cpu=1", "n1", nil)
+	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: ptr(true)}}
+	w.pod("ReplicaSet", "api-abc", "api-abc-0", "n1", v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "abc"}}})
+	w.pod("ReplicaSet", "old", "old-0", "n1", v1.PodTemplateSpec{})
+	var got []string
+	for _, x := range w.run(t, "n1").Workloads {
+		got = append(got, fmt.Sprint(x.Kind, " ", x.Name, " ", x.Replicas))
+	}
+	require.Equal(t, []string{"ReplicaSet api-abc 1", "ReplicaSet old 1", "ReplicaSet web-abc 1"}, got)
+}
+
+// A volume of a StatefulSet that begins with ordinal 1 stays bound: the claim is found, and no new claim is made.
+func TestClaimsOfOrdinals(t *testing.T) {
+	w := five("cpu=4")
+	w.stateful("db", "n1 n5", appsv1.ParallelPodManagement)
+	s := w.objects.StatefulSets[0]
+	s.Spec.Ordinals, s.Spec.Replicas = &appsv1.StatefulSetOrdinals{Start: 1}, ptr(int32(1))
+	w.objects.Pods = w.objects.Pods[1:]
+	require.Equal(t, Volumes, w.run(t, "n5").Groups[0].Cause)
+}
+
+// The pods of a DaemonSet and static pods are no workload that lacks pods.
+func TestTiedWorkloads(t *testing.T) {
+	w := five("cpu=4")
+	w.pod("DaemonSet", "agent", "agent-1", "n1", v1.PodTemplateSpec{})
+	w.pod("Node", "n1", "proxy-n1", "n1", v1.PodTemplateSpec{}).Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
+	r := w.run(t, "n1")
+	require.Empty(t, r.Workloads)
+	require.Equal(t, 2, r.Tied)
+}
+
+// A node more gets a name and a hostname that no other node has.
+func TestNamesOfMoreNodes(t *testing.T) {
+	w := five("cpu=4")
+	w.objects.Nodes = w.objects.Nodes[:2]
+	for i, name := range []string{"n1-more", "n1"} {
+		w.objects.Nodes[i].Name = name
+		w.objects.Nodes[i].Labels[v1.LabelHostname] = name
+	}
+	w.objects.Nodes[0].Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+	p := w.planner(t)
+	var got []string
+	for _, r := range p.moreNodes(nil) {
+		in := p.in
+		in.Snapshot = p.fork()
+		require.NoError(t, r.change(&in))
+		n := in.Snapshot.Node(2)
+		got = append(got, fmt.Sprint(r.text, ": ", n.Name, " ", n.Labels[v1.LabelHostname], " ", len(n.Spec.Taints)))
+	}
+	require.Equal(t, []string{
+		"one more node like n1 (there are 1): n1-more-more n1-more-more 0",
+		"one more node like n1-more (there are 1): n1-more-more n1-more-more 1",
+	}, got)
+}
+
+// Workloads with remedies: with most pods first, then in the order of controllers. One replica may become none; a Job and an
+// unknown controller have no replicas to give.
+func TestStuck(t *testing.T) {
+	w := five("cpu=4")
+	w.app("full", "cpu=4", "n2 n3 n4 n5", nil)
+	w.app("b", "cpu=1", "n1", nil)
+	w.app("a", "cpu=1", "n1", nil)
+	w.app("two", "cpu=500m", "n1 n1", nil)
+	w.pod("Rollout", "unknown", "unknown-0", "n1", w.objects.ReplicaSets[1].Spec.Template)
+	h, err := w.planner(t).Headroom(Search{Remedies: 20})
+	require.NoError(t, err)
+	var got []string
+	for _, r := range h.Remedies {
+		if r.Kind == "replicas" {
+			got = append(got, r.Text)
+		}
+	}
+	require.Equal(t, "one replica fewer of ReplicaSet default/full (3 of 4)", got[0])
+	require.True(t, slices.Contains(got, "one replica fewer of ReplicaSet default/two (1 of 2)"))
+	a := slices.Index(got, "one replica fewer of ReplicaSet default/a (0 of 1)")
+	b := slices.Index(got, "one replica fewer of ReplicaSet default/b (0 of 1)")
+	require.Equal(t, a+1, b, "equal in pods: in the order of controllers")
+	require.Len(t, got, 4)
+}
+
+// Orders of re-creation are the same in every release.
+func TestSeededOrders(t *testing.T) {
+	w := five("cpu=2")
+	w.app("full", "cpu=2", "n2 n3 n4", nil)
+	w.app("large", "cpu=2", "n1", nil)
+	w.app("small", "cpu=1", "n1 n1", nil)
+	w.objects.Nodes[0].Status.Allocatable[v1.ResourceCPU] = testkit.Resources("cpu=4")[v1.ResourceCPU]
+	p := w.planner(t)
+	var got []int
+	for seed := range uint64(12) {
+		r, err := p.Run([]Scenario{{"test", []string{"n1"}}}, Options{Orders: 1, Seed: seed})
+		require.NoError(t, err)
+		got = append(got, r[0].Bounds.Fewest)
+	}
+	require.Equal(t, []int{1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2}, got)
+}
+
+// Worst sorts by each of its criteria in turn.
+func TestWorst(t *testing.T) {
+	list := []Result{
+		{Scenario: Scenario{Name: "f"}}, {Scenario: Scenario{Name: "e"}}, {Scenario: Scenario{Name: "z"}, Pods: make([]Outcome, 1)},
+		{Scenario: Scenario{Name: "y"}, Budgets: make([]Budget, 1)}, {Scenario: Scenario{Name: "x"}, Displaced: 1},
+		{Scenario: Scenario{Name: "w"}, Waiting: 1}, {Scenario: Scenario{Name: "v"}, Pending: 1, Waiting: 1},
+	}
+	Worst(list)
+	var got []string
+	for _, r := range list {
+		got = append(got, r.Name)
+	}
+	require.Equal(t, []string{"v", "w", "x", "y", "z", "e", "f"}, got)
+}
