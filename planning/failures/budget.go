@@ -67,9 +67,9 @@ func (p *Planner) healthyBefore() []int32 {
 	return out
 }
 
-// count notes that n healthy pods like this came.
+// count notes that n pods like this came, or -n left.
 func (x *player) count(pod *v1.Pod, n int32) {
-	if len(x.budgets) == 0 || n < 0 && !healthy(pod) {
+	if len(x.budgets) == 0 || !healthy(pod) {
 		return
 	}
 	for _, k := range x.matching.AppendMatches(nil, pod.Namespace, pod.Labels) {

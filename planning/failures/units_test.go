@@ -10,8 +10,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 )
 
 // The pods of each kind of controller come back from its template: with two cores in place of one.
@@ -171,4 +174,45 @@ func TestWorst(t *testing.T) {
 		got = append(got, r.Name)
 	}
 	require.Equal(t, []string{"v", "w", "x", "y", "z", "e", "f"}, got)
+}
+
+// Of two victims, preemption takes the one that no budget protects, until the other's budget has a pod to spare.
+func TestPreemptionAsksBudgets(t *testing.T) {
+	w := five("cpu=1")
+	w.class("high", 1000)
+	w.app("guarded", "cpu=1", "n2", nil)
+	w.app("free", "cpu=1", "n3", nil)
+	w.app("full", "cpu=1", "n4 n5", classed("high"))
+	w.app("web", "cpu=1", "n1", classed("high"))
+	require.Equal(t, "n2", w.run(t, "n1").Pods[0].Node)
+	w.budget("guarded", "guarded", 1)
+	require.Equal(t, "n3", w.run(t, "n1").Pods[0].Node)
+	w.objects.PodDisruptionBudgets[0].Spec.MinAvailable = ptr(intstr.FromInt32(0))
+	require.Equal(t, "n2", w.run(t, "n1").Pods[0].Node)
+}
+
+// An error of a plugin keeps the pod pending.
+func TestBrokenPlugin(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", nil)
+	w.in.Profile.Filters = []*placement.Plugin{{Name: "Broken", Filter: func(*v1.Pod, placement.Cluster) placement.Filtering {
+		return placement.Filtering{Code: filter.Error, Reasons: []string{"is broken"}}
+	}}}
+	g := w.run(t, "n1").Groups[0]
+	require.Equal(t, Other, g.Cause)
+	require.Contains(t, g.Reason, "is broken")
+	require.Equal(t, g.Message, g.Reason)
+}
+
+// A plugin that gives two reasons equally often is quoted with the same reason every time.
+func TestReasonsEquallyOften(t *testing.T) {
+	w := five("cpu=4,memory=1Gi")
+	for _, n := range w.objects.Nodes[3:] {
+		n.Status.Allocatable = testkit.Resources("cpu=1,memory=4Gi,pods=10")
+	}
+	w.objects.Nodes[0].Status.Allocatable = testkit.Resources("cpu=4,memory=4Gi,pods=10")
+	w.app("web", "cpu=2,memory=2Gi", "n1", nil)
+	for range 20 {
+		require.Equal(t, "Insufficient cpu", w.run(t, "n1").Groups[0].Reason)
+	}
 }
