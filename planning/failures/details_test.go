@@ -295,6 +295,22 @@ func TestSurplus(t *testing.T) {
 	require.Nil(t, p.surplus(&u), "a pod that waits for a node is no surplus")
 }
 
+// The only ReplicaSet of a Deployment changes its replicas even when there are none.
+func TestEditOfZero(t *testing.T) {
+	w := five("cpu=4")
+	r := w.app("x-1", "cpu=1", "", nil)
+	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "x", Controller: ptr(true)}}
+	w.in.Deployments = []*appsv1.Deployment{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}, Spec: appsv1.DeploymentSpec{Replicas: ptr(int32(0)), Selector: r.Spec.Selector, Template: r.Spec.Template},
+	}}
+	p := w.planner(t)
+	in := p.in
+	in.Snapshot = p.fork()
+	require.NoError(t, p.units[0].edit(&in, func(replicas **int32, _ *v1.PodTemplateSpec) { *replicas = ptr(int32(2)) }))
+	changed, _ := cluster.List[*appsv1.ReplicaSet](in.Snapshot).Get("default", "x-1")
+	require.Equal(t, int32(2), *changed.Spec.Replicas)
+}
+
 // A remedy changes replicas and template of every object of a workload, and of old ReplicaSets the template alone.
 func TestEdit(t *testing.T) {
 	w := five("cpu=4")

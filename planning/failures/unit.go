@@ -60,9 +60,6 @@ func (p *Planner) group() error {
 		}
 	}
 	p.units = g.units
-	slices.SortFunc(p.units, func(a, b *unit) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.kind, b.kind), strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
-	})
 	for i, u := range p.units {
 		u.place = i
 		if u.want < 0 {
@@ -101,7 +98,7 @@ func (g *grouper) add(kind string, o metav1.Object, replicas *int32) (*unit, err
 }
 
 func (g *grouper) unit(key unitKey) *unit {
-	u := &unit{kind: key.kind, namespace: key.namespace, name: key.name, want: -1, place: len(g.byKey)}
+	u := &unit{kind: key.kind, namespace: key.namespace, name: key.name, want: -1}
 	g.byKey[key] = u
 	g.units = append(g.units, u)
 	return u
@@ -161,33 +158,25 @@ func (g *grouper) deploymentOf(r *appsv1.ReplicaSet) *unit {
 
 // of returns the unit of a pod, nil for a pod without a controller.
 func (g *grouper) of(pod *v1.Pod) *unit {
+	var key unitKey
 	if podinfo.Mirror(pod) {
-		return g.unknown(unitKey{"Node", "", pod.Spec.NodeName})
-	}
-	ref := metav1.GetControllerOfNoCopy(pod)
-	if ref == nil {
+		key = unitKey{"Node", "", pod.Spec.NodeName}
+	} else if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		key = unitKey{ref.Kind, pod.Namespace, ref.Name}
+	} else {
 		return nil
 	}
-	key := unitKey{ref.Kind, pod.Namespace, ref.Name}
 	if u := g.byKey[key]; u != nil {
 		return u
 	}
-	if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; ref.Kind == "ReplicaSet" && hash != "" {
-		if name, ok := strings.CutSuffix(ref.Name, "-"+hash); ok {
+	if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; key.kind == "ReplicaSet" && hash != "" {
+		if name, ok := strings.CutSuffix(key.name, "-"+hash); ok {
 			if u := g.byKey[unitKey{"Deployment", pod.Namespace, name}]; u != nil {
 				return u
 			}
 		}
 	}
-	return g.unknown(key)
-}
-
-// unknown returns the unit of a controller that is not among the objects.
-func (g *grouper) unknown(key unitKey) *unit {
-	if u := g.byKey[key]; u != nil {
-		return u
-	}
-	return g.unit(key)
+	return g.unit(key) // of a controller that is not among the objects
 }
 
 // missing returns what the controller makes when these pods are there. Pods on a node without a Ready condition count as

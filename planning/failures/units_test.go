@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -166,6 +167,7 @@ func TestWorst(t *testing.T) {
 	list := []Result{
 		{Scenario: Scenario{Name: "f"}}, {Scenario: Scenario{Name: "e"}}, {Scenario: Scenario{Name: "z"}, Pods: make([]Outcome, 1)},
 		{Scenario: Scenario{Name: "y"}, Budgets: make([]Budget, 1)}, {Scenario: Scenario{Name: "x"}, Displaced: 1},
+		{Scenario: Scenario{Name: "more"}, Displaced: 2}, {Scenario: Scenario{Name: "two"}, Budgets: make([]Budget, 2)},
 		{Scenario: Scenario{Name: "w"}, Waiting: 1}, {Scenario: Scenario{Name: "v"}, Pending: 1, Waiting: 1},
 	}
 	Worst(list)
@@ -173,7 +175,7 @@ func TestWorst(t *testing.T) {
 	for _, r := range list {
 		got = append(got, r.Name)
 	}
-	require.Equal(t, []string{"v", "w", "x", "y", "z", "e", "f"}, got)
+	require.Equal(t, []string{"v", "w", "more", "x", "two", "y", "z", "e", "f"}, got)
 }
 
 // Of two victims, preemption takes the one that no budget protects, until the other's budget has a pod to spare.
@@ -214,5 +216,76 @@ func TestReasonsEquallyOften(t *testing.T) {
 	w.app("web", "cpu=2,memory=2Gi", "n1", nil)
 	for range 20 {
 		require.Equal(t, "Insufficient cpu", w.run(t, "n1").Groups[0].Reason)
+	}
+}
+
+// A pod that came back is displaced by a pod of a higher priority that had to wait for the cache.
+func TestDisplacedAfterItCameBack(t *testing.T) {
+	w := five("cpu=2")
+	w.class("high", 1000)
+	w.app("full", "cpu=2", "n1 n2 n3", classed("high"))
+	w.app("cache", "cpu=1", "n5", classed("high"))
+	w.app("filler", "cpu=1", "n5", nil)
+	w.app("app", "cpu=1", "n5", func(s *v1.PodSpec) { beside("cache", v1.LabelHostname)(s); s.PriorityClassName = "high" })
+	r, err := w.planner(t).Run([]Scenario{{"test", []string{"n5"}}}, Options{Until: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, []string{"app-0 n5 Placed n4", "cache-0 n5 Placed n4", "filler-0 n5 Pending displaced by default/app-0",
+		"ReplicaSet default/filler: default/filler-0: resources: NodeResourcesFit 4/4: Insufficient cpu"}, lines(r[0]))
+	require.Equal(t, []int{2, 1, 1}, []int{r[0].Placed, r[0].Pending, r[0].Displaced})
+}
+
+// A terminating pod of an unknown controller does not come back beside its sister, and a pod that comes back as it was is not
+// admitted again.
+func TestUnknownController(t *testing.T) {
+	w := five("cpu=4")
+	w.pod("Rollout", "web", "web-1", "n1", v1.PodTemplateSpec{}).DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+	w.pod("Rollout", "web", "web-2", "n1", v1.PodTemplateSpec{Spec: v1.PodSpec{PriorityClassName: "gone"}})
+	require.Equal(t, []string{"web-1 n1 Gone", "web-2 n1 Placed n2"}, lines(w.run(t, "n1")))
+
+	w = five("cpu=4")
+	for i := range 5 {
+		p := w.pod("Rollout", "web", fmt.Sprintf("web-%d", i), fmt.Sprintf("n%d", i+1), v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}})
+		apart("web", v1.LabelHostname)(&p.Spec)
+	}
+	h, err := w.planner(t).Headroom(Search{Remedies: 9})
+	require.NoError(t, err)
+	for _, r := range h.Remedies {
+		require.Equal(t, "node", r.Kind, "replicas and template are not known")
+	}
+}
+
+// Foreign pods are counted, and results without Options.Orders have no bounds.
+func TestForeign(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", func(s *v1.PodSpec) { s.SchedulerName = "other" })
+	r := w.run(t, "n1")
+	require.Equal(t, 1, r.Foreign)
+	require.Nil(t, r.Bounds)
+}
+
+// Workloads that had too few pods before, and have no fewer now, are not below because of the failure.
+func TestBelowBefore(t *testing.T) {
+	w := five("cpu=1")
+	w.class("high", 1000)
+	w.app("web", "cpu=1", "n1", classed("high"))
+	w.app("full", "cpu=1", "n4 n5", classed("high"))
+	w.app("batch", "cpu=1", "n2", nil)
+	w.objects.ReplicaSets[2].Spec.Replicas = ptr(int32(7))
+	w.app("leaving", "cpu=1", "n1", nil).Spec.Replicas = ptr(int32(7))
+	w.objects.Pods[len(w.objects.Pods)-1].DeletionTimestamp = &metav1.Time{Time: testkit.Epoch}
+	w.objects.Nodes[2].Spec.Taints = []v1.Taint{{Key: "batch", Effect: v1.TaintEffectNoSchedule}}
+	w.objects.ReplicaSets[2].Spec.Template.Spec.Tolerations = []v1.Toleration{{Key: "batch", Operator: v1.TolerationOpExists}}
+	r := w.run(t, "n1")
+	require.Equal(t, []string{"leaving-0 n1 Gone", "web-0 n1 Placed n2", "batch-0 n2 Placed n3 displaced by default/web-0"}, lines(r))
+	require.Len(t, r.Workloads, 1)
+	require.Equal(t, "web", r.Workloads[0].Name)
+}
+
+// As many pairs of large nodes as the limit allows.
+func TestLargestPairs(t *testing.T) {
+	p := five("cpu=4").planner(t)
+	for limit := range 12 {
+		require.Len(t, p.LargestPairs(limit), min(limit, 10))
+		require.Len(t, p.Pairs(limit, 1), min(limit, 10))
 	}
 }
