@@ -12,8 +12,8 @@
 //	shape     all of these together                             by pod
 //
 // The first pod with some requests uses statics and states, and looks at the rows of every node once (scan). Later pods with
-// the same requests have heaps over kept rows. Every answer is the answer that asking each node gives. An Engine belongs to
-// one goroutine.
+// the same requests have heaps over kept rows. When a node comes or leaves, states and shapes begin again; statics, rows and
+// layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to one goroutine.
 package reuse
 
 import (
