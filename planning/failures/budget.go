@@ -23,9 +23,6 @@ type budget struct {
 // controller that is not among the objects are as many as it wants.
 func (p *Planner) watchBudgets() {
 	list := slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](p.base).All())
-	if len(list) == 0 {
-		return
-	}
 	p.matching = disruption.NewBudgets(list, disruption.BudgetOptions{EmptySelectorMatchesAll: true})
 	for _, b := range list {
 		p.budgets = append(p.budgets, &budget{pdb: b, desired: b.Status.DesiredHealthy})

@@ -48,7 +48,7 @@ type Planner struct {
 	unitOf   map[*v1.Pod]*unit
 	pending  []*v1.Pod
 	budgets  []*budget
-	matching *disruption.Budgets // indexes of budgets by labels; nil without budgets
+	matching *disruption.Budgets // indexes of budgets by labels
 
 	mu   sync.Mutex
 	idle []*player

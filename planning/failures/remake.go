@@ -72,8 +72,7 @@ func ready(items []*item) []*item {
 
 // present returns the pods of a unit that exist now: the pods that are left and the pods that were made.
 func (x *player) present(u *unit) []*v1.Pod {
-	list := x.leftOf(u)
-	list = list[:len(list):len(list)]
+	list := slices.Clone(x.leftOf(u))
 	for _, it := range x.of[u] {
 		if it.pod != nil {
 			list = append(list, it.pod)
@@ -101,7 +100,6 @@ func copyOf(old *v1.Pod) *v1.Pod {
 	c := *old
 	c.Spec.NodeName, c.Spec.EphemeralContainers = "", nil
 	c.Status = v1.PodStatus{Phase: v1.PodPending}
-	c.ResourceVersion, c.CreationTimestamp = "", old.CreationTimestamp
 	return &c
 }
 

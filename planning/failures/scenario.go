@@ -75,8 +75,11 @@ func (p *Planner) Pairs(limit int, seed uint64) []Scenario {
 func (p *Planner) LargestPairs(limit int) []Scenario {
 	order := p.fullest()
 	var out []Scenario
-	for k := 1; k < len(order) && len(out) < limit; k++ {
-		for i := 0; i < k && len(out) < limit; i++ {
+	for k := range order {
+		for i := range k {
+			if len(out) >= limit {
+				return out
+			}
 			out = append(out, p.scenario(order[i], order[k]))
 		}
 	}

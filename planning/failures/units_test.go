@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
@@ -288,4 +289,66 @@ func TestLargestPairs(t *testing.T) {
 		require.Len(t, p.LargestPairs(limit), min(limit, 10))
 		require.Len(t, p.Pairs(limit, 1), min(limit, 10))
 	}
+}
+
+// A budget that protects a pod protects it from the second preemption too.
+func TestSecondPreemptionAsksBudgets(t *testing.T) {
+	w := five("cpu=1")
+	w.class("high", 1000)
+	w.app("guarded", "cpu=1", "n2", nil)
+	w.app("free", "cpu=1", "n3 n4", nil)
+	w.app("full", "cpu=1", "n5", classed("high"))
+	w.app("web", "cpu=500m", "n1 n1", func(s *v1.PodSpec) { apart("web", v1.LabelHostname)(s); s.PriorityClassName = "high" })
+	w.budget("guarded", "guarded", 1)
+	r := w.run(t, "n1")
+	require.Equal(t, []string{"n3", "n4"}, []string{r.Pods[0].Node, r.Pods[1].Node})
+}
+
+// A search that finds nothing plays all nodes together once, and a pair that was found is the smallest set when every node may
+// fail.
+func TestEndOfTheSearch(t *testing.T) {
+	nodes := func(n int) *world {
+		w := &world{}
+		for i := range n {
+			w.objects.Nodes = append(w.objects.Nodes, testkit.Node(fmt.Sprintf("m%d", i)).Capacity("cpu=4").Obj())
+		}
+		return w
+	}
+	w := nodes(8)
+	w.pod("", "", "bare", "m3", v1.PodTemplateSpec{})
+	h, err := w.planner(t).Headroom(Search{Limit: 20})
+	require.NoError(t, err)
+	require.Equal(t, []any{1, 11, true, false}, []any{h.Survives, h.Played, h.Limited, h.Exact})
+	require.Nil(t, h.Found)
+
+	w = nodes(8)
+	w.app("web", "cpu=4", "m0 m1 m2 m3 m4 m5 m6", nil)
+	h, err = w.planner(t).Headroom(Search{Limit: 20})
+	require.NoError(t, err)
+	require.Equal(t, []any{1, 9, true, true}, []any{h.Survives, h.Played, h.Limited, h.Exact})
+	require.Equal(t, "m0+m1", h.Found.Name)
+}
+
+// Nodes that offer different amounts of one resource are of two kinds.
+func TestKindsOfNodes(t *testing.T) {
+	w := five("cpu=4,memory=4Gi")
+	w.objects.Nodes = w.objects.Nodes[:2]
+	w.objects.Nodes[0].Status.Allocatable = testkit.Resources("cpu=4,memory=8Gi,pods=110")
+	require.Len(t, w.planner(t).moreNodes(nil), 2)
+}
+
+// A remedy with one replica fewer changes the controller and takes a pod.
+func TestFewerReplicas(t *testing.T) {
+	w := five("cpu=1")
+	w.app("web", "cpu=1", "n1 n2 n3 n4 n5", nil)
+	p := w.planner(t)
+	results, err := p.Run(p.Nodes(), Options{})
+	require.NoError(t, err)
+	in := p.in
+	in.Snapshot = p.fork()
+	require.NoError(t, p.fewerReplicas(results)[0].change(&in))
+	set, _ := cluster.List[*appsv1.ReplicaSet](in.Snapshot).Get("default", "web")
+	require.Equal(t, int32(4), *set.Spec.Replicas)
+	require.Nil(t, in.Snapshot.Pod("default", "web-4"))
+	require.NotNil(t, p.base.Pod("default", "web-4"))
 }
