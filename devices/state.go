@@ -27,16 +27,17 @@ type Clock struct {
 	BindingTimeout time.Duration
 }
 
-// The verdicts. Preemption cannot help against any of them, except against an error.
+// The verdicts. Preemption cannot help against any verdict of a State, except against an error.
 const (
-	noFreeSlot     resources.Verdict = 1 | resources.Unresolvable
-	notAllocated   resources.Verdict = 2 | resources.Unresolvable
-	notAvailable   resources.Verdict = 3 | resources.Unresolvable
-	invalidPools   resources.Verdict = 4 | resources.Unresolvable
-	leftOver       resources.Verdict = 5 | resources.Unresolvable
-	resourceAbsent resources.Verdict = 6 | resources.Unresolvable
-	firstError     resources.Verdict = 16
-	lastError      resources.Verdict = 1 << 12
+	noFreeSlot      resources.Verdict = 1 | resources.Unresolvable
+	notAllocated    resources.Verdict = 2 | resources.Unresolvable
+	notAvailable    resources.Verdict = 3 | resources.Unresolvable
+	invalidPools    resources.Verdict = 4 | resources.Unresolvable
+	leftOver        resources.Verdict = 5 | resources.Unresolvable
+	resourceAbsent  resources.Verdict = 6 | resources.Unresolvable
+	notAllocatedNow resources.Verdict = 7 // of Freeing
+	firstError      resources.Verdict = 16
+	lastError       resources.Verdict = 1 << 12
 )
 
 // State is the filter and score DynamicResources of one pod over one cluster. It computes the answer for a slot once and
@@ -48,13 +49,14 @@ type State struct {
 	clock     Clock
 	pending   []*resourcev1.ResourceClaim // the pod's own claims that need an allocation
 
-	mu       sync.Mutex
-	searches map[string]*nodeSearch // extended resources that classes provide
-	plain    *nodeSearch            // where classes provide nothing
-	left     map[poolKey]map[counterID]counter
-	answers  []*answerPage // by slot / pageSize; nil: nothing is known
-	errors   []string
-	unusable map[*resourcev1.ResourceClaim]bool
+	mu        sync.Mutex
+	searches  map[string]*nodeSearch // extended resources that classes provide
+	plain     *nodeSearch            // where classes provide nothing
+	left      map[poolKey]map[counterID]counter
+	answers   []*answerPage // by slot / pageSize; nil: nothing is known
+	errors    []string
+	unusable  map[*resourcev1.ResourceClaim]bool
+	explained map[int32][]string // lines by class
 }
 
 type nodeSearch struct {
@@ -78,7 +80,11 @@ type slotAnswer struct {
 // On returns the filter and score over a cluster. The allocator's ledger must count the allocations of all claims of the
 // cluster and the allocations in flight. The cluster and the allocator must not be nil.
 func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
-	s := &State{pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{}, answers: make([]*answerPage, (c.Len()+pageSize-1)/pageSize), unusable: map[*resourcev1.ResourceClaim]bool{}}
+	s := &State{
+		pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{},
+		answers:  make([]*answerPage, (c.Len()+pageSize-1)/pageSize),
+		unusable: map[*resourcev1.ResourceClaim]bool{}, explained: map[int32][]string{},
+	}
 	if s.clock.BindingTimeout == 0 {
 		s.clock.BindingTimeout = DefaultBindingTimeout
 	}

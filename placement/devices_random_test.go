@@ -182,7 +182,7 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 	for _, name := range []string{"one", "two"} {
 		require.NoError(t, s.Set(w.class(name)))
 	}
-	profile := PluginArgs{Devices: tracker.Options{Compiler: models{}}}.Profile()
+	profile := PluginArgs{Devices: tracker.Options{Compiler: models{}, VictimsFree: seed%4 == 3}}.Profile()
 	with, err := NewPlacer(s, profile)
 	require.NoError(t, err)
 	var assumed []*v1.Pod
@@ -243,6 +243,10 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 			d := w.same(t, with, pod, at)
 			if used(with.Plan, pod) {
 				shared++
+			}
+			if !d.Placed() { // preemption tries nodes without some of the claims, and leaves all as it was
+				with.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+				w.same(t, with, pod, at)
 			}
 			if w.assume(with, pod, d) {
 				assumed = append(assumed, pod)

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -372,4 +373,72 @@ func TestFitWithDeviceClass(t *testing.T) {
 		got = append(got, strings.Join(append([]string{name}, fit.Reasons(v)...), " "))
 	}
 	require.Equal(t, []string{"n1", "n2", "n3 Insufficient " + gpu, "n4"}, got)
+}
+
+// What claims get is stored by name, and a rejection says what was left.
+func TestDevicesInWords(t *testing.T) {
+	p, _ := gpuCluster(t, gpuClaim("two", 2), gpuClaim("three", 3), gpuClaim("small", 1))
+	d := p.Decide(claiming(testkit.Pod("p").Obj(), "two"), Options{})
+	stored, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"node":"a2","total":0,"nodes":5,"evaluated":5,"feasible":1,"devices":[{"claim":"default/two","devices":[
+		{"request":"gpu","device":"gpu.example.com/a2/gpu-0"},{"request":"gpu","device":"gpu.example.com/a2/gpu-1"}]}]}`, string(stored))
+
+	numbers := func(pod *v1.Pod) map[string][]string {
+		table, err := p.Table(pod)
+		require.NoError(t, err)
+		out := map[string][]string{}
+		for _, n := range table {
+			for _, r := range n.Rejections {
+				out[n.Node] = r.Numbers
+			}
+		}
+		return out
+	}
+	large := claiming(testkit.Pod("large").Obj(), "three")
+	require.Equal(t, []string{"claim default/three, request gpu: wants 3, 2 of 2 devices left"}, numbers(large)["a2"])
+	require.Equal(t, []string{"claim default/three, request gpu: wants 3, 0 of 0 devices left"}, numbers(large)["c1"])
+
+	pod := claiming(testkit.Pod("first").Obj(), "small")
+	require.NoError(t, p.Assume(pod, p.Decide(pod, Options{})))
+	require.Equal(t, []string{"claim default/small has devices that this node cannot use: gpu.example.com/a2/gpu-0"}, numbers(claiming(testkit.Pod("second").Obj(), "small"))["b2"])
+	require.Equal(t, []string{"claim default/two, request gpu: wants 2, 1 of 2 devices left; 1 fail the test: is not in use"}, numbers(claiming(testkit.Pod("third").Obj(), "two"))["a2"])
+}
+
+// With VictimsFree preemption finds the pods whose devices the pod needs. A claim that another pod uses too stays allocated.
+// Without the option preemption cannot help, as in v1.36.
+func TestVictimsFree(t *testing.T) {
+	for _, free := range []bool{false, true} {
+		s, err := cluster.New(cluster.Objects{
+			Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")},
+			ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 1), gpuSlice("b2", 1)},
+			ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("shared", 1), gpuClaim("own", 1), gpuClaim("new", 1)},
+		})
+		require.NoError(t, err)
+		p, err := NewPlacer(s, PluginArgs{Devices: tracker.Options{VictimsFree: free}}.Profile())
+		require.NoError(t, err)
+		low := func(name, claim string, priority int32) *v1.Pod {
+			pod := claiming(testkit.Pod(name).Obj(), claim)
+			pod.Spec.Priority = &priority
+			return pod
+		}
+		sharing := []*v1.Pod{low("a", "shared", 0), low("b", "shared", 100)}
+		own := low("c", "own", 1)
+		for _, pod := range append(sharing, own) {
+			place(t, p, pod)
+		}
+		pod := low("vip", "new", 10)
+		d := p.Decide(pod, Options{})
+		require.Equal(t, "0/5 nodes are available: 5 cannot allocate all claims.", d.Failure.Text())
+		result := p.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+		if !free {
+			require.Empty(t, result.Victims)
+			continue
+		}
+		require.Len(t, result.Victims, 1)
+		require.Equal(t, own, result.Victims[0].Pod, "b has a higher priority and keeps the shared claim")
+		require.Equal(t, d.Failure.Text(), p.Decide(pod, Options{}).Failure.Text(), "nothing is free yet")
+		require.NoError(t, p.Forget(own))
+		require.Equal(t, result.Node, p.Decide(pod, Options{}).Node)
+	}
 }

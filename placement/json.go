@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 )
 
@@ -39,7 +41,10 @@ type bindJSON struct {
 //	{"node": "n2", "total": 452, "nodes": 5, "evaluated": 5, "feasible": 3,
 //	 "volumes": {"bind": [{"claim": "default/data", "volume": "disk-b"}], "provision": ["default/scratch"]}}
 //
-// and for a pod without a node "failure" instead of "node"; see Failure. volumes is left out when nothing has to happen.
+// and for a pod without a node "failure" instead of "node"; see Failure. volumes is left out when nothing has to happen. A pod
+// whose ResourceClaims get devices has them too:
+//
+//	"devices": [{"claim": "default/gpus", "devices": [{"request": "gpu", "device": "gpu.example.com/n2/gpu-0"}]}]
 func (d Decision) MarshalJSON() ([]byte, error) {
 	out := decisionJSON{Node: d.Node, Total: d.Total, Nodes: d.Nodes, Evaluated: d.Evaluated, Feasible: d.Feasible, Failure: d.Failure}
 	if !d.Volumes.Empty() {
@@ -51,11 +56,42 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 			out.Volumes.Provision = append(out.Volumes.Provision, c.Namespace+"/"+c.Name)
 		}
 	}
-	return json.Marshal(out)
+	if len(d.Devices.Claims) == 0 {
+		return json.Marshal(out)
+	}
+	return json.Marshal(struct {
+		decisionJSON
+		Devices any `json:"devices"`
+	}{out, claimsJSON(d.Devices)})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Slot is -1 then: ask Plan.Slot for the node's. Volumes, which are objects, are
-// not read.
+// claimsJSON names the devices of an allocation. The claim for extended resources has no name yet.
+func claimsJSON(d devices.Allocation) any {
+	type device struct {
+		Request string `json:"request"`
+		Device  string `json:"device"`
+	}
+	type claim struct {
+		Claim   string   `json:"claim"`
+		Devices []device `json:"devices"`
+	}
+	var out []claim
+	for k, c := range d.Claims {
+		name := c.Name
+		if c.UID == "" && c.GenerateName != "" {
+			name = strings.TrimSuffix(c.GenerateName, "-")
+		}
+		x := claim{Claim: c.Namespace + "/" + name, Devices: []device{}}
+		for _, r := range d.Results[k].Devices.Results {
+			x.Devices = append(x.Devices, device{r.Request, devices.ID{Driver: r.Driver, Pool: r.Pool, Device: r.Device}.String()})
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Slot is -1 then: ask Plan.Slot for the node's. Volumes and Devices, which are
+// objects, are not read.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	var in decisionJSON
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -83,7 +83,11 @@ func (x *dynamicResources) filter(pod *v1.Pod, c Cluster) Filtering {
 	compiled, state := x.ask(pod, c, false)
 	switch code := compiled.Code(); code {
 	case filter.Success:
-		return Filtering{Predicate: state}
+		f := x.shared
+		if f == nil {
+			f = newDevices(c).Filter(x.options)
+		}
+		return Filtering{Predicate: f.Predicate(state)}
 	case filter.Skip:
 		return Filtering{Code: code}
 	default:

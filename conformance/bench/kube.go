@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	schedulercache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -31,6 +33,7 @@ type kube struct {
 	stop  context.CancelFunc
 	sched *scheduler.Scheduler
 	fw    framework.Framework
+	state fwk.CycleState // of the latest decision
 }
 
 // newKube fills the cache directly with nodes and pods; other objects come through informers.
@@ -44,6 +47,15 @@ func newKube(w world, sampling bool) (*kube, error) {
 	}
 	for _, b := range w.budgets {
 		others = append(others, b)
+	}
+	for _, s := range w.slices {
+		others = append(others, s)
+	}
+	for _, c := range w.classes {
+		others = append(others, c)
+	}
+	for _, c := range w.claims {
+		others = append(others, c)
 	}
 	client := fake.NewClientset(others...)
 	ctx, stop := context.WithCancel(context.Background())
@@ -60,6 +72,10 @@ func newKube(w world, sampling bool) (*kube, error) {
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	if err := sched.WaitForHandlersSync(ctx); err != nil {
+		stop()
+		return nil, err
+	}
 	k := &kube{ctx: ctx, stop: stop, sched: sched, fw: sched.Profiles[v1.DefaultSchedulerName]}
 	logger := klog.FromContext(ctx)
 	for _, n := range w.nodes {
@@ -70,7 +86,35 @@ func newKube(w world, sampling bool) (*kube, error) {
 			return nil, err
 		}
 	}
+	if err := k.seesDevices(w); err != nil {
+		return nil, err
+	}
 	return k, k.refresh()
+}
+
+// seesDevices waits until the caches of claims and slices have everything.
+func (k *kube) seesDevices(w world) error {
+	manager := k.fw.SharedDRAManager()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		claims, err := manager.ResourceClaims().List()
+		if err != nil {
+			return err
+		}
+		slices, err := manager.ResourceSlices().ListWithDeviceTaintRules()
+		if err != nil {
+			return err
+		}
+		classes, err := manager.DeviceClasses().List()
+		if err != nil {
+			return err
+		}
+		if len(claims) == len(w.claims) && len(slices) == len(w.slices) && len(classes) == len(w.classes) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("kube-scheduler sees %d claims, %d slices and %d classes", len(claims), len(slices), len(classes))
+		}
+	}
 }
 
 func (k *kube) refresh() error {
@@ -90,7 +134,8 @@ func (k *kube) decide(pod *v1.Pod) (node, message string, err error) {
 	if err := k.refresh(); err != nil {
 		return "", "", err
 	}
-	result, err := k.sched.SchedulePod(k.ctx, k.fw, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+	k.state = framework.NewCycleState()
+	result, err := k.sched.SchedulePod(k.ctx, k.fw, k.state, &framework.QueuedPodInfo{PodInfo: info})
 	var fit *framework.FitError
 	if errors.As(err, &fit) {
 		return "", fit.Error(), nil
@@ -104,7 +149,13 @@ func (k *kube) decide(pod *v1.Pod) (node, message string, err error) {
 func (k *kube) assume(pod *v1.Pod, node string) error {
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = node
-	return k.sched.Cache.AssumePod(klog.FromContext(k.ctx), assumed)
+	if err := k.sched.Cache.AssumePod(klog.FromContext(k.ctx), assumed); err != nil {
+		return err
+	}
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return nil
+	}
+	return k.fw.RunReservePluginsReserve(k.ctx, k.state, assumed, node).AsError()
 }
 
 func (k *kube) removePod(p *v1.Pod) error { return k.sched.Cache.RemovePod(klog.FromContext(k.ctx), p) }

@@ -208,7 +208,7 @@ func runBerth(w world, n int) (rate float64, err error) {
 			}
 			d, _ := b.decide(x.pod)
 			if d.Placed() {
-				if err := b.snapshot.Assume(x.pod, d.Slot); err != nil {
+				if err := b.place(x.pod, d); err != nil {
 					return 0, err
 				}
 			}

@@ -6,25 +6,29 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/placement"
 )
 
 // berth is podberth over the same objects.
 type berth struct {
 	snapshot *cluster.Snapshot
-	plan     *placement.Plan
+	plan     *placement.Placer
 }
 
 func newBerth(w world) (*berth, error) {
 	s, err := cluster.New(cluster.Objects{
 		Nodes: w.nodes, Pods: w.running, Namespaces: w.namespaces, Services: w.services, PodDisruptionBudgets: w.budgets,
+		ResourceSlices: w.slices, DeviceClasses: w.classes, ResourceClaims: w.claims,
 	})
 	if err != nil {
 		return nil, err
 	}
-	profile := placement.DefaultProfile()
+	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}.Profile()
 	profile.Sampling = placement.AllNodes()
-	plan, err := placement.New(s, profile)
+	plan, err := placement.NewPlacer(s, profile)
 	if err != nil {
 		return nil, err
 	}
@@ -66,5 +70,22 @@ func (b *berth) assume(pod *v1.Pod, node string) error {
 	if slot < 0 {
 		return fmt.Errorf("no node %s", node)
 	}
-	return b.snapshot.Assume(pod, slot)
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return b.snapshot.Assume(pod, slot)
+	}
+	d := placement.Decision{Slot: slot, Node: node}
+	for _, p := range b.plan.Prepare(pod).Predicates {
+		if s, ok := p.(*devices.State); ok {
+			d.Devices = s.Allocation(slot)
+		}
+	}
+	return b.plan.Assume(pod, d)
+}
+
+// place puts a pod where a decision says.
+func (b *berth) place(pod *v1.Pod, d placement.Decision) error {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return b.snapshot.Assume(pod, d.Slot)
+	}
+	return b.plan.Assume(pod, d)
 }

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,9 @@ type world struct {
 	namespaces []*v1.Namespace
 	services   []*v1.Service
 	budgets    []*policyv1.PodDisruptionBudget
+	slices     []*resourcev1.ResourceSlice
+	classes    []*resourcev1.DeviceClass
+	claims     []*resourcev1.ResourceClaim
 	pod        func(i int) *v1.Pod
 	limit      int // number of pods there are; 0: any
 	before     func(i int) event
@@ -53,6 +57,8 @@ var workloads = []struct {
 	{"all-distinct", allDistinct},
 	{"preemption", nil},
 	{"failures", nil},
+	{"devices", claims(false)},
+	{"devices-distinct", claims(true)},
 	{"openb", trace("openb", "--nodes", "1523", "--pods", "8152", "--zones", "3")},
 	{"dlrm", trace("dlrm", "--nodes", "7000", "--pods", "23871", "--zones", "3")},
 }

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/filter"
 )
 
 // Options configure the plugin DynamicResources over a tracker. The zero value is v1.36's, without a compiler of selectors and
@@ -22,6 +23,9 @@ type Options struct {
 	// Now returns the time of a decision. The filters of one tracker have one clock, the last that was given. nil: without
 	// another filter's clock, no binding condition times out and allocations get no time.
 	Now func() time.Time
+	// VictimsFree lets preemption see that devices become free when the pods that use their claims leave. v1.36 does not see it.
+	// Pods with claims share no work then.
+	VictimsFree bool
 	// Templates makes the claims that do not exist yet from their ResourceClaimTemplates. v1.36 rejects the pod until a
 	// controller has made the claims.
 	Templates bool
@@ -78,9 +82,10 @@ func (f *Filter) On(pod *devices.Pod) *devices.State {
 	return pod.On(t.cluster, f.allocator, devices.Clock{Now: t.clock(), BindingTimeout: f.options.BindingTimeout})
 }
 
-// Kept returns what State.Kept returns for a State of On, and nil over a cluster without a log of claims.
+// Kept returns what State.Kept returns for a State of On. It is nil over a cluster without a log of claims and with
+// Options.VictimsFree.
 func (f *Filter) Kept(s *devices.State) *devices.Kept {
-	if f.tracker.log == nil {
+	if f.tracker.log == nil || f.options.VictimsFree {
 		return nil
 	}
 	return s.Kept()
@@ -89,3 +94,11 @@ func (f *Filter) Kept(s *devices.State) *devices.Kept {
 // Epoch returns a number that grows when the slices have changed: no Kept of an earlier epoch is right any more. It grows with a
 // call of On.
 func (f *Filter) Epoch() uint64 { return f.epoch }
+
+// Predicate returns the filter of a State of On: the State, or with Options.VictimsFree its Freeing.
+func (f *Filter) Predicate(s *devices.State) filter.Predicate {
+	if f.options.VictimsFree {
+		return s.Freeing(f.tracker)
+	}
+	return s
+}

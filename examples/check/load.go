@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -39,8 +41,10 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if o.spread != "" && in.asked == nil {
 		return nil, fmt.Errorf("-spread: Not found: %q: no pod of that namespace and name%s", o.spread, program.Near(o.spread, names))
 	}
+	if o.place > 0 && len(in.asked.Spec.ResourceClaims) > 0 {
+		return nil, fmt.Errorf("-place: Forbidden: pod %s has resourceClaims; simulate -how-many counts devices", o.spread)
+	}
 	_ = objects.Orphans("left out") // the error is one of the warnings
-	objects.WithoutDevices()
 	objects.Absent(dump.Asks{Placed: func(p *v1.Pod) bool { return p == in.asked && o.place > 0 }, Namespaces: true})
 	if texts := objects.Warnings.Texts(); o.strict && len(texts) > 0 {
 		return nil, errors.New(texts[0])
@@ -48,7 +52,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if in.snapshot, err = cluster.New(objects.Cluster()); err != nil {
 		return nil, err
 	}
-	profile := placement.DefaultProfile()
+	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}.Profile()
 	profile.Sampling = placement.AllNodes()
 	in.plan, err = placement.New(in.snapshot, profile)
 	return in, err

@@ -12,6 +12,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
@@ -122,6 +123,8 @@ func (b *builder) make(name string) (*placement.Plugin, error) {
 		return placement.PluginArgs{InterPodAffinity: podOptions(a)}.Plugin(name)
 	case *configv1.NodeResourcesBalancedAllocationArgs:
 		return placement.PluginArgs{BalancedAllocation: balanceArgs(a)}.Plugin(name)
+	case *configv1.DynamicResourcesArgs:
+		return placement.PluginArgs{Devices: tracker.Options{BindingTimeout: a.BindingTimeout.Duration}}.Plugin(name)
 	}
 	return nil, nil
 }

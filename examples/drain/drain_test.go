@@ -390,3 +390,48 @@ func TestBadInput(t *testing.T) {
 	require.Equal(t, program.BadInput, code)
 	require.Contains(t, errs, "-f: Required value")
 }
+
+// The replacement of a pod gets devices on another node, through a claim from the template of the old claim. The last user of a
+// shared claim takes the claim along.
+func TestDevicesMove(t *testing.T) {
+	const objects = `
+{apiVersion: v1, kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: b, labels: {kubernetes.io/hostname: b}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: a}, spec: {driver: gpu.example.com, nodeName: a, pool: {name: a, generation: 1, resourceSliceCount: 1}, devices: [{name: gpu-0}, {name: gpu-1}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: b}, spec: {driver: gpu.example.com, nodeName: b, pool: {name: b, generation: 1, resourceSliceCount: 1}, devices: [{name: gpu-0}BDEVICES]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {namespace: ml, name: one}, spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {namespace: ml, name: train-gpu-x1, uid: c1, ownerReferences: [{apiVersion: v1, kind: Pod, name: train, uid: p1, controller: true}]}, spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}},
+  status: {allocation: {devices: {results: [{request: gpu, driver: gpu.example.com, pool: a, device: gpu-0}]}, nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [a]}]}]}}, reservedFor: [{resource: pods, name: train, uid: p1}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {namespace: ml, name: shared, uid: c2}, spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}},
+  status: {allocation: {devices: {results: [{request: gpu, driver: gpu.example.com, pool: a, device: gpu-1}]}, nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [a]}]}]}}, reservedFor: [{resource: pods, name: serve, uid: p2}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {namespace: ml, name: train, uid: p1, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: train, uid: r1, controller: true}]}, spec: {nodeName: a, priority: 0, containers: [{name: c, image: c}], resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]}, status: {phase: Running, resourceClaimStatuses: [{name: gpu, resourceClaimName: train-gpu-x1}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {namespace: ml, name: serve, uid: p2, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: serve, uid: r2, controller: true}]}, spec: {nodeName: a, priority: 0, containers: [{name: c, image: c}], resourceClaims: [{name: gpu, resourceClaimName: shared}]}, status: {phase: Running}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: ml, name: train, uid: r1}, spec: {replicas: 1, selector: {}}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: ml, name: serve, uid: r2}, spec: {replicas: 1, selector: {}}}
+`
+	replaced := func(more string) map[string]string {
+		out := map[string]string{}
+		for _, w := range planned(t, strings.Replace(objects, "BDEVICES", more, 1), "-f", "-", "a").Waves {
+			for _, e := range w.Evictions {
+				out[e.Pod] = e.Replacement
+			}
+		}
+		return out
+	}
+	require.Equal(t, map[string]string{"ml/train": "b", "ml/serve": "b"}, replaced(", {name: gpu-1}"))
+	one := replaced("")
+	require.Len(t, one, 2)
+	require.True(t, (one["ml/train"] == "b") != (one["ml/serve"] == "b"), "one device is left: %v", one)
+}

@@ -39,7 +39,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
 		return nil, err
 	}
-	objects.WithoutDevices()
 	in := &input{objects: objects}
 	if err := in.choose(o); err != nil {
 		return nil, err

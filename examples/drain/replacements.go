@@ -5,10 +5,14 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -26,7 +30,8 @@ type replacer struct {
 }
 
 func newReplacer(in *input, nodes []string) (*replacer, error) {
-	r := &replacer{profile: placement.DefaultProfile(), failures: map[*v1.Pod]string{}}
+	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: true}}
+	r := &replacer{profile: args.Profile(), failures: map[*v1.Pod]string{}}
 	r.profile.Sampling = placement.AllNodes()
 	objects := in.objects.Cluster()
 	objects.Nodes = slices.Clone(objects.Nodes)
@@ -62,6 +67,9 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 	if r.err = r.snapshot.Unset(pod); r.err != nil {
 		return "", false
 	}
+	if r.err = r.release(pod); r.err != nil {
+		return "", false
+	}
 	if owner := metav1.GetControllerOf(pod); owner.Kind == "DaemonSet" {
 		r.failures[pod] = "its DaemonSet is gone"
 		return "", false
@@ -80,6 +88,33 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 		return "", false
 	}
 	return d.Node, true
+}
+
+// release does what the controllers of claims do when a pod is gone: the pod's reservations end, a claim that nobody uses any more
+// loses its devices, and a claim that was made for the pod is deleted.
+func (r *replacer) release(pod *v1.Pod) error {
+	var mine []*resourcev1.ResourceClaim
+	for c := range cluster.List[*resourcev1.ResourceClaim](r.snapshot).In(pod.Namespace) {
+		if slices.ContainsFunc(c.Status.ReservedFor, func(x resourcev1.ResourceClaimConsumerReference) bool { return x.UID == pod.UID }) || metav1.IsControlledBy(c, pod) {
+			mine = append(mine, c)
+		}
+	}
+	for _, c := range mine {
+		if metav1.IsControlledBy(c, pod) {
+			if err := r.snapshot.Unset(c); err != nil {
+				return err
+			}
+			continue
+		}
+		left := devices.Unreserved(c, pod.UID)
+		if len(left.Status.ReservedFor) == 0 {
+			left = devices.Deallocated(left)
+		}
+		if err := r.snapshot.Set(left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fits reports whether a pending pod finds a node, and puts it there. Pods of other schedulers may find one.

@@ -15,6 +15,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/config"
 	"github.com/podberth/podberth/examples/dump"
@@ -84,7 +85,6 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, report.Wa
 		budgets: disruption.NewBudgets(objects.PodDisruptionBudgets, disruption.BudgetOptions{}),
 	}
 	_ = objects.Orphans("not counted until a request brings the node") // no error: requests may bring nodes
-	objects.WithoutDevices()
 	warnings := objects.Warnings
 	profiles := []placement.Profile{placement.DefaultProfile()}
 	if c != nil {
@@ -96,11 +96,15 @@ func newWorld(objects *dump.Objects, c *config.Configuration) (*world, report.Wa
 			}
 		}
 	}
+	selectors := cel.NewCompiler() // safe for concurrent use
 	w.shared = &shared{
 		profiles: map[string]placement.Profile{}, learned: map[string]uint64{},
 		free: make(chan map[string]*placement.Plan, runtime.GOMAXPROCS(0)),
 	}
 	for _, p := range profiles {
+		if p, err = config.WithSelectors(p, selectors); err != nil {
+			return nil, report.Warnings{}, err
+		}
 		if c == nil {
 			w.shared.profiles[""] = p
 		} else {

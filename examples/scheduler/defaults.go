@@ -86,7 +86,7 @@ func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin
 			}
 			p = given
 		}
-		if p, err = withSelectors(p, h.s.o.Selectors); err != nil {
+		if p, err = withDevices(p, h.s.o.Selectors, h.s.clock.Now); err != nil {
 			return nil, err
 		}
 		if p.Over != nil {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -33,13 +34,19 @@ var (
 	written = NewKey[bool](nameDynamicResources + " written")
 )
 
-// withSelectors returns DynamicResources with a compiler of selectors, and any other plugin as it is.
-func withSelectors(p *placement.Plugin, compiler devices.SelectorCompiler) (*placement.Plugin, error) {
+// withDevices returns DynamicResources with the scheduler's compiler of selectors and its clock, where the plugin has none of its
+// own, and any other plugin as it is.
+func withDevices(p *placement.Plugin, compiler devices.SelectorCompiler, now func() time.Time) (*placement.Plugin, error) {
 	o, ok := p.Args.(tracker.Options)
-	if !ok || o.Compiler != nil || compiler == nil {
+	if !ok {
 		return p, nil
 	}
-	o.Compiler = compiler
+	if o.Compiler == nil {
+		o.Compiler = compiler
+	}
+	if o.Now == nil {
+		o.Now = now
+	}
 	return placement.PluginArgs{Devices: o}.Plugin(p.Name)
 }
 

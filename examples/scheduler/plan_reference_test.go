@@ -72,7 +72,7 @@ func decisions(t *testing.T, o *dump.Objects, planned bool) (lines []string) {
 // Every attempt with a plan has the node, counts, total, message and victims of the attempt that calls the plugins one by
 // one. The clusters are the shipped dumps and a real trace.
 func TestPlanAgainstPlugins(t *testing.T) {
-	for _, name := range []string{"cluster.yaml", "volumes.yaml"} {
+	for _, name := range []string{"cluster.yaml", "volumes.yaml", "devices.yaml"} {
 		t.Run(name, func(t *testing.T) {
 			o, err := dump.Read([]string{filepath.Join("../simulate/testdata", name)}, nil, dump.Options{})
 			require.NoError(t, err)

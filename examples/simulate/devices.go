@@ -5,8 +5,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // allocation is the devices that an attempt gave to a claim.
@@ -53,4 +56,21 @@ func (w *world) WriteClaims(_ context.Context, pod *v1.Pod, writes scheduler.Cla
 		w.store(changed)
 	}
 	return nil
+}
+
+// tellUnclaimed adds the entries of pods that never entered the active queue, because a claim of theirs does not exist.
+func (x *simulation) tellUnclaimed() {
+	x.w.s.View(func(c *cluster.Snapshot) {
+		for _, p := range x.w.pending {
+			p = x.w.pods[key(p)]
+			if p == nil || p.Spec.NodeName != "" || x.last[key(p)].Pod != "" || x.w.s.Profile(podinfo.SchedulerName(p)) == nil {
+				continue
+			}
+			if text := devices.Gate(p, tracker.Of(c)); text != "" {
+				e := gatedEntry(p)
+				e.Message = text
+				x.add(p, e)
+			}
+		}
+	})
 }

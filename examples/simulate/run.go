@@ -117,6 +117,7 @@ func (x *simulation) run(ctx context.Context) error {
 		x.w.now = next
 	}
 	x.tellGated(len(x.w.pending))
+	x.tellUnclaimed()
 	return x.err
 }
 

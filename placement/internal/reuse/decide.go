@@ -40,7 +40,7 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 			return Answer{}, false
 		}
 		out.Predicates, out.Rejected = slices.Clone(s.predicates), rejected // the shape changes its list for the next pod
-		s.account(pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
+		s.eachAccount(pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
 	case out.Feasible == 1:
 		out.Slot = int(feasible[0].top.slot)
 	default:
@@ -50,8 +50,8 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 		}
 		out.Slot, out.Total = best(feasible, scores)
 	}
-	if out.Slot >= 0 {
-		s.account(pod, func(_ int, p filter.Predicate) { out.Predicates = append(out.Predicates, p) })
+	if s.account && out.Slot >= 0 {
+		s.eachAccount(pod, func(_ int, p filter.Predicate) { out.Predicates = append(out.Predicates, p) })
 	}
 	return out, true
 }
@@ -150,8 +150,8 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	return true
 }
 
-// account yields the predicates that states have for one pod, with their places in the list.
-func (s *shape) account(pod *v1.Pod, yield func(at int, p filter.Predicate)) {
+// eachAccount yields the predicates that states have for one pod, with their places in the list.
+func (s *shape) eachAccount(pod *v1.Pod, yield func(at int, p filter.Predicate)) {
 	for at, place := range s.plugin {
 		if x, ok := s.stateOf(s.engine.filters[place]).(Accountable); ok {
 			yield(at, x.Of(pod))

@@ -70,6 +70,7 @@ type Engine struct {
 	reads    map[string]struct{} // what must not change on any node
 	survives bool                // statics, rows and layouts follow nodes that come and leave
 	counting []Counting          // by plugin; nil for other groups
+	keyers   []int               // plugins whose Counting is a PodKeyer
 	epochs   []uint64            // by plugin, of a PodKeyer
 
 	ranked []int32 // place in scan order by slot
@@ -166,6 +167,9 @@ func New(log Log, order func() []int, plugins []Plugin) *Engine {
 	for k := range plugins {
 		p := &plugins[k]
 		_, keyer := e.counting[k].(PodKeyer)
+		if keyer {
+			e.keyers = append(e.keyers, k)
+		}
 		if p.Group != Absent && !keyer && fresh(p, "pods ") { // the engine serves only pods that a plugin of group Absent skips
 			e.pods = append(e.pods, p.AppendKey)
 		}
@@ -297,11 +301,8 @@ func (e *Engine) shape(pod *v1.Pod) *shape {
 // podKey writes the key of a pod into the engine's room. It reports false when the engine does not serve the pod.
 func (e *Engine) podKey(pod *v1.Pod) bool {
 	e.room.key = e.pods.append(e.room.key[:0], pod)
-	for k, c := range e.counting {
-		x, is := c.(PodKeyer)
-		if !is {
-			continue
-		}
+	for _, k := range e.keyers {
+		x := e.counting[k].(PodKeyer)
 		key, ok := x.AppendPodKey(e.room.key, pod)
 		if e.room.key = key; !ok {
 			return false

@@ -39,6 +39,7 @@ type shape struct {
 	moved   []int32  // slots where counts changed
 	nodes   int      // changes of nodes that the exceptions have followed
 	shifts  bool     // a state is Shifting
+	account bool     // a state is Accountable
 	shifted []uint64 // by state: the version that the exceptions have followed
 
 	exceptions exceptions
@@ -109,7 +110,8 @@ func (s *shape) build(c compiled) {
 		x.keys = x.state.Keys()
 		e.read(x.state)
 		_, shifts := x.state.(Shifting)
-		s.shifts = s.shifts || shifts
+		_, account := x.state.(Accountable)
+		s.shifts, s.account = s.shifts || shifts, s.account || account
 	}
 	s.assemble()
 	s.usable = s.inOrder() && e.lay(s)

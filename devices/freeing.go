@@ -1,0 +1,128 @@
+package devices
+
+import (
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/resources"
+)
+
+// Freeing is a State for which preemption can free devices. v1.36 does not see that: it takes a node without devices for the
+// claims as a node where preemption cannot help. A Freeing gives such a node the code Unschedulable, and its trials count the
+// devices of an allocated claim as free when every pod of status.reservedFor is gone.
+type Freeing struct {
+	*State
+	objects Objects
+}
+
+// Freeing returns the state with the claims that victims use. objects must not be nil.
+func (s *State) Freeing(objects Objects) *Freeing { return &Freeing{s, objects} }
+
+// Check returns the verdict on slot i, as State.Check does, but preemption can help where devices are missing.
+func (f *Freeing) Check(i int) resources.Verdict {
+	v := f.State.Check(i)
+	if v == notAllocated {
+		return notAllocatedNow
+	}
+	return v
+}
+
+// Reasons returns v1.36's text of a verdict of Check, as State.Reasons does.
+func (f *Freeing) Reasons(v resources.Verdict) []string {
+	if v == notAllocatedNow {
+		v = notAllocated
+	}
+	return f.State.Reasons(v)
+}
+
+// Code returns Unschedulable where devices are missing, and what State.Code returns elsewhere.
+func (f *Freeing) Code(v resources.Verdict) filter.Code {
+	if v == notAllocatedNow {
+		return filter.Unschedulable
+	}
+	return f.State.Code(v)
+}
+
+// NewTrial returns a trial without any pod removed. A trial searches once for each check, on the one node. It belongs to the
+// goroutine of the allocator.
+func (f *Freeing) NewTrial() filter.Trial { return &freeingTrial{f: f, gone: map[types.UID]*v1.Pod{}} }
+
+type freeingTrial struct {
+	f    *Freeing
+	gone map[types.UID]*v1.Pod
+}
+
+var _ filter.Trial = (*freeingTrial)(nil)
+
+// uidOf returns the UID that a reservation of the pod has: the pod's UID, or its name when it has none.
+func uidOf(pod *v1.Pod) types.UID {
+	if pod.UID != "" {
+		return pod.UID
+	}
+	return types.UID(pod.Namespace + "/" + pod.Name)
+}
+
+func (t *freeingTrial) Add(pod *v1.Pod, _ int)    { delete(t.gone, uidOf(pod)) }
+func (t *freeingTrial) Remove(pod *v1.Pod, _ int) { t.gone[uidOf(pod)] = pod }
+func (t *freeingTrial) Reset()                    { clear(t.gone) }
+
+func (t *freeingTrial) Check(i int) resources.Verdict {
+	v := t.f.Check(i)
+	if v != notAllocatedNow {
+		return v
+	}
+	free := t.free()
+	if len(free) == 0 {
+		return v
+	}
+	s := t.f.State
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ledger := s.allocator.ledger
+	for _, c := range free {
+		ledger.Remove(c.Status.Allocation)
+	}
+	defer func() {
+		for _, c := range free {
+			ledger.Add(c.Status.Allocation)
+		}
+		clear(s.left)
+	}()
+	clear(s.left)
+	node := s.cluster.Node(i)
+	var provided []v1.ResourceName
+	if s.pod.special != nil {
+		provided, _ = s.pod.extended.provided(s.pod.asked, node)
+	}
+	if ok, err := s.searchFor(provided).solve(node); ok && err == nil {
+		return 0
+	}
+	return v
+}
+
+// free returns the allocated claims whose users are all gone.
+func (t *freeingTrial) free() (out []*resourcev1.ResourceClaim) {
+	seen := map[*resourcev1.ResourceClaim]bool{}
+	for _, pod := range t.gone {
+		claims, err := PodClaims(pod, t.f.objects)
+		if err != nil { // a claim of the victim is gone: nobody knows what the others hold
+			continue
+		}
+		for _, c := range claims {
+			if seen[c] || c.Status.Allocation == nil || len(c.Status.ReservedFor) == 0 {
+				continue
+			}
+			seen[c] = true
+			left := false
+			for _, r := range c.Status.ReservedFor {
+				left = left || t.gone[r.UID] == nil
+			}
+			if !left {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
