@@ -182,7 +182,7 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 	for _, name := range []string{"one", "two"} {
 		require.NoError(t, s.Set(w.class(name)))
 	}
-	profile := PluginArgs{Devices: tracker.Options{Compiler: models{}, VictimsFree: seed%4 == 3}}.Profile()
+	profile := PluginArgs{Devices: tracker.Options{Compiler: models{}, VictimsFree: w.chance(4)}}.Profile()
 	with, err := NewPlacer(s, profile)
 	require.NoError(t, err)
 	var assumed []*v1.Pod
