@@ -173,22 +173,23 @@ func TestNow(t *testing.T) {
 // A tracker that follows any changes answers as a new tracker.
 func TestFollows(t *testing.T) {
 	for seed := range uint64(40) {
-		follow(t, seed, 60)
+		follow(t, rand.New(rand.NewPCG(seed, 2)), fmt.Sprint("seed ", seed), 60)
 	}
 }
 
 func FuzzFollows(f *testing.F) {
-	f.Add(uint64(1), uint8(40))
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) { follow(t, seed, int(steps)) })
+	f.Add(testkit.RandomBytes(1, 400), uint8(40))
+	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
+		follow(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps))
+	})
 }
 
-func follow(t *testing.T, seed uint64, steps int) {
-	r := rand.New(rand.NewPCG(seed, 2))
+func follow(t *testing.T, r *rand.Rand, name string, steps int) {
 	s, tr := gpuCluster(t, 4, named("c0"), named("c1"), named("c2"), named("c3"), named("c4"))
 	f := tr.Filter(tracker.Options{})
 	var marks []cluster.Mark
 	for step := range steps {
-		at := fmt.Sprintf("seed %d step %d", seed, step)
+		at := fmt.Sprintf("%s step %d", name, step)
 		pod := gpuPod(fmt.Sprintf("c%d", r.IntN(5)))
 		switch k := r.IntN(10); {
 		case k < 4:
