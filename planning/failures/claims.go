@@ -19,21 +19,26 @@ func (x *player) release(pod *v1.Pod) error {
 		if !ok {
 			continue
 		}
+		var err error
 		if metav1.IsControlledBy(c, pod) {
-			if err := x.snapshot.Unset(c); err != nil {
-				return err
-			}
-			continue
+			err = x.snapshot.Unset(c)
+		} else {
+			err = x.snapshot.Set(unreserved(c, pod))
 		}
-		left := devices.Unreserved(c, pod.UID)
-		if len(left.Status.ReservedFor) == 0 {
-			left = devices.Deallocated(left)
-		}
-		if err := x.snapshot.Set(left); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unreserved returns a claim without a pod's reservation, and without its allocation when no other pod has reserved it.
+func unreserved(c *resourcev1.ResourceClaim, pod *v1.Pod) *resourcev1.ResourceClaim {
+	left := devices.Unreserved(c, pod.UID)
+	if len(left.Status.ReservedFor) == 0 {
+		return devices.Deallocated(left)
+	}
+	return left
 }
 
 // claimNames returns the names of the claims that a pod uses.

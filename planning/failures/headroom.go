@@ -67,7 +67,7 @@ func (p *Planner) Headroom(s Search) (Headroom, error) {
 		if len(failing) > 0 {
 			Worst(failing)
 			h.Found, h.Exact = &failing[0], true
-			if size == 1 && s.Remedies > 0 {
+			if size == 1 {
 				err = h.remedies(failing)
 			}
 			return h.Headroom, err
@@ -161,7 +161,7 @@ func (h *search) grow() error {
 			h.Found = found
 			break
 		}
-		if high >= len(order) || h.played >= h.s.Limit {
+		if high >= len(order) {
 			return nil
 		}
 		low, high = high, 2*high

@@ -295,9 +295,6 @@ func (x *player) settle(it *item, d placement.Decision) error {
 
 // remake lets the controllers that lost or placed pods make what is missing.
 func (x *player) remake() error {
-	if len(x.changed) == 0 {
-		return nil
-	}
 	units := x.changed
 	x.changed = nil
 	var fresh []*item

@@ -29,7 +29,7 @@ type Remedy struct {
 func (h *search) remedies(failing []Result) error {
 	for _, make := range []func([]Result) []remedy{h.p.moreNodes, h.p.fewerReplicas, h.p.weakerConstraints} {
 		list := make(failing)
-		for _, r := range list[:min(len(list), h.s.Remedies)] {
+		for _, r := range list[:min(len(list), max(0, h.s.Remedies))] {
 			if err := h.check(r, failing); err != nil {
 				return err
 			}
@@ -119,7 +119,6 @@ func (p *Planner) moreNodes([]Result) []remedy {
 		like := list[0]
 		out = append(out, remedy{"node", fmt.Sprintf("one more node like %s (there are %d)", like.Name, len(list)), func(in *Input) error {
 			n := like.DeepCopy()
-			n.Name = like.Name + "-more"
 			for p.base.Slot(n.Name) >= 0 {
 				n.Name += "-more"
 			}
@@ -142,7 +141,7 @@ func (p *Planner) stuck(failing []Result) (units []*unit, causes map[*unit]map[C
 	for i := range failing {
 		for _, o := range failing[i].Pods {
 			u := p.unitOf[o.Pod]
-			if o.Group < 0 || u == nil {
+			if o.Group < 0 {
 				continue
 			}
 			if causes[u] == nil {

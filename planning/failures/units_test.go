@@ -228,8 +228,10 @@ func TestDisplacedAfterItCameBack(t *testing.T) {
 	w.app("cache", "cpu=1", "n5", classed("high"))
 	w.app("filler", "cpu=1", "n5", nil)
 	w.app("app", "cpu=1", "n5", func(s *v1.PodSpec) { beside("cache", v1.LabelHostname)(s); s.PriorityClassName = "high" })
+	w.budget("filler", "filler", 1)
 	r, err := w.planner(t).Run([]Scenario{{"test", []string{"n5"}}}, Options{Until: time.Hour})
 	require.NoError(t, err)
+	require.Equal(t, []Budget{{Name: "default/filler", Minimum: 1, Before: 1, Lost: 0, After: 0}}, r[0].Budgets)
 	require.Equal(t, []string{"app-0 n5 Placed n4", "cache-0 n5 Placed n4", "filler-0 n5 Pending displaced by default/app-0",
 		"ReplicaSet default/filler: default/filler-0: resources: NodeResourcesFit 4/4: Insufficient cpu"}, lines(r[0]))
 	require.Equal(t, []int{2, 1, 1}, []int{r[0].Placed, r[0].Pending, r[0].Displaced})
@@ -351,4 +353,72 @@ func TestFewerReplicas(t *testing.T) {
 	require.Equal(t, int32(4), *set.Spec.Replicas)
 	require.Nil(t, in.Snapshot.Pod("default", "web-4"))
 	require.NotNil(t, p.base.Pod("default", "web-4"))
+}
+
+// Of plugins that alone reject as many nodes, the plugin that rejects most is named.
+func TestBlameByAll(t *testing.T) {
+	w := five("cpu=1")
+	w.objects.Nodes[2].Spec.Unschedulable, w.objects.Nodes[2].Status.Allocatable = true, testkit.Resources("cpu=4,pods=10")
+	w.objects.Nodes[3].Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+	w.app("web", "cpu=2", "n1", nil)
+	g := w.run(t, "n1", "n5").Groups[0]
+	require.Equal(t, []any{Resources, 1, 2}, []any{g.Cause, g.Alone, g.Nodes})
+}
+
+// The limit counts the sets of two nodes and more that were played, and the worst of the smallest sets is found.
+func TestLimitAndWorst(t *testing.T) {
+	w := five("cpu=4")
+	w.pod("", "", "bare", "n1", v1.PodTemplateSpec{})
+	h, err := w.planner(t).Headroom(Search{Limit: 15})
+	require.NoError(t, err)
+	require.Equal(t, []any{2, true}, []any{h.Survives, h.Limited})
+	require.Equal(t, 5+10+2, h.Played, "three nodes and five nodes together")
+
+	w = five("cpu=2")
+	w.app("full", "cpu=2", "n3 n4 n5", nil)
+	w.app("web", "cpu=1", "n1 n2 n2", nil)
+	h, err = w.planner(t).Headroom(Search{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"n2"}, h.Found.Nodes)
+	require.Nil(t, h.Remedies)
+}
+
+// A resource that pods ask for and no node offers is among those that are left.
+func TestResourceOfNoNode(t *testing.T) {
+	w := five("cpu=4")
+	w.pod("", "", "a", "n2", v1.PodTemplateSpec{Spec: v1.PodSpec{Containers: []v1.Container{{
+		Name: "c", Resources: v1.ResourceRequirements{Requests: testkit.Resources("example.com/x=3")},
+	}}}})
+	require.Contains(t, w.run(t, "n1").Left, Resource{"example.com/x", 0, 3})
+}
+
+// A StatefulSet goes on when its pods are ready: by their Ready condition, and without one when they have a node.
+func TestReadyOfStatefulSets(t *testing.T) {
+	for _, c := range []struct {
+		condition v1.PodConditionType
+		want      string
+	}{{v1.PodReady, "db-1 n3 Waiting"}, {v1.PodScheduled, "db-1 n3 Placed n4"}} {
+		w := five("cpu=4")
+		w.stateful("db", "n1 n3", appsv1.OrderedReadyPodManagement)
+		w.objects.Pods[0].Status.Phase = v1.PodRunning
+		w.objects.Pods[0].Status.Conditions = []v1.PodCondition{{Type: c.condition, Status: v1.ConditionFalse}}
+		require.Equal(t, c.want, lines(w.run(t, "n3"))[0])
+	}
+}
+
+// A pod that was only assumed on its node counts as there.
+func TestAssumedPods(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", nil)
+	pod := w.objects.Pods[0]
+	pod.Spec.NodeName, w.objects.Pods = "", nil
+	s, err := cluster.New(w.objects)
+	require.NoError(t, err)
+	require.NoError(t, s.Assume(pod, s.Slot("n1")))
+	p, err := New(Input{Snapshot: s})
+	require.NoError(t, err)
+	r, err := p.Run(p.Nodes()[:1], Options{Until: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, []string{"web-0 n1 Placed n2"}, lines(r[0]))
+	require.Equal(t, 1, r[0].Workloads[0].Before)
 }
