@@ -421,4 +421,14 @@ func TestAssumedPods(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"web-0 n1 Placed n2"}, lines(r[0]))
 	require.Equal(t, 1, r[0].Workloads[0].Before)
+	require.NotNil(t, r[0].Pods[0].Leaves, "the forecast knows the node")
+}
+
+// A workload that keeps as many pods as it asks for is not below.
+func TestSurplusLost(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2 n3", nil).Spec.Replicas = ptr(int32(2))
+	r := w.run(t, "n1")
+	require.Equal(t, []string{"web-0 n1 Gone"}, lines(r))
+	require.Empty(t, r.Workloads)
 }
