@@ -432,3 +432,43 @@ func TestSurplusLost(t *testing.T) {
 	require.Equal(t, []string{"web-0 n1 Gone"}, lines(r))
 	require.Empty(t, r.Workloads)
 }
+
+// Nodes with one value of different labels are of two kinds.
+func TestKindsByLabel(t *testing.T) {
+	w := five("cpu=4")
+	w.objects.Nodes = w.objects.Nodes[:4]
+	for i, n := range w.objects.Nodes {
+		n.Labels = map[string]string{[]string{"a", "b"}[i%2]: "x"}
+	}
+	require.Len(t, w.planner(t).moreNodes(nil), 2)
+}
+
+// A required term becomes a preference of the largest weight, in the template and on running pods.
+func TestWeakerAntiAffinity(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2 n3 n4 n5", apart("web", v1.LabelHostname))
+	p := w.planner(t)
+	results, err := p.Run(p.Nodes(), Options{})
+	require.NoError(t, err)
+	in := p.in
+	in.Snapshot = p.fork()
+	require.NoError(t, p.weakerConstraints(results)[0].change(&in))
+	set, _ := cluster.List[*appsv1.ReplicaSet](in.Snapshot).Get("default", "web")
+	for _, s := range []v1.PodSpec{set.Spec.Template.Spec, in.Snapshot.Pod("default", "web-3").Spec} {
+		a := s.Affinity.PodAntiAffinity
+		require.Empty(t, a.RequiredDuringSchedulingIgnoredDuringExecution)
+		require.Len(t, a.PreferredDuringSchedulingIgnoredDuringExecution, 1)
+		require.Equal(t, int32(100), a.PreferredDuringSchedulingIgnoredDuringExecution[0].Weight)
+	}
+	require.Len(t, p.base.Pod("default", "web-3").Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, 1)
+}
+
+// A Job asks for the pods that it had.
+func TestJobBelow(t *testing.T) {
+	w := five("cpu=1")
+	w.app("full", "cpu=1", "n2 n3 n4 n5", nil)
+	template := w.objects.ReplicaSets[0].Spec.Template
+	w.in.Jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sum"}, Spec: batchv1.JobSpec{Template: template}}}
+	w.pod("Job", "sum", "sum-a", "n1", template)
+	require.Equal(t, []Workload{{Kind: "Job", Namespace: "default", Name: "sum", Replicas: 1, Before: 1, Lost: 0, After: 0}}, w.run(t, "n1").Workloads)
+}
