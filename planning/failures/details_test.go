@@ -41,6 +41,19 @@ func TestDeviceOfAllNodes(t *testing.T) {
 	require.Equal(t, []string{"train-0 n1 Placed n2"}, lines(w.run(t, "n1")), "a claim for extended resources")
 }
 
+// A claim that no pod has reserved any more is free before the first attempt.
+func TestFreeBeforeTheFirstAttempt(t *testing.T) {
+	w := five("cpu=4")
+	w.devices("n1", "gpu-0")
+	w.devices("n4", "gpu-0")
+	w.claim("train", "n1", "gpu-0", "uid-train-0")
+	w.app("train", "cpu=1", "n1", claiming("train"))
+	attempts := 0
+	_, err := w.planner(t).Run([]Scenario{{"test", []string{"n1"}}}, Options{Observe: func(int, Attempt) { attempts++ }})
+	require.NoError(t, err)
+	require.Equal(t, 1, attempts)
+}
+
 // A pod of a template that does not exist stays pending.
 func TestNoClaimTemplate(t *testing.T) {
 	w := five("cpu=4")
