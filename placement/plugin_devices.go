@@ -48,13 +48,6 @@ type dynamicResources struct {
 	state  *devices.State
 }
 
-func (x *dynamicResources) skips(pod *v1.Pod) bool {
-	if x.shared == nil {
-		return len(pod.Spec.ResourceClaims) == 0
-	}
-	return x.shared.Skips(pod)
-}
-
 // ask looks up the claims of a pod. The state is nil when the pod is skipped or rejected.
 func (x *dynamicResources) ask(pod *v1.Pod, c Cluster, again bool) (*devices.Pod, *devices.State) {
 	if again && x.latest == pod && x.tracker != nil && x.at == x.tracker.Version() {
