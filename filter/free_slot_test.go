@@ -39,6 +39,7 @@ var (
 	_ filter.Predicate = (*spread.HardState)(nil)
 	_ filter.Predicate = (*devices.State)(nil)
 	_ filter.Predicate = (*devices.Kept)(nil)
+	_ filter.Predicate = (*devices.Freeing)(nil)
 )
 
 // gaps is a cluster whose slot 1 is free. The test fails when the pods of that slot are read.
@@ -120,6 +121,7 @@ func states(t *testing.T, c gaps, pod *v1.Pod) map[string]filter.Predicate {
 		"node affinity":       nodes.On(c),
 		"inter-pod affinity":  pods.Count(c),
 		"devices":             claims,
+		"devices of victims":  claims.Freeing(gpuClaim{}),
 	}
 	if kept := claims.Kept(); kept != nil {
 		list["kept devices"] = kept

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -39,6 +42,10 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 		}
 		if p.States != nil {
 			counting := p.States(s)
+			if keyer, ok := counting.(reuse.PodKeyer); ok {
+				out[name+" counts"] = keyed{key: ofPod(keyer), answer: answer}
+				return
+			}
 			nodes := func(dst []byte, pod *v1.Pod) []byte { return taints.AppendKey(affinity.AppendNodeKey(dst, pod), pod) }
 			out[name+" counts"] = keyed{key: ofCompiled(counting, Compiled.AppendKey), also: nodes, answer: answer}
 			out[name+" layout"] = keyed{
@@ -65,6 +72,20 @@ func keyedRules(s *cluster.Snapshot) map[string]keyed {
 		return testkit.ShowResources(overhead.Requests(pod, overhead.Options{})) + " " + testkit.ShowResources(overhead.Limits(pod, overhead.Options{}))
 	}}
 	return out
+}
+
+// ofPod returns the key of a rule that finds it without compiling the pod. A pod that shares no answers has a key of its own.
+func ofPod(keyer reuse.PodKeyer) func(dst []byte, pod *v1.Pod) []byte {
+	return func(dst []byte, pod *v1.Pod) []byte {
+		if k, ok := keyer.AppendPodKey(dst, pod); ok {
+			return k
+		}
+		whole, err := json.Marshal(pod)
+		if err != nil {
+			panic(err)
+		}
+		return append(binary.AppendUvarint(append(dst, 2), uint64(len(whole))), whole...)
+	}
 }
 
 // ofCompiled returns the key of the rule that the plugin compiles for a pod.
