@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/examples/explain"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -209,6 +210,11 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 	}
 	shortage := explain.Shortage(pod, c)
 	e.Answer = explain.Of(table, shortage)
+	if !d.Placed() && d.Failure.Err == nil {
+		if help := x.relaxations(pod, c); len(help) > 0 {
+			e.Help = help
+		}
+	}
 	e.Nodes = explain.Order(table, shortage)
 	if !x.o.all && len(e.Nodes) > mostNodes {
 		e.hidden = len(e.Nodes) - mostNodes
@@ -222,4 +228,22 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		e.why = &why
 	}
 	return nil
+}
+
+// mostHelp is how many sets of changes an explanation names.
+const mostHelp = 2
+
+// relaxations returns the cheapest of the smallest sets of changes that place the pod; none when the search finds none or fails,
+// and the explanation then says what is short on the nearest nodes.
+func (x *simulation) relaxations(pod *v1.Pod, c *cluster.Snapshot) (help []string) {
+	profile := x.profile(pod)
+	profile.Volumes, profile.Devices = nil, nil
+	d, err := diagnose.Relax(diagnose.Input{Snapshot: c, Profile: profile}, pod, diagnose.Options{Size: 3, Steps: 20000})
+	if err != nil {
+		return nil
+	}
+	for _, r := range d.Relaxations[:min(mostHelp, len(d.Relaxations))] {
+		help = append(help, fmt.Sprintf("%s (then it goes to %s)", r.Text(), r.Node))
+	}
+	return help
 }

@@ -32,8 +32,8 @@ func TestExplainAnswersFirst(t *testing.T) {
 		"  1 node: Insufficient cpu: cpu: asks for 3, 1500m of 4 are free (NodeResourcesFit)",
 		"  1 node: Insufficient cpu: cpu: asks for 3, 1 of 2 are free (NodeResourcesFit)",
 		"Nearest: n2 (NodeResourcesFit), n1 (NodeResourcesFit)",
-		"Would help: on n2 fewer or smaller pods, or smaller requests (cpu: asks for 3, 1500m of 4 are free)",
-		"Would help: on n1 smaller requests or a larger node (cpu: asks for 3, 1 of 2 are free)",
+		"Would help: Pod default/p: requests.cpu from 3 to 1500m (then it goes to n2)",
+		"Would help: remove default/b from n2 (then it goes to n2)",
 	}, firstLines(t, input, "default/p"))
 	for _, pod := range []string{"data/postgres-3", "shop/cart-6d4b75cb6d-q6kxd", "ml/train-tx47b", "data/warehouse-6d4b75cb6d-m2gt9"} {
 		_, out, _ := simulate(t, "", "-f", shop, "-explain", pod)

@@ -209,11 +209,16 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 
 // plan makes a plan of the pod's profile over the cluster. The first profile takes the place of a profile that is not there.
 func (x *simulation) plan(pod *v1.Pod, c *cluster.Snapshot) (*placement.Plan, error) {
+	return placement.New(c, x.profile(pod))
+}
+
+// profile returns the profile of the pod's scheduler, or the first one.
+func (x *simulation) profile(pod *v1.Pod) placement.Profile {
 	profile := x.w.s.Profile(podinfo.SchedulerName(pod))
 	if profile == nil {
 		profile = x.w.s.Profile(x.first)
 	}
-	return placement.New(c, profile.Placement())
+	return profile.Placement()
 }
 
 // tellGated adds the entries of gated pods up to place k in the order of the queue.
