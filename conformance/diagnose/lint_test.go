@@ -49,7 +49,7 @@ var provoke = map[string]func(d *appsv1.Deployment, o []*v1.Node){
 		ask(d, v1.ResourceCPU, "1")
 		with(d, v1.LabelHostname, d.Spec.Template.Labels)
 	},
-	"spread-key-missing":    func(d *appsv1.Deployment, _ []*v1.Node) { spread(d, "no/such-key") },
+	"spread-key-missing": func(d *appsv1.Deployment, _ []*v1.Node) { spread(d, "no/such-key") },
 	"min-domains": func(d *appsv1.Deployment, _ []*v1.Node) {
 		n := int32(50)
 		spread(d, v1.LabelHostname).MinDomains = &n
