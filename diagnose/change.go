@@ -113,7 +113,9 @@ func (c Change) Text() string {
 	case FreeVolume:
 		fmt.Fprintf(&b, "%s: drop %s", c.Object, c.Path)
 	}
-	if c.Alike > 0 {
+	if c.Alike == 1 {
+		b.WriteString(" (1 more node is alike)")
+	} else if c.Alike > 1 {
 		fmt.Fprintf(&b, " (%d more nodes are alike)", c.Alike)
 	}
 	return b.String()

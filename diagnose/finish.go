@@ -22,7 +22,7 @@ func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
 			return nil, err
 		case r.Node == "": // a filter fails with the values that would fit
 			d.cut = "error"
-		default:
+		case !slices.ContainsFunc(out, func(x Relaxation) bool { return x.Text() == r.Text() }): // a part may be the part of two sets
 			out = append(out, r)
 		}
 	}
@@ -70,7 +70,44 @@ func (d *diagnosis) relaxation(c choice) (Relaxation, error) {
 	if err := d.tighten(list); err != nil {
 		return Relaxation{}, err
 	}
+	list, err := d.part(list)
+	if err != nil {
+		return Relaxation{}, err
+	}
 	return d.decideAgain(list)
+}
+
+// part returns the smallest part of a set with a removal that is enough, with the values as they are now. All pods of a removal
+// may be too many, such as when required affinity needs one of them; with the pods that can stay a part may be enough.
+func (d *diagnosis) part(list []*Change) ([]*Change, error) {
+	if len(list) < 2 || !slices.ContainsFunc(list, func(c *Change) bool { return c.Kind == RemovePods }) {
+		return list, nil
+	}
+	for size := 1; size < len(list); size++ {
+		for set := uint64(1)<<size - 1; set < 1<<len(list); set = next(set) {
+			var some []*Change
+			gates := 0
+			for k, c := range list {
+				if set>>k&1 == 1 {
+					some = append(some, c)
+				}
+				if c.Kind == DropGate && set>>k&1 == 0 {
+					gates++
+				}
+			}
+			w, pod, err := d.apply(some)
+			if err != nil {
+				return nil, err
+			}
+			if gates > 0 {
+				continue
+			}
+			if ok, err := d.decides(w, pod); err != nil || ok {
+				return some, err
+			}
+		}
+	}
+	return list, nil
 }
 
 // cluster returns a copy of the cluster, and the pod, with changes.

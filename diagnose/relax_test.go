@@ -86,7 +86,7 @@ func TestRelax(t *testing.T) {
 		{"minDomains", five(), []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n3", "cpu=1"), running("a3", "n5", "cpu=1")}, minDomains, Options{Nodes: -1},
 			"Pod default/a: spec.topologySpreadConstraints[0].maxSkew from 1 to 2\nPod default/a: spec.topologySpreadConstraints[0].minDomains from 5 to 3\nPod default/a: make spec.topologySpreadConstraints[0].whenUnsatisfiable a preference (topologyKey topology.kubernetes.io/zone)"},
 		{"anti-affinity", five()[:2], []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n2", "cpu=1")}, testkit.Pod("a3").Labels("app=a").RequireApart(v1.LabelHostname, "app=a").Obj(), Options{},
-			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nremove default/a1 from n1 (fits on n2) (1 more nodes are alike)\nadd a node like n1"},
+			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nremove default/a1 from n1 (fits on n2) (1 more node is alike)\nadd a node like n1"},
 		{"gate", five(), nil, gated, Options{}, "Pod default/gated: drop spec.schedulingGates (example.com/wait)"},
 		{"port", five()[:1], []*v1.Pod{testkit.Pod("p1").On("n1").HostPort("", v1.ProtocolTCP, 80).Obj()}, testkit.Pod("web").HostPort("", v1.ProtocolTCP, 80).Obj(), Options{Nodes: -1},
 			"Pod default/web: drop spec.containers[0].ports[0].hostPort (80)"},
@@ -199,4 +199,36 @@ func TestBadInput(t *testing.T) {
 	require.ErrorContains(t, err, "pod: Required value")
 	_, err = Apply(s, testkit.Pod("a").Obj(), Change{Kind: Untaint})
 	require.ErrorContains(t, err, "is no change of a Diagnosis")
+}
+
+// The documentation's two constraints, on zone and on hostname, replica by replica: the sixth has no node, the two constraints
+// are the conflict, and either of them alone can give way.
+func TestSixthReplica(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: five()[:3]})
+	require.NoError(t, err)
+	var nodes []string
+	for i := range 6 {
+		pod := testkit.Pod("web-"+string(rune('1'+i))).Labels("app=web").Spread(1, zone, v1.DoNotSchedule, "app=web").Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app=web").Obj()
+		d, err := Relax(Input{Snapshot: s}, pod, Options{Size: 2})
+		require.NoError(t, err)
+		if i < 5 {
+			nodes = append(nodes, d.Node)
+			require.Empty(t, d.Relaxations)
+			require.NoError(t, s.Assume(pod, s.Slot(d.Node)))
+			continue
+		}
+		require.Empty(t, d.Node)
+		require.Equal(t, [][]string{{"spec.topologySpreadConstraints[0]", "spec.topologySpreadConstraints[1]"}}, d.Conflicts)
+		var single []string
+		for _, r := range d.Relaxations {
+			if len(r.Changes) == 1 && strings.HasPrefix(r.Changes[0].Object, "Pod") {
+				single = append(single, r.Changes[0].Path+" "+r.Changes[0].To)
+			}
+		}
+		require.ElementsMatch(t, []string{
+			"spec.topologySpreadConstraints[0].maxSkew 2", "spec.topologySpreadConstraints[1].maxSkew 2",
+			"spec.topologySpreadConstraints[0].whenUnsatisfiable ", "spec.topologySpreadConstraints[1].whenUnsatisfiable ",
+		}, single)
+	}
+	require.Equal(t, []string{"n1", "n3", "n2", "n3", "n1"}, nodes)
 }

@@ -230,7 +230,7 @@ func (d *diagnosis) search() ([]choice, error) {
 				}
 				ok := d.works(w, c.pod)
 				if ok {
-					if ok, err = d.decides(w, c.pod); err != nil {
+					if ok, err = d.decides(w, d.changed(c.pod)); err != nil {
 						return nil, err
 					}
 				}

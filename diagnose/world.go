@@ -156,7 +156,7 @@ func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots [
 
 // decides reports whether a decision places the pod where it should go. A filter that fails on one node ends the decision
 // although another node would take the pod.
-func (d *diagnosis) decides(w *world, mask uint64) (bool, error) {
+func (d *diagnosis) decides(w *world, pod *v1.Pod) (bool, error) {
 	if w.plan == nil {
 		plan, err := placement.New(w.snapshot, d.where())
 		if err != nil {
@@ -164,7 +164,7 @@ func (d *diagnosis) decides(w *world, mask uint64) (bool, error) {
 		}
 		w.plan = plan
 	}
-	return w.plan.Decide(d.changed(mask), placement.Options{}).Placed(), nil
+	return w.plan.Decide(pod, placement.Options{}).Placed(), nil
 }
 
 // works reports whether the filters allow the pod on a node, with changes of the pod, in a world.

@@ -14,19 +14,24 @@ import (
 func (c *checker) largestTimes(w *work) int {
 	most := 0
 	for _, n := range c.reachable(w.pod) {
-		times := int64(math.MaxInt32)
-		if q, ok := n.Status.Allocatable[v1.ResourcePods]; ok {
-			times = q.Value()
-		}
-		for name, q := range overhead.Requests(w.pod, overhead.Options{}) {
-			if asks := q.MilliValue(); asks > 0 {
-				has := n.Status.Allocatable[name]
-				times = min(times, has.MilliValue()/asks)
-			}
-		}
-		most = max(most, int(times))
+		most = max(most, times(w, n))
 	}
 	return most
+}
+
+// times returns how many of a workload's pods an empty node holds.
+func times(w *work, n *v1.Node) int {
+	out := int64(math.MaxInt32)
+	if q, ok := n.Status.Allocatable[v1.ResourcePods]; ok {
+		out = q.Value()
+	}
+	for name, q := range overhead.Requests(w.pod, overhead.Options{}) {
+		if asks := q.MilliValue(); asks > 0 {
+			has := n.Status.Allocatable[name]
+			out = min(out, has.MilliValue()/asks)
+		}
+	}
+	return int(out)
 }
 
 func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quantity, offers bool, largest resource.Quantity)) {

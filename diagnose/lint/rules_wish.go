@@ -92,20 +92,19 @@ var wishRules = []Rule{
 		if a == nil || a.NodeAffinity == nil {
 			return
 		}
-		each := c.largestTimes(w)
 		for i, t := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
 			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
 			if err != nil {
 				continue
 			}
-			n := 0
+			n, room := 0, 0
 			for _, node := range c.reachable(w.pod) {
 				if s.Matches(node) {
-					n++
+					n, room = n+1, room+times(w, node)
 				}
 			}
-			if n > 0 && n < len(c.nodes) && n*each < w.replicas {
-				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "more preferred nodes, or no eviction for preferences", "%d preferred nodes hold at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", n, n*each, w.replicas)
+			if n > 0 && n < len(c.nodes) && room < w.replicas {
+				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "more preferred nodes, or no eviction for preferences", "%d preferred nodes hold at most %d of %d replicas: an evicted pod comes back to a node that it does not prefer", n, room, w.replicas)
 			}
 		}
 	}},
