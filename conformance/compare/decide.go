@@ -57,9 +57,21 @@ func (s *Side) outcome(w *World, pod *v1.Pod, o placement.Options, d placement.D
 			s.differ("outcome", "%s: kube-scheduler fails with %v, podberth does not", what, theirErr)
 			return "", nil
 		}
-		same(s, "error", what, theirErr.Error(), d.Failure.Err.Error())
+		same(s, "error", what, theirErr.Error(), sameError(w, pod, o, theirErr, d.Failure.Err).Error())
 	}
 	return "", nil
+}
+
+// sameError returns the error of a node that equals kube-scheduler's, or ours if there is none. kube-scheduler filters nodes side
+// by side: when filters fail on several nodes, chance decides whose error it reports. podberth reports that of the first node.
+func sameError(w *World, pod *v1.Pod, o placement.Options, theirs, ours error) error {
+	a := w.Plan.Prepare(pod)
+	for i, v := range a.Verdicts(nil, o) {
+		if err := a.Predicates.Err(v, i); err != nil && err.Error() == theirs.Error() {
+			return err
+		}
+	}
+	return ours
 }
 
 func outcome(d placement.Decision) string {
