@@ -62,7 +62,8 @@ func (n *node) latest(k, groups int) int {
 				if free <= top[0] {
 					continue
 				}
-				sum, top = sum-top[0], append(top[:0], top[1:]...)
+				sum -= top[0]
+				top = append(top[:0], top[1:]...)
 			}
 			at, _ := slices.BinarySearch(top, free)
 			sum, top = resources.Add(sum, free), slices.Insert(top, at, free)

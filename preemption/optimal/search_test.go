@@ -23,6 +23,14 @@ func running(name string, priority int32, cpu, on string) testkit.PodBuilder {
 	return testkit.Pod(name).Priority(priority).Request("cpu=" + cpu).On(on)
 }
 
+// since returns a pod that started at Epoch.
+func since(b testkit.PodBuilder) *v1.Pod {
+	p := b.Obj()
+	at := metav1.NewTime(testkit.Epoch)
+	p.Status.StartTime = &at
+	return p
+}
+
 func protected(labels string, allowed int32) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: labels},
@@ -113,6 +121,16 @@ func TestSearch(t *testing.T) {
 				running("a", 5, "4", "n1").Obj(), running("b", 1, "4", "n2").Obj(),
 			}},
 			optimal.Options{}, "n2: b", "n2: b",
+		},
+		{
+			"a later start", "both nodes lose five pods of priority 0 at most; on n2 all of them started later, and a pod there asks for nothing",
+			situation{nodes: []*v1.Node{node("n1", "3"), node("n2", "3")}, pod: testkit.Pod("p").Priority(10).Request("cpu=1").Obj(), pods: []*v1.Pod{
+				running("a1", 5, "500m", "n1").Obj(), running("a2", 0, "1500m", "n1").Obj(), running("a3", 10, "1", "n1").Obj(), running("a4", -1, "1", "n1").Obj(),
+				running("a5", 0, "750m", "n1").Obj(), since(running("a6", 0, "1500m", "n1")), running("a7", 0, "1", "n1").Obj(),
+				running("b1", 5, "500m", "n2").Obj(), running("b2", 0, "1500m", "n2").Obj(), running("b3", 10, "1", "n2").Obj(), running("b4", -1, "1", "n2").Obj(),
+				running("b5", 0, "750m", "n2").Obj(), running("b6", 0, "1500m", "n2").Obj(), running("b7", 0, "1", "n2").Obj(), running("b8", 0, "0", "n2").Obj(),
+			}},
+			optimal.Options{}, "n2: b2 b5 b6 b7 b4", "n2: b2 b5 b6 b7 b4",
 		},
 		{
 			"host port", "the filter rejects until the holder of the port leaves",
