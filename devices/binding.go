@@ -135,6 +135,20 @@ func Deallocated(claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 	return c
 }
 
+// Abandoned returns what the controllers of claims leave of a claim when a pod is gone, as a copy: the pod's reservation is
+// gone, and a claim that no other pod has reserved loses its allocation, its reservations and its device status. Abandoned returns
+// nil for a claim that the pod controls: it goes with the pod. Claim and pod must not be nil.
+func Abandoned(claim *resourcev1.ResourceClaim, pod *v1.Pod) *resourcev1.ResourceClaim {
+	if metav1.IsControlledBy(claim, pod) {
+		return nil
+	}
+	left := Unreserved(claim, pod.UID)
+	if len(left.Status.ReservedFor) == 0 {
+		return Deallocated(left)
+	}
+	return left
+}
+
 func reservedFor(claim *resourcev1.ResourceClaim, pod types.UID) bool {
 	return slices.ContainsFunc(claim.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == pod })
 }

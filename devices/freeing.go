@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -56,16 +57,8 @@ type freeingTrial struct {
 
 var _ filter.Trial = (*freeingTrial)(nil)
 
-// uidOf returns the UID that a reservation of the pod has: the pod's UID, or its name when it has none.
-func uidOf(pod *v1.Pod) types.UID {
-	if pod.UID != "" {
-		return pod.UID
-	}
-	return types.UID(pod.Namespace + "/" + pod.Name)
-}
-
-func (t *freeingTrial) Add(pod *v1.Pod, _ int)    { delete(t.gone, uidOf(pod)) }
-func (t *freeingTrial) Remove(pod *v1.Pod, _ int) { t.gone[uidOf(pod)] = pod }
+func (t *freeingTrial) Add(pod *v1.Pod, _ int)    { delete(t.gone, podinfo.UID(pod)) }
+func (t *freeingTrial) Remove(pod *v1.Pod, _ int) { t.gone[podinfo.UID(pod)] = pod }
 func (t *freeingTrial) Reset()                    { clear(t.gone) }
 
 func (t *freeingTrial) Check(i int) resources.Verdict {

@@ -23,6 +23,7 @@ func TestMisuse(t *testing.T) {
 	objects := world{"web": gpuClaim("web", 1)}
 	pod := func() *devices.Pod { return devices.Compile(claimPod(), objects, nil) }
 	testkit.Misuse(t, map[string]any{
+		"Abandoned":            devices.Abandoned,
 		"AppendKey":            devices.AppendKey,
 		"BindingReadiness":     devices.BindingReadiness,
 		"Bound":                devices.Bound,
@@ -53,6 +54,7 @@ func TestMisuse(t *testing.T) {
 		"State":                func() *devices.State { return pod().On(nodes(), allocator(), devices.Clock{}) },
 		"ExtendedResources":    func() devices.ExtendedResources { return nil },
 	}, map[string]string{
+		"Abandoned":         object,
 		"AppendKey":         object,
 		"Allocator.Compile": object,
 		"BindingReadiness":  object,

@@ -9,7 +9,7 @@ func (b bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
 func (b bits) remove(i int)   { b[i/64] &^= 1 << (i % 64) }
 func (b bits) has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 == 1 }
 
-// and takes out of b what is not in other, and reports whether something is left.
+// and removes from b the slots that are not in other. It reports whether b has a slot left.
 func (b bits) and(other bits) bool {
 	var left uint64
 	for k := range b {

@@ -169,12 +169,7 @@ func (d *diagnosis) flips(c *Comparison, slot int) error {
 		for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 			for _, r := range t.Preference.MatchExpressions {
 				if r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, n.Labels[r.Key]) {
-					if err := onNode("label", "label "+r.Key+"="+r.Values[0], func(n *v1.Node) {
-						if n.Labels == nil {
-							n.Labels = map[string]string{}
-						}
-						n.Labels[r.Key] = r.Values[0]
-					}); err != nil {
+					if err := onNode("label", "label "+r.Key+"="+r.Values[0], func(n *v1.Node) { setLabel(n, r.Key, r.Values[0]) }); err != nil {
 						return err
 					}
 				}
@@ -183,9 +178,7 @@ func (d *diagnosis) flips(c *Comparison, slot int) error {
 	}
 	for _, t := range n.Spec.Taints {
 		if t.Effect == v1.TaintEffectPreferNoSchedule {
-			if err := onNode("taint", "remove the taint "+t.ToString(), func(n *v1.Node) {
-				n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x v1.Taint) bool { return x.Key == t.Key && x.Value == t.Value && x.Effect == t.Effect })
-			}); err != nil {
+			if err := onNode("taint", "remove the taint "+t.ToString(), func(n *v1.Node) { dropTaint(n, t) }); err != nil {
 				return err
 			}
 		}

@@ -12,84 +12,101 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
 
 // nodeChanges lists the changes of a node that can matter to a pod.
 func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
-	n := d.base.Node(slot)
-	object := "Node " + n.Name
-	var out []*Change
-	add := func(kind Kind, path, from, to string, edit func(n *v1.Node)) {
-		out = append(out, &Change{Kind: kind, Object: object, Path: path, From: from, To: to, Alike: alike, make: func(s *cluster.Snapshot, _ *Change) error {
-			return editNode(s, n.Name, edit)
-		}})
-	}
+	x := &nodeEdits{node: d.base.Node(slot), alike: alike, labelled: map[string]bool{}}
 	seen := map[v1.Taint]bool{}
-	for _, t := range n.Spec.Taints {
+	for _, t := range x.node.Spec.Taints {
 		t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
-		if seen[t] || !keepsOff(d.pod, t) {
-			continue
+		if !seen[t] && keepsOff(d.pod, t) {
+			seen[t] = true
+			x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
 		}
-		seen[t] = true
-		add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) {
-			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x v1.Taint) bool { return x.Key == t.Key && x.Value == t.Value && x.Effect == t.Effect })
-		})
 	}
-	if n.Spec.Unschedulable {
-		add(Uncordon, "spec.unschedulable", "true", "false", func(n *v1.Node) {
+	if x.node.Spec.Unschedulable {
+		x.add(Uncordon, "spec.unschedulable", "true", "false", func(n *v1.Node) {
 			n.Spec.Unschedulable = false
-			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x v1.Taint) bool { return x.Key == v1.TaintNodeUnschedulable })
-		})
-	}
-	labelled := map[string]bool{}
-	label := func(key, value string) {
-		to := key + "=" + value
-		if had, ok := n.Labels[key]; labelled[to] || ok && had == value {
-			return
-		}
-		labelled[to] = true
-		add(Label, "metadata.labels["+key+"]", n.Labels[key], to, func(n *v1.Node) {
-			n.Labels = maps.Clone(n.Labels)
-			if n.Labels == nil {
-				n.Labels = map[string]string{}
-			}
-			n.Labels[key] = value
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable })
 		})
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.pod.Spec.NodeSelector)) {
-		label(key, d.pod.Spec.NodeSelector[key])
+		x.label(key, d.pod.Spec.NodeSelector[key])
 	}
 	if a := podinfo.NodeAffinity(d.pod); a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, t := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 			for _, r := range t.MatchExpressions {
-				value, has := n.Labels[r.Key]
-				switch {
-				case r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, value):
-					label(r.Key, r.Values[0])
-				case r.Operator == v1.NodeSelectorOpExists && !has:
-					label(r.Key, "")
-				case has && (r.Operator == v1.NodeSelectorOpDoesNotExist || r.Operator == v1.NodeSelectorOpNotIn && slices.Contains(r.Values, value)) && !labelled[r.Key]:
-					labelled[r.Key] = true
-					add(Label, "metadata.labels["+r.Key+"]", r.Key, "", func(n *v1.Node) {
-						n.Labels = maps.Clone(n.Labels)
-						delete(n.Labels, r.Key)
-					})
-				}
+				x.meet(r)
 			}
 		}
 	}
 	for _, key := range topologyKeys(d.pod) {
-		if _, has := n.Labels[key]; !has {
+		if _, has := x.node.Labels[key]; !has {
 			for _, value := range d.values(key, 2) {
-				label(key, value)
+				x.label(key, value)
 			}
 		}
 	}
 	if c := d.removal(slot, alike); c != nil {
-		out = append(out, c)
+		x.out = append(x.out, c)
 	}
-	return out
+	return x.out
+}
+
+// nodeEdits collects the changes of one node.
+type nodeEdits struct {
+	node     *v1.Node
+	alike    int
+	labelled map[string]bool // labels to set ("key=value"), and keys to remove
+	out      []*Change
+}
+
+func (x *nodeEdits) add(kind Kind, path, from, to string, edit func(n *v1.Node)) {
+	name := x.node.Name
+	x.out = append(x.out, &Change{
+		Kind: kind, Object: "Node " + name, Path: path, From: from, To: to, Alike: x.alike,
+		make: func(s *cluster.Snapshot, _ *Change) error { return editNode(s, name, edit) },
+	})
+}
+
+// label adds the change that sets a label, once for each value.
+func (x *nodeEdits) label(key, value string) {
+	to := key + "=" + value
+	if had, ok := x.node.Labels[key]; x.labelled[to] || ok && had == value {
+		return
+	}
+	x.labelled[to] = true
+	x.add(Label, "metadata.labels["+key+"]", x.node.Labels[key], to, func(n *v1.Node) { setLabel(n, key, value) })
+}
+
+// meet adds the change of a label with which the node meets a requirement of the pod.
+func (x *nodeEdits) meet(r v1.NodeSelectorRequirement) {
+	value, has := x.node.Labels[r.Key]
+	switch {
+	case r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, value):
+		x.label(r.Key, r.Values[0])
+	case r.Operator == v1.NodeSelectorOpExists && !has:
+		x.label(r.Key, "")
+	case has && (r.Operator == v1.NodeSelectorOpDoesNotExist || r.Operator == v1.NodeSelectorOpNotIn && slices.Contains(r.Values, value)) && !x.labelled[r.Key]:
+		x.labelled[r.Key] = true
+		x.add(Label, "metadata.labels["+r.Key+"]", r.Key, "", func(n *v1.Node) { delete(n.Labels, r.Key) })
+	}
+}
+
+// setLabel sets a label of a node that belongs to the caller.
+func setLabel(n *v1.Node, key, value string) {
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	n.Labels[key] = value
+}
+
+// dropTaint removes the taints with a taint's key, value and effect.
+func dropTaint(n *v1.Node, t v1.Taint) {
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x v1.Taint) bool { return x.Key == t.Key && x.Value == t.Value && x.Effect == t.Effect })
 }
 
 // keepsOff reports whether a pod does not tolerate a taint that filters. The taint of a cordoned node goes with Uncordon.
@@ -113,8 +130,8 @@ func topologyKeys(pod *v1.Pod) (keys []string) {
 			add(c.TopologyKey)
 		}
 	}
-	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
-		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+	if with, _ := podinfo.PodAffinity(pod); with != nil {
+		for _, t := range with.RequiredDuringSchedulingIgnoredDuringExecution {
 			add(t.TopologyKey)
 		}
 	}
@@ -159,7 +176,7 @@ func (d *diagnosis) shapes(most int) []*Change {
 		var b strings.Builder
 		for _, r := range slices.Sorted(maps.Keys(n.Status.Allocatable)) {
 			q := n.Status.Allocatable[r]
-			fmt.Fprintf(&b, "%s=%d,", r, inUnits(r, q))
+			fmt.Fprintf(&b, "%s=%d,", r, resources.Value(r, q))
 		}
 		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
 			if shared[[2]string{k, n.Labels[k]}] > 1 {

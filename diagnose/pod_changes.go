@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -9,10 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"maps"
-
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 )
 
 // podChanges lists the changes of a pod.
@@ -125,36 +125,47 @@ func dropRequirement(p *v1.Pod, term int, r v1.NodeSelectorRequirement) {
 	}
 }
 
+// podAffinityTerms are the required and the preferred terms of affinity or anti-affinity between pods.
+type podAffinityTerms struct {
+	required  *[]v1.PodAffinityTerm
+	preferred *[]v1.WeightedPodAffinityTerm
+}
+
+// podAffinityOf returns the terms of a pod by the field's name: affinity, then anti-affinity. The slice pointers are nil for what
+// the pod does not have.
+func podAffinityOf(pod *v1.Pod) (names [2]string, terms [2]podAffinityTerms) {
+	with, apart := podinfo.PodAffinity(pod)
+	if with != nil {
+		terms[0] = podAffinityTerms{&with.RequiredDuringSchedulingIgnoredDuringExecution, &with.PreferredDuringSchedulingIgnoredDuringExecution}
+	}
+	if apart != nil {
+		terms[1] = podAffinityTerms{&apart.RequiredDuringSchedulingIgnoredDuringExecution, &apart.PreferredDuringSchedulingIgnoredDuringExecution}
+	}
+	return [2]string{"podAffinity", "podAntiAffinity"}, terms
+}
+
 func podAffinityChanges(pod *v1.Pod, add adder) {
-	if pod.Spec.Affinity == nil {
-		return
-	}
-	if a := pod.Spec.Affinity.PodAffinity; a != nil {
-		for i, t := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-			path := fmt.Sprintf("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", i)
-			add(Prefer, path, path, "topologyKey "+t.TopologyKey, func(p *v1.Pod, _ int64) {
-				a := p.Spec.Affinity.PodAffinity
-				preferTerm(&a.RequiredDuringSchedulingIgnoredDuringExecution, &a.PreferredDuringSchedulingIgnoredDuringExecution, t)
-			})
+	names, terms := podAffinityOf(pod)
+	for k, of := range terms {
+		if of.required == nil {
+			continue
 		}
-	}
-	if a := pod.Spec.Affinity.PodAntiAffinity; a != nil {
-		for i, t := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-			path := fmt.Sprintf("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[%d]", i)
+		for i, t := range *of.required {
+			path := fmt.Sprintf("spec.affinity.%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", names[k], i)
 			add(Prefer, path, path, "topologyKey "+t.TopologyKey, func(p *v1.Pod, _ int64) {
-				a := p.Spec.Affinity.PodAntiAffinity
-				preferTerm(&a.RequiredDuringSchedulingIgnoredDuringExecution, &a.PreferredDuringSchedulingIgnoredDuringExecution, t)
+				_, terms := podAffinityOf(p)
+				preferTerm(terms[k], t)
 			})
 		}
 	}
 }
 
-// preferTerm moves all terms equal to t from the required to the preferred ones.
-func preferTerm(required *[]v1.PodAffinityTerm, preferred *[]v1.WeightedPodAffinityTerm, t v1.PodAffinityTerm) {
-	n := len(*required)
-	*required = slices.DeleteFunc(*required, func(x v1.PodAffinityTerm) bool { return reflect.DeepEqual(x, t) })
-	if len(*required) < n {
-		*preferred = append(*preferred, v1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t})
+// preferTerm moves all terms equal to t from the required to the preferred terms.
+func preferTerm(of podAffinityTerms, t v1.PodAffinityTerm) {
+	n := len(*of.required)
+	*of.required = slices.DeleteFunc(*of.required, func(x v1.PodAffinityTerm) bool { return reflect.DeepEqual(x, t) })
+	if len(*of.required) < n {
+		*of.preferred = append(*of.preferred, v1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t})
 	}
 }
 
@@ -209,19 +220,12 @@ func quantity(name v1.ResourceName, n int64) resource.Quantity {
 	return *resource.NewQuantity(n, resource.DecimalSI)
 }
 
-func inUnits(name v1.ResourceName, q resource.Quantity) int64 {
-	if name == v1.ResourceCPU {
-		return q.MilliValue()
-	}
-	return q.Value()
-}
-
 // shrink lowers what a pod asks for from total to at most v: every container in the same proportion, overhead excluded. What
 // rounding leaves over goes to the first container that asks for some.
 func shrink(p *v1.Pod, name v1.ResourceName, total, v int64) {
 	over := int64(0)
 	if q, ok := p.Spec.Overhead[name]; ok {
-		over = inUnits(name, q)
+		over = resources.Value(name, q)
 	}
 	part := float64(max(v-over, 0)) / float64(max(total-over, 1))
 	lower := func(r *v1.ResourceRequirements, more int64) bool {
@@ -231,7 +235,7 @@ func shrink(p *v1.Pod, name v1.ResourceName, total, v int64) {
 				return false
 			}
 		}
-		n := inUnits(name, q)
+		n := resources.Value(name, q)
 		if more == 0 {
 			n = int64(part * float64(n))
 		}

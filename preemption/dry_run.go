@@ -144,13 +144,8 @@ func (d *dryRun) search(i int) outcome {
 	if d.r.Options.Search != nil {
 		return d.solve(i)
 	}
-	w := d.r.WhatIf
-	w.Reset()
-	for k := range d.members {
-		w.Remove(d.members[k].Pod, d.members[k].Slot)
-	}
-	if a := w.Check(i); a.Verdict != 0 {
-		return outcome{answer: a, err: w.Err(i, a)}
+	if a := d.empty(i); a.Verdict != 0 {
+		return outcome{answer: a, err: d.r.WhatIf.Err(i, a)}
 	}
 	d.sort()
 	d.split()
@@ -162,6 +157,16 @@ func (d *dryRun) search(i int) outcome {
 		return outcome{err: noVictimError(d.r.Cluster.Node(i).Name)}
 	}
 	return outcome{found: true}
+}
+
+// empty removes the pods of all units and returns what the filters then say about slot i.
+func (d *dryRun) empty(i int) Answer {
+	w := d.r.WhatIf
+	w.Reset()
+	for k := range d.members {
+		w.Remove(d.members[k].Pod, d.members[k].Slot)
+	}
+	return w.Check(i)
 }
 
 // sort sorts the units by importance and keeps the order of equal units. Up to 32 units are sorted by insertion.

@@ -106,11 +106,7 @@ func (d *dryRun) solve(i int) outcome {
 	if d.anyFound { // nobody asks why
 		return outcome{reason: refusedReason}
 	}
-	d.r.WhatIf.Reset()
-	for k := range d.members {
-		d.r.WhatIf.Remove(d.members[k].Pod, d.members[k].Slot)
-	}
-	a := d.r.WhatIf.Check(i)
+	a := d.empty(i)
 	if a.Verdict == 0 {
 		return outcome{reason: refusedReason}
 	}

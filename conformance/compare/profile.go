@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -28,6 +29,17 @@ type Profile struct {
 func Default() (Profile, error) {
 	p, err := real.DefaultProfile()
 	return Profile{Name: "default", Real: p, Podberth: placement.DefaultProfile()}, err
+}
+
+// EveryNode starts kube-scheduler with the default profile, which looks at every node.
+func EveryNode(ctx context.Context) (*real.Scheduler, error) {
+	p, err := Default()
+	if err != nil {
+		return nil, err
+	}
+	all := int32(100)
+	p.Real.PercentageOfNodesToScore = &all
+	return real.New(ctx, p.Real)
 }
 
 // ScoreOnly returns the default profile without the filter of a plugin that also scores.

@@ -1,7 +1,6 @@
 package devices
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/cel"
 	"github.com/podberth/podberth/devices/tracker"
@@ -31,16 +29,7 @@ type decision struct {
 // The whole decision about a pod with claims equals kube-scheduler's: the outcome, the number of feasible nodes, the message,
 // the plugins that wait for events, and the node.
 func TestDecisions(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	profile, err := real.DefaultProfile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := real.New(ctx, profile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := kube(t)
 	census, slow := newCensus(), 0
 	for k := range *clusters {
 		theirs := newGenerator(k).podWorld()

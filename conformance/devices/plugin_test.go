@@ -1,7 +1,6 @@
 package devices
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -268,18 +267,23 @@ func oursOfPod(w *podWorld, nodes []*v1.Node) (pre string, verdicts []string) {
 	return "Success ", verdicts
 }
 
-// Codes, texts and raw scores equal those of the real plugin, before any node and about each node.
-func TestPlugin(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+// kube starts kube-scheduler with the default profile.
+func kube(t *testing.T) *real.Scheduler {
+	t.Helper()
 	profile, err := real.DefaultProfile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := real.New(ctx, profile)
+	s, err := real.New(t.Context(), profile)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// Codes, texts and raw scores equal those of the real plugin, before any node and about each node.
+func TestPlugin(t *testing.T) {
+	s := kube(t)
 	outcomes, slow := map[string]int{}, 0
 	for k := range *clusters {
 		theirs := newGenerator(k).podWorld()

@@ -1,7 +1,6 @@
 package devices
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -90,16 +89,7 @@ func (q *sequence) DeviceClass(name string) *resourcev1.DeviceClass {
 
 // A hundred pods one after the other: the same answers at every extension point, and the same claims in the API server.
 func TestSequence(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	profile, err := real.DefaultProfile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := real.New(ctx, profile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := kube(t)
 	p, err := s.Plugin("DynamicResources")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -101,11 +100,7 @@ func must(t *testing.T, err error) {
 
 func kube(t *testing.T) *real.Scheduler {
 	t.Helper()
-	p, err := compare.Default()
-	must(t, err)
-	all := int32(100)
-	p.Real.PercentageOfNodesToScore = &all
-	s, err := real.New(context.Background(), p.Real)
+	s, err := compare.EveryNode(t.Context())
 	must(t, err)
 	return s
 }

@@ -1,7 +1,6 @@
 package failures
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,14 +36,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// kube starts kube-scheduler with the default profile, which looks at every node.
+// kube starts kube-scheduler.
 func kube(t *testing.T) *real.Scheduler {
 	t.Helper()
-	p, err := compare.Default()
-	must(t, err)
-	all := int32(100)
-	p.Real.PercentageOfNodesToScore = &all
-	s, err := real.New(context.Background(), p.Real)
+	s, err := compare.EveryNode(t.Context())
 	must(t, err)
 	return s
 }

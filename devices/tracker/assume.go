@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // touched is a claim that Assume has written.
@@ -31,7 +32,7 @@ func (t *Tracker) Assume(s *cluster.Snapshot, pod *v1.Pod, d devices.Allocation)
 		return nil
 	}
 	t.follow()
-	id := identity(pod)
+	id := podinfo.UID(pod)
 	if pod.UID == "" {
 		named := *pod
 		named.UID = id
@@ -79,7 +80,7 @@ func (t *Tracker) Forget(s *cluster.Snapshot, pod *v1.Pod) error {
 	}
 	t.follow()
 	var err error
-	id := identity(pod)
+	id := podinfo.UID(pod)
 	keys := slices.Clone(t.assumed[id])
 	for k := len(keys) - 1; k >= 0; k-- {
 		err = errors.Join(err, t.back(s, keys[k], id))

@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // ErrReserved is the error of Reserve for a pod that has a reservation already, and for a claim that has changed since the
@@ -58,7 +59,7 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
 		return nil
 	}
 	t.follow()
-	id := identity(pod)
+	id := podinfo.UID(pod)
 	if t.reserved[id] != nil {
 		return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, ErrReserved)
 	}
@@ -110,11 +111,11 @@ func (t *Tracker) Unreserve(pod *v1.Pod) bool {
 		return false
 	}
 	t.follow()
-	r := t.reserved[identity(pod)]
+	r := t.reserved[podinfo.UID(pod)]
 	if r == nil {
 		return false
 	}
-	delete(t.reserved, identity(pod))
+	delete(t.reserved, podinfo.UID(pod))
 	for _, key := range r.keys {
 		if x := t.inFlight[key]; x != nil {
 			if !x.landed {
@@ -132,7 +133,7 @@ func (t *Tracker) Reserved(pod *v1.Pod) (devices.Allocation, bool) {
 	if pod == nil {
 		return devices.Allocation{}, false
 	}
-	r := t.reserved[identity(pod)]
+	r := t.reserved[podinfo.UID(pod)]
 	if r == nil {
 		return devices.Allocation{}, false
 	}

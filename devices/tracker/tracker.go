@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -175,12 +174,4 @@ func first(old, new *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 
 func keyOf(c *resourcev1.ResourceClaim) types.NamespacedName {
 	return types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
-}
-
-// identity returns the UID of a pod, or its name when it has none.
-func identity(pod *v1.Pod) types.UID {
-	if pod.UID != "" {
-		return pod.UID
-	}
-	return types.UID(pod.Namespace + "/" + pod.Name)
 }

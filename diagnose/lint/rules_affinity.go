@@ -5,20 +5,24 @@ import (
 	"reflect"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 func requiredWith(p *v1.Pod) []v1.PodAffinityTerm {
-	if p.Spec.Affinity == nil || p.Spec.Affinity.PodAffinity == nil {
+	with, _ := podinfo.PodAffinity(p)
+	if with == nil {
 		return nil
 	}
-	return p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return with.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
 func requiredApart(p *v1.Pod) []v1.PodAffinityTerm {
-	if p.Spec.Affinity == nil || p.Spec.Affinity.PodAntiAffinity == nil {
+	_, apart := podinfo.PodAffinity(p)
+	if apart == nil {
 		return nil
 	}
-	return p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return apart.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
 const (
@@ -155,5 +159,5 @@ func (c *checker) nearKey(key string) string {
 			keys = append(keys, k)
 		}
 	}
-	return near(key, keys)
+	return nearNames(key, keys)
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -95,7 +95,7 @@ var nodeRules = []Rule{
 				}
 			}
 			if !used {
-				c.report(fmt.Sprintf("%s.tolerations[%d]", w.path, i), "drop the toleration, or mend its key, value or effect", "no node has a taint that it tolerates%s", near(t.Key, keys))
+				c.report(fmt.Sprintf("%s.tolerations[%d]", w.path, i), "drop the toleration, or mend its key, value or effect", "no node has a taint that it tolerates%s", nearNames(t.Key, keys))
 			}
 		}
 	}},
@@ -121,11 +121,11 @@ var nodeRules = []Rule{
 }
 
 func preferredNodes(c *checker, w *work, want int) {
-	a := w.pod.Spec.Affinity
-	if a == nil || a.NodeAffinity == nil {
+	a := podinfo.NodeAffinity(w.pod)
+	if a == nil {
 		return
 	}
-	for i, t := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+	for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 		s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
 		if err != nil {
 			continue
@@ -147,99 +147,15 @@ func tolerates(t v1.Toleration, taint v1.Taint) bool {
 }
 
 func requiredTerms(p *v1.Pod) []v1.NodeSelectorTerm {
-	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil || p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	a := podinfo.NodeAffinity(p)
+	if a == nil || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
-	return p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	return a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// conflict returns why no labels meet a node selector and a term; "" when some do.
-func conflict(selector map[string]string, t v1.NodeSelectorTerm) string {
-	type values struct {
-		in       map[string]bool // nil: any value
-		not      map[string]bool
-		must, no bool
-		lo, hi   int64
-		bounded  bool
-	}
-	byKey := map[string]*values{}
-	of := func(key string) *values {
-		v := byKey[key]
-		if v == nil {
-			v = &values{not: map[string]bool{}, lo: -1 << 62, hi: 1 << 62}
-			byKey[key] = v
-		}
-		return v
-	}
-	in := func(v *values, list []string) {
-		v.must = true
-		next := map[string]bool{}
-		for _, x := range list {
-			if v.in == nil || v.in[x] {
-				next[x] = true
-			}
-		}
-		v.in = next
-	}
-	for k, x := range selector {
-		in(of(k), []string{x})
-	}
-	fields := make([]v1.NodeSelectorRequirement, len(t.MatchFields))
-	for i, r := range t.MatchFields {
-		fields[i] = r
-		fields[i].Key = "field " + r.Key
-	}
-	for _, r := range append(fields, t.MatchExpressions...) {
-		v := of(r.Key)
-		switch r.Operator {
-		case v1.NodeSelectorOpIn:
-			in(v, r.Values)
-		case v1.NodeSelectorOpNotIn:
-			for _, x := range r.Values {
-				v.not[x] = true
-			}
-		case v1.NodeSelectorOpExists:
-			v.must = true
-		case v1.NodeSelectorOpDoesNotExist:
-			v.no = true
-		case v1.NodeSelectorOpGt, v1.NodeSelectorOpLt:
-			if len(r.Values) != 1 {
-				continue
-			}
-			n, err := strconv.ParseInt(r.Values[0], 10, 64)
-			if err != nil {
-				return fmt.Sprintf("%s %s %s is no number", r.Key, r.Operator, r.Values[0])
-			}
-			v.must, v.bounded = true, true
-			if r.Operator == v1.NodeSelectorOpGt {
-				v.lo = max(v.lo, n+1)
-			} else {
-				v.hi = min(v.hi, n-1)
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(byKey)) {
-		v := byKey[key]
-		left := 0
-		for x := range v.in {
-			n, err := strconv.ParseInt(x, 10, 64)
-			if !v.not[x] && (!v.bounded || err == nil && n >= v.lo && n <= v.hi) {
-				left++
-			}
-		}
-		switch {
-		case v.must && v.no:
-			return key + " must exist and must not exist"
-		case v.in != nil && left == 0:
-			return "no value of " + key + " is left"
-		case v.bounded && v.lo > v.hi:
-			return "no number is left for " + key
-		}
-	}
-	return ""
-}
-
-// nearLabels names labels of nodes that look like those that a pod asks for.
+// nearLabels returns the end of a message about the first label that the pod asks for and no node has. The text names labels of
+// nodes with a similar name. It is "" if every such label is on a node.
 func (c *checker) nearLabels(p *v1.Pod) string {
 	var keys []string
 	values := map[string][]string{}
@@ -251,10 +167,10 @@ func (c *checker) nearLabels(p *v1.Pod) string {
 	}
 	look := func(key, value string) string {
 		if values[key] == nil {
-			return fmt.Sprintf(": no node has the label %s%s", key, near(key, keys))
+			return fmt.Sprintf(": no node has the label %s%s", key, nearNames(key, keys))
 		}
 		if value != "" && !slices.Contains(values[key], value) {
-			return fmt.Sprintf(": no node has %s=%s%s", key, value, near(value, values[key]))
+			return fmt.Sprintf(": no node has %s=%s%s", key, value, nearNames(value, values[key]))
 		}
 		return ""
 	}

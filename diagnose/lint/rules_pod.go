@@ -22,7 +22,7 @@ var podRules = []Rule{
 		}
 		names := c.classes()
 		if _, ok := names[name]; !ok && len(names) > 0 {
-			c.report(w.path+".priorityClassName", "mend the name, or create the class", "there is no PriorityClass %s%s", name, near(name, slices.Collect(maps.Keys(names))))
+			c.report(w.path+".priorityClassName", "mend the name, or create the class", "there is no PriorityClass %s%s", name, nearNames(name, slices.Collect(maps.Keys(names))))
 		}
 	}},
 	{ID: "priority-below-all", Severity: Info, Summary: "the priority is below that of every other pod", work: func(c *checker, w *work) {

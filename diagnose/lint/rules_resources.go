@@ -73,7 +73,7 @@ var resourceRules = []Rule{
 					names = append(names, string(r))
 				}
 			}
-			c.prove(w, w.path+".containers", "mend the name, or install the device plugin", "no node offers %s%s", name, near(string(name), names))
+			c.prove(w, w.path+".containers", "mend the name, or install the device plugin", "no node offers %s%s", name, nearNames(string(name), names))
 		})
 	}},
 	{ID: "requests-do-not-add-up", Severity: Error, Cluster: true, Summary: "the replicas together ask for more than all nodes that the pod can reach have", work: func(c *checker, w *work) {

@@ -7,15 +7,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 var wishRules = []Rule{
 	{ID: "weight-lost", Severity: Warning, Summary: "a preferred node affinity term is so light that rounding takes it away", work: func(c *checker, w *work) {
-		a := w.pod.Spec.Affinity
-		if a == nil || a.NodeAffinity == nil {
+		a := podinfo.NodeAffinity(w.pod)
+		if a == nil {
 			return
 		}
-		list := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		list := a.PreferredDuringSchedulingIgnoredDuringExecution
 		sum := int64(0)
 		for _, t := range list {
 			sum += int64(t.Weight)
@@ -27,11 +28,11 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "duplicate-term", Severity: Info, Summary: "two preferred node affinity terms are equal", work: func(c *checker, w *work) {
-		a := w.pod.Spec.Affinity
-		if a == nil || a.NodeAffinity == nil {
+		a := podinfo.NodeAffinity(w.pod)
+		if a == nil {
 			return
 		}
-		list := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		list := a.PreferredDuringSchedulingIgnoredDuringExecution
 		for i := range list {
 			for k := range i {
 				if reflect.DeepEqual(list[i].Preference, list[k].Preference) {
@@ -41,11 +42,11 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "prefers-and-forbids", Severity: Warning, Summary: "a preferred pod affinity term has the selector and topology key of required anti-affinity", work: func(c *checker, w *work) {
-		a := w.pod.Spec.Affinity
-		if a == nil || a.PodAffinity == nil {
+		with, _ := podinfo.PodAffinity(w.pod)
+		if with == nil {
 			return
 		}
-		for i, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		for i, t := range with.PreferredDuringSchedulingIgnoredDuringExecution {
 			for _, r := range requiredApart(w.pod) {
 				if t.PodAffinityTerm.TopologyKey == r.TopologyKey && reflect.DeepEqual(t.PodAffinityTerm.LabelSelector, r.LabelSelector) {
 					c.report(fmt.Sprintf("%s.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "drop one of them", "the wish is never granted: anti-affinity forbids it")
@@ -54,10 +55,6 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "preference-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a preferred (anti-)affinity term", work: func(c *checker, w *work) {
-		a := w.pod.Spec.Affinity
-		if a == nil {
-			return
-		}
 		check := func(name string, list []v1.WeightedPodAffinityTerm) {
 			for i, t := range list {
 				if len(domains(c.nodes, t.PodAffinityTerm.TopologyKey)) == 0 {
@@ -65,11 +62,12 @@ var wishRules = []Rule{
 				}
 			}
 		}
-		if a.PodAffinity != nil {
-			check("podAffinity", a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		with, apart := podinfo.PodAffinity(w.pod)
+		if with != nil {
+			check("podAffinity", with.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
-		if a.PodAntiAffinity != nil {
-			check("podAntiAffinity", a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		if apart != nil {
+			check("podAntiAffinity", apart.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 	}},
 	{ID: "loop-soft-spread", Severity: Info, Summary: "a descheduler that evicts for soft spread constraints of several workloads can go in circles", work: func(c *checker, w *work) {
@@ -88,11 +86,11 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "loop-preferred-node", Severity: Info, Cluster: true, Summary: "a descheduler that evicts for preferred node affinity cannot improve pods whose preferred nodes are too few", work: func(c *checker, w *work) {
-		a := w.pod.Spec.Affinity
-		if a == nil || a.NodeAffinity == nil {
+		a := podinfo.NodeAffinity(w.pod)
+		if a == nil {
 			return
 		}
-		for i, t := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 			s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{t.Preference}})
 			if err != nil {
 				continue

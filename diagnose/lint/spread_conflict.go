@@ -9,21 +9,11 @@ import (
 // conflictOf places the replicas that do not run yet, one after the other, and returns the number of the first replica that has no
 // node although each DoNotSchedule constraint alone would leave one, with the topology keys; 0 when there is none.
 func (c *checker) conflictOf(w *work) (at int, keys []string) {
-	profile := placement.DefaultProfile()
-	profile.Sampling = placement.AllNodes()
-	placer, err := placement.NewPlacer(c.snap.Fork(), profile)
-	if err != nil {
+	placer, p, nodes, want := c.room(w)
+	if placer == nil || len(nodes) >= want {
 		return 0, nil
 	}
-	p := w.pod.DeepCopy()
-	p.Name += "-lint"
-	p.Spec.SchedulingGates = nil
-	running := c.running(w)
-	room, err := placer.HowMany(p, func(placed int) bool { return placed < w.replicas-running })
-	if err != nil || len(room.Nodes) >= w.replicas-running {
-		return 0, nil
-	}
-	for k, n := range room.Nodes {
+	for k, n := range nodes {
 		copy := p.DeepCopy()
 		copy.Name, copy.Spec.NodeName = p.Name+"-"+string(rune('a'+k%26))+n, ""
 		d := placer.Decide(copy, placement.Options{})
@@ -49,5 +39,5 @@ func (c *checker) conflictOf(w *work) (at int, keys []string) {
 			return 0, nil
 		}
 	}
-	return running + len(room.Nodes) + 1, keys
+	return w.replicas - want + len(nodes) + 1, keys
 }

@@ -36,7 +36,27 @@ type checker struct {
 	out    []Finding
 }
 
+// read reads the input.
 func (c *checker) read() error {
+	if err := c.readManifests(); err != nil || c.in.Cluster == nil {
+		return err
+	}
+	s, err := cluster.New(*c.in.Cluster)
+	if err != nil {
+		return err
+	}
+	c.snap, c.nodes = s, c.in.Cluster.Nodes
+	for _, claim := range c.in.Claims {
+		if claim != nil {
+			if err := s.Set(claim); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *checker) readManifests() error {
 	in := c.in
 	add := func(kind string, m metav1.ObjectMeta, path string, t v1.PodTemplateSpec, replicas int) *work {
 		p := &v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
@@ -98,21 +118,6 @@ func (c *checker) read() error {
 	for i, b := range in.Budgets {
 		if b == nil {
 			return missing("budgets", i)
-		}
-	}
-	if in.Cluster == nil {
-		return nil
-	}
-	s, err := cluster.New(*in.Cluster)
-	if err != nil {
-		return err
-	}
-	c.snap, c.nodes = s, in.Cluster.Nodes
-	for _, claim := range in.Claims {
-		if claim != nil {
-			if err := s.Set(claim); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -233,19 +238,30 @@ func (c *checker) fits(w *work) bool {
 	if w.fits != nil {
 		return *w.fits
 	}
-	profile := placement.DefaultProfile()
-	profile.Sampling = placement.AllNodes()
-	fits := false
-	if placer, err := placement.NewPlacer(c.snap.Fork(), profile); err == nil {
-		p := w.pod.DeepCopy()
-		p.Name += "-lint"
-		p.Spec.SchedulingGates = nil
-		want := w.replicas - c.running(w)
-		room, err := placer.HowMany(p, func(placed int) bool { return placed < want })
-		fits = err == nil && len(room.Nodes) >= want
-	}
+	placer, _, nodes, want := c.room(w)
+	fits := placer != nil && len(nodes) >= want
 	w.fits = &fits
 	return fits
+}
+
+// room returns the nodes that the replicas that do not run yet get, one after the other, at most the number of these replicas
+// (want). It also returns a replica, and a placer over a fork of the cluster. The placer is nil if a plugin fails.
+func (c *checker) room(w *work) (placer *placement.Placer, replica *v1.Pod, nodes []string, want int) {
+	profile := placement.DefaultProfile()
+	profile.Sampling = placement.AllNodes()
+	placer, err := placement.NewPlacer(c.snap.Fork(), profile)
+	if err != nil {
+		return nil, nil, nil, 0
+	}
+	replica = w.pod.DeepCopy()
+	replica.Name += "-lint"
+	replica.Spec.SchedulingGates = nil
+	want = w.replicas - c.running(w)
+	found, err := placer.HowMany(replica, func(placed int) bool { return placed < want })
+	if err != nil {
+		return nil, nil, nil, 0
+	}
+	return placer, replica, found.Nodes, want
 }
 
 // running is the number of running pods that look like those of a workload.

@@ -90,8 +90,7 @@ func (r *replacer) replace(pod *v1.Pod) (node string, ok bool) {
 	return d.Node, true
 }
 
-// release does what the controllers of claims do when a pod is gone: the pod's reservations end, a claim that nobody uses any more
-// loses its devices, and a claim that was made for the pod is deleted.
+// release does what the controllers of claims do when a pod is gone.
 func (r *replacer) release(pod *v1.Pod) error {
 	var mine []*resourcev1.ResourceClaim
 	for c := range cluster.List[*resourcev1.ResourceClaim](r.snapshot).In(pod.Namespace) {
@@ -100,17 +99,13 @@ func (r *replacer) release(pod *v1.Pod) error {
 		}
 	}
 	for _, c := range mine {
-		if metav1.IsControlledBy(c, pod) {
-			if err := r.snapshot.Unset(c); err != nil {
-				return err
-			}
-			continue
+		var err error
+		if left := devices.Abandoned(c, pod); left != nil {
+			err = r.snapshot.Set(left)
+		} else {
+			err = r.snapshot.Unset(c)
 		}
-		left := devices.Unreserved(c, pod.UID)
-		if len(left.Status.ReservedFor) == 0 {
-			left = devices.Deallocated(left)
-		}
-		if err := r.snapshot.Set(left); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/podberth/podberth/internal/near"
 )
 
 // Near returns the end of an error about a wrong name: "; near: a, b" with at most three of the names that are like it, or
@@ -17,7 +19,7 @@ func Near(wrong string, names []string) string {
 	}
 	var list []candidate
 	for _, name := range names {
-		far := distance(wrong, name)
+		far := near.Distance(wrong, name)
 		_, a, _ := strings.Cut(wrong, "/")
 		_, b, _ := strings.Cut(name, "/")
 		switch {
@@ -37,30 +39,9 @@ func Near(wrong string, names []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	var near []string
+	var like []string
 	for _, c := range list[:min(3, len(list))] {
-		near = append(near, c.name)
+		like = append(like, c.name)
 	}
-	return fmt.Sprintf("; near: %s", strings.Join(near, ", "))
-}
-
-// distance returns how many letters must be added, taken out or replaced to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return fmt.Sprintf("; near: %s", strings.Join(like, ", "))
 }

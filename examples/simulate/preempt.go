@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -63,15 +64,14 @@ func (p *preemptionAnswer) text() string {
 	if p.Default == nil || p.Node == p.Default.Node && slices.Equal(p.Victims, p.Default.Victims) {
 		return b.String()
 	}
-	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "  VICTIMS\tNODE\tNUMBER\tAGAINST A BUDGET\tPODS")
+	var rows [][]string
 	for _, row := range []struct {
 		name string
 		choice
 	}{{"best", p.choice}, {"kube-scheduler's", *p.Default}} {
-		fmt.Fprintf(w, "  %s\t%s\t%d\t%d\t%s\n", row.name, orNone(row.Node), len(row.Victims), row.Violations, orNone(strings.Join(row.Victims, ", ")))
+		rows = append(rows, []string{"  " + row.name, orNone(row.Node), strconv.Itoa(len(row.Victims)), strconv.FormatInt(row.Violations, 10), orNone(strings.Join(row.Victims, ", "))})
 	}
-	w.Flush() // a strings.Builder takes everything
+	b.WriteString(report.Columns([]string{"  VICTIMS", "NODE", "NUMBER", "AGAINST A BUDGET", "PODS"}, rows))
 	return b.String()
 }
 

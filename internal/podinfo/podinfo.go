@@ -2,7 +2,10 @@
 // fields. No function writes to its argument. A function costs O(1) unless its comment says otherwise. The pod must not be nil unless a comment allows it.
 package podinfo
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // SystemCritical is the priority of the class system-cluster-critical. A pod with this priority or a higher one is
 // critical.
@@ -21,6 +24,14 @@ func Critical(pod *v1.Pod) bool { return Priority(pod) >= SystemCritical }
 
 // Name returns namespace/name.
 func Name(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// UID returns the UID, and the Name of a pod without a UID.
+func UID(pod *v1.Pod) types.UID {
+	if pod.UID != "" {
+		return pod.UID
+	}
+	return types.UID(Name(pod))
+}
 
 // SchedulerName returns spec.schedulerName, "default-scheduler" when the field is empty.
 func SchedulerName(pod *v1.Pod) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Printed holds that every line in the blocks of a page of docs/ stands in an output file of a program: the files of
+// Printed tests that an output file of a program has every line of the blocks of a page of docs/. Output files are
 // testdata/*.table in the folders that the pattern names. Spaces do not count. A line … leaves lines out. Blocks of Go code and
 // lines with commands are no output.
 func Printed(t *testing.T, page, folders string) {

@@ -3,7 +3,6 @@ package failures
 import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices"
@@ -20,25 +19,16 @@ func (x *player) release(pod *v1.Pod) error {
 			continue
 		}
 		var err error
-		if metav1.IsControlledBy(c, pod) {
-			err = x.snapshot.Unset(c)
+		if left := devices.Abandoned(c, pod); left != nil {
+			err = x.snapshot.Set(left)
 		} else {
-			err = x.snapshot.Set(unreserved(c, pod))
+			err = x.snapshot.Unset(c)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// unreserved returns a claim without a pod's reservation, and without its allocation when no other pod has reserved it.
-func unreserved(c *resourcev1.ResourceClaim, pod *v1.Pod) *resourcev1.ResourceClaim {
-	left := devices.Unreserved(c, pod.UID)
-	if len(left.Status.ReservedFor) == 0 {
-		return devices.Deallocated(left)
-	}
-	return left
 }
 
 // claimNames returns the names of the claims that a pod uses.

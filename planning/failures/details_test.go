@@ -198,7 +198,7 @@ func TestPreemptedStaticPod(t *testing.T) {
 	require.Equal(t, []string{"web-0 n1 Placed n2", "proxy-n2 n2 Tied displaced by default/web-0"}, lines(w.run(t, "n1")))
 }
 
-// The forecast has the pods of the lost nodes, also those that found a node and were preempted there, and no other pod.
+// The forecast has every pod of the lost nodes, even if the pod found another node and was preempted there. It has no other pod.
 func TestForecastOfDisplacedPods(t *testing.T) {
 	w := five("cpu=1500m")
 	w.class("high", 1000)

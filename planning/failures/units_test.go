@@ -383,7 +383,7 @@ func TestLimitAndWorst(t *testing.T) {
 	require.Nil(t, h.Remedies)
 }
 
-// A resource that pods ask for and no node offers is among those that are left.
+// The list of what is left has a resource that pods ask for and no node offers.
 func TestResourceOfNoNode(t *testing.T) {
 	w := five("cpu=4")
 	w.pod("", "", "a", "n2", v1.PodTemplateSpec{Spec: v1.PodSpec{Containers: []v1.Container{{

@@ -55,13 +55,9 @@ type group struct {
 func (n *node) load(s *Search, p *preemption.Problem) {
 	n.s, n.p, n.pinned, n.answer, n.clauses = s, p, -1, nil, nil
 	n.tight()
-	n.groups = n.groups[:0]
+	n.groups = slices.Grow(n.groups[:0], len(p.Groups))[:len(p.Groups)]
 	known := true
 	for k := range p.Groups {
-		if k == cap(n.groups) {
-			n.groups = slices.Grow(n.groups, len(p.Groups)-k)
-		}
-		n.groups = n.groups[:k+1]
 		known = n.fill(&n.groups[k], k) && known
 	}
 	if !known { // the resources say nothing
@@ -139,12 +135,11 @@ func (n *node) prepare() {
 		twins[t] = set
 	}
 	n.surrogate()
-	n.leave, n.free = make([]bool, len(n.groups)), make([]int64, len(n.lacks))
+	n.leave = make([]bool, len(n.groups))
 	n.stays, n.open, n.forced = make([]int, n.classes), make([]int, n.classes), make([]int, sets)
 	for k := range n.groups {
 		n.open[n.groups[k].class]++
 	}
-	n.sortGroups()
 }
 
 // surrogate adds a column that is the sum of all tight columns, each divided by what the node lacks of it. Together the columns
@@ -162,7 +157,8 @@ func (n *node) surrogate() {
 		}
 		g.free = append(g.free, int64(sum*unit)+1)
 	}
-	n.lacks = append(n.lacks, int64(columns)*unit)
+	n.lacks, n.free = append(n.lacks, int64(columns)*unit), append(n.free, 0)
+	n.sortGroups()
 }
 
 // sortGroups computes what the groups from each position on can free, and the orders that the bounds need. Barred groups free

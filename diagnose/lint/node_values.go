@@ -1,0 +1,113 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// nodeValues are the values of one label, or of one field, that meet all requirements seen so far.
+type nodeValues struct {
+	in       map[string]bool // nil: any value
+	not      map[string]bool
+	must, no bool // the label must exist, must not exist
+	lo, hi   int64
+	bounded  bool // lo and hi count
+}
+
+// among keeps only the values of a list.
+func (v *nodeValues) among(list []string) {
+	v.must = true
+	next := map[string]bool{}
+	for _, x := range list {
+		if v.in == nil || v.in[x] {
+			next[x] = true
+		}
+	}
+	v.in = next
+}
+
+// meet adds a requirement. It returns why no value meets the requirement, "" in most cases.
+func (v *nodeValues) meet(r v1.NodeSelectorRequirement) string {
+	switch r.Operator {
+	case v1.NodeSelectorOpIn:
+		v.among(r.Values)
+	case v1.NodeSelectorOpNotIn:
+		for _, x := range r.Values {
+			v.not[x] = true
+		}
+	case v1.NodeSelectorOpExists:
+		v.must = true
+	case v1.NodeSelectorOpDoesNotExist:
+		v.no = true
+	case v1.NodeSelectorOpGt, v1.NodeSelectorOpLt:
+		if len(r.Values) != 1 {
+			return ""
+		}
+		n, err := strconv.ParseInt(r.Values[0], 10, 64)
+		if err != nil {
+			return fmt.Sprintf("%s %s %s is no number", r.Key, r.Operator, r.Values[0])
+		}
+		v.must, v.bounded = true, true
+		if r.Operator == v1.NodeSelectorOpGt {
+			v.lo = max(v.lo, n+1)
+		} else {
+			v.hi = min(v.hi, n-1)
+		}
+	}
+	return ""
+}
+
+// none returns why no value of the key is left; "" when one is.
+func (v *nodeValues) none(key string) string {
+	left := 0
+	for x := range v.in {
+		n, err := strconv.ParseInt(x, 10, 64)
+		if !v.not[x] && (!v.bounded || err == nil && n >= v.lo && n <= v.hi) {
+			left++
+		}
+	}
+	switch {
+	case v.must && v.no:
+		return key + " must exist and must not exist"
+	case v.in != nil && left == 0:
+		return "no value of " + key + " is left"
+	case v.bounded && v.lo > v.hi:
+		return "no number is left for " + key
+	}
+	return ""
+}
+
+// conflict returns why no labels meet a node selector and a term; "" when some do.
+func conflict(selector map[string]string, t v1.NodeSelectorTerm) string {
+	byKey := map[string]*nodeValues{}
+	of := func(key string) *nodeValues {
+		v := byKey[key]
+		if v == nil {
+			v = &nodeValues{not: map[string]bool{}, lo: -1 << 62, hi: 1 << 62}
+			byKey[key] = v
+		}
+		return v
+	}
+	for k, x := range selector {
+		of(k).among([]string{x})
+	}
+	fields := slices.Clone(t.MatchFields)
+	for i := range fields {
+		fields[i].Key = "field " + fields[i].Key
+	}
+	for _, r := range append(fields, t.MatchExpressions...) {
+		if why := of(r.Key).meet(r); why != "" {
+			return why
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if why := byKey[key].none(key); why != "" {
+			return why
+		}
+	}
+	return ""
+}
