@@ -106,3 +106,30 @@ func TestWake(t *testing.T) {
 	_, err = Wake(Input{}, testkit.Pod("web").Obj(), WakeOptions{})
 	require.ErrorIs(t, err, ErrNoSnapshot)
 }
+
+// A pod leaves because of a taint when a toleration with seconds tolerates the taint, by the rule of package taints.
+func TestWakeByTaint(t *testing.T) {
+	start, sixty := metav1.NewTime(testkit.Epoch), int64(60)
+	nodes := five()[:1]
+	nodes[0].Spec.Taints = []v1.Taint{{Key: "old", Value: "yes", Effect: v1.TaintEffectNoExecute, TimeAdded: &start}}
+	type test struct {
+		name, why  string
+		toleration v1.Toleration
+		ends       int
+	}
+	testkit.Run(t, []test{
+		{"every taint", "a toleration without a key tolerates all keys", v1.Toleration{Operator: v1.TolerationOpExists}, 1},
+		{"equal value", "the values agree", v1.Toleration{Key: "old", Operator: v1.TolerationOpEqual, Value: "yes"}, 1},
+		{"another value", "the toleration is of another taint", v1.Toleration{Key: "old", Operator: v1.TolerationOpEqual, Value: "no"}, 0},
+		{"another effect", "the toleration is of another taint", v1.Toleration{Key: "old", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}, 0},
+	}, func(t *testing.T, c test) {
+		c.toleration.TolerationSeconds = &sixty
+		p := running("a1", "n1", "cpu=4")
+		p.Spec.Tolerations = []v1.Toleration{c.toleration}
+		s, err := cluster.New(cluster.Objects{Nodes: nodes, Pods: []*v1.Pod{p}})
+		require.NoError(t, err)
+		o, err := Wake(Input{Snapshot: s}, testkit.Pod("web").Request("cpu=3").Obj(), WakeOptions{})
+		require.NoError(t, err)
+		require.Len(t, o.Ends, c.ends)
+	})
+}

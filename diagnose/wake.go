@@ -11,6 +11,7 @@ import (
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/taints"
 )
 
 // Outlook says what would wake a pending pod, and when.
@@ -127,7 +128,7 @@ func endOf(p *v1.Pod, n *v1.Node, o WakeOptions) (at time.Time, why string) {
 			continue
 		}
 		for _, x := range p.Spec.Tolerations {
-			if x.TolerationSeconds != nil && x.Key == t.Key && (x.Effect == "" || x.Effect == t.Effect) {
+			if x.TolerationSeconds != nil && taints.Matches(&x, &t, taints.Options{}) {
 				earlier(t.TimeAdded.Add(time.Duration(max(*x.TolerationSeconds, 0))*time.Second), "taint")
 			}
 		}

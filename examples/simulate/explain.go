@@ -240,6 +240,7 @@ func (x *simulation) relaxations(pod *v1.Pod, c *cluster.Snapshot) (help []strin
 	profile.Volumes, profile.Devices = nil, nil
 	d, err := diagnose.Relax(diagnose.Input{Snapshot: c, Profile: profile}, pod, diagnose.Options{Size: 3, Steps: 20000})
 	if err != nil {
+		x.warn("no changes that would help were searched: %v", err)
 		return nil
 	}
 	for _, r := range d.Relaxations[:min(mostHelp, len(d.Relaxations))] {
