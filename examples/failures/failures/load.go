@@ -1,0 +1,138 @@
+package failures
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/planning/failures"
+)
+
+// input is a cluster and the scenarios to play.
+type input struct {
+	objects   *dump.Objects
+	snapshot  *cluster.Snapshot
+	planner   *failures.Planner
+	scenarios []failures.Scenario
+	warnings  report.Warnings
+}
+
+// load reads the cluster and chooses the scenarios.
+func load(o options, stdin io.Reader) (*input, error) {
+	objects, err := dump.Read(o.files, stdin, o.input)
+	if err != nil {
+		return nil, err
+	}
+	if o.expand {
+		if _, err := objects.Expand(); err != nil {
+			return nil, err
+		}
+	}
+	if err := objects.Orphans("counted nowhere"); err != nil && o.strict {
+		return nil, err
+	}
+	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
+	objects.Workloads() // objects without UIDs get those of their pods
+	if err := objects.CheckBudgets(); err != nil {
+		return nil, err
+	}
+	s, err := cluster.New(objects.Cluster())
+	if err != nil {
+		return nil, err
+	}
+	profile, warnings, err := profileOf(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range warnings {
+		objects.Warnings.Add(text)
+	}
+	own := cmp.Or(profile.SchedulerName, v1.DefaultSchedulerName)
+	var pending []*v1.Pod
+	for _, p := range objects.Pods {
+		if p.Spec.NodeName == "" && cmp.Or(p.Spec.SchedulerName, v1.DefaultSchedulerName) == own && len(p.Spec.SchedulingGates) == 0 {
+			pending = append(pending, p)
+		}
+	}
+	in := &input{objects: objects, snapshot: s, warnings: objects.Warnings}
+	in.planner, err = failures.New(failures.Input{
+		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: profile, Admission: objects.Admission(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return in, in.choose(o)
+}
+
+// choose lists the scenarios that the command line asks for.
+func (in *input) choose(o options) error {
+	p := in.planner
+	known := map[string]bool{}
+	var names []string
+	for _, n := range in.objects.Nodes {
+		known[n.Name] = true
+		names = append(names, n.Name)
+	}
+	for _, text := range o.scenarios {
+		s := failures.Scenario{Name: text, Nodes: strings.Split(text, ",")}
+		for _, n := range s.Nodes {
+			if !known[n] {
+				return fmt.Errorf("-scenario: Not found: %q: no such node in the input%s", n, program.Near(n, names))
+			}
+		}
+		in.scenarios = append(in.scenarios, s)
+	}
+	for _, label := range o.by {
+		list := p.By(label)
+		if len(list) == 0 {
+			return fmt.Errorf("-by: Not found: %q: no node of the input has this label", label)
+		}
+		in.scenarios = append(in.scenarios, list...)
+	}
+	if len(o.scenarios) == 0 && len(o.by) == 0 && o.pairs == 0 {
+		in.scenarios = append(p.Nodes(), p.By(v1.LabelTopologyZone)...)
+	}
+	in.scenarios = append(in.scenarios, p.Pairs(o.pairs, o.seed)...)
+	return nil
+}
+
+// parallel returns a parallel-for with so many workers; 0 means one for each processor. It says once a second on stderr how
+// many scenarios were played.
+func parallel(workers int, stderr io.Writer) func(n int, run func(i int)) {
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	begin := time.Now()
+	said := begin.Add(time.Second)
+	var lock sync.Mutex
+	return func(n int, run func(i int)) {
+		var next, done atomic.Int64
+		var group sync.WaitGroup
+		for range min(workers, n) {
+			group.Go(func() {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					run(i)
+					count := done.Add(1)
+					lock.Lock()
+					if now := time.Now(); now.After(said) {
+						said = now.Add(time.Second)
+						fmt.Fprintf(stderr, "failures: %d of %d scenarios\n", count, n)
+					}
+					lock.Unlock()
+				}
+			})
+		}
+		group.Wait()
+	}
+}

@@ -1,0 +1,250 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/diagnose"
+	"github.com/podberth/podberth/examples/explain"
+	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/score"
+)
+
+// explanation is the answer to -explain, in the form in which it is printed.
+type explanation struct {
+	report.Head
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is what the pod is in the input: Pending, Gated, Refused, OtherScheduler, Running, Terminating or Ended.
+	State    string `json:"state"`
+	Outcome  string `json:"outcome"` // of the question where the pod can go; "" when it was not asked
+	Node     string `json:"node"`    // where the pod goes, or runs
+	Message  string `json:"message"`
+	Ahead    int    `json:"ahead"` // pods of the input that the queue tries before
+	Of       int    `json:"of"`    // nodes of the cluster
+	Feasible int    `json:"feasible"`
+	explain.Answer
+	Preemption *preemptionAnswer `json:"preemption,omitempty"`
+	// Nodes are the best twenty, or all with -all; see explain.Order.
+	Nodes []placement.NodeReport `json:"nodes"`
+
+	said   string    // the first sentence
+	node   *v1.Node  // where the pod goes or runs, if it is in the input
+	pod    *v1.Pod   // nil when the question was not asked
+	now    time.Time // virtual
+	why    *score.Explanation
+	scores error // why there are no scores
+	hidden int   // nodes that are left out
+}
+
+// mostNodes is how many nodes an explanation has without -all.
+const mostNodes = 20
+
+// explainPod answers -explain: it plays the queue up to the pod and explains the attempt, or says what the pod is and what
+// would hold for a pod like it.
+func explainPod(ctx context.Context, out io.Writer, x *simulation) (v verdict, err error) {
+	e, err := x.question(ctx)
+	if err != nil {
+		return v, err
+	}
+	v = verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
+	if report.IsData(x.o.output) {
+		return v, writeData(out, e, x.o.output)
+	}
+	_, err = io.WriteString(out, e.text())
+	return v, err
+}
+
+// question finds the pod and explains it by its state.
+func (x *simulation) question(ctx context.Context) (*explanation, error) {
+	name := x.o.explain
+	e := &explanation{Head: report.HeadOf("Explanation"), Pod: name, Answer: explain.Of(nil, nil), Nodes: []placement.NodeReport{}}
+	e.Namespace, e.Name, _ = strings.Cut(name, "/")
+	for _, r := range x.w.refused {
+		if key(r.pod) == name {
+			e.State, e.Outcome, e.Message = "Refused", outcomeRefused, r.text
+			e.said = fmt.Sprintf("Pod %s is refused by the API server: %s", name, r.text)
+			return e, nil
+		}
+	}
+	pod := x.w.find(name)
+	switch {
+	case cluster.Finished(pod):
+		e.State, e.Node = "Ended", pod.Spec.NodeName
+		e.said = fmt.Sprintf("Pod %s has ended (%s): it holds nothing on any node, and no scheduler tries it.", name, pod.Status.Phase)
+		return e, nil
+	case pod.Spec.NodeName != "":
+		return e, x.whyThere(e, pod)
+	}
+	return e, x.whereTo(ctx, e, pod)
+}
+
+// whereTo explains a pod without a node, after the pods of higher rank. A pod that no scheduler of this run tries comes after
+// all others.
+func (x *simulation) whereTo(ctx context.Context, e *explanation, pod *v1.Pod) error {
+	answered, failed := false, error(nil)
+	x.explain = func(pod *v1.Pod, c *cluster.Snapshot) {
+		answered = true
+		failed = x.ask(e, pod, c)
+	}
+	if err := x.run(ctx); err != nil {
+		return err
+	}
+	e.State, e.Ahead = "Pending", x.ahead(pod)
+	first := fmt.Sprintf("Pod %s ", pod.Namespace+"/"+pod.Name)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		e.State = "Terminating"
+		first += "is being deleted: no scheduler tries it. A pod like it "
+	case len(pod.Spec.SchedulingGates) > 0:
+		var gates []string
+		for _, g := range pod.Spec.SchedulingGates {
+			gates = append(gates, g.Name)
+		}
+		e.State = "Gated"
+		first += fmt.Sprintf("is gated by %s: %s. Without the gates it ", strings.Join(gates, ", "), gatedMessage)
+	case x.w.s.Profile(podinfo.SchedulerName(pod)) == nil:
+		e.State = "OtherScheduler"
+		first += fmt.Sprintf("waits for scheduler %q, which is not part of this run. Scheduler %q says that it ", podinfo.SchedulerName(pod), x.first)
+	}
+	if !answered {
+		x.w.s.View(func(c *cluster.Snapshot) { failed = x.ask(e, pod, c) })
+	}
+	if e.Outcome == outcomeScheduled {
+		e.said = fmt.Sprintf("%sgoes to %s: %d of %d nodes can take it. %s", first, e.Node, e.Feasible, e.Of, tried(e.Ahead))
+	} else {
+		e.said = fmt.Sprintf("%shas no node: %d of %d nodes can take it. %s", first, e.Feasible, e.Of, tried(e.Ahead))
+	}
+	return failed
+}
+
+func tried(ahead int) string {
+	switch ahead {
+	case 0:
+		return "No pod is tried before it."
+	case 1:
+		return "1 pod is tried before it."
+	}
+	return fmt.Sprintf("%d pods are tried before it.", ahead)
+}
+
+// whyThere explains a running pod: it asks where the pod could go now if it did not run yet.
+func (x *simulation) whyThere(e *explanation, pod *v1.Pod) (err error) {
+	here := pod.Spec.NodeName
+	e.State, e.said = "Running", fmt.Sprintf("Pod %s runs on %s", key(pod), here)
+	if pod.DeletionTimestamp != nil {
+		e.State = "Terminating"
+		e.said += fmt.Sprintf(" and is being deleted: it is gone at %s", pod.DeletionTimestamp.UTC().Format(time.RFC3339))
+	}
+	var c *cluster.Snapshot
+	x.w.s.View(func(s *cluster.Snapshot) { c = s.Fork() })
+	if c.Slot(here) >= 0 {
+		if err := c.Unset(pod); err != nil {
+			return err
+		}
+	}
+	free := *pod
+	free.Spec.NodeName, free.Status.NominatedNodeName, free.DeletionTimestamp = "", "", nil
+	if err := x.ask(e, &free, c); err != nil {
+		return err
+	}
+	best := e.Node
+	e.Node, e.node = here, x.w.nodes[here]
+	e.said += fmt.Sprintf(". If it came now, %d of %d nodes could take it", e.Feasible, e.Of)
+	switch {
+	case x.w.nodes[here] == nil:
+		e.said += fmt.Sprintf("; %s is not in the input.", here)
+	case e.Feasible == 0:
+		e.said += "."
+	case best == here:
+		e.said += fmt.Sprintf(", and it would go to %s again.", here)
+	default:
+		e.said += fmt.Sprintf(", and it would go to %s.", best)
+	}
+	return nil
+}
+
+// ahead counts the pods of the input that the queue tries before.
+func (x *simulation) ahead(pod *v1.Pod) int {
+	for k, p := range x.w.pending {
+		if key(p) == key(pod) {
+			return k
+		}
+	}
+	return len(x.w.pending)
+}
+
+// ask finds out where a pod can go in a cluster, and why not elsewhere.
+func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error {
+	plan, err := x.plan(pod, c)
+	if err != nil {
+		return err
+	}
+	d := plan.Decide(pod, placement.Options{})
+	e.Outcome, e.Node, e.Of, e.Feasible, e.pod, e.now = outcomeScheduled, d.Node, d.Nodes, d.Feasible, pod, x.w.now
+	if d.Placed() {
+		e.node = c.Node(d.Slot)
+	} else {
+		e.Outcome, e.Message = outcomeUnschedulable, d.Failure.Text()
+		if d.Failure.Err != nil {
+			e.Outcome = outcomeError
+		} else {
+			e.Preemption, err = x.askPreemption(plan, pod, d.Failure)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	table, err := plan.Table(pod)
+	if err != nil {
+		e.scores = err // the rejections are there all the same
+	}
+	shortage := explain.Shortage(pod, c)
+	e.Answer = explain.Of(table, shortage)
+	if !d.Placed() && d.Failure.Err == nil {
+		if help := x.relaxations(pod, c); len(help) > 0 {
+			e.Help = help
+		}
+	}
+	e.Nodes = explain.Order(table, shortage)
+	if !x.o.all && len(e.Nodes) > mostNodes {
+		e.hidden = len(e.Nodes) - mostNodes
+		e.Nodes = e.Nodes[:mostNodes:mostNodes]
+	}
+	if err == nil && d.Placed() && d.Feasible > 1 {
+		why, err := plan.Choice(pod, d.Slot)
+		if err != nil {
+			return err
+		}
+		e.why = &why
+	}
+	return nil
+}
+
+// mostHelp is how many sets of changes an explanation names.
+const mostHelp = 2
+
+// relaxations returns the cheapest of the smallest sets of changes that place the pod; none when the search finds none or fails,
+// and the explanation then says what is short on the nearest nodes.
+func (x *simulation) relaxations(pod *v1.Pod, c *cluster.Snapshot) (help []string) {
+	profile := x.profile(pod)
+	profile.Volumes, profile.Devices = nil, nil
+	d, err := diagnose.Relax(diagnose.Input{Snapshot: c, Profile: profile}, pod, diagnose.Options{Size: 3, Steps: 20000})
+	if err != nil {
+		x.warn("no changes that would help were searched: %v", err)
+		return nil
+	}
+	for _, r := range d.Relaxations[:min(mostHelp, len(d.Relaxations))] {
+		help = append(help, fmt.Sprintf("%s (then it goes to %s)", r.Text(), r.Node))
+	}
+	return help
+}

@@ -1,0 +1,77 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/placement"
+)
+
+// mostCopies is how many pods -how-many places at most: a node may allow more pods than anybody can count.
+const mostCopies = 100_000
+
+// roomFor is the answer to -how-many, in the form in which it is printed.
+type roomFor struct {
+	report.Head
+	Pod       string `json:"pod"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Count     int    `json:"count"`
+	placement.Room
+}
+
+// howMany says how many more pods like a pod of the input fit into the cluster as it is. Pending pods are not placed before.
+func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profile) (failed bool, err error) {
+	c := *w.find(o.howMany)
+	c.Spec.NodeName, c.Status.NominatedNodeName = "", ""
+	placer, err := placement.NewPlacer(w.snapshot, profile)
+	if err != nil {
+		return false, err
+	}
+	room, err := placer.HowMany(&c, upTo(mostCopies, stderr, time.Now))
+	if err != nil {
+		return false, err
+	}
+	n := len(room.Nodes)
+	if report.IsData(o.output) {
+		if room.Nodes == nil {
+			room.Nodes = []string{}
+		}
+		return n == 0, writeData(out, roomFor{report.HeadOf("HowMany"), o.howMany, c.Namespace, c.Name, n, room}, o.output)
+	}
+	if room.Stop == nil {
+		fmt.Fprintf(out, "At least %d more pods like %s fit; -how-many tries no more than that.\n", n, o.howMany)
+	} else {
+		fmt.Fprintf(out, "%d more pod(s) like %s fit.\n", n, o.howMany)
+	}
+	if n > 0 {
+		count := map[string]int{}
+		for _, node := range room.Nodes {
+			count[node]++
+		}
+		var rows [][]string
+		for _, node := range sortedKeys(count) {
+			rows = append(rows, []string{node, fmt.Sprint(count[node])})
+		}
+		table, _ := o.tables.Layout.Columns([]string{"NODE", "PODS"}, rows)
+		fmt.Fprint(out, table)
+	}
+	if room.Stop != nil {
+		fmt.Fprintf(out, "One more does not: %s\n", room.Stop.Text())
+	}
+	return n == 0, nil
+}
+
+// upTo lets HowMany place at most limit copies. After a second, and every second from then on, it writes how many fit so far.
+func upTo(limit int, stderr io.Writer, now func() time.Time) func(placed int) bool {
+	next := now().Add(time.Second)
+	return func(placed int) bool {
+		if t := now(); !t.Before(next) {
+			next = t.Add(time.Second)
+			fmt.Fprintf(stderr, "simulate: -how-many: %d fit so far, at most %d are tried\n", placed, limit)
+		}
+		return placed < limit
+	}
+}

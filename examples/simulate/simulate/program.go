@@ -1,0 +1,152 @@
+// Package simulate is program simulate: it schedules the pending pods of a cluster and says where each goes and why not, explains
+// one pod, or counts how many more pods fit. The program and kubectl podberth call Run.
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// options are the command line.
+type options struct {
+	files             []string
+	input             dump.Options
+	config            string
+	output            string
+	detail            detail
+	explain           string
+	all               bool // with explain: every node
+	admit             bool
+	expand            bool
+	strict            bool
+	seed              uint64
+	percentage        int
+	preemption        string // default or optimal
+	failUnschedulable bool
+	failErrors        bool
+	grace             bool
+	timeline, log     string
+	cordon, taint     []string
+	add               []string
+	count             int
+	howMany           string
+	tables            program.Tables
+}
+
+// Run is the program with its surroundings as arguments. It returns the exit code. Results go to stdout in one piece. After an error nothing goes there.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stdout)
+	if err != nil {
+		return program.Code("simulate", err, stderr)
+	}
+	o.tables.Layout.Width = report.Width(stdout)
+	var out bytes.Buffer
+	v, err := reply(&out, o, stdin, stderr)
+	if err == nil {
+		_, err = stdout.Write(out.Bytes())
+	}
+	if err != nil {
+		for _, e := range joinedErrors(err) {
+			fmt.Fprintf(stderr, "simulate: %v\n", e)
+		}
+		return program.BadInput
+	}
+	if v.unplaced && o.failUnschedulable || v.failed && o.failErrors {
+		return program.No
+	}
+	return program.OK
+}
+
+// joinedErrors returns the errors that were joined, each of which is a line of its own.
+func joinedErrors(err error) []error {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, joinedErrors(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+// verdict is what the exit code depends on.
+type verdict struct {
+	unplaced bool // a pod stayed without a node
+	failed   bool // a pod was refused, or ended with an error
+}
+
+// reply writes what was asked for.
+func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdict, err error) {
+	var timeline []event
+	if o.timeline != "" {
+		if timeline, err = readTimeline(o.timeline, o.input); err != nil {
+			return v, err
+		}
+	}
+	with, warnings, err := setup(o, stderr)
+	if err != nil {
+		return v, err
+	}
+	w, err := load(o, with.Profiles, timeline, stdin, stderr)
+	if err != nil {
+		return v, err
+	}
+	for _, text := range warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", text)
+	}
+	if err := o.known(w, timeline); err != nil {
+		return v, err
+	}
+	before := usageOf(w.snapshot)
+	x, err := newSimulation(w, o, timeline, with)
+	if err != nil {
+		return v, err
+	}
+	switch {
+	case o.howMany != "":
+		profile := w.s.Profile(with.Profiles[0].SchedulerName)
+		if p := w.pods[o.howMany]; p != nil && w.s.Profile(podinfo.SchedulerName(p)) != nil {
+			profile = w.s.Profile(podinfo.SchedulerName(p))
+		}
+		v.unplaced, err = howMany(out, stderr, w, o, profile.Placement())
+		return v, err
+	case o.explain != "":
+		return explainPod(context.Background(), out, x)
+	}
+	began := time.Now()
+	if err := x.run(context.Background()); err != nil {
+		return v, err
+	}
+	x.notes.Print(stderr)
+	switch o.log {
+	case "":
+	case "-":
+		if _, err := fmt.Fprintf(out, "%s\n", x.log.String()); err != nil {
+			return v, err
+		}
+	default:
+		if err := os.WriteFile(o.log, []byte(x.log.String()), 0o644); err != nil {
+			return v, err
+		}
+	}
+	v.failed = x.refused
+	for _, e := range x.last {
+		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
+		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
+	}
+	if err := write(out, x.answer(), o, time.Since(began)); err != nil || o.output != wide || o.tables.Layout.NoHeaders {
+		return v, err
+	}
+	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })
+	return v, err
+}
