@@ -26,7 +26,7 @@ func shipped(t *testing.T, name string) *gen.Cluster {
 		p.UID = types.UID(p.Namespace + "/" + p.Name)
 		if p.Spec.NodeName != "" {
 			c.Objects.Pods = append(c.Objects.Pods, p)
-		} else if len(p.Spec.SchedulingGates) == 0 {
+		} else if len(p.Spec.SchedulingGates) == 0 && len(p.Spec.ResourceClaims) == 0 { // conformance/devices has the pods with claims
 			c.Pending = append(c.Pending, p)
 		}
 	}

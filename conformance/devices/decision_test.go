@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -61,7 +62,7 @@ func TestDecisions(t *testing.T) {
 		if here.kind != there.kind || !equalText(here.message, there.message) || here.feasible != there.feasible || !slices.Equal(here.rejecters, there.rejecters) {
 			t.Fatalf("seed %d case %d\nhere:    %+v\nv1.36.3: %+v\n%s", *seed, k, here, there, w.podYAML(t))
 		}
-		if here.kind == "placed" && !bestNode(t, placer, snapshot, w, result.SuggestedHost) {
+		if here.kind == "placed" && !bestNode(t, placer, snapshot, w.pod, result.SuggestedHost) {
 			t.Fatalf("seed %d case %d: v1.36.3 takes %s, which does not have the best score here\n%s", *seed, k, result.SuggestedHost, w.podYAML(t))
 		}
 	}
@@ -114,8 +115,8 @@ func decidedByReal(result scheduler.ScheduleResult, err error) decision {
 }
 
 // bestNode reports whether a node has the best score. Of several best nodes both sides may take another.
-func bestNode(t *testing.T, placer *placement.Placer, snapshot *cluster.Snapshot, w *podWorld, host string) bool {
-	a := placer.Prepare(w.pod)
+func bestNode(t *testing.T, placer *placement.Placer, snapshot *cluster.Snapshot, pod *v1.Pod, host string) bool {
+	a := placer.Prepare(pod)
 	found := a.Search(placement.Options{})
 	_, totals, err := a.Scores(found.Feasible)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 )
@@ -53,4 +54,21 @@ func TestEarlierDevicesAreRefused(t *testing.T) {
 		_, err := readText(c.text, Options{})
 		require.EqualError(t, err, c.want)
 	})
+}
+
+// A claim and a template get what the API server sets at creation; what is set stays.
+func TestClaimDefaults(t *testing.T) {
+	o, err := readText(`
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: a}, spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu, tolerations: [{key: k}]}}, {name: all, exactly: {deviceClassName: gpu, allocationMode: All}}, {name: two, exactly: {deviceClassName: gpu, count: 2}}]}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: a}, spec: {spec: {devices: {requests: [{name: first, firstAvailable: [{name: s, deviceClassName: gpu, tolerations: [{key: k, operator: Exists}]}]}]}}}}
+`, Options{})
+	require.NoError(t, err)
+	requests := o.ResourceClaims[0].Spec.Devices.Requests
+	one, all, two := requests[0].Exactly, requests[1].Exactly, requests[2].Exactly
+	require.Equal(t, []any{resourcev1.DeviceAllocationModeExactCount, int64(1), resourcev1.DeviceTolerationOpEqual}, []any{one.AllocationMode, one.Count, one.Tolerations[0].Operator})
+	require.Equal(t, []any{resourcev1.DeviceAllocationModeAll, int64(0)}, []any{all.AllocationMode, all.Count})
+	require.Equal(t, []any{resourcev1.DeviceAllocationModeExactCount, int64(2)}, []any{two.AllocationMode, two.Count})
+	first := o.ResourceClaimTemplates[0].Spec.Spec.Devices.Requests[0].FirstAvailable[0]
+	require.Equal(t, []any{resourcev1.DeviceAllocationModeExactCount, int64(1), resourcev1.DeviceTolerationOpExists}, []any{first.AllocationMode, first.Count, first.Tolerations[0].Operator})
 }

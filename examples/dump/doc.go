@@ -7,7 +7,8 @@
 //	objects.Warnings.Print(os.Stderr)
 //
 // Lists are flattened. Items of typed lists take the kind of the list. Streams of JSON objects, UTF-16 and packed text are
-// read. Unknown kinds and unknown fields are counted in warnings. Equal copies of an object are one object.
+// read. Unknown kinds and unknown fields are counted in warnings. Equal copies of an object are one object. Claims and claim
+// templates get the defaults that the API server sets: a request without allocationMode asks for one device.
 //
 // These are errors, which name the file, the document, the field path and the value:
 //   - a field of the wrong type, a quantity that is no quantity, negative or beyond int64,

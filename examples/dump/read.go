@@ -269,6 +269,7 @@ func (r *reader) keep(k objectKind, e envelope, object metav1.Object, unknown []
 	if typed, ok := object.(interface{ GetObjectKind() schema.ObjectKind }); ok {
 		typed.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(e.apiVersion, e.kind))
 	}
+	withClaimDefaults(object)
 	object.SetManagedFields(nil) // no reader needs managed fields, and they are most of a dump
 	r.last = object
 	called := nameInMessage(e.kind, object)
