@@ -96,6 +96,7 @@ require (
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/podberth/podberth/devices/cel v0.1.0
 	github.com/podberth/podberth/examples v0.1.0
+	github.com/podberth/podberth/examples/live v0.1.0
 	github.com/pquerna/cachecontrol v0.1.0 // indirect
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2
@@ -192,3 +193,5 @@ require (
 replace github.com/podberth/podberth/examples => ../examples
 
 replace github.com/podberth/podberth/devices/cel => ../devices/cel
+
+replace github.com/podberth/podberth/examples/live => ../examples/live

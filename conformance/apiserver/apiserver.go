@@ -31,6 +31,10 @@ func init() { klog.SetLogger(logr.Discard()) }
 type Server struct {
 	Config *rest.Config     // of a client that may do everything
 	Etcd   *clientv3.Client // of the server's database
+
+	flags   []string
+	storage *storagebackend.Config
+	stop    func()
 }
 
 // Start runs a server until the end of the test. flags are added to those of the server, which has no watch cache unless they
@@ -56,13 +60,31 @@ func Start(t testing.TB, flags ...string) *Server {
 	case <-time.After(time.Minute):
 		t.Fatal("etcd does not start")
 	}
-	storage := storagebackend.NewDefaultConfig(Prefix, nil)
-	storage.Transport.ServerList = []string{endpoint.String()}
-	all := append([]string{"--watch-cache=false", "--enable-priority-and-fairness=false", "--max-requests-inflight=0",
+	s := &Server{storage: storagebackend.NewDefaultConfig(Prefix, nil)}
+	s.storage.Transport.ServerList = []string{endpoint.String()}
+	s.flags = append([]string{"--watch-cache=false", "--enable-priority-and-fairness=false", "--max-requests-inflight=0",
 		"--max-mutating-requests-inflight=0", "--disable-admission-plugins=ServiceAccount"}, flags...)
-	running := apitesting.StartTestServerOrDie(t, apitesting.NewDefaultTestServerOptions(), all, storage)
-	t.Cleanup(running.TearDownFn)
-	return &Server{Config: running.ClientConfig, Etcd: running.EtcdClient}
+	s.run(t)
+	t.Cleanup(func() { s.stop() })
+	return s
+}
+
+func (s *Server) run(t testing.TB) {
+	t.Helper()
+	running := apitesting.StartTestServerOrDie(t, apitesting.NewDefaultTestServerOptions(), s.flags, s.storage)
+	s.Config, s.Etcd, s.stop = running.ClientConfig, running.EtcdClient, running.TearDownFn
+}
+
+// Stop stops the server. Its database goes on.
+func (s *Server) Stop() {
+	s.stop()
+	s.stop = func() {}
+}
+
+// Again starts a stopped server over its database. It has another Config: another address and other certificates.
+func (s *Server) Again(t testing.TB) {
+	t.Helper()
+	s.run(t)
 }
 
 // freeAddress returns an address of this machine with a free port.

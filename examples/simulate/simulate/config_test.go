@@ -118,13 +118,13 @@ func TestConfiguredPlugins(t *testing.T) {
 	require.Equal(t, "0/2 nodes are available: 2 Insufficient cpu.", placed(t, out)["default/web"], errs)
 
 	file = configFile(t, configHead+"percentageOfNodesToScore: 30\nprofiles: [{schedulerName: a, percentageOfNodesToScore: 0}, {schedulerName: b}]\npodInitialBackoffSeconds: 2\npodMaxBackoffSeconds: 3\n")
-	with, _, err := setup(options{config: file, percentage: -1}, io.Discard)
+	with, _, err := optionsOf(options{config: file, percentage: -1}, io.Discard)
 	require.NoError(t, err)
 	require.EqualValues(t, 30, with.PercentageOfNodesToScore)
 	require.Zero(t, *with.Profiles[0].PercentageOfNodesToScore)
 	require.Nil(t, with.Profiles[1].PercentageOfNodesToScore)
 	require.Equal(t, "2s 3s", with.InitialBackoff.String()+" "+with.MaxBackoff.String())
-	with, _, err = setup(options{config: file, percentage: 70}, io.Discard)
+	with, _, err = optionsOf(options{config: file, percentage: 70}, io.Discard)
 	require.NoError(t, err)
 	for _, p := range with.Profiles {
 		require.EqualValues(t, 70, *p.PercentageOfNodesToScore)

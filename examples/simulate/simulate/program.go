@@ -93,7 +93,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 			return v, err
 		}
 	}
-	with, warnings, err := setup(o, stderr)
+	with, warnings, err := optionsOf(o, stderr)
 	if err != nil {
 		return v, err
 	}

@@ -20,7 +20,7 @@ import (
 // The world does what the API server does on a binding: the pod gets its node and the condition, and loses its nomination.
 func TestBinding(t *testing.T) {
 	o := options{files: []string{"-"}, percentage: -1, output: "json"}
-	with, _, err := setup(o, io.Discard)
+	with, _, err := optionsOf(o, io.Discard)
 	require.NoError(t, err)
 	input := nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "") + podYAML("high", "", 9, "2", "")
 	w, err := load(o, with.Profiles, nil, strings.NewReader(input), io.Discard)
@@ -62,7 +62,7 @@ func (d *door) Permit(_ context.Context, _ *scheduler.State, pod *v1.Pod, _ stri
 func TestPermitWaits(t *testing.T) {
 	play := func() (*simulation, *world) {
 		o := options{files: []string{"-"}, percentage: -1, output: "json", log: "log"}
-		with, _, err := setup(o, io.Discard)
+		with, _, err := optionsOf(o, io.Discard)
 		require.NoError(t, err)
 		with.Profiles[0].Plugins = scheduler.Plugins{scheduler.Permit: {Enabled: []scheduler.PluginRef{{Name: "Door"}}}}
 		with.Plugins = scheduler.Registry{"Door": func(_ any, h *scheduler.Handle) (scheduler.Plugin, error) { return &door{h}, nil }}

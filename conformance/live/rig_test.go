@@ -1,0 +1,147 @@
+package live
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/podberth/podberth/conformance/apiserver"
+	"github.com/podberth/podberth/examples/config"
+	"github.com/podberth/podberth/examples/live/daemon"
+)
+
+// world is an API server with a namespace-wide view for the test.
+type world struct {
+	t      *testing.T
+	ctx    context.Context
+	server *apiserver.Server
+	link   *link
+	api    kubernetes.Interface // of the test, not through the link
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, ctx: t.Context(), server: apiserver.Start(t, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"), link: &link{}}
+	w.connect("")
+	return w
+}
+
+func (w *world) connect(user string) {
+	w.t.Helper()
+	require.NoError(w.t, w.link.connect(w.server.Config, user))
+	w.api = kubernetes.NewForConfigOrDie(w.server.Config)
+}
+
+// podberth starts the daemon and returns it with a function that stops it.
+func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop func() error) {
+	w.t.Helper()
+	c, err := config.Load([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"))
+	require.NoError(w.t, err)
+	settings := daemon.Config{REST: w.link.config(), Configuration: c}
+	for _, f := range change {
+		f(&settings)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err = daemon.New(ctx, settings)
+	require.NoError(w.t, err)
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	stopped := false
+	stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-done
+	}
+	w.t.Cleanup(func() { require.NoError(w.t, stop()) })
+	return d, stop
+}
+
+const patience = 15 * time.Second
+
+// until waits for a condition.
+func (w *world) until(what string, met func() bool) {
+	w.t.Helper()
+	err := wait.PollUntilContextTimeout(w.ctx, 10*time.Millisecond, patience, true, func(context.Context) (bool, error) { return met(), nil })
+	require.NoError(w.t, err, what)
+}
+
+func (w *world) node(name, cpu string, change ...func(*v1.Node)) {
+	w.t.Helper()
+	room := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("32Gi"), v1.ResourcePods: resource.MustParse("110")}
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}}, Status: v1.NodeStatus{Capacity: room, Allocatable: room,
+		Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}}
+	for _, f := range change {
+		f(n)
+	}
+	_, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+}
+
+func newPod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1.PodSpec{TerminationGracePeriodSeconds: ptr.To[int64](0), Containers: []v1.Container{{
+		Name: "c", Image: "i", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
+	}}}}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func (w *world) pod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {
+	w.t.Helper()
+	p, err := w.api.CoreV1().Pods("default").Create(w.ctx, newPod(name, cpu, change...), metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	return p
+}
+
+func (w *world) get(name string) *v1.Pod {
+	w.t.Helper()
+	p, err := w.api.CoreV1().Pods("default").Get(w.ctx, name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return p
+}
+
+func (w *world) delete(name string) {
+	w.t.Helper()
+	require.NoError(w.t, w.api.CoreV1().Pods("default").Delete(w.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+}
+
+func (w *world) bound(name, node string) {
+	w.t.Helper()
+	w.until(name+" is bound to "+node, func() bool { n := w.get(name).Spec.NodeName; return n != "" && (node == "" || n == node) })
+}
+
+// condition returns the pod's condition of a type, an empty one without.
+func condition(p *v1.Pod, kind v1.PodConditionType) v1.PodCondition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return v1.PodCondition{}
+}
+
+// events returns the notes of a reason about a pod, by the order of their names.
+func (w *world) events(reason, pod string) []string {
+	w.t.Helper()
+	list, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	var out []string
+	for _, e := range list.Items {
+		if e.Reason == reason && e.Regarding.Name == pod {
+			out = append(out, e.Note)
+		}
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+// Package daemon runs the scheduler of examples/scheduler against a real API server.
+//
+//	d, err := daemon.New(daemon.Config{REST: rest, Configuration: configuration})
+//	err = d.Run(ctx)               // until the context ends
+//
+// The order of a start: the API server is asked what it serves and what the account may do; informers; the lease, if there is
+// one; then the first decision. The order of a stop: no pod is popped any more; binding cycles end, or are returned to the API
+// server's next scheduler after 10 s; status patches and events are written; the lease is released; the informers end.
+//
+// Package feed reads, package write writes, package lead holds the lease.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/examples/config"
+	"github.com/podberth/podberth/examples/live/feed"
+	"github.com/podberth/podberth/examples/live/lead"
+	"github.com/podberth/podberth/examples/live/write"
+	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/examples/setup"
+)
+
+// Config configures a daemon. REST and Configuration are required.
+type Config struct {
+	// REST reaches the API server. The daemon makes three clients of it, each with the QPS and burst of REST: for reads and
+	// writes, for events, and for the lease.
+	REST *rest.Config
+	// Configuration has the profiles and extenders.
+	Configuration *config.Configuration
+	// Lease is held while the daemon schedules; nil schedules without.
+	Lease *lead.Lease
+	// Registry gets the metrics; nil measures nothing.
+	Registry prometheus.Registerer
+	// Permissions checks at the start that the account may do all that the daemon does.
+	Permissions bool
+	// Write has time-outs and pauses; the zero value is good.
+	Write write.Options
+	// Leftover is the longest time that a pod waits in the queue as unschedulable; 0 is 5 minutes.
+	Leftover time.Duration
+	// Tie chooses among n nodes of equal total; nil chooses the first.
+	Tie func(n int) int
+	// OnResult is called when an attempt ends; nil calls nothing.
+	OnResult func(scheduler.Result)
+	// FinishTimeout bounds the wait for binding cycles at a stop, and FlushTimeout the wait for the last patches and events;
+	// 0 is 10 s and 2 s.
+	FinishTimeout, FlushTimeout time.Duration
+}
+
+// statusWriters is how many status patches are sent at the same time.
+const statusWriters = 16
+
+// Daemon is a scheduler of a real cluster. It runs once.
+type Daemon struct {
+	c         Config
+	api       kubernetes.Interface
+	events    kubernetes.Interface
+	Feed      *feed.Feed
+	Scheduler *scheduler.Scheduler
+	client    *write.Client
+	recorder  *write.Recorder
+	tasks     tasks
+	synced    atomic.Bool
+	leading   atomic.Bool
+	stopping  atomic.Bool
+
+	work context.Context // ends after the last request
+	end  context.CancelFunc
+}
+
+// New asks the API server what it serves, and makes the daemon. New waits for an API server that does not answer, until the
+// context ends.
+func New(ctx context.Context, c Config) (*Daemon, error) {
+	if c.FinishTimeout == 0 {
+		c.FinishTimeout = 10 * time.Second
+	}
+	if c.FlushTimeout == 0 {
+		c.FlushTimeout = 2 * time.Second
+	}
+	d := &Daemon{c: c}
+	var err error
+	if d.api, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
+		return nil, err
+	}
+	if d.events, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(c.REST), "scheduler")); err != nil {
+		return nil, err
+	}
+	without, err := served(ctx, d.api)
+	if err != nil {
+		return nil, err
+	}
+	if c.Permissions {
+		if err := checkPermissions(ctx, d.api, needs(without, c.Lease)); err != nil {
+			return nil, err
+		}
+	}
+	d.work, d.end = context.WithCancel(context.WithoutCancel(ctx))
+	if d.Feed, err = feed.New(d.api, feed.Options{Without: without, OnError: func(resource string, err error) {
+		klog.ErrorS(err, "Watching failed", "resource", resource)
+	}}); err != nil {
+		return nil, err
+	}
+	return d, d.makeScheduler()
+}
+
+func (d *Daemon) makeScheduler() error {
+	o, warnings, err := setup.Options(d.c.Configuration, setup.Extending{Binds: true, PassedOver: func(extender string, err error) {
+		klog.InfoS("Extender passed over", "extender", extender, "err", err)
+	}})
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		klog.InfoS("Configuration", "warning", w)
+	}
+	var names []string
+	for _, p := range o.Profiles {
+		names = append(names, p.SchedulerName)
+	}
+	if d.recorder, err = write.NewRecorder(d.work, d.events, names...); err != nil {
+		return err
+	}
+	settings := d.c.Write
+	settings.OnError = func(err error) { klog.ErrorS(err, "Error updating pod") }
+	d.client = write.New(d.api, d.Feed, settings)
+	if d.c.Registry != nil {
+		if o.Metrics, err = scheduler.NewPrometheusMetrics(d.c.Registry); err != nil {
+			return err
+		}
+	}
+	o.Client, o.Recorder, o.Selectors, o.Go = d.client, d.recorder, cel.NewCompiler(), d.tasks.start
+	o.Leftover, o.Tie = d.c.Leftover, d.c.Tie
+	o.OnError = func(err error) { klog.ErrorS(err, "Scheduling") }
+	o.OnResult = d.result
+	snapshot, err := cluster.New(cluster.Objects{})
+	if err != nil {
+		return err
+	}
+	if d.Scheduler, err = scheduler.New(snapshot, o); err != nil {
+		return err
+	}
+	return d.Feed.Connect(d.Scheduler)
+}
+
+// result logs the end of an attempt in kube-scheduler's words.
+func (d *Daemon) result(r scheduler.Result) {
+	switch r.Outcome {
+	case scheduler.Scheduled:
+		klog.V(2).InfoS("Successfully bound pod to node", "pod", klog.KObj(r.Pod), "node", r.Node, "evaluatedNodes", r.Evaluated, "feasibleNodes", r.Feasible)
+	case scheduler.Rejected:
+		klog.V(2).InfoS("Unable to schedule pod; no fit; waiting", "pod", klog.KObj(r.Pod), "err", r.Message)
+	default:
+		klog.ErrorS(errors.New(r.Message), "Error scheduling pod; retrying", "pod", klog.KObj(r.Pod))
+	}
+	if d.c.OnResult != nil {
+		d.c.OnResult(r)
+	}
+}
+
+// ErrLeaseLost is Run's error when another took the lease, or when the lease could not be renewed in time.
+var ErrLeaseLost = lead.ErrLost
+
+// Run schedules until the context ends. It returns nil after a stop in order.
+func (d *Daemon) Run(ctx context.Context) error {
+	defer d.Feed.Stop()
+	defer d.end()
+	defer d.client.Close()
+	d.Feed.Start(d.work)
+	go d.client.Run(d.work, statusWriters)
+	if err := d.Feed.Wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	d.synced.Store(true)
+	if d.c.Lease == nil {
+		return d.schedule(ctx)
+	}
+	return d.c.Lease.Run(ctx, d.c.REST, d.schedule)
+}
+
+// schedule schedules until the context ends, and then finishes what is under way. When the lease is lost, it ends at once.
+func (d *Daemon) schedule(ctx context.Context) error {
+	d.leading.Store(true)
+	lost := context.AfterFunc(ctx, func() {
+		d.stopping.Store(true)
+		if errors.Is(context.Cause(ctx), lead.ErrLost) {
+			d.client.Close()
+		}
+	})
+	defer lost()
+	err := d.Scheduler.Run(ctx)
+	if errors.Is(context.Cause(ctx), lead.ErrLost) {
+		return errors.Join(lead.ErrLost, err)
+	}
+	finish, cancel := context.WithTimeout(d.work, d.c.FinishTimeout)
+	defer cancel()
+	if n := d.tasks.wait(finish); n > 0 {
+		klog.InfoS("Stopping while bindings are under way; their pods stay with the API server", "bindings", n)
+	}
+	flush, cancel := context.WithTimeout(d.work, d.c.FlushTimeout)
+	defer cancel()
+	d.client.Flush(flush)
+	d.recorder.Flush(flush)
+	return err
+}
+
+// Ready returns nil when the daemon can schedule or take over, and otherwise what it waits for.
+func (d *Daemon) Ready() error {
+	if d.stopping.Load() {
+		return errors.New("stopping")
+	}
+	return d.Feed.Waiting()
+}
+
+// Leading reports whether the daemon has begun to schedule.
+func (d *Daemon) Leading() bool { return d.leading.Load() }

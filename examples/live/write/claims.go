@@ -1,0 +1,157 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/examples/scheduler"
+)
+
+const deviceClaims = "resourceclaims.resource.k8s.io"
+
+// WriteClaims writes the claims of a pod: created if the API server does not have them, their finalizers, then their status.
+// It returns when the scheduler knows every change, and when the devices of every allocated claim are ready.
+func (c *Client) WriteClaims(ctx context.Context, pod *v1.Pod, w scheduler.ClaimWrites) error {
+	written := make([]*resourcev1.ResourceClaim, 0, len(w.Set))
+	for _, claim := range w.Set {
+		now, err := c.writeClaim(claim)
+		if err != nil {
+			return err
+		}
+		written = append(written, now)
+	}
+	for _, claim := range w.Delete {
+		if err := c.deleteClaim(claim); err != nil {
+			return err
+		}
+	}
+	if w.Extended != nil {
+		if err := c.writeExtended(pod, w.Extended); err != nil {
+			return err
+		}
+	}
+	return c.claimsReady(ctx, written, w.Delete)
+}
+
+func (c *Client) writeClaim(claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	api := c.api.ResourceV1().ResourceClaims(claim.Namespace)
+	ctx, cancel := c.request()
+	defer cancel()
+	var now *resourcev1.ResourceClaim
+	var err error
+	if claim.UID == "" {
+		now, err = api.Create(ctx, claim, metav1.CreateOptions{})
+	} else if old, ok := c.view.Reported(deviceClaims, claim.Namespace, claim.Name).(*resourcev1.ResourceClaim); ok && sameFinalizers(old, claim) {
+		now = claim
+	} else {
+		now, err = api.Update(ctx, claim, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	status := now.DeepCopy()
+	status.Status = claim.Status
+	return api.UpdateStatus(ctx, status, metav1.UpdateOptions{})
+}
+
+func sameFinalizers(a, b *resourcev1.ResourceClaim) bool {
+	if len(a.Finalizers) != len(b.Finalizers) {
+		return false
+	}
+	for k := range a.Finalizers {
+		if a.Finalizers[k] != b.Finalizers[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// deleteClaim deletes a claim and takes away its finalizers, which would keep it.
+func (c *Client) deleteClaim(claim *resourcev1.ResourceClaim) error {
+	api := c.api.ResourceV1().ResourceClaims(claim.Namespace)
+	ctx, cancel := c.request()
+	defer cancel()
+	free := claim.DeepCopy()
+	free.Finalizers, free.Status = nil, resourcev1.ResourceClaimStatus{}
+	now, err := api.UpdateStatus(ctx, free, metav1.UpdateOptions{})
+	if err == nil && len(now.Finalizers) > 0 {
+		now.Finalizers = nil
+		now, err = api.Update(ctx, now, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		err = api.Delete(ctx, claim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &now.UID}})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// writeExtended writes which claim stands for the extended resources of the pod.
+func (c *Client) writeExtended(pod *v1.Pod, status *v1.PodExtendedResourceClaimStatus) error {
+	now := c.view.Pod(pod.Namespace, pod.Name)
+	if now == nil || now.UID != pod.UID {
+		return scheduler.ErrGone
+	}
+	changed := now.DeepCopy()
+	changed.Status.ExtendedResourceClaimStatus = status
+	return c.again(func() error {
+		body, err := between(now, changed)
+		if err == nil && body != nil {
+			err = c.sendPatch(now, body)
+		}
+		return err
+	})
+}
+
+// claimsReady waits for the reports of written and deleted claims, and for the devices of the written ones.
+func (c *Client) claimsReady(ctx context.Context, written, deleted []*resourcev1.ResourceClaim) error {
+	for {
+		changed := c.view.Changed()
+		ready, err := c.claimsNow(written, deleted)
+		if ready || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-time.After(checkPeriod):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.life.Done():
+			return c.life.Err()
+		}
+	}
+}
+
+func (c *Client) claimsNow(written, deleted []*resourcev1.ResourceClaim) (ready bool, err error) {
+	ready = true
+	for _, want := range written {
+		now, ok := c.view.Reported(deviceClaims, want.Namespace, want.Name).(*resourcev1.ResourceClaim)
+		if !ok || now.UID != want.UID || version(now) < version(want) {
+			ready = false
+			continue
+		}
+		switch r := devices.BindingReadiness(now, c.o.BindTimeout, time.Now()); {
+		case r.Failed != "":
+			return false, errors.New(r.Failed)
+		case r.TimedOut && !r.Ready:
+			return false, fmt.Errorf("claim %s/%s: the devices were not ready within %v", now.Namespace, now.Name, c.o.BindTimeout)
+		case !r.Ready:
+			ready = false
+		}
+	}
+	for _, gone := range deleted {
+		if now := c.view.Reported(deviceClaims, gone.Namespace, gone.Name); now != nil && now.GetUID() == gone.UID {
+			ready = false
+		}
+	}
+	return ready, nil
+}

@@ -1,0 +1,199 @@
+// Package write is a scheduler's access to a real API server: what a decision becomes there.
+//
+//	c := write.New(client, feed, write.Options{})
+//	go c.Run(ctx, 16)                       // sends status patches
+//	s, err := scheduler.New(snapshot, scheduler.Options{Client: c, Recorder: write.NewRecorder(…)})
+//
+// How each write meets an API server that fails, is slow, or has moved on:
+//
+//   - Bind posts a Binding with the pod's UID. If the answer does not say whether the pod was bound, Bind reads the pod. A pod
+//     that is bound to the node counts as bound, so a lost answer never marks a bound pod as unschedulable.
+//   - PatchStatus of a failed attempt returns at once: the scheduling cycle does not wait. Patches of a pod are sent in their
+//     order, the newest replaces one that was not sent yet, and a binding drops it. A patch names the UID and the resource
+//     version that it is made for. After a conflict the patch is made again from the pod as it is then. A pod that was bound or
+//     replaced meanwhile is not patched.
+//   - Delete names the victim's UID. A deletion that is refused is tried again at once a few times. Then Delete waits, 1 s
+//     doubling to 10 s, before it returns the error, because the scheduler tries the preemption again at once.
+//   - BindVolumes and WriteClaims replace objects at the version that the decision was made with, and wait for reports.
+//
+// Every request has a time-out. Cancelling the context of a call does not cut a binding: Close ends what is under way.
+package write
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/podberth/podberth/examples/scheduler"
+)
+
+// View is what the informers know. *feed.Feed is a View.
+type View interface {
+	// Pod returns a pod, nil if there is none.
+	Pod(namespace, name string) *v1.Pod
+	// Reported returns an object as the scheduler knows it, nil if it does not.
+	Reported(resource, namespace, name string) metav1.Object
+	// Changed returns a channel that is closed at the next report.
+	Changed() <-chan struct{}
+}
+
+// Options are the options of a client. The zero value is good.
+type Options struct {
+	// Timeout bounds each request; 0 is 30 s.
+	Timeout time.Duration
+	// BindTimeout bounds the binding of volumes; 0 is 10 minutes.
+	BindTimeout time.Duration
+	// Retry has the pauses between tries of a write that failed in a way that may pass; nil is 10, 50 and 250 ms.
+	Retry []time.Duration
+	// DeleteBackoff is the first wait after a refused deletion and DeleteBackoffLimit the longest; 0 is 1 s and 10 s.
+	DeleteBackoff, DeleteBackoffLimit time.Duration
+	// OnError receives the errors of status patches, which nobody waits for. nil drops them.
+	OnError func(error)
+}
+
+// Client is a scheduler.Client.
+type Client struct {
+	api     kubernetes.Interface
+	view    View
+	o       Options
+	life    context.Context
+	end     context.CancelFunc
+	status  *statusWriter
+	refused workqueue.TypedRateLimiter[types.UID] // deletions
+}
+
+var _ scheduler.Client = (*Client)(nil)
+
+// New returns a client. Run must run for status patches to be sent.
+func New(api kubernetes.Interface, view View, o Options) *Client {
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.BindTimeout == 0 {
+		o.BindTimeout = 10 * time.Minute
+	}
+	if o.Retry == nil {
+		o.Retry = []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
+	}
+	if o.DeleteBackoff == 0 {
+		o.DeleteBackoff = time.Second
+	}
+	if o.DeleteBackoffLimit == 0 {
+		o.DeleteBackoffLimit = 10 * time.Second
+	}
+	if o.OnError == nil {
+		o.OnError = func(error) {}
+	}
+	c := &Client{api: api, view: view, o: o}
+	c.life, c.end = context.WithCancel(context.Background())
+	c.refused = workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](o.DeleteBackoff, o.DeleteBackoffLimit)
+	c.status = newStatusWriter(c.patchNow, len(o.Retry), o.OnError)
+	return c
+}
+
+// Run sends status patches with n workers until the context ends.
+func (c *Client) Run(ctx context.Context, n int) { c.status.run(ctx, c.life, n) }
+
+// Flush waits until all status patches are sent, or until the context ends.
+func (c *Client) Flush(ctx context.Context) { c.status.wait(ctx) }
+
+// Close cuts the requests that are under way. Later requests fail.
+func (c *Client) Close() { c.end() }
+
+// Pod returns the pod as the informer has it.
+func (c *Client) Pod(namespace, name string) *v1.Pod { return c.view.Pod(namespace, name) }
+
+// request returns the context of one request.
+func (c *Client) request() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.life, c.o.Timeout)
+}
+
+// Bind assigns the pod to a node.
+func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
+	release, err := c.status.hold(c.life, pod.UID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c.status.drop(pod.UID)
+	ctx, cancel := c.request()
+	defer cancel()
+	err = c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Target:     v1.ObjectReference{Kind: "Node", Name: node},
+	}, metav1.CreateOptions{})
+	switch {
+	case err == nil, final(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
+		return err
+	}
+	// The pod may be gone, may be bound by another, or may be bound by this request, whose answer was lost.
+	now, known := c.read(pod)
+	switch {
+	case !known:
+		return err
+	case now == nil:
+		return gone{err}
+	case now.Spec.NodeName == node:
+		return nil
+	}
+	return err
+}
+
+// read asks the API server for the pod: nil if it is gone or replaced. known is false if the API server does not answer.
+func (c *Client) read(pod *v1.Pod) (now *v1.Pod, known bool) {
+	ctx, cancel := c.request()
+	defer cancel()
+	now, err := c.api.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, true
+	case err != nil:
+		return nil, false
+	case now.UID != pod.UID:
+		return nil, true
+	}
+	return now, true
+}
+
+// gone is a failure because the pod does not exist any more. Its text is the API server's.
+type gone struct{ error }
+
+func (g gone) Unwrap() error        { return g.error }
+func (g gone) Is(target error) bool { return target == scheduler.ErrGone }
+
+// final reports whether an error is an answer that another try would get again.
+func final(err error) bool {
+	if errors.Is(err, scheduler.ErrGone) || errors.Is(err, context.Canceled) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false // the request or its answer was lost
+	}
+	code := status.Status().Code
+	return code < 500 && code != 429
+}
+
+// again tries a write until it succeeds or fails for good, with the pauses of Options.
+func (c *Client) again(try func() error) error {
+	for _, pause := range c.o.Retry {
+		err := try()
+		if err == nil || final(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+		select {
+		case <-time.After(wait.Jitter(pause, 0.5)):
+		case <-c.life.Done():
+			return err
+		}
+	}
+	return try()
+}
