@@ -3,6 +3,8 @@
 package podinfo
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -61,4 +63,16 @@ func Static(pod *v1.Pod) bool {
 func Mirror(pod *v1.Pod) bool {
 	_, ok := pod.Annotations[v1.MirrorPodAnnotationKey]
 	return ok
+}
+
+// Observed returns an assigned pod with the status that a kubelet reports once the pod runs and is ready, as a copy. A pod with a
+// Ready condition is returned as it is. Objects that people write have no status.
+func Observed(pod *v1.Pod) *v1.Pod {
+	if slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady }) {
+		return pod
+	}
+	c := *pod
+	c.Status.Phase = v1.PodRunning
+	c.Status.Conditions = append(slices.Clone(pod.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
+	return &c
 }

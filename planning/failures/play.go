@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -116,7 +117,7 @@ func (x *player) remove(pod *v1.Pod, from, by string) error {
 	if err := x.snapshot.Unset(pod); err != nil {
 		return err
 	}
-	if err := x.release(pod); err != nil {
+	if err := podclaims.Release(x.snapshot, pod); err != nil {
 		return err
 	}
 	x.changes++

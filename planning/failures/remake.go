@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/planning/workload"
 )
@@ -146,5 +147,5 @@ func (x *player) begin(it *item, pod *v1.Pod) error {
 			return err
 		}
 	}
-	return x.makeClaims(pod)
+	return podclaims.Make(x.snapshot, pod, "again")
 }

@@ -215,19 +215,12 @@ func (u *unit) claims(s *cluster.Snapshot) (out []*v1.PersistentVolumeClaim) {
 	return out
 }
 
-// observed returns a pod with the status that a kubelet reports once the pod runs, unless the pod has a Ready condition.
+// observed returns a pod on a node with the status that its kubelet reports.
 func observed(s *cluster.Snapshot, pod *v1.Pod) *v1.Pod {
-	if s.Pod(pod.Namespace, pod.Name) == nil || hasReady(pod) {
+	if s.Pod(pod.Namespace, pod.Name) == nil {
 		return pod
 	}
-	c := *pod
-	c.Status.Phase = v1.PodRunning
-	c.Status.Conditions = append(slices.Clone(pod.Status.Conditions), v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})
-	return &c
-}
-
-func hasReady(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
+	return podinfo.Observed(pod)
 }
 
 // healthy reports whether an assigned pod counts for a budget: it is not terminating, and no condition says that it is not

@@ -1,0 +1,52 @@
+package consolidation
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+)
+
+// scaleOf returns how many replicas controllers want. A controller that is not among the objects wants as many as it has.
+func (p *Planner) scaleOf() disruption.Scale {
+	var list []disruption.Workload
+	add := func(apiVersion, kind string, o metav1.Object, replicas *int32) {
+		w := disruption.Workload{APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Replicas: replicas, Controller: metav1.GetControllerOf(o)}
+		if replicas == nil {
+			one := int32(1)
+			w.Replicas = &one
+		}
+		list = append(list, w)
+	}
+	for r := range cluster.List[*appsv1.ReplicaSet](p.base).All() {
+		add("apps/v1", "ReplicaSet", r, r.Spec.Replicas)
+	}
+	for r := range cluster.List[*v1.ReplicationController](p.base).All() {
+		add("v1", "ReplicationController", r, r.Spec.Replicas)
+	}
+	for s := range cluster.List[*appsv1.StatefulSet](p.base).All() {
+		add("apps/v1", "StatefulSet", s, s.Spec.Replicas)
+	}
+	for _, d := range p.in.Deployments {
+		add("apps/v1", "Deployment", d, d.Spec.Replicas)
+	}
+	known := disruption.NewScale(list)
+	type key struct{ namespace, kind, name string }
+	has := map[key]int32{}
+	for _, pod := range p.pods {
+		if o := metav1.GetControllerOfNoCopy(pod); o != nil && pod.DeletionTimestamp == nil {
+			has[key{pod.Namespace, o.Kind, o.Name}]++
+		}
+	}
+	return func(pod *v1.Pod, owner metav1.OwnerReference) (types.UID, int32, error) {
+		uid, n, err := known(pod, owner)
+		if err != nil && owner.Kind != "DaemonSet" && owner.Kind != "Job" { // these two have no scale
+			k := key{pod.Namespace, owner.Kind, owner.Name}
+			return types.UID(k.kind + " " + k.namespace + "/" + k.name), has[k], nil
+		}
+		return uid, n, err
+	}
+}

@@ -1,0 +1,78 @@
+package consolidation
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+)
+
+// What New refuses, and the text of each error.
+func TestBadInput(t *testing.T) {
+	snapshot := func() *cluster.Snapshot {
+		w := five("cpu=4")
+		s, err := cluster.New(w.objects)
+		require.NoError(t, err)
+		return s
+	}
+	type test struct {
+		name string
+		in   Input
+		text string
+	}
+	testkit.Run(t, []test{
+		{"nothing", Input{}, "consolidation: the input has no snapshot"},
+		{"volumes", Input{Snapshot: snapshot(), Profile: placement.Profile{Volumes: placement.NewVolumes(snapshot())}}, "consolidation: profile.Volumes: Forbidden: every plan has volumes of its own"},
+		{"nil deployment", Input{Snapshot: snapshot(), Deployments: []*appsv1.Deployment{nil}}, "consolidation: deployments[0]: Required value: must not be nil"},
+		{"negative price", Input{Snapshot: snapshot(), Price: func(*v1.Node) int64 { return -1 }}, "consolidation: node n1: price: Invalid value: -1: must not be negative"},
+		{"nil filter", Input{Snapshot: snapshot(), Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value: a plugin"},
+	}, func(t *testing.T, c test) {
+		p, err := New(c.in)
+		require.EqualError(t, err, c.text)
+		require.Nil(t, p)
+	})
+}
+
+// Clusters with nothing to plan: no nodes, no pods, prices of 0, every node held, options below 0.
+func TestNothingToDo(t *testing.T) {
+	type test struct {
+		name   string
+		w      *world
+		fill   func(w *world)
+		before int64
+		after  int64
+	}
+	testkit.Run(t, []test{
+		{"no nodes", &world{}, func(*world) {}, 0, 0},
+		{"no pods", five("cpu=4"), func(*world) {}, 5, 0},
+		{"free nodes", five("cpu=4"), func(w *world) { w.in.Price = func(*v1.Node) int64 { return 0 } }, 0, 0},
+		{"held nodes", five("cpu=4"), func(w *world) { w.in.HoldNode = func(*v1.Node) string { return "held" } }, 5, 5},
+		{"orphan", five("cpu=4"), func(w *world) { w.app("web", "cpu=1", "gone", nil) }, 5, 0},
+	}, func(t *testing.T, c test) {
+		c.fill(c.w)
+		plan := c.w.plan(t, Options{Steps: -1, MaxMoves: -1})
+		require.Equal(t, c.before, plan.Before)
+		require.Equal(t, c.after, plan.After)
+		require.Equal(t, c.after, plan.Bound)
+		require.Zero(t, plan.Gap())
+		require.Empty(t, plan.Waves)
+		lawful(t, c.w, plan)
+	})
+}
+
+// Stop ends a search before the first node, and the plan is empty then.
+func TestStop(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2 n3 n4 n5", nil)
+	asked := 0
+	plan := w.plan(t, Options{Steps: 100, Stop: func() bool { asked++; return true }})
+	require.Equal(t, int64(5), plan.After)
+	require.Equal(t, int64(2), plan.Bound)
+	require.Equal(t, 2, asked)
+	require.InDelta(t, 0.6, plan.Gap(), 1e-9)
+}

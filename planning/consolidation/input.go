@@ -1,0 +1,147 @@
+package consolidation
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/placement"
+)
+
+// Input is a cluster and what may change. Only Snapshot is required.
+type Input struct {
+	// Snapshot has the nodes, the pods on them, storage objects, claims, disruption budgets, ReplicaSets, ReplicationControllers
+	// and StatefulSets. New forks it, which is a write; afterwards the Snapshot may change.
+	Snapshot *cluster.Snapshot
+	// Deployments are read for budgets: a ReplicaSet that a Deployment controls counts as the Deployment. A controller that is
+	// not among the objects wants as many pods as it has.
+	Deployments []*appsv1.Deployment
+	// Profile decides where pods may go; without filters and scores it is placement.DefaultProfile. Its Volumes and Devices must
+	// be nil. The filters check every node, whatever its Sampling says.
+	Profile placement.Profile
+	// Price returns what a node costs, 0 or more, in the caller's unit. nil: every node costs 1.
+	Price func(node *v1.Node) int64
+	// Hold returns why a pod must stay where it is, such as HeldByAnnotation; "" when the pod may move. nil: every pod may move
+	// that the rules of the package let move.
+	Hold func(pod *v1.Pod) string
+	// HoldNode returns why a node must stay, "" when the node may be removed. nil: every node may be removed.
+	HoldNode func(node *v1.Node) string
+	// EmptyDirs lets pods with emptyDir volumes move. Their data is lost.
+	EmptyDirs bool
+	// Now is the time of the first eviction, for budgets that remember disruptions.
+	Now time.Time
+}
+
+// Planner makes plans for one cluster. New makes a Planner. Its methods may be called at the same time.
+type Planner struct {
+	in      Input
+	base    *cluster.Snapshot // forks of it are changed
+	real    placement.Profile // of the caller, over every node
+	packing placement.Profile // the same filters; scores that pack
+	nodes   []node            // by slot; free slots have no object
+	loads   []load            // pods that may move
+	kinds   []*kind           // of pods with hard rules about other pods
+	pods    []*v1.Pod         // all pods of all nodes, for budgets
+	pdbs    []*policyv1.PodDisruptionBudget
+	budgets *disruption.Budgets // indexes of pdbs by labels
+	scale   disruption.Scale
+}
+
+// ErrNoSnapshot is the error of New for an Input without a Snapshot.
+var ErrNoSnapshot = errors.New("consolidation: the input has no snapshot")
+
+// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, and errors for a profile that has Volumes or
+// Devices, a nil Deployment and a negative price. O(cluster).
+func New(in Input) (*Planner, error) {
+	if in.Snapshot == nil {
+		return nil, ErrNoSnapshot
+	}
+	if in.Profile.Volumes != nil {
+		return nil, errors.New("consolidation: profile.Volumes: Forbidden: every plan has volumes of its own")
+	}
+	if in.Profile.Devices != nil {
+		return nil, errors.New("consolidation: profile.Devices: Forbidden: every plan has devices of its own")
+	}
+	for i, d := range in.Deployments {
+		if d == nil {
+			return nil, fmt.Errorf("consolidation: deployments[%d]: Required value: must not be nil", i)
+		}
+	}
+	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
+		name := in.Profile.SchedulerName
+		in.Profile = placement.DefaultProfile()
+		in.Profile.SchedulerName = name
+	}
+	in.Profile.Sampling = placement.AllNodes()
+	if errs := in.Profile.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	p := &Planner{in: in, base: in.Snapshot.Fork(), real: in.Profile}
+	if err := p.readNodes(); err != nil {
+		return nil, err
+	}
+	if err := p.readPods(); err != nil {
+		return nil, err
+	}
+	if err := p.readRules(); err != nil {
+		return nil, err
+	}
+	var err error
+	p.packing, err = p.packingProfile()
+	return p, err
+}
+
+// node is a node before the plan.
+type node struct {
+	object *v1.Node
+	price  int64
+	held   string    // why the node stays; "" when it may be emptied
+	by     *v1.Pod   // the pod that holds the node; nil when no pod does
+	loads  []int32   // pods that may move
+	tied   []*v1.Pod // pods that leave with the node
+}
+
+func (n *node) hold(by *v1.Pod, why string) {
+	if n.held == "" {
+		n.held, n.by = why, by
+	}
+}
+
+// readNodes reads the nodes and their prices.
+func (p *Planner) readNodes() error {
+	p.nodes = make([]node, p.base.Len())
+	for i := range p.nodes {
+		n := p.base.Node(i)
+		if n == nil {
+			continue
+		}
+		p.nodes[i] = node{object: n, price: 1}
+		if p.in.Price != nil {
+			p.nodes[i].price = p.in.Price(n)
+		}
+		if price := p.nodes[i].price; price < 0 {
+			return fmt.Errorf("consolidation: node %s: price: Invalid value: %d: must not be negative", n.Name, price)
+		}
+		if p.in.HoldNode != nil {
+			p.nodes[i].held = p.in.HoldNode(n)
+		}
+	}
+	return nil
+}
+
+// schedulerName returns a scheduler's name, with v1.36's default.
+func schedulerName(name string) string {
+	if name == "" {
+		return v1.DefaultSchedulerName
+	}
+	return name
+}
+
+var _ filter.Predicate = leaving{}

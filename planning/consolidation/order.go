@@ -1,0 +1,348 @@
+package consolidation
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/podclaims"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// choice is a set of nodes to empty, and where their pods could go.
+type choice struct {
+	nodes  []int // slots, ascending
+	target map[int32]int32
+}
+
+// order finds the moves that empty the nodes of a choice, one after the other by all rules. Nodes whose pods find no place or are
+// not let go stay.
+func (p *Planner) order(c choice) (*Plan, error) {
+	for {
+		r, err := p.newRun(c)
+		if err != nil {
+			return nil, err
+		}
+		stuck, err := r.all()
+		if err != nil {
+			return nil, err
+		}
+		if len(stuck) == 0 {
+			return r.plan, nil
+		}
+		c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return stuck[i] })
+	}
+}
+
+// run makes the moves of a plan in a snapshot.
+type run struct {
+	*Planner
+	snapshot  *cluster.Snapshot
+	placer    *placement.Placer
+	evictions *disruption.Evictions
+	present   []*v1.Pod       // for budgets: every pod of a node
+	place     map[*v1.Pod]int // in present, of pods that may move
+	where     positions
+	choice    choice
+	left      map[int]int // loads that a node to empty still has
+	plan      *Plan
+}
+
+func (p *Planner) newRun(c choice) (*run, error) {
+	s := p.base.Fork()
+	placer, err := placement.NewPlacer(s, p.packing)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		Planner: p, snapshot: s, placer: placer, evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods),
+		place: map[*v1.Pod]int{}, where: p.positions(), choice: c, left: map[int]int{}, plan: &Plan{},
+	}
+	for i := range p.nodes {
+		r.plan.Before += p.nodes[i].price
+	}
+	r.plan.After = r.plan.Before
+	k := 0
+	for i := range p.nodes {
+		if p.nodes[i].object != nil {
+			for pod := range p.base.Pods(i) {
+				r.place[pod] = k
+				k++
+			}
+		}
+	}
+	for _, i := range c.nodes {
+		r.left[i] = len(p.nodes[i].loads)
+		if err := s.Set(cordoned(p.nodes[i].object)); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// all makes one wave after the other. It returns the nodes that cannot be emptied.
+func (r *run) all() (stuck map[int]bool, err error) {
+	var waiting []int32
+	for _, i := range r.choice.nodes {
+		waiting = append(waiting, r.nodes[i].loads...)
+	}
+	slices.SortStableFunc(waiting, func(a, b int32) int {
+		return cmp.Compare(r.loads[b].size, r.loads[a].size)
+	})
+	open := slices.Clone(r.choice.nodes)
+	if open, err = r.remove(open, -1); err != nil {
+		return nil, err
+	}
+	for len(open) > 0 {
+		wave, later, err := r.wave(waiting)
+		if err != nil {
+			return nil, err
+		}
+		if len(wave) > 0 {
+			r.plan.Waves = append(r.plan.Waves, wave)
+		}
+		before := len(open)
+		if open, err = r.remove(open, len(r.plan.Waves)-1); err != nil {
+			return nil, err
+		}
+		if len(wave) == 0 && len(open) == before {
+			stuck = map[int]bool{}
+			for _, i := range open {
+				stuck[i] = true
+			}
+			return stuck, nil
+		}
+		waiting = later
+	}
+	return nil, nil
+}
+
+// wave makes the moves that can be made at the same time.
+func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
+	r.evictions.Sync(r.present, r.scale, r.in.Now)
+	used := map[int32]bool{}
+	var moved []int32
+	var fresh []*v1.Pod
+	for _, id := range waiting {
+		l := &r.loads[id]
+		if slices.ContainsFunc(l.groups, func(g int32) bool { return used[g] }) {
+			later = append(later, id)
+			continue
+		}
+		observed := r.present[r.place[l.old]]
+		if d := r.evictions.Evict(observed, disruption.Request{DryRun: []string{"All"}}, r.in.Now); !d.Allowed() {
+			later = append(later, id)
+			continue
+		}
+		pod, slot, err := r.move(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if pod == nil {
+			later = append(later, id)
+			continue
+		}
+		d := r.evictions.Evict(observed, disruption.Request{}, r.in.Now)
+		wave = append(wave, Move{
+			Pod: l.old, New: pod, From: r.nodes[l.slot].object.Name, To: r.nodes[slot].object.Name, Way: l.way, Budgets: d.Budgets,
+		})
+		for _, g := range l.groups {
+			used[g] = true
+		}
+		r.left[int(l.slot)]--
+		moved, fresh = append(moved, id), append(fresh, pod)
+	}
+	r.swap(wave, moved, fresh)
+	return wave, later, nil
+}
+
+// swap brings the budgets up to date after a wave: the old pods are gone, and then the new pods are ready.
+func (r *run) swap(wave []Move, moved []int32, fresh []*v1.Pod) {
+	for _, id := range moved {
+		r.present[r.place[r.loads[id].old]] = nil
+	}
+	r.evictions.Sync(r.present, r.scale, r.in.Now)
+	for k, id := range moved {
+		pod := *fresh[k]
+		pod.Spec.NodeName = wave[k].To
+		r.present[r.place[r.loads[id].old]] = podinfo.Observed(&pod)
+	}
+}
+
+// move replaces one pod: where the search placed it, or where else the filters allow and no rule of another pod breaks. It returns
+// nil when there is no such node.
+func (r *run) move(id int32) (pod *v1.Pod, slot int32, err error) {
+	name := ""
+	if slot, ok := r.choice.target[id]; ok {
+		name = r.nodes[slot].object.Name
+	}
+	placed, pod, slot, err := r.try(id, name)
+	if err != nil || pod != nil || !placed {
+		return pod, slot, err
+	}
+	m := r.snapshot.Mark()
+	fresh, err := r.lift(id)
+	if err != nil {
+		return nil, 0, err
+	}
+	names, err := alternatives(r.placer, r.snapshot, fresh)
+	r.snapshot.Rollback(m)
+	for _, name := range names {
+		if _, pod, slot, err = r.try(id, name); pod != nil || err != nil {
+			return pod, slot, err
+		}
+	}
+	return nil, 0, err
+}
+
+// try replaces one pod, on a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not
+// hold any more, nothing has changed and the pod is nil.
+func (r *run) try(id int32, node string) (placed bool, pod *v1.Pod, slot int32, err error) {
+	m := r.snapshot.Mark()
+	l := &r.loads[id]
+	fresh, err := r.lift(id)
+	if err != nil {
+		return false, nil, 0, err
+	}
+	d := r.placer.Decide(nominated(fresh, node), placement.Options{})
+	if !d.Placed() {
+		r.snapshot.Rollback(m)
+		return false, nil, 0, nil
+	}
+	r.placer.Volumes().Unreserve(fresh)
+	if err := r.placer.Assume(fresh, d); err != nil {
+		return false, nil, 0, err
+	}
+	if l.way == Surge {
+		if err := r.takeOff(r.snapshot.Pod(l.old.Namespace, l.old.Name)); err != nil {
+			return false, nil, 0, err
+		}
+	}
+	slot = int32(d.Slot)
+	r.where.shift(l.kind, l.slot, slot)
+	if !r.where.keeps(r.snapshot, l) {
+		r.where.shift(l.kind, slot, l.slot)
+		r.snapshot.Rollback(m)
+		return true, nil, 0, nil
+	}
+	r.snapshot.Release(m)
+	return true, fresh, slot, nil
+}
+
+// lift evicts a pod as far as its controller waits before it makes the new pod, and returns the new pod.
+func (r *run) lift(id int32) (*v1.Pod, error) {
+	l := &r.loads[id]
+	var err error
+	if l.way == Surge {
+		leaving := *l.old
+		now := metav1.NewTime(r.in.Now)
+		leaving.DeletionTimestamp = &now
+		err = r.snapshot.Set(&leaving)
+	} else {
+		err = r.takeOff(l.old)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return prepare(r.snapshot, l)
+}
+
+func (r *run) takeOff(pod *v1.Pod) error {
+	if err := r.snapshot.Unset(pod); err != nil {
+		return err
+	}
+	return podclaims.Release(r.snapshot, pod)
+}
+
+// remove removes the empty nodes among open whose removal breaks no rule, and returns the others.
+func (r *run) remove(open []int, wave int) (others []int, err error) {
+	var ready []int
+	for _, i := range open {
+		if r.left[i] > 0 {
+			others = append(others, i)
+		} else {
+			ready = append(ready, i)
+		}
+	}
+	if len(ready) == 0 {
+		return others, nil
+	}
+	ok, err := r.drop(ready)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range ready {
+		gone := ok
+		if !ok {
+			if gone, err = r.drop([]int{i}); err != nil {
+				return nil, err
+			}
+		}
+		if !gone {
+			others = append(others, i)
+			continue
+		}
+		n := &r.nodes[i]
+		r.plan.Nodes = append(r.plan.Nodes, Emptied{Node: n.object.Name, Price: n.price, Wave: wave, Moves: len(n.loads)})
+		r.plan.After -= n.price
+	}
+	slices.Sort(others)
+	return others, nil
+}
+
+// drop removes nodes with the pods that leave with them. When a rule of another pod or a budget would not hold any more, nothing
+// has changed.
+func (r *run) drop(nodes []int) (bool, error) {
+	m := r.snapshot.Mark()
+	present := slices.Clone(r.present)
+	for _, i := range nodes {
+		for _, pod := range r.nodes[i].tied {
+			if err := r.takeOff(pod); err != nil {
+				return false, err
+			}
+			present[r.place[pod]] = nil
+		}
+		if err := r.snapshot.Unset(r.snapshot.Node(i)); err != nil {
+			return false, err
+		}
+	}
+	for id := range r.kinds {
+		if !r.where.hold(r.snapshot, int32(id)) {
+			r.snapshot.Rollback(m)
+			return false, nil
+		}
+	}
+	if !r.keepsBudgets(nodes, present) {
+		r.snapshot.Rollback(m)
+		return false, nil
+	}
+	r.snapshot.Release(m)
+	r.present = present
+	return true, nil
+}
+
+// keepsBudgets reports whether the pods that leave with some nodes leave each budget what it asks for.
+func (r *run) keepsBudgets(nodes []int, present []*v1.Pod) bool {
+	covered := false
+	for _, i := range nodes {
+		for _, pod := range r.nodes[i].tied {
+			covered = covered || len(r.budgets.AppendMatches(nil, pod.Namespace, pod.Labels)) > 0
+		}
+	}
+	if !covered {
+		return true
+	}
+	before := r.evictions.Sync(r.present, r.scale, r.in.Now)
+	for k, after := range r.evictions.Sync(present, r.scale, r.in.Now) {
+		now, was := after.Status, before[k].Status
+		if now.CurrentHealthy < was.CurrentHealthy && now.CurrentHealthy < now.DesiredHealthy {
+			return false
+		}
+	}
+	return true
+}

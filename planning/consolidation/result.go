@@ -1,0 +1,70 @@
+package consolidation
+
+import v1 "k8s.io/api/core/v1"
+
+// Way is how a pod is replaced.
+type Way string
+
+const (
+	// Surge: the controller makes the new pod as soon as the old pod is terminating. Both count while the new pod is placed.
+	Surge Way = "Surge"
+	// InPlace: the new pod has the name of the old pod, and is made when the old pod is gone.
+	InPlace Way = "InPlace"
+)
+
+// Move is one pod that goes from a node to another node.
+type Move struct {
+	Pod *v1.Pod // as it was
+	// New is the pod that its controller makes, before it has a node. Its name ends with "-again" where controllers choose names.
+	New  *v1.Pod
+	From string
+	To   string
+	Way  Way
+	// Budgets are the disruption budgets that cover the pod, "namespace/name".
+	Budgets []string
+}
+
+// Emptied is a node that the plan empties.
+type Emptied struct {
+	Node  string
+	Price int64
+	// Wave is the place of the wave after which the node is removed; -1: before the first wave, because no pod has to move.
+	Wave int
+	// Moves is the number of pods that move away.
+	Moves int
+}
+
+// Kept is a node that no plan can empty.
+type Kept struct {
+	Node   string
+	Pod    *v1.Pod // nil: Input.HoldNode holds the node
+	Reason string
+}
+
+// Plan is a set of nodes that can be removed, and the way there.
+type Plan struct {
+	Nodes []Emptied // in the order in which they are removed
+	// Waves are the moves. The moves of one wave can be made at the same time.
+	Waves [][]Move
+	// Before and After are the costs of the cluster, Bound is the least cost that any plan by the rules can reach.
+	Before, After, Bound int64
+	Kept                 []Kept // by slot order
+	// Steps is how many steps the search took.
+	Steps int
+}
+
+// Gap returns the largest share of After that a better plan could save: 0 when the plan is proven to be the best.
+func (p *Plan) Gap() float64 {
+	if p.After <= p.Bound {
+		return 0
+	}
+	return float64(p.After-p.Bound) / float64(p.After)
+}
+
+// Moves returns the number of moves.
+func (p *Plan) Moves() (n int) {
+	for _, w := range p.Waves {
+		n += len(w)
+	}
+	return n
+}

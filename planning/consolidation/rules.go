@@ -1,0 +1,238 @@
+package consolidation
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/key"
+	"github.com/podberth/podberth/internal/owners"
+	"github.com/podberth/podberth/spread"
+)
+
+// kind is pods that are equal in their hard rules about other pods.
+type kind struct {
+	rep    *v1.Pod // one of the pods, with its hard rules alone
+	hard   *spread.Hard
+	pods   *affinity.PodEvaluator // nil: no required terms
+	at     map[int32]int32        // pods of the kind by slot, before the plan
+	broken map[int32]bool         // slots where a rule does not hold before the plan
+}
+
+// readRules finds the kinds, and which pods a rule of a kind concerns.
+func (p *Planner) readRules() error {
+	var ofSpread spread.Options
+	var ofPods affinity.PodOptions
+	f, g := p.real.Filter("PodTopologySpread"), p.real.Filter("InterPodAffinity")
+	if f != nil {
+		ofSpread, _ = f.Args.(spread.Options)
+	}
+	if g != nil {
+		ofPods, _ = g.Args.(affinity.PodOptions)
+	}
+	if ofSpread.Owners == nil {
+		ofSpread.Owners = owners.Of{Snapshot: p.base}
+	}
+	byKey := map[string]int32{}
+	loadOf := map[*v1.Pod]*load{}
+	for i := range p.loads {
+		loadOf[p.loads[i].old] = &p.loads[i]
+	}
+	var buffer []byte
+	for i := range p.nodes {
+		if p.nodes[i].object == nil {
+			continue
+		}
+		for pod := range p.base.Pods(i) {
+			if pod.DeletionTimestamp != nil || !mayHaveRules(pod, ofSpread) {
+				continue
+			}
+			rep := strict(pod)
+			buffer = affinity.AppendNodeKey(affinity.AppendPodKey(spread.AppendKey(buffer[:0], rep), rep), rep)
+			id, ok := byKey[string(buffer)]
+			if !ok {
+				k, err := newKind(rep, f != nil, g != nil, ofSpread, ofPods)
+				if err != nil {
+					return err
+				}
+				id = -1
+				if k != nil {
+					id = int32(len(p.kinds))
+					p.kinds = append(p.kinds, k)
+				}
+				byKey[string(buffer)] = id
+			}
+			if id < 0 {
+				continue
+			}
+			p.kinds[id].at[int32(i)]++
+			if l := loadOf[pod]; l != nil {
+				l.kind = id
+			}
+		}
+	}
+	p.group()
+	return nil
+}
+
+// mayHaveRules reports whether a pod may have hard rules about other pods.
+func mayHaveRules(pod *v1.Pod, o spread.Options) bool {
+	a := pod.Spec.Affinity
+	if a != nil && (a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
+		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0) {
+		return true
+	}
+	if len(pod.Spec.TopologySpreadConstraints) == 0 {
+		return len(o.Defaults.Constraints) > 0
+	}
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule })
+}
+
+// strict returns a copy of a pod without its preferences.
+func strict(pod *v1.Pod) *v1.Pod {
+	c := *pod
+	c.Spec.TopologySpreadConstraints = slices.DeleteFunc(slices.Clone(c.Spec.TopologySpreadConstraints), func(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable != v1.DoNotSchedule })
+	if a := pod.Spec.Affinity; a != nil {
+		alone := v1.Affinity{NodeAffinity: a.NodeAffinity}
+		if x := a.PodAffinity; x != nil && len(x.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			alone.PodAffinity = &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: x.RequiredDuringSchedulingIgnoredDuringExecution}
+		}
+		if x := a.PodAntiAffinity; x != nil && len(x.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			alone.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: x.RequiredDuringSchedulingIgnoredDuringExecution}
+		}
+		c.Spec.Affinity = &alone
+	}
+	return &c
+}
+
+// newKind compiles the rules of a pod; nil when it has none. A profile without the filter has no such rules.
+func newKind(rep *v1.Pod, spreads, terms bool, ofSpread spread.Options, ofPods affinity.PodOptions) (*kind, error) {
+	k := &kind{rep: rep, at: map[int32]int32{}, broken: map[int32]bool{}}
+	if spreads {
+		hard, err := spread.CompileHard(rep, ofSpread)
+		if err != nil {
+			return nil, err
+		}
+		if !hard.Skip() {
+			k.hard = hard
+		}
+	}
+	if a := rep.Spec.Affinity; terms && a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
+		pods, err := affinity.CompilePods(rep, ofPods)
+		if err != nil {
+			return nil, err
+		}
+		k.pods = pods
+	}
+	if k.hard == nil && k.pods == nil {
+		return nil, nil
+	}
+	return k, nil
+}
+
+// group gives each pod that may move the rules that its move concerns: the rules of its own kind, those that count it, and for the
+// pods of a StatefulSet, and those whose claims are made for them, that they move one at a time.
+func (p *Planner) group() {
+	type counted struct{ by []int32 } // by which kinds
+	byLabels := map[string]*counted{}
+	of := make([]*counted, len(p.loads))
+	var reps []*v1.Pod
+	var lists []*counted
+	var buffer []byte
+	for i := range p.loads {
+		pod := p.loads[i].old
+		buffer = key.Pairs(key.Text(buffer[:0], pod.Namespace), pod.Labels)
+		l := byLabels[string(buffer)]
+		if l == nil {
+			l = &counted{}
+			byLabels[string(buffer)] = l
+			reps, lists = append(reps, pod), append(lists, l)
+		}
+		of[i] = l
+	}
+	for id, k := range p.kinds {
+		var state *affinity.State
+		if k.pods != nil {
+			state = k.pods.Count(p.base)
+		}
+		j := k.over(p.base)
+		for slot := range k.at {
+			k.broken[slot] = !j.holds(int(slot))
+		}
+		for j, rep := range reps {
+			if k.hard != nil && k.hard.Effect(rep) != 0 || state != nil && state.LabelEffect(rep) != nil {
+				lists[j].by = append(lists[j].by, int32(id))
+			}
+		}
+	}
+	next := int32(len(p.kinds))
+	byOwner := map[[2]string]int32{}
+	claims := int32(-1)
+	for i := range p.loads {
+		l := &p.loads[i]
+		l.groups = slices.Clone(of[i].by)
+		if l.kind >= 0 {
+			l.groups = append(l.groups, l.kind)
+		}
+		if l.way == InPlace {
+			owner := [2]string{l.old.Namespace, metav1.GetControllerOfNoCopy(l.old).Name}
+			if _, ok := byOwner[owner]; !ok {
+				byOwner[owner] = next
+				next++
+			}
+			l.groups = append(l.groups, byOwner[owner])
+		}
+		if l.claims {
+			if claims < 0 {
+				claims = next
+				next++
+			}
+			l.groups = append(l.groups, claims)
+		}
+		slices.Sort(l.groups)
+		l.groups = slices.Compact(l.groups)
+	}
+}
+
+// judge asks the rules of a kind over a snapshot.
+type judge struct {
+	kind   *kind
+	hard   *spread.HardState
+	pods   *affinity.State
+	effect spread.Effect
+	labels affinity.Effect
+	terms  affinity.Effect
+}
+
+func (k *kind) over(s *cluster.Snapshot) *judge {
+	j := &judge{kind: k}
+	if k.hard != nil {
+		j.hard, j.effect = k.hard.Count(s), k.hard.Effect(k.rep)
+	}
+	if k.pods != nil {
+		j.pods = k.pods.Count(s)
+		j.labels, j.terms = j.pods.LabelEffect(k.rep), j.pods.TermEffect(nil, 0, k.rep)
+	}
+	return j
+}
+
+// holds reports whether a slot would take the pod of the kind that runs there, if the pod were not there.
+func (j *judge) holds(slot int) bool {
+	ok := true
+	if j.hard != nil {
+		j.hard.Apply(j.effect, slot, -1)
+		ok = j.hard.Check(slot) == 0
+		j.hard.Apply(j.effect, slot, 1)
+	}
+	if j.pods != nil && ok {
+		j.pods.Apply(j.labels, slot, -1)
+		j.pods.Apply(j.terms, slot, -1)
+		ok = j.pods.Check(slot) == 0
+		j.pods.Apply(j.labels, slot, 1)
+		j.pods.Apply(j.terms, slot, 1)
+	}
+	return ok
+}

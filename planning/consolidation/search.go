@@ -1,0 +1,221 @@
+package consolidation
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// Options change one search. The zero value empties nodes one after the other and does not search further.
+type Options struct {
+	// Steps is how many steps the search takes at most after the first set of nodes.
+	Steps int
+	// Seed chooses among searches. Equal seeds give equal plans unless Stop ends the search.
+	Seed uint64
+	// MaxMoves is the largest number of moves of a plan; 0: no limit.
+	MaxMoves int
+	// Stop ends the search when it returns true. It is asked before each node. The plan is the best so far. nil: never.
+	Stop func() bool
+	// Improved hears of each better set of nodes, before the order of the moves is looked for. nil: nobody hears.
+	Improved func(Progress)
+}
+
+// Progress is how far a search is.
+type Progress struct {
+	Step  int // 0: the first set of nodes
+	Cost  int64
+	Bound int64
+	Moves int
+}
+
+// Plan looks for the cheapest cluster. The error is one of the snapshot or of the profile's plugins. A negative Steps or MaxMoves
+// counts as 0. The cost is in the package comment: one pass over the nodes for the first set, a few nodes for each step, and one
+// pass over the moves for their order.
+func (p *Planner) Plan(o Options) (*Plan, error) {
+	x, err := p.newSearch(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.first(); err != nil {
+		return nil, err
+	}
+	best, err := p.order(x.chosen())
+	if err != nil {
+		return nil, err
+	}
+	if x.steps > 0 || x.bound < x.cost {
+		if err := x.improve(); err != nil {
+			return nil, err
+		}
+	}
+	if x.better {
+		other, err := p.order(x.chosen())
+		if err != nil {
+			return nil, err
+		}
+		if cmp.Or(cmp.Compare(other.After, best.After), cmp.Compare(other.Moves(), best.Moves())) < 0 {
+			best = other
+		}
+	}
+	best.Bound, best.Steps, best.Kept = x.bound, x.steps, p.kept()
+	return best, nil
+}
+
+// search looks for a cheap set of nodes.
+type search struct {
+	*state
+	o      Options
+	bound  int64
+	steps  int
+	random *rand.Rand
+	better bool // than the first set
+	list   []int
+}
+
+func (p *Planner) newSearch(o Options) (*search, error) {
+	s, err := p.newState()
+	if err != nil {
+		return nil, err
+	}
+	x := &search{state: s, o: o, bound: p.bound(), random: rand.New(rand.NewPCG(o.Seed, 1))}
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.object != nil && n.held == "" && n.price > 0 {
+			x.list = append(x.list, i)
+		}
+	}
+	return x, nil
+}
+
+func (x *search) stopped() bool { return x.o.Stop != nil && x.o.Stop() }
+
+func (x *search) tell() {
+	if x.o.Improved != nil {
+		x.o.Improved(Progress{Step: x.steps, Cost: x.cost, Bound: x.bound, Moves: x.moves})
+	}
+}
+
+// weight returns how much a node has that would have to move, for each unit of its price.
+func (x *search) weight(i int) (w float64) {
+	for _, id := range x.on[i] {
+		w += x.loads[id].size
+	}
+	return w / float64(x.nodes[i].price)
+}
+
+// allows reports whether a node may be emptied within MaxMoves.
+func (x *search) allows(i int) bool {
+	return !x.empty[i] && (x.o.MaxMoves <= 0 || x.moves+len(x.nodes[i].loads) <= x.o.MaxMoves)
+}
+
+// first empties one node after the other, first those of which least has to move for their price.
+func (x *search) first() error {
+	weights := make([]float64, len(x.nodes))
+	for _, i := range x.list {
+		weights[i] = x.weight(i)
+	}
+	order := slices.Clone(x.list)
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(weights[a], weights[b]), cmp.Compare(len(x.nodes[a].loads), len(x.nodes[b].loads)))
+	})
+	for _, i := range order {
+		if x.stopped() {
+			break
+		}
+		if !x.allows(i) {
+			continue
+		}
+		if _, err := x.clear(i); err != nil {
+			return err
+		}
+	}
+	x.log = x.log[:0]
+	x.tell()
+	return nil
+}
+
+// improve takes some emptied nodes back and tries to empty others, as long as steps are left and the cost is above the bound.
+func (x *search) improve() error {
+	for x.steps < x.o.Steps && x.cost > x.bound && !x.stopped() {
+		x.steps++
+		m, cost, moves := x.mark(), x.cost, x.moves
+		if err := x.step(); err != nil {
+			return err
+		}
+		if cmp.Or(cmp.Compare(x.cost, cost), cmp.Compare(x.moves, moves)) > 0 {
+			x.takeBack(m)
+			continue
+		}
+		x.keep(m)
+		x.log = x.log[:0]
+		if x.cost < cost {
+			x.tell()
+		}
+		x.better = x.better || x.cost < cost || x.moves < moves
+	}
+	return nil
+}
+
+// tries is how many nodes a step tries to empty at most.
+const tries = 16
+
+// step takes up to three emptied nodes back, and tries to empty nodes that stayed, then those that were taken back.
+func (x *search) step() error {
+	var stay, back []int
+	for _, i := range x.list {
+		switch {
+		case !x.empty[i]:
+			stay = append(stay, i)
+		case x.reopens(i):
+			back = append(back, i)
+		}
+	}
+	x.random.Shuffle(len(back), func(i, k int) { back[i], back[k] = back[k], back[i] })
+	back = back[:min(len(back), x.random.IntN(4))]
+	for _, i := range back {
+		if err := x.reopen(i); err != nil {
+			return err
+		}
+	}
+	x.random.Shuffle(len(stay), func(i, k int) { stay[i], stay[k] = stay[k], stay[i] })
+	if len(stay) > tries {
+		stay = stay[:min(len(stay), 4*tries)]
+		slices.SortStableFunc(stay, func(a, b int) int { return cmp.Compare(x.weight(a), x.weight(b)) })
+		stay = stay[:tries]
+	}
+	x.shuffle = x.random
+	defer func() { x.shuffle = nil }()
+	for _, i := range append(stay, back...) {
+		if !x.allows(i) {
+			continue
+		}
+		if _, err := x.clear(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen returns the nodes that are empty, and where their loads are.
+func (x *search) chosen() choice {
+	c := choice{target: map[int32]int32{}}
+	for i, empty := range x.empty {
+		if !empty {
+			continue
+		}
+		c.nodes = append(c.nodes, i)
+		for _, id := range x.nodes[i].loads {
+			c.target[id] = x.at[id]
+		}
+	}
+	return c
+}
+
+// kept returns the nodes that no plan can empty.
+func (p *Planner) kept() (out []Kept) {
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.object != nil && n.held != "" {
+			out = append(out, Kept{n.object.Name, n.by, n.held})
+		}
+	}
+	return out
+}

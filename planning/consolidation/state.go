@@ -1,0 +1,244 @@
+package consolidation
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podclaims"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// state is a cluster in which some nodes are empty. It says which set of nodes could be emptied; the order of the moves is found
+// later, so that it takes pods off their nodes at once and asks no budget.
+type state struct {
+	*Planner
+	snapshot *cluster.Snapshot
+	placer   *placement.Placer
+	at       []int32    // by load: its slot
+	pod      []*v1.Pod  // by load: its object in the snapshot
+	on       [][]int32  // by slot: loads there
+	empty    []bool     // by slot
+	cost     int64      // of the nodes that are not empty
+	moves    int        // loads whose own node is empty
+	log      []change   // since the first mark that is open
+	shuffle  *rand.Rand // nil: large pods are placed first
+	where    positions
+}
+
+// change is what take-back needs.
+type change struct {
+	load int32 // -1: a node became empty, or is not empty any more
+	slot int32
+	pod  *v1.Pod
+}
+
+func (p *Planner) newState() (*state, error) {
+	s := p.base.Fork()
+	placer, err := placement.NewPlacer(s, p.packing)
+	if err != nil {
+		return nil, err
+	}
+	x := &state{
+		Planner: p, snapshot: s, placer: placer, at: make([]int32, len(p.loads)), pod: make([]*v1.Pod, len(p.loads)),
+		on: make([][]int32, len(p.nodes)), empty: make([]bool, len(p.nodes)), where: p.positions(),
+	}
+	for i := range p.loads {
+		x.at[i], x.pod[i] = p.loads[i].slot, p.loads[i].old
+	}
+	for i := range p.nodes {
+		x.on[i] = slices.Clone(p.nodes[i].loads)
+		x.cost += p.nodes[i].price
+	}
+	return x, nil
+}
+
+// mark begins a change that takeBack ends.
+type mark struct {
+	snapshot cluster.Mark
+	log      int
+}
+
+func (x *state) mark() mark { return mark{x.snapshot.Mark(), len(x.log)} }
+
+// keep ends a mark and keeps the changes.
+func (x *state) keep(m mark) { x.snapshot.Release(m.snapshot) }
+
+// takeBack undoes everything since a mark.
+func (x *state) takeBack(m mark) {
+	x.snapshot.Rollback(m.snapshot)
+	for k := len(x.log) - 1; k >= m.log; k-- {
+		c := x.log[k]
+		if c.load < 0 {
+			x.flip(int(c.slot))
+			continue
+		}
+		x.shift(c.load, c.slot, c.pod)
+	}
+	x.log = x.log[:m.log]
+}
+
+// flip notes that a node became empty, or is not empty any more.
+func (x *state) flip(i int) {
+	n := &x.nodes[i]
+	x.empty[i] = !x.empty[i]
+	if x.empty[i] {
+		x.cost, x.moves = x.cost-n.price, x.moves+len(n.loads)
+	} else {
+		x.cost, x.moves = x.cost+n.price, x.moves-len(n.loads)
+	}
+}
+
+// shift notes where a load is.
+func (x *state) shift(id, slot int32, pod *v1.Pod) {
+	from := x.at[id]
+	x.where.shift(x.loads[id].kind, from, slot)
+	k := slices.Index(x.on[from], id)
+	x.on[from] = slices.Delete(x.on[from], k, k+1)
+	x.on[slot] = append(x.on[slot], id)
+	x.at[id], x.pod[id] = slot, pod
+}
+
+// clear tries to empty a node. When a pod finds no other node, nothing has changed.
+func (x *state) clear(i int) (bool, error) {
+	m := x.mark()
+	ok, err := x.tryClear(i)
+	if !ok || err != nil {
+		x.takeBack(m)
+		return false, err
+	}
+	x.keep(m)
+	return true, nil
+}
+
+func (x *state) tryClear(i int) (bool, error) {
+	if err := x.snapshot.Set(cordoned(x.nodes[i].object)); err != nil {
+		return false, err
+	}
+	list := slices.Clone(x.on[i])
+	slices.SortFunc(list, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(x.loads[b].size, x.loads[a].size), cmp.Compare(a, b))
+	})
+	if x.shuffle != nil && x.shuffle.IntN(2) == 0 {
+		x.shuffle.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+	}
+	for _, id := range list {
+		if ok, err := x.move(id); !ok || err != nil {
+			return false, err
+		}
+	}
+	x.log = append(x.log, change{load: -1, slot: int32(i)})
+	x.flip(i)
+	return true, nil
+}
+
+// move takes a load off its node and places it where the filters allow and no rule of another pod breaks.
+func (x *state) move(id int32) (bool, error) {
+	placed, ok, err := x.try(id, "")
+	if err != nil || ok || !placed {
+		return ok, err
+	}
+	m := x.mark()
+	fresh, err := x.lift(id)
+	if err != nil {
+		return false, err
+	}
+	names, err := alternatives(x.placer, x.snapshot, fresh)
+	x.takeBack(m)
+	for _, name := range names {
+		if _, ok, err := x.try(id, name); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, err
+}
+
+// try moves a load, to a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not hold
+// any more, nothing has changed.
+func (x *state) try(id int32, node string) (placed, ok bool, err error) {
+	m := x.mark()
+	old := x.pod[id]
+	fresh, err := x.lift(id)
+	if err != nil {
+		return false, false, err
+	}
+	asked := fresh
+	if node != "" {
+		asked = nominated(fresh, node)
+	}
+	d := x.placer.Decide(asked, placement.Options{})
+	if d.Placed() {
+		x.placer.Volumes().Unreserve(fresh)
+		if err := x.placer.Assume(fresh, d); err != nil {
+			return false, false, err
+		}
+		x.log = append(x.log, change{id, x.at[id], old})
+		x.shift(id, int32(d.Slot), fresh)
+		if x.where.keeps(x.snapshot, &x.loads[id]) {
+			x.keep(m)
+			return true, true, nil
+		}
+	}
+	x.takeBack(m)
+	return d.Placed(), false, nil
+}
+
+// lift takes a load off its node and returns the pod that its controller makes.
+func (x *state) lift(id int32) (*v1.Pod, error) {
+	if err := x.takeOff(x.pod[id]); err != nil {
+		return nil, err
+	}
+	return prepare(x.snapshot, &x.loads[id])
+}
+
+// takeOff takes a pod off its node.
+func (x *state) takeOff(pod *v1.Pod) error {
+	x.placer.Volumes().Unreserve(pod)
+	if err := x.snapshot.Unset(pod); err != nil {
+		return err
+	}
+	return podclaims.Release(x.snapshot, pod)
+}
+
+// prepare returns the new pod of a load, with the claims that are made for it in the snapshot.
+func prepare(s *cluster.Snapshot, l *load) (*v1.Pod, error) {
+	fresh := l.fresh
+	for _, claim := range podinfo.EphemeralClaims(&fresh) {
+		if err := s.Set(claim); err != nil {
+			return nil, err
+		}
+	}
+	return &fresh, podclaims.Make(s, &fresh, "again")
+}
+
+// reopen takes an empty node back: its own pods return to it from where they are. The node must not have pods with claims of
+// their own.
+func (x *state) reopen(i int) error {
+	n := &x.nodes[i]
+	if err := x.snapshot.Set(n.object); err != nil {
+		return err
+	}
+	x.log = append(x.log, change{load: -1, slot: int32(i)})
+	x.flip(i)
+	for _, id := range n.loads {
+		was := x.pod[id]
+		if err := x.takeOff(was); err != nil {
+			return err
+		}
+		if err := x.snapshot.Assume(x.loads[id].old, i); err != nil {
+			return err
+		}
+		x.log = append(x.log, change{id, x.at[id], was})
+		x.shift(id, int32(i), x.loads[id].old)
+	}
+	return nil
+}
+
+// reopens reports whether reopen may take a node back.
+func (x *state) reopens(i int) bool {
+	return x.empty[i] && !slices.ContainsFunc(x.nodes[i].loads, func(id int32) bool { return x.loads[id].claims })
+}
