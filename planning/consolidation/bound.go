@@ -55,7 +55,7 @@ func (b *bounder) read() {
 			b.held += n.price
 		}
 		free, asks := make(resources.Vector, b.schema), make(resources.Vector, b.schema)
-		free.Add(b.base.Allocatable(i))
+		free.Add(n.offer)
 		free.Sub(b.base.Requested(i))
 		for _, id := range n.loads {
 			requests, _ := b.base.PodRequests(b.loads[id].old)
@@ -234,7 +234,7 @@ func (b *bounder) allowed(pod *v1.Pod) []bool {
 	tainted, cordon := tolerations.On(b.base), tolerations.OnCordon(b.base)
 	for i := range may {
 		n := b.nodes[i].object
-		may[i] = n != nil && (b.real.Filter("TaintToleration") == nil || tainted.Check(i) == 0) &&
+		may[i] = n != nil && b.nodes[i].kind != nil || n != nil && (b.real.Filter("TaintToleration") == nil || tainted.Check(i) == 0) &&
 			(b.real.Filter("NodeUnschedulable") == nil || cordon.Check(i) == 0) &&
 			(b.real.Filter("NodeAffinity") == nil || selector.Matches(n))
 	}

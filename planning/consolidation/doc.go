@@ -16,7 +16,8 @@
 //  3. A move is an eviction and a new pod that is equal to the old pod. The Eviction API accepts the eviction (package
 //     eviction/disruption), and the filters of the profile accept the new pod on its node (package placement).
 //  4. Surge: most controllers make the new pod as soon as the old pod is terminating, so both count while the new pod is placed.
-//     InPlace: the pod of a StatefulSet is gone before its successor, which has the same name, is made.
+//     InPlace: the old pod is gone before the new pod is placed. So it is with a StatefulSet, whose new pod has the same name, and
+//     with a pod that no node takes as long as its old self is there.
 //  5. After each move, and after the removal of each node, the hard spread constraints and the required inter-pod terms of every
 //     running pod hold, unless they did not hold at the start.
 //  6. The moves of a wave can be made at the same time: no two of them concern one rule between pods, and the budgets allow all

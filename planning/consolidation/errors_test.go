@@ -30,6 +30,9 @@ func TestBadInput(t *testing.T) {
 		{"volumes", Input{Snapshot: snapshot(), Profile: placement.Profile{Volumes: placement.NewVolumes(snapshot())}}, "consolidation: profile.Volumes: Forbidden: every plan has volumes of its own"},
 		{"nil deployment", Input{Snapshot: snapshot(), Deployments: []*appsv1.Deployment{nil}}, "consolidation: deployments[0]: Required value: must not be nil"},
 		{"negative price", Input{Snapshot: snapshot(), Price: func(*v1.Node) int64 { return -1 }}, "consolidation: node n1: price: Invalid value: -1: must not be negative"},
+		{"nil type", Input{Snapshot: snapshot(), Types: []Type{{}}}, "consolidation: types[0].node.metadata.name: Required value: a type has a node with a name"},
+		{"negative price of a type", Input{Snapshot: snapshot(), Types: []Type{{Node: testkit.Node("x").Obj(), Price: -1}}}, "consolidation: types[0].price: Invalid value: -1: must not be negative"},
+		{"price and resource", Input{Snapshot: snapshot(), Defragment: "cpu", Types: []Type{{Node: testkit.Node("x").Obj()}}}, "consolidation: defragment: Forbidden: with a price or types"},
 		{"nil filter", Input{Snapshot: snapshot(), Profile: placement.Profile{Filters: []*placement.Plugin{nil}}}, "filters[0]: Required value: a plugin"},
 	}, func(t *testing.T, c test) {
 		p, err := New(c.in)
@@ -73,6 +76,6 @@ func TestStop(t *testing.T) {
 	plan := w.plan(t, Options{Steps: 100, Stop: func() bool { asked++; return true }})
 	require.Equal(t, int64(5), plan.After)
 	require.Equal(t, int64(2), plan.Bound)
-	require.Equal(t, 2, asked)
+	require.Equal(t, 3, asked)
 	require.InDelta(t, 0.6, plan.Gap(), 1e-9)
 }

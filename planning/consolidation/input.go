@@ -3,6 +3,7 @@ package consolidation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
 )
 
 // Input is a cluster and what may change. Only Snapshot is required.
@@ -35,8 +37,25 @@ type Input struct {
 	HoldNode func(node *v1.Node) string
 	// EmptyDirs lets pods with emptyDir volumes move. Their data is lost.
 	EmptyDirs bool
+	// Types are nodes that could be added in place of emptied nodes. DaemonSets are read for the pods that such a node would run.
+	Types      []Type
+	DaemonSets []*appsv1.DaemonSet
+	// Defragment names a resource. Planners then do not remove nodes: they free the resource on whole nodes. The price of a node is
+	// the amount of the resource that it offers, only pods that ask for the resource move, and a cost is the amount that is on nodes
+	// in use. Price and Types must be nil. "": nodes are removed.
+	Defragment v1.ResourceName
 	// Now is the time of the first eviction, for budgets that remember disruptions.
 	Now time.Time
+}
+
+// Type is a kind of node that could be added.
+type Type struct {
+	// Node is the node without its name: labels, taints and allocatable resources. Its name is the name of the type. Added nodes are
+	// called NAME-new-1, NAME-new-2 and so on, also in the label kubernetes.io/hostname.
+	Node  *v1.Node
+	Price int64 // of one node
+	// Most is how many nodes of the type may be added; 0 means 10, and so does a negative number.
+	Most int
 }
 
 // Planner makes plans for one cluster. New makes a Planner. Its methods may be called at the same time.
@@ -69,6 +88,9 @@ func New(in Input) (*Planner, error) {
 	if in.Profile.Devices != nil {
 		return nil, errors.New("consolidation: profile.Devices: Forbidden: every plan has devices of its own")
 	}
+	if in.Defragment != "" && (in.Price != nil || len(in.Types) > 0) {
+		return nil, errors.New("consolidation: defragment: Forbidden: with a price or types")
+	}
 	for i, d := range in.Deployments {
 		if d == nil {
 			return nil, fmt.Errorf("consolidation: deployments[%d]: Required value: must not be nil", i)
@@ -85,6 +107,9 @@ func New(in Input) (*Planner, error) {
 	}
 	p := &Planner{in: in, base: in.Snapshot.Fork(), real: in.Profile}
 	if err := p.readNodes(); err != nil {
+		return nil, err
+	}
+	if err := p.readTypes(); err != nil {
 		return nil, err
 	}
 	if err := p.readPods(); err != nil {
@@ -106,6 +131,8 @@ type node struct {
 	by     *v1.Pod   // the pod that holds the node; nil when no pod does
 	loads  []int32   // pods that may move
 	tied   []*v1.Pod // pods that leave with the node
+	kind   *Type     // nil: the node exists before the plan
+	offer  resources.Vector
 }
 
 func (n *node) hold(by *v1.Pod, why string) {
@@ -123,8 +150,12 @@ func (p *Planner) readNodes() error {
 			continue
 		}
 		p.nodes[i] = node{object: n, price: 1}
+		p.nodes[i].offer = slices.Clone(p.base.Allocatable(i))
 		if p.in.Price != nil {
 			p.nodes[i].price = p.in.Price(n)
+		}
+		if p.in.Defragment != "" {
+			p.nodes[i].price = p.amount(p.base.Allocatable(i))
 		}
 		if price := p.nodes[i].price; price < 0 {
 			return fmt.Errorf("consolidation: node %s: price: Invalid value: %d: must not be negative", n.Name, price)
@@ -134,6 +165,15 @@ func (p *Planner) readNodes() error {
 		}
 	}
 	return nil
+}
+
+// amount returns how much of the resource to defragment a vector has.
+func (p *Planner) amount(v resources.Vector) int64 {
+	c, ok := p.base.Schema().Column(p.in.Defragment)
+	if !ok {
+		return 0
+	}
+	return v.At(c)
 }
 
 // schedulerName returns a scheduler's name, with v1.36's default.

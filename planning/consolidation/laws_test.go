@@ -25,6 +25,11 @@ func lawful(t testing.TB, w *world, plan *Plan) {
 	for _, v := range placer.Violations() {
 		broken[v.Pod] = true
 	}
+	added := int64(0)
+	for _, a := range plan.Added {
+		require.NoError(t, s.Set(a.Node))
+		added += a.Price
+	}
 	keeps := func() {
 		t.Helper()
 		for _, v := range placer.Violations() {
@@ -38,7 +43,7 @@ func lawful(t testing.TB, w *world, plan *Plan) {
 		going[n.Node] = true
 		saved += n.Price
 	}
-	require.Equal(t, plan.Before-saved, plan.After)
+	require.Equal(t, plan.Before-saved+added, plan.After)
 	require.LessOrEqual(t, plan.Bound, plan.After)
 	remove := func(wave int) {
 		for _, n := range plan.Nodes {

@@ -17,6 +17,7 @@ import (
 // choice is a set of nodes to empty, and where their pods could go.
 type choice struct {
 	nodes  []int // slots, ascending
+	add    []int // slots of nodes that are added, ascending
 	target map[int32]int32
 }
 
@@ -44,6 +45,7 @@ type run struct {
 	*Planner
 	snapshot  *cluster.Snapshot
 	placer    *placement.Placer
+	free      *placement.Plan // of the caller's profile: what kube-scheduler chooses
 	evictions *disruption.Evictions
 	present   []*v1.Pod       // for budgets: every pod of a node
 	place     map[*v1.Pod]int // in present, of pods that may move
@@ -59,17 +61,23 @@ func (p *Planner) newRun(c choice) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	free, err := placement.New(s, p.real)
+	if err != nil {
+		return nil, err
+	}
 	r := &run{
-		Planner: p, snapshot: s, placer: placer, evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods),
+		Planner: p, snapshot: s, placer: placer, free: free, evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods),
 		place: map[*v1.Pod]int{}, where: p.positions(), choice: c, left: map[int]int{}, plan: &Plan{},
 	}
 	for i := range p.nodes {
-		r.plan.Before += p.nodes[i].price
+		if p.nodes[i].kind == nil {
+			r.plan.Before += p.nodes[i].price
+		}
 	}
 	r.plan.After = r.plan.Before
 	k := 0
 	for i := range p.nodes {
-		if p.nodes[i].object != nil {
+		if p.nodes[i].object != nil { // a node that could be added has no pods
 			for pod := range p.base.Pods(i) {
 				r.place[pod] = k
 				k++
@@ -78,9 +86,12 @@ func (p *Planner) newRun(c choice) (*run, error) {
 	}
 	for _, i := range c.nodes {
 		r.left[i] = len(p.nodes[i].loads)
-		if err := s.Set(cordoned(p.nodes[i].object)); err != nil {
+		if err := s.Set(p.cordoned(i)); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.add(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -139,23 +150,23 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 			later = append(later, id)
 			continue
 		}
-		pod, slot, err := r.move(id)
+		x, err := r.replace(id)
 		if err != nil {
 			return nil, nil, err
 		}
-		if pod == nil {
+		if x.pod == nil {
 			later = append(later, id)
 			continue
 		}
 		d := r.evictions.Evict(observed, disruption.Request{}, r.in.Now)
 		wave = append(wave, Move{
-			Pod: l.old, New: pod, From: r.nodes[l.slot].object.Name, To: r.nodes[slot].object.Name, Way: l.way, Budgets: d.Budgets,
+			Pod: l.old, New: x.pod, From: r.nodes[l.slot].object.Name, To: r.nodes[x.slot].object.Name, Way: x.way, Chosen: x.chosen, Budgets: d.Budgets,
 		})
 		for _, g := range l.groups {
 			used[g] = true
 		}
 		r.left[int(l.slot)]--
-		moved, fresh = append(moved, id), append(fresh, pod)
+		moved, fresh = append(moved, id), append(fresh, x.pod)
 	}
 	r.swap(wave, moved, fresh)
 	return wave, later, nil
@@ -174,71 +185,89 @@ func (r *run) swap(wave []Move, moved []int32, fresh []*v1.Pod) {
 	}
 }
 
-// move replaces one pod: where the search placed it, or where else the filters allow and no rule of another pod breaks. It returns
-// nil when there is no such node.
-func (r *run) move(id int32) (pod *v1.Pod, slot int32, err error) {
+// replaced is a pod that was moved.
+type replaced struct {
+	pod    *v1.Pod // nil: it was not
+	slot   int32
+	way    Way
+	chosen bool // by kube-scheduler
+	placed bool // the filters allow a node, where a rule of another pod does not hold
+}
+
+// replace moves one pod. A new pod that no node takes because of its old pod waits until the old pod is gone.
+func (r *run) replace(id int32) (replaced, error) {
+	x, err := r.move(id, r.loads[id].way)
+	if x.pod == nil && err == nil && r.loads[id].way == Surge {
+		x, err = r.move(id, InPlace)
+	}
+	return x, err
+}
+
+// move moves one pod where the search placed it, or where else the filters allow and no rule of another pod breaks.
+func (r *run) move(id int32, way Way) (replaced, error) {
 	name := ""
 	if slot, ok := r.choice.target[id]; ok {
 		name = r.nodes[slot].object.Name
 	}
-	placed, pod, slot, err := r.try(id, name)
-	if err != nil || pod != nil || !placed {
-		return pod, slot, err
+	x, err := r.try(id, name, way)
+	if err != nil || x.pod != nil || !x.placed {
+		return x, err
 	}
 	m := r.snapshot.Mark()
-	fresh, err := r.lift(id)
+	fresh, err := r.lift(id, way)
 	if err != nil {
-		return nil, 0, err
+		return replaced{}, err
 	}
 	names, err := alternatives(r.placer, r.snapshot, fresh)
 	r.snapshot.Rollback(m)
 	for _, name := range names {
-		if _, pod, slot, err = r.try(id, name); pod != nil || err != nil {
-			return pod, slot, err
+		if x, err = r.try(id, name, way); x.pod != nil || err != nil {
+			return x, err
 		}
 	}
-	return nil, 0, err
+	return replaced{}, err
 }
 
-// try replaces one pod, on a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not
-// hold any more, nothing has changed and the pod is nil.
-func (r *run) try(id int32, node string) (placed bool, pod *v1.Pod, slot int32, err error) {
+// try moves one pod, to a node if one is named and takes the pod. When no node takes the pod, or a rule of another pod would not
+// hold any more, nothing has changed and there is no pod.
+func (r *run) try(id int32, node string, way Way) (replaced, error) {
 	m := r.snapshot.Mark()
 	l := &r.loads[id]
-	fresh, err := r.lift(id)
+	fresh, err := r.lift(id, way)
 	if err != nil {
-		return false, nil, 0, err
+		return replaced{}, err
 	}
 	d := r.placer.Decide(nominated(fresh, node), placement.Options{})
 	if !d.Placed() {
 		r.snapshot.Rollback(m)
-		return false, nil, 0, nil
+		return replaced{}, nil
 	}
+	chosen := r.free.Decide(fresh, placement.Options{}).Node == d.Node
 	r.placer.Volumes().Unreserve(fresh)
 	if err := r.placer.Assume(fresh, d); err != nil {
-		return false, nil, 0, err
+		return replaced{}, err
 	}
-	if l.way == Surge {
+	if way == Surge {
 		if err := r.takeOff(r.snapshot.Pod(l.old.Namespace, l.old.Name)); err != nil {
-			return false, nil, 0, err
+			return replaced{}, err
 		}
 	}
-	slot = int32(d.Slot)
+	slot := int32(d.Slot)
 	r.where.shift(l.kind, l.slot, slot)
 	if !r.where.keeps(r.snapshot, l) {
 		r.where.shift(l.kind, slot, l.slot)
 		r.snapshot.Rollback(m)
-		return true, nil, 0, nil
+		return replaced{placed: true}, nil
 	}
 	r.snapshot.Release(m)
-	return true, fresh, slot, nil
+	return replaced{pod: fresh, slot: slot, way: way, chosen: chosen}, nil
 }
 
-// lift evicts a pod as far as its controller waits before it makes the new pod, and returns the new pod.
-func (r *run) lift(id int32) (*v1.Pod, error) {
+// lift evicts a pod as far as its new pod needs, and returns the new pod.
+func (r *run) lift(id int32, way Way) (*v1.Pod, error) {
 	l := &r.loads[id]
 	var err error
-	if l.way == Surge {
+	if way == Surge {
 		leaving := *l.old
 		now := metav1.NewTime(r.in.Now)
 		leaving.DeletionTimestamp = &now
@@ -298,6 +327,9 @@ func (r *run) remove(open []int, wave int) (others []int, err error) {
 // drop removes nodes with the pods that leave with them. When a rule of another pod or a budget would not hold any more, nothing
 // has changed.
 func (r *run) drop(nodes []int) (bool, error) {
+	if r.in.Defragment != "" {
+		return true, nil
+	}
 	m := r.snapshot.Mark()
 	present := slices.Clone(r.present)
 	for _, i := range nodes {

@@ -14,10 +14,11 @@ import (
 // emptied is the annotation of a node that the plan empties, on a copy of the node's object.
 const emptied = "podberth.io/emptied"
 
-// cordoned returns a copy of a node that is cordoned and marked as a node to empty.
-func cordoned(n *v1.Node) *v1.Node {
+// cordoned returns a copy of a node that is cordoned and marked as a node to empty. A node that is not removed is not cordoned.
+func (p *Planner) cordoned(i int) *v1.Node {
+	n := p.nodes[i].object
 	c := *n
-	c.Spec.Unschedulable = true
+	c.Spec.Unschedulable = n.Spec.Unschedulable || p.in.Defragment == ""
 	c.Annotations = map[string]string{emptied: ""}
 	for k, v := range n.Annotations {
 		c.Annotations[k] = v
@@ -101,7 +102,7 @@ func (r rank) AppendSignature(dst []int32, i int) []int32 { return append(dst, i
 // ranks returns 100 for nodes that stay anyway, and up to 60 for the nodes that offer most for their price.
 func (p *Planner) ranks() rank {
 	total, r := p.total(), make(rank, len(p.nodes))
-	offers := func(i int) float64 { return share(p.base.Allocatable(i), total) / float64(max(1, p.nodes[i].price)) }
+	offers := func(i int) float64 { return share(p.nodes[i].offer, total) / float64(max(1, p.nodes[i].price)) }
 	var all []float64
 	for i := range p.nodes {
 		if p.nodes[i].object != nil {

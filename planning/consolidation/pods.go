@@ -69,6 +69,9 @@ func (p *Planner) readPods() error {
 		for pod := range p.base.Pods(i) {
 			observed := p.pods[k]
 			k++
+			if requests, _ := p.base.PodRequests(pod); p.in.Defragment != "" && p.amount(requests) == 0 {
+				continue
+			}
 			if tied(pod) {
 				n.tied = append(n.tied, pod)
 				continue
@@ -167,8 +170,8 @@ func share(amount, total resources.Vector) (most float64) {
 func (p *Planner) total() resources.Vector {
 	sum := make(resources.Vector, p.base.Schema().Len())
 	for i := range p.nodes {
-		if p.nodes[i].object != nil {
-			sum.Add(p.base.Allocatable(i))
+		if n := &p.nodes[i]; n.object != nil && n.kind == nil {
+			sum.Add(n.offer)
 		}
 	}
 	return sum

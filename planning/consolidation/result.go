@@ -8,7 +8,8 @@ type Way string
 const (
 	// Surge: the controller makes the new pod as soon as the old pod is terminating. Both count while the new pod is placed.
 	Surge Way = "Surge"
-	// InPlace: the new pod has the name of the old pod, and is made when the old pod is gone.
+	// InPlace: the new pod gets its node when the old pod is gone. This is so for pods of StatefulSets, which keep their names, and
+	// for a pod that its old self keeps out, such as by anti-affinity in a zone.
 	InPlace Way = "InPlace"
 )
 
@@ -20,8 +21,18 @@ type Move struct {
 	From string
 	To   string
 	Way  Way
+	// Chosen reports that kube-scheduler places the new pod on To by itself when the nodes of the plan are cordoned, but for chance
+	// among equally good nodes. Another move needs Pin.
+	Chosen bool
 	// Budgets are the disruption budgets that cover the pod, "namespace/name".
 	Budgets []string
+}
+
+// Pin returns the required node affinity that makes kube-scheduler place the new pod on To.
+func (m *Move) Pin() *v1.NodeAffinity {
+	return &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{m.To}}},
+	}}}}
 }
 
 // Emptied is a node that the plan empties.
@@ -34,6 +45,13 @@ type Emptied struct {
 	Moves int
 }
 
+// Added is a node that takes the place of emptied nodes. It is added before the first wave.
+type Added struct {
+	Type  string // the name of Type.Node
+	Node  *v1.Node
+	Price int64
+}
+
 // Kept is a node that no plan can empty.
 type Kept struct {
 	Node   string
@@ -44,6 +62,7 @@ type Kept struct {
 // Plan is a set of nodes that can be removed, and the way there.
 type Plan struct {
 	Nodes []Emptied // in the order in which they are removed
+	Added []Added   // by type
 	// Waves are the moves. The moves of one wave can be made at the same time.
 	Waves [][]Move
 	// Before and After are the costs of the cluster, Bound is the least cost that any plan by the rules can reach.

@@ -8,7 +8,8 @@ import (
 
 // Options change one search. The zero value empties nodes one after the other and does not search further.
 type Options struct {
-	// Steps is how many steps the search takes at most after the first set of nodes.
+	// Steps is how many steps the search takes at most after the first set of nodes. A search whose best set has no order of moves
+	// begins again, up to twice.
 	Steps int
 	// Seed chooses among searches. Equal seeds give equal plans unless Stop ends the search.
 	Seed uint64
@@ -43,23 +44,38 @@ func (p *Planner) Plan(o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.steps > 0 || x.bound < x.cost {
+	steps := 0
+	for round := range uint64(rounds) {
 		if err := x.improve(); err != nil {
 			return nil, err
 		}
-	}
-	if x.better {
-		other, err := p.order(x.chosen())
-		if err != nil {
+		steps += x.steps
+		if x.better {
+			other, err := p.order(x.chosen())
+			if err != nil {
+				return nil, err
+			}
+			if cmp.Or(cmp.Compare(other.After, best.After), cmp.Compare(other.Moves(), best.Moves())) < 0 {
+				best = other
+			}
+		}
+		if best.After <= x.cost || x.o.Steps <= 0 || x.stopped() {
+			break
+		}
+		o.Seed += round + 1
+		if x, err = p.newSearch(o); err != nil {
 			return nil, err
 		}
-		if cmp.Or(cmp.Compare(other.After, best.After), cmp.Compare(other.Moves(), best.Moves())) < 0 {
-			best = other
+		if err := x.first(); err != nil {
+			return nil, err
 		}
 	}
-	best.Bound, best.Steps, best.Kept = x.bound, x.steps, p.kept()
+	best.Bound, best.Steps, best.Kept = x.bound, steps, p.kept()
 	return best, nil
 }
+
+// rounds is how often a search begins again at most, when the best set of nodes has no order of moves.
+const rounds = 3
 
 // search looks for a cheap set of nodes.
 type search struct {
@@ -107,6 +123,15 @@ func (x *search) allows(i int) bool {
 	return !x.empty[i] && (x.o.MaxMoves <= 0 || x.moves+len(x.nodes[i].loads) <= x.o.MaxMoves)
 }
 
+// byPrice returns the nodes that may be emptied, the dearest first, and of these those with the fewest pods.
+func (x *search) byPrice() []int {
+	order := slices.Clone(x.list)
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(x.nodes[b].price, x.nodes[a].price), cmp.Compare(len(x.nodes[a].loads), len(x.nodes[b].loads)))
+	})
+	return order
+}
+
 // first empties one node after the other, first those of which least has to move for their price.
 func (x *search) first() error {
 	weights := make([]float64, len(x.nodes))
@@ -127,6 +152,9 @@ func (x *search) first() error {
 		if _, err := x.clear(i); err != nil {
 			return err
 		}
+	}
+	if err := x.buy(order); err != nil {
+		return err
 	}
 	x.log = x.log[:0]
 	x.tell()
@@ -199,6 +227,12 @@ func (x *search) step() error {
 func (x *search) chosen() choice {
 	c := choice{target: map[int32]int32{}}
 	for i, empty := range x.empty {
+		if x.nodes[i].kind != nil {
+			if !empty {
+				c.add = append(c.add, i)
+			}
+			continue
+		}
 		if !empty {
 			continue
 		}

@@ -52,6 +52,10 @@ func (p *Planner) newState() (*state, error) {
 	}
 	for i := range p.nodes {
 		x.on[i] = slices.Clone(p.nodes[i].loads)
+		if p.nodes[i].kind != nil {
+			x.empty[i] = true
+			continue
+		}
 		x.cost += p.nodes[i].price
 	}
 	return x, nil
@@ -116,7 +120,7 @@ func (x *state) clear(i int) (bool, error) {
 }
 
 func (x *state) tryClear(i int) (bool, error) {
-	if err := x.snapshot.Set(cordoned(x.nodes[i].object)); err != nil {
+	if err := x.snapshot.Set(x.cordoned(i)); err != nil {
 		return false, err
 	}
 	list := slices.Clone(x.on[i])
@@ -128,6 +132,11 @@ func (x *state) tryClear(i int) (bool, error) {
 	}
 	for _, id := range list {
 		if ok, err := x.move(id); !ok || err != nil {
+			return false, err
+		}
+	}
+	if x.nodes[i].kind != nil {
+		if err := x.withdraw(x.snapshot, i); err != nil {
 			return false, err
 		}
 	}
@@ -219,7 +228,7 @@ func prepare(s *cluster.Snapshot, l *load) (*v1.Pod, error) {
 // their own.
 func (x *state) reopen(i int) error {
 	n := &x.nodes[i]
-	if err := x.snapshot.Set(n.object); err != nil {
+	if err := x.offerNode(x.snapshot, i); err != nil {
 		return err
 	}
 	x.log = append(x.log, change{load: -1, slot: int32(i)})

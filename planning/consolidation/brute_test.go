@@ -1,0 +1,228 @@
+package consolidation
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+var (
+	clusters = flag.Int("clusters", 120, "generated clusters of up to 12 nodes in TestBruteForce")
+	seed     = flag.Uint64("seed", 1, "first seed of generated clusters")
+)
+
+// brute is a cluster of which brute force finds the cheapest set of nodes. Its rules are cpu, held nodes, and apps whose pods keep
+// apart by host or zone.
+type brute struct {
+	w     *world
+	cpu   []int // by node: cores
+	zone  []int
+	price []int64
+	held  []bool
+	pods  []brutePod
+}
+
+type brutePod struct {
+	node, cpu int
+	app       int // -1: no rule
+	byZone    bool
+}
+
+// drawBrute draws a cluster with up to 12 nodes.
+func drawBrute(r *rand.Rand) *brute {
+	b := &brute{w: &world{}}
+	n := 3 + r.IntN(10)
+	equal := r.IntN(2) == 0
+	for i := range n {
+		cpu, price := 8, int64(1)
+		if !equal {
+			cpu, price = []int{4, 8, 12}[r.IntN(3)], int64(1+r.IntN(6))
+		}
+		b.cpu, b.price, b.zone, b.held = append(b.cpu, cpu), append(b.price, price), append(b.zone, r.IntN(3)), append(b.held, false)
+		b.w.node(fmt.Sprintf("n%d", i), fmt.Sprintf("z%d", b.zone[i]), fmt.Sprintf("cpu=%d", cpu))
+	}
+	free := slices.Clone(b.cpu)
+	for app := range 1 + r.IntN(6) {
+		name, cpu, on := fmt.Sprintf("app%d", app), 1+r.IntN(5), ""
+		rule := r.IntN(4) // 0: by host, 1: by zone
+		taken := map[int]bool{}
+		for range 1 + r.IntN(4) {
+			i := r.IntN(n)
+			domain := i
+			if rule == 1 {
+				domain = b.zone[i]
+			}
+			if free[i] < cpu || rule < 2 && taken[domain] || len(b.pods) >= 16 {
+				continue
+			}
+			taken[domain] = true
+			free[i] -= cpu
+			on += fmt.Sprintf(" n%d", i)
+			p := brutePod{node: i, cpu: cpu, app: -1, byZone: rule == 1}
+			if rule < 2 {
+				p.app = app
+			}
+			b.pods = append(b.pods, p)
+		}
+		var change func(*v1.PodSpec)
+		switch rule {
+		case 0:
+			change = apart(name, v1.LabelHostname)
+		case 1:
+			change = apart(name, v1.LabelTopologyZone)
+		}
+		b.w.app(name, fmt.Sprintf("cpu=%d", cpu), on, change)
+	}
+	for i := range n {
+		b.held[i] = r.IntN(12) == 0
+	}
+	b.w.in.Price = func(node *v1.Node) int64 { return b.price[b.slot(node)] }
+	b.w.in.HoldNode = func(node *v1.Node) string {
+		if b.held[b.slot(node)] {
+			return "held"
+		}
+		return ""
+	}
+	return b
+}
+
+func (b *brute) slot(node *v1.Node) int {
+	return slices.IndexFunc(b.w.objects.Nodes, func(n *v1.Node) bool { return n.Name == node.Name })
+}
+
+// best returns the least cost: of all sets of nodes, in the order of what they save, the first whose pods find places elsewhere.
+func (b *brute) best() int64 {
+	n := len(b.cpu)
+	total, sets, saves := int64(0), []int{}, make([]int64, 1<<n)
+	for _, p := range b.price {
+		total += p
+	}
+	for set := range 1 << n {
+		ok := true
+		for i := range n {
+			if set>>i&1 == 1 {
+				saves[set] += b.price[i]
+				ok = ok && !b.held[i]
+			}
+		}
+		if ok {
+			sets = append(sets, set)
+		}
+	}
+	slices.SortFunc(sets, func(x, y int) int {
+		return cmp.Or(cmp.Compare(saves[y], saves[x]), cmp.Compare(bits.OnesCount(uint(x)), bits.OnesCount(uint(y))))
+	})
+	for _, set := range sets {
+		if b.works(set) {
+			return total - saves[set]
+		}
+	}
+	return total
+}
+
+// works reports whether the pods of a set of nodes find places on the others.
+func (b *brute) works(set int) bool {
+	free := slices.Clone(b.cpu)
+	taken := map[[3]int]bool{} // app, by zone or not, domain
+	domain := func(p brutePod, node int) [3]int {
+		if p.byZone {
+			return [3]int{p.app, 1, b.zone[node]}
+		}
+		return [3]int{p.app, 0, node}
+	}
+	var move []brutePod
+	left, need := 0, 0
+	for _, p := range b.pods {
+		if set>>p.node&1 == 1 {
+			move = append(move, p)
+			need += p.cpu
+			continue
+		}
+		free[p.node] -= p.cpu
+		if p.app >= 0 {
+			taken[domain(p, p.node)] = true
+		}
+	}
+	for i := range free {
+		if set>>i&1 == 0 {
+			left += free[i]
+		}
+	}
+	if left < need {
+		return false
+	}
+	slices.SortFunc(move, func(x, y brutePod) int { return y.cpu - x.cpu })
+	var place func(k int) bool
+	place = func(k int) bool {
+		if k == len(move) {
+			return true
+		}
+		p := move[k]
+		tried := map[int]bool{}
+		for i := range free {
+			if set>>i&1 == 1 || free[i] < p.cpu {
+				continue
+			}
+			d := domain(p, i)
+			if p.app >= 0 && taken[d] {
+				continue
+			}
+			if p.app < 0 && len(taken) == 0 {
+				if tried[free[i]] {
+					continue
+				}
+				tried[free[i]] = true
+			}
+			free[i] -= p.cpu
+			if p.app >= 0 {
+				taken[d] = true
+			}
+			ok := place(k + 1)
+			free[i] += p.cpu
+			if p.app >= 0 {
+				delete(taken, d)
+			}
+			if ok {
+				return true
+			}
+		}
+		return false
+	}
+	return place(0)
+}
+
+// Plans of small clusters cost as little as brute force finds, in at least 95 of 100 clusters, never less, and never more than the
+// gap says. The long run is: go test ./planning/consolidation -run BruteForce -v -args -clusters 2000
+func TestBruteForce(t *testing.T) {
+	equal, n := 0, *clusters
+	if testing.Short() {
+		n = min(n, 40)
+	}
+	for k := range uint64(n) {
+		b := drawBrute(rand.New(rand.NewPCG(*seed+k, 7)))
+		plan := b.w.plan(t, Options{Steps: 300})
+		best := b.best()
+		require.LessOrEqual(t, plan.Bound, best, "seed %d", *seed+k)
+		require.GreaterOrEqual(t, plan.After, best, "seed %d", *seed+k)
+		require.GreaterOrEqual(t, float64(best), (1-plan.Gap())*float64(plan.After)-1e-6, "seed %d", *seed+k)
+		if plan.After == best {
+			equal++
+		} else {
+			x, err := b.w.planner(t).newSearch(Options{Steps: 300})
+			require.NoError(t, err)
+			require.NoError(t, x.first())
+			require.NoError(t, x.improve())
+			t.Logf("seed %d: %d, brute force finds %d; search %d", *seed+k, plan.After, best, x.cost)
+		}
+		lawful(t, b.w, plan)
+	}
+	t.Logf("%d of %d equal", equal, n)
+	require.GreaterOrEqual(t, 100*equal, 95*n)
+}

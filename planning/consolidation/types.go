@@ -1,0 +1,197 @@
+package consolidation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/planning/workload"
+)
+
+// readTypes gives the nodes that could be added a slot each. A node that is not added is in the snapshot as an object without labels
+// that no pod may go to, so that no rule counts it.
+func (p *Planner) readTypes() error {
+	for k := range p.in.Types {
+		t := &p.in.Types[k]
+		switch {
+		case t.Node == nil || t.Node.Name == "":
+			return fmt.Errorf("consolidation: types[%d].node.metadata.name: Required value: a type has a node with a name", k)
+		case t.Price < 0:
+			return fmt.Errorf("consolidation: types[%d].price: Invalid value: %d: must not be negative", k, t.Price)
+		}
+		most := t.Most
+		if most <= 0 {
+			most = 10
+		}
+		for n := range most {
+			if err := p.readType(t, fmt.Sprintf("%s-new-%d", t.Node.Name, n+1)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readType adds one node of a type.
+func (p *Planner) readType(t *Type, name string) error {
+	if p.base.Slot(name) >= 0 {
+		return fmt.Errorf("consolidation: node %s: metadata.name: Duplicate value: a node of type %s would have the name", name, t.Node.Name)
+	}
+	object := *t.Node
+	object.Name, object.UID = name, ""
+	object.Labels = maps.Clone(t.Node.Labels)
+	if object.Labels == nil {
+		object.Labels = map[string]string{}
+	}
+	object.Labels[v1.LabelHostname] = name
+	made, err := workload.Make(workload.Objects{DaemonSets: p.in.DaemonSets, Nodes: []*v1.Node{&object}}, workload.Options{})
+	if err != nil {
+		return err
+	}
+	tied := slices.DeleteFunc(made.Pods, func(pod *v1.Pod) bool { return !daemon(pod) })
+	for k, pod := range tied {
+		pod.Name = fmt.Sprintf("%s%s-%d", pod.GenerateName, name, k)
+		pod.Spec.NodeName = name
+	}
+	f := p.base.Fork() // says what the node offers
+	if err := f.Set(&object); err != nil {
+		return err
+	}
+	offer := slices.Clone(f.Allocatable(f.Slot(name)))
+	if err := p.base.Set(blank(&object)); err != nil {
+		return err
+	}
+	i := p.base.Slot(name)
+	for len(p.nodes) <= i {
+		p.nodes = append(p.nodes, node{})
+	}
+	p.nodes[i] = node{object: &object, price: t.Price, tied: tied, kind: t, offer: offer}
+	return p.subtract(f, i)
+}
+
+func daemon(pod *v1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "DaemonSet"
+}
+
+// subtract takes what the pods of DaemonSets ask for off what a node offers.
+func (p *Planner) subtract(f *cluster.Snapshot, i int) error {
+	for _, pod := range p.nodes[i].tied {
+		if err := f.Set(pod); err != nil {
+			return err
+		}
+		requests, _ := f.PodRequests(pod)
+		p.nodes[i].offer.Sub(requests)
+	}
+	return nil
+}
+
+// blank returns the object of a node that is not added.
+func blank(n *v1.Node) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Annotations: map[string]string{emptied: ""}}}
+}
+
+// offerNode takes a node back, or adds one with the pods of its DaemonSets.
+func (p *Planner) offerNode(s *cluster.Snapshot, i int) error {
+	n := &p.nodes[i]
+	if err := s.Set(n.object); err != nil || n.kind == nil {
+		return err
+	}
+	for _, pod := range n.tied {
+		if err := s.Set(pod); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withdraw takes an added node away that has no pods but those of DaemonSets.
+func (p *Planner) withdraw(s *cluster.Snapshot, i int) error {
+	for _, pod := range p.nodes[i].tied {
+		if err := s.Unset(pod); err != nil {
+			return err
+		}
+	}
+	return s.Set(blank(p.nodes[i].object))
+}
+
+// buy adds a node of each type in turn and tries to empty others. It goes on as long as the cost falls.
+func (x *search) buy(order []int) error {
+	for again := true; again && !x.stopped(); {
+		again = false
+		for k := range x.in.Types {
+			i := slices.IndexFunc(x.nodes, func(n node) bool { return n.kind == &x.in.Types[k] && x.empty[x.slotOf(&n)] })
+			if i < 0 {
+				continue
+			}
+			for _, dear := range []bool{true, false} {
+				better, err := x.trade(i, order, dear)
+				if err != nil {
+					return err
+				}
+				if again = again || better; better {
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// slotOf returns the slot of a node of the table.
+func (p *Planner) slotOf(n *node) int { return p.base.Slot(n.object.Name) }
+
+// trade adds a node and empties others, the dearest first if asked. It keeps the change if the cost falls.
+func (x *search) trade(i int, order []int, dear bool) (bool, error) {
+	m, cost := x.mark(), x.cost
+	if err := x.reopen(i); err != nil {
+		return false, err
+	}
+	order = slices.Clone(order)
+	if dear {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x.nodes[b].price, x.nodes[a].price) })
+	}
+	for _, k := range order {
+		if x.stopped() {
+			break
+		}
+		if k == i || x.nodes[k].kind != nil || !x.allows(k) {
+			continue
+		}
+		if _, err := x.clear(k); err != nil {
+			return false, err
+		}
+	}
+	if x.cost < cost {
+		x.keep(m)
+		return true, nil
+	}
+	x.takeBack(m)
+	return false, nil
+}
+
+// add puts the nodes of a choice that are new into the snapshot of a run, and takes the others out.
+func (r *run) add() error {
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		switch {
+		case n.kind == nil:
+		case slices.Contains(r.choice.add, i):
+			if err := r.offerNode(r.snapshot, i); err != nil {
+				return err
+			}
+			r.plan.Added = append(r.plan.Added, Added{Type: n.kind.Node.Name, Node: n.object, Price: n.price})
+			r.plan.After += n.price
+		default:
+			if err := r.snapshot.Unset(r.snapshot.Node(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package consolidation
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// Replacements that are worked out by hand.
+func TestTypes(t *testing.T) {
+	kind := func(name, capacity string, price int64) Type {
+		return Type{Node: testkit.Node(name).Zone("a").Capacity(capacity).Obj(), Price: price}
+	}
+	type test struct {
+		name, why    string
+		fill         func(w *world)
+		types        []Type
+		before       int64
+		after, bound int64
+		added        []string
+		moves        int
+	}
+	testkit.Run(t, []test{
+		{
+			name: "one by a cheaper one", why: "the pod of 2 CPUs does not need the node of 16 for 10: a node of 4 costs 3",
+			fill: func(w *world) {
+				w.node("n1", "a", "cpu=16")
+				w.app("web", "cpu=2", "n1", nil)
+			},
+			types: []Type{kind("small", "cpu=4", 3)}, before: 10, after: 3, bound: 2, added: []string{"small-new-1"}, moves: 1,
+		},
+		{
+			name: "three by one", why: "three nodes of 4 with 3 CPUs each cannot be merged; one node of 16 for 20 takes the 9 CPUs of three nodes for 30",
+			fill: func(w *world) {
+				for _, n := range []string{"n1", "n2", "n3"} {
+					w.node(n, "a", "cpu=4")
+				}
+				w.app("web", "cpu=3", "n1 n2 n3", nil)
+			},
+			types: []Type{kind("large", "cpu=16", 20)}, before: 30, after: 20, bound: 20, added: []string{"large-new-1"}, moves: 3,
+		},
+		{
+			name: "nothing cheaper", why: "a node of 4 for 11 saves nothing",
+			fill: func(w *world) {
+				w.node("n1", "a", "cpu=4")
+				w.app("web", "cpu=3", "n1", nil)
+			},
+			types: []Type{kind("dear", "cpu=4", 11)}, before: 10, after: 10, bound: 8,
+		},
+		{
+			name: "daemons on the new node", why: "the new node of 4 runs a DaemonSet pod of 2 CPUs, so that the pod of 3 does not fit there",
+			fill: func(w *world) {
+				w.node("n1", "a", "cpu=16")
+				w.app("web", "cpu=3", "n1", nil)
+				w.in.DaemonSets = []*appsv1.DaemonSet{{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
+					Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}}, Template: template("agent", "cpu=2", nil)},
+				}}
+			},
+			types: []Type{kind("small", "cpu=4", 3)}, before: 10, after: 10, bound: 2,
+		},
+	}, func(t *testing.T, c test) {
+		w := &world{}
+		c.fill(w)
+		w.in.Price = func(*v1.Node) int64 { return 10 }
+		w.in.Types = c.types
+		plan := w.plan(t, Options{Steps: 50})
+		require.Equal(t, c.before, plan.Before)
+		require.Equal(t, c.after, plan.After)
+		require.Equal(t, c.bound, plan.Bound)
+		var added []string
+		for _, a := range plan.Added {
+			added = append(added, a.Node.Name)
+		}
+		require.Equal(t, c.added, added)
+		require.Equal(t, c.moves, plan.Moves())
+		lawful(t, w, plan)
+	})
+}
+
+// The best single node is the one that saves most with the fewest moves; n2 has two pods, n3 one.
+func TestStep(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=2", "n1 n2 n2 n3 n4 n5 n5", nil)
+	p := w.planner(t)
+	plan, err := p.Step(Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"n1"}, removed(plan))
+	require.Equal(t, 1, plan.Moves())
+	lawful(t, w, plan)
+	w = five("cpu=4")
+	w.app("web", "cpu=4", "n1 n2 n3 n4 n5", nil)
+	plan, err = w.planner(t).Step(Options{})
+	require.NoError(t, err)
+	require.Empty(t, plan.Nodes)
+	require.Equal(t, int64(5), plan.After)
+}
+
+// GPUs are freed on whole nodes: two nodes of 8 GPUs have 4 pods with 1 GPU each. Pods without GPUs stay.
+func TestDefragment(t *testing.T) {
+	w := &world{}
+	for _, n := range []string{"n1", "n2", "n3"} {
+		w.node(n, "a", "cpu=16,example.com/gpu=8")
+	}
+	w.node("n4", "a", "cpu=16")
+	w.app("train", "cpu=1,example.com/gpu=1", "n1 n1 n1 n1 n2 n2 n2 n2", nil)
+	w.app("web", "cpu=1", "n1 n2 n3 n4", nil)
+	w.in.Defragment = "example.com/gpu"
+	plan := w.plan(t, Options{Steps: 20})
+	require.Equal(t, int64(24), plan.Before)
+	require.Equal(t, int64(8), plan.After, "%v", lines(plan))
+	require.Equal(t, int64(8), plan.Bound)
+	require.Equal(t, 4, plan.Moves())
+	for _, m := range plan.Waves[0] {
+		require.Contains(t, m.Pod.Name, "train")
+	}
+}
+
+// A replay says where kube-scheduler takes other nodes: it prefers empty nodes, the plan full ones.
+func TestReplay(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2 n3 n4 n4", nil)
+	w.in.HoldNode = func(n *v1.Node) string {
+		if n.Name == "n5" || n.Name == "n4" {
+			return "held"
+		}
+		return ""
+	}
+	p := w.planner(t)
+	plan, err := p.Plan(Options{})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), plan.After)
+	r, err := p.Replay(plan)
+	require.NoError(t, err)
+	require.Equal(t, plan.Moves(), r.Same+len(r.Elsewhere)+len(r.Pending))
+	require.NotEmpty(t, r.Elsewhere)
+	require.Empty(t, r.Pending)
+	require.Len(t, r.Nodes, len(r.Elsewhere))
+	m := plan.Waves[0][0]
+	require.False(t, m.Chosen, "n5 is empty, and kube-scheduler prefers it")
+	require.Equal(t, []string{m.To}, m.Pin().RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values)
+	_, err = p.Replay(&Plan{Nodes: []Emptied{{Node: "gone"}}})
+	require.EqualError(t, err, `consolidation: node "gone": Not found: the plan is not of this planner`)
+	_, err = p.Replay(&Plan{Waves: [][]Move{{{Pod: testkit.Pod("x").Obj()}}}})
+	require.EqualError(t, err, "consolidation: pod default/x: Not found: the plan is not of this planner")
+}
