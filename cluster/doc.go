@@ -24,8 +24,8 @@
 // The snapshot holds no finished pods (phase Succeeded or Failed) and no pending pods: package queue holds pending pods. A
 // pod whose node is unknown is an orphan: Orphans lists it, and no row counts it. Units are those of package resources.
 //
-// The snapshot keeps objects by pointer and never modifies them. The caller must not modify them either. Reads may run
-// concurrently with reads. Any other call must not run concurrently with a call on the same snapshot. Forks are independent
+// The snapshot keeps objects by pointer and never modifies them. The caller must not modify them either. Reads and
+// Fork may run concurrently. Any other call must not run concurrently with a call on the same snapshot. Forks are independent
 // of each other. No answer depends on the order of a map. Slices and iterators are read-only. Unless their comments say
 // otherwise, they are valid until the next change.
 //

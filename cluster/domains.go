@@ -37,7 +37,7 @@ type valueIndex struct {
 func (s *Snapshot) Domains(key string) (ids []int32, domains, have int) {
 	c := s.values(indexKey{name: key})
 	if c == nil {
-		c = s.addValues(indexKey{name: key}, &valueIndex{own: s.own, key: key})
+		c = s.addValues(indexKey{name: key}, &valueIndex{key: key})
 	}
 	return c.ids, len(c.names), c.have
 }
@@ -64,7 +64,7 @@ func (s *Snapshot) Classes(reads []string) (ids, reps []int32, ok bool) {
 	name := indexKey{classes: true, name: string(list)}
 	c := s.values(name)
 	if c == nil {
-		c = s.addValues(name, &valueIndex{own: s.own, reads: append([]string{}, reads...)})
+		c = s.addValues(name, &valueIndex{reads: append([]string{}, reads...)})
 	}
 	return c.ids, c.reps, true
 }
@@ -109,7 +109,7 @@ func (s *Snapshot) addValues(name indexKey, c *valueIndex) *valueIndex {
 	if have := s.indexes[name]; have != nil {
 		return have // its maker has marked it as held
 	}
-	c.given = true
+	c.own, c.given = s.own, true
 	c.ids = make([]int32, s.n)
 	for i := range c.ids {
 		c.ids[i] = -1

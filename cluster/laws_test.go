@@ -71,7 +71,7 @@ func TestHotVerbsDoNotAllocate(t *testing.T) {
 	})
 }
 
-// Reads run concurrently, also the reads that make an index. A fork and its original change concurrently.
+// Reads run concurrently, also the reads that make an index, and so does Fork. A fork and its original change concurrently.
 func TestConcurrentUse(t *testing.T) {
 	s := build(t, 70, 3)
 	text := describe(s.Fork())
@@ -80,6 +80,9 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			if describe(s) != text {
 				t.Error("a read beside others differs")
+			}
+			if describe(s.Fork()) != text {
+				t.Error("a fork made beside reads differs")
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // Snapshot is a cluster: nodes in slots, the pods on them, the objects that scheduling looks up, and the indexes over them.
-// New makes a Snapshot; the zero value is not usable. A Snapshot must not be copied by value; use Fork. Reads may run
-// concurrently. Any other call must not run concurrently with a call on the same snapshot.
+// New makes a Snapshot; the zero value is not usable. A Snapshot must not be copied by value; use Fork. Reads and
+// Fork may run concurrently. Any other call must not run concurrently with a call on the same snapshot.
 type Snapshot struct {
 	core
 

@@ -15,8 +15,8 @@ import (
 )
 
 // Optimal holds the best victims against v1.36's choice for the first pending pod that fits nowhere and for which v1.36 finds
-// victims among all nodes. The best victims must not be worse in the default order of criteria, and kube-scheduler's filters
-// must accept the pod when they are gone.
+// victims among all nodes. kube-scheduler must place the pod on the node when the victims are gone. The best victims must not be
+// worse in the default order of criteria than v1.36's, if kube-scheduler places the pod when v1.36's victims are gone.
 func (s *Side) Optimal(c *gen.Cluster) ([]Difference, error) {
 	w, err := s.Load(c)
 	if err != nil {
@@ -46,58 +46,97 @@ func (s *Side) Optimal(c *gen.Cluster) ([]Difference, error) {
 		ours := w.Plan.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{
 			Budgets: budgets, Now: gen.Now, Options: search.Options(preemption.Options{}),
 		})
-		s.better(c, w, pod, search, theirs, ours)
-		if ours.Outcome == preemption.Success {
-			return s.differences, s.accepted(c, pod, ours)
-		}
-		break
+		return s.differences, s.better(c, w, pod, search, theirs, ours)
 	}
 	return s.differences, nil
 }
 
-// better compares the values of both choices.
-func (s *Side) better(c *gen.Cluster, w *World, pod *v1.Pod, search *optimal.Search, theirs real.Preemption, ours preemption.Result) {
+// better compares the values of both choices, and asks kube-scheduler about the cluster without the victims.
+func (s *Side) better(c *gen.Cluster, w *World, pod *v1.Pod, search *optimal.Search, theirs real.Preemption, ours preemption.Result) error {
 	what := fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name)
-	if !same(s, "optimal/found", what, true, ours.Outcome == preemption.Success) || !same(s, "optimal/proof", what, true, search.Proof().Optimal) {
-		return
+	same(s, "optimal/proof", what, true, search.Proof().Optimal)
+	candidate := s.candidate(c, w, theirs)
+	real, best, found := search.Of(candidate, gen.Now), search.Of(ours.Candidate, gen.Now), ours.Outcome == preemption.Success
+	if found {
+		text, err := s.without(c, pod, ours.Candidate)
+		if err != nil {
+			return err
+		}
+		same(s, "optimal/accepted", fmt.Sprintf("%s on %s without the victims", what, ours.Node), "", text)
 	}
+	d := optimal.Compare(best, real, optimal.DefaultOrder())
+	if !found || d > 0 {
+		text, err := s.without(c, pod, candidate)
+		if err != nil || text != "" {
+			s.Seen.Produced("best victims", "kube-scheduler's victims give no room")
+			return err
+		}
+	}
+	if !same(s, "optimal/found", what, true, found) {
+		return nil
+	}
+	s.Seen.Compared("optimal/values")
+	switch {
+	case d > 0:
+		s.differ("optimal/values", "%s: kube-scheduler's victims on %s have %v, podberth's on %s are worse: %v", what, candidate.Node, real, ours.Node, best)
+	case d == 0:
+		s.Seen.Produced("best victims", "as good as kube-scheduler's")
+	default:
+		s.gain(real, best)
+	}
+	return nil
+}
+
+// gain counts by how much the best victims are better.
+func (s *Side) gain(real, best optimal.Values) {
+	s.Seen.Produced("best victims", "better than kube-scheduler's")
+	for _, criterion := range optimal.DefaultOrder() {
+		if best[criterion] != real[criterion] {
+			s.Seen.Produced("best victims", "better by "+criterion.String())
+			break
+		}
+	}
+	if n := real[optimal.Violations] - best[optimal.Violations]; n > 0 {
+		s.Seen.Produced("best victims", fmt.Sprintf("%d budgets kept", n))
+	}
+	if n := real[optimal.Victims] - best[optimal.Victims]; n > 0 {
+		s.Seen.Produced("best victims", fmt.Sprintf("%d victims saved", n))
+	}
+}
+
+// candidate returns kube-scheduler's choice as a candidate of podberth.
+func (s *Side) candidate(c *gen.Cluster, w *World, theirs real.Preemption) preemption.Candidate {
 	chosen := theirs.Candidates[slices.IndexFunc(theirs.Candidates, func(v real.Victims) bool { return v.Node == theirs.Chosen })]
 	candidate := preemption.Candidate{Node: chosen.Node, Slot: w.Snapshot.Slot(chosen.Node), Violations: chosen.Violations}
 	for _, name := range chosen.Pods {
 		k := slices.IndexFunc(c.Pods, func(p *v1.Pod) bool { return p.Namespace+"/"+p.Name == name })
 		candidate.Victims = append(candidate.Victims, preemption.Victim{Placed: preemption.Placed{Pod: c.Pods[k], Slot: candidate.Slot}})
 	}
-	real, best := search.Of(candidate, gen.Now), search.Of(ours.Candidate, gen.Now)
-	s.Seen.Compared("optimal/values")
-	switch d := optimal.Compare(best, real, optimal.DefaultOrder()); {
-	case d < 0:
-		s.Seen.Produced("best victims", "better than kube-scheduler's")
-	case d == 0:
-		s.Seen.Produced("best victims", "as good as kube-scheduler's")
-	default:
-		s.differ("optimal/values", "%s: kube-scheduler's victims on %s have %v, podberth's on %s are worse: %v", what, chosen.Node, real, ours.Node, best)
-	}
+	return candidate
 }
 
-// accepted asks kube-scheduler whether the pod fits when the victims are gone.
-func (s *Side) accepted(c *gen.Cluster, pod *v1.Pod, ours preemption.Result) error {
-	without := *c
-	without.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p *v1.Pod) bool {
-		return slices.ContainsFunc(ours.Victims, func(v preemption.Victim) bool { return v.Pod == p })
+// without asks kube-scheduler whether the pod fits on the candidate's node when the victims are gone. The result is empty if the
+// pod does, and says why not otherwise. A nominated node is tried before all others.
+func (s *Side) without(c *gen.Cluster, pod *v1.Pod, candidate preemption.Candidate) (string, error) {
+	rest := *c
+	rest.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p *v1.Pod) bool {
+		return slices.ContainsFunc(candidate.Victims, func(v preemption.Victim) bool { return v.Pod == p })
 	})
 	found := s.differences
-	if _, err := s.Load(&without); err != nil {
-		return err
+	if _, err := s.Load(&rest); err != nil {
+		return "", err
 	}
 	s.differences = found
-	a, err := s.Real.Attempt(pod)
-	if err != nil {
-		return err
+	nominated := pod.DeepCopy()
+	nominated.Status.NominatedNodeName = candidate.Node
+	a, err := s.Real.Attempt(nominated)
+	switch {
+	case err != nil:
+		return "", err
+	case a.Err != nil:
+		return a.Err.Error(), nil
+	case a.Result.SuggestedHost != candidate.Node:
+		return "the pod goes to " + a.Result.SuggestedHost, nil
 	}
-	text := ""
-	if fit := a.Fit(); fit != nil {
-		text = fit.Error()
-	}
-	same(s, "optimal/accepted", fmt.Sprintf("pod %s/%s on %s without the victims", pod.Namespace, pod.Name, ours.Node), text, "")
-	return nil
+	return "", nil
 }

@@ -3,13 +3,17 @@ package optimal
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/podberth/podberth/preemption"
 )
 
 // solve finds the best set of the node that is better than that of every node before, and reports whether the search was
 // complete. The set is in n.answer.
 func (n *node) solve() bool {
 	if n.fits(func(int) bool { return true }) {
-		return n.search()
+		if complete := n.search(); !n.needsOne {
+			return complete
+		}
 	}
 	// A pod that leaves may be a pod that the preemptor needs, for its required affinity. One of them stays.
 	complete := true
@@ -45,7 +49,7 @@ func (n *node) search() bool {
 	return false
 }
 
-// fits reports whether the preemptor fits without the groups that leave.
+// fits reports whether the preemptor fits without the groups that leave, in the trial of the filters.
 func (n *node) fits(leaves func(k int) bool) bool {
 	n.s.step()
 	w := n.p.WhatIf
@@ -56,6 +60,28 @@ func (n *node) fits(leaves func(k int) bool) bool {
 		}
 	}
 	return w.Check(n.p.Slot).Verdict == 0
+}
+
+// settler is the optional method of a WhatIf that asks the filters about a cluster without the pods that leave. A trial may allow
+// a pod that a decision about the changed cluster rejects.
+type settler interface {
+	Settles(i int, leave []preemption.Placed) bool
+}
+
+// settles reports whether the preemptor fits in a cluster without the groups that leave.
+func (n *node) settles(leave []bool) bool {
+	w, ok := n.p.WhatIf.(settler)
+	if !ok {
+		return true
+	}
+	n.s.step()
+	n.gone = n.gone[:0]
+	for k := range n.groups {
+		if leave[k] {
+			n.gone = append(n.gone, n.groups[k].pods...)
+		}
+	}
+	return w.Settles(n.p.Slot, n.gone)
 }
 
 func (n *node) remove(k int) {
@@ -70,25 +96,28 @@ func (n *node) add(k int) {
 	}
 }
 
-// greedy finds the victims of v1.36's rule. All groups but the pinned group are removed when it begins.
+// greedy finds the victims of v1.36's rule. All groups but the pinned group are removed when it begins. If the preemptor does not
+// fit in a cluster without these victims, the rule is followed again with this question in place of the trial.
 func (n *node) greedy() {
 	breaks := make([]bool, len(n.groups))
 	for k := range n.groups {
 		breaks[k] = n.draw(k) > 0
 	}
 	n.undraw()
-	out := make([]bool, len(n.groups))
-	for _, violating := range [...]bool{true, false} {
-		for k := range n.groups {
-			if breaks[k] != violating || k == n.pinned {
-				continue
-			}
-			n.s.step()
-			if n.add(k); n.p.WhatIf.Check(n.p.Slot).Verdict != 0 {
-				n.remove(k)
-				out[k] = true
-			}
+	out := n.everyone()
+	n.reprieve(breaks, out, func(k int) bool {
+		n.s.step()
+		if n.add(k); n.p.WhatIf.Check(n.p.Slot).Verdict == 0 {
+			return true
 		}
+		n.remove(k)
+		return false
+	})
+	if !n.settles(out) {
+		if out = n.everyone(); !n.settles(out) {
+			return
+		}
+		n.reprieve(breaks, out, func(int) bool { return n.fits(func(k int) bool { return out[k] }) && n.settles(out) })
 	}
 	v := noVictims
 	for k := range n.groups {
@@ -100,6 +129,28 @@ func (n *node) greedy() {
 	}
 	n.undraw()
 	n.take(out, &v)
+}
+
+// everyone returns a set of all groups but the pinned group.
+func (n *node) everyone() []bool {
+	out := slices.Repeat([]bool{true}, len(n.groups))
+	if n.pinned >= 0 {
+		out[n.pinned] = false
+	}
+	return out
+}
+
+// reprieve lets groups of a set come back: first those that break a budget. back reports whether a group that is out of the set
+// already may come back.
+func (n *node) reprieve(breaks, out []bool, back func(k int) bool) {
+	for _, violating := range [...]bool{true, false} {
+		for k := range n.groups {
+			if breaks[k] == violating && out[k] {
+				out[k] = false
+				out[k] = !back(k)
+			}
+		}
+	}
 }
 
 // draw takes the pods of a group from the budgets and returns how many of them break a budget.
@@ -138,11 +189,14 @@ func (n *node) branch(k int, v Values) bool {
 		return true
 	}
 	if n.room() && n.satisfied() {
-		if n.fits(func(m int) bool { return n.leave[m] }) {
+		if fits := n.fits(func(m int) bool { return n.leave[m] }); !fits {
+			n.learn()
+		} else if n.settles(n.leave) {
 			n.take(n.leave, &v)
 			return true // more victims are not better
+		} else {
+			n.learnSettled()
 		}
-		n.learn()
 	}
 	if k == len(n.groups) || n.known(k, &v) {
 		return true

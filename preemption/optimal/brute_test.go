@@ -21,7 +21,7 @@ type brute struct {
 	order  []optimal.Criterion
 	strict bool // no broken budgets
 	large  bool // a node had too many groups
-	sets   int
+	fits   func(c preemption.Candidate) bool
 }
 
 func (b *brute) Begin() {}
@@ -36,7 +36,6 @@ func (b *brute) Solve(p *preemption.Problem) (best []bool) {
 	}
 	var least optimal.Values
 	for set := 1; set < 1<<n; set++ {
-		b.sets++
 		p.WhatIf.Reset()
 		if p.Ledger != nil {
 			p.Ledger.Undo(0)
@@ -58,7 +57,7 @@ func (b *brute) Solve(p *preemption.Problem) (best []bool) {
 		if p.WhatIf.Check(p.Slot).Verdict != 0 || b.strict && c.Violations > 0 {
 			continue
 		}
-		if v := b.search.Of(c, now); best == nil || optimal.Compare(v, least, b.order) < 0 {
+		if v := b.search.Of(c, now); (best == nil || optimal.Compare(v, least, b.order) < 0) && b.fits(c) {
 			best, least = leave, v
 		}
 	}
@@ -87,7 +86,7 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	if got == nil {
 		return
 	}
-	b := &brute{search: search(t, o), order: order, strict: o.NeverViolate}
+	b := &brute{search: search(t, o), order: order, strict: o.NeverViolate, fits: func(c preemption.Candidate) bool { return s.fits(t, c) }}
 	all := b.search.Options(s.options)
 	all.Search, all.Scores = b, nil
 	for _, c := range order {
@@ -103,12 +102,13 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 		return
 	}
 	require.Equal(t, want.Node, got.Node, "%s", name)
+	require.True(t, s.fits(t, got.Candidate), "%s: the preemptor does not fit without %v", name, got.Victims)
 	v := with.Of(got.Candidate, now)
 	require.Zero(t, optimal.Compare(with.Of(want.Candidate, now), v, order), "%s: %v, brute force %v", name, v, with.Of(want.Candidate, now))
 	require.Zero(t, optimal.Compare(v, with.Proof().Bound, order), "%s", name)
 	o136 := s.options
 	o136.NeverViolate = o.NeverViolate
-	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success {
+	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success && s.fits(t, plain.Candidate) {
 		require.LessOrEqual(t, optimal.Compare(v, with.Of(plain.Candidate, now), order), 0, "%s: worse than v1.36's victims", name)
 	}
 }

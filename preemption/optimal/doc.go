@@ -13,7 +13,7 @@
 //
 // The victims are the best under an order of criteria (Options.Order). The default order is v1.36's order of nodes: fewest
 // broken budgets, fewest victims on other nodes, lowest highest priority, smallest sum of priorities, fewest victims, latest
-// start. The result is never worse than v1.36's in this order: each node begins with v1.36's victims.
+// start. The result is never worse than v1.36's in this order if v1.36's victims give room: each node begins with these victims.
 //
 // With preemption.Options.CrossNode the pods of other nodes that may be in the way are victims as well, on every node and
 // in the same search.
@@ -25,6 +25,8 @@
 //     whose bound is not better than the best set found, on this node or on another, ends.
 //  3. When the room is enough, the filters of the preemptor judge. A rejection becomes a constraint: some pods that cannot
 //     all stay. The search goes on with it.
+//  4. When the filters allow the preemptor, they are asked about a fork of the snapshot that does not have the victims. v1.36
+//     asks only a trial, which can be wrong, for example if a victim terminates already.
 //
 // The proof is exact for the filters of v1.36. For a filter of the caller it is exact if the filter
 //

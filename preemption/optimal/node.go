@@ -27,8 +27,10 @@ type node struct {
 	rooms   bool // the node can have room
 	answer  []bool
 
-	clauses []clause
-	pinned  int // a group that must stay; -1: none
+	clauses  []clause
+	pinned   int  // a group that must stay; -1: none
+	needsOne bool // no set gives room in a cluster without the pods that leave
+	gone     []preemption.Placed
 	// The branch at hand.
 	leave  []bool
 	stays  []int // by class: decided groups that stay
@@ -53,7 +55,7 @@ type group struct {
 
 // load reads what the first bound of a node needs. It keeps the memory of the node before. O(pods of the node x resources).
 func (n *node) load(s *Search, p *preemption.Problem) {
-	n.s, n.p, n.pinned, n.answer, n.clauses = s, p, -1, nil, nil
+	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne = s, p, -1, nil, nil, false
 	n.tight()
 	n.groups = slices.Grow(n.groups[:0], len(p.Groups))[:len(p.Groups)]
 	known := true

@@ -139,6 +139,13 @@ func TestSearch(t *testing.T) {
 			}, pod: testkit.Pod("p").Priority(100).Request("cpu=1").HostPort("", v1.ProtocolTCP, 80).Obj()},
 			optimal.Options{}, "n1: b", "n1: b",
 		},
+		{
+			"a terminating victim", "the trial takes a from the count of zone a, which never had a, because a terminates; without a and b the zone would still have b's place",
+			situation{nodes: []*v1.Node{node("n1", "4"), testkit.Node("n2").Zone("b").Capacity("cpu=4,memory=64Gi,pods=110").Obj()}, pods: []*v1.Pod{
+				running("a", 1, "1", "n1").Labels("app=x").Terminating().Obj(), running("b", 5, "1", "n1").Labels("app=x").Obj(), running("c", 200, "4", "n2").Obj(),
+			}, pod: testkit.Pod("p").Priority(100).Request("cpu=1").Labels("app=x").Spread(1, zoneKey, v1.DoNotSchedule, "app=x").Obj()},
+			optimal.Options{}, "n1: a", "n1: b",
+		},
 	}, func(t *testing.T, c test) {
 		require.Equal(t, c.v136, shown(c.s.preempt(t, preemption.Options{})), "v1.36")
 		s := search(t, c.o)

@@ -3,6 +3,7 @@ package optimal_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +63,21 @@ func (s situation) preempt(t testing.TB, o preemption.Options) *preemption.Resul
 	return &r
 }
 
+// fits reports whether the preemptor fits on the slot of the candidate in a new cluster without the victims.
+func (s situation) fits(t testing.TB, c preemption.Candidate) bool {
+	o := cluster.Objects{Nodes: s.nodes}
+	for _, p := range s.pods {
+		if !slices.ContainsFunc(c.Victims, func(v preemption.Victim) bool { return v.Pod == p }) {
+			o.Pods = append(o.Pods, p)
+		}
+	}
+	snapshot, err := cluster.New(o)
+	require.NoError(t, err)
+	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	require.NoError(t, err)
+	return plan.Prepare(s.pod).Verdicts(nil, placement.Options{})[c.Slot].Verdict == 0
+}
+
 func search(t testing.TB, o optimal.Options) *optimal.Search {
 	s, err := optimal.New(o)
 	require.NoError(t, err)
@@ -112,7 +128,10 @@ func chance(r *rand.Rand, constrained bool) situation {
 		if on == "" {
 			return b.Obj()
 		}
-		p := b.On(on).Obj()
+		if b = b.On(on); constrained && r.IntN(10) == 0 {
+			b = b.Terminating()
+		}
+		p := b.Obj()
 		if r.IntN(5) > 0 {
 			at := metav1.NewTime(testkit.Epoch.Add(time.Duration(r.IntN(4)) * time.Minute))
 			p.Status.StartTime = &at
