@@ -5,15 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The daemon binds pods, says why it cannot, preempts, and leaves the pods of other schedulers alone.
 func TestBasic(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.api.SchedulingV1().PriorityClasses().Create(w.ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	w.priorityClass("high", 1000)
 	w.node("n1", "2")
 	w.podberth()
 	w.pod("p1", "1")

@@ -3,18 +3,25 @@
 package live
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"k8s.io/client-go/rest"
 )
 
-// link is the way to an API server that may stop and come back at another address. It is the transport of clients.
+// link is the way to an API server that may stop and come back at another address. It is the transport of clients, and can
+// record their requests, answer in the server's place, and cut watches.
 type link struct {
-	mu     sync.Mutex
-	target http.RoundTripper
-	host   string
-	fault  func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
+	mu      sync.Mutex
+	target  http.RoundTripper
+	host    string
+	down    bool
+	fault   func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
+	watches map[*watchBody]bool
 }
 
 // connect points the link to a server. user is whom the requests are from; "" is the server's own administrator.
@@ -25,12 +32,12 @@ func (l *link) connect(config *rest.Config, user string) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	base, _, err := rest.DefaultServerUrlFor(c)
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.target, l.host = t, base.Host
 	return nil
 }
@@ -42,16 +49,94 @@ func (l *link) config() *rest.Config {
 	}}
 }
 
+// errDown is what a request gets on a link that is down.
+var errDown = errors.New("connect: connection refused")
+
+// faults sets what happens to requests; nil sends them.
+func (l *link) faults(f func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fault = f
+}
+
+// take makes every request fail, and cuts the watches.
+func (l *link) take(down bool) {
+	l.mu.Lock()
+	l.down = down
+	l.mu.Unlock()
+	if down {
+		l.cut()
+	}
+}
+
+// cut breaks the watches that are open.
+func (l *link) cut() {
+	l.mu.Lock()
+	open := l.watches
+	l.watches = nil
+	l.mu.Unlock()
+	for w := range open {
+		_ = w.body.Close() // the watch ends either way
+	}
+}
+
 // RoundTrip sends a request to the server that the link points to.
 func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
-	target, host, fault := l.target, l.host, l.fault
+	target, host, fault, down := l.target, l.host, l.fault, l.down
 	l.mu.Unlock()
+	if down {
+		return nil, errDown
+	}
 	r = r.Clone(r.Context())
 	r.URL.Host, r.Host = host, host
 	send := func() (*http.Response, error) { return target.RoundTrip(r) }
+	answer, err := (*http.Response)(nil), error(nil)
 	if fault != nil {
-		return fault(r, send)
+		answer, err = fault(r, send)
+	} else {
+		answer, err = send()
 	}
-	return send()
+	if err == nil && r.URL.Query().Get("watch") == "true" && answer.StatusCode == http.StatusOK {
+		answer.Body = l.watch(answer.Body)
+	}
+	return answer, err
+}
+
+// watchBody is the body of a watch.
+type watchBody struct {
+	l    *link
+	body io.ReadCloser
+}
+
+func (l *link) watch(body io.ReadCloser) io.ReadCloser {
+	w := &watchBody{l, body}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.watches == nil {
+		l.watches = map[*watchBody]bool{}
+	}
+	l.watches[w] = true
+	return w
+}
+
+// Read reads the watch.
+func (w *watchBody) Read(p []byte) (int, error) { return w.body.Read(p) }
+
+// Close ends the watch.
+func (w *watchBody) Close() error {
+	w.l.mu.Lock()
+	delete(w.l.watches, w)
+	w.l.mu.Unlock()
+	return w.body.Close()
+}
+
+// status answers in the API server's place.
+func status(r *http.Request, code int, reason, message string, header ...string) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
+	h := http.Header{"Content-Type": {"application/json"}}
+	for k := 0; k+1 < len(header); k += 2 {
+		h.Set(header[k], header[k+1])
+	}
+	return &http.Response{StatusCode: code, Status: http.StatusText(code), Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body))}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -76,14 +77,27 @@ func (w *world) until(what string, met func() bool) {
 	require.NoError(w.t, err, what)
 }
 
-func (w *world) node(name, cpu string, change ...func(*v1.Node)) {
-	w.t.Helper()
+// newNode returns a node with room for 110 pods.
+func newNode(name, cpu string, change ...func(*v1.Node)) *v1.Node {
 	room := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("32Gi"), v1.ResourcePods: resource.MustParse("110")}
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}}, Status: v1.NodeStatus{Capacity: room, Allocatable: room,
 		Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}}
 	for _, f := range change {
 		f(n)
 	}
+	return n
+}
+
+// priorityClass makes a class.
+func (w *world) priorityClass(name string, value int32) {
+	w.t.Helper()
+	_, err := w.api.SchedulingV1().PriorityClasses().Create(w.ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+}
+
+func (w *world) node(name, cpu string, change ...func(*v1.Node)) {
+	w.t.Helper()
+	n := newNode(name, cpu, change...)
 	_, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
 	require.NoError(w.t, err)
 }

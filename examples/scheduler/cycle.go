@@ -292,9 +292,9 @@ func (s *Scheduler) afterPermit(ctx context.Context, a *attempt, st *Status) {
 	// 18. From here on failures do not wait for events.
 	s.queue.Done(a.pod)
 	// 19. PreBind. 20. Stop if a pod of higher priority has taken the room meanwhile.
-	s.enterBinding(a.assumed)
-	st = a.f.runPreBind(ctx, a.state, a.assumed, a.result.Node)
-	if cancelled := s.leaveBinding(a.assumed); st.Success() && cancelled {
+	preBind := s.enterBinding(ctx, a.assumed)
+	st = a.f.runPreBind(preBind, a.state, a.assumed, a.result.Node)
+	if preempted := s.leaveBinding(a.assumed); st.Success() && preempted {
 		st = AsStatus(errors.New("the pod was preempted before it was bound"))
 	}
 	// 21. Bind.

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -232,19 +234,31 @@ func (s *Scheduler) handle(event string, run func() error) {
 	s.handled(event, began)
 }
 
-// enterBinding and leaveBinding run before and after PreBind. Between them the binding can be cancelled.
-func (s *Scheduler) enterBinding(pod *v1.Pod) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.binding[pod.UID] = false
+// errPreempted is the cause of the context of a PreBind that preemption has cancelled.
+var errPreempted = errors.New("preempted by " + nameDefaultPreemption)
+
+// preBinding is a running PreBind.
+type preBinding struct {
+	end       context.CancelCauseFunc
+	preempted bool
 }
 
-func (s *Scheduler) leaveBinding(pod *v1.Pod) (cancelled bool) {
+// enterBinding and leaveBinding run before and after PreBind. Between them preemption can end the context of PreBind.
+func (s *Scheduler) enterBinding(ctx context.Context, pod *v1.Pod) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cancelled = s.binding[pod.UID]
+	s.binding[pod.UID] = &preBinding{end: cancel}
+	return ctx
+}
+
+func (s *Scheduler) leaveBinding(pod *v1.Pod) (preempted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.binding[pod.UID]
 	delete(s.binding, pod.UID)
-	return cancelled
+	b.end(nil)
+	return b.preempted
 }
 
 // cancel ends the attempt of a pod that waits on Permit or is in PreBind, and reports whether the pod was in either
@@ -255,9 +269,11 @@ func (s *Scheduler) cancel(pod *v1.Pod) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.binding[pod.UID]; ok {
-		s.binding[pod.UID] = true
-		return true
+	b := s.binding[pod.UID]
+	if b == nil {
+		return false
 	}
-	return false
+	b.preempted = true
+	b.end(errPreempted)
+	return true
 }

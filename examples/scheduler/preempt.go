@@ -208,8 +208,8 @@ func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node s
 	if err == nil {
 		err = s.delete(ctx, victim)
 	}
-	if err := ignoreGone(err); err != nil {
-		return err
+	if err != nil {
+		return ignoreGone(err)
 	}
 	s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note)
 	return nil

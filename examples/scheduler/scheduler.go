@@ -165,8 +165,8 @@ type Scheduler struct {
 	next     int // where the search for nodes begins
 
 	mu         sync.Mutex
-	binding    map[types.UID]bool // pods in PreBind; true: cancelled by preemption
-	preempting map[types.UID]bool // pods whose victims are being deleted
+	binding    map[types.UID]*preBinding // pods in PreBind
+	preempting map[types.UID]bool        // pods whose victims are being deleted
 	namespaces *namespaces
 	inflight   map[string]bool // labels of InflightEvents that were set; guarded by the queue's lock
 	calls      calls
@@ -183,7 +183,7 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		o: o, clock: o.Clock, snapshot: snapshot, waiting: newWaitingRoom(), cache: newCache(o.AssumeTTL),
-		profiles: map[string]*Framework{}, binding: map[types.UID]bool{}, preempting: map[types.UID]bool{}, inflight: map[string]bool{},
+		profiles: map[string]*Framework{}, binding: map[types.UID]*preBinding{}, preempting: map[types.UID]bool{}, inflight: map[string]bool{},
 	}
 	if s.clock == nil {
 		s.clock = WallClock{}

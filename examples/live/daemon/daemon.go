@@ -48,6 +48,8 @@ type Config struct {
 	Write write.Options
 	// Leftover is the longest time that a pod waits in the queue as unschedulable; 0 is 5 minutes.
 	Leftover time.Duration
+	// Clock is the scheduler's; nil is the real time.
+	Clock scheduler.Clock
 	// Tie chooses among n nodes of equal total; nil chooses the first.
 	Tie func(n int) int
 	// OnResult is called when an attempt ends; nil calls nothing.
@@ -139,7 +141,7 @@ func (d *Daemon) makeScheduler() error {
 		}
 	}
 	o.Client, o.Recorder, o.Selectors, o.Go = d.client, d.recorder, cel.NewCompiler(), d.tasks.start
-	o.Leftover, o.Tie = d.c.Leftover, d.c.Tie
+	o.Leftover, o.Tie, o.Clock = d.c.Leftover, d.c.Tie, d.c.Clock
 	o.OnError = func(err error) { klog.ErrorS(err, "Scheduling") }
 	o.OnResult = d.result
 	snapshot, err := cluster.New(cluster.Objects{})
@@ -223,6 +225,9 @@ func (d *Daemon) Ready() error {
 	}
 	return d.Feed.Waiting()
 }
+
+// Gauges brings the gauges of the metrics up to date.
+func (d *Daemon) Gauges() { d.Scheduler.Gauges() }
 
 // Leading reports whether the daemon has begun to schedule.
 func (d *Daemon) Leading() bool { return d.leading.Load() }
