@@ -25,9 +25,9 @@ type link struct {
 }
 
 // connect points the link to a server. user is whom the requests are from; "" is the server's own administrator.
-func (l *link) connect(config *rest.Config, user string) error {
+func (l *link) connect(config *rest.Config, user string, groups ...string) error {
 	c := rest.CopyConfig(config)
-	c.Impersonate.UserName = user
+	c.Impersonate.UserName, c.Impersonate.Groups = user, groups
 	t, err := rest.TransportFor(c)
 	if err != nil {
 		return err

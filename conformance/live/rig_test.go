@@ -26,6 +26,7 @@ type world struct {
 	server *apiserver.Server
 	link   *link
 	api    kubernetes.Interface // of the test, not through the link
+	last   error                // is part of the failure of until
 }
 
 func newWorld(t *testing.T) *world {
@@ -35,9 +36,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) connect(user string) {
+func (w *world) connect(user string, groups ...string) {
 	w.t.Helper()
-	require.NoError(w.t, w.link.connect(w.server.Config, user))
+	require.NoError(w.t, w.link.connect(w.server.Config, user, groups...))
 	w.api = kubernetes.NewForConfigOrDie(w.server.Config)
 }
 
@@ -74,7 +75,7 @@ const patience = 15 * time.Second
 func (w *world) until(what string, met func() bool) {
 	w.t.Helper()
 	err := wait.PollUntilContextTimeout(w.ctx, 10*time.Millisecond, patience, true, func(context.Context) (bool, error) { return met(), nil })
-	require.NoError(w.t, err, what)
+	require.NoError(w.t, err, "%s; the last error: %v", what, w.last)
 }
 
 // newNode returns a node with room for 110 pods.

@@ -76,7 +76,7 @@ type Daemon struct {
 	leading   atomic.Bool
 	stopping  atomic.Bool
 
-	work context.Context // ends after the last request
+	work context.Context // of Run: ends after the last request
 	end  context.CancelFunc
 }
 
@@ -129,9 +129,7 @@ func (d *Daemon) makeScheduler() error {
 	for _, p := range o.Profiles {
 		names = append(names, p.SchedulerName)
 	}
-	if d.recorder, err = write.NewRecorder(d.work, d.events, names...); err != nil {
-		return err
-	}
+	d.recorder = write.NewRecorder(d.events, names...)
 	settings := d.c.Write
 	settings.OnError = func(err error) { klog.ErrorS(err, "Error updating pod") }
 	d.client = write.New(d.api, d.Feed, settings)
@@ -177,6 +175,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Feed.Stop()
 	defer d.end()
 	defer d.client.Close()
+	if err := d.recorder.Start(d.work); err != nil {
+		return err
+	}
 	d.Feed.Start(d.work)
 	go d.client.Run(d.work, statusWriters)
 	if err := d.Feed.Wait(ctx); err != nil {

@@ -26,15 +26,20 @@ type Recorder struct {
 
 var _ scheduler.Recorder = (*Recorder)(nil)
 
-// NewRecorder returns a recorder that writes in the names of the profiles until the context ends. At least one profile is
-// needed. An event about a pod of another scheduler, a victim, is written in the name of the first profile.
-func NewRecorder(ctx context.Context, api kubernetes.Interface, profiles ...string) (*Recorder, error) {
+// NewRecorder returns a recorder that writes in the names of the profiles. At least one profile is needed. An event about a pod
+// of another scheduler, a victim, is written in the name of the first profile.
+func NewRecorder(api kubernetes.Interface, profiles ...string) *Recorder {
 	sink := &countingSink{EventSink: &events.EventSinkImpl{Interface: api.EventsV1()}}
 	r := &Recorder{broadcaster: events.NewBroadcaster(sink), sink: sink, recorders: map[string]events.EventRecorderLogger{}, first: profiles[0]}
 	for _, name := range profiles {
 		r.recorders[name] = r.broadcaster.NewRecorder(scheme.Scheme, name)
 	}
-	return r, r.broadcaster.StartRecordingToSinkWithContext(ctx)
+	return r
+}
+
+// Start writes events until the context ends. Events from before Start are lost.
+func (r *Recorder) Start(ctx context.Context) error {
+	return r.broadcaster.StartRecordingToSinkWithContext(ctx)
 }
 
 // Event writes an event later. The note is text, not a format.
