@@ -28,6 +28,7 @@ type Inventory struct {
 	pools   map[poolKey]*group
 	byNode  map[string][]*slice // by node name: slices of this node without shared counters
 	open    []*slice            // all other slices without shared counters
+	both    []*slice            // slices with shared counters and with devices
 	coupled bool                // the answer for one node can depend on the nodes that were asked before (quirk U10.2)
 }
 
@@ -81,6 +82,8 @@ func NewInventory(list []*resourcev1.ResourceSlice) *Inventory {
 	for _, object := range list {
 		s := inv.add(object, contents, kinds)
 		switch name := object.Spec.NodeName; {
+		case s.counters && len(s.devices) > 0:
+			inv.both = append(inv.both, s)
 		case s.counters:
 		case name != nil && *name != "":
 			inv.byNode[*name] = append(inv.byNode[*name], s)

@@ -366,7 +366,7 @@ func TestFitWithDeviceClass(t *testing.T) {
 		DeviceClasses: []*resourcev1.DeviceClass{gpuClass(gpu)}, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("n1", 4)},
 	})
 	require.NoError(t, err)
-	fit := newNodeResourcesFit(FitOptions{}).Filter(testkit.Pod("p").Request(gpu+"=2").Obj(), s).Predicate
+	fit := newNodeResourcesFit(FitOptions{}, tracker.Options{}).Filter(testkit.Pod("p").Request(gpu+"=2").Obj(), s).Predicate
 	var got []string
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
 		v := fit.Check(s.Slot(name))

@@ -3,6 +3,7 @@ package placement
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/resources"
@@ -11,7 +12,11 @@ import (
 
 // newNodeResourcesBalancedAllocation returns the score of that name. A pod that asks for none of the resources skips it. The zero
 // arguments are v1.36's.
-func newNodeResourcesBalancedAllocation(args score.BalanceArgs) *Plugin {
+func newNodeResourcesBalancedAllocation(args score.BalanceArgs, d tracker.Options) *Plugin {
+	return overDevices(args.Resources, d, func(devices *scoredDevices) *Plugin { return balanceOver(args, devices) })
+}
+
+func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesBalancedAllocation, Args: args,
 		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
@@ -20,7 +25,7 @@ func newNodeResourcesBalancedAllocation(args score.BalanceArgs) *Plugin {
 			if err != nil || e.Skip() {
 				return nil, err
 			}
-			return balance{e.On(c)}, nil
+			return balance{e.On(devices.rows(pod, c))}, nil
 		},
 	}
 }

@@ -26,7 +26,15 @@ type FitOptions struct {
 }
 
 // newNodeResourcesFit returns the filter and score of that name.
-func newNodeResourcesFit(o FitOptions) *Plugin {
+func newNodeResourcesFit(o FitOptions, d tracker.Options) *Plugin {
+	var scored []score.Resource
+	if o.Args.ScoringStrategy != nil {
+		scored = o.Args.ScoringStrategy.Resources
+	}
+	return overDevices(scored, d, func(devices *scoredDevices) *Plugin { return fitOver(o, devices) })
+}
+
+func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 	return &Plugin{
 		Name: plugins.NodeResourcesFit, Args: o,
 		Group: GroupRows, AppendKey: overhead.AppendKey, KeyName: "requests",
@@ -40,7 +48,7 @@ func newNodeResourcesFit(o FitOptions) *Plugin {
 			if err != nil {
 				return nil, err
 			}
-			return allocation{e.On(c)}, nil
+			return allocation{e.On(devices.rows(pod, c))}, nil
 		},
 	}
 }

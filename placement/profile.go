@@ -106,7 +106,7 @@ func (a PluginArgs) plugins() []*Plugin {
 		newTaintToleration(a.Taints),
 		newNodeAffinity(a.NodeAffinity),
 		newNodePorts(),
-		newNodeResourcesFit(a.NodeResourcesFit),
+		newNodeResourcesFit(a.NodeResourcesFit, a.Devices),
 		newVolumeRestrictions(a.Volumes),
 		newNodeVolumeLimits(a.Volumes),
 		newVolumeBinding(a.Volumes),
@@ -114,7 +114,7 @@ func (a PluginArgs) plugins() []*Plugin {
 		newPodTopologySpread(a.PodTopologySpread),
 		newInterPodAffinity(a.InterPodAffinity),
 		newDynamicResources(a.Devices),
-		newNodeResourcesBalancedAllocation(a.BalancedAllocation),
+		newNodeResourcesBalancedAllocation(a.BalancedAllocation, a.Devices),
 		newImageLocality(),
 		newNodeDeclaredFeatures(),
 	}

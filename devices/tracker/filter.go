@@ -73,13 +73,29 @@ func (f *Filter) Compile(pod *v1.Pod) *devices.Pod {
 // On returns the filter and score of a pod of Compile. The result is right until claims, slices, classes or reservations
 // change.
 func (f *Filter) On(pod *devices.Pod) *devices.State {
+	f.follow()
+	return pod.On(f.tracker.cluster, f.allocator, devices.Clock{Now: f.tracker.clock(), BindingTimeout: f.options.BindingTimeout})
+}
+
+// follow brings the tracker and the allocator up to date with the cluster.
+func (f *Filter) follow() {
 	t := f.tracker
 	t.follow()
 	if f.ledger != t.ledger {
 		f.allocator, f.ledger = devices.NewAllocator(t.ledger, t.DeviceClass, f.options.Compiler, f.options.Search), t.ledger
 		f.epoch++
 	}
-	return pod.On(t.cluster, f.allocator, devices.Clock{Now: t.clock(), BindingTimeout: f.options.BindingTimeout})
+}
+
+// Offered returns how many devices of the class that provides an extended resource the node of slot i sees, and how many of
+// these are allocated; 0 and 0 for a free slot and a resource that no class provides. See devices.Allocator.Offered.
+func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int64) {
+	f.follow()
+	class, node := f.tracker.extended[resource], f.tracker.cluster.Node(i)
+	if class == nil || node == nil {
+		return 0, 0
+	}
+	return f.allocator.Offered(node, class)
 }
 
 // Kept returns what State.Kept returns for a State of On. It is nil over a cluster without a log of claims and with
