@@ -57,6 +57,7 @@ func TestMisuse(t *testing.T) {
 		"Abandoned":         object,
 		"AppendKey":         object,
 		"Allocator.Compile": object,
+		"Allocator.Offered": object,
 		"BindingReadiness":  object,
 		"Bound":             object,
 		"ClaimFromTemplate": object,
