@@ -21,6 +21,7 @@ import (
 //  1. Nodes that are held stay.
 //  2. For each resource the nodes that stay offer what the pods that may move ask for. The cheapest such nodes, the last of them
 //     in part, cost at least that much.
+//     They are also at least as many as the largest nodes that offer so much, and so many of the cheapest.
 //  3. The same for the pods that node selectors, node affinity or taints restrict to some nodes. The costs of restrictions
 //     that share no node add up.
 //  4. Pods that keep each other out of a domain stay in as many domains as they are in, and each domain has its cheapest node.
@@ -143,6 +144,7 @@ func (b *bounder) coverColumn(c int, demand int64, offers []resources.Vector, ma
 			order = append(order, i)
 		}
 	}
+	held, total := cost, demand
 	slices.SortFunc(order, func(x, y int) int { // price / offer, without fractions
 		xh, xl := bits.Mul64(uint64(b.nodes[x].price), uint64(offers[y].At(c)))
 		yh, yl := bits.Mul64(uint64(b.nodes[y].price), uint64(offers[x].At(c)))
@@ -159,7 +161,23 @@ func (b *bounder) coverColumn(c int, demand int64, offers []resources.Vector, ma
 		cost += part(b.nodes[i].price, demand, offers[i].At(c))
 		demand = 0
 	}
-	return cost
+	return max(cost, held+b.cheapest(c, total, offers, order))
+}
+
+// cheapest returns what so many of the nodes cost at least as the largest of them must be to offer the demand.
+func (b *bounder) cheapest(c int, demand int64, offers []resources.Vector, nodes []int) int64 {
+	var amounts, prices []int64
+	for _, i := range nodes {
+		amounts, prices = append(amounts, offers[i].At(c)), append(prices, b.nodes[i].price)
+	}
+	slices.Sort(amounts)
+	slices.Sort(prices)
+	sum := int64(0)
+	for k := 0; demand > 0 && k < len(nodes); k++ {
+		demand -= amounts[len(amounts)-1-k]
+		sum += prices[k]
+	}
+	return sum
 }
 
 // part returns price * demand / offer, rounded up; demand is less than offer.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/profile"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/planning/failures"
@@ -51,14 +52,14 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	profile, warnings, err := profileOf(o)
+	decides, warnings, err := profile.Of(o.config, o.input)
 	if err != nil {
 		return nil, err
 	}
 	for _, text := range warnings {
 		objects.Warnings.Add(text)
 	}
-	own := cmp.Or(profile.SchedulerName, v1.DefaultSchedulerName)
+	own := cmp.Or(decides.SchedulerName, v1.DefaultSchedulerName)
 	var pending []*v1.Pod
 	for _, p := range objects.Pods {
 		if p.Spec.NodeName == "" && cmp.Or(p.Spec.SchedulerName, v1.DefaultSchedulerName) == own && len(p.Spec.SchedulingGates) == 0 {
@@ -67,7 +68,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	}
 	in := &input{objects: objects, snapshot: s, warnings: objects.Warnings}
 	in.planner, err = failures.New(failures.Input{
-		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: profile, Admission: objects.Admission(),
+		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, Pending: pending, Profile: decides, Admission: objects.Admission(),
 	})
 	if err != nil {
 		return nil, err

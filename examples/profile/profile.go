@@ -1,4 +1,7 @@
-package failures
+// Package profile gives a planner's program the profile that decides.
+//
+//	p, warnings, err := profile.Of("scheduler.yaml", dump.Options{})
+package profile
 
 import (
 	"fmt"
@@ -10,22 +13,23 @@ import (
 	"github.com/podberth/podberth/placement"
 )
 
-// profileOf returns the profile that decides: the default profile, or the first profile of -config. Every node is checked,
-// whatever percentageOfNodesToScore says. The texts are warnings about what else the configuration asks for.
-func profileOf(o options) (p placement.Profile, warnings []string, err error) {
+// Of returns the default profile, or the first profile of the KubeSchedulerConfiguration in a file, which -config names. "" is no
+// file. Every node is checked, whatever percentageOfNodesToScore says, and claims have CEL selectors. The texts are warnings about
+// what else the configuration asks for.
+func Of(file string, in dump.Options) (p placement.Profile, warnings []string, err error) {
 	args := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}
-	if o.config == "" {
+	if file == "" {
 		p = args.Profile()
 		p.Sampling = placement.AllNodes()
 		return p, nil, nil
 	}
-	data, err := dump.ReadText(o.config, nil, o.input)
+	data, err := dump.ReadText(file, nil, in)
 	if err != nil {
 		return p, nil, fmt.Errorf("-config: %w", err)
 	}
 	c, err := config.Load(data)
 	if err != nil {
-		return p, nil, fmt.Errorf("%s: %w", o.config, err)
+		return p, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	p = c.Profiles[0].Placement
 	p.Sampling = placement.AllNodes()
@@ -36,7 +40,7 @@ func profileOf(o options) (p placement.Profile, warnings []string, err error) {
 		warnings = append(warnings, fmt.Sprintf("profile %s: is left out: the first profile decides", c.Profiles[k+1].SchedulerName))
 	}
 	if len(c.Extenders) > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d extenders of %s are not asked", len(c.Extenders), o.config))
+		warnings = append(warnings, fmt.Sprintf("%d extenders of %s are not asked", len(c.Extenders), file))
 	}
 	const name = "DynamicResources"
 	devices, err := args.Plugin(name)
