@@ -26,6 +26,7 @@ type world struct {
 	server *apiserver.Server
 	link   *link
 	api    kubernetes.Interface // of the test, not through the link
+	wire   *wire                // of the scenario
 	last   error                // is part of the failure of until
 }
 
@@ -69,6 +70,9 @@ func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop
 	return d, stop
 }
 
+// nodeSeen is long enough for a scheduler to see a new node before a pod that is created after it.
+const nodeSeen = 100 * time.Millisecond
+
 const patience = 15 * time.Second
 
 // until waits for a condition.
@@ -101,6 +105,7 @@ func (w *world) node(name, cpu string, change ...func(*v1.Node)) {
 	n := newNode(name, cpu, change...)
 	_, err := w.api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
 	require.NoError(w.t, err)
+	<-time.After(nodeSeen)
 }
 
 func newPod(name, cpu string, change ...func(*v1.Pod)) *v1.Pod {
@@ -134,7 +139,10 @@ func (w *world) delete(name string) {
 
 func (w *world) bound(name, node string) {
 	w.t.Helper()
-	w.until(name+" is bound to "+node, func() bool { n := w.get(name).Spec.NodeName; return n != "" && (node == "" || n == node) })
+	w.until(name+" is bound to "+node, func() bool {
+		p, err := w.api.CoreV1().Pods("default").Get(w.ctx, name, metav1.GetOptions{})
+		return err == nil && p.Spec.NodeName != "" && (node == "" || p.Spec.NodeName == node)
+	})
 }
 
 // condition returns the pod's condition of a type, an empty one without.

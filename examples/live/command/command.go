@@ -145,6 +145,9 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	}
 	klog.InfoS("Starting", "version", version())
 	s := &server{configuration: p.configuration, registry: prometheus.NewRegistry(), profiling: o.profiling}
+	if o.shadow.on {
+		p.daemon.Lease = nil // a shadow writes nothing
+	}
 	if p.daemon.Lease != nil {
 		s.elector = leaderelection.NewLeaderHealthzAdaptor(leaseGrace)
 		p.daemon.Lease.WatchDog = s.elector
@@ -167,7 +170,10 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 }
 
 // schedule runs the scheduler, or its shadow.
-func (o *options) schedule(ctx context.Context, p prepared, s *server, _ io.Writer) error {
+func (o *options) schedule(ctx context.Context, p prepared, s *server, stdout io.Writer) error {
+	if o.shadow.on {
+		return o.runShadow(ctx, p, s, stdout)
+	}
 	d, err := daemon.New(ctx, p.daemon)
 	if err != nil {
 		return err

@@ -1,0 +1,476 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// wire records what a scheduler writes. hook may answer in the API server's place.
+type wire struct {
+	mu     sync.Mutex
+	writes map[string]bool
+	hook   func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
+}
+
+func (x *wire) trip(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	x.mu.Lock()
+	hook := x.hook
+	x.mu.Unlock()
+	answer, err := (*http.Response)(nil), error(nil)
+	if hook != nil {
+		answer, err = hook(r, send)
+	} else {
+		answer, err = send()
+	}
+	if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "/events") {
+		return answer, err
+	}
+	code := "lost"
+	if err == nil {
+		code = fmt.Sprint(answer.StatusCode)
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "namespaces/default/")
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.writes[r.Method+" "+path+" "+code] = true
+	return answer, err
+}
+
+// once returns a hook for the first n requests of a method and path; the rest are sent.
+func (x *wire) once(n int, method, path string, do func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) {
+	var mu sync.Mutex
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.hook = func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		mu.Lock()
+		hit := n > 0 && r.Method == method && strings.HasSuffix(r.URL.Path, path)
+		if hit {
+			n--
+		}
+		mu.Unlock()
+		if hit {
+			return do(r, send)
+		}
+		return send()
+	}
+}
+
+var uid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// outcome is what a scenario has left: pods, the events about them, and the writes.
+func (w *world) outcome(x *wire) []string {
+	w.t.Helper()
+	var out []string
+	pods, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for k := range pods.Items {
+		p := &pods.Items[k]
+		line := fmt.Sprintf("pod %s node=%s nominated=%s labels=%v", p.Name, p.Spec.NodeName, p.Status.NominatedNodeName, p.Labels)
+		for _, c := range p.Status.Conditions {
+			line += fmt.Sprintf(" %s=%s/%s/%s/%d", c.Type, c.Status, c.Reason, c.Message, c.ObservedGeneration)
+		}
+		out = append(out, line)
+	}
+	events, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, e := range events.Items {
+		out = append(out, fmt.Sprintf("event %s %s %s %s %s: %s", e.Regarding.Name, e.Type, e.Reason, e.Action, e.ReportingController, e.Note))
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for write := range x.writes {
+		out = append(out, "write "+write)
+	}
+	for k := range out {
+		out[k] = uid.ReplaceAllString(out[k], "UID")
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// wipe removes what a scenario has left.
+func (w *world) wipe() {
+	w.t.Helper()
+	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	pods, err := w.api.CoreV1().Pods("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, p := range pods.Items {
+		_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+	}
+	require.NoError(w.t, w.api.CoreV1().Pods("default").DeleteCollection(w.ctx, now, metav1.ListOptions{}))
+	require.NoError(w.t, w.api.CoreV1().Nodes().DeleteCollection(w.ctx, now, metav1.ListOptions{}))
+	require.NoError(w.t, w.api.EventsV1().Events("default").DeleteCollection(w.ctx, now, metav1.ListOptions{}))
+	require.NoError(w.t, w.api.PolicyV1().PodDisruptionBudgets("default").DeleteCollection(w.ctx, now, metav1.ListOptions{}))
+}
+
+// event waits for an event about a pod.
+func (w *world) event(reason, pod string) {
+	w.t.Helper()
+	w.until(reason+" of "+pod, func() bool { return len(w.events(reason, pod)) > 0 })
+}
+
+func (w *world) unschedulable(name, part string) {
+	w.t.Helper()
+	w.until(name+" is unschedulable: "+part, func() bool { return strings.Contains(condition(w.get(name), v1.PodScheduled).Message, part) })
+	w.event("FailedScheduling", name)
+}
+
+func high(p *v1.Pod) { p.Spec.PriorityClassName = "high" }
+
+func grace(seconds int64) func(*v1.Pod) {
+	return func(p *v1.Pod) { p.Spec.TerminationGracePeriodSeconds = &seconds }
+}
+
+// resize changes the cpu of a node.
+func (w *world) resize(node, cpu string) {
+	w.t.Helper()
+	_, err := w.api.CoreV1().Nodes().Patch(w.ctx, node, types.MergePatchType, []byte(`{"status":{"allocatable":{"cpu":"`+cpu+`"}}}`), metav1.PatchOptions{}, "status")
+	require.NoError(w.t, err)
+}
+
+// bindElsewhere binds a pod to another node, as another scheduler would.
+func (w *world) bindElsewhere(name, node string) {
+	w.t.Helper()
+	require.NoError(w.t, w.api.CoreV1().Pods("default").Bind(w.ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name}, Target: v1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{}))
+}
+
+// scenario is one of the worked scenarios of docs/live.md. ours has the lines that are only podberth's, theirs those that are only
+// kube-scheduler's, and why says why.
+type scenario struct {
+	name         string
+	run          func(w *world, x *wire)
+	ours, theirs []string
+	why          string
+}
+
+var scenarios = []scenario{
+	{name: "plain pod", run: func(w *world, _ *wire) {
+		w.node("n1", "2", func(n *v1.Node) {
+			n.Labels[v1.LabelTopologyZone], n.Labels[v1.LabelTopologyRegion] = "z", "r"
+		})
+		w.pod("p1", "1", func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} })
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "unschedulable, until the node grows", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.pod("p1", "2")
+		w.unschedulable("p1", "1 Insufficient cpu")
+		w.resize("n1", "3")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "no nodes", run: func(w *world, _ *wire) {
+		w.pod("p1", "1")
+		w.unschedulable("p1", "no nodes available to schedule pods")
+		w.node("n1", "1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "gated", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.pod("p1", "1", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}} })
+		_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "other schedulers and static pods", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.pod("other", "1", func(p *v1.Pod) { p.Spec.SchedulerName = "other" })
+		w.pod("static", "1", func(p *v1.Pod) { p.Spec.NodeName = "n1" })
+		w.pod("p1", "2")
+		w.unschedulable("p1", "1 Insufficient cpu")
+	}},
+	{name: "a pod ends", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.pod("p1", "1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+		w.pod("p2", "1")
+		w.unschedulable("p2", "1 Insufficient cpu")
+		_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
+		require.NoError(w.t, err)
+		w.bound("p2", "n1")
+		w.event("Scheduled", "p2")
+	}},
+	{name: "deleted while pending", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.pod("p1", "2", func(p *v1.Pod) { p.Finalizers = []string{"example.com/f"} })
+		w.unschedulable("p1", "1 Insufficient cpu")
+		w.delete("p1")
+		w.resize("n1", "3")
+		w.until("the second event", func() bool {
+			return slices.Contains(w.events("FailedScheduling", "p1"), "skip schedule deleting pod: default/p1")
+		})
+	}},
+	{name: "preemption", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.pod("low1", "1")
+		w.pod("low2", "1")
+		w.bound("low1", "n1")
+		w.bound("low2", "n1")
+		w.event("Scheduled", "low1")
+		w.event("Scheduled", "low2")
+		w.pod("hi", "2", high)
+		w.bound("hi", "n1")
+		w.event("Preempted", "low1")
+		w.event("Preempted", "low2")
+		w.event("Scheduled", "hi")
+	}, why: "the victims leave at once, so the message between the two deletions may be sent or not", theirs: []string{"*not eligible due to a terminating pod*"}, ours: []string{"*not eligible due to a terminating pod*"}},
+	{name: "preemption with a grace period", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.pod("low", "2", grace(30))
+		w.bound("low", "n1")
+		w.event("Scheduled", "low")
+		w.pod("hi", "2", high)
+		w.event("Preempted", "low")
+		w.until("nominated", func() bool { return w.get("hi").Status.NominatedNodeName == "n1" })
+		w.event("FailedScheduling", "hi")
+		w.delete("low") // the kubelet's part
+		w.bound("hi", "n1")
+		w.event("Scheduled", "hi")
+	}, why: "whether the preemptor is tried again while the victim ends is a matter of time", theirs: []string{"*not eligible due to a terminating pod*"}, ours: []string{"*not eligible due to a terminating pod*"}},
+	{name: "a budget does not stop preemption", run: func(w *world, _ *wire) {
+		_, err := w.api.PolicyV1().PodDisruptionBudgets("default").Create(w.ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "low"}},
+		}}, metav1.CreateOptions{})
+		require.NoError(w.t, err)
+		w.node("n1", "1")
+		w.pod("low", "1", func(p *v1.Pod) { p.Labels = map[string]string{"app": "low"} })
+		w.bound("low", "n1")
+		w.event("Scheduled", "low")
+		w.pod("hi", "1", high)
+		w.bound("hi", "n1")
+		w.event("Preempted", "low")
+		w.event("Scheduled", "hi")
+	}},
+	{name: "bound by another during the binding", run: func(w *world, x *wire) {
+		w.node("n1", "2")
+		w.node("n2", "2", func(n *v1.Node) { n.Spec.Unschedulable = true })
+		x.once(1, http.MethodPost, "/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.bindElsewhere("p1", "n2")
+			return send()
+		})
+		w.pod("p1", "1")
+		w.bound("p1", "n2")
+		w.event("FailedScheduling", "p1")
+		w.settle()
+	}, why: "a bound pod is not marked as unschedulable",
+		ours:   []string{"pod p1 *PodScheduled=True///0"},
+		theirs: []string{"pod p1 *PodScheduled=False/SchedulerError/*", "write PATCH pods/p1/status 200"}},
+	{name: "the answer to a binding is lost", run: func(w *world, x *wire) {
+		w.node("n1", "2")
+		x.once(1, http.MethodPost, "/binding", func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			if answer, err := send(); err == nil {
+				_ = answer.Body.Close()
+			}
+			return nil, io.ErrUnexpectedEOF
+		})
+		w.pod("p1", "1")
+		w.bound("p1", "n1")
+		w.settle()
+	}, why: "the pod is read: it is bound",
+		ours:   []string{"pod p1 *PodScheduled=True///0", "event p1 Normal Scheduled *"},
+		theirs: []string{"pod p1 *PodScheduled=False/SchedulerError/*", "event p1 Warning FailedScheduling *", "write PATCH pods/p1/status 200"}},
+	{name: "recreated during the binding", run: func(w *world, x *wire) {
+		w.node("n1", "2")
+		x.once(1, http.MethodPost, "/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.delete("p1")
+			w.pod("p1", "1")
+			return send()
+		})
+		w.pod("p1", "1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "deleted while the binding hangs", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		asked, go1 := make(chan struct{}), make(chan struct{})
+		x.once(1, http.MethodPost, "p1/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			close(asked)
+			<-go1
+			return send()
+		})
+		w.pod("p1", "1")
+		<-asked
+		w.pod("p2", "1")
+		w.unschedulable("p2", "1 Insufficient cpu")
+		w.delete("p1")
+		w.bound("p2", "n1") // before the binding of p1 is answered
+		close(go1)
+		w.event("FailedScheduling", "p1")
+		w.event("Scheduled", "p2")
+	}, why: "a pod that is gone is not patched", theirs: []string{"write PATCH pods/p1/status 404"}},
+	{name: "nominated from outside", run: func(w *world, _ *wire) {
+		w.node("n1", "4")
+		w.node("n2", "2")
+		w.pod("p1", "1", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}} })
+		_, err := w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"status":{"nominatedNodeName":"n2"}}`), metav1.PatchOptions{}, "status")
+		require.NoError(w.t, err)
+		_, err = w.api.CoreV1().Pods("default").Patch(w.ctx, "p1", types.MergePatchType, []byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+		w.bound("p1", "n2")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "the binding fails twice", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		x.once(2, http.MethodPost, "/binding", func(r *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			return status(r, http.StatusInternalServerError, "InternalError", "no"), nil
+		})
+		w.pod("p1", "1")
+		w.event("FailedScheduling", "p1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "a node goes and comes back", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.pod("p1", "1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+		require.NoError(w.t, w.api.CoreV1().Nodes().Delete(w.ctx, "n1", metav1.DeleteOptions{}))
+		w.pod("p2", "1")
+		w.unschedulable("p2", "no nodes available")
+		w.node("n1", "1")
+		w.unschedulable("p2", "1 Insufficient cpu")
+	}, why: "how many attempts fall between is a matter of time", ours: []string{"event p2 *"}, theirs: []string{"event p2 *"}},
+	{name: "gone during the binding", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		x.once(1, http.MethodPost, "/binding", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.delete("p1")
+			return send()
+		})
+		w.pod("p1", "1")
+		w.event("FailedScheduling", "p1")
+		w.settle()
+	}, why: "a pod that is gone is not patched", theirs: []string{"write PATCH pods/p1/status 404"}},
+	{name: "recreated smaller", run: func(w *world, _ *wire) {
+		w.node("n1", "1")
+		w.pod("p1", "2")
+		w.unschedulable("p1", "1 Insufficient cpu")
+		w.delete("p1")
+		w.pod("p1", "1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}},
+	{name: "a victim is replaced before it is deleted", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		w.pod("low", "1")
+		w.bound("low", "n1")
+		w.event("Scheduled", "low")
+		x.once(1, http.MethodDelete, "pods/low", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.delete("low")
+			w.pod("low", "1", func(p *v1.Pod) { p.Spec.SchedulerName = "other" })
+			return send()
+		})
+		w.pod("hi", "1", high)
+		w.bound("hi", "n1")
+		w.event("Scheduled", "hi")
+		w.settle()
+	}, why: "the deletion names the UID, so the pod that replaced the victim stays",
+		ours:   []string{"pod low *", "write DELETE pods/low 409"},
+		theirs: []string{"write DELETE pods/low 200", "event low Normal Preempted *"}},
+	{name: "a pod is replaced before its status is patched", run: func(w *world, x *wire) {
+		w.node("n1", "1")
+		x.once(1, http.MethodPatch, "p1/status", func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.delete("p1")
+			w.pod("p1", "1", func(p *v1.Pod) { p.Spec.SchedulerName = "other" })
+			return send()
+		})
+		w.pod("p1", "2")
+		w.event("FailedScheduling", "p1")
+		w.settle()
+	}, why: "the patch names the UID and the version, so the pod that replaced it stays as it is",
+		ours:   []string{"pod p1 node= nominated= labels=map[]", "write PATCH pods/p1/status 4*"},
+		theirs: []string{"pod p1 *PodScheduled=False/Unschedulable*", "write PATCH pods/p1/status 200"}},
+}
+
+// settled is how long nothing may be written before a scenario that ends in silence is over.
+const settled = 300 * time.Millisecond
+
+// settle waits until nothing was written for a while.
+func (w *world) settle() {
+	w.t.Helper()
+	last := w.wire.count()
+	for quiet := time.Now(); time.Since(quiet) < settled; {
+		<-time.After(settled / 10)
+		if n := w.wire.count(); n != last {
+			last, quiet = n, time.Now()
+		}
+	}
+}
+
+func (x *wire) count() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.writes)
+}
+
+// like reports whether a line is what a pattern says; * is any text.
+func like(pattern, line string) bool {
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$").MatchString(line)
+}
+
+// only returns the lines of a that b has not, except those that a pattern allows.
+func only(a, b, allowed []string) (out []string) {
+	for _, line := range a {
+		if !slices.Contains(b, line) && !slices.ContainsFunc(allowed, func(p string) bool { return like(p, line) }) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Both schedulers leave the same objects, events and requests, except where a scenario says what differs and why.
+func TestScenarios(t *testing.T) {
+	w := newWorld(t)
+	w.priorityClass("high", 1000)
+	got := map[string][2][]string{}
+	for side, start := range []func() func(){
+		func() func() { _, stop := w.podberth(); return func() { require.NoError(t, stop()) } },
+		w.kube,
+	} {
+		stop := start()
+		for _, s := range scenarios {
+			t.Run([]string{"podberth", "kube"}[side]+"/"+s.name, func(t *testing.T) {
+				w.t = t
+				w.wire = &wire{writes: map[string]bool{}}
+				w.link.faults(w.wire.trip)
+				defer w.wipe()
+				s.run(w, w.wire)
+				both := got[s.name]
+				both[side] = w.outcome(w.wire)
+				got[s.name] = both
+			})
+		}
+		w.t = t
+		stop()
+	}
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			ours, theirs := got[s.name][0], got[s.name][1]
+			if a := only(ours, theirs, s.ours); len(a) > 0 {
+				t.Errorf("only podberth:\n%s", strings.Join(a, "\n"))
+			}
+			if b := only(theirs, ours, s.theirs); len(b) > 0 {
+				t.Errorf("only kube-scheduler:\n%s", strings.Join(b, "\n"))
+			}
+		})
+	}
+}
