@@ -1,8 +1,11 @@
 package consolidation
 
 import (
+	"flag"
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -23,7 +26,7 @@ func large(nodes, perNode int) *world {
 		r := w.app(name, "", "", nil)
 		r.Spec.Template = t
 		for k := range 60 {
-			w.pod("ReplicaSet", name, fmt.Sprintf("%s-%d", name, k), w.objects.Nodes[(a*7+k*(nodes/60+1))%nodes].Name, t)
+			w.pod("ReplicaSet", name, fmt.Sprintf("%s-%d", name, k), w.objects.Nodes[(a*31+k*83)%nodes].Name, t)
 		}
 		r.Spec.Replicas = ptr(int32(60))
 		if a%2 == 0 {
@@ -31,6 +34,33 @@ func large(nodes, perNode int) *world {
 		}
 	}
 	return w
+}
+
+var curve = flag.Duration("curve", 0, "how long TestCurve searches among 5,000 nodes; 0: not at all")
+
+// The cost over the time of a search among 5,000 nodes with 30,000 pods. The run of docs/consolidation.md is
+// go test ./planning/consolidation -run Curve -v -args -curve 90s
+func TestCurve(t *testing.T) {
+	if *curve == 0 {
+		t.Skip("-curve asks for it")
+	}
+	w := large(5000, 6)
+	begin := time.Now()
+	p := w.planner(t)
+	t.Logf("%.1fs: the planner is ready", time.Since(begin).Seconds())
+	said := 0.0
+	plan, err := p.Plan(Options{
+		Steps: math.MaxInt, Stop: func() bool { return time.Since(begin) > *curve },
+		Improved: func(x Progress) {
+			if now := time.Since(begin).Seconds(); x.Step == 0 || now > 1.3*said {
+				said = now
+				t.Logf("%.1fs: %d steps, %d nodes, bound %d, %d moves", now, x.Step, x.Cost, x.Bound, x.Moves)
+			}
+		},
+	})
+	require.NoError(t, err)
+	t.Logf("%.1fs: the plan has %d nodes, bound %d, gap %.3f, %d moves in %d waves", time.Since(begin).Seconds(), plan.After, plan.Bound, plan.Gap(), plan.Moves(), len(plan.Waves))
+	require.Less(t, plan.After, plan.Before)
 }
 
 // The first plan of 5,000 nodes with 30,000 pods.

@@ -159,12 +159,17 @@ func (b *brute) works(set int) bool {
 		return false
 	}
 	slices.SortFunc(move, func(x, y brutePod) int { return y.cpu - x.cpu })
+	dead := map[string]bool{} // from which no placement of the rest was found
 	var place func(k int) bool
 	place = func(k int) bool {
 		if k == len(move) {
 			return true
 		}
 		p := move[k]
+		state := fmt.Sprint(k, free, taken) // maps are printed in the order of their keys
+		if dead[state] {
+			return false
+		}
 		tried := map[int]bool{}
 		for i := range free {
 			if set>>i&1 == 1 || free[i] < p.cpu {
@@ -193,6 +198,7 @@ func (b *brute) works(set int) bool {
 				return true
 			}
 		}
+		dead[state] = true
 		return false
 	}
 	return place(0)

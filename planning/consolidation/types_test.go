@@ -143,7 +143,14 @@ func TestReplay(t *testing.T) {
 	require.Len(t, r.Nodes, len(r.Elsewhere))
 	m := plan.Waves[0][0]
 	require.False(t, m.Chosen, "n5 is empty, and kube-scheduler prefers it")
-	require.Equal(t, []string{m.To}, m.Pin().RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values)
+	require.Equal(t, []string{m.To}, m.Pin().NodeSelectorTerms[0].MatchFields[0].Values)
+	own := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}}}
+	pod := *m.Pod
+	pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{}, own}}}}
+	m.Pod = &pod
+	require.Len(t, m.Pin().NodeSelectorTerms, 1)
+	require.Equal(t, own.MatchExpressions, m.Pin().NodeSelectorTerms[0].MatchExpressions)
+	require.Len(t, m.Pin().NodeSelectorTerms[0].MatchFields, 1)
 	_, err = p.Replay(&Plan{Nodes: []Emptied{{Node: "gone"}}})
 	require.EqualError(t, err, `consolidation: node "gone": Not found: the plan is not of this planner`)
 	_, err = p.Replay(&Plan{Waves: [][]Move{{{Pod: testkit.Pod("x").Obj()}}}})
