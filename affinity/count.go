@@ -49,11 +49,11 @@ func (e *PodEvaluator) countInto(s *State, cluster Cluster, m *Memo) {
 func (s *State) bind() {
 	e := s.evaluator
 	s.pairs = pairsOf(e.pod.Labels)
-	namespaces := s.cluster.Namespaces()
-	s.affinity = bindAll(e.affinity, namespaces, e.documented)
-	s.anti = bindAll(e.anti, namespaces, e.documented)
-	s.preferred = bindAll(e.preferred, namespaces, e.documented)
-	s.preferredAnti = bindAll(e.preferredAnti, namespaces, e.documented)
+	namespaces, names := s.cluster.Namespaces(), selectsNames(e.release)
+	s.affinity = bindAll(e.affinity, namespaces, names)
+	s.anti = bindAll(e.anti, namespaces, names)
+	s.preferred = bindAll(e.preferred, namespaces, names)
+	s.preferredAnti = bindAll(e.preferredAnti, namespaces, names)
 	s.self = allMatch(s.affinity, e.pod)
 	for i := range s.affinity {
 		if k := s.columnIndex(s.affinity[i].key); !slices.Contains(s.affinityCols, k) {

@@ -38,5 +38,5 @@
 // Taints are in package taints, topology spread is in package spread, spec.nodeName and resources are in package filter.
 //
 // The package follows Kubernetes v1.36.3 with default feature gates. That includes a quirk: a namespaceSelector made only of
-// NotIn and DoesNotExist matches every namespace (PodOptions.DocumentedNamespaceSelector corrects this).
+// NotIn and DoesNotExist matches every namespace. PodOptions.Release chooses another release; v1.37 corrects this.
 package affinity

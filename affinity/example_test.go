@@ -147,9 +147,9 @@ func ExampleCompileNode() {
 }
 
 // A second db pod waits. The hint says which deletions make another attempt worthwhile.
-func ExamplePodOptions_Hint() {
+func ExamplePodOptions_WouldHelp() {
 	cluster := newCluster()
-	hint := affinity.PodOptions{}.Hint(cluster)
+	hint := affinity.PodOptions{}.WouldHelp
 	for _, node := range []string{"n1", "n2"} {
 		gone := cluster.pods[node][0]
 		help, err := hint(newPod("db"), gone, nil)

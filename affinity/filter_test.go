@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // tableWorld has n1{zone=a,rack=r1,h=n1} n2{zone=a,rack=r2,h=n2} n3{zone=b,rack=r3,h=n3} n4{} and namespaces d and o.
@@ -102,14 +103,14 @@ func TestNamespaceSelectorDeviation(t *testing.T) {
 		require.Equal(t, "n1:anti n2:anti", verdicts(w, count(w, p, affinity.PodOptions{}).Check))
 	})
 	t.Run("A-81 documented", func(t *testing.T) {
-		o := affinity.PodOptions{DocumentedNamespaceSelector: true}
+		o := affinity.PodOptions{Release: release.V1_37}
 		require.Equal(t, "n1:ok n2:anti", verdicts(w, count(w, p, o).Check))
 		require.Equal(t, "n1:ok n2:anti", verdicts(w, count(index(w), p, o).Check))
 	})
 	t.Run("A7.3 self", func(t *testing.T) {
 		q := pod("ns1", "app=y", "aff zone app=y nssel=env!=prod")
 		require.Equal(t, "n1:ok n2:ok", verdicts(w, count(w, q, affinity.PodOptions{}).Check), "the rule for the first pod uses the pod's own namespace")
-		require.Equal(t, "n1:affinity n2:affinity", verdicts(w, count(w, q, affinity.PodOptions{DocumentedNamespaceSelector: true}).Check))
+		require.Equal(t, "n1:affinity n2:affinity", verdicts(w, count(w, q, affinity.PodOptions{Release: release.V1_37}).Check))
 	})
 }
 

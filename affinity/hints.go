@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // WouldHelp is the queueing hint of NodeAffinity (rule A12.1). It reports whether an event could make a pod schedulable
@@ -60,9 +58,9 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 	return false, s.err
 }
 
-// Hint returns the queueing hint of InterPodAffinity (rules A12.2 and A12.3): whether an event could make a pod schedulable
-// that inter-pod affinity rejected. The hint reads the namespaces of known only with DocumentedNamespaceSelector. old and
-// new are *v1.Node or *v1.Pod; old is nil for an addition, new for a deletion. A node event helps when
+// WouldHelp is the queueing hint of InterPodAffinity (rules A12.2 and A12.3). It reports whether an event could make a pod
+// schedulable that inter-pod affinity rejected. old and new are *v1.Node or *v1.Pod; old is nil for an addition, new for a
+// deletion. A node event helps when
 //
 //  1. the new node has the key of a required affinity term, and the old node did not have it or had another value;
 //  2. the pod has required anti-affinity terms and the node was added, or lost the key of a term, or changed its value.
@@ -76,28 +74,26 @@ func (s *Selector) match(node *v1.Node) (bool, error) {
 //  4. a scheduled pod was deleted: it matched all required anti-affinity terms, or the rejected pod matches all its
 //     required anti-affinity terms.
 //
-// No pod matches an empty list of terms. As in v1.36.3 a namespaceSelector sees a namespace without labels, unless
-// DocumentedNamespaceSelector is set. It is an error when a term of the pod cannot be converted, or when old or new has
-// another type. A queue treats an error as yes.
-func (o PodOptions) Hint(known Namespaces) func(pod *v1.Pod, old, new any) (bool, error) {
-	return func(pod *v1.Pod, old, new any) (bool, error) {
-		e, err := CompilePods(pod, o)
-		if err != nil {
-			return false, err
-		}
-		if isNode(old) || isNode(new) {
-			before, after, err := eventObjects[v1.Node](old, new)
-			if err != nil {
-				return false, err
-			}
-			return e.wouldHelpNode(before, after), nil
-		}
-		before, after, err := eventObjects[v1.Pod](old, new)
-		if err != nil {
-			return false, err
-		}
-		return e.wouldHelpPod(known, before, after), nil
+// No pod matches an empty list of terms. A namespaceSelector sees a namespace without labels. Other releases differ (rules
+// L7.7 to L7.10). It is an error when a term of the pod cannot be converted, or when old or new has another type. A queue
+// treats an error as yes. The method value PodOptions{}.WouldHelp is a hint of package queue.
+func (o PodOptions) WouldHelp(pod *v1.Pod, old, new any) (bool, error) {
+	e, err := CompilePods(pod, o)
+	if err != nil {
+		return false, err
 	}
+	if isNode(old) || isNode(new) {
+		before, after, err := eventObjects[v1.Node](old, new)
+		if err != nil {
+			return false, err
+		}
+		return e.wouldHelpNode(before, after), nil
+	}
+	before, after, err := eventObjects[v1.Pod](old, new)
+	if err != nil {
+		return false, err
+	}
+	return e.wouldHelpPod(before, after), nil
 }
 
 func isNode(o any) bool {
@@ -133,7 +129,7 @@ func (e *PodEvaluator) wouldHelpNode(old, new *v1.Node) bool {
 	return false
 }
 
-func (e *PodEvaluator) wouldHelpPod(known Namespaces, old, new *v1.Pod) bool {
+func (e *PodEvaluator) wouldHelpPod(old, new *v1.Pod) bool {
 	pod := new
 	if pod == nil {
 		pod = old
@@ -142,41 +138,32 @@ func (e *PodEvaluator) wouldHelpPod(known Namespaces, old, new *v1.Pod) bool {
 		return false
 	}
 	if old != nil && new != nil && new.UID == e.pod.UID {
-		return true
+		return ownChangeHelps(e.release)
 	}
-	if !podinfo.Placed(pod) {
+	if !countsAsPlaced(e.release, pod) {
 		return false
 	}
 	switch {
 	case old == nil:
-		return e.all(e.affinity, new, known)
+		return all(e.affinity, new)
 	case new == nil:
-		if e.all(e.anti, old, known) {
-			return true
-		}
-		terms := compileTerms(old)
-		return terms != nil && unresolved(terms.anti, e.pod)
+		return meets(e.release, e.anti, old) || blockedBy(e.release, e.pod, old)
 	}
-	if !e.all(e.affinity, old, known) && e.all(e.affinity, new, known) {
+	if !all(e.affinity, old) && all(e.affinity, new) {
 		return true
 	}
-	return e.all(e.anti, old, known) && !e.all(e.anti, new, known)
+	return meets(e.release, e.anti, old) && !meets(e.release, e.anti, new)
 }
 
-// all reports whether a pod matches all of the rejected pod's terms. No pod matches an empty list.
-func (e *PodEvaluator) all(terms []term, pod *v1.Pod, known Namespaces) bool {
-	if e.documented {
-		return allMatch(bindAll(terms, known.Namespaces(), true), pod)
-	}
-	return unresolved(terms, pod)
-}
-
-// unresolved is all by the rule of v1.36.3's hint: a namespaceSelector sees a namespace without labels.
-func unresolved(terms []term, pod *v1.Pod) bool {
+// all reports whether a pod matches all terms of a list, by the rule of the hint: a namespaceSelector sees a namespace without
+// labels. No pod matches an empty list.
+func all(terms []term, pod *v1.Pod) bool {
 	for i := range terms {
-		if !terms[i].matchesIn(pod, func() map[string]string { return nil }) {
+		if !terms[i].matchesIn(pod, noLabels) {
 			return false
 		}
 	}
 	return len(terms) > 0
 }
+
+func noLabels() map[string]string { return nil }

@@ -65,7 +65,7 @@ func TestPodHintNode(t *testing.T) {
 		{"no terms: added", pod("d", ""), nil, node("n", "zone=a"), false},
 		{"deleted", anti, node("n", "zone=a"), nil, false},
 	}, func(t *testing.T, tc test) {
-		got, err := affinity.PodOptions{}.Hint(tableWorld())(tc.pod, object(tc.old), object(tc.new))
+		got, err := affinity.PodOptions{}.WouldHelp(tc.pod, object(tc.old), object(tc.new))
 		require.NoError(t, err)
 		require.Equal(t, tc.want, got)
 	})
@@ -106,7 +106,7 @@ func TestPodHintPod(t *testing.T) {
 		{"deleted: not scheduled", aff, pod("d", "", "anti zone app=me"), nil, false},
 		{"nothing", aff, nil, nil, false},
 	}, func(t *testing.T, tc test) {
-		got, err := affinity.PodOptions{}.Hint(w)(tc.pod, object(tc.old), object(tc.new))
+		got, err := affinity.PodOptions{}.WouldHelp(tc.pod, object(tc.old), object(tc.new))
 		require.NoError(t, err)
 		require.Equal(t, tc.want, got)
 	})
@@ -124,17 +124,17 @@ func TestPodHintPod(t *testing.T) {
 			term := v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: tc.selector}
 			rejected, other := pod("d", ""), on(pod("o", ""))
 			rejected.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
-			got, err := affinity.PodOptions{}.Hint(w)(rejected, other, nil)
+			got, err := affinity.PodOptions{}.WouldHelp(rejected, other, nil)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got, "namespaces have no labels in hints")
 			other.Spec.Affinity = rejected.Spec.Affinity
-			got, err = affinity.PodOptions{}.Hint(w)(pod("d", ""), other, nil)
+			got, err = affinity.PodOptions{}.WouldHelp(pod("d", ""), other, nil)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got, "in the deleted pod's terms, too")
 		})
 	})
 	t.Run("errors", func(t *testing.T) {
-		hint := affinity.PodOptions{}.Hint(w)
+		hint := affinity.PodOptions{}.WouldHelp
 		bogus := pod("d", "", "aff zone bogus")
 		for _, event := range [][2]any{{nil, on(pod("d", ""))}, {nil, w.nodes[0]}} {
 			_, err := hint(bogus, event[0], event[1])
@@ -152,7 +152,7 @@ func TestPodHintPod(t *testing.T) {
 // The hints have the type that package queue takes, and the states are predicates.
 var (
 	_ queue.Hint       = affinity.NodeOptions{}.WouldHelp
-	_ queue.Hint       = affinity.PodOptions{}.Hint(nil)
+	_ queue.Hint       = affinity.PodOptions{}.WouldHelp
 	_ filter.Predicate = (*affinity.NodeState)(nil)
 	_ filter.Predicate = (*affinity.State)(nil)
 	_ filter.Trial     = affinity.Trial(nil)

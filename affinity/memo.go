@@ -85,5 +85,5 @@ func (e *PodEvaluator) matchesItself(namespaceLabels map[string]string, known bo
 			yield(e.pod.Namespace, namespaceLabels)
 		}
 	}
-	return allMatch(bindAll(e.affinity, own, e.documented), e.pod)
+	return allMatch(bindAll(e.affinity, own, selectsNames(e.release)), e.pod)
 }

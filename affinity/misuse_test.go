@@ -16,22 +16,22 @@ func TestMisuse(t *testing.T) {
 	state := func() *affinity.State { return count(w, pod("d", "app=x", "anti zone app=x"), affinity.PodOptions{}) }
 	const object, noSlot = "objects must not be nil", "a slot is a number from 0 to Len()-1"
 	testkit.Misuse(t, map[string]any{
-		"MatchNode":       affinity.MatchNode,
-		"CompileRequired": affinity.CompileRequired,
-		"CompileSelector": affinity.CompileSelector,
-		"CompileAdded":    affinity.CompileAdded,
-		"CompileNode":     affinity.CompileNode,
-		"CompilePods":     affinity.CompilePods,
-		"AppendNodeKey":   affinity.AppendNodeKey,
-		"AppendPodKey":    affinity.AppendPodKey,
-		"Validate":        affinity.PodOptions{}.Validate,
-		"WouldHelp":       affinity.NodeOptions{}.WouldHelp,
-		"Hint":            affinity.PodOptions{}.Hint(w),
+		"MatchNode":            affinity.MatchNode,
+		"CompileRequired":      affinity.CompileRequired,
+		"CompileSelector":      affinity.CompileSelector,
+		"CompileAdded":         affinity.CompileAdded,
+		"CompileNode":          affinity.CompileNode,
+		"CompilePods":          affinity.CompilePods,
+		"AppendNodeKey":        affinity.AppendNodeKey,
+		"AppendPodKey":         affinity.AppendPodKey,
+		"Validate":             affinity.PodOptions{}.Validate,
+		"WouldHelp":            affinity.NodeOptions{}.WouldHelp,
+		"PodOptions.WouldHelp": affinity.PodOptions{}.WouldHelp,
 		"hints of nodes": func(o, n *v1.Node) {
 			_, _ = affinity.NodeOptions{}.WouldHelp(&v1.Pod{}, o, n)
-			_, _ = affinity.PodOptions{}.Hint(w)(&v1.Pod{}, o, n)
+			_, _ = affinity.PodOptions{}.WouldHelp(&v1.Pod{}, o, n)
 		},
-		"hints of pods": func(o, n *v1.Pod) { _, _ = affinity.PodOptions{}.Hint(w)(&v1.Pod{}, o, n) },
+		"hints of pods": func(o, n *v1.Pod) { _, _ = affinity.PodOptions{}.WouldHelp(&v1.Pod{}, o, n) },
 		"nil Selector":  func() *affinity.Selector { return nil },
 		"NodeState": func() *affinity.NodeState {
 			return compileNode(t, &v1.Pod{}, nil).On(plainNodes{w.nodes})
@@ -46,7 +46,7 @@ func TestMisuse(t *testing.T) {
 		"AppendNodeKey":             object,
 		"AppendPodKey":              object,
 		"WouldHelp":                 object,
-		"Hint":                      object,
+		"PodOptions.WouldHelp":      object,
 		"State.LabelEffect":         object,
 		"State.TermEffect":          object,
 		"State.Effect":              object,

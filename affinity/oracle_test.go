@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -130,7 +131,7 @@ func (o *oracle) inScope(t v1.PodAffinityTerm, namespace string) bool {
 	if len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0 {
 		return true
 	}
-	if !o.options.DocumentedNamespaceSelector && selects(s, nil) {
+	if !o.options.Release.AtLeast(release.V1_37) && selects(s, nil) {
 		return true
 	}
 	labels, known := o.world.namespaces[namespace]

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release"
 )
 
 // PodOptions configures inter-pod affinity; the zero value is v1.36.3's default.
@@ -18,10 +19,10 @@ type PodOptions struct {
 	// (InterPodAffinityArgs.ignorePreferredTermsOfExistingPods). HardPodAffinityWeight has no effect on such a pod either.
 	// The option changes nothing for a pod with a preferred term (rules A9.1 and A9.3).
 	IgnorePreferredTermsOfExistingPods bool
-	// DocumentedNamespaceSelector resolves the namespaceSelector of the incoming pod's terms as documented and as v1.33
-	// did. By default, as in v1.34 to v1.36.3, a selector with only NotIn and DoesNotExist requirements matches the pods of
-	// every namespace (rule A7.3).
-	DocumentedNamespaceSelector bool
+	// Release is the release whose filter, score and hint count. In v1.37 a namespaceSelector of the incoming pod selects
+	// namespaces as documented. In v1.34 to v1.36 a selector with only NotIn and DoesNotExist requirements matches the pods of
+	// every namespace (rules A7.3 and L3.4).
+	Release release.Version
 }
 
 // Validate checks the options as v1.36.3 checks InterPodAffinityArgs.
@@ -46,7 +47,7 @@ type PodEvaluator struct {
 	affinity, anti, preferred, preferredAnti []term
 	hardWeight                               int64
 	scores                                   bool // false: IgnorePreferredTermsOfExistingPods is set and the pod has no preferred term
-	documented                               bool
+	release                                  release.Version
 	err                                      error
 }
 
@@ -59,7 +60,7 @@ type PodEvaluator struct {
 // Rule: documentation, "Assigning Pods to Nodes" (Inter-pod affinity and anti-affinity); API fields spec.affinity.podAffinity
 // and podAntiAffinity. O(terms).
 func CompilePods(pod *v1.Pod, options PodOptions) (*PodEvaluator, error) {
-	e := &PodEvaluator{pod: pod, hardWeight: options.hardWeight(), documented: options.DocumentedNamespaceSelector}
+	e := &PodEvaluator{pod: pod, hardWeight: options.hardWeight(), release: options.Release}
 	affinity, anti := podinfo.PodAffinity(pod)
 	var errs []error
 	note := func(list string, err error) {

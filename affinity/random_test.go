@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // source has the choices of this package.
@@ -97,7 +98,7 @@ func (s *source) options() (o affinity.PodOptions) {
 	case 1:
 		o.IgnorePreferredTermsOfExistingPods = true
 	case 2:
-		o.DocumentedNamespaceSelector = true
+		o.Release = release.V1_37
 	}
 	return o
 }

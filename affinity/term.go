@@ -88,13 +88,13 @@ type bound struct {
 
 // bind resolves the namespaceSelector to names of known namespaces. v1.34 to v1.36.3 evaluate the selector once more for
 // each pod, without any labels. A selector with only NotIn and DoesNotExist requirements therefore matches every namespace
-// (rule A7.3). documented avoids this, as v1.33 did.
-func (t *term) bind(namespaces iter.Seq2[string, map[string]string], documented bool) bound {
+// (rule A7.3). names avoids this, as v1.37 does (selectsNames).
+func (t *term) bind(namespaces iter.Seq2[string, map[string]string], names bool) bound {
 	b := bound{term: t, names: t.names}
 	if t.nsSelector == nil {
 		return b
 	}
-	if t.nsSelector.Empty() || !documented && t.nsSelector.Matches(labels.Set(nil)) {
+	if t.nsSelector.Empty() || !names && t.nsSelector.Matches(labels.Set(nil)) {
 		b.all = true
 		return b
 	}
@@ -118,13 +118,13 @@ func (b *bound) matches(pod *v1.Pod) bool {
 	return b.selector.Matches(labels.Set(pod.Labels))
 }
 
-func bindAll(list []term, namespaces iter.Seq2[string, map[string]string], documented bool) []bound {
+func bindAll(list []term, namespaces iter.Seq2[string, map[string]string], names bool) []bound {
 	if len(list) == 0 {
 		return nil
 	}
 	out := make([]bound, len(list))
 	for i := range list {
-		out[i] = list[i].bind(namespaces, documented)
+		out[i] = list[i].bind(namespaces, names)
 	}
 	return out
 }

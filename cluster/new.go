@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -37,6 +38,9 @@ type Objects struct {
 	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
+	// Release is the release by whose rule pods that are being resized count (rules L4.1 to L4.3). Plans over the snapshot should
+	// follow the same release.
+	Release release.Version
 }
 
 // New returns a snapshot of the objects. Nodes get the slots 0, 1, 2 … in their order. spec.nodeName decides about a pod:
@@ -53,7 +57,7 @@ type Objects struct {
 //
 // O(objects).
 func New(o Objects) (*Snapshot, error) {
-	s := &Snapshot{core: core{own: &owner{}, schema: new(resources.Schema), tree: &zoneTree{}}}
+	s := &Snapshot{core: core{own: &owner{}, schema: new(resources.Schema), tree: &zoneTree{}, release: o.Release}}
 	s.schemaOwn = s.own
 	if errs := s.fill(&o); len(errs) > 0 {
 		return nil, invalid(errs)

@@ -28,7 +28,7 @@ func (s *Snapshot) prepare(pod *v1.Pod) *info {
 	set := s.internSet(pod)
 	terms := s.internTerms(pod)
 	s.request = s.requests(s.request[:0], pod)
-	cpu, memory := overhead.NonZero(pod)
+	cpu, memory := overhead.NonZero(pod, s.release)
 	ports := holdsPorts(pod)
 
 	g := s.sets.at(set)
@@ -69,7 +69,7 @@ func countSame(a, b *info) bool {
 // requests appends what pod adds to a row. A running pod counts with its in-place resize, pod overhead and pod-level
 // resources. The schema is shared with forks until a new name needs a column.
 func (s *Snapshot) requests(dst resources.Vector, pod *v1.Pod) resources.Vector {
-	o := overhead.Options{UseStatus: true}
+	o := overhead.Options{UseStatus: true, Release: s.release}
 	if s.schemaOwn != s.own {
 		overhead.Each(pod, o, func(name v1.ResourceName, _ int64) {
 			if _, ok := s.schema.Column(name); !ok {

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -52,6 +53,7 @@ type core struct {
 	objects     objects
 	changes     changes[Event]
 	claims      changes[ClaimEvent]
+	release     release.Version
 }
 
 // PodSets calls yield for the id of each pod set that has pods and the label key with that value, in the namespace. Key ""

@@ -22,6 +22,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/kubelet"
 	podquota "github.com/podberth/podberth/overhead/quota"
+	"github.com/podberth/podberth/release"
 )
 
 var resourceNames = []v1.ResourceName{"cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "hugepages-1Gi", "foo",
@@ -200,7 +201,7 @@ func compareRow(t *testing.T, differ func(what, real, podberth string), theirs, 
 		t.Fatal(err)
 	}
 	r := info.CalculateResource()
-	cpu, memory := overhead.NonZero(ours)
+	cpu, memory := overhead.NonZero(ours, release.Current)
 	differ("non-zero", fmt.Sprint(r.Non0CPU, r.Non0Mem), fmt.Sprint(cpu, memory))
 	got, want := map[v1.ResourceName]int64{}, map[v1.ResourceName]int64{}
 	overhead.Each(ours, overhead.Options{UseStatus: true}, func(name v1.ResourceName, n int64) { got[name] = n })

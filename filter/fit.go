@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -21,11 +22,15 @@ type FitOptions struct {
 	// The filter does not reject a node whose allocatable amount of such a resource is 0: DynamicResources decides about
 	// that node.
 	DeviceResources []string
+	// Release is the release by whose rule pods that are being resized count (rules L4.1 to L4.3). Before v1.36
+	// DeviceResources has no effect (rule L3.3).
+	Release release.Version
 }
 
 // Fit is a pod's side of NodeResourcesFit: what the pod asks for. It is immutable.
 type Fit struct {
 	requests []fitRequest
+	release  release.Version
 }
 
 // fitRequest is an amount of one resource that a pod asks for: thousandths of a core for cpu, units otherwise.
@@ -40,14 +45,14 @@ type fitRequest struct {
 // resources. It leaves out amounts of 0 and ignored resources. The order is cpu, memory, ephemeral-storage, then the others
 // by name. O(containers of the pod).
 func CompileFit(pod *v1.Pod, o FitOptions) *Fit {
-	f := &Fit{}
+	f := &Fit{release: o.Release}
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
 		if !checked(name, value, o) {
 			return
 		}
 		f.requests = append(f.requests, fitRequest{
 			resource: name, value: value,
-			device: slices.Contains(o.DeviceResources, string(name)),
+			device: devicesServe(o.Release) && slices.Contains(o.DeviceResources, string(name)),
 			reason: "Insufficient " + string(name),
 		})
 	})
@@ -224,7 +229,7 @@ func Lacks(pod *v1.Pod, node *v1.Node, running []*v1.Pod, o FitOptions) []Insuff
 	schema := new(resources.Schema)
 	row := oneRow{schema: schema, allocatable: resources.FromList(schema, node.Status.Allocatable)}
 	for _, p := range running {
-		r := overhead.AppendRequests(nil, schema, p, overhead.Options{UseStatus: true})
+		r := overhead.AppendRequests(nil, schema, p, held(o.Release))
 		row.requested = row.requested.Grow(max(len(r), resources.Scalars))
 		row.requested.Add(r)
 		row.requested[resources.Pods]++

@@ -41,7 +41,7 @@ func (t *fitTrial) change(p *v1.Pod, i int, sign int64) {
 			return
 		}
 	}
-	overhead.Each(p, overhead.Options{UseStatus: true}, func(name v1.ResourceName, value int64) {
+	overhead.Each(p, held(t.s.fit.release), func(name v1.ResourceName, value int64) {
 		for k := range row.plus {
 			if t.s.fit.requests[k].resource == name {
 				row.plus[k] = resources.Add(row.plus[k], sign*value)

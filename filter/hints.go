@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -31,10 +32,10 @@ import (
 func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 	return func(pod *v1.Pod, old, new any) (bool, error) {
 		if before, after, ok := event[v1.Pod](old, new); ok {
-			return podHelps(pod, before, after), nil
+			return podHelps(pod, before, after, o.Release), nil
 		}
 		if before, after, ok := event[v1.Node](old, new); ok {
-			if after == nil || !Fits(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources}) {
+			if after == nil || !Fits(pod, after, nil, FitOptions{DeviceResources: o.DeviceResources, Release: o.Release}) {
 				return false, nil
 			}
 			return before == nil || grew(pod, before, after), nil
@@ -58,7 +59,7 @@ func provides(pod *v1.Pod, before, after *DeviceClass) bool {
 	return after.ExtendedResourceName != "" && !known && listed(pod, after.ExtendedResourceName)
 }
 
-func podHelps(pod, before, after *v1.Pod) bool {
+func podHelps(pod, before, after *v1.Pod, v release.Version) bool {
 	switch {
 	case after == nil:
 		return podinfo.Placed(before)
@@ -67,7 +68,7 @@ func podHelps(pod, before, after *v1.Pod) bool {
 	case after.UID == pod.UID:
 		return true
 	}
-	return after.Spec.NodeName != "" && shrank(pod, before, after)
+	return after.Spec.NodeName != "" && shrank(pod, before, after, v)
 }
 
 // DeviceClass has what the hint of FitHint reads of a resource.k8s.io DeviceClass. The API's own type would make every
@@ -80,10 +81,10 @@ type DeviceClass struct {
 }
 
 // shrank reports whether a running pod asks for less than before of a resource that pod asks for.
-func shrank(pod, before, after *v1.Pod) bool {
+func shrank(pod, before, after *v1.Pod, v release.Version) bool {
 	schema := new(resources.Schema)
-	was := overhead.AppendRequests(nil, schema, before, overhead.Options{UseStatus: true})
-	is := overhead.AppendRequests(nil, schema, after, overhead.Options{UseStatus: true})
+	was := overhead.AppendRequests(nil, schema, before, held(v))
+	is := overhead.AppendRequests(nil, schema, after, held(v))
 	less := false
 	overhead.Each(pod, overhead.Options{}, func(name v1.ResourceName, value int64) {
 		if c, ok := schema.Column(name); ok && value > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -89,7 +90,7 @@ func TestNodeDeclaredFeatures(t *testing.T) {
 
 // The lists of filters have the order of the default profile.
 func TestOrders(t *testing.T) {
-	filters, before := plugins.DefaultAt("Filter"), plugins.DefaultAt("PreFilter")
+	filters, before := plugins.DefaultAt(release.Current, "Filter"), plugins.DefaultAt(release.Current, "PreFilter")
 	require.Len(t, filters, 14)
 	require.Len(t, before, 11)
 	at := 0
@@ -99,7 +100,7 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	require.Equal(t, len(before), at, "PreFilter has the order of Filter")
-	require.Equal(t, []string{"DynamicResources", "DefaultPreemption"}, plugins.DefaultAt("PostFilter"))
+	require.Equal(t, []string{"DynamicResources", "DefaultPreemption"}, plugins.DefaultAt(release.Current, "PostFilter"))
 	filters[0] = "changed"
-	require.Equal(t, "NodeUnschedulable", plugins.DefaultAt("Filter")[0], "each call returns a slice of its own")
+	require.Equal(t, "NodeUnschedulable", plugins.DefaultAt(release.Current, "Filter")[0], "each call returns a slice of its own")
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release"
 )
 
 func TestOldFilters(t *testing.T) {
 	today := map[string]bool{}
-	for _, name := range plugins.DefaultAt("Filter") {
+	for _, name := range plugins.DefaultAt(release.Current, "Filter") {
 		today[name] = true
 	}
 	seen := map[string]bool{}

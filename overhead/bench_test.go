@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkNonZero(b *testing.B) {
 	pod := testkit.Containers("container a requests cpu=500m")
 	b.ReportAllocs()
 	for b.Loop() {
-		if cpu, memory := NonZero(pod); cpu != 500 || memory != defaultMemoryBytes {
+		if cpu, memory := NonZero(pod, release.Current); cpu != 500 || memory != defaultMemoryBytes {
 			b.Fatal(cpu, memory)
 		}
 	}

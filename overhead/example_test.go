@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -86,7 +87,7 @@ func ExampleNonZero() {
 	db := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "db", Resources: v1.ResourceRequirements{
 		Requests: v1.ResourceList{"memory": resource.MustParse("1Gi")},
 	}}}}}
-	cpuMilli, memoryBytes := overhead.NonZero(db)
+	cpuMilli, memoryBytes := overhead.NonZero(db, release.Current)
 	fmt.Println(cpuMilli, memoryBytes)
 	// Output: 100 1073741824
 }

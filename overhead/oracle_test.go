@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -313,7 +314,7 @@ func compareNonZero(t testing.TB, pod *v1.Pod) {
 		}
 		return expect(Options{UseStatus: true, Missing: defaults}, name)
 	}
-	cpu, memory := NonZero(pod)
+	cpu, memory := NonZero(pod, release.Current)
 	require.Equal(t, [2]int64{onNode("cpu"), onNode("memory")}, [2]int64{cpu, memory}, "on a node")
 	incoming := Options{IgnorePodLevel: true, Missing: defaults}
 	cpu, memory = NonZeroIncoming(pod)

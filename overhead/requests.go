@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/release"
 )
 
 // Options selects a variant of a pod's requests or limits. The zero value gives what filters use for an incoming pod: the
@@ -24,11 +26,13 @@ type Options struct {
 	// Missing has the amounts for containers, init containers and sidecars that do not name a resource. An explicit zero
 	// stays zero. Limits never read Missing.
 	Missing v1.ResourceList
+	// Release is the release by whose rule UseStatus counts a pod that is being resized (rules L4.1 to L4.3).
+	Release release.Version
 }
 
 // usePodStatus reports whether the status of the pod as a whole counts.
 func (o Options) usePodStatus(pod *v1.Pod) bool {
-	return o.UseStatus && !o.IgnorePodStatus && pod.Status.Resources != nil
+	return o.UseStatus && !o.IgnorePodStatus && pod.Status.Resources != nil && podStatusCounts(o.Release)
 }
 
 // Requests returns what the pod asks of a node, as a new list:
@@ -45,6 +49,9 @@ func (o Options) usePodStatus(pod *v1.Pod) bool {
 func Requests(pod *v1.Pod, o Options) v1.ResourceList {
 	if pod == nil {
 		return v1.ResourceList{}
+	}
+	if o.UseStatus && sumsFirst(o.Release) {
+		return resizedRequests(pod, o)
 	}
 	total := ofContainers(pod, o, effectiveRequests)
 	if !o.IgnorePodLevel && podLevelRequests(pod) {
@@ -98,6 +105,11 @@ func effectiveRequests(pod *v1.Pod, c *v1.Container, plainInit bool, o Options) 
 			}
 		}
 	}
+	return withMissing(r, o)
+}
+
+// withMissing returns the amounts of a container with Options.Missing for resources that it does not name.
+func withMissing(r v1.ResourceList, o Options) v1.ResourceList {
 	if len(o.Missing) == 0 {
 		return r
 	}

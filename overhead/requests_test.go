@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -102,7 +103,7 @@ func TestNilPod(t *testing.T) {
 	require.Empty(t, Requests(nil, onNode))
 	require.Empty(t, Limits(nil, onNode))
 	require.Empty(t, Explain(nil, onNode))
-	cpu, memory := NonZero(nil)
+	cpu, memory := NonZero(nil, release.Current)
 	require.Zero(t, cpu+memory)
 	require.Nil(t, Default(nil))
 }
@@ -158,7 +159,7 @@ func TestRowDoesNotAllocate(t *testing.T) {
 		schema.Intern("example.com/gpu")
 		row := make(resources.Vector, 0, 8)
 		require.Zero(t, testing.AllocsPerRun(100, func() { row = AppendRequests(row[:0], schema, pod, onNode) }), text)
-		require.Zero(t, testing.AllocsPerRun(100, func() { NonZero(pod); NonZeroIncoming(pod) }), text)
+		require.Zero(t, testing.AllocsPerRun(100, func() { NonZero(pod, release.Current); NonZeroIncoming(pod) }), text)
 	}
 }
 
@@ -180,7 +181,7 @@ func TestNonZero(t *testing.T) {
 		{"fractions", "the way over quantities fills in, too", "container a requests cpu=100u\ncontainer b requests cpu=100u", 1, 400 << 20, 1, 400 << 20},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Containers(c.pod)
-		cpu, memory := NonZero(pod)
+		cpu, memory := NonZero(pod, release.Current)
 		require.Equal(t, [2]int64{c.cpu, c.memory}, [2]int64{cpu, memory})
 		cpu, memory = NonZeroIncoming(pod)
 		require.Equal(t, [2]int64{c.incomingCPU, c.incomingByte}, [2]int64{cpu, memory})

@@ -56,6 +56,12 @@ func (s *sums) pod(pod *v1.Pod, o Options) bool {
 	if pod == nil {
 		return true
 	}
+	if o.UseStatus && sumsFirst(o.Release) {
+		if resized(pod) {
+			return false
+		}
+		o.UseStatus = false
+	}
 	for name, q := range o.Missing {
 		if !s.wants(name) {
 			continue

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -61,11 +62,11 @@ func AppendRequests(dst resources.Vector, schema *resources.Schema, pod *v1.Pod,
 	return dst
 }
 
-// NonZero returns what a pod on a node counts with in NodeResourcesFit's scores: the cpu and memory of Requests with
+// NonZero returns what a pod on a node counts with in NodeResourcesFit's scores, by the rule of a release: the cpu and memory of Requests with
 // UseStatus, where containers that name none count 100m and 200Mi. When the pod sets spec.resources.requests, NonZero fills
 // in only a resource that Requests does not name at all. Even a pod overhead of 10m names cpu. A nil pod counts 0.
-func NonZero(pod *v1.Pod) (cpuMilli, memoryBytes int64) {
-	o := Options{UseStatus: true}
+func NonZero(pod *v1.Pod, v release.Version) (cpuMilli, memoryBytes int64) {
+	o := Options{UseStatus: true, Release: v}
 	cpu, memory := true, true
 	if pod != nil && podLevelRequests(pod) {
 		Each(pod, o, func(name v1.ResourceName, _ int64) {

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/taints"
 )
@@ -232,13 +233,13 @@ func TestProfileValidate(t *testing.T) {
 		{"empty", "no plugins are allowed", Profile{}, nil},
 		{"nil filter", "a filter that is none", Profile{Filters: []*Plugin{nil}}, []string{"filters[0]: Required value: a plugin"}},
 		{"nil score", "a score that is none", Profile{Scores: []Weighted{{}}}, []string{"scores[0].plugin: Required value: a plugin"}},
-		{"twice", "a plugin runs once at a point", Profile{Filters: []*Plugin{newNodeName(), newNodeName()}, Scores: []Weighted{{newImageLocality(), 1}, {newImageLocality(), 2}}},
+		{"twice", "a plugin runs once at a point", Profile{Filters: []*Plugin{newNodeName(release.Current), newNodeName(release.Current)}, Scores: []Weighted{{newImageLocality(release.Current), 1}, {newImageLocality(release.Current), 2}}},
 			[]string{`filters[1]: Duplicate value: "NodeName"`, `scores[1].plugin: Duplicate value: "ImageLocality"`}},
 		{"at both points", "one plugin may filter and score", Profile{Filters: []*Plugin{newTaintToleration(taints.Options{})}, Scores: []Weighted{{newTaintToleration(taints.Options{}), 1}}}, nil},
-		{"unnamed", "messages need names", Profile{Filters: []*Plugin{{Filter: newNodeName().Filter}}}, []string{"filters[0]: Required value: a plugin has a name"}},
-		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 means 1"}},
-		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality()}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
-		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName().Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
+		{"unnamed", "messages need names", Profile{Filters: []*Plugin{{Filter: newNodeName(release.Current).Filter}}}, []string{"filters[0]: Required value: a plugin has a name"}},
+		{"negative weight", "weights add up", Profile{Scores: []Weighted{{newImageLocality(release.Current), -1}}}, []string{"scores[0].weight: Invalid value: -1: must not be negative; 0 means 1"}},
+		{"wrong point", "a score does not filter", Profile{Filters: []*Plugin{newImageLocality(release.Current)}}, []string{"filters[0]: Invalid value: \"ImageLocality\": does not serve at this point"}},
+		{"no key", "answers are kept by what a plugin reads", Profile{Filters: []*Plugin{{Name: "x", Filter: newNodeName(release.Current).Filter, Group: GroupStatics}}}, []string{"filters[0].appendKey: Required value"}},
 		{"percentage", "a share of nodes", Profile{Sampling: filter.Sampling{Percentage: &percent}}, []string{"sampling.percentage: Invalid value: 101"}},
 	}, func(t *testing.T, c test) {
 		var got []string

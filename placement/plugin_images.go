@@ -5,26 +5,29 @@ import (
 
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
-// newImageLocality returns the score of that name.
-func newImageLocality() *Plugin {
+// newImageLocality returns the score of that name, by the rule of a release.
+func newImageLocality(v release.Version) *Plugin {
 	return &Plugin{
 		Name:  plugins.ImageLocality,
-		Group: GroupRows, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages, Reads: []string{"images"},
+		Group: GroupRows, AppendKey: score.AppendImagesKey, AppendRowKey: appendKnownImages(v), Reads: []string{"images"},
 		Score: func(pod *v1.Pod, c Cluster) (Scorer, error) {
-			return score.CompileImages(pod).On(c), nil
+			return score.CompileImages(pod, v).On(c), nil
 		},
 	}
 }
 
-// appendKnownImages appends the pod's images if some node has one of them. Otherwise every node scores 0, whatever the images.
-func appendKnownImages(dst []byte, pod *v1.Pod, c Cluster) []byte {
-	zero := score.CompileImages(pod).On(c).Zero()
-	dst = key.Flag(dst, zero)
-	if !zero {
-		dst = score.AppendImagesKey(dst, pod)
+// appendKnownImages returns a function that appends the pod's images if some node has one of them. Otherwise every node scores 0, whatever the images.
+func appendKnownImages(v release.Version) func(dst []byte, pod *v1.Pod, c Cluster) []byte {
+	return func(dst []byte, pod *v1.Pod, c Cluster) []byte {
+		zero := score.CompileImages(pod, v).On(c).Zero()
+		dst = key.Flag(dst, zero)
+		if !zero {
+			dst = score.AppendImagesKey(dst, pod)
+		}
+		return dst
 	}
-	return dst
 }

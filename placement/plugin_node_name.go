@@ -7,10 +7,11 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
-// newNodeName returns the filter of that name. It allows all nodes for a pod without spec.nodeName.
-func newNodeName() *Plugin {
+// newNodeName returns the filter of that name, by the rule of a release. It allows all nodes for a pod without spec.nodeName.
+func newNodeName(v release.Version) *Plugin {
 	return &Plugin{
 		Name:  plugins.NodeName,
 		Group: GroupStatics, AppendKey: filter.AppendNodeNameKey,
@@ -19,6 +20,9 @@ func newNodeName() *Plugin {
 			e := filter.CompileNodeName(pod)
 			if e.Skip() {
 				return Filtering{}
+			}
+			if namesNode(v) {
+				return Filtering{Nodes: []string{pod.Spec.NodeName}}
 			}
 			return Filtering{Predicate: e.On(c)}
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 	"github.com/podberth/podberth/spread"
 	"github.com/podberth/podberth/taints"
@@ -51,6 +52,9 @@ func AllNodes() filter.Sampling {
 
 // PluginArgs has the arguments of v1.36's plugins, in fields named after the plugins. The zero value has v1.36's defaults.
 type PluginArgs struct {
+	// Release is the release that the profile follows: its plugins, their order and weights, and the rules of all plugins whose
+	// own arguments name no release.
+	Release release.Version
 	// Taints configures TaintToleration and NodeUnschedulable.
 	Taints           taints.Options
 	NodeAffinity     affinity.NodeOptions
@@ -65,24 +69,25 @@ type PluginArgs struct {
 	Devices tracker.Options
 }
 
-// DefaultProfile returns v1.36's default profile with default arguments: the profile of PluginArgs{}.
+// DefaultProfile returns v1.36's default profile with default arguments: the profile of PluginArgs{}. PluginArgs with a Release
+// has the default profile of another release.
 func DefaultProfile() Profile { return PluginArgs{}.Profile() }
 
-// Profile returns v1.36's default profile with these arguments: its filters in their order and its scores with their
+// Profile returns the default profile of the release with these arguments: its filters in their order and its scores with their
 // weights. Plugins that decide about no node, such as DefaultBinder, are left out. Rule: documentation, "Scheduler
 // Configuration" (Scheduling plugins).
 func (a PluginArgs) Profile() Profile {
 	out := Profile{SchedulerName: v1.DefaultSchedulerName}
 	builtin := a.plugins()
-	for _, entry := range plugins.Default() {
+	for _, entry := range plugins.Default(a.Release) {
 		p := findPlugin(builtin, entry.Name)
 		if p == nil {
 			continue
 		}
-		if p.Filter != nil {
+		if p.Filter != nil && entry.At("Filter") {
 			out.Filters = append(out.Filters, p)
 		}
-		if p.Score != nil {
+		if p.Score != nil && entry.At("Score") {
 			out.Scores = append(out.Scores, Weighted{p, int64(entry.Weight)})
 		}
 	}
@@ -100,9 +105,10 @@ func (a PluginArgs) Plugin(name string) (*Plugin, error) {
 
 // plugins returns the plugins of v1.36 that decide about nodes. To add one, add its function here.
 func (a PluginArgs) plugins() []*Plugin {
+	a = a.released()
 	return []*Plugin{
 		newNodeUnschedulable(a.Taints),
-		newNodeName(),
+		newNodeName(a.Release),
 		newTaintToleration(a.Taints),
 		newNodeAffinity(a.NodeAffinity),
 		newNodePorts(),

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -28,10 +29,15 @@ type View interface {
 // the one label that the API server gives to every namespace, its name. Storage objects and owners are the view's if it has
 // the optional methods that Cluster names.
 //
+// A View may have the method Release() release.Version: the release by whose rule pods that are being resized count.
+//
 // Rows is for callers who keep nodes and pods in another form and ask seldom. A cluster.Snapshot does the same and follows
 // changes.
 func Rows(v View) Cluster {
 	c := &counted{View: v, schema: new(resources.Schema), known: map[string]map[string]string{}}
+	if x, ok := v.(interface{ Release() release.Version }); ok {
+		c.release = x.Release()
+	}
 	for i := range v.Len() {
 		c.rows = append(c.rows, c.count(i))
 	}
@@ -44,6 +50,8 @@ type counted struct {
 	schema *resources.Schema
 	rows   []rowCounts
 	known  map[string]map[string]string
+	// release is the release by whose rule pods that are being resized count
+	release release.Version
 }
 
 type rowCounts struct {
@@ -61,11 +69,11 @@ func (c *counted) count(i int) (row rowCounts) {
 	row.requested = make(resources.Vector, c.schema.Len())
 	var buf resources.Vector
 	for p := range c.Pods(i) {
-		buf = overhead.AppendRequests(buf[:0], c.schema, p, overhead.Options{UseStatus: true})
+		buf = overhead.AppendRequests(buf[:0], c.schema, p, overhead.Options{UseStatus: true, Release: c.release})
 		row.requested = row.requested.Grow(c.schema.Len())
 		row.requested.Add(buf)
 		row.requested[resources.Pods]++
-		cpu, memory := overhead.NonZero(p)
+		cpu, memory := overhead.NonZero(p, c.release)
 		row.cpuMilli, row.memoryBytes = row.cpuMilli+cpu, row.memoryBytes+memory
 		if _, ok := c.known[p.Namespace]; !ok {
 			c.known[p.Namespace] = map[string]string{v1.LabelMetadataName: p.Namespace}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/release"
 )
 
 // MaxScore is the largest score of a plugin after normalization. The smallest is 0.
@@ -54,6 +56,8 @@ type FitArgs struct {
 // weight of a resource must be 1; 0 means 1 (rule C6.5).
 type BalanceArgs struct {
 	Resources []Resource `json:"resources,omitempty"`
+	// Release is the release whose formula counts (rule L5.1).
+	Release release.Version `json:"-"`
 }
 
 // defaultFitArgs returns args with the defaults of the configuration API (rule C11.1): a missing strategy is LeastAllocated

@@ -16,7 +16,9 @@ type Balance struct{ balancing }
 type balancing struct {
 	cols []column
 	skip bool
-	pair bool // cpu and memory in this order, which is the default
+	pair bool // cpu and memory in this order, and the formula of v1.36, which is the default
+	// absolute: the formula up to v1.35
+	absolute bool
 }
 
 // CompileBalance compiles the score of NodeResourcesBalancedAllocation for a pod. Missing fields of args get their
@@ -29,11 +31,11 @@ func CompileBalance(pod *v1.Pod, args BalanceArgs) (*Balance, error) {
 	if errs := ValidateBalanceArgs(args, nil); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	b := balancing{cols: columns(args.Resources, exactRequest(pod), false), skip: true}
+	b := balancing{cols: columns(args.Resources, exactRequest(pod), false), skip: true, absolute: absoluteBalance(args.Release)}
 	for _, c := range b.cols {
 		b.skip = b.skip && c.request == 0
 	}
-	b.pair = len(b.cols) == 2 && b.cols[0].name == v1.ResourceCPU && b.cols[1].name == v1.ResourceMemory
+	b.pair = !b.absolute && len(b.cols) == 2 && b.cols[0].name == v1.ResourceCPU && b.cols[1].name == v1.ResourceMemory
 	return &Balance{b}, nil
 }
 
@@ -68,6 +70,9 @@ func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 		return s.improvement(alloc, used)
 	}
 	with, without := s.Explain(i)
+	if s.absolute {
+		return with
+	}
 	return 50 + (50+with-without)/2
 }
 

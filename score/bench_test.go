@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -53,7 +54,7 @@ func evaluators(tb testing.TB, r *rows) map[string]func(int) int64 {
 		"RequestedToCapacityRatio": compiled(score.FitArgs{ScoringStrategy: &bins}),
 		"Balanced":                 balanced(score.BalanceArgs{}),
 		"BalancedThree":            balanced(score.BalanceArgs{Resources: weighted("cpu", 1, "memory", 1, foo, 1)}),
-		"Images":                   score.CompileImages(p).On(r).Raw,
+		"Images":                   score.CompileImages(p, release.Current).On(r).Raw,
 	}
 }
 
@@ -99,7 +100,7 @@ func BenchmarkCompile(b *testing.B) {
 	for name, compile := range map[string]func() error{
 		"Allocation": func() error { _, err := score.CompileAllocation(p, score.FitArgs{}); return err },
 		"Balance":    func() error { _, err := score.CompileBalance(p, score.BalanceArgs{}); return err },
-		"Images":     func() error { score.CompileImages(p); return nil },
+		"Images":     func() error { score.CompileImages(p, release.Current); return nil },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

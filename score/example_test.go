@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -130,7 +131,7 @@ func ExampleCompileImages() {
 		fmt.Println(err)
 		return
 	}
-	state := score.CompileImages(exampleOf("web", nil)).On(shop)
+	state := score.CompileImages(exampleOf("web", nil), release.Current).On(shop)
 	fmt.Println(state.Raw(0), state.Raw(1))
 	// Output: 14 0
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -272,7 +273,7 @@ func checkImages(t *testing.T, data []byte) {
 	for range 1 + s.Below(3) {
 		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Image: image()})
 	}
-	e := score.CompileImages(p)
+	e := score.CompileImages(p, release.Current)
 	slow, fast, other := e.On(testkit.NewCluster(nodes, nil)), e.On(indexed{testkit.NewCluster(nodes, nil)}), e.On(testkit.NewCluster(reversed, nil))
 	for i := range nodes {
 		got := slow.Raw(i)
@@ -294,7 +295,7 @@ func TestPure(t *testing.T) {
 	testkit.Unchanged(t, func() {
 		fit(t, p, ratio(seedWeights, 0, 0, 100, 10), r).Raw(0)
 		balance(t, p, score.BalanceArgs{}, r).Raw(0)
-		score.CompileImages(p).On(r).Raw(0)
+		score.CompileImages(p, release.Current).On(r).Raw(0)
 	}, p)
-	testkit.Unchanged(t, func() { score.CompileImages(p).On(r).Raw(1) }, r.nodes...)
+	testkit.Unchanged(t, func() { score.CompileImages(p, release.Current).On(r).Raw(1) }, r.nodes...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -40,7 +41,7 @@ func (r *rows) run(i int, pod *v1.Pod) *rows {
 	v := overhead.AppendRequests(nil, r.schema, pod, overhead.Options{UseStatus: true})
 	r.used[i] = r.used[i].Grow(len(v))
 	r.used[i].Add(v)
-	c, m := overhead.NonZero(pod)
+	c, m := overhead.NonZero(pod, release.Current)
 	sum := resources.Vector{r.cpu[i], r.mem[i]} // adds with saturation
 	sum.Add(resources.Vector{c, m})
 	r.cpu[i], r.mem[i] = sum[0], sum[1]

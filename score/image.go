@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -29,7 +30,7 @@ const (
 // Images is the score of ImageLocality compiled for one pod. It is immutable and safe for concurrent use.
 type Images struct {
 	wanted     []wanted // distinct names in order of appearance
-	containers int64
+	containers int64    // in v1.37 with the image volumes
 }
 
 type wanted struct {
@@ -38,8 +39,8 @@ type wanted struct {
 }
 
 // CompileImages prepares the score of ImageLocality for a pod: the images of its containers, init containers and image
-// volumes. A nil pod is an empty pod. Rule: documentation, "Scheduler Configuration" (ImageLocality).
-func CompileImages(pod *v1.Pod) *Images {
+// volumes, by the rule of a release (rule L5.2). A nil pod is an empty pod. Rule: documentation, "Scheduler Configuration" (ImageLocality).
+func CompileImages(pod *v1.Pod, v release.Version) *Images {
 	e := &Images{}
 	if pod == nil {
 		return e
@@ -50,12 +51,14 @@ func CompileImages(pod *v1.Pod) *Images {
 	for i := range pod.Spec.Containers {
 		e.want(pod.Spec.Containers[i].Image)
 	}
+	volumes := int64(0)
 	for i := range pod.Spec.Volumes {
-		if image := pod.Spec.Volumes[i].Image; image != nil {
+		if image := pod.Spec.Volumes[i].Image; image != nil && volumesCount(v) {
 			e.want(image.Reference)
+			volumes++
 		}
 	}
-	e.containers = int64(len(pod.Spec.Containers) + len(pod.Spec.InitContainers))
+	e.containers = int64(len(pod.Spec.Containers)+len(pod.Spec.InitContainers)) + countedVolumes(v, volumes)
 	return e
 }
 

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -83,7 +84,7 @@ func TestImages(t *testing.T) {
 		{"nil pod", "an empty one", both, nil, []int64{0, 0, 0}},
 	}, func(t *testing.T, tc test) {
 		cluster := testkit.NewCluster(tc.nodes, nil)
-		e := score.CompileImages(tc.pod)
+		e := score.CompileImages(tc.pod, release.Current)
 		slow, fast := e.On(cluster), e.On(indexed{cluster})
 		require.Equal(t, tc.want, raws(len(tc.nodes), slow.Raw))
 		require.Equal(t, tc.want, raws(len(tc.nodes), fast.Raw), "with the index")
@@ -92,8 +93,8 @@ func TestImages(t *testing.T) {
 
 func TestImageZero(t *testing.T) {
 	nodes := []*v1.Node{testkit.Node("a").Image(1, "x:1", "y:1").Obj(), testkit.Node("b").Image(1, "y:1").Obj(), testkit.Node("c").Obj()}
-	require.False(t, score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1")).On(testkit.NewCluster(nodes, nil)).Zero())
-	require.True(t, score.CompileImages(imagePod("", 0, "z:1")).On(testkit.NewCluster(nodes, nil)).Zero(), "no node has an image of the pod")
+	require.False(t, score.CompileImages(imagePod("", 0, "x:1", "y:1", "z:1"), release.Current).On(testkit.NewCluster(nodes, nil)).Zero())
+	require.True(t, score.CompileImages(imagePod("", 0, "z:1"), release.Current).On(testkit.NewCluster(nodes, nil)).Zero(), "no node has an image of the pod")
 }
 
 func TestNormalizeImage(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/score"
 )
 
@@ -52,7 +53,7 @@ func TestNil(t *testing.T) {
 		b, err := score.CompileBalance(p, score.BalanceArgs{})
 		require.NoError(t, err)
 		require.True(t, b.Skip(), "the pod requests nothing")
-		require.Zero(t, score.CompileImages(p).On(testkit.NewCluster(nil, nil)).Raw(0))
+		require.Zero(t, score.CompileImages(p, release.Current).On(testkit.NewCluster(nil, nil)).Raw(0))
 	}
 	totals, err := score.Totals(nil, nil, nil)
 	require.NoError(t, err)

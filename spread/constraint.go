@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release"
 )
 
 // Options are the arguments of the profile, and facts that a cluster does not have. The zero value is v1.36's default
@@ -30,6 +31,8 @@ type Options struct {
 	// field path, the value and the allowed values. Without Strict both compilers ignore such a constraint, as v1.36's
 	// scheduler does.
 	Strict bool
+	// Release is the release whose queueing hint counts (rule L7.10).
+	Release release.Version
 }
 
 // askCluster takes the owners from the cluster when Options has none and the cluster has the methods of Owners.
@@ -59,12 +62,13 @@ type evaluator struct {
 	defaulted   bool   // the constraints are the profile's
 	pod         *v1.Pod
 	planned     []*v1.Node
+	release     release.Version
 }
 
 // compile takes the constraints with the action from the pod, or from the profile's defaults when the pod has no constraint
 // of any action (rules S1.1 and S1.2).
 func compile(pod *v1.Pod, action v1.UnsatisfiableConstraintAction, o *Options) (evaluator, error) {
-	e := evaluator{pod: pod, planned: o.PlannedNodes}
+	e := evaluator{pod: pod, planned: o.PlannedNodes, release: o.Release}
 	e.selectors.namespace = pod.Namespace
 	list := pod.Spec.TopologySpreadConstraints
 	var derived labels.Selector

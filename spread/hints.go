@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/same"
 )
 
@@ -51,7 +50,7 @@ func (h *Hard) podEvent(old, new *v1.Pod) bool {
 		about = old
 	}
 	itself := about.UID == h.pod.UID
-	if !itself && (!podinfo.Placed(about) || about.Namespace != h.pod.Namespace) {
+	if !itself && (!countsAsPlaced(h.release, about) || about.Namespace != h.pod.Namespace) {
 		return false
 	}
 	if old == nil || new == nil {

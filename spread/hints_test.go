@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestWouldHelp(t *testing.T) {
@@ -104,4 +105,17 @@ func TestWouldHelp(t *testing.T) {
 		_, err := Hint(Options{})(bad, nil, running("foo=bar"))
 		assert.Error(t, err)
 	})
+}
+
+// A pod that is nominated to a node and has none counts in the hint since v1.36.
+func TestHintOfReleases(t *testing.T) {
+	pod := podOf("mypod", "foo=bar")
+	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{by("zone", 1, hard)}
+	nominated := podOf("q", "foo=bar")
+	nominated.Status.NominatedNodeName = "n"
+	for _, v := range release.Versions() {
+		got, err := Hint(Options{Release: v})(pod, nil, nominated)
+		assert.NoError(t, err)
+		assert.Equal(t, v.AtLeast(release.V1_36), got, v.String())
+	}
 }

@@ -61,8 +61,8 @@ var hints = map[string]hint{
 	"NodeAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
 		return argsOf[affinity.NodeOptions](s, "NodeAffinity").WouldHelp(pod, old, new)
 	},
-	"InterPodAffinity": func(s *Side, w *World, pod *v1.Pod, old, new any) (bool, error) {
-		return argsOf[affinity.PodOptions](s, "InterPodAffinity").Hint(w.Snapshot)(pod, old, new)
+	"InterPodAffinity": func(s *Side, _ *World, pod *v1.Pod, old, new any) (bool, error) {
+		return argsOf[affinity.PodOptions](s, "InterPodAffinity").WouldHelp(pod, old, new)
 	},
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/kubelet"
 	podquota "github.com/podberth/podberth/overhead/quota"
+	"github.com/podberth/podberth/release"
 )
 
 // TestOverhead compares everything that is computed from one pod: requests, limits, class, cgroup, OOM scores, quota, the
@@ -211,7 +212,7 @@ func counted(_ *trial.Source, pod *v1.Pod) error {
 		return err
 	}
 	r := info.CalculateResource()
-	cpu, memory := overhead.NonZero(pod)
+	cpu, memory := overhead.NonZero(pod, release.Current)
 	if r.Non0CPU != cpu || r.Non0Mem != memory {
 		return fmt.Errorf("nonzero: real %d %d, podberth %d %d", r.Non0CPU, r.Non0Mem, cpu, memory)
 	}
@@ -228,7 +229,7 @@ func counted(_ *trial.Source, pod *v1.Pod) error {
 	if !maps.Equal(got, want) {
 		return fmt.Errorf("counted on a node: real %v, podberth %v", want, got)
 	}
-	if milli, _ := overhead.NonZero(&v1.Pod{Spec: v1.PodSpec{Containers: make([]v1.Container, 1)}}); milli != util.DefaultMilliCPURequest {
+	if milli, _ := overhead.NonZero(&v1.Pod{Spec: v1.PodSpec{Containers: make([]v1.Container, 1)}}, release.Current); milli != util.DefaultMilliCPURequest {
 		return fmt.Errorf("default CPU: real %d, podberth %d", util.DefaultMilliCPURequest, milli)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release"
 )
 
 // Plugins are the plugins of a profile by extension point, in the order in which they run. Weights matter at Score and
@@ -84,7 +85,7 @@ var defaults = defaultPlugins()
 
 func defaultPlugins() []plugin {
 	var out []plugin
-	for _, p := range plugins.Default() {
+	for _, p := range plugins.Default(release.Current) {
 		out = append(out, plugin{p.Name, p.Weight})
 	}
 	return out

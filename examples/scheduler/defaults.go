@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // Names of plugins that other code refers to.
@@ -23,7 +24,7 @@ const (
 // DefaultPlugins returns the lists of v1.36: everything at MultiPoint, with the weights of scores.
 func DefaultPlugins() Plugins {
 	var refs []PluginRef
-	for _, p := range plugins.Default() {
+	for _, p := range plugins.Default(release.Current) {
 		refs = append(refs, PluginRef{Name: p.Name, Weight: int64(p.Weight)})
 	}
 	return Plugins{MultiPoint: {Enabled: refs}}

@@ -119,10 +119,10 @@ func (l *Ledger) Forget(uid types.UID) bool {
 	}
 	delete(l.pods, uid)
 	for _, m := range a.decision.Bind {
-		release(l.volumes, m.Volume.Name, uid)
+		drop(l.volumes, m.Volume.Name, uid)
 	}
 	for _, claim := range a.decision.Provision {
-		release(l.claims, claimKey(claim), uid)
+		drop(l.claims, claimKey(claim), uid)
 	}
 	for _, name := range claimNames(a.pod) {
 		k := a.pod.Namespace + "/" + name
@@ -180,7 +180,7 @@ func holdOf(m map[string]*assumedObject, k string, claim *v1.PersistentVolumeCla
 
 func (h *assumedObject) add(uid types.UID) { h.pods = append(h.pods, uid) }
 
-func release(m map[string]*assumedObject, k string, uid types.UID) {
+func drop(m map[string]*assumedObject, k string, uid types.UID) {
 	h := m[k]
 	if h == nil {
 		return

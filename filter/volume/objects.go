@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/release"
 )
 
 // Table holds the objects of one kind.
@@ -97,7 +99,6 @@ type Options struct {
 	// the claims of a Ledger's pods and the pod's own earlier claims. v1.36 compares every claim alone with the published
 	// capacity.
 	ReserveCapacity bool
-	// RequireDriver rejects nodes without a driver whose CSIDriver sets spec.preventPodSchedulingIfMissing, as v1.36 does
-	// with the feature gate VolumeLimitScaling.
-	RequireDriver bool
+	// Release is the release whose filters count (rules L3.1 and L3.2).
+	Release release.Version
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 const (
@@ -209,11 +210,11 @@ func TestLimits(t *testing.T) {
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
 			x.drivers[0].Name = "d"
 		}), pod("p", "a"), Options{}, []string{"ok"}},
-		{"driver required", "option: the node must have it", with(w(2), func(x *world) {
+		{"driver required", "v1.37: the node must have it", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}
 			x.drivers[0].Name = "d"
-		}), pod("p", "a"), Options{RequireDriver: true}, []string{"Unschedulable: d CSI driver is not installed on the node"}},
+		}), pod("p", "a"), Options{Release: release.V1_37}, []string{"Unschedulable: d CSI driver is not installed on the node"}},
 	})
 }
 

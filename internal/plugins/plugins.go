@@ -1,7 +1,9 @@
-// Package plugins lists the scheduler plugins of Kubernetes v1.36: names, extension points and weights. It also merges the
+// Package plugins lists the scheduler plugins of Kubernetes, those of v1.36 and what differs in other releases: names, extension points and weights. It also merges the
 // plugin lists of profiles into default lists and expands multiPoint. Rule: documentation, "Scheduler Configuration"
 // (Scheduling plugins, Multiple profiles).
 package plugins
+
+import "github.com/podberth/podberth/release"
 
 // Names of plugins.
 const (
@@ -51,9 +53,9 @@ func (p Plugin) At(point string) bool {
 	return false
 }
 
-// Default returns the plugins of the default profile in their order, as a new slice.
-func Default() []Plugin {
-	return []Plugin{
+// Default returns the plugins of the default profile of a release in their order, as a new slice.
+func Default(v release.Version) []Plugin {
+	return defaultOf(v, []Plugin{
 		{SchedulingGates, 0, []string{"PreEnqueue"}},
 		{PrioritySort, 0, []string{"QueueSort"}},
 		{NodeUnschedulable, 0, []string{"Filter"}},
@@ -74,22 +76,22 @@ func Default() []Plugin {
 		{ImageLocality, 1, []string{"Score"}},
 		{DefaultBinder, 0, []string{"Bind"}},
 		{NodeDeclaredFeatures, 0, []string{"PreFilter", "Filter"}},
-	}
+	})
 }
 
-// InTree returns Default and the other plugins of kube-scheduler, as a new slice.
+// InTree returns Default of v1.36 and the other plugins of kube-scheduler, as a new slice.
 func InTree() []Plugin {
-	return append(Default(),
+	return append(Default(release.Current),
 		Plugin{GangScheduling, 0, []string{"PreEnqueue", "Permit"}},
 		Plugin{PodGroupPodsCount, 0, []string{"PlacementScore"}},
 		Plugin{TopologyPlacementGenerator, 0, []string{"PlacementGenerate"}},
 	)
 }
 
-// DefaultAt returns the names of the default plugins at an extension point, in their order.
-func DefaultAt(point string) []string {
+// DefaultAt returns the names of the default plugins of a release at an extension point, in their order.
+func DefaultAt(v release.Version, point string) []string {
 	var out []string
-	for _, p := range Default() {
+	for _, p := range Default(v) {
 		if p.At(point) {
 			out = append(out, p.Name)
 		}

@@ -1,0 +1,9 @@
+package volume
+
+import "github.com/podberth/podberth/release"
+
+// This file has the differences between releases in the volume filters.
+
+// requiresDrivers reports whether NodeVolumeLimits rejects a node without a driver whose CSIDriver asks for that, as v1.37 does
+// (rule L3.1).
+func requiresDrivers(v release.Version) bool { return v.AtLeast(release.V1_37) }

@@ -1,0 +1,21 @@
+package plugins
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/release"
+)
+
+func TestReleases(t *testing.T) {
+	for _, v := range release.Versions() {
+		before := DefaultAt(v, "PreFilter")
+		for _, name := range []string{NodeName, NodeUnschedulable, TaintToleration} {
+			require.Equal(t, v.AtLeast(release.V1_37), slices.Contains(before, name), "L2.5: %s in %s", name, v)
+		}
+	}
+	require.Equal(t, []string{NodeName, NodeUnschedulable, TaintToleration}, DefaultAt(release.V1_37, "PreFilter")[:3])
+	require.Equal(t, Default(release.Current), Default(release.V1_36))
+}

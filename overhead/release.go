@@ -1,0 +1,98 @@
+package overhead
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/release"
+)
+
+// This file has the differences between releases in what a pod holds while it is resized.
+
+// podStatusCounts reports whether status.resources of the pod counts, as since v1.36 (rule L4.2).
+func podStatusCounts(v release.Version) bool { return v.AtLeast(release.V1_36) }
+
+// sumsFirst reports whether the largest of three sums over the pod counts, as in v1.37, and not the sum of the largest amounts of
+// each container (rule L4.1).
+func sumsFirst(v release.Version) bool { return v.AtLeast(release.V1_37) }
+
+// resized reports whether the status of the pod has amounts that may differ from those of the spec.
+func resized(pod *v1.Pod) bool {
+	if pod.Status.Resources != nil || pod.Status.AllocatedResources != nil || resizeInfeasible(pod) {
+		return true
+	}
+	for _, list := range [...][]v1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range list {
+			if list[i].Resources != nil || list[i].AllocatedResources != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// resizedRequests is Requests of v1.37: the largest of three sums, each over all containers, plain init containers included
+// (rules L4.1 and L4.3):
+//
+//  1. the spec, unless the resize is infeasible,
+//  2. what is allocated, where known, else the spec,
+//  3. what is in use, where known, else what is allocated, else the spec.
+//
+// The spec does not stand for a missing amount when the resize is infeasible. At pod level the status counts for each resource
+// that the spec or the status names (rule L4.2).
+func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
+	infeasible := resizeInfeasible(pod)
+	spec := func(c *v1.Container, _ *v1.ContainerStatus) v1.ResourceList { return c.Resources.Requests }
+	allocated := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
+		switch {
+		case s != nil && s.AllocatedResources != nil:
+			return s.AllocatedResources
+		case infeasible:
+			return nil
+		}
+		return c.Resources.Requests
+	}
+	used := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
+		if s != nil && s.Resources != nil {
+			return s.Resources.Requests
+		}
+		return allocated(c, s)
+	}
+	total := largest(sumOf(pod, o, allocated), sumOf(pod, o, used))
+	if !infeasible {
+		raise(total, sumOf(pod, o, spec))
+	}
+	if !o.IgnorePodLevel && podLevelRequests(pod) {
+		for name, q := range podLevelHeld(pod, infeasible, o) {
+			total[name] = q
+		}
+	}
+	if !o.IgnoreOverhead {
+		add(total, pod.Spec.Overhead)
+	}
+	return total
+}
+
+// sumOf returns the sum over the containers of one kind of amount.
+func sumOf(pod *v1.Pod, o Options, amounts func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList) v1.ResourceList {
+	return ofContainers(pod, o, func(pod *v1.Pod, c *v1.Container, _ bool, o Options) v1.ResourceList {
+		return withMissing(amounts(c, statusOf(pod, c.Name)), o)
+	})
+}
+
+// podLevelHeld returns what counts for the resources of spec.resources and of the pod's status.
+func podLevelHeld(pod *v1.Pod, infeasible bool, o Options) v1.ResourceList {
+	lists := []v1.ResourceList{pod.Spec.Resources.Requests}
+	if o.usePodStatus(pod) {
+		if infeasible {
+			lists = nil
+		}
+		lists = append(lists, pod.Status.Resources.Requests, pod.Status.AllocatedResources)
+	}
+	out := largest(lists...)
+	for name := range out {
+		if !PodLevelSupported(name) {
+			delete(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+package overhead
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/resources"
+)
+
+// What a pod counts with while it is resized, in each release.
+func TestReleases(t *testing.T) {
+	const (
+		crossed = "container a requests cpu=2\ncontainer b requests cpu=1\nstatus a requests cpu=1\nstatus b requests cpu=2"
+		never   = "\nresize Infeasible"
+	)
+	type test struct {
+		name, why, pod string
+		want           [4]string
+	}
+	testkit.Run(t, []test{
+		{"L4.1 crossed", "a grows while b shrinks", crossed, [4]string{"cpu=4", "cpu=4", "cpu=4", "cpu=3"}},
+		{"L4.1 crossed and infeasible", "what is in use", crossed + never, [4]string{"cpu=3", "cpu=3", "cpu=3", "cpu=3"}},
+		{"L4.1 infeasible without status", "b counts with nothing", "container a requests cpu=4\ncontainer b requests cpu=1\nstatus a requests cpu=1" + never, [4]string{"cpu=2", "cpu=2", "cpu=2", "cpu=1"}},
+		{"L4.1 sidecar", "a sidecar counts in all sums", "sidecar i requests cpu=1\ninitstatus i requests cpu=3\ncontainer a requests cpu=1", [4]string{"cpu=4", "cpu=4", "cpu=4", "cpu=4"}},
+		{"L4.2", "the largest of spec, allocated and in use", "container a\nwhole requests cpu=2\nwholestatus requests cpu=4 allocated cpu=3", [4]string{"cpu=2", "cpu=2", "cpu=4", "cpu=4"}},
+		{"L4.2 infeasible", "the spec does not count", "container a\nwhole requests cpu=9\nwholestatus requests cpu=4 allocated cpu=3" + never, [4]string{"cpu=9", "cpu=9", "cpu=4", "cpu=4"}},
+		{"L4.3", "a plain init container that is resized", "init i requests cpu=1\ninitstatus i requests cpu=3\ncontainer a requests cpu=1", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=3"}},
+	}, func(t *testing.T, tc test) {
+		pod := testkit.Containers(tc.pod)
+		for i, v := range release.Versions() {
+			o := Options{UseStatus: true, Release: v}
+			require.Equal(t, tc.want[i], testkit.ShowResources(Requests(pod, o)), "%s: %s", v, tc.why)
+			row := AppendRequests(nil, new(resources.Schema), pod, o)
+			want := testkit.Resources(tc.want[i])
+			require.Equal(t, want.Cpu().MilliValue(), row[resources.CPU], "%s, as a row", v)
+			require.Equal(t, testkit.ShowResources(Requests(pod, Options{})), testkit.ShowResources(Requests(pod, Options{Release: v})), "an incoming pod counts by its spec")
+		}
+	})
+}

@@ -1,0 +1,21 @@
+package placement
+
+import "github.com/podberth/podberth/release"
+
+// This file has the differences between releases in the plugins of a profile. The rules of a plugin are in its package.
+
+// released returns the arguments with the release of the profile for the plugins whose arguments name none.
+func (a PluginArgs) released() PluginArgs {
+	for _, v := range []*release.Version{
+		&a.NodeResourcesFit.Fit.Release, &a.BalancedAllocation.Release, &a.PodTopologySpread.Release, &a.InterPodAffinity.Release,
+		&a.Volumes.Release,
+	} {
+		if *v == release.Current {
+			*v = a.Release
+		}
+	}
+	return a
+}
+
+// namesNode reports whether NodeName names its node at PreFilter and does not check other nodes, as in v1.37 (rule L3.5).
+func namesNode(v release.Version) bool { return v.AtLeast(release.V1_37) }

@@ -1,0 +1,85 @@
+package release
+
+// Difference is one behaviour that is not the same in all releases.
+type Difference struct {
+	// ID is the identifier of the rule in docs/fidelity/release.md, such as "L5.1".
+	ID string
+	// Area is the part of Kubernetes, one of Areas.
+	Area string
+	// Name says in a few words what differs.
+	Name string
+	// Sentence says what changed, and in which release.
+	Sentence string
+	// Example is a small case with the answers of both releases; "" without one.
+	Example string
+	// By says what each release does, in the order of Versions. In reads it.
+	By [4]string
+	// Option names the identifiers of podberth that follow a release in this, separated by commas. "" means that podberth does
+	// what v1.36 does, whatever the release.
+	Option string
+}
+
+// In returns what a release does; "" for a release that is not known.
+func (d Difference) In(v Version) string {
+	if !v.Known() {
+		return ""
+	}
+	return d.By[v.minor()-V1_34]
+}
+
+// Between reports the differences of two releases, in the order of Differences: those whose In is not the same. It returns nil
+// for equal releases and for a release that is not known.
+func Between(a, b Version) []Difference {
+	if !a.Known() || !b.Known() {
+		return nil
+	}
+	var out []Difference
+	for _, d := range Differences() {
+		if d.In(a) != d.In(b) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Areas returns the areas in the order of Differences, as a new slice.
+func Areas() []string {
+	var out []string
+	for _, d := range Differences() {
+		if len(out) == 0 || out[len(out)-1] != d.Area {
+			out = append(out, d.Area)
+		}
+	}
+	return out
+}
+
+// Differences returns all differences between the releases, as a new slice, ordered by area and ID.
+func Differences() []Difference {
+	var out []Difference
+	for _, list := range [][]Difference{
+		plugins(), filters(), requests(), scores(), messages(), queueing(), preemption(), binding(), batching(), configuration(),
+		kubelet(), disruption(), nodes(), admission(),
+	} {
+		out = append(out, list...)
+	}
+	return out
+}
+
+// by fills the column By: "=" is what the release before does.
+func by(list ...string) (out [4]string) {
+	for i, text := range list {
+		if text == "=" {
+			text = out[i-1]
+		}
+		out[i] = text
+	}
+	return out
+}
+
+// in sets the area of a list.
+func in(area string, list ...Difference) []Difference {
+	for i := range list {
+		list[i].Area = area
+	}
+	return list
+}

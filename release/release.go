@@ -1,0 +1,72 @@
+// Package release has the Kubernetes minor releases that podberth can follow, and what differs between them. It is a leaf:
+// it imports nothing.
+//
+//	profile := placement.PluginArgs{Release: release.V1_35}.Profile() // decides as kube-scheduler v1.35 does
+//	for _, d := range release.Between(release.V1_35, release.V1_37) {
+//		fmt.Println(d.ID, d.Sentence)
+//	}
+//
+// Options with a field Release follow that release. The zero Version is Current, so that options which name no release give
+// the answers of v1.36. A release is the whole control plane and the kubelet of that minor version with default feature
+// gates: v1.34.4, v1.35.4, v1.36.3 and v1.37.0. Components of different versions in one cluster need different options.
+//
+// Formulas of releases before v1.34 are in package history. docs/versions.md is the table of the differences.
+package release
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is a minor release of Kubernetes. The zero value is Current.
+type Version uint8
+
+// The releases. A Version between them and beyond them is not known: options compare it by its number.
+const (
+	V1_34 Version = 34
+	V1_35 Version = 35
+	V1_36 Version = 36
+	V1_37 Version = 37
+)
+
+// Current is the release that options without a Release follow, v1.36. It is the zero Version.
+const Current Version = 0
+
+// current is the release that Current means.
+const current = V1_36
+
+// minor returns the number behind "1.".
+func (v Version) minor() Version {
+	if v == Current {
+		return current
+	}
+	return v
+}
+
+// AtLeast reports whether v is the release w or a later release. Current counts as v1.36.
+func (v Version) AtLeast(w Version) bool { return v.minor() >= w.minor() }
+
+// Known reports whether v is one of Versions, or Current.
+func (v Version) Known() bool { return v.AtLeast(V1_34) && V1_37.AtLeast(v) }
+
+// String returns the release as "1.36".
+func (v Version) String() string { return "1." + strconv.Itoa(int(v.minor())) }
+
+// Versions returns the releases that podberth can follow, the oldest first, as a new slice.
+func Versions() []Version { return []Version{V1_34, V1_35, V1_36, V1_37} }
+
+// Parse reads a release: "1.36", "v1.36", "1.36.3" or "v1.36.3-gke.100" are V1_36. "" is Current. The error names the text and
+// the releases that are known.
+func Parse(text string) (Version, error) {
+	if text == "" {
+		return Current, nil
+	}
+	for _, v := range Versions() {
+		rest, ok := strings.CutPrefix(strings.TrimPrefix(text, "v"), v.String())
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '+' || rest[0] == '-') {
+			return v, nil
+		}
+	}
+	return Current, fmt.Errorf("release %q: known are 1.34, 1.35, 1.36 and 1.37", text)
+}

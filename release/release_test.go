@@ -1,0 +1,138 @@
+package release_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
+)
+
+func TestVersions(t *testing.T) {
+	require.Equal(t, "1.36", release.Current.String(), "the zero value is the release that podberth follows by default")
+	require.True(t, release.Current.AtLeast(release.V1_36))
+	require.True(t, release.V1_36.AtLeast(release.Current))
+	require.False(t, release.Current.AtLeast(release.V1_37))
+	all := release.Versions()
+	for i, v := range all {
+		require.True(t, v.Known())
+		for k, w := range all {
+			require.Equal(t, i >= k, v.AtLeast(w), "%s and %s", v, w)
+		}
+	}
+	require.False(t, release.Version(33).Known())
+	require.False(t, release.Version(38).Known())
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]release.Version{
+		"": release.Current, "1.34": release.V1_34, "v1.35": release.V1_35, "1.36.3": release.V1_36, "v1.37.0-alpha.1": release.V1_37, "1.36+": release.V1_36,
+	} {
+		got, err := release.Parse(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"1", "36", "1.33", "1.38", "1.360", "v", "latest", " 1.36", "2.36"} {
+		_, err := release.Parse(text)
+		require.EqualError(t, err, fmt.Sprintf("release %q: known are 1.34, 1.35, 1.36 and 1.37", text))
+	}
+}
+
+// Every difference is complete, differs somewhere, and has an identifier of its own.
+func TestDifferences(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range release.Differences() {
+		require.Regexp(t, `^L[0-9]+\.[0-9]+$`, d.ID)
+		require.False(t, seen[d.ID], d.ID)
+		seen[d.ID] = true
+		require.NotEmpty(t, d.Area, d.ID)
+		require.NotEmpty(t, d.Name, d.ID)
+		require.True(t, strings.HasSuffix(d.Sentence, "."), "%s is a sentence", d.ID)
+		texts := map[string]bool{}
+		for _, v := range release.Versions() {
+			require.NotEmpty(t, d.In(v), "%s in %s", d.ID, v)
+			texts[d.In(v)] = true
+		}
+		require.Greater(t, len(texts), 1, d.ID)
+		require.Empty(t, d.In(release.Version(99)))
+	}
+	require.Greater(t, len(seen), 50)
+}
+
+func TestBetween(t *testing.T) {
+	ids := func(a, b release.Version) (out []string) {
+		for _, d := range release.Between(a, b) {
+			out = append(out, d.ID)
+		}
+		return out
+	}
+	require.Empty(t, ids(release.V1_36, release.Current))
+	require.Empty(t, ids(release.V1_36, release.Version(38)))
+	require.Equal(t, ids(release.V1_35, release.V1_37), ids(release.V1_37, release.V1_35))
+	require.Contains(t, ids(release.V1_35, release.V1_36), "L5.1")
+	require.NotContains(t, ids(release.V1_36, release.V1_37), "L5.1")
+	require.Contains(t, ids(release.V1_36, release.V1_37), "L6.1")
+	sum := map[string]bool{}
+	for _, pair := range [][2]release.Version{{release.V1_34, release.V1_35}, {release.V1_35, release.V1_36}, {release.V1_36, release.V1_37}} {
+		for _, id := range ids(pair[0], pair[1]) {
+			sum[id] = true
+		}
+	}
+	require.Len(t, sum, len(release.Differences()), "every difference is one of neighbours")
+}
+
+// docs/versions.md is made from Differences.
+func TestPage(t *testing.T) {
+	testkit.Golden(t, "../docs/versions.md", page())
+}
+
+func page() string {
+	var b strings.Builder
+	b.WriteString(`# Versions
+
+podberth follows Kubernetes v1.36 by default. Options with a field ` + "`Release`" + ` follow v1.34, v1.35 or v1.37 instead, each with
+default feature gates and all components of the cluster at that version. [Fidelity](fidelity/release.md) has the tests of each
+difference, [conformance](conformance.md) how each version is held against its real code. ` + "`go run ./examples/upgrade`" + ` tells what
+changes for a given cluster.
+
+This page is made from ` + "`release.Differences`" + `: ` + "`go test ./release -rewrite`" + ` writes it. The last line of an entry names what follows a
+release. An entry without this line is not modelled: podberth does what v1.36 does there.
+`)
+	for _, area := range release.Areas() {
+		fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(area[:1])+area[1:])
+		for _, d := range release.Differences() {
+			if d.Area != area {
+				continue
+			}
+			fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n", d.ID, d.Name, d.Sentence)
+			fmt.Fprintf(&b, "| 1.34 | 1.35 | 1.36 | 1.37 |\n| --- | --- | --- | --- |\n| %s |\n", strings.Join(d.By[:], " | "))
+			if d.Example != "" {
+				fmt.Fprintf(&b, "\nExample. %s\n", d.Example)
+			}
+			if d.Option != "" {
+				fmt.Fprintf(&b, "\nIn podberth: `%s`\n", strings.ReplaceAll(d.Option, ", ", "`, `"))
+			}
+		}
+	}
+	return b.String()
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("1.36")
+	f.Add("v1.34.4")
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := release.Parse(text)
+		if err == nil && !v.Known() || err != nil && v != release.Current {
+			t.Fatalf("%q: %s, %v", text, v, err)
+		}
+	})
+}
+
+func BenchmarkDifferences(b *testing.B) {
+	for b.Loop() {
+		release.Between(release.V1_34, release.V1_37)
+	}
+}
