@@ -6,7 +6,7 @@ import (
 	"github.com/podberth/podberth/internal/plugins"
 )
 
-// newVolumeBinding returns the filter of that name. A node is allowed when it reaches the bound volumes and when the unbound
+// newVolumeBinding returns the filter of that name. In v1.37 it scores too. A node is allowed when it reaches the bound volumes and when the unbound
 // claims find a volume there or can be provisioned there. Decision.Volumes is what would be bound. It skips a pod without
 // claims. The zero Options are v1.36's.
 func newVolumeBinding(o volume.Options) *Plugin { return bindingRule.plugin(o, nil) }
@@ -15,6 +15,8 @@ var bindingRule = volumeRule[filter.Cluster, volume.BindingState]{
 	name: plugins.VolumeBinding, hint: volume.BindingWouldHelp,
 	evaluator: (*volume.Pod).Binding, reads: slotsOf,
 	predicate: func(s volume.BindingState) filter.Predicate { return binding{s} },
+	scores:    scoresStorage,
+	scorer:    func(s volume.BindingState) Scorer { return binding{s} },
 }
 
 type binding struct{ volume.BindingState }

@@ -1,6 +1,9 @@
 package placement
 
-import "github.com/podberth/podberth/release"
+import (
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/release"
+)
 
 // This file has the differences between releases in the plugins of a profile. The rules of a plugin are in its package.
 
@@ -19,3 +22,6 @@ func (a PluginArgs) released() PluginArgs {
 
 // namesNode reports whether NodeName names its node at PreFilter and does not check other nodes, as in v1.37 (rule L3.5).
 func namesNode(v release.Version) bool { return v.AtLeast(release.V1_37) }
+
+// scoresStorage reports whether VolumeBinding scores nodes, as in v1.37 (rule L2.4).
+func scoresStorage(o volume.Options) bool { return o.Release.AtLeast(release.V1_37) }

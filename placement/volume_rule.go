@@ -17,11 +17,14 @@ type volumeRule[R any, S filter.Predicate] struct {
 	reads     func(c Cluster, v *Volumes) R
 	// predicate returns the state with the numbers for explanations, nil when the plugin skips the pod.
 	predicate func(s S) filter.Predicate
+	// scores reports whether the plugin scores too, and scorer returns the state as a score; nil when it never does.
+	scores func(o volume.Options) bool
+	scorer func(s S) Scorer
 }
 
 // plugin returns the filter of the rule over v. With nil v the filter makes the Volumes of the cluster for each pod.
 func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
-	return &Plugin{
+	p := &Plugin{
 		Name: r.name, Args: o,
 		Group: GroupAbsent, AppendKey: volume.AppendKey, KeyName: "volumes", Skips: volume.Ignores,
 		Hint: func(affinity.Namespaces) queue.Hint { return r.hint },
@@ -41,6 +44,23 @@ func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
 			return Filtering{Code: filter.Skip}
 		},
 	}
+	if r.scores != nil && r.scores(o) {
+		p.Score = func(pod *v1.Pod, c Cluster) (Scorer, error) { return r.score(pod, c, o, v), nil }
+	}
+	return p
+}
+
+// score returns the scorer of a pod, nil for a pod that the filter skips or rejects.
+func (r volumeRule[R, S]) score(pod *v1.Pod, c Cluster, o volume.Options, v *Volumes) Scorer {
+	if volume.Ignores(pod) {
+		return nil
+	}
+	v = v.orNew(c)
+	e := r.evaluator(volume.Compile(pod, v.Objects(), o))
+	if e.PreFilter().Code != filter.Success {
+		return nil
+	}
+	return r.scorer(e.On(r.reads(c, v)))
 }
 
 // slotsOf returns the cluster, for rules that read its nodes alone.

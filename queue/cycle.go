@@ -42,6 +42,10 @@ func (q *Queue) pop(e *Entry, now time.Time) bool {
 	}
 	q.cycle++
 	e.place = InFlight
+	if q.o.forgetsAtPop() {
+		e.UnschedulablePlugins, e.PendingPlugins, e.GatingPlugin, e.GateMessage, e.GateErr = nil, nil, "", "", nil
+		e.resolve()
+	}
 	if !q.o.CycleCounter {
 		q.takeOff(e)
 	}
@@ -169,7 +173,7 @@ func (q *Queue) fail(e *Entry, f *Failure, now time.Time) {
 	q.seq++
 	e.seq = q.seq
 	e.Timestamp = now
-	e.WasFlushed = false
+	e.WasFlushed, e.flushAt = false, time.Time{}
 	e.GatingPlugin, e.GateMessage, e.GateErr = "", "", nil
 	e.BackoffExpiration = q.expiry(e)
 }
@@ -220,7 +224,13 @@ func (q *Queue) activate(e *Entry, now time.Time) bool {
 		q.requeue(e, immediate, cause{reason: forceActivate.String()}, now)
 	case Backoff, ErrorBackoff:
 		q.take(e)
-		q.put(e, Active, cause{reason: forceActivate.String()}, now)
+		to, c := Active, cause{reason: forceActivate.String()}
+		if q.o.gatesBackoff() {
+			if refused, by := q.gate(e); refused {
+				to, c.plugin, c.err = Gated, by, e.GateErr
+			}
+		}
+		q.put(e, to, c, now)
 	}
 	return e.place == Active
 }

@@ -69,6 +69,7 @@ type Entry struct {
 
 	place    Place
 	since    time.Time // when it entered place
+	flushAt  time.Time // last leftover flush since Timestamp, where releases count from it
 	priority int32
 	index    int    // in the heap of its place
 	seq      uint64 // breaks ties; renewed with Timestamp

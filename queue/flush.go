@@ -47,7 +47,7 @@ func (q *Queue) flushBackoff(now time.Time) {
 	}
 }
 
-func (q *Queue) overdue(e *Entry, at time.Time) bool { return at.Sub(e.Timestamp) > q.leftover }
+func (q *Queue) overdue(e *Entry, at time.Time) bool { return at.Sub(e.waitsSince()) > q.leftover }
 
 // flushLeftover moves the unschedulable pods that came to the queue more than Leftover before at as if an event had woken
 // them. at may be before now. Gated pods are marked (WasFlushed) but stay, unless FlushGated. A flush that finds a pod, gated
@@ -63,11 +63,11 @@ func (q *Queue) flushLeftover(at, now time.Time) {
 			break
 		}
 		found = true
-		e.WasFlushed = true
+		q.flushed(e, at)
 		q.requeue(e, afterBackoff, reason, now)
 	}
 	for _, e := range gated {
-		e.WasFlushed = true
+		q.flushed(e, at)
 		if q.flushesGate(e) {
 			q.requeue(e, afterBackoff, reason, now)
 		}
@@ -98,7 +98,7 @@ func (q *Queue) overdueGated(at time.Time) (found []*Entry) {
 
 // flushesGate reports whether the leftover flush asks the gate of a gated entry again.
 func (q *Queue) flushesGate(e *Entry) bool {
-	return q.o.FlushGated || q.o.CycleCounter || q.gateHears(e.GatingPlugin, unschedulableTimeout)
+	return q.o.flushesGates() || q.gateHears(e.GatingPlugin, unschedulableTimeout)
 }
 
 // gateHearsWildcard reports whether a gate registered the wildcard event, so that flushes concern its pods.
@@ -134,7 +134,7 @@ func (q *Queue) Next(now time.Time) (time.Time, bool) {
 	if e := q.heaps[Unschedulable].head(); e != nil {
 		at(q.leftoverTime(e))
 	}
-	if q.o.FlushGated || q.o.CycleCounter || q.gateHearsWildcard() {
+	if q.o.flushesGates() || q.gateHearsWildcard() {
 		for _, e := range q.heaps[Gated].items {
 			if q.flushesGate(e) {
 				at(q.leftoverTime(e))
@@ -146,6 +146,6 @@ func (q *Queue) Next(now time.Time) (time.Time, bool) {
 
 // leftoverTime returns the time of the first flush that takes e if e waits until then.
 func (q *Queue) leftoverTime(e *Entry) time.Time {
-	n := q.grid(e.Timestamp.Add(q.leftover)) + 1
+	n := q.grid(e.waitsSince().Add(q.leftover)) + 1
 	return q.anchor.Add(time.Duration(n) * q.period)
 }

@@ -143,7 +143,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 	if keyOf(old) != keyOf(new) {
 		return nil, otherPod(old, new)
 	}
-	if q.o.SplitRecreated && old.UID != new.UID {
+	if q.o.splitsRecreated() && old.UID != new.UID {
 		q.out = q.Delete(old)
 		q.add(new, labelAdd, now)
 		return q.moves(), nil

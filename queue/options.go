@@ -9,6 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podberth/podberth/release"
 )
 
 // Defaults of Options.
@@ -23,6 +25,8 @@ const (
 // Options configures a queue. The zero value is that of Kubernetes 1.36: one profile "default-scheduler" with the default
 // plugins' events and the gate of spec.schedulingGates.
 type Options struct {
+	// Release is the release whose queue counts (rules L7.1 to L7.6 and L7.11). The registrations of Profiles are the caller's.
+	Release release.Version
 	// InitialBackoff is how long a pod rests after its first failure; 0 is 1 s. Source: podInitialBackoffSeconds.
 	InitialBackoff time.Duration
 	// MaxBackoff is the longest rest; nil is 10 s, zero means no backoff at all. Source: podMaxBackoffSeconds.
@@ -53,13 +57,12 @@ type Options struct {
 	// WaitOutBackoff is the rule before 1.33: Pop never takes a pod from backoff, and the ends of backoffs are not aligned to
 	// seconds.
 	WaitOutBackoff bool
-	// ExactRegistrations leaves out registrations that 1.36 adds: (Node, UpdateNodeTaint) without a hint for each plugin that
+	// ExactRegistrations leaves out registrations that releases up to 1.36 add: (Node, UpdateNodeTaint) without a hint for each plugin that
 	// registers Node with Add and without UpdateNodeTaint. With them, any change of a taint tries such a plugin's pods again.
 	ExactRegistrations bool
-	// FlushGated makes the leftover flush run the gates of gated pods again, as kube-scheduler does after 1.36. In 1.36 the
-	// flush skips gated pods.
+	// FlushGated makes the leftover flush run the gates of gated pods again, as 1.37 does. In 1.36 the flush skips gated pods.
 	FlushGated bool
-	// SplitRecreated treats an Update between two UIDs as Delete and Add. 1.36 keeps the history of the old pod.
+	// SplitRecreated treats an Update between two UIDs as Delete and Add, as 1.37 does. 1.36 keeps the history of the old pod.
 	SplitRecreated bool
 	// WholeNominations lets NominatedFor return the whole pod for nominated pods that are in no queue. 1.36 returns their
 	// name and UID without a spec, so that they protect no room.

@@ -66,7 +66,7 @@ func newProfile(name string, p Profile, o *Options) *profile {
 		}
 		pl.rows = append(pl.rows, r)
 	}
-	if !o.ExactRegistrations && !o.CycleCounter {
+	if o.addsTaintRows() {
 		for _, pl := range c.listed {
 			pl.addTaintRow()
 		}

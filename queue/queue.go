@@ -126,7 +126,7 @@ func (q *Queue) setOrders() {
 		return active(a, b)
 	}
 	byTimestamp := func(a, b *Entry) bool {
-		if c := a.Timestamp.Compare(b.Timestamp); c != 0 {
+		if c := a.waitsSince().Compare(b.waitsSince()); c != 0 {
 			return c < 0
 		}
 		return a.seq < b.seq
@@ -269,6 +269,9 @@ func (q *Queue) add(pod *v1.Pod, reason string, now time.Time) {
 		q.drop(old, cause{reason: replaced})
 	}
 	q.put(e, to, c, now)
+	if q.o.nominatesAtOnce() {
+		q.nom.Nominate(e.Pod, Nomination{})
+	}
 }
 
 // Delete forgets a pod, by namespace and name, and its nomination. When a pod of that UID is in flight, the caller must still

@@ -17,10 +17,10 @@ func configuration() []Difference {
 
 func kubelet() []Difference {
 	return in("kubelet",
-		Difference{ID: "L12.1", Name: "memory.available with huge pages", Sentence: "v1.37 subtracts the capacity of huge pages from memory.available of the node and from its capacity.",
+		Difference{ID: "L12.1", Option: "pressure.NodeStats.HugePageBytes", Name: "memory.available with huge pages", Sentence: "v1.37 subtracts the capacity of huge pages from memory.available of the node and from its capacity.",
 			Example: "A node of 64Gi with 32Gi of huge pages and a working set of 20Gi: v1.36 sees 44Gi of 64Gi, v1.37 sees 12Gi of 32Gi.",
 			By:      by("huge pages count as available", "=", "=", "huge pages are subtracted")},
-		Difference{ID: "L12.2", Name: "ephemeral-storage limit of sidecars", Sentence: "v1.37 evicts a pod whose sidecar exceeds its own ephemeral-storage limit; before, only the total of the pod counted.",
+		Difference{ID: "L12.2", Option: "pressure.Options.Release", Name: "ephemeral-storage limit of sidecars", Sentence: "v1.37 evicts a pod whose sidecar exceeds its own ephemeral-storage limit; before, only the total of the pod counted.",
 			Example: "A sidecar with limit 1Gi that uses 2Gi, and a container with limit 4Gi that uses 1Gi: v1.36 does nothing, v1.37 evicts.",
 			By:      by("total of the pod only", "=", "=", "each sidecar too")},
 		Difference{ID: "L12.3", Name: "second look at the node", Sentence: "Since v1.35 the kubelet reads the node from the API server before it refuses a pod for its node affinity alone.",
@@ -29,7 +29,7 @@ func kubelet() []Difference {
 			By: by("not checked", "=", "PodFeatureUnsupported", "=")},
 		Difference{ID: "L12.5", Name: "cgroup v1", Sentence: "Since v1.35 the kubelet does not start on cgroup v1 by default.",
 			By: by("starts", "does not start", "=", "=")},
-		Difference{ID: "L12.10", Name: "limit of a pod's cgroup", Sentence: "In v1.37 an init container without its own limit leaves the pod's cgroup without one; before, the limits of earlier sidecars counted for it.",
+		Difference{ID: "L12.10", Option: "kubelet.CgroupOptions.Release", Name: "limit of a pod's cgroup", Sentence: "In v1.37 an init container without its own limit leaves the pod's cgroup without one; before, the limits of earlier sidecars counted for it.",
 			Example: "Sidecar with 1 cpu, init container without limits, container with 1 cpu: v1.36 sets a quota of 200000, v1.37 none.",
 			By:      by("limits of earlier sidecars count", "=", "=", "own limits only")},
 	)
@@ -37,12 +37,12 @@ func kubelet() []Difference {
 
 func disruption() []Difference {
 	return in("eviction API and drain",
-		Difference{ID: "L13.1", Name: "cause of a refused eviction", Sentence: "Since v1.35 the cause of a refusal has one of four texts, by the budget's condition; v1.34 always names the healthy pods.",
+		Difference{ID: "L13.1", Option: "disruption.Request.Release", Name: "cause of a refused eviction", Sentence: "Since v1.35 the cause of a refusal has one of four texts, by the budget's condition; v1.34 always names the healthy pods.",
 			Example: "A budget web without disruptions left, desired 2, current 3: v1.34 says The disruption budget web needs 2 healthy pods and has 3 currently, v1.35 says The disruption budget web does not allow evicting pods currently.",
 			By:      by("one text", "four texts", "=", "=")},
-		Difference{ID: "L13.2", Name: "cause of a forbidden eviction", Sentence: "v1.37 adds a cause to the answer 403 for negative disruptionsAllowed and for too many disruptedPods.",
+		Difference{ID: "L13.2", Option: "disruption.Request.Release", Name: "cause of a forbidden eviction", Sentence: "v1.37 adds a cause to the answer 403 for negative disruptionsAllowed and for too many disruptedPods.",
 			By: by("no cause", "=", "=", "DisruptionBudget cause")},
-		Difference{ID: "L13.3", Name: "kubectl drain and pods without controller", Sentence: "Since v1.36 kubectl drain says cannot delete once for pods without a controller; before, the words stood twice.",
+		Difference{ID: "L13.3", Option: "disruption.DrainOptions.Release", Name: "kubectl drain and pods without controller", Sentence: "Since v1.36 kubectl drain says cannot delete once for pods without a controller; before, the words stood twice.",
 			Example: "v1.35: cannot delete cannot delete Pods that declare no controller (use --force to override): default/p; v1.36: cannot delete Pods that declare no controller (use --force to override): default/p.",
 			By:      by("cannot delete cannot delete Pods ...", "=", "cannot delete Pods ...", "=")},
 	)

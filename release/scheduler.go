@@ -13,11 +13,11 @@ func plugins() []Difference {
 		Difference{ID: "L2.3", Option: "placement.PluginArgs.Release", Name: "score of DynamicResources",
 			Sentence: "Since v1.35 DynamicResources scores nodes with weight 2: earlier entries of a prioritized request list are better.",
 			By:       by("no score", "weight 2", "=", "=")},
-		Difference{ID: "L2.4", Name: "score of VolumeBinding",
+		Difference{ID: "L2.4", Option: "volume.Options.Release", Name: "score of VolumeBinding",
 			Sentence: "v1.37 scores nodes by the storage capacity that the pod's claims leave free; earlier releases give every node 0.",
 			Example:  "A claim of 10Gi, node a with 20Gi of storage and node b with 100Gi: v1.37 gives a 50 and b 90, v1.36 gives both 0.",
 			By:       by("no score", "=", "=", "weight 1")},
-		Difference{ID: "L2.5", Name: "PreFilter of NodeName, NodeUnschedulable and TaintToleration",
+		Difference{ID: "L2.5", Option: "placement.PluginArgs.Release", Name: "PreFilter of NodeName, NodeUnschedulable and TaintToleration",
 			Sentence: "v1.37 lists these three plugins at PreFilter too.",
 			By:       by("Filter only", "=", "=", "PreFilter and Filter")},
 	)
@@ -89,11 +89,11 @@ func scores() []Difference {
 
 func messages() []Difference {
 	return in("messages",
-		Difference{ID: "L6.1", Name: "no new claims to deallocate",
+		Difference{ID: "L6.1", Option: "internal/postfilter", Name: "no new claims to deallocate",
 			Sentence: "v1.37 leaves out the text of DynamicResources that ended nearly every message of a pod without a node.",
 			Example:  "v1.36: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: ...; v1.37: 0/1 nodes are available: 1 Insufficient cpu. preemption: ...",
 			By:       by("no new claims to deallocate, or still not schedulable", "=", "=", "nothing")},
-		Difference{ID: "L6.2", Name: "message after preemption",
+		Difference{ID: "L6.2", Option: "internal/postfilter", Name: "message after preemption",
 			Sentence: "v1.37 says which node preemption found and how many victims; before, the message had no word about it.",
 			Example:  "v1.37: 0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on node n1, preempting 1 victims",
 			By:       by("nothing", "=", "=", "node and number of victims")},

@@ -17,6 +17,7 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/release"
 )
 
 // Difference is one disagreement.
@@ -34,6 +35,8 @@ type Side struct {
 	Real    *real.Scheduler
 	Profile placement.Profile
 	Name    string // of the profile, for messages
+	// Release is what both sides follow.
+	Release release.Version
 	// Seen counts comparisons and results; nil counts nothing.
 	Seen *Tally
 

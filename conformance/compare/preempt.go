@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 )
@@ -83,7 +84,9 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 	if err != nil {
 		return fmt.Errorf("preemption of %s: %w", what, err)
 	}
-	stopped := pre.Code == filter.Error || pre.Code == filter.UnschedulableAndUnresolvable // PostFilter does not get as far as DefaultPreemption
+	// A PreFilter plugin before DynamicResources ended the attempt, so that the PostFilter of DynamicResources does not find what its
+	// PreFilter would have left.
+	stopped := pre.Code == filter.Error || pre.Code == filter.UnschedulableAndUnresolvable
 	if !theirs.Eligible {
 		s.Seen.Produced("preemption", theirs.Why)
 		same(s, "preemption/eligible", what, theirs.Why, ours.Message)
@@ -121,22 +124,9 @@ func (s *Side) preempt(w *World, pod *v1.Pod, a *real.Attempt, from int, args co
 		return nil
 	}
 	m := d.Failure.Message
-	m.PostFilter = postFilter(ours.Message, stopped)
+	m.PostFilter = postfilter.Text(s.Release, postfilter.Outcome{Stopped: stopped, Preemption: ours.Message})
 	full := a.PostFilter()
 	s.Seen.Message(full)
 	same(s, "preemption/message", what, full, m.String())
 	return nil
-}
-
-// postFilter returns the text of the PostFilter plugins of the default profile when no node was nominated. stopped says that
-// a PreFilter plugin before DynamicResources ended the attempt, so that the PostFilter of DynamicResources does not find what
-// its PreFilter would have left.
-func postFilter(preemption string, stopped bool) string {
-	switch {
-	case stopped:
-		return "not found"
-	case preemption == "":
-		return "no new claims to deallocate"
-	}
-	return "no new claims to deallocate, preemption: " + preemption
 }

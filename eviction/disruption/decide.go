@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release"
 )
 
 // Texts of the Eviction API.
@@ -38,7 +39,7 @@ type Decision struct {
 	Code   int32
 	Reason metav1.StatusReason // empty when the request is accepted
 	// Message is the message of the status object. Cause is the cause of type DisruptionBudget in the status; only a 429
-	// from a budget has one.
+	// from a budget has one, and in v1.37 also a 403.
 	Message, Cause string
 	// RetryAfterSeconds is the Retry-After header in seconds; 0 when the answer has no such header.
 	RetryAfterSeconds int32
@@ -64,7 +65,8 @@ type Decision struct {
 	by       *policyv1.PodDisruptionBudget // the budget that refuses
 	yielding *policyv1.PodDisruptionBudget // the budget lets the pod leave, but only the version of the pod that was read
 	kind     refusal
-	dryRun   []string             // the dry-run options of the request
+	dryRun   []string // the dry-run options of the request
+	release  release.Version
 	about    metav1.StatusDetails // name and kind of the refused object, and causes other than a budget
 }
 
@@ -143,7 +145,7 @@ func decide(pod *v1.Pod, covering []*policyv1.PodDisruptionBudget, r Request, no
 		d.about = metav1.StatusDetails{Name: r.name(pod), Kind: "pods"}
 		return d
 	}
-	d := Decision{Code: codeCreated, DryRun: len(dryRun) > 0, dryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering}
+	d := Decision{Code: codeCreated, DryRun: len(dryRun) > 0, dryRun: dryRun, Preconditions: o.Preconditions.DeepCopy(), GraceSeconds: grace(pod, o), covering: covering, release: r.Release}
 	for _, b := range covering {
 		d.Budgets = append(d.Budgets, b.Name)
 	}
@@ -235,19 +237,24 @@ func grace(pod *v1.Pod, o *metav1.DeleteOptions) int64 {
 func (d *Decision) allows(b *policyv1.PodDisruptionBudget) bool {
 	s := &b.Status
 	d.by = b
-	forbidden := func(kind refusal, why string) {
+	version := d.release
+	forbidden := func(kind refusal, why, cause string) {
 		*d = d.refuse(kind, codeForbidden, metav1.StatusReasonForbidden, fmt.Sprintf("poddisruptionbudget.policy %q is forbidden: %s", b.Name, why))
 		d.about = metav1.StatusDetails{Name: b.Name, Group: policyv1.GroupName, Kind: "poddisruptionbudget"}
+		d.Cause = causeOfForbidden(version, b.Name, cause)
 	}
 	switch {
 	case s.ObservedGeneration < b.Generation:
 		*d = d.notNow(processing, retrySeconds, stillProcessed(b))
 	case s.DisruptionsAllowed < 0:
-		forbidden(negative, "pdb disruptions allowed is negative")
+		forbidden(negative, "pdb disruptions allowed is negative", "pdb disruptions allowed is negative")
 	case len(s.DisruptedPods) > maxDisrupted:
-		forbidden(tooMany, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+		forbidden(tooMany, "DisruptedPods map too big - too many evictions not confirmed by PDB controller", "too many pending evictions not confirmed by PDB controller")
 	case s.DisruptionsAllowed == 0:
 		kind, cause := whyExhausted(b)
+		if oneCause(version) {
+			cause = needsHealthy(b)
+		}
 		*d = d.notNow(kind, 0, cause)
 	default:
 		d.by = nil
@@ -283,6 +290,10 @@ func stillProcessed(b *policyv1.PodDisruptionBudget) string {
 	return fmt.Sprintf("The disruption budget %s is still being processed by the server.", b.Name)
 }
 
+func needsHealthy(b *policyv1.PodDisruptionBudget) string {
+	return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+}
+
 func whyExhausted(b *policyv1.PodDisruptionBudget) (refusal, string) {
 	s := &b.Status
 	var c metav1.Condition
@@ -296,7 +307,7 @@ func whyExhausted(b *policyv1.PodDisruptionBudget) (refusal, string) {
 	case c.Reason == policyv1.SyncFailedReason && c.Message != "":
 		return failedSync, fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s", b.Name, c.Message)
 	case s.CurrentHealthy <= s.DesiredHealthy:
-		return exhausted, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, s.DesiredHealthy, s.CurrentHealthy)
+		return exhausted, needsHealthy(b)
 	case c.Status == metav1.ConditionFalse && c.Message != "":
 		return exhausted, fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s", b.Name, c.Reason, c.Message)
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/release"
 )
 
 // DrainOptions are the flags of kubectl drain. The zero value is the default of every flag.
@@ -30,6 +31,8 @@ type DrainOptions struct {
 	PodSelector labels.Selector
 	// DaemonSetExists reports whether a DaemonSet exists; nil means that every DaemonSet exists.
 	DaemonSetExists func(namespace, name string) bool
+	// Release is the version of kubectl (rule L13.3).
+	Release release.Version
 }
 
 // treatment is what a drain does with a pod.
@@ -77,7 +80,7 @@ func treat(pod *v1.Pod, o DrainOptions, now time.Time) (t treatment, reason stri
 	}
 	if owner == nil && !finished {
 		if !o.Force {
-			return refuses, unmanagedRefused
+			return refuses, refusesUnmanaged(o.Release)
 		}
 		return leave, unmanagedDeleted
 	}

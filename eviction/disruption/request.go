@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/release"
 )
 
 // Request is one call of the Eviction API: POST .../pods/NAME/eviction. The zero value evicts with no conditions.
@@ -22,6 +24,8 @@ type Request struct {
 	// EveryBudget lets a pod that several budgets cover leave when every one of them allows it, and charges each of them.
 	// The API does not have this option: v1.36 answers 500, whatever the budgets say.
 	EveryBudget bool
+	// Release is the release whose causes the answer has (rules L13.1 and L13.2).
+	Release release.Version
 }
 
 // namespace returns the namespace in the URL.

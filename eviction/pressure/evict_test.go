@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // observe makes one observation with a new state and the layout single.
@@ -219,7 +220,7 @@ func TestLocalStorage(t *testing.T) {
 		{"ended", "a finished pod is not active", singleFilesystem, ended, volume(n(gi + 1)), ""},
 	}, func(t *testing.T, tc test) {
 		pods := []*v1.Pod{tc.pod}
-		got := localStorage(tc.layout, pods, stats(pods, tc.use))
+		got := localStorage(tc.layout, pods, stats(pods, tc.use), release.Current)
 		if tc.want == "" {
 			require.Empty(t, got)
 			return
@@ -229,7 +230,7 @@ func TestLocalStorage(t *testing.T) {
 	two := []*v1.Pod{empty("1Gi", ""), nil, pod("quiet", 0, ""), empty("1Gi", "")}
 	two[3].UID, two[3].Name = "other", "q"
 	m := stats([]*v1.Pod{two[0], two[3]}, volume(n(gi+1)), volume(n(gi+1)))
-	require.Len(t, localStorage(singleFilesystem, two, m), 2, "all offenders at once")
+	require.Len(t, localStorage(singleFilesystem, two, m, release.Current), 2, "all offenders at once")
 
 	p := compile(t, Config{EvictionHard: settings{"memory.available": "1Gi"}}, Options{})
 	o := Observation{Signals: measured(memoryAvailable, "1Mi", "4Gi", epoch), Pods: two, Stats: m}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -17,10 +19,11 @@ import (
 //  1. An emptyDir of any medium uses more than its size limit, which is above 0.
 //  2. The pod uses more than the sum of its containers' ephemeral-storage limits. One container with a limit is enough to
 //     limit the whole pod.
-//  3. A container uses more than its limit: its logs, and its writable layer unless images have their own file system.
+//  3. A container, and in v1.37 a sidecar, uses more than its limit: its logs, and its writable layer unless images have their
+//     own file system.
 //
 // Usage equal to a limit is allowed. The grace is one second. O(pods x (containers + volumes)).
-func localStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Eviction {
+func localStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats, v release.Version) []Eviction {
 	var list []Eviction
 	for _, pod := range pods {
 		if pod == nil || !active(pod) || exempt(pod) != "" {
@@ -30,14 +33,14 @@ func localStorage(l Layout, pods []*v1.Pod, stats map[types.UID]PodStats) []Evic
 		if !ok {
 			continue
 		}
-		if message := overLimit(l, pod, &st); message != "" {
+		if message := overLimit(l, pod, &st, v); message != "" {
 			list = append(list, *newEviction(pod, 1, message))
 		}
 	}
 	return list
 }
 
-func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
+func overLimit(l Layout, pod *v1.Pod, stats *PodStats, v release.Version) string {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil {
@@ -56,22 +59,34 @@ func overLimit(l Layout, pod *v1.Pod, stats *PodStats) string {
 	}
 	for i := range stats.Containers {
 		c := &stats.Containers[i]
-		for j := range pod.Spec.Containers {
-			own := &pod.Spec.Containers[j]
-			limit := own.Resources.Limits[v1.ResourceEphemeralStorage]
-			if own.Name != c.Name || limit.IsZero() {
-				continue
-			}
-			use := number(c.Logs.UsedBytes)
-			if l != dedicatedImages && l != splitImages {
-				use = resources.Add(use, number(c.Rootfs.UsedBytes))
-			}
-			if binary(use).Cmp(limit) > 0 {
-				return fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, &limit)
-			}
+		limit := storageLimit(pod, c.Name, v)
+		if limit.IsZero() {
+			continue
+		}
+		use := number(c.Logs.UsedBytes)
+		if l != dedicatedImages && l != splitImages {
+			use = resources.Add(use, number(c.Rootfs.UsedBytes))
+		}
+		if binary(use).Cmp(limit) > 0 {
+			return fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, &limit)
 		}
 	}
 	return ""
+}
+
+// storageLimit returns the ephemeral-storage limit of a container, zero when it has none, or none that counts.
+func storageLimit(pod *v1.Pod, name string, v release.Version) (limit resource.Quantity) {
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == name {
+			return c.Resources.Limits[v1.ResourceEphemeralStorage].DeepCopy()
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.Name == name && overhead.IsSidecar(c) && limitsSidecars(v) {
+			return c.Resources.Limits[v1.ResourceEphemeralStorage].DeepCopy()
+		}
+	}
+	return limit
 }
 
 // lastUse returns the bytes in the last statistics of a volume, nil when they are unknown.

@@ -9,10 +9,14 @@ import (
 	"time"
 
 	"github.com/podberth/podberth/internal/quantity"
+	"github.com/podberth/podberth/release"
 )
 
 // Options select rules that differ from v1.36. The zero value is v1.36's behaviour.
 type Options struct {
+	// Release is the kubelet's release (rule L12.2).
+	Release release.Version
+
 	ExactPercent             bool // percentages are exact decimals, not single-precision floats
 	InodeUsageOnly           bool // rank by number of inodes alone; v1.36 subtracts the ephemeral-storage request in bytes
 	NegativeMaxGraceMeansPod bool // a negative EvictionMaxPodGracePeriod gives pods their own grace, as an earlier documentation said

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 // Nothing modifies a pod. Even the text that a quantity caches when it is printed stays as it is.
@@ -37,7 +38,7 @@ func TestArgumentsStay(t *testing.T) {
 			Rank(signal, o.Layout, o.Pods, o.Stats, Options{})
 			policy.Forecast(Threshold{Signal: signal, Value: thresholdValue{Quantity: fresh(gi)}}, o.Signals[signal], o)
 		}
-		if len(localStorage(o.Layout, o.Pods, o.Stats)) == 0 {
+		if len(localStorage(o.Layout, o.Pods, o.Stats, release.Current)) == 0 {
 			t.Error("full is over its limit")
 		}
 		Admit(full, []v1.NodeConditionType{v1.NodeMemoryPressure})

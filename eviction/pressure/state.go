@@ -132,7 +132,7 @@ func (p *Policy) status(thresholds []Threshold, s State, o Observation, now time
 // act sets what to do.
 func (p *Policy) act(d *Decision, l Layout, o Observation) {
 	if p.local {
-		if d.LocalStorage = localStorage(l, o.Pods, o.Stats); len(d.LocalStorage) > 0 {
+		if d.LocalStorage = localStorage(l, o.Pods, o.Stats, p.options.Release); len(d.LocalStorage) > 0 {
 			return
 		}
 	}

@@ -26,6 +26,10 @@ type NodeStats struct {
 	ImageFs     *FsStats     // file system of images
 	ContainerFs *FsStats     // file system of writable layers
 	Processes   *ProcessStats
+	// HugePageBytes is the sum of the hugepages-* resources of node.status.capacity, which a kubelet of v1.37 subtracts from the
+	// available memory (rule L12.1). 0 for earlier kubelets, and for the numbers of a stats summary of v1.37, which has them
+	// subtracted already.
+	HugePageBytes uint64
 }
 
 // MemoryStats is the memory of a cgroup in bytes. The capacity is AvailableBytes + WorkingSetBytes. On Windows the working
@@ -57,6 +61,9 @@ func Measure(n NodeStats) map[Signal]Measurement {
 	for signal, s := range map[Signal]*MemoryStats{memoryAvailable: n.Memory, allocatableMemoryAvailable: n.PodsMemory} {
 		if s != nil && s.AvailableBytes != nil && s.WorkingSetBytes != nil {
 			available := signed(*s.AvailableBytes)
+			if signal == memoryAvailable {
+				available = max(0, available-signed(n.HugePageBytes))
+			}
 			m[signal] = Measurement{available, resources.Add(available, signed(*s.WorkingSetBytes)), s.Time}
 		}
 	}

@@ -23,6 +23,9 @@ import (
 type BindingState interface {
 	filter.State[ClaimProblem]
 	filter.Coder
+	// Raw returns v1.37's score of slot i, 0 to 100, which needs no normalization (rule L2.4): the share of storage that stays
+	// free on average over the classes of the claims that wait. It is 0 when nothing waits. Raw is for slots that Check allows.
+	Raw(i int) int64
 	// Bindings returns what would be bound and provisioned on slot i, without claims that are bound already. It returns
 	// false when Check rejects the slot.
 	Bindings(i int) (Decision, bool)
@@ -143,8 +146,9 @@ func (e *bindingFilter) checkBound(node *v1.Node) resources.Verdict {
 
 // choice is the volume that a delayed claim gets; nil means that a volume is provisioned.
 type choice struct {
-	claim  *delayedClaim
-	volume *candidate
+	claim    *delayedClaim
+	volume   *candidate
+	capacity *capacity // from which the volume is provisioned; nil when nobody counts
 }
 
 // checkDelayed decides the delayed claims on a node and appends what each claim gets to dst:
@@ -164,7 +168,7 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 	for k := range e.delayed {
 		if d := &e.delayed[k]; d.selected == "" {
 			if c := d.match(node, dst); c != nil {
-				dst = append(dst, choice{d, c})
+				dst = append(dst, choice{claim: d, volume: c})
 			}
 		}
 	}
@@ -175,10 +179,11 @@ func (e *bindingFilter) checkDelayed(node *v1.Node, dst []choice) (resources.Ver
 			if (d.selected != "") != selected || isTaken(dst[:matched], d) {
 				continue
 			}
-			if v := e.provision(d, node, dst[matched:]); v != 0 {
+			v, from := e.provision(d, node, dst[matched:])
+			if v != 0 {
 				return v, nil
 			}
-			dst = append(dst, choice{claim: d})
+			dst = append(dst, choice{claim: d, capacity: from})
 		}
 	}
 	return 0, dst
@@ -205,13 +210,14 @@ func (d *delayedClaim) match(node *v1.Node, others []choice) *candidate {
 	return nil
 }
 
-// provision returns 0 when the claim can be provisioned for the node after the earlier claims of this pod.
-func (e *bindingFilter) provision(d *delayedClaim, node *v1.Node, earlier []choice) resources.Verdict {
+// provision returns 0 when the claim can be provisioned for the node after the earlier claims of this pod, and the capacity from
+// which, if somebody counts capacity.
+func (e *bindingFilter) provision(d *delayedClaim, node *v1.Node, earlier []choice) (resources.Verdict, *capacity) {
 	if d.class.Provisioner == "" || d.class.Provisioner == noProvisioner || !d.inTopology(node) {
-		return noMatch
+		return noMatch, nil
 	}
 	if !d.counted {
-		return 0
+		return 0, nil
 	}
 	set := labels.Set(node.Labels)
 	for k := range d.capacities {
@@ -220,10 +226,10 @@ func (e *bindingFilter) provision(d *delayedClaim, node *v1.Node, earlier []choi
 			continue
 		}
 		if !e.options.ReserveCapacity || e.room(c, d, earlier) {
-			return 0
+			return 0, c
 		}
 	}
-	return noSpace
+	return noSpace, nil
 }
 
 // inTopology reports whether the class allows the node: at least one term must match in all labels.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -26,6 +27,8 @@ type CgroupOptions struct {
 	IgnoreCPULimits bool
 	// PeriodMicros is the CFS period in microseconds. 0 is 100000.
 	PeriodMicros int64
+	// Release is the kubelet's release (rule L12.10).
+	Release release.Version
 }
 
 // Cgroup holds the values that the kubelet writes to a cgroup. The kubelet does not write a value that is nil here.
@@ -45,7 +48,7 @@ type Cgroup struct {
 //	             memory from the limits if every container or the pod declares a memory limit
 //	BestEffort   the smallest shares and nothing else: overhead has no effect
 //
-// An init container declares a limit also if a sidecar before it declares the limit. A class that Kubernetes does not know
+// An init container declares a limit also if a sidecar before it declares the limit, but not in v1.37. A class that Kubernetes does not know
 // is treated as BestEffort. A nil pod is BestEffort. Rules O9.3 to O9.6: documentation, "Pod Overhead" (Verify Pod cgroup
 // limits), "Resource Management for Pods and Containers".
 func PodCgroup(pod *v1.Pod, o CgroupOptions) Cgroup {
@@ -60,10 +63,10 @@ func PodCgroup(pod *v1.Pod, o CgroupOptions) Cgroup {
 	case v1.PodQOSBurstable:
 		full := group(requests, limits, o)
 		g.Shares = full.Shares
-		if declares(pod, v1.ResourceCPU) {
+		if declares(pod, v1.ResourceCPU, o.Release) {
 			g.QuotaMicros, g.PeriodMicros = full.QuotaMicros, full.PeriodMicros
 		}
-		if declares(pod, v1.ResourceMemory) {
+		if declares(pod, v1.ResourceMemory, o.Release) {
 			g.MemoryBytes = full.MemoryBytes
 		}
 	}
@@ -133,7 +136,7 @@ func weight(shares int64) int64 {
 }
 
 // declares reports whether every container has a positive limit of the resource, or the pod as a whole has.
-func declares(pod *v1.Pod, name v1.ResourceName) bool {
+func declares(pod *v1.Pod, name v1.ResourceName, v release.Version) bool {
 	if r := pod.Spec.Resources; r != nil && positive(r.Limits[name]) {
 		return true
 	}
@@ -149,7 +152,7 @@ func declares(pod *v1.Pod, name v1.ResourceName) bool {
 		if !positive(need) {
 			return false
 		}
-		if overhead.IsSidecar(c) {
+		if overhead.IsSidecar(c) && sidecarsDeclare(v) {
 			sidecars = need
 		}
 	}

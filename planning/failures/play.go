@@ -14,8 +14,10 @@ import (
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podclaims"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release"
 )
 
 // player plays scenarios on a fork of the cluster, one at a time. Its placer keeps work between scenarios.
@@ -218,7 +220,9 @@ func (x *player) attempt(it *item, pod *v1.Pod) error {
 		if r.Outcome == preemption.Success {
 			return x.preempt(it, pod, d, r)
 		}
-		it.failure.Message.PostFilter = postFilter(d.Failure, released.Reason, r.Message)
+		it.failure.Message.PostFilter = postfilter.Text(release.Current, postfilter.Outcome{
+			Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: released.Reason, Preemption: r.Message,
+		})
 		if err := x.write(released); err != nil {
 			return err
 		}
@@ -243,17 +247,6 @@ func (x *player) preempt(it *item, pod *v1.Pod, d placement.Decision, r preempti
 	nominated := *it.pod
 	nominated.Status.NominatedNodeName = r.Node
 	return x.attempt(it, &nominated)
-}
-
-// postFilter returns the text of v1.36's PostFilter plugins about an attempt that preempts nobody.
-func postFilter(f *placement.Failure, devices, preemption string) string {
-	switch {
-	case f.Code == filter.UnschedulableAndUnresolvable:
-		return "not found"
-	case preemption == "":
-		return devices
-	}
-	return devices + ", preemption: " + preemption
 }
 
 func (x *player) tell(a Attempt) {

@@ -1,0 +1,97 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/release"
+)
+
+// inEach runs a test in each release.
+func inEach(t *testing.T, name string, f func(t *testing.T, v release.Version)) {
+	t.Run(name, func(t *testing.T) {
+		for _, v := range release.Versions() {
+			t.Run(v.String(), func(t *testing.T) { f(t, v) })
+		}
+	})
+}
+
+func TestReleases(t *testing.T) {
+	inEach(t, "L7.1", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v, Profiles: map[string]Profile{defaultScheduler: {Events: DefaultEvents(map[string]Hint{"NodeResourcesFit": neverHelps})}}})
+		r.try("NodeResourcesFit", "a")
+		moves := r.q.Move(Change{Event: Event{Resource: "Node", Action: UpdateNodeTaint}, Old: &v1.Node{}, New: &v1.Node{}}, r.now)
+		require.Equal(t, !v.AtLeast(release.V1_37), len(moves) > 0, "the taints of a node change")
+	})
+	inEach(t, "L7.2", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v})
+		r.shut["x a"] = true
+		r.add("a")
+		r.shut["x a"] = false
+		r.at(6 * time.Minute)
+		r.q.Advance(r.now)
+		if v.AtLeast(release.V1_37) {
+			r.is(Active, "a")
+		} else {
+			r.is(Gated, "a")
+		}
+	})
+	inEach(t, "L7.3", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v, FlushGated: true})
+		r.shut["x a"] = true
+		r.add("a")
+		asked := 0
+		for m := 1; m <= 20; m++ {
+			r.at(time.Duration(m) * 30 * time.Second)
+			before := r.gates["x a"]
+			r.q.Advance(r.now)
+			if r.gates["x a"] > before {
+				asked++
+			}
+		}
+		if v.AtLeast(release.V1_37) {
+			require.Equal(t, 1, asked, "5.5 minutes after it came; the next time is at 11 minutes")
+		} else {
+			require.Equal(t, 10, asked, "at every flush after 5 minutes")
+		}
+	})
+	inEach(t, "L7.4", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v})
+		p := r.pod("a")
+		p.Status.NominatedNodeName = "n1"
+		r.shut["x a"] = true
+		r.add("a")
+		require.Len(t, r.q.NominatedFor("n1"), map[bool]int{true: 1}[v.AtLeast(release.V1_37)])
+	})
+	inEach(t, "L7.5", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v})
+		r.try("P", "a")
+		r.at(time.Minute)
+		e, _ := r.q.PopPod(r.pod("a"), r.now)
+		require.NotNil(t, e)
+		require.Equal(t, v.AtLeast(release.V1_36), len(e.UnschedulablePlugins) > 0)
+	})
+	inEach(t, "L7.6", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v})
+		r.add("a")
+		r.fail(r.pop())
+		r.is(ErrorBackoff, "a")
+		r.shut["x a"] = true
+		r.q.Activate(r.now, r.pod("a"))
+		if v.AtLeast(release.V1_35) {
+			r.is(Active, "a")
+		} else {
+			r.is(Gated, "a")
+		}
+	})
+	inEach(t, "L7.11", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v})
+		r.try("P", "a")
+		r.update("a", func(p *v1.Pod) { p.UID = "other"; p.Annotations = map[string]string{"a": "b"} })
+		e, _ := r.q.Lookup(r.pod("a"))
+		require.Equal(t, v.AtLeast(release.V1_37), e.UnschedulableCount == 0)
+	})
+}
