@@ -1,0 +1,117 @@
+package upgrade
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices"
+	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/postfilter"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release"
+)
+
+// mix says which release each part of a decision follows.
+type mix struct {
+	profile, fit, balance, spread, affinity, volumes, rows, message release.Version
+}
+
+func all(v release.Version) mix { return mix{v, v, v, v, v, v, v, v} }
+
+// scheduler is the default profile of a mix of releases over the cluster.
+type scheduler struct {
+	mix      mix
+	snapshot *cluster.Snapshot
+	placer   *placement.Placer
+	budgets  *disruption.Budgets
+}
+
+func newScheduler(m *dump.Objects, x mix) (*scheduler, error) {
+	objects := m.Cluster()
+	objects.Release = x.rows
+	s, err := cluster.New(objects)
+	if err != nil {
+		return nil, err
+	}
+	args := placement.PluginArgs{Release: x.profile, Devices: tracker.Options{Compiler: cel.NewCompiler()}}
+	args.NodeResourcesFit.Fit.Release, args.BalancedAllocation.Release, args.PodTopologySpread.Release = x.fit, x.balance, x.spread
+	args.InterPodAffinity.Release, args.Volumes.Release = x.affinity, x.volumes
+	profile := args.Profile()
+	profile.Sampling = placement.AllNodes()
+	p, err := placement.NewPlacer(s, profile)
+	if err != nil {
+		return nil, err
+	}
+	return &scheduler{x, s, p, disruption.NewBudgets(m.PodDisruptionBudgets, disruption.BudgetOptions{})}, nil
+}
+
+// ask returns what happens to a pending pod: each pod is asked about alone, on the cluster as the dump has it.
+func (s *scheduler) ask(pod *v1.Pod) verdict {
+	if message, gated := filter.Gated(pod); gated {
+		return verdict{Outcome: "Gated", Message: message}
+	}
+	d := s.placer.Decide(pod, placement.Options{})
+	if d.Placed() {
+		return verdict{Outcome: "Scheduled", Node: d.Node}
+	}
+	if d.Failure.Err != nil {
+		return verdict{Outcome: "Error", Message: d.Failure.Text()}
+	}
+	o := postfilter.Outcome{Stopped: d.Failure.Code == filter.UnschedulableAndUnresolvable, Devices: s.devices(d.Failure)}
+	r := s.placer.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: s.budgets})
+	o.Preemption = r.Message
+	if r.Outcome == preemption.Success {
+		o.Node, o.Victims = r.Node, len(r.Victims)
+	}
+	message := d.Failure.Message
+	message.PostFilter = postfilter.Text(s.mix.message, o)
+	text := message.String()
+	if d.Failure.Message.Nodes == 0 {
+		text = d.Failure.Text()
+	}
+	return verdict{Outcome: "Unschedulable", NominatedNode: o.Node, Message: text}
+}
+
+// devices returns the text of DynamicResources about a pod that no node can take.
+func (s *scheduler) devices(f *placement.Failure) string {
+	if a := s.placer.Failed(f); a != nil {
+		for _, p := range a.Predicates {
+			if r, ok := p.(interface{ Release() devices.Release }); ok {
+				return r.Release().Reason
+			}
+		}
+	}
+	return ""
+}
+
+// readmit returns why the node of a running pod would not take the pod if the pod came now; nil when the node would.
+func (s *scheduler) readmit(pod *v1.Pod) (reasons []string, err error) {
+	slot := s.snapshot.Slot(pod.Spec.NodeName)
+	if slot < 0 {
+		return nil, nil
+	}
+	if err := s.snapshot.Unset(pod); err != nil {
+		return nil, err
+	}
+	fresh := pod.DeepCopy()
+	fresh.Spec.NodeName = ""
+	a := s.placer.Prepare(fresh)
+	switch {
+	case a.Rejected():
+		reasons = []string{a.Pre.Message}
+	case !slices.Contains(a.Candidates(), slot):
+		reasons = []string{"the node is not among those that the plugins name"}
+	default:
+		if v := a.Predicates.First(slot); v.Verdict != 0 {
+			reasons = a.Predicates.Reasons(v, slot)
+		}
+	}
+	return reasons, s.snapshot.Set(pod)
+}
