@@ -125,12 +125,18 @@ func run(t *testing.T, n int, make func(seed int64) *gen.Cluster, p compare.Prof
 
 func runFrom(t *testing.T, from int64, n int, make func(seed int64) *gen.Cluster, p compare.Profile, f check) {
 	t.Helper()
+	runOn(t, from, n, make, f, func() *compare.Side { return side(t, p) })
+}
+
+// runOn is runFrom with the sides that start makes, one for each worker.
+func runOn(t *testing.T, from int64, n int, make func(seed int64) *gen.Cluster, f check, start func() *compare.Side) {
+	t.Helper()
 	const workers = 2
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	reported := map[string]bool{}
 	for k := range workers {
-		s := side(t, p)
+		s := start()
 		wg.Go(func() {
 			for i := k; i < n; i += workers {
 				if testing.Short() && t.Failed() { // enough for those who only ask whether it fails

@@ -21,10 +21,11 @@ func newNodeName(v release.Version) *Plugin {
 			if e.Skip() {
 				return Filtering{}
 			}
+			f := Filtering{Predicate: e.On(c)}
 			if namesNode(v) {
-				return Filtering{Nodes: []string{pod.Spec.NodeName}}
+				f.Nodes = []string{pod.Spec.NodeName}
 			}
-			return Filtering{Predicate: e.On(c)}
+			return f
 		},
 	}
 }

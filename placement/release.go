@@ -20,7 +20,8 @@ func (a PluginArgs) released() PluginArgs {
 	return a
 }
 
-// namesNode reports whether NodeName names its node at PreFilter and does not check other nodes, as in v1.37 (rule L3.5).
+// namesNode reports whether NodeName names its node at PreFilter, so that other nodes are out before any filter, as in v1.37 (rule
+// L3.5).
 func namesNode(v release.Version) bool { return v.AtLeast(release.V1_37) }
 
 // scoresStorage reports whether VolumeBinding scores nodes, as in v1.37 (rule L2.4).

@@ -11,10 +11,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/gen"
 	"github.com/podberth/podberth/conformance/real"
+	"github.com/podberth/podberth/conformance/remote"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/release"
@@ -30,9 +32,27 @@ type Difference struct {
 
 func (d Difference) String() string { return d.Area + ": " + d.Text }
 
+// Kube is kube-scheduler: a real.Scheduler in this process, or a remote.Scheduler, which asks a judge of another version.
+type Kube interface {
+	Load(o cluster.Objects) error
+	Know(pod *v1.Pod) error
+	Update() error
+	NodeInfos() ([]fwk.NodeInfo, error)
+	Filter(plugin string, pod *v1.Pod) (real.Filtering, error)
+	Score(plugin string, pod *v1.Pod, feasible []fwk.NodeInfo) (real.Scoring, error)
+	Totals(pod *v1.Pod, feasible []fwk.NodeInfo) (scores []fwk.NodePluginScores, ok bool, err error)
+	Schedule(pod *v1.Pod) (scheduler.ScheduleResult, error)
+	Attempt(pod *v1.Pod) (*real.Attempt, error)
+	Assume(pod *v1.Pod, node string) error
+	Remove(pod *v1.Pod) error
+	Nominate(pod *v1.Pod) error
+	Unnominate(pod *v1.Pod)
+	PreEnqueue(plugin string, pod *v1.Pod) (*fwk.Status, error)
+}
+
 // Side is kube-scheduler and podberth with the same profile.
 type Side struct {
-	Real    *real.Scheduler
+	Real    Kube
 	Profile placement.Profile
 	Name    string // of the profile, for messages
 	// Release is what both sides follow.
@@ -50,6 +70,15 @@ func New(ctx context.Context, p Profile, seen *Tally) (*Side, error) {
 		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
 	}
 	return &Side{Real: r, Profile: p.Podberth, Name: p.Name, Seen: seen}, nil
+}
+
+// Remote starts podberth beside a judge of a release, both with the default profile.
+func Remote(judge string, v release.Version, seen *Tally) (*Side, error) {
+	r, err := remote.Start(judge)
+	if err != nil {
+		return nil, err
+	}
+	return &Side{Real: r, Profile: placement.PluginArgs{Release: v}.Profile(), Name: v.String(), Release: v, Seen: seen}, nil
 }
 
 func (s *Side) differ(area, format string, args ...any) {
@@ -83,7 +112,9 @@ func (s *Side) Load(c *gen.Cluster) (*World, error) {
 			return nil, err
 		}
 	}
-	snapshot, err := cluster.New(c.Objects)
+	objects := c.Objects
+	objects.Release = s.Release
+	snapshot, err := cluster.New(objects)
 	if err != nil {
 		return nil, err
 	}

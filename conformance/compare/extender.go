@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/score"
@@ -99,11 +100,11 @@ func (s *Side) Extenders(c *gen.Cluster) ([]Difference, error) {
 	}
 	r := rand.New(rand.NewSource(c.Seed))
 	var list []*extender
-	s.Real.Sched.Extenders = nil
+	s.Real.(*real.Scheduler).Sched.Extenders = nil
 	for range 1 + r.Intn(2) {
 		e := &extender{seed: r.Int63(), weight: int64(1 + r.Intn(20)), filters: r.Intn(2) == 0, prioritizes: r.Intn(3) > 0, ignorable: true, fails: r.Intn(8) == 0}
 		list = append(list, e)
-		s.Real.Sched.Extenders = append(s.Real.Sched.Extenders, e)
+		s.Real.(*real.Scheduler).Sched.Extenders = append(s.Real.(*real.Scheduler).Sched.Extenders, e)
 	}
 	for _, pod := range c.Pending {
 		result, theirErr := s.Real.Schedule(pod)

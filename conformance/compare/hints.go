@@ -15,6 +15,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/conformance/real"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
@@ -155,7 +156,7 @@ func (s *Side) Hints(c *gen.Cluster) ([]Difference, error) {
 		return nil, err
 	}
 	for name, ours := range hints {
-		registered, err := s.Real.Hints(name)
+		registered, err := s.Real.(*real.Scheduler).Hints(name)
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +202,7 @@ func (s *Side) hint(w *World, name string, ours hint, r fwk.ClusterEventWithHint
 // object, or less than answers of Queue or of Skip; and the plugins that have hints in kube-scheduler and none here.
 func (s *Side) FewHints(t *Tally, triples, answers int64) (out []string, err error) {
 	for name := range plugins.NewInTreeRegistry() {
-		registered, err := s.Real.Hints(name)
+		registered, err := s.Real.(*real.Scheduler).Hints(name)
 		if err != nil || notCompared[name] != "" {
 			continue // TestRegistrations of conformance/queue knows which plugins register nothing
 		}

@@ -59,10 +59,9 @@ type registration struct{}
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-func (registration) HasSynced() bool                     { return true }
-func (registration) HasSyncedChecker() cache.DoneChecker { return registration{} }
-func (registration) Name() string                        { return "objects are set at once" }
-func (registration) Done() <-chan struct{}               { return closed }
+func (registration) HasSynced() bool       { return true }
+func (registration) Name() string          { return "objects are set at once" }
+func (registration) Done() <-chan struct{} { return closed }
 
 func (i *informer) add(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	i.handlers = append(i.handlers, h)
@@ -83,6 +82,5 @@ func (i *informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, _ ca
 
 func (i *informer) RemoveEventHandler(cache.ResourceEventHandlerRegistration) error { return nil }
 func (i *informer) HasSynced() bool                                                 { return true }
-func (i *informer) HasSyncedChecker() cache.DoneChecker                             { return registration{} }
 func (i *informer) Run(<-chan struct{})                                             {}
 func (i *informer) RunWithContext(context.Context)                                  {}

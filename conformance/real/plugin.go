@@ -12,7 +12,7 @@ import (
 )
 
 // Plugin returns the instance of an in-tree plugin with the profile's arguments, made at the first call.
-func (s *Scheduler) Plugin(name string) (fwk.Plugin, error) {
+func (s *Scheduler) Plugin(name string) (plugin, error) {
 	if p, ok := s.plugins[name]; ok {
 		return p, nil
 	}
@@ -53,7 +53,7 @@ func (s *Scheduler) Filter(name string, pod *v1.Pod) (Filtering, error) {
 		return f, err
 	}
 	state := framework.NewCycleState()
-	if pre, ok := p.(fwk.PreFilterPlugin); ok {
+	if pre, ok := p.(preFilterPlugin); ok {
 		var result *fwk.PreFilterResult
 		result, f.Pre = pre.PreFilter(s.ctx, state, pod, nodes)
 		if f.Pre.IsSuccess() && !result.AllNodes() {
@@ -63,7 +63,7 @@ func (s *Scheduler) Filter(name string, pod *v1.Pod) (Filtering, error) {
 	if !f.Pre.IsSuccess() {
 		return f, nil
 	}
-	filter := p.(fwk.FilterPlugin)
+	filter := p.(filterPlugin)
 	for _, n := range nodes {
 		f.Status = append(f.Status, filter.Filter(s.ctx, state, pod, n))
 	}
@@ -85,7 +85,7 @@ func (s *Scheduler) Score(name string, pod *v1.Pod, feasible []fwk.NodeInfo) (Sc
 		return out, err
 	}
 	state := framework.NewCycleState()
-	if pre, ok := p.(fwk.PreScorePlugin); ok {
+	if pre, ok := p.(preScorePlugin); ok {
 		status := pre.PreScore(s.ctx, state, pod, feasible)
 		if status.IsSkip() {
 			return Scoring{Skip: true}, nil
@@ -93,20 +93,20 @@ func (s *Scheduler) Score(name string, pod *v1.Pod, feasible []fwk.NodeInfo) (Sc
 		if !status.IsSuccess() {
 			return out, status.AsError()
 		}
-	} else if pre, ok := p.(fwk.PreFilterPlugin); ok { // Score reads what PreFilter wrote
+	} else if pre, ok := p.(preFilterPlugin); ok { // Score reads what PreFilter wrote
 		if _, status := pre.PreFilter(s.ctx, state, pod, feasible); status.IsSkip() {
 			return Scoring{Skip: true}, nil
 		}
 	}
-	score := p.(fwk.ScorePlugin)
-	var scores fwk.NodeScoreList
+	score := p.(scorePlugin)
+	var scores nodeScoreList
 	for _, n := range feasible {
 		raw, status := score.Score(s.ctx, state, pod, n)
 		if !status.IsSuccess() {
 			return out, status.AsError()
 		}
 		out.Raw = append(out.Raw, raw)
-		scores = append(scores, fwk.NodeScore{Name: n.Node().Name, Score: raw})
+		scores = append(scores, nodeScore{Name: n.Node().Name, Score: raw})
 	}
 	if e := score.ScoreExtensions(); e != nil {
 		if status := e.NormalizeScore(s.ctx, state, pod, scores); !status.IsSuccess() {
@@ -121,7 +121,7 @@ func (s *Scheduler) Score(name string, pod *v1.Pod, feasible []fwk.NodeInfo) (Sc
 
 // Totals runs all score plugins over some feasible nodes. ok is false when a filter plugin rejects the pod as a whole:
 // nothing is ever scored then.
-func (s *Scheduler) Totals(pod *v1.Pod, feasible []fwk.NodeInfo) (scores []fwk.NodePluginScores, ok bool, err error) {
+func (s *Scheduler) Totals(pod *v1.Pod, feasible []fwk.NodeInfo) (scores []nodePluginScores, ok bool, err error) {
 	state := framework.NewCycleState()
 	// Some score plugins read what their filter has prepared.
 	if _, status, _ := s.Framework.RunPreFilterPlugins(s.ctx, state, pod); !status.IsSuccess() {
@@ -140,7 +140,7 @@ func (s *Scheduler) Hints(name string) ([]fwk.ClusterEventWithHint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, ok := p.(fwk.EnqueueExtensions)
+	e, ok := p.(enqueueExtensions)
 	if !ok {
 		return nil, fmt.Errorf("plugin %q registers no events", name)
 	}
@@ -153,7 +153,7 @@ func (s *Scheduler) PreEnqueue(name string, pod *v1.Pod) (*fwk.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, ok := p.(fwk.PreEnqueuePlugin)
+	e, ok := p.(preEnqueuePlugin)
 	if !ok {
 		return nil, fmt.Errorf("plugin %q has no say about the queue", name)
 	}

@@ -1,7 +1,6 @@
 package real
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sort"
@@ -15,13 +14,18 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
-	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
 // Attempt is one run of the scheduling algorithm and what it leaves to the PostFilter plugins.
 type Attempt struct {
 	Result scheduler.ScheduleResult
 	Err    error
+
+	// Asked answers for an attempt of a judge in another process; nil for an attempt of this process.
+	Asked interface {
+		PreemptFrom(offset int, args config.DefaultPreemptionArgs) (Preemption, error)
+		PostFilter() string
+	}
 
 	s     *Scheduler
 	pod   *v1.Pod
@@ -38,7 +42,7 @@ func (s *Scheduler) Attempt(pod *v1.Pod) (*Attempt, error) {
 		return nil, err
 	}
 	a := &Attempt{s: s, pod: pod, state: framework.NewCycleState()}
-	a.Result, a.Err = s.Sched.SchedulePod(s.ctx, s.Framework, a.state, &framework.QueuedPodInfo{PodInfo: info})
+	a.Result, a.Err = s.schedule(a.state, info)
 	return a, nil
 }
 
@@ -83,6 +87,9 @@ func (a *Attempt) Preempt() (Preemption, error) {
 // arguments want.
 func (a *Attempt) PreemptFrom(offset int, args config.DefaultPreemptionArgs) (Preemption, error) {
 	var out Preemption
+	if a.Asked != nil {
+		return a.Asked.PreemptFrom(offset, args)
+	}
 	dp, err := a.plugin(args, a.s.Framework)
 	if err != nil {
 		return out, err
@@ -123,43 +130,23 @@ func (a *Attempt) PreemptFrom(offset int, args config.DefaultPreemptionArgs) (Pr
 }
 
 // plugin makes a DefaultPreemption that deletes nobody.
-func (a *Attempt) plugin(args config.DefaultPreemptionArgs, h fwk.Handle) (*defaultpreemption.DefaultPreemption, error) {
+func (a *Attempt) plugin(args config.DefaultPreemptionArgs, h handle) (*defaultpreemption.DefaultPreemption, error) {
 	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	features.EnableAsyncPreemption = false
 	dp, err := defaultpreemption.New(a.s.ctx, &args, h, features)
 	if err != nil {
 		return nil, err
 	}
-	dp.Executor.PreemptPod = func(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) error {
-		return nil
-	}
+	spare(dp)
 	return dp, nil
-}
-
-// extended is a framework with extenders of its own.
-type extended struct {
-	framework.Framework
-	extenders []fwk.Extender
-}
-
-func (e extended) Extenders() []fwk.Extender { return e.extenders }
-
-// PreemptWith runs DefaultPreemption as a whole, with extenders, and returns the node that it nominates, "" for none.
-func (a *Attempt) PreemptWith(extenders []fwk.Extender) (node string, status *fwk.Status, err error) {
-	dp, err := a.plugin(config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 100, MinCandidateNodesAbsolute: 1}, extended{a.s.Framework, extenders})
-	if err != nil {
-		return "", nil, err
-	}
-	result, status := dp.Evaluator.Preempt(a.s.ctx, a.state, a.pod, a.Fit().Diagnosis.NodeToStatus)
-	if status.IsSuccess() && result != nil && result.NominatingInfo != nil {
-		node = result.NominatedNodeName
-	}
-	return node, status, nil
 }
 
 // PostFilter runs the profile's PostFilter plugins and returns the whole message of the attempt. It is for attempts in which
 // nobody is preempted: with victims it would delete them.
 func (a *Attempt) PostFilter() string {
+	if a.Asked != nil {
+		return a.Asked.PostFilter()
+	}
 	fit := a.Fit()
 	_, status := a.s.Framework.RunPostFilterPlugins(a.s.ctx, a.state, a.pod, fit.Diagnosis.NodeToStatus)
 	fit.Diagnosis.PostFilterMsg = status.Message()

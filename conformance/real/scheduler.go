@@ -34,7 +34,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
-	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/conformance/judge/wire"
 )
 
 // Scheduler is kube-scheduler with one profile.
@@ -49,7 +49,7 @@ type Scheduler struct {
 	logger    klog.Logger
 	informers map[string]*informer
 	profile   config.KubeSchedulerProfile
-	plugins   map[string]fwk.Plugin
+	plugins   map[string]plugin
 
 	nodes     []*v1.Node
 	pods      []*v1.Pod
@@ -71,7 +71,7 @@ func DefaultProfile() (config.KubeSchedulerProfile, error) {
 // New starts a scheduler with no objects. Options come after those that make it deterministic.
 func New(ctx context.Context, profile config.KubeSchedulerProfile, options ...scheduler.Option) (*Scheduler, error) {
 	registerMetrics.Do(metrics.Register)
-	s := &Scheduler{ctx: ctx, logger: klog.FromContext(ctx), profile: profile, plugins: map[string]fwk.Plugin{}}
+	s := &Scheduler{ctx: ctx, logger: klog.FromContext(ctx), profile: profile, plugins: map[string]plugin{}}
 	client := fake.NewClientset()
 	s.Factory = informers.NewSharedInformerFactory(client, 0)
 	s.informers = map[string]*informer{}
@@ -101,8 +101,8 @@ func New(ctx context.Context, profile config.KubeSchedulerProfile, options ...sc
 	return s, nil
 }
 
-// Load replaces everything that the scheduler knows.
-func (s *Scheduler) Load(o cluster.Objects) error {
+// LoadObjects replaces everything that the scheduler knows.
+func (s *Scheduler) LoadObjects(o wire.Objects) error {
 	if err := s.clear(); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s *Scheduler) Schedule(pod *v1.Pod) (scheduler.ScheduleResult, error) {
 	if info == nil {
 		return scheduler.ScheduleResult{}, err
 	}
-	return s.Sched.SchedulePod(s.ctx, s.Framework, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+	return s.schedule(framework.NewCycleState(), info)
 }
 
 // Assume puts a copy of the pod on a node.
@@ -231,13 +231,13 @@ func (s *Scheduler) Nominate(pod *v1.Pod) error {
 	if err := s.Know(pod); err != nil {
 		return err
 	}
-	s.Sched.SchedulingQueue.Add(s.ctx, pod)
+	s.enqueue(pod)
 	s.nominated = append(s.nominated, pod)
 	return nil
 }
 
 // Unnominate takes it out again.
 func (s *Scheduler) Unnominate(pod *v1.Pod) {
-	s.Sched.SchedulingQueue.Delete(pod)
+	s.dequeue(pod)
 	s.Framework.DeleteNominatedPodIfExists(pod)
 }

@@ -1,0 +1,29 @@
+//go:build !k1_34 && !k1_35 && !k1_37
+
+package real
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+)
+
+func (s *Scheduler) schedule(state fwk.CycleState, info *framework.PodInfo) (scheduler.ScheduleResult, error) {
+	return s.Sched.SchedulePod(s.ctx, s.Framework, state, &framework.QueuedPodInfo{PodInfo: info})
+}
+
+func (s *Scheduler) enqueue(pod *v1.Pod) { s.Sched.SchedulingQueue.Add(s.ctx, pod) }
+
+func (s *Scheduler) dequeue(pod *v1.Pod) { s.Sched.SchedulingQueue.Delete(pod) }
+
+// spare makes the plugin delete nobody.
+func spare(dp *defaultpreemption.DefaultPreemption) {
+	dp.Executor.PreemptPod = func(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) error {
+		return nil
+	}
+}

@@ -1,0 +1,51 @@
+package conformance
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/podberth/podberth/conformance/compare"
+	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/release"
+)
+
+var (
+	judgePath    = flag.String("judge", "", "a judge of another version: the program of folder judge")
+	judgeRelease = flag.String("release", "", "the judge's release, such as 1.37")
+)
+
+// podberth with a Release against kube-scheduler of that release, in a process of its own: filters, scores, choices, messages,
+// preemption and long sequences of the default profile, with the generators of the other tests.
+func TestRelease(t *testing.T) {
+	if *judgePath == "" {
+		t.Skip("needs -judge and -release")
+	}
+	v, err := release.Parse(*judgeRelease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	against := func(t *testing.T, n int, make func(seed int64) *gen.Cluster, f check) {
+		runOn(t, *gen.Seed, n, make, f, func() *compare.Side {
+			s, err := compare.Remote(*judgePath, v, seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		})
+	}
+	t.Run("default profile", func(t *testing.T) { against(t, gen.Count(600, 40), gen.New, (*compare.Side).Cluster) })
+	t.Run("scores", func(t *testing.T) {
+		against(t, gen.Count(150, 15), func(seed int64) *gen.Cluster {
+			return gen.Of(seed, gen.Shape{Roomy: true, Nodes: 9, Running: 25, Pending: 6, Focus: features[seed%int64(len(features))]})
+		}, (*compare.Side).Cluster)
+	})
+	t.Run("volumes", func(t *testing.T) {
+		against(t, gen.Count(150, 15), func(seed int64) *gen.Cluster { return gen.Of(seed, gen.Shape{Volumes: true, Pending: 5}) }, (*compare.Side).Cluster)
+	})
+	t.Run("nominated", func(t *testing.T) {
+		against(t, gen.Count(100, 10), func(seed int64) *gen.Cluster { return gen.Of(seed, gen.Shape{Nominated: true, Pending: 5}) }, (*compare.Side).Cluster)
+	})
+	t.Run("preemption", func(t *testing.T) {
+		against(t, gen.Count(200, 20), func(seed int64) *gen.Cluster { return gen.Of(seed, preemptible(seed)) }, (*compare.Side).Preemption)
+	})
+}
