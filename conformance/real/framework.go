@@ -8,6 +8,7 @@ import fwk "k8s.io/kube-scheduler/framework"
 type (
 	plugin            = fwk.Plugin
 	preFilterPlugin   = fwk.PreFilterPlugin
+	preFilterResult   = fwk.PreFilterResult
 	filterPlugin      = fwk.FilterPlugin
 	preScorePlugin    = fwk.PreScorePlugin
 	scorePlugin       = fwk.ScorePlugin

@@ -8,6 +8,7 @@ import "k8s.io/kubernetes/pkg/scheduler/framework"
 type (
 	plugin            = framework.Plugin
 	preFilterPlugin   = framework.PreFilterPlugin
+	preFilterResult   = framework.PreFilterResult
 	filterPlugin      = framework.FilterPlugin
 	preScorePlugin    = framework.PreScorePlugin
 	scorePlugin       = framework.ScorePlugin

@@ -54,7 +54,7 @@ func (s *Scheduler) Filter(name string, pod *v1.Pod) (Filtering, error) {
 	}
 	state := framework.NewCycleState()
 	if pre, ok := p.(preFilterPlugin); ok {
-		var result *fwk.PreFilterResult
+		var result *preFilterResult
 		result, f.Pre = pre.PreFilter(s.ctx, state, pod, nodes)
 		if f.Pre.IsSuccess() && !result.AllNodes() {
 			f.Nodes = result.NodeNames

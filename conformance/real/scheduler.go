@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -86,7 +85,6 @@ func New(ctx context.Context, profile config.KubeSchedulerProfile, options ...sc
 	} {
 		s.informers[name] = register(s.Factory, kind, name == "pods" || name == "nodes")
 	}
-	recorders := func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
 	all := append([]scheduler.Option{
 		scheduler.WithProfiles(profile), scheduler.WithParallelism(1),
 	}, options...)

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -25,3 +26,6 @@ func (s *Scheduler) dequeue(pod *v1.Pod) { s.Sched.SchedulingQueue.Delete(pod) }
 func spare(dp *defaultpreemption.DefaultPreemption) {
 	dp.Evaluator.PreemptPod = func(context.Context, preemption.Candidate, *v1.Pod, *v1.Pod, string) error { return nil }
 }
+
+// recorders makes recorders that drop their events.
+func recorders(string) events.EventRecorder { return &events.FakeRecorder{} }

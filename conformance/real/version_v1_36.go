@@ -6,6 +6,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -27,3 +28,6 @@ func spare(dp *defaultpreemption.DefaultPreemption) {
 		return nil
 	}
 }
+
+// recorders makes recorders that drop their events.
+func recorders(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
