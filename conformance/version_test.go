@@ -2,10 +2,15 @@ package conformance
 
 import (
 	"flag"
+	"math/rand"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/conformance/remote"
+	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
 )
 
@@ -33,6 +38,7 @@ func TestRelease(t *testing.T) {
 			return s
 		})
 	}
+	t.Run("requests", func(t *testing.T) { requestsOf(t, v) })
 	t.Run("default profile", func(t *testing.T) { against(t, gen.Count(600, 40), gen.New, (*compare.Side).Cluster) })
 	t.Run("scores", func(t *testing.T) {
 		against(t, gen.Count(150, 15), func(seed int64) *gen.Cluster {
@@ -48,4 +54,32 @@ func TestRelease(t *testing.T) {
 	t.Run("preemption", func(t *testing.T) {
 		against(t, gen.Count(200, 20), func(seed int64) *gen.Cluster { return gen.Of(seed, preemptible(seed)) }, (*compare.Side).Preemption)
 	})
+}
+
+// requestsOf compares what pods on nodes count with, in every state of a resize.
+func requestsOf(t *testing.T, v release.Version) {
+	judge, err := remote.Start(*judgePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range max(3000, *gen.Clusters) {
+		seed := *gen.Seed + int64(k)
+		pod := podMaker{rand.New(rand.NewSource(seed))}.pod()
+		theirs, err := judge.Requests(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := overhead.Requests(pod, overhead.Options{UseStatus: true, Release: v})
+		for name := range ours {
+			if _, ok := theirs[name]; !ok {
+				theirs[name] = resource.Quantity{}
+			}
+		}
+		for name, q := range theirs {
+			if q.Cmp(ours[name]) != 0 {
+				mine := ours[name]
+				t.Fatalf("seed %d: %s: kube-scheduler %s, podberth %s", seed, name, q.String(), mine.String())
+			}
+		}
+	}
 }

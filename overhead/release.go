@@ -37,10 +37,12 @@ func resized(pod *v1.Pod) bool {
 //  2. what is allocated, where known, else the spec,
 //  3. what is in use, where known, else what is allocated, else the spec.
 //
-// The spec does not stand for a missing amount when the resize is infeasible. At pod level the status counts for each resource
-// that the spec or the status names (rule L4.2).
+// The spec does not stand for a missing amount when the resize is infeasible. When the pod's status has both what is allocated and
+// what is in use, these two stand for the second and the third sum. If spec.resources names a resource, the largest amount of spec and
+// status at pod level then replaces the result, for each resource that one of them names (rule L4.2).
 func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 	infeasible := resizeInfeasible(pod)
+	podLevel := !o.IgnorePodLevel && !o.IgnorePodStatus && pod.Spec.Resources != nil
 	spec := func(c *v1.Container, _ *v1.ContainerStatus) v1.ResourceList { return c.Resources.Requests }
 	allocated := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
 		switch {
@@ -52,15 +54,19 @@ func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 		return c.Resources.Requests
 	}
 	used := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
-		if s != nil && s.Resources != nil {
+		if s != nil && s.Resources != nil && s.Resources.Requests != nil {
 			return s.Resources.Requests
 		}
 		return allocated(c, s)
 	}
-	total := largest(sumOf(pod, o, allocated), sumOf(pod, o, used))
-	if !infeasible {
-		raise(total, sumOf(pod, o, spec))
+	totals := []v1.ResourceList{sumOf(pod, o, allocated), sumOf(pod, o, used)}
+	if status := pod.Status.Resources; podLevel && status != nil && status.Requests != nil && pod.Status.AllocatedResources != nil {
+		totals = []v1.ResourceList{pod.Status.AllocatedResources, status.Requests}
 	}
+	if !infeasible {
+		totals = append(totals, sumOf(pod, o, spec))
+	}
+	total := largest(totals...)
 	if !o.IgnorePodLevel && podLevelRequests(pod) {
 		for name, q := range podLevelHeld(pod, infeasible, o) {
 			total[name] = q

@@ -27,6 +27,9 @@ func TestReleases(t *testing.T) {
 		{"L4.1 sidecar", "a sidecar counts in all sums", "sidecar i requests cpu=1\ninitstatus i requests cpu=3\ncontainer a requests cpu=1", [4]string{"cpu=4", "cpu=4", "cpu=4", "cpu=4"}},
 		{"L4.2", "the largest of spec, allocated and in use", "container a\nwhole requests cpu=2\nwholestatus requests cpu=4 allocated cpu=3", [4]string{"cpu=2", "cpu=2", "cpu=4", "cpu=4"}},
 		{"L4.2 infeasible", "the spec does not count", "container a\nwhole requests cpu=9\nwholestatus requests cpu=4 allocated cpu=3" + never, [4]string{"cpu=9", "cpu=9", "cpu=4", "cpu=4"}},
+		{"L4.1 used without requests", "what is allocated counts", "container a requests cpu=1\nstatus a limits cpu=9 allocated cpu=3", [4]string{"cpu=3", "cpu=3", "cpu=3", "cpu=3"}},
+		{"L4.2 both at pod level", "they stand for the containers' amounts", "container a requests cpu=1\nstatus a requests cpu=9\nwhole limits memory=1\nwholestatus requests cpu=2 allocated cpu=3", [4]string{"cpu=9", "cpu=9", "cpu=9", "cpu=3"}},
+		{"L4.2 a name of the status", "v1.37 reads it", "container a\nwhole requests cpu=1\nwholestatus requests cpu=2,memory=5Gi allocated cpu=2", [4]string{"cpu=1", "cpu=1", "cpu=2", "cpu=2,memory=5Gi"}},
 		{"L4.3", "a plain init container that is resized", "init i requests cpu=1\ninitstatus i requests cpu=3\ncontainer a requests cpu=1", [4]string{"cpu=1", "cpu=1", "cpu=1", "cpu=3"}},
 	}, func(t *testing.T, tc test) {
 		pod := testkit.Containers(tc.pod)

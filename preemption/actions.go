@@ -50,7 +50,7 @@ func (r *Result) Actions(preemptor *v1.Pod, nominated []*v1.Pod) Actions {
 		Nominate: r.Node,
 	}
 	for _, v := range r.Victims {
-		if v.Pod.DeletionTimestamp == nil && !slices.Contains(a.Evict, v.Pod) {
+		if (r.again || v.Pod.DeletionTimestamp == nil) && !slices.Contains(a.Evict, v.Pod) {
 			a.Evict = append(a.Evict, v.Pod)
 		}
 	}

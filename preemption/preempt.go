@@ -43,6 +43,8 @@ type Result struct {
 	// Without candidates all other nodes count as "Preemption is not helpful for scheduling". Reasons is empty if the
 	// preemptor was not eligible.
 	Reasons []string
+
+	again bool // Actions names victims that are leaving already
 }
 
 // Planner answers requests and keeps memory between requests. The zero value is ready to use. A Planner belongs to one
@@ -99,7 +101,7 @@ func (pl *Planner) Preempt(r Request) Result {
 	best, by := choose(found, r.Now, r.Options.Scores)
 	return Result{
 		Outcome: Success, Candidate: found[best], Criterion: by, Candidates: found,
-		Tried: none.Tried, Reasons: none.Reasons,
+		Tried: none.Tried, Reasons: none.Reasons, again: deletesAgain(r.Options.Release),
 	}
 }
 

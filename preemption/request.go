@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -95,6 +96,8 @@ type Request struct {
 
 // Options selects behaviour other than v1.36's. The zero value is v1.36's behaviour.
 type Options struct {
+	// Release is the release whose preemption counts (rule L8.4).
+	Release release.Version
 	// Candidates bounds how many nodes are tried. The zero value is v1.36's 10 percent, at least 100.
 	Candidates CandidateArgs
 	// Offset is the position at which the search begins, in the list of nodes to try, sorted by name. It counts modulo the

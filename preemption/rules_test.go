@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release"
 )
 
 func policy(p *v1.Pod, policy v1.PreemptionPolicy) *v1.Pod {
@@ -367,4 +368,15 @@ func TestPreemptFollows(t *testing.T) {
 	require.NoError(t, s.Assume(pod("d", 1, "1", "").Obj(), s.Slot("n2")))
 	require.NoError(t, s.Assume(pod("e", 10, "3", "").Obj(), s.Slot("n2")))
 	require.Equal(t, "Unschedulable, clear: 0/2 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod.", ask(), "the capacity that can be made free is too small")
+}
+
+func TestActionsOfReleases(t *testing.T) {
+	p := pod("p", 10, "4", "").Obj()
+	for _, v := range release.Versions() {
+		s := parts(node("n1", "4"), pod("a", 2, "4", "n1").Terminating().Obj())
+		s.options.Release = v
+		r := s.preempt(t, p)
+		require.Equal(t, "n1: a", shown(r))
+		require.Len(t, r.Actions(p, nil).Evict, map[bool]int{false: 1}[v.AtLeast(release.V1_35)], "L8.4 in %s", v)
+	}
 }

@@ -58,7 +58,7 @@ func preemption() []Difference {
 		Difference{ID: "L8.3", Name: "nomination in a profile without PostFilter plugins",
 			Sentence: "Since v1.35 a rejected pod of such a profile loses its nomination.",
 			By:       by("kept", "cleared", "=", "=")},
-		Difference{ID: "L8.4", Name: "victims that are leaving already",
+		Difference{ID: "L8.4", Option: "preemption.Options.Release", Name: "victims that are leaving already",
 			Sentence: "Since v1.35 victims with a deletionTimestamp are not deleted a second time.",
 			Example:  "One victim with a deletionTimestamp: v1.34 sends one DELETE, v1.35 none.",
 			By:       by("deleted again", "left alone", "=", "=")},

@@ -133,6 +133,9 @@ func (j *judge) answer(r *wire.Request, a *wire.Answer) (err error) {
 			a.Preemption.Failed = p.Failed.Error()
 		}
 		return err
+	case "requests":
+		a.Requests = real.Held(r.Pod)
+		return nil
 	case "postfilter":
 		a.Text = j.attempt.PostFilter()
 		return nil

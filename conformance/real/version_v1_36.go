@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
+	helper "k8s.io/component-helpers/resource"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -31,3 +32,8 @@ func spare(dp *defaultpreemption.DefaultPreemption) {
 
 // recorders makes recorders that drop their events.
 func recorders(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
+
+// Held returns what a pod on a node counts with, with the feature gates that this version has on.
+func Held(pod *v1.Pod) v1.ResourceList {
+	return helper.PodRequests(pod, helper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true})
+}

@@ -186,6 +186,12 @@ func (s *Scheduler) Totals(pod *v1.Pod, feasible []fwk.NodeInfo) (out []fwk.Node
 	return out, a.Totals.OK, err
 }
 
+// Requests returns what a pod on a node counts with.
+func (s *Scheduler) Requests(pod *v1.Pod) (v1.ResourceList, error) {
+	a, err := s.ask(wire.Request{Op: "requests", Pod: pod})
+	return a.Requests, err
+}
+
 // Schedule runs the scheduling algorithm for one pod.
 func (s *Scheduler) Schedule(pod *v1.Pod) (scheduler.ScheduleResult, error) {
 	a, err := s.ask(wire.Request{Op: "schedule", Pod: pod})

@@ -56,6 +56,8 @@ type Answer struct {
 	Result     *Result     `json:",omitempty"`
 	Preemption *Preemption `json:",omitempty"`
 	Text       string      `json:",omitempty"`
+	// Requests are what a pod on a node counts with.
+	Requests v1.ResourceList `json:",omitempty"`
 }
 
 // Status is a status of a plugin; nil is a success. Code is its name.
