@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -13,15 +14,12 @@ import (
 // with the pod. v1.36 scores how much the pod changes the balance. The plugin skipped the same pods as in v1.36. The error
 // is that of score.CompileBalance. A nil pod is an empty pod; nil rows panic.
 func AbsoluteBalance(pod *v1.Pod, args score.BalanceArgs, rows score.Rows) (Scorer, error) {
+	args.Release = release.V1_35
 	e, err := score.CompileBalance(pod, args)
 	if err != nil {
 		return nil, err
 	}
-	s := e.On(rows)
-	return func(i int) int64 {
-		with, _ := s.Explain(i)
-		return with
-	}, nil
+	return e.On(rows).Raw, nil
 }
 
 // Difference is the score of NodeResourcesBalancedAllocation before v1.22, 0 to limit: 1 - |share of cpu - share of memory|,

@@ -13,7 +13,7 @@ import (
 // newNodeResourcesBalancedAllocation returns the score of that name. A pod that asks for none of the resources skips it. The zero
 // arguments are v1.36's.
 func newNodeResourcesBalancedAllocation(args score.BalanceArgs, d tracker.Options) *Plugin {
-	return overDevices(args.Resources, d, func(devices *scoredDevices) *Plugin { return balanceOver(args, devices) })
+	return overDevices(scoredSince(args.Release, args.Resources), d, func(devices *scoredDevices) *Plugin { return balanceOver(args, devices) })
 }
 
 func balanceOver(args score.BalanceArgs, devices *scoredDevices) *Plugin {

@@ -31,7 +31,7 @@ func newNodeResourcesFit(o FitOptions, d tracker.Options) *Plugin {
 	if o.Args.ScoringStrategy != nil {
 		scored = o.Args.ScoringStrategy.Resources
 	}
-	return overDevices(scored, d, func(devices *scoredDevices) *Plugin { return fitOver(o, devices) })
+	return overDevices(scoredSince(o.Fit.Release, scored), d, func(devices *scoredDevices) *Plugin { return fitOver(o, devices) })
 }
 
 func fitOver(o FitOptions, devices *scoredDevices) *Plugin {

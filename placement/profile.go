@@ -121,7 +121,7 @@ func (a PluginArgs) plugins() []*Plugin {
 		newInterPodAffinity(a.InterPodAffinity),
 		newDynamicResources(a.Devices),
 		newNodeResourcesBalancedAllocation(a.BalancedAllocation, a.Devices),
-		newImageLocality(),
+		newImageLocality(a.Release),
 		newNodeDeclaredFeatures(),
 	}
 }

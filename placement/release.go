@@ -3,6 +3,7 @@ package placement
 import (
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/score"
 )
 
 // This file has the differences between releases in the plugins of a profile. The rules of a plugin are in its package.
@@ -26,3 +27,11 @@ func namesNode(v release.Version) bool { return v.AtLeast(release.V1_37) }
 
 // scoresStorage reports whether VolumeBinding scores nodes, as in v1.37 (rule L2.4).
 func scoresStorage(o volume.Options) bool { return o.Release.AtLeast(release.V1_37) }
+
+// scoredSince returns the scored resources that devices may provide: none before v1.36 (rule L5.4).
+func scoredSince(v release.Version, list []score.Resource) []score.Resource {
+	if !v.AtLeast(release.V1_36) {
+		return nil
+	}
+	return list
+}

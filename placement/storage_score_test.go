@@ -10,6 +10,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
+	"github.com/podberth/podberth/score"
 )
 
 // Zone b has the larger volume. v1.37 takes it, earlier releases take the first node.
@@ -31,5 +32,19 @@ func TestStorageOfReleases(t *testing.T) {
 			want = "b1"
 		}
 		require.Equal(t, want, first.Node, v.String())
+	}
+}
+
+// Before v1.36 scores over extended resources do not look at devices.
+func TestScoredDevicesOfReleases(t *testing.T) {
+	for _, v := range release.Versions() {
+		args := PluginArgs{Release: v}
+		args.BalancedAllocation.Resources = []score.Resource{{Name: "cpu", Weight: 1}, {Name: "example.com/gpu", Weight: 1}}
+		args.NodeResourcesFit.Args.ScoringStrategy = &score.Strategy{Type: score.LeastAllocated, Resources: args.BalancedAllocation.Resources}
+		for _, name := range []string{"NodeResourcesFit", "NodeResourcesBalancedAllocation"} {
+			p, err := args.Plugin(name)
+			require.NoError(t, err)
+			require.Equal(t, v.AtLeast(release.V1_36), p.Over != nil, "L5.4: %s in %s", name, v)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func scores() []Difference {
 			Sentence: "Since v1.35 the order of the nodes decides among nodes with the best total; v1.34 takes one at random.",
 			Example:  "16 pods one after the other on four equal nodes: v1.34 takes all four nodes, v1.35 and later always the first one.",
 			By:       by("random", "order of the nodes", "=", "=")},
-		Difference{ID: "L5.4", Name: "devices in the score of NodeResourcesFit",
+		Difference{ID: "L5.4", Option: "placement.PluginArgs.Release", Name: "devices in the score of NodeResourcesFit",
 			Sentence: "Since v1.36 extended resources of DeviceClasses in the scoring strategy count the devices that the node can see.",
 			By:       by("left out", "=", "devices count", "=")},
 	)
