@@ -89,6 +89,9 @@ func (w *world) outcome(x *wire) []string {
 	events, err := w.api.EventsV1().Events("default").List(w.ctx, metav1.ListOptions{})
 	require.NoError(w.t, err)
 	for _, e := range events.Items {
+		if e.Regarding.Kind != "Pod" {
+			continue
+		}
 		out = append(out, fmt.Sprintf("event %s %s %s %s %s: %s", e.Regarding.Name, e.Type, e.Reason, e.Action, e.ReportingController, e.Note))
 	}
 	x.mu.Lock()
@@ -215,6 +218,7 @@ var scenarios = []scenario{
 		w.pod("p1", "2", func(p *v1.Pod) { p.Finalizers = []string{"example.com/f"} })
 		w.unschedulable("p1", "1 Insufficient cpu")
 		w.delete("p1")
+		<-time.After(nodeSeen) // another informer: the scheduler must see the deletion first
 		w.resize("n1", "3")
 		w.until("the second event", func() bool {
 			return slices.Contains(w.events("FailedScheduling", "p1"), "skip schedule deleting pod: default/p1")
@@ -233,7 +237,9 @@ var scenarios = []scenario{
 		w.event("Preempted", "low1")
 		w.event("Preempted", "low2")
 		w.event("Scheduled", "hi")
-	}, why: "the victims leave at once, so the message between the two deletions may be sent or not", theirs: []string{"*not eligible due to a terminating pod*"}, ours: []string{"*not eligible due to a terminating pod*"}},
+	}, why: "the victims leave at once: whether the preemptor is tried again between the two deletions is a matter of time",
+		ours:   []string{"*not eligible due to a terminating pod*", "write DELETE pods/low* 404", "event hi Warning FailedScheduling *"},
+		theirs: []string{"*not eligible due to a terminating pod*", "write DELETE pods/low* 404", "event hi Warning FailedScheduling *"}},
 	{name: "preemption with a grace period", run: func(w *world, _ *wire) {
 		w.node("n1", "2")
 		w.pod("low", "2", grace(30))
@@ -299,7 +305,8 @@ var scenarios = []scenario{
 		w.pod("p1", "1")
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
-	}},
+	}, why: "until kube-scheduler has seen the new pod, it writes what became of the old",
+		theirs: []string{"write PATCH pods/p1/status *", "event p1 Warning FailedScheduling *"}, ours: []string{"event p1 Warning FailedScheduling *"}},
 	{name: "deleted while the binding hangs", run: func(w *world, x *wire) {
 		w.node("n1", "1")
 		asked, go1 := make(chan struct{}), make(chan struct{})

@@ -1,0 +1,202 @@
+package live
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+// The end-to-end measurement: -e2e N runs each side N times in turn.
+var (
+	e2eRuns     = flag.Int("e2e", 0, "runs of each side of the end-to-end measurement; 0 leaves it out")
+	e2eNodes    = flag.Int("e2e-nodes", 1000, "nodes")
+	e2ePods     = flag.Int("e2e-pods", 3000, "pods")
+	e2eWorkload = flag.String("e2e-workload", "plain", "plain, spread, affinity, anti-affinity or preemption")
+	e2eOpen     = flag.Bool("e2e-open", false, "create the pods while the scheduler runs, not before it starts")
+)
+
+const (
+	measured = "measured"
+	creators = 30
+)
+
+// figures are what one run gave.
+type figures struct {
+	perSecond float64
+	p50, p99  time.Duration // from the creation to the binding, in an open run
+	cpu       time.Duration
+	rss       int64
+}
+
+// TestEndToEnd measures both schedulers and the bare bindings against one API server, and prints a line for each run.
+func TestEndToEnd(t *testing.T) {
+	if *e2eRuns == 0 {
+		t.Skip("-e2e 1 runs it")
+	}
+	w := newWorld(t)
+	w.priorityClass("high", 1000)
+	_, err := w.api.CoreV1().Namespaces().Create(w.ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: measured}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	driver := reachOf(w.server.Config, 10000).config()
+	w.api = kubernetes.NewForConfigOrDie(driver)
+	roles := []string{"podberth", "kube"}
+	if !*e2eOpen && *e2eWorkload == "plain" {
+		roles = append(roles, "bare")
+	}
+	for run := range *e2eRuns {
+		for k := range roles {
+			role := roles[(run+k)%len(roles)]
+			f := w.measure(role)
+			fmt.Printf("%s %s nodes=%d pods=%d open=%v: %.0f pods/s, p50 %v, p99 %v, CPU %.2f s (%.0f us/pod), RSS %d MiB\n", role, *e2eWorkload, *e2eNodes, *e2ePods, *e2eOpen,
+				f.perSecond, f.p50.Round(time.Millisecond), f.p99.Round(time.Millisecond), f.cpu.Seconds(), float64(f.cpu.Microseconds())/float64(*e2ePods), f.rss)
+		}
+	}
+}
+
+// parallel runs n steps by the creators.
+func parallel(n int, step func(k int)) {
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range creators {
+		all.Go(func() {
+			for k := range next {
+				step(k)
+			}
+		})
+	}
+	for k := range n {
+		next <- k
+	}
+	close(next)
+	all.Wait()
+}
+
+// workloadPod returns pod k of the workload.
+func workloadPod(k int) *v1.Pod {
+	p := newPod(fmt.Sprintf("p%d", k), "100m")
+	p.Namespace = measured
+	p.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = resource.MustParse("500Mi")
+	p.Labels = map[string]string{"color": "blue"}
+	same := &metav1.LabelSelector{MatchLabels: p.Labels}
+	switch *e2eWorkload {
+	case "spread":
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: same}}
+	case "affinity":
+		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: v1.LabelTopologyZone, LabelSelector: same}}}}
+	case "anti-affinity":
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{
+			Weight: 1, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: same},
+		}}}}
+	case "preemption":
+		p.Spec.PriorityClassName = "high"
+		p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("3")
+	}
+	return p
+}
+
+// measure runs one scheduler over fresh nodes and pods.
+func (w *world) measure(role string) (f figures) {
+	t, api := w.t, w.api
+	t.Helper()
+	parallel(*e2eNodes, func(k int) {
+		n := newNode(fmt.Sprintf("n%d", k), "4", func(n *v1.Node) { n.Labels[v1.LabelTopologyZone] = fmt.Sprintf("moon-%d", k%3) })
+		_, err := api.CoreV1().Nodes().Create(w.ctx, n, metav1.CreateOptions{})
+		require.NoError(t, err)
+	})
+	if *e2eWorkload == "preemption" { // victims
+		parallel(4**e2eNodes, func(k int) {
+			p := newPod(fmt.Sprintf("v%d", k), "900m")
+			p.Spec.NodeName = fmt.Sprintf("n%d", k%*e2eNodes)
+			_, err := api.CoreV1().Pods("default").Create(w.ctx, p, metav1.CreateOptions{})
+			require.NoError(t, err)
+		})
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	bound := w.watchBound(ctx)
+	created := make([]time.Time, *e2ePods)
+	create := func() {
+		parallel(*e2ePods, func(k int) {
+			created[k] = time.Now()
+			_, err := api.CoreV1().Pods(measured).Create(w.ctx, workloadPod(k), metav1.CreateOptions{})
+			require.NoError(t, err)
+		})
+	}
+	var c *child
+	if *e2eOpen {
+		c = startChild(t, role, reachOf(w.server.Config, 5000))
+		create()
+	} else {
+		create()
+		c = startChild(t, role, reachOf(w.server.Config, 5000))
+	}
+	times := map[string]time.Time{}
+	limit := time.After(10 * time.Minute)
+	for len(times) < *e2ePods {
+		select {
+		case b := <-bound:
+			if _, again := times[b.name]; !again {
+				times[b.name] = b.at
+			}
+		case <-limit:
+			t.Fatalf("%s has bound %d of %d pods", role, len(times), *e2ePods)
+		}
+	}
+	f.cpu, f.rss = c.stop(t)
+	var all []time.Time
+	var latencies []time.Duration
+	for k := range *e2ePods {
+		at := times[fmt.Sprintf("p%d", k)]
+		all, latencies = append(all, at), append(latencies, at.Sub(created[k]))
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	slices.Sort(latencies)
+	f.perSecond = float64(len(all)-1) / all[len(all)-1].Sub(all[0]).Seconds()
+	if *e2eOpen {
+		f.p50, f.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
+	}
+	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	clean := func(what string, remove func() error) {
+		err := wait.PollUntilContextTimeout(w.ctx, time.Second, 5*time.Minute, true, func(context.Context) (bool, error) { return remove() == nil, nil })
+		require.NoError(t, err, what)
+	}
+	for _, space := range []string{measured, "default"} {
+		clean("pods", func() error { return api.CoreV1().Pods(space).DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
+		clean("events", func() error { return api.EventsV1().Events(space).DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
+	}
+	clean("nodes", func() error { return api.CoreV1().Nodes().DeleteCollection(w.ctx, now, metav1.ListOptions{}) })
+	return f
+}
+
+type boundPod struct {
+	name string
+	at   time.Time
+}
+
+// watchBound reports pods that have a node.
+func (w *world) watchBound(ctx context.Context) <-chan boundPod {
+	w.t.Helper()
+	out := make(chan boundPod, 4**e2ePods)
+	watch, err := w.api.CoreV1().Pods(measured).Watch(ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	go func() {
+		for e := range watch.ResultChan() {
+			if p, ok := e.Object.(*v1.Pod); ok && p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
+				out <- boundPod{p.Name, time.Now()}
+			}
+		}
+	}()
+	return out
+}
