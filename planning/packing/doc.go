@@ -1,0 +1,37 @@
+// Package packing places a queue of pods by moving and evicting running ones, so that as many pods as possible of the highest
+// priority have a node, then of the next priority, and so on.
+//
+//	plan, err := packing.Pack(packing.Input{Snapshot: snapshot, Pending: pending}, packing.Options{Seed: 1})
+//	for _, t := range plan.Tiers { fmt.Println(t.Priority, t.Placed, "of", t.Pods, "at most", t.Bound) }
+//	for _, a := range plan.Actions { fmt.Println(a.Pod, a.From, a.To) }
+//
+// kube-scheduler places one pod at a time, never moves a pod, and preempts on one node. A pod then stays pending although the
+// cluster has room for it, in pieces. A plan compares three vectors, each the number of pods with a node by priority, the highest
+// priority first: what kube-scheduler reaches (Tier.Default), what the plan reaches (Tier.Placed), and what no plan can exceed
+// (Tier.Bound). The first difference decides between two vectors.
+//
+//   - Plan.Optimal: the plan reaches the bound. No better plan exists.
+//   - Plan.DefaultOptimal: kube-scheduler reaches the bound. Nothing has to move.
+//
+// # How it searches
+//
+//  1. kube-scheduler's decisions and preemptions are played on a fork. The search begins with their outcome, or with the cluster as
+//     it is if that outcome breaks a disruption budget.
+//  2. Tier by tier, pods without a node are inserted: where they fit, where pods of lower tiers leave, or in place of pods that were
+//     easier to place so far. These pods are inserted again. Between insertions random pods move.
+//  3. Pods go back to their nodes where that is possible, so that fewer pods move.
+//  4. The plan is carried out on a fork by the profile's filters, in the order of Plan.Actions. A pod that a filter rejects gets
+//     another node, or none. Plan has what this reaches.
+//
+// The bound adds up amounts: of each resource, of sums of resources, and of amounts rounded down to fractions of a node. Filters
+// other than NodeResourcesFit do not lower the bound.
+//
+// Disruption budgets are binding: a plan moves and evicts at most DisruptionsAllowed pods of each budget. Pods of DaemonSets, static
+// pods, terminating pods, and pods that Input.Movable does not name stay where they are. A moved pod is evicted, and its controller
+// has to make it again; the caller has to bring it to its node, for example by status.nominatedNodeName.
+//
+// Same input, seed and steps: same plan. Options.Stop ends the search early; the plan is then the best so far. Nothing is modified.
+//
+// Cost: a step is an insertion or a move, and takes a few microseconds for each hundred nodes; pods with constraints on other pods
+// take tens of microseconds more. docs/packing.md has measurements.
+package packing

@@ -1,0 +1,313 @@
+package packing
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/resources"
+)
+
+// model is the cluster as the search sees it: pods of some size on nodes with some room.
+type model struct {
+	items   []item
+	tiers   []int32 // priorities, the highest first
+	columns int
+	needs   []int64 // by item, then by column
+	rooms   []int64 // by slot, then by column: what the node offers to all items
+	free    []int64 // by slot, then by column: what the items there leave
+	slots   []int   // of nodes
+	on      [][]int // items by slot
+	placed  []int   // by tier
+
+	allowed []int32 // by budget: how many more running pods may be off their nodes
+	mirror  *mirror // nil: no pod has constraints on other pods
+}
+
+// item is a running or a pending pod.
+type item struct {
+	pod     *v1.Pod // without node
+	running *v1.Pod // as it runs; nil: a pending pod
+	tier    int
+	home    int // slot of the running pod; -1: a pending pod
+	at      int // slot; -1: none
+	stays   bool
+	coupled bool    // filters look at other pods
+	slots   []bool  // that filters which look at no other pod allow; nil: all
+	budgets []int32 // that protect the running pod
+	tries   int     // how often the pod was hard to insert
+}
+
+// newModel reads the cluster and the queue. All running pods are on their nodes.
+func newModel(in *Input, profile placement.Profile, queue []*v1.Pod) (*model, error) {
+	m := &model{}
+	s := in.Snapshot.Fork()
+	pdbs := in.budgets()
+	budgets := disruption.NewBudgets(pdbs, disruption.BudgetOptions{EmptySelectorMatchesAll: true})
+	for _, b := range pdbs {
+		m.allowed = append(m.allowed, b.Status.DisruptionsAllowed)
+	}
+	for i := range s.Len() {
+		if s.Node(i) == nil {
+			continue
+		}
+		m.slots = append(m.slots, i)
+		for pod := range s.Pods(i) {
+			m.items = append(m.items, item{pod: unbound(pod), running: pod, home: i, at: -1, stays: in.stays(pod),
+				budgets: budgets.AppendMatches(nil, pod.Namespace, pod.Labels)})
+		}
+	}
+	for _, pod := range queue {
+		m.items = append(m.items, item{pod: unbound(pod), home: -1, at: -1})
+	}
+	for k := range m.items {
+		m.tiers = append(m.tiers, podinfo.Priority(m.items[k].pod))
+	}
+	slices.SortFunc(m.tiers, func(a, b int32) int { return cmp.Compare(b, a) })
+	m.tiers = slices.Compact(m.tiers)
+	m.placed = make([]int, len(m.tiers))
+	if err := m.measure(s); err != nil {
+		return nil, err
+	}
+	if err := m.constrain(s, profile); err != nil {
+		return nil, err
+	}
+	for k := range m.items { // put counts them again
+		for _, b := range m.items[k].budgets {
+			m.allowed[b]--
+		}
+	}
+	for k := range m.items {
+		if it := &m.items[k]; it.home >= 0 {
+			m.put(k, it.home)
+		}
+	}
+	return m, nil
+}
+
+// unbound returns the pod as its controller would make it again.
+func unbound(pod *v1.Pod) *v1.Pod {
+	p := *pod
+	p.Spec.NodeName, p.Status.NominatedNodeName = "", ""
+	return &p
+}
+
+// measure reads what the pods ask for and what the nodes offer. s has no movable pods afterwards.
+func (m *model) measure(s *cluster.Snapshot) error {
+	for k := range m.items {
+		it := &m.items[k]
+		it.tier, _ = slices.BinarySearchFunc(m.tiers, podinfo.Priority(it.pod), func(a, b int32) int { return cmp.Compare(b, a) })
+	}
+	if len(m.slots) == 0 {
+		return nil
+	}
+	var used []resources.Vector
+	probe := m.slots[0]
+	for k := range m.items {
+		it := &m.items[k]
+		if it.home >= 0 {
+			r, _ := s.PodRequests(it.running)
+			used = append(used, slices.Clone(r))
+			continue
+		}
+		before := slices.Clone(s.Requested(probe))
+		if err := s.Assume(it.pod, probe); err != nil {
+			return err
+		}
+		r := slices.Clone(s.Requested(probe))
+		for c := range r {
+			r[c] -= before.At(c)
+		}
+		used = append(used, r)
+		if err := s.Unset(it.pod); err != nil {
+			return err
+		}
+	}
+	var columns []int
+	for c := range s.Schema().Len() {
+		if slices.ContainsFunc(used, func(r resources.Vector) bool { return r.At(c) > 0 }) {
+			columns = append(columns, c)
+		}
+	}
+	m.columns = len(columns)
+	for k := range m.items {
+		for _, c := range columns {
+			m.needs = append(m.needs, used[k].At(c))
+		}
+	}
+	m.on = make([][]int, s.Len())
+	m.rooms = make([]int64, s.Len()*m.columns)
+	for _, i := range m.slots {
+		for c, column := range columns {
+			m.rooms[i*m.columns+c] = s.Allocatable(i).At(column)
+		}
+	}
+	m.free = slices.Clone(m.rooms)
+	for k := range m.items {
+		if it := &m.items[k]; it.home >= 0 && !it.stays {
+			if err := s.Unset(it.running); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// constrain asks the filters that look at no other pod where each pod may go, over a cluster of the pods that stay, and finds the
+// pods whose filters look at other pods.
+func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) error {
+	plan, err := placement.New(s, profile)
+	if err != nil {
+		return err
+	}
+	repels := slices.ContainsFunc(m.items, func(it item) bool {
+		a := it.pod.Spec.Affinity
+		return a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
+	})
+	coupled := false
+	for k := range m.items {
+		it := &m.items[k]
+		if it.stays {
+			continue
+		}
+		a := plan.Prepare(it.pod)
+		it.coupled = repels || a.Rejected() // without the pods that left, a pod may miss the pod that it needs
+		it.slots = make([]bool, s.Len())
+		open := 0
+		for _, i := range a.Candidates() {
+			ok := true
+			for _, p := range a.Predicates {
+				if _, looks := p.(placement.Trialer); !looks {
+					ok = ok && p.Check(i) == 0
+				} else if p.Name() != plugins.NodeResourcesFit {
+					it.coupled = true
+				}
+			}
+			if it.slots[i] = ok; ok {
+				open++
+			}
+		}
+		if open == len(m.slots) {
+			it.slots = nil
+		}
+		coupled = coupled || it.coupled
+	}
+	if coupled {
+		m.mirror = &mirror{m: m, plan: plan, snapshot: s}
+	}
+	return nil
+}
+
+// need returns what an item asks for.
+func (m *model) need(k int) []int64 { return m.needs[k*m.columns : (k+1)*m.columns] }
+
+// left returns what is free on a slot.
+func (m *model) left(i int) []int64 { return m.free[i*m.columns : (i+1)*m.columns] }
+
+// put puts an item on a slot.
+func (m *model) put(k, i int) {
+	it := &m.items[k]
+	it.at = i
+	m.on[i] = append(m.on[i], k)
+	m.placed[it.tier]++
+	free := m.left(i)
+	for c, n := range m.need(k) {
+		free[c] -= n
+	}
+	m.disrupt(it, i, 1)
+	if m.mirror != nil {
+		m.mirror.put(it, i)
+	}
+}
+
+// take takes an item off its slot.
+func (m *model) take(k int) {
+	it := &m.items[k]
+	i := it.at
+	m.disrupt(it, i, -1)
+	it.at = -1
+	at := slices.Index(m.on[i], k)
+	m.on[i] = slices.Delete(m.on[i], at, at+1)
+	m.placed[it.tier]--
+	free := m.left(i)
+	for c, n := range m.need(k) {
+		free[c] += n
+	}
+	if m.mirror != nil {
+		m.mirror.take(it)
+	}
+}
+
+// disrupt counts a running pod in the budgets that protect it when it leaves its node (-1) or comes back (1).
+func (m *model) disrupt(it *item, i int, n int32) {
+	if it.home == i {
+		for _, b := range it.budgets {
+			m.allowed[b] += n
+		}
+	}
+}
+
+// may reports whether an item may leave its slot.
+func (m *model) may(k int) bool {
+	it := &m.items[k]
+	if it.stays {
+		return false
+	}
+	if it.home == it.at {
+		for _, b := range it.budgets {
+			if m.allowed[b] <= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fits reports whether an item has room on a slot.
+func (m *model) fits(k, i int) bool {
+	it := &m.items[k]
+	if it.slots != nil && !it.slots[i] {
+		return false
+	}
+	free := m.left(i)
+	for c, n := range m.need(k) {
+		if n > 0 && n > free[c] {
+			return false
+		}
+	}
+	return !it.coupled || m.mirror.allows(it, i, nil)
+}
+
+// positions returns where every item is.
+func (m *model) positions() []int {
+	out := make([]int, len(m.items))
+	m.copyTo(out)
+	return out
+}
+
+// copyTo writes where every item is.
+func (m *model) copyTo(out []int) {
+	for k := range m.items {
+		out[k] = m.items[k].at
+	}
+}
+
+// restore brings every item to its position.
+func (m *model) restore(at []int) {
+	for k := range m.items {
+		if m.items[k].at >= 0 && m.items[k].at != at[k] {
+			m.take(k)
+		}
+	}
+	for k, i := range at {
+		if i >= 0 && m.items[k].at != i {
+			m.put(k, i)
+		}
+	}
+}
