@@ -2,42 +2,134 @@ package placement
 
 import (
 	"iter"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/preemption"
 )
 
-// foreign returns the pods of other slots that may keep the pod from slot i, in order of the slots. O(pods). Some of them may
-// turn out not to matter. They are the pods that
+// suspects are the pods that may keep a pod off the slots of a domain, although they are on another slot of it. They are the
+// pods of lower priority that
 //
-//   - required anti-affinity, of the pod or of the other pods, rejects in a domain of slot i,
-//   - the DoNotSchedule spread constraints count in a domain of slot i,
-//   - use a claim of the pod.
+//   - required anti-affinity, of the pod or of the other pods, rejects in a domain,
+//   - the DoNotSchedule spread constraints count in a domain,
+//   - use a claim of the pod, in every domain.
+//
+// Some of them may turn out not to matter.
+type suspects struct {
+	pods []preemption.Placed // in the order of the slots
+	keys []string
+	by   []map[string][]int32 // by key: the suspects of each value, in order
+	all  []int32              // suspects in every domain
+
+	lists map[string][]preemption.Placed // by the values of a slot
+	text  []byte
+	merge []int32
+}
+
+// repeller is a predicate that knows by which topology keys a pod may keep the incoming pod off the other nodes of a domain. The
+// function is made once for an incoming pod, and is quick for pods that keep nobody off.
+type repeller interface {
+	Repels(pod *v1.Pod) func(q *v1.Pod) (keys []string)
+}
+
+// foreign returns the suspects of slot i, those on slot i too. The first call takes O(pods), further calls O(suspects) once for
+// each combination of domains. The slots of equal domains share a list, which nobody may change.
 func (w *whatIf) foreign(i int) []preemption.Placed {
-	a := w.attempt
-	var out []preemption.Placed
-	for j := range a.plan.cluster.Len() {
-		if j == i || a.plan.cluster.Node(j) == nil {
+	if w.suspects == nil {
+		w.suspects = w.attempt.suspects()
+	}
+	return w.suspects.of(w.attempt.plan.cluster.Node(i))
+}
+
+func (a *Attempt) suspects() *suspects {
+	c := a.plan.cluster
+	x := &suspects{lists: map[string][]preemption.Placed{}}
+	var repels []func(q *v1.Pod) []string
+	for _, p := range a.Predicates {
+		if r, ok := p.(repeller); ok {
+			repels = append(repels, r.Repels(a.pod))
+		}
+	}
+	priority := podinfo.Priority(a.pod)
+	for j := range c.Len() {
+		if c.Node(j) == nil {
 			continue
 		}
-		for q := range a.plan.cluster.Pods(j) {
-			if w.repelled(q, i, j) || sharesClaim(a.pod, q) {
-				out = append(out, preemption.Placed{Pod: q, Slot: j})
+		for q := range c.Pods(j) {
+			if podinfo.Priority(q) >= priority {
+				continue
+			}
+			at, claim := int32(len(x.pods)), sharesClaim(a.pod, q)
+			found := claim
+			if claim {
+				x.all = append(x.all, at)
+			}
+			for _, repels := range repels {
+				for _, key := range repels(q) {
+					if value, has := c.Node(j).Labels[key]; has && !claim {
+						x.add(key, value, at)
+						found = true
+					}
+				}
+			}
+			if found {
+				x.pods = append(x.pods, preemption.Placed{Pod: q, Slot: j})
 			}
 		}
 	}
-	return out
+	return x
 }
 
-// repelled reports whether a predicate rejects the pod on slot i because of q on slot j.
-func (w *whatIf) repelled(q *v1.Pod, i, j int) bool {
-	for _, p := range w.attempt.Predicates {
-		r, ok := p.(interface {
-			KeepsOff(pod, q *v1.Pod, i, j int) bool // whether q on slot j may keep the pod off slot i
-		})
-		if ok && r.KeepsOff(w.attempt.pod, q, i, j) {
-			return true
+func (x *suspects) add(key, value string, at int32) {
+	k := slices.Index(x.keys, key)
+	if k < 0 {
+		k = len(x.keys)
+		x.keys, x.by = append(x.keys, key), append(x.by, map[string][]int32{})
+	}
+	x.by[k][value] = append(x.by[k][value], at)
+}
+
+// of returns the suspects of a node.
+func (x *suspects) of(node *v1.Node) []preemption.Placed {
+	x.text = x.text[:0]
+	for _, key := range x.keys {
+		value, has := node.Labels[key]
+		if has {
+			x.text = append(x.text, 1)
+		}
+		x.text = append(append(x.text, value...), 0)
+	}
+	if list, ok := x.lists[string(x.text)]; ok {
+		return list
+	}
+	x.merge = append(x.merge[:0], x.all...)
+	for k, key := range x.keys {
+		if value, has := node.Labels[key]; has {
+			x.merge = append(x.merge, x.by[k][value]...)
+		}
+	}
+	slices.Sort(x.merge)
+	list := make([]preemption.Placed, 0, len(x.merge))
+	for n, at := range x.merge {
+		if n == 0 || at != x.merge[n-1] {
+			list = append(list, x.pods[at])
+		}
+	}
+	x.lists[string(x.text)] = list
+	return list
+}
+
+// keepsOff reports whether q on slot j may keep the incoming pod off slot i, by one of the keys.
+func keepsOff(c Cluster, keys []string, i, j int) bool {
+	at, other := c.Node(i).Labels, c.Node(j).Labels
+	for _, key := range keys {
+		if value, has := at[key]; has {
+			if v, ok := other[key]; ok && v == value {
+				return true
+			}
 		}
 	}
 	return false
@@ -60,27 +152,27 @@ func sharesClaim(p, q *v1.Pod) bool {
 	return false
 }
 
-// pairOf is a cluster of two nodes with one pod, which runs on the second node.
-type pairOf struct {
+// pair is a cluster of two nodes in one domain of a key and in no other domain. At most one pod runs, on the second node.
+type pair struct {
 	all  Cluster
-	i, j int
-	pod  *v1.Pod
+	node *v1.Node
+	pod  *v1.Pod // nil: none
 }
 
 // Len returns 2.
-func (c *pairOf) Len() int { return 2 }
+func (c *pair) Len() int { return 2 }
 
-// Node returns the node of slot i or of slot j.
-func (c *pairOf) Node(k int) *v1.Node { return c.all.Node([2]int{c.i, c.j}[k]) }
+// Node returns the node, which both slots share.
+func (c *pair) Node(int) *v1.Node { return c.node }
 
-// Pods yields the pod for the second node.
-func (c *pairOf) Pods(k int) iter.Seq[*v1.Pod] {
+// Pods yields the pod for the second slot.
+func (c *pair) Pods(k int) iter.Seq[*v1.Pod] {
 	return func(yield func(*v1.Pod) bool) {
-		if k == 1 {
+		if k == 1 && c.pod != nil {
 			yield(c.pod)
 		}
 	}
 }
 
 // Namespaces yields all namespaces of the cluster.
-func (c *pairOf) Namespaces() iter.Seq2[string, map[string]string] { return c.all.Namespaces() }
+func (c *pair) Namespaces() iter.Seq2[string, map[string]string] { return c.all.Namespaces() }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/filter"
@@ -109,14 +110,48 @@ func (s podAffinity) move(pod *v1.Pod, i int, n int32) {
 	s.Apply(s.TermEffect(nil, 0, pod), i, n)
 }
 
+// Repels returns the keys by which anti-affinity, of the pod or of q, keeps the two apart.
+func (s podAffinity) Repels(pod *v1.Pod) func(q *v1.Pod) []string {
+	alone := *pod
+	var own []string
+	if f := pod.Spec.Affinity; f != nil {
+		alone.Spec.Affinity = &v1.Affinity{PodAntiAffinity: f.PodAntiAffinity}
+		own = requiredKeys(pod)
+	}
+	e, err := affinity.CompilePods(&alone, affinity.PodOptions{})
+	if err != nil {
+		return func(*v1.Pod) []string { return nil }
+	}
+	near := &pair{all: s.cluster, node: &v1.Node{}}
+	state := e.Count(near)
+	return func(q *v1.Pod) (keys []string) {
+		labels, terms := own != nil && state.LabelEffect(q) != nil, q.Spec.Affinity != nil && state.TermEffect(nil, 0, q) != nil
+		if !labels && !terms {
+			return nil
+		}
+		for _, key := range slices.Concat(own, requiredKeys(q)) {
+			near.node = &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: ""}}}
+			if near.pod = q; !slices.Contains(keys, key) && e.Count(near).Check(0) != 0 {
+				keys = append(keys, key)
+			}
+		}
+		return keys
+	}
+}
+
+// requiredKeys returns the topology keys of the required anti-affinity terms of a pod.
+func requiredKeys(pod *v1.Pod) (keys []string) {
+	if f := pod.Spec.Affinity; f != nil && f.PodAntiAffinity != nil {
+		for k := range f.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, f.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[k].TopologyKey)
+		}
+	}
+	return keys
+}
+
 // KeepsOff reports whether anti-affinity keeps the pod off slot i because of q on slot j.
 func (s podAffinity) KeepsOff(pod, q *v1.Pod, i, j int) bool {
-	alone := pod.DeepCopy()
-	if f := alone.Spec.Affinity; f != nil {
-		f.PodAffinity = nil
-	}
-	e, err := affinity.CompilePods(alone, affinity.PodOptions{})
-	return err == nil && e.Count(&pairOf{s.cluster, i, j, q}).Check(0) != 0
+	return keepsOff(s.cluster, s.Repels(pod)(q), i, j)
 }
 
 // podCounting keeps counts by inter-pod terms, and the compiled terms of running pods.

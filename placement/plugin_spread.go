@@ -71,18 +71,20 @@ func (t spreadTrial) MoveOf(pod *v1.Pod, _ *runningPod) Move {
 	return func(i int, n int32) { t.Apply(e, i, n) }
 }
 
-// KeepsOff reports whether a constraint may count q on slot j in a domain of slot i.
-func (s hardSpread) KeepsOff(_, q *v1.Pod, i, j int) bool {
-	if s.compiled.Effect(q) == 0 {
-		return false
-	}
-	at, other := s.cluster.Node(i).Labels, s.cluster.Node(j).Labels
-	for _, key := range s.compiled.Keys(nil) {
-		if value, has := at[key]; has && other[key] == value {
-			return true
+// Repels returns the keys of the constraints for a pod that a constraint counts.
+func (s hardSpread) Repels(*v1.Pod) func(q *v1.Pod) []string {
+	keys := s.compiled.Keys(nil)
+	return func(q *v1.Pod) []string {
+		if s.compiled.Effect(q) == 0 {
+			return nil
 		}
+		return keys
 	}
-	return false
+}
+
+// KeepsOff reports whether a constraint may count q on slot j in a domain of slot i.
+func (s hardSpread) KeepsOff(pod, q *v1.Pod, i, j int) bool {
+	return keepsOff(s.cluster, s.Repels(pod)(q), i, j)
 }
 
 type softSpread struct{ *spread.SoftState }

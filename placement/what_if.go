@@ -26,7 +26,8 @@ type whatIf struct {
 	static    filter.Rejection
 	nominated []*v1.Pod
 
-	settled *Placer // over a fork of the cluster; nil: not made yet
+	suspects *suspects // nil: not found yet
+	settled  *Placer   // over a fork of the cluster; nil: not made yet
 
 	rows   int              // position of a predicate over rows when no other pods matter before it; -1
 	unused filter.Predicate // that predicate over left

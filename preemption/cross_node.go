@@ -7,6 +7,13 @@ import (
 // defaultAcross is the default of CrossNode.Max.
 const defaultAcross = 50
 
+func (o *CrossNode) max() int {
+	if o.Max == 0 {
+		return defaultAcross
+	}
+	return o.Max
+}
+
 // across searches with the pods of other nodes that may be in the way (Options.CrossNode). local is the outcome of the search
 // on the node alone, which is returned if this search finds nothing. With Options.Search there was no search before: a node
 // with too many pods of other nodes is searched without them.
@@ -19,10 +26,7 @@ func (d *dryRun) across(i int, local outcome) outcome {
 	d.collectLocal(i)
 	own, units := len(d.members), len(d.units)
 	d.collectForeign(i)
-	n, limit := len(d.members)-own, o.Max
-	if limit == 0 {
-		limit = defaultAcross
-	}
+	n, limit := len(d.members)-own, o.max()
 	switch {
 	case d.r.Options.Search != nil:
 		if n > limit {
@@ -48,7 +52,11 @@ func (d *dryRun) collectForeign(i int) {
 	if d.r.Options.CrossNode.Foreign == nil {
 		return
 	}
+	limit := len(d.members) + d.r.Options.CrossNode.max()
 	for _, f := range d.r.Options.CrossNode.Foreign(i) {
+		if len(d.members) > limit { // too many already
+			return
+		}
 		if f.Slot != i {
 			q := resident{pod: f.Pod, priority: Priority(f.Pod), start: start(f.Pod, d.r.Now), started: true}
 			d.collect(f.Slot, &q, true)

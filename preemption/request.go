@@ -144,8 +144,8 @@ type Placed struct {
 // well. They come back before local pods of equal importance.
 type CrossNode struct {
 	// Foreign returns the pods of other slots that may keep the preemptor from slot i, such as pods of the same domain that a
-	// required anti-affinity separates from the preemptor (WhatIf.Foreign of package placement). Preemption ignores pods that
-	// must not be victims.
+	// required anti-affinity separates from the preemptor (package placement has such a function). Preemption ignores pods of
+	// slot i and pods that must not be victims.
 	Foreign func(i int) []Placed
 	// Max bounds the foreign pods of a slot. A slot with more is not tried. 0 is 50.
 	Max int

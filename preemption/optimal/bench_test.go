@@ -35,7 +35,7 @@ func crowd(t testing.TB, nodes, each int, budgets bool) (*cluster.Snapshot, *dis
 			p.Status.StartTime = &at
 			o.Pods = append(o.Pods, p)
 		}
-		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("n%d", i)).Capacity(fmt.Sprintf("cpu=%dm,memory=%dMi,pods=250", cpu+r.IntN(100), memory+r.IntN(100))).Obj())
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("n%d", i)).Label("rack", fmt.Sprintf("r%d", i%100)).Capacity(fmt.Sprintf("cpu=%dm,memory=%dMi,pods=250", cpu+r.IntN(100), memory+r.IntN(100))).Obj())
 	}
 	var pdbs []*policyv1.PodDisruptionBudget
 	for k := 0; budgets && k < 200; k++ {
@@ -93,4 +93,25 @@ func BenchmarkCluster(b *testing.B) {
 			benchmark(b, pod, 5000, 30, budgets, optimal.Options{})
 		})
 	}
+}
+
+// BenchmarkAcross measures a preemptor that must not share a rack with the pods of one app, over 5,000 full nodes of 30 pods in 100
+// racks. Every rack has some pods of the app, so that pods of several nodes leave.
+func BenchmarkAcross(b *testing.B) {
+	pod := testkit.Pod("p").Request("cpu=100m,memory=100Mi").Priority(45).RequireApart("rack", "app=a1").Obj()
+	s, pdbs := crowd(b, 5000, 30, true)
+	plan, err := placement.New(s, placement.DefaultProfile())
+	require.NoError(b, err)
+	d := plan.Decide(pod, placement.Options{})
+	require.False(b, d.Placed())
+	with := search(b, optimal.Options{})
+	options := with.Options(preemption.Options{CrossNode: &preemption.CrossNode{}})
+	var r preemption.Result
+	for b.Loop() {
+		r = plan.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: pdbs, Now: now, Options: options})
+	}
+	require.Equal(b, preemption.Success, r.Outcome)
+	require.True(b, with.Proof().Optimal)
+	b.ReportMetric(float64(with.Proof().Steps), "steps")
+	b.ReportMetric(float64(r.Foreign), "foreign")
 }

@@ -31,9 +31,14 @@ func (n *node) bound(k int, v *Values) Values {
 			return noBound
 		}
 	}
-	out := *v
+	out, forced := *v, noVictims
+	if len(n.forcedFrom) > 0 {
+		forced = n.forcedFrom[k]
+		out.add(&Values{Foreign: forced[Foreign], HighestPriority: forced[HighestPriority], Start: forced[Start]})
+		out[Violations] = max(out[Violations], n.forcedBreaks)
+	}
 	for _, c := range [...]Criterion{PrioritySum, Victims, Cost} {
-		out[c] += n.smallest(c, k, more)
+		out[c] += max(forced[c], n.smallest(c, k, more))
 	}
 	n.boundPriority(&out, k, last)
 	if n.s.byNumber > 0 && more > 0 && Compare(out, n.s.best, n.s.order[:n.s.byNumber]) == 0 {

@@ -38,8 +38,13 @@ func (n *node) search() bool {
 	first := n.s.best == noBound
 	if first {
 		n.greedy()
+		n.fits(func(k int) bool { return k != n.pinned })
 	}
 	n.bar()
+	if !n.force() {
+		n.s.proof.Excluded++
+		return true
+	}
 	if n.branch(0, noVictims) {
 		return true
 	}
@@ -204,7 +209,7 @@ func (n *node) branch(k int, v Values) bool {
 	g := &n.groups[k]
 	complete := true
 	n.open[g.class]--
-	if g.twins < 0 || n.forced[g.twins] == 0 {
+	if !g.must && (g.twins < 0 || n.forced[g.twins] == 0) {
 		n.stays[g.class]++
 		complete = n.branch(k+1, v)
 		n.stays[g.class]--

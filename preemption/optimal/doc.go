@@ -23,9 +23,10 @@
 //  1. Pods are looked at from the most to the least important. Each stays or leaves.
 //  2. What a node lacks of each resource bounds the number, sum and priority of the victims that are still needed. A branch
 //     whose bound is not better than the best set found, on this node or on another, ends.
-//  3. When the room is enough, the filters of the preemptor judge. A rejection becomes a constraint: some pods that cannot
+//  3. Pods that keep the preemptor out even if all others leave are in every set, and count in every bound.
+//  4. When the room is enough, the filters of the preemptor judge. A rejection becomes a constraint: some pods that cannot
 //     all stay. The search goes on with it.
-//  4. When the filters allow the preemptor, they are asked about a fork of the snapshot that does not have the victims. v1.36
+//  5. When the filters allow the preemptor, they are asked about a fork of the snapshot that does not have the victims. v1.36
 //     asks only a trial, which can be wrong, for example if a victim terminates already.
 //
 // The proof is exact for the filters of v1.36. For a filter of the caller it is exact if the filter

@@ -31,6 +31,9 @@ type node struct {
 	pinned   int  // a group that must stay; -1: none
 	needsOne bool // no set gives room in a cluster without the pods that leave
 	gone     []preemption.Placed
+
+	forcedFrom   []Values // of the groups from a position on that must leave; empty: not known
+	forcedBreaks int64    // of all groups that must leave
 	// The branch at hand.
 	leave  []bool
 	stays  []int // by class: decided groups that stay
@@ -49,6 +52,7 @@ type group struct {
 	free    []int64   // by tight column
 	breaks  int64     // pods that break a budget, if no other group leaves
 	barred  bool      // the group is in no better set
+	must    bool      // the group is in every set
 	class   int       // groups of a class are alike for the filters
 	twins   int       // groups of equal twins are alike in all but the start; -1: of no other
 }
@@ -56,6 +60,7 @@ type group struct {
 // load reads what the first bound of a node needs. It keeps the memory of the node before. O(pods of the node x resources).
 func (n *node) load(s *Search, p *preemption.Problem) {
 	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne = s, p, -1, nil, nil, false
+	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
 	n.tight()
 	n.groups = slices.Grow(n.groups[:0], len(p.Groups))[:len(p.Groups)]
 	known := true
@@ -117,10 +122,7 @@ func (n *node) prepare() {
 	kinds, twins, sets := map[any]int{}, map[twin]twinSet{}, 0
 	for k := range n.groups {
 		g := &n.groups[k]
-		g.matches = g.matches[:0]
-		for _, q := range g.pods {
-			g.matches = append(g.matches, n.p.Matches(q.Pod))
-		}
+		n.match(g)
 		g.breaks = n.draw(k)
 		n.undraw()
 		g.class, g.twins = n.classOf(g, kinds, k), -1
@@ -141,6 +143,14 @@ func (n *node) prepare() {
 	n.stays, n.open, n.forced = make([]int, n.classes), make([]int, n.classes), make([]int, sets)
 	for k := range n.groups {
 		n.open[n.groups[k].class]++
+	}
+}
+
+// match finds the budgets that protect the pods of a group.
+func (n *node) match(g *group) {
+	g.matches = g.matches[:0]
+	for _, q := range g.pods {
+		g.matches = append(g.matches, n.p.Matches(q.Pod))
 	}
 }
 

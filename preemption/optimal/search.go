@@ -184,6 +184,10 @@ func (r *searcher) Solve(p *preemption.Problem) []bool {
 		s.proof.Excluded++
 		return nil
 	}
+	if s.best != noBound && n.fits(func(int) bool { return true }) && !n.force() {
+		s.proof.Excluded++
+		return nil
+	}
 	n.prepare()
 	if !n.solve() {
 		s.proof.Cut++
