@@ -3,17 +3,18 @@ package diagnose
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// One diagnosis of a pod with many rules at 5,000 nodes with 30,000 pods.
-func BenchmarkRelax5000(b *testing.B) {
-	var o cluster.Objects
+// large is a cluster of 5,000 nodes with 30,000 pods.
+func large() (o cluster.Objects) {
 	for i := range 5000 {
 		n := testkit.Node(fmt.Sprintf("n%d", i)).Zone(fmt.Sprintf("z%d", i%5)).Capacity("cpu=32,memory=128Gi")
 		if i%7 == 0 {
@@ -27,6 +28,12 @@ func BenchmarkRelax5000(b *testing.B) {
 			o.Pods = append(o.Pods, testkit.Pod(fmt.Sprintf("p%d-%d", i, k)).On(o.Nodes[i].Name).Labels(fmt.Sprintf("app=a%d", (i+k*997)%500)).Request("cpu=5,memory=16Gi").Obj())
 		}
 	}
+	return o
+}
+
+// One diagnosis of a pod with many rules at 5,000 nodes with 30,000 pods.
+func BenchmarkRelax5000(b *testing.B) {
+	o := large()
 	pods := map[string]*v1.Pod{
 		"request": testkit.Pod("web").Labels("app=a1").Request("cpu=4,memory=40Gi").Obj(),
 		"rules": testkit.Pod("web").Labels("app=a1").Request("cpu=4,memory=40Gi").NodeSelector("disk=ssd").
@@ -45,5 +52,34 @@ func BenchmarkRelax5000(b *testing.B) {
 			}
 			b.ReportMetric(float64(found), "relaxations")
 		})
+	}
+}
+
+// BenchmarkCompare5000 compares the node of the decision with another node, among 5,000 nodes with 30,000 pods.
+func BenchmarkCompare5000(b *testing.B) {
+	s, err := cluster.New(large())
+	require.NoError(b, err)
+	pod := testkit.Pod("web").Labels("app=a1").Request("cpu=1,memory=1Gi").Obj()
+	for b.Loop() {
+		c, err := Compare(Input{Snapshot: s}, pod, "n4999")
+		require.NoError(b, err)
+		require.NotEmpty(b, c.Parts)
+	}
+}
+
+// BenchmarkWake5000 asks when a pod gets a node if 100 of 30,000 pods on 5,000 nodes terminate, and none of these makes room.
+func BenchmarkWake5000(b *testing.B) {
+	o := large()
+	for k := range 100 {
+		gone := metav1.NewTime(testkit.Epoch.Add(time.Duration(k) * time.Second))
+		o.Pods[k*60].DeletionTimestamp = &gone
+	}
+	s, err := cluster.New(o)
+	require.NoError(b, err)
+	pod := testkit.Pod("web").Request("cpu=9,memory=1Gi").Obj()
+	for b.Loop() {
+		out, err := Wake(Input{Snapshot: s}, pod, WakeOptions{})
+		require.NoError(b, err)
+		require.Len(b, out.Ends, 100)
 	}
 }

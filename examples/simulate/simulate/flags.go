@@ -15,7 +15,7 @@ const wide = "wide" // the form of output that has more columns than a table
 
 var help = program.Help{
 	Name: "simulate", Purpose: "schedules the pending pods of a cluster dump and prints where each went and why not.",
-	Usage: []string{"simulate -f PATH [flags]", "simulate -f PATH -explain NAMESPACE/NAME [-all]", "simulate -f PATH -how-many NAMESPACE/NAME"},
+	Usage: []string{"simulate -f PATH [flags]", "simulate -f PATH -explain NAMESPACE/NAME [-all]", "simulate -f PATH -how-many NAMESPACE/NAME", "simulate -f PATH -pack"},
 	Examples: []string{
 		"# where the pending pods go",
 		"simulate -f cluster.yaml",
@@ -60,6 +60,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	list(&o.add, "add", "also use the nodes, pods and workloads in `FILE`, repeatable")
 	f.IntVar(&o.count, "count", 1, "make `N` copies of each object in the files of -add")
 	f.StringVar(&o.howMany, "how-many", "", "say how many more pods like `NAMESPACE/NAME` fit, up to 100000")
+	f.BoolVar(&o.pack, "pack", false, "say how more pods of high priority get nodes if running pods move or leave, and what no plan can exceed")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
 	f.BoolVar(&o.failErrors, "fail-errors", false, "exit 1 if a pod was refused or ended with an error")
 	return f
@@ -102,15 +103,16 @@ func (o options) check() error {
 	return nil
 }
 
-// ignoredFlags has the flags that do nothing beside -explain or -how-many.
+// ignoredFlags has the flags that do nothing beside -explain, -how-many or -pack.
 var ignoredFlags = map[string][]string{
 	"explain":  {"how-many", "log", "detail", "no-headers"},
 	"how-many": {"log", "detail", "timeline", "grace", "seed"},
+	"pack":     {"explain", "how-many", "log", "detail", "timeline", "grace", "preemption"},
 }
 
 // checkTogether returns an error for flags that do nothing together.
 func (o options) checkTogether(given map[string]bool) error {
-	for _, question := range []string{"explain", "how-many"} {
+	for _, question := range []string{"explain", "how-many", "pack"} {
 		for _, name := range ignoredFlags[question] {
 			if given[question] && given[name] {
 				return fmt.Errorf("-%s: Forbidden: does nothing with -%s", name, question)

@@ -25,6 +25,8 @@ func TestFlagsThatDoNothingTogether(t *testing.T) {
 		{"-how-many default/p -log log", "-log: Forbidden: does nothing with -how-many"},
 		{"-how-many default/p -timeline x", "-timeline: Forbidden: does nothing with -how-many"},
 		{"-how-many default/p -grace", "-grace: Forbidden: does nothing with -how-many"},
+		{"-pack -timeline x", "-timeline: Forbidden: does nothing with -pack"},
+		{"-pack -o wide", `-o: Unsupported value: "wide": does nothing with -pack`},
 		{"-how-many default/p -seed 7", "-seed: Forbidden: does nothing with -how-many"},
 		{"-how-many default/p -o wide", `-o: Unsupported value: "wide": does nothing with -how-many`},
 		{"-all", "-all: Invalid value: true: goes with -explain"},

@@ -31,6 +31,8 @@ func TestJSONIsDocumented(t *testing.T) {
 		{"explained, gated", "", []string{"-f", shop, "-explain", "shop/cart-canary"}},
 		{"how many", "", []string{"-f", shop, "-how-many", "shop/web-6d4b75cb6d-q6kxd"}},
 		{"how many, none", "", []string{"-f", shop, "-how-many", "data/postgres-3"}},
+		{"packed", pieces, []string{"-f", "-", "-pack"}},
+		{"packed, shop", "", []string{"-f", shop, "-pack"}},
 		{"how many, claims", "", []string{"-f", "../testdata/volumes.yaml", "-how-many", "shop/lost-0"}},
 	}, func(t *testing.T, c test) {
 		code, out, errs := simulate(t, c.input, append(c.args, "-o", "json")...)

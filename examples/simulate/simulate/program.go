@@ -40,6 +40,7 @@ type options struct {
 	add               []string
 	count             int
 	howMany           string
+	pack              bool
 	tables            program.Tables
 }
 
@@ -119,6 +120,9 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 			profile = w.s.Profile(podinfo.SchedulerName(p))
 		}
 		v.unplaced, err = howMany(out, stderr, w, o, profile.Placement())
+		return v, err
+	case o.pack:
+		v.unplaced, err = pack(out, w, o, w.s.Profile(with.Profiles[0].SchedulerName).Placement())
 		return v, err
 	case o.explain != "":
 		return explainPod(context.Background(), out, x)

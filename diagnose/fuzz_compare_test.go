@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+)
+
+// FuzzCompare holds that the parts add up to the totals, that the weights lie in their ranges, and that a comparison is the same twice.
+// Compare refuses every node exactly if the decision has no node, or the node is the decision's or rejects the pod.
+func FuzzCompare(f *testing.F) {
+	for seed := range uint64(25) {
+		f.Add(testkit.RandomBytes(seed, 60))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		objects, pod := random(testkit.NewBytes(data))
+		s, err := cluster.New(objects)
+		require.NoError(t, err)
+		plan, err := placement.New(s, placement.DefaultProfile())
+		require.NoError(t, err)
+		chosen := plan.Decide(pod, placement.Options{}).Node
+		for _, n := range objects.Nodes {
+			var c *Comparison
+			testkit.Unchanged(t, func() { c, err = Compare(Input{Snapshot: s}, pod, n.Name) }, append(objects.Pods, pod)...)
+			refused := chosen == "" || n.Name == chosen || len(plan.Rejections(pod, s.Slot(n.Name))) > 0
+			require.Equal(t, refused, err != nil, "%s: %v", n.Name, err)
+			if refused {
+				continue
+			}
+			require.Equal(t, chosen, c.Chosen)
+			a, b := int64(0), int64(0)
+			for _, p := range c.Parts {
+				a, b = a+p.Weight*p.Chosen, b+p.Weight*p.Other
+				require.True(t, p.Least <= p.Weight && (p.Most < 0 || p.Weight <= p.Most), "%+v", p)
+			}
+			require.Equal(t, [2]int64{c.ChosenTotal, c.OtherTotal}, [2]int64{a, b})
+			again, err := Compare(Input{Snapshot: s}, pod, n.Name)
+			require.NoError(t, err)
+			require.Equal(t, c, again)
+		}
+	})
+}
+
+// FuzzWake holds that a pod with a node waits for no event, that ends are in order, and that the pod gets its node at one of them.
+func FuzzWake(f *testing.F) {
+	for seed := range uint64(25) {
+		f.Add(testkit.RandomBytes(seed, 60))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := testkit.NewBytes(data)
+		objects, pod := random(b)
+		for _, p := range objects.Pods {
+			if b.OneIn(2) {
+				gone := metav1.NewTime(testkit.Epoch.Add(time.Duration(b.Below(100)) * time.Second))
+				p.DeletionTimestamp = &gone
+			}
+		}
+		s, err := cluster.New(objects)
+		require.NoError(t, err)
+		plan, err := placement.New(s, placement.DefaultProfile())
+		require.NoError(t, err)
+		d := plan.Decide(pod, placement.Options{})
+		var o *Outlook
+		testkit.Unchanged(t, func() { o, err = Wake(Input{Snapshot: s}, pod, WakeOptions{}) }, append(objects.Pods, pod)...)
+		require.NoError(t, err)
+		if d.Placed() {
+			require.Empty(t, o.Events)
+			return
+		}
+		require.Equal(t, o.At != nil, o.Node != "")
+		for k, e := range o.Ends {
+			require.True(t, k == 0 || !e.At.Before(o.Ends[k-1].At))
+		}
+		if o.At == nil {
+			return
+		}
+		require.Equal(t, *o.At, o.Ends[len(o.Ends)-1].At)
+		for _, e := range o.Ends {
+			for _, p := range objects.Pods {
+				if p.Namespace+"/"+p.Name == e.Pod {
+					require.NoError(t, s.Unset(p))
+				}
+			}
+		}
+		require.Equal(t, o.Node, plan.Decide(pod, placement.Options{}).Node)
+	})
+}
