@@ -106,6 +106,7 @@ func (n *node) add(k int) {
 func (n *node) greedy() {
 	breaks := make([]bool, len(n.groups))
 	for k := range n.groups {
+		n.match(&n.groups[k])
 		breaks[k] = n.draw(k) > 0
 	}
 	n.undraw()

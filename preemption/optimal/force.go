@@ -40,6 +40,11 @@ func (n *node) force() bool {
 	return true
 }
 
+// across reports whether pods of other nodes may leave.
+func (n *node) across() bool {
+	return slices.ContainsFunc(n.groups, func(g group) bool { return g.values[Foreign] > 0 || g.barred && g.pods[0].Slot != n.p.Slot })
+}
+
 // sumForced adds up the groups that must leave, from each position on.
 func (n *node) sumForced() {
 	n.forcedFrom = slices.Grow(n.forcedFrom[:0], len(n.groups)+1)[:len(n.groups)+1]

@@ -122,6 +122,11 @@ func (n *node) prepare() {
 	kinds, twins, sets := map[any]int{}, map[twin]twinSet{}, 0
 	for k := range n.groups {
 		g := &n.groups[k]
+		if g.barred { // stays, so that nobody asks what it is like
+			g.matches, g.class, g.twins = g.matches[:0], n.classes, -1
+			n.classes++
+			continue
+		}
 		n.match(g)
 		g.breaks = n.draw(k)
 		n.undraw()

@@ -184,7 +184,7 @@ func (r *searcher) Solve(p *preemption.Problem) []bool {
 		s.proof.Excluded++
 		return nil
 	}
-	if s.best != noBound && n.fits(func(int) bool { return true }) && !n.force() {
+	if s.best != noBound && n.across() && n.fits(func(int) bool { return true }) && !n.force() {
 		s.proof.Excluded++
 		return nil
 	}
