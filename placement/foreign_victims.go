@@ -29,12 +29,6 @@ type suspects struct {
 	merge []int32
 }
 
-// repeller is a predicate that knows by which topology keys a pod may keep the incoming pod off the other nodes of a domain. The
-// function is made once for an incoming pod, and is quick for pods that keep nobody off.
-type repeller interface {
-	Repels(pod *v1.Pod) func(q *v1.Pod) (keys []string)
-}
-
 // foreign returns the suspects of slot i, those on slot i too. The first call takes O(pods), further calls O(suspects) once for
 // each combination of domains. The slots of equal domains share a list, which nobody may change.
 func (w *whatIf) foreign(i int) []preemption.Placed {
@@ -49,7 +43,11 @@ func (a *Attempt) suspects() *suspects {
 	x := &suspects{lists: map[string][]preemption.Placed{}}
 	var repels []func(q *v1.Pod) []string
 	for _, p := range a.Predicates {
-		if r, ok := p.(repeller); ok {
+		// By which topology keys a pod may keep the incoming pod off the other nodes of a domain. The function is made once for an
+		// incoming pod, and is quick for pods that keep nobody off.
+		if r, ok := p.(interface {
+			Repels(pod *v1.Pod) func(q *v1.Pod) (keys []string)
+		}); ok {
 			repels = append(repels, r.Repels(a.pod))
 		}
 	}
