@@ -73,7 +73,8 @@ func (w *world) podberth(change ...func(*daemon.Config)) (d *daemon.Daemon, stop
 // nodeSeen is long enough for a scheduler to see a new node before a pod that is created after it.
 const nodeSeen = 100 * time.Millisecond
 
-const patience = 15 * time.Second
+// patience is how long a test waits for what must come.
+const patience = time.Minute
 
 // until waits for a condition.
 func (w *world) until(what string, met func() bool) {

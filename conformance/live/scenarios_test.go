@@ -306,7 +306,8 @@ var scenarios = []scenario{
 		w.bound("p1", "n1")
 		w.event("Scheduled", "p1")
 	}, why: "until kube-scheduler has seen the new pod, it writes what became of the old",
-		theirs: []string{"write PATCH pods/p1/status *", "event p1 Warning FailedScheduling *"}, ours: []string{"event p1 Warning FailedScheduling *"}},
+		theirs: []string{"write PATCH pods/p1/status *", "event p1 Warning FailedScheduling *", "pod p1 *PodScheduled=*"},
+		ours:   []string{"event p1 Warning FailedScheduling *", "pod p1 node=n1 nominated= labels=map[] PodScheduled=True///0"}},
 	{name: "deleted while the binding hangs", run: func(w *world, x *wire) {
 		w.node("n1", "1")
 		asked, go1 := make(chan struct{}), make(chan struct{})

@@ -17,7 +17,7 @@ import (
 	"github.com/podberth/podberth/examples/live/shadow"
 )
 
-var shadowPods = flag.Int("shadow-pods", 40, "pods that kube-scheduler places under the eyes of the shadow")
+var shadowPods = flag.Int("shadow-pods", 20, "pods that kube-scheduler places under the eyes of the shadow")
 
 // One pod at a time, the shadow agrees with kube-scheduler about every pod of a random workload, ties aside.
 func TestShadow(t *testing.T) {
