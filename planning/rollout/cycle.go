@@ -1,0 +1,104 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// mostHolders is how many pods are taken away on trial for one pod that waits.
+const mostHolders = 200
+
+// cycle looks for budgets that starve each other, beginning with a budget: a pod of the budget waits for the place of a pod whose
+// budget allows nothing either, and so on until a budget comes again. It returns the proof and the budgets, "" when there is no cycle.
+func (x *run) cycle(from int32) (proof string, names []string, err error) {
+	var links []string
+	var path []int32
+	seen := map[int32]bool{}
+	var visit func(k int32) (bool, error)
+	visit = func(k int32) (bool, error) {
+		if k == from && len(path) > 0 {
+			return true, nil
+		}
+		if seen[k] {
+			return false, nil
+		}
+		seen[k] = true
+		path = append(path, k)
+		for _, it := range x.budgets.pods[k] {
+			if it.node != "" {
+				continue
+			}
+			holders, err := x.holders(it, k)
+			if err != nil {
+				return false, err
+			}
+			for _, h := range holders {
+				links = append(links, fmt.Sprintf("%s needs %d healthy pods and has %d: %s waits for the place of %s", x.budgets.name(k),
+					x.budgets.list[k].Status.DesiredHealthy, x.budgets.list[k].Status.CurrentHealthy, podinfo.Name(it.obj), podinfo.Name(h.obj)))
+				for _, next := range h.budgets {
+					found, err := visit(next)
+					if err != nil || found {
+						return found, err
+					}
+				}
+				links = links[:len(links)-1]
+			}
+		}
+		path = path[:len(path)-1]
+		return false, nil
+	}
+	found, err := visit(from)
+	if err != nil || !found {
+		return "", nil, err
+	}
+	for _, k := range path {
+		names = append(names, x.budgets.name(k))
+	}
+	return strings.Join(links, "; "), names, nil
+}
+
+// holders returns the pods in whose place a waiting pod of a budget would fit, among the pods of other budgets that allow nothing.
+func (x *run) holders(it *item, own int32) (out []*item, err error) {
+	tried := 0
+	for k := range x.budgets.list {
+		if int32(k) == own || x.budgets.list[k].Status.DisruptionsAllowed > 0 {
+			continue
+		}
+		for _, h := range x.budgets.pods[k] {
+			if h.node == "" || tried == mostHolders {
+				continue
+			}
+			tried++
+			fits, err := x.fitsWithout(it, h)
+			if err != nil {
+				return nil, err
+			}
+			if fits {
+				out = append(out, h)
+			}
+		}
+	}
+	return out, nil
+}
+
+// fitsWithout reports whether a waiting pod finds a node when another pod is gone.
+func (x *run) fitsWithout(it, gone *item) (bool, error) {
+	mark, j := x.snapshot.Mark(), len(x.journal)
+	defer func() {
+		x.undo(j)
+		x.snapshot.Rollback(mark)
+	}()
+	if err := x.remove(gone); err != nil {
+		return false, err
+	}
+	if slot := x.snapshot.Slot(gone.node); x.snapshot.Node(slot).Spec.Unschedulable { // the node would take pods if it were not drained
+		if err := x.snapshot.Set(renewed(x.snapshot.Node(slot))); err != nil {
+			return false, err
+		}
+	}
+	d := x.placer.Decide(it.obj, placement.Options{})
+	return d.Placed(), nil
+}

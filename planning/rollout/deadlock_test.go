@@ -1,0 +1,195 @@
+package rollout
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// remedied is what the tests say about a remedy: the text, with "no: " in front when the remedy does not hold.
+func remedied(list []Remedy) (out []string) {
+	for _, r := range list {
+		if r.Holds {
+			out = append(out, r.Text)
+		} else {
+			out = append(out, "no: "+r.Text)
+		}
+	}
+	return out
+}
+
+// Every kind of deadlock, planted: its proof, and the smallest remedy, for which the plan was made again.
+func TestDeadlocks(t *testing.T) {
+	testkit.Run(t, []struct {
+		name, why string
+		cluster   func(w *world)
+		o         Options
+		kind      Kind
+		proof     string
+		remedies  []string
+	}{
+		{"replicas equal minAvailable", "no pod may ever leave", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2", nil)
+			w.budget("web", "web", "2")
+		}, given("n1"), Never, "budget default/web demands 2 healthy pods of 2 expected: 2 - 2 leaves none to disrupt", []string{"minAvailable 1 in place of 2 in budget default/web"}},
+		{"maxUnavailable 0", "one replica more does not help", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2", nil)
+			w.budget("web", "web", "max 0")
+		}, given("n1"), Never, "budget default/web demands 2 healthy pods of 2 expected: 2 - 2 leaves none to disrupt", []string{"maxUnavailable 1 in place of 0 in budget default/web"}},
+		{"percentage that rounds to all", "90% of 3 is 2.7, which is rounded up", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2 n3", nil)
+			w.budget("web", "web", "90%")
+		}, given("n1"), Never, "budget default/web demands 3 healthy pods of 3 expected: 3 - 3 leaves none to disrupt (minAvailable 90% of 3, rounded up)", []string{"minAvailable 2 in place of 90% in budget default/web"}},
+		{"two budgets", "the Eviction API answers 500", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2 n3", nil)
+			w.budget("one", "web", "1")
+			w.budget("two", "web", "max 1")
+		}, given("n1"), Several, "2 budgets cover the pod: default/one, default/two", []string{"no budget default/one"}},
+		{"sick pods", "two of four pods are not ready, and the budget demands three", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2 n3 n4", nil)
+			sick(w.objects.Pods[0])
+			sick(w.objects.Pods[1])
+			w.budget("web", "web", "3")
+		}, given("n1"), Unhealthy, "budget default/web demands 3 healthy pods of 4 and has 2; not ready: default/web-0, default/web-1; unhealthyPodEvictionPolicy IfHealthyBudget", []string{"unhealthyPodEvictionPolicy AlwaysAllow in budget default/web"}},
+		{"a healthy pod beside sick pods", "AlwaysAllow does not let a healthy pod leave", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2 n3 n4", nil)
+			sick(w.objects.Pods[1])
+			w.budget("web", "web", "3")
+		}, given("n1"), Unhealthy, "budget default/web demands 3 healthy pods of 4 and has 3; not ready: default/web-1; unhealthyPodEvictionPolicy IfHealthyBudget", []string{"no: unhealthyPodEvictionPolicy AlwaysAllow in budget default/web", "minAvailable 2 in place of 3 in budget default/web"}},
+		{"a budget that cannot be counted", "a Job has no scale", func(w *world) {
+			w.in.Jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "work"}, Spec: batchv1.JobSpec{
+				Parallelism: new(int32(2)), Completions: new(int32(2)), Template: template("work", "cpu=1", func(s *v1.PodSpec) { s.RestartPolicy = v1.RestartPolicyNever }),
+			}}}
+			for i, n := range []string{"n1", "n2"} {
+				p := w.pod("Job", "work", []string{"work-0", "work-1"}[i], n, w.in.Jobs[0].Spec.Template)
+				p.OwnerReferences[0].APIVersion = "batch/v1"
+			}
+			w.budget("work", "work", "max 1")
+		}, given("n1"), Uncountable, "budget default/work allows nothing: jobs.batch does not implement the scale subresource", []string{"minAvailable 1 in budget default/work"}},
+		{"anti-affinity on every node", "as many pods as nodes", func(w *world) {
+			w.app("web", "cpu=1", "n1 n2 n3 n4 n5", apart("web", host))
+		}, given("n1"), AntiAffinity, "InterPodAffinity rejects 4 of the 4 nodes that take pods, 4 of them alone; ReplicaSet default/web asks for 5 pods; it allows n1 alone, which is being replaced", []string{"1 surge node like n1"}},
+		{"two nodes in the wrong order", "a fits on n5 when b has left, and n1 comes first", func(w *world) {
+			w.app("a", "cpu=3", "n1 n2 n3 n4", nil)
+			w.app("b", "cpu=1500m", "n5", nil)
+			w.objects.ReplicaSets[1].Spec.Template.Spec.Containers[0].Resources.Requests = testkit.Resources("cpu=1")
+		}, given("n1", "n5"), NoRoom, "NodeResourcesFit rejects 4 of the 4 nodes that take pods, 4 of them alone; n2: cpu: asks for 3, 1 of 4 are free", []string{"nodes n1 and n5 in swapped order"}},
+		{"a volume of a zone with one node", "the volume of zone c reaches n5 alone", func(w *world) {
+			w.stateful("db", "cpu=1", "n5", appsv1.OrderedReadyPodManagement, claiming("data"))
+			w.volume("data", "c")
+		}, given("n5"), Volumes, "VolumeBinding rejects 4 of the 4 nodes that take pods, 4 of them alone; it allows n5 alone, which is being replaced", []string{"1 surge node like n5"}},
+		{"a pod that fits nowhere else", "the other nodes are half full", func(w *world) {
+			w.app("big", "cpu=3", "n1", nil)
+			w.app("half", "cpu=2", "n2 n3 n4 n5", nil)
+		}, given("n1"), NoRoom, "NodeResourcesFit rejects 4 of the 4 nodes that take pods, 4 of them alone; n2: cpu: asks for 3, 2 of 4 are free", []string{"1 surge node like n1"}},
+		{"a zone that would be empty", "DoNotSchedule spread over zones, and zone c has one node", func(w *world) {
+			w.app("web", "cpu=1", "n1 n3 n5", spreadOver("web", zone))
+		}, given("n5"), Spread, "PodTopologySpread rejects 4 of the 4 nodes that take pods, 4 of them alone; it allows n5 alone, which is being replaced", []string{"1 surge node like n5"}},
+		{"budgets that starve each other", "a-1 waits for the place of b-0, b-1 for the place of a-0", func(w *world) {
+			w.objects.Nodes = w.objects.Nodes[:2]
+			w.half("a", "n1")
+			w.half("b", "n2")
+		}, given("n1", "n2"), Cycle, "default/a needs 1 healthy pods and has 1: default/a-1 waits for the place of default/b-0; default/b needs 1 healthy pods and has 1: default/b-1 waits for the place of default/a-0", []string{"no: unhealthyPodEvictionPolicy AlwaysAllow in budget default/a", "no: unhealthyPodEvictionPolicy AlwaysAllow in budget default/b", "no: minAvailable 0 in place of 1 in budget default/a", "no: minAvailable 0 in place of 1 in budget default/b", "no: 1 surge node like n1, to stay", "no: 2 surge nodes like n1, to stay", "3 surge nodes like n1, to stay"}},
+		{"a bare pod", "kubectl drain refuses", func(w *world) {
+			w.pod("", "", "bare", "n1", template("bare", "cpu=1", nil))
+		}, given("n1"), Pinned, "cannot delete Pods that declare no controller (use --force to override)", []string{"--force"}},
+		{"a DaemonSet pod", "kubectl drain refuses", func(w *world) {
+			w.pod("DaemonSet", "agent", "agent-1", "n1", template("agent", "cpu=1", nil))
+		}, given("n1"), Pinned, "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)", []string{"--ignore-daemonsets"}},
+		{"local data", "kubectl drain refuses", func(w *world) {
+			w.app("cache", "cpu=1", "n1", func(s *v1.PodSpec) {
+				s.Volumes = []v1.Volume{{Name: "tmp", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+			})
+		}, given("n1"), Pinned, "cannot delete Pods with local storage (use --delete-emptydir-data to override)", []string{"--delete-emptydir-data"}},
+		{"an annotation", "safe-to-evict is false", func(w *world) {
+			w.app("web", "cpu=1", "n1", nil)
+			w.objects.Pods[0].Annotations = map[string]string{SafeToEvict: "false"}
+		}, given("n1"), Pinned, "annotation cluster-autoscaler.kubernetes.io/safe-to-evict is false", []string{"no cluster-autoscaler.kubernetes.io/safe-to-evict on default/web-0"}},
+		{"an ordered set", "the first pod is not ready, so the set makes no other pod", func(w *world) {
+			w.stateful("db", "cpu=1", "n2 n1", appsv1.OrderedReadyPodManagement, nil)
+			sick(w.objects.Pods[0])
+		}, given("n1"), WaitsForOther, "StatefulSet default/db makes no more pods: pod db-0 is not running and ready", nil},
+		{"a scheduling gate", "nobody tries the replacement", func(w *world) {
+			w.app("web", "cpu=1", "n1", nil).Spec.Template.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+		}, given("n1"), WaitsForOther, "the replacement has scheduling gates: waiting for scheduling gates: [example.com/wait]", nil},
+		{"a time-out", "three waves of 2s do not fit into 5s", func(w *world) {
+			w.app("web", "cpu=1", "n1 n1 n1", nil)
+			w.budget("web", "web", "max 1")
+		}, Options{Nodes: []string{"n1"}, Timeout: 5 * time.Second}, Late, "the drain may take 5s, and is over with this number of pods left: 1", []string{"no time-out"}},
+	}, func(t *testing.T, c struct {
+		name, why string
+		cluster   func(w *world)
+		o         Options
+		kind      Kind
+		proof     string
+		remedies  []string
+	}) {
+		w := five("cpu=4")
+		c.cluster(w)
+		c.o.Remedies = 8
+		p := w.plan(t, c.o)
+		require.NotEmpty(t, p.Blocked)
+		d := p.Blocked[0]
+		require.Equal(t, []any{c.kind, c.proof, c.remedies}, []any{d.Kind, d.Proof, remedied(d.Remedies)})
+	})
+}
+
+// half is an app of two pods of which the second waits for a node.
+func (w *world) half(name, node string) {
+	t := template(name, "cpu=3", nil)
+	w.app(name, "cpu=3", node, nil).Spec.Replicas = new(int32(2))
+	w.pod("ReplicaSet", name, name+"-1", "", t)
+	w.budget(name, name, "1")
+}
+
+// Every change for a budget that allows nothing is tried on its own.
+func TestEveryRemedy(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2", nil)
+	w.budget("web", "web", "2")
+	w.stateful("db", "cpu=1", "n3 n4", appsv1.OrderedReadyPodManagement, claiming("data"))
+	w.objects.StatefulSets[0].Spec.VolumeClaimTemplates = []v1.PersistentVolumeClaim{{
+		ObjectMeta: metav1.ObjectMeta{Name: "more"}, Spec: v1.PersistentVolumeClaimSpec{StorageClassName: new("wait")},
+	}}
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	w.objects.StorageClasses = []*storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "wait"}, Provisioner: "example.com/disk", VolumeBindingMode: &mode}}
+	w.budget("db", "db", "2")
+	w.volume("data", "b")
+	rc := template("rc", "cpu=1", nil)
+	w.objects.ReplicationControllers = []*v1.ReplicationController{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "rc"},
+		Spec:       v1.ReplicationControllerSpec{Replicas: new(int32(1)), Selector: rc.Labels, Template: &rc},
+	}}
+	w.pod("ReplicationController", "rc", "rc-0", "n5", rc).OwnerReferences[0].APIVersion = "v1"
+	w.budget("rc", "rc", "1")
+	p := w.planner(t)
+	x, err := p.begin(p.complete(Options{}))
+	require.NoError(t, err)
+	require.NoError(t, x.play())
+	x.finish()
+	var got []string
+	for i := range x.plan.Blocked {
+		for _, c := range x.changes(&x.plan.Blocked[i]) {
+			holds, err := x.try(c, &x.plan.Blocked[i])
+			require.NoError(t, err)
+			got = append(got, fmt.Sprint(c.text, ": ", holds))
+		}
+	}
+	require.Equal(t, []string{
+		"minAvailable 1 in place of 2 in budget default/web: true",
+		"one replica more of ReplicaSet default/web (3): true",
+		"minAvailable 1 in place of 2 in budget default/db: true",
+		"one replica more of StatefulSet default/db (3): true",
+		"minAvailable 0 in place of 1 in budget default/rc: true",
+		"one replica more of ReplicationController default/rc (2): true",
+	}, got)
+}

@@ -1,0 +1,103 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
+	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
+)
+
+func TestBadInput(t *testing.T) {
+	_, err := New(Input{})
+	require.ErrorIs(t, err, ErrNoSnapshot)
+	deployment := func(name string) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	}
+	testkit.Run(t, []struct {
+		name   string
+		change func(w *world)
+		want   string
+	}{
+		{"nil pending pod", func(w *world) { w.in.Pending = []*v1.Pod{nil} }, "rollout: pending[0]: Required value: must not be nil"},
+		{"nil deployment", func(w *world) { w.in.Deployments = []*appsv1.Deployment{nil} }, "rollout: deployments[0]: Required value: must not be nil"},
+		{"two deployments", func(w *world) { w.in.Deployments = []*appsv1.Deployment{deployment("x"), deployment("x")} }, `Deployment default/x: metadata.name: Duplicate value: "x"`},
+		{"nil job", func(w *world) { w.in.Jobs = []*batchv1.Job{nil} }, "rollout: jobs[0]: Required value: must not be nil"},
+		{"two jobs", func(w *world) {
+			j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}}
+			w.in.Jobs = []*batchv1.Job{j, j}
+		}, `Job default/x: metadata.name: Duplicate value: "x"`},
+		{"nil daemon set", func(w *world) { w.in.DaemonSets = []*appsv1.DaemonSet{nil} }, "rollout: daemonSets[0]: Required value: must not be nil"},
+		{"bad replica set", func(w *world) { w.app("web", "cpu=1", "n1", nil).Spec.Replicas = new(int32(-1)) }, "spec.replicas: Invalid value: -1"},
+		{"bad daemon set", func(w *world) { w.in.DaemonSets = []*appsv1.DaemonSet{{}} }, "metadata.name: Required value"},
+		{"bad profile", func(w *world) { w.in.Profile.Filters = []*placement.Plugin{nil} }, "filters[0]: Required value"},
+		{"devices", func(w *world) { w.in.Profile.Devices = &tracker.Tracker{} }, "rollout: profile.Devices: Forbidden"},
+		{"volumes", func(w *world) { w.in.Profile.Volumes = &placement.Volumes{} }, "rollout: profile.Volumes: Forbidden"},
+	}, func(t *testing.T, c struct {
+		name   string
+		change func(w *world)
+		want   string
+	}) {
+		w := five("cpu=4")
+		c.change(w)
+		s, err := cluster.New(w.objects)
+		require.NoError(t, err)
+		w.in.Snapshot = s
+		_, err = New(w.in)
+		require.ErrorContains(t, err, c.want)
+	})
+}
+
+func TestBadOptions(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", nil)
+	p := w.planner(t)
+	testkit.Run(t, []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"unknown node", Options{Nodes: []string{"n9"}}, `nodes: Not found: "n9": no such node in the cluster`},
+		{"a node twice", Options{Nodes: []string{"n1", "n1"}}, `nodes: Duplicate value: "n1"`},
+		{"batch", Options{Batch: -1}, "batch: Invalid value: -1: must not be negative"},
+		{"surge", Options{Surge: -2}, "surge: Invalid value: -2: must not be negative"},
+		{"remedies", Options{Remedies: -1}, "remedies: Invalid value: -1: must not be negative"},
+		{"timeout", Options{Timeout: -time.Nanosecond}, "timeout: Invalid value: -1ns: must not be negative"},
+		{"order", Options{Order: "random"}, `order: Unsupported value: "random": supported values: "fewest-pods", "given"`},
+		{"shape", Options{Surge: 1, Shape: &v1.Node{}}, "shape.metadata.name: Required value"},
+	}, func(t *testing.T, c struct {
+		name string
+		o    Options
+		want string
+	}) {
+		_, err := p.Plan(c.o)
+		require.EqualError(t, err, c.want)
+	})
+	plan, err := p.Plan(Options{Nodes: []string{}, Surge: 1})
+	require.NoError(t, err)
+	require.Empty(t, plan.Steps, "no nodes, no steps")
+	empty, err := cluster.New(cluster.Objects{})
+	require.NoError(t, err)
+	none, err := New(Input{Snapshot: empty})
+	require.NoError(t, err)
+	plan, err = none.Plan(Options{Surge: 2})
+	require.NoError(t, err)
+	require.Empty(t, plan.Steps)
+	require.True(t, plan.Complete())
+}
+
+func TestMisuse(t *testing.T) {
+	testkit.Misuse(t, map[string]any{
+		"New":     New,
+		"Planner": func() *Planner { return five("cpu=4").planner(t) },
+		"Plan":    func() *Plan { return &Plan{} },
+	}, nil)
+}

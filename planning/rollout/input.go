@@ -1,0 +1,122 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// Input is a cluster before its nodes are replaced. Only Snapshot is required.
+type Input struct {
+	// Snapshot has the nodes, the pods on them, storage objects, disruption budgets, ReplicaSets, ReplicationControllers and
+	// StatefulSets. New forks it, which is a write; afterwards the Snapshot may change.
+	Snapshot *cluster.Snapshot
+	// Deployments and Jobs are workloads that a Snapshot does not hold. DaemonSets make the pods of surge nodes.
+	Deployments []*appsv1.Deployment
+	Jobs        []*batchv1.Job
+	DaemonSets  []*appsv1.DaemonSet
+	// Pending are pods that wait for a node. They are tried whenever a wave begins and when nodes have come.
+	Pending []*v1.Pod
+	// Profile decides; without filters and scores it is placement.DefaultProfile, which looks at every node unless Sampling says
+	// otherwise. Its Volumes and Devices must be nil.
+	Profile placement.Profile
+	// Admission is what the API server reads when a controller makes a pod.
+	Admission admission.Cluster
+	// Now is the time at which the plan begins.
+	Now time.Time
+}
+
+// Planner makes plans for one cluster. New makes a Planner. Its methods may be called at the same time.
+type Planner struct {
+	in    Input
+	mu    sync.Mutex        // Fork is a write
+	base  *cluster.Snapshot // never changes but for forks
+	nodes []string          // by slot
+	units map[unitKey]*unit
+	scale disruption.Scale
+}
+
+// ErrNoSnapshot is the error of New for an Input without a Snapshot.
+var ErrNoSnapshot = errors.New("rollout: the input has no snapshot")
+
+// New returns a Planner. The errors are ErrNoSnapshot, those of Profile.Validate, those of workload.Make for an object that the
+// API server refuses, and an error for a nil object, for two objects of one kind and name, and for a profile that has Volumes or
+// Devices. O(cluster).
+func New(in Input) (*Planner, error) {
+	if in.Snapshot == nil {
+		return nil, ErrNoSnapshot
+	}
+	if in.Profile.Volumes != nil {
+		return nil, errors.New("rollout: profile.Volumes: Forbidden: every plan has volumes of its own")
+	}
+	if in.Profile.Devices != nil {
+		return nil, errors.New("rollout: profile.Devices: Forbidden: every plan has devices of its own")
+	}
+	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
+		name, sampling := in.Profile.SchedulerName, in.Profile.Sampling
+		in.Profile = placement.DefaultProfile()
+		in.Profile.SchedulerName, in.Profile.Sampling = name, sampling
+		if sampling == (filter.Sampling{}) {
+			in.Profile.Sampling = placement.AllNodes()
+		}
+	}
+	if errs := in.Profile.Validate(nil); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	for i, pod := range in.Pending {
+		if pod == nil {
+			return nil, fmt.Errorf("rollout: pending[%d]: Required value: must not be nil", i)
+		}
+	}
+	p := &Planner{in: in, base: in.Snapshot.Fork()}
+	for i := range p.base.Len() {
+		if n := p.base.Node(i); n != nil {
+			p.nodes = append(p.nodes, n.Name)
+		}
+	}
+	return p, p.group()
+}
+
+// Pool returns the names of the nodes that the selector matches, in the order of the slots. nil matches every node.
+func (p *Planner) Pool(selector labels.Selector) []string {
+	if selector == nil {
+		return slices.Clone(p.nodes)
+	}
+	var out []string
+	for _, name := range p.nodes {
+		if selector.Matches(labels.Set(p.base.Node(p.base.Slot(name)).Labels)) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// fork returns a copy of the cluster that the caller may change.
+func (p *Planner) fork() *cluster.Snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.base.Fork()
+}
+
+// schedules reports whether the planner's profile decides about the pod.
+func (p *Planner) schedules(pod *v1.Pod) bool {
+	name := p.in.Profile.SchedulerName
+	if name == "" {
+		name = v1.DefaultSchedulerName
+	}
+	return podinfo.SchedulerName(pod) == name
+}

@@ -1,0 +1,137 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/planning/workload"
+)
+
+// remake returns the pod that a controller makes in the place of a pod that is terminating or gone; nil when nobody makes one.
+// waits says why the controller makes the pod later, or the API server does not take the pod.
+func (x *run) remake(it *item) (next *v1.Pod, waits string, err error) {
+	if it.unit == nil || podinfo.Finished(it.obj) {
+		return nil, "", nil
+	}
+	if !it.unit.known && !it.unit.late() && it.origin.DeletionTimestamp != nil {
+		return nil, "", nil // its controller has made the next pod already
+	}
+	next = copyOf(it.obj)
+	if it.unit.known {
+		made, err := x.missing(it)
+		if err != nil {
+			return nil, "", err
+		}
+		at := 0
+		if it.unit.late() {
+			at = slices.IndexFunc(made.Pods, func(p *v1.Pod) bool { return p.Name == it.obj.Name })
+		}
+		switch {
+		case at >= 0 && at < len(made.Pods):
+			next = made.Pods[at]
+		case len(made.Waiting) > 0:
+			return nil, made.Waiting[0].String(), nil
+		case len(made.Pods) > 0:
+			return nil, fmt.Sprintf("%s makes pod %s first", it.unit, made.Pods[0].Name), nil
+		default:
+			return nil, "", nil
+		}
+		if err := x.claims(made, next); err != nil {
+			return nil, "", err
+		}
+		if next, err = x.admit(it.unit, next); err != nil {
+			return nil, err.Error(), nil
+		}
+	}
+	if !it.unit.late() {
+		next.Name = x.freeName(it)
+	}
+	next.UID = types.UID(fmt.Sprintf("%s/%s/%d", next.Namespace, next.Name, it.moves+1))
+	return next, "", nil
+}
+
+// admit returns the pod as the API server stores it. The pods of a ReplicaSet or ReplicationController are equal but for their
+// names, and one of them is admitted for all.
+func (x *run) admit(u *unit, pod *v1.Pod) (*v1.Pod, error) {
+	if known := x.admitted[u]; known != nil {
+		c := *known
+		return &c, nil
+	}
+	admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+	if err == nil && (u.kind == "ReplicaSet" || u.kind == "ReplicationController") {
+		c := *admitted
+		x.admitted[u] = &c
+	}
+	return admitted, err
+}
+
+// missing returns what the controller of a pod makes now.
+func (x *run) missing(it *item) (*workload.Made, error) {
+	o := it.unit.objects
+	for _, other := range x.ofUnit[it.unit] {
+		o.Pods = append(o.Pods, other.seen)
+	}
+	return workload.Make(o, workload.Options{})
+}
+
+// claims adds the claims that a StatefulSet makes for a pod and that are not there.
+func (x *run) claims(made *workload.Made, pod *v1.Pod) error {
+	all := cluster.List[*v1.PersistentVolumeClaim](x.snapshot)
+	for _, c := range made.Claims {
+		_, there := all.Get(c.Namespace, c.Name)
+		if there || !slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == c.Name
+		}) {
+			continue
+		}
+		if err := x.snapshot.Set(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeName returns the name of the next pod in the place of a pod. Controllers end names with random characters; the plan names
+// the pod that moved.
+func (x *run) freeName(it *item) string {
+	for n := it.moves + 1; ; n++ {
+		name := fmt.Sprintf("%s-moved-%d", it.origin.Name, n)
+		if x.snapshot.Pod(it.obj.Namespace, name) == nil {
+			return name
+		}
+	}
+}
+
+// copyOf returns the pod that a controller makes in the place of another pod, when the controller is not known.
+func copyOf(old *v1.Pod) *v1.Pod {
+	c := *old
+	c.Spec.NodeName, c.Spec.EphemeralContainers = "", nil
+	c.DeletionTimestamp = nil
+	c.Status = v1.PodStatus{Phase: v1.PodPending}
+	return &c
+}
+
+// daemons returns the pods of DaemonSets for a new node, as the API server stores them.
+func (x *run) daemons(node *v1.Node) ([]*v1.Pod, error) {
+	made, err := workload.Make(workload.Objects{DaemonSets: x.in.DaemonSets, Nodes: []*v1.Node{node}}, workload.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var out []*v1.Pod
+	for _, pod := range made.Pods {
+		admitted, _, err := admission.Admit(pod, x.in.Admission, admission.Options{})
+		if err != nil {
+			continue // the DaemonSet has no pod there
+		}
+		admitted.Name = admitted.OwnerReferences[0].Name + "-" + node.Name
+		admitted.UID = types.UID(podinfo.Name(admitted))
+		out = append(out, admitted)
+	}
+	return out, nil
+}

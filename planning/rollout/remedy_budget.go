@@ -1,0 +1,211 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/admission"
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/planning/workload"
+)
+
+// budgetsOf yields the budgets of a deadlock as the cluster has them.
+func (x *run) budgetsOf(d *Deadlock, yield func(name string, b *policyv1.PodDisruptionBudget)) {
+	all := cluster.List[*policyv1.PodDisruptionBudget](x.base)
+	for _, name := range d.Budgets {
+		namespace, short, _ := strings.Cut(name, "/")
+		if b, ok := all.Get(namespace, short); ok {
+			yield(name, b)
+		}
+	}
+}
+
+// replaced is the change that gives a budget another specification.
+func replaced(text string, b *policyv1.PodDisruptionBudget, edit func(s *policyv1.PodDisruptionBudgetSpec)) change {
+	return change{text, func(in *Input, _ *Options) error {
+		c := b.DeepCopy()
+		edit(&c.Spec)
+		return in.Snapshot.Set(c)
+	}}
+}
+
+// looserBudgets lets each budget allow one disruption more.
+func (x *run) looserBudgets(d *Deadlock) (out []change) {
+	x.budgetsOf(d, func(name string, b *policyv1.PodDisruptionBudget) {
+		s := x.statusOf(name)
+		if s == nil {
+			return
+		}
+		desired := max(0, min(s.DesiredHealthy, s.CurrentHealthy)-1)
+		if b.Spec.MaxUnavailable != nil {
+			most := intstr.FromInt32(max(0, s.ExpectedPods-desired))
+			out = append(out, replaced(fmt.Sprintf("maxUnavailable %s in place of %s in budget %s", most.String(), b.Spec.MaxUnavailable.String(), name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
+				s.MaxUnavailable = &most
+			}))
+			return
+		}
+		least := intstr.FromInt32(desired)
+		was := "nothing"
+		if b.Spec.MinAvailable != nil {
+			was = b.Spec.MinAvailable.String()
+		}
+		out = append(out, replaced(fmt.Sprintf("minAvailable %s in place of %s in budget %s", least.String(), was, name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
+			s.MinAvailable = &least
+		}))
+	})
+	return out
+}
+
+// statusOf returns the status of a budget at the end of the plan, nil when there is no such budget.
+func (x *run) statusOf(name string) *policyv1.PodDisruptionBudgetStatus {
+	for k := range x.budgets.list {
+		if x.budgets.name(int32(k)) == name {
+			return &x.budgets.list[k].Status
+		}
+	}
+	return nil
+}
+
+// countableBudgets have a number in minAvailable, for which the disruption controller asks no controller.
+func (x *run) countableBudgets(d *Deadlock) (out []change) {
+	for k, b := range x.budgets.list {
+		name := x.budgets.name(int32(k))
+		if len(d.Budgets) != 1 || d.Budgets[0] != name {
+			continue
+		}
+		least := intstr.FromInt32(int32(max(0, len(x.budgets.pods[k])-1)))
+		out = append(out, replaced(fmt.Sprintf("minAvailable %s in budget %s", least.String(), name), b, func(s *policyv1.PodDisruptionBudgetSpec) {
+			s.MinAvailable, s.MaxUnavailable = &least, nil
+		}))
+	}
+	return out
+}
+
+// fewerBudgets leaves one budget to the pods, each of them in turn.
+func (x *run) fewerBudgets(d *Deadlock) (out []change) {
+	x.budgetsOf(d, func(name string, b *policyv1.PodDisruptionBudget) {
+		out = append(out, change{"no budget " + name, func(in *Input, _ *Options) error { return in.Snapshot.Unset(b) }})
+	})
+	return out
+}
+
+// sickLeave lets pods leave that are not ready.
+func (x *run) sickLeave(d *Deadlock) (out []change) {
+	always := policyv1.AlwaysAllow
+	x.budgetsOf(d, func(name string, b *policyv1.PodDisruptionBudget) {
+		if policyOf(b) != always {
+			out = append(out, replaced("unhealthyPodEvictionPolicy AlwaysAllow in budget "+name, b, func(s *policyv1.PodDisruptionBudgetSpec) {
+				s.UnhealthyPodEvictionPolicy = &always
+			}))
+		}
+	})
+	return out
+}
+
+// moreReplicas gives each workload of the deadlock's pods one pod more.
+func (x *run) moreReplicas(d *Deadlock) (out []change) {
+	seen := map[*unit]bool{}
+	for _, name := range d.Pods {
+		namespace, short, _ := strings.Cut(name, "/")
+		pod := x.base.Pod(namespace, short)
+		if pod == nil {
+			continue
+		}
+		u := x.unitOf(pod)
+		if u == nil || !u.known || u.kind == "Job" || seen[u] {
+			continue
+		}
+		seen[u] = true
+		out = append(out, change{fmt.Sprintf("one replica more of %s (%d)", u, u.replicas+1), func(in *Input, _ *Options) error { return x.grow(in, u) }})
+	}
+	return out
+}
+
+// grow changes an input so that a workload has one pod more, which waits for a node.
+func (x *run) grow(in *Input, u *unit) error {
+	more := u.replicas + 1
+	objects := u.objects
+	var owner metav1.Object
+	for _, r := range u.objects.ReplicaSets {
+		c := *r
+		c.Spec.Replicas, owner = &more, r
+		objects.ReplicaSets = []*appsv1.ReplicaSet{&c}
+		if err := in.Snapshot.Set(&c); err != nil {
+			return err
+		}
+	}
+	for _, r := range u.objects.ReplicationControllers {
+		c := *r
+		c.Spec.Replicas = &more
+		objects.ReplicationControllers = []*v1.ReplicationController{&c}
+		if err := in.Snapshot.Set(&c); err != nil {
+			return err
+		}
+	}
+	for _, s := range u.objects.StatefulSets {
+		c := *s
+		c.Spec.Replicas = &more
+		objects.StatefulSets = []*appsv1.StatefulSet{&c}
+		if err := in.Snapshot.Set(&c); err != nil {
+			return err
+		}
+	}
+	if owner != nil {
+		in.Deployments = grownDeployment(in.Deployments, owner)
+	}
+	for slot := range in.Snapshot.Len() {
+		if n := in.Snapshot.Node(slot); n != nil {
+			for pod := range in.Snapshot.Pods(slot) {
+				if x.unitOf(pod) == u {
+					objects.Pods = append(objects.Pods, x.observe(pod, n.Name, u))
+				}
+			}
+		}
+	}
+	made, err := workload.Make(objects, workload.Options{})
+	if err != nil {
+		return err
+	}
+	for _, c := range made.Claims {
+		if _, there := cluster.List[*v1.PersistentVolumeClaim](in.Snapshot).Get(c.Namespace, c.Name); !there {
+			if err := in.Snapshot.Set(c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, pod := range made.Pods[:min(1, len(made.Pods))] {
+		admitted, _, err := admission.Admit(pod, in.Admission, admission.Options{})
+		if err != nil {
+			return err
+		}
+		admitted.UID = types.UID(admitted.Namespace + "/" + admitted.Name + "/more")
+		in.Pending = append(in.Pending, admitted)
+	}
+	return nil
+}
+
+// grownDeployment returns the list with one replica more for the Deployment of a ReplicaSet.
+func grownDeployment(list []*appsv1.Deployment, set metav1.Object) []*appsv1.Deployment {
+	ref := metav1.GetControllerOf(set)
+	out := make([]*appsv1.Deployment, len(list))
+	for i, d := range list {
+		out[i] = d
+		if ref != nil && ref.Kind == "Deployment" && d.Namespace == set.GetNamespace() && d.Name == ref.Name {
+			c := *d
+			more := int32(2)
+			if d.Spec.Replicas != nil {
+				more = *d.Spec.Replicas + 1
+			}
+			c.Spec.Replicas = &more
+			out[i] = &c
+		}
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/podinfo"
+)
+
+// drain is the outcome of one try to drain a batch.
+type drain struct {
+	step    Step
+	skipped []Skipped
+	stuck   *stuck // nil: the batch is empty
+}
+
+// stuck is why a batch cannot be drained: pods that are pinned, or pods that no wave lets leave, or too little time.
+type stuck struct {
+	nodes   []string
+	pinned  []pinned
+	waiting []*item
+	refused map[*item]refusal
+	late    []*item // pods that are not gone at the time-out
+}
+
+type pinned struct {
+	it     *item
+	reason string
+	flag   bool // of kubectl drain
+}
+
+// drain cordons the nodes and drains them in waves. The caller takes the changes back when the drain is stuck.
+func (x *run) drain(action Action, nodes []string) (drain, error) {
+	d := drain{step: Step{Action: action, Nodes: nodes, Begin: x.now, Waves: []Wave{}}}
+	for _, name := range nodes {
+		if err := x.snapshot.Set(cordoned(x.snapshot.Node(x.snapshot.Slot(name)))); err != nil {
+			return d, err
+		}
+	}
+	waiting, pins := x.choose(nodes, &d)
+	if len(pins) > 0 {
+		d.stuck = &stuck{nodes: nodes, pinned: pins}
+		return d, nil
+	}
+	x.budgets.watch(waiting)
+	touched := slices.Clone(waiting)
+	for len(waiting) > 0 {
+		w, left, refused, err := x.wave(waiting)
+		if err != nil {
+			return d, err
+		}
+		if len(w.Moves)+len(w.Placed) > 0 {
+			d.step.Waves = append(d.step.Waves, w)
+		}
+		switch {
+		case len(w.Moves)+len(w.Placed) > 0:
+		case len(x.starting) > 0:
+			x.advance(x.soonest())
+		default:
+			d.stuck = &stuck{nodes: nodes, waiting: left, refused: refused}
+			return d, nil
+		}
+		if late := x.late(d.step.Begin, &w, waiting, left); len(late) > 0 {
+			d.stuck = &stuck{nodes: nodes, late: late}
+			return d, nil
+		}
+		waiting = left
+	}
+	d.step.Empty = x.now
+	d.step.Budgets, d.step.Skews = x.budgets.seen(), x.skews(touched)
+	return d, nil
+}
+
+// late returns the pods that are not gone when the time of the drain is over.
+func (x *run) late(begin time.Duration, w *Wave, waiting, left []*item) (late []*item) {
+	if x.o.Timeout == 0 {
+		return nil
+	}
+	over := begin + x.o.Timeout
+	for _, it := range waiting {
+		k := slices.IndexFunc(w.Moves, func(m Move) bool { return m.Pod == podinfo.Name(it.obj) })
+		if k >= 0 && w.Moves[k].Gone > over || k < 0 && x.now >= over {
+			late = append(late, it)
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	for _, it := range left {
+		if !slices.Contains(late, it) {
+			late = append(late, it)
+		}
+	}
+	return late
+}
+
+// soonest returns when the next pod becomes ready.
+func (x *run) soonest() time.Duration {
+	at := x.starting[0].at
+	for _, s := range x.starting {
+		at = min(at, s.at)
+	}
+	return at
+}
+
+// choose returns the pods of the nodes that are to leave, and the pods that must not.
+func (x *run) choose(nodes []string, d *drain) (leave []*item, pins []pinned) {
+	for _, name := range nodes {
+		items := slices.Clone(x.onNode[name])
+		slices.SortFunc(items, func(a, b *item) int { return leaveOrder(a, b) })
+		pods, of := make([]*v1.Pod, len(items)), map[*v1.Pod]*item{}
+		for i, it := range items {
+			pods[i], of[it.seen] = it.seen, it
+		}
+		s := disruption.Select(name, pods, x.o.Drain, x.clock())
+		for _, t := range s.Refused {
+			pins = append(pins, pinned{of[t.Pod], t.Reason, true})
+		}
+		for _, t := range s.Skipped {
+			d.skipped = append(d.skipped, Skipped{podinfo.Name(t.Pod), name, t.Reason})
+		}
+		for _, t := range s.Leaving {
+			if reason := x.o.Pinned(t.Pod); reason != "" && !podinfo.Finished(t.Pod) {
+				pins = append(pins, pinned{of[t.Pod], reason, false})
+				continue
+			}
+			leave = append(leave, of[t.Pod])
+		}
+	}
+	return leave, pins
+}
+
+// cordoned returns the node as the first step of a drain leaves it.
+func cordoned(n *v1.Node) *v1.Node {
+	c := *n
+	c.Spec.Unschedulable = true
+	c.Spec.Taints = withTaint(n.Spec.Taints, v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
+	return &c
+}
+
+// aged returns the node with OldTaint.
+func aged(n *v1.Node) *v1.Node {
+	c := *n
+	c.Spec.Taints = withTaint(n.Spec.Taints, v1.Taint{Key: OldTaint, Effect: v1.TaintEffectPreferNoSchedule})
+	return &c
+}
+
+// renewed returns the node as it comes back: it takes pods and has no OldTaint.
+func renewed(n *v1.Node) *v1.Node {
+	c := *n
+	c.Spec.Unschedulable = false
+	c.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool {
+		return t.Key == OldTaint || t.Key == v1.TaintNodeUnschedulable
+	})
+	return &c
+}
+
+func withTaint(list []v1.Taint, t v1.Taint) []v1.Taint {
+	if slices.ContainsFunc(list, func(o v1.Taint) bool { return o.MatchTaint(&t) }) {
+		return list
+	}
+	return append(slices.Clip(slices.Clone(list)), t)
+}
+
+// surged returns the n-th surge node of a shape.
+func (x *run) surged(n int) *v1.Node {
+	c := renewed(x.o.Shape)
+	c.Name = fmt.Sprintf("%s-surge-%d", x.o.Shape.Name, n)
+	for x.snapshot.Slot(c.Name) >= 0 {
+		c.Name += "-more"
+	}
+	c.UID = ""
+	c.Labels = map[string]string{}
+	for k, v := range x.o.Shape.Labels {
+		c.Labels[k] = v
+	}
+	if x.o.Shape.Labels[v1.LabelHostname] != "" {
+		c.Labels[v1.LabelHostname] = c.Name
+	}
+	return c
+}
