@@ -51,7 +51,11 @@ type run struct {
 	place     map[*v1.Pod]int // in present, of pods that may move
 	where     positions
 	choice    choice
-	left      map[int]int // loads that a node to empty still has
+	left      map[int]int   // loads that a node to empty still has
+	clock     int           // moves and removals so far
+	removed   int           // clock of the latest removal
+	touched   map[int32]int // clock of the latest move of a group
+	failed    map[int32]int // clock when a load found no node
 	plan      *Plan
 }
 
@@ -67,7 +71,7 @@ func (p *Planner) newRun(c choice) (*run, error) {
 	}
 	r := &run{
 		Planner: p, snapshot: s, placer: placer, free: free, evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods),
-		place: map[*v1.Pod]int{}, where: p.positions(), choice: c, left: map[int]int{}, plan: &Plan{},
+		place: map[*v1.Pod]int{}, where: p.positions(), choice: c, left: map[int]int{}, touched: map[int32]int{}, failed: map[int32]int{}, plan: &Plan{},
 	}
 	for i := range p.nodes {
 		if p.nodes[i].kind == nil {
@@ -150,11 +154,16 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 			later = append(later, id)
 			continue
 		}
+		if at, failed := r.failed[id]; failed && !r.changed(l, at) {
+			later = append(later, id)
+			continue
+		}
 		x, err := r.replace(id)
 		if err != nil {
 			return nil, nil, err
 		}
 		if x.pod == nil {
+			r.failed[id] = r.clock
 			later = append(later, id)
 			continue
 		}
@@ -165,11 +174,23 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 		for _, g := range l.groups {
 			used[g] = true
 		}
+		r.clock++
+		for _, g := range l.groups {
+			r.touched[g] = r.clock
+		}
 		r.left[int(l.slot)]--
 		moved, fresh = append(moved, id), append(fresh, x.pod)
 	}
 	r.swap(wave, moved, fresh)
 	return wave, later, nil
+}
+
+// changed reports whether a pod that found no node at a time may find one now. Nodes that stay only get fuller, so that nothing but
+// rules between pods can help.
+func (r *run) changed(l *load, at int) bool {
+	return slices.ContainsFunc(l.groups, func(g int32) bool {
+		return r.touched[g] > at || r.removed > at && int(g) < len(r.kinds) && r.kinds[g].hard != nil
+	})
 }
 
 // swap brings the budgets up to date after a wave: the old pods are gone, and then the new pods are ready.
@@ -355,6 +376,8 @@ func (r *run) drop(nodes []int) (bool, error) {
 	}
 	r.snapshot.Release(m)
 	r.present = present
+	r.clock++
+	r.removed = r.clock
 	return true, nil
 }
 
