@@ -198,7 +198,7 @@ func (o Obstacle) String() string {
 // mostObstacles is how many lines Lines has for the obstacles.
 const mostObstacles = 4
 
-// Lines returns the answer in at most seven lines; none when no node rejects the pod.
+// Lines returns what rejects the pod, in at most five lines, without Help; none when no node rejects the pod.
 func (a Answer) Lines() []string {
 	var out []string
 	for k, o := range a.Obstacles {
@@ -218,9 +218,6 @@ func (a Answer) Lines() []string {
 			near = append(near, fmt.Sprintf("%s (%s)", n.Node, strings.Join(n.Plugins, ", ")))
 		}
 		out = append(out, "Nearest: "+strings.Join(near, ", "))
-	}
-	for _, text := range a.Help[:min(2, len(a.Help))] {
-		out = append(out, "Would help: "+text)
 	}
 	return out
 }

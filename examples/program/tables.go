@@ -2,6 +2,7 @@ package program
 
 import (
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/podberth/podberth/examples/report"
@@ -21,6 +22,10 @@ func (t *Tables) Flags(f *Set, more string) {
 	f.StringVar(&t.Namespace, "n", "", "print the pods of this `NAMESPACE` only"+more)
 	f.BoolVar(&t.Layout.NoHeaders, "no-headers", false, "print tables without their headers and the summary")
 }
+
+// Fit makes the tables as wide as the terminal that stdout is. Texts that are too long go on in the next line. Tables that go
+// elsewhere are as wide as their texts.
+func (t *Tables) Fit(stdout io.Writer) { t.Layout.Width, t.Layout.Wrap = report.Width(stdout), true }
 
 // Check returns an error when the flags do nothing with the form of output.
 func (t *Tables) Check(form string) error {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -108,29 +107,22 @@ func (in *input) choose(o options) error {
 	return nil
 }
 
-// parallel returns a parallel-for with so many workers; 0 means one for each processor. It says once a second on stderr how
-// many scenarios were played.
+// parallel returns a parallel-for with so many workers; 0 means one for each processor. It says on stderr how many scenarios were
+// played.
 func parallel(workers int, stderr io.Writer) func(n int, run func(i int)) {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	begin := time.Now()
-	said := begin.Add(time.Second)
-	var lock sync.Mutex
 	return func(n int, run func(i int)) {
+		progress := report.NewProgress(stderr, "failures", "scenarios", nil)
+		defer progress.End()
 		var next, done atomic.Int64
 		var group sync.WaitGroup
 		for range min(workers, n) {
 			group.Go(func() {
 				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 					run(i)
-					count := done.Add(1)
-					lock.Lock()
-					if now := time.Now(); now.After(said) {
-						said = now.Add(time.Second)
-						fmt.Fprintf(stderr, "failures: %d of %d scenarios\n", count, n)
-					}
-					lock.Unlock()
+					progress.Step(int(done.Add(1)), n)
 				}
 			})
 		}

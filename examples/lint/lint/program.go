@@ -47,6 +47,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if err != nil {
 			return false, err
 		}
+		o.tables.Fit(stdout)
 		return answer(o, stdin, stdout, stderr)
 	}, stderr)
 }

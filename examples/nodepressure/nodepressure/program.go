@@ -37,6 +37,7 @@ type options struct {
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
 	if err == nil {
+		o.tables.Fit(stdout)
 		err = answer(o, stdin, stdout, stderr)
 	}
 	return program.Code("nodepressure", err, stderr)

@@ -27,13 +27,13 @@ func TestExplainAnswersFirst(t *testing.T) {
 	input := nodeYAML("n1", "2", "") + nodeYAML("n2", "4", "") + podYAML("a", "n1", 0, "1", "") + podYAML("b", "n2", 0, "2500m", "") + podYAML("p", "", 0, "3", "")
 	require.Equal(t, []string{
 		"Pod default/p has no node: 0 of 2 nodes can take it. No pod is tried before it.",
+		"Would help: Pod default/p: requests.cpu from 3 to 1500m (then it goes to n2)",
+		"Would help: remove default/b from n2 (then it goes to n2)",
 		"Preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
 		"What keeps it off nodes:",
 		"  1 node: Insufficient cpu: cpu: asks for 3, 1500m of 4 are free (NodeResourcesFit)",
 		"  1 node: Insufficient cpu: cpu: asks for 3, 1 of 2 are free (NodeResourcesFit)",
 		"Nearest: n2 (NodeResourcesFit), n1 (NodeResourcesFit)",
-		"Would help: Pod default/p: requests.cpu from 3 to 1500m (then it goes to n2)",
-		"Would help: remove default/b from n2 (then it goes to n2)",
 	}, firstLines(t, input, "default/p"))
 	for _, pod := range []string{"data/postgres-3", "shop/cart-6d4b75cb6d-q6kxd", "ml/train-tx47b", "data/warehouse-6d4b75cb6d-m2gt9"} {
 		_, out, _ := simulate(t, "", "-f", shop, "-explain", pod)

@@ -16,6 +16,9 @@ func (e *explanation) text() string {
 	if e.pod == nil {
 		return b.String()
 	}
+	if e.Node == "" {
+		e.help(&b)
+	}
 	if e.why != nil && e.State != "Running" {
 		fmt.Fprintln(&b, decider(*e.why))
 	}
@@ -27,6 +30,9 @@ func (e *explanation) text() string {
 	}
 	if list := e.Lines(); len(list) > 0 {
 		fmt.Fprintf(&b, "What keeps it off nodes:\n%s\n", strings.Join(list, "\n"))
+	}
+	if e.Node != "" {
+		e.help(&b)
 	}
 	fmt.Fprintf(&b, "\n%s", describePod(e.pod, e.node, e.now))
 	if e.scores != nil {
@@ -42,6 +48,13 @@ func (e *explanation) text() string {
 		fmt.Fprintf(&b, "\nWhy %s:\n%s\n", e.why.Node, strings.TrimRight(e.why.String(), "\n"))
 	}
 	return b.String()
+}
+
+// help says what would let the pod onto nodes that reject it.
+func (e *explanation) help(b *strings.Builder) {
+	for _, text := range e.Help[:min(mostHelp, len(e.Help))] {
+		fmt.Fprintf(b, "Would help: %s\n", text)
+	}
 }
 
 // decider says in a sentence what made the difference between the chosen node and the next.

@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/placement"
@@ -30,7 +29,9 @@ func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profi
 	if err != nil {
 		return false, err
 	}
-	room, err := placer.HowMany(&c, upTo(mostCopies, stderr, time.Now))
+	progress := report.NewProgress(stderr, "simulate: -how-many", "pods fit so far", nil)
+	room, err := placer.HowMany(&c, upTo(mostCopies, progress))
+	progress.End()
 	if err != nil {
 		return false, err
 	}
@@ -64,14 +65,10 @@ func howMany(out, stderr io.Writer, w *world, o options, profile placement.Profi
 	return n == 0, nil
 }
 
-// upTo lets HowMany place at most limit copies. After a second, and every second from then on, it writes how many fit so far.
-func upTo(limit int, stderr io.Writer, now func() time.Time) func(placed int) bool {
-	next := now().Add(time.Second)
+// upTo lets HowMany place at most limit copies. It says how many fit so far.
+func upTo(limit int, progress *report.Progress) func(placed int) bool {
 	return func(placed int) bool {
-		if t := now(); !t.Before(next) {
-			next = t.Add(time.Second)
-			fmt.Fprintf(stderr, "simulate: -how-many: %d fit so far, at most %d are tried\n", placed, limit)
-		}
+		progress.Step(placed, 0)
 		return placed < limit
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/podberth/podberth/examples/program"
+	"github.com/podberth/podberth/examples/report"
 )
 
 // -how-many stops at a stated limit on a node that allows more pods than anybody can count.
@@ -21,19 +22,19 @@ func TestHowManyIsBounded(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, fmt.Sprintf("At least %d more pods like default/p fit; -how-many tries no more than that.\n", mostCopies)), "%.200s", out)
 }
 
-// -how-many says on standard error how far it is, once a second.
+// -how-many says on standard error how far it is.
 func TestHowManyShowsProgress(t *testing.T) {
 	var out strings.Builder
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	more := upTo(3, &out, func() time.Time { return now })
+	more := upTo(3, report.NewProgress(&out, "simulate: -how-many", "pods fit so far", func() time.Time { return now }))
 	require.True(t, more(0))
-	now = now.Add(999 * time.Millisecond)
+	now = now.Add(9999 * time.Millisecond)
 	require.True(t, more(1))
 	require.Empty(t, out.String(), "a short answer comes alone")
 	now = now.Add(time.Millisecond)
 	require.True(t, more(2))
 	require.False(t, more(3))
-	require.Equal(t, "simulate: -how-many: 2 fit so far, at most 3 are tried\n", out.String())
+	require.Equal(t, "simulate: -how-many: 2 pods fit so far, 0 a second\n", out.String())
 }
 
 // -add makes all its copies, and finds a name that the input has.

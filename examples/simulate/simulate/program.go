@@ -109,7 +109,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 		return v, err
 	}
 	before := usageOf(w.snapshot)
-	x, err := newSimulation(w, o, timeline, with)
+	x, err := newSimulation(w, o, timeline, with, stderr)
 	if err != nil {
 		return v, err
 	}

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -31,25 +32,28 @@ type simulation struct {
 	begin    time.Time
 	first    string // the schedulerName of the first profile
 
-	entries []entry
-	last    map[string]entry                  // by pod
-	gaveWay map[string]string                 // the pod for which a pod was evicted
-	tried   map[string]int                    // the world's changes at a pod's last attempt
-	gated   []*v1.Pod                         // of the input, without an entry yet
-	place   map[string]int                    // the place of a pod of the input in the order of the queue
-	tables  map[string][]placement.NodeReport // of the attempts that run now, by pod
-	log     strings.Builder
-	notes   report.Warnings
-	refused bool  // an event of the timeline was refused
-	err     error // there is no plan of a profile
+	entries  []entry
+	last     map[string]entry  // by pod
+	gaveWay  map[string]string // the pod for which a pod was evicted
+	tried    map[string]int    // the world's changes at a pod's last attempt
+	gated    []*v1.Pod         // of the input, without an entry yet
+	place    map[string]int    // the place of a pod of the input in the order of the queue
+	stderr   io.Writer         // for progress
+	progress *report.Progress
+	attempts int                               // that began
+	tables   map[string][]placement.NodeReport // of the attempts that run now, by pod
+	log      strings.Builder
+	notes    report.Warnings
+	refused  bool  // an event of the timeline was refused
+	err      error // there is no plan of a profile
 
 	explain func(pod *v1.Pod, c *cluster.Snapshot)
 	stopped bool
 }
 
 // newSimulation starts the scheduler over the world.
-func newSimulation(w *world, o options, timeline []event, setup scheduler.Options) (*simulation, error) {
-	x := &simulation{w: w, o: o, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
+func newSimulation(w *world, o options, timeline []event, setup scheduler.Options, stderr io.Writer) (*simulation, error) {
+	x := &simulation{w: w, o: o, stderr: stderr, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
 	setup.Selectors = cel.NewCompiler()
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
@@ -103,6 +107,8 @@ func (x *simulation) run(ctx context.Context) error {
 		}
 		x.w.s.AddPod(p)
 	}
+	x.progress = report.NewProgress(x.stderr, "simulate", "attempts", nil)
+	defer x.progress.End()
 	for !x.stopped {
 		if err := x.due(); err != nil {
 			return err
@@ -191,6 +197,8 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		x.tellGated(k)
 	}
 	x.tried[key(pod)] = x.w.changes
+	x.attempts++
+	x.progress.Step(x.attempts, max(x.attempts, len(x.w.pending)))
 	switch {
 	case x.explain != nil && key(pod) == x.o.explain && !x.stopped:
 		x.stopped = true

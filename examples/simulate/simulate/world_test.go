@@ -25,7 +25,7 @@ func TestBinding(t *testing.T) {
 	input := nodeYAML("n1", "2", "") + podYAML("low", "n1", 0, "2", "") + podYAML("high", "", 9, "2", "")
 	w, err := load(o, with.Profiles, nil, strings.NewReader(input), io.Discard)
 	require.NoError(t, err)
-	x, err := newSimulation(w, o, nil, with)
+	x, err := newSimulation(w, o, nil, with, io.Discard)
 	require.NoError(t, err)
 	require.NoError(t, x.run(context.Background()))
 	require.Equal(t, "n1", x.entries[0].NominatedNode)
@@ -73,7 +73,7 @@ func TestPermitWaits(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte("- {at: 10s, add: "+strings.ReplaceAll(pod, "NAME", "key")+"}\n- {at: 20s, add: "+strings.ReplaceAll(pod, "NAME", "late")+"}\n"), 0o600))
 		timeline, err := readTimeline(file, dump.Options{})
 		require.NoError(t, err)
-		x, err := newSimulation(w, o, timeline, with)
+		x, err := newSimulation(w, o, timeline, with, io.Discard)
 		require.NoError(t, err)
 		require.NoError(t, x.run(context.Background()))
 		return x, w

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Wrap breaks a text into lines of at most width characters: between words where it can, else behind a mark that parts the
+// pieces of a name, else anywhere. Lines after the first begin with indent blanks; at least half of the width is text.
+func Wrap(text string, width, indent int) (lines []string) {
+	indent = max(0, min(indent, width/2))
+	for prefix := ""; ; prefix = strings.Repeat(" ", indent) {
+		room := max(1, width-len(prefix))
+		if utf8.RuneCountInString(text) <= room {
+			return append(lines, prefix+text)
+		}
+		runes := []rune(text)
+		at := breakAt(runes, room)
+		lines = append(lines, prefix+strings.TrimRight(string(runes[:at]), " "))
+		text = strings.TrimLeft(string(runes[at:]), " ")
+		if text == "" {
+			return lines
+		}
+	}
+}
+
+// breakAt returns how many characters go into a line of so much room. The text is longer than that.
+func breakAt(text []rune, room int) int {
+	begin := 0
+	for begin < len(text) && text[begin] == ' ' {
+		begin++
+	}
+	for at := room; at > begin; at-- {
+		if text[at] == ' ' {
+			return at
+		}
+	}
+	for at := room; at > begin+room/3; at-- {
+		if strings.ContainsRune("/-,:=.;&)", text[at-1]) {
+			return at
+		}
+	}
+	return max(1, room)
+}
