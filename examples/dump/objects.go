@@ -15,6 +15,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/podberth/podberth/examples/report"
 )
@@ -128,6 +129,25 @@ func (o *Objects) Others() iter.Seq[metav1.Object] {
 			}
 			for _, object := range kinds[name].list(o) {
 				if !yield(object) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// All yields every object with its kind: nodes, pods, then the other kinds in alphabetical order, each in input order.
+func (o *Objects) All() iter.Seq2[schema.GroupVersionKind, metav1.Object] {
+	return func(yield func(schema.GroupVersionKind, metav1.Object) bool) {
+		names := []string{"Node", "Pod"}
+		for _, name := range slices.Sorted(maps.Keys(kinds)) {
+			if name != "Node" && name != "Pod" {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			for _, object := range kinds[name].list(o) {
+				if !yield(schema.GroupVersionKind{Group: kinds[name].group, Version: "v1", Kind: name}, object) {
 					return
 				}
 			}

@@ -19,38 +19,41 @@ type Layout struct {
 	Wrap      bool // with Width: long texts in the last column go on in the next line; without Wrap they are cut
 }
 
-const (
-	leastLast  = 24 // characters that the last column has at least, however narrow the terminal is
-	leastOther = 8  // characters that a column keeps when it is narrowed
-	gap        = 3  // blanks between columns
-)
-
 // Columns returns rows under a header, aligned as kubectl aligns them, without blanks at the end of lines. Lines that would be
-// longer than l.Width are fitted: the texts of the last column are cut, which "…" shows, or go on in the next line with l.Wrap;
-// when the other columns leave too little room for the last column, their texts go on in the next line. The bool reports whether
-// a text was cut.
+// longer than l.Width are fitted: the texts of the last column are cut, which "…" shows, or go on in the next line with l.Wrap.
+// Where the other columns leave too little room, the texts of the last column get lines of their own below the rows. The bool
+// reports whether a text was cut.
 func (l Layout) Columns(header []string, rows [][]string) (table string, cut bool) {
 	if !l.NoHeaders {
 		rows = append([][]string{header}, rows...)
 	}
-	if l.Width > 0 {
-		rows, cut = l.fitted(rows)
-	}
 	var b bytes.Buffer
-	t := tabwriter.NewWriter(&b, 0, 8, gap, ' ', 0)
+	t := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}
 	t.Flush() // a Buffer never fails
 	var out strings.Builder
+	widest := 0
 	for line := range strings.Lines(b.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+		line = strings.TrimRight(line, " \n")
+		widest = max(widest, utf8.RuneCountInString(line))
+		out.WriteString(line + "\n")
 	}
-	return out.String(), cut
+	if l.Width > 0 && widest > l.Width {
+		return l.fitted(rows)
+	}
+	return out.String(), false
 }
 
-// fitted returns the rows that a table of l.Width characters has.
-func (l Layout) fitted(rows [][]string) (out [][]string, cut bool) {
+const (
+	leastLast  = 24 // characters that the last column has at least beside the others
+	leastOther = 10 // characters that a column keeps when it is narrowed
+	below      = 4  // blanks before a text of the last column that has lines of its own
+)
+
+// fitted returns the table with lines of at most l.Width characters, unless the columns cannot be that narrow.
+func (l Layout) fitted(rows [][]string) (table string, cut bool) {
 	var widths []int
 	for _, r := range rows {
 		for len(widths) < len(r) {
@@ -60,41 +63,81 @@ func (l Layout) fitted(rows [][]string) (out [][]string, cut bool) {
 			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
 		}
 	}
-	if len(widths) == 0 {
-		return rows, false
+	last, gap := len(widths)-1, 3
+	least := min(leastLast, widths[last])
+	if sum(widths[:last])+gap*last+least > l.Width {
+		gap = 2
 	}
-	last := len(widths) - 1
-	room := l.Width - gap*last - narrow(widths[:last], l.Width-gap*last-min(leastLast, widths[last]))
-	widths[last] = min(widths[last], max(leastLast, room))
-	for _, r := range rows {
-		lines := [][]string{}
-		for k, cell := range r {
-			parts := []string{cell}
-			switch long := utf8.RuneCountInString(cell) > widths[k]; {
-			case long && k == last && !l.Wrap:
-				parts, cut = []string{string([]rune(cell)[:widths[k]-1]) + "…"}, true
+	apart := len(widths) > 3 && sum(widths[:last])+gap*last+least > l.Width
+	if !apart {
+		narrow(widths[:last], l.Width-gap*last-least)
+		widths[last] = min(widths[last], max(least, l.Width-gap*last-sum(widths[:last])))
+	} else {
+		narrow(widths[:last], l.Width-gap*(last-1))
+		widths[last] = max(least, l.Width-below)
+	}
+	var out strings.Builder
+	for n, r := range rows {
+		end := []string{}
+		if len(r) > last && r[last] != "" && !(apart && n == 0 && !l.NoHeaders) {
+			end = []string{r[last]}
+			switch long := utf8.RuneCountInString(r[last]) > widths[last]; {
+			case long && l.Wrap:
+				end = Wrap(r[last], widths[last], 0)
 			case long:
-				parts = Wrap(cell, widths[k], 0)
-			}
-			for n, part := range parts {
-				if n == len(lines) {
-					lines = append(lines, make([]string, len(r)))
-				}
-				lines[n][k] = part
+				end, cut = []string{string([]rune(r[last])[:widths[last]-1]) + "…"}, true
 			}
 		}
-		out = append(out, lines...)
+		cells := r[:min(last, len(r))]
+		if apart {
+			block(&out, cells, nil, widths, gap)
+			for _, text := range end {
+				out.WriteString(strings.Repeat(" ", below) + text + "\n")
+			}
+		} else {
+			block(&out, cells, end, widths, gap)
+		}
 	}
-	return out, cut
+	return out.String(), cut
 }
 
-// narrow makes the widest columns narrower until all together have at most room characters, and returns how many they have. No
-// column gets narrower than leastOther.
-func narrow(widths []int, room int) (sum int) {
-	for _, w := range widths {
-		sum += w
+// block writes a row whose cells may take several lines each. end has the lines of the last cell.
+func block(out *strings.Builder, cells, end []string, widths []int, gap int) {
+	parts, height := make([][]string, len(cells)), max(1, len(end))
+	for k, cell := range cells {
+		parts[k] = Wrap(cell, widths[k], 0)
+		height = max(height, len(parts[k]))
 	}
-	for sum > room {
+	if end != nil {
+		parts = append(parts, end)
+	}
+	for n := range height {
+		line := ""
+		for k, p := range parts {
+			text := ""
+			if n < len(p) {
+				text = p[n]
+			}
+			line += text
+			if k < len(widths)-1 {
+				line += strings.Repeat(" ", max(0, widths[k]-utf8.RuneCountInString(text))+gap)
+			}
+		}
+		out.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+func sum(list []int) (n int) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
+
+// narrow makes the widest columns narrower until all together have at most room characters. No column gets narrower than
+// leastOther.
+func narrow(widths []int, room int) {
+	for sum(widths) > room {
 		widest := 0
 		for k, w := range widths {
 			if w > widths[widest] {
@@ -102,12 +145,10 @@ func narrow(widths []int, room int) (sum int) {
 			}
 		}
 		if len(widths) == 0 || widths[widest] <= leastOther {
-			break
+			return
 		}
 		widths[widest]--
-		sum--
 	}
-	return sum
 }
 
 // Columns returns the table that the zero Layout writes.

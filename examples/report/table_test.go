@@ -23,7 +23,7 @@ func TestLayout(t *testing.T) {
 		{"whole", Layout{}, "POD   MESSAGE\nweb   0/3 nodes are available: 3 Insufficient cpu.\ndb    ü\n", false},
 		{"wide enough", Layout{Width: 50}, "POD   MESSAGE\nweb   0/3 nodes are available: 3 Insufficient cpu.\ndb    ü\n", false},
 		{"cut", Layout{Width: 49}, "POD   MESSAGE\nweb   0/3 nodes are available: 3 Insufficient cp…\ndb    ü\n", true},
-		{"narrow", Layout{Width: 1}, "POD   MESSAGE\nweb   0/3 nodes are available…\ndb    ü\n", true},
+		{"narrow", Layout{Width: 1}, "POD  MESSAGE\nweb  0/3 nodes are available…\ndb   ü\n", true},
 		{"no header", Layout{NoHeaders: true}, "web   0/3 nodes are available: 3 Insufficient cpu.\ndb    ü\n", false},
 	}, func(t *testing.T, c test) {
 		got, cut := c.layout.Columns(header, rows)

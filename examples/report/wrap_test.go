@@ -41,7 +41,10 @@ func TestFits(t *testing.T) {
 			if wrap {
 				require.False(t, cut)
 				whole, _ := Layout{}.Columns(header, rows)
-				require.Len(t, strings.Join(strings.Fields(table), ""), len(strings.Join(strings.Fields(whole), "")), "nothing is lost")
+				letters := func(text string) int {
+					return len(strings.Join(strings.Fields(strings.ReplaceAll(text, "MESSAGE", "")), ""))
+				}
+				require.Equal(t, letters(whole), letters(table), "nothing is lost but a header")
 			}
 		}
 	}

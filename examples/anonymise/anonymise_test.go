@@ -1,0 +1,114 @@
+package anonymise
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/examples/drain/drain"
+	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/failures/failures"
+	"github.com/podberth/podberth/examples/simulate/simulate"
+	"github.com/podberth/podberth/examples/taintforecast/taintforecast"
+)
+
+// renamed returns a dump with new names, and a function that gives a text its old names back.
+func renamed(t *testing.T, file string) (text string, back func(string) string) {
+	t.Helper()
+	objects, err := dump.Read([]string{file}, nil, dump.Options{})
+	require.NoError(t, err)
+	list, names, err := Objects(objects)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	for _, x := range list {
+		require.NoError(t, json.NewEncoder(&b).Encode(x))
+	}
+	return b.String(), names.Back
+}
+
+type program func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+
+// The programs give the same answers about a dump with new names: byte for byte, once the old names are back.
+func TestSameAnswers(t *testing.T) {
+	const shop, nodes, zones = "../simulate/testdata/cluster.yaml", "../drain/testdata/cluster.yaml", "../failures/testdata/cluster.yaml"
+	for _, c := range []struct {
+		name, file string
+		run        program
+		args       func(new func(string) string) []string
+	}{
+		{"place", shop, simulate.Run, func(func(string) string) []string { return []string{"-o", "json", "-detail"} }},
+		{"place with the best victims", shop, simulate.Run, func(func(string) string) []string { return []string{"-o", "json", "-preemption", "optimal"} }},
+		{"failures", zones, failures.Run, func(func(string) string) []string { return []string{"-o", "json", "-headroom"} }},
+		{"drain", nodes, drain.Run, func(new func(string) string) []string {
+			return []string{"-o", "json", "-force", "-ignore-daemonsets", "-delete-emptydir-data", "-at", "2026-03-02T08:00:00Z", new("node-a1"), new("gpu-a1")}
+		}},
+		{"taints", shop, taintforecast.Run, func(new func(string) string) []string {
+			return []string{"-o", "json", "-admit", "-stop", new("general-a1")}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, back := renamed(t, c.file)
+			names := regexp.MustCompile(`node-\d+`).FindAllString(text, -1)
+			forth := func(old string) string {
+				for _, n := range names {
+					if back(n) == old {
+						return n
+					}
+				}
+				t.Fatalf("no node %s", old)
+				return ""
+			}
+			var want, got, errs bytes.Buffer
+			same := func(s string) string { return s }
+			require.Zero(t, c.run(append([]string{"-f", c.file}, c.args(same)...), nil, &want, io.Discard))
+			require.Zero(t, c.run(append([]string{"-f", "-"}, c.args(forth)...), strings.NewReader(text), &got, &errs), errs.String())
+			require.Equal(t, want.String(), back(got.String()))
+		})
+	}
+}
+
+// No old name is left.
+func TestNothingIsLeft(t *testing.T) {
+	text, _ := renamed(t, "../simulate/testdata/cluster.yaml")
+	for _, old := range []string{"general-a1", "postgres", "shop", "eu-1a", "warehouse", "cart"} {
+		require.NotContains(t, text, old)
+	}
+}
+
+// What cannot get a new name without another answer is refused.
+func TestRefusals(t *testing.T) {
+	const nodes = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}}
+{"apiVersion":"v1","kind":"Node","metadata":{"name":"n2"}}
+`
+	pod := func(name, owner string) string {
+		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `","ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet","name":"` + owner + `","uid":"u","controller":true}]}}` + "\n"
+	}
+	for _, c := range []struct{ why, input, want string }{
+		{"an expression that names a node", nodes + `{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"device.attributes[\"example.com\"].host == \"n1\""}}]}}`,
+			`DeviceClass gpu: selectors: the expression "device.attributes[\"example.com\"].host == \"n1\"" names "n1", which gets a new name`},
+		{"an order that a controller's names give", nodes + pod("web-1", "web") + `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1a"}}` + "\n" + pod("web-2", "web"),
+			`Pod default/web-1a: metadata.name: would no longer sort after "web-1"`},
+	} {
+		objects, err := dump.Read([]string{"-"}, strings.NewReader(c.input), dump.Options{})
+		require.NoError(t, err)
+		_, _, err = Objects(objects)
+		require.EqualError(t, err, c.want, c.why)
+	}
+	list, _, err := Objects(&dump.Objects{})
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// Fields of the API that hold names and texts get new names or go; the new dump is read without a warning.
+func TestReadable(t *testing.T) {
+	for _, file := range []string{"../simulate/testdata/cluster.yaml", "../drain/testdata/cluster.yaml", "../failures/testdata/cluster.yaml", "../lint/testdata/documents_cluster.yaml", "../nodepressure/testdata/pods.yaml"} {
+		text, _ := renamed(t, file)
+		_, err := dump.Read([]string{"-"}, strings.NewReader(text), dump.Options{Strict: true})
+		require.NoError(t, err, file)
+	}
+}
