@@ -58,22 +58,25 @@ func run() error {
 	// The go command looks for programs in modules of longer and longer paths. A proxy on the network may answer with an error
 	// where no such module exists, so installing takes the other modules from what building has fetched.
 	installing := append(slices.Clone(env), "GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(tmp, "mod/cache/download"))
-	var programs []string
+	var programs, libraries []string // import paths of programs, folders of modules that others can import
 	for _, folder := range folders {
-		found, err := build(env, filepath.Join(tmp, "src", folder), folder)
+		found, library, err := build(env, filepath.Join(tmp, "src", folder), folder)
 		if err != nil {
 			return fmt.Errorf("%s: %w", modulePath(folder), err)
 		}
 		fmt.Printf("%s %s, %d programs\n", modulePath(folder), version, len(found))
 		programs = append(programs, found...)
+		if library {
+			libraries = append(libraries, folder)
+		}
 	}
-	return readme(env, installing, tmp, version, folders, programs)
+	return readme(env, installing, tmp, version, libraries, programs)
 }
 
 // readme runs the go get and go install lines of README.md, each in a new module. The packages that a line gets must build,
-// and the lines must name the version, get every module and install every program.
+// and the lines must name the version, get every module that has packages to import, and install every program.
 // A new module asks for the go.mod files of versions that building did not fetch, so go get takes them from the network.
-func readme(getting, installing []string, tmp, version string, folders, programs []string) error {
+func readme(getting, installing []string, tmp, version string, libraries, programs []string) error {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func readme(getting, installing []string, tmp, version string, folders, programs
 		}
 		fmt.Println(line[0])
 	}
-	for _, folder := range folders {
+	for _, folder := range libraries {
 		if !slices.Contains(got, modulePath(folder)) {
 			return fmt.Errorf("README.md has no go get line for %s", modulePath(folder))
 		}
@@ -219,40 +222,50 @@ func environment(tmp string) ([]string, error) {
 		"GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+filepath.Join(cache, "cache/download")+","+proxies), nil
 }
 
-// build builds and vets a copy of a module at dir and returns the import paths of its programs. The copy's go.mod and go.sum
+// build builds and vets a copy of a module at dir. It returns the import paths of the module's programs, and whether the module has
+// packages that others can import. The copy's go.mod and go.sum
 // must need nothing more than the sums of the modules that are about to be released.
-func build(env []string, dir, folder string) (programs []string, err error) {
+func build(env []string, dir, folder string) (programs []string, library bool, err error) {
 	names, err := files(folder)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if err := command(env, dir, "build", "./..."); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := command(env, dir, "vet", "./..."); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		if err := unchanged(filepath.Join(folder, name), filepath.Join(dir, name)); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	list := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./...")
+	list := exec.Command("go", "list", "-f", `{{.Name}} {{.ImportPath}}`, "./...")
 	list.Env, list.Dir, list.Stderr = env, dir, os.Stderr
 	out, err := list.Output()
-	return strings.Fields(string(out)), err
+	for line := range strings.Lines(string(out)) {
+		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case name == "main":
+			programs = append(programs, path)
+		case !strings.Contains(path, "/internal/"):
+			library = true
+		}
+	}
+	return programs, library, err
 }
 
 // unchanged returns an error when the go command added a line to a file that does not name a module of the tree.

@@ -1,0 +1,176 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/terminal"
+	"github.com/podberth/podberth/examples/report"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+const (
+	examples = "../../../../examples/"
+	shipped  = examples + "simulate/testdata/cluster.yaml"
+)
+
+// podberth runs a command line without a cluster.
+func podberth(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var out, errs bytes.Buffer
+	code = Run(args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// commands are the commands on the shipped cluster, one of each.
+var commands = map[string][]string{
+	"why":         {"why", "data/postgres-3", "-f", shipped},
+	"why-running": {"why", "shop/api-6d4b75cb6d-fs8m2", "-f", shipped},
+	"place":       {"place", "-f", shipped},
+	"fit":         {"fit", "shop/cart-6d4b75cb6d-q6kxd", "-f", shipped, "--cordon", "general-a1"},
+	"drain":       {"drain", "general-a1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--at", "2026-03-02T08:00:00Z", "-f", shipped},
+	"evict":       {"evict", "data/postgres-0", "--at", "2026-03-02T08:00:00Z", "-f", shipped},
+	"pressure":    {"pressure", "general-a1", "-f", examples + "nodepressure/testdata/pods.yaml", "--summary", examples + "nodepressure/testdata/memory.json"},
+	"taints":      {"taints", "general-a1", "--admit", "-f", shipped},
+	"failures":    {"failures", "-f", shipped, "--scenario", "general-a1", "--by", "topology.kubernetes.io/zone"},
+	"lint":        {"lint", "-f", shipped},
+}
+
+// Every command on the shipped cluster, as golden files: the table at three widths and whole, and the forms for programs.
+func TestShippedCluster(t *testing.T) {
+	for name, args := range commands {
+		t.Run(name, func(t *testing.T) {
+			for form, extra := range map[string][]string{
+				"80.txt": {"--width", "80"}, "120.txt": {"--width", "120"}, "200.txt": {"--width", "200"},
+				"wide.txt": {"-o", "wide"}, "json": {"-o", "json"}, "yaml": {"-o", "yaml"}, "name": {"-o", "name"},
+			} {
+				code, out, errs := podberth(t, "", append(args, extra...)...)
+				want := 0
+				if name == "lint" && !strings.HasPrefix(out, "{") && strings.Contains(out, "error:") {
+					want = 1
+				}
+				if name != "lint" {
+					require.Equal(t, want, code, "%s: %s", form, errs)
+				}
+				if strings.HasSuffix(form, "txt") || form == "name" {
+					testkit.Golden(t, filepath.Join("testdata", name+"."+form), out)
+				}
+				if form == "json" || form == "yaml" {
+					var head report.Head
+					if form == "json" {
+						require.NoError(t, json.Unmarshal([]byte(out), &head))
+						require.NotEmpty(t, head.Kind)
+						require.Equal(t, report.APIVersion, head.APIVersion)
+						page, err := os.ReadFile("../../../../docs/json.md")
+						require.NoError(t, err)
+						missing, err := report.Undocumented(string(page), []byte(out))
+						require.NoError(t, err)
+						require.Empty(t, missing, "every field is documented")
+					}
+				}
+			}
+		})
+	}
+}
+
+// No line is wider than the terminal.
+func TestFits(t *testing.T) {
+	for name, args := range commands {
+		for _, width := range []string{"80", "120", "200"} {
+			_, out, _ := podberth(t, "", append(args, "--width", width)...)
+			limit := map[string]int{"80": 80, "120": 120, "200": 200}[width]
+			for line := range strings.Lines(out) {
+				require.LessOrEqual(t, terminal.Cells(strings.TrimSuffix(line, "\n")), limit, "%s at %s: %s", name, width, line)
+			}
+		}
+	}
+}
+
+// Every command has help with exit codes and two examples that fits 80 columns, and flags of two dashes.
+func TestHelp(t *testing.T) {
+	for _, name := range []string{"", "why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "lint", "version"} {
+		args := append(strings.Fields(name), "--help")
+		code, help, errs := podberth(t, "", args...)
+		require.Zero(t, code)
+		require.Empty(t, errs)
+		if name != "version" {
+			require.Contains(t, help, "Exit codes: 0 ", name)
+		}
+		_, text, _ := strings.Cut(help, "Examples:\n")
+		text, _, _ = strings.Cut(text, "\n\n")
+		require.GreaterOrEqual(t, strings.Count(text, "  # "), 2, "%s: two examples", name)
+		require.GreaterOrEqual(t, strings.Count(text, "kubectl "), 2, "%s: two examples", name)
+		for line := range strings.Lines(help) {
+			require.LessOrEqual(t, terminal.Cells(strings.TrimSuffix(line, "\n")), 80, "%s: %s", name, line)
+		}
+		require.NotRegexp(t, regexp.MustCompile(`[ (]-[a-z]{2}`), help, "%s: flags have two dashes", name)
+	}
+}
+
+// Errors are one line that names the command and says what to do; nothing goes to standard output.
+func TestErrors(t *testing.T) {
+	for want, args := range map[string][]string{
+		`kubectl podberth why: POD: Not found: "shop/postgres-3": no pod of that namespace and name; near: data/postgres-3`:                                                                         {"why", "shop/postgres-3", "-f", shipped},
+		`kubectl podberth: -o: Unsupported value: "csv": supported values: table, wide, json, yaml, name`:                                                                                            {"place", "-f", shipped, "-o", "csv"},
+		"kubectl podberth: unknown flag: --nope; see kubectl podberth place --help":                                                                                                                    {"place", "--nope"},
+		`kubectl podberth: accepts 1 arg(s), received 0`:                                                                                                                                              {"why", "-f", shipped},
+		`kubectl podberth drain: NODE: Required value: at least one node, or -l`:                                                                                                                       {"drain", "-f", shipped},
+		`kubectl podberth place: no/such/file: no such file or directory`:                                                                                                                              {"place", "-f", "no/such/file"},
+		`kubectl podberth place: --percentage: Invalid value: 200: not in valid range [0-100]`:                                                                                                         {"place", "-f", shipped, "--percentage", "200"},
+		`kubectl podberth: --summary: Required value: a dump has no stats; kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints them`:                                                        {"pressure", "n1", "-f", shipped},
+	} {
+		code, out, errs := podberth(t, "", args...)
+		require.Equal(t, 2, code, args)
+		require.Empty(t, out)
+		require.Equal(t, want+"\n", errs)
+	}
+	code, _, errs := podberth(t, "", "place")
+	require.Equal(t, 2, code)
+	require.Regexp(t, `^kubectl podberth: .*; -f PATH reads a dump in (its place|place of the cluster)\n$`, errs)
+}
+
+// Names of pods and nodes are completed from a dump.
+func TestCompletion(t *testing.T) {
+	for want, args := range map[string][]string{
+		"data/postgres-3\n":         {"__complete", "-f", shipped, "why", "data/postgres-3"},
+		"postgres-3\n":              {"__complete", "-f", shipped, "-n", "data", "why", "postgres-3"},
+		"memory-a1\n":               {"__complete", "-f", shipped, "drain", "memory-a"},
+		"table\nwide\njson\nyaml\n": {"__complete", "place", "-o", ""},
+	} {
+		_, out, _ := podberth(t, "", args...)
+		require.True(t, strings.HasPrefix(out, want), "%v: %s", args, out)
+	}
+	code, script, _ := podberth(t, "", "completion", "bash")
+	require.Zero(t, code)
+	require.Contains(t, script, "kubectl")
+}
+
+// -n and -A choose what is printed, as with kubectl; a name without a namespace is in the namespace of -n.
+func TestNamespaces(t *testing.T) {
+	_, one, _ := podberth(t, "", "place", "-f", shipped, "-n", "data", "-o", "name")
+	require.Equal(t, "pod/data/postgres-3\npod/data/warehouse-6d4b75cb6d-m2gt9\n", one)
+	_, all, _ := podberth(t, "", "place", "-f", shipped, "-o", "name")
+	require.Contains(t, all, "pod/ml/")
+	code, out, errs := podberth(t, "", "why", "postgres-3", "-n", "data", "-f", shipped)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "Pod data/postgres-3 has no node")
+	_, same, _ := podberth(t, "", "why", "pod/data/postgres-3", "-f", shipped)
+	require.Equal(t, out, same)
+	dump, err := os.ReadFile(shipped)
+	require.NoError(t, err)
+	_, same, _ = podberth(t, string(dump), "why", "data/postgres-3", "-f", "-")
+	require.Equal(t, out, same, "from standard input")
+}
+
+func TestVersion(t *testing.T) {
+	_, out, _ := podberth(t, "", "version")
+	require.Regexp(t, `^kubectl podberth \S+, Kubernetes v1\.36\.3\n$`, out)
+}

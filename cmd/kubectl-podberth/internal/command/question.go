@@ -1,0 +1,249 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/source"
+	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/terminal"
+	"github.com/podberth/podberth/examples/report"
+)
+
+// question is a command that asks a program of the examples.
+type question struct {
+	use, short, long string
+	examples         [2]string // command lines without "kubectl podberth", each with a line above that says what it does
+	flags            func() *flag.FlagSet
+	run              func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+	program          string            // its name, with which its errors begin
+	hidden           []string          // flags of the program that the command does not have
+	usage            map[string]string // in other words than the program's
+	args             cobra.PositionalArgs
+	complete         *source.Kind // of the arguments
+	forms            []string     // of output besides those of all commands
+	names            []string     // where the JSON answer has the names of -o name; see namesOf
+	namespaced       bool         // without -n and -A the answer is about the context's namespace
+	need             func(a *asked) source.Need
+	more             func(a *asked) error // adds what the arguments stand for
+}
+
+// asked is a question with its arguments.
+type asked struct {
+	*global
+	question
+	ctx       context.Context
+	names     []string // the positional arguments
+	namespace string   // of names without one
+	given     []string // flags for the program
+	client    *source.Client
+	cleanup   []func()
+	argument  string // the flag of the program that an argument stands for: "-explain"
+}
+
+// common are the flags that every command has in its own way.
+var common = []string{"f", "o", "n", "v", "no-headers", "max-size", "version", "h"}
+
+// recorder is a flag of the command line that keeps what it is given for the program.
+type recorder struct {
+	flag  *flag.Flag
+	given *[]string
+	kind  string
+}
+
+func (r *recorder) String() string {
+	if r.flag == nil || strings.HasPrefix(r.flag.DefValue, "-") {
+		return ""
+	}
+	return r.flag.DefValue
+}
+
+func (r *recorder) Type() string { return r.kind }
+
+func (r *recorder) Set(text string) error {
+	*r.given = append(*r.given, "-"+r.flag.Name+"="+text)
+	return nil
+}
+
+// command makes the command of a question.
+func (g *global) command(q question) *cobra.Command {
+	var given []string
+	c := &cobra.Command{
+		Use: q.use, Short: q.short, Long: q.short + ".\n\n" + q.long, Args: q.args,
+		Example:           "  " + strings.ReplaceAll(strings.Join(q.examples[:], "\n"), "\n", "\n  "),
+		ValidArgsFunction: g.completer(q.complete),
+	}
+	f := c.Flags()
+	q.flags().VisitAll(func(x *flag.Flag) {
+		if slices.Contains(common, x.Name) || slices.Contains(q.hidden, x.Name) {
+			return
+		}
+		kind, usage := flag.UnquoteUsage(x)
+		if text := q.usage[x.Name]; text != "" {
+			usage = text
+		}
+		r := &recorder{x, &given, kind}
+		long, short := x.Name, ""
+		if len(long) == 1 {
+			long, short = "selector", x.Name
+		}
+		added := f.VarPF(r, long, short, dashes(usage, q.flags()))
+		if b, ok := x.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+			added.NoOptDefVal = "true"
+			r.kind = "bool"
+		}
+	})
+	forms := append([]string{"table", "wide", "json", "yaml", "name"}, q.forms...)
+	f.StringVarP(&g.output, "output", "o", "table", "output in this `FORM`: "+strings.Join(forms, ", "))
+	if err := c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is there
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !slices.Contains(forms, g.output) {
+			return fmt.Errorf("-o: Unsupported value: %q: supported values: %s", g.output, strings.Join(forms, ", "))
+		}
+		a := &asked{global: g, question: q, ctx: c.Context(), names: args, given: given}
+		defer a.done()
+		return a.answer()
+	}
+	return c
+}
+
+// dashes writes the flags of a program in a text with two dashes.
+func dashes(text string, flags *flag.FlagSet) string {
+	flags.VisitAll(func(x *flag.Flag) {
+		if len(x.Name) > 1 {
+			text = strings.ReplaceAll(text, " -"+x.Name+" ", " --"+x.Name+" ")
+			text = strings.ReplaceAll(text, " -"+x.Name+":", " --"+x.Name+":")
+			text = strings.ReplaceAll(text, " -"+x.Name+",", " --"+x.Name+",")
+		}
+	})
+	return text
+}
+
+func (a *asked) done() {
+	for _, f := range a.cleanup {
+		f()
+	}
+}
+
+// answer reads the input, asks the program and writes the answer.
+func (a *asked) answer() error {
+	of, shown, err := a.global.namespace()
+	if err != nil {
+		return err
+	}
+	a.namespace = of
+	if *a.kube.Namespace != "" || a.namespaced && shown != "" {
+		a.given = append(a.given, "-n="+shown)
+	}
+	if a.more != nil {
+		if err := a.more(a); err != nil {
+			return err
+		}
+	}
+	stdin, err := a.input()
+	if err != nil {
+		return err
+	}
+	return a.write(stdin)
+}
+
+// input adds the flags about the input and returns the standard input of the program.
+func (a *asked) input() (io.Reader, error) {
+	if a.maxSize != "" {
+		a.given = append(a.given, "-max-size="+a.maxSize)
+	}
+	if a.verbose {
+		a.given = append(a.given, "-v")
+	}
+	if len(a.files) > 0 {
+		for _, path := range a.files {
+			a.given = append(a.given, "-f="+path)
+		}
+		return a.stdin, nil
+	}
+	c, err := a.live()
+	if err != nil {
+		return nil, err
+	}
+	need := source.Need{}
+	if a.need != nil {
+		need = a.need(a)
+	}
+	progress := report.NewProgress(a.stderr, "reading the cluster", "objects", nil)
+	stdin, warnings, err := source.Read(a.ctx, c, need, source.Options{Partial: a.partial, Progress: progress})
+	progress.End()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", text)
+	}
+	a.given = append(a.given, "-f=-")
+	return stdin, nil
+}
+
+// live returns the client, the same one each time.
+func (a *asked) live() (c *source.Client, err error) {
+	if a.client == nil {
+		a.client, err = a.global.client()
+	}
+	return a.client, err
+}
+
+// write asks the program and writes its answer in the form of -o.
+func (a *asked) write(stdin io.Reader) error {
+	errs := &messages{asked: a}
+	defer errs.end()
+	switch form := a.output; {
+	case form == "name":
+		var data bytes.Buffer
+		code := a.run(append(a.given, "-o=json"), stdin, &data, errs)
+		if data.Len() > 0 {
+			names, err := namesOf(data.Bytes(), a.question.names)
+			if err != nil {
+				return err
+			}
+			if _, err := io.WriteString(a.stdout, names); err != nil {
+				return err
+			}
+		}
+		return codeOf(code)
+	case report.IsData(form) || slices.Contains(a.forms, form):
+		return codeOf(a.run(append(a.given, "-o="+form), stdin, a.stdout, errs))
+	}
+	width := a.width
+	args := a.given
+	if a.output == "wide" {
+		width = 0
+		if a.question.wide() {
+			args = append(args, "-o=wide")
+		}
+	}
+	if a.bare {
+		args = append(args, "-no-headers")
+	}
+	out := terminal.New(a.stdout, width, terminal.Environment)
+	code := a.run(args, stdin, out, errs)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return codeOf(code)
+}
+
+// wide reports whether the program has the form wide for this question. Of other programs the wide table is the whole table.
+func (q *question) wide() bool { return strings.HasPrefix(q.use, "place") }
+
+func codeOf(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return exit(code)
+}

@@ -1,0 +1,15 @@
+// Command kubectl-podberth answers questions about the scheduling of a cluster: why a pod waits, where pods go, what a drain does,
+// which nodes may fail. It reads the cluster of the current kubeconfig context and changes nothing, or it reads dumps and needs no
+// cluster. kubectl finds it as a plugin:
+//
+//	kubectl podberth why web-0
+//	kubectl podberth place -f cluster.yaml
+package main
+
+import (
+	"os"
+
+	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/command"
+)
+
+func main() { os.Exit(command.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
