@@ -61,6 +61,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.IntVar(&o.count, "count", 1, "make `N` copies of each object in the files of -add")
 	f.StringVar(&o.howMany, "how-many", "", "say how many more pods like `NAMESPACE/NAME` fit, up to 100000")
 	f.BoolVar(&o.pack, "pack", false, "say how more pods of high priority get nodes if running pods move or leave, and what no plan can exceed")
+	f.BoolVar(&o.nodeMap, "map", false, "draw how full zones and nodes are after the run")
 	f.BoolVar(&o.failUnschedulable, "fail-unschedulable", false, "exit 1 if a pod stayed without a node")
 	f.BoolVar(&o.failErrors, "fail-errors", false, "exit 1 if a pod was refused or ended with an error")
 	return f
@@ -105,9 +106,9 @@ func (o options) check() error {
 
 // ignoredFlags has the flags that do nothing beside -explain, -how-many or -pack.
 var ignoredFlags = map[string][]string{
-	"explain":  {"how-many", "log", "detail", "no-headers"},
-	"how-many": {"log", "detail", "timeline", "grace", "seed"},
-	"pack":     {"explain", "how-many", "log", "detail", "timeline", "grace", "preemption"},
+	"explain":  {"how-many", "log", "detail", "no-headers", "map"},
+	"how-many": {"log", "detail", "timeline", "grace", "seed", "map"},
+	"pack":     {"explain", "how-many", "log", "detail", "timeline", "grace", "preemption", "map"},
 }
 
 // checkTogether returns an error for flags that do nothing together.
@@ -130,6 +131,8 @@ func (o options) checkTogether(given map[string]bool) error {
 		return errors.New("-all: Invalid value: true: goes with -explain")
 	case o.detail.on && !data:
 		return errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
+	case o.nodeMap && data:
+		return errors.New("-map: Invalid value: true: goes with tables")
 	case o.log == "-" && data:
 		return errors.New("-log: Invalid value: \"-\": goes with tables")
 	}

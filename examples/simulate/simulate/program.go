@@ -41,6 +41,7 @@ type options struct {
 	count             int
 	howMany           string
 	pack              bool
+	nodeMap           bool
 	tables            program.Tables
 }
 
@@ -148,9 +149,20 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
 	}
-	if err := write(out, x.answer(), o, time.Since(began)); err != nil || o.output != wide || o.tables.Layout.NoHeaders {
+	if err := write(out, x.answer(), o, time.Since(began)); err != nil {
 		return v, err
 	}
-	w.s.View(func(c *cluster.Snapshot) { err = writeUsage(out, before, usageOf(c)) })
+	w.s.View(func(c *cluster.Snapshot) {
+		if o.nodeMap {
+			most := mostNodesInMap
+			if o.output == wide {
+				most = c.Len()
+			}
+			err = writeMap(out, c, most, o.tables.Layout)
+		}
+		if err == nil && o.output == wide && !o.tables.Layout.NoHeaders {
+			err = writeUsage(out, before, usageOf(c))
+		}
+	})
 	return v, err
 }

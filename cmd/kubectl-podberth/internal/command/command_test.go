@@ -118,14 +118,14 @@ func TestHelp(t *testing.T) {
 // Errors are one line that names the command and says what to do; nothing goes to standard output.
 func TestErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		`kubectl podberth why: POD: Not found: "shop/postgres-3": no pod of that namespace and name; near: data/postgres-3`:                                                                         {"why", "shop/postgres-3", "-f", shipped},
-		`kubectl podberth: -o: Unsupported value: "csv": supported values: table, wide, json, yaml, name`:                                                                                            {"place", "-f", shipped, "-o", "csv"},
-		"kubectl podberth: unknown flag: --nope; see kubectl podberth place --help":                                                                                                                    {"place", "--nope"},
-		`kubectl podberth: accepts 1 arg(s), received 0`:                                                                                                                                              {"why", "-f", shipped},
-		`kubectl podberth drain: NODE: Required value: at least one node, or -l`:                                                                                                                       {"drain", "-f", shipped},
-		`kubectl podberth place: no/such/file: no such file or directory`:                                                                                                                              {"place", "-f", "no/such/file"},
-		`kubectl podberth place: --percentage: Invalid value: 200: not in valid range [0-100]`:                                                                                                         {"place", "-f", shipped, "--percentage", "200"},
-		`kubectl podberth: --summary: Required value: a dump has no stats; kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints them`:                                                        {"pressure", "n1", "-f", shipped},
+		`kubectl podberth why: POD: Not found: "shop/postgres-3": no pod of that namespace and name; near: data/postgres-3`:                      {"why", "shop/postgres-3", "-f", shipped},
+		`kubectl podberth: -o: Unsupported value: "csv": supported values: table, wide, json, yaml, name`:                                        {"place", "-f", shipped, "-o", "csv"},
+		"kubectl podberth: unknown flag: --nope; see kubectl podberth place --help":                                                              {"place", "--nope"},
+		`kubectl podberth: accepts 1 arg(s), received 0`:                                                                                         {"why", "-f", shipped},
+		`kubectl podberth drain: NODE: Required value: at least one node, or -l`:                                                                 {"drain", "-f", shipped},
+		`kubectl podberth place: stat no/such/file: no such file or directory`:                                                                   {"place", "-f", "no/such/file"},
+		`kubectl podberth place: --percentage: Invalid value: 200: not in valid range [0-100]`:                                                   {"place", "-f", shipped, "--percentage", "200"},
+		`kubectl podberth: --summary: Required value: a dump has no stats; kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints them`: {"pressure", "n1", "-f", shipped},
 	} {
 		code, out, errs := podberth(t, "", args...)
 		require.Equal(t, 2, code, args)

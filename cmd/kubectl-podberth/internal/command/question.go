@@ -84,10 +84,11 @@ func (g *global) command(q question) *cobra.Command {
 		if slices.Contains(common, x.Name) || slices.Contains(q.hidden, x.Name) {
 			return
 		}
-		kind, usage := flag.UnquoteUsage(x)
+		told := *x
 		if text := q.usage[x.Name]; text != "" {
-			usage = text
+			told.Usage = text
 		}
+		kind, usage := flag.UnquoteUsage(&told)
 		r := &recorder{x, &given, kind}
 		long, short := x.Name, ""
 		if len(long) == 1 {
@@ -117,14 +118,13 @@ func (g *global) command(q question) *cobra.Command {
 
 // dashes writes the flags of a program in a text with two dashes.
 func dashes(text string, flags *flag.FlagSet) string {
-	flags.VisitAll(func(x *flag.Flag) {
-		if len(x.Name) > 1 {
-			text = strings.ReplaceAll(text, " -"+x.Name+" ", " --"+x.Name+" ")
-			text = strings.ReplaceAll(text, " -"+x.Name+":", " --"+x.Name+":")
-			text = strings.ReplaceAll(text, " -"+x.Name+",", " --"+x.Name+",")
+	return oneDash.ReplaceAllStringFunc(text, func(word string) string {
+		before, name, _ := strings.Cut(word, "-")
+		if flags.Lookup(name) == nil {
+			return word
 		}
+		return before + "--" + name
 	})
-	return text
 }
 
 func (a *asked) done() {

@@ -26,7 +26,7 @@ Exit codes: 0 explained; 1 the pod has no node and --fail-unschedulable is
 given; 2 bad input.`,
 		examples: [2]string{"# why a pod of the current namespace waits\nkubectl podberth why web-0", "# every node, from a dump\nkubectl podberth why shop/web-0 --all -f cluster.yaml"},
 		program:  "simulate", flags: simulate.Flags, run: simulate.Run, args: cobra.ExactArgs(1), complete: &source.Pods,
-		hidden: append([]string{"explain", "how-many", "log", "detail", "fail-errors"}, input...),
+		hidden: append([]string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack"}, input...),
 		usage:  map[string]string{"all": "every node, not the best twenty", "preemption": preemptionUsage},
 		names:  []string{"node=node"}, need: placing, more: podFor("-explain"),
 	}
@@ -36,7 +36,7 @@ func place() question {
 	return question{
 		use: "place", short: "Say where the waiting pods go, and why the others stay",
 		long: `Schedules the waiting pods in the order of the queue. --cordon, --taint and
---add change the cluster before.
+--add change the cluster before. --map draws how full zones and nodes are then.
 
 Exit codes: 0 answered; 1 a pod stays without a node and --fail-unschedulable is
 given, or a pod was refused and --fail-errors is given; 2 bad input.`,
@@ -57,7 +57,7 @@ Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,
 		examples: [2]string{"# how many more replicas fit\nkubectl podberth fit web-0", "# after a node is gone\nkubectl podberth fit shop/web-0 -f cluster.yaml --cordon n1"},
 		program:  "simulate", flags: simulate.Flags, run: simulate.Run, args: cobra.ExactArgs(1), complete: &source.Pods,
-		hidden: append([]string{"explain", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors"}, input...),
+		hidden: append([]string{"explain", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack"}, input...),
 		names:  []string{"node=nodes"}, need: placing, more: podFor("-how-many"),
 	}
 }
@@ -143,7 +143,7 @@ given; 2 bad input.`,
 }
 
 // preemptionUsage says what --preemption takes.
-const preemptionUsage = "which victims give way: default, which is kube-scheduler's, or optimal"
+const preemptionUsage = "whose `VICTIMS` give way: kube-scheduler's (default), or the best (optimal)"
 
 // input are flags about dumps: a cluster has what they make or check.
 var input = []string{"strict"}
