@@ -2,7 +2,11 @@ package anonymise
 
 import "regexp"
 
-var literal = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
+var (
+	literal = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
+	// ofDriver are literals that name a driver, which keeps its name.
+	ofDriver = regexp.MustCompile(`(device\.driver\s*==\s*|(?:attributes|capacity)\[)("[^"]*"|'[^']*')`)
+)
 
 // expressions returns an error when a CEL expression names something that has a new name. Expressions stay as they are.
 func (w *walker) expressions(list []Tree) error {
@@ -11,7 +15,7 @@ func (w *walker) expressions(list []Tree) error {
 			continue
 		}
 		for _, text := range texts(t, "expression", nil) {
-			for _, m := range literal.FindAllStringSubmatch(text, -1) {
+			for _, m := range literal.FindAllStringSubmatch(ofDriver.ReplaceAllString(text, "$1"), -1) {
 				name := m[1] + m[2]
 				for _, r := range []rule{nodeName, nameOf, nsName, labelMap} {
 					if w.books[r].seen[name] {
