@@ -75,7 +75,7 @@ func (w *walker) nameRule(t Tree, parent string) rule {
 			return nodeName
 		case "Namespace":
 			return nsName
-		case "CSIDriver":
+		case "CSIDriver", "DeviceClass":
 			return keep
 		}
 		return nameOf
