@@ -15,6 +15,7 @@ import (
 	"github.com/podberth/podberth/examples/failures/failures"
 	"github.com/podberth/podberth/examples/simulate/simulate"
 	"github.com/podberth/podberth/examples/taintforecast/taintforecast"
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 // renamed returns a dump with new names, and a function that gives a text its old names back.
@@ -36,11 +37,12 @@ type program func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 // The programs give the same answers about a dump with new names: byte for byte, once the old names are back.
 func TestSameAnswers(t *testing.T) {
 	const shop, nodes, zones = "../simulate/testdata/cluster.yaml", "../drain/testdata/cluster.yaml", "../failures/testdata/cluster.yaml"
-	for _, c := range []struct {
+	type test struct {
 		name, file string
 		run        program
 		args       func(new func(string) string) []string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"place", shop, simulate.Run, func(func(string) string) []string { return []string{"-o", "json", "-detail"} }},
 		{"place with the best victims", shop, simulate.Run, func(func(string) string) []string { return []string{"-o", "json", "-preemption", "optimal"} }},
 		{"failures", zones, failures.Run, func(func(string) string) []string { return []string{"-o", "json", "-headroom"} }},
@@ -50,26 +52,24 @@ func TestSameAnswers(t *testing.T) {
 		{"taints", shop, taintforecast.Run, func(new func(string) string) []string {
 			return []string{"-o", "json", "-admit", "-stop", new("general-a1")}
 		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			text, back := renamed(t, c.file)
-			names := regexp.MustCompile(`node-\d+`).FindAllString(text, -1)
-			forth := func(old string) string {
-				for _, n := range names {
-					if back(n) == old {
-						return n
-					}
+	}, func(t *testing.T, c test) {
+		text, back := renamed(t, c.file)
+		names := regexp.MustCompile(`node-\d+`).FindAllString(text, -1)
+		forth := func(old string) string {
+			for _, n := range names {
+				if back(n) == old {
+					return n
 				}
-				t.Fatalf("no node %s", old)
-				return ""
 			}
-			var want, got, errs bytes.Buffer
-			same := func(s string) string { return s }
-			require.Zero(t, c.run(append([]string{"-f", c.file}, c.args(same)...), nil, &want, io.Discard))
-			require.Zero(t, c.run(append([]string{"-f", "-"}, c.args(forth)...), strings.NewReader(text), &got, &errs), errs.String())
-			require.Equal(t, want.String(), back(got.String()))
-		})
-	}
+			t.Fatalf("no node %s", old)
+			return ""
+		}
+		var want, got, errs bytes.Buffer
+		same := func(s string) string { return s }
+		require.Zero(t, c.run(append([]string{"-f", c.file}, c.args(same)...), nil, &want, io.Discard))
+		require.Zero(t, c.run(append([]string{"-f", "-"}, c.args(forth)...), strings.NewReader(text), &got, &errs), errs.String())
+		require.Equal(t, want.String(), back(got.String()))
+	})
 }
 
 // No old name is left.
@@ -88,17 +88,18 @@ func TestRefusals(t *testing.T) {
 	pod := func(name, owner string) string {
 		return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `","ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet","name":"` + owner + `","uid":"u","controller":true}]}}` + "\n"
 	}
-	for _, c := range []struct{ why, input, want string }{
+	type test struct{ name, input, want string }
+	testkit.Run(t, []test{
 		{"an expression that names a node", nodes + `{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"device.attributes[\"example.com\"].host == \"n1\""}}]}}`,
 			`DeviceClass gpu: selectors: the expression "device.attributes[\"example.com\"].host == \"n1\"" names "n1", which gets a new name`},
 		{"an order that a controller's names give", nodes + pod("web-1", "web") + `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1a"}}` + "\n" + pod("web-2", "web"),
 			`Pod default/web-1a: metadata.name: would no longer sort after "web-1"`},
-	} {
+	}, func(t *testing.T, c test) {
 		objects, err := dump.Read([]string{"-"}, strings.NewReader(c.input), dump.Options{})
 		require.NoError(t, err)
 		_, _, err = Objects(objects)
-		require.EqualError(t, err, c.want, c.why)
-	}
+		require.EqualError(t, err, c.want)
+	})
 	list, _, err := Objects(&dump.Objects{})
 	require.NoError(t, err)
 	require.Empty(t, list)

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/podberth/podberth/internal/testkit"
 )
 
 func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		why, text     string
+	type test struct {
+		name, text    string
 		width, indent int
 		want          string
-	}{
+	}
+	testkit.Run(t, []test{
 		{"short enough", "a b", 3, 0, "a b"},
 		{"empty", "", 3, 0, ""},
 		{"between words", "one two three", 7, 2, "one two|  three"},
@@ -23,9 +26,9 @@ func TestWrap(t *testing.T) {
 		{"no room", "ab", 0, 5, "a|b"},
 		{"blanks at the beginning stay", "    one two", 8, 6, "    one|    two"},
 		{"characters, not bytes", "äöü äöü", 3, 0, "äöü|äöü"},
-	} {
-		require.Equal(t, c.want, strings.Join(Wrap(c.text, c.width, c.indent), "|"), c.why)
-	}
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, strings.Join(Wrap(c.text, c.width, c.indent), "|"))
+	})
 }
 
 // A table fits however narrow the terminal is, as long as every column keeps a few characters, and loses nothing with Wrap.
