@@ -258,7 +258,10 @@ func (r *run) try(id int32, node string, way Way) (replaced, error) {
 	if err != nil {
 		return replaced{}, err
 	}
-	d := r.placer.Decide(nominated(fresh, node), placement.Options{})
+	d := r.placer.Decide(fresh, placement.Options{}) // shares work with equal pods
+	if d.Placed() && node != "" && d.Node != node {
+		d = r.placer.Decide(nominated(fresh, node), placement.Options{})
+	}
 	if !d.Placed() {
 		r.snapshot.Rollback(m)
 		return replaced{}, nil

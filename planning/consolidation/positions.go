@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
 )
@@ -14,10 +15,11 @@ import (
 type positions struct {
 	kinds []*kind
 	at    []map[int32]int32 // by kind: pods by slot
+	memo  *affinity.Memo    // of one snapshot
 }
 
 func (p *Planner) positions() positions {
-	out := positions{kinds: p.kinds}
+	out := positions{kinds: p.kinds, memo: &affinity.Memo{}}
 	for _, k := range p.kinds {
 		at := make(map[int32]int32, len(k.at))
 		for slot, n := range k.at {
@@ -43,7 +45,7 @@ func (p positions) shift(kind, from, to int32) {
 // removed nodes do not count. O(nodes).
 func (p positions) hold(s *cluster.Snapshot, id int32) bool {
 	k := p.kinds[id]
-	j := k.over(s)
+	j := k.over(s, p.memo)
 	for slot := range p.at[id] {
 		if !k.broken[slot] && s.Node(int(slot)) != nil && !j.holds(int(slot)) {
 			return false

@@ -153,12 +153,13 @@ func (p *Planner) group() {
 		}
 		of[i] = l
 	}
+	memo := &affinity.Memo{}
 	for id, k := range p.kinds {
 		var state *affinity.State
 		if k.pods != nil {
-			state = k.pods.Count(p.base)
+			state = k.pods.CountWith(p.base, memo)
 		}
-		j := k.over(p.base)
+		j := k.over(p.base, memo)
 		for slot := range k.at {
 			k.broken[slot] = !j.holds(int(slot))
 		}
@@ -207,13 +208,14 @@ type judge struct {
 	terms  affinity.Effect
 }
 
-func (k *kind) over(s *cluster.Snapshot) *judge {
+// over counts the pods of a snapshot. The memo is of that snapshot.
+func (k *kind) over(s *cluster.Snapshot, m *affinity.Memo) *judge {
 	j := &judge{kind: k}
 	if k.hard != nil {
 		j.hard, j.effect = k.hard.Count(s), k.hard.Effect(k.rep)
 	}
 	if k.pods != nil {
-		j.pods = k.pods.Count(s)
+		j.pods = k.pods.CountWith(s, m)
 		j.labels, j.terms = j.pods.LabelEffect(k.rep), j.pods.TermEffect(nil, 0, k.rep)
 	}
 	return j
