@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
@@ -82,5 +83,23 @@ func lawful(t testing.TB, w *world, plan *Plan) {
 		if going[p.Spec.NodeName] && !tied(p) && !cluster.Finished(p) {
 			require.True(t, seen[p], "%s does not leave %s", p.Name, p.Spec.NodeName)
 		}
+	}
+}
+
+// slots is a cluster of which only nodes are asked for.
+type slots struct {
+	placement.Cluster
+	nodes []*v1.Node
+}
+
+func (s slots) Node(i int) *v1.Node { return s.nodes[i] }
+
+// The filter that keeps pods off the nodes of a plan rejects a free slot and a marked node, and says why.
+func TestLeaving(t *testing.T) {
+	marked := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "marked", Annotations: map[string]string{emptied: ""}}}
+	l := leaving{slots{nodes: []*v1.Node{nil, marked, {}}}}
+	for i, rejected := range []bool{true, true, false} {
+		require.Equal(t, rejected, l.Check(i) != 0, "slot %d", i)
+		require.Equal(t, rejected, len(l.Reasons(l.Check(i))) == 1, "slot %d", i)
 	}
 }
