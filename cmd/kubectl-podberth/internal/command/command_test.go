@@ -99,7 +99,7 @@ func TestFits(t *testing.T) {
 
 // Every command has help with exit codes and two examples that fits 80 columns, and flags of two dashes.
 func TestHelp(t *testing.T) {
-	for _, name := range []string{"", "why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "lint", "version"} {
+	for _, name := range []string{"", "why", "place", "fit", "drain", "evict", "pressure", "taints", "failures", "consolidate", "upgrade", "snapshot", "lint", "version"} {
 		args := append(strings.Fields(name), "--help")
 		code, help, errs := podberth(t, "", args...)
 		require.Zero(t, code)

@@ -13,7 +13,7 @@ import (
 
 // questions are the commands that ask programs, in the order of the help.
 func questions() []question {
-	return []question{why(), place(), fit(), drainNodes(), evict(), nodePressure(), taints(), nodeFailures(), lintRules()}
+	return []question{why(), place(), fit(), drainNodes(), evict(), nodePressure(), taints(), nodeFailures(), emptyNodes(), upgradeTo(), lintRules()}
 }
 
 func why() question {

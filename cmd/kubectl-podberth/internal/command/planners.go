@@ -1,0 +1,38 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/source"
+	"github.com/podberth/podberth/examples/consolidate/consolidate"
+	"github.com/podberth/podberth/examples/upgrade/upgrade"
+)
+
+func emptyNodes() question {
+	return question{
+		use: "consolidate", short: "Plan which nodes can be emptied, and in which order their pods move",
+		long: `Moves nothing. --time gives the search longer, --price-label counts prices in
+place of nodes, --one-step names the one node that is best emptied now.
+
+Exit codes: 0 planned; 2 bad input.`,
+		examples: [2]string{"# as few nodes as possible\nkubectl podberth consolidate", "# one node, from a dump\nkubectl podberth consolidate -f cluster.yaml --one-step"},
+		program:  "consolidate", flags: consolidate.Flags, run: consolidate.Run, args: cobra.NoArgs,
+		hidden: input, names: []string{"node=nodes.node"},
+		need: func(*asked) source.Need {
+			return source.Need{Placing: true, Budgets: true, Workloads: true, Admission: true}
+		},
+	}
+}
+
+func upgradeTo() question {
+	return question{
+		use: "upgrade", short: "Say what changes when Kubernetes goes to another minor version",
+		long: `Decides about the pods of the cluster as both versions do, and compares.
+
+Exit codes: 0 answered; 1 something changes and --fail-changed is given; 2 bad
+input.`,
+		examples: [2]string{"# the cluster\nkubectl podberth upgrade --from 1.35 --to 1.36", "# a dump, in CI\nkubectl podberth upgrade -f dump.yaml --from 1.35 --to 1.36 --fail-changed"},
+		program:  "upgrade", flags: upgrade.Flags, run: upgrade.Run, args: cobra.NoArgs,
+		names: []string{"pod=pods.pod"}, need: func(*asked) source.Need { return source.Need{All: true} },
+	}
+}
