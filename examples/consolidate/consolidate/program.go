@@ -80,7 +80,10 @@ var help = program.Help{
 	},
 }
 
-func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+// Flags returns the flags of the program, for programs that have them too. A value that is given to them goes nowhere.
+func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
+
+func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(help, stdout)
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
@@ -101,6 +104,11 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	report.Flag(f.FlagSet, &o.output)
 	o.tables.Flags(f, "")
+	return f
+}
+
+func parseFlags(args []string, stdout io.Writer) (o options, err error) {
+	f := o.flags(stdout)
 	if err := program.Parse(f, args); err != nil {
 		return o, err
 	}
