@@ -10,7 +10,7 @@ import (
 
 func emptyNodes() question {
 	return question{
-		use: "consolidate", short: "Plan which nodes can be emptied, and in which order their pods move",
+		use: "consolidate", short: "Plan which nodes can be emptied, and how their pods move",
 		long: `Moves nothing. --time gives the search longer, --price-label counts prices in
 place of nodes, --one-step names the one node that is best emptied now.
 
