@@ -26,11 +26,12 @@ func (g *global) snapshot() *cobra.Command {
 		Use: "snapshot", Short: "Save all that the other commands read, for -f", Args: cobra.NoArgs,
 		Long: `Save all that the other commands read, for -f.
 
-The form follows the name: .yaml or .json, and .gz packs it. --anonymise replaces
-names, label values and images so that the answers stay the same, and leaves out
-what no command reads: environment, commands, mounts, addresses, annotations. It
-refuses what it cannot rename, and says what. Resources, drivers and devices keep
-their names.
+The form follows the name: .yaml or .json, and .gz packs it.
+
+--anonymise replaces names, label values and images so that the answers stay the
+same, and leaves out what no command reads: environment, commands, mounts,
+addresses, annotations. It refuses what it cannot rename, and says what.
+Resources, drivers and devices keep their names.
 
 Exit codes: 0 saved; 2 bad usage, bad input, no access.`,
 		Example: "  # the cluster\n  kubectl podberth snapshot -o cluster.yaml.gz\n  # for a bug report; names.json has the old names\n  kubectl podberth snapshot -o cluster.yaml.gz --anonymise --names names.json",
