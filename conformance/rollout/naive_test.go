@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -46,6 +48,9 @@ func (p *player) naive(nodes []string, timeout time.Duration) (string, error) {
 				return "", err
 			}
 		}
+		if err := p.robot(); err != nil { // the controllers have seen the last pod leave
+			return "", err
+		}
 		if now, err := p.waiting(); err != nil || now > waited {
 			return fmt.Sprintf("%d pods wait for a node when %s is empty", now-waited, name), err
 		}
@@ -82,11 +87,17 @@ func (p *player) robot() error {
 			}
 		}
 	}
+	if p.samples == nil {
+		p.samples = map[string]*v1.Pod{}
+	}
 	for _, pod := range o.Pods { // a pod of each controller shows what to make
-		ref := metav1.GetControllerOf(pod)
-		if ref == nil {
-			continue
+		if ref := metav1.GetControllerOf(pod); ref != nil {
+			p.samples[ref.Kind+ref.Name] = pod
 		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.samples)) {
+		pod := p.samples[key]
+		ref := metav1.GetControllerOf(pod)
 		replicas := 0
 		for _, a := range p.apps {
 			if a.name == ref.Name {

@@ -26,6 +26,7 @@ type player struct {
 	evictions int
 	worst     time.Duration // by which a wave took longer than planned
 	below     map[string]bool
+	samples   map[string]*v1.Pod // a pod of each controller that naive has seen
 }
 
 // play follows the plan. The error is the first thing that is not as planned: a refused eviction, a pod that kube-scheduler does not
