@@ -27,6 +27,8 @@ type world struct {
 	budgets []*policyv1.PodDisruptionBudget
 	bare    []*v1.Pod
 	volumes []volume
+
+	fixed *cluster.Objects // what does not change on the server
 }
 
 // app is a workload with the nodes of its pods; "" is the node of a pod that waits.
@@ -240,22 +242,48 @@ func (w *world) setReady(ctx context.Context, p *v1.Pod, ready bool) error {
 	return err
 }
 
+// fix reads the objects that do not change.
+func (w *world) fix(ctx context.Context) error {
+	sets, err1 := w.client.AppsV1().ReplicaSets(w.name).List(ctx, metav1.ListOptions{})
+	stateful, err2 := w.client.AppsV1().StatefulSets(w.name).List(ctx, metav1.ListOptions{})
+	claims, err3 := w.client.CoreV1().PersistentVolumeClaims(w.name).List(ctx, metav1.ListOptions{})
+	volumes, err4 := w.client.CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{LabelSelector: worldLabel + "=" + w.name})
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return err
+	}
+	w.fixed = &cluster.Objects{
+		Namespaces:  []*v1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: map[string]string{v1.LabelMetadataName: w.name}}}},
+		ReplicaSets: pointers(sets.Items), StatefulSets: pointers(stateful.Items),
+		Claims: pointers(claims.Items), PersistentVolumes: pointers(volumes.Items),
+	}
+	return nil
+}
+
 // objects reads the cluster from the server. Pods without a node are not among the objects.
 func (w *world) objects(ctx context.Context) (o cluster.Objects, pending []*v1.Pod, err error) {
-	mine := metav1.ListOptions{LabelSelector: worldLabel + "=" + w.name}
-	nodes, err1 := w.client.CoreV1().Nodes().List(ctx, mine)
-	pods, err2 := w.client.CoreV1().Pods(w.name).List(ctx, metav1.ListOptions{})
-	sets, err3 := w.client.AppsV1().ReplicaSets(w.name).List(ctx, metav1.ListOptions{})
-	stateful, err4 := w.client.AppsV1().StatefulSets(w.name).List(ctx, metav1.ListOptions{})
-	budgets, err5 := w.client.PolicyV1().PodDisruptionBudgets(w.name).List(ctx, metav1.ListOptions{})
-	claims, err6 := w.client.CoreV1().PersistentVolumeClaims(w.name).List(ctx, metav1.ListOptions{})
-	volumes, err7 := w.client.CoreV1().PersistentVolumes().List(ctx, mine)
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+	if w.fixed == nil {
+		if err := w.fix(ctx); err != nil {
+			return o, nil, err
+		}
+	}
+	o = *w.fixed
+	nodes, err := w.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: worldLabel + "=" + w.name})
+	if err != nil {
 		return o, nil, err
 	}
-	o.Namespaces = []*v1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: map[string]string{v1.LabelMetadataName: w.name}}}}
-	o.Nodes, o.ReplicaSets, o.StatefulSets = pointers(nodes.Items), pointers(sets.Items), pointers(stateful.Items)
-	o.PodDisruptionBudgets, o.Claims, o.PersistentVolumes = pointers(budgets.Items), pointers(claims.Items), pointers(volumes.Items)
+	o.Nodes = pointers(nodes.Items)
+	pending, err = w.changing(ctx, &o)
+	return o, pending, err
+}
+
+// changing reads the pods and the budgets.
+func (w *world) changing(ctx context.Context, o *cluster.Objects) (pending []*v1.Pod, err error) {
+	pods, err1 := w.client.CoreV1().Pods(w.name).List(ctx, metav1.ListOptions{})
+	budgets, err2 := w.client.PolicyV1().PodDisruptionBudgets(w.name).List(ctx, metav1.ListOptions{})
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	o.PodDisruptionBudgets = pointers(budgets.Items)
 	for _, p := range pointers(pods.Items) {
 		if p.Spec.NodeName == "" {
 			pending = append(pending, p)
@@ -263,7 +291,7 @@ func (w *world) objects(ctx context.Context) (o cluster.Objects, pending []*v1.P
 			o.Pods = append(o.Pods, p)
 		}
 	}
-	return o, pending, nil
+	return pending, nil
 }
 
 func pointers[T any](list []T) []*T {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/cluster"
 	planner "github.com/podberth/podberth/planning/rollout"
 )
 
@@ -170,12 +171,17 @@ func (p *player) wave(w *planner.Wave) error {
 		}
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-	for _, e := range events {
+	for k, e := range events {
 		if err := p.wait(time.Until(begin.Add(e.at))); err != nil {
 			return err
 		}
-		if err := errors.Join(e.do(), p.guard(false)); err != nil {
+		if err := e.do(); err != nil {
 			return err
+		}
+		if k+1 == len(events) || events[k+1].at > e.at {
+			if err := p.guard(false); err != nil {
+				return err
+			}
 		}
 	}
 	over := time.Since(begin) - (w.End - w.Begin)
@@ -282,7 +288,8 @@ func (p *player) settled() error {
 	const step = 20 * time.Millisecond
 	var why string
 	for range limit() / step {
-		o, pending, err := p.objects(p.ctx)
+		var o cluster.Objects
+		pending, err := p.changing(p.ctx, &o)
 		if err != nil {
 			return err
 		}
@@ -320,8 +327,8 @@ func healthy(b *policyv1.PodDisruptionBudget, pods []*v1.Pod) (n int) {
 
 // guard returns an error when a budget is below its minimum. Budgets that are below in the beginning are left out.
 func (p *player) guard(first bool) error {
-	o, _, err := p.objects(p.ctx)
-	if err != nil {
+	var o cluster.Objects
+	if _, err := p.changing(p.ctx, &o); err != nil {
 		return err
 	}
 	for _, b := range o.PodDisruptionBudgets {
