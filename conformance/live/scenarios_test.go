@@ -24,12 +24,19 @@ import (
 type wire struct {
 	mu     sync.Mutex
 	writes map[string]bool
+	begun  int // requests that write, events too
+	open   int // of these, without an answer yet
 	hook   func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
 }
 
 func (x *wire) trip(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 	x.mu.Lock()
 	hook := x.hook
+	if r.Method != http.MethodGet {
+		x.begun++
+		x.open++
+		defer func() { x.mu.Lock(); x.open--; x.mu.Unlock() }()
+	}
 	x.mu.Unlock()
 	answer, err := (*http.Response)(nil), error(nil)
 	if hook != nil {
@@ -46,8 +53,8 @@ func (x *wire) trip(r *http.Request, send func() (*http.Response, error)) (*http
 	}
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "namespaces/default/")
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.writes[r.Method+" "+path+" "+code] = true
+	x.mu.Unlock()
 	return answer, err
 }
 
@@ -277,7 +284,6 @@ var scenarios = []scenario{
 		w.pod("p1", "1")
 		w.bound("p1", "n2")
 		w.event("FailedScheduling", "p1")
-		w.settle()
 	}, why: "a bound pod is not marked as unschedulable",
 		ours:   []string{"pod p1 *PodScheduled=True///0"},
 		theirs: []string{"pod p1 *PodScheduled=False/SchedulerError/*", "write PATCH pods/p1/status 200"}},
@@ -291,7 +297,6 @@ var scenarios = []scenario{
 		})
 		w.pod("p1", "1")
 		w.bound("p1", "n1")
-		w.settle()
 	}, why: "the pod is read: it is bound",
 		ours:   []string{"pod p1 *PodScheduled=True///0", "event p1 Normal Scheduled *"},
 		theirs: []string{"pod p1 *PodScheduled=False/SchedulerError/*", "event p1 Warning FailedScheduling *", "write PATCH pods/p1/status 200"}},
@@ -366,7 +371,6 @@ var scenarios = []scenario{
 		})
 		w.pod("p1", "1")
 		w.event("FailedScheduling", "p1")
-		w.settle()
 	}, why: "a pod that is gone is not patched", theirs: []string{"write PATCH pods/p1/status 404"}},
 	{name: "recreated smaller", run: func(w *world, _ *wire) {
 		w.node("n1", "1")
@@ -390,7 +394,6 @@ var scenarios = []scenario{
 		w.pod("hi", "1", high)
 		w.bound("hi", "n1")
 		w.event("Scheduled", "hi")
-		w.settle()
 	}, why: "the deletion names the UID, so the pod that replaced the victim stays",
 		ours:   []string{"pod low *", "write DELETE pods/low 409"},
 		theirs: []string{"write DELETE pods/low 200", "event low Normal Preempted *"}},
@@ -403,31 +406,31 @@ var scenarios = []scenario{
 		})
 		w.pod("p1", "2")
 		w.event("FailedScheduling", "p1")
-		w.settle()
 	}, why: "the patch names the UID and the version, so the pod that replaced it stays as it is",
 		ours:   []string{"pod p1 node= nominated= labels=map[]", "write PATCH pods/p1/status 4*"},
 		theirs: []string{"pod p1 *PodScheduled=False/Unschedulable*", "write PATCH pods/p1/status 200"}},
 }
 
-// settled is how long nothing may be written before a scenario that ends in silence is over.
-const settled = 300 * time.Millisecond
+// settled is how long nothing may be written before a scenario is over.
+const settled = 400 * time.Millisecond
 
-// settle waits until nothing was written for a while.
+// settle waits until every write has its answer and no other was begun for a while.
 func (w *world) settle() {
 	w.t.Helper()
-	last := w.wire.count()
+	last, _ := w.wire.count()
 	for quiet := time.Now(); time.Since(quiet) < settled; {
 		<-time.After(settled / 10)
-		if n := w.wire.count(); n != last {
+		if n, open := w.wire.count(); n != last || open > 0 {
 			last, quiet = n, time.Now()
 		}
 	}
 }
 
-func (x *wire) count() int {
+// count returns how many writes were begun, and how many of them have no answer yet.
+func (x *wire) count() (begun, open int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.writes)
+	return x.begun, x.open
 }
 
 // like reports whether a line is what a pattern says; * is any text.
@@ -462,6 +465,7 @@ func TestScenarios(t *testing.T) {
 				w.link.faults(w.wire.trip)
 				defer w.wipe()
 				s.run(w, w.wire)
+				w.settle()
 				both := got[s.name]
 				both[side] = w.outcome(w.wire)
 				got[s.name] = both
