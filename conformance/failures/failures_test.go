@@ -41,6 +41,7 @@ func TestShippedClusters(t *testing.T) {
 			must(t, err)
 			o.PodDisruptionBudgets = nil // their numbers change with every pod, and the replay does not follow them
 			o.Workloads()
+			o.Pods = slices.DeleteFunc(o.Pods, func(p *v1.Pod) bool { return len(p.Spec.ResourceClaims) > 0 }) // kube-scheduler has no claims here
 			in := failures.Input{Deployments: o.Deployments, Jobs: o.Jobs, Admission: o.Admission()}
 			for _, p := range o.Pods {
 				corev1.SetObjectDefaults_Pod(p)
