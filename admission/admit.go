@@ -55,6 +55,7 @@ type Change struct {
 //  7. "RuntimeClass": runtimeclass.Admit.
 //  8. "label keys": MergeLabelKeys and spread.MergeMatchLabelKeys.
 //  9. LimitRanger looks at the result: CheckLimitRanges.
+//  10. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
 //
 // A step that changes nothing has no Change. The error is that of the first step that refuses the pod, with the API server's
 // text; the pod is then nil. Classes of the names system-node-critical and system-cluster-critical exist in every cluster:
@@ -107,6 +108,9 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 	if err := CheckLimitRanges(pod, c.LimitRanges); err != nil {
 		return nil, nil, err
 	}
+	if err := o.checkTolerations(pod, c.Namespaces); err != nil {
+		return nil, nil, err
+	}
 	pod.Name = called
 	return pod, changes, nil
 }
@@ -143,12 +147,28 @@ func (o Options) restrict(pod *v1.Pod, namespaces []*v1.Namespace) (*v1.Pod, err
 	if o.TolerationRestriction == nil {
 		return pod, nil
 	}
+	n := namespaceOf(pod, namespaces)
+	if n == nil {
+		return nil, fmt.Errorf("namespaces %q not found", pod.Namespace)
+	}
+	return o.TolerationRestriction.Admit(pod, n, kubelet.QoS(pod))
+}
+
+// checkTolerations looks at the pod after all steps when PodTolerationRestriction is on.
+func (o Options) checkTolerations(pod *v1.Pod, namespaces []*v1.Namespace) error {
+	if o.TolerationRestriction == nil {
+		return nil
+	}
+	return o.TolerationRestriction.check(pod, namespaceOf(pod, namespaces))
+}
+
+func namespaceOf(pod *v1.Pod, namespaces []*v1.Namespace) *v1.Namespace {
 	for _, n := range namespaces {
 		if n != nil && n.Name == pod.Namespace {
-			return o.TolerationRestriction.Admit(pod, n, kubelet.QoS(pod))
+			return n
 		}
 	}
-	return nil, fmt.Errorf("namespaces %q not found", pod.Namespace)
+	return nil
 }
 
 // refused returns the error of an admission plugin that forbids a pod.

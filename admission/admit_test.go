@@ -238,3 +238,18 @@ func TestAdmitRefuses(t *testing.T) {
 		require.Nil(t, got)
 	})
 }
+
+// The whitelist covers the tolerations that admission plugins add after PodTolerationRestriction, too.
+func TestWhitelistOfLaterTolerations(t *testing.T) {
+	pod := asking("cpu=1,example.com/gpu=1", "example.com/gpu=1")
+	n := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: pod.Namespace, Annotations: map[string]string{
+		annotationTolerationsWhitelist: `[{"operator":"Exists","effect":"NoExecute"},{"key":"node.kubernetes.io/memory-pressure","operator":"Exists"}]`,
+	}}}
+	o := Options{TolerationRestriction: &TolerationRestriction{}}
+	_, _, err := Admit(pod, Cluster{Namespaces: []*v1.Namespace{n}}, o)
+	require.NoError(t, err)
+	o.ExtendedResources = true
+	got, _, err := Admit(pod, Cluster{Namespaces: []*v1.Namespace{n}}, o)
+	require.EqualError(t, err, errWhitelist.Error())
+	require.Nil(t, got)
+}

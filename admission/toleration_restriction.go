@@ -42,21 +42,29 @@ func (r *TolerationRestriction) Admit(pod *v1.Pod, namespace *v1.Namespace, qos 
 	if err != nil {
 		return nil, err
 	}
-	allowed, err := annotated(namespace, annotationTolerationsWhitelist, r.Whitelist)
-	if err != nil {
-		return nil, err
-	}
 	pod = pod.DeepCopy()
 	if len(defaults) > 0 {
 		pod.Spec.Tolerations = taints.MergeTolerations(pod.Spec.Tolerations, defaults)
 	}
 	pod = WithMemoryPressure(pod, qos)
-	for _, t := range pod.Spec.Tolerations {
-		if len(allowed) > 0 && !covered(allowed, t) {
-			return nil, errWhitelist
-		}
+	if err := r.check(pod, namespace); err != nil {
+		return nil, err
 	}
 	return pod, nil
+}
+
+// check returns an error when the whitelist does not cover a toleration of the pod.
+func (r *TolerationRestriction) check(pod *v1.Pod, namespace *v1.Namespace) error {
+	allowed, err := annotated(namespace, annotationTolerationsWhitelist, r.Whitelist)
+	if err != nil {
+		return err
+	}
+	for _, t := range pod.Spec.Tolerations {
+		if len(allowed) > 0 && !covered(allowed, t) {
+			return errWhitelist
+		}
+	}
+	return nil
 }
 
 // annotated returns the tolerations of an annotation, or else those of the configuration.

@@ -16,28 +16,11 @@ func AppendNodeKey(dst []byte, pod *v1.Pod) []byte {
 	if a == nil || a.NodeAffinity == nil {
 		return dst
 	}
-	required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	dst = key.Flag(dst, required != nil)
-	if required != nil {
-		dst = key.Len(dst, len(required.NodeSelectorTerms))
-		for i := range required.NodeSelectorTerms {
-			dst = appendNodeTerm(dst, &required.NodeSelectorTerms[i])
-		}
-	}
+	dst = key.Optional(dst, a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, key.NodeSelector)
 	preferred := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 	dst = key.Len(key.Flag(dst, preferred != nil), len(preferred))
 	for i := range preferred {
-		dst = appendNodeTerm(key.Int(dst, int64(preferred[i].Weight)), &preferred[i].Preference)
-	}
-	return dst
-}
-
-func appendNodeTerm(dst []byte, t *v1.NodeSelectorTerm) []byte {
-	for _, list := range [...][]v1.NodeSelectorRequirement{t.MatchExpressions, t.MatchFields} {
-		dst = key.Len(dst, len(list))
-		for i := range list {
-			dst = key.Texts(key.Text(key.Text(dst, list[i].Key), list[i].Operator), list[i].Values)
-		}
+		dst = key.NodeTerm(key.Int(dst, int64(preferred[i].Weight)), &preferred[i].Preference)
 	}
 	return dst
 }

@@ -13,7 +13,10 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require github.com/google/go-cmp v0.7.0 // indirect
+require (
+	github.com/fatih/camelcase v1.0.0 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect

@@ -1,7 +1,12 @@
 package conformance
 
 import (
+	"maps"
+	"slices"
 	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
@@ -19,6 +24,44 @@ func TestPreemption(t *testing.T) {
 func TestBestVictims(t *testing.T) {
 	run(t, gen.Count(300, 50), func(seed int64) *gen.Cluster { return gen.Of(seed, preemptible(seed)) },
 		defaultProfile(t), (*compare.Side).Optimal)
+}
+
+// Victims on several nodes (CrossNode): kube-scheduler places the pod when they are gone, and not when one of them stays. Every pod
+// keeps apart from pods like a running pod, in its zone.
+func TestAcrossVictims(t *testing.T) {
+	run(t, gen.Count(200, 20), func(seed int64) *gen.Cluster {
+		c := gen.Of(seed, gen.Shape{Nodes: 4, Running: 24, Urgent: true, Focus: []gen.Focus{gen.Resources, gen.PodAffinity, gen.Spread}[seed%3]})
+		for k, p := range c.Pending {
+			for _, q := range c.Pods {
+				keys := slices.Sorted(maps.Keys(q.Labels))
+				if len(keys) > 0 && q.DeletionTimestamp == nil && (seed+int64(k))%4 > 0 {
+					keepApart(p, q.Namespace, keys[0], q.Labels[keys[0]])
+				}
+			}
+		}
+		return c
+	}, defaultProfile(t), (*compare.Side).Across)
+}
+
+// keepApart gives a pod required anti-affinity to the pods of a namespace with a label, in its zone.
+func keepApart(p *v1.Pod, namespace, key, value string) {
+	if p.Spec.Affinity == nil {
+		p.Spec.Affinity = &v1.Affinity{}
+	}
+	p.Spec.Affinity.PodAntiAffinity = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+		TopologyKey: v1.LabelTopologyZone, Namespaces: []string{namespace}, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{key: value}},
+	}}}
+}
+
+// Gangs with victims: kube-scheduler accepts every pod of the gang on its node when the victims are gone.
+func TestGangs(t *testing.T) {
+	run(t, gen.Count(200, 20), func(seed int64) *gen.Cluster {
+		c := gen.Of(seed, preemptible(seed/2*10+seed%2*4)) // crowded, or with inter-pod affinity
+		for _, p := range c.Pending {
+			p.Spec.PreemptionPolicy = nil
+		}
+		return c
+	}, defaultProfile(t), (*compare.Side).Gang)
 }
 
 func preemptible(seed int64) gen.Shape {

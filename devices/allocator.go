@@ -19,7 +19,7 @@ type Allocator struct {
 	slots     []*view          // by slot: the view of the node that was asked about last
 	seenBy    [][]int32        // by group.at: slots whose node sees or saw the pool
 	shapes    map[string]*shape
-	made      int              // shapes made so far
+	made      int              // of Kept, so far
 	numbers   map[string]int32 // of attribute values, counter sets and classes in signatures
 	classIDs  map[*resourcev1.DeviceClass]int32
 	checked   bool

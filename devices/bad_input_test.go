@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices"
@@ -23,6 +24,13 @@ func TestBadInput(t *testing.T) {
 	}
 	newer := change(gpus("n1"), func(s *resourcev1.ResourceSliceSpec) { s.Pool.Generation, s.Pool.ResourceSliceCount = 9, 2 })
 	newer.Name = "newer"
+	either := gpuClaim("web", 1)
+	either.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "f", FirstAvailable: []resourcev1.DeviceSubRequest{
+		{Name: "none", DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeAll, Capacity: &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("1")}}},
+		{Name: "many", DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 33},
+	}}}
+	neither := gpuClaim("web", 33)
+	neither.Spec.Devices.Requests = append(neither.Spec.Devices.Requests, resourcev1.DeviceRequest{Name: "none"})
 	type test struct {
 		name, why string
 		slices    []*resourcev1.ResourceSlice
@@ -44,6 +52,9 @@ func TestBadInput(t *testing.T) {
 			"claim default/web, request gpu: unsupported count mode "},
 		{"33 devices", "a claim gets 32 at most", nil, claim(func(r *resourcev1.ExactDeviceRequest) { r.Count = 33 }),
 			"claim default/web: number of requested devices 33 exceeds the claim limit of 32"},
+		{"33 devices as an alternative to none", "the smallest alternative counts", []*resourcev1.ResourceSlice{gpus("n1")}, either, ""},
+		{"33 devices beside a request of neither kind", "a request without alternatives wants nothing", nil, neither,
+			"claim default/web: number of requested devices 33 exceeds the claim limit of 32"},
 		{"a selector without a compiler", "an unread selector is never silent", []*resourcev1.ResourceSlice{gpus("n1")},
 			claim(func(r *resourcev1.ExactDeviceRequest) {
 				r.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "true"}}}
@@ -60,6 +71,15 @@ func TestBadInput(t *testing.T) {
 			require.EqualError(t, err, c.want)
 		}
 	})
+}
+
+// A class with a selector that is no CEL is an error that names the class.
+func TestEmptySelectorOfClass(t *testing.T) {
+	empty := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	empty.Spec.Selectors = []resourcev1.DeviceSelector{{}}
+	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{gpus("n1")}))
+	_, _, err := devices.NewAllocator(ledger, func(string) *resourcev1.DeviceClass { return empty }, nil, devices.Options{}).Compile(gpuClaim("web", 1)).Allocate(nodesOf("n1")[0])
+	require.EqualError(t, err, "class gpu: selector #0: CEL expression empty (unsupported selector type?)")
 }
 
 func change(s *resourcev1.ResourceSlice, f func(*resourcev1.ResourceSliceSpec)) *resourcev1.ResourceSlice {
@@ -86,14 +106,14 @@ func TestLedgerBalance(t *testing.T) {
 		return ok
 	}
 	require.True(t, fits(2))
-	ledger.Add(allocation("gpu-0", false))
-	ledger.Add(allocation("gone", false)) // no slice lists it
-	ledger.Add(nil)
+	ledger.Add(nil, allocation("gpu-0", false))
+	ledger.Add(nil, allocation("gone", false)) // no slice lists it
+	ledger.Add(nil, nil)
 	require.False(t, fits(2))
 	require.True(t, fits(1))
-	ledger.Remove(allocation("gpu-0", false))
+	ledger.Remove(nil, allocation("gpu-0", false))
 	require.True(t, fits(2))
-	ledger.Add(allocation("gpu-1", true)) // a share of a device that cannot be shared: v1.36 does not notice (quirk U10.10)
+	ledger.Add(nil, allocation("gpu-1", true)) // a share of a device that cannot be shared: v1.36 does not notice (quirk U10.10)
 	require.True(t, fits(2))
 }
 

@@ -89,9 +89,9 @@ func BenchmarkState(b *testing.B) {
 					b.Fatal(fits)
 				}
 				a := state.Allocation(at)
-				ledger.Add(&a.Results[0])
+				ledger.Add(nil, &a.Results[0])
 				if at%2 == 1 {
-					ledger.Remove(&a.Results[0])
+					ledger.Remove(nil, &a.Results[0])
 				}
 				at = (at + 1) % 2000
 			}

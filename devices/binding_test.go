@@ -98,6 +98,20 @@ func TestBound(t *testing.T) {
 	})
 }
 
+// When a pod is gone, its own claims go with it. A claim that no other pod has reserved loses its allocation.
+func TestAbandoned(t *testing.T) {
+	pod := user("a")
+	claim := boundClaim()
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "a", UID: "a"}, {Resource: "pods", Name: "b", UID: "b"}}
+	left := devices.Abandoned(claim, pod)
+	require.Equal(t, claim.Status.ReservedFor[1:], left.Status.ReservedFor)
+	require.Equal(t, claim.Status.Allocation, left.Status.Allocation)
+	require.Len(t, claim.Status.ReservedFor, 2, "the argument stays as it is")
+	require.Equal(t, resourcev1.ResourceClaimStatus{}, devices.Abandoned(left, user("b")).Status)
+	claim.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(pod, v1.SchemeGroupVersion.WithKind("Pod"))}
+	require.Nil(t, devices.Abandoned(claim, pod))
+}
+
 // world has the claims of a namespace by name.
 type world map[string]*resourcev1.ResourceClaim
 

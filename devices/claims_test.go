@@ -104,6 +104,19 @@ func TestClaimHint(t *testing.T) {
 	})
 	_, err := devices.ClaimHint(all)(waiting, nil, waiting)
 	require.Error(t, err, "a pod is no claim")
+	for _, claim := range []*resourcev1.ResourceClaim{mine, other} {
+		helps, err := devices.ClaimHint(all)(user("p", "web", "other"), nil, claim)
+		require.NoError(t, err)
+		require.True(t, helps, "the pod uses both claims")
+	}
+	helps, err := devices.PodHint(all)(waiting, nil, mine)
+	require.Error(t, err, "a claim is no pod")
+	require.False(t, helps)
+	stranger := claimPod(v1.PodResourceClaimStatus{Name: "b"})
+	stranger.UID = "stranger"
+	helps, err = devices.PodHint(all)(waiting, nil, stranger)
+	require.NoError(t, err)
+	require.False(t, helps, "another pod")
 
 	ready, err := devices.PodHint(all)(waiting, claimPod(), waiting)
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 			if results, ok, err := allocator.Compile(c).Allocate(r.nodes[0]); ok && err == nil {
 				c = devices.Reserved(c, &results[0])
 				running = append(running, c)
-				ledger.Add(c.Status.Allocation)
+				ledger.Add(c, c.Status.Allocation)
 			}
 		}
 		for k := range 1 + r.IntN(2) {

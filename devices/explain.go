@@ -2,12 +2,13 @@ package devices
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/podberth/podberth/internal/heldby"
 )
 
 // Explanation says what one node offers to the claims of a search, and what keeps it from serving them.
@@ -51,13 +52,18 @@ type RequestReport struct {
 
 // Refusal is a test of a request that some devices fail.
 type Refusal struct {
-	// Test says what is tested, such as `selector of class gpu: device.driver == "gpu.example.com"`.
+	// Test says what is tested, such as `selector of class gpu: device.driver == "gpu.example.com"` or
+	// "has enough of the counter memory".
 	Test string `json:"test"`
 	// Devices is the number of devices that fail the test.
 	Devices int `json:"devices"`
 	// Decisive marks a smallest set of tests which leave fewer devices than the request wants. None is marked when enough
 	// devices are left.
 	Decisive bool `json:"decisive,omitempty"`
+	// Claims are the other claims because of which devices fail the test, as "namespace/name" in order: they hold the devices, a
+	// part of the capacity, or counters. " in flight" follows the name of a claim whose allocation the API server does not have
+	// yet. It is empty for every other test.
+	Claims []string `json:"claims,omitempty"`
 }
 
 // Short reports whether the request has fewer devices than it wants.
@@ -66,14 +72,20 @@ func (r RequestReport) Short() bool { return r.Left < r.Wants }
 // Explain looks at a node once more, request by request. It costs all tests of all devices for each request, and up to a
 // few hundred searches for Conflict; Options.Steps bounds each of these.
 func (s *Search) Explain(node *v1.Node) Explanation {
-	var e Explanation
+	e, blames := s.explain(node)
+	s.name(&e, blames, s.allocator.view(node))
+	return e
+}
+
+// explain is Explain without the names of other claims, which name adds.
+func (s *Search) explain(node *v1.Node) (e Explanation, blames []blame) {
 	ok, err := s.solve(node)
 	if e.Allocates = ok; err != nil {
 		e.Error = err.Error()
 	}
 	v := s.allocator.view(node)
 	if v.err != nil {
-		return e
+		return e, nil
 	}
 	for _, p := range v.pools {
 		if p.state != complete {
@@ -88,8 +100,11 @@ func (s *Search) Explain(node *v1.Node) Explanation {
 		for j := range c.asks {
 			best := false
 			for i := range c.asks[j].alternatives {
-				r := s.explainRequest(c, &c.asks[j].alternatives[i], v)
-				best = best || !r.Short()
+				r, tests := s.explainRequest(c, &c.asks[j].alternatives[i], v)
+				for k := range tests {
+					tests[k].request = len(e.Requests)
+				}
+				best, blames = best || !r.Short(), append(blames, tests...)
 				e.Requests = append(e.Requests, r)
 			}
 			short = short || !best
@@ -98,125 +113,7 @@ func (s *Search) Explain(node *v1.Node) Explanation {
 	if !ok && !short && err == nil {
 		e.Conflict = s.conflict(node)
 	}
-	return e
-}
-
-// maxTests is the number of selectors that are explained one by one.
-const maxTests = 50
-
-// explainRequest applies every test of a request to every device that the node can use.
-func (s *Search) explainRequest(c *claimAsk, r *request, v *view) RequestReport {
-	out := RequestReport{Claim: c.name, Request: r.result(), Wants: r.count}
-	if r.err != nil {
-		out.Refused = []Refusal{{Test: r.err.Error(), Decisive: true}}
-		return out
-	}
-	tests := []string{"is not in use"}
-	for _, ref := range r.selectors[:min(len(r.selectors), maxTests)] {
-		tests = append(tests, "selector of "+ref.prefix+": "+ref.program.text)
-	}
-	if more := len(r.selectors) - maxTests; more > 0 {
-		tests[maxTests] += fmt.Sprintf(" or one of %d more selectors", more)
-	}
-	reach := len(tests)
-	tests = append(tests, "can be used on this node", "has the requested capacity free", "has the shared counters that it consumes", "has no taint that the request does not tolerate")
-	counts := make([]int, len(tests))
-	var failed []uint64 // by device: the tests that it fails
-	all := 0            // devices that match the selectors
-	for _, p := range v.pools {
-		if p.state != complete {
-			continue
-		}
-		for _, d := range p.devices {
-			mask := s.fails(r, p, d, v.node, reach)
-			if mask&(1<<(reach+1)-1)>>1 == 0 {
-				all++
-			}
-			if mask == 0 {
-				out.Left++
-			}
-			failed = append(failed, mask)
-			for m := mask; m != 0; m &= m - 1 {
-				counts[bits.TrailingZeros64(m)]++
-			}
-		}
-	}
-	if out.Devices = len(failed); r.all {
-		out.Wants = max(1, all)
-	}
-	decisive := uint64(0)
-	if out.Left < out.Wants {
-		decisive = smallest(failed, len(tests), out.Wants)
-	}
-	for k, n := range counts {
-		if n > 0 {
-			out.Refused = append(out.Refused, Refusal{tests[k], n, decisive&(1<<k) != 0})
-		}
-	}
-	return out
-}
-
-// fails returns the tests that a device fails for a request alone: bit 0 for use, one bit for each selector, then from bit
-// reach on the node, capacity, counters and taints.
-func (s *Search) fails(r *request, p *pool, d *device, node *v1.Node, reach int) (mask uint64) {
-	if s.inUse(d, r, 0) {
-		mask |= 1
-	}
-	for k, ref := range r.selectors {
-		if ok, err := s.allocator.matches(ref.program, d); !ok || err != nil {
-			mask |= 1 << min(k+1, maxTests)
-		}
-	}
-	if d.slice.each {
-		if ok, err := d.reach.has(node); !ok || err != nil {
-			mask |= 1 << reach
-		}
-	}
-	if taken, ok, err := consumption(d, r.capacity); err != nil || !ok || !s.room(d, taken) {
-		mask |= 1 << (reach + 1)
-	}
-	if ok, paid := s.charge(p, d); !ok {
-		mask |= 1 << (reach + 2)
-	} else if paid {
-		s.refund(p, d)
-	}
-	if !tolerated(d.object.Taints, r.tolerations) {
-		mask |= 1 << (reach + 3)
-	}
-	return mask
-}
-
-// smallest returns a smallest set of tests which fewer than want devices pass; 0 when there are fewer devices than that.
-func smallest(failed []uint64, tests, want int) uint64 {
-	if len(failed) < want {
-		return 0
-	}
-	var found uint64
-	var try func(set uint64, first, n int) bool
-	try = func(set uint64, first, n int) bool {
-		if n == 0 {
-			left := 0
-			for _, mask := range failed {
-				if mask&set == 0 {
-					left++
-				}
-			}
-			found = set
-			return left < want
-		}
-		for k := first; k <= tests-n; k++ {
-			if try(set|1<<k, k+1, n-1) {
-				return true
-			}
-		}
-		return false
-	}
-	for n := 1; n <= min(tests, 4); n++ {
-		if try(0, 0, n) {
-			return found
-		}
-	}
-	return 1<<tests - 1
+	return e, blames
 }
 
 // atom is a request or a constraint of a claim.
@@ -327,7 +224,7 @@ func (e Explanation) Lines() []string {
 		line := fmt.Sprintf("claim %s, request %s: wants %d, %d of %d devices left", r.Claim, r.Request, r.Wants, r.Left, r.Devices)
 		for _, x := range r.Refused {
 			if x.Decisive {
-				line += fmt.Sprintf("; %d fail the test: %s", x.Devices, x.Test)
+				line += fmt.Sprintf("; %d fail the test: %s", x.Devices, x.Test) + heldby.Text(x.Claims)
 			}
 		}
 		out = append(out, line)
@@ -348,7 +245,7 @@ func (s *Search) Capacity(node *v1.Node, limit int) (n int, err error) {
 	var taken []resourcev1.AllocationResult
 	defer func() {
 		for k := range taken {
-			s.ledger.Remove(&taken[k])
+			s.ledger.Remove(nil, &taken[k])
 		}
 		clear(s.left)
 	}()
@@ -362,7 +259,7 @@ func (s *Search) Capacity(node *v1.Node, limit int) (n int, err error) {
 			return limit, nil // without claims nothing is taken
 		}
 		for k := range results {
-			s.ledger.Add(&results[k])
+			s.ledger.Add(nil, &results[k])
 		}
 		taken = append(taken, results...)
 		n++

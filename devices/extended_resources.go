@@ -91,16 +91,8 @@ func (e ExtendedResources) Serve(pod *v1.Pod) bool {
 // extendedClaim returns the special claim for the pod's extended resources (rule U9.3): the claim that an earlier attempt
 // created, or a new claim that is only in memory.
 func extendedClaim(pod *v1.Pod, objects Objects) *resourcev1.ResourceClaim {
-	for c := range objects.ResourceClaims(pod.Namespace) {
-		if c.Annotations[extendedClaimAnnotation] != "true" {
-			continue
-		}
-		for k := range c.OwnerReferences {
-			o := &c.OwnerReferences[k]
-			if o.Name == pod.Name && o.UID == pod.UID && o.Controller != nil && *o.Controller {
-				return c
-			}
-		}
+	if c := createdClaim(pod, objects); c != nil {
+		return c
 	}
 	yes := true
 	return &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
@@ -108,6 +100,28 @@ func extendedClaim(pod *v1.Pod, objects Objects) *resourcev1.ResourceClaim {
 		Annotations:     map[string]string{extendedClaimAnnotation: "true"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &yes}},
 	}}
+}
+
+// createdClaim returns the claim that an earlier attempt has created for a pod's extended resources; nil when there is none. Of
+// several claims the claim whose name comes first counts.
+func createdClaim(pod *v1.Pod, objects Objects) (found *resourcev1.ResourceClaim) {
+	if x, ok := objects.(interface {
+		ExtendedResourceClaim(pod *v1.Pod) *resourcev1.ResourceClaim
+	}); ok {
+		return x.ExtendedResourceClaim(pod)
+	}
+	for c := range objects.ResourceClaims(pod.Namespace) {
+		if c.Annotations[extendedClaimAnnotation] != "true" || found != nil && found.Name < c.Name {
+			continue
+		}
+		for k := range c.OwnerReferences {
+			o := &c.OwnerReferences[k]
+			if o.Name == pod.Name && o.UID == pod.UID && o.Controller != nil && *o.Controller {
+				found = c
+			}
+		}
+	}
+	return found
 }
 
 // provided returns those of the resources names that device classes provide on a node: the node offers none of the resource

@@ -22,29 +22,17 @@ type Freeing struct {
 func (s *State) Freeing(objects Objects) *Freeing { return &Freeing{s, objects} }
 
 // Check returns the verdict on slot i, as State.Check does, but preemption can help where devices are missing.
-func (f *Freeing) Check(i int) resources.Verdict {
-	v := f.State.Check(i)
+func (f *Freeing) Check(i int) resources.Verdict { return freed(f.State.Check(i)) }
+
+func freed(v resources.Verdict) resources.Verdict {
 	if v == notAllocated {
 		return notAllocatedNow
 	}
 	return v
 }
 
-// Reasons returns v1.36's text of a verdict of Check, as State.Reasons does.
-func (f *Freeing) Reasons(v resources.Verdict) []string {
-	if v == notAllocatedNow {
-		v = notAllocated
-	}
-	return f.State.Reasons(v)
-}
-
-// Code returns Unschedulable where devices are missing, and what State.Code returns elsewhere.
-func (f *Freeing) Code(v resources.Verdict) filter.Code {
-	if v == notAllocatedNow {
-		return filter.Unschedulable
-	}
-	return f.State.Code(v)
-}
+// Kept is State.Kept for pods for which preemption can free devices.
+func (f *Freeing) Kept() *Kept { return f.keptAs(true) }
 
 // NewTrial returns a trial without any pod removed. A trial searches once for each check, on the one node. It belongs to the
 // goroutine of the allocator.
@@ -75,11 +63,11 @@ func (t *freeingTrial) Check(i int) resources.Verdict {
 	defer s.mu.Unlock()
 	ledger := s.allocator.ledger
 	for _, c := range free {
-		ledger.Remove(c.Status.Allocation)
+		ledger.Remove(c, c.Status.Allocation)
 	}
 	defer func() {
 		for _, c := range free {
-			ledger.Add(c.Status.Allocation)
+			ledger.Add(c, c.Status.Allocation)
 		}
 		clear(s.left)
 	}()

@@ -64,7 +64,7 @@ func FuzzAllocate(f *testing.F) {
 			require.False(t, taken[r.Device] || seen[r.Device], r.Device)
 			seen[r.Device] = true
 		}
-		ledger.Add(&results[0])
+		ledger.Add(nil, &results[0])
 		_, again, err := allocator.Compile(gpuClaim("rest", int64(free)-count+1)).Allocate(node)
 		require.NoError(t, err)
 		require.False(t, again, "more devices than are free")

@@ -2,10 +2,10 @@ package devices
 
 import (
 	"slices"
-
-	v1 "k8s.io/api/core/v1"
+	"strconv"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/key"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -13,31 +13,88 @@ import (
 // stays right while allocations and nodes change, and it knows no pod: State.Allocation says what a pod gets. A Kept belongs to
 // the goroutine of its allocator.
 type Kept struct {
-	id        int
-	state     *State // of one of the pods
-	search    *Search
-	allocator *Allocator
+	id      int
+	state   *State // of one of the pods
+	freeing bool
 }
 
-// Kept returns the answers that the pod shares with every pod whose claims ask for the same. It is nil when the pod shares
-// none:
+// Kept returns the answers that the pod shares with every pod whose claims, and whose containers' extended resources, ask for the
+// same. Of a claim that has an allocation the allocation's node selector counts, and the score of its alternatives. Kept is nil
+// when the pod shares no answers:
 //
-//   - a claim of the pod has an allocation,
-//   - a class provides an extended resource of the pod,
-//   - the answer for one node can depend on the nodes that were asked before (quirk U10.2).
-func (s *State) Kept() *Kept {
-	a := s.allocator
-	if a.inventory.coupled || s.pod.special != nil || len(s.pending) == 0 || len(s.pending) < len(s.pod.claims) {
+//   - devices of an allocation have binding conditions,
+//   - an earlier attempt has created the claim for the pod's extended resources,
+//   - the answer for one node can depend on the nodes that were asked before (quirk U10.2),
+//   - Options.AlwaysRelease is set and a claim has an allocation.
+//
+// State.Release does not know which nodes a Kept was asked about. When a pod with an allocated claim fits on no node, ask the State
+// about the nodes again before Release.
+func (s *State) Kept() *Kept { return s.keptAs(false) }
+
+// keptAs returns the Kept of the pod; with freeing preemption can free devices.
+func (s *State) keptAs(freeing bool) *Kept {
+	a, own := s.allocator, len(s.pending)
+	if s.pod.special != nil {
+		if s.pod.special.UID != "" {
+			return nil
+		}
+		own++
+	}
+	allocated, ok := s.appendAllocated(nil)
+	if !ok || own > 0 && a.inventory.coupled {
+		return nil
+	}
+	for k := range s.pod.claims {
+		if s.pod.claims[k].allocated() {
+			own++
+		}
+	}
+	if own == 0 || own < len(s.pod.claims) { // a pod without claims, or Options.ClaimOnce
 		return nil
 	}
 	x := s.searchFor(nil)
 	if x.shape == nil {
 		x.shape = a.shapeOf(x.Search)
 	}
-	if x.shape.kept == nil {
-		x.shape.kept = &Kept{id: x.shape.id, state: s, search: x.Search, allocator: a}
+	asked := append(strconv.AppendBool(nil, freeing), allocated...)
+	if s.pod.special != nil {
+		asked = appendContainers(asked, s.pod.pod)
+		for _, name := range s.pod.asked {
+			asked = key.Int(key.Text(asked, string(name)), int64(a.classID(s.pod.extended[name])))
+		}
 	}
-	return x.shape.kept
+	k := x.shape.kept[string(asked)]
+	if k == nil {
+		if len(x.shape.kept) >= maxShapes {
+			clear(x.shape.kept)
+		}
+		a.made++
+		k = &Kept{a.made, s.pod.On(s.cluster, a, s.clock), freeing} // what this state is asked, Release of the pod does not see
+		x.shape.kept[string(asked)] = k
+	}
+	return k
+}
+
+// appendAllocated appends what answers depend on of the claims that have an allocation. It reports false when such an answer
+// depends on more.
+func (s *State) appendAllocated(dst []byte) ([]byte, bool) {
+	for k := range s.pod.claims {
+		c := &s.pod.claims[k]
+		if !c.allocated() {
+			continue
+		}
+		if s.allocator.options.AlwaysRelease {
+			return dst, false
+		}
+		allocation := c.object.Status.Allocation
+		for j := range allocation.Devices.Results {
+			if len(allocation.Devices.Results[j].BindingConditions) > 0 {
+				return dst, false
+			}
+		}
+		dst = key.Optional(key.Flag(dst, true), allocation.NodeSelector, key.NodeSelector)
+	}
+	return key.Int(key.Flag(dst, false), s.preferred), true
 }
 
 // ID returns a number that pods with equal claims have in common. No other Kept of the allocator has the number.
@@ -71,13 +128,13 @@ func (k *Kept) AppendSignature(dst []int32, i int) []int32 {
 // version now. It yields every slot when the ledger does not remember that long; version 0 is the start. A slot whose node
 // object was replaced is not among the slots. Since may yield a slot several times. A nil yield asks for the version alone.
 func (k *Kept) Since(version uint64, yield func(i int)) uint64 {
-	l := k.allocator.ledger
+	l := k.state.allocator.ledger
 	now := l.forgotten + uint64(len(l.touched))
 	if yield == nil || version >= now {
 		return now
 	}
 	if version < l.forgotten {
-		for i := range k.allocator.slots {
+		for i := range k.state.allocator.slots {
 			yield(i)
 		}
 		return now
@@ -85,7 +142,7 @@ func (k *Kept) Since(version uint64, yield func(i int)) uint64 {
 	pools := slices.Clone(l.touched[version-l.forgotten:])
 	slices.Sort(pools)
 	for _, at := range slices.Compact(pools) {
-		for _, i := range k.allocator.seenBy[at] {
+		for _, i := range k.state.allocator.seenBy[at] {
 			yield(int(i))
 		}
 	}
@@ -93,14 +150,16 @@ func (k *Kept) Since(version uint64, yield func(i int)) uint64 {
 }
 
 func (k *Kept) answer(i int) slotAnswer {
-	var node *v1.Node
-	if i >= 0 && i < k.state.cluster.Len() {
-		node = k.state.cluster.Node(i)
-	}
-	if node == nil {
+	s := k.state
+	if i < 0 || i >= s.cluster.Len() {
 		return slotAnswer{verdict: noFreeSlot}
 	}
-	clear(k.search.left) // counters are kept for one attempt only
-	x := k.search.ask(k.allocator.viewOf(i, node))
-	return slotAnswer{verdict: k.state.verdictOf(x), score: x.score}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.left) // counters are kept for one attempt only
+	x := s.decide(i)
+	if k.freeing {
+		x.verdict = freed(x.verdict)
+	}
+	return x
 }

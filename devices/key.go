@@ -28,16 +28,26 @@ func AppendKey(dst []byte, pod *v1.Pod) []byte {
 		s := &pod.Status.ResourceClaimStatuses[k]
 		dst = key.Optional(key.Text(dst, s.Name), s.ResourceClaimName, key.Text)
 	}
+	for k := range pod.Spec.InitContainers {
+		dst = key.Text(dst, pod.Spec.InitContainers[k].Name)
+	}
+	for k := range pod.Spec.Containers {
+		dst = key.Text(dst, pod.Spec.Containers[k].Name)
+	}
+	return overhead.AppendKey(appendContainers(dst, pod), pod)
+}
+
+// appendContainers appends what the requests for extended resources depend on: kind and requests of each container.
+func appendContainers(dst []byte, pod *v1.Pod) []byte {
 	for _, c := range podContainers(pod) {
-		dst = key.Text(key.Flag(dst, c.longLived), c.Name)
 		names := slices.Sorted(maps.Keys(c.Resources.Requests))
-		dst = key.Len(dst, len(names))
+		dst = key.Len(key.Flag(dst, c.longLived), len(names))
 		for _, name := range names {
 			q := c.Resources.Requests[name]
 			dst = key.Int(key.Text(dst, string(name)), q.Value())
 		}
 	}
-	return overhead.AppendKey(dst, pod)
+	return dst
 }
 
 // mayNeedDevices reports whether a pod has claims, or asks for a resource that a device class may provide.

@@ -74,6 +74,7 @@ func TestMisuse(t *testing.T) {
 		"Search.Capacity":   object,
 		"Search.Complete":   object,
 		"Search.Explain":    object,
+		"Search.Verdicts":   object,
 		"Unreserved":        object,
 		"claim hint":        object,
 		"FatalError.Error":  "the zero value is not usable",
@@ -99,6 +100,7 @@ func TestExtremes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, limit, n, "without claims nothing is taken")
 	}
-	require.Nil(t, s.Reasons(7))
+	require.Nil(t, s.Reasons(8))
+	require.Nil(t, s.Reasons(16), "no error has happened")
 	require.Nil(t, s.Reasons(math.MaxUint16))
 }

@@ -59,27 +59,37 @@ func (s *State) Numbers(i int) []string {
 	return out
 }
 
-// lines returns the lines of Explain. Nodes of one class have equal lines.
+// lines returns the lines of Explain. Nodes of one class have equal lines apart from the names of other claims.
 func (s *State) lines(i int) []string {
-	class := int32(-1)
-	if s.pod.special == nil && len(s.pending) > 0 {
-		s.mu.Lock()
-		class = s.searchFor(nil).classOf(s.allocator.viewOf(i, s.cluster.Node(i)))
-		known := s.explained[class]
-		s.mu.Unlock()
-		if known != nil {
-			return known
+	if s.pod.special != nil || len(s.pending) == 0 {
+		if e, ok := s.Explain(i); ok {
+			return e.Lines()
 		}
-	}
-	e, ok := s.Explain(i)
-	if !ok {
 		return nil
 	}
-	out := e.Lines()
-	if class >= 0 && len(e.Pools) == 0 && e.Error == "" { // pools and errors have names
-		s.mu.Lock()
-		s.explained[class] = out
-		s.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	search, node := s.searchFor(nil), s.cluster.Node(i)
+	v := s.allocator.viewOf(i, node)
+	class := search.classOf(v)
+	known := s.explained[class]
+	if known == nil {
+		known = new(explained)
+		known.explanation, known.blames = search.explain(node)
+		if class >= 0 && len(known.explanation.Pools) == 0 && known.explanation.Error == "" { // pools and errors have names
+			s.explained[class] = known
+		}
 	}
-	return out
+	if known.lines == nil || len(known.blames) > 0 {
+		search.name(&known.explanation, known.blames, v)
+		known.lines = known.explanation.Lines()
+	}
+	return known.lines
+}
+
+// explained is the explanation of a class of nodes. The names of other claims in it belong to one of the nodes.
+type explained struct {
+	explanation Explanation
+	blames      []blame
+	lines       []string
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/podberth/podberth/internal/testkit"
 )
 
-// U9.10: which devices of a slice a node offers. The numbers are those that the score of kube-scheduler v1.36.3 shows.
+// U9.10: a node offers the devices of the slices that reach the node. The score of kube-scheduler v1.36.3 shows the same numbers.
 func TestOffered(t *testing.T) {
 	node := func(name string) *v1.Node {
 		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rack": name}}}
@@ -54,7 +54,7 @@ func TestOffered(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		c.spec.Driver, c.spec.Pool = "gpu.example.com", resourcev1.ResourcePool{Name: "p", Generation: 1, ResourceSliceCount: 1}
 		ledger := NewLedger(NewInventory([]*resourcev1.ResourceSlice{{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: c.spec}}))
-		ledger.Add(&resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Driver: "gpu.example.com", Pool: "p", Device: "gpu-2"}}}})
+		ledger.Add(nil, &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Driver: "gpu.example.com", Pool: "p", Device: "gpu-2"}}}})
 		a := NewAllocator(ledger, func(string) *resourcev1.DeviceClass { return nil }, single{}, Options{})
 		for k, name := range []string{"n1", "n2"} {
 			count, allocated := a.Offered(node(name), &resourcev1.DeviceClass{})

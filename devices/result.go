@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // results turns the choices of the search into allocations (rules U7.11 and U7.14).
@@ -126,9 +128,7 @@ func (s *Search) nodeSelector(claim int) (*v1.NodeSelector, error) {
 			r = &d.reach
 		}
 		if r.kind == oneNode || d.object.BindsToNode != nil && *d.object.BindsToNode {
-			return &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
-				{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{s.node.Name}},
-			}}}}, nil
+			return podinfo.OnlyNode(s.node.Name), nil
 		}
 		if r.kind != selected {
 			continue

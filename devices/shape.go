@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 )
 
 // maxShapes bounds the shapes that an allocator keeps, and maxClasses the classes of each: what grows larger is dropped and
@@ -21,11 +22,10 @@ const (
 // order and state, whose devices are alike in all that the claims read and in what allocations hold. The search gives the
 // same answer for all nodes of a class, names of devices aside, and runs once for each class.
 type shape struct {
-	id         int // no other shape of the allocator has this number
-	kept       *Kept
-	programs   []*program  // selectors of the claims
-	attributes []string    // of their constraints
-	nodes      []nodeClass // by view.number
+	kept       map[string]*Kept // by the containers of pods with extended resources
+	programs   []*program       // selectors of the claims
+	attributes []string         // of their constraints
+	nodes      []nodeClass      // by view.number
 	classes    map[string]int32
 	answers    []answer // by class
 	buffer     []byte
@@ -123,12 +123,7 @@ func (a *Allocator) shapeOf(s *Search) *shape {
 		}
 		for j := range s.claims[k].asks {
 			for _, r := range s.claims[k].asks[j].alternatives {
-				id, ok := a.classIDs[r.class]
-				if !ok {
-					id = int32(len(a.classIDs))
-					a.classIDs[r.class] = id
-				}
-				key = strconv.AppendInt(append(key, ','), int64(id), 10)
+				key = strconv.AppendInt(append(key, ','), int64(a.classID(r.class)), 10)
 			}
 		}
 	}
@@ -143,9 +138,18 @@ func (a *Allocator) shapeOf(s *Search) *shape {
 	return sh
 }
 
+// classID gives each object of a class a number; nil has one too.
+func (a *Allocator) classID(class *resourcev1.DeviceClass) int32 {
+	id, ok := a.classIDs[class]
+	if !ok {
+		id = int32(len(a.classIDs))
+		a.classIDs[class] = id
+	}
+	return id
+}
+
 func (a *Allocator) newShape(s *Search) *shape {
-	a.made++
-	sh := &shape{id: a.made, classes: map[string]int32{}}
+	sh := &shape{kept: map[string]*Kept{}, classes: map[string]int32{}}
 	for k := range s.claims {
 		for _, x := range s.claims[k].asks {
 			for _, r := range x.alternatives {

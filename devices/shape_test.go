@@ -215,12 +215,12 @@ func TestKeptAnswers(t *testing.T) {
 				for j, c := range a.Claims {
 					c = devices.Reserved(c, &a.Results[j])
 					running = append(running, c)
-					ledger.Add(c.Status.Allocation)
+					ledger.Add(c, c.Status.Allocation)
 				}
 			}
 			if len(running) > 0 && r.chance(30) {
 				at := r.IntN(len(running))
-				ledger.Remove(running[at].Status.Allocation)
+				ledger.Remove(running[at], running[at].Status.Allocation)
 				running = append(running[:at:at], running[at+1:]...)
 			}
 		}

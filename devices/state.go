@@ -48,6 +48,7 @@ type State struct {
 	allocator *Allocator
 	clock     Clock
 	pending   []*resourcev1.ResourceClaim // the pod's own claims that need an allocation
+	preferred int64                       // score of the alternatives in the allocations that the pod's claims have
 
 	mu        sync.Mutex
 	searches  map[string]*nodeSearch // extended resources that classes provide
@@ -56,7 +57,7 @@ type State struct {
 	answers   []*answerPage // by slot / pageSize; nil: nothing is known
 	errors    []string
 	unusable  map[*resourcev1.ResourceClaim]bool
-	explained map[int32][]string // lines by class
+	explained map[int32]*explained // by class
 }
 
 type nodeSearch struct {
@@ -83,7 +84,7 @@ func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 	s := &State{
 		pod: p, cluster: c, allocator: allocator, clock: clock, searches: map[string]*nodeSearch{},
 		answers:  make([]*answerPage, (c.Len()+pageSize-1)/pageSize),
-		unusable: map[*resourcev1.ResourceClaim]bool{}, explained: map[int32][]string{},
+		unusable: map[*resourcev1.ResourceClaim]bool{}, explained: map[int32]*explained{},
 	}
 	if s.clock.BindingTimeout == 0 {
 		s.clock.BindingTimeout = DefaultBindingTimeout
@@ -91,7 +92,9 @@ func (p *Pod) On(c Cluster, allocator *Allocator, clock Clock) *State {
 	for k := range p.claims {
 		x := &p.claims[k]
 		switch {
-		case x.allocated(), x.object == p.special:
+		case x.allocated():
+			s.preferred += preference(&x.object.Spec, x.object.Status.Allocation)
+		case x.object == p.special:
 		case allocator.options.ClaimOnce && slices.ContainsFunc(s.pending, func(c *resourcev1.ResourceClaim) bool { return c.Name == x.object.Name }):
 		default:
 			s.pending = append(s.pending, x.object)
@@ -106,14 +109,14 @@ func (*State) Name() string { return "DynamicResources" }
 // Check returns the verdict on slot i (rule U8.4). It rejects a free slot and a slot that the cluster does not have.
 func (s *State) Check(i int) resources.Verdict { return s.answer(i).verdict }
 
-// Reasons returns v1.36's text of a verdict; nil for 0 and for a verdict that Check of this State did not return.
+// Reasons returns v1.36's text of a verdict of Check, of a Kept or of a Freeing; nil for 0 and for any other verdict.
 func (s *State) Reasons(v resources.Verdict) []string {
 	switch v {
 	case 0:
 		return nil
 	case noFreeSlot:
 		return []string{"the slot has no node"}
-	case notAllocated:
+	case notAllocated, notAllocatedNow:
 		return []string{"cannot allocate all claims"}
 	case notAvailable:
 		return []string{"resourceclaim not available on the node"}
@@ -132,10 +135,14 @@ func (s *State) Reasons(v resources.Verdict) []string {
 	return []string{s.errors[v-firstError]}
 }
 
-// Code returns Error for the verdict of an error, and UnschedulableAndUnresolvable for any other verdict.
+// Code returns Error for the verdict of an error, Unschedulable where preemption can free devices, and
+// UnschedulableAndUnresolvable for any other verdict.
 func (s *State) Code(v resources.Verdict) filter.Code {
-	if v&resources.Unresolvable != 0 {
+	switch {
+	case v&resources.Unresolvable != 0:
 		return filter.UnschedulableAndUnresolvable
+	case v == notAllocatedNow:
+		return filter.Unschedulable
 	}
 	return filter.Error
 }
@@ -143,17 +150,7 @@ func (s *State) Code(v resources.Verdict) filter.Code {
 // Raw returns the score of slot i (rule U8.7): the sum over all firstAvailable requests of 8 minus the position of the
 // chosen alternative. It is 0 when the node has nothing to allocate, and for a slot that the cluster does not have.
 func (s *State) Raw(i int) int64 {
-	a := s.answer(i)
-	if a.search == nil {
-		return 0
-	}
-	sum := a.score
-	for k := range s.pod.claims {
-		if c := s.pod.claims[k].object; c.Status.Allocation != nil {
-			sum += preference(&c.Spec, c.Status.Allocation)
-		}
-	}
-	return sum
+	return s.answer(i).score
 }
 
 // best is the score of the first alternative of a request.
@@ -265,7 +262,7 @@ func (s *State) decide(i int) slotAnswer {
 		if v := s.verdictOf(x); v != 0 {
 			return slotAnswer{verdict: v}
 		}
-		a.score = x.score
+		a.score = x.score + s.preferred
 	}
 	if len(missing) > 0 {
 		s.keep(missing)

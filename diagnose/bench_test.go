@@ -31,17 +31,31 @@ func large() (o cluster.Objects) {
 	return o
 }
 
-// One diagnosis of a pod with many rules at 5,000 nodes with 30,000 pods.
+// One diagnosis of a pod at 5,000 nodes with 30,000 pods: of a pod with requests, of one with many rules, of one that claims more
+// devices than a node has, and of one whose room is taken by pods with budgets.
 func BenchmarkRelax5000(b *testing.B) {
 	o := large()
+	o.DeviceClasses = gpuClass()
+	for i, n := range o.Nodes {
+		gpus(&o, n.Name, 4)
+		if i%2 == 0 {
+			give(claim(&o, fmt.Sprintf("held-%d", i), 1, false), n.Name, 0, o.Pods[i*6])
+		}
+	}
+	claim(&o, "pending", 5, true)
+	for i := range 250 {
+		o.PodDisruptionBudgets = append(o.PodDisruptionBudgets, budget(fmt.Sprintf("pdb-%d", i), fmt.Sprintf("a%d", i), 0))
+	}
 	pods := map[string]*v1.Pod{
 		"request": testkit.Pod("web").Labels("app=a1").Request("cpu=4,memory=40Gi").Obj(),
 		"rules": testkit.Pod("web").Labels("app=a1").Request("cpu=4,memory=40Gi").NodeSelector("disk=ssd").
 			Spread(1, zone, v1.DoNotSchedule, "app=a1").Spread(1, v1.LabelHostname, v1.DoNotSchedule, "app=a1").RequireApart(zone, "app=a1").HostPort("", v1.ProtocolTCP, 80).Obj(),
+		"devices": uses(testkit.Pod("web").Request("cpu=1,memory=1Gi").Obj(), "pending"),
+		"budgets": testkit.Pod("web").Request("cpu=20,memory=40Gi").Obj(),
 	}
 	s, err := cluster.New(o)
 	require.NoError(b, err)
-	for _, name := range []string{"request", "rules"} {
+	for _, name := range []string{"request", "rules", "devices", "budgets"} {
 		b.Run(name, func(b *testing.B) {
 			found := 0
 			for b.Loop() {

@@ -18,3 +18,12 @@ func (b bits) and(other bits) bool {
 	}
 	return left != 0
 }
+
+func (b bits) empty() bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}

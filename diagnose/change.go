@@ -29,9 +29,14 @@ const (
 	Uncordon        Kind = "Uncordon"        // spec.unschedulable of a node becomes false
 	Label           Kind = "Label"           // a node gets a label, or loses one
 	AddNode         Kind = "AddNode"         // one more node like an existing one
-	RemovePods      Kind = "RemovePods"      // running pods leave, or move to other nodes
+	MovePods        Kind = "MovePods"        // running pods move to other nodes
+	RemovePods      Kind = "RemovePods"      // running pods leave
+	RaiseBudget     Kind = "RaiseBudget"     // a disruption budget allows the evictions of MovePods or RemovePods
 	BindVolume      Kind = "BindVolume"      // a claim gets a volume that every node reaches
 	FreeVolume      Kind = "FreeVolume"      // a volume loses its node affinity
+	LowerCount      Kind = "LowerCount"      // a claim asks for fewer devices: the largest count that works
+	DropConstraint  Kind = "DropConstraint"  // a claim loses a constraint
+	ReleaseClaim    Kind = "ReleaseClaim"    // a claim that no pod uses gives its devices back
 )
 
 // Change is one change of an object.
@@ -43,16 +48,17 @@ type Change struct {
 	To     string `json:"to,omitempty"`   // the value that works; "" for a field that goes
 	// Alike is the number of nodes for which the same change was not tried because their rejection is of the same kind.
 	Alike int `json:"alike,omitempty"`
-	// Leaving are the pods of RemovePods, the least important first.
+	// Leaving are the pods of MovePods and RemovePods, those first that leave first.
 	Leaving []Leaving `json:"leaving,omitempty"`
-	// Budgets are the disruption budgets that allow fewer evictions than Leaving needs: "default/pdb +1" must allow one more.
-	Budgets []string `json:"budgets,omitempty"`
 
 	rule   string                                     // the rule of the pod that the change weakens
 	edit   func(p *v1.Pod, v int64)                   // of the pod
 	value  *span                                      // nil: no value
 	make   func(s *cluster.Snapshot, c *Change) error // of the cluster
-	remove []*v1.Pod                                  // pods that leave, the most important first
+	remove []*v1.Pod                                  // pods that leave, those first that stay first
+	to     map[*v1.Pod]string                         // new nodes of pods that move
+	evicts bool                                       // budgets count
+	beside bool                                       // of a node, beside the changes of one node
 }
 
 // span is the values between that of the pod and the loosest one.
@@ -66,7 +72,7 @@ type Leaving struct {
 	Pod      string `json:"pod"` // namespace/name
 	Node     string `json:"node"`
 	Priority int32  `json:"priority"`
-	// To is a node on which the pod fits afterwards; "" when there is none.
+	// To is the node to which the pod moves, or on which a removed pod would fit afterwards; "" when there is none.
 	To string `json:"to,omitempty"`
 }
 
@@ -74,11 +80,11 @@ type Leaving struct {
 func (c Change) Text() string {
 	var b strings.Builder
 	switch c.Kind {
-	case DropSelector, DropRequirement, DropPort, DropVolume, DropClaim, DropGate:
+	case DropSelector, DropRequirement, DropPort, DropVolume, DropClaim, DropGate, DropConstraint:
 		fmt.Fprintf(&b, "%s: drop %s (%s)", c.Object, c.Path, c.From)
 	case Prefer:
 		fmt.Fprintf(&b, "%s: make %s a preference (%s)", c.Object, c.Path, c.From)
-	case RaiseMaxSkew, LowerMinDomains, LowerRequest:
+	case RaiseMaxSkew, LowerMinDomains, LowerRequest, RaiseBudget, LowerCount:
 		fmt.Fprintf(&b, "%s: %s from %s to %s", c.Object, c.Path, c.From, c.To)
 	case Tolerate:
 		fmt.Fprintf(&b, "%s: tolerate %s", c.Object, c.To)
@@ -94,24 +100,26 @@ func (c Change) Text() string {
 		}
 	case AddNode:
 		fmt.Fprintf(&b, "add a node like %s", c.From)
-	case RemovePods:
-		b.WriteString("remove ")
+	case MovePods, RemovePods:
+		verb := map[Kind]string{MovePods: "move", RemovePods: "remove"}[c.Kind]
 		for i, l := range c.Leaving {
 			if i > 0 {
-				b.WriteString(", ")
+				verb = ","
 			}
-			fmt.Fprintf(&b, "%s from %s", l.Pod, l.Node)
-			if l.To != "" {
+			fmt.Fprintf(&b, "%s %s from %s", verb, l.Pod, l.Node)
+			switch {
+			case c.Kind == MovePods:
+				fmt.Fprintf(&b, " to %s", l.To)
+			case l.To != "":
 				fmt.Fprintf(&b, " (fits on %s)", l.To)
 			}
-		}
-		for _, p := range c.Budgets {
-			fmt.Fprintf(&b, ", raise the budget %s", p)
 		}
 	case BindVolume:
 		fmt.Fprintf(&b, "%s: bind to a volume that every node reaches", c.Object)
 	case FreeVolume:
 		fmt.Fprintf(&b, "%s: drop %s", c.Object, c.Path)
+	case ReleaseClaim:
+		fmt.Fprintf(&b, "%s: release its devices", c.Object)
 	}
 	if c.Alike == 1 {
 		b.WriteString(" (1 more node is alike)")
@@ -122,32 +130,28 @@ func (c Change) Text() string {
 }
 
 // DefaultCost returns what a change costs unless Options.Cost says otherwise: cheap are edits of the pod that lose a wish, dear
-// is what takes capacity or removes pods. A lower request costs more the more it takes away.
+// is what takes capacity or removes pods. A lower request or count costs more the more it takes away.
 func DefaultCost(c Change) int64 {
 	switch c.Kind {
 	case Uncordon, DropGate:
 		return 2
 	case RaiseMaxSkew, LowerMinDomains, Tolerate, Label:
 		return 3
-	case Prefer, DropSelector, DropRequirement, Untaint:
+	case Prefer, DropSelector, DropRequirement, Untaint, DropConstraint:
 		return 4
 	case DropPort, BindVolume:
 		return 5
-	case LowerRequest:
+	case LowerRequest, LowerCount:
 		if c.value == nil || c.value.from <= 0 {
 			return 5
 		}
 		return 2 + int64(18*float64(c.value.from-c.value.v)/float64(c.value.from))
-	case AddNode:
+	case AddNode, ReleaseClaim:
 		return 12
+	case MovePods:
+		return 4 + 3*int64(len(c.Leaving))
 	case RemovePods:
-		n := int64(4 + 20*len(c.Budgets))
-		for _, l := range c.Leaving {
-			if n += 8; l.To != "" {
-				n -= 5
-			}
-		}
-		return n
+		return 4 + 8*int64(len(c.Leaving))
 	}
 	return 20
 }

@@ -3,11 +3,9 @@ package diagnose
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -21,7 +19,7 @@ type Comparison struct {
 	ChosenTotal int64       `json:"chosenTotal"`
 	OtherTotal  int64       `json:"otherTotal"`
 	Parts       []ScorePart `json:"parts"` // in plugin order
-	// Flips are single changes of objects with which the decision chooses Other.
+	// Flips are single changes with which the decision chooses Other: weights first, then objects.
 	Flips []Flip `json:"flips"`
 }
 
@@ -37,26 +35,17 @@ type ScorePart struct {
 	Most  int64 `json:"most"`
 }
 
-// Flip is a change of an object with which another node is chosen.
-type Flip struct {
-	Kind   string `json:"kind"` // "image", "label", "taint", "request" or "pod"
-	Object string `json:"object"`
-	Text   string `json:"text"`
-}
-
-// mostTried is the number of running pods of the other node whose leaving Compare tries.
-const mostTried = 20
-
 // Compare says why the decision about a pod chooses its node and not another one, by how much each weight may move before the
-// decision changes, and which single changes let it choose the other node: an image there, the label of a preferred term, a taint
-// PreferNoSchedule less, a pod less, a smaller request. Every flip is decided again. The errors are those of Relax, and errors for
-// a pod without a node and for another node that is the chosen one, does not exist or rejects the pod. O(changes) decisions.
+// decision changes, and which single changes let it choose the other node: another weight, an image there, the label of a preferred
+// term, a taint PreferNoSchedule less, a pod that moves away, another request. Every flip is decided again. The errors are those of
+// Relax, and errors for a pod without a node and for another node that is the chosen one, does not exist or rejects the pod.
+// O(changes) decisions.
 func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
 	d, err := begin(in, pod, Options{})
 	if err != nil {
 		return nil, err
 	}
-	plan, err := placement.New(d.base, d.profile)
+	plan, err := placement.New(d.base, d.profileOver(d.base))
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +81,24 @@ func Compare(in Input, pod *v1.Pod, other string) (*Comparison, error) {
 		p.Least, p.Most = d.bounds(table, chosen, k)
 		c.Parts = append(c.Parts, p)
 	}
+	for k, p := range c.Parts {
+		least, most := d.bounds(table, second, k)
+		if most >= 0 && least > most {
+			continue // no weight of this plugin alone is enough
+		}
+		to := least
+		if p.Weight > least {
+			to = most
+		}
+		if err := d.try(c, Flip{Kind: "weight", Object: "Plugin " + p.Plugin, Text: fmt.Sprintf("weight of %s from %d to %d", p.Plugin, p.Weight, to), Weight: to}); err != nil {
+			return nil, err
+		}
+	}
 	return c, d.flips(c, slot)
 }
 
-// bounds returns the weights of plugin k with which the chosen node stays ahead of every other feasible node.
+// bounds returns the weights of plugin k with which a node is ahead of every other feasible node: from least to most, none when
+// least is larger. most is -1 without an upper end.
 func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeReport, k int) (least, most int64) {
 	least, most = 1, math.MaxInt64
 	mine := chosen.Scores[k]
@@ -104,7 +107,7 @@ func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeR
 		if n == chosen || !n.Feasible() {
 			continue
 		}
-		need := int64(0) // the lead that the chosen node needs
+		need := int64(0) // the lead that the node needs
 		if d.rank[d.base.Slot(n.Node)] < d.rank[d.base.Slot(chosen.Node)] {
 			need = 1
 		}
@@ -115,10 +118,15 @@ func (d *diagnosis) bounds(table []placement.NodeReport, chosen *placement.NodeR
 			least = max(least, ceilDiv(need-rest, gain))
 		case gain < 0:
 			most = min(most, floorDiv(rest-need, -gain))
+		case rest < need:
+			return 1, 0
 		}
 	}
-	if most == math.MaxInt64 {
+	switch {
+	case most == math.MaxInt64:
 		most = -1
+	case most < least:
+		return 1, 0
 	}
 	return least, most
 }
@@ -132,80 +140,3 @@ func floorDiv(a, b int64) int64 {
 }
 
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
-
-// flips tries single changes in favour of the other node.
-func (d *diagnosis) flips(c *Comparison, slot int) error {
-	try := func(kind, object, text string, change func(s *cluster.Snapshot, p *v1.Pod) error) error {
-		s, p := d.base.Fork(), d.pod.DeepCopy()
-		if err := change(s, p); err != nil {
-			return err
-		}
-		plan, err := placement.New(s, d.profile)
-		if err != nil {
-			return err
-		}
-		if plan.Decide(p, placement.Options{}).Node == c.Other {
-			c.Flips = append(c.Flips, Flip{kind, object, text})
-		}
-		return nil
-	}
-	node := "Node " + c.Other
-	onNode := func(kind, text string, edit func(n *v1.Node)) error {
-		return try(kind, node, text, func(s *cluster.Snapshot, _ *v1.Pod) error { return editNode(s, c.Other, edit) })
-	}
-	n := d.base.Node(slot)
-	images := d.base.Node(d.base.Slot(c.Chosen)).Status.Images
-	for i := range d.pod.Spec.Containers {
-		image := d.pod.Spec.Containers[i].Image
-		for _, has := range images {
-			if slices.Contains(has.Names, image) && !slices.ContainsFunc(n.Status.Images, func(x v1.ContainerImage) bool { return slices.Contains(x.Names, image) }) {
-				if err := onNode("image", "pull the image "+image, func(n *v1.Node) { n.Status.Images = append(n.Status.Images, has) }); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if a := podinfo.NodeAffinity(d.pod); a != nil {
-		for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-			for _, r := range t.Preference.MatchExpressions {
-				if r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, n.Labels[r.Key]) {
-					if err := onNode("label", "label "+r.Key+"="+r.Values[0], func(n *v1.Node) { setLabel(n, r.Key, r.Values[0]) }); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	for _, t := range n.Spec.Taints {
-		if t.Effect == v1.TaintEffectPreferNoSchedule {
-			if err := onNode("taint", "remove the taint "+t.ToString(), func(n *v1.Node) { dropTaint(n, t) }); err != nil {
-				return err
-			}
-		}
-	}
-	tried := 0
-	for p := range d.base.Pods(slot) {
-		if tried++; tried > mostTried {
-			break
-		}
-		if err := try("pod", "Pod "+podinfo.Name(p), "move "+podinfo.Name(p)+" away from "+c.Other, func(s *cluster.Snapshot, _ *v1.Pod) error { return s.Unset(p) }); err != nil {
-			return err
-		}
-	}
-	var requests []*Change
-	requestChanges(d.pod, func(kind Kind, rule, path, from string, edit func(p *v1.Pod, v int64)) *Change {
-		x := &Change{Kind: kind, Path: path, From: from, edit: edit}
-		requests = append(requests, x)
-		return x
-	})
-	for _, x := range requests {
-		half := x.value.from / 2
-		if err := try("request", "Pod "+c.Pod, fmt.Sprintf("%s from %s to %s", x.Path, x.From, x.value.show(half)), func(_ *cluster.Snapshot, p *v1.Pod) error {
-			x.edit(p, half)
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -65,12 +65,29 @@ func TestFlips(t *testing.T) {
 	require.NoError(t, err)
 	c, err := Compare(Input{Snapshot: s}, pod, "n2")
 	require.NoError(t, err)
-	require.Equal(t, []Flip{{"taint", "Node n2", "remove the taint old:PreferNoSchedule"}}, c.Flips)
+	require.Equal(t, []string{"weight of NodeResourcesFit from 1 to 24", "remove the taint old:PreferNoSchedule"}, flipTexts(c))
 	s, err = cluster.New(cluster.Objects{Nodes: five()[:2], Pods: []*v1.Pod{running("a1", "n2", "cpu=500m,memory=1Gi"), running("b1", "n1", "cpu=100m,memory=100Mi")}})
 	require.NoError(t, err)
 	c, err = Compare(Input{Snapshot: s}, pod, "n2")
 	require.NoError(t, err)
-	require.Equal(t, []Flip{{"pod", "Pod default/a1", "move default/a1 away from n2"}}, c.Flips)
+	require.Equal(t, []string{"move default/a1 from n2 to n1"}, flipTexts(c))
+	require.Equal(t, "Pod default/a1", c.Flips[0].Object)
+	for _, bad := range []struct {
+		s    *cluster.Snapshot
+		pod  *v1.Pod
+		flip Flip
+		want string
+	}{{nil, pod, c.Flips[0], "the input has no snapshot"}, {s, nil, c.Flips[0], "pod: Required value"}, {s, pod, Flip{Kind: "pod"}, "is no flip of a Comparison"}} {
+		_, err := ApplyFlip(bad.s, bad.pod, bad.flip)
+		require.ErrorContains(t, err, bad.want)
+	}
+}
+
+func flipTexts(c *Comparison) (out []string) {
+	for _, f := range c.Flips {
+		out = append(out, f.Text)
+	}
+	return out
 }
 
 // Known ends of running pods: the pod is placed after the end that makes room.
@@ -103,6 +120,11 @@ func TestWake(t *testing.T) {
 	o, err = Wake(Input{Snapshot: s}, testkit.Pod("web").Request("cpu=3").Obj(), WakeOptions{})
 	require.NoError(t, err)
 	require.Nil(t, o.At)
+	gated := testkit.Pod("gated").Obj()
+	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+	o, err = Wake(Input{Snapshot: s}, gated, WakeOptions{})
+	require.NoError(t, err)
+	require.Equal(t, &Outlook{Pod: "default/gated", Events: []WakeEvent{{"SchedulingGates", "PodUpdatePodSchedulingGatesEliminated"}}, Ends: []End{}}, o)
 	_, err = Wake(Input{}, testkit.Pod("web").Obj(), WakeOptions{})
 	require.ErrorIs(t, err, ErrNoSnapshot)
 }

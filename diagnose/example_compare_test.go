@@ -33,7 +33,7 @@ func ExampleCompare() {
 	// Output:
 	// n1 true n2
 	// NodeResourcesFit 83 72
-	// move default/web-2 away from n2
+	// move default/web-2 from n2 to n1
 }
 
 // The node is full until the pod that terminates is gone.

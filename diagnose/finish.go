@@ -2,28 +2,32 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/placement"
-	"github.com/podberth/podberth/resources"
 )
+
+// mostTurns is the number of times that the pods of a removal that have no other node are exchanged for others.
+const mostTurns = 2
+
+// mostParts is the number of times that a part of an answer takes the place of the answer. Each part has fewer changes or fewer
+// pods that leave.
+const mostParts = 16
 
 // finish takes the values of each set back as far as the pod still fits, decides again, and sorts by cost.
 func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
 	out := []Relaxation{}
 	for _, c := range found {
-		r, err := d.relaxation(c)
-		switch {
-		case err != nil:
+		list, err := d.relaxations(c)
+		if err != nil {
 			return nil, err
-		case r.Node == "": // a filter fails with the values that would fit
-			d.cut = "error"
-		case !slices.ContainsFunc(out, func(x Relaxation) bool { return x.Text() == r.Text() }): // a part may be the part of two sets
-			out = append(out, r)
+		}
+		for _, r := range list {
+			unwanted := slices.ContainsFunc(r.Changes, func(c Change) bool { return d.o.Cost(c) < 0 })
+			known := slices.ContainsFunc(out, func(x Relaxation) bool { return x.Text() == r.Text() }) // a part may be the part of two sets
+			if !unwanted && !known {
+				out = append(out, r)
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Relaxation) int {
@@ -32,55 +36,139 @@ func (d *diagnosis) finish(found []choice) ([]Relaxation, error) {
 	return out, nil
 }
 
-func (d *diagnosis) relaxation(c choice) (Relaxation, error) {
-	var list []*Change
-	var of []int // number of a change of the pod, -1 for others
-	add := func(x *Change, k int) {
+// relaxations returns what a set of changes becomes. A set with a removal may become several: pods that budgets protect stay first;
+// the more important pods stay first, whatever the budgets say; and pods that have no other node stay.
+func (d *diagnosis) relaxations(c choice) (out []Relaxation, err error) {
+	add := func(o orders) ([]*v1.Pod, error) {
+		r, stuck, err := d.relaxation(c, o)
+		if r.Node != "" {
+			out = append(out, r)
+		}
+		return stuck, err
+	}
+	stuck, err := add(orders{budgetsFirst: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		d.cut = "error" // a filter fails with the values that would fit
+		return nil, nil
+	}
+	var never []*v1.Pod
+	for turn := 0; len(stuck) > 0 && turn < mostTurns; turn++ {
+		never = append(never, stuck...)
+		if stuck, err = add(orders{budgetsFirst: true, never: never}); err != nil {
+			return nil, err
+		}
+		if last := len(out) - 1; len(stuck) > 0 { // pods would leave for good: this is no better than the first answer
+			out = out[:last]
+		}
+	}
+	if !d.protects(c) {
+		return out, nil
+	}
+	_, err = add(orders{})
+	return out, err
+}
+
+// orders says which pods of a removal stay first.
+type orders struct {
+	budgetsFirst bool
+	never        []*v1.Pod // pods that do not leave
+}
+
+// protects reports whether a disruption budget protects a pod of a removal of the set.
+func (d *diagnosis) protects(c choice) bool {
+	if c.place < 0 {
+		return false
+	}
+	for k, x := range d.places[c.place].changes {
+		if c.node>>k&1 == 1 && x.Kind == RemovePods {
+			return !slices.Equal(d.sorted(x.remove, true), x.remove)
+		}
+	}
+	return false
+}
+
+// relaxation returns a relaxation without a node when no node takes the pod. stuck are pods that leave and have no other node.
+func (d *diagnosis) relaxation(c choice, o orders) (r Relaxation, stuck []*v1.Pod, err error) {
+	list := d.listOf(c)
+	for _, x := range list {
+		if x.Kind == RemovePods {
+			x.remove = slices.DeleteFunc(d.sorted(x.remove, o.budgetsFirst), func(p *v1.Pod) bool { return slices.Contains(o.never, p) })
+			if fits, err := d.stay(list, x); err != nil || !fits {
+				return Relaxation{}, nil, err
+			}
+		}
+	}
+	if err := d.tighten(list); err != nil {
+		return Relaxation{}, nil, err
+	}
+	for range mostParts {
+		if list, err = d.part(list); err != nil {
+			return Relaxation{}, nil, err
+		}
+		if i := slices.IndexFunc(list, removes); i >= 0 && list[i].evicts { // the part of an answer: only some of its pods leave
+			if list, err = d.evicted(list, list[i]); err != nil {
+				return Relaxation{}, nil, err
+			}
+			if fits, err := d.stay(list, list[slices.IndexFunc(list, removes)]); err != nil || !fits {
+				return Relaxation{}, nil, err
+			}
+		}
+		var final []*Change
+		if r, final, stuck, err = d.decideAgain(list); err != nil || len(final) == len(list) && !slices.ContainsFunc(final, func(c *Change) bool { return c.Kind == MovePods }) {
+			return r, stuck, err
+		}
+		if list, err = d.part(final); err != nil || len(list) == len(final) {
+			return r, stuck, err
+		}
+	}
+	return r, stuck, nil
+}
+
+// evicted returns the changes of a part of an answer without those of budgets. Only the pods leave that the budgets let go.
+func (d *diagnosis) evicted(list []*Change, c *Change) ([]*Change, error) {
+	w, _, err := d.apply(list)
+	if err != nil {
+		return nil, err
+	}
+	c.remove = slices.DeleteFunc(slices.Clone(c.remove), func(p *v1.Pod) bool {
+		return slices.Contains(slices.Collect(w.snapshot.Pods(d.slotOf[p])), p)
+	})
+	c.Kind, c.evicts, c.to, c.Leaving = RemovePods, false, nil, nil
+	return slices.DeleteFunc(slices.Clone(list), func(c *Change) bool { return c.Kind == RaiseBudget }), nil
+}
+
+// listOf returns copies of the changes of a set.
+func (d *diagnosis) listOf(c choice) (list []*Change) {
+	add := func(x *Change) {
 		own := *x
 		if x.value != nil {
 			value := *x.value
 			own.value = &value
 		}
-		list, of = append(list, &own), append(of, k)
+		list = append(list, &own)
 	}
-	for k, x := range d.changes {
+	for k, x := range slices.Concat(d.changes, d.everyone) {
 		if c.pod>>k&1 == 1 {
-			add(x, k)
-		}
-	}
-	for k, x := range d.everyone {
-		if c.pod>>(len(d.changes)+k)&1 == 1 {
-			add(x, -1)
+			add(x)
 		}
 	}
 	if c.place >= 0 {
 		for k, x := range d.places[c.place].changes {
 			if c.node>>k&1 == 1 {
-				add(x, -1)
+				add(x)
 			}
 		}
 	}
-	for _, x := range list {
-		if x.Kind == RemovePods {
-			if err := d.stay(list, x); err != nil {
-				return Relaxation{}, err
-			}
-		}
-	}
-	if err := d.tighten(list); err != nil {
-		return Relaxation{}, err
-	}
-	list, err := d.part(list)
-	if err != nil {
-		return Relaxation{}, err
-	}
-	return d.decideAgain(list)
+	return list
 }
 
 // part returns the smallest part of a set with a removal that is enough, with the values as they are now. All pods of a removal
 // may be too many, such as when required affinity needs one of them; with the pods that can stay a part may be enough.
 func (d *diagnosis) part(list []*Change) ([]*Change, error) {
-	if len(list) < 2 || !slices.ContainsFunc(list, func(c *Change) bool { return c.Kind == RemovePods }) {
+	if len(list) < 2 || !slices.ContainsFunc(list, removes) {
 		return list, nil
 	}
 	for size := 1; size < len(list); size++ {
@@ -95,12 +183,12 @@ func (d *diagnosis) part(list []*Change) ([]*Change, error) {
 					gates++
 				}
 			}
+			if gates > 0 {
+				continue
+			}
 			w, pod, err := d.apply(some)
 			if err != nil {
 				return nil, err
-			}
-			if gates > 0 {
-				continue
 			}
 			if ok, err := d.decides(w, pod); err != nil || ok {
 				return some, err
@@ -110,7 +198,7 @@ func (d *diagnosis) part(list []*Change) ([]*Change, error) {
 	return list, nil
 }
 
-// cluster returns a copy of the cluster, and the pod, with changes.
+// apply returns a copy of the cluster, and the pod, with changes.
 func (d *diagnosis) apply(list []*Change) (*world, *v1.Pod, error) {
 	s := d.base.Fork()
 	values := make([]Change, len(list))
@@ -142,12 +230,12 @@ func (d *diagnosis) fits(w *world, pod *v1.Pod, slots bits) bool {
 	return !b.empty()
 }
 
-// stay lets pods of a removal stay, the most important first, as long as the pod still has a node. It goes on until no single pod
-// can stay.
-func (d *diagnosis) stay(list []*Change, c *Change) error {
+// stay lets pods of a removal stay, those first that come first, as long as the pod still has a node. It goes on until no single
+// pod can stay. It returns false when the pod has no node although all pods leave.
+func (d *diagnosis) stay(list []*Change, c *Change) (bool, error) {
 	w, pod, err := d.apply(list)
 	if err != nil {
-		return err
+		return false, err
 	}
 	near := newBits(w.snapshot.Len())
 	for _, p := range c.remove {
@@ -157,139 +245,48 @@ func (d *diagnosis) stay(list []*Change, c *Change) error {
 		near.add(slot)
 	}
 	near.and(w.target)
-	for _, slots := range []bits{near, w.target} {
+	far := newBits(w.snapshot.Len()) // other nodes, as far as filters allow that do not care for the pods of a removal
+	copy(far, w.target)
+	for i := range w.snapshot.Len() {
+		if near.has(i) {
+			far.remove(i)
+		}
+	}
+	for _, f := range w.filters {
+		if local(f) && !far.empty() {
+			far.and(d.asked(w, f, pod))
+		}
+	}
+	fits := func(w *world) bool { return d.fits(w, pod, near) || !far.empty() && d.fits(w, pod, far) }
+	if !fits(w) {
+		return false, nil
+	}
+	for again := true; again; {
+		again = false
 		for i := 0; i < len(c.remove); {
 			p := c.remove[i]
-			if err := w.snapshot.Assume(p, d.slotOf[p]); err != nil {
-				return err
+			all := c.remove
+			c.remove = slices.Delete(slices.Clone(all), i, i+1)
+			with := w
+			if usesDevices(p) { // its claims come back with it
+				if with, _, err = d.apply(list); err != nil {
+					return false, err
+				}
+			} else if err := w.snapshot.Assume(p, d.slotOf[p]); err != nil {
+				return false, err
 			}
-			if d.fits(w, pod, slots) {
-				c.remove = append(append([]*v1.Pod(nil), c.remove[:i]...), c.remove[i+1:]...)
+			if fits(with) {
+				w, again = with, true
 				continue
 			}
-			if err := w.snapshot.Unset(p); err != nil {
-				return err
+			c.remove = all
+			if with == w {
+				if err := w.snapshot.Unset(p); err != nil {
+					return false, err
+				}
 			}
 			i++
 		}
 	}
-	return nil
-}
-
-// tighten takes the values back, one after the other, as far as the pod still fits.
-func (d *diagnosis) tighten(list []*Change) error {
-	if !slices.ContainsFunc(list, func(c *Change) bool { return c.value != nil }) {
-		return nil
-	}
-	w, pod, err := d.apply(list)
-	if err != nil {
-		return err
-	}
-	valued := make([]bool, len(w.filters)) // filters that see a value
-	slots := append(bits(nil), w.target...)
-	for k, f := range w.filters {
-		for i, c := range d.changes {
-			if d.sees[k]>>i&1 == 1 && slices.ContainsFunc(list, func(x *Change) bool { return x.value != nil && x.Path == c.Path && x.Kind == c.Kind }) {
-				valued[k] = true
-			}
-		}
-		if !valued[k] {
-			slots.and(d.asked(w, f, pod))
-		}
-	}
-	left := &world{snapshot: w.snapshot}
-	for k, f := range w.filters {
-		if valued[k] {
-			left.filters = append(left.filters, f)
-		}
-	}
-	for _, c := range list {
-		if c.value == nil {
-			continue
-		}
-		good, bad := c.value.loosest, c.value.from
-		for good-bad > 1 || bad-good > 1 {
-			middle := good + (bad-good)/2
-			c.value.v = middle
-			p := d.pod.DeepCopy()
-			for _, x := range list {
-				if x.edit != nil {
-					v := int64(0)
-					if x.value != nil {
-						v = x.value.v
-					}
-					x.edit(p, v)
-				}
-			}
-			if d.fits(left, p, slots) {
-				good = middle
-			} else {
-				bad = middle
-			}
-		}
-		c.value.v, c.To = good, c.value.show(good)
-	}
-	return nil
-}
-
-// decideAgain decides with the changes made, and fills in what follows.
-func (d *diagnosis) decideAgain(list []*Change) (Relaxation, error) {
-	w, pod, err := d.apply(list)
-	if err != nil {
-		return Relaxation{}, err
-	}
-	placer, err := placement.NewPlacer(w.snapshot, d.where())
-	if err != nil {
-		return Relaxation{}, err
-	}
-	dec := placer.Decide(pod, placement.Options{})
-	if !dec.Placed() && dec.Failure.Err != nil {
-		return Relaxation{}, nil
-	}
-	if !dec.Placed() {
-		return Relaxation{}, fmt.Errorf("diagnose: the filters allow the pod with changes that its decision refuses: %s", dec.Failure.Text())
-	}
-	r := Relaxation{Node: dec.Node}
-	if err := placer.Assume(pod, dec); err != nil {
-		return Relaxation{}, err
-	}
-	free, err := placement.NewPlacer(w.snapshot, d.profile) // pods that leave may go to any node
-	if err != nil {
-		return Relaxation{}, err
-	}
-	for _, c := range list {
-		if c.Kind == RemovePods {
-			if err := d.leave(c, free); err != nil {
-				return Relaxation{}, err
-			}
-		}
-		r.Changes = append(r.Changes, *c)
-		r.Cost += d.o.Cost(*c)
-	}
-	return r, nil
-}
-
-func (b bits) empty() bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// requests returns what the pod asks for, by column of the schema.
-func (d *diagnosis) requests() resources.Vector {
-	return overhead.AppendRequests(nil, d.base.Schema().Clone(), d.pod, overhead.Options{})
-}
-
-// short returns how much is short on a slot: the sum of the shares of the requests that are not free.
-func (d *diagnosis) short(asks resources.Vector, slot int) (sum float64) {
-	for c, n := range asks {
-		free := d.base.Allocatable(slot).At(c) - d.base.Requested(slot).At(c)
-		if n > 0 && free < n {
-			sum += float64(n-free) / float64(n)
-		}
-	}
-	return sum
+	return true, nil
 }

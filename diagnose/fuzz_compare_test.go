@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -40,11 +42,41 @@ func FuzzCompare(f *testing.F) {
 				require.True(t, p.Least <= p.Weight && (p.Most < 0 || p.Weight <= p.Most), "%+v", p)
 			}
 			require.Equal(t, [2]int64{c.ChosenTotal, c.OtherTotal}, [2]int64{a, b})
+			for _, flip := range c.Flips {
+				require.Equal(t, n.Name, flipped(t, s, pod, flip, flip.Weight), flip.Text)
+			}
+			for _, p := range c.Parts {
+				for w := max(1, p.Weight-5); w <= p.Weight+5; w++ { // a weight that flips is found, and none is nearer
+					if f := (Flip{Object: "Plugin " + p.Plugin, Weight: w}); flipped(t, s, pod, f, w) == n.Name {
+						require.True(t, slices.ContainsFunc(c.Flips, func(x Flip) bool {
+							return x.Object == f.Object && (p.Weight < x.Weight && x.Weight <= w || w <= x.Weight && x.Weight < p.Weight)
+						}), "%s %d", p.Plugin, w)
+					}
+				}
+			}
 			again, err := Compare(Input{Snapshot: s}, pod, n.Name)
 			require.NoError(t, err)
+			require.Equal(t, flipTexts(c), flipTexts(again))
+			c.Flips, again.Flips = nil, nil
 			require.Equal(t, c, again)
 		}
 	})
+}
+
+// flipped returns the node of the decision with a flip.
+func flipped(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, f Flip, weight int64) string {
+	fork := s.Fork()
+	p, err := ApplyFlip(fork, pod, f)
+	require.NoError(t, err)
+	profile := placement.DefaultProfile()
+	for k := range profile.Scores {
+		if weight > 0 && "Plugin "+profile.Scores[k].Name == f.Object {
+			profile.Scores[k].Weight = weight
+		}
+	}
+	plan, err := placement.New(fork, profile)
+	require.NoError(t, err)
+	return plan.Decide(p, placement.Options{}).Node
 }
 
 // FuzzWake holds that a pod with a node waits for no event, that ends are in order, and that the pod gets its node at one of them.

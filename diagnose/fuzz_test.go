@@ -19,11 +19,16 @@ import (
 // FuzzRelax compares Relax with all sets of its changes, each decided by placement on a changed copy of the cluster, and holds
 // that every relaxation works and no proper subset does, with the values that it found.
 func FuzzRelax(f *testing.F) {
-	for seed := range uint64(25) {
-		f.Add(testkit.RandomBytes(seed, 60))
+	for seed := range uint64(40) {
+		f.Add(testkit.RandomBytes(seed, 80))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		objects, pod := random(testkit.NewBytes(data))
+		b := testkit.NewBytes(data)
+		objects, pod := random(b)
+		objects.PodDisruptionBudgets = randomBudgets(b)
+		if b.OneIn(3) {
+			randomDevices(b, &objects, pod)
+		}
 		s, err := cluster.New(objects)
 		require.NoError(t, err)
 		o := Options{Size: 3, Nodes: 2}
@@ -40,6 +45,7 @@ func FuzzRelax(f *testing.F) {
 		}
 		// A removal of all pods may fail where one of fewer pods works, so sets with a removal are only checked below.
 		require.Equal(t, bruteForce(t, s, pod, d.Changes, o.Size), kindsOf(d.Relaxations))
+		require.Equal(t, bruteConflicts(t, s, pod, d.Changes, o.Size), d.Conflicts)
 		for _, r := range d.Relaxations {
 			require.True(t, works(t, s, pod, r.Changes), r.Text())
 			all := 1<<len(r.Changes) - 1
@@ -48,6 +54,11 @@ func FuzzRelax(f *testing.F) {
 			}
 			for i := range r.Changes {
 				tighter(t, s, pod, r, i)
+			}
+		}
+		for _, c := range d.Changes {
+			if c.Kind == RemovePods && works(t, s, pod, []Change{c}) {
+				fewest(t, s, pod, c, d.Relaxations)
 			}
 		}
 	})
@@ -82,7 +93,7 @@ func works(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change) boo
 	return len(p.Spec.SchedulingGates) == 0 && plan.Decide(p, placement.Options{}).Placed()
 }
 
-func pick(list []Change, set uint64) (out []Change) {
+func pick[T any](list []T, set uint64) (out []T) {
 	for k, c := range list {
 		if set>>k&1 == 1 {
 			out = append(out, c)
@@ -99,7 +110,7 @@ func bruteForce(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change
 			list := pick(changes, set)
 			places := map[string]bool{}
 			for _, c := range list {
-				if strings.HasPrefix(c.Object, "Node") {
+				if strings.HasPrefix(c.Object, "Node") && !c.beside {
 					places[c.Object+c.placeText()] = true
 				}
 			}
@@ -117,8 +128,34 @@ func bruteForce(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change
 	return withoutRemoval(out)
 }
 
+// bruteConflicts returns the smallest sets of at most size rules that keep the pod out although all changes of other rules are made.
+func bruteConflicts(t *testing.T, s *cluster.Snapshot, pod *v1.Pod, changes []Change, size int) [][]string {
+	var rules []string
+	for _, c := range changes {
+		if c.rule != "" && !slices.Contains(rules, c.rule) {
+			rules = append(rules, c.rule)
+		}
+	}
+	out, found := [][]string{}, []uint64{}
+	for n := 0; n <= size && n <= len(rules); n++ {
+		for set := range uint64(1) << len(rules) {
+			if mathbits.OnesCount64(set) != n || slices.ContainsFunc(found, func(f uint64) bool { return f&^set == 0 }) {
+				continue
+			}
+			kept := pick(rules, set)
+			others := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.rule == "" || slices.Contains(kept, c.rule) })
+			if !works(t, s, pod, others) {
+				found, out = append(found, set), append(out, append([]string{}, kept...))
+			}
+		}
+	}
+	return out
+}
+
 func withoutRemoval(list []string) []string {
-	return slices.DeleteFunc(list, func(s string) bool { return strings.Contains(s, string(RemovePods)) })
+	return slices.DeleteFunc(list, func(s string) bool {
+		return strings.Contains(s, string(RemovePods)) || strings.Contains(s, string(MovePods))
+	})
 }
 
 // placeText parts added nodes from each other.

@@ -19,14 +19,7 @@ import (
 // nodeChanges lists the changes of a node that can matter to a pod.
 func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 	x := &nodeEdits{node: d.base.Node(slot), alike: alike, labelled: map[string]bool{}}
-	seen := map[v1.Taint]bool{}
-	for _, t := range x.node.Spec.Taints {
-		t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
-		if !seen[t] && keepsOff(d.pod, t) {
-			seen[t] = true
-			x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
-		}
-	}
+	d.untaints(x)
 	if x.node.Spec.Unschedulable {
 		x.add(Uncordon, "spec.unschedulable", "true", "false", func(n *v1.Node) {
 			n.Spec.Unschedulable = false
@@ -54,6 +47,18 @@ func (d *diagnosis) nodeChanges(slot, alike int) []*Change {
 		x.out = append(x.out, c)
 	}
 	return x.out
+}
+
+// untaints adds a change for each taint that the pod does not tolerate.
+func (d *diagnosis) untaints(x *nodeEdits) {
+	seen := map[v1.Taint]bool{}
+	for _, t := range x.node.Spec.Taints {
+		t := v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+		if !seen[t] && keepsOff(d.pod, t) {
+			seen[t] = true
+			x.add(Untaint, "spec.taints", t.ToString(), "", func(n *v1.Node) { dropTaint(n, t) })
+		}
+	}
 }
 
 // nodeEdits collects the changes of one node.

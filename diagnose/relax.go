@@ -3,11 +3,12 @@ package diagnose
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -99,11 +100,12 @@ type diagnosis struct {
 	slotOf map[*v1.Pod]int
 	nodeOf map[*v1.Pod]string
 
-	pdbs    []*policyv1.PodDisruptionBudget
-	budgets *disruption.Budgets
+	budgets     *budgets
+	devices     *tracker.Tracker // of the base
+	asksDevices bool             // the pod has claims, or asks for an extended resource that a device class provides
 
 	changes  []*Change // of the pod
-	everyone []*Change // of storage objects; their bits follow those of changes
+	everyone []*Change // beside the pod and one node; their bits follow those of changes
 	places   []place
 	gates    uint64   // changes of the pod that every set needs
 	sees     []uint64 // by filter: the changes that it sees
@@ -149,7 +151,7 @@ func Relax(in Input, pod *v1.Pod, o Options) (*Diagnosis, error) {
 		out.Changes = append(out.Changes, c.loosest())
 	}
 	for _, c := range d.everyone {
-		out.Changes = append(out.Changes, *c)
+		out.Changes = append(out.Changes, c.loosest())
 	}
 	for _, p := range d.places {
 		for _, c := range p.changes {
@@ -204,7 +206,8 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 			d.slotOf[p], d.nodeOf[p] = i, d.base.Node(i).Name
 		}
 	}
-	d.readBudgets()
+	d.budgets, d.devices = budgetsOf(d.base), tracker.New(d.base, tracker.Of(d.base))
+	d.asksDevices = len(d.pod.Spec.ResourceClaims) > 0 || d.devices.ExtendedResources().Serve(d.pod)
 	w := d.newWorld(d.base)
 	d.worlds[worldKey{place: -1}], d.target = w, w.target
 	return d, nil
@@ -212,7 +215,7 @@ func begin(in Input, pod *v1.Pod, o Options) (*diagnosis, error) {
 
 // asItIs decides about the pod without changes, and reports whether it goes where it should.
 func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
-	plan, err := placement.New(d.base, d.profile)
+	plan, err := placement.New(d.base, d.profileOver(d.base))
 	if err != nil {
 		return false, err
 	}
@@ -228,7 +231,7 @@ func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
 	}
 	if !dec.Placed() {
 		out.Message = dec.Failure.Text()
-		r := plan.Preempt(d.pod, dec.Failure, placement.Options{}, placement.PreemptOptions{Budgets: d.budgets})
+		r := plan.Preempt(d.pod, dec.Failure, placement.Options{}, placement.PreemptOptions{Budgets: disruption.NewBudgets(d.budgets.pdbs, disruption.BudgetOptions{})})
 		if r.Node != "" {
 			out.Preempts = r.Node
 			for _, v := range r.Victims {
@@ -237,16 +240,23 @@ func (d *diagnosis) asItIs(out *Diagnosis) (bool, error) {
 		}
 		return false, nil
 	}
-	if plan, err = placement.New(d.base, d.where()); err != nil {
+	if plan, err = placement.New(d.base, d.where(d.base)); err != nil {
 		return false, err
 	}
 	out.Node = plan.Decide(d.pod, placement.Options{}).Node
 	return out.Node != "", nil
 }
 
-// where is the profile with a filter in front that allows the nodes of Options.Where alone.
-func (d *diagnosis) where() placement.Profile {
-	p := d.profile
+// ofDevices is the plugin that no change makes necessary for a pod that asks for no devices.
+const ofDevices = "DynamicResources"
+
+// where is the profile over a snapshot with a filter in front that allows the nodes of Options.Where alone.
+func (d *diagnosis) where(s *cluster.Snapshot) placement.Profile {
+	p := d.profileOver(s)
+	if !d.asksDevices {
+		p.Filters = slices.DeleteFunc(slices.Clone(p.Filters), func(f *placement.Plugin) bool { return f.Name == ofDevices })
+		p.Scores = slices.DeleteFunc(slices.Clone(p.Scores), func(f placement.Weighted) bool { return f.Name == ofDevices })
+	}
 	if d.o.Where == nil {
 		return p
 	}
@@ -263,7 +273,7 @@ func (d *diagnosis) where() placement.Profile {
 }
 
 // Apply makes changes, of one Diagnosis of that pod, in a snapshot, and returns the changed pod. The pod stays as it is and comes on
-// no node. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON is an
+// no node. The pods of a Relaxation leave by eviction: a pod stays if a disruption budget does not allow its eviction. Fork the snapshot to keep it. Without changes Apply returns a copy of the pod. A Change that was read from JSON is an
 // error. The other errors are those of cluster.Snapshot.Set and Unset, and the snapshot then has some of the changes.
 func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (*v1.Pod, error) {
 	if s == nil {
@@ -277,11 +287,7 @@ func Apply(s *cluster.Snapshot, pod *v1.Pod, changes ...Change) (*v1.Pod, error)
 		c := &changes[i]
 		switch {
 		case c.edit != nil:
-			v := int64(0)
-			if c.value != nil {
-				v = c.value.v
-			}
-			c.edit(p, v)
+			c.edit(p, c.now())
 		case c.make != nil:
 			if err := c.make(s, c); err != nil {
 				return nil, err

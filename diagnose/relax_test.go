@@ -6,10 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/internal/testkit"
@@ -86,7 +82,7 @@ func TestRelax(t *testing.T) {
 		{"minDomains", five(), []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n3", "cpu=1"), running("a3", "n5", "cpu=1")}, minDomains, Options{Nodes: -1},
 			"Pod default/a: spec.topologySpreadConstraints[0].maxSkew from 1 to 2\nPod default/a: spec.topologySpreadConstraints[0].minDomains from 5 to 3\nPod default/a: make spec.topologySpreadConstraints[0].whenUnsatisfiable a preference (topologyKey topology.kubernetes.io/zone)"},
 		{"anti-affinity", five()[:2], []*v1.Pod{running("a1", "n1", "cpu=1"), running("a2", "n2", "cpu=1")}, testkit.Pod("a3").Labels("app=a").RequireApart(v1.LabelHostname, "app=a").Obj(), Options{},
-			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nremove default/a1 from n1 (fits on n2) (1 more node is alike)\nadd a node like n1"},
+			"Pod default/a3: make spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] a preference (topologyKey kubernetes.io/hostname)\nmove default/a1 from n1 to n2 (1 more node is alike)\nadd a node like n1"},
 		{"gate", five(), nil, gated, Options{}, "Pod default/gated: drop spec.schedulingGates (example.com/wait)"},
 		{"port", five()[:1], []*v1.Pod{testkit.Pod("p1").On("n1").HostPort("", v1.ProtocolTCP, 80).Obj()}, testkit.Pod("web").HostPort("", v1.ProtocolTCP, 80).Obj(), Options{Nodes: -1},
 			"Pod default/web: drop spec.containers[0].ports[0].hostPort (80)"},
@@ -131,25 +127,6 @@ func TestConflicts(t *testing.T) {
 	}
 	d = relax(t, cluster.Objects{Nodes: nodes}, testkit.Pod("web").Obj(), Options{})
 	require.Equal(t, [][]string{{}}, d.Conflicts)
-}
-
-// A removal says where the pods fit, and which budget is too small; important pods stay.
-func TestRemoval(t *testing.T) {
-	nodes := five()[:2]
-	low, high := running("low", "n1", "cpu=2"), testkit.Pod("high").On("n1").Priority(10).Request("cpu=2").Obj()
-	big := running("big", "n2", "cpu=1,memory=8Gi")
-	one := intstr.FromInt32(1)
-	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pdb"}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "l"}}}}
-	d := relax(t, cluster.Objects{Nodes: nodes, Pods: []*v1.Pod{low, high, big}, PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{pdb}}, testkit.Pod("web").Request("cpu=2,memory=1Gi").Obj(), Options{Cost: only(RemovePods)})
-	require.Len(t, d.Relaxations, 2)
-	byNode := map[string]Change{}
-	for _, r := range d.Relaxations {
-		byNode[r.Changes[0].Leaving[0].Node] = r.Changes[0]
-	}
-	require.Equal(t, []Leaving{{Pod: "default/low", Node: "n1", To: "n2"}}, byNode["n1"].Leaving)
-	require.Equal(t, []string{"default/pdb +1"}, byNode["n1"].Budgets)
-	require.Equal(t, "remove default/low from n1 (fits on n2), raise the budget default/pdb +1", byNode["n1"].Text())
-	require.Equal(t, "default/big", byNode["n2"].Leaving[0].Pod)
 }
 
 // Limits end the search and are named.

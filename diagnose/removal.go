@@ -2,36 +2,37 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/internal/podinfo"
-	"github.com/podberth/podberth/placement"
 )
 
 // mostRemoved is the number of pods that a removal considers at most.
 const mostRemoved = 128
 
-// removal returns the change that makes pods leave in favour of a slot: pods of the slot, and pods of other slots that a filter
-// names. Static pods and the pods of DaemonSets stay, because they come back on the same node. nil: no pod can leave.
+// removal returns the change that makes pods leave in favour of a slot: pods of the slot, pods of other slots that a filter names,
+// and users of a claim that one pod alone may use. Static pods and the pods of DaemonSets stay, because they come back on the same
+// node. nil: no pod can leave.
 func (d *diagnosis) removal(slot, alike int) *Change {
 	var pods []*v1.Pod
 	seen := map[*v1.Pod]bool{}
 	add := func(p *v1.Pod) {
-		owner := metav1.GetControllerOfNoCopy(p)
-		if podinfo.Static(p) || podinfo.Mirror(p) || owner != nil && owner.Kind == "DaemonSet" || seen[p] || len(pods) == mostRemoved {
+		if fixed(p) || seen[p] || len(pods) == mostRemoved {
 			return
 		}
 		seen[p] = true
 		pods = append(pods, p)
 	}
 	for p := range d.base.Pods(slot) {
+		add(p)
+	}
+	for _, p := range d.claimUsers() {
 		add(p)
 	}
 	for _, predicate := range d.full {
@@ -64,9 +65,60 @@ func (d *diagnosis) removal(slot, alike int) *Change {
 		return nil
 	}
 	slices.SortStableFunc(pods, func(a, b *v1.Pod) int {
-		return cmp.Or(-cmp.Compare(podinfo.Priority(a), podinfo.Priority(b)), cmp.Compare(d.exhausted(b), d.exhausted(a)), cmp.Compare(podinfo.Name(a), podinfo.Name(b)))
+		return cmp.Or(-cmp.Compare(podinfo.Priority(a), podinfo.Priority(b)), cmp.Compare(podinfo.Name(a), podinfo.Name(b)))
 	})
-	return &Change{Kind: RemovePods, Object: "Node " + d.base.Node(slot).Name, Alike: alike, remove: pods, make: unset}
+	return &Change{Kind: RemovePods, Object: "Node " + d.base.Node(slot).Name, Alike: alike, remove: pods, make: leave}
+}
+
+// claimUsers returns the running pods that use a claim of the pod with access mode ReadWriteOncePod.
+func (d *diagnosis) claimUsers() (out []*v1.Pod) {
+	alone := map[string]bool{}
+	for _, v := range d.pod.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		name := v.PersistentVolumeClaim.ClaimName
+		claim, ok := cluster.List[*v1.PersistentVolumeClaim](d.base).Get(d.pod.Namespace, name)
+		alone[name] = ok && slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod)
+	}
+	if len(alone) == 0 {
+		return nil
+	}
+	for _, i := range d.slots {
+		for p := range d.base.Pods(i) {
+			if p.Namespace == d.pod.Namespace && slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool {
+				return v.PersistentVolumeClaim != nil && alone[v.PersistentVolumeClaim.ClaimName]
+			}) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// fixed reports whether a pod that leaves comes back on the same node: a static pod, or a pod of a DaemonSet.
+func fixed(p *v1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(p)
+	return podinfo.Static(p) || podinfo.Mirror(p) || owner != nil && owner.Kind == "DaemonSet"
+}
+
+// usesDevices reports whether a pod has claims of devices. Where such a pod fits is a question about its claims too.
+func usesDevices(p *v1.Pod) bool {
+	return len(p.Spec.ResourceClaims) > 0 || p.Status.ExtendedResourceClaimStatus != nil
+}
+
+// unplaced returns a copy of a pod as it was before it had a node.
+func unplaced(p *v1.Pod) *v1.Pod {
+	again := p.DeepCopy()
+	again.Spec.NodeName, again.Status.NominatedNodeName = "", ""
+	return again
+}
+
+// move puts a running pod on another node.
+func move(s *cluster.Snapshot, p *v1.Pod, to string) error {
+	there := unplaced(p)
+	there.Spec.NodeName = to
+	return s.Set(there)
 }
 
 // podKind is what cluster.Snapshot.PodKind returns.
@@ -75,53 +127,70 @@ type podKind struct {
 	terms int32
 }
 
-func unset(s *cluster.Snapshot, c *Change) error {
-	for _, p := range c.remove {
-		if err := s.Unset(p); err != nil {
+// leave makes the pods of RemovePods and MovePods leave. With Change.evicts a pod stays when a disruption budget does not allow its
+// eviction; the least important pods leave first.
+func leave(s *cluster.Snapshot, c *Change) error {
+	var b *budgets
+	if c.evicts {
+		b = budgetsOf(s)
+	}
+	ledger := b.ledger()
+	for _, p := range slices.Backward(c.remove) {
+		if !b.allow(ledger, p) {
+			continue
+		}
+		var err error
+		if to := c.to[p]; to != "" {
+			err = move(s, p, to)
+		} else {
+			err = release(s, p)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// exhausted is the number of the pod's budgets that allow no eviction.
-func (d *diagnosis) exhausted(p *v1.Pod) (n int) {
-	for _, k := range d.budgets.AppendMatches(nil, p.Namespace, p.Labels) {
-		if d.pdbs[k].Status.DisruptionsAllowed <= 0 {
-			n++
+// release takes a pod off its node. Its claims lose the reservation, and the devices with the last one, as the controllers have it.
+func release(s *cluster.Snapshot, p *v1.Pod) error {
+	if err := s.Unset(p); err != nil || !usesDevices(p) {
+		return err
+	}
+	gone := *p
+	gone.UID = podinfo.UID(p)
+	var claims []*resourcev1.ResourceClaim
+	for c := range cluster.List[*resourcev1.ResourceClaim](s).In(p.Namespace) {
+		if slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return r.UID == gone.UID }) {
+			claims = append(claims, c)
 		}
 	}
-	return n
-}
-
-func (d *diagnosis) readBudgets() {
-	d.pdbs = slices.Collect(cluster.List[*policyv1.PodDisruptionBudget](d.base).All())
-	d.budgets = disruption.NewBudgets(d.pdbs, disruption.BudgetOptions{})
-}
-
-// leave fills in which pods leave, where they fit afterwards, and whose budgets are too small. The placer's snapshot has the
-// changes, and the pod is on its node.
-func (d *diagnosis) leave(c *Change, placer *placement.Placer) error {
-	used := map[int32]int32{}
-	for _, p := range slices.Backward(c.remove) {
-		l := Leaving{Pod: podinfo.Name(p), Node: d.nodeOf[p], Priority: podinfo.Priority(p)}
-		again := p.DeepCopy()
-		again.Spec.NodeName, again.Status.NominatedNodeName = "", ""
-		if dec := placer.Decide(again, placement.Options{}); dec.Placed() {
-			if err := placer.Assume(again, dec); err != nil {
+	for _, c := range claims {
+		left := devices.Abandoned(c, &gone)
+		if left == nil {
+			if err := s.Unset(c); err != nil {
 				return err
 			}
-			l.To = dec.Node
-		}
-		c.Leaving = append(c.Leaving, l)
-		for _, k := range d.budgets.AppendMatches(nil, p.Namespace, p.Labels) {
-			used[k]++
-		}
-	}
-	for k, b := range d.pdbs {
-		if more := used[int32(k)] - max(b.Status.DisruptionsAllowed, 0); used[int32(k)] > 0 && more > 0 {
-			c.Budgets = append(c.Budgets, fmt.Sprintf("%s/%s +%d", b.Namespace, b.Name, more))
+		} else if err := s.Set(left); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// sorted returns pods of a removal, the pods that stay first coming first: with budgets first the pods whose eviction no budget
+// allows, and then the higher priorities. The budgets let the least important pods go first.
+func (d *diagnosis) sorted(pods []*v1.Pod, budgetsFirst bool) []*v1.Pod {
+	out := slices.Clone(pods) // by priority
+	if !budgetsFirst {
+		return out
+	}
+	ledger, kept := d.budgets.ledger(), map[*v1.Pod]int{}
+	for _, p := range slices.Backward(out) {
+		if !d.budgets.allow(ledger, p) {
+			kept[p] = 1
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *v1.Pod) int { return kept[b] - kept[a] })
+	return out
 }

@@ -10,6 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/heldby"
+	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/resources"
 )
 
 // mostChanges is the number of changes beside those of nodes that a search holds.
@@ -31,13 +34,33 @@ func (d *diagnosis) list() error {
 			}
 		}
 	}
-	d.everyone = volumeChanges(d.base, d.pod)
-	wanted := func(c *Change) bool { return d.o.Cost(*c) >= 0 }
+	var claims []*Change
+	if d.asksDevices {
+		var cut bool
+		if claims, cut = deviceChanges(d.base, d.pod); cut {
+			d.cut = "size"
+		}
+	}
+	for _, c := range slices.Concat(volumeChanges(d.base, d.pod), claims, d.openings()) {
+		if !slices.ContainsFunc(d.everyone, c.same) { // a pod may have a claim twice
+			d.everyone = append(d.everyone, c)
+		}
+	}
+	wanted := func(c *Change) bool {
+		moves := *c
+		moves.Kind = MovePods
+		return d.o.Cost(*c) >= 0 || c.Kind == RemovePods && d.o.Cost(moves) >= 0
+	}
 	d.changes, d.everyone = keep(d.changes, wanted), keep(d.everyone, wanted)
 	if len(d.changes)+len(d.everyone) > mostChanges {
 		slices.SortStableFunc(d.changes, func(a, b *Change) int { return cmp.Compare(d.o.Cost(*a), d.o.Cost(*b)) })
 		d.changes = d.changes[:max(0, mostChanges-len(d.everyone))]
 		d.cut = "size"
+	}
+	for _, c := range d.everyone {
+		if c.value != nil {
+			c.value.v = c.value.loosest
+		}
 	}
 	for k, c := range d.changes {
 		if c.value != nil {
@@ -49,7 +72,8 @@ func (d *diagnosis) list() error {
 	}
 	if d.o.Nodes > 0 {
 		for _, r := range reps[:min(d.o.Nodes, len(reps))] {
-			if list := keep(d.nodeChanges(r.slot, r.alike), wanted); len(list) > 0 {
+			own := func(c *Change) bool { return wanted(c) && !slices.ContainsFunc(d.everyone, c.same) }
+			if list := keep(d.nodeChanges(r.slot, r.alike), own); len(list) > 0 {
 				d.places = append(d.places, place{r.slot, list})
 			}
 		}
@@ -119,7 +143,8 @@ func (c *Change) loosest() Change {
 	return out
 }
 
-// verdicts returns what each filter says about each slot, in the order of the filters.
+// verdicts returns what each filter says about each slot, in the order of the filters. Nodes that lack devices differ when the
+// numbers of devices differ, whichever claims hold the devices.
 func (d *diagnosis) verdicts() [][]uint32 {
 	out := make([][]uint32, d.base.Len())
 	w := d.worlds[worldKey{place: -1}]
@@ -130,6 +155,20 @@ func (d *diagnosis) verdicts() [][]uint32 {
 		}
 		for _, i := range d.slots {
 			out[i] = append(out[i], uint32(f.Predicate.Check(i)))
+		}
+		x, ok := f.Predicate.(interface{ Numbers(i int) []string })
+		if !ok || plugin.Name != ofDevices {
+			continue
+		}
+		seen := map[string]uint32{}
+		for _, i := range d.slots {
+			text := heldby.Without(strings.Join(x.Numbers(i), "\n"))
+			if _, ok := seen[text]; !ok {
+				seen[text] = uint32(len(seen))
+			}
+			if last := len(out[i]) - 1; out[i][last] != 0 {
+				out[i][last] ^= seen[text] << 8
+			}
 		}
 	}
 	return out
@@ -187,6 +226,22 @@ func (d *diagnosis) representatives(verdicts [][]uint32) []representative {
 		return cmp.Or(cmp.Compare(a.rejects, b.rejects), -cmp.Compare(a.alike, b.alike))
 	})
 	return out
+}
+
+// requests returns what the pod asks for, by column of the schema.
+func (d *diagnosis) requests() resources.Vector {
+	return overhead.AppendRequests(nil, d.base.Schema().Clone(), d.pod, overhead.Options{})
+}
+
+// short returns how much is short on a slot: the sum of the shares of the requests that are not free.
+func (d *diagnosis) short(asks resources.Vector, slot int) (sum float64) {
+	for c, n := range asks {
+		free := d.base.Allocatable(slot).At(c) - d.base.Requested(slot).At(c)
+		if n > 0 && free < n {
+			sum += float64(n-free) / float64(n)
+		}
+	}
+	return sum
 }
 
 // choice is a set of changes.
@@ -278,7 +333,7 @@ func (d *diagnosis) conflicts() [][]string {
 	var rules []string
 	masks := map[string]uint64{}
 	for k, c := range d.changes {
-		if masks[c.rule] == 0 {
+		if _, known := masks[c.rule]; !known {
 			rules = append(rules, c.rule)
 		}
 		masks[c.rule] |= 1 << k
@@ -293,6 +348,7 @@ func (d *diagnosis) conflicts() [][]string {
 	}
 	var found []uint64
 	for size := 1; size <= min(d.o.Size, len(rules)); size++ {
+		open := false // a larger set may be a conflict
 		for set := uint64(1)<<size - 1; set < 1<<len(rules); set = next(set) {
 			if slices.ContainsFunc(found, func(f uint64) bool { return f&^set == 0 }) {
 				continue
@@ -308,10 +364,15 @@ func (d *diagnosis) conflicts() [][]string {
 					names = append(names, r)
 				}
 			}
-			if !d.works(base, all&^kept) {
+			if d.works(base, all&^kept) {
+				open = true
+			} else {
 				found = append(found, set)
 				out = append(out, names)
 			}
+		}
+		if open && size == d.o.Size && size < len(rules) && d.cut == "" {
+			d.cut = "size"
 		}
 	}
 	return out

@@ -29,7 +29,7 @@ type Outlook struct {
 // WakeEvent is a kind of event for which a plugin waits.
 type WakeEvent struct {
 	Plugin string `json:"plugin"`
-	Event  string `json:"event"` // as in "Node/Add"
+	Event  string `json:"event"` // as in "NodeAdd"
 }
 
 // End is a running pod that leaves its node at a known time.
@@ -50,29 +50,37 @@ type WakeOptions struct {
 
 // Wake says which events would make the scheduler try a pending pod again, and when the running pods leave whose end is known:
 // terminating pods (deletionTimestamp has the grace), pods with activeDeadlineSeconds, pods that a NoExecute taint evicts after
-// tolerationSeconds, and pods of WakeOptions.Completes. The pods leave one after the other, and after each the pod is decided
-// again. A pod that has a node as things are has no events. The errors are those of Relax. O(known ends) decisions.
+// tolerationSeconds, and pods of WakeOptions.Completes. The pods leave one after the other with their devices, and after each the
+// pod is decided again. A pod that has a node as things are has no events. A pod with scheduling gates waits for the last gate to go. The errors are those of Relax. O(known ends) decisions.
 func Wake(in Input, pod *v1.Pod, o WakeOptions) (*Outlook, error) {
 	d, err := begin(in, pod, Options{})
 	if err != nil {
 		return nil, err
 	}
 	out := &Outlook{Pod: podinfo.Name(pod), Events: []WakeEvent{}, Ends: []End{}}
-	placer, err := placement.NewPlacer(d.base, d.profile)
+	placer, err := placement.NewPlacer(d.base, d.profileOver(d.base))
 	if err != nil {
 		return nil, err
 	}
 	dec := placer.Decide(d.pod, placement.Options{})
-	if dec.Placed() {
+	registered := queue.DefaultEvents(d.profile.Hints(d.base))
+	var rejects []string
+	switch {
+	case len(d.pod.Spec.SchedulingGates) > 0:
+		rejects = []string{"SchedulingGates"}
+	case dec.Placed():
 		out.Node = dec.Node
 		return out, nil
+	default:
+		rejects = dec.Failure.Rejecters
 	}
-	registered := queue.DefaultEvents(d.profile.Hints(d.base))
-	rejects := dec.Failure.Rejecters
 	for _, r := range registered {
 		if slices.Contains(rejects, r.Plugin) {
 			out.Events = append(out.Events, WakeEvent{r.Plugin, r.Event.String()})
 		}
+	}
+	if len(d.pod.Spec.SchedulingGates) > 0 {
+		return out, nil
 	}
 	type end struct {
 		End
@@ -95,7 +103,7 @@ func Wake(in Input, pod *v1.Pod, o WakeOptions) (*Outlook, error) {
 			wakes, err := r.Hint(d.pod, e.pod, nil)
 			e.Wakes = wakes || err != nil
 		}
-		if err := d.base.Unset(e.pod); err != nil {
+		if err := release(d.base, e.pod); err != nil {
 			return nil, fmt.Errorf("diagnose: %w", err)
 		}
 		out.Ends = append(out.Ends, e.End)

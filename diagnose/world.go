@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/cluster"
@@ -36,7 +38,7 @@ type worldKey struct {
 // profileOver returns a profile of its own for a snapshot.
 func (d *diagnosis) profileOver(s *cluster.Snapshot) placement.Profile {
 	p := d.profile
-	p.Volumes, p.Devices = placement.NewVolumes(s), tracker.New(s, tracker.Of(s))
+	p.Volumes, p.Devices = placement.NewVolumes(s), d.devices.Fork(s, tracker.Of(s))
 	return p
 }
 
@@ -44,11 +46,23 @@ func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
 	w := &world{snapshot: s, nodes: true, seen: map[seenKey]bits{}}
 	p := d.profileOver(s)
 	for _, f := range p.Filters {
+		if f.Name == ofDevices && !d.asksDevices {
+			continue
+		}
 		if f.Over != nil {
 			f = f.Over(p)
 		}
 		w.filters = append(w.filters, f)
 	}
+	slices.SortStableFunc(w.filters, func(a, b *placement.Plugin) int { // filters that look at one node come before filters that look at the whole cluster
+		switch x, y := local(a), local(b); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
 	w.target = newBits(s.Len())
 	for i := range s.Len() {
 		if n := s.Node(i); n != nil && (d.o.Where == nil || d.o.Where(n)) {
@@ -56,6 +70,11 @@ func (d *diagnosis) newWorld(s *cluster.Snapshot) *world {
 		}
 	}
 	return w
+}
+
+// local reports whether a filter's answer about a node depends on that node and its pods alone.
+func local(f *placement.Plugin) bool {
+	return len(f.Reads) == 0 && (f.Group == placement.GroupStatics || f.Group == placement.GroupRows)
 }
 
 // world returns the cluster with changes of a place and changes beside it.
@@ -110,7 +129,7 @@ func (d *diagnosis) allowed(w *world, filter int, mask uint64) bits {
 	pod := d.changed(key.pod)
 	plugin := w.filters[filter]
 	var b bits
-	if base := d.worlds[worldKey{place: -1}]; w != base && w.nodes && len(plugin.Reads) == 0 && (plugin.Group == placement.GroupStatics || plugin.Group == placement.GroupRows) {
+	if base := d.worlds[worldKey{place: -1}]; w != base && w.nodes && local(plugin) {
 		b = newBits(w.snapshot.Len())
 		copy(b, d.allowed(base, filter, mask))
 		d.ask(w, plugin, pod, w.touched, b)
@@ -158,7 +177,7 @@ func (d *diagnosis) ask(w *world, plugin *placement.Plugin, pod *v1.Pod, slots [
 // although another node would take the pod.
 func (d *diagnosis) decides(w *world, pod *v1.Pod) (bool, error) {
 	if w.plan == nil {
-		plan, err := placement.New(w.snapshot, d.where())
+		plan, err := placement.New(w.snapshot, d.where(w.snapshot))
 		if err != nil {
 			return false, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/deviceclass"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
@@ -47,12 +48,9 @@ func FitHint(o FitOptions) func(pod *v1.Pod, old, new any) (bool, error) {
 	}
 }
 
-// implicit is the start of the name of a resource that every class provides.
-const implicit = "deviceclass.resource.kubernetes.io/"
-
 // provides reports whether a class that was added or updated now provides a resource that the pod names.
 func provides(pod *v1.Pod, before, after *DeviceClass) bool {
-	if before == nil && listed(pod, v1.ResourceName(implicit+after.Name)) {
+	if before == nil && listed(pod, v1.ResourceName(deviceclass.Prefix+after.Name)) {
 		return true
 	}
 	known := before != nil && before.ExtendedResourceName == after.ExtendedResourceName

@@ -49,10 +49,8 @@ func (m Message) String() string {
 		b.WriteByte(' ')
 		b.WriteString(m.PreFilter)
 		b.WriteByte('.')
-	} else if entries := m.entries(); len(entries) > 0 {
-		b.WriteByte(' ')
-		b.WriteString(strings.Join(entries, ", "))
-		b.WriteByte('.')
+	} else {
+		m.writeReasons(&b)
 	}
 	if m.PostFilter != "" {
 		b.WriteByte(' ')
@@ -61,22 +59,52 @@ func (m Message) String() string {
 	return b.String()
 }
 
-func (m Message) entries() []string {
-	sum := make(map[string]int, len(m.Reasons)+len(m.Absent))
-	for _, c := range m.Reasons {
-		sum[c.Reason] += c.Nodes
-	}
+// writeReasons writes a space, the list of "<count> <reason>" and a dot; nothing without reasons.
+func (m Message) writeReasons(b *strings.Builder) {
+	var room [8]Count
+	list := append(room[:0], m.Reasons...)
 	if m.AbsentNodes > 0 {
 		for _, reason := range m.Absent {
-			sum[reason] += m.AbsentNodes
+			list = append(list, Count{reason, m.AbsentNodes})
 		}
 	}
-	entries := make([]string, 0, len(sum))
-	for reason, n := range sum {
-		entries = append(entries, strconv.Itoa(n)+" "+reason)
+	if len(list) == 0 {
+		return
 	}
-	slices.Sort(entries)
-	return entries
+	slices.SortFunc(list, func(x, y Count) int { return strings.Compare(x.Reason, y.Reason) })
+	reasons, size := list[:1], 0
+	for _, c := range list[1:] {
+		if last := &reasons[len(reasons)-1]; last.Reason == c.Reason {
+			last.Nodes += c.Nodes
+		} else {
+			reasons = append(reasons, c)
+		}
+	}
+	slices.SortFunc(reasons, compareTexts)
+	for k := range reasons {
+		size += len(reasons[k].Reason) + 10
+	}
+	b.Grow(size)
+	for k, c := range reasons {
+		if k > 0 {
+			b.WriteByte(',')
+		}
+		var digits [20]byte
+		b.WriteByte(' ')
+		b.Write(strconv.AppendInt(digits[:0], int64(c.Nodes), 10))
+		b.WriteByte(' ')
+		b.WriteString(c.Reason)
+	}
+	b.WriteByte('.')
+}
+
+// compareTexts compares "<count> <reason>" as text.
+func compareTexts(x, y Count) int {
+	if x.Nodes != y.Nodes {
+		var one, other [20]byte
+		return slices.Compare(strconv.AppendInt(one[:0], int64(x.Nodes), 10), strconv.AppendInt(other[:0], int64(y.Nodes), 10))
+	}
+	return strings.Compare(x.Reason, y.Reason)
 }
 
 // Cut shortens a text to the note of an event, at most 1024 bytes. For a longer text Cut returns the first 1020 bytes and "

@@ -76,7 +76,15 @@ type ports struct{ want []hostPort }
 // Explain returns the conflicts ordered by wanted port and then by pod.
 func CompilePorts(pod *v1.Pod) Evaluator[TrialState[PortConflict]] { return compilePorts(pod) }
 
-func compilePorts(pod *v1.Pod) *ports { return &ports{appendHostPorts(nil, pod)} }
+var noPorts = &ports{} // most pods: shared, because it never changes
+
+func compilePorts(pod *v1.Pod) *ports {
+	want := appendHostPorts(nil, pod)
+	if want == nil {
+		return noPorts
+	}
+	return &ports{want}
+}
 
 func (e *ports) Skip() bool { return len(e.want) == 0 }
 

@@ -42,7 +42,7 @@ func resized(pod *v1.Pod) bool {
 // status at pod level then replaces the result, for each resource that one of them names (rule L4.2).
 func resizedRequests(pod *v1.Pod, o Options) v1.ResourceList {
 	infeasible := resizeInfeasible(pod)
-	podLevel := !o.IgnorePodLevel && !o.IgnorePodStatus && pod.Spec.Resources != nil
+	podLevel := !o.IgnorePodLevel && !o.IgnorePodStatus
 	spec := func(c *v1.Container, _ *v1.ContainerStatus) v1.ResourceList { return c.Resources.Requests }
 	allocated := func(c *v1.Container, s *v1.ContainerStatus) v1.ResourceList {
 		switch {

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,10 +175,18 @@ func BenchmarkVerdicts(b *testing.B) {
 	}
 }
 
-// BenchmarkDistinct decides pods that all differ in request, label and constraint. The running pods differ in the same
-// way.
+// BenchmarkDistinct decides pods that all differ in request, label and constraint. The running pods differ in the same way. Alike
+// are nodes of one size with two pods each, mixed nodes of five sizes that are used by 30 to 70 %.
 func BenchmarkDistinct(b *testing.B) {
-	const nodes = 5_000
+	for _, nodes := range []int{5_000, 50_000} {
+		for _, mixed := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/%d", map[bool]string{false: "alike", true: "mixed"}[mixed], nodes), func(b *testing.B) { decideDistinct(b, nodes, mixed) })
+		}
+	}
+}
+
+func decideDistinct(b *testing.B, nodes int, mixed bool) {
+	r := rand.New(rand.NewPCG(1, 1))
 	distinct := func(i int, name string) *v1.Pod {
 		app := fmt.Sprintf("app-%d", i%20)
 		p := kinds[1+i%5].add(testkit.Pod(fmt.Sprintf("default/%s-%d", name, i)).Labels(fmt.Sprintf("app=%s,pod=%s-%d", app, name, i)), app).Obj()
@@ -186,12 +195,20 @@ func BenchmarkDistinct(b *testing.B) {
 	}
 	var o cluster.Objects
 	for i := range nodes {
-		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("node-%d", i)).Zone(fmt.Sprintf("zone-%d", i%3)).Capacity("cpu=32,memory=64Gi").Obj())
-	}
-	for i := range 2 * nodes {
-		p := distinct(i, "run")
-		p.Spec.NodeName = o.Nodes[i%nodes].Name
-		o.Pods = append(o.Pods, p)
+		n := testkit.Node(fmt.Sprintf("node-%d", i)).Zone(fmt.Sprintf("zone-%d", i%3))
+		size := 32
+		if mixed {
+			size = 16 << (i % 5)
+		}
+		o.Nodes = append(o.Nodes, n.Capacity(fmt.Sprintf("cpu=%d,memory=%dGi", size, 2*size)).Obj())
+		for k := range 2 {
+			p := distinct(2*i+k, "run")
+			p.Spec.NodeName = o.Nodes[i].Name
+			if mixed {
+				p.Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=%dm,memory=%dMi", size*(150+r.IntN(200)), size*(300+r.IntN(400))))
+			}
+			o.Pods = append(o.Pods, p)
+		}
 	}
 	s, err := cluster.New(o)
 	require.NoError(b, err)
@@ -200,8 +217,14 @@ func BenchmarkDistinct(b *testing.B) {
 	var pods []*v1.Pod
 	for i := range 20_000 {
 		pods = append(pods, distinct(i, "new"))
+		if mixed {
+			pods[i].Spec.Containers[0].Resources.Requests = testkit.Resources(fmt.Sprintf("cpu=%dm,memory=%dMi", 50+r.IntN(2000), 50+r.IntN(4000)))
+		}
 	}
-	n := 0
+	for _, pod := range pods[:100] {
+		require.NoError(b, s.Assume(pod, p.Decide(pod, Options{}).Slot))
+	}
+	n := 100
 	b.ResetTimer()
 	for b.Loop() {
 		d := p.Decide(pods[n], Options{})

@@ -8,6 +8,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/placement/internal/reuse"
 	"github.com/podberth/podberth/score"
 )
@@ -38,7 +39,7 @@ type Decision struct {
 // Placed reports whether a node was chosen.
 func (d Decision) Placed() bool { return d.Slot >= 0 }
 
-// Failure says why a pod has no node.
+// Failure says why a pod has no node. The failures of equal pods may share lists, whose elements must not be changed.
 type Failure struct {
 	// Code is Unschedulable, UnschedulableAndUnresolvable, or Error.
 	Code filter.Code
@@ -48,6 +49,33 @@ type Failure struct {
 	Rejecters []string
 	// Err is the error of a plugin that failed; Message is empty then.
 	Err error
+
+	shown *shownMessage
+}
+
+// shownMessage is a message with its text, which failures of equal pods share. nil is none.
+type shownMessage struct {
+	message filter.Message
+	text    string
+}
+
+// show makes the text of a failure that has a message.
+func (f *Failure) show() {
+	if f.Err == nil && f.Message.Nodes > 0 {
+		m := f.Message
+		f.shown = &shownMessage{m, m.String()}
+		f.shown.message.Reasons, f.shown.message.Absent = slices.Clone(m.Reasons), slices.Clone(m.Absent)
+	}
+}
+
+// of reports whether the text is that of a message. A caller may have changed the message of a failure.
+func (s *shownMessage) of(m *filter.Message) bool {
+	if s == nil {
+		return false
+	}
+	k := &s.message
+	return k.Nodes == m.Nodes && k.PreFilter == m.PreFilter && k.PostFilter == m.PostFilter && k.AbsentNodes == m.AbsentNodes &&
+		slices.Equal(k.Reasons, m.Reasons) && slices.Equal(k.Absent, m.Absent)
 }
 
 // Text returns the message, or the text of Err.
@@ -57,6 +85,9 @@ func (f Failure) Text() string {
 	}
 	if f.Message.Nodes == 0 {
 		return filter.NoNodes
+	}
+	if f.shown.of(&f.Message) {
+		return f.shown.text
 	}
 	return f.Message.String()
 }
@@ -71,9 +102,10 @@ func (p *Plan) Decide(pod *v1.Pod, o Options) Decision {
 		return d
 	}
 	if p.engine != nil && p.sharesWork(o, d.Nodes) {
-		if x, ok := p.engine.Decide(pod); ok {
-			return p.answered(pod, d, x)
-		}
+		if x, ok := p.engine.Decide(pod); ok && (x.Slot >= 0 || volume.Ignores(pod)) {
+			p.answer(&d, pod, &x)
+			return d
+		} // why volumes keep a pod out is asked node by node
 	}
 	return p.Prepare(pod).decide(d, o)
 }
@@ -85,20 +117,20 @@ func (p *Plan) sharesWork(o Options, nodes int) bool {
 		filter.NumToFind(nodes, p.profile.Sampling) >= nodes
 }
 
-// answered returns the decision with the engine's answer. Every node counts as checked.
-func (p *Plan) answered(pod *v1.Pod, d Decision, x reuse.Answer) Decision {
+// answer writes the engine's answer into the decision. Every node counts as checked.
+func (p *Plan) answer(d *Decision, pod *v1.Pod, x *reuse.Answer) {
 	d.Evaluated, d.Feasible, d.Slot, d.Total, d.Next = d.Nodes, x.Feasible, x.Slot, x.Total, 0
 	if d.Slot >= 0 {
 		d.Node = p.cluster.Node(d.Slot).Name
+		d.Volumes = p.bindings(pod, d.Slot)
 		if x.Predicates != nil {
 			d.Devices = (&Attempt{plan: p, pod: pod, Predicates: x.Predicates}).devices(d.Slot)
 		}
-		return d
+		return
 	}
-	a := &Attempt{plan: p, pod: pod, Predicates: x.Predicates}
-	d.Failure = a.failure(d.Nodes, x.Rejected)
+	a := &Attempt{plan: p, pod: pod, Predicates: x.Predicates, kind: x.Kind}
+	d.Failure = a.known(d.Nodes, x)
 	a.fail(d.Failure, nil)
-	return d
 }
 
 func (a *Attempt) decide(d Decision, o Options) Decision {
@@ -136,18 +168,50 @@ func tie(o Options) func([]int) int {
 	return func(tied []int) int { return o.Tie(len(tied)) }
 }
 
+// bindings returns what has to happen to the claims of a pod that goes to a slot.
+func (p *Plan) bindings(pod *v1.Pod, slot int) volume.Decision {
+	if volume.Ignores(pod) {
+		return volume.Decision{}
+	}
+	a := &Attempt{plan: p, pod: pod}
+	for _, plugin := range p.profile.Filters {
+		if plugin.Name == plugins.VolumeBinding {
+			if f := plugin.Filter(pod, p.cluster); f.Predicate != nil {
+				a.Predicates = append(a.Predicates, f.Predicate)
+			}
+		}
+	}
+	return a.Volumes(slot)
+}
+
+// known returns the failure of an answer. Pods that get the same answer get copies of one failure, which share their lists.
+func (a *Attempt) known(nodes int, x *reuse.Answer) *Failure {
+	if x.Memo == nil {
+		return a.failure(nodes, x.Rejected)
+	}
+	f, ok := (*x.Memo).(*Failure)
+	if !ok {
+		f = a.failure(nodes, x.Rejected)
+		*x.Memo = f
+	}
+	copied := *f
+	return &copied
+}
+
 // failure makes the message of what the predicates returned.
 func (a *Attempt) failure(nodes int, rejected *filter.Histogram, nominatedBy ...string) *Failure {
 	f := &Failure{Code: filter.Unschedulable, Message: filter.Message{Nodes: nodes}}
 	if a.Rejected() {
 		f.Code, f.Err = a.Pre.Code, a.Pre.Err
 		f.Message.PreFilter, f.Rejecters = a.Pre.Message, a.Pre.Rejecters()
+		f.show()
 		return f
 	}
 	f.Message.Reasons = rejected.Counts(a.Predicates)
 	if outside := a.Pre.Outside(nominatedBy...); outside != nil {
 		f.Message.Absent, f.Message.AbsentNodes = outside, nodes-rejected.Nodes()
 	}
+	f.show()
 	f.Rejecters = a.inOrder(append(a.Pre.Rejecters(), rejected.Rejecters(a.Predicates)...))
 	return f
 }

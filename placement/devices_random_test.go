@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,12 +72,17 @@ func (w *deviceWorld) pool(name string, nodes int) *resourcev1.ResourceSlice {
 	if w.chance(12) {
 		s.Spec.Pool.ResourceSliceCount = 2 // a slice is missing
 	}
+	conditions := []string(nil)
+	if w.chance(12) {
+		conditions = []string{"Attached"}
+	}
 	for k := range 1 + w.r.IntN(4) {
 		d := resourcev1.Device{Name: fmt.Sprintf("d%d", k), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
 		if !w.chance(6) {
 			value := w.pick("a", "b", "a", "b", "a", "b", "c")
 			d.Attributes["model"] = resourcev1.DeviceAttribute{StringValue: &value}
 		}
+		d.BindingConditions = conditions
 		link := int64(w.r.IntN(2))
 		d.Attributes["link"] = resourcev1.DeviceAttribute{IntValue: &link}
 		if w.chance(4) {
@@ -156,11 +162,15 @@ func TestKeptClaimsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		seeds = 80
 	}
-	shared := 0
+	var sum keptDecisions
 	for seed := range seeds {
-		shared += playDevices(t, rand.New(rand.NewPCG(uint64(seed), 11)), fmt.Sprint("seed ", seed), 60)
+		n := playDevices(t, rand.New(rand.NewPCG(uint64(seed), 11)), fmt.Sprint("seed ", seed), 60)
+		sum = keptDecisions{sum.shared + n.shared, sum.extended + n.extended, sum.allocated + n.allocated, sum.given + n.given}
 	}
-	require.Greater(t, shared, seeds*5, "decisions about pods with claims that used shared work")
+	require.Greater(t, sum.shared, seeds*5, "decisions about pods with claims that used shared work")
+	require.Greater(t, sum.extended, seeds*2, "decisions about pods with extended resources of classes that used shared work")
+	require.Greater(t, sum.allocated, seeds, "decisions about pods with allocated claims that used shared work")
+	require.Positive(t, sum.given, "allocations that PostFilter gives back")
 }
 
 func FuzzKeptClaims(f *testing.F) {
@@ -170,9 +180,12 @@ func FuzzKeptClaims(f *testing.F) {
 	})
 }
 
-// playDevices runs random operations on a cluster with devices and decides pods with and without kept work. It returns the
-// number of decisions about pods with claims that used kept work.
-func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
+// keptDecisions counts decisions that used kept work: about pods with claims, with extended resources of classes, and with allocated
+// claims. given counts the allocations that PostFilter would give back.
+type keptDecisions struct{ shared, extended, allocated, given int }
+
+// playDevices runs random operations on a cluster with devices and decides pods with and without kept work.
+func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (out keptDecisions) {
 	w := &deviceWorld{world: &world{r: r}}
 	nodes := 3 + w.r.IntN(6)
 	s := w.snapshot(t, nodes, w.r.IntN(8))
@@ -189,7 +202,7 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 	base := w.r.IntN(30)
 	for step := range steps {
 		at := fmt.Sprintf("%s step %d", name, step)
-		switch w.r.IntN(24) {
+		switch w.r.IntN(32) {
 		case 0:
 			require.NoError(t, s.Set(w.pool(fmt.Sprintf("p%d", w.r.IntN(nodes+2)), nodes)), at)
 		case 1:
@@ -200,7 +213,7 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 			require.NoError(t, s.Set(n), at)
 		case 3:
 			n := s.Node(w.r.IntN(nodes)).DeepCopy()
-			n.Status.Allocatable = testkit.Resources("cpu=9,memory=9Gi,pods=9")
+			n.Status.Allocatable = testkit.Resources(w.pick("cpu=9,memory=9Gi,pods=9", "cpu=9,memory=9Gi,pods=9,example.com/gpu=2", "cpu=9,memory=9Gi,pods=9,example.com/gpu=0"))
 			require.NoError(t, s.Set(n), at)
 		case 4, 5, 6:
 			if n := len(assumed); n > 0 {
@@ -238,11 +251,60 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 			if w.assume(with, pod, w.same(t, with, pod, at)) {
 				assumed = append(assumed, pod)
 			}
+		case 11, 12, 13: // extended resources, mostly of classes
+			pod := w.asking(base)
+			d := w.same(t, with, pod, at)
+			if used(with.Plan, pod) && with.profile.Devices.ExtendedResources().Serve(pod) {
+				out.extended++
+			}
+			if !d.Placed() {
+				with.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+				w.same(t, with, pod, at)
+			}
+			if w.assume(with, pod, d) {
+				assumed = append(assumed, pod)
+			}
+		case 14, 15, 16, 17, 18: // pods in a row that share claims with an allocation
+			names := allocatedClaims(s)
+			if len(names) == 0 {
+				break
+			}
+			if c := get(t, s, names[0]); w.chance(6) && len(c.Status.ReservedFor) > 0 { // an allocation that nobody uses can be given back
+				c = c.DeepCopy()
+				c.Status.ReservedFor = nil
+				require.NoError(t, s.Set(c))
+			}
+			several := 1 + w.r.IntN(4)/3
+			first, second := names[w.r.IntN(len(names))], names[w.r.IntN(len(names))]
+			for range 4 {
+				pod := w.pod(base)
+				pod.Namespace = "default"
+				claiming(pod, []string{first, second}[:several]...)
+				if w.chance(6) {
+					c := w.claim()
+					c.Namespace = "default"
+					require.NoError(t, s.Set(c))
+					claiming(pod, c.Name)
+				}
+				d := w.same(t, with, pod, at)
+				if used(with.Plan, pod) {
+					out.allocated++
+				}
+				if !d.Placed() {
+					if released(with.Plan, d).Deallocate != nil {
+						out.given++
+					}
+					with.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+				}
+				if w.assume(with, pod, d) {
+					assumed = append(assumed, pod)
+				}
+			}
 		default:
 			pod := w.user(t, s, base)
 			d := w.same(t, with, pod, at)
 			if used(with.Plan, pod) {
-				shared++
+				out.shared++
 			}
 			if !d.Placed() { // preemption tries nodes without some of the claims, and leaves all as it was
 				with.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
@@ -253,7 +315,40 @@ func playDevices(t *testing.T, r *rand.Rand, name string, steps int) (shared int
 			}
 		}
 	}
-	return shared
+	return out
+}
+
+func get(t *testing.T, s *cluster.Snapshot, claim string) *resourcev1.ResourceClaim {
+	c, ok := cluster.List[*resourcev1.ResourceClaim](s).Get("default", claim)
+	require.True(t, ok)
+	return c
+}
+
+// allocatedClaims returns the names of the allocated claims of the namespace default, in order.
+func allocatedClaims(s *cluster.Snapshot) (out []string) {
+	for c := range cluster.List[*resourcev1.ResourceClaim](s).All() {
+		if c.Namespace == "default" && c.Status.Allocation != nil {
+			out = append(out, c.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// asking makes one of few kinds of pods whose containers ask for extended resources.
+func (w *deviceWorld) asking(base int) *v1.Pod {
+	pod := w.pod(base + w.r.IntN(2))
+	pod.Namespace = "default"
+	r := &world{r: rand.New(rand.NewPCG(uint64(w.r.IntN(6)), 5))}
+	container := func() v1.Container {
+		requests := testkit.Resources(r.pick("example.com/gpu=1", "example.com/gpu=2", "deviceclass.resource.kubernetes.io/one=1", "deviceclass.resource.kubernetes.io/two=1,example.com/gpu=1", "cpu=100m"))
+		return v1.Container{Name: fmt.Sprintf("more-%d", w.r.IntN(9)), Resources: v1.ResourceRequirements{Requests: requests}}
+	}
+	if r.chance(3) {
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, container())
+	}
+	pod.Spec.Containers = append(pod.Spec.Containers, container())
+	return pod
 }
 
 // user makes a pod with one claim or two, which mostly are new.
@@ -284,6 +379,22 @@ func (w *deviceWorld) same(t *testing.T, with *Placer, pod *v1.Pod, at string) D
 	require.NoError(t, err)
 	without.engine = nil
 	d := with.Decide(pod, Options{})
-	require.Equal(t, whole(t, without.Decide(pod, Options{})), whole(t, d), at)
+	plain := without.Decide(pod, Options{})
+	require.Equal(t, whole(t, plain), whole(t, d), at)
+	if !d.Placed() {
+		require.Equal(t, released(without, plain), released(with.Plan, d), at)
+	}
 	return d
+}
+
+// released returns what PostFilter gives back after a decision without a node.
+func released(p *Plan, d Decision) (out devices.Release) {
+	if a := p.Failed(d.Failure); a != nil {
+		for _, x := range a.Predicates {
+			if r, ok := x.(interface{ Release() devices.Release }); ok {
+				out = r.Release()
+			}
+		}
+	}
+	return out
 }

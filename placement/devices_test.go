@@ -402,7 +402,11 @@ func TestDevicesInWords(t *testing.T) {
 	pod := claiming(testkit.Pod("first").Obj(), "small")
 	require.NoError(t, p.Assume(pod, p.Decide(pod, Options{})))
 	require.Equal(t, []string{"claim default/small has devices that this node cannot use: gpu.example.com/a2/gpu-0"}, numbers(claiming(testkit.Pod("second").Obj(), "small"))["b2"])
-	require.Equal(t, []string{"claim default/two, request gpu: wants 2, 1 of 2 devices left; 1 fail the test: is not in use"}, numbers(claiming(testkit.Pod("third").Obj(), "two"))["a2"])
+	require.Equal(t, []string{"claim default/two, request gpu: wants 2, 1 of 2 devices left; 1 fail the test: is not in use (held by claim default/small)"}, numbers(claiming(testkit.Pod("third").Obj(), "two"))["a2"])
+
+	p, _ = gpuCluster(t, gpuClaim("two", 2), gpuClaim("small", 1))
+	require.NoError(t, p.profile.Devices.Reserve(pod, p.Decide(pod, Options{}).Devices))
+	require.Equal(t, []string{"claim default/two, request gpu: wants 2, 1 of 2 devices left; 1 fail the test: is not in use (held by claim default/small in flight)"}, numbers(claiming(testkit.Pod("third").Obj(), "two"))["a2"])
 }
 
 // With VictimsFree preemption finds the pods whose devices the pod needs. A claim that another pod uses too stays allocated.
@@ -440,5 +444,27 @@ func TestVictimsFree(t *testing.T) {
 		require.Equal(t, d.Failure.Text(), p.Decide(pod, Options{}).Failure.Text(), "nothing is free yet")
 		require.NoError(t, p.Forget(own))
 		require.Equal(t, result.Node, p.Decide(pod, Options{}).Node)
+	}
+}
+
+// With VictimsFree preemption finds victims also for a pod whose decision used kept work.
+func TestVictimsFreeAgain(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{
+		Nodes: threeZones(), DeviceClasses: []*resourcev1.DeviceClass{gpuClass("")}, ResourceSlices: []*resourcev1.ResourceSlice{gpuSlice("a2", 1)},
+		ResourceClaims: []*resourcev1.ResourceClaim{gpuClaim("own", 1), gpuClaim("first", 1), gpuClaim("second", 1), gpuClaim("third", 1)},
+	})
+	require.NoError(t, err)
+	p, err := NewPlacer(s, PluginArgs{Devices: tracker.Options{VictimsFree: true}}.Profile())
+	require.NoError(t, err)
+	own := claiming(testkit.Pod("own").Obj(), "own")
+	place(t, p, own)
+	for _, claim := range []string{"first", "second", "third"} {
+		pod := claiming(testkit.Pod(claim).Priority(10).Obj(), claim)
+		d := p.Decide(pod, Options{})
+		require.True(t, used(p.Plan, pod))
+		require.Equal(t, "0/5 nodes are available: 5 cannot allocate all claims.", d.Failure.Text())
+		result := p.Preempt(pod, d.Failure, Options{}, PreemptOptions{})
+		require.Len(t, result.Victims, 1, claim)
+		require.Equal(t, own, result.Victims[0].Pod)
 	}
 }

@@ -163,6 +163,7 @@ func (f *Failure) UnmarshalJSON(data []byte) error {
 	if in.Error != "" {
 		out.Err = errors.New(in.Error)
 	}
+	out.show()
 	*f = out
 	return nil
 }

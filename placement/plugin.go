@@ -49,6 +49,10 @@ type Plugin struct {
 	// States begins to count over a cluster, for GroupStates.
 	States func(c Cluster) Counting
 
+	// alike is AppendKey for the plan, where the key may have what the objects that the pod names say in place of their names. It
+	// reports false for a pod that shares no work. nil: AppendKey.
+	alike func(dst []byte, pod *v1.Pod) ([]byte, bool)
+
 	// Lapses means that the filter's rule can stop to hold for a running pod, which then stays on its node. Plan.Violations
 	// asks these filters.
 	Lapses bool
@@ -70,8 +74,9 @@ const (
 	GroupStatics = reuse.Statics
 	// GroupRows: an answer about a node changes with the object of that node and with the pods there. At most one filter of a
 	// profile may be of this group, and its scores are not normalized. Optional methods: CheckRow of a predicate and RawRow
-	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit; Zero() bool of a scorer reports that every
-	// node gets 0.
+	// of a scorer get the rows of the node from the plan, as in NodeResourcesFit. CheckRows and MaxRawRow answer about many nodes
+	// at once, so that a pod with requests that no other pod has need not look at every node. Zero() bool of a scorer reports that
+	// every node gets 0.
 	GroupRows = reuse.Rows
 	// GroupStates: an answer changes with the pods on any node. The plugin needs States.
 	GroupStates = reuse.States

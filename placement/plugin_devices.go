@@ -3,6 +3,7 @@ package placement
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -46,6 +47,8 @@ type dynamicResources struct {
 	at     uint64  // the tracker's version then
 	pod    *devices.Pod
 	state  *devices.State
+
+	again map[int]bool // Kept.ID of pods with an allocated claim that were decided node by node
 }
 
 // ask looks up the claims of a pod. The state is nil when the pod is skipped or rejected.
@@ -152,13 +155,34 @@ func (k claimCounting) kept(pod *v1.Pod, again bool) (*devices.Kept, error) {
 // AppendPodKey appends what the claims of a pod ask for, in place of their names.
 func (k claimCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
 	x, err := k.kept(pod, false)
-	if err != nil {
+	if err != nil || k.first(x) {
 		return dst, false
 	}
 	if x == nil {
 		return append(dst, 0), true
 	}
 	return k.appendKey(append(dst, 1), x), true
+}
+
+// maxFirst bounds the allocations that were seen once.
+const maxFirst = 1 << 12
+
+// first reports whether the pod of the latest answer is the first pod with these answers and has an allocated claim. The groups of
+// nodes of such a pod serve other pods with the claim only, and many claims have one pod.
+func (k claimCounting) first(x *devices.Kept) bool {
+	if x == nil || !k.x.allocated() || k.x.again[x.ID()] {
+		return false
+	}
+	if k.x.again == nil || len(k.x.again) >= maxFirst {
+		k.x.again = map[int]bool{}
+	}
+	k.x.again[x.ID()] = true
+	return true
+}
+
+// allocated reports whether a claim of the pod of the latest answer has an allocation.
+func (x *dynamicResources) allocated() bool {
+	return slices.ContainsFunc(x.pod.Claims(), func(c *resourcev1.ResourceClaim) bool { return c.Status.Allocation != nil })
 }
 
 // Epoch grows when no answer of before is right any more.
@@ -179,13 +203,14 @@ func (k claimCounting) Compile(pod *v1.Pod) (Compiled, error) {
 	if x == nil || err != nil {
 		return nil, err
 	}
-	return keptClaims{k, x}, nil
+	return keptClaims{k, x, k.x.allocated()}, nil
 }
 
 // keptClaims is what pods with equal claims share. No running pod changes it: the ledger of the claims does.
 type keptClaims struct {
 	claimCounting
 	devices *devices.Kept
+	witness bool // a claim has an allocation
 }
 
 var (
@@ -222,8 +247,12 @@ func (k keptClaims) Shifted(version uint64, yield func(slot int)) uint64 {
 	return k.devices.Since(version, yield)
 }
 
+// AskAll is true when v1.36 may give back an allocation of the pod's claims: that depends on the nodes that the plugin was asked
+// about.
+func (k keptClaims) AskAll() bool { return k.witness }
+
 // Of returns the predicate of one pod, which says what the pod's claims get.
 func (k keptClaims) Of(pod *v1.Pod) filter.Predicate {
 	_, state := k.x.ask(pod, k.c, true) // not nil: the pod has a Kept
-	return state
+	return k.x.shared.Predicate(state)
 }

@@ -48,7 +48,11 @@ func fitOver(o FitOptions, devices *scoredDevices) *Plugin {
 			if err != nil {
 				return nil, err
 			}
-			return allocation{e.On(devices.rows(pod, c))}, nil
+			s := allocation{e.On(devices.rows(pod, c))}
+			if order, ok := orderOf(o.Args); ok {
+				return orderedAllocation{s, order}, nil
+			}
+			return s, nil
 		},
 	}
 }
@@ -117,6 +121,41 @@ type allocation struct{ *score.AllocationState }
 // RawRow is Raw with the rows of the node given.
 func (s allocation) RawRow(i int, allocatable, _ resources.Vector, cpuMilli, memoryBytes int64) int64 {
 	return s.RawOf(i, allocatable, cpuMilli, memoryBytes)
+}
+
+// CheckRows answers for many nodes at once: a node with more allocatable and less requested gets no verdict bit that another
+// node does not get.
+func (s fitPredicate) CheckRows(allocatable, requested [2]resources.Vector) (v resources.Verdict, same bool) {
+	v = s.CheckRow(-1, allocatable[0], requested[1])
+	return v, v == s.CheckRow(-1, allocatable[1], requested[0])
+}
+
+// orderedAllocation is an allocation whose score only falls, or only rises, with what is in use.
+type orderedAllocation struct {
+	allocation
+	best int // place of the use with the highest score among the least and the most
+}
+
+// orderOf reports whether the score looks at nothing but cpu and memory and falls or rises with what is in use.
+func orderOf(args score.FitArgs) (best int, ok bool) {
+	s := args.ScoringStrategy
+	if s == nil {
+		return 0, true
+	}
+	for _, r := range s.Resources {
+		if r.Name != string(v1.ResourceCPU) && r.Name != string(v1.ResourceMemory) {
+			return 0, false
+		}
+	}
+	if s.Type == score.MostAllocated {
+		return 1, true
+	}
+	return 0, s.Type == score.LeastAllocated || s.Type == ""
+}
+
+// MaxRawRow returns the score of the row with the best of each number.
+func (s orderedAllocation) MaxRawRow(allocatable, _ [2]resources.Vector, cpuMilli, memoryBytes [2]int64) int64 {
+	return s.RawOf(-1, allocatable[1-s.best], cpuMilli[s.best], memoryBytes[s.best])
 }
 
 // Numbers names the resources with what is asked for, what is free and what there is in all.

@@ -139,6 +139,10 @@ func (s podAffinity) Repels(pod *v1.Pod) func(q *v1.Pod) []string {
 	}
 }
 
+// RepelsEach returns true: each pod that Repels names keys for is enough to keep the incoming pod off. Repels reads only the
+// labels, the namespace and the terms of q.
+func (s podAffinity) RepelsEach() bool { return true }
+
 // requiredKeys returns the topology keys of the required anti-affinity terms of a pod.
 func requiredKeys(pod *v1.Pod) (keys []string) {
 	if f := pod.Spec.Affinity; f != nil && f.PodAntiAffinity != nil {

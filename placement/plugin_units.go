@@ -80,6 +80,21 @@ func (p *Plugin) unit(c Cluster) reuse.Plugin {
 		},
 		Open: func() reuse.Counting { return p.States(c) },
 	}
+	if p.alike != nil {
+		prepare := u.Predicate
+		u.KeyName, u.AppendKey = "", func(dst []byte, pod *v1.Pod) []byte {
+			if key, ok := p.alike(append(dst, 1), pod); ok {
+				return key
+			}
+			return append(dst, 0)
+		}
+		u.Predicate = func(pod *v1.Pod) (filter.Predicate, bool) {
+			if _, ok := p.alike(nil, pod); !ok {
+				return nil, false
+			}
+			return prepare(pod)
+		}
+	}
 	if p.AppendRowKey != nil {
 		u.AppendRowKey = func(dst []byte, pod *v1.Pod) []byte { return p.AppendRowKey(dst, pod, c) }
 	}

@@ -17,9 +17,13 @@ var bindingRule = volumeRule[filter.Cluster, volume.BindingState]{
 	predicate: func(s volume.BindingState) filter.Predicate { return binding{s} },
 	scores:    scoresStorage,
 	scorer:    func(s volume.BindingState) Scorer { return binding{s} },
+	share:     staticVolumes(func(p *volume.Pod) any { return p.Binding() }),
 }
 
 type binding struct{ volume.BindingState }
+
+// AppendSignature appends the verdict.
+func (s binding) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Check(i))) }
 
 // Numbers names the claims that reject.
 func (s binding) Numbers(i int) []string {

@@ -16,6 +16,10 @@ var limitsRule = volumeRule[*volume.Usage, volume.LimitsState]{
 	name: plugins.NodeVolumeLimits, hint: volume.LimitsWouldHelp,
 	evaluator: (*volume.Pod).Limits, reads: volumesInUse,
 	predicate: func(s volume.LimitsState) filter.Predicate { return limited{s} },
+	share: func(p *Plugin, o volume.Options, v *Volumes) {
+		p.Group = GroupStates
+		p.States = func(Cluster) Counting { return limitsCounting{o, v} }
+	},
 }
 
 type limited struct{ volume.LimitsState }

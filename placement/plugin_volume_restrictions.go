@@ -1,6 +1,8 @@
 package placement
 
 import (
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/internal/plugins"
@@ -20,6 +22,16 @@ var restrictionsRule = volumeRule[*volume.Usage, volume.RestrictionsState]{
 			return nil
 		}
 		return restricted{s}
+	},
+	share: func(p *Plugin, o volume.Options, v *Volumes) {
+		p.KeyName = ""
+		p.Skips = func(pod *v1.Pod) bool {
+			if volume.Ignores(pod) {
+				return true
+			}
+			_, skips := appendAlike(nil, volume.Compile(pod, v.Objects(), o).Restrictions())
+			return skips
+		}
 	},
 }
 

@@ -17,11 +17,15 @@ var zoneRule = volumeRule[filter.Cluster, filter.State[volume.ZoneConflict]]{
 	name: plugins.VolumeZone, hint: volume.ZoneWouldHelp,
 	evaluator: (*volume.Pod).Zone, reads: slotsOf,
 	predicate: func(s filter.State[volume.ZoneConflict]) filter.Predicate { return zoned{s} },
+	share:     staticVolumes(func(p *volume.Pod) any { return p.Zone() }),
 }
 
 type zoned struct {
 	filter.State[volume.ZoneConflict]
 }
+
+// AppendSignature appends the verdict.
+func (s zoned) AppendSignature(dst []int32, i int) []int32 { return append(dst, int32(s.Check(i))) }
 
 // Numbers names the labels of volumes that the node does not meet.
 func (s zoned) Numbers(i int) []string {

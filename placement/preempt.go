@@ -8,6 +8,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/preemption"
 )
 
@@ -22,6 +23,7 @@ type preempter struct {
 	verdicts   []filter.Rejection
 	rejections []preemption.Rejection
 	running    *running
+	preemptors preemptors
 }
 
 func newPreempter(p *Plan) *preempter {
@@ -69,21 +71,41 @@ func (x *preempter) preempt(pod *v1.Pod, failure *Failure, o Options, po Preempt
 	}
 	w := a.whatIf(o)
 	w.running = x.running
-	x.verdicts = a.Verdicts(x.verdicts[:0], o)
-	x.rejections = a.appendRejections(x.rejections[:0], x.verdicts)
-	for i, r := range po.Rejected {
-		if i >= 0 && i < len(x.rejections) && x.rejections[i] == preemption.Fits {
-			x.rejections[i] = r
-		}
+	rejections := x.rejected(a, w, o)
+	if len(po.Rejected) > 0 {
+		rejections, w.kept = x.replaced(rejections, po.Rejected), nil
 	}
 	r := preemption.Request{
-		Pod: pod, Cluster: x.plan.cluster, WhatIf: w, Rejections: x.rejections, Budgets: po.Budgets, Now: po.Now,
+		Pod: pod, Cluster: x.plan.cluster, WhatIf: w, Rejections: rejections, Budgets: po.Budgets, Now: po.Now,
 		Index: x.index, Extenders: po.Extenders, Options: po.Options,
 	}
 	if c := r.Options.CrossNode; c != nil && c.Foreign == nil {
 		r.Options.CrossNode = &preemption.CrossNode{Max: c.Max, Foreign: w.foreign}
 	}
 	return x.planner.Preempt(r)
+}
+
+// rejected returns what each slot's rejection means. For an attempt whose pods are known to be alike it finds what is kept.
+func (x *preempter) rejected(a *Attempt, w *whatIf, o Options) []preemption.Rejection {
+	if a.verdicts == nil && o.Nominated == nil && x.log != nil {
+		if w.kept = x.preemptors.of(a.kind, podinfo.Priority(a.pod), a, x.log); w.kept != nil {
+			return w.kept.rejections
+		}
+	}
+	x.verdicts = a.Verdicts(x.verdicts[:0], o)
+	x.rejections = a.appendRejections(x.rejections[:0], x.verdicts)
+	return x.rejections
+}
+
+// replaced returns a copy of the rejections with other rejections of nodes that no filter rejected.
+func (x *preempter) replaced(rejections []preemption.Rejection, by map[int]preemption.Rejection) []preemption.Rejection {
+	x.rejections = append(x.rejections[:0], rejections...)
+	for i, r := range by {
+		if i >= 0 && i < len(x.rejections) && x.rejections[i] == preemption.Fits {
+			x.rejections[i] = r
+		}
+	}
+	return x.rejections
 }
 
 // follow brings the index up to date.

@@ -37,7 +37,11 @@ func FuzzReuse(f *testing.F) {
 // that used kept work.
 func play(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
 	w := &world{r: r}
-	s := w.snapshot(t, 3+w.r.IntN(8), w.r.IntN(20))
+	nodes, pods := 3+w.r.IntN(8), w.r.IntN(20)
+	if w.chance(4) {
+		nodes, pods = nodes*8, pods*8
+	}
+	s := w.snapshot(t, nodes, pods)
 	profile := DefaultProfile()
 	with, err := New(s, profile)
 	require.NoError(t, err)
@@ -263,4 +267,79 @@ func used(p *Plan, pod *v1.Pod) bool {
 	}
 	_, ok := p.engine.Decide(pod)
 	return ok
+}
+
+// Pods that were not asked about for longer than the change log reaches back get no answer about the cluster of that time, also when
+// pods with the same requests were asked about meanwhile.
+func TestIdlePods(t *testing.T) {
+	var o cluster.Objects
+	for k := range 4 {
+		o.Nodes = append(o.Nodes, testkit.Node(fmt.Sprintf("n%d", k)).Label("pool", "x").Capacity("cpu=4").Obj())
+	}
+	s, err := cluster.New(o)
+	require.NoError(t, err)
+	p, err := NewPlacer(s, DefaultProfile())
+	require.NoError(t, err)
+	names := 0
+	pod := func(app string, pool ...string) *v1.Pod {
+		names++
+		x := testkit.Pod(fmt.Sprintf("p%d", names)).Labels("app=" + app).Request("cpu=1").Obj()
+		if pool != nil {
+			x.Spec.NodeSelector = map[string]string{"pool": pool[0]}
+		}
+		return x
+	}
+	idle := func() []*v1.Pod { return []*v1.Pod{pod("a", "x"), pod("b", "x"), pod("c", "x")} }
+	for range 4 {
+		for _, x := range append(idle(), pod("busy")) {
+			require.True(t, p.Decide(x, Options{}).Placed())
+		}
+	}
+	for _, asks := range []bool{true, false} { // with pods of the same requests, and without
+		load := func(k int) *v1.Pod { return s.Pod("default", fmt.Sprintf("load-%t-%d", asks, k)) }
+		for k := range s.Len() {
+			require.NoError(t, s.Assume(testkit.Pod(fmt.Sprintf("load-%t-%d", asks, k)).Request("cpu=4").Obj(), k))
+		}
+		for k := range 20_000 {
+			mark := s.Mark()
+			require.NoError(t, s.Set(load(k%4).DeepCopy()))
+			s.Rollback(mark)
+			if asks && k%1000 == 0 {
+				require.False(t, p.Decide(pod("busy"), Options{}).Placed())
+			}
+		}
+		for _, x := range append(idle(), pod("busy")) {
+			d := p.Decide(x, Options{})
+			require.False(t, d.Placed(), "every node is full, and %s is chosen", d.Node)
+		}
+		for k := range s.Len() {
+			require.NoError(t, s.Unset(load(k)))
+		}
+		for _, x := range append(idle(), pod("busy")) {
+			require.True(t, p.Decide(x, Options{}).Placed())
+			require.True(t, used(p.Plan, x))
+		}
+	}
+}
+
+// Pods that wait for a resource which no node has offered yet find the first node that offers it.
+func TestNewResource(t *testing.T) {
+	s, err := cluster.New(cluster.Objects{Nodes: []*v1.Node{testkit.Node("n1").Capacity("cpu=9,pods=9").Obj(), testkit.Node("n2").Capacity("cpu=9,pods=9").Obj()}})
+	require.NoError(t, err)
+	p, err := NewPlacer(s, DefaultProfile())
+	require.NoError(t, err)
+	pod := func(k int) *v1.Pod {
+		return testkit.Pod(fmt.Sprintf("p%d", k)).Request("cpu=1,example.com/fpga=1").Obj()
+	}
+	for k := range 4 {
+		require.False(t, p.Decide(pod(k), Options{}).Placed())
+		require.True(t, used(p.Plan, pod(k)))
+	}
+	n := s.Node(1).DeepCopy()
+	n.Status.Allocatable = testkit.Resources("cpu=9,pods=9,example.com/fpga=1")
+	require.NoError(t, s.Set(n))
+	d := p.Decide(pod(4), Options{})
+	require.Equal(t, "n2", d.Node)
+	require.NoError(t, p.Assume(pod(4), d))
+	require.False(t, p.Decide(pod(5), Options{}).Placed())
 }

@@ -20,6 +20,8 @@ type volumeRule[R any, S filter.Predicate] struct {
 	// scores reports whether the plugin scores too, and scorer returns the state as a score; nil when it never does.
 	scores func(o volume.Options) bool
 	scorer func(s S) Scorer
+	// share changes the plugin over Volumes so that pods with claims share work; nil: they share none.
+	share func(p *Plugin, o volume.Options, v *Volumes)
 }
 
 // plugin returns the filter of the rule over v. With nil v the filter makes the Volumes of the cluster for each pod.
@@ -46,8 +48,32 @@ func (r volumeRule[R, S]) plugin(o volume.Options, v *Volumes) *Plugin {
 	}
 	if r.scores != nil && r.scores(o) {
 		p.Score = func(pod *v1.Pod, c Cluster) (Scorer, error) { return r.score(pod, c, o, v), nil }
+		return p
+	}
+	if v != nil && r.share != nil {
+		r.share(p, o, v)
 	}
 	return p
+}
+
+// appendAlike asks an evaluator or a state which pods with other claims get the same verdicts.
+func appendAlike(dst []byte, x any) ([]byte, bool) {
+	return x.(interface {
+		AppendAlike(dst []byte) ([]byte, bool)
+	}).AppendAlike(dst)
+}
+
+// staticVolumes shares the verdicts of a rule that reads no pods.
+func staticVolumes(of func(p *volume.Pod) any) func(p *Plugin, o volume.Options, v *Volumes) {
+	return func(p *Plugin, o volume.Options, v *Volumes) {
+		p.Group = GroupStatics
+		p.alike = func(dst []byte, pod *v1.Pod) ([]byte, bool) {
+			if volume.Ignores(pod) {
+				return dst, true
+			}
+			return appendAlike(dst, of(volume.Compile(pod, v.Objects(), o)))
+		}
+	}
 }
 
 // score returns the scorer of a pod, nil for a pod that the filter skips or rejects.

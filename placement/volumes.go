@@ -234,11 +234,22 @@ type byClass struct {
 
 // OfClass yields the volumes of one class by name.
 func (t byClass) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
+	return t.index().(interface {
+		OfClass(string) iter.Seq[*v1.PersistentVolume]
+	}).OfClass(class)
+}
+
+// CandidatesFor yields the volumes of one class that a claim may take.
+func (t byClass) CandidatesFor(class, namespace, claim string) iter.Seq[*v1.PersistentVolume] {
+	return t.index().(interface {
+		CandidatesFor(class, namespace, claim string) iter.Seq[*v1.PersistentVolume]
+	}).CandidatesFor(class, namespace, claim)
+}
+
+func (t byClass) index() volume.Table[*v1.PersistentVolume] {
 	t.v.follow()
 	if t.v.classes == nil {
 		t.v.classes = volume.List(slices.Collect(t.All())...)
 	}
-	return t.v.classes.(interface {
-		OfClass(string) iter.Seq[*v1.PersistentVolume]
-	}).OfClass(class)
+	return t.v.classes
 }

@@ -52,7 +52,7 @@ func TestWarnings(t *testing.T) {
 		}), []string{"plugins NodeResourcesFit, Second: at most one filter may be of GroupRows"}},
 		{"states first", "rejections are counted by group in plugin order", s, with(func(p *Profile) {
 			slices.Reverse(p.Filters)
-		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread: a filter of GroupStates must come after NodeResourcesFit, which is of GroupRows"}},
+		}), []string{"plugins DynamicResources, InterPodAffinity, PodTopologySpread, NodeVolumeLimits: a filter of GroupStates must come after NodeResourcesFit, which is of GroupRows"}},
 		{"no scores", "one feasible node is enough", s, with(func(p *Profile) { p.Scores = nil }),
 			[]string{"the profile has no scores: the first feasible node ends a search"}},
 		{"sampling", "a share of the nodes is looked at", large, DefaultProfile(),

@@ -26,8 +26,9 @@ type whatIf struct {
 	static    filter.Rejection
 	nominated []*v1.Pod
 
-	suspects *suspects // nil: not found yet
-	settled  *Placer   // over a fork of the cluster; nil: not made yet
+	kept     *preemptor // nil: nothing is kept
+	suspects *suspects  // nil: not found yet
+	settled  *Placer    // over a fork of the cluster; nil: not made yet
 
 	rows   int              // position of a predicate over rows when no other pods matter before it; -1
 	unused filter.Predicate // that predicate over left
@@ -236,6 +237,14 @@ func (w *whatIf) Reasons(i int, a preemption.Answer) ([]string, bool) {
 // Err returns the error of a predicate that failed.
 func (w *whatIf) Err(i int, a preemption.Answer) error {
 	return w.attempt.Predicates.Err(filter.Rejection(a), i)
+}
+
+// Kept returns what equal preemptors share; nil when nothing is kept.
+func (w *whatIf) Kept() (kind any, states, rejections uint64) {
+	if w.kept == nil {
+		return nil, 0, 0
+	}
+	return w.kept, w.kept.others, w.kept.changes
 }
 
 // Without returns the answer for slot i if the pods of the slot asked for no more than left. The answer allows when it is not

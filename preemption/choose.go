@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Victim is a pod that has to leave.
@@ -75,7 +77,7 @@ func (c *Candidate) values(now time.Time) criteria {
 	var highest int32
 	for k := range c.Victims {
 		p := c.Victims[k].Pod
-		priority, s := Priority(p), start(p, now)
+		priority, s := Priority(p), podinfo.Start(p, now)
 		v.sum += int64(priority) + math.MaxInt32 + 1
 		switch {
 		case k == 0 || priority > highest:
@@ -85,6 +87,14 @@ func (c *Candidate) values(now time.Time) criteria {
 		}
 	}
 	return v
+}
+
+// valuesOf appends what choose compares.
+func valuesOf(dst []criteria, candidates []Candidate, now time.Time) []criteria {
+	for k := range candidates {
+		dst = append(dst, candidates[k].values(now))
+	}
+	return dst
 }
 
 // choose returns the index of the best candidate and the criterion that left only that candidate; -1 without candidates.
@@ -100,7 +110,7 @@ func (c *Candidate) values(now time.Time) criteria {
 // scores replace criteria 1 to 5, in order; the highest score wins. Load, grace periods, spread and costs do not count.
 // Rules P10.1 to P10.6: documentation, "Pod Priority and Preemption" (Higher priority Pods are preempted before lower
 // priority pods). v1.36 leaves criterion 6 to chance. O(victims).
-func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int64) (int, Criterion) {
+func choose(candidates []Candidate, values []criteria, scores []func(Candidate) int64) (int, Criterion) {
 	if len(candidates) == 0 {
 		return -1, ""
 	}
@@ -117,17 +127,16 @@ func choose(candidates []Candidate, now time.Time, scores []func(Candidate) int6
 		}
 		return strings.Compare(a.Node, b.Node), smallestName
 	}
-	all, best := make([]criteria, len(candidates)), 0
+	best := 0
 	for k := range candidates {
-		all[k] = candidates[k].values(now)
-		if c, _ := better(&candidates[k], &candidates[best], &all[k], &all[best]); c < 0 {
+		if c, _ := better(&candidates[k], &candidates[best], &values[k], &values[best]); c < 0 {
 			best = k
 		}
 	}
 	decided := onlyCandidate // the last criterion that the winner needed against another candidate
 	for k := range candidates {
 		if k != best {
-			_, by := better(&candidates[best], &candidates[k], &all[best], &all[k])
+			_, by := better(&candidates[best], &candidates[k], &values[best], &values[k])
 			decided = max(decided, by)
 		}
 	}

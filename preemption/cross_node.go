@@ -2,6 +2,8 @@ package preemption
 
 import (
 	"fmt"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // defaultAcross is the default of CrossNode.Max.
@@ -58,7 +60,7 @@ func (d *dryRun) collectForeign(i int) {
 			return
 		}
 		if f.Slot != i {
-			q := resident{pod: f.Pod, priority: Priority(f.Pod), start: start(f.Pod, d.r.Now), started: true}
+			q := resident{pod: f.Pod, priority: Priority(f.Pod), start: podinfo.Start(f.Pod, d.r.Now), started: true}
 			d.collect(f.Slot, &q, true)
 		}
 	}

@@ -29,6 +29,11 @@ type dryRun struct {
 	placed  []Placed
 	asked   Problem
 
+	clean, violating []*choice
+	values           []criteria
+	kept             map[any]*kept
+	keptSlots        int
+
 	anyFound bool // a node before has victims
 }
 

@@ -2,8 +2,6 @@ package preemption
 
 import (
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 )
 
 // SystemNodeCritical is the name of a built-in class, for the tests outside the package.
@@ -11,11 +9,8 @@ const SystemNodeCritical = systemNodeCritical
 
 // Choose returns the index of the best of the candidates, and why.
 func Choose(candidates []Candidate, now time.Time) (int, Criterion) {
-	return choose(candidates, now, nil)
+	return choose(candidates, valuesOf(nil, candidates, now), nil)
 }
-
-// CompareImportance is compareImportance.
-func CompareImportance(a, b *v1.Pod, now time.Time) int { return compareImportance(a, b, now) }
 
 // Number returns how many candidates are enough if n nodes are to be tried.
 func (a CandidateArgs) Number(n int) int { return a.number(n) }

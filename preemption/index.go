@@ -21,6 +21,11 @@ type Index struct {
 	names    []string // their names
 	sorted   bool
 	rows     []levels
+
+	changes   uint64   // calls of Touch
+	touched   []uint64 // by slot: changes at the latest Touch
+	forgotten uint64   // calls of Forget
+	sorts     uint64   // how often order changed
 }
 
 // levels are the pods of one slot in the cluster's order, and their priorities, the highest first.
@@ -65,7 +70,17 @@ func NewIndex(c Cluster) *Index {
 func (x *Index) Touch(i int) {
 	if i >= 0 && i < len(x.rows) {
 		x.rows[i].known = false
+		x.changes++
+		x.touched[i] = x.changes
 	}
+}
+
+// changedAt returns what changes was at the latest change of slot i.
+func (x *Index) changedAt(i int) uint64 {
+	if i < len(x.touched) {
+		return x.touched[i]
+	}
+	return 0
 }
 
 // TouchNodes reports to the index that nodes were added, removed or changed.
@@ -74,6 +89,7 @@ func (x *Index) TouchNodes() { x.sorted = false }
 // Forget reports to the index that anything may have changed.
 func (x *Index) Forget() {
 	x.sorted = false
+	x.forgotten++
 	for i := range x.rows {
 		x.rows[i].known = false
 	}
@@ -118,6 +134,7 @@ func (x *Index) sort() {
 			list = append(list, named{n.Name, int32(i)})
 		}
 	}
+	x.sorts++
 	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	x.order, x.names = make([]int32, len(list)), make([]string, len(list))
 	for k := range list {
@@ -129,6 +146,7 @@ func (x *Index) sort() {
 func (x *Index) level(i int) *levels {
 	if len(x.rows) < x.cluster.Len() {
 		x.rows = append(x.rows, make([]levels, x.cluster.Len()-len(x.rows))...)
+		x.touched = append(x.touched, make([]uint64, len(x.rows)-len(x.touched))...)
 	}
 	l := &x.rows[i]
 	if !l.known {

@@ -25,31 +25,32 @@ type tally struct {
 	n       int
 }
 
-// add counts slot i. It asks for the reasons of an answer once.
-func (h *histogram) add(w WhatIf, i int, o outcome) {
+// add counts slot i. It asks for the reasons of an answer once. It reports whether the outcome has the same texts on every slot.
+func (h *histogram) add(w WhatIf, i int, o outcome) bool {
 	h.nodes++
 	switch {
 	case o.err != nil:
 		h.text(o.err.Error())
-		return
+		return false
 	case o.answer.Verdict == 0:
 		h.text(o.reason)
-		return
+		return true
 	}
 	for k := range h.tallies {
 		if h.tallies[k].answer == o.answer {
 			h.tallies[k].n++
-			return
+			return true
 		}
 	}
 	reasons, general := w.Reasons(i, o.answer)
 	if general {
 		h.tallies = append(h.tallies, tally{o.answer, reasons, 1})
-		return
+		return true
 	}
 	for _, reason := range reasons {
 		h.text(reason)
 	}
+	return false
 }
 
 func (h *histogram) text(reason string) {

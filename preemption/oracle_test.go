@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
@@ -340,7 +341,7 @@ func laws(t *testing.T, s situation, p *v1.Pod, got preemption.Result, constrain
 		require.Less(t, preemption.Priority(v.Pod), preemption.Priority(p))
 		require.Equal(t, got.Node, v.Pod.Spec.NodeName)
 		if k > 0 {
-			require.LessOrEqual(t, preemption.CompareImportance(got.Victims[k-1].Pod, v.Pod, now), 0)
+			require.LessOrEqual(t, podinfo.CompareImportance(got.Victims[k-1].Pod, v.Pod, now), 0)
 		}
 		if !constrained {
 			ok, _ := o.fits(got.Slot, append(slices.Clone(stay), v.Pod))

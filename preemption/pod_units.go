@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // collectUnit adds unit k of Options.Units, once for each node, unless one of its pods must not be a victim.
@@ -27,7 +29,7 @@ func (d *dryRun) collectUnit(i, k int, foreign bool) {
 		if len(d.members) == from || Priority(p) > out.priority {
 			out.priority = Priority(p)
 		}
-		if s := start(p, d.r.Now); len(d.members) == from || s.Before(out.start) {
+		if s := podinfo.Start(p, d.r.Now); len(d.members) == from || s.Before(out.start) {
 			out.start = s
 		}
 		d.members = append(d.members, member{Placed: Placed{p, slot}})

@@ -1,8 +1,6 @@
 package preemption
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
@@ -48,7 +46,8 @@ type Result struct {
 }
 
 // Planner answers requests and keeps memory between requests. The zero value is ready to use. A Planner belongs to one
-// goroutine. A Result does not change after Preempt returned it.
+// goroutine. A Result does not change after Preempt returned it. Results of one Planner may share lists of victims, which the
+// caller must not change.
 type Planner struct{ run dryRun }
 
 // Preempt answers one request: see Planner.Preempt. A nil Pod, Cluster or WhatIf of the request panics.
@@ -74,8 +73,8 @@ func (pl *Planner) Preempt(r Request) Result {
 	d := &pl.run
 	d.prepare(&r)
 	defer d.release()
-	list, nodes := d.list()
-	out := d.visit(list)
+	nodes := len(d.index.byName())
+	out := d.visit()
 	none.Tried = out.tried
 	if len(out.found) > 0 {
 		none.Reasons = out.failed.counts(0)
@@ -98,7 +97,10 @@ func (pl *Planner) Preempt(r Request) Result {
 		none.Message = "no candidate node for preemption"
 		return none
 	}
-	best, by := choose(found, r.Now, r.Options.Scores)
+	if len(r.Extenders) > 0 {
+		d.values = valuesOf(d.values[:0], found, r.Now)
+	}
+	best, by := choose(found, d.values, r.Options.Scores)
 	return Result{
 		Outcome: Success, Candidate: found[best], Criterion: by, Candidates: found,
 		Tried: none.Tried, Reasons: none.Reasons, again: deletesAgain(r.Options.Release),
@@ -129,21 +131,21 @@ func (d *dryRun) prepare(r *Request) {
 func (d *dryRun) release() {
 	d.r, d.index, d.bound, d.pile, d.unitOf, d.slots = nil, nil, nil, nil, nil, nil
 	clear(d.members)
+	clear(d.clean)
+	clear(d.violating)
 	clear(d.placed)
 	clear(d.asked.Groups)
 	d.asked = Problem{Groups: d.asked.Groups[:0]}
 }
 
-// list returns the slots to try, sorted by node name, and the number of nodes.
-func (d *dryRun) list() ([]int32, int) {
-	order := d.index.byName()
-	d.try = d.try[:0]
+// appendTries appends the slots to try, in the order of a list of all slots.
+func (d *dryRun) appendTries(dst, order []int32) []int32 {
 	for _, i := range order {
 		if d.r.rejection(int(i)) == Resolvable {
-			d.try = append(d.try, i)
+			dst = append(dst, i)
 		}
 	}
-	return d.try, len(order)
+	return dst
 }
 
 type visited struct {
@@ -153,9 +155,16 @@ type visited struct {
 	failed histogram
 }
 
-// visit tries the nodes of the list until enough candidates are found.
-func (d *dryRun) visit(list []int32) visited {
+// visit tries nodes until enough candidates are found.
+func (d *dryRun) visit() visited {
 	var out visited
+	x, list := d.keptFor(), d.try
+	if x != nil {
+		list = x.try
+	} else {
+		list = d.appendTries(list[:0], d.index.byName())
+		d.try = list
+	}
 	n := len(list)
 	if n == 0 {
 		return out
@@ -168,35 +177,42 @@ func (d *dryRun) visit(list []int32) visited {
 		enough = 1
 	}
 	at := ((d.r.Options.Offset % n) + n) % n
-	var clean, violating []Candidate
 	d.anyFound = false
+	d.clean, d.violating = d.clean[:0], d.violating[:0]
 	for out.tried < n {
 		i := int(list[at])
 		if at++; at == n {
 			at = 0
 		}
 		out.tried++
-		o := d.node(i)
+		o, c := d.outcome(x, i, &out.failed)
 		if !o.found {
 			if o.err != nil {
 				out.errs = append(out.errs, o.err)
 			}
-			out.failed.add(d.r.WhatIf, i, o)
 			continue
 		}
 		d.anyFound = true
-		into := &clean
-		violations := d.violations()
-		if violations > 0 {
-			into = &violating
+		into := &d.clean
+		if c != nil && c.candidate.Violations > 0 || c == nil && d.violations() > 0 {
+			into = &d.violating
 		}
 		if len(*into) < enough {
-			*into = append(*into, d.candidate(i, violations))
+			if c == nil {
+				c = d.choice(i)
+			}
+			*into = append(*into, c)
 		}
-		if len(clean) > 0 && len(clean)+len(violating) >= enough {
+		if len(d.clean) > 0 && len(d.clean)+len(d.violating) >= enough {
 			break
 		}
 	}
-	out.found = slices.Concat(clean, violating)
+	d.clean = append(d.clean, d.violating...)
+	out.found = make([]Candidate, len(d.clean))
+	d.values = d.values[:0]
+	for k, c := range d.clean {
+		out.found[k] = c.candidate
+		d.values = append(d.values, c.at(d.r.Now))
+	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/balance"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -73,28 +74,16 @@ func (s *BalanceState) RawOf(i int, alloc, used resources.Vector) int64 {
 	if s.absolute {
 		return with
 	}
-	return 50 + (50+with-without)/2
+	return balance.Change(with, without)
 }
 
 // improvement is Raw for a node with cpu and memory and no other resource, without the branches of the general case.
 func (s *BalanceState) improvement(alloc, used resources.Vector) int64 {
 	cpu, memory := float64(alloc[resources.CPU]), float64(alloc[resources.Memory])
 	c, m := used.At(resources.CPU), used.At(resources.Memory)
-	with := balanceOf(usedShare(resources.Add(c, s.view.cols[0].request), cpu), usedShare(resources.Add(m, s.view.cols[1].request), memory))
-	return 50 + (50+with-balanceOf(usedShare(c, cpu), usedShare(m, memory)))/2
+	with := balance.Of(balance.Share(resources.Add(c, s.view.cols[0].request), cpu), balance.Share(resources.Add(m, s.view.cols[1].request), memory))
+	return balance.Change(with, balance.Of(balance.Share(c, cpu), balance.Share(m, memory)))
 }
-
-// usedShare returns the share of a resource that is in use, at most 1.
-func usedShare(used int64, alloc float64) float64 {
-	f := float64(used) / alloc
-	if f > 1 {
-		return 1
-	}
-	return f
-}
-
-// balanceOf returns the balance of two shares.
-func balanceOf(a, b float64) int64 { return int64(float64(1-math.Abs((a-b)/2)) * MaxScore) }
 
 // Explain returns the numbers behind the score of slot i: the balance of the node with the pod and without the pod, each 50
 // to 100. A balance is 100 minus the standard deviation, in percent, of the shares in use of the resources that the node
@@ -164,5 +153,5 @@ func (s *BalanceState) fractions(n *node, c *column) (with, without float64, ok 
 		return 0, 0, false
 	}
 	all := float64(alloc)
-	return usedShare(resources.Add(used, c.request), all), usedShare(used, all), true
+	return balance.Share(resources.Add(used, c.request), all), balance.Share(used, all), true
 }

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/internal/deviceclass"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -24,9 +25,6 @@ type Rows interface {
 	// NonZero returns the requests of the pods of slot i. A container without a cpu or memory request counts 100m or 200Mi.
 	NonZero(i int) (cpuMilli, memoryBytes int64)
 }
-
-// deviceClassPrefix begins the implicit resource name of a DeviceClass.
-const deviceClassPrefix = "deviceclass.resource.kubernetes.io/"
 
 // deviceRows is the optional part of Rows.
 type deviceRows interface {
@@ -129,7 +127,7 @@ func (v *view) amounts(n *node, c *column) (alloc, used int64) {
 }
 
 func (v *view) device(n *node, c *column) (alloc, used int64) {
-	if v.devices == nil || !resources.IsExtended(c.name) && !strings.HasPrefix(string(c.name), deviceClassPrefix) {
+	if v.devices == nil || !resources.IsExtended(c.name) && !strings.HasPrefix(string(c.name), deviceclass.Prefix) {
 		return 0, 0
 	}
 	return v.devices.Devices(c.name, n.slot)

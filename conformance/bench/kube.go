@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
@@ -38,25 +37,13 @@ type kube struct {
 
 // newKube fills the cache directly with nodes and pods; other objects come through informers.
 func newKube(w world, sampling bool) (*kube, error) {
-	var others []runtime.Object
-	for _, n := range w.namespaces {
-		others = append(others, n)
-	}
-	for _, s := range w.services {
-		others = append(others, s)
-	}
-	for _, b := range w.budgets {
-		others = append(others, b)
-	}
-	for _, s := range w.slices {
-		others = append(others, s)
-	}
-	for _, c := range w.classes {
-		others = append(others, c)
-	}
-	for _, c := range w.claims {
-		others = append(others, c)
-	}
+	others := w.storage.objects()
+	others = appendObjects(others, w.namespaces)
+	others = appendObjects(others, w.services)
+	others = appendObjects(others, w.budgets)
+	others = appendObjects(others, w.slices)
+	others = appendObjects(others, w.classes)
+	others = appendObjects(others, w.claims)
 	client := fake.NewClientset(others...)
 	ctx, stop := context.WithCancel(context.Background())
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -152,7 +139,7 @@ func (k *kube) assume(pod *v1.Pod, node string) error {
 	if err := k.sched.Cache.AssumePod(klog.FromContext(k.ctx), assumed); err != nil {
 		return err
 	}
-	if len(pod.Spec.ResourceClaims) == 0 {
+	if len(pod.Spec.ResourceClaims) == 0 && len(pod.Spec.Volumes) == 0 {
 		return nil
 	}
 	return k.fw.RunReservePluginsReserve(k.ctx, k.state, assumed, node).AsError()

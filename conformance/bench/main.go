@@ -46,6 +46,7 @@ func main() {
 	more := flag.Int("podberth-pods", 20000, "pods that podberth decides in a timed run")
 	runs := flag.Int("runs", 3, "interleaved runs; medians are printed")
 	flag.IntVar(&apps, "apps", apps, "applications whose replicas come in turn")
+	flag.StringVar(&profileTo, "cpuprofile", "", "write the CPU profile of podberth's last timed run to this file")
 	memory := flag.Bool("memory", false, "compare the heap of both caches instead")
 	flag.Parse()
 	if *memory {
@@ -68,8 +69,8 @@ func main() {
 		}
 		r, err := result{}, error(nil)
 		switch {
-		case w.name == "preemption":
-			r, err = measurePreemption(*nodes, max(*pods/25, 6), *more, *runs)
+		case strings.HasPrefix(w.name, "preemption"):
+			r, err = measurePreemption(w.name, *nodes, max(*pods/25, 6), *more, *runs)
 		case w.name == "failures":
 			r, err = measureFailures(*nodes, *pods, *more, *runs)
 		default:
@@ -194,6 +195,11 @@ func runBerth(w world, n int) (rate float64, err error) {
 		return 0, err
 	}
 	runtime.GC()
+	stop, err := profiled()
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
 	var took time.Duration
 	const chunk = 100 // pods are made outside the time that is taken
 	for from := 0; from < n; from += chunk {

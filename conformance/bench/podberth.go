@@ -21,6 +21,7 @@ type berth struct {
 func newBerth(w world) (*berth, error) {
 	s, err := cluster.New(cluster.Objects{
 		Nodes: w.nodes, Pods: w.running, Namespaces: w.namespaces, Services: w.services, PodDisruptionBudgets: w.budgets,
+		CSINodes: w.storage.csiNodes, StorageClasses: w.storage.classes, PersistentVolumes: w.storage.volumes, Claims: w.storage.claims,
 		ResourceSlices: w.slices, DeviceClasses: w.classes, ResourceClaims: w.claims,
 	})
 	if err != nil {
@@ -70,11 +71,12 @@ func (b *berth) assume(pod *v1.Pod, node string) error {
 	if slot < 0 {
 		return fmt.Errorf("no node %s", node)
 	}
-	if len(pod.Spec.ResourceClaims) == 0 {
+	if len(pod.Spec.ResourceClaims) == 0 && len(pod.Spec.Volumes) == 0 {
 		return b.snapshot.Assume(pod, slot)
 	}
-	d := placement.Decision{Slot: slot, Node: node}
-	for _, p := range b.plan.Prepare(pod).Predicates {
+	a := b.plan.Prepare(pod)
+	d := placement.Decision{Slot: slot, Node: node, Volumes: a.Volumes(slot)}
+	for _, p := range a.Predicates {
 		if s, ok := p.(*devices.State); ok {
 			d.Devices = s.Allocation(slot)
 		}
@@ -84,7 +86,7 @@ func (b *berth) assume(pod *v1.Pod, node string) error {
 
 // place puts a pod where a decision says.
 func (b *berth) place(pod *v1.Pod, d placement.Decision) error {
-	if len(pod.Spec.ResourceClaims) == 0 {
+	if len(pod.Spec.ResourceClaims) == 0 && len(pod.Spec.Volumes) == 0 {
 		return b.snapshot.Assume(pod, d.Slot)
 	}
 	return b.plan.Assume(pod, d)

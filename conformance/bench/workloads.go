@@ -21,6 +21,7 @@ type world struct {
 	slices     []*resourcev1.ResourceSlice
 	classes    []*resourcev1.DeviceClass
 	claims     []*resourcev1.ResourceClaim
+	storage    storage
 	pod        func(i int) *v1.Pod
 	limit      int // number of pods there are; 0: any
 	before     func(i int) event
@@ -56,7 +57,11 @@ var workloads = []struct {
 	{"unschedulable", backlog},
 	{"all-distinct", allDistinct},
 	{"preemption", nil},
+	{distinctPreemption, nil},
 	{"failures", nil},
+	{"volumes-bound", volumes(true, false)},
+	{"volumes-waiting", volumes(false, false)},
+	{"volumes-mixed", volumes(true, true)},
 	{"devices", claims(false)},
 	{"devices-distinct", claims(true)},
 	{"openb", trace("openb", "--nodes", "1523", "--pods", "8152", "--zones", "3")},

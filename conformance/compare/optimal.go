@@ -118,12 +118,8 @@ func (s *Side) candidate(c *gen.Cluster, w *World, theirs real.Preemption) preem
 // without asks kube-scheduler whether the pod fits on the candidate's node when the victims are gone. The result is empty if the
 // pod does, and says why not otherwise. A nominated node is tried before all others.
 func (s *Side) without(c *gen.Cluster, pod *v1.Pod, candidate preemption.Candidate) (string, error) {
-	rest := *c
-	rest.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p *v1.Pod) bool {
-		return slices.ContainsFunc(candidate.Victims, func(v preemption.Victim) bool { return v.Pod == p })
-	})
 	found := s.differences
-	if _, err := s.Load(&rest); err != nil {
+	if _, err := s.Load(withoutVictims(c, candidate.Victims)); err != nil {
 		return "", err
 	}
 	s.differences = found
@@ -139,4 +135,13 @@ func (s *Side) without(c *gen.Cluster, pod *v1.Pod, candidate preemption.Candida
 		return "the pod goes to " + a.Result.SuggestedHost, nil
 	}
 	return "", nil
+}
+
+// withoutVictims returns the cluster without some pods.
+func withoutVictims(c *gen.Cluster, victims []preemption.Victim) *gen.Cluster {
+	rest := *c
+	rest.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p *v1.Pod) bool {
+		return slices.ContainsFunc(victims, func(v preemption.Victim) bool { return v.Pod == p })
+	})
+	return &rest
 }

@@ -186,7 +186,8 @@ func (r *replay) evict(ctx context.Context, wave []consolidation.Move) error {
 	return nil
 }
 
-// status is the status of a budget by the documentation: the ready pods less those that are asked for.
+// status returns the status that the documentation gives a budget: the budget allows as many disruptions as there are ready pods above
+// the number that the budget asks for.
 func (r *replay) status(b *policyv1.PodDisruptionBudget) policyv1.PodDisruptionBudgetStatus {
 	selector := labels.SelectorFromSet(b.Spec.Selector.MatchLabels)
 	s := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation}

@@ -55,7 +55,7 @@ func TestAllocator(t *testing.T) {
 		maps.Copy(names, theirs.outcomes())
 		census.add(names)
 	}
-	census.report(t, slices.Concat(wantedFeatures, wantedOutcomes))
+	census.report(t, slices.Concat(wantedFeatures, wantedOutcomes), *clusters)
 	t.Logf("%d cases, %d answers: %d fits, %d errors; %d cases were left out because their search tries more than %d devices", census.cases, count, fits, fatal, slow, steps)
 	if slow*50 > *clusters {
 		t.Error("too many cases were left out")

@@ -104,7 +104,7 @@ func scoreDevices(t *testing.T, theirs config.ScoringStrategyType, kind string) 
 			census.add(seen)
 		}
 	}
-	census.report(t, []string{"NodeResourcesFit between 0 and 100"})
+	census.report(t, []string{"NodeResourcesFit between 0 and 100"}, census.cases)
 }
 
 // hasDeviceTwice reports whether two slices list a device of the same driver, pool and name.

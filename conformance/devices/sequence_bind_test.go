@@ -3,6 +3,7 @@ package devices
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,7 +33,7 @@ func (q *sequence) finish() {
 func (q *sequence) written(a *attempt, k int) {
 	if a.open[k] {
 		delete(q.inFlight, a.allocation.Claims[k].UID)
-		q.ledger.Remove(&a.allocation.Results[k])
+		q.ledger.Remove(nil, &a.allocation.Results[k])
 		delete(a.open, k)
 	}
 }
@@ -44,6 +45,7 @@ func (q *sequence) unreserve(a *attempt) {
 	for k := range a.allocation.Claims {
 		q.written(a, k)
 	}
+	q.forgotten(a)
 	for _, c := range a.compiled.Claims() {
 		latest := q.claims[c.Name]
 		if latest == nil || latest.Status.Allocation == nil {
@@ -60,6 +62,20 @@ func (q *sequence) unreserve(a *attempt) {
 		q.forget(c.Name)
 	}
 	q.waiting = append(q.waiting, a.pod)
+}
+
+// forgotten does what v1.36.3's Unreserve of a pod does to the attempts of other pods: it forgets their allocations of claims that
+// the pod uses too. The sequence ends then: the devices are free for v1.36.3 while the other attempt still has them.
+func (q *sequence) forgotten(a *attempt) {
+	for _, other := range q.reserved {
+		for k, c := range other.allocation.Claims {
+			if other.open[k] && c.UID != "" && slices.ContainsFunc(a.compiled.Claims(), func(x *resourcev1.ResourceClaim) bool { return x.UID == c.UID }) {
+				q.written(other, k)
+				q.names["Unreserve forgets the allocation of another attempt"] = true
+				q.broken = true
+			}
+		}
+	}
 }
 
 // bind writes the claims of a pod on both sides.

@@ -51,7 +51,8 @@ func (q *sequence) compareHeld() {
 	q.fail("devices in use", stateText(&ours), stateText(theirs))
 }
 
-// stateText prints the devices in use. The ids of shares are random.
+// stateText prints the devices in use. The ids of shares are random. An amount of zero is what shares that have left leave in
+// v1.36.3; nothing depends on it as long as another amount of the device is not zero.
 func stateText(s *structured.AllocatedState) string {
 	var out []string
 	for id := range s.AllocatedDevices {
@@ -59,7 +60,9 @@ func stateText(s *structured.AllocatedState) string {
 	}
 	for id, amounts := range s.AggregatedCapacity {
 		for name, amount := range amounts {
-			out = append(out, fmt.Sprintf("%s %s %s", id, name, amount))
+			if !amount.IsZero() {
+				out = append(out, fmt.Sprintf("%s %s %s", id, name, amount))
+			}
 		}
 	}
 	for id := range s.AllocatedSharedDeviceIDs {

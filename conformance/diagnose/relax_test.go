@@ -1,17 +1,21 @@
 package diagnose
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/conformance/compare"
@@ -29,20 +33,28 @@ func TestMain(m *testing.M) {
 // mostProved is the number of relaxations of a pod that are proved; the cheapest, and others evenly taken.
 const mostProved = 12
 
-// Pending pods of generated clusters, 100 in the short mode, and -clusters pods in the long one.
+// pendingPods is the number of pods of TestRelaxations. A run that ended early goes on with the seed of its last line (-v).
+var pendingPods = flag.Int("pods", 0, "pending pods of TestRelaxations; 0: 100, or -clusters")
+
+// mostChanges is the number of changes of a pod whose sets are all tried.
+const mostChanges = 12
+
+// Pending pods of generated clusters, every fifth of them with devices: kube-scheduler places a pod with the changes of each
+// relaxation, and with no part of them. For pods with few changes it is asked about all sets of one and two changes.
 func TestRelaxations(t *testing.T) {
 	k := kube(t)
-	var pods, proved, parts, none int
+	want := *pendingPods
+	if want == 0 {
+		want = gen.Count(100, 100)
+	}
+	var pods, proved, parts, none, whole int
 	kinds := map[diagnose.Kind]int{}
-	for seed := *gen.Seed; pods < gen.Count(100, 100); seed++ {
+	for seed := *gen.Seed; pods < want; seed++ {
 		c := gen.Of(seed, gen.Shape{Nodes: 8, Running: 20, Pending: 4, Volumes: seed%5 == 4, Roomy: seed%3 == 2})
-		for _, pod := range c.Pending {
-			pod.Status.NominatedNodeName = ""
-			s, err := cluster.New(c.Objects)
-			must(t, err)
-			if s.Pod(pod.Namespace, pod.Name) != nil {
-				continue
-			}
+		if seed%5 == 3 {
+			gpus(c)
+		}
+		for pod, s := range pending(t, c) {
 			d, err := diagnose.Relax(diagnose.Input{Snapshot: s}, pod, diagnose.Options{Size: 3})
 			if err != nil {
 				t.Fatalf("seed %d: pod %s/%s: %v", seed, pod.Namespace, pod.Name, err)
@@ -51,6 +63,9 @@ func TestRelaxations(t *testing.T) {
 				continue
 			}
 			pods++
+			if pods%500 == 0 {
+				t.Logf("%d pods; the next seed is %d", pods, seed+1)
+			}
 			if place(t, k, c, s, pod, nil) {
 				t.Errorf("seed %d: pod %s: kube-scheduler places it as things are", seed, d.Pod)
 			}
@@ -80,15 +95,88 @@ func TestRelaxations(t *testing.T) {
 					kinds[x.Kind]++
 				}
 			}
+			if len(d.Changes) <= mostChanges && d.Cut != "error" {
+				have := pairs(d.Relaxations)
+				want, ok := everyPair(t, k, c, s, pod, d.Changes)
+				if ok && !slices.Equal(have, want) {
+					t.Errorf("seed %d: pod %s: sets of at most two changes: %q; kube-scheduler: %q", seed, d.Pod, have, want)
+				}
+				if ok {
+					whole++
+				}
+			}
 			if t.Failed() {
 				t.FailNow()
 			}
 		}
 	}
-	t.Logf("%d pending pods, %d relaxations, %d parts of them, %d pods without a relaxation of three changes; %v", pods, proved, parts, none, kinds)
+	t.Logf("%d pending pods, %d relaxations, %d parts of them, %d pods without a relaxation of three changes, all sets of two changes of %d pods; %v", pods, proved, parts, none, whole, kinds)
 	if proved < pods {
 		t.Error("fewer relaxations than pods: the generator makes other clusters than this test is for")
 	}
+}
+
+// everyPair asks kube-scheduler about all sets of one and two changes, but those of pods that leave and those of two nodes, and
+// returns the smallest sets with which it places the pod. ok is false when a filter fails with one of the sets: a value that does not
+// go as far may work then.
+func everyPair(t *testing.T, k *real.Scheduler, c *gen.Cluster, s *cluster.Snapshot, pod *v1.Pod, changes []diagnose.Change) (out []string, ok bool) {
+	t.Helper()
+	ok = true
+	place := func(t *testing.T, k *real.Scheduler, c *gen.Cluster, s *cluster.Snapshot, pod *v1.Pod, changes []diagnose.Change) bool {
+		placed, err := attempt(t, k, c, s, pod, changes)
+		var fit *framework.FitError
+		ok = ok && (err == nil || errors.As(err, &fit))
+		return placed
+	}
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c diagnose.Change) bool { return c.Kind == diagnose.RemovePods })
+	alone := map[int]bool{}
+	for i := range changes {
+		if place(t, k, c, s, pod, changes[i:i+1]) {
+			alone[i] = true
+			out = append(out, names(changes[i]))
+		}
+	}
+	for i, a := range changes {
+		for j := i + 1; j < len(changes); j++ {
+			if b := changes[j]; !alone[i] && !alone[j] && !twoNodes(a, b) && place(t, k, c, s, pod, []diagnose.Change{a, b}) {
+				out = append(out, names(a, b))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, ok
+}
+
+// pairs returns the relaxations of one and two changes in the form of everyPair.
+func pairs(list []diagnose.Relaxation) (out []string) {
+	for _, r := range list {
+		leave := slices.ContainsFunc(r.Changes, func(c diagnose.Change) bool { return len(c.Leaving) > 0 })
+		if len(r.Changes) < 3 && !leave && (len(r.Changes) == 1 || !twoNodes(r.Changes[0], r.Changes[1])) {
+			out = append(out, names(r.Changes...))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func twoNodes(a, b diagnose.Change) bool {
+	node := func(c diagnose.Change) bool { return strings.HasPrefix(c.Object, "Node") }
+	return node(a) && node(b) && (a.Object != b.Object || a.Kind == diagnose.AddNode)
+}
+
+// names are the changes without their values, which differ between a change as far as it goes and a relaxation.
+func names(list ...diagnose.Change) string {
+	var out []string
+	for _, c := range list {
+		to := c.To
+		switch c.Kind {
+		case diagnose.RaiseMaxSkew, diagnose.LowerMinDomains, diagnose.LowerRequest, diagnose.LowerCount:
+			to = ""
+		}
+		out = append(out, fmt.Sprint(c.Kind, " ", c.Object, " ", c.Path, " ", c.From, " ", to))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
 }
 
 func must(t *testing.T, err error) {
@@ -105,34 +193,51 @@ func kube(t *testing.T) *real.Scheduler {
 	return s
 }
 
+// load gives kube-scheduler the objects of a snapshot.
+func load(t *testing.T, k *real.Scheduler, c *gen.Cluster, s *cluster.Snapshot) {
+	t.Helper()
+	o := c.Objects
+	o.Nodes, o.Pods = nil, s.Orphans()
+	for i := range s.Len() {
+		if n := s.Node(i); n != nil {
+			o.Nodes = append(o.Nodes, n)
+			o.Pods = slices.AppendSeq(o.Pods, s.Pods(i))
+		}
+	}
+	o.Claims = slices.Collect(cluster.List[*v1.PersistentVolumeClaim](s).All())
+	o.PersistentVolumes = slices.Collect(cluster.List[*v1.PersistentVolume](s).All())
+	o.CSINodes = slices.Collect(cluster.List[*storagev1.CSINode](s).All())
+	must(t, k.Load(compare.Copy(&gen.Cluster{Objects: o})))
+	must(t, k.LoadDevices(o.ResourceSlices, o.DeviceClasses, slices.Collect(cluster.List[*resourcev1.ResourceClaim](s).All())))
+}
+
+// know tells kube-scheduler of a pending pod.
+func know(t *testing.T, k *real.Scheduler, pod *v1.Pod) {
+	t.Helper()
+	if pod.UID == "" {
+		pod.UID = types.UID(fmt.Sprintf("%s/%s", pod.Namespace, pod.Name))
+	}
+	must(t, k.Know(pod))
+}
+
 // place reports whether kube-scheduler places the pod after the changes.
 func place(t *testing.T, k *real.Scheduler, c *gen.Cluster, s *cluster.Snapshot, pod *v1.Pod, changes []diagnose.Change) bool {
+	t.Helper()
+	placed, _ := attempt(t, k, c, s, pod, changes)
+	return placed
+}
+
+// attempt returns kube-scheduler's error too.
+func attempt(t *testing.T, k *real.Scheduler, c *gen.Cluster, s *cluster.Snapshot, pod *v1.Pod, changes []diagnose.Change) (bool, error) {
 	t.Helper()
 	fork := s.Fork()
 	changed, err := diagnose.Apply(fork, pod, changes...)
 	must(t, err)
-	o := c.Objects
-	o.Nodes, o.Pods = nil, fork.Orphans()
-	for i := range fork.Len() {
-		if n := fork.Node(i); n != nil {
-			o.Nodes = append(o.Nodes, n)
-			o.Pods = slices.AppendSeq(o.Pods, fork.Pods(i))
-		}
-	}
-	o.Claims = slices.Collect(cluster.List[*v1.PersistentVolumeClaim](fork).All())
-	o.PersistentVolumes = slices.Collect(cluster.List[*v1.PersistentVolume](fork).All())
-	o.CSINodes = slices.Collect(cluster.List[*storagev1.CSINode](fork).All())
-	if len(o.Nodes) == 0 {
-		return false
-	}
-	must(t, k.Load(compare.Copy(&gen.Cluster{Objects: o})))
-	if changed.UID == "" {
-		changed.UID = types.UID(fmt.Sprintf("%s/%s", pod.Namespace, pod.Name))
-	}
-	must(t, k.Know(changed))
 	if len(changed.Spec.SchedulingGates) > 0 {
-		return false
+		return false, nil
 	}
+	load(t, k, c, fork)
+	know(t, k, changed)
 	r, err := k.Schedule(changed)
-	return err == nil && r.SuggestedHost != ""
+	return err == nil && r.SuggestedHost != "", err
 }

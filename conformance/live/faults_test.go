@@ -316,7 +316,7 @@ func (s *schedule) calm() {
 	}
 }
 
-// wrong says what is not yet as it must be at rest, "" when all is.
+// wrong returns the first thing that a cluster at rest must not show, and "" when there is none.
 func (s *schedule) wrong() string {
 	ctx := context.Background()
 	nodes, err := s.api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})

@@ -71,27 +71,44 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		}
 		defer os.RemoveAll(dir)
 	}
-	b, err := u.build(filepath.Join(dir, strings.ReplaceAll(folder, "/", "-")), list)
+	dir = filepath.Join(dir, strings.ReplaceAll(folder, "/", "-"))
+	b, err := u.build(dir, list, folder)
 	if err != nil || b == nil {
 		return r, err
 	}
 	if s.equivalent {
 		return r, b.million(alike)
 	}
-	if err := b.measure(len(functions(list))); err != nil {
-		return r, err
-	}
 	ids := functions(list)
-	for _, m := range list {
-		reach := b.reach[ids[[2]string{m.file.path, m.function}]]
-		noticed, err := b.try(m.number, reach)
+	binaries := []*binary{b}
+	for _, other := range beside[folder] {
+		b, err := u.build(filepath.Join(dir, strings.ReplaceAll(other, "/", "-")), list, other)
 		if err != nil {
 			return r, err
+		}
+		binaries = append(binaries, b)
+	}
+	for _, b := range binaries {
+		if err := b.measure(len(ids)); err != nil {
+			return r, err
+		}
+	}
+	for _, m := range list {
+		noticed, reached := false, 0
+		for _, b := range binaries {
+			if noticed {
+				break
+			}
+			reach := b.reach[ids[[2]string{m.file.path, m.function}]]
+			reached += len(reach)
+			if noticed, err = b.try(m.number, reach); err != nil {
+				return r, err
+			}
 		}
 		r.tried++
 		if noticed {
 			r.noticed++
-		} else if len(reach) == 0 {
+		} else if reached == 0 {
 			fmt.Printf("survived  %s (no test runs the function)\n", m)
 		} else {
 			fmt.Printf("survived  %s\n", m)
@@ -151,6 +168,9 @@ func sample(list []*mutation, n int, seed int64, folder string) []*mutation {
 	return out
 }
 
+// beside has the folders with more tests of a package: tests that need what the package itself must not import.
+var beside = map[string][]string{"devices": {"devices/cel"}}
+
 // binary is a test binary with all mutations of a sample in it.
 type binary struct {
 	path, dir string
@@ -163,8 +183,8 @@ type test struct {
 	took time.Duration // of processor time
 }
 
-// build compiles the tests with the mutations, nil for a package without tests.
-func (u *unit) build(dir string, list []*mutation) (*binary, error) {
+// build compiles the tests of a folder with the mutations, nil for a folder without tests.
+func (u *unit) build(dir string, list []*mutation, folder string) (*binary, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -185,8 +205,8 @@ func (u *unit) build(dir string, list []*mutation) (*binary, error) {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
 		return nil, err
 	}
-	b := &binary{path: filepath.Join(dir, "tests"), dir: filepath.Join(u.root, u.folder)}
-	if _, err := goCommand(u.root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", b.path, "./"+u.folder); err != nil {
+	b := &binary{path: filepath.Join(dir, "tests"), dir: filepath.Join(u.root, folder)}
+	if _, err := goCommand(u.root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", b.path, "./"+folder); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {

@@ -7,7 +7,7 @@
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent.txt
 //
 // The packages are folders of the repository; "library" and "examples" name all of a kind, "all" both. Only the package's own
-// tests run, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
+// tests run, for devices also those of devices/cel, and of those only the tests that reach the function. A sample has the same number of mutations of each operator
 // as far as there are as many. The same seed draws the same sample; without the flag the seed is the hash of the commit.
 package main
 

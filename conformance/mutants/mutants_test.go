@@ -154,7 +154,7 @@ func TestExamine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 8, r.tried, "one of each operator")
 
-	b, err := u.build(t.TempDir(), list)
+	b, err := u.build(t.TempDir(), list, u.folder)
 	require.NoError(t, err)
 	ids := functions(list)
 	require.NoError(t, b.measure(len(ids)))

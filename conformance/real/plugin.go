@@ -16,6 +16,12 @@ func (s *Scheduler) Plugin(name string) (plugin, error) {
 	if p, ok := s.plugins[name]; ok {
 		return p, nil
 	}
+	for _, e := range s.Framework.EnqueueExtensions() { // DynamicResources of v1.37 cannot be made twice
+		if name == "DynamicResources" && e.Name() == name {
+			s.plugins[name] = e
+			return e, nil
+		}
+	}
 	factory, ok := plugins.NewInTreeRegistry()[name]
 	if !ok {
 		return nil, fmt.Errorf("no plugin %q", name)
@@ -85,6 +91,15 @@ func (s *Scheduler) Score(name string, pod *v1.Pod, feasible []fwk.NodeInfo) (Sc
 		return out, err
 	}
 	state := framework.NewCycleState()
+	if name == "VolumeBinding" { // its PreScore of v1.37 reads what its filter has prepared
+		if _, status := p.(preFilterPlugin).PreFilter(s.ctx, state, pod, feasible); status.IsSuccess() {
+			for _, n := range feasible {
+				p.(filterPlugin).Filter(s.ctx, state, pod, n)
+			}
+		} else if !status.IsSkip() {
+			return Scoring{Skip: true}, nil
+		}
+	}
 	if pre, ok := p.(preScorePlugin); ok {
 		status := pre.PreScore(s.ctx, state, pod, feasible)
 		if status.IsSkip() {

@@ -27,7 +27,7 @@ var (
 	count = flag.Int("plays", 0, "clusters to play; 0: one small cluster and three deadlocks")
 	nodes = flag.Int("nodes", 30, "nodes of each cluster to play, with -plays")
 	from  = flag.Int64("from", 1, "seed of the first cluster to play")
-	width = flag.Int("parallel-plays", 4, "clusters that are played at the same time")
+	width = flag.Int("parallel-plays", 2, "clusters that are played at the same time")
 	poll  = flag.Duration("poll", 0, "how long a wave may take longer than planned; 0: 5s with -plays, a minute without")
 )
 

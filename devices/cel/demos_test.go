@@ -152,7 +152,7 @@ func (d *demo) schedule(pod *v1.Pod, ledger *devices.Ledger, allocator *devices.
 		for k, c := range allocation.Claims {
 			reserved[c.Name] = &allocation.Results[k]
 			list = append(list, allocated(&allocation.Results[k]))
-			ledger.Add(&allocation.Results[k])
+			ledger.Add(nil, &allocation.Results[k])
 		}
 		for _, c := range compiled.Claims() {
 			if c.UID == "" && reserved[c.Name] == nil {

@@ -24,7 +24,6 @@ type Options struct {
 	// another filter's clock, no binding condition times out and allocations get no time.
 	Now func() time.Time
 	// VictimsFree lets preemption see that devices become free when the pods that use their claims leave. v1.36 does not see it.
-	// Pods with claims share no work then.
 	VictimsFree bool
 	// Templates makes the claims that do not exist yet from their ResourceClaimTemplates. v1.36 rejects the pod until a
 	// controller has made the claims.
@@ -98,11 +97,14 @@ func (f *Filter) Offered(resource v1.ResourceName, i int) (count, allocated int6
 	return f.allocator.Offered(node, class)
 }
 
-// Kept returns what State.Kept returns for a State of On. It is nil over a cluster without a log of claims and with
-// Options.VictimsFree.
+// Kept returns what State.Kept returns for a State of On, or with Options.VictimsFree what Freeing.Kept returns. It is nil over a
+// cluster without a log of claims.
 func (f *Filter) Kept(s *devices.State) *devices.Kept {
-	if f.tracker.log == nil || f.options.VictimsFree {
+	switch {
+	case f.tracker.log == nil:
 		return nil
+	case f.options.VictimsFree:
+		return s.Freeing(f.tracker).Kept()
 	}
 	return s.Kept()
 }

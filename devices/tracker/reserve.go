@@ -23,6 +23,7 @@ type reservation struct {
 
 // inFlight is the allocation of a claim that the cluster does not show yet.
 type inFlight struct {
+	claim      *resourcev1.ResourceClaim
 	allocation *resourcev1.AllocationResult
 	landed     bool // the cluster shows an allocation now
 }
@@ -76,10 +77,10 @@ func (t *Tracker) Reserve(pod *v1.Pod, d devices.Allocation) error {
 	}
 	for k, key := range r.keys {
 		if x := t.inFlight[key]; x != nil && !x.landed { // the pod lists a claim twice: the last allocation counts, as in v1.36
-			t.ledger.Remove(x.allocation)
+			t.ledger.Remove(x.claim, x.allocation)
 		}
-		t.inFlight[key] = &inFlight{allocation: &d.Results[k]}
-		t.ledger.Add(&d.Results[k])
+		t.inFlight[key] = &inFlight{claim: d.Claims[k], allocation: &d.Results[k]}
+		t.ledger.Add(d.Claims[k], &d.Results[k])
 	}
 	t.reserved[id] = r
 	t.changes++
@@ -119,7 +120,7 @@ func (t *Tracker) Unreserve(pod *v1.Pod) bool {
 	for _, key := range r.keys {
 		if x := t.inFlight[key]; x != nil {
 			if !x.landed {
-				t.ledger.Remove(x.allocation)
+				t.ledger.Remove(x.claim, x.allocation)
 			}
 			delete(t.inFlight, key)
 		}

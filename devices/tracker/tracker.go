@@ -30,7 +30,8 @@ type Tracker struct {
 	reserved map[types.UID]*reservation // by UID of the pod
 	inFlight map[string]*inFlight       // by flightKey of the claim
 	touched  map[types.NamespacedName]*touched
-	assumed  map[types.UID][]types.NamespacedName // the claims in touched, by UID of the pod
+	assumed  map[types.UID][]types.NamespacedName  // the claims in touched, by UID of the pod
+	owned    map[owner][]*resourcev1.ResourceClaim // claims that were made for extended resources
 }
 
 // Log is the log of claims of a cluster; see cluster.Snapshot.
@@ -51,11 +52,11 @@ func New(c devices.Cluster, o Objects) *Tracker {
 }
 
 // Fork returns a tracker with the same reservations over another cluster, such as a fork of the snapshot. Later changes of one
-// do not show in the other. O(reservations).
+// do not show in the other. O(reservations); the first question of the fork reads the claims, and the slices if they differ.
 func (t *Tracker) Fork(c devices.Cluster, o Objects) *Tracker {
 	t.follow()
 	f := New(c, o)
-	f.now = t.now
+	f.now, f.slices, f.inventory = t.now, t.slices, t.inventory
 	f.reserved = maps.Clone(t.reserved)
 	for key, x := range t.inFlight {
 		own := *x
@@ -128,23 +129,25 @@ func (t *Tracker) follow() {
 	}
 }
 
-// readSlices makes inventory and ledger from all slices, claims and reservations.
+// readSlices makes inventory and ledger from all slices, claims and reservations. A fork takes over the inventory of its origin.
 func (t *Tracker) readSlices() {
-	t.slices = slices.Collect(all(t.Slices))
-	t.inventory = devices.NewInventory(t.slices)
-	t.ledger = devices.NewLedger(t.inventory)
+	if now := slices.Collect(all(t.Slices)); t.log == nil || t.inventory == nil || !slices.Equal(now, t.slices) {
+		t.slices, t.inventory = now, devices.NewInventory(now)
+	}
+	t.ledger, t.owned = devices.NewLedger(t.inventory), map[owner][]*resourcev1.ResourceClaim{}
 	for _, x := range t.inFlight {
 		x.landed = false
 	}
 	for c := range all(t.Claims) {
-		t.ledger.Add(c.Status.Allocation)
+		t.own(c)
+		t.ledger.Add(c, c.Status.Allocation)
 		if x := t.inFlight[flightKey(c)]; x != nil && c.Status.Allocation != nil {
 			x.landed = true
 		}
 	}
 	for _, x := range t.inFlight {
 		if !x.landed {
-			t.ledger.Add(x.allocation)
+			t.ledger.Add(x.claim, x.allocation)
 		}
 	}
 }
@@ -152,16 +155,20 @@ func (t *Tracker) readSlices() {
 // move counts a changed claim.
 func (t *Tracker) move(old, new *resourcev1.ResourceClaim) {
 	if old != nil {
-		t.ledger.Remove(old.Status.Allocation)
+		t.disown(old)
+		t.ledger.Remove(old, old.Status.Allocation)
+	}
+	if new != nil {
+		t.own(new)
 	}
 	if new == nil || new.Status.Allocation == nil {
 		t.untouch(keyOf(first(old, new)))
 		return
 	}
-	t.ledger.Add(new.Status.Allocation)
+	t.ledger.Add(new, new.Status.Allocation)
 	if x := t.inFlight[flightKey(new)]; x != nil && !x.landed {
 		x.landed = true
-		t.ledger.Remove(x.allocation)
+		t.ledger.Remove(x.claim, x.allocation)
 	}
 }
 

@@ -248,6 +248,7 @@ func TestRules(t *testing.T) {
 			w.budget("b", "web", 1).Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.IfHealthyBudget)
 		}, func(w *world) { w.budget("b", "web", 1).Spec.UnhealthyPodEvictionPolicy = ptr(policyv1.AlwaysAllow) }, Info, true},
 
+		{"preference-drowned", func(w *world) { w.taint("old:PreferNoSchedule", 0, 1); w.prefer(100, zone, in, "a") }, func(w *world) { w.taint("old:PreferNoSchedule", 0); w.prefer(100, zone, in, "a") }, Warning, false},
 		{"weight-lost", func(w *world) { w.prefer(1, zone, in, "a"); w.prefer(100, zone, in, "b") }, func(w *world) { w.prefer(2, zone, in, "a"); w.prefer(100, zone, in, "b") }, Warning, true},
 		{"duplicate-term", func(w *world) { w.prefer(10, zone, in, "a"); w.prefer(20, zone, in, "a") }, func(w *world) { w.prefer(10, zone, in, "a"); w.prefer(20, zone, in, "b") }, Info, true},
 		{"prefers-and-forbids", func(w *world) { w.apart(host, "web"); w.wish(host, "web") }, func(w *world) { w.apart(host, "web"); w.wish(zone, "web") }, Warning, true},

@@ -71,21 +71,21 @@ var affinityRules = []Rule{
 	}},
 	{ID: "affinity-key-missing", Severity: Error, Cluster: true, Summary: "no node has the topology key of required pod affinity", work: func(c *checker, w *work) {
 		for i, t := range requiredWith(w.pod) {
-			if len(domains(c.nodes, t.TopologyKey)) == 0 {
+			if len(c.valuesOf(t.TopologyKey)) == 0 {
 				c.prove(w, w.path+fmt.Sprintf(withPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},
 	{ID: "anti-affinity-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of required anti-affinity, which then keeps nothing apart", work: func(c *checker, w *work) {
 		for i, t := range requiredApart(w.pod) {
-			if len(domains(c.nodes, t.TopologyKey)) == 0 {
+			if len(c.valuesOf(t.TopologyKey)) == 0 {
 				c.report(w.path+fmt.Sprintf(apartPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},
 	{ID: "anti-affinity-domains", Severity: Error, Cluster: true, Summary: "anti-affinity to itself with more replicas than domains", work: func(c *checker, w *work) {
 		for i, t := range requiredApart(w.pod) {
-			reach := c.reachable(w.pod)
+			reach := c.reachable(w)
 			n := len(domains(reach, t.TopologyKey))
 			for _, node := range reach { // a node without the key takes any number
 				if _, ok := node.Labels[t.TopologyKey]; !ok {
@@ -99,7 +99,7 @@ var affinityRules = []Rule{
 	}},
 	{ID: "anti-affinity-rollout", Severity: Warning, Cluster: true, Summary: "anti-affinity to itself leaves no domain for the new pod of a rollout", work: func(c *checker, w *work) {
 		for i, t := range requiredApart(w.pod) {
-			n := len(domains(c.reachable(w.pod), t.TopologyKey))
+			n := len(domains(c.reachable(w), t.TopologyKey))
 			if c.self(w.pod, t) && w.surge > 0 && w.replicas <= n && w.replicas+1 > n && len(t.MatchLabelKeys) == 0 {
 				c.report(w.path+fmt.Sprintf(apartPath, i), "maxUnavailable 1, matchLabelKeys: [pod-template-hash], or one domain more", "%d replicas fill all %d domains, and a rollout must start a new pod before an old one stops", w.replicas, n)
 			}

@@ -55,12 +55,12 @@ var nodeRules = []Rule{
 		}
 	}},
 	{ID: "no-node-matches", Severity: Error, Cluster: true, Summary: "no node matches the node selector and required node affinity", work: func(c *checker, w *work) {
-		if len(c.usable(w.pod)) == 0 {
+		if len(c.usable(w)) == 0 {
 			c.prove(w, w.path+".nodeSelector", "use a label that nodes have", "none of %d nodes matches%s", len(c.nodes), c.nearLabels(w.pod))
 		}
 	}},
 	{ID: "term-matches-nothing", Severity: Warning, Cluster: true, Summary: "one of several node selector terms matches no node of the cluster", work: func(c *checker, w *work) {
-		if len(c.usable(w.pod)) == 0 {
+		if len(c.usable(w)) == 0 {
 			return
 		}
 		for i, t := range requiredTerms(w.pod) {
@@ -71,8 +71,8 @@ var nodeRules = []Rule{
 		}
 	}},
 	{ID: "all-nodes-closed", Severity: Error, Cluster: true, Summary: "every node that matches is cordoned or has a taint that the pod does not tolerate", work: func(c *checker, w *work) {
-		usable := c.usable(w.pod)
-		if len(usable) > 0 && len(c.reachable(w.pod)) == 0 {
+		usable := c.usable(w)
+		if len(usable) > 0 && len(c.reachable(w)) == 0 {
 			n := usable[0]
 			why := "is cordoned"
 			if len(n.Spec.Taints) > 0 {

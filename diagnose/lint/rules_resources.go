@@ -13,7 +13,7 @@ import (
 // largestTimes returns how many of a workload's pods the largest node that the pod can reach holds.
 func (c *checker) largestTimes(w *work) int {
 	most := 0
-	for _, n := range c.reachable(w.pod) {
+	for _, n := range c.reachable(w) {
 		most = max(most, times(w, n))
 	}
 	return most
@@ -43,7 +43,7 @@ func (c *checker) each(w *work, f func(name v1.ResourceName, asks resource.Quant
 		}
 		offers := false
 		var largest resource.Quantity
-		for _, n := range c.usable(w.pod) {
+		for _, n := range c.usable(w) {
 			if has, ok := n.Status.Allocatable[name]; ok && has.Sign() > 0 {
 				if offers = true; has.Cmp(largest) > 0 {
 					largest = has
@@ -64,7 +64,7 @@ var resourceRules = []Rule{
 	}},
 	{ID: "resource-unoffered", Severity: Error, Cluster: true, Summary: "no node that the pod can use offers a resource that it asks for", work: func(c *checker, w *work) {
 		c.each(w, func(name v1.ResourceName, asks resource.Quantity, offers bool, _ resource.Quantity) {
-			if offers || len(c.usable(w.pod)) == 0 {
+			if offers || len(c.usable(w)) == 0 {
 				return
 			}
 			var names []string
@@ -81,7 +81,7 @@ var resourceRules = []Rule{
 		for _, name := range sortedNames(requests) {
 			q := requests[name]
 			var sum int64
-			for _, n := range c.reachable(w.pod) {
+			for _, n := range c.reachable(w) {
 				has := n.Status.Allocatable[name]
 				sum += has.MilliValue() / 1000
 			}
@@ -104,14 +104,14 @@ var resourceRules = []Rule{
 	}},
 	{ID: "host-port-replicas", Severity: Error, Cluster: true, Summary: "a host port, and more replicas than nodes", work: func(c *checker, w *work) {
 		if path, port := hostPort(w); port > 0 {
-			if n := len(c.reachable(w.pod)); n > 0 && w.replicas > n {
+			if n := len(c.reachable(w)); n > 0 && w.replicas > n {
 				c.prove(w, path, "drop hostPort, or use a DaemonSet", "%d replicas hold host port %d, and the pod can reach %d nodes", w.replicas, port, n)
 			}
 		}
 	}},
 	{ID: "host-port-rollout", Severity: Warning, Cluster: true, Summary: "a host port leaves no node for the new pod of a rollout", work: func(c *checker, w *work) {
 		if path, port := hostPort(w); port > 0 {
-			if n := len(c.reachable(w.pod)); n > 0 && w.surge > 0 && w.replicas == n {
+			if n := len(c.reachable(w)); n > 0 && w.surge > 0 && w.replicas == n {
 				c.report(path, "maxUnavailable 1", "%d replicas hold host port %d on all nodes, and a rollout must start a new pod before an old one stops", w.replicas, port)
 			}
 		}

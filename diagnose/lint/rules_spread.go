@@ -25,15 +25,17 @@ func hard(w *work, f func(i int, t v1.TopologySpreadConstraint)) {
 func (c *checker) counted(w *work, t v1.TopologySpreadConstraint) (out []*v1.Node) {
 	nodes := c.nodes
 	if t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
-		nodes = c.usable(w.pod)
+		nodes = c.usable(w)
 	}
+	var keys []string
+	hard(w, func(_ int, o v1.TopologySpreadConstraint) { keys = append(keys, o.TopologyKey) })
+	honors := t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor
 	for _, n := range nodes {
-		ok := t.NodeTaintsPolicy == nil || *t.NodeTaintsPolicy == v1.NodeInclusionPolicyIgnore || taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}) == nil
-		hard(w, func(_ int, o v1.TopologySpreadConstraint) {
-			_, has := n.Labels[o.TopologyKey]
-			ok = ok && has
+		lacks := slices.ContainsFunc(keys, func(key string) bool {
+			_, has := n.Labels[key]
+			return !has
 		})
-		if ok {
+		if !lacks && (!honors || len(n.Spec.Taints) == 0 || taints.Untolerated(n, w.pod.Spec.Tolerations, taints.Options{}) == nil) {
 			out = append(out, n)
 		}
 	}
@@ -44,7 +46,7 @@ func (c *checker) counted(w *work, t v1.TopologySpreadConstraint) (out []*v1.Nod
 // reachable domain takes maxSkew pods.
 func (c *checker) blocked(w *work, t v1.TopologySpreadConstraint) (unreachable []string, room int) {
 	all := domains(c.counted(w, t), t.TopologyKey)
-	reach := domains(c.reachable(w.pod), t.TopologyKey)
+	reach := domains(c.reachable(w), t.TopologyKey)
 	for v := range all {
 		if !reach[v] {
 			unreachable = append(unreachable, v)
@@ -71,30 +73,36 @@ var spreadRules = []Rule{
 	}},
 	{ID: "spread-key-missing", Severity: Error, Cluster: true, Summary: "no node has the topology key of a DoNotSchedule constraint", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
-			if len(domains(c.nodes, t.TopologyKey)) == 0 {
+			if len(c.valuesOf(t.TopologyKey)) == 0 {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		})
 	}},
 	{ID: "spread-key-missing-soft", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a ScheduleAnyway constraint", work: func(c *checker, w *work) {
 		for i, t := range w.pod.Spec.TopologySpreadConstraints {
-			if t.WhenUnsatisfiable == v1.ScheduleAnyway && len(domains(c.nodes, t.TopologyKey)) == 0 {
+			if t.WhenUnsatisfiable == v1.ScheduleAnyway && len(c.valuesOf(t.TopologyKey)) == 0 {
 				c.report(w.path+fmt.Sprintf(spreadPath, i)+".topologyKey", "use a label that nodes have", "no node has the label %s%s: the constraint does nothing", t.TopologyKey, c.nearKey(t.TopologyKey))
 			}
 		}
 	}},
 	{ID: "min-domains", Severity: Error, Cluster: true, Summary: "minDomains beyond the domains, and more replicas than maxSkew allows then", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			if t.MinDomains == nil {
+				return
+			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
-			if t.MinDomains != nil && int(*t.MinDomains) > n && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
+			if int(*t.MinDomains) > n && w.replicas > n*int(t.MaxSkew) && selects(t.LabelSelector, w.pod.Labels) {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d, or more domains", n), "%d domains are fewer than minDomains %d, so that each takes %d pods: %d of %d replicas", n, *t.MinDomains, t.MaxSkew, n*int(t.MaxSkew), w.replicas)
 			}
 		})
 	}},
 	{ID: "min-domains-later", Severity: Warning, Cluster: true, Summary: "minDomains beyond the domains blocks later replicas", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			if t.MinDomains == nil {
+				return
+			}
 			n := len(domains(c.counted(w, t), t.TopologyKey))
-			if t.MinDomains != nil && int(*t.MinDomains) > n && w.replicas <= n*int(t.MaxSkew) {
+			if int(*t.MinDomains) > n && w.replicas <= n*int(t.MaxSkew) {
 				c.report(w.path+fmt.Sprintf(spreadPath, i)+".minDomains", fmt.Sprintf("minDomains %d", n), "there are %d domains; replica %d would find no node", n, n*int(t.MaxSkew)+1)
 			}
 		})
@@ -102,19 +110,24 @@ var spreadRules = []Rule{
 	{ID: "spread-taints-policy", Severity: Error, Cluster: true, Summary: "a spread constraint counts domains whose nodes the pod does not tolerate", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
 			bad, room := c.blocked(w, t)
+			if len(bad) == 0 || w.replicas <= room {
+				return
+			}
 			honor := v1.NodeInclusionPolicyHonor
 			t.NodeTaintsPolicy = &honor
-			if better, _ := c.blocked(w, t); len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+			if better, _ := c.blocked(w, t); len(bad) > len(better) && selects(t.LabelSelector, w.pod.Labels) {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeTaintsPolicy", "nodeTaintsPolicy: Honor", "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})
 	}},
 	{ID: "spread-affinity-policy", Severity: Error, Cluster: true, Summary: "a spread constraint with nodeAffinityPolicy Ignore counts domains that node affinity excludes", work: func(c *checker, w *work) {
 		hard(w, func(i int, t v1.TopologySpreadConstraint) {
+			if t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy != v1.NodeInclusionPolicyIgnore {
+				return
+			}
 			bad, room := c.blocked(w, t)
-			ignores := t.NodeAffinityPolicy != nil && *t.NodeAffinityPolicy == v1.NodeInclusionPolicyIgnore
 			t.NodeAffinityPolicy = nil
-			if better, _ := c.blocked(w, t); ignores && len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
+			if better, _ := c.blocked(w, t); len(bad) > len(better) && w.replicas > room && selects(t.LabelSelector, w.pod.Labels) {
 				c.prove(w, w.path+fmt.Sprintf(spreadPath, i)+".nodeAffinityPolicy", "nodeAffinityPolicy: Honor", "%s %v cannot be reached and stays at 0, so that %d of %d replicas get a node", t.TopologyKey, bad, room, w.replicas)
 			}
 		})

@@ -3,11 +3,14 @@ package lint
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+	"github.com/podberth/podberth/taints"
 )
 
 var wishRules = []Rule{
@@ -24,6 +27,17 @@ var wishRules = []Rule{
 		for i, t := range list {
 			if sum > 100*int64(t.Weight) {
 				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].weight", w.path, i), fmt.Sprintf("at least %d", (sum+99)/100), "scores go from 0 to 100 of %d, so that weight %d can be less than one point", sum, t.Weight)
+			}
+		}
+	}},
+	{ID: "preference-drowned", Severity: Warning, Cluster: true, Summary: "all nodes of a preferred node affinity term have taints PreferNoSchedule, whose score outweighs any preference", work: func(c *checker, w *work) {
+		a := podinfo.NodeAffinity(w.pod)
+		if a == nil {
+			return
+		}
+		for i, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+			if lead, most := c.drowned(w, t.Preference); lead > most {
+				c.report(fmt.Sprintf("%s.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, i), "tolerate the taint, or remove it from the nodes", "another node without such a taint is %d points ahead by TaintToleration, and NodeAffinity gives %d at most", lead, most)
 			}
 		}
 	}},
@@ -57,7 +71,7 @@ var wishRules = []Rule{
 	{ID: "preference-key-missing", Severity: Warning, Cluster: true, Summary: "no node has the topology key of a preferred (anti-)affinity term", work: func(c *checker, w *work) {
 		check := func(name string, list []v1.WeightedPodAffinityTerm) {
 			for i, t := range list {
-				if len(domains(c.nodes, t.PodAffinityTerm.TopologyKey)) == 0 {
+				if len(c.valuesOf(t.PodAffinityTerm.TopologyKey)) == 0 {
 					c.report(fmt.Sprintf("%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", w.path, name, i), "use a label that nodes have", "no node has the label %s%s", t.PodAffinityTerm.TopologyKey, c.nearKey(t.PodAffinityTerm.TopologyKey))
 				}
 			}
@@ -96,7 +110,7 @@ var wishRules = []Rule{
 				continue
 			}
 			n, room := 0, 0
-			for _, node := range c.reachable(w.pod) {
+			for _, node := range c.reachable(w) {
 				if s.Matches(node) {
 					n, room = n+1, room+times(w, node)
 				}
@@ -107,8 +121,50 @@ var wishRules = []Rule{
 		}
 	}},
 	{ID: "loop-duplicates", Severity: Info, Cluster: true, Summary: "a descheduler that removes duplicates finds them again, because replicas outnumber nodes", work: func(c *checker, w *work) {
-		if n := len(c.reachable(w.pod)); n > 0 && w.replicas > n && w.kind != "Job" && w.kind != "Pod" && c.fits(w) {
+		if n := len(c.reachable(w)); n > 0 && w.replicas > n && w.kind != "Job" && w.kind != "Pod" && c.fits(w) {
 			c.report("spec.replicas", "exclude the workload from the removal of duplicates", "%d replicas on %d nodes: some node always has two", w.replicas, n)
 		}
 	}},
+}
+
+// drowned returns by how many points a node without a taint PreferNoSchedule is ahead of every node that a preferred term matches,
+// and the most that NodeAffinity can give; 0 when there is no such node, or the term matches none.
+func (c *checker) drowned(w *work, preference v1.NodeSelectorTerm) (lead, most int64) {
+	s, err := affinity.CompileSelector(&v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{preference}})
+	if err != nil {
+		return 0, 0
+	}
+	fewest, largest, other := int64(-1), int64(0), false
+	for _, n := range c.reachable(w) {
+		have := soft(w.pod, n)
+		largest = max(largest, have)
+		switch {
+		case s.Matches(n) && (fewest < 0 || have < fewest):
+			fewest = have
+		case !s.Matches(n) && have == 0:
+			other = true
+		}
+	}
+	if fewest <= 0 || !other {
+		return 0, 0
+	}
+	for _, x := range placement.DefaultProfile().Scores {
+		switch x.Name {
+		case "TaintToleration":
+			lead = x.Weight * (100 * fewest / largest)
+		case "NodeAffinity":
+			most = 100 * x.Weight
+		}
+	}
+	return lead, most
+}
+
+// soft is the number of the taints PreferNoSchedule of a node that a pod does not tolerate.
+func soft(p *v1.Pod, n *v1.Node) (count int64) {
+	for _, t := range n.Spec.Taints {
+		if t.Effect == v1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(p.Spec.Tolerations, func(x v1.Toleration) bool { return taints.Matches(&x, &t, taints.Options{}) }) {
+			count++
+		}
+	}
+	return count
 }

@@ -23,6 +23,8 @@ type work struct {
 	replicas int // -1: one for each node
 	surge    int // pods that a rollout makes above replicas while all replicas must stay
 	fits     *bool
+
+	usable, reachable []*v1.Node // nil: not known yet
 }
 
 // checker is one call of Check.
@@ -31,6 +33,7 @@ type checker struct {
 	works  []*work
 	nodes  []*v1.Node
 	snap   *cluster.Snapshot
+	values map[string]map[string]bool // of node labels, by key
 	rule   *Rule
 	object string
 	out    []Finding
@@ -190,18 +193,25 @@ func (c *checker) inNamespaces(p *v1.Pod, t v1.PodAffinityTerm, ns string) bool 
 	return selects(t.NamespaceSelector, set)
 }
 
-// usable returns the nodes that a pod's node selector and required node affinity allow.
-func (c *checker) usable(p *v1.Pod) (out []*v1.Node) {
-	for _, n := range c.nodes {
-		if affinity.MatchNode(p, n) {
-			out = append(out, n)
+// usable returns the nodes that a workload's node selector and required node affinity allow.
+func (c *checker) usable(w *work) []*v1.Node {
+	if w.usable == nil {
+		w.usable = []*v1.Node{}
+		s, _ := affinity.CompileRequired(w.pod) // terms that cannot be converted match nothing, as in v1.36
+		for _, n := range c.nodes {
+			if s.Matches(n) {
+				w.usable = append(w.usable, n)
+			}
 		}
 	}
-	return out
+	return w.usable
 }
 
 // open reports whether a pod may come to a node as far as cordon and taints decide.
 func open(p *v1.Pod, n *v1.Node) bool {
+	if len(n.Spec.Taints) == 0 && !n.Spec.Unschedulable {
+		return true
+	}
 	cordon := &v1.Node{}
 	cordon.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}
 	return taints.Untolerated(n, p.Spec.Tolerations, taints.Options{}) == nil &&
@@ -219,14 +229,28 @@ func domains(nodes []*v1.Node, key string) map[string]bool {
 	return out
 }
 
-// reachable returns the nodes that a pod can come to as far as its specification, cordon and taints decide.
-func (c *checker) reachable(p *v1.Pod) (out []*v1.Node) {
-	for _, n := range c.usable(p) {
-		if open(p, n) {
-			out = append(out, n)
+// valuesOf returns the values of a label on all nodes.
+func (c *checker) valuesOf(key string) map[string]bool {
+	if c.values == nil {
+		c.values = map[string]map[string]bool{}
+	}
+	if c.values[key] == nil {
+		c.values[key] = domains(c.nodes, key)
+	}
+	return c.values[key]
+}
+
+// reachable returns the nodes that the pods of a workload can come to as far as the specification, cordon and taints decide.
+func (c *checker) reachable(w *work) []*v1.Node {
+	if w.reachable == nil {
+		w.reachable = []*v1.Node{}
+		for _, n := range c.usable(w) {
+			if open(w.pod, n) {
+				w.reachable = append(w.reachable, n)
+			}
 		}
 	}
-	return out
+	return w.reachable
 }
 
 // fits reports whether the replicas that do not run yet all get nodes, one after the other. Without a cluster nothing is known,

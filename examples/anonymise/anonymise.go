@@ -22,11 +22,24 @@ type Names struct {
 	Value     map[string]string `json:"labelValues"`
 	Image     map[string]string `json:"images"`
 	Volume    map[string]string `json:"volumes"`
+
+	// Unlike are old names for which program lint suggests others about the new dump than about the old one.
+	Unlike []string `json:"-"`
 }
 
 // Objects returns the objects of a dump with new names, in their order, and the names. The error says what cannot get a new name.
-func Objects(o *dump.Objects) ([]Tree, *Names, error) {
-	list, err := Trees(o)
+// progress hears how much of the work is done; nil: nobody hears.
+func Objects(o *dump.Objects, progress func(done, total int)) ([]Tree, *Names, error) {
+	done, total := 0, 0
+	for range o.All() {
+		total += 3 // the tree of an object and two walks
+	}
+	step := func() {
+		if done++; progress != nil {
+			progress(done, total)
+		}
+	}
+	list, err := trees(o, step)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,27 +49,38 @@ func Objects(o *dump.Objects) ([]Tree, *Names, error) {
 		prefix string
 	}{{nameOf, "x"}, {nodeName, "node-"}, {nsName, "ns-"}, {uidOf, "uid-"}, {labelKey, "key-"}, {labelMap, "v"}, {imageName, "image-"}, {volumeName, "vol-"}} {
 		w.books[r.rule] = newBook(r.prefix)
+		if r.rule != labelKey && r.rule != labelMap {
+			w.books[r.rule].after = "/" // programs sort NAMESPACE/NAME
+		}
 	}
 	for _, t := range list { // the first walk collects the names, the second replaces them
 		w.object(t)
+		step()
 	}
+	asked := w.questions(list)
+	w.groups(asked)
 	if err := w.close(list); err != nil {
 		return nil, nil, err
 	}
+	other := unlike(asked)
 	if err := w.expressions(list); err != nil {
 		return nil, nil, err
 	}
 	for k, t := range list {
 		list[k] = w.object(t)
+		step()
 	}
 	return list, &Names{
 		Node: w.books[nodeName].old, Namespace: w.books[nsName].old, Object: w.books[nameOf].old, Key: w.books[labelKey].old,
 		Value: w.books[labelMap].old, Image: w.books[imageName].old, Volume: w.books[volumeName].old,
+		Unlike: other,
 	}, nil
 }
 
 // Trees returns the objects of a dump by kind, in their order.
-func Trees(o *dump.Objects) (list []Tree, err error) {
+func Trees(o *dump.Objects) ([]Tree, error) { return trees(o, func() {}) }
+
+func trees(o *dump.Objects, step func()) (list []Tree, err error) {
 	for kind, object := range o.All() {
 		data, err := json.Marshal(object)
 		if err != nil {
@@ -70,6 +94,7 @@ func Trees(o *dump.Objects) (list []Tree, err error) {
 		}
 		t["apiVersion"], t["kind"] = kind.GroupVersion().String(), kind.Kind
 		list = append(list, t)
+		step()
 	}
 	return list, nil
 }
@@ -114,6 +139,9 @@ func tagged(image string) string {
 func (w *walker) key(text string) string {
 	domain, _, found := strings.Cut(text, "/")
 	if text == "" || found && (known(domain, "kubernetes.io") || known(domain, "k8s.io")) || text == "pod-template-hash" || text == "controller-revision-hash" || text == "metadata.name" {
+		if text != "" {
+			w.books[labelKey].kept[text] = true
+		}
 		return text
 	}
 	return w.name(labelKey, text)

@@ -23,7 +23,7 @@ func renamed(t *testing.T, file string) (text string, back func(string) string) 
 	t.Helper()
 	objects, err := dump.Read([]string{file}, nil, dump.Options{})
 	require.NoError(t, err)
-	list, names, err := Objects(objects)
+	list, names, err := Objects(objects, nil)
 	require.NoError(t, err)
 	var b bytes.Buffer
 	for _, x := range list {
@@ -97,10 +97,10 @@ func TestRefusals(t *testing.T) {
 	}, func(t *testing.T, c test) {
 		objects, err := dump.Read([]string{"-"}, strings.NewReader(c.input), dump.Options{})
 		require.NoError(t, err)
-		_, _, err = Objects(objects)
+		_, _, err = Objects(objects, nil)
 		require.EqualError(t, err, c.want)
 	})
-	list, _, err := Objects(&dump.Objects{})
+	list, _, err := Objects(&dump.Objects{}, nil)
 	require.NoError(t, err)
 	require.Empty(t, list)
 }

@@ -6,30 +6,70 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // book has the names of one class.
 type book struct {
 	prefix string
+	after  string // what decides the order behind a name
 	seen   map[string]bool
 	new    map[string]string // by old name
 	old    map[string]string // by new name
+
+	kept  map[string]bool   // names that stay
+	group map[string]string // names that are spelled alike, by one of them
+	tails map[string]string // what a name keeps behind its slash
 }
 
 func newBook(prefix string) *book {
-	return &book{prefix: prefix, seen: map[string]bool{}, new: map[string]string{}, old: map[string]string{}}
+	return &book{prefix: prefix, seen: map[string]bool{}, new: map[string]string{}, old: map[string]string{}, kept: map[string]bool{}, group: map[string]string{}, tails: map[string]string{}}
 }
 
 func (b *book) see(name string) { b.seen[name] = true }
 
-// close makes the new names, which sort as the old ones do. A "/" behind the names decides, because programs sort
-// NAMESPACE/NAME.
+// close makes the new names, which sort as the old ones do, among each other and with the names that stay.
 func (b *book) close() {
-	names := slices.SortedFunc(maps.Keys(b.seen), func(x, y string) int { return cmp.Compare(x+"/", y+"/") })
+	names := slices.SortedFunc(maps.Keys(b.seen), func(x, y string) int { return cmp.Compare(x+b.after, y+b.after) })
 	digits := max(3, len(fmt.Sprint(len(names))))
+	kept := slices.Sorted(maps.Keys(b.kept))
+	codes := map[string]string{}
 	for k, name := range names {
-		b.set(name, fmt.Sprintf("%s%0*d", b.prefix, digits, k+1))
+		before, next := "", ""
+		at, _ := slices.BinarySearch(kept, name)
+		if at > 0 {
+			before = kept[at-1]
+		}
+		if at < len(kept) {
+			next = kept[at]
+		}
+		group := b.group[name]
+		if group != "" && codes[group] == "" {
+			codes[group] = code(len(codes))
+		}
+		b.set(name, fmt.Sprintf("%s%s%0*d%s%s", between(before, next, b.prefix), b.prefix, digits, k+1, codes[group], b.tails[name]))
 	}
+}
+
+// between returns the text to put in front of a prefix: with the text, the prefix sorts after the name before and ahead of the name
+// next. An empty next sets no limit. The text is empty if the prefix sorts there by itself, and if no letter helps.
+func between(before, next, prefix string) string {
+	fits := func(front string) bool {
+		return before < front+prefix && (next == "" || front+prefix+"~" < next)
+	}
+	same := 0
+	for same < min(len(before), len(next)) && before[same] == next[same] {
+		same++
+	}
+	for _, front := range append([]string{""}, strings.Split("abcdefghijklmnopqrstuvwxyz", "")...) {
+		if front != "" {
+			front = next[:same] + front
+		}
+		if fits(front) {
+			return front
+		}
+	}
+	return ""
 }
 
 func (b *book) set(name, new string) { b.new[name], b.old[new] = new, name }
@@ -51,14 +91,19 @@ func (w *walker) close(list []Tree) error {
 }
 
 // token is a new name where it is a word of its own, or a part of a name.
-var token = regexp.MustCompile(`registry\.example/image-\d{3,}:v1|node-\d{3,}|ns-\d{3,}|key-\d{3,}|vol-\d{3,}|[xv]\d{3,}`)
+var token = regexp.MustCompile(`registry\.example/image-\d{3,}:v1|node-\d{3,}(-[a-z]{24})?|ns-\d{3,}|[-.a-z]*key-\d{3,}(-[a-z]{24})?(/[-._A-Za-z0-9]*[A-Za-z0-9])?|vol-\d{3,}|[xv]\d{3,}(-[a-z]{24})?`)
 
 // Back returns a text with the old names in it.
 func (n *Names) Back(text string) string {
+	books := []map[string]string{n.Image, n.Node, n.Namespace, n.Key, n.Volume, n.Object, n.Value}
 	return token.ReplaceAllStringFunc(text, func(word string) string {
-		for _, names := range []map[string]string{n.Image, n.Node, n.Namespace, n.Key, n.Volume, n.Object, n.Value} {
-			if old, ok := names[word]; ok {
-				return old
+		for size := len(word); size > 0; size-- { // the word may have more around the name
+			for from := range len(word) - size + 1 {
+				for _, names := range books {
+					if old, ok := names[word[from:from+size]]; ok {
+						return word[:from] + old + word[from+size:]
+					}
+				}
 			}
 		}
 		return word

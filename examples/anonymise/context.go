@@ -2,6 +2,14 @@ package anonymise
 
 // rule returns the rule of a field, which the fields around it may change.
 func (w *walker) rule(t Tree, parent, field string) rule {
+	if w.kind == "Kubelet" && parent != "metadata" {
+		if r, ok := kubeletRules[field]; ok {
+			return r
+		}
+		if field == "name" {
+			return kubeletNames[parent]
+		}
+	}
 	switch parent {
 	case "annotations":
 		return annotations[field]
@@ -71,7 +79,7 @@ func (w *walker) nameRule(t Tree, parent string) rule {
 			return volumeName
 		}
 		switch w.kind {
-		case "Node", "CSINode":
+		case "Node", "CSINode", "Kubelet":
 			return nodeName
 		case "Namespace":
 			return nsName

@@ -18,7 +18,7 @@ func ExampleObjects() {
 	if err != nil {
 		panic(err)
 	}
-	list, names, err := anonymise.Objects(objects)
+	list, names, err := anonymise.Objects(objects, nil)
 	if err != nil {
 		panic(err)
 	}

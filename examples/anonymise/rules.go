@@ -71,9 +71,20 @@ var rules = map[string]rule{
 	"deleteOptions": keep, "gracePeriodSeconds": keep, "preconditions": keep, "namespace": nsName,
 }
 
+// kubeletRules are the rules of an object of kind Kubelet, which has the fields of a stats summary.
+var kubeletRules = map[string]rule{
+	"summary": walkOn, "node": walkOn, "nodeName": nodeName, "systemContainers": walkOn, "runtime": keep, "fs": keep, "rlimit": keep,
+	"pods": walkOn, "podRef": walkOn, "volume": walkOn, "startTime": keep, "time": keep,
+	"memory": keep, "rootfs": keep, "logs": keep, "ephemeral-storage": keep, "process_stats": keep,
+	"usedBytes": keep, "inodesUsed": keep, "configuration": keep,
+}
+
+// kubeletNames are the rules of names in a stats summary by the field that has them. A system container keeps its name.
+var kubeletNames = map[string]rule{"systemContainers": keep, "podRef": nameOf, "containers": nameOf, "volume": volumeName}
+
 // annotations are the annotations that programs read.
 var annotations = map[string]rule{
-	"kubernetes.io/config.mirror": keep, "kubernetes.io/config.source": keep, "volume.kubernetes.io/selected-node": nodeName,
+	"kubernetes.io/config.mirror": uidOf, "kubernetes.io/config.source": keep, "volume.kubernetes.io/selected-node": nodeName,
 	"pv.kubernetes.io/bind-completed": keep, "pv.kubernetes.io/bound-by-controller": keep, "volume.beta.kubernetes.io/storage-class": nameOf,
 	"storageclass.kubernetes.io/is-default-class": keep, "controller.kubernetes.io/pod-deletion-cost": keep, "volume.kubernetes.io/storage-provisioner": keep,
 	"volume.beta.kubernetes.io/storage-provisioner": keep, "storage.alpha.kubernetes.io/migrated-plugins": keep, "resource.kubernetes.io/extended-resource-claim": keep,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -21,9 +20,7 @@ const (
 )
 
 func check(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(run, stdin, args)
 }
 
 // The output on the shipped cluster is asserted whole, in every form, and docs/json.md describes every field.

@@ -21,6 +21,7 @@ import (
 type input struct {
 	objects  *dump.Objects
 	snapshot *cluster.Snapshot
+	profile  placement.Profile
 	plan     *placement.Plan
 	asked    *v1.Pod // the pod of -spread; nil without
 }
@@ -41,9 +42,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if o.spread != "" && in.asked == nil {
 		return nil, fmt.Errorf("-spread: Not found: %q: no pod of that namespace and name%s", o.spread, program.Near(o.spread, names))
 	}
-	if o.place > 0 && len(in.asked.Spec.ResourceClaims) > 0 {
-		return nil, fmt.Errorf("-place: Forbidden: pod %s has resourceClaims; simulate -how-many counts devices", o.spread)
-	}
 	_ = objects.Orphans("left out") // the error is one of the warnings
 	objects.Absent(dump.Asks{Placed: func(p *v1.Pod) bool { return p == in.asked && o.place > 0 }, Namespaces: true})
 	if texts := objects.Warnings.Texts(); o.strict && len(texts) > 0 {
@@ -52,9 +50,14 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if in.snapshot, err = cluster.New(objects.Cluster()); err != nil {
 		return nil, err
 	}
-	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}.Profile()
-	profile.Sampling = placement.AllNodes()
-	in.plan, err = placement.New(in.snapshot, profile)
+	if o.place > 0 {
+		if err := in.keepTemplates(); err != nil {
+			return nil, err
+		}
+	}
+	in.profile = placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler(), Templates: o.place > 0}}.Profile()
+	in.profile.Sampling = placement.AllNodes()
+	in.plan, err = placement.New(in.snapshot, in.profile)
 	return in, err
 }
 

@@ -128,12 +128,12 @@ func constraintOf(r spread.Report) constraint {
 	return c
 }
 
-// place returns the nodes of n more pods like the asked pod. A node takes as many pods as its resources allow, and no pod
-// if another filter rejects the pod there.
+// place returns the nodes of n more pods like the asked pod. A node takes as many pods as its resources and devices allow, and no
+// pod if another filter rejects the pod there.
 func (in *input) place(state *spread.HardState, n int) (*placed, error) {
-	more := *in.asked
-	more.Spec.NodeName, more.Status.NominatedNodeName = "", ""
-	table, err := in.plan.Table(&more)
+	more := in.another()
+	devices := in.asksForDevices(more)
+	table, err := in.plan.Table(more)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,18 @@ func (in *input) place(state *spread.HardState, n int) (*placed, error) {
 		}
 	}
 	slices.Sort(slots)
-	found, proven := state.Place(n, spread.PlaceOptions{Slots: slots, Room: in.room(n)})
+	room := in.room(n)
+	if devices {
+		if room, err = in.deviceRoom(more, slots, n); err != nil {
+			return nil, err
+		}
+	}
+	found, proven := state.Place(n, spread.PlaceOptions{Slots: slots, Room: room})
+	if devices {
+		if err := in.holds(more, found); err != nil {
+			return nil, err
+		}
+	}
 	p := &placed{Asked: n, Nodes: []string{}, Proven: proven}
 	for _, i := range found {
 		p.Nodes = append(p.Nodes, in.snapshot.Node(i).Name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/podberth/podberth/cluster"
 )
@@ -13,7 +14,7 @@ import (
 func (o *Objects) WithoutDevices() {
 	classes := map[v1.ResourceName]string{}
 	for _, c := range o.DeviceClasses {
-		classes[v1.ResourceName("deviceclass.resource.kubernetes.io/"+c.Name)] = c.Name
+		classes[v1.ResourceName(resourcev1.ResourceDeviceClassPrefix+c.Name)] = c.Name
 		if r := c.Spec.ExtendedResourceName; r != nil {
 			classes[v1.ResourceName(*r)] = c.Name
 		}

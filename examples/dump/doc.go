@@ -10,6 +10,8 @@
 // read. Unknown kinds and unknown fields are counted in warnings. Equal copies of an object are one object. Claims and claim
 // templates get the defaults that the API server sets: a request without allocationMode asks for one device.
 //
+// A snapshot of kubectl podberth also has objects of kind Kubelet, which hold what the kubelets measure.
+//
 // These are errors, which name the file, the document, the field path and the value:
 //   - a field of the wrong type, a quantity that is no quantity, negative or beyond int64,
 //   - a key twice in an object, text that is not UTF-8,

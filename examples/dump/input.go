@@ -63,10 +63,43 @@ func reading(path string, stdin io.Reader, o Options) (called string, text *bufi
 	} else if stdin == nil {
 		in = bytes.NewReader(nil)
 	}
+	if o.Progress != nil {
+		in = &counted{in: in, total: size(in), tell: o.Progress}
+	}
 	if text, err = plain(in, o); err != nil {
 		return called, nil, nil, fmt.Errorf("%s: %w", called, errors.Join(err, closing()))
 	}
 	return called, text, closing, nil
+}
+
+// counted tells how much of a file has been read.
+type counted struct {
+	in          io.Reader
+	done, total int64
+	tell        func(done, total int64)
+}
+
+// Read reads the file.
+func (c *counted) Read(p []byte) (n int, err error) {
+	n, err = c.in.Read(p)
+	c.done += int64(n)
+	switch {
+	case errors.Is(err, io.EOF):
+		c.tell(c.done, c.done)
+	case c.done < c.total || c.total == 0 && c.done > 0:
+		c.tell(c.done, c.total)
+	}
+	return n, err
+}
+
+// size returns the bytes of a file, 0 of what is no file.
+func size(in io.Reader) int64 {
+	if f, ok := in.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return info.Size()
+		}
+	}
+	return 0
 }
 
 // feed reads a file into a sink and returns how many documents it had.

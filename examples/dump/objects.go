@@ -49,6 +49,7 @@ type Objects struct {
 	ResourceSlices         []*resourcev1.ResourceSlice
 	DeviceClasses          []*resourcev1.DeviceClass
 	Evictions              []*policyv1.Eviction
+	Kubelets               []*Kubelet // not of the API: a snapshot has them
 
 	// UnknownFields has a line for every field that the API does not have. The lines are among the warnings too.
 	UnknownFields []string
@@ -110,6 +111,7 @@ var kinds = map[string]objectKind{
 	"ResourceSlice":         kindOf(devices, false, func(o *Objects) *[]*resourcev1.ResourceSlice { return &o.ResourceSlices }),
 	"DeviceClass":           kindOf(devices, false, func(o *Objects) *[]*resourcev1.DeviceClass { return &o.DeviceClasses }),
 	"Eviction":              kindOf("policy", true, func(o *Objects) *[]*policyv1.Eviction { return &o.Evictions }),
+	"Kubelet":               kindOf(kubeletGroup, false, func(o *Objects) *[]*Kubelet { return &o.Kubelets }),
 }
 
 // nameInMessage is what messages call an object.
@@ -120,11 +122,19 @@ func nameInMessage(kind string, o metav1.Object) string {
 	return fmt.Sprintf("%s %s/%s", kind, o.GetNamespace(), o.GetName())
 }
 
-// Others yields the objects that are neither nodes, pods nor evictions, by kind in alphabetical order.
+// version returns the version of the kind that Objects.All names.
+func (k objectKind) version() string {
+	if k.group == kubeletGroup {
+		return kubeletVersion
+	}
+	return "v1"
+}
+
+// Others yields the objects of the API that are neither nodes, pods nor evictions, by kind in alphabetical order.
 func (o *Objects) Others() iter.Seq[metav1.Object] {
 	return func(yield func(metav1.Object) bool) {
 		for _, name := range slices.Sorted(maps.Keys(kinds)) {
-			if name == "Node" || name == "Pod" || name == "Eviction" {
+			if name == "Node" || name == "Pod" || name == "Eviction" || name == "Kubelet" {
 				continue
 			}
 			for _, object := range kinds[name].list(o) {
@@ -147,7 +157,7 @@ func (o *Objects) All() iter.Seq2[schema.GroupVersionKind, metav1.Object] {
 		}
 		for _, name := range names {
 			for _, object := range kinds[name].list(o) {
-				if !yield(schema.GroupVersionKind{Group: kinds[name].group, Version: "v1", Kind: name}, object) {
+				if !yield(schema.GroupVersionKind{Group: kinds[name].group, Version: kinds[name].version(), Kind: name}, object) {
 					return
 				}
 			}

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podberth/podberth/examples/report"
 )
 
 // Read reads the dumps at paths: files, folders (recursively their .yaml, .yml and .json files and the .gz of those, by
@@ -220,6 +222,9 @@ func (r *reader) one(data []byte, name string, at position, around envelope) err
 	if version.Group == devices && version.Version != "v1" {
 		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s/v1; kubectl get %s.v1.%s prints that", name, nameOf(e.kind, data),
 			e.apiVersion, devices, plural(e.kind), devices)
+	}
+	if version.Group == kubeletGroup && version.Version != kubeletVersion {
+		return fmt.Errorf("%s (%s): apiVersion: Unsupported value: %q: must be %s", name, nameOf(e.kind, data), e.apiVersion, report.APIVersion)
 	}
 	object := k.make()
 	unknown, err := decode(data, object, s.numbers)

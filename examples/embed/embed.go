@@ -5,7 +5,8 @@
 //	c.SetNode(node); c.SetPod(pod); c.SetWorkload(w)      // what the controller's informers see
 //	err := c.Reconcile()                                  // writes a condition for each workload that needs it
 //
-// A condition says how many replicas would find a node now, on which nodes, and why the next replica would not. A Controller
+// A condition says how many replicas would find a node now, on which nodes, and why the next replica would not. The controller
+// keeps no ResourceClaims and no device classes: a workload with claims is an error. A Controller
 // belongs to one goroutine, the goroutine of its reconcile loop.
 package embed
 
@@ -19,6 +20,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/placement"
@@ -165,6 +167,9 @@ func (c *Controller) Reconcile() error {
 // condition places the replicas in thought: each that finds a node is put into the cache, so that the next decision counts it,
 // and all are taken out again.
 func (c *Controller) condition(w Workload) (out Condition, err error) {
+	if len(w.Template.Spec.ResourceClaims) > 0 {
+		return out, field.Forbidden(field.NewPath("template", "spec", "resourceClaims"), "the controller keeps no claims of devices")
+	}
 	var placed []*v1.Pod
 	defer func() {
 		for _, pod := range placed {

@@ -114,3 +114,16 @@ func TestPodBeforeNode(t *testing.T) {
 	require.Equal(t, 1, last.Count)
 	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", last.Message)
 }
+
+// The controller knows no claims: a workload with some is an error, and gets no condition.
+func TestClaims(t *testing.T) {
+	c := embed.New(func(string, embed.Condition) error {
+		t.Error("a condition was written")
+		return nil
+	})
+	c.SetNode(node("n1", "4"))
+	w := web(1, "2")
+	w.Template.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
+	c.SetWorkload(w)
+	require.EqualError(t, c.Reconcile(), "workload shop/web: template.spec.resourceClaims: Forbidden: the controller keeps no claims of devices")
+}

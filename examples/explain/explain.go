@@ -21,6 +21,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/heldby"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -113,9 +114,14 @@ func Shortage(pod *v1.Pod, c Cluster) func(node string) float64 {
 // obstacles groups what rejects the nodes, which are in order.
 func obstacles(nodes []placement.NodeReport) []Obstacle {
 	type reason struct{ plugin, text string }
+	type detail struct {
+		Obstacle
+		kind  string // the detail without the names of claims that hold devices
+		alike bool   // all nodes have these words
+	}
 	type group struct {
 		nodes   int
-		details []Obstacle // by the order in which they come up
+		details []detail // by the order in which they come up
 	}
 	groups, order := map[reason]*group{}, []reason(nil)
 	for _, n := range nodes {
@@ -132,11 +138,13 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 					counted[k] = true
 					g.nodes++
 				}
-				at := slices.IndexFunc(g.details, func(o Obstacle) bool { return o.Detail == line.detail })
+				kind := heldby.Without(line.detail)
+				at := slices.IndexFunc(g.details, func(o detail) bool { return o.kind == kind })
 				if at >= 0 {
 					g.details[at].Nodes++
+					g.details[at].alike = g.details[at].alike && g.details[at].Detail == line.detail
 				} else if len(g.details) <= mostDetails {
-					g.details = append(g.details, Obstacle{r.Plugin, line.reason, line.detail, n.Node, 1})
+					g.details = append(g.details, detail{Obstacle{r.Plugin, line.reason, line.detail, n.Node, 1}, kind, true})
 				}
 			}
 		}
@@ -145,14 +153,16 @@ func obstacles(nodes []placement.NodeReport) []Obstacle {
 	for _, k := range order {
 		g := groups[k]
 		if len(g.details) > mostDetails {
-			first := g.details[0]
+			first := g.details[0].Obstacle
 			first.Nodes = g.nodes
 			out = append(out, first)
 			continue
 		}
 		for _, o := range g.details {
-			o.Example = ""
-			out = append(out, o)
+			if o.alike {
+				o.Example = ""
+			}
+			out = append(out, o.Obstacle)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Obstacle) int { return b.Nodes - a.Nodes })

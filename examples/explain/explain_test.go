@@ -37,6 +37,22 @@ func TestObstacles(t *testing.T) {
 	require.Equal(t, []string{"on n5, n6 a toleration, or no taint (x rejects)", "on n2 fewer or smaller pods, or smaller requests (cpu: b)"}, a.Help)
 }
 
+// Nodes whose devices other claims hold are one obstacle, and the claims of the nearest node are an example.
+func TestObstaclesHeld(t *testing.T) {
+	devices := func(detail string) placement.Rejection {
+		return placement.Rejection{Plugin: "DynamicResources", Reasons: []string{"cannot allocate all claims"}, Numbers: []string{detail}}
+	}
+	var table []placement.NodeReport
+	for _, node := range []string{"n1", "n2", "n3", "n4", "n5"} {
+		table = append(table, rejected(node, devices("0 left; 2 fail the test: is not in use (held by claim ml/"+node+")")))
+	}
+	table = append(table, rejected("n6", devices("0 of 0 left")), rejected("n7", devices("0 of 0 left")))
+	require.Equal(t, []Obstacle{
+		{"DynamicResources", "cannot allocate all claims", "0 left; 2 fail the test: is not in use (held by claim ml/n1)", "n1", 5},
+		{"DynamicResources", "cannot allocate all claims", "0 of 0 left", "", 2},
+	}, Of(table, func(string) float64 { return 0 }).Obstacles)
+}
+
 // A plugin of which no remedy is known has none, and neither has a node with such a plugin.
 func TestUnknownRemedies(t *testing.T) {
 	tenant := placement.Rejection{Plugin: "Tenant", Reasons: []string{"node(s) belonged to another tenant"}}

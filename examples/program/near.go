@@ -45,3 +45,12 @@ func Near(wrong string, names []string) string {
 	}
 	return fmt.Sprintf("; near: %s", strings.Join(like, ", "))
 }
+
+// CheckNode returns an error when name is not among the names of the input's nodes. The error names the flag, and the names that are
+// near.
+func CheckNode(flag, name string, nodes []string) error {
+	if slices.Contains(nodes, name) {
+		return nil
+	}
+	return fmt.Errorf("%s: Not found: %q: no such node in the input%s", flag, name, Near(name, nodes))
+}

@@ -15,6 +15,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+
+	"github.com/podberth/podberth/examples/report"
 )
 
 // Exit codes of the programs.
@@ -50,6 +52,18 @@ func Inputs(f *Set, files *[]string, usage string) {
 		*files = append(*files, s)
 		return nil
 	})
+}
+
+// Reading returns a function for dump.Options.Progress. It says on stderr how far the input is read when that takes long.
+func Reading(stderr io.Writer) func(done, total int64) {
+	p := report.NewProgress(stderr, "reading", "MiB", nil)
+	return func(done, total int64) {
+		if done == total {
+			p.End()
+			return
+		}
+		p.Step(int(done>>20), int(total>>20))
+	}
 }
 
 // CheckInputs returns an error when there is no input.

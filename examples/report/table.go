@@ -68,7 +68,11 @@ func (l Layout) fitted(rows [][]string) (table string, cut bool) {
 	if sum(widths[:last])+gap*last+least > l.Width {
 		gap = 2
 	}
-	apart := len(widths) > 3 && sum(widths[:last])+gap*last+least > l.Width
+	narrowest := gap*last + least
+	for _, w := range widths[:last] {
+		narrowest += min(w, leastOther)
+	}
+	apart := len(widths) > 3 && sum(widths[:last])+gap*last+least > l.Width && (widths[last] > leastLast || narrowest > l.Width)
 	if !apart {
 		narrow(widths[:last], l.Width-gap*last-least)
 		widths[last] = min(widths[last], max(least, l.Width-gap*last-sum(widths[:last])))
@@ -149,6 +153,21 @@ func narrow(widths []int, room int) {
 		}
 		widths[widest]--
 	}
+}
+
+// Section writes a table below what out has: an empty line, the title unless it is "", and the table. Without rows it writes nothing.
+func (l Layout) Section(out *strings.Builder, title string, header []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	if out.Len() > 0 {
+		out.WriteString("\n")
+	}
+	if title != "" {
+		out.WriteString(title + "\n")
+	}
+	table, _ := l.Columns(header, rows)
+	out.WriteString(table)
 }
 
 // Columns returns the table that the zero Layout writes.

@@ -204,7 +204,7 @@ func (p *Pod) candidates(claim *v1.PersistentVolumeClaim, d *delayedClaim) ([]ca
 	}
 	name := class(claim)
 	var reserved, free []candidate
-	for pv := range ofClass(p.objects.PersistentVolumes, name) {
+	for pv := range candidatesFor(p.objects.PersistentVolumes, name, claim.Namespace, claim.Name) {
 		if volumeClass(pv) != name || pv.DeletionTimestamp != nil {
 			continue
 		}

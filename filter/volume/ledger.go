@@ -222,6 +222,17 @@ func (v volumeView) OfClass(class string) iter.Seq[*v1.PersistentVolume] {
 	}
 }
 
+// CandidatesFor yields what the base yields, or the volumes of a class when the base has no index.
+func (v volumeView) CandidatesFor(class, namespace, claim string) iter.Seq[*v1.PersistentVolume] {
+	return func(yield func(*v1.PersistentVolume) bool) {
+		for pv := range candidatesFor(v.l.base.PersistentVolumes, class, namespace, claim) {
+			if !yield(v.seen(pv)) {
+				return
+			}
+		}
+	}
+}
+
 func (v volumeView) seen(pv *v1.PersistentVolume) *v1.PersistentVolume {
 	h := v.l.volumes[pv.Name]
 	if h == nil || pv.Spec.ClaimRef != nil && !refersTo(pv.Spec.ClaimRef, h.claim) { // the API has decided otherwise

@@ -54,11 +54,12 @@ func allOf[T any](t Table[T]) iter.Seq[T] {
 // later object. A list of PersistentVolumes also has an index by storage class, so that compiling a claim that waits for its
 // first consumer reads the volumes of one class only. O(objects).
 func List[T metav1.Object](objects ...T) Table[T] {
-	l := &sliceTable[T]{objects: objects, at: make(map[[2]string]T, len(objects)), classes: map[string][]*v1.PersistentVolume{}}
+	l := &sliceTable[T]{objects: objects, at: make(map[[2]string]T, len(objects)), classes: map[string][]*v1.PersistentVolume{}, candidates: map[[3]string][]*v1.PersistentVolume{}}
 	for _, o := range objects {
 		l.at[[2]string{o.GetNamespace(), o.GetName()}] = o
 		if pv, ok := any(o).(*v1.PersistentVolume); ok {
 			l.classes[volumeClass(pv)] = append(l.classes[volumeClass(pv)], pv)
+			l.addCandidate(pv)
 		}
 	}
 	return l
@@ -68,6 +69,33 @@ type sliceTable[T metav1.Object] struct {
 	objects []T
 	at      map[[2]string]T
 	classes map[string][]*v1.PersistentVolume // of a list of PersistentVolumes
+	// candidates of a list of PersistentVolumes, by class, and by namespace and name of the claimRef; "" without claimRef
+	candidates map[[3]string][]*v1.PersistentVolume
+}
+
+func (l *sliceTable[T]) addCandidate(pv *v1.PersistentVolume) {
+	k := [3]string{volumeClass(pv)}
+	if ref := pv.Spec.ClaimRef; ref != nil {
+		k[1], k[2] = ref.Namespace, ref.Name
+	}
+	l.candidates[k] = append(l.candidates[k], pv)
+}
+
+// CandidatesFor yields the volumes of a class without claimRef, and then those whose claimRef names the claim.
+func (l *sliceTable[T]) CandidatesFor(class, namespace, claim string) iter.Seq[*v1.PersistentVolume] {
+	free, named := l.candidates[[3]string{class}], l.candidates[[3]string{class, namespace, claim}]
+	if namespace == "" && claim == "" {
+		named = nil // the same list
+	}
+	return func(yield func(*v1.PersistentVolume) bool) {
+		for _, list := range [...][]*v1.PersistentVolume{free, named} {
+			for _, pv := range list {
+				if !yield(pv) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // OfClass yields the PersistentVolumes of a class in the list's order.

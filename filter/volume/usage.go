@@ -19,6 +19,7 @@ type Usage struct {
 	objects Objects
 	ids     map[disk]int32
 	disks   []disk
+	pods    []int32             // by number of a volume: how many pods use the volume, on any node
 	slots   []*slotUsage        // nil: free
 	claims  map[[2]string]int32 // pods by namespace and name of a claim that they mount by name
 	holders map[int][]*v1.Pod   // by slot, the pods with inline disks
@@ -79,7 +80,9 @@ func NewUsage(c filter.Cluster, objects Objects) *Usage {
 		slices.Sort(s.stale)
 		s.stale = slices.Compact(s.stale)
 		for p := range c.Pods(i) {
-			s.change(u.held(p, u.intern), 1)
+			h := u.held(p, u.intern)
+			s.change(h, 1)
+			u.countPods(h, 1)
 			u.restrict(p, i, 1)
 		}
 		s.recount(u)
@@ -116,8 +119,16 @@ func (u *Usage) Remove(pod *v1.Pod, i int) { u.apply(pod, i, -1) }
 
 func (u *Usage) apply(pod *v1.Pod, i int, n int32) {
 	if s := u.slot(i); s != nil {
-		s.apply(u, u.held(pod, u.intern), n)
+		h := u.held(pod, u.intern)
+		s.apply(u, h, n)
+		u.countPods(h, n)
 		u.restrict(pod, i, n)
+	}
+}
+
+func (u *Usage) countPods(h heldVolumes, n int32) {
+	for _, d := range h.disks {
+		u.pods[d.id] += n
 	}
 }
 
@@ -152,7 +163,7 @@ func (u *Usage) intern(d disk) int32 {
 	if !ok {
 		id = int32(len(u.disks))
 		u.ids[d] = id
-		u.disks = append(u.disks, d)
+		u.disks, u.pods = append(u.disks, d), append(u.pods, 0)
 	}
 	return id
 }

@@ -11,6 +11,7 @@ package key
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -54,20 +55,20 @@ func Optional[T any](dst []byte, p *T, write func([]byte, T) []byte) []byte {
 // Pairs appends a map of strings. nil and an empty map differ.
 func Pairs(dst []byte, m map[string]string) []byte {
 	dst = Len(Flag(dst, m != nil), len(m))
-	if len(m) == 1 {
-		for k, v := range m {
-			dst = Text(Text(dst, k), v)
-		}
+	if len(m) == 0 {
 		return dst
 	}
-	var room [16]string
-	keys := room[:0]
-	for k := range m {
-		keys = append(keys, k)
+	type pair struct{ key, value string } // with the value, so that the map is read once
+	var room [16]pair
+	pairs := room[:0]
+	for k, v := range m {
+		pairs = append(pairs, pair{k, v})
 	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		dst = Text(Text(dst, k), m[k])
+	if len(pairs) > 1 {
+		slices.SortFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
+	}
+	for i := range pairs {
+		dst = Text(Text(dst, pairs[i].key), pairs[i].value)
 	}
 	return dst
 }
@@ -80,19 +81,26 @@ func Quantity(dst []byte, q resource.Quantity) []byte {
 	return Text(dst, q.String()) // not empty: the first byte is not 0
 }
 
-// Resources appends a list of amounts. nil and an empty list are equal.
+// Resources appends a list of amounts: cpu and memory, which are all that most lists have, and the others by name. nil and an
+// empty list are equal.
 func Resources(dst []byte, list v1.ResourceList) []byte {
 	dst = Len(dst, len(list))
-	if len(list) == 1 {
-		for name, q := range list {
+	common := 0
+	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		if q, ok := list[name]; ok {
 			dst = Quantity(Text(dst, name), q)
+			common++
 		}
+	}
+	if common == len(list) {
 		return dst
 	}
 	var room [16]v1.ResourceName
 	names := room[:0]
 	for name := range list {
-		names = append(names, name)
+		if name != v1.ResourceCPU && name != v1.ResourceMemory {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -123,4 +131,24 @@ func Controller(dst []byte, pod *v1.Pod) []byte {
 		}
 	}
 	return Flag(dst, false)
+}
+
+// NodeSelector appends a node selector.
+func NodeSelector(dst []byte, s v1.NodeSelector) []byte {
+	dst = Len(dst, len(s.NodeSelectorTerms))
+	for i := range s.NodeSelectorTerms {
+		dst = NodeTerm(dst, &s.NodeSelectorTerms[i])
+	}
+	return dst
+}
+
+// NodeTerm appends a term of a node selector.
+func NodeTerm(dst []byte, t *v1.NodeSelectorTerm) []byte {
+	for _, list := range [...][]v1.NodeSelectorRequirement{t.MatchExpressions, t.MatchFields} {
+		dst = Len(dst, len(list))
+		for i := range list {
+			dst = Texts(Text(Text(dst, list[i].Key), list[i].Operator), list[i].Values)
+		}
+	}
+	return dst
 }

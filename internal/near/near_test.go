@@ -27,3 +27,24 @@ func TestDistance(t *testing.T) {
 		require.Equal(t, c.want, Distance(c.b, c.a), "both ways")
 	})
 }
+
+// Names that are spelled alike, or are the same behind the slash, are suggested: at most three, sorted, each once.
+func TestNames(t *testing.T) {
+	type test struct {
+		name, why string
+		wrong     string
+		names     []string
+		want      []string
+	}
+	testkit.Run(t, []test{
+		{"nothing", "there is no name", "zone", nil, nil},
+		{"itself", "the wrong name is not suggested", "zone", []string{"zone"}, nil},
+		{"few changes", "4 letters bear one change, 5 bear two", "zones", []string{"zone", "zoned", "zo", "hosts"}, []string{"zone", "zoned"}},
+		{"domain missing", "the part behind the slash is the wrong name", "zone", []string{"topology.kubernetes.io/zone"}, []string{"topology.kubernetes.io/zone"}},
+		{"domain too much", "the name is the part behind the slash of the wrong name", "example.com/pool", []string{"pool"}, []string{"pool"}},
+		{"other domain", "both are the same behind the slash", "a.example/pool", []string{"b.test/pool"}, []string{"b.test/pool"}},
+		{"at most three", "sorted, each once", "n5", []string{"n4", "n3", "n3", "n2", "n1"}, []string{"n1", "n2", "n3"}},
+	}, func(t *testing.T, c test) {
+		require.Equal(t, c.want, Names(c.wrong, c.names))
+	})
+}

@@ -28,6 +28,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podberth/podberth/internal/deviceclass"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/internal/seconds"
 	"github.com/podberth/podberth/overhead"
@@ -35,9 +36,8 @@ import (
 )
 
 const (
-	countPods         = v1.ResourceName("count/pods")
-	deviceClassPrefix = "deviceclass.resource.kubernetes.io/"
-	limitsPrefix      = "limits."
+	countPods    = v1.ResourceName("count/pods")
+	limitsPrefix = "limits."
 )
 
 // Usage returns what the pod is charged with in the resource quotas of its namespace:
@@ -69,7 +69,7 @@ func Usage(pod *v1.Pod, now time.Time) v1.ResourceList {
 		case name == v1.ResourceCPU, name == v1.ResourceMemory, name == v1.ResourceEphemeralStorage, strings.HasPrefix(s, v1.ResourceHugePagesPrefix):
 			usage[name] = q
 			usage[v1.ResourceName(v1.DefaultResourceRequestsPrefix+s)] = q.DeepCopy()
-		case resources.IsExtended(name), strings.HasPrefix(s, deviceClassPrefix):
+		case resources.IsExtended(name), strings.HasPrefix(s, deviceclass.Prefix):
 			usage[v1.ResourceName(v1.DefaultResourceRequestsPrefix+s)] = q
 		}
 	}

@@ -39,7 +39,7 @@ func large(nodes, perNode int) *world {
 var curve = flag.Duration("curve", 0, "how long TestCurve searches among 5,000 nodes; 0: not at all")
 
 // The cost over the time of a search among 5,000 nodes with 30,000 pods. The run of docs/consolidation.md is
-// go test ./planning/consolidation -run Curve -v -args -curve 90s
+// go test ./planning/consolidation -run Curve -v -args -curve 40s
 func TestCurve(t *testing.T) {
 	if *curve == 0 {
 		t.Skip("-curve asks for it")
@@ -48,12 +48,12 @@ func TestCurve(t *testing.T) {
 	begin := time.Now()
 	p := w.planner(t)
 	t.Logf("%.1fs: the planner is ready", time.Since(begin).Seconds())
-	said := 0.0
+	last := int64(0)
 	plan, err := p.Plan(Options{
 		Steps: math.MaxInt, Stop: func() bool { return time.Since(begin) > *curve },
 		Improved: func(x Progress) {
-			if now := time.Since(begin).Seconds(); x.Step == 0 || now > 1.3*said {
-				said = now
+			if now := time.Since(begin).Seconds(); x.Cost != last {
+				last = x.Cost
 				t.Logf("%.1fs: %d steps, %d nodes, bound %d, %d moves", now, x.Step, x.Cost, x.Bound, x.Moves)
 			}
 		},

@@ -25,13 +25,14 @@ import (
 //  3. The same for the pods that node selectors, node affinity or taints restrict to some nodes. The costs of restrictions
 //     that share no node add up.
 //  4. Pods that keep each other out of a domain stay in as many domains as they are in, and each domain has its cheapest node.
+//  5. Pods with a hard spread constraint leave each domain that stays a number of pods, for which the domain has nodes.
 //
 // Every cost is a sum of prices, so that the bound is a multiple of their greatest common divisor.
 func (p *Planner) bound() int64 {
 	b := &bounder{Planner: p, schema: p.base.Schema().Len()}
 	b.read()
 	best := b.up(max(b.cover(nil, nil), b.restricted()))
-	return max(best, b.up(b.domains()))
+	return max(best, b.up(b.domains()), b.up(b.spreads()))
 }
 
 // bounder computes the bound.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -33,10 +34,11 @@ type brutePod struct {
 	node, cpu int
 	app       int // -1: no rule
 	byZone    bool
+	spread    bool // over zones with maxSkew 1, in place of keeping apart
 }
 
-// drawBrute draws a cluster with up to 12 nodes.
-func drawBrute(r *rand.Rand) *brute {
+// drawBrute draws a cluster with up to 12 nodes. With spreads some apps are spread over zones.
+func drawBrute(r *rand.Rand, spreads bool) *brute {
 	b := &brute{w: &world{}}
 	n := 3 + r.IntN(10)
 	equal := r.IntN(2) == 0
@@ -52,7 +54,8 @@ func drawBrute(r *rand.Rand) *brute {
 	for app := range 1 + r.IntN(6) {
 		name, cpu, on := fmt.Sprintf("app%d", app), 1+r.IntN(5), ""
 		rule := r.IntN(4) // 0: by host, 1: by zone
-		taken := map[int]bool{}
+		spread := spreads && rule >= 2
+		taken, count := map[int]bool{}, map[int]int{}
 		for range 1 + r.IntN(4) {
 			i := r.IntN(n)
 			domain := i
@@ -62,11 +65,17 @@ func drawBrute(r *rand.Rand) *brute {
 			if free[i] < cpu || rule < 2 && taken[domain] || len(b.pods) >= 16 {
 				continue
 			}
+			if spread {
+				if count[b.zone[i]]++; !b.even(count, 0) {
+					count[b.zone[i]]--
+					continue
+				}
+			}
 			taken[domain] = true
 			free[i] -= cpu
 			on += fmt.Sprintf(" n%d", i)
-			p := brutePod{node: i, cpu: cpu, app: -1, byZone: rule == 1}
-			if rule < 2 {
+			p := brutePod{node: i, cpu: cpu, app: -1, byZone: rule == 1, spread: spread}
+			if rule < 2 || spread {
 				p.app = app
 			}
 			b.pods = append(b.pods, p)
@@ -77,6 +86,9 @@ func drawBrute(r *rand.Rand) *brute {
 			change = apart(name, v1.LabelHostname)
 		case 1:
 			change = apart(name, v1.LabelTopologyZone)
+		}
+		if spread {
+			change = spreadOver(name, v1.LabelTopologyZone)
 		}
 		b.w.app(name, fmt.Sprintf("cpu=%d", cpu), on, change)
 	}
@@ -91,6 +103,23 @@ func drawBrute(r *rand.Rand) *brute {
 		return ""
 	}
 	return b
+}
+
+// even reports whether no zone with pods has more than one pod above the zone with the fewest, among the zones with a node that is not
+// in the set.
+func (b *brute) even(count map[int]int, set int) bool {
+	low := math.MaxInt
+	for i, zone := range b.zone {
+		if set>>i&1 == 0 {
+			low = min(low, count[zone])
+		}
+	}
+	for _, n := range count {
+		if n > 0 && n-low > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *brute) slot(node *v1.Node) int {
@@ -130,7 +159,14 @@ func (b *brute) best() int64 {
 // works reports whether the pods of a set of nodes find places on the others.
 func (b *brute) works(set int) bool {
 	free := slices.Clone(b.cpu)
-	taken := map[[3]int]bool{} // app, by zone or not, domain
+	taken := map[[3]int]bool{}      // app, by zone or not, domain
+	counts := map[int]map[int]int{} // of apps that are spread, by zone
+	add := func(p brutePod, node, n int) {
+		if counts[p.app] == nil {
+			counts[p.app] = map[int]int{}
+		}
+		counts[p.app][b.zone[node]] += n
+	}
 	domain := func(p brutePod, node int) [3]int {
 		if p.byZone {
 			return [3]int{p.app, 1, b.zone[node]}
@@ -146,7 +182,9 @@ func (b *brute) works(set int) bool {
 			continue
 		}
 		free[p.node] -= p.cpu
-		if p.app >= 0 {
+		if p.spread {
+			add(p, p.node, 1)
+		} else if p.app >= 0 {
 			taken[domain(p, p.node)] = true
 		}
 	}
@@ -163,10 +201,15 @@ func (b *brute) works(set int) bool {
 	var place func(k int) bool
 	place = func(k int) bool {
 		if k == len(move) {
+			for _, count := range counts {
+				if !b.even(count, set) {
+					return false
+				}
+			}
 			return true
 		}
 		p := move[k]
-		state := fmt.Sprint(k, free, taken) // maps are printed in the order of their keys
+		state := fmt.Sprint(k, free, taken, counts) // maps are printed in the order of their keys
 		if dead[state] {
 			return false
 		}
@@ -176,22 +219,28 @@ func (b *brute) works(set int) bool {
 				continue
 			}
 			d := domain(p, i)
-			if p.app >= 0 && taken[d] {
+			if p.app >= 0 && !p.spread && taken[d] {
 				continue
 			}
-			if p.app < 0 && len(taken) == 0 {
+			if p.app < 0 && len(taken)+len(counts) == 0 {
 				if tried[free[i]] {
 					continue
 				}
 				tried[free[i]] = true
 			}
 			free[i] -= p.cpu
-			if p.app >= 0 {
+			switch {
+			case p.spread:
+				add(p, i, 1)
+			case p.app >= 0:
 				taken[d] = true
 			}
 			ok := place(k + 1)
 			free[i] += p.cpu
-			if p.app >= 0 {
+			switch {
+			case p.spread:
+				add(p, i, -1)
+			case p.app >= 0:
 				delete(taken, d)
 			}
 			if ok {
@@ -212,7 +261,7 @@ func TestBruteForce(t *testing.T) {
 		n = min(n, 40)
 	}
 	for k := range uint64(n) {
-		b := drawBrute(rand.New(rand.NewPCG(*seed+k, 7)))
+		b := drawBrute(rand.New(rand.NewPCG(*seed+k, 7)), false)
 		plan := b.w.plan(t, Options{Steps: 300})
 		best := b.best()
 		require.LessOrEqual(t, plan.Bound, best, "seed %d", *seed+k)
@@ -231,4 +280,23 @@ func TestBruteForce(t *testing.T) {
 	}
 	t.Logf("%d of %d equal", equal, n)
 	require.GreaterOrEqual(t, 100*equal, 95*n)
+}
+
+// With apps that are spread over zones no plan costs less than the best set of nodes whose pods find places with an even spread, and the
+// bound never more.
+func TestBruteForceWithSpread(t *testing.T) {
+	equal, n := 0, *clusters
+	for k := range uint64(n) {
+		b := drawBrute(rand.New(rand.NewPCG(*seed+k, 17)), true)
+		plan := b.w.plan(t, Options{Steps: 100})
+		best := b.best()
+		require.LessOrEqual(t, plan.Bound, best, "seed %d", *seed+k)
+		require.GreaterOrEqual(t, plan.After, best, "seed %d", *seed+k)
+		if plan.After == best {
+			equal++
+		}
+		lawful(t, b.w, plan)
+	}
+	t.Logf("%d of %d equal", equal, n)
+	require.Greater(t, equal, n/2)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 )
@@ -20,7 +21,7 @@ import (
 // Input is a cluster and what may change. Only Snapshot is required.
 type Input struct {
 	// Snapshot has the nodes, the pods on them, storage objects, claims, disruption budgets, ReplicaSets, ReplicationControllers
-	// and StatefulSets. New forks it, which is a write; afterwards the Snapshot may change.
+	// and StatefulSets. New forks it; afterwards the Snapshot may change.
 	Snapshot *cluster.Snapshot
 	// Deployments are read for budgets: a ReplicaSet that a Deployment controls counts as the Deployment. A controller that is
 	// not among the objects wants as many pods as it has.
@@ -82,11 +83,10 @@ func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
 	}
-	if in.Profile.Volumes != nil {
-		return nil, errors.New("consolidation: profile.Volumes: Forbidden: every plan has volumes of its own")
-	}
-	if in.Profile.Devices != nil {
-		return nil, errors.New("consolidation: profile.Devices: Forbidden: every plan has devices of its own")
+	in.Profile.Sampling = placement.AllNodes()
+	var err error
+	if in.Profile, err = decider.Profile("consolidation", "every plan", in.Profile); err != nil {
+		return nil, err
 	}
 	if in.Defragment != "" && (in.Price != nil || len(in.Types) > 0) {
 		return nil, errors.New("consolidation: defragment: Forbidden: with a price or types")
@@ -95,15 +95,6 @@ func New(in Input) (*Planner, error) {
 		if d == nil {
 			return nil, fmt.Errorf("consolidation: deployments[%d]: Required value: must not be nil", i)
 		}
-	}
-	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
-		name := in.Profile.SchedulerName
-		in.Profile = placement.DefaultProfile()
-		in.Profile.SchedulerName = name
-	}
-	in.Profile.Sampling = placement.AllNodes()
-	if errs := in.Profile.Validate(nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
 	}
 	p := &Planner{in: in, base: in.Snapshot.Fork(), real: in.Profile}
 	if err := p.readNodes(); err != nil {
@@ -118,7 +109,6 @@ func New(in Input) (*Planner, error) {
 	if err := p.readRules(); err != nil {
 		return nil, err
 	}
-	var err error
 	p.packing, err = p.packingProfile()
 	return p, err
 }
@@ -174,14 +164,6 @@ func (p *Planner) amount(v resources.Vector) int64 {
 		return 0
 	}
 	return v.At(c)
-}
-
-// schedulerName returns a scheduler's name, with v1.36's default.
-func schedulerName(name string) string {
-	if name == "" {
-		return v1.DefaultSchedulerName
-	}
-	return name
 }
 
 var _ filter.Predicate = leaving{}

@@ -51,17 +51,19 @@ type run struct {
 	place     map[*v1.Pod]int // in present, of pods that may move
 	where     positions
 	choice    choice
-	left      map[int]int   // loads that a node to empty still has
-	clock     int           // moves and removals so far
-	removed   int           // clock of the latest removal
-	touched   map[int32]int // clock of the latest move of a group
-	failed    map[int32]int // clock when a load found no node
+	equal     map[string][]int32 // loads that wait and may take each other's places
+	left      map[int]int        // loads that a node to empty still has
+	clock     int                // moves and removals so far
+	removed   int                // clock of the latest removal
+	touched   map[int32]int      // clock of the latest move of a group
+	failed    [2]map[int32]int   // clock when a load was not let onto its node; when it found no node at all
+	elsewhere int                // 1: a load may go to another node than the search chose
 	plan      *Plan
 }
 
 func (p *Planner) newRun(c choice) (*run, error) {
-	s := p.base.Fork()
-	placer, err := placement.NewPlacer(s, p.packing)
+	s, where := p.base.Fork(), p.positions()
+	placer, err := placement.NewPlacer(s, p.packs(where.memo))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (p *Planner) newRun(c choice) (*run, error) {
 	}
 	r := &run{
 		Planner: p, snapshot: s, placer: placer, free: free, evictions: disruption.NewEvictions(p.pdbs), present: slices.Clone(p.pods),
-		place: map[*v1.Pod]int{}, where: p.positions(), choice: c, left: map[int]int{}, touched: map[int32]int{}, failed: map[int32]int{}, plan: &Plan{},
+		place: map[*v1.Pod]int{}, where: where, choice: c, equal: map[string][]int32{}, left: map[int]int{}, touched: map[int32]int{}, failed: [2]map[int32]int{{}, {}}, plan: &Plan{},
 	}
 	for i := range p.nodes {
 		if p.nodes[i].kind == nil {
@@ -90,6 +92,11 @@ func (p *Planner) newRun(c choice) (*run, error) {
 	}
 	for _, i := range c.nodes {
 		r.left[i] = len(p.nodes[i].loads)
+		for _, id := range p.nodes[i].loads {
+			if l := &p.loads[id]; l.shape != "" {
+				r.equal[l.shape] = append(r.equal[l.shape], id)
+			}
+		}
 		if err := s.Set(p.cordoned(i)); err != nil {
 			return nil, err
 		}
@@ -100,7 +107,8 @@ func (p *Planner) newRun(c choice) (*run, error) {
 	return r, nil
 }
 
-// all makes one wave after the other. It returns the nodes that cannot be emptied.
+// all makes one wave after the other. A load goes where the search placed it. When no load can, one load goes elsewhere. all returns
+// the nodes that cannot be emptied.
 func (r *run) all() (stuck map[int]bool, err error) {
 	var waiting []int32
 	for _, i := range r.choice.nodes {
@@ -113,7 +121,10 @@ func (r *run) all() (stuck map[int]bool, err error) {
 	if open, err = r.remove(open, -1); err != nil {
 		return nil, err
 	}
-	for len(open) > 0 {
+	for loose := false; len(open) > 0; {
+		if loose {
+			r.elsewhere = 1
+		}
 		wave, later, err := r.wave(waiting)
 		if err != nil {
 			return nil, err
@@ -125,14 +136,18 @@ func (r *run) all() (stuck map[int]bool, err error) {
 		if open, err = r.remove(open, len(r.plan.Waves)-1); err != nil {
 			return nil, err
 		}
-		if len(wave) == 0 && len(open) == before {
+		if r.elsewhere = 0; len(wave) == 0 && len(open) == before {
+			if !loose {
+				loose = true
+				continue
+			}
 			stuck = map[int]bool{}
 			for _, i := range open {
 				stuck[i] = true
 			}
 			return stuck, nil
 		}
-		waiting = later
+		waiting, loose = later, false
 	}
 	return nil, nil
 }
@@ -145,6 +160,10 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 	var fresh []*v1.Pod
 	for _, id := range waiting {
 		l := &r.loads[id]
+		if r.elsewhere > 0 && len(wave) > 0 {
+			later = append(later, id)
+			continue
+		}
 		if slices.ContainsFunc(l.groups, func(g int32) bool { return used[g] }) {
 			later = append(later, id)
 			continue
@@ -154,7 +173,7 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 			later = append(later, id)
 			continue
 		}
-		if at, failed := r.failed[id]; failed && !r.changed(l, at) {
+		if at, failed := r.failed[r.elsewhere][id]; failed && !r.changed(l, at) {
 			later = append(later, id)
 			continue
 		}
@@ -163,7 +182,7 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 			return nil, nil, err
 		}
 		if x.pod == nil {
-			r.failed[id] = r.clock
+			r.failed[r.elsewhere][id] = r.clock
 			later = append(later, id)
 			continue
 		}
@@ -179,6 +198,7 @@ func (r *run) wave(waiting []int32) (wave []Move, later []int32, err error) {
 			r.touched[g] = r.clock
 		}
 		r.left[int(l.slot)]--
+		r.equal[l.shape] = slices.DeleteFunc(r.equal[l.shape], func(other int32) bool { return other == id })
 		moved, fresh = append(moved, id), append(fresh, x.pod)
 	}
 	r.swap(wave, moved, fresh)
@@ -224,15 +244,22 @@ func (r *run) replace(id int32) (replaced, error) {
 	return x, err
 }
 
-// move moves one pod where the search placed it, or where else the filters allow and no rule of another pod breaks.
+// move moves one pod where the search placed it, or an equal pod that waits. A pod without such a place, and every pod when elsewhere
+// says so, may go to any node that the filters allow where no rule of another pod breaks.
 func (r *run) move(id int32, way Way) (replaced, error) {
 	name := ""
 	if slot, ok := r.choice.target[id]; ok {
 		name = r.nodes[slot].object.Name
 	}
 	x, err := r.try(id, name, way)
-	if err != nil || x.pod != nil || !x.placed {
+	if err != nil || x.pod != nil {
 		return x, err
+	}
+	if name != "" && r.elsewhere == 0 {
+		return r.instead(id, way)
+	}
+	if !x.placed {
+		return x, nil
 	}
 	m := r.snapshot.Mark()
 	fresh, err := r.lift(id, way)
@@ -258,11 +285,12 @@ func (r *run) try(id int32, node string, way Way) (replaced, error) {
 	if err != nil {
 		return replaced{}, err
 	}
-	d := r.placer.Decide(fresh, placement.Options{}) // shares work with equal pods
-	if d.Placed() && node != "" && d.Node != node {
-		d = r.placer.Decide(nominated(fresh, node), placement.Options{})
+	if node != "" && r.elsewhere == 0 && !accepts(r.placer, fresh, r.snapshot.Slot(node)) {
+		r.snapshot.Rollback(m)
+		return replaced{}, nil
 	}
-	if !d.Placed() {
+	d := r.placer.Decide(nominated(fresh, node), placement.Options{})
+	if !d.Placed() || node != "" && d.Node != node && r.elsewhere == 0 {
 		r.snapshot.Rollback(m)
 		return replaced{}, nil
 	}

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/affinity"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
@@ -54,6 +56,32 @@ func (p *Planner) packingProfile() (placement.Profile, error) {
 	out.Filters = append(slices.Clone(p.real.Filters), leave)
 	out.Scores = []placement.Weighted{{Plugin: full, Weight: 1}, {Plugin: worth, Weight: 1}}
 	return out, nil
+}
+
+// packs returns the packing profile for one snapshot. The memo keeps the compiled terms of running pods.
+func (p *Planner) packs(m *affinity.Memo) placement.Profile {
+	out := p.packing
+	out.Filters = slices.Clone(out.Filters)
+	for k, f := range out.Filters {
+		o, ok := f.Args.(affinity.PodOptions)
+		if !ok {
+			continue
+		}
+		c := *f
+		c.Filter = func(pod *v1.Pod, over placement.Cluster) placement.Filtering {
+			e, err := affinity.CompilePods(pod, o)
+			if err != nil {
+				return placement.Filtering{Code: filter.UnschedulableAndUnresolvable, Reasons: []string{err.Error()}}
+			}
+			s := e.CountWith(over, m)
+			if s.Skip() {
+				return placement.Filtering{Code: filter.Skip}
+			}
+			return placement.Filtering{Predicate: s}
+		}
+		out.Filters[k] = &c
+	}
+	return out
 }
 
 // leaving rejects the nodes that the plan empties.

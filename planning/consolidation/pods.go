@@ -12,6 +12,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/resources"
 )
@@ -22,10 +23,12 @@ type load struct {
 	fresh  v1.Pod // what the controller makes; without claims
 	slot   int32  // before the plan
 	way    Way
-	size   float64 // the largest share of the cluster that the pod asks for
-	kind   int32   // in Planner.kinds; -1: no hard rules about other pods
-	groups []int32 // rules between pods that a move of the pod concerns, sorted; at most one move of a group in a wave
-	claims bool    // the pod has claims that are made for it
+	asks   resources.Vector // of the pod, read-only
+	size   float64          // the largest share of the cluster that the pod asks for
+	shape  string           // of loads that may take each other's places; "": none may
+	kind   int32            // in Planner.kinds; -1: no hard rules about other pods
+	groups []int32          // rules between pods that a move of the pod concerns, sorted; at most one move of a group in a wave
+	claims bool             // the pod has claims that are made for it
 }
 
 // HeldByAnnotation returns why annotations that autoscalers read hold a pod, "" when none does. It is an Input.Hold:
@@ -110,7 +113,7 @@ func (p *Planner) holds(pod *v1.Pod) string {
 	switch {
 	case metav1.GetControllerOfNoCopy(pod) == nil:
 		return "the pod has no controller"
-	case podinfo.SchedulerName(pod) != schedulerName(p.in.Profile.SchedulerName):
+	case !decider.Schedules(p.in.Profile, pod):
 		return "the scheduler " + podinfo.SchedulerName(pod) + " decides about the pod"
 	case !p.in.EmptyDirs && slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil }):
 		return "the pod has an emptyDir volume"
@@ -144,7 +147,8 @@ func (p *Planner) newLoad(pod *v1.Pod, slot int, total resources.Vector) load {
 	}
 	l.claims = l.claims || len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil
 	requests, _ := p.base.PodRequests(pod)
-	l.size = share(requests, total)
+	l.asks, l.size = requests, share(requests, total)
+	l.shape = shapeOf(&l)
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podberth/podberth/affinity"
 	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -30,15 +31,19 @@ func (p *Planner) positions() positions {
 	return out
 }
 
-// shift moves a pod of a kind from a slot to another slot. Kind -1 has no rules.
+// shift moves a pod of a kind from a slot to another slot; either may be nowhere. Kind -1 has no rules.
 func (p positions) shift(kind, from, to int32) {
 	if kind < 0 {
 		return
 	}
-	if p.at[kind][from]--; p.at[kind][from] == 0 {
-		delete(p.at[kind], from)
+	if from != nowhere {
+		if p.at[kind][from]--; p.at[kind][from] == 0 {
+			delete(p.at[kind], from)
+		}
 	}
-	p.at[kind][to]++
+	if to != nowhere {
+		p.at[kind][to]++
+	}
 }
 
 // hold reports whether the rules of a kind hold for its pods, unless they did not hold on that node before the plan. Pods of
@@ -88,6 +93,12 @@ func alternatives(placer *placement.Placer, s *cluster.Snapshot, pod *v1.Pod) ([
 		out = append(out, s.Node(slots[k]).Name)
 	}
 	return out, nil
+}
+
+// accepts reports whether the filters may allow a pod on a node; false is certain.
+func accepts(placer *placement.Placer, pod *v1.Pod, slot int) bool {
+	a := placer.Prepare(pod)
+	return !a.Rejected() && !slices.ContainsFunc(a.Predicates, func(p filter.Predicate) bool { return p.Check(slot) != 0 })
 }
 
 // nominated returns a copy of a pod that the filters check on the node first; "" changes nothing.

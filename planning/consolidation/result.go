@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/internal/podinfo"
 )
 
 // Way is how a pod is replaced.
@@ -35,18 +37,17 @@ type Move struct {
 // Pin returns the required node affinity that makes kube-scheduler place the new pod on To: that of the pod, and the name of the node
 // in each of its terms. Topology spread with nodeAffinityPolicy Honor, the default, then counts the domain of that node alone.
 func (m *Move) Pin() *v1.NodeSelector {
-	name := v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{m.To}}
 	var out v1.NodeSelector
 	if a := m.Pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, t := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 			if len(t.MatchExpressions)+len(t.MatchFields) > 0 { // an empty term matches no node
-				t.MatchFields = append(slices.Clip(t.MatchFields), name)
+				t.MatchFields = append(slices.Clip(t.MatchFields), podinfo.NodeByName(m.To))
 				out.NodeSelectorTerms = append(out.NodeSelectorTerms, t)
 			}
 		}
 	}
 	if out.NodeSelectorTerms == nil {
-		out.NodeSelectorTerms = []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{name}}}
+		return podinfo.OnlyNode(m.To)
 	}
 	return &out
 }

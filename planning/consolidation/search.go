@@ -186,8 +186,27 @@ func (x *search) improve() error {
 // tries is how many nodes a step tries to empty at most.
 const tries = 16
 
-// step takes up to three emptied nodes back, and tries to empty nodes that stayed, then those that were taken back.
+// step squeezes one node, and every other time takes nodes back.
 func (x *search) step() error {
+	if x.steps%2 == 0 {
+		return x.swap()
+	}
+	var stay []int
+	for _, i := range x.list {
+		if x.allows(i) {
+			stay = append(stay, i)
+		}
+	}
+	if len(stay) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(stay, func(a, b int) int { return cmp.Compare(x.weight(a), x.weight(b)) })
+	_, err := x.squeeze(stay[x.random.IntN(min(len(stay), 8+x.steps/16))])
+	return err
+}
+
+// swap takes up to three emptied nodes back. Then it tries to empty nodes that stayed, and after them the nodes that it took back.
+func (x *search) swap() error {
 	var stay, back []int
 	for _, i := range x.list {
 		switch {

@@ -19,7 +19,7 @@ type state struct {
 	*Planner
 	snapshot *cluster.Snapshot
 	placer   *placement.Placer
-	at       []int32    // by load: its slot
+	at       []int32    // by load: its slot, or nowhere
 	pod      []*v1.Pod  // by load: its object in the snapshot
 	on       [][]int32  // by slot: loads there
 	empty    []bool     // by slot
@@ -38,14 +38,14 @@ type change struct {
 }
 
 func (p *Planner) newState() (*state, error) {
-	s := p.base.Fork()
-	placer, err := placement.NewPlacer(s, p.packing)
+	s, where := p.base.Fork(), p.positions()
+	placer, err := placement.NewPlacer(s, p.packs(where.memo))
 	if err != nil {
 		return nil, err
 	}
 	x := &state{
 		Planner: p, snapshot: s, placer: placer, at: make([]int32, len(p.loads)), pod: make([]*v1.Pod, len(p.loads)),
-		on: make([][]int32, len(p.nodes)), empty: make([]bool, len(p.nodes)), where: p.positions(),
+		on: make([][]int32, len(p.nodes)), empty: make([]bool, len(p.nodes)), where: where,
 	}
 	for i := range p.loads {
 		x.at[i], x.pod[i] = p.loads[i].slot, p.loads[i].old
@@ -97,20 +97,32 @@ func (x *state) flip(i int) {
 	}
 }
 
+// nowhere is the slot of a load that is on no node.
+const nowhere = -1
+
 // shift notes where a load is.
 func (x *state) shift(id, slot int32, pod *v1.Pod) {
 	from := x.at[id]
 	x.where.shift(x.loads[id].kind, from, slot)
-	k := slices.Index(x.on[from], id)
-	x.on[from] = slices.Delete(x.on[from], k, k+1)
-	x.on[slot] = append(x.on[slot], id)
+	if from != nowhere {
+		k := slices.Index(x.on[from], id)
+		x.on[from] = slices.Delete(x.on[from], k, k+1)
+	}
+	if slot != nowhere {
+		x.on[slot] = append(x.on[slot], id)
+	}
 	x.at[id], x.pod[id] = slot, pod
 }
 
 // clear tries to empty a node. When a pod finds no other node, nothing has changed.
 func (x *state) clear(i int) (bool, error) {
+	return x.attempt(func() (bool, error) { return x.tryClear(i) })
+}
+
+// attempt keeps the changes of a function that reports success, and takes them back otherwise.
+func (x *state) attempt(f func() (bool, error)) (bool, error) {
 	m := x.mark()
-	ok, err := x.tryClear(i)
+	ok, err := f()
 	if !ok || err != nil {
 		x.takeBack(m)
 		return false, err
@@ -135,6 +147,11 @@ func (x *state) tryClear(i int) (bool, error) {
 			return false, err
 		}
 	}
+	return x.emptied(i)
+}
+
+// emptied notes that no load is left on a node. It reports true.
+func (x *state) emptied(i int) (bool, error) {
 	if x.nodes[i].kind != nil {
 		if err := x.withdraw(x.snapshot, i); err != nil {
 			return false, err
@@ -177,6 +194,10 @@ func (x *state) try(id int32, node string) (placed, ok bool, err error) {
 	}
 	asked := fresh
 	if node != "" {
+		if !accepts(x.placer, fresh, x.snapshot.Slot(node)) {
+			x.takeBack(m)
+			return false, false, nil
+		}
 		asked = nominated(fresh, node)
 	}
 	d := x.placer.Decide(asked, placement.Options{})
@@ -196,12 +217,25 @@ func (x *state) try(id int32, node string) (placed, ok bool, err error) {
 	return d.Placed(), false, nil
 }
 
-// lift takes a load off its node and returns the pod that its controller makes.
+// lift takes a load off its node, if it is on one, and returns the pod that its controller makes.
 func (x *state) lift(id int32) (*v1.Pod, error) {
-	if err := x.takeOff(x.pod[id]); err != nil {
-		return nil, err
+	if x.at[id] != nowhere {
+		if err := x.takeOff(x.pod[id]); err != nil {
+			return nil, err
+		}
 	}
 	return prepare(x.snapshot, &x.loads[id])
+}
+
+// raise takes a load off its node. The load is on no node until try places it.
+func (x *state) raise(id int32) error {
+	was := x.pod[id]
+	if err := x.takeOff(was); err != nil {
+		return err
+	}
+	x.log = append(x.log, change{id, x.at[id], was})
+	x.shift(id, nowhere, nil)
+	return nil
 }
 
 // takeOff takes a pod off its node.

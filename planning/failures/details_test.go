@@ -318,7 +318,7 @@ func TestEditOfZero(t *testing.T) {
 	}}
 	p := w.planner(t)
 	in := p.in
-	in.Snapshot = p.fork()
+	in.Snapshot = p.base.Fork()
 	require.NoError(t, p.units[0].edit(&in, func(replicas **int32, _ *v1.PodTemplateSpec) { *replicas = ptr(int32(2)) }))
 	changed, _ := cluster.List[*appsv1.ReplicaSet](in.Snapshot).Get("default", "x-1")
 	require.Equal(t, int32(2), *changed.Spec.Replicas)
@@ -342,7 +342,7 @@ func TestEdit(t *testing.T) {
 	w.objects.StatefulSets = []*appsv1.StatefulSet{{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: ptr(int32(3)), Selector: selector, Template: template}}}
 	p := w.planner(t)
 	in := p.in
-	in.Snapshot = p.fork()
+	in.Snapshot = p.base.Fork()
 	for _, u := range p.units {
 		require.NoError(t, u.edit(&in, func(replicas **int32, t *v1.PodTemplateSpec) { *replicas, t.Spec.NodeName = ptr(int32(2)), u.kind }))
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/placement"
 )
 
 // Input is a cluster before a failure. Only Snapshot is required.
 type Input struct {
 	// Snapshot has the nodes, the pods on them, storage objects, disruption budgets, ReplicaSets, ReplicationControllers and
-	// StatefulSets. New forks it, which is a write; afterwards the Snapshot may change.
+	// StatefulSets. New forks it; afterwards the Snapshot may change.
 	Snapshot *cluster.Snapshot
 	// Deployments and Jobs are the workloads that a Snapshot does not hold.
 	Deployments []*appsv1.Deployment
@@ -63,22 +63,9 @@ func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
 	}
-	if in.Profile.Volumes != nil {
-		return nil, errors.New("failures: profile.Volumes: Forbidden: every scenario has volumes of its own")
-	}
-	if in.Profile.Devices != nil {
-		return nil, errors.New("failures: profile.Devices: Forbidden: every scenario has devices of its own")
-	}
-	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
-		name, sampling := in.Profile.SchedulerName, in.Profile.Sampling
-		in.Profile = placement.DefaultProfile()
-		in.Profile.SchedulerName, in.Profile.Sampling = name, sampling
-		if sampling == (filter.Sampling{}) {
-			in.Profile.Sampling = placement.AllNodes()
-		}
-	}
-	if errs := in.Profile.Validate(nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+	var err error
+	if in.Profile, err = decider.Profile("failures", "every scenario", in.Profile); err != nil {
+		return nil, err
 	}
 	p := &Planner{in: in, base: in.Snapshot.Fork(), unitOf: map[*v1.Pod]*unit{}}
 	for i, pod := range in.Pending {
@@ -104,14 +91,7 @@ func New(in Input) (*Planner, error) {
 
 // schedules reports whether the planner's profile decides about the pod.
 func (p *Planner) schedules(pod *v1.Pod) bool {
-	return schedulerName(pod.Spec.SchedulerName) == schedulerName(p.in.Profile.SchedulerName)
-}
-
-func schedulerName(name string) string {
-	if name == "" {
-		return v1.DefaultSchedulerName
-	}
-	return name
+	return decider.Schedules(p.in.Profile, pod)
 }
 
 // take returns a player that no one else uses.

@@ -10,8 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/podberth/podberth/cluster"
 )
 
 // Remedy is a change of the cluster, and what it comes to.
@@ -47,7 +45,7 @@ type remedy struct {
 // check plays the changed cluster: the failures that left pods pending, and when none does any more, all.
 func (h *search) check(r remedy, failing []Result) error {
 	in := h.p.in
-	in.Snapshot = h.p.fork()
+	in.Snapshot = h.p.base.Fork()
 	if err := r.change(&in); err != nil {
 		return err
 	}
@@ -75,13 +73,6 @@ func (h *search) check(r remedy, failing []Result) error {
 	out.Holds = true
 	h.Remedies = append(h.Remedies, out)
 	return nil
-}
-
-// fork returns a copy of the cluster for a change.
-func (p *Planner) fork() *cluster.Snapshot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.base.Fork()
 }
 
 // moreNodes returns a node more of each kind: the kinds are nodes with equal allocatable resources, taints and labels that other

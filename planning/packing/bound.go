@@ -79,7 +79,7 @@ func (m *model) mixes() (out [][]int64) {
 func (m *model) normalized() (sizes, rooms []int64) {
 	rooms = make([]int64, len(m.rooms))
 	holds := make([]int64, len(m.rooms))
-	usable := make([]bool, len(m.on))
+	usable, all := make([]bool, len(m.on)), false
 	for k := range m.items {
 		it := &m.items[k]
 		if it.home >= 0 {
@@ -88,16 +88,16 @@ func (m *model) normalized() (sizes, rooms []int64) {
 				holds[it.home*m.columns+c] += n
 			}
 		}
+		if all = all || !it.stays && it.slots == nil; all || it.stays {
+			continue
+		}
 		for _, i := range m.slots {
-			if it.stays {
-				break
-			}
-			usable[i] = usable[i] || it.slots == nil || it.slots[i]
+			usable[i] = usable[i] || it.slots[i]
 		}
 	}
 	largest := make([]int64, m.columns)
 	for _, i := range m.slots {
-		if !usable[i] {
+		if !usable[i] && !all {
 			continue
 		}
 		for c := range largest {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
 )
@@ -53,23 +53,15 @@ func (in *Input) check(o Options) (placement.Profile, []*v1.Pod, error) {
 	switch {
 	case in.Snapshot == nil:
 		return p, nil, ErrNoSnapshot
-	case p.Volumes != nil:
-		return p, nil, errors.New("packing: profile.Volumes: Forbidden: the plan has volumes of its own")
-	case p.Devices != nil:
-		return p, nil, errors.New("packing: profile.Devices: Forbidden: the plan has devices of its own")
 	case o.Steps < 0:
 		return p, nil, errors.New("packing: steps: must not be negative")
 	}
-	if len(p.Filters) == 0 {
-		name, sampling := p.SchedulerName, p.Sampling
-		p = placement.DefaultProfile()
-		p.SchedulerName, p.Sampling = name, sampling
-		if sampling == (filter.Sampling{}) {
-			p.Sampling = placement.AllNodes()
-		}
+	if len(p.Filters) == 0 { // scores alone decide nothing
+		p.Scores = nil
 	}
-	if errs := p.Validate(nil); len(errs) > 0 {
-		return p, nil, errs.ToAggregate()
+	p, err := decider.Profile("packing", "the plan", p)
+	if err != nil {
+		return p, nil, err
 	}
 	var queue []*v1.Pod
 	names := map[string]bool{}

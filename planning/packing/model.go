@@ -28,6 +28,7 @@ type model struct {
 
 	allowed []int32 // by budget: how many more running pods may be off their nodes
 	mirror  *mirror // nil: no pod has constraints on other pods
+	turns   []int   // items in the order in which the plan was carried out
 }
 
 // item is a running or a pending pod.
@@ -171,37 +172,69 @@ func (m *model) constrain(s *cluster.Snapshot, profile placement.Profile) error 
 		return a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
 	})
 	coupled := false
+	alike := staticProfile(profile)
+	known := map[string]reach{} // by what these filters read of a pod
 	for k := range m.items {
 		it := &m.items[k]
 		if it.stays {
 			continue
 		}
-		a := plan.Prepare(it.pod)
-		it.coupled = repels || a.Rejected() // without the pods that left, a pod may miss the pod that it needs
-		it.slots = make([]bool, s.Len())
-		open := 0
-		for _, i := range a.Candidates() {
-			ok := true
-			for _, p := range a.Predicates {
-				if _, looks := p.(placement.Trialer); !looks {
-					ok = ok && p.Check(i) == 0
-				} else if p.Name() != plugins.NodeResourcesFit {
-					it.coupled = true
-				}
-			}
-			if it.slots[i] = ok; ok {
-				open++
-			}
+		text := alike.Signature(withoutPriority(it.pod))
+		r, ok := known[text]
+		if !ok || text == "" {
+			r = m.reach(plan.Prepare(it.pod), s.Len())
+			known[text] = r
 		}
-		if open == len(m.slots) {
-			it.slots = nil
-		}
+		it.slots, it.coupled = r.slots, r.coupled || repels
 		coupled = coupled || it.coupled
 	}
 	if coupled {
 		m.mirror = &mirror{m: m, plan: plan, snapshot: s}
 	}
 	return nil
+}
+
+// reach is where a pod may go by the filters that look at no other pod.
+type reach struct {
+	slots   []bool // nil: all
+	coupled bool   // other filters look at other pods
+}
+
+// reach asks the filters of an attempt.
+func (m *model) reach(a *placement.Attempt, slots int) reach {
+	r := reach{slots: make([]bool, slots), coupled: a.Rejected()} // without the pods that left, a pod may miss the pod that it needs
+	open := 0
+	for _, i := range a.Candidates() {
+		ok := true
+		for _, p := range a.Predicates {
+			if _, looks := p.(placement.Trialer); !looks {
+				ok = ok && p.Check(i) == 0
+			} else if p.Name() != plugins.NodeResourcesFit {
+				r.coupled = true
+			}
+		}
+		if r.slots[i] = ok; ok {
+			open++
+		}
+	}
+	if open == len(m.slots) {
+		r.slots = nil
+	}
+	return r
+}
+
+// staticProfile returns the filters of a profile without NodeResourcesFit: pods of one signature are alike to all of them.
+func staticProfile(p placement.Profile) placement.Profile {
+	p.Scores = nil
+	p.Filters = slices.DeleteFunc(slices.Clone(p.Filters), func(f *placement.Plugin) bool { return f.Name == plugins.NodeResourcesFit })
+	return p
+}
+
+// withoutPriority returns the pod without what only preemption reads.
+func withoutPriority(pod *v1.Pod) *v1.Pod {
+	p := *pod
+	p.Spec.Priority, p.Spec.PreemptionPolicy = nil, nil
+	return &p
 }
 
 // need returns what an item asks for.

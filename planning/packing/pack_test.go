@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/internal/testkit"
@@ -17,6 +18,13 @@ import (
 
 func app(name string, priority int32, cpu string) testkit.PodBuilder {
 	return testkit.Pod(name).Labels("app=" + name).Priority(priority).Request("cpu=" + cpu)
+}
+
+// owned returns the pod as a pod of a DaemonSet.
+func owned(p *v1.Pod) *v1.Pod {
+	yes := true
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", Controller: &yes}}
+	return p
 }
 
 // shown is what a plan does: "web n1>n2" moves, "web n1>" evicts, "web >n1" places.
@@ -63,6 +71,10 @@ func TestPack(t *testing.T) {
 		{"a terminating pod", "the pod stays until it is gone", world{nodes: small,
 			pods:    []*v1.Pod{app("a", 5, "1").Terminating().On("n1").Obj(), app("b", 5, "2").On("n2").Obj()},
 			pending: []*v1.Pod{app("p", 5, "4").Obj()}}, []string{"b n2>n1", "p >n2"}, true, false},
+		{"a DaemonSet", "kube-scheduler preempts the pod of the DaemonSet, which no plan moves or evicts", world{
+			nodes:   []*v1.Node{node("n1", "a", "cpu=4,memory=8Gi"), node("n2", "b", "cpu=1,memory=8Gi")},
+			pods:    []*v1.Pod{owned(app("d", 1, "3").RequireApart(v1.LabelHostname, "app=x").On("n1").Obj())},
+			pending: []*v1.Pod{app("p", 5, "4").RequireApart(v1.LabelHostname, "app=y").Obj()}}, nil, true, true},
 		{"no nodes", "nobody has a place", world{pending: []*v1.Pod{app("p", 5, "4").Obj()}}, nil, true, true},
 		{"no pods", "nothing to do", world{nodes: small}, nil, true, true},
 		{"a request that no node offers", "the bound says so", world{nodes: small,

@@ -15,7 +15,8 @@ import (
 type Plan struct {
 	// Tiers has the pods by priority, the highest first.
 	Tiers []Tier `json:"tiers"`
-	// Actions are what has to happen, in order. All pods that have a node and get another or none leave first.
+	// Actions are what has to happen, in order: first the evictions, then the pods that get a node. All pods that have a node and get
+	// another leave before the first pod gets its node.
 	Actions []Action `json:"actions"`
 	// Pending are the pods that have no node in the plan, in the order of the queue; evicted pods are before the others of their priority.
 	Pending []string `json:"pending"`
@@ -75,7 +76,7 @@ func Pack(in Input, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	s := &search{model: m, r: rand.New(rand.NewPCG(o.Seed, 1)), o: o, bound: m.bounds()}
-	if !broken && m.better(standard, m.positions()) {
+	if !broken && !m.evictsStaying(standard) && m.better(standard, m.positions()) {
 		m.restore(standard)
 	}
 	s.run()
@@ -97,6 +98,16 @@ func Pack(in Input, o Options) (Plan, error) {
 		p.Actions = []Action{}
 	}
 	return p, nil
+}
+
+// evictsStaying reports whether kube-scheduler's outcome evicts a pod that a plan leaves where it is, such as a pod of a DaemonSet.
+func (m *model) evictsStaying(at []int) bool {
+	for k := range m.items {
+		if m.items[k].stays && at[k] != m.items[k].home {
+			return true
+		}
+	}
+	return false
 }
 
 // values returns the number of placed pods by tier.
@@ -123,7 +134,7 @@ func (m *model) count(tier int) (n int) {
 // better reports whether positions a place more pods than positions b.
 func (m *model) better(a, b []int) bool { return slices.Compare(m.values(a), m.values(b)) > 0 }
 
-// carryOut places the pods on a fork by the filters, and returns where they are then. Pods whose turn has not come, such as a pod
+// carryOut places the pods on a fork by the filters, notes the order, and returns where they are then. Pods whose turn has not come, such as a pod
 // that needs another pod, are tried again. A pod that its node rejects goes where it can.
 func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Plan) (at []int, err error) {
 	s := in.Snapshot.Fork()
@@ -132,7 +143,7 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 		return nil, err
 	}
 	at = slices.Clone(want)
-	p.Refused = 0
+	p.Refused, m.turns = 0, nil
 	var todo []int
 	for k, i := range want {
 		it := &m.items[k]
@@ -158,6 +169,7 @@ func (m *model) carryOut(in *Input, profile placement.Profile, want []int, p *Pl
 			return false, nil
 		}
 		at[k] = d.Slot
+		m.turns = append(m.turns, k)
 		return true, placer.Assume(m.items[k].pod, d)
 	}
 	for _, nominate := range []bool{true, false} {
@@ -199,24 +211,22 @@ func (m *model) describe(s *cluster.Snapshot, at []int, p *Plan) {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.items[a].tier, m.items[b].tier) })
-	var get []Action
+	action := func(k int) Action {
+		it := &m.items[k]
+		return Action{Pod: it.name(), Priority: m.tiers[it.tier], From: node(it.home), To: node(at[k])}
+	}
 	for _, k := range order {
 		it := &m.items[k]
 		if at[k] < 0 {
 			p.Pending = append(p.Pending, it.name())
 		}
-		if at[k] == it.home {
-			continue
-		}
-		a := Action{Pod: it.name(), Priority: m.tiers[it.tier], From: node(it.home), To: node(at[k])}
-		if at[k] >= 0 {
-			a.Placed = it.pod
-		}
 		if it.home >= 0 && at[k] < 0 {
-			p.Actions = append(p.Actions, a)
-		} else {
-			get = append(get, a)
+			p.Actions = append(p.Actions, action(k))
 		}
 	}
-	p.Actions = append(p.Actions, get...)
+	for _, k := range m.turns {
+		a := action(k)
+		a.Placed = m.items[k].pod
+		p.Actions = append(p.Actions, a)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,15 +14,14 @@ import (
 	"github.com/podberth/podberth/admission"
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/eviction/disruption"
-	"github.com/podberth/podberth/filter"
-	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/decider"
 	"github.com/podberth/podberth/placement"
 )
 
 // Input is a cluster before its nodes are replaced. Only Snapshot is required.
 type Input struct {
 	// Snapshot has the nodes, the pods on them, storage objects, disruption budgets, ReplicaSets, ReplicationControllers and
-	// StatefulSets. New forks it, which is a write; afterwards the Snapshot may change.
+	// StatefulSets. New forks it; afterwards the Snapshot may change.
 	Snapshot *cluster.Snapshot
 	// Deployments and Jobs are workloads that a Snapshot does not hold. DaemonSets make the pods of surge nodes.
 	Deployments []*appsv1.Deployment
@@ -43,7 +41,6 @@ type Input struct {
 // Planner makes plans for one cluster. New makes a Planner. Its methods may be called at the same time.
 type Planner struct {
 	in    Input
-	mu    sync.Mutex        // Fork is a write
 	base  *cluster.Snapshot // never changes but for forks
 	nodes []string          // by slot
 	units map[unitKey]*unit
@@ -60,22 +57,9 @@ func New(in Input) (*Planner, error) {
 	if in.Snapshot == nil {
 		return nil, ErrNoSnapshot
 	}
-	if in.Profile.Volumes != nil {
-		return nil, errors.New("rollout: profile.Volumes: Forbidden: every plan has volumes of its own")
-	}
-	if in.Profile.Devices != nil {
-		return nil, errors.New("rollout: profile.Devices: Forbidden: every plan has devices of its own")
-	}
-	if len(in.Profile.Filters) == 0 && len(in.Profile.Scores) == 0 {
-		name, sampling := in.Profile.SchedulerName, in.Profile.Sampling
-		in.Profile = placement.DefaultProfile()
-		in.Profile.SchedulerName, in.Profile.Sampling = name, sampling
-		if sampling == (filter.Sampling{}) {
-			in.Profile.Sampling = placement.AllNodes()
-		}
-	}
-	if errs := in.Profile.Validate(nil); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+	var err error
+	if in.Profile, err = decider.Profile("rollout", "every plan", in.Profile); err != nil {
+		return nil, err
 	}
 	for i, pod := range in.Pending {
 		if pod == nil {
@@ -105,18 +89,7 @@ func (p *Planner) Pool(selector labels.Selector) []string {
 	return out
 }
 
-// fork returns a copy of the cluster that the caller may change.
-func (p *Planner) fork() *cluster.Snapshot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.base.Fork()
-}
-
 // schedules reports whether the planner's profile decides about the pod.
 func (p *Planner) schedules(pod *v1.Pod) bool {
-	name := p.in.Profile.SchedulerName
-	if name == "" {
-		name = v1.DefaultSchedulerName
-	}
-	return podinfo.SchedulerName(pod) == name
+	return decider.Schedules(p.in.Profile, pod)
 }

@@ -35,7 +35,7 @@ func (p *Planner) Plan(o Options) (*Plan, error) {
 
 // begin returns the state before the first step.
 func (p *Planner) begin(o Options) (*run, error) {
-	s := p.fork()
+	s := p.base.Fork()
 	x := &run{Planner: p, o: o, snapshot: s, onNode: map[string][]*item{}, ofUnit: map[*unit][]*item{}, budgets: newBudgets(s), admitted: map[*unit]*v1.Pod{}}
 	x.plan = Plan{Steps: []Step{}, Blocked: []Deadlock{}, Skipped: []Skipped{}, Again: []Journey{}, Waiting: []string{}}
 	for _, name := range o.Nodes {

@@ -46,7 +46,7 @@ func (x *run) remedies() error {
 // try plans again with a change.
 func (x *run) try(c change, d *Deadlock) (bool, error) {
 	in, o := x.in, x.o
-	in.Snapshot, in.Pending = x.fork(), slices.Clone(x.in.Pending)
+	in.Snapshot, in.Pending = x.base.Fork(), slices.Clone(x.in.Pending)
 	o.Remedies, o.Progress, o.Nodes = 0, nil, slices.Clone(x.o.Nodes)
 	if err := c.apply(&in, &o); err != nil {
 		return false, err
@@ -121,7 +121,11 @@ func (x *run) flags(d *Deadlock) []change {
 	case strings.Contains(d.Proof, "cannot delete"):
 		return []change{flag("--force", func(o *Options) { o.Drain.Force = true })}
 	}
-	return []change{flag("no "+SafeToEvict+" on "+strings.Join(d.Pods, ", "), func(o *Options) {
+	text := "evict " + strings.Join(d.Pods, ", ") + " all the same"
+	if strings.HasPrefix(d.Proof, "annotation "+SafeToEvict+" ") {
+		text = "no " + SafeToEvict + " on " + strings.Join(d.Pods, ", ")
+	}
+	return []change{flag(text, func(o *Options) {
 		pinned := o.Pinned
 		o.Pinned = func(pod *v1.Pod) string {
 			if slices.Contains(d.Pods, podinfo.Name(pod)) {

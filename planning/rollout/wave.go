@@ -45,7 +45,6 @@ func (x *run) wave(waiting []*item) (Wave, []*item, map[*item]refusal, error) {
 	if err := w.play(waiting); err != nil {
 		return Wave{}, nil, nil, err
 	}
-	x.budgets.sync(x.scale, x.clock()) // the fewest healthy pods
 	if err := w.gone(w.End); err != nil {
 		return Wave{}, nil, nil, err
 	}

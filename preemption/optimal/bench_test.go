@@ -71,6 +71,7 @@ func benchmark(b *testing.B, pod *v1.Pod, nodes, each int, budgets bool, o optim
 		ask()
 	}
 	b.ReportMetric(float64(with.Proof().Steps), "steps")
+	b.ReportMetric(float64(with.Proof().Nodes-with.Proof().Excluded), "searched")
 }
 
 // BenchmarkNode measures one node with 110 pods of random requests and five priorities.
@@ -114,4 +115,18 @@ func BenchmarkAcross(b *testing.B) {
 	require.True(b, with.Proof().Optimal)
 	b.ReportMetric(float64(with.Proof().Steps), "steps")
 	b.ReportMetric(float64(r.Foreign), "foreign")
+}
+
+// BenchmarkGang measures a gang of 8 pods over 5,000 full nodes of 30 pods.
+func BenchmarkGang(b *testing.B) {
+	s, _ := crowd(b, 5000, 30, false)
+	g := optimal.Gang{Snapshot: s, Now: now}
+	for k := range 8 {
+		g.Pods = append(g.Pods, testkit.Pod(fmt.Sprintf("g%d", k)).Request("cpu=2,memory=4Gi").Priority(45).Obj())
+	}
+	for b.Loop() {
+		p, err := optimal.PlaceGang(g, optimal.Options{})
+		require.NoError(b, err)
+		require.True(b, p.Placed && p.Minimal)
+	}
 }

@@ -34,7 +34,8 @@ func (n *node) solve() bool {
 // search searches all sets that keep the pinned group. v1.36's victims are the first set on the first node, and the last set on a
 // node whose search was cut.
 func (n *node) search() bool {
-	n.clauses, n.seen = nil, map[string]Values{}
+	n.clauses = nil
+	n.forget()
 	first := n.s.best == noBound
 	if first {
 		n.greedy()
@@ -134,7 +135,9 @@ func (n *node) greedy() {
 		}
 	}
 	n.undraw()
-	n.take(out, &v)
+	if n.keeps(out) {
+		n.take(out, &v)
+	}
 }
 
 // everyone returns a set of all groups but the pinned group.
@@ -225,6 +228,11 @@ func (n *node) branch(k int, v Values) bool {
 // without continues the branch without group k.
 func (n *node) without(k int, v Values) bool {
 	g, mark := &n.groups[k], 0
+	if !n.quorums.take(g.quorums) {
+		n.quorums.give(g.quorums)
+		return true
+	}
+	defer n.quorums.give(g.quorums)
 	if n.p.Ledger != nil {
 		mark = n.p.Ledger.Mark()
 	}
@@ -263,6 +271,14 @@ func (n *node) room() bool {
 
 // seenBounds bounds the memory of the states of one node.
 const seenBounds = 1 << 18
+
+// forget drops the states that were reached. A large map is made new, because clearing it takes as long as it is large.
+func (n *node) forget() {
+	if n.seen == nil || len(n.seen) > 1000 {
+		n.seen = map[string]Values{}
+	}
+	clear(n.seen)
+}
 
 // known reports whether the state was reached before with values that are at least as good in every criterion, so that
 // nothing better follows. Otherwise it notes the state.
@@ -303,7 +319,7 @@ func (n *node) key(dst []byte, k int) []byte {
 		dst = append(dst, byte(min(left, 1)))
 	}
 	for m := range k {
-		if n.groups[m].budgets() {
+		if n.groups[m].counted() {
 			dst = append(dst, 0)
 			if n.leave[m] {
 				dst[len(dst)-1] = 1

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/preemption"
@@ -19,8 +20,9 @@ var cases = flag.Int("cases", 400, "situations of each kind that are compared wi
 type brute struct {
 	search *optimal.Search // for the values
 	order  []optimal.Criterion
-	strict bool // no broken budgets
-	large  bool // a node had too many groups
+	strict bool                            // no broken budgets
+	quorum func(pod *v1.Pod) (string, int) // nil: none
+	large  bool                            // a node had too many groups
 	fits   func(c preemption.Candidate) bool
 }
 
@@ -54,7 +56,7 @@ func (b *brute) Solve(p *preemption.Problem) (best []bool) {
 				}
 			}
 		}
-		if p.WhatIf.Check(p.Slot).Verdict != 0 || b.strict && c.Violations > 0 {
+		if p.WhatIf.Check(p.Slot).Verdict != 0 || b.strict && c.Violations > 0 || !kept(b.quorum, c) {
 			continue
 		}
 		if v := b.search.Of(c, now); (best == nil || optimal.Compare(v, least, b.order) < 0) && b.fits(c) {
@@ -62,6 +64,24 @@ func (b *brute) Solve(p *preemption.Problem) (best []bool) {
 		}
 	}
 	return best
+}
+
+// kept reports whether every workload keeps its quorum.
+func kept(quorum func(pod *v1.Pod) (string, int), c preemption.Candidate) bool {
+	if quorum == nil {
+		return true
+	}
+	left := map[string]int{}
+	for _, v := range c.Victims {
+		name, leave := quorum(v.Pod)
+		if _, ok := left[name]; !ok {
+			left[name] = leave
+		}
+		if left[name]--; name != "" && left[name] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // compare holds the search against brute force and against v1.36's rule.
@@ -77,6 +97,9 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 		o.Order = []optimal.Criterion{optimal.Cost, optimal.Victims}
 		o.Cost = func(v preemption.Placed) int64 { return int64(len(v.Pod.Name)+int(v.Pod.Name[len(v.Pod.Name)-1])) % 3 }
 	}
+	if leave := r.IntN(4); r.IntN(4) == 0 {
+		o.Quorum = func(pod *v1.Pod) (string, int) { return pod.Labels["app"], leave }
+	}
 	order := o.Order
 	if order == nil {
 		order = optimal.DefaultOrder()
@@ -86,7 +109,7 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	if got == nil {
 		return
 	}
-	b := &brute{search: search(t, o), order: order, strict: o.NeverViolate, fits: func(c preemption.Candidate) bool { return s.fits(t, c) }}
+	b := &brute{search: search(t, o), order: order, strict: o.NeverViolate, quorum: o.Quorum, fits: func(c preemption.Candidate) bool { return s.fits(t, c) }}
 	all := b.search.Options(s.options)
 	all.Search, all.Scores = b, nil
 	for _, c := range order {
@@ -108,7 +131,7 @@ func compare(t *testing.T, r *rand.Rand, name string, constrained bool) {
 	require.Zero(t, optimal.Compare(v, with.Proof().Bound, order), "%s", name)
 	o136 := s.options
 	o136.NeverViolate = o.NeverViolate
-	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success && s.fits(t, plain.Candidate) {
+	if plain := s.preempt(t, o136); plain.Outcome == preemption.Success && kept(o.Quorum, plain.Candidate) && s.fits(t, plain.Candidate) {
 		require.LessOrEqual(t, optimal.Compare(v, with.Of(plain.Candidate, now), order), 0, "%s: worse than v1.36's victims", name)
 	}
 }

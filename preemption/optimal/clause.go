@@ -56,7 +56,7 @@ func (n *node) note(without func(k int) bool) {
 		}
 	}
 	n.clauses = append(n.clauses, c)
-	clear(n.seen)
+	n.forget()
 }
 
 // satisfied reports whether the decided groups that leave satisfy every clause, when all undecided groups stay.

@@ -18,7 +18,15 @@
 // With preemption.Options.CrossNode the pods of other nodes that may be in the way are victims as well, on every node and
 // in the same search.
 //
+// Comeback decides what becomes of the victims when their controllers make them again, and gives a cost to victims that find no
+// other place. PlaceGang finds victims for pods that must come together.
+//
+// Options.Quorum keeps pods of each workload where they are, such as more than half of a StatefulSet; Quorums makes the function.
+//
 // # How it searches
+//
+// A node is not searched if the pods that could be in better victims free too little, whichever of them leave, or if pods that must
+// leave are no better than the best victims so far. On the other nodes:
 //
 //  1. Pods are looked at from the most to the least important. Each stays or leaves.
 //  2. What a node lacks of each resource bounds the number, sum and priority of the victims that are still needed. A branch
@@ -39,7 +47,8 @@
 // Every answer is checked by the filters, whatever they do.
 //
 // Options.Steps and Options.Stop bound the work. A search that was cut says so: Proof has the bound that it has proved.
-// The same steps give the same answer. A Search belongs to one goroutine and starts none.
+// The same steps give the same answer. A Search belongs to one goroutine and starts none. It keeps what it read of the pods of a
+// cluster that has a change log (cluster.Snapshot), O(pods), for further requests about this cluster.
 //
 // Cost: at worst exponential in the pods of a node. A node of 110 pods with requests of two resources takes a few
 // milliseconds, and up to a second for a preemptor as large as a fifth of the node among 200 budgets (BenchmarkNode).

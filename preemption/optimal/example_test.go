@@ -79,3 +79,68 @@ func Example() {
 	// db leave n1
 	// no better victims exist: true - victims needed: 1
 }
+
+// The pods of a job must come together. One victim on each node makes room.
+func ExamplePlaceGang() {
+	snapshot, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{exampleNode("n1"), exampleNode("n2")},
+		Pods: []*v1.Pod{
+			examplePod("web-1", "4", 0, "n1"), examplePod("web-2", "2", 0, "n1"),
+			examplePod("web-3", "4", 0, "n2"), examplePod("web-4", "2", 0, "n2"),
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	plan, err := optimal.PlaceGang(optimal.Gang{Snapshot: snapshot, Pods: []*v1.Pod{
+		examplePod("job-0", "6", 100, ""), examplePod("job-1", "6", 100, ""),
+	}}, optimal.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(plan.Nodes)
+	for _, v := range plan.Victims {
+		fmt.Println(v.Pod.Name)
+	}
+	fmt.Println("no victim can stay:", plan.Minimal)
+	// Output:
+	// [n1 n2]
+	// web-1
+	// web-3
+	// no victim can stay: true
+}
+
+// Which victims come back? The controller of web makes its pods again, and n2 has room for one of them.
+func ExampleComeback() {
+	web, yes := []*v1.Pod{examplePod("web-1", "4", 0, "n1"), examplePod("web-2", "4", 0, "n1")}, true
+	for _, p := range web {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: &yes}}
+	}
+	snapshot, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{exampleNode("n1"), exampleNode("n2")}, Pods: append(web, examplePod("db", "4", 200, "n2")),
+	})
+	if err != nil {
+		panic(err)
+	}
+	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	if err != nil {
+		panic(err)
+	}
+	gpu := examplePod("gpu", "8", 100, "")
+	failed := plan.Decide(gpu, placement.Options{})
+	result := plan.Preempt(gpu, failed.Failure, placement.Options{}, placement.PreemptOptions{Now: time.Unix(0, 0)})
+	back, err := optimal.NewComeback(snapshot, placement.Profile{})
+	if err != nil {
+		panic(err)
+	}
+	returns, err := back.After(gpu, result.Candidate, placement.PreemptOptions{Now: time.Unix(0, 0)})
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range returns {
+		fmt.Println(r.Pod.Name, r.Fate, r.Node)
+	}
+	// Output:
+	// web-1 moves n2
+	// web-2 starves
+}

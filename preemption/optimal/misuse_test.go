@@ -14,6 +14,10 @@ func TestMisuse(t *testing.T) {
 		"Compare":      Compare,
 		"DefaultOrder": DefaultOrder,
 		"Criterion":    func() Criterion { return 0 },
+		"Quorums":      Quorums,
+		"Majority":     Majority,
+		"PlaceGang":    PlaceGang,
+		"NewComeback":  NewComeback,
 		"Search": func() *Search {
 			s, err := New(Options{})
 			if err != nil {

@@ -26,6 +26,7 @@ type node struct {
 	classes int
 	rooms   bool // the node can have room
 	answer  []bool
+	quorums quorums
 
 	clauses  []clause
 	pinned   int  // a group that must stay; -1: none
@@ -51,6 +52,7 @@ type group struct {
 	values  Values    // of the group alone; Violations is 0
 	free    []int64   // by tight column
 	breaks  int64     // pods that break a budget, if no other group leaves
+	quorums []int32   // workloads of the pods that must keep pods
 	barred  bool      // the group is in no better set
 	must    bool      // the group is in every set
 	class   int       // groups of a class are alike for the filters
@@ -61,6 +63,7 @@ type group struct {
 func (n *node) load(s *Search, p *preemption.Problem) {
 	n.s, n.p, n.pinned, n.answer, n.clauses, n.needsOne = s, p, -1, nil, nil, false
 	n.forcedFrom, n.forcedBreaks = n.forcedFrom[:0], 0
+	n.quorums.forget()
 	n.tight()
 	n.groups = slices.Grow(n.groups[:0], len(p.Groups))[:len(p.Groups)]
 	known := true
@@ -81,12 +84,21 @@ func (n *node) load(s *Search, p *preemption.Problem) {
 // better set is barred, and its requests are not read.
 func (n *node) fill(g *group, k int) (known bool) {
 	g.pods, g.values, g.breaks, g.barred, g.free = n.p.Groups[k].Pods, noVictims, 0, false, g.free[:0]
+	g.quorums = g.quorums[:0]
 	for range n.columns {
 		g.free = append(g.free, 0)
 	}
 	if int64(n.p.Groups[k].Priority) > n.s.limit {
 		g.barred = true
 		return true
+	}
+	if n.s.o.Quorum != nil {
+		g.quorums = n.quorums.of(g.quorums, g.pods, n.s.o.Quorum)
+		g.barred = !n.quorums.take(g.quorums)
+		n.quorums.give(g.quorums)
+		if g.barred {
+			return true
+		}
 	}
 	n.evaluate(g)
 	if alone := n.alone(g); !n.s.better(&alone) {
@@ -131,7 +143,7 @@ func (n *node) prepare() {
 		g.breaks = n.draw(k)
 		n.undraw()
 		g.class, g.twins = n.classOf(g, kinds, k), -1
-		if g.budgets() {
+		if g.counted() {
 			continue
 		}
 		t := twin{g.class, g.values[HighestPriority], g.values[Cost]}
@@ -255,8 +267,11 @@ type twinSet struct {
 	start int64 // of the last group
 }
 
-// budgets reports whether a budget protects a pod of the group.
-func (g *group) budgets() bool {
+// counted reports whether it matters which groups like this leave: a budget protects a pod, or a workload must keep pods.
+func (g *group) counted() bool {
+	if len(g.quorums) > 0 {
+		return true
+	}
 	for _, m := range g.matches {
 		if len(m) > 0 {
 			return true

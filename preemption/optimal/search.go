@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/resources"
 )
@@ -20,6 +22,11 @@ type Options struct {
 	Cost func(victim preemption.Placed) int64
 	// NeverViolate makes disruption budgets binding: no victim breaks a budget.
 	NeverViolate bool
+	// Quorum returns the workload of a pod and how many pods of the workload may leave together; "" for a pod of no workload that
+	// must keep pods. No set of victims has more pods of a workload than may leave. Quorum must return the same for each pod of a
+	// workload, each time. nil: no workload must keep pods. Quorums makes such a function. kube-scheduler knows no quorum: its
+	// victims are not kept to it, so that a search that was cut may have none.
+	Quorum func(pod *v1.Pod) (workload string, leave int)
 	// Steps bounds the steps of one question over all nodes: branches, and filter checks. 0 is 2,000,000.
 	Steps int
 	// Stop is asked every thousand steps. The search ends when Stop returns true; nil: never.
@@ -52,6 +59,10 @@ type Search struct {
 	left  resources.Vector
 	top   []int64
 	needs map[int]int64 // by column: what the preemptor needs beside the pods of a node
+	rows  rows
+	fresh bool                          // the rows follow the cluster of the request
+	may   []int32                       // pods of a row that may be in better victims
+	bars  map[*preemption.Placed]Values // by the first of a list: pods that must leave
 }
 
 // Proof says what a Search did for the last question, and why no better victims exist.
@@ -149,27 +160,42 @@ type searcher Search
 // Begin forgets the request before.
 func (r *searcher) Begin() {
 	r.limit = math.MaxInt64
-	r.best, r.open, r.proof, r.until, r.needs = noBound, noBound, Proof{}, 0, map[int]int64{}
+	r.best, r.open, r.proof, r.until, r.needs, r.fresh = noBound, noBound, Proof{}, 0, map[int]int64{}, false
+	r.bars = map[*preemption.Placed]Values{}
 	if r.steps = r.o.Steps; r.steps == 0 {
 		r.steps = defaultSteps
 	}
 }
 
-// Exclude excludes a node on which the pods that may be in better victims do not give room.
+// Exclude excludes a node on which the pods that could be in better victims do not give room, or on which pods must leave that are
+// no better than the best victims so far.
 func (r *searcher) Exclude(p *preemption.Problem) bool {
 	s := (*Search)(r)
 	s.now = p.Now
-	if s.limit >= math.MaxInt32 {
-		return false
-	}
-	w, ok := p.WhatIf.(without)
-	left, certain := p.Left(int32(s.limit) + 1)
-	if !ok || !certain || w.Without(p.Slot, left).Verdict == 0 {
+	if s.best == noBound || !s.barred(p) && !s.full(p) {
 		return false
 	}
 	s.proof.Nodes++
 	s.proof.Excluded++
 	return true
+}
+
+// full reports whether the pods that could be in better victims do not give room. Only such nodes count of which every pod of a
+// low priority may leave and no other pod.
+func (s *Search) full(p *preemption.Problem) bool {
+	if s.limit >= math.MaxInt32 {
+		return false
+	}
+	w, ok := p.WhatIf.(without)
+	left, certain := p.Left(int32(s.limit) + 1)
+	if !ok || !certain {
+		return false
+	}
+	if !s.fresh {
+		s.fresh = true
+		s.rows.follow(p.Cluster)
+	}
+	return w.Without(p.Slot, left).Verdict != 0 || s.beaten(p, w)
 }
 
 // Solve searches one node.

@@ -2,6 +2,8 @@ package optimal_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/preemption/optimal"
 )
@@ -28,6 +31,14 @@ func since(b testkit.PodBuilder) *v1.Pod {
 	p := b.Obj()
 	at := metav1.NewTime(testkit.Epoch)
 	p.Status.StartTime = &at
+	return p
+}
+
+// owned returns a pod with a controller, whose name is also the pod's generateName.
+func owned(b testkit.PodBuilder, kind, name string) *v1.Pod {
+	p, yes := b.Obj(), true
+	p.GenerateName = name
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, Controller: &yes}}
 	return p
 }
 
@@ -109,6 +120,14 @@ func TestSearch(t *testing.T) {
 			optimal.Options{NeverViolate: true}, "n1: a!", "0/1 nodes are available: 1 no acceptable preemption victims.",
 		},
 		{
+			"a quorum", "two of the three pods of db stay, so that a pod of higher priority leaves",
+			situation{nodes: []*v1.Node{node("n1", "4")}, pod: testkit.Pod("p").Priority(100).Request("cpu=2").Obj(), pods: []*v1.Pod{
+				running("a", 9, "1", "n1").Obj(), owned(running("db-0", 1, "1", "n1"), "StatefulSet", "db"),
+				owned(running("db-1", 1, "1", "n1"), "StatefulSet", "db"), owned(running("db-2", 1, "1", "n1"), "StatefulSet", "db"),
+			}},
+			optimal.Options{Quorum: func(pod *v1.Pod) (string, int) { return pod.GenerateName, 1 }}, "n1: db-1 db-2", "n1: a db-2",
+		},
+		{
 			"the pod that the preemptor needs", "v1.36 removes web as well, and then the preemptor's affinity is not satisfied",
 			situation{nodes: []*v1.Node{node("n1", "6")}, pods: []*v1.Pod{
 				running("web", 1, "2", "n1").Labels("app=web").Obj(), running("a", 5, "4", "n1").Obj(),
@@ -154,6 +173,35 @@ func TestSearch(t *testing.T) {
 	})
 }
 
+// Quorums counts the pods of each controller that run.
+func TestQuorums(t *testing.T) {
+	ending, done := owned(running("job-2", 1, "1", "n1").Terminating(), "Job", "job"), owned(running("job-3", 1, "1", "n1"), "Job", "job")
+	done.Status.Phase = v1.PodSucceeded
+	pods := []*v1.Pod{
+		owned(running("db-0", 1, "1", "n1"), "StatefulSet", "db"), owned(running("db-1", 1, "1", "n1"), "StatefulSet", "db"),
+		owned(running("db-2", 1, "1", "n1"), "StatefulSet", "db"), owned(running("job-0", 1, "1", "n1"), "Job", "job"),
+		owned(running("job-1", 1, "1", "n1"), "Job", "job"), ending, done, owned(running("web", 1, "1", "n1"), "ReplicaSet", "web"), running("a", 1, "1", "n1").Obj(),
+	}
+	quorum := optimal.Quorums(pods, func(owner *metav1.OwnerReference, n int) int {
+		switch owner.Kind {
+		case "StatefulSet":
+			return optimal.Majority(n)
+		case "Job":
+			return n
+		}
+		return 0
+	})
+	var got []string
+	for _, p := range pods {
+		name, leave := quorum(p)
+		got = append(got, fmt.Sprintf("%s: %s %d", p.Name, name, leave))
+	}
+	require.Equal(t, []string{
+		"db-0: default/StatefulSet/db 1", "db-1: default/StatefulSet/db 1", "db-2: default/StatefulSet/db 1", "job-0: default/Job/job 0",
+		"job-1: default/Job/job 0", "job-2:  0", "job-3: default/Job/job 0", "web:  0", "a:  0",
+	}, got)
+}
+
 // A spread constraint over many equal pods is one constraint, not one for each set of them.
 func TestEqualPods(t *testing.T) {
 	s := situation{nodes: []*v1.Node{node("n1", "64"), node("n2", "20")}}
@@ -195,7 +243,7 @@ func TestCut(t *testing.T) {
 		again := search(t, o)
 		require.Equal(t, shown(r), shown(s.preempt(t, again.Options(preemption.Options{}))), "the same steps give the same answer")
 	}
-	require.Equal(t, 2, stops, "Stop is asked once in each search")
+	require.Equal(t, 4, stops, "Stop is asked once in each search")
 }
 
 // The search gives the same answer over a cluster that has no rows, kinds or requests.
@@ -228,4 +276,38 @@ func TestBadInput(t *testing.T) {
 		}
 		require.EqualError(t, err, c.want)
 	})
+}
+
+// A search that has seen a cluster before gives the answer of a new search after pods came and left.
+func TestChanges(t *testing.T) {
+	for _, budgets := range []bool{false, true} {
+		snapshot, pdbs := crowd(t, 40, 8, budgets)
+		plan, err := placement.New(snapshot, placement.DefaultProfile())
+		require.NoError(t, err)
+		r := rand.New(rand.NewPCG(7, 7))
+		ask := func(s *optimal.Search) string {
+			pod := testkit.Pod("p").Request("cpu=600m,memory=700Mi").Priority(45).Obj()
+			d := plan.Decide(pod, placement.Options{})
+			if d.Placed() {
+				return "no victims: " + d.Node
+			}
+			result := plan.Preempt(pod, d.Failure, placement.Options{}, placement.PreemptOptions{Budgets: pdbs, Now: now, Options: s.Options(preemption.Options{})})
+			require.True(t, s.Proof().Optimal)
+			return shown(&result)
+		}
+		with := search(t, optimal.Options{})
+		excluded := 0
+		for round := range 60 {
+			slot := r.IntN(40)
+			pods := slices.Collect(snapshot.Pods(slot))
+			old := pods[r.IntN(len(pods))]
+			require.NoError(t, snapshot.Unset(old))
+			p := testkit.Pod(fmt.Sprintf("q%d", round)).Labels("app=a3").Priority(int32(10 * r.IntN(5))).Obj()
+			p.Spec.Containers = old.Spec.Containers
+			require.NoError(t, snapshot.Assume(p, slot))
+			require.Equal(t, ask(search(t, optimal.Options{})), ask(with), "round %d", round)
+			excluded += with.Proof().Excluded
+		}
+		require.Greater(t, excluded, 60*20, "most nodes need no search")
+	}
 }

@@ -57,9 +57,10 @@ func (s situation) preempt(t testing.TB, o preemption.Options) *preemption.Resul
 	if failure == nil {
 		return nil
 	}
-	r := plan.Preempt(s.pod, failure, placement.Options{}, placement.PreemptOptions{
-		Budgets: disruption.NewBudgets(s.budgets, disruption.BudgetOptions{}), Now: now, Options: o,
-	})
+	po := placement.PreemptOptions{Budgets: disruption.NewBudgets(s.budgets, disruption.BudgetOptions{}), Now: now, Options: o}
+	r := plan.Preempt(s.pod, failure, placement.Options{}, po)
+	again := plan.Preempt(s.pod, failure, placement.Options{}, po)
+	require.Equal(t, shown(&r), shown(&again), "what was read for the first question answers the second")
 	return &r
 }
 

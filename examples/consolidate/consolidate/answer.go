@@ -1,7 +1,6 @@
 package consolidate
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"time"
@@ -83,17 +82,14 @@ type elsewhere struct {
 
 // plan asks for the plan and its replay.
 func (in *input) plan(o options, stderr io.Writer) (*consolidationPlan, error) {
-	begin := time.Now()
-	said := begin
+	begin, tried := time.Now(), 0
+	progress := report.NewProgress(stderr, "consolidate", "nodes tried", nil)
+	defer progress.End()
 	x := consolidation.Options{Steps: o.steps, Seed: o.seed, MaxMoves: o.maxMoves}
-	x.Improved = func(p consolidation.Progress) {
-		if now := time.Now(); now.Sub(said) >= time.Second {
-			said = now
-			fmt.Fprintf(stderr, "consolidate: after %.0fs and %s: cost %s, no plan is below %s\n", now.Sub(begin).Seconds(), report.Count(p.Step, "step"), in.cost(p.Cost), in.cost(p.Bound))
-		}
-	}
-	if o.time > 0 {
-		x.Stop = func() bool { return time.Since(begin) >= o.time }
+	x.Stop = func() bool {
+		tried++
+		progress.Step(tried, 0)
+		return o.time > 0 && time.Since(begin) >= o.time
 	}
 	ask := in.planner.Plan
 	if o.oneStep {

@@ -1,7 +1,6 @@
 package consolidate
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -22,9 +21,7 @@ const (
 )
 
 func planning(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 // The output on the shipped clusters is asserted whole, in every form.

@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
 	"github.com/podberth/podberth/examples/profile"
 	"github.com/podberth/podberth/examples/report"
@@ -30,12 +29,8 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := objects.Orphans("counted nowhere"); err != nil && o.strict {
-		return nil, err
-	}
-	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
-	objects.Workloads() // objects without UIDs get those of their pods
-	if err := objects.CheckBudgets(); err != nil {
+	s, err := objects.Snapshot(dump.Planning{Strict: o.strict, Orphans: "counted nowhere"})
+	if err != nil {
 		return nil, err
 	}
 	pending := 0
@@ -46,10 +41,6 @@ func load(o options, stdin io.Reader) (*input, error) {
 	}
 	if pending > 0 {
 		objects.Warnings.Add(fmt.Sprintf("%s without a node: the plan leaves them no room", report.Count(pending, "pod")))
-	}
-	s, err := cluster.New(objects.Cluster())
-	if err != nil {
-		return nil, err
 	}
 	decides, warnings, err := profile.Of(o.config, o.input)
 	if err != nil {

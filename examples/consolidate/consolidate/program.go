@@ -43,6 +43,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if err != nil {
 			return false, err
 		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
 		return false, answer(o, stdin, stdout, stderr)
 	}, stderr)
 }

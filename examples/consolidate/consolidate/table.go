@@ -10,19 +10,6 @@ import (
 
 // table writes the nodes to empty, the moves by wave, the nodes that are held, and how good the plan is.
 func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
-	columns := func(title string, header []string, rows [][]string) {
-		if len(rows) == 0 {
-			return
-		}
-		if out.Len() > 0 {
-			out.WriteString("\n")
-		}
-		if title != "" {
-			out.WriteString(title + "\n")
-		}
-		table, _ := t.Layout.Columns(header, rows)
-		out.WriteString(table)
-	}
 	s := &a.Summary
 	if !t.Layout.NoHeaders {
 		fmt.Fprintf(out, "%d of %s can be emptied with %s in %s\n", s.Emptied, report.Count(s.Nodes, "node"), report.Count(s.Moves, "move"), report.Count(s.Waves, "wave"))
@@ -32,7 +19,7 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 	for _, n := range a.Added {
 		rows = append(rows, []string{n.Node, n.Type, n.Price})
 	}
-	columns("Add", []string{"NODE", "TYPE", "PRICE"}, rows)
+	t.Layout.Section(out, "Add", []string{"NODE", "TYPE", "PRICE"}, rows)
 	rows = nil
 	for _, n := range a.Nodes {
 		when := "at once"
@@ -41,7 +28,7 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 		}
 		rows = append(rows, []string{n.Node, n.Price, fmt.Sprint(n.Moves), when})
 	}
-	columns("Empty", []string{"NODE", "SAVES", "MOVES", "REMOVE"}, rows)
+	t.Layout.Section(out, "Empty", []string{"NODE", "SAVES", "MOVES", "REMOVE"}, rows)
 	rows = nil
 	for k, w := range a.Waves {
 		for _, m := range w.Moves {
@@ -56,7 +43,7 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 			rows = append(rows, []string{fmt.Sprint(k + 1), t.Qualified(m.Pod), m.From, m.To, comes, chosen})
 		}
 	}
-	columns("Moves", []string{"WAVE", "POD", "FROM", "TO", "NEW POD COMES", "NODE BY"}, rows)
+	t.Layout.Section(out, "Moves", []string{"WAVE", "POD", "FROM", "TO", "NEW POD COMES", "NODE BY"}, rows)
 	rows = nil
 	for _, k := range a.Kept {
 		pod := k.Pod
@@ -65,7 +52,7 @@ func (a *consolidationPlan) table(out *strings.Builder, t program.Tables) {
 		}
 		rows = append(rows, []string{k.Node, pod, k.Reason})
 	}
-	columns("Held", []string{"NODE", "POD", "REASON"}, rows)
+	t.Layout.Section(out, "Held", []string{"NODE", "POD", "REASON"}, rows)
 	if n := len(a.Replay.Elsewhere); n > 0 && !t.Layout.NoHeaders {
 		fmt.Fprintf(out, "\nWithout pins kube-scheduler takes another node for %s, and leaves %d pending.\n", report.Count(n, "pod"), len(a.Replay.Pending))
 	}

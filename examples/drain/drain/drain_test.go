@@ -1,7 +1,6 @@
 package drain
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -25,9 +24,7 @@ const shipped = "../testdata/cluster.yaml"
 var all = []string{"-force", "-ignore-daemonsets", "-delete-emptydir-data"}
 
 func drain(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 // The output on the shipped cluster is asserted whole, as table and JSON.

@@ -64,27 +64,15 @@ func (in *input) choose(o options) error {
 		return fmt.Errorf("-l: Not found: %q: no node of the input has these labels", o.selector)
 	}
 	for i, n := range o.nodes {
-		switch {
-		case !slices.Contains(names, n):
-			return fmt.Errorf("NODE: Not found: %q: no such node in the input%s", n, program.Near(n, names))
-		case slices.Contains(o.nodes[:i], n):
+		if err := program.CheckNode("NODE", n, names); err != nil {
+			return err
+		}
+		if slices.Contains(o.nodes[:i], n) {
 			return fmt.Errorf("NODE: Duplicate value: %q", n)
 		}
 	}
 	in.nodes = append(in.nodes, o.nodes...)
 	return nil
-}
-
-// daemonSets returns whether a DaemonSet is there; nil, all are, when the input has none at all.
-func (in *input) daemonSets() func(namespace, name string) bool {
-	if len(in.objects.DaemonSets) == 0 {
-		return nil
-	}
-	there := map[string]bool{}
-	for _, d := range in.objects.DaemonSets {
-		there[d.Namespace+"/"+d.Name] = true
-	}
-	return func(namespace, name string) bool { return there[namespace+"/"+name] }
 }
 
 func (in *input) pod(name string) *v1.Pod {

@@ -69,7 +69,7 @@ func (in *input) plan(o options) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.drain.DaemonSetExists = in.daemonSets()
+	o.drain.DaemonSetExists = in.objects.DaemonSetExists()
 	made := disruption.MakePlan(disruption.PlanInput{
 		Nodes: in.nodes, Pods: in.objects.Pods, Budgets: in.budgets, Scale: in.scale, Options: o.drain, Now: o.at, Replace: r.replace,
 	})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/seconds"
@@ -48,6 +49,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return false, err
 		}
 		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
 		return answer(o, stdin, stdout, stderr)
 	}, stderr)
 }
@@ -75,7 +77,11 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 		}
 		errs, no = p.Errors, len(p.Errors) > 0 || len(p.Blocked) > 0 && o.failBlocked
 		p.only(&o.tables)
-		out, err = report.Render(o.output, p, func(b *strings.Builder) { p.table(b, o.tables.Layout) })
+		if o.output == page.Form {
+			out, err = p.page(in, &o.tables)
+		} else {
+			out, err = report.Render(o.output, p, func(b *strings.Builder) { p.table(b, o.tables.Layout) })
+		}
 	}
 	if err != nil {
 		return false, err
@@ -128,7 +134,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.strict, "strict", false, "a pod on a node that is not in the input, and a field that the API does not have, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they are pending")
 	f.StringVar(&o.time, "at", "", "`TIME` of the drain as 2026-03-02T08:00:00Z (now when not given)")
-	report.Flag(f.FlagSet, &o.output)
+	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, program.OfNames)
 	return f
 }
@@ -168,7 +174,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 
 // check returns the first error about flags that do not go together.
 func (o *options) check() error {
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output, page.Form), o.tables.Check(o.output)); err != nil {
 		return err
 	}
 	switch {
@@ -180,6 +186,8 @@ func (o *options) check() error {
 		return fmt.Errorf("unexpected argument %q: -l chooses the nodes", o.nodes[0])
 	case o.evict == "" && len(o.nodes) == 0 && o.selector == nil:
 		return errors.New("NODE: Required value: at least one node, or -l")
+	case o.evict != "" && o.output == page.Form:
+		return fmt.Errorf("-o: Unsupported value: %q: does nothing with -evict", o.output)
 	case o.evict != "" && !isName(o.evict):
 		return fmt.Errorf("-evict: Invalid value: %q: must be NAMESPACE/NAME", o.evict)
 	}

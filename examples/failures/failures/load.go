@@ -34,20 +34,7 @@ func load(o options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.expand {
-		if _, err := objects.Expand(); err != nil {
-			return nil, err
-		}
-	}
-	if err := objects.Orphans("counted nowhere"); err != nil && o.strict {
-		return nil, err
-	}
-	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
-	objects.Workloads() // objects without UIDs get those of their pods
-	if err := objects.CheckBudgets(); err != nil {
-		return nil, err
-	}
-	s, err := cluster.New(objects.Cluster())
+	s, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "counted nowhere"})
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +65,15 @@ func load(o options, stdin io.Reader) (*input, error) {
 // choose lists the scenarios that the command line asks for.
 func (in *input) choose(o options) error {
 	p := in.planner
-	known := map[string]bool{}
 	var names []string
 	for _, n := range in.objects.Nodes {
-		known[n.Name] = true
 		names = append(names, n.Name)
 	}
 	for _, text := range o.scenarios {
 		s := failures.Scenario{Name: text, Nodes: strings.Split(text, ",")}
 		for _, n := range s.Nodes {
-			if !known[n] {
-				return fmt.Errorf("-scenario: Not found: %q: no such node in the input%s", n, program.Near(n, names))
+			if err := program.CheckNode("-scenario", n, names); err != nil {
+				return err
 			}
 		}
 		in.scenarios = append(in.scenarios, s)

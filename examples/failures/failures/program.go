@@ -47,6 +47,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return false, err
 		}
 		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
 		return answer(o, stdin, stdout, stderr)
 	}, stderr)
 }

@@ -1,11 +1,10 @@
 package failures
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/podberth/podberth/examples/report"
 )
 
 // metrics returns the answer in Prometheus' text format.
@@ -35,22 +34,8 @@ func labelValue(text string) string {
 
 // writeMetrics writes the file in one step, so that a collector never reads half of it.
 func writeMetrics(path string, a *failureReport) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".failures-*")
-	if err != nil {
+	if err := report.WriteText(path, 0o644, a.metrics()); err != nil {
 		return fmt.Errorf("-prometheus: %w", err)
-	}
-	_, err = f.WriteString(a.metrics())
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("-prometheus: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

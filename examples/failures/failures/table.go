@@ -10,19 +10,6 @@ import (
 
 // table writes the scenarios, worst first, why pods stay, which budgets and workloads are below, and the headroom.
 func (a *failureReport) table(out *strings.Builder, t program.Tables) {
-	columns := func(title string, header []string, rows [][]string) {
-		if len(rows) == 0 {
-			return
-		}
-		if out.Len() > 0 {
-			out.WriteString("\n")
-		}
-		if title != "" {
-			out.WriteString(title + "\n")
-		}
-		table, _ := t.Layout.Columns(header, rows)
-		out.WriteString(table)
-	}
 	if !t.Layout.NoHeaders {
 		leave := "leave"
 		if a.Summary.Failing == 1 {
@@ -52,13 +39,13 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 			s.Name, fmt.Sprint(s.Lost), fmt.Sprint(s.Placed), pending, fmt.Sprint(s.Displaced), fmt.Sprint(s.Gone), s.free("cpu"), s.free("memory"),
 		})
 	}
-	columns("", header, rows)
+	t.Layout.Section(out, "", header, rows)
 	if harmless > 0 {
 		fmt.Fprintf(out, "%s, in which no pod stays pending or is displaced\n", report.Count(harmless, "more scenario"))
 	}
-	columns("Pending", []string{"WORKLOAD", "PODS", "IN", "CAUSE", "REASON"}, a.reasons())
-	columns("Budgets below their minimum", []string{"SCENARIO", "BUDGET", "MINIMUM", "BEFORE", "RIGHT AFTER", "IN THE END"}, a.budgets())
-	columns("StatefulSets without a majority", []string{"SCENARIO", "STATEFULSET", "REPLICAS", "RIGHT AFTER", "IN THE END"}, a.quorums())
+	t.Layout.Section(out, "Pending", []string{"WORKLOAD", "PODS", "IN", "CAUSE", "REASON"}, a.reasons())
+	t.Layout.Section(out, "Budgets below their minimum", []string{"SCENARIO", "BUDGET", "MINIMUM", "BEFORE", "RIGHT AFTER", "IN THE END"}, a.budgets())
+	t.Layout.Section(out, "StatefulSets without a majority", []string{"SCENARIO", "STATEFULSET", "REPLICAS", "RIGHT AFTER", "IN THE END"}, a.quorums())
 	if a.Headroom != nil {
 		out.WriteString("\n")
 		a.Headroom.table(out)
@@ -70,7 +57,7 @@ func (a *failureReport) table(out *strings.Builder, t program.Tables) {
 			}
 			rows = append(rows, []string{r.Text, does})
 		}
-		columns("Remedies", []string{"CHANGE", "THEN"}, rows)
+		t.Layout.Section(out, "Remedies", []string{"CHANGE", "THEN"}, rows)
 	}
 }
 

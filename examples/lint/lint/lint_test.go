@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"strings"
@@ -15,9 +14,7 @@ import (
 )
 
 func linting(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 var shipped = []string{"-f", "../testdata/manifests.yaml", "-cluster", "../testdata/cluster.yaml"}

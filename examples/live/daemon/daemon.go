@@ -190,19 +190,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.c.Lease == nil {
 		return d.schedule(ctx)
 	}
-	return d.c.Lease.Run(ctx, d.c.REST, d.schedule)
+	lease := *d.c.Lease
+	lease.OnLost = d.client.Close // nothing is written beside the next leader, not even what a stop would finish
+	return lease.Run(ctx, d.c.REST, d.schedule)
 }
 
 // schedule schedules until the context ends, and then finishes what is under way. When the lease is lost, it ends at once.
 func (d *Daemon) schedule(ctx context.Context) error {
 	d.leading.Store(true)
-	lost := context.AfterFunc(ctx, func() {
-		d.stopping.Store(true)
-		if errors.Is(context.Cause(ctx), lead.ErrLost) {
-			d.client.Close()
-		}
-	})
-	defer lost()
+	defer context.AfterFunc(ctx, func() { d.stopping.Store(true) })()
 	err := d.Scheduler.Run(ctx)
 	if errors.Is(context.Cause(ctx), lead.ErrLost) {
 		return errors.Join(lead.ErrLost, err)

@@ -10,7 +10,8 @@
 //     that succeeded: before the elector gives up.
 //   - Work is stopped when a read of the lease shows another holder.
 //
-// In both cases work's context ends with the cause ErrLost. Work must then write nothing more.
+// In both cases work's context ends with the cause ErrLost, and OnLost is called, also while work is finishing after a stop. Work must
+// then write nothing more.
 package lead
 
 import (
@@ -40,6 +41,8 @@ type Lease struct {
 	Duration, RenewDeadline, RetryPeriod time.Duration
 	// Component is the source of the events about the lease.
 	Component string
+	// OnLost is called once when the lease is lost before work has returned; nil calls nothing.
+	OnLost func()
 	// WatchDog is told of the elector; nil tells nobody.
 	WatchDog *leaderelection.HealthzAdaptor
 }
@@ -96,7 +99,13 @@ func run(ctx context.Context, d Lease, lock resourcelock.Interface, work func(co
 	defer stop(nil)
 	election, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	g := &gate{Interface: lock, deadline: d.RenewDeadline, lost: func() { stop(ErrLost) }, over: make(chan struct{})}
+	g := &gate{Interface: lock, deadline: d.RenewDeadline, over: make(chan struct{})}
+	g.lost = sync.OnceFunc(func() {
+		stop(ErrLost)
+		if d.OnLost != nil {
+			d.OnLost()
+		}
+	})
 	var result error
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: g, LeaseDuration: d.Duration, RenewDeadline: d.RenewDeadline, RetryPeriod: d.RetryPeriod, ReleaseOnCancel: true, Name: d.Name, WatchDog: d.WatchDog,

@@ -124,6 +124,8 @@ func (c *Client) volumesBound(pod *v1.Pod, d volume.Decision, written map[string
 			continue
 		}
 		switch selected, ok := claim.Annotations[annSelectedNode]; {
+		case claim.Annotations == nil:
+			return false, fmt.Errorf("selectedNode annotation reset for PVC %q", claim.Name)
 		case !ok:
 			return false, fmt.Errorf("provisioning failed for PVC %q", claim.Name)
 		case selected != d.Node:

@@ -24,14 +24,21 @@ type setup struct {
 	policy   *pressure.Policy
 	config   pressure.Config // completed
 	reserved overhead.Reservations
+	from     string // what messages call the configuration
 	warnings []string
 }
 
-// loadKubelet reads a configuration, completes it as a kubelet does and checks it. No path: the defaults.
-func loadKubelet(path string, stdin io.Reader, goos string, limits dump.Options) (setup, error) {
+// loadKubelet reads a configuration, completes it as a kubelet does and checks it. The configuration is that of the file, else that
+// of the input, else the defaults.
+func loadKubelet(path string, stdin io.Reader, ofInput *dump.Kubelet, goos string, limits dump.Options) (setup, error) {
 	var s setup
 	var c kubelet.KubeletConfiguration
-	if path != "" {
+	switch {
+	case path == "" && ofInput != nil && ofInput.Configuration != nil:
+		path, c = ofKubelet(ofInput), configurationOf(ofInput.Configuration)
+	case path == "" && ofInput != nil:
+		s.warnings = append(s.warnings, ofKubelet(ofInput)+" has no configuration: the kubelet's defaults are taken; -kubelet FILE gives a configuration")
+	case path != "":
 		unknown, err := dump.ReadFile(path, stdin, &c, limits)
 		if err != nil {
 			return s, err
@@ -43,6 +50,7 @@ func loadKubelet(path string, stdin io.Reader, goos string, limits dump.Options)
 			s.warnings = append(s.warnings, u+"; the kubelet ignores it, too")
 		}
 	}
+	s.from = path
 	s.config = pressure.Default(pressure.Config{
 		EvictionHard:                     c.EvictionHard,
 		EvictionSoft:                     c.EvictionSoft,

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/podberth/podberth/eviction/pressure"
 	"github.com/podberth/podberth/examples/dump"
@@ -24,6 +21,7 @@ import (
 // input is one observation of a node after reading and checking.
 type input struct {
 	node        string
+	from        string // what messages call the summary
 	at          time.Time
 	setup       setup
 	observation pressure.Observation
@@ -59,16 +57,13 @@ func read(o options, stdin io.Reader) (*input, error) {
 		return nil, err
 	}
 	objects.Absent(dump.Asks{})
-	summary, err := loadSummary(o, stdin)
+	in := &input{rank: o.rank, warnings: objects.Warnings, before: pressure.State{Layout: o.layout}}
+	summary, err := in.measured(o, stdin, objects)
 	if err != nil {
 		return nil, err
 	}
-	in := &input{rank: o.rank, warnings: objects.Warnings, before: pressure.State{Layout: o.layout}}
-	if in.node, err = nodeName(summary, objects); err != nil {
-		return nil, fmt.Errorf("%s: %w", o.summary, err)
-	}
 	node := in.find(objects)
-	if in.setup, err = loadKubelet(o.kubelet, stdin, system(node), o.input); err != nil {
+	if in.setup, err = loadKubelet(o.kubelet, stdin, kubeletOf(objects, in.node), system(node), o.input); err != nil {
 		return nil, err
 	}
 	for _, text := range in.setup.warnings {
@@ -76,12 +71,12 @@ func read(o options, stdin io.Reader) (*input, error) {
 	}
 	if node != nil {
 		if in.allocatable, err = overhead.Allocatable(node.Status.Capacity, in.setup.reserved); err != nil {
-			return nil, fmt.Errorf("%s: evictionHard: %w", o.kubelet, err)
+			return nil, fmt.Errorf("%s: evictionHard: %w", in.setup.from, err)
 		}
 	}
 	var others []string
 	if in.observation.Stats, others = podStats(summary.Pods, in.observation.Pods); len(others) > 0 {
-		in.warnings.Add(fmt.Sprintf("%s: %d pod(s) of the summary are not on %s in the input and take no part, the first is %s", o.summary, len(others), in.node, others[0]))
+		in.warnings.Add(fmt.Sprintf("%s: %d pod(s) of the summary are not on %s in the input and take no part, the first is %s", in.from, len(others), in.node, others[0]))
 	}
 	in.observation.Signals = pressure.Measure(nodeStats(&summary.Node))
 	if err := in.time(o); err != nil {
@@ -92,17 +87,6 @@ func read(o options, stdin io.Reader) (*input, error) {
 		return nil, errors.New(texts[0])
 	}
 	return in, nil
-}
-
-// nodeName returns the node that the summary is of. A summary without a name is that of the only node of the input.
-func nodeName(s *stats.Summary, objects *dump.Objects) (string, error) {
-	switch {
-	case s.Node.NodeName != "":
-		return s.Node.NodeName, nil
-	case len(objects.Nodes) == 1:
-		return objects.Nodes[0].Name, nil
-	}
-	return "", errors.New("node.nodeName: Required value: the input has not exactly one Node that it could be")
 }
 
 // find picks the node's pods and returns the node, nil without one. A pod without a UID gets its name for one.
@@ -158,7 +142,7 @@ func (in *input) time(o options) error {
 	case len(unknown) > 0:
 		return errors.New(unknown[0])
 	case m.Node != in.node:
-		return fmt.Errorf("%s: node: Invalid value: %q: must be %q, the node of %s", o.state, m.Node, in.node, o.summary)
+		return fmt.Errorf("%s: node: Invalid value: %q: must be %q, the node of %s", o.state, m.Node, in.node, in.from)
 	case in.at.Before(m.At):
 		return fmt.Errorf("-at: Invalid value: %q: must not be before %s, the time of %s", in.at.Format(time.RFC3339), m.At.Format(time.RFC3339), o.state)
 	case o.layout != "" && o.layout != m.State.Layout:
@@ -177,7 +161,7 @@ func (in *input) fileSystems(o options) {
 		in.before.Layout = "single"
 		root, images := in.observation.Signals["nodefs.available"], in.observation.Signals["imagefs.available"]
 		if root.Capacity != images.Capacity && root.Capacity > 0 && images.Capacity > 0 {
-			in.warnings.Add(fmt.Sprintf("%s: node.fs and node.runtime.imageFs differ in size, but -layout is single: is it imagefs or split?", o.summary))
+			in.warnings.Add(fmt.Sprintf("%s: node.fs and node.runtime.imageFs differ in size, but -layout is single: is it imagefs or split?", in.from))
 		}
 	}
 	in.observation.Layout = in.before.Layout
@@ -192,17 +176,5 @@ func (in *input) keep(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return report.WriteText(path, 0o644, string(data)+"\n")
 }

@@ -1,7 +1,6 @@
 package nodepressure
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -16,9 +15,7 @@ import (
 )
 
 func nodepressure(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 func in(name string) string { return filepath.Join("../testdata", name) }
@@ -377,4 +374,56 @@ func TestBadInput(t *testing.T) {
 	require.Empty(t, errs)
 	require.Contains(t, help, "Usage:\n  nodepressure -f PATH")
 	require.NotRegexp(t, `(?m)^  -\S+ (value|int|uint|string|float|duration)$|default -`, help, "flags have their own words and no internal defaults")
+}
+
+// A dump with what the kubelets answer needs no other file. -node chooses, -summary and -kubelet take the place of the answers.
+func TestKubelets(t *testing.T) {
+	const other = "---\napiVersion: podberth.io/v1alpha1\nkind: Kubelet\nmetadata: {name: n2}\nsummary: {node: {nodeName: n2}}\n"
+	kubelet, err := Kubelet("n1", []byte(low), []byte(`{"kubeletconfig":{"evictionHard":{"memory.available":"20Mi"},"clusterDNS":["10.0.0.10"]}}`))
+	require.NoError(t, err)
+	object, err := json.Marshal(kubelet)
+	require.NoError(t, err)
+	require.NotContains(t, string(object), "clusterDNS")
+	base := onePod + oneNode
+	path := files(t, map[string]string{
+		"dump.yaml": base, "one.yaml": base + "---\n" + string(object) + "\n", "two.yaml": base + "---\n" + string(object) + "\n" + other,
+		"low.json": low, "calm.json": calm, "kubelet.yaml": config + "evictionHard: {memory.available: 20Mi}\n",
+		"bare.yaml":  base + "---\napiVersion: podberth.io/v1alpha1\nkind: Kubelet\nmetadata: {name: n1}\nsummary: {node: {}}\n",
+		"wrong.yaml": base + "---\napiVersion: podberth.io/v1alpha1\nkind: Kubelet\nmetadata: {name: n1}\nsummary: {node: {}}\nconfiguration: {evictionHard: {memory.available: 1X}}\n",
+	})
+	code, want, errs := nodepressure("", "-f", path("dump.yaml"), "-summary", path("low.json"), "-kubelet", path("kubelet.yaml"))
+	require.Zero(t, code, errs)
+	require.Contains(t, want, "20Mi")
+	for name, args := range map[string][]string{
+		"the only node": {"-f", path("one.yaml")}, "one of two": {"-f", path("two.yaml"), "-node", "n1"},
+		"stats from a file": {"-f", path("two.yaml"), "-summary", path("low.json"), "-node", "n1"},
+		"all from files":    {"-f", path("bare.yaml"), "-summary", path("low.json"), "-kubelet", path("kubelet.yaml")},
+	} {
+		code, got, errs := nodepressure("", args...)
+		require.Zero(t, code, "%s: %s", name, errs)
+		require.Equal(t, want, got, name)
+	}
+	_, _, errs = nodepressure("", "-f", path("bare.yaml"))
+	require.Contains(t, errs, "Kubelet n1 has no configuration: the kubelet's defaults are taken; -kubelet FILE gives a configuration")
+	for want, args := range map[string][]string{
+		"-summary: Required value: the input has no stats of nodes; kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints them": {"-f", path("dump.yaml")},
+		"-summary: Required value: the input has no stats of node n3; kubectl get --raw /api/v1/nodes/n3/proxy/stats/summary prints them": {"-f", path("two.yaml"), "-node", "n3"},
+		"-node: Required value: the input has the stats of 2 nodes, the first is n1":                                                      {"-f", path("two.yaml")},
+		`-node: Invalid value: "n2": must be "n1", the node of ` + path("calm.json"):                                                      {"-f", path("two.yaml"), "-node", "n2", "-summary", path("calm.json")},
+		`Kubelet n1: evictionHard[memory.available]: Invalid value: "1X":`:                                                                {"-f", path("wrong.yaml")},
+	} {
+		code, out, errs := nodepressure("", args...)
+		require.Equal(t, 2, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, "nodepressure: "+want)
+	}
+	for want, answers := range map[string][2]string{
+		"stats/summary: node: Required value: the kubelet gives no stats of the node": {"{}", ""},
+		"configz: kubeletconfig: Required value: the kubelet gives no configuration":  {"", "{}"},
+		"configz: invalid character 'x' looking for beginning of value":               {calm, "x"},
+		"stats/summary: invalid character 'x' looking for beginning of value":         {"x", "{}"},
+	} {
+		_, err := Kubelet("n1", []byte(answers[0]), []byte(answers[1]))
+		require.EqualError(t, err, want)
+	}
 }

@@ -21,6 +21,7 @@ import (
 type options struct {
 	files   []string
 	input   dump.Options
+	node    string // empty: not given
 	summary string
 	kubelet string
 	layout  pressure.Layout // empty: not given
@@ -38,6 +39,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
 	if err == nil {
 		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
 		err = answer(o, stdin, stdout, stderr)
 	}
 	return program.Code("nodepressure", err, stderr)
@@ -68,17 +70,20 @@ func Flags() *flag.FlagSet { return new(options).flags(io.Discard).FlagSet }
 func (o *options) flags(stdout io.Writer) *program.Set {
 	f := program.Flags(program.Help{
 		Name: "nodepressure", Purpose: "says what the kubelet does on a node that runs short of memory, disk or processes.",
-		Usage: []string{"nodepressure -f PATH -summary FILE [flags]"},
+		Usage: []string{"nodepressure -f PATH -summary FILE [flags]", "nodepressure -f SNAPSHOT -node NODE [flags]"},
 		Examples: []string{
 			"# what happens on a node now",
 			"kubectl get --raw /api/v1/nodes/node-a1/proxy/stats/summary > summary.json",
 			"kubectl get nodes,pods -A -o yaml | nodepressure -f - -summary summary.json",
+			"# of a snapshot, which has the stats of the nodes",
+			"nodepressure -f cluster.yaml.gz -node node-a1",
 		},
 	}, stdout)
 	program.Inputs(f, &o.files, "pods and their node")
 	o.input.Flags(f.FlagSet)
-	f.StringVar(&o.summary, "summary", "", "`FILE` that kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary printed")
-	f.StringVar(&o.kubelet, "kubelet", "", "`FILE` with a KubeletConfiguration (defaults when not given)")
+	f.StringVar(&o.node, "node", "", "the `NODE` (that of the stats when not given)")
+	f.StringVar(&o.summary, "summary", "", "`FILE` that kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary printed (the node's stats in a snapshot when not given)")
+	f.StringVar(&o.kubelet, "kubelet", "", "`FILE` with a KubeletConfiguration (that in a snapshot when not given, or the defaults)")
 	f.StringVar((*string)(&o.layout), "layout", "", "`LAYOUT` of the file systems: "+strings.Join(layouts, ", ")+" (single, or that of the state, when not given)")
 	f.StringVar(&o.time, "at", "", "`TIME` of the observation as 2026-03-02T08:00:00Z (the newest one of the summary when not given)")
 	f.StringVar(&o.state, "state", "", "`FILE` with what is remembered between observations: read if it is there, and written")
@@ -100,8 +105,6 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, fmt.Errorf("unexpected argument %q; see nodepressure -h", f.Arg(0))
 	case len(o.files) == 0:
 		return o, program.CheckInputs(o.files)
-	case o.summary == "":
-		return o, errors.New("-summary: Required value: a file with a stats summary")
 	case report.Check(o.output) != nil:
 		return o, report.Check(o.output)
 	case o.tables.Check(o.output) != nil:

@@ -36,6 +36,8 @@ type step struct {
 	Waves   []wave         `json:"waves"`
 	Budgets []planner.Room `json:"budgets"`
 	Skews   []planner.Skew `json:"skews"`
+
+	begin, end time.Duration
 }
 
 type wave struct {
@@ -43,6 +45,8 @@ type wave struct {
 	End       string     `json:"end"`
 	Evictions []eviction `json:"evictions"`
 	Placed    []arrival  `json:"placed"`
+
+	begin time.Duration
 }
 
 type eviction struct {
@@ -57,12 +61,16 @@ type eviction struct {
 	Gone        string   `json:"gone"`
 	Placed      string   `json:"placed"`
 	Ready       string   `json:"ready"`
+
+	over time.Duration // the replacement is ready, or the pod is gone
 }
 
 type arrival struct {
 	Pod   string `json:"pod"`
 	To    string `json:"to"`
 	Ready string `json:"ready"`
+
+	over time.Duration
 }
 
 // shown returns a plan in the form in which it is printed. -n leaves out the pods of other namespaces.
@@ -109,20 +117,20 @@ func shown(p *planner.Plan, o options) *rolloutPlan {
 }
 
 func stepOf(s *planner.Step, shows func(pod string) bool) step {
-	out := step{s.Action, s.Nodes, text(s.Begin), text(s.Empty), text(s.End), []wave{}, []planner.Room{}, s.Skews}
+	out := step{s.Action, s.Nodes, text(s.Begin), text(s.Empty), text(s.End), []wave{}, []planner.Room{}, s.Skews, s.Begin, s.End}
 	for _, r := range s.Budgets {
 		if shows(r.Budget) {
 			out.Budgets = append(out.Budgets, r)
 		}
 	}
 	for _, w := range s.Waves {
-		x := wave{text(w.Begin), text(w.End), []eviction{}, []arrival{}}
+		x := wave{text(w.Begin), text(w.End), []eviction{}, []arrival{}, w.Begin}
 		for _, m := range w.Moves {
 			if !shows(m.Pod) {
 				continue
 			}
 			namespace, name, _ := strings.Cut(m.Pod, "/")
-			e := eviction{Pod: m.Pod, Namespace: namespace, Name: name, Node: m.From, Budgets: orEmpty(m.Budgets), Bypass: m.Bypass, Replacement: m.Replacement, To: m.To, Gone: text(m.Gone)}
+			e := eviction{Pod: m.Pod, Namespace: namespace, Name: name, Node: m.From, Budgets: orEmpty(m.Budgets), Bypass: m.Bypass, Replacement: m.Replacement, To: m.To, Gone: text(m.Gone), over: max(m.Gone, m.Ready)}
 			if m.Replacement != "" {
 				e.Placed, e.Ready = text(m.Placed), text(m.Ready)
 			}
@@ -130,7 +138,7 @@ func stepOf(s *planner.Step, shows func(pod string) bool) step {
 		}
 		for _, p := range w.Placed {
 			if shows(p.Pod) {
-				x.Placed = append(x.Placed, arrival{p.Pod, p.To, text(p.Ready)})
+				x.Placed = append(x.Placed, arrival{p.Pod, p.To, text(p.Ready), p.Ready})
 			}
 		}
 		out.Waves = append(out.Waves, x)

@@ -7,13 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podberth/podberth/cluster"
-	"github.com/podberth/podberth/devices/cel"
-	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/profile"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
-	"github.com/podberth/podberth/placement"
 	planner "github.com/podberth/podberth/planning/rollout"
 )
 
@@ -30,25 +27,17 @@ func load(o *options, stdin io.Reader) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.expand {
-		if _, err := objects.Expand(); err != nil {
-			return nil, err
-		}
-	}
-	if err := objects.Orphans("left out of the plan"); err != nil && o.strict {
-		return nil, err
-	}
-	objects.Absent(dump.Asks{Placed: func(*v1.Pod) bool { return true }, Budgets: true})
-	objects.Workloads() // objects without UIDs get those of their pods
-	if err := objects.CheckBudgets(); err != nil {
-		return nil, err
-	}
-	s, err := cluster.New(objects.Cluster())
+	s, err := objects.Snapshot(dump.Planning{Expand: o.expand, Strict: o.strict, Orphans: "left out of the plan"})
 	if err != nil {
 		return nil, err
 	}
-	profile := placement.PluginArgs{Devices: tracker.Options{Compiler: cel.NewCompiler()}}.Profile()
-	profile.Sampling = placement.AllNodes()
+	decides, warnings, err := profile.Of(o.config, o.input)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range warnings {
+		objects.Warnings.Add(text)
+	}
 	var pending []*v1.Pod
 	for _, p := range objects.Pods {
 		if p.Spec.NodeName == "" {
@@ -58,7 +47,7 @@ func load(o *options, stdin io.Reader) (*input, error) {
 	in := &input{objects: objects, warnings: objects.Warnings}
 	in.planner, err = planner.New(planner.Input{
 		Snapshot: s, Deployments: objects.Deployments, Jobs: objects.Jobs, DaemonSets: objects.DaemonSets, Pending: pending,
-		Profile: profile, Admission: objects.Admission(),
+		Profile: decides, Admission: objects.Admission(),
 	})
 	if err != nil {
 		return nil, err
@@ -74,14 +63,8 @@ func (in *input) complete(o *options) error {
 		nodes[n.Name] = n
 		names = append(names, n.Name)
 	}
-	known := func(flag, name string) error {
-		if nodes[name] == nil {
-			return fmt.Errorf("%s: Not found: %q: no such node in the input%s", flag, name, program.Near(name, names))
-		}
-		return nil
-	}
 	for _, n := range o.nodes {
-		if err := known("NODE", n); err != nil {
+		if err := program.CheckNode("NODE", n, names); err != nil {
 			return err
 		}
 	}
@@ -95,19 +78,13 @@ func (in *input) complete(o *options) error {
 		}
 	}
 	if o.like != "" {
-		if err := known("-surge-like", o.like); err != nil {
+		if err := program.CheckNode("-surge-like", o.like, names); err != nil {
 			return err
 		}
 		o.plan.Shape = nodes[o.like]
 	}
 	o.plan.Start = func(*v1.Pod, string) time.Duration { return o.start }
 	o.plan.Renew = func(*v1.Node) time.Duration { return o.renew }
-	if len(in.objects.DaemonSets) > 0 {
-		there := map[string]bool{}
-		for _, d := range in.objects.DaemonSets {
-			there[d.Namespace+"/"+d.Name] = true
-		}
-		o.plan.Drain.DaemonSetExists = func(namespace, name string) bool { return there[namespace+"/"+name] }
-	}
+	o.plan.Drain.DaemonSetExists = in.objects.DaemonSetExists()
 	return nil
 }

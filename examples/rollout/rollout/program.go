@@ -8,13 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 	planner "github.com/podberth/podberth/planning/rollout"
@@ -23,6 +23,7 @@ import (
 // options are the command line.
 type options struct {
 	files       []string
+	config      string
 	input       dump.Options
 	nodes       []string
 	selector    labels.Selector
@@ -47,6 +48,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if err != nil {
 			return false, err
 		}
+		o.tables.Fit(stdout)
+		o.input.Progress = program.Reading(stderr)
 		return answer(o, stdin, stdout, stderr)
 	}, stderr)
 }
@@ -57,33 +60,29 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	if err != nil {
 		return false, err
 	}
-	o.plan.Progress = progress(stderr)
+	progress := report.NewProgress(stderr, "rollout", "nodes", nil)
+	o.plan.Progress = progress.Step
 	p, err := in.planner.Plan(o.plan)
+	progress.End()
 	if err != nil {
 		return false, fmt.Errorf("rollout: %w", err)
 	}
 	a := shown(p, o)
-	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+	var out []byte
+	if o.output == page.Form {
+		out, err = a.page(in, &o.tables)
+	} else {
+		out, err = report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
+	}
 	if err != nil {
 		return false, err
 	}
 	if o.script != "" {
-		if err := os.WriteFile(o.script, []byte(script(p, o)), 0o755); err != nil { //nolint:gosec // a script for the user and others
+		if err := report.WriteText(o.script, 0o755, script(p, o)); err != nil {
 			return false, fmt.Errorf("-script: %w", err)
 		}
 	}
 	return o.failBlocked && !p.Complete(), report.Print(out, in.warnings, stdout, stderr)
-}
-
-// progress says at most once a second on stderr how many nodes are planned.
-func progress(stderr io.Writer) func(done, total int) {
-	said := time.Now()
-	return func(done, total int) {
-		if now := time.Now(); now.Sub(said) >= time.Second && done < total {
-			said = now
-			fmt.Fprintf(stderr, "rollout: %d of %d nodes\n", done, total)
-		}
-	}
 }
 
 // help is what -h prints before the flags.
@@ -111,6 +110,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 		o.selector, err = labels.Parse(text)
 		return err
 	})
+	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration, whose first profile decides; the default profile without")
 	f.StringVar(&o.order, "order", "", "the `ORDER` of the nodes: fewest-pods, or given; given when nodes are named")
 	f.IntVar(&o.plan.Batch, "parallel", 1, "drain `N` nodes at once")
 	f.IntVar(&o.plan.Surge, "surge", 0, "add `N` nodes first, which leave in the end")
@@ -128,7 +128,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.BoolVar(&o.failBlocked, "fail-blocked", false, "exit 1 if a node is blocked")
 	f.BoolVar(&o.strict, "strict", false, "fields that the API does not have, and a pod on a node that is not in the input, are errors")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks; they wait before the rollout")
-	report.Flag(f.FlagSet, &o.output)
+	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "")
 	return f
 }
@@ -145,7 +145,7 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		o.nodes, args = append(o.nodes, strings.TrimPrefix(f.Arg(0), "node/")), f.Args()[1:]
 	}
 	o.input.Strict = o.strict
-	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output), o.tables.Check(o.output)); err != nil {
+	if err := cmp.Or(program.CheckInputs(o.files), report.Check(o.output, page.Form), o.tables.Check(o.output)); err != nil {
 		return o, err
 	}
 	if o.selector != nil && o.nodes != nil {

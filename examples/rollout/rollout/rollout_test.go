@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -18,9 +17,7 @@ import (
 const shipped = "../testdata/cluster.yaml"
 
 func rolling(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 // The output on the shipped cluster and the script are asserted whole, in every form.
@@ -127,3 +124,46 @@ func TestDocumentedJSON(t *testing.T) {
 
 // Every line of output in docs/rollout.md is a line of the shipped output, blanks aside.
 func TestDocumentation(t *testing.T) { testkit.Printed(t, "../../../docs/rollout.md", "..") }
+
+// -config: the first profile decides about its pods, and everything else that the document asks for is a warning.
+func TestConfig(t *testing.T) {
+	testkit.FirstProfile(t, func(input, config string) (node, errs string) {
+		code, out, errs := rolling(input, "-f", "-", "-o", "json", "-config", config, "n1")
+		require.Zero(t, code, errs)
+		var a rolloutPlan
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		return a.Steps[0].Waves[0].Evictions[0].To, errs
+	}, "")
+	code, _, errs := rolling("", "-f", shipped, "-config", filepath.Join(t.TempDir(), "missing.yaml"))
+	require.Equal(t, program.BadInput, code)
+	require.Contains(t, errs, "-config: ")
+}
+
+// The script drains a batch with one command, and takes the nodes one after the other when the plan does.
+func TestScriptOfBatches(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rollout.sh")
+	code, _, errs := rolling(`
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n3}, status: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}}
+`, "-f", "-", "-parallel", "2", "-force", "-script", file)
+	require.Zero(t, code, errs)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var commands []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "kubectl") {
+			commands = append(commands, strings.TrimSpace(line))
+		}
+	}
+	require.Equal(t, []string{
+		"kubectl taint nodes n1 n2 n3 podberth.io/old=:PreferNoSchedule --overwrite",
+		"kubectl cordon n1 n2", "kubectl drain n1 n2 --force", "kubectl taint nodes n1 n2 podberth.io/old:PreferNoSchedule-", "kubectl uncordon n1 n2",
+		"kubectl cordon n3", "kubectl drain n3 --force", "kubectl taint nodes n3 podberth.io/old:PreferNoSchedule-", "kubectl uncordon n3",
+	}, commands)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o755, info.Mode().Perm())
+}

@@ -9,25 +9,14 @@ import (
 
 // table writes the timeline, what is blocked with the remedies, and the pods that move more than once.
 func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
-	columns := func(title string, header []string, rows [][]string) {
-		if len(rows) == 0 {
-			return
-		}
-		if title != "" {
-			out.WriteString("\n" + title + "\n")
-		}
-		table, _ := layout.Columns(header, rows)
-		out.WriteString(table)
-	}
 	if !layout.NoHeaders {
-		fmt.Fprintf(out, "%s new after %s, %s, %s moved more than once, %s blocked\n\n", report.Count(a.Summary.Replaced, "node"), a.Summary.Total,
-			report.Count(a.Summary.Evictions, "eviction"), report.Count(a.Summary.Again, "pod"), report.Count(a.Summary.Blocked, "node"))
+		fmt.Fprintln(out, a.Summary)
 	}
 	var rows [][]string
 	for _, s := range a.Steps {
 		rows = append(rows, s.row())
 	}
-	columns("", []string{"FROM", "EMPTY", "UNTIL", "ACTION", "NODES", "WAVES", "PODS", "LEAST ROOM"}, rows)
+	layout.Section(out, "", []string{"FROM", "EMPTY", "UNTIL", "ACTION", "NODES", "WAVES", "PODS", "LEAST ROOM"}, rows)
 	rows = nil
 	for _, s := range a.Steps {
 		for k, w := range s.Waves {
@@ -39,12 +28,12 @@ func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 			}
 		}
 	}
-	columns("Moves", []string{"AT", "WAVE", "POD", "FROM", "TO", "READY"}, rows)
+	layout.Section(out, "Moves", []string{"AT", "WAVE", "POD", "FROM", "TO", "READY"}, rows)
 	rows = nil
 	for _, d := range a.Blocked {
 		rows = append(rows, []string{few(d.Nodes), string(d.Kind), few(d.Pods), d.Proof})
 	}
-	columns("Blocked", []string{"NODES", "KIND", "PODS", "PROOF"}, rows)
+	layout.Section(out, "Blocked", []string{"NODES", "KIND", "PODS", "PROOF"}, rows)
 	rows = nil
 	for _, d := range a.Blocked {
 		for _, r := range d.Remedies {
@@ -55,12 +44,18 @@ func (a *rolloutPlan) table(out *strings.Builder, layout report.Layout) {
 			rows = append(rows, []string{few(d.Pods), r.Text, does})
 		}
 	}
-	columns("Remedies", []string{"PODS", "CHANGE", "THEN"}, rows)
+	layout.Section(out, "Remedies", []string{"PODS", "CHANGE", "THEN"}, rows)
 	rows = nil
 	for _, j := range a.Again {
 		rows = append(rows, []string{j.Pod, strings.Join(j.Nodes, " ")})
 	}
-	columns("Moved more than once", []string{"POD", "NODES"}, rows)
+	layout.Section(out, "Moved more than once", []string{"POD", "NODES"}, rows)
+}
+
+// String is the summary in one line.
+func (s summary) String() string {
+	return fmt.Sprintf("%s new after %s, %s, %s moved more than once, %s blocked", report.Count(s.Replaced, "node"), s.Total,
+		report.Count(s.Evictions, "eviction"), report.Count(s.Again, "pod"), report.Count(s.Blocked, "node"))
 }
 
 // row is a step in the timeline. The least room is that of the budget that comes closest to its minimum.

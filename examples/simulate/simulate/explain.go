@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/diagnose"
 	"github.com/podberth/podberth/examples/explain"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/placement"
@@ -34,16 +35,25 @@ type explanation struct {
 	Feasible int    `json:"feasible"`
 	explain.Answer
 	Preemption *preemptionAnswer `json:"preemption,omitempty"`
+	// Allocations are what the claims of a pod with a node get.
+	Allocations []allocation `json:"allocations,omitempty"`
+	// Choice compares the node with the best other node, or with the best node that -where wants.
+	Choice *diagnose.Comparison `json:"choice,omitempty"`
+	// Outlook says what wakes a pod without a node, and when.
+	Outlook *diagnose.Outlook `json:"outlook,omitempty"`
 	// Nodes are the best twenty, or all with -all; see explain.Order.
 	Nodes []placement.NodeReport `json:"nodes"`
 
 	said   string    // the first sentence
+	wish   string    // the answer to -where
 	node   *v1.Node  // where the pod goes or runs, if it is in the input
 	pod    *v1.Pod   // nil when the question was not asked
 	now    time.Time // virtual
 	why    *score.Explanation
 	scores error // why there are no scores
 	hidden int   // nodes that are left out
+	table  []placement.NodeReport
+	skews  []page.Skew
 }
 
 // mostNodes is how many nodes an explanation has without -all.
@@ -57,8 +67,11 @@ func explainPod(ctx context.Context, out io.Writer, x *simulation) (v verdict, e
 		return v, err
 	}
 	v = verdict{unplaced: e.Node == "", failed: e.Outcome == outcomeRefused || e.Outcome == outcomeError}
-	if report.IsData(x.o.output) {
+	switch {
+	case report.IsData(x.o.output):
 		return v, writeData(out, e, x.o.output)
+	case x.o.output == page.Form:
+		return v, e.writePage(out, x)
 	}
 	_, err = io.WriteString(out, e.text())
 	return v, err
@@ -198,7 +211,7 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 		if d.Failure.Err != nil {
 			e.Outcome = outcomeError
 		} else {
-			e.Preemption, err = x.askPreemption(plan, pod, d.Failure)
+			e.Preemption, err = x.askPreemption(plan, pod, c, d.Failure)
 			if err != nil {
 				return err
 			}
@@ -210,12 +223,18 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 	}
 	shortage := explain.Shortage(pod, c)
 	e.Answer = explain.Of(table, shortage)
-	if !d.Placed() && d.Failure.Err == nil {
-		if help := x.relaxations(pod, c); len(help) > 0 {
-			e.Help = help
+	e.table = explain.Order(table, shortage)
+	e.Nodes = e.table
+	if x.o.output == page.Form {
+		skews, err := page.Skews(pod, c)
+		if err != nil {
+			return err
 		}
+		e.skews = skews
 	}
-	e.Nodes = explain.Order(table, shortage)
+	if err := x.diagnose(e, pod, c, d); err != nil {
+		return err
+	}
 	if !x.o.all && len(e.Nodes) > mostNodes {
 		e.hidden = len(e.Nodes) - mostNodes
 		e.Nodes = e.Nodes[:mostNodes:mostNodes]
@@ -233,12 +252,38 @@ func (x *simulation) ask(e *explanation, pod *v1.Pod, c *cluster.Snapshot) error
 // mostHelp is how many sets of changes an explanation names.
 const mostHelp = 2
 
-// relaxations returns the cheapest of the smallest sets of changes that place the pod; none when the search finds none or fails,
-// and the explanation then says what is short on the nearest nodes.
-func (x *simulation) relaxations(pod *v1.Pod, c *cluster.Snapshot) (help []string) {
-	profile := x.profile(pod)
-	profile.Volumes, profile.Devices = nil, nil
-	d, err := diagnose.Relax(diagnose.Input{Snapshot: c, Profile: profile}, pod, diagnose.Options{Size: 3, Steps: 20000})
+// diagnose fills in what would change the answer: changes and events for a pod without a node, and the comparison with another
+// node for a pod with a node.
+func (x *simulation) diagnose(e *explanation, pod *v1.Pod, c *cluster.Snapshot, d placement.Decision) error {
+	want, err := x.wantedNodes(c)
+	if err != nil {
+		return err
+	}
+	in, err := x.diagnosed(pod, c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.Placed():
+		e.Allocations = allocationsOf(pod, d.Node, d.Devices)
+		if e.scores != nil {
+			return nil
+		}
+		return x.choose(e, in, d, want, e.Nodes)
+	case d.Failure.Err != nil:
+		return nil
+	}
+	if help := x.relaxations(pod, in, want); len(help) > 0 {
+		e.Help = help
+	}
+	e.Outlook, err = diagnose.Wake(in, pod, diagnose.WakeOptions{})
+	return err
+}
+
+// relaxations returns the cheapest of the smallest sets of changes that place the pod where it is wanted; none when the search
+// finds none or fails, and the explanation then says what is short on the nearest nodes.
+func (x *simulation) relaxations(pod *v1.Pod, in diagnose.Input, want wanted) (help []string) {
+	d, err := diagnose.Relax(in, pod, diagnose.Options{Size: 3, Steps: 20000, Where: want})
 	if err != nil {
 		x.warn("no changes that would help were searched: %v", err)
 		return nil

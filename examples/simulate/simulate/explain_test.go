@@ -50,6 +50,8 @@ func TestExplainBestVictims(t *testing.T) {
 	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p", "-preemption", "optimal")
 	require.Contains(t, out, `
 Preemption: on n1 default/b would give way. No better victims exist.
+  Afterwards default/b is lost, because it has no controller.
+  The best victims are better in: sum of priorities.
   VICTIMS            NODE   NUMBER   AGAINST A BUDGET   PODS
   best               n1     1        0                  default/b
   kube-scheduler's   n1     3        0                  default/c, default/d, default/e
@@ -60,6 +62,24 @@ Preemption: on n1 default/b would give way. No better victims exist.
 	require.True(t, *e.Preemption.Optimal)
 	require.Equal(t, []string{"default/b"}, e.Preemption.Victims)
 	require.Equal(t, []string{"default/c", "default/d", "default/e"}, e.Preemption.Default.Victims)
+	for _, c := range []struct{ input, want string }{
+		{nodeYAML("n1", "4", "") + podYAML("a", "n1", 0, "4", "") + podYAML("p", "", 10, "3", ""),
+			"default/a would give way. No better victims exist.\n  Afterwards default/a is lost, because it has no controller.\n  kube-scheduler chooses the same victims.\n"},
+		{nodeYAML("n1", "2", "") + podYAML("p", "", 10, "3", ""), "Preemption: 0/1 nodes are available"},
+		{nodeYAML("n1", "4", "") + podYAML("a", "n1", 5, "3", "") + podYAML("web", "n1", 0, "1", "app: db") + podYAML("p", "", 10, "3", "", together),
+			"default/a would give way. No better victims exist.\n  Afterwards default/a is lost, because it has no controller.\n  kube-scheduler finds no victims.\n"},
+		{nodeYAML("n1", "4", "") + nodeYAML("n2", "4", "") + podYAML("a", "n2", 0, "4", "") + podYAML("b", "n1", 1, "4", "") + podYAML("p", "", 10, "3", ""),
+			"on n2 default/a would give way. No better victims exist.\n  Afterwards default/a is lost, because it has no controller.\n  kube-scheduler chooses the same victims.\n"},
+	} {
+		_, out, _ = simulate(t, c.input, "-f", "-", "-explain", "default/p", "-preemption", "optimal")
+		require.Contains(t, out, c.want)
+	}
+	owned := func(name, cpu, priority string) string {
+		return fmt.Sprintf("---\n{apiVersion: v1, kind: Pod, metadata: {name: %s, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: web, controller: true}]}, spec: {nodeName: n1, priority: %s, containers: [{name: c, resources: {requests: {cpu: '%s'}}}]}}\n", name, priority, cpu)
+	}
+	_, out, _ = simulate(t, nodeYAML("n1", "4", "")+nodeYAML("n2", "2", "")+owned("web-1", "2", "1")+owned("web-2", "2", "0")+podYAML("p", "", 10, "4", ""),
+		"-f", "-", "-explain", "default/p", "-preemption", "optimal")
+	require.Contains(t, out, "  Afterwards default/web-1 moves to n2.\n  Afterwards default/web-2 starves, because no node takes it.\n")
 	_, _, errs := simulate(t, input, "-f", "-", "-preemption", "greedy")
 	require.Contains(t, errs, `-preemption: Unsupported value: "greedy": supported values: "default", "optimal"`)
 }
@@ -124,4 +144,60 @@ func TestExplainNodes(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &e))
 		require.Len(t, e.Nodes, c.want)
 	}
+}
+
+// -where says why a pod does not go to a node, or to nodes with a label, and what would have to change.
+func TestExplainWhere(t *testing.T) {
+	input := nodeYAML("n1", "8", "") + nodeYAML("n2", "4", "") + nodeYAML("n3", "1", "") + podYAML("a", "n2", 0, "1", "") + podYAML("p", "", 0, "2", "")
+	type test struct {
+		where string
+		want  []string
+	}
+	for _, c := range []test{
+		{"n1", []string{"n1 is a node of n1."}},
+		{"n2", []string{"The best node of n2 is n2: "}},
+		{"kubernetes.io/hostname in (n2, n3)", []string{"The best node of kubernetes.io/hostname in (n2, n3) is n2: "}},
+		{"n3", []string{"No node of n3 can take it.", "Would help: Pod default/p: requests.cpu from 2 to 1 (then it goes to n3)"}},
+	} {
+		t.Run(c.where, func(t *testing.T) {
+			lines := strings.Join(firstLines(t, input, "default/p", "-where", c.where), "\n")
+			for _, want := range c.want {
+				require.Contains(t, lines, want)
+			}
+		})
+	}
+	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p", "-where", "n2", "-o", "json")
+	var e explanation
+	require.NoError(t, json.Unmarshal([]byte(out), &e), out)
+	require.Equal(t, []string{"n1", "n2"}, []string{e.Choice.Chosen, e.Choice.Other})
+	for where, want := range map[string]string{
+		"n33":       `-where: Not found: "n33": no node of that name, and no node with these labels; near: n3`,
+		"zone in a": `-where: Invalid value: "zone in a": `,
+	} {
+		code, _, errs := simulate(t, input, "-f", "-", "-explain", "default/p", "-where", where)
+		require.Equal(t, program.BadInput, code)
+		require.Contains(t, errs, want)
+	}
+}
+
+// A pod without a node: which events wake it, which pods leave, and when it gets a node.
+func TestExplainOutlook(t *testing.T) {
+	leaving := strings.Replace(podYAML("a", "n1", 0, "3", ""), "name: a", "name: a, deletionTimestamp: '2026-01-01T00:00:30Z'", 1)
+	input := nodeYAML("n1", "4", "") + leaving + podYAML("p", "", 0, "2", "")
+	_, out, _ := simulate(t, input, "-f", "-", "-explain", "default/p")
+	require.Contains(t, out, `
+What wakes it:
+  NodeResourcesFit: PodDelete|UpdatePodScaleDown, NodeAdd|UpdateNodeAllocatable, resource.k8s.io/DeviceClassAdd|Update
+`)
+	require.Contains(t, out, `
+Pods that leave:
+  2026-01-01T00:00:30Z: default/a leaves n1 (grace), which wakes it
+Then it goes to n1.
+`)
+	_, out, _ = simulate(t, input, "-f", "-", "-explain", "default/p", "-o", "json")
+	var e explanation
+	require.NoError(t, json.Unmarshal([]byte(out), &e), out)
+	require.Equal(t, "n1", e.Outlook.Node)
+	_, out, _ = simulate(t, nodeYAML("n1", "4", "")+podYAML("p", "", 0, "5", ""), "-f", "-", "-explain", "default/p")
+	require.NotContains(t, out, "Pods that leave")
 }

@@ -22,6 +22,10 @@ func (e *explanation) text() string {
 	if e.why != nil && e.State != "Running" {
 		fmt.Fprintln(&b, decider(*e.why))
 	}
+	e.wishes(&b)
+	for _, a := range e.Allocations {
+		fmt.Fprintf(&b, "Devices: %s gets %s\n", a.Claim, orNone(strings.Join(a.Devices, ", ")))
+	}
 	switch p := e.Preemption; {
 	case e.Outcome == outcomeError:
 		fmt.Fprintf(&b, "The attempt fails: %s\n", e.Message)
@@ -31,8 +35,11 @@ func (e *explanation) text() string {
 	if list := e.Lines(); len(list) > 0 {
 		fmt.Fprintf(&b, "What keeps it off nodes:\n%s\n", strings.Join(list, "\n"))
 	}
-	if e.Node != "" {
+	if e.Node != "" && e.wish == "" {
 		e.help(&b)
+	}
+	if e.Outlook != nil {
+		fmt.Fprintf(&b, "\n%s", outlookText(e.Outlook))
 	}
 	fmt.Fprintf(&b, "\n%s", describePod(e.pod, e.node, e.now))
 	if e.scores != nil {
@@ -46,6 +53,9 @@ func (e *explanation) text() string {
 	}
 	if e.why != nil {
 		fmt.Fprintf(&b, "\nWhy %s:\n%s\n", e.why.Node, strings.TrimRight(e.why.String(), "\n"))
+	}
+	if e.Choice != nil {
+		b.WriteString(margins(e.Choice))
 	}
 	return b.String()
 }

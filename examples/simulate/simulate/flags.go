@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
@@ -15,18 +16,22 @@ const wide = "wide" // the form of output that has more columns than a table
 
 var help = program.Help{
 	Name: "simulate", Purpose: "schedules the pending pods of a cluster dump and prints where each went and why not.",
-	Usage: []string{"simulate -f PATH [flags]", "simulate -f PATH -explain NAMESPACE/NAME [-all]", "simulate -f PATH -how-many NAMESPACE/NAME", "simulate -f PATH -pack"},
+	Usage: []string{"simulate -f PATH [flags]", "simulate -f PATH -explain NAMESPACE/NAME [-where NODE] [-all]", "simulate -f PATH -how-many NAMESPACE/NAME", "simulate -f PATH -pack"},
 	Examples: []string{
 		"# where the pending pods go",
 		"simulate -f cluster.yaml",
 		"# why a pod waits, or why it runs where it runs",
 		"simulate -f cluster.yaml -explain shop/web-0",
+		"# why it does not go to zone a, and what would have to change",
+		"simulate -f cluster.yaml -explain shop/web-0 -where topology.kubernetes.io/zone=a",
 		"# how many more pods like it fit",
 		"simulate -f cluster.yaml -how-many shop/web-0",
 		"# cordon a node first, and use ten more pods",
 		"simulate -f cluster.yaml -cordon n1 -add pod.yaml -count 10",
 		"# every verdict and score of one pod",
 		"simulate -f cluster.yaml -o json -detail=shop/web-0",
+		"# a page for the browser",
+		"simulate -f cluster.yaml -o html > cluster.html",
 	},
 }
 
@@ -38,10 +43,11 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	program.Inputs(f, &o.files, "input")
 	o.input.Flags(f.FlagSet)
 	f.StringVar(&o.config, "config", "", "`FILE` with a KubeSchedulerConfiguration; the default profile without")
-	report.Flag(f.FlagSet, &o.output, wide)
+	report.Flag(f.FlagSet, &o.output, wide, page.Form)
 	f.Var(&o.detail, "detail", "with json and yaml: every plugin's verdict and score of every node, for all pods or for one, `[=NAMESPACE/NAME]`, repeatable")
 	o.tables.Flags(f, program.OfNames)
 	f.StringVar(&o.explain, "explain", "", "explain one pod, waiting or running: `NAMESPACE/NAME`")
+	f.StringVar(&o.where, "where", "", "with -explain: why the pod does not go there, and what would have to change: a `NODE` or a label selector such as topology.kubernetes.io/zone=a")
 	f.BoolVar(&o.all, "all", false, "with -explain: every node, not the best twenty")
 	f.BoolVar(&o.admit, "admit", false, "run admission on all pending pods, and refuse what the API server refuses")
 	f.BoolVar(&o.expand, "expand", false, "make the pods that workload objects ask for and the input lacks")
@@ -92,8 +98,8 @@ func (o options) check() error {
 	switch {
 	case program.CheckInputs(o.files) != nil:
 		return program.CheckInputs(o.files)
-	case report.Check(o.output, wide) != nil:
-		return report.Check(o.output, wide)
+	case report.Check(o.output, wide, page.Form) != nil:
+		return report.Check(o.output, wide, page.Form)
 	case o.percentage < -1 || o.percentage > 100:
 		return fmt.Errorf("-percentage: Invalid value: %d: not in valid range [0-100]", o.percentage)
 	case o.preemption != defaultPreemption && o.preemption != optimalPreemption:
@@ -119,17 +125,19 @@ func (o options) checkTogether(given map[string]bool) error {
 				return fmt.Errorf("-%s: Forbidden: does nothing with -%s", name, question)
 			}
 		}
-		if given[question] && o.output == wide {
-			return fmt.Errorf("-o: Unsupported value: %q: does nothing with -%s", wide, question)
+		if given[question] && (o.output == wide || o.output == page.Form && question != "explain") {
+			return fmt.Errorf("-o: Unsupported value: %q: does nothing with -%s", o.output, question)
 		}
 	}
-	data := report.IsData(o.output)
+	data := report.IsData(o.output) || o.output == page.Form
 	switch {
 	case given["count"] && len(o.add) == 0:
 		return errors.New("-count: Invalid value: goes with -add")
 	case given["all"] && o.explain == "":
 		return errors.New("-all: Invalid value: true: goes with -explain")
-	case o.detail.on && !data:
+	case given["where"] && o.explain == "":
+		return fmt.Errorf("-where: Invalid value: %q: goes with -explain", o.where)
+	case o.detail.on && !report.IsData(o.output):
 		return errors.New("-detail: Invalid value: true: goes with -o json or -o yaml")
 	case o.nodeMap && data:
 		return errors.New("-map: Invalid value: true: goes with tables")

@@ -30,6 +30,7 @@ func TestFlagsThatDoNothingTogether(t *testing.T) {
 		{"-how-many default/p -seed 7", "-seed: Forbidden: does nothing with -how-many"},
 		{"-how-many default/p -o wide", `-o: Unsupported value: "wide": does nothing with -how-many`},
 		{"-all", "-all: Invalid value: true: goes with -explain"},
+		{"-where n1", `-where: Invalid value: "n1": goes with -explain`},
 		{"-count 1", "-count: Invalid value: goes with -add"},
 		{"-detail", "-detail: Invalid value: true: goes with -o json or -o yaml"},
 		{"-no-headers -o json", "-no-headers: Invalid value: true: goes with tables"},

@@ -28,6 +28,8 @@ func TestJSONIsDocumented(t *testing.T) {
 		{"preempted", crowd(), []string{"-f", "-"}},
 		{"explained, placed", "", []string{"-f", shop, "-explain", "shop/web-6d4b75cb6d-q6kxd"}},
 		{"explained, rejected", "", []string{"-f", shop, "-explain", "data/postgres-3"}},
+		{"explained, devices", "", []string{"-f", "../testdata/devices.yaml", "-explain", "ml/train-0"}},
+		{"explained, elsewhere", "", []string{"-f", shop, "-explain", "shop/web-6d4b75cb6d-q6kxd", "-where", "topology.kubernetes.io/zone=eu-1b"}},
 		{"explained, gated", "", []string{"-f", shop, "-explain", "shop/cart-canary"}},
 		{"how many", "", []string{"-f", shop, "-how-many", "shop/web-6d4b75cb6d-q6kxd"}},
 		{"how many, none", "", []string{"-f", shop, "-how-many", "data/postgres-3"}},

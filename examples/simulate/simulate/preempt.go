@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/placement"
@@ -25,9 +27,32 @@ const (
 type preemptionAnswer struct {
 	choice
 	Message string `json:"message"`
-	// Optimal is true if no better victims exist. Default is v1.36's choice. Both are there with -preemption optimal.
-	Optimal *bool   `json:"optimal,omitempty"`
-	Default *choice `json:"default,omitempty"`
+	// Optimal is true if no better victims exist. Default is v1.36's choice. Comparison says in words how the two differ. They are there
+	// with -preemption optimal.
+	Optimal    *bool   `json:"optimal,omitempty"`
+	Default    *choice `json:"default,omitempty"`
+	Comparison string  `json:"comparison,omitempty"`
+	// Returns says what becomes of the best victims when their controllers make them again.
+	Returns []comeback `json:"returns,omitempty"`
+}
+
+// comeback is what becomes of a victim: it moves to a node, preempts pods there, starves, or is lost.
+type comeback struct {
+	Pod  string `json:"pod"`
+	Fate string `json:"fate"`
+	Node string `json:"node,omitempty"`
+}
+
+func (c comeback) String() string {
+	switch optimal.Fate(c.Fate) {
+	case optimal.Moves:
+		return c.Pod + " moves to " + c.Node
+	case optimal.Preempts:
+		return c.Pod + " preempts on " + c.Node
+	case optimal.Lost:
+		return c.Pod + " is lost, because it has no controller"
+	}
+	return c.Pod + " starves, because no node takes it"
 }
 
 // choice is a node and the pods that would give way there. The node is "" if nobody gives way.
@@ -61,7 +86,16 @@ func (p *preemptionAnswer) text() string {
 		}
 		b.WriteString("\n")
 	}
-	if p.Default == nil || p.Node == p.Default.Node && slices.Equal(p.Victims, p.Default.Victims) {
+	if p.Default == nil {
+		return b.String()
+	}
+	for _, c := range p.Returns {
+		fmt.Fprintf(&b, "  Afterwards %v.\n", c)
+	}
+	if p.Comparison != "" {
+		fmt.Fprintf(&b, "  %s\n", p.Comparison)
+	}
+	if p.same() {
 		return b.String()
 	}
 	var rows [][]string
@@ -73,6 +107,39 @@ func (p *preemptionAnswer) text() string {
 	}
 	b.WriteString(report.Columns([]string{"  VICTIMS", "NODE", "NUMBER", "AGAINST A BUDGET", "PODS"}, rows))
 	return b.String()
+}
+
+// same reports whether kube-scheduler chooses the best victims, too.
+func (p *preemptionAnswer) same() bool {
+	return p.Node == p.Default.Node && slices.Equal(p.Victims, p.Default.Victims)
+}
+
+// comparison says how kube-scheduler's choice differs from the best victims.
+func (p *preemptionAnswer) comparison(search *optimal.Search, best, theirs preemption.Result, now time.Time) string {
+	switch {
+	case p.same() && p.Node == "":
+		return ""
+	case p.same():
+		return "kube-scheduler chooses the same victims."
+	case theirs.Node == "":
+		return "kube-scheduler finds no victims."
+	case best.Node == "" && !*p.Optimal:
+		return "The search ended before it found victims."
+	case best.Node == "":
+		return "The pod would not fit without the victims that kube-scheduler chooses."
+	}
+	a, b := search.Of(best.Candidate, now), search.Of(theirs.Candidate, now)
+	for _, c := range optimal.DefaultOrder() {
+		switch {
+		case a[c] < b[c]:
+			return fmt.Sprintf("The best victims are better in: %s.", c)
+		case a[c] > b[c] && *p.Optimal:
+			return "The pod would not fit without the victims that kube-scheduler chooses."
+		case a[c] > b[c]:
+			return "The search ended before it found better victims."
+		}
+	}
+	return "Both choices are equal in all criteria."
 }
 
 // bestVictims gives every profile the search for the best victims.
@@ -93,7 +160,7 @@ func bestVictims(profiles []scheduler.Profile) error {
 }
 
 // askPreemption finds out which pods would give way.
-func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, failure *placement.Failure) (*preemptionAnswer, error) {
+func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, c *cluster.Snapshot, failure *placement.Failure) (*preemptionAnswer, error) {
 	o := placement.PreemptOptions{Budgets: x.w.disruptionBudgets(), Now: x.w.now}
 	r := plan.Preempt(pod, failure, placement.Options{}, o)
 	if x.o.preemption != optimalPreemption {
@@ -106,5 +173,30 @@ func (x *simulation) askPreemption(plan *placement.Plan, pod *v1.Pod, failure *p
 	o.Options = search.Options(preemption.Options{})
 	best := plan.Preempt(pod, failure, placement.Options{}, o)
 	theirs, proved := choiceOf(r), search.Proof().Optimal
-	return &preemptionAnswer{choice: choiceOf(best), Message: best.Message, Optimal: &proved, Default: &theirs}, nil
+	answer := &preemptionAnswer{choice: choiceOf(best), Message: best.Message, Optimal: &proved, Default: &theirs}
+	answer.Comparison = answer.comparison(search, best, r, x.w.now)
+	if best.Outcome != preemption.Success {
+		return answer, nil
+	}
+	answer.Returns, err = x.returns(pod, c, best.Candidate, placement.PreemptOptions{Budgets: o.Budgets, Now: o.Now})
+	return answer, err
+}
+
+// returns finds out what becomes of the victims when their controllers make them again.
+func (x *simulation) returns(pod *v1.Pod, c *cluster.Snapshot, candidate preemption.Candidate, o placement.PreemptOptions) ([]comeback, error) {
+	profile := x.profile(pod)
+	profile.Volumes, profile.Devices = nil, nil // the answer has its own
+	back, err := optimal.NewComeback(c, profile)
+	if err != nil {
+		return nil, err
+	}
+	all, err := back.After(pod, candidate, o)
+	if err != nil {
+		return nil, err
+	}
+	var out []comeback
+	for _, r := range all {
+		out = append(out, comeback{key(r.Pod), string(r.Fate), r.Node})
+	}
+	return out, nil
 }

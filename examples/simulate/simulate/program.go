@@ -7,11 +7,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -25,7 +25,8 @@ type options struct {
 	output            string
 	detail            detail
 	explain           string
-	all               bool // with explain: every node
+	where             string // with explain: a node or a label selector
+	all               bool   // with explain: every node
 	admit             bool
 	expand            bool
 	strict            bool
@@ -52,6 +53,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return program.Code("simulate", err, stderr)
 	}
 	o.tables.Layout.Width = report.Width(stdout)
+	o.input.Progress = program.Reading(stderr)
 	var out bytes.Buffer
 	v, err := reply(&out, o, stdin, stderr)
 	if err == nil {
@@ -140,7 +142,7 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 			return v, err
 		}
 	default:
-		if err := os.WriteFile(o.log, []byte(x.log.String()), 0o644); err != nil {
+		if err := report.WriteText(o.log, 0o644, x.log.String()); err != nil {
 			return v, err
 		}
 	}
@@ -148,6 +150,9 @@ func reply(out io.Writer, o options, stdin io.Reader, stderr io.Writer) (v verdi
 	for _, e := range x.last {
 		v.unplaced = v.unplaced || e.Outcome != outcomeScheduled
 		v.failed = v.failed || e.Outcome == outcomeRefused || e.Outcome == outcomeError
+	}
+	if o.output == page.Form {
+		return v, x.writePage(out, x.answer())
 	}
 	if err := write(out, x.answer(), o, time.Since(began)); err != nil {
 		return v, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/devices/cel"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/examples/scheduler"
 	"github.com/podberth/podberth/internal/podinfo"
@@ -42,6 +43,7 @@ type simulation struct {
 	progress *report.Progress
 	attempts int                               // that began
 	tables   map[string][]placement.NodeReport // of the attempts that run now, by pod
+	verdicts verdicts                          // of a page
 	log      strings.Builder
 	notes    report.Warnings
 	refused  bool  // an event of the timeline was refused
@@ -53,7 +55,7 @@ type simulation struct {
 
 // newSimulation starts the scheduler over the world.
 func newSimulation(w *world, o options, timeline []event, setup scheduler.Options, stderr io.Writer) (*simulation, error) {
-	x := &simulation{w: w, o: o, stderr: stderr, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}}
+	x := &simulation{w: w, o: o, stderr: stderr, timeline: timeline, begin: w.now, first: setup.Profiles[0].SchedulerName, last: map[string]entry{}, gaveWay: map[string]string{}, tried: map[string]int{}, place: map[string]int{}, tables: map[string][]placement.NodeReport{}, verdicts: verdicts{of: map[string]*page.Verdict{}, alike: map[string]int{}}}
 	setup.Client, setup.Clock, setup.Go, setup.Budgets = w, w, w.later, w.disruptionBudgets
 	setup.Selectors = cel.NewCompiler()
 	setup.OnResult, setup.OnAttempt = x.result, x.attempt
@@ -212,7 +214,24 @@ func (x *simulation) attempt(pod *v1.Pod, c *cluster.Snapshot) {
 		if x.tables[key(pod)], err = plan.Table(pod); err != nil {
 			x.warn("pod %s: -detail has no scores: %v", key(pod), err)
 		}
+	case x.o.output == page.Form && x.explain == nil && x.verdicts.room(pod, c.Len()):
+		if err := x.judge(pod, c); err != nil {
+			x.warn("pod %s: the page has no verdict of every plugin: %v", key(pod), err)
+		}
 	}
+}
+
+// judge keeps what every plugin says about a pod, for a page.
+func (x *simulation) judge(pod *v1.Pod, c *cluster.Snapshot) error {
+	plan, err := x.plan(pod, c)
+	if err != nil {
+		return err
+	}
+	table, err := plan.Table(pod)
+	if err != nil {
+		return err
+	}
+	return x.verdicts.keep(pod, c, table)
 }
 
 // plan makes a plan of the pod's profile over the cluster. The first profile takes the place of a profile that is not there.

@@ -28,9 +28,7 @@ const shop = "../testdata/cluster.yaml"
 
 func simulate(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 // The output on the shipped cluster is asserted whole, in every form.

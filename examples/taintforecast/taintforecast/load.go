@@ -88,8 +88,8 @@ func loadEvents(o options, stdin io.Reader, nodes []*v1.Node) ([]taint.Event, er
 		stop[n.Name] = slices.Contains(o.stop, n.Name) || zone != "" && slices.Contains(o.stopZones, zone)
 	}
 	for _, name := range o.stop {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("-stop: Not found: %q: no such node in the input%s", name, program.Near(name, names))
+		if err := program.CheckNode("-stop", name, names); err != nil {
+			return nil, err
 		}
 	}
 	for _, zone := range o.stopZones {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/podberth/podberth/eviction/taint"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
@@ -38,6 +39,7 @@ type options struct {
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stdout)
 	if err == nil {
+		o.input.Progress = program.Reading(stderr)
 		err = reply(o, stdin, stdout, stderr)
 	}
 	return program.Code("taintforecast", err, stderr)
@@ -53,6 +55,10 @@ func reply(o options, stdin io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	a := answerOf(line, &o.tables)
+	if o.output == page.Form {
+		warnings.Print(stderr)
+		return a.page(in, &o.tables).Write(stdout)
+	}
 	out, err := report.Render(o.output, a, func(b *strings.Builder) { a.table(b, o.tables.Layout) })
 	if err != nil {
 		return err
@@ -91,7 +97,7 @@ func (o *options) flags(stdout io.Writer) *program.Set {
 	f.DurationVar(&o.until, "until", -1, "look until this `DURATION` after the beginning (10m after the last event when not given)")
 	f.BoolVar(&o.admit, "admit", false, "give pods the tolerations of 300 seconds that admission gives them")
 	f.BoolVar(&o.strict, "strict", false, "what is a warning otherwise is an error")
-	report.Flag(f.FlagSet, &o.output)
+	report.Flag(f.FlagSet, &o.output, page.Form)
 	o.tables.Flags(f, "")
 	controllerFlags(f.FlagSet, &o.config)
 	return f
@@ -114,8 +120,8 @@ func parseFlags(args []string, stdout io.Writer) (o options, err error) {
 		return o, errors.New("-stop, -stop-zone or -events: Required value: what happens")
 	case o.events == "-" && slices.Contains(o.files, "-"):
 		return o, errors.New("-events: Invalid value: \"-\": standard input can be read once only")
-	case report.Check(o.output) != nil:
-		return o, report.Check(o.output)
+	case report.Check(o.output, page.Form) != nil:
+		return o, report.Check(o.output, page.Form)
 	case o.tables.Check(o.output) != nil:
 		return o, o.tables.Check(o.output)
 	case untilGiven && (o.until < 0 || o.until > longest):

@@ -1,7 +1,6 @@
 package taintforecast
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -19,9 +18,7 @@ import (
 const shop = "../../simulate/testdata/cluster.yaml"
 
 func forecast(stdin string, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Run(args, strings.NewReader(stdin), &out, &errs)
-	return code, out.String(), errs.String()
+	return testkit.Program(Run, stdin, args)
 }
 
 // The timeline of the shipped cluster is asserted whole, as table and JSON.

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"io"
 	"maps"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/cluster"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/report"
 	"github.com/podberth/podberth/filter"
 	"github.com/podberth/podberth/release"
 )
@@ -53,7 +55,7 @@ func hasImageVolume(pod *v1.Pod) bool {
 }
 
 // decisions fills in the pending pods that change and the running pods that would not be admitted.
-func (a *upgradeReport) decisions(m *dump.Objects, o options) error {
+func (a *upgradeReport) decisions(m *dump.Objects, o options, stderr io.Writer) error {
 	a.Pods, a.Running = []podChange{}, []readmission{}
 	before, err := newScheduler(m, all(o.from.Version))
 	if err != nil {
@@ -64,7 +66,10 @@ func (a *upgradeReport) decisions(m *dump.Objects, o options) error {
 		return err
 	}
 	mixed := make([]*scheduler, len(parts)) // made when they are needed
-	for _, p := range m.Pods {
+	progress := report.NewProgress(stderr, "upgrade", "pods", nil)
+	defer progress.End()
+	for k, p := range m.Pods {
+		progress.Step(k, len(m.Pods))
 		if !o.tables.Shows(p.Namespace) || p.Spec.SchedulerName != "" && p.Spec.SchedulerName != v1.DefaultSchedulerName || cluster.Finished(p) {
 			continue
 		}
@@ -130,7 +135,7 @@ func differ(ids []string, o options) bool {
 	return false
 }
 
-// changes names what is not the same.
+// changes names the fields that differ between two verdicts.
 func changes(was, is verdict) (out []string) {
 	if was.Outcome != is.Outcome {
 		out = append(out, "verdict")

@@ -44,6 +44,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if err != nil {
 			return false, err
 		}
+		o.input.Progress = program.Reading(stderr)
 		return answer(o, stdin, stdout, stderr)
 	}, stderr)
 }
@@ -60,7 +61,7 @@ func answer(o options, stdin io.Reader, stdout, stderr io.Writer) (no bool, err 
 	}
 	a.Plugins = pluginChanges(o.from.Version, o.to.Version)
 	a.Differences = differences(o.from.Version, o.to.Version)
-	if err := a.decisions(m, o); err != nil {
+	if err := a.decisions(m, o, stderr); err != nil {
 		return false, err
 	}
 	a.sum()

@@ -34,7 +34,7 @@ type podChange struct {
 	Pod  string  `json:"pod"`
 	From verdict `json:"from"`
 	To   verdict `json:"to"`
-	// Changes names what is not the same: verdict, node, message.
+	// Changes names the fields that differ between From and To: verdict, node, message.
 	Changes []string `json:"changes"`
 	Rules   []rule   `json:"rules"`
 }

@@ -15,6 +15,9 @@ import (
 // to node. The decision is the same either way.
 func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	e := s.engine
+	if s.failure != nil && s.failure.version == s.version {
+		return s.failure.answer, true
+	}
 	if !s.heaps && !s.scan(pod) {
 		return Answer{}, false
 	}
@@ -36,11 +39,16 @@ func (s *shape) decide(pod *v1.Pod) (Answer, bool) {
 	switch {
 	case out.Feasible == 0:
 		rejected, ok := s.rejected(groups)
-		if !ok {
+		if !ok || s.asksAll() {
 			return Answer{}, false
 		}
 		out.Predicates, out.Rejected = slices.Clone(s.predicates), rejected // the shape changes its list for the next pod
 		s.eachAccount(pod, func(at int, p filter.Predicate) { out.Predicates[at] = p })
+		if out.Kind = s.kind(); out.Kind.Key != "" && s.heaps {
+			s.failure = &failure{version: s.version}
+			out.Memo = &s.failure.memo
+			s.failure.answer = out
+		}
 	case out.Feasible == 1:
 		out.Slot = int(feasible[0].top.slot)
 	default:
@@ -105,7 +113,8 @@ func (s *shape) gather(dst []candidate) []candidate {
 	return dst
 }
 
-// scan checks the rows of every node for one pod. It writes into each group how many nodes have room and which node is best.
+// scan checks the rows of the nodes for one pod, by boxes where the plugins answer about boxes. It writes into each group how many
+// nodes have room and which node is best.
 func (s *shape) scan(pod *v1.Pod) bool {
 	l, e := s.layout, s.engine
 	a, ok := e.askerOf(pod)
@@ -122,6 +131,11 @@ func (s *shape) scan(pod *v1.Pod) bool {
 	except := &s.exceptions
 	for g := range except.groups {
 		except.groups[g].count, except.groups[g].top = 0, heapEntry{key: -1}
+	}
+	if filter, ok := a.searchable(); ok {
+		if t := s.treeOf(); t != nil {
+			return s.search(&a, filter, t)
+		}
 	}
 	for rank, i := range e.order() {
 		x := &l.groups[l.group[i]]
@@ -157,6 +171,16 @@ func (s *shape) eachAccount(pod *v1.Pod, yield func(at int, p filter.Predicate))
 			yield(at, x.Of(pod))
 		}
 	}
+}
+
+// asksAll reports whether a state wants its predicate asked node by node when a pod fits on no node.
+func (s *shape) asksAll() bool {
+	for _, place := range s.plugin {
+		if x, ok := s.stateOf(s.engine.filters[place]).(Accountable); ok && x.AskAll() {
+			return true
+		}
+	}
+	return false
 }
 
 // allows asks the predicates that are neither static nor read rows. All nodes of a group get the same answer. failed means that

@@ -11,8 +11,8 @@
 //	layout    the nodes in groups of equal signature            by statics, rows and layout keys of the states
 //	shape     all of these together                             by pod
 //
-// The first pod with some requests uses statics and states, and looks at the rows of every node once (scan). Later pods with
-// the same requests have heaps over kept rows. When a node comes or leaves, states and shapes begin again; statics, rows and
+// The first pod with some requests uses statics and states, and searches the rows of the nodes in boxes (tree), or looks at the rows
+// of every node once (scan). Later pods with the same requests have heaps over kept rows. When a node comes or leaves, states and shapes begin again; statics, rows and
 // layouts follow. Every answer is the answer that asking each node gives. An Engine belongs to one goroutine.
 package reuse
 
@@ -63,7 +63,9 @@ type Engine struct {
 	rows    map[string]*rows
 	statics map[string]*statics
 
+	moves    uint64 // how often states of shapes changed or were made
 	epoch    uint64
+	columns  int                 // of the schema when the epoch began
 	at       uint64              // version up to which the log was looked through for changes of nodes
 	nodes    []*v1.Node          // by slot, as of that version
 	changes  []int32             // slots whose node object was replaced since the epoch began
@@ -96,6 +98,7 @@ type room struct {
 	frontier         heap
 	raw, add         []int64
 	slots, counts    []int32
+	open             []opening
 	blocks           [][]cluster.Event
 }
 
@@ -190,7 +193,7 @@ func setPlugin(list *[]int, at, plugin int) {
 // forget drops everything except the memory of which pods were seen.
 func (e *Engine) forget() {
 	e.layouts, e.rows, e.statics = map[string]*layout{}, map[string]*rows{}, map[string]*statics{}
-	e.changes = nil
+	e.changes, e.columns = nil, e.log.Schema().Len()
 	e.at, e.nodes = e.log.Version(), e.nodes[:0]
 	for i := range e.log.Len() {
 		e.nodes = append(e.nodes, e.log.Node(i))
@@ -246,6 +249,17 @@ type Answer struct {
 	// Predicates and Rejected say why there is no node. When there is a node, Predicates are those of an Accountable.
 	Predicates filter.Predicates
 	Rejected   *filter.Histogram
+	// Kind and Memo are set when there is no node. Memo is a place for what the caller makes of the answer. It is empty when the
+	// answer is new. nil: there is no such place.
+	Kind Kind
+	Memo *any
+}
+
+// Kind says which pods the filters judge alike: pods of one Key, as long as State is the same. Then only a change of a node or of its
+// pods changes the answer about that node, and the answer about the node without some of its pods. Key is empty when nothing is known.
+type Kind struct {
+	Key   string
+	State uint64
 }
 
 // Unsigned returns the names of the plugins of group Statics whose predicate or scorer for a pod had no signature, sorted.

@@ -4,7 +4,7 @@ package reuse
 // share the topology key. They have groups by signature, apart from the groups of the layout.
 type exceptions struct {
 	group  []int32 // by slot; -1: none
-	where  []int32 // position in its heap; -1: rejected by its rows, or there are no heaps
+	where  []int32 // position in its heap; -1: rejected by its rows
 	groups []exception
 	index  map[string]int32
 	inBase []int32 // by group of the layout: exceptions that its heap or scan counts too
@@ -94,11 +94,17 @@ func (x *exceptions) leave(s *shape, i int32) {
 
 // rank gives an exception its present place by rows.
 func (x *exceptions) rank(s *shape, i int32) {
-	w := s.layout.rows
-	if w == nil || x.group[i] < 0 {
+	if x.group[i] < 0 {
 		return
 	}
-	g := &x.groups[x.group[i]]
+	g, w := &x.groups[x.group[i]], s.layout.rows
+	if w == nil { // the heap is a list of the exceptions
+		if x.where[i] < 0 {
+			g.heap.push(heapEntry{0, i}, x.where)
+			x.add(g.base, 1)
+		}
+		return
+	}
 	key := w.keys[i]
 	switch at := x.where[i]; {
 	case at >= 0 && key >= 0:

@@ -30,6 +30,9 @@ type layout struct {
 	groups []group
 	index  map[string]int32
 
+	scans int   // by shapes without heaps
+	tree  *tree // for these
+
 	scratch signature
 }
 
@@ -52,7 +55,7 @@ type tally struct {
 }
 
 // lay gives the shape its layout, which it makes when there is none, and its exceptions.
-func (e *Engine) lay(s *shape) bool {
+func (e *Engine) lay(s *shape) {
 	b := append(e.room.key[:0], 0)
 	if s.rows != nil {
 		b[0] = 1
@@ -70,11 +73,8 @@ func (e *Engine) lay(s *shape) bool {
 		e.layouts[string(b)] = l
 	}
 	s.layout = l
-	if !l.follow(e, s) {
-		return false
-	}
+	l.follow(e, s)
 	s.exceptions.build(s)
-	return true
 }
 
 func (e *Engine) newLayout(s *shape) *layout {
@@ -171,6 +171,9 @@ func (l *layout) move(s *shape, i int32) {
 	if s.engine.nodes[i] != nil {
 		to = l.find(s, i)
 	}
+	if l.tree != nil {
+		l.tree.moved = append(l.tree.moved, i)
+	}
 	if from == to {
 		l.rank(i)
 		return
@@ -229,8 +232,8 @@ func (l *layout) rank(i int32) {
 }
 
 // follow brings the layout to the version of the cluster; s is one of the shapes that share the layout. The rows must have
-// followed before. It reports false when the log does not reach back that far.
-func (l *layout) follow(e *Engine, s *shape) bool {
+// followed before. The heaps are filled again when the log does not reach back that far.
+func (l *layout) follow(e *Engine, s *shape) {
 	for ; l.changes < len(e.changes); l.changes++ {
 		l.move(s, e.changes[l.changes])
 	}
@@ -239,23 +242,20 @@ func (l *layout) follow(e *Engine, s *shape) bool {
 	}
 	version := e.log.Version()
 	if version == l.version {
-		return true
+		return
 	}
-	if l.rows == nil {
-		l.version = version
-		return true
-	}
-	if l.orders != e.orders {
-		l.orders, l.version = e.orders, version
-		l.refill(e)
-		return true
-	}
-	blocks, known := e.since(l.version)
-	for _, events := range blocks {
-		for i := range events {
-			l.rank(events[i].Node)
+	if l.rows != nil {
+		blocks, known := e.since(l.version)
+		if l.orders != e.orders || !known {
+			l.orders = e.orders
+			l.refill(e)
+		} else {
+			for _, events := range blocks {
+				for i := range events {
+					l.rank(events[i].Node)
+				}
+			}
 		}
 	}
 	l.version = version
-	return known
 }

@@ -116,6 +116,8 @@ type Shifting interface {
 // Accountable is a State that has a predicate for each pod beside the predicate that pods share. Both give the same verdicts.
 type Accountable interface {
 	Of(pod *v1.Pod) filter.Predicate
+	// AskAll reports whether the predicate of a pod must be asked node by node when the pod fits on no node.
+	AskAll() bool
 }
 
 // Move counts n more pods on a slot, or -n fewer.
@@ -135,6 +137,19 @@ type (
 	}
 	RowScorer interface {
 		RawRow(slot int, allocatable, requested resources.Vector, cpuMilli, memoryBytes int64) int64
+	}
+)
+
+// RowsFilter and RowsScorer are a RowFilter and a RowScorer that answer about many nodes at once: about all rows whose numbers are
+// between the first and the second of each pair. All of these rows have 0 of the same allocatable resources.
+type (
+	// RowsFilter gives the verdict that all of the rows get. same is false when they may get different verdicts.
+	RowsFilter interface {
+		CheckRows(allocatable, requested [2]resources.Vector) (v resources.Verdict, same bool)
+	}
+	// RowsScorer gives a score that none of the rows exceeds, at most 100.
+	RowsScorer interface {
+		MaxRawRow(allocatable, requested [2]resources.Vector, cpuMilli, memoryBytes [2]int64) int64
 	}
 )
 

@@ -37,6 +37,7 @@ type rowScorer struct {
 	Scorer
 	weight int64
 	row    RowScorer
+	rows   RowsScorer
 }
 
 // askerOf prepares the plugins of group Rows for a pod. It reports false when a plugin fails.
@@ -68,6 +69,7 @@ func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 		}
 		x := rowScorer{Scorer: s, weight: p.Weight}
 		x.row, _ = s.(RowScorer)
+		x.rows, _ = s.(RowsScorer)
 		a.scorers = append(a.scorers, x)
 		a.reads = a.reads || len(p.Reads) > 0
 	}
@@ -76,21 +78,22 @@ func (e *Engine) askerOf(pod *v1.Pod) (a asker, ok bool) {
 
 const maxOwn = 1 << 30
 
+// check returns the verdict about a slot with these rows.
+func (a *asker) check(i int, allocatable, requested resources.Vector) resources.Verdict {
+	switch {
+	case a.row != nil:
+		return a.row.CheckRow(i, allocatable, requested)
+	case a.filter != nil:
+		return a.filter.Check(i)
+	}
+	return 0
+}
+
 // key judges a slot: its key, or the verdict that rejects it.
 func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok bool) {
-	var allocatable, requested resources.Vector
-	if a.row != nil {
-		allocatable, requested = a.log.Allocatable(i), a.log.Requested(i)
-		if v := a.row.CheckRow(i, allocatable, requested); v != 0 {
-			return -1, v, true
-		}
-	} else {
-		if a.filter != nil {
-			if v := a.filter.Check(i); v != 0 {
-				return -1, v, true
-			}
-		}
-		allocatable, requested = a.log.Allocatable(i), a.log.Requested(i)
+	allocatable, requested := a.log.Allocatable(i), a.log.Requested(i)
+	if v := a.check(i, allocatable, requested); v != 0 {
+		return -1, v, true
 	}
 	cpu, memory := a.log.NonZero(i)
 	var own int64
@@ -102,8 +105,10 @@ func (a *asker) key(i int, rank int32) (key int64, reject resources.Verdict, ok 
 			own += s.Raw(i) * s.weight
 		}
 	}
-	return own<<32 | int64(math.MaxUint32-uint32(rank)), 0, own >= 0 && own < maxOwn
+	return keyOf(own, rank), 0, own >= 0 && own < maxOwn
 }
+
+func keyOf(own int64, rank int32) int64 { return own<<32 | int64(math.MaxUint32-uint32(rank)) }
 
 // rowsOf returns the rows for a pod, up to date; nil when the rows cannot be kept.
 func (e *Engine) rowsOf(pod *v1.Pod) *rows {
@@ -141,7 +146,7 @@ func (w *rows) judge(i int) {
 	w.broken = w.broken || !ok
 }
 
-// follow asks again about the slots whose pods or nodes changed. After nodes came or left, the keys get the new places in scan
+// follow asks again about the slots whose pods or nodes changed, and about all slots when the log does not reach back that far. After nodes came or left, the keys get the new places in scan
 // order; answers that read other nodes are asked for again.
 func (w *rows) follow(e *Engine) bool {
 	if rank := e.ranks(); w.orders != e.orders && !w.broken {
@@ -176,6 +181,11 @@ func (w *rows) follow(e *Engine) bool {
 			w.judge(int(events[i].Node))
 		}
 	}
-	w.version, w.broken = version, w.broken || !known
+	if !known {
+		for _, i := range e.order() {
+			w.judge(i)
+		}
+	}
+	w.version = version
 	return !w.broken
 }

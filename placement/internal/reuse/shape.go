@@ -20,7 +20,6 @@ type shape struct {
 	usable  bool
 	epoch   uint64
 	version uint64
-	columns int // of the schema
 
 	static  *statics
 	rows    *rows
@@ -41,6 +40,8 @@ type shape struct {
 	shifts  bool     // a state is Shifting
 	account bool     // a state is Accountable
 	shifted []uint64 // by state: the version that the exceptions have followed
+	states  uint64   // the engine's moves when the states changed last
+	failure *failure // the latest; nil: none
 
 	exceptions exceptions
 }
@@ -51,6 +52,13 @@ type counted struct {
 	compiled Compiled
 	state    State
 	keys     int // topology keys when the layout was made
+}
+
+// failure is an answer without a node. It holds as long as nothing changes in the cluster.
+type failure struct {
+	answer  Answer
+	version uint64
+	memo    any
 }
 
 // compiled is what the plugins of group States make of a pod, without the plugins that skip the pod.
@@ -91,7 +99,7 @@ func (c compiled) appendKey(dst []byte) []byte {
 func (s *shape) build(c compiled) {
 	e := s.engine
 	*s = shape{engine: e, pod: s.pod, key: s.key, heaps: s.heaps, shared: s.shared, served: s.served, epoch: e.epoch,
-		version: e.log.Version(), columns: e.log.Schema().Len(), nodes: len(e.changes)}
+		version: e.log.Version(), nodes: len(e.changes)}
 	if !c.ok {
 		return
 	}
@@ -113,8 +121,12 @@ func (s *shape) build(c compiled) {
 		_, account := x.state.(Accountable)
 		s.shifts, s.account = s.shifts || shifts, s.account || account
 	}
+	e.moves++
+	s.states = e.moves
 	s.assemble()
-	s.usable = s.inOrder() && e.lay(s)
+	if s.usable = s.inOrder(); s.usable {
+		e.lay(s)
+	}
 }
 
 // rebuild is build for a shape whose states are out of date.
@@ -206,13 +218,14 @@ func (s *shape) use(pod *v1.Pod) *shape {
 // follow brings the shape to the version of the cluster and reports whether it can be used.
 func (s *shape) follow() bool {
 	e := s.engine
-	if s.epoch != e.epoch || s.columns != e.log.Schema().Len() {
+	if s.epoch != e.epoch {
 		s.rebuild()
 		return s.usable
 	}
 	if !s.usable {
 		return false
 	}
+	s.static.pod = s.pod // objects that an earlier pod names may be gone
 	if s.static.follow(e); !s.static.usable {
 		s.usable = false
 		return false
@@ -226,12 +239,10 @@ func (s *shape) follow() bool {
 	}
 	if s.newKeys() { // a running pod brought a new topology key
 		s.moved, s.nodes = s.moved[:0], len(e.changes)
-		return e.lay(s)
+		e.lay(s)
+		return true
 	}
-	if !s.layout.follow(e, s) {
-		s.rebuild()
-		return s.usable
-	}
+	s.layout.follow(e, s)
 	for ; s.nodes < len(e.changes); s.nodes++ {
 		s.exceptions.move(s, e.changes[s.nodes])
 	}
@@ -312,5 +323,21 @@ func (s *shape) apply(e *cluster.Event) {
 	}
 	if moved {
 		s.moved = append(s.moved, e.Node)
+		s.engine.moves++
+		s.states = s.engine.moves
+	}
+}
+
+// kind returns which pods the filters judge like the pods of the shape. A shared shape does not know.
+func (s *shape) kind() Kind {
+	switch e := s.engine; {
+	case s.shared || s.shifts || s.account:
+		return Kind{}
+	case len(s.counted) > 0:
+		return Kind{s.key, 4*s.states + 1}
+	case e.survives:
+		return Kind{s.key, 4*uint64(e.columns) + 2} // verdicts name columns
+	default:
+		return Kind{s.key, 4*e.epoch + 3}
 	}
 }

@@ -44,6 +44,7 @@ func (g *signature) key() []byte {
 func (e *Engine) staticsOf(pod *v1.Pod) *statics {
 	e.room.key = e.staticKeys.append(e.room.key[:0], pod)
 	if t, ok := e.statics[string(e.room.key)]; ok {
+		t.pod = pod
 		t.follow(e)
 		return t
 	}

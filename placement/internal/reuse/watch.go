@@ -8,6 +8,12 @@ import (
 
 // watch looks for changes of nodes and of the objects beside nodes and pods.
 func (e *Engine) watch() {
+	if columns := e.log.Schema().Len(); columns != e.columns { // predicates and scorers have looked up their columns
+		clear(e.seen)
+		clear(e.asked)
+		e.forget()
+		return
+	}
 	version := e.log.Version()
 	if version == e.at {
 		return

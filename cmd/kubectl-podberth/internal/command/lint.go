@@ -57,7 +57,7 @@ func against(a *asked) error {
 	if err != nil {
 		return err
 	}
-	dump, _, err := source.Read(a.ctx, c, source.Need{All: true}, source.Options{Partial: a.partial})
+	dump, err := a.read(a.ctx, c, source.Need{All: true})
 	if err != nil {
 		return err
 	}

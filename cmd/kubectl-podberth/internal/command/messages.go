@@ -48,7 +48,7 @@ func (m *messages) end() error {
 	}
 	text, failed := strings.CutPrefix(line, m.program+": ")
 	if m.argument != "" {
-		text = strings.Replace(text, m.argument+": ", "POD: ", 1)
+		text = strings.Replace(text, m.argument+": ", strings.Fields(m.use)[1]+": ", 1)
 	}
 	text = oneDash.ReplaceAllString(text, "$1--$2")
 	if failed {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/source"
 	"github.com/podberth/podberth/examples/consolidate/consolidate"
+	"github.com/podberth/podberth/examples/rollout/rollout"
 	"github.com/podberth/podberth/examples/upgrade/upgrade"
 )
 
@@ -21,6 +22,25 @@ Exit codes: 0 planned; 2 bad input.`,
 		need: func(*asked) source.Need {
 			return source.Need{Placing: true, Budgets: true, Workloads: true, Admission: true}
 		},
+	}
+}
+
+func rollOut() question {
+	return question{
+		use: "rollout [NODE...]", short: "Plan replacing every node, and say what would hang",
+		long: `Replaces nothing. Without nodes and -l all nodes are replaced. The plan says who
+leaves when, where each pod goes, which nodes are blocked and what would free
+them. --script writes the kubectl commands.
+
+Exit codes: 0 planned; 1 a node is blocked and --fail-blocked is given; 2 bad
+input.`,
+		examples: [2]string{"# every node behind one more node\nkubectl podberth rollout --ignore-daemonsets --surge 1", "# a pool of a dump, three nodes at a time\nkubectl podberth rollout -f cluster.yaml -l pool=web --parallel 3"},
+		program:  "rollout", flags: rollout.Flags, run: rollout.Run, complete: &source.Nodes,
+		hidden: input, forms: browser, names: []string{"node=steps.nodes"},
+		need: func(*asked) source.Need {
+			return source.Need{Placing: true, Budgets: true, Workloads: true, Admission: true}
+		},
+		more: func(a *asked) error { a.given = append(a.given, a.names...); return nil },
 	}
 }
 

@@ -44,7 +44,7 @@ type asked struct {
 	given     []string // flags for the program
 	client    *source.Client
 	cleanup   []func()
-	argument  string // the flag of the program that an argument stands for: "-explain"
+	argument  string // the program's flag that gets the command's argument: "-explain"
 }
 
 // common are the flags that every command has in its own way.
@@ -75,7 +75,7 @@ func (r *recorder) Set(text string) error {
 func (g *global) command(q question) *cobra.Command {
 	var given []string
 	c := &cobra.Command{
-		Use: q.use, Short: q.short, Long: q.short + ".\n\n" + q.long, Args: q.args,
+		Use: q.use, Short: q.short, Long: q.short + ".\n\n" + q.long, Args: arguments(q.args),
 		Example:           "  " + strings.ReplaceAll(strings.Join(q.examples[:], "\n"), "\n", "\n  "),
 		ValidArgsFunction: g.completer(q.complete),
 	}
@@ -114,6 +114,19 @@ func (g *global) command(q question) *cobra.Command {
 		return a.answer()
 	}
 	return c
+}
+
+// arguments lets an error about the arguments point to the help.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		return nil
+	}
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+		}
+		return nil
+	}
 }
 
 // dashes writes the flags of a program in a text with two dashes.
@@ -177,17 +190,17 @@ func (a *asked) input() (io.Reader, error) {
 	if a.need != nil {
 		need = a.need(a)
 	}
-	progress := report.NewProgress(a.stderr, "reading the cluster", "objects", nil)
-	stdin, warnings, err := source.Read(a.ctx, c, need, source.Options{Partial: a.partial, Progress: progress})
-	progress.End()
-	if err != nil {
-		return nil, err
-	}
-	for _, text := range warnings {
-		fmt.Fprintf(a.stderr, "warning: %s\n", text)
-	}
 	a.given = append(a.given, "-f=-")
-	return stdin, nil
+	return a.read(a.ctx, c, need)
+}
+
+// read reads the cluster and says on standard error how far it is and what it leaves out.
+func (g *global) read(ctx context.Context, c *source.Client, need source.Need) (io.Reader, error) {
+	in, warnings, err := source.Read(ctx, c, need, source.Options{Partial: g.partial, Progress: g.stderr})
+	for _, text := range warnings {
+		fmt.Fprintf(g.stderr, "warning: %s\n", text)
+	}
+	return in, err
 }
 
 // live returns the client, the same one each time.

@@ -7,13 +7,14 @@ import (
 	"github.com/podberth/podberth/examples/drain/drain"
 	"github.com/podberth/podberth/examples/failures/failures"
 	"github.com/podberth/podberth/examples/nodepressure/nodepressure"
+	"github.com/podberth/podberth/examples/page"
 	"github.com/podberth/podberth/examples/simulate/simulate"
 	"github.com/podberth/podberth/examples/taintforecast/taintforecast"
 )
 
 // questions are the commands that ask programs, in the order of the help.
 func questions() []question {
-	return []question{why(), place(), fit(), drainNodes(), evict(), nodePressure(), taints(), nodeFailures(), emptyNodes(), upgradeTo(), lintRules()}
+	return []question{why(), place(), fit(), drainNodes(), evict(), nodePressure(), taints(), nodeFailures(), emptyNodes(), rollOut(), upgradeTo(), lintRules()}
 }
 
 func why() question {
@@ -27,8 +28,8 @@ given; 2 bad input.`,
 		examples: [2]string{"# why a pod of the current namespace waits\nkubectl podberth why web-0", "# every node, from a dump\nkubectl podberth why shop/web-0 --all -f cluster.yaml"},
 		program:  "simulate", flags: simulate.Flags, run: simulate.Run, args: cobra.ExactArgs(1), complete: &source.Pods,
 		hidden: append([]string{"explain", "how-many", "log", "detail", "fail-errors", "map", "pack"}, input...),
-		usage:  map[string]string{"all": "every node, not the best twenty", "preemption": preemptionUsage},
-		names:  []string{"node=node"}, need: placing, more: podFor("-explain"),
+		usage:  map[string]string{"all": "every node, not the best twenty", "where": "why the pod does not go there, and what would have to change: a `NODE` or a label selector", "preemption": preemptionUsage},
+		forms:  browser, names: []string{"node=node"}, need: placing, more: podFor("-explain"),
 	}
 }
 
@@ -42,8 +43,8 @@ Exit codes: 0 answered; 1 a pod stays without a node and --fail-unschedulable is
 given, or a pod was refused and --fail-errors is given; 2 bad input.`,
 		examples: [2]string{"# the pods of all namespaces\nkubectl podberth place -A", "# what if a node is cordoned and ten more pods come\nkubectl podberth place -f dump.yaml --cordon n1 --add pod.yaml --count 10"},
 		program:  "simulate", flags: simulate.Flags, run: simulate.Run, args: cobra.NoArgs, namespaced: true,
-		hidden: append([]string{"explain", "how-many", "all"}, input...), usage: map[string]string{"preemption": preemptionUsage},
-		names: []string{"pod=pods.pod"}, need: placing,
+		hidden: append([]string{"explain", "where", "how-many", "all"}, input...), usage: map[string]string{"preemption": preemptionUsage},
+		forms: browser, names: []string{"pod=pods.pod"}, need: placing,
 	}
 }
 
@@ -57,7 +58,7 @@ Exit codes: 0 answered; 1 none fits and --fail-unschedulable is given; 2 bad
 input.`,
 		examples: [2]string{"# how many more replicas fit\nkubectl podberth fit web-0", "# after a node is gone\nkubectl podberth fit shop/web-0 -f cluster.yaml --cordon n1"},
 		program:  "simulate", flags: simulate.Flags, run: simulate.Run, args: cobra.ExactArgs(1), complete: &source.Pods,
-		hidden: append([]string{"explain", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack"}, input...),
+		hidden: append([]string{"explain", "where", "how-many", "all", "log", "detail", "timeline", "grace", "seed", "preemption", "fail-errors", "map", "pack"}, input...),
 		names:  []string{"node=nodes"}, need: placing, more: podFor("-how-many"),
 	}
 }
@@ -72,7 +73,7 @@ Exit codes: 0 planned; 1 the drain cannot begin, or a pod is blocked and
 		examples: [2]string{"# a node, as kubectl drain would\nkubectl podberth drain node-a1 --ignore-daemonsets", "# the nodes of a zone together\nkubectl podberth drain -l topology.kubernetes.io/zone=a -f cluster.yaml"},
 		program:  "drain", flags: drain.Flags, run: drain.Run, complete: &source.Nodes,
 		hidden: append([]string{"evict"}, input...),
-		names:  []string{"pod=waves.evictions.pod"}, need: planning,
+		forms:  browser, names: []string{"pod=waves.evictions.pod"}, need: planning,
 		more: func(a *asked) error { a.given = append(a.given, a.names...); return nil },
 	}
 }
@@ -96,13 +97,15 @@ func nodePressure() question {
 		use: "pressure NODE", short: "Say what the kubelet evicts on a node that runs short",
 		long: `Short of memory, disk or processes: prints the thresholds, what the kubelet
 reclaims, and in which order it evicts pods. Reads the node's stats summary and
-the kubelet's configuration through the API server, or from files.
+the kubelet's configuration through the API server, or from a snapshot or files.
 
 Exit codes: 0 answered; 2 bad input.`,
-		examples: [2]string{"# what happens on a node now\nkubectl podberth pressure node-a1", "# from files\nkubectl podberth pressure -f cluster.yaml --summary summary.json"},
+		examples: [2]string{"# what happens on a node now\nkubectl podberth pressure node-a1", "# from a snapshot\nkubectl podberth pressure node-a1 -f cluster.yaml.gz"},
 		program:  "nodepressure", flags: nodepressure.Flags, run: nodepressure.Run, args: cobra.MaximumNArgs(1), complete: &source.Nodes,
-		names: []string{"pod=ranking.pod"}, more: summaryOf, hidden: []string{"strict"},
-		need: func(a *asked) source.Need { return source.Need{Node: a.names[0]} },
+		names: []string{"pod=ranking.pod"}, more: pressureOf, hidden: []string{"strict", "node"},
+		need: func(a *asked) source.Need {
+			return source.Need{Node: a.names[0], Stats: !a.has("-summary"), Settings: !a.has("-kubelet")}
+		},
 	}
 }
 
@@ -115,7 +118,7 @@ zone, --events a file with what else happens.
 Exit codes: 0 answered; 2 bad input.`,
 		examples: [2]string{"# the kubelet of a node falls silent\nkubectl podberth taints node-a1", "# a zone fails\nkubectl podberth taints -f cluster.yaml --stop-zone eu-1a"},
 		program:  "taintforecast", flags: taintforecast.Flags, run: taintforecast.Run, complete: &source.Nodes,
-		hidden: append([]string{"stop"}, input...), names: []string{"pod=entries.pod"},
+		hidden: append([]string{"stop"}, input...), forms: browser, names: []string{"pod=entries.pod"},
 		more: func(a *asked) error {
 			for _, n := range a.names {
 				a.given = append(a.given, "-stop="+n)
@@ -144,6 +147,9 @@ given; 2 bad input.`,
 
 // preemptionUsage says what --preemption takes.
 const preemptionUsage = "whose `VICTIMS` give way: kube-scheduler's (default), or the best (optimal)"
+
+// browser is the form of output of questions that can be answered with a page.
+var browser = []string{page.Form}
 
 // input are flags about dumps: a cluster has what they make or check.
 var input = []string{"strict"}

@@ -71,7 +71,11 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
+	text := err.Error()
+	if strings.Contains(text, "\n") {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", name, text)
 	return program.BadInput
 }
 
@@ -140,11 +144,13 @@ func (g *global) namespace() (of, shown string, err error) {
 		if of == "" {
 			of = "default"
 		}
-	} else if of, _, err = g.kube.ToRawKubeConfigLoader().Namespace(); err == nil {
+	} else if of, _, err = g.kube.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return "", "", fmt.Errorf("%w; kubectl config get-contexts lists the contexts, and -f PATH reads a dump in place of the cluster", err)
+	} else {
 		shown = of
 	}
 	if g.all {
 		shown = ""
 	}
-	return of, shown, err
+	return of, shown, nil
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,18 +13,23 @@ import (
 	"github.com/podberth/podberth/cmd/kubectl-podberth/internal/source"
 	"github.com/podberth/podberth/examples/anonymise"
 	"github.com/podberth/podberth/examples/dump"
+	"github.com/podberth/podberth/examples/program"
 	"github.com/podberth/podberth/examples/report"
 )
 
 // snapshot is the command that saves what the other commands read.
 func (g *global) snapshot() *cobra.Command {
 	var path, names string
-	var anonymous bool
+	var anonymous, stats bool
 	c := &cobra.Command{
 		Use: "snapshot", Short: "Save all that the other commands read, for -f", Args: cobra.NoArgs,
 		Long: `Save all that the other commands read, for -f.
 
 The form follows the name: .yaml or .json, and .gz packs it.
+
+Of each node it also saves what its kubelet measures and how it is configured to
+evict, as objects of kind Kubelet. That needs get on nodes/proxy; a warning says
+how many kubelets gave nothing. --stats=false does not ask them.
 
 --anonymise replaces names, label values and images so that the answers stay the
 same, and leaves out what no command reads: environment, commands, mounts,
@@ -38,28 +41,35 @@ Exit codes: 0 saved; 2 bad usage, bad input, no access.`,
 	}
 	f := c.Flags()
 	f.StringVarP(&path, "output", "o", "-", "write `PATH`; - is standard output, as YAML")
+	f.BoolVar(&stats, "stats", true, "ask the kubelets for what pressure reads; --stats=false leaves it out")
 	f.BoolVar(&anonymous, "anonymise", false, "replace names, label values and images")
 	f.StringVar(&names, "names", "", "with --anonymise: write the old names to `FILE`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if names != "" && !anonymous {
 			return errors.New("--names: Invalid value: goes with --anonymise")
 		}
-		objects, err := g.objects(c)
+		objects, err := g.objects(c, source.Need{All: true, Stats: stats, Settings: stats})
 		if err != nil {
 			return err
 		}
 		var list []anonymise.Tree
 		if anonymous {
 			var old *anonymise.Names
-			if list, old, err = anonymise.Objects(objects); err != nil {
+			progress := report.NewProgress(g.stderr, "snapshot", "steps of renaming", nil)
+			list, old, err = anonymise.Objects(objects, progress.Step)
+			progress.End()
+			if err != nil {
 				return fmt.Errorf("--anonymise: %w", err)
+			}
+			for _, name := range old.Unlike {
+				fmt.Fprintf(g.stderr, "warning: --anonymise: lint suggests other names for %q than before\n", name)
 			}
 			if names != "" {
 				data, err := json.MarshalIndent(old, "", "  ")
 				if err != nil {
 					return err
 				}
-				if err := os.WriteFile(names, append(data, '\n'), 0o600); err != nil {
+				if err := report.WriteText(names, 0o600, string(data)+"\n"); err != nil {
 					return err
 				}
 			}
@@ -79,10 +89,10 @@ Exit codes: 0 saved; 2 bad usage, bad input, no access.`,
 	return c
 }
 
-// objects reads the dumps, or everything from the cluster.
-func (g *global) objects(c *cobra.Command) (*dump.Objects, error) {
+// objects reads the dumps, or from the cluster what is needed.
+func (g *global) objects(c *cobra.Command, need source.Need) (*dump.Objects, error) {
 	if len(g.files) > 0 {
-		objects, err := dump.Read(g.files, g.stdin, dump.Options{Verbose: g.verbose})
+		objects, err := dump.Read(g.files, g.stdin, dump.Options{Verbose: g.verbose, Progress: program.Reading(g.stderr)})
 		if err == nil {
 			objects.Warnings.Print(g.stderr)
 		}
@@ -92,14 +102,9 @@ func (g *global) objects(c *cobra.Command) (*dump.Objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	progress := report.NewProgress(g.stderr, "reading the cluster", "objects", nil)
-	in, warnings, err := source.Read(c.Context(), client, source.Need{All: true}, source.Options{Partial: g.partial, Progress: progress})
-	progress.End()
+	in, err := g.read(c.Context(), client, need)
 	if err != nil {
 		return nil, err
-	}
-	for _, text := range warnings {
-		fmt.Fprintf(g.stderr, "warning: %s\n", text)
 	}
 	return dump.Read([]string{"-"}, in, dump.Options{MaxSize: 1 << 40})
 }
@@ -121,22 +126,11 @@ func save(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(stdout)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
+	if !strings.HasSuffix(path, ".gz") {
+		return report.WriteFile(path, 0o644, write)
 	}
-	if strings.HasSuffix(path, ".gz") {
-		z := gzip.NewWriter(f)
-		err = errors.Join(write(z), z.Close())
-	} else {
-		err = write(f)
-	}
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return report.WriteFile(path, 0o644, func(w io.Writer) error {
+		z := gzip.NewWriter(w)
+		return errors.Join(write(z), z.Close())
+	})
 }

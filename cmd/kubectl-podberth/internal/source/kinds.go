@@ -70,6 +70,9 @@ type Need struct {
 	All bool
 	// Node limits nodes and pods to one node; "" for all.
 	Node string
+	// Stats and Settings: what the kubelets measure, and how they are configured to evict. With Node a kubelet that gives no stats
+	// is an error, without it a warning.
+	Stats, Settings bool
 }
 
 // first returns the kinds that are read whatever the pods have.

@@ -31,14 +31,16 @@ type seen struct {
 // Options change how Read reads.
 type Options struct {
 	// Partial leaves out kinds that may not be listed, except pods and nodes. Without it they are an error.
-	Partial  bool
-	Progress *report.Progress
+	Partial bool
+	// Progress gets how far the work is when it takes more than a second.
+	Progress io.Writer
 }
 
 // Read lists what a question needs and returns it as a stream of JSON lists. The texts are warnings about kinds that were left out.
 // A kind that the server does not have is empty.
 func Read(ctx context.Context, c *Client, need Need, o Options) (dump io.Reader, warnings []string, err error) {
-	r := &reader{c: c, need: need, o: o, seen: seen{count: map[string]int{}}}
+	r := &reader{c: c, need: need, progress: report.NewProgress(o.Progress, "reading the cluster", "objects", nil), seen: seen{count: map[string]int{}}}
+	defer func() { r.progress.End() }()
 	if err := r.all(ctx, need.first()); err != nil {
 		return nil, nil, err
 	}
@@ -52,18 +54,28 @@ func Read(ctx context.Context, c *Client, need Need, o Options) (dump io.Reader,
 	default:
 		warnings = append(warnings, fmt.Sprintf("this user may not list %s; the answer is that of a cluster without them", r.names()))
 	}
-	o.Progress.End()
+	if need.Stats || need.Settings {
+		r.progress.End()
+		r.progress = report.NewProgress(o.Progress, "asking the kubelets", "kubelets", nil)
+		more, err := r.kubelets(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		warnings = append(warnings, more...)
+	}
 	return io.MultiReader(r.pages...), warnings, nil
 }
 
 type reader struct {
 	c       *Client
 	need    Need
-	o       Options
 	seen    seen
 	pages   []io.Reader
 	objects int
+	nodes   []string
 	missing []Kind
+
+	progress *report.Progress
 }
 
 func (r *reader) all(ctx context.Context, kinds []Kind) error {
@@ -91,11 +103,11 @@ func (r *reader) list(ctx context.Context, k Kind) error {
 			query.Set("fieldSelector", "spec.nodeName="+r.need.Node)
 		}
 	}
-	begin, objects := len(r.pages), r.objects
+	begin, objects, nodes := len(r.pages), r.objects, len(r.nodes)
 	for {
 		data, err := r.c.Get(ctx, k.path(), query, JSON)
 		if gone(err) && query.Get("continue") != "" { // the pages are too old for the server: begin again without pages
-			r.pages, r.objects = r.pages[:begin], objects
+			r.pages, r.objects, r.nodes = r.pages[:begin], objects, r.nodes[:nodes]
 			query.Del("continue")
 			query.Del("limit")
 			continue
@@ -116,13 +128,18 @@ func (r *reader) list(ctx context.Context, k Kind) error {
 		r.pages = append(r.pages, bytes.NewReader(data), strings.NewReader("\n"))
 		r.objects += len(list.Items)
 		r.seen.count[k.Resource] += len(list.Items)
+		if k == Nodes {
+			for _, n := range list.Items {
+				r.nodes = append(r.nodes, n.Metadata.Name)
+			}
+		}
 		if k == Pods {
 			for _, p := range list.Items {
 				r.seen.volumes = r.seen.volumes || p.stored()
 				r.seen.devices = r.seen.devices || len(p.Spec.ResourceClaims) > 0
 			}
 		}
-		r.o.Progress.Step(r.objects, r.objects+list.Metadata.RemainingItemCount)
+		r.progress.Step(r.objects, r.objects+list.Metadata.RemainingItemCount)
 		if list.Metadata.Continue == "" {
 			return nil
 		}
@@ -137,7 +154,8 @@ func gone(err error) bool {
 
 // item is what Read reads of an object.
 type item struct {
-	Spec struct {
+	Metadata struct{ Name string }
+	Spec     struct {
 		Volumes        []map[string]json.RawMessage
 		ResourceClaims []json.RawMessage
 	}

@@ -1,0 +1,136 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// late are the lines of a pod that a scheduler has seen before it has seen the pod's volumes or devices: informers of different kinds
+// are not in step.
+var late = []string{"event p1 Warning FailedScheduling 0/1 nodes are available: *", "event p1 Warning FailedScheduling Scheduling default-scheduler: 0/1 nodes are available: *",
+	"event p1 Warning FailedScheduling Scheduling default-scheduler: waiting for *", "event p1 Warning FailedScheduling Scheduling default-scheduler: persistentvolumeclaim *",
+	"event p1 Warning FailedScheduling Scheduling default-scheduler: storageclass*", "event p1 Warning FailedScheduling Scheduling default-scheduler: resourceclaim *"}
+
+const inStep = "a pod may be seen before its volumes or devices"
+
+// storage are the scenarios with volumes and devices, whose writes come before the binding.
+var storage = []scenario{
+	{name: "a volume", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.volume("pv1")
+		w.claim("c1")
+		w.pod("p1", "1", claims("c1"))
+		w.completeClaim("c1", "pv1")
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}, ours: late, theirs: late, why: inStep},
+	{name: "provisioning fails once", run: func(w *world, _ *wire) { provisioned(w, `{"example.com/a":"b"}`) }, ours: late, theirs: late, why: inStep},
+	{name: "the chosen node is taken back", run: func(w *world, _ *wire) { provisioned(w, "null") }, ours: late, theirs: late, why: inStep},
+	{name: "a device", run: func(w *world, _ *wire) {
+		w.node("n1", "2")
+		w.devices("n1")
+		w.pod("p1", "1", func(p *v1.Pod) {
+			p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "d", ResourceClaimName: ptr.To("d1")}}
+		})
+		w.bound("p1", "n1")
+		w.event("Scheduled", "p1")
+	}, ours: late, theirs: late, why: inStep},
+}
+
+// provisioned lets a provisioner give the chosen node back, and provide the volume when the scheduler has chosen again. annotations are
+// those of the claim before.
+func provisioned(w *world, annotations string) {
+	w.t.Helper()
+	w.node("n1", "2")
+	_, err := w.api.StorageV1().StorageClasses().Create(w.ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Provisioner: "example.com/p", VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+	}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	w.claim("c1")
+	w.patchClaim("c1", `{"metadata":{"annotations":`+annotations+`}}`)
+	w.pod("p1", "1", claims("c1"))
+	w.selected("c1", "n1")
+	w.patchClaim("c1", `{"metadata":{"annotations":{"volume.kubernetes.io/selected-node":null}}}`)
+	w.until("the failure", func() bool {
+		return slices.ContainsFunc(w.events("FailedScheduling", "p1"), func(note string) bool { return strings.Contains(note, "PreBind") })
+	})
+	w.selected("c1", "n1")
+	w.provision("c1", "pv1")
+	w.bound("p1", "n1")
+	w.event("Scheduled", "p1")
+}
+
+// claims gives a pod the volume of a claim.
+func claims(name string) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	}
+}
+
+// selected waits until the scheduler has chosen a node for a claim.
+func (w *world) selected(claim, node string) {
+	w.t.Helper()
+	w.until("the node of "+claim, func() bool {
+		c, err := w.api.CoreV1().PersistentVolumeClaims("default").Get(w.ctx, claim, metav1.GetOptions{})
+		return err == nil && c.Annotations["volume.kubernetes.io/selected-node"] == node
+	})
+}
+
+func (w *world) patchClaim(name, patch string) {
+	w.t.Helper()
+	_, err := w.api.CoreV1().PersistentVolumeClaims("default").Patch(w.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(w.t, err)
+}
+
+// provision does what a provisioner and the volume controller do: it makes a volume for the claim and binds both.
+func (w *world) provision(claim, volume string) {
+	w.t.Helper()
+	c, err := w.api.CoreV1().PersistentVolumeClaims("default").Get(w.ctx, claim, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	_, err = w.api.CoreV1().PersistentVolumes().Create(w.ctx, &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: volume}, Spec: v1.PersistentVolumeSpec{
+		Capacity: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}, AccessModes: c.Spec.AccessModes, StorageClassName: *c.Spec.StorageClassName,
+		ClaimRef:               &v1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
+		PersistentVolumeSource: v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/x"}},
+	}}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+	w.patchClaim(claim, fmt.Sprintf(`{"metadata":{"annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":%q}}`, volume))
+}
+
+// wipeStorage removes claims, volumes, classes and devices, which controllers would let go of first.
+func (w *world) wipeStorage(now metav1.DeleteOptions) {
+	w.t.Helper()
+	const free = `{"metadata":{"finalizers":null}}`
+	list, err := w.api.CoreV1().PersistentVolumeClaims("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, c := range list.Items {
+		w.patchClaim(c.Name, free)
+	}
+	volumes, err := w.api.CoreV1().PersistentVolumes().List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, v := range volumes.Items {
+		_, err := w.api.CoreV1().PersistentVolumes().Patch(w.ctx, v.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+	}
+	devices, err := w.api.ResourceV1().ResourceClaims("default").List(w.ctx, metav1.ListOptions{})
+	require.NoError(w.t, err)
+	for _, c := range devices.Items {
+		_, err := w.api.ResourceV1().ResourceClaims("default").Patch(w.ctx, c.Name, types.MergePatchType, []byte(free), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+	}
+	all := metav1.ListOptions{}
+	require.NoError(w.t, w.api.CoreV1().PersistentVolumeClaims("default").DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.CoreV1().PersistentVolumes().DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.StorageV1().StorageClasses().DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.ResourceV1().ResourceClaims("default").DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.ResourceV1().ResourceSlices().DeleteCollection(w.ctx, now, all))
+	require.NoError(w.t, w.api.ResourceV1().DeviceClasses().DeleteCollection(w.ctx, now, all))
+}

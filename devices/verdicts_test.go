@@ -1,0 +1,103 @@
+package devices_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/devices"
+)
+
+// Which of the GPUs of a node a claim can have.
+func ExampleSearch_Verdicts() {
+	slice := gpus("n1")
+	slice.Spec.Devices[1].Taints = []resourcev1.DeviceTaint{{Key: "example.com/overheated", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+	slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: "gpu-2"})
+	running := gpuClaim("running", 1)
+	running.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: "gpu", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}}}
+	ledger := devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{slice}), running)
+	verdicts, err := devices.NewAllocator(ledger, class, nil, devices.Options{}).Compile(gpuClaim("web", 1)).Verdicts(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+	if err != nil {
+		panic(err)
+	}
+	for _, x := range verdicts {
+		fmt.Println(x.Claim, x.Request, x.Device, x.Fails)
+	}
+	// Output:
+	// default/web gpu gpu.example.com/n1/gpu-0 [is not in use]
+	// default/web gpu gpu.example.com/n1/gpu-1 [has no taint example.com/overheated:NoSchedule that the request does not tolerate]
+	// default/web gpu gpu.example.com/n1/gpu-2 []
+}
+
+// The verdicts on single devices add up to the counts of Explain.
+func TestVerdicts(t *testing.T) {
+	failed := 0
+	for seed := range 150 {
+		r := &rack{Rand: rand.New(rand.NewPCG(uint64(seed), 9)), clean: seed%2 == 0, nodes: nodesOf("n0", "n1")}
+		ledger := devices.NewLedger(devices.NewInventory(r.slices()))
+		allocator := devices.NewAllocator(ledger, class, equals{}, devices.Options{Steps: 2000})
+		if results, ok, err := allocator.Compile(r.claim("running")).Allocate(r.nodes[0]); ok && err == nil {
+			ledger.Add(nil, &results[0])
+		}
+		search := allocator.Compile(r.claim("a"), r.claim("b"))
+		for _, n := range r.nodes {
+			e := search.Explain(n)
+			verdicts, err := search.Verdicts(n)
+			require.NoError(t, err)
+			for _, want := range e.Requests {
+				left, counts := 0, map[string]int{}
+				for _, x := range verdicts[:want.Devices] {
+					require.Equal(t, want.Claim+want.Request, x.Claim+x.Request)
+					if len(x.Fails) == 0 {
+						left++
+					}
+					for _, f := range x.Fails {
+						counts[f]++
+						failed++
+					}
+				}
+				verdicts = verdicts[want.Devices:]
+				require.Equal(t, want.Left, left)
+				for _, f := range want.Refused {
+					require.Equal(t, f.Devices, counts[f.Test], f.Test)
+					delete(counts, f.Test)
+				}
+				require.Empty(t, counts)
+			}
+			require.Empty(t, verdicts)
+		}
+	}
+	require.Greater(t, failed, 1000)
+
+	amount := func(n string) map[string]resourcev1.Counter {
+		return map[string]resourcev1.Counter{"slots": {Value: resource.MustParse(n)}, "lanes": {Value: resource.MustParse("2")}}
+	}
+	published, counters := gpus("n1"), gpus("n1")
+	published.Spec.Devices = []resourcev1.Device{{Name: "a", ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: "one", Counters: amount("3")}, {CounterSet: "two", Counters: amount("3")}}}}
+	counters.Name, counters.Spec.Devices = "counters", nil
+	counters.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "one", Counters: amount("2")}, {Name: "two", Counters: amount("2")}}
+	published.Spec.Pool.ResourceSliceCount, counters.Spec.Pool.ResourceSliceCount = 2, 2
+	n1 := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	verdicts, err := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{published, counters})), class, nil, devices.Options{}).Compile(gpuClaim("web", 1)).Verdicts(n1)
+	require.NoError(t, err)
+	require.Len(t, verdicts, 1)
+	require.Equal(t, []string{"has enough of the counter slots"}, verdicts[0].Fails, "slots of both sets are short, lanes of neither")
+
+	on := func(s *resourcev1.ResourceSlice, c *resourcev1.ResourceClaim) error {
+		_, err := devices.NewAllocator(devices.NewLedger(devices.NewInventory([]*resourcev1.ResourceSlice{s})), class, nil, devices.Options{}).Compile(c).Verdicts(n1)
+		return err
+	}
+	claim := gpuClaim("web", 1)
+	claim.Spec.Devices.Requests[0].Exactly.DeviceClassName = "tpu"
+	require.ErrorContains(t, on(gpus("n1"), claim), "could not retrieve device class tpu")
+	broken := gpus("n1")
+	broken.Spec.NodeName, broken.Spec.NodeSelector = nil, &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "a", Operator: "Near"}}}}}
+	require.ErrorContains(t, on(broken, gpuClaim("web", 1)), "failed to parse node selector")
+}

@@ -1,0 +1,159 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// Flip is a single change with which another node is chosen.
+type Flip struct {
+	Kind   string `json:"kind"`   // "weight", "image", "label", "taint", "pod" or "request"
+	Object string `json:"object"` // "Node n2", "Pod default/web", "Plugin ImageLocality"
+	Text   string `json:"text"`
+	// Weight is the plugin's weight for the kind weight, and 0 for the others.
+	Weight int64 `json:"weight,omitempty"`
+
+	change func(s *cluster.Snapshot, p *v1.Pod) error // nil: nothing of the objects
+}
+
+// ApplyFlip makes the change of a flip in a snapshot and returns the changed pod. The pod stays as it is. A flip of the kind weight
+// changes no object. A Flip of another kind that was read from JSON is an error. The other errors are those of cluster.Snapshot.Set.
+func ApplyFlip(s *cluster.Snapshot, pod *v1.Pod, f Flip) (*v1.Pod, error) {
+	switch {
+	case s == nil:
+		return nil, ErrNoSnapshot
+	case pod == nil:
+		return nil, errors.New("diagnose: pod: Required value: must not be nil")
+	case f.change == nil && f.Weight == 0:
+		return nil, fmt.Errorf("diagnose: flip: Invalid value: %q: is no flip of a Comparison", f.Kind)
+	}
+	p := pod.DeepCopy()
+	if f.change == nil {
+		return p, nil
+	}
+	return p, f.change(s, p)
+}
+
+// mostTried is the number of running pods of the other node whose leaving Compare tries.
+const mostTried = 20
+
+// try adds a flip if the decision with the flip chooses the other node.
+func (d *diagnosis) try(c *Comparison, f Flip) error {
+	s := d.base.Fork()
+	p, err := ApplyFlip(s, d.pod, f)
+	if err != nil {
+		return err
+	}
+	profile := d.profileOver(s)
+	if f.Weight > 0 {
+		profile.Scores = slices.Clone(profile.Scores)
+		for k := range profile.Scores {
+			if "Plugin "+profile.Scores[k].Name == f.Object {
+				profile.Scores[k].Weight = f.Weight
+			}
+		}
+	}
+	plan, err := placement.New(s, profile)
+	if err != nil {
+		return err
+	}
+	if plan.Decide(p, placement.Options{}).Node == c.Other {
+		c.Flips = append(c.Flips, f)
+	}
+	return nil
+}
+
+// flips tries single changes of objects in favour of the other node.
+func (d *diagnosis) flips(c *Comparison, slot int) error {
+	var list []Flip
+	onNode := func(kind, text string, edit func(n *v1.Node)) {
+		list = append(list, Flip{Kind: kind, Object: "Node " + c.Other, Text: text, change: func(s *cluster.Snapshot, _ *v1.Pod) error { return editNode(s, c.Other, edit) }})
+	}
+	n := d.base.Node(slot)
+	images := d.base.Node(d.base.Slot(c.Chosen)).Status.Images
+	for i := range d.pod.Spec.Containers {
+		image := d.pod.Spec.Containers[i].Image
+		for _, has := range images {
+			if slices.Contains(has.Names, image) && !slices.ContainsFunc(n.Status.Images, func(x v1.ContainerImage) bool { return slices.Contains(x.Names, image) }) {
+				onNode("image", "pull the image "+image, func(n *v1.Node) { n.Status.Images = append(n.Status.Images, has) })
+			}
+		}
+	}
+	if a := podinfo.NodeAffinity(d.pod); a != nil {
+		for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+			for _, r := range t.Preference.MatchExpressions {
+				if r.Operator == v1.NodeSelectorOpIn && len(r.Values) > 0 && !slices.Contains(r.Values, n.Labels[r.Key]) {
+					onNode("label", "label "+r.Key+"="+r.Values[0], func(n *v1.Node) { setLabel(n, r.Key, r.Values[0]) })
+				}
+			}
+		}
+	}
+	for _, t := range n.Spec.Taints {
+		if t.Effect == v1.TaintEffectPreferNoSchedule {
+			onNode("taint", "remove the taint "+t.ToString(), func(n *v1.Node) { dropTaint(n, t) })
+		}
+	}
+	tried := 0
+	for p := range d.base.Pods(slot) {
+		if tried++; tried > mostTried {
+			break
+		}
+		if fixed(p) {
+			continue
+		}
+		f, err := d.away(c, p)
+		if err != nil {
+			return err
+		}
+		list = append(list, f)
+	}
+	var requests []*Change
+	requestChanges(d.pod, func(kind Kind, rule, path, from string, edit func(p *v1.Pod, v int64)) *Change {
+		x := &Change{Kind: kind, Path: path, From: from, edit: edit}
+		requests = append(requests, x)
+		return x
+	})
+	for _, x := range requests {
+		half := x.value.from / 2
+		list = append(list, Flip{Kind: "request", Object: "Pod " + c.Pod, Text: fmt.Sprintf("%s from %s to %s", x.Path, x.From, x.value.show(half)), change: func(_ *cluster.Snapshot, p *v1.Pod) error {
+			x.edit(p, half)
+			return nil
+		}})
+	}
+	for _, f := range list {
+		if err := d.try(c, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// away returns the flip in which a running pod leaves the other node: it moves to the chosen node if it fits there.
+func (d *diagnosis) away(c *Comparison, p *v1.Pod) (Flip, error) {
+	f := Flip{Kind: "pod", Object: "Pod " + podinfo.Name(p), Text: "remove " + podinfo.Name(p) + " from " + c.Other, change: func(s *cluster.Snapshot, _ *v1.Pod) error { return release(s, p) }}
+	if usesDevices(p) {
+		return f, nil
+	}
+	s := d.base.Fork()
+	if err := s.Unset(p); err != nil {
+		return f, err
+	}
+	plan, err := placement.New(s, d.profileOver(s))
+	if err != nil {
+		return f, err
+	}
+	chosen := s.Slot(c.Chosen)
+	if len(plan.Rejections(unplaced(p), chosen)) > 0 {
+		return f, nil
+	}
+	f.Text = fmt.Sprintf("move %s from %s to %s", podinfo.Name(p), c.Other, c.Chosen)
+	f.change = func(s *cluster.Snapshot, _ *v1.Pod) error { return move(s, p, c.Chosen) }
+	return f, nil
+}

@@ -1,0 +1,160 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/placement"
+)
+
+// tighten takes the values back, one after the other, as far as the pod still fits: first those of the pod, then those of other
+// objects.
+func (d *diagnosis) tighten(list []*Change) error {
+	if !slices.ContainsFunc(list, func(c *Change) bool { return c.value != nil }) {
+		return nil
+	}
+	w, pod, err := d.apply(list)
+	if err != nil {
+		return err
+	}
+	left, slots := d.valued(w, pod, list)
+	for _, c := range list {
+		if c.value == nil {
+			continue
+		}
+		good, bad := c.value.loosest, c.value.from
+		for good-bad > 1 || bad-good > 1 {
+			middle := good + (bad-good)/2
+			c.value.v = middle
+			ok := false
+			if c.edit != nil {
+				p := d.pod.DeepCopy()
+				for _, x := range list {
+					if x.edit != nil {
+						x.edit(p, x.now())
+					}
+				}
+				ok = d.fits(left, p, slots)
+			} else {
+				w, pod, err := d.apply(list)
+				if err != nil {
+					return err
+				}
+				ok = d.fits(w, pod, w.target)
+			}
+			if ok {
+				good = middle
+			} else {
+				bad = middle
+			}
+		}
+		c.value.v, c.To = good, c.value.show(good)
+	}
+	return nil
+}
+
+// valued returns the filters that see a value of the pod, as a world, and the slots that the others allow.
+func (d *diagnosis) valued(w *world, pod *v1.Pod, list []*Change) (left *world, slots bits) {
+	left, slots = &world{snapshot: w.snapshot}, append(bits(nil), w.target...)
+	for k, f := range w.filters {
+		sees := false
+		for i, c := range d.changes {
+			sees = sees || d.sees[k]>>i&1 == 1 && slices.ContainsFunc(list, func(x *Change) bool { return x.value != nil && x.Path == c.Path && x.Kind == c.Kind })
+		}
+		if sees {
+			left.filters = append(left.filters, f)
+		} else {
+			slots.and(d.asked(w, f, pod))
+		}
+	}
+	return left, slots
+}
+
+// now returns the value of a change, 0 without one.
+func (c *Change) now() int64 {
+	if c.value == nil {
+		return 0
+	}
+	return c.value.v
+}
+
+// decideAgain decides with the changes made, and fills in what follows: where the pods that leave fit, and which budgets must rise.
+// The changes become those of the relaxation. The relaxation has no node when a filter fails. stuck are the pods that leave and
+// have no other node.
+func (d *diagnosis) decideAgain(list []*Change) (r Relaxation, final []*Change, stuck []*v1.Pod, err error) {
+	dec, s, err := d.decided(list)
+	if err != nil || dec.Failure != nil && dec.Failure.Err != nil {
+		return Relaxation{}, nil, nil, err
+	}
+	if i := slices.IndexFunc(list, removes); i >= 0 && dec.Placed() {
+		c := list[i]
+		if stuck, err = d.rehouse(c, s); err != nil {
+			return Relaxation{}, nil, nil, err
+		}
+		c.evicts = true
+		list = slices.Insert(slices.Clone(list), i, d.budgets.raises(c.remove)...)
+		moves := len(stuck) == 0
+		if moves {
+			c.Kind = MovePods
+			if moves, err = d.together(list, c, dec.Node); err != nil {
+				return Relaxation{}, nil, nil, err
+			}
+		}
+		if !moves {
+			c.Kind, c.to = RemovePods, nil
+		}
+		if dec, _, err = d.decided(list); err != nil {
+			return Relaxation{}, nil, nil, err
+		}
+	}
+	if !dec.Placed() {
+		return Relaxation{}, nil, nil, fmt.Errorf("diagnose: the filters allow the pod with changes that its decision refuses: %s", dec.Failure.Text())
+	}
+	r.Node = dec.Node
+	for _, c := range list {
+		r.Changes = append(r.Changes, *c)
+		r.Cost += d.o.Cost(*c)
+	}
+	return r, list, stuck, nil
+}
+
+// removes reports whether pods leave with a change.
+func removes(c *Change) bool { return c.Kind == RemovePods || c.Kind == MovePods }
+
+// together reports whether the pod goes to a node with all moves made, and to no node when one of the pods stays: in their new
+// places pods can keep the pod off, or help it.
+func (d *diagnosis) together(list []*Change, c *Change, node string) (bool, error) {
+	dec, _, err := d.decided(list)
+	if err != nil || dec.Node != node {
+		return false, err
+	}
+	all := c.remove
+	defer func() { c.remove = all }()
+	for i := range all {
+		c.remove = slices.Delete(slices.Clone(all), i, i+1)
+		if dec, _, err = d.decided(list); err != nil || dec.Placed() {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// decided decides with the changes made. The snapshot has the changes, and the pod on its node.
+func (d *diagnosis) decided(list []*Change) (placement.Decision, *cluster.Snapshot, error) {
+	w, pod, err := d.apply(list)
+	if err != nil {
+		return placement.Decision{}, nil, err
+	}
+	placer, err := placement.NewPlacer(w.snapshot, d.where(w.snapshot))
+	if err != nil {
+		return placement.Decision{}, nil, err
+	}
+	dec := placer.Decide(pod, placement.Options{})
+	if dec.Placed() {
+		err = placer.Assume(pod, dec)
+	}
+	return dec, w.snapshot, err
+}

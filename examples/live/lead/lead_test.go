@@ -1,0 +1,308 @@
+package lead
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// server keeps one lease, as an API server does: who writes must have read the last version.
+type server struct {
+	mu      sync.Mutex
+	record  *resourcelock.LeaderElectionRecord
+	version int
+	log     []string // what replicas did, in order
+}
+
+func (s *server) note(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, text)
+}
+
+// done returns what replicas did until now, in order.
+func (s *server) done() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// holder returns who has the lease, "" for nobody.
+func (s *server) holder() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record == nil {
+		return ""
+	}
+	return s.record.HolderIdentity
+}
+
+// give gives the lease to another holder.
+func (s *server) give(holder string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = &resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15}
+	s.version++
+}
+
+var errUnreachable = errors.New("connection refused")
+
+// lock is the way of a replica to the server.
+type lock struct {
+	s    *server
+	name string
+
+	mu   sync.Mutex
+	seen int
+	down bool
+}
+
+func (l *lock) unreachable() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.down
+}
+
+func (l *lock) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.down = true
+}
+
+func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if l.unreachable() {
+		return nil, nil, errUnreachable
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if l.s.record == nil {
+		return nil, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, "x")
+	}
+	l.seen = l.s.version
+	r := *l.s.record
+	raw, err := json.Marshal(r)
+	return &r, raw, err
+}
+
+func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.Update(ctx, r)
+}
+
+func (l *lock) Update(_ context.Context, r resourcelock.LeaderElectionRecord) error {
+	if l.unreachable() {
+		return errUnreachable
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	if l.seen != l.s.version {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "x", errors.New("changed"))
+	}
+	l.s.version++
+	l.seen, l.s.record = l.s.version, &r
+	if r.HolderIdentity == "" {
+		l.s.log = append(l.s.log, l.name+" releases")
+	}
+	return nil
+}
+
+func (l *lock) RecordEvent(string) {}
+func (l *lock) Identity() string   { return l.name }
+func (l *lock) Describe() string   { return l.name }
+
+// replica runs work as a replica with a lock, and returns the error of Run when work is over.
+func (s *server) replica(ctx context.Context, l *lock, lost func(), work func(context.Context) error) <-chan error {
+	done := make(chan error, 1)
+	d := (&Lease{Identity: l.name, OnLost: lost}).defaulted()
+	go func() {
+		done <- run(ctx, d, l, func(ctx context.Context) error {
+			s.note(l.name + " begins")
+			defer s.note(l.name + " ends")
+			return work(ctx)
+		})
+	}()
+	return done
+}
+
+func untilEnd(ctx context.Context) error { <-ctx.Done(); return nil }
+
+// At a stop the lease is released after work has returned, however long that takes, and only then the other replica begins.
+func TestHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		first, stopFirst := context.WithCancel(t.Context())
+		second, stopSecond := context.WithCancel(t.Context())
+		a := s.replica(first, &lock{s: s, name: "a"}, nil, func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(20 * time.Second) // of the bubble: the last bindings take longer than the lease lasts
+			return nil
+		})
+		time.Sleep(time.Second)
+		b := s.replica(second, &lock{s: s, name: "b"}, nil, untilEnd)
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"a begins"}, s.done(), "the lease is renewed")
+		stopFirst()
+		require.NoError(t, <-a)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, []string{"a begins", "a ends", "a releases", "b begins"}, s.done())
+		stopSecond()
+		require.NoError(t, <-b)
+		require.Empty(t, s.holder())
+	})
+}
+
+// A replica that never led ends without an error and writes nothing.
+func TestStandby(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.give("other")
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		defer stop()
+		require.NoError(t, <-s.replica(ctx, &lock{s: s, name: "a"}, nil, untilEnd))
+		require.Empty(t, s.done())
+		require.Equal(t, "other", s.holder())
+	})
+}
+
+// A leader whose lease another has taken stops at the next read of the lease, and leaves the lease to the other.
+func TestStolen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		var told time.Duration
+		var cause error
+		var stolen time.Time
+		a := s.replica(t.Context(), &lock{s: s, name: "a"}, nil, func(ctx context.Context) error {
+			<-ctx.Done()
+			told, cause = time.Since(stolen), context.Cause(ctx)
+			return errors.New("cut off")
+		})
+		time.Sleep(10 * time.Second)
+		stolen = time.Now()
+		s.give("thief")
+		err := <-a
+		require.ErrorIs(t, err, ErrLost)
+		require.ErrorContains(t, err, "cut off", "work's own error is there too")
+		require.ErrorIs(t, cause, ErrLost)
+		require.LessOrEqual(t, told, 5*time.Second, "a renewal each 2 s finds out")
+		require.Equal(t, []string{"a begins", "a ends"}, s.done(), "no release")
+		require.Equal(t, "thief", s.holder())
+	})
+}
+
+// A leader that cannot reach the server stops when the renew deadline is over, counted from its last renewal, and so before another
+// may take the lease.
+func TestUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		way := &lock{s: s, name: "a"}
+		a := s.replica(t.Context(), way, nil, untilEnd)
+		time.Sleep(10 * time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		b := s.replica(ctx, &lock{s: s, name: "b"}, nil, untilEnd)
+		time.Sleep(10 * time.Second)
+		broken := time.Now()
+		way.cut()
+		require.ErrorIs(t, <-a, ErrLost)
+		require.Less(t, time.Since(broken), 15*time.Second)
+		time.Sleep(30 * time.Second)
+		require.Equal(t, []string{"a begins", "a ends", "b begins"}, s.done())
+		stop()
+		require.NoError(t, <-b)
+	})
+}
+
+// A stop that takes longer than the lease can be renewed hears that the lease is lost, before another may take it.
+func TestLostDuringStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		way, lost := &lock{s: s, name: "a"}, make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
+		a := s.replica(ctx, way, func() { close(lost) }, func(ctx context.Context) error {
+			<-ctx.Done()
+			<-lost
+			return context.Cause(ctx)
+		})
+		time.Sleep(10 * time.Second)
+		next, end := context.WithCancel(t.Context())
+		b := s.replica(next, &lock{s: s, name: "b"}, nil, untilEnd)
+		time.Sleep(10 * time.Second)
+		stop()
+		way.cut()
+		require.ErrorIs(t, <-a, context.Canceled, "the stop came first")
+		time.Sleep(30 * time.Second)
+		require.Equal(t, []string{"a begins", "a ends", "b begins"}, s.done())
+		end()
+		require.NoError(t, <-b)
+	})
+}
+
+// A stop whose release cannot reach the server ends all the same: the lease runs out by itself.
+func TestReleaseFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		way := &lock{s: s, name: "a"}
+		ctx, stop := context.WithCancel(t.Context())
+		a := s.replica(ctx, way, nil, untilEnd)
+		time.Sleep(10 * time.Second)
+		way.cut()
+		stop()
+		require.NoError(t, <-a)
+		require.Equal(t, "a", s.holder())
+	})
+}
+
+// Many replicas that come and go at random: never two at work, and whoever works holds the lease.
+func TestNeverTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		var mu sync.Mutex
+		working, most, turns := 0, 0, 0
+		var all sync.WaitGroup
+		for k := range 8 {
+			all.Go(func() {
+				for turn := range 10 {
+					way := &lock{s: s, name: string(rune('a'+k)) + string(rune('0'+turn))}
+					ctx, stop := context.WithTimeout(t.Context(), time.Duration(7+k*3+turn*5)*time.Second)
+					lost := make(chan struct{})
+					err := <-s.replica(ctx, way, func() { close(lost) }, func(ctx context.Context) error {
+						mu.Lock()
+						working, turns = working+1, turns+1
+						most = max(most, working)
+						mu.Unlock()
+						if (k+turn)%3 == 0 {
+							way.cut()
+						}
+						<-ctx.Done()
+						select { // a stop takes time, unless the lease is lost meanwhile
+						case <-time.After(time.Duration(3*k) * time.Second):
+						case <-lost:
+						}
+						mu.Lock()
+						working--
+						mu.Unlock()
+						return nil
+					})
+					stop()
+					if err != nil && !errors.Is(err, ErrLost) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Equal(t, 1, most)
+		require.Greater(t, turns, 5)
+		begins := slices.DeleteFunc(s.done(), func(x string) bool { return len(x) < 3 || x[3:] != "begins" })
+		require.Len(t, begins, turns)
+	})
+}

@@ -1,0 +1,42 @@
+// Package decider checks the profile that a planner decides with.
+package decider
+
+import (
+	"cmp"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/placement"
+)
+
+// Profile returns the profile of a planner. A profile without filters and scores becomes placement.DefaultProfile with the same name;
+// the default profile looks at every node unless the profile says otherwise. Errors: Volumes or Devices that are not nil, and those of
+// Profile.Validate. The texts begin with the planner's name; owner has the volumes and devices: "every plan".
+func Profile(planner, owner string, p placement.Profile) (placement.Profile, error) {
+	if p.Volumes != nil {
+		return p, fmt.Errorf("%s: profile.Volumes: Forbidden: %s has volumes of its own", planner, owner)
+	}
+	if p.Devices != nil {
+		return p, fmt.Errorf("%s: profile.Devices: Forbidden: %s has devices of its own", planner, owner)
+	}
+	if len(p.Filters) == 0 && len(p.Scores) == 0 {
+		name, sampling := p.SchedulerName, p.Sampling
+		p = placement.DefaultProfile()
+		p.SchedulerName, p.Sampling = name, sampling
+		if sampling == (filter.Sampling{}) {
+			p.Sampling = placement.AllNodes()
+		}
+	}
+	if errs := p.Validate(nil); len(errs) > 0 {
+		return p, errs.ToAggregate()
+	}
+	return p, nil
+}
+
+// Schedules reports whether a profile decides about the pod. An empty name of a scheduler is v1.36's default scheduler.
+func Schedules(p placement.Profile, pod *v1.Pod) bool {
+	return podinfo.SchedulerName(pod) == cmp.Or(p.SchedulerName, v1.DefaultSchedulerName)
+}

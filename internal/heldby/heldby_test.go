@@ -1,0 +1,24 @@
+package heldby
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestText(t *testing.T) {
+	claims := []string{"ml/a", "ml/b in flight", "ml/c", "ml/d", "ml/e"}
+	require.Empty(t, Text(nil))
+	require.Equal(t, " (held by claim ml/a)", Text(claims[:1]))
+	require.Equal(t, " (held by claims ml/a, ml/b in flight, ml/c)", Text(claims[:3]))
+	require.Equal(t, " (held by claims ml/a, ml/b in flight, ml/c and 2 more)", Text(claims))
+}
+
+// Without takes out every text and leaves other parentheses.
+func TestWithout(t *testing.T) {
+	one, many := Text([]string{"ml/a"}), Text([]string{"ml/a", "ml/b", "ml/c", "ml/d"})
+	require.Equal(t, "2 fail; 1 fails (later)", Without("2 fail"+many+"; 1 fails"+one+" (later)"))
+	for _, text := range []string{"", "2 fail", "2 fail (held by nobody)", "2 fail (held by claims"} {
+		require.Equal(t, text, Without(text))
+	}
+}

@@ -1,0 +1,202 @@
+package reuse
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/podberth/podberth/score"
+)
+
+// search does for one pod what a look at the rows of every node does, by boxes: how many nodes of each group have room, how the
+// others are rejected, and which node is best.
+type search struct {
+	tree   *tree
+	asker  *asker
+	filter RowsFilter
+	except *exceptions
+	group  *group
+	open   []opening // boxes whose nodes all have room
+}
+
+// opening is a box with a key that no key of its nodes exceeds.
+type opening struct {
+	most int64
+	box  *box
+}
+
+// searchable reports whether the plugins of group Rows answer about boxes.
+func (a *asker) searchable() (RowsFilter, bool) {
+	f, ok := a.filter.(RowsFilter)
+	if !ok || a.reads {
+		return nil, false
+	}
+	var most int64
+	for k := range a.scorers {
+		s := &a.scorers[k]
+		if s.rows == nil || s.weight < 0 || s.weight > maxOwn {
+			return nil, false
+		}
+		if most += s.weight * score.MaxScore; most >= maxOwn {
+			return nil, false
+		}
+	}
+	return f, true
+}
+
+// treeOf returns the tree of the shape's layout, up to date; nil when a look at every node serves the pod. A layout that is used once
+// has no tree.
+func (s *shape) treeOf() *tree {
+	l, e := s.layout, s.engine
+	if l.scans++; l.scans == 1 {
+		return nil
+	}
+	if l.tree == nil || !l.tree.follow(e, l) {
+		l.tree = newTree(e, l)
+	}
+	return l.tree
+}
+
+// search writes into each group how many nodes have room and which node is best. It reports false when a score is out of range.
+func (s *shape) search(a *asker, filter RowsFilter, t *tree) bool {
+	l := s.layout
+	f := search{tree: t, asker: a, filter: filter, except: &s.exceptions, open: s.engine.room.open[:0]}
+	for g := range l.groups {
+		f.group = &l.groups[g]
+		if g >= len(t.groups) || l.verdict(f.group).Verdict != 0 {
+			continue
+		}
+		for _, x := range t.groups[g].boxes {
+			if !f.count(x) {
+				return false
+			}
+		}
+		if !f.best() {
+			return false
+		}
+	}
+	s.engine.room.open = f.open[:0]
+	return s.searchExceptions(a, t)
+}
+
+// searchExceptions takes the exceptions out of the counts of their groups.
+func (s *shape) searchExceptions(a *asker, t *tree) bool {
+	for g := range s.exceptions.groups {
+		x := &s.exceptions.groups[g]
+		base := &s.layout.groups[x.base]
+		if s.layout.verdict(base).Verdict != 0 {
+			continue
+		}
+		allowed := x.size > 0
+		if allowed {
+			allowed, _ = s.allows(int(x.heap[0].slot))
+		}
+		for _, m := range x.heap {
+			key, ok := int64(0), true
+			if allowed {
+				key, _, ok = a.key(int(m.slot), t.rank[m.slot])
+			} else if i := int(m.slot); a.check(i, a.log.Allocatable(i), a.log.Requested(i)) != 0 { // no score is needed
+				key = -1
+			}
+			if !ok {
+				return false
+			}
+			if key < 0 {
+				continue
+			}
+			base.count--
+			if x.count++; key > x.top.key {
+				x.top = heapEntry{key, m.slot}
+			}
+		}
+	}
+	return true
+}
+
+// count counts the nodes of a box that have room, and the verdicts of the others. It looks at single nodes where the bounds leave
+// the verdict open.
+func (f *search) count(x *box) bool {
+	if x.count == 0 {
+		return true
+	}
+	v, same := f.filter.CheckRows(x.allocatable, x.requested)
+	switch {
+	case same && v != 0:
+		f.group.tally(v, x.count)
+	case same:
+		f.group.count += x.count
+		f.open = append(f.open, opening{f.most(x), x})
+	case x.divided:
+		for _, c := range x.children {
+			if c != nil && !f.count(c) {
+				return false
+			}
+		}
+	default:
+		for _, i := range x.slots {
+			key, reject, ok := f.asker.key(int(i), f.tree.rank[i])
+			if !ok {
+				return false
+			}
+			if key < 0 {
+				f.group.tally(reject, 1)
+				continue
+			}
+			f.group.count++
+			f.offer(key, i)
+		}
+	}
+	return true
+}
+
+// offer takes a node that has room as the best of its group, unless a better node is known or the node is an exception.
+func (f *search) offer(key int64, i int32) {
+	if key > f.group.top.key && !(f.except.some && f.except.group[i] >= 0) {
+		f.group.top = heapEntry{key, i}
+	}
+}
+
+// most returns a key that no key of the nodes of a box exceeds.
+func (f *search) most(x *box) int64 {
+	var own int64
+	for k := range f.asker.scorers {
+		s := &f.asker.scorers[k]
+		own += s.rows.MaxRawRow(x.allocatable, x.requested, x.cpu, x.memory) * s.weight
+	}
+	return keyOf(own, x.first)
+}
+
+// best looks into the boxes whose nodes have room, the most promising first, until no box can have a better node than the best.
+func (f *search) best() bool { return f.into(0) }
+
+// into looks into the openings from a position on, and forgets them.
+func (f *search) into(from int) bool {
+	slices.SortFunc(f.open[from:], func(a, b opening) int { return cmp.Compare(b.most, a.most) })
+	for k, end := from, len(f.open); k < end && f.open[k].most > f.group.top.key; k++ {
+		x := f.open[k].box
+		for _, c := range x.children {
+			if c == nil || c.count == 0 {
+				continue
+			}
+			if most := f.most(c); most > f.group.top.key {
+				f.open = append(f.open, opening{most, c})
+			}
+		}
+		if len(f.open) > end && !f.into(end) {
+			return false
+		}
+		own := f.open[k].most >> 32
+		for _, i := range x.slots {
+			rank := f.tree.rank[i]
+			if keyOf(own, rank) <= f.group.top.key {
+				break // so do all slots behind
+			}
+			key, _, ok := f.asker.key(int(i), rank)
+			if !ok {
+				return false
+			}
+			f.offer(key, i)
+		}
+	}
+	f.open = f.open[:from]
+	return true
+}

@@ -1,0 +1,141 @@
+package placement
+
+import (
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/filter/volume"
+	"github.com/podberth/podberth/placement/internal/reuse"
+	"github.com/podberth/podberth/resources"
+)
+
+// limitsCounting keeps the work of NodeVolumeLimits for pods that bring as many volumes of each driver, none of which is in use.
+type limitsCounting struct {
+	options volume.Options
+	volumes *Volumes
+}
+
+// Lasts marks a Counting that the engine may use for ever.
+func (limitsCounting) Lasts() {}
+
+// errVolumesApart means that a pod shares no answers with other pods.
+var errVolumesApart = errors.New("the volumes of the pod are in use")
+
+// of returns the state of a pod; nil when the filter skips the pod.
+func (k limitsCounting) of(pod *v1.Pod) volume.LimitsState {
+	if volume.Ignores(pod) {
+		return nil
+	}
+	e := volume.Compile(pod, k.volumes.Objects(), k.options).Limits()
+	if e.PreFilter().Code == filter.Skip {
+		return nil
+	}
+	return e.On(k.volumes.inUse())
+}
+
+// AppendPodKey appends how many volumes of each driver the pod brings.
+func (k limitsCounting) AppendPodKey(dst []byte, pod *v1.Pod) ([]byte, bool) {
+	s := k.of(pod)
+	if s == nil {
+		return append(dst, 0), true
+	}
+	return appendAlike(append(dst, 1), s)
+}
+
+// Epoch returns 0: the engine forgets when a CSINode changes.
+func (limitsCounting) Epoch() uint64 { return 0 }
+
+// Compile returns the limits of a pod; nil for a pod that the filter skips.
+func (k limitsCounting) Compile(pod *v1.Pod) (Compiled, error) {
+	s := k.of(pod)
+	if s == nil {
+		return nil, nil
+	}
+	key, ok := appendAlike(nil, s)
+	if !ok {
+		return nil, errVolumesApart
+	}
+	return &keptLimits{volumes: k.volumes, key: key, state: s}, nil
+}
+
+// keptLimits is what pods with as many volumes of each driver share.
+type keptLimits struct {
+	volumes *Volumes
+	key     []byte
+	state   volume.LimitsState
+	usage   *volume.Usage // that current is over
+	current volume.LimitsState
+}
+
+var (
+	_ filter.Predicate = (*keptLimits)(nil)
+	_ reuse.PodKeyer   = limitsCounting{}
+	_ reuse.Shifting   = (*keptLimits)(nil)
+)
+
+func (k *keptLimits) now() volume.LimitsState {
+	if u := k.volumes.inUse(); u != k.usage {
+		k.usage, k.current = u, k.state.(interface {
+			Alike(u *volume.Usage) volume.LimitsState
+		}).Alike(u)
+	}
+	return k.current
+}
+
+// Name returns the name of the filter.
+func (k *keptLimits) Name() string { return k.state.Name() }
+
+// Check returns the verdict for pods whose volumes are not in use.
+func (k *keptLimits) Check(i int) resources.Verdict { return k.now().Check(i) }
+
+// Reasons returns the texts of a verdict.
+func (k *keptLimits) Reasons(v resources.Verdict) []string { return k.now().Reasons(v) }
+
+// Code returns the code of a verdict.
+func (k *keptLimits) Code(v resources.Verdict) filter.Code { return k.now().Code(v) }
+
+func (k *keptLimits) AppendKey(dst []byte) []byte { return append(dst, k.key...) }
+func (*keptLimits) Matched(int32) bool            { return false }
+func (k *keptLimits) Count() State                { return k }
+
+func (k *keptLimits) Filter() filter.Predicate  { return k }
+func (*keptLimits) Score() reuse.Scorer         { return nil }
+func (*keptLimits) Reads(dst []string) []string { return dst }
+func (*keptLimits) Keys() int                   { return 1 }
+func (*keptLimits) Single() bool                { return false }
+func (*keptLimits) OfSet(*v1.Pod) Move          { return nil }
+func (*keptLimits) OfTerms(int32, *v1.Pod) Move { return nil }
+
+// AppendLayoutKey and AppendDomains divide the nodes by their verdicts.
+func (k *keptLimits) AppendLayoutKey(dst []byte) []byte { return k.AppendKey(dst) }
+func (k *keptLimits) AppendDomains(dst []int32, slot int) []int32 {
+	return append(dst, int32(k.Check(slot)))
+}
+
+func (*keptLimits) AppendCounts(dst []int32, _ int) ([]int32, bool) { return dst, false }
+func (*keptLimits) AppendCounted(dst []int32) []int32               { return dst }
+
+// Shifted yields the slots whose pods changed.
+func (k *keptLimits) Shifted(version uint64, yield func(slot int)) uint64 {
+	log := k.volumes.log
+	now := log.Version()
+	if yield == nil || version == now {
+		return now
+	}
+	known := log.Since(version, func(events []cluster.Event) {
+		for e := range events {
+			if i := int(events[e].Node); i >= 0 {
+				yield(i)
+			}
+		}
+	})
+	if !known {
+		for i := range k.volumes.cluster.Len() {
+			yield(i)
+		}
+	}
+	return now
+}

@@ -1,0 +1,164 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podberth/podberth/cluster"
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// A plan decides about pods with claims as a plan without kept work, whatever happens to pods, nodes and storage objects.
+func TestKeptVolumes(t *testing.T) {
+	seeds := 200
+	if testing.Short() {
+		seeds = 60
+	}
+	shared := 0
+	for seed := range seeds {
+		shared += playVolumes(t, rand.New(rand.NewPCG(uint64(seed), 8)), fmt.Sprint("seed ", seed), 60)
+	}
+	require.Greater(t, shared, seeds*3, "decisions that used shared work")
+}
+
+func FuzzKeptVolumes(f *testing.F) {
+	f.Add(testkit.RandomBytes(1, 2000), uint8(40))
+	f.Fuzz(func(t *testing.T, data []byte, steps uint8) {
+		playVolumes(t, rand.New(testkit.NewBytes(data)), "fuzz", int(steps))
+	})
+}
+
+// claimWorld makes claims of few kinds.
+type claimWorld struct {
+	*world
+	claims int
+}
+
+// claim returns a claim and its volume, if the claim is bound.
+func (w *claimWorld) claim(name string) (*v1.PersistentVolumeClaim, *v1.PersistentVolume) {
+	mode := v1.ReadWriteOnce
+	if w.chance(8) {
+		mode = v1.ReadWriteOncePod
+	}
+	c := waiting(name, w.pick("fast", "zone-a", "zone-b", "local"), "1Gi", mode)
+	if w.chance(2) {
+		return c, nil
+	}
+	*c.Spec.StorageClassName = "fast"
+	pv := disk("pv-"+name, "fast", w.pick("a", "b", "c"), "1Gi")
+	bind(c, pv, w.pick("csi.example.com", "csi.example.com", "other.example.com"))
+	if w.chance(4) {
+		pv.Labels = map[string]string{v1.LabelTopologyZone: w.pick("a", "a__b")}
+	}
+	if w.chance(6) {
+		pv.Spec.NodeAffinity = nil
+	}
+	return c, pv
+}
+
+func (w *claimWorld) csiNode(name string) *storagev1.CSINode {
+	limit := int32(1 + w.r.IntN(3))
+	return &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSINodeSpec{
+		Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}}}
+}
+
+func (w *claimWorld) storage(nodes int) cluster.Objects {
+	o := cluster.Objects{StorageClasses: []*storagev1.StorageClass{storageClass("local", "kubernetes.io/no-provisioner"), storageClass("fast", "csi.example.com")}}
+	for _, zone := range []string{"a", "b"} {
+		c := storageClass("zone-"+zone, "csi.example.com")
+		c.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{{Key: v1.LabelTopologyZone, Values: []string{zone, "c"}}}}}
+		o.StorageClasses = append(o.StorageClasses, c)
+	}
+	for k := range nodes {
+		n := w.node(fmt.Sprintf("n%d", k))
+		o.Nodes = append(o.Nodes, n)
+		if !w.chance(5) {
+			o.CSINodes = append(o.CSINodes, w.csiNode(n.Name))
+		}
+	}
+	for range 60 {
+		c, pv := w.claim(fmt.Sprintf("c%d", w.claims))
+		w.claims++
+		o.Claims = append(o.Claims, c)
+		if pv != nil {
+			o.PersistentVolumes = append(o.PersistentVolumes, pv)
+		}
+	}
+	for k := range 3 {
+		o.PersistentVolumes = append(o.PersistentVolumes, disk(fmt.Sprintf("d%d", k), w.pick("local", "local", "fast"), w.pick("a", "b"), "1Gi"))
+	}
+	return o
+}
+
+// playVolumes returns the number of decisions that used kept work.
+func playVolumes(t *testing.T, r *rand.Rand, name string, steps int) (shared int) {
+	w := &claimWorld{world: &world{r: r}}
+	nodes := 4 + r.IntN(5)
+	s, err := cluster.New(w.storage(nodes))
+	require.NoError(t, err)
+	with, err := NewPlacer(s, benchProfile())
+	require.NoError(t, err)
+	var placed []*v1.Pod
+	base, shapes := r.IntN(30), 1+r.IntN(2)
+	for step := range steps {
+		at := fmt.Sprintf("%s step %d", name, step)
+		node := s.Node(int(s.Order()[r.IntN(len(s.Order()))]))
+		switch r.IntN(24) {
+		case 0:
+			n := node.DeepCopy()
+			n.Labels[v1.LabelTopologyZone] = w.pick("a", "b", "c")
+			require.NoError(t, s.Set(n), at)
+		case 1:
+			require.NoError(t, s.Set(w.csiNode(node.Name)), at)
+		case 2:
+			c, pv := w.claim(fmt.Sprintf("c%d", r.IntN(w.claims)))
+			require.NoError(t, s.Set(c), at)
+			if pv != nil {
+				require.NoError(t, s.Set(pv), at)
+			}
+		case 3:
+			require.NoError(t, s.Set(disk(fmt.Sprintf("d%d", r.IntN(3)), w.pick("local", "fast"), w.pick("a", "b", "c"), "1Gi")), at)
+		case 4, 5:
+			if k := len(placed) - 1; k >= 0 {
+				j := r.IntN(k + 1)
+				require.NoError(t, with.Forget(placed[j]), at)
+				placed[j], placed = placed[k], placed[:k]
+			}
+		case 6:
+			require.NoError(t, s.Set(w.node(fmt.Sprintf("n%d", r.IntN(nodes+2)))), at)
+		default:
+			pod := w.pod(base + r.IntN(shapes))
+			pod.Namespace = "default"
+			for range 1 + r.IntN(2) {
+				if !w.chance(5) {
+					mounting(pod, fmt.Sprintf("c%d", r.IntN(w.claims)))
+				}
+			}
+			if k := len(placed); k > 0 && w.chance(4) { // the volumes of a running pod
+				pod.Spec.Volumes = placed[r.IntN(k)].Spec.Volumes
+			}
+			profile := benchProfile()
+			profile.Volumes = with.Volumes()
+			without, err := New(s, profile)
+			require.NoError(t, err)
+			without.engine = nil
+			want, d := without.Decide(pod, Options{}), with.Decide(pod, Options{})
+			require.Equal(t, text(want), text(d), at)
+			require.Equal(t, want.Volumes, d.Volumes, at)
+			if d.Placed() {
+				if len(pod.Spec.Volumes) > 0 && used(with.Plan, pod) {
+					shared++
+				}
+				require.NoError(t, with.Assume(pod, d), at)
+				placed = append(placed, pod)
+			}
+		}
+	}
+	return shared
+}

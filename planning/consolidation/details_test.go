@@ -1,0 +1,159 @@
+package consolidation
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podberth/podberth/internal/testkit"
+)
+
+// A pod waits for its place: web is larger and comes first, but its place n3 is free only when db-1 is there, because web wants a db in
+// its zone. n2 would take web at once.
+func TestWaitsForItsPlace(t *testing.T) {
+	w := five("cpu=4")
+	w.app("db", "cpu=1", "n2 n1", nil)
+	w.app("web", "cpu=2", "n1", beside("db", v1.LabelTopologyZone))
+	p := w.planner(t)
+	c := choice{nodes: []int{p.base.Slot("n1")}, target: map[int32]int32{}}
+	for id := range p.loads {
+		if p.loads[id].slot == int32(c.nodes[0]) {
+			c.target[int32(id)] = int32(p.base.Slot("n3"))
+		}
+	}
+	plan, err := p.order(c)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 db-1 n1 n3", "1 web-0 n1 n3", "remove n1 after 1"}, lines(plan))
+	lawful(t, w, plan)
+}
+
+// A pod whose place is taken for good goes elsewhere.
+func TestElsewhere(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=3", "n1 n3", nil)
+	p := w.planner(t)
+	slot := func(name string) int { return p.base.Slot(name) }
+	c := choice{nodes: []int{slot("n1")}, target: map[int32]int32{}}
+	for id := range p.loads {
+		if p.loads[id].slot == int32(slot("n1")) {
+			c.target[int32(id)] = int32(slot("n3"))
+		}
+	}
+	plan, err := p.order(c)
+	require.NoError(t, err)
+	require.Equal(t, []string{"n1"}, removed(plan))
+	require.NotEqual(t, "n3", plan.Waves[0][0].To)
+	lawful(t, w, plan)
+}
+
+// Pods go to nodes that stay anyway: n2 is held and nearly empty, n3 is fuller.
+func TestHeldNodesFirst(t *testing.T) {
+	w := five("cpu=8")
+	w.objects.Nodes = w.objects.Nodes[:3]
+	w.pod("", "", "bare", "n2", template("bare", "cpu=1", nil))
+	w.app("web", "cpu=1", "n1", nil)
+	w.app("other", "cpu=2", "n3 n3", nil)
+	plan, err := w.planner(t).Step(Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 web-0 n1 n2", "remove n1 after 0"}, lines(plan))
+}
+
+// A node that costs nothing stays, although its pod would fit elsewhere.
+func TestFreeNodes(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1 n2", nil)
+	w.in.Price = func(n *v1.Node) int64 {
+		if n.Name == "n1" {
+			return 0
+		}
+		return 1
+	}
+	plan := w.plan(t, Options{Steps: 20})
+	require.NotContains(t, removed(plan), "n1")
+	require.Zero(t, plan.After)
+}
+
+// Improved hears of costs that fall.
+func TestImproved(t *testing.T) {
+	var costs []int64
+	w := large(40, 6)
+	plan := w.plan(t, Options{Steps: 200, Improved: func(x Progress) { costs = append(costs, x.Cost) }})
+	require.NotEmpty(t, costs)
+	for k := range costs[1:] {
+		require.Less(t, costs[k+1], costs[k])
+	}
+	require.LessOrEqual(t, costs[len(costs)-1], plan.After)
+}
+
+// Names that are taken are not given to new pods, and the objects of types stay as they are.
+func TestNamesAndTypes(t *testing.T) {
+	w := five("cpu=4")
+	w.app("web", "cpu=1", "n1", nil)
+	w.pod("", "", "web-0-again", "n2", template("bare", "cpu=1", nil))
+	small := testkit.Node("small").Capacity("cpu=4").Obj()
+	labels := map[string]string{}
+	for k, v := range small.Labels {
+		labels[k] = v
+	}
+	w.in.Types = []Type{{Node: small, Price: 1}}
+	plan, err := w.planner(t).Step(Options{})
+	require.NoError(t, err)
+	require.Empty(t, plan.Waves, "an empty node goes first")
+	w.in.HoldNode = func(n *v1.Node) string {
+		if n.Name > "n2" {
+			return "held"
+		}
+		return ""
+	}
+	plan, err = w.planner(t).Step(Options{})
+	require.NoError(t, err)
+	require.Equal(t, "web-0-again-1", plan.Waves[0][0].New.Name)
+	require.Equal(t, labels, small.Labels)
+}
+
+// Controllers of every kind say how many pods a percentage is of; without replicas they want one.
+func TestScaleOfControllers(t *testing.T) {
+	half := intstr.FromString("50%")
+	type test struct {
+		name     string
+		replicas *int32
+		kind     string
+		held     bool
+	}
+	testkit.Run(t, []test{
+		{"half of 4 replicas are 2, and 2 pods of a controller run", ptr(int32(4)), "ReplicationController", true},
+		{"half of 2 replicas are 1", ptr(int32(2)), "ReplicationController", false},
+		{"without replicas a controller wants 1", nil, "ReplicationController", false},
+		{"half of 4 replicas are 2, and 2 pods of a set run", ptr(int32(4)), "ReplicaSet", true},
+		{"without replicas a set wants 1", nil, "ReplicaSet", false},
+	}, func(t *testing.T, c test) {
+		w := five("cpu=4")
+		r := w.app("web", "cpu=1", "n1 n2", nil)
+		r.Spec.Replicas = c.replicas
+		w.budget("web", 1)
+		w.objects.PodDisruptionBudgets[0].Spec.MinAvailable = &half
+		if c.kind == "ReplicationController" {
+			w.objects.ReplicaSets = nil
+			w.objects.ReplicationControllers = []*v1.ReplicationController{{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: r.UID}, Spec: v1.ReplicationControllerSpec{Replicas: c.replicas},
+			}}
+			for _, p := range w.objects.Pods {
+				p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind = "v1", "ReplicationController"
+			}
+		}
+		require.Equal(t, c.held, len(w.plan(t, Options{}).Kept) == 2)
+	})
+}
+
+// Parts of prices are computed without overflow and rounded up.
+func TestPart(t *testing.T) {
+	for _, c := range []struct{ price, demand, offer, want int64 }{
+		{10, 1, 4, 3}, {10, 2, 4, 5}, {1 << 40, 1 << 40, 1 << 41, 1 << 39}, {1<<40 + 1, 1 << 40, 1 << 41, 1<<39 + 1},
+		{1<<62 - 1, 1<<62 - 2, 1<<62 - 1, 1<<62 - 2}, {3, 1<<62 - 1, 1 << 62, 3},
+	} {
+		require.Equal(t, c.want, part(c.price, c.demand, c.offer), "%d * %d / %d", c.price, c.demand, c.offer)
+	}
+}
