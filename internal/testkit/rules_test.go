@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -190,41 +189,7 @@ func exportedReceiver(r *ast.FieldList) bool {
 var (
 	fidelityRow = regexp.MustCompile(`^\| *([A-Z]+-?[0-9][0-9A-Za-z.\-]*) *\|(.*)\|([^|]*)\|$`)
 	ruleName    = regexp.MustCompile(`(?:^|[\s(,])([A-Z]{1,2}(?:-[0-9]+[a-z]?|[0-9]+\.[0-9]+))\b`)
-	testName    = regexp.MustCompile("^`?([A-Za-z0-9_/]+)\\.((?:Test|Fuzz|Example)[A-Za-z0-9_]*)(?:/([^`]+))?`?$")
 )
-
-// Every row of the fidelity tables names a test that exists, and no two rows have the same identifier.
-func TestFidelity(t *testing.T) {
-	tables, err := filepath.Glob(filepath.Join(root, "docs/fidelity/*.md"))
-	require.NoError(t, err)
-	require.NotEmpty(t, tables)
-	seen := map[string]string{}
-	for _, table := range tables {
-		text, err := os.ReadFile(table)
-		require.NoError(t, err)
-		rows := 0
-		for n, line := range strings.Split(string(text), "\n") {
-			at := filepath.Base(table) + ":" + strconv.Itoa(n+1)
-			m := fidelityRow.FindStringSubmatch(strings.ReplaceAll(line, `\|`, "¦"))
-			if m == nil {
-				continue
-			}
-			rows++
-			if first, ok := seen[m[1]]; ok {
-				t.Errorf("%s: %s stands at %s already", at, m[1], first)
-			}
-			seen[m[1]] = at
-			for name := range strings.SplitSeq(m[3], ",") {
-				if reason := missing(t, strings.TrimSpace(name)); reason != "" {
-					t.Errorf("%s: %s: %s", at, m[1], reason)
-				}
-			}
-		}
-		if rows == 0 {
-			t.Errorf("%s has no rows", table)
-		}
-	}
-}
 
 // A comment that names a rule ("rule S3.2", "rules S3.1 to S3.4", "quirk U10.2", "S-6") names a row of the fidelity tables.
 func TestRuleNames(t *testing.T) {
@@ -264,58 +229,4 @@ func TestRuleNames(t *testing.T) {
 		return nil
 	}))
 	require.Greater(t, named, 100, "comments name rules")
-}
-
-// missing returns why a test of that name does not exist, "" when it exists.
-func missing(t *testing.T, name string) string {
-	m := testName.FindStringSubmatch(name)
-	if m == nil {
-		return strconv.Quote(name) + " is not package.TestName or package.TestName/case"
-	}
-	functions, texts := sources(t, m[1])
-	if !slices.Contains(functions, m[2]) {
-		return m[2] + " does not exist in " + m[1]
-	}
-	if m[3] != "" && !strings.Contains(texts, `"`+m[3]+`"`) && !strings.Contains(texts, "`"+m[3]+"`") && !strings.Contains(texts, "# "+m[3]) {
-		return "no case " + strconv.Quote(m[3]) + " in the tests of " + m[1]
-	}
-	return ""
-}
-
-type source struct {
-	functions []string
-	texts     string
-}
-
-var sourceCache = map[string]source{}
-
-// sources returns the test functions of a package and the text of its test files and scenarios.
-func sources(t *testing.T, folder string) ([]string, string) {
-	if s, ok := sourceCache[folder]; ok {
-		return s.functions, s.texts
-	}
-	var s source
-	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
-	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		s.texts += string(text)
-		f, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
-		require.NoError(t, err)
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-				s.functions = append(s.functions, fn.Name.Name)
-			}
-		}
-	}
-	scenarios, err := filepath.Glob(filepath.Join(root, folder, "testdata/*.txt"))
-	require.NoError(t, err)
-	for _, file := range scenarios {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		s.texts += string(text)
-	}
-	sourceCache[folder] = s
-	return s.functions, s.texts
 }
