@@ -2,12 +2,14 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/resources"
 )
 
 type fitCase struct {
@@ -151,6 +153,16 @@ func TestFitManyResources(t *testing.T) {
 	require.Equal(t, UnschedulableAndUnresolvable, ps.Code(ps.First(0)))
 	require.Zero(t, s.Check(1))
 	require.Equal(t, want[14:], ps.Reasons(ps.First(2), 2))
+
+	// The first 13 requests have bits of their own, the later ones share one, which names none of them.
+	w = newWorld(node("but-13th", append(slices.Delete(slices.Clone(pairs), 24, 26), "pods", "9")...), node("but-14th", append(slices.Delete(slices.Clone(pairs), 26, 28), "pods", "9")...))
+	own := CompileFit(pod("p", pairs...), FitOptions{}).On(w.resolve())
+	require.Equal(t, 1<<13|resources.Unresolvable, own.Check(0))
+	require.Equal(t, want[12:13], own.Reasons(own.Check(0)))
+	require.False(t, own.Partial(own.Check(0)))
+	require.Equal(t, 1<<14|resources.Unresolvable, own.Check(1))
+	require.Empty(t, own.Reasons(own.Check(1)))
+	require.Equal(t, want[13:14], Predicates{own}.Reasons(Predicates{own}.First(1), 1))
 
 	var h Histogram
 	for i := range 3 {

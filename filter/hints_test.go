@@ -72,6 +72,7 @@ func TestHints(t *testing.T) {
 		{"fit: device class renamed", "it newly provides what is asked for", fit, class("example.com/z"), class("example.com/x"), true},
 		{"fit: device class as before", "nothing new", fit, class("example.com/x"), class("example.com/x"), false},
 		{"fit: device class for another", "not asked for", fit, nil, class("example.com/z"), false},
+		{"fit: device class deleted", "takes, never gives", fit, class("example.com/x"), nil, false},
 		{"fit: device class without a resource", "provides none", fit, nil, class(""), false},
 
 		{"ports: holder deleted", "frees the port", PortsWouldHelp, on(ports(pod("q"), 80)), nil, true},
@@ -95,9 +96,10 @@ func TestHints(t *testing.T) {
 		got, err := c.hint(self(), c.old, c.new)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
-		_, err = c.hint(self(), nil, "a string")
-		require.Error(t, err)
+		helps, err := c.hint(self(), new(int), "a string")
+		require.ErrorContains(t, err, "objects of an event: got *int and string, want *v1.")
+		require.False(t, helps)
 		_, err = c.hint(self(), nil, nil)
-		require.Error(t, err)
+		require.ErrorContains(t, err, "objects of an event: got <nil> and <nil>, want *v1.")
 	})
 }

@@ -32,8 +32,9 @@ func Value(name v1.ResourceName, q resource.Quantity) int64 {
 	}
 	if q.Sign() < 0 { // ScaledValue is wrong for negative quantities that do not fit an int64
 		q = q.DeepCopy()
-		q.Neg()
-		return -q.ScaledValue(scale)
+		q.Neg() // the least int64 stays as it is
+		n = q.ScaledValue(scale)
+		return min(n, -n)
 	}
 	return n
 }

@@ -55,7 +55,7 @@ func (v Vector) Grow(n int) Vector {
 // Add adds o to v in place and reports whether a column saturated, that is, met an end of int64. It panics when v is shorter
 // than o.
 func (v Vector) Add(o Vector) (saturated bool) {
-	v = v[:len(o)] // one bounds check, and the panic that the comment promises
+	v = v[:len(o):len(v)] // one bounds check, and the panic that the comment promises before anything changes
 	for c, n := range o {
 		sum := Add(v[c], n)
 		saturated = saturated || sum-n != v[c]
@@ -66,7 +66,7 @@ func (v Vector) Add(o Vector) (saturated bool) {
 
 // Sub subtracts o from v in place and reports whether a column saturated. It panics when v is shorter than o.
 func (v Vector) Sub(o Vector) (saturated bool) {
-	v = v[:len(o)]
+	v = v[:len(o):len(v)]
 	for c, n := range o {
 		diff := subtract(v[c], n)
 		saturated = saturated || diff+n != v[c]

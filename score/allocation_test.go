@@ -53,6 +53,8 @@ func TestAllocation(t *testing.T) {
 	testkit.Run(t, []test{
 		{"log line 86 of the first node", "cpu 83, memory 89", pod("cpu=7850m,memory=6786383872"), least, logged(), []int64{86}},
 		{"log line 86 of the second node", "cpu 85, memory 88", pod("cpu=6950m,memory=7627341824"), least, logged(), []int64{86}},
+		{"half of the largest amount", "100 times the request does not fit an int64", pod("memory=4611686018427387904"), ratio(weighted("memory", 1), 0, 0, 100, 10),
+			newRows(node("n", "memory=9223372036854775807")), []int64{50}},
 		{"best effort", "100m and 200Mi stand in", pod(""), least, standard(), []int64{97}},
 		{"two containers and an init container without requests", "the defaults of two: 95, 96", withContainers(pod(""), 1, 1), least, standard(), []int64{95}},
 		{"explicit zero beside defaults", "0 cpu stays 0: used 200, requested 300", pod(""), only(least, "cpu"),

@@ -88,7 +88,7 @@ func (p *Part) flip(nodes []string, scores, totals []int64, chosen int) {
 	found := false
 	for i := range nodes {
 		d := entryAt(scores, chosen) - entryAt(scores, i) // what a weight larger by 1 adds to the lead over i
-		if i == chosen || d == 0 {
+		if d == 0 {                                       // the chosen node, and nodes with its score
 			continue
 		}
 		lead := max(totals[chosen]-totals[i], 0)

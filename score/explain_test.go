@@ -27,6 +27,8 @@ func TestBest(t *testing.T) {
 		{"a tie function", []int64{1, 9, 2, 9}, last, 3},
 		{"a tie function is not asked without a tie", []int64{1, 9, 2}, func([]int) int { panic("no tie") }, 1},
 		{"a tie function out of range", []int64{9, 9}, func([]int) int { return 2 }, 0},
+		{"a tie function below the range", []int64{9, 9}, func([]int) int { return -1 }, 0},
+		{"a tie function is not asked about the first alone", []int64{9, 1, 2}, func([]int) int { panic("no tie") }, 0},
 		{"lowest name", []int64{9, 1, 9, 9}, lowestName([]string{"n3", "n0", "n1", "n2"}), 2},
 		{"last of the tied", []int64{9, 1, 9}, func(tied []int) int { return len(tied) - 1 }, 2},
 	}, func(t *testing.T, tc test) {
@@ -118,6 +120,28 @@ func TestExplainEdges(t *testing.T) {
 	x, err = score.Explain([]string{"a", "b", "c"}, three, nil, 0)
 	require.NoError(t, err)
 	require.Equal(t, "b", x.RunnerUp, "the first of several equal parts")
+
+	four := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{8, 9, 7, 7}}}
+	x, err = score.Explain([]string{"a", "b", "c", "d"}, four, nil, 1)
+	require.NoError(t, err)
+	require.Equal(t, "a", x.RunnerUp, "also when it is the first of all")
+
+	// c and d win over b at the same weight, a never does. P's weight changes by as much whether it grows or shrinks.
+	near := []score.Column{{Plugin: "P", Weight: 2, Scores: []int64{5, 5, 6, 6}}, {Plugin: "Q", Weight: 1, Scores: []int64{0, 9, 5, 5}}}
+	x, err = score.Explain([]string{"a", "b", "c", "d"}, near, nil, 1)
+	require.NoError(t, err)
+	require.Equal(t, score.Part{Name: "P", Weight: 2, Score: 5, Weighted: 10, RunnerUp: 12, Share: -1, Winner: "c", Flip: 5}, x.Parts[0], "the first of two")
+
+	// b was chosen though a leads: no weight gives it a lead to lose.
+	behind := []score.Column{{Plugin: "P", Weight: 1, Scores: []int64{7, 8}}, {Plugin: "Q", Weight: 1, Scores: []int64{50, 0}}}
+	x, err = score.Explain([]string{"a", "b"}, behind, nil, 1)
+	require.NoError(t, err)
+	require.Equal(t, score.Part{Name: "P", Weight: 1, Score: 8, Weighted: 8, RunnerUp: 7, Share: float64(1) / -49, Winner: "a"}, x.Parts[0])
+
+	full := []score.Column{{Plugin: "ext", Weight: 1, Hosts: []string{"a"}, Scores: []int64{10}}}
+	x, err = score.Explain([]string{"a", "b"}, []score.Column{}, full, 0)
+	require.NoError(t, err)
+	require.Equal(t, []int64{10, 100}, []int64{x.Parts[0].Raw, x.Parts[0].Score}, "an extender's largest score")
 
 	x, err = score.Explain([]string{"a", "b"}, sure, nil, 2)
 	require.NoError(t, err)

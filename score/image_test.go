@@ -1,6 +1,7 @@
 package score_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,5 +108,17 @@ func TestNormalizeImage(t *testing.T) {
 		"":                  ":latest",
 	} {
 		require.Equal(t, want, score.NormalizeImage(in))
+	}
+}
+
+// No key begins another, so that whatever follows a key cannot make two pods alike.
+func TestImagesKeysBeginNoOther(t *testing.T) {
+	later := imagePod("a", 0, "x")
+	later.Spec.Volumes[0], later.Spec.Volumes[1] = later.Spec.Volumes[1], later.Spec.Volumes[0]
+	pods := []*v1.Pod{imagePod("", 0), imagePod("", 0, "x"), imagePod("", 0, "y"), imagePod("", 0, "x", "y"), imagePod("", 1, "z"), imagePod("a", 0), imagePod("a", 0, "x"), imagePod("b", 1, "x", "y"), later}
+	for i, p := range pods {
+		for k, q := range pods {
+			require.False(t, i != k && bytes.HasPrefix(score.AppendImagesKey(nil, q), score.AppendImagesKey(nil, p)), "%d and %d", i, k)
+		}
 	}
 }

@@ -51,6 +51,8 @@ func TestTotals(t *testing.T) {
 			err: `applying score defaultWeights on Score plugins: plugin "P" returns an invalid score 101, it should in the range of [0, 100] after normalizing`},
 		{name: "below the range", why: "first by node, then by plugin", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "Q", Weight: 1, Scores: []int64{0, 200}}, {Plugin: "P", Weight: 1, Scores: []int64{-1, 0}}},
 			err: `applying score defaultWeights on Score plugins: plugin "P" returns an invalid score -1, it should in the range of [0, 100] after normalizing`},
+		{name: "below the range behind a short column", why: "the short column has no such row", nodes: []string{"a", "b"}, columns: []score.Column{{Plugin: "Q", Weight: 1, Scores: []int64{0}}, {Plugin: "P", Weight: 1, Scores: []int64{0, -1}}},
+			err: `applying score defaultWeights on Score plugins: plugin "P" returns an invalid score -1, it should in the range of [0, 100] after normalizing`},
 		{name: "extenders are not checked", why: "1000 and -5 times 10, a host twice, an infeasible one", nodes: []string{"a", "b", "c"}, extenders: []score.Column{
 			{Plugin: "x", Weight: 1, Hosts: []string{"a", "b", "z"}, Scores: []int64{1000, -5, 10}},
 			{Plugin: "y", Weight: 3, Hosts: []string{"c", "c"}, Scores: []int64{2, 1}},

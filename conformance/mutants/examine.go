@@ -46,6 +46,7 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 	if err != nil {
 		return r, err
 	}
+	list = slices.DeleteFunc(list, func(m *mutation) bool { return !matches(s.functions, m.function) })
 	r.found, r.equivalents = len(all), len(alike)
 	if s.equivalent {
 		list = nil
@@ -89,7 +90,7 @@ func (s settings) examine(root, folder string, known []equivalent) (report, erro
 		binaries = append(binaries, b)
 	}
 	for _, b := range binaries {
-		if err := b.measure(len(ids)); err != nil {
+		if err := b.measure(len(ids), s.tests); err != nil {
 			return r, err
 		}
 	}
@@ -239,13 +240,16 @@ var testNames = regexp.MustCompile(`(?m)^(Test|Fuzz|Example)\w*$`)
 
 // measure runs each test alone: how long it takes and which functions it runs. A test that fails without a mutation takes no
 // part, because it would notice everything.
-func (b *binary) measure(functions int) error {
+func (b *binary) measure(functions int, tests *regexp.Regexp) error {
 	_, _, out, err := b.run(0, "", time.Minute, "-test.list", ".")
 	if err != nil {
 		return err
 	}
 	b.reach = make([][]int, functions)
 	for _, name := range testNames.FindAllString(string(out), -1) {
+		if !matches(tests, name) {
+			continue
+		}
 		hits := b.path + "." + name
 		passed, took, out, err := b.run(-1, hits, 10*time.Minute, "-test.run", "^"+name+"$", "-test.short")
 		if err != nil {
@@ -272,6 +276,8 @@ func (b *binary) measure(functions int) error {
 	}
 	return nil
 }
+
+func matches(e *regexp.Regexp, name string) bool { return e == nil || e.MatchString(name) }
 
 func firstLine(out []byte) string {
 	for line := range bytes.Lines(out) {

@@ -4,6 +4,7 @@
 //
 //	go run ./mutants -packages filter,score -sample 60     // 60 mutations of each package
 //	go run ./mutants -packages all -sample 0               // every mutation of every package
+//	go run ./mutants -packages filter -sample 0 -functions '^Fit' -tests TestFit   // of some functions, with some tests
 //	go run ./mutants -packages filter -equivalent          // a million executions of each mutation of equivalent.txt
 //
 // The packages are folders of the repository; "library" and "examples" name all of a kind, "all" both. Only the package's own
@@ -18,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +32,8 @@ type settings struct {
 	least      float64
 	budget     time.Duration
 	keep       string
+	functions  *regexp.Regexp // nil: all
+	tests      *regexp.Regexp // nil: all
 	list       bool
 	equivalent bool
 }
@@ -44,7 +48,16 @@ func main() {
 	flag.StringVar(&s.keep, "keep", "", "folder to keep the changed source and the test binaries in")
 	flag.BoolVar(&s.list, "list", false, "print the mutations and run nothing")
 	flag.BoolVar(&s.equivalent, "equivalent", false, "run the fuzz targets of equivalent.txt a million times on each of its mutations")
+	functions := flag.String("functions", "", "mutations of the functions that this expression matches, as Type.Method or Function")
+	tests := flag.String("tests", "", "run the tests that this expression matches")
 	flag.Parse()
+	for text, to := range map[*string]**regexp.Regexp{functions: &s.functions, tests: &s.tests} {
+		var err error
+		if *to, err = regexp.Compile(*text); err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+			os.Exit(2)
+		}
+	}
 	if err := run(*packages, s); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)

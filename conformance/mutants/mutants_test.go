@@ -157,7 +157,7 @@ func TestExamine(t *testing.T) {
 	b, err := u.build(t.TempDir(), list, u.folder)
 	require.NoError(t, err)
 	ids := functions(list)
-	require.NoError(t, b.measure(len(ids)))
+	require.NoError(t, b.measure(len(ids), nil))
 	noticed := map[string]bool{}
 	for _, m := range list {
 		if m.function == "T.Relation" || m.function == "Boundary" {
