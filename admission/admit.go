@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/overhead/runtimeclass"
 	"github.com/podberth/podberth/preemption"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/spread"
 )
 
@@ -27,6 +28,9 @@ type Cluster struct {
 
 // Options say how the API server is configured. The zero value is its default.
 type Options struct {
+	// Release is the API server's release (rules L15.4 and L15.5).
+	Release release.Version
+
 	DefaultSeconds DefaultSeconds
 
 	// TolerationRestriction turns on the plugin PodTolerationRestriction, ExtendedResources the plugin
@@ -37,7 +41,7 @@ type Options struct {
 
 // Change is what one step of Admit changed.
 type Change struct {
-	By     string   // the admission plugin, "defaults" or "label keys"
+	By     string   // the admission plugin, "defaults", "label keys" or "pod-level resources"
 	Fields []string // the paths of the fields that were added, changed or removed, in the order of the API
 }
 
@@ -54,8 +58,9 @@ type Change struct {
 //  6. "ExtendedResourceToleration": WithExtendedResources, when the option is set.
 //  7. "RuntimeClass": runtimeclass.Admit.
 //  8. "label keys": MergeLabelKeys and spread.MergeMatchLabelKeys.
-//  9. LimitRanger looks at the result: CheckLimitRanges.
-//  10. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
+//  9. "pod-level resources": spec.resources is filled here in v1.37, and at step 1 before.
+//  10. LimitRanger looks at the result: CheckLimitRanges.
+//  11. PodTolerationRestriction looks at the result: its whitelist must cover the tolerations of the later steps too.
 //
 // A step that changes nothing has no Change. The error is that of the first step that refuses the pod, with the API server's
 // text; the pod is then nil. Classes of the names system-node-critical and system-cluster-critical exist in every cluster:
@@ -71,7 +76,7 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 		by string
 		do func(*v1.Pod) (*v1.Pod, error)
 	}{
-		{"defaults", func(p *v1.Pod) (*v1.Pod, error) { return withDefaults(p), nil }},
+		{"defaults", func(p *v1.Pod) (*v1.Pod, error) { return withDefaults(p, o.Release), nil }},
 		{"LimitRanger", func(p *v1.Pod) (*v1.Pod, error) { return WithLimitRanges(p, c.LimitRanges), nil }},
 		{"Priority", func(p *v1.Pod) (*v1.Pod, error) { return preemption.AdmitPriority(p, c.PriorityClasses) }},
 		{"DefaultTolerationSeconds", func(p *v1.Pod) (*v1.Pod, error) { return WithDefaultSeconds(p, o.DefaultSeconds), nil }},
@@ -87,6 +92,12 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 			p = MergeLabelKeys(p)
 			p.Spec.TopologySpreadConstraints = spread.MergeMatchLabelKeys(p)
 			return p, nil
+		}},
+		{"pod-level resources", func(p *v1.Pod) (*v1.Pod, error) {
+			if !fillsLate(o.Release) {
+				return p, nil
+			}
+			return withPodLevel(p), nil
 		}},
 	}
 	called := pod.Name
@@ -116,10 +127,18 @@ func Admit(pod *v1.Pod, c Cluster, o Options) (*v1.Pod, []Change, error) {
 }
 
 // withDefaults returns a copy of the pod with the defaults of the API (API reference, PodSpec) that scheduling and eviction
-// read.
-func withDefaults(pod *v1.Pod) *v1.Pod {
+// read. In v1.37 spec.resources is filled later.
+func withDefaults(pod *v1.Pod, v release.Version) *v1.Pod {
+	given := pod.Spec.Resources
+	if fillsLate(v) {
+		pod = pod.DeepCopy()
+		pod.Spec.Resources = nil
+	}
 	pod = overhead.Default(pod)
 	s := &pod.Spec
+	if fillsLate(v) {
+		s.Resources = given.DeepCopy()
+	}
 	if s.SchedulerName == "" {
 		s.SchedulerName = v1.DefaultSchedulerName
 	}
@@ -151,7 +170,7 @@ func (o Options) restrict(pod *v1.Pod, namespaces []*v1.Namespace) (*v1.Pod, err
 	if n == nil {
 		return nil, fmt.Errorf("namespaces %q not found", pod.Namespace)
 	}
-	return o.TolerationRestriction.Admit(pod, n, kubelet.QoS(pod))
+	return o.TolerationRestriction.Admit(pod, n, kubelet.QoS(pod, o.Release))
 }
 
 // checkTolerations looks at the pod after all steps when PodTolerationRestriction is on.

@@ -19,6 +19,7 @@ func TestMisuse(t *testing.T) {
 		"MergeLabelKeys":            MergeLabelKeys,
 		"ReconcileAliases":          ReconcileAliases,
 		"TopologyLabels":            TopologyLabels,
+		"Bound":                     Bound,
 		"RestrictNodeCreate":        RestrictNodeCreate,
 		"RestrictNodeUpdate":        RestrictNodeUpdate,
 		"WithDefaultSeconds":        WithDefaultSeconds,

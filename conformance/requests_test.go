@@ -157,7 +157,7 @@ func TestRequests(t *testing.T) {
 		differ("limits", text(helpers.PodLimits(read(), theirs)), text(overhead.Limits(pod, o)))
 		unrecorded := pod.DeepCopy()
 		unrecorded.Status.QOSClass = ""
-		differ("class of service", string(qoshelper.ComputePodQOS(read())), string(kubelet.QoS(unrecorded)))
+		differ("class of service", string(qoshelper.ComputePodQOS(read())), string(kubelet.QoS(unrecorded, release.Current)))
 		if used, err := quota.PodUsageFunc(read(), clock.RealClock{}); err == nil {
 			differ("quota", text(used), text(podquota.Usage(pod, clock.RealClock{}.Now())))
 		}

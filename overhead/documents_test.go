@@ -14,6 +14,7 @@ import (
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/overhead/quota"
 	"github.com/podberth/podberth/overhead/runtimeclass"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -36,7 +37,7 @@ func TestDocumentsKata(t *testing.T) {
 	schema := &resources.Schema{}
 	require.Equal(t, "cpu=2250m memory=335544320", overhead.AppendRequests(nil, schema, pod, overhead.Options{}).Describe(schema), "2.25 CPU and 320 MiB")
 	require.Equal(t, "cpu=2250m,memory=320Mi", testkit.ShowResources(overhead.Limits(pod, overhead.Options{})))
-	require.Equal(t, v1.PodQOSGuaranteed, kubelet.QoS(pod))
+	require.Equal(t, v1.PodQOSGuaranteed, kubelet.QoS(pod, release.Current))
 	cgroup := kubelet.PodCgroup(pod, kubelet.CgroupOptions{})
 	require.EqualValues(t, 335544320, *cgroup.MemoryBytes, "memory.limit_in_bytes")
 	require.Equal(t, []int64{2304, 225000, 100000}, []int64{cgroup.Shares, *cgroup.QuotaMicros, *cgroup.PeriodMicros})
@@ -60,7 +61,7 @@ func TestAnyPod(t *testing.T) {
 		r.Read(data)
 		pod := overhead.RandomPod(data)
 		testkit.Unchanged(t, func() {
-			kubelet.QoS(pod)
+			kubelet.QoS(pod, release.Current)
 			kubelet.PodCgroup(pod, kubelet.CgroupOptions{})
 			kubelet.Sandbox(pod, kubelet.CgroupOptions{IgnoreCPULimits: true})
 			quota.Usage(pod, testkit.Epoch)

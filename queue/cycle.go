@@ -92,7 +92,8 @@ type Failure struct {
 	// of the backoff alone makes it active.
 	Unschedulable, Pending []string
 	// Pod is the present version of the pod, as the pod store has it. The queue does not collect updates of pods in flight.
-	// nil keeps the popped version. Pod must have the popped pod's namespace, name and UID.
+	// nil keeps the popped version. Pod must have the popped pod's namespace, name and UID; up to
+	// v1.35 the UID may be another (rule L9.4).
 	Pod *v1.Pod
 	// Nomination is applied after the pod has its new place. The zero value keeps what status.nominatedNodeName says.
 	Nomination Nomination
@@ -119,15 +120,16 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	if e.profile == nil { // the caller made the entry
 		q.setPod(e, e.Pod)
 	}
-	if f.Pod != nil && (keyOf(f.Pod) != keyOf(e.Pod) || f.Pod.UID != e.Pod.UID) {
+	if f.Pod != nil && (keyOf(f.Pod) != keyOf(e.Pod) || f.Pod.UID != e.Pod.UID && !q.o.takesRecreated()) {
 		return q.Done(e.Pod), otherPod(e.Pod, f.Pod)
 	}
 	if queued := q.entries[keyOf(e.Pod)]; queued != nil {
 		return q.Done(e.Pod), alreadyPresent(queued)
 	}
-	fl := q.flightOf(e.Pod)
+	popped := e.Pod
+	fl := q.flightOf(popped)
 	if fl != nil && fl.deleted {
-		q.land(e.Pod)
+		q.land(popped)
 		e.place = Nowhere
 		q.out = append(q.out, cause{reason: podDeleted}.move(e, InFlight, Nowhere))
 		return q.moves(), nil
@@ -143,7 +145,7 @@ func (q *Queue) Return(e *Entry, f Failure, now time.Time) ([]Move, error) {
 	var tick uint64
 	if fl != nil {
 		tick = fl.tick
-		q.land(e.Pod)
+		q.land(popped)
 	}
 	if v == skip {
 		q.put(e, Unschedulable, c, now)

@@ -148,7 +148,7 @@ func (q *Queue) Update(old, new *v1.Pod, now time.Time) ([]Move, error) {
 		q.add(new, labelAdd, now)
 		return q.moves(), nil
 	}
-	events := PodUpdateEvents(old, new)
+	events := q.o.own(PodUpdateEvents(old, new))
 	if q.flightOf(new) != nil {
 		for _, ev := range events {
 			q.record(Change{Event: ev, Old: old, New: new})

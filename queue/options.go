@@ -25,7 +25,7 @@ const (
 // Options configures a queue. The zero value is that of Kubernetes 1.36: one profile "default-scheduler" with the default
 // plugins' events and the gate of spec.schedulingGates.
 type Options struct {
-	// Release is the release whose queue counts (rules L7.1 to L7.6 and L7.11). The registrations of Profiles are the caller's.
+	// Release is the release whose queue counts (rules L7.1 to L7.6, L7.11, L7.12 and L9.4). The registrations of Profiles are the caller's.
 	Release release.Version
 	// InitialBackoff is how long a pod rests after its first failure; 0 is 1 s. Source: podInitialBackoffSeconds.
 	InitialBackoff time.Duration

@@ -214,6 +214,7 @@ func (q *Queue) put(e *Entry, to Place, c cause, now time.Time) {
 	q.entries[keyOf(e.Pod)] = e
 	heap.Push(&q.heaps[to], e)
 	q.enlist(e)
+	c.reason = q.o.label(c.reason)
 	q.out = append(q.out, c.move(e, from, to))
 }
 

@@ -94,4 +94,24 @@ func TestReleases(t *testing.T) {
 		e, _ := r.q.Lookup(r.pod("a"))
 		require.Equal(t, v.AtLeast(release.V1_37), e.UnschedulableCount == 0)
 	})
+	inEach(t, "L7.12", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v, Profiles: map[string]Profile{defaultScheduler: {Events: []Registration{{"P", Event{Resource: "Pod", Action: UpdatePodLabel}, nil}}}}})
+		added, own := "UnschedulablePodAdd", "UnschedulablePodUpdatePodLabel"
+		if v.AtLeast(release.V1_37) {
+			added, own = "UnscheduledPodAdd", "TargetPodUpdatePodLabel"
+		}
+		require.Equal(t, []string{"default/a: nowhere -> active (" + added + ")"}, lines(r.add("a")))
+		r.fail(r.pop(), "P")
+		require.Equal(t, []string{"default/a: unschedulable -> backoff (" + own + ", P)"}, lines(r.update("a", func(p *v1.Pod) { p.Labels = map[string]string{"a": "b"} })))
+	})
+	inEach(t, "L9.4", func(t *testing.T, v release.Version) {
+		r := newRig(t, Options{Release: v})
+		r.add("a")
+		e := r.held[r.pop()]
+		other := r.pod("a").DeepCopy()
+		other.UID = "other"
+		_, err := r.q.Return(e, Failure{Pod: other, Unschedulable: []string{"P"}}, r.now)
+		require.Equal(t, v.AtLeast(release.V1_36), err != nil)
+		require.Nil(t, r.q.flightOf(e.Pod))
+	})
 }

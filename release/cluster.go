@@ -2,15 +2,15 @@ package release
 
 func configuration() []Difference {
 	return in("configuration",
-		Difference{ID: "L11.1", Name: "arguments of NodeResourcesFit", Sentence: "Since v1.36 requestedToCapacityRatio is required for its type and forbidden for other types, and errors of its shape have another path.",
+		Difference{ID: "L11.1", Option: "examples/upgrade", Name: "arguments of NodeResourcesFit", Sentence: "Since v1.36 requestedToCapacityRatio is required for its type and forbidden for other types, and errors of its shape have another path.",
 			By: by("loose", "=", "strict", "=")},
-		Difference{ID: "L11.2", Name: "shape of VolumeBinding", Sentence: "v1.37 accepts VolumeBindingArgs.shape and has a default for it; earlier releases refuse the field.",
+		Difference{ID: "L11.2", Option: "examples/upgrade", Name: "shape of VolumeBinding", Sentence: "v1.37 accepts VolumeBindingArgs.shape and has a default for it; earlier releases refuse the field.",
 			By: by("refused", "=", "=", "allowed, 0:10 and 100:0 by default")},
-		Difference{ID: "L11.3", Name: "bindingTimeout of DynamicResources", Sentence: "Since v1.36 DynamicResourcesArgs.bindingTimeout is allowed and 600s by default.",
+		Difference{ID: "L11.3", Option: "examples/upgrade", Name: "bindingTimeout of DynamicResources", Sentence: "Since v1.36 DynamicResourcesArgs.bindingTimeout is allowed and 600s by default.",
 			By: by("unknown field", "forbidden", "allowed, 600s by default", "=")},
-		Difference{ID: "L11.4", Name: "extension points of a profile", Sentence: "v1.36 adds placementGenerate and placementScore to the plugins of a profile, v1.37 adds podGroupPostFilter.",
+		Difference{ID: "L11.4", Option: "examples/upgrade", Name: "extension points of a profile", Sentence: "v1.36 adds placementGenerate and placementScore to the plugins of a profile, v1.37 adds podGroupPostFilter.",
 			By: by("neither", "=", "placementGenerate, placementScore", "placementGenerate, placementScore, podGroupPostFilter")},
-		Difference{ID: "L7.15", Name: "the gate SchedulerQueueingHints", Sentence: "v1.37 does not know the gate SchedulerQueueingHints: a configuration that names it does not start.",
+		Difference{ID: "L7.15", Outside: "podberth has no feature gates.", Name: "the gate SchedulerQueueingHints", Sentence: "v1.37 does not know the gate SchedulerQueueingHints: a configuration that names it does not start.",
 			By: by("known, locked on", "=", "=", "not known")},
 	)
 }
@@ -23,11 +23,11 @@ func kubelet() []Difference {
 		Difference{ID: "L12.2", Option: "pressure.Options.Release", Name: "ephemeral-storage limit of sidecars", Sentence: "v1.37 evicts a pod whose sidecar exceeds its own ephemeral-storage limit; before, only the total of the pod counted.",
 			Example: "A sidecar with limit 1Gi that uses 2Gi, and a container with limit 4Gi that uses 1Gi: v1.36 does nothing, v1.37 evicts.",
 			By:      by("total of the pod only", "=", "=", "each sidecar too")},
-		Difference{ID: "L12.3", Name: "second look at the node", Sentence: "Since v1.35 the kubelet reads the node from the API server before it refuses a pod for its node affinity alone.",
+		Difference{ID: "L12.3", Outside: "podberth has no admission of pods by a kubelet but that of its eviction manager.", Name: "second look at the node", Sentence: "Since v1.35 the kubelet reads the node from the API server before it refuses a pod for its node affinity alone.",
 			By: by("refused by the cached node", "node is read again", "=", "=")},
-		Difference{ID: "L12.4", Name: "declared features at the kubelet", Sentence: "Since v1.36 the kubelet refuses a pod that needs a feature which the node does not declare.",
+		Difference{ID: "L12.4", Outside: "podberth has no admission of pods by a kubelet but that of its eviction manager.", Name: "declared features at the kubelet", Sentence: "Since v1.36 the kubelet refuses a pod that needs a feature which the node does not declare.",
 			By: by("not checked", "=", "PodFeatureUnsupported", "=")},
-		Difference{ID: "L12.5", Name: "cgroup v1", Sentence: "Since v1.35 the kubelet does not start on cgroup v1 by default.",
+		Difference{ID: "L12.5", Outside: "podberth has no start of a kubelet.", Name: "cgroup v1", Sentence: "Since v1.35 the kubelet does not start on cgroup v1 by default.",
 			By: by("starts", "does not start", "=", "=")},
 		Difference{ID: "L12.10", Option: "kubelet.CgroupOptions.Release", Name: "limit of a pod's cgroup", Sentence: "In v1.37 an init container without its own limit leaves the pod's cgroup without one; before, the limits of earlier sidecars counted for it.",
 			Example: "Sidecar with 1 cpu, init container without limits, container with 1 cpu: v1.36 sets a quota of 200000, v1.37 none.",
@@ -50,26 +50,26 @@ func disruption() []Difference {
 
 func nodes() []Difference {
 	return in("node lifecycle",
-		Difference{ID: "L14.1", Name: "lease that the controller has not seen yet", Sentence: "v1.37 reads the lease of a silent node from the API server before it marks the node unreachable.",
+		Difference{ID: "L14.1", Outside: "package eviction/taint is given the leases as the controller sees them, and has no cache that could lag.", Name: "lease that the controller has not seen yet", Sentence: "v1.37 reads the lease of a silent node from the API server before it marks the node unreachable.",
 			By: by("by the cached lease", "=", "=", "lease is read live")},
 	)
 }
 
 func admission() []Difference {
 	return in("admission",
-		Difference{ID: "L15.1", Name: "zone and region of a pod", Sentence: "Since v1.35 binding copies the labels topology.kubernetes.io/zone and /region of the node to the pod.",
+		Difference{ID: "L15.1", Option: "admission.Bound", Name: "zone and region of a pod", Sentence: "Since v1.35 binding copies the labels topology.kubernetes.io/zone and /region of the node to the pod.",
 			By: by("not copied", "copied", "=", "=")},
-		Difference{ID: "L15.2", Name: "toleration operators Lt and Gt", Sentence: "All releases refuse them by default; since v1.35 the text lists them as supported.",
+		Difference{ID: "L15.2", Outside: "admission.ValidatePod writes the text of v1.35 and later in every release.", Name: "toleration operators Lt and Gt", Sentence: "All releases refuse them by default; since v1.35 the text lists them as supported.",
 			By: by(`supported values: "Equal", "Exists"`, `supported values: "Equal", "Exists", "Gt", "Lt"`, "=", "=")},
-		Difference{ID: "L15.3", Name: "restart rules", Sentence: "Since v1.36 a restart rule may restart all containers of the pod; v1.34 refuses restart rules.",
+		Difference{ID: "L15.3", Outside: "admission.ValidatePod does not read restart rules.", Name: "restart rules", Sentence: "Since v1.36 a restart rule may restart all containers of the pod; v1.34 refuses restart rules.",
 			By: by("refused", "action Restart", "actions Restart and RestartAllContainers", "=")},
-		Difference{ID: "L15.4", Name: "defaults at pod level", Sentence: "v1.37 fills pod-level requests and limits after admission, requests also for pods that name pod-level requests alone.",
+		Difference{ID: "L15.4", Option: "admission.Options.Release", Name: "defaults at pod level", Sentence: "v1.37 fills pod-level requests and limits after admission, requests also for pods that name pod-level requests alone.",
 			Example: "Pod-level request of 2 cpu, one container with 1 cpu and 1Gi as requests and limits: v1.36 stores it as it is, v1.37 adds a pod-level request of 1Gi and limits.",
 			By:      by("requests, if limits are given", "=", "=", "requests and limits")},
-		Difference{ID: "L15.5", Name: "class of service of a pod with empty spec.resources", Sentence: "In v1.37 containers decide the class when spec.resources names nothing; before, such a pod was BestEffort.",
+		Difference{ID: "L15.5", Option: "kubelet.QoS, admission.Options.Release", Name: "class of service of a pod with empty spec.resources", Sentence: "In v1.37 containers decide the class when spec.resources names nothing; before, such a pod was BestEffort.",
 			Example: "spec.resources {} and a container with a request of 1 cpu: v1.36 BestEffort, v1.37 Burstable.",
 			By:      by("BestEffort", "=", "=", "by the containers")},
-		Difference{ID: "L15.6", Name: "what a resize may change", Sentence: "Since v1.36 pods with pod-level resources and plain init containers can be resized.",
+		Difference{ID: "L15.6", Outside: "podberth has no resize sub-resource.", Name: "what a resize may change", Sentence: "Since v1.36 pods with pod-level resources and plain init containers can be resized.",
 			By: by("neither", "=", "both", "=")},
 	)
 }

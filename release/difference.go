@@ -14,9 +14,12 @@ type Difference struct {
 	Example string
 	// By says what each release does, in the order of Versions. In reads it.
 	By [4]string
-	// Option names the identifiers of podberth that follow a release in this, separated by commas. "" means that podberth does
-	// what v1.36 does, whatever the release.
+	// Option names what follows a release in this, separated by commas: identifiers of podberth, or its programs. "" means that
+	// podberth does the same whatever the release.
 	Option string
+	// Outside says why, when Option is empty: which part of Kubernetes decides this that podberth does not have, or what podberth
+	// does instead.
+	Outside string
 }
 
 // In returns what a release does; "" for a release that is not known.

@@ -2,6 +2,8 @@ package release_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,6 +60,7 @@ func TestDifferences(t *testing.T) {
 		}
 		require.Greater(t, len(texts), 1, d.ID)
 		require.Empty(t, d.In(release.Version(99)))
+		require.NotEqual(t, d.Option == "", d.Outside == "", "%s: either something follows a release, or the entry says why not", d.ID)
 	}
 	require.Greater(t, len(seen), 50)
 }
@@ -84,6 +87,22 @@ func TestBetween(t *testing.T) {
 	require.Len(t, sum, len(release.Differences()), "every difference is one of neighbours")
 }
 
+// The fidelity table has a row for each difference that something follows, and no other rows.
+func TestFidelityRows(t *testing.T) {
+	text, err := os.ReadFile("../docs/fidelity/release.md")
+	require.NoError(t, err)
+	var rows, want []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (L[0-9.]+) \|`).FindAllStringSubmatch(string(text), -1) {
+		rows = append(rows, m[1])
+	}
+	for _, d := range release.Differences() {
+		if d.Option != "" {
+			want = append(want, d.ID)
+		}
+	}
+	require.ElementsMatch(t, want, rows)
+}
+
 // docs/versions.md is made from Differences.
 func TestPage(t *testing.T) {
 	testkit.Golden(t, "../docs/versions.md", page())
@@ -99,7 +118,7 @@ difference, [conformance](conformance.md) how each version is held against its r
 changes for a given cluster.
 
 This page is made from ` + "`release.Differences`" + `: ` + "`go test ./release -rewrite`" + ` writes it. The last line of an entry names what follows a
-release. An entry without this line is not modelled: podberth does what v1.36 does there.
+release, or says why nothing does.
 `)
 	for _, area := range release.Areas() {
 		fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(area[:1])+area[1:])
@@ -114,6 +133,8 @@ release. An entry without this line is not modelled: podberth does what v1.36 do
 			}
 			if d.Option != "" {
 				fmt.Fprintf(&b, "\nIn podberth: `%s`\n", strings.ReplaceAll(d.Option, ", ", "`, `"))
+			} else {
+				fmt.Fprintf(&b, "\nNot followed: %s\n", d.Outside)
 			}
 		}
 	}

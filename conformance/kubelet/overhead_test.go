@@ -77,12 +77,12 @@ func sums(s *trial.Source, pod *v1.Pod) error {
 func class(s *trial.Source, pod *v1.Pod) error {
 	unrecorded := pod.DeepCopy()
 	unrecorded.Status.QOSClass = ""
-	want, got := qoshelper.ComputePodQOS(pod.DeepCopy()), kubelet.QoS(unrecorded)
+	want, got := qoshelper.ComputePodQOS(pod.DeepCopy()), kubelet.QoS(unrecorded, release.Current)
 	s.Count("class " + string(want))
 	if want != got {
 		return fmt.Errorf("class: real %v, podberth %v", want, got)
 	}
-	if want, got := qoshelper.GetPodQOS(pod.DeepCopy()), kubelet.QoS(pod); want != got {
+	if want, got := qoshelper.GetPodQOS(pod.DeepCopy()), kubelet.QoS(pod, release.Current); want != got {
 		return fmt.Errorf("recorded class: real %v, podberth %v", want, got)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/taints"
 )
 
@@ -33,7 +34,7 @@ func Admit(pod *v1.Pod, pressure []v1.NodeConditionType) (admitted bool, message
 		return true, ""
 	}
 	if len(names) == 1 && names[0] == string(v1.NodeMemoryPressure) {
-		if kubelet.QoS(pod) != v1.PodQOSBestEffort {
+		if kubelet.QoS(pod, release.Current) != v1.PodQOSBestEffort {
 			return true, ""
 		}
 		taint := v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/release"
 )
 
 // Missing is how much of a resource a node lacks for a pod: milli-CPU, bytes, pieces, or pods.
@@ -43,7 +44,7 @@ func CriticalVictims(pod *v1.Pod, running []*v1.Pod, missing []Missing) ([]*v1.P
 		if q == nil || !preemptable(pod, q) {
 			continue
 		}
-		switch kubelet.QoS(q) {
+		switch kubelet.QoS(q, release.Current) {
 		case v1.PodQOSGuaranteed:
 			groups[2] = append(groups[2], q)
 		case v1.PodQOSBurstable:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/release"
 )
 
 // source has the choices of this package.
@@ -309,7 +310,7 @@ func checkCritical(t *testing.T, data []byte) {
 		require.Contains(t, may, v)
 	}
 	class := func(list []*v1.Pod, keep func(v1.PodQOSClass) bool) []*v1.Pod {
-		return slices.DeleteFunc(slices.Clone(list), func(p *v1.Pod) bool { return !keep(kubelet.QoS(p)) })
+		return slices.DeleteFunc(slices.Clone(list), func(p *v1.Pod) bool { return !keep(kubelet.QoS(p, release.Current)) })
 	}
 	lower := class(may, func(c v1.PodQOSClass) bool { return c != v1.PodQOSGuaranteed })
 	if enough(lower) {

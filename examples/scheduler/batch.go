@@ -55,6 +55,9 @@ func (b *batch) next(signature string, cycle uint64, now time.Time, full func(no
 // nodeHint returns the node to try first and alone, "" for none.
 func (f *Framework) nodeHint(a *attempt, full func(node string) (full, found bool)) string {
 	s := f.s
+	if !s.o.batches() || a.pod.Status.NominatedNodeName != "" && !s.o.hintsNominated() {
+		return ""
+	}
 	node, reason := f.batch.next(a.signature, s.attempts.Load(), s.clock.Now(), full)
 	if reason != "" {
 		s.count(BatchCacheFlushed, f.name, reason)

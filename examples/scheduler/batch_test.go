@@ -48,8 +48,8 @@ func batching(t *testing.T, o Options) (*rig, counted) {
 	c := counted{}
 	o.Metrics = c
 	var nodes []*v1.Node
-	for name, memory := range map[string]string{"n1": "64Gi", "n2": "16Gi", "n3": "4Gi"} {
-		nodes = append(nodes, testkit.Node(name).Capacity("cpu=4,memory="+memory+",pods=10").Obj())
+	for k, memory := range []string{"64Gi", "16Gi", "4Gi"} {
+		nodes = append(nodes, testkit.Node(fmt.Sprint("n", k+1)).Capacity("cpu=4,memory="+memory+",pods=10").Obj())
 	}
 	return newRig(t, o, nodes), c
 }

@@ -89,7 +89,7 @@ func (f *Framework) runPreFlight(ctx context.Context, state *State, pod *v1.Pod,
 		parallel, st := call(f, ctx, preFlightPoint, p, func(ctx context.Context) (bool, *Status) {
 			return x.PreBindPreFlight(ctx, state, pod, node)
 		})
-		state.parallel[p.Name()] = parallel
+		state.parallel[p.Name()] = parallel && f.s.o.sideBySide()
 		switch {
 		case st.Success():
 			some = true

@@ -153,6 +153,14 @@ func (c *cache) has(pod *v1.Pod) bool {
 	return c.pods[pod.UID] != nil
 }
 
+// stays reports whether the pod holds room and is not being deleted.
+func (c *cache) stays(pod *v1.Pod) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.pods[pod.UID]
+	return known != nil && known.pod.DeletionTimestamp == nil
+}
+
 // lastKnown returns the cache's version of the pod. It returns the argument if the cache does not know the pod.
 func (c *cache) lastKnown(pod *v1.Pod) *v1.Pod {
 	c.mu.Lock()

@@ -103,7 +103,9 @@ func (s *Scheduler) schedule(ctx context.Context, e *queue.Entry) {
 		s.fail(ctx, a, *failed)
 		return
 	}
-	f.keep(a, node)
+	if s.o.batches() {
+		f.keep(a, node)
+	}
 	// 12. Assume the pod: from here on the pod holds its room, and its nomination is gone.
 	a.assumed = pod.DeepCopy()
 	a.assumed.Spec.NodeName = node
@@ -138,7 +140,9 @@ func (s *Scheduler) decide(ctx context.Context, a *attempt) (node string, failed
 	if len(s.snapshot.Order()) == 0 {
 		return "", &failure{status: NewStatus(UnschedulableAndUnresolvable, filter.NoNodes), nomination: denominate}
 	}
-	a.signature = a.f.SignPod(ctx, a.pod)
+	if s.o.batches() {
+		a.signature = a.f.SignPod(ctx, a.pod)
+	}
 	if a.f.plan != nil && len(s.o.Extenders) == 0 {
 		return s.decidePlanned(ctx, a)
 	}
@@ -176,7 +180,7 @@ func (s *Scheduler) decidePlanned(ctx context.Context, a *attempt) (string, *fai
 	d := a.f.plan.Decide(pod, o)
 	s.next = d.Next
 	a.result.Evaluated, a.result.Feasible, a.result.Total = d.Evaluated, d.Feasible, d.Total
-	if a.signature == "" && (d.Evaluated > 0 || d.Failure.Err == nil && d.Failure.Message.PreFilter == "") {
+	if s.o.batches() && a.signature == "" && (d.Evaluated > 0 || d.Failure.Err == nil && d.Failure.Message.PreFilter == "") {
 		a.f.nodeHint(a, nil)
 	}
 	switch {
@@ -222,7 +226,7 @@ func (s *Scheduler) planOptions() placement.Options {
 
 // postFilter is step 9: no node can take the pod, and PostFilter plugins look for a way to make room.
 func (s *Scheduler) postFilter(ctx context.Context, a *attempt, statuses *NodeStatuses, m filter.Message, unschedulable, pending []string) *failure {
-	out := &failure{unschedulable: unschedulable, pending: pending, nomination: denominate}
+	out := &failure{unschedulable: unschedulable, pending: pending, nomination: s.o.nominationWithoutPostFilter()}
 	if len(a.f.postFilter) > 0 {
 		out.nomination, m.PostFilter = a.f.runPostFilter(ctx, a.state, a.pod, statuses)
 	}
@@ -266,7 +270,7 @@ func (s *Scheduler) bindingCycle(ctx context.Context, a *attempt) {
 		s.failBinding(ctx, a, failure{status: AsStatus(err), nomination: denominate})
 		return
 	}
-	if some || waits {
+	if (some || waits) && s.o.announces() {
 		node := a.result.Node
 		s.report(s.patch(ctx, a.assumed, StatusPatch{NominatedNode: &node}))
 	}
@@ -353,7 +357,7 @@ func (s *Scheduler) fail(ctx context.Context, a *attempt, out failure) {
 	switch {
 	case now == nil, now.Spec.NodeName != "":
 		s.queue.Done(a.pod)
-	case now.UID != a.pod.UID:
+	case now.UID != a.pod.UID && s.o.dropsRecreated():
 		s.queue.Done(a.pod)
 		s.finish(a)
 		return

@@ -22,16 +22,18 @@ const (
 )
 
 // DefaultPlugins returns the lists of v1.36: everything at MultiPoint, with the weights of scores.
-func DefaultPlugins() Plugins {
+func DefaultPlugins() Plugins { return defaultPlugins(release.Current) }
+
+func defaultPlugins(v release.Version) Plugins {
 	var refs []PluginRef
-	for _, p := range plugins.Default(release.Current) {
+	for _, p := range plugins.Default(v) {
 		refs = append(refs, PluginRef{Name: p.Name, Weight: int64(p.Weight)})
 	}
 	return Plugins{MultiPoint: {Enabled: refs}}
 }
 
-// DefaultRegistry returns the plugins of v1.36. The arguments of a plugin are the plugin of package placement that it runs,
-// which placement.PluginArgs makes, and PreemptionArgs for DefaultPreemption; nil is v1.36's default.
+// DefaultRegistry returns the plugins of kube-scheduler. The arguments of a plugin are the plugin of package placement that it
+// runs, which placement.PluginArgs makes, and PreemptionArgs for DefaultPreemption; nil is the default of Options.Release.
 func DefaultRegistry() Registry {
 	return Registry{
 		"SchedulingGates": func(_ any, h *Handle) (Plugin, error) {
@@ -41,6 +43,9 @@ func DefaultRegistry() Registry {
 		"NodeUnschedulable": factoryOf("NodeUnschedulable", filters),
 		"NodeName":          factoryOf("NodeName", filters),
 		"TaintToleration": factoryOf("TaintToleration", func(p *placement.Plugin, b adapterBase) Plugin {
+			if b.h.s.o.preFilters() {
+				return podFiltersAndScores(p, b)
+			}
 			return nodeFilterAndScore{newNodeFilter(b, p), scoring{preScores{newScores(b, p)}}}
 		}),
 		"NodeAffinity":       factoryOf("NodeAffinity", podFiltersAndScores),
@@ -49,13 +54,17 @@ func DefaultRegistry() Registry {
 		"VolumeRestrictions": factoryOf("VolumeRestrictions", podFilters),
 		"NodeVolumeLimits":   factoryOf("NodeVolumeLimits", podFilters),
 		"VolumeBinding": factoryOf("VolumeBinding", func(p *placement.Plugin, b adapterBase) Plugin {
-			return volumeBinding{podFilter{newNodeFilter(b, p)}}
+			return volumeBinding{podFilter{newNodeFilter(b, p)}, preScores{newScores(b, p)}}
 		}),
 		"VolumeZone":        factoryOf("VolumeZone", podFilters),
 		"PodTopologySpread": factoryOf("PodTopologySpread", podFiltersAndScores),
 		"InterPodAffinity":  factoryOf("InterPodAffinity", podFiltersAndScores),
 		nameDynamicResources: factoryOf(nameDynamicResources, func(p *placement.Plugin, b adapterBase) Plugin {
-			return dynamicResources{podFilter{newNodeFilter(b, p)}}
+			d := dynamicResources{podFilter{newNodeFilter(b, p)}}
+			if b.h.s.o.scoresDevices() {
+				return scoredDynamicResources{d}
+			}
+			return d
 		}),
 		"NodeDeclaredFeatures": factoryOf("NodeDeclaredFeatures", podFilters),
 		"NodeResourcesBalancedAllocation": factoryOf("NodeResourcesBalancedAllocation", func(p *placement.Plugin, b adapterBase) Plugin {
@@ -69,11 +78,11 @@ func DefaultRegistry() Registry {
 	}
 }
 
-// factoryOf makes a factory of a plugin of v1.36. The arguments are the plugin of package placement with that name; nil is the
+// factoryOf makes a factory of a plugin. The arguments are the plugin of package placement with that name; nil is the
 // one with default arguments.
 func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin) Factory {
 	return func(args any, h *Handle) (Plugin, error) {
-		p, err := placement.PluginArgs{}.Plugin(name)
+		p, err := placement.PluginArgs{Release: h.s.o.Release}.Plugin(name)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +110,13 @@ func factoryOf(name string, make func(p *placement.Plugin, b adapterBase) Plugin
 	}
 }
 
-func filters(p *placement.Plugin, b adapterBase) Plugin    { return newNodeFilter(b, p) }
+func filters(p *placement.Plugin, b adapterBase) Plugin {
+	if b.h.s.o.preFilters() {
+		return podFilters(p, b)
+	}
+	return newNodeFilter(b, p)
+}
+
 func podFilters(p *placement.Plugin, b adapterBase) Plugin { return podFilter{newNodeFilter(b, p)} }
 
 func podFiltersAndScores(p *placement.Plugin, b adapterBase) Plugin {

@@ -12,6 +12,7 @@ import (
 	"github.com/podberth/podberth/devices"
 	"github.com/podberth/podberth/devices/tracker"
 	"github.com/podberth/podberth/filter"
+	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 )
 
@@ -60,10 +61,13 @@ func releaserOf(ps filter.Predicates) sight {
 	return sight{}
 }
 
-func (p dynamicResources) libraryScore() *placement.Plugin { return p.filter }
+// scoredDynamicResources is DynamicResources in releases in which it scores.
+type scoredDynamicResources struct{ dynamicResources }
+
+func (p scoredDynamicResources) libraryScore() *placement.Plugin { return p.filter }
 
 // Score asks the scorer; 0 for a pod that needs no devices.
-func (p dynamicResources) Score(_ context.Context, _ *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {
+func (p scoredDynamicResources) Score(_ context.Context, _ *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {
 	x, err := p.filter.Score(pod, p.h.s.snapshot)
 	if x == nil || err != nil {
 		return 0, AsStatus(err)
@@ -72,7 +76,7 @@ func (p dynamicResources) Score(_ context.Context, _ *State, pod *v1.Pod, node *
 }
 
 // NormalizeScores applies the scorer's rule.
-func (p dynamicResources) NormalizeScores(_ context.Context, _ *State, _ *v1.Pod, list []NodeScore) *Status {
+func (p scoredDynamicResources) NormalizeScores(_ context.Context, _ *State, _ *v1.Pod, list []NodeScore) *Status {
 	hi := int64(0)
 	for _, x := range list {
 		hi = max(hi, x.Score)
@@ -114,7 +118,7 @@ func (p dynamicResources) PostFilter(ctx context.Context, s *State, pod *v1.Pod,
 		return nil, AsStatus(err)
 	}
 	if state.releaser == nil {
-		return nil, NewStatus(Unschedulable, "no new claims to deallocate")
+		return nil, NewStatus(Unschedulable, p.h.s.o.postFilterText(postfilter.Outcome{})...)
 	}
 	release := state.Release()
 	var w ClaimWrites
@@ -129,7 +133,7 @@ func (p dynamicResources) PostFilter(ctx context.Context, s *State, pod *v1.Pod,
 			return nil, AsStatus(err)
 		}
 	}
-	return nil, NewStatus(Unschedulable, release.Reason)
+	return nil, NewStatus(Unschedulable, p.h.s.o.postFilterText(postfilter.Outcome{Devices: release.Reason})...)
 }
 
 // Reserve reserves the devices for the pod.

@@ -95,9 +95,12 @@ func (s *Scheduler) updatePending(old, pod *v1.Pod) error {
 }
 
 // withdraw releases an assumed pod that is being deleted. A pod that waits on Permit is rejected. Any other pod leaves
-// the cache at once, although its binding goes on and will fail.
+// the cache at once, although its binding goes on and will fail; in v1.34 the pod leaves with the failure.
 func (s *Scheduler) withdraw(assumed *v1.Pod) {
 	if !s.waiting.reject(assumed.UID, "", "removed") {
+		if !s.o.freesDeleted() {
+			return
+		}
 		s.report(s.cache.forget(assumed))
 	}
 	s.queue.Move(queue.Change{Event: podGone, Old: assumed})
@@ -264,8 +267,11 @@ func (s *Scheduler) leaveBinding(pod *v1.Pod) (preempted bool) {
 // cancel ends the attempt of a pod that waits on Permit or is in PreBind, and reports whether the pod was in either
 // state.
 func (s *Scheduler) cancel(pod *v1.Pod) bool {
-	if s.waiting.preempt(pod.UID, nameDefaultPreemption, "preempted") {
+	if s.stopWaiting(pod) {
 		return true
+	}
+	if !s.o.stopsPreBind() {
+		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

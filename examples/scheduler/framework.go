@@ -91,7 +91,7 @@ func (f *Framework) close() error {
 func newFramework(s *Scheduler, p Profile, r Registry) (*Framework, error) {
 	f := &Framework{name: p.SchedulerName, s: s, lists: map[Point][]PluginRef{}, plugins: map[string]Plugin{}}
 	f.sampling = filter.Sampling{Percentage: p.PercentageOfNodesToScore, Global: s.o.PercentageOfNodesToScore}
-	sets := p.merged()
+	sets := p.merged(s.o.Release)
 	if err := f.makePlugins(sets, p.Args, r); err != nil {
 		return nil, err
 	}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/podberth/podberth/eviction/disruption"
 	"github.com/podberth/podberth/internal/podinfo"
+	"github.com/podberth/podberth/internal/postfilter"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/preemption"
 	"github.com/podberth/podberth/queue"
 	"github.com/podberth/podberth/resources"
 )
 
-// PreemptionArgs are the arguments of DefaultPreemption. The zero value is v1.36's default.
+// PreemptionArgs are the arguments of DefaultPreemption. The zero value is the default.
 type PreemptionArgs struct {
 	Options preemption.Options
 }
@@ -43,12 +44,12 @@ func newDefaultPreemption(args any, h *Handle) (Plugin, error) {
 	return p, nil
 }
 
-// PreEnqueue holds a pod back while its victims are being deleted.
+// PreEnqueue holds a pod back while its victims are being deleted, until the last of them is leaving.
 func (p *defaultPreemption) PreEnqueue(pod *v1.Pod) *Status {
 	s := p.h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.preempting[pod.UID] {
+	if last, running := s.preempting[pod.UID]; running && (last == nil || s.cache.stays(last)) {
 		return NewStatus(UnschedulableAndUnresolvable, "waiting for the preemption for this pod to be finished")
 	}
 	return nil
@@ -81,7 +82,7 @@ func (p *defaultPreemption) PostFilter(ctx context.Context, state *State, pod *v
 		}
 		s.observe(PreemptionVictims, float64(len(r.Victims)))
 		p.begin(ctx, now, nomination)
-		return nomination, nil
+		return nomination, NewStatus(Success, s.o.postFilterText(postfilter.Outcome{Node: r.Node, Victims: len(r.Victims)})...)
 	}
 	code := Unschedulable
 	if r.Outcome == preemption.Error {
@@ -142,12 +143,12 @@ func (s *Scheduler) preemptExtenders(ctx context.Context, pod *v1.Pod) []preempt
 }
 
 // begin clears the nominations of pods of lower priority to the node and deletes the victims. The last victim is
-// deleted after all others. The pod stays gated until only the last victim is left. If a deletion fails, the pod is
-// tried again.
+// deleted after all others. The pod stays gated until the last victim is leaving. If a deletion fails, the pod is tried
+// again.
 func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nomination) {
 	s := p.h.s
 	s.mu.Lock()
-	s.preempting[pod.UID] = true
+	s.preempting[pod.UID] = nil
 	s.mu.Unlock()
 	var lower []*v1.Pod
 	for _, q := range s.queue.NominatedFor(n.Node) {
@@ -164,22 +165,29 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 		var errs []error
 		last := n.Victims[max(len(n.Victims)-1, 0):]
 		for _, v := range n.Victims[:len(n.Victims)-len(last)] {
-			errs = append(errs, s.evict(ctx, pod, v, n.Node))
+			_, err := s.evict(ctx, pod, v, n.Node)
+			errs = append(errs, err)
+		}
+		for _, v := range last {
+			if errors.Join(errs...) != nil && s.o.sparesLast() {
+				continue
+			}
+			s.onlyLastLeft(pod, v)
+			left := !s.cache.has(v)
+			inMemory, err := s.evict(ctx, pod, v, n.Node)
+			errs = append(errs, err)
+			switch {
+			case err != nil:
+			case left: // The victim left while the pod was gated. No event follows that could release the pod.
+				s.queue.Move(queue.Change{Event: podGone, Old: v})
+			case inMemory && s.o.activatesAfterMemory():
+				defer s.queue.Activate(pod)
+			}
 		}
 		s.mu.Lock()
 		delete(s.preempting, pod.UID)
 		s.mu.Unlock()
 		err := errors.Join(errs...)
-		for _, v := range last {
-			if err != nil {
-				continue
-			}
-			left := !s.cache.has(v)
-			if err = s.evict(ctx, pod, v, n.Node); err == nil && left {
-				// The victim left while the pod was gated. No event follows that could release the pod.
-				s.queue.Move(queue.Change{Event: podGone, Old: v})
-			}
-		}
 		result := "success"
 		if err != nil {
 			result = "error"
@@ -191,28 +199,42 @@ func (p *defaultPreemption) begin(ctx context.Context, pod *v1.Pod, n *Nominatio
 	})
 }
 
-// evict deletes one victim.
-func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node string) error {
-	if victim.DeletionTimestamp != nil {
-		return nil
+// onlyLastLeft records that all victims but the last were deleted. In v1.34 this releases the pod (rule L8.5).
+func (s *Scheduler) onlyLastLeft(pod, last *v1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.holdsForLast() {
+		s.preempting[pod.UID] = last
+	} else {
+		delete(s.preempting, pod.UID)
+	}
+}
+
+// evict deletes one victim. inMemory is true for a victim that was not bound yet, and needed no deletion.
+func (s *Scheduler) evict(ctx context.Context, preemptor, victim *v1.Pod, node string) (inMemory bool, err error) {
+	if victim.DeletionTimestamp != nil && s.o.sparesLeaving() {
+		return false, nil
 	}
 	note := fmt.Sprintf("Preempted by pod %v on node %v", preemptor.UID, node)
 	if s.cancel(victim) {
-		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note+" (in kube-scheduler memory).")
-		return nil
+		s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", s.o.inMemory(note))
+		return true, nil
 	}
-	err := s.patch(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
+	err = s.patch(ctx, victim, StatusPatch{Condition: &v1.PodCondition{
 		Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
 		Message: podinfo.SchedulerName(preemptor) + ": preempting to accommodate a higher priority pod",
 	}})
-	if err == nil {
+	switch {
+	case err == nil:
 		err = s.delete(ctx, victim)
+	case !s.o.sparesLeaving():
+		return false, err
 	}
 	if err != nil {
-		return ignoreGone(err)
+		return false, ignoreGone(err)
 	}
 	s.event(victim, v1.EventTypeNormal, "Preempted", "Preempting", note)
-	return nil
+	return false, nil
 }
 
 func ignoreGone(err error) error {

@@ -77,7 +77,7 @@ func TestPreemptionClearsLowerNominations(t *testing.T) {
 	require.True(t, r.s.TryScheduleOne(ctx))
 	require.Len(t, r.s.queue.NominatedFor("n1"), 1)
 	r.tasks = nil // the victims of this pod stay
-	r.s.preempting[low.UID] = false
+	delete(r.s.preempting, low.UID)
 	r.add(p).step()
 	require.Contains(t, r.patches, `low: nominated=""`)
 	require.Equal(t, []*v1.Pod{r.pods["default/p"]}, r.s.queue.NominatedFor("n1"))

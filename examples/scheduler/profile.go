@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/plugins"
+	"github.com/podberth/podberth/release"
 )
 
 // Profile is the configuration of the pods of one spec.schedulerName: the plugins at each extension point, and their
@@ -18,7 +19,7 @@ type Profile struct {
 	// PercentageOfNodesToScore replaces the percentage of Options. nil keeps the percentage of Options, 0 is the adaptive
 	// share.
 	PercentageOfNodesToScore *int32
-	// Plugins are changes to DefaultPlugins.
+	// Plugins are changes to DefaultPlugins, or to the default plugins of Options.Release.
 	Plugins Plugins
 	// Args are the arguments of the plugins' factories, by plugin name. Each factory documents the type that it takes.
 	Args map[string]any
@@ -92,9 +93,9 @@ func namesOf(list []PluginRef) []string {
 	return out
 }
 
-// merged returns the profile's lists with the defaults in them.
-func (p Profile) merged() Plugins {
-	out, defaults := Plugins{}, DefaultPlugins()
+// merged returns the profile's lists with the defaults of a release in them.
+func (p Profile) merged(v release.Version) Plugins {
+	out, defaults := Plugins{}, defaultPlugins(v)
 	for _, at := range append(Points(), MultiPoint) {
 		if set := merge(defaults[at], p.Plugins[at]); len(set.Enabled)+len(set.Disabled) > 0 {
 			out[at] = set

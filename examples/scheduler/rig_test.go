@@ -73,6 +73,7 @@ type server struct {
 	patches  []string
 	deleted  []string
 	bindErr  func(pod *v1.Pod) error
+	deleting func(pod *v1.Pod)                  // is called before Delete; nil: nothing
 	claims   map[string]metav1.Object           // by name
 	extended *v1.PodExtendedResourceClaimStatus // written last
 	failing  map[string]error                   // of Delete and PatchStatus, by pod name
@@ -154,6 +155,9 @@ func (a *server) WriteClaims(_ context.Context, _ *v1.Pod, w ClaimWrites) error 
 func (a *server) BindVolumes(_ context.Context, _ *v1.Pod, d volume.Decision) error { return nil }
 
 func (a *server) Delete(_ context.Context, pod *v1.Pod) error {
+	if a.deleting != nil {
+		a.deleting(pod)
+	}
 	if err := a.failing[pod.Name]; err != nil {
 		return err
 	}

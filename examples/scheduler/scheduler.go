@@ -22,6 +22,7 @@ import (
 	"github.com/podberth/podberth/filter/volume"
 	"github.com/podberth/podberth/placement"
 	"github.com/podberth/podberth/queue"
+	"github.com/podberth/podberth/release"
 )
 
 // Client is the scheduler's access to the API server. Several goroutines call it.
@@ -100,6 +101,9 @@ type Result struct {
 // Options configures a scheduler. Client is required.
 type Options struct {
 	Client Client
+	// Release is the release of kube-scheduler that the scheduler follows: the default plugins, the queue, preemption and binding
+	// (docs/versions.md). Plugins whose Args are set follow the release of their arguments.
+	Release release.Version
 	// Profiles are the profiles by schedulerName. Without profiles the scheduler has the default profile.
 	Profiles []Profile
 	// Plugins are added to the default plugins; nil adds none.
@@ -166,7 +170,7 @@ type Scheduler struct {
 
 	mu         sync.Mutex
 	binding    map[types.UID]*preBinding // pods in PreBind
-	preempting map[types.UID]bool        // pods whose victims are being deleted
+	preempting map[types.UID]*v1.Pod     // pods whose victims are being deleted, with the last victim once only that is left
 	namespaces *namespaces
 	inflight   map[string]bool // labels of InflightEvents that were set; guarded by the queue's lock
 	calls      calls
@@ -183,7 +187,7 @@ func New(snapshot *cluster.Snapshot, o Options) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		o: o, clock: o.Clock, snapshot: snapshot, waiting: newWaitingRoom(), cache: newCache(o.AssumeTTL),
-		profiles: map[string]*Framework{}, binding: map[types.UID]*preBinding{}, preempting: map[types.UID]bool{}, inflight: map[string]bool{},
+		profiles: map[string]*Framework{}, binding: map[types.UID]*preBinding{}, preempting: map[types.UID]*v1.Pod{}, inflight: map[string]bool{},
 	}
 	if s.clock == nil {
 		s.clock = WallClock{}
@@ -234,7 +238,7 @@ func (s *Scheduler) makeProfiles() error {
 
 func (s *Scheduler) makeQueue() error {
 	o := queue.Options{
-		InitialBackoff: s.o.InitialBackoff, MaxBackoff: s.o.MaxBackoff, Leftover: s.o.Leftover,
+		Release: s.o.Release, InitialBackoff: s.o.InitialBackoff, MaxBackoff: s.o.MaxBackoff, Leftover: s.o.Leftover,
 		Profiles: map[string]queue.Profile{}, Less: s.profiles[s.o.Profiles[0].SchedulerName].less(),
 		Known: s.known,
 	}

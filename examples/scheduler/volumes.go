@@ -12,21 +12,32 @@ import (
 
 // volumeBinding is VolumeBinding at all its points. It chooses the pod's volumes together with the node, reserves the
 // volumes so that no other pod gets them, and binds the volumes before the pod is bound.
-type volumeBinding struct{ podFilter }
+type volumeBinding struct {
+	podFilter
+	scores preScores // of a release that scores storage (rule L2.4)
+}
 
 // decided holds the decision about the pod's claims on the chosen node.
 var decided = NewKey[volume.Decision]("VolumeBinding decision")
 
-func (volumeBinding) libraryScore() *placement.Plugin { return nil }
-
-// PreScore returns Skip, because scoring by the capacity of volumes is off by default.
-func (volumeBinding) PreScore(context.Context, *State, *v1.Pod, []*NodeInfo) *Status {
-	return NewStatus(Skip)
+func (p volumeBinding) libraryScore() *placement.Plugin {
+	if p.filter.Score == nil {
+		return nil
+	}
+	return p.filter
 }
 
-// Score is never called.
-func (volumeBinding) Score(context.Context, *State, *v1.Pod, *NodeInfo) (int64, *Status) {
-	return 0, nil
+// PreScore returns Skip in a release that does not score by the capacity of volumes.
+func (p volumeBinding) PreScore(ctx context.Context, s *State, pod *v1.Pod, nodes []*NodeInfo) *Status {
+	if p.filter.Score == nil {
+		return NewStatus(Skip)
+	}
+	return p.scores.PreScore(ctx, s, pod, nodes)
+}
+
+// Score asks the scorer.
+func (p volumeBinding) Score(ctx context.Context, s *State, pod *v1.Pod, node *NodeInfo) (int64, *Status) {
+	return p.scores.Score(ctx, s, pod, node)
 }
 
 // Reserve reserves the volumes for the pod.

@@ -216,17 +216,26 @@ func (s *limitsState) check(u *slotUsage) resources.Verdict {
 		if !ok {
 			continue
 		}
-		more := 0
-		for _, w := range d.disks {
-			if !u.uses(w.id) {
-				more++
-			}
-		}
-		if more > 0 && u.attached(d.name)+more > limit {
+		if attached, more := s.counted(d, u); more > 0 && attached+more > limit {
 			return limitExceeded
 		}
 	}
 	return 0
+}
+
+// counted returns how many volumes of a driver count on a node, and how many would come with the pod.
+func (s *limitsState) counted(d *driverWant, u *slotUsage) (attached, more int) {
+	inTree := d.name != portworx.driver || countsPortworx(s.limits.pod.options.Release, u)
+	attached = u.attached(d.name)
+	if !inTree {
+		attached -= u.portworx
+	}
+	for _, w := range d.disks {
+		if !u.uses(w.id) && (inTree || !w.translated) {
+			more++
+		}
+	}
+	return attached, more
 }
 
 func (s *limitsState) Code(v resources.Verdict) filter.Code {
@@ -280,12 +289,8 @@ func (s *limitsState) Explain(i int) []DriverCount {
 		if !ok {
 			continue
 		}
-		c := DriverCount{Driver: d.name, Attached: u.attached(d.name), Limit: limit}
-		for _, w := range d.disks {
-			if !u.uses(w.id) {
-				c.New++
-			}
-		}
+		c := DriverCount{Driver: d.name, Limit: limit}
+		c.Attached, c.New = s.counted(d, u)
 		out = append(out, c)
 	}
 	return out

@@ -127,6 +127,6 @@ type Options struct {
 	// the claims of a Ledger's pods and the pod's own earlier claims. v1.36 compares every claim alone with the published
 	// capacity.
 	ReserveCapacity bool
-	// Release is the release whose filters count (rules L2.4 and L3.1).
+	// Release is the release whose filters count (rules L2.4, L3.1 and L3.2).
 	Release release.Version
 }

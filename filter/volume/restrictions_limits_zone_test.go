@@ -118,6 +118,18 @@ func TestRestrictionsTrial(t *testing.T) {
 	require.Equal(t, diskTaken, td.Check(1))
 }
 
+// portworxOn makes volume a one of in-tree Portworx, and lets a pod run with another. The driver takes one volume.
+func portworxOn(x *world, migrated bool) *world {
+	x.csiNodes = []*storagev1.CSINode{csiNode("n1", map[string]int32{portworx.driver: 1})}
+	if migrated {
+		x.csiNodes[0].Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: portworx.plugin}
+	}
+	for k, id := range []string{"p1", "p2"} {
+		x.volumes[k].Spec.CSI, x.volumes[k].Spec.PortworxVolume = nil, &v1.PortworxVolumeSource{VolumeID: id}
+	}
+	return x.put(0, pod("q", "b"))
+}
+
 func TestLimits(t *testing.T) {
 	// Claims a to d are bound to volumes of driver d; x is a claim without volume of class s.
 	w := func(limit int32, running ...*v1.Pod) *world {
@@ -205,6 +217,12 @@ func TestLimits(t *testing.T) {
 		{"other in-tree kinds", "NFS has no limit", with(w(0), func(x *world) {
 			x.volumes[0].Spec.CSI, x.volumes[0].Spec.NFS = nil, &v1.NFSVolumeSource{}
 		}), pod("p", "a"), Options{}, []string{"ok"}},
+		{"in-tree Portworx", "counts as its CSI driver's", portworxOn(w(2), false), pod("p", "a"), Options{}, []string{tooMany}},
+		{"L3.2", "v1.35: it does not count on a node that has not migrated it", portworxOn(w(2), false), pod("p", "a"), Options{Release: release.V1_35}, []string{"ok"}},
+		{"L3.2 running", "it leaves room for a volume of the CSI driver", with(portworxOn(w(2), false), func(x *world) {
+			x.volumes[0].Spec.PortworxVolume, x.volumes[0].Spec.CSI = nil, &v1.CSIPersistentVolumeSource{Driver: portworx.driver, VolumeHandle: "csi"}
+		}), pod("p", "a"), Options{Release: release.V1_35}, []string{"ok"}},
+		{"L3.2 migrated", "it counts", portworxOn(w(2), true), pod("p", "a"), Options{Release: release.V1_35}, []string{tooMany}},
 		{"driver not installed", "allowed by default", with(w(2), func(x *world) {
 			x.csiNodes = []*storagev1.CSINode{csiNode("n1", nil)}
 			x.drivers = []*storagev1.CSIDriver{{Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: ptr(true)}}}

@@ -29,10 +29,12 @@ type Usage struct {
 // slotUsage is the usage of one node.
 type slotUsage struct {
 	csi      bool // whether there is a CSINode
+	migrated bool // whether the CSINode lists in-tree Portworx as migrated
 	drivers  []driverLimit
 	used     []usedDisk // by pods of the node
 	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
 	attaches []attachCount
+	portworx int                 // in-tree Portworx volumes that pods of the node use
 	faults   []resources.Verdict // of pods for which the plugin fails, in the order in which they came
 }
 
@@ -42,9 +44,10 @@ type driverLimit struct {
 }
 
 type usedDisk struct {
-	id     int32
-	pods   int32
-	driver string
+	id         int32
+	pods       int32
+	driver     string
+	translated bool // of an in-tree kind
 }
 
 type attachCount struct {
@@ -67,7 +70,7 @@ func NewUsage(c filter.Cluster, objects Objects) *Usage {
 		s := &slotUsage{}
 		u.slots[i] = s
 		if csiNode, ok := lookUp(objects.CSINodes, "", node.Name); ok {
-			s.csi = true
+			s.csi, s.migrated = true, objects.migratedOn(node.Name, &portworx)
 			for k := range csiNode.Spec.Drivers {
 				s.drivers = append(s.drivers, limitOf(&csiNode.Spec.Drivers[k]))
 			}
@@ -183,6 +186,7 @@ func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h heldVolumes) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		d, ok, err := inlineDisk(v)
+		translated := true
 		if err != nil {
 			u.blame(&h, err.Error())
 			continue
@@ -200,14 +204,14 @@ func (u *Usage) held(pod *v1.Pod, number func(disk) int32) (h heldVolumes) {
 				u.blame(&h, notOwner(pod, claim))
 				continue
 			}
-			d, _, ok = u.objects.claimDisk(claim)
+			d, translated, ok = u.objects.claimDisk(claim)
 		}
 		if !ok {
 			continue
 		}
 		id := number(d)
 		if !slices.ContainsFunc(h.disks, func(x usedDisk) bool { return x.id == id }) {
-			h.disks = append(h.disks, usedDisk{id: id, driver: d.driver})
+			h.disks = append(h.disks, usedDisk{id: id, driver: d.driver, translated: translated})
 		}
 	}
 	return h
@@ -255,10 +259,13 @@ func (s *slotUsage) change(h heldVolumes, n int32) {
 
 // recount counts the volumes of each driver: the volumes that pods use, and the attached volumes that no pod uses.
 func (s *slotUsage) recount(u *Usage) {
-	s.attaches = s.attaches[:0]
+	s.attaches, s.portworx = s.attaches[:0], 0
 	for k := range s.used {
-		if s.used[k].pods > 0 {
-			s.count(s.used[k].driver)
+		if d := &s.used[k]; d.pods > 0 {
+			s.count(d.driver)
+			if d.translated && d.driver == portworx.driver {
+				s.portworx++
+			}
 		}
 	}
 	for _, id := range s.stale {

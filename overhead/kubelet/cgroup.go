@@ -57,7 +57,7 @@ func PodCgroup(pod *v1.Pod, o CgroupOptions) Cgroup {
 	}
 	requests, limits := overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{})
 	g := Cgroup{Shares: minShares, HugePages: hugePages(requests)}
-	switch QoS(pod) {
+	switch QoS(pod, o.Release) {
 	case v1.PodQOSGuaranteed:
 		g = group(requests, limits, o)
 	case v1.PodQOSBurstable:

@@ -1,7 +1,7 @@
 // Package kubelet computes what a kubelet derives from a pod's requests and limits: the quality of service class, the
 // values of the pod's cgroup, and the order in which the kernel's OOM killer takes processes.
 //
-//	class := kubelet.QoS(pod)                                     // Guaranteed, Burstable or BestEffort
+//	class := kubelet.QoS(pod, release.Current)                    // Guaranteed, Burstable or BestEffort
 //	g := kubelet.PodCgroup(pod, kubelet.CgroupOptions{})          // cpu.shares, CFS quota, memory limit, huge pages
 //	adj, err := kubelet.OOMScoreAdj(pod, &container, memoryBytes) // oom_score_adj of one container
 //	order, err := kubelet.OOMOrder(processes, memoryBytes)        // who is killed first

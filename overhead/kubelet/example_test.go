@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podberth/podberth/overhead/kubelet"
+	"github.com/podberth/podberth/release"
 )
 
 func pod(name, requests, limits string) *v1.Pod {
@@ -27,9 +28,9 @@ func pod(name, requests, limits string) *v1.Pod {
 
 // The class follows from requests and limits.
 func ExampleQoS() {
-	fmt.Println(kubelet.QoS(pod("db", "1Gi", "1Gi")))
-	fmt.Println(kubelet.QoS(pod("web", "1Gi", "2Gi")))
-	fmt.Println(kubelet.QoS(pod("gpu", "", "")))
+	fmt.Println(kubelet.QoS(pod("db", "1Gi", "1Gi"), release.Current))
+	fmt.Println(kubelet.QoS(pod("web", "1Gi", "2Gi"), release.Current))
+	fmt.Println(kubelet.QoS(pod("gpu", "", ""), release.Current))
 	// Output:
 	// Guaranteed
 	// Burstable

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podberth/podberth/internal/podinfo"
 	"github.com/podberth/podberth/overhead"
+	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 )
 
@@ -53,7 +54,7 @@ func OOMScoreAdj(pod *v1.Pod, container *v1.Container, capacityBytes int64) (int
 	if nodeCritical(pod) {
 		return guaranteedScore, nil
 	}
-	switch QoS(pod) {
+	switch QoS(pod, release.Current) {
 	case v1.PodQOSGuaranteed:
 		return guaranteedScore, nil
 	case v1.PodQOSBestEffort:

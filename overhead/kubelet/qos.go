@@ -3,11 +3,14 @@ package kubelet
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/podberth/podberth/release"
 )
 
 // QoS returns the pod's quality of service class: the class in the pod's status, whatever it is, and otherwise the class
-// that follows from the spec. In the spec only positive amounts of cpu and memory count, and overhead does not count. If
-// spec.resources is set, even empty, spec.resources alone decides. Otherwise the containers and all init containers decide:
+// that follows from the spec in a release. In the spec only positive amounts of cpu and memory count, and overhead does not
+// count. If spec.resources is set, spec.resources alone decides, up to v1.36 even when it is empty (rule L15.5). Otherwise the
+// containers and all init containers decide:
 //
 //  1. No container has a request or a limit: BestEffort.
 //  2. Every container limits cpu and memory, and the sums of requests and limits are equal: Guaranteed.
@@ -15,7 +18,7 @@ import (
 //
 // QoS reads the spec as it is. A spec that did not pass an API server needs overhead.Default first. A nil pod is BestEffort.
 // Rules O8.1 to O8.5: API field status.qosClass; documentation, "Pod Quality of Service Classes".
-func QoS(pod *v1.Pod) v1.PodQOSClass {
+func QoS(pod *v1.Pod, v release.Version) v1.PodQOSClass {
 	if pod == nil {
 		return v1.PodQOSBestEffort
 	}
@@ -24,7 +27,7 @@ func QoS(pod *v1.Pod) v1.PodQOSClass {
 	}
 	requests, limits := v1.ResourceList{}, v1.ResourceList{}
 	limited := true
-	if r := pod.Spec.Resources; r != nil {
+	if r := pod.Spec.Resources; r != nil && podLevelDecides(r, v) {
 		addPositive(requests, r.Requests)
 		if n := addPositive(limits, r.Limits); len(r.Limits) > 0 && n < 2 {
 			limited = false

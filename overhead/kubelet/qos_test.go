@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podberth/podberth/internal/testkit"
+	"github.com/podberth/podberth/release"
 )
 
 func TestQoS(t *testing.T) {
@@ -37,12 +38,12 @@ func TestQoS(t *testing.T) {
 		{"unknown class", "passed through", "container a\nclass Golden", "Golden"},
 	}, func(t *testing.T, c test) {
 		pod := testkit.Containers(c.pod)
-		testkit.Unchanged(t, func() { require.Equal(t, c.want, QoS(pod)) }, pod)
+		testkit.Unchanged(t, func() { require.Equal(t, c.want, QoS(pod, release.Current)) }, pod)
 	})
 }
 
 func TestNilPod(t *testing.T) {
-	require.Equal(t, v1.PodQOSBestEffort, QoS(nil))
+	require.Equal(t, v1.PodQOSBestEffort, QoS(nil, release.Current))
 	require.Equal(t, minShares, PodCgroup(nil, CgroupOptions{}).Shares)
 	adj, err := OOMScoreAdj(nil, nil, 1)
 	require.NoError(t, err)

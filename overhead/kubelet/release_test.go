@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podberth/podberth/internal/testkit"
 	"github.com/podberth/podberth/release"
@@ -20,5 +22,24 @@ func TestCgroupOfReleases(t *testing.T) {
 			require.EqualValues(t, 200000, *before.QuotaMicros, v.String())
 		}
 		require.Nil(t, PodCgroup(testkit.Containers(start+sidecar+run), CgroupOptions{Release: v}).QuotaMicros, "%s: the sidecar comes later", v)
+	}
+}
+
+// An empty spec.resources beside a container with a request.
+func TestClassOfReleases(t *testing.T) {
+	for _, v := range release.Versions() {
+		pod := testkit.Containers("container c requests cpu=1")
+		require.Equal(t, v1.PodQOSBurstable, QoS(pod, v))
+		pod.Spec.Resources = &v1.ResourceRequirements{}
+		want := v1.PodQOSBestEffort
+		if v.AtLeast(release.V1_37) {
+			want = v1.PodQOSBurstable
+		}
+		require.Equal(t, want, QoS(pod, v), v.String())
+		pod.Spec.Resources.Requests = v1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+		require.Equal(t, want, QoS(pod, v), "%s: no resource of a pod as a whole", v)
+		pod.Spec.Resources.Limits = testkit.Resources("cpu=1,memory=1Gi")
+		pod.Spec.Resources.Requests = testkit.Resources("cpu=1,memory=1Gi")
+		require.Equal(t, v1.PodQOSGuaranteed, QoS(pod, v), v.String())
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/podberth/podberth/examples/scheduler"
+	"github.com/podberth/podberth/release"
 )
 
 // View is what the informers know. *feed.Feed is a View.
@@ -47,6 +48,8 @@ type View interface {
 
 // Options are the options of a client. The zero value is good.
 type Options struct {
+	// Release is the release that the client follows: v1.37 tries a binding again (rule L9.2).
+	Release release.Version
 	// Timeout bounds each request; 0 is 30 s.
 	Timeout time.Duration
 	// BindTimeout bounds the binding of volumes; 0 is 10 minutes.
@@ -124,12 +127,13 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 	}
 	defer release()
 	c.status.drop(pod.UID)
-	ctx, cancel := c.request()
-	defer cancel()
-	err = c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-		Target:     v1.ObjectReference{Kind: "Node", Name: node},
-	}, metav1.CreateOptions{})
+	err = c.bindOnce(pod, node)
+	for _, pause := range c.o.bindPauses() {
+		if err == nil || !bindMayPass(err) || !c.pause(pause) {
+			break
+		}
+		err = c.bindOnce(pod, node)
+	}
 	switch {
 	case err == nil, final(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
 		return err
@@ -145,6 +149,15 @@ func (c *Client) Bind(_ context.Context, pod *v1.Pod, node string) error {
 		return nil
 	}
 	return err
+}
+
+func (c *Client) bindOnce(pod *v1.Pod, node string) error {
+	ctx, cancel := c.request()
+	defer cancel()
+	return c.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Target:     v1.ObjectReference{Kind: "Node", Name: node},
+	}, metav1.CreateOptions{})
 }
 
 // read asks the API server for the pod: nil if it is gone or replaced. known is false if the API server does not answer.
@@ -189,11 +202,19 @@ func (c *Client) again(try func() error) error {
 		if err == nil || final(err) && !apierrors.IsConflict(err) {
 			return err
 		}
-		select {
-		case <-time.After(wait.Jitter(pause, 0.5)):
-		case <-c.life.Done():
+		if !c.pause(pause) {
 			return err
 		}
 	}
 	return try()
+}
+
+// pause waits about as long, and returns false when Close was called.
+func (c *Client) pause(d time.Duration) bool {
+	select {
+	case <-time.After(wait.Jitter(d, 0.5)):
+		return true
+	case <-c.life.Done():
+		return false
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/overhead/kubelet"
 	"github.com/podberth/podberth/overhead/quota"
+	"github.com/podberth/podberth/release"
 )
 
 // describePod says what the pod really asks for: each resource with its parts, the table of "kubectl describe node" beside
@@ -33,7 +34,7 @@ func describePod(pod *v1.Pod, node *v1.Node, now time.Time) string {
 		b.WriteString(overhead.DescribeResources(
 			overhead.Requests(pod, overhead.Options{}), overhead.Limits(pod, overhead.Options{}), node.Status.Allocatable))
 	}
-	fmt.Fprintf(&b, "QoS class: %s\n", kubelet.QoS(pod))
+	fmt.Fprintf(&b, "QoS class: %s\n", kubelet.QoS(pod, release.Current))
 	fmt.Fprintf(&b, "Cgroup: %s\n", describeCgroup(kubelet.PodCgroup(pod, kubelet.CgroupOptions{})))
 	fmt.Fprintf(&b, "Quota charge: %s\n", describeList(quota.Usage(pod, now)))
 	return b.String()
