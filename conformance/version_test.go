@@ -9,6 +9,7 @@ import (
 
 	"github.com/podberth/podberth/conformance/compare"
 	"github.com/podberth/podberth/conformance/gen"
+	"github.com/podberth/podberth/conformance/ledger"
 	"github.com/podberth/podberth/conformance/remote"
 	"github.com/podberth/podberth/overhead"
 	"github.com/podberth/podberth/release"
@@ -17,7 +18,34 @@ import (
 var (
 	judgePath    = flag.String("judge", "", "a judge of another version: the program of folder judge")
 	judgeRelease = flag.String("release", "", "the judge's release, such as 1.37")
+	ledgerPath   = flag.String("ledger", "", "a file of slices (package ledger): TestRelease goes on where the last slice of the release ended, and adds its own")
 )
+
+// beginSlice sets the seed to that of the next slice, unless -seed is given.
+func beginSlice(t *testing.T, v release.Version) {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "seed" })
+	if *ledgerPath == "" || given {
+		return
+	}
+	slices, err := ledger.Read(*ledgerPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*gen.Seed = ledger.Next(slices, v.String())
+}
+
+// endSlice writes what this run compared.
+func endSlice(t *testing.T, v release.Version) {
+	if *ledgerPath == "" {
+		return
+	}
+	comparisons, bad := seen.Sums()
+	s := ledger.Slice{Release: v.String(), Seed: *gen.Seed, Clusters: seen.Clusters(), Comparisons: comparisons, Disagreements: bad}
+	if err := ledger.Append(*ledgerPath, s); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // podberth with a Release against kube-scheduler of that release, in a process of its own: filters, scores, choices, messages,
 // preemption and long sequences of the default profile, with the generators of the other tests.
@@ -29,6 +57,8 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	beginSlice(t, v)
+	defer endSlice(t, v)
 	against := func(t *testing.T, n int, make func(seed int64) *gen.Cluster, f check) {
 		runOn(t, *gen.Seed, n, make, f, func() *compare.Side {
 			s, err := compare.Remote(*judgePath, v, seen)

@@ -13,21 +13,29 @@ import (
 // Write prints the report, in Markdown.
 func (t *Tally) Write(w io.Writer, took time.Duration) {
 	clusters := t.Clusters()
+	comparisons, bad := t.Sums()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	comparisons, bad := int64(0), t.broken
-	for _, n := range t.compared {
-		comparisons += n
-	}
-	for _, c := range t.cases {
-		bad += int(c.bad)
-	}
 	fmt.Fprintf(w, "## Report\n\n%s generated clusters, %s comparisons, disagreements in %s, %v.\n\n",
-		thousands(clusters), thousands(comparisons), thousands(int64(bad)), took.Round(time.Second))
+		thousands(clusters), thousands(comparisons), thousands(bad), took.Round(time.Second))
 	t.writeCases(w)
 	t.writeAreas(w)
 	t.writeSmallest(w)
 	t.writeProduced(w)
+}
+
+// Sums returns the number of comparisons, and of clusters and traces with differences.
+func (t *Tally) Sums() (comparisons, bad int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	bad = int64(t.broken)
+	for _, n := range t.compared {
+		comparisons += n
+	}
+	for _, c := range t.cases {
+		bad += c.bad
+	}
+	return comparisons, bad
 }
 
 func (t *Tally) writeCases(w io.Writer) {
