@@ -144,3 +144,53 @@ func ExampleComeback() {
 	// web-1 moves n2
 	// web-2 starves
 }
+
+// The two replicas of the StatefulSet db on n1 are the smallest set of victims, but db keeps more than half of its three replicas. The
+// three replicas of web leave in their place.
+func ExampleQuorums() {
+	owned := func(kind, name string, pods ...*v1.Pod) []*v1.Pod {
+		yes := true
+		for _, p := range pods {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(name), Controller: &yes}}
+		}
+		return pods
+	}
+	pods := append(
+		owned("StatefulSet", "db", examplePod("db-0", "3", 0, "n1"), examplePod("db-1", "3", 0, "n1"), examplePod("db-2", "3", 0, "n2")),
+		owned("ReplicaSet", "web", examplePod("web-1", "2", 0, "n3"), examplePod("web-2", "2", 0, "n3"), examplePod("web-3", "2", 0, "n3"))...)
+	snapshot, err := cluster.New(cluster.Objects{
+		Nodes: []*v1.Node{exampleNode("n1"), exampleNode("n2"), exampleNode("n3")},
+		Pods:  append(pods, examplePod("busy", "5", 200, "n2")),
+	})
+	if err != nil {
+		panic(err)
+	}
+	plan, err := placement.New(snapshot, placement.DefaultProfile())
+	if err != nil {
+		panic(err)
+	}
+	gpu := examplePod("gpu", "8", 100, "")
+	failure := plan.Decide(gpu, placement.Options{}).Failure
+	majority := optimal.Quorums(pods, func(owner *metav1.OwnerReference, n int) int {
+		if owner.Kind == "StatefulSet" {
+			return optimal.Majority(n)
+		}
+		return 0
+	})
+	for _, o := range []optimal.Options{{}, {Quorum: majority}} {
+		search, err := optimal.New(o)
+		if err != nil {
+			panic(err)
+		}
+		result := plan.Preempt(gpu, failure, placement.Options{}, placement.PreemptOptions{
+			Now: time.Unix(0, 0), Options: search.Options(preemption.Options{}),
+		})
+		for _, victim := range result.Victims {
+			fmt.Print(victim.Pod.Name, " ")
+		}
+		fmt.Println("leave", result.Node)
+	}
+	// Output:
+	// db-0 db-1 leave n1
+	// web-1 web-2 web-3 leave n3
+}

@@ -10,15 +10,7 @@ import (
 
 // Quorums returns a function for Options.Quorum that keeps pods of each controller. pods are the pods of the cluster; pods without
 // controller, finished pods and terminating pods do not count. keep returns how many of n pods of a controller must stay; if n is
-// less than that, none may leave. 0 or less, and a nil keep, allow all pods to leave. Majority keeps more than half of each StatefulSet:
-//
-//	optimal.Quorums(pods, func(owner *metav1.OwnerReference, n int) int {
-//		switch owner.Kind {
-//		case "StatefulSet": return optimal.Majority(n)
-//		case "Job": return n // all or nothing: the pods of a Job work together
-//		}
-//		return 0
-//	})
+// less than that, none may leave. 0 or less, and a nil keep, allow all pods to leave. Majority keeps more than half.
 //
 // The function counts the pods once. Pods that come later are free to leave. O(pods); the result takes O(1).
 func Quorums(pods []*v1.Pod, keep func(owner *metav1.OwnerReference, n int) int) func(pod *v1.Pod) (workload string, leave int) {
