@@ -55,18 +55,23 @@ func Optional[T any](dst []byte, p *T, write func([]byte, T) []byte) []byte {
 // Pairs appends a map of strings. nil and an empty map differ.
 func Pairs(dst []byte, m map[string]string) []byte {
 	dst = Len(Flag(dst, m != nil), len(m))
-	if len(m) == 0 {
-		return dst
+	if len(m) > 1 {
+		return sortedPairs(dst, m)
 	}
+	for k, v := range m {
+		dst = Text(Text(dst, k), v)
+	}
+	return dst
+}
+
+func sortedPairs(dst []byte, m map[string]string) []byte {
 	type pair struct{ key, value string } // with the value, so that the map is read once
 	var room [16]pair
 	pairs := room[:0]
 	for k, v := range m {
 		pairs = append(pairs, pair{k, v})
 	}
-	if len(pairs) > 1 {
-		slices.SortFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
-	}
+	slices.SortFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
 	for i := range pairs {
 		dst = Text(Text(dst, pairs[i].key), pairs[i].value)
 	}
@@ -81,26 +86,22 @@ func Quantity(dst []byte, q resource.Quantity) []byte {
 	return Text(dst, q.String()) // not empty: the first byte is not 0
 }
 
-// Resources appends a list of amounts: cpu and memory, which are all that most lists have, and the others by name. nil and an
-// empty list are equal.
+// Resources appends a list of amounts in the order of their names. nil and an empty list are equal.
 func Resources(dst []byte, list v1.ResourceList) []byte {
 	dst = Len(dst, len(list))
-	common := 0
-	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
-		if q, ok := list[name]; ok {
-			dst = Quantity(Text(dst, name), q)
-			common++
-		}
-	}
-	if common == len(list) {
+	if len(list) == 0 {
 		return dst
+	}
+	if len(list) == 2 { // what most lists have
+		cpu, some := list[v1.ResourceCPU]
+		if memory, both := list[v1.ResourceMemory]; some && both {
+			return Quantity(Text(Quantity(Text(dst, v1.ResourceCPU), cpu), v1.ResourceMemory), memory)
+		}
 	}
 	var room [16]v1.ResourceName
 	names := room[:0]
 	for name := range list {
-		if name != v1.ResourceCPU && name != v1.ResourceMemory {
-			names = append(names, name)
-		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
