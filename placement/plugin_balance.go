@@ -7,7 +7,6 @@ import (
 	"github.com/podberth/podberth/internal/balance"
 	"github.com/podberth/podberth/internal/plugins"
 	"github.com/podberth/podberth/overhead"
-	"github.com/podberth/podberth/release"
 	"github.com/podberth/podberth/resources"
 	"github.com/podberth/podberth/score"
 )
@@ -61,7 +60,7 @@ type pairBalance struct {
 // changesOfPairs reports whether the score is how the balance of cpu and memory changes.
 func changesOfPairs(args score.BalanceArgs) bool {
 	r := args.Resources
-	return args.Release.AtLeast(release.V1_36) &&
+	return scoresChange(args.Release) &&
 		(len(r) == 0 || len(r) == 2 && r[0].Name == string(v1.ResourceCPU) && r[1].Name == string(v1.ResourceMemory))
 }
 

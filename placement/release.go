@@ -35,3 +35,6 @@ func scoredSince(v release.Version, list []score.Resource) []score.Resource {
 	}
 	return list
 }
+
+// scoresChange reports whether NodeResourcesBalancedAllocation scores the change of the balance, as since v1.36 (rule L5.1).
+func scoresChange(v release.Version) bool { return v.AtLeast(release.V1_36) }

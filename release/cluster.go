@@ -29,6 +29,12 @@ func kubelet() []Difference {
 			By: by("not checked", "=", "PodFeatureUnsupported", "=")},
 		Difference{ID: "L12.5", Outside: "podberth has no start of a kubelet.", Name: "cgroup v1", Sentence: "Since v1.35 the kubelet does not start on cgroup v1 by default.",
 			By: by("starts", "does not start", "=", "=")},
+		Difference{ID: "L12.6", Outside: "podberth has no admission of pods by a kubelet but that of its eviction manager.", Name: "devices in the kubelet's check of resources",
+			Sentence: "Since v1.36 the kubelet leaves requests out of its check that devices of a DeviceClass serve.",
+			By:       by("checked", "=", "left out", "=")},
+		Difference{ID: "L12.7", Outside: "podberth calculates no memory.min, memory.low and memory.high.", Name: "memory of cgroups with MemoryQoS",
+			Sentence: "v1.37 turns MemoryQoS on, which writes nothing with default settings.",
+			By:       by("off", "=", "=", "on")},
 		Difference{ID: "L12.10", Option: "kubelet.CgroupOptions.Release", Name: "limit of a pod's cgroup", Sentence: "In v1.37 an init container without its own limit leaves the pod's cgroup without one; before, the limits of earlier sidecars counted for it.",
 			Example: "Sidecar with 1 cpu, init container without limits, container with 1 cpu: v1.36 sets a quota of 200000, v1.37 none.",
 			By:      by("limits of earlier sidecars count", "=", "=", "own limits only")},
@@ -52,6 +58,12 @@ func nodes() []Difference {
 	return in("node lifecycle",
 		Difference{ID: "L14.1", Outside: "package eviction/taint is given the leases as the controller sees them, and has no cache that could lag.", Name: "lease that the controller has not seen yet", Sentence: "v1.37 reads the lease of a silent node from the API server before it marks the node unreachable.",
 			By: by("by the cached lease", "=", "=", "lease is read live")},
+		Difference{ID: "L14.2", Outside: "forecasts have no race and no shutdown.", Name: "cancelled timers and shutdown",
+			Sentence: "Since v1.35 a timer of an eviction that fires while it is cancelled does nothing, and a shutdown waits for evictions that have begun.",
+			By:       by("the eviction may happen", "nothing happens", "=", "=")},
+		Difference{ID: "L14.3", Outside: "the period is 5 s in every release.", Name: "where nodeMonitorPeriod is set",
+			Sentence: "In v1.37 nodeMonitorPeriod is a field of the configuration too.",
+			By:       by("flag", "=", "=", "flag and field")},
 	)
 }
 
@@ -71,5 +83,8 @@ func admission() []Difference {
 			By:      by("BestEffort", "=", "=", "by the containers")},
 		Difference{ID: "L15.6", Outside: "podberth has no resize sub-resource.", Name: "what a resize may change", Sentence: "Since v1.36 pods with pod-level resources and plain init containers can be resized.",
 			By: by("neither", "=", "both", "=")},
+		Difference{ID: "L15.8", Outside: "podberth reads neither field.", Name: "field of pods that belong to a workload",
+			Sentence: "v1.35 has spec.workloadRef, v1.36 spec.schedulingGroup in its place; both are dropped by default.",
+			By:       by("neither", "spec.workloadRef", "spec.schedulingGroup", "=")},
 	)
 }

@@ -44,6 +44,9 @@ func queueing() []Difference {
 			Sentence: "v1.37 tells placed pods, the pending pod itself and other pending pods apart in registrations and labels of events.",
 			Example:  "A change of the pending pod itself is labelled UnschedulablePodUpdate in v1.36 and TargetPodUpdate in v1.37.",
 			By:       by("Pod", "=", "=", "AssignedPod, TargetPod, UnscheduledPod")},
+		Difference{ID: "L7.14", Outside: "podberth's queue shows no keys.", Name: "key of an entry of the queue",
+			Sentence: "In v1.37 the key begins with pod/.",
+			By:       by("namespace and name", "=", "=", "pod, namespace and name")},
 	)
 }
 
@@ -77,6 +80,9 @@ func preemption() []Difference {
 		Difference{ID: "L8.9", Outside: "podberth keeps the order of the node's pods in every release, as v1.37 does.", Name: "victims without a start time",
 			Sentence: "In v1.37 victims without status.startTime keep the order of the node's pods; before, their order depended on the clock.",
 			By:       by("by the clock at each comparison", "=", "=", "by the clock once for each pod")},
+		Difference{ID: "L8.10", Outside: "package preemption is given the classes, and reading them cannot fail.", Name: "text when classes of priority cannot be read",
+			Sentence: "Since v1.36 the admission of priorities has another text for a failure to read the classes.",
+			By:       by("failed to get default priority class", "=", "error occurred while retrieving default priority class", "=")},
 	)
 }
 

@@ -2,7 +2,9 @@ package release_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -101,6 +103,25 @@ func TestFidelityRows(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, want, rows)
+}
+
+// A branch on a release stands in a file release.go, so that everything that differs is found at once.
+func TestBranches(t *testing.T) {
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(path)
+		switch {
+		case d.IsDir() && (name == "../conformance" || name == "../examples/upgrade" || name == "../internal/postfilter" || name == "../release" || d.Name() == ".git"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || d.Name() == "release.go":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		require.NotContains(t, string(text), "AtLeast(release.", name)
+		return err
+	}))
 }
 
 // docs/versions.md is made from Differences.
