@@ -45,7 +45,12 @@ func (o *Objects) migratedOn(node string, k *inTree) bool {
 	if !ok {
 		return false
 	}
-	for plugin := range strings.SplitSeq(csiNode.Annotations[v1.MigratedPluginsAnnotationKey], ",") {
+	return k.among(csiNode.Annotations[v1.MigratedPluginsAnnotationKey])
+}
+
+// among reports whether an annotation of migrated plugins lists the plugin.
+func (k *inTree) among(annotation string) bool {
+	for plugin := range strings.SplitSeq(annotation, ",") {
 		if plugin == k.plugin {
 			return true
 		}

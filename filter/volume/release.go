@@ -11,5 +11,5 @@ func requiresDrivers(v release.Version) bool { return v.AtLeast(release.V1_37) }
 // countsPortworx reports whether in-tree Portworx volumes count on a node with a CSINode, as since v1.36. Before, the CSINode had to
 // list the plugin as migrated (rule L3.2).
 func countsPortworx(v release.Version, u *slotUsage) bool {
-	return v.AtLeast(release.V1_36) || u.migrated
+	return v.AtLeast(release.V1_36) || portworx.among(u.migrated)
 }

@@ -28,8 +28,8 @@ type Usage struct {
 
 // slotUsage is the usage of one node.
 type slotUsage struct {
-	csi      bool // whether there is a CSINode
-	migrated bool // whether the CSINode lists in-tree Portworx as migrated
+	csi      bool   // whether there is a CSINode
+	migrated string // the annotation of the CSINode with the plugins that are migrated
 	drivers  []driverLimit
 	used     []usedDisk // by pods of the node
 	stale    []int32    // volumes with a VolumeAttachment, used by pods or not
@@ -70,7 +70,7 @@ func NewUsage(c filter.Cluster, objects Objects) *Usage {
 		s := &slotUsage{}
 		u.slots[i] = s
 		if csiNode, ok := lookUp(objects.CSINodes, "", node.Name); ok {
-			s.csi, s.migrated = true, objects.migratedOn(node.Name, &portworx)
+			s.csi, s.migrated = true, csiNode.Annotations[v1.MigratedPluginsAnnotationKey]
 			for k := range csiNode.Spec.Drivers {
 				s.drivers = append(s.drivers, limitOf(&csiNode.Spec.Drivers[k]))
 			}
