@@ -60,7 +60,7 @@ func Areas() []string {
 func Differences() []Difference {
 	var out []Difference
 	for _, list := range [][]Difference{
-		plugins(), filters(), requests(), scores(), messages(), queueing(), preemption(), binding(), batching(), configuration(),
+		devices(), plugins(), filters(), requests(), scores(), messages(), queueing(), preemption(), binding(), batching(), configuration(),
 		kubelet(), disruption(), nodes(), admission(),
 	} {
 		out = append(out, list...)

@@ -1,5 +1,13 @@
 package release
 
+func devices() []Difference {
+	return in("devices",
+		Difference{ID: "L1.1", Outside: "package devices heeds the fields in every release; the objects of a cluster of v1.34 or v1.35 do not have them.", Name: "fields of devices behind gates",
+			Sentence: "Since v1.36 taints and tolerations of devices, binding conditions, consumable capacity and partitions are on; before, the API server stores no such fields.",
+			By:       by("not stored", "=", "heeded", "=")},
+	)
+}
+
 func plugins() []Difference {
 	return in("plugins",
 		Difference{ID: "L2.1", Option: "placement.PluginArgs.Release", Name: "order of NodeName and NodeUnschedulable",
