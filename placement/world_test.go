@@ -121,10 +121,14 @@ func (w *world) snapshot(t testing.TB, nodes, pods int) *cluster.Snapshot {
 	for _, ns := range []string{"default", "other"} {
 		o.Namespaces = append(o.Namespaces, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, Labels: map[string]string{"env": ns}}})
 	}
-	o.Services = []*v1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}, Spec: v1.ServiceSpec{Selector: map[string]string{"svc": "s"}}}}
+	o.Services = services()
 	s, err := cluster.New(o)
 	require.NoError(t, err)
 	return s
+}
+
+func services() []*v1.Service {
+	return []*v1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}, Spec: v1.ServiceSpec{Selector: map[string]string{"svc": "s"}}}}
 }
 
 // text is everything that users see of a decision.
