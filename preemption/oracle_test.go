@@ -271,7 +271,7 @@ func chance(r *rand.Rand, constrained bool) (situation, *v1.Pod) {
 		}
 		return started(b, r.IntN(4))
 	}
-	for k := range r.IntN(5 * nodes) {
+	for k := range nodes + r.IntN(5*nodes) {
 		s.pods = append(s.pods, make(fmt.Sprintf("v%d", k), int32(r.IntN(6)-2), s.nodes[r.IntN(nodes)].Name))
 	}
 	s.nominated = map[string][]*v1.Pod{}
@@ -298,19 +298,19 @@ func chance(r *rand.Rand, constrained bool) (situation, *v1.Pod) {
 }
 
 // compare compares the library with the oracle, and checks the laws.
-func compare(t *testing.T, seed uint64, constrained bool) {
-	r := rand.New(rand.NewPCG(seed, 11))
+func compare(t *testing.T, r *rand.Rand, name string, constrained bool) bool {
 	s, p := chance(r, constrained)
 	plan, o := s.plan(t)
 	if plan.Decide(p, o).Placed() {
-		return
+		return false
 	}
 	got := s.preempt(t, p)
-	require.Equal(t, newOracle(t, s, p).preempt(t), shown(got), "seed %d", seed)
+	require.Equal(t, newOracle(t, s, p).preempt(t), shown(got), name)
 	s.bare = true
-	require.Equal(t, shown(got), shown(s.preempt(t, p)), "seed %d: without indexes", seed)
+	require.Equal(t, shown(got), shown(s.preempt(t, p)), "%s: without indexes", name)
 	s.bare = false
 	laws(t, s, p, got, constrained)
+	return true
 }
 
 // laws:
@@ -366,20 +366,25 @@ func laws(t *testing.T, s situation, p *v1.Pod, got preemption.Result, constrain
 	}
 }
 
-func TestAgainstOracle(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(1500)) {
-		compare(t, seed, false)
-	}
-}
+func TestAgainstOracle(t *testing.T) { compareMany(t, false) }
 
-func TestAgainstOracleConstrained(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(1500)) {
-		compare(t, seed, true)
+func TestAgainstOracleConstrained(t *testing.T) { compareMany(t, true) }
+
+func compareMany(t *testing.T, constrained bool) {
+	compared, inputs := 0, testkit.Rounds(1500)
+	for seed := range uint64(inputs) {
+		if compare(t, rand.New(rand.NewPCG(seed, 11)), fmt.Sprint("seed ", seed), constrained) {
+			compared++
+		}
 	}
+	t.Logf("%d of %d preemptors found no node and were compared", compared, inputs)
+	require.Greater(t, 2*compared, inputs)
 }
 
 func FuzzPreempt(f *testing.F) {
-	f.Add(uint64(1), true)
-	f.Add(uint64(2), false)
-	f.Fuzz(compare)
+	f.Add(testkit.RandomBytes(1, 600), true)
+	f.Add(testkit.RandomBytes(2, 600), false)
+	f.Fuzz(func(t *testing.T, data []byte, constrained bool) {
+		compare(t, rand.New(testkit.NewBytes(data)), "fuzz", constrained)
+	})
 }

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -181,54 +179,4 @@ func TestEncode(t *testing.T) {
 	require.Equal(t, string(out), string(twice))
 	_, err = Encode(nil)
 	require.EqualError(t, err, "no configuration")
-}
-
-// The seed corpus: every refused document and every document of the tests.
-func FuzzLoad(f *testing.F) {
-	for _, c := range refusals {
-		f.Add([]byte(c.document))
-	}
-	for _, document := range []string{addedAffinity, zoneDefaults, noDefaults, mostAllocated, capacityRatio, alpha, ratioPolicy, head, beta1} {
-		f.Add([]byte(document))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) { check(t, data) })
-}
-
-// check tests the laws of every input: there is either an error or a usable configuration, and an accepted document is
-// accepted again after Encode.
-func check(t *testing.T, data []byte) {
-	c, err := Load(data)
-	if err != nil {
-		require.Nil(t, c)
-		require.NotEmpty(t, err.Error())
-		var old *OldVersionError
-		if errors.As(err, &old) && len(old.Equivalent) > 0 && len(old.Notes) == 0 {
-			_, err = Load(old.Equivalent)
-			require.NoError(t, err, "an equivalent without notes loads: %s", old.Equivalent)
-		}
-		return
-	}
-	require.NotEmpty(t, c.Profiles)
-	require.Positive(t, c.Parallelism)
-	for _, p := range c.Profiles {
-		require.NotEmpty(t, p.SchedulerName)
-		require.Len(t, p.Plugins[QueueSort], 1)
-		require.NotEmpty(t, p.Plugins[Bind])
-		require.Same(t, c.Profile(p.SchedulerName), &c.Profiles[slices.IndexFunc(c.Profiles, func(q Profile) bool { return q.SchedulerName == p.SchedulerName })])
-		for at, list := range p.Plugins {
-			seen := map[string]bool{}
-			for _, plugin := range list {
-				require.False(t, seen[plugin.Name], "%v names %s twice", at, plugin.Name)
-				seen[plugin.Name] = true
-				require.Contains(t, inTree[plugin.Name], at)
-			}
-		}
-		for _, f := range p.Placement.Filters {
-			f.Filter(&v1.Pod{}, emptyCluster(t))
-		}
-	}
-	out, err := Encode(c.Document)
-	require.NoError(t, err)
-	_, err = Load(out)
-	require.NoError(t, err, "%s", out)
 }

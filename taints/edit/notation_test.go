@@ -80,26 +80,61 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is parsed prints as something that parses to the same, and errors leave nothing behind.
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{"key1=value1:NoSchedule", "key:NoSchedule-", "key-", "a=b=c:NoSchedule", "k=:NoExecute", "x.io/k=v:PreferNoSchedule-"} {
-		f.Add(s)
+// notation returns the text of a taint as users write it, now and then with a mistake.
+func notation(b *testkit.Bytes) string {
+	text := testkit.Pick(b, "k", "key1", "x.io/k", "a-b", "A.b_c")
+	if b.OneIn(2) {
+		text += "=" + testkit.Pick(b, "", "v", "value1", "1.5", "a_b")
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		parsed, removed, err := ParseOne(s)
-		if err != nil {
-			require.Zero(t, parsed)
-			return
+	if text += testkit.Pick(b, ":NoSchedule", ":PreferNoSchedule", ":NoExecute"); b.OneIn(3) {
+		text += "-"
+	}
+	if b.OneIn(6) {
+		text += testkit.Pick(b, "-", ":", "=", " ", ":NoSchedule", "x")
+	}
+	return text
+}
+
+// checkParse holds that what is parsed prints as a text that parses to the same, and that errors leave nothing behind. It reports
+// whether the text was a taint.
+func checkParse(t *testing.T, s string) bool {
+	parsed, removed, err := ParseOne(s)
+	if err != nil {
+		require.Zero(t, parsed)
+		return false
+	}
+	text := parsed.ToString()
+	if removed {
+		text = removal(parsed)
+	}
+	again, removedAgain, err := ParseOne(text)
+	require.NoError(t, err)
+	require.Equal(t, parsed, again)
+	require.Equal(t, removed, removedAgain)
+	return true
+}
+
+func TestNotations(t *testing.T) {
+	const inputs = 1000
+	parsed := 0
+	for seed := range uint64(inputs) {
+		if checkParse(t, notation(testkit.NewBytes(testkit.RandomBytes(seed, 8)))) {
+			parsed++
 		}
-		text := parsed.ToString()
-		if removed {
-			text = removal(parsed)
-		}
-		again, removedAgain, err := ParseOne(text)
-		require.NoError(t, err)
-		require.Equal(t, parsed, again)
-		require.Equal(t, removed, removedAgain)
-	})
+	}
+	t.Logf("%d of %d texts are taints", parsed, inputs)
+	require.Greater(t, 2*parsed, inputs)
+	require.Less(t, parsed, inputs)
+	for _, s := range []string{"key1=value1:NoSchedule", "key:NoSchedule-", "key-", "a=b=c:NoSchedule", "k=:NoExecute", "x.io/k=v:PreferNoSchedule-"} {
+		checkParse(t, s)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for seed := range uint64(10) {
+		f.Add(testkit.RandomBytes(seed, 8))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkParse(t, notation(testkit.NewBytes(data))) })
 }
 
 func TestEdit(t *testing.T) {
